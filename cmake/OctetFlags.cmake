@@ -1,0 +1,34 @@
+# Compiler flags of the whole project, and the one table from file suffix to instruction set.
+
+add_library(octet_flags INTERFACE)
+target_include_directories(octet_flags INTERFACE
+  ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+# No contraction: docs/numerics.md writes every fused multiply-add out. No errno: nearbyintf and sqrtf inline.
+target_compile_options(octet_flags INTERFACE
+  -ffp-contract=off -fno-math-errno -Wall -Wextra -Wshadow=local -Wconversion -Wsign-conversion)
+target_link_libraries(octet_flags INTERFACE fmt::fmt Threads::Threads)
+
+set(OCTET_SANITIZE "" CACHE STRING "Sanitizers of this build: address,undefined or thread")
+if(OCTET_SANITIZE)
+  target_compile_options(octet_flags INTERFACE
+    -fsanitize=${OCTET_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(octet_flags INTERFACE -fsanitize=${OCTET_SANITIZE})
+endif()
+
+# Suffix -> flags. Nothing else in the project has -m flags (docs/adr/0003).
+set(OCTET_ISA_SUFFIXES avx2 vnni amx)
+set(OCTET_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -Wno-conversion -Wno-sign-conversion)
+set(OCTET_ISA_FLAGS_vnni -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx512vbmi -mfma
+  -mprefer-vector-width=512 -Wno-conversion -Wno-sign-conversion)
+set(OCTET_ISA_FLAGS_amx ${OCTET_ISA_FLAGS_vnni} -mamx-tile -mamx-int8)
+
+function(octet_set_isa_flags)
+  foreach(source IN LISTS ARGN)
+    foreach(suffix IN LISTS OCTET_ISA_SUFFIXES)
+      if(source MATCHES "_${suffix}\\.cc$")
+        set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
+          "${OCTET_ISA_FLAGS_${suffix}}")
+      endif()
+    endforeach()
+  endforeach()
+endfunction()

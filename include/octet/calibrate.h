@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where calibration and evaluation data come from, and how images become input tensors.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "octet/tensor.h"
+
+namespace octet {
+
+// Image -> one input tensor. Steps run in the order of the members. Defaults leave an image as decoded.
+struct Preprocess {
+  enum class Color { rgb, bgr, gray };
+  struct Size {
+    int width = 0;
+    int height = 0;
+    bool operator==(const Size&) const = default;
+  };
+
+  Color color = Color::rgb;
+  int resize_short = 0;            // scale so that the shorter side has this length; 0: off
+  std::optional<Size> resize;      // scale to exactly this size
+  std::optional<Size> letterbox;   // scale to fit inside, pad right and bottom
+  float letterbox_fill = 114.0f;   // pixel value of the padding
+  std::optional<Size> crop;        // centre crop
+  float scale = 1.0f;              // x / scale
+  std::vector<float> mean;         // then - mean, one value or one for each channel
+  std::vector<float> std;          // then / std
+  std::string layout = "nchw";     // or "nhwc"
+
+  bool operator==(const Preprocess&) const = default;
+};
+
+// A JSON object whose keys are the members' names, e.g. {"resize": "256", "crop": "224x224", "color": "rgb", "scale": 255,
+// "mean": [..], "std": [..], "letterbox": "416x416:114"}. Unknown keys are errors.
+Preprocess preprocess_from_json(const std::string& text, const std::string& file_name);
+std::string to_json(const Preprocess& preprocess);
+
+enum class RangeMethod { minmax, entropy };
+
+struct CalibrationOptions {
+  std::filesystem::path data;           // a folder of images, or of .npy/.npz files, or one .npz whose first axis is the sample
+  std::optional<Preprocess> preprocess;  // absent: resize to the model's input size
+  RangeMethod method = RangeMethod::entropy;
+  int64_t max_samples = 0;              // 0: all
+  bool skip_bad = false;                // count and skip unreadable files instead of failing
+  int64_t batch = 1;                    // samples handed over at once; never changes the result
+};
+
+}  // namespace octet

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX file -> Engine.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "octet/calibrate.h"
+#include "octet/engine.h"
+
+namespace octet {
+
+struct Progress {
+  std::string stage;   // "import", "calibrate", ...
+  int64_t done = 0;
+  int64_t total = 0;   // 0: not known
+};
+
+struct PassTrace {
+  std::string pass;
+  int64_t rewrites = 0;
+  double milliseconds = 0;
+};
+
+struct CompileOptions {
+  bool int8 = false;                              // calibrate and quantize; explicit Q/DQ in the model is honoured either way
+  std::optional<CalibrationOptions> calibration;  // needed for int8 unless the model carries Q/DQ
+  std::vector<std::string> disabled_passes;
+  int64_t stop_after_rewrites = -1;               // bisecting: stop rewriting after this many; -1: never
+  std::vector<std::string> keep_float;            // node names (or op types) to leave in f32
+  int threads = 1;                                // used by calibration
+  std::function<void(const Progress&)> progress;  // called from the compiling thread; may be empty
+};
+
+struct CompileReport {
+  std::vector<PassTrace> passes;
+  std::vector<std::string> warnings;
+  int64_t calibration_samples = 0;
+  int64_t calibration_skipped = 0;
+  std::vector<std::string> skipped_files;  // "name: reason"
+};
+
+Engine compile(const std::filesystem::path& onnx_file, const CompileOptions& options = {},
+               CompileReport* report = nullptr);
+
+}  // namespace octet

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A built model: load it, ask what it expects, run it. Engines are immutable and may be shared by any number of threads;
+// each thread runs its own Context.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "octet/calibrate.h"
+#include "octet/error.h"
+#include "octet/tensor.h"
+
+namespace octet {
+
+struct TensorInfo {
+  std::string name;
+  TensorType type;  // Shape::kDynamic where any size is accepted
+};
+
+struct Model;  // src/runtime/model.h
+
+struct ContextOptions {
+  int threads = 1;
+};
+
+class Context;
+
+class Engine {
+ public:
+  explicit Engine(std::shared_ptr<const Model> model);
+
+  // Reads and checks an engine file; throws Error naming the section that is wrong.
+  static Engine load(const std::filesystem::path& path);
+  // Writes to a temporary name beside `path` and renames.
+  void save(const std::filesystem::path& path) const;
+
+  std::vector<TensorInfo> inputs() const;
+  std::vector<TensorInfo> outputs() const;
+  // The preprocessing that the engine was calibrated with, if it was calibrated on images.
+  std::optional<Preprocess> preprocess() const;
+
+  Context make_context(const ContextOptions& options = {}) const;
+
+  const Model& model() const { return *model_; }
+
+ private:
+  std::shared_ptr<const Model> model_;
+};
+
+// One concurrent run: its threads, its arena, and the plans of the shapes that it has seen.
+class Context {
+ public:
+  Context(std::shared_ptr<const Model> model, const ContextOptions& options);
+  ~Context();
+  Context(Context&&) noexcept;
+  Context& operator=(Context&&) noexcept;
+
+  // Plans for these input shapes (milliseconds; cached). run() does so on demand.
+  void prepare(std::span<const Shape> input_shapes);
+  // Inputs and outputs in the order of Engine::inputs() and outputs(). Throws Error(invalid_argument) naming the input
+  // whose dtype or shape does not fit. The returned tensors are fresh.
+  std::vector<Tensor> run(std::span<const Tensor> inputs);
+  // The same into caller-owned tensors of the right types: the loop allocates nothing.
+  void run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs);
+  // Output types for the shapes prepared or run last.
+  std::vector<TensorType> output_types() const;
+
+  struct Impl;
+  Impl& impl() { return *impl_; }
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace octet

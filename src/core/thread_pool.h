@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The threads of one context: workers that spin for a moment, then sleep, so that consecutive steps start in microseconds.
+#pragma once
+
+#include <memory>
+
+#include "core/types.h"
+
+namespace octet {
+
+// Not thread-safe: one run at a time uses a pool. The calling thread takes part as index 0.
+class ThreadPool {
+ public:
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int size() const;
+
+  // Calls body(begin, end, thread_index) for contiguous pieces that cover [0, count), at most one piece a thread, and
+  // returns when all are done. Allocates nothing; `body` must not throw.
+  template <class F>
+  void parallel_for(s64 count, const F& body) noexcept {
+    run({[](const void* context, s64 begin, s64 end, int thread) {
+           (*static_cast<const F*>(context))(begin, end, thread);
+         },
+         &body},
+        count);
+  }
+
+ private:
+  struct Task {
+    void (*call)(const void*, s64, s64, int);
+    const void* context;
+  };
+  struct State;
+  void run(Task task, s64 count) noexcept;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace octet

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/graph.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+
+namespace octet {
+
+ValueId Graph::add_value(std::string_view wanted, TensorType type) {
+  std::string unique(wanted);
+  for (u64 n = values_.size(); !names_.insert(unique).second; ++n) {
+    unique = std::string(wanted) + "_" + std::to_string(n);
+  }
+  values_.push_back({std::move(unique), type, {}, {}});
+  return static_cast<ValueId>(values_.size() - 1);
+}
+
+ValueId Graph::add_constant(std::string_view wanted, Tensor tensor) {
+  const ValueId id = add_value(wanted, tensor.type());
+  values_[id].constant = std::move(tensor);
+  return id;
+}
+
+const Tensor* Graph::constant_input(const Node& node, size_t i) const {
+  const ValueId id = node.input(i);
+  return is_constant(id) ? &values_[id].constant : nullptr;
+}
+
+ValueId Graph::find_value(std::string_view wanted) const {
+  for (ValueId id = 0; id < values_.size(); ++id) {
+    if (values_[id].name == wanted) return id;
+  }
+  return kNoValue;
+}
+
+bool Graph::is_output(ValueId id) const {
+  return std::find(outputs.begin(), outputs.end(), id) != outputs.end();
+}
+
+void Graph::replace_uses(ValueId from, ValueId to) {
+  for (Node& node : nodes) std::replace(node.inputs.begin(), node.inputs.end(), from, to);
+  std::replace(outputs.begin(), outputs.end(), from, to);
+}
+
+Uses::Uses(const Graph& graph)
+    : producer_(graph.value_count(), -1),
+      consumers_(graph.value_count()),
+      is_output_(graph.value_count(), false) {
+  for (u32 n = 0; n < graph.nodes.size(); ++n) {
+    for (ValueId id : graph.nodes[n].outputs) {
+      if (id != kNoValue) producer_[id] = static_cast<s32>(n);
+    }
+    for (ValueId id : graph.nodes[n].inputs) {
+      if (id == kNoValue) continue;
+      auto& readers = consumers_[id];
+      if (readers.empty() || readers.back() != n) readers.push_back(n);
+    }
+  }
+  for (ValueId id : graph.outputs) is_output_[id] = true;
+}
+
+s32 Uses::only_consumer(ValueId id) const {
+  if (consumers_[id].size() != 1 || is_output_[id]) return -1;
+  return static_cast<s32>(consumers_[id][0]);
+}
+
+void erase_nodes(Graph& graph, std::vector<u32> indices) {
+  std::vector<bool> gone(graph.nodes.size(), false);
+  for (u32 i : indices) gone[i] = true;
+  size_t kept = 0;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (gone[i]) continue;
+    if (kept != i) graph.nodes[kept] = std::move(graph.nodes[i]);
+    ++kept;
+  }
+  graph.nodes.resize(kept);
+}
+
+size_t remove_dead_nodes(Graph& graph) {
+  std::vector<bool> live(graph.value_count(), false);
+  for (ValueId id : graph.outputs) live[id] = true;
+  std::vector<u32> dead;
+  for (size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node& node = graph.nodes[i];
+    const bool used = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
+      return id != kNoValue && live[id];
+    });
+    if (!used) {
+      dead.push_back(static_cast<u32>(i));
+      continue;
+    }
+    for (ValueId id : node.inputs) {
+      if (id != kNoValue) live[id] = true;
+    }
+  }
+  for (ValueId id = 0; id < graph.value_count(); ++id) {
+    if (!live[id]) graph.value(id).constant = {};
+  }
+  erase_nodes(graph, dead);
+  return dead.size();
+}
+
+}  // namespace octet

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/op_def.h"
+
+namespace octet {
+
+ConstView view(const Tensor& tensor) { return {tensor.dtype(), tensor.shape(), tensor.data()}; }
+
+MutableView mutable_view(Tensor& tensor) {
+  return {tensor.dtype(), tensor.shape(), tensor.mutable_data()};
+}
+
+std::vector<s64> Inference::required_ints(size_t i, std::string_view what) const {
+  const Tensor* tensor = value(i);
+  if (tensor == nullptr) {
+    fail(Error::Code::unsupported, "{} depends on run-time data; it must be known from the input shapes",
+         what);
+  }
+  std::vector<s64> ints;
+  if (tensor->dtype() == Dtype::s32) {
+    for (s32 v : tensor->as<s32>()) ints.push_back(v);
+  } else if (tensor->dtype() == Dtype::s64) {
+    for (s64 v : tensor->as<s64>()) ints.push_back(v);
+  } else {
+    fail(Error::Code::invalid_model, "{} has type {}, expected s32 or s64", what,
+         dtype_name(tensor->dtype()));
+  }
+  return ints;
+}
+
+std::string describe(const Node& node) {
+  return fmt::format("node '{}' ({})", node.name, node.op->name);
+}
+
+std::vector<TensorType> infer_node(const Node& node, std::vector<TensorType> inputs,
+                                   std::vector<const Tensor*> values) {
+  Inference inference(node, std::move(inputs), std::move(values));
+  try {
+    node.op->infer(inference);
+    for (const TensorType& type : inference.outputs) type.bytes();
+  } catch (Error& error) {
+    error.add_context("inferring the shape of " + describe(node));
+    throw;
+  }
+  OCTET_CHECK(inference.outputs.size() >= node.outputs.size());
+  return std::move(inference.outputs);
+}
+
+std::vector<Tensor> eval_node(const Node& node, std::span<const Tensor> inputs) {
+  std::vector<TensorType> types;
+  std::vector<const Tensor*> values;
+  std::vector<ConstView> in;
+  for (const Tensor& tensor : inputs) {
+    types.push_back(tensor.type());
+    values.push_back(tensor ? &tensor : nullptr);
+    in.push_back(view(tensor));
+  }
+  std::vector<Tensor> results;
+  std::vector<MutableView> out;
+  for (const TensorType& type : infer_node(node, types, values)) {
+    results.emplace_back(type.dtype, type.shape);
+  }
+  for (Tensor& tensor : results) out.push_back(mutable_view(tensor));
+  try {
+    node.op->eval({node, in, out});
+  } catch (Error& error) {
+    error.add_context("evaluating " + describe(node));
+    throw;
+  }
+  return results;
+}
+
+}  // namespace octet

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an operator is: one constant-initialised OpDef per file of src/ops/, listed in ops.def.
+// Opset numbers are seen by `parse` alone; after import every node has the operator's one canonical form.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/check.h"
+#include "core/types.h"
+#include "graph/graph.h"
+#include "octet/tensor.h"
+
+namespace octet {
+
+// A view of a tensor during evaluation. `data` is null for an omitted optional input.
+struct ConstView {
+  Dtype dtype = Dtype::f32;
+  Shape shape;
+  const void* data = nullptr;
+
+  explicit operator bool() const { return data != nullptr; }
+  template <class T>
+  std::span<const T> as() const {
+    check_dtype(DtypeOf<T>::value, dtype);
+    return {static_cast<const T*>(data), static_cast<size_t>(shape.elements())};
+  }
+};
+
+struct MutableView {
+  Dtype dtype = Dtype::f32;
+  Shape shape;
+  void* data = nullptr;
+
+  template <class T>
+  std::span<T> as() const {
+    check_dtype(DtypeOf<T>::value, dtype);
+    return {static_cast<T*>(data), static_cast<size_t>(shape.elements())};
+  }
+};
+
+ConstView view(const Tensor& tensor);
+MutableView mutable_view(Tensor& tensor);
+
+// Handed to OpDef::infer. Input shapes are concrete: graphs with dynamic dimensions are inferred for sample sizes.
+class Inference {
+ public:
+  Inference(const Node& n, std::vector<TensorType> types, std::vector<const Tensor*> known)
+      : node(n), inputs(std::move(types)), values_(std::move(known)) {}
+
+  const Node& node;
+  std::vector<TensorType> inputs;   // an omitted input has rank 0 and has_input() false
+  std::vector<TensorType> outputs;  // to be filled, one for each of node.outputs
+
+  bool has_input(size_t i) const { return node.input(i) != kNoValue; }
+  // The input's value where it is known before the run (constants and folded shape arithmetic), else null.
+  const Tensor* value(size_t i) const { return i < values_.size() ? values_[i] : nullptr; }
+  // The value as s64 list (accepts s32 and s64); fails with "unsupported" when it depends on run-time data.
+  std::vector<s64> required_ints(size_t i, std::string_view what) const;
+
+  void same_as_input(size_t i) { outputs.push_back(inputs[i]); }
+  void output(Dtype dtype, const Shape& shape) { outputs.push_back({dtype, shape}); }
+
+ private:
+  std::vector<const Tensor*> values_;
+};
+
+// Handed to OpDef::eval: dense row-major tensors; outputs have the inferred types and hold arbitrary bytes.
+struct Eval {
+  const Node& node;
+  std::span<const ConstView> inputs;  // one for each of node.inputs
+  std::span<const MutableView> outputs;
+
+  bool has_input(size_t i) const { return i < inputs.size() && inputs[i]; }
+};
+
+class NodeParser;  // ops/node_parser.h
+
+// How precision assignment and Q/DQ placement treat an operator.
+enum class QuantKind : u8 {
+  none,        // no integer form: a float island (or shape arithmetic)
+  compute,     // multiplies by constant weights or another activation: Conv, MatMul
+  arithmetic,  // several quantized inputs with their own scales: Add, Mul, AveragePool, ReduceMean
+  move_codes,  // codes move and the scale stays: MaxPool, Reshape, Transpose, Slice, Gather, Pad, Resize nearest, Concat
+  table,       // a unary function: 256-entry table
+};
+
+// What an integer form is built from: a float node whose activation inputs come from DequantizeLinear and whose output,
+// unless it stays real, goes to QuantizeLinear.
+struct QuantizeRequest {
+  Graph& graph;                // add constants and read weights here
+  const Node& node;            // the float node
+  std::vector<ValueId> codes;  // per input: the quantized value feeding it, or kNoValue (constants, omitted)
+  std::vector<QuantParams> input_params;  // per input, meaningful where codes[i] is set
+  QuantParams output_params;              // meaningful when output_dtype is u8 or s8
+  Dtype output_dtype;                     // u8, s8, or f32 when the result stays real
+};
+
+// The integer node without name, outputs and origins (the caller fills those), or the reason why there is none.
+struct QuantizeResult {
+  Node node;
+  std::string reject;  // empty when `node` is valid; else one sentence
+};
+
+struct QuantRule {
+  QuantKind kind = QuantKind::none;
+  // Null for none and move_codes (the node itself runs on codes).
+  QuantizeResult (*quantize)(const QuantizeRequest&) = nullptr;
+  // The input whose range the output shares (move_codes); -1: all inputs and the output share one (Concat).
+  int moved_input = 0;
+};
+
+struct Arity {
+  int min = 1;
+  int max = 1;  // -1: any number
+};
+
+// At most eight fields; a ninth needs a decision record.
+struct OpDef {
+  std::string_view name;    // the canonical name, ONNX's where there is one
+  std::string_view domain;  // "" for ai.onnx, "com.microsoft", or "octet" for operators that no ONNX file contains
+  Arity inputs;
+  Arity outputs;
+  void (*parse)(NodeParser&) = nullptr;   // null: the ONNX node is already canonical
+  void (*infer)(Inference&) = nullptr;    // fills outputs or throws Error
+  void (*eval)(const Eval&) = nullptr;    // the definition of correct: plain scalar code
+  QuantRule quant = {};
+};
+
+// "node 'conv1' (Conv)", for error context.
+std::string describe(const Node& node);
+
+// Result types of one node for concrete input types; adds the node to the error's context.
+std::vector<TensorType> infer_node(const Node& node, std::vector<TensorType> inputs,
+                                   std::vector<const Tensor*> values);
+// Runs the scalar reference on host tensors. Inputs of omitted optional values are empty tensors.
+std::vector<Tensor> eval_node(const Node& node, std::span<const Tensor> inputs);
+
+}  // namespace octet

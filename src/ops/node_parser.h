@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What OpDef::parse works on: the only place where an opset number is seen.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op_def.h"
+
+namespace octet {
+
+// Handed to OpDef::parse: the node holds the ONNX attributes and inputs as read; parse rewrites it to the canonical form.
+class NodeParser {
+ public:
+  NodeParser(Graph& graph, Node& n, int opset_version, std::vector<Node>& before, std::vector<Node>& after)
+      : node(n), opset(opset_version), graph_(graph), before_(before), after_(after) {}
+
+  Node& node;
+  const int opset;  // of the node's domain
+
+  bool has_input(size_t i) const { return node.input(i) != kNoValue; }
+  const Tensor* constant(size_t i) const { return graph_.constant_input(node, i); }
+  // Sets input i (growing the list with omitted inputs) to a new constant.
+  void set_input(size_t i, Tensor constant);
+  // Moves an ints attribute of older opsets to input i as s64 constant.
+  void ints_to_input(std::string_view attr, size_t i);
+  ValueId add_constant(Tensor tensor);
+  // Adds a node before this one (reading any value) or after it; returns its single output.
+  // `rename_output`: the new node takes over this node's output 0, and this node gets a fresh one.
+  ValueId emit_before(std::string_view op, std::vector<ValueId> inputs, Attrs attrs = {});
+  void emit_after(std::string_view op, std::vector<ValueId> other_inputs, Attrs attrs = {});
+  void become(std::string_view op);  // changes node.op
+
+ private:
+  Graph& graph_;
+  std::vector<Node>& before_;
+  std::vector<Node>& after_;
+};
+
+}  // namespace octet

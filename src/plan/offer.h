@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a backend answers "can you run this node?": an Offer is a Candidate or a Reject with its reason.
+// A lowering (backends/*/lower/*.cc) sees one node with concrete types, and never another node.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/cpu_isa.h"
+#include "core/thread_pool.h"
+#include "core/types.h"
+#include "graph/graph.h"
+#include "graph/op_def.h"
+#include "octet/tensor.h"
+
+namespace octet {
+
+// How the elements of a value lie in memory.
+//   linear  dense, row-major in the order of the shape
+//   nhwc    rank 4 only: shape stays N,C,H,W; memory is N,H,W,C with free pixel and row strides
+enum class Layout : u8 { linear, nhwc };
+
+// Where a value's bytes are, relative to the data pointer that a step is given; strides in elements, nhwc only.
+// The pixel stride may exceed C (the value is a channel slice of a concatenation) and a border of rows and columns may
+// surround the image (already filled with the zero point) when a consumer asked for one.
+struct Placement {
+  Layout layout = Layout::linear;
+  s64 pixel_stride = 0;  // between (h, w) and (h, w + 1)
+  s64 row_stride = 0;    // between (h, w) and (h + 1, w)
+  s64 image_stride = 0;  // between images
+  s64 border = 0;        // rows and columns readable beyond each edge
+};
+
+struct Target {
+  Isa isa = Isa::none;
+  int threads = 1;
+};
+
+// What a lowering is asked. Activation codes are always u8 here: planning for the CPU relabels s8 values first.
+struct LowerRequest {
+  const Graph& graph;
+  const Node& node;
+  std::vector<TensorType> inputs;    // concrete; rank 0 for omitted inputs
+  std::vector<TensorType> outputs;   // concrete
+  std::vector<Layout> layouts;       // of each input as its producer leaves it
+  const Target& target;
+
+  bool has_input(size_t i) const { return node.input(i) != kNoValue; }
+  // The constant at input i, or null. Constants of node inputs are always linear.
+  const Tensor* constant(size_t i) const { return graph.constant_input(node, i); }
+};
+
+// Pointers of one call. Constant inputs are not among them: a lowering packs what it needs into its closure.
+struct StepArgs {
+  const std::byte* const* inputs;  // one for each node input; null for constants and omitted ones
+  std::byte* const* outputs;
+  std::byte* workspace;            // 64-byte aligned, Candidate::workspace_bytes long, shared by no concurrent step
+  ThreadPool& pool;
+};
+
+// Runs the step; must not throw or allocate.
+using RunStep = std::function<void(const StepArgs&)>;
+
+// Where this step's values finally lie.
+struct BindArgs {
+  std::vector<Placement> inputs;
+  std::vector<Placement> outputs;
+};
+
+struct Candidate {
+  std::string kernel;                // "conv_u8s8_6x64_vnni", "dnnl_conv_f32", "reference"
+  std::vector<Layout> inputs;        // the layout required of each input
+  std::vector<Layout> outputs;       // the layout that each output gets
+  s64 workspace_bytes = 0;
+  std::string note;                  // for the inspector, may be empty
+  std::function<RunStep(const BindArgs&)> bind;  // called once, at plan time; packs weights
+
+  // Rows and columns of zero-point border that this step would like around input 0 (nhwc).
+  s64 wanted_border = 0;
+  // The step honours any Placement (strides, borders) of its nhwc inputs and outputs; else it needs them dense.
+  bool strided = false;
+};
+
+struct Reject {
+  std::string reason;  // "channels 30 are not a multiple of 4"
+};
+
+using Offer = std::variant<Candidate, Reject>;
+
+// One lowering: the operator it serves and its function. Backends list theirs in lower/lowerings.def, best first.
+struct Lowering {
+  std::string_view op;
+  std::string_view name;
+  Offer (*offer)(const LowerRequest&);
+};
+
+}  // namespace octet
