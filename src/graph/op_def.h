@@ -87,15 +87,25 @@ enum class QuantKind : u8 {
   table,       // a unary function: 256-entry table
 };
 
+// One input of a float node that is about to become an integer node.
+struct QuantizedInput {
+  ValueId codes = kNoValue;  // what its DequantizeLinear reads (activation codes, or constant s8/u8/s32 codes); kNoValue: real
+  Tensor scale;              // f32, one element or one for each index along `axis`
+  s32 zero_point = 0;        // of activations and per-tensor weights
+  s64 axis = 0;
+  bool zero_points_are_zero = true;  // false: some element of a per-axis zero point differs from 0
+
+  f32 scalar_scale() const { return scale.as<f32>()[0]; }
+};
+
 // What an integer form is built from: a float node whose activation inputs come from DequantizeLinear and whose output,
 // unless it stays real, goes to QuantizeLinear.
 struct QuantizeRequest {
-  Graph& graph;                // add constants and read weights here
-  const Node& node;            // the float node
-  std::vector<ValueId> codes;  // per input: the quantized value feeding it, or kNoValue (constants, omitted)
-  std::vector<QuantParams> input_params;  // per input, meaningful where codes[i] is set
-  QuantParams output_params;              // meaningful when output_dtype is u8 or s8
-  Dtype output_dtype;                     // u8, s8, or f32 when the result stays real
+  Graph& graph;      // add constants and read weights here
+  const Node& node;  // the float node; real constant inputs (weights, bias) are read from it
+  std::vector<QuantizedInput> inputs;  // one for each input of node
+  QuantParams output;                  // meaningful when output_dtype is u8 or s8
+  Dtype output_dtype;                  // u8, s8, or f32 when the result stays real
 };
 
 // The integer node without name, outputs and origins (the caller fills those), or the reason why there is none.
