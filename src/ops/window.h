@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sliding windows of convolutions and pools: attributes resolved against a concrete input shape, and checked.
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "core/types.h"
+#include "graph/graph.h"
+#include "octet/tensor.h"
+
+namespace octet {
+
+// One spatial axis. Output o reads input o * stride - pad_begin + k * dilation for k in [0, kernel).
+struct WindowAxis {
+  s64 in = 1;
+  s64 out = 1;
+  s64 kernel = 1;
+  s64 stride = 1;
+  s64 dilation = 1;
+  s64 pad_begin = 0;
+  s64 pad_end = 0;
+
+  // Input elements from the first tap to the last.
+  s64 extent() const { return dilation * (kernel - 1) + 1; }
+};
+
+// Always three axes, right-aligned (depth, height, width): an absent one has size 1 and no padding, so 1-D and 2-D
+// windows are 3-D windows.
+struct Window {
+  int rank = 2;  // spatial axes of the tensor: 1, 2 or 3
+  std::array<WindowAxis, 3> axes;
+
+  const WindowAxis& d() const { return axes[0]; }
+  const WindowAxis& h() const { return axes[1]; }
+  const WindowAxis& w() const { return axes[2]; }
+
+  s64 in_elements() const { return axes[0].in * axes[1].in * axes[2].in; }
+  s64 out_elements() const { return axes[0].out * axes[1].out * axes[2].out; }
+  s64 kernel_elements() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
+  // {batch, channels, spatial sizes of the output...}
+  Shape output_shape(s64 batch, s64 channels) const;
+};
+
+// Reads strides, dilations, pads, auto_pad (and ceil_mode, which only pools have) of a node whose input is
+// [N, C, spatial...]. Throws Error(invalid_model) naming the attribute and its value.
+Window window_of(const Node& node, const Shape& input, std::span<const s64> kernel);
+
+// An ints attribute of exactly `count` values within [min, 2^31); absent: all `otherwise`.
+std::vector<s64> window_attribute(const Node& node, std::string_view name, size_t count, s64 min,
+                                  s64 otherwise);
+
+// Taps k in [first, last) of one axis that read inside the input for output position `o`.
+struct TapRange {
+  s64 first = 0;
+  s64 last = 0;
+};
+TapRange taps_inside(const WindowAxis& axis, s64 o);
+
+}  // namespace octet
