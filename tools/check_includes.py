@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Folders of src/ include downwards only. RANK is the order of the architecture; the DEPENDS lists in
+src/CMakeLists.txt narrow it, and an include that they do not name is an error."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RANK = {
+    "core": 0, "graph": 1, "ops": 2,
+    "onnx": 3, "passes": 3, "calibrate": 3, "precision": 3,
+    "plan": 3, "backends": 3,
+    "runtime": 4, "pipeline": 5, "inspect": 6,
+}
+COMPILE_SIDE = {"onnx", "passes", "calibrate", "precision"}
+RUN_SIDE = {"plan", "backends"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+
+
+def declared():
+    """Folder -> folders that src/CMakeLists.txt lets it use."""
+    text = re.sub(r"#.*", "", (ROOT / "src/CMakeLists.txt").read_text())
+    depends = {}
+    for body in re.findall(r"octet_module\(([^)]*)\)", text):
+        words = body.split()
+        names = []
+        if "DEPENDS" in words:
+            for word in words[words.index("DEPENDS") + 1 :]:
+                if word.isupper():
+                    break
+                names.append(word)
+        depends[words[0]] = set(names)
+    return depends
+
+
+def order_problems(depends):
+    problems = []
+    for folder, names in depends.items():
+        for name in names:
+            across = (folder in COMPILE_SIDE and name in RUN_SIDE) or (folder in RUN_SIDE and name in COMPILE_SIDE)
+            if folder not in RANK or name not in RANK:
+                problems.append(f"src/CMakeLists.txt: {folder} or {name} has no rank in tools/check_includes.py")
+            elif across or RANK[name] > RANK[folder]:
+                problems.append(f"src/CMakeLists.txt: {folder} may not depend on {name}")
+    return problems
+
+
+def folder_of(relative):
+    """The module of a file or include below src/, or None for files outside modules."""
+    first = relative.split("/")[0]
+    return first if "/" in relative else pathlib.PurePath(relative).stem.replace("_test", "")
+
+
+def include_problems(depends):
+    problems, count = [], 0
+    for path in sorted((ROOT / "src").rglob("*")):
+        if path.suffix not in (".cc", ".h"):
+            continue
+        relative = path.relative_to(ROOT / "src").as_posix()
+        folder = folder_of(relative)
+        for include in INCLUDE.findall(path.read_text()):
+            count += 1
+            if "/" not in include and (path.parent / include).exists():
+                continue
+            target = folder_of(include)
+            if target in RANK and target != folder and target not in depends.get(folder, set()):
+                problems.append(f"src/{relative}: includes {include}, but {folder} does not depend on {target}")
+    return problems, count
+
+
+def api_problems():
+    problems = []
+    for path in sorted((ROOT / "include/octet").glob("*.h")):
+        for include in INCLUDE.findall(path.read_text()):
+            if not include.startswith("octet/"):
+                problems.append(f"include/octet/{path.name}: includes {include}; installed headers stand alone")
+    return problems
+
+
+def main():
+    depends = declared()
+    problems, count = include_problems(depends)
+    problems += order_problems(depends) + api_problems()
+    for problem in problems:
+        print(problem)
+    print(f"{len(depends)} folders, {count} includes, {len(problems)} problems")
+    return 1 if problems or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
