@@ -4,8 +4,9 @@ add_library(octet_flags INTERFACE)
 target_include_directories(octet_flags INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 # No contraction: docs/numerics.md writes every fused multiply-add out. No errno: nearbyintf and sqrtf inline.
+# -Wno-restrict: g++ 12 reports it falsely for std::string operator+ (gcc bug 105651).
 target_compile_options(octet_flags INTERFACE
-  -ffp-contract=off -fno-math-errno -Wall -Wextra -Wshadow=local -Wconversion -Wsign-conversion)
+  -ffp-contract=off -fno-math-errno -Wall -Wextra -Wshadow=local -Wconversion -Wsign-conversion -Wno-restrict)
 target_link_libraries(octet_flags INTERFACE fmt::fmt Threads::Threads)
 
 set(OCTET_SANITIZE "" CACHE STRING "Sanitizers of this build: address,undefined or thread")
@@ -19,7 +20,8 @@ endif()
 set(OCTET_ISA_SUFFIXES avx2 vnni amx)
 set(OCTET_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -Wno-conversion -Wno-sign-conversion)
 set(OCTET_ISA_FLAGS_vnni -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx512vbmi -mfma
-  -mprefer-vector-width=512 -Wno-conversion -Wno-sign-conversion)
+  -mprefer-vector-width=512 -Wno-conversion -Wno-sign-conversion
+  -Wno-maybe-uninitialized)  # g++ 12 reports its own avx512fintrin.h (gcc bug 105593)
 set(OCTET_ISA_FLAGS_amx ${OCTET_ISA_FLAGS_vnni} -mamx-tile -mamx-int8)
 
 function(octet_set_isa_flags)

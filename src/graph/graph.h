@@ -98,9 +98,6 @@ class Uses {
   std::vector<bool> is_output_;
 };
 
-// Throws Error(internal) naming the first broken invariant: ids in range, single assignment, order, arity, unique names.
-void verify(const Graph& graph);
-
 // Removes nodes whose outputs nobody reads, and constants nobody reads become empty. Returns the number of nodes removed.
 size_t remove_dead_nodes(Graph& graph);
 

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/visit.h"
+#include "graph/lexer.h"
+#include "graph/op_def.h"
+#include "graph/text.h"
+#include "graph/verify.h"
+
+namespace octet {
+namespace {
+
+class Parser {
+ public:
+  Parser(std::string_view text, OpSource find_op, const BlobSource& blob)
+      : lexer_(text), find_op_(find_op), blob_(blob) {}
+
+  Graph run() {
+    lexer_.expect("graph");
+    if (lexer_.peek() == '"') graph_.name = lexer_.quoted();
+    lexer_.expect("(");
+    if (!lexer_.accept(")")) {
+      do {
+        graph_.inputs.push_back(declare());
+      } while (lexer_.accept(","));
+      lexer_.expect(")");
+    }
+    lexer_.expect("{");
+    while (!lexer_.accept("return")) {
+      if (lexer_.accept("const")) {
+        parse_constant();
+      } else {
+        parse_node();
+      }
+    }
+    while (lexer_.peek() == '%') {
+      graph_.outputs.push_back(use());
+      if (!lexer_.accept(",")) break;
+    }
+    lexer_.expect("}");
+    if (lexer_.peek() != '\0') lexer_.error("text after the graph's end");
+    verify(graph_);
+    return std::move(graph_);
+  }
+
+ private:
+  Dtype parse_dtype(const std::string& name) {
+    for (int i = 0; i <= static_cast<int>(Dtype::boolean); ++i) {
+      if (dtype_name(static_cast<Dtype>(i)) == name) return static_cast<Dtype>(i);
+    }
+    lexer_.error("unknown element type '" + name + "'");
+  }
+
+  TensorType parse_type() {
+    TensorType type;
+    type.dtype = parse_dtype(lexer_.word());
+    lexer_.expect("[");
+    if (lexer_.accept("]")) return type;
+    do {
+      const s64 dim = lexer_.accept("?") ? Shape::kDynamic : lexer_.integer();
+      if (dim < Shape::kDynamic) lexer_.error("negative dimension");
+      type.shape.push_back(dim);
+    } while (lexer_.accept(","));
+    lexer_.expect("]");
+    return type;
+  }
+
+  ValueId declare() {
+    lexer_.expect("%");
+    const std::string name = lexer_.name();
+    if (ids_.count(name) != 0) lexer_.error("value '" + name + "' is declared twice");
+    lexer_.expect(":");
+    const ValueId id = graph_.add_value(name, parse_type());
+    ids_[name] = id;
+    if (lexer_.accept("@")) {
+      lexer_.expect("(");
+      QuantParams quant;
+      quant.scale = static_cast<f32>(lexer_.number());
+      lexer_.expect(",");
+      quant.zero_point = static_cast<s32>(lexer_.integer());
+      lexer_.expect(")");
+      graph_.value(id).quant = quant;
+    }
+    return id;
+  }
+
+  ValueId use() {
+    lexer_.expect("%");
+    const std::string name = lexer_.name();
+    const auto at = ids_.find(name);
+    if (at == ids_.end()) lexer_.error("value '" + name + "' is not declared");
+    return at->second;
+  }
+
+  Tensor parse_tensor(const TensorType& type) {
+    if (!type.shape.is_static()) lexer_.error("a constant needs a static shape");
+    if (lexer_.accept("#")) {
+      const s64 index = lexer_.integer();
+      if (blob_ == nullptr) lexer_.error("this text refers to data that is not here");
+      return blob_(index, type);
+    }
+    // One element takes two bytes of text at least, so a hostile shape cannot make this allocation large.
+    std::vector<f64> floats;
+    std::vector<s64> ints;
+    const bool real = type.dtype <= Dtype::f64;
+    lexer_.expect("{");
+    while (!lexer_.accept("}")) {
+      if (!floats.empty() || !ints.empty()) lexer_.expect(",");
+      if (real) floats.push_back(lexer_.number());
+      else ints.push_back(lexer_.integer());
+    }
+    const s64 count = static_cast<s64>(floats.size() + ints.size());
+    if (count != type.shape.elements()) {
+      lexer_.error(fmt::format("{} elements for type {}", count, to_string(type)));
+    }
+    Tensor tensor(type.dtype, type.shape);
+    visit_dtype(type.dtype, [&]<class T>() { fill<T>(tensor.mutable_as<T>(), floats, ints); });
+    return tensor;
+  }
+
+  template <class T>
+  static void fill(std::span<T> dst, const std::vector<f64>& floats, const std::vector<s64>& ints) {
+    for (size_t i = 0; i < dst.size(); ++i) {
+      if constexpr (std::is_integral_v<T>) dst[i] = static_cast<T>(ints[i]);
+      else if constexpr (std::is_same_v<T, f64>) dst[i] = floats[i];
+      else dst[i] = static_cast<T>(static_cast<f32>(floats[i]));
+    }
+  }
+
+  void parse_constant() {
+    const ValueId id = declare();
+    lexer_.expect("=");
+    graph_.value(id).constant = parse_tensor(graph_.value(id).type);
+  }
+
+  void parse_node() {
+    Node node;
+    do {
+      node.outputs.push_back(lexer_.accept("_") ? kNoValue : declare());
+    } while (lexer_.accept(","));
+    lexer_.expect("=");
+    const std::string op = lexer_.word();
+    node.op = find_op_(op);
+    if (node.op == nullptr) lexer_.error("unknown operator '" + op + "'");
+    lexer_.expect("(");
+    if (!lexer_.accept(")")) {
+      do {
+        node.inputs.push_back(lexer_.accept("_") ? kNoValue : use());
+      } while (lexer_.accept(","));
+      lexer_.expect(")");
+    }
+    if (lexer_.accept("{")) parse_attrs(node.attrs);
+    if (lexer_.accept("name")) node.name = lexer_.quoted();
+    if (lexer_.accept("from")) node.origins = list<std::string>([&] { return lexer_.quoted(); });
+    if (lexer_.accept("as")) {
+      node.decision.precision = lexer_.quoted();
+      node.decision.reason = lexer_.quoted();
+    }
+    graph_.nodes.push_back(std::move(node));
+  }
+
+  template <class T, class F>
+  std::vector<T> list(F&& element) {
+    std::vector<T> items;
+    lexer_.expect("[");
+    while (!lexer_.accept("]")) {
+      if (!items.empty()) lexer_.expect(",");
+      items.push_back(element());
+    }
+    return items;
+  }
+
+  void parse_attrs(Attrs& attrs) {
+    do {
+      const std::string key = lexer_.name();
+      lexer_.expect("=");
+      attrs.set(key, parse_attr());
+    } while (lexer_.accept(","));
+    lexer_.expect("}");
+  }
+
+  AttrValue parse_attr() {
+    if (lexer_.peek() == '"') return lexer_.quoted();
+    if (lexer_.accept("ints")) return list<s64>([&] { return lexer_.integer(); });
+    if (lexer_.accept("floats")) return list<f32>([&] { return static_cast<f32>(lexer_.number()); });
+    if (lexer_.accept("strings")) return list<std::string>([&] { return lexer_.quoted(); });
+    if (lexer_.accept("tensor")) {
+      const TensorType type = parse_type();
+      return parse_tensor(type);
+    }
+    return parse_scalar_attr();
+  }
+
+  AttrValue parse_scalar_attr() {
+    Lexer ahead = lexer_;
+    bool is_float = false;
+    const f64 value = ahead.number(&is_float);
+    if (!is_float) return lexer_.integer();
+    lexer_ = ahead;
+    return static_cast<f32>(value);
+  }
+
+  Lexer lexer_;
+  OpSource find_op_;
+  const BlobSource& blob_;
+  Graph graph_;
+  std::unordered_map<std::string, ValueId> ids_;
+};
+
+}  // namespace
+
+Graph parse_graph(std::string_view text, OpSource find_op, const BlobSource& blob) {
+  return Parser(text, find_op, blob).run();
+}
+
+}  // namespace octet

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/verify.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+#include "graph/op_def.h"
+
+namespace octet {
+namespace {
+
+constexpr auto kInvalid = Error::Code::invalid_model;
+
+class Verifier {
+ public:
+  explicit Verifier(const Graph& graph) : graph_(graph), defined_(graph.value_count(), false) {}
+
+  void run() {
+    for (ValueId id = 0; id < graph_.value_count(); ++id) check_constant(id);
+    for (ValueId id : graph_.inputs) {
+      in_range(id, "a graph input");
+      define(id, "a graph input");
+    }
+    for (const Node& node : graph_.nodes) check_node(node);
+    for (ValueId id : graph_.outputs) {
+      in_range(id, "a graph output");
+      if (!defined_[id]) {
+        fail(kInvalid, "graph output '{}' is never produced", graph_.value(id).name);
+      }
+    }
+  }
+
+ private:
+  void in_range(ValueId id, std::string_view what) const {
+    if (id >= graph_.value_count()) fail(kInvalid, "{} refers to value {} of {}", what, id, graph_.value_count());
+  }
+
+  void define(ValueId id, std::string_view what) {
+    if (defined_[id]) fail(kInvalid, "value '{}' has two producers, the second is {}", graph_.value(id).name, what);
+    defined_[id] = true;
+  }
+
+  void check_constant(ValueId id) {
+    const Value& value = graph_.value(id);
+    if (!value.constant) return;
+    if (value.constant.type() != value.type) {
+      fail(kInvalid, "constant '{}' is declared {} but holds {}", value.name, to_string(value.type),
+           to_string(value.constant.type()));
+    }
+    defined_[id] = true;
+  }
+
+  static void check_arity(const Node& node, const char* what, size_t count, const Arity& arity) {
+    const bool enough = count >= static_cast<size_t>(arity.min);
+    const bool bounded = arity.max < 0 || count <= static_cast<size_t>(arity.max);
+    if (enough && bounded) return;
+    const std::string limit = arity.max < 0 ? "or more" : ".." + std::to_string(arity.max);
+    fail(kInvalid, "{} needs {}{} {}, has {}", describe(node), arity.min, limit, what, count);
+  }
+
+  void check_node(const Node& node) {
+    if (node.op == nullptr) fail(kInvalid, "node '{}' has no operator", node.name);
+    check_arity(node, "inputs", node.inputs.size(), node.op->inputs);
+    check_arity(node, "outputs", node.outputs.size(), node.op->outputs);
+    for (ValueId id : node.inputs) {
+      if (id == kNoValue) continue;
+      in_range(id, describe(node));
+      if (!defined_[id]) {
+        fail(kInvalid, "{} reads '{}' before it is produced", describe(node), graph_.value(id).name);
+      }
+    }
+    for (ValueId id : node.outputs) {
+      if (id == kNoValue) continue;
+      in_range(id, describe(node));
+      define(id, describe(node));
+    }
+  }
+
+  const Graph& graph_;
+  std::vector<bool> defined_;
+};
+
+}  // namespace
+
+void verify(const Graph& graph) { Verifier(graph).run(); }
+
+}  // namespace octet

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types of all values of a graph with dynamic inputs, by sampling (docs/adr/0007): concrete inference runs for two sets
+// of sizes; dimensions and small values that agree in both are static, the others are dynamic.
+#pragma once
+
+#include "graph/graph.h"
+#include "graph/propagate.h"
+
+namespace octet {
+
+struct SampledTypes {
+  Propagated first;
+  Propagated second;
+};
+
+// Sets the type of every value. Where the model works only for a batch of 1, the inputs' dynamic batch becomes 1.
+SampledTypes infer_types(Graph& graph, const PropagateOptions& options = {});
+
+}  // namespace octet

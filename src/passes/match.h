@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Helpers that passes share: asking what surrounds a node, and merging nodes without losing where they came from.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "graph/graph.h"
+#include "graph/op_def.h"
+
+namespace octet {
+
+inline bool is_op(const Node& node, std::string_view name) { return node.op->name == name; }
+
+// The node producing a value, or null for constants and graph inputs.
+Node* producer_of(Graph& graph, const Uses& uses, ValueId id);
+// The only node reading a value that is no graph output, or null.
+Node* only_reader(Graph& graph, const Uses& uses, ValueId id);
+
+// The element of a constant with exactly one element, as f32 (f32 constants only).
+std::optional<f32> scalar_constant(const Graph& graph, ValueId id);
+
+// Puts `fused` in the place of `at`: it produces what `at` produced and stands for the ONNX nodes of `earlier` and `at`.
+// `earlier` (from which `fused` was made) loses its readers and dies. Using the later place keeps topological order.
+void replace_fused(Node& at, Node fused, const Node& earlier);
+
+}  // namespace octet

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+
+#include "core/check.h"
+#include "graph/verify.h"
+#include "passes/pass.h"
+
+namespace octet {
+
+void remove_identity(Graph&, Rewrites&);
+void fold_constants(Graph&, Rewrites&);
+void gemm_to_matmul(Graph&, Rewrites&);
+void fold_pad(Graph&, Rewrites&);
+void fold_batchnorm(Graph&, Rewrites&);
+void fuse_bias(Graph&, Rewrites&);
+void fuse_swish(Graph&, Rewrites&);
+void fuse_gelu(Graph&, Rewrites&);
+void fuse_residual(Graph&, Rewrites&);
+void fuse_activation(Graph&, Rewrites&);
+void move_dequantize(Graph&, Rewrites&);
+void cancel_qdq(Graph&, Rewrites&);
+void fuse_qdq(Graph&, Rewrites&);
+void fuse_table(Graph&, Rewrites&);
+void fold_dequantize(Graph&, Rewrites&);
+
+namespace {
+
+// Order is meaning: each pass expects the form that those before it leave.
+constexpr Pass kFloatPasses[] = {
+    {"remove_identity", remove_identity},
+    {"fold_constants", fold_constants},
+    {"gemm_to_matmul", gemm_to_matmul},
+    {"fold_pad", fold_pad},
+    {"fold_batchnorm", fold_batchnorm},
+    {"fuse_bias", fuse_bias},
+    {"fuse_swish", fuse_swish},
+    {"fuse_gelu", fuse_gelu},
+    {"fuse_residual", fuse_residual},
+    {"fuse_activation", fuse_activation},
+};
+
+constexpr Pass kQuantizePasses[] = {
+    {"move_dequantize", move_dequantize},
+    {"cancel_qdq", cancel_qdq},
+    {"fuse_qdq", fuse_qdq},
+    {"fuse_table", fuse_table},
+    {"fold_dequantize", fold_dequantize},
+};
+
+bool is_known(std::string_view name) {
+  const auto named = [&](const Pass& pass) { return pass.name == name; };
+  return std::ranges::any_of(kFloatPasses, named) || std::ranges::any_of(kQuantizePasses, named);
+}
+
+void check_names(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (is_known(name)) continue;
+    std::string known;
+    for (const Pass& pass : kFloatPasses) known += " " + std::string(pass.name);
+    for (const Pass& pass : kQuantizePasses) known += " " + std::string(pass.name);
+    fail(Error::Code::invalid_argument, "no pass is called '{}'; the passes are:{}", name, known);
+  }
+}
+
+}  // namespace
+
+std::span<const Pass> float_passes() { return kFloatPasses; }
+std::span<const Pass> quantize_passes() { return kQuantizePasses; }
+
+void run_passes(Graph& graph, std::span<const Pass> passes, const PassOptions& options,
+                std::vector<PassTrace>* trace) {
+  check_names(options.disabled);
+  s64 budget = options.stop_after_rewrites;
+  if (trace != nullptr && budget >= 0) {
+    for (const PassTrace& earlier : *trace) budget = std::max<s64>(0, budget - earlier.rewrites);
+  }
+  for (const Pass& pass : passes) {
+    if (std::ranges::find(options.disabled, pass.name) != options.disabled.end()) continue;
+    const auto start = std::chrono::steady_clock::now();
+    Rewrites rewrites(budget);
+    try {
+      pass.run(graph, rewrites);
+      remove_dead_nodes(graph);
+      verify(graph);
+    } catch (Error& error) {
+      error.add_context("running pass " + std::string(pass.name));
+      throw;
+    }
+    if (budget >= 0) budget -= rewrites.count();
+    const std::chrono::duration<f64, std::milli> spent = std::chrono::steady_clock::now() - start;
+    if (trace != nullptr) trace->push_back({std::string(pass.name), rewrites.count(), spent.count()});
+  }
+}
+
+}  // namespace octet

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Identity (also what Dropout becomes) disappears; a graph output keeps its name.
+#include <algorithm>
+
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace octet {
+namespace {
+
+// The node that produces the identity's input produces the graph output directly. Only where nothing but nodes stand
+// before it: an input or constant that is an output as well keeps its Identity.
+bool hand_over_output(Graph& graph, const Uses& uses, Node& identity) {
+  Node* before = producer_of(graph, uses, identity.inputs[0]);
+  if (before == nullptr || graph.is_output(identity.inputs[0])) return false;
+  const ValueId from = identity.inputs[0];
+  const ValueId output = identity.outputs[0];
+  std::ranges::replace(before->outputs, from, output);
+  for (Node& node : graph.nodes) {
+    if (&node != &identity) std::ranges::replace(node.inputs, from, output);
+  }
+  return true;
+}
+
+}  // namespace
+
+void remove_identity(Graph& graph, Rewrites& rewrites) {
+  std::vector<u32> gone;
+  for (u32 n = 0; n < graph.nodes.size(); ++n) {
+    Node& node = graph.nodes[n];
+    if (!is_op(node, "Identity") || !rewrites.allow()) continue;
+    if (!graph.is_output(node.outputs[0])) {
+      graph.replace_uses(node.outputs[0], node.inputs[0]);
+      gone.push_back(n);
+    } else if (hand_over_output(graph, Uses(graph), node)) {
+      gone.push_back(n);
+    }
+  }
+  erase_nodes(graph, gone);
+}
+
+}  // namespace octet
