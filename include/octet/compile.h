@@ -36,8 +36,19 @@ struct CompileOptions {
   std::function<void(const Progress&)> progress;  // called from the compiling thread; may be empty
 };
 
+// What calibration saw of one tensor, and the range that it chose.
+struct TensorRange {
+  std::string name;
+  float min = 0;
+  float max = 0;
+  float threshold = 0;              // |x| beyond this saturates
+  float bin_width = 0;              // histogram[i] counts |x| in [i, i + 1) * bin_width
+  std::vector<uint64_t> histogram;  // empty when the method keeps none
+};
+
 struct CompileReport {
   std::vector<PassTrace> passes;
+  std::vector<TensorRange> ranges;
   std::vector<std::string> warnings;
   int64_t calibration_samples = 0;
   int64_t calibration_skipped = 0;
