@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an engine consists of, and why: layers, precisions, kernels, reasons, coverage, and errors against a float engine.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "octet/engine.h"
+#include "octet/tensor.h"
+
+namespace octet {
+
+// One node of the built graph as this machine would run it.
+struct LayerInfo {
+  std::string name;
+  std::string op;
+  std::string precision;           // "int8", "f32", "s64"
+  std::string kernel;              // "conv_u8s8_vnni", "reference"
+  std::string reason;              // why this precision
+  std::string kernel_reason;       // why not a faster kernel; may be empty
+  std::vector<std::string> nodes;  // the ONNX nodes in it
+  std::vector<std::string> inputs;   // names of the values that a run computes, constants apart
+  std::vector<std::string> outputs;
+  std::vector<TensorType> input_types;  // concrete, in the order of `inputs`
+  std::vector<TensorType> output_types;
+  int64_t macs = 0;
+};
+
+// Conversions (QuantizeLinear, DequantizeLinear) and shape arithmetic are not layers.
+struct Coverage {
+  int64_t int8_layers = 0;
+  int64_t layers = 0;
+  int64_t int8_macs = 0;
+  int64_t macs = 0;
+
+  // Shares from 0 to 1; 1 when there is nothing to quantize.
+  double layer_share() const;
+  double mac_share() const;
+};
+
+struct Inspection {
+  std::vector<LayerInfo> layers;
+  Coverage coverage;
+  std::string isa;  // of the kernels: "vnni"
+};
+
+struct InspectOptions {
+  std::vector<Shape> input_shapes;  // empty: dynamic dimensions are 1
+  int threads = 1;
+};
+
+Inspection inspect(const Engine& engine, const InspectOptions& options = {});
+
+// Difference between a value of one engine and the value of that name in another, over all samples.
+struct ValueError {
+  std::string value;
+  std::string layer;         // the layer of the tested engine that computes it
+  std::string precision;
+  double sqnr_db = 0;        // 10 log10(sum of squares of the reference / sum of squared differences)
+  double max_abs = 0;
+  double cosine = 0;
+  int64_t elements = 0;
+};
+
+// Runs both engines on every sample (inputs in the order of Engine::inputs()) and compares the values that both compute,
+// dequantized, worst SQNR first. `next` returns false at the end of the data.
+using SampleSource = std::function<bool(std::vector<Tensor>& inputs)>;
+std::vector<ValueError> compare(const Engine& reference, const Engine& tested,
+                                const SampleSource& next, int threads = 1);
+
+}  // namespace octet
