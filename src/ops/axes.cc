@@ -21,11 +21,16 @@ bool is_unsigned(Dtype dtype) {
 
 bool belongs(Dtype dtype, DtypeClass wanted) {
   switch (wanted) {
-    case DtypeClass::number: return dtype != Dtype::boolean;
-    case DtypeClass::real: return is_real(dtype);
-    case DtypeClass::signed_number: return dtype != Dtype::boolean && !is_unsigned(dtype);
-    case DtypeClass::boolean: return dtype == Dtype::boolean;
-    case DtypeClass::index: return dtype == Dtype::s32 || dtype == Dtype::s64;
+    case DtypeClass::number:
+      return dtype != Dtype::boolean;
+    case DtypeClass::real:
+      return is_real(dtype);
+    case DtypeClass::signed_number:
+      return dtype != Dtype::boolean && !is_unsigned(dtype);
+    case DtypeClass::boolean:
+      return dtype == Dtype::boolean;
+    case DtypeClass::index:
+      return dtype == Dtype::s32 || dtype == Dtype::s64;
   }
   return false;
 }

@@ -55,10 +55,14 @@ void visit_number(Dtype dtype, F&& f) {
 template <class F>
 void visit_size(Dtype dtype, F&& f) {
   switch (dtype_bytes(dtype)) {
-    case 1: return f.template operator()<u8>();
-    case 2: return f.template operator()<u16>();
-    case 4: return f.template operator()<u32>();
-    default: return f.template operator()<u64>();
+    case 1:
+      return f.template operator()<u8>();
+    case 2:
+      return f.template operator()<u16>();
+    case 4:
+      return f.template operator()<u32>();
+    default:
+      return f.template operator()<u64>();
   }
 }
 

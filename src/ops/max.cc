@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise maximum of any number of broadcast inputs; NaN wins.
+#include "graph/op_def.h"
+#include "ops/elementwise.h"
+
+namespace octet {
+namespace {
+
+void infer(Inference& inference) {
+  require_dtype(inference, 0, DtypeClass::number);
+  infer_broadcast(inference);
+}
+
+void eval(const Eval& eval) {
+  eval_variadic(eval, [](auto a, auto b) { return larger(a, b); });
+}
+
+}  // namespace
+
+extern constinit const OpDef kMax{.name = "Max",
+                                  .domain = "",
+                                  .inputs = {1, -1},
+                                  .outputs = {1, 1},
+                                  .parse = drop_consumed_inputs,
+                                  .infer = infer,
+                                  .eval = eval};
+}  // namespace octet
