@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// One vector of f32 for AVX2: the few operations that the float kernels are written with. vec_vnni.h has the same names.
+// Everything has internal linkage, so nothing compiled here can be linked into baseline code.
+#pragma once
+
+#include <immintrin.h>
+
+namespace octet {
+namespace {
+
+typedef __m256 V;   // f32 lanes
+typedef __m256i I;  // their bits
+typedef __m256 M;   // a mask: all bits of a lane set or clear
+constexpr int kLanes = 8;
+
+inline V v_set(float x) { return _mm256_set1_ps(x); }
+inline V v_load(const float* p) { return _mm256_loadu_ps(p); }
+inline void v_store(float* p, V x) { _mm256_storeu_ps(p, x); }
+
+inline I v_first(int n) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+// The first n lanes; the others read as zero and are not written.
+inline V v_load_n(const float* p, int n) { return _mm256_maskload_ps(p, v_first(n)); }
+inline void v_store_n(float* p, V x, int n) { _mm256_maskstore_ps(p, v_first(n), x); }
+// `x` in the first n lanes, `fill` in the others.
+inline V v_keep_n(V x, V fill, int n) {
+  return _mm256_blendv_ps(fill, x, _mm256_castsi256_ps(v_first(n)));
+}
+
+inline V v_add(V a, V b) { return _mm256_add_ps(a, b); }
+inline V v_sub(V a, V b) { return _mm256_sub_ps(a, b); }
+inline V v_mul(V a, V b) { return _mm256_mul_ps(a, b); }
+inline V v_div(V a, V b) { return _mm256_div_ps(a, b); }
+inline V v_fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
+inline V v_sqrt(V a) { return _mm256_sqrt_ps(a); }
+inline V v_max(V a, V b) { return _mm256_max_ps(a, b); }  // a > b ? a : b
+inline V v_min(V a, V b) { return _mm256_min_ps(a, b); }  // a < b ? a : b
+inline V v_floor(V a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+inline V v_ceil(V a) { return _mm256_round_ps(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
+inline V v_rne(V a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+
+inline M v_lt(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+inline M v_eq(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
+inline V v_select(M m, V yes, V no) { return _mm256_blendv_ps(no, yes, m); }
+
+inline I v_bits(V x) { return _mm256_castps_si256(x); }
+inline V v_from_bits(I x) { return _mm256_castsi256_ps(x); }
+inline I i_set(int x) { return _mm256_set1_epi32(x); }
+inline I i_add(I a, I b) { return _mm256_add_epi32(a, b); }
+inline I i_sub(I a, I b) { return _mm256_sub_epi32(a, b); }
+inline I i_and(I a, I b) { return _mm256_and_si256(a, b); }
+inline I i_or(I a, I b) { return _mm256_or_si256(a, b); }
+template <int kBits>
+inline I i_shift_left(I a) {
+  return _mm256_slli_epi32(a, kBits);
+}
+template <int kBits>
+inline I i_shift_right(I a) {  // arithmetic
+  return _mm256_srai_epi32(a, kBits);
+}
+inline V v_from_int(I a) { return _mm256_cvtepi32_ps(a); }
+
+// The 16 interleaved lanes of core/reduce.h.
+struct Lanes {
+  V low, high;
+};
+inline Lanes lanes_set(float x) { return {v_set(x), v_set(x)}; }
+
+inline float fold_add(Lanes x) {
+  const V eight = v_add(x.low, x.high);
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
+}
+
+// The later lane is compared as "element > lane": max(element, lane).
+inline float fold_max(Lanes x) {
+  const V eight = v_max(x.high, x.low);
+  const __m128 four = _mm_max_ps(_mm256_extractf128_ps(eight, 1), _mm256_castps256_ps128(eight));
+  const __m128 two = _mm_max_ps(_mm_movehl_ps(four, four), four);
+  return _mm_cvtss_f32(_mm_max_ss(_mm_shuffle_ps(two, two, 1), two));
+}
+
+// The register that holds the lane of element i, for i a multiple of kLanes.
+inline V& lanes_of(Lanes& x, long i) { return (i & 8) == 0 ? x.low : x.high; }
+
+}  // namespace
+}  // namespace octet

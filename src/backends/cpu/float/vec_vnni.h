@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// One vector of f32 for AVX-512: the names of vec_avx2.h.
+#pragma once
+
+#include <immintrin.h>
+
+namespace octet {
+namespace {
+
+typedef __m512 V;
+typedef __m512i I;
+typedef __mmask16 M;
+constexpr int kLanes = 16;
+
+inline V v_set(float x) { return _mm512_set1_ps(x); }
+inline V v_load(const float* p) { return _mm512_loadu_ps(p); }
+inline void v_store(float* p, V x) { _mm512_storeu_ps(p, x); }
+
+inline M v_first(int n) { return static_cast<M>((1u << n) - 1u); }
+inline V v_load_n(const float* p, int n) { return _mm512_maskz_loadu_ps(v_first(n), p); }
+inline void v_store_n(float* p, V x, int n) { _mm512_mask_storeu_ps(p, v_first(n), x); }
+inline V v_keep_n(V x, V fill, int n) { return _mm512_mask_mov_ps(fill, v_first(n), x); }
+
+inline V v_add(V a, V b) { return _mm512_add_ps(a, b); }
+inline V v_sub(V a, V b) { return _mm512_sub_ps(a, b); }
+inline V v_mul(V a, V b) { return _mm512_mul_ps(a, b); }
+inline V v_div(V a, V b) { return _mm512_div_ps(a, b); }
+inline V v_fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
+inline V v_sqrt(V a) { return _mm512_sqrt_ps(a); }
+inline V v_max(V a, V b) { return _mm512_max_ps(a, b); }
+inline V v_min(V a, V b) { return _mm512_min_ps(a, b); }
+inline V v_floor(V a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+inline V v_ceil(V a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
+inline V v_rne(V a) {
+  return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+inline M v_lt(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+inline M v_eq(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
+inline V v_select(M m, V yes, V no) { return _mm512_mask_blend_ps(m, no, yes); }
+
+inline I v_bits(V x) { return _mm512_castps_si512(x); }
+inline V v_from_bits(I x) { return _mm512_castsi512_ps(x); }
+inline I i_set(int x) { return _mm512_set1_epi32(x); }
+inline I i_add(I a, I b) { return _mm512_add_epi32(a, b); }
+inline I i_sub(I a, I b) { return _mm512_sub_epi32(a, b); }
+inline I i_and(I a, I b) { return _mm512_and_si512(a, b); }
+inline I i_or(I a, I b) { return _mm512_or_si512(a, b); }
+template <int kBits>
+inline I i_shift_left(I a) {
+  return _mm512_slli_epi32(a, kBits);
+}
+template <int kBits>
+inline I i_shift_right(I a) {
+  return _mm512_srai_epi32(a, kBits);
+}
+inline V v_from_int(I a) { return _mm512_cvtepi32_ps(a); }
+
+struct Lanes {
+  V all;
+};
+inline Lanes lanes_set(float x) { return {v_set(x)}; }
+
+inline __m256 upper_half(V x) {
+  return _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(x), 1));
+}
+
+inline float fold_add(Lanes x) {
+  const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(x.all), upper_half(x.all));
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
+}
+
+inline float fold_max(Lanes x) {
+  const __m256 eight = _mm256_max_ps(upper_half(x.all), _mm512_castps512_ps256(x.all));
+  const __m128 four = _mm_max_ps(_mm256_extractf128_ps(eight, 1), _mm256_castps256_ps128(eight));
+  const __m128 two = _mm_max_ps(_mm_movehl_ps(four, four), four);
+  return _mm_cvtss_f32(_mm_max_ss(_mm_shuffle_ps(two, two, 1), two));
+}
+
+inline V& lanes_of(Lanes& x, long) { return x.all; }
+
+}  // namespace
+}  // namespace octet

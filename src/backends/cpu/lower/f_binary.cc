@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// f32 elementwise operators of two inputs with broadcasting. The output takes the layout of a full-size input; constants
+// are copied into it once.
+#include <array>
+
+#include "backends/cpu/float/binary.h"
+#include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/f_rows.h"
+#include "ops/activation.h"
+
+namespace octet {
+namespace {
+
+struct Choice {
+  std::string name;  // of the table row
+  f32 a = 0.0f;
+  f32 b = 0.0f;
+};
+
+Choice choose(const Node& node) {
+  const Activation activation = activation_of(node);
+  if (activation.is_clamp()) return {"add_clamp", activation.min, activation.max};
+  if (activation.kind == Activation::Kind::leaky_relu)
+    return {"add_leaky_relu", activation.alpha, 0.0f};
+  for (const BinaryKernel& kernel : kBinaryKernels) {
+    if (node.op->name == kernel.op) return {kernel.name, 0.0f, 0.0f};
+  }
+  return {};
+}
+
+const BinaryKernel* find_row(std::string_view name) {
+  for (const BinaryKernel& kernel : kBinaryKernels) {
+    if (name == kernel.name) return &kernel;
+  }
+  return nullptr;
+}
+
+// Both layouts are the same bytes.
+bool layouts_agree(const Shape& shape) { return shape[1] == 1 || shape[2] * shape[3] == 1; }
+
+struct Layouts {
+  Layout output = Layout::linear;
+  std::array<Layout, 2> inputs{};
+};
+
+Layouts with_output(const LowerRequest& request, Layout output) {
+  Layouts layouts{output, {Layout::linear, Layout::linear}};
+  for (size_t i = 0; i < 2; ++i) {
+    if (request.constant(i) != nullptr || request.inputs[i].shape.rank() != 4) continue;
+    layouts.inputs[i] = layouts_agree(request.inputs[i].shape) ? request.layouts[i] : output;
+  }
+  return layouts;
+}
+
+Placement constant_placement(const Shape& shape, Layout layout) {
+  return {.layout = shape.rank() == 4 ? layout : Layout::linear};
+}
+
+bool possible(const LowerRequest& request, const Layouts& layouts) {
+  std::array<RowOperand, 3> operands;
+  operands[0] = {request.outputs[0].shape, {.layout = layouts.output}};
+  for (size_t i = 0; i < 2; ++i) {
+    const Shape& shape = request.inputs[i].shape;
+    const bool constant = request.constant(i) != nullptr;
+    operands[i + 1] = {shape, constant ? constant_placement(shape, layouts.output)
+                                       : Placement{.layout = layouts.inputs[i]}};
+  }
+  return Rows::possible(operands);
+}
+
+// nhwc when an input of the output's size lies so and the other can be walked in that order.
+Layouts choose_layouts(const LowerRequest& request) {
+  for (size_t i = 0; i < 2 && request.outputs[0].shape.rank() == 4; ++i) {
+    const bool full = request.inputs[i].shape == request.outputs[0].shape;
+    if (!full || request.constant(i) != nullptr || request.layouts[i] != Layout::nhwc) continue;
+    const Layouts layouts = with_output(request, Layout::nhwc);
+    if (possible(request, layouts)) return layouts;
+  }
+  return with_output(request, Layout::linear);
+}
+
+struct Bound {
+  BinaryFunction function;
+  f32 a, b;
+  std::array<Tensor, 2> constants;
+  Rows rows;
+
+  const f32* operand(const StepArgs& step, size_t i) const {
+    return constants[i] ? reinterpret_cast<const f32*>(constants[i].data()) : f32_input(step, i);
+  }
+  void operator()(const StepArgs& step) const {
+    const f32* x = operand(step, 0);
+    const f32* y = operand(step, 1);
+    f32* dst = f32_output(step, 0);
+    const s64 step_x = rows.step(1), step_y = rows.step(2);
+    rows.for_each(step.pool, [&](const Rows::Offsets& at, s64 count) {
+      const BinaryArgs args{x + at[1], y + at[2], dst + at[0], count, step_x, step_y, a, b};
+      function(&args);
+    });
+  }
+};
+
+struct Operands {
+  Shape output;
+  std::array<Shape, 2> inputs;
+  std::array<Tensor, 2> constants;  // in the output's memory order
+};
+
+RunStep bind_binary(BinaryFunction function, const Choice& choice, const Operands& operands,
+                    const BindArgs& bind) {
+  std::array<RowOperand, 3> row{{{operands.output, bind.outputs[0]}}};
+  for (size_t i = 0; i < 2; ++i) {
+    const Placement packed = constant_placement(operands.inputs[i], bind.outputs[0].layout);
+    row[i + 1] = {operands.inputs[i], operands.constants[i] ? packed : bind.inputs[i]};
+  }
+  return Bound{function, choice.a, choice.b, operands.constants, Rows(row)};
+}
+
+}  // namespace
+
+Offer lower_f_binary(const LowerRequest& request) {
+  if (std::string reason = float_reject(request); !reason.empty()) return Reject{reason};
+  if (request.inputs.size() != 2) return Reject{"more than two inputs"};
+  const Choice choice = choose(request.node);
+  const BinaryKernel* row = find_row(choice.name);
+  if (row == nullptr) return Reject{"no f32 kernel computes this operator"};
+  const Layouts layouts = choose_layouts(request);
+  if (!possible(request, layouts))
+    return Reject{"an input steps by more than one element in a row"};
+
+  Operands operands{
+      request.outputs[0].shape, {request.inputs[0].shape, request.inputs[1].shape}, {}};
+  for (size_t i = 0; i < 2; ++i) {
+    if (const Tensor* t = request.constant(i))
+      operands.constants[i] = in_layout(*t, layouts.output);
+  }
+  Candidate candidate;
+  candidate.kernel = kernel_name("f32", choice.name, request.target.isa);
+  candidate.inputs.assign(layouts.inputs.begin(), layouts.inputs.end());
+  candidate.outputs = {layouts.output};
+  candidate.strided = layouts.output == Layout::nhwc && operands.output[1] != 1;
+  candidate.bind = [function = kernel_for(*row, request.target.isa), choice,
+                    operands](const BindArgs& bind) {
+    return bind_binary(function, choice, operands, bind);
+  };
+  return candidate;
+}
+
+}  // namespace octet

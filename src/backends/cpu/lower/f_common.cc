@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/lower/f_common.h"
+
+namespace octet {
+
+bool all_f32(const LowerRequest& request) {
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    if (request.has_input(i) && request.inputs[i].dtype != Dtype::f32) return false;
+  }
+  for (const TensorType& type : request.outputs) {
+    if (type.dtype != Dtype::f32) return false;
+  }
+  return true;
+}
+
+bool scalar_constant(const LowerRequest& request, size_t i, f32 otherwise, f32& value) {
+  value = otherwise;
+  if (!request.has_input(i)) return true;
+  const Tensor* constant = request.constant(i);
+  if (constant == nullptr || constant->dtype() != Dtype::f32 || constant->elements() != 1)
+    return false;
+  value = constant->as<f32>()[0];
+  return true;
+}
+
+Tensor in_layout(const Tensor& tensor, Layout layout) {
+  const Shape& shape = tensor.shape();
+  if (layout == Layout::linear || shape.rank() != 4) return tensor;
+  Tensor packed(Dtype::f32, shape);
+  const f32* src = tensor.as<f32>().data();
+  f32* dst = packed.mutable_as<f32>().data();
+  const s64 channels = shape[1], pixels = shape[2] * shape[3];
+  for (s64 n = 0; n < shape[0]; ++n) {
+    for (s64 c = 0; c < channels; ++c) {
+      for (s64 p = 0; p < pixels; ++p) {
+        dst[(n * pixels + p) * channels + c] = src[(n * channels + c) * pixels + p];
+      }
+    }
+  }
+  return packed;
+}
+
+std::string float_reject(const LowerRequest& request) {
+  if (request.target.isa == Isa::none) return "the instruction set is capped below AVX2";
+  if (!all_f32(request)) return "an operand is not f32";
+  return {};
+}
+
+}  // namespace octet

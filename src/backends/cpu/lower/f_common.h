@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What float lowerings share: picking a kernel for the instruction set, layouts, typed pointers of a step.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "plan/offer.h"
+
+namespace octet {
+
+// The function of a table row {name, op, avx2, vnni} for this target; null below AVX2.
+template <class Kernel>
+auto kernel_for(const Kernel& kernel, Isa isa) -> decltype(kernel.avx2) {
+  if (isa == Isa::none) return nullptr;
+  return isa == Isa::avx2 ? kernel.avx2 : kernel.vnni;
+}
+
+inline std::string kernel_name(std::string_view family, std::string_view name, Isa isa) {
+  return std::string(family) + "_" + std::string(name) + (isa == Isa::avx2 ? "_avx2" : "_vnni");
+}
+
+inline const f32* f32_input(const StepArgs& args, size_t i) {
+  return reinterpret_cast<const f32*>(args.inputs[i]);
+}
+inline f32* f32_output(const StepArgs& args, size_t i) {
+  return reinterpret_cast<f32*>(args.outputs[i]);
+}
+
+// True when inputs (present ones) and outputs are all f32.
+bool all_f32(const LowerRequest& request);
+
+// The input as one f32 constant, or nothing when it is not a constant; `otherwise` when it is omitted.
+bool scalar_constant(const LowerRequest& request, size_t i, f32 otherwise, f32& value);
+
+// A rank-4 constant in linear order, copied into the memory order of `layout`.
+Tensor in_layout(const Tensor& tensor, Layout layout);
+
+// Rejects shared by float lowerings; empty when there is none.
+std::string float_reject(const LowerRequest& request);
+
+}  // namespace octet

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// f32 elementwise operators of one input, in whatever layout the input has.
+#include <limits>
+
+#include "backends/cpu/float/unary.h"
+#include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/f_rows.h"
+
+namespace octet {
+namespace {
+
+struct Choice {
+  std::string_view name;  // of the table row
+  f32 a = 0.0f;
+  f32 b = 0.0f;
+  std::string reject = {};
+};
+
+Choice choose_clip(const LowerRequest& request) {
+  Choice choice{.name = "clip"};
+  const bool constant = scalar_constant(request, 1, std::numeric_limits<f32>::lowest(), choice.a) &&
+                        scalar_constant(request, 2, std::numeric_limits<f32>::max(), choice.b);
+  if (!constant) choice.reject = "the bounds are not constants";
+  return choice;
+}
+
+Choice choose_gelu(const Node& node) {
+  return {.name = node.attrs.s("approximate", "none") == "tanh" ? "gelu_tanh" : "gelu"};
+}
+
+Choice choose(const LowerRequest& request) {
+  const Node& node = request.node;
+  const std::string_view op = node.op->name;
+  if (op == "Clip") return choose_clip(request);
+  if (op == "Gelu") return choose_gelu(node);
+  if (op == "LeakyRelu") return {.name = "leaky_relu", .a = node.attrs.f("alpha", 0.01f)};
+  if (op == "Swish") return {.name = "swish", .a = node.attrs.f("alpha", 1.0f)};
+  if (op == "HardSigmoid") {
+    return {
+        .name = "hard_sigmoid", .a = node.attrs.f("alpha", 0.2f), .b = node.attrs.f("beta", 0.5f)};
+  }
+  for (const UnaryKernel& kernel : kUnaryKernels) {
+    if (op == kernel.op) return {.name = kernel.name};
+  }
+  return {.reject = "no f32 kernel computes this operator"};
+}
+
+const UnaryKernel* find_row(std::string_view name) {
+  for (const UnaryKernel& kernel : kUnaryKernels) {
+    if (name == kernel.name) return &kernel;
+  }
+  return nullptr;
+}
+
+RunStep bind_unary(UnaryFunction function, const Choice& choice, const Shape& shape,
+                   const BindArgs& bind) {
+  const RowOperand operands[] = {{shape, bind.outputs[0]}, {shape, bind.inputs[0]}};
+  return [function, a = choice.a, b = choice.b, rows = Rows(operands)](const StepArgs& step) {
+    const f32* src = f32_input(step, 0);
+    f32* dst = f32_output(step, 0);
+    rows.for_each(step.pool, [=](const Rows::Offsets& at, s64 count) {
+      const UnaryArgs args{src + at[1], dst + at[0], count, a, b};
+      function(&args);
+    });
+  };
+}
+
+}  // namespace
+
+Offer lower_f_unary(const LowerRequest& request) {
+  if (std::string reason = float_reject(request); !reason.empty()) return Reject{reason};
+  const Choice choice = choose(request);
+  if (!choice.reject.empty()) return Reject{choice.reject};
+  const UnaryKernel* row = find_row(choice.name);
+  if (row == nullptr) return Reject{"no f32 kernel computes this operator"};
+
+  Candidate candidate;
+  candidate.kernel = kernel_name("f32", choice.name, request.target.isa);
+  candidate.inputs = request.layouts;
+  candidate.outputs = {request.layouts[0]};
+  // One channel leaves no dense dimension to walk when its pixels are apart.
+  candidate.strided = request.layouts[0] == Layout::nhwc && request.outputs[0].shape[1] != 1;
+  candidate.bind = [function = kernel_for(*row, request.target.isa), choice,
+                    shape = request.outputs[0].shape](const BindArgs& bind) {
+    return bind_unary(function, choice, shape, bind);
+  };
+  return candidate;
+}
+
+}  // namespace octet
