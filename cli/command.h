@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What main() needs of each subcommand: where its options hang, and the function that runs it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace octet::cli {
+
+// Exit codes of the program.
+inline constexpr int kDone = 0;
+inline constexpr int kThresholdFailed = 1;
+inline constexpr int kBadInput = 2;
+
+struct Command {
+  CLI::App* app;
+  std::function<int()> run;
+};
+
+Command add_build(CLI::App& parent);
+Command add_inspect(CLI::App& parent);
+Command add_run(CLI::App& parent);
+Command add_eval(CLI::App& parent);
+Command add_compare(CLI::App& parent);
+Command add_bench(CLI::App& parent);
+
+}  // namespace octet::cli

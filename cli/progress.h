@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Progress on stderr: a redrawn bar with the time left on a terminal, one plain line a stage elsewhere.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "octet/compile.h"
+
+namespace octet::cli {
+
+class ProgressBar {
+ public:
+  explicit ProgressBar(bool quiet);
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  void update(const Progress& progress);
+  // Ends the current stage; the destructor does so too.
+  void finish();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void draw(double seconds);
+
+  bool quiet_;
+  bool terminal_;
+  bool drawn_ = false;
+  Progress now_;
+  Clock::time_point stage_start_;
+  Clock::time_point last_draw_;
+};
+
+}  // namespace octet::cli

@@ -1,0 +1,69 @@
+# The two libraries that others link, made of the modules' objects, and what `cmake --install` puts where:
+#   Octet::runtime  loads and runs engines      Octet::octet  also imports, calibrates and compiles
+# BUILD_SHARED_LIBS chooses static or shared.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# Names of the external libraries that the modules link; the rest of their link lists is about include paths.
+function(octet_external_libraries out)
+  set(libraries)
+  foreach(module IN LISTS ARGN)
+    get_target_property(linked ${module} LINK_LIBRARIES)
+    list(APPEND libraries ${linked})
+  endforeach()
+  list(FILTER libraries EXCLUDE REGEX "^\\$<|^octet_|nlohmann_json|NOTFOUND")
+  # By name, so that an installed package does not hold this machine's paths.
+  list(TRANSFORM libraries REPLACE "^/.*/lib([^/]*)\\.(so|a)$" "\\1")
+  list(REMOVE_DUPLICATES libraries)
+  set(${out} ${libraries} PARENT_SCOPE)
+endfunction()
+
+function(octet_library name)
+  set(target octet_lib_${name})
+  set(objects ${ARGN})
+  list(TRANSFORM objects REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
+  add_library(${target} ${objects})
+  add_library(Octet::${name} ALIAS ${target})
+  octet_external_libraries(external ${ARGN})
+  target_link_libraries(${target} PRIVATE ${external} fmt::fmt Threads::Threads)
+  if(OCTET_SANITIZE)
+    target_link_options(${target} PUBLIC $<BUILD_INTERFACE:-fsanitize=${OCTET_SANITIZE}>)
+  endif()
+  target_compile_features(${target} INTERFACE cxx_std_20)
+  target_include_directories(${target} INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  if(name STREQUAL "octet")
+    set(output octet)
+  else()
+    set(output octet_${name})
+  endif()
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${output} EXPORT_NAME ${name}
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  install(TARGETS ${target} EXPORT OctetTargets COMPONENT development)
+endfunction()
+
+get_property(all_modules GLOBAL PROPERTY OCTET_MODULES)
+if(NOT TARGET octet_runtime)
+  return()
+endif()
+get_property(runtime_modules TARGET octet_runtime PROPERTY OCTET_DEPENDS)
+list(REMOVE_DUPLICATES runtime_modules)
+set(compile_modules ${all_modules})
+list(REMOVE_ITEM compile_modules ${runtime_modules})
+
+octet_library(runtime ${runtime_modules})
+octet_library(octet ${compile_modules})
+target_link_libraries(octet_lib_octet PUBLIC octet_lib_runtime)
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/octet DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT OctetTargets NAMESPACE Octet:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Octet)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/OctetConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/OctetConfig.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Octet)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/OctetConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/OctetConfig.cmake ${PROJECT_BINARY_DIR}/OctetConfigVersion.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Octet)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
+  DESTINATION ${CMAKE_INSTALL_DOCDIR})

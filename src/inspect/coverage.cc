@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inspect/coverage.h"
+
+#include <algorithm>
+
+namespace octet {
+namespace {
+
+double share(int64_t part, int64_t whole) {
+  return whole == 0 ? 1.0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// Conversions are the price of a border between precisions, not work that could be INT8; integers of shape arithmetic
+// have no scale.
+bool counts(const LayerInfo& layer) {
+  if (layer.op == "QuantizeLinear" || layer.op == "DequantizeLinear") return false;
+  return layer.precision == "int8" ||
+         std::any_of(layer.output_types.begin(), layer.output_types.end(), [](const auto& type) {
+           return type.dtype == Dtype::f32 || type.dtype == Dtype::f16;
+         });
+}
+
+}  // namespace
+
+double Coverage::layer_share() const { return share(int8_layers, layers); }
+double Coverage::mac_share() const { return share(int8_macs, macs); }
+
+Coverage coverage_of(std::span<const LayerInfo> layers) {
+  Coverage coverage;
+  for (const LayerInfo& layer : layers) {
+    if (!counts(layer)) continue;
+    const bool int8 = layer.precision == "int8";
+    coverage.layers += 1;
+    coverage.int8_layers += int8 ? 1 : 0;
+    coverage.macs += layer.macs;
+    coverage.int8_macs += int8 ? layer.macs : 0;
+  }
+  return coverage;
+}
+
+}  // namespace octet

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inspect/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "inspect/report_assets.h"
+
+namespace octet {
+namespace {
+
+constexpr int kPlotWidth = 280;
+constexpr int kPlotHeight = 80;
+constexpr size_t kColumns = 140;  // histogram columns drawn; more bins are summed
+
+std::string table_head(std::span<const std::string_view> titles) {
+  std::string out = "<thead><tr>";
+  for (const std::string_view title : titles) {
+    out += fmt::format("<th scope=\"col\"><button>{}</button></th>", title);
+  }
+  return out + "</tr></thead>";
+}
+
+std::string text_cell(std::string_view text) {
+  return fmt::format("<td class=\"w\">{}</td>", escape_html(text));
+}
+
+// `value` sorts, `shown` is read.
+std::string number_cell(f64 value, const std::string& shown) {
+  const f64 finite = std::isfinite(value) ? value : (value > 0 ? 1e300 : -1e300);
+  return fmt::format("<td class=\"n\" data-v=\"{}\">{}</td>", finite, shown);
+}
+
+std::string precision_cell(const std::string& precision) {
+  return fmt::format("<td><span class=\"tag {}\">{}</span></td>",
+                     precision == "int8" ? "int8" : "other", escape_html(precision));
+}
+
+std::string decibels(f64 value) {
+  if (!std::isfinite(value)) return value > 0 ? "exact" : "none";
+  return fmt::format("{:.1f} dB", value);
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
+std::string summary_section(const ReportInput& input) {
+  std::string out = fmt::format("<h1>{}</h1>\n<dl>", escape_html(input.title));
+  const auto add = [&](std::string_view term, std::string_view value) {
+    out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", escape_html(term), escape_html(value));
+  };
+  const Coverage& coverage = input.inspection.coverage;
+  add("layers in INT8", fmt::format("{} of {} ({:.1f} %)", coverage.int8_layers, coverage.layers,
+                                    100 * coverage.layer_share()));
+  add("multiplications in INT8", fmt::format("{:.2f} %", 100 * coverage.mac_share()));
+  for (const auto& [term, value] : input.summary) add(term, value);
+  return out + "</dl>\n";
+}
+
+std::string layer_row(const LayerInfo& layer, const ValueError* error) {
+  std::string kernel = layer.kernel;
+  if (!layer.kernel_reason.empty()) kernel += " (" + layer.kernel_reason + ")";
+  const std::string output =
+      layer.output_types.empty() ? std::string() : to_string(layer.output_types[0]);
+  return "<tr>" + text_cell(layer.name) + text_cell(layer.op) + precision_cell(layer.precision) +
+         text_cell(output) +
+         number_cell(static_cast<f64>(layer.macs), fmt::format("{}", layer.macs)) +
+         (error != nullptr ? number_cell(error->sqnr_db, decibels(error->sqnr_db)) : "<td></td>") +
+         text_cell(kernel) + text_cell(layer.reason) + text_cell(joined(layer.nodes)) + "</tr>\n";
+}
+
+std::string layers_section(const ReportInput& input) {
+  std::map<std::string, const ValueError*> errors;
+  for (const ValueError& error : input.errors) errors.emplace(error.layer, &error);
+  constexpr std::array<std::string_view, 9> kTitles = {
+      "layer", "operator", "precision", "output", "MACs", "SQNR", "kernel", "why", "ONNX nodes"};
+  std::string out =
+      "<h2>Layers</h2>\n<input id=\"filter\" type=\"search\" aria-label=\"Filter layers and "
+      "tensors\" placeholder=\"filter by name, operator, reason\">\n"
+      "<div class=\"scroll\"><table id=\"layers\">" +
+      table_head(kTitles) + "<tbody>\n";
+  for (const LayerInfo& layer : input.inspection.layers) {
+    const auto found = errors.find(layer.name);
+    out += layer_row(layer, found == errors.end() ? nullptr : found->second);
+  }
+  return out + "</tbody></table></div>\n";
+}
+
+std::string errors_section(std::span<const ValueError> errors) {
+  if (errors.empty()) return "";
+  constexpr std::array<std::string_view, 6> kTitles = {"tensor", "layer",         "precision",
+                                                       "SQNR",   "max abs error", "cosine"};
+  std::string out =
+      "<h2>Error per layer</h2>\n<p class=\"note\">Each tensor of the INT8 engine, dequantized, "
+      "against the same tensor of the float model on calibration samples; worst first. Errors of "
+      "earlier layers are included.</p>\n<div class=\"scroll\"><table id=\"errors\">" +
+      table_head(kTitles) + "<tbody>\n";
+  for (const ValueError& error : errors) {
+    out += "<tr>" + text_cell(error.value) + text_cell(error.layer) +
+           precision_cell(error.precision) + number_cell(error.sqnr_db, decibels(error.sqnr_db)) +
+           number_cell(error.max_abs, fmt::format("{:.4g}", error.max_abs)) +
+           number_cell(error.cosine, fmt::format("{:.5f}", error.cosine)) + "</tr>\n";
+  }
+  return out + "</tbody></table></div>\n";
+}
+
+// Bins summed into at most kColumns columns; trailing empty bins are not drawn.
+std::vector<f64> columns_of(const TensorRange& range, f64* column_width) {
+  size_t used = range.histogram.size();
+  while (used > 0 && range.histogram[used - 1] == 0) --used;
+  const size_t step = std::max<size_t>(1, (used + kColumns - 1) / kColumns);
+  std::vector<f64> columns((used + step - 1) / step, 0.0);
+  for (size_t i = 0; i < used; ++i) columns[i / step] += static_cast<f64>(range.histogram[i]);
+  *column_width = static_cast<f64>(range.bin_width) * static_cast<f64>(step);
+  return columns;
+}
+
+std::string histogram_plot(const TensorRange& range) {
+  f64 column_width = 0;
+  const std::vector<f64> columns = columns_of(range, &column_width);
+  if (columns.empty()) return "";
+  const f64 top = std::log10(1 + *std::max_element(columns.begin(), columns.end()));
+  const f64 end =
+      std::max(column_width * static_cast<f64>(columns.size()), static_cast<f64>(range.threshold));
+  const auto x_of = [&](f64 value) { return value / end * kPlotWidth; };
+  std::string path;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const f64 height = std::log10(1 + columns[i]) / top * kPlotHeight;
+    const f64 left = x_of(column_width * static_cast<f64>(i));
+    const f64 right = x_of(column_width * static_cast<f64>(i + 1));
+    path += fmt::format("M{:.1f} {}V{:.1f}H{:.1f}V{}Z", left, kPlotHeight, kPlotHeight - height,
+                        right, kPlotHeight);
+  }
+  const f64 cut = x_of(static_cast<f64>(range.threshold));
+  return fmt::format(
+      "<svg viewBox=\"0 0 {0} {1}\" role=\"img\" aria-label=\"histogram of absolute values, "
+      "logarithmic counts\"><path class=\"bins\" d=\"{2}\"/><line class=\"axis\" x1=\"0\" "
+      "y1=\"{3}\" x2=\"{0}\" y2=\"{3}\"/><line class=\"cut\" x1=\"{4:.1f}\" y1=\"0\" "
+      "x2=\"{4:.1f}\" y2=\"{3}\"/><text x=\"0\" y=\"{5}\">0</text><text x=\"{0}\" y=\"{5}\" "
+      "text-anchor=\"end\">{6:.4g}</text></svg>",
+      kPlotWidth, kPlotHeight + 12, path, kPlotHeight, cut, kPlotHeight + 10, end);
+}
+
+std::string ranges_section(std::span<const TensorRange> ranges) {
+  if (ranges.empty()) return "";
+  std::string out =
+      "<h2>Ranges</h2>\n<p class=\"note\">What calibration saw of each tensor: absolute values, "
+      "counts on a logarithmic scale. Values beyond the red threshold saturate.</p>\n"
+      "<div class=\"cards\">\n";
+  for (const TensorRange& range : ranges) {
+    out += fmt::format(
+        "<figure>{}<figcaption><b>{}</b><br><span>threshold {:.5g}, seen {:.5g} to "
+        "{:.5g}</span></figcaption></figure>\n",
+        histogram_plot(range), escape_html(range.name), range.threshold, range.min, range.max);
+  }
+  return out + "</div>\n";
+}
+
+}  // namespace
+
+std::string escape_html(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += static_cast<u8>(c) < 0x20 && c != '\n' && c != '\t' ? '?' : c;
+    }
+  }
+  return out;
+}
+
+std::string html_report(const ReportInput& input) {
+  // The policy forbids every load, so that no model name can ever make the page fetch something.
+  return fmt::format(
+             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+             "'unsafe-inline'; script-src 'unsafe-inline'\">\n<meta name=\"viewport\" "
+             "content=\"width=device-width\">\n<title>{}</title>\n<style>{}</style></head><body>\n",
+             escape_html(input.title), kReportStyle) +
+         summary_section(input) + layers_section(input) + errors_section(input.errors) +
+         ranges_section(input.ranges) +
+         fmt::format("<footer>Written by octet.</footer>\n<script>{}</script>\n</body></html>\n",
+                     kReportScript);
+}
+
+}  // namespace octet

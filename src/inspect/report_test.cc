@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inspect/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+
+namespace octet {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string kHostile = "<script>alert(1)</script>\"'&\x1b[31m";
+
+std::string hostile_page() {
+  Inspection inspection;
+  LayerInfo layer;
+  layer.name = layer.op = layer.precision = layer.kernel = layer.reason = kHostile;
+  layer.nodes = {kHostile};
+  inspection.layers = {layer};
+  const std::vector<TensorRange> ranges = {{kHostile, -1.0f, 2.0f, 1.5f, 0.5f, {8, 4, 0, 1, 0}}};
+  const std::vector<ValueError> errors = {{kHostile, kHostile, kHostile, 12.5, 0.5, 0.99, 10}};
+  return html_report({kHostile, {{kHostile, kHostile}}, inspection, ranges, errors});
+}
+
+TEST(Report, EscapesEveryName) {
+  const std::string page = hostile_page();
+  EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
+  EXPECT_THAT(page, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;?[31m"));
+}
+
+TEST(Report, LoadsNothing) {
+  const std::string page = hostile_page();
+  EXPECT_FALSE(std::regex_search(page, std::regex("(src|href)\\s*=|url\\(|@import|https?://")));
+}
+
+TEST(Report, DrawsThresholdAtItsPlace) {
+  // Four used bins of 0.5 span 0..2 over 280 units: 1.5 lies at 210.
+  EXPECT_THAT(hostile_page(), HasSubstr("class=\"cut\" x1=\"210.0\""));
+}
+
+TEST(Report, EmptyInspectionIsAPage) {
+  const Inspection inspection;
+  const std::string page = html_report({"m", {}, inspection, {}, {}});
+  EXPECT_THAT(page, HasSubstr("0 of 0 (100.0 %)"));
+  EXPECT_THAT(page, Not(HasSubstr("<h2>Ranges")));
+}
+
+}  // namespace
+}  // namespace octet
