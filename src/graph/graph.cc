@@ -34,6 +34,37 @@ ValueId Graph::find_value(std::string_view wanted) const {
   return kNoValue;
 }
 
+bool Graph::rename(ValueId id, std::string_view wanted) {
+  if (!names_.insert(std::string(wanted)).second) return false;
+  names_.erase(values_[id].name);
+  values_[id].name = wanted;
+  return true;
+}
+
+void Graph::compact() {
+  std::vector<ValueId> renumbered(values_.size(), kNoValue);
+  std::vector<Value> kept;
+  const auto keep = [&](std::vector<ValueId>& ids) {
+    for (ValueId& id : ids) {
+      if (id == kNoValue) continue;
+      if (renumbered[id] == kNoValue) {
+        renumbered[id] = static_cast<ValueId>(kept.size());
+        kept.push_back(std::move(values_[id]));
+      }
+      id = renumbered[id];
+    }
+  };
+  keep(inputs);
+  for (Node& node : nodes) {
+    keep(node.inputs);
+    keep(node.outputs);
+  }
+  keep(outputs);
+  values_ = std::move(kept);
+  names_.clear();
+  for (const Value& value : values_) names_.insert(value.name);
+}
+
 bool Graph::is_output(ValueId id) const {
   return std::find(outputs.begin(), outputs.end(), id) != outputs.end();
 }

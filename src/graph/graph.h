@@ -73,6 +73,11 @@ class Graph {
   const Tensor* constant_input(const Node& node, size_t i) const;
   ValueId find_value(std::string_view name) const;  // kNoValue when absent; linear
 
+  // Gives a value another name; false (and no change) when the name is taken.
+  bool rename(ValueId id, std::string_view name);
+  // Drops values that no node, input or output refers to. Value ids change.
+  void compact();
+
   bool is_output(ValueId id) const;
   // Every node input and graph output that reads `from` reads `to` instead.
   void replace_uses(ValueId from, ValueId to);

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The default policy: whatever has an integer kernel runs in INT8. Multiplications decide for themselves; additions,
+// pools, tables and moves join when both their inputs come as codes and somebody reads codes from them.
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+
+#include "core/check.h"
+#include "precision/precision.h"
+#include "precision/roles.h"
+
+namespace octet {
+namespace {
+
+class Assigner {
+ public:
+  Assigner(Graph& graph, const Ranges& ranges, const PrecisionOptions& options)
+      : graph_(graph), ranges_(ranges), options_(options), uses_(graph) {}
+
+  void run() {
+    for (Node& node : graph_.nodes) node.decision = first_decision(node);
+    check_names();
+    while (demote_once()) {
+    }
+  }
+
+ private:
+  static Decision real(std::string reason) { return {"f32", std::move(reason)}; }
+
+  bool kept_by_user(const Node& node) {
+    for (const std::string& name : options_.keep_float) {
+      if (name != node.name && name != node.op->name && std::ranges::find(node.origins, name) == node.origins.end()) continue;
+      matched_.insert(name);
+      return true;
+    }
+    return false;
+  }
+
+  void check_names() const {
+    for (const std::string& name : options_.keep_float) {
+      if (matched_.count(name) != 0) continue;
+      fail(Error::Code::invalid_argument,
+           "--keep-float '{}' matches no node name and no operator; `octet inspect` lists the names", name);
+    }
+  }
+
+  std::string missing_range(const Node& node) const {
+    for (ValueId id : ranged_values(graph_, node)) {
+      const auto at = ranges_.find(id);
+      const std::string& name = graph_.value(id).name;
+      if (at == ranges_.end()) return fmt::format("tensor '{}' has no range", name);
+      if (!std::isfinite(at->second.threshold) || !(at->second.threshold > 0.0f)) {
+        return fmt::format("tensor '{}' has no usable range (threshold {})", name, at->second.threshold);
+      }
+    }
+    return {};
+  }
+
+  Decision first_decision(const Node& node) {
+    const Dtype dtype = node.outputs.empty() || node.outputs[0] == kNoValue ? Dtype::f32 : graph_.value(node.outputs[0]).type.dtype;
+    const bool kept = kept_by_user(node);
+    if (dtype != Dtype::f32) return {std::string(dtype_name(dtype)), "not real-valued: shape or index arithmetic"};
+    if (kept) return real("kept in f32 by --keep-float");
+    if (!has_integer_rule(graph_, node)) return real(fmt::format("{} has no integer form", node.op->name));
+    if (code_inputs(graph_, node).empty()) return real("no input is a real-valued activation");
+    if (std::string missing = missing_range(node); !missing.empty()) return real(std::move(missing));
+    return first_int8(node);
+  }
+
+  Decision first_int8(const Node& node) const {
+    const QuantRule& rule = node.op->quant;
+    if (rule.kind == QuantKind::move_codes) {
+      if (rule.quantize != nullptr) {
+        const std::string reject = rule.quantize({graph_, node, {}, {}, Dtype::u8}).reject;
+        if (!reject.empty()) return real(reject);
+      }
+      return {"int8", "moves codes; the scale stays"};
+    }
+    if (rule.kind == QuantKind::table) return {"int8", "a 256-entry table between two INT8 tensors"};
+    if (rule.kind == QuantKind::arithmetic) return {"int8", "its inputs and its reader are INT8"};
+    if (graph_.is_constant(node.input(1))) return {"int8", "constant weights: s8 per channel, s32 accumulator"};
+    return {"int8", "product of two activations, both per tensor"};
+  }
+
+  bool is_int8(s32 index) const {
+    return index >= 0 && graph_.nodes[static_cast<size_t>(index)].decision.precision == "int8";
+  }
+
+  // A joining node needs codes at every activation input. Moving the graph's input as codes is fine: it is quantized once.
+  std::string missing_codes(const Node& node) const {
+    const bool moves = node.op->quant.kind == QuantKind::move_codes;
+    for (ValueId id : code_inputs(graph_, node)) {
+      const s32 producer = uses_.producer(id);
+      if (is_int8(producer) || (producer < 0 && moves)) continue;
+      return fmt::format("its input '{}' is f32, produced by {}", graph_.value(id).name,
+                         producer < 0 ? "the caller" : describe(graph_.nodes[static_cast<size_t>(producer)]));
+    }
+    return {};
+  }
+
+  bool has_int8_reader(const Node& node) const {
+    for (ValueId id : node.outputs) {
+      if (id == kNoValue) continue;
+      for (u32 reader : uses_.consumers(id)) {
+        if (is_int8(static_cast<s32>(reader))) return true;
+      }
+    }
+    return false;
+  }
+
+  bool demote_once() {
+    bool changed = false;
+    for (Node& node : graph_.nodes) {
+      if (node.decision.precision != "int8" || node.op->quant.kind == QuantKind::compute) continue;
+      std::string reason = missing_codes(node);
+      if (reason.empty() && !has_int8_reader(node)) reason = "no reader of its result is INT8";
+      if (reason.empty()) continue;
+      node.decision = real(std::move(reason));
+      changed = true;
+    }
+    return changed;
+  }
+
+  Graph& graph_;
+  const Ranges& ranges_;
+  const PrecisionOptions& options_;
+  Uses uses_;
+  std::unordered_set<std::string> matched_;
+};
+
+}  // namespace
+
+std::vector<ValueId> values_to_observe(const Graph& graph) {
+  std::vector<ValueId> ids;
+  std::vector<bool> seen(graph.value_count(), false);
+  for (const Node& node : graph.nodes) {
+    if (!has_integer_rule(graph, node)) continue;
+    for (ValueId id : ranged_values(graph, node)) {
+      if (!seen[id]) ids.push_back(id);
+      seen[id] = true;
+    }
+  }
+  return ids;
+}
+
+void assign_precision(Graph& graph, const Ranges& ranges, const PrecisionOptions& options) {
+  Assigner(graph, ranges, options).run();
+}
+
+}  // namespace octet

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "core/check.h"
+#include "passes/qdq.h"
+#include "precision/precision.h"
+#include "precision/roles.h"
+
+namespace octet {
+namespace {
+
+bool is_int8(const Node& node) { return node.decision.precision == "int8"; }
+
+// Values that must share one scale, as disjoint sets.
+class SharedScales {
+ public:
+  explicit SharedScales(const Graph& graph) : parent_(graph.value_count()) {
+    std::iota(parent_.begin(), parent_.end(), ValueId{0});
+    for (const Node& node : graph.nodes) {
+      if (!is_int8(node) || node.op->quant.kind != QuantKind::move_codes) continue;
+      const std::vector<ValueId> ids = ranged_values(graph, node);
+      for (ValueId id : ids) join(ids[0], id);
+    }
+  }
+
+  ValueId root(ValueId id) {
+    while (parent_[id] != id) id = parent_[id] = parent_[parent_[id]];
+    return id;
+  }
+
+ private:
+  void join(ValueId a, ValueId b) { parent_[root(b)] = root(a); }
+  std::vector<ValueId> parent_;
+};
+
+class Placer {
+ public:
+  Placer(Graph& graph, const Ranges& ranges) : graph_(graph), uses_(graph), shared_(graph) {
+    for (const auto& [id, range] : ranges) {
+      const auto [at, fresh] = merged_.emplace(shared_.root(id), range);
+      if (fresh) continue;
+      at->second.min = std::min(at->second.min, range.min);
+      at->second.threshold = std::max(at->second.threshold, range.threshold);
+    }
+  }
+
+  void run() {
+    const size_t value_count = graph_.value_count();
+    std::vector<Node> original = std::move(graph_.nodes);
+    graph_.nodes.clear();
+    real_.resize(value_count, kNoValue);
+    for (ValueId id : graph_.inputs) place(original, id, false);
+    for (Node& node : original) {
+      rewire(node);
+      if (is_int8(node) && node.op->quant.kind == QuantKind::arithmetic) quantize_constants(node);
+      const std::vector<ValueId> outputs = node.outputs;
+      const bool codes = is_int8(node) && node.op->quant.kind != QuantKind::compute;
+      graph_.nodes.push_back(std::move(node));
+      for (ValueId id : outputs) place(original, id, codes);
+    }
+  }
+
+ private:
+  // The parameters that numerics section 1 gives to a range.
+  CodeType type_of(ValueId id) { return type_of_range(merged_.at(shared_.root(id))); }
+
+  static CodeType type_of_range(const Range& range) {
+    const bool is_unsigned = range.min >= 0.0f;
+    CodeType type;
+    type.dtype = is_unsigned ? Dtype::u8 : Dtype::s8;
+    type.params = {range.threshold / (is_unsigned ? 255.0f : 127.0f), 0};
+    return type;
+  }
+
+  bool read_as_codes(const std::vector<Node>& nodes, ValueId id) const {
+    for (u32 reader : uses_.consumers(id)) {
+      const Node& node = nodes[reader];
+      if (!is_int8(node)) continue;
+      const std::vector<ValueId> ids = code_inputs(graph_, node);
+      if (std::ranges::find(ids, id) != ids.end()) return true;
+    }
+    return false;
+  }
+
+  // Q and DQ after the value; its readers follow in rewire().
+  void place(const std::vector<Node>& nodes, ValueId id, bool produced_as_codes) {
+    if (id == kNoValue || id >= real_.size() || !is_real_activation(graph_, id)) return;
+    if (!produced_as_codes && !read_as_codes(nodes, id)) return;
+    const CodeType type = type_of(id);
+    const std::string name = graph_.value(id).name;
+    graph_.nodes.push_back(make_quantize(graph_, id, type, name + ".codes"));
+    graph_.nodes.push_back(make_dequantize(graph_, graph_.nodes.back().outputs[0], type, name + ".dequantized"));
+    real_[id] = graph_.nodes.back().outputs[0];
+  }
+
+  // int8 nodes read the dequantized value (fusion looks through it), and so does everybody where the producer has codes
+  // only. Readers in f32 of a value that exists in f32 keep reading that.
+  void rewire(Node& node) {
+    for (ValueId& id : node.inputs) {
+      if (id == kNoValue || id >= real_.size() || real_[id] == kNoValue) continue;
+      const s32 producer = uses_.producer(id);
+      if (is_int8(node) || (producer >= 0 && produced_int8_[id])) id = real_[id];
+    }
+    for (ValueId id : node.outputs) {
+      if (id != kNoValue && is_int8(node)) produced_int8_[id] = true;
+    }
+  }
+
+  // A constant operand of an addition or product becomes codes behind a DequantizeLinear, like the other operand.
+  void quantize_constants(Node& node) {
+    for (ValueId& id : node.inputs) {
+      if (!graph_.is_constant(id) || graph_.value(id).type.dtype != Dtype::f32) continue;
+      const Tensor real = graph_.value(id).constant;
+      const CodeType type = type_of_range(range_of(real));
+      const std::string name = graph_.value(id).name;
+      const ValueId codes = graph_.add_constant(name + ".codes", quantize_tensor(real, type));
+      graph_.nodes.push_back(make_dequantize(graph_, codes, type, name + ".dequantized"));
+      id = graph_.nodes.back().outputs[0];
+    }
+  }
+
+  static Range range_of(const Tensor& real) {
+    Range range{std::numeric_limits<f32>::infinity(), 0.0f};
+    for (f32 x : real.as<f32>()) {
+      range.min = std::min(range.min, x);
+      range.threshold = std::max(range.threshold, std::fabs(x));
+    }
+    if (!(range.threshold > 0.0f)) range.threshold = 1.0f;
+    return range;
+  }
+
+  Graph& graph_;
+  Uses uses_;
+  SharedScales shared_;
+  std::unordered_map<ValueId, Range> merged_;
+  std::vector<ValueId> real_;  // the dequantized value standing for each original value
+  std::unordered_map<ValueId, bool> produced_int8_;
+};
+
+}  // namespace
+
+void place_qdq(Graph& graph, const Ranges& ranges) { Placer(graph, ranges).run(); }
+
+}  // namespace octet

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which node runs in INT8, and why; then the Q/DQ nodes that say so in the graph. Fusion (passes/fuse_qdq.cc) turns them
+// into integer operators, for calibrated and explicitly quantized models alike.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/types.h"
+#include "graph/graph.h"
+
+namespace octet {
+
+// The real interval that a value's codes should cover.
+struct Range {
+  f32 min = 0.0f;        // smallest value seen; >= 0 gives unsigned codes
+  f32 threshold = 0.0f;  // |x| beyond it saturates
+};
+using Ranges = std::unordered_map<ValueId, Range>;
+
+struct PrecisionOptions {
+  std::vector<std::string> keep_float;  // node names, ONNX node names or operator names
+};
+
+// The f32 activations whose ranges assign_precision and place_qdq need, in graph order.
+std::vector<ValueId> values_to_observe(const Graph& graph);
+
+// Sets Node::decision of every node. Throws Error(invalid_argument) when a keep_float name matches nothing.
+void assign_precision(Graph& graph, const Ranges& ranges, const PrecisionOptions& options);
+
+// Puts QuantizeLinear and DequantizeLinear around every value that an int8 node reads or moves. Values that share one
+// scale by their operators (pooling, reshaping, concatenation) get one range.
+void place_qdq(Graph& graph, const Ranges& ranges);
+
+// After fusion: gives a precision and a reason to nodes that have none yet, and codes the name of the real value they
+// replaced, so that the integer graph can be compared with the float one by name.
+void finish_decisions(Graph& graph);
+
+}  // namespace octet

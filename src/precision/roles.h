@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What precision needs to know about a node's inputs: which of them carry activations that could be codes.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op_def.h"
+
+namespace octet {
+
+inline bool is_real_activation(const Graph& graph, ValueId id) {
+  return id != kNoValue && !graph.is_constant(id) && graph.value(id).type.dtype == Dtype::f32;
+}
+
+// Whether the operator has an integer form at all (its weights or mode may still rule it out).
+bool has_integer_rule(const Graph& graph, const Node& node);
+
+// The f32 activations that the node would read as codes.
+std::vector<ValueId> code_inputs(const Graph& graph, const Node& node);
+
+// All values whose ranges the node's integer form needs: code_inputs and the result.
+std::vector<ValueId> ranged_values(const Graph& graph, const Node& node);
+
+}  // namespace octet
