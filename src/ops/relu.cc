@@ -1,19 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
+// max(x, 0), of any numeric type.
 #include "graph/op_def.h"
+#include "ops/elementwise.h"
+#include "ops/quantize_table.h"
 
 namespace octet {
 namespace {
 
-void infer(Inference& inference) { inference.same_as_input(0); }
+f64 real(f64 x, const Node&) { return x > 0.0 ? x : 0.0; }
 
 void eval(const Eval& eval) {
-  auto src = eval.inputs[0].as<f32>();
-  auto dst = eval.outputs[0].as<f32>();
-  for (size_t i = 0; i < dst.size(); ++i) dst[i] = src[i] > 0.0f ? src[i] : 0.0f;
+  eval_unary(eval, []<class T>(T x) { return x > T{0} ? x : T{0}; });
 }
+
+QuantizeResult quantize(const QuantizeRequest& request) { return quantize_table(request, real); }
 
 }  // namespace
 
-extern constinit const OpDef kRelu{
-    .name = "Relu", .domain = "", .inputs = {1, 1}, .outputs = {1, 1}, .infer = infer, .eval = eval};
+extern constinit const OpDef kRelu{.name = "Relu",
+                                   .domain = "",
+                                   .inputs = {1, 1},
+                                   .outputs = {1, 1},
+                                   .parse = drop_consumed_inputs,
+                                   .infer = infer_numeric,
+                                   .eval = eval,
+                                   .quant = {.kind = QuantKind::table, .quantize = quantize}};
 }  // namespace octet

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/epilogue.h"
+
+#include <string>
+
+#include "core/check.h"
+#include "ops/dtypes.h"
+
+namespace octet {
+namespace {
+
+constexpr std::string_view kProductInputNames[] = {"input",      "weights",  "bias",
+                                                   "multiplier", "residual", "table"};
+
+s32 code_attribute(const Node& node, std::string_view name, s64 otherwise, const CodeRange& codes) {
+  const s64 value = node.attrs.i(name, otherwise);
+  if (value < codes.lo || value > codes.hi) {
+    fail(Error::Code::invalid_model, "attribute '{}' is {}, expected a value in [{}, {}]", name,
+         value, codes.lo, codes.hi);
+  }
+  return static_cast<s32>(value);
+}
+
+void require_type(const Inference& inference, size_t i, Dtype dtype, s64 elements) {
+  const TensorType& type = inference.inputs[i];
+  if (type.dtype == dtype && type.shape.elements() == elements) return;
+  fail(Error::Code::invalid_model, "the {} is {}, expected {} with {} elements",
+       kProductInputNames[i], to_string(type), dtype_name(dtype), elements);
+}
+
+void check_zero_points(const Inference& inference, const Epilogue& epilogue) {
+  for (size_t i = 0; i < epilogue.zero_points.size(); ++i) {
+    const s32 zero_point = epilogue.zero_points[i];
+    if (zero_point == 0) continue;
+    const Dtype dtype = inference.has_input(i) ? inference.inputs[i].dtype : Dtype::f32;
+    if (!is_code(dtype) || zero_point < code_range(dtype).lo || zero_point > code_range(dtype).hi) {
+      fail(Error::Code::invalid_model, "attribute 'input_zero_points' gives {} to input {} ({})",
+           zero_point, i, dtype_name(dtype));
+    }
+  }
+}
+
+void check_residual(const Inference& inference, const Shape& output) {
+  const TensorType& residual = inference.inputs[kProductResidual];
+  if (is_code(residual.dtype) && residual.shape == output) return;
+  fail(Error::Code::invalid_model, "the residual is {}, expected u8 or s8 of shape {}",
+       to_string(residual), to_string(output));
+}
+
+// The dtype after an optional table.
+Dtype table_dtype(const Inference& inference, const Epilogue& epilogue) {
+  if (!inference.has_input(kProductTable)) return epilogue.output_dtype;
+  const TensorType& table = inference.inputs[kProductTable];
+  if (epilogue.real() || !is_code(table.dtype) || table.shape != Shape{256}) {
+    fail(Error::Code::invalid_model, "the table is {}, expected 256 codes after a u8 or s8 output",
+         to_string(table));
+  }
+  return table.dtype;
+}
+
+}  // namespace
+
+CodeRange code_range(Dtype dtype) {
+  return dtype == Dtype::u8 ? CodeRange{0, 0, 255} : CodeRange{0, -128, 127};
+}
+
+Epilogue epilogue_of(const Node& node) {
+  Epilogue epilogue;
+  epilogue.output_dtype = dtype_from_name(node.attrs.s("output_dtype", "u8"));
+  if (!is_code(epilogue.output_dtype) && !epilogue.real()) {
+    fail(Error::Code::invalid_model, "attribute 'output_dtype' is {}, expected u8, s8 or f32",
+         dtype_name(epilogue.output_dtype));
+  }
+  if (!epilogue.real()) {
+    const CodeRange codes = code_range(epilogue.output_dtype);
+    epilogue.range = {code_attribute(node, "output_zero_point", 0, codes),
+                      code_attribute(node, "lo", codes.lo, codes),
+                      code_attribute(node, "hi", codes.hi, codes)};
+  }
+  for (s64 zero_point : node.attrs.ints("input_zero_points", std::vector<s64>{})) {
+    if (zero_point < -128 || zero_point > 255) {
+      fail(Error::Code::invalid_model, "attribute 'input_zero_points' holds {}", zero_point);
+    }
+    epilogue.zero_points.push_back(static_cast<s32>(zero_point));
+  }
+  epilogue.residual_multiplier = node.attrs.f("residual_multiplier", 0.0f);
+  epilogue.activation = activation_of(node);
+  if (!epilogue.real() && epilogue.activation.is_clamp()) {
+    fail(Error::Code::invalid_model,
+         "attribute 'activation' is a clamp; integer outputs carry it in 'lo' and 'hi'");
+  }
+  return epilogue;
+}
+
+void infer_product_epilogue(Inference& inference, const Shape& output, s64 channels) {
+  const Epilogue epilogue = epilogue_of(inference.node);
+  check_zero_points(inference, epilogue);
+  if (inference.has_input(kProductBias)) {
+    require_type(inference, kProductBias, Dtype::s32, channels);
+  }
+  if (!inference.has_input(kProductMultiplier)) {
+    fail(Error::Code::invalid_model, "the multiplier input is missing");
+  }
+  const bool one = inference.inputs[kProductMultiplier].shape.elements() == 1;
+  require_type(inference, kProductMultiplier, Dtype::f32, one ? 1 : channels);
+  if (inference.has_input(kProductResidual)) check_residual(inference, output);
+  inference.output(table_dtype(inference, epilogue), output);
+}
+
+void infer_code_output(Inference& inference, const Shape& output) {
+  const Epilogue epilogue = epilogue_of(inference.node);
+  check_zero_points(inference, epilogue);
+  if (epilogue.real()) {
+    fail(Error::Code::invalid_model, "attribute 'output_dtype' is f32, expected u8 or s8");
+  }
+  inference.output(epilogue.output_dtype, output);
+}
+
+ProductEpilogue::ProductEpilogue(const Eval& eval)
+    : epilogue_(epilogue_of(eval.node)), output_(eval.outputs[0]) {
+  multiplier_ = eval.inputs[kProductMultiplier].as<f32>();
+  if (eval.has_input(kProductBias)) bias_ = eval.inputs[kProductBias].as<s32>();
+  if (eval.has_input(kProductResidual)) residual_ = eval.inputs[kProductResidual];
+  if (eval.has_input(kProductTable)) table_ = eval.inputs[kProductTable];
+}
+
+void ProductEpilogue::store(s64 index, s64 channel, s32 acc) const {
+  const size_t i = static_cast<size_t>(index);
+  const size_t c = static_cast<size_t>(channel);
+  // Modulo 2^32 as the vector units add; models that Octet builds are proven not to wrap.
+  if (!bias_.empty()) acc = static_cast<s32>(static_cast<u32>(acc) + static_cast<u32>(bias_[c]));
+  f32 t = static_cast<f32>(acc) * multiplier_[multiplier_.size() == 1 ? 0 : c];
+  if (residual_) {
+    t = add_residual(epilogue_, t, code_at(residual_, i) - epilogue_.zero_point(kProductResidual));
+  }
+  if (epilogue_.real()) {
+    static_cast<f32*>(output_.data)[i] = apply(epilogue_.activation, t);
+    return;
+  }
+  s32 code = to_code(epilogue_, t);
+  if (table_) code = code_at(table_, table_index(code, epilogue_.output_dtype));
+  store_code(output_, i, code);
+}
+
+std::vector<s16> centered_codes(const ConstView& view, s32 zero_point) {
+  std::vector<s16> values(static_cast<size_t>(view.shape.elements()));
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<s16>(code_at(view, i) - zero_point);
+  }
+  return values;
+}
+
+}  // namespace octet

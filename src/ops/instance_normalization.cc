@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// InstanceNormalization: each channel of each image on its own.
+#include "core/check.h"
+#include "graph/op_def.h"
+#include "ops/elementwise.h"
+#include "ops/float_io.h"
+#include "ops/normalize.h"
+
+namespace octet {
+namespace {
+
+void infer(Inference& inference) {
+  const Shape& x = inference.inputs[0].shape;
+  require_dtype(inference, 0, DtypeClass::real);
+  require_same_dtypes(inference);
+  inference.node.attrs.f("epsilon", 1e-5f);
+  if (x.rank() < 2) {
+    fail(Error::Code::invalid_model, "input {} has no channels; expected [N, C, ...]",
+         to_string(x));
+  }
+  for (size_t i = 1; i < 3; ++i) {
+    if (inference.inputs[i].shape == Shape{x[1]}) continue;
+    fail(Error::Code::invalid_model,
+         "scale or bias is {}, expected one value for each of {} channels",
+         to_string(inference.inputs[i]), x[1]);
+  }
+  inference.same_as_input(0);
+}
+
+void eval(const Eval& eval) {
+  const Shape& shape = eval.inputs[0].shape;
+  const s64 count = dims_product(shape, 2, shape.rank());
+  const f32 epsilon = eval.node.attrs.f("epsilon", 1e-5f);
+  const FloatInput x(eval, 0), scale(eval, 1), bias(eval, 2);
+  const FloatOutput y(eval.outputs[0]);
+  const s64 planes = count == 0 ? 0 : shape.elements() / count;
+  for (s64 plane = 0; plane < planes; ++plane) {
+    const f32* src = x.data() + plane * count;
+    const s64 channel = plane % shape[1];
+    const Moments m = moments(src, count, epsilon);
+    for (s64 i = 0; i < count; ++i) {
+      y[plane * count + i] = normalize(src[i], m, scale[channel], bias[channel]);
+    }
+  }
+  y.store();
+}
+
+}  // namespace
+
+extern constinit const OpDef kInstanceNormalization{.name = "InstanceNormalization",
+                                                    .domain = "",
+                                                    .inputs = {3, 3},
+                                                    .outputs = {1, 1},
+                                                    .parse = drop_consumed_inputs,
+                                                    .infer = infer,
+                                                    .eval = eval};
+}  // namespace octet

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// x * tanh(softplus(x)).
+#include <algorithm>
+#include <cmath>
+
+#include "core/math.h"
+#include "graph/op_def.h"
+#include "ops/elementwise.h"
+#include "ops/float_io.h"
+#include "ops/quantize_table.h"
+
+namespace octet {
+namespace {
+
+f64 real(f64 x, const Node&) {
+  return x * std::tanh(std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))));
+}
+
+void eval(const Eval& eval) {
+  eval_elementwise(eval, [](f32 x) {
+    const f32 softplus = std::max(x, 0.0f) + math_log(1.0f + math_exp(-std::fabs(x)));
+    return x * math_tanh(softplus);
+  });
+}
+
+QuantizeResult quantize(const QuantizeRequest& request) { return quantize_table(request, real); }
+
+}  // namespace
+
+extern constinit const OpDef kMish{.name = "Mish",
+                                   .domain = "",
+                                   .inputs = {1, 1},
+                                   .outputs = {1, 1},
+                                   .parse = drop_consumed_inputs,
+                                   .infer = infer_elementwise_float,
+                                   .eval = eval,
+                                   .quant = {.kind = QuantKind::table, .quantize = quantize}};
+}  // namespace octet

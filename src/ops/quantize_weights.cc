@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/quantize_weights.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/rounding.h"
+#include "graph/op_def.h"
+#include "ops/float_io.h"
+
+namespace octet {
+namespace {
+
+constexpr f64 kMaxBias = 1 << 30;
+// Where all weights of a channel are zero their scale is free: the bias gets as many bits as a float keeps.
+constexpr f64 kZeroChannelBias = 1 << 24;
+
+std::vector<f32> max_magnitudes(std::span<const f32> weights, const Channels& channels) {
+  std::vector<f32> largest(static_cast<size_t>(channels.count), 0.0f);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    f32& max = largest[channels.of(i)];
+    max = std::max(max, std::fabs(weights[i]));
+  }
+  return largest;
+}
+
+// The smallest float scale for which |bias / (scale_x * scale)| <= limit.
+f32 scale_for_bias(f32 bias, f32 scale_x, f64 limit) {
+  const f64 needed = std::fabs(f64{bias}) / (f64{scale_x} * limit);
+  const f32 scale = static_cast<f32>(needed);
+  return f64{scale} < needed ? std::nextafter(scale, std::numeric_limits<f32>::infinity()) : scale;
+}
+
+f32 channel_scale(f32 largest, f32 bias, f32 scale_x) {
+  f32 scale = largest / 127.0f;
+  if (largest == 0.0f) {
+    scale = bias == 0.0f ? 1.0f : scale_for_bias(bias, scale_x, kZeroChannelBias);
+  }
+  scale = std::max(scale, scale_for_bias(bias, scale_x, kMaxBias));
+  return std::max(scale, std::numeric_limits<f32>::min());  // scales are normal numbers
+}
+
+bool all_finite(std::span<const f32> values) {
+  return std::all_of(values.begin(), values.end(), [](f32 v) { return std::isfinite(v); });
+}
+
+}  // namespace
+
+QuantizedWeights quantize_weights(const Tensor& weights, std::span<const f32> bias,
+                                  const Channels& channels, const ProductInput& input) {
+  QuantizedWeights result;
+  const FloatInput real(view(weights));
+  if (!all_finite(real.values()) || !all_finite(bias)) {
+    result.reject = "the weights or the bias hold an infinity or a NaN";
+    return result;
+  }
+  const std::vector<f32> largest = max_magnitudes(real.values(), channels);
+  for (size_t c = 0; c < largest.size(); ++c) {
+    result.scales.push_back(channel_scale(largest[c], bias.empty() ? 0.0f : bias[c], input.scale));
+  }
+  if (!all_finite(result.scales)) {
+    result.reject = "the bias is too large for the scale of the input";
+    return result;
+  }
+  result.codes = Tensor(Dtype::s8, weights.shape());
+  const auto codes = result.codes.mutable_as<s8>();
+  for (size_t i = 0; i < codes.size(); ++i) {
+    codes[i] =
+        static_cast<s8>(quantize(real.values()[i], result.scales[channels.of(i)], 0, -127, 127));
+  }
+  if (!bias.empty()) {
+    const std::vector<f64> wide(bias.begin(), bias.end());
+    result.bias = quantize_bias(wide, result.scales, input);
+  }
+  return result;
+}
+
+std::vector<s32> quantize_bias(std::span<const f64> bias, std::span<const f32> scales,
+                               const ProductInput& input) {
+  std::vector<s32> codes;
+  for (size_t c = 0; c < bias.size(); ++c) {
+    const f64 code = std::nearbyint(bias[c] / (f64{input.scale} * f64{scales[c]}));
+    codes.push_back(static_cast<s32>(
+        std::clamp<f64>(code, std::numeric_limits<s32>::min(), std::numeric_limits<s32>::max())));
+  }
+  return codes;
+}
+
+std::string accumulator_overflow(const QuantizedWeights& weights, const Channels& channels,
+                                 const ProductInput& input) {
+  std::vector<s64> magnitudes(static_cast<size_t>(channels.count), 0);
+  const auto codes = weights.codes.as<s8>();
+  for (size_t i = 0; i < codes.size(); ++i) magnitudes[channels.of(i)] += std::abs(s32{codes[i]});
+  for (size_t c = 0; c < magnitudes.size(); ++c) {
+    const s64 bias = weights.bias.empty() ? 0 : std::abs(s64{weights.bias[c]});
+    const s64 largest = magnitudes[c] * input.max_magnitude + bias;
+    if (largest <= std::numeric_limits<s32>::max()) continue;
+    return fmt::format("the accumulator of channel {} can reach {}, beyond 32 bits", c, largest);
+  }
+  return {};
+}
+
+}  // namespace octet

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Real weights and biases -> s8 codes, per-channel scales and s32 biases (docs/numerics.md section 3).
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/types.h"
+#include "octet/tensor.h"
+
+namespace octet {
+
+// Which output channel each weight belongs to: axis 0 of a convolution's, the last axis of a matrix.
+struct Channels {
+  s64 count = 1;
+  s64 inner = 1;  // elements between neighbours along the channel axis
+
+  size_t of(size_t element) const {
+    return element / static_cast<size_t>(inner) % static_cast<size_t>(count);
+  }
+};
+
+struct QuantizedWeights {
+  Tensor codes;             // s8, the shape of the weights
+  std::vector<f32> scales;  // one for each channel
+  std::vector<s32> bias;    // one for each channel, or empty
+  std::string reject;       // not empty: why the weights have no codes
+};
+
+// What weights and bias are quantized against.
+struct ProductInput {
+  f32 scale = 1.0f;
+  s32 max_magnitude = 255;  // of q - zero_point
+};
+
+// scale[c] = max|w| / 127, raised where the bias would pass 2^30; codes in -127..127, ties to even. `bias` may be empty.
+QuantizedWeights quantize_weights(const Tensor& weights, std::span<const f32> bias,
+                                  const Channels& channels, const ProductInput& input);
+
+// bias32[c] = rne(bias[c] / (scale_x * scale_w[c])) in f64, saturated to s32.
+std::vector<s32> quantize_bias(std::span<const f64> bias, std::span<const f32> scales,
+                               const ProductInput& input);
+
+// Why the s32 accumulator of some channel might overflow for some input; empty: it is proven that none does.
+std::string accumulator_overflow(const QuantizedWeights& weights, const Channels& channels,
+                                 const ProductInput& input);
+
+}  // namespace octet
