@@ -43,11 +43,18 @@ std::string to_json(const Preprocess& preprocess);
 
 enum class RangeMethod { minmax, entropy };
 
+// Where a sample's class comes from: the alphabetical index of its folder under the data folder, or the leading number of its
+// file name. Arrays of an npz carry their own.
+enum class LabelRule { folder, prefix };
+
 struct CalibrationOptions {
-  std::filesystem::path data;           // a folder of images, or of .npy/.npz files, or one .npz whose first axis is the sample
+  // A folder of images, or of .npy/.npz files, or one .npz whose first axis is the sample. Arrays that are not named as the
+  // inputs are chosen by "file.npz:images[:labels]", a part of them by "images[0:200]".
+  std::filesystem::path data;
   std::optional<Preprocess> preprocess;  // absent: resize to the model's input size
   RangeMethod method = RangeMethod::entropy;
-  int64_t max_samples = 0;              // 0: all
+  LabelRule labels = LabelRule::folder;
+  int64_t max_samples = 0;              // 0: all; else so many, evenly spread over the sorted data
   bool skip_bad = false;                // count and skip unreadable files instead of failing
   int64_t batch = 1;                    // samples handed over at once; never changes the result
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,7 @@ struct CompileOptions {
   std::vector<std::string> disabled_passes;
   int64_t stop_after_rewrites = -1;               // bisecting: stop rewriting after this many; -1: never
   std::vector<std::string> keep_float;            // node names (or op types) to leave in f32
+  std::map<std::string, Shape> input_shapes;      // fixes dynamic dimensions of inputs, by input name
   int threads = 1;                                // used by calibration
   std::function<void(const Progress&)> progress;  // called from the compiling thread; may be empty
 };

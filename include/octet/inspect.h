@@ -17,12 +17,12 @@ namespace octet {
 struct LayerInfo {
   std::string name;
   std::string op;
-  std::string precision;           // "int8", "f32", "s64"
-  std::string kernel;              // "conv_u8s8_vnni", "reference"
-  std::string reason;              // why this precision
-  std::string kernel_reason;       // why not a faster kernel; may be empty
-  std::vector<std::string> nodes;  // the ONNX nodes in it
-  std::vector<std::string> inputs;   // names of the values that a run computes, constants apart
+  std::string precision;            // "int8", "f32", "s64"
+  std::string kernel;               // "conv_u8s8_vnni", "reference"
+  std::string reason;               // why this precision
+  std::string kernel_reason;        // why not a faster kernel; may be empty
+  std::vector<std::string> nodes;   // the ONNX nodes in it
+  std::vector<std::string> inputs;  // names of the values that a run computes, constants apart
   std::vector<std::string> outputs;
   std::vector<TensorType> input_types;  // concrete, in the order of `inputs`
   std::vector<TensorType> output_types;
@@ -57,9 +57,9 @@ Inspection inspect(const Engine& engine, const InspectOptions& options = {});
 // Difference between a value of one engine and the value of that name in another, over all samples.
 struct ValueError {
   std::string value;
-  std::string layer;         // the layer of the tested engine that computes it
+  std::string layer;  // the layer of the tested engine that computes it
   std::string precision;
-  double sqnr_db = 0;        // 10 log10(sum of squares of the reference / sum of squared differences)
+  double sqnr_db = 0;  // 10 log10(sum of squares of the reference / sum of squared differences)
   double max_abs = 0;
   double cosine = 0;
   int64_t elements = 0;

@@ -39,7 +39,7 @@ TEST(Coverage, NothingToQuantizeIsFullyCovered) {
 
 TEST(Macs, CountsByOperator) {
   const auto f32_of = [](Shape shape) { return TensorType{Dtype::f32, shape}; };
-  const OpDef conv{.name = "QConv", .domain = "octet"};
+  const OpDef conv{.name = "QConv", .domain = "octet", .inputs = {}, .outputs = {}};
   Node node;
   node.op = &conv;
   // 3x3 filters over 8 channels in 2 groups: every output element costs 4 * 9.
@@ -47,13 +47,13 @@ TEST(Macs, CountsByOperator) {
   const std::array conv_out = {f32_of({1, 16, 8, 8})};
   EXPECT_EQ(count_macs(node, conv_in, conv_out), 16 * 8 * 8 * 4 * 9);
 
-  const OpDef matmul{.name = "MatMul", .domain = ""};
+  const OpDef matmul{.name = "MatMul", .domain = "", .inputs = {}, .outputs = {}};
   node.op = &matmul;
   const std::array matmul_in = {f32_of({2, 3, 5}), f32_of({5, 7})};
   const std::array matmul_out = {f32_of({2, 3, 7})};
   EXPECT_EQ(count_macs(node, matmul_in, matmul_out), 2 * 3 * 7 * 5);
 
-  const OpDef relu{.name = "Relu", .domain = ""};
+  const OpDef relu{.name = "Relu", .domain = "", .inputs = {}, .outputs = {}};
   node.op = &relu;
   EXPECT_EQ(count_macs(node, std::array{f32_of({4})}, std::array{f32_of({4})}), 0);
 }

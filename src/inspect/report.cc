@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/types.h"
 #include "inspect/report_assets.h"
 
 namespace octet {
