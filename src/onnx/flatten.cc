@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "onnx/flatten.h"
+
+#include <algorithm>
+#include <tuple>
+#include <unordered_map>
+
+#include "core/check.h"
+#include "onnx/text.h"
+
+namespace octet {
+namespace {
+
+using octet_onnx::AttributeProto;
+using octet_onnx::FunctionProto;
+using octet_onnx::NodeProto;
+
+constexpr int kMaxDepth = 100;
+constexpr s64 kMaxNodes = 5'000'000;
+constexpr size_t kMaxBytes = size_t{1} << 30;  // of the copies, names with their prefixes included
+
+using FunctionKey = std::tuple<std::string, std::string, std::string>;  // domain, name, overload
+
+template <class Proto>
+FunctionKey key_of(const Proto& proto, const std::string& name) {
+  return {canonical_domain(proto.domain()), name, proto.overload()};
+}
+
+struct Function {
+  const FunctionProto* proto = nullptr;
+  const Opsets* opsets = nullptr;
+  s64 nodes = -1;  // after expansion; -1: not measured
+  int depth = 0;
+  bool open = false;  // being measured
+};
+
+std::string node_name(const NodeProto& node, size_t index) {
+  return node.name().empty() ? fmt::format("{}_{}", node.op_type(), index) : node.name();
+}
+
+class Flattener {
+ public:
+  Flattener(octet_onnx::ModelProto& model, FlatGraph& flat) : model_(model), flat_(flat) {}
+
+  void run() {
+    flat_.opsets.push_back(read_opsets(model_.opset_import()));
+    collect();
+    s64 total = 0;
+    for (const NodeProto& node : model_.graph().node()) total += measure(node, 1);
+    limit(total);
+    size_t index = 0;
+    for (NodeProto& node : *model_.mutable_graph()->mutable_node()) {
+      std::string name = node_name(node, index++);
+      if (const Function* function = find(node)) {
+        expand(node, *function, name);
+      } else {
+        flat_.nodes.push_back({&node, &flat_.opsets[0], std::move(name)});
+      }
+    }
+  }
+
+ private:
+  void collect() {
+    for (const FunctionProto& proto : model_.functions()) {
+      Function function{.proto = &proto};
+      flat_.opsets.push_back(read_opsets(proto.opset_import()));
+      function.opsets = &flat_.opsets.back();
+      if (!functions_.emplace(key_of(proto, proto.name()), function).second) {
+        fail(Error::Code::invalid_model, "model-local function {} is defined twice",
+             quote_name(proto.name()));
+      }
+    }
+  }
+
+  Function* find(const NodeProto& node) {
+    if (functions_.empty()) return nullptr;
+    const auto at = functions_.find(key_of(node, node.op_type()));
+    return at == functions_.end() ? nullptr : &at->second;
+  }
+
+  static void limit(s64 nodes) {
+    if (nodes > kMaxNodes) {
+      fail(Error::Code::unsupported,
+           "the model expands to more than {} nodes through its functions", kMaxNodes);
+    }
+  }
+
+  // Nodes that `node` becomes.
+  s64 measure(const NodeProto& node, int depth) {
+    Function* function = find(node);
+    if (function == nullptr) return 1;
+    const std::string name = quote_name(node.op_type());
+    if (function->open) fail(Error::Code::invalid_model, "recursive model-local function {}", name);
+    if (function->nodes < 0) {
+      if (depth > kMaxDepth) too_deep(name);
+      function->open = true;
+      s64 total = 0;
+      for (const NodeProto& inner : function->proto->node()) {
+        total += measure(inner, depth + 1);
+        limit(total);
+        if (const Function* callee = find(inner)) {
+          function->depth = std::max(function->depth, callee->depth + 1);
+        }
+      }
+      function->open = false;
+      function->nodes = total;
+    }
+    if (depth + function->depth > kMaxDepth) too_deep(name);
+    return function->nodes;
+  }
+
+  [[noreturn]] static void too_deep(const std::string& name) {
+    fail(Error::Code::unsupported, "model-local functions call each other more than {} deep, at {}",
+         kMaxDepth, name);
+  }
+
+  using Names = std::unordered_map<std::string, std::string>;  // in the function -> outside
+
+  void expand(const NodeProto& call, const Function& function, const std::string& prefix) {
+    const FunctionProto& proto = *function.proto;
+    if (call.input_size() > proto.input_size() || call.output_size() > proto.output_size()) {
+      fail(Error::Code::invalid_model,
+           "node {} calls function {} with {} inputs and {} outputs, it has {} and {}",
+           quote_name(prefix), quote_name(proto.name()), call.input_size(), call.output_size(),
+           proto.input_size(), proto.output_size());
+    }
+    Names names;
+    for (int i = 0; i < proto.input_size(); ++i) {
+      names[proto.input(i)] = i < call.input_size() ? call.input(i) : "";
+    }
+    for (int i = 0; i < proto.output_size() && i < call.output_size(); ++i) {
+      if (!call.output(i).empty()) bind_output(names, proto.output(i), call.output(i), prefix);
+    }
+    size_t index = 0;
+    for (const NodeProto& inner : proto.node()) {
+      std::string name = prefix + "/" + node_name(inner, index++);
+      charge(inner, prefix);
+      flat_.expanded.push_back(inner);
+      NodeProto& copy = flat_.expanded.back();
+      for (std::string& input : *copy.mutable_input()) rename(input, names, prefix);
+      for (std::string& output : *copy.mutable_output()) rename(output, names, prefix);
+      bind_attributes(copy, call, proto);
+      if (const Function* callee = find(copy)) {
+        const NodeProto nested = std::move(copy);
+        flat_.expanded.pop_back();
+        expand(nested, *callee, name);
+      } else {
+        flat_.nodes.push_back({&copy, function.opsets, std::move(name)});
+      }
+    }
+  }
+
+  void charge(const NodeProto& node, const std::string& prefix) {
+    const size_t names = static_cast<size_t>(node.input_size() + node.output_size()) + 1;
+    bytes_ += node.ByteSizeLong() + names * prefix.size();
+    if (bytes_ > kMaxBytes) {
+      fail(Error::Code::unsupported, "the model's functions expand to more than {} bytes of nodes",
+           kMaxBytes);
+    }
+  }
+
+  // An output that is also an input of the function needs a copy to get its outside name.
+  void bind_output(Names& names, const std::string& inside, const std::string& outside,
+                   const std::string& prefix) {
+    const auto [at, fresh] = names.emplace(inside, outside);
+    if (fresh) return;
+    NodeProto& copy = flat_.expanded.emplace_back();
+    copy.set_op_type("Identity");
+    copy.add_input(at->second);
+    copy.add_output(outside);
+    flat_.nodes.push_back({&copy, &flat_.opsets[0], prefix + "/" + inside});
+  }
+
+  static void rename(std::string& name, const Names& names, const std::string& prefix) {
+    if (name.empty()) return;
+    const auto at = names.find(name);
+    name = at != names.end() ? at->second : prefix + "/" + name;
+  }
+
+  // Attributes that refer to the function's own take the caller's value, else the default, else go away.
+  static void bind_attributes(NodeProto& node, const NodeProto& call,
+                              const FunctionProto& function) {
+    google::protobuf::RepeatedPtrField<AttributeProto> bound;
+    for (AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.ref_attr_name().empty()) {
+        bound.Add(std::move(attribute));
+        continue;
+      }
+      const AttributeProto* value = find_attribute(call.attribute(), attribute.ref_attr_name());
+      if (value == nullptr)
+        value = find_attribute(function.attribute_proto(), attribute.ref_attr_name());
+      if (value == nullptr) continue;
+      AttributeProto copy = *value;
+      copy.set_name(attribute.name());
+      bound.Add(std::move(copy));
+    }
+    node.mutable_attribute()->Swap(&bound);
+  }
+
+  static const AttributeProto* find_attribute(
+      const google::protobuf::RepeatedPtrField<AttributeProto>& attributes,
+      const std::string& name) {
+    for (const AttributeProto& attribute : attributes) {
+      if (attribute.name() == name) return &attribute;
+    }
+    return nullptr;
+  }
+
+  octet_onnx::ModelProto& model_;
+  FlatGraph& flat_;
+  std::map<FunctionKey, Function> functions_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace
+
+std::string canonical_domain(const std::string& domain) {
+  return domain == "ai.onnx" ? "" : domain;
+}
+
+Opsets read_opsets(
+    const google::protobuf::RepeatedPtrField<octet_onnx::OperatorSetIdProto>& imports) {
+  Opsets opsets;
+  for (const auto& import : imports) {
+    const auto [at, fresh] = opsets.emplace(canonical_domain(import.domain()), import.version());
+    if (!fresh && at->second != import.version()) {
+      fail(Error::Code::invalid_model, "domain {} is imported with opsets {} and {}",
+           quote_name(import.domain()), at->second, import.version());
+    }
+  }
+  return opsets;
+}
+
+FlatGraph flatten(octet_onnx::ModelProto& model) {
+  FlatGraph flat;
+  Flattener(model, flat).run();
+  return flat;
+}
+
+}  // namespace octet

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX bytes -> Graph: the first stage of the pipeline, and the one that meets untrusted input.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/types.h"
+#include "graph/graph.h"
+#include "octet/tensor.h"
+
+namespace octet {
+
+struct ImportOptions {
+  // Where weights files are looked up; empty: the model's folder (models given as bytes then have none).
+  std::filesystem::path external_data_folder;
+  // When set, weights files may be symbolic or hard links as long as they resolve to a file inside this folder.
+  std::filesystem::path external_data_root;
+  // Shapes given by the user, by input name; they replace dynamic or missing dimensions of the model.
+  std::map<std::string, Shape> input_shapes;
+  // Bound on the memory that importing may take (message structures and tensors); 0: three quarters of the machine's.
+  s64 max_bytes = 0;
+};
+
+// What the model says about itself. Filled as far as the import got, also when it throws.
+struct ImportInfo {
+  struct DimName {
+    std::string input;
+    int axis = 0;
+    std::string name;  // "batch"
+  };
+  struct UnsupportedNode {
+    std::string name;
+    std::string domain;  // "" is ai.onnx
+    std::string op;
+    s64 opset = 0;
+  };
+
+  std::string producer;  // "pytorch 2.4.0"
+  s64 ir_version = 0;
+  std::vector<std::pair<std::string, s64>> opsets;  // domain ("" is ai.onnx), version
+  std::vector<DimName> dim_names;                   // dynamic dimensions that have a name
+  std::map<std::string, s64> op_counts;             // ONNX operators of the model, by name
+  std::vector<UnsupportedNode> unsupported;
+  std::vector<std::string> warnings;
+};
+
+// Nodes come in topological order with canonical operators; graph inputs and constants are typed, other values are not
+// (shape inference does that). Throws one Error for anything that is wrong with the file; unsupported nodes are all
+// listed in it.
+Graph import_onnx(const std::filesystem::path& file, const ImportOptions& options = {},
+                  ImportInfo* info = nullptr);
+Graph import_onnx(std::span<const std::byte> bytes, const ImportOptions& options = {},
+                  ImportInfo* info = nullptr);
+
+// One serialized TensorProto (ONNX test data, *.pb).
+Tensor import_tensor(const std::filesystem::path& file);
+
+}  // namespace octet

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the ONNX project's node tests on the scalar references and holds the result against expected.txt.
+//   conformance_tests [FILTER] [--verbose] [--update] [--expected FILE]
+// FILTER is a part of test names ("conv", "test_add_bcast"); failing tests are then printed with their messages.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "suite.h"
+
+namespace octet {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kSkipped = 77;
+
+struct Options {
+  std::string filter;
+  fs::path expected = OCTET_SOURCE_DIR "/tests/conformance/expected.txt";
+  bool verbose = false;
+  bool update = false;
+};
+
+Options parse_options(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--verbose") {
+      options.verbose = true;
+    } else if (argument == "--update") {
+      options.update = true;
+    } else if (argument == "--expected" && i + 1 < argc) {
+      options.expected = argv[++i];
+    } else {
+      options.filter = argument;
+      options.verbose = true;
+    }
+  }
+  return options;
+}
+
+char current_test[256];
+
+// A crash says in which test it happened.
+void on_signal(int signal) {
+  const auto say = [](const char* text) { (void)!::write(2, text, std::strlen(text)); };
+  say("\ncrashed in ");
+  say(current_test);
+  say("\n");
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+std::vector<TestResult> run_all(const fs::path& folder, const std::string& filter) {
+  std::vector<fs::path> tests;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_directory() && name.find(filter) != name.npos) tests.push_back(entry.path());
+  }
+  std::sort(tests.begin(), tests.end());
+  std::vector<TestResult> results;
+  for (const fs::path& test : tests) {
+    std::snprintf(current_test, sizeof current_test, "%s", test.filename().c_str());
+    results.push_back(run_test(test));
+  }
+  return results;
+}
+
+std::set<std::string> read_names(const fs::path& file) {
+  std::set<std::string> names;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    if (!line.empty() && line[0] != '#') names.insert(line);
+  }
+  return names;
+}
+
+void write_names(const fs::path& file, const std::set<std::string>& names) {
+  std::ofstream out(file);
+  out << "# ONNX node tests that pass; conformance_tests --update writes this file.\n";
+  for (const std::string& name : names) out << name << '\n';
+}
+
+struct Count {
+  int pass = 0, fail = 0, skip = 0;
+  void add(Outcome outcome) {
+    ++(outcome == Outcome::pass ? pass : outcome == Outcome::fail ? fail : skip);
+  }
+};
+
+Count print_counts(const std::vector<TestResult>& results) {
+  Count total;
+  std::map<std::string, Count> by_op;
+  std::map<std::string, int> missing;
+  for (const TestResult& result : results) {
+    total.add(result.outcome);
+    for (const std::string& op : result.ops) {
+      if (result.outcome != Outcome::skip) by_op[op].add(result.outcome);
+    }
+    const std::set<std::string> ops(result.missing_ops.begin(), result.missing_ops.end());
+    for (const std::string& op : ops) ++missing[op];
+  }
+  for (const auto& [op, count] : by_op) {
+    fmt::print("{:32} {}/{}\n", op, count.pass, count.pass + count.fail);
+  }
+  fmt::print("operators missing (tests that need them):");
+  for (const auto& [op, count] : missing) fmt::print(" {}({})", op, count);
+  fmt::print("\n");
+  return total;
+}
+
+void print_list(std::string_view title, const std::vector<std::string>& names) {
+  if (!names.empty()) fmt::print("{} ({}): {}\n", title, names.size(), fmt::join(names, " "));
+}
+
+int judge(const Options& options, const std::vector<TestResult>& results, bool complete) {
+  std::set<std::string> expected = read_names(options.expected);
+  std::vector<std::string> failing, losses, gains;
+  for (const TestResult& result : results) {
+    const bool listed = expected.contains(result.name);
+    if (result.outcome == Outcome::fail) failing.push_back(result.name);
+    if (result.outcome != Outcome::pass && listed) losses.push_back(result.name);
+    if (result.outcome == Outcome::pass && !listed) gains.push_back(result.name);
+    if (options.update) {
+      if (result.outcome == Outcome::pass)
+        expected.insert(result.name);
+      else
+        expected.erase(result.name);
+    }
+    if (options.verbose && result.outcome != Outcome::pass) {
+      fmt::print("{} {}: {}\n", result.outcome == Outcome::fail ? "FAIL" : "skip", result.name,
+                 result.message);
+    }
+  }
+  print_list("failing", failing);
+  if (options.update) {
+    write_names(options.expected, expected);
+    fmt::print("{} lists {} tests\n", options.expected.string(), expected.size());
+    return 0;
+  }
+  print_list("LOST: listed in expected.txt but not passing", losses);
+  const bool gained = complete && options.filter.empty() && !gains.empty();
+  if (gained) print_list("GAINED: passing but not listed; run conformance_tests --update", gains);
+  return losses.empty() && !gained ? 0 : 1;
+}
+
+int run(int argc, char** argv) {
+  const Options options = parse_options(argc, argv);
+  for (int signal : {SIGSEGV, SIGFPE, SIGABRT, SIGBUS, SIGILL}) ::signal(signal, on_signal);
+  const TestData data = find_test_data(OCTET_SOURCE_DIR "/../shared", OCTET_BINARY_DIR);
+  if (data.folder.empty()) {
+    fmt::print("skipped: no ONNX node tests; install libonnx-testdata or set OCTET_ONNX_TESTS\n");
+    return kSkipped;
+  }
+  const std::vector<TestResult> results = run_all(data.folder, options.filter);
+  const Count total = print_counts(results);
+  const int status = judge(options, results, data.complete);
+  fmt::print("{} passed, {} failed, {} skipped of {} in {}\n", total.pass, total.fail, total.skip,
+             results.size(), data.folder.string());
+  return status;
+}
+
+}  // namespace
+}  // namespace octet
+
+int main(int argc, char** argv) { return octet::run(argc, argv); }

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "suite.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <exception>
+
+#include "compare.h"
+#include "graph/interpret.h"
+#include "octet/error.h"
+#include "onnx/import.h"
+
+namespace octet {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kArchive = "conformance/onnx-node-tests.tar.xz";
+constexpr const char* kDebianFolder = "/usr/share/libonnx-testdata/data/node";
+
+fs::path unpack(const fs::path& archive, const fs::path& scratch) {
+  const fs::path done = scratch / "onnx-node-tests";
+  if (fs::exists(done / "node")) return done / "node";
+  const fs::path partial = scratch / fmt::format("onnx-node-tests.{}", ::getpid());
+  fs::create_directories(partial);
+  const std::string command =
+      fmt::format("tar -xJf '{}' -C '{}'", archive.string(), partial.string());
+  if (std::system(command.c_str()) != 0) {
+    fs::remove_all(partial);
+    return {};
+  }
+  std::error_code taken;  // by a concurrent run: its copy is as good
+  fs::rename(partial, done, taken);
+  if (taken) fs::remove_all(partial);
+  return done / "node";
+}
+
+std::vector<Tensor> read_set(const fs::path& folder, std::string_view kind) {
+  std::vector<Tensor> tensors;
+  for (int i = 0;; ++i) {
+    const fs::path file = folder / fmt::format("{}_{}.pb", kind, i);
+    if (!fs::exists(file)) return tensors;
+    tensors.push_back(import_tensor(file));
+  }
+}
+
+std::string run_set(const Graph& graph, const fs::path& folder) {
+  const std::vector<Tensor> inputs = read_set(folder, "input");
+  const std::vector<Tensor> expected = read_set(folder, "output");
+  const std::vector<Tensor> got = interpret(graph, inputs);
+  if (got.size() != expected.size()) {
+    return fmt::format("{} outputs, expected {}", got.size(), expected.size());
+  }
+  for (size_t i = 0; i < got.size(); ++i) {
+    const std::string wrong = difference(got[i], expected[i]);
+    if (!wrong.empty()) return fmt::format("output {}: {}", i, wrong);
+  }
+  return {};
+}
+
+void run_sets(const fs::path& folder, TestResult& result, ImportInfo& info) {
+  const Graph graph = import_onnx(folder / "model.onnx", {}, &info);
+  int sets = 0;
+  for (int n = 0; fs::exists(folder / fmt::format("test_data_set_{}", n)); ++n, ++sets) {
+    result.message = run_set(graph, folder / fmt::format("test_data_set_{}", n));
+    if (!result.message.empty()) return;
+  }
+  if (sets == 0) {
+    result.message = "has no test data";
+  } else {
+    result.outcome = Outcome::pass;
+  }
+}
+
+}  // namespace
+
+TestData find_test_data(const fs::path& shared, const fs::path& scratch) {
+  if (const char* named = std::getenv("OCTET_ONNX_TESTS")) return {named, false};
+  if (fs::exists(shared / kArchive)) {
+    fs::create_directories(scratch);
+    return {unpack(shared / kArchive, scratch), true};
+  }
+  if (fs::exists(kDebianFolder)) return {kDebianFolder, false};
+  return {};
+}
+
+TestResult run_test(const fs::path& folder) {
+  TestResult result;
+  result.name = folder.filename().string();
+  ImportInfo info;
+  try {
+    run_sets(folder, result, info);
+  } catch (const Error& error) {
+    result.message = error.what();
+    // Outside what Octet implements: sequences, strings, 4-bit types, operators that it lacks.
+    if (error.code() == Error::Code::unsupported) result.outcome = Outcome::skip;
+  } catch (const std::exception& error) {
+    result.message = fmt::format("foreign exception: {}", error.what());
+  }
+  for (const auto& node : info.unsupported) result.missing_ops.push_back(node.op);
+  for (const auto& [op, count] : info.op_counts) result.ops.push_back(op);
+  return result;
+}
+
+}  // namespace octet
