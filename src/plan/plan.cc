@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/plan.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "core/check.h"
+#include "graph/verify.h"
+
+namespace octet {
+namespace {
+
+// Pixel, row and image strides of an nhwc value with a border; zeros for linear.
+Placement place(const TensorType& type, Layout layout, s64 border) {
+  Placement placement{.layout = layout};
+  if (layout == Layout::linear) return placement;
+  OCTET_CHECK(type.shape.rank() == 4);
+  placement.border = border;
+  placement.pixel_stride = type.shape[1];
+  placement.row_stride = (type.shape[3] + 2 * border) * placement.pixel_stride;
+  placement.image_stride = (type.shape[2] + 2 * border) * placement.row_stride;
+  return placement;
+}
+
+class Planner {
+ public:
+  Planner(const Backend& backend, const Target& target) : backend_(backend), target_(target) {}
+
+  Plan run(Graph graph) {
+    plan_.graph = std::move(graph);
+    layout_.assign(plan_.graph.value_count(), Layout::linear);
+    for (u32 i = 0; i < plan_.graph.inputs.size(); ++i) add_input(i);
+    for (u32 n = 0; n < plan_.graph.nodes.size(); ++n) add_node(n);
+    for (u32 i = 0; i < plan_.graph.outputs.size(); ++i) add_output(i);
+    choose_borders();
+    size_buffers();
+    bind();
+    plan_memory(plan_);
+    return std::move(plan_);
+  }
+
+ private:
+  u32 add_buffer(ValueId value, Layout layout) {
+    const u32 id = static_cast<u32>(plan_.buffers.size());
+    Buffer buffer;
+    buffer.value = value;
+    buffer.placement.layout = layout;
+    plan_.buffers.push_back(buffer);
+    buffer_of_.emplace(std::pair{value, layout}, id);
+    return id;
+  }
+
+  void add_input(u32 index) {
+    const ValueId id = plan_.graph.inputs[index];
+    plan_.input_types.push_back(plan_.graph.value(id).type);
+    Buffer& buffer = plan_.buffers[add_buffer(id, Layout::linear)];
+    buffer.kind = Buffer::Kind::input;
+    buffer.index = index;
+  }
+
+  // The buffer of a value in a layout, converting from its first layout where needed.
+  u32 buffer_in(ValueId value, Layout layout) {
+    if (const auto at = buffer_of_.find({value, layout}); at != buffer_of_.end()) return at->second;
+    const Layout from = layout_[value];
+    const u32 source = buffer_of_.at({value, from});
+    const u32 result = add_buffer(value, layout);
+    push_step(plan_.graph.value(value).name + ".layout", std::numeric_limits<u32>::max(), {source}, {result},
+              backend_.convert(plan_.graph.value(value).type, from, layout, target_));
+    return result;
+  }
+
+  void push_step(std::string name, u32 node, std::vector<u32> inputs, std::vector<u32> outputs, Candidate candidate) {
+    PlanStep step;
+    step.name = std::move(name);
+    step.kernel = candidate.kernel;
+    step.note = candidate.note;
+    step.node = node;
+    step.inputs = std::move(inputs);
+    step.outputs = std::move(outputs);
+    step.workspace_bytes = candidate.workspace_bytes;
+    plan_.steps.push_back(std::move(step));
+    candidates_.push_back(std::move(candidate));
+  }
+
+  LowerRequest request(const Node& node) const {
+    LowerRequest request{plan_.graph, node, {}, {}, {}, target_};
+    for (ValueId id : node.inputs) {
+      request.inputs.push_back(id == kNoValue ? TensorType{} : plan_.graph.value(id).type);
+      request.layouts.push_back(id == kNoValue ? Layout::linear : layout_[id]);
+    }
+    for (ValueId id : node.outputs) {
+      request.outputs.push_back(id == kNoValue ? TensorType{} : plan_.graph.value(id).type);
+    }
+    return request;
+  }
+
+  Candidate select(const LowerRequest& asked, std::vector<std::string>& rejects) const {
+    for (const Lowering& lowering : backend_.lowerings) {
+      if (lowering.op != asked.node.op->name) continue;
+      Offer offer = lowering.offer(asked);
+      if (Candidate* candidate = std::get_if<Candidate>(&offer)) return std::move(*candidate);
+      rejects.push_back(fmt::format("{}: {}", lowering.name, std::get<Reject>(offer).reason));
+    }
+    if (rejects.empty()) rejects.push_back(fmt::format("the {} backend has no kernel for {}", backend_.name, asked.node.op->name));
+    return backend_.reference(asked);
+  }
+
+  void add_node(u32 index) {
+    const Node& node = plan_.graph.nodes[index];
+    const LowerRequest asked = request(node);
+    std::vector<std::string> rejects;
+    Candidate candidate;
+    try {
+      candidate = select(asked, rejects);
+    } catch (Error& error) {
+      error.add_context("planning " + describe(node));
+      throw;
+    }
+    OCTET_CHECK(candidate.inputs.size() == node.inputs.size());
+    OCTET_CHECK(candidate.outputs.size() == node.outputs.size());
+    std::vector<u32> inputs, outputs;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId id = node.inputs[i];
+      const bool read = id != kNoValue && !plan_.graph.is_constant(id);
+      inputs.push_back(read ? buffer_in(id, candidate.inputs[i]) : kNoBuffer);
+    }
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      const ValueId id = node.outputs[i];
+      if (id == kNoValue) {
+        outputs.push_back(kNoBuffer);
+        continue;
+      }
+      layout_[id] = candidate.outputs[i];
+      outputs.push_back(add_buffer(id, candidate.outputs[i]));
+    }
+    push_step(node.name, index, std::move(inputs), std::move(outputs), std::move(candidate));
+    plan_.steps.back().rejects = std::move(rejects);
+  }
+
+  // The caller's buffer takes the place of the arena buffer that a step writes; else the value is copied.
+  void add_output(u32 index) {
+    const ValueId id = plan_.graph.outputs[index];
+    const TensorType& type = plan_.graph.value(id).type;
+    plan_.output_types.push_back(type);
+    if (plan_.graph.is_constant(id)) {
+      push_constant(id, index);
+      return;
+    }
+    Buffer& linear = plan_.buffers[buffer_in(id, Layout::linear)];
+    if (linear.kind == Buffer::Kind::arena) {
+      linear.kind = Buffer::Kind::output;
+      linear.index = index;
+      return;
+    }
+    const u32 source = buffer_of_.at({id, Layout::linear});
+    const u32 result = add_output_buffer(id, index);
+    push_step(plan_.graph.value(id).name + ".copy", std::numeric_limits<u32>::max(), {source}, {result},
+              backend_.convert(type, Layout::linear, Layout::linear, target_));
+  }
+
+  u32 add_output_buffer(ValueId id, u32 index) {
+    Buffer buffer;
+    buffer.value = id;
+    buffer.kind = Buffer::Kind::output;
+    buffer.index = index;
+    plan_.buffers.push_back(buffer);
+    return static_cast<u32>(plan_.buffers.size() - 1);
+  }
+
+  void push_constant(ValueId id, u32 index) {
+    const Tensor tensor = plan_.graph.value(id).constant;
+    Candidate copy;
+    copy.kernel = "constant";
+    copy.outputs = {Layout::linear};
+    copy.bind = [tensor](const BindArgs&) -> RunStep {
+      return [tensor](const StepArgs& args) { std::memcpy(args.outputs[0], tensor.data(), tensor.bytes()); };
+    };
+    push_step(plan_.graph.value(id).name, std::numeric_limits<u32>::max(), {}, {add_output_buffer(id, index)}, std::move(copy));
+  }
+
+  // A buffer gets the border that its readers want where its writer and all its readers can live with it.
+  void choose_borders() {
+    std::vector<s64> wanted(plan_.buffers.size(), 0);
+    std::vector<bool> possible(plan_.buffers.size(), true);
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      const PlanStep& step = plan_.steps[s];
+      const Candidate& candidate = candidates_[s];
+      for (size_t i = 0; i < step.inputs.size(); ++i) {
+        const u32 b = step.inputs[i];
+        if (b == kNoBuffer) continue;
+        if (i == 0) wanted[b] = std::max(wanted[b], candidate.wanted_border);
+        if (!candidate.strided) possible[b] = false;
+      }
+      for (u32 b : step.outputs) {
+        if (b != kNoBuffer && !candidate.strided) possible[b] = false;
+      }
+    }
+    for (size_t b = 0; b < wanted.size(); ++b) {
+      Buffer& buffer = plan_.buffers[b];
+      const bool codes = plan_.graph.value(buffer.value).type.dtype == Dtype::u8 && plan_.graph.value(buffer.value).quant;
+      const bool free = buffer.kind == Buffer::Kind::arena && buffer.placement.layout == Layout::nhwc;
+      if (free && codes && possible[b]) buffer.placement.border = wanted[b];
+    }
+  }
+
+  void size_buffers() {
+    for (Buffer& buffer : plan_.buffers) {
+      const TensorType& type = plan_.graph.value(buffer.value).type;
+      const s64 element = static_cast<s64>(dtype_bytes(type.dtype));
+      const s64 border = buffer.placement.border;
+      buffer.placement = place(type, buffer.placement.layout, border);
+      buffer.bytes = type.bytes();
+      if (border == 0) continue;
+      buffer.bytes = type.shape[0] * buffer.placement.image_stride * element;
+      buffer.origin_bytes = (border * buffer.placement.row_stride + border * buffer.placement.pixel_stride) * element;
+    }
+  }
+
+  // Writes the zero point around an image before the step that writes the image.
+  RunStep with_border(const Buffer& buffer, RunStep run) const {
+    const Value& value = plan_.graph.value(buffer.value);
+    const Placement p = buffer.placement;
+    const s64 images = value.type.shape[0], height = value.type.shape[2];
+    const s64 origin = buffer.origin_bytes, side = p.border * p.pixel_stride;
+    const int code = value.quant->zero_point;
+    return [=, run = std::move(run)](const StepArgs& args) {
+      u8* base = reinterpret_cast<u8*>(args.outputs[0]) - origin;
+      const auto fill = [code](u8* at, s64 bytes) { std::memset(at, code, static_cast<size_t>(bytes)); };
+      for (s64 n = 0; n < images; ++n, base += p.image_stride) {
+        // The end of a row and the start of the next are adjacent: one fill for both.
+        fill(base, p.border * p.row_stride + side);
+        for (s64 y = 0; y + 1 < height; ++y) fill(base + (p.border + y + 1) * p.row_stride - side, 2 * side);
+        fill(base + (p.border + height) * p.row_stride - side, p.border * p.row_stride + side);
+      }
+      run(args);
+    };
+  }
+
+  void bind() {
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      PlanStep& step = plan_.steps[s];
+      BindArgs args;
+      for (u32 b : step.inputs) args.inputs.push_back(b == kNoBuffer ? Placement{} : plan_.buffers[b].placement);
+      for (u32 b : step.outputs) args.outputs.push_back(b == kNoBuffer ? Placement{} : plan_.buffers[b].placement);
+      step.run = candidates_[s].bind(args);
+      if (step.outputs.size() != 1 || step.outputs[0] == kNoBuffer) continue;
+      const Buffer& output = plan_.buffers[step.outputs[0]];
+      if (output.placement.border > 0) step.run = with_border(output, std::move(step.run));
+    }
+  }
+
+  const Backend& backend_;
+  const Target& target_;
+  Plan plan_;
+  std::vector<Layout> layout_;           // the layout that each value's producer leaves
+  std::vector<Candidate> candidates_;    // of each step
+  std::map<std::pair<ValueId, Layout>, u32> buffer_of_;
+};
+
+}  // namespace
+
+Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Backend& backend, const Target& target) {
+  Graph concrete = specialize(graph, input_shapes);
+  if (backend.relabel_s8) relabel_s8(concrete);
+  return Planner(backend, target).run(std::move(concrete));
+}
+
+}  // namespace octet

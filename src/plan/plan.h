@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Model x shapes x Target -> Plan: which kernel runs each node, in which layout, at which offset of the arena.
+// A Plan is derived data: any machine that loads the Model can make it again.
+#pragma once
+
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "plan/backend.h"
+#include "plan/offer.h"
+
+namespace octet {
+
+inline constexpr u32 kNoBuffer = std::numeric_limits<u32>::max();
+
+// One stored form of a value. A value that kernels want in two layouts has two buffers.
+struct Buffer {
+  enum class Kind : u8 { arena, input, output };
+  ValueId value = kNoValue;
+  Kind kind = Kind::arena;
+  u32 index = 0;   // input, output: its position in graph.inputs or graph.outputs
+  s64 bytes = 0;   // arena: including the border
+  s64 offset = 0;  // arena: of the first byte; data starts `origin_bytes` later
+  s64 origin_bytes = 0;
+  Placement placement;
+};
+
+struct PlanStep {
+  std::string name;
+  std::string kernel;
+  std::string note;                  // what the inspector prints beside the kernel
+  std::vector<std::string> rejects;  // why each better lowering was not taken: "name: reason"
+  u32 node = std::numeric_limits<u32>::max();  // index into graph.nodes; max for layout conversions
+  std::vector<u32> inputs;           // buffers, kNoBuffer for constants and omitted inputs
+  std::vector<u32> outputs;
+  s64 workspace_bytes = 0;
+  RunStep run;
+};
+
+struct Plan {
+  Graph graph;  // concrete types; shape arithmetic folded away
+  std::vector<Buffer> buffers;
+  std::vector<PlanStep> steps;
+  s64 arena_bytes = 0;      // activations, then the workspace that steps take in turn
+  s64 workspace_offset = 0;
+  std::vector<TensorType> input_types;
+  std::vector<TensorType> output_types;
+};
+
+// Throws Error(invalid_argument) for shapes that the graph does not take, naming the node where they fail.
+Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Backend& backend, const Target& target);
+
+// The stages of make_plan.
+Graph specialize(const Graph& graph, std::span<const Shape> input_shapes);  // specialize.cc
+void relabel_s8(Graph& graph);                                              // relabel.cc
+void plan_memory(Plan& plan);                                               // memory.cc: offsets, arena_bytes
+
+}  // namespace octet
