@@ -12,7 +12,7 @@
 #include <limits>
 
 #include "core/check.h"
-#include "onnx/sniff.h"
+#include "core/sniff.h"
 #include "onnx/wire.h"
 
 namespace octet {

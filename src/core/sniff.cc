@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "onnx/sniff.h"
+#include "core/sniff.h"
 
 #include <algorithm>
 #include <string>
