@@ -14,8 +14,8 @@ struct UnaryParams {
 
 inline V unary_abs(V x, UnaryParams) { return v_magnitude(x); }
 inline V unary_ceil(V x, UnaryParams) { return v_ceil(x); }
-// As clamp_f32: NaN becomes the lowest value.
-inline V unary_clip(V x, UnaryParams p) { return v_min(v_max(x, p.a), p.b); }
+// NaN stays: the instructions return their second operand.
+inline V unary_clip(V x, UnaryParams p) { return v_min(p.b, v_max(p.a, x)); }
 inline V unary_erf(V x, UnaryParams) { return v_erf(x); }
 inline V unary_exp(V x, UnaryParams) { return v_exp(x); }
 inline V unary_floor(V x, UnaryParams) { return v_floor(x); }

@@ -10,7 +10,7 @@ namespace octet {
 namespace {
 
 struct Choice {
-  std::string_view name;  // of the table row
+  std::string_view name = {};  // of the table row
   f32 a = 0.0f;
   f32 b = 0.0f;
   std::string reject = {};
@@ -18,8 +18,9 @@ struct Choice {
 
 Choice choose_clip(const LowerRequest& request) {
   Choice choice{.name = "clip"};
-  const bool constant = scalar_constant(request, 1, std::numeric_limits<f32>::lowest(), choice.a) &&
-                        scalar_constant(request, 2, std::numeric_limits<f32>::max(), choice.b);
+  const bool constant =
+      scalar_constant(request, 1, -std::numeric_limits<f32>::infinity(), choice.a) &&
+      scalar_constant(request, 2, std::numeric_limits<f32>::infinity(), choice.b);
   if (!constant) choice.reject = "the bounds are not constants";
   return choice;
 }

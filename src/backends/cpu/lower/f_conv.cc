@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// f32 convolution through oneDNN: nhwc for images (plain for 1-D and 3-D), weights reordered once into the format that
+// the primitive prefers, bias, residual and activation fused. Threads share out images, or the rows of one image.
+#include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/f_dnnl.h"
+#include "core/check.h"
+#include "ops/conv.h"
+
+namespace octet {
+namespace {
+
+using dnnl::memory;
+using Dims = memory::dims;
+using ConvDesc = dnnl::convolution_forward::primitive_desc;
+
+constexpr auto kF32 = memory::data_type::f32;
+// Below this many multiply-adds, waking a thread costs more than it saves.
+constexpr s64 kSerialMacs = 500000;
+
+enum : size_t { kX, kWeights, kBias, kResidual };
+
+// Images [image, image + images) and output rows [row, row + rows) of each.
+struct Part {
+  s64 image, images, row, rows;
+};
+
+struct Conv {
+  ConvGeometry geometry;
+  Activation activation;
+  bool bias = false;
+  bool residual = false;
+
+  const WindowAxis& h() const { return geometry.window.h(); }
+  const WindowAxis& w() const { return geometry.window.w(); }
+  bool image() const { return geometry.window.rank == 2; }
+};
+
+s64 macs(const Conv& conv) {
+  const ConvGeometry& g = conv.geometry;
+  return g.batch * g.out_channels * g.in_channels_per_group() * g.window.kernel_elements() *
+         g.window.out_elements();
+}
+
+std::vector<Part> parts_of(const Conv& conv, int threads) {
+  const s64 batch = conv.geometry.batch, rows = conv.h().out;
+  const bool split = threads > 1 && macs(conv) > kSerialMacs;
+  const s64 count = split ? std::min<s64>(threads, batch > 1 || !conv.image() ? batch : rows) : 1;
+  std::vector<Part> parts;
+  for (s64 i = 0; i < count; ++i) {
+    if (batch > 1 || count == 1) {
+      const s64 begin = part_begin(batch, count, i);
+      parts.push_back({begin, part_begin(batch, count, i + 1) - begin, 0, rows});
+    } else {
+      const s64 begin = part_begin(rows, count, i);
+      parts.push_back({0, 1, begin, part_begin(rows, count, i + 1) - begin});
+    }
+  }
+  return parts;
+}
+
+// The input rows under a part's output rows, and the padding that remains above and below them.
+struct RowRange {
+  s64 begin, rows, pad_top, pad_bottom;
+};
+
+RowRange input_rows(const WindowAxis& h, const Part& part) {
+  if (part.rows == h.out) return {0, h.in, h.pad_begin, h.pad_end};
+  const s64 first = part.row * h.stride - h.pad_begin;
+  const s64 last = (part.row + part.rows - 1) * h.stride - h.pad_begin + h.extent();
+  const s64 begin = std::clamp<s64>(first, 0, h.in), end = std::clamp<s64>(last, begin, h.in);
+  return {begin, end - begin, begin - first, last - end};
+}
+
+// The axes that the tensor has, right-aligned in the window.
+template <class F>
+Dims spatial(const Conv& conv, const F& value) {
+  Dims dims;
+  for (int i = 3 - conv.geometry.window.rank; i < 3; ++i) {
+    dims.push_back(value(conv.geometry.window.axes[static_cast<size_t>(i)]));
+  }
+  return dims;
+}
+
+Dims with_spatial(Dims front, const Dims& back) {
+  front.insert(front.end(), back.begin(), back.end());
+  return front;
+}
+
+Dims weight_dims(const Conv& conv) {
+  const ConvGeometry& g = conv.geometry;
+  Dims dims;
+  if (g.groups > 1) dims.push_back(g.groups);
+  dims.push_back(g.out_channels_per_group());
+  dims.push_back(g.in_channels_per_group());
+  return with_spatial(dims, spatial(conv, [](const WindowAxis& a) { return a.kernel; }));
+}
+
+memory::desc plain(const Dims& dims) {
+  Dims strides(dims.size());
+  s64 stride = 1;
+  for (size_t i = dims.size(); i-- > 0; stride *= dims[i]) strides[i] = stride;
+  return {dims, kF32, strides};
+}
+
+memory::desc data_desc(const Conv& conv, const Dims& dims) {
+  return conv.image() ? memory::desc(dims, kF32, memory::format_tag::nhwc) : plain(dims);
+}
+
+ConvDesc describe(const Conv& conv, const Part& part, const memory::desc& weights) {
+  const ConvGeometry& g = conv.geometry;
+  Dims in = with_spatial({part.images, g.in_channels},
+                         spatial(conv, [](const WindowAxis& a) { return a.in; }));
+  Dims out = with_spatial({part.images, g.out_channels},
+                          spatial(conv, [](const WindowAxis& a) { return a.out; }));
+  Dims pad_begin = spatial(conv, [](const WindowAxis& a) { return a.pad_begin; });
+  Dims pad_end = spatial(conv, [](const WindowAxis& a) { return a.pad_end; });
+  if (conv.image()) {
+    const RowRange rows = input_rows(conv.h(), part);
+    in[2] = rows.rows;
+    out[2] = part.rows;
+    pad_begin[0] = rows.pad_top;
+    pad_end[0] = rows.pad_bottom;
+  }
+  const memory::desc bias = conv.bias ? plain({g.out_channels}) : memory::desc();
+  const SingleThread guard;
+  return ConvDesc(
+      {dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, data_desc(conv, in),
+       weights, bias, data_desc(conv, out),
+       spatial(conv, [](const WindowAxis& a) { return a.stride; }),
+       spatial(conv, [](const WindowAxis& a) { return a.dilation - 1; }), pad_begin, pad_end},
+      product_attributes(conv.activation, conv.residual), dnnl_engine());
+}
+
+struct Slice {
+  ConvDesc desc;
+  DnnlSlice::Place place;
+};
+
+DnnlSlice::Place place_of(const Conv& conv, const Part& part) {
+  const ConvGeometry& g = conv.geometry;
+  const Window& window = g.window;
+  const s64 out_row = conv.image() ? conv.w().out * g.out_channels : 0;
+  const s64 in_row = conv.image() ? conv.w().in * g.in_channels : 0;
+  const s64 out_image = window.out_elements() * g.out_channels;
+  const bool whole = part.rows == conv.h().out;
+  const s64 src_row = conv.image() ? input_rows(conv.h(), part).begin : 0;
+  return {.src = part.image * window.in_elements() * g.in_channels + src_row * in_row,
+          .weights = 0,
+          .dst = part.image * out_image + (whole ? 0 : part.row * out_row),
+          .dst_elements = part.images * (whole ? out_image : part.rows * out_row)};
+}
+
+// Every slice reads the same packed weights: the first one picks the format. Throws dnnl::error.
+std::vector<Slice> slices_of(const Conv& conv, int threads) {
+  std::vector<Slice> slices;
+  memory::desc weights(weight_dims(conv), kF32, memory::format_tag::any);
+  for (const Part& part : parts_of(conv, threads)) {
+    slices.push_back({describe(conv, part, weights), place_of(conv, part)});
+    weights = slices.front().desc.weights_desc();
+  }
+  return slices;
+}
+
+std::vector<Slice> offer_slices(const Conv& conv, int threads) {
+  if (threads > 1) {
+    try {
+      return slices_of(conv, threads);
+    } catch (const dnnl::error&) {
+      // A part with an unusual shape has no implementation for the weights of the first; one slice has.
+    }
+  }
+  return slices_of(conv, 1);
+}
+
+struct Constants {
+  Tensor weights, bias;
+};
+
+RunStep bind_conv(const Conv& conv, const std::vector<Slice>& slices, const Constants& constants) {
+  const SingleThread guard;
+  DnnlStep step;
+  step.bias = constants.bias;
+  step.residual_input = conv.residual ? size_t{kResidual} : size_t{0};
+  step.weights =
+      reorder(constants.weights, plain(weight_dims(conv)), slices[0].desc.weights_desc());
+  for (const Slice& slice : slices) {
+    step.slices.emplace_back(dnnl::convolution_forward(slice.desc), slice.desc, slice.place);
+    step.scratchpad_bytes = std::max(step.scratchpad_bytes, scratchpad_bytes(slice.desc));
+  }
+  return step;
+}
+
+std::string reject(const LowerRequest& request) {
+  if (std::string reason = float_reject(request); !reason.empty()) return reason;
+  if (request.constant(kWeights) == nullptr) return "the weights are not constant";
+  if (request.has_input(kBias) && request.constant(kBias) == nullptr)
+    return "the bias is not constant";
+  if (request.constant(kResidual) != nullptr) return "the residual is constant";
+  if (request.outputs[0].shape.elements() == 0) return "the output is empty";
+  return {};
+}
+
+}  // namespace
+
+Offer lower_f_conv(const LowerRequest& request) {
+  if (std::string reason = reject(request); !reason.empty()) return Reject{reason};
+  Conv conv{conv_geometry(request.node, request.inputs[kX].shape, request.inputs[kWeights].shape),
+            activation_of(request.node), request.has_input(kBias), request.has_input(kResidual)};
+  try {
+    std::vector<Slice> slices = offer_slices(conv, request.target.threads);
+    Candidate candidate;
+    candidate.kernel = "dnnl_conv_f32";
+    candidate.note = slices[0].desc.impl_info_str();
+    const Layout layout = conv.image() ? Layout::nhwc : Layout::linear;
+    candidate.inputs.assign(request.inputs.size(), Layout::linear);
+    candidate.inputs[kX] = layout;
+    if (conv.residual) candidate.inputs[kResidual] = layout;
+    candidate.outputs = {layout};
+    s64 scratch = 0;
+    for (const Slice& slice : slices) scratch = std::max(scratch, scratchpad_bytes(slice.desc));
+    candidate.workspace_bytes = scratch * request.target.threads;
+    const Tensor* bias = request.constant(kBias);
+    candidate.bind = [conv, slices,
+                      constants = Constants{*request.constant(kWeights), bias ? *bias : Tensor()}](
+                         const BindArgs&) { return bind_conv(conv, slices, constants); };
+    return candidate;
+  } catch (const dnnl::error& error) {
+    return Reject{std::string("oneDNN has no primitive: ") + error.what()};
+  }
+}
+
+}  // namespace octet

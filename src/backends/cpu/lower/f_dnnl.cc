@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/lower/f_dnnl.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/check.h"
+#include "core/cpu_isa.h"
+
+namespace octet {
+namespace {
+
+constexpr size_t kSrc = 0, kWeights = 1, kDst = 2, kScratchpad = 3, kBias = 4;
+
+dnnl::cpu_isa dnnl_isa(Isa isa) {
+  switch (isa) {
+    case Isa::none:
+      return dnnl::cpu_isa::sse41;
+    case Isa::avx2:
+      return dnnl::cpu_isa::avx2;
+    case Isa::vnni:
+      return dnnl::cpu_isa::avx512_core_vnni;
+    case Isa::amx:
+      return dnnl::cpu_isa::all;
+  }
+  return dnnl::cpu_isa::all;
+}
+
+void append_activation(dnnl::post_ops& ops, const Activation& activation) {
+  using dnnl::algorithm;
+  switch (activation.kind) {
+    case Activation::Kind::none:
+      return;
+    case Activation::Kind::relu:
+      return ops.append_eltwise(1.0f, algorithm::eltwise_relu, 0.0f, 0.0f);
+    case Activation::Kind::clip:
+      return ops.append_eltwise(1.0f, algorithm::eltwise_clip, activation.min, activation.max);
+    case Activation::Kind::leaky_relu:
+      return ops.append_eltwise(1.0f, algorithm::eltwise_relu, activation.alpha, 0.0f);
+  }
+}
+
+}  // namespace
+
+const dnnl::engine& dnnl_engine() {
+  static const dnnl::engine engine = [] {
+    // Refused only when another user of oneDNN in this process came first; then its choice stands.
+    (void)dnnl::set_max_cpu_isa(dnnl_isa(detect_isa()));
+    return dnnl::engine(dnnl::engine::kind::cpu, 0);
+  }();
+  return engine;
+}
+
+SingleThread::SingleThread() noexcept : before_(omp_get_max_threads()) {
+  if (before_ != 1) omp_set_num_threads(1);
+}
+
+SingleThread::~SingleThread() {
+  if (before_ != 1) omp_set_num_threads(before_);
+}
+
+dnnl::primitive_attr product_attributes(const Activation& activation, bool residual) {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  dnnl::post_ops ops;
+  // A binary post-op would save the copy, but falls off the fast implementations of oneDNN 2.6.
+  if (residual) ops.append_sum(1.0f);
+  append_activation(ops, activation);
+  attributes.set_post_ops(ops);
+  return attributes;
+}
+
+Tensor reorder(const Tensor& src, const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
+  if (from == to) return src;
+  const dnnl::engine& engine = dnnl_engine();
+  Tensor dst(Dtype::f32, Shape{static_cast<s64>((to.get_size() + sizeof(f32) - 1) / sizeof(f32))});
+  dnnl::memory a(from, engine, const_cast<std::byte*>(src.data()));  // NOLINT: read only
+  dnnl::memory b(to, engine, dst.mutable_data());
+  dnnl::stream stream(engine);
+  dnnl::reorder(a, b).execute(stream, a, b);
+  stream.wait();
+  return dst;
+}
+
+s64 scratchpad_bytes(const dnnl::primitive_desc_base& desc) {
+  const size_t bytes = desc.query_md(dnnl::query::scratchpad_md).get_size();
+  return static_cast<s64>((bytes + 63) / 64 * 64);
+}
+
+DnnlSlice::DnnlSlice(const dnnl::primitive& primitive, const dnnl::primitive_desc_base& desc,
+                     const Place& place)
+    : primitive_(primitive), stream_(dnnl_engine()), place_(place) {
+  bind(kSrc, DNNL_ARG_SRC, desc.query_md(dnnl::query::src_md));
+  bind(kWeights, DNNL_ARG_WEIGHTS, desc.query_md(dnnl::query::weights_md));
+  bind(kDst, DNNL_ARG_DST, desc.query_md(dnnl::query::dst_md));
+  bind(kScratchpad, DNNL_ARG_SCRATCHPAD, desc.query_md(dnnl::query::scratchpad_md));
+  const dnnl::memory::desc bias = desc.query_md(dnnl::query::weights_md, 1);
+  if (bias.get_size() != 0) bind(kBias, DNNL_ARG_BIAS, bias);
+}
+
+void DnnlSlice::bind(size_t i, int arg, const dnnl::memory::desc& desc) {
+  OCTET_CHECK(i == memories_.size());
+  memories_.push_back(dnnl::memory(desc, dnnl_engine(), DNNL_MEMORY_NONE));
+  args_.push_back({arg, memories_.back().get()});
+}
+
+void DnnlSlice::point(size_t i, const void* data) const noexcept {
+  dnnl_memory_set_data_handle(args_[i].memory,
+                              const_cast<void*>(data));  // NOLINT: inputs are only read
+}
+
+void DnnlSlice::run(const Pointers& p) const noexcept {
+  f32* dst = p.dst + place_.dst;
+  if (p.residual != nullptr) {
+    std::memcpy(dst, p.residual + place_.dst,
+                static_cast<size_t>(place_.dst_elements) * sizeof(f32));
+  }
+  point(kSrc, p.src + place_.src);
+  point(kWeights, p.weights + place_.weights);
+  point(kDst, dst);
+  point(kScratchpad, p.scratchpad);
+  if (args_.size() > kBias) point(kBias, p.bias);
+  const SingleThread guard;
+  const dnnl_status_t status = dnnl_primitive_execute(primitive_.get(), stream_.get(),
+                                                      static_cast<int>(args_.size()), args_.data());
+  OCTET_CHECK(status == dnnl_success);
+}
+
+void DnnlStep::operator()(const StepArgs& args) const noexcept {
+  const auto f32_at = [](const std::byte* p) { return reinterpret_cast<const f32*>(p); };
+  const DnnlSlice::Pointers common{
+      .src = f32_at(args.inputs[0]),
+      .weights = f32_at(weights ? weights.data() : args.inputs[1]),
+      .bias = f32_at(bias.data()),
+      .residual = residual_input != 0 ? f32_at(args.inputs[residual_input]) : nullptr,
+      .dst = reinterpret_cast<f32*>(args.outputs[0]),
+      .scratchpad = args.workspace};
+  args.pool.parallel_for(static_cast<s64>(slices.size()), [&](s64 begin, s64 end, int thread) {
+    DnnlSlice::Pointers own = common;
+    own.scratchpad += thread * scratchpad_bytes;
+    for (s64 i = begin; i < end; ++i) slices[static_cast<size_t>(i)].run(own);
+  });
+}
+
+}  // namespace octet

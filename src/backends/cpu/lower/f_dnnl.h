@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// oneDNN as the vendor library of float products (docs/numerics.md section 7, class `close`). A step is cut into slices,
+// one for each thread of our own pool; inside a slice oneDNN runs on the calling thread alone, so its OpenMP threads
+// never compete with ours.
+#pragma once
+
+#include <dnnl.hpp>
+#include <memory>
+#include <vector>
+
+#include "core/types.h"
+#include "octet/tensor.h"
+#include "ops/activation.h"
+#include "plan/offer.h"
+
+namespace octet {
+
+// The process's engine; the first call caps oneDNN's instruction set as OCTET_CPU_ISA caps ours.
+const dnnl::engine& dnnl_engine();
+
+// While alive, oneDNN called from this thread uses this thread only. Needed around creation as well as execution.
+class SingleThread {
+ public:
+  SingleThread() noexcept;
+  ~SingleThread();
+  SingleThread(const SingleThread&) = delete;
+  SingleThread& operator=(const SingleThread&) = delete;
+
+ private:
+  int before_;
+};
+
+// User-provided scratchpad, a residual as sum (the slice's output holds it beforehand), then the activation.
+dnnl::primitive_attr product_attributes(const Activation& activation, bool residual);
+
+// f32 constants in the format that a primitive wants.
+Tensor reorder(const Tensor& src, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
+
+// One slice: a primitive with its memory objects. Not reentrant: a plan belongs to one context.
+class DnnlSlice {
+ public:
+  // Where the slice lies, in elements from the step's pointers.
+  struct Place {
+    s64 src = 0;
+    s64 weights = 0;
+    s64 dst = 0;  // and the residual
+    s64 dst_elements = 0;
+  };
+  struct Pointers {
+    const f32* src;
+    const f32* weights;
+    const f32* bias;      // null: none
+    const f32* residual;  // null: none
+    f32* dst;
+    std::byte* scratchpad;
+  };
+
+  DnnlSlice(const dnnl::primitive& primitive, const dnnl::primitive_desc_base& desc,
+            const Place& place);
+  void run(const Pointers& pointers) const noexcept;
+
+ private:
+  void bind(size_t i, int arg, const dnnl::memory::desc& desc);
+  void point(size_t i, const void* data) const noexcept;
+
+  dnnl::primitive primitive_;
+  dnnl::stream stream_;
+  std::vector<dnnl::memory> memories_;
+  std::vector<dnnl_exec_arg_t> args_;
+  Place place_;
+};
+
+// A step of slices that run at the same time.
+struct DnnlStep {
+  std::vector<DnnlSlice> slices;
+  Tensor weights;             // packed; empty: input 1 is read at run time
+  Tensor bias;                // may be empty
+  size_t residual_input = 0;  // 0: none
+  s64 scratchpad_bytes = 0;   // of one slice, rounded up to whole cache lines
+
+  void operator()(const StepArgs& args) const noexcept;
+};
+
+s64 scratchpad_bytes(const dnnl::primitive_desc_base& desc);
+
+// begin of part `i` when `count` items are cut into `parts`.
+inline s64 part_begin(s64 count, s64 parts, s64 i) { return count * i / parts; }
+
+}  // namespace octet

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every row of the unary and binary tables against the scalar reference, to the bit.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "backends/cpu/float/binary.h"
+#include "backends/cpu/float/unary.h"
+#include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/lowerings.h"
+#include "backends/cpu/lower/probe.h"
+
+namespace octet {
+
+Offer lower_f_unary(const LowerRequest& request);
+Offer lower_f_binary(const LowerRequest& request);
+
+namespace {
+
+// Ordinary values, then every kind of special one, then a sweep over all exponents.
+Tensor awkward_values(s64 count, u64 seed) {
+  Tensor tensor = random_f32(Shape{count}, seed, 4.0f);
+  auto x = tensor.mutable_as<f32>();
+  const f32 inf = std::numeric_limits<f32>::infinity();
+  const f32 special[] = {0.0f, -0.0f,   inf,       -inf,  std::numeric_limits<f32>::quiet_NaN(),
+                         1.0f, -1.0f,   0x1p-149f, 2.5f,  -2.5f,
+                         3.5f, -104.0f, 89.0f,     1e30f, -1e30f};
+  for (size_t i = 0; i < std::size(special) && i < x.size(); ++i) x[i] = special[i];
+  for (size_t i = std::size(special); i + 300 < x.size() && i < 600; ++i) {
+    x[i] = std::ldexp(x[i], static_cast<int>(i) - 300);
+  }
+  return tensor;
+}
+
+Probe unary_probe(const UnaryKernel& kernel, const Tensor& x) {
+  Probe probe{.op = kernel.op, .inputs = {{x}}};
+  const std::string_view name = kernel.name;
+  if (name == "gelu_tanh") probe.attrs.set("approximate", std::string("tanh"));
+  if (name == "leaky_relu") probe.attrs.set("alpha", 0.1f);
+  if (name == "swish") probe.attrs.set("alpha", 1.25f);
+  if (name == "clip") {
+    probe.inputs.push_back({Tensor::scalar(-1.5f), true});
+    probe.inputs.push_back({Tensor::scalar(6.0f), true});
+  }
+  return probe;
+}
+
+TEST(FloatUnary, EveryRowEqualsTheReference) {
+  for (const UnaryKernel& kernel : kUnaryKernels) {
+    for (s64 count : {1, 7, 8, 9, 16, 31, 1000, 40000}) {
+      Probe probe = unary_probe(kernel, awkward_values(count, static_cast<u64>(count)));
+      const Tensor want = probe.reference()[0];
+      for (Isa isa : simd_levels()) {
+        probe.isa = isa;
+        probe.threads = count > 1000 ? 3 : 1;
+        const ProbeResult result = run_probe(probe, lower_f_unary);
+        ASSERT_EQ(result.reject, "");
+        EXPECT_EQ(result.candidate.kernel, kernel_name("f32", kernel.name, isa));
+        expect_same_f32(result.outputs[0], want, result.candidate.kernel);
+      }
+    }
+  }
+}
+
+TEST(FloatUnary, KeepsStridedNhwc) {
+  for (Isa isa : simd_levels()) {
+    for (s64 channels : {1, 2, 5, 19}) {
+      Probe probe{.op = "Relu",
+                  .inputs = {{random_f32(Shape{2, channels, 3, 5}, 7), false, Layout::nhwc}},
+                  .isa = isa,
+                  .spread = 3};
+      const ProbeResult result = run_probe(probe, lower_f_unary);
+      EXPECT_EQ(result.candidate.outputs[0], Layout::nhwc);
+      expect_same_f32(result.outputs[0], probe.reference()[0], result.candidate.kernel);
+    }
+  }
+}
+
+TEST(FloatUnary, SaysWhyNot) {
+  Probe probe{.op = "Relu", .inputs = {{random_f32(Shape{4}, 1)}}};
+  EXPECT_EQ(run_probe(probe, lower_f_unary).reject, "the instruction set is capped below AVX2");
+  probe.isa = Isa::avx2;
+  probe.inputs[0].tensor = Tensor(Dtype::s32, Shape{4});
+  EXPECT_EQ(run_probe(probe, lower_f_unary).reject, "an operand is not f32");
+  probe = {.op = "Clip",
+           .inputs = {{random_f32(Shape{4}, 1)}, {Tensor::scalar(0.0f)}},
+           .isa = Isa::avx2};
+  EXPECT_EQ(run_probe(probe, lower_f_unary).reject, "the bounds are not constants");
+}
+
+Attrs attrs_of(std::string_view row) {
+  Attrs attrs;
+  if (row == "add_clamp") {
+    attrs.set("activation", std::string("clip"));
+    attrs.set("activation_min", -0.5f);
+    attrs.set("activation_max", 2.0f);
+  } else if (row == "add_leaky_relu") {
+    attrs.set("activation", std::string("leaky_relu"));
+    attrs.set("activation_alpha", 0.1f);
+  }
+  return attrs;
+}
+
+struct Shapes {
+  Shape x, y;
+};
+
+TEST(FloatBinary, EveryRowEqualsTheReference) {
+  const Shapes shapes[] = {{{37}, {37}},
+                           {{5, 700}, {5, 700}},
+                           {{6, 13}, {13}},
+                           {{6, 13}, {6, 1}},
+                           {{2, 3, 40}, {1}},
+                           {{4, 1, 9}, {1, 3, 9}},
+                           {{2, 6, 5, 7}, {6, 1, 1}},
+                           {{2, 6, 5, 7}, {2, 6, 1, 1}},
+                           {{130, 300}, {130, 300}}};
+  for (const BinaryKernel& kernel : kBinaryKernels) {
+    for (const Shapes& s : shapes) {
+      // PRelu broadcasts only its slope.
+      if (std::string_view(kernel.op) == "PRelu" && s.x[0] == 4) continue;
+      Probe probe{.op = kernel.op,
+                  .inputs = {{random_f32(s.x, 3)}, {random_f32(s.y, 4)}},
+                  .attrs = attrs_of(kernel.name),
+                  .threads = 2};
+      if (s.x.rank() == 1) probe.inputs = {{awkward_values(37, 5)}, {awkward_values(37, 5)}};
+      const Tensor want = probe.reference()[0];
+      for (Isa isa : simd_levels()) {
+        probe.isa = isa;
+        const ProbeResult result = run_probe(probe, lower_f_binary);
+        ASSERT_EQ(result.reject, "");
+        expect_same_f32(result.outputs[0], want, kernel.name + to_string(s.x) + to_string(s.y));
+      }
+    }
+  }
+}
+
+TEST(FloatBinary, FollowsTheLayoutOfTheFullOperand) {
+  const Shape full{2, 6, 5, 7};
+  for (const Shape& other :
+       {full, Shape{1}, Shape{6, 1, 1}, Shape{2, 6, 1, 1}, Shape{1, 1, 5, 7}, Shape{5, 7}}) {
+    for (bool constant : {false, true}) {
+      for (bool swapped : {false, true}) {
+        ProbeInput a{random_f32(full, 1), false, Layout::nhwc}, b{random_f32(other, 2), constant};
+        if (!constant && other == full) b.layout = Layout::nhwc;
+        Probe probe{.op = "Sub", .inputs = {a, b}, .isa = simd_levels().back(), .spread = 2};
+        if (swapped) std::swap(probe.inputs[0], probe.inputs[1]);
+        const ProbeResult result = run_probe(probe, lower_f_binary);
+        ASSERT_EQ(result.reject, "");
+        EXPECT_EQ(result.candidate.outputs[0], Layout::nhwc);
+        expect_same_f32(result.outputs[0], probe.reference()[0], to_string(other));
+      }
+    }
+  }
+}
+
+TEST(FloatBinary, NaNsAreKeptByMaxAndMin) {
+  const f32 nan = std::numeric_limits<f32>::quiet_NaN();
+  const f32 x[] = {nan, 1.0f, nan, 2.0f}, y[] = {1.0f, nan, nan, 3.0f};
+  for (const char* op : {"Max", "Min"}) {
+    Probe probe{.op = op,
+                .inputs = {{Tensor::of<f32>(Shape{4}, x)}, {Tensor::of<f32>(Shape{4}, y)}},
+                .isa = Isa::avx2};
+    expect_same_f32(run_probe(probe, lower_f_binary).outputs[0], probe.reference()[0], op);
+  }
+}
+
+}  // namespace
+}  // namespace octet

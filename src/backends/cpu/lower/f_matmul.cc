@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// f32 matrix product through oneDNN: a constant right side is packed once; bias, residual and activation are fused.
+// Threads share out the batches, or the rows of one product.
+#include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/f_dnnl.h"
+#include "core/check.h"
+#include "ops/matmul.h"
+
+namespace octet {
+namespace {
+
+using dnnl::memory;
+using Dims = memory::dims;
+using MatMulDesc = dnnl::matmul::primitive_desc;
+
+constexpr auto kF32 = memory::data_type::f32;
+constexpr s64 kSerialMacs = 500000;
+
+enum : size_t { kA, kB, kBias, kResidual };
+
+struct Product {
+  s64 batches, m, k, n;
+  bool batched_b = false;  // each batch has its own right side
+  bool constant_b = false;
+  bool bias = false;
+  bool residual = false;
+  Activation activation;
+};
+
+// Batches [batch, batch + batches), rows [row, row + rows) of each.
+struct Part {
+  s64 batch, batches, row, rows;
+  s64 a_matrix, b_matrix;
+};
+
+struct Slice {
+  MatMulDesc desc;
+  DnnlSlice::Place place;
+};
+
+// Both operands walk the batches densely, or the right side is shared: then whole ranges of batches are one primitive.
+bool regular(const MatMulGeometry& g) {
+  for (s64 i = 0; i < g.batches(); ++i) {
+    if (g.a_matrix(i) != i || g.b_matrix(i) != i) return false;
+  }
+  return true;
+}
+
+bool shared_b(const MatMulGeometry& g) {
+  for (s64 i = 0; i < g.batches(); ++i) {
+    if (g.a_matrix(i) != i || g.b_matrix(i) != 0) return false;
+  }
+  return true;
+}
+
+std::vector<Part> split_rows(const Product& p, s64 count) {
+  std::vector<Part> parts;
+  for (s64 i = 0; i < count; ++i) {
+    const s64 begin = part_begin(p.m, count, i);
+    parts.push_back({0, 1, begin, part_begin(p.m, count, i + 1) - begin, 0, 0});
+  }
+  return parts;
+}
+
+std::vector<Part> parts_of(const Product& p, const MatMulGeometry& g, int threads) {
+  const s64 wanted = p.batches * p.m * p.k * p.n > kSerialMacs ? threads : 1;
+  if (!p.batched_b) return split_rows(p, std::min<s64>(wanted, p.m));
+  std::vector<Part> parts;
+  const s64 count = regular(g) ? std::min<s64>(wanted, p.batches) : p.batches;
+  for (s64 i = 0; i < count; ++i) {
+    const s64 begin = part_begin(p.batches, count, i), end = part_begin(p.batches, count, i + 1);
+    parts.push_back({begin, end - begin, 0, p.m, g.a_matrix(begin), g.b_matrix(begin)});
+  }
+  return parts;
+}
+
+// [batches,] rows, columns; dense.
+memory::desc matrices(const Product& p, s64 batches, s64 rows, s64 columns) {
+  if (!p.batched_b) return {Dims{rows, columns}, kF32, memory::format_tag::ab};
+  return {Dims{batches, rows, columns}, kF32, memory::format_tag::abc};
+}
+
+MatMulDesc describe(const Product& p, const Part& part, const memory::desc& weights) {
+  const memory::desc bias = p.bias ? matrices(p, 1, 1, p.n) : memory::desc();
+  const SingleThread guard;
+  return MatMulDesc({matrices(p, part.batches, part.rows, p.k), weights, bias,
+                     matrices(p, part.batches, part.rows, p.n)},
+                    product_attributes(p.activation, p.residual), dnnl_engine());
+}
+
+memory::desc weights_desc(const Product& p, const Part& part, const std::vector<Slice>& before) {
+  if (p.batched_b || !p.constant_b) return matrices(p, part.batches, p.k, p.n);
+  if (!before.empty()) return before.front().desc.weights_desc();
+  return {Dims{p.k, p.n}, kF32, memory::format_tag::any};
+}
+
+std::vector<Slice> slices_of(const Product& p, const MatMulGeometry& g, int threads) {
+  std::vector<Slice> slices;
+  for (const Part& part : parts_of(p, g, threads)) {
+    const DnnlSlice::Place place{.src = (part.a_matrix * p.m + part.row) * p.k,
+                                 .weights = part.b_matrix * p.k * p.n,
+                                 .dst = (part.batch * p.m + part.row) * p.n,
+                                 .dst_elements = part.batches * part.rows * p.n};
+    slices.push_back({describe(p, part, weights_desc(p, part, slices)), place});
+  }
+  return slices;
+}
+
+Product product_of(const LowerRequest& request, const MatMulGeometry& g) {
+  Product p{.batches = g.batches(), .m = g.m, .k = g.k, .n = g.n, .activation = {}};
+  p.batched_b = !shared_b(g);
+  if (!p.batched_b) {
+    p.m *= p.batches;
+    p.batches = 1;
+  }
+  p.constant_b = request.constant(kB) != nullptr;
+  p.bias = request.has_input(kBias);
+  p.residual = request.has_input(kResidual);
+  p.activation = activation_of(request.node);
+  return p;
+}
+
+struct Constants {
+  Tensor b, bias;
+};
+
+RunStep bind_matmul(const Product& p, const std::vector<Slice>& slices,
+                    const Constants& constants) {
+  const SingleThread guard;
+  DnnlStep step;
+  step.bias = constants.bias;
+  step.residual_input = p.residual ? size_t{kResidual} : size_t{0};
+  if (p.constant_b) {
+    step.weights =
+        p.batched_b ? constants.b
+                    : reorder(constants.b, matrices(p, 1, p.k, p.n), slices[0].desc.weights_desc());
+  }
+  for (const Slice& slice : slices) {
+    step.slices.emplace_back(dnnl::matmul(slice.desc), slice.desc, slice.place);
+    step.scratchpad_bytes = std::max(step.scratchpad_bytes, scratchpad_bytes(slice.desc));
+  }
+  return step;
+}
+
+std::string reject(const LowerRequest& request) {
+  if (std::string reason = float_reject(request); !reason.empty()) return reason;
+  if (request.constant(kA) != nullptr) return "the left side is constant";
+  if (request.has_input(kBias) && request.constant(kBias) == nullptr)
+    return "the bias is not constant";
+  if (request.constant(kResidual) != nullptr) return "the residual is constant";
+  if (request.outputs[0].shape.elements() == 0 || request.inputs[kA].shape.elements() == 0) {
+    return "an operand is empty";
+  }
+  return {};
+}
+
+}  // namespace
+
+Offer lower_f_matmul(const LowerRequest& request) {
+  if (std::string reason = reject(request); !reason.empty()) return Reject{reason};
+  const MatMulGeometry geometry =
+      matmul_geometry(request.inputs[kA].shape, request.inputs[kB].shape);
+  const Product product = product_of(request, geometry);
+  try {
+    std::vector<Slice> slices = slices_of(product, geometry, request.target.threads);
+    Candidate candidate;
+    candidate.kernel = "dnnl_matmul_f32";
+    candidate.note = slices[0].desc.impl_info_str();
+    candidate.inputs.assign(request.inputs.size(), Layout::linear);
+    candidate.outputs = {Layout::linear};
+    s64 scratch = 0;
+    for (const Slice& slice : slices) scratch = std::max(scratch, scratchpad_bytes(slice.desc));
+    candidate.workspace_bytes = scratch * request.target.threads;
+    const auto constant = [&](size_t i) {
+      return request.constant(i) ? *request.constant(i) : Tensor();
+    };
+    candidate.bind = [product, slices, constants = Constants{constant(kB), constant(kBias)}](
+                         const BindArgs&) { return bind_matmul(product, slices, constants); };
+    return candidate;
+  } catch (const dnnl::error& error) {
+    return Reject{std::string("oneDNN has no primitive: ") + error.what()};
+  }
+}
+
+}  // namespace octet

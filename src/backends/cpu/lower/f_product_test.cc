@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Float convolutions and matrix products of oneDNN against the scalar reference: tolerance class `close`.
+#include <gtest/gtest.h>
+
+#include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/probe.h"
+
+namespace octet {
+
+Offer lower_f_conv(const LowerRequest& request);
+Offer lower_f_matmul(const LowerRequest& request);
+
+namespace {
+
+using Ints = std::vector<s64>;
+
+struct ConvCase {
+  Shape x, w;
+  Attrs attrs = {};
+};
+
+Attrs window(const Ints& strides, const Ints& pads, const Ints& dilations, s64 group) {
+  Attrs attrs;
+  attrs.set("strides", strides);
+  attrs.set("pads", pads);
+  attrs.set("dilations", dilations);
+  attrs.set("group", group);
+  return attrs;
+}
+
+std::vector<ConvCase> conv_cases() {
+  return {{{1, 3, 33, 31}, {16, 3, 3, 3}, window({2, 2}, {1, 1, 1, 1}, {1, 1}, 1)},
+          {{1, 16, 40, 40}, {24, 16, 3, 3}, window({1, 1}, {1, 1, 1, 1}, {1, 1}, 1)},
+          {{3, 16, 20, 20}, {24, 16, 1, 1}, window({1, 1}, {0, 0, 0, 0}, {1, 1}, 1)},
+          {{1, 24, 50, 50}, {24, 1, 3, 3}, window({1, 1}, {1, 1, 1, 1}, {1, 1}, 24)},
+          {{1, 24, 64, 48}, {24, 1, 5, 5}, window({2, 2}, {1, 1, 2, 2}, {1, 1}, 24)},
+          {{1, 12, 30, 30}, {18, 4, 3, 3}, window({1, 1}, {2, 2, 2, 2}, {2, 2}, 3)},
+          {{2, 5, 9, 8}, {7, 5, 3, 2}, window({1, 2}, {0, 1, 2, 0}, {1, 1}, 1)},
+          {{2, 5, 40}, {7, 5, 3}, window({2}, {1, 1}, {1}, 1)},
+          {{1, 3, 6, 7, 8}, {4, 3, 3, 3, 3}, window({1, 1, 1}, {1, 1, 1, 1, 1, 1}, {1, 1, 1}, 1)}};
+}
+
+TEST(FloatConv, IsCloseToTheReference) {
+  const std::string activations[] = {"", "relu", "clip", "leaky_relu"};
+  size_t turn = 0;
+  for (const ConvCase& c : conv_cases()) {
+    Probe probe{.op = "Conv", .attrs = c.attrs, .isa = hardware_isa()};
+    probe.inputs = {{random_f32(c.x, 1), false, c.x.rank() == 4 ? Layout::nhwc : Layout::linear},
+                    {random_f32(c.w, 2, 0.3f), true},
+                    {random_f32(Shape{c.w[0]}, 3), true}};
+    probe.attrs.set("activation", activations[turn++ % 4]);
+    probe.attrs.set("activation_min", -0.5f);
+    probe.attrs.set("activation_max", 1.0f);
+    probe.attrs.set("activation_alpha", 0.2f);
+    for (bool residual : {false, true}) {
+      if (residual) probe.inputs.push_back({random_f32(probe.reference()[0].shape(), 4), false});
+      const Tensor want = probe.reference()[0];
+      for (int threads : {1, 2, 3}) {
+        probe.threads = threads;
+        const ProbeResult result = run_probe(probe, lower_f_conv);
+        ASSERT_EQ(result.reject, "");
+        expect_close_f32(result.outputs[0], want, to_string(c.x) + to_string(c.w));
+      }
+    }
+  }
+}
+
+TEST(FloatConv, SaysWhyNot) {
+  Probe probe{.op = "Conv",
+              .inputs = {{random_f32(Shape{1, 2, 4, 4}, 1)}, {random_f32(Shape{2, 2, 1, 1}, 2)}},
+              .isa = Isa::avx2};
+  EXPECT_EQ(run_probe(probe, lower_f_conv).reject, "the weights are not constant");
+}
+
+struct MatMulCase {
+  Shape a, b;
+  bool constant;
+};
+
+TEST(FloatMatMul, IsCloseToTheReference) {
+  const MatMulCase cases[] = {{{65, 192}, {192, 576}, true},
+                              {{1, 65, 192}, {192, 192}, true},
+                              {{4, 65, 48}, {4, 48, 65}, false},
+                              {{2, 3, 17, 8}, {2, 3, 8, 17}, false},
+                              {{3, 9, 8}, {8, 5}, false},
+                              {{2, 1, 9, 8}, {3, 8, 5}, false},
+                              {{2, 9, 8}, {2, 8, 5}, true},
+                              {{8}, {8, 5}, true},
+                              {{9, 8}, {8}, true},
+                              {{300, 128}, {128, 128}, false}};
+  for (const MatMulCase& c : cases) {
+    Probe probe{.op = "MatMul",
+                .inputs = {{random_f32(c.a, 1)}, {random_f32(c.b, 2, 0.2f), c.constant}},
+                .isa = hardware_isa()};
+    for (int step = 0; step < 3; ++step) {
+      const Shape out = probe.reference()[0].shape();
+      if (step == 1 && c.b.rank() > 1) {
+        probe.inputs.push_back({random_f32(Shape{out[out.rank() - 1]}, 3), true});
+        probe.attrs.set("activation", std::string("relu"));
+      } else if (step == 2 && c.b.rank() > 1) {
+        probe.inputs.push_back({random_f32(out, 4)});
+      }
+      const Tensor want = probe.reference()[0];
+      for (int threads : {1, 2, 3}) {
+        probe.threads = threads;
+        const ProbeResult result = run_probe(probe, lower_f_matmul);
+        ASSERT_EQ(result.reject, "");
+        expect_close_f32(result.outputs[0], want, to_string(c.a) + to_string(c.b));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace octet

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests: runs one node through a lowering, with inputs in any layout and placement, and through its scalar reference.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/op_def.h"
+#include "octet/tensor.h"
+#include "plan/offer.h"
+
+namespace octet {
+
+struct ProbeInput {
+  Tensor tensor;  // empty: the input is omitted
+  bool constant = false;
+  Layout layout = Layout::linear;  // as its producer leaves it
+};
+
+struct Probe {
+  std::string op;
+  std::vector<ProbeInput> inputs = {};
+  Attrs attrs = {};
+  Isa isa = Isa::none;
+  int threads = 1;
+  s64 spread =
+      0;  // extra elements between pixels and between rows of nhwc values, for steps that are `strided`
+
+  std::vector<Tensor> reference() const;
+};
+
+struct ProbeResult {
+  std::string reject;  // empty when there are outputs
+  Candidate candidate;
+  std::vector<Tensor> outputs;  // in linear order
+};
+
+ProbeResult run_probe(const Probe& probe, Offer (*lowering)(const LowerRequest&));
+
+// f32 values from a fixed sequence, about normal around 0.
+Tensor random_f32(const Shape& shape, u64 seed, f32 size = 1.0f);
+
+// The instruction sets of this machine from AVX2 on.
+std::vector<Isa> simd_levels();
+
+// Same bits, or both NaN. Reports the first difference through gtest.
+void expect_same_f32(const Tensor& got, const Tensor& want, const std::string& what);
+// Class `close`: |got - want| <= 1e-4 * max |want|.
+void expect_close_f32(const Tensor& got, const Tensor& want, const std::string& what);
+
+}  // namespace octet
