@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/engine_file.h"
+
+#include <xxhash.h>
+
+#include <cstring>
+#include <string_view>
+
+#include "core/check.h"
+#include "core/checked.h"
+#include "core/file.h"
+#include "core/sniff.h"
+#include "graph/text.h"
+#include "ops/registry.h"
+#include "runtime/manifest.h"
+
+namespace octet {
+namespace {
+
+constexpr char kMagic[8] = {'O', 'C', 'T', 'E', 'T', 'E', 'N', 'G'};
+constexpr u64 kAlignment = 64;
+constexpr u64 kMaxEngineBytes = u64{16} << 30;
+
+struct Header {
+  char magic[8];
+  u32 format;
+  u32 sections;
+  u64 file_bytes;
+  u64 checksum;  // of the header with this field zero, then the table
+};
+static_assert(sizeof(Header) == 32);
+
+struct Section {
+  char name[8];
+  u64 offset;
+  u64 bytes;
+  u64 checksum;
+};
+static_assert(sizeof(Section) == 32);
+
+constexpr std::string_view kSections[] = {"manifest", "graph", "blobs"};
+constexpr u32 kSectionCount = 3;
+
+u64 align(u64 at) { return (at + kAlignment - 1) / kAlignment * kAlignment; }
+
+u64 table_checksum(Header header, const Section* sections) {
+  header.checksum = 0;
+  const u64 seed = XXH3_64bits(&header, sizeof header);
+  return XXH3_64bits_withSeed(sections, kSectionCount * sizeof(Section), seed);
+}
+
+void append(std::vector<std::byte>& out, const void* data, size_t bytes) {
+  const auto* from = static_cast<const std::byte*>(data);
+  out.insert(out.end(), from, from + bytes);
+}
+
+std::vector<std::byte> pack_blobs(const std::vector<Tensor>& tensors) {
+  std::vector<u64> directory{tensors.size()};
+  u64 at = align((1 + 2 * tensors.size()) * sizeof(u64));
+  for (const Tensor& tensor : tensors) {
+    directory.push_back(at);
+    directory.push_back(tensor.bytes());
+    at = align(at + tensor.bytes());
+  }
+  std::vector<std::byte> out;
+  out.reserve(at);
+  append(out, directory.data(), directory.size() * sizeof(u64));
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    out.resize(directory[1 + 2 * i]);
+    append(out, tensors[i].data(), tensors[i].bytes());
+  }
+  out.resize(at);
+  return out;
+}
+
+template <class... Args>
+[[noreturn]] void damaged(fmt::format_string<Args...> format, Args&&... args) {
+  fail(Error::Code::invalid_model, "engine file: {}; build the engine again",
+       fmt::format(format, std::forward<Args>(args)...));
+}
+
+// The three sections of a file whose header, table and checksums are right.
+class Reader {
+ public:
+  Reader(std::shared_ptr<const std::byte> bytes, size_t size) : bytes_(std::move(bytes)), size_(size) {
+    read_header();
+    for (u32 i = 0; i < kSectionCount; ++i) check_section(i);
+  }
+
+  std::string_view text(u32 section) const {
+    return {reinterpret_cast<const char*>(bytes_.get()) + sections_[section].offset, sections_[section].bytes};
+  }
+
+  Tensor blob(s64 index, const TensorType& type) const {
+    const Section& section = sections_[2];
+    const u64 count = word(section, 0);
+    if (index < 0 || static_cast<u64>(index) >= count) damaged("blob #{} of {}", index, count);
+    const u64 at = 1 + 2 * static_cast<u64>(index);
+    const u64 offset = word(section, at), bytes = word(section, at + 1);
+    if (offset % kAlignment != 0 || offset > section.bytes || bytes > section.bytes - offset) {
+      damaged("blob #{} lies outside section blobs", index);
+    }
+    if (bytes != static_cast<u64>(type.bytes())) {
+      damaged("blob #{} has {} bytes, {} needs {}", index, bytes, to_string(type), type.bytes());
+    }
+    return {type, std::shared_ptr<const std::byte>(bytes_, bytes_.get() + section.offset + offset)};
+  }
+
+ private:
+  void read_header() {
+    if (size_ < sizeof kMagic || std::memcmp(bytes_.get(), kMagic, sizeof kMagic) != 0) {
+      const std::string_view known = sniff_foreign({bytes_.get(), size_});
+      fail(Error::Code::invalid_model, "not an Octet engine: this is {}",
+           size_ == 0 ? "an empty file" : (known.empty() ? "no format known to Octet; build one with 'octet build'" : known));
+    }
+    const size_t table_end = sizeof(Header) + kSectionCount * sizeof(Section);
+    if (size_ < table_end) damaged("truncated at the section table ({} bytes)", size_);
+    Header header;
+    std::memcpy(&header, bytes_.get(), sizeof header);
+    if (header.format != kEngineFormat) {
+      fail(Error::Code::unsupported, "engine format {}; this program reads format {}; build the engine again", header.format, kEngineFormat);
+    }
+    if (header.sections != kSectionCount) damaged("{} sections, expected {}", header.sections, kSectionCount);
+    std::memcpy(sections_, bytes_.get() + sizeof header, sizeof sections_);
+    if (header.checksum != table_checksum(header, sections_)) damaged("checksum of the section table is wrong");
+    if (header.file_bytes > size_) damaged("truncated: {} of {} bytes", size_, header.file_bytes);
+    if (header.file_bytes < size_) damaged("{} bytes after its end", size_ - header.file_bytes);
+  }
+
+  void check_section(u32 index) const {
+    const Section& section = sections_[index];
+    char expected[8] = {};
+    std::memcpy(expected, kSections[index].data(), kSections[index].size());
+    if (std::memcmp(section.name, expected, sizeof expected) != 0) damaged("section {} is not '{}'", index, kSections[index]);
+    const u64 floor = index == 0 ? sizeof(Header) + sizeof sections_ : sections_[index - 1].offset + sections_[index - 1].bytes;
+    const bool inside = section.offset >= floor && section.offset <= size_ && section.bytes <= size_ - section.offset;
+    if (!inside || section.offset % kAlignment != 0) damaged("section {} lies outside the file", kSections[index]);
+    if (XXH3_64bits(bytes_.get() + section.offset, section.bytes) != section.checksum) {
+      damaged("checksum of section {} is wrong", kSections[index]);
+    }
+    // Padding belongs to no section: a flipped bit there is refused as well.
+    for (u64 at = floor; at < section.offset; ++at) {
+      if (bytes_.get()[at] != std::byte{0}) damaged("data between sections, before {}", kSections[index]);
+    }
+  }
+
+  u64 word(const Section& section, u64 index) const {
+    if (section.bytes / sizeof(u64) <= index) damaged("the blob directory is cut short");
+    u64 value = 0;
+    std::memcpy(&value, bytes_.get() + section.offset + index * sizeof(u64), sizeof value);
+    return value;
+  }
+
+  std::shared_ptr<const std::byte> bytes_;
+  size_t size_;
+  Section sections_[kSectionCount];
+};
+
+}  // namespace
+
+std::vector<std::byte> write_engine(const Model& model) {
+  std::vector<Tensor> tensors;
+  const std::string graph = print(model.graph, {.blobs = &tensors});
+  const std::string manifest = write_manifest(model);
+  const std::vector<std::byte> blobs = pack_blobs(tensors);
+  const std::span<const std::byte> contents[kSectionCount] = {
+      std::as_bytes(std::span(manifest)), std::as_bytes(std::span(graph)), blobs};
+  Header header{};
+  Section sections[kSectionCount] = {};
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  header.format = kEngineFormat;
+  header.sections = kSectionCount;
+  std::vector<std::byte> out(align(sizeof header + sizeof sections));
+  for (u32 i = 0; i < kSectionCount; ++i) {
+    std::memcpy(sections[i].name, kSections[i].data(), kSections[i].size());
+    out.resize(align(out.size()));
+    sections[i].offset = out.size();
+    sections[i].bytes = contents[i].size();
+    sections[i].checksum = XXH3_64bits(contents[i].data(), contents[i].size());
+    append(out, contents[i].data(), contents[i].size());
+  }
+  header.file_bytes = out.size();
+  header.checksum = table_checksum(header, sections);
+  std::memcpy(out.data(), &header, sizeof header);
+  std::memcpy(out.data() + sizeof header, sections, sizeof sections);
+  return out;
+}
+
+Model read_engine(std::shared_ptr<const std::byte> bytes, size_t size) {
+  const Reader reader(std::move(bytes), size);
+  Model model;
+  read_manifest(reader.text(0), model);
+  try {
+    model.graph = parse_graph(reader.text(1), find_op, [&](s64 index, const TensorType& type) { return reader.blob(index, type); });
+  } catch (Error& error) {
+    error.add_context("reading section graph of the engine");
+    throw;
+  }
+  return model;
+}
+
+void save_engine(const Model& model, const std::filesystem::path& path) {
+  const std::vector<std::byte> bytes = write_engine(model);
+  AtomicFile file(path);
+  file.write({reinterpret_cast<const u8*>(bytes.data()), bytes.size()});
+  file.commit();
+}
+
+Model load_engine(const std::filesystem::path& path) {
+  try {
+    const File file(path);
+    if (file.size() > kMaxEngineBytes) {
+      fail(Error::Code::invalid_model, "{} bytes is more than an engine may have ({})", file.size(), kMaxEngineBytes);
+    }
+    // A tensor gives aligned, counted storage that the weights can share.
+    Tensor storage(Dtype::u8, {static_cast<s64>(file.size())});
+    file.read_at(0, storage.mutable_as<u8>());
+    const std::shared_ptr<const std::byte> bytes(std::make_shared<Tensor>(storage), storage.data());
+    return read_engine(bytes, file.size());
+  } catch (Error& error) {
+    error.add_context("loading '" + path.string() + "'");
+    throw;
+  }
+}
+
+}  // namespace octet

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine file: data only. Little endian, sections aligned to 64 bytes:
+//
+//   header    magic "OCTETENG", u32 format version, u32 section count, u64 file bytes, u64 XXH3 of header and table
+//   table     per section: char[8] name, u64 offset, u64 bytes, u64 XXH3-64 of its bytes
+//   manifest  JSON: source, producer, preprocessing, calibration
+//   graph     the text form of the graph (graph/text.h), large constants as #index
+//   blobs     u64 count, then per blob u64 offset and u64 bytes (relative to the section), then the blobs
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/model.h"
+
+namespace octet {
+
+inline constexpr u32 kEngineFormat = 1;
+
+std::vector<std::byte> write_engine(const Model& model);
+// `bytes` stays alive through the model's weights. Throws Error(invalid_model) naming the section that is wrong.
+Model read_engine(std::shared_ptr<const std::byte> bytes, size_t size);
+
+void save_engine(const Model& model, const std::filesystem::path& path);
+Model load_engine(const std::filesystem::path& path);
+
+}  // namespace octet
