@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/observe.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "octet/engine.h"
+#include "runtime/model.h"
+
+namespace octet {
+namespace {
+
+// Where a context yields a value: an output of the run, or an input that the sample brought.
+struct Tap {
+  bool is_input = false;
+  size_t index = 0;
+};
+
+class Observer {
+ public:
+  Observer(const Graph& graph, std::span<const ValueId> values, const DataSource& data, const ObserveOptions& options)
+      : data_(data), options_(options), result_(values.size()) {
+    auto model = std::make_shared<Model>();
+    model->graph = graph;
+    model->graph.outputs.clear();
+    for (ValueId id : values) taps_.push_back(tap(model->graph, id));
+    model_ = std::move(model);
+  }
+
+  std::vector<Histogram> run() {
+    const int workers = static_cast<int>(std::clamp<s64>(options_.threads, 1, std::max<s64>(1, data_.size())));
+    std::vector<std::thread> threads;
+    for (int i = 1; i < workers; ++i) threads.emplace_back([this] { work(false); });
+    work(true);
+    for (std::thread& thread : threads) thread.join();
+    if (error_) std::rethrow_exception(error_);
+    return std::move(result_);
+  }
+
+ private:
+  static Tap tap(Graph& graph, ValueId id) {
+    const auto input = std::ranges::find(graph.inputs, id);
+    if (input != graph.inputs.end()) return {true, static_cast<size_t>(input - graph.inputs.begin())};
+    graph.outputs.push_back(id);
+    return {false, graph.outputs.size() - 1};
+  }
+
+  void work(bool reports) {
+    try {
+      std::vector<Histogram> own(taps_.size());
+      Context context(model_, {.threads = 1});
+      for (s64 i = next_.fetch_add(1); i < data_.size() && !stop_.load(); i = next_.fetch_add(1)) {
+        observe_sample(context, i, own);
+        const s64 done = done_.fetch_add(1) + 1;
+        if (reports && options_.progress) options_.progress(done, data_.size());
+      }
+      const std::lock_guard lock(mutex_);
+      for (size_t t = 0; t < own.size(); ++t) result_[t].merge(own[t]);
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+      stop_ = true;
+    }
+  }
+
+  void observe_sample(Context& context, s64 i, std::vector<Histogram>& histograms) {
+    const std::vector<Tensor> inputs = data_.sample(i);
+    try {
+      const std::vector<Tensor> outputs = context.run(inputs);
+      for (size_t t = 0; t < taps_.size(); ++t) {
+        const Tensor& tensor = taps_[t].is_input ? inputs[taps_[t].index] : outputs[taps_[t].index];
+        histograms[t].observe(tensor.as<f32>());
+      }
+    } catch (Error& error) {
+      error.add_context("calibrating on " + data_.name(i));
+      throw;
+    }
+  }
+
+  const DataSource& data_;
+  const ObserveOptions& options_;
+  std::shared_ptr<const Model> model_;
+  std::vector<Tap> taps_;
+  std::atomic<s64> next_{0}, done_{0};
+  std::atomic<bool> stop_{false};
+  std::mutex mutex_;
+  std::vector<Histogram> result_;
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
+std::vector<Histogram> observe(const Graph& graph, std::span<const ValueId> values, const DataSource& data,
+                               const ObserveOptions& options) {
+  return Observer(graph, values, data, options).run();
+}
+
+}  // namespace octet

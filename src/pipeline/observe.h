@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the float graph over the calibration data and keeps a histogram of each value asked for.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "calibrate/data_source.h"
+#include "calibrate/histogram.h"
+#include "graph/graph.h"
+
+namespace octet {
+
+struct ObserveOptions {
+  int threads = 1;  // samples run side by side, one context each
+  std::function<void(s64 done, s64 total)> progress;
+};
+
+// One histogram for each of `values`, over all samples. Every sample runs alone with batch 1 on one thread, so the result
+// depends neither on the order of the samples nor on how many are handed over or computed at once.
+std::vector<Histogram> observe(const Graph& graph, std::span<const ValueId> values, const DataSource& data,
+                               const ObserveOptions& options);
+
+}  // namespace octet
