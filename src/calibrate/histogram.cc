@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/histogram.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace octet {
+namespace {
+
+constexpr size_t kBlock = 4096;  // of bin indices, 16 KB: they stay in the first-level cache
+constexpr size_t kPiece = size_t{1} << 22;  // keeps 32-bit counts of one piece in range
+constexpr int kBinBits = std::bit_width(Histogram::kBins) - 1;
+constexpr u32 kMagnitude = 0x7fffffff;
+constexpr u32 kInfinity = 0x7f800000;
+// From here on, four tables that are added up at the end pay: equal neighbours (zeros, above all) would otherwise wait for each
+// other's count to reach memory.
+constexpr size_t kTables = 4;
+constexpr size_t kManyValues = 16384;
+
+struct BlockFacts {
+  u32 max_magnitude = 0;  // as bits; at or above kInfinity when something is not finite
+  s32 min_key = 0;
+  s32 max_key = 0;
+  u32 zeros = 0;
+};
+
+// Orders like the float: integer comparisons vectorize on every machine, float ones do not without changing NaN's meaning.
+s32 order_key(u32 bits) {
+  const s32 sign = static_cast<s32>(bits) >> 31;
+  return static_cast<s32>(bits ^ (static_cast<u32>(sign) & kMagnitude));
+}
+
+f32 value_of_key(s32 key) {
+  const s32 sign = key >> 31;
+  return std::bit_cast<f32>(static_cast<u32>(key) ^ (static_cast<u32>(sign) & kMagnitude));
+}
+
+BlockFacts examine(std::span<const f32> values) {
+  s32 max_magnitude = 0, zeros = 0;
+  s32 min_key = INT32_MAX, max_key = INT32_MIN;
+  for (f32 value : values) {
+    const u32 bits = std::bit_cast<u32>(value);
+    const s32 magnitude = static_cast<s32>(bits & kMagnitude);
+    const s32 key = order_key(bits);
+    max_magnitude = magnitude > max_magnitude ? magnitude : max_magnitude;
+    min_key = key < min_key ? key : min_key;
+    max_key = key > max_key ? key : max_key;
+    zeros += magnitude == 0;
+  }
+  return {static_cast<u32>(max_magnitude), min_key, max_key, static_cast<u32>(zeros)};
+}
+
+// The smallest exponent at which kBins bins reach beyond the magnitude. |x| < 2^(e+1) with e its own exponent.
+int exponent_for(u32 magnitude_bits) {
+  const int exponent = static_cast<int>(magnitude_bits >> 23) - 127 + 1 - kBinBits;
+  return std::max(exponent, Histogram::kMinExponent);
+}
+
+// -0 and 0 are one value; a minimum of -0 must not depend on which came first.
+f32 plus_zero(f32 x) { return x == 0 ? 0.0f : x; }
+
+}  // namespace
+
+f32 Histogram::amax() const { return std::max(std::abs(min()), std::abs(max())); }
+
+f64 Histogram::bin_width() const { return std::ldexp(1.0, exponent_); }
+
+void Histogram::observe(std::span<const f32> values) {
+  while (!values.empty()) {
+    const size_t n = std::min(values.size(), kPiece);
+    observe_block(values.first(n));
+    values = values.subspan(n);
+  }
+}
+
+void Histogram::observe_block(std::span<const f32> values) {
+  BlockFacts facts = examine(values);
+  if (facts.max_magnitude >= kInfinity) {
+    observe_mixed(values);
+    return;
+  }
+  const f32 low = plus_zero(value_of_key(facts.min_key));
+  const f32 high = plus_zero(value_of_key(facts.max_key));
+  min_ = count_ == 0 ? low : std::min(min_, low);
+  max_ = count_ == 0 ? high : std::max(max_, high);
+  count_ += values.size();
+  zeros_ += facts.zeros;
+  grow(exponent_for(facts.max_magnitude));
+  add_counts(values);
+}
+
+// Rare and wrong input: pick the finite values out and go on with them.
+void Histogram::observe_mixed(std::span<const f32> values) {
+  std::vector<f32> finite;
+  for (f32 value : values) {
+    if (std::isfinite(value)) {
+      finite.push_back(value);
+    } else if (std::isnan(value)) {
+      ++nans_;
+    } else {
+      ++infs_;
+    }
+  }
+  if (!finite.empty()) observe_block(finite);
+}
+
+void Histogram::grow(int exponent) {
+  if (exponent <= exponent_) return;
+  // Bin i goes to bin i >> shift; beyond kBinBits everything ends in bin 0.
+  const int shift = std::min(exponent - exponent_, kBinBits);
+  exponent_ = exponent;
+  if (count_ == 0) return;
+  for (size_t i = 1; i < kBins; ++i) {
+    const u64 n = counts_[i];
+    counts_[i] = 0;
+    counts_[i >> shift] += n;
+  }
+}
+
+void Histogram::add_counts(std::span<const f32> values) {
+  // A power of two: the product is exact, or so small that it belongs to bin 0 anyway.
+  const f32 scale = std::ldexp(1.0f, -exponent_);
+  if (values.size() < kManyValues) {
+    for (f32 value : values)
+      ++counts_[static_cast<size_t>(static_cast<s32>(std::abs(value) * scale))];
+    return;
+  }
+  std::vector<u32> tables(kTables * kBins);
+  u32* const table[kTables] = {tables.data(), tables.data() + kBins, tables.data() + 2 * kBins,
+                               tables.data() + 3 * kBins};
+  s32 bins[kBlock];
+  for (size_t at = 0; at < values.size(); at += kBlock) {
+    const size_t n = std::min(kBlock, values.size() - at);
+    for (size_t i = 0; i < n; ++i) bins[i] = static_cast<s32>(std::abs(values[at + i]) * scale);
+    size_t i = 0;
+    for (; i + kTables <= n; i += kTables) {
+      for (size_t t = 0; t < kTables; ++t) ++table[t][bins[i + t]];
+    }
+    for (; i < n; ++i) ++table[0][bins[i]];
+  }
+  for (size_t b = 0; b < kBins; ++b) {
+    for (size_t t = 0; t < kTables; ++t) counts_[b] += table[t][b];
+  }
+}
+
+void Histogram::merge(const Histogram& other) {
+  Histogram that = other;
+  grow(that.exponent_);
+  that.grow(exponent_);
+  for (size_t i = 0; i < kBins; ++i) counts_[i] += that.counts_[i];
+  if (that.count_ > 0) {
+    min_ = count_ == 0 ? that.min_ : std::min(min_, that.min_);
+    max_ = count_ == 0 ? that.max_ : std::max(max_, that.max_);
+  }
+  count_ += that.count_;
+  zeros_ += that.zeros_;
+  nans_ += that.nans_;
+  infs_ += that.infs_;
+}
+
+}  // namespace octet

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/range.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/check.h"
+
+namespace octet {
+namespace {
+
+// Codes that |x| has: u8 without sign, s8 with.
+constexpr size_t kUnsignedLevels = 256;
+constexpr size_t kSignedLevels = 128;
+// 2^-118 / 255 is still a normal float.
+constexpr f32 kMinThreshold = 0x1p-118f;
+// Divergence says little where the data is sparse. It may never cut off more than this part of the values.
+constexpr f64 kMaxClipped = 1e-3;
+
+f64 x_log_x(f64 x) { return x > 0 ? x * std::log(x) : 0; }
+
+// Running sums over the bins, so that one candidate costs its levels and not its bins.
+struct Sums {
+  std::vector<f64> count;     // of values below bin i
+  std::vector<u32> occupied;  // bins below i that are not empty
+  std::vector<f64> p_log_p;
+
+  explicit Sums(const std::vector<f64>& bins)
+      : count(bins.size() + 1), occupied(bins.size() + 1), p_log_p(bins.size() + 1) {
+    for (size_t i = 0; i < bins.size(); ++i) {
+      count[i + 1] = count[i] + bins[i];
+      occupied[i + 1] = occupied[i] + (bins[i] > 0 ? 1 : 0);
+      p_log_p[i + 1] = p_log_p[i] + x_log_x(bins[i]);
+    }
+  }
+};
+
+// KL(P || Q) when the first n bins are kept. P: what lies beyond is added to the last of them. Q: bins are put into `levels`
+// groups, each spread evenly over its occupied bins.
+f64 divergence(const std::vector<f64>& bins, const Sums& sums, size_t n, size_t levels) {
+  const f64 total = sums.count.back();
+  const f64 kept = sums.count[n];
+  const f64 clipped = total - kept;
+  // An empty last bin that receives the outliers has no share in Q: infinitely far.
+  if (clipped > 0 && !(bins[n - 1] > 0)) return std::numeric_limits<f64>::infinity();
+  const f64 p_log_p = sums.p_log_p[n - 1] + x_log_x(bins[n - 1] + clipped);
+  f64 p_log_q = 0;
+  size_t begin = 0;
+  for (size_t level = 1; level <= levels; ++level) {
+    const size_t end = (level * n + levels - 1) / levels;
+    const u32 occupied = sums.occupied[end] - sums.occupied[begin];
+    const f64 count = sums.count[end] - sums.count[begin];
+    begin = end;
+    if (occupied == 0) continue;
+    const f64 mass = count + (level == levels ? clipped : 0);
+    p_log_q += mass * std::log(count / occupied);
+  }
+  return (p_log_p - p_log_q) / total + std::log(kept / total);
+}
+
+// The first number of bins that keeps all but kMaxClipped of the values.
+size_t least_kept(const std::vector<f64>& bins) {
+  f64 total = 0;
+  for (f64 n : bins) total += n;
+  f64 kept = 0;
+  for (size_t i = 0; i < bins.size(); ++i) {
+    kept += bins[i];
+    if (kept >= total * (1 - kMaxClipped)) return i + 1;
+  }
+  return bins.size();
+}
+
+f32 entropy_threshold(const Histogram& histogram) {
+  const std::vector<f64> bins = entropy_bins(histogram);
+  const size_t levels = histogram.min() >= 0 ? kUnsignedLevels : kSignedLevels;
+  const size_t kept = std::max(least_divergence(bins, levels), least_kept(bins));
+  // The middle of the first bin that is cut off, as TensorRT has it; never beyond what was seen.
+  const f64 amax = histogram.amax();
+  const f64 threshold = (static_cast<f64>(kept) + 0.5) * (amax / static_cast<f64>(bins.size()));
+  return static_cast<f32>(std::min(threshold, amax));
+}
+
+void check_observed(const Histogram& histogram, std::string_view tensor) {
+  if (histogram.nans() > 0 || histogram.infs() > 0) {
+    fail(Error::Code::invalid_argument,
+         "tensor '{}': {} NaN and {} Inf among its calibration values; the model or its input "
+         "preparation is wrong",
+         tensor, histogram.nans(), histogram.infs());
+  }
+  if (histogram.count() == 0) {
+    fail(Error::Code::invalid_argument, "tensor '{}' had no values in calibration", tensor);
+  }
+}
+
+}  // namespace
+
+std::vector<f64> entropy_bins(const Histogram& histogram) {
+  std::vector<f64> bins(kEntropyBins);
+  const f64 amax = histogram.amax();
+  if (!(amax > 0)) return bins;
+  // Where the edges of the fine bins lie among the coarse ones; coarse bins are 1 to 2 fine ones wide.
+  const f64 ratio = histogram.bin_width() * static_cast<f64>(kEntropyBins) / amax;
+  for (size_t i = 0; i < Histogram::kBins; ++i) {
+    const u64 count = histogram.counts()[i] - (i == 0 ? histogram.zeros() : 0);
+    if (count == 0) continue;
+    const f64 begin = static_cast<f64>(i) * ratio;
+    const f64 end = begin + ratio;
+    const size_t first = std::min(static_cast<size_t>(begin), kEntropyBins - 1);
+    const size_t last = std::min(static_cast<size_t>(end), kEntropyBins - 1);
+    // By share of width, the rest to the last one, so that the total stays.
+    f64 left = static_cast<f64>(count);
+    for (size_t b = first; b < last; ++b) {
+      const f64 covered =
+          std::min(end, static_cast<f64>(b + 1)) - std::max(begin, static_cast<f64>(b));
+      const f64 share = static_cast<f64>(count) * covered / ratio;
+      bins[b] += share;
+      left -= share;
+    }
+    bins[last] += std::max(left, 0.0);
+  }
+  return bins;
+}
+
+size_t least_divergence(const std::vector<f64>& bins, size_t levels) {
+  const Sums sums(bins);
+  size_t best = bins.size();
+  if (!(sums.count.back() > 0)) return best;
+  f64 least = divergence(bins, sums, best, levels);
+  for (size_t n = bins.size() - 1; n >= levels; --n) {
+    const f64 d = divergence(bins, sums, n, levels);
+    if (d < least) {
+      least = d;
+      best = n;
+    }
+  }
+  return best;
+}
+
+RangeEstimate estimate_range(const Histogram& histogram, RangeMethod method,
+                             std::string_view tensor) {
+  check_observed(histogram, tensor);
+  RangeEstimate range{histogram.min(), histogram.max(), histogram.amax()};
+  if (range.threshold == 0) {
+    range.threshold = 1;
+    return range;
+  }
+  if (method == RangeMethod::entropy) range.threshold = entropy_threshold(histogram);
+  range.threshold = std::max(range.threshold, kMinThreshold);
+  return range;
+}
+
+}  // namespace octet
