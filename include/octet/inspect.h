@@ -17,10 +17,11 @@ namespace octet {
 struct LayerInfo {
   std::string name;
   std::string op;
-  std::string precision;            // "int8", "f32", "s64"
-  std::string kernel;               // "conv_u8s8_vnni", "reference"
-  std::string reason;               // why this precision
-  std::string kernel_reason;        // why not a faster kernel; may be empty
+  std::string precision;  // "int8", "f32", "s64"
+  std::string kernel;     // "conv_u8s8_vnni", "reference"
+  std::string reason;     // why this precision
+  std::string
+      kernel_reason;  // what the kernel is about, and why no faster one took the layer; may be empty
   std::vector<std::string> nodes;   // the ONNX nodes in it
   std::vector<std::string> inputs;  // names of the values that a run computes, constants apart
   std::vector<std::string> outputs;

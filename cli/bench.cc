@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// octet bench: latency and throughput of an engine on this machine.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <numeric>
+
+#include "cli/command.h"
+#include "cli/engine_flags.h"
+#include "cli/terminal.h"
+#include "core/check.h"
+#include "core/cpu_isa.h"
+#include "octet/engine.h"
+
+namespace octet::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kFooter =
+    "One run is one batch through the engine; planning and the first runs are not counted.\n\n"
+    "Examples:\n"
+    "  octet bench resnet20.octet --threads 1 --batch 1\n"
+    "  octet bench yolo.octet --shape images:1x3x416x416 --seconds 5\n"
+    "  octet bench resnet20.octet --json | jq '.latency_ms.median'\n";
+
+constexpr int64_t kMaxRuns = 1'000'000;
+
+struct Options {
+  std::filesystem::path engine;
+  std::vector<std::string> shapes;
+  int threads = 1;
+  int64_t batch = 1;
+  double seconds = 2;
+  int64_t warmup = 10;
+  bool json = false;
+};
+
+struct Measured {
+  std::vector<double> milliseconds;  // sorted
+  double total_seconds = 0;
+  std::vector<Shape> shapes;
+
+  double quantile(double q) const {
+    const double at = q * static_cast<double>(milliseconds.size() - 1);
+    return milliseconds[static_cast<size_t>(at + 0.5)];
+  }
+};
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Values that repeat every run: small positive numbers, so that no layer meets denormals or NaN.
+void fill(Tensor& tensor) {
+  if (tensor.dtype() != Dtype::f32) return;
+  u32 state = 1;
+  for (float& value : tensor.mutable_as<float>()) {
+    state = state * 1664525u + 1013904223u;
+    value = static_cast<float>(state >> 8) / static_cast<float>(1u << 24);
+  }
+}
+
+Measured measure(const Engine& engine, const Options& options) {
+  Measured result;
+  result.shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
+  std::vector<Tensor> inputs;
+  const auto infos = engine.inputs();
+  for (size_t i = 0; i < infos.size(); ++i) {
+    inputs.emplace_back(infos[i].type.dtype, result.shapes[i]);
+    fill(inputs.back());
+  }
+  Context context = engine.make_context({.threads = options.threads});
+  std::vector<Tensor> outputs = context.run(inputs);
+  for (int64_t i = 0; i < options.warmup; ++i) context.run_into(inputs, outputs);
+  result.milliseconds.reserve(1 << 16);
+  const auto start = Clock::now();
+  do {
+    const auto run_start = Clock::now();
+    context.run_into(inputs, outputs);
+    result.milliseconds.push_back(seconds_since(run_start) * 1e3);
+    result.total_seconds = seconds_since(start);
+  } while (result.total_seconds < options.seconds &&
+           static_cast<int64_t>(result.milliseconds.size()) < kMaxRuns);
+  std::sort(result.milliseconds.begin(), result.milliseconds.end());
+  return result;
+}
+
+// Samples of one run: the first dimension of the first input, where it has one.
+int64_t samples_of(const Measured& measured) {
+  if (measured.shapes.empty() || measured.shapes[0].rank() == 0) return 1;
+  return measured.shapes[0][0];
+}
+
+int run(const Options& options) {
+  const Engine engine = Engine::load(options.engine);
+  const Measured measured = measure(engine, options);
+  const auto runs = static_cast<double>(measured.milliseconds.size());
+  const double mean =
+      std::accumulate(measured.milliseconds.begin(), measured.milliseconds.end(), 0.0) / runs;
+  const int64_t samples = samples_of(measured);
+  if (options.batch != 1 && options.batch != samples) {
+    print_warning(fmt::format("the input's first dimension is {}; --batch {} has no effect",
+                              samples, options.batch));
+  }
+  const double throughput = runs * static_cast<double>(samples) / measured.total_seconds;
+  if (options.json) {
+    print_json({{"latency_ms",
+                 {{"median", measured.quantile(0.5)},
+                  {"p99", measured.quantile(0.99)},
+                  {"mean", mean},
+                  {"min", measured.milliseconds.front()},
+                  {"max", measured.milliseconds.back()}}},
+                {"throughput", throughput},
+                {"runs", measured.milliseconds.size()},
+                {"batch", samples},
+                {"threads", options.threads},
+                {"isa", std::string(isa_name(detect_isa()))}});
+    return kDone;
+  }
+  fmt::print("latency     median {:.3f} ms, p99 {:.3f} ms, mean {:.3f} ms, min {:.3f} ms\n",
+             measured.quantile(0.5), measured.quantile(0.99), mean, measured.milliseconds.front());
+  fmt::print("throughput  {:.1f} samples/s (batch {}, {} thread{}, {} runs, {})\n", throughput,
+             samples, options.threads, options.threads == 1 ? "" : "s",
+             measured.milliseconds.size(), isa_name(detect_isa()));
+  return kDone;
+}
+
+}  // namespace
+
+Command add_bench(CLI::App& parent) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = parent.add_subcommand("bench", "Measure latency and throughput on this machine");
+  app->footer(kFooter);
+  app->add_option("engine", options->engine, "engine file")->required()->type_name("ENGINE");
+  add_threads_flag(*app, options->threads);
+  app->add_option("--batch", options->batch, "size of a dynamic first dimension")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(int64_t{1}, int64_t{65536}));
+  add_shape_flag(*app, options->shapes);
+  app->add_option("--seconds", options->seconds, "measure for this long")
+      ->type_name("S")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 3600.0));
+  app->add_option("--warmup", options->warmup, "runs before measuring")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  add_json_flag(*app, options->json);
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace octet::cli

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// octet build: ONNX model and calibration data -> engine file, with a summary of what became INT8.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+
+#include "cli/build_report.h"
+#include "cli/command.h"
+#include "cli/data_flags.h"
+#include "cli/engine_flags.h"
+#include "cli/progress.h"
+#include "cli/terminal.h"
+#include "core/check.h"
+#include "inspect/json.h"
+#include "octet/compile.h"
+#include "octet/inspect.h"
+
+namespace octet::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "Calibration data is a folder of JPEG or PNG images, a folder of .npy or .npz samples, or one "
+    ".npz whose\n"
+    "arrays have one sample a row. Without preprocessing flags images are resized to the model's "
+    "input. A\n"
+    "--preprocess file is one JSON object:\n"
+    "  {\"resize\": \"256\", \"crop\": \"224x224\", \"color\": \"rgb\", \"scale\": 255,\n"
+    "   \"mean\": [0.485, 0.456, 0.406], \"std\": [0.229, 0.224, 0.225]}\n"
+    "It is remembered in the engine. Models with Q/DQ nodes keep their own scales and need no "
+    "data.\n\n"
+    "Examples:\n"
+    "  octet build resnet20.onnx --int8 --calib photos/ --preprocess cifar.json -o resnet20.octet\n"
+    "  octet build mobilenet.onnx --int8 --calib photos/ --resize 256 --crop 224x224 --scale 255\n"
+    "  octet build yolo.onnx --int8 --calib street/ --letterbox 416x416:114 --report yolo.html\n"
+    "  octet build vit.onnx --int8 --calib data.npz --keep-float Softmax --keep-float "
+    "/head/MatMul\n"
+    "  octet build model.onnx -o float.octet             # everything in FP32\n";
+
+struct Options {
+  std::filesystem::path model;
+  std::filesystem::path output;
+  std::filesystem::path report;
+  bool int8 = false;
+  DataFlags data;
+  RangeMethod method = RangeMethod::entropy;
+  int64_t batch = 1;
+  CompileOptions compile;
+  std::vector<std::string> shapes;
+  bool quiet = false;
+  bool json = false;
+};
+
+CompileOptions compile_options(const Options& options) {
+  CompileOptions result = options.compile;
+  result.int8 = options.int8;
+  result.input_shapes = parse_shapes(options.shapes);
+  if (options.data.data.empty()) return result;
+  if (!options.int8) {
+    fail(Error::Code::invalid_argument, "--calib has no use without --int8; add --int8");
+  }
+  result.calibration = data_options(options.data);
+  result.calibration->method = options.method;
+  result.calibration->batch = options.batch;
+  return result;
+}
+
+void print_summary(const Options& options, const CompileReport& report,
+                   const Inspection& inspection, double seconds) {
+  fmt::print("{}: {}, built in {}\n", sanitize(options.output.string()),
+             human_bytes(file_bytes(options.output)), human_seconds(seconds));
+  fmt::print("  coverage     {}\n", coverage_line(inspection.coverage));
+  fmt::print("  model        {} ({})\n", sanitize(options.model.string()),
+             human_bytes(file_bytes(options.model)));
+  if (report.calibration_samples > 0) {
+    fmt::print("  calibration  {} samples{}\n", report.calibration_samples,
+               report.calibration_skipped > 0
+                   ? fmt::format(", {} skipped", report.calibration_skipped)
+                   : "");
+  }
+  Table table({{"  NOT IN INT8", false, 44}, {"OP"}, {"WHY", false, 100}});
+  size_t rows = 0;
+  for (const LayerInfo& layer : inspection.layers) {
+    if (!options.int8 || layer.precision != "f32" || layer.op == "DequantizeLinear") continue;
+    table.add({"  " + layer.name, layer.op, layer.reason});
+    ++rows;
+  }
+  if (rows > 0) table.print();
+  if (!options.report.empty()) {
+    fmt::print("  report       {}\n", sanitize(options.report.string()));
+  }
+}
+
+void print_summary_json(const Options& options, const CompileReport& report,
+                        const Inspection& inspection, double seconds) {
+  nlohmann::ordered_json passes = nlohmann::ordered_json::array();
+  for (const PassTrace& pass : report.passes) {
+    passes.push_back(
+        {{"pass", pass.pass}, {"rewrites", pass.rewrites}, {"milliseconds", pass.milliseconds}});
+  }
+  print_json({{"engine", options.output.string()},
+              {"bytes", file_bytes(options.output)},
+              {"model_bytes", file_bytes(options.model)},
+              {"seconds", seconds},
+              {"coverage", to_json(inspection.coverage)},
+              {"calibration",
+               {{"samples", report.calibration_samples},
+                {"skipped", report.calibration_skipped},
+                {"skipped_files", report.skipped_files}}},
+              {"warnings", report.warnings},
+              {"passes", std::move(passes)}});
+}
+
+void print_notes(const CompileReport& report) {
+  for (const std::string& warning : report.warnings) print_warning(warning);
+  constexpr size_t kShown = 5;
+  for (size_t i = 0; i < report.skipped_files.size() && i < kShown; ++i) {
+    print_warning("skipped " + report.skipped_files[i]);
+  }
+  if (report.skipped_files.size() > kShown) {
+    print_warning(fmt::format("and {} more", report.skipped_files.size() - kShown));
+  }
+}
+
+// What a user of the engine will run: dynamic dimensions that nobody fixed are shown at size 1.
+InspectOptions inspect_options(const Options& options, const Engine& engine) {
+  InspectOptions result;
+  result.threads = options.compile.threads;
+  for (const TensorInfo& input : engine.inputs()) {
+    Shape shape = input.type.shape;
+    for (int i = 0; i < shape.rank(); ++i) shape[i] = shape[i] == Shape::kDynamic ? 1 : shape[i];
+    result.input_shapes.push_back(shape);
+  }
+  return result;
+}
+
+int run(Options options) {
+  if (options.output.empty()) {
+    options.output = options.model.filename().replace_extension(".octet");
+  }
+  const auto start = std::chrono::steady_clock::now();
+  CompileOptions compile_with = compile_options(options);
+  CompileReport report;
+  ProgressBar progress(options.quiet || options.json);
+  compile_with.progress = [&](const Progress& now) { progress.update(now); };
+  const Engine engine = compile(options.model, compile_with, &report);
+  engine.save(options.output);
+  progress.finish();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const Inspection inspection = inspect(engine, inspect_options(options, engine));
+  if (!options.report.empty()) {
+    write_build_report({options.report, options.model, engine, compile_with, report, inspection},
+                       progress);
+  }
+  print_notes(report);
+  (options.json ? print_summary_json : print_summary)(options, report, inspection, seconds);
+  return kDone;
+}
+
+void add_quantization_flags(CLI::App& app, Options& options) {
+  app.add_flag("--int8", options.int8, "quantize whatever has an integer kernel");
+  add_data_flags(app, options.data, "--calib", "calibration images or arrays");
+  app.add_option("--calib-method", options.method, "how ranges are chosen")
+      ->type_name("entropy|minmax")
+      ->default_str("entropy")
+      ->transform(CLI::Transformer(std::map<std::string, RangeMethod>{
+          {"entropy", RangeMethod::entropy}, {"minmax", RangeMethod::minmax}}));
+  app.add_option("--calib-batch", options.batch,
+                 "samples handed over at once; no effect on results")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(int64_t{1}, int64_t{4096}));
+  app.add_option("--keep-float", options.compile.keep_float,
+                 "leave a node, by name or operator, in FP32; repeatable")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+}
+
+void add_debug_flags(CLI::App& app, Options& options) {
+  const char* group = "Finding out";
+  app.add_option("--report", options.report, "write one self-contained HTML page")
+      ->type_name("FILE.html")
+      ->group(group);
+  app.add_option("--disable-pass", options.compile.disabled_passes,
+                 "leave out a graph pass, by name; repeatable")
+      ->type_name("PASS")
+      ->allow_extra_args(false)
+      ->group(group);
+  app.add_option("--stop-after-rewrites", options.compile.stop_after_rewrites,
+                 "stop rewriting the graph after N steps, for bisecting")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+}
+
+}  // namespace
+
+Command add_build(CLI::App& parent) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = parent.add_subcommand("build", "Build an engine from an ONNX model");
+  app->footer(kFooter);
+  app->add_option("model", options->model, "ONNX model")->required()->type_name("MODEL.onnx");
+  app->add_option("-o,--output", options->output, "engine file [the model's name with .octet]")
+      ->type_name("ENGINE");
+  add_quantization_flags(*app, *options);
+  add_shape_flag(*app, options->shapes);
+  add_threads_flag(*app, options->compile.threads);
+  app->add_flag("--quiet", options->quiet, "no progress");
+  add_json_flag(*app, options->json);
+  add_debug_flags(*app, *options);
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace octet::cli

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/build_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "cli/samples.h"
+#include "core/check.h"
+#include "inspect/report.h"
+
+namespace octet::cli {
+namespace {
+
+// Enough to rank layers; the whole calibration set would double the time of a build.
+constexpr int64_t kErrorSamples = 32;
+
+std::vector<ValueError> layer_errors(const BuildReport& build, ProgressBar& progress) {
+  if (!build.options.calibration) return {};
+  CompileOptions float_options;
+  float_options.input_shapes = build.options.input_shapes;
+  float_options.threads = build.options.threads;
+  const Engine reference = compile(build.model, float_options);
+  CalibrationOptions data = *build.options.calibration;
+  data.max_samples =
+      data.max_samples == 0 ? kErrorSamples : std::min(data.max_samples, kErrorSamples);
+  Samples samples(build.engine, data);
+  int64_t done = 0;
+  const auto next = [&](std::vector<Tensor>& inputs) {
+    auto sample = samples.next();
+    if (!sample) return false;
+    inputs = std::move(sample->inputs);
+    progress.update({"compare", ++done, samples.size()});
+    return true;
+  };
+  auto errors = compare(reference, build.engine, next, build.options.threads);
+  progress.finish();
+  return errors;
+}
+
+std::vector<std::pair<std::string, std::string>> summary_of(const BuildReport& build) {
+  std::vector<std::pair<std::string, std::string>> summary;
+  summary.emplace_back("model", build.model.filename().string());
+  if (build.report.calibration_samples > 0) {
+    const auto& calibration = build.options.calibration;
+    const bool entropy = calibration && calibration->method == RangeMethod::entropy;
+    summary.emplace_back(
+        "calibration",
+        fmt::format("{} samples, {}, {} skipped", build.report.calibration_samples,
+                    entropy ? "entropy" : "min-max", build.report.calibration_skipped));
+  }
+  if (const auto preprocess = build.engine.preprocess()) {
+    summary.emplace_back("preprocessing", to_json(*preprocess));
+  }
+  summary.emplace_back("kernels for", build.inspection.isa);
+  return summary;
+}
+
+}  // namespace
+
+void write_build_report(const BuildReport& build, ProgressBar& progress) {
+  const std::vector<ValueError> errors = layer_errors(build, progress);
+  const std::string page = html_report({build.model.filename().string(), summary_of(build),
+                                        build.inspection, build.report.ranges, errors});
+  std::ofstream file(build.file, std::ios::binary | std::ios::trunc);
+  file << page;
+  file.close();
+  if (!file) {
+    fail(Error::Code::io, "{}: the report could not be written", build.file.string());
+  }
+}
+
+}  // namespace octet::cli

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// build --report: gathers what the HTML page shows, the error of each layer included, and writes it.
+#pragma once
+
+#include <filesystem>
+
+#include "cli/progress.h"
+#include "octet/compile.h"
+#include "octet/inspect.h"
+
+namespace octet::cli {
+
+struct BuildReport {
+  std::filesystem::path file;
+  std::filesystem::path model;
+  const Engine& engine;
+  const CompileOptions& options;
+  const CompileReport& report;
+  const Inspection& inspection;
+};
+
+void write_build_report(const BuildReport& build, ProgressBar& progress);
+
+}  // namespace octet::cli

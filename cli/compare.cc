@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// octet compare: the error of an engine against the float model, for outputs and for each layer.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/data_flags.h"
+#include "cli/engine_flags.h"
+#include "cli/output_errors.h"
+#include "cli/progress.h"
+#include "cli/samples.h"
+#include "cli/terminal.h"
+#include "core/check.h"
+#include "inspect/json.h"
+#include "octet/inspect.h"
+
+namespace octet::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "Values are compared by name, dequantized, over all samples; the error of a layer holds the "
+    "errors of the\n"
+    "layers before it. SQNR in dB is 10 log10(signal / error): 6 dB are one bit.\n\n"
+    "Examples:\n"
+    "  octet compare resnet20.octet --against resnet20.onnx --calib photos/ --layers\n"
+    "  octet compare yolo.octet --against yolo.onnx --calib street/ --max-calib 20 --min-sqnr 25\n"
+    "  octet compare a.octet --against b.octet --calib photos/      # two engines\n";
+
+struct Options {
+  std::filesystem::path engine;
+  std::filesystem::path against;
+  DataFlags data;
+  bool layers = false;
+  int64_t top = 0;
+  std::optional<double> min_sqnr;
+  int threads = 1;
+  bool quiet = false;
+  bool json = false;
+};
+
+struct Result {
+  int64_t samples = 0;
+  OutputErrors outputs;
+  std::vector<ValueError> layers;
+  std::vector<std::string> skipped;
+};
+
+class Source {
+ public:
+  Source(const Options& options, const Engine& engine, const char* stage)
+      : samples_(engine, data_options(options.data, engine.preprocess())),
+        progress_(options.quiet || options.json),
+        stage_(stage) {}
+
+  bool next(std::vector<Tensor>& inputs) {
+    auto sample = samples_.next();
+    if (!sample) return false;
+    inputs = std::move(sample->inputs);
+    progress_.update({stage_, ++done_, samples_.size()});
+    return true;
+  }
+  int64_t done() const { return done_; }
+  const std::vector<std::string>& skipped() const { return samples_.skipped(); }
+
+ private:
+  Samples samples_;
+  ProgressBar progress_;
+  std::string stage_;
+  int64_t done_ = 0;
+};
+
+Result measure(const Options& options, const Engine& engine) {
+  const Engine reference = reference_for(options.against, engine, options.threads);
+  Result result;
+  Context expected = reference.make_context({.threads = options.threads});
+  Context tested = engine.make_context({.threads = options.threads});
+  Source source(options, engine, "outputs");
+  for (std::vector<Tensor> inputs; source.next(inputs);) {
+    result.outputs.add(expected.run(inputs), tested.run(inputs));
+  }
+  result.samples = source.done();
+  result.skipped = source.skipped();
+  if (result.samples == 0) {
+    fail(Error::Code::invalid_argument, "{}: no sample could be read", options.data.data.string());
+  }
+  if (options.layers) {
+    Source again(options, engine, "layers");
+    result.layers = compare(
+        reference, engine, [&](std::vector<Tensor>& inputs) { return again.next(inputs); },
+        options.threads);
+    const auto top = static_cast<size_t>(options.top);
+    if (top > 0 && result.layers.size() > top) result.layers.resize(top);
+  }
+  return result;
+}
+
+void print_result(const Engine& engine, const Result& result) {
+  fmt::print("samples {}\n\n", result.samples);
+  Table outputs({{"OUTPUT", false, 60}, {"SQNR", true}, {"MAX ABS", true}, {"COSINE", true}});
+  const auto infos = engine.outputs();
+  for (size_t i = 0; i < infos.size(); ++i) {
+    const ErrorStats& stats = result.outputs.outputs()[i];
+    outputs.add({infos[i].name, decibels(stats.sqnr_db()), fmt::format("{:.4g}", stats.max_abs()),
+                 fmt::format("{:.6f}", stats.cosine())});
+  }
+  outputs.print();
+  if (result.layers.empty()) return;
+  fmt::print("\n");
+  Table layers({{"LAYER, worst first", false, 40},
+                {"TYPE"},
+                {"SQNR", true},
+                {"MAX ABS", true},
+                {"COSINE", true},
+                {"VALUE", false, 50}});
+  for (const ValueError& error : result.layers) {
+    layers.add({error.layer, error.precision, decibels(error.sqnr_db),
+                fmt::format("{:.4g}", error.max_abs), fmt::format("{:.6f}", error.cosine),
+                error.value});
+  }
+  layers.print();
+}
+
+void print_result_json(const Engine& engine, const Result& result) {
+  nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
+  const auto infos = engine.outputs();
+  for (size_t i = 0; i < infos.size(); ++i) {
+    const ErrorStats& stats = result.outputs.outputs()[i];
+    outputs.push_back({{"name", infos[i].name},
+                       {"sqnr_db", sqnr_json(stats.sqnr_db())},
+                       {"max_abs", stats.max_abs()},
+                       {"cosine", stats.cosine()}});
+  }
+  print_json({{"samples", result.samples},
+              {"sqnr_db", sqnr_json(result.outputs.stats().sqnr_db())},
+              {"outputs", std::move(outputs)},
+              {"layers", to_json(result.layers)},
+              {"skipped", result.skipped}});
+}
+
+int run(const Options& options) {
+  const Engine engine = Engine::load(options.engine);
+  const Result result = measure(options, engine);
+  (options.json ? print_result_json : print_result)(engine, result);
+  for (const std::string& name : result.skipped) print_warning("skipped " + name);
+  const double sqnr = result.outputs.stats().sqnr_db();
+  if (options.min_sqnr && !(sqnr >= *options.min_sqnr)) {
+    fmt::print(stderr, "failed: SQNR {} of the outputs is below {} dB\n", decibels(sqnr),
+               *options.min_sqnr);
+    return kThresholdFailed;
+  }
+  return kDone;
+}
+
+}  // namespace
+
+Command add_compare(CLI::App& parent) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = parent.add_subcommand("compare", "Error against the model, for each layer");
+  app->footer(kFooter);
+  app->add_option("engine", options->engine, "engine file")->required()->type_name("ENGINE");
+  app->add_option("--against", options->against, "model in FP32, or another engine")
+      ->required()
+      ->type_name("MODEL.onnx");
+  add_data_flags(*app, options->data, "--calib", "images or arrays to run on")->required();
+  app->add_flag("--layers", options->layers, "one line a layer, worst first");
+  app->add_option("--top", options->top, "show only the N worst layers [0: all]")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
+  app->add_option("--min-sqnr", options->min_sqnr, "exit code 1 when the outputs' SQNR is below")
+      ->type_name("DB");
+  add_threads_flag(*app, options->threads);
+  app->add_flag("--quiet", options->quiet, "no progress");
+  add_json_flag(*app, options->json);
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace octet::cli

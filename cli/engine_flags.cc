@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/engine_flags.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "cli/terminal.h"
+#include "core/check.h"
+
+namespace octet::cli {
+namespace {
+
+constexpr int kMaxThreads = 256;
+
+std::pair<std::string, Shape> parse_shape(const std::string& text) {
+  const auto wrong = [&]() {
+    fail(Error::Code::invalid_argument,
+         "--shape {}: expected NAME:DIMxDIMx..., for example image:1x3x224x224", text);
+  };
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0) wrong();
+  std::vector<int64_t> dims;
+  const char* at = text.data() + colon + 1;
+  const char* end = text.data() + text.size();
+  while (true) {
+    int64_t dim = 0;
+    const auto [rest, error] = std::from_chars(at, end, dim);
+    if (error != std::errc() || dim < 1) wrong();
+    dims.push_back(dim);
+    if (rest == end) break;
+    if (*rest != 'x') wrong();
+    at = rest + 1;
+  }
+  return {text.substr(0, colon), Shape(dims)};
+}
+
+void check_names(const Engine& engine, const std::map<std::string, Shape>& shapes) {
+  const auto inputs = engine.inputs();
+  for (const auto& [name, shape] : shapes) {
+    if (std::any_of(inputs.begin(), inputs.end(), [&](const auto& i) { return i.name == name; }))
+      continue;
+    std::vector<std::string> names;
+    for (const TensorInfo& input : inputs) names.push_back(input.name);
+    fail(Error::Code::invalid_argument, "--shape {}: no such input; the inputs are {}", name,
+         joined(names));
+  }
+}
+
+}  // namespace
+
+CLI::Option* add_threads_flag(CLI::App& app, int& threads) {
+  return app.add_option("--threads", threads, "threads to use")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, kMaxThreads));
+}
+
+CLI::Option* add_shape_flag(CLI::App& app, std::vector<std::string>& shapes) {
+  return app.add_option("--shape", shapes, "size of a dynamic input, repeatable")
+      ->type_name("NAME:1x3x224x224")
+      ->allow_extra_args(false);
+}
+
+CLI::Option* add_json_flag(CLI::App& app, bool& json) {
+  return app.add_flag("--json", json, "print one JSON object instead of text");
+}
+
+std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& texts) {
+  std::map<std::string, Shape> shapes;
+  for (const std::string& text : texts) shapes.insert(parse_shape(text));
+  return shapes;
+}
+
+std::vector<Shape> concrete_shapes(const Engine& engine, const std::map<std::string, Shape>& shapes,
+                                   int64_t batch) {
+  check_names(engine, shapes);
+  std::vector<Shape> result;
+  for (const TensorInfo& input : engine.inputs()) {
+    Shape shape = input.type.shape;
+    const auto given = shapes.find(input.name);
+    if (given != shapes.end()) shape = given->second;
+    for (int i = 0; i < shape.rank(); ++i) {
+      if (shape[i] != Shape::kDynamic) continue;
+      if (i > 0) {
+        fail(Error::Code::invalid_argument,
+             "input '{}' is {}: its size is not fixed; give it with --shape {}:...", input.name,
+             to_string(shape), input.name);
+      }
+      shape[i] = batch;
+    }
+    result.push_back(shape);
+  }
+  return result;
+}
+
+uint64_t file_bytes(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  return error ? 0 : size;
+}
+
+std::string coverage_line(const Coverage& coverage) {
+  return fmt::format("{} of {} layers ({}), {} of multiplications in INT8", coverage.int8_layers,
+                     coverage.layers, percent(coverage.layer_share()),
+                     percent(coverage.mac_share()));
+}
+
+std::string joined(std::span<const std::string> names, const std::string& separator) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : separator) + name;
+  return out;
+}
+
+}  // namespace octet::cli

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flags and small helpers of the commands that work on an engine: --threads, --shape, --json, and how layers are shown.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "octet/engine.h"
+#include "octet/inspect.h"
+
+namespace octet::cli {
+
+CLI::Option* add_threads_flag(CLI::App& app, int& threads);
+CLI::Option* add_shape_flag(CLI::App& app, std::vector<std::string>& shapes);
+CLI::Option* add_json_flag(CLI::App& app, bool& json);
+
+// "image:1x3x224x224" texts by input name. Throws Error(invalid_argument) on anything else.
+std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& texts);
+
+// One concrete shape for each input: what `shapes` says, else the engine's with `batch` for a dynamic first dimension.
+// A later dimension that stays dynamic is an error that says how to give it.
+std::vector<Shape> concrete_shapes(const Engine& engine, const std::map<std::string, Shape>& shapes,
+                                   int64_t batch);
+
+uint64_t file_bytes(const std::filesystem::path& path);
+
+std::string coverage_line(const Coverage& coverage);
+std::string joined(std::span<const std::string> names, const std::string& separator = ", ");
+
+}  // namespace octet::cli

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// octet inspect: every layer of an engine, with its precision, kernel and the reason for them.
+#include "octet/inspect.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/engine_flags.h"
+#include "cli/terminal.h"
+#include "inspect/json.h"
+#include "octet/engine.h"
+
+namespace octet::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "Columns: NODES are the ONNX nodes inside a layer; WHY is the reason for the precision, and "
+    "for\n"
+    "a slower kernel where there is one. Layers in INT8 count by number and by multiplications.\n\n"
+    "Examples:\n"
+    "  octet inspect resnet20.octet\n"
+    "  octet inspect yolo.octet --shape images:1x3x416x416\n"
+    "  octet inspect resnet20.octet --json | jq '.coverage.macs'\n"
+    "  OCTET_CPU_ISA=avx2 octet inspect resnet20.octet     # as a machine without AVX-512 runs "
+    "it\n";
+
+struct Options {
+  std::filesystem::path engine;
+  std::vector<std::string> shapes;
+  int threads = 1;
+  bool json = false;
+  bool wide = false;
+};
+
+std::string types_text(const LayerInfo& layer) {
+  std::string text;
+  for (const TensorType& type : layer.input_types) {
+    text += (text.empty() ? "" : " ") + to_string(type);
+  }
+  text += " ->";
+  for (const TensorType& type : layer.output_types) text += " " + to_string(type);
+  return text;
+}
+
+void print_layers(const Inspection& inspection, bool wide) {
+  const auto limit = [&](size_t width) { return wide ? size_t{0} : width; };
+  Table table({{"LAYER", false, limit(28)},
+               {"OP"},
+               {"TYPE"},
+               {"KERNEL", false, limit(26)},
+               {"SHAPES", false, limit(60)},
+               {"NODES", false, limit(40)},
+               {"WHY", false, limit(90)}});
+  for (const LayerInfo& layer : inspection.layers) {
+    std::string why = layer.reason;
+    if (!layer.kernel_reason.empty()) why += (why.empty() ? "" : "; ") + layer.kernel_reason;
+    table.add({layer.name, layer.op, layer.precision, layer.kernel, types_text(layer),
+               joined(layer.nodes, " "), why});
+  }
+  table.print();
+}
+
+void print_tensors(const char* title, const std::vector<TensorInfo>& tensors) {
+  for (const TensorInfo& tensor : tensors) {
+    fmt::print("{} {}: {}\n", title, sanitize(tensor.name), to_string(tensor.type));
+  }
+}
+
+int run(const Options& options) {
+  const Engine engine = Engine::load(options.engine);
+  InspectOptions inspect_options;
+  inspect_options.threads = options.threads;
+  inspect_options.input_shapes = concrete_shapes(engine, parse_shapes(options.shapes), 1);
+  const Inspection inspection = inspect(engine, inspect_options);
+  if (options.json) {
+    nlohmann::ordered_json object = to_json(inspection);
+    object["engine"] = options.engine.string();
+    object["bytes"] = file_bytes(options.engine);
+    print_json(object);
+    return kDone;
+  }
+  print_tensors("input ", engine.inputs());
+  print_tensors("output", engine.outputs());
+  if (const auto preprocess = engine.preprocess()) {
+    fmt::print("images {}\n", sanitize(to_json(*preprocess)));
+  }
+  fmt::print("\n");
+  print_layers(inspection, options.wide);
+  fmt::print("\n{}; kernels for {}\n", coverage_line(inspection.coverage),
+             inspection.isa == "none" ? "any x86-64" : inspection.isa);
+  return kDone;
+}
+
+}  // namespace
+
+Command add_inspect(CLI::App& parent) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = parent.add_subcommand(
+      "inspect", "Show every layer: ONNX nodes in it, type, kernel, shapes, and why");
+  app->footer(kFooter);
+  app->add_option("engine", options->engine, "engine file")->required()->type_name("ENGINE");
+  add_shape_flag(*app, options->shapes);
+  add_threads_flag(*app, options->threads);
+  app->add_flag("--wide", options->wide, "do not shorten long cells");
+  add_json_flag(*app, options->json);
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace octet::cli

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The samples of a folder or file, one after another, as inputs of an engine.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "octet/calibrate.h"
+#include "octet/engine.h"
+
+namespace octet {
+class DataSource;
+}
+
+namespace octet::cli {
+
+struct LoadedSample {
+  std::string name;
+  std::optional<int64_t> label;
+  std::vector<Tensor> inputs;  // in the order of Engine::inputs(), batch 1
+};
+
+class Samples {
+ public:
+  Samples(const Engine& engine, const CalibrationOptions& options);
+  ~Samples();
+
+  int64_t size() const;
+  // The next readable sample, or nothing at the end.
+  std::optional<LoadedSample> next();
+  // "name: reason" of those that --skip-bad left out.
+  const std::vector<std::string>& skipped() const { return skipped_; }
+
+ private:
+  std::unique_ptr<DataSource> source_;
+  int64_t at_ = 0;
+  std::vector<std::string> skipped_;
+};
+
+}  // namespace octet::cli

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// An engine as this machine plans it, put into words.
+#include "octet/inspect.h"
+
+#include <algorithm>
+
+#include "backends/backends.h"
+#include "core/cpu_isa.h"
+#include "graph/op_def.h"
+#include "inspect/coverage.h"
+#include "inspect/macs.h"
+#include "plan/plan.h"
+#include "runtime/model.h"
+
+namespace octet {
+namespace {
+
+std::vector<Shape> shapes_of(const Engine& engine, const InspectOptions& options) {
+  if (!options.input_shapes.empty()) return options.input_shapes;
+  std::vector<Shape> shapes;
+  for (const TensorInfo& input : engine.inputs()) {
+    Shape shape = input.type.shape;
+    for (int i = 0; i < shape.rank(); ++i) shape[i] = shape[i] == Shape::kDynamic ? 1 : shape[i];
+    shapes.push_back(shape);
+  }
+  return shapes;
+}
+
+std::vector<TensorType> types_of(const Graph& graph, const std::vector<ValueId>& values) {
+  std::vector<TensorType> types;
+  for (const ValueId id : values) {
+    types.push_back(id == kNoValue ? TensorType{} : graph.value(id).type);
+  }
+  return types;
+}
+
+// A step that falls back to the scalar reference says why each kernel refused; else only its own note.
+std::string kernel_reason(const PlanStep& step) {
+  std::string reason = step.note;
+  if (step.kernel != "reference") return reason;
+  for (const std::string& reject : step.rejects) reason += (reason.empty() ? "" : "; ") + reject;
+  return reason;
+}
+
+void add_values(const Graph& graph, const std::vector<ValueId>& values,
+                std::vector<std::string>& names, std::vector<TensorType>& types) {
+  for (const ValueId id : values) {
+    if (id == kNoValue || graph.is_constant(id)) continue;
+    names.push_back(graph.value(id).name);
+    types.push_back(graph.value(id).type);
+  }
+}
+
+LayerInfo node_layer(const Graph& graph, const Node& node, const PlanStep& step) {
+  LayerInfo layer;
+  layer.name = node.name;
+  layer.op = std::string(node.op->name);
+  layer.precision = node.decision.precision;
+  layer.reason = node.decision.reason;
+  layer.kernel = step.kernel;
+  layer.kernel_reason = kernel_reason(step);
+  layer.nodes = node.origins;
+  add_values(graph, node.inputs, layer.inputs, layer.input_types);
+  add_values(graph, node.outputs, layer.outputs, layer.output_types);
+  layer.macs = count_macs(node, types_of(graph, node.inputs), types_of(graph, node.outputs));
+  return layer;
+}
+
+// A change of memory layout between two kernels; no node of the model.
+LayerInfo reorder_layer(const Plan& plan, const PlanStep& step) {
+  LayerInfo layer;
+  layer.name = step.name;
+  layer.op = "Reorder";
+  layer.kernel = step.kernel;
+  layer.reason = "its producer and its consumer want different memory layouts";
+  layer.kernel_reason = step.note;
+  for (const u32 buffer : step.outputs) {
+    if (buffer == kNoBuffer) continue;
+    const Value& value = plan.graph.value(plan.buffers[buffer].value);
+    layer.precision = value.type.dtype == Dtype::f32 ? "f32" : "int8";
+    layer.inputs.push_back(value.name);
+    layer.input_types.push_back(value.type);
+    layer.outputs.push_back(value.name);
+    layer.output_types.push_back(value.type);
+  }
+  return layer;
+}
+
+}  // namespace
+
+Inspection inspect(const Engine& engine, const InspectOptions& options) {
+  const Target target{detect_isa(), options.threads};
+  const Plan plan =
+      make_plan(engine.model().graph, shapes_of(engine, options), cpu_backend(), target);
+  Inspection inspection;
+  inspection.isa = std::string(isa_name(target.isa));
+  for (const PlanStep& step : plan.steps) {
+    inspection.layers.push_back(step.node < plan.graph.nodes.size()
+                                    ? node_layer(plan.graph, plan.graph.nodes[step.node], step)
+                                    : reorder_layer(plan, step));
+  }
+  inspection.coverage = coverage_of(inspection.layers);
+  return inspection;
+}
+
+}  // namespace octet

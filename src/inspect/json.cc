@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inspect/json.h"
+
+#include <cmath>
+
+namespace octet {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// JSON has no infinity; what is hopelessly wrong is this far below the signal.
+constexpr double kWorstDecibels = -1000;
+
+Json to_json(const std::vector<std::string>& names, const std::vector<TensorType>& types) {
+  Json list = Json::array();
+  for (size_t i = 0; i < names.size(); ++i) {
+    list.push_back({{"name", names[i]}, {"type", i < types.size() ? to_string(types[i]) : ""}});
+  }
+  return list;
+}
+
+}  // namespace
+
+Json sqnr_json(double sqnr_db) {
+  if (std::isfinite(sqnr_db)) return sqnr_db;
+  return sqnr_db > 0 ? Json(nullptr) : Json(kWorstDecibels);
+}
+
+Json to_json(const Coverage& coverage) {
+  return {{"layers", coverage.layer_share()},    {"macs", coverage.mac_share()},
+          {"int8_layers", coverage.int8_layers}, {"total_layers", coverage.layers},
+          {"int8_macs", coverage.int8_macs},     {"total_macs", coverage.macs}};
+}
+
+Json to_json(const Inspection& inspection) {
+  Json layers = Json::array();
+  for (const LayerInfo& layer : inspection.layers) {
+    layers.push_back({{"name", layer.name},
+                      {"op", layer.op},
+                      {"precision", layer.precision},
+                      {"kernel", layer.kernel},
+                      {"reason", layer.reason},
+                      {"kernel_reason", layer.kernel_reason},
+                      {"nodes", layer.nodes},
+                      {"inputs", to_json(layer.inputs, layer.input_types)},
+                      {"outputs", to_json(layer.outputs, layer.output_types)},
+                      {"macs", layer.macs}});
+  }
+  return {{"layers", std::move(layers)},
+          {"coverage", to_json(inspection.coverage)},
+          {"isa", inspection.isa}};
+}
+
+Json to_json(std::span<const ValueError> errors) {
+  Json list = Json::array();
+  for (const ValueError& error : errors) {
+    const bool exact = std::isinf(error.sqnr_db) && error.sqnr_db > 0;
+    list.push_back({{"value", error.value},
+                    {"layer", error.layer},
+                    {"precision", error.precision},
+                    {"sqnr_db", sqnr_json(error.sqnr_db)},
+                    {"exact", exact},
+                    {"max_abs", error.max_abs},
+                    {"cosine", error.cosine},
+                    {"elements", error.elements}});
+  }
+  return list;
+}
+
+}  // namespace octet
