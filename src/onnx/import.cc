@@ -97,16 +97,16 @@ class Importer {
 
   void declare_initializers() {
     for (TensorProto& proto : *model_.mutable_graph()->mutable_initializer()) {
-      declare_constant(proto.name(), tensors_.read(proto), "initializer");
+      declare_constant(proto.name(), tensors_.read(proto), "an initializer");
     }
     for (auto& proto : *model_.mutable_graph()->mutable_sparse_initializer()) {
       const std::string name = proto.values().name();
-      declare_constant(name, tensors_.read_sparse(proto), "sparse initializer");
+      declare_constant(name, tensors_.read_sparse(proto), "a sparse initializer");
     }
   }
 
   void declare_constant(const std::string& name, Tensor tensor, std::string_view what) {
-    if (name.empty()) fail(Error::Code::invalid_model, "an {} has no name", what);
+    if (name.empty()) fail(Error::Code::invalid_model, "{} has no name", what);
     // Declared before it is added, so that a second one is an error and not renamed.
     declare(name, {static_cast<ValueId>(graph_.value_count()), kNoNode},
             fmt::format("an {}", what));

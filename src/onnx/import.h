@@ -12,6 +12,7 @@
 
 #include "core/types.h"
 #include "graph/graph.h"
+#include "octet/error.h"
 #include "octet/tensor.h"
 
 namespace octet {

@@ -129,7 +129,7 @@ bool has_not_finite(const Tensor& tensor) {
 
 bool is_external(const TensorProto& proto) { return proto.data_location() == kExternal; }
 
-ExternalSlice external_slice(const TensorProto& proto) {
+ExternalSlice external_slice(const TensorProto& proto) try {
   ExternalSlice slice;
   for (const auto& entry : proto.external_data()) {
     if (entry.key() == "location") {
@@ -145,6 +145,9 @@ ExternalSlice external_slice(const TensorProto& proto) {
     }
   }
   return slice;
+} catch (Error& error) {
+  error.add_context("reading tensor " + quote_name(proto.name()));
+  throw;
 }
 
 TensorType TensorReader::checked_type(const TensorProto& proto, Dtype dtype) {

@@ -56,9 +56,10 @@ constexpr Child kChildren[] = {
     {Kind::function, 9, Kind::opset},    {Kind::function, 11, Kind::attribute},
 };
 
-// Upper bounds of what the generated classes take; measured with sizeof plus the pointer that holds them.
-constexpr s64 kMessageBytes = 256;
+// Upper bounds of what the generated classes take (AttributeProto, 248 bytes, is the largest), allocation included.
+constexpr s64 kMessageBytes = 320;
 constexpr s64 kStringBytes = 48;
+constexpr s64 kNumberBytes = 16;  // a repeated number, with the list's room to grow
 
 Kind child_kind(Kind parent, u32 field) {
   for (const Child& child : kChildren) {
@@ -95,6 +96,7 @@ class Walker {
     const u64 number = tag >> 3;
     if (number == 0 || number >= u64{1} << 29) corrupt("a field number is out of range");
     if (open_.size() == 1) check_top_level(number, tag & 7);
+    memory_ += kNumberBytes;
     switch (tag & 7) {
       case 0:
         varint();
