@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // AlignAxis(b, a) {axis}: b with ones appended to its shape, so that its axes meet those of `a` from `axis` on. It stands
 // for the broadcast attributes of opsets before 7, whose effect depends on a's rank.
-#include <cstring>
-
 #include "graph/op_def.h"
 #include "ops/axes.h"
+#include "ops/strided.h"
 
 namespace octet {
 namespace {
@@ -23,11 +22,6 @@ void infer(Inference& inference) {
   inference.output(inference.inputs[0].dtype, shape);
 }
 
-void eval(const Eval& eval) {
-  const TensorType type{eval.outputs[0].dtype, eval.outputs[0].shape};
-  std::memcpy(eval.outputs[0].data, eval.inputs[0].data, static_cast<size_t>(type.bytes()));
-}
-
 }  // namespace
 
 extern constinit const OpDef kAlignAxis{.name = "AlignAxis",
@@ -35,6 +29,6 @@ extern constinit const OpDef kAlignAxis{.name = "AlignAxis",
                                         .inputs = {2, 2},
                                         .outputs = {1, 1},
                                         .infer = infer,
-                                        .eval = eval,
+                                        .eval = eval_copy,
                                         .quant = {.kind = QuantKind::move_codes}};
 }  // namespace octet

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise natural logarithm.
-#include <cmath>
-
-#include "core/math.h"
 #include "graph/op_def.h"
 #include "ops/elementwise.h"
+#include "ops/real_math.h"
 
 namespace octet {
 namespace {
 
-f32 apply_to(f32 x) { return math_log(x); }
-f64 apply_to(f64 x) { return std::log(x); }
-
 void eval(const Eval& eval) {
-  eval_unary_real(eval, [](auto x) { return apply_to(x); });
+  eval_unary_real(eval, [](auto x) { return natural_log(x); });
 }
 
 }  // namespace

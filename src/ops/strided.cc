@@ -70,6 +70,12 @@ void strided_copy(const StridedView& view, Dtype dtype, const void* src, void* d
   });
 }
 
+void eval_copy(const Eval& eval) {
+  const TensorType type{eval.outputs[0].dtype, eval.outputs[0].shape};
+  const auto bytes = static_cast<size_t>(type.bytes());
+  if (bytes > 0) std::memcpy(eval.outputs[0].data, eval.inputs[0].data, bytes);
+}
+
 Shape broadcast_shapes(const Shape& a, const Shape& b) {
   const int rank = std::max(a.rank(), b.rank());
   Shape shape;

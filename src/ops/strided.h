@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/types.h"
+#include "graph/op_def.h"
 #include "octet/tensor.h"
 
 namespace octet {
@@ -20,6 +21,9 @@ struct StridedView {
 
 // Copies into dense `dst`; contiguous runs go through memcpy. All offsets must be inside `src`.
 void strided_copy(const StridedView& view, Dtype dtype, const void* src, void* dst);
+
+// Output 0 is input 0 in another shape.
+void eval_copy(const Eval& eval);
 
 // Numpy broadcasting of up to three dense tensors: the output as rows, with each input's step inside a row 0 or 1.
 class BroadcastRows {
