@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/op_def.h"
 
+#include <algorithm>
+
 namespace octet {
 
 ConstView view(const Tensor& tensor) { return {tensor.dtype(), tensor.shape(), tensor.data()}; }
@@ -31,10 +33,25 @@ std::string describe(const Node& node) {
   return fmt::format("node '{}' ({})", node.name, node.op->name);
 }
 
+namespace {
+
+// An ONNX file may leave out any input by an empty name; operators read their required ones unasked.
+void check_required(const Node& node) {
+  const auto required = node.op->inputs.max < 0 ? node.inputs.size()
+                                                : static_cast<size_t>(node.op->inputs.min);
+  for (size_t i = 0; i < std::min(required, node.inputs.size()); ++i) {
+    if (node.inputs[i] != kNoValue) continue;
+    fail(Error::Code::invalid_model, "input {} is omitted, but {} requires it", i, node.op->name);
+  }
+}
+
+}  // namespace
+
 std::vector<TensorType> infer_node(const Node& node, std::vector<TensorType> inputs,
                                    std::vector<const Tensor*> values) {
   Inference inference(node, std::move(inputs), std::move(values));
   try {
+    check_required(node);
     node.op->infer(inference);
     for (const TensorType& type : inference.outputs) type.bytes();
   } catch (Error& error) {
