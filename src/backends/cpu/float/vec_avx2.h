@@ -21,8 +21,12 @@ inline I v_first(int n) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 // The first n lanes; the others read as zero and are not written.
-inline V v_load_n(const float* p, int n) { return _mm256_maskload_ps(p, v_first(n)); }
-inline void v_store_n(float* p, V x, int n) { _mm256_maskstore_ps(p, v_first(n), x); }
+inline V v_load_n(const float* p, int n) {
+  return n == kLanes ? v_load(p) : _mm256_maskload_ps(p, v_first(n));
+}
+inline void v_store_n(float* p, V x, int n) {
+  n == kLanes ? v_store(p, x) : _mm256_maskstore_ps(p, v_first(n), x);
+}
 // `x` in the first n lanes, `fill` in the others.
 inline V v_keep_n(V x, V fill, int n) {
   return _mm256_blendv_ps(fill, x, _mm256_castsi256_ps(v_first(n)));
@@ -62,6 +66,7 @@ inline I i_shift_right(I a) {  // arithmetic
 inline V v_from_int(I a) { return _mm256_cvtepi32_ps(a); }
 
 // The 16 interleaved lanes of core/reduce.h.
+constexpr int kReduceWidth = 16;
 struct Lanes {
   V low, high;
 };

@@ -56,24 +56,24 @@ inline I i_shift_right(I a) {
 }
 inline V v_from_int(I a) { return _mm512_cvtepi32_ps(a); }
 
+constexpr int kReduceWidth = 16;
 struct Lanes {
   V all;
 };
 inline Lanes lanes_set(float x) { return {v_set(x)}; }
 
-inline __m256 upper_half(V x) {
-  return _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(x), 1));
-}
+inline __m256 lower_half(V x) { return _mm512_maskz_extractf32x8_ps(0xff, x, 0); }
+inline __m256 upper_half(V x) { return _mm512_maskz_extractf32x8_ps(0xff, x, 1); }
 
 inline float fold_add(Lanes x) {
-  const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(x.all), upper_half(x.all));
+  const __m256 eight = _mm256_add_ps(lower_half(x.all), upper_half(x.all));
   const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
 }
 
 inline float fold_max(Lanes x) {
-  const __m256 eight = _mm256_max_ps(upper_half(x.all), _mm512_castps512_ps256(x.all));
+  const __m256 eight = _mm256_max_ps(upper_half(x.all), lower_half(x.all));
   const __m128 four = _mm_max_ps(_mm256_extractf128_ps(eight, 1), _mm256_castps256_ps128(eight));
   const __m128 two = _mm_max_ps(_mm_movehl_ps(four, four), four);
   return _mm_cvtss_f32(_mm_max_ss(_mm_shuffle_ps(two, two, 1), two));

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <random>
 
+#include "core/check.h"
 #include "ops/registry.h"
 
 namespace octet {
@@ -86,6 +87,7 @@ struct Setting {
 Setting setting_of(const Probe& probe) {
   Setting s;
   s.node.op = find_op(probe.op);
+  OCTET_CHECK(s.node.op != nullptr);
   s.node.name = "probe";
   s.node.attrs = probe.attrs;
   std::vector<const Tensor*> values;

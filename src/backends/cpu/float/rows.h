@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// f32 kernels over one dense row, or over a block of channels-last pixels: softmax, normalizations, sums in the lane
+// order of core/reduce.h, pools. Plain data and function pointers only, since instruction-set files include it.
+#pragma once
+
+namespace octet {
+
+struct RowArgs {
+  const float* src;
+  float* dst;
+  long count;
+  const float* scale;  // layer_norm: one for each element
+  const float* bias;   // the same; zeros when the operator has none
+  float epsilon;
+};
+
+// y = (x - mean) * factor * scale + bias, each operation rounded; the parameters step by 0 or 1.
+struct NormalizeArgs {
+  const float* src;
+  float* dst;
+  long count;
+  const float* mean;
+  const float* factor;
+  const float* scale;
+  const float* bias;
+  long step;
+};
+
+// Per channel over all pixels, in lane order: sum(x) or, with a mean, sum((x - mean)^2); then / divisor.
+struct ColumnArgs {
+  const float* src;
+  float* dst;
+  long channels;
+  long pixels;
+  long stride;        // between pixels
+  const float* mean;  // null for sums
+  float divisor;
+};
+
+// One output pixel of a pool: `rows` x `columns` taps from src on.
+struct PoolArgs {
+  const float* src;
+  float* dst;
+  long channels;
+  long rows;
+  long columns;
+  long row_stride;  // between taps
+  long column_stride;
+  float divisor;  // average only; 0 gives 0
+};
+
+#define ROW_FAMILY(row, args)                 \
+  void row##_f32_avx2(const args* arguments); \
+  void row##_f32_vnni(const args* arguments);
+ROW_FAMILY(softmax, RowArgs)
+ROW_FAMILY(layer_norm, RowArgs)
+ROW_FAMILY(row_sum, RowArgs)  // dst[0] = sum; count elements
+ROW_FAMILY(normalize, NormalizeArgs)
+ROW_FAMILY(column_sum, ColumnArgs)
+ROW_FAMILY(max_pool, PoolArgs)
+ROW_FAMILY(average_pool, PoolArgs)
+#undef ROW_FAMILY
+
+// A row of a family's table; each family has one function for each instruction set.
+template <class Args>
+struct FloatKernel {
+  const char* name;
+  void (*avx2)(const Args* args);
+  void (*vnni)(const Args* args);
+};
+
+constexpr FloatKernel<RowArgs> kSoftmaxF32 = {"softmax", softmax_f32_avx2, softmax_f32_vnni};
+constexpr FloatKernel<RowArgs> kLayerNormF32 = {"layer_norm", layer_norm_f32_avx2,
+                                                layer_norm_f32_vnni};
+constexpr FloatKernel<RowArgs> kRowSumF32 = {"row_sum", row_sum_f32_avx2, row_sum_f32_vnni};
+constexpr FloatKernel<NormalizeArgs> kNormalizeF32 = {"normalize", normalize_f32_avx2,
+                                                      normalize_f32_vnni};
+constexpr FloatKernel<ColumnArgs> kColumnSumF32 = {"column_sum", column_sum_f32_avx2,
+                                                   column_sum_f32_vnni};
+constexpr FloatKernel<PoolArgs> kMaxPoolF32 = {"max_pool", max_pool_f32_avx2, max_pool_f32_vnni};
+constexpr FloatKernel<PoolArgs> kAveragePoolF32 = {"average_pool", average_pool_f32_avx2,
+                                                   average_pool_f32_vnni};
+
+}  // namespace octet

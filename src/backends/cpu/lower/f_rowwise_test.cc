@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Softmax, normalizations, means and pools in f32 against the scalar reference, to the bit.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/probe.h"
+
+namespace octet {
+
+Offer lower_f_softmax(const LowerRequest& request);
+Offer lower_f_layer_norm(const LowerRequest& request);
+Offer lower_f_reduce(const LowerRequest& request);
+Offer lower_f_norm(const LowerRequest& request);
+Offer lower_f_pool(const LowerRequest& request);
+
+namespace {
+
+using Ints = std::vector<s64>;
+
+Tensor ints(const Ints& values) {
+  return Tensor::of<s64>(Shape{static_cast<s64>(values.size())}, values);
+}
+
+// Runs at every level and with several threads; each result equals the reference.
+void expect_exact(Probe probe, Offer (*lowering)(const LowerRequest&), const std::string& what) {
+  const std::vector<Tensor> want = probe.reference();
+  for (Isa isa : simd_levels()) {
+    for (int threads : {1, 3}) {
+      probe.isa = isa;
+      probe.threads = threads;
+      const ProbeResult result = run_probe(probe, lowering);
+      ASSERT_EQ(result.reject, "") << what;
+      expect_same_f32(result.outputs[0], want[0], what + " " + result.candidate.kernel);
+    }
+  }
+}
+
+TEST(FloatSoftmax, EqualsTheReference) {
+  for (s64 count = 1; count < 70; ++count) {
+    expect_exact({.op = "Softmax", .inputs = {{random_f32(Shape{3, count}, 1, 5.0f)}}},
+                 lower_f_softmax, std::to_string(count));
+  }
+  expect_exact({.op = "Softmax", .inputs = {{random_f32(Shape{4, 3, 65, 65}, 2, 3.0f)}}},
+               lower_f_softmax, "attention");
+}
+
+TEST(FloatSoftmax, SpecialValues) {
+  const f32 inf = std::numeric_limits<f32>::infinity(), nan = std::numeric_limits<f32>::quiet_NaN();
+  const f32 rows[] = {1.0f, -inf, 2.0f, nan, 0.0f, 1.0f, -inf, -inf, -inf, inf, 1.0f, 0.0f};
+  expect_exact({.op = "Softmax", .inputs = {{Tensor::of<f32>(Shape{4, 3}, rows)}}}, lower_f_softmax,
+               "special");
+}
+
+TEST(FloatSoftmax, SaysWhyNot) {
+  Probe probe{.op = "Softmax", .inputs = {{random_f32(Shape{2, 3, 4}, 1)}}, .isa = Isa::avx2};
+  probe.attrs.set("axis", s64{1});
+  EXPECT_EQ(run_probe(probe, lower_f_softmax).reject, "the axis is not the last one");
+}
+
+TEST(FloatLayerNorm, EqualsTheReference) {
+  for (s64 count : {1, 2, 7, 8, 15, 16, 17, 33, 192, 1000}) {
+    for (bool bias : {false, true}) {
+      Probe probe{
+          .op = "LayerNormalization",
+          .inputs = {{random_f32(Shape{2, 20, count}, 1)}, {random_f32(Shape{count}, 2), true}}};
+      if (bias) probe.inputs.push_back({random_f32(Shape{count}, 3), true});
+      expect_exact(probe, lower_f_layer_norm, std::to_string(count));
+    }
+  }
+}
+
+TEST(FloatReduce, EqualsTheReference) {
+  for (const char* op : {"ReduceMean", "ReduceSum"}) {
+    for (s64 count : {1, 7, 16, 49, 1000}) {
+      Probe probe{.op = op, .inputs = {{random_f32(Shape{2, 30, count}, 1)}, {ints({-1}), true}}};
+      expect_exact(probe, lower_f_reduce, op + std::to_string(count));
+    }
+    for (s64 channels : {1, 5, 16, 40}) {
+      for (Layout layout : {Layout::linear, Layout::nhwc}) {
+        Probe probe{.op = op,
+                    .inputs = {{random_f32(Shape{2, channels, 7, 9}, 1), false, layout},
+                               {ints({2, 3}), true}}};
+        expect_exact(probe, lower_f_reduce, op + std::to_string(channels));
+        probe.attrs.set("keepdims", s64{0});
+        expect_exact(probe, lower_f_reduce, op + std::to_string(channels));
+      }
+    }
+    expect_exact({.op = op, .inputs = {{random_f32(Shape{3, 5, 7}, 1)}}}, lower_f_reduce,
+                 "all axes");
+  }
+}
+
+TEST(FloatReduce, SaysWhyNot) {
+  Probe probe{.op = "ReduceMean",
+              .inputs = {{random_f32(Shape{2, 3, 4}, 1)}, {ints({1}), true}},
+              .isa = Isa::avx2};
+  EXPECT_EQ(run_probe(probe, lower_f_reduce).reject, "the reduced axes are not the last ones");
+}
+
+TEST(FloatNorm, EqualsTheReference) {
+  for (s64 channels : {1, 5, 16, 35}) {
+    const Shape c{channels};
+    const ProbeInput x{random_f32(Shape{2, channels, 6, 7}, 1), false, Layout::nhwc};
+    Tensor variance = random_f32(c, 5);
+    for (f32& v : variance.mutable_as<f32>()) v = std::fabs(v) + 0.1f;
+    expect_exact({.op = "InstanceNormalization",
+                  .inputs = {x, {random_f32(c, 2), true}, {random_f32(c, 3), true}}},
+                 lower_f_norm, "instance");
+    expect_exact({.op = "BatchNormalization",
+                  .inputs = {x,
+                             {random_f32(c, 2), true},
+                             {random_f32(c, 3), true},
+                             {random_f32(c, 4), true},
+                             {variance, true}}},
+                 lower_f_norm, "batch");
+  }
+}
+
+TEST(FloatPool, EqualsTheReference) {
+  struct Case {
+    Ints kernel, strides, pads;
+    s64 ceil, include_pad;
+  };
+  const Case cases[] = {{{2, 2}, {2, 2}, {0, 0, 0, 0}, 0, 0}, {{3, 3}, {2, 2}, {1, 1, 1, 1}, 0, 0},
+                        {{3, 3}, {2, 2}, {1, 1, 1, 1}, 0, 1}, {{3, 2}, {1, 2}, {1, 0, 0, 1}, 1, 1},
+                        {{5, 5}, {1, 1}, {2, 2, 2, 2}, 0, 0}, {{3, 3}, {2, 2}, {0, 0, 0, 0}, 1, 0}};
+  for (const Case& c : cases) {
+    for (const char* op : {"MaxPool", "AveragePool"}) {
+      for (s64 channels : {1, 6, 16, 37}) {
+        Probe probe{.op = op,
+                    .inputs = {{random_f32(Shape{2, channels, 13, 12}, 1), false, Layout::nhwc}},
+                    .spread = 2};
+        probe.attrs.set("kernel_shape", c.kernel);
+        probe.attrs.set("strides", c.strides);
+        probe.attrs.set("pads", c.pads);
+        probe.attrs.set("ceil_mode", c.ceil);
+        if (op[0] == 'A') probe.attrs.set("count_include_pad", c.include_pad);
+        expect_exact(probe, lower_f_pool, op + std::to_string(channels));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace octet
