@@ -40,6 +40,7 @@ void gather_patch(const ConvGeometry& geometry, const T* channels, const s64 (&a
 // Calls visit(PatchPosition, const T* patch); a patch has in_channels_per_group * kernel_elements values.
 template <class T, class Visit>
 void for_each_patch(const ConvGeometry& geometry, const T* input, const Visit& visit) {
+  if (geometry.output_shape().elements() == 0) return;
   const auto& [d, h, w] = geometry.window.axes;
   const s64 group_channels = geometry.in_channels_per_group();
   const s64 pixels = geometry.window.out_elements();

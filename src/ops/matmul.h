@@ -43,6 +43,7 @@ void transpose(const T* src, s64 rows, s64 columns, T* dst) {
 // Every output as one dot product: store(index in the output, column, sum).
 template <class T, class Store>
 void multiply(const MatMulGeometry& geometry, const T* a, const T* b, const Store& store) {
+  if (geometry.output.elements() == 0) return;
   const s64 k = geometry.k;
   std::vector<T> columns(static_cast<size_t>(k * geometry.n));
   s64 index = 0;

@@ -20,11 +20,11 @@ s64 batch_dim(const Shape& shape, int batch_dims, int i, int count) {
 
 std::vector<s64> batch_strides(const Shape& shape, int batch_dims, int count) {
   std::vector<s64> strides(static_cast<size_t>(count), 0);
-  s64 stride = 1;
+  u64 stride = 1;  // wraps only where another dimension is 0
   for (int i = count - 1; i >= 0; --i) {
     const s64 dim = batch_dim(shape, batch_dims, i, count);
-    if (dim != 1) strides[static_cast<size_t>(i)] = stride;
-    stride *= std::max<s64>(dim, 1);
+    if (dim != 1) strides[static_cast<size_t>(i)] = static_cast<s64>(stride);
+    stride *= static_cast<u64>(std::max<s64>(dim, 1));
   }
   return strides;
 }

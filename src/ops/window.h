@@ -35,11 +35,17 @@ struct Window {
   const WindowAxis& h() const { return axes[1]; }
   const WindowAxis& w() const { return axes[2]; }
 
-  s64 in_elements() const { return axes[0].in * axes[1].in * axes[2].in; }
-  s64 out_elements() const { return axes[0].out * axes[1].out * axes[2].out; }
-  s64 kernel_elements() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
+  s64 in_elements() const { return volume(axes[0].in, axes[1].in, axes[2].in); }
+  s64 out_elements() const { return volume(axes[0].out, axes[1].out, axes[2].out); }
+  s64 kernel_elements() const { return volume(axes[0].kernel, axes[1].kernel, axes[2].kernel); }
   // {batch, channels, spatial sizes of the output...}
   Shape output_shape(s64 batch, s64 channels) const;
+
+ private:
+  // Wraps where another dimension of 0 made a tensor's size legal; nothing is then read.
+  static s64 volume(s64 d, s64 h, s64 w) {
+    return static_cast<s64>(static_cast<u64>(d) * static_cast<u64>(h) * static_cast<u64>(w));
+  }
 };
 
 // Reads strides, dilations, pads, auto_pad (and ceil_mode, which only pools have) of a node whose input is

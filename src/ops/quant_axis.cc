@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/quant_axis.h"
+
+#include "core/check.h"
+#include "ops/axes.h"
+
+namespace octet {
+
+QuantAxis quant_axis(const Node& node, const Shape& data, const Shape& scale) {
+  if (node.attrs.i("block_size", 0) != 0) {
+    fail(Error::Code::unsupported, "attribute 'block_size' is {}; blocked scales are not supported",
+         node.attrs.i("block_size"));
+  }
+  if (scale.rank() > 1) {
+    fail(Error::Code::unsupported, "the scale is {}; only scalars and vectors are supported",
+         to_string(scale));
+  }
+  const s64 axis_attr = node.attrs.i("axis", 1);
+  if (scale.elements() == 1) return {};
+  const int axis = normalize_axis(axis_attr, data.rank());
+  if (scale.elements() != data[axis]) {
+    fail(Error::Code::invalid_model, "there are {} scales for the {} indices along axis {} of {}",
+         scale.elements(), data[axis], axis, to_string(data));
+  }
+  return {data[axis], dims_product(data, axis + 1, data.rank())};
+}
+
+void check_quant_inputs(const Inference& inference) {
+  require_dtype(inference, 1, DtypeClass::real);
+  quant_axis(inference.node, inference.inputs[0].shape, inference.inputs[1].shape);
+  if (!inference.has_input(2)) return;
+  const s64 zero_points = inference.inputs[2].shape.elements();
+  if (zero_points == 1 || zero_points == inference.inputs[1].shape.elements()) return;
+  fail(Error::Code::invalid_model, "there are {} zero points for {} scales", zero_points,
+       inference.inputs[1].shape.elements());
+}
+
+bool is_quantized_dtype(Dtype dtype) {
+  return dtype == Dtype::u8 || dtype == Dtype::s8 || dtype == Dtype::u16 || dtype == Dtype::s16;
+}
+
+}  // namespace octet

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scales and zero points of QuantizeLinear and DequantizeLinear: one, or one for each index along an axis.
+#pragma once
+
+#include "core/types.h"
+#include "graph/op_def.h"
+
+namespace octet {
+
+// Which scale an element uses.
+struct QuantAxis {
+  s64 count = 1;
+  s64 inner = 1;
+
+  s64 of(s64 element) const { return element / inner % count; }
+};
+
+// Throws Error when scale (input 1) and zero point (input 2, may be omitted) do not fit the data (input 0).
+QuantAxis quant_axis(const Node& node, const Shape& data, const Shape& scale);
+void check_quant_inputs(const Inference& inference);
+
+// u8, s8, u16 and s16: what a code may be.
+bool is_quantized_dtype(Dtype dtype);
+
+}  // namespace octet
