@@ -33,7 +33,7 @@ void eval(const Eval& eval) {
 
 extern constinit const OpDef kQConv{.name = "QConv",
                                     .domain = "octet",
-                                    .inputs = {4, 6},
+                                    .inputs = {2, 6},
                                     .outputs = {1, 1},
                                     .infer = infer,
                                     .eval = eval};

@@ -32,7 +32,7 @@ void eval(const Eval& eval) {
 
 extern constinit const OpDef kQMatMul{.name = "QMatMul",
                                       .domain = "octet",
-                                      .inputs = {4, 6},
+                                      .inputs = {2, 6},
                                       .outputs = {1, 1},
                                       .infer = infer,
                                       .eval = eval};
