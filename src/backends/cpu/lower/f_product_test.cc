@@ -8,6 +8,7 @@
 namespace octet {
 
 Offer lower_f_conv(const LowerRequest& request);
+Offer lower_f_conv_transpose(const LowerRequest& request);
 Offer lower_f_matmul(const LowerRequest& request);
 
 namespace {
@@ -70,6 +71,28 @@ TEST(FloatConv, SaysWhyNot) {
               .inputs = {{random_f32(Shape{1, 2, 4, 4}, 1)}, {random_f32(Shape{2, 2, 1, 1}, 2)}},
               .isa = Isa::avx2};
   EXPECT_EQ(run_probe(probe, lower_f_conv).reject, "the weights are not constant");
+}
+
+TEST(FloatConvTranspose, IsCloseToTheReference) {
+  const ConvCase cases[] = {{{2, 6, 9, 8}, {6, 5, 3, 3}, window({2, 2}, {1, 1, 1, 1}, {1, 1}, 1)},
+                            {{1, 6, 9, 8}, {6, 4, 2, 2}, window({2, 2}, {0, 0, 0, 0}, {1, 1}, 2)},
+                            {{3, 16, 7, 7}, {16, 8, 4, 4}, window({2, 2}, {1, 1, 1, 1}, {1, 1}, 1)},
+                            {{1, 8, 7, 7}, {8, 1, 3, 3}, window({1, 1}, {2, 2, 2, 2}, {2, 2}, 8)},
+                            {{2, 6, 20}, {6, 5, 3}, window({2}, {1, 1}, {1}, 1)}};
+  for (const ConvCase& c : cases) {
+    Probe probe{.op = "ConvTranspose", .attrs = c.attrs, .isa = hardware_isa()};
+    probe.inputs = {{random_f32(c.x, 1), false, c.x.rank() == 4 ? Layout::nhwc : Layout::linear},
+                    {random_f32(c.w, 2, 0.3f), true}};
+    for (bool bias : {false, true}) {
+      if (bias) probe.inputs.push_back({random_f32(Shape{c.w[1] * c.attrs.i("group")}, 3), true});
+      for (int threads : {1, 2}) {
+        probe.threads = threads;
+        const ProbeResult result = run_probe(probe, lower_f_conv_transpose);
+        ASSERT_EQ(result.reject, "");
+        expect_close_f32(result.outputs[0], probe.reference()[0], to_string(c.x) + to_string(c.w));
+      }
+    }
+  }
 }
 
 struct MatMulCase {

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// f32 transposed convolution through oneDNN; threads share out the images of a batch.
+#include <algorithm>
+
+#include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/f_dnnl.h"
+
+namespace octet {
+namespace {
+
+using dnnl::memory;
+using Dims = memory::dims;
+using DeconvDesc = dnnl::deconvolution_forward::primitive_desc;
+
+constexpr auto kF32 = memory::data_type::f32;
+
+enum : size_t { kX, kWeights, kBias };
+
+struct Deconv {
+  Shape x, y, weights;
+  s64 groups = 1;
+  bool bias = false;
+  Dims strides, dilations, pad_begin, pad_end;
+
+  size_t axes() const { return static_cast<size_t>(x.rank()) - 2; }
+  bool image() const { return x.rank() == 4; }
+};
+
+Dims ints(const Node& node, std::string_view name, size_t count, s64 otherwise) {
+  return node.attrs.ints(name, Dims(count, otherwise));
+}
+
+// Fills the window, or says why oneDNN cannot have it.
+std::string read_window(const Node& node, Deconv& d) {
+  if (node.attrs.s("auto_pad", "NOTSET") != "NOTSET" || node.attrs.has("output_shape")) {
+    return "the padding is implied by the output's shape";
+  }
+  const size_t axes = d.axes();
+  d.strides = ints(node, "strides", axes, 1);
+  d.dilations = ints(node, "dilations", axes, 1);
+  const Dims pads = ints(node, "pads", 2 * axes, 0);
+  for (size_t i = 0; i < axes; ++i) {
+    const int dim = static_cast<int>(i) + 2;
+    d.dilations[i] -= 1;
+    const s64 extent = (d.dilations[i] + 1) * (d.weights[dim] - 1) + 1;
+    d.pad_begin.push_back(pads[i]);
+    // Output padding shortens the padding at the end.
+    d.pad_end.push_back(d.strides[i] * (d.x[dim] - 1) + extent - pads[i] - d.y[dim]);
+    if (d.pad_end.back() < 0) return "the output reaches beyond the last tap";
+  }
+  return {};
+}
+
+// The groups, output and input channels of each, and the window; strides as ONNX has them: [C, O / group, kernel...].
+memory::desc given_weights(const Deconv& d) {
+  const s64 out = d.weights[1], in = d.x[1] / d.groups;
+  s64 window = 1;
+  Dims spatial, spatial_strides;
+  for (int i = 2; i < d.weights.rank(); ++i) spatial.push_back(d.weights[i]);
+  for (size_t i = spatial.size(); i-- > 0; window *= spatial[i]) {
+    spatial_strides.insert(spatial_strides.begin(), window);
+  }
+  Dims dims{d.groups, out, in}, strides{in * out * window, window, out * window};
+  dims.insert(dims.end(), spatial.begin(), spatial.end());
+  strides.insert(strides.end(), spatial_strides.begin(), spatial_strides.end());
+  if (d.groups == 1) {
+    dims.erase(dims.begin());
+    strides.erase(strides.begin());
+  }
+  return {dims, kF32, strides};
+}
+
+memory::desc data_desc(const Deconv& d, const Shape& shape, s64 images) {
+  Dims dims(shape.begin(), shape.end());
+  dims[0] = images;
+  using tag = memory::format_tag;
+  const tag plain = shape.rank() == 3 ? tag::abc : tag::abcde;
+  return {dims, kF32, d.image() ? tag::nhwc : plain};
+}
+
+DeconvDesc describe(const Deconv& d, s64 images, const memory::desc& weights) {
+  const memory::desc bias =
+      d.bias ? memory::desc(Dims{d.y[1]}, kF32, memory::format_tag::a) : memory::desc();
+  const SingleThread guard;
+  return DeconvDesc({dnnl::prop_kind::forward_inference, dnnl::algorithm::deconvolution_direct,
+                     data_desc(d, d.x, images), weights, bias, data_desc(d, d.y, images), d.strides,
+                     d.dilations, d.pad_begin, d.pad_end},
+                    product_attributes({}, false), dnnl_engine());
+}
+
+struct Slice {
+  DeconvDesc desc;
+  DnnlSlice::Place place;
+};
+
+std::vector<Slice> slices_of(const Deconv& d, int threads) {
+  const s64 batch = d.x[0], count = std::min<s64>(threads, batch);
+  memory::desc weights(given_weights(d).dims(), kF32, memory::format_tag::any);
+  std::vector<Slice> slices;
+  for (s64 i = 0; i < count; ++i) {
+    const s64 begin = part_begin(batch, count, i), images = part_begin(batch, count, i + 1) - begin;
+    slices.push_back(
+        {describe(d, images, weights),
+         {.src = begin * (d.x.elements() / batch), .dst = begin * (d.y.elements() / batch)}});
+    weights = slices.front().desc.weights_desc();
+  }
+  return slices;
+}
+
+RunStep bind_deconv(const Deconv& d, const std::vector<Slice>& slices, const Tensor& weights,
+                    const Tensor& bias) {
+  const SingleThread guard;
+  DnnlStep step;
+  step.bias = bias;
+  step.weights = reorder(weights, given_weights(d), slices[0].desc.weights_desc());
+  for (const Slice& slice : slices) {
+    step.slices.emplace_back(dnnl::deconvolution_forward(slice.desc), slice.desc, slice.place);
+    step.scratchpad_bytes = std::max(step.scratchpad_bytes, scratchpad_bytes(slice.desc));
+  }
+  return step;
+}
+
+std::string reject(const LowerRequest& request) {
+  if (std::string reason = float_reject(request); !reason.empty()) return reason;
+  if (request.constant(kWeights) == nullptr) return "the weights are not constant";
+  if (request.has_input(kBias) && request.constant(kBias) == nullptr)
+    return "the bias is not constant";
+  if (request.outputs[0].shape.elements() == 0) return "the output is empty";
+  return {};
+}
+
+}  // namespace
+
+Offer lower_f_conv_transpose(const LowerRequest& request) {
+  if (std::string reason = reject(request); !reason.empty()) return Reject{reason};
+  Deconv d{.x = request.inputs[kX].shape,
+           .y = request.outputs[0].shape,
+           .weights = request.inputs[kWeights].shape,
+           .groups = request.node.attrs.i("group", 1),
+           .bias = request.has_input(kBias),
+           .strides = {},
+           .dilations = {},
+           .pad_begin = {},
+           .pad_end = {}};
+  if (std::string reason = read_window(request.node, d); !reason.empty()) return Reject{reason};
+  try {
+    const std::vector<Slice> slices = slices_of(d, request.target.threads);
+    Candidate candidate;
+    candidate.kernel = "dnnl_conv_transpose_f32";
+    candidate.note = slices[0].desc.impl_info_str();
+    const Layout layout = d.image() ? Layout::nhwc : Layout::linear;
+    candidate.inputs.assign(request.inputs.size(), Layout::linear);
+    candidate.inputs[kX] = layout;
+    candidate.outputs = {layout};
+    for (const Slice& slice : slices) {
+      candidate.workspace_bytes = std::max(candidate.workspace_bytes, scratchpad_bytes(slice.desc));
+    }
+    candidate.workspace_bytes *= request.target.threads;
+    const Tensor* bias = request.constant(kBias);
+    candidate.bind = [d, slices, weights = *request.constant(kWeights),
+                      bias = bias ? *bias : Tensor()](const BindArgs&) {
+      return bind_deconv(d, slices, weights, bias);
+    };
+    return candidate;
+  } catch (const dnnl::error& error) {
+    return Reject{std::string("oneDNN has no primitive: ") + error.what()};
+  }
+}
+
+}  // namespace octet
