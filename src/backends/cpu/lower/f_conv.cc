@@ -131,11 +131,6 @@ ConvDesc describe(const Conv& conv, const Part& part, const memory::desc& weight
       product_attributes(conv.activation, conv.residual), dnnl_engine());
 }
 
-struct Slice {
-  ConvDesc desc;
-  DnnlSlice::Place place;
-};
-
 DnnlSlice::Place place_of(const Conv& conv, const Part& part) {
   const ConvGeometry& g = conv.geometry;
   const Window& window = g.window;
@@ -151,17 +146,17 @@ DnnlSlice::Place place_of(const Conv& conv, const Part& part) {
 }
 
 // Every slice reads the same packed weights: the first one picks the format. Throws dnnl::error.
-std::vector<Slice> slices_of(const Conv& conv, int threads) {
-  std::vector<Slice> slices;
+std::vector<ProductSlice> slices_of(const Conv& conv, int threads) {
+  std::vector<ProductSlice> slices;
   memory::desc weights(weight_dims(conv), kF32, memory::format_tag::any);
   for (const Part& part : parts_of(conv, threads)) {
     slices.push_back({describe(conv, part, weights), place_of(conv, part)});
-    weights = slices.front().desc.weights_desc();
+    weights = slices.front().weights();
   }
   return slices;
 }
 
-std::vector<Slice> offer_slices(const Conv& conv, int threads) {
+std::vector<ProductSlice> offer_slices(const Conv& conv, int threads) {
   if (threads > 1) {
     try {
       return slices_of(conv, threads);
@@ -170,24 +165,6 @@ std::vector<Slice> offer_slices(const Conv& conv, int threads) {
     }
   }
   return slices_of(conv, 1);
-}
-
-struct Constants {
-  Tensor weights, bias;
-};
-
-RunStep bind_conv(const Conv& conv, const std::vector<Slice>& slices, const Constants& constants) {
-  const SingleThread guard;
-  DnnlStep step;
-  step.bias = constants.bias;
-  step.residual_input = conv.residual ? size_t{kResidual} : size_t{0};
-  step.weights =
-      reorder(constants.weights, plain(weight_dims(conv)), slices[0].desc.weights_desc());
-  for (const Slice& slice : slices) {
-    step.slices.emplace_back(dnnl::convolution_forward(slice.desc), slice.desc, slice.place);
-    step.scratchpad_bytes = std::max(step.scratchpad_bytes, scratchpad_bytes(slice.desc));
-  }
-  return step;
 }
 
 std::string reject(const LowerRequest& request) {
@@ -206,23 +183,19 @@ Offer lower_f_conv(const LowerRequest& request) {
   if (std::string reason = reject(request); !reason.empty()) return Reject{reason};
   Conv conv{conv_geometry(request.node, request.inputs[kX].shape, request.inputs[kWeights].shape),
             activation_of(request.node), request.has_input(kBias), request.has_input(kResidual)};
+  const Tensor* bias = request.constant(kBias);
   try {
-    std::vector<Slice> slices = offer_slices(conv, request.target.threads);
-    Candidate candidate;
-    candidate.kernel = "dnnl_conv_f32";
-    candidate.note = slices[0].desc.impl_info_str();
-    const Layout layout = conv.image() ? Layout::nhwc : Layout::linear;
-    candidate.inputs.assign(request.inputs.size(), Layout::linear);
-    candidate.inputs[kX] = layout;
-    if (conv.residual) candidate.inputs[kResidual] = layout;
-    candidate.outputs = {layout};
-    s64 scratch = 0;
-    for (const Slice& slice : slices) scratch = std::max(scratch, scratchpad_bytes(slice.desc));
-    candidate.workspace_bytes = scratch * request.target.threads;
-    const Tensor* bias = request.constant(kBias);
-    candidate.bind = [conv, slices,
-                      constants = Constants{*request.constant(kWeights), bias ? *bias : Tensor()}](
-                         const BindArgs&) { return bind_conv(conv, slices, constants); };
+    const ProductStep step{.kernel = "dnnl_conv_f32",
+                           .slices = offer_slices(conv, request.target.threads),
+                           .weights = *request.constant(kWeights),
+                           .weights_given = plain(weight_dims(conv)),
+                           .bias = bias ? *bias : Tensor(),
+                           .residual_input = conv.residual ? size_t{kResidual} : size_t{0}};
+    Candidate candidate = product_candidate(request, step);
+    if (!conv.image()) return candidate;
+    candidate.inputs[kX] = Layout::nhwc;
+    if (conv.residual) candidate.inputs[kResidual] = Layout::nhwc;
+    candidate.outputs = {Layout::nhwc};
     return candidate;
   } catch (const dnnl::error& error) {
     return Reject{std::string("oneDNN has no primitive: ") + error.what()};

@@ -88,36 +88,18 @@ DeconvDesc describe(const Deconv& d, s64 images, const memory::desc& weights) {
                     product_attributes({}, false), dnnl_engine());
 }
 
-struct Slice {
-  DeconvDesc desc;
-  DnnlSlice::Place place;
-};
-
-std::vector<Slice> slices_of(const Deconv& d, int threads) {
+std::vector<ProductSlice> slices_of(const Deconv& d, int threads) {
   const s64 batch = d.x[0], count = std::min<s64>(threads, batch);
   memory::desc weights(given_weights(d).dims(), kF32, memory::format_tag::any);
-  std::vector<Slice> slices;
+  std::vector<ProductSlice> slices;
   for (s64 i = 0; i < count; ++i) {
     const s64 begin = part_begin(batch, count, i), images = part_begin(batch, count, i + 1) - begin;
     slices.push_back(
         {describe(d, images, weights),
          {.src = begin * (d.x.elements() / batch), .dst = begin * (d.y.elements() / batch)}});
-    weights = slices.front().desc.weights_desc();
+    weights = slices.front().weights();
   }
   return slices;
-}
-
-RunStep bind_deconv(const Deconv& d, const std::vector<Slice>& slices, const Tensor& weights,
-                    const Tensor& bias) {
-  const SingleThread guard;
-  DnnlStep step;
-  step.bias = bias;
-  step.weights = reorder(weights, given_weights(d), slices[0].desc.weights_desc());
-  for (const Slice& slice : slices) {
-    step.slices.emplace_back(dnnl::deconvolution_forward(slice.desc), slice.desc, slice.place);
-    step.scratchpad_bytes = std::max(step.scratchpad_bytes, scratchpad_bytes(slice.desc));
-  }
-  return step;
 }
 
 std::string reject(const LowerRequest& request) {
@@ -143,24 +125,17 @@ Offer lower_f_conv_transpose(const LowerRequest& request) {
            .pad_begin = {},
            .pad_end = {}};
   if (std::string reason = read_window(request.node, d); !reason.empty()) return Reject{reason};
+  const Tensor* bias = request.constant(kBias);
   try {
-    const std::vector<Slice> slices = slices_of(d, request.target.threads);
-    Candidate candidate;
-    candidate.kernel = "dnnl_conv_transpose_f32";
-    candidate.note = slices[0].desc.impl_info_str();
-    const Layout layout = d.image() ? Layout::nhwc : Layout::linear;
-    candidate.inputs.assign(request.inputs.size(), Layout::linear);
-    candidate.inputs[kX] = layout;
-    candidate.outputs = {layout};
-    for (const Slice& slice : slices) {
-      candidate.workspace_bytes = std::max(candidate.workspace_bytes, scratchpad_bytes(slice.desc));
-    }
-    candidate.workspace_bytes *= request.target.threads;
-    const Tensor* bias = request.constant(kBias);
-    candidate.bind = [d, slices, weights = *request.constant(kWeights),
-                      bias = bias ? *bias : Tensor()](const BindArgs&) {
-      return bind_deconv(d, slices, weights, bias);
-    };
+    const ProductStep step{.kernel = "dnnl_conv_transpose_f32",
+                           .slices = slices_of(d, request.target.threads),
+                           .weights = *request.constant(kWeights),
+                           .weights_given = given_weights(d),
+                           .bias = bias ? *bias : Tensor()};
+    Candidate candidate = product_candidate(request, step);
+    if (!d.image()) return candidate;
+    candidate.inputs[kX] = Layout::nhwc;
+    candidate.outputs = {Layout::nhwc};
     return candidate;
   } catch (const dnnl::error& error) {
     return Reject{std::string("oneDNN has no primitive: ") + error.what()};

@@ -42,6 +42,60 @@ void append_activation(dnnl::post_ops& ops, const Activation& activation) {
   }
 }
 
+// f32 constants in the format that a primitive wants.
+Tensor reorder(const Tensor& src, const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
+  if (from == to) return src;
+  const dnnl::engine& engine = dnnl_engine();
+  Tensor dst(Dtype::f32, Shape{static_cast<s64>((to.get_size() + sizeof(f32) - 1) / sizeof(f32))});
+  dnnl::memory a(from, engine, const_cast<std::byte*>(src.data()));  // NOLINT: read only
+  dnnl::memory b(to, engine, dst.mutable_data());
+  dnnl::stream stream(engine);
+  dnnl::reorder(a, b).execute(stream, a, b);
+  stream.wait();
+  return dst;
+}
+
+// Rounded up to whole cache lines, for each thread has its own.
+s64 scratchpad_bytes(const std::vector<ProductSlice>& slices) {
+  size_t bytes = 0;
+  for (const ProductSlice& slice : slices) {
+    bytes = std::max(bytes, slice.desc.query_md(dnnl::query::scratchpad_md).get_size());
+  }
+  return static_cast<s64>((bytes + 63) / 64 * 64);
+}
+
+// The step as it runs.
+struct BoundProduct {
+  std::vector<DnnlSlice> slices;
+  Tensor weights;  // packed
+  Tensor bias;
+  size_t residual_input = 0;
+  s64 scratchpad_bytes = 0;  // of one thread
+
+  void operator()(const StepArgs& args) const noexcept;
+};
+
+BoundProduct bind_product(const ProductStep& step) {
+  const SingleThread guard;
+  BoundProduct bound{{}, {}, step.bias, step.residual_input, scratchpad_bytes(step.slices)};
+  if (step.weights)
+    bound.weights = reorder(step.weights, step.weights_given, step.slices[0].weights());
+  for (const ProductSlice& slice : step.slices) {
+    bound.slices.emplace_back(dnnl::primitive(slice.desc.get()), slice.desc, slice.place);
+  }
+  return bound;
+}
+
+RunStep bind_or_fail(const ProductStep& step) {
+  try {
+    return bind_product(step);
+  } catch (const dnnl::error& error) {
+    const bool memory = error.status == dnnl_out_of_memory;
+    fail(memory ? Error::Code::out_of_memory : Error::Code::internal, "oneDNN cannot create {}: {}",
+         step.kernel, error.what());
+  }
+}
+
 }  // namespace
 
 const dnnl::engine& dnnl_engine() {
@@ -70,23 +124,6 @@ dnnl::primitive_attr product_attributes(const Activation& activation, bool resid
   append_activation(ops, activation);
   attributes.set_post_ops(ops);
   return attributes;
-}
-
-Tensor reorder(const Tensor& src, const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
-  if (from == to) return src;
-  const dnnl::engine& engine = dnnl_engine();
-  Tensor dst(Dtype::f32, Shape{static_cast<s64>((to.get_size() + sizeof(f32) - 1) / sizeof(f32))});
-  dnnl::memory a(from, engine, const_cast<std::byte*>(src.data()));  // NOLINT: read only
-  dnnl::memory b(to, engine, dst.mutable_data());
-  dnnl::stream stream(engine);
-  dnnl::reorder(a, b).execute(stream, a, b);
-  stream.wait();
-  return dst;
-}
-
-s64 scratchpad_bytes(const dnnl::primitive_desc_base& desc) {
-  const size_t bytes = desc.query_md(dnnl::query::scratchpad_md).get_size();
-  return static_cast<s64>((bytes + 63) / 64 * 64);
 }
 
 DnnlSlice::DnnlSlice(const dnnl::primitive& primitive, const dnnl::primitive_desc_base& desc,
@@ -128,7 +165,7 @@ void DnnlSlice::run(const Pointers& p) const noexcept {
   OCTET_CHECK(status == dnnl_success);
 }
 
-void DnnlStep::operator()(const StepArgs& args) const noexcept {
+void BoundProduct::operator()(const StepArgs& args) const noexcept {
   const auto f32_at = [](const std::byte* p) { return reinterpret_cast<const f32*>(p); };
   const DnnlSlice::Pointers common{
       .src = f32_at(args.inputs[0]),
@@ -142,6 +179,17 @@ void DnnlStep::operator()(const StepArgs& args) const noexcept {
     own.scratchpad += thread * scratchpad_bytes;
     for (s64 i = begin; i < end; ++i) slices[static_cast<size_t>(i)].run(own);
   });
+}
+
+Candidate product_candidate(const LowerRequest& request, const ProductStep& step) {
+  Candidate candidate;
+  candidate.kernel = step.kernel;
+  candidate.note = step.slices.front().desc.impl_info_str();
+  candidate.inputs.assign(request.inputs.size(), Layout::linear);
+  candidate.outputs = {Layout::linear};
+  candidate.workspace_bytes = scratchpad_bytes(step.slices) * request.target.threads;
+  candidate.bind = [step](const BindArgs&) { return bind_or_fail(step); };
+  return candidate;
 }
 
 }  // namespace octet

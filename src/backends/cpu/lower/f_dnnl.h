@@ -6,6 +6,7 @@
 
 #include <dnnl.hpp>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/types.h"
@@ -32,9 +33,6 @@ class SingleThread {
 
 // User-provided scratchpad, a residual as sum (the slice's output holds it beforehand), then the activation.
 dnnl::primitive_attr product_attributes(const Activation& activation, bool residual);
-
-// f32 constants in the format that a primitive wants.
-Tensor reorder(const Tensor& src, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
 
 // One slice: a primitive with its memory objects. Not reentrant: a plan belongs to one context.
 class DnnlSlice {
@@ -70,18 +68,26 @@ class DnnlSlice {
   Place place_;
 };
 
-// A step of slices that run at the same time.
-struct DnnlStep {
-  std::vector<DnnlSlice> slices;
-  Tensor weights;             // packed; empty: input 1 is read at run time
-  Tensor bias;                // may be empty
-  size_t residual_input = 0;  // 0: none
-  s64 scratchpad_bytes = 0;   // of one slice, rounded up to whole cache lines
+// One slice before it is bound. Creating the description is cheap; generating its code waits for bind.
+struct ProductSlice {
+  dnnl::primitive_desc_base desc;
+  DnnlSlice::Place place;
 
-  void operator()(const StepArgs& args) const noexcept;
+  dnnl::memory::desc weights() const { return desc.query_md(dnnl::query::weights_md); }
 };
 
-s64 scratchpad_bytes(const dnnl::primitive_desc_base& desc);
+// A whole step: slices that run at the same time and read the same weights.
+struct ProductStep {
+  std::string kernel;
+  std::vector<ProductSlice> slices;
+  Tensor weights;                    // as the graph has them; empty: input 1 is read at run time
+  dnnl::memory::desc weights_given = {};  // their order
+  Tensor bias;                       // may be empty
+  size_t residual_input = 0;         // 0: none
+};
+
+// All of the candidate but the layouts, which are linear until the caller says otherwise.
+Candidate product_candidate(const LowerRequest& request, const ProductStep& step);
 
 // begin of part `i` when `count` items are cut into `parts`.
 inline s64 part_begin(s64 count, s64 parts, s64 i) { return count * i / parts; }

@@ -33,11 +33,6 @@ struct Part {
   s64 a_matrix, b_matrix;
 };
 
-struct Slice {
-  MatMulDesc desc;
-  DnnlSlice::Place place;
-};
-
 // Both operands walk the batches densely, or the right side is shared: then whole ranges of batches are one primitive.
 bool regular(const MatMulGeometry& g) {
   for (s64 i = 0; i < g.batches(); ++i) {
@@ -88,14 +83,15 @@ MatMulDesc describe(const Product& p, const Part& part, const memory::desc& weig
                     product_attributes(p.activation, p.residual), dnnl_engine());
 }
 
-memory::desc weights_desc(const Product& p, const Part& part, const std::vector<Slice>& before) {
+memory::desc weights_desc(const Product& p, const Part& part,
+                          const std::vector<ProductSlice>& before) {
   if (p.batched_b || !p.constant_b) return matrices(p, part.batches, p.k, p.n);
-  if (!before.empty()) return before.front().desc.weights_desc();
+  if (!before.empty()) return before.front().weights();
   return {Dims{p.k, p.n}, kF32, memory::format_tag::any};
 }
 
-std::vector<Slice> slices_of(const Product& p, const MatMulGeometry& g, int threads) {
-  std::vector<Slice> slices;
+std::vector<ProductSlice> slices_of(const Product& p, const MatMulGeometry& g, int threads) {
+  std::vector<ProductSlice> slices;
   for (const Part& part : parts_of(p, g, threads)) {
     const DnnlSlice::Place place{.src = (part.a_matrix * p.m + part.row) * p.k,
                                  .weights = part.b_matrix * p.k * p.n,
@@ -120,28 +116,6 @@ Product product_of(const LowerRequest& request, const MatMulGeometry& g) {
   return p;
 }
 
-struct Constants {
-  Tensor b, bias;
-};
-
-RunStep bind_matmul(const Product& p, const std::vector<Slice>& slices,
-                    const Constants& constants) {
-  const SingleThread guard;
-  DnnlStep step;
-  step.bias = constants.bias;
-  step.residual_input = p.residual ? size_t{kResidual} : size_t{0};
-  if (p.constant_b) {
-    step.weights =
-        p.batched_b ? constants.b
-                    : reorder(constants.b, matrices(p, 1, p.k, p.n), slices[0].desc.weights_desc());
-  }
-  for (const Slice& slice : slices) {
-    step.slices.emplace_back(dnnl::matmul(slice.desc), slice.desc, slice.place);
-    step.scratchpad_bytes = std::max(step.scratchpad_bytes, scratchpad_bytes(slice.desc));
-  }
-  return step;
-}
-
 std::string reject(const LowerRequest& request) {
   if (std::string reason = float_reject(request); !reason.empty()) return reason;
   if (request.constant(kA) != nullptr) return "the left side is constant";
@@ -161,22 +135,19 @@ Offer lower_f_matmul(const LowerRequest& request) {
   const MatMulGeometry geometry =
       matmul_geometry(request.inputs[kA].shape, request.inputs[kB].shape);
   const Product product = product_of(request, geometry);
+  const auto constant = [&](size_t i) {
+    return request.constant(i) ? *request.constant(i) : Tensor();
+  };
   try {
-    std::vector<Slice> slices = slices_of(product, geometry, request.target.threads);
-    Candidate candidate;
-    candidate.kernel = "dnnl_matmul_f32";
-    candidate.note = slices[0].desc.impl_info_str();
-    candidate.inputs.assign(request.inputs.size(), Layout::linear);
-    candidate.outputs = {Layout::linear};
-    s64 scratch = 0;
-    for (const Slice& slice : slices) scratch = std::max(scratch, scratchpad_bytes(slice.desc));
-    candidate.workspace_bytes = scratch * request.target.threads;
-    const auto constant = [&](size_t i) {
-      return request.constant(i) ? *request.constant(i) : Tensor();
-    };
-    candidate.bind = [product, slices, constants = Constants{constant(kB), constant(kBias)}](
-                         const BindArgs&) { return bind_matmul(product, slices, constants); };
-    return candidate;
+    ProductStep step{.kernel = "dnnl_matmul_f32",
+                     .slices = slices_of(product, geometry, request.target.threads),
+                     .weights = constant(kB),
+                     .bias = constant(kBias),
+                     .residual_input = product.residual ? size_t{kResidual} : size_t{0}};
+    // Only a shared right side is packed; batches are read in the order that the graph has.
+    step.weights_given = product.batched_b ? step.slices.front().weights()
+                                           : matrices(product, 1, product.k, product.n);
+    return product_candidate(request, step);
   } catch (const dnnl::error& error) {
     return Reject{std::string("oneDNN has no primitive: ") + error.what()};
   }
