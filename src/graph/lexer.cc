@@ -13,7 +13,7 @@ namespace {
 
 bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '/' ||
-         c == ':' || c == '-';
+         c == '-';
 }
 
 int hex_digit(char c) {

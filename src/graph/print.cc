@@ -14,7 +14,7 @@ namespace {
 bool is_bare(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '/' ||
-           c == ':' || c == '-';
+           c == '-';
   });
 }
 

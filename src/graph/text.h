@@ -8,7 +8,7 @@
 //     return %y
 //   }
 //
-// Names are bare when they are [A-Za-z0-9_.:/-]+, else quoted as JSON strings. Floats print so that they read back equal.
+// Names are bare when they are [A-Za-z0-9_./-]+, else quoted as JSON strings. Floats print so that they read back equal.
 #pragma once
 
 #include <functional>
