@@ -17,7 +17,7 @@ class Lexer {
   char peek();
   bool accept(std::string_view token);  // a punctuation token or a word that ends here
   void expect(std::string_view token);
-  std::string word();       // [A-Za-z0-9_.:/-]+
+  std::string word();       // [A-Za-z0-9_./-]+
   std::string quoted();     // "..."
   std::string name();       // word or quoted
   s64 integer();

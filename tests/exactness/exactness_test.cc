@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random quantized graphs give one set of bits: the scalar reference against every instruction-set level and 1, 2 and 3
+// threads. OCTET_EXACTNESS_SEEDS=first:count runs others.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "core/cpu_isa.h"
+#include "graph/interpret.h"
+#include "graph/text.h"
+#include "octet/engine.h"
+#include "ops/registry.h"
+#include "random_graph.h"
+#include "runtime/context.h"
+#include "runtime/engine_file.h"
+
+namespace octet {
+namespace {
+
+std::pair<u32, u32> seeds() {
+  const char* text = std::getenv("OCTET_EXACTNESS_SEEDS");
+  u32 first = 1, count = 24;
+  if (text != nullptr) std::sscanf(text, "%u:%u", &first, &count);
+  return {first, count};
+}
+
+std::shared_ptr<const Model> model_of(u32 seed) {
+  auto model = std::make_shared<Model>();
+  model->graph = quantized(random_float_graph(seed), seed);
+  return model;
+}
+
+void expect_equal(const std::vector<Tensor>& expected, const std::vector<Tensor>& got, const std::string& what) {
+  ASSERT_EQ(expected.size(), got.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_EQ(expected[i].type(), got[i].type());
+    EXPECT_EQ(std::memcmp(expected[i].data(), got[i].data(), expected[i].bytes()), 0) << what << ", output " << i;
+  }
+}
+
+TEST(Exactness, RandomGraphsOnEveryLevelAndThreadCount) {
+  const auto [first, count] = seeds();
+  for (u32 seed = first; seed < first + count; ++seed) {
+    const auto model = model_of(seed);
+    const std::vector<Tensor> inputs = random_inputs(model->graph, seed + 1000, 1 + seed % 3);
+    const std::vector<Tensor> expected = interpret(model->graph, inputs);
+    for (const char* isa : {"none", "avx2", "vnni", "amx"}) {
+      setenv("OCTET_CPU_ISA", isa, 1);
+      if (isa_name(detect_isa()) != isa) continue;  // this machine lacks it
+      for (int threads : {1, 2, 3}) {
+        Context context(model, {.threads = threads});
+        const std::string what = fmt::format("OCTET_EXACTNESS_SEEDS={}:1, OCTET_CPU_ISA={}, {} threads", seed, isa, threads);
+        expect_equal(expected, context.run(inputs), what);
+        expect_equal(expected, context.run(inputs), what + ", second run");
+      }
+    }
+    unsetenv("OCTET_CPU_ISA");
+    if (HasFailure()) FAIL() << print(model->graph);
+  }
+}
+
+TEST(Exactness, RandomGraphsAreMostlyInteger) {
+  size_t integer = 0, all = 0;
+  for (u32 seed = 1; seed < 9; ++seed) {
+    for (const Node& node : model_of(seed)->graph.nodes) {
+      integer += node.decision.precision == "int8" ? 1 : 0;
+      ++all;
+    }
+  }
+  EXPECT_GT(integer * 10, all * 9) << integer << " of " << all;
+}
+
+TEST(Exactness, AnEngineFileGivesTheSameBits) {
+  const auto model = model_of(5);
+  const std::vector<Tensor> inputs = random_inputs(model->graph, 77, 2);
+  const auto bytes = std::make_shared<std::vector<std::byte>>(write_engine(*model));
+  auto loaded = std::make_shared<const Model>(read_engine({bytes, bytes->data()}, bytes->size()));
+  Context before(model, {}), after(loaded, {});
+  expect_equal(before.run(inputs), after.run(inputs), "saved and loaded");
+  EXPECT_EQ(*bytes, write_engine(*loaded));
+}
+
+}  // namespace
+}  // namespace octet
