@@ -60,6 +60,7 @@ class Source {
     progress_.update({stage_, ++done_, samples_.size()});
     return true;
   }
+  void finish() { progress_.finish(); }
   int64_t done() const { return done_; }
   const std::vector<std::string>& skipped() const { return samples_.skipped(); }
 
@@ -79,6 +80,7 @@ Result measure(const Options& options, const Engine& engine) {
   for (std::vector<Tensor> inputs; source.next(inputs);) {
     result.outputs.add(expected.run(inputs), tested.run(inputs));
   }
+  source.finish();
   result.samples = source.done();
   result.skipped = source.skipped();
   if (result.samples == 0) {
