@@ -2,6 +2,7 @@
 // Small models for the importer's tests, built with the generated classes.
 #pragma once
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

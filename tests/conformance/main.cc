@@ -13,6 +13,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <span>
 
 #include "suite.h"
 
@@ -119,7 +120,11 @@ Count print_counts(const std::vector<TestResult>& results) {
 }
 
 void print_list(std::string_view title, const std::vector<std::string>& names) {
-  if (!names.empty()) fmt::print("{} ({}): {}\n", title, names.size(), fmt::join(names, " "));
+  constexpr size_t kShown = 60;
+  if (names.empty()) return;
+  const std::span shown(names.data(), std::min(names.size(), kShown));
+  fmt::print("{} ({}): {}{}\n", title, names.size(), fmt::join(shown, " "),
+             shown.size() < names.size() ? " ..." : "");
 }
 
 int judge(const Options& options, const std::vector<TestResult>& results, bool complete) {

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every model of the shared generator of hostile models ends in success or one error, and so does running it.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+
+#include "graph/interpret.h"
+#include "onnx/import.h"
+
+namespace octet {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kGenerator = OCTET_SOURCE_DIR "/../shared/hostile/make_hostile_models.py";
+
+class Hostile : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!fs::exists(kGenerator)) GTEST_SKIP() << "needs " << kGenerator;
+    std::string name = (fs::temp_directory_path() / "octet_hostile_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    for (const char* python : {OCTET_SOURCE_DIR "/.venv/bin/python", "/usr/bin/python3"}) {
+      const std::string command =
+          fmt::format("'{}' '{}' '{}' >/dev/null 2>&1", python, kGenerator, name);
+      if (std::system(command.c_str()) == 0) return;
+    }
+    GTEST_SKIP() << "no Python with the packages onnx and numpy";
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  fs::path folder_;
+};
+
+Tensor zeros(TensorType type) {
+  for (int i = 0; i < type.shape.rank(); ++i) {
+    if (type.shape[i] < 0) type.shape[i] = 1;
+  }
+  return {type.dtype, type.shape};
+}
+
+// "ok" or the error's text; what must not happen is a crash, another exception, or Error(internal).
+std::string outcome(const fs::path& file) {
+  try {
+    const Graph graph = import_onnx(file);
+    std::vector<Tensor> inputs;
+    for (ValueId id : graph.inputs) inputs.push_back(zeros(graph.value(id).type));
+    interpret(graph, inputs);
+  } catch (const Error& error) {
+    EXPECT_NE(error.code(), Error::Code::internal) << file << ": " << error.what();
+    return error.what();
+  }
+  return "ok";
+}
+
+TEST_F(Hostile, EveryModelEndsInSuccessOrOneError) {
+  // Models that are not malformed: their oddity is one that inference survives.
+  const std::set<std::string> harmless = {"i46_q_scale_denorm", "i50_name_bad_utf8",
+                                          "i50_name_hostile", "i51_nodes_200k", "i54_nan_weights"};
+  size_t models = 0;
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    if (entry.path().extension() != ".onnx") continue;
+    ++models;
+    const std::string name = entry.path().stem().string();
+    const std::string result = outcome(entry.path());
+    const bool unsupported = result.find("operators that Octet lacks") != result.npos;
+    if (name.starts_with("valid_") || harmless.contains(name)) {
+      EXPECT_TRUE(result == "ok" || unsupported) << name << ": " << result;
+    } else {
+      EXPECT_NE(result, "ok") << name;
+    }
+  }
+  EXPECT_GT(models, 100u);
+}
+
+}  // namespace
+}  // namespace octet
