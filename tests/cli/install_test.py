@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cmake --install, then a program elsewhere that finds, links and runs Octet: the example of the documentation."""
+
+import shutil
+import subprocess
+import unittest
+
+import harness
+from harness import BUILD, DIGITS, ROOT, digits, octet, scratch
+
+
+def command(*arguments):
+    done = subprocess.run([str(a) for a in arguments], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, arguments))}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+class Install(unittest.TestCase):
+    def test_example_builds_against_the_installed_package(self):
+        if shutil.which("cmake") is None:
+            self.skipTest("cmake is absent")
+        prefix, build = scratch() / "prefix", scratch() / "minimal"
+        command("cmake", "--install", BUILD, "--prefix", prefix)
+        self.assertTrue((prefix / "bin/octet").exists())
+        command("cmake", "-G", "Ninja", "-S", ROOT / "examples/minimal", "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}",
+                "-DCMAKE_BUILD_TYPE=Release")
+        command("cmake", "--build", build)
+        engine = scratch() / "minimal.octet"
+        out = command(build / "minimal", DIGITS / "digits.onnx", digits() / "calib", engine)
+        self.assertEqual(out, "f32[1,10]\n")
+        self.assertEqual(octet("inspect", engine, "--json").json["coverage"]["macs"], 1)
+
+    def test_example_is_short(self):
+        self.assertLess(len((ROOT / "examples/minimal/minimal.cc").read_text().splitlines()), 30)
+
+    def test_installed_headers_stand_alone(self):
+        for header in sorted((ROOT / "include/octet").glob("*.h")):
+            source = scratch() / "one.cc"
+            source.write_text(f'#include "octet/{header.name}"\nint main() {{}}\n')
+            command("c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{ROOT / 'include'}", source)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Help, exit codes, and errors: one clear message on stderr, nothing on stdout, no terminal escapes."""
+
+import gzip
+import unittest
+
+import harness
+from harness import DIGITS, digits, digits_engine, octet, scratch
+
+COMMANDS = ("build", "inspect", "run", "eval", "compare", "bench")
+
+
+class Help(unittest.TestCase):
+    def test_lists_every_command(self):
+        text = octet("--help").out
+        for command in COMMANDS:
+            self.assertIn(command, text)
+        self.assertIn("Exit codes", text)
+
+    def test_every_command_has_examples(self):
+        for command in COMMANDS:
+            text = octet(command, "--help").out
+            self.assertIn("Examples:", text)
+            self.assertIn(f"octet {command} ", text)
+            self.assertIn("--json", text)
+
+    def test_version(self):
+        self.assertRegex(octet("--version").out, r"^octet \d+\.\d+\.\d+\n$")
+
+
+class Usage(unittest.TestCase):
+    def fails(self, *arguments):
+        result = octet(*arguments, code=2)
+        self.assertEqual(result.out, "")
+        errors = [line for line in result.err.splitlines() if line.startswith("error: ")]
+        self.assertEqual(len(errors), 1, result.err)
+        return result.err
+
+    def test_no_command(self):
+        self.fails()
+
+    def test_unknown_command_and_flags(self):
+        self.fails("bulid")
+        self.fails("build", "--int9", "x.onnx")
+        self.fails("inspect")
+        self.fails("bench", digits_engine(), "--threads", "0")
+
+    def test_missing_files_are_named(self):
+        self.assertIn("nowhere.onnx", self.fails("build", "nowhere.onnx"))
+        self.assertIn("nowhere.octet", self.fails("inspect", "nowhere.octet"))
+        self.assertIn("nowhere", self.fails("eval", digits_engine(), "--data", "nowhere"))
+
+    def test_int8_without_data(self):
+        self.assertIn("--calib", self.fails("build", DIGITS / "digits.onnx", "--int8", "-o", scratch() / "x.octet"))
+        self.assertFalse((scratch() / "x.octet").exists())
+
+    def test_data_without_int8(self):
+        self.assertIn("--int8", self.fails("build", DIGITS / "digits.onnx", "--calib", digits() / "calib"))
+
+    def test_things_given_as_a_model_are_named_for_what_they_are(self):
+        lfs = scratch() / "lfs.onnx"
+        lfs.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n")
+        page = scratch() / "page.onnx"
+        page.write_text("<!DOCTYPE html><html><body>404</body></html>")
+        packed = scratch() / "packed.onnx"
+        packed.write_bytes(gzip.compress(b"x" * 100))
+        self.assertRegex(self.fails("build", lfs), "(?i)lfs")
+        self.assertRegex(self.fails("build", page), "(?i)html")
+        self.assertRegex(self.fails("build", packed), "(?i)gzip")
+        self.assertRegex(self.fails("build", digits_engine()), "(?i)engine")
+
+    def test_escapes_in_names_do_not_reach_the_terminal(self):
+        err = self.fails("build", "evil\x1b[31m\u009b31m.onnx")
+        self.assertNotIn("\x1b", err)
+        self.assertNotIn("\u009b", err)
+        self.assertIn("\\x1b[31m", err)
+
+    def test_shapes(self):
+        engine = digits_engine()
+        for text in ("image", "image:", ":1x1x8x8", "image:1x0x8x8", "image:1x1x8x8x", "image:1xax8", "image:-1x1x8x8"):
+            self.assertIn("--shape", self.fails("inspect", engine, "--shape", text))
+        self.assertIn("image", self.fails("inspect", engine, "--shape", "other:1x1x8x8"))
+        self.fails("inspect", engine, "--shape", "image:1x3x8x8")
+        octet("inspect", engine, "--shape", "image:5x1x8x8")
+
+    def test_damaged_engines(self):
+        whole = digits_engine().read_bytes()
+        damaged = scratch() / "damaged.octet"
+        for keep in (0, 1, 7, 8, 40, len(whole) // 2, len(whole) - 1):
+            damaged.write_bytes(whole[:keep])
+            self.fails("inspect", damaged)
+        for at in range(0, len(whole), max(1, len(whole) // 40)):
+            damaged.write_bytes(whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :])
+            self.fails("inspect", damaged)
+
+
+if __name__ == "__main__":
+    harness.main()

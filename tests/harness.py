@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the Python suites share: running the program, temporary folders, the bundled digits, ../shared, and skipping.
+
+A suite ends with 77 (ctest: skipped) when none of its tests could run, and prints why."""
+
+import functools
+import json
+import lzma
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared"
+DIGITS = ROOT / "examples/digits"
+BUILD = pathlib.Path(os.environ.get("OCTET_BUILD", ROOT / "build/release"))
+PROGRAM = pathlib.Path(os.environ.get("OCTET", BUILD / "octet"))
+
+
+class Result:
+    def __init__(self, done):
+        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+
+def octet(*arguments, code=0, env=None, cwd=None):
+    """Runs the program and insists on its exit code."""
+    done = subprocess.run(
+        [str(PROGRAM), *map(str, arguments)], capture_output=True, text=True, errors="surrogateescape",
+        env={**os.environ, **(env or {})}, cwd=cwd, check=False)
+    if done.returncode != code:
+        raise AssertionError(
+            f"octet {' '.join(map(str, arguments))}\nended with {done.returncode}, expected {code}\n{done.stdout}{done.stderr}")
+    return Result(done)
+
+
+@functools.cache
+def scratch():
+    """A folder for this process, removed at its end."""
+    folder = tempfile.TemporaryDirectory(prefix="octet-test-")
+    scratch.keep = folder
+    return pathlib.Path(folder.name)
+
+
+@functools.cache
+def digits():
+    """The digits as PNG folders: digits()/calib, digits()/test/LABEL."""
+    out = scratch() / "digits"
+    subprocess.run([sys.executable, DIGITS / "export.py", DIGITS / "digits.npz", out], check=True)
+    return out
+
+
+@functools.cache
+def digits_engine():
+    engine = scratch() / "digits.octet"
+    octet("build", DIGITS / "digits.onnx", "--int8", "--calib", digits() / "calib",
+          "--preprocess", DIGITS / "preprocess.json", "-o", engine, "--quiet")
+    return engine
+
+
+@functools.cache
+def shared_model(name):
+    """Unpacks one of ../shared/models; skips the test where that folder is absent."""
+    packed = SHARED / "models" / f"{name}.onnx.xz"
+    if not packed.exists():
+        raise unittest.SkipTest(f"{packed} is absent")
+    model = scratch() / f"{name}.onnx"
+    model.write_bytes(lzma.decompress(packed.read_bytes()))
+    return model
+
+
+def shared_data(name):
+    path = SHARED / "data" / name
+    if not path.exists():
+        raise unittest.SkipTest(f"{path} is absent")
+    return path
+
+
+def need(*modules):
+    """The named Python packages, or a skip."""
+    try:
+        found = [__import__(module, fromlist=["_"]) for module in modules]
+    except ImportError as error:
+        raise unittest.SkipTest(f"{error}; ./dev setup installs it") from error
+    return found[0] if len(found) == 1 else found
+
+
+def main():
+    result = unittest.main(exit=False, verbosity=2).result
+    for test, reason in result.skipped:
+        print(f"skipped {test}: {reason}")
+    if not result.wasSuccessful():
+        sys.exit(1)
+    if result.testsRun == len(result.skipped):
+        print("nothing could run")
+        sys.exit(77)
