@@ -22,11 +22,20 @@ void parse(NodeParser& parser) {
     fail(Error::Code::unsupported,
          "attribute 'spatial' is 0; only statistics per channel are supported");
   }
+  if (parser.node.outputs.size() > 1) {
+    fail(Error::Code::unsupported,
+         "it has {} outputs; those beyond the first exist in training only",
+         parser.node.outputs.size());
+  }
   for (const char* name : {"training_mode", "spatial", "is_test", "momentum"}) attrs.erase(name);
 }
 
 void infer(Inference& inference) {
   const Shape& x = inference.inputs[0].shape;
+  if (inference.node.outputs.size() > 1) {
+    fail(Error::Code::invalid_model, "it has {} outputs, expected 1",
+         inference.node.outputs.size());
+  }
   require_dtype(inference, 0, DtypeClass::real);
   inference.node.attrs.f("epsilon", 1e-5f);
   // A single dimension is a batch of one channel.
@@ -60,7 +69,7 @@ void eval(const Eval& eval) {
 extern constinit const OpDef kBatchNormalization{.name = "BatchNormalization",
                                                  .domain = "",
                                                  .inputs = {5, 5},
-                                                 .outputs = {1, 1},
+                                                 .outputs = {1, 5},
                                                  .parse = parse,
                                                  .infer = infer,
                                                  .eval = eval};
