@@ -11,7 +11,7 @@
 namespace octet {
 namespace {
 
-constexpr size_t kChunkBytes = 256 << 10;
+constexpr size_t kChunkBytes = 64 << 10;
 
 // Unpacks one entry in order, and checks length and CRC when all of it has been handed out.
 class EntryReader {
@@ -32,7 +32,7 @@ class EntryReader {
       const size_t n = std::min(dst.size(), kChunkBytes);  // keeps zlib's 32-bit counts in range
       const std::span<u8> piece = dst.first(n);
       if (entry_.deflated) {
-        inflate_piece(piece);
+        if (!inflate_into(piece)) damaged("ends too early");
       } else {
         file_.read_at(entry_.data_offset + consumed_, piece);
         consumed_ += n;
@@ -45,7 +45,10 @@ class EntryReader {
 
   void finish() {
     if (produced_ != entry_.bytes) damaged("has data beyond the array");
-    if (entry_.deflated) expect_end();
+    u8 extra = 0;
+    if (entry_.deflated && inflate_into({&extra, 1})) {
+      damaged("unpacks to more bytes than it declares");
+    }
     if (crc_ != entry_.crc) damaged("fails its CRC check");
   }
 
@@ -54,39 +57,29 @@ class EntryReader {
     fail(Error::Code::invalid_argument, "'{}' {}; the file is damaged, save it again", label_, why);
   }
 
+  // Does nothing when all input has been handed over: the last of it may still be inside zlib.
   void refill() {
     const size_t n =
         static_cast<size_t>(std::min<u64>(kChunkBytes, entry_.packed_bytes - consumed_));
-    if (n == 0) damaged("ends too early");
+    if (n == 0 || stream_.avail_in > 0) return;
     file_.read_at(entry_.data_offset + consumed_, std::span(buffer_).first(n));
     consumed_ += n;
     stream_.next_in = buffer_.data();
     stream_.avail_in = static_cast<uInt>(n);
   }
 
-  void inflate_piece(std::span<u8> piece) {
-    stream_.next_out = piece.data();
-    stream_.avail_out = static_cast<uInt>(piece.size());
+  // Unpacks until `dst` is full (true) or the stream has ended (false).
+  bool inflate_into(std::span<u8> dst) {
+    stream_.next_out = dst.data();
+    stream_.avail_out = static_cast<uInt>(dst.size());
     while (stream_.avail_out > 0) {
-      if (stream_.avail_in == 0) refill();
+      refill();
       const int status = inflate(&stream_, Z_NO_FLUSH);
-      if (status == Z_STREAM_END && stream_.avail_out > 0) damaged("ends too early");
-      if (status != Z_OK && status != Z_STREAM_END) damaged("has damaged compressed data");
+      if (status == Z_STREAM_END) return stream_.avail_out == 0;
+      if (status == Z_BUF_ERROR) damaged("ends too early");
+      if (status != Z_OK) damaged("has damaged compressed data");
     }
-  }
-
-  // The end marker must follow at once: more output than declared is a lie about the size.
-  void expect_end() {
-    u8 extra = 0;
-    stream_.next_out = &extra;
-    stream_.avail_out = 1;
-    int status = Z_OK;
-    while (status == Z_OK && stream_.avail_out == 1) {
-      if (stream_.avail_in == 0) refill();
-      status = inflate(&stream_, Z_NO_FLUSH);
-    }
-    if (stream_.avail_out == 0) damaged("unpacks to more bytes than it declares");
-    if (status != Z_STREAM_END) damaged("has damaged compressed data");
+    return true;
   }
 
   const File& file_;

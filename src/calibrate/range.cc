@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/check.h"
 
@@ -17,6 +16,10 @@ constexpr size_t kSignedLevels = 128;
 constexpr f32 kMinThreshold = 0x1p-118f;
 // Divergence says little where the data is sparse. It may never cut off more than this part of the values.
 constexpr f64 kMaxClipped = 1e-3;
+
+// What Q holds where only clipped values are, in counts. With 0 the divergence would be infinite, and a single far outlier would
+// forbid every threshold between it and the bulk.
+constexpr f64 kEmptyCount = 1e-4;
 
 f64 x_log_x(f64 x) { return x > 0 ? x * std::log(x) : 0; }
 
@@ -36,25 +39,26 @@ struct Sums {
   }
 };
 
-// KL(P || Q) when the first n bins are kept. P: what lies beyond is added to the last of them. Q: bins are put into `levels`
-// groups, each spread evenly over its occupied bins.
+// KL(P || Q) when the first n bins are kept. P: what lies beyond is added to the last of them. Q: the kept bins are put into
+// `levels` groups, each spread evenly over those of its bins that P occupies.
 f64 divergence(const std::vector<f64>& bins, const Sums& sums, size_t n, size_t levels) {
   const f64 total = sums.count.back();
   const f64 kept = sums.count[n];
   const f64 clipped = total - kept;
-  // An empty last bin that receives the outliers has no share in Q: infinitely far.
-  if (clipped > 0 && !(bins[n - 1] > 0)) return std::numeric_limits<f64>::infinity();
+  const u32 filled =
+      clipped > 0 && !(bins[n - 1] > 0) ? 1 : 0;  // the last bin, by what was clipped
   const f64 p_log_p = sums.p_log_p[n - 1] + x_log_x(bins[n - 1] + clipped);
   f64 p_log_q = 0;
   size_t begin = 0;
   for (size_t level = 1; level <= levels; ++level) {
+    const bool last = level == levels;
     const size_t end = (level * n + levels - 1) / levels;
-    const u32 occupied = sums.occupied[end] - sums.occupied[begin];
+    const u32 occupied = sums.occupied[end] - sums.occupied[begin] + (last ? filled : 0);
     const f64 count = sums.count[end] - sums.count[begin];
     begin = end;
     if (occupied == 0) continue;
-    const f64 mass = count + (level == levels ? clipped : 0);
-    p_log_q += mass * std::log(count / occupied);
+    const f64 mass = count + (last ? clipped : 0);
+    p_log_q += mass * std::log(std::max(count, kEmptyCount) / occupied);
   }
   return (p_log_p - p_log_q) / total + std::log(kept / total);
 }
