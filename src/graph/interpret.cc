@@ -32,9 +32,10 @@ void check_inputs(const Graph& graph, std::span<const Tensor> inputs) {
 
 class Interpreter {
  public:
-  Interpreter(const Graph& graph, const ValueObserver& observe)
+  Interpreter(const Graph& graph, const ValueObserver& observe, s64 max_bytes)
       : graph_(graph),
         observe_(observe),
+        max_bytes_(max_bytes),
         values_(graph.value_count()),
         readers_(graph.value_count(), 0) {
     for (const Node& node : graph.nodes) {
@@ -67,6 +68,7 @@ class Interpreter {
   void step(const Node& node) {
     std::vector<Tensor> inputs;
     for (ValueId id : node.inputs) inputs.push_back(value(id));
+    check_size(node, inputs);
     std::vector<Tensor> outputs = eval_node(node, inputs);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] != kNoValue) define(node.outputs[i], outputs[i]);
@@ -76,8 +78,25 @@ class Interpreter {
     }
   }
 
+  // A few bytes of model can ask for terabytes (Tile, Range): refused before anything is allocated.
+  void check_size(const Node& node, std::span<const Tensor> inputs) const {
+    std::vector<TensorType> types;
+    std::vector<const Tensor*> values;
+    for (const Tensor& tensor : inputs) {
+      types.push_back(tensor.type());
+      values.push_back(tensor ? &tensor : nullptr);
+    }
+    for (const TensorType& type : infer_node(node, std::move(types), std::move(values))) {
+      if (type.bytes() > max_bytes_) {
+        fail(Error::Code::out_of_memory, "{} makes {} of {} bytes, the limit is {}", describe(node),
+             to_string(type), type.bytes(), max_bytes_);
+      }
+    }
+  }
+
   const Graph& graph_;
   const ValueObserver& observe_;
+  s64 max_bytes_;
   std::vector<Tensor> values_;
   std::vector<u32> readers_;
 };
@@ -85,9 +104,9 @@ class Interpreter {
 }  // namespace
 
 std::vector<Tensor> interpret(const Graph& graph, std::span<const Tensor> inputs,
-                              const ValueObserver& observe) {
+                              const ValueObserver& observe, s64 max_bytes) {
   check_inputs(graph, inputs);
-  return Interpreter(graph, observe).run(inputs);
+  return Interpreter(graph, observe, max_bytes).run(inputs);
 }
 
 }  // namespace octet

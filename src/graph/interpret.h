@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/types.h"
 #include "graph/graph.h"
 #include "octet/tensor.h"
 
@@ -15,8 +16,9 @@ namespace octet {
 using ValueObserver = std::function<void(ValueId, const Tensor&)>;
 
 // Inputs in the order of graph.inputs; returns the outputs in the order of graph.outputs. Values are freed after their
-// last reader. Throws Error(invalid_argument) for inputs that do not fit.
+// last reader. Throws Error(invalid_argument) for inputs that do not fit, and Error(out_of_memory) before a node whose
+// outputs would pass `max_bytes`.
 std::vector<Tensor> interpret(const Graph& graph, std::span<const Tensor> inputs,
-                              const ValueObserver& observe = nullptr);
+                              const ValueObserver& observe = nullptr, s64 max_bytes = s64{8} << 30);
 
 }  // namespace octet

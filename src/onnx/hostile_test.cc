@@ -17,6 +17,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kGenerator = OCTET_SOURCE_DIR "/../shared/hostile/make_hostile_models.py";
 
+constexpr s64 kMaxBytes = s64{1} << 30;
+
 class Hostile : public testing::Test {
  protected:
   void SetUp() override {
@@ -24,7 +26,9 @@ class Hostile : public testing::Test {
     std::string name = (fs::temp_directory_path() / "octet_hostile_XXXXXX").string();
     ASSERT_NE(::mkdtemp(name.data()), nullptr);
     folder_ = name;
-    for (const char* python : {OCTET_SOURCE_DIR "/.venv/bin/python", "/usr/bin/python3"}) {
+    const char* named = std::getenv("OCTET_PYTHON");
+    for (const char* python :
+         {named != nullptr ? named : "python3", OCTET_SOURCE_DIR "/.venv/bin/python"}) {
       const std::string command =
           fmt::format("'{}' '{}' '{}' >/dev/null 2>&1", python, kGenerator, name);
       if (std::system(command.c_str()) == 0) return;
@@ -49,7 +53,7 @@ std::string outcome(const fs::path& file) {
     const Graph graph = import_onnx(file);
     std::vector<Tensor> inputs;
     for (ValueId id : graph.inputs) inputs.push_back(zeros(graph.value(id).type));
-    interpret(graph, inputs);
+    interpret(graph, inputs, nullptr, kMaxBytes);
   } catch (const Error& error) {
     EXPECT_NE(error.code(), Error::Code::internal) << file << ": " << error.what();
     return error.what();

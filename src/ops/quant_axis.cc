@@ -1,10 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/quant_axis.h"
 
+#include <cmath>
+#include <type_traits>
+
 #include "core/check.h"
+#include "core/visit.h"
 #include "ops/axes.h"
 
 namespace octet {
+namespace {
+
+// Zero, negative and non-finite scales come from broken exporters; every result would be garbage.
+void check_scale_values(const Tensor& scale) {
+  visit_dtype(scale.dtype(), [&]<class T>() {
+    if constexpr (!std::is_integral_v<T>) {
+      for (T value : scale.as<T>()) {
+        const auto real = static_cast<f64>(static_cast<f32>(value));
+        if (real > 0 && std::isfinite(real)) continue;
+        fail(Error::Code::invalid_model, "a scale is {}, expected a positive finite number", real);
+      }
+    }
+  });
+}
+
+}  // namespace
 
 QuantAxis quant_axis(const Node& node, const Shape& data, const Shape& scale) {
   if (node.attrs.i("block_size", 0) != 0) {
@@ -28,6 +48,7 @@ QuantAxis quant_axis(const Node& node, const Shape& data, const Shape& scale) {
 void check_quant_inputs(const Inference& inference) {
   require_dtype(inference, 1, DtypeClass::real);
   quant_axis(inference.node, inference.inputs[0].shape, inference.inputs[1].shape);
+  if (inference.value(1) != nullptr) check_scale_values(*inference.value(1));
   if (!inference.has_input(2)) return;
   const s64 zero_points = inference.inputs[2].shape.elements();
   if (zero_points == 1 || zero_points == inference.inputs[1].shape.elements()) return;
