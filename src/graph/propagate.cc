@@ -58,6 +58,8 @@ class Propagator {
   }
 
   bool foldable(const Node& node) const {
+    const bool product = node.op->quant.kind == QuantKind::compute || node.op->domain == "octet";
+    if (options_.keep_products && product) return false;
     return !(options_.keep_dequantize && node.op->name == "DequantizeLinear");
   }
 

@@ -15,6 +15,8 @@ struct PropagateOptions {
   s64 fold_bytes = s64{1} << 20;
   // DequantizeLinear of constants stays a node (explicit Q/DQ weights, needed by fusion).
   bool keep_dequantize = false;
+  // Convolutions and matrix products of constants stay nodes: at plan time they are work that the user should see.
+  bool keep_products = false;
 };
 
 struct Propagated {

@@ -28,7 +28,7 @@ void check_inputs(const Graph& graph, std::span<const Shape> shapes) {
 
 Graph specialize(const Graph& graph, std::span<const Shape> input_shapes) {
   check_inputs(graph, input_shapes);
-  const Propagated facts = propagate(graph, input_shapes);
+  const Propagated facts = propagate(graph, input_shapes, {.keep_products = true});
   Graph concrete = graph;
   std::vector<u32> folded;
   for (u32 n = 0; n < concrete.nodes.size(); ++n) {

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/interpret.h"
+#include "graph/text.h"
+#include "ops/registry.h"
+
+namespace octet {
+namespace {
+
+// s8 in the middle, u8 at the edges, through every kind of node that relabelling treats apart.
+constexpr std::string_view kS8 = R"(graph "g"(%x: f32[1,2,4,4]) {
+  const %s: f32[] = {0.05}
+  const %z: s8[] = {-3}
+  const %w: s8[2,2,1,1] = {10, -20, 30, 40}
+  const %m: f32[2] = {0.01, 0.02}
+  const %pads: s64[8] = {0, 0, 1, 1, 0, 0, 1, 1}
+  const %code: s8[] = {-3}
+  %q: s8[1,2,4,4] @(0.05, -3) = QuantizeLinear(%x, %s, %z) name "q"
+  %p: s8[1,2,6,6] @(0.05, -3) = Pad(%q, %pads, %code) name "pad"
+  %c: s8[1,2,6,6] @(0.05, 4) = QConv(%p, %w, _, %m) {hi=120, input_zero_points=ints[-3, 0, 0, 0], lo=-100, output_dtype="s8", output_zero_point=4} name "conv"
+  %l: s8[1,2,6,6] @(0.05, 0) = QAdd(%c, %p) {hi=127, input_zero_points=ints[4, -3], lo=-128, multipliers=floats[1.0, 0.5], output_dtype="s8", output_zero_point=0} name "add"
+  %y: f32[1,2,6,6] = DequantizeLinear(%l, %s) name "d"
+  return %y
+})";
+
+Tensor ramp(const Shape& shape) {
+  Tensor tensor(Dtype::f32, shape);
+  f32 x = -4.0f;
+  for (f32& v : tensor.mutable_as<f32>()) v = (x += 0.261f);
+  return tensor;
+}
+
+TEST(Relabel, SameRealValuesInU8) {
+  const Graph before = parse_graph(kS8, find_op);
+  Graph after = before;
+  relabel_s8(after);
+  for (const char* name : {"q", "p", "c", "l"}) EXPECT_EQ(after.value(after.find_value(name)).type.dtype, Dtype::u8) << name;
+  const std::vector<Tensor> inputs = {ramp({1, 2, 4, 4})};
+  const Tensor a = interpret(before, inputs)[0], b = interpret(after, inputs)[0];
+  for (size_t i = 0; i < a.as<f32>().size(); ++i) EXPECT_EQ(a.as<f32>()[i], b.as<f32>()[i]) << i;
+}
+
+TEST(Relabel, GraphOutputsKeepTheirType) {
+  Graph graph = parse_graph(R"(graph "g"(%x: s8[4]) {
+    const %shape: s64[2] = {2, 2}
+    %y: s8[2,2] = Reshape(%x, %shape) name "r"
+    return %y
+  })", find_op);
+  relabel_s8(graph);
+  EXPECT_EQ(graph.value(graph.outputs[0]).type.dtype, Dtype::s8);
+}
+
+TEST(Specialize, FoldsShapeArithmetic) {
+  const Graph graph = parse_graph(R"(graph "g"(%x: f32[?,6]) {
+    const %two: s64[1] = {2}
+    const %rest: s64[1] = {-1}
+    const %zero: s64[1] = {0}
+    %shape: s64[2] = Shape(%x) name "shape"
+    %n: s64[1] = Gather(%shape, %zero) {axis=0} name "n"
+    %target: s64[3] = Concat(%n, %two, %rest) {axis=0} name "target"
+    %y: f32[?,2,3] = Reshape(%x, %target) name "y"
+    return %y
+  })", find_op);
+  const Graph concrete = specialize(graph, std::vector<Shape>{{5, 6}});
+  ASSERT_EQ(concrete.nodes.size(), 1u);
+  EXPECT_EQ(concrete.value(concrete.outputs[0]).type.shape, (Shape{5, 2, 3}));
+  EXPECT_THROW(specialize(graph, std::vector<Shape>{{5, 7}}), Error);
+  EXPECT_THROW(specialize(graph, std::vector<Shape>{}), Error);
+}
+
+// Buffers that live at the same time never overlap, and the arena is not wasteful: a chain needs two buffers.
+TEST(PlanMemory, ReusesDeadBuffers) {
+  Plan plan;
+  for (u32 b = 0; b < 6; ++b) {
+    plan.graph.add_value("v" + std::to_string(b), {});
+    plan.buffers.push_back({.value = b, .kind = Buffer::Kind::arena, .index = 0, .bytes = 1000, .offset = 0, .origin_bytes = 0, .placement = {}});
+  }
+  for (u32 b = 0; b + 1 < 6; ++b) {
+    PlanStep step;
+    step.inputs = {b};
+    step.outputs = {b + 1};
+    if (b == 0) step.inputs = {};
+    plan.steps.push_back(std::move(step));
+  }
+  plan_memory(plan);
+  for (u32 b = 1; b + 1 < 6; ++b) {
+    const s64 a = plan.buffers[b].offset, c = plan.buffers[b + 1].offset;
+    EXPECT_TRUE(a + 1000 <= c || c + 1000 <= a) << b;
+  }
+  EXPECT_LE(plan.workspace_offset, 2 * 1088);
+}
+
+}  // namespace
+}  // namespace octet

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <thread>
+
+#include "graph/interpret.h"
+#include "graph/text.h"
+#include "octet/engine.h"
+#include "ops/registry.h"
+#include "runtime/context.h"
+#include "runtime/model.h"
+
+namespace octet {
+namespace {
+
+std::shared_ptr<const Model> model_of(std::string_view text) {
+  auto model = std::make_shared<Model>();
+  model->graph = parse_graph(text, find_op);
+  return model;
+}
+
+constexpr std::string_view kConv = R"(graph "g"(%x: u8[?,4,5,5]) {
+  const %w: s8[2,4,1,1] = {1, -2, 3, -4, 5, -6, 7, -8}
+  const %m: f32[2] = {0.02, 0.05}
+  %y: u8[?,2,5,5] @(0.1, 0) = QConv(%x, %w, _, %m) {hi=255, input_zero_points=ints[0, 0, 0, 0], lo=0, output_dtype="u8", output_zero_point=7} name "conv"
+  %z: u8[?,2,5,5] @(0.1, 0) = MaxPool(%y) {kernel_shape=ints[3, 3], pads=ints[1, 1, 1, 1]} name "pool"
+  return %z
+})";
+
+Tensor codes(s64 batch, u32 seed) {
+  Tensor tensor(Dtype::u8, {batch, 4, 5, 5});
+  for (u8& q : tensor.mutable_as<u8>()) q = static_cast<u8>((seed = seed * 1664525u + 1013904223u) >> 24);
+  return tensor;
+}
+
+std::vector<u8> list(const Tensor& tensor) { return {tensor.as<u8>().begin(), tensor.as<u8>().end()}; }
+
+TEST(Context, RunsAnyBatchAndRemembersPlans) {
+  const auto model = model_of(kConv);
+  Context context(model, {});
+  for (s64 batch : {1, 3, 1, 2}) {
+    const std::vector<Tensor> inputs = {codes(batch, 5)};
+    EXPECT_EQ(list(context.run(inputs)[0]), list(interpret(model->graph, inputs)[0])) << batch;
+  }
+  EXPECT_EQ(context.impl().plans.size(), 3u);
+}
+
+TEST(Context, KeepsOnlyTheMostRecentPlans) {
+  Context context(model_of(kConv), {});
+  for (s64 batch = 1; batch <= 20; ++batch) context.run(std::vector<Tensor>{codes(batch, 1)});
+  EXPECT_EQ(context.impl().plans.size(), Context::Impl::kMaxPlans);
+}
+
+TEST(Context, NamesTheInputThatDoesNotFit) {
+  Context context(model_of(kConv), {});
+  const auto message = [&](std::vector<Tensor> inputs) -> std::string {
+    try {
+      context.run(inputs);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Error::Code::invalid_argument);
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_NE(message({Tensor(Dtype::f32, {1, 4, 5, 5})}).find("'x' expects u8[?,4,5,5], got f32[1,4,5,5]"), std::string::npos);
+  EXPECT_NE(message({Tensor(Dtype::u8, {1, 3, 5, 5})}).find("'x' expects ?x4x5x5, got 1x3x5x5"), std::string::npos);
+  EXPECT_NE(message({}).find("has 1 inputs, got 0"), std::string::npos);
+  EXPECT_NE(message({Tensor()}).find("nothing"), std::string::npos);
+}
+
+TEST(Context, RunIntoRefusesBuffersOfAnotherType) {
+  Context context(model_of(kConv), {});
+  const std::vector<Tensor> inputs = {codes(1, 1)};
+  std::vector<Tensor> outputs = {Tensor(Dtype::u8, {1, 2, 5, 4})};
+  EXPECT_THROW(context.run_into(inputs, outputs), Error);
+}
+
+TEST(Context, ManyContextsShareOneModel) {
+  const auto model = model_of(kConv);
+  const std::vector<Tensor> inputs = {codes(2, 9)};
+  const std::vector<u8> expected = list(interpret(model->graph, inputs)[0]);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      Context context(model, {.threads = 1 + t % 2});
+      for (int i = 0; i < 20; ++i) wrong += list(context.run(inputs)[0]) == expected ? 0 : 1;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Context, ConstantAndPassThroughOutputs) {
+  const auto model = model_of(R"(graph "g"(%x: f32[2]) {
+    const %c: f32[2] = {1.0, 2.0}
+    %y: f32[2] = Add(%x, %c) name "add"
+    return %c, %x, %y, %y
+  })");
+  Context context(model, {});
+  const std::vector<Tensor> outputs = context.run(std::vector<Tensor>{Tensor::of<f32>({2}, std::vector<f32>{5, 6})});
+  const f32 expected[4][2] = {{1, 2}, {5, 6}, {6, 8}, {6, 8}};
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(outputs[i].as<f32>()[0], expected[i][0]) << i;
+    EXPECT_EQ(outputs[i].as<f32>()[1], expected[i][1]) << i;
+  }
+}
+
+}  // namespace
+}  // namespace octet

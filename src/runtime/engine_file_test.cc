@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/engine_file.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "core/check.h"
+#include "graph/text.h"
+#include "ops/registry.h"
+
+namespace octet {
+namespace {
+
+namespace fs = std::filesystem;
+
+Model small_model() {
+  Model model;
+  model.graph = parse_graph(R"(graph "small"(%x: f32[?,2]) {
+    const %w: f32[2,3] = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}
+    %y: f32[?,3] = MatMul(%x, %w) name "fc" from ["/fc/Gemm"] as "f32" "built without INT8"
+    return %y
+  })", find_op);
+  std::vector<f32> many(40, 0.25f);
+  Node add{.op = find_op("Add"), .name = "add", .inputs = {}, .outputs = {}, .attrs = {}, .origins = {}, .decision = {}};
+  const ValueId big = model.graph.add_constant("big weights", Tensor::of<f32>(Shape{40, 1, 1}, many));
+  add.inputs = {model.graph.outputs[0], big};
+  add.outputs = {model.graph.add_value("z", {Dtype::f32, Shape{40, Shape::kDynamic, 3}})};
+  model.graph.outputs = add.outputs;
+  model.graph.nodes.push_back(add);
+  model.source = "small.onnx";
+  model.producer = "a test";
+  model.preprocess = Preprocess{};
+  model.preprocess->mean = {0.5f, 0.25f};
+  return model;
+}
+
+using Bytes = std::vector<std::byte>;
+
+Model read(const Bytes& bytes) {
+  // An exact-size copy, so that the address sanitizer sees one byte too many.
+  auto copy = std::make_shared<Bytes>(bytes);
+  copy->shrink_to_fit();
+  return read_engine({copy, copy->data()}, copy->size());
+}
+
+std::string error_of(const Bytes& bytes) {
+  try {
+    read(bytes);
+  } catch (const Error& error) {
+    EXPECT_NE(error.code(), Error::Code::internal) << error.what();
+    return error.what();
+  }
+  return "";
+}
+
+TEST(EngineFile, RoundTripKeepsEverything) {
+  const Model model = small_model();
+  const Bytes bytes = write_engine(model);
+  const Model loaded = read(bytes);
+  EXPECT_EQ(print(loaded.graph, {.inline_elements = 1000}), print(model.graph, {.inline_elements = 1000}));
+  EXPECT_EQ(loaded.source, model.source);
+  EXPECT_EQ(loaded.producer, model.producer);
+  EXPECT_EQ(loaded.preprocess, model.preprocess);
+  EXPECT_EQ(write_engine(loaded), bytes);
+}
+
+TEST(EngineFile, EveryPrefixIsRefused) {
+  const Bytes bytes = write_engine(small_model());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_NE(error_of(Bytes(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(size))), "") << size << " bytes";
+  }
+}
+
+TEST(EngineFile, EverySingleBitFlipIsRefused) {
+  Bytes bytes = write_engine(small_model());
+  for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    const std::byte mask{static_cast<unsigned char>(1u << (bit % 8))};
+    bytes[bit / 8] ^= mask;
+    EXPECT_NE(error_of(bytes), "") << "bit " << bit;
+    bytes[bit / 8] ^= mask;
+  }
+}
+
+TEST(EngineFile, BytesAfterTheEndAreRefused) {
+  Bytes bytes = write_engine(small_model());
+  bytes.push_back(std::byte{0});
+  EXPECT_NE(error_of(bytes).find("after its end"), std::string::npos);
+}
+
+TEST(EngineFile, NamesTheDamagedSection) {
+  Bytes bytes = write_engine(small_model());
+  u64 graph_offset = 0;
+  std::memcpy(&graph_offset, bytes.data() + 32 + 32 + 8, sizeof graph_offset);
+  bytes[graph_offset] ^= std::byte{1};
+  EXPECT_NE(error_of(bytes).find("section graph"), std::string::npos) << error_of(bytes);
+}
+
+TEST(EngineFile, ForeignFilesAreNamed) {
+  const auto text = [](std::string_view s) { return Bytes(reinterpret_cast<const std::byte*>(s.data()), reinterpret_cast<const std::byte*>(s.data()) + s.size()); };
+  EXPECT_NE(error_of(text("ftrt and more of a plan")).find("TensorRT"), std::string::npos);
+  EXPECT_NE(error_of(text("<!DOCTYPE html><html>")).find("HTML"), std::string::npos);
+  EXPECT_NE(error_of({}).find("empty"), std::string::npos);
+}
+
+TEST(EngineFile, NewerFormatSaysSo) {
+  Bytes bytes = write_engine(small_model());
+  bytes[8] = std::byte{99};
+  EXPECT_NE(error_of(bytes).find("format 99"), std::string::npos);
+}
+
+TEST(EngineFile, SavesUnderATemporaryNameAndRenames) {
+  const fs::path folder = fs::temp_directory_path() / "octet_engine_file_test";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  save_engine(small_model(), folder / "a.octet");
+  save_engine(small_model(), folder / "a.octet");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
+  EXPECT_EQ(load_engine(folder / "a.octet").source, "small.onnx");
+  EXPECT_THROW(save_engine(small_model(), folder / "no" / "such" / "a.octet"), Error);
+  fs::remove_all(folder);
+}
+
+TEST(EngineFile, MissingFileNamesThePath) {
+  try {
+    load_engine("/no/such/file.octet");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("/no/such/file.octet"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace octet
