@@ -323,7 +323,8 @@ TEST(ArrayFiles, RealDigits) {
   EXPECT_EQ(source.size(), 200);
   for (s64 i = 0; i < source.size(); ++i) {
     EXPECT_LE(*source.label(i), 9);
-    for (f32 v : source.sample(i)[0].as<f32>()) EXPECT_LE(v, 1.0f);
+    const std::vector<Tensor> sample = source.sample(i);
+    for (f32 v : sample[0].as<f32>()) EXPECT_LE(v, 1.0f);
   }
 }
 
