@@ -14,9 +14,15 @@ namespace {
 
 f64 real(f64 x, const Node&) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
 
+// log(1 + t) for t in [0, 1]; the quotient undoes the rounding of 1 + t, so that a small t is not lost.
+f32 log_one_plus(f32 t) {
+  const f32 u = 1.0f + t;
+  return u == 1.0f ? t : math_log(u) * (t / (u - 1.0f));
+}
+
 void eval(const Eval& eval) {
-  eval_elementwise(
-      eval, [](f32 x) { return std::max(x, 0.0f) + math_log(1.0f + math_exp(-std::fabs(x))); });
+  eval_elementwise(eval,
+                   [](f32 x) { return std::max(x, 0.0f) + log_one_plus(math_exp(-std::fabs(x))); });
 }
 
 QuantizeResult quantize(const QuantizeRequest& request) { return quantize_table(request, real); }
