@@ -29,6 +29,8 @@ struct PassTrace {
 
 struct CompileOptions {
   bool int8 = false;                              // calibrate and quantize; explicit Q/DQ in the model is honoured either way
+  bool simulate = false;                          // keep the model's Q/DQ nodes and compute in f32 between them: the truth
+                                                  // that an explicitly quantized engine is held against
   std::optional<CalibrationOptions> calibration;  // needed for int8 unless the model carries Q/DQ
   std::vector<std::string> disabled_passes;
   int64_t stop_after_rewrites = -1;               // bisecting: stop rewriting after this many; -1: never

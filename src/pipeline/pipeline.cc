@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // THE SPINE: compile() calls every stage in order. Read this first.
 #include <algorithm>
+#include <iterator>
 
 #include "calibrate/range.h"
 #include "core/check.h"
@@ -73,6 +74,11 @@ void explain_float_build(Graph& graph) {
   }
 }
 
+// What turns Q/DQ into integer operators; without them the Q/DQ nodes compute as they stand.
+std::vector<std::string> simulation_disables() {
+  return {"move_dequantize", "cancel_qdq", "fuse_qdq", "fuse_table"};
+}
+
 Model build(Graph graph, const CompileOptions& options, CompileReport& report) {
   Model model;
   const PassOptions passes{options.disabled_passes, options.stop_after_rewrites};
@@ -87,7 +93,9 @@ Model build(Graph graph, const CompileOptions& options, CompileReport& report) {
   } else if (options.int8 && options.calibration) {
     report.warnings.push_back("the model carries Q/DQ nodes: its own scales are used and the calibration data is not");
   }
-  run_passes(graph, quantize_passes(), passes, &report.passes);
+  PassOptions quantize = passes;
+  if (options.simulate) std::ranges::copy(simulation_disables(), std::back_inserter(quantize.disabled));
+  run_passes(graph, quantize_passes(), quantize, &report.passes);
   finish_decisions(graph);
   if (!options.int8 && !is_explicit) explain_float_build(graph);
   verify(graph);

@@ -23,6 +23,12 @@ Decision missing_decision(const Graph& graph, const Node& node) {
   return {"f32", "no Q/DQ around it"};
 }
 
+// Codes that a QuantizeLinear of the model itself makes say what they mean, too.
+void note_params(Graph& graph, const Node& node) {
+  if (!is_quantize(node)) return;
+  if (const auto type = code_type(graph, node)) graph.value(node.outputs[0]).quant = type->params;
+}
+
 void adopt_real_name(Graph& graph, ValueId id) {
   constexpr std::string_view kSuffix = ".codes";
   const std::string name = graph.value(id).name;
@@ -35,6 +41,7 @@ void adopt_real_name(Graph& graph, ValueId id) {
 void finish_decisions(Graph& graph) {
   graph.compact();
   for (Node& node : graph.nodes) {
+    note_params(graph, node);
     Decision& decision = node.decision;
     if (decision.precision == "int8" && !runs_on_codes(graph, node)) {
       decision = {"f32", "planned for INT8, but its inputs did not come as codes"};

@@ -33,7 +33,7 @@ Model small_model() {
   model.source = "small.onnx";
   model.producer = "a test";
   model.preprocess = Preprocess{};
-  model.preprocess->mean = {0.5f, 0.25f};
+  model.preprocess->mean = {0.5f, 0.25f, 0.125f};
   return model;
 }
 
