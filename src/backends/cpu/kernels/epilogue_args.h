@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a kernel turns accumulators into codes or reals: docs/numerics.md sections 3 and 4 as plain data.
+// Included by instruction-set files: C headers only.
+#pragma once
+
+#include "core/types.h"
+
+namespace octet {
+
+struct EpilogueArgs {
+  const u8* table = nullptr;  // 256 codes applied last, or null
+  f32 residual_multiplier = 0.0f;
+  s32 residual_zero_point = 0;
+  s32 zero_point = 0;
+  s32 lo = 0;
+  s32 hi = 255;
+  f32 alpha = 1.0f;  // slope below zero, when `leaky`
+  f32 min = 0.0f;    // bounds of a real output, when `clip`
+  f32 max = 0.0f;
+  bool leaky = false;
+  bool clip = false;
+  bool real = false;  // f32 output
+};
+
+}  // namespace octet

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix transposition in register blocks (SSE2, the baseline of x86-64) and tensors as stacks of matrices.
+#include <emmintrin.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/kernels/move/move.h"
+
+namespace octet {
+namespace {
+
+__m128i load(const u8* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
+void store(u8* p, __m128i x) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), x); }
+
+// 16 x 16 bytes: four rounds of interleaving row i with row i + 8 are a transposition.
+void block16(const u8* src, s64 src_stride, u8* dst, s64 dst_stride) {
+  __m128i a[16], b[16];
+  for (int i = 0; i < 16; ++i) a[i] = load(src + i * src_stride);
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < 8; ++i) {
+      b[2 * i] = _mm_unpacklo_epi8(a[i], a[i + 8]);
+      b[2 * i + 1] = _mm_unpackhi_epi8(a[i], a[i + 8]);
+    }
+    std::copy(b, b + 16, a);
+  }
+  for (int i = 0; i < 16; ++i) store(dst + i * dst_stride, a[i]);
+}
+
+// 4 x 4 words, the same way.
+void block4(const u32* src, s64 src_stride, u32* dst, s64 dst_stride) {
+  __m128i a[4], b[4];
+  for (int i = 0; i < 4; ++i) a[i] = load(reinterpret_cast<const u8*>(src + i * src_stride));
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 2; ++i) {
+      b[2 * i] = _mm_unpacklo_epi32(a[i], a[i + 2]);
+      b[2 * i + 1] = _mm_unpackhi_epi32(a[i], a[i + 2]);
+    }
+    std::copy(b, b + 4, a);
+  }
+  for (int i = 0; i < 4; ++i) store(reinterpret_cast<u8*>(dst + i * dst_stride), a[i]);
+}
+
+template <class T>
+void transpose_edge(const Matrix2d& m, s64 row, s64 last_row, s64 column, s64 last_column) {
+  const T* src = static_cast<const T*>(m.src);
+  T* dst = static_cast<T*>(m.dst);
+  for (s64 r = row; r < last_row; ++r) {
+    for (s64 c = column; c < last_column; ++c) {
+      dst[c * m.dst_stride + r] = src[r * m.src_stride + c];
+    }
+  }
+}
+
+template <class T, s64 kBlock, class F>
+void transpose(const Matrix2d& m, const F& block) {
+  const s64 rows = m.rows / kBlock * kBlock, columns = m.columns / kBlock * kBlock;
+  for (s64 r = 0; r < rows; r += kBlock) {
+    for (s64 c = 0; c < columns; c += kBlock) {
+      block(static_cast<const T*>(m.src) + r * m.src_stride + c, m.src_stride,
+            static_cast<T*>(m.dst) + c * m.dst_stride + r, m.dst_stride);
+    }
+  }
+  transpose_edge<T>(m, 0, rows, columns, m.columns);
+  transpose_edge<T>(m, rows, m.rows, 0, m.columns);
+}
+
+void transpose_any(const Matrix2d& m, size_t bytes) {
+  const auto* src = static_cast<const std::byte*>(m.src);
+  auto* dst = static_cast<std::byte*>(m.dst);
+  for (s64 r = 0; r < m.rows; ++r) {
+    for (s64 c = 0; c < m.columns; ++c) {
+      std::memcpy(dst + static_cast<size_t>(c * m.dst_stride + r) * bytes,
+                  src + static_cast<size_t>(r * m.src_stride + c) * bytes, bytes);
+    }
+  }
+}
+
+}  // namespace
+
+void transpose_matrix(const Matrix2d& matrix, size_t element_bytes) noexcept {
+  if (element_bytes == 1) return transpose<u8, 16>(matrix, block16);
+  if (element_bytes == 4) return transpose<u32, 4>(matrix, block4);
+  transpose_any(matrix, element_bytes);
+}
+
+Transposition::Transposition(const Shape& input, std::span<const int> perm, size_t element_bytes)
+    : bytes_(element_bytes) {
+  std::vector<s64> strides(perm.size());
+  s64 stride = 1;
+  for (int d = input.rank(); d-- > 0; stride *= input[d]) strides[static_cast<size_t>(d)] = stride;
+  std::vector<Dim> dims;  // in the order of the output, merged where the input allows
+  for (int axis : perm) {
+    if (input[axis] == 1) continue;
+    const Dim dim{input[axis], strides[static_cast<size_t>(axis)], 0};
+    if (!dims.empty() && dims.back().src_stride == dim.src_stride * dim.size) {
+      dims.back() = {dims.back().size * dim.size, dim.src_stride, 0};
+    } else {
+      dims.push_back(dim);
+    }
+  }
+  stride = 1;
+  for (size_t i = dims.size(); i-- > 0; stride *= dims[i].size) dims[i].dst_stride = stride;
+  if (!dims.empty()) {
+    rows_ = dims.back();
+    dims.pop_back();
+    runs_ = rows_.src_stride == 1;
+    const auto column =
+        std::find_if(dims.begin(), dims.end(), [](const Dim& dim) { return dim.src_stride == 1; });
+    if (!runs_ && column != dims.end()) {
+      columns_ = *column;
+      dims.erase(column);
+    }
+  }
+  outer_ = std::move(dims);
+  for (const Dim& dim : outer_) items_ *= dim.size;
+}
+
+void Transposition::run_item(const std::byte* src, std::byte* dst, s64 item) const noexcept {
+  s64 from = 0, to = 0;
+  for (size_t i = outer_.size(); i-- > 0; item /= outer_[i].size) {
+    from += item % outer_[i].size * outer_[i].src_stride;
+    to += item % outer_[i].size * outer_[i].dst_stride;
+  }
+  src += static_cast<size_t>(from) * bytes_;
+  dst += static_cast<size_t>(to) * bytes_;
+  if (runs_) {
+    std::memcpy(dst, src, static_cast<size_t>(rows_.size) * bytes_);
+    return;
+  }
+  transpose_matrix({src, rows_.src_stride, dst, columns_.dst_stride, rows_.size, columns_.size},
+                   bytes_);
+}
+
+void Transposition::run(const std::byte* src, std::byte* dst, ThreadPool& pool) const noexcept {
+  pool.parallel_for(items_, [&](s64 begin, s64 end, int) {
+    for (s64 item = begin; item < end; ++item) run_item(src, dst, item);
+  });
+}
+
+}  // namespace octet

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one call of a pooling kernel gets: one output pixel, all its channels. Included by instruction-set files.
+#pragma once
+
+#include "backends/cpu/kernels/epilogue_args.h"
+#include "core/types.h"
+
+namespace octet {
+
+struct PooledPixel {
+  const u8* src;      // first element inside the image
+  s64 rows, columns;  // elements inside the image, at least one
+  s64 row_stride, column_stride;
+  s64 channels;
+  u8* dst;
+  // Averages only: t = float(sum - zero_sum) * multiplier.
+  s32 zero_sum;  // zero point * rows * columns
+  f32 multiplier;
+  const EpilogueArgs* epilogue;
+};
+
+void max_pool_u8_plain(const PooledPixel& window);
+void max_pool_u8_avx2(const PooledPixel& window);
+void max_pool_u8_vnni(const PooledPixel& window);
+void average_pool_u8_plain(const PooledPixel& window);
+void average_pool_u8_avx2(const PooledPixel& window);
+void average_pool_u8_vnni(const PooledPixel& window);
+
+}  // namespace octet

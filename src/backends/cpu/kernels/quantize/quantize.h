@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// f32 -> u8 codes and back, per tensor.
+#pragma once
+
+#include "backends/cpu/kernels/kernel_row.h"
+#include "backends/cpu/kernels/quantize/quantize_args.h"
+#include "core/thread_pool.h"
+#include "octet/tensor.h"
+#include "plan/offer.h"
+
+namespace octet {
+
+struct QuantizeKernel {
+  const char* name;
+  Isa isa;
+  void (*run)(const QuantizeRun&);
+};
+struct DequantizeKernel {
+  const char* name;
+  Isa isa;
+  void (*run)(const DequantizeRun&);
+};
+
+// Best first.
+inline constexpr QuantizeKernel kQuantizeKernels[] = {
+    {"quantize_f32_u8_vnni", Isa::vnni, quantize_f32_u8_vnni},
+    {"quantize_f32_u8_avx2", Isa::avx2, quantize_f32_u8_avx2},
+    {"quantize_f32_u8_plain", Isa::none, quantize_f32_u8_plain},
+};
+inline constexpr DequantizeKernel kDequantizeKernels[] = {
+    {"dequantize_u8_f32_vnni", Isa::vnni, dequantize_u8_f32_vnni},
+    {"dequantize_u8_f32_avx2", Isa::avx2, dequantize_u8_f32_avx2},
+    {"dequantize_u8_f32_plain", Isa::none, dequantize_u8_f32_plain},
+};
+
+// A dense [N, C, H, W] f32 image to nhwc codes in one pass: what stands at the head of most models.
+struct PlanarQuantize {
+  const QuantizeKernel* kernel;
+  Shape shape;
+  f32 scale;
+  s32 zero_point;
+  Placement output;
+
+  void run(const f32* x, u8* y, ThreadPool& pool) const noexcept;
+};
+
+}  // namespace octet

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one call of a quantize or dequantize kernel gets. Included by instruction-set files.
+#pragma once
+
+#include "core/types.h"
+
+namespace octet {
+
+// q = rne(clamp(x / scale, lo - zp, hi - zp)) + zp with lo 0 and hi 255: numerics section 2.
+struct QuantizeRun {
+  const f32* src;
+  u8* dst;
+  s64 count;
+  f32 scale;
+  s32 zero_point;
+};
+
+struct DequantizeRun {
+  const u8* src;
+  f32* dst;
+  s64 count;
+  f32 scale;
+  s32 zero_point;
+};
+
+void quantize_f32_u8_plain(const QuantizeRun& run);
+void quantize_f32_u8_avx2(const QuantizeRun& run);
+void quantize_f32_u8_vnni(const QuantizeRun& run);
+void dequantize_u8_f32_plain(const DequantizeRun& run);
+void dequantize_u8_f32_avx2(const DequantizeRun& run);
+void dequantize_u8_f32_vnni(const DequantizeRun& run);
+
+}  // namespace octet

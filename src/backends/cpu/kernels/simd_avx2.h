@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// AVX2 pieces shared by the _avx2 files, all of internal linkage.
+#pragma once
+
+#include <immintrin.h>
+#include <string.h>
+
+#include "backends/cpu/kernels/epilogue_args.h"
+
+namespace octet {
+namespace {
+
+// See simd_vnni.h.
+inline __m256i nearest(__m256 t) {
+  return _mm256_cvtps_epi32(_mm256_min_ps(_mm256_set1_ps(65536.0f), t));
+}
+
+inline __m256 leaky(__m256 t, f32 alpha) {
+  const __m256 below = _mm256_cmp_ps(t, _mm256_setzero_ps(), _CMP_LT_OQ);
+  return _mm256_blendv_ps(t, _mm256_mul_ps(t, _mm256_set1_ps(alpha)), below);
+}
+
+inline __m256 add_residual(const EpilogueArgs& e, __m256 t, __m256i residual) {
+  const __m256i centered = _mm256_sub_epi32(residual, _mm256_set1_epi32(e.residual_zero_point));
+  return _mm256_fmadd_ps(_mm256_cvtepi32_ps(centered), _mm256_set1_ps(e.residual_multiplier), t);
+}
+
+inline __m256 clip(const EpilogueArgs& e, __m256 t) {
+  return _mm256_min_ps(_mm256_max_ps(t, _mm256_set1_ps(e.min)), _mm256_set1_ps(e.max));
+}
+
+// Saturates, adds the zero point and clamps. In each 128-bit lane: 4 codes of t0, then of t1, t2, t3.
+inline __m256i codes_of(const EpilogueArgs& e, const __m256 t[4]) {
+  const __m256i zero_point = _mm256_set1_epi16(static_cast<s16>(e.zero_point));
+  const __m256i a = _mm256_adds_epi16(_mm256_packs_epi32(nearest(t[0]), nearest(t[1])), zero_point);
+  const __m256i b = _mm256_adds_epi16(_mm256_packs_epi32(nearest(t[2]), nearest(t[3])), zero_point);
+  const __m256i codes = _mm256_packus_epi16(a, b);
+  return _mm256_min_epu8(_mm256_max_epu8(codes, _mm256_set1_epi8(static_cast<char>(e.lo))),
+                         _mm256_set1_epi8(static_cast<char>(e.hi)));
+}
+
+// The inverse of codes_of's order: bytes of each 128-bit lane go, four at a time, to w0, w1, w2, w3 as u32.
+inline void widen_in_lanes(__m256i bytes, __m256i w[4]) {
+  const __m256i zero = _mm256_setzero_si256();
+  const __m256i lo = _mm256_unpacklo_epi8(bytes, zero);
+  const __m256i hi = _mm256_unpackhi_epi8(bytes, zero);
+  w[0] = _mm256_unpacklo_epi16(lo, zero);
+  w[1] = _mm256_unpackhi_epi16(lo, zero);
+  w[2] = _mm256_unpacklo_epi16(hi, zero);
+  w[3] = _mm256_unpackhi_epi16(hi, zero);
+}
+
+// Loads and stores of the first n bytes; AVX2 has no byte masks, and nothing beyond may be touched.
+inline __m256i load_bytes32(const u8* src, s64 n) {
+  if (n >= 32) return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src));
+  alignas(32) u8 bytes[32] = {};
+  memcpy(bytes, src, static_cast<size_t>(n));
+  return _mm256_load_si256(reinterpret_cast<const __m256i*>(bytes));
+}
+
+inline __m128i load_bytes16(const u8* src, s64 n) {
+  if (n >= 16) return _mm_loadu_si128(reinterpret_cast<const __m128i*>(src));
+  alignas(16) u8 bytes[16] = {};
+  memcpy(bytes, src, static_cast<size_t>(n));
+  return _mm_load_si128(reinterpret_cast<const __m128i*>(bytes));
+}
+
+// Stores codes after the table, if there is one.
+inline void store_codes32(const EpilogueArgs& e, __m256i codes, u8* dst, s64 n) {
+  if (n >= 32 && e.table == nullptr) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst), codes);
+    return;
+  }
+  alignas(32) u8 bytes[32];
+  _mm256_store_si256(reinterpret_cast<__m256i*>(bytes), codes);
+  if (n > 32) n = 32;
+  for (s64 i = 0; i < n; ++i) dst[i] = e.table != nullptr ? e.table[bytes[i]] : bytes[i];
+}
+
+inline void store_codes16(const EpilogueArgs& e, __m128i codes, u8* dst, s64 n) {
+  if (n >= 16 && e.table == nullptr) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), codes);
+    return;
+  }
+  alignas(16) u8 bytes[16];
+  _mm_store_si128(reinterpret_cast<__m128i*>(bytes), codes);
+  if (n > 16) n = 16;
+  for (s64 i = 0; i < n; ++i) dst[i] = e.table != nullptr ? e.table[bytes[i]] : bytes[i];
+}
+
+}  // namespace
+}  // namespace octet

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// QAdd and QMul: any broadcast whose rows are contiguous or constant in the memory order of the output.
+#include <array>
+#include <memory>
+
+#include "backends/cpu/kernels/eltwise/eltwise.h"
+#include "backends/cpu/kernels/move/move.h"
+#include "backends/cpu/lower/f_rows.h"
+#include "backends/cpu/lower/q_common.h"
+
+namespace octet {
+namespace {
+
+struct BinaryStep {
+  const BinaryKernel* kernel;
+  BinaryArgs args;
+  std::array<Tensor, 2> constants;  // in the output's memory order; empty for activations
+  Rows rows;
+};
+
+// A rank-4 constant in the memory order of `layout`.
+Tensor constant_in(const Tensor& tensor, Layout layout) {
+  const Shape& s = tensor.shape();
+  if (layout == Layout::linear || s.rank() != 4) return tensor;
+  Tensor moved(tensor.dtype(), s);
+  const s64 plane = s[2] * s[3], image = s[1] * plane;
+  for (s64 n = 0; n < s[0]; ++n) {
+    transpose_matrix(
+        {tensor.data() + n * image, plane, moved.mutable_data() + n * image, s[1], s[1], plane},
+        dtype_bytes(tensor.dtype()));
+  }
+  return moved;
+}
+
+std::vector<RowOperand> operands_of(const LowerRequest& request, Layout layout) {
+  const auto placement = [&](const Shape& shape) {
+    return Placement{.layout = shape.rank() == 4 ? layout : Layout::linear};
+  };
+  return {{request.outputs[0].shape, placement(request.outputs[0].shape)},
+          {request.inputs[0].shape, placement(request.inputs[0].shape)},
+          {request.inputs[1].shape, placement(request.inputs[1].shape)}};
+}
+
+void run(const BinaryStep& step, const StepArgs& args) {
+  const u8* operands[2];
+  for (size_t i = 0; i < 2; ++i) {
+    const Tensor& constant = step.constants[i];
+    operands[i] = constant ? reinterpret_cast<const u8*>(constant.data()) : u8_input(args, i);
+  }
+  u8* dst = u8_output(args, 0);
+  step.rows.for_each(args.pool, [&](const Rows::Offsets& at, s64 count) {
+    step.kernel->run({.a = operands[0] + at[1],
+                      .b = operands[1] + at[2],
+                      .dst = dst + at[0],
+                      .count = count,
+                      .a_stands = step.rows.step(1) == 0,
+                      .b_stands = step.rows.step(2) == 0,
+                      .args = &step.args});
+  });
+}
+
+Offer lower_binary(const LowerRequest& request, const BinaryKernel& kernel, BinaryArgs args) {
+  for (size_t i = 0; i < 2; ++i) {
+    if (request.inputs[i].dtype != Dtype::u8) return Reject{"the codes are not u8"};
+  }
+  const Epilogue epilogue = epilogue_of(request.node);
+  if (std::string reason = epilogue_reject(epilogue, false); !reason.empty()) return Reject{reason};
+  args.zero_a = epilogue.zero_point(0);
+  args.zero_b = epilogue.zero_point(1);
+  args.epilogue = epilogue_args(epilogue, nullptr);
+  const Layout layout = common_layout(request);
+  std::vector<RowOperand> operands = operands_of(request, layout);
+  if (!Rows::possible(operands)) return Reject{"the broadcast strides within a row"};
+  Candidate candidate = candidate_of(request, kernel.name, layout);
+  candidate.strided = true;
+  BinaryStep step{.kernel = &kernel, .args = args, .constants = {}, .rows = {}};
+  for (size_t i = 0; i < 2; ++i) {
+    if (const Tensor* constant = request.constant(i)) {
+      step.constants[i] = constant_in(*constant, layout);
+    }
+  }
+  candidate.bind = [step, operands](const BindArgs& bind) -> RunStep {
+    std::vector<RowOperand> placed = operands;
+    placed[0].placement = bind.outputs[0];
+    for (size_t i = 0; i < 2; ++i) {
+      if (!step.constants[i]) placed[i + 1].placement = bind.inputs[i];
+    }
+    auto bound = std::make_shared<BinaryStep>(step);
+    bound->rows = Rows(placed);
+    return [bound](const StepArgs& a) { run(*bound, a); };
+  };
+  return candidate;
+}
+
+}  // namespace
+
+Offer lower_q_add(const LowerRequest& request) {
+  const std::vector<f32> multipliers = request.node.attrs.floats("multipliers", {});
+  if (multipliers.size() != 2) return Reject{"there are not two multipliers"};
+  BinaryArgs args;
+  args.multiplier_a = multipliers[0];
+  args.multiplier_b = multipliers[1];
+  return lower_binary(request, best_kernel(kAddKernels, request.target.isa), args);
+}
+
+Offer lower_q_mul(const LowerRequest& request) {
+  BinaryArgs args;
+  args.multiplier_a = request.node.attrs.f("multiplier", 0.0f);
+  return lower_binary(request, best_kernel(kMulKernels, request.target.isa), args);
+}
+
+}  // namespace octet

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/lower/q_common.h"
+
+#include "backends/cpu/lower/f_rows.h"
+
+namespace octet {
+
+EpilogueArgs epilogue_args(const Epilogue& epilogue, const Tensor* table) {
+  const s32 shift = epilogue.output_dtype == Dtype::s8 ? 128 : 0;
+  const Activation& activation = epilogue.activation;
+  EpilogueArgs args;
+  args.table = table != nullptr ? reinterpret_cast<const u8*>(table->data()) : nullptr;
+  args.residual_multiplier = epilogue.residual_multiplier;
+  args.residual_zero_point = epilogue.zero_point(kProductResidual);
+  args.zero_point = epilogue.range.zero_point + shift;
+  args.lo = epilogue.range.lo + shift;
+  args.hi = epilogue.range.hi + shift;
+  args.alpha = activation.alpha;
+  args.min = activation.min;
+  args.max = activation.max;
+  args.leaky = activation.kind == Activation::Kind::leaky_relu;
+  args.clip = activation.is_clamp();
+  args.real = epilogue.real();
+  return args;
+}
+
+std::string epilogue_reject(const Epilogue& epilogue, bool has_table) {
+  if (epilogue.output_dtype == Dtype::s8 && !has_table) return "the output codes are s8";
+  return {};
+}
+
+std::string product_constants(const LowerRequest& request, ProductConstants& constants) {
+  const auto take = [&](size_t i, Tensor& tensor) {
+    if (!request.has_input(i)) return true;
+    const Tensor* constant = request.constant(i);
+    if (constant != nullptr) tensor = *constant;
+    return constant != nullptr;
+  };
+  if (!take(kProductBias, constants.bias)) return "the bias is not a constant";
+  if (!take(kProductMultiplier, constants.multiplier)) return "the multiplier is not a constant";
+  if (!take(kProductTable, constants.table)) return "the table is not a constant";
+  if (request.constant(kProductX) != nullptr) return "the input is a constant";
+  if (request.inputs[kProductX].dtype != Dtype::u8) return "the input codes are not u8";
+  if (request.has_input(kProductResidual)) {
+    if (request.constant(kProductResidual) != nullptr) return "the residual is a constant";
+    if (request.inputs[kProductResidual].dtype != Dtype::u8) return "the residual codes are not u8";
+  }
+  return epilogue_reject(epilogue_of(request.node), request.has_input(kProductTable));
+}
+
+Placement nhwc_placement(const Shape& shape, const Placement& placement) {
+  Placement filled = placement;
+  const std::vector<s64> strides = value_strides(shape, placement);
+  filled.image_stride = strides[0];
+  filled.row_stride = strides[2];
+  filled.pixel_stride = strides[3];
+  return filled;
+}
+
+Layout common_layout(const LowerRequest& request) {
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    const bool activation = request.has_input(i) && request.constant(i) == nullptr;
+    if (activation && request.inputs[i].shape.rank() == 4 && request.layouts[i] == Layout::nhwc) {
+      return Layout::nhwc;
+    }
+  }
+  return Layout::linear;
+}
+
+Candidate candidate_of(const LowerRequest& request, const char* kernel, Layout layout) {
+  Candidate candidate;
+  candidate.kernel = kernel;
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    const bool activation = request.has_input(i) && request.constant(i) == nullptr;
+    const bool image = activation && request.inputs[i].shape.rank() == 4;
+    candidate.inputs.push_back(image ? layout : Layout::linear);
+  }
+  for (const TensorType& type : request.outputs) {
+    candidate.outputs.push_back(type.shape.rank() == 4 ? layout : Layout::linear);
+  }
+  return candidate;
+}
+
+}  // namespace octet

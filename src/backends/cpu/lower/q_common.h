@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What integer lowerings share: epilogues as kernel arguments, constants of a product, placements with every stride set.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "backends/cpu/kernels/epilogue_args.h"
+#include "ops/epilogue.h"
+#include "plan/offer.h"
+
+namespace octet {
+
+// The codes before a table may be s8: they are relabelled as u8, which is what indexes the table.
+EpilogueArgs epilogue_args(const Epilogue& epilogue, const Tensor* table);
+// Empty when the kernels can write the output: u8, f32, or codes that go through a table.
+std::string epilogue_reject(const Epilogue& epilogue, bool has_table);
+
+// Constant operands of QConv and QMatMul. Tensors share the graph's memory.
+struct ProductConstants {
+  Tensor bias;  // may be empty
+  Tensor multiplier;
+  Tensor table;  // may be empty
+
+  std::span<const s32> bias_values() const {
+    return bias ? bias.as<s32>() : std::span<const s32>();
+  }
+  const Tensor* table_or_null() const { return table ? &table : nullptr; }
+};
+// Fills `constants`; returns why an operand does not fit, or an empty string.
+std::string product_constants(const LowerRequest& request, ProductConstants& constants);
+
+// The placement with strides that are zero (dense values) filled in. A linear rank-4 value is not accepted.
+Placement nhwc_placement(const Shape& shape, const Placement& placement);
+
+// Layout of a step that works on nhwc when any rank-4 activation input is nhwc, else on linear.
+Layout common_layout(const LowerRequest& request);
+
+// A Candidate with `inputs` input layouts (all `layout` for rank 4, else linear) and outputs likewise.
+Candidate candidate_of(const LowerRequest& request, const char* kernel, Layout layout);
+
+inline const u8* u8_input(const StepArgs& args, size_t i) {
+  return reinterpret_cast<const u8*>(args.inputs[i]);
+}
+inline u8* u8_output(const StepArgs& args, size_t i) {
+  return reinterpret_cast<u8*>(args.outputs[i]);
+}
+
+}  // namespace octet

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// QConv: depthwise and dense (grouped) 2-D convolution on nhwc codes.
+#include <memory>
+#include <utility>
+
+#include "backends/cpu/kernels/conv/conv.h"
+#include "backends/cpu/kernels/depthwise/depthwise.h"
+#include "backends/cpu/lower/q_common.h"
+
+namespace octet {
+namespace {
+
+// A wider border costs more memory than copying a band of rows costs time.
+constexpr s64 kMaxBorder = 8;
+
+// What both kinds need of the request.
+struct ConvRequest {
+  ConvGeometry geometry;
+  Epilogue epilogue;
+  Tensor weights;
+  ProductConstants constants;
+  Shape input, output;
+  bool residual = false;
+};
+
+std::string read(const LowerRequest& request, ConvRequest& conv) {
+  const Tensor* weights = request.constant(kProductWeights);
+  if (weights == nullptr || weights->dtype() != Dtype::s8) return "the weights are not constant s8";
+  conv.geometry = conv_geometry(request.node, request.inputs[kProductX].shape, weights->shape());
+  conv.epilogue = epilogue_of(request.node);
+  conv.weights = *weights;
+  conv.input = request.inputs[kProductX].shape;
+  conv.output = request.outputs[0].shape;
+  conv.residual = request.has_input(kProductResidual);
+  if (conv.epilogue.zero_point(kProductWeights) != 0) return "the weights' zero point is not 0";
+  if (conv.geometry.in_channels == 0 || conv.geometry.out_channels == 0)
+    return "there are no channels";
+  return product_constants(request, conv.constants);
+}
+
+// Fields that ConvSpec and DepthwiseSpec have in common.
+template <class Spec>
+void fill(Spec& spec, const ConvRequest& conv, const BindArgs& bind) {
+  spec.geometry = conv.geometry;
+  spec.bias = conv.constants.bias_values();
+  spec.multiplier = conv.constants.multiplier.as<f32>();
+  spec.input_zero_point = conv.epilogue.zero_point(kProductX);
+  spec.epilogue = epilogue_args(conv.epilogue, conv.constants.table_or_null());
+  spec.input = nhwc_placement(conv.input, bind.inputs[kProductX]);
+  spec.output = nhwc_placement(conv.output, bind.outputs[0]);
+  if (conv.residual) spec.residual = nhwc_placement(conv.output, bind.inputs[kProductResidual]);
+}
+
+// `Kernel` is DenseConv or DepthwiseConv; the table stays alive with the step.
+template <class Kernel>
+RunStep step_of(Kernel kernel, const ConvRequest& conv) {
+  struct Step {
+    Kernel kernel;
+    Tensor table;
+  };
+  auto step = std::make_shared<const Step>(Step{std::move(kernel), conv.constants.table});
+  return [step, residual = conv.residual](const StepArgs& args) {
+    step->kernel.run({.x = u8_input(args, kProductX),
+                      .residual = residual ? u8_input(args, kProductResidual) : nullptr,
+                      .y = u8_output(args, 0),
+                      .workspace = args.workspace,
+                      .pool = args.pool});
+  };
+}
+
+Candidate image_candidate(const LowerRequest& request, const char* kernel,
+                          const ConvRequest& conv) {
+  Candidate candidate = candidate_of(request, kernel, Layout::nhwc);
+  const s64 border = window_border(conv.geometry.window);
+  candidate.wanted_border = border <= kMaxBorder ? border : 0;
+  candidate.strided = true;
+  return candidate;
+}
+
+}  // namespace
+
+Offer lower_q_depthwise(const LowerRequest& request) {
+  ConvRequest conv;
+  if (std::string reason = read(request, conv); !reason.empty()) return Reject{reason};
+  if (const char* reason = depthwise_reject(conv.geometry)) return Reject{reason};
+  const DepthwiseKernel& kernel = best_kernel(kDepthwiseKernels, request.target.isa);
+  Candidate candidate = image_candidate(request, kernel.name, conv);
+  candidate.workspace_bytes =
+      depthwise_workspace_bytes(kernel, conv.geometry, request.target.threads);
+  candidate.bind = [&kernel, conv](const BindArgs& bind) {
+    DepthwiseSpec spec;
+    fill(spec, conv, bind);
+    spec.weights = conv.weights.as<s8>();
+    return step_of(DepthwiseConv(kernel, spec), conv);
+  };
+  return candidate;
+}
+
+Offer lower_q_conv(const LowerRequest& request) {
+  ConvRequest conv;
+  if (std::string reason = read(request, conv); !reason.empty()) return Reject{reason};
+  if (const char* reason = conv_reject(conv.geometry)) return Reject{reason};
+  const ConvKernel& kernel = best_kernel(kConvKernels, request.target.isa);
+  Candidate candidate = image_candidate(request, kernel.name, conv);
+  candidate.workspace_bytes = conv_workspace_bytes(kernel, conv.geometry, request.target.threads);
+  candidate.bind = [&kernel, conv](const BindArgs& bind) {
+    ConvSpec spec;
+    fill(spec, conv, bind);
+    const s64 k = conv.weights.elements() / conv.geometry.out_channels;
+    spec.weights = {conv.weights.as<s8>(), k, 1};
+    return step_of(DenseConv(kernel, spec), conv);
+  };
+  return candidate;
+}
+
+}  // namespace octet

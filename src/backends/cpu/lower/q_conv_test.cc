@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// QConv kernels against the scalar reference at the edges of their tiles.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "backends/cpu/kernels/conv/conv.h"
+#include "backends/cpu/kernels/depthwise/depthwise.h"
+#include "backends/cpu/lower/q_probe.h"
+
+namespace octet {
+
+Offer lower_q_conv(const LowerRequest& request);
+Offer lower_q_depthwise(const LowerRequest& request);
+
+namespace {
+
+struct ConvCase {
+  s64 batch = 1, channels = 16, height = 5, width = 7, outputs = 16;
+  s64 kernel_h = 3, kernel_w = 3, stride = 1, dilation = 1, groups = 1;
+  std::vector<s64> pads = {1, 1, 1, 1};
+  s64 zero_point = 128;
+  Codes codes = Codes::any;
+  bool extreme_weights = false;
+  f32 multiplier = 0.0f;  // 0: chosen for the depth of the sum
+};
+
+Probe probe_of(const ConvCase& c) {
+  const s64 depth = c.channels / c.groups * c.kernel_h * c.kernel_w;
+  const f32 size =
+      c.multiplier != 0.0f ? c.multiplier : 1.0f / (60.0f * std::sqrt(static_cast<f32>(depth)));
+  Probe probe{.op = "QConv"};
+  probe.inputs = {
+      activation(random_u8({c.batch, c.channels, c.height, c.width}, 1, c.codes), Layout::nhwc),
+      constant(random_s8({c.outputs, c.channels / c.groups, c.kernel_h, c.kernel_w}, 2,
+                         c.extreme_weights)),
+      constant(random_s32({c.outputs}, 3, 5000)),
+      constant(random_multipliers(c.outputs, 4, size)),
+  };
+  Attrs& attrs = probe.attrs;
+  attrs.set("pads", c.pads);
+  attrs.set("strides", std::vector<s64>{c.stride, c.stride});
+  attrs.set("dilations", std::vector<s64>{c.dilation, c.dilation});
+  attrs.set("group", c.groups);
+  attrs.set("input_zero_points", std::vector<s64>{c.zero_point, 0, 0, 0});
+  attrs.set("output_dtype", std::string("u8"));
+  attrs.set("output_zero_point", s64{100});
+  attrs.set("lo", s64{3});
+  attrs.set("hi", s64{250});
+  return probe;
+}
+
+std::string text(const ConvCase& c) {
+  return fmt::format(
+      "{}x{}x{}x{} -> {}, kernel {}x{}, stride {}, dilation {}, groups {}, zero point {}", c.batch,
+      c.channels, c.height, c.width, c.outputs, c.kernel_h, c.kernel_w, c.stride, c.dilation,
+      c.groups, c.zero_point);
+}
+
+Shape output_shape(const Probe& probe) { return probe.reference()[0].shape(); }
+
+void add_residual(Probe& probe, s64 zero_point) {
+  const Shape shape = output_shape(probe);
+  probe.inputs.push_back(activation(random_u8(shape, 9), Layout::nhwc));
+  probe.attrs.set("input_zero_points", std::vector<s64>{128, 0, 0, 0, zero_point});
+  probe.attrs.set("residual_multiplier", 0.37f);
+}
+
+TEST(QConv, ChannelsAtTheEdgesOfEveryTile) {
+  for (const ConvKernel& kernel : kConvKernels) {
+    for (s64 outputs : {s64{1}, kConvLanes - 1, kConvLanes, kConvLanes + 1, kernel.channels - 1,
+                        kernel.channels, kernel.channels + 1, 2 * kernel.channels + 33}) {
+      const ConvCase c{.channels = 5, .height = 3, .width = 4, .outputs = outputs};
+      expect_exact(probe_of(c), lower_q_conv, text(c));
+    }
+  }
+}
+
+TEST(QConv, InputChannelsAroundAChunk) {
+  for (s64 channels = 1; channels <= 9; ++channels) {
+    for (s64 kernel_w : {1, 2, 3}) {
+      for (s64 dilation : {1, 2}) {
+        ConvCase c{.channels = channels, .outputs = 5, .kernel_h = 2, .kernel_w = kernel_w};
+        c.dilation = dilation;
+        c.pads = {0, 0, 0, 0};
+        expect_exact(probe_of(c), lower_q_conv, text(c));
+      }
+    }
+  }
+}
+
+TEST(QConv, PixelsAroundTheTile) {
+  for (s64 width = 1; width <= 14; ++width) {
+    ConvCase c{
+        .batch = 2, .height = 2, .width = width, .outputs = 20, .kernel_h = 1, .kernel_w = 1};
+    c.pads = {0, 0, 0, 0};
+    expect_exact(probe_of(c), lower_q_conv, text(c));
+  }
+}
+
+TEST(QConv, StridesPadsAndDilations) {
+  for (s64 stride : {1, 2, 3}) {
+    for (s64 dilation : {1, 2}) {
+      for (const std::vector<s64>& pads :
+           {std::vector<s64>{0, 0, 0, 0}, {1, 1, 1, 1}, {0, 1, 2, 0}, {3, 2, 0, 3}}) {
+        ConvCase c{.batch = 2, .channels = 6, .height = 8, .width = 9, .outputs = 18};
+        c.stride = stride;
+        c.dilation = dilation;
+        c.pads = pads;
+        expect_exact(probe_of(c), lower_q_conv, text(c));
+      }
+    }
+  }
+}
+
+TEST(QConv, Groups) {
+  for (s64 groups : {2, 3, 6, 12}) {
+    for (s64 factor : {1, 3}) {
+      ConvCase c{.channels = 12, .outputs = 12 * factor, .groups = groups};
+      expect_exact(probe_of(c), lower_q_conv, text(c));
+    }
+  }
+}
+
+TEST(QConv, ZeroPointsAndSaturation) {
+  for (s64 zero_point : {0, 1, 127, 128, 255}) {
+    for (Codes codes : {Codes::any, Codes::extremes, Codes::highest}) {
+      ConvCase c{.channels = 40, .outputs = 17};
+      c.zero_point = zero_point;
+      c.codes = codes;
+      c.extreme_weights = codes != Codes::any;
+      expect_exact(probe_of(c), lower_q_conv, text(c));
+    }
+  }
+}
+
+// 255 * 127 * 2 passes s16, and a long sum passes 2^24.
+TEST(QConv, LongSumsOfTheLargestProducts) {
+  ConvCase c{.channels = 600, .height = 3, .width = 3, .outputs = 16};
+  c.codes = Codes::highest;
+  c.extreme_weights = true;
+  c.zero_point = 0;
+  for (f32 multiplier : {1e-6f, 1e-3f, 1.0f, 1e6f, 1e30f}) {
+    c.multiplier = multiplier;
+    Probe probe = probe_of(c);
+    auto weights = probe.inputs[1].tensor.mutable_as<s8>();
+    // Every second channel sums equal signs.
+    for (size_t i = 0; i < weights.size(); ++i) {
+      if (i / (600 * 9) % 2 == 0) weights[i] = i / (600 * 9) % 4 == 0 ? 127 : -127;
+    }
+    expect_exact(probe, lower_q_conv, text(c));
+  }
+}
+
+TEST(QConv, ResidualLeakyTableAndRealOutputs) {
+  for (s64 outputs : {7, 64, 70}) {
+    ConvCase c{.batch = 2, .outputs = outputs};
+    Probe probe = probe_of(c);
+    add_residual(probe, 77);
+    expect_exact(probe, lower_q_conv, text(c) + ", residual");
+    probe.attrs.set("activation", std::string("leaky_relu"));
+    probe.attrs.set("activation_alpha", 0.3f);
+    expect_exact(probe, lower_q_conv, text(c) + ", residual, leaky");
+    Probe table = probe;
+    table.inputs.push_back(constant(random_u8({256}, 11)));
+    expect_exact(table, lower_q_conv, text(c) + ", residual, leaky, table");
+    table.attrs.set("output_dtype", std::string("s8"));
+    table.attrs.set("output_zero_point", s64{-20});
+    table.attrs.set("lo", s64{-100});
+    table.attrs.set("hi", s64{90});
+    expect_exact(table, lower_q_conv, text(c) + ", table of s8");
+    for (const char* activation : {"", "relu", "clip", "leaky_relu"}) {
+      probe.attrs.set("output_dtype", std::string("f32"));
+      probe.attrs.set("activation", std::string(activation));
+      probe.attrs.set("activation_min", -20.0f);
+      probe.attrs.set("activation_max", 31.5f);
+      expect_exact(probe, lower_q_conv, text(c) + ", f32 " + activation);
+    }
+  }
+}
+
+TEST(QConv, OneMultiplierAndNoBias) {
+  ConvCase c{.outputs = 20};
+  Probe probe = probe_of(c);
+  probe.inputs[2] = omitted();
+  probe.inputs[3] = constant(random_multipliers(1, 5, 0.002f));
+  expect_exact(probe, lower_q_conv, "one multiplier");
+}
+
+TEST(QConv, BandsOfRowsThatDoNotFitTheBuffer) {
+  ConvCase c{.channels = 70, .height = 40, .width = 130, .outputs = 3};
+  c.stride = 2;
+  expect_exact(probe_of(c), lower_q_conv, text(c));
+}
+
+TEST(QConv, RejectsWithReasons) {
+  Probe probe = probe_of({});
+  probe.inputs[1].constant = false;
+  EXPECT_EQ(run_guarded(probe, lower_q_conv, {}).reject, "the weights are not constant s8");
+  Probe deep{.op = "QConv"};
+  deep.inputs = {activation(random_u8({1, 4, 5}, 1)), constant(random_s8({2, 4, 3}, 2)), omitted(),
+                 constant(random_multipliers(2, 3, 0.1f))};
+  EXPECT_EQ(run_guarded(deep, lower_q_conv, {}).reject, "only 2-D convolutions have a kernel");
+}
+
+Probe depthwise_probe(ConvCase c) {
+  c.groups = c.outputs = c.channels;
+  return probe_of(c);
+}
+
+TEST(QDepthwise, ChannelsAtTheEdgesOfEveryBlock) {
+  for (s64 channels : {1, 3, 4, 15, 16, 17, 31, 33, 63, 64, 65, 130}) {
+    const ConvCase c{.batch = 2, .channels = channels};
+    expect_exact(depthwise_probe(c), lower_q_depthwise, text(c));
+  }
+}
+
+TEST(QDepthwise, KernelsStridesAndDilations) {
+  for (s64 kernel_h : {1, 2, 3, 5, 9}) {
+    for (s64 kernel_w : {1, 3, 4}) {
+      for (s64 stride : {1, 2}) {
+        for (s64 dilation : {1, 2}) {
+          ConvCase c{.channels = 20, .height = 17, .width = 19};
+          c.kernel_h = kernel_h;
+          c.kernel_w = kernel_w;
+          c.stride = stride;
+          c.dilation = dilation;
+          c.pads = {1, 0, 2, 3};
+          expect_exact(depthwise_probe(c), lower_q_depthwise, text(c));
+        }
+      }
+    }
+  }
+}
+
+TEST(QDepthwise, WidthsAroundTheStrip) {
+  for (s64 width : {1, 3, 4, 5, 15, 16, 17, 33}) {
+    const ConvCase c{.channels = 66, .height = 3, .width = width};
+    expect_exact(depthwise_probe(c), lower_q_depthwise, text(c));
+  }
+}
+
+TEST(QDepthwise, ZeroPointsAndSaturation) {
+  for (s64 zero_point : {0, 1, 127, 128, 255}) {
+    for (Codes codes : {Codes::any, Codes::extremes, Codes::highest}) {
+      ConvCase c{.channels = 24, .kernel_h = 5, .kernel_w = 5, .pads = {2, 2, 2, 2}};
+      c.zero_point = zero_point;
+      c.codes = codes;
+      c.extreme_weights = codes != Codes::any;
+      expect_exact(depthwise_probe(c), lower_q_depthwise, text(c));
+      c.multiplier = 1e9f;
+      expect_exact(depthwise_probe(c), lower_q_depthwise, text(c));
+    }
+  }
+}
+
+TEST(QDepthwise, ResidualLeakyTableAndRealOutputs) {
+  for (s64 channels : {7, 64, 70}) {
+    const ConvCase c{.batch = 2, .channels = channels};
+    Probe probe = depthwise_probe(c);
+    add_residual(probe, 200);
+    probe.attrs.set("activation", std::string("leaky_relu"));
+    Probe table = probe;
+    table.inputs.push_back(constant(random_u8({256}, 11)));
+    expect_exact(table, lower_q_depthwise, text(c) + ", table");
+    probe.attrs.set("output_dtype", std::string("f32"));
+    expect_exact(probe, lower_q_depthwise, text(c) + ", f32");
+    probe.attrs.set("activation", std::string("relu"));
+    expect_exact(probe, lower_q_depthwise, text(c) + ", f32 relu");
+  }
+}
+
+// Rows keep the promise of their names: the best kernel of each level runs.
+TEST(QConv, EveryTableRowIsTested) {
+  const auto names = expect_exact(probe_of({}), lower_q_conv, "names");
+  const auto depthwise = expect_exact(depthwise_probe({}), lower_q_depthwise, "names");
+  for (const ConvKernel& kernel : kConvKernels) {
+    if (kernel.isa > hardware_isa()) continue;
+    EXPECT_NE(std::find(names.begin(), names.end(), kernel.name), names.end()) << kernel.name;
+  }
+  for (const DepthwiseKernel& kernel : kDepthwiseKernels) {
+    if (kernel.isa > hardware_isa()) continue;
+    EXPECT_NE(std::find(depthwise.begin(), depthwise.end(), kernel.name), depthwise.end());
+  }
+}
+
+}  // namespace
+}  // namespace octet

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// QTable, QuantizeLinear and DequantizeLinear: one value in, one value out, in whatever layout the input has.
+#include <array>
+#include <cmath>
+#include <memory>
+
+#include "backends/cpu/kernels/quantize/quantize.h"
+#include "backends/cpu/kernels/table/table.h"
+#include "backends/cpu/lower/f_rows.h"
+#include "backends/cpu/lower/q_common.h"
+
+namespace octet {
+namespace {
+
+// A candidate that keeps the input's layout and calls run(args, offset of the output, of the input, count).
+template <class F>
+Candidate elementwise(const LowerRequest& request, const char* kernel, const F& run) {
+  Candidate candidate = candidate_of(request, kernel, common_layout(request));
+  candidate.strided = true;
+  candidate.bind = [run, input = request.inputs[0].shape,
+                    output = request.outputs[0].shape](const BindArgs& bind) -> RunStep {
+    const RowOperand operands[] = {{output, bind.outputs[0]}, {input, bind.inputs[0]}};
+    auto rows = std::make_shared<const Rows>(operands);
+    return [run, rows](const StepArgs& args) {
+      rows->for_each(args.pool,
+                     [&](const Rows::Offsets& at, s64 count) { run(args, at[0], at[1], count); });
+    };
+  };
+  return candidate;
+}
+
+// Scale and zero point of a per-tensor QuantizeLinear or DequantizeLinear with u8 codes.
+struct Scalars {
+  f32 scale = 1.0f;
+  s32 zero_point = 0;
+};
+
+std::string read(const LowerRequest& request, Scalars& scalars) {
+  const Tensor* scale = request.constant(1);
+  if (scale == nullptr || scale->dtype() != Dtype::f32) return "the scale is not constant f32";
+  if (scale->elements() != 1) return "there is one scale for each index of an axis";
+  scalars.scale = scale->as<f32>()[0];
+  if (request.constant(0) != nullptr) return "the input is a constant";
+  if (!request.has_input(2)) return {};
+  const Tensor* zero_point = request.constant(2);
+  if (zero_point == nullptr || zero_point->dtype() != Dtype::u8 || zero_point->elements() != 1) {
+    return "the zero point is not constant u8";
+  }
+  scalars.zero_point = zero_point->as<u8>()[0];
+  return {};
+}
+
+}  // namespace
+
+Offer lower_q_table(const LowerRequest& request) {
+  const Tensor* table = request.constant(1);
+  if (table == nullptr) return Reject{"the table is not a constant"};
+  if (request.inputs[0].dtype != Dtype::u8) return Reject{"the codes are not u8"};
+  if (request.constant(0) != nullptr) return Reject{"the input is a constant"};
+  const TableKernel& kernel = best_kernel(kTableKernels, request.target.isa);
+  const auto run = [&kernel, table = *table](const StepArgs& args, s64 dst, s64 src, s64 count) {
+    kernel.run({u8_input(args, 0) + src, u8_output(args, 0) + dst, count,
+                reinterpret_cast<const u8*>(table.data())});
+  };
+  return elementwise(request, kernel.name, run);
+}
+
+Offer lower_q_quantize(const LowerRequest& request) {
+  Scalars s;
+  if (std::string reason = read(request, s); !reason.empty()) return Reject{reason};
+  if (request.inputs[0].dtype != Dtype::f32) return Reject{"the input is not f32"};
+  if (request.outputs[0].dtype != Dtype::u8) return Reject{"the codes are not u8"};
+  const QuantizeKernel& kernel = best_kernel(kQuantizeKernels, request.target.isa);
+  const Shape& shape = request.inputs[0].shape;
+  if (shape.rank() != 4 || common_layout(request) == Layout::nhwc) {
+    const auto run = [&kernel, s](const StepArgs& args, s64 dst, s64 src, s64 count) {
+      const f32* x = reinterpret_cast<const f32*>(args.inputs[0]);
+      kernel.run({x + src, u8_output(args, 0) + dst, count, s.scale, s.zero_point});
+    };
+    return elementwise(request, kernel.name, run);
+  }
+  Candidate candidate = candidate_of(request, kernel.name, Layout::linear);
+  candidate.outputs = {Layout::nhwc};
+  candidate.note = "nchw to nhwc in one pass";
+  candidate.strided = true;
+  candidate.bind = [&kernel, s, shape](const BindArgs& bind) -> RunStep {
+    const PlanarQuantize planar{&kernel, shape, s.scale, s.zero_point,
+                                nhwc_placement(shape, bind.outputs[0])};
+    return [planar](const StepArgs& args) {
+      planar.run(reinterpret_cast<const f32*>(args.inputs[0]), u8_output(args, 0), args.pool);
+    };
+  };
+  return candidate;
+}
+
+Offer lower_q_dequantize(const LowerRequest& request) {
+  Scalars s;
+  if (std::string reason = read(request, s); !reason.empty()) return Reject{reason};
+  if (request.inputs[0].dtype != Dtype::u8) return Reject{"the codes are not u8"};
+  if (request.outputs[0].dtype != Dtype::f32) return Reject{"the output is not f32"};
+  const DequantizeKernel& kernel = best_kernel(kDequantizeKernels, request.target.isa);
+  const auto run = [&kernel, s](const StepArgs& args, s64 dst, s64 src, s64 count) {
+    f32* y = reinterpret_cast<f32*>(args.outputs[0]);
+    kernel.run({u8_input(args, 0) + src, y + dst, count, s.scale, s.zero_point});
+  };
+  return elementwise(request, kernel.name, run);
+}
+
+}  // namespace octet
