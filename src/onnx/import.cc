@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <stdexcept>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -19,7 +20,6 @@
 #include "onnx/text.h"
 #include "onnx/topology.h"
 #include "ops/node_parser.h"
-#include "ops/registry.h"
 
 namespace octet {
 namespace {
@@ -195,14 +195,14 @@ class Importer {
       return;
     }
     Node node;
-    node.op = find_onnx_op(proto.domain(), proto.op_type());
+    node.op = op_of(proto);
     node.name = unique_name(flat.name);
     node.origins = {clean_name(flat.name)};
     for (const std::string& input : proto.input()) node.inputs.push_back(id_of(input));
     for (const std::string& output : proto.output()) node.outputs.push_back(id_of(output));
     trim(node.inputs);
     trim(node.outputs);
-    check_arity(node);
+    check_arity(node, parsed_min(*node.op));
     node.attrs = read_attributes(proto, tensors_);
     const std::string domain = canonical_domain(proto.domain());
     splice(std::move(node), static_cast<int>(flat.opsets->at(domain)));
@@ -220,7 +220,12 @@ class Importer {
     while (!ids.empty() && ids.back() == kNoValue) ids.pop_back();
   }
 
-  static void check_arity(const Node& node) {
+  // Older opsets gave as attributes what are inputs in the canonical form: parse adds those.
+  static int parsed_min(const OpDef& op) {
+    return op.parse != nullptr ? std::min(op.inputs.min, 1) : op.inputs.min;
+  }
+
+  static void check_arity(const Node& node, int min_inputs) {
     const auto check = [&](std::span<const ValueId> ids, Arity arity, std::string_view what) {
       const auto has = static_cast<s64>(ids.size());
       if (has >= arity.min && (arity.max < 0 || has <= arity.max)) return;
@@ -230,7 +235,7 @@ class Importer {
                                     : fmt::format("{}..{}", arity.min, arity.max);
       fail(Error::Code::invalid_model, "{} needs {} {}, has {}", node.op->name, range, what, has);
     };
-    check(node.inputs, node.op->inputs, "inputs");
+    check(node.inputs, {min_inputs, node.op->inputs.max}, "inputs");
     check(node.outputs, node.op->outputs, "outputs");
   }
 
@@ -240,9 +245,15 @@ class Importer {
     std::vector<Node> after;
     if (node.op->parse != nullptr) {
       NodeParser parser(graph_, node, opset, before, after);
-      node.op->parse(parser);
+      const OpDef& onnx_op = *node.op;
+      try {
+        onnx_op.parse(parser);
+      } catch (const std::out_of_range&) {  // an input that is not there
+        fail(Error::Code::invalid_model, "{} needs at least {} inputs, has {}", onnx_op.name,
+             onnx_op.inputs.min, node.inputs.size());
+      }
       trim(node.inputs);
-      check_arity(node);
+      check_arity(node, node.op->inputs.min);
     }
     for (Node& added : before) add_spliced(std::move(added));
     graph_.nodes.push_back(std::move(node));

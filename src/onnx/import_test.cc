@@ -123,6 +123,14 @@ TEST(Import, UnsupportedNodesAreAllListed) {
               HasSubstr("Other (domain my.domain, opset not imported): node 'Other_3'"));
 }
 
+TEST(ImportError, OurOwnOperatorsAreNotOnnx) {
+  pb::ModelProto model = relu_model();
+  model.add_opset_import()->set_domain("octet");
+  model.mutable_opset_import(1)->set_version(1);
+  add_node(model, "QTable", {"x", "x"}, {"q"}).set_domain("octet");
+  EXPECT_IMPORT_ERROR(model, unsupported, "QTable (domain octet, opset 1)");
+}
+
 TEST(Import, UnsupportedNodesAreInTheInfo) {
   pb::ModelProto model = relu_model();
   add_node(model, "NoSuchOp", {"x"}, {"p"}).set_name("first");
@@ -146,6 +154,22 @@ TEST(Import, OmittedInputsInTheMiddleAndAtTheEnd) {
   EXPECT_EQ(graph.nodes[0].input(1), kNoValue);
   EXPECT_EQ(graph.value(graph.nodes[0].input(2)).name, "high");
   EXPECT_EQ(graph.nodes[1].inputs.size(), 1u);
+}
+
+TEST(Import, ParametersThatWereAttributes) {
+  pb::ModelProto model = empty_model(11);
+  add_input(model, "x", {4});
+  add_attribute(add_node(model, "Unsqueeze", {"x"}, {"y"}), "axes", AttrKind::ints).add_ints(0);
+  add_output(model, "y");
+  const Graph graph = import_model(model);
+  ASSERT_EQ(graph.nodes.size(), 1u);
+  ASSERT_NE(graph.constant_input(graph.nodes[0], 1), nullptr);
+  EXPECT_THAT(graph.constant_input(graph.nodes[0], 1)->as<s64>(), ElementsAre(0));
+  pb::ModelProto lacking = empty_model(17);
+  add_input(lacking, "x", {4});
+  add_node(lacking, "Unsqueeze", {"x"}, {"y"});
+  add_output(lacking, "y");
+  EXPECT_IMPORT_ERROR(lacking, invalid_model, "Unsqueeze needs 2 inputs, has 1");
 }
 
 TEST(ImportError, Cycle) {  // I13

@@ -17,6 +17,9 @@ void read_header(const octet_onnx::ModelProto& model, ImportInfo& info);
 // Throws one Error(unsupported) that lists every node whose operator Octet lacks.
 void check_support(const FlatGraph& flat, ImportInfo& info);
 
+// The operator of an ONNX node, or null when Octet lacks it.
+const OpDef* op_of(const octet_onnx::NodeProto& node);
+
 // Constant nodes become constants of the graph; they are no operator.
 bool is_constant_node(const octet_onnx::NodeProto& node);
 

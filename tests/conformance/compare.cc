@@ -12,7 +12,6 @@ namespace octet {
 namespace {
 
 constexpr double kRelative = 1e-3;
-constexpr double kAbsolute = 1e-7;
 
 template <class T>
 double real(T value) {
@@ -23,7 +22,7 @@ double real(T value) {
 }
 
 template <class T>
-bool close(T got, T expected) {
+bool close(T got, T expected, double absolute) {
   if constexpr (std::is_integral_v<T>) {
     return got == expected;
   } else {
@@ -31,13 +30,13 @@ bool close(T got, T expected) {
     const double e = real(expected);
     if (std::isnan(g) || std::isnan(e)) return std::isnan(g) && std::isnan(e);
     if (std::isinf(g) || std::isinf(e)) return g == e;
-    return std::abs(g - e) <= kAbsolute + kRelative * std::abs(e);
+    return std::abs(g - e) <= absolute + kRelative * std::abs(e);
   }
 }
 
 }  // namespace
 
-std::string difference(const Tensor& got, const Tensor& expected) {
+std::string difference(const Tensor& got, const Tensor& expected, double absolute) {
   if (got.type() != expected.type()) {
     return fmt::format("type {}, expected {}", to_string(got.type()), to_string(expected.type()));
   }
@@ -47,7 +46,7 @@ std::string difference(const Tensor& got, const Tensor& expected) {
     size_t wrong = 0;
     std::string first;
     for (size_t i = 0; i < g.size(); ++i) {
-      if (close(g[i], e[i])) continue;
+      if (close(g[i], e[i], absolute)) continue;
       if (wrong++ == 0)
         first = fmt::format("element {} is {}, expected {}", i, real(g[i]), real(e[i]));
     }

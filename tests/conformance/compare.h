@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ONNX runner's comparison: rtol 1e-3, atol 1e-7 for floats, equality for the rest.
+// The ONNX runner's comparison: rtol 1e-3 and by default atol 1e-7 for floats, equality for the rest.
 #pragma once
 
 #include <string>
@@ -8,7 +8,10 @@
 
 namespace octet {
 
+inline constexpr double kAbsoluteTolerance = 1e-7;
+
 // What differs first, or empty when `got` passes.
-std::string difference(const Tensor& got, const Tensor& expected);
+std::string difference(const Tensor& got, const Tensor& expected,
+                       double absolute = kAbsoluteTolerance);
 
 }  // namespace octet

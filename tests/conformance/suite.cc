@@ -46,7 +46,7 @@ std::vector<Tensor> read_set(const fs::path& folder, std::string_view kind) {
   }
 }
 
-std::string run_set(const Graph& graph, const fs::path& folder) {
+std::string run_set(const Graph& graph, const fs::path& folder, double absolute) {
   const std::vector<Tensor> inputs = read_set(folder, "input");
   const std::vector<Tensor> expected = read_set(folder, "output");
   const std::vector<Tensor> got = interpret(graph, inputs);
@@ -54,17 +54,17 @@ std::string run_set(const Graph& graph, const fs::path& folder) {
     return fmt::format("{} outputs, expected {}", got.size(), expected.size());
   }
   for (size_t i = 0; i < got.size(); ++i) {
-    const std::string wrong = difference(got[i], expected[i]);
+    const std::string wrong = difference(got[i], expected[i], absolute);
     if (!wrong.empty()) return fmt::format("output {}: {}", i, wrong);
   }
   return {};
 }
 
-void run_sets(const fs::path& folder, TestResult& result, ImportInfo& info) {
+void run_sets(const fs::path& folder, double absolute, TestResult& result, ImportInfo& info) {
   const Graph graph = import_onnx(folder / "model.onnx", {}, &info);
   int sets = 0;
   for (int n = 0; fs::exists(folder / fmt::format("test_data_set_{}", n)); ++n, ++sets) {
-    result.message = run_set(graph, folder / fmt::format("test_data_set_{}", n));
+    result.message = run_set(graph, folder / fmt::format("test_data_set_{}", n), absolute);
     if (!result.message.empty()) return;
   }
   if (sets == 0) {
@@ -86,12 +86,12 @@ TestData find_test_data(const fs::path& shared, const fs::path& scratch) {
   return {};
 }
 
-TestResult run_test(const fs::path& folder) {
+TestResult run_test(const fs::path& folder, double absolute_tolerance) {
   TestResult result;
   result.name = folder.filename().string();
   ImportInfo info;
   try {
-    run_sets(folder, result, info);
+    run_sets(folder, absolute_tolerance, result, info);
   } catch (const Error& error) {
     result.message = error.what();
     // Outside what Octet implements: sequences, strings, 4-bit types, operators that it lacks.

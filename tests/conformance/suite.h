@@ -26,6 +26,6 @@ struct TestData {
 // OCTET_ONNX_TESTS, else the archive of the shared folder unpacked into `scratch`, else Debian's libonnx-testdata.
 TestData find_test_data(const std::filesystem::path& shared, const std::filesystem::path& scratch);
 
-TestResult run_test(const std::filesystem::path& folder);
+TestResult run_test(const std::filesystem::path& folder, double absolute_tolerance);
 
 }  // namespace octet
