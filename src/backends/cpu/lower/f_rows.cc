@@ -20,6 +20,10 @@ std::vector<int> memory_order(const Shape& shape, Layout layout) {
   return order;
 }
 
+bool unit_steps(const Rows::Offsets& steps) {
+  return std::all_of(steps.begin(), steps.end(), [](s64 step) { return step == 0 || step == 1; });
+}
+
 bool follows(const Dim& outer, const Dim& inner, size_t operands) {
   for (size_t i = 0; i < operands; ++i) {
     if (outer.strides[i] != inner.strides[i] * inner.size) return false;
@@ -74,6 +78,10 @@ bool Rows::merge(std::span<const RowOperand> operands) {
     }
   }
   if (dims.empty()) return true;
+  // One channel in a sliced or bordered image: neighbours are pixels apart, so each element is a row.
+  const Shape& output = operands[0].shape;
+  const bool one_channel = operands[0].placement.layout == Layout::nhwc && output[1] == 1;
+  if (one_channel && !unit_steps(dims.back().strides)) dims.push_back({1, {}});
   length_ = dims.back().size;
   steps_ = dims.back().strides;
   dims.pop_back();
@@ -83,7 +91,7 @@ bool Rows::merge(std::span<const RowOperand> operands) {
     count_ *= dim.size;
     for (size_t i = 0; i < operands.size(); ++i) strides_[i][at] = dim.strides[i];
   }
-  return std::all_of(steps_.begin(), steps_.end(), [](s64 step) { return step == 0 || step == 1; });
+  return unit_steps(steps_);
 }
 
 Rows::Offsets Rows::offsets_of(s64 row, s64 start) const {

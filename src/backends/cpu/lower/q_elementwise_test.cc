@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// QAdd, QMul, QTable, QuantizeLinear, DequantizeLinear kernels against the scalar reference.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "backends/cpu/lower/q_probe.h"
+
+namespace octet {
+
+Offer lower_q_add(const LowerRequest& request);
+Offer lower_q_mul(const LowerRequest& request);
+Offer lower_q_table(const LowerRequest& request);
+Offer lower_q_quantize(const LowerRequest& request);
+Offer lower_q_dequantize(const LowerRequest& request);
+
+namespace {
+
+Probe binary(const std::string& op, ProbeInput a, ProbeInput b, s64 zero_a, s64 zero_b) {
+  Probe probe{.op = op};
+  probe.inputs = {std::move(a), std::move(b)};
+  probe.attrs.set("multipliers", std::vector<f32>{0.7f, -1.3f});
+  probe.attrs.set("multiplier", 0.013f);
+  probe.attrs.set("input_zero_points", std::vector<s64>{zero_a, zero_b});
+  probe.attrs.set("output_zero_point", s64{90});
+  probe.attrs.set("lo", s64{2});
+  return probe;
+}
+
+void expect_both(ProbeInput a, ProbeInput b, const std::string& what, s64 zero_a = 128,
+                 s64 zero_b = 100) {
+  expect_exact(binary("QAdd", a, b, zero_a, zero_b), lower_q_add, "QAdd " + what);
+  expect_exact(binary("QMul", a, b, zero_a, zero_b), lower_q_mul, "QMul " + what);
+}
+
+// All 65,536 pairs of codes.
+TEST(QBinary, EveryPairOfCodes) {
+  Tensor a(Dtype::u8, Shape{256, 256}), b(Dtype::u8, Shape{256, 256});
+  for (size_t i = 0; i < 65536; ++i) {
+    a.mutable_as<u8>()[i] = static_cast<u8>(i / 256);
+    b.mutable_as<u8>()[i] = static_cast<u8>(i % 256);
+  }
+  for (s64 zero_a : {0, 1, 127, 128, 255}) {
+    for (s64 zero_b : {0, 128, 255})
+      expect_both(activation(a), activation(b), "all", zero_a, zero_b);
+  }
+  Probe huge = binary("QAdd", activation(a), activation(b), 3, 4);
+  huge.attrs.set("multipliers", std::vector<f32>{1e12f, -1e12f});
+  expect_exact(huge, lower_q_add, "huge multipliers");
+  huge.attrs.set("activation", std::string("leaky_relu"));
+  huge.attrs.set("activation_alpha", 0.1f);
+  huge.attrs.set("multipliers", std::vector<f32>{0.4f, 0.4f});
+  expect_exact(huge, lower_q_add, "leaky");
+}
+
+TEST(QBinary, LengthsAroundAVector) {
+  for (s64 n : {1, 31, 32, 33, 63, 64, 65, 127, 129}) {
+    expect_both(activation(random_u8({n}, 1)), activation(random_u8({n}, 2)), std::to_string(n));
+  }
+}
+
+TEST(QBinary, ImagesAndBroadcasts) {
+  const Shape full{2, 37, 3, 5};
+  const auto a = activation(random_u8(full, 1), Layout::nhwc);
+  for (const Shape& shape : {full, Shape{2, 37, 1, 1}, Shape{1, 37, 1, 1}, Shape{1, 1, 1, 1},
+                             Shape{2, 1, 3, 5}, Shape{1, 1, 1, 5}}) {
+    const Tensor b = random_u8(shape, 2);
+    expect_both(a, activation(b, Layout::nhwc), "nhwc, nhwc " + to_string(shape));
+    expect_both(activation(b, Layout::nhwc), a, "nhwc " + to_string(shape) + ", nhwc");
+    expect_both(a, activation(b), "nhwc, linear " + to_string(shape));
+    expect_both(a, constant(b), "nhwc, constant " + to_string(shape));
+  }
+  expect_both(a, activation(random_u8({37, 1, 1}, 3)), "nhwc, rank 3");
+  expect_both(a, constant(random_u8(Shape{}, 3)), "nhwc, scalar");
+}
+
+TEST(QBinary, OneChannel) {
+  const auto a = activation(random_u8({2, 1, 3, 5}, 1), Layout::nhwc);
+  expect_both(a, activation(random_u8({2, 1, 3, 5}, 2), Layout::nhwc), "one channel");
+  expect_both(a, constant(random_u8({1}, 2)), "one channel and a scalar");
+}
+
+TEST(QBinary, LinearBroadcasts) {
+  const auto a = activation(random_u8({3, 4, 50}, 1));
+  for (const Shape& shape : {Shape{50}, Shape{4, 1}, Shape{3, 1, 50}, Shape{1}, Shape{3, 4, 50}}) {
+    expect_both(a, activation(random_u8(shape, 2)), "linear " + to_string(shape));
+  }
+}
+
+TEST(QBinary, RejectsWithReasons) {
+  const auto a = activation(random_u8({2, 3, 4, 5}, 1), Layout::nhwc);
+  const auto b = activation(random_u8({3, 4, 5}, 2));
+  EXPECT_EQ(run_guarded(binary("QAdd", a, b, 0, 0), lower_q_add, {}).reject,
+            "the broadcast strides within a row");
+}
+
+TEST(QTable, AllCodesAndLayouts) {
+  for (s64 n : {1, 63, 64, 65, 1000}) {
+    Probe probe{.op = "QTable"};
+    probe.inputs = {activation(random_u8({n}, 1)), constant(random_u8({256}, 2))};
+    expect_exact(probe, lower_q_table, "linear");
+  }
+  Probe image{.op = "QTable"};
+  image.inputs = {activation(random_u8({2, 70, 3, 5}, 1), Layout::nhwc),
+                  constant(random_u8({256}, 2))};
+  expect_exact(image, lower_q_table, "nhwc");
+}
+
+// Ties, both infinities, NaN, and values far outside.
+Tensor awkward_f32(const Shape& shape, f32 scale) {
+  Tensor x = random_f32(shape, 7, 40.0f * scale);
+  auto values = x.mutable_as<f32>();
+  const f32 inf = std::numeric_limits<f32>::infinity();
+  const f32 special[] = {inf, -inf, std::nanf(""), 1e30f, -1e30f, 0.0f, -0.0f, 1e-40f};
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i % 3 == 0) values[i] = (static_cast<f32>(i % 512) - 255.5f) * scale;
+    if (i % 7 == 0) values[i] = special[i / 7 % 8];
+  }
+  return x;
+}
+
+Probe quantize(const Tensor& x, Layout layout, f32 scale, u8 zero_point) {
+  Probe probe{.op = "QuantizeLinear"};
+  probe.inputs = {activation(x, layout), constant(Tensor::scalar(scale)),
+                  constant(Tensor::scalar(zero_point))};
+  return probe;
+}
+
+TEST(QuantizeLinear, EqualsTheReference) {
+  for (u8 zero_point : {u8{0}, u8{1}, u8{127}, u8{128}, u8{255}}) {
+    for (f32 scale : {0.1f, 1.0f, 3.7e-3f, 1.0f / 3.0f}) {
+      for (s64 n : {1, 15, 16, 17, 4000}) {
+        expect_exact(quantize(awkward_f32({n}, scale), Layout::linear, scale, zero_point),
+                     lower_q_quantize, "linear");
+      }
+    }
+  }
+}
+
+TEST(QuantizeLinear, PlanesToPixels) {
+  for (const Shape& shape : {Shape{2, 3, 5, 7}, Shape{1, 1, 4, 300}, Shape{1, 35, 3, 270}}) {
+    for (Layout layout : {Layout::linear, Layout::nhwc}) {
+      expect_exact(quantize(awkward_f32(shape, 0.02f), layout, 0.02f, 114), lower_q_quantize,
+                   to_string(shape));
+    }
+  }
+}
+
+TEST(DequantizeLinear, EqualsTheReference) {
+  for (u8 zero_point : {u8{0}, u8{77}, u8{255}}) {
+    for (s64 n : {1, 7, 8, 9, 17, 300}) {
+      Probe probe{.op = "DequantizeLinear"};
+      probe.inputs = {activation(random_u8({n}, 1)), constant(Tensor::scalar(0.037f)),
+                      constant(Tensor::scalar(zero_point))};
+      expect_exact(probe, lower_q_dequantize, "linear");
+      probe.inputs[0] = activation(random_u8({2, n, 3, 2}, 1), Layout::nhwc);
+      expect_exact(probe, lower_q_dequantize, "nhwc");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace octet

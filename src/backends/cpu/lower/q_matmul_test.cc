@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// QMatMul kernels against the scalar reference.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "backends/cpu/lower/q_probe.h"
+
+namespace octet {
+
+Offer lower_q_linear(const LowerRequest& request);
+Offer lower_q_matmul(const LowerRequest& request);
+
+namespace {
+
+void set_epilogue(Probe& probe, s64 zero_a, s64 zero_b) {
+  probe.attrs.set("input_zero_points", std::vector<s64>{zero_a, zero_b});
+  probe.attrs.set("output_zero_point", s64{120});
+  probe.attrs.set("residual_multiplier", 0.25f);
+}
+
+f32 scale_for(s64 k) { return 1.0f / (80.0f * std::sqrt(static_cast<f32>(k))); }
+
+Probe linear_probe(const Shape& a, s64 n, s64 zero_point) {
+  const s64 k = a[a.rank() - 1];
+  Probe probe{.op = "QMatMul"};
+  probe.inputs = {activation(random_u8(a, 1)), constant(random_s8({k, n}, 2)),
+                  constant(random_s32({n}, 3, 3000)),
+                  constant(random_multipliers(n, 4, scale_for(k)))};
+  set_epilogue(probe, zero_point, 0);
+  return probe;
+}
+
+TEST(QMatMul, ConstantWeights) {
+  for (s64 rows : {1, 2, 6, 7, 13}) {
+    for (s64 k : {1, 2, 3, 4, 5, 31, 64, 197}) {
+      for (s64 n : {1, 10, 16, 65, 130}) {
+        const Probe probe = linear_probe({rows, k}, n, 128);
+        expect_exact(probe, lower_q_linear, fmt::format("{}x{}x{}", rows, k, n));
+      }
+    }
+  }
+}
+
+TEST(QMatMul, RanksResidualTableAndRealOutputs) {
+  for (const Shape& a : {Shape{24}, Shape{3, 5, 24}, Shape{2, 3, 2, 24}}) {
+    Probe probe = linear_probe(a, 33, 7);
+    const Shape output = probe.reference()[0].shape();
+    probe.inputs.push_back(activation(random_u8(output, 5)));
+    probe.attrs.set("input_zero_points", std::vector<s64>{7, 0, 0, 0, 99});
+    expect_exact(probe, lower_q_linear, "residual");
+    Probe table = probe;
+    table.inputs.push_back(constant(random_u8({256}, 6)));
+    expect_exact(table, lower_q_linear, "table");
+    probe.attrs.set("output_dtype", std::string("f32"));
+    probe.attrs.set("activation", std::string("relu"));
+    expect_exact(probe, lower_q_linear, "f32");
+  }
+}
+
+TEST(QMatMul, ZeroPoints) {
+  for (s64 zero_point : {0, 1, 127, 128, 255}) {
+    expect_exact(linear_probe({9, 70}, 20, zero_point), lower_q_linear, "zero point");
+  }
+}
+
+Probe product_probe(const Shape& a, const Shape& b, s64 zero_a, s64 zero_b) {
+  const s64 k = a[a.rank() - 1];
+  Probe probe{.op = "QMatMul"};
+  probe.inputs = {activation(random_u8(a, 1)), activation(random_u8(b, 2)), omitted(),
+                  constant(random_multipliers(1, 4, scale_for(k)))};
+  set_epilogue(probe, zero_a, zero_b);
+  return probe;
+}
+
+TEST(QMatMul, TwoActivations) {
+  for (s64 m : {1, 5, 6, 17}) {
+    for (s64 k : {4, 6, 7, 64}) {
+      for (s64 n : {1, 15, 64, 70}) {
+        expect_exact(product_probe({2, m, k}, {2, k, n}, 120, 131), lower_q_matmul,
+                     fmt::format("{}x{}x{}", m, k, n));
+      }
+    }
+  }
+}
+
+TEST(QMatMul, BatchesBroadcast) {
+  const Shape shapes[][2] = {
+      {{2, 3, 5, 8}, {2, 3, 8, 9}}, {{2, 3, 5, 8}, {8, 9}}, {{2, 1, 5, 8}, {1, 3, 8, 9}},
+      {{5, 8}, {4, 8, 9}},          {{8}, {2, 8, 9}},       {{2, 5, 8}, {8}}};
+  for (const auto& [a, b] : shapes) {
+    expect_exact(product_probe(a, b, 3, 250), lower_q_matmul, to_string(a) + " by " + to_string(b));
+  }
+}
+
+TEST(QMatMul, ZeroPointsOfTwoActivations) {
+  for (s64 zero_a : {0, 1, 127, 128, 255}) {
+    for (s64 zero_b : {0, 1, 127, 128, 255}) {
+      Probe probe = product_probe({7, 40}, {40, 20}, zero_a, zero_b);
+      expect_exact(probe, lower_q_matmul, "any codes");
+      probe.inputs[0].tensor = random_u8({7, 40}, 1, Codes::highest);
+      probe.inputs[1].tensor = random_u8({40, 20}, 2, Codes::extremes);
+      expect_exact(probe, lower_q_matmul, "extreme codes");
+    }
+  }
+}
+
+TEST(QMatMul, RejectsWithReasons) {
+  EXPECT_EQ(run_guarded(product_probe({7, 3}, {3, 20}, 0, 0), lower_q_matmul, {}).reject,
+            "the inner dimension is below 4");
+  Probe batch = linear_probe({2, 3, 8}, 5, 0);
+  batch.inputs[1] = constant(random_s8({2, 8, 5}, 2));
+  EXPECT_EQ(run_guarded(batch, lower_q_linear, {}).reject, "b is a batch of matrices");
+  EXPECT_EQ(run_guarded(batch, lower_q_matmul, {}).reject, "b is a constant");
+}
+
+}  // namespace
+}  // namespace octet
