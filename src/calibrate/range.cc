@@ -14,8 +14,8 @@ constexpr size_t kUnsignedLevels = 256;
 constexpr size_t kSignedLevels = 128;
 // 2^-118 / 255 is still a normal float.
 constexpr f32 kMinThreshold = 0x1p-118f;
-// Divergence says little where the data is sparse. It may never cut off more than this part of the values.
-constexpr f64 kMaxClipped = 1e-3;
+// Candidates of least_error() are this many bins apart: the error is smooth.
+constexpr size_t kErrorStride = 4;
 
 // What Q holds where only clipped values are, in counts. With 0 the divergence would be infinite, and a single far outlier would
 // forbid every threshold between it and the bulk.
@@ -63,22 +63,26 @@ f64 divergence(const std::vector<f64>& bins, const Sums& sums, size_t n, size_t 
   return (p_log_p - p_log_q) / total + std::log(kept / total);
 }
 
-// The first number of bins that keeps all but kMaxClipped of the values.
-size_t least_kept(const std::vector<f64>& bins) {
-  f64 total = 0;
-  for (f64 n : bins) total += n;
-  f64 kept = 0;
+// Summed squared error of rounding to `levels` codes and clipping, in units of a bin, when the first n bins are kept.
+f64 squared_error(const std::vector<f64>& bins, size_t n, size_t levels) {
+  const f64 step = static_cast<f64>(n) / static_cast<f64>(levels - 1);
+  const f64 inverse = 1 / step;
+  f64 sum = 0;
   for (size_t i = 0; i < bins.size(); ++i) {
-    kept += bins[i];
-    if (kept >= total * (1 - kMaxClipped)) return i + 1;
+    const f64 x = static_cast<f64>(i) + 0.5;
+    const s32 code = static_cast<s32>(x * inverse + 0.5);
+    const f64 error = x - step * std::min(code, static_cast<s32>(levels) - 1);
+    sum += bins[i] * error * error;
   }
-  return bins.size();
+  return sum;
 }
 
 f32 entropy_threshold(const Histogram& histogram) {
   const std::vector<f64> bins = entropy_bins(histogram);
   const size_t levels = histogram.min() >= 0 ? kUnsignedLevels : kSignedLevels;
-  const size_t kept = std::max(least_divergence(bins, levels), least_kept(bins));
+  // Divergence likes to cut: on networks with SiLU or ReLU6 it costs 3 to 10 dB of the output where squared error would keep more,
+  // while the larger of both is the best of all methods tried (classifiers on CIFAR-10 and ImageNet).
+  const size_t kept = std::max(least_divergence(bins, levels), least_error(bins, levels));
   // The middle of the first bin that is cut off, as TensorRT has it; never beyond what was seen.
   const f64 amax = histogram.amax();
   const f64 threshold = (static_cast<f64>(kept) + 0.5) * (amax / static_cast<f64>(bins.size()));
@@ -135,6 +139,19 @@ size_t least_divergence(const std::vector<f64>& bins, size_t levels) {
     const f64 d = divergence(bins, sums, n, levels);
     if (d < least) {
       least = d;
+      best = n;
+    }
+  }
+  return best;
+}
+
+size_t least_error(const std::vector<f64>& bins, size_t levels) {
+  size_t best = bins.size();
+  f64 least = squared_error(bins, best, levels);
+  for (size_t n = bins.size() - kErrorStride; n >= levels; n -= kErrorStride) {
+    const f64 error = squared_error(bins, n, levels);
+    if (error < least) {
+      least = error;
       best = n;
     }
   }

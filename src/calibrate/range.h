@@ -31,5 +31,7 @@ std::vector<f64> entropy_bins(const Histogram& histogram);
 // How many of these bins to keep so that `levels` codes lose least by Kullback-Leibler divergence: levels..bins.size(); the
 // largest such number on a tie.
 size_t least_divergence(const std::vector<f64>& bins, size_t levels);
+// The same by squared error of rounding and clipping. The entropy method never keeps less than this.
+size_t least_error(const std::vector<f64>& bins, size_t levels);
 
 }  // namespace octet

@@ -115,14 +115,39 @@ TEST(Range, EntropyCutsAnOutlier) {
   EXPECT_GT(range.threshold, 3.0f);
 }
 
-TEST(Range, EntropyNeverCutsMoreThanOneInAThousand) {
-  // A tenth of the values forms a far peak: divergence alone would rather lose it.
+TEST(Entropy, LeastErrorEqualsASearchOverPlainQuantization) {
+  std::vector<f64> bins(1000);
+  for (size_t i = 0; i < bins.size(); ++i) {
+    bins[i] = std::floor(1e5 * std::exp(-static_cast<f64>(i) / 60)) + (i > 990 ? 1 : 0);
+  }
+  f64 least = std::numeric_limits<f64>::infinity();
+  size_t best = 0;
+  for (size_t n = 1000; n >= 128; n -= 4) {
+    const f64 scale = static_cast<f64>(n) / 127;
+    f64 error = 0;
+    for (size_t i = 0; i < bins.size(); ++i) {
+      const f64 x = static_cast<f64>(i) + 0.5;
+      const f64 y = std::min(std::floor(x / scale + 0.5), 127.0) * scale;
+      error += bins[i] * (x - y) * (x - y);
+    }
+    if (error < least) {
+      least = error;
+      best = n;
+    }
+  }
+  EXPECT_EQ(least_error(bins, 128), best);
+  EXPECT_LT(best, 1000u);
+}
+
+TEST(Range, EntropyNeverCutsFurtherThanSquaredErrorWould) {
+  // A few values form a far peak: divergence alone would lose it.
   std::vector<f32> values = normal_values(100000, 4);
-  for (size_t i = 0; i < 10000; ++i) values.push_back(50.0f + static_cast<f32>(i % 10));
-  const RangeEstimate range = estimate_range(observed(values), RangeMethod::entropy, "x");
-  size_t cut = 0;
-  for (f32 v : values) cut += std::abs(v) > range.threshold;
-  EXPECT_LE(cut, values.size() / 1000);
+  for (size_t i = 0; i < 50; ++i) values.push_back(40.0f + static_cast<f32>(i) / 10);
+  const Histogram histogram = observed(values);
+  const std::vector<f64> bins = entropy_bins(histogram);
+  ASSERT_LT(least_divergence(bins, 128), least_error(bins, 128));
+  const RangeEstimate range = estimate_range(histogram, RangeMethod::entropy, "x");
+  EXPECT_GT(range.threshold, 40.0f);
 }
 
 TEST(Range, ZerosOfAReluDoNotMatter) {
