@@ -65,6 +65,14 @@ inline I i_shift_right(I a) {  // arithmetic
 }
 inline V v_from_int(I a) { return _mm256_cvtepi32_ps(a); }
 
+// x * 2^n for a normal x and an integer n in [-254, 252], as two exact factors and one rounding.
+inline V v_power_of_two(I n) { return v_from_bits(i_shift_left<23>(i_add(n, i_set(127)))); }
+inline V v_scale(V x, V n) {
+  const I e = _mm256_cvtps_epi32(n);
+  const I half = i_shift_right<1>(e);
+  return v_mul(v_mul(x, v_power_of_two(half)), v_power_of_two(i_sub(e, half)));
+}
+
 // The 16 interleaved lanes of core/reduce.h.
 constexpr int kReduceWidth = 16;
 struct Lanes {

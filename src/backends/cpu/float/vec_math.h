@@ -12,7 +12,6 @@ inline V v_negate(V x) { return v_sub(v_set(-0.0f), x); }
 inline V v_with_sign_of(V x, V sign) {
   return v_from_bits(i_or(v_bits(x), i_and(v_bits(sign), i_set(static_cast<int>(0x80000000u)))));
 }
-inline V v_power_of_two(I n) { return v_from_bits(i_shift_left<23>(i_add(n, i_set(127)))); }
 
 template <int kCount>
 inline V v_polynomial(const float (&c)[kCount], V x) {
@@ -28,9 +27,7 @@ inline V v_exp(V x) {
   V r = v_fma(n, v_set(-kLn2Hi), x);
   r = v_fma(n, v_set(-kLn2Lo), r);
   const V p = v_add(v_fma(v_mul(r, r), v_polynomial(kExpPoly, r), r), v_set(1.0f));
-  const I e = i_sub(v_bits(shifted), v_bits(v_set(kRoundMagic)));
-  const I half = i_shift_right<1>(e);
-  return v_mul(v_mul(p, v_power_of_two(half)), v_power_of_two(i_sub(e, half)));
+  return v_scale(p, n);
 }
 
 inline V v_log(V x) {
@@ -65,7 +62,7 @@ inline V v_tanh(V x) {
 }
 
 inline V v_sigmoid(V x) {
-  const V e = v_exp(v_negate(v_magnitude(x)));
+  const V e = v_exp(v_from_bits(i_or(v_bits(x), i_set(static_cast<int>(0x80000000u)))));  // -|x|
   const V numerator = v_select(v_lt(x, v_set(0.0f)), e, v_set(1.0f));
   return v_div(numerator, v_add(v_set(1.0f), e));
 }

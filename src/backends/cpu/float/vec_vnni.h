@@ -56,6 +56,9 @@ inline I i_shift_right(I a) {
 }
 inline V v_from_int(I a) { return _mm512_cvtepi32_ps(a); }
 
+// x * 2^n for an integer n, rounded once.
+inline V v_scale(V x, V n) { return _mm512_maskz_scalef_ps(0xffff, x, n); }
+
 constexpr int kReduceWidth = 16;
 struct Lanes {
   V all;

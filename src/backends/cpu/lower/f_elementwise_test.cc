@@ -63,6 +63,22 @@ TEST(FloatUnary, EveryRowEqualsTheReference) {
   }
 }
 
+// Overflow, denormal results and every split point lie within.
+TEST(FloatUnary, EqualsTheReferenceOverTheWholeRange) {
+  Tensor tensor(Dtype::f32, Shape{420000});
+  auto x = tensor.mutable_as<f32>();
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = static_cast<f32>(static_cast<s64>(i) - 210000) / 2000.0f;
+  for (const UnaryKernel& kernel : kUnaryKernels) {
+    Probe probe = unary_probe(kernel, tensor);
+    const Tensor want = probe.reference()[0];
+    for (Isa isa : simd_levels()) {
+      probe.isa = isa;
+      expect_same_f32(run_probe(probe, lower_f_unary).outputs[0], want, kernel.name);
+    }
+  }
+}
+
 TEST(FloatUnary, KeepsStridedNhwc) {
   for (Isa isa : simd_levels()) {
     for (s64 channels : {1, 2, 5, 19}) {
