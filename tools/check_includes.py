@@ -9,7 +9,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RANK = {
-    "core": 0, "graph": 1, "ops": 2,
+    "onnx_proto": 0, "core": 0, "graph": 1, "ops": 2,
     "onnx": 3, "passes": 3, "calibrate": 3, "precision": 3,
     "plan": 3, "backends": 3,
     "runtime": 4, "pipeline": 5, "inspect": 6,
