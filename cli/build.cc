@@ -81,7 +81,8 @@ void print_summary(const Options& options, const CompileReport& report,
   Table table({{"  NOT IN INT8", false, 44}, {"OP"}, {"WHY", false, 100}});
   size_t rows = 0;
   for (const LayerInfo& layer : inspection.layers) {
-    if (!options.int8 || layer.precision != "f32" || layer.op == "DequantizeLinear") continue;
+    const bool conversion = layer.op == "DequantizeLinear" || layer.op == "Reorder";
+    if (!options.int8 || layer.precision != "f32" || conversion) continue;
     table.add({"  " + layer.name, layer.op, layer.reason});
     ++rows;
   }

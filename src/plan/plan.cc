@@ -96,7 +96,18 @@ class Planner {
     return request;
   }
 
+  bool only_constants(const Node& node) const {
+    return !node.inputs.empty() && std::ranges::all_of(node.inputs, [&](ValueId id) {
+      return id == kNoValue || plan_.graph.is_constant(id);
+    });
+  }
+
   Candidate select(const LowerRequest& asked, std::vector<std::string>& rejects) const {
+    // Kernels take their data from the run; the reference brings constants along.
+    if (only_constants(asked.node)) {
+      rejects.push_back("all inputs are constants");
+      return backend_.reference(asked);
+    }
     for (const Lowering& lowering : backend_.lowerings) {
       if (lowering.op != asked.node.op->name) continue;
       Offer offer = lowering.offer(asked);

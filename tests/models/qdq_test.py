@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Explicit Q/DQ models keep their own scales, fuse, and give what ONNX Runtime gives."""
+
+import unittest
+
+import harness
+from harness import need, octet, scratch, shared_model
+from models import MODELS, prepared_images, session_of
+
+
+
+def build(name, *flags):
+    engine = scratch() / f"{name}.octet"
+    octet("build", shared_model(name), "--int8", "-o", engine, "--quiet", *flags)
+    return engine, octet("inspect", engine, "--json").json["layers"]
+
+
+class Explicit(unittest.TestCase):
+    def test_convolutions_become_integer(self):
+        _, layers = build("mobilenet_v2_imagenet_qdq")
+        operators = [layer["op"] for layer in layers]
+        self.assertIn("QConv", operators)
+        self.assertNotIn("Conv", operators)
+
+    def test_one_scale_for_each_channel_of_an_activation(self):
+        numpy = need("numpy")
+        engine, _ = build("polygraphy_qdq_conv")
+        session = session_of(shared_model("polygraphy_qdq_conv"))
+        source, target = scratch() / "none.npz", scratch() / "conv.npz"
+        numpy.savez(source, unused=numpy.zeros(1, numpy.float32))  # the model has no input
+        octet("run", engine, source, "-o", target)
+        name = session.get_outputs()[0].name
+        numpy.testing.assert_allclose(numpy.load(target)[name], session.run(None, {})[0], rtol=1e-3, atol=1e-7)
+
+    def test_residual_block_is_int8_from_end_to_end(self):
+        model = MODELS["mobilenet_v2_imagenet"]
+        _, layers = build("polygraphy_residual_block", "--calib", model.calib, *model.flags, "--max-calib", "8")
+        for layer in layers:
+            if layer["op"] not in ("QuantizeLinear", "DequantizeLinear", "Reorder"):
+                self.assertEqual(layer["precision"], "int8", layer)
+
+    def test_mobilenet_answers_as_onnx_runtime(self):
+        numpy = need("numpy")
+        engine, _ = build("mobilenet_v2_imagenet_qdq")
+        session = session_of(shared_model("mobilenet_v2_imagenet_qdq"))
+        source, target = scratch() / "qdq_in.npz", scratch() / "qdq_out.npz"
+        agree, images = 0, list(prepared_images(MODELS["mobilenet_v2_imagenet"], 20))
+        for image in images:
+            expected = session.run(None, {"input": image})[0]
+            numpy.savez(source, input=image)
+            octet("run", engine, source, "-o", target)
+            got = numpy.load(target)[session.get_outputs()[0].name]
+            agree += int(got.argmax() == expected.argmax())
+        self.assertEqual(agree, len(images))
+
+
+if __name__ == "__main__":
+    harness.main()
