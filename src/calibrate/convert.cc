@@ -27,13 +27,19 @@ Tensor to_f32(const Tensor& array) {
   return result;
 }
 
-Tensor from_f32(const Tensor& array, Dtype dtype) {
+Tensor from_f32(const Tensor& array, Dtype dtype, const std::string& name) {
   if (dtype == Dtype::f32) return array;
   Tensor result(dtype, array.shape());
   const std::span<const f32> src = array.as<f32>();
   const auto fill = [&]<class T>() {
     const std::span<T> dst = result.mutable_as<T>();
-    for (size_t i = 0; i < dst.size(); ++i) dst[i] = static_cast<T>(src[i]);
+    for (size_t i = 0; i < dst.size(); ++i) {
+      dst[i] = static_cast<T>(src[i]);
+      if (!std::isfinite(static_cast<f32>(dst[i]))) {
+        fail(Error::Code::invalid_argument, "'{}': value {} at element {} does not fit {}", name,
+             src[i], i, dtype_name(dtype));
+      }
+    }
   };
   if (dtype == Dtype::f64) fill.operator()<f64>();
   if (dtype == Dtype::f16) fill.operator()<f16>();
@@ -99,7 +105,7 @@ Tensor convert_array(const Tensor& array, Dtype dtype, const std::string& name) 
   if (is_float(dtype)) {
     const Tensor values = to_f32(array);
     check_finite(values, name);
-    return from_f32(values, dtype);
+    return from_f32(values, dtype, name);
   }
   if (is_float(array.dtype())) {
     fail(Error::Code::invalid_argument, "'{}': holds {}, the input needs {}", name,
@@ -110,7 +116,7 @@ Tensor convert_array(const Tensor& array, Dtype dtype, const std::string& name) 
 
 Tensor convert_pixels(const Tensor& pixels, Dtype dtype, const std::string& name) {
   check_finite(pixels, name);
-  if (is_float(dtype)) return from_f32(pixels, dtype);
+  if (is_float(dtype)) return from_f32(pixels, dtype, name);
   const std::span<const f32> src = pixels.as<f32>();
   std::vector<s64> values(src.size());
   for (size_t i = 0; i < src.size(); ++i) {

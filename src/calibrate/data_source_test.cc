@@ -3,7 +3,9 @@
 
 #include <sys/stat.h>
 
+#include <atomic>
 #include <limits>
+#include <thread>
 
 #include "calibrate/npz.h"
 #include "calibrate/test_support.h"
@@ -196,6 +198,9 @@ TEST(ImageFolder, DifferentInputTypes) {
             (TensorType{Dtype::f16, {3, 11, 17}}));
   options.preprocess->mean = {300};
   refuse(options, bytes, {"rgb.png", "does not fit u8"});
+  options.preprocess->layout = "nchw";
+  options.preprocess->mean = {70000};
+  refuse(options, half, {"rgb.png", "does not fit f16"});
 }
 
 TEST(ArrayFiles, OneSampleOrABatchEach) {
@@ -309,6 +314,27 @@ TEST(ArrayFiles, BadHeadersCanBeSkipped) {
   const DataSource source = open(options, kDigitsInput);
   EXPECT_EQ(source.size(), 1);
   EXPECT_EQ(source.skipped().size(), 2u);
+}
+
+TEST(ArrayFiles, SamplesMayBeLoadedByThreads) {
+  const TempFolder folder;
+  for (const char* name : {"a.npy", "b.npy", "c.npy"}) {
+    write_npy(folder / name, filled(Dtype::f32, {5, 8, 8}));
+  }
+  const DataSource source = open(at(folder.path()), kDigitsInput);
+  std::vector<std::thread> threads;
+  std::atomic<s64> wrong = 0;
+  for (s64 t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (s64 i = 0; i < source.size(); ++i) {
+        const s64 index = (i * 7 + t * 5) % source.size();
+        const std::vector<Tensor> sample = source.sample(index);
+        if (sample[0].as<f32>()[1] != static_cast<f32>(index % 5 * 64 + 1)) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST(ArrayFiles, RealDigits) {
