@@ -65,6 +65,19 @@ CompileOptions compile_options(const Options& options) {
   return result;
 }
 
+void print_float_layers(const Inspection& inspection) {
+  constexpr size_t kShown = 12;
+  Table table({{"  NOT IN INT8", false, 44}, {"OP"}, {"WHY", false, 100}});
+  size_t rows = 0;
+  for (const LayerInfo& layer : inspection.layers) {
+    const bool conversion = layer.op == "DequantizeLinear" || layer.op == "Reorder";
+    if (layer.precision != "f32" || conversion) continue;
+    if (rows++ < kShown) table.add({"  " + layer.name, layer.op, layer.reason});
+  }
+  if (rows > 0) table.print();
+  if (rows > kShown) fmt::print("  and {} more; octet inspect shows all\n", rows - kShown);
+}
+
 void print_summary(const Options& options, const CompileReport& report,
                    const Inspection& inspection, double seconds) {
   fmt::print("{}: {}, built in {}\n", sanitize(options.output.string()),
@@ -78,15 +91,7 @@ void print_summary(const Options& options, const CompileReport& report,
                    ? fmt::format(", {} skipped", report.calibration_skipped)
                    : "");
   }
-  Table table({{"  NOT IN INT8", false, 44}, {"OP"}, {"WHY", false, 100}});
-  size_t rows = 0;
-  for (const LayerInfo& layer : inspection.layers) {
-    const bool conversion = layer.op == "DequantizeLinear" || layer.op == "Reorder";
-    if (!options.int8 || layer.precision != "f32" || conversion) continue;
-    table.add({"  " + layer.name, layer.op, layer.reason});
-    ++rows;
-  }
-  if (rows > 0) table.print();
+  if (options.int8) print_float_layers(inspection);
   if (!options.report.empty()) {
     fmt::print("  report       {}\n", sanitize(options.report.string()));
   }

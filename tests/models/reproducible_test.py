@@ -12,10 +12,8 @@ from models import MODELS, prepared_images
 
 IMAGES = 3
 ISA_LEVELS = ("none", "avx2", "vnni")
-# Products of integers are exact everywhere; where f32 products remain (attention, LayerNorm between them), oneDNN's sums
-# depend on the instruction set, which docs/numerics.md calls class "close".
-FULLY_INTEGER = ("cifar10_resnet20", "cifar10_resnet20_batchnorm", "cifar10_silunet", "mobilenet_v1_025_imagenet",
-                 "mobilenet_v2_imagenet", "yolox_nano")
+NAMES = ("cifar10_resnet20", "cifar10_resnet20_batchnorm", "cifar10_silunet", "cifar10_vit", "mobilenet_v1_025_imagenet",
+         "mobilenet_v2_imagenet", "yolox_nano")
 
 
 def build(model, engine, calib, *flags, env=None):
@@ -49,7 +47,7 @@ def add_test(name):
     setattr(OneAnswer, f"test_{name}", lambda self: self.check(name))
 
 
-for model_name in FULLY_INTEGER:
+for model_name in NAMES:
     add_test(model_name)
 
 
