@@ -33,6 +33,7 @@ inline V unary_relu(V x, UnaryParams) { return v_max(x, v_set(0.0f)); }
 inline V unary_round(V x, UnaryParams) { return v_rne(x); }
 inline V unary_sigmoid(V x, UnaryParams) { return v_sigmoid(x); }
 inline V unary_sqrt(V x, UnaryParams) { return v_sqrt(x); }
+inline V unary_square(V x, UnaryParams) { return v_mul(x, x); }
 inline V unary_swish(V x, UnaryParams p) { return v_swish(x, p.a); }
 inline V unary_tanh(V x, UnaryParams) { return v_tanh(x); }
 

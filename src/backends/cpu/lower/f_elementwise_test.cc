@@ -39,6 +39,7 @@ Probe unary_probe(const UnaryKernel& kernel, const Tensor& x) {
   if (name == "gelu_tanh") probe.attrs.set("approximate", std::string("tanh"));
   if (name == "leaky_relu") probe.attrs.set("alpha", 0.1f);
   if (name == "swish") probe.attrs.set("alpha", 1.25f);
+  if (name == "square") probe.inputs.push_back({Tensor::scalar(2.0f), true});
   if (name == "clip") {
     probe.inputs.push_back({Tensor::scalar(-1.5f), true});
     probe.inputs.push_back({Tensor::scalar(6.0f), true});

@@ -29,12 +29,23 @@ Choice choose_gelu(const Node& node) {
   return {.name = node.attrs.s("approximate", "none") == "tanh" ? "gelu_tanh" : "gelu"};
 }
 
+// The definition rounds x^2 once, as the product does; other powers go through f64.
+Choice choose_pow(const LowerRequest& request) {
+  f32 exponent = 0.0f;
+  const bool square = scalar_constant(request, 1, 0.0f, exponent) && exponent == 2.0f;
+  if (!square || request.outputs[0].shape != request.inputs[0].shape) {
+    return {.reject = "only squares have a kernel"};
+  }
+  return {.name = "square"};
+}
+
 Choice choose(const LowerRequest& request) {
   const Node& node = request.node;
   const std::string_view op = node.op->name;
   if (op == "Clip") return choose_clip(request);
   if (op == "Gelu") return choose_gelu(node);
   if (op == "LeakyRelu") return {.name = "leaky_relu", .a = node.attrs.f("alpha", 0.01f)};
+  if (op == "Pow") return choose_pow(request);
   if (op == "Swish") return {.name = "swish", .a = node.attrs.f("alpha", 1.0f)};
   if (op == "HardSigmoid") {
     return {

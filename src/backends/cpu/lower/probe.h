@@ -21,6 +21,7 @@ struct Probe {
   std::string op;
   std::vector<ProbeInput> inputs = {};
   Attrs attrs = {};
+  size_t outputs = 1;
   Isa isa = Isa::none;
   int threads = 1;
   s64 spread =

@@ -103,7 +103,9 @@ Setting setting_of(const Probe& probe) {
       s.node.inputs.push_back(s.graph.add_value("input", input.tensor.type()));
     }
   }
-  s.node.outputs.push_back(s.graph.add_value("output", {}));
+  for (size_t i = 0; i < probe.outputs; ++i) {
+    s.node.outputs.push_back(s.graph.add_value("output", {}));
+  }
   s.outputs = infer_node(s.node, s.inputs, values);
   return s;
 }

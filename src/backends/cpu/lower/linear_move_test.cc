@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strided copies of linear tensors against the scalar reference.
+#include <gtest/gtest.h>
+
+#include "backends/cpu/lower/probe.h"
+
+namespace octet {
+
+Offer lower_linear_concat(const LowerRequest& request);
+Offer lower_linear_split(const LowerRequest& request);
+Offer lower_linear_slice(const LowerRequest& request);
+Offer lower_linear_gather(const LowerRequest& request);
+Offer lower_linear_expand(const LowerRequest& request);
+
+namespace {
+
+using Ints = std::vector<s64>;
+
+ProbeInput ints(const Ints& values) {
+  return {Tensor::of<s64>(Shape{static_cast<s64>(values.size())}, values), true};
+}
+
+void expect_exact(const Probe& probe, Offer (*lowering)(const LowerRequest&),
+                  const std::string& what) {
+  const ProbeResult result = run_probe(probe, lowering);
+  ASSERT_EQ(result.reject, "") << what;
+  const std::vector<Tensor> want = probe.reference();
+  ASSERT_EQ(result.outputs.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) expect_same_f32(result.outputs[i], want[i], what);
+}
+
+TEST(LinearMove, ConcatOnEachAxis) {
+  for (s64 axis : {0, 1, 2, -1}) {
+    Probe probe{.op = "Concat", .threads = 2};
+    for (s64 size : {1, 3, 2}) {
+      Shape shape{4, 5, 6};
+      shape[axis < 0 ? 2 : static_cast<int>(axis)] = size;
+      probe.inputs.push_back({random_f32(shape, static_cast<u64>(size)), size == 3});
+    }
+    probe.attrs.set("axis", axis);
+    expect_exact(probe, lower_linear_concat, std::to_string(axis));
+  }
+}
+
+TEST(LinearMove, SplitOnEachAxis) {
+  for (s64 axis : {0, 1, 2}) {
+    Probe probe{
+        .op = "Split", .inputs = {{random_f32(Shape{6, 6, 6}, 1)}, ints({1, 3, 2})}, .outputs = 3};
+    probe.attrs.set("axis", axis);
+    expect_exact(probe, lower_linear_split, std::to_string(axis));
+  }
+}
+
+TEST(LinearMove, SliceWithStepsInBothDirections) {
+  struct Case {
+    Ints starts, ends, axes, steps;
+  };
+  const Case cases[] = {{{1, 2}, {4, 30}, {0, 2}, {1, 3}},
+                        {{-1, -1}, {-100, 0}, {0, 1}, {-1, -2}},
+                        {{0}, {9223372036854775807}, {1}, {2}},
+                        {{3}, {4}, {0}, {9223372036854775807}},
+                        {{-30, 4}, {30, -1}, {2, 1}, {1, 1}}};
+  for (const Case& c : cases) {
+    Probe probe{.op = "Slice",
+                .inputs = {{random_f32(Shape{4, 40, 33}, 1)},
+                           ints(c.starts),
+                           ints(c.ends),
+                           ints(c.axes),
+                           ints(c.steps)},
+                .threads = 2};
+    expect_exact(probe, lower_linear_slice, to_string(Shape(c.starts)));
+  }
+  Probe large{.op = "Slice",
+              .inputs = {{random_f32(Shape{3, 256, 256}, 1)},
+                         ints({1, 0}),
+                         ints({256, 256}),
+                         ints({1, 2}),
+                         ints({2, 2})},
+              .threads = 3};
+  expect_exact(large, lower_linear_slice, "focus");
+}
+
+TEST(LinearMove, GatherPicksIndices) {
+  for (s64 axis : {0, 1, 2}) {
+    Probe probe{.op = "Gather", .inputs = {{random_f32(Shape{4, 5, 6}, 1)}, ints({0, -1, 2, 2})}};
+    probe.attrs.set("axis", axis);
+    expect_exact(probe, lower_linear_gather, std::to_string(axis));
+    probe.inputs[1] = {Tensor::scalar(s64{1}), true};
+    expect_exact(probe, lower_linear_gather, "scalar");
+  }
+  Probe outside{.op = "Gather", .inputs = {{random_f32(Shape{4, 5}, 1)}, ints({4})}};
+  EXPECT_EQ(run_probe(outside, lower_linear_gather).reject, "an index lies outside the axis");
+}
+
+TEST(LinearMove, ExpandRepeats) {
+  for (const Ints& shape : {Ints{2, 3, 4}, Ints{3, 1}, Ints{5, 1, 3, 4}, Ints{1}}) {
+    Probe probe{.op = "Expand", .inputs = {{random_f32(Shape{3, 1}, 1)}, ints(shape)}};
+    expect_exact(probe, lower_linear_expand, to_string(Shape(shape)));
+  }
+}
+
+}  // namespace
+}  // namespace octet
