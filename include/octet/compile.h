@@ -16,9 +16,9 @@
 namespace octet {
 
 struct Progress {
-  std::string stage;   // "import", "calibrate", ...
+  std::string stage;  // "import", "calibrate", ...
   int64_t done = 0;
-  int64_t total = 0;   // 0: not known
+  int64_t total = 0;  // 0: not known
 };
 
 struct PassTrace {
@@ -28,15 +28,15 @@ struct PassTrace {
 };
 
 struct CompileOptions {
-  bool int8 = false;                              // calibrate and quantize; explicit Q/DQ in the model is honoured either way
-  bool simulate = false;                          // keep the model's Q/DQ nodes and compute in f32 between them: the truth
-                                                  // that an explicitly quantized engine is held against
+  bool int8 = false;  // calibrate and quantize; explicit Q/DQ in the model is honoured either way
+  bool simulate = false;  // keep the model's Q/DQ nodes and compute in f32 between them: the truth
+                          // that an explicitly quantized engine is held against
   std::optional<CalibrationOptions> calibration;  // needed for int8 unless the model carries Q/DQ
   std::vector<std::string> disabled_passes;
-  int64_t stop_after_rewrites = -1;               // bisecting: stop rewriting after this many; -1: never
-  std::vector<std::string> keep_float;            // node names (or op types) to leave in f32
-  std::map<std::string, Shape> input_shapes;      // fixes dynamic dimensions of inputs, by input name
-  int threads = 1;                                // used by calibration
+  int64_t stop_after_rewrites = -1;     // bisecting: stop rewriting after this many; -1: never
+  std::vector<std::string> keep_float;  // node names (or op types) to leave in f32
+  std::map<std::string, Shape> input_shapes;  // fixes dynamic dimensions of inputs, by input name
+  int threads = 1;                            // used by calibration
   std::function<void(const Progress&)> progress;  // called from the compiling thread; may be empty
 };
 

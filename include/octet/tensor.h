@@ -13,9 +13,7 @@
 
 namespace octet {
 
-enum class Dtype : uint8_t {
-  f32, f16, bf16, f64, s8, u8, s16, u16, s32, u32, s64, u64, boolean
-};
+enum class Dtype : uint8_t { f32, f16, bf16, f64, s8, u8, s16, u16, s32, u32, s64, u64, boolean };
 
 size_t dtype_bytes(Dtype dtype);
 std::string_view dtype_name(Dtype dtype);  // "f32", "s8", "bool"
@@ -81,7 +79,9 @@ class Tensor {
   size_t bytes() const { return static_cast<size_t>(type_.bytes()); }
 
   const std::byte* data() const { return data_.get(); }
-  std::byte* mutable_data() { return const_cast<std::byte*>(data_.get()); }  // NOLINT: see class comment
+  std::byte* mutable_data() {
+    return const_cast<std::byte*>(data_.get());
+  }  // NOLINT: see class comment
 
   // The elements as T; throws Error(internal) when T is not the tensor's dtype.
   template <class T>
@@ -112,20 +112,60 @@ struct bf16 {
   explicit operator float() const;
 };
 
-template <class T> struct DtypeOf;
-template <> struct DtypeOf<float> { static constexpr Dtype value = Dtype::f32; };
-template <> struct DtypeOf<f16> { static constexpr Dtype value = Dtype::f16; };
-template <> struct DtypeOf<bf16> { static constexpr Dtype value = Dtype::bf16; };
-template <> struct DtypeOf<double> { static constexpr Dtype value = Dtype::f64; };
-template <> struct DtypeOf<int8_t> { static constexpr Dtype value = Dtype::s8; };
-template <> struct DtypeOf<uint8_t> { static constexpr Dtype value = Dtype::u8; };
-template <> struct DtypeOf<int16_t> { static constexpr Dtype value = Dtype::s16; };
-template <> struct DtypeOf<uint16_t> { static constexpr Dtype value = Dtype::u16; };
-template <> struct DtypeOf<int32_t> { static constexpr Dtype value = Dtype::s32; };
-template <> struct DtypeOf<uint32_t> { static constexpr Dtype value = Dtype::u32; };
-template <> struct DtypeOf<int64_t> { static constexpr Dtype value = Dtype::s64; };
-template <> struct DtypeOf<uint64_t> { static constexpr Dtype value = Dtype::u64; };
-template <> struct DtypeOf<bool> { static constexpr Dtype value = Dtype::boolean; };
+template <class T>
+struct DtypeOf;
+template <>
+struct DtypeOf<float> {
+  static constexpr Dtype value = Dtype::f32;
+};
+template <>
+struct DtypeOf<f16> {
+  static constexpr Dtype value = Dtype::f16;
+};
+template <>
+struct DtypeOf<bf16> {
+  static constexpr Dtype value = Dtype::bf16;
+};
+template <>
+struct DtypeOf<double> {
+  static constexpr Dtype value = Dtype::f64;
+};
+template <>
+struct DtypeOf<int8_t> {
+  static constexpr Dtype value = Dtype::s8;
+};
+template <>
+struct DtypeOf<uint8_t> {
+  static constexpr Dtype value = Dtype::u8;
+};
+template <>
+struct DtypeOf<int16_t> {
+  static constexpr Dtype value = Dtype::s16;
+};
+template <>
+struct DtypeOf<uint16_t> {
+  static constexpr Dtype value = Dtype::u16;
+};
+template <>
+struct DtypeOf<int32_t> {
+  static constexpr Dtype value = Dtype::s32;
+};
+template <>
+struct DtypeOf<uint32_t> {
+  static constexpr Dtype value = Dtype::u32;
+};
+template <>
+struct DtypeOf<int64_t> {
+  static constexpr Dtype value = Dtype::s64;
+};
+template <>
+struct DtypeOf<uint64_t> {
+  static constexpr Dtype value = Dtype::u64;
+};
+template <>
+struct DtypeOf<bool> {
+  static constexpr Dtype value = Dtype::boolean;
+};
 
 void check_dtype(Dtype expected, Dtype got);  // throws Error(internal)
 

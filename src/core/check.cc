@@ -13,12 +13,18 @@ void Error::add_context(std::string line) {
 
 const char* to_string(Error::Code code) {
   switch (code) {
-    case Error::Code::invalid_model: return "invalid model";
-    case Error::Code::unsupported: return "unsupported";
-    case Error::Code::invalid_argument: return "invalid argument";
-    case Error::Code::out_of_memory: return "out of memory";
-    case Error::Code::io: return "i/o";
-    case Error::Code::internal: return "internal error";
+    case Error::Code::invalid_model:
+      return "invalid model";
+    case Error::Code::unsupported:
+      return "unsupported";
+    case Error::Code::invalid_argument:
+      return "invalid argument";
+    case Error::Code::out_of_memory:
+      return "out of memory";
+    case Error::Code::io:
+      return "i/o";
+    case Error::Code::internal:
+      return "internal error";
   }
   return "error";
 }

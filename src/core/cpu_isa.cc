@@ -33,7 +33,8 @@ Isa probe() {
   const u64 state = enabled_state();
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return Isa::none;
   if (!bit(b, 5) || !fma || !f16c || (state & 0x6) != 0x6) return Isa::none;
-  const bool avx512 = bit(b, 16) && bit(b, 17) && bit(b, 30) && bit(b, 31) && (state & 0xe0) == 0xe0;
+  const bool avx512 =
+      bit(b, 16) && bit(b, 17) && bit(b, 30) && bit(b, 31) && (state & 0xe0) == 0xe0;
   const bool vbmi = bit(c, 1), vnni = bit(c, 11);
   if (!avx512 || !vbmi || !vnni) return Isa::avx2;
   const bool tiles = bit(d, 24) && bit(d, 25) && (state & 0x60000) == 0x60000;
@@ -55,7 +56,8 @@ Isa detect_isa() {
   for (u8 i = 0; i < 4; ++i) {
     if (kNames[i] == cap) return std::min(static_cast<Isa>(i), hardware_isa());
   }
-  fail(Error::Code::invalid_argument, "OCTET_CPU_ISA is '{}', expected none, avx2, vnni or amx", cap);
+  fail(Error::Code::invalid_argument, "OCTET_CPU_ISA is '{}', expected none, avx2, vnni or amx",
+       cap);
 }
 
 }  // namespace octet

@@ -21,8 +21,8 @@ inline s32 clamp_s32(s32 x, s32 lo, s32 hi) { return x < lo ? lo : (x > hi ? hi 
 
 // Section 2: q = rne(clamp(x / scale, lo - zp, hi - zp)) + zp.
 inline s32 quantize(f32 x, f32 scale, s32 zero_point, s32 lo, s32 hi) {
-  const f32 t = clamp_f32(x / scale, static_cast<f32>(lo - zero_point),
-                          static_cast<f32>(hi - zero_point));
+  const f32 t =
+      clamp_f32(x / scale, static_cast<f32>(lo - zero_point), static_cast<f32>(hi - zero_point));
   return rne(t) + zero_point;
 }
 

@@ -114,9 +114,8 @@ size_t remove_dead_nodes(Graph& graph) {
   std::vector<u32> dead;
   for (size_t i = graph.nodes.size(); i-- > 0;) {
     const Node& node = graph.nodes[i];
-    const bool used = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
-      return id != kNoValue && live[id];
-    });
+    const bool used = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                  [&](ValueId id) { return id != kNoValue && live[id]; });
     if (!used) {
       dead.push_back(static_cast<u32>(i));
       continue;

@@ -33,7 +33,8 @@ struct Value {
   std::string name;  // unique in the graph
   TensorType type;   // dimensions may be Shape::kDynamic until plan time
   Tensor constant;   // set for weights and folded values
-  std::optional<QuantParams> quant;  // set for quantized activations; for printing and comparing, kernels read attributes
+  std::optional<QuantParams>
+      quant;  // set for quantized activations; for printing and comparing, kernels read attributes
 };
 
 // In which precision a node runs, and why.
@@ -57,8 +58,8 @@ struct Node {
 class Graph {
  public:
   std::string name;
-  std::vector<Node> nodes;       // topological order
-  std::vector<ValueId> inputs;   // values that a run binds
+  std::vector<Node> nodes;      // topological order
+  std::vector<ValueId> inputs;  // values that a run binds
   std::vector<ValueId> outputs;
 
   // Adds a value; a name in use gets a numeric suffix.
@@ -68,7 +69,9 @@ class Graph {
   size_t value_count() const { return values_.size(); }
   Value& value(ValueId id) { return values_[id]; }
   const Value& value(ValueId id) const { return values_[id]; }
-  bool is_constant(ValueId id) const { return id != kNoValue && static_cast<bool>(values_[id].constant); }
+  bool is_constant(ValueId id) const {
+    return id != kNoValue && static_cast<bool>(values_[id].constant);
+  }
   // The constant tensor of a node's input, or null.
   const Tensor* constant_input(const Node& node, size_t i) const;
   ValueId find_value(std::string_view name) const;  // kNoValue when absent; linear

@@ -97,9 +97,8 @@ std::string Lexer::name() { return peek() == '"' ? quoted() : word(); }
 std::string_view Lexer::number_text() {
   peek();
   const size_t start = at_;
-  while (at_ < text_.size() &&
-         (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '.' ||
-          text_[at_] == '-' || text_[at_] == '+')) {
+  while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 ||
+                                text_[at_] == '.' || text_[at_] == '-' || text_[at_] == '+')) {
     ++at_;
   }
   if (at_ == start) error("expected a number");
@@ -120,7 +119,8 @@ f64 Lexer::number(bool* is_float) {
   f64 value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool tiny = status == std::errc::result_out_of_range;
-  if ((status != std::errc{} && !tiny) || end != text.data() + text.size()) error("expected a number");
+  if ((status != std::errc{} && !tiny) || end != text.data() + text.size())
+    error("expected a number");
   return value;
 }
 

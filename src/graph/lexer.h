@@ -17,9 +17,9 @@ class Lexer {
   char peek();
   bool accept(std::string_view token);  // a punctuation token or a word that ends here
   void expect(std::string_view token);
-  std::string word();       // [A-Za-z0-9_./-]+
-  std::string quoted();     // "..."
-  std::string name();       // word or quoted
+  std::string word();    // [A-Za-z0-9_./-]+
+  std::string quoted();  // "..."
+  std::string name();    // word or quoted
   s64 integer();
   // A number, nan, inf, -inf. `is_float` tells whether it was written as one.
   f64 number(bool* is_float = nullptr);

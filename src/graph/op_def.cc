@@ -14,8 +14,8 @@ MutableView mutable_view(Tensor& tensor) {
 std::vector<s64> Inference::required_ints(size_t i, std::string_view what) const {
   const Tensor* tensor = value(i);
   if (tensor == nullptr) {
-    fail(Error::Code::unsupported, "{} depends on run-time data; it must be known from the input shapes",
-         what);
+    fail(Error::Code::unsupported,
+         "{} depends on run-time data; it must be known from the input shapes", what);
   }
   std::vector<s64> ints;
   if (tensor->dtype() == Dtype::s32) {
@@ -37,8 +37,8 @@ namespace {
 
 // An ONNX file may leave out any input by an empty name; operators read their required ones unasked.
 void check_required(const Node& node) {
-  const auto required = node.op->inputs.max < 0 ? node.inputs.size()
-                                                : static_cast<size_t>(node.op->inputs.min);
+  const auto required =
+      node.op->inputs.max < 0 ? node.inputs.size() : static_cast<size_t>(node.op->inputs.min);
   for (size_t i = 0; i < std::min(required, node.inputs.size()); ++i) {
     if (node.inputs[i] != kNoValue) continue;
     fail(Error::Code::invalid_model, "input {} is omitted, but {} requires it", i, node.op->name);

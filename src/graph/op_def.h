@@ -89,9 +89,10 @@ enum class QuantKind : u8 {
 
 // One input of a float node that is about to become an integer node.
 struct QuantizedInput {
-  ValueId codes = kNoValue;  // what its DequantizeLinear reads (activation codes, or constant s8/u8/s32 codes); kNoValue: real
-  Tensor scale;              // f32, one element or one for each index along `axis`
-  s32 zero_point = 0;        // of activations and per-tensor weights
+  ValueId codes =
+      kNoValue;  // what its DequantizeLinear reads (activation codes, or constant s8/u8/s32 codes); kNoValue: real
+  Tensor scale;        // f32, one element or one for each index along `axis`
+  s32 zero_point = 0;  // of activations and per-tensor weights
   s64 axis = 0;
   bool zero_points_are_zero = true;  // false: some element of a per-axis zero point differs from 0
 
@@ -129,13 +130,14 @@ struct Arity {
 
 // At most eight fields; a ninth needs a decision record.
 struct OpDef {
-  std::string_view name;    // the canonical name, ONNX's where there is one
-  std::string_view domain;  // "" for ai.onnx, "com.microsoft", or "octet" for operators that no ONNX file contains
+  std::string_view name;  // the canonical name, ONNX's where there is one
+  std::string_view
+      domain;  // "" for ai.onnx, "com.microsoft", or "octet" for operators that no ONNX file contains
   Arity inputs;
   Arity outputs;
-  void (*parse)(NodeParser&) = nullptr;   // null: the ONNX node is already canonical
-  void (*infer)(Inference&) = nullptr;    // fills outputs or throws Error
-  void (*eval)(const Eval&) = nullptr;    // the definition of correct: plain scalar code
+  void (*parse)(NodeParser&) = nullptr;  // null: the ONNX node is already canonical
+  void (*infer)(Inference&) = nullptr;   // fills outputs or throws Error
+  void (*eval)(const Eval&) = nullptr;   // the definition of correct: plain scalar code
   QuantRule quant = {};
 };
 

@@ -107,8 +107,10 @@ class Parser {
     lexer_.expect("{");
     while (!lexer_.accept("}")) {
       if (!floats.empty() || !ints.empty()) lexer_.expect(",");
-      if (real) floats.push_back(lexer_.number());
-      else ints.push_back(lexer_.integer());
+      if (real)
+        floats.push_back(lexer_.number());
+      else
+        ints.push_back(lexer_.integer());
     }
     const s64 count = static_cast<s64>(floats.size() + ints.size());
     if (count != type.shape.elements()) {
@@ -122,9 +124,12 @@ class Parser {
   template <class T>
   static void fill(std::span<T> dst, const std::vector<f64>& floats, const std::vector<s64>& ints) {
     for (size_t i = 0; i < dst.size(); ++i) {
-      if constexpr (std::is_integral_v<T>) dst[i] = static_cast<T>(ints[i]);
-      else if constexpr (std::is_same_v<T, f64>) dst[i] = floats[i];
-      else dst[i] = static_cast<T>(static_cast<f32>(floats[i]));
+      if constexpr (std::is_integral_v<T>)
+        dst[i] = static_cast<T>(ints[i]);
+      else if constexpr (std::is_same_v<T, f64>)
+        dst[i] = floats[i];
+      else
+        dst[i] = static_cast<T>(static_cast<f32>(floats[i]));
     }
   }
 
@@ -183,7 +188,8 @@ class Parser {
   AttrValue parse_attr() {
     if (lexer_.peek() == '"') return lexer_.quoted();
     if (lexer_.accept("ints")) return list<s64>([&] { return lexer_.integer(); });
-    if (lexer_.accept("floats")) return list<f32>([&] { return static_cast<f32>(lexer_.number()); });
+    if (lexer_.accept("floats"))
+      return list<f32>([&] { return static_cast<f32>(lexer_.number()); });
     if (lexer_.accept("strings")) return list<std::string>([&] { return lexer_.quoted(); });
     if (lexer_.accept("tensor")) {
       const TensorType type = parse_type();

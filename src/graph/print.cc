@@ -34,7 +34,9 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-std::string value_name(std::string_view name) { return "%" + (is_bare(name) ? std::string(name) : quoted(name)); }
+std::string value_name(std::string_view name) {
+  return "%" + (is_bare(name) ? std::string(name) : quoted(name));
+}
 
 // Shortest text that reads back to the same float; always recognisable as a float.
 std::string float_text(f64 value, bool is_f64) {
@@ -47,12 +49,17 @@ std::string float_text(f64 value, bool is_f64) {
 
 template <class T>
 std::string element_text(T value) {
-  if constexpr (std::is_same_v<T, bool>) return value ? "1" : "0";
-  else if constexpr (std::is_integral_v<T>) return fmt::format("{}", value);
-  else return float_text(static_cast<f64>(static_cast<f32>(value)), false);
+  if constexpr (std::is_same_v<T, bool>)
+    return value ? "1" : "0";
+  else if constexpr (std::is_integral_v<T>)
+    return fmt::format("{}", value);
+  else
+    return float_text(static_cast<f64>(static_cast<f32>(value)), false);
 }
 template <>
-std::string element_text<f64>(f64 value) { return float_text(value, true); }
+std::string element_text<f64>(f64 value) {
+  return float_text(value, true);
+}
 
 std::string elements_text(const Tensor& tensor) {
   std::string text = "{";
@@ -83,7 +90,8 @@ class Printer {
     out_ = "graph " + quoted(graph_.name) + "(" + typed_names(graph_.inputs) + ") {\n";
     for (ValueId id = 0; id < graph_.value_count(); ++id) {
       if (!graph_.is_constant(id)) continue;
-      out_ += fmt::format("  const {} = {}\n", typed_name(id), tensor_text(graph_.value(id).constant));
+      out_ +=
+          fmt::format("  const {} = {}\n", typed_name(id), tensor_text(graph_.value(id).constant));
     }
     for (const Node& node : graph_.nodes) print_node(node);
     out_ += "  return";
@@ -98,14 +106,16 @@ class Printer {
     const Value& value = graph_.value(id);
     std::string text = value_name(value.name) + ": " + to_string(value.type);
     if (value.quant) {
-      text += fmt::format(" @({}, {})", float_text(static_cast<f64>(value.quant->scale), false), value.quant->zero_point);
+      text += fmt::format(" @({}, {})", float_text(static_cast<f64>(value.quant->scale), false),
+                          value.quant->zero_point);
     }
     return text;
   }
 
   std::string typed_names(const std::vector<ValueId>& ids) const {
     std::string text;
-    for (ValueId id : ids) text += (text.empty() ? "" : ", ") + (id == kNoValue ? "_" : typed_name(id));
+    for (ValueId id : ids)
+      text += (text.empty() ? "" : ", ") + (id == kNoValue ? "_" : typed_name(id));
     return text;
   }
 
@@ -126,7 +136,8 @@ class Printer {
         return "ints" + list_text(v, [](s64 x) { return fmt::format("{}", x); });
       }
       std::string operator()(const std::vector<f32>& v) const {
-        return "floats" + list_text(v, [](f32 x) { return float_text(static_cast<f64>(x), false); });
+        return "floats" +
+               list_text(v, [](f32 x) { return float_text(static_cast<f64>(x), false); });
       }
       std::string operator()(const std::vector<std::string>& v) const {
         return "strings" + list_text(v, quoted);

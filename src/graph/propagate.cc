@@ -14,7 +14,8 @@ bool reads_only_type(const OpDef& op) { return op.name == "Shape" || op.name == 
 
 class Propagator {
  public:
-  Propagator(const Graph& graph, const PropagateOptions& options) : graph_(graph), options_(options) {
+  Propagator(const Graph& graph, const PropagateOptions& options)
+      : graph_(graph), options_(options) {
     result_.types.resize(graph.value_count());
     result_.known.resize(graph.value_count());
   }
@@ -52,7 +53,8 @@ class Propagator {
       result_.types[node.outputs[i]] = outputs[i];
       bytes = std::max(bytes, outputs[i].bytes());
     }
-    if ((all_known || reads_only_type(*node.op)) && bytes <= options_.fold_bytes && foldable(node)) {
+    if ((all_known || reads_only_type(*node.op)) && bytes <= options_.fold_bytes &&
+        foldable(node)) {
       evaluate(node);
     }
   }

@@ -21,7 +21,7 @@ struct PropagateOptions {
 
 struct Propagated {
   std::vector<TensorType> types;  // of every value
-  std::vector<Tensor> known;      // the value itself where it does not depend on input data; else empty
+  std::vector<Tensor> known;  // the value itself where it does not depend on input data; else empty
 };
 
 // `input_shapes` in the order of graph.inputs, concrete. Throws Error naming the node whose inputs do not fit.

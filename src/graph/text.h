@@ -23,7 +23,8 @@ namespace octet {
 struct PrintOptions {
   // Constants with at most this many elements are printed in place; larger ones as #index into `blobs`.
   s64 inline_elements = 16;
-  std::vector<Tensor>* blobs = nullptr;  // null: large constants print as "..." and the text cannot be parsed back
+  std::vector<Tensor>* blobs =
+      nullptr;  // null: large constants print as "..." and the text cannot be parsed back
   bool decisions = true;
 };
 

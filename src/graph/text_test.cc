@@ -13,8 +13,10 @@ namespace octet {
 namespace {
 
 void infer(Inference& inference) { inference.same_as_input(0); }
-constinit const OpDef kOne{.name = "One", .domain = "", .inputs = {1, 1}, .outputs = {1, 1}, .infer = infer};
-constinit const OpDef kMany{.name = "Many", .domain = "", .inputs = {0, -1}, .outputs = {1, 2}, .infer = infer};
+constinit const OpDef kOne{
+    .name = "One", .domain = "", .inputs = {1, 1}, .outputs = {1, 1}, .infer = infer};
+constinit const OpDef kMany{
+    .name = "Many", .domain = "", .inputs = {0, -1}, .outputs = {1, 2}, .infer = infer};
 
 const OpDef* find(std::string_view name) {
   for (const OpDef* op : {&kOne, &kMany}) {
@@ -23,7 +25,8 @@ const OpDef* find(std::string_view name) {
   return nullptr;
 }
 
-constexpr std::string_view kFull = R"(graph "a \"name\"\x0a"(%in: f32[?,3] @(0.5, -1), %"odd:name ": bool[]) {
+constexpr std::string_view kFull =
+    R"(graph "a \"name\"\x0a"(%in: f32[?,3] @(0.5, -1), %"odd:name ": bool[]) {
   const %k: s64[2] = {-1, 9223372036854775807}
   const %e: f32[0] = {}
   const %f: f32[4] = {0.1, -inf, nan, 1e-45}
@@ -52,7 +55,9 @@ TEST(Text, LargeConstantsGoToBlobs) {
   std::vector<Tensor> blobs;
   const std::string text = print(graph, {.blobs = &blobs});
   ASSERT_EQ(blobs.size(), 1u);
-  const Graph back = parse_graph(text, find, [&](s64 index, const TensorType&) { return blobs.at(static_cast<size_t>(index)); });
+  const Graph back = parse_graph(text, find, [&](s64 index, const TensorType&) {
+    return blobs.at(static_cast<size_t>(index));
+  });
   EXPECT_EQ(back.value(back.outputs[0]).constant.elements(), 100);
   EXPECT_THROW(parse_graph(text, find), Error);
 }
@@ -87,12 +92,20 @@ std::string error_of(std::string_view text) {
 }
 
 TEST(Text, ErrorsNameLineAndCause) {
-  EXPECT_NE(error_of("graph(%x: f32[1]) {\n  %y: f32[1] = One(%z) name \"n\"\n  return %y\n}").find("line 2"), std::string::npos);
+  EXPECT_NE(error_of("graph(%x: f32[1]) {\n  %y: f32[1] = One(%z) name \"n\"\n  return %y\n}")
+                .find("line 2"),
+            std::string::npos);
   EXPECT_NE(error_of("graph(%x: f99[1]) { return %x }").find("f99"), std::string::npos);
-  EXPECT_NE(error_of("graph(%x: f32[1]) { %y: f32[1] = Two(%x) return %y }").find("unknown operator 'Two'"), std::string::npos);
-  EXPECT_NE(error_of("graph(%x: f32[1], %x: f32[1]) { return %x }").find("twice"), std::string::npos);
-  EXPECT_NE(error_of("graph() { const %c: f32[3] = {1.0} return %c }").find("1 elements"), std::string::npos);
-  EXPECT_NE(error_of("graph(%x: f32[1]) { %y: f32[1] = One(%x, %x) name \"n\" return %y }").find("has 2"), std::string::npos);
+  EXPECT_NE(error_of("graph(%x: f32[1]) { %y: f32[1] = Two(%x) return %y }")
+                .find("unknown operator 'Two'"),
+            std::string::npos);
+  EXPECT_NE(error_of("graph(%x: f32[1], %x: f32[1]) { return %x }").find("twice"),
+            std::string::npos);
+  EXPECT_NE(error_of("graph() { const %c: f32[3] = {1.0} return %c }").find("1 elements"),
+            std::string::npos);
+  EXPECT_NE(
+      error_of("graph(%x: f32[1]) { %y: f32[1] = One(%x, %x) name \"n\" return %y }").find("has 2"),
+      std::string::npos);
 }
 
 TEST(Verify, FindsBrokenInvariants) {

@@ -32,11 +32,13 @@ class Verifier {
 
  private:
   void in_range(ValueId id, std::string_view what) const {
-    if (id >= graph_.value_count()) fail(kInvalid, "{} refers to value {} of {}", what, id, graph_.value_count());
+    if (id >= graph_.value_count())
+      fail(kInvalid, "{} refers to value {} of {}", what, id, graph_.value_count());
   }
 
   void define(ValueId id, std::string_view what) {
-    if (defined_[id]) fail(kInvalid, "value '{}' has two producers, the second is {}", graph_.value(id).name, what);
+    if (defined_[id])
+      fail(kInvalid, "value '{}' has two producers, the second is {}", graph_.value(id).name, what);
     defined_[id] = true;
   }
 
@@ -66,7 +68,8 @@ class Verifier {
       if (id == kNoValue) continue;
       in_range(id, describe(node));
       if (!defined_[id]) {
-        fail(kInvalid, "{} reads '{}' before it is produced", describe(node), graph_.value(id).name);
+        fail(kInvalid, "{} reads '{}' before it is produced", describe(node),
+             graph_.value(id).name);
       }
     }
     for (ValueId id : node.outputs) {

@@ -20,7 +20,8 @@ bool read_affine(const Graph& graph, const Node& norm, Affine& affine) {
     if (parts[i] == nullptr || parts[i]->dtype() != Dtype::f32) return false;
     if (parts[i]->elements() != parts[0]->elements()) return false;
   }
-  const auto scale = parts[0]->as<f32>(), bias = parts[1]->as<f32>(), mean = parts[2]->as<f32>(), var = parts[3]->as<f32>();
+  const auto scale = parts[0]->as<f32>(), bias = parts[1]->as<f32>(), mean = parts[2]->as<f32>(),
+             var = parts[3]->as<f32>();
   const f64 epsilon = static_cast<f64>(norm.attrs.f("epsilon", 1e-5f));
   for (size_t c = 0; c < scale.size(); ++c) {
     const f64 factor = static_cast<f64>(scale[c]) / std::sqrt(static_cast<f64>(var[c]) + epsilon);
@@ -58,7 +59,8 @@ bool foldable_conv(const Graph& graph, const Node& conv, size_t channels) {
   const Tensor* bias = graph.constant_input(conv, 2);
   const bool bias_fits = conv.input(2) == kNoValue ||
                          (bias != nullptr && bias->elements() == static_cast<s64>(channels));
-  return weights && bias_fits && conv.input(3) == kNoValue && conv.attrs.s("activation", "").empty();
+  return weights && bias_fits && conv.input(3) == kNoValue &&
+         conv.attrs.s("activation", "").empty();
 }
 
 }  // namespace
@@ -71,13 +73,15 @@ void fold_batchnorm(Graph& graph, Rewrites& rewrites) {
     if (conv == nullptr || !is_op(*conv, "Conv")) continue;
     if (only_reader(graph, uses, norm.inputs[0]) == nullptr) continue;
     Affine affine;
-    if (!read_affine(graph, norm, affine) || !foldable_conv(graph, *conv, affine.scale.size())) continue;
+    if (!read_affine(graph, norm, affine) || !foldable_conv(graph, *conv, affine.scale.size()))
+      continue;
     if (!rewrites.allow()) return;
     Node fused = *conv;
     fused.inputs.resize(3, kNoValue);
     const std::string name = graph.value(conv->inputs[1]).name;
     const Tensor bias = folded_bias(graph.constant_input(*conv, 2), affine);
-    fused.inputs[1] = graph.add_constant(name + ".folded", scaled_weights(*graph.constant_input(*conv, 1), affine));
+    fused.inputs[1] = graph.add_constant(name + ".folded",
+                                         scaled_weights(*graph.constant_input(*conv, 1), affine));
     fused.inputs[2] = graph.add_constant(name + ".folded_bias", bias);
     replace_fused(norm, std::move(fused), *conv);
   }

@@ -39,7 +39,8 @@ struct Matcher {
     if (erf == nullptr) return kNoValue;
     const Node* scaled = producer_of(graph, uses, erf->inputs[0]);
     if (scaled == nullptr) return kNoValue;
-    if (is_op(*scaled, "Div") && near(scalar_constant(graph, scaled->inputs[1]), std::sqrt(2.0))) return scaled->inputs[0];
+    if (is_op(*scaled, "Div") && near(scalar_constant(graph, scaled->inputs[1]), std::sqrt(2.0)))
+      return scaled->inputs[0];
     return is_op(*scaled, "Mul") ? operand_beside(*scaled, std::sqrt(0.5)) : kNoValue;
   }
 
@@ -53,7 +54,8 @@ struct Matcher {
   // x when the node computes GELU(x): (x * gate) * 0.5, (0.5 * x) * gate or (0.5 * gate) * x.
   ValueId gelu_argument(const Node& mul) const {
     const ValueId inner = operand_beside(mul, 0.5);
-    if (const Node* product = produced_by(inner, "Mul")) return gated(product->inputs[0], product->inputs[1]);
+    if (const Node* product = produced_by(inner, "Mul"))
+      return gated(product->inputs[0], product->inputs[1]);
     for (size_t side = 0; side < 2; ++side) {
       const Node* half = produced_by(mul.inputs[side], "Mul");
       if (half == nullptr) continue;
@@ -65,7 +67,8 @@ struct Matcher {
 };
 
 // The nodes between x and the final product that only serve it, in graph order.
-void collect_origins(Graph& graph, const Uses& uses, ValueId stop, const Node& from, std::vector<std::string>& origins) {
+void collect_origins(Graph& graph, const Uses& uses, ValueId stop, const Node& from,
+                     std::vector<std::string>& origins) {
   for (ValueId id : from.inputs) {
     if (id == stop) continue;
     const Node* node = producer_of(graph, uses, id);
@@ -84,7 +87,13 @@ void fuse_gelu(Graph& graph, Rewrites& rewrites) {
     if (!is_op(mul, "Mul")) continue;
     const ValueId x = matcher.gelu_argument(mul);
     if (x == kNoValue || !rewrites.allow()) continue;
-    Node fused{.op = find_op("Gelu"), .name = mul.name, .inputs = {x}, .outputs = mul.outputs, .attrs = {}, .origins = {}, .decision = {}};
+    Node fused{.op = find_op("Gelu"),
+               .name = mul.name,
+               .inputs = {x},
+               .outputs = mul.outputs,
+               .attrs = {},
+               .origins = {},
+               .decision = {}};
     collect_origins(graph, uses, x, mul, fused.origins);
     fused.origins.insert(fused.origins.end(), mul.origins.begin(), mul.origins.end());
     mul = std::move(fused);

@@ -12,8 +12,8 @@ namespace {
 
 struct Surroundings {
   QuantizeRequest request;
-  Node* quantize = nullptr;           // the only reader of the result, when it is a Q
-  std::vector<std::string> origins;   // of the Q/DQ nodes that disappear into this node
+  Node* quantize = nullptr;          // the only reader of the result, when it is a Q
+  std::vector<std::string> origins;  // of the Q/DQ nodes that disappear into this node
 };
 
 void add_origins(Surroundings& around, const Node& node) {
@@ -43,8 +43,7 @@ Surroundings look_around(Graph& graph, const Uses& uses, const Node& node) {
 bool has_integer_form(const Graph& graph, const Node& node) {
   const QuantRule& rule = node.op->quant;
   return rule.quantize != nullptr && rule.kind != QuantKind::move_codes &&
-         node.decision.precision != "f32" &&
-         graph.value(node.outputs[0]).type.dtype == Dtype::f32;
+         node.decision.precision != "f32" && graph.value(node.outputs[0]).type.dtype == Dtype::f32;
 }
 
 bool has_codes(const QuantizeRequest& request) {

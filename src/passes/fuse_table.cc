@@ -38,8 +38,9 @@ void fuse_table(Graph& graph, Rewrites& rewrites) {
     const size_t slot = table_input(fused);
     const Tensor* first = graph.constant_input(fused, slot);
     if (fused.inputs.size() <= slot) fused.inputs.resize(slot + 1, kNoValue);
-    fused.inputs[slot] = first == nullptr ? table.inputs[1]
-                                          : graph.add_constant(table.name + ".composed", compose(*first, *second));
+    fused.inputs[slot] =
+        first == nullptr ? table.inputs[1]
+                         : graph.add_constant(table.name + ".composed", compose(*first, *second));
     replace_fused(table, std::move(fused), *before);
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gemm with constant B and a bias per column becomes MatMul(a, b, bias), the one form of a fully connected layer.
+#include "ops/registry.h"
 #include "passes/match.h"
 #include "passes/pass.h"
-#include "ops/registry.h"
 
 namespace octet {
 namespace {
@@ -13,7 +13,8 @@ Tensor transposed(const Tensor& b) {
   auto src = b.as<f32>();
   auto dst = result.mutable_as<f32>();
   for (s64 r = 0; r < rows; ++r) {
-    for (s64 c = 0; c < columns; ++c) dst[static_cast<size_t>(c * rows + r)] = src[static_cast<size_t>(r * columns + c)];
+    for (s64 c = 0; c < columns; ++c)
+      dst[static_cast<size_t>(c * rows + r)] = src[static_cast<size_t>(r * columns + c)];
   }
   return result;
 }

@@ -26,7 +26,8 @@ constexpr std::string_view kSeparator = "----\n";
 
 std::vector<fs::path> golden_files() {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(fs::path(OCTET_SOURCE_DIR) / "tests" / "passes")) {
+  for (const auto& entry :
+       fs::recursive_directory_iterator(fs::path(OCTET_SOURCE_DIR) / "tests" / "passes")) {
     if (entry.path().extension() == ".txt") files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
@@ -55,12 +56,14 @@ std::vector<Tensor> random_inputs(const Graph& graph, u32 seed) {
   std::vector<Tensor> inputs;
   for (ValueId id : graph.inputs) {
     TensorType type = graph.value(id).type;
-    for (int d = 0; d < type.shape.rank(); ++d) if (type.shape[d] < 0) type.shape[d] = 2;
+    for (int d = 0; d < type.shape.rank(); ++d)
+      if (type.shape[d] < 0) type.shape[d] = 2;
     Tensor tensor(type.dtype, type.shape);
     if (type.dtype == Dtype::f32) {
       for (f32& x : tensor.mutable_as<f32>()) x = normal(random);
     } else {
-      for (size_t i = 0; i < tensor.bytes(); ++i) tensor.mutable_data()[i] = static_cast<std::byte>(random());
+      for (size_t i = 0; i < tensor.bytes(); ++i)
+        tensor.mutable_data()[i] = static_cast<std::byte>(random());
     }
     inputs.push_back(tensor);
   }
@@ -115,7 +118,8 @@ INSTANTIATE_TEST_SUITE_P(Passes, Golden, testing::ValuesIn(golden_files()), case
 TEST(RunPasses, EveryPassHasAGoldenCase) {
   for (auto list : {float_passes(), quantize_passes()}) {
     for (const Pass& pass : list) {
-      EXPECT_TRUE(fs::exists(fs::path(OCTET_SOURCE_DIR) / "tests" / "passes" / pass.name)) << pass.name;
+      EXPECT_TRUE(fs::exists(fs::path(OCTET_SOURCE_DIR) / "tests" / "passes" / pass.name))
+          << pass.name;
     }
   }
 }
@@ -140,7 +144,10 @@ TEST(RunPasses, StopsAfterTheGivenNumberOfRewrites) {
 }
 
 TEST(RunPasses, DisabledPassDoesNotRun) {
-  Graph graph = parse_graph("graph(%x: f32[2]) { %a: f32[2] = Identity(%x) name \"a\" %c: f32[2] = Relu(%a) name \"c\" return %c }", find_op);
+  Graph graph = parse_graph(
+      "graph(%x: f32[2]) { %a: f32[2] = Identity(%x) name \"a\" %c: f32[2] = Relu(%a) name \"c\" "
+      "return %c }",
+      find_op);
   run_passes(graph, float_passes(), {{"remove_identity"}, -1}, nullptr);
   EXPECT_EQ(graph.nodes.size(), 2u);
 }

@@ -10,8 +10,8 @@ namespace {
 
 struct SampleSizes {
   s64 batch;
-  s64 other;    // any dimension that is neither batch nor the size of an image
-  s64 image;    // height and width: a multiple of 32, as detectors ask
+  s64 other;  // any dimension that is neither batch nor the size of an image
+  s64 image;  // height and width: a multiple of 32, as detectors ask
 };
 
 std::vector<Shape> sample_shapes(const Graph& graph, const SampleSizes& sizes) {

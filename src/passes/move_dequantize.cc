@@ -14,7 +14,8 @@ namespace {
 
 class Mover {
  public:
-  Mover(Graph& graph, Rewrites& rewrites) : graph_(graph), rewrites_(rewrites), uses_(graph), original_(std::move(graph.nodes)) {}
+  Mover(Graph& graph, Rewrites& rewrites)
+      : graph_(graph), rewrites_(rewrites), uses_(graph), original_(std::move(graph.nodes)) {}
 
   void run() {
     for (Node& node : original_) {
@@ -106,7 +107,8 @@ class Mover {
     const CodeType own = *code_type(graph_, dq);
     if (own == type) return dq.inputs[0];
     Node rescale = make_rescale(graph_, dq.inputs[0], own, type, name + ".rescaled");
-    rescale.decision = {"int8", "brings the codes to the scale that the inputs of " + describe(node) + " share"};
+    rescale.decision = {
+        "int8", "brings the codes to the scale that the inputs of " + describe(node) + " share"};
     graph_.nodes.push_back(rescale);
     return rescale.outputs[0];
   }

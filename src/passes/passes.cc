@@ -28,16 +28,11 @@ namespace {
 
 // Order is meaning: each pass expects the form that those before it leave.
 constexpr Pass kFloatPasses[] = {
-    {"remove_identity", remove_identity},
-    {"fold_constants", fold_constants},
-    {"gemm_to_matmul", gemm_to_matmul},
-    {"fold_pad", fold_pad},
-    {"fold_batchnorm", fold_batchnorm},
-    {"fuse_bias", fuse_bias},
-    {"fuse_swish", fuse_swish},
-    {"fuse_gelu", fuse_gelu},
-    {"fuse_residual", fuse_residual},
-    {"fuse_activation", fuse_activation},
+    {"remove_identity", remove_identity}, {"fold_constants", fold_constants},
+    {"gemm_to_matmul", gemm_to_matmul},   {"fold_pad", fold_pad},
+    {"fold_batchnorm", fold_batchnorm},   {"fuse_bias", fuse_bias},
+    {"fuse_swish", fuse_swish},           {"fuse_gelu", fuse_gelu},
+    {"fuse_residual", fuse_residual},     {"fuse_activation", fuse_activation},
 };
 
 constexpr Pass kQuantizePasses[] = {
@@ -89,7 +84,8 @@ void run_passes(Graph& graph, std::span<const Pass> passes, const PassOptions& o
     }
     if (budget >= 0) budget -= rewrites.count();
     const std::chrono::duration<f64, std::milli> spent = std::chrono::steady_clock::now() - start;
-    if (trace != nullptr) trace->push_back({std::string(pass.name), rewrites.count(), spent.count()});
+    if (trace != nullptr)
+      trace->push_back({std::string(pass.name), rewrites.count(), spent.count()});
   }
 }
 

@@ -15,7 +15,8 @@ Tensor code_scalar(const CodeType& type) {
   return Tensor::scalar<s8>(static_cast<s8>(type.params.zero_point));
 }
 
-std::vector<ValueId> qdq_inputs(Graph& graph, ValueId input, const CodeType& type, std::string_view name) {
+std::vector<ValueId> qdq_inputs(Graph& graph, ValueId input, const CodeType& type,
+                                std::string_view name) {
   const std::string base(name);
   return {input, graph.add_constant(base + ".scale", Tensor::scalar<f32>(type.params.scale)),
           graph.add_constant(base + ".zero_point", code_scalar(type))};
@@ -24,9 +25,12 @@ std::vector<ValueId> qdq_inputs(Graph& graph, ValueId input, const CodeType& typ
 // Integer constants of any width, as s32.
 std::vector<s32> integers(const Tensor& tensor) {
   std::vector<s32> values;
-  if (tensor.dtype() == Dtype::u8) for (u8 v : tensor.as<u8>()) values.push_back(v);
-  if (tensor.dtype() == Dtype::s8) for (s8 v : tensor.as<s8>()) values.push_back(v);
-  if (tensor.dtype() == Dtype::s32) for (s32 v : tensor.as<s32>()) values.push_back(v);
+  if (tensor.dtype() == Dtype::u8)
+    for (u8 v : tensor.as<u8>()) values.push_back(v);
+  if (tensor.dtype() == Dtype::s8)
+    for (s8 v : tensor.as<s8>()) values.push_back(v);
+  if (tensor.dtype() == Dtype::s32)
+    for (s32 v : tensor.as<s32>()) values.push_back(v);
   return values;
 }
 
@@ -38,7 +42,8 @@ bool is_dequantize(const Node& node) { return node.op->name == "DequantizeLinear
 std::optional<CodeType> code_type(const Graph& graph, const Node& node) {
   const Tensor* scale = graph.constant_input(node, 1);
   const Tensor* zero_point = graph.constant_input(node, 2);
-  if (scale == nullptr || scale->dtype() != Dtype::f32 || scale->elements() != 1) return std::nullopt;
+  if (scale == nullptr || scale->dtype() != Dtype::f32 || scale->elements() != 1)
+    return std::nullopt;
   CodeType type;
   type.params.scale = scale->as<f32>()[0];
   type.dtype = graph.value(is_quantize(node) ? node.outputs[0] : node.inputs[0]).type.dtype;
@@ -51,7 +56,8 @@ std::optional<CodeType> code_type(const Graph& graph, const Node& node) {
 
 std::optional<QuantizedInput> read_dequantize(const Graph& graph, const Node& node) {
   const Tensor* scale = graph.constant_input(node, 1);
-  if (scale == nullptr || scale->dtype() != Dtype::f32 || scale->elements() == 0) return std::nullopt;
+  if (scale == nullptr || scale->dtype() != Dtype::f32 || scale->elements() == 0)
+    return std::nullopt;
   QuantizedInput input;
   input.codes = node.inputs[0];
   input.scale = *scale;
@@ -71,21 +77,32 @@ std::optional<QuantizedInput> read_dequantize(const Graph& graph, const Node& no
 }
 
 Node make_quantize(Graph& graph, ValueId input, const CodeType& type, std::string_view name) {
-  Node node{.op = find_op("QuantizeLinear"), .name = std::string(name), .inputs = qdq_inputs(graph, input, type, name),
-            .outputs = {}, .attrs = {}, .origins = {}, .decision = {}};
+  Node node{.op = find_op("QuantizeLinear"),
+            .name = std::string(name),
+            .inputs = qdq_inputs(graph, input, type, name),
+            .outputs = {},
+            .attrs = {},
+            .origins = {},
+            .decision = {}};
   node.outputs.push_back(graph.add_value(name, {type.dtype, graph.value(input).type.shape}));
   graph.value(node.outputs[0]).quant = type.params;
   return node;
 }
 
 Node make_dequantize(Graph& graph, ValueId codes, const CodeType& type, std::string_view name) {
-  Node node{.op = find_op("DequantizeLinear"), .name = std::string(name), .inputs = qdq_inputs(graph, codes, type, name),
-            .outputs = {}, .attrs = {}, .origins = {}, .decision = {}};
+  Node node{.op = find_op("DequantizeLinear"),
+            .name = std::string(name),
+            .inputs = qdq_inputs(graph, codes, type, name),
+            .outputs = {},
+            .attrs = {},
+            .origins = {},
+            .decision = {}};
   node.outputs.push_back(graph.add_value(name, {Dtype::f32, graph.value(codes).type.shape}));
   return node;
 }
 
-Node make_rescale(Graph& graph, ValueId codes, const CodeType& from, const CodeType& to, std::string_view name) {
+Node make_rescale(Graph& graph, ValueId codes, const CodeType& from, const CodeType& to,
+                  std::string_view name) {
   const CodeRange in = code_range(from.dtype), out = code_range(to.dtype);
   Tensor table(to.dtype, {256});
   for (s32 q = in.lo; q <= in.hi; ++q) {
@@ -94,8 +111,13 @@ Node make_rescale(Graph& graph, ValueId codes, const CodeType& from, const CodeT
     table.mutable_data()[table_index(q, from.dtype)] = static_cast<std::byte>(code & 0xff);
   }
   const std::string base(name);
-  Node node{.op = find_op("QTable"), .name = base, .inputs = {codes, graph.add_constant(base + ".table", table)},
-            .outputs = {}, .attrs = {}, .origins = {}, .decision = {}};
+  Node node{.op = find_op("QTable"),
+            .name = base,
+            .inputs = {codes, graph.add_constant(base + ".table", table)},
+            .outputs = {},
+            .attrs = {},
+            .origins = {},
+            .decision = {}};
   node.outputs.push_back(graph.add_value(name, {to.dtype, graph.value(codes).type.shape}));
   graph.value(node.outputs[0]).quant = to.params;
   return node;

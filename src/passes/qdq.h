@@ -30,7 +30,8 @@ Node make_quantize(Graph& graph, ValueId input, const CodeType& type, std::strin
 Node make_dequantize(Graph& graph, ValueId codes, const CodeType& type, std::string_view name);
 
 // 256-entry QTable that turns codes of one type into codes of another: exactly DequantizeLinear, then QuantizeLinear.
-Node make_rescale(Graph& graph, ValueId codes, const CodeType& from, const CodeType& to, std::string_view name);
+Node make_rescale(Graph& graph, ValueId codes, const CodeType& from, const CodeType& to,
+                  std::string_view name);
 
 // The codes of a constant f32 tensor.
 Tensor quantize_tensor(const Tensor& real, const CodeType& type);

@@ -21,7 +21,8 @@ struct Tap {
 
 class Observer {
  public:
-  Observer(const Graph& graph, std::span<const ValueId> values, const DataSource& data, const ObserveOptions& options)
+  Observer(const Graph& graph, std::span<const ValueId> values, const DataSource& data,
+           const ObserveOptions& options)
       : data_(data), options_(options), result_(values.size()) {
     auto model = std::make_shared<Model>();
     model->graph = graph;
@@ -31,7 +32,8 @@ class Observer {
   }
 
   std::vector<Histogram> run() {
-    const int workers = static_cast<int>(std::clamp<s64>(options_.threads, 1, std::max<s64>(1, data_.size())));
+    const int workers =
+        static_cast<int>(std::clamp<s64>(options_.threads, 1, std::max<s64>(1, data_.size())));
     std::vector<std::thread> threads;
     for (int i = 1; i < workers; ++i) threads.emplace_back([this] { work(false); });
     work(true);
@@ -43,7 +45,8 @@ class Observer {
  private:
   static Tap tap(Graph& graph, ValueId id) {
     const auto input = std::ranges::find(graph.inputs, id);
-    if (input != graph.inputs.end()) return {true, static_cast<size_t>(input - graph.inputs.begin())};
+    if (input != graph.inputs.end())
+      return {true, static_cast<size_t>(input - graph.inputs.begin())};
     graph.outputs.push_back(id);
     return {false, graph.outputs.size() - 1};
   }
@@ -93,8 +96,8 @@ class Observer {
 
 }  // namespace
 
-std::vector<Histogram> observe(const Graph& graph, std::span<const ValueId> values, const DataSource& data,
-                               const ObserveOptions& options) {
+std::vector<Histogram> observe(const Graph& graph, std::span<const ValueId> values,
+                               const DataSource& data, const ObserveOptions& options) {
   return Observer(graph, values, data, options).run();
 }
 

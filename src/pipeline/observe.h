@@ -19,7 +19,7 @@ struct ObserveOptions {
 
 // One histogram for each of `values`, over all samples. Every sample runs alone with batch 1 on one thread, so the result
 // depends neither on the order of the samples nor on how many are handed over or computed at once.
-std::vector<Histogram> observe(const Graph& graph, std::span<const ValueId> values, const DataSource& data,
-                               const ObserveOptions& options);
+std::vector<Histogram> observe(const Graph& graph, std::span<const ValueId> values,
+                               const DataSource& data, const ObserveOptions& options);
 
 }  // namespace octet

@@ -23,7 +23,8 @@ void report_stage(const CompileOptions& options, std::string stage, s64 done = 0
 
 bool has_explicit_qdq(const Graph& graph) {
   return std::ranges::any_of(graph.nodes, [](const Node& node) {
-    return node.op->name == "QuantizeLinear" || node.op->name == "DequantizeLinear" || node.op->domain == "octet";
+    return node.op->name == "QuantizeLinear" || node.op->name == "DequantizeLinear" ||
+           node.op->domain == "octet";
   });
 }
 
@@ -33,25 +34,35 @@ std::vector<TensorInfo> inputs_of(const Graph& graph) {
   return infos;
 }
 
-TensorRange to_public(const std::string& name, const Histogram& histogram, const RangeEstimate& estimate) {
-  TensorRange range{name, histogram.min(), histogram.max(), estimate.threshold, static_cast<float>(histogram.bin_width()), {}};
+TensorRange to_public(const std::string& name, const Histogram& histogram,
+                      const RangeEstimate& estimate) {
+  TensorRange range{name,
+                    histogram.min(),
+                    histogram.max(),
+                    estimate.threshold,
+                    static_cast<float>(histogram.bin_width()),
+                    {}};
   range.histogram.assign(histogram.counts().begin(), histogram.counts().end());
   return range;
 }
 
 const CalibrationOptions& required_calibration(const CompileOptions& options) {
   if (options.calibration) return *options.calibration;
-  fail(Error::Code::invalid_argument, "INT8 needs calibration data (--calib), or a model that carries Q/DQ nodes");
+  fail(Error::Code::invalid_argument,
+       "INT8 needs calibration data (--calib), or a model that carries Q/DQ nodes");
 }
 
 // Ranges of the values that quantization needs, from the float graph run over the data.
-Ranges calibrate(const Graph& graph, const CompileOptions& options, Model& model, CompileReport& report) {
+Ranges calibrate(const Graph& graph, const CompileOptions& options, Model& model,
+                 CompileReport& report) {
   const CalibrationOptions& calibration = required_calibration(options);
   DataSource data = DataSource::open(calibration, inputs_of(graph));
   data.validate([&](s64 done, s64 total) { report_stage(options, "check data", done, total); });
   const std::vector<ValueId> values = values_to_observe(graph);
   const std::vector<Histogram> histograms =
-      observe(graph, values, data, {options.threads, [&](s64 done, s64 total) { report_stage(options, "calibrate", done, total); }});
+      observe(graph, values, data, {options.threads, [&](s64 done, s64 total) {
+                                      report_stage(options, "calibrate", done, total);
+                                    }});
   Ranges ranges;
   for (size_t i = 0; i < values.size(); ++i) {
     const std::string& name = graph.value(values[i]).name;
@@ -63,7 +74,8 @@ Ranges calibrate(const Graph& graph, const CompileOptions& options, Model& model
   model.range_method = calibration.method == RangeMethod::entropy ? "entropy" : "minmax";
   model.calibration_samples = report.calibration_samples = data.size();
   report.calibration_skipped = static_cast<s64>(data.skipped().size());
-  for (const SkippedItem& item : data.skipped()) report.skipped_files.push_back(item.name + ": " + item.reason);
+  for (const SkippedItem& item : data.skipped())
+    report.skipped_files.push_back(item.name + ": " + item.reason);
   report.warnings.insert(report.warnings.end(), data.notes().begin(), data.notes().end());
   return ranges;
 }
@@ -91,10 +103,12 @@ Model build(Graph graph, const CompileOptions& options, CompileReport& report) {
     assign_precision(graph, ranges, {options.keep_float});
     place_qdq(graph, ranges);
   } else if (options.int8 && options.calibration) {
-    report.warnings.push_back("the model carries Q/DQ nodes: its own scales are used and the calibration data is not");
+    report.warnings.push_back(
+        "the model carries Q/DQ nodes: its own scales are used and the calibration data is not");
   }
   PassOptions quantize = passes;
-  if (options.simulate) std::ranges::copy(simulation_disables(), std::back_inserter(quantize.disabled));
+  if (options.simulate)
+    std::ranges::copy(simulation_disables(), std::back_inserter(quantize.disabled));
   run_passes(graph, quantize_passes(), quantize, &report.passes);
   finish_decisions(graph);
   if (!options.int8 && !is_explicit) explain_float_build(graph);
@@ -105,7 +119,8 @@ Model build(Graph graph, const CompileOptions& options, CompileReport& report) {
 
 }  // namespace
 
-Engine compile(const std::filesystem::path& onnx_file, const CompileOptions& options, CompileReport* report) {
+Engine compile(const std::filesystem::path& onnx_file, const CompileOptions& options,
+               CompileReport* report) {
   CompileReport local;
   CompileReport& out = report != nullptr ? *report : local;
   try {

@@ -15,7 +15,8 @@ struct Backend {
   // Runs any operator through its scalar reference, on linear tensors.
   Candidate (*reference)(const LowerRequest&) = nullptr;
   // Copies a tensor from one layout to the other (or between two buffers of one layout).
-  Candidate (*convert)(const TensorType& type, Layout from, Layout to, const Target& target) = nullptr;
+  Candidate (*convert)(const TensorType& type, Layout from, Layout to,
+                       const Target& target) = nullptr;
   // Its kernels want s8 activations relabelled as u8 with zero_point + 128.
   bool relabel_s8 = false;
 };

@@ -59,7 +59,8 @@ s64 lowest_gap(const Life& life, const std::vector<const Life*>& placed, const P
 
 void plan_memory(Plan& plan) {
   std::vector<Life> all = lives(plan);
-  std::stable_sort(all.begin(), all.end(), [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
   std::vector<const Life*> placed;
   s64 end = 0;
   for (const Life& life : all) {
@@ -68,9 +69,9 @@ void plan_memory(Plan& plan) {
     const auto stop = checked_add(buffer.offset, life.bytes);
     if (!stop) fail(Error::Code::out_of_memory, "the activations of this model pass 63 bits");
     end = std::max(end, *stop);
-    const auto at = std::upper_bound(placed.begin(), placed.end(), buffer.offset, [&](s64 offset, const Life* other) {
-      return offset < plan.buffers[other->buffer].offset;
-    });
+    const auto at = std::upper_bound(
+        placed.begin(), placed.end(), buffer.offset,
+        [&](s64 offset, const Life* other) { return offset < plan.buffers[other->buffer].offset; });
     placed.insert(at, &life);
   }
   s64 workspace = 0;

@@ -42,9 +42,9 @@ struct Target {
 struct LowerRequest {
   const Graph& graph;
   const Node& node;
-  std::vector<TensorType> inputs;    // concrete; rank 0 for omitted inputs
-  std::vector<TensorType> outputs;   // concrete
-  std::vector<Layout> layouts;       // of each input as its producer leaves it
+  std::vector<TensorType> inputs;   // concrete; rank 0 for omitted inputs
+  std::vector<TensorType> outputs;  // concrete
+  std::vector<Layout> layouts;      // of each input as its producer leaves it
   const Target& target;
 
   bool has_input(size_t i) const { return node.input(i) != kNoValue; }
@@ -56,7 +56,8 @@ struct LowerRequest {
 struct StepArgs {
   const std::byte* const* inputs;  // one for each node input; null for constants and omitted ones
   std::byte* const* outputs;
-  std::byte* workspace;            // 64-byte aligned, Candidate::workspace_bytes long, shared by no concurrent step
+  std::byte*
+      workspace;  // 64-byte aligned, Candidate::workspace_bytes long, shared by no concurrent step
   ThreadPool& pool;
 };
 
@@ -70,11 +71,11 @@ struct BindArgs {
 };
 
 struct Candidate {
-  std::string kernel;                // "conv_u8s8_6x64_vnni", "dnnl_conv_f32", "reference"
-  std::vector<Layout> inputs;        // the layout required of each input
-  std::vector<Layout> outputs;       // the layout that each output gets
+  std::string kernel;           // "conv_u8s8_6x64_vnni", "dnnl_conv_f32", "reference"
+  std::vector<Layout> inputs;   // the layout required of each input
+  std::vector<Layout> outputs;  // the layout that each output gets
   s64 workspace_bytes = 0;
-  std::string note;                  // for the inspector, may be empty
+  std::string note;                              // for the inspector, may be empty
   std::function<RunStep(const BindArgs&)> bind;  // called once, at plan time; packs weights
 
   // Rows and columns of zero-point border that this step would like around input 0 (nhwc).

@@ -66,12 +66,13 @@ class Planner {
     const Layout from = layout_[value];
     const u32 source = buffer_of_.at({value, from});
     const u32 result = add_buffer(value, layout);
-    push_step(plan_.graph.value(value).name + ".layout", std::numeric_limits<u32>::max(), {source}, {result},
-              backend_.convert(plan_.graph.value(value).type, from, layout, target_));
+    push_step(plan_.graph.value(value).name + ".layout", std::numeric_limits<u32>::max(), {source},
+              {result}, backend_.convert(plan_.graph.value(value).type, from, layout, target_));
     return result;
   }
 
-  void push_step(std::string name, u32 node, std::vector<u32> inputs, std::vector<u32> outputs, Candidate candidate) {
+  void push_step(std::string name, u32 node, std::vector<u32> inputs, std::vector<u32> outputs,
+                 Candidate candidate) {
     PlanStep step;
     step.name = std::move(name);
     step.kernel = candidate.kernel;
@@ -114,7 +115,9 @@ class Planner {
       if (Candidate* candidate = std::get_if<Candidate>(&offer)) return std::move(*candidate);
       rejects.push_back(fmt::format("{}: {}", lowering.name, std::get<Reject>(offer).reason));
     }
-    if (rejects.empty()) rejects.push_back(fmt::format("the {} backend has no kernel for {}", backend_.name, asked.node.op->name));
+    if (rejects.empty())
+      rejects.push_back(
+          fmt::format("the {} backend has no kernel for {}", backend_.name, asked.node.op->name));
     return backend_.reference(asked);
   }
 
@@ -167,8 +170,8 @@ class Planner {
     }
     const u32 source = buffer_of_.at({id, Layout::linear});
     const u32 result = add_output_buffer(id, index);
-    push_step(plan_.graph.value(id).name + ".copy", std::numeric_limits<u32>::max(), {source}, {result},
-              backend_.convert(type, Layout::linear, Layout::linear, target_));
+    push_step(plan_.graph.value(id).name + ".copy", std::numeric_limits<u32>::max(), {source},
+              {result}, backend_.convert(type, Layout::linear, Layout::linear, target_));
   }
 
   u32 add_output_buffer(ValueId id, u32 index) {
@@ -186,9 +189,12 @@ class Planner {
     copy.kernel = "constant";
     copy.outputs = {Layout::linear};
     copy.bind = [tensor](const BindArgs&) -> RunStep {
-      return [tensor](const StepArgs& args) { std::memcpy(args.outputs[0], tensor.data(), tensor.bytes()); };
+      return [tensor](const StepArgs& args) {
+        std::memcpy(args.outputs[0], tensor.data(), tensor.bytes());
+      };
     };
-    push_step(plan_.graph.value(id).name, std::numeric_limits<u32>::max(), {}, {add_output_buffer(id, index)}, std::move(copy));
+    push_step(plan_.graph.value(id).name, std::numeric_limits<u32>::max(), {},
+              {add_output_buffer(id, index)}, std::move(copy));
   }
 
   // A buffer gets the border that its readers want where its writer and all its readers can live with it.
@@ -210,8 +216,10 @@ class Planner {
     }
     for (size_t b = 0; b < wanted.size(); ++b) {
       Buffer& buffer = plan_.buffers[b];
-      const bool codes = plan_.graph.value(buffer.value).type.dtype == Dtype::u8 && plan_.graph.value(buffer.value).quant;
-      const bool free = buffer.kind == Buffer::Kind::arena && buffer.placement.layout == Layout::nhwc;
+      const bool codes = plan_.graph.value(buffer.value).type.dtype == Dtype::u8 &&
+                         plan_.graph.value(buffer.value).quant;
+      const bool free =
+          buffer.kind == Buffer::Kind::arena && buffer.placement.layout == Layout::nhwc;
       if (free && codes && possible[b]) buffer.placement.border = wanted[b];
     }
   }
@@ -225,7 +233,8 @@ class Planner {
       buffer.bytes = type.bytes();
       if (border == 0) continue;
       buffer.bytes = type.shape[0] * buffer.placement.image_stride * element;
-      buffer.origin_bytes = (border * buffer.placement.row_stride + border * buffer.placement.pixel_stride) * element;
+      buffer.origin_bytes =
+          (border * buffer.placement.row_stride + border * buffer.placement.pixel_stride) * element;
     }
   }
 
@@ -238,11 +247,14 @@ class Planner {
     const int code = value.quant->zero_point;
     return [=, run = std::move(run)](const StepArgs& args) {
       u8* base = reinterpret_cast<u8*>(args.outputs[0]) - origin;
-      const auto fill = [code](u8* at, s64 bytes) { std::memset(at, code, static_cast<size_t>(bytes)); };
+      const auto fill = [code](u8* at, s64 bytes) {
+        std::memset(at, code, static_cast<size_t>(bytes));
+      };
       for (s64 n = 0; n < images; ++n, base += p.image_stride) {
         // The end of a row and the start of the next are adjacent: one fill for both.
         fill(base, p.border * p.row_stride + side);
-        for (s64 y = 0; y + 1 < height; ++y) fill(base + (p.border + y + 1) * p.row_stride - side, 2 * side);
+        for (s64 y = 0; y + 1 < height; ++y)
+          fill(base + (p.border + y + 1) * p.row_stride - side, 2 * side);
         fill(base + (p.border + height) * p.row_stride - side, p.border * p.row_stride + side);
       }
       run(args);
@@ -253,8 +265,10 @@ class Planner {
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       PlanStep& step = plan_.steps[s];
       BindArgs args;
-      for (u32 b : step.inputs) args.inputs.push_back(b == kNoBuffer ? Placement{} : plan_.buffers[b].placement);
-      for (u32 b : step.outputs) args.outputs.push_back(b == kNoBuffer ? Placement{} : plan_.buffers[b].placement);
+      for (u32 b : step.inputs)
+        args.inputs.push_back(b == kNoBuffer ? Placement{} : plan_.buffers[b].placement);
+      for (u32 b : step.outputs)
+        args.outputs.push_back(b == kNoBuffer ? Placement{} : plan_.buffers[b].placement);
       step.run = candidates_[s].bind(args);
       if (step.outputs.size() != 1 || step.outputs[0] == kNoBuffer) continue;
       const Buffer& output = plan_.buffers[step.outputs[0]];
@@ -265,14 +279,15 @@ class Planner {
   const Backend& backend_;
   const Target& target_;
   Plan plan_;
-  std::vector<Layout> layout_;           // the layout that each value's producer leaves
-  std::vector<Candidate> candidates_;    // of each step
+  std::vector<Layout> layout_;         // the layout that each value's producer leaves
+  std::vector<Candidate> candidates_;  // of each step
   std::map<std::pair<ValueId, Layout>, u32> buffer_of_;
 };
 
 }  // namespace
 
-Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Backend& backend, const Target& target) {
+Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Backend& backend,
+               const Target& target) {
   Graph concrete = specialize(graph, input_shapes);
   if (backend.relabel_s8) relabel_s8(concrete);
   return Planner(backend, target).run(std::move(concrete));

@@ -34,7 +34,7 @@ struct PlanStep {
   std::string note;                  // what the inspector prints beside the kernel
   std::vector<std::string> rejects;  // why each better lowering was not taken: "name: reason"
   u32 node = std::numeric_limits<u32>::max();  // index into graph.nodes; max for layout conversions
-  std::vector<u32> inputs;           // buffers, kNoBuffer for constants and omitted inputs
+  std::vector<u32> inputs;  // buffers, kNoBuffer for constants and omitted inputs
   std::vector<u32> outputs;
   s64 workspace_bytes = 0;
   RunStep run;
@@ -44,18 +44,19 @@ struct Plan {
   Graph graph;  // concrete types; shape arithmetic folded away
   std::vector<Buffer> buffers;
   std::vector<PlanStep> steps;
-  s64 arena_bytes = 0;      // activations, then the workspace that steps take in turn
+  s64 arena_bytes = 0;  // activations, then the workspace that steps take in turn
   s64 workspace_offset = 0;
   std::vector<TensorType> input_types;
   std::vector<TensorType> output_types;
 };
 
 // Throws Error(invalid_argument) for shapes that the graph does not take, naming the node where they fail.
-Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Backend& backend, const Target& target);
+Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Backend& backend,
+               const Target& target);
 
 // The stages of make_plan.
 Graph specialize(const Graph& graph, std::span<const Shape> input_shapes);  // specialize.cc
 void relabel_s8(Graph& graph);                                              // relabel.cc
-void plan_memory(Plan& plan);                                               // memory.cc: offsets, arena_bytes
+void plan_memory(Plan& plan);  // memory.cc: offsets, arena_bytes
 
 }  // namespace octet

@@ -37,7 +37,8 @@ TEST(Relabel, SameRealValuesInU8) {
   const Graph before = parse_graph(kS8, find_op);
   Graph after = before;
   relabel_s8(after);
-  for (const char* name : {"q", "p", "c", "l"}) EXPECT_EQ(after.value(after.find_value(name)).type.dtype, Dtype::u8) << name;
+  for (const char* name : {"q", "p", "c", "l"})
+    EXPECT_EQ(after.value(after.find_value(name)).type.dtype, Dtype::u8) << name;
   const std::vector<Tensor> inputs = {ramp({1, 2, 4, 4})};
   const Tensor a = interpret(before, inputs)[0], b = interpret(after, inputs)[0];
   for (size_t i = 0; i < a.as<f32>().size(); ++i) EXPECT_EQ(a.as<f32>()[i], b.as<f32>()[i]) << i;
@@ -48,7 +49,8 @@ TEST(Relabel, GraphOutputsKeepTheirType) {
     const %shape: s64[2] = {2, 2}
     %y: s8[2,2] = Reshape(%x, %shape) name "r"
     return %y
-  })", find_op);
+  })",
+                            find_op);
   relabel_s8(graph);
   EXPECT_EQ(graph.value(graph.outputs[0]).type.dtype, Dtype::s8);
 }
@@ -63,7 +65,8 @@ TEST(Specialize, FoldsShapeArithmetic) {
     %target: s64[3] = Concat(%n, %two, %rest) {axis=0} name "target"
     %y: f32[?,2,3] = Reshape(%x, %target) name "y"
     return %y
-  })", find_op);
+  })",
+                                  find_op);
   const Graph concrete = specialize(graph, std::vector<Shape>{{5, 6}});
   ASSERT_EQ(concrete.nodes.size(), 1u);
   EXPECT_EQ(concrete.value(concrete.outputs[0]).type.shape, (Shape{5, 2, 3}));
@@ -76,7 +79,13 @@ TEST(PlanMemory, ReusesDeadBuffers) {
   Plan plan;
   for (u32 b = 0; b < 6; ++b) {
     plan.graph.add_value("v" + std::to_string(b), {});
-    plan.buffers.push_back({.value = b, .kind = Buffer::Kind::arena, .index = 0, .bytes = 1000, .offset = 0, .origin_bytes = 0, .placement = {}});
+    plan.buffers.push_back({.value = b,
+                            .kind = Buffer::Kind::arena,
+                            .index = 0,
+                            .bytes = 1000,
+                            .offset = 0,
+                            .origin_bytes = 0,
+                            .placement = {}});
   }
   for (u32 b = 0; b + 1 < 6; ++b) {
     PlanStep step;

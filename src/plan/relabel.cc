@@ -23,7 +23,8 @@ Tensor shifted(const Tensor& codes) {
 
 class Relabeller {
  public:
-  explicit Relabeller(Graph& graph) : graph_(graph), parent_(graph.value_count()), fixed_(graph.value_count(), false) {
+  explicit Relabeller(Graph& graph)
+      : graph_(graph), parent_(graph.value_count()), fixed_(graph.value_count(), false) {
     std::iota(parent_.begin(), parent_.end(), ValueId{0});
   }
 
@@ -103,9 +104,9 @@ class Relabeller {
     const bool quantize = node.op->name == "QuantizeLinear";
     if (!changed(quantize ? node.outputs[0] : node.inputs[0])) return;
     if (node.inputs.size() < 3) node.inputs.resize(3, kNoValue);
-    node.inputs[2] = node.inputs[2] == kNoValue
-                         ? graph_.add_constant(node.name + ".zero_point", Tensor::scalar<u8>(kShift))
-                         : shifted_constant(node.inputs[2]);
+    node.inputs[2] = node.inputs[2] == kNoValue ? graph_.add_constant(node.name + ".zero_point",
+                                                                      Tensor::scalar<u8>(kShift))
+                                                : shifted_constant(node.inputs[2]);
   }
 
   // A code input of a table indexes it with code + 128 already; only what the table yields changes.
@@ -116,7 +117,8 @@ class Relabeller {
   void rewrite_move(Node& node) {
     if (!changed(node.outputs[0])) return;
     for (ValueId& id : node.inputs) {
-      if (graph_.is_constant(id) && graph_.value(id).type.dtype == Dtype::s8) id = shifted_constant(id);
+      if (graph_.is_constant(id) && graph_.value(id).type.dtype == Dtype::s8)
+        id = shifted_constant(id);
     }
   }
 

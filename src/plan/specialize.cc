@@ -17,9 +17,11 @@ void check_inputs(const Graph& graph, std::span<const Shape> shapes) {
     const Value& value = graph.value(graph.inputs[i]);
     const Shape& expected = value.type.shape;
     bool fits = shapes[i].rank() == expected.rank() && shapes[i].is_static();
-    for (int d = 0; fits && d < expected.rank(); ++d) fits = expected[d] < 0 || expected[d] == shapes[i][d];
+    for (int d = 0; fits && d < expected.rank(); ++d)
+      fits = expected[d] < 0 || expected[d] == shapes[i][d];
     if (!fits) {
-      fail(kCode, "input '{}' expects {}, got {}", value.name, to_string(expected), to_string(shapes[i]));
+      fail(kCode, "input '{}' expects {}, got {}", value.name, to_string(expected),
+           to_string(shapes[i]));
     }
   }
 }
@@ -33,7 +35,8 @@ Graph specialize(const Graph& graph, std::span<const Shape> input_shapes) {
   std::vector<u32> folded;
   for (u32 n = 0; n < concrete.nodes.size(); ++n) {
     bool all_known = true;
-    for (ValueId id : concrete.nodes[n].outputs) all_known = all_known && (id == kNoValue || facts.known[id]);
+    for (ValueId id : concrete.nodes[n].outputs)
+      all_known = all_known && (id == kNoValue || facts.known[id]);
     if (all_known) folded.push_back(n);
   }
   for (ValueId id = 0; id < concrete.value_count(); ++id) {

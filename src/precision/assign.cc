@@ -29,7 +29,9 @@ class Assigner {
 
   bool kept_by_user(const Node& node) {
     for (const std::string& name : options_.keep_float) {
-      if (name != node.name && name != node.op->name && std::ranges::find(node.origins, name) == node.origins.end()) continue;
+      if (name != node.name && name != node.op->name &&
+          std::ranges::find(node.origins, name) == node.origins.end())
+        continue;
       matched_.insert(name);
       return true;
     }
@@ -39,8 +41,10 @@ class Assigner {
   void check_names() const {
     for (const std::string& name : options_.keep_float) {
       if (matched_.count(name) != 0) continue;
-      fail(Error::Code::invalid_argument,
-           "--keep-float '{}' matches no node name and no operator; `octet inspect` lists the names", name);
+      fail(
+          Error::Code::invalid_argument,
+          "--keep-float '{}' matches no node name and no operator; `octet inspect` lists the names",
+          name);
     }
   }
 
@@ -50,20 +54,26 @@ class Assigner {
       const std::string& name = graph_.value(id).name;
       if (at == ranges_.end()) return fmt::format("tensor '{}' has no range", name);
       if (!std::isfinite(at->second.threshold) || !(at->second.threshold > 0.0f)) {
-        return fmt::format("tensor '{}' has no usable range (threshold {})", name, at->second.threshold);
+        return fmt::format("tensor '{}' has no usable range (threshold {})", name,
+                           at->second.threshold);
       }
     }
     return {};
   }
 
   Decision first_decision(const Node& node) {
-    const Dtype dtype = node.outputs.empty() || node.outputs[0] == kNoValue ? Dtype::f32 : graph_.value(node.outputs[0]).type.dtype;
+    const Dtype dtype = node.outputs.empty() || node.outputs[0] == kNoValue
+                            ? Dtype::f32
+                            : graph_.value(node.outputs[0]).type.dtype;
     const bool kept = kept_by_user(node);
-    if (dtype != Dtype::f32) return {std::string(dtype_name(dtype)), "not real-valued: shape or index arithmetic"};
+    if (dtype != Dtype::f32)
+      return {std::string(dtype_name(dtype)), "not real-valued: shape or index arithmetic"};
     if (kept) return real("kept in f32 by --keep-float");
-    if (!has_integer_rule(graph_, node)) return real(fmt::format("{} has no integer form", node.op->name));
+    if (!has_integer_rule(graph_, node))
+      return real(fmt::format("{} has no integer form", node.op->name));
     if (code_inputs(graph_, node).empty()) return real("no input is a real-valued activation");
-    if (std::string missing = missing_range(node); !missing.empty()) return real(std::move(missing));
+    if (std::string missing = missing_range(node); !missing.empty())
+      return real(std::move(missing));
     return first_int8(node);
   }
 
@@ -76,9 +86,11 @@ class Assigner {
       }
       return {"int8", "moves codes; the scale stays"};
     }
-    if (rule.kind == QuantKind::table) return {"int8", "a 256-entry table between two INT8 tensors"};
+    if (rule.kind == QuantKind::table)
+      return {"int8", "a 256-entry table between two INT8 tensors"};
     if (rule.kind == QuantKind::arithmetic) return {"int8", "its inputs and its reader are INT8"};
-    if (graph_.is_constant(node.input(1))) return {"int8", "constant weights: s8 per channel, s32 accumulator"};
+    if (graph_.is_constant(node.input(1)))
+      return {"int8", "constant weights: s8 per channel, s32 accumulator"};
     return {"int8", "product of two activations, both per tensor"};
   }
 
@@ -92,8 +104,9 @@ class Assigner {
     for (ValueId id : code_inputs(graph_, node)) {
       const s32 producer = uses_.producer(id);
       if (is_int8(producer) || (producer < 0 && moves)) continue;
-      return fmt::format("its input '{}' is f32, produced by {}", graph_.value(id).name,
-                         producer < 0 ? "the caller" : describe(graph_.nodes[static_cast<size_t>(producer)]));
+      return fmt::format(
+          "its input '{}' is f32, produced by {}", graph_.value(id).name,
+          producer < 0 ? "the caller" : describe(graph_.nodes[static_cast<size_t>(producer)]));
     }
     return {};
   }

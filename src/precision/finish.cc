@@ -11,15 +11,19 @@ namespace {
 
 bool runs_on_codes(const Graph& graph, const Node& node) {
   if (node.op->domain == "octet") return true;
-  return std::ranges::any_of(node.outputs, [&](ValueId id) { return id != kNoValue && graph.value(id).quant; });
+  return std::ranges::any_of(node.outputs,
+                             [&](ValueId id) { return id != kNoValue && graph.value(id).quant; });
 }
 
 Decision missing_decision(const Graph& graph, const Node& node) {
   if (is_quantize(node) || is_dequantize(node)) return {"int8", "boundary between f32 and INT8"};
   if (runs_on_codes(graph, node)) return {"int8", "moves codes; the scale stays"};
-  const Dtype dtype = node.outputs[0] == kNoValue ? Dtype::f32 : graph.value(node.outputs[0]).type.dtype;
-  if (dtype != Dtype::f32) return {std::string(dtype_name(dtype)), "not real-valued: shape or index arithmetic"};
-  if (!has_integer_rule(graph, node)) return {"f32", fmt::format("{} has no integer form", node.op->name)};
+  const Dtype dtype =
+      node.outputs[0] == kNoValue ? Dtype::f32 : graph.value(node.outputs[0]).type.dtype;
+  if (dtype != Dtype::f32)
+    return {std::string(dtype_name(dtype)), "not real-valued: shape or index arithmetic"};
+  if (!has_integer_rule(graph, node))
+    return {"f32", fmt::format("{} has no integer form", node.op->name)};
   return {"f32", "no Q/DQ around it"};
 }
 
@@ -46,7 +50,8 @@ void finish_decisions(Graph& graph) {
     if (decision.precision == "int8" && !runs_on_codes(graph, node)) {
       decision = {"f32", "planned for INT8, but its inputs did not come as codes"};
     }
-    if (decision.precision.empty() || is_quantize(node) || is_dequantize(node)) decision = missing_decision(graph, node);
+    if (decision.precision.empty() || is_quantize(node) || is_dequantize(node))
+      decision = missing_decision(graph, node);
     for (ValueId id : node.outputs) {
       if (id != kNoValue && graph.value(id).quant) adopt_real_name(graph, id);
     }

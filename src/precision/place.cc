@@ -92,7 +92,8 @@ class Placer {
     const CodeType type = type_of(id);
     const std::string name = graph_.value(id).name;
     graph_.nodes.push_back(make_quantize(graph_, id, type, name + ".codes"));
-    graph_.nodes.push_back(make_dequantize(graph_, graph_.nodes.back().outputs[0], type, name + ".dequantized"));
+    graph_.nodes.push_back(
+        make_dequantize(graph_, graph_.nodes.back().outputs[0], type, name + ".dequantized"));
     real_[id] = graph_.nodes.back().outputs[0];
   }
 

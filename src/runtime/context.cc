@@ -17,7 +17,8 @@ std::shared_ptr<std::byte> allocate_arena(s64 bytes) {
   const size_t rounded = (static_cast<size_t>(bytes) + kPage) / kPage * kPage;
   void* memory = std::aligned_alloc(kPage, rounded);
   if (memory == nullptr) {
-    fail(Error::Code::out_of_memory, "cannot allocate {} bytes of activations; run a smaller batch", rounded);
+    fail(Error::Code::out_of_memory, "cannot allocate {} bytes of activations; run a smaller batch",
+         rounded);
   }
   // Rows past the last pixel may be read (never used) by kernels: keep them defined.
   std::memset(memory, 0, rounded);
@@ -30,7 +31,8 @@ bool same_shapes(const Plan& plan, std::span<const Shape> shapes) {
 
 }  // namespace
 
-BoundPlan::BoundPlan(Plan plan) : plan_(std::move(plan)), arena_(allocate_arena(plan_.arena_bytes)) {
+BoundPlan::BoundPlan(Plan plan)
+    : plan_(std::move(plan)), arena_(allocate_arena(plan_.arena_bytes)) {
   size_t count = 0;
   for (const PlanStep& step : plan_.steps) {
     first_pointer_.push_back(count);
@@ -43,7 +45,8 @@ BoundPlan::BoundPlan(Plan plan) : plan_(std::move(plan)), arena_(allocate_arena(
       for (u32 b : *buffers) {
         *slot = resolve(b);
         if (b != kNoBuffer && plan_.buffers[b].kind != Buffer::Kind::arena) {
-          caller_.push_back({slot, plan_.buffers[b].kind == Buffer::Kind::output, plan_.buffers[b].index});
+          caller_.push_back(
+              {slot, plan_.buffers[b].kind == Buffer::Kind::output, plan_.buffers[b].index});
         }
         ++slot;
       }
@@ -59,7 +62,8 @@ std::byte* BoundPlan::resolve(u32 b) {
 void BoundPlan::bind_caller(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   for (const CallerPointer& pointer : caller_) {
     // Inputs are only read: a step's pointer array has one type for both directions.
-    *pointer.slot = pointer.is_output ? outputs[pointer.index].mutable_data() : const_cast<std::byte*>(inputs[pointer.index].data());
+    *pointer.slot = pointer.is_output ? outputs[pointer.index].mutable_data()
+                                      : const_cast<std::byte*>(inputs[pointer.index].data());
   }
 }
 
@@ -74,20 +78,25 @@ void BoundPlan::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, T
   for (size_t s = 0; s < plan_.steps.size(); ++s) run_step(s, pool);
 }
 
-void BoundPlan::run_timed(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool& pool, std::span<f64> step_us) {
+void BoundPlan::run_timed(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                          ThreadPool& pool, std::span<f64> step_us) {
   bind_caller(inputs, outputs);
   for (size_t s = 0; s < plan_.steps.size(); ++s) {
     const auto start = std::chrono::steady_clock::now();
     run_step(s, pool);
-    step_us[s] += std::chrono::duration<f64, std::micro>(std::chrono::steady_clock::now() - start).count();
+    step_us[s] +=
+        std::chrono::duration<f64, std::micro>(std::chrono::steady_clock::now() - start).count();
   }
 }
 
 Context::Impl::Impl(std::shared_ptr<const Model> m, const ContextOptions& options)
-    : model(std::move(m)), target{detect_isa(), std::max(1, options.threads)}, pool(target.threads) {}
+    : model(std::move(m)),
+      target{detect_isa(), std::max(1, options.threads)},
+      pool(target.threads) {}
 
 BoundPlan& Context::Impl::bound_plan(std::span<const Shape> shapes) {
-  const auto at = std::ranges::find_if(plans, [&](const BoundPlan& p) { return same_shapes(p.plan(), shapes); });
+  const auto at = std::ranges::find_if(
+      plans, [&](const BoundPlan& p) { return same_shapes(p.plan(), shapes); });
   if (at != plans.end()) {
     plans.splice(plans.begin(), plans, at);
     return plans.front();
@@ -103,12 +112,15 @@ BoundPlan& Context::Impl::bound_plan(std::span<const Tensor> inputs) {
   if (inputs.size() != graph.inputs.size()) {
     fail(kCode, "the model has {} inputs, got {}", graph.inputs.size(), inputs.size());
   }
-  if (!plans.empty() && std::ranges::equal(inputs, plans.front().plan().input_types, {}, &Tensor::type)) return plans.front();
+  if (!plans.empty() &&
+      std::ranges::equal(inputs, plans.front().plan().input_types, {}, &Tensor::type))
+    return plans.front();
   std::vector<Shape> shapes;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Value& value = graph.value(graph.inputs[i]);
     if (!inputs[i] || inputs[i].dtype() != value.type.dtype) {
-      fail(kCode, "input '{}' expects {}, got {}", value.name, to_string(value.type), inputs[i] ? to_string(inputs[i].type()) : "nothing");
+      fail(kCode, "input '{}' expects {}, got {}", value.name, to_string(value.type),
+           inputs[i] ? to_string(inputs[i].type()) : "nothing");
     }
     shapes.push_back(inputs[i].shape());
   }
@@ -124,13 +136,15 @@ Context& Context::operator=(Context&&) noexcept = default;
 void Context::prepare(std::span<const Shape> input_shapes) { impl_->bound_plan(input_shapes); }
 
 std::vector<TensorType> Context::output_types() const {
-  return impl_->plans.empty() ? std::vector<TensorType>{} : impl_->plans.front().plan().output_types;
+  return impl_->plans.empty() ? std::vector<TensorType>{}
+                              : impl_->plans.front().plan().output_types;
 }
 
 std::vector<Tensor> Context::run(std::span<const Tensor> inputs) {
   BoundPlan& bound = impl_->bound_plan(inputs);
   std::vector<Tensor> outputs;
-  for (const TensorType& type : bound.plan().output_types) outputs.emplace_back(type.dtype, type.shape);
+  for (const TensorType& type : bound.plan().output_types)
+    outputs.emplace_back(type.dtype, type.shape);
   bound.run(inputs, outputs, impl_->pool);
   return outputs;
 }
@@ -139,12 +153,13 @@ void Context::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs
   BoundPlan& bound = impl_->bound_plan(inputs);
   const std::vector<TensorType>& types = bound.plan().output_types;
   if (outputs.size() != types.size()) {
-    fail(Error::Code::invalid_argument, "the model has {} outputs, got {}", types.size(), outputs.size());
+    fail(Error::Code::invalid_argument, "the model has {} outputs, got {}", types.size(),
+         outputs.size());
   }
   for (size_t i = 0; i < types.size(); ++i) {
     if (outputs[i] && outputs[i].type() == types[i]) continue;
-    fail(Error::Code::invalid_argument, "output {} has type {}, the buffer given has {}", i, to_string(types[i]),
-         outputs[i] ? to_string(outputs[i].type()) : "none");
+    fail(Error::Code::invalid_argument, "output {} has type {}, the buffer given has {}", i,
+         to_string(types[i]), outputs[i] ? to_string(outputs[i].type()) : "none");
   }
   bound.run(inputs, outputs, impl_->pool);
 }

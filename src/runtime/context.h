@@ -24,7 +24,8 @@ class BoundPlan {
   // Inputs and outputs must have the plan's types. Allocates nothing but what a reference step does for itself.
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool& pool);
   // The same, with the wall time of each step in microseconds added to `step_us`.
-  void run_timed(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool& pool, std::span<f64> step_us);
+  void run_timed(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool& pool,
+                 std::span<f64> step_us);
 
  private:
   struct CallerPointer {

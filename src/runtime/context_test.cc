@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/context.h"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -10,7 +12,6 @@
 #include "graph/text.h"
 #include "octet/engine.h"
 #include "ops/registry.h"
-#include "runtime/context.h"
 #include "runtime/model.h"
 
 namespace octet {
@@ -32,11 +33,14 @@ constexpr std::string_view kConv = R"(graph "g"(%x: u8[?,4,5,5]) {
 
 Tensor codes(s64 batch, u32 seed) {
   Tensor tensor(Dtype::u8, {batch, 4, 5, 5});
-  for (u8& q : tensor.mutable_as<u8>()) q = static_cast<u8>((seed = seed * 1664525u + 1013904223u) >> 24);
+  for (u8& q : tensor.mutable_as<u8>())
+    q = static_cast<u8>((seed = seed * 1664525u + 1013904223u) >> 24);
   return tensor;
 }
 
-std::vector<u8> list(const Tensor& tensor) { return {tensor.as<u8>().begin(), tensor.as<u8>().end()}; }
+std::vector<u8> list(const Tensor& tensor) {
+  return {tensor.as<u8>().begin(), tensor.as<u8>().end()};
+}
 
 TEST(Context, RunsAnyBatchAndRemembersPlans) {
   const auto model = model_of(kConv);
@@ -65,8 +69,11 @@ TEST(Context, NamesTheInputThatDoesNotFit) {
     }
     return "no error";
   };
-  EXPECT_NE(message({Tensor(Dtype::f32, {1, 4, 5, 5})}).find("'x' expects u8[?,4,5,5], got f32[1,4,5,5]"), std::string::npos);
-  EXPECT_NE(message({Tensor(Dtype::u8, {1, 3, 5, 5})}).find("'x' expects ?x4x5x5, got 1x3x5x5"), std::string::npos);
+  EXPECT_NE(
+      message({Tensor(Dtype::f32, {1, 4, 5, 5})}).find("'x' expects u8[?,4,5,5], got f32[1,4,5,5]"),
+      std::string::npos);
+  EXPECT_NE(message({Tensor(Dtype::u8, {1, 3, 5, 5})}).find("'x' expects ?x4x5x5, got 1x3x5x5"),
+            std::string::npos);
   EXPECT_NE(message({}).find("has 1 inputs, got 0"), std::string::npos);
   EXPECT_NE(message({Tensor()}).find("nothing"), std::string::npos);
 }
@@ -101,7 +108,8 @@ TEST(Context, ConstantAndPassThroughOutputs) {
     return %c, %x, %y, %y
   })");
   Context context(model, {});
-  const std::vector<Tensor> outputs = context.run(std::vector<Tensor>{Tensor::of<f32>({2}, std::vector<f32>{5, 6})});
+  const std::vector<Tensor> outputs =
+      context.run(std::vector<Tensor>{Tensor::of<f32>({2}, std::vector<f32>{5, 6})});
   const f32 expected[4][2] = {{1, 2}, {5, 6}, {6, 8}, {6, 8}};
   for (size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(outputs[i].as<f32>()[0], expected[i][0]) << i;

@@ -22,8 +22,12 @@ Engine Engine::load(const std::filesystem::path& path) {
 
 void Engine::save(const std::filesystem::path& path) const { save_engine(*model_, path); }
 
-std::vector<TensorInfo> Engine::inputs() const { return describe_values(model_->graph, model_->graph.inputs); }
-std::vector<TensorInfo> Engine::outputs() const { return describe_values(model_->graph, model_->graph.outputs); }
+std::vector<TensorInfo> Engine::inputs() const {
+  return describe_values(model_->graph, model_->graph.inputs);
+}
+std::vector<TensorInfo> Engine::outputs() const {
+  return describe_values(model_->graph, model_->graph.outputs);
+}
 std::optional<Preprocess> Engine::preprocess() const { return model_->preprocess; }
 
 Context Engine::make_context(const ContextOptions& options) const { return {model_, options}; }

@@ -82,13 +82,15 @@ template <class... Args>
 // The three sections of a file whose header, table and checksums are right.
 class Reader {
  public:
-  Reader(std::shared_ptr<const std::byte> bytes, size_t size) : bytes_(std::move(bytes)), size_(size) {
+  Reader(std::shared_ptr<const std::byte> bytes, size_t size)
+      : bytes_(std::move(bytes)), size_(size) {
     read_header();
     for (u32 i = 0; i < kSectionCount; ++i) check_section(i);
   }
 
   std::string_view text(u32 section) const {
-    return {reinterpret_cast<const char*>(bytes_.get()) + sections_[section].offset, sections_[section].bytes};
+    return {reinterpret_cast<const char*>(bytes_.get()) + sections_[section].offset,
+            sections_[section].bytes};
   }
 
   Tensor blob(s64 index, const TensorType& type) const {
@@ -111,18 +113,24 @@ class Reader {
     if (size_ < sizeof kMagic || std::memcmp(bytes_.get(), kMagic, sizeof kMagic) != 0) {
       const std::string_view known = sniff_foreign({bytes_.get(), size_});
       fail(Error::Code::invalid_model, "not an Octet engine: this is {}",
-           size_ == 0 ? "an empty file" : (known.empty() ? "no format known to Octet; build one with 'octet build'" : known));
+           size_ == 0 ? "an empty file"
+                      : (known.empty() ? "no format known to Octet; build one with 'octet build'"
+                                       : known));
     }
     const size_t table_end = sizeof(Header) + kSectionCount * sizeof(Section);
     if (size_ < table_end) damaged("truncated at the section table ({} bytes)", size_);
     Header header;
     std::memcpy(&header, bytes_.get(), sizeof header);
     if (header.format != kEngineFormat) {
-      fail(Error::Code::unsupported, "engine format {}; this program reads format {}; build the engine again", header.format, kEngineFormat);
+      fail(Error::Code::unsupported,
+           "engine format {}; this program reads format {}; build the engine again", header.format,
+           kEngineFormat);
     }
-    if (header.sections != kSectionCount) damaged("{} sections, expected {}", header.sections, kSectionCount);
+    if (header.sections != kSectionCount)
+      damaged("{} sections, expected {}", header.sections, kSectionCount);
     std::memcpy(sections_, bytes_.get() + sizeof header, sizeof sections_);
-    if (header.checksum != table_checksum(header, sections_)) damaged("checksum of the section table is wrong");
+    if (header.checksum != table_checksum(header, sections_))
+      damaged("checksum of the section table is wrong");
     if (header.file_bytes > size_) damaged("truncated: {} of {} bytes", size_, header.file_bytes);
     if (header.file_bytes < size_) damaged("{} bytes after its end", size_ - header.file_bytes);
   }
@@ -131,16 +139,21 @@ class Reader {
     const Section& section = sections_[index];
     char expected[8] = {};
     std::memcpy(expected, kSections[index].data(), kSections[index].size());
-    if (std::memcmp(section.name, expected, sizeof expected) != 0) damaged("section {} is not '{}'", index, kSections[index]);
-    const u64 floor = index == 0 ? sizeof(Header) + sizeof sections_ : sections_[index - 1].offset + sections_[index - 1].bytes;
-    const bool inside = section.offset >= floor && section.offset <= size_ && section.bytes <= size_ - section.offset;
-    if (!inside || section.offset % kAlignment != 0) damaged("section {} lies outside the file", kSections[index]);
+    if (std::memcmp(section.name, expected, sizeof expected) != 0)
+      damaged("section {} is not '{}'", index, kSections[index]);
+    const u64 floor = index == 0 ? sizeof(Header) + sizeof sections_
+                                 : sections_[index - 1].offset + sections_[index - 1].bytes;
+    const bool inside = section.offset >= floor && section.offset <= size_ &&
+                        section.bytes <= size_ - section.offset;
+    if (!inside || section.offset % kAlignment != 0)
+      damaged("section {} lies outside the file", kSections[index]);
     if (XXH3_64bits(bytes_.get() + section.offset, section.bytes) != section.checksum) {
       damaged("checksum of section {} is wrong", kSections[index]);
     }
     // Padding belongs to no section: a flipped bit there is refused as well.
     for (u64 at = floor; at < section.offset; ++at) {
-      if (bytes_.get()[at] != std::byte{0}) damaged("data between sections, before {}", kSections[index]);
+      if (bytes_.get()[at] != std::byte{0})
+        damaged("data between sections, before {}", kSections[index]);
     }
   }
 
@@ -191,7 +204,9 @@ Model read_engine(std::shared_ptr<const std::byte> bytes, size_t size) {
   Model model;
   read_manifest(reader.text(0), model);
   try {
-    model.graph = parse_graph(reader.text(1), find_op, [&](s64 index, const TensorType& type) { return reader.blob(index, type); });
+    model.graph = parse_graph(reader.text(1), find_op, [&](s64 index, const TensorType& type) {
+      return reader.blob(index, type);
+    });
   } catch (Error& error) {
     error.add_context("reading section graph of the engine");
     throw;
@@ -210,7 +225,8 @@ Model load_engine(const std::filesystem::path& path) {
   try {
     const File file(path);
     if (file.size() > kMaxEngineBytes) {
-      fail(Error::Code::invalid_model, "{} bytes is more than an engine may have ({})", file.size(), kMaxEngineBytes);
+      fail(Error::Code::invalid_model, "{} bytes is more than an engine may have ({})", file.size(),
+           kMaxEngineBytes);
     }
     // A tensor gives aligned, counted storage that the weights can share.
     Tensor storage(Dtype::u8, {static_cast<s64>(file.size())});

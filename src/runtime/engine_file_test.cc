@@ -22,10 +22,18 @@ Model small_model() {
     const %w: f32[2,3] = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}
     %y: f32[?,3] = MatMul(%x, %w) name "fc" from ["/fc/Gemm"] as "f32" "built without INT8"
     return %y
-  })", find_op);
+  })",
+                            find_op);
   std::vector<f32> many(40, 0.25f);
-  Node add{.op = find_op("Add"), .name = "add", .inputs = {}, .outputs = {}, .attrs = {}, .origins = {}, .decision = {}};
-  const ValueId big = model.graph.add_constant("big weights", Tensor::of<f32>(Shape{40, 1, 1}, many));
+  Node add{.op = find_op("Add"),
+           .name = "add",
+           .inputs = {},
+           .outputs = {},
+           .attrs = {},
+           .origins = {},
+           .decision = {}};
+  const ValueId big =
+      model.graph.add_constant("big weights", Tensor::of<f32>(Shape{40, 1, 1}, many));
   add.inputs = {model.graph.outputs[0], big};
   add.outputs = {model.graph.add_value("z", {Dtype::f32, Shape{40, Shape::kDynamic, 3}})};
   model.graph.outputs = add.outputs;
@@ -60,7 +68,8 @@ TEST(EngineFile, RoundTripKeepsEverything) {
   const Model model = small_model();
   const Bytes bytes = write_engine(model);
   const Model loaded = read(bytes);
-  EXPECT_EQ(print(loaded.graph, {.inline_elements = 1000}), print(model.graph, {.inline_elements = 1000}));
+  EXPECT_EQ(print(loaded.graph, {.inline_elements = 1000}),
+            print(model.graph, {.inline_elements = 1000}));
   EXPECT_EQ(loaded.source, model.source);
   EXPECT_EQ(loaded.producer, model.producer);
   EXPECT_EQ(loaded.preprocess, model.preprocess);
@@ -70,7 +79,8 @@ TEST(EngineFile, RoundTripKeepsEverything) {
 TEST(EngineFile, EveryPrefixIsRefused) {
   const Bytes bytes = write_engine(small_model());
   for (size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_NE(error_of(Bytes(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(size))), "") << size << " bytes";
+    EXPECT_NE(error_of(Bytes(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(size))), "")
+        << size << " bytes";
   }
 }
 
@@ -99,7 +109,10 @@ TEST(EngineFile, NamesTheDamagedSection) {
 }
 
 TEST(EngineFile, ForeignFilesAreNamed) {
-  const auto text = [](std::string_view s) { return Bytes(reinterpret_cast<const std::byte*>(s.data()), reinterpret_cast<const std::byte*>(s.data()) + s.size()); };
+  const auto text = [](std::string_view s) {
+    return Bytes(reinterpret_cast<const std::byte*>(s.data()),
+                 reinterpret_cast<const std::byte*>(s.data()) + s.size());
+  };
   EXPECT_NE(error_of(text("ftrt and more of a plan")).find("TensorRT"), std::string::npos);
   EXPECT_NE(error_of(text("<!DOCTYPE html><html>")).find("HTML"), std::string::npos);
   EXPECT_NE(error_of({}).find("empty"), std::string::npos);

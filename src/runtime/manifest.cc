@@ -15,7 +15,8 @@ constexpr int kMaxDepth = 16;
 
 json parse_bounded(std::string_view text) {
   return json::parse(text.begin(), text.end(), [](int depth, json::parse_event_t, json&) {
-    if (depth > kMaxDepth) fail(Error::Code::invalid_model, "manifest: nested deeper than {}", kMaxDepth);
+    if (depth > kMaxDepth)
+      fail(Error::Code::invalid_model, "manifest: nested deeper than {}", kMaxDepth);
     return true;
   });
 }
@@ -41,7 +42,8 @@ void read_manifest(std::string_view text, Model& model) {
     model.range_method = manifest.at("range_method").get<std::string>();
     model.calibration_samples = manifest.at("calibration_samples").get<s64>();
     if (manifest.contains("preprocess")) {
-      model.preprocess = preprocess_from_json(manifest["preprocess"].dump(), "the engine's manifest");
+      model.preprocess =
+          preprocess_from_json(manifest["preprocess"].dump(), "the engine's manifest");
     }
   } catch (const json::exception& error) {
     fail(Error::Code::invalid_model, "manifest: {}", error.what());

@@ -32,11 +32,13 @@ std::shared_ptr<const Model> model_of(u32 seed) {
   return model;
 }
 
-void expect_equal(const std::vector<Tensor>& expected, const std::vector<Tensor>& got, const std::string& what) {
+void expect_equal(const std::vector<Tensor>& expected, const std::vector<Tensor>& got,
+                  const std::string& what) {
   ASSERT_EQ(expected.size(), got.size());
   for (size_t i = 0; i < expected.size(); ++i) {
     ASSERT_EQ(expected[i].type(), got[i].type());
-    EXPECT_EQ(std::memcmp(expected[i].data(), got[i].data(), expected[i].bytes()), 0) << what << ", output " << i;
+    EXPECT_EQ(std::memcmp(expected[i].data(), got[i].data(), expected[i].bytes()), 0)
+        << what << ", output " << i;
   }
 }
 
@@ -51,7 +53,8 @@ TEST(Exactness, RandomGraphsOnEveryLevelAndThreadCount) {
       if (isa_name(detect_isa()) != isa) continue;  // this machine lacks it
       for (int threads : {1, 2, 3}) {
         Context context(model, {.threads = threads});
-        const std::string what = fmt::format("OCTET_EXACTNESS_SEEDS={}:1, OCTET_CPU_ISA={}, {} threads", seed, isa, threads);
+        const std::string what = fmt::format(
+            "OCTET_EXACTNESS_SEEDS={}:1, OCTET_CPU_ISA={}, {} threads", seed, isa, threads);
         expect_equal(expected, context.run(inputs), what);
         expect_equal(expected, context.run(inputs), what + ", second run");
       }

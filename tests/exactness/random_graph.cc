@@ -59,11 +59,13 @@ class Builder {
   }
 
   ValueId ints(std::vector<s64> values) {
-    return graph_.add_constant("ints", Tensor::of<s64>(Shape{static_cast<s64>(values.size())}, values));
+    return graph_.add_constant("ints",
+                               Tensor::of<s64>(Shape{static_cast<s64>(values.size())}, values));
   }
 
   ValueId conv(ValueId x, s64 in, s64 out, s64 groups) {
-    const s64 kernel = pick({1, 3, 3, 5}), stride = pick({1, 1, 1, 2}), dilation = kernel == 3 ? pick({1, 1, 2}) : 1;
+    const s64 kernel = pick({1, 3, 3, 5}), stride = pick({1, 1, 1, 2}),
+              dilation = kernel == 3 ? pick({1, 1, 2}) : 1;
     const s64 pad = dilation * (kernel / 2), extra = stride == 2 ? pick({0, 1}) : 0;
     channels_ = out;
     return add("Conv", {x, weights({out, in / groups, kernel, kernel}), weights({out})},
@@ -74,16 +76,22 @@ class Builder {
   }
 
   ValueId same_size_conv(ValueId x, s64 out) {
-    return add("Conv", {x, weights({out, channels_, 3, 3}), weights({out})}, {{"pads", std::vector<s64>{1, 1, 1, 1}}});
+    return add("Conv", {x, weights({out, channels_, 3, 3}), weights({out})},
+               {{"pads", std::vector<s64>{1, 1, 1, 1}}});
   }
 
   ValueId activation(ValueId x) {
     switch (pick({0, 1, 2, 3, 4})) {
-      case 0: return add("Relu", {x}, {});
-      case 1: return add("LeakyRelu", {x}, {{"alpha", 0.1f}});
-      case 2: return add("Swish", {x}, {});
-      case 3: return add("Clip", {x, scalar(0.0f), scalar(6.0f)}, {});
-      default: return x;
+      case 0:
+        return add("Relu", {x}, {});
+      case 1:
+        return add("LeakyRelu", {x}, {{"alpha", 0.1f}});
+      case 2:
+        return add("Swish", {x}, {});
+      case 3:
+        return add("Clip", {x, scalar(0.0f), scalar(6.0f)}, {});
+      default:
+        return x;
     }
   }
 
@@ -91,13 +99,24 @@ class Builder {
 
   ValueId layer(ValueId x) {
     switch (pick({0, 1, 2, 3, 4, 5, 6})) {
-      case 0: return activation(conv(x, channels_, pick({4, 16, 31, 64}), 1));
-      case 1: return activation(conv(x, channels_, channels_, channels_));
-      case 2: return grouped(x);
-      case 3: return activation(add("Add", {same_size_conv(x, channels_), x}, {}));
-      case 4: return concat(x);
-      case 5: return add("MaxPool", {x}, {{"kernel_shape", std::vector<s64>{3, 3}}, {"pads", std::vector<s64>{1, 1, 1, 1}}});
-      default: return add("AveragePool", {x}, {{"kernel_shape", std::vector<s64>{3, 3}}, {"pads", std::vector<s64>{1, 1, 1, 1}}});
+      case 0:
+        return activation(conv(x, channels_, pick({4, 16, 31, 64}), 1));
+      case 1:
+        return activation(conv(x, channels_, channels_, channels_));
+      case 2:
+        return grouped(x);
+      case 3:
+        return activation(add("Add", {same_size_conv(x, channels_), x}, {}));
+      case 4:
+        return concat(x);
+      case 5:
+        return add(
+            "MaxPool", {x},
+            {{"kernel_shape", std::vector<s64>{3, 3}}, {"pads", std::vector<s64>{1, 1, 1, 1}}});
+      default:
+        return add(
+            "AveragePool", {x},
+            {{"kernel_shape", std::vector<s64>{3, 3}}, {"pads", std::vector<s64>{1, 1, 1, 1}}});
     }
   }
 

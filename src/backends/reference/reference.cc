@@ -25,13 +25,17 @@ struct ReferenceStep {
     std::unique_ptr<MutableView[]> out_heap;
     ConstView* in = in_inline;
     MutableView* out = out_inline;
-    if (inputs.size() > kInline) in = (in_heap = std::make_unique<ConstView[]>(inputs.size())).get();
-    if (outputs.size() > kInline) out = (out_heap = std::make_unique<MutableView[]>(outputs.size())).get();
+    if (inputs.size() > kInline)
+      in = (in_heap = std::make_unique<ConstView[]>(inputs.size())).get();
+    if (outputs.size() > kInline)
+      out = (out_heap = std::make_unique<MutableView[]>(outputs.size())).get();
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const void* data = constants[i] ? static_cast<const void*>(constants[i].data()) : args.inputs[i];
+      const void* data =
+          constants[i] ? static_cast<const void*>(constants[i].data()) : args.inputs[i];
       in[i] = {inputs[i].dtype, inputs[i].shape, data};
     }
-    for (size_t i = 0; i < outputs.size(); ++i) out[i] = {outputs[i].dtype, outputs[i].shape, args.outputs[i]};
+    for (size_t i = 0; i < outputs.size(); ++i)
+      out[i] = {outputs[i].dtype, outputs[i].shape, args.outputs[i]};
     node.op->eval({node, {in, inputs.size()}, {out, outputs.size()}});
   }
 };
@@ -41,7 +45,8 @@ struct Strides {
 };
 
 Strides strides_of(const Placement& placement, const Shape& shape) {
-  if (placement.layout == Layout::nhwc) return {placement.image_stride, placement.row_stride, placement.pixel_stride, 1};
+  if (placement.layout == Layout::nhwc)
+    return {placement.image_stride, placement.row_stride, placement.pixel_stride, 1};
   const s64 plane = shape[2] * shape[3];
   return {shape[1] * plane, shape[3], 1, plane};
 }
@@ -59,7 +64,8 @@ struct Copy {
         for (s64 c = 0; c < shape[1]; ++c) {
           const s64 s = n * src.image + y * src.row + x * src.pixel + c * src.channel;
           const s64 d = n * dst.image + y * dst.row + x * dst.pixel + c * dst.channel;
-          std::memcpy(to + static_cast<size_t>(d) * element, from + static_cast<size_t>(s) * element, element);
+          std::memcpy(to + static_cast<size_t>(d) * element,
+                      from + static_cast<size_t>(s) * element, element);
         }
       }
     }
@@ -71,7 +77,8 @@ RunStep bind_copy(const TensorType& type, const BindArgs& args) {
   if (args.inputs[0].layout == Layout::linear && args.outputs[0].layout == Layout::linear) {
     return [bytes](const StepArgs& step) { std::memcpy(step.outputs[0], step.inputs[0], bytes); };
   }
-  const Copy copy{type.shape, strides_of(args.inputs[0], type.shape), strides_of(args.outputs[0], type.shape), dtype_bytes(type.dtype)};
+  const Copy copy{type.shape, strides_of(args.inputs[0], type.shape),
+                  strides_of(args.outputs[0], type.shape), dtype_bytes(type.dtype)};
   return [copy](const StepArgs& step) {
     step.pool.parallel_for(copy.shape[0] * copy.shape[2], [&](s64 begin, s64 end, int) {
       copy.run(step.inputs[0], step.outputs[0], begin, end);
@@ -111,7 +118,11 @@ Candidate reference_convert(const TensorType& type, Layout from, Layout to, cons
 }
 
 const Backend& reference_backend() {
-  static const Backend backend{.name = "reference", .lowerings = {}, .reference = reference_candidate, .convert = reference_convert, .relabel_s8 = false};
+  static const Backend backend{.name = "reference",
+                               .lowerings = {},
+                               .reference = reference_candidate,
+                               .convert = reference_convert,
+                               .relabel_s8 = false};
   return backend;
 }
 
