@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Objects of instruction-set files (*_avx2, *_vnni, *_amx) define no weak symbol: the linker may keep their copy of an
+inline function for code that runs on every machine. At -O2 most such functions are inlined away, so run this on a
+debug build as well. Argument: the build folder."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+ISA_OBJECT = re.compile(r"_(avx2|vnni|amx)\.cc\.o$")
+WEAK = re.compile(r"^[0-9a-f]+ ([WVu]) (.+)$")
+
+
+def weak_symbols(path):
+    nm = subprocess.run(["nm", "--demangle", str(path)], capture_output=True, text=True, check=True)
+    return [m.group(2) for m in map(WEAK.match, nm.stdout.splitlines()) if m]
+
+
+def main():
+    build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build/release").resolve()
+    objects = sorted(p for p in build.rglob("*.cc.o") if ISA_OBJECT.search(p.name))
+    problems = 0
+    for path in objects:
+        for symbol in weak_symbols(path):
+            print(f"{path.relative_to(build)}: defines weak symbol {symbol}")
+            problems += 1
+    if not objects:
+        print(f"{build}: no instruction-set objects; build first")
+    print(f"{len(objects)} objects, {problems} weak symbols")
+    return 1 if problems or not objects else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
