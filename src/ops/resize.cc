@@ -153,14 +153,21 @@ void eval(const Eval& eval) {
   });
 }
 
+// Says only whether the node moves codes as it stands.
+QuantizeResult quantize(const QuantizeRequest& request) {
+  if (resize_moves_elements(request.node)) return {.node = request.node, .reject = {}};
+  return {.node = {}, .reject = "only nearest Resize without a crop moves codes"};
+}
+
 }  // namespace
 
-extern constinit const OpDef kResize{.name = "Resize",
-                                     .domain = "",
-                                     .inputs = {1, 4},
-                                     .outputs = {1, 1},
-                                     .parse = parse,
-                                     .infer = infer,
-                                     .eval = eval,
-                                     .quant = {.kind = QuantKind::move_codes}};
+extern constinit const OpDef kResize{
+    .name = "Resize",
+    .domain = "",
+    .inputs = {1, 4},
+    .outputs = {1, 1},
+    .parse = parse,
+    .infer = infer,
+    .eval = eval,
+    .quant = {.kind = QuantKind::move_codes, .quantize = quantize}};
 }  // namespace octet

@@ -127,10 +127,14 @@ TEST(Resize, NearestMovesAnyElements) {
             (std::vector<s8>{-128, -128, 5, 5, -128, -128, 5, 5, 127, 127, 0, 0, 127, 127, 0, 0}));
   EXPECT_THAT(OpCall("Resize").in(x).omit().in(scales).attr("mode", std::string("linear")).error(),
               HasSubstr("s8"));
+  Graph graph;
   Node node;
-  EXPECT_TRUE(resize_moves_elements(node));
+  const auto reject = [&] {
+    return find_op("Resize")->quant.quantize({graph, node, {}, {}, Dtype::u8}).reject;
+  };
+  EXPECT_EQ(reject(), "");
   node.attrs.set("mode", std::string("linear"));
-  EXPECT_FALSE(resize_moves_elements(node));
+  EXPECT_THAT(reject(), HasSubstr("nearest"));
 }
 
 TEST(Resize, OldOpsets) {
