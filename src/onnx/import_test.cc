@@ -242,8 +242,8 @@ TEST(ImportError, Versions) {  // I12
   EXPECT_IMPORT_ERROR(model, invalid_model, "opset 0");
   model.mutable_opset_import(0)->set_version(9999);
   EXPECT_IMPORT_ERROR(model, invalid_model, "supported are 7..");
-  model.mutable_opset_import(0)->set_version(5);
-  EXPECT_IMPORT_ERROR(model, unsupported, "opset 5");
+  model.mutable_opset_import(0)->set_version(-1);
+  EXPECT_IMPORT_ERROR(model, invalid_model, "opset -1");
   model.clear_opset_import();
   EXPECT_IMPORT_ERROR(model, invalid_model, "imports no opset");
   model = relu_model();
@@ -254,12 +254,15 @@ TEST(ImportError, Versions) {  // I12
   EXPECT_IMPORT_ERROR(model, invalid_model, "IR version 1099511627776");
 }
 
-TEST(Import, ASlightlyNewerOpsetIsAWarning) {  // I12
+TEST(Import, ASlightlyNewerOrVeryOldOpsetIsAWarning) {  // I12
   pb::ModelProto model = relu_model();
+  ImportInfo newer, older;
   model.mutable_opset_import(0)->set_version(40);
-  ImportInfo info;
-  import_model(model, {}, &info);
-  EXPECT_THAT(info.warnings, ElementsAre(HasSubstr("opset 40 is newer")));
+  import_model(model, {}, &newer);
+  EXPECT_THAT(newer.warnings, ElementsAre(HasSubstr("opset 40 is newer")));
+  model.mutable_opset_import(0)->set_version(6);
+  import_model(model, {}, &older);
+  EXPECT_THAT(older.warnings, ElementsAre(HasSubstr("opset 6 is older")));
 }
 
 TEST(ImportError, Attributes) {  // I45, I48, I49

@@ -24,14 +24,17 @@ void check_default_opset(const Opsets& opsets, ImportInfo& info) {
   if (at == opsets.end()) return;  // an error only where a node needs it
   const s64 version = at->second;
   if (version < kOldestOpset || version > kAbsurdOpset) {
-    fail(version < 1 || version > kAbsurdOpset ? Error::Code::invalid_model
-                                               : Error::Code::unsupported,
+    fail(Error::Code::invalid_model,
          "the model uses opset {}, supported are {}..{}; export it again with one of these",
-         version, kOldestOpset, kNewestOpset);
+         version, kOldestTestedOpset, kNewestOpset);
   }
   if (version > kNewestOpset) {
     info.warnings.push_back(fmt::format("opset {} is newer than the newest known one, {}; going on",
                                         version, kNewestOpset));
+  } else if (version < kOldestTestedOpset) {
+    info.warnings.push_back(
+        fmt::format("opset {} is older than {}; compare the results with another runtime's",
+                    version, kOldestTestedOpset));
   }
 }
 

@@ -8,7 +8,9 @@
 
 namespace octet {
 
-inline constexpr s64 kOldestOpset = 7;
+inline constexpr s64 kOldestOpset = 1;
+inline constexpr s64 kOldestTestedOpset =
+    7;  // before it, operators differ in more than their parameters
 inline constexpr s64 kNewestOpset = 28;
 
 // Fills the info's producer, versions and opsets; throws for versions that we do not read.
