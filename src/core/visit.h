@@ -11,19 +11,32 @@ namespace octet {
 template <class F>
 decltype(auto) visit_dtype(Dtype dtype, F&& f) {
   switch (dtype) {
-    case Dtype::f32: return f.template operator()<f32>();
-    case Dtype::f16: return f.template operator()<f16>();
-    case Dtype::bf16: return f.template operator()<bf16>();
-    case Dtype::f64: return f.template operator()<f64>();
-    case Dtype::s8: return f.template operator()<s8>();
-    case Dtype::u8: return f.template operator()<u8>();
-    case Dtype::s16: return f.template operator()<s16>();
-    case Dtype::u16: return f.template operator()<u16>();
-    case Dtype::s32: return f.template operator()<s32>();
-    case Dtype::u32: return f.template operator()<u32>();
-    case Dtype::s64: return f.template operator()<s64>();
-    case Dtype::u64: return f.template operator()<u64>();
-    case Dtype::boolean: return f.template operator()<bool>();
+    case Dtype::f32:
+      return f.template operator()<f32>();
+    case Dtype::f16:
+      return f.template operator()<f16>();
+    case Dtype::bf16:
+      return f.template operator()<bf16>();
+    case Dtype::f64:
+      return f.template operator()<f64>();
+    case Dtype::s8:
+      return f.template operator()<s8>();
+    case Dtype::u8:
+      return f.template operator()<u8>();
+    case Dtype::s16:
+      return f.template operator()<s16>();
+    case Dtype::u16:
+      return f.template operator()<u16>();
+    case Dtype::s32:
+      return f.template operator()<s32>();
+    case Dtype::u32:
+      return f.template operator()<u32>();
+    case Dtype::s64:
+      return f.template operator()<s64>();
+    case Dtype::u64:
+      return f.template operator()<u64>();
+    case Dtype::boolean:
+      return f.template operator()<bool>();
   }
   check_failed("known dtype", __FILE__, __LINE__);
 }
