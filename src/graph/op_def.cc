@@ -35,8 +35,12 @@ std::string describe(const Node& node) {
 
 namespace {
 
-// An ONNX file may leave out any input by an empty name; operators read their required ones unasked.
-void check_required(const Node& node) {
+// An engine file may name any operator, also one that only ONNX files have. An ONNX file may leave out any input by an
+// empty name; operators read their required ones unasked.
+void check_runnable(const Node& node) {
+  if (node.op->infer == nullptr) {
+    fail(Error::Code::invalid_model, "{} exists only in ONNX files", node.op->name);
+  }
   const auto required =
       node.op->inputs.max < 0 ? node.inputs.size() : static_cast<size_t>(node.op->inputs.min);
   for (size_t i = 0; i < std::min(required, node.inputs.size()); ++i) {
@@ -51,7 +55,7 @@ std::vector<TensorType> infer_node(const Node& node, std::vector<TensorType> inp
                                    std::vector<const Tensor*> values) {
   Inference inference(node, std::move(inputs), std::move(values));
   try {
-    check_required(node);
+    check_runnable(node);
     node.op->infer(inference);
     for (const TensorType& type : inference.outputs) type.bytes();
   } catch (Error& error) {

@@ -229,6 +229,13 @@ TEST(Parse, SumBecomesAChainOfAdds) {
   EXPECT_EQ(three.node.inputs, (std::vector<ValueId>{three.before[0].outputs[0], 2}));
 }
 
+TEST(Parse, OperatorsOfOnnxFilesAloneDoNotRun) {
+  const Tensor x = floats({1}, {1});
+  for (const char* op : {"Sum", "GlobalAveragePool", "GlobalMaxPool"}) {
+    EXPECT_EQ(error_of(op, {x}), std::string(op) + " exists only in ONNX files");
+  }
+}
+
 TEST(Parse, LegacyBroadcastAlignsAnAxis) {
   const Parsed parsed =
       parse("Add", 6, {Tensor(), Tensor()}, {{"broadcast", s64{1}}, {"axis", s64{1}}});
