@@ -39,7 +39,8 @@ std::pair<std::string, Shape> parse_shape(const std::string& text) {
 
 void check_names(const Engine& engine, const std::map<std::string, Shape>& shapes) {
   const auto inputs = engine.inputs();
-  for (const auto& [name, shape] : shapes) {
+  for (const auto& entry : shapes) {
+    const std::string& name = entry.first;
     if (std::any_of(inputs.begin(), inputs.end(), [&](const auto& i) { return i.name == name; }))
       continue;
     std::vector<std::string> names;
