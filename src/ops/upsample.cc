@@ -28,19 +28,8 @@ void parse(NodeParser& parser) {
   parser.become("Resize");
 }
 
-void infer(Inference&) {
-  fail(Error::Code::invalid_model, "Upsample is not canonical; it is read as Resize");
-}
-
-void eval(const Eval&) {}
-
 }  // namespace
 
-extern constinit const OpDef kUpsample{.name = "Upsample",
-                                       .domain = "",
-                                       .inputs = {1, 2},
-                                       .outputs = {1, 1},
-                                       .parse = parse,
-                                       .infer = infer,
-                                       .eval = eval};
+extern constinit const OpDef kUpsample{
+    .name = "Upsample", .domain = "", .inputs = {1, 2}, .outputs = {1, 1}, .parse = parse};
 }  // namespace octet
