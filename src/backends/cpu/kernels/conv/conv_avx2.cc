@@ -28,6 +28,12 @@ inline __m256i broadcast_pair(const s16* src) {
   return _mm256_set1_epi32(pair);
 }
 
+// The empty asm keeps the order of the additions: reordered, g++ 12 spills nine of the twelve accumulators (0.76x).
+inline void add_products(__m256i& acc, __m256i x, __m256i w) {
+  acc = _mm256_add_epi32(acc, _mm256_madd_epi16(x, w));
+  asm("" : "+x"(acc));
+}
+
 inline void store_real(const EpilogueArgs& e, const __m256 t[2], f32* dst, s64 channels) {
   alignas(32) f32 y[16];
   for (int v = 0; v < 2; ++v) _mm256_store_ps(y + 8 * v, e.clip ? clip(e, t[v]) : t[v]);
@@ -90,8 +96,8 @@ void block(const ConvTile& tile, s64 c) {
 #pragma GCC unroll 8
       for (int m = 0; m < kPixels; ++m) {
         const __m256i x = broadcast_pair(src + kConvChunk * m + 2 * pair);
-        acc[m][0] = _mm256_add_epi32(acc[m][0], _mm256_madd_epi16(x, w0));
-        acc[m][1] = _mm256_add_epi32(acc[m][1], _mm256_madd_epi16(x, w1));
+        add_products(acc[m][0], x, w0);
+        add_products(acc[m][1], x, w1);
       }
     }
   }

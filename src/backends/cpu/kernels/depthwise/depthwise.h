@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "backends/cpu/kernels/aligned.h"
 #include "backends/cpu/kernels/depthwise/depthwise_args.h"
 #include "backends/cpu/kernels/kernel_row.h"
 #include "backends/cpu/kernels/padded_rows.h"
@@ -86,9 +87,9 @@ class DepthwiseConv {
   bool copy_;
   s64 thread_bytes_;
   u8 padding_;
-  std::vector<u8> weights_;
-  std::vector<s32> bias_;
-  std::vector<f32> multiplier_;
+  AlignedVector<u8> weights_;
+  AlignedVector<s32> bias_;
+  AlignedVector<f32> multiplier_;
 };
 
 }  // namespace octet

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "backends/cpu/kernels/aligned.h"
 #include "backends/cpu/kernels/conv/conv.h"
 #include "ops/matmul.h"
 
@@ -53,8 +54,8 @@ class BatchedMatmul {
   EpilogueArgs epilogue_;
   ConvChunks chunks_;
   s64 padded_n_;
-  std::vector<s32> bias_;        // padded
-  std::vector<f32> multiplier_;  // padded
+  AlignedVector<s32> bias_;        // padded
+  AlignedVector<f32> multiplier_;  // padded
   s64 weights_bytes_;
   s64 thread_bytes_;
 };

@@ -51,7 +51,8 @@ class Transposition {
   Dim rows_{1, 1, 1};     // contiguous in dst; with columns_ of size 1, runs of contiguous elements
   Dim columns_{1, 1, 1};  // contiguous in src
   size_t bytes_;
-  s64 items_ = 1;
+  s64 items_ = 1;      // of the outer dimensions
+  s64 pieces_ = 1;     // of rows_
   bool runs_ = false;  // rows_ is contiguous in both: copy
 };
 

@@ -10,6 +10,9 @@
 namespace octet {
 namespace {
 
+// Elements along the output's last axis that one item covers.
+constexpr s64 kPiece = 4096;
+
 __m128i load(const u8* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
 void store(u8* p, __m128i x) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), x); }
 
@@ -114,10 +117,14 @@ Transposition::Transposition(const Shape& input, std::span<const int> perm, size
   }
   outer_ = std::move(dims);
   for (const Dim& dim : outer_) items_ *= dim.size;
+  pieces_ = (rows_.size + kPiece - 1) / kPiece;
 }
 
+// Item: one piece of the rows of one matrix, or a run of contiguous elements.
 void Transposition::run_item(const std::byte* src, std::byte* dst, s64 item) const noexcept {
-  s64 from = 0, to = 0;
+  const s64 first = item % pieces_ * kPiece, count = std::min(kPiece, rows_.size - first);
+  item /= pieces_;
+  s64 from = first * rows_.src_stride, to = first;
   for (size_t i = outer_.size(); i-- > 0; item /= outer_[i].size) {
     from += item % outer_[i].size * outer_[i].src_stride;
     to += item % outer_[i].size * outer_[i].dst_stride;
@@ -125,15 +132,14 @@ void Transposition::run_item(const std::byte* src, std::byte* dst, s64 item) con
   src += static_cast<size_t>(from) * bytes_;
   dst += static_cast<size_t>(to) * bytes_;
   if (runs_) {
-    std::memcpy(dst, src, static_cast<size_t>(rows_.size) * bytes_);
+    std::memcpy(dst, src, static_cast<size_t>(count) * bytes_);
     return;
   }
-  transpose_matrix({src, rows_.src_stride, dst, columns_.dst_stride, rows_.size, columns_.size},
-                   bytes_);
+  transpose_matrix({src, rows_.src_stride, dst, columns_.dst_stride, count, columns_.size}, bytes_);
 }
 
 void Transposition::run(const std::byte* src, std::byte* dst, ThreadPool& pool) const noexcept {
-  pool.parallel_for(items_, [&](s64 begin, s64 end, int) {
+  pool.parallel_for(items_ * pieces_, [&](s64 begin, s64 end, int) {
     for (s64 item = begin; item < end; ++item) run_item(src, dst, item);
   });
 }
