@@ -98,6 +98,20 @@ TEST(QConv, PixelsAroundTheTile) {
   }
 }
 
+// Long runs of adjacent bytes, whole and with tails, under tiles that end inside rows and at their ends.
+TEST(QConv, LongRunsUnderWideTiles) {
+  for (s64 channels : {32, 36, 64, 68, 132}) {
+    for (s64 width : {10, 14, 16, 17, 28, 33}) {
+      for (s64 kernel_size : {1, 3}) {
+        ConvCase c{.batch = 2, .channels = channels, .height = 3, .width = width, .outputs = 80};
+        c.kernel_h = c.kernel_w = kernel_size;
+        c.pads.assign(4, kernel_size / 2);
+        expect_exact(probe_of(c), lower_q_conv, text(c));
+      }
+    }
+  }
+}
+
 TEST(QConv, StridesPadsAndDilations) {
   for (s64 stride : {1, 2, 3}) {
     for (s64 dilation : {1, 2}) {
@@ -154,7 +168,7 @@ TEST(QConv, LongSumsOfTheLargestProducts) {
 
 TEST(QConv, ResidualLeakyTableAndRealOutputs) {
   for (s64 outputs : {7, 64, 70}) {
-    ConvCase c{.batch = 2, .outputs = outputs};
+    ConvCase c{.batch = 2, .channels = outputs == 7 ? s64{16} : s64{32}, .outputs = outputs};
     Probe probe = probe_of(c);
     add_residual(probe, 77);
     expect_exact(probe, lower_q_conv, text(c) + ", residual");
@@ -270,9 +284,33 @@ TEST(QDepthwise, ResidualLeakyTableAndRealOutputs) {
   }
 }
 
+// Shapes that suit the tile kernel: pixels that fill a tile, cross rows or leave a rest; runs of full steps and tails.
+TEST(QConv, TilesOfEveryShape) {
+  for (s64 width : {7, 8, 14, 15, 16, 17, 28, 33}) {
+    for (s64 channels : {32, 64, 68, 100, 192}) {
+      const bool pointwise = (width + channels) % 3 == 0;
+      ConvCase c{.channels = channels, .height = 3, .width = width};
+      c.outputs = 16 + (width * channels) % 123;
+      c.kernel_h = c.kernel_w = pointwise ? 1 : 3;
+      if (pointwise) c.pads = {0, 0, 0, 0};
+      c.stride = 1 + width % 2;
+      c.dilation = !pointwise && channels == 68 ? 2 : 1;
+      if (c.dilation == 2) c.pads = {2, 2, 2, 2};
+      expect_exact(probe_of(c), lower_q_conv, text(c));
+    }
+  }
+}
+
+TEST(QConv, TilesInGroups) {
+  ConvCase c{.batch = 2, .channels = 192, .height = 4, .width = 9, .outputs = 96, .groups = 3};
+  expect_exact(probe_of(c), lower_q_conv, text(c));
+}
+
 // Rows keep the promise of their names: the best kernel of each level runs.
 TEST(QConv, EveryTableRowIsTested) {
-  const auto names = expect_exact(probe_of({}), lower_q_conv, "names");
+  auto names = expect_exact(probe_of({.channels = 5}), lower_q_conv, "names");
+  const auto tiles = expect_exact(probe_of({.channels = 64}), lower_q_conv, "names");
+  names.insert(names.end(), tiles.begin(), tiles.end());
   const auto depthwise = expect_exact(depthwise_probe({}), lower_q_depthwise, "names");
   for (const ConvKernel& kernel : kConvKernels) {
     if (kernel.isa > hardware_isa()) continue;

@@ -155,6 +155,7 @@ Setting setting_of(const Probe& probe) {
       id = input.constant ? s.graph.add_constant("constant", input.tensor)
                           : s.graph.add_value("input", input.tensor.type());
     }
+    if (input.tensor && !input.constant) s.graph.inputs.push_back(id);
     s.node.inputs.push_back(id);
   }
   const s64 outputs = probe.op == "Split" ? 2 : 1;
@@ -271,7 +272,7 @@ std::vector<std::string> expect_exact(Probe probe, LowerFunction lowering,
 
 std::vector<Isa> all_levels() {
   std::vector<Isa> levels;
-  for (Isa isa : {Isa::none, Isa::avx2, Isa::vnni}) {
+  for (Isa isa : {Isa::none, Isa::avx2, Isa::vnni, Isa::amx}) {
     if (isa <= hardware_isa()) levels.push_back(isa);
   }
   return levels;

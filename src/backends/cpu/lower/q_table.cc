@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // QTable, QuantizeLinear and DequantizeLinear: one value in, one value out, in whatever layout the input has.
-#include <array>
-#include <cmath>
+#include <algorithm>
 #include <memory>
 
 #include "backends/cpu/kernels/quantize/quantize.h"
@@ -72,7 +71,13 @@ Offer lower_q_quantize(const LowerRequest& request) {
   if (request.outputs[0].dtype != Dtype::u8) return Reject{"the codes are not u8"};
   const QuantizeKernel& kernel = best_kernel(kQuantizeKernels, request.target.isa);
   const Shape& shape = request.inputs[0].shape;
-  if (shape.rank() != 4 || common_layout(request) == Layout::nhwc) {
+  // A picture that enters the graph goes to convolutions, so it changes layout on the way. Elsewhere linear values may
+  // belong to attention, and keep theirs.
+  const auto& entries = request.graph.inputs;
+  const bool picture =
+      shape.rank() == 4 && common_layout(request) == Layout::linear &&
+      std::find(entries.begin(), entries.end(), request.node.input(0)) != entries.end();
+  if (!picture) {
     const auto run = [&kernel, s](const StepArgs& args, s64 dst, s64 src, s64 count) {
       const f32* x = reinterpret_cast<const f32*>(args.inputs[0]);
       kernel.run({x + src, u8_output(args, 0) + dst, count, s.scale, s.zero_point});
