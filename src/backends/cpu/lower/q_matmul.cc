@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // QMatMul: by constant weights as a 1x1 convolution over rows, by an activation as a batched product.
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -71,7 +72,7 @@ Offer lower_q_linear(const LowerRequest& request) {
   if (weights->elements() != k * n) return Reject{"b is a batch of matrices"};
   const s64 rows = request.inputs[kProductX].shape.elements() / k;
   const ConvGeometry geometry = rows_as_pixels(rows, k, n);
-  const ConvKernel& kernel = best_kernel(kConvKernels, request.target.isa);
+  const ConvKernel& kernel = best_conv_kernel(geometry, request.target.isa);
   Candidate candidate = candidate_of(request, kernel.name, Layout::linear);
   candidate.workspace_bytes = conv_workspace_bytes(kernel, geometry, request.target.threads);
   candidate.bind = [&kernel, geometry, matmul, rows, b = *weights](const BindArgs&) {
@@ -96,7 +97,8 @@ Offer lower_q_matmul(const LowerRequest& request) {
   if (request.constant(kProductWeights) != nullptr) return Reject{"b is a constant"};
   if (request.inputs[kProductWeights].dtype != Dtype::u8) return Reject{"b's codes are not u8"};
   if (const char* reason = matmul_reject(matmul.geometry)) return Reject{reason};
-  const ConvKernel& kernel = best_kernel(kConvKernels, request.target.isa);
+  // b is packed in the order of the vpdpbusd kernel.
+  const ConvKernel& kernel = best_kernel(kConvKernels, std::min(request.target.isa, Isa::vnni));
   MatmulSpec spec;
   spec.geometry = matmul.geometry;
   spec.zero_a = matmul.epilogue.zero_point(0);

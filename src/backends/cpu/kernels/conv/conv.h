@@ -23,16 +23,22 @@ struct ConvKernel {
   s64 channels;  // columns: channels of a packed block, the last one narrowed to a multiple of kConvLanes
   s64 pack_group;  // consecutive input bytes of one channel: [chunks * 4 / group][channels][group]
   s64 weight_bytes;  // of one packed weight: 1 is s8, 2 is s16
-  bool widens;       // needs scratch for s16 copies of a tile's activations
+  bool
+      copies;  // needs scratch for two bytes of each activation of a tile (s16 copies; gathered rows)
   void (*run)(const ConvTile&);
 };
 
-// Best first. AMX machines use the vnni row until there is one for tiles.
+// Best first.
 inline constexpr ConvKernel kConvKernels[] = {
+    {"conv_u8s8_16x64_amx", Isa::amx, 16, 64, 4, 1, true, conv_u8s8_16x64_amx},
     {"conv_u8s8_6x64_vnni", Isa::vnni, 6, 64, 4, 1, false, conv_u8s8_6x64_vnni},
     {"conv_u8s8_6x16_avx2", Isa::avx2, 6, 16, 2, 2, true, conv_u8s8_6x16_avx2},
     {"conv_u8s8_1x16_plain", Isa::none, 1, 16, 4, 1, false, conv_u8s8_1x16_plain},
 };
+
+// The first row that the instruction set allows and that suits the shape: tiles need runs of whole chunks, and enough rows
+// and columns to be filled (measured: below that vpdpbusd is faster).
+const ConvKernel& best_conv_kernel(const ConvGeometry& geometry, Isa isa);
 
 struct ConvSpec {
   ConvGeometry geometry;
@@ -78,7 +84,8 @@ class DenseConv {
   Placement input_;
   Placement output_;
   Placement residual_;
-  bool copy_;         // the border is missing: rows are copied into a padded buffer first
+  bool copy_;        // the border is missing: rows are copied into a padded buffer first
+  s64 tile_pixels_;  // at most kernel_.pixels; chosen so that the pixels of a tile are evenly spaced
   s64 thread_bytes_;  // of workspace
   u8 padding_;
   PackedConv packed_;

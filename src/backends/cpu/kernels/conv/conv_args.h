@@ -20,6 +20,7 @@ struct ConvTile {
   s64 pixels;                 // 1 .. ConvKernel::pixels
   const s64* offsets;         // of each chunk, in bytes
   s64 chunks;
+  s64 run_chunks;  // chunks lie one behind the other in runs of this many; 0 where that is not so
   const void* weights;    // packed blocks, see ConvKernel
   const s32* bias;        // for each channel, padded; with the zero point's share
   const f32* multiplier;  // likewise
@@ -33,5 +34,6 @@ struct ConvTile {
 void conv_u8s8_1x16_plain(const ConvTile& tile);
 void conv_u8s8_6x16_avx2(const ConvTile& tile);
 void conv_u8s8_6x64_vnni(const ConvTile& tile);
+void conv_u8s8_16x64_amx(const ConvTile& tile);
 
 }  // namespace octet

@@ -93,12 +93,18 @@ s32 fold_zero_point(const ConvConstants& constants, const ConvGeometry& g, s64 c
 
 }  // namespace
 
+s64 conv_run_bytes(const ConvGeometry& g, const ImageStrides& strides) {
+  const s64 channels = g.in_channels_per_group();
+  const bool merged = g.groups == 1 && g.window.w().dilation == 1 && strides.pixel == channels;
+  return merged ? g.window.w().kernel * channels : channels;
+}
+
 ConvChunks conv_chunks(const ConvGeometry& g, const ImageStrides& strides, s64 group) {
   const WindowAxis& h = g.window.h();
   const WindowAxis& w = g.window.w();
   const s64 channels = g.in_channels_per_group();
-  const bool merged = g.groups == 1 && w.dilation == 1 && strides.pixel == channels;
-  const s64 run_bytes = merged ? w.kernel * channels : channels;
+  const s64 run_bytes = conv_run_bytes(g, strides);
+  const bool merged = run_bytes > channels;
   ConvChunks chunks;
   for (s64 y = 0; y < h.kernel; ++y) {
     for (s64 x = 0; x < w.kernel; x += merged ? w.kernel : 1) {
@@ -115,6 +121,8 @@ PackedConv pack_conv(const ConvKernel& kernel, const ConvGeometry& g, const Imag
   PackedConv packed;
   const s64 channels = g.out_channels_per_group();
   packed.padded_channels = round_up(channels, kConvLanes);
+  const s64 run_bytes = conv_run_bytes(g, strides);
+  packed.run_chunks = run_bytes % kConvChunk == 0 ? run_bytes / kConvChunk : 0;
   packed.bias.resize(static_cast<size_t>(g.groups * packed.padded_channels));
   packed.multiplier.resize(packed.bias.size());
   for (s64 group = 0; group < g.groups; ++group) {

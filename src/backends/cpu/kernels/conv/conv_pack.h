@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "backends/cpu/kernels/aligned.h"
 #include "backends/cpu/kernels/conv/conv_args.h"
 #include "backends/cpu/kernels/padded_rows.h"
 #include "ops/conv.h"
@@ -25,17 +26,20 @@ struct ConvChunks {
   std::vector<s64> offsets;  // [chunks]
   std::vector<s64> sources;  // [chunks][4], k of ConvWeights
 };
+// Adjacent input bytes of the window: the channels of a tap, or of a row of taps where those touch.
+s64 conv_run_bytes(const ConvGeometry& geometry, const ImageStrides& strides);
 ConvChunks conv_chunks(const ConvGeometry& geometry, const ImageStrides& strides, s64 group);
 
 struct PackedConv {
   s64 chunks = 0;
-  s64 padded_channels = 0;   // of one group, a multiple of kConvLanes
-  s64 group_bytes = 0;       // of one group's weights
+  s64 run_chunks = 0;       // chunks of each stretch of adjacent bytes; 0 when a stretch has a tail
+  s64 padded_channels = 0;  // of one group, a multiple of kConvLanes
+  s64 group_bytes = 0;      // of one group's weights
   std::vector<s64> offsets;  // [groups][chunks]
-  std::vector<u8>
-      weights;  // [groups][blocks][chunks * 4 / pack_group][channels of the block][pack_group]
-  std::vector<s32> bias;  // [groups][padded_channels], less zero point * sum of weights
-  std::vector<f32> multiplier;
+  // [groups][blocks][chunks * 4 / pack_group][channels of the block][pack_group]
+  AlignedVector<u8> weights;
+  AlignedVector<s32> bias;  // [groups][padded_channels], less zero point * sum of weights
+  AlignedVector<f32> multiplier;
 };
 
 struct ConvConstants {

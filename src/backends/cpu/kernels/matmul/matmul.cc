@@ -49,7 +49,7 @@ BatchedMatmul::BatchedMatmul(const ConvKernel& kernel, const MatmulSpec& spec)
   }
   const auto packed_k = static_cast<s64>(chunks_.sources.size());
   weights_bytes_ = round_up(padded_n_ * packed_k * kernel.weight_bytes, 64);
-  const s64 scratch = kernel.widens ? round_up(packed_k * kernel.pixels * 2, 64) : 0;
+  const s64 scratch = kernel.copies ? round_up(packed_k * kernel.pixels * 2, 64) : 0;
   thread_bytes_ = weights_bytes_ + round_up(padded_n_ * 4, 64) + scratch;
 }
 
@@ -140,6 +140,7 @@ void BatchedMatmul::run_tiles(const Call& call, s64 first, s64 last,
                 .pixels = 0,
                 .offsets = chunks_.offsets.data(),
                 .chunks = static_cast<s64>(chunks_.offsets.size()),
+                .run_chunks = 0,
                 .weights = workspace.weights,
                 .bias = workspace.bias,
                 .multiplier = multiplier_.data(),

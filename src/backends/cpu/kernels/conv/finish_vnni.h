@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accumulators of one pixel -> codes or reals, with AVX-512: shared by the vpdpbusd and the tile kernels, of internal linkage.
+#pragma once
+
+#include "backends/cpu/kernels/conv/conv_args.h"
+#include "backends/cpu/kernels/simd_vnni.h"
+
+namespace octet {
+namespace {
+
+template <int kVectors>
+inline void store_real(const EpilogueArgs& e, const __m512* t, f32* dst, s64 channels) {
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    const __m512 y = e.clip ? clip(e, t[v]) : t[v];
+    _mm512_mask_storeu_ps(dst + 16 * v, first_lanes16(channels - 16 * v), y);
+  }
+}
+
+template <int kVectors>
+inline void store_codes(const EpilogueArgs& e, const __m512* t, u8* dst, s64 channels) {
+  __m512i n[4];
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) n[v] = v < kVectors ? nearest(t[v]) : _mm512_setzero_si512();
+  __m512i codes = in_register_order(pack_codes(n, code_limits(e)));
+  if (e.table != nullptr) codes = look_up(codes, e.table);
+  _mm512_mask_storeu_epi8(dst, first_lanes64(channels), codes);
+}
+
+// One pixel: channels [c, c + 16 * kVectors) of the tile.
+template <int kVectors>
+inline void finish(const ConvTile& tile, s64 pixel, s64 c, const __m512i* acc) {
+  const EpilogueArgs& e = *tile.epilogue;
+  const s64 channels = tile.channels - c;
+  const s64 position = tile.first_channel + c;
+  __m512 t[kVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    const __m512 multiplier = _mm512_loadu_ps(tile.multiplier + c + 16 * v);
+    t[v] = _mm512_mul_ps(_mm512_cvtepi32_ps(acc[v]), multiplier);
+  }
+  if (tile.residual != nullptr) {
+    const u8* residual = tile.residual[pixel] + position;
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      const __mmask16 lanes = first_lanes16(channels - 16 * v);
+      const __m128i r = _mm_maskz_loadu_epi8(lanes, residual + 16 * v);
+      t[v] = add_residual(e, t[v], _mm512_cvtepu8_epi32(r));
+    }
+  }
+  if (e.leaky) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) t[v] = leaky(t[v], e.alpha);
+  }
+  if (e.real) {
+    store_real<kVectors>(e, t, reinterpret_cast<f32*>(tile.dst[pixel]) + position, channels);
+  } else {
+    store_codes<kVectors>(e, t, tile.dst[pixel] + position, channels);
+  }
+}
+
+}  // namespace
+}  // namespace octet
