@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "cli/command.h"
@@ -13,6 +14,7 @@
 #include "core/check.h"
 #include "core/cpu_isa.h"
 #include "octet/engine.h"
+#include "octet/profile.h"
 
 namespace octet::cli {
 namespace {
@@ -24,6 +26,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  octet bench resnet20.octet --threads 1 --batch 1\n"
     "  octet bench yolo.octet --shape images:1x3x416x416 --seconds 5\n"
+    "  octet bench resnet20.octet --layers               # the time of every layer\n"
     "  octet bench resnet20.octet --json | jq '.latency_ms.median'\n";
 
 constexpr int64_t kMaxRuns = 1'000'000;
@@ -35,6 +38,7 @@ struct Options {
   int64_t batch = 1;
   double seconds = 2;
   int64_t warmup = 10;
+  bool layers = false;
   bool json = false;
 };
 
@@ -63,15 +67,20 @@ void fill(Tensor& tensor) {
   }
 }
 
-Measured measure(const Engine& engine, const Options& options) {
-  Measured result;
-  result.shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
+std::vector<Tensor> make_inputs(const Engine& engine, const std::vector<Shape>& shapes) {
   std::vector<Tensor> inputs;
   const auto infos = engine.inputs();
   for (size_t i = 0; i < infos.size(); ++i) {
-    inputs.emplace_back(infos[i].type.dtype, result.shapes[i]);
+    inputs.emplace_back(infos[i].type.dtype, shapes[i]);
     fill(inputs.back());
   }
+  return inputs;
+}
+
+Measured measure(const Engine& engine, const Options& options) {
+  Measured result;
+  result.shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
+  const std::vector<Tensor> inputs = make_inputs(engine, result.shapes);
   Context context = engine.make_context({.threads = options.threads});
   std::vector<Tensor> outputs = context.run(inputs);
   for (int64_t i = 0; i < options.warmup; ++i) context.run_into(inputs, outputs);
@@ -94,7 +103,49 @@ int64_t samples_of(const Measured& measured) {
   return measured.shapes[0][0];
 }
 
+void print_layer_times(const std::vector<LayerTime>& times) {
+  Table table({{"LAYER", false, 40},
+               {"OP"},
+               {"TYPE"},
+               {"KERNEL"},
+               {"US", true},
+               {"SHARE", true},
+               {"GMAC/S", true}});
+  for (const LayerTime& time : times) {
+    const double rate = static_cast<double>(time.layer.macs) / (time.microseconds * 1e3);
+    table.add({time.layer.name, time.layer.op, time.layer.precision, time.layer.kernel,
+               fmt::format("{:.1f}", time.microseconds), fmt::format("{:.1f} %", time.share * 100),
+               time.layer.macs > 0 ? fmt::format("{:.1f}", rate) : ""});
+  }
+  table.print();
+}
+
+int run_layers(const Options& options) {
+  const Engine engine = Engine::load(options.engine);
+  const auto shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
+  const auto times = profile(engine, make_inputs(engine, shapes), {.threads = options.threads});
+  if (!options.json) {
+    print_layer_times(times);
+    return kDone;
+  }
+  nlohmann::ordered_json layers = nlohmann::ordered_json::array();
+  for (const LayerTime& time : times) {
+    layers.push_back({{"name", time.layer.name},
+                      {"op", time.layer.op},
+                      {"precision", time.layer.precision},
+                      {"kernel", time.layer.kernel},
+                      {"macs", time.layer.macs},
+                      {"microseconds", time.microseconds},
+                      {"share", time.share}});
+  }
+  print_json({{"layers", layers},
+              {"threads", options.threads},
+              {"isa", std::string(isa_name(detect_isa()))}});
+  return kDone;
+}
+
 int run(const Options& options) {
+  if (options.layers) return run_layers(options);
   const Engine engine = Engine::load(options.engine);
   const Measured measured = measure(engine, options);
   const auto runs = static_cast<double>(measured.milliseconds.size());
@@ -149,6 +200,7 @@ Command add_bench(CLI::App& parent) {
       ->type_name("N")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
+  app->add_flag("--layers", options->layers, "time every layer by itself instead of whole runs");
   add_json_flag(*app, options->json);
   return {app, [options] { return run(*options); }};
 }

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each layer of an engine costs on this machine.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "octet/engine.h"
+#include "octet/inspect.h"
+#include "octet/tensor.h"
+
+namespace octet {
+
+struct LayerTime {
+  LayerInfo layer;
+  double microseconds = 0;  // median over the runs
+  double share = 0;         // of the sum over all layers, 0 to 1
+};
+
+struct ProfileOptions {
+  int threads = 1;
+  int64_t runs = 50;
+};
+
+// Runs the engine and times every layer by itself, in the order of execution. Reading the clock between layers adds about
+// 50 ns to each.
+std::vector<LayerTime> profile(const Engine& engine, std::span<const Tensor> inputs,
+                               const ProfileOptions& options = {});
+
+}  // namespace octet

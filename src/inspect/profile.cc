@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "octet/profile.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+#include "runtime/context.h"
+
+namespace octet {
+namespace {
+
+double median(std::vector<f64>& values) {
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+std::vector<LayerTime> profile(const Engine& engine, std::span<const Tensor> inputs,
+                               const ProfileOptions& options) {
+  if (options.runs < 1) fail(Error::Code::invalid_argument, "a profile needs at least one run");
+  Context context = engine.make_context({.threads = options.threads});
+  std::vector<Tensor> outputs = context.run(inputs);
+  BoundPlan& bound = context.impl().bound_plan(inputs);
+  InspectOptions inspected{{}, options.threads};
+  for (const Tensor& input : inputs) inspected.input_shapes.push_back(input.shape());
+  const Inspection inspection = inspect(engine, inspected);
+  const size_t steps = bound.plan().steps.size();
+  OCTET_CHECK(inspection.layers.size() == steps);
+
+  std::vector<std::vector<f64>> samples(steps);
+  std::vector<f64> step_us(steps);
+  for (s64 run = 0; run < options.runs; ++run) {
+    std::ranges::fill(step_us, 0.0);
+    bound.run_timed(inputs, outputs, context.impl().pool, step_us);
+    for (size_t s = 0; s < steps; ++s) samples[s].push_back(step_us[s]);
+  }
+  std::vector<LayerTime> times;
+  double total = 0;
+  for (size_t s = 0; s < steps; ++s) {
+    times.push_back({inspection.layers[s], median(samples[s]), 0});
+    total += times.back().microseconds;
+  }
+  for (LayerTime& time : times) time.share = total > 0 ? time.microseconds / total : 0;
+  return times;
+}
+
+}  // namespace octet
