@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/check.h"
+#include "ops/node_parser.h"
 
 namespace octet {
 
@@ -26,6 +27,18 @@ Activation activation_of(const Node& node) {
          "attribute 'activation' is '{}', expected '', relu, clip or leaky_relu", name);
   }
   return activation;
+}
+
+void refuse_fused_form(const NodeParser& parser, size_t onnx_inputs) {
+  const Node& node = parser.node;
+  if (node.inputs.size() > onnx_inputs) {
+    fail(Error::Code::invalid_model, "{} needs at most {} inputs, has {}", node.op->name,
+         onnx_inputs, node.inputs.size());
+  }
+  if (node.attrs.has("activation")) {
+    fail(Error::Code::invalid_model,
+         "{} has the attribute 'activation', which ONNX does not define", node.op->name);
+  }
 }
 
 }  // namespace octet

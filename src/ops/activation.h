@@ -24,6 +24,10 @@ struct Activation {
 // Throws Error(invalid_model) for an unknown name.
 Activation activation_of(const Node& node);
 
+// For `parse`: what passes fold into a node is no part of ONNX, so a file that holds it is refused.
+class NodeParser;
+void refuse_fused_form(const NodeParser& parser, size_t onnx_inputs);
+
 inline f32 apply(const Activation& activation, f32 x) {
   if (activation.is_clamp()) return clamp_f32(x, activation.min, activation.max);
   if (activation.kind == Activation::Kind::leaky_relu && x < 0.0f) return x * activation.alpha;

@@ -8,6 +8,11 @@
 namespace octet {
 namespace {
 
+void parse(NodeParser& parser) {
+  refuse_fused_form(parser, 2);
+  parse_legacy_broadcast(parser);
+}
+
 void infer(Inference& inference) {
   infer_numeric_broadcast(inference);
   const bool activated = activation_of(inference.node).kind != Activation::Kind::none;
@@ -33,7 +38,7 @@ extern constinit const OpDef kAdd{
     .domain = "",
     .inputs = {2, 2},
     .outputs = {1, 1},
-    .parse = parse_legacy_broadcast,
+    .parse = parse,
     .infer = infer,
     .eval = eval,
     .quant = {.kind = QuantKind::arithmetic, .quantize = quantize_add}};

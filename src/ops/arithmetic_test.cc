@@ -251,5 +251,16 @@ TEST(Parse, LegacyBroadcastAlignsAnAxis) {
   EXPECT_TRUE(parse("Mul", 6, {Tensor(), Tensor()}, {{"broadcast", s64{1}}}).before.empty());
 }
 
+// What passes fold into nodes is no ONNX.
+TEST(FusedForms, AreRefusedInFiles) {
+  const Tensor x(Dtype::f32, Shape{2, 2});
+  for (const char* op : {"Conv", "MatMul", "Add"}) {
+    EXPECT_THROW(testing::parse(op, 13, {x, x}, {{"activation", std::string("relu")}}), Error);
+    testing::parse(op, 13, {x, x});
+  }
+  EXPECT_THROW(testing::parse("Conv", 13, {x, x, x, x}), Error);
+  EXPECT_THROW(testing::parse("MatMul", 13, {x, x, x}), Error);
+}
+
 }  // namespace
 }  // namespace octet::testing

@@ -12,12 +12,20 @@
 namespace octet {
 namespace {
 
+// The statistics of the batch itself are another operator's: passes that fold given statistics never see it.
+void become_training(NodeParser& parser) {
+  if (parser.opset < 14) {
+    fail(Error::Code::unsupported, "attribute 'training_mode' does not exist in opset {}",
+         parser.opset);
+  }
+  parser.node.attrs.erase("training_mode");
+  parser.become("BatchStatisticsNormalization");
+}
+
 void parse(NodeParser& parser) {
   Attrs& attrs = parser.node.attrs;
   drop_consumed_inputs(parser);
-  if (attrs.i("training_mode", 0) != 0) {
-    fail(Error::Code::unsupported, "attribute 'training_mode' is 1; only inference is supported");
-  }
+  if (attrs.i("training_mode", 0) != 0) return become_training(parser);
   if (attrs.i("spatial", 1) == 0) {
     fail(Error::Code::unsupported,
          "attribute 'spatial' is 0; only statistics per channel are supported");

@@ -20,6 +20,8 @@ void check_bias(const Inference& inference, s64 channels) {
        to_string(inference.inputs[kBias]), channels);
 }
 
+void parse(NodeParser& parser) { refuse_fused_form(parser, 3); }
+
 void infer(Inference& inference) {
   const ConvGeometry geometry =
       conv_geometry(inference.node, inference.inputs[kX].shape, inference.inputs[kWeights].shape);
@@ -60,6 +62,7 @@ extern constinit const OpDef kConv{.name = "Conv",
                                    .domain = "",
                                    .inputs = {2, 4},
                                    .outputs = {1, 1},
+                                   .parse = parse,
                                    .infer = infer,
                                    .eval = eval,
                                    .quant = {.kind = QuantKind::compute, .quantize = quantize}};

@@ -14,6 +14,8 @@ namespace {
 
 enum : size_t { kA, kB, kBias, kResidual };
 
+void parse(NodeParser& parser) { refuse_fused_form(parser, 2); }
+
 void infer(Inference& inference) {
   const MatMulGeometry geometry =
       matmul_geometry(inference.inputs[kA].shape, inference.inputs[kB].shape);
@@ -55,6 +57,7 @@ extern constinit const OpDef kMatMul{.name = "MatMul",
                                      .domain = "",
                                      .inputs = {2, 4},
                                      .outputs = {1, 1},
+                                     .parse = parse,
                                      .infer = infer,
                                      .eval = eval,
                                      .quant = {.kind = QuantKind::compute, .quantize = quantize}};

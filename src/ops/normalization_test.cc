@@ -181,7 +181,9 @@ TEST(BatchNormalization, ByHandAndErrors) {
                 .in(Tensor(Dtype::f32, Shape{3}))
                 .error(),
             "");
-  EXPECT_THROW(testing::parse("BatchNormalization", 15, {}, {{"training_mode", s64{1}}}), Error);
+  EXPECT_THROW(testing::parse("BatchNormalization", 13, {}, {{"training_mode", s64{1}}}), Error);
+  EXPECT_EQ(testing::parse("BatchNormalization", 15, {}, {{"training_mode", s64{1}}}).node.op->name,
+            "BatchStatisticsNormalization");
 }
 
 TEST(LRN, AgreesWithDoubles) {

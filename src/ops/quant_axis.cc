@@ -24,12 +24,23 @@ void check_scale_values(const Tensor& scale) {
   });
 }
 
+QuantAxis blocked_axis(const Shape& data, const Shape& scale, int axis, s64 block) {
+  Shape expected = data;
+  if (block > 0 && data[axis] > 0) expected[axis] = (data[axis] - 1) / block + 1;
+  if (block < 1 || scale != expected) {
+    fail(Error::Code::invalid_model,
+         "the scale is {}, expected {} for {} in blocks of {} along axis {}", to_string(scale),
+         to_string(expected), to_string(data), block, axis);
+  }
+  return {data[axis], dims_product(data, axis + 1, data.rank()), block};
+}
+
 }  // namespace
 
 QuantAxis quant_axis(const Node& node, const Shape& data, const Shape& scale) {
-  if (node.attrs.i("block_size", 0) != 0) {
-    fail(Error::Code::unsupported, "attribute 'block_size' is {}; blocked scales are not supported",
-         node.attrs.i("block_size"));
+  const s64 block = node.attrs.i("block_size", 0);
+  if (block != 0) {
+    return blocked_axis(data, scale, normalize_axis(node.attrs.i("axis", 1), data.rank()), block);
   }
   if (scale.rank() > 1) {
     fail(Error::Code::unsupported, "the scale is {}; only scalars and vectors are supported",

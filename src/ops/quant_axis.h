@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scales and zero points of QuantizeLinear and DequantizeLinear: one, or one for each index along an axis.
+// Scales and zero points of QuantizeLinear and DequantizeLinear: one, one for each index along an axis,
+// or one for each block of indices.
 #pragma once
 
 #include "core/types.h"
@@ -7,12 +8,19 @@
 
 namespace octet {
 
-// Which scale an element uses.
+// Which scale an element uses. With `block` > 0 the scales have the shape of the data, but one for each `block` indices along
+// the axis.
 struct QuantAxis {
   s64 count = 1;
   s64 inner = 1;
+  s64 block = 0;
 
-  s64 of(s64 element) const { return element / inner % count; }
+  s64 of(s64 element) const {
+    const s64 index = element / inner % count;
+    if (block == 0) return index;
+    const s64 blocks = (count - 1) / block + 1;
+    return (element / inner / count * blocks + index / block) * inner + element % inner;
+  }
 };
 
 // Throws Error when scale (input 1) and zero point (input 2, may be omitted) do not fit the data (input 0).

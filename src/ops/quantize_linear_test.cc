@@ -96,7 +96,7 @@ TEST(QuantizeLinear, Errors) {
   EXPECT_THAT(OpCall("QuantizeLinear").in(x).in(Tensor(Dtype::f32, Shape{2, 3})).error(),
               HasSubstr("vectors"));
   EXPECT_THAT(OpCall("QuantizeLinear").in(x).in(one).attr("block_size", s64{2}).error(),
-              HasSubstr("block_size"));
+              HasSubstr("blocks of 2"));
   EXPECT_THAT(OpCall("QuantizeLinear").in(x).in(one).in(Tensor(Dtype::s32, Shape{})).error(),
               HasSubstr("s32"));
   EXPECT_THAT(OpCall("QuantizeLinear").in(x).in(three).in(Tensor(Dtype::u8, Shape{2})).error(),

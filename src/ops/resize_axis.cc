@@ -24,7 +24,7 @@ f32 source_position(const ResizeAttributes& attributes, const ResizeSpan& span, 
     case ResizeCoordinates::pytorch_half_pixel:
       return span.out > 1 ? (x + 0.5f) / span.scale - 0.5f : 0.0f;
     case ResizeCoordinates::align_corners:
-      return span.out > 1 ? x * (in - 1.0f) / (out - 1.0f) : 0.0f;
+      return span.out > 1 ? x * (in - 1.0f) / (span.length - 1.0f) : 0.0f;
     case ResizeCoordinates::asymmetric:
       return x / span.scale;
     case ResizeCoordinates::tf_half_pixel_for_nn:

@@ -58,14 +58,19 @@ ResizeSpan scaled(s64 in, f32 scale) {
   if (!(scale > 0.0f) || !std::isfinite(scale)) {
     fail(Error::Code::invalid_model, "scale {} is not a positive number", scale);
   }
-  return {
-      .in = in, .out = checked_size(std::floor(static_cast<f64>(in) * f64{scale})), .scale = scale};
+  const f64 length = static_cast<f64>(in) * f64{scale};
+  return {.in = in,
+          .out = checked_size(std::floor(length)),
+          .length = static_cast<f32>(length),
+          .scale = scale};
 }
 
 ResizeSpan sized(s64 in, s64 out) {
   checked_size(static_cast<f64>(out));
-  return {
-      .in = in, .out = out, .scale = in == 0 ? 1.0f : static_cast<f32>(out) / static_cast<f32>(in)};
+  return {.in = in,
+          .out = out,
+          .length = static_cast<f32>(out),
+          .scale = in == 0 ? 1.0f : static_cast<f32>(out) / static_cast<f32>(in)};
 }
 
 // keep_aspect_ratio_policy: all axes by the smallest or the largest of the scales that sizes ask for.
@@ -80,6 +85,7 @@ void keep_aspect(const Node& node, std::span<const int> axes, std::vector<Resize
   for (int axis : axes) {
     ResizeSpan& span = spans[static_cast<size_t>(axis)];
     span.out = checked_size(std::floor(static_cast<f64>(span.in) * f64{common} + 0.5));
+    span.length = static_cast<f32>(span.out);
     span.scale = common;
   }
 }
@@ -99,7 +105,7 @@ std::vector<ResizeSpan> spans_of(const Node& node, const Shape& input,
                                  const ResizeParameters& parameters) {
   const std::vector<int> axes = resized_axes(node, input.rank());
   std::vector<ResizeSpan> spans;
-  for (s64 dim : input) spans.push_back({.in = dim, .out = dim});
+  for (s64 dim : input) spans.push_back({.in = dim, .out = dim, .length = static_cast<f32>(dim)});
   if (!parameters.scales.empty()) {
     check_count("scales", parameters.scales.size(), axes.size());
   } else {

@@ -58,6 +58,7 @@ std::optional<QuantizedInput> read_dequantize(const Graph& graph, const Node& no
   const Tensor* scale = graph.constant_input(node, 1);
   if (scale == nullptr || scale->dtype() != Dtype::f32 || scale->elements() == 0)
     return std::nullopt;
+  if (node.attrs.i("block_size", 0) != 0) return std::nullopt;  // integer products have no blocks
   QuantizedInput input;
   input.codes = node.inputs[0];
   input.scale = *scale;
