@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same bytes as elements of another type of the same size, attribute to.
+#include <cstring>
+
+#include "core/check.h"
+#include "graph/op_def.h"
+#include "ops/axes.h"
+#include "ops/dtypes.h"
+#include "ops/node_parser.h"
+
+namespace octet {
+namespace {
+
+// The canonical attribute is our name of the type, as in Cast.
+void parse(NodeParser& parser) {
+  const Dtype to = dtype_from_onnx(parser.node.attrs.i("to"));
+  parser.node.attrs.set("to", std::string(dtype_name(to)));
+}
+
+void infer(Inference& inference) {
+  const TensorType& x = inference.inputs[0];
+  const Dtype to = dtype_from_name(inference.node.attrs.s("to", ""));
+  if (dtype_bytes(to) != dtype_bytes(x.dtype) || to == Dtype::boolean) {
+    fail(Error::Code::unsupported, "the bits of {} cannot be read as {}", dtype_name(x.dtype),
+         dtype_name(to));
+  }
+  inference.output(to, x.shape);
+}
+
+void eval(const Eval& eval) {
+  const TensorType type{eval.outputs[0].dtype, eval.outputs[0].shape};
+  const size_t bytes = static_cast<size_t>(type.bytes());
+  if (bytes != 0) std::memcpy(eval.outputs[0].data, eval.inputs[0].data, bytes);
+}
+
+}  // namespace
+
+extern constinit const OpDef kBitCast{.name = "BitCast",
+                                      .domain = "",
+                                      .inputs = {1, 1},
+                                      .outputs = {1, 1},
+                                      .parse = parse,
+                                      .infer = infer,
+                                      .eval = eval};
+}  // namespace octet
