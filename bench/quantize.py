@@ -45,11 +45,13 @@ class Reader:
 
 
 def quantize(float_path, qdq_path, network, folder, batch):
+    import onnxruntime
     from onnxruntime import quantization
     from onnxruntime.quantization.shape_inference import quant_pre_process
     import onnx
 
     logging.disable(logging.WARNING)
+    onnxruntime.set_default_logger_severity(3)
     ready = qdq_path.with_suffix(".ready.onnx")
     quant_pre_process(str(float_path), str(ready), skip_symbolic_shape=True)
     name = onnx.load(str(ready)).graph.input[0].name
