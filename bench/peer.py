@@ -3,7 +3,7 @@
 
     peer.py onnxruntime|openvino MODEL.onnx THREADS     then one line "SECONDS" per measurement
 
-It answers each line with one JSON object: {"ms": median, "runs": n} or {"error": reason}.
+It answers each line with one JSON object: {"ms": median, "min_ms": fastest, "runs": n} or {"error": reason}.
 """
 
 import json
@@ -53,7 +53,7 @@ def measure(run, seconds):
         start = time.perf_counter()
         run()
         times.append((time.perf_counter() - start) * 1e3)
-    return {"ms": statistics.median(times), "runs": len(times)}
+    return {"ms": statistics.median(times), "min_ms": min(times), "runs": len(times)}
 
 
 def answer(value):
