@@ -90,8 +90,9 @@ void ThreadPool::run(Task task, s64 count) noexcept {
   s.piece(0);
   for (u32 spins = 0; s.running.load(std::memory_order_acquire) != 0; ++spins) {
     pause();
-    // On an oversubscribed machine the last worker may be waiting for this very core.
-    if (spins % 16384 == 16383) std::this_thread::yield();
+    // On an oversubscribed machine the last worker may be waiting for this very core: a yield costs a microsecond, not
+    // yielding a time slice.
+    if (spins % 256 == 255) std::this_thread::yield();
   }
 }
 
