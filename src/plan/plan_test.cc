@@ -55,6 +55,19 @@ TEST(Relabel, GraphOutputsKeepTheirType) {
   EXPECT_EQ(graph.value(graph.outputs[0]).type.dtype, Dtype::s8);
 }
 
+TEST(Relabel, CodesWhoseZeroPointTheRunComputesStay) {
+  Graph graph = parse_graph(R"(graph "g"(%x: f32[4], %z: s8[]) {
+    const %s: f32[] = {0.05}
+    const %zero: s8[] = {0}
+    %q: s8[4] = QuantizeLinear(%x, %s, %z) name "q"
+    %y: f32[4] = DequantizeLinear(%q, %s, %zero) name "y"
+    return %y
+  })",
+                            find_op);
+  relabel_s8(graph);
+  EXPECT_EQ(graph.value(graph.find_value("q")).type.dtype, Dtype::s8);
+}
+
 TEST(Specialize, FoldsShapeArithmetic) {
   const Graph graph = parse_graph(R"(graph "g"(%x: f32[?,6]) {
     const %two: s64[1] = {2}

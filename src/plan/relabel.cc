@@ -12,6 +12,7 @@ namespace octet {
 namespace {
 
 constexpr s32 kShift = 128;
+constexpr size_t kTable = 5;  // input of QConv and QMatMul, see ops/epilogue.h
 
 Tensor shifted(const Tensor& codes) {
   Tensor result(Dtype::u8, codes.shape());
@@ -65,17 +66,25 @@ class Relabeller {
   // Values tied together by an operator that moves codes change together; those seen by an operator that knows nothing
   // of zero points do not change.
   void note_constraints(const Node& node) {
-    const bool integer = node.op->domain == "octet";
+    const bool fixed = keeps_codes(node);
     ValueId first = kNoValue;
     const auto tie = [&](ValueId id) {
       if (id == kNoValue || graph_.value(id).type.dtype != Dtype::s8) return;
-      if (!integer && !is_qdq(node) && !moves(node)) fixed_[id] = true;
+      if (fixed) fixed_[id] = true;
       if (!moves(node)) return;
       if (first == kNoValue) first = id;
       parent_[root(id)] = root(first);
     };
     for (ValueId id : node.inputs) tie(id);
     for (ValueId id : node.outputs) tie(id);
+  }
+
+  // True for a node that reads or writes codes without attributes or constants that say what they mean: its codes stay.
+  bool keeps_codes(const Node& node) const {
+    const bool table = node.op->name == "QTable";
+    if (!table && !is_qdq(node) && !node.attrs.has("input_zero_points")) return !moves(node);
+    const ValueId meaning = node.input(table ? 1 : (is_qdq(node) ? 2 : kTable));
+    return meaning != kNoValue && !graph_.is_constant(meaning);
   }
 
   bool changed(ValueId id) const { return id != kNoValue && changed_[id]; }
@@ -95,7 +104,7 @@ class Relabeller {
       rewrite_qdq(node);
     } else if (moves(node)) {
       rewrite_move(node);
-    } else if (node.op->domain == "octet") {
+    } else if (node.attrs.has("input_zero_points")) {
       rewrite_integer(node);
     }
   }
@@ -123,13 +132,13 @@ class Relabeller {
   }
 
   void rewrite_integer(Node& node) {
-    std::vector<s64> zero_points = node.attrs.ints("input_zero_points", {});
+    std::vector<s64> zero_points = node.attrs.ints("input_zero_points");
+    zero_points.resize(node.inputs.size(), 0);
     for (size_t i = 0; i < node.inputs.size() && i < zero_points.size(); ++i) {
       if (changed(node.inputs[i])) zero_points[i] += kShift;
     }
     node.attrs.set("input_zero_points", zero_points);
     if (!changed(node.outputs[0])) return;
-    constexpr size_t kTable = 5;  // of QConv and QMatMul, see ops/epilogue.h
     if (node.input(kTable) != kNoValue) {
       rewrite_table(node, kTable);
     } else if (has_output_codes(node)) {
