@@ -132,6 +132,9 @@ TEST(QConv, Groups) {
     for (s64 factor : {1, 3}) {
       ConvCase c{.channels = 12, .outputs = 12 * factor, .groups = groups};
       expect_exact(probe_of(c), lower_q_conv, text(c));
+      // Unpadded, the last chunk of the last group ends with the value: nothing readable lies behind it.
+      c.pads = {0, 0, 0, 0};
+      expect_exact(probe_of(c), lower_q_conv, text(c) + ", unpadded");
     }
   }
 }
