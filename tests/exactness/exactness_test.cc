@@ -67,7 +67,8 @@ TEST(Exactness, RandomGraphsOnEveryLevelAndThreadCount) {
 TEST(Exactness, RandomGraphsAreMostlyInteger) {
   size_t integer = 0, all = 0;
   for (u32 seed = 1; seed < 9; ++seed) {
-    for (const Node& node : model_of(seed)->graph.nodes) {
+    const auto model = model_of(seed);
+    for (const Node& node : model->graph.nodes) {
       integer += node.decision.precision == "int8" ? 1u : 0u;
       ++all;
     }
