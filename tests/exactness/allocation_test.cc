@@ -25,6 +25,8 @@ void* count_and_allocate(size_t bytes) {
 
 void* operator new(size_t bytes) { return count_and_allocate(bytes); }
 void* operator new[](size_t bytes) { return count_and_allocate(bytes); }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return std::malloc(bytes); }
+void* operator new[](size_t bytes, const std::nothrow_t&) noexcept { return std::malloc(bytes); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
