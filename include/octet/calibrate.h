@@ -23,15 +23,15 @@ struct Preprocess {
   };
 
   Color color = Color::rgb;
-  int resize_short = 0;            // scale so that the shorter side has this length; 0: off
-  std::optional<Size> resize;      // scale to exactly this size
-  std::optional<Size> letterbox;   // scale to fit inside, pad right and bottom
-  float letterbox_fill = 114.0f;   // pixel value of the padding
-  std::optional<Size> crop;        // centre crop
-  float scale = 1.0f;              // x / scale
-  std::vector<float> mean;         // then - mean, one value or one for each channel
-  std::vector<float> std;          // then / std
-  std::string layout = "nchw";     // or "nhwc"
+  int resize_short = 0;           // scale so that the shorter side has this length; 0: off
+  std::optional<Size> resize;     // scale to exactly this size
+  std::optional<Size> letterbox;  // scale to fit inside, pad right and bottom
+  float letterbox_fill = 114.0f;  // pixel value of the padding
+  std::optional<Size> crop;       // centre crop
+  float scale = 1.0f;             // x / scale
+  std::vector<float> mean;        // then - mean, one value or one for each channel
+  std::vector<float> std;         // then / std
+  std::string layout = "nchw";    // or "nhwc"
 
   bool operator==(const Preprocess&) const = default;
 };
@@ -54,9 +54,9 @@ struct CalibrationOptions {
   std::optional<Preprocess> preprocess;  // absent: resize to the model's input size
   RangeMethod method = RangeMethod::entropy;
   LabelRule labels = LabelRule::folder;
-  int64_t max_samples = 0;              // 0: all; else so many, evenly spread over the sorted data
-  bool skip_bad = false;                // count and skip unreadable files instead of failing
-  int64_t batch = 1;                    // samples handed over at once; never changes the result
+  int64_t max_samples = 0;  // 0: all; else so many, evenly spread over the sorted data
+  bool skip_bad = false;    // count and skip unreadable files instead of failing
+  int64_t batch = 1;        // samples handed over at once; never changes the result
 };
 
 }  // namespace octet

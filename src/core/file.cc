@@ -40,8 +40,8 @@ File::~File() { ::close(fd_); }
 void File::read_at(u64 offset, std::span<u8> dst) const {
   size_t done = 0;
   while (done < dst.size()) {
-    const ssize_t n = ::pread(fd_, dst.data() + done, dst.size() - done,
-                              static_cast<off_t>(offset + done));
+    const ssize_t n =
+        ::pread(fd_, dst.data() + done, dst.size() - done, static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail_errno(name_, "read");
     if (n == 0) {
@@ -55,8 +55,8 @@ void File::read_at(u64 offset, std::span<u8> dst) const {
 std::vector<u8> read_file(const std::filesystem::path& path, u64 limit) {
   const File file(path);
   if (file.size() > limit) {
-    fail(Error::Code::invalid_argument, "'{}': {} bytes, the limit is {}", file.name(),
-         file.size(), limit);
+    fail(Error::Code::invalid_argument, "'{}': {} bytes, the limit is {}", file.name(), file.size(),
+         limit);
   }
   std::vector<u8> bytes(file.size());
   file.read_at(0, bytes);

@@ -33,8 +33,13 @@ void NodeParser::ints_to_input(std::string_view attr, size_t i) {
 }
 
 ValueId NodeParser::emit_before(std::string_view op, std::vector<ValueId> inputs, Attrs attrs) {
-  Node added{.op = known_op(op), .name = node.name + "_" + std::string(op), .inputs = std::move(inputs),
-             .outputs = {}, .attrs = std::move(attrs), .origins = node.origins, .decision = {}};
+  Node added{.op = known_op(op),
+             .name = node.name + "_" + std::string(op),
+             .inputs = std::move(inputs),
+             .outputs = {},
+             .attrs = std::move(attrs),
+             .origins = node.origins,
+             .decision = {}};
   const ValueId output = graph_.add_value(added.name, {});
   added.outputs.push_back(output);
   before_.push_back(std::move(added));
@@ -42,8 +47,12 @@ ValueId NodeParser::emit_before(std::string_view op, std::vector<ValueId> inputs
 }
 
 void NodeParser::emit_after(std::string_view op, std::vector<ValueId> other_inputs, Attrs attrs) {
-  Node added{.op = known_op(op), .name = node.name + "_" + std::string(op), .inputs = {},
-             .outputs = {node.outputs.at(0)}, .attrs = std::move(attrs), .origins = node.origins,
+  Node added{.op = known_op(op),
+             .name = node.name + "_" + std::string(op),
+             .inputs = {},
+             .outputs = {node.outputs.at(0)},
+             .attrs = std::move(attrs),
+             .origins = node.origins,
              .decision = {}};
   // The new node takes over the output name that the rest of the graph reads.
   ValueId& own = after_.empty() ? node.outputs[0] : after_.back().outputs[0];

@@ -13,7 +13,8 @@ namespace octet {
 // Handed to OpDef::parse: the node holds the ONNX attributes and inputs as read; parse rewrites it to the canonical form.
 class NodeParser {
  public:
-  NodeParser(Graph& graph, Node& n, int opset_version, std::vector<Node>& before, std::vector<Node>& after)
+  NodeParser(Graph& graph, Node& n, int opset_version, std::vector<Node>& before,
+             std::vector<Node>& after)
       : node(n), opset(opset_version), graph_(graph), before_(before), after_(after) {}
 
   Node& node;

@@ -7,7 +7,11 @@
 namespace octet {
 
 const Backend& cpu_backend() {
-  static const Backend backend{.name = "cpu", .lowerings = cpu_lowerings(), .reference = reference_candidate, .convert = cpu_convert, .relabel_s8 = true};
+  static const Backend backend{.name = "cpu",
+                               .lowerings = cpu_lowerings(),
+                               .reference = reference_candidate,
+                               .convert = cpu_convert,
+                               .relabel_s8 = true};
   return backend;
 }
 

@@ -80,10 +80,10 @@ struct ProductSlice {
 struct ProductStep {
   std::string kernel;
   std::vector<ProductSlice> slices;
-  Tensor weights;                    // as the graph has them; empty: input 1 is read at run time
+  Tensor weights;  // as the graph has them; empty: input 1 is read at run time
   dnnl::memory::desc weights_given = {};  // their order
-  Tensor bias;                       // may be empty
-  size_t residual_input = 0;         // 0: none
+  Tensor bias;                            // may be empty
+  size_t residual_input = 0;              // 0: none
 };
 
 // All of the candidate but the layouts, which are linear until the caller says otherwise.
