@@ -128,18 +128,6 @@ void print_notes(const CompileReport& report) {
   }
 }
 
-// What a user of the engine will run: dynamic dimensions that nobody fixed are shown at size 1.
-InspectOptions inspect_options(const Options& options, const Engine& engine) {
-  InspectOptions result;
-  result.threads = options.compile.threads;
-  for (const TensorInfo& input : engine.inputs()) {
-    Shape shape = input.type.shape;
-    for (int i = 0; i < shape.rank(); ++i) shape[i] = shape[i] == Shape::kDynamic ? 1 : shape[i];
-    result.input_shapes.push_back(shape);
-  }
-  return result;
-}
-
 int run(Options options) {
   if (options.output.empty()) {
     options.output = options.model.filename().replace_extension(".octet");
@@ -154,7 +142,9 @@ int run(Options options) {
   progress.finish();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const Inspection inspection = inspect(engine, inspect_options(options, engine));
+  InspectOptions inspected;
+  inspected.threads = options.compile.threads;
+  const Inspection inspection = inspect(engine, inspected);
   if (!options.report.empty()) {
     write_build_report({options.report, options.model, engine, compile_with, report, inspection},
                        progress);

@@ -18,6 +18,7 @@ struct Command {
 };
 
 Command add_build(CLI::App& parent);
+Command add_check(CLI::App& parent);
 Command add_inspect(CLI::App& parent);
 Command add_run(CLI::App& parent);
 Command add_eval(CLI::App& parent);

@@ -16,6 +16,7 @@ constexpr const char* kFooter =
     "Exit codes: 0 done, 1 a comparison failed its threshold, 2 bad input or usage.\n"
     "Each command explains itself: octet build --help\n\n"
     "Example, from a model and photos to a verified INT8 engine:\n"
+    "  octet check model.onnx\n"
     "  octet build model.onnx --int8 --calib photos/ --preprocess preprocess.json -o model.octet\n"
     "  octet inspect model.octet\n"
     "  octet eval model.octet --data test/ --against model.onnx\n";
@@ -64,8 +65,9 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "octet " OCTET_VERSION);
   app.footer(kFooter);
   app.require_subcommand(1);
-  const std::vector<Command> commands = {add_build(app), add_inspect(app), add_run(app),
-                                         add_eval(app),  add_compare(app), add_bench(app)};
+  const std::vector<Command> commands = {add_check(app), add_build(app), add_inspect(app),
+                                         add_run(app),   add_eval(app),  add_compare(app),
+                                         add_bench(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

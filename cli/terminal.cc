@@ -65,9 +65,6 @@ std::string sanitize(std::string_view text) {
   return out;
 }
 
-namespace {
-
-// Lines of a message stay lines.
 std::string sanitize_lines(std::string_view text) {
   std::string out;
   for (size_t at = 0; at <= text.size();) {
@@ -77,8 +74,6 @@ std::string sanitize_lines(std::string_view text) {
   }
   return out;
 }
-
-}  // namespace
 
 void print_error(std::string_view message) {
   fmt::print(stderr, "error: {}\n", sanitize_lines(message));

@@ -13,6 +13,8 @@ namespace octet::cli {
 
 // Control characters, escape sequences and broken UTF-8 become \x1b and the like. A file may name a layer anything.
 std::string sanitize(std::string_view text);
+// The same, but lines stay lines; those after the first are indented.
+std::string sanitize_lines(std::string_view text);
 
 // "error: MESSAGE" and "  CONTEXT" on stderr, sanitized.
 void print_error(std::string_view message);

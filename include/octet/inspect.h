@@ -45,13 +45,18 @@ struct Coverage {
 struct Inspection {
   std::vector<LayerInfo> layers;
   Coverage coverage;
-  std::string isa;  // of the kernels: "vnni"
+  std::string isa;           // of the kernels: "vnni"
+  int64_t weight_bytes = 0;  // constants of the built graph
+  int64_t arena_bytes = 0;   // activations and workspace of one context
 };
 
 struct InspectOptions {
-  std::vector<Shape> input_shapes;  // empty: dynamic dimensions are 1
+  std::vector<Shape> input_shapes;  // empty: sample_shapes()
   int threads = 1;
 };
+
+// One shape for each input: the engine's own, with batch 1, images of 224 x 224 and 8 for whatever else is dynamic.
+std::vector<Shape> sample_shapes(const Engine& engine);
 
 Inspection inspect(const Engine& engine, const InspectOptions& options = {});
 

@@ -15,17 +15,6 @@
 namespace octet {
 namespace {
 
-std::vector<Shape> shapes_of(const Engine& engine, const InspectOptions& options) {
-  if (!options.input_shapes.empty()) return options.input_shapes;
-  std::vector<Shape> shapes;
-  for (const TensorInfo& input : engine.inputs()) {
-    Shape shape = input.type.shape;
-    for (int i = 0; i < shape.rank(); ++i) shape[i] = shape[i] == Shape::kDynamic ? 1 : shape[i];
-    shapes.push_back(shape);
-  }
-  return shapes;
-}
-
 std::vector<TensorType> types_of(const Graph& graph, const std::vector<ValueId>& values) {
   std::vector<TensorType> types;
   for (const ValueId id : values) {
@@ -86,13 +75,39 @@ LayerInfo reorder_layer(const Plan& plan, const PlanStep& step) {
   return layer;
 }
 
+s64 weight_bytes(const Graph& graph) {
+  s64 bytes = 0;
+  for (ValueId id = 0; id < graph.value_count(); ++id) {
+    if (graph.is_constant(id)) bytes += static_cast<s64>(graph.value(id).constant.bytes());
+  }
+  return bytes;
+}
+
 }  // namespace
+
+std::vector<Shape> sample_shapes(const Engine& engine) {
+  constexpr s64 kImage = 224, kOther = 8;
+  std::vector<Shape> shapes;
+  for (const TensorInfo& input : engine.inputs()) {
+    Shape shape = input.type.shape;
+    for (int i = 0; i < shape.rank(); ++i) {
+      if (shape[i] != Shape::kDynamic) continue;
+      const bool image = shape.rank() == 4 && i >= 2;
+      shape[i] = i == 0 ? 1 : (image ? kImage : kOther);
+    }
+    shapes.push_back(shape);
+  }
+  return shapes;
+}
 
 Inspection inspect(const Engine& engine, const InspectOptions& options) {
   const Target target{detect_isa(), options.threads};
-  const Plan plan =
-      make_plan(engine.model().graph, shapes_of(engine, options), cpu_backend(), target);
+  const std::vector<Shape> shapes =
+      options.input_shapes.empty() ? sample_shapes(engine) : options.input_shapes;
+  const Plan plan = make_plan(engine.model().graph, shapes, cpu_backend(), target);
   Inspection inspection;
+  inspection.weight_bytes = weight_bytes(engine.model().graph);
+  inspection.arena_bytes = plan.arena_bytes;
   inspection.isa = std::string(isa_name(target.isa));
   for (const PlanStep& step : plan.steps) {
     inspection.layers.push_back(step.node < plan.graph.nodes.size()

@@ -48,7 +48,9 @@ Json to_json(const Inspection& inspection) {
   }
   return {{"layers", std::move(layers)},
           {"coverage", to_json(inspection.coverage)},
-          {"isa", inspection.isa}};
+          {"isa", inspection.isa},
+          {"weight_bytes", inspection.weight_bytes},
+          {"arena_bytes", inspection.arena_bytes}};
 }
 
 Json to_json(std::span<const ValueError> errors) {

@@ -109,4 +109,21 @@ Attrs read_attributes(octet_onnx::NodeProto& node, TensorReader& tensors) {
   return attrs;
 }
 
+Tensor constant_tensor(const Attrs& attrs) {
+  const auto& [name, value] = attrs.entries()[0];
+  if (name == "value" || name == "sparse_value") return attrs.tensor(name).value();
+  if (name == "value_float") return Tensor::scalar<f32>(attrs.f(name, 0));
+  if (name == "value_int") return Tensor::scalar<s64>(attrs.i(name));
+  if (name == "value_floats") {
+    const auto floats = attrs.floats(name, {});
+    return Tensor::of<f32>(Shape{static_cast<s64>(floats.size())}, floats);
+  }
+  if (name == "value_ints") {
+    const auto ints = attrs.ints(name);
+    return Tensor::of<s64>(Shape{static_cast<s64>(ints.size())}, ints);
+  }
+  fail(Error::Code::unsupported, "Constant has the attribute {}, which Octet does not read",
+       quote_name(name));
+}
+
 }  // namespace octet

@@ -33,4 +33,7 @@ AttrKind attribute_kind(const octet_onnx::AttributeProto& proto);
 // All attributes of a node.
 Attrs read_attributes(octet_onnx::NodeProto& node, TensorReader& tensors);
 
+// What a Constant node with this one attribute holds.
+Tensor constant_tensor(const Attrs& attrs);
+
 }  // namespace octet

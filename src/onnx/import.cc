@@ -29,6 +29,7 @@ using octet_onnx::NodeProto;
 using octet_onnx::TensorProto;
 
 constexpr size_t kMaxName = 64 * 1024;
+constexpr size_t kMaxProblems = 100;
 constexpr s32 kNoNode = -1;
 
 // What an ONNX value name stands for.
@@ -49,20 +50,43 @@ class Importer {
   Graph run() {
     read_header(model_, info_);
     flat_ = flatten(model_);
-    check_support(flat_, info_);
+    attempt([&] { check_support(flat_, info_); });
     graph_.name = clean_name(model_.graph().name());
-    open_external_data();
-    declare_initializers();
-    declare_inputs();
-    declare_node_outputs();
-    std::vector<u32> order = sorted_nodes();
-    for (u32 n : order) add_node(flat_.nodes[n]);
-    bind_outputs();
-    verify(graph_);
+    bool sound = attempt([&] { open_external_data(); }) && declare_initializers();
+    sound = attempt([&] { declare_inputs(); }) && sound;
+    sound = attempt([&] { declare_node_outputs(); }) && sound;
+    // A name that failed to be declared would be reported again by everyone who reads it.
+    if (!sound) return {};
+    std::vector<u32> order;
+    if (!attempt([&] { order = sorted_nodes(); })) return {};
+    for (u32 n : order) {
+      if (is_known(flat_.nodes[n])) attempt([&] { add_node(flat_.nodes[n]); });
+    }
+    attempt([&] { bind_outputs(); });
+    if (options_.problems == nullptr || options_.problems->empty()) verify(graph_);
     return std::move(graph_);
   }
 
  private:
+  // Runs a stage that later ones do not need to look for their own problems; false: it failed and that was noted.
+  template <class Stage>
+  bool attempt(Stage&& stage) {
+    try {
+      stage();
+      return true;
+    } catch (const Error& error) {
+      if (options_.problems == nullptr) throw;
+      if (options_.problems->size() < kMaxProblems) options_.problems->push_back(error);
+      return false;
+    }
+  }
+
+  // False only while problems are collected: else the support check has thrown.
+  static bool is_known(const FlatNode& node) {
+    const bool known = is_constant_node(*node.proto) || op_of(*node.proto) != nullptr;
+    return known && node.opsets->contains(canonical_domain(node.proto->domain()));
+  }
+
   // ---- symbols
 
   // Two things of one name break single assignment.
@@ -95,21 +119,31 @@ class Importer {
     external_.open_all(locations);
   }
 
-  void declare_initializers() {
+  bool declare_initializers() {
+    bool sound = true;
     for (TensorProto& proto : *model_.mutable_graph()->mutable_initializer()) {
-      declare_constant(proto.name(), tensors_.read(proto), "an initializer");
+      sound &=
+          attempt([&] { declare_constant(proto.name(), tensors_.read(proto), "an initializer"); });
     }
     for (auto& proto : *model_.mutable_graph()->mutable_sparse_initializer()) {
       const std::string name = proto.values().name();
-      declare_constant(name, tensors_.read_sparse(proto), "a sparse initializer");
+      sound &= attempt(
+          [&] { declare_constant(name, tensors_.read_sparse(proto), "a sparse initializer"); });
     }
+    return sound;
+  }
+
+  void note_parameters(const Tensor& tensor) {
+    if (tensor.dtype() == Dtype::s64 || tensor.dtype() == Dtype::boolean) return;
+    info_.parameters += tensor.elements();
+    info_.parameter_bytes += static_cast<s64>(tensor.bytes());
   }
 
   void declare_constant(const std::string& name, Tensor tensor, std::string_view what) {
     if (name.empty()) fail(Error::Code::invalid_model, "{} has no name", what);
     // Declared before it is added, so that a second one is an error and not renamed.
-    declare(name, {static_cast<ValueId>(graph_.value_count()), kNoNode},
-            fmt::format("an {}", what));
+    declare(name, {static_cast<ValueId>(graph_.value_count()), kNoNode}, what);
+    note_parameters(tensor);
     graph_.add_constant(checked_name(name), std::move(tensor));
   }
 
@@ -281,24 +315,8 @@ class Importer {
            "Constant needs 0 inputs, 1 output and 1 attribute, has {}, {} and {}",
            proto.input_size(), proto.output_size(), attrs.entries().size());
     }
-    const auto& [name, value] = attrs.entries()[0];
-    Tensor tensor;
-    if (name == "value" || name == "sparse_value") {
-      tensor = attrs.tensor(name).value();
-    } else if (name == "value_float") {
-      tensor = Tensor::scalar<f32>(attrs.f(name, 0));
-    } else if (name == "value_int") {
-      tensor = Tensor::scalar<s64>(attrs.i(name));
-    } else if (name == "value_floats") {
-      const auto floats = attrs.floats(name, {});
-      tensor = Tensor::of<f32>(Shape{static_cast<s64>(floats.size())}, floats);
-    } else if (name == "value_ints") {
-      const auto ints = attrs.ints(name);
-      tensor = Tensor::of<s64>(Shape{static_cast<s64>(ints.size())}, ints);
-    } else {
-      fail(Error::Code::unsupported, "Constant has the attribute {}, which Octet does not read",
-           quote_name(name));
-    }
+    Tensor tensor = constant_tensor(attrs);
+    note_parameters(tensor);
     Value& constant = graph_.value(id_of(proto.output(0)));
     constant.type = tensor.type();
     constant.constant = std::move(tensor);

@@ -26,6 +26,9 @@ struct ImportOptions {
   std::map<std::string, Shape> input_shapes;
   // Bound on the memory that importing may take (message structures and tensors); 0: three quarters of the machine's.
   s64 max_bytes = 0;
+  // When set, what is wrong is collected here as far as it can be seen at once, instead of thrown at the first; the
+  // graph returned is then worth something only if nothing was collected.
+  std::vector<Error>* problems = nullptr;
 };
 
 // What the model says about itself. Filled as far as the import got, also when it throws.
@@ -48,6 +51,9 @@ struct ImportInfo {
   std::vector<DimName> dim_names;                   // dynamic dimensions that have a name
   std::map<std::string, s64> op_counts;             // ONNX operators of the model, by name
   std::vector<UnsupportedNode> unsupported;
+  std::vector<std::string> functions;  // model-local ones
+  s64 parameters = 0;  // elements of all weights; shape arithmetic (s64, bool) apart
+  s64 parameter_bytes = 0;
   std::vector<std::string> warnings;
 };
 

@@ -93,6 +93,8 @@ void read_header(const octet_onnx::ModelProto& model, ImportInfo& info) {
   const Opsets opsets = read_opsets(model.opset_import());
   for (const auto& [domain, version] : opsets)
     info.opsets.emplace_back(clean_name(domain), version);
+  for (const auto& function : model.functions())
+    info.functions.push_back(clean_name(function.name()));
   check_default_opset(opsets, info);
 }
 

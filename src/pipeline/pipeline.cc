@@ -10,6 +10,7 @@
 #include "octet/compile.h"
 #include "onnx/import.h"
 #include "passes/pass.h"
+#include "pipeline/build.h"
 #include "pipeline/observe.h"
 #include "precision/precision.h"
 #include "runtime/model.h"
@@ -19,13 +20,6 @@ namespace {
 
 void report_stage(const CompileOptions& options, std::string stage, s64 done = 0, s64 total = 0) {
   if (options.progress) options.progress({std::move(stage), done, total});
-}
-
-bool has_explicit_qdq(const Graph& graph) {
-  return std::ranges::any_of(graph.nodes, [](const Node& node) {
-    return node.op->name == "QuantizeLinear" || node.op->name == "DequantizeLinear" ||
-           node.op->domain == "octet";
-  });
 }
 
 std::vector<TensorInfo> inputs_of(const Graph& graph) {
@@ -91,14 +85,24 @@ std::vector<std::string> simulation_disables() {
   return {"move_dequantize", "cancel_qdq", "fuse_qdq", "fuse_table"};
 }
 
-Model build(Graph graph, const CompileOptions& options, CompileReport& report) {
+}  // namespace
+
+bool has_explicit_qdq(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes, [](const Node& node) {
+    return node.op->name == "QuantizeLinear" || node.op->name == "DequantizeLinear" ||
+           node.op->domain == "octet";
+  });
+}
+
+Model build_model(Graph graph, const CompileOptions& options, const RangeSource& ranges_of,
+                  CompileReport& report) {
   Model model;
   const PassOptions passes{options.disabled_passes, options.stop_after_rewrites};
   report_stage(options, "optimize");
   run_passes(graph, float_passes(), passes, &report.passes);
   const bool is_explicit = has_explicit_qdq(graph);
   if (options.int8 && !is_explicit) {
-    const Ranges ranges = calibrate(graph, options, model, report);
+    const Ranges ranges = ranges_of(graph, model);
     report_stage(options, "quantize");
     assign_precision(graph, ranges, {options.keep_float});
     place_qdq(graph, ranges);
@@ -117,8 +121,6 @@ Model build(Graph graph, const CompileOptions& options, CompileReport& report) {
   return model;
 }
 
-}  // namespace
-
 Engine compile(const std::filesystem::path& onnx_file, const CompileOptions& options,
                CompileReport* report) {
   CompileReport local;
@@ -130,7 +132,10 @@ Engine compile(const std::filesystem::path& onnx_file, const CompileOptions& opt
     import.input_shapes = options.input_shapes;
     Graph graph = import_onnx(onnx_file, import, &info);
     out.warnings = info.warnings;
-    Model model = build(std::move(graph), options, out);
+    const RangeSource calibrated = [&](const Graph& from, Model& into) {
+      return calibrate(from, options, into, out);
+    };
+    Model model = build_model(std::move(graph), options, calibrated, out);
     model.source = onnx_file.filename().string();
     model.producer = info.producer;
     return Engine(std::make_shared<const Model>(std::move(model)));

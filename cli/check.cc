@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// octet check: what an ONNX model is, whether it builds, what would be INT8, and everything that is wrong with it.
+#include "octet/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/engine_flags.h"
+#include "cli/terminal.h"
+#include "core/check.h"
+#include "inspect/json.h"
+#include "inspect/op_table.h"
+
+namespace octet::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "No data are needed: for INT8 good calibration data are assumed. Exit code 0 when the model "
+    "builds, 2\n"
+    "when it does not; all problems are listed at once.\n\n"
+    "Examples:\n"
+    "  octet check resnet20.onnx\n"
+    "  octet check yolo.onnx --shape images:1x3x416x416\n"
+    "  octet check resnet20.onnx --json | jq '.coverage.macs'\n"
+    "  octet check --list-ops            # every operator that Octet knows\n";
+
+struct Options {
+  std::filesystem::path model;
+  std::vector<std::string> shapes;
+  CheckOptions check;
+  bool list_ops = false;
+  bool all = false;
+  bool json = false;
+};
+
+constexpr s64 kThousand = 1000;
+
+std::string human_count(s64 n) {
+  if (n < kThousand) return std::to_string(n);
+  if (n < kThousand * kThousand) return fmt::format("{:.1f} k", static_cast<f64>(n) / 1e3);
+  if (n < kThousand * kThousand * kThousand)
+    return fmt::format("{:.1f} M", static_cast<f64>(n) / 1e6);
+  return fmt::format("{:.2f} G", static_cast<f64>(n) / 1e9);
+}
+
+std::string human_bytes_of(s64 n) { return human_bytes(static_cast<u64>(n)); }
+
+std::string domain_name(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
+
+// "f32[batch,3,height,width]"
+std::string type_text(const TensorInfo& tensor, const ModelCheck& check) {
+  const auto names = check.dim_names.find(tensor.name);
+  std::string dims;
+  for (int i = 0; i < tensor.type.shape.rank(); ++i) {
+    const s64 dim = tensor.type.shape[i];
+    const size_t at = static_cast<size_t>(i);
+    const bool named = names != check.dim_names.end() && at < names->second.size();
+    dims += i == 0 ? "" : ",";
+    if (dim >= 0) {
+      dims += std::to_string(dim);
+    } else {
+      dims += named && !names->second[at].empty() ? names->second[at] : "?";
+    }
+  }
+  return fmt::format("{}[{}]", dtype_name(tensor.type.dtype), dims);
+}
+
+void print_row(std::string_view title, const std::string& text) {
+  fmt::print("  {:<12} {}\n", title, sanitize(text));
+}
+
+void print_what(const Options& options, const ModelCheck& check) {
+  fmt::print("{}\n", sanitize(options.model.string()));
+  std::string opsets;
+  for (const auto& [domain, version] : check.opsets) {
+    opsets += fmt::format("{}{} {}", opsets.empty() ? "" : ", ", domain_name(domain), version);
+  }
+  print_row("model", fmt::format("IR {}, opset {}, by {}", check.ir_version,
+                                 opsets.empty() ? "none" : opsets,
+                                 check.producer.empty() ? "an unnamed producer" : check.producer));
+  if (!check.functions.empty()) print_row("functions", joined(check.functions));
+  for (const TensorInfo& tensor : check.inputs)
+    print_row("input", tensor.name + " " + type_text(tensor, check));
+  for (const TensorInfo& tensor : check.outputs)
+    print_row("output", tensor.name + " " + type_text(tensor, check));
+  std::string operators;
+  for (const auto& op : check.operators) {
+    operators += fmt::format("{}{} {}{}", operators.empty() ? "" : ", ", op.name, op.count,
+                             op.supported ? "" : " (unsupported)");
+  }
+  print_row("operators", operators);
+  print_row("parameters", fmt::format("{} ({})", human_count(check.parameters),
+                                      human_bytes_of(check.parameter_bytes)));
+}
+
+std::string memory_text(const Inspection& inspection) {
+  return fmt::format("{} of weights, {} for activations", human_bytes_of(inspection.weight_bytes),
+                     human_bytes_of(inspection.arena_bytes));
+}
+
+void print_costs(const ModelCheck& check) {
+  if (!check.int8) return;
+  std::string shapes;
+  for (const Shape& shape : check.planned_shapes) shapes += " " + to_string(shape);
+  print_row("work", fmt::format("{} multiply-accumulates for{}",
+                                human_count(check.int8->coverage.macs), shapes));
+  if (check.f32) print_row("FP32", memory_text(*check.f32));
+  print_row("INT8", memory_text(*check.int8));
+  print_row("", coverage_line(check.int8->coverage) +
+                    (check.carries_qdq ? ", by the model's own scales" : ", if calibrated"));
+}
+
+// Real-valued work outside INT8; conversions are not work, and integers have no scale.
+bool is_real_layer(const LayerInfo& layer) {
+  if (layer.op == "DequantizeLinear" || layer.op == "Reorder" || layer.precision == "int8")
+    return false;
+  return std::ranges::any_of(layer.output_types, [](const TensorType& type) {
+    return type.dtype == Dtype::f32 || type.dtype == Dtype::f16 || type.dtype == Dtype::bf16;
+  });
+}
+
+void print_float_layers(const ModelCheck& check, bool all) {
+  constexpr size_t kShown = 20;
+  if (!check.int8) return;
+  Table table({{"  NOT IN INT8", false, 44}, {"OP"}, {"WHY", false, 100}});
+  size_t rows = 0;
+  for (const LayerInfo& layer : check.int8->layers) {
+    if (!is_real_layer(layer)) continue;
+    if (rows++ < kShown || all) table.add({"  " + layer.name, layer.op, layer.reason});
+  }
+  if (rows > 0) table.print();
+  if (rows > kShown && !all) fmt::print("  and {} more; --all shows them\n", rows - kShown);
+}
+
+void print_verdict(const ModelCheck& check) {
+  for (const std::string& warning : check.warnings) print_warning(warning);
+  if (check.builds()) {
+    fmt::print("it builds\n");
+    return;
+  }
+  const size_t count = check.problems.size();
+  fmt::print("it does not build, for {} {}\n", count, count == 1 ? "reason" : "reasons");
+  for (const auto& problem : check.problems) {
+    fmt::print("problem: {}\n", sanitize_lines(problem.message));
+    for (const std::string& line : problem.context) fmt::print("  {}\n", sanitize(line));
+  }
+}
+
+int list_operators(bool json) {
+  const std::vector<OpSupport> ops = support_table();
+  if (json) {
+    print_json({{"operators", to_json(ops)}});
+    return kDone;
+  }
+  Table table({{"OPERATOR"}, {"DOMAIN"}, {"IMPORT"}, {"F32 KERNEL"}, {"INT8"}});
+  for (const OpSupport& op : ops) {
+    table.add({op.name, domain_name(op.domain), op.import_form, op.f32_kernel, op.int8});
+  }
+  table.print();
+  fmt::print("\n{} operators\n", ops.size());
+  return kDone;
+}
+
+int run(Options options) {
+  if (options.list_ops) return list_operators(options.json);
+  if (options.model.empty()) {
+    fail(Error::Code::invalid_argument, "give an ONNX model, or --list-ops");
+  }
+  options.check.input_shapes = parse_shapes(options.shapes);
+  const ModelCheck result = check(options.model, options.check);
+  const int code = result.builds() ? kDone : kBadInput;
+  if (options.json) {
+    nlohmann::ordered_json object = to_json(result);
+    object["model"] = options.model.string();
+    object["bytes"] = file_bytes(options.model);
+    print_json(object);
+    return code;
+  }
+  print_what(options, result);
+  print_costs(result);
+  print_float_layers(result, options.all);
+  print_verdict(result);
+  return code;
+}
+
+}  // namespace
+
+Command add_check(CLI::App& parent) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = parent.add_subcommand(
+      "check", "Say what an ONNX model is, whether it builds, and what would be INT8");
+  app->footer(kFooter);
+  app->add_option("model", options->model, "ONNX model")->type_name("MODEL.onnx");
+  add_shape_flag(*app, options->shapes);
+  add_threads_flag(*app, options->check.threads);
+  app->add_flag("--all", options->all, "list every layer that is not in INT8");
+  app->add_flag("--list-ops", options->list_ops, "print the operators that Octet knows");
+  add_json_flag(*app, options->json);
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace octet::cli

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The import with its problems collected, then the pipeline with assumed ranges: what a build would give, without data.
+#include "octet/check.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "octet/compile.h"
+#include "onnx/import.h"
+#include "ops/registry.h"
+#include "passes/infer_types.h"
+#include "pipeline/build.h"
+
+namespace octet {
+namespace {
+
+using Operator = ModelCheck::Operator;
+
+void note(ModelCheck& result, const Error& error) {
+  result.problems.push_back({error.message(), error.context()});
+}
+
+s64 opset_of(const ImportInfo& info, const std::string& domain) {
+  for (const auto& [name, version] : info.opsets) {
+    if (name == domain) return version;
+  }
+  return 0;
+}
+
+std::vector<Operator> operators_of(const ImportInfo& info) {
+  std::map<std::pair<std::string, std::string>, Operator> found;
+  for (const auto& node : info.unsupported) {
+    Operator& entry = found[{node.domain, node.op}];
+    entry = {node.domain, node.op, node.opset, entry.count + 1, false, std::move(entry.nodes)};
+    entry.nodes.push_back(node.name);
+  }
+  std::map<std::string, s64> unsupported;  // by name alone, as op_counts has them
+  for (const auto& [key, entry] : found) unsupported[entry.name] += entry.count;
+  for (const auto& [name, count] : info.op_counts) {
+    const s64 rest = count - unsupported[name];
+    if (rest == 0) continue;
+    const OpDef* op = find_op(name);
+    const std::string domain = op == nullptr ? "" : std::string(op->domain);
+    found[{domain, name}] = {domain, name, opset_of(info, domain), rest, true, {}};
+  }
+  std::vector<Operator> operators;
+  for (auto& [key, entry] : found) operators.push_back(std::move(entry));
+  std::ranges::stable_sort(operators, [](const Operator& a, const Operator& b) {
+    return std::tuple(a.supported, -a.count) < std::tuple(b.supported, -b.count);
+  });
+  return operators;
+}
+
+std::vector<TensorInfo> infos_of(const Graph& graph, const std::vector<ValueId>& ids) {
+  std::vector<TensorInfo> infos;
+  for (ValueId id : ids) infos.push_back({graph.value(id).name, graph.value(id).type});
+  return infos;
+}
+
+void describe_model(const ImportInfo& info, ModelCheck& result) {
+  result.producer = info.producer;
+  result.ir_version = info.ir_version;
+  result.opsets = info.opsets;
+  result.functions = info.functions;
+  result.operators = operators_of(info);
+  result.parameters = info.parameters;
+  result.parameter_bytes = info.parameter_bytes;
+  result.warnings = info.warnings;
+  for (const auto& dim : info.dim_names) {
+    auto& names = result.dim_names[dim.input];
+    if (names.size() <= static_cast<size_t>(dim.axis))
+      names.resize(static_cast<size_t>(dim.axis) + 1);
+    names[static_cast<size_t>(dim.axis)] = dim.name;
+  }
+}
+
+// Ranges as good data would give them: positive, and the same everywhere.
+Ranges assumed_ranges(const Graph& graph) {
+  Ranges ranges;
+  for (ValueId id : values_to_observe(graph)) ranges[id] = {-1.0f, 1.0f};
+  return ranges;
+}
+
+Engine build(const Graph& graph, bool int8, const CheckOptions& options) {
+  CompileOptions compile_options;
+  compile_options.int8 = int8;
+  compile_options.threads = options.threads;
+  CompileReport report;
+  const RangeSource assumed = [](const Graph& from, Model&) { return assumed_ranges(from); };
+  return Engine(
+      std::make_shared<const Model>(build_model(graph, compile_options, assumed, report)));
+}
+
+void plan(const Graph& graph, const CheckOptions& options, ModelCheck& result) {
+  InspectOptions inspect_options;
+  inspect_options.threads = options.threads;
+  const Engine engine = build(graph, true, options);
+  result.inputs = engine.inputs();
+  result.outputs = engine.outputs();
+  inspect_options.input_shapes = sample_shapes(engine);
+  result.planned_shapes = inspect_options.input_shapes;
+  result.int8 = inspect(engine, inspect_options);
+  if (!result.carries_qdq) result.f32 = inspect(build(graph, false, options), inspect_options);
+}
+
+bool has_dynamic_input(const ModelCheck& result) {
+  return std::ranges::any_of(result.inputs,
+                             [](const TensorInfo& input) { return !input.type.shape.is_static(); });
+}
+
+// With sizes that only this check chose, not being able to plan is no fault of the model.
+void plan_or_note(const Graph& graph, const CheckOptions& options, ModelCheck& result) {
+  try {
+    plan(graph, options, result);
+  } catch (const Error& error) {
+    if (!result.planned_shapes.empty() && has_dynamic_input(result)) {
+      result.warnings.push_back("not planned for the sample sizes, give others with --shape: " +
+                                error.message());
+    } else {
+      note(result, error);
+    }
+  }
+}
+
+}  // namespace
+
+ModelCheck check(const std::filesystem::path& onnx_file, const CheckOptions& options) {
+  ModelCheck result;
+  std::vector<Error> problems;
+  ImportOptions import;
+  import.input_shapes = options.input_shapes;
+  import.problems = &problems;
+  ImportInfo info;
+  Graph graph;
+  try {
+    graph = import_onnx(onnx_file, import, &info);
+  } catch (const Error& error) {
+    if (info.ir_version == 0) throw;  // not an ONNX model
+    problems.push_back(error);
+  }
+  for (const Error& error : problems) note(result, error);
+  describe_model(info, result);
+  result.inputs = infos_of(graph, graph.inputs);
+  result.outputs = infos_of(graph, graph.outputs);
+  result.carries_qdq = has_explicit_qdq(graph);
+  if (result.builds()) plan_or_note(graph, options, result);
+  return result;
+}
+
+}  // namespace octet

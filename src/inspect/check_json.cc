@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "inspect/json.h"
+
+namespace octet {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json tensors_json(const std::vector<TensorInfo>& tensors, const ModelCheck& check) {
+  Json list = Json::array();
+  for (const TensorInfo& tensor : tensors) {
+    Json entry = {{"name", tensor.name}, {"type", to_string(tensor.type)}};
+    const auto names = check.dim_names.find(tensor.name);
+    if (names != check.dim_names.end()) entry["dims"] = names->second;
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Json operators_json(const ModelCheck& check) {
+  Json list = Json::array();
+  for (const auto& op : check.operators) {
+    Json entry = {{"name", op.name},
+                  {"domain", op.domain},
+                  {"opset", op.opset},
+                  {"count", op.count},
+                  {"supported", op.supported}};
+    if (!op.supported) entry["nodes"] = op.nodes;
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Json opsets_json(const ModelCheck& check) {
+  Json opsets = Json::object();
+  for (const auto& [domain, version] : check.opsets)
+    opsets[domain.empty() ? "ai.onnx" : domain] = version;
+  return opsets;
+}
+
+Json memory_json(const std::optional<Inspection>& inspection) {
+  if (!inspection) return nullptr;
+  return {{"weight_bytes", inspection->weight_bytes}, {"arena_bytes", inspection->arena_bytes}};
+}
+
+Json problems_json(const ModelCheck& check) {
+  Json list = Json::array();
+  for (const auto& problem : check.problems)
+    list.push_back({{"message", problem.message}, {"context", problem.context}});
+  return list;
+}
+
+Json layers_json(const Inspection& inspection) {
+  Json list = Json::array();
+  for (const LayerInfo& layer : inspection.layers) {
+    list.push_back({{"name", layer.name},
+                    {"op", layer.op},
+                    {"precision", layer.precision},
+                    {"reason", layer.reason},
+                    {"nodes", layer.nodes},
+                    {"macs", layer.macs}});
+  }
+  return list;
+}
+
+}  // namespace
+
+Json to_json(const ModelCheck& check) {
+  Json shapes = Json::array();
+  for (const Shape& shape : check.planned_shapes) shapes.push_back(to_string(shape));
+  Json object = {{"builds", check.builds()},
+                 {"problems", problems_json(check)},
+                 {"warnings", check.warnings},
+                 {"producer", check.producer},
+                 {"ir_version", check.ir_version},
+                 {"opsets", opsets_json(check)},
+                 {"functions", check.functions},
+                 {"carries_qdq", check.carries_qdq},
+                 {"inputs", tensors_json(check.inputs, check)},
+                 {"outputs", tensors_json(check.outputs, check)},
+                 {"operators", operators_json(check)},
+                 {"parameters", check.parameters},
+                 {"parameter_bytes", check.parameter_bytes},
+                 {"planned_shapes", std::move(shapes)},
+                 {"memory", {{"f32", memory_json(check.f32)}, {"int8", memory_json(check.int8)}}}};
+  object["coverage"] = check.int8 ? to_json(check.int8->coverage) : Json(nullptr);
+  object["layers"] = check.int8 ? layers_json(*check.int8) : Json::array();
+  return object;
+}
+
+Json to_json(const std::vector<OpSupport>& table) {
+  Json list = Json::array();
+  for (const OpSupport& op : table) {
+    list.push_back({{"name", op.name},
+                    {"domain", op.domain},
+                    {"import", op.import_form},
+                    {"f32_kernel", op.f32_kernel},
+                    {"int8", op.int8}});
+  }
+  return list;
+}
+
+}  // namespace octet

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What RNN, GRU and LSTM share: shapes, directions, activations, and the walk over time. An operator's file adds its cell.
+#pragma once
+
+#include <vector>
+
+#include "graph/op_def.h"
+
+namespace octet {
+
+// One activation of a cell, applied to clipped sums.
+struct CellFunction {
+  f32 (*call)(f32 x, f32 alpha, f32 beta) = nullptr;
+  f32 alpha = 0.0f, beta = 0.0f;
+  f32 operator()(f32 x) const { return call(x, alpha, beta); }
+};
+
+enum RecurrentInput : size_t {
+  kRecX,
+  kRecW,
+  kRecR,
+  kRecB,
+  kRecLengths,
+  kRecInitialH,
+  kRecInitialC,
+  kRecPeepholes,
+};
+
+// What distinguishes the three operators.
+struct RecurrentKind {
+  s64 gates = 1;                                 // rows of the weights for each hidden element
+  std::vector<const char*> default_activations;  // of one direction
+  bool has_cell = false;                         // carries C besides H
+};
+
+// One step of one sequence: the cell reads x and h (and c) and writes h (and c).
+struct CellStep {
+  s64 input = 0, hidden = 0, gates = 0;
+  f32 clip = 0.0f;  // 0: none
+  const CellFunction* functions = nullptr;
+  const f32* w = nullptr;     // [gates * hidden][input]
+  const f32* r = nullptr;     // [gates * hidden][hidden]
+  const f32* bias = nullptr;  // of w, then of r; null: zeros
+  const f32* peepholes = nullptr;
+  const f32* x = nullptr;
+  f32* h = nullptr;
+  f32* c = nullptr;
+  f32* sums = nullptr;  // scratch of gates * hidden
+  f32* next = nullptr;  // scratch of hidden
+
+  // Of row `row`: w x and its bias, and r state and its bias.
+  f32 from_input(s64 row) const;
+  f32 from_state(s64 row, const f32* state) const;
+  f32 clipped(f32 x) const;
+};
+
+void infer_recurrent(Inference& inference, const RecurrentKind& kind);
+void eval_recurrent(const Eval& eval, const RecurrentKind& kind, void (*cell)(const CellStep&));
+
+}  // namespace octet
