@@ -67,9 +67,9 @@ class OctetRunner:
 class PeerRunner:
     """A peer lives in one process that waits between its turns."""
 
-    def __init__(self, runtime, model, threads, cpus):
+    def __init__(self, runtime, model, threads, cpus, shapes=()):
         self.process = subprocess.Popen(
-            [sys.executable, str(HERE / "peer.py"), runtime, str(model), str(threads)],
+            [sys.executable, str(HERE / "peer.py"), runtime, str(model), str(threads), *shapes],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
             preexec_fn=pin(cpus))
         try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One peer runtime in a process of its own, driven by bench/cpu.py over standard input.
 
-    peer.py onnxruntime|openvino MODEL.onnx THREADS     then one line "SECONDS" per measurement
+    peer.py onnxruntime|openvino MODEL.onnx THREADS [INPUT:1x3x640x640 ...]     then one line "SECONDS" per measurement
 
 It answers each line with one JSON object: {"ms": median, "min_ms": fastest, "runs": n} or {"error": reason}.
 """
@@ -16,7 +16,7 @@ import numpy as np
 WARMUP = 5
 
 
-def open_onnxruntime(path, threads):
+def open_onnxruntime(path, threads, shapes):
     import onnxruntime
 
     onnxruntime.set_default_logger_severity(4)
@@ -24,12 +24,15 @@ def open_onnxruntime(path, threads):
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    entry = session.get_inputs()[0]
-    feed = {entry.name: make_input(entry.shape)}
+    types = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
+    feed = {}
+    for entry in session.get_inputs():
+        fixed = [size if isinstance(size, int) else 1 for size in entry.shape]  # a dynamic batch is 1
+        feed[entry.name] = make_input(shapes.get(entry.name, fixed)).astype(types[entry.type])
     return lambda: session.run(None, feed)
 
 
-def open_openvino(path, threads):
+def open_openvino(path, threads, _shapes):
     import openvino
 
     settings = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1,
@@ -62,8 +65,10 @@ def answer(value):
 
 def main():
     runtime, path, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    given = (argument.rsplit(":", 1) for argument in sys.argv[4:])
+    shapes = {name: [int(size) for size in sizes.split("x")] for name, sizes in given}
     try:
-        run = {"onnxruntime": open_onnxruntime, "openvino": open_openvino}[runtime](path, threads)
+        run = {"onnxruntime": open_onnxruntime, "openvino": open_openvino}[runtime](path, threads, shapes)
         run()
     except Exception as error:  # the reason goes into the report
         answer({"error": (str(error).strip() or type(error).__name__).splitlines()[0][:200]})

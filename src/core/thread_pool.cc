@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/thread_pool.h"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -17,53 +18,78 @@ void pause() { __builtin_ia32_pause(); }
 
 }  // namespace
 
+// Pieces of a step are claimed, not assigned: a worker that is not running (asleep, or its core taken by another process) leaves its
+// piece to whoever comes, and nobody waits for it. The step's number, how many pieces it has and the first unclaimed one share a word:
+// a claim succeeds only while that step has unclaimed pieces, so what was read of the step before the claim is of that step.
 struct ThreadPool::State {
+  static constexpr int kMaxThreads = 256;
+  static constexpr int kPieceBits = 9;
+  static constexpr u64 kPieceMask = (u64{1} << kPieceBits) - 1;
+
   int threads = 1;
   std::vector<std::thread> workers;
   std::mutex mutex;
   std::condition_variable wake;
-  std::atomic<u64> generation{0};
-  std::atomic<int> running{0};
+  std::atomic<u64> step{0};  // number, pieces, first unclaimed piece
+  std::atomic<int> open{0};  // pieces that are not done
   std::atomic<bool> stop{false};
   int sleepers = 0;  // under mutex
-  Task task{};
-  s64 count = 0;
+  std::atomic<void (*)(const void*, s64, s64, int)> call{nullptr};
+  std::atomic<const void*> context{nullptr};
+  std::atomic<s64> count{0};
 
-  void piece(int thread) const {
-    const s64 begin = count * thread / threads;
-    const s64 end = count * (thread + 1) / threads;
-    if (begin < end) task.call(task.context, begin, end, thread);
+  static u64 number(u64 word) { return word >> (2 * kPieceBits); }
+
+  // Runs pieces of the current step until none is left to claim; returns the number of that step.
+  u64 help(int thread) {
+    u64 word = step.load(std::memory_order_acquire);
+    for (;;) {
+      const s64 piece = static_cast<s64>(word & kPieceMask);
+      const s64 pieces = static_cast<s64>(word >> kPieceBits & kPieceMask);
+      if (piece == pieces) return number(word);
+      const auto body = call.load(std::memory_order_relaxed);
+      const void* data = context.load(std::memory_order_relaxed);
+      const s64 items = count.load(std::memory_order_relaxed);
+      if (!step.compare_exchange_weak(word, word + 1, std::memory_order_acq_rel,
+                                      std::memory_order_acquire)) {
+        continue;
+      }
+      body(data, items * piece / pieces, items * (piece + 1) / pieces, thread);
+      open.fetch_sub(1, std::memory_order_acq_rel);
+      word = step.load(std::memory_order_acquire);
+    }
   }
 
   void wait_for(u64 seen) {
     for (int i = 0; i < kSpins; ++i) {
-      if (generation.load(std::memory_order_acquire) != seen) return;
+      if (number(step.load(std::memory_order_acquire)) != seen) return;
       pause();
     }
     std::unique_lock lock(mutex);
     ++sleepers;
-    wake.wait(lock, [&] { return generation.load(std::memory_order_acquire) != seen; });
+    wake.wait(lock, [&] { return number(step.load(std::memory_order_acquire)) != seen; });
     --sleepers;
   }
 
   void work(int thread) {
-    for (u64 seen = 0;; ++seen) {
+    for (u64 seen = 0;;) {
       wait_for(seen);
       if (stop.load(std::memory_order_acquire)) return;
-      piece(thread);
-      running.fetch_sub(1, std::memory_order_acq_rel);
+      seen = help(thread);
     }
   }
 
-  void publish() {
+  void publish(s64 pieces) {
     std::lock_guard lock(mutex);
-    generation.fetch_add(1, std::memory_order_acq_rel);
+    const u64 after = number(step.load(std::memory_order_relaxed)) + 1;
+    step.store((after << kPieceBits | static_cast<u64>(pieces)) << kPieceBits,
+               std::memory_order_release);
     if (sleepers > 0) wake.notify_all();
   }
 };
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
-  state_->threads = threads < 1 ? 1 : threads;
+  state_->threads = std::clamp(threads, 1, State::kMaxThreads);
   for (int i = 1; i < state_->threads; ++i) {
     state_->workers.emplace_back([state = state_.get(), i] { state->work(i); });
   }
@@ -71,7 +97,7 @@ ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
 
 ThreadPool::~ThreadPool() {
   state_->stop.store(true, std::memory_order_release);
-  state_->publish();
+  state_->publish(0);
   for (std::thread& worker : state_->workers) worker.join();
 }
 
@@ -83,12 +109,14 @@ void ThreadPool::run(Task task, s64 count) noexcept {
     if (count > 0) task.call(task.context, 0, count, 0);
     return;
   }
-  s.task = task;
-  s.count = count;
-  s.running.store(s.threads - 1, std::memory_order_release);
-  s.publish();
-  s.piece(0);
-  for (u32 spins = 0; s.running.load(std::memory_order_acquire) != 0; ++spins) {
+  s.call.store(task.call, std::memory_order_relaxed);
+  s.context.store(task.context, std::memory_order_relaxed);
+  s.count.store(count, std::memory_order_relaxed);
+  const s64 pieces = std::min<s64>(count, s.threads);
+  s.open.store(static_cast<int>(pieces), std::memory_order_release);
+  s.publish(pieces);
+  s.help(0);
+  for (u32 spins = 0; s.open.load(std::memory_order_acquire) != 0; ++spins) {
     pause();
     // On an oversubscribed machine the last worker may be waiting for this very core: a yield costs a microsecond, not
     // yielding a time slice.

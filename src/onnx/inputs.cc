@@ -25,6 +25,9 @@ void check_size(const std::string& name, const TensorType& type) {
   }
 }
 
+// Some exporters write these for every dimension that they do not know: two of them need not be equal.
+bool is_anonymous(const std::string& name) { return name.empty() || name == "?" || name == "None"; }
+
 }  // namespace
 
 TensorType InputTypes::type_of(const octet_onnx::ValueInfoProto& proto) {
@@ -77,7 +80,7 @@ Shape InputTypes::declared_shape(const std::string& name, const octet_onnx::Type
            dim.dim_value(), axis, to_string(*given), wanted);
     }
     shape.push_back(wanted >= 0 ? wanted : fixed ? dim.dim_value() : Shape::kDynamic);
-    if (!dim.dim_param().empty()) bind_dim_name(dim.dim_param(), name, axis, shape[axis]);
+    if (!is_anonymous(dim.dim_param())) bind_dim_name(dim.dim_param(), name, axis, shape[axis]);
   }
   return shape;
 }

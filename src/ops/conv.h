@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Geometry of Conv and QConv: everything a kernel needs to know, resolved and checked once.
+// Geometry of Conv, QConv and ConvTranspose: everything a kernel needs to know, resolved and checked once.
 #pragma once
 
 #include "graph/op_def.h"
@@ -22,5 +22,9 @@ struct ConvGeometry {
 
 // Input [N, C, spatial...], weights [O, C / group, kernel...]. Throws Error naming the attribute or dimension.
 ConvGeometry conv_geometry(const Node& node, const Shape& input, const Shape& weights);
+
+// Of ConvTranspose: weights [C, O / group, kernel...]. An axis of the output has stride * (in - 1) + extent - pad_begin - pad_end
+// elements, or more: those beyond the last tap hold the bias alone.
+ConvGeometry conv_transpose_geometry(const Node& node, const Shape& x, const Shape& weights);
 
 }  // namespace octet

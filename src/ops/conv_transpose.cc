@@ -65,7 +65,9 @@ void check_shapes(const Shape& x, const Shape& weights, s64 groups) {
        to_string(weights), to_string(x));
 }
 
-ConvGeometry geometry_of(const Node& node, const Shape& x, const Shape& weights) {
+}  // namespace
+
+ConvGeometry conv_transpose_geometry(const Node& node, const Shape& x, const Shape& weights) {
   const s64 groups = node.attrs.i("group", 1);
   check_shapes(x, weights, groups);
   ConvGeometry geometry{.batch = x[0],
@@ -97,9 +99,11 @@ ConvGeometry geometry_of(const Node& node, const Shape& x, const Shape& weights)
   return geometry;
 }
 
+namespace {
+
 void infer(Inference& inference) {
   const ConvGeometry geometry =
-      geometry_of(inference.node, inference.inputs[0].shape, inference.inputs[1].shape);
+      conv_transpose_geometry(inference.node, inference.inputs[0].shape, inference.inputs[1].shape);
   require_dtype(inference, 0, DtypeClass::real);
   require_same_dtypes(inference);
   if (inference.has_input(2) && inference.inputs[2].shape != Shape{geometry.out_channels}) {
@@ -145,7 +149,8 @@ void add_plane(const Window& window, const f32* weights, const f32* x, f32* y) {
 
 void eval(const Eval& eval) {
   if (eval.outputs[0].shape.elements() == 0) return;
-  const ConvGeometry g = geometry_of(eval.node, eval.inputs[0].shape, eval.inputs[1].shape);
+  const ConvGeometry g =
+      conv_transpose_geometry(eval.node, eval.inputs[0].shape, eval.inputs[1].shape);
   const FloatInput x(eval, 0), weights(eval, 1), bias(eval, 2);
   const FloatOutput y(eval.outputs[0]);
   const s64 in = g.window.in_elements(), out = g.window.out_elements();

@@ -10,6 +10,8 @@ namespace octet {
 
 void remove_identity(Graph&, Rewrites&);
 void fold_constants(Graph&, Rewrites&);
+void remove_cast(Graph&, Rewrites&);
+void widen_halves(Graph&, Rewrites&);
 void gemm_to_matmul(Graph&, Rewrites&);
 void fold_pad(Graph&, Rewrites&);
 void fold_batchnorm(Graph&, Rewrites&);
@@ -29,6 +31,7 @@ namespace {
 // Order is meaning: each pass expects the form that those before it leave.
 constexpr Pass kFloatPasses[] = {
     {"remove_identity", remove_identity}, {"fold_constants", fold_constants},
+    {"widen_halves", widen_halves},       {"remove_cast", remove_cast},
     {"gemm_to_matmul", gemm_to_matmul},   {"fold_pad", fold_pad},
     {"fold_batchnorm", fold_batchnorm},   {"fuse_bias", fuse_bias},
     {"fuse_swish", fuse_swish},           {"fuse_gelu", fuse_gelu},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Identity (also what Dropout becomes) disappears; a graph output keeps its name.
+// Identity (also what Dropout becomes) disappears, and so does Cast to the type that its input has; a graph output keeps its
+// name.
 #include <algorithm>
 
 #include "passes/match.h"
@@ -22,13 +23,12 @@ bool hand_over_output(Graph& graph, const Uses& uses, Node& identity) {
   return true;
 }
 
-}  // namespace
-
-void remove_identity(Graph& graph, Rewrites& rewrites) {
+template <class F>
+void remove_copies(Graph& graph, Rewrites& rewrites, const F& is_copy) {
   std::vector<u32> gone;
   for (u32 n = 0; n < graph.nodes.size(); ++n) {
     Node& node = graph.nodes[n];
-    if (!is_op(node, "Identity") || !rewrites.allow()) continue;
+    if (!is_copy(node) || !rewrites.allow()) continue;
     if (!graph.is_output(node.outputs[0])) {
       graph.replace_uses(node.outputs[0], node.inputs[0]);
       gone.push_back(n);
@@ -37,6 +37,20 @@ void remove_identity(Graph& graph, Rewrites& rewrites) {
     }
   }
   erase_nodes(graph, gone);
+}
+
+}  // namespace
+
+void remove_identity(Graph& graph, Rewrites& rewrites) {
+  remove_copies(graph, rewrites, [](const Node& node) { return is_op(node, "Identity"); });
+}
+
+// Types are known from fold_constants on.
+void remove_cast(Graph& graph, Rewrites& rewrites) {
+  remove_copies(graph, rewrites, [&](const Node& node) {
+    return is_op(node, "Cast") &&
+           node.attrs.s("to", "") == dtype_name(graph.value(node.inputs[0]).type.dtype);
+  });
 }
 
 }  // namespace octet

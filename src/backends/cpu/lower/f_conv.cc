@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 convolution through oneDNN: nhwc for images (plain for 1-D and 3-D), weights reordered once into the format that
 // the primitive prefers, bias, residual and activation fused. Threads share out images, or the rows of one image.
+#include <algorithm>
+
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_dnnl.h"
 #include "core/check.h"
@@ -145,26 +147,36 @@ DnnlSlice::Place place_of(const Conv& conv, const Part& part) {
           .dst_elements = part.images * (whole ? out_image : part.rows * out_row)};
 }
 
-// Every slice reads the same packed weights: the first one picks the format. Throws dnnl::error.
-std::vector<ProductSlice> slices_of(const Conv& conv, int threads) {
+// Every slice reads the same packed weights, in the format that part `picks` prefers. Throws dnnl::error.
+std::vector<ProductSlice> slices_of(const Conv& conv, const std::vector<Part>& parts,
+                                    size_t picks) {
+  const memory::desc any(weight_dims(conv), kF32, memory::format_tag::any);
+  const memory::desc weights = ConvDesc(describe(conv, parts[picks], any)).weights_desc();
   std::vector<ProductSlice> slices;
-  memory::desc weights(weight_dims(conv), kF32, memory::format_tag::any);
-  for (const Part& part : parts_of(conv, threads)) {
+  for (const Part& part : parts) {
     slices.push_back({describe(conv, part, weights), place_of(conv, part)});
-    weights = slices.front().weights();
   }
   return slices;
 }
 
+// oneDNN's scalar code, which it takes where no other implementation reads the weights' format.
+bool is_scalar(const ProductSlice& slice) {
+  const std::string name = slice.desc.impl_info_str();
+  return name.starts_with("ref") || name.starts_with("gemm:ref");
+}
+
+// Parts of different heights may prefer different formats: another part picks, or nothing is split.
 std::vector<ProductSlice> offer_slices(const Conv& conv, int threads) {
-  if (threads > 1) {
+  const std::vector<Part> parts = parts_of(conv, threads);
+  for (size_t picks = 0; parts.size() > 1 && picks < parts.size(); ++picks) {
     try {
-      return slices_of(conv, threads);
+      std::vector<ProductSlice> slices = slices_of(conv, parts, picks);
+      if (std::ranges::none_of(slices, is_scalar)) return slices;
     } catch (const dnnl::error&) {
-      // A part with an unusual shape has no implementation for the weights of the first; one slice has.
+      // No implementation of another part reads this format.
     }
   }
-  return slices_of(conv, 1);
+  return slices_of(conv, parts_of(conv, 1), 0);
 }
 
 std::string reject(const LowerRequest& request) {

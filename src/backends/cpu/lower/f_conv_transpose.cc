@@ -4,6 +4,7 @@
 
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_dnnl.h"
+#include "ops/conv.h"
 
 namespace octet {
 namespace {
@@ -26,29 +27,16 @@ struct Deconv {
   bool image() const { return x.rank() == 4; }
 };
 
-Dims ints(const Node& node, std::string_view name, size_t count, s64 otherwise) {
-  return node.attrs.ints(name, Dims(count, otherwise));
-}
-
-// Fills the window, or says why oneDNN cannot have it.
-std::string read_window(const Node& node, Deconv& d) {
-  if (node.attrs.s("auto_pad", "NOTSET") != "NOTSET" || node.attrs.has("output_shape")) {
-    return "the padding is implied by the output's shape";
+void read_window(const Node& node, Deconv& d) {
+  const Window window = conv_transpose_geometry(node, d.x, d.weights).window;
+  for (size_t i = 3 - d.axes(); i < 3; ++i) {
+    const WindowAxis& axis = window.axes[i];
+    d.strides.push_back(axis.stride);
+    d.dilations.push_back(axis.dilation - 1);
+    d.pad_begin.push_back(axis.pad_begin);
+    // Less than nothing where the output reaches beyond the last tap.
+    d.pad_end.push_back(axis.stride * (axis.in - 1) + axis.extent() - axis.pad_begin - axis.out);
   }
-  const size_t axes = d.axes();
-  d.strides = ints(node, "strides", axes, 1);
-  d.dilations = ints(node, "dilations", axes, 1);
-  const Dims pads = ints(node, "pads", 2 * axes, 0);
-  for (size_t i = 0; i < axes; ++i) {
-    const int dim = static_cast<int>(i) + 2;
-    d.dilations[i] -= 1;
-    const s64 extent = (d.dilations[i] + 1) * (d.weights[dim] - 1) + 1;
-    d.pad_begin.push_back(pads[i]);
-    // Output padding shortens the padding at the end.
-    d.pad_end.push_back(d.strides[i] * (d.x[dim] - 1) + extent - pads[i] - d.y[dim]);
-    if (d.pad_end.back() < 0) return "the output reaches beyond the last tap";
-  }
-  return {};
 }
 
 // The groups, output and input channels of each, and the window; strides as ONNX has them: [C, O / group, kernel...].
@@ -124,7 +112,7 @@ Offer lower_f_conv_transpose(const LowerRequest& request) {
            .dilations = {},
            .pad_begin = {},
            .pad_end = {}};
-  if (std::string reason = read_window(request.node, d); !reason.empty()) return Reject{reason};
+  read_window(request.node, d);
   const Tensor* bias = request.constant(kBias);
   try {
     const ProductStep step{.kernel = "dnnl_conv_transpose_f32",

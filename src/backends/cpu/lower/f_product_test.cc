@@ -73,12 +73,23 @@ TEST(FloatConv, SaysWhyNot) {
   EXPECT_EQ(run_probe(probe, lower_f_conv).reject, "the weights are not constant");
 }
 
+// One row and column more than the taps reach.
+Attrs beyond_the_last_tap() {
+  Attrs attrs;
+  attrs.set("strides", std::vector<s64>{2, 2});
+  attrs.set("auto_pad", std::string("VALID"));
+  attrs.set("output_shape", std::vector<s64>{28, 20});
+  attrs.set("group", s64{1});
+  return attrs;
+}
+
 TEST(FloatConvTranspose, IsCloseToTheReference) {
   const ConvCase cases[] = {{{2, 6, 9, 8}, {6, 5, 3, 3}, window({2, 2}, {1, 1, 1, 1}, {1, 1}, 1)},
                             {{1, 6, 9, 8}, {6, 4, 2, 2}, window({2, 2}, {0, 0, 0, 0}, {1, 1}, 2)},
                             {{3, 16, 7, 7}, {16, 8, 4, 4}, window({2, 2}, {1, 1, 1, 1}, {1, 1}, 1)},
                             {{1, 8, 7, 7}, {8, 1, 3, 3}, window({1, 1}, {2, 2, 2, 2}, {2, 2}, 8)},
-                            {{2, 6, 20}, {6, 5, 3}, window({2}, {1, 1}, {1}, 1)}};
+                            {{2, 6, 20}, {6, 5, 3}, window({2}, {1, 1}, {1}, 1)},
+                            {{1, 64, 13, 9}, {64, 32, 3, 3}, beyond_the_last_tap()}};
   for (const ConvCase& c : cases) {
     Probe probe{.op = "ConvTranspose", .attrs = c.attrs, .isa = hardware_isa()};
     probe.inputs = {{random_f32(c.x, 1), false, c.x.rank() == 4 ? Layout::nhwc : Layout::linear},

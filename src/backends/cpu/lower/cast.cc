@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cast, element by element in whatever layout the input has: f16 and f32 by vector instructions, other pairs by the definition,
+// shared out to the threads.
+#include "backends/cpu/float/cast.h"
+
+#include <algorithm>
+
+#include "ops/convert.h"
+#include "plan/offer.h"
+
+namespace octet {
+namespace {
+
+constexpr s64 kPiece = 4096;
+
+using CastFunction = void (*)(const CastArgs*);
+
+CastFunction kernel_of(Dtype from, Dtype to, Isa isa) {
+  if (isa == Isa::none) return nullptr;
+  if (from == Dtype::f16 && to == Dtype::f32) return cast_f16_to_f32_avx2;
+  if (from == Dtype::f32 && to == Dtype::f16) return cast_f32_to_f16_avx2;
+  return nullptr;
+}
+
+struct CastStep {
+  CastFunction function;  // null: the definition
+  Dtype from, to;
+  s64 elements;
+
+  void piece(const std::byte* src, std::byte* dst, s64 first, s64 last) const noexcept {
+    src += first * static_cast<s64>(dtype_bytes(from));
+    dst += first * static_cast<s64>(dtype_bytes(to));
+    if (function == nullptr) {
+      return convert_elements({from, Shape{last - first}, src}, {to, Shape{last - first}, dst});
+    }
+    const CastArgs args{src, dst, last - first};
+    function(&args);
+  }
+
+  void operator()(const StepArgs& step) const noexcept {
+    const auto body = [&](s64 begin, s64 end, int) {
+      piece(step.inputs[0], step.outputs[0], begin * kPiece, std::min(end * kPiece, elements));
+    };
+    const s64 pieces = (elements + kPiece - 1) / kPiece;
+    if (pieces < 4) return body(0, pieces, 0);
+    step.pool.parallel_for(pieces, body);
+  }
+};
+
+}  // namespace
+
+Offer lower_cast(const LowerRequest& request) {
+  const Dtype from = request.inputs[0].dtype, to = request.outputs[0].dtype;
+  const CastStep step{kernel_of(from, to, request.target.isa), from, to,
+                      request.outputs[0].shape.elements()};
+  Candidate candidate;
+  candidate.kernel = step.function != nullptr ? "cast_f16_avx2" : "cast";
+  candidate.inputs = request.layouts;
+  candidate.outputs = request.layouts;
+  candidate.bind = [step](const BindArgs&) -> RunStep { return step; };
+  return candidate;
+}
+
+}  // namespace octet

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cast against the definition, to the bit: every f16, f32 around every rounding point, NaN payloads, odd lengths, other types.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+
+#include "backends/cpu/lower/probe.h"
+
+namespace octet {
+
+Offer lower_cast(const LowerRequest& request);
+
+namespace {
+
+void expect_same_bits(const Tensor& got, const Tensor& want) {
+  ASSERT_EQ(got.type(), want.type());
+  EXPECT_EQ(std::memcmp(got.data(), want.data(), got.bytes()), 0);
+}
+
+void check(const Tensor& x, const std::string& to, const std::string& kernel) {
+  Probe probe{.op = "Cast", .inputs = {{x}}};
+  probe.attrs.set("to", to);
+  const Tensor want = probe.reference()[0];
+  for (const Isa isa : simd_levels()) {
+    probe.isa = isa;
+    probe.threads = 2;
+    const ProbeResult result = run_probe(probe, lower_cast);
+    EXPECT_EQ(result.candidate.kernel, kernel);
+    // A signalling NaN becomes a quiet one in the instruction.
+    if (to == "f32") {
+      expect_same_f32(result.outputs[0], want, kernel);
+    } else {
+      expect_same_bits(result.outputs[0], want);
+    }
+  }
+}
+
+TEST(Cast, EveryF16) {
+  Tensor x(Dtype::f16, Shape{65536 + 3});
+  for (size_t i = 0; i < x.as<f16>().size(); ++i) x.mutable_as<f16>()[i].bits = static_cast<u16>(i);
+  check(x, "f32", "cast_f16_avx2");
+}
+
+TEST(Cast, F32AroundEveryF16) {
+  Tensor x(Dtype::f32, Shape{65536 * 5 + 1});
+  auto values = x.mutable_as<f32>();
+  for (u32 i = 0; i < 65536; ++i) {
+    f16 half;
+    half.bits = static_cast<u16>(i);
+    const u32 bits = std::bit_cast<u32>(static_cast<f32>(half));
+    // The value, its neighbours, and the middle to the next f16 with a neighbour.
+    const u32 around[] = {bits, bits + 1, bits - 1, bits + 0x1000, bits + 0x0fff};
+    for (size_t k = 0; k < 5; ++k) values[i * 5 + k] = std::bit_cast<f32>(around[k]);
+  }
+  check(x, "f16", "cast_f16_avx2");
+}
+
+TEST(Cast, OtherTypesByTheDefinition) {
+  check(random_f32(Shape{3, 5, 4001}, 1, 300.0f), "s8", "cast");
+  check(random_f32(Shape{7}, 2), "bf16", "cast");
+  const s64 numbers[] = {-5, 0, 7};
+  check(Tensor::of<s64>(Shape{3}, numbers), "f32", "cast");
+}
+
+}  // namespace
+}  // namespace octet

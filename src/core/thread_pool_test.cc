@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every index once, whatever the counts; small steps one after another; no thread runs two pieces at a time.
+#include "core/thread_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+namespace octet {
+namespace {
+
+TEST(ThreadPool, CoversEveryIndexOnce) {
+  for (const int threads : {1, 2, 3, 8}) {
+    ThreadPool pool(threads);
+    for (const s64 count : {0, 1, 2, 3, 7, 8, 9, 1000}) {
+      std::vector<std::atomic<int>> hits(static_cast<size_t>(count));
+      pool.parallel_for(count, [&](s64 begin, s64 end, int thread) {
+        EXPECT_GE(thread, 0);
+        EXPECT_LT(thread, threads);
+        EXPECT_LT(begin, end);
+        for (s64 i = begin; i < end; ++i) ++hits[static_cast<size_t>(i)];
+      });
+      for (const auto& hit : hits) EXPECT_EQ(hit, 1);
+    }
+  }
+}
+
+// A late worker must never run a piece of a step that is over: each step writes into memory of its own.
+TEST(ThreadPool, StepsDoNotMix) {
+  ThreadPool pool(3);
+  for (int step = 0; step < 20000; ++step) {
+    const s64 count = 1 + step % 7;
+    std::vector<int> values(static_cast<size_t>(count), 0);
+    pool.parallel_for(count, [&](s64 begin, s64 end, int) {
+      for (s64 i = begin; i < end; ++i) values[static_cast<size_t>(i)] += step;
+    });
+    ASSERT_EQ(std::accumulate(values.begin(), values.end(), s64{0}), count * step);
+  }
+}
+
+TEST(ThreadPool, AThreadRunsOnePieceAtATime) {
+  ThreadPool pool(4);
+  std::atomic<int> busy[4] = {};
+  for (int step = 0; step < 2000; ++step) {
+    pool.parallel_for(4, [&](s64, s64, int thread) {
+      EXPECT_EQ(busy[thread].fetch_add(1), 0);
+      busy[thread].fetch_sub(1);
+    });
+  }
+}
+
+TEST(ThreadPool, SleepingWorkersWakeAndEnd) {
+  ThreadPool pool(2);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::atomic<s64> sum{0};
+  pool.parallel_for(100, [&](s64 begin, s64 end, int) { sum += end - begin; });
+  EXPECT_EQ(sum, 100);
+}
+
+}  // namespace
+}  // namespace octet

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model in f16 or bf16 computes in f32, which every kernel here is written for: each node that can takes f32 copies of its 16-bit
+// inputs and gives f32, rounded only where a 16-bit value is still read (graph outputs, nodes that depend on the type).
+// Sums were f32 before; what changes is that results between nodes are no longer rounded to 16 bits.
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/check.h"
+#include "ops/registry.h"
+#include "passes/infer_types.h"
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace octet {
+
+namespace {
+
+bool is_half(Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16; }
+
+class Widener {
+ public:
+  Widener(Graph& graph, SampledTypes types) : graph_(graph), types_(std::move(types)) {}
+
+  void run(Rewrites& rewrites) {
+    std::vector<Node> before = std::move(graph_.nodes);
+    for (Node& node : before) {
+      if (widens(node) && rewrites.allow()) {
+        widen(std::move(node));
+      } else {
+        nodes_.push_back(std::move(node));
+      }
+    }
+    graph_.nodes = std::move(nodes_);
+  }
+
+ private:
+  static TensorType widened(TensorType type) {
+    if (is_half(type.dtype)) type.dtype = Dtype::f32;
+    return type;
+  }
+
+  // With f32 in place of every 16-bit input the node must give exactly its present outputs in f32.
+  bool widens(const Node& node) const {
+    const auto half = [&](ValueId id) { return id != kNoValue && is_half(type_of(id).dtype); };
+    if (!std::ranges::any_of(node.outputs, half)) return false;
+    std::vector<TensorType> inputs, wanted;
+    std::vector<const Tensor*> values;
+    for (ValueId id : node.inputs) {
+      inputs.push_back(id == kNoValue ? TensorType{} : widened(type_of(id)));
+      const bool known = id != kNoValue && !half(id) && types_.first.known[id];
+      values.push_back(known ? &types_.first.known[id] : nullptr);
+    }
+    try {
+      const std::vector<TensorType> got = infer_node(node, inputs, values);
+      for (size_t i = 0; i < node.outputs.size(); ++i) {
+        const ValueId id = node.outputs[i];
+        if (id != kNoValue && got[i] != widened(type_of(id))) return false;
+      }
+    } catch (const Error&) {
+      return false;  // the operator is defined for the 16-bit type alone
+    }
+    return true;
+  }
+
+  const TensorType& type_of(ValueId id) const { return types_.first.types[id]; }
+
+  void widen(Node node) {
+    for (ValueId& id : node.inputs) {
+      if (id != kNoValue && is_half(type_of(id).dtype)) id = wide(id, node);
+    }
+    std::vector<Node> narrow;
+    for (ValueId& id : node.outputs) {
+      if (id == kNoValue || !is_half(type_of(id).dtype)) continue;
+      const ValueId twin = add_twin(id);
+      narrow.push_back(cast(node, twin, id));
+      id = twin;
+    }
+    nodes_.push_back(std::move(node));
+    std::ranges::move(narrow, std::back_inserter(nodes_));
+  }
+
+  ValueId add_twin(ValueId id) {
+    const Value& value = graph_.value(id);
+    const ValueId twin =
+        graph_.add_value(value.name + ".f32", {Dtype::f32, TensorType(value.type).shape});
+    return twins_[id] = twin;
+  }
+
+  // The f32 copy of a 16-bit value; a constant is converted at once.
+  ValueId wide(ValueId id, const Node& reader) {
+    if (const auto at = twins_.find(id); at != twins_.end()) return at->second;
+    if (graph_.is_constant(id)) {
+      const Tensor half = graph_.value(id).constant;
+      const Node convert = cast(reader, id, kNoValue);
+      const std::string name = graph_.value(id).name + ".f32";
+      return twins_[id] = graph_.add_constant(name, eval_node(convert, {&half, 1})[0]);
+    }
+    const ValueId twin = add_twin(id);
+    nodes_.push_back(cast(reader, id, twin));
+    return twin;
+  }
+
+  // A conversion beside `neighbor`, whose ONNX nodes it belongs to.
+  Node cast(const Node& neighbor, ValueId from, ValueId to) const {
+    const Dtype dtype = to == kNoValue ? Dtype::f32 : graph_.value(to).type.dtype;
+    Node node;
+    node.op = find_op("Cast");
+    node.name = graph_.value(from).name + ".as_" + std::string(dtype_name(dtype));
+    node.inputs = {from};
+    node.outputs = {to};
+    node.attrs.set("to", std::string(dtype_name(dtype)));
+    node.origins = neighbor.origins;
+    return node;
+  }
+
+  Graph& graph_;
+  SampledTypes types_;
+  std::unordered_map<ValueId, ValueId> twins_;  // 16-bit value -> its f32 copy
+  std::vector<Node> nodes_;
+};
+
+// Moving 16-bit values about needs no f32; products do.
+bool has_half_product(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes, [&](const Node& node) {
+    return node.op->quant.kind == QuantKind::compute && node.outputs[0] != kNoValue &&
+           is_half(graph.value(node.outputs[0]).type.dtype);
+  });
+}
+
+}  // namespace
+
+void widen_halves(Graph& graph, Rewrites& rewrites) {
+  if (!has_half_product(graph)) return;
+  SampledTypes types = infer_types(graph, {.keep_dequantize = true});
+  Widener(graph, std::move(types)).run(rewrites);
+}
+
+}  // namespace octet
