@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Speed of the integer convolution kernels on the layers of real classifiers, one thread: GMAC/s and the share of the
-// vpdpbusd peak (two 512-bit instructions a cycle: about 500 GMAC/s at 3.9 GHz). Usage: conv_bench [repetitions]
+// Speed of the integer convolution kernels on the layers of real classifiers, one thread: GMAC/s, and how many times the
+// floor of its unit the fastest run took (docs/performance.md says what the floors are).
+// Usage: conv_bench [repetitions] [part of a layer's name]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,13 +11,14 @@
 #include <vector>
 
 #include "backends/cpu/kernels/aligned.h"
-#include "backends/cpu/kernels/conv/conv.h"
+#include "backends/cpu/kernels/conv/tile_conv.h"
 #include "backends/cpu/kernels/depthwise/depthwise.h"
 
 namespace octet {
 namespace {
 
-constexpr f64 kVnniPeak = 500.0;  // GMAC/s
+// GMAC/s of one core at 3.5 to 3.9 GHz.
+constexpr f64 peak(Isa isa) { return isa == Isa::amx ? 3500.0 : isa == Isa::vnni ? 500.0 : 90.0; }
 constexpr Isa kLevels[] = {Isa::vnni, Isa::avx2};
 
 struct Layer {
@@ -25,14 +27,25 @@ struct Layer {
 };
 
 constexpr Layer kLayers[] = {
-    {"resnet50 stem", 3, 224, 64, 7, 2},           {"resnet50 res2 1x1", 64, 56, 64, 1, 1},
-    {"resnet50 res2 3x3", 64, 56, 64, 3, 1},       {"resnet50 res2 expand", 64, 56, 256, 1, 1},
-    {"resnet50 res3 3x3", 128, 28, 128, 3, 1},     {"resnet50 res3 expand", 128, 28, 512, 1, 1},
-    {"resnet50 res4 3x3", 256, 14, 256, 3, 1},     {"resnet50 res4 reduce", 1024, 14, 256, 1, 1},
-    {"resnet50 res5 3x3", 512, 7, 512, 3, 1},      {"resnet50 res5 reduce", 2048, 7, 512, 1, 1},
-    {"cifar resnet20", 16, 32, 16, 3, 1},          {"mobilenet2 expand", 24, 56, 144, 1, 1},
-    {"mobilenet2 dw 56", 144, 56, 144, 3, 1, 144}, {"mobilenet2 dw 112 s2", 96, 112, 96, 3, 2, 96},
-    {"mobilenet2 dw 14", 576, 14, 576, 3, 1, 576}, {"mobilenet2 dw 5x5", 240, 28, 240, 5, 1, 240},
+    {"resnet50 stem", 3, 224, 64, 7, 2},
+    {"resnet50 res2 1x1", 64, 56, 64, 1, 1},
+    {"resnet50 res2 3x3", 64, 56, 64, 3, 1},
+    {"resnet50 res2 expand", 64, 56, 256, 1, 1},
+    {"resnet50 res2 shrink", 256, 56, 64, 1, 1},
+    {"resnet50 res3 shrink", 512, 28, 128, 1, 1},
+    {"resnet50 res3 s2", 128, 56, 128, 3, 2},
+    {"resnet50 res3 3x3", 128, 28, 128, 3, 1},
+    {"resnet50 res3 expand", 128, 28, 512, 1, 1},
+    {"resnet50 res4 3x3", 256, 14, 256, 3, 1},
+    {"resnet50 res4 reduce", 1024, 14, 256, 1, 1},
+    {"resnet50 res5 3x3", 512, 7, 512, 3, 1},
+    {"resnet50 res5 reduce", 2048, 7, 512, 1, 1},
+    {"cifar resnet20", 16, 32, 16, 3, 1},
+    {"mobilenet2 expand", 24, 56, 144, 1, 1},
+    {"mobilenet2 dw 56", 144, 56, 144, 3, 1, 144},
+    {"mobilenet2 dw 112 s2", 96, 112, 96, 3, 2, 96},
+    {"mobilenet2 dw 14", 576, 14, 576, 3, 1, 576},
+    {"mobilenet2 dw 5x5", 240, 28, 240, 5, 1, 240},
 };
 
 ConvGeometry geometry_of(const Layer& layer) {
@@ -106,7 +119,7 @@ void measure(const Layer& layer, const Kernel& kernel, s64 workspace_bytes, s64 
   Operands o(layer, border);
   Spec spec;
   spec.geometry = o.geometry;
-  if constexpr (std::is_same_v<Conv, DenseConv>) {
+  if constexpr (std::is_same_v<Spec, ConvSpec>) {
     spec.weights = {o.weights, static_cast<s64>(o.weights.size()) / layer.outputs, 1};
   } else {
     spec.weights = o.weights;
@@ -122,15 +135,20 @@ void measure(const Layer& layer, const Kernel& kernel, s64 workspace_bytes, s64 
     conv.run({o.pixels(), nullptr, o.output.data(), workspace.data(), pool});
   });
   const f64 rate = o.macs() / ms / 1e6;
-  fmt::print("{:22} {:24} border {} {:8.4f} ms {:7.1f} GMAC/s {:5.1f} %\n", layer.name, kernel.name,
-             border, ms, rate, 100 * rate / kVnniPeak);
+  fmt::print("{:22} {:24} border {} {:8.4f} ms {:7.1f} GMAC/s {:5.1f} x floor\n", layer.name,
+             kernel.name, border, ms, rate, peak(kernel.isa) / rate);
 }
 
-void measure_all(int repetitions) {
+void measure_all(int repetitions, std::string_view part) {
   for (const Layer& layer : kLayers) {
+    if (std::string_view(layer.name).find(part) == std::string_view::npos) continue;
     const ConvGeometry geometry = geometry_of(layer);
     for (s64 border : {window_border(geometry.window), s64{0}}) {
       if (layer.groups == 1) {
+        if (hardware_isa() >= Isa::amx && tile_conv_reject(geometry, Isa::amx) == nullptr) {
+          measure<TileConv, ConvSpec>(layer, kTileKernels[0],
+                                      tile_conv_workspace_bytes(geometry, 1), border, repetitions);
+        }
         for (Isa isa : kLevels) {
           if (isa > hardware_isa()) continue;
           const ConvKernel& kernel = best_kernel(kConvKernels, isa);
@@ -153,6 +171,6 @@ void measure_all(int repetitions) {
 }  // namespace octet
 
 int main(int argc, char** argv) {
-  octet::measure_all(argc > 1 ? std::max(1, std::atoi(argv[1])) : 50);
+  octet::measure_all(argc > 1 ? std::max(1, std::atoi(argv[1])) : 50, argc > 2 ? argv[2] : "");
   return 0;
 }

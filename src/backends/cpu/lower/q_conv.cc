@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backends/cpu/kernels/conv/conv.h"
+#include "backends/cpu/kernels/conv/tile_conv.h"
 #include "backends/cpu/kernels/depthwise/depthwise.h"
 #include "backends/cpu/lower/q_common.h"
 
@@ -51,7 +52,15 @@ void fill(Spec& spec, const ConvRequest& conv, const BindArgs& bind) {
   if (conv.residual) spec.residual = nhwc_placement(conv.output, bind.inputs[kProductResidual]);
 }
 
-// `Kernel` is DenseConv or DepthwiseConv; the table stays alive with the step.
+ConvSpec dense_spec(const ConvRequest& conv, const BindArgs& bind) {
+  ConvSpec spec;
+  fill(spec, conv, bind);
+  const s64 k = conv.weights.elements() / conv.geometry.out_channels;
+  spec.weights = {conv.weights.as<s8>(), k, 1};
+  return spec;
+}
+
+// `Kernel` is TileConv, DenseConv or DepthwiseConv; the table stays alive with the step.
 template <class Kernel>
 RunStep step_of(Kernel kernel, const ConvRequest& conv) {
   struct Step {
@@ -96,19 +105,29 @@ Offer lower_q_depthwise(const LowerRequest& request) {
   return candidate;
 }
 
+Offer lower_q_conv_tiles(const LowerRequest& request) {
+  ConvRequest conv;
+  if (std::string reason = read(request, conv); !reason.empty()) return Reject{reason};
+  if (const char* reason = tile_conv_reject(conv.geometry, request.target.isa))
+    return Reject{reason};
+  const TileKernel& kernel = kTileKernels[0];
+  Candidate candidate = image_candidate(request, kernel.name, conv);
+  candidate.workspace_bytes = tile_conv_workspace_bytes(conv.geometry, request.target.threads);
+  candidate.bind = [&kernel, conv](const BindArgs& bind) {
+    return step_of(TileConv(kernel, dense_spec(conv, bind)), conv);
+  };
+  return candidate;
+}
+
 Offer lower_q_conv(const LowerRequest& request) {
   ConvRequest conv;
   if (std::string reason = read(request, conv); !reason.empty()) return Reject{reason};
   if (const char* reason = conv_reject(conv.geometry)) return Reject{reason};
-  const ConvKernel& kernel = best_conv_kernel(conv.geometry, request.target.isa);
+  const ConvKernel& kernel = best_kernel(kConvKernels, request.target.isa);
   Candidate candidate = image_candidate(request, kernel.name, conv);
   candidate.workspace_bytes = conv_workspace_bytes(kernel, conv.geometry, request.target.threads);
   candidate.bind = [&kernel, conv](const BindArgs& bind) {
-    ConvSpec spec;
-    fill(spec, conv, bind);
-    const s64 k = conv.weights.elements() / conv.geometry.out_channels;
-    spec.weights = {conv.weights.as<s8>(), k, 1};
-    return step_of(DenseConv(kernel, spec), conv);
+    return step_of(DenseConv(kernel, dense_spec(conv, bind)), conv);
   };
   return candidate;
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "backends/cpu/kernels/conv/tile_conv.h"
 #include "backends/cpu/kernels/matmul/matmul.h"
 #include "backends/cpu/lower/q_common.h"
 
@@ -49,7 +50,7 @@ RunStep step_of(Kernel kernel, const MatmulRequest& matmul) {
   auto step = std::make_shared<const Step>(Step{std::move(kernel), matmul.constants.table});
   return [step, residual = matmul.residual](const StepArgs& args) {
     const u8* r = residual ? u8_input(args, kProductResidual) : nullptr;
-    if constexpr (std::is_same_v<Kernel, DenseConv>) {
+    if constexpr (!std::is_same_v<Kernel, BatchedMatmul>) {
       step->kernel.run({u8_input(args, 0), r, u8_output(args, 0), args.workspace, args.pool});
     } else {
       step->kernel.run(
@@ -58,35 +59,64 @@ RunStep step_of(Kernel kernel, const MatmulRequest& matmul) {
   };
 }
 
+// A product by a constant matrix, as a convolution.
+struct LinearRequest {
+  MatmulRequest matmul;
+  ConvGeometry geometry;
+  Tensor b;
+};
+
+std::string read(const LowerRequest& request, LinearRequest& linear) {
+  if (std::string reason = read(request, linear.matmul); !reason.empty()) return reason;
+  const Tensor* weights = request.constant(kProductWeights);
+  if (weights == nullptr || weights->dtype() != Dtype::s8) return "b is not constant s8";
+  if (linear.matmul.epilogue.zero_point(kProductWeights) != 0)
+    return "the weights' zero point is not 0";
+  const s64 k = linear.matmul.geometry.k, n = linear.matmul.geometry.n;
+  if (weights->elements() != k * n) return "b is a batch of matrices";
+  linear.geometry = rows_as_pixels(request.inputs[kProductX].shape.elements() / k, k, n);
+  linear.b = *weights;
+  return {};
+}
+
+ConvSpec spec_of(const LinearRequest& linear) {
+  const s64 rows = linear.geometry.window.w().out, columns = linear.geometry.out_channels;
+  ConvSpec spec;
+  spec.geometry = linear.geometry;
+  spec.weights = {linear.b.as<s8>(), 1, columns};
+  spec.bias = linear.matmul.constants.bias_values();
+  spec.multiplier = linear.matmul.constants.multiplier.as<f32>();
+  spec.input_zero_point = linear.matmul.epilogue.zero_point(kProductX);
+  spec.epilogue = epilogue_args(linear.matmul.epilogue, linear.matmul.constants.table_or_null());
+  spec.input = dense_rows(rows, linear.geometry.in_channels);
+  spec.output = spec.residual = dense_rows(rows, columns);
+  return spec;
+}
+
 }  // namespace
 
-Offer lower_q_linear(const LowerRequest& request) {
-  MatmulRequest matmul;
-  if (std::string reason = read(request, matmul); !reason.empty()) return Reject{reason};
-  const Tensor* weights = request.constant(kProductWeights);
-  if (weights == nullptr || weights->dtype() != Dtype::s8) return Reject{"b is not constant s8"};
-  if (matmul.epilogue.zero_point(kProductWeights) != 0) {
-    return Reject{"the weights' zero point is not 0"};
-  }
-  const s64 k = matmul.geometry.k, n = matmul.geometry.n;
-  if (weights->elements() != k * n) return Reject{"b is a batch of matrices"};
-  const s64 rows = request.inputs[kProductX].shape.elements() / k;
-  const ConvGeometry geometry = rows_as_pixels(rows, k, n);
-  const ConvKernel& kernel = best_conv_kernel(geometry, request.target.isa);
+Offer lower_q_linear_tiles(const LowerRequest& request) {
+  LinearRequest linear;
+  if (std::string reason = read(request, linear); !reason.empty()) return Reject{reason};
+  if (const char* reason = tile_conv_reject(linear.geometry, request.target.isa))
+    return Reject{reason};
+  const TileKernel& kernel = kTileKernels[0];
   Candidate candidate = candidate_of(request, kernel.name, Layout::linear);
-  candidate.workspace_bytes = conv_workspace_bytes(kernel, geometry, request.target.threads);
-  candidate.bind = [&kernel, geometry, matmul, rows, b = *weights](const BindArgs&) {
-    const s64 columns = geometry.out_channels;
-    ConvSpec spec;
-    spec.geometry = geometry;
-    spec.weights = {b.as<s8>(), 1, columns};
-    spec.bias = matmul.constants.bias_values();
-    spec.multiplier = matmul.constants.multiplier.as<f32>();
-    spec.input_zero_point = matmul.epilogue.zero_point(kProductX);
-    spec.epilogue = epilogue_args(matmul.epilogue, matmul.constants.table_or_null());
-    spec.input = dense_rows(rows, geometry.in_channels);
-    spec.output = spec.residual = dense_rows(rows, columns);
-    return step_of(DenseConv(kernel, spec), matmul);
+  candidate.workspace_bytes = tile_conv_workspace_bytes(linear.geometry, request.target.threads);
+  candidate.bind = [&kernel, linear](const BindArgs&) {
+    return step_of(TileConv(kernel, spec_of(linear)), linear.matmul);
+  };
+  return candidate;
+}
+
+Offer lower_q_linear(const LowerRequest& request) {
+  LinearRequest linear;
+  if (std::string reason = read(request, linear); !reason.empty()) return Reject{reason};
+  const ConvKernel& kernel = best_kernel(kConvKernels, request.target.isa);
+  Candidate candidate = candidate_of(request, kernel.name, Layout::linear);
+  candidate.workspace_bytes = conv_workspace_bytes(kernel, linear.geometry, request.target.threads);
+  candidate.bind = [&kernel, linear](const BindArgs&) {
+    return step_of(DenseConv(kernel, spec_of(linear)), linear.matmul);
   };
   return candidate;
 }
@@ -97,8 +127,7 @@ Offer lower_q_matmul(const LowerRequest& request) {
   if (request.constant(kProductWeights) != nullptr) return Reject{"b is a constant"};
   if (request.inputs[kProductWeights].dtype != Dtype::u8) return Reject{"b's codes are not u8"};
   if (const char* reason = matmul_reject(matmul.geometry)) return Reject{reason};
-  // b is packed in the order of the vpdpbusd kernel.
-  const ConvKernel& kernel = best_kernel(kConvKernels, std::min(request.target.isa, Isa::vnni));
+  const ConvKernel& kernel = best_kernel(kConvKernels, request.target.isa);
   MatmulSpec spec;
   spec.geometry = matmul.geometry;
   spec.zero_a = matmul.epilogue.zero_point(0);

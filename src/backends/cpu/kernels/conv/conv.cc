@@ -18,8 +18,7 @@ s64 scratch_bytes(const ConvKernel& kernel, const ConvGeometry& g) {
   if (!kernel.copies) return 0;
   const s64 taps = g.window.h().kernel * g.window.w().kernel;
   const s64 chunks = taps * ceil_div(g.in_channels_per_group(), kConvChunk);
-  // At least the accumulators of 16 pixels x 64 channels, which the tile kernel stores there.
-  return align64(chunks * kConvChunk) * kernel.pixels * 2 + kConvMaxPixels * 64 * 4;
+  return align64(chunks * kConvChunk) * kernel.pixels * 2;
 }
 
 bool short_runs(const ConvGeometry& g, bool dense_pixels) {
@@ -38,35 +37,7 @@ ImageStrides strides_read(const ConvGeometry& g, const Placement& input) {
   return {input.pixel_stride, input.row_stride};
 }
 
-// Pixels of a tile. Tile loads need them evenly spaced, so a tile should end where a row of pixels ends: 14 for rows of 28.
-s64 pixels_of_tile(const ConvKernel& kernel, const ConvGeometry& g, const ImageStrides& strides) {
-  constexpr s64 kFewest = 10;  // a shorter tile wastes more than gathering its rows costs
-  const WindowAxis& h = g.window.h();
-  const WindowAxis& w = g.window.w();
-  const bool flat = h.stride * strides.row == w.out * w.stride * strides.pixel;
-  if (kernel.isa != Isa::amx || flat) return kernel.pixels;
-  for (s64 pixels = kernel.pixels; pixels >= kFewest; --pixels) {
-    if (w.out % pixels == 0) return pixels;
-  }
-  return kernel.pixels;
-}
-
-bool suits_tiles(const ConvGeometry& g) {
-  constexpr s64 kFewestPixels = 8, kFewestChannels = 16, kFewestBytes = 32, kFewestDepth = 128;
-  const s64 channels = g.in_channels_per_group();
-  const bool merged = g.groups == 1 && g.window.w().dilation == 1;
-  const s64 run_bytes = channels * (merged ? g.window.w().kernel : 1);
-  const s64 pixels = g.batch * g.window.h().out * g.window.w().out;
-  const s64 depth = channels * g.window.h().kernel * g.window.w().kernel;
-  return channels % kConvChunk == 0 && run_bytes >= kFewestBytes && depth >= kFewestDepth &&
-         pixels >= kFewestPixels && g.out_channels_per_group() >= kFewestChannels;
-}
-
 }  // namespace
-
-const ConvKernel& best_conv_kernel(const ConvGeometry& geometry, Isa isa) {
-  return best_kernel(kConvKernels, suits_tiles(geometry) ? isa : std::min(isa, Isa::vnni));
-}
 
 const char* conv_reject(const ConvGeometry& g) {
   if (g.window.rank != 2) return "only 2-D convolutions have a kernel";
@@ -99,7 +70,6 @@ DenseConv::DenseConv(const ConvKernel& kernel, const ConvSpec& spec)
       output_(spec.output),
       residual_(spec.residual),
       copy_(must_copy(spec.geometry, spec.input)),
-      tile_pixels_(pixels_of_tile(kernel, spec.geometry, strides_read(spec.geometry, spec.input))),
       thread_bytes_(scratch_bytes(kernel, spec.geometry) +
                     (copy_ ? padded_rows(spec.geometry).buffer_bytes() : 0)),
       padding_(static_cast<u8>(spec.input_zero_point)),
@@ -109,7 +79,7 @@ DenseConv::DenseConv(const ConvKernel& kernel, const ConvSpec& spec)
 void DenseConv::run(const Call& call) const noexcept {
   const s64 pixels = geometry_.batch * geometry_.window.h().out * geometry_.window.w().out;
   if (pixels == 0) return;
-  const s64 tiles = ceil_div(pixels, tile_pixels_);
+  const s64 tiles = ceil_div(pixels, kernel_.pixels);
   const s64 blocks = ceil_div(geometry_.out_channels_per_group(), kernel_.channels);
   const s64 threads = call.pool.size();
   const s64 input_bytes = geometry_.batch * geometry_.window.in_elements() * geometry_.in_channels;
@@ -123,8 +93,8 @@ void DenseConv::run(const Call& call) const noexcept {
     return;
   }
   call.pool.parallel_for(tiles, [&](s64 begin, s64 end, int thread) {
-    const s64 last = std::min(end * tile_pixels_, pixels);
-    run_part(call, {begin * tile_pixels_, last, 0, blocks, thread});
+    const s64 last = std::min(end * kernel_.pixels, pixels);
+    run_part(call, {begin * kernel_.pixels, last, 0, blocks, thread});
   });
 }
 
@@ -171,8 +141,8 @@ void DenseConv::run_pixels(const Call& call, const Part& part,
   tile.scratch = call.workspace + part.thread * thread_bytes_;
   for (s64 block = part.first_block; block < part.last_block; block += blocks) {
     PixelCursor at(window, part.first_pixel);
-    for (s64 pixel = part.first_pixel; pixel < part.last_pixel; pixel += tile_pixels_) {
-      tile.pixels = std::min(tile_pixels_, part.last_pixel - pixel);
+    for (s64 pixel = part.first_pixel; pixel < part.last_pixel; pixel += kernel_.pixels) {
+      tile.pixels = std::min(kernel_.pixels, part.last_pixel - pixel);
       for (s64 m = 0; m < tile.pixels; ++m, at.next(window)) {
         src[m] = source.base + (at.image - source.image) * source.image_stride +
                  (at.y - source.row) * window.h().stride * source.strides.row +
@@ -190,7 +160,6 @@ void DenseConv::run_tile(ConvTile& tile, s64 first_block, s64 last_block) const 
   const s64 first = first_block * kernel_.channels;
   const s64 k_bytes = packed_.chunks * kConvChunk * kernel_.weight_bytes;
   tile.chunks = packed_.chunks;
-  tile.run_chunks = packed_.run_chunks;
   tile.epilogue = &epilogue_;
   tile.channels = std::min(last_block * kernel_.channels, channels) - first;
   for (s64 group = 0; group < geometry_.groups; ++group) {

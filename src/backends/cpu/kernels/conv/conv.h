@@ -23,22 +23,16 @@ struct ConvKernel {
   s64 channels;  // columns: channels of a packed block, the last one narrowed to a multiple of kConvLanes
   s64 pack_group;  // consecutive input bytes of one channel: [chunks * 4 / group][channels][group]
   s64 weight_bytes;  // of one packed weight: 1 is s8, 2 is s16
-  bool
-      copies;  // needs scratch for two bytes of each activation of a tile (s16 copies; gathered rows)
+  bool copies;       // needs scratch for two bytes of each activation of a tile
   void (*run)(const ConvTile&);
 };
 
 // Best first.
 inline constexpr ConvKernel kConvKernels[] = {
-    {"conv_u8s8_16x64_amx", Isa::amx, 16, 64, 4, 1, true, conv_u8s8_16x64_amx},
     {"conv_u8s8_6x64_vnni", Isa::vnni, 6, 64, 4, 1, false, conv_u8s8_6x64_vnni},
     {"conv_u8s8_6x16_avx2", Isa::avx2, 6, 16, 2, 2, true, conv_u8s8_6x16_avx2},
     {"conv_u8s8_1x16_plain", Isa::none, 1, 16, 4, 1, false, conv_u8s8_1x16_plain},
 };
-
-// The first row that the instruction set allows and that suits the shape: tiles need runs of whole chunks, and enough rows
-// and columns to be filled (measured: below that vpdpbusd is faster).
-const ConvKernel& best_conv_kernel(const ConvGeometry& geometry, Isa isa);
 
 struct ConvSpec {
   ConvGeometry geometry;
@@ -84,8 +78,7 @@ class DenseConv {
   Placement input_;
   Placement output_;
   Placement residual_;
-  bool copy_;        // the border is missing: rows are copied into a padded buffer first
-  s64 tile_pixels_;  // at most kernel_.pixels; chosen so that the pixels of a tile are evenly spaced
+  bool copy_;         // the border is missing: rows are copied into a padded buffer first
   s64 thread_bytes_;  // of workspace
   u8 padding_;
   PackedConv packed_;

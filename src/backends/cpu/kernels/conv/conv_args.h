@@ -9,9 +9,9 @@
 
 namespace octet {
 
-inline constexpr s64 kConvChunk = 4;       // input bytes of one chunk
-inline constexpr s64 kConvLanes = 16;      // packed channels are padded to this
-inline constexpr s64 kConvMaxPixels = 16;  // of any kernel
+inline constexpr s64 kConvChunk = 4;      // input bytes of one chunk
+inline constexpr s64 kConvLanes = 16;     // packed channels are padded to this
+inline constexpr s64 kConvMaxPixels = 6;  // of any kernel
 
 struct ConvTile {
   const u8* const* src;       // for each pixel, the address to which `offsets` are relative
@@ -20,7 +20,6 @@ struct ConvTile {
   s64 pixels;                 // 1 .. ConvKernel::pixels
   const s64* offsets;         // of each chunk, in bytes
   s64 chunks;
-  s64 run_chunks;  // chunks lie one behind the other in runs of this many; 0 where that is not so
   const void* weights;    // packed blocks, see ConvKernel
   const s32* bias;        // for each channel, padded; with the zero point's share
   const f32* multiplier;  // likewise
@@ -34,6 +33,5 @@ struct ConvTile {
 void conv_u8s8_1x16_plain(const ConvTile& tile);
 void conv_u8s8_6x16_avx2(const ConvTile& tile);
 void conv_u8s8_6x64_vnni(const ConvTile& tile);
-void conv_u8s8_16x64_amx(const ConvTile& tile);
 
 }  // namespace octet

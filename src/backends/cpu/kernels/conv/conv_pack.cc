@@ -80,17 +80,6 @@ struct Packer {
   }
 };
 
-// Wraps like the kernels' sums: the total is proven to fit, its parts need not.
-s32 fold_zero_point(const ConvConstants& constants, const ConvGeometry& g, s64 channel) {
-  const ConvWeights& w = constants.weights;
-  const s64 k = g.in_channels_per_group() * g.window.h().kernel * g.window.w().kernel;
-  const s8* src = w.data.data() + channel * w.channel_stride;
-  s64 sum = 0;
-  for (s64 i = 0; i < k; ++i) sum += src[i * w.k_stride];
-  const s64 bias = constants.bias.empty() ? 0 : constants.bias[static_cast<size_t>(channel)];
-  return static_cast<s32>(static_cast<u32>(bias - sum * constants.input_zero_point));
-}
-
 }  // namespace
 
 s64 conv_run_bytes(const ConvGeometry& g, const ImageStrides& strides) {
@@ -116,13 +105,21 @@ ConvChunks conv_chunks(const ConvGeometry& g, const ImageStrides& strides, s64 g
   return chunks;
 }
 
+s32 folded_bias(const ConvConstants& constants, const ConvGeometry& g, s64 channel) {
+  const ConvWeights& w = constants.weights;
+  const s64 k = g.in_channels_per_group() * g.window.h().kernel * g.window.w().kernel;
+  const s8* src = w.data.data() + channel * w.channel_stride;
+  s64 sum = 0;
+  for (s64 i = 0; i < k; ++i) sum += src[i * w.k_stride];
+  const s64 bias = constants.bias.empty() ? 0 : constants.bias[static_cast<size_t>(channel)];
+  return static_cast<s32>(static_cast<u32>(bias - sum * constants.input_zero_point));
+}
+
 PackedConv pack_conv(const ConvKernel& kernel, const ConvGeometry& g, const ImageStrides& strides,
                      const ConvConstants& constants) {
   PackedConv packed;
   const s64 channels = g.out_channels_per_group();
   packed.padded_channels = round_up(channels, kConvLanes);
-  const s64 run_bytes = conv_run_bytes(g, strides);
-  packed.run_chunks = run_bytes % kConvChunk == 0 ? run_bytes / kConvChunk : 0;
   packed.bias.resize(static_cast<size_t>(g.groups * packed.padded_channels));
   packed.multiplier.resize(packed.bias.size());
   for (s64 group = 0; group < g.groups; ++group) {
@@ -140,7 +137,7 @@ PackedConv pack_conv(const ConvKernel& kernel, const ConvGeometry& g, const Imag
     for (s64 c = 0; c < channels; ++c) {
       const auto at = static_cast<size_t>(group * packed.padded_channels + c);
       const auto channel = static_cast<size_t>(constants.multiplier.size() == 1 ? 0 : first + c);
-      packed.bias[at] = fold_zero_point(constants, g, first + c);
+      packed.bias[at] = folded_bias(constants, g, first + c);
       packed.multiplier[at] = constants.multiplier[channel];
     }
   }

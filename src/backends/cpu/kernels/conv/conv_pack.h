@@ -32,9 +32,8 @@ ConvChunks conv_chunks(const ConvGeometry& geometry, const ImageStrides& strides
 
 struct PackedConv {
   s64 chunks = 0;
-  s64 run_chunks = 0;       // chunks of each stretch of adjacent bytes; 0 when a stretch has a tail
-  s64 padded_channels = 0;  // of one group, a multiple of kConvLanes
-  s64 group_bytes = 0;      // of one group's weights
+  s64 padded_channels = 0;   // of one group, a multiple of kConvLanes
+  s64 group_bytes = 0;       // of one group's weights
   std::vector<s64> offsets;  // [groups][chunks]
   // [groups][blocks][chunks * 4 / pack_group][channels of the block][pack_group]
   AlignedVector<u8> weights;
@@ -48,6 +47,10 @@ struct ConvConstants {
   std::span<const f32> multiplier;
   s32 input_zero_point = 0;
 };
+
+// The bias of a channel less zero point * sum of its weights. Wraps like the kernels' sums: the total is proven to fit, its
+// parts need not.
+s32 folded_bias(const ConvConstants& constants, const ConvGeometry& geometry, s64 channel);
 
 PackedConv pack_conv(const ConvKernel& kernel, const ConvGeometry& geometry,
                      const ImageStrides& strides, const ConvConstants& constants);

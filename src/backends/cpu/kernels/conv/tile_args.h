@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one call of the tile kernel gets: a range of tiles of one image's output pixels times a range of channels.
+// Included by instruction-set files.
+#pragma once
+
+#include "backends/cpu/kernels/epilogue_args.h"
+#include "core/types.h"
+
+namespace octet {
+
+inline constexpr s64 kTileRows = 16;     // most pixels of a tile
+inline constexpr s64 kTileColumns = 16;  // channels of a tile
+inline constexpr s64 kTileStep = 64;     // bytes of a pixel's window that one multiplication reads
+inline constexpr s64 kTileWeights = 1024;  // bytes of one step's weights: [16][16 channels][4]
+// Two blocks of accumulators: one is multiplied into while the other becomes codes.
+inline constexpr s64 kTileSums = 2 * 4096;
+
+// Output pixels are the positions of lines. A tile is `rows` neighbouring positions of one line; the last of a line may
+// overlap the one before it, so that all have the same height.
+struct TileGrid {
+  s64 rows;
+  s64 line;   // positions of a line, at least `rows`
+  s64 tiles;  // of a line
+  // Where a line runs over several rows of a padded image: of each `pitch` positions the first `run` are pixels, the
+  // others windows that straddle two rows. They are computed and dropped.
+  s64 run, pitch;
+};
+
+// Bytes between neighbours; the last two are used in turn: a line either has several rows or is one.
+struct TileStrides {
+  s64 pixel;
+  s64 row;   // between the rows within a line
+  s64 line;  // between lines
+};
+
+struct TileJob {
+  const u8* src;       // window of position 0
+  const u8* src_end;   // nothing at or after this address is read
+  u8* dst;             // channel 0 of position 0 (f32 when the epilogue is real)
+  const u8* residual;  // likewise, or null
+  TileGrid grid;
+  TileStrides in;  // `row` is not used: positions of a line are evenly spaced
+  TileStrides out;
+  TileStrides residual_strides;
+  s64 first_tile, last_tile;
+  s64 chunk_tiles;  // tiles that pass by all channels before the next ones do
+  // Bytes from a window to the step's 64 bytes; those that the window lacks meet zero weights.
+  const s64* offsets;
+  const s64* copied_offsets;  // the same for windows that were copied: 0, 64, 128, ...
+  s64 steps;
+  s64 widest;  // most channel tiles of a block: 4, 2 or 1
+  // Weights, bias and multipliers of 4 tiles of channels stand so that channel 16 * l + 4 * t + i is column 4 * l + i of
+  // tile t: narrowing registers in 128-bit lanes then puts the channels in order.
+  bool interleaved;
+  const s8* weights;  // [channel tiles][steps][kTileWeights]
+  const s32* bias;    // padded to whole tiles, with the zero point's share
+  const f32* multiplier;
+  s64 first_channel, last_channel;  // whole tiles, but for the last of all
+  bool bounded;  // no product of sum and multiplier, with the residual, passes 2^31
+  s32* sums;     // kTileSums bytes
+  u8* windows;  // room for four copied tiles, kTileRows * steps * kTileStep each; unused if src_end is far
+  const EpilogueArgs* epilogue;
+};
+
+void conv_u8s8_tiles_amx(const TileJob& job);
+
+}  // namespace octet

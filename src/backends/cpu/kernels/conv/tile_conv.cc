@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/conv/tile_conv.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace octet {
+namespace {
+
+// Weights of all channels that stay in L1 beside the activations: below this the activations are read once.
+constexpr s64 kSmallWeights = 24 << 10;
+// Activations that stay in L2 while one block of weights after the other meets them.
+constexpr s64 kActivationBudget = 512 << 10;
+// A longer window's weights for four tiles of channels would not stay in L1.
+constexpr s64 kWideSteps = 8;
+constexpr s64 kHeavyWeights = 256 << 10;
+
+s64 ceil_div(s64 a, s64 b) { return (a + b - 1) / b; }
+
+PaddedRows padded_rows(const ConvGeometry& g) { return {g.window, g.in_channels}; }
+
+ImageStrides strides_read(const ConvGeometry& g, const Placement& input) {
+  if (window_border(g.window) > input.border) return padded_rows(g).strides();
+  return {input.pixel_stride, input.row_stride};
+}
+
+// Tiles as few and as equal as they can be.
+TileGrid line_grid(s64 positions) {
+  const s64 tiles = ceil_div(positions, kTileRows);
+  return {ceil_div(positions, tiles), positions, tiles, positions, positions};
+}
+
+// Measured: a multiplication takes as long as its rows and five more, and no less than that of eight rows.
+s64 line_cost(s64 positions) {
+  const TileGrid grid = line_grid(positions);
+  return grid.tiles * (5 + std::max<s64>(8, grid.rows));
+}
+
+// One line over all rows where windows are evenly spaced from row to row, unless too many would straddle two.
+TileGrid choose_grid(const ConvGeometry& g, const ImageStrides& in, s64 rows) {
+  const s64 width = g.window.w().out;
+  const s64 pixel = g.window.w().stride * in.pixel;
+  const s64 row = g.window.h().stride * in.row;
+  if (pixel <= 0 || row % pixel != 0) return line_grid(width);
+  const s64 pitch = row / pixel;
+  const s64 positions = (rows - 1) * pitch + width;
+  if (pitch < width || line_cost(positions) > rows * line_cost(width)) return line_grid(width);
+  TileGrid grid = line_grid(positions);
+  grid.run = width;
+  grid.pitch = pitch;
+  return grid;
+}
+
+// No sum times its multiplier, with the residual added, leaves the range of s32, so nothing needs to be cut before rounding.
+bool is_bounded(std::span<const f32> multipliers, const EpilogueArgs& e) {
+  const bool small = std::ranges::all_of(multipliers, [](f32 m) { return std::fabs(m) <= 0.25f; });
+  return small && std::fabs(e.residual_multiplier) <= 1048576.0f &&
+         (!e.leaky || std::fabs(e.alpha) <= 1.0f);
+}
+
+struct TilePacker {
+  const ConvGeometry& g;
+  const ConvWeights& weights;
+  s64 run_bytes;
+
+  // Index k of ConvWeights for byte `b` of the run that starts at tap (y, x).
+  s64 source(s64 y, s64 x, s64 b) const {
+    const s64 channels = g.in_channels_per_group();
+    const s64 taps_y = g.window.h().kernel, taps_x = g.window.w().kernel;
+    return (b % channels * taps_y + y) * taps_x + x + b / channels;
+  }
+
+  // All steps of one tile; columns[c] is the channel of column c, -1 for none.
+  void tile(const s64 (&columns)[kTileColumns], s8* dst) const {
+    const s64 run_taps = run_bytes / g.in_channels_per_group();
+    for (s64 y = 0; y < g.window.h().kernel; ++y) {
+      for (s64 x = 0; x < g.window.w().kernel; x += run_taps) {
+        for (s64 b = 0; b < run_bytes; ++b) {
+          s8* at = dst + b / kTileStep * kTileWeights + b % kTileStep / 4 * 64 + b % 4;
+          const s8* src = weights.data.data() + source(y, x, b) * weights.k_stride;
+          for (s64 c = 0; c < kTileColumns; ++c) {
+            if (columns[c] >= 0) at[c * 4] = src[columns[c] * weights.channel_stride];
+          }
+        }
+        dst += ceil_div(run_bytes, kTileStep) * kTileWeights;
+      }
+    }
+  }
+};
+
+std::vector<s64> step_offsets(const ConvGeometry& g, const ImageStrides& in, s64 run_bytes) {
+  const WindowAxis& h = g.window.h();
+  const WindowAxis& w = g.window.w();
+  const s64 run_taps = run_bytes / g.in_channels_per_group();
+  std::vector<s64> offsets;
+  for (s64 y = 0; y < h.kernel; ++y) {
+    for (s64 x = 0; x < w.kernel; x += run_taps) {
+      for (s64 b = 0; b < run_bytes; b += kTileStep) {
+        offsets.push_back(y * h.dilation * in.row + x * w.dilation * in.pixel + b);
+      }
+    }
+  }
+  return offsets;
+}
+
+}  // namespace
+
+const char* tile_conv_reject(const ConvGeometry& g, Isa isa) {
+  if (isa < Isa::amx) return "the instruction set has no matrix tiles";
+  if (g.window.rank != 2) return "only 2-D convolutions have a kernel";
+  const s64 depth = g.in_channels_per_group() * g.window.h().kernel * g.window.w().kernel;
+  if (depth < 8) return "windows of fewer than 8 bytes leave tiles empty";
+  if (g.groups > 1 && g.out_channels_per_group() < kTileColumns)
+    return "groups of fewer than 16 output channels leave tiles empty";
+  return padded_rows_reject(g.window, g.in_channels);
+}
+
+s64 tile_conv_workspace_bytes(const ConvGeometry& g, int threads) {
+  const s64 taps = g.window.h().kernel * g.window.w().kernel;
+  const s64 most_steps = taps * ceil_div(g.in_channels_per_group(), kTileStep);
+  const s64 windows = 4 * kTileRows * most_steps * kTileStep;
+  const s64 rows = window_border(g.window) > 0 ? padded_rows(g).buffer_bytes() : 0;
+  return threads * (kTileSums + windows + rows);
+}
+
+TileConv::TileConv(const TileKernel& kernel, const ConvSpec& spec)
+    : kernel_(kernel),
+      geometry_(spec.geometry),
+      epilogue_(spec.epilogue),
+      input_(spec.input),
+      output_(spec.output),
+      residual_(spec.residual),
+      copy_(window_border(spec.geometry.window) > spec.input.border),
+      bounded_(is_bounded(spec.multiplier, spec.epilogue)),
+      padding_(static_cast<u8>(spec.input_zero_point)) {
+  const ConvGeometry& g = geometry_;
+  const ImageStrides in = strides_read(g, input_);
+  const s64 run_bytes = conv_run_bytes(g, in);
+  inside_ = run_bytes % kTileStep == 0;
+  offsets_ = step_offsets(g, in, run_bytes);
+  const auto steps = static_cast<s64>(offsets_.size());
+  for (s64 s = 0; s < steps; ++s) copied_offsets_.push_back(s * kTileStep);
+  thread_bytes_ =
+      kTileSums + 4 * kTileRows * steps * kTileStep + (copy_ ? padded_rows(g).buffer_bytes() : 0);
+  wide_ = steps <= kWideSteps && !epilogue_.real;
+  pack(spec, run_bytes);
+}
+
+// The channel, within its group, whose weights stand at a position; -1 for none.
+s64 TileConv::channel_at(s64 position) const {
+  constexpr s64 kBlock = 4 * kTileColumns;
+  const s64 first = position / kBlock * kBlock;
+  if (wide_ && first + kBlock <= padded_channels_) {
+    const s64 tile = position % kBlock / kTileColumns, column = position % kTileColumns;
+    position = first + column / 4 * kTileColumns + 4 * tile + column % 4;
+  }
+  return position < geometry_.out_channels_per_group() ? position : -1;
+}
+
+void TileConv::pack(const ConvSpec& spec, s64 run_bytes) {
+  const ConvGeometry& g = geometry_;
+  const s64 channels = g.out_channels_per_group();
+  const s64 tile_bytes = static_cast<s64>(copied_offsets_.size()) * kTileWeights;
+  padded_channels_ = ceil_div(channels, kTileColumns) * kTileColumns;
+  weights_.resize(static_cast<size_t>(g.groups * padded_channels_ / kTileColumns * tile_bytes));
+  bias_.resize(static_cast<size_t>(g.groups * padded_channels_));
+  multiplier_.resize(bias_.size());
+  const TilePacker packer{g, spec.weights, run_bytes};
+  const ConvConstants constants{spec.weights, spec.bias, spec.multiplier, spec.input_zero_point};
+  s8* dst = weights_.data();
+  for (s64 first = 0; first < g.groups * padded_channels_;
+       first += kTileColumns, dst += tile_bytes) {
+    s64 columns[kTileColumns];
+    for (s64 c = 0; c < kTileColumns; ++c) {
+      const s64 group = first / padded_channels_;
+      columns[c] = channel_at(first % padded_channels_ + c);
+      if (columns[c] < 0) continue;
+      columns[c] += group * channels;
+      const auto at = static_cast<size_t>(first + c);
+      const auto one = static_cast<size_t>(spec.multiplier.size() == 1 ? 0 : columns[c]);
+      bias_[at] = folded_bias(constants, g, columns[c]);
+      multiplier_[at] = spec.multiplier[one];
+    }
+    packer.tile(columns, dst);
+  }
+}
+
+s64 TileConv::blocks() const { return ceil_div(padded_channels_, block_tiles() * kTileColumns); }
+
+TileConv::Rows TileConv::image_rows(const Call& call, s64 image) const noexcept {
+  const WindowAxis& h = geometry_.window.h();
+  const WindowAxis& w = geometry_.window.w();
+  Rows rows{image, 0, h.out, nullptr, nullptr, {input_.pixel_stride, input_.row_stride}};
+  rows.src = call.x + image * input_.image_stride - h.pad_begin * input_.row_stride -
+             w.pad_begin * input_.pixel_stride;
+  rows.src_end = rows.src + (span_of(h) - 1) * input_.row_stride +
+                 (span_of(w) - 1) * input_.pixel_stride + geometry_.in_channels;
+  return rows;
+}
+
+TileJob TileConv::job_of(const Call& call, const Rows& rows, int thread) const noexcept {
+  const s64 element = epilogue_.real ? 4 : 1;
+  std::byte* workspace = call.workspace + thread * thread_bytes_;
+  TileJob job{};
+  job.grid = choose_grid(geometry_, rows.strides, rows.rows);
+  const bool one_line = job.grid.line > geometry_.window.w().out;
+  const auto strides_of = [&](const Placement& p, s64 size) {
+    return TileStrides{size * p.pixel_stride, size * p.row_stride, size * p.row_stride};
+  };
+  const auto first = [&](const Placement& p) {
+    return rows.image * p.image_stride + rows.first * p.row_stride;
+  };
+  job.src = rows.src;
+  job.src_end = inside_ ? reinterpret_cast<const u8*>(UINTPTR_MAX) : rows.src_end;
+  job.in = {geometry_.window.w().stride * rows.strides.pixel, 0,
+            geometry_.window.h().stride * rows.strides.row};
+  job.out = strides_of(output_, element);
+  job.residual_strides = strides_of(residual_, 1);
+  job.dst = call.y + element * first(output_);
+  if (call.residual != nullptr) job.residual = call.residual + first(residual_);
+  job.first_tile = 0;
+  job.last_tile = job.grid.tiles * (one_line ? 1 : rows.rows);
+  job.copied_offsets = copied_offsets_.data();
+  job.steps = static_cast<s64>(copied_offsets_.size());
+  job.bounded = bounded_;
+  job.sums = reinterpret_cast<s32*>(workspace);
+  job.windows = reinterpret_cast<u8*>(workspace) + kTileSums;
+  job.epilogue = &epilogue_;
+  return job;
+}
+
+void TileConv::run_job(TileJob job, Range tiles, Range blocks) const noexcept {
+  job.first_tile = tiles.begin;
+  job.last_tile = tiles.end;
+  const s64 tile_bytes = job.steps * kTileWeights;
+  const s64 weight_bytes = (blocks.end - blocks.begin) * block_tiles() * tile_bytes;
+  // Few pixels and many weights: each weight is read once, and meets all pixels.
+  const bool late = tiles.end - tiles.begin <= 4 && weight_bytes >= kHeavyWeights;
+  job.widest = wide_ ? 4 : late ? 1 : 2;
+  job.interleaved = wide_;
+  const s64 fitting = kActivationBudget / (job.grid.rows * std::max<s64>(job.in.pixel, 1)) / 4 * 4;
+  job.chunk_tiles = weight_bytes <= kSmallWeights ? 4 : std::max<s64>(4, fitting);
+  const s64 outputs = geometry_.out_channels_per_group();
+  const u8* src = job.src;
+  u8* dst = job.dst;
+  const u8* residual = job.residual;
+  for (s64 group = 0; group < geometry_.groups; ++group) {
+    job.src = src + group * geometry_.in_channels_per_group();
+    job.dst = dst + group * outputs * (epilogue_.real ? 4 : 1);
+    if (residual != nullptr) job.residual = residual + group * outputs;
+    job.offsets = offsets_.data();
+    job.weights = weights_.data() + group * padded_channels_ / kTileColumns * tile_bytes;
+    job.bias = bias_.data() + group * padded_channels_;
+    job.multiplier = multiplier_.data() + group * padded_channels_;
+    job.first_channel = blocks.begin * block_tiles() * kTileColumns;
+    job.last_channel = std::min(blocks.end * block_tiles() * kTileColumns, outputs);
+    kernel_.run(job);
+  }
+}
+
+void TileConv::run(const Call& call) const noexcept {
+  const s64 images = geometry_.batch;
+  if (images == 0 || geometry_.window.out_elements() == 0) return;
+  if (copy_) {
+    call.pool.parallel_for(images * geometry_.window.h().out, [&](s64 begin, s64 end, int thread) {
+      run_copied(call, {begin, end}, thread);
+    });
+    return;
+  }
+  const s64 tiles = job_of(call, image_rows(call, 0), 0).last_tile;
+  const s64 threads = call.pool.size();
+  const s64 input_bytes = images * geometry_.window.in_elements() * geometry_.in_channels;
+  // Late layers have more weights than activations: each thread streams its share of the weights.
+  const bool heavy = geometry_.groups == 1 && blocks() >= 2 * threads &&
+                     static_cast<s64>(weights_.size()) > input_bytes;
+  if (heavy || (geometry_.groups == 1 && images * tiles < threads)) {
+    call.pool.parallel_for(blocks(), [&](s64 begin, s64 end, int thread) {
+      for (s64 image = 0; image < images; ++image)
+        run_job(job_of(call, image_rows(call, image), thread), {0, tiles}, {begin, end});
+    });
+    return;
+  }
+  call.pool.parallel_for(images * tiles, [&](s64 begin, s64 end, int thread) {
+    for (s64 tile = begin; tile < end;) {
+      const s64 image = tile / tiles;
+      const s64 last = std::min(end, (image + 1) * tiles);
+      run_job(job_of(call, image_rows(call, image), thread),
+              {tile - image * tiles, last - image * tiles}, {0, blocks()});
+      tile = last;
+    }
+  });
+}
+
+// Band by band: the padded rows of the next output rows into this thread's buffer, then their tiles.
+void TileConv::run_copied(const Call& call, Range range, int thread) const noexcept {
+  const WindowAxis& h = geometry_.window.h();
+  const PaddedRows padded = padded_rows(geometry_);
+  u8* buffer =
+      reinterpret_cast<u8*>(call.workspace) + (thread + 1) * thread_bytes_ - padded.buffer_bytes();
+  for (s64 row = range.begin; row < range.end;) {
+    const s64 image = row / h.out, first = row % h.out;
+    const s64 rows = std::min({padded.band_rows(), h.out - first, range.end - row});
+    padded.copy({call.x + image * input_.image_stride, input_, padding_}, first, rows, buffer);
+    const u8* end = buffer + padded.buffer_bytes();
+    const TileJob job = job_of(call, {image, first, rows, buffer, end, padded.strides()}, thread);
+    run_job(job, {0, job.last_tile}, {0, blocks()});
+    row += rows;
+  }
+}
+
+}  // namespace octet

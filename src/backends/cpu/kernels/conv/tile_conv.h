@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dense and grouped 2-D convolution of u8 by s8 on matrix tiles, channels last: packs the weights, lays the tiles over the
+// output, and hands ranges of them to the kernel. A matrix product by constant weights is its 1x1 case.
+#pragma once
+
+#include <vector>
+
+#include "backends/cpu/kernels/conv/conv.h"
+#include "backends/cpu/kernels/conv/tile_args.h"
+
+namespace octet {
+
+struct TileKernel {
+  const char* name;
+  Isa isa;
+  void (*run)(const TileJob&);
+};
+
+inline constexpr TileKernel kTileKernels[] = {
+    {"conv_u8s8_tiles_amx", Isa::amx, conv_u8s8_tiles_amx},
+};
+
+// Why tiles cannot serve this geometry, or another kernel is faster; else null.
+const char* tile_conv_reject(const ConvGeometry& geometry, Isa isa);
+s64 tile_conv_workspace_bytes(const ConvGeometry& geometry, int threads);
+
+class TileConv {
+ public:
+  TileConv(const TileKernel& kernel, const ConvSpec& spec);
+
+  using Call = DenseConv::Call;
+  void run(const Call& call) const noexcept;
+
+ private:
+  // Output rows [first, first + rows) of an image, and where the windows of the first lie.
+  struct Rows {
+    s64 image, first, rows;
+    const u8* src;
+    const u8* src_end;
+    ImageStrides strides;
+  };
+  struct Range {
+    s64 begin, end;
+  };
+
+  TileJob job_of(const Call& call, const Rows& rows, int thread) const noexcept;
+  void run_job(TileJob job, Range tiles, Range blocks) const noexcept;
+  void pack(const ConvSpec& spec, s64 run_bytes);
+  s64 channel_at(s64 position) const;
+  s64 block_tiles() const { return wide_ ? 4 : 1; }  // of channels that threads may share out
+  s64 blocks() const;
+  void run_copied(const Call& call, Range rows, int thread) const noexcept;
+  Rows image_rows(const Call& call, s64 image) const noexcept;
+
+  const TileKernel& kernel_;
+  ConvGeometry geometry_;
+  EpilogueArgs epilogue_;
+  Placement input_;
+  Placement output_;
+  Placement residual_;
+  bool copy_;         // the border is missing: rows are copied into a padded buffer first
+  bool bounded_;      // see TileJob
+  bool inside_;       // windows are whole steps: nothing is read behind them
+  bool wide_;         // blocks of four tiles of channels, interleaved; see TileJob
+  s64 thread_bytes_;  // of workspace
+  u8 padding_;
+  std::vector<s64> offsets_;         // [groups][steps]
+  std::vector<s64> copied_offsets_;  // [steps]
+  s64 padded_channels_;              // of a group
+  AlignedVector<s8> weights_;        // [groups][channel tiles][steps][kTileWeights]
+  AlignedVector<s32> bias_;          // [groups][padded_channels]
+  AlignedVector<f32> multiplier_;
+};
+
+}  // namespace octet
