@@ -39,6 +39,7 @@ struct Options {
   double seconds = 2;
   int64_t warmup = 10;
   bool layers = false;
+  int64_t max_memory = 0;
   bool json = false;
 };
 
@@ -145,6 +146,7 @@ int run_layers(const Options& options) {
 }
 
 int run(const Options& options) {
+  limit_memory(options.max_memory, options.engine);
   if (options.layers) return run_layers(options);
   const Engine engine = Engine::load(options.engine);
   const Measured measured = measure(engine, options);
@@ -201,6 +203,7 @@ Command add_bench(CLI::App& parent) {
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
   app->add_flag("--layers", options->layers, "time every layer by itself instead of whole runs");
+  add_memory_flag(*app, options->max_memory);
   add_json_flag(*app, options->json);
   return {app, [options] { return run(*options); }};
 }

@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "cli/samples.h"
-#include "core/check.h"
+#include "core/file.h"
 #include "inspect/report.h"
 
 namespace octet::cli {
@@ -64,12 +63,9 @@ void write_build_report(const BuildReport& build, ProgressBar& progress) {
   const std::vector<ValueError> errors = layer_errors(build, progress);
   const std::string page = html_report({build.model.filename().string(), summary_of(build),
                                         build.inspection, build.report.ranges, errors});
-  std::ofstream file(build.file, std::ios::binary | std::ios::trunc);
-  file << page;
-  file.close();
-  if (!file) {
-    fail(Error::Code::io, "{}: the report could not be written", build.file.string());
-  }
+  AtomicFile file(build.file);
+  file.write({reinterpret_cast<const u8*>(page.data()), page.size()});
+  file.commit();
 }
 
 }  // namespace octet::cli

@@ -9,6 +9,7 @@
 
 #include "cli/terminal.h"
 #include "core/check.h"
+#include "octet/limits.h"
 
 namespace octet::cli {
 namespace {
@@ -63,6 +64,20 @@ CLI::Option* add_shape_flag(CLI::App& app, std::vector<std::string>& shapes) {
   return app.add_option("--shape", shapes, "size of a dynamic input, repeatable")
       ->type_name("NAME:1x3x224x224")
       ->allow_extra_args(false);
+}
+
+CLI::Option* add_memory_flag(CLI::App& app, int64_t& bytes) {
+  return app
+      .add_option("--max-memory", bytes, "refuse what needs more [4 x the file, at least 8G]")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(int64_t{1} << 20, int64_t{1} << 60).name("from 1M"));
+}
+
+void limit_memory(int64_t bytes, const std::filesystem::path& file) {
+  Limits limits;
+  limits.memory = bytes > 0 ? bytes : default_memory_limit(file_bytes(file));
+  set_limits(limits);
 }
 
 CLI::Option* add_json_flag(CLI::App& app, bool& json) {

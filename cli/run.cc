@@ -39,6 +39,7 @@ struct Options {
   int64_t top = 5;
   PreprocessFlags preprocess;
   int threads = 1;
+  int64_t max_memory = 0;
   bool json = false;
 };
 
@@ -160,6 +161,7 @@ void save_outputs(const std::filesystem::path& path, const std::vector<TensorInf
 }
 
 int run(const Options& options) {
+  limit_memory(options.max_memory, options.engine);
   if (!options.output.empty() && options.inputs.size() > 1) {
     fail(Error::Code::invalid_argument, "-o takes the outputs of one input, but {} are given",
          options.inputs.size());
@@ -204,6 +206,7 @@ Command add_run(CLI::App& parent) {
       ->type_name("FILE");
   add_preprocess_flags(*app, options->preprocess);
   add_threads_flag(*app, options->threads);
+  add_memory_flag(*app, options->max_memory);
   add_json_flag(*app, options->json);
   return {app, [options] { return run(*options); }};
 }

@@ -2,6 +2,7 @@
 #include "calibrate/image.h"
 
 #include "core/check.h"
+#include "core/memory.h"
 
 namespace octet {
 namespace {
@@ -60,6 +61,7 @@ void check_image_size(s64 width, s64 height, const std::string& name) {
     fail(Error::Code::invalid_argument, "'{}': image of {}x{} pixels, the limit is {} pixels", name,
          width, height, kMaxImagePixels);
   }
+  check_fits(width * height * 3, fmt::format("'{}': image of {}x{} pixels", name, width, height));
 }
 
 Image decode_image(std::span<const u8> bytes, const std::string& name) {

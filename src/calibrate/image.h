@@ -32,7 +32,7 @@ std::string_view image_format(std::span<const u8> bytes);
 Image decode_jpeg(std::span<const u8> bytes, const std::string& name);
 Image decode_png(std::span<const u8> bytes, const std::string& name);
 
-// Throws when width x height is empty or passes kMaxImagePixels.
+// Throws when width x height is empty, passes kMaxImagePixels or does not fit limits().memory.
 void check_image_size(s64 width, s64 height, const std::string& name);
 
 }  // namespace octet

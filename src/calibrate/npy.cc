@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/npy.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -11,6 +9,7 @@
 #include "core/check.h"
 #include "core/checked.h"
 #include "core/file.h"
+#include "octet/limits.h"
 
 namespace octet {
 namespace {
@@ -140,10 +139,7 @@ std::string_view descr(Dtype dtype) {
 
 }  // namespace
 
-u64 max_array_bytes() {
-  const u64 pages = static_cast<u64>(std::max(::sysconf(_SC_PHYS_PAGES), 1L));
-  return pages * static_cast<u64>(::sysconf(_SC_PAGESIZE)) / 4 * 3;
-}
+u64 max_array_bytes() { return static_cast<u64>(limits().memory); }
 
 NpyHeader read_npy_header(const ByteSource& source, u64 total_bytes, const std::string& name) {
   u64 offset = 0;

@@ -39,7 +39,7 @@ std::vector<u8> encode_npy_header(const TensorType& type);
 // Itself, or a bf16 tensor as f32.
 Tensor numpy_compatible(const Tensor& tensor);
 
-// The most that one array may take: three quarters of the machine's memory.
+// The most that one array may take: limits().memory.
 u64 max_array_bytes();
 
 }  // namespace octet

@@ -2,12 +2,14 @@
 #include "core/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "core/check.h"
 
@@ -19,6 +21,42 @@ constexpr int kMaxTemporaryNames = 100;
 [[noreturn]] void fail_errno(const std::string& name, const char* action) {
   const int error = errno;
   fail(Error::Code::io, "'{}': cannot {}: {}", name, action, std::strerror(error));
+}
+
+// The writer of a temporary file holds this lock; the system drops it when the writer dies.
+bool lock_now(int fd) { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
+
+bool has_a_name(int fd) {
+  struct stat facts {};
+  return ::fstat(fd, &facts) == 0 && facts.st_nlink > 0;
+}
+
+// "model.octet.1234-0.tmp" for "model.octet".
+bool is_temporary_of(const std::string& name, const std::string& target) {
+  constexpr std::string_view kSuffix = ".tmp";
+  if (!name.starts_with(target + '.') || !name.ends_with(kSuffix)) return false;
+  const size_t from = target.size() + 1;
+  if (name.size() < from + kSuffix.size()) return false;
+  const std::string numbers = name.substr(from, name.size() - from - kSuffix.size());
+  return !numbers.empty() && numbers.find_first_not_of("0123456789-") == std::string::npos;
+}
+
+// What writers of this file left behind when they were killed. Whatever cannot be removed stays: it does no harm.
+void remove_abandoned(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  const std::string target = path.filename().string();
+  std::vector<std::filesystem::path> found;
+  for (auto at = std::filesystem::directory_iterator(folder, ignored);
+       at != std::filesystem::directory_iterator(); at.increment(ignored)) {
+    if (is_temporary_of(at->path().filename().string(), target)) found.push_back(at->path());
+  }
+  for (const std::filesystem::path& temporary : found) {
+    const int fd = ::open(temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) continue;
+    if (lock_now(fd)) ::unlink(temporary.c_str());
+    ::close(fd);
+  }
 }
 
 }  // namespace
@@ -64,10 +102,13 @@ std::vector<u8> read_file(const std::filesystem::path& path, u64 limit) {
 }
 
 AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
+  remove_abandoned(path);
   for (int i = 0; i < kMaxTemporaryNames && fd_ < 0; ++i) {
     temporary_ = fmt::format("{}.{}-{}.tmp", path.string(), ::getpid(), i);
     fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd_ < 0 && errno != EEXIST) break;
+    // Somebody who cleans up may have been faster than this lock: then the name is gone, and the next is tried.
+    if (fd_ >= 0 && !(lock_now(fd_) && has_a_name(fd_))) ::close(std::exchange(fd_, -1));
   }
   if (fd_ < 0) fail_errno(path.string(), "write");
 }

@@ -2,27 +2,17 @@
 #include "octet/tensor.h"
 
 #include <bit>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 
 #include "core/check.h"
 #include "core/checked.h"
+#include "core/memory.h"
 #include "core/types.h"
 
 namespace octet {
 namespace {
 
 constexpr size_t kAlignment = 64;
-
-std::shared_ptr<const std::byte> allocate(size_t bytes) {
-  const size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment + kAlignment;
-  void* memory = std::aligned_alloc(kAlignment, rounded);
-  if (memory == nullptr) fail(Error::Code::out_of_memory, "cannot allocate {} bytes", bytes);
-  std::memset(memory, 0, rounded);
-  return {static_cast<const std::byte*>(memory),
-          [](const std::byte* p) { std::free(const_cast<std::byte*>(p)); }};
-}
 
 struct DtypeFacts {
   std::string_view name;
@@ -110,7 +100,7 @@ std::string to_string(const TensorType& type) {
 }
 
 Tensor::Tensor(Dtype dtype, const Shape& shape) : type_{dtype, shape} {
-  data_ = allocate(static_cast<size_t>(type_.bytes()));
+  data_ = allocate_counted(type_.bytes(), kAlignment, "a tensor");
 }
 
 Tensor::Tensor(const TensorType& type, std::shared_ptr<const std::byte> owner)

@@ -5,8 +5,11 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "core/check.h"
 
 namespace octet {
 namespace {
@@ -79,6 +82,12 @@ struct ThreadPool::State {
     }
   }
 
+  void end() {
+    stop.store(true, std::memory_order_release);
+    publish(0);
+    for (std::thread& worker : workers) worker.join();
+  }
+
   void publish(s64 pieces) {
     std::lock_guard lock(mutex);
     const u64 after = number(step.load(std::memory_order_relaxed)) + 1;
@@ -90,16 +99,21 @@ struct ThreadPool::State {
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
   state_->threads = std::clamp(threads, 1, State::kMaxThreads);
-  for (int i = 1; i < state_->threads; ++i) {
-    state_->workers.emplace_back([state = state_.get(), i] { state->work(i); });
+  state_->workers.reserve(static_cast<size_t>(state_->threads));
+  try {
+    for (int i = 1; i < state_->threads; ++i) {
+      state_->workers.emplace_back([state = state_.get(), i] { state->work(i); });
+    }
+  } catch (const std::system_error& error) {
+    state_->end();
+    fail(Error::Code::out_of_memory, "cannot start {} threads: {}", state_->threads, error.what());
+  } catch (...) {
+    state_->end();
+    throw;
   }
 }
 
-ThreadPool::~ThreadPool() {
-  state_->stop.store(true, std::memory_order_release);
-  state_->publish(0);
-  for (std::thread& worker : state_->workers) worker.join();
-}
+ThreadPool::~ThreadPool() { state_->end(); }
 
 int ThreadPool::size() const { return state_->threads; }
 

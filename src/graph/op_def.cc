@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/memory.h"
+
 namespace octet {
 
 ConstView view(const Tensor& tensor) { return {tensor.dtype(), tensor.shape(), tensor.data()}; }
@@ -57,7 +59,9 @@ std::vector<TensorType> infer_node(const Node& node, std::vector<TensorType> inp
   try {
     check_runnable(node);
     node.op->infer(inference);
-    for (const TensorType& type : inference.outputs) type.bytes();
+    for (const TensorType& type : inference.outputs) {
+      check_fits(type.bytes(), "its output " + to_string(type));
+    }
   } catch (Error& error) {
     error.add_context("inferring the shape of " + describe(node));
     throw;

@@ -24,7 +24,7 @@ struct ImportOptions {
   std::filesystem::path external_data_root;
   // Shapes given by the user, by input name; they replace dynamic or missing dimensions of the model.
   std::map<std::string, Shape> input_shapes;
-  // Bound on the memory that importing may take (message structures and tensors); 0: three quarters of the machine's.
+  // Bound on the memory that importing may take (message structures and tensors); 0: limits().memory.
   s64 max_bytes = 0;
   // When set, what is wrong is collected here as far as it can be seen at once, instead of thrown at the first; the
   // graph returned is then worth something only if nothing was collected.

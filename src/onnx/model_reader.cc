@@ -13,6 +13,7 @@
 
 #include "core/check.h"
 #include "core/sniff.h"
+#include "octet/limits.h"
 #include "onnx/wire.h"
 
 namespace octet {
@@ -60,11 +61,7 @@ class OpenFile {
 
 }  // namespace
 
-s64 default_max_bytes() {
-  const s64 pages = ::sysconf(_SC_PHYS_PAGES);
-  const s64 page_bytes = ::sysconf(_SC_PAGE_SIZE);
-  return pages / 4 * 3 * page_bytes;
-}
+s64 default_max_bytes() { return limits().memory; }
 
 std::vector<std::byte> read_model_file(const std::filesystem::path& file, s64 max_bytes) {
   const OpenFile open(file);

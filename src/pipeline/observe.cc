@@ -34,10 +34,13 @@ class Observer {
   std::vector<Histogram> run() {
     const int workers =
         static_cast<int>(std::clamp<s64>(options_.threads, 1, std::max<s64>(1, data_.size())));
-    std::vector<std::thread> threads;
-    for (int i = 1; i < workers; ++i) threads.emplace_back([this] { work(false); });
-    work(true);
-    for (std::thread& thread : threads) thread.join();
+    {
+      // Joined also when one cannot be started.
+      std::vector<std::jthread> threads;
+      threads.reserve(static_cast<size_t>(workers));
+      for (int i = 1; i < workers; ++i) threads.emplace_back([this] { work(false); });
+      work(true);
+    }
     if (error_) std::rethrow_exception(error_);
     return std::move(result_);
   }

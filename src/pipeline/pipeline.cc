@@ -5,6 +5,7 @@
 
 #include "calibrate/range.h"
 #include "core/check.h"
+#include "core/memory.h"
 #include "graph/op_def.h"
 #include "graph/verify.h"
 #include "octet/compile.h"
@@ -126,19 +127,21 @@ Engine compile(const std::filesystem::path& onnx_file, const CompileOptions& opt
   CompileReport local;
   CompileReport& out = report != nullptr ? *report : local;
   try {
-    report_stage(options, "import");
-    ImportInfo info;
-    ImportOptions import;
-    import.input_shapes = options.input_shapes;
-    Graph graph = import_onnx(onnx_file, import, &info);
-    out.warnings = info.warnings;
-    const RangeSource calibrated = [&](const Graph& from, Model& into) {
-      return calibrate(from, options, into, out);
-    };
-    Model model = build_model(std::move(graph), options, calibrated, out);
-    model.source = onnx_file.filename().string();
-    model.producer = info.producer;
-    return Engine(std::make_shared<const Model>(std::move(model)));
+    return without_bad_alloc([&] {
+      report_stage(options, "import");
+      ImportInfo info;
+      ImportOptions import;
+      import.input_shapes = options.input_shapes;
+      Graph graph = import_onnx(onnx_file, import, &info);
+      out.warnings = info.warnings;
+      const RangeSource calibrated = [&](const Graph& from, Model& into) {
+        return calibrate(from, options, into, out);
+      };
+      Model model = build_model(std::move(graph), options, calibrated, out);
+      model.source = onnx_file.filename().string();
+      model.producer = info.producer;
+      return Engine(std::make_shared<const Model>(std::move(model)));
+    });
   } catch (Error& error) {
     error.add_context("compiling '" + onnx_file.string() + "'");
     throw;

@@ -3,26 +3,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
 
 #include "backends/backends.h"
 #include "core/check.h"
+#include "core/memory.h"
 
 namespace octet {
 namespace {
 
+// Rows past the last pixel may be read (never used) by kernels: counted storage is zeroed.
 std::shared_ptr<std::byte> allocate_arena(s64 bytes) {
   constexpr size_t kPage = 4096;
-  const size_t rounded = (static_cast<size_t>(bytes) + kPage) / kPage * kPage;
-  void* memory = std::aligned_alloc(kPage, rounded);
-  if (memory == nullptr) {
-    fail(Error::Code::out_of_memory, "cannot allocate {} bytes of activations; run a smaller batch",
-         rounded);
-  }
-  // Rows past the last pixel may be read (never used) by kernels: keep them defined.
-  std::memset(memory, 0, rounded);
-  return {static_cast<std::byte*>(memory), std::free};
+  return allocate_counted(bytes, kPage, "the plan for these input sizes");
 }
 
 bool same_shapes(const Plan& plan, std::span<const Shape> shapes) {
@@ -128,12 +120,14 @@ BoundPlan& Context::Impl::bound_plan(std::span<const Tensor> inputs) {
 }
 
 Context::Context(std::shared_ptr<const Model> model, const ContextOptions& options)
-    : impl_(std::make_unique<Impl>(std::move(model), options)) {}
+    : impl_(without_bad_alloc([&] { return std::make_unique<Impl>(std::move(model), options); })) {}
 Context::~Context() = default;
 Context::Context(Context&&) noexcept = default;
 Context& Context::operator=(Context&&) noexcept = default;
 
-void Context::prepare(std::span<const Shape> input_shapes) { impl_->bound_plan(input_shapes); }
+void Context::prepare(std::span<const Shape> input_shapes) {
+  without_bad_alloc([&] { impl_->bound_plan(input_shapes); });
+}
 
 std::vector<TensorType> Context::output_types() const {
   return impl_->plans.empty() ? std::vector<TensorType>{}
@@ -141,16 +135,18 @@ std::vector<TensorType> Context::output_types() const {
 }
 
 std::vector<Tensor> Context::run(std::span<const Tensor> inputs) {
-  BoundPlan& bound = impl_->bound_plan(inputs);
-  std::vector<Tensor> outputs;
-  for (const TensorType& type : bound.plan().output_types)
-    outputs.emplace_back(type.dtype, type.shape);
-  bound.run(inputs, outputs, impl_->pool);
-  return outputs;
+  return without_bad_alloc([&] {
+    BoundPlan& bound = impl_->bound_plan(inputs);
+    std::vector<Tensor> outputs;
+    for (const TensorType& type : bound.plan().output_types)
+      outputs.emplace_back(type.dtype, type.shape);
+    bound.run(inputs, outputs, impl_->pool);
+    return outputs;
+  });
 }
 
 void Context::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
-  BoundPlan& bound = impl_->bound_plan(inputs);
+  BoundPlan& bound = without_bad_alloc([&]() -> BoundPlan& { return impl_->bound_plan(inputs); });
   const std::vector<TensorType>& types = bound.plan().output_types;
   if (outputs.size() != types.size()) {
     fail(Error::Code::invalid_argument, "the model has {} outputs, got {}", types.size(),
@@ -161,7 +157,7 @@ void Context::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs
     fail(Error::Code::invalid_argument, "output {} has type {}, the buffer given has {}", i,
          to_string(types[i]), outputs[i] ? to_string(outputs[i].type()) : "none");
   }
-  bound.run(inputs, outputs, impl_->pool);
+  without_bad_alloc([&] { bound.run(inputs, outputs, impl_->pool); });
 }
 
 }  // namespace octet

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "octet/engine.h"
 
+#include "core/memory.h"
 #include "runtime/engine_file.h"
 
 namespace octet {
@@ -17,10 +18,13 @@ std::vector<TensorInfo> describe_values(const Graph& graph, const std::vector<Va
 Engine::Engine(std::shared_ptr<const Model> model) : model_(std::move(model)) {}
 
 Engine Engine::load(const std::filesystem::path& path) {
-  return Engine(std::make_shared<const Model>(load_engine(path)));
+  return without_bad_alloc(
+      [&] { return Engine(std::make_shared<const Model>(load_engine(path))); });
 }
 
-void Engine::save(const std::filesystem::path& path) const { save_engine(*model_, path); }
+void Engine::save(const std::filesystem::path& path) const {
+  without_bad_alloc([&] { save_engine(*model_, path); });
+}
 
 std::vector<TensorInfo> Engine::inputs() const {
   return describe_values(model_->graph, model_->graph.inputs);

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/memory.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+
+#include "core/check.h"
+#include "core/checked.h"
+#include "octet/limits.h"
+
+namespace octet {
+namespace {
+
+constexpr s64 kLeastDefault = s64{8} << 30;
+
+// Zero: not set. Atomic, so that reading them needs no lock.
+std::atomic<s64> memory_limit{0};
+std::atomic<s64> loop_limit{Limits{}.loop_trips};
+std::atomic<s64> live_bytes{0};
+
+s64 machine_bytes() {
+  const s64 pages = std::max<s64>(::sysconf(_SC_PHYS_PAGES), 1);
+  const s64 bytes = checked_mul(pages, ::sysconf(_SC_PAGE_SIZE)).value_or(1);
+  s64 group = 0;
+  std::ifstream file("/sys/fs/cgroup/memory.max");  // holds "max" when there is no limit
+  return file >> group && group > 0 ? std::min(bytes, group) : bytes;
+}
+
+s64 memory_in_force() {
+  const s64 set = memory_limit.load(std::memory_order_relaxed);
+  return set > 0 ? set : machine_memory_limit();
+}
+
+[[noreturn]] void refuse(const std::string& what, s64 bytes, s64 in_use) {
+  const std::string used =
+      in_use > 0 ? fmt::format(" and {} are in use", human_memory(in_use)) : std::string();
+  fail(Error::Code::out_of_memory, "{} needs {}{}, limit {} (--max-memory)", what,
+       human_memory(bytes), used, human_memory(memory_in_force()));
+}
+
+// Takes the bytes off the count when the storage goes.
+struct Release {
+  s64 bytes;
+  void operator()(std::byte* memory) const {
+    std::free(memory);
+    live_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+  }
+};
+
+}  // namespace
+
+int64_t machine_memory_limit() {
+  static const s64 limit = machine_bytes() / 4 * 3;
+  return limit;
+}
+
+int64_t default_memory_limit(uint64_t file_bytes) {
+  const s64 file = static_cast<s64>(std::min<u64>(file_bytes, u64{1} << 60));
+  return std::min(std::max(kLeastDefault, 4 * file), machine_memory_limit());
+}
+
+void set_limits(const Limits& limits) {
+  memory_limit = limits.memory <= 0 ? 0 : std::min(limits.memory, machine_memory_limit());
+  loop_limit = limits.loop_trips;
+}
+
+Limits limits() { return {memory_in_force(), loop_limit}; }
+
+std::string human_memory(s64 bytes) {
+  constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024) return fmt::format("{} bytes", bytes);
+  f64 value = static_cast<f64>(bytes) / 1024;
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
+  return fmt::format("{:.4g} {}", value, kUnits[unit]);
+}
+
+void check_fits(s64 bytes, const std::string& what) {
+  if (bytes > memory_in_force()) refuse(what, bytes, 0);
+}
+
+s64 counted_bytes() { return live_bytes.load(std::memory_order_relaxed); }
+
+std::shared_ptr<std::byte> allocate_counted(s64 bytes, size_t alignment, const char* what) {
+  const s64 step = static_cast<s64>(alignment);
+  if (bytes > std::numeric_limits<s64>::max() - 2 * step) refuse(what, bytes, 0);
+  const s64 rounded = (bytes + step - 1) / step * step + step;
+  const s64 before = live_bytes.fetch_add(rounded, std::memory_order_relaxed);
+  if (rounded > memory_in_force() - before) {
+    live_bytes.fetch_sub(rounded, std::memory_order_relaxed);
+    refuse(what, bytes, before);
+  }
+  auto* memory =
+      static_cast<std::byte*>(std::aligned_alloc(alignment, static_cast<size_t>(rounded)));
+  if (memory == nullptr) {
+    live_bytes.fetch_sub(rounded, std::memory_order_relaxed);
+    fail(Error::Code::out_of_memory, "{} needs {}, which the system does not have", what,
+         human_memory(bytes));
+  }
+  std::memset(memory, 0, static_cast<size_t>(rounded));
+  // Should its control block not be had, shared_ptr calls Release itself.
+  return {memory, Release{rounded}};
+}
+
+}  // namespace octet

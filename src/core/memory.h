@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Storage of tensors and arenas, counted against Limits::memory: nothing that a file asks for is taken before it fits.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "core/types.h"
+#include "octet/error.h"
+
+namespace octet {
+
+// `bytes` zeroed bytes at a multiple of `alignment` (a power of two), and `alignment` readable bytes behind them. Throws
+// Error(out_of_memory) naming `what` when the limit would be passed or the system has no more.
+std::shared_ptr<std::byte> allocate_counted(s64 bytes, size_t alignment, const char* what);
+
+// Bytes that live storage takes now.
+s64 counted_bytes();
+
+// Throws the same error when `bytes` alone could never fit: for plans, before anything is allocated.
+void check_fits(s64 bytes, const std::string& what);
+
+// Runs a function of the interface: the one exception type that leaves it is Error, also when `new` fails.
+template <class Stage>
+decltype(auto) without_bad_alloc(Stage&& stage) {
+  try {
+    return stage();
+  } catch (const std::bad_alloc&) {
+    throw Error(Error::Code::out_of_memory, "the system has no more memory");
+  }
+}
+
+std::string human_memory(s64 bytes);  // "4 TiB", "1.5 GiB", "12 bytes"
+
+}  // namespace octet
