@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Engine files as somebody would forge them who knows the format: sections of any content under right checksums.
+#pragma once
+
+#include <xxhash.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/types.h"
+
+namespace octet::fuzz {
+
+// The layout of src/runtime/engine_file.h, written down a second time on purpose.
+struct FileHeader {
+  char magic[8] = {'O', 'C', 'T', 'E', 'T', 'E', 'N', 'G'};
+  u32 format = 1;
+  u32 sections = 3;
+  u64 file_bytes = 0;
+  u64 checksum = 0;
+};
+struct FileSection {
+  char name[8] = {};
+  u64 offset = 0;
+  u64 bytes = 0;
+  u64 checksum = 0;
+};
+struct FileHead {
+  FileHeader header;
+  std::array<FileSection, 3> sections;
+};
+static_assert(sizeof(FileHead) == 128);
+
+// Makes every checksum of `file` right, as far as its table points inside it.
+inline void repair(std::span<std::byte> file) {
+  FileHead head;
+  if (file.size() < sizeof head) return;
+  std::memcpy(&head, file.data(), sizeof head);
+  for (FileSection& section : head.sections) {
+    if (section.offset > file.size() || section.bytes > file.size() - section.offset) continue;
+    section.checksum = XXH3_64bits(file.data() + section.offset, section.bytes);
+  }
+  head.header.checksum = 0;
+  const u64 seed = XXH3_64bits(&head.header, sizeof head.header);
+  head.header.checksum = XXH3_64bits_withSeed(&head.sections, sizeof head.sections, seed);
+  std::memcpy(file.data(), &head, sizeof head);
+}
+
+inline std::vector<std::byte> forge(std::string_view manifest, std::string_view graph,
+                                    std::string_view blobs) {
+  constexpr size_t kAlignment = 64;
+  FileHead head;
+  std::vector<std::byte> file(sizeof head);
+  const std::string_view names[] = {"manifest", "graph", "blobs"};
+  const std::string_view contents[] = {manifest, graph, blobs};
+  for (size_t i = 0; i < 3; ++i) {
+    file.resize((file.size() + kAlignment - 1) / kAlignment * kAlignment);
+    std::memcpy(head.sections[i].name, names[i].data(), names[i].size());
+    head.sections[i].offset = file.size();
+    head.sections[i].bytes = contents[i].size();
+    const auto* from = reinterpret_cast<const std::byte*>(contents[i].data());
+    file.insert(file.end(), from, from + contents[i].size());
+  }
+  head.header.file_bytes = file.size();
+  std::memcpy(file.data(), &head, sizeof head);
+  repair(file);
+  return file;
+}
+
+// Storage of exactly this size, so that the address sanitizer sees one byte too many.
+inline std::shared_ptr<const std::byte> exact_copy(std::span<const std::byte> bytes) {
+  std::shared_ptr<std::byte> copy(static_cast<std::byte*>(std::aligned_alloc(64, bytes.size())),
+                                  std::free);
+  if (!bytes.empty()) std::memcpy(copy.get(), bytes.data(), bytes.size());
+  return copy;
+}
+
+}  // namespace octet::fuzz

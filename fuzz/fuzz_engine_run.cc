@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any graph text, then after a NUL byte any blobs, as an engine of right checksums: loaded, planned and run.
+#include "fuzz/bounded_run.h"
+#include "fuzz/engine_bytes.h"
+#include "runtime/engine_file.h"
+
+namespace octet::fuzz {
+namespace {
+
+constexpr s64 kMemory = s64{1} << 20;
+constexpr std::string_view kManifest =
+    R"({"calibration_samples":0,"producer":"","range_method":"","source":""})";
+
+void run(std::string_view text) {
+  const size_t end = std::min(text.find('\0'), text.size());
+  const std::string_view blobs = text.substr(std::min(end + 1, text.size()));
+  const std::vector<std::byte> file = forge(kManifest, text.substr(0, end), blobs);
+  plan_and_run(std::make_shared<const Model>(read_engine(exact_copy(file), file.size())));
+}
+
+}  // namespace
+}  // namespace octet::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace octet;
+  fuzz::limit_memory(fuzz::kMemory);
+  fuzz::survives([&] { fuzz::run({reinterpret_cast<const char*>(data), size}); });
+  return 0;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as an image, then through a preprocessing that resizes and crops.
+#include "calibrate/image.h"
+#include "calibrate/preprocess.h"
+#include "fuzz/fuzz.h"
+
+namespace octet::fuzz {
+namespace {
+
+constexpr s64 kMemory = s64{4} << 20;
+
+void run(std::span<const u8> bytes) {
+  const Image image = decode_image(bytes, "fuzz");
+  const size_t expected = static_cast<size_t>(image.width) * static_cast<size_t>(image.height) *
+                          static_cast<size_t>(image.channels);
+  if (image.pixels.size() != expected) found("an image of another size than it says");
+  Preprocess preprocess;
+  preprocess.resize_short = 12;
+  preprocess.crop = {10, 12};
+  preprocess.scale = 255;
+  survives([&] { preprocess_image(image, preprocess, "fuzz"); });
+}
+
+}  // namespace
+}  // namespace octet::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace octet;
+  fuzz::limit_memory(fuzz::kMemory);
+  fuzz::survives([&] { fuzz::run({data, size}); });
+  return 0;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as a model: import, every graph pass, the engine file of the result, its plan and one run.
+#include "fuzz/bounded_run.h"
+#include "fuzz/engine_bytes.h"
+#include "onnx/import.h"
+#include "passes/pass.h"
+#include "precision/precision.h"
+#include "runtime/engine_file.h"
+
+namespace octet::fuzz {
+namespace {
+
+constexpr s64 kMemory = s64{1} << 20;
+
+void run(std::span<const std::byte> bytes) {
+  Graph graph = import_onnx(bytes);
+  if (!is_small(graph)) return;
+  run_passes(graph, float_passes(), {}, nullptr);
+  run_passes(graph, quantize_passes(), {}, nullptr);
+  finish_decisions(graph);
+  auto model = std::make_shared<Model>();
+  model->graph = std::move(graph);
+  const std::vector<std::byte> file = write_engine(*model);
+  try {
+    read_engine(exact_copy(file), file.size());
+  } catch (const Error& error) {
+    found(error.what());
+  }
+  plan_and_run(std::move(model));
+}
+
+}  // namespace
+}  // namespace octet::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace octet;
+  fuzz::limit_memory(fuzz::kMemory);
+  fuzz::survives([&] { fuzz::run({reinterpret_cast<const std::byte*>(data), size}); });
+  return 0;
+}

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the generated part of corpus/: tiny models, engines, graph texts, arrays, images and preprocessing files.
+Needs onnx and numpy, and OCTET=path of the octet program. Findings (other names) are left alone."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+CORPUS = HERE / "corpus"
+RNG = np.random.default_rng(3)
+
+
+def weight(name, *dims, dtype=np.float32):
+    values = RNG.integers(-9, 9, dims) if dtype != np.float32 else RNG.normal(size=dims)
+    return numpy_helper.from_array(values.astype(dtype), name)
+
+
+def model(nodes, inputs, outputs, weights=(), opset=17, functions=()):
+    def info(name, dims, kind=TensorProto.FLOAT):
+        return helper.make_tensor_value_info(name, kind, dims)
+
+    graph = helper.make_graph(nodes, "g", [info(*i) for i in inputs], [info(*o) for o in outputs], list(weights))
+    imports = [helper.make_opsetid("", opset)]
+    if functions:
+        imports.append(helper.make_opsetid("local", 1))
+    made = helper.make_model(graph, opset_imports=imports, functions=list(functions), producer_name="seed")
+    made.ir_version = 8
+    return made.SerializeToString(deterministic=True)
+
+
+def node(op, inputs, outputs, **attributes):
+    return helper.make_node(op, inputs, outputs, **attributes)
+
+
+def conv_models():
+    image = [("x", [1, 3, 6, 6])]
+    yield "conv_bn_relu", model(
+        [node("Conv", ["x", "w", "b"], ["c"], pads=[1, 1, 1, 1]),
+         node("BatchNormalization", ["c", "s", "b", "b", "v"], ["n"]),
+         node("Relu", ["n"], ["r"]), node("GlobalAveragePool", ["r"], ["y"])],
+        image, [("y", [1, 4, 1, 1])],
+        [weight("w", 4, 3, 3, 3), weight("b", 4), weight("s", 4), numpy_helper.from_array(np.ones(4, np.float32), "v")])
+    yield "depthwise_strided", model(
+        [node("Conv", ["x", "w"], ["y"], group=3, strides=[2, 2], dilations=[1, 2], pads=[0, 1, 1, 0])],
+        image, [("y", None)], [weight("w", 3, 1, 2, 2)])
+    yield "conv_transpose", model(
+        [node("ConvTranspose", ["x", "w"], ["y"], strides=[2, 2], output_padding=[1, 0])],
+        image, [("y", None)], [weight("w", 3, 2, 3, 3)])
+    yield "pools", model(
+        [node("MaxPool", ["x"], ["m"], kernel_shape=[2, 2], strides=[2, 2]),
+         node("AveragePool", ["m"], ["a"], kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1),
+         node("LRN", ["a"], ["l"], size=3), node("Flatten", ["l"], ["f"]),
+         node("Gemm", ["f", "w"], ["y"], transB=1, alpha=0.5)],
+        image, [("y", None)], [weight("w", 5, 27)])
+    yield "resize_pad", model(
+        [node("Pad", ["x", "p"], ["a"], mode="reflect"), node("Resize", ["a", "", "s"], ["y"], mode="linear")],
+        image, [("y", None)],
+        [numpy_helper.from_array(np.array([0, 0, 1, 1, 0, 0, 1, 1], np.int64), "p"),
+         numpy_helper.from_array(np.array([1, 1, 2, 1.5], np.float32), "s")])
+
+
+def quantized_models():
+    scale = numpy_helper.from_array(np.float32(0.05), "s")
+    zero = numpy_helper.from_array(np.uint8(3), "z")
+    weights = [scale, zero, numpy_helper.from_array(np.array([0.1, 0.2, 0.3, 0.4], np.float32), "ws"),
+               numpy_helper.from_array(np.zeros(4, np.int8), "wz"), weight("w", 4, 3, 3, 3, dtype=np.int8)]
+    yield "qdq_conv", model(
+        [node("QuantizeLinear", ["x", "s", "z"], ["q"]), node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+         node("DequantizeLinear", ["w", "ws", "wz"], ["wd"], axis=0),
+         node("Conv", ["d", "wd"], ["c"], pads=[1, 1, 1, 1]), node("Relu", ["c"], ["r"]),
+         node("QuantizeLinear", ["r", "s", "z"], ["rq"]), node("DequantizeLinear", ["rq", "s", "z"], ["y"])],
+        [("x", [1, 3, 5, 5])], [("y", None)], weights)
+    yield "qlinear_matmul", model(
+        [node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+         node("QLinearMatMul", ["q", "s", "z", "m", "s", "mz", "s", "z"], ["p"]),
+         node("DequantizeLinear", ["p", "s", "z"], ["y"])],
+        [("x", ["n", 8])], [("y", None)],
+        [scale, zero, weight("m", 8, 5, dtype=np.int8), numpy_helper.from_array(np.int8(0), "mz")])
+    yield "dynamic_quantize", model(
+        [node("DynamicQuantizeLinear", ["x"], ["q", "qs", "qz"]),
+         node("MatMulInteger", ["q", "m", "qz"], ["i"]), node("Cast", ["i"], ["y"], to=1)],
+        [("x", ["n", 8])], [("y", None)], [weight("m", 8, 5, dtype=np.int8)])
+
+
+def sequence_models():
+    yield "attention", model(
+        [node("LayerNormalization", ["x", "g", "b"], ["n"]), node("MatMul", ["n", "w"], ["q"]),
+         node("Transpose", ["q"], ["t"], perm=[0, 2, 1]), node("MatMul", ["q", "t"], ["a"]),
+         node("Softmax", ["a"], ["p"], axis=-1), node("MatMul", ["p", "q"], ["y"])],
+        [("x", ["batch", "length", 8])], [("y", None)], [weight("g", 8), weight("b", 8), weight("w", 8, 8)])
+    yield "shapes", model(
+        [node("Shape", ["x"], ["s"]), node("Gather", ["s", "i"], ["d"]), node("Concat", ["d", "m"], ["r"], axis=0),
+         node("Reshape", ["x", "r"], ["f"]), node("Slice", ["f", "b", "e", "a"], ["c"]),
+         node("Unsqueeze", ["c", "a"], ["u"]), node("Tile", ["u", "t"], ["y"])],
+        [("x", ["n", 4, 3])], [("y", None)],
+        [numpy_helper.from_array(np.array(v, np.int64), k) for k, v in
+         {"i": [0], "m": [-1], "b": [1], "e": [7], "a": [1], "t": [1, 2, 1]}.items()])
+    yield "recurrent", model(
+        [node("LSTM", ["x", "w", "r"], ["y", "h", "c"], hidden_size=3),
+         node("GRU", ["x", "gw", "gr"], ["gy"], hidden_size=3, direction="reverse")],
+        [("x", [4, 1, 2])], [("y", None), ("gy", None)],
+        [weight("w", 1, 12, 2), weight("r", 1, 12, 3), weight("gw", 1, 9, 2), weight("gr", 1, 9, 3)])
+    yield "indices", model(
+        [node("TopK", ["x", "k"], ["v", "i"]), node("GatherElements", ["x", "i"], ["g"], axis=1),
+         node("ScatterElements", ["x", "i", "v"], ["s"], axis=1), node("CumSum", ["s", "a"], ["c"]),
+         node("ArgMax", ["c"], ["m"], axis=1), node("OneHot", ["m", "k", "o"], ["h"]),
+         node("Einsum", ["x", "s"], ["e"], equation="ij,kj->ik")],
+        [("x", [3, 5])], [("h", None), ("g", None), ("e", None)],
+        [numpy_helper.from_array(np.array([2], np.int64), "k"), numpy_helper.from_array(np.int64(1), "a"),
+         numpy_helper.from_array(np.array([0, 1], np.float32), "o")])
+
+
+def structured_models():
+    function = helper.make_function(
+        "local", "twice", ["a"], ["b"], [node("Add", ["a", "a"], ["t"]), node("LeakyRelu", ["t"], ["b"], alpha=0.1)],
+        [helper.make_opsetid("", 17)])
+    yield "function", model([node("twice", ["x"], ["u"], domain="local"), node("twice", ["u"], ["y"], domain="local")],
+                            [("x", [2, 3])], [("y", None)], functions=[function])
+
+    def branch(name, op):
+        return helper.make_graph([node(op, ["x"], [name])], name,
+                                 [], [helper.make_tensor_value_info(name, TensorProto.FLOAT, None)])
+
+    yield "if", model([node("If", ["c"], ["y"], then_branch=branch("t", "Neg"), else_branch=branch("e", "Abs"))],
+                      [("c", [], TensorProto.BOOL), ("x", [2, 3])], [("y", None)])
+    body = helper.make_graph(
+        [node("Add", ["v", "x"], ["w"]), node("Identity", ["c"], ["d"]), node("Identity", ["w"], ["o"])], "body",
+        [helper.make_tensor_value_info(n, k, []) for n, k in
+         (("i", TensorProto.INT64), ("c", TensorProto.BOOL))] + [helper.make_tensor_value_info("v", 1, [2])],
+        [helper.make_tensor_value_info("d", TensorProto.BOOL, []), helper.make_tensor_value_info("w", 1, [2]),
+         helper.make_tensor_value_info("o", 1, [2])])
+    trips = numpy_helper.from_array(np.int64(3), "m")
+    yield "loop", model([node("Loop", ["m", "", "x"], ["y", "s"], body=body)], [("x", [2])],
+                        [("y", None), ("s", None)], [trips])
+    yield "constants", model(
+        [node("Constant", [], ["k"], value_floats=[1.0, 2.0]), node("ConstantOfShape", ["n"], ["z"]),
+         node("Add", ["k", "z"], ["s"]), node("Mul", ["x", "s"], ["y"])],
+        [("x", [3, 2])], [("y", None)], [numpy_helper.from_array(np.array([2], np.int64), "n")])
+    yield "old_opset", model([node("Upsample", ["x"], ["u"], scales=[1.0, 1.0, 2.0, 2.0]),
+                              node("Dropout", ["u"], ["d"], ratio=0.5), node("Softmax", ["d"], ["y"], axis=1)],
+                             [("x", [1, 2, 3, 3])], [("y", None)], opset=7)
+
+
+def write(target, name, data):
+    folder = CORPUS / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(data)
+
+
+def write_models():
+    for group in (conv_models, quantized_models, sequence_models, structured_models):
+        for name, data in group():
+            onnx.load_from_string(data)
+            write("onnx", name + ".onnx", data)
+
+
+def write_engines(octet):
+    """One engine for each seed model that octet builds, and as graph text with its blobs."""
+    with tempfile.TemporaryDirectory() as folder:
+        engine = pathlib.Path(folder) / "e.octet"
+        for seed in sorted((CORPUS / "onnx").glob("*.onnx")):
+            if subprocess.run([octet, "build", seed, "-o", engine, "--quiet"], capture_output=True).returncode:
+                print("no engine of", seed.name)
+                continue
+            data = engine.read_bytes()
+            write("engine_load", seed.stem + ".octet", data)
+            sections = np.frombuffer(data[32:128], np.uint64).reshape(3, 4)
+            parts = [data[int(o):int(o + n)] for _, o, n, _ in sections]
+            write("engine_run", seed.stem + ".txt", parts[1] + b"\0" + parts[2])
+
+
+def write_texts():
+    for case in sorted((ROOT / "tests/passes").glob("*/*.txt")):
+        for i, text in enumerate(case.read_text().split("----\n")):
+            if "= ..." in text:  # a table that the golden file only hints at
+                continue
+            write("engine_run", f"{case.parent.name}_{case.stem}_{i}.txt", text.encode() + b"\0")
+
+
+def write_data():
+    testdata = ROOT / "src/calibrate/testdata"
+    for path in sorted(testdata.glob("*.np[yz]")):
+        write("npy", path.name, path.read_bytes())
+    for path in [*sorted(testdata.glob("*.jpg")), *sorted(testdata.glob("*.png"))]:
+        write("image", path.name, path.read_bytes())
+    with tempfile.TemporaryDirectory() as folder:
+        array = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
+        for name, save in (("stored", np.savez), ("deflated", np.savez_compressed)):
+            path = pathlib.Path(folder) / f"{name}.npz"
+            save(path, a=array, labels=np.arange(3))
+            for kind in (0, 1, 4):
+                write("calibration", f"{name}_{kind}.npz", bytes([kind]) + path.read_bytes())
+        path = pathlib.Path(folder) / "a.npy"
+        np.save(path, array)
+        write("calibration", "array.npy", bytes([2]) + path.read_bytes())
+    for name in ("rgb.png", "gray.jpg"):
+        write("calibration", name, bytes([3]) + (testdata / name).read_bytes())
+    texts = {
+        "all": '{"color":"rgb","resize":"8x6","crop":"4x4","scale":255,"mean":[0.4,0.5,0.6],"std":[0.2,0.2,0.2],'
+               '"layout":"nchw"}',
+        "letterbox": '{"letterbox":"16x16:114","color":"bgr","scale":255,"layout":"nhwc"}',
+        "short": '{"resize":"7","color":"gray","mean":"0.5","std":0.25}',
+        "empty": "{}",
+    }
+    for name, text in texts.items():
+        write("preprocess", name + ".json", text.encode())
+
+
+def main():
+    octet = os.environ.get("OCTET") or shutil.which("octet")
+    if octet is None:
+        return "set OCTET to the octet program"
+    write_models()
+    write_engines(octet)
+    write_texts()
+    write_data()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
