@@ -43,17 +43,43 @@ std::vector<Life> lives(const Plan& plan) {
   return all;
 }
 
-// The lowest offset where `life` fits between the placed buffers that live at the same time (sorted by offset).
-s64 lowest_gap(const Life& life, const std::vector<const Life*>& placed, const Plan& plan) {
-  s64 offset = 0;
-  for (const Life* other : placed) {
-    if (other->last < life.first || other->first > life.last) continue;
-    const s64 start = plan.buffers[other->buffer].offset;
-    if (offset + life.bytes <= start) break;
-    offset = std::max(offset, start + other->bytes);
+// The placed buffers, found by time: each lies in the list of every block of steps that it lives in, so that a graph of many
+// nodes is not searched whole for each buffer.
+class Placed {
+ public:
+  explicit Placed(const Plan& plan) : plan_(plan), blocks_(plan.steps.size() / kBlock + 1) {}
+
+  void add(const Life& life) {
+    for (size_t b = block(life.first); b <= block(life.last); ++b) blocks_[b].push_back(&life);
   }
-  return offset;
-}
+
+  // The lowest offset where `life` fits between those that live at the same time.
+  s64 lowest_gap(const Life& life) {
+    beside_.clear();
+    for (size_t b = block(life.first); b <= block(life.last); ++b) {
+      for (const Life* other : blocks_[b]) {
+        if (other->last >= life.first && other->first <= life.last) beside_.push_back(other);
+      }
+    }
+    std::ranges::sort(beside_, {}, [&](const Life* other) { return offset_of(*other); });
+    s64 offset = 0;
+    for (const Life* other : beside_) {
+      if (offset + life.bytes <= offset_of(*other)) break;
+      offset = std::max(offset, offset_of(*other) + other->bytes);
+    }
+    return offset;
+  }
+
+ private:
+  static constexpr size_t kBlock = 64;
+
+  static size_t block(s64 step) { return static_cast<size_t>(step) / kBlock; }
+  s64 offset_of(const Life& life) const { return plan_.buffers[life.buffer].offset; }
+
+  const Plan& plan_;
+  std::vector<std::vector<const Life*>> blocks_;
+  std::vector<const Life*> beside_;  // of the last search; kept for its memory
+};
 
 }  // namespace
 
@@ -61,18 +87,15 @@ void plan_memory(Plan& plan) {
   std::vector<Life> all = lives(plan);
   std::stable_sort(all.begin(), all.end(),
                    [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
-  std::vector<const Life*> placed;
+  Placed placed(plan);
   s64 end = 0;
   for (const Life& life : all) {
     Buffer& buffer = plan.buffers[life.buffer];
-    buffer.offset = lowest_gap(life, placed, plan);
+    buffer.offset = placed.lowest_gap(life);
     const auto stop = checked_add(buffer.offset, life.bytes);
     if (!stop) fail(Error::Code::out_of_memory, "the activations of this model pass 63 bits");
     end = std::max(end, *stop);
-    const auto at = std::upper_bound(
-        placed.begin(), placed.end(), buffer.offset,
-        [&](s64 offset, const Life* other) { return offset < plan.buffers[other->buffer].offset; });
-    placed.insert(at, &life);
+    placed.add(life);
   }
   s64 workspace = 0;
   for (const PlanStep& step : plan.steps) workspace = std::max(workspace, step.workspace_bytes);
