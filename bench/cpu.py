@@ -19,6 +19,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import typing
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -45,6 +46,14 @@ def last_line(text):
     return lines[-1][:200] if lines else "no message"
 
 
+class Times(typing.NamedTuple):
+    """One round of one runtime, ms; processor time is that of all its threads, which other programs do not stretch."""
+
+    median: float
+    fastest: float
+    processor: float
+
+
 class OctetRunner:
     """`octet bench` is one process per measurement: load, plan, warm up, measure."""
 
@@ -57,8 +66,9 @@ class OctetRunner:
                               text=True, preexec_fn=pin(self.cpus))
         if done.returncode != 0:
             raise RuntimeError(last_line(done.stderr))
-        latency = json.loads(done.stdout)["latency_ms"]
-        return latency["median"], latency["min"]
+        report = json.loads(done.stdout)
+        latency, processor = report["latency_ms"], report["processor_ms"]
+        return Times(latency["median"], latency["min"], processor["median"])
 
     def close(self):
         pass
@@ -91,7 +101,7 @@ class PeerRunner:
         self.process.stdin.write(f"{seconds}\n")
         self.process.stdin.flush()
         answer = self.read()
-        return answer["ms"], answer["min_ms"]
+        return Times(answer["ms"], answer["min_ms"], answer["processor_ms"])
 
     def close(self):
         self.process.stdin.close()
@@ -212,9 +222,9 @@ def ratio(times):
 def measure_network(args, network, files, threads, batch):
     runners, failed = start(args, files, threads)
     times = take_turns(args, runners, failed)
-    rounds = {key: [median for median, _ in values] for key, values in times.items()}
+    rounds = {key: [value.median for value in values] for key, values in times.items()}
     ms = {key: round(statistics.median(values), 4) for key, values in rounds.items()}
-    fastest = {key: round(min(low for _, low in values), 4) for key, values in times.items()}
+    fastest = {key: round(min(value.fastest for value in values), 4) for key, values in times.items()}
     row = {"name": network.name, "threads": threads, "batch": batch, "octet_ms": ms.get(OCTET_QDQ),
            "octet_int8_ms": ms.get(OCTET_INT8), "octet_fp32_ms": ms.get(OCTET_FP32),
            "onnxruntime_fp32_ms": ms.get(ORT_FP32),

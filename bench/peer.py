@@ -3,7 +3,7 @@
 
     peer.py onnxruntime|openvino MODEL.onnx THREADS [INPUT:1x3x640x640 ...]     then one line "SECONDS" per measurement
 
-It answers each line with one JSON object: {"ms": median, "min_ms": fastest, "runs": n} or {"error": reason}.
+It answers each line with one JSON object: {"ms": median, "min_ms": fastest, "processor_ms": median, "runs": n} or {"error": reason}.
 """
 
 import json
@@ -50,13 +50,15 @@ def make_input(shape):
 def measure(run, seconds):
     for _ in range(WARMUP):
         run()
-    times = []
+    times, processor = [], []
     stop = time.perf_counter() + seconds
     while not times or time.perf_counter() < stop:
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), time.process_time()
         run()
+        processor.append((time.process_time() - busy) * 1e3)
         times.append((time.perf_counter() - start) * 1e3)
-    return {"ms": statistics.median(times), "min_ms": min(times), "runs": len(times)}
+    return {"ms": statistics.median(times), "min_ms": min(times), "processor_ms": statistics.median(processor),
+            "runs": len(times)}
 
 
 def answer(value):
