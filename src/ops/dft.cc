@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // DFT(x[..., 1 or 2], length?, axis?) {inverse, onesided}: sums of N terms in f64. One-sided: the forward transform of real
 // values keeps the first N/2 + 1, and the inverse makes N real values from those.
-#include <cmath>
-#include <numbers>
 #include <vector>
 
 #include "core/check.h"
 #include "ops/axes.h"
 #include "ops/dtypes.h"
+#include "ops/fourier.h"
 #include "ops/node_parser.h"
 
 namespace octet {
@@ -77,56 +76,25 @@ void infer(Inference& inference) {
   inference.output(inference.inputs[kX].dtype, shape);
 }
 
-struct Complex {
-  f64 re = 0.0, im = 0.0;
-};
-
-class Line {
- public:
-  explicit Line(const Transform& t) : t_(t), input_(static_cast<size_t>(t.length)) {
-    for (s64 i = 0; i < t.length; ++i) {
-      const f64 angle = 2.0 * std::numbers::pi * static_cast<f64>(i) / static_cast<f64>(t.length);
-      turns_.push_back({std::cos(angle), t.inverse ? std::sin(angle) : -std::sin(angle)});
-    }
-  }
-
-  void set(s64 i, Complex value) {
-    input_[static_cast<size_t>(i)] = value;
-    const bool twin = t_.mirrored && i > 0 && i < t_.length - i;
-    if (twin) input_[static_cast<size_t>(t_.length - i)] = {value.re, -value.im};
-  }
-
-  Complex result(s64 k) const {
-    Complex sum;
-    size_t turn = 0;
-    for (const Complex& x : input_) {
-      const Complex& w = turns_[turn];
-      sum.re += x.re * w.re - x.im * w.im;
-      sum.im += x.re * w.im + x.im * w.re;
-      turn = (turn + static_cast<size_t>(k)) % turns_.size();
-    }
-    const f64 scale = t_.inverse ? 1.0 / static_cast<f64>(t_.length) : 1.0;
-    return {sum.re * scale, sum.im * scale};
-  }
-
- private:
-  const Transform& t_;
-  std::vector<Complex> input_;
-  std::vector<Complex> turns_;
-};
+// A mirrored spectrum holds its first half; the rest are conjugates.
+void set(FourierLine& line, const Transform& t, s64 i, Complex value) {
+  line.set(i, value);
+  const bool twin = t.mirrored && i > 0 && i < t.length - i;
+  if (twin) line.set(t.length - i, {value.re, -value.im});
+}
 
 // [outer][given or made][inner][parts]
 template <class T>
 void transform(const Transform& t, const Shape& shape, const T* src, T* dst) {
   const s64 outer = dims_product(shape, 0, t.axis);
   const s64 inner = dims_product(shape, t.axis + 1, shape.rank() - 1);
-  Line line(t);
+  FourierLine line(t.length, t.inverse);
   const auto part = [](T value) { return static_cast<f64>(static_cast<Wide<T>>(value)); };
   for (s64 row = 0; row < outer * inner; ++row) {
     const s64 o = row / inner, i = row % inner;
     for (s64 n = 0; n < t.given; ++n) {
       const T* x = src + ((o * shape[t.axis] + n) * inner + i) * t.in_parts;
-      line.set(n, {part(x[0]), t.in_parts == 2 ? part(x[1]) : 0.0});
+      set(line, t, n, {part(x[0]), t.in_parts == 2 ? part(x[1]) : 0.0});
     }
     for (s64 k = 0; k < t.made; ++k) {
       const Complex y = line.result(k);
