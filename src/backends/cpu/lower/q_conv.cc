@@ -5,7 +5,7 @@
 
 #include "backends/cpu/kernels/conv/conv.h"
 #include "backends/cpu/kernels/conv/tile_conv.h"
-#include "backends/cpu/kernels/depthwise/depthwise.h"
+#include "backends/cpu/kernels/depthwise/flat_depthwise.h"
 #include "backends/cpu/lower/q_common.h"
 
 namespace octet {
@@ -60,7 +60,14 @@ ConvSpec dense_spec(const ConvRequest& conv, const BindArgs& bind) {
   return spec;
 }
 
-// `Kernel` is TileConv, DenseConv or DepthwiseConv; the table stays alive with the step.
+DepthwiseSpec depthwise_spec(const ConvRequest& conv, const BindArgs& bind) {
+  DepthwiseSpec spec;
+  fill(spec, conv, bind);
+  spec.weights = conv.weights.as<s8>();
+  return spec;
+}
+
+// `Kernel` is TileConv, DenseConv, FlatDepthwise or DepthwiseConv; the table stays alive with the step.
 template <class Kernel>
 RunStep step_of(Kernel kernel, const ConvRequest& conv) {
   struct Step {
@@ -88,6 +95,25 @@ Candidate image_candidate(const LowerRequest& request, const char* kernel,
 
 }  // namespace
 
+Offer lower_q_depthwise_flat(const LowerRequest& request) {
+  ConvRequest conv;
+  if (std::string reason = read(request, conv); !reason.empty()) return Reject{reason};
+  const EpilogueArgs epilogue = epilogue_args(conv.epilogue, conv.constants.table_or_null());
+  if (const char* reason = flat_depthwise_reject(conv.geometry, epilogue, request.target.isa))
+    return Reject{reason};
+  const FlatDepthwiseKernel& kernel = kFlatDepthwiseKernels[0];
+  const DepthwiseKernel& strided = best_kernel(kDepthwiseKernels, request.target.isa);
+  Candidate candidate = image_candidate(request, kernel.name, conv);
+  candidate.workspace_bytes =
+      depthwise_workspace_bytes(strided, conv.geometry, request.target.threads);
+  candidate.bind = [&kernel, &strided, conv](const BindArgs& bind) -> RunStep {
+    const DepthwiseSpec spec = depthwise_spec(conv, bind);
+    if (flat_depthwise_fits(spec)) return step_of(FlatDepthwise(kernel, spec), conv);
+    return step_of(DepthwiseConv(strided, spec), conv);
+  };
+  return candidate;
+}
+
 Offer lower_q_depthwise(const LowerRequest& request) {
   ConvRequest conv;
   if (std::string reason = read(request, conv); !reason.empty()) return Reject{reason};
@@ -97,10 +123,7 @@ Offer lower_q_depthwise(const LowerRequest& request) {
   candidate.workspace_bytes =
       depthwise_workspace_bytes(kernel, conv.geometry, request.target.threads);
   candidate.bind = [&kernel, conv](const BindArgs& bind) {
-    DepthwiseSpec spec;
-    fill(spec, conv, bind);
-    spec.weights = conv.weights.as<s8>();
-    return step_of(DepthwiseConv(kernel, spec), conv);
+    return step_of(DepthwiseConv(kernel, depthwise_spec(conv, bind)), conv);
   };
   return candidate;
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "backends/cpu/kernels/conv/tile_conv.h"
-#include "backends/cpu/kernels/depthwise/depthwise.h"
+#include "backends/cpu/kernels/depthwise/flat_depthwise.h"
 #include "backends/cpu/lower/q_probe.h"
 
 namespace octet {
@@ -13,6 +13,7 @@ namespace octet {
 Offer lower_q_conv(const LowerRequest& request);
 Offer lower_q_conv_tiles(const LowerRequest& request);
 Offer lower_q_depthwise(const LowerRequest& request);
+Offer lower_q_depthwise_flat(const LowerRequest& request);
 
 namespace {
 
@@ -20,6 +21,11 @@ namespace {
 Offer as_planned(const LowerRequest& request) {
   Offer tiles = lower_q_conv_tiles(request);
   return std::holds_alternative<Candidate>(tiles) ? tiles : lower_q_conv(request);
+}
+
+Offer depthwise_as_planned(const LowerRequest& request) {
+  Offer flat = lower_q_depthwise_flat(request);
+  return std::holds_alternative<Candidate>(flat) ? flat : lower_q_depthwise(request);
 }
 
 struct ConvCase {
@@ -235,7 +241,7 @@ Probe depthwise_probe(ConvCase c) {
 TEST(QDepthwise, ChannelsAtTheEdgesOfEveryBlock) {
   for (s64 channels : {1, 3, 4, 15, 16, 17, 31, 33, 63, 64, 65, 130}) {
     const ConvCase c{.batch = 2, .channels = channels};
-    expect_exact(depthwise_probe(c), lower_q_depthwise, text(c));
+    expect_exact(depthwise_probe(c), depthwise_as_planned, text(c));
   }
 }
 
@@ -250,7 +256,7 @@ TEST(QDepthwise, KernelsStridesAndDilations) {
           c.stride = stride;
           c.dilation = dilation;
           c.pads = {1, 0, 2, 3};
-          expect_exact(depthwise_probe(c), lower_q_depthwise, text(c));
+          expect_exact(depthwise_probe(c), depthwise_as_planned, text(c));
         }
       }
     }
@@ -260,7 +266,22 @@ TEST(QDepthwise, KernelsStridesAndDilations) {
 TEST(QDepthwise, WidthsAroundTheStrip) {
   for (s64 width : {1, 3, 4, 5, 15, 16, 17, 33}) {
     const ConvCase c{.channels = 66, .height = 3, .width = width};
-    expect_exact(depthwise_probe(c), lower_q_depthwise, text(c));
+    expect_exact(depthwise_probe(c), depthwise_as_planned, text(c));
+  }
+}
+
+// A register holds parts of several pixels: every share of a pixel in it, at both strides.
+TEST(QDepthwise, ThreeByThreeOfEveryWidth) {
+  for (s64 channels : {1, 2, 3, 5, 7, 8, 12, 16, 24, 32, 40, 48, 63, 64, 65, 72, 96, 144}) {
+    for (s64 stride : {1, 2}) {
+      for (s64 width : {3, 6, 13}) {
+        ConvCase c{.batch = 2, .channels = channels, .height = 7, .width = width};
+        c.stride = stride;
+        expect_exact(depthwise_probe(c), depthwise_as_planned, text(c));
+        c.pads = {0, 0, 0, 0};
+        expect_exact(depthwise_probe(c), depthwise_as_planned, text(c) + ", unpadded");
+      }
+    }
   }
 }
 
@@ -271,9 +292,9 @@ TEST(QDepthwise, ZeroPointsAndSaturation) {
       c.zero_point = zero_point;
       c.codes = codes;
       c.extreme_weights = codes != Codes::any;
-      expect_exact(depthwise_probe(c), lower_q_depthwise, text(c));
+      expect_exact(depthwise_probe(c), depthwise_as_planned, text(c));
       c.multiplier = 1e9f;
-      expect_exact(depthwise_probe(c), lower_q_depthwise, text(c));
+      expect_exact(depthwise_probe(c), depthwise_as_planned, text(c));
     }
   }
 }
@@ -286,11 +307,11 @@ TEST(QDepthwise, ResidualLeakyTableAndRealOutputs) {
     probe.attrs.set("activation", std::string("leaky_relu"));
     Probe table = probe;
     table.inputs.push_back(constant(random_u8({256}, 11)));
-    expect_exact(table, lower_q_depthwise, text(c) + ", table");
+    expect_exact(table, depthwise_as_planned, text(c) + ", table");
     probe.attrs.set("output_dtype", std::string("f32"));
-    expect_exact(probe, lower_q_depthwise, text(c) + ", f32");
+    expect_exact(probe, depthwise_as_planned, text(c) + ", f32");
     probe.attrs.set("activation", std::string("relu"));
-    expect_exact(probe, lower_q_depthwise, text(c) + ", f32 relu");
+    expect_exact(probe, depthwise_as_planned, text(c) + ", f32 relu");
   }
 }
 
@@ -321,7 +342,7 @@ TEST(QConv, EveryTableRowIsTested) {
   auto names = expect_exact(probe_of({.channels = 5}), as_planned, "names");
   const auto tiles = expect_exact(probe_of({.channels = 64}), as_planned, "names");
   names.insert(names.end(), tiles.begin(), tiles.end());
-  const auto depthwise = expect_exact(depthwise_probe({}), lower_q_depthwise, "names");
+  const auto depthwise = expect_exact(depthwise_probe({}), depthwise_as_planned, "names");
   for (const ConvKernel& kernel : kConvKernels) {
     if (kernel.isa > hardware_isa()) continue;
     EXPECT_NE(std::find(names.begin(), names.end(), kernel.name), names.end()) << kernel.name;
@@ -330,9 +351,11 @@ TEST(QConv, EveryTableRowIsTested) {
     if (kernel.isa > hardware_isa()) continue;
     EXPECT_NE(std::find(names.begin(), names.end(), kernel.name), names.end()) << kernel.name;
   }
+  const auto wide = expect_exact(depthwise_probe({.kernel_h = 5}), depthwise_as_planned, "names");
+  EXPECT_EQ(depthwise.back() == kFlatDepthwiseKernels[0].name, hardware_isa() >= Isa::vnni);
   for (const DepthwiseKernel& kernel : kDepthwiseKernels) {
     if (kernel.isa > hardware_isa()) continue;
-    EXPECT_NE(std::find(depthwise.begin(), depthwise.end(), kernel.name), depthwise.end());
+    EXPECT_NE(std::find(wide.begin(), wide.end(), kernel.name), wide.end()) << kernel.name;
   }
 }
 

@@ -2,8 +2,9 @@
 #include "backends/cpu/kernels/conv/tile_conv.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
+
+#include "backends/cpu/kernels/epilogue_bounds.h"
 
 namespace octet {
 namespace {
@@ -50,13 +51,6 @@ TileGrid choose_grid(const ConvGeometry& g, const ImageStrides& in, s64 rows) {
   grid.run = width;
   grid.pitch = pitch;
   return grid;
-}
-
-// No sum times its multiplier, with the residual added, leaves the range of s32, so nothing needs to be cut before rounding.
-bool is_bounded(std::span<const f32> multipliers, const EpilogueArgs& e) {
-  const bool small = std::ranges::all_of(multipliers, [](f32 m) { return std::fabs(m) <= 0.25f; });
-  return small && std::fabs(e.residual_multiplier) <= 1048576.0f &&
-         (!e.leaky || std::fabs(e.alpha) <= 1.0f);
 }
 
 struct TilePacker {
@@ -132,7 +126,7 @@ TileConv::TileConv(const TileKernel& kernel, const ConvSpec& spec)
       output_(spec.output),
       residual_(spec.residual),
       copy_(window_border(spec.geometry.window) > spec.input.border),
-      bounded_(is_bounded(spec.multiplier, spec.epilogue)),
+      bounded_(epilogue_bounded(spec.multiplier, spec.epilogue)),
       padding_(static_cast<u8>(spec.input_zero_point)) {
   const ConvGeometry& g = geometry_;
   const ImageStrides in = strides_read(g, input_);

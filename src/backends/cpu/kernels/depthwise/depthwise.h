@@ -54,6 +54,9 @@ struct DepthwiseSpec {
   Placement residual;
 };
 
+// The bias of a channel less zero point * sum of its weights; wraps like the kernels' sums.
+s32 depthwise_bias(const DepthwiseSpec& spec, s64 channel);
+
 // Why DepthwiseConv cannot serve this geometry, or null.
 const char* depthwise_reject(const ConvGeometry& geometry);
 s64 depthwise_workspace_bytes(const DepthwiseKernel& kernel, const ConvGeometry& geometry,

@@ -38,7 +38,9 @@ void pack_weights(const DepthwiseKernel& kernel, const DepthwiseSpec& spec, s64 
   }
 }
 
-s32 fold_zero_point(const DepthwiseSpec& spec, s64 channel) {
+}  // namespace
+
+s32 depthwise_bias(const DepthwiseSpec& spec, s64 channel) {
   const Window& window = spec.geometry.window;
   const s64 taps = window.h().kernel * window.w().kernel;
   s64 sum = 0;
@@ -46,8 +48,6 @@ s32 fold_zero_point(const DepthwiseSpec& spec, s64 channel) {
   const s64 bias = spec.bias.empty() ? 0 : spec.bias[static_cast<size_t>(channel)];
   return static_cast<s32>(static_cast<u32>(bias - sum * spec.input_zero_point));
 }
-
-}  // namespace
 
 void DepthwiseConv::pack(const DepthwiseSpec& spec) {
   const Window& window = geometry_.window;
@@ -69,7 +69,7 @@ void DepthwiseConv::pack(const DepthwiseSpec& spec) {
     const s64 channel = i / width * width + kernel_.order.channel(i % width);
     if (channel >= channels) continue;
     const auto from = static_cast<size_t>(spec.multiplier.size() == 1 ? 0 : channel);
-    bias_[static_cast<size_t>(i)] = fold_zero_point(spec, channel);
+    bias_[static_cast<size_t>(i)] = depthwise_bias(spec, channel);
     multiplier_[static_cast<size_t>(i)] = spec.multiplier[from];
   }
 }
