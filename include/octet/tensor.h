@@ -18,7 +18,8 @@ enum class Dtype : uint8_t { f32, f16, bf16, f64, s8, u8, s16, u16, s32, u32, s6
 size_t dtype_bytes(Dtype dtype);
 std::string_view dtype_name(Dtype dtype);  // "f32", "s8", "bool"
 
-// Up to kMaxRank dimensions, stored inline. A dimension is >= 0, or kDynamic in a graph that is not yet planned.
+// Up to kMaxRank dimensions, stored inline. A dimension is >= 0, or kDynamic in a graph that is not yet planned. Of some
+// values not even the rank is known before the run (unknown()).
 class Shape {
  public:
   static constexpr int kMaxRank = 8;
@@ -27,13 +28,15 @@ class Shape {
   Shape() = default;
   Shape(std::initializer_list<int64_t> dims);
   explicit Shape(std::span<const int64_t> dims);  // throws Error(unsupported) beyond kMaxRank
+  static Shape unknown();                         // neither static nor of any rank
 
-  int rank() const { return rank_; }
+  int rank() const { return rank_; }  // -1 when unknown
+  bool is_unknown() const { return rank_ < 0; }
   int64_t operator[](int i) const { return dims_[static_cast<size_t>(i)]; }
   int64_t& operator[](int i) { return dims_[static_cast<size_t>(i)]; }
-  std::span<const int64_t> dims() const { return {dims_.data(), static_cast<size_t>(rank_)}; }
+  std::span<const int64_t> dims() const { return {begin(), end()}; }
   const int64_t* begin() const { return dims_.data(); }
-  const int64_t* end() const { return dims_.data() + rank_; }
+  const int64_t* end() const { return dims_.data() + (rank_ < 0 ? 0 : rank_); }
 
   void push_back(int64_t dim);
   bool is_static() const;
@@ -47,7 +50,7 @@ class Shape {
   int rank_ = 0;
 };
 
-std::string to_string(const Shape& shape);  // "1x3x224x224", "?x10", "scalar"
+std::string to_string(const Shape& shape);  // "1x3x224x224", "?x10", "scalar", "unknown"
 
 struct TensorType {
   Dtype dtype = Dtype::f32;
@@ -56,7 +59,7 @@ struct TensorType {
   bool operator==(const TensorType&) const = default;
 };
 
-std::string to_string(const TensorType& type);  // "f32[1,3,224,224]"
+std::string to_string(const TensorType& type);  // "f32[1,3,224,224]", "f32[*]" of unknown rank
 
 // Reference-counted storage, 64-byte aligned; copying a Tensor shares it. Treat a shared tensor as immutable.
 class Tensor {

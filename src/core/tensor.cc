@@ -40,7 +40,14 @@ Shape::Shape(std::span<const int64_t> dims) {
   for (int64_t dim : dims) push_back(dim);
 }
 
+Shape Shape::unknown() {
+  Shape shape;
+  shape.rank_ = -1;
+  return shape;
+}
+
 void Shape::push_back(int64_t dim) {
+  OCTET_CHECK(rank_ >= 0);
   if (rank_ == kMaxRank) {
     fail(Error::Code::unsupported, "a tensor has more than {} dimensions", kMaxRank);
   }
@@ -48,6 +55,7 @@ void Shape::push_back(int64_t dim) {
 }
 
 bool Shape::is_static() const {
+  if (is_unknown()) return false;
   for (int64_t dim : dims()) {
     if (dim < 0) return false;
   }
@@ -55,6 +63,7 @@ bool Shape::is_static() const {
 }
 
 int64_t Shape::elements() const {
+  if (is_unknown()) fail(Error::Code::invalid_model, "a shape of unknown rank is not known here");
   int64_t product = 1;
   bool overflow = false;
   for (int64_t dim : dims()) {
@@ -69,11 +78,12 @@ int64_t Shape::elements() const {
 }
 
 bool Shape::operator==(const Shape& other) const {
-  return rank_ == other.rank_ && std::memcmp(dims_.data(), other.dims_.data(),
-                                             static_cast<size_t>(rank_) * sizeof(int64_t)) == 0;
+  return rank_ == other.rank_ &&
+         std::memcmp(dims_.data(), other.dims_.data(), dims().size_bytes()) == 0;
 }
 
 std::string to_string(const Shape& shape) {
+  if (shape.is_unknown()) return "unknown";
   if (shape.rank() == 0) return "scalar";
   std::string text;
   for (int64_t dim : shape) {
@@ -91,6 +101,7 @@ int64_t TensorType::bytes() const {
 
 std::string to_string(const TensorType& type) {
   std::string text(dtype_name(type.dtype));
+  if (type.shape.is_unknown()) return text + "[*]";
   text += '[';
   for (int i = 0; i < type.shape.rank(); ++i) {
     if (i > 0) text += ',';

@@ -8,7 +8,8 @@
 namespace octet {
 namespace {
 
-constexpr const char* kKinds[] = {"int", "float", "string", "ints", "floats", "strings", "tensor"};
+constexpr const char* kKinds[] = {"int",    "float",   "string", "ints",
+                                  "floats", "strings", "tensor", "graph"};
 
 template <class T>
 const T* typed(const Attrs& attrs, std::string_view name) {
@@ -83,5 +84,7 @@ std::optional<Tensor> Attrs::tensor(std::string_view name) const {
   const Tensor* found = typed<Tensor>(*this, name);
   return found != nullptr ? std::optional(*found) : std::nullopt;
 }
+
+GraphPtr Attrs::graph(std::string_view name) const { return required<GraphPtr>(*this, name); }
 
 }  // namespace octet

@@ -2,6 +2,7 @@
 // Attributes of a node: a small ordered map from name to value, printed and parsed by the text form.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,8 +16,13 @@
 
 namespace octet {
 
+class Graph;  // graph/graph.h
+
+// The body of a control-flow node; shared, because nodes are copied and bodies never change.
+using GraphPtr = std::shared_ptr<const Graph>;
+
 using AttrValue = std::variant<s64, f32, std::string, std::vector<s64>, std::vector<f32>,
-                               std::vector<std::string>, Tensor>;
+                               std::vector<std::string>, Tensor, GraphPtr>;
 
 class Attrs {
  public:
@@ -39,6 +45,7 @@ class Attrs {
   std::vector<s64> ints(std::string_view name, std::vector<s64> otherwise) const;
   std::vector<f32> floats(std::string_view name, std::vector<f32> otherwise) const;
   std::optional<Tensor> tensor(std::string_view name) const;
+  GraphPtr graph(std::string_view name) const;  // required, never null
 
  private:
   std::vector<Entry> entries_;

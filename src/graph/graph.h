@@ -55,6 +55,9 @@ struct Node {
   ValueId input(size_t i) const { return i < inputs.size() ? inputs[i] : kNoValue; }
 };
 
+// Control flow nests graphs; deeper ones are refused before they can exhaust the stack.
+inline constexpr int kMaxGraphDepth = 64;
+
 class Graph {
  public:
   std::string name;

@@ -8,6 +8,7 @@ namespace octet {
 namespace {
 
 bool accepts(const Shape& declared, const Shape& got) {
+  if (declared.is_unknown()) return true;
   if (declared.rank() != got.rank()) return false;
   for (int i = 0; i < got.rank(); ++i) {
     if (declared[i] != Shape::kDynamic && declared[i] != got[i]) return false;
@@ -22,7 +23,8 @@ void check_inputs(const Graph& graph, std::span<const Tensor> inputs) {
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Value& value = graph.value(graph.inputs[i]);
-    if (inputs[i] && inputs[i].dtype() == value.type.dtype &&
+    const bool any = value.type.shape.is_unknown();
+    if (inputs[i] && (any || inputs[i].dtype() == value.type.dtype) &&
         accepts(value.type.shape, inputs[i].shape()))
       continue;
     fail(Error::Code::invalid_argument, "input '{}' is {}, given is {}", value.name,
@@ -68,29 +70,12 @@ class Interpreter {
   void step(const Node& node) {
     std::vector<Tensor> inputs;
     for (ValueId id : node.inputs) inputs.push_back(value(id));
-    check_size(node, inputs);
-    std::vector<Tensor> outputs = eval_node(node, inputs);
+    std::vector<Tensor> outputs = eval_node(node, inputs, max_bytes_);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] != kNoValue) define(node.outputs[i], outputs[i]);
     }
     for (ValueId id : node.inputs) {
       if (id != kNoValue && --readers_[id] == 0) values_[id] = {};
-    }
-  }
-
-  // A few bytes of model can ask for terabytes (Tile, Range): refused before anything is allocated.
-  void check_size(const Node& node, std::span<const Tensor> inputs) const {
-    std::vector<TensorType> types;
-    std::vector<const Tensor*> values;
-    for (const Tensor& tensor : inputs) {
-      types.push_back(tensor.type());
-      values.push_back(tensor ? &tensor : nullptr);
-    }
-    for (const TensorType& type : infer_node(node, std::move(types), std::move(values))) {
-      if (type.bytes() > max_bytes_) {
-        fail(Error::Code::out_of_memory, "{} makes {} of {} bytes, the limit is {}", describe(node),
-             to_string(type), type.bytes(), max_bytes_);
-      }
     }
   }
 

@@ -8,6 +8,7 @@
 
 #include "core/types.h"
 #include "graph/graph.h"
+#include "graph/op_def.h"
 #include "octet/tensor.h"
 
 namespace octet {
@@ -19,6 +20,7 @@ using ValueObserver = std::function<void(ValueId, const Tensor&)>;
 // last reader. Throws Error(invalid_argument) for inputs that do not fit, and Error(out_of_memory) before a node whose
 // outputs would pass `max_bytes`.
 std::vector<Tensor> interpret(const Graph& graph, std::span<const Tensor> inputs,
-                              const ValueObserver& observe = nullptr, s64 max_bytes = s64{8} << 30);
+                              const ValueObserver& observe = nullptr,
+                              s64 max_bytes = kDefaultMaxBytes);
 
 }  // namespace octet

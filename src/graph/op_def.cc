@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/memory.h"
+#include "graph/propagate.h"
 
 namespace octet {
 
@@ -15,10 +16,7 @@ MutableView mutable_view(Tensor& tensor) {
 
 std::vector<s64> Inference::required_ints(size_t i, std::string_view what) const {
   const Tensor* tensor = value(i);
-  if (tensor == nullptr) {
-    fail(Error::Code::unsupported,
-         "{} depends on run-time data; it must be known from the input shapes", what);
-  }
+  if (tensor == nullptr) needs_data(i, what);
   std::vector<s64> ints;
   if (tensor->dtype() == Dtype::s32) {
     for (s32 v : tensor->as<s32>()) ints.push_back(v);
@@ -29,6 +27,20 @@ std::vector<s64> Inference::required_ints(size_t i, std::string_view what) const
          dtype_name(tensor->dtype()));
   }
   return ints;
+}
+
+void Inference::needs_data(size_t i, std::string_view what) {
+  throw NeedsData(std::string(what), i);
+}
+
+MutableView Eval::make(size_t i, const TensorType& type) const {
+  OCTET_CHECK(i < made.size());
+  if (type.bytes() > max_bytes) {
+    fail(Error::Code::out_of_memory, "the result is {} of {} bytes, the limit is {}",
+         to_string(type), type.bytes(), max_bytes);
+  }
+  made[i] = Tensor(type.dtype, type.shape);
+  return mutable_view(made[i]);
 }
 
 std::string describe(const Node& node) {
@@ -54,12 +66,14 @@ void check_runnable(const Node& node) {
 }  // namespace
 
 std::vector<TensorType> infer_node(const Node& node, std::vector<TensorType> inputs,
-                                   std::vector<const Tensor*> values) {
+                                   std::vector<const Tensor*> values, s64 sample) {
   Inference inference(node, std::move(inputs), std::move(values));
+  inference.sample = sample;
   try {
     check_runnable(node);
     node.op->infer(inference);
     for (const TensorType& type : inference.outputs) {
+      if (!type.shape.is_static()) continue;
       check_fits(type.bytes(), "its output " + to_string(type));
     }
   } catch (Error& error) {
@@ -70,7 +84,21 @@ std::vector<TensorType> infer_node(const Node& node, std::vector<TensorType> inp
   return std::move(inference.outputs);
 }
 
-std::vector<Tensor> eval_node(const Node& node, std::span<const Tensor> inputs) {
+namespace {
+
+// Refused before anything is allocated: a few bytes of model can ask for terabytes (Tile, Range).
+Tensor allocate(const Node& node, const TensorType& type, s64 max_bytes) {
+  if (!type.shape.is_static()) return {};
+  if (type.bytes() > max_bytes) {
+    fail(Error::Code::out_of_memory, "{} makes {} of {} bytes, the limit is {}", describe(node),
+         to_string(type), type.bytes(), max_bytes);
+  }
+  return {type.dtype, type.shape};
+}
+
+}  // namespace
+
+std::vector<Tensor> eval_node(const Node& node, std::span<const Tensor> inputs, s64 max_bytes) {
   std::vector<TensorType> types;
   std::vector<const Tensor*> values;
   std::vector<ConstView> in;
@@ -81,15 +109,22 @@ std::vector<Tensor> eval_node(const Node& node, std::span<const Tensor> inputs) 
   }
   std::vector<Tensor> results;
   std::vector<MutableView> out;
-  for (const TensorType& type : infer_node(node, types, values)) {
-    results.emplace_back(type.dtype, type.shape);
+  if (has_body(node)) {
+    results.resize(node.outputs.size());  // inferring would run through the body twice
+  } else {
+    for (const TensorType& type : infer_node(node, types, values)) {
+      results.push_back(allocate(node, type, max_bytes));
+    }
   }
   for (Tensor& tensor : results) out.push_back(mutable_view(tensor));
   try {
-    node.op->eval({node, in, out});
+    node.op->eval({node, in, out, results, max_bytes});
   } catch (Error& error) {
     error.add_context("evaluating " + describe(node));
     throw;
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    OCTET_CHECK(node.outputs[i] == kNoValue || results[i]);
   }
   return results;
 }

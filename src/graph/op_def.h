@@ -44,6 +44,15 @@ struct MutableView {
 ConstView view(const Tensor& tensor);
 MutableView mutable_view(Tensor& tensor);
 
+// Thrown by infer when an output's type follows from data that are not known yet. No error: propagate() leaves such
+// values to the run.
+class NeedsData : public Error {
+ public:
+  NeedsData(const std::string& what, size_t i)
+      : Error(Code::unsupported, what + " depends on run-time data"), input(i) {}
+  size_t input;  // whose value was asked for
+};
+
 // Handed to OpDef::infer. Input shapes are concrete: graphs with dynamic dimensions are inferred for sample sizes.
 class Inference {
  public:
@@ -51,14 +60,20 @@ class Inference {
       : node(n), inputs(std::move(types)), values_(std::move(known)) {}
 
   const Node& node;
-  std::vector<TensorType> inputs;   // an omitted input has rank 0 and has_input() false
-  std::vector<TensorType> outputs;  // to be filled, one for each of node.outputs
+  std::vector<TensorType> inputs;  // an omitted input has rank 0 and has_input() false
+  // To be filled, one for each of node.outputs. A dimension that only the data tell is Shape::kDynamic, a rank that only
+  // they tell is Shape::unknown(); eval then makes the tensor (Eval::make).
+  std::vector<TensorType> outputs;
 
   bool has_input(size_t i) const { return node.input(i) != kNoValue; }
   // The input's value where it is known before the run (constants and folded shape arithmetic), else null.
   const Tensor* value(size_t i) const { return i < values_.size() ? values_[i] : nullptr; }
-  // The value as s64 list (accepts s32 and s64); fails with "unsupported" when it depends on run-time data.
+  // The value as s64 list (accepts s32 and s64); needs_data() when it depends on run-time data.
   std::vector<s64> required_ints(size_t i, std::string_view what) const;
+  // Ends infer: the output types follow from `what`, the value of input i, which is not known before the run.
+  [[noreturn]] static void needs_data(size_t i, std::string_view what);
+  // Stands for a dimension that only data tell, in the bodies of control flow; 0: there such values stay unknown.
+  s64 sample = 0;
 
   void same_as_input(size_t i) { outputs.push_back(inputs[i]); }
   void output(Dtype dtype, const Shape& shape) { outputs.push_back({dtype, shape}); }
@@ -67,11 +82,19 @@ class Inference {
   std::vector<const Tensor*> values_;
 };
 
+inline constexpr s64 kDefaultMaxBytes = s64{8} << 30;
+
 // Handed to OpDef::eval: dense row-major tensors; outputs have the inferred types and hold arbitrary bytes.
 struct Eval {
   const Node& node;
   std::span<const ConstView> inputs;  // one for each of node.inputs
   std::span<const MutableView> outputs;
+  std::span<Tensor> made = {};  // one for each output; see make()
+  s64 max_bytes =
+      kDefaultMaxBytes;  // bound on a tensor that make() or the body of a node allocates
+
+  // Provides an output whose inferred type is not static (its view has no data). Fails beyond max_bytes.
+  MutableView make(size_t i, const TensorType& type) const;
 
   bool has_input(size_t i) const { return i < inputs.size() && inputs[i]; }
 };
@@ -144,10 +167,13 @@ struct OpDef {
 // "node 'conv1' (Conv)", for error context.
 std::string describe(const Node& node);
 
-// Result types of one node for concrete input types; adds the node to the error's context.
+// Result types of one node for concrete input types; adds the node to the error's context. They are static unless they
+// depend on data. Throws NeedsData when nothing can be said about them.
 std::vector<TensorType> infer_node(const Node& node, std::vector<TensorType> inputs,
-                                   std::vector<const Tensor*> values);
+                                   std::vector<const Tensor*> values, s64 sample = 0);
 // Runs the scalar reference on host tensors. Inputs of omitted optional values are empty tensors.
-std::vector<Tensor> eval_node(const Node& node, std::span<const Tensor> inputs);
+// Throws Error(out_of_memory) before an output would pass `max_bytes`.
+std::vector<Tensor> eval_node(const Node& node, std::span<const Tensor> inputs,
+                              s64 max_bytes = kDefaultMaxBytes);
 
 }  // namespace octet

@@ -13,11 +13,20 @@ namespace {
 
 class Parser {
  public:
-  Parser(std::string_view text, OpSource find_op, const BlobSource& blob)
-      : lexer_(text), find_op_(find_op), blob_(blob) {}
+  Parser(const Lexer& lexer, OpSource find_op, const BlobSource& blob, int depth)
+      : lexer_(lexer), find_op_(find_op), blob_(blob), depth_(depth) {}
 
   Graph run() {
     lexer_.expect("graph");
+    parse_rest();
+    if (lexer_.peek() != '\0') lexer_.error("text after the graph's end");
+    verify(graph_);
+    return std::move(graph_);
+  }
+
+ private:
+  // After the word "graph".
+  void parse_rest() {
     if (lexer_.peek() == '"') graph_.name = lexer_.quoted();
     lexer_.expect("(");
     if (!lexer_.accept(")")) {
@@ -39,12 +48,18 @@ class Parser {
       if (!lexer_.accept(",")) break;
     }
     lexer_.expect("}");
-    if (lexer_.peek() != '\0') lexer_.error("text after the graph's end");
-    verify(graph_);
-    return std::move(graph_);
   }
 
- private:
+  GraphPtr parse_body() {
+    if (depth_ + 1 >= kMaxGraphDepth) {
+      lexer_.error(fmt::format("graphs are nested deeper than {}", kMaxGraphDepth));
+    }
+    Parser body(lexer_, find_op_, blob_, depth_ + 1);
+    body.parse_rest();
+    lexer_ = body.lexer_;
+    return std::make_shared<const Graph>(std::move(body.graph_));
+  }
+
   Dtype parse_dtype(const std::string& name) {
     for (int i = 0; i <= static_cast<int>(Dtype::boolean); ++i) {
       if (dtype_name(static_cast<Dtype>(i)) == name) return static_cast<Dtype>(i);
@@ -57,6 +72,11 @@ class Parser {
     type.dtype = parse_dtype(lexer_.word());
     lexer_.expect("[");
     if (lexer_.accept("]")) return type;
+    if (lexer_.accept("*")) {
+      type.shape = Shape::unknown();
+      lexer_.expect("]");
+      return type;
+    }
     do {
       const s64 dim = lexer_.accept("?") ? Shape::kDynamic : lexer_.integer();
       if (dim < Shape::kDynamic) lexer_.error("negative dimension");
@@ -195,6 +215,7 @@ class Parser {
       const TensorType type = parse_type();
       return parse_tensor(type);
     }
+    if (lexer_.accept("graph")) return parse_body();
     return parse_scalar_attr();
   }
 
@@ -212,12 +233,13 @@ class Parser {
   const BlobSource& blob_;
   Graph graph_;
   std::unordered_map<std::string, ValueId> ids_;
+  int depth_;
 };
 
 }  // namespace
 
 Graph parse_graph(std::string_view text, OpSource find_op, const BlobSource& blob) {
-  return Parser(text, find_op, blob).run();
+  return Parser(Lexer(text), find_op, blob, 0).run();
 }
 
 }  // namespace octet

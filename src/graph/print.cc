@@ -126,6 +126,17 @@ class Printer {
     return fmt::format("#{}", options_.blobs->size() - 1);
   }
 
+  // One level further in; names and strings hold no line breaks.
+  std::string body_text(const Graph& body) const {
+    const std::string flat = Printer(body, options_).run();
+    std::string text;
+    for (char c : std::string_view(flat).substr(0, flat.size() - 1)) {
+      text += c;
+      if (c == '\n') text += "  ";
+    }
+    return text;
+  }
+
   std::string attr_text(const AttrValue& value) {
     struct Visitor {
       Printer& printer;
@@ -145,6 +156,7 @@ class Printer {
       std::string operator()(const Tensor& v) const {
         return "tensor " + to_string(v.type()) + " " + printer.tensor_text(v);
       }
+      std::string operator()(const GraphPtr& v) const { return printer.body_text(*v); }
     };
     return std::visit(Visitor{*this}, value);
   }

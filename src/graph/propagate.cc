@@ -18,55 +18,120 @@ class Propagator {
       : graph_(graph), options_(options) {
     result_.types.resize(graph.value_count());
     result_.known.resize(graph.value_count());
+    result_.from_data.resize(graph.value_count());
   }
 
-  Propagated run(std::span<const Shape> input_shapes) {
-    OCTET_CHECK(input_shapes.size() == graph_.inputs.size());
-    for (size_t i = 0; i < input_shapes.size(); ++i) {
+  Propagated run(std::span<const TensorType> inputs, std::span<const Tensor> known) {
+    OCTET_CHECK(inputs.size() == graph_.inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) {
       const ValueId id = graph_.inputs[i];
-      result_.types[id] = {graph_.value(id).type.dtype, input_shapes[i]};
+      result_.types[id] = inputs[i];
+      result_.from_data[id] = !inputs[i].shape.is_static();
+      if (i < known.size()) result_.known[id] = known[i];
     }
     for (ValueId id = 0; id < graph_.value_count(); ++id) {
       if (!graph_.is_constant(id)) continue;
       result_.types[id] = graph_.value(id).type;
       result_.known[id] = graph_.value(id).constant;
     }
-    for (const Node& node : graph_.nodes) visit(node);
+    for (const Node& node : graph_.nodes) {
+      result_.reasons.emplace_back();
+      result_.needs.push_back(kNoValue);
+      visit(node);
+    }
     return std::move(result_);
   }
 
  private:
-  void visit(const Node& node) {
+  // What a node's inputs are.
+  struct Inputs {
     std::vector<TensorType> types;
     std::vector<const Tensor*> values;
     bool all_known = true;
+    bool from_data = false;
+    ValueId unknown = kNoValue;
+  };
+
+  Inputs inputs_of(const Node& node) const {
+    Inputs in;
     for (ValueId id : node.inputs) {
-      types.push_back(id == kNoValue ? TensorType{} : result_.types[id]);
+      in.types.push_back(id == kNoValue ? TensorType{} : result_.types[id]);
       const bool known = id != kNoValue && result_.known[id];
-      values.push_back(known ? &result_.known[id] : nullptr);
-      all_known = all_known && (known || id == kNoValue);
+      in.values.push_back(known ? &result_.known[id] : nullptr);
+      in.all_known = in.all_known && (known || id == kNoValue);
+      in.from_data = in.from_data || (id != kNoValue && result_.from_data[id]);
+      if (id != kNoValue && !result_.types[id].shape.is_static()) in.unknown = id;
     }
-    const std::vector<TensorType> outputs = infer_node(node, std::move(types), values);
-    s64 bytes = 0;
+    return in;
+  }
+
+  void visit(const Node& node) {
+    Inputs in = inputs_of(node);
+    if (in.unknown != kNoValue) {
+      leave_to_run(node, "the shape of '" + graph_.value(in.unknown).name + "' is not known");
+      return;
+    }
+    const bool known = in.all_known || reads_only_type(*node.op);
+    try {
+      std::vector<TensorType> outputs =
+          infer_node(node, std::move(in.types), in.values, options_.sample);
+      if (known && fits(outputs) && foldable(node)) {
+        evaluate(node);
+      } else {
+        take(node, std::move(outputs), in.from_data);
+      }
+    } catch (const NeedsData& needs) {
+      leave_to_run(node, needs.message());
+      result_.needs.back() = node.input(needs.input);
+    } catch (const Error& error) {
+      // A sampled dimension proves nothing: at the real one the node may well fit.
+      if (!in.from_data) throw;
+      leave_to_run(node, error.message());
+    }
+  }
+
+  void leave_to_run(const Node& node, std::string reason) {
+    result_.reasons.back() = std::move(reason);
+    for (ValueId id : node.outputs) {
+      if (id == kNoValue) continue;
+      result_.types[id] = {Dtype::f32, Shape::unknown()};
+      result_.from_data[id] = true;
+    }
+  }
+
+  void take(const Node& node, std::vector<TensorType> outputs, bool from_data) {
     for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i] == kNoValue) continue;
-      result_.types[node.outputs[i]] = outputs[i];
-      bytes = std::max(bytes, outputs[i].bytes());
+      const ValueId id = node.outputs[i];
+      if (id == kNoValue) continue;
+      Shape& shape = outputs[i].shape;
+      const bool open = !shape.is_static();
+      if (open) result_.reasons.back() = "the size of its result depends on run-time data";
+      if (open && options_.sample == 0) shape = Shape::unknown();
+      for (int d = 0; d < shape.rank(); ++d) {
+        if (shape[d] < 0) shape[d] = options_.sample;
+      }
+      result_.types[id] = outputs[i];
+      result_.from_data[id] = open || from_data;
     }
-    if ((all_known || reads_only_type(*node.op)) && bytes <= options_.fold_bytes &&
-        foldable(node)) {
-      evaluate(node);
-    }
+  }
+
+  // Outputs whose size is not known before they are there count as fitting: inputs bound them.
+  bool fits(std::span<const TensorType> outputs) const {
+    return std::ranges::all_of(outputs, [&](const TensorType& type) {
+      return !type.shape.is_static() || type.bytes() <= options_.fold_bytes;
+    });
   }
 
   bool foldable(const Node& node) const {
     const bool product = node.op->quant.kind == QuantKind::compute || node.op->domain == "octet";
-    if (options_.keep_products && product) return false;
+    // A body may run for long: what it makes is left to the run.
+    if (has_body(node) || (options_.keep_products && product)) return false;
     return !(options_.keep_dequantize && node.op->name == "DequantizeLinear");
   }
 
   void evaluate(const Node& node) {
     std::vector<Tensor> inputs;
+    bool from_data = false;
     for (ValueId id : node.inputs) {
       if (id == kNoValue) {
         inputs.emplace_back();
@@ -75,10 +140,15 @@ class Propagator {
       } else {
         inputs.emplace_back(result_.types[id], nullptr);  // Shape and Size look at the type alone
       }
+      from_data = from_data || (id != kNoValue && result_.from_data[id]);
     }
     std::vector<Tensor> outputs = eval_node(node, inputs);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i] != kNoValue) result_.known[node.outputs[i]] = std::move(outputs[i]);
+      const ValueId id = node.outputs[i];
+      if (id == kNoValue) continue;
+      result_.types[id] = outputs[i].type();
+      result_.known[id] = std::move(outputs[i]);
+      result_.from_data[id] = from_data;
     }
   }
 
@@ -89,9 +159,25 @@ class Propagator {
 
 }  // namespace
 
+bool has_body(const Node& node) {
+  return std::ranges::any_of(node.attrs.entries(), [](const Attrs::Entry& entry) {
+    return std::holds_alternative<GraphPtr>(entry.second);
+  });
+}
+
 Propagated propagate(const Graph& graph, std::span<const Shape> input_shapes,
                      const PropagateOptions& options) {
-  return Propagator(graph, options).run(input_shapes);
+  OCTET_CHECK(input_shapes.size() == graph.inputs.size());
+  std::vector<TensorType> types;
+  for (size_t i = 0; i < input_shapes.size(); ++i) {
+    types.push_back({graph.value(graph.inputs[i]).type.dtype, input_shapes[i]});
+  }
+  return propagate(graph, types, {}, options);
+}
+
+Propagated propagate(const Graph& graph, std::span<const TensorType> inputs,
+                     std::span<const Tensor> known, const PropagateOptions& options) {
+  return Propagator(graph, options).run(inputs, known);
 }
 
 }  // namespace octet

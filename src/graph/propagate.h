@@ -4,13 +4,19 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "graph/graph.h"
 
 namespace octet {
 
+// Whether an attribute of the node is a graph.
+bool has_body(const Node& node);
+
 struct PropagateOptions {
+  // What a dimension that only data tell is taken to be (the compiler samples two sizes); 0: such a value stays unknown.
+  s64 sample = 0;
   // Values computed from constants alone are evaluated up to this size; larger ones are left to the run.
   s64 fold_bytes = s64{1} << 20;
   // DequantizeLinear of constants stays a node (explicit Q/DQ weights, needed by fusion).
@@ -20,12 +26,22 @@ struct PropagateOptions {
 };
 
 struct Propagated {
-  std::vector<TensorType> types;  // of every value
+  // Of every value. Shape::unknown() where only a run tells; the element type then means nothing.
+  std::vector<TensorType> types;
   std::vector<Tensor> known;  // the value itself where it does not depend on input data; else empty
+  std::vector<bool> from_data;  // its type depends on data: sampled, or unknown
+  // Of each node: why its output types are not known (empty where they are), and the value whose data would tell them
+  // (kNoValue when only the result does).
+  std::vector<std::string> reasons;
+  std::vector<ValueId> needs;
 };
 
 // `input_shapes` in the order of graph.inputs, concrete. Throws Error naming the node whose inputs do not fit.
 Propagated propagate(const Graph& graph, std::span<const Shape> input_shapes,
                      const PropagateOptions& options = {});
+
+// The same from whole types, and values where they are known (empty tensors elsewhere): bodies of control flow.
+Propagated propagate(const Graph& graph, std::span<const TensorType> inputs,
+                     std::span<const Tensor> known, const PropagateOptions& options);
 
 }  // namespace octet

@@ -8,6 +8,7 @@
 //     return %y
 //   }
 //
+// A type of unknown rank is f32[*]. An attribute may be a graph (the body of an If): then_branch=graph "name"(...) {...}
 // Names are bare when they are [A-Za-z0-9_./-]+, else quoted as JSON strings. Floats print so that they read back equal.
 #pragma once
 

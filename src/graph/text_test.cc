@@ -39,6 +39,57 @@ constexpr std::string_view kFull =
 
 TEST(Text, PrintsWhatItParsed) { EXPECT_EQ(print(parse_graph(kFull, find)), kFull); }
 
+constexpr std::string_view kNested =
+    R"(graph "outer"(%c: bool[], %x: f32[2]) {
+  %y: f32[*] = Many(%c, %x) {else_branch=graph "e"(%x: f32[*]) {
+    return %x
+  }, then_branch=graph "t"(%x: f32[*]) {
+    const %k: f32[1] = {2.0}
+    %z: f32[?] = Many(%x, %k) {body=graph "deep"(%a: f32[*], %b: f32[*]) {
+      %s: f32[*] = One(%b) name "inner"
+      return %s
+    }} name "n"
+    return %z
+  }} name "if"
+  return %y
+}
+)";
+
+TEST(Text, PrintsNestedGraphs) { EXPECT_EQ(print(parse_graph(kNested, find)), kNested); }
+
+std::string nested(int depth) {
+  std::string body = "graph(%x: f32[1]) { return %x }";
+  for (int i = 1; i < depth; ++i) {
+    body = "graph(%x: f32[1]) { %y: f32[1] = One(%x) {body=" + body + "} return %y }";
+  }
+  return body;
+}
+
+TEST(Text, NestingIsLimited) {
+  EXPECT_NO_THROW(parse_graph(nested(kMaxGraphDepth), find));
+  EXPECT_THROW(parse_graph(nested(kMaxGraphDepth + 1), find), Error);
+  EXPECT_THROW(parse_graph(nested(5000), find), Error);
+}
+
+TEST(Verify, LooksIntoBodies) {
+  const std::string text =
+      "graph(%x: f32[1]) { %y: f32[1] = One(%x) {body=graph(%a: f32[1]) { %b: f32[1] = Two(%a) "
+      "return %b }} return %y }";
+  EXPECT_THROW(parse_graph(text, find), Error);
+  Graph body;
+  body.outputs = {body.add_value("never made", {Dtype::f32, {1}})};
+  Graph graph;
+  graph.inputs = {graph.add_value("x", {Dtype::f32, {1}})};
+  graph.outputs = {graph.add_value("y", {Dtype::f32, {1}})};
+  Node node;
+  node.op = &kOne;
+  node.inputs = graph.inputs;
+  node.outputs = graph.outputs;
+  node.attrs.set("body", std::make_shared<const Graph>(body));
+  graph.nodes = {node};
+  EXPECT_THROW(verify(graph), Error);
+}
+
 TEST(Text, FloatsReadBackEqual) {
   for (f32 x : {0.1f, 1e30f, 1.17549435e-38f, 3.0f, -0.0f, 16777216.0f}) {
     Graph graph;
@@ -71,13 +122,14 @@ TEST(Text, EveryPrefixAndByteChangeIsHandled) {
       EXPECT_NE(error.code(), Error::Code::internal) << error.what();
     }
   };
-  const std::string full(kFull);
-  for (size_t size = 0; size < full.size(); ++size) survive(full.substr(0, size));
-  for (size_t i = 0; i < full.size(); ++i) {
-    for (const char* c = "\"%{}[](),?@#_0-9e.\n\xff"; *c != '\0'; ++c) {
-      std::string changed = full;
-      changed[i] = *c;
-      survive(changed);
+  for (const std::string& full : {std::string(kFull), std::string(kNested)}) {
+    for (size_t size = 0; size < full.size(); ++size) survive(full.substr(0, size));
+    for (size_t i = 0; i < full.size(); ++i) {
+      for (const char* c = "\"%{}[](),?@#_0-9e.\n\xff"; *c != '\0'; ++c) {
+        std::string changed = full;
+        changed[i] = *c;
+        survive(changed);
+      }
     }
   }
 }

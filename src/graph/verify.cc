@@ -13,7 +13,8 @@ constexpr auto kInvalid = Error::Code::invalid_model;
 
 class Verifier {
  public:
-  explicit Verifier(const Graph& graph) : graph_(graph), defined_(graph.value_count(), false) {}
+  Verifier(const Graph& graph, int depth)
+      : graph_(graph), depth_(depth), defined_(graph.value_count(), false) {}
 
   void run() {
     for (ValueId id = 0; id < graph_.value_count(); ++id) check_constant(id);
@@ -77,14 +78,29 @@ class Verifier {
       in_range(id, describe(node));
       define(id, describe(node));
     }
+    for (const auto& [key, value] : node.attrs.entries()) {
+      if (const GraphPtr* body = std::get_if<GraphPtr>(&value)) check_body(node, key, *body);
+    }
+  }
+
+  void check_body(const Node& node, const std::string& key, const GraphPtr& body) const try {
+    if (body == nullptr) fail(kInvalid, "the body is missing");
+    if (depth_ + 1 >= kMaxGraphDepth) {
+      fail(kInvalid, "graphs are nested deeper than {}", kMaxGraphDepth);
+    }
+    Verifier(*body, depth_ + 1).run();
+  } catch (Error& error) {
+    error.add_context("in '" + key + "' of " + describe(node));
+    throw;
   }
 
   const Graph& graph_;
+  int depth_;
   std::vector<bool> defined_;
 };
 
 }  // namespace
 
-void verify(const Graph& graph) { Verifier(graph).run(); }
+void verify(const Graph& graph) { Verifier(graph, 0).run(); }
 
 }  // namespace octet

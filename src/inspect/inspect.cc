@@ -11,6 +11,7 @@
 #include "inspect/macs.h"
 #include "plan/plan.h"
 #include "runtime/model.h"
+#include "runtime/staged.h"
 
 namespace octet {
 namespace {
@@ -75,6 +76,46 @@ LayerInfo reorder_layer(const Plan& plan, const PlanStep& step) {
   return layer;
 }
 
+void add_plan(const Plan& plan, Inspection& inspection) {
+  inspection.arena_bytes = plan.arena_bytes;
+  for (const PlanStep& step : plan.steps) {
+    inspection.layers.push_back(step.node < plan.graph.nodes.size()
+                                    ? node_layer(plan.graph, plan.graph.nodes[step.node], step)
+                                    : reorder_layer(plan, step));
+  }
+}
+
+// A node whose sizes depend on data; its types are as the compiler found them.
+LayerInfo later_layer(const Graph& graph, const Node& node, const std::string& why, bool runs_now) {
+  LayerInfo layer;
+  layer.name = node.name;
+  layer.op = std::string(node.op->name);
+  layer.precision = node.decision.precision;
+  layer.reason = node.decision.reason;
+  layer.kernel = runs_now ? "reference" : "during the run";
+  layer.kernel_reason = why;
+  layer.nodes = node.origins;
+  add_values(graph, node.inputs, layer.inputs, layer.input_types);
+  add_values(graph, node.outputs, layer.outputs, layer.output_types);
+  return layer;
+}
+
+// What can be planned without data, then every other node with the reason why it cannot.
+void add_stages(const Graph& graph, const StageStart& start, const Target& target,
+                Inspection& inspection) {
+  const Stage stage = make_stage(graph, start);
+  if (!stage.planned.outputs.empty()) {
+    std::vector<Shape> shapes;
+    for (ValueId id : stage.planned.inputs) shapes.push_back(stage.planned.value(id).type.shape);
+    add_plan(make_plan(stage.planned, shapes, cpu_backend(), target), inspection);
+  }
+  for (u32 n = 0; n < graph.nodes.size(); ++n) {
+    if (stage.reasons[n].empty()) continue;
+    inspection.layers.push_back(
+        later_layer(graph, graph.nodes[n], stage.reasons[n], stage.done[n]));
+  }
+}
+
 s64 weight_bytes(const Graph& graph) {
   s64 bytes = 0;
   for (ValueId id = 0; id < graph.value_count(); ++id) {
@@ -104,15 +145,13 @@ Inspection inspect(const Engine& engine, const InspectOptions& options) {
   const Target target{detect_isa(), options.threads};
   const std::vector<Shape> shapes =
       options.input_shapes.empty() ? sample_shapes(engine) : options.input_shapes;
-  const Plan plan = make_plan(engine.model().graph, shapes, cpu_backend(), target);
   Inspection inspection;
   inspection.weight_bytes = weight_bytes(engine.model().graph);
-  inspection.arena_bytes = plan.arena_bytes;
   inspection.isa = std::string(isa_name(target.isa));
-  for (const PlanStep& step : plan.steps) {
-    inspection.layers.push_back(step.node < plan.graph.nodes.size()
-                                    ? node_layer(plan.graph, plan.graph.nodes[step.node], step)
-                                    : reorder_layer(plan, step));
+  try {
+    add_plan(make_plan(engine.model().graph, shapes, cpu_backend(), target), inspection);
+  } catch (const NeedsData&) {
+    add_stages(engine.model().graph, first_start(engine.model().graph, shapes), target, inspection);
   }
   inspection.coverage = coverage_of(inspection.layers);
   return inspection;

@@ -22,18 +22,23 @@ std::vector<LayerTime> profile(const Engine& engine, std::span<const Tensor> inp
   if (options.runs < 1) fail(Error::Code::invalid_argument, "a profile needs at least one run");
   Context context = engine.make_context({.threads = options.threads});
   std::vector<Tensor> outputs = context.run(inputs);
-  BoundPlan& bound = context.impl().bound_plan(inputs);
+  BoundPlan* bound = context.impl().bound_plan(inputs);
+  if (bound == nullptr) {
+    fail(Error::Code::unsupported,
+         "the sizes inside this model depend on its data, so its layers are planned during the run "
+         "and have no times of their own; measure the whole instead");
+  }
   InspectOptions inspected{{}, options.threads};
   for (const Tensor& input : inputs) inspected.input_shapes.push_back(input.shape());
   const Inspection inspection = inspect(engine, inspected);
-  const size_t steps = bound.plan().steps.size();
+  const size_t steps = bound->plan().steps.size();
   OCTET_CHECK(inspection.layers.size() == steps);
 
   std::vector<std::vector<f64>> samples(steps);
   std::vector<f64> step_us(steps);
   for (s64 run = 0; run < options.runs; ++run) {
     std::ranges::fill(step_us, 0.0);
-    bound.run_timed(inputs, outputs, context.impl().pool, step_us);
+    bound->run_timed(inputs, outputs, context.impl().pool, step_us);
     for (size_t s = 0; s < steps; ++s) samples[s].push_back(step_us[s]);
   }
   std::vector<LayerTime> times;

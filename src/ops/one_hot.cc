@@ -28,10 +28,7 @@ void infer(Inference& inference) {
          to_string(inference.inputs[1]), to_string(inference.inputs[2]));
   }
   const Tensor* depth = inference.value(1);
-  if (depth == nullptr) {
-    fail(Error::Code::unsupported,
-         "the depth depends on run-time data; it must be known from the input shapes");
-  }
+  if (depth == nullptr) Inference::needs_data(1, "the depth");
   const s64 size = depth_of(*depth);
   if (size < 0) fail(kInvalid, "the depth is no size");
   const Shape& indices = inference.inputs[0].shape;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Range(start, limit, delta): start, start + delta, ... below (or above) the limit. The three scalars fix the output's
-// shape, so they must be known before the run.
+// shape.
 #include <cmath>
 
 #include "graph/op_def.h"
@@ -53,8 +53,7 @@ void infer(Inference& inference) {
       fail(kInvalid, "input {} is {}, expected a scalar", i, to_string(inference.inputs[i]));
     }
     if (inference.value(i) == nullptr) {
-      fail(Error::Code::unsupported,
-           "input {} depends on run-time data; it must be known from the input shapes", i);
+      Inference::needs_data(i, fmt::format("input {}", i));
     }
   }
   s64 count = 0;

@@ -36,10 +36,7 @@ void parse(NodeParser& parser) {
 std::vector<f32> known_floats(const Inference& inference, size_t i, std::string_view what) {
   if (!inference.has_input(i) || inference.inputs[i].shape.elements() == 0) return {};
   require_dtype(inference, i, DtypeClass::real);
-  if (inference.value(i) == nullptr) {
-    fail(Error::Code::unsupported,
-         "{} depends on run-time data; it must be known from the input shapes", what);
-  }
+  if (inference.value(i) == nullptr) Inference::needs_data(i, what);
   const FloatInput values(view(*inference.value(i)));
   return {values.values().begin(), values.values().end()};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/infer_types.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "core/check.h"
@@ -35,12 +36,20 @@ bool has_dynamic_input(const Graph& graph) {
   return false;
 }
 
-SampledTypes sample(const Graph& graph, const PropagateOptions& options) {
+bool has_types_from_data(const Propagated& types) {
+  return std::ranges::find(types.from_data, true) != types.from_data.end();
+}
+
+SampledTypes sample(const Graph& graph, PropagateOptions options) {
   SampledTypes types;
+  options.sample = 5;
   types.first = propagate(graph, sample_shapes(graph, {2, 8, 224}), options);
-  types.second = has_dynamic_input(graph)
-                     ? propagate(graph, sample_shapes(graph, {3, 9, 256}), options)
-                     : types.first;
+  if (!has_dynamic_input(graph) && !has_types_from_data(types.first)) {
+    types.second = types.first;
+    return types;
+  }
+  options.sample = 7;
+  types.second = propagate(graph, sample_shapes(graph, {3, 9, 256}), options);
   return types;
 }
 
@@ -70,13 +79,16 @@ SampledTypes sample_or_fix_batch(Graph& graph, const PropagateOptions& options) 
   }
 }
 
-Shape merge(const Shape& a, const Shape& b) {
-  OCTET_CHECK(a.rank() == b.rank());
+// Samples of data may disagree even about rank and element type.
+TensorType merge(const TensorType& first, const TensorType& second) {
+  const Shape& a = first.shape;
+  const Shape& b = second.shape;
+  if (first.dtype != second.dtype || a.rank() != b.rank()) return {first.dtype, Shape::unknown()};
   Shape shape = a;
   for (int d = 0; d < a.rank(); ++d) {
     if (a[d] != b[d]) shape[d] = Shape::kDynamic;
   }
-  return shape;
+  return {first.dtype, shape};
 }
 
 }  // namespace
@@ -87,8 +99,7 @@ SampledTypes infer_types(Graph& graph, const PropagateOptions& options) {
   for (ValueId id : graph.inputs) is_input[id] = true;
   for (ValueId id = 0; id < graph.value_count(); ++id) {
     if (is_input[id] || graph.is_constant(id)) continue;
-    const TensorType& a = types.first.types[id];
-    graph.value(id).type = {a.dtype, merge(a.shape, types.second.types[id].shape)};
+    graph.value(id).type = merge(types.first.types[id], types.second.types[id]);
   }
   return types;
 }

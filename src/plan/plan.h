@@ -50,9 +50,13 @@ struct Plan {
   std::vector<TensorType> output_types;
 };
 
-// Throws Error(invalid_argument) for shapes that the graph does not take, naming the node where they fail.
+// Throws Error(invalid_argument) for shapes that the graph does not take, naming the node where they fail, and NeedsData
+// when a type inside depends on data: such a graph runs in stages (runtime/staged.h).
 Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Backend& backend,
                const Target& target);
+
+// Throws Error(invalid_argument) naming the input whose shape the graph does not take.
+void check_input_shapes(const Graph& graph, std::span<const Shape> shapes);
 
 // The stages of make_plan.
 Graph specialize(const Graph& graph, std::span<const Shape> input_shapes);  // specialize.cc

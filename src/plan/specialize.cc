@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A dynamic graph for concrete input sizes: every type known, every value that follows from sizes alone a constant.
 #include "core/check.h"
+#include "graph/op_def.h"
 #include "graph/propagate.h"
 #include "graph/verify.h"
 #include "plan/plan.h"
 
 namespace octet {
-namespace {
 
-void check_inputs(const Graph& graph, std::span<const Shape> shapes) {
+void check_input_shapes(const Graph& graph, std::span<const Shape> shapes) {
   constexpr auto kCode = Error::Code::invalid_argument;
   if (shapes.size() != graph.inputs.size()) {
     fail(kCode, "the model has {} inputs, got {}", graph.inputs.size(), shapes.size());
@@ -26,11 +26,24 @@ void check_inputs(const Graph& graph, std::span<const Shape> shapes) {
   }
 }
 
+namespace {
+
+void require_known_types(const Graph& graph, const Propagated& facts) {
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (facts.reasons[n].empty()) continue;
+    throw NeedsData(fmt::format("{}: {}; its result", describe(graph.nodes[n]), facts.reasons[n]),
+                    0);
+  }
+}
+
 }  // namespace
 
 Graph specialize(const Graph& graph, std::span<const Shape> input_shapes) {
-  check_inputs(graph, input_shapes);
-  const Propagated facts = propagate(graph, input_shapes, {.keep_products = true});
+  check_input_shapes(graph, input_shapes);
+  PropagateOptions options;
+  options.keep_products = true;
+  const Propagated facts = propagate(graph, input_shapes, options);
+  require_known_types(graph, facts);
   Graph concrete = graph;
   std::vector<u32> folded;
   for (u32 n = 0; n < concrete.nodes.size(); ++n) {

@@ -62,12 +62,13 @@ class Assigner {
   }
 
   Decision first_decision(const Node& node) {
-    const Dtype dtype = node.outputs.empty() || node.outputs[0] == kNoValue
-                            ? Dtype::f32
-                            : graph_.value(node.outputs[0]).type.dtype;
+    const TensorType type = node.outputs.empty() || node.outputs[0] == kNoValue
+                                ? TensorType{}
+                                : graph_.value(node.outputs[0]).type;
     const bool kept = kept_by_user(node);
-    if (dtype != Dtype::f32)
-      return {std::string(dtype_name(dtype)), "not real-valued: shape or index arithmetic"};
+    if (type.shape.is_unknown()) return real("its type is known only during a run");
+    if (type.dtype != Dtype::f32)
+      return {std::string(dtype_name(type.dtype)), "not real-valued: shape or index arithmetic"};
     if (kept) return real("kept in f32 by --keep-float");
     if (!has_integer_rule(graph_, node))
       return real(fmt::format("{} has no integer form", node.op->name));

@@ -18,10 +18,11 @@ bool runs_on_codes(const Graph& graph, const Node& node) {
 Decision missing_decision(const Graph& graph, const Node& node) {
   if (is_quantize(node) || is_dequantize(node)) return {"int8", "boundary between f32 and INT8"};
   if (runs_on_codes(graph, node)) return {"int8", "moves codes; the scale stays"};
-  const Dtype dtype =
-      node.outputs[0] == kNoValue ? Dtype::f32 : graph.value(node.outputs[0]).type.dtype;
-  if (dtype != Dtype::f32)
-    return {std::string(dtype_name(dtype)), "not real-valued: shape or index arithmetic"};
+  const TensorType type =
+      node.outputs[0] == kNoValue ? TensorType{} : graph.value(node.outputs[0]).type;
+  if (type.shape.is_unknown()) return {"f32", "its type is known only during a run"};
+  if (type.dtype != Dtype::f32)
+    return {std::string(dtype_name(type.dtype)), "not real-valued: shape or index arithmetic"};
   if (!has_integer_rule(graph, node))
     return {"f32", fmt::format("{} has no integer form", node.op->name)};
   return {"f32", "no Q/DQ around it"};

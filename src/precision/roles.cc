@@ -5,7 +5,7 @@ namespace octet {
 
 bool has_integer_rule(const Graph& graph, const Node& node) {
   if (node.op->quant.kind == QuantKind::none || node.outputs.empty()) return false;
-  return node.outputs[0] != kNoValue && graph.value(node.outputs[0]).type.dtype == Dtype::f32;
+  return node.outputs[0] != kNoValue && is_real(graph.value(node.outputs[0]).type);
 }
 
 std::vector<ValueId> code_inputs(const Graph& graph, const Node& node) {

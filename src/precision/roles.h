@@ -9,8 +9,13 @@
 
 namespace octet {
 
+// Of a value whose type only a run tells, the element type says nothing.
+inline bool is_real(const TensorType& type) {
+  return type.dtype == Dtype::f32 && !type.shape.is_unknown();
+}
+
 inline bool is_real_activation(const Graph& graph, ValueId id) {
-  return id != kNoValue && !graph.is_constant(id) && graph.value(id).type.dtype == Dtype::f32;
+  return id != kNoValue && !graph.is_constant(id) && is_real(graph.value(id).type);
 }
 
 // Whether the operator has an integer form at all (its weights or mode may still rule it out).

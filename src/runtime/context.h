@@ -1,49 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of a Context: the plans of the shapes it has seen, each with its arena and resolved pointers.
+// Inside of a Context: the plans of the shapes it has seen.
 #pragma once
 
 #include <list>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/thread_pool.h"
 #include "octet/engine.h"
 #include "plan/plan.h"
+#include "runtime/bound_plan.h"
 #include "runtime/model.h"
+#include "runtime/staged.h"
 
 namespace octet {
-
-// A plan with memory under it. Pointers of arena buffers are resolved once; those of the caller's tensors at each run.
-class BoundPlan {
- public:
-  explicit BoundPlan(Plan plan);
-  BoundPlan(const BoundPlan&) = delete;
-  BoundPlan& operator=(const BoundPlan&) = delete;
-
-  const Plan& plan() const { return plan_; }
-  // Inputs and outputs must have the plan's types. Allocates nothing but what a reference step does for itself.
-  void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool& pool);
-  // The same, with the wall time of each step in microseconds added to `step_us`.
-  void run_timed(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool& pool,
-                 std::span<f64> step_us);
-
- private:
-  struct CallerPointer {
-    std::byte** slot;
-    bool is_output;
-    u32 index;
-  };
-
-  std::byte* resolve(u32 buffer);
-  void bind_caller(std::span<const Tensor> inputs, std::span<Tensor> outputs);
-  void run_step(size_t step, ThreadPool& pool);
-
-  Plan plan_;
-  std::shared_ptr<std::byte> arena_;
-  std::vector<std::byte*> pointers_;   // of each step: its inputs, then its outputs
-  std::vector<size_t> first_pointer_;  // of each step
-  std::vector<CallerPointer> caller_;
-};
 
 struct Context::Impl {
   // Enough for the shapes of one service; the least recently used plan makes room.
@@ -51,13 +22,20 @@ struct Context::Impl {
 
   Impl(std::shared_ptr<const Model> model, const ContextOptions& options);
 
-  BoundPlan& bound_plan(std::span<const Shape> shapes);
-  BoundPlan& bound_plan(std::span<const Tensor> inputs);
+  // Null for a model that runs in stages.
+  BoundPlan* bound_plan(std::span<const Shape> shapes);
+  BoundPlan* bound_plan(std::span<const Tensor> inputs);
+  std::vector<Tensor> run_staged(std::span<const Tensor> inputs);
+  void run_staged_into(std::span<const Tensor> inputs, std::span<Tensor> outputs);
 
   std::shared_ptr<const Model> model;
   Target target;
   ThreadPool pool;
   std::list<BoundPlan> plans;  // most recently used first
+  // Made when shapes turn up whose plan would need data; from then on new shapes run in stages.
+  std::optional<StagedRun> staged;
+  std::vector<TensorType> staged_outputs;  // of the shapes prepared or run last
+  bool last_was_staged = false;
 };
 
 }  // namespace octet

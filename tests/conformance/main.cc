@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the ONNX project's node tests on the scalar references and holds the result against expected.txt.
-//   conformance_tests [FILTER] [--verbose] [--update] [--json] [--expected FILE] [--core FILE] [--atol X]
-// --json prints one object with the counts and nothing else; the core tests are those that FILE lists.
+// Runs the ONNX project's node tests and holds the result against expected.txt: on the scalar references, or compiled,
+// planned and run on the CPU.
+//   conformance_tests [FILTER] [--backend reference|cpu] [--verbose] [--update] [--json] [--expected FILE] [--core FILE] [--atol X]
+// --json prints one object with the counts and nothing else; a test counts as passed when it passes on both backends, and
+// the core tests are those that FILE lists.
 // FILTER is a part of test names ("conv", "test_add_bcast"); failing tests are then printed with their messages.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -28,7 +30,8 @@ constexpr int kSkipped = 77;
 
 struct Options {
   std::string filter;
-  fs::path expected = OCTET_SOURCE_DIR "/tests/conformance/expected.txt";
+  Runner runner = Runner::interpreter;
+  fs::path expected;
   fs::path known = OCTET_SOURCE_DIR "/tests/conformance/known_failures.txt";
   fs::path core = OCTET_SOURCE_DIR "/../shared/conformance/core-tests.txt";
   double atol = kAbsoluteTolerance;
@@ -41,7 +44,9 @@ Options parse_options(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
-    if (argument == "--verbose") {
+    if (argument == "--backend" && i + 1 < argc) {
+      options.runner = std::string(argv[++i]) == "cpu" ? Runner::cpu : Runner::interpreter;
+    } else if (argument == "--verbose") {
       options.verbose = true;
     } else if (argument == "--update") {
       options.update = true;
@@ -58,6 +63,10 @@ Options parse_options(int argc, char** argv) {
       options.verbose = true;
     }
   }
+  if (options.expected.empty()) {
+    options.expected = OCTET_SOURCE_DIR "/tests/conformance";
+    options.expected /= options.runner == Runner::cpu ? "expected_cpu.txt" : "expected.txt";
+  }
   return options;
 }
 
@@ -73,6 +82,12 @@ void on_signal(int signal) {
   ::raise(signal);
 }
 
+// A test passes on both when it does on each.
+TestResult run_on_both(const fs::path& test, double atol) {
+  TestResult result = run_test(test, Runner::interpreter, atol);
+  return result.outcome == Outcome::pass ? run_test(test, Runner::cpu, atol) : result;
+}
+
 std::vector<TestResult> run_all(const fs::path& folder, const Options& options) {
   std::vector<fs::path> tests;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -84,7 +99,8 @@ std::vector<TestResult> run_all(const fs::path& folder, const Options& options) 
   std::vector<TestResult> results;
   for (const fs::path& test : tests) {
     std::snprintf(current_test, sizeof current_test, "%s", test.filename().c_str());
-    results.push_back(run_test(test, options.atol));
+    results.push_back(options.json ? run_on_both(test, options.atol)
+                                   : run_test(test, options.runner, options.atol));
   }
   return results;
 }

@@ -7,9 +7,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <functional>
+#include <memory>
+#include <span>
 
 #include "compare.h"
 #include "graph/interpret.h"
+#include "octet/compile.h"
+#include "octet/engine.h"
 #include "octet/error.h"
 #include "onnx/import.h"
 
@@ -55,13 +60,15 @@ Tensor as_declared(const Tensor& stored, Dtype dtype) {
   return tensor;
 }
 
-std::string run_set(const Graph& graph, const fs::path& folder, double absolute) {
+using Run = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
+
+std::string run_set(const Graph& graph, const Run& run, const fs::path& folder, double absolute) {
   std::vector<Tensor> inputs = read_set(folder, "input");
   for (size_t i = 0; i < inputs.size() && i < graph.inputs.size(); ++i) {
     inputs[i] = as_declared(inputs[i], graph.value(graph.inputs[i]).type.dtype);
   }
   const std::vector<Tensor> expected = read_set(folder, "output");
-  const std::vector<Tensor> got = interpret(graph, inputs);
+  const std::vector<Tensor> got = run(inputs);
   if (got.size() != expected.size()) {
     return fmt::format("{} outputs, expected {}", got.size(), expected.size());
   }
@@ -73,11 +80,21 @@ std::string run_set(const Graph& graph, const fs::path& folder, double absolute)
   return {};
 }
 
-void run_sets(const fs::path& folder, double absolute, TestResult& result, ImportInfo& info) {
+Run make_run(const Graph& graph, const fs::path& model, Runner runner) {
+  if (runner == Runner::interpreter) {
+    return [&](std::span<const Tensor> inputs) { return interpret(graph, inputs); };
+  }
+  const auto context = std::make_shared<Context>(compile(model).make_context());
+  return [context](std::span<const Tensor> inputs) { return context->run(inputs); };
+}
+
+void run_sets(const fs::path& folder, Runner runner, double absolute, TestResult& result,
+              ImportInfo& info) {
   const Graph graph = import_onnx(folder / "model.onnx", {}, &info);
+  const Run run = make_run(graph, folder / "model.onnx", runner);
   int sets = 0;
   for (int n = 0; fs::exists(folder / fmt::format("test_data_set_{}", n)); ++n, ++sets) {
-    result.message = run_set(graph, folder / fmt::format("test_data_set_{}", n), absolute);
+    result.message = run_set(graph, run, folder / fmt::format("test_data_set_{}", n), absolute);
     if (!result.message.empty()) return;
   }
   if (sets == 0) {
@@ -99,12 +116,12 @@ TestData find_test_data(const fs::path& shared, const fs::path& scratch) {
   return {};
 }
 
-TestResult run_test(const fs::path& folder, double absolute_tolerance) {
+TestResult run_test(const fs::path& folder, Runner runner, double absolute_tolerance) {
   TestResult result;
   result.name = folder.filename().string();
   ImportInfo info;
   try {
-    run_sets(folder, absolute_tolerance, result, info);
+    run_sets(folder, runner, absolute_tolerance, result, info);
   } catch (const Error& error) {
     result.message = error.what();
     // Outside what Octet implements: sequences, strings, 4-bit types, operators that it lacks.

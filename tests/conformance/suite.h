@@ -10,6 +10,12 @@ namespace octet {
 
 enum class Outcome { pass, fail, skip };
 
+// Through what a test runs.
+enum class Runner {
+  interpreter,  // the imported graph, node by node, through the scalar references
+  cpu,          // compiled, planned and run as `octet build` and `octet run` do it
+};
+
 struct TestResult {
   std::string name;
   Outcome outcome = Outcome::fail;
@@ -26,6 +32,6 @@ struct TestData {
 // OCTET_ONNX_TESTS, else the archive of the shared folder unpacked into `scratch`, else Debian's libonnx-testdata.
 TestData find_test_data(const std::filesystem::path& shared, const std::filesystem::path& scratch);
 
-TestResult run_test(const std::filesystem::path& folder, double absolute_tolerance);
+TestResult run_test(const std::filesystem::path& folder, Runner runner, double absolute_tolerance);
 
 }  // namespace octet

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/bound_plan.h"
+
+#include <chrono>
+
+#include "core/memory.h"
+
+namespace octet {
+namespace {
+
+// Rows past the last pixel may be read (never used) by kernels: counted storage is zeroed.
+std::shared_ptr<std::byte> allocate_arena(s64 bytes) {
+  constexpr size_t kPage = 4096;
+  return allocate_counted(bytes, kPage, "the plan for these input sizes");
+}
+
+}  // namespace
+
+BoundPlan::BoundPlan(Plan plan)
+    : plan_(std::move(plan)), arena_(allocate_arena(plan_.arena_bytes)) {
+  size_t count = 0;
+  for (const PlanStep& step : plan_.steps) {
+    first_pointer_.push_back(count);
+    count += step.inputs.size() + step.outputs.size();
+  }
+  pointers_.resize(count);
+  std::byte** slot = pointers_.data();
+  for (const PlanStep& step : plan_.steps) {
+    for (const std::vector<u32>* buffers : {&step.inputs, &step.outputs}) {
+      for (u32 b : *buffers) {
+        *slot = resolve(b);
+        if (b != kNoBuffer && plan_.buffers[b].kind != Buffer::Kind::arena) {
+          caller_.push_back(
+              {slot, plan_.buffers[b].kind == Buffer::Kind::output, plan_.buffers[b].index});
+        }
+        ++slot;
+      }
+    }
+  }
+}
+
+std::byte* BoundPlan::resolve(u32 b) {
+  if (b == kNoBuffer || plan_.buffers[b].kind != Buffer::Kind::arena) return nullptr;
+  return arena_.get() + plan_.buffers[b].offset + plan_.buffers[b].origin_bytes;
+}
+
+void BoundPlan::bind_caller(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  for (const CallerPointer& pointer : caller_) {
+    // Inputs are only read: a step's pointer array has one type for both directions.
+    *pointer.slot = pointer.is_output ? outputs[pointer.index].mutable_data()
+                                      : const_cast<std::byte*>(inputs[pointer.index].data());
+  }
+}
+
+void BoundPlan::run_step(size_t s, ThreadPool& pool) {
+  const PlanStep& step = plan_.steps[s];
+  std::byte** pointers = pointers_.data() + first_pointer_[s];
+  step.run({pointers, pointers + step.inputs.size(), arena_.get() + plan_.workspace_offset, pool});
+}
+
+void BoundPlan::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool& pool) {
+  bind_caller(inputs, outputs);
+  for (size_t s = 0; s < plan_.steps.size(); ++s) run_step(s, pool);
+}
+
+void BoundPlan::run_timed(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                          ThreadPool& pool, std::span<f64> step_us) {
+  bind_caller(inputs, outputs);
+  for (size_t s = 0; s < plan_.steps.size(); ++s) {
+    const auto start = std::chrono::steady_clock::now();
+    run_step(s, pool);
+    step_us[s] +=
+        std::chrono::duration<f64, std::micro>(std::chrono::steady_clock::now() - start).count();
+  }
+}
+
+}  // namespace octet

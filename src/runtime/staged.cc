@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/staged.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+#include "graph/op_def.h"
+
+namespace octet {
+namespace {
+
+// Plans with their arenas; the least recently used one makes room.
+constexpr size_t kMaxStages = 64;
+
+std::vector<Shape> shapes_of(const Graph& graph) {
+  std::vector<Shape> shapes;
+  for (ValueId id : graph.inputs) shapes.push_back(graph.value(id).type.shape);
+  return shapes;
+}
+
+bool contains(const std::vector<ValueId>& ids, ValueId id) {
+  return std::ranges::find(ids, id) != ids.end();
+}
+
+bool is_complete(const StageStart& start) {
+  return std::ranges::find(start.done, false) == start.done.end();
+}
+
+// What is live after a stage, as the next stage begins. Frees the other values.
+StageStart next_start(const Stage& stage, const StageStart& start, std::vector<Tensor>& values) {
+  StageStart next;
+  next.done = stage.done;
+  next.live = stage.live;
+  std::vector<Tensor> kept(values.size());
+  for (ValueId id : next.live) {
+    kept[id] = std::move(values[id]);
+    next.types.push_back(kept[id].type());
+    const auto before = std::ranges::find(start.live, id);
+    const bool was_known =
+        before != start.live.end() && start.known[static_cast<size_t>(before - start.live.begin())];
+    const bool known = was_known || contains(stage.folded, id) || contains(stage.wanted, id);
+    next.known.push_back(known ? kept[id] : Tensor());
+  }
+  values = std::move(kept);
+  return next;
+}
+
+}  // namespace
+
+StagedRun::Planned& StagedRun::planned(StageStart start) {
+  const auto at = std::ranges::find_if(stages_, [&](const Planned& p) { return p.start == start; });
+  if (at != stages_.end()) {
+    stages_.splice(stages_.begin(), stages_, at);
+    return stages_.front();
+  }
+  Planned fresh;
+  // A later run may write over the tensors that this one was given.
+  for (Tensor& tensor : start.known) tensor = tensor ? tensor.clone() : tensor;
+  fresh.stage = make_stage(graph_, start);
+  fresh.start = std::move(start);
+  Graph& planned = fresh.stage.planned;
+  if (!planned.outputs.empty()) {
+    fresh.plan =
+        std::make_unique<BoundPlan>(make_plan(planned, shapes_of(planned), backend_, target_));
+  }
+  stages_.push_front(std::move(fresh));
+  if (stages_.size() > kMaxStages) stages_.pop_back();
+  return stages_.front();
+}
+
+const Tensor& StagedRun::value(const Values& values, ValueId id) const {
+  return graph_.is_constant(id) ? graph_.value(id).constant : values[id];
+}
+
+void StagedRun::run_plan(const Planned& planned, Values& values, ThreadPool& pool) const {
+  const Graph& graph = planned.stage.planned;
+  for (ValueId id : planned.stage.folded) values[id] = graph.value(id).constant;
+  if (planned.plan == nullptr) return;
+  std::vector<Tensor> inputs, outputs;
+  for (ValueId id : graph.inputs) inputs.push_back(values[id]);
+  for (const TensorType& type : planned.plan->plan().output_types)
+    outputs.emplace_back(type.dtype, type.shape);
+  planned.plan->run(inputs, outputs, pool);
+  for (size_t i = 0; i < outputs.size(); ++i) values[graph.outputs[i]] = std::move(outputs[i]);
+}
+
+void StagedRun::run_reference(const Stage& stage, Values& values) const {
+  for (u32 n : stage.reference) {
+    const Node& node = graph_.nodes[n];
+    std::vector<Tensor> inputs;
+    for (ValueId id : node.inputs) inputs.push_back(id == kNoValue ? Tensor() : value(values, id));
+    std::vector<Tensor> outputs = eval_node(node, inputs);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i] != kNoValue) values[node.outputs[i]] = std::move(outputs[i]);
+    }
+  }
+}
+
+std::vector<TensorType> StagedRun::prepare(std::span<const Shape> input_shapes) {
+  return planned(first_start(graph_, input_shapes)).stage.outputs;
+}
+
+std::vector<Tensor> StagedRun::run(std::span<const Tensor> inputs, ThreadPool& pool) {
+  std::vector<Shape> shapes;
+  for (const Tensor& input : inputs) shapes.push_back(input.shape());
+  Values values(graph_.value_count());
+  for (size_t i = 0; i < inputs.size(); ++i) values[graph_.inputs[i]] = inputs[i];
+  StageStart start = first_start(graph_, shapes);
+  while (!is_complete(start)) {
+    const Planned& stage = planned(start);
+    run_plan(stage, values, pool);
+    run_reference(stage.stage, values);
+    start = next_start(stage.stage, start, values);
+  }
+  std::vector<Tensor> outputs;
+  for (ValueId id : graph_.outputs) {
+    // The caller may write into what it gets, and owns what it gave.
+    const bool shared = graph_.is_constant(id) || contains(graph_.inputs, id);
+    outputs.push_back(shared ? value(values, id).clone() : value(values, id));
+  }
+  return outputs;
+}
+
+}  // namespace octet
