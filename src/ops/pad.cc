@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pad(x, pads, constant_value?, axes?) {mode}: pads are begins then ends; negative ones crop. constant_value has x's type,
 // so on codes it is a code.
+#include "ops/pad.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -106,22 +108,34 @@ void infer(Inference& inference) {
       padded_shape(input.shape, axis_pads(input.shape.rank(), pads, axes, has_axes), mode));
 }
 
-void eval(const Eval& eval) {
-  const ConstView& input = eval.inputs[0];
-  const Mode mode = mode_of(eval.node);
-  const auto pads =
-      axis_pads(input.shape.rank(), read_ints(eval, 1), read_ints(eval, 3), eval.has_input(3));
-  require_shape(eval.outputs[0].shape, padded_shape(input.shape, pads, mode));
-  if (eval.outputs[0].shape.elements() == 0) return;  // one axis may still be huge
+}  // namespace
+
+AxisMaps pad_maps(const PadRequest& request) {
+  const Shape& input = request.input;
+  const Mode mode = mode_of(request.node);
+  const auto pads = axis_pads(input.rank(), request.pads, request.axes, request.has_axes);
+  require_shape(request.output, padded_shape(input, pads, mode));
   AxisMaps maps;
-  for (int d = 0; d < input.shape.rank(); ++d) {
-    std::vector<s64> map(static_cast<size_t>(eval.outputs[0].shape[d]));
+  if (request.output.elements() == 0) return maps;  // one axis may still be huge
+  for (int d = 0; d < input.rank(); ++d) {
+    std::vector<s64> map(static_cast<size_t>(request.output[d]));
     for (size_t i = 0; i < map.size(); ++i) {
       const s64 position = static_cast<s64>(i) - pads[static_cast<size_t>(d)].begin;
-      map[i] = source_index(position, input.shape[d], mode);
+      map[i] = source_index(position, input[d], mode);
     }
     maps.push_back(std::move(map));
   }
+  return maps;
+}
+
+namespace {
+
+void eval(const Eval& eval) {
+  const ConstView& input = eval.inputs[0];
+  const Mode mode = mode_of(eval.node);
+  const AxisMaps maps = pad_maps({eval.node, input.shape, eval.outputs[0].shape, read_ints(eval, 1),
+                                  read_ints(eval, 3), eval.has_input(3)});
+  if (eval.outputs[0].shape.elements() == 0) return;
   const bool has_value = eval.has_input(2) && mode == Mode::constant;
   mapped_copy(maps, input, eval.outputs[0], has_value ? eval.inputs[2].data : nullptr);
 }

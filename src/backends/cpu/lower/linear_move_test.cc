@@ -11,6 +11,7 @@ Offer lower_linear_split(const LowerRequest& request);
 Offer lower_linear_slice(const LowerRequest& request);
 Offer lower_linear_gather(const LowerRequest& request);
 Offer lower_linear_expand(const LowerRequest& request);
+Offer lower_linear_pad(const LowerRequest& request);
 
 namespace {
 
@@ -96,6 +97,23 @@ TEST(LinearMove, ExpandRepeats) {
   for (const Ints& shape : {Ints{2, 3, 4}, Ints{3, 1}, Ints{5, 1, 3, 4}, Ints{1}}) {
     Probe probe{.op = "Expand", .inputs = {{random_f32(Shape{3, 1}, 1)}, ints(shape)}};
     expect_exact(probe, lower_linear_expand, to_string(Shape(shape)));
+  }
+}
+
+TEST(LinearMove, PadsInEveryMode) {
+  for (const char* mode : {"constant", "reflect", "edge", "wrap"}) {
+    for (const Layout layout : {Layout::linear, Layout::nhwc}) {
+      Probe probe{.op = "Pad",
+                  .inputs = {{random_f32(Shape{2, 5, 6, 7}, 1), false, layout},
+                             ints({0, 2, -1, 3, 1, 1, 2, 4}),
+                             {Tensor::scalar(1.5f), true}},
+                  .threads = 2};
+      probe.attrs.set("mode", std::string(mode));
+      expect_exact(probe, lower_linear_pad, mode);
+    }
+    Probe rows{.op = "Pad", .inputs = {{random_f32(Shape{3, 4}, 2)}, ints({2, 0}), {}, ints({-1})}};
+    rows.attrs.set("mode", std::string(mode));
+    expect_exact(rows, lower_linear_pad, mode);
   }
 }
 

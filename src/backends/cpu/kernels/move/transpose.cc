@@ -55,17 +55,43 @@ void transpose_edge(const Matrix2d& m, s64 row, s64 last_row, s64 column, s64 la
   }
 }
 
+// One cache line of columns at a time: each line is read once, and few enough lines are written at a time to stay in L1, whatever
+// the stride between them.
 template <class T, s64 kBlock, class F>
 void transpose(const Matrix2d& m, const F& block) {
+  constexpr s64 kLine = 64 / s64{sizeof(T)};
   const s64 rows = m.rows / kBlock * kBlock, columns = m.columns / kBlock * kBlock;
-  for (s64 r = 0; r < rows; r += kBlock) {
-    for (s64 c = 0; c < columns; c += kBlock) {
-      block(static_cast<const T*>(m.src) + r * m.src_stride + c, m.src_stride,
-            static_cast<T*>(m.dst) + c * m.dst_stride + r, m.dst_stride);
+  for (s64 line = 0; line < columns; line += kLine) {
+    const s64 end = std::min(line + kLine, columns);
+    for (s64 r = 0; r < rows; r += kBlock) {
+      for (s64 c = line; c < end; c += kBlock) {
+        block(static_cast<const T*>(m.src) + r * m.src_stride + c, m.src_stride,
+              static_cast<T*>(m.dst) + c * m.dst_stride + r, m.dst_stride);
+      }
     }
   }
   transpose_edge<T>(m, 0, rows, columns, m.columns);
   transpose_edge<T>(m, rows, m.rows, 0, m.columns);
+}
+
+// Three planes into dense pixels, as color images come: four pixels at a time as 4 x 4 words, each written over the surplus word of the
+// one before. The last pixels go one by one, so nothing is written behind them.
+void transpose_rgb(const Matrix2d& m) {
+  const u32* src = static_cast<const u32*>(m.src);
+  u32* dst = static_cast<u32*>(m.dst);
+  s64 c = 0;
+  for (; c + 4 < m.columns; c += 4) {
+    const auto* at = reinterpret_cast<const u8*>(src + c);
+    const __m128i r = load(at), g = load(at + m.src_stride * 4), b = load(at + m.src_stride * 8);
+    const __m128i low = _mm_unpacklo_epi32(r, g), high = _mm_unpackhi_epi32(r, g);
+    const __m128i b_low = _mm_unpacklo_epi32(b, b), b_high = _mm_unpackhi_epi32(b, b);
+    u8* out = reinterpret_cast<u8*>(dst + c * 3);
+    store(out, _mm_unpacklo_epi64(low, b_low));
+    store(out + 12, _mm_unpackhi_epi64(low, b_low));
+    store(out + 24, _mm_unpacklo_epi64(high, b_high));
+    store(out + 36, _mm_unpackhi_epi64(high, b_high));
+  }
+  transpose_edge<u32>(m, 0, 3, c, m.columns);
 }
 
 void transpose_any(const Matrix2d& m, size_t bytes) {
@@ -83,6 +109,8 @@ void transpose_any(const Matrix2d& m, size_t bytes) {
 
 void transpose_matrix(const Matrix2d& matrix, size_t element_bytes) noexcept {
   if (element_bytes == 1) return transpose<u8, 16>(matrix, block16);
+  if (element_bytes == 4 && matrix.rows == 3 && matrix.dst_stride == 3)
+    return transpose_rgb(matrix);
   if (element_bytes == 4) return transpose<u32, 4>(matrix, block4);
   transpose_any(matrix, element_bytes);
 }
