@@ -23,6 +23,14 @@ bool hand_over_output(Graph& graph, const Uses& uses, Node& identity) {
   return true;
 }
 
+// Dropout that kept its second output, the mask, although nobody reads it.
+bool drops_nothing(const Graph& graph, const Uses& uses, const Node& node) {
+  if (!is_op(node, "Dropout") || node.inputs.size() != 1) return false;
+  return std::all_of(node.outputs.begin() + 1, node.outputs.end(), [&](ValueId id) {
+    return id == kNoValue || (uses.consumers(id).empty() && !graph.is_output(id));
+  });
+}
+
 template <class F>
 void remove_copies(Graph& graph, Rewrites& rewrites, const F& is_copy) {
   std::vector<u32> gone;
@@ -42,7 +50,10 @@ void remove_copies(Graph& graph, Rewrites& rewrites, const F& is_copy) {
 }  // namespace
 
 void remove_identity(Graph& graph, Rewrites& rewrites) {
-  remove_copies(graph, rewrites, [](const Node& node) { return is_op(node, "Identity"); });
+  const Uses uses(graph);
+  remove_copies(graph, rewrites, [&](const Node& node) {
+    return is_op(node, "Identity") || drops_nothing(graph, uses, node);
+  });
 }
 
 // Types are known from fold_constants on.
