@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/types.h"
+#include "fuzz/fuzz.h"
 
 namespace octet::fuzz {
 
@@ -74,8 +75,10 @@ inline std::vector<std::byte> forge(std::string_view manifest, std::string_view 
 
 // Storage of exactly this size, so that the address sanitizer sees one byte too many.
 inline std::shared_ptr<const std::byte> exact_copy(std::span<const std::byte> bytes) {
-  std::shared_ptr<std::byte> copy(static_cast<std::byte*>(std::aligned_alloc(64, bytes.size())),
-                                  std::free);
+  // posix_memalign and not aligned_alloc: the size need not be a multiple of the alignment.
+  void* memory = nullptr;
+  if (::posix_memalign(&memory, 64, bytes.size()) != 0) found("no memory");
+  std::shared_ptr<std::byte> copy(static_cast<std::byte*>(memory), std::free);
   if (!bytes.empty()) std::memcpy(copy.get(), bytes.data(), bytes.size());
   return copy;
 }

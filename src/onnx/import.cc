@@ -122,8 +122,11 @@ class Importer {
   bool declare_initializers() {
     bool sound = true;
     for (TensorProto& proto : *model_.mutable_graph()->mutable_initializer()) {
-      sound &=
-          attempt([&] { declare_constant(proto.name(), tensors_.read(proto), "an initializer"); });
+      sound &= attempt([&] {
+        Tensor tensor =
+            tensors_.read(proto);  // takes the payload out of `proto`: its name is read afterwards
+        declare_constant(proto.name(), std::move(tensor), "an initializer");
+      });
     }
     for (auto& proto : *model_.mutable_graph()->mutable_sparse_initializer()) {
       const std::string name = proto.values().name();

@@ -40,7 +40,8 @@ void infer(Inference& inference) {
 
 void eval(const Eval& eval) {
   const PoolGeometry geometry = pool_geometry(eval.node, eval.inputs[0].shape);
-  const auto& [d, h, w] = geometry.window.axes;
+  const auto& h = geometry.window.axes[1];
+  const auto& w = geometry.window.axes[2];
   const s64 p = exponent(eval.node);
   const FloatInput src(eval, 0);
   const FloatOutput dst(eval.outputs[0]);

@@ -28,7 +28,9 @@ constexpr W lowest() {
 template <class T>
 void pool(const Eval& eval, std::span<s64> indices) {
   const PoolGeometry geometry = pool_geometry(eval.node, eval.inputs[0].shape);
-  const auto& [d, h, w] = geometry.window.axes;
+  const auto& d = geometry.window.axes[0];
+  const auto& h = geometry.window.axes[1];
+  const auto& w = geometry.window.axes[2];
   const bool column_major = eval.node.attrs.i("storage_order", 0) != 0;
   const s64 in = geometry.window.in_elements();
   const T* src = eval.inputs[0].as<T>().data();

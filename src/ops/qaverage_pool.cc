@@ -19,7 +19,8 @@ void infer(Inference& inference) {
 
 void eval(const Eval& eval) {
   const PoolGeometry geometry = pool_geometry(eval.node, eval.inputs[0].shape);
-  const auto& [d, h, w] = geometry.window.axes;
+  const auto& h = geometry.window.axes[1];
+  const auto& w = geometry.window.axes[2];
   const Epilogue epilogue = epilogue_of(eval.node);
   const MeanScales scales = mean_scales(eval.node);
   const auto codes = centered_codes(eval.inputs[0], epilogue.zero_point(0));
