@@ -40,7 +40,7 @@ struct Options {
   double seconds = 2;
   int64_t warmup = 10;
   bool layers = false;
-  int64_t max_memory = 0;
+  LimitFlags limits;
   bool json = false;
 };
 
@@ -160,7 +160,7 @@ int run_layers(const Options& options) {
 }
 
 int run(const Options& options) {
-  limit_memory(options.max_memory, options.engine);
+  put_in_force(options.limits, options.engine);
   if (options.layers) return run_layers(options);
   const Engine engine = Engine::load(options.engine);
   const Measured measured = measure(engine, options);
@@ -220,7 +220,7 @@ Command add_bench(CLI::App& parent) {
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
   app->add_flag("--layers", options->layers, "time every layer by itself instead of whole runs");
-  add_memory_flag(*app, options->max_memory);
+  add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
   return {app, [options] { return run(*options); }};
 }

@@ -48,7 +48,7 @@ struct Options {
   CompileOptions compile;
   std::vector<std::string> shapes;
   bool quiet = false;
-  int64_t max_memory = 0;
+  LimitFlags limits;
   bool json = false;
 };
 
@@ -130,7 +130,7 @@ void print_notes(const CompileReport& report) {
 }
 
 int run(Options options) {
-  limit_memory(options.max_memory, options.model);
+  put_in_force(options.limits, options.model);
   if (options.output.empty()) {
     options.output = options.model.filename().replace_extension(".octet");
   }
@@ -205,7 +205,7 @@ Command add_build(CLI::App& parent) {
   add_shape_flag(*app, options->shapes);
   add_threads_flag(*app, options->compile.threads);
   app->add_flag("--quiet", options->quiet, "no progress");
-  add_memory_flag(*app, options->max_memory);
+  add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
   add_debug_flags(*app, *options);
   return {app, [options] { return run(*options); }};

@@ -36,7 +36,7 @@ struct Options {
   std::optional<double> min_sqnr;
   int threads = 1;
   bool quiet = false;
-  int64_t max_memory = 0;
+  LimitFlags limits;
   bool json = false;
 };
 
@@ -142,7 +142,7 @@ void print_result_json(const Engine& engine, const Result& result) {
 }
 
 int run(const Options& options) {
-  limit_memory(options.max_memory, options.engine);
+  put_in_force(options.limits, options.engine);
   const Engine engine = Engine::load(options.engine);
   const Result result = measure(options, engine);
   (options.json ? print_result_json : print_result)(engine, result);
@@ -175,7 +175,7 @@ Command add_compare(CLI::App& parent) {
       ->type_name("DB");
   add_threads_flag(*app, options->threads);
   app->add_flag("--quiet", options->quiet, "no progress");
-  add_memory_flag(*app, options->max_memory);
+  add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
   return {app, [options] { return run(*options); }};
 }

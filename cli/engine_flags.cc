@@ -66,17 +66,21 @@ CLI::Option* add_shape_flag(CLI::App& app, std::vector<std::string>& shapes) {
       ->allow_extra_args(false);
 }
 
-CLI::Option* add_memory_flag(CLI::App& app, int64_t& bytes) {
-  return app
-      .add_option("--max-memory", bytes, "refuse what needs more [4 x the file, at least 8G]")
+void add_limit_flags(CLI::App& app, LimitFlags& flags) {
+  app.add_option("--max-memory", flags.memory, "refuse what needs more [4 x the file, at least 8G]")
       ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(int64_t{1} << 20, int64_t{1} << 60).name("from 1M"));
+  app.add_option("--max-loop-trips", flags.loop_trips,
+                 "stop a Loop that goes on after so many trips [1000000]")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 60).name("from 1"));
 }
 
-void limit_memory(int64_t bytes, const std::filesystem::path& file) {
+void put_in_force(const LimitFlags& flags, const std::filesystem::path& file) {
   Limits limits;
-  limits.memory = bytes > 0 ? bytes : default_memory_limit(file_bytes(file));
+  limits.memory = flags.memory > 0 ? flags.memory : default_memory_limit(file_bytes(file));
+  if (flags.loop_trips > 0) limits.loop_trips = flags.loop_trips;
   set_limits(limits);
 }
 

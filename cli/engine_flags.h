@@ -16,10 +16,14 @@ namespace octet::cli {
 
 CLI::Option* add_threads_flag(CLI::App& app, int& threads);
 CLI::Option* add_shape_flag(CLI::App& app, std::vector<std::string>& shapes);
-// --max-memory SIZE; `bytes` stays 0 without it.
-CLI::Option* add_memory_flag(CLI::App& app, int64_t& bytes);
-// Puts the limit in force: `bytes`, or what the size of `file` suggests.
-void limit_memory(int64_t bytes, const std::filesystem::path& file);
+// --max-memory SIZE and --max-loop-trips N; zeros without them.
+struct LimitFlags {
+  int64_t memory = 0;
+  int64_t loop_trips = 0;
+};
+void add_limit_flags(CLI::App& app, LimitFlags& flags);
+// Puts the limits in force; where no memory is given, what the size of `file` suggests.
+void put_in_force(const LimitFlags& flags, const std::filesystem::path& file);
 CLI::Option* add_json_flag(CLI::App& app, bool& json);
 
 // "image:1x3x224x224" texts by input name. Throws Error(invalid_argument) on anything else.

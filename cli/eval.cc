@@ -46,7 +46,7 @@ struct Options {
   std::optional<double> min_sqnr;
   int threads = 1;
   bool quiet = false;
-  int64_t max_memory = 0;
+  LimitFlags limits;
   bool json = false;
 };
 
@@ -187,7 +187,7 @@ void print_counts_json(const Options& options, const Counts& counts) {
 }
 
 int run(const Options& options) {
-  limit_memory(options.max_memory, options.engine);
+  put_in_force(options.limits, options.engine);
   const bool needs_reference = options.min_agreement || options.max_drop || options.min_sqnr;
   if (needs_reference && options.against.empty()) {
     fail(Error::Code::invalid_argument,
@@ -240,7 +240,7 @@ Command add_eval(CLI::App& parent) {
       ->type_name("N");
   add_threads_flag(*app, options->threads);
   app->add_flag("--quiet", options->quiet, "no progress");
-  add_memory_flag(*app, options->max_memory);
+  add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
   add_thresholds(*app, *options);
   return {app, [options] { return run(*options); }};

@@ -30,7 +30,7 @@ struct Options {
   std::filesystem::path engine;
   std::vector<std::string> shapes;
   int threads = 1;
-  int64_t max_memory = 0;
+  LimitFlags limits;
   bool json = false;
   bool wide = false;
 };
@@ -70,7 +70,7 @@ void print_tensors(const char* title, const std::vector<TensorInfo>& tensors) {
 }
 
 int run(const Options& options) {
-  limit_memory(options.max_memory, options.engine);
+  put_in_force(options.limits, options.engine);
   const Engine engine = Engine::load(options.engine);
   InspectOptions inspect_options;
   inspect_options.threads = options.threads;
@@ -106,7 +106,7 @@ Command add_inspect(CLI::App& parent) {
   add_shape_flag(*app, options->shapes);
   add_threads_flag(*app, options->threads);
   app->add_flag("--wide", options->wide, "do not shorten long cells");
-  add_memory_flag(*app, options->max_memory);
+  add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
   return {app, [options] { return run(*options); }};
 }

@@ -39,7 +39,7 @@ struct Options {
   int64_t top = 5;
   PreprocessFlags preprocess;
   int threads = 1;
-  int64_t max_memory = 0;
+  LimitFlags limits;
   bool json = false;
 };
 
@@ -161,7 +161,7 @@ void save_outputs(const std::filesystem::path& path, const std::vector<TensorInf
 }
 
 int run(const Options& options) {
-  limit_memory(options.max_memory, options.engine);
+  put_in_force(options.limits, options.engine);
   if (!options.output.empty() && options.inputs.size() > 1) {
     fail(Error::Code::invalid_argument, "-o takes the outputs of one input, but {} are given",
          options.inputs.size());
@@ -206,7 +206,7 @@ Command add_run(CLI::App& parent) {
       ->type_name("FILE");
   add_preprocess_flags(*app, options->preprocess);
   add_threads_flag(*app, options->threads);
-  add_memory_flag(*app, options->max_memory);
+  add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
   return {app, [options] { return run(*options); }};
 }

@@ -65,8 +65,8 @@ def conformance_page():
     missing = sum(len(tests) for _, _, tests in bad)
     lines = [
         "# ONNX node tests", "", NOTE,
-        f"{len(ok)} of the {len(ok) + missing} node tests of ONNX 1.23 pass on the scalar references, which every kernel is held against; so do its",
-        "nine `light` networks, run end to end on the CPU backend. `conformance_tests` runs them and prints the counts by operator;",
+        f"{len(ok)} of the {len(ok) + missing} node tests of ONNX 1.23 pass, on the scalar references as well as compiled, planned and run on the CPU; so do its nine",
+        "`light` networks. `conformance_tests [--backend cpu]` runs them and prints the counts by operator;",
         "`tests/conformance/known_failures.txt` names each test that does not pass. Why they do not:", "",
         "| tests | of | why |", "|---|---|---|"]
     lines += [f"| {len(tests)} | {title} | {reason} |" for title, reason, tests in bad]

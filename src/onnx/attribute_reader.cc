@@ -104,6 +104,7 @@ Attrs read_attributes(octet_onnx::NodeProto& node, TensorReader& tensors) {
            quote_name(proto.name()), quote_name(proto.ref_attr_name()));
     }
     const AttrKind kind = attribute_kind(proto);
+    if (kind == AttrKind::g) continue;  // a body: graph_importer.h
     attrs.set(proto.name(), read_value(proto, kind, tensors));
   }
   return attrs;

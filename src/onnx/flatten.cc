@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "core/check.h"
+#include "graph/graph.h"
 #include "onnx/text.h"
 
 namespace octet {
@@ -13,6 +15,7 @@ namespace {
 
 using octet_onnx::AttributeProto;
 using octet_onnx::FunctionProto;
+using octet_onnx::GraphProto;
 using octet_onnx::NodeProto;
 
 constexpr int kMaxDepth = 100;
@@ -48,18 +51,45 @@ class Flattener {
     s64 total = 0;
     for (const NodeProto& node : model_.graph().node()) total += measure(node, 1);
     limit(total);
-    size_t index = 0;
-    for (NodeProto& node : *model_.mutable_graph()->mutable_node()) {
-      std::string name = node_name(node, index++);
-      if (const Function* function = find(node)) {
-        expand(node, *function, name);
-      } else {
-        flat_.nodes.push_back({&node, &flat_.opsets[0], std::move(name)});
-      }
-    }
+    add_all(*model_.mutable_graph(), {&flat_.opsets[0], "", 0}, flat_.nodes);
   }
 
  private:
+  // Where nodes stand.
+  struct Place {
+    const Opsets* opsets;
+    std::string prefix;  // of node names
+    int depth;           // graphs around this one
+  };
+
+  void add_all(GraphProto& graph, const Place& place, std::vector<FlatNode>& out) {
+    size_t index = 0;
+    for (NodeProto& node : *graph.mutable_node()) {
+      add(node, {place.opsets, place.prefix + node_name(node, index++), place.depth}, out);
+    }
+  }
+
+  // `place.prefix` is the node's whole name.
+  void add(NodeProto& node, const Place& place, std::vector<FlatNode>& out) {
+    if (const Function* function = find(node)) {
+      expand(node, *function, place, out);
+      return;
+    }
+    FlatNode flat{&node, place.opsets, place.prefix, {}};
+    for (AttributeProto& attribute : *node.mutable_attribute()) {
+      if (!attribute.has_g()) continue;
+      if (place.depth + 1 >= kMaxGraphDepth) {
+        fail(Error::Code::unsupported, "graphs are nested deeper than {}, at node {}",
+             kMaxGraphDepth, quote_name(place.prefix));
+      }
+      FlatBody body{attribute.name(), attribute.mutable_g(), {}};
+      const std::string prefix = place.prefix + "/" + attribute.name() + "/";
+      add_all(*body.proto, {place.opsets, prefix, place.depth + 1}, body.nodes);
+      flat.bodies.push_back(std::move(body));
+    }
+    out.push_back(std::move(flat));
+  }
+
   void collect() {
     for (const FunctionProto& proto : model_.functions()) {
       Function function{.proto = &proto};
@@ -85,10 +115,41 @@ class Flattener {
     }
   }
 
+  // Calls `visit` for each node in the bodies of `node`, but not for those inside of them.
+  template <class Node, class Visit>
+  static void for_each_inner(Node& node, const Visit& visit) {
+    for (auto& attribute : attributes_of(node)) {
+      if (!attribute.has_g()) continue;
+      for (auto& inner : nodes_of(attribute)) visit(inner);
+    }
+  }
+  static auto& attributes_of(NodeProto& node) { return *node.mutable_attribute(); }
+  static auto& attributes_of(const NodeProto& node) { return node.attribute(); }
+  static auto& nodes_of(AttributeProto& attribute) {
+    return *attribute.mutable_g()->mutable_node();
+  }
+  static auto& nodes_of(const AttributeProto& attribute) { return attribute.g().node(); }
+
+  // How deep the functions go that `node` calls, itself or in a body; they are measured.
+  int call_depth(const NodeProto& node) {
+    const Function* callee = find(node);
+    int depth = callee != nullptr ? callee->depth + 1 : 0;
+    for_each_inner(node,
+                   [&](const NodeProto& inner) { depth = std::max(depth, call_depth(inner)); });
+    return depth;
+  }
+
   // Nodes that `node` becomes.
   s64 measure(const NodeProto& node, int depth) {
     Function* function = find(node);
-    if (function == nullptr) return 1;
+    if (function == nullptr) {
+      s64 total = 1;
+      for_each_inner(node, [&](const NodeProto& inner) {
+        total += measure(inner, depth);
+        limit(total);
+      });
+      return total;
+    }
     const std::string name = quote_name(node.op_type());
     if (function->open) fail(Error::Code::invalid_model, "recursive model-local function {}", name);
     if (function->nodes < 0) {
@@ -98,9 +159,7 @@ class Flattener {
       for (const NodeProto& inner : function->proto->node()) {
         total += measure(inner, depth + 1);
         limit(total);
-        if (const Function* callee = find(inner)) {
-          function->depth = std::max(function->depth, callee->depth + 1);
-        }
+        function->depth = std::max(function->depth, call_depth(inner));
       }
       function->open = false;
       function->nodes = total;
@@ -116,7 +175,9 @@ class Flattener {
 
   using Names = std::unordered_map<std::string, std::string>;  // in the function -> outside
 
-  void expand(const NodeProto& call, const Function& function, const std::string& prefix) {
+  void expand(const NodeProto& call, const Function& function, const Place& place,
+              std::vector<FlatNode>& out) {
+    const std::string& prefix = place.prefix;
     const FunctionProto& proto = *function.proto;
     if (call.input_size() > proto.input_size() || call.output_size() > proto.output_size()) {
       fail(Error::Code::invalid_model,
@@ -129,30 +190,30 @@ class Flattener {
       names[proto.input(i)] = i < call.input_size() ? call.input(i) : "";
     }
     for (int i = 0; i < proto.output_size() && i < call.output_size(); ++i) {
-      if (!call.output(i).empty()) bind_output(names, proto.output(i), call.output(i), prefix);
+      if (!call.output(i).empty()) {
+        bind_output(names, {proto.output(i), call.output(i)}, prefix, out);
+      }
     }
     size_t index = 0;
     for (const NodeProto& inner : proto.node()) {
       std::string name = prefix + "/" + node_name(inner, index++);
-      charge(inner, prefix);
       flat_.expanded.push_back(inner);
       NodeProto& copy = flat_.expanded.back();
-      for (std::string& input : *copy.mutable_input()) rename(input, names, prefix);
-      for (std::string& output : *copy.mutable_output()) rename(output, names, prefix);
+      rename_all(copy, names, prefix);
       bind_attributes(copy, call, proto);
-      if (const Function* callee = find(copy)) {
-        const NodeProto nested = std::move(copy);
-        flat_.expanded.pop_back();
-        expand(nested, *callee, name);
-      } else {
-        flat_.nodes.push_back({&copy, function.opsets, std::move(name)});
-      }
+      charge(copy, prefix);
+      add(copy, {function.opsets, std::move(name), place.depth}, out);
     }
   }
 
+  static size_t names_in(const NodeProto& node) {
+    size_t names = static_cast<size_t>(node.input_size() + node.output_size()) + 1;
+    for_each_inner(node, [&](const NodeProto& inner) { names += names_in(inner); });
+    return names;
+  }
+
   void charge(const NodeProto& node, const std::string& prefix) {
-    const size_t names = static_cast<size_t>(node.input_size() + node.output_size()) + 1;
-    bytes_ += node.ByteSizeLong() + names * prefix.size();
+    bytes_ += node.ByteSizeLong() + names_in(node) * prefix.size();
     if (bytes_ > kMaxBytes) {
       fail(Error::Code::unsupported, "the model's functions expand to more than {} bytes of nodes",
            kMaxBytes);
@@ -160,15 +221,37 @@ class Flattener {
   }
 
   // An output that is also an input of the function needs a copy to get its outside name.
-  void bind_output(Names& names, const std::string& inside, const std::string& outside,
-                   const std::string& prefix) {
-    const auto [at, fresh] = names.emplace(inside, outside);
+  void bind_output(Names& names, const std::pair<std::string, std::string>& inside_outside,
+                   const std::string& prefix, std::vector<FlatNode>& out) {
+    const auto& [inside, outside] = inside_outside;
+    const auto [at, fresh] = names.emplace(inside_outside);
     if (fresh) return;
     NodeProto& copy = flat_.expanded.emplace_back();
     copy.set_op_type("Identity");
     copy.add_input(at->second);
     copy.add_output(outside);
-    flat_.nodes.push_back({&copy, &flat_.opsets[0], prefix + "/" + inside});
+    out.push_back({&copy, &flat_.opsets[0], prefix + "/" + inside, {}});
+  }
+
+  // A body sees the names around it, so all of its own names move with them.
+  static void rename_all(NodeProto& node, const Names& names, const std::string& prefix) {
+    for (std::string& input : *node.mutable_input()) rename(input, names, prefix);
+    for (std::string& output : *node.mutable_output()) rename(output, names, prefix);
+    for (AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) rename_all(*attribute.mutable_g(), names, prefix);
+    }
+  }
+
+  static void rename_all(GraphProto& graph, const Names& names, const std::string& prefix) {
+    for (auto& tensor : *graph.mutable_initializer()) {
+      rename(*tensor.mutable_name(), names, prefix);
+    }
+    for (auto& tensor : *graph.mutable_sparse_initializer()) {
+      rename(*tensor.mutable_values()->mutable_name(), names, prefix);
+    }
+    for (auto& input : *graph.mutable_input()) rename(*input.mutable_name(), names, prefix);
+    for (auto& output : *graph.mutable_output()) rename(*output.mutable_name(), names, prefix);
+    for (NodeProto& node : *graph.mutable_node()) rename_all(node, names, prefix);
   }
 
   static void rename(std::string& name, const Names& names, const std::string& prefix) {
@@ -195,6 +278,7 @@ class Flattener {
       bound.Add(std::move(copy));
     }
     node.mutable_attribute()->Swap(&bound);
+    for_each_inner(node, [&](NodeProto& inner) { bind_attributes(inner, call, function); });
   }
 
   static const AttributeProto* find_attribute(

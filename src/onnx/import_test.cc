@@ -279,7 +279,7 @@ TEST(ImportError, Attributes) {  // I45, I48, I49
   EXPECT_IMPORT_ERROR(model, invalid_model, "outside a function");
   node.clear_attribute();
   add_attribute(node, "a", AttrKind::g).mutable_g();
-  EXPECT_IMPORT_ERROR(model, unsupported, "of kind graph");
+  EXPECT_IMPORT_ERROR(model, invalid_model, "holds a graph, which Relu does not take");
   node.clear_attribute();
   add_attribute(node, "a", AttrKind::t);
   EXPECT_IMPORT_ERROR(model, invalid_model, "stores nothing");

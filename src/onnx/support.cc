@@ -99,7 +99,12 @@ void read_header(const octet_onnx::ModelProto& model, ImportInfo& info) {
 }
 
 void check_support(const FlatGraph& flat, ImportInfo& info) {
+  size_t count = flat.nodes.size();
   for (const FlatNode& node : flat.nodes) check_node(node, info);
+  for_each_body(flat.nodes, [&](const FlatBody& body) {
+    count += body.nodes.size();
+    for (const FlatNode& node : body.nodes) check_node(node, info);
+  });
   if (info.unsupported.empty()) return;
   std::map<std::tuple<std::string, std::string, s64>, std::vector<std::string>> groups;
   for (const auto& node : info.unsupported)
@@ -116,7 +121,7 @@ void check_support(const FlatGraph& flat, ImportInfo& info) {
       text += fmt::format(" and {} more", names.size() - kNamesPerOperator);
   }
   fail(Error::Code::unsupported, "{} of {} nodes have operators that Octet lacks:{}",
-       info.unsupported.size(), flat.nodes.size(), text);
+       info.unsupported.size(), count, text);
 }
 
 }  // namespace octet

@@ -10,6 +10,7 @@ namespace octet {
 
 void remove_identity(Graph&, Rewrites&);
 void fold_constants(Graph&, Rewrites&);
+void inline_if(Graph&, Rewrites&);
 void remove_cast(Graph&, Rewrites&);
 void widen_halves(Graph&, Rewrites&);
 void gemm_to_matmul(Graph&, Rewrites&);
@@ -30,12 +31,19 @@ namespace {
 
 // Order is meaning: each pass expects the form that those before it leave.
 constexpr Pass kFloatPasses[] = {
-    {"remove_identity", remove_identity}, {"fold_constants", fold_constants},
-    {"widen_halves", widen_halves},       {"remove_cast", remove_cast},
-    {"gemm_to_matmul", gemm_to_matmul},   {"fold_pad", fold_pad},
-    {"fold_batchnorm", fold_batchnorm},   {"fuse_bias", fuse_bias},
-    {"fuse_swish", fuse_swish},           {"fuse_gelu", fuse_gelu},
-    {"fuse_residual", fuse_residual},     {"fuse_activation", fuse_activation},
+    {"remove_identity", remove_identity},
+    {"fold_constants", fold_constants},
+    {"inline_if", inline_if},
+    {"widen_halves", widen_halves},
+    {"remove_cast", remove_cast},
+    {"gemm_to_matmul", gemm_to_matmul},
+    {"fold_pad", fold_pad},
+    {"fold_batchnorm", fold_batchnorm},
+    {"fuse_bias", fuse_bias},
+    {"fuse_swish", fuse_swish},
+    {"fuse_gelu", fuse_gelu},
+    {"fuse_residual", fuse_residual},
+    {"fuse_activation", fuse_activation},
 };
 
 constexpr Pass kQuantizePasses[] = {

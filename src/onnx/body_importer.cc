@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of control flow. What a body reads from around it becomes an input of the body and of its node ("capture"), and
+// so do its own constants: weights stay in the main graph, and a body is a graph like every other.
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "core/check.h"
+#include "onnx/graph_importer.h"
+#include "onnx/text.h"
+#include "ops/control_flow.h"
+
+namespace octet {
+namespace {
+
+constexpr auto kInvalid = Error::Code::invalid_model;
+
+const TensorType kUnknown{Dtype::f32, Shape::unknown()};
+
+void read_names(const std::vector<FlatNode>& nodes, std::set<std::string>& own,
+                std::set<std::string>& read) {
+  for (const FlatNode& node : nodes) {
+    own.insert(node.proto->output().begin(), node.proto->output().end());
+    read.insert(node.proto->input().begin(), node.proto->input().end());
+    for (const FlatBody& body : node.bodies) {
+      for (std::string& name : free_names(body)) read.insert(std::move(name));
+    }
+  }
+}
+
+void check_body_name(const Node& node, const std::string& name) {
+  const auto names = body_names(*node.op);
+  if (std::ranges::find(names, name) != names.end()) return;
+  fail(kInvalid, "attribute {} holds a graph, which {} does not take", quote_name(name),
+       node.op->name);
+}
+
+}  // namespace
+
+std::vector<std::string> free_names(const FlatBody& body) {
+  std::set<std::string> own{""}, read;
+  for (const auto& input : body.proto->input()) own.insert(input.name());
+  for (const auto& tensor : body.proto->initializer()) own.insert(tensor.name());
+  for (const auto& tensor : body.proto->sparse_initializer()) own.insert(tensor.values().name());
+  for (const auto& output : body.proto->output()) read.insert(output.name());
+  read_names(body.nodes, own, read);
+  std::vector<std::string> names;
+  std::ranges::set_difference(read, own, std::back_inserter(names));
+  return names;
+}
+
+const GraphImporter::Symbol& GraphImporter::capture(const std::string& name, ValueId outer) {
+  // A constant is one here, too, until the body is complete: operators may want to see it.
+  const Value& value = parent_->graph_.value(outer);
+  const ValueId inner = value.constant ? graph_.add_constant(value.name, value.constant)
+                                       : graph_.add_value(value.name, kUnknown);
+  captures_.push_back({outer, inner});
+  return symbols_.emplace(name, Symbol{inner, kNoNode}).first->second;
+}
+
+void GraphImporter::declare_body_inputs() {
+  for (const auto& input : proto_.input()) {
+    if (input.name().empty()) fail(kInvalid, "an input of the body has no name");
+    const ValueId id = graph_.add_value(checked_name(input.name()), kUnknown);
+    declare(input.name(), {id, kNoNode}, "an input of the body");
+    graph_.inputs.push_back(id);
+  }
+}
+
+void GraphImporter::lift_constants() {
+  std::vector<bool> captured(graph_.value_count(), false);
+  for (const Capture& capture : captures_) captured[capture.inner] = true;
+  for (ValueId id = 0; id < graph_.value_count(); ++id) {
+    Value& value = graph_.value(id);
+    if (!value.constant) continue;
+    if (!captured[id]) {
+      captures_.push_back({parent_->graph_.add_constant(value.name, value.constant), id});
+    }
+    value.constant = {};
+    value.type = kUnknown;
+  }
+}
+
+void GraphImporter::drop_unread_captures() {
+  std::vector<bool> read(graph_.value_count(), false);
+  for (const Node& node : graph_.nodes) {
+    for (ValueId id : node.inputs) {
+      if (id != kNoValue) read[id] = true;
+    }
+  }
+  for (ValueId id : graph_.outputs) read[id] = true;
+  std::erase_if(captures_, [&](const Capture& capture) { return !read[capture.inner]; });
+}
+
+GraphImporter::Body GraphImporter::import_body(FlatBody& flat) try {
+  GraphImporter importer(context_, *flat.proto, flat.nodes, this);
+  Body body{flat.attribute, importer.run_body(), {}};
+  body.captures = std::move(importer.captures_);
+  return body;
+} catch (Error& error) {
+  error.add_context("importing " + quote_name(flat.attribute));
+  throw;
+}
+
+Attrs GraphImporter::add_bodies(FlatNode& flat, Node& node) {
+  Attrs attrs;
+  if (flat.bodies.empty()) return attrs;
+  std::vector<Body> bodies;
+  std::vector<ValueId> captures;  // of all bodies, each once
+  for (FlatBody& body : flat.bodies) {
+    check_body_name(node, body.attribute);
+    bodies.push_back(import_body(body));
+    for (const Capture& capture : bodies.back().captures) {
+      if (std::ranges::find(captures, capture.outer) == captures.end()) {
+        captures.push_back(capture.outer);
+      }
+    }
+  }
+  for (Body& body : bodies) {
+    for (ValueId outer : captures) {
+      const auto own = std::ranges::find(body.captures, outer, &Capture::outer);
+      const bool reads = own != body.captures.end();
+      body.graph.inputs.push_back(reads ? own->inner : body.graph.add_value("unused", kUnknown));
+    }
+    body.graph.compact();
+    attrs.set(body.name, std::make_shared<const Graph>(std::move(body.graph)));
+  }
+  // Omitted inputs at the end keep their places before the captures.
+  node.inputs.resize(std::max(node.inputs.size(), static_cast<size_t>(node.op->inputs.min)),
+                     kNoValue);
+  node.inputs.insert(node.inputs.end(), captures.begin(), captures.end());
+  attrs.set("captures", static_cast<s64>(captures.size()));
+  return attrs;
+}
+
+}  // namespace octet

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What If, Loop and Scan share. A body takes everything that it reads as an input: importing appends the outer values
+// ("captures") to the inputs of the node and of its body, constants included.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "graph/op_def.h"
+
+namespace octet {
+
+// Names of the attributes that hold the bodies of a control-flow operator; empty for every other operator.
+std::span<const std::string_view> body_names(const OpDef& op);
+
+// The body, with its numbers of inputs and outputs checked (outputs -1: any).
+const Graph& checked_body(const Node& node, std::string_view name, size_t inputs, s64 outputs);
+
+// Output types of a body. `known` may be empty tensors, or shorter than `types`.
+std::vector<TensorType> infer_body(const Graph& body, std::span<const TensorType> types,
+                                   std::span<const Tensor> known, s64 sample);
+
+// Known values of the node's inputs from `first` on.
+std::vector<Tensor> known_inputs(const Inference& inference, size_t first);
+
+// A type for what may be either: dimensions that differ are dynamic, ranks or element types that differ unknown.
+TensorType either_type(const TensorType& a, const TensorType& b);
+
+// The input as a tensor that shares its memory; valid during the evaluation only.
+Tensor borrowed_input(const Eval& eval, size_t i);
+// Runs a body. Its results may share memory with its inputs.
+std::vector<Tensor> run_body(const Graph& body, std::span<const Tensor> inputs, s64 max_bytes);
+// Makes `result` output i: copied into the caller's memory, or handed over where the size was not known (eval_node
+// infers nothing for nodes with bodies).
+void give(const Eval& eval, size_t i, const Tensor& result);
+
+// Elements `index` along an axis, without it.
+Tensor slice_at(const Tensor& tensor, int axis, s64 index);
+// Tensors of one type side by side along a new axis; `empty` is the type of one when there are none.
+Tensor stack(std::span<const Tensor> parts, int axis, const TensorType& empty, s64 max_bytes);
+
+// The one element of a bool tensor.
+bool condition_of(const Tensor& tensor);
+
+}  // namespace octet

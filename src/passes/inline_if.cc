@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// An If whose condition is known becomes the nodes of the branch it takes: exporters choose by shapes this way. What the
+// branch computes from sizes is then folded, which may decide the next If.
+#include <iterator>
+#include <unordered_map>
+
+#include "ops/control_flow.h"
+#include "ops/registry.h"
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace octet {
+
+void fold_constants(Graph& graph, Rewrites& rewrites);
+
+namespace {
+
+class Inliner {
+ public:
+  Inliner(Graph& graph, const Node& node)
+      : graph_(graph),
+        node_(node),
+        body_(*node.attrs.graph(
+            condition_of(graph.value(node.inputs[0]).constant) ? "then_branch" : "else_branch")) {}
+
+  std::vector<Node> run() {
+    for (size_t i = 0; i < body_.inputs.size(); ++i) outer_[body_.inputs[i]] = node_.inputs[1 + i];
+    for (ValueId id = 0; id < body_.value_count(); ++id) {
+      const Value& value = body_.value(id);
+      if (value.constant) outer_[id] = graph_.add_constant(value.name, value.constant);
+    }
+    // What a node of the branch computes takes the name that the If gave it.
+    for (size_t i = 0; i < node_.outputs.size(); ++i) {
+      if (node_.outputs[i] != kNoValue) outer_.emplace(body_.outputs[i], node_.outputs[i]);
+    }
+    for (const Node& node : body_.nodes) nodes_.push_back(moved(node));
+    for (size_t i = 0; i < node_.outputs.size(); ++i) {
+      const ValueId id = node_.outputs[i];
+      if (id != kNoValue && outer_.at(body_.outputs[i]) != id) hand_over(body_.outputs[i], id);
+    }
+    return std::move(nodes_);
+  }
+
+ private:
+  ValueId outer(ValueId id) {
+    if (id == kNoValue) return id;
+    const auto [at, fresh] = outer_.emplace(id, kNoValue);
+    if (fresh) at->second = graph_.add_value(body_.value(id).name, body_.value(id).type);
+    return at->second;
+  }
+
+  Node moved(const Node& node) {
+    Node copy = node;
+    for (ValueId& id : copy.inputs) id = outer(id);
+    for (ValueId& id : copy.outputs) id = outer(id);
+    return copy;
+  }
+
+  // An input of the branch, or a value that is an output twice.
+  void hand_over(ValueId inner, ValueId output) {
+    Node copy;
+    copy.op = find_op("Identity");
+    copy.name = graph_.value(output).name;
+    copy.inputs = {outer(inner)};
+    copy.outputs = {output};
+    copy.origins = node_.origins;
+    nodes_.push_back(std::move(copy));
+  }
+
+  Graph& graph_;
+  const Node& node_;
+  const Graph& body_;
+  std::unordered_map<ValueId, ValueId> outer_;  // of each value of the branch
+  std::vector<Node> nodes_;
+};
+
+bool is_decided(const Graph& graph, const Node& node) {
+  const Tensor* condition = is_op(node, "If") ? graph.constant_input(node, 0) : nullptr;
+  return condition != nullptr && condition->dtype() == Dtype::boolean && condition->elements() == 1;
+}
+
+bool inline_once(Graph& graph, Rewrites& rewrites) {
+  std::vector<Node> nodes;
+  bool changed = false;
+  for (Node& node : graph.nodes) {
+    if (!is_decided(graph, node) || !rewrites.allow()) {
+      nodes.push_back(std::move(node));
+      continue;
+    }
+    std::ranges::move(Inliner(graph, node).run(), std::back_inserter(nodes));
+    changed = true;
+  }
+  graph.nodes = std::move(nodes);
+  return changed;
+}
+
+}  // namespace
+
+void inline_if(Graph& graph, Rewrites& rewrites) {
+  while (inline_once(graph, rewrites)) {
+    remove_dead_nodes(graph);
+    fold_constants(graph, rewrites);
+  }
+}
+
+}  // namespace octet
