@@ -26,6 +26,7 @@ constexpr std::array kFamilies = {
     KernelFamily{"lower_f_matmul", "oneDNN"},
     KernelFamily{"lower_q_concat", "own"},
     KernelFamily{"lower_q_dequantize", "own"},
+    KernelFamily{"lower_q_dynamic", "own"},
     KernelFamily{"lower_q_pad", "own"},
     KernelFamily{"lower_q_quantize", "own"},
     KernelFamily{"lower_q_reshape", "own"},

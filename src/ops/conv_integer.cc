@@ -4,9 +4,12 @@
 #include "ops/conv.h"
 #include "ops/conv_patch.h"
 #include "ops/integer_inputs.h"
+#include "ops/integer_weights.h"
 
 namespace octet {
 namespace {
+
+void parse(NodeParser& parser) { parse_integer_product(parser, "QConv"); }
 
 void infer(Inference& inference) {
   const ConvGeometry geometry =
@@ -33,6 +36,7 @@ extern constinit const OpDef kConvInteger{.name = "ConvInteger",
                                           .domain = "",
                                           .inputs = {2, 4},
                                           .outputs = {1, 1},
+                                          .parse = parse,
                                           .infer = infer,
                                           .eval = eval};
 }  // namespace octet

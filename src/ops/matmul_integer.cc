@@ -2,10 +2,13 @@
 // MatMulInteger: the s32 accumulators of a product of codes. Inputs a, b, zero points of a (rows) and of b (columns).
 #include "core/check.h"
 #include "ops/integer_inputs.h"
+#include "ops/integer_weights.h"
 #include "ops/matmul.h"
 
 namespace octet {
 namespace {
+
+void parse(NodeParser& parser) { parse_integer_product(parser, "QMatMul"); }
 
 void infer(Inference& inference) {
   const MatMulGeometry geometry =
@@ -30,6 +33,7 @@ extern constinit const OpDef kMatMulInteger{.name = "MatMulInteger",
                                             .domain = "",
                                             .inputs = {2, 4},
                                             .outputs = {1, 1},
+                                            .parse = parse,
                                             .infer = infer,
                                             .eval = eval};
 }  // namespace octet

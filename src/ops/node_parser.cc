@@ -20,6 +20,13 @@ ValueId NodeParser::add_constant(Tensor tensor) {
   return graph_.add_constant(node.name + "_constant", std::move(tensor));
 }
 
+bool NodeParser::is_one_code(size_t i) const {
+  if (!has_input(i)) return false;
+  const TensorType& type = graph_.value(node.input(i)).type;
+  return (type.dtype == Dtype::u8 || type.dtype == Dtype::s8) && type.shape.is_static() &&
+         type.shape.elements() == 1;
+}
+
 void NodeParser::set_input(size_t i, Tensor constant) {
   if (node.inputs.size() <= i) node.inputs.resize(i + 1, kNoValue);
   node.inputs[i] = add_constant(std::move(constant));

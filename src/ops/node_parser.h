@@ -22,6 +22,8 @@ class NodeParser {
 
   bool has_input(size_t i) const { return node.input(i) != kNoValue; }
   const Tensor* constant(size_t i) const { return graph_.constant_input(node, i); }
+  // Whether input i is known to be one u8 or s8 code; while the model is imported, types of computed values are not known.
+  bool is_one_code(size_t i) const;
   // Sets input i (growing the list with omitted inputs) to a new constant.
   void set_input(size_t i, Tensor constant);
   // Moves an ints attribute of older opsets to input i as s64 constant.

@@ -7,6 +7,7 @@
 #include "ops/axes.h"
 #include "ops/float_io.h"
 #include "ops/integer_inputs.h"
+#include "ops/integer_weights.h"
 #include "ops/node_parser.h"
 
 namespace octet {
@@ -29,20 +30,6 @@ std::vector<s32> codes_of(const Tensor& tensor) {
   return codes;
 }
 
-// Symmetric weights as s8, or nothing: u8 with zero points 128, s8 with 0.
-std::optional<Tensor> symmetric_weights(const Tensor& weights, const Tensor& zero_points) {
-  if (!is_code(weights.dtype()) || zero_points.dtype() != weights.dtype()) return {};
-  const s32 center = weights.dtype() == Dtype::u8 ? 128 : 0;
-  for (s32 zero_point : codes_of(zero_points)) {
-    if (zero_point != center) return {};
-  }
-  Tensor relabeled(Dtype::s8, weights.shape());
-  const auto dst = relabeled.mutable_as<s8>();
-  const ConstView src = view(weights);
-  for (size_t i = 0; i < dst.size(); ++i) dst[i] = static_cast<s8>(code_at(src, i) - center);
-  return relabeled;
-}
-
 bool is_scalar_code(const Tensor& tensor) {
   return is_code(tensor.dtype()) && tensor.elements() == 1;
 }
@@ -53,7 +40,7 @@ bool is_real(const Tensor& tensor) {
 
 bool all_constant(const NodeParser& parser) {
   for (size_t i = kQlXScale; i <= kQlYZeroPoint; ++i) {
-    if (parser.constant(i) == nullptr) return false;
+    if (i != kQlWeights && parser.constant(i) == nullptr) return false;
   }
   const auto real = [&](size_t i) { return is_real(*parser.constant(i)); };
   const auto scalar = [&](size_t i) { return parser.constant(i)->elements() == 1; };
@@ -62,22 +49,41 @@ bool all_constant(const NodeParser& parser) {
          is_scalar_code(*parser.constant(kQlYZeroPoint));
 }
 
+struct Operands {
+  ValueId x = kNoValue, weights = kNoValue;
+  s64 weight_zero_point = 0;
+};
+
+std::optional<Operands> by_constant(NodeParser& parser, std::string_view op, s64 scales) {
+  const Tensor& weights = *parser.constant(kQlWeights);
+  const auto axes = weight_axes(op, weights);
+  if (!axes || (scales != 1 && scales != weights.shape()[axes->output])) return {};
+  const auto s8s = s8_weights(weights, parser.constant(kQlWeightZeroPoint), *axes);
+  if (!s8s) return {};
+  const InputChannels channels = input_channels(parser.node, op, weights, *axes);
+  return Operands{repeat_channels(parser, parser.node.input(kQlX), channels, s8s->parts),
+                  parser.add_constant(s8s->codes), 0};
+}
+
+// A product of two activations; only matrices have kernels for it.
+std::optional<Operands> by_activation(NodeParser& parser, std::string_view op, s64 scales) {
+  const Tensor& zero_point = *parser.constant(kQlWeightZeroPoint);
+  if (op != "QMatMul" || scales != 1 || !is_scalar_code(zero_point)) return {};
+  return Operands{parser.node.input(kQlX), parser.node.input(kQlWeights), codes_of(zero_point)[0]};
+}
+
 }  // namespace
 
-void parse_qlinear(NodeParser& parser, std::string_view op, int channel_axis) {
+void parse_qlinear(NodeParser& parser, std::string_view op) {
   if (!all_constant(parser)) return;
-  const Tensor& weights = *parser.constant(kQlWeights);
-  const auto codes = symmetric_weights(weights, *parser.constant(kQlWeightZeroPoint));
   const std::vector<f32> multipliers =
       multipliers_of(FloatInput(view(*parser.constant(kQlXScale))),
                      FloatInput(view(*parser.constant(kQlWeightScale))),
                      FloatInput(view(*parser.constant(kQlYScale))));
-  const int axis = channel_axis < 0 ? channel_axis + weights.shape().rank() : channel_axis;
-  const s64 scales = std::ssize(multipliers);
-  if (!codes || (scales != 1 &&
-                 (axis < 0 || axis >= weights.shape().rank() || scales != weights.shape()[axis]))) {
-    return;
-  }
+  const auto operands = parser.constant(kQlWeights) != nullptr
+                            ? by_constant(parser, op, std::ssize(multipliers))
+                            : by_activation(parser, op, std::ssize(multipliers));
+  if (!operands) return;
   const s32 x_zero_point = codes_of(*parser.constant(kQlXZeroPoint))[0];
   const Tensor& y_zero_point = *parser.constant(kQlYZeroPoint);
   const CodeRange range = code_range(y_zero_point.dtype());
@@ -86,10 +92,11 @@ void parse_qlinear(NodeParser& parser, std::string_view op, int channel_axis) {
   node.attrs.set("output_zero_point", s64{codes_of(y_zero_point)[0]});
   node.attrs.set("lo", s64{range.lo});
   node.attrs.set("hi", s64{range.hi});
-  node.attrs.set("input_zero_points", std::vector<s64>{x_zero_point, 0, 0, 0});
-  node.inputs = {node.input(kQlX), kNoValue, node.input(kQlBias), kNoValue};
-  parser.set_input(kProductWeights, *codes);
-  parser.set_input(kProductMultiplier, Tensor::of<f32>(Shape{scales}, multipliers));
+  node.attrs.set("input_zero_points",
+                 std::vector<s64>{x_zero_point, operands->weight_zero_point, 0, 0});
+  node.inputs = {operands->x, operands->weights, node.input(kQlBias), kNoValue};
+  parser.set_input(kProductMultiplier,
+                   Tensor::of<f32>(Shape{std::ssize(multipliers)}, multipliers));
   parser.become(op);
 }
 

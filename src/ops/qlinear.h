@@ -27,9 +27,8 @@ enum QLinearInput : size_t {
   kQlBias,
 };
 
-// Becomes `op` when everything but x (and the bias) is constant and the weights are symmetric; `channel_axis` of the
-// weights, negative from the end.
-void parse_qlinear(NodeParser& parser, std::string_view op, int channel_axis);
+// Becomes `op` (QConv, QMatMul) when scales and zero points are constant.
+void parse_qlinear(NodeParser& parser, std::string_view op);
 
 // Checks all but the shapes of the operands and outputs codes of this shape. `channels`: how many weight scales there may be.
 void infer_qlinear(Inference& inference, const Shape& output, s64 channels);

@@ -8,7 +8,7 @@
 namespace octet {
 namespace {
 
-void parse(NodeParser& parser) { parse_qlinear(parser, "QConv", 0); }
+void parse(NodeParser& parser) { parse_qlinear(parser, "QConv"); }
 
 void infer(Inference& inference) {
   const ConvGeometry geometry = conv_geometry(inference.node, inference.inputs[kQlX].shape,

@@ -7,7 +7,7 @@
 namespace octet {
 namespace {
 
-void parse(NodeParser& parser) { parse_qlinear(parser, "QMatMul", -1); }
+void parse(NodeParser& parser) { parse_qlinear(parser, "QMatMul"); }
 
 void infer(Inference& inference) {
   const MatMulGeometry geometry =

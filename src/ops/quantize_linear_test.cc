@@ -177,15 +177,17 @@ TEST(QLinearConv, BecomesQConvWithTheSameBits) {
   }
 }
 
-TEST(QLinearMatMul, StaysGeneralWhereWeightsAreNotSymmetric) {
+TEST(QLinearMatMul, BecomesQMatMulWhereScalesAreConstant) {
   const Tensor f = Tensor::scalar(0.5f), z = Tensor::scalar<u8>(100);
   const std::vector<Tensor> inputs = {Tensor(), f, z, Tensor(Dtype::u8, Shape{2, 2}), f, z, f, z};
-  EXPECT_EQ(testing::parse("QLinearMatMul", 10, inputs).node.op->name, "QLinearMatMul");
-  std::vector<Tensor> symmetric = inputs;
-  symmetric[5] = Tensor::scalar<u8>(128);
-  EXPECT_EQ(testing::parse("QLinearMatMul", 10, symmetric).node.op->name, "QMatMul");
-  symmetric[3] = Tensor();  // weights computed at run time
-  EXPECT_EQ(testing::parse("QLinearMatMul", 10, symmetric).node.op->name, "QLinearMatMul");
+  EXPECT_EQ(testing::parse("QLinearMatMul", 10, inputs).node.op->name, "QMatMul");
+  std::vector<Tensor> activations = inputs;
+  activations[3] = Tensor();  // computed at run time
+  const Node product = testing::parse("QLinearMatMul", 10, activations).node;
+  EXPECT_EQ(product.op->name, "QMatMul");
+  EXPECT_EQ(product.attrs.ints("input_zero_points")[1], 100);
+  activations[4] = Tensor();
+  EXPECT_EQ(testing::parse("QLinearMatMul", 10, activations).node.op->name, "QLinearMatMul");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace octet {
 void remove_identity(Graph&, Rewrites&);
 void fold_constants(Graph&, Rewrites&);
 void inline_if(Graph&, Rewrites&);
+void integer_operators(Graph&, Rewrites&);
 void remove_cast(Graph&, Rewrites&);
 void widen_halves(Graph&, Rewrites&);
 void gemm_to_matmul(Graph&, Rewrites&);
@@ -23,6 +24,7 @@ void fuse_residual(Graph&, Rewrites&);
 void fuse_activation(Graph&, Rewrites&);
 void move_dequantize(Graph&, Rewrites&);
 void cancel_qdq(Graph&, Rewrites&);
+void symmetric_weights(Graph&, Rewrites&);
 void fuse_qdq(Graph&, Rewrites&);
 void fuse_table(Graph&, Rewrites&);
 void fold_dequantize(Graph&, Rewrites&);
@@ -34,6 +36,7 @@ constexpr Pass kFloatPasses[] = {
     {"remove_identity", remove_identity},
     {"fold_constants", fold_constants},
     {"inline_if", inline_if},
+    {"integer_operators", integer_operators},
     {"widen_halves", widen_halves},
     {"remove_cast", remove_cast},
     {"gemm_to_matmul", gemm_to_matmul},
@@ -49,6 +52,7 @@ constexpr Pass kFloatPasses[] = {
 constexpr Pass kQuantizePasses[] = {
     {"move_dequantize", move_dequantize},
     {"cancel_qdq", cancel_qdq},
+    {"symmetric_weights", symmetric_weights},
     {"fuse_qdq", fuse_qdq},
     {"fuse_table", fuse_table},
     {"fold_dequantize", fold_dequantize},

@@ -2,10 +2,12 @@
 // s8 activations become u8 with zero_point + 128, so that kernels need one input type (VPDPBUSD multiplies u8 by s8).
 // The real values, and therefore all results, are the same to the bit (docs/numerics.md section 1). Inputs and outputs
 // of the graph keep the type that the caller sees.
+#include <algorithm>
 #include <numeric>
 
 #include "core/check.h"
 #include "graph/op_def.h"
+#include "ops/registry.h"
 #include "plan/plan.h"
 
 namespace octet {
@@ -21,6 +23,74 @@ Tensor shifted(const Tensor& codes) {
   for (size_t i = 0; i < dst.size(); ++i) dst[i] = static_cast<u8>(src[i] + kShift);
   return result;
 }
+
+// Inputs and outputs keep their s8 codes; what lies between may change, behind a table that leaves codes as they are.
+class Boundary {
+ public:
+  explicit Boundary(Graph& graph) : graph_(graph) {}
+
+  void run() {
+    for (ValueId id : graph_.inputs) {
+      if (is_s8(id)) enter(id);
+    }
+    for (ValueId id : graph_.outputs) {
+      if (is_s8(id)) leave(id);
+    }
+  }
+
+ private:
+  bool is_s8(ValueId id) const {
+    return graph_.value(id).type.dtype == Dtype::s8 && !graph_.is_constant(id);
+  }
+
+  Node copy(ValueId from, ValueId to) {
+    if (table_ == kNoValue) {
+      Tensor codes(Dtype::s8, Shape{256});
+      const auto dst = codes.mutable_as<s8>();
+      for (size_t i = 0; i < dst.size(); ++i)
+        dst[i] = static_cast<s8>(static_cast<s32>(i) - kShift);
+      table_ = graph_.add_constant("codes_as_they_are", std::move(codes));
+    }
+    Node node;
+    node.op = find_op("QTable");
+    node.name = graph_.value(from).name + ".relabel";
+    node.inputs = {from, table_};
+    node.outputs = {to};
+    node.decision = {"int8", "s8 codes of the caller, u8 inside"};
+    return node;
+  }
+
+  ValueId twin(ValueId id) {
+    const ValueId inner = graph_.add_value(graph_.value(id).name + ".inner", graph_.value(id).type);
+    graph_.value(inner).quant = graph_.value(id).quant;
+    return inner;
+  }
+
+  void enter(ValueId id) {
+    const ValueId inner = twin(id);
+    for (Node& node : graph_.nodes) std::ranges::replace(node.inputs, id, inner);
+    graph_.nodes.insert(graph_.nodes.begin(), copy(id, inner));
+  }
+
+  void leave(ValueId id) {
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      auto& outputs = graph_.nodes[n].outputs;
+      if (std::ranges::find(outputs, id) == outputs.end()) continue;
+      if (graph_.nodes[n].op->name == "QTable") return;  // yields s8 as well as u8
+      const ValueId inner = twin(id);
+      for (Node& node : graph_.nodes) {
+        std::ranges::replace(node.inputs, id, inner);
+        std::ranges::replace(node.outputs, id, inner);
+      }
+      graph_.nodes.insert(graph_.nodes.begin() + static_cast<std::ptrdiff_t>(n) + 1,
+                          copy(inner, id));
+      return;
+    }
+  }
+
+  Graph& graph_;
+  ValueId table_ = kNoValue;
+};
 
 class Relabeller {
  public:
@@ -155,6 +225,9 @@ class Relabeller {
 
 }  // namespace
 
-void relabel_s8(Graph& graph) { Relabeller(graph).run(); }
+void relabel_s8(Graph& graph) {
+  Boundary(graph).run();
+  Relabeller(graph).run();
+}
 
 }  // namespace octet

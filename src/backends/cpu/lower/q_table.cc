@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // QTable, QuantizeLinear and DequantizeLinear: one value in, one value out, in whatever layout the input has.
 #include <algorithm>
+#include <cstring>
 #include <memory>
 
 #include "backends/cpu/kernels/quantize/quantize.h"
@@ -49,15 +50,25 @@ std::string read(const LowerRequest& request, Scalars& scalars) {
   return {};
 }
 
+// A table of s8 codes begins with that of -128; the kernel looks up the codes' bits as u8.
+Tensor by_bits(const Tensor& table) {
+  constexpr size_t kHalf = 128;
+  Tensor turned(table.dtype(), table.shape());
+  std::memcpy(turned.mutable_data(), table.data() + kHalf, kHalf);
+  std::memcpy(turned.mutable_data() + kHalf, table.data(), kHalf);
+  return turned;
+}
+
 }  // namespace
 
 Offer lower_q_table(const LowerRequest& request) {
   const Tensor* table = request.constant(1);
   if (table == nullptr) return Reject{"the table is not a constant"};
-  if (request.inputs[0].dtype != Dtype::u8) return Reject{"the codes are not u8"};
   if (request.constant(0) != nullptr) return Reject{"the input is a constant"};
   const TableKernel& kernel = best_kernel(kTableKernels, request.target.isa);
-  const auto run = [&kernel, table = *table](const StepArgs& args, s64 dst, s64 src, s64 count) {
+  const bool is_signed = request.inputs[0].dtype == Dtype::s8;
+  const auto run = [&kernel, table = is_signed ? by_bits(*table) : *table](
+                       const StepArgs& args, s64 dst, s64 src, s64 count) {
     kernel.run({u8_input(args, 0) + src, u8_output(args, 0) + dst, count,
                 reinterpret_cast<const u8*>(table.data())});
   };
