@@ -160,9 +160,8 @@ class Propagator {
 }  // namespace
 
 bool has_body(const Node& node) {
-  return std::ranges::any_of(node.attrs.entries(), [](const Attrs::Entry& entry) {
-    return std::holds_alternative<GraphPtr>(entry.second);
-  });
+  const std::string_view name = node.op->name;
+  return name == "If" || name == "Loop" || name == "Scan";
 }
 
 Propagated propagate(const Graph& graph, std::span<const Shape> input_shapes,

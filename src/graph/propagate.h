@@ -11,7 +11,7 @@
 
 namespace octet {
 
-// Whether an attribute of the node is a graph.
+// Whether the node runs other graphs, which are its attributes.
 bool has_body(const Node& node);
 
 struct PropagateOptions {

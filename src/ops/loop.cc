@@ -128,6 +128,10 @@ class Trips {
   }
 
   void run() {
+    const TensorType& type = inputs_[0].type();
+    if (type.dtype != Dtype::s64 || type.shape.elements() != 1) {
+      fail(kInvalid, "the number of trips is {}, expected one s64", to_string(type));
+    }
     const s64 trips = inputs_[0].as<s64>()[0];
     const s64 limit = limits().loop_trips;
     bool condition = condition_of(inputs_[1]);

@@ -125,6 +125,55 @@ TEST(Staged, PrepareKnowsWhatSizesTell) {
   EXPECT_THROW(context.prepare(std::vector<Shape>{{5, 2, 4, 4}, {5}}), Error);
 }
 
+// An engine file may say anything: graphs where none belong, bodies and operands that do not fit.
+TEST(Staged, ControlFlowThatDoesNotFitIsAnError) {
+  const std::vector<Tensor> x = {floats({2}, {-1, 2})};
+  const auto plain = model_of(R"(graph "g"(%x: f32[2]) {
+    %y: f32[*] = Relu(%x) {body=graph "b"(%a: f32[*]) {
+      return %a
+    }} name "relu"
+    return %y
+  })");
+  EXPECT_EQ(Context(plain, {}).run(x)[0].as<f32>()[0], 0.0f);
+  for (const char* node : {
+           "If(%x)",
+           "If(%t) {then_branch=graph() { const %k: f32[1] = {1.0} return %k }}",
+           "If(%t, %x) {then_branch=graph(%a: f32[*]) { return %a }, else_branch=graph() { const "
+           "%k: f32[1] = {1.0} return %k }}",
+           "If(_) {then_branch=graph() { const %k: f32[1] = {1.0} return %k }, else_branch=graph() "
+           "{ const %k: f32[1] = {1.0} return %k }}",
+           "Loop(%x, %t) {carried=0, body=graph(%i: f32[*], %c: f32[*]) { return %c, %i }}",
+           "Loop(%n, %x) {carried=0, body=graph(%i: f32[*], %c: f32[*]) { return %c, %i }}",
+           "Loop(%n, %t, %x) {carried=2, body=graph(%i: f32[*], %c: f32[*], %v: f32[*]) { return "
+           "%c, %v }}",
+           "Loop(%n, %t, %x) {carried=1, body=graph(%i: f32[*], %c: f32[*], %v: f32[*]) { return "
+           "%v, %v }}",
+           "Loop(%n, %t, %x) {carried=1, body=graph(%i: f32[*], %c: f32[*], %v: f32[*]) { return "
+           "%c }}",
+           "Scan(%n) {num_scan_inputs=1, body=graph(%s: f32[*]) { return %s }}",
+           "Scan(%x) {num_scan_inputs=2, body=graph(%s: f32[*]) { return %s }}",
+           "Scan(%x, %x) {num_scan_inputs=1, captures=-1, body=graph(%s: f32[*], %y: f32[*]) { "
+           "return %s }}",
+           "Scan(%x) {num_scan_inputs=1, scan_input_axes=ints[1], body=graph(%s: f32[*]) { return "
+           "%s }}",
+           "Scan(%x) {num_scan_inputs=1, scan_output_axes=ints[2], body=graph(%s: f32[*]) { return "
+           "%s }}",
+           "Scan(%x) {num_scan_inputs=1, batched=1, body=graph(%s: f32[*]) { return %s }}",
+       }) {
+    const auto model = model_of(
+        std::string(
+            "graph(%x: f32[2]) { const %t: bool[] = {1} const %n: s64[] = {2} %y: f32[*] = ") +
+        node + " name \"n\" return %y }");
+    SCOPED_TRACE(node);
+    try {
+      Context(model, {}).run(x);
+      ADD_FAILURE() << "it ran";
+    } catch (const Error& error) {
+      EXPECT_NE(error.code(), Error::Code::internal) << error.what();
+    }
+  }
+}
+
 TEST(Staged, TheNumberOfPlansIsBounded) {
   const auto model = model_of(kDetector);
   Context context(model, {});
