@@ -5,6 +5,7 @@
 
 #include "graph/op_def.h"
 #include "ops/dtypes.h"
+#include "ops/open_dims.h"
 
 namespace octet {
 namespace {
@@ -19,6 +20,10 @@ Tensor fill_value(const Node& node) {
 
 void infer(Inference& inference) {
   const Tensor value = fill_value(inference.node);
+  if (dims_are_open(inference, 0)) {
+    inference.output(value.dtype(), open_shape(length_of(inference, 0)));
+    return;
+  }
   const std::vector<s64> dims = inference.required_ints(0, "the shape");
   for (s64 dim : dims) {
     if (dim < 0) fail(kInvalid, "the shape has dimension {}", dim);

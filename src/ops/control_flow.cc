@@ -47,7 +47,12 @@ std::vector<TensorType> infer_body(const Graph& body, std::span<const TensorType
   options.keep_products = true;
   const Propagated facts = propagate(body, types, known, options);
   std::vector<TensorType> outputs;
-  for (ValueId id : body.outputs) outputs.push_back(facts.types[id]);
+  for (ValueId id : body.outputs) {
+    outputs.push_back(facts.types[id]);
+    // A sample of a size is not the size: who asks for the type must not take it for one.
+    if (!facts.from_data[id]) continue;
+    for (int d = 0; d < outputs.back().shape.rank(); ++d) outputs.back().shape[d] = Shape::kDynamic;
+  }
   return outputs;
 }
 

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expand(x, shape): x broadcast against a shape (dimensions of 1 in it keep x's).
+#include <algorithm>
+
 #include "graph/op_def.h"
 #include "ops/axes.h"
+#include "ops/open_dims.h"
 #include "ops/strided.h"
 
 namespace octet {
 namespace {
 
 void infer(Inference& inference) {
+  if (dims_are_open(inference, 1)) {
+    const s64 rank = std::max<s64>(inference.inputs[0].shape.rank(), length_of(inference, 1));
+    inference.output(inference.inputs[0].dtype, open_shape(rank));
+    return;
+  }
   const std::vector<s64> dims = inference.required_ints(1, "the shape to expand to");
   for (s64 dim : dims) {
     if (dim < 0) fail(Error::Code::invalid_model, "the shape to expand to has dimension {}", dim);

@@ -86,7 +86,7 @@ BodyTypes infer_types(const Inference& inference) {
       seen[i] = either_type(seen[i], types.outputs[1 + i]);
       inputs[2 + i] = types.outputs[1 + i];
     }
-    if (std::ranges::any_of(inputs, [](const TensorType& t) { return t.shape.is_unknown(); }))
+    if (std::ranges::any_of(inputs, [](const TensorType& t) { return !t.shape.is_static(); }))
       break;
     types = infer_round(inference, body, inputs);
     for (size_t i = 0; i < types.outputs.size(); ++i) {

@@ -6,6 +6,7 @@
 #include "graph/op_def.h"
 #include "ops/axes.h"
 #include "ops/dtypes.h"
+#include "ops/open_dims.h"
 
 namespace octet {
 namespace {
@@ -51,6 +52,10 @@ void infer(Inference& inference) {
   for (size_t i = 0; i < 3; ++i) {
     if (inference.inputs[i].shape.elements() != 1) {
       fail(kInvalid, "input {} is {}, expected a scalar", i, to_string(inference.inputs[i]));
+    }
+    if (dims_are_open(inference, i)) {
+      inference.output(inference.inputs[0].dtype, open_shape(1));
+      return;
     }
     if (inference.value(i) == nullptr) {
       Inference::needs_data(i, fmt::format("input {}", i));

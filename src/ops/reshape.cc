@@ -6,6 +6,7 @@
 #include "graph/op_def.h"
 #include "ops/elementwise.h"
 #include "ops/node_parser.h"
+#include "ops/open_dims.h"
 #include "ops/strided.h"
 
 namespace octet {
@@ -38,6 +39,10 @@ int resolve_zeros(const Shape& input, bool allow_zero, std::vector<s64>& dims) {
 }
 
 void infer(Inference& inference) {
+  if (dims_are_open(inference, 1)) {
+    inference.output(inference.inputs[0].dtype, open_shape(length_of(inference, 1)));
+    return;
+  }
   const Shape& input = inference.inputs[0].shape;
   std::vector<s64> dims = inference.required_ints(1, "the new shape");
   const bool allow_zero = inference.node.attrs.i("allowzero", 0) != 0;

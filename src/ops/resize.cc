@@ -12,6 +12,7 @@
 #include "ops/dtypes.h"
 #include "ops/float_io.h"
 #include "ops/node_parser.h"
+#include "ops/open_dims.h"
 
 namespace octet {
 namespace {
@@ -42,6 +43,10 @@ std::vector<f32> known_floats(const Inference& inference, size_t i, std::string_
 }
 
 void infer(Inference& inference) {
+  if (dims_are_open(inference, kScales) || dims_are_open(inference, kSizes)) {
+    inference.output(inference.inputs[kX].dtype, open_shape(inference.inputs[kX].shape.rank()));
+    return;
+  }
   ResizeParameters parameters;
   parameters.scales = known_floats(inference, kScales, "scales");
   if (inference.has_input(kSizes) && inference.inputs[kSizes].shape.elements() != 0) {

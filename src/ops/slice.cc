@@ -6,6 +6,7 @@
 #include "graph/op_def.h"
 #include "ops/axes.h"
 #include "ops/node_parser.h"
+#include "ops/open_dims.h"
 #include "ops/strided.h"
 
 namespace octet {
@@ -77,6 +78,11 @@ StridedView slice(const Shape& input, Parameters p) {
 }
 
 void infer(Inference& inference) {
+  for (size_t i = 1; i <= 4; ++i) {
+    if (!dims_are_open(inference, i)) continue;
+    inference.output(inference.inputs[0].dtype, open_shape(inference.inputs[0].shape.rank()));
+    return;
+  }
   Parameters p{inference.required_ints(1, "the starts of a slice"),
                inference.required_ints(2, "the ends of a slice"),
                {},

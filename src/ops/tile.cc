@@ -5,6 +5,7 @@
 #include "ops/axes.h"
 #include "ops/axis_maps.h"
 #include "ops/node_parser.h"
+#include "ops/open_dims.h"
 
 namespace octet {
 namespace {
@@ -19,6 +20,10 @@ void parse(NodeParser& parser) {
 
 void infer(Inference& inference) {
   const TensorType& input = inference.inputs[0];
+  if (dims_are_open(inference, 1)) {
+    inference.output(input.dtype, open_shape(input.shape.rank()));
+    return;
+  }
   const std::vector<s64> repeats = inference.required_ints(1, "the repeats of a tile");
   if (repeats.size() != static_cast<size_t>(input.shape.rank())) {
     fail(Error::Code::invalid_model, "{} repeats are given for an input of rank {}", repeats.size(),

@@ -8,6 +8,7 @@
 #include "ops/axes.h"
 #include "ops/dtypes.h"
 #include "ops/node_parser.h"
+#include "ops/open_dims.h"
 
 namespace octet {
 namespace {
@@ -23,6 +24,13 @@ void infer(Inference& inference) {
   require_dtype(inference, 0, DtypeClass::number);
   const TensorType& input = inference.inputs[0];
   const int axis = normalize_axis(inference.node.attrs.i("axis", -1), input.shape.rank());
+  if (dims_are_open(inference, 1)) {
+    Shape open = input.shape;
+    open[axis] = Shape::kDynamic;
+    inference.output(input.dtype, open);
+    inference.output(Dtype::s64, open);
+    return;
+  }
   const std::vector<s64> k = inference.required_ints(1, "the number of elements k");
   if (k.size() != 1 || k[0] < 0 || k[0] > input.shape[axis]) {
     fail(Error::Code::invalid_model, "k is {}, expected one number in [0, {}]",

@@ -86,8 +86,11 @@ class ControlFlow(unittest.TestCase):
         small.node("Range", [small.const(numpy.array(0)), small.node("Squeeze", [count]), small.const(numpy.array(2))], ["range"])
         small.node("Expand", [small.node("Slice", [y, small.const(numpy.array([0])), small.const(numpy.array([1]))]),
                               small.node("Concat", [count, small.const(numpy.array([1]))], axis=0)], ["expanded"])
-        self.hold(small, ["top", "at", "range", "expanded"],
-                  *({"x": self.reals(4, 6), "shape": numpy.array(s)} for s in ([24, 1], [3, 8], [2, 12])))
+        engine = self.hold(small, ["top", "at", "range", "expanded"],
+                           *({"x": self.reals(4, 6), "shape": numpy.array(s)} for s in ([24, 1], [3, 8], [2, 12])))
+        types = octet("inspect", engine).out
+        for line in ("output top: f32[?]", "output at: s64[?]", "output range: s64[?]", "output expanded: f32[?,?]"):
+            self.assertIn(line, types)
 
     def test_if_takes_either_branch(self):
         numpy, helper = self.numpy, self.onnx.helper
@@ -99,7 +102,21 @@ class ControlFlow(unittest.TestCase):
         else_branch = body("e", [helper.make_node("Neg", ["x"], ["r"])], [], [("r", self.float, None)])
         y = small.node("If", [condition], then_branch=then_branch, else_branch=else_branch)
         small.node("Relu", [y], ["y"])
-        self.hold(small, ["y"], {"x": numpy.ones((2, 3), numpy.float32)}, {"x": -numpy.ones((2, 3), numpy.float32)})
+        engine = self.hold(small, ["y"], {"x": numpy.ones((2, 3), numpy.float32)}, {"x": -numpy.ones((2, 3), numpy.float32)})
+        self.assertIn("output y: f32[2,?]", octet("inspect", engine).out)
+
+    def test_a_branch_whose_size_data_tell(self):
+        numpy, helper = self.numpy, self.onnx.helper
+        small = Small()
+        x = small.feed("x", self.reals(6))
+        condition = small.node("Greater", [small.node("ReduceSum", [x], keepdims=0), small.const(numpy.float32(0))])
+        then_branch = body("t", [helper.make_node("NonZero", ["p"], ["r"])], [], [("r", self.int, None)])
+        else_branch = body("e", [helper.make_node("NonZero", ["x"], ["r"])], [], [("r", self.int, None)])
+        small.node("Relu", [x], ["p"])
+        y = small.node("If", [condition], then_branch=then_branch, else_branch=else_branch)
+        small.node("Gather", [x, y], ["y"])
+        engine = self.hold(small, ["y"], *({"x": self.reals(6) + shift} for shift in (-0.5, 0.5, 0)))
+        self.assertIn("output y: f32[?,?]", octet("inspect", engine).out)
 
     def test_an_if_that_the_shapes_decide_disappears(self):
         numpy, helper = self.numpy, self.onnx.helper
