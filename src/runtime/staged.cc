@@ -9,8 +9,10 @@
 namespace octet {
 namespace {
 
-// Plans with their arenas; the least recently used one makes room.
-constexpr size_t kMaxStages = 64;
+// Plans have arenas and packed weights: so many are kept of the stages that begin at one place, as a context keeps plans,
+// and so many in all. The least recently used one makes room.
+constexpr size_t kMaxStagesOfOnePlace = 8;
+constexpr size_t kMaxStages = 512;
 
 std::vector<Shape> shapes_of(const Graph& graph) {
   std::vector<Shape> shapes;
@@ -64,8 +66,16 @@ StagedRun::Planned& StagedRun::planned(StageStart start) {
         std::make_unique<BoundPlan>(make_plan(planned, shapes_of(planned), backend_, target_));
   }
   stages_.push_front(std::move(fresh));
-  if (stages_.size() > kMaxStages) stages_.pop_back();
+  make_room();
   return stages_.front();
+}
+
+void StagedRun::make_room() {
+  size_t same = 0;
+  std::erase_if(stages_, [&](const Planned& p) {
+    return p.start.done == stages_.front().start.done && ++same > kMaxStagesOfOnePlace;
+  });
+  if (stages_.size() > kMaxStages) stages_.pop_back();
 }
 
 const Tensor& StagedRun::value(const Values& values, ValueId id) const {

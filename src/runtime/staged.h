@@ -64,6 +64,7 @@ class StagedRun {
   using Values = std::vector<Tensor>;  // by value id
 
   Planned& planned(StageStart start);
+  void make_room();
   void run_plan(const Planned& planned, Values& values, ThreadPool& pool) const;
   void run_reference(const Stage& stage, Values& values) const;
   const Tensor& value(const Values& values, ValueId id) const;
