@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a model: import, every graph pass, the engine file of the result, its plan and one run.
 #include "fuzz/bounded_run.h"
-#include "fuzz/engine_bytes.h"
 #include "onnx/import.h"
 #include "passes/pass.h"
 #include "precision/precision.h"
 #include "runtime/engine_file.h"
+#include "runtime/forge_testing.h"
 
 namespace octet::fuzz {
 namespace {
@@ -22,7 +22,7 @@ void run(std::span<const std::byte> bytes) {
   model->graph = std::move(graph);
   const std::vector<std::byte> file = write_engine(*model);
   try {
-    read_engine(exact_copy(file), file.size());
+    read_engine(test::exact_copy(file), file.size());
   } catch (const Error& error) {
     found(error.what());
   }

@@ -96,6 +96,7 @@ class Reader {
   Tensor blob(s64 index, const TensorType& type) const {
     const Section& section = sections_[2];
     const u64 count = word(section, 0);
+    if (count > section.bytes / (2 * sizeof(u64))) damaged("the blob directory is cut short");
     if (index < 0 || static_cast<u64>(index) >= count) damaged("blob #{} of {}", index, count);
     const u64 at = 1 + 2 * static_cast<u64>(index);
     const u64 offset = word(section, at), bytes = word(section, at + 1);

@@ -24,7 +24,7 @@ json parse_bounded(std::string_view text) {
 }  // namespace
 
 std::string write_manifest(const Model& model) {
-  json manifest;
+  json manifest = json::object();
   manifest["source"] = model.source;
   manifest["producer"] = model.producer;
   manifest["range_method"] = model.range_method;

@@ -13,9 +13,8 @@
 #include <vector>
 
 #include "core/types.h"
-#include "fuzz/fuzz.h"
 
-namespace octet::fuzz {
+namespace octet::test {
 
 // The layout of src/runtime/engine_file.h, written down a second time on purpose.
 struct FileHeader {
@@ -77,10 +76,10 @@ inline std::vector<std::byte> forge(std::string_view manifest, std::string_view 
 inline std::shared_ptr<const std::byte> exact_copy(std::span<const std::byte> bytes) {
   // posix_memalign and not aligned_alloc: the size need not be a multiple of the alignment.
   void* memory = nullptr;
-  if (::posix_memalign(&memory, 64, bytes.size()) != 0) found("no memory");
+  if (::posix_memalign(&memory, 64, bytes.size()) != 0) std::abort();
   std::shared_ptr<std::byte> copy(static_cast<std::byte*>(memory), std::free);
   if (!bytes.empty()) std::memcpy(copy.get(), bytes.data(), bytes.size());
   return copy;
 }
 
-}  // namespace octet::fuzz
+}  // namespace octet::test
