@@ -33,7 +33,7 @@ struct Options {
   CheckOptions check;
   bool list_ops = false;
   bool all = false;
-  int64_t max_memory = 0;
+  LimitFlags limits;
   bool json = false;
 };
 
@@ -170,7 +170,7 @@ int run(Options options) {
   if (options.model.empty()) {
     fail(Error::Code::invalid_argument, "give an ONNX model, or --list-ops");
   }
-  limit_memory(options.max_memory, options.model);
+  put_in_force(options.limits, options.model);
   options.check.input_shapes = parse_shapes(options.shapes);
   const ModelCheck result = check(options.model, options.check);
   const int code = result.builds() ? kDone : kBadInput;
@@ -200,7 +200,7 @@ Command add_check(CLI::App& parent) {
   add_threads_flag(*app, options->check.threads);
   app->add_flag("--all", options->all, "list every layer that is not in INT8");
   app->add_flag("--list-ops", options->list_ops, "print the operators that Octet knows");
-  add_memory_flag(*app, options->max_memory);
+  add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
   return {app, [options] { return run(*options); }};
 }
