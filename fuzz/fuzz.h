@@ -21,6 +21,7 @@ namespace octet::fuzz {
 inline void limit_memory(s64 bytes) {
   Limits limits;
   limits.memory = bytes;
+  limits.loop_trips = 16;
   set_limits(limits);
 }
 

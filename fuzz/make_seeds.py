@@ -151,6 +151,34 @@ def structured_models():
                              [("x", [1, 2, 3, 3])], [("y", None)], opset=7)
 
 
+def data_models():
+    """Sizes that depend on data, and a Scan."""
+    def ints(name, *values):
+        return numpy_helper.from_array(np.array(values, np.int64), name)
+
+    yield "nonzero", model(
+        [node("Relu", ["x"], ["r"]), node("NonZero", ["r"], ["n"]), node("Transpose", ["n"], ["t"]),
+         node("GatherND", ["x", "t"], ["g"]), node("Compress", ["g", "k"], ["c"]), node("Unique", ["c"], ["u", "", "i"]),
+         node("Shape", ["u"], ["s"]), node("Expand", ["one", "s"], ["y"])],
+        [("x", [2, 3])], [("y", None), ("i", None, TensorProto.INT64)],
+        [numpy_helper.from_array(np.array([True, False, True]), "k"), weight("one", 1)])
+    yield "nms", model(
+        [node("Sigmoid", ["b"], ["p"]), node("NonMaxSuppression", ["p", "s", "most", "iou"], ["c"]),
+         node("Gather", ["c", "two"], ["i"], axis=1), node("Squeeze", ["p", "zero"], ["q"]), node("Gather", ["q", "i"], ["y"])],
+        [("b", [1, 5, 4]), ("s", [1, 2, 5])], [("y", None)],
+        [ints("most", 3), numpy_helper.from_array(np.array([0.5], np.float32), "iou"), numpy_helper.from_array(np.int64(2), "two"),
+         ints("zero", 0)])
+    yield "shape_input", model(
+        [node("Reshape", ["x", "shape"], ["r"]), node("MatMul", ["r", "w"], ["y"])],
+        [("x", [2, 2]), ("shape", [2], TensorProto.INT64)], [("y", None)], [weight("w", 2, 3)])
+    step = helper.make_graph(
+        [node("Add", ["v", "e"], ["w"]), node("Mul", ["w", "k"], ["o"])], "step",
+        [helper.make_tensor_value_info(n, TensorProto.FLOAT, [2]) for n in ("v", "e")],
+        [helper.make_tensor_value_info(n, TensorProto.FLOAT, [2]) for n in ("w", "o")])
+    yield "scan", model([node("Scan", ["x", "e"], ["l", "y"], body=step, num_scan_inputs=1, scan_input_directions=[1])],
+                        [("x", [2]), ("e", [3, 2]), ("k", [2])], [("l", None), ("y", None)])
+
+
 def write(target, name, data):
     folder = CORPUS / target
     folder.mkdir(parents=True, exist_ok=True)
@@ -158,7 +186,7 @@ def write(target, name, data):
 
 
 def write_models():
-    for group in (conv_models, quantized_models, sequence_models, structured_models):
+    for group in (conv_models, quantized_models, sequence_models, structured_models, data_models):
         for name, data in group():
             onnx.load_from_string(data)
             write("onnx", name + ".onnx", data)
