@@ -12,6 +12,9 @@ namespace {
 // Their result depends on the type of the input, not on its data.
 bool reads_only_type(const OpDef& op) { return op.name == "Shape" || op.name == "Size"; }
 
+// Multiplications, about a second of the scalar references.
+constexpr f64 kMostFoldedWork = 1LL << 32;
+
 class Propagator {
  public:
   Propagator(const Graph& graph, const PropagateOptions& options)
@@ -75,7 +78,7 @@ class Propagator {
     try {
       std::vector<TensorType> outputs =
           infer_node(node, std::move(in.types), in.values, options_.sample);
-      if (known && fits(outputs) && foldable(node)) {
+      if (known && fits(outputs) && foldable(node) && is_little_work(node, outputs)) {
         evaluate(node);
       } else {
         take(node, std::move(outputs), in.from_data);
@@ -120,6 +123,45 @@ class Propagator {
     return std::ranges::all_of(outputs, [&](const TensorType& type) {
       return !type.shape.is_static() || type.bytes() <= options_.fold_bytes;
     });
+  }
+
+  // A few bytes of model can ask for hours of arithmetic on constants: that is left to the run, where its user decides.
+  bool is_little_work(const Node& node, std::span<const TensorType> outputs) const {
+    constexpr std::string_view kReadsMuch[] = {
+        "Einsum", "MaxPool",     "AveragePool",   "LpPool",      "LRN", "DFT",
+        "STFT",   "ConvInteger", "MatMulInteger", "DeformConv",  "RNN", "GRU",
+        "LSTM",   "QLinearConv", "QLinearMatMul", "Attention",   "Det", "NonMaxSuppression",
+        "Unique", "GridSample",  "RoiAlign",      "GlobalLpPool"};
+    const bool reads_much = node.op->quant.kind == QuantKind::compute ||
+                            std::ranges::find(kReadsMuch, node.op->name) != std::end(kReadsMuch);
+    if (!reads_much) return true;
+    f64 out = 0;
+    for (const TensorType& type : outputs) {
+      if (type.shape.is_static()) out += static_cast<f64>(type.shape.elements());
+    }
+    return reads_per_output(node) * out <= kMostFoldedWork;
+  }
+
+  // At most so many multiplications make one element: those of a matrix product and a convolution are known, any other
+  // operator reads at most a whole input.
+  f64 reads_per_output(const Node& node) const {
+    const auto shape = [&](size_t i) -> const Shape& {
+      return result_.types[node.inputs[i]].shape;
+    };
+    const bool matrices = node.op->name == "MatMul" || node.op->name == "Gemm";
+    if (matrices && shape(0).rank() > 0 && shape(0).is_static()) {
+      return static_cast<f64>(*std::ranges::max_element(shape(0)));
+    }
+    f64 most = 0;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] == kNoValue || !shape(i).is_static()) continue;
+      const f64 elements = static_cast<f64>(shape(i).elements());
+      if (i == 1 && node.op->name == "Conv") {
+        return shape(1)[0] > 0 ? elements / static_cast<f64>(shape(1)[0]) : 0;
+      }
+      most = std::max(most, elements);
+    }
+    return most;
   }
 
   bool foldable(const Node& node) const {

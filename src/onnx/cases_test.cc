@@ -9,6 +9,7 @@
 
 #include "core/memory.h"
 #include "graph/interpret.h"
+#include "graph/propagate.h"
 #include "octet/limits.h"
 #include "onnx/test_models.h"
 
@@ -265,6 +266,23 @@ TEST(Case, I41_I42_MemoryBombs) {
   add_output(shape, "y");
   EXPECT_THAT(outcome(shape), HasSubstr("needs 4 TiB"));
   set_limits({});
+}
+
+// A convolution of two constants that a few bytes make: hours of work when it were folded.
+TEST(Case, WorkOnConstantsIsBounded) {
+  for (s64 size : {s64{4}, s64{512}}) {
+    pb::ModelProto model = empty_model();
+    add_ints(model, "s", {1, 1, size, size});
+    add_node(model, "ConstantOfShape", {"s"}, {"c"});
+    set_ints(add_node(model, "Conv", {"c", "c"}, {"y"}), "pads", {size, size, size, size});
+    add_output(model, "y");
+    const Graph graph = import_model(model);
+    PropagateOptions options;
+    options.fold_bytes = s64{256} << 20;
+    const Propagated facts = propagate(graph, {}, options);
+    EXPECT_EQ(static_cast<bool>(facts.known[graph.outputs[0]]), size == 4);
+    EXPECT_EQ(facts.types[graph.outputs[0]].shape[2], 2 * size + 1);
+  }
 }
 
 pb::ModelProto quantize(f32 scale, std::initializer_list<s64> dims = {}) {

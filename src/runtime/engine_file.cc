@@ -132,7 +132,11 @@ class Reader {
     std::memcpy(sections_, bytes_.get() + sizeof header, sizeof sections_);
     if (header.checksum != table_checksum(header, sections_))
       damaged("checksum of the section table is wrong");
-    if (header.file_bytes > size_) damaged("truncated: {} of {} bytes", size_, header.file_bytes);
+    if (header.file_bytes > size_) {
+      u32 cut = 0;  // the first section that is not there as a whole
+      while (cut + 1 < kSectionCount && sections_[cut + 1].offset < size_) ++cut;
+      damaged("truncated at section {}: {} of {} bytes", kSections[cut], size_, header.file_bytes);
+    }
     if (header.file_bytes < size_) damaged("{} bytes after its end", size_ - header.file_bytes);
   }
 

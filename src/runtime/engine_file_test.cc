@@ -84,6 +84,16 @@ TEST(EngineFile, EveryPrefixIsRefused) {
   }
 }
 
+TEST(EngineFile, TruncationNamesTheSection) {
+  const Bytes bytes = write_engine(small_model());
+  const auto cut = [&](ptrdiff_t missing) {
+    return error_of(Bytes(bytes.begin(), bytes.end() - missing));
+  };
+  EXPECT_NE(cut(1).find("truncated at section blobs"), std::string::npos) << cut(1);
+  const auto most = static_cast<ptrdiff_t>(bytes.size()) - 129;
+  EXPECT_NE(cut(most).find("truncated at section manifest"), std::string::npos) << cut(most);
+}
+
 TEST(EngineFile, EverySingleBitFlipIsRefused) {
   Bytes bytes = write_engine(small_model());
   for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
