@@ -22,9 +22,11 @@ void fuse_swish(Graph&, Rewrites&);
 void fuse_gelu(Graph&, Rewrites&);
 void fuse_residual(Graph&, Rewrites&);
 void fuse_activation(Graph&, Rewrites&);
+void hoist_quantize(Graph&, Rewrites&);
 void move_dequantize(Graph&, Rewrites&);
 void cancel_qdq(Graph&, Rewrites&);
 void symmetric_weights(Graph&, Rewrites&);
+void fuse_unary(Graph&, Rewrites&);
 void fuse_qdq(Graph&, Rewrites&);
 void fuse_table(Graph&, Rewrites&);
 void fold_dequantize(Graph&, Rewrites&);
@@ -50,9 +52,11 @@ constexpr Pass kFloatPasses[] = {
 };
 
 constexpr Pass kQuantizePasses[] = {
+    {"hoist_quantize", hoist_quantize},
     {"move_dequantize", move_dequantize},
     {"cancel_qdq", cancel_qdq},
     {"symmetric_weights", symmetric_weights},
+    {"fuse_unary", fuse_unary},
     {"fuse_qdq", fuse_qdq},
     {"fuse_table", fuse_table},
     {"fold_dequantize", fold_dequantize},

@@ -13,7 +13,7 @@ inline constexpr s64 kTileColumns = 16;  // channels of a tile
 inline constexpr s64 kTileStep = 64;     // bytes of a pixel's window that one multiplication reads
 inline constexpr s64 kTileWeights = 1024;  // bytes of one step's weights: [16][16 channels][4]
 // Two blocks of accumulators: one is multiplied into while the other becomes codes.
-inline constexpr s64 kTileSums = 2 * 4096;
+inline constexpr s64 kTileSumBytes = 2 * 4096;
 
 // Output pixels are the positions of lines. A tile is `rows` neighbouring positions of one line; the last of a line may
 // overlap the one before it, so that all have the same height.
@@ -57,7 +57,7 @@ struct TileJob {
   const f32* multiplier;
   s64 first_channel, last_channel;  // whole tiles, but for the last of all
   bool bounded;  // no product of sum and multiplier, with the residual, passes 2^31
-  s32* sums;     // kTileSums bytes
+  s32* sums;     // kTileSumBytes
   u8* windows;  // room for four copied tiles, kTileRows * steps * kTileStep each; unused if src_end is far
   const EpilogueArgs* epilogue;
 };

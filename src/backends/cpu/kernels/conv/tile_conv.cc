@@ -115,7 +115,7 @@ s64 tile_conv_workspace_bytes(const ConvGeometry& g, int threads) {
   const s64 most_steps = taps * ceil_div(g.in_channels_per_group(), kTileStep);
   const s64 windows = 4 * kTileRows * most_steps * kTileStep;
   const s64 rows = window_border(g.window) > 0 ? padded_rows(g).buffer_bytes() : 0;
-  return threads * (kTileSums + windows + rows);
+  return threads * (kTileSumBytes + windows + rows);
 }
 
 TileConv::TileConv(const TileKernel& kernel, const ConvSpec& spec)
@@ -136,7 +136,7 @@ TileConv::TileConv(const TileKernel& kernel, const ConvSpec& spec)
   const auto steps = static_cast<s64>(offsets_.size());
   for (s64 s = 0; s < steps; ++s) copied_offsets_.push_back(s * kTileStep);
   thread_bytes_ =
-      kTileSums + 4 * kTileRows * steps * kTileStep + (copy_ ? padded_rows(g).buffer_bytes() : 0);
+      kTileSumBytes + 4 * kTileRows * steps * kTileStep + (copy_ ? padded_rows(g).buffer_bytes() : 0);
   wide_ = steps <= kWideSteps && !epilogue_.real;
   pack(spec, run_bytes);
 }
@@ -219,7 +219,7 @@ TileJob TileConv::job_of(const Call& call, const Rows& rows, int thread) const n
   job.steps = static_cast<s64>(copied_offsets_.size());
   job.bounded = bounded_;
   job.sums = reinterpret_cast<s32*>(workspace);
-  job.windows = reinterpret_cast<u8*>(workspace) + kTileSums;
+  job.windows = reinterpret_cast<u8*>(workspace) + kTileSumBytes;
   job.epilogue = &epilogue_;
   return job;
 }

@@ -100,11 +100,24 @@ void keep_inside(const TileJob& job, PixelTile& p, u8* dst) {
   p.stride = job.steps * kTileStep;
 }
 
+// Late layers read each weight from beyond L2 once: the next channels' weights are asked for while these are multiplied.
+struct Prefetch {
+  const s8* at;
+  const s8* end;
+
+  void step() {
+    if (at >= end) return;
+    for (s64 line = 0; line < kTileWeights; line += 64) {
+      _mm_prefetch(reinterpret_cast<const char*>(at + line), _MM_HINT_T1);
+    }
+    at += kTileWeights;
+  }
+};
+
 // A block of kPixelTiles x kTiles accumulators.
 template <int kPixelTiles, int kTiles>
 struct Block {
   static_assert(kPixelTiles * kTiles <= 4);
-  static constexpr s64 kRowBytes = kTiles * 64;
 
   template <int kSum = 0>
   static void load_bias(const s32* bias) {
@@ -117,8 +130,7 @@ struct Block {
   template <int kSum = 0>
   static void store(s32* sums) {
     if constexpr (kSum < kPixelTiles * kTiles) {
-      constexpr s64 kAt = kSum / kTiles * kTileRows * kTiles * 16 + kSum % kTiles * 16;
-      tile_store<kSum>(sums + kAt, kRowBytes);
+      tile_store<kSum>(sums + kSum * kTileSums, kTileColumns * 4);
       store<kSum + 1>(sums);
     }
   }
@@ -153,7 +165,7 @@ struct Block {
   }
 
   static void multiply(const TileJob& job, s64 channel, const PixelTile* p, s32* sums,
-                       Finisher& waiting) {
+                       Finisher& waiting, Prefetch& next) {
     const s64 stride = job.steps * kTileWeights;
     const s8* w = job.weights + channel / kTileColumns * stride;
     const s64 share = waiting.left() / job.steps + 1;
@@ -166,6 +178,7 @@ struct Block {
         load_pixels(p, step);
         pass_weights(w, stride);
       }
+      next.step();
       finish<kTiles>(waiting, share);
     }
     store(sums);
@@ -180,6 +193,7 @@ struct Channels {
   const TileJob& job;
   Finisher& waiting;
   s64& parity;
+  Prefetch next;
 
   template <int kCount>
   void block(s64 channel, s64 channels, TileCursor& at) {
@@ -189,9 +203,9 @@ struct Channels {
       p[m] = at.at(job);
       keep_inside(job, p[m], job.windows + m * kTileRows * job.steps * kTileStep);
     }
-    s32* sums = job.sums + parity * (kTileSums / 2 / 4);
+    s32* sums = job.sums + parity * kMaxTiles * kTileSums;
     parity ^= 1;
-    Block<kCount, kTiles>::multiply(job, channel, p, sums, waiting);
+    Block<kCount, kTiles>::multiply(job, channel, p, sums, waiting, next);
     waiting.width = kTiles;
     waiting.quads_of_tile = (job.grid.rows + Quad<kTiles>::kRows - 1) / Quad<kTiles>::kRows;
     waiting.tiles = kCount;
@@ -232,15 +246,19 @@ void conv_u8s8_tiles_amx(const TileJob& job) {
       const s64 left = (job.last_channel - c + kTileColumns - 1) / kTileColumns;
       const s64 tiles = left < job.widest ? left : job.widest;
       const s64 end_channel = c + tiles * kTileColumns;
+      const s64 tile_bytes = job.steps * kTileWeights;
+      const s64 more = left - tiles < tiles ? left - tiles : tiles;
+      const s8* behind = job.weights + end_channel / kTileColumns * tile_bytes;
+      const Prefetch next{behind, behind + more * tile_bytes};
       const s64 channels = (end_channel < job.last_channel ? end_channel : job.last_channel) - c;
       if (tiles == 4) {
-        Channels<4>{job, waiting, parity}.run(c, channels, first, last);
+        Channels<4>{job, waiting, parity, next}.run(c, channels, first, last);
       } else if (tiles == 3) {
-        Channels<3>{job, waiting, parity}.run(c, channels, first, last);
+        Channels<3>{job, waiting, parity, next}.run(c, channels, first, last);
       } else if (tiles == 2) {
-        Channels<2>{job, waiting, parity}.run(c, channels, first, last);
+        Channels<2>{job, waiting, parity, next}.run(c, channels, first, last);
       } else {
-        Channels<1>{job, waiting, parity}.run(c, channels, first, last);
+        Channels<1>{job, waiting, parity, next}.run(c, channels, first, last);
       }
       c = end_channel;
     }

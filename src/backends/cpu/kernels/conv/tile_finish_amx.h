@@ -10,6 +10,7 @@ namespace octet {
 namespace {
 
 constexpr s64 kMaxTiles = 4;  // of pixels in a block
+constexpr s64 kTileSums = kTileRows * kTileColumns;
 
 // One tile of pixels: where its windows lie, and where its results go.
 struct PixelTile {
@@ -157,7 +158,7 @@ inline void finish_quad(const BlockConstants<kTiles>& b, const s32* sums,
   __m512i n[4];
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) {
-    t[v] = v < kRegisters ? _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_loadu_si512(sums + 16 * v)),
+    t[v] = v < kRegisters ? _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_loadu_si512(sums + v % kTiles * kTileSums + v / kTiles * kTileColumns)),
                                           b.multiplier[v % kTiles])
                           : _mm512_setzero_ps();
   }
@@ -188,7 +189,7 @@ void finish_quads(Finisher& f, PixelTile& p, s64 count) {
   const s64 size = kKind == Finish::general && job.epilogue->real ? 4 : 1;
   const s64 step = job.out.pixel, residual_step = job.residual_strides.pixel;
   s64 row = f.quad * Q::kRows;
-  const s32* sums = f.sums + (f.tile * kTileRows + row) * kTiles * 16;
+  const s32* sums = f.sums + f.tile * kTiles * kTileSums + row * kTileColumns;
   const auto turn = [&] {  // to the next row of the image
     if (p.column < job.grid.pitch) return;
     p.column -= job.grid.pitch;
@@ -202,7 +203,7 @@ void finish_quads(Finisher& f, PixelTile& p, s64 count) {
     if (whole > 0) {
       u8* dst = job.dst + p.dst + f.position * size;
       s64 residual = p.residual + f.position;
-      for (s64 i = 0; i < whole; ++i, sums += 16 * Q::kRegisters) {
+      for (s64 i = 0; i < whole; ++i, sums += Q::kRows * kTileColumns) {
         Q quad{job, b.channels, {}};
 #pragma GCC unroll 4
         for (int r = 0; r < Q::kRows; ++r) {
@@ -230,7 +231,7 @@ void finish_quads(Finisher& f, PixelTile& p, s64 count) {
       turn();
     }
     if (Q::kRows > 1 || quad.rows[0].inside) finish_quad<kTiles, kKind>(b, sums, quad);
-    sums += 16 * Q::kRegisters;
+    sums += Q::kRows * kTileColumns;
     row += Q::kRows;
     --count;
   }

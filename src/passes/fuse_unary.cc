@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise operators between one tensor of codes and a QuantizeLinear are a function of one code, however many they are
+// (SiLU as Sigmoid and Mul, GELU around Erf, each with Q/DQ of its own): they become a table of 256 entries.
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "graph/op_def.h"
+#include "ops/registry.h"
+#include "passes/match.h"
+#include "passes/pass.h"
+#include "passes/qdq.h"
+
+namespace octet {
+namespace {
+
+// Unary functions (QuantKind::table) aside.
+constexpr std::array<std::string_view, 10> kElementwise = {
+    "Add", "Div", "Max", "Min", "Mul", "Pow", "Sub", "QuantizeLinear", "DequantizeLinear", "Neg"};
+
+bool is_codes(Dtype dtype) { return dtype == Dtype::u8 || dtype == Dtype::s8; }
+
+bool is_elementwise(const Graph& graph, const Node& node) {
+  if (node.outputs.size() != 1 || node.decision.precision == "f32") return false;
+  if (is_quantize(node) || is_dequantize(node)) return code_type(graph, node).has_value();
+  return node.op->quant.kind == QuantKind::table ||
+         std::ranges::find(kElementwise, node.op->name) != kElementwise.end();
+}
+
+class UnaryFuser {
+ public:
+  UnaryFuser(Graph& graph, Rewrites& rewrites)
+      : graph_(graph),
+        rewrites_(rewrites),
+        uses_(graph),
+        origin_(graph.value_count(), kNoValue),
+        covered_(graph.nodes.size(), false) {}
+
+  void run() {
+    for (ValueId id : graph_.inputs) start(id);
+    for (const Node& node : graph_.nodes) trace(node);
+    for (size_t n = graph_.nodes.size(); n-- > 0;) {
+      Node& quantize = graph_.nodes[n];
+      if (!is_quantize(quantize) || !needed(n)) continue;
+      const ValueId output = quantize.outputs[0];
+      if (origin_[output] == kNoValue || origin_[output] == output) continue;
+      const std::vector<u32> region = region_of(static_cast<u32>(n));
+      // One operator between DQ and Q has its integer form already.
+      if (functions_in(region) < 2) continue;
+      if (!rewrites_.allow()) return;
+      replace(quantize, region);
+    }
+  }
+
+ private:
+  void start(ValueId id) {
+    if (is_codes(graph_.value(id).type.dtype)) origin_[id] = id;
+  }
+
+  // The codes that all elements of the node's result depend on, element by element; else kNoValue.
+  ValueId source_of(const Node& node) const {
+    if (!is_elementwise(graph_, node)) return kNoValue;
+    ValueId source = kNoValue;
+    for (ValueId id : node.inputs) {
+      if (id == kNoValue) continue;
+      if (graph_.is_constant(id)) {
+        if (graph_.value(id).constant.elements() != 1) return kNoValue;
+        continue;
+      }
+      if (origin_[id] == kNoValue || (source != kNoValue && source != origin_[id])) return kNoValue;
+      source = origin_[id];
+    }
+    if (source == kNoValue) return kNoValue;
+    const Shape& shape = graph_.value(node.outputs[0]).type.shape;
+    return shape == graph_.value(source).type.shape ? source : kNoValue;
+  }
+
+  void trace(const Node& node) {
+    const ValueId source = source_of(node);
+    for (ValueId id : node.outputs) {
+      if (id == kNoValue) continue;
+      start(id);
+      if (source != kNoValue) origin_[id] = source;
+    }
+  }
+
+  // A QuantizeLinear inside of a region that is a table now is needed only by readers outside.
+  bool needed(size_t n) const {
+    if (!covered_[n]) return true;
+    const ValueId id = graph_.nodes[n].outputs[0];
+    return graph_.is_output(id) ||
+           std::ranges::any_of(uses_.consumers(id), [&](u32 reader) { return !covered_[reader]; });
+  }
+
+  // The nodes from the origin to node `last`, in graph order.
+  std::vector<u32> region_of(u32 last) const {
+    const ValueId origin = origin_[graph_.nodes[last].outputs[0]];
+    std::vector<u32> region;
+    std::vector<u32> open = {last};
+    while (!open.empty()) {
+      const u32 n = open.back();
+      open.pop_back();
+      if (std::ranges::find(region, n) != region.end()) continue;
+      region.push_back(n);
+      for (ValueId id : graph_.nodes[n].inputs) {
+        if (id == kNoValue || id == origin || graph_.is_constant(id)) continue;
+        open.push_back(static_cast<u32>(uses_.producer(id)));
+      }
+    }
+    std::ranges::sort(region);
+    return region;
+  }
+
+  s64 functions_in(const std::vector<u32>& region) const {
+    return std::ranges::count_if(region, [&](u32 n) {
+      return !is_quantize(graph_.nodes[n]) && !is_dequantize(graph_.nodes[n]);
+    });
+  }
+
+  // The region's value for every code.
+  Tensor table_of(const std::vector<u32>& region, ValueId origin) const {
+    std::unordered_map<ValueId, Tensor> values;
+    Tensor codes(graph_.value(origin).type.dtype, {256});
+    // u8 counts from 0, s8 from -128: the order of table_index().
+    const int first = codes.dtype() == Dtype::u8 ? 0 : 128;
+    for (int i = 0; i < 256; ++i) codes.mutable_data()[i] = static_cast<std::byte>(i + first);
+    values[origin] = codes;
+    for (u32 n : region) {
+      const Node& node = graph_.nodes[n];
+      std::vector<Tensor> inputs;
+      for (ValueId id : node.inputs) {
+        if (id == kNoValue) {
+          inputs.emplace_back();
+        } else if (graph_.is_constant(id)) {
+          inputs.push_back(graph_.value(id).constant.reshaped(Shape{}));
+        } else {
+          inputs.push_back(values.at(id));
+        }
+      }
+      values[node.outputs[0]] = eval_node(node, inputs)[0];
+    }
+    return values.at(graph_.nodes[region.back()].outputs[0]);
+  }
+
+  void replace(Node& quantize, const std::vector<u32>& region) {
+    const ValueId origin = origin_[quantize.outputs[0]];
+    Node table;
+    table.op = find_op("QTable");
+    table.name = quantize.name;
+    table.inputs = {origin,
+                    graph_.add_constant(quantize.name + ".table", table_of(region, origin))};
+    table.outputs = quantize.outputs;
+    for (u32 n : region) {
+      const Node& node = graph_.nodes[n];
+      covered_[n] = true;
+      table.origins.insert(table.origins.end(), node.origins.begin(), node.origins.end());
+      const bool function = !is_quantize(node) && !is_dequantize(node);
+      if (function) table.name = node.name;
+    }
+    table.decision = {"int8", "a function of one code, as a table of 256"};
+    graph_.value(table.outputs[0]).quant = code_type(graph_, quantize)->params;
+    quantize = std::move(table);
+  }
+
+  Graph& graph_;
+  Rewrites& rewrites_;
+  Uses uses_;
+  std::vector<ValueId> origin_;  // of each value
+  std::vector<bool> covered_;    // of each node: a part of some table
+};
+
+}  // namespace
+
+void fuse_unary(Graph& graph, Rewrites& rewrites) { UnaryFuser(graph, rewrites).run(); }
+
+}  // namespace octet
