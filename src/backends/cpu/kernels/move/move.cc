@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/cpu/kernels/move/pixel_bytes.h"
+
 namespace octet {
 namespace {
 
@@ -49,9 +51,11 @@ struct Job {
     const s64 plane = convert.shape[2] * convert.shape[3];
     const size_t from_step = bytes_of(planes ? plane : convert.input.pixel_stride, element);
     const size_t to_step = bytes_of(planes ? plane : convert.output.pixel_stride, element);
-    for (s64 i = 0; i < runs; ++i, from += from_step, to += to_step) {
-      std::memcpy(to, from, bytes_of(length, element));
-    }
+    with_copy(bytes_of(length, element), [&](const auto& copy) {
+      for (s64 i = 0; i < runs; ++i) {
+        copy(to + bytes_of(i, to_step), from + bytes_of(i, from_step));
+      }
+    });
   }
 };
 
@@ -102,14 +106,19 @@ void MapPixels::run(const std::byte* src, std::byte* dst, ThreadPool& pool) cons
             static_cast<size_t>(std::max<s64>(image, 0) * input.image_stride +
                                 std::max<s64>(from_row, 0) * input.row_stride + first_channel);
     std::byte* to = dst + bytes_of(n * output.image_stride + y * output.row_stride, element_bytes);
-    for (s64 x = 0; x < width; ++x, to += bytes_of(output.pixel_stride, element_bytes)) {
-      const s64 column = columns[static_cast<size_t>(x)];
-      if (image < 0 || from_row < 0 || column < 0) {
-        fill_pixels(to, std::span(fill).first(element_bytes), channels);
-      } else {
-        std::memcpy(to, from + bytes_of(column * input.pixel_stride, element_bytes), pixel_bytes);
+    const size_t to_step = bytes_of(output.pixel_stride, element_bytes);
+    const size_t from_step = bytes_of(input.pixel_stride, element_bytes);
+    const bool outside = image < 0 || from_row < 0;
+    with_copy(pixel_bytes, [&](const auto& copy) {
+      for (s64 x = 0; x < width; ++x, to += to_step) {
+        const s64 column = columns[static_cast<size_t>(x)];
+        if (outside || column < 0) {
+          fill_pixels(to, std::span(fill).first(element_bytes), channels);
+        } else {
+          copy(to, from + static_cast<size_t>(column) * from_step);
+        }
       }
-    }
+    });
   };
   pool.parallel_for(static_cast<s64>(images.size()) * height, [&](s64 begin, s64 end, int) {
     for (s64 i = begin; i < end; ++i) row(i / height, i % height);

@@ -12,14 +12,6 @@ constexpr s64 kChannels = 16;
 
 // dst[p * stride + c] = src[c * kPixels + p]
 void interleave(const u8* src, s64 channels, s64 pixels, u8* dst, s64 stride) {
-  if (channels == 3) {
-    for (s64 p = 0; p < pixels; ++p, dst += stride) {
-      dst[0] = src[p];
-      dst[1] = src[kPixels + p];
-      dst[2] = src[2 * kPixels + p];
-    }
-    return;
-  }
   for (s64 p = 0; p < pixels; ++p, dst += stride) {
     for (s64 c = 0; c < channels; ++c) dst[c] = src[c * kPixels + p];
   }
@@ -40,7 +32,11 @@ void PlanarQuantize::run(const f32* x, u8* y, ThreadPool& pool) const noexcept {
           kernel->run({src, codes + i * kPixels, pixels, scale, zero_point});
         }
         u8* dst = y + n * output.image_stride + h * output.row_stride + w * output.pixel_stride + c;
-        interleave(codes, some, pixels, dst, output.pixel_stride);
+        if (channels == 3 && output.pixel_stride == 3) {
+          kernel->interleave3({codes, kPixels, dst, pixels});
+        } else {
+          interleave(codes, some, pixels, dst, output.pixel_stride);
+        }
       }
     }
   };

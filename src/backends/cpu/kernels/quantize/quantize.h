@@ -14,6 +14,7 @@ struct QuantizeKernel {
   const char* name;
   Isa isa;
   void (*run)(const QuantizeRun&);
+  void (*interleave3)(const InterleaveRun&);
 };
 struct DequantizeKernel {
   const char* name;
@@ -23,9 +24,9 @@ struct DequantizeKernel {
 
 // Best first.
 inline constexpr QuantizeKernel kQuantizeKernels[] = {
-    {"quantize_f32_u8_vnni", Isa::vnni, quantize_f32_u8_vnni},
-    {"quantize_f32_u8_avx2", Isa::avx2, quantize_f32_u8_avx2},
-    {"quantize_f32_u8_plain", Isa::none, quantize_f32_u8_plain},
+    {"quantize_f32_u8_vnni", Isa::vnni, quantize_f32_u8_vnni, interleave3_u8_vnni},
+    {"quantize_f32_u8_avx2", Isa::avx2, quantize_f32_u8_avx2, interleave3_u8_plain},
+    {"quantize_f32_u8_plain", Isa::none, quantize_f32_u8_plain, interleave3_u8_plain},
 };
 inline constexpr DequantizeKernel kDequantizeKernels[] = {
     {"dequantize_u8_f32_vnni", Isa::vnni, dequantize_u8_f32_vnni},

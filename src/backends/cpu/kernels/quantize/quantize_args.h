@@ -23,6 +23,16 @@ struct DequantizeRun {
   s32 zero_point;
 };
 
+// Three planes of codes as pixels of three bytes: dst[3 * i + c] = planes[c * stride + i].
+struct InterleaveRun {
+  const u8* planes;
+  s64 stride;
+  u8* dst;
+  s64 count;
+};
+
+void interleave3_u8_plain(const InterleaveRun& run);
+void interleave3_u8_vnni(const InterleaveRun& run);
 void quantize_f32_u8_plain(const QuantizeRun& run);
 void quantize_f32_u8_avx2(const QuantizeRun& run);
 void quantize_f32_u8_vnni(const QuantizeRun& run);

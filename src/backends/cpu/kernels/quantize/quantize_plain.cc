@@ -16,4 +16,13 @@ void dequantize_u8_f32_plain(const DequantizeRun& run) {
   }
 }
 
+void interleave3_u8_plain(const InterleaveRun& run) {
+  u8* dst = run.dst;
+  for (s64 i = 0; i < run.count; ++i, dst += 3) {
+    dst[0] = run.planes[i];
+    dst[1] = run.planes[run.stride + i];
+    dst[2] = run.planes[2 * run.stride + i];
+  }
+}
+
 }  // namespace octet

@@ -31,4 +31,47 @@ void dequantize_u8_f32_vnni(const DequantizeRun& run) {
   }
 }
 
+namespace {
+
+// Where byte j of 64 comes from, for the part-th 64 bytes of 64 pixels: channel (64 * part + j) % 3 of pixel
+// (64 * part + j) / 3. Channels 0 and 1 are bytes of two registers, channel 2 is blended in.
+struct Interleave3 {
+  u8 source[3][64];
+  u64 third[3];
+};
+
+constexpr Interleave3 make_interleave3() {
+  Interleave3 table{};
+  for (int part = 0; part < 3; ++part) {
+    for (int j = 0; j < 64; ++j) {
+      const int byte = 64 * part + j;
+      const int channel = byte % 3, pixel = byte / 3;
+      table.source[part][j] = static_cast<u8>(channel == 1 ? 64 + pixel : pixel);
+      if (channel == 2) table.third[part] |= 1ull << j;
+    }
+  }
+  return table;
+}
+
+constexpr Interleave3 kInterleave3 = make_interleave3();
+
+}  // namespace
+
+void interleave3_u8_vnni(const InterleaveRun& run) {
+  for (s64 i = 0; i < run.count; i += 64) {
+    const s64 pixels = run.count - i;
+    const __mmask64 mask = first_lanes64(pixels);
+    const __m512i a = _mm512_maskz_loadu_epi8(mask, run.planes + i);
+    const __m512i b = _mm512_maskz_loadu_epi8(mask, run.planes + run.stride + i);
+    const __m512i c = _mm512_maskz_loadu_epi8(mask, run.planes + 2 * run.stride + i);
+    for (int part = 0; part < 3; ++part) {
+      const __m512i source = _mm512_loadu_si512(kInterleave3.source[part]);
+      const __m512i two = _mm512_permutex2var_epi8(a, source, b);
+      const __m512i all = _mm512_mask_permutexvar_epi8(two, kInterleave3.third[part], source, c);
+      const s64 left = 3 * pixels - 64 * part;
+      _mm512_mask_storeu_epi8(run.dst + 3 * i + 64 * part, first_lanes64(left < 0 ? 0 : left), all);
+    }
+  }
+}
+
 }  // namespace octet
