@@ -22,6 +22,7 @@ class Propagator {
     result_.types.resize(graph.value_count());
     result_.known.resize(graph.value_count());
     result_.from_data.resize(graph.value_count());
+    certain_.resize(graph.value_count());
   }
 
   Propagated run(std::span<const TensorType> inputs, std::span<const Tensor> known) {
@@ -31,11 +32,13 @@ class Propagator {
       result_.types[id] = inputs[i];
       result_.from_data[id] = !inputs[i].shape.is_static();
       if (i < known.size()) result_.known[id] = known[i];
+      certain_[id] = true;
     }
     for (ValueId id = 0; id < graph_.value_count(); ++id) {
       if (!graph_.is_constant(id)) continue;
       result_.types[id] = graph_.value(id).type;
       result_.known[id] = graph_.value(id).constant;
+      certain_[id] = true;
     }
     for (const Node& node : graph_.nodes) {
       result_.reasons.emplace_back();
@@ -57,9 +60,11 @@ class Propagator {
 
   Inputs inputs_of(const Node& node) const {
     Inputs in;
+    // A condition that holds for a sample of sizes need not hold for others.
+    const bool guessing = options_.sample > 0 && has_body(node);
     for (ValueId id : node.inputs) {
       in.types.push_back(id == kNoValue ? TensorType{} : result_.types[id]);
-      const bool known = id != kNoValue && result_.known[id];
+      const bool known = id != kNoValue && result_.known[id] && !(guessing && !certain_[id]);
       in.values.push_back(known ? &result_.known[id] : nullptr);
       in.all_known = in.all_known && (known || id == kNoValue);
       in.from_data = in.from_data || (id != kNoValue && result_.from_data[id]);
@@ -197,6 +202,7 @@ class Propagator {
   const Graph& graph_;
   const PropagateOptions& options_;
   Propagated result_;
+  std::vector<bool> certain_;  // known whatever the sizes are
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Infers the type of every value and replaces values that do not depend on input data by constants. Constant
-// DequantizeLinear nodes stay: Q/DQ fusion needs the codes behind them.
+// DequantizeLinear nodes stay: Q/DQ fusion needs the codes behind them. What depends on a dynamic size is left to the
+// planner, which knows it, also where both samples agree: 'is the batch 1?' is false for both.
+#include <algorithm>
 #include <cstring>
 
 #include "graph/op_def.h"
@@ -17,6 +19,23 @@ bool same_data(const Tensor& a, const Tensor& b) {
   return a && b && a.type() == b.type() && std::memcmp(a.data(), b.data(), a.bytes()) == 0;
 }
 
+// The result is one for both samples, and not by chance: inputs that differ are at most those of which the node picks
+// elements (the channels out of a shape).
+bool is_constant(const Node& node, const SampledTypes& types) {
+  const auto same = [&](ValueId id) {
+    return id == kNoValue || same_data(types.first.known[id], types.second.known[id]);
+  };
+  if (!std::ranges::all_of(node.outputs, same)) return false;
+  if (node.op->name == "Shape") return true;
+  const bool moves = node.op->quant.kind == QuantKind::move_codes;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const int moved = node.op->quant.moved_input;
+    if (moves && (moved < 0 || i == static_cast<size_t>(moved))) continue;
+    if (!same(node.inputs[i])) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void fold_constants(Graph& graph, Rewrites& rewrites) {
@@ -25,11 +44,7 @@ void fold_constants(Graph& graph, Rewrites& rewrites) {
   std::vector<u32> folded;
   for (u32 n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    bool all = true;
-    for (ValueId id : node.outputs) {
-      all = all && (id == kNoValue || same_data(types.first.known[id], types.second.known[id]));
-    }
-    if (!all || !rewrites.allow()) continue;
+    if (!is_constant(node, types) || !rewrites.allow()) continue;
     for (ValueId id : node.outputs) {
       if (id != kNoValue) graph.value(id).constant = types.first.known[id];
     }

@@ -118,6 +118,22 @@ class ControlFlow(unittest.TestCase):
         engine = self.hold(small, ["y"], *({"x": self.reals(6) + shift} for shift in (-0.5, 0.5, 0)))
         self.assertIn("output y: f32[?,?]", octet("inspect", engine).out)
 
+    def test_finding_nothing_is_a_case_of_its_own(self):
+        """No size that the compiler tries is 0, and the branch for 0 must survive."""
+        numpy, helper = self.numpy, self.onnx.helper
+        small = Small()
+        x = small.feed("x", self.reals(6))
+        found = small.node("NonZero", [small.node("Relu", [x])], ["found"])
+        count = small.node("Gather", [small.node("Shape", [found]), small.const(numpy.array(1))])
+        condition = small.node("Equal", [count, small.const(numpy.array(0))])
+        none = helper.make_node("Constant", [], ["r"], value_floats=[-1.0])
+        then_branch = body("t", [none], [], [("r", self.float, None)])
+        some = [helper.make_node("Gather", ["x", "found"], ["g"]), helper.make_node("Reshape", ["g", "flat"], ["r"])]
+        small.const(numpy.array([-1]), "flat")
+        else_branch = body("e", some, [], [("r", self.float, None)])
+        small.node("If", [condition], ["y"], then_branch=then_branch, else_branch=else_branch)
+        self.hold(small, ["y"], *({"x": numpy.float32(values)} for values in ([-1] * 6, [1, -1, 2, -1, 3, 4], [1] * 6)))
+
     def test_an_if_that_the_shapes_decide_disappears(self):
         numpy, helper = self.numpy, self.onnx.helper
         small = Small()
