@@ -9,8 +9,8 @@
 #include "graph/op_def.h"
 #include "graph/text.h"
 #include "octet/limits.h"
-#include "onnx/dtypes.h"
 #include "onnx/test_models.h"
+#include "ops/dtypes.h"
 #include "ops/registry.h"
 
 namespace octet::test {

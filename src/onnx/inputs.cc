@@ -3,8 +3,8 @@
 
 #include "core/check.h"
 #include "core/checked.h"
-#include "onnx/dtypes.h"
 #include "onnx/text.h"
+#include "ops/dtypes.h"
 
 namespace octet {
 namespace {
@@ -42,7 +42,7 @@ TensorType InputTypes::type_of(const octet_onnx::ValueInfoProto& proto) {
          "input {} is a sequence, map, optional or sparse tensor; only tensors are supported",
          quote_name(name));
   }
-  const auto dtype = dtype_from_onnx(type.tensor_type().elem_type());
+  const auto dtype = find_onnx_dtype(type.tensor_type().elem_type());
   if (!dtype) {
     fail(Error::Code::unsupported, "input {} has the element type {}, which Octet does not read",
          quote_name(name), onnx_dtype_name(type.tensor_type().elem_type()));

@@ -10,8 +10,8 @@
 #include "core/check.h"
 #include "core/checked.h"
 #include "core/visit.h"
-#include "onnx/dtypes.h"
 #include "onnx/text.h"
+#include "ops/dtypes.h"
 
 namespace octet {
 namespace {
@@ -108,7 +108,7 @@ void normalize_bools(Tensor& tensor) {
 }
 
 Dtype supported_dtype(const TensorProto& proto) {
-  const auto dtype = dtype_from_onnx(proto.data_type());
+  const auto dtype = find_onnx_dtype(proto.data_type());
   if (dtype) return *dtype;
   const bool known =
       proto.data_type() > 0 && !onnx_dtype_name(proto.data_type()).starts_with("unk");

@@ -13,9 +13,9 @@
 
 #include "octet/error.h"
 #include "onnx/attribute_reader.h"
-#include "onnx/dtypes.h"
 #include "onnx/import.h"
 #include "onnx/onnx.pb.h"
+#include "ops/dtypes.h"
 
 namespace octet::test {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // AveragePool: the taps inside the input, added in row-major order, divided by their count.
 #include "ops/axes.h"
-#include "ops/code_attributes.h"
 #include "ops/float_io.h"
 #include "ops/pool.h"
+#include "ops/quantize_node.h"
 
 namespace octet {
 namespace {

@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <concepts>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -12,8 +14,11 @@
 
 namespace octet {
 
-// The Dtype of ONNX's TensorProto.DataType number, e.g. 1 -> f32; throws Error(unsupported) naming the type.
-Dtype dtype_from_onnx(s64 code);
+// ONNX's numbers of element types (TensorProto.DataType): the one table of them.
+std::optional<Dtype> find_onnx_dtype(s64 code);
+Dtype dtype_from_onnx(s64 code);  // throws Error(unsupported) naming the type
+s32 dtype_to_onnx(Dtype dtype);
+std::string onnx_dtype_name(s64 code);  // "FLOAT8E4M3FN", "STRING", "unknown type 999"
 // The Dtype of our own name ("f32") or of ONNX's ("FLOAT"); throws Error(invalid_model).
 Dtype dtype_from_name(std::string_view name);
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "core/check.h"
-#include "core/math.h"
 #include "core/reduce.h"
 #include "ops/axes.h"
 #include "ops/control_flow.h"
@@ -13,6 +12,7 @@
 #include "ops/dtypes.h"
 #include "ops/float_io.h"
 #include "ops/node_parser.h"
+#include "ops/softmax.h"
 
 namespace octet {
 namespace {
@@ -93,17 +93,6 @@ Tensor scores_of(const Eval& eval, const Heads& h) {
   return scores;
 }
 
-void softmax_rows(Tensor& scores, s64 count) {
-  f32* row = scores.mutable_as<f32>().data();
-  const s64 rows = count == 0 ? 0 : scores.elements() / count;
-  for (s64 n = 0; n < rows; ++n, row += count) {
-    const f32 max = lane_max(count, [&](s64 i) { return row[i]; });
-    for (s64 i = 0; i < count; ++i) row[i] = math_exp(row[i] - max);
-    const f32 sum = lane_sum(count, [&](s64 i) { return row[i]; });
-    for (s64 i = 0; i < count; ++i) row[i] /= sum;
-  }
-}
-
 // Sums of the rows of V.
 void weigh(const Eval& eval, const Heads& h, const Tensor& probabilities, const FloatOutput& y) {
   const f32* weights = probabilities.as<f32>().data();
@@ -124,7 +113,9 @@ void eval(const Eval& eval) {
   Tensor result(eval.inputs[kQ].dtype, Shape{h.batch, h.heads, h.queries, h.value_size});
   if (result.elements() > 0) {
     Tensor probabilities = changed(eval, "score_mod", scores_of(eval, h));
-    softmax_rows(probabilities, h.keys);
+    f32* row = probabilities.mutable_as<f32>().data();
+    for (s64 n = 0; h.keys > 0 && n < h.batch * h.heads * h.queries; ++n, row += h.keys)
+      softmax_row(row, row, h.keys, 1);
     probabilities = changed(eval, "prob_mod", std::move(probabilities));
     weigh(eval, h, probabilities, FloatOutput(mutable_view(result)));
   }

@@ -2,29 +2,18 @@
 // LogSoftmax: y = (x - max(x)) - log(sum(exp(x - max(x)))); maximum and sum in 16 lanes.
 #include "core/math.h"
 #include "core/reduce.h"
-#include "ops/float_io.h"
 #include "ops/softmax.h"
 
 namespace octet {
 namespace {
 
-void eval_row(const f32* x, f32* y, s64 count, s64 step) {
+void log_softmax_row(const f32* x, f32* y, s64 count, s64 step) {
   const f32 max = lane_max(count, [&](s64 i) { return x[i * step]; });
   const f32 log_sum = math_log(lane_sum(count, [&](s64 i) { return math_exp(x[i * step] - max); }));
   for (s64 i = 0; i < count; ++i) y[i * step] = (x[i * step] - max) - log_sum;
 }
 
-void eval(const Eval& eval) {
-  if (eval.inputs[0].shape.elements() == 0) return;
-  const SoftmaxGeometry rows = softmax_geometry(eval.node, eval.inputs[0].shape);
-  const FloatInput x(eval, 0);
-  const FloatOutput y(eval.outputs[0]);
-  for (s64 row = 0; row < rows.outer * rows.inner; ++row) {
-    const s64 first = row / rows.inner * rows.count * rows.inner + row % rows.inner;
-    eval_row(x.data() + first, y.data() + first, rows.count, rows.inner);
-  }
-  y.store();
-}
+void eval(const Eval& eval) { eval_rows(eval, log_softmax_row); }
 
 }  // namespace
 

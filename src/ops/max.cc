@@ -6,11 +6,6 @@
 namespace octet {
 namespace {
 
-void infer(Inference& inference) {
-  require_dtype(inference, 0, DtypeClass::number);
-  infer_broadcast(inference);
-}
-
 void eval(const Eval& eval) {
   eval_variadic(eval, [](auto a, auto b) { return larger(a, b); });
 }
@@ -22,6 +17,6 @@ extern constinit const OpDef kMax{.name = "Max",
                                   .inputs = {1, -1},
                                   .outputs = {1, 1},
                                   .parse = drop_consumed_inputs,
-                                  .infer = infer,
+                                  .infer = infer_numeric_broadcast,
                                   .eval = eval};
 }  // namespace octet

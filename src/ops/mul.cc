@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise a * b with broadcasting.
 #include "graph/op_def.h"
-#include "ops/code_attributes.h"
 #include "ops/elementwise.h"
+#include "ops/quantize_node.h"
 
 namespace octet {
 namespace {

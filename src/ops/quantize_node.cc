@@ -105,4 +105,25 @@ void set_zero_points(Node& node, const QuantizeRequest& request, std::vector<siz
   node.attrs.set("input_zero_points", std::move(zero_points));
 }
 
+QuantizeResult code_node(const QuantizeRequest& request, std::string_view op, size_t inputs) {
+  if (std::string why = not_all_codes(request, inputs); !why.empty()) return reject(why);
+  const Activation activation = activation_of(request.node);
+  if (activation.kind == Activation::Kind::leaky_relu)
+    return reject("a fused LeakyRelu has no integer form here");
+  std::vector<ValueId> codes;
+  std::vector<size_t> from;
+  for (size_t i = 0; i < inputs; ++i) {
+    codes.push_back(request.inputs[i].codes);
+    from.push_back(i);
+  }
+  QuantizeResult result{integer_node(request, op, std::move(codes)), {}};
+  set_zero_points(result.node, request, std::move(from));
+  set_output_attrs(result.node, request, activation);
+  return result;
+}
+
+bool all_finite(std::span<const f32> numbers) {
+  return std::ranges::all_of(numbers, [](f32 x) { return std::isfinite(x); });
+}
+
 }  // namespace octet

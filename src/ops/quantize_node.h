@@ -39,4 +39,10 @@ Node integer_node(const QuantizeRequest& request, std::string_view op, std::vect
 void set_output_attrs(Node& node, const QuantizeRequest& request, const Activation& activation);
 void set_zero_points(Node& node, const QuantizeRequest& request, std::vector<size_t> from);
 
+// The integer node `op` over the codes of the first `inputs` inputs, whose output must be codes; or a reason.
+QuantizeResult code_node(const QuantizeRequest& request, std::string_view op, size_t inputs);
+
+// True when every number is finite.
+bool all_finite(std::span<const f32> numbers);
+
 }  // namespace octet

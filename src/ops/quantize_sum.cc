@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "ops/code_attributes.h"
+#include "ops/quantize_node.h"
 
 namespace octet {
 

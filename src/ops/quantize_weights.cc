@@ -10,6 +10,7 @@
 #include "core/rounding.h"
 #include "graph/op_def.h"
 #include "ops/float_io.h"
+#include "ops/quantize_node.h"
 
 namespace octet {
 namespace {
@@ -41,10 +42,6 @@ f32 channel_scale(f32 largest, f32 bias, f32 scale_x) {
   }
   scale = std::max(scale, scale_for_bias(bias, scale_x, kMaxBias));
   return std::max(scale, std::numeric_limits<f32>::min());  // scales are normal numbers
-}
-
-bool all_finite(std::span<const f32> values) {
-  return std::all_of(values.begin(), values.end(), [](f32 v) { return std::isfinite(v); });
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include "graph/op_def.h"
 #include "ops/axes.h"
-#include "ops/code_attributes.h"
+#include "ops/quantize_node.h"
 #include "ops/reduction.h"
 
 namespace octet {

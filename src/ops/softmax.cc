@@ -4,29 +4,19 @@
 
 #include "core/math.h"
 #include "core/reduce.h"
-#include "ops/float_io.h"
 
 namespace octet {
-namespace {
 
-void eval_row(const f32* x, f32* y, s64 count, s64 step) {
+void softmax_row(const f32* x, f32* y, s64 count, s64 step) {
   const f32 max = lane_max(count, [&](s64 i) { return x[i * step]; });
   for (s64 i = 0; i < count; ++i) y[i * step] = math_exp(x[i * step] - max);
   const f32 sum = lane_sum(count, [&](s64 i) { return y[i * step]; });
   for (s64 i = 0; i < count; ++i) y[i * step] /= sum;
 }
 
-void eval(const Eval& eval) {
-  if (eval.inputs[0].shape.elements() == 0) return;
-  const SoftmaxGeometry rows = softmax_geometry(eval.node, eval.inputs[0].shape);
-  const FloatInput x(eval, 0);
-  const FloatOutput y(eval.outputs[0]);
-  for (s64 row = 0; row < rows.outer * rows.inner; ++row) {
-    const s64 first = row / rows.inner * rows.count * rows.inner + row % rows.inner;
-    eval_row(x.data() + first, y.data() + first, rows.count, rows.inner);
-  }
-  y.store();
-}
+namespace {
+
+void eval(const Eval& eval) { eval_rows(eval, softmax_row); }
 
 }  // namespace
 
