@@ -9,15 +9,27 @@
 namespace octet {
 namespace {
 
-// Plans have arenas and packed weights: so many are kept of the stages that begin at one place, as a context keeps plans,
-// and so many in all. The least recently used one makes room.
-constexpr size_t kMaxStagesOfOnePlace = 8;
+// Plans have arenas and packed weights. Of the stages that begin at one place in the graph so many are kept: as many plans
+// as a context keeps, and more as long as they are small. The least recently used one makes room.
+constexpr size_t kMinStagesOfOnePlace = 8;
+constexpr size_t kMaxStagesOfOnePlace = 64;
+constexpr s64 kSmallBytes = s64{64} << 20;  // of all stages of one place
 constexpr size_t kMaxStages = 512;
 
 std::vector<Shape> shapes_of(const Graph& graph) {
   std::vector<Shape> shapes;
   for (ValueId id : graph.inputs) shapes.push_back(graph.value(id).type.shape);
   return shapes;
+}
+
+s64 constant_bytes(const Graph& graph) {
+  s64 bytes = 0;
+  for (const Node& node : graph.nodes) {
+    for (ValueId id : node.inputs) {
+      if (graph.is_constant(id)) bytes += static_cast<s64>(graph.value(id).constant.bytes());
+    }
+  }
+  return bytes;
 }
 
 bool contains(const std::vector<ValueId>& ids, ValueId id) {
@@ -71,9 +83,12 @@ StagedRun::Planned& StagedRun::planned(StageStart start) {
 }
 
 void StagedRun::make_room() {
-  size_t same = 0;
+  size_t count = 0;
+  s64 bytes = 0;
   std::erase_if(stages_, [&](const Planned& p) {
-    return p.start.done == stages_.front().start.done && ++same > kMaxStagesOfOnePlace;
+    if (p.start.done != stages_.front().start.done) return false;
+    bytes += p.plan == nullptr ? 0 : p.plan->plan().arena_bytes + constant_bytes(p.stage.planned);
+    return ++count > (bytes > kSmallBytes ? kMinStagesOfOnePlace : kMaxStagesOfOnePlace);
   });
   if (stages_.size() > kMaxStages) stages_.pop_back();
 }
