@@ -20,6 +20,9 @@ using octet_onnx::NodeProto;
 
 constexpr int kMaxDepth = 100;
 constexpr s64 kMaxNodes = 5'000'000;
+// A small file may not take minutes: so many nodes, and this many for each node that the file itself holds.
+constexpr s64 kFreeNodes = 200'000;
+constexpr s64 kGrowth = 20;
 constexpr size_t kMaxBytes = size_t{1} << 30;  // of the copies, names with their prefixes included
 
 using FunctionKey = std::tuple<std::string, std::string, std::string>;  // domain, name, overload
@@ -47,6 +50,9 @@ class Flattener {
 
   void run() {
     flat_.opsets.push_back(read_opsets(model_.opset_import()));
+    s64 in_file = model_.graph().node_size();
+    for (const FunctionProto& proto : model_.functions()) in_file += proto.node_size();
+    most_nodes_ = std::min(kMaxNodes, kFreeNodes + kGrowth * in_file);
     collect();
     s64 total = 0;
     for (const NodeProto& node : model_.graph().node()) total += measure(node, 1);
@@ -108,10 +114,10 @@ class Flattener {
     return at == functions_.end() ? nullptr : &at->second;
   }
 
-  static void limit(s64 nodes) {
-    if (nodes > kMaxNodes) {
+  void limit(s64 nodes) const {
+    if (nodes > most_nodes_) {
       fail(Error::Code::unsupported,
-           "the model expands to more than {} nodes through its functions", kMaxNodes);
+           "the model expands to more than {} nodes through its functions", most_nodes_);
     }
   }
 
@@ -293,6 +299,7 @@ class Flattener {
   octet_onnx::ModelProto& model_;
   FlatGraph& flat_;
   std::map<FunctionKey, Function> functions_;
+  s64 most_nodes_ = kMaxNodes;
   size_t bytes_ = 0;
 };
 

@@ -113,7 +113,7 @@ TEST(FunctionsError, Size) {  // I10
     add_function(model, fmt::format("f{}", i), {{next, "loc", "a", "t"}, {next, "loc", "t", "z"}});
   }
   add_function(model, "f30", {{"Relu", "", "a", "z"}});
-  EXPECT_IMPORT_ERROR(model, unsupported, "expands to more than 5000000 nodes");
+  EXPECT_IMPORT_ERROR(model, unsupported, "expands to more than 201240 nodes");
 }
 
 TEST(FunctionsError, CallsThatDoNotFit) {

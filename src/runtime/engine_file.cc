@@ -9,6 +9,7 @@
 #include "core/check.h"
 #include "core/checked.h"
 #include "core/file.h"
+#include "core/memory.h"
 #include "core/sniff.h"
 #include "graph/text.h"
 #include "ops/registry.h"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr char kMagic[8] = {'O', 'C', 'T', 'E', 'T', 'E', 'N', 'G'};
 constexpr u64 kAlignment = 64;
+constexpr s64 kBytesPerCharacter = 32;
 constexpr u64 kMaxEngineBytes = u64{16} << 30;
 
 struct Header {
@@ -206,6 +208,9 @@ std::vector<std::byte> write_engine(const Model& model) {
 
 Model read_engine(std::shared_ptr<const std::byte> bytes, size_t size) {
   const Reader reader(std::move(bytes), size);
+  // A node of a dozen characters takes hundreds of bytes.
+  check_fits(kBytesPerCharacter * static_cast<s64>(reader.text(1).size()),
+             "the graph of the engine");
   Model model;
   read_manifest(reader.text(0), model);
   try {
