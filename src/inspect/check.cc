@@ -77,7 +77,10 @@ void describe_model(const ImportInfo& info, ModelCheck& result) {
 // Ranges as good data would give them: positive, and the same everywhere.
 Ranges assumed_ranges(const Graph& graph) {
   Ranges ranges;
-  for (ValueId id : values_to_observe(graph)) ranges[id] = {-1.0f, 1.0f};
+  Range range;
+  range.min = -1.0f;
+  range.threshold = range.max = 1.0f;
+  for (ValueId id : values_to_observe(graph)) ranges[id] = range;
   return ranges;
 }
 

@@ -31,7 +31,7 @@ class Observer {
     model_ = std::move(model);
   }
 
-  std::vector<Histogram> run() {
+  std::vector<Observation> run() {
     const int workers =
         static_cast<int>(std::clamp<s64>(options_.threads, 1, std::max<s64>(1, data_.size())));
     {
@@ -56,7 +56,7 @@ class Observer {
 
   void work(bool reports) {
     try {
-      std::vector<Histogram> own(taps_.size());
+      std::vector<Observation> own(taps_.size());
       Context context(model_, {.threads = 1});
       for (s64 i = next_.fetch_add(1); i < data_.size() && !stop_.load(); i = next_.fetch_add(1)) {
         observe_sample(context, i, own);
@@ -64,7 +64,10 @@ class Observer {
         if (reports && options_.progress) options_.progress(done, data_.size());
       }
       const std::lock_guard lock(mutex_);
-      for (size_t t = 0; t < own.size(); ++t) result_[t].merge(own[t]);
+      for (size_t t = 0; t < own.size(); ++t) {
+        result_[t].histogram.merge(own[t].histogram);
+        result_[t].power.merge(own[t].power);
+      }
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (!error_) error_ = std::current_exception();
@@ -72,13 +75,14 @@ class Observer {
     }
   }
 
-  void observe_sample(Context& context, s64 i, std::vector<Histogram>& histograms) {
+  void observe_sample(Context& context, s64 i, std::vector<Observation>& own) {
     const std::vector<Tensor> inputs = data_.sample(i);
     try {
       const std::vector<Tensor> outputs = context.run(inputs);
       for (size_t t = 0; t < taps_.size(); ++t) {
         const Tensor& tensor = taps_[t].is_input ? inputs[taps_[t].index] : outputs[taps_[t].index];
-        histograms[t].observe(tensor.as<f32>());
+        own[t].histogram.observe(tensor.as<f32>());
+        own[t].power.observe(tensor);
       }
     } catch (Error& error) {
       error.add_context("calibrating on " + data_.name(i));
@@ -93,14 +97,14 @@ class Observer {
   std::atomic<s64> next_{0}, done_{0};
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
-  std::vector<Histogram> result_;
+  std::vector<Observation> result_;
   std::exception_ptr error_;
 };
 
 }  // namespace
 
-std::vector<Histogram> observe(const Graph& graph, std::span<const ValueId> values,
-                               const DataSource& data, const ObserveOptions& options) {
+std::vector<Observation> observe(const Graph& graph, std::span<const ValueId> values,
+                                 const DataSource& data, const ObserveOptions& options) {
   return Observer(graph, values, data, options).run();
 }
 

@@ -54,16 +54,17 @@ Ranges calibrate(const Graph& graph, const CompileOptions& options, Model& model
   DataSource data = DataSource::open(calibration, inputs_of(graph));
   data.validate([&](s64 done, s64 total) { report_stage(options, "check data", done, total); });
   const std::vector<ValueId> values = values_to_observe(graph);
-  const std::vector<Histogram> histograms =
+  const std::vector<Observation> seen =
       observe(graph, values, data, {options.threads, [&](s64 done, s64 total) {
                                       report_stage(options, "calibrate", done, total);
                                     }});
   Ranges ranges;
   for (size_t i = 0; i < values.size(); ++i) {
     const std::string& name = graph.value(values[i]).name;
-    const RangeEstimate estimate = estimate_range(histograms[i], calibration.method, name);
-    ranges[values[i]] = {estimate.min, estimate.threshold};
-    report.ranges.push_back(to_public(name, histograms[i], estimate));
+    const RangeEstimate estimate = estimate_range(seen[i].histogram, calibration.method, name);
+    ranges[values[i]] = {estimate.min, estimate.threshold, estimate.max,
+                         seen[i].power.mean_squares(), seen[i].power.means()};
+    report.ranges.push_back(to_public(name, seen[i].histogram, estimate));
   }
   model.preprocess = data.preprocess();
   model.range_method = calibration.method == RangeMethod::entropy ? "entropy" : "minmax";
@@ -104,9 +105,11 @@ Model build_model(Graph graph, const CompileOptions& options, const RangeSource&
   run_passes(graph, float_passes(), passes, &report.passes);
   const bool is_explicit = has_explicit_qdq(graph);
   if (options.int8 && !is_explicit) {
-    const Ranges ranges = ranges_of(graph, model);
+    Ranges ranges = ranges_of(graph, model);
     report_stage(options, "quantize");
     assign_precision(graph, ranges, {options.keep_float});
+    narrow_table_inputs(graph, ranges);
+    correct_biases(graph, ranges);
     place_qdq(graph, ranges);
   } else if (options.int8 && options.calibration) {
     report.warnings.push_back(

@@ -12,6 +12,9 @@
 namespace octet {
 namespace {
 
+// Beyond this share of a result, a layer is worth its time in f32 (docs/adr/0010).
+constexpr f64 kMostLost = 0.15;
+
 class Assigner {
  public:
   Assigner(Graph& graph, const Ranges& ranges, const PrecisionOptions& options)
@@ -75,7 +78,19 @@ class Assigner {
     if (code_inputs(graph_, node).empty()) return real("no input is a real-valued activation");
     if (std::string missing = missing_range(node); !missing.empty())
       return real(std::move(missing));
+    if (std::string loss = loud_loss(node); !loss.empty()) return real(std::move(loss));
     return first_int8(node);
+  }
+
+  // A convolution whose input loses too much in codes.
+  std::string loud_loss(const Node& node) const {
+    if (node.op->quant.kind != QuantKind::compute) return {};
+    const auto input = ranges_.find(node.inputs[0]), output = ranges_.find(node.outputs[0]);
+    if (input == ranges_.end() || output == ranges_.end()) return {};
+    const f64 lost = lost_share(graph_, node, input->second, output->second);
+    if (lost <= kMostLost) return {};
+    return fmt::format("one scale for all channels of '{}' would cost {:.0f} % of its result",
+                       graph_.value(node.inputs[0]).name, lost * 100);
   }
 
   Decision first_int8(const Node& node) const {

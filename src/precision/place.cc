@@ -44,6 +44,7 @@ class Placer {
       if (fresh) continue;
       at->second.min = std::min(at->second.min, range.min);
       at->second.threshold = std::max(at->second.threshold, range.threshold);
+      at->second.max = std::max(at->second.max, range.max);
     }
   }
 
@@ -65,15 +66,7 @@ class Placer {
 
  private:
   // The parameters that numerics section 1 gives to a range.
-  CodeType type_of(ValueId id) { return type_of_range(merged_.at(shared_.root(id))); }
-
-  static CodeType type_of_range(const Range& range) {
-    const bool is_unsigned = range.min >= 0.0f;
-    CodeType type;
-    type.dtype = is_unsigned ? Dtype::u8 : Dtype::s8;
-    type.params = {range.threshold / (is_unsigned ? 255.0f : 127.0f), 0};
-    return type;
-  }
+  CodeType type_of(ValueId id) { return code_type_of(merged_.at(shared_.root(id))); }
 
   bool read_as_codes(const std::vector<Node>& nodes, ValueId id) const {
     for (u32 reader : uses_.consumers(id)) {
@@ -115,7 +108,7 @@ class Placer {
     for (ValueId& id : node.inputs) {
       if (!graph_.is_constant(id) || graph_.value(id).type.dtype != Dtype::f32) continue;
       const Tensor real = graph_.value(id).constant;
-      const CodeType type = type_of_range(range_of(real));
+      const CodeType type = code_type_of(range_of(real));
       const std::string name = graph_.value(id).name;
       const ValueId codes = graph_.add_constant(name + ".codes", quantize_tensor(real, type));
       graph_.nodes.push_back(make_dequantize(graph_, codes, type, name + ".dequantized"));
@@ -124,9 +117,11 @@ class Placer {
   }
 
   static Range range_of(const Tensor& real) {
-    Range range{std::numeric_limits<f32>::infinity(), 0.0f};
+    Range range{
+        std::numeric_limits<f32>::infinity(), 0.0f, -std::numeric_limits<f32>::infinity(), {}, {}};
     for (f32 x : real.as<f32>()) {
       range.min = std::min(range.min, x);
+      range.max = std::max(range.max, x);
       range.threshold = std::max(range.threshold, std::fabs(x));
     }
     if (!(range.threshold > 0.0f)) range.threshold = 1.0f;
@@ -142,6 +137,25 @@ class Placer {
 };
 
 }  // namespace
+
+// A range that lies mostly on one side of zero has a zero point (docs/adr/0010): what SiLU, GELU or LeakyRelu give would leave almost
+// half of the symmetric codes unused.
+CodeType code_type_of(const Range& range) {
+  constexpr f32 kOneSided = 0.9f;
+  const f32 low = std::max(range.min, -range.threshold);
+  const f32 high = std::clamp(range.max, 0.0f, range.threshold);
+  CodeType type;
+  if (low >= 0.0f) {
+    type.params = {range.threshold / 255.0f, 0};
+  } else if (high - low < kOneSided * 2.0f * range.threshold) {
+    type.params.scale = (high - low) / 255.0f;
+    type.params.zero_point = static_cast<s32>(std::nearbyint(-low / type.params.scale));
+  } else {
+    type.dtype = Dtype::s8;
+    type.params = {range.threshold / 127.0f, 0};
+  }
+  return type;
+}
 
 void place_qdq(Graph& graph, const Ranges& ranges) { Placer(graph, ranges).run(); }
 

@@ -3,19 +3,25 @@
 // into integer operators, for calibrated and explicitly quantized models alike.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "core/types.h"
 #include "graph/graph.h"
+#include "passes/qdq.h"
 
 namespace octet {
 
 // The real interval that a value's codes should cover.
 struct Range {
-  f32 min = 0.0f;        // smallest value seen; >= 0 gives unsigned codes
-  f32 threshold = 0.0f;  // |x| beyond it saturates
+  f32 min = 0.0f;                                  // smallest value seen; >= 0 gives unsigned codes
+  f32 threshold = 0.0f;                            // |x| beyond it saturates
+  f32 max = std::numeric_limits<f32>::infinity();  // largest value seen
+  // Mean square and mean of each channel of an image; may be empty.
+  std::vector<f64> channel_power;
+  std::vector<f64> channel_mean;
 };
 using Ranges = std::unordered_map<ValueId, Range>;
 
@@ -28,6 +34,19 @@ std::vector<ValueId> values_to_observe(const Graph& graph);
 
 // Sets Node::decision of every node. Throws Error(invalid_argument) when a keep_float name matches nothing.
 void assign_precision(Graph& graph, const Ranges& ranges, const PrecisionOptions& options);
+
+// Shortens the range of a value that only a table reads, where the table's function is flat: the tail of SiLU, GELU, sigmoid.
+void narrow_table_inputs(const Graph& graph, Ranges& ranges);
+
+// The codes that a range gets (docs/numerics.md section 1).
+CodeType code_type_of(const Range& range);
+
+// The part of a convolution's result, as a mean over its channels, that the rounding of its input takes away: 0 nothing, 1 all. 0 also
+// where the channels' power is not known.
+f64 lost_share(const Graph& graph, const Node& node, const Range& input, const Range& output);
+
+// Takes from each convolution's bias what the rounding of its weights adds to the mean of its channels.
+void correct_biases(Graph& graph, const Ranges& ranges);
 
 // Puts QuantizeLinear and DequantizeLinear around every value that an int8 node reads or moves. Values that share one
 // scale by their operators (pooling, reshaping, concatenation) get one range.

@@ -158,13 +158,17 @@ std::vector<Tensor> random_inputs(const Graph& graph, u32 seed, s64 batch) {
 Graph quantized(Graph graph, u32 seed) {
   run_passes(graph, float_passes(), {}, nullptr);
   Ranges ranges;
-  for (ValueId id : values_to_observe(graph)) ranges[id] = {INFINITY, 0.0f};
+  Range nothing;
+  nothing.min = INFINITY;
+  nothing.max = -INFINITY;
+  for (ValueId id : values_to_observe(graph)) ranges[id] = nothing;
   for (u32 i = 0; i < 3; ++i) {
     interpret(graph, random_inputs(graph, seed + i, 1), [&](ValueId id, const Tensor& tensor) {
       const auto at = ranges.find(id);
       if (at == ranges.end()) return;
       for (f32 x : tensor.as<f32>()) {
         at->second.min = std::min(at->second.min, x);
+        at->second.max = std::max(at->second.max, x);
         at->second.threshold = std::max(at->second.threshold, std::fabs(x));
       }
     });

@@ -49,6 +49,13 @@ class Accuracy(unittest.TestCase):
         self.assertEqual(result["samples"], 200)
         self.assertLessEqual(lost, 2)
 
+    def test_mobilenet_v1_025_imagenet(self):
+        """Without bias correction this one lost 4.5 points at 12 dB."""
+        lost, result, _ = self.points_lost("mobilenet_v1_025_imagenet")
+        self.assertLessEqual(lost, 2)
+        self.assertGreaterEqual(result["agreement"], 0.9)
+        self.assertGreaterEqual(result["sqnr_db"], 17)
+
     def test_cifar10_silunet(self):
         lost, _, _ = self.points_lost("cifar10_silunet")
         self.assertLessEqual(lost, 1)
@@ -58,7 +65,7 @@ class Accuracy(unittest.TestCase):
         self.assertLessEqual(lost, 2)
 
     def test_other_models_build_in_int8(self):
-        for name in ("cifar10_resnet20_batchnorm", "mobilenet_v1_025_imagenet", "yolox_nano"):
+        for name in ("cifar10_resnet20_batchnorm",):
             with self.subTest(name):
                 built = build(MODELS[name])
                 self.assertGreater(built["coverage"]["int8_macs"], 0)

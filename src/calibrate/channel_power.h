@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mean and mean square of every channel of an image tensor over the calibration data.
+#pragma once
+
+#include <vector>
+
+#include "core/types.h"
+#include "octet/tensor.h"
+
+namespace octet {
+
+// Sums are integers, so that the order of the samples does not matter; values that are not finite count as zero.
+class ChannelPower {
+ public:
+  // One sample: [1, C, H, W] in f32. Tensors of another rank leave it empty.
+  void observe(const Tensor& tensor);
+  void merge(const ChannelPower& other);
+  // Of each channel; empty when nothing was observed.
+  std::vector<f64> mean_squares() const { return means_of(squares_); }
+  std::vector<f64> means() const { return means_of(values_); }
+
+ private:
+  using Sums = std::vector<__int128>;  // of the samples' means, in units of 2^-60
+  std::vector<f64> means_of(const Sums& sums) const;
+
+  Sums squares_, values_;
+  u64 samples_ = 0;
+};
+
+}  // namespace octet

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one scale for all channels costs a convolution. A channel that is quiet beside a loud one is rounded to nothing; where the
+// filters rest on such channels (depthwise above all), no scale of the output brings them back.
+#include <algorithm>
+#include <cmath>
+
+#include "passes/qdq.h"
+#include "precision/precision.h"
+
+namespace octet {
+namespace {
+
+// Rounding noise of every channel of codes; a channel below half a code is lost whole.
+std::vector<f64> noise_of(const Range& input) {
+  const f64 step = code_type_of(input).params.scale;
+  std::vector<f64> noise;
+  for (const f64 power : input.channel_power) noise.push_back(std::min(step * step / 12, power));
+  return noise;
+}
+
+}  // namespace
+
+f64 lost_share(const Graph& graph, const Node& node, const Range& input, const Range& output) {
+  const Tensor* weights = graph.constant_input(node, 1);
+  const size_t in = input.channel_power.size(), out = output.channel_power.size();
+  if (node.op->name != "Conv" || weights == nullptr || in == 0 || out == 0) return 0.0;
+  const Shape& shape = weights->shape();
+  const auto groups = static_cast<size_t>(std::max<s64>(1, node.attrs.i("group", 1)));
+  const size_t in_group = in / groups, out_group = out / groups;
+  if (weights->dtype() != Dtype::f32 || shape.rank() != 4 ||
+      in_group != static_cast<size_t>(shape[1]) || out != static_cast<size_t>(shape[0])) {
+    return 0.0;
+  }
+  const std::vector<f64> noise = noise_of(input);
+  const auto taps = static_cast<size_t>(shape[2] * shape[3]);
+  const f32* w = weights->as<f32>().data();
+  f64 lost = 0.0;
+  size_t alive = 0;
+  for (size_t o = 0; o < out; ++o) {
+    f64 error = 0.0;
+    for (size_t c = 0; c < in_group; ++c) {
+      f64 gain = 0.0;
+      for (size_t k = 0; k < taps; ++k, ++w) gain += f64{*w} * f64{*w};
+      error += gain * noise[o / out_group * in_group + c];
+    }
+    // A channel that its activation keeps at zero has nothing to lose.
+    if (output.channel_power[o] <= 0.0) continue;
+    lost += std::min(1.0, error / output.channel_power[o]);
+    ++alive;
+  }
+  return alive == 0 ? 0.0 : lost / static_cast<f64>(alive);
+}
+
+}  // namespace octet

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bias correction (docs/adr/0010, docs/numerics.md section 6): the errors of rounded weights do not cancel where the input's mean is not
+// zero, as behind every ReLU. What they add to the mean of a channel is known from calibration and comes off its bias.
+#include <algorithm>
+#include <vector>
+
+#include "ops/quantize_weights.h"
+#include "precision/precision.h"
+
+namespace octet {
+namespace {
+
+// What the rounded weights of each output channel add to its mean.
+std::vector<f64> mean_shift(const Tensor& weights, const std::vector<f64>& means, size_t groups) {
+  const auto out = static_cast<size_t>(weights.shape()[0]);
+  const auto in_group = static_cast<size_t>(weights.shape()[1]);
+  const size_t taps = static_cast<size_t>(weights.shape()[2] * weights.shape()[3]);
+  const s64 inner = weights.elements() / weights.shape()[0];
+  const QuantizedWeights quantized =
+      quantize_weights(weights, {}, {weights.shape()[0], inner}, ProductInput{});
+  if (!quantized.reject.empty()) return {};
+  const auto codes = quantized.codes.as<s8>();
+  const auto w = weights.as<f32>();
+  std::vector<f64> shift(out, 0.0);
+  for (size_t i = 0; i < w.size(); ++i) {
+    const size_t o = i / (in_group * taps), c = i / taps % in_group;
+    const f64 error = f64{quantized.scales[o]} * codes[i] - f64{w[i]};
+    shift[o] += error * means[o / (out / groups) * in_group + c];
+  }
+  return shift;
+}
+
+void correct(Graph& graph, Node& conv, const std::vector<f64>& means) {
+  const Tensor weights = *graph.constant_input(conv, 1);
+  const auto groups = static_cast<size_t>(std::max<s64>(1, conv.attrs.i("group", 1)));
+  const bool fits = weights.dtype() == Dtype::f32 && weights.shape().rank() == 4 &&
+                    weights.elements() > 0 &&
+                    means.size() == groups * static_cast<size_t>(weights.shape()[1]);
+  const Tensor* bias = graph.constant_input(conv, 2);
+  if (!fits || (conv.input(2) != kNoValue && bias == nullptr)) return;
+  const std::vector<f64> shift = mean_shift(weights, means, groups);
+  if (shift.empty()) return;
+  Tensor corrected(Dtype::f32, Shape{weights.shape()[0]});
+  for (size_t o = 0; o < shift.size(); ++o) {
+    const f64 before = bias != nullptr ? f64{bias->as<f32>()[o]} : 0.0;
+    corrected.mutable_as<f32>()[o] = static_cast<f32>(before - shift[o]);
+  }
+  if (conv.inputs.size() < 3) conv.inputs.resize(3, kNoValue);
+  conv.inputs[2] = graph.add_constant(conv.name + ".corrected_bias", std::move(corrected));
+}
+
+}  // namespace
+
+void correct_biases(Graph& graph, const Ranges& ranges) {
+  for (Node& node : graph.nodes) {
+    if (node.decision.precision != "int8" || node.op->name != "Conv") continue;
+    const auto input = ranges.find(node.inputs[0]);
+    if (input == ranges.end() || graph.constant_input(node, 1) == nullptr) continue;
+    correct(graph, node, input->second.channel_mean);
+  }
+}
+
+}  // namespace octet
