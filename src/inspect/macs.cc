@@ -40,6 +40,14 @@ s64 gemm(const Node& node, Types inputs, Types outputs) {
   return product(outputs[0].shape.dims()) * (node.attrs.i("transA", 0) != 0 ? a[0] : a[1]);
 }
 
+// Every step multiplies its input and its state by all gates' weights.
+s64 recurrence(const Node&, Types inputs, Types) {
+  const auto x = inputs[0].shape.dims();
+  const auto w = inputs[1].shape.dims(), r = inputs[2].shape.dims();
+  if (x.size() != 3 || w.size() != 3 || r.size() != 3) return 0;
+  return x[0] * x[1] * (product(w) + product(r));
+}
+
 struct Rule {
   std::string_view op;
   s64 (*count)(const Node&, Types, Types);
@@ -52,6 +60,12 @@ constexpr std::array kRules = {
     Rule{"MatMul", matrix_product},
     Rule{"QMatMul", matrix_product},
     Rule{"Gemm", gemm},
+    Rule{"ConvInteger", convolution},
+    Rule{"DeformConv", convolution},
+    Rule{"GRU", recurrence},
+    Rule{"LSTM", recurrence},
+    Rule{"MatMulInteger", matrix_product},
+    Rule{"RNN", recurrence},
 };
 
 }  // namespace

@@ -52,6 +52,21 @@ class Sound(unittest.TestCase):
         self.assertEqual(said["planned_shapes"], ["3x1x8x8"])
 
 
+class Shared(unittest.TestCase):
+    def test_every_model_builds(self):
+        packed = sorted((harness.SHARED / "models").glob("*.onnx.xz"))
+        if not packed:
+            self.skipTest("../shared/models is absent")
+        for path in packed:
+            name = path.name.removesuffix(".onnx.xz")
+            with self.subTest(name):
+                said = octet("check", harness.shared_model(name), "--json").json
+                self.assertEqual(said["problems"], [])
+                self.assertGreater(said["parameters"], 0)
+                self.assertGreater(len(said["layers"]), 0)
+                self.assertTrue(all(layer["reason"] for layer in said["layers"] if layer["precision"] == "f32" and layer["op"] != "Reorder"))
+
+
 class Broken(unittest.TestCase):
     def test_every_problem_at_once(self):
         onnx = harness.need("onnx")
