@@ -125,14 +125,23 @@ void print_layer_times(const std::vector<LayerTime>& times) {
                {"KERNEL"},
                {"US", true},
                {"SHARE", true},
-               {"GMAC/S", true}});
+               {"GMAC/S", true},
+               {"X FLOOR", true}});
+  double spent = 0, floor = 0;
   for (const LayerTime& time : times) {
     const double rate = static_cast<double>(time.layer.macs) / (time.microseconds * 1e3);
     table.add({time.layer.name, time.layer.op, time.layer.precision, time.layer.kernel,
                fmt::format("{:.1f}", time.microseconds), fmt::format("{:.1f} %", time.share * 100),
-               time.layer.macs > 0 ? fmt::format("{:.1f}", rate) : ""});
+               time.layer.macs > 0 ? fmt::format("{:.1f}", rate) : "",
+               time.floor_us > 0 ? fmt::format("{:.1f}", time.microseconds / time.floor_us) : ""});
+    spent += time.microseconds;
+    floor += time.floor_us;
   }
   table.print();
+  fmt::print(
+      "\nsum {:.1f} us, floor {:.1f} us: multiplications at the full rate of their unit, or each "
+      "byte once from beyond L2\n",
+      spent, floor);
 }
 
 int run_layers(const Options& options) {
@@ -151,6 +160,7 @@ int run_layers(const Options& options) {
                       {"kernel", time.layer.kernel},
                       {"macs", time.layer.macs},
                       {"microseconds", time.microseconds},
+                      {"floor_us", time.floor_us},
                       {"share", time.share}});
   }
   print_json({{"layers", layers},

@@ -28,6 +28,7 @@ struct LayerInfo {
   std::vector<TensorType> input_types;  // concrete, in the order of `inputs`
   std::vector<TensorType> output_types;
   int64_t macs = 0;
+  int64_t constant_bytes = 0;  // weights and other constants that it reads
 };
 
 // Conversions (QuantizeLinear, DequantizeLinear) and shape arithmetic are not layers.

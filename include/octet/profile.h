@@ -15,6 +15,8 @@ struct LayerTime {
   LayerInfo layer;
   double microseconds = 0;  // median over the runs
   double share = 0;         // of the sum over all layers, 0 to 1
+  double floor_us =
+      0;  // the least that this machine could take: multiplications at full rate, or bytes
 };
 
 struct ProfileOptions {

@@ -53,6 +53,10 @@ LayerInfo node_layer(const Graph& graph, const Node& node, const PlanStep& step)
   add_values(graph, node.inputs, layer.inputs, layer.input_types);
   add_values(graph, node.outputs, layer.outputs, layer.output_types);
   layer.macs = count_macs(node, types_of(graph, node.inputs), types_of(graph, node.outputs));
+  for (const ValueId id : node.inputs) {
+    if (graph.is_constant(id))
+      layer.constant_bytes += static_cast<s64>(graph.value(id).constant.bytes());
+  }
   return layer;
 }
 

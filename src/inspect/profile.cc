@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "inspect/floor.h"
 #include "runtime/context.h"
 
 namespace octet {
@@ -41,10 +42,13 @@ std::vector<LayerTime> profile(const Engine& engine, std::span<const Tensor> inp
     bound->run_timed(inputs, outputs, context.impl().pool, step_us);
     for (size_t s = 0; s < steps; ++s) samples[s].push_back(step_us[s]);
   }
+  const MachineRates rates = measure_rates();
   std::vector<LayerTime> times;
   double total = 0;
   for (size_t s = 0; s < steps; ++s) {
-    times.push_back({inspection.layers[s], median(samples[s]), 0});
+    const LayerInfo& layer = inspection.layers[s];
+    const f64 floor = floor_us(layer, rates, detect_isa(), options.threads);
+    times.push_back({layer, median(samples[s]), 0, floor});
     total += times.back().microseconds;
   }
   for (LayerTime& time : times) time.share = total > 0 ? time.microseconds / total : 0;
