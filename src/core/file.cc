@@ -107,8 +107,11 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
     temporary_ = fmt::format("{}.{}-{}.tmp", path.string(), ::getpid(), i);
     fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd_ < 0 && errno != EEXIST) break;
-    // Somebody who cleans up may have been faster than this lock: then the name is gone, and the next is tried.
-    if (fd_ >= 0 && !(lock_now(fd_) && has_a_name(fd_))) ::close(std::exchange(fd_, -1));
+    // Somebody who cleans up may have been faster than this lock: then the name goes, and the next is tried. A file system
+    // without locks is no obstacle: there nobody cleans up.
+    if (fd_ < 0) continue;
+    const bool taken = !lock_now(fd_) && errno == EWOULDBLOCK;
+    if (taken || !has_a_name(fd_)) ::close(std::exchange(fd_, -1));
   }
   if (fd_ < 0) fail_errno(path.string(), "write");
 }
