@@ -152,6 +152,16 @@ class Integers(unittest.TestCase):
                 c.small.node(op, [x, *c.params(dtype, 0.03), *c.params(dtype, 0.02)], ["y"], domain=MICROSOFT, **attrs)
                 self.hold(c, ["y"], most=1)
 
+    def test_softmax(self):
+        for seed, (dtype, axis) in enumerate(itertools.product(("uint8", "int8"), (1, -1))):
+            with self.subTest(f"{dtype} {axis}"):
+                c = Case(seed)
+                x = c.feed("x", dtype, 3, 8, 10)
+                zero = 0 if dtype == "uint8" else -128
+                c.small.node("QLinearSoftmax", [x, *c.params(dtype, 0.04), *c.params(dtype, 1 / 256, zero)], ["y"], domain=MICROSOFT,
+                             axis=axis, opset=13)
+                self.hold(c, ["y"], most=1, reference=("Softmax",) if axis == 1 else ())
+
     def test_concat(self):
         for seed, dtype in enumerate(("uint8", "int8")):
             c = Case(seed)
