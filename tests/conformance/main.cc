@@ -2,6 +2,7 @@
 // Runs the ONNX project's node tests and holds the result against expected.txt: on the scalar references, or compiled,
 // planned and run on the CPU.
 //   conformance_tests [FILTER] [--backend reference|cpu] [--verbose] [--update] [--json] [--expected FILE] [--core FILE] [--atol X]
+// --update rewrites the lists of both backends.
 // --json prints one object with the counts and nothing else; a test counts as passed when it passes on both backends, and
 // the core tests are those that FILE lists.
 // FILTER is a part of test names ("conv", "test_add_bcast"); failing tests are then printed with their messages.
@@ -63,11 +64,13 @@ Options parse_options(int argc, char** argv) {
       options.verbose = true;
     }
   }
-  if (options.expected.empty()) {
-    options.expected = OCTET_SOURCE_DIR "/tests/conformance";
-    options.expected /= options.runner == Runner::cpu ? "expected_cpu.txt" : "expected.txt";
-  }
   return options;
+}
+
+fs::path expected_of(const Options& options) {
+  if (!options.expected.empty()) return options.expected;
+  const fs::path folder = OCTET_SOURCE_DIR "/tests/conformance";
+  return folder / (options.runner == Runner::cpu ? "expected_cpu.txt" : "expected.txt");
 }
 
 char current_test[256];
@@ -158,7 +161,7 @@ void print_list(std::string_view title, const std::vector<std::string>& names) {
 }
 
 int judge(const Options& options, const std::vector<TestResult>& results, bool complete) {
-  std::set<std::string> expected = read_names(options.expected);
+  std::set<std::string> expected = read_names(expected_of(options));
   const std::set<std::string> known = read_names(options.known);
   std::vector<std::string> failing, unexplained, losses, gains;
   for (const TestResult& result : results) {
@@ -184,8 +187,8 @@ int judge(const Options& options, const std::vector<TestResult>& results, bool c
   print_list("failing for the reason in known_failures.txt", failing);
   print_list("FAILING", unexplained);
   if (options.update) {
-    write_names(options.expected, expected);
-    fmt::print("{} lists {} tests\n", options.expected.string(), expected.size());
+    write_names(expected_of(options), expected);
+    fmt::print("{} lists {} tests\n", expected_of(options).string(), expected.size());
     return 0;
   }
   print_list("LOST: listed in expected.txt but not passing", losses);
@@ -207,6 +210,15 @@ int print_json(const Options& options, const std::vector<TestResult>& results) {
   return of_core.fail + of_core.skip == 0 ? 0 : 1;
 }
 
+int run_once(const Options& options, const TestData& data) {
+  const std::vector<TestResult> results = run_all(data.folder, options);
+  const Count total = print_counts(results);
+  const int status = judge(options, results, data.complete);
+  fmt::print("{} passed, {} failed, {} skipped of {} in {}\n", total.pass, total.fail, total.skip,
+             results.size(), data.folder.string());
+  return status;
+}
+
 int run(int argc, char** argv) {
   const Options options = parse_options(argc, argv);
   for (int signal : {SIGSEGV, SIGFPE, SIGABRT, SIGBUS, SIGILL}) ::signal(signal, on_signal);
@@ -216,13 +228,14 @@ int run(int argc, char** argv) {
     fmt::print("skipped: no ONNX node tests; install libonnx-testdata or set OCTET_ONNX_TESTS\n");
     return kSkipped;
   }
-  const std::vector<TestResult> results = run_all(data.folder, options);
-  if (options.json) return print_json(options, results);
-  const Count total = print_counts(results);
-  const int status = judge(options, results, data.complete);
-  fmt::print("{} passed, {} failed, {} skipped of {} in {}\n", total.pass, total.fail, total.skip,
-             results.size(), data.folder.string());
-  return status;
+  if (options.json) return print_json(options, run_all(data.folder, options));
+  if (!options.update) return run_once(options, data);
+  Options both = options;
+  for (const Runner runner : {Runner::interpreter, Runner::cpu}) {
+    both.runner = runner;
+    run_once(both, data);
+  }
+  return 0;
 }
 
 }  // namespace
