@@ -6,6 +6,7 @@ import unittest
 import harness
 from harness import need, octet, scratch, shared_model
 from models import MODELS, prepared_images, session_of
+from nodes import expected, got
 
 
 
@@ -52,6 +53,16 @@ class Explicit(unittest.TestCase):
             got = numpy.load(target)[session.get_outputs()[0].name]
             agree += int(got.argmax() == expected.argmax())
         self.assertEqual(agree, len(images))
+
+class Operators(unittest.TestCase):
+    def test_shufflenet_equals_onnx_runtime(self):
+        """QLinearConv, QLinearMatMul and QLinearAdd with what lies between them: the same numbers, none from the reference."""
+        numpy = need("numpy")
+        feeds = {"input": numpy.random.default_rng(0).normal(size=(1, 3, 224, 224)).astype(numpy.float32)}
+        path = shared_model("shufflenet_v2_imagenet_qoperator")
+        have, layers = got(path, feeds)
+        numpy.testing.assert_array_equal(have["output"], expected(path, feeds)["output"])
+        self.assertEqual([layer["name"] for layer in layers if layer["kernel"] == "reference"], [])
 
 
 if __name__ == "__main__":
