@@ -38,7 +38,32 @@ inline V step_square(V lane, V x, V mean) {
   return v_add(lane, v_mul(d, d));
 }
 
-inline void softmax(const RowArgs* args) {
+// Rows of at most so many elements are turned, so that a register holds one element of many rows.
+constexpr long kShortRow = 8;
+
+// Up to kLanes rows; the sums are folded in the order of a long row's.
+inline void softmax_short(const float* src, float* dst, long count, long rows) {
+  alignas(64) float columns[kShortRow][kLanes] = {};
+  for (long row = 0; row < rows; ++row) {
+    for (long c = 0; c < count; ++c) columns[c][row] = src[row * count + c];
+  }
+  V max = v_set(-__builtin_inff());
+  for (long c = 0; c < count; ++c) max = v_max(v_load(columns[c]), max);
+  V values[kShortRow], sums[kShortRow];
+  for (long c = 0; c < kShortRow; ++c) {
+    values[c] = c < count ? v_exp(v_sub(v_load(columns[c]), max)) : v_set(0.0f);
+    sums[c] = values[c];
+  }
+  for (long width = kShortRow / 2; width > 0; width /= 2) {
+    for (long c = 0; c < width; ++c) sums[c] = v_add(sums[c], sums[c + width]);
+  }
+  for (long c = 0; c < count; ++c) v_store_n(columns[c], v_div(values[c], sums[0]), kLanes);
+  for (long row = 0; row < rows; ++row) {
+    for (long c = 0; c < count; ++c) dst[row * count + c] = columns[c][row];
+  }
+}
+
+inline void softmax_long(const RowArgs* args) {
   const V none = v_set(0.0f);
   const V max =
       v_set(fold_max(reduce_row<step_max>(args->src, args->count, -__builtin_inff(), none)));
@@ -50,6 +75,23 @@ inline void softmax(const RowArgs* args) {
   for (long i = 0; i < args->count; i += kLanes) {
     const int n = rest_of(args->count, i);
     v_store_n(args->dst + i, v_div(v_load_n(args->dst + i, n), sum), n);
+  }
+}
+
+inline void softmax(const RowArgs* args) {
+  const long count = args->count;
+  if (count > kShortRow) {
+    for (long row = 0; row < args->rows; ++row) {
+      RowArgs one = *args;
+      one.src += row * count;
+      one.dst += row * count;
+      softmax_long(&one);
+    }
+    return;
+  }
+  for (long row = 0; row < args->rows; row += kLanes) {
+    const long rows = args->rows - row < kLanes ? args->rows - row : kLanes;
+    softmax_short(args->src + row * count, args->dst + row * count, count, rows);
   }
 }
 

@@ -16,18 +16,23 @@ struct RowStep {
   s64 rows, count;
   Tensor scale, bias;
   f32 epsilon;
+  bool many_rows = false;  // the function takes all of a thread's at once
 
   void operator()(const StepArgs& step) const noexcept {
     const f32* src = f32_input(step, 0);
     f32* dst = f32_output(step, 0);
     const auto body = [&](s64 begin, s64 end, int) {
-      for (s64 row = begin; row < end; ++row) {
-        const RowArgs args{src + row * count,
-                           dst + row * count,
-                           count,
-                           reinterpret_cast<const f32*>(scale.data()),
-                           reinterpret_cast<const f32*>(bias.data()),
-                           epsilon};
+      RowArgs args{src,
+                   dst,
+                   count,
+                   reinterpret_cast<const f32*>(scale.data()),
+                   reinterpret_cast<const f32*>(bias.data()),
+                   epsilon};
+      const s64 together = many_rows ? end - begin : 1;
+      args.rows = together;
+      for (s64 row = begin; row < end; row += together) {
+        args.src = src + row * count;
+        args.dst = dst + row * count;
         function(&args);
       }
     };
@@ -54,7 +59,7 @@ Offer lower_f_softmax(const LowerRequest& request) {
   const Shape& shape = request.inputs[0].shape;
   const SoftmaxGeometry g = softmax_geometry(request.node, shape);
   if (g.inner != 1) return Reject{"the axis is not the last one"};
-  const RowStep step{nullptr, shape.elements() == 0 ? 0 : g.outer, g.count, {}, {}, 0.0f};
+  const RowStep step{nullptr, shape.elements() == 0 ? 0 : g.outer, g.count, {}, {}, 0.0f, true};
   return row_candidate(request, kSoftmaxF32, step);
 }
 

@@ -47,6 +47,16 @@ TEST(FloatSoftmax, EqualsTheReference) {
                lower_f_softmax, "attention");
 }
 
+// Rows that are turned: more and fewer than a register holds.
+TEST(FloatSoftmax, ShortRows) {
+  for (s64 count = 1; count <= 9; ++count) {
+    for (s64 rows : {1, 7, 8, 16, 37}) {
+      expect_exact({.op = "Softmax", .inputs = {{random_f32(Shape{rows, count}, 3, 6.0f)}}},
+                   lower_f_softmax, fmt::format("{} rows of {}", rows, count));
+    }
+  }
+}
+
 TEST(FloatSoftmax, SpecialValues) {
   const f32 inf = std::numeric_limits<f32>::infinity(), nan = std::numeric_limits<f32>::quiet_NaN();
   const f32 rows[] = {1.0f, -inf, 2.0f, nan, 0.0f, 1.0f, -inf, -inf, -inf, inf, 1.0f, 0.0f};
