@@ -21,7 +21,11 @@ class Assigner {
       : graph_(graph), ranges_(ranges), options_(options), uses_(graph) {}
 
   void run() {
-    for (Node& node : graph_.nodes) node.decision = first_decision(node);
+    for (Node& node : graph_.nodes) {
+      node.decision = first_decision(node);
+      // Its result becomes codes again, which are equal on every machine.
+      if (lossy_.contains(&node)) node.attrs.set("exact", s64{1});
+    }
     check_names();
     while (demote_once()) {
     }
@@ -78,17 +82,18 @@ class Assigner {
     if (code_inputs(graph_, node).empty()) return real("no input is a real-valued activation");
     if (std::string missing = missing_range(node); !missing.empty())
       return real(std::move(missing));
-    if (std::string loss = loud_loss(node); !loss.empty()) return real(std::move(loss));
+    if (std::string loss = channel_loss(node); !loss.empty()) return real(std::move(loss));
     return first_int8(node);
   }
 
   // A convolution whose input loses too much in codes.
-  std::string loud_loss(const Node& node) const {
+  std::string channel_loss(const Node& node) {
     if (node.op->quant.kind != QuantKind::compute) return {};
     const auto input = ranges_.find(node.inputs[0]), output = ranges_.find(node.outputs[0]);
     if (input == ranges_.end() || output == ranges_.end()) return {};
     const f64 lost = lost_share(graph_, node, input->second, output->second);
     if (lost <= kMostLost) return {};
+    lossy_.insert(&node);
     return fmt::format("one scale for all channels of '{}' would cost {:.0f} % of its result",
                        graph_.value(node.inputs[0]).name, lost * 100);
   }
@@ -155,6 +160,7 @@ class Assigner {
   const PrecisionOptions& options_;
   Uses uses_;
   std::unordered_set<std::string> matched_;
+  std::unordered_set<const Node*> lossy_;
 };
 
 }  // namespace

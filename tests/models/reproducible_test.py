@@ -12,10 +12,8 @@ from models import MODELS, prepared_images
 
 IMAGES = 3
 ISA_LEVELS = ("none", "avx2", "vnni")
-# Every convolution of these is INT8. One of yolox_nano and one of retinaface stay in f32 (docs/adr/0010), which is close but not exact
-# between instruction sets (docs/numerics.md section 7).
 NAMES = ("cifar10_resnet20", "cifar10_resnet20_batchnorm", "cifar10_silunet", "cifar10_vit", "mobilenet_v1_025_imagenet",
-         "mobilenet_v2_imagenet", "ultraface_rfb_320")
+         "mobilenet_v2_imagenet", "ultraface_rfb_320", "yolox_nano")
 
 
 def build(model, engine, calib, *flags, env=None):
