@@ -46,6 +46,7 @@ NETWORKS = [
     Network("squeezenet", "squeezenet1.0_imagenet_fp16", (224, 224), "imagenet/calib", **_CAFFE),
     Network("yolox_nano", "yolox_nano", (416, 416), "coco/calib", color="bgr", scale=1.0),
     Network("retinaface", "retinaface_mobilenet025", (640, 640), "faces", **_CAFFE),
+    Network("yunet", "yunet_n_dynamic", (640, 640), "faces", color="bgr", scale=1.0),
     Network("ultraface", "ultraface_rfb_320", (240, 320), "faces", scale=128.0,
             mean=(127.0 / 128.0,)),
     Network("cifar10_resnet20", "cifar10_resnet20", **_CIFAR),
