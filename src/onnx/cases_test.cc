@@ -285,6 +285,32 @@ TEST(Case, WorkOnConstantsIsBounded) {
   }
 }
 
+// Found by fuzz_onnx: listing all problems met the unknown operator of a body again.
+TEST(Case, I11_UnknownOperatorInABody) {
+  pb::ModelProto model = empty_model();
+  add_input(model, "x", {4});
+  model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
+      dtype_to_onnx(Dtype::boolean));
+  model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+  model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  pb::NodeProto& node = add_node(model, "If", {"x"}, {"y"});
+  for (const char* name : {"then_branch", "else_branch"}) {
+    pb::GraphProto& body = *add_attribute(node, name, AttrKind::g).mutable_g();
+    pb::NodeProto& inner = *body.add_node();
+    inner.set_op_type("NoSuchOperator");
+    inner.add_output("z");
+    body.add_output()->set_name("z");
+  }
+  add_output(model, "y");
+  std::vector<Error> problems;
+  ImportOptions options;
+  options.problems = &problems;
+  import_model(model, options);
+  ASSERT_FALSE(problems.empty());
+  EXPECT_THAT(problems[0].what(), HasSubstr("NoSuchOperator"));
+  EXPECT_THAT(outcome(model), HasSubstr("NoSuchOperator"));
+}
+
 pb::ModelProto quantize(f32 scale, std::initializer_list<s64> dims = {}) {
   pb::ModelProto model = unary("QuantizeLinear");
   node_of(model).add_input("s");

@@ -91,7 +91,14 @@ Graph GraphImporter::run_body() {
   declare_initializers();
   declare_body_inputs();
   declare_node_outputs();
-  for (u32 n : sorted_nodes()) add_node(nodes_[n]);
+  for (u32 n : sorted_nodes()) {
+    // Listed already with all unsupported nodes; without it there is no body.
+    if (!is_known(nodes_[n])) {
+      fail(Error::Code::unsupported, "its body holds node {} ({}), which Octet lacks",
+           quote_name(nodes_[n].name), quote_name(nodes_[n].proto->op_type()));
+    }
+    add_node(nodes_[n]);
+  }
   bind_outputs();
   remove_dead_nodes(graph_);
   lift_constants();
