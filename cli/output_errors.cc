@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/check.h"
+#include "core/small_types.h"
 #include "core/visit.h"
 #include "octet/compile.h"
 
@@ -31,6 +32,14 @@ void check_same(const char* what, const std::vector<TensorInfo>& reference,
 }  // namespace
 
 std::vector<float> as_floats(const Tensor& tensor) {
+  if (is_small_dtype(tensor.dtype())) {
+    std::vector<float> values;
+    const u8* bytes = reinterpret_cast<const u8*>(tensor.data());
+    for (size_t i = 0; i < tensor.bytes(); ++i) {
+      values.push_back(small_to_f32(tensor.dtype(), bytes[i]));
+    }
+    return values;
+  }
   return visit_dtype(tensor.dtype(), [&]<class T>() {
     std::vector<float> values;
     const auto elements = tensor.as<T>();

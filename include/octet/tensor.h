@@ -13,9 +13,36 @@
 
 namespace octet {
 
-enum class Dtype : uint8_t { f32, f16, bf16, f64, s8, u8, s16, u16, s32, u32, s64, u64, boolean };
+// From e4m3fn on: the types of fewer bits, of which a tensor holds one element per byte (core/small_types.h). Floats are named
+// by their exponent and mantissa bits, and are bit patterns in the low bits; integers are values (two's complement).
+enum class Dtype : uint8_t {
+  f32,
+  f16,
+  bf16,
+  f64,
+  s8,
+  u8,
+  s16,
+  u16,
+  s32,
+  u32,
+  s64,
+  u64,
+  boolean,
+  e4m3fn,
+  e4m3fnuz,
+  e5m2,
+  e5m2fnuz,
+  e8m0,
+  e2m1,
+  s4,
+  u4,
+  s2,
+  u2,
+};
+inline constexpr int kDtypeCount = static_cast<int>(Dtype::u2) + 1;
 
-size_t dtype_bytes(Dtype dtype);
+size_t dtype_bytes(Dtype dtype);           // in memory
 std::string_view dtype_name(Dtype dtype);  // "f32", "s8", "bool"
 
 // Up to kMaxRank dimensions, stored inline. A dimension is >= 0, or kDynamic in a graph that is not yet planned. Of some

@@ -9,6 +9,7 @@
 #include "core/check.h"
 #include "core/checked.h"
 #include "core/file.h"
+#include "core/small_types.h"
 #include "octet/limits.h"
 
 namespace octet {
@@ -130,11 +131,18 @@ std::string_view descr(Dtype dtype) {
       return "<u8";
     case Dtype::boolean:
       return "|b1";
-    case Dtype::f32:
-    case Dtype::bf16:
+    default:  // f32, and what is written as f32: numpy_compatible()
       break;
   }
   return "<f4";
+}
+
+Tensor small_as_f32(const Tensor& tensor) {
+  Tensor wide(Dtype::f32, tensor.shape());
+  const std::span<f32> dst = wide.mutable_as<f32>();
+  const u8* src = reinterpret_cast<const u8*>(tensor.data());
+  for (size_t i = 0; i < dst.size(); ++i) dst[i] = small_to_f32(tensor.dtype(), src[i]);
+  return wide;
 }
 
 }  // namespace
@@ -223,6 +231,7 @@ std::vector<u8> encode_npy_header(const TensorType& type) {
 }
 
 Tensor numpy_compatible(const Tensor& tensor) {
+  if (is_small_dtype(tensor.dtype())) return small_as_f32(tensor);
   if (tensor.dtype() != Dtype::bf16) return tensor;
   Tensor wide(Dtype::f32, tensor.shape());
   const std::span<f32> dst = wide.mutable_as<f32>();

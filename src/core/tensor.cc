@@ -3,11 +3,13 @@
 
 #include <bit>
 #include <cstring>
+#include <iterator>
 
 #include "core/check.h"
 #include "core/checked.h"
 #include "core/memory.h"
 #include "core/types.h"
+#include "core/visit.h"
 
 namespace octet {
 namespace {
@@ -18,9 +20,12 @@ struct DtypeFacts {
   std::string_view name;
   size_t bytes;
 };
-constexpr DtypeFacts kDtypes[] = {{"f32", 4}, {"f16", 2}, {"bf16", 2}, {"f64", 8}, {"s8", 1},
-                                  {"u8", 1},  {"s16", 2}, {"u16", 2},  {"s32", 4}, {"u32", 4},
-                                  {"s64", 8}, {"u64", 8}, {"bool", 1}};
+constexpr DtypeFacts kDtypes[] = {
+    {"f32", 4},  {"f16", 2},    {"bf16", 2},     {"f64", 8},  {"s8", 1},       {"u8", 1},
+    {"s16", 2},  {"u16", 2},    {"s32", 4},      {"u32", 4},  {"s64", 8},      {"u64", 8},
+    {"bool", 1}, {"e4m3fn", 1}, {"e4m3fnuz", 1}, {"e5m2", 1}, {"e5m2fnuz", 1}, {"e8m0", 1},
+    {"e2m1", 1}, {"s4", 1},     {"u4", 1},       {"s2", 1},   {"u2", 1}};
+static_assert(std::size(kDtypes) == kDtypeCount);
 
 }  // namespace
 
@@ -32,6 +37,11 @@ void check_dtype(Dtype expected, Dtype got) {
     fail(Error::Code::internal, "tensor read as {} but holds {}", dtype_name(expected),
          dtype_name(got));
   }
+}
+
+void fail_small_dtype(Dtype dtype) {
+  fail(Error::Code::unsupported, "nothing is computed in {}; convert it with Cast first",
+       dtype_name(dtype));
 }
 
 Shape::Shape(std::initializer_list<int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one dtype visitor: visit_dtype(dtype, []<class T>() { ... }).
+// The one dtype visitor: visit_dtype(dtype, []<class T>() { ... }). It fails for the small element types, which have no C++
+// type to compute in: operators that know them ask core/small_types.h before.
 #pragma once
 
 #include "core/check.h"
@@ -7,6 +8,8 @@
 #include "octet/tensor.h"
 
 namespace octet {
+
+[[noreturn]] void fail_small_dtype(Dtype dtype);
 
 template <class F>
 decltype(auto) visit_dtype(Dtype dtype, F&& f) {
@@ -37,6 +40,17 @@ decltype(auto) visit_dtype(Dtype dtype, F&& f) {
       return f.template operator()<u64>();
     case Dtype::boolean:
       return f.template operator()<bool>();
+    case Dtype::e4m3fn:
+    case Dtype::e4m3fnuz:
+    case Dtype::e5m2:
+    case Dtype::e5m2fnuz:
+    case Dtype::e8m0:
+    case Dtype::e2m1:
+    case Dtype::s4:
+    case Dtype::u4:
+    case Dtype::s2:
+    case Dtype::u2:
+      fail_small_dtype(dtype);
   }
   check_failed("known dtype", __FILE__, __LINE__);
 }

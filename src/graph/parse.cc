@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/small_types.h"
 #include "core/visit.h"
 #include "graph/lexer.h"
 #include "graph/op_def.h"
@@ -61,7 +62,7 @@ class Parser {
   }
 
   Dtype parse_dtype(const std::string& name) {
-    for (int i = 0; i <= static_cast<int>(Dtype::boolean); ++i) {
+    for (int i = 0; i < kDtypeCount; ++i) {
       if (dtype_name(static_cast<Dtype>(i)) == name) return static_cast<Dtype>(i);
     }
     lexer_.error("unknown element type '" + name + "'");
@@ -137,6 +138,10 @@ class Parser {
       lexer_.error(fmt::format("{} elements for type {}", count, to_string(type)));
     }
     Tensor tensor(type.dtype, type.shape);
+    if (is_small_dtype(type.dtype)) {
+      fill_small(tensor, ints);
+      return tensor;
+    }
     visit_dtype(type.dtype, [&]<class T>() { fill<T>(tensor.mutable_as<T>(), floats, ints); });
     return tensor;
   }
@@ -150,6 +155,20 @@ class Parser {
         dst[i] = floats[i];
       else
         dst[i] = static_cast<T>(static_cast<f32>(floats[i]));
+    }
+  }
+
+  void fill_small(Tensor& tensor, const std::vector<s64>& codes) const {
+    const Dtype dtype = tensor.dtype();
+    const bool integer = is_small_integer(dtype);
+    const SmallRange range =
+        integer ? small_integer_range(dtype) : SmallRange{0, (1 << small_bits(dtype)) - 1};
+    u8* bytes = reinterpret_cast<u8*>(tensor.mutable_data());
+    for (size_t i = 0; i < codes.size(); ++i) {
+      if (codes[i] < range.lowest || codes[i] > range.highest) {
+        lexer_.error(fmt::format("{} is no code of {}", codes[i], dtype_name(dtype)));
+      }
+      bytes[i] = static_cast<u8>(codes[i]);
     }
   }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/small_types.h"
 #include "core/visit.h"
 #include "graph/op_def.h"
 #include "graph/text.h"
@@ -61,8 +62,20 @@ std::string element_text<f64>(f64 value) {
   return float_text(value, true);
 }
 
+// Codes of floats, values of integers.
+std::string small_elements_text(const Tensor& tensor) {
+  std::string text;
+  const u8* bytes = reinterpret_cast<const u8*>(tensor.data());
+  for (size_t i = 0; i < tensor.bytes(); ++i) {
+    const bool negative = is_small_integer(tensor.dtype()) && bytes[i] > 127;
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", negative ? bytes[i] - 256 : bytes[i]);
+  }
+  return text;
+}
+
 std::string elements_text(const Tensor& tensor) {
   std::string text = "{";
+  if (is_small_dtype(tensor.dtype())) return text + small_elements_text(tensor) + "}";
   visit_dtype(tensor.dtype(), [&]<class T>() {
     for (T value : tensor.as<T>()) {
       if (text.size() > 1) text += ", ";

@@ -31,6 +31,8 @@ constexpr std::string_view kFull =
   const %e: f32[0] = {}
   const %f: f32[4] = {0.1, -inf, nan, 1e-45}
   const %h: f16[1] = {0.5}
+  const %i: s4[3] = {-8, 7, 0}
+  const %j: e5m2[2] = {0, 255}
   %a: f32[?,3], _ = Many(%in, _, %k) {b="x\\y", f=1.0, fs=floats[0.1, 2.0], i=-3, is=ints[1, 2], s=strings["p", "q"], t=tensor u8[2] {1, 255}} name "n" from ["/a", "/b"] as "int8" "because \"so\""
   %y: f32[?,3] = One(%a) name "m"
   return %y, %e
@@ -154,6 +156,8 @@ TEST(Text, ErrorsNameLineAndCause) {
   EXPECT_NE(error_of("graph(%x: f32[1], %x: f32[1]) { return %x }").find("twice"),
             std::string::npos);
   EXPECT_NE(error_of("graph() { const %c: f32[3] = {1.0} return %c }").find("1 elements"),
+            std::string::npos);
+  EXPECT_NE(error_of("graph() { const %c: u4[1] = {16} return %c }").find("16 is no code of u4"),
             std::string::npos);
   EXPECT_NE(
       error_of("graph(%x: f32[1]) { %y: f32[1] = One(%x, %x) name \"n\" return %y }").find("has 2"),

@@ -9,6 +9,7 @@
 
 #include "core/check.h"
 #include "core/checked.h"
+#include "core/small_types.h"
 #include "core/visit.h"
 #include "onnx/text.h"
 #include "ops/dtypes.h"
@@ -80,16 +81,47 @@ void with_field(const TensorProto& proto, F&& f) {
   }
 }
 
+// Bytes in a file: several small elements share one.
+s64 stored_bytes(const TensorType& type) {
+  return is_small_dtype(type.dtype) ? packed_bytes(type) : type.bytes();
+}
+
+// Elements of int32_data are bytes of packed elements.
+void check_small_payload(const TensorProto& proto, const TensorType& type) {
+  if (proto.int32_data_size() == packed_bytes(type)) return;
+  fail(Error::Code::invalid_model, "int32_data holds {} bytes, shape {} of {} needs {}",
+       proto.int32_data_size(), to_string(type.shape), dtype_name(type.dtype), packed_bytes(type));
+}
+
+void copy_small_field(const TensorProto& proto, Tensor& tensor) {
+  std::vector<u8> packed;
+  for (s32 byte : proto.int32_data()) {
+    // A byte may come with its sign.
+    if (byte < -128 || byte > 255) {
+      fail(Error::Code::invalid_model, "int32_data holds {}, which is no byte", byte);
+    }
+    packed.push_back(static_cast<u8>(byte));
+  }
+  unpack_small(packed, tensor);
+}
+
+void read_small_payload(const TensorProto& proto, Tensor& tensor) {
+  const std::string& raw = proto.raw_data();
+  if (raw.empty()) return copy_small_field(proto, tensor);
+  unpack_small({reinterpret_cast<const u8*>(raw.data()), raw.size()}, tensor);
+}
+
 // Fails unless the payload inside the message has exactly the elements of `type`.
 void check_payload(const TensorProto& proto, const TensorType& type) {
   if (!proto.raw_data().empty()) {
     const s64 got = static_cast<s64>(proto.raw_data().size());
-    if (got != type.bytes()) {
+    if (got != stored_bytes(type)) {
       fail(Error::Code::invalid_model, "raw_data holds {} bytes, shape {} of {} needs {}", got,
-           to_string(type.shape), dtype_name(type.dtype), type.bytes());
+           to_string(type.shape), dtype_name(type.dtype), stored_bytes(type));
     }
     return;
   }
+  if (is_small_dtype(type.dtype)) return check_small_payload(proto, type);
   visit_dtype(type.dtype, [&]<class T>() {
     with_field<T>(proto, [&](const auto& field, std::string_view name) {
       if (field.size() != type.shape.elements()) {
@@ -171,15 +203,24 @@ Tensor TensorReader::read(TensorProto& proto) try {
   Tensor tensor;
   if (is_external(proto)) {
     const ExternalSlice slice = external_slice(proto);
-    external_.check(slice, type.bytes());
+    const s64 stored = stored_bytes(type);
+    external_.check(slice, stored);
     reserve(type.bytes());
     tensor = Tensor(type.dtype, type.shape);
-    external_.read(slice, type.bytes(), tensor.mutable_data());
+    if (is_small_dtype(type.dtype)) {
+      std::vector<u8> packed(static_cast<size_t>(stored));
+      external_.read(slice, stored, reinterpret_cast<std::byte*>(packed.data()));
+      unpack_small(packed, tensor);
+    } else {
+      external_.read(slice, stored, tensor.mutable_data());
+    }
   } else {
     check_payload(proto, type);
     reserve(type.bytes());
     tensor = Tensor(type.dtype, type.shape);
-    if (!proto.raw_data().empty()) {
+    if (is_small_dtype(type.dtype)) {
+      read_small_payload(proto, tensor);
+    } else if (!proto.raw_data().empty()) {
       std::memcpy(tensor.mutable_data(), proto.raw_data().data(), tensor.bytes());
     } else {
       visit_dtype(type.dtype, [&]<class T>() {

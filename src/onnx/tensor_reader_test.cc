@@ -136,8 +136,30 @@ TEST(TensorReaderError, Types) {  // I24
   EXPECT_THAT(error_of(-1), HasSubstr("unknown type -1"));
   EXPECT_THAT(error_of(14), HasSubstr("COMPLEX64"));
   EXPECT_THAT(error_of(8), HasSubstr("STRING"));
-  EXPECT_THAT(error_of(22), HasSubstr("INT4"));
-  EXPECT_THAT(error_of(17), HasSubstr("FLOAT8E4M3FN"));
+}
+
+// 4-bit and 2-bit elements share bytes, and the last byte may be padded.
+TEST(TensorReaderError, PackedSizes) {  // I25
+  for (const auto& [data_type, needed] : {std::pair{22, 3}, {25, 2}, {17, 5}, {23, 3}}) {
+    for (int bytes = 0; bytes <= 6; ++bytes) {
+      pb::TensorProto raw = proto_of(Dtype::f32, {5});
+      raw.set_data_type(data_type);
+      pb::TensorProto field = raw;
+      raw.set_raw_data(std::string(static_cast<size_t>(bytes), '\x11'));
+      for (int i = 0; i < bytes; ++i) field.add_int32_data(0x11);
+      for (pb::TensorProto* proto : {&raw, &field}) {
+        if (bytes == needed) {
+          EXPECT_EQ(read(*proto).bytes(), 5u) << data_type;
+        } else {
+          EXPECT_THAT(read_error(*proto), HasSubstr("needs")) << data_type << " " << bytes;
+        }
+      }
+    }
+  }
+  pb::TensorProto wide = proto_of(Dtype::f32, {1});
+  wide.set_data_type(21);
+  wide.add_int32_data(256);
+  EXPECT_THAT(read_error(wide), HasSubstr("no byte"));
 }
 
 TEST(TensorReaderError, ValuesOutOfRange) {

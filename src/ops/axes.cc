@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "core/small_types.h"
 
 namespace octet {
 namespace {
@@ -20,6 +21,7 @@ bool is_unsigned(Dtype dtype) {
 }
 
 bool belongs(Dtype dtype, DtypeClass wanted) {
+  if (is_small_dtype(dtype)) return false;  // nothing is computed in them
   switch (wanted) {
     case DtypeClass::number:
       return dtype != Dtype::boolean;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/check.h"
+#include "core/small_types.h"
 #include "graph/op_def.h"
 #include "ops/axes.h"
 #include "ops/dtypes.h"
@@ -20,7 +21,10 @@ void parse(NodeParser& parser) {
 void infer(Inference& inference) {
   const TensorType& x = inference.inputs[0];
   const Dtype to = dtype_from_name(inference.node.attrs.s("to", ""));
-  if (dtype_bytes(to) != dtype_bytes(x.dtype) || to == Dtype::boolean) {
+  // Elements of fewer bits than a byte have a byte each here, but not where the model comes from.
+  const bool packed = (is_small_dtype(to) && small_bits(to) < 8) ||
+                      (is_small_dtype(x.dtype) && small_bits(x.dtype) < 8);
+  if (packed || dtype_bytes(to) != dtype_bytes(x.dtype) || to == Dtype::boolean) {
     fail(Error::Code::unsupported, "the bits of {} cannot be read as {}", dtype_name(x.dtype),
          dtype_name(to));
   }

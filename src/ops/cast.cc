@@ -16,16 +16,16 @@ void parse(NodeParser& parser) {
   const Dtype to =
       parser.opset < 6 ? dtype_from_name(attrs.s("to", "")) : dtype_from_onnx(attrs.i("to"));
   attrs.set("to", std::string(dtype_name(to)));
-  // These two matter for 8-bit floats only.
-  attrs.erase("saturate");
-  attrs.erase("round_mode");
+  parse_small_rounding(attrs);
 }
 
 void infer(Inference& inference) {
   inference.output(dtype_from_name(inference.node.attrs.s("to", "")), inference.inputs[0].shape);
 }
 
-void eval(const Eval& eval) { convert_elements(eval.inputs[0], eval.outputs[0]); }
+void eval(const Eval& eval) {
+  convert_elements(eval.inputs[0], eval.outputs[0], small_rounding(eval.node.attrs));
+}
 
 }  // namespace
 

@@ -7,17 +7,15 @@
 namespace octet {
 namespace {
 
-void parse(NodeParser& parser) {
-  // These two matter for 8-bit floats only.
-  parser.node.attrs.erase("saturate");
-  parser.node.attrs.erase("round_mode");
-}
+void parse(NodeParser& parser) { parse_small_rounding(parser.node.attrs); }
 
 void infer(Inference& inference) {
   inference.output(inference.inputs[1].dtype, inference.inputs[0].shape);
 }
 
-void eval(const Eval& eval) { convert_elements(eval.inputs[0], eval.outputs[0]); }
+void eval(const Eval& eval) {
+  convert_elements(eval.inputs[0], eval.outputs[0], small_rounding(eval.node.attrs));
+}
 
 }  // namespace
 

@@ -4,7 +4,10 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <vector>
 
+#include "core/check.h"
 #include "ops/dtypes.h"
 
 namespace octet {
@@ -47,9 +50,72 @@ To convert(From raw) {
   }
 }
 
+std::span<const u8> small_bytes(const ConstView& view) {
+  return {static_cast<const u8*>(view.data), static_cast<size_t>(view.shape.elements())};
+}
+
+template <class From>
+u8 small_from(From value, Dtype dtype, const SmallRounding& rounding) {
+  if constexpr (std::is_integral_v<From>) {
+    if (is_small_integer(dtype)) return small_from_integer(dtype, static_cast<s64>(value));
+  }
+  if constexpr (sizeof(From) > sizeof(s16) && !std::is_same_v<From, f32>) {
+    // ONNX defines e8m0 by way of the nearest f32; the others are the nearest of the value itself.
+    const f64 wide = static_cast<f64>(value);
+    const f32 narrow = dtype == Dtype::e8m0 ? static_cast<f32>(wide) : round_to_odd(wide);
+    return small_from_f32(dtype, narrow, rounding);
+  } else {
+    return small_from_f32(dtype, static_cast<f32>(value), rounding);
+  }
+}
+
+void to_small(const ConstView& src, const MutableView& dst, const SmallRounding& rounding) {
+  const std::span<u8> to{static_cast<u8*>(dst.data), static_cast<size_t>(dst.shape.elements())};
+  if (is_small_dtype(src.dtype)) {
+    const auto from = small_bytes(src);
+    for (size_t i = 0; i < to.size(); ++i) {
+      to[i] = small_from_f32(dst.dtype, small_to_f32(src.dtype, from[i]), rounding);
+    }
+    return;
+  }
+  visit_dtype(src.dtype, [&]<class From>() {
+    const auto from = src.as<From>();
+    for (size_t i = 0; i < to.size(); ++i) to[i] = small_from(from[i], dst.dtype, rounding);
+  });
+}
+
+void from_small(const ConstView& src, const MutableView& dst) {
+  const auto from = small_bytes(src);
+  visit_dtype(dst.dtype, [&]<class To>() {
+    const auto to = dst.as<To>();
+    for (size_t i = 0; i < to.size(); ++i) to[i] = convert<To>(small_to_f32(src.dtype, from[i]));
+  });
+}
+
 }  // namespace
 
-void convert_elements(const ConstView& src, const MutableView& dst) {
+void parse_small_rounding(Attrs& attrs) {
+  if (attrs.i("saturate", 1) != 0) attrs.erase("saturate");
+  const std::string mode = attrs.s("round_mode", "up");
+  if (mode == "up") {
+    attrs.erase("round_mode");
+  } else if (mode != "down" && mode != "nearest") {
+    fail(Error::Code::invalid_model, "round_mode is '{}', expected up, down or nearest", mode);
+  }
+}
+
+SmallRounding small_rounding(const Attrs& attrs) {
+  const std::string mode = attrs.s("round_mode", "up");
+  SmallRounding rounding;
+  rounding.saturate = attrs.i("saturate", 1) != 0;
+  if (mode == "down") rounding.scale = ScaleRounding::down;
+  if (mode == "nearest") rounding.scale = ScaleRounding::nearest;
+  return rounding;
+}
+
+void convert_elements(const ConstView& src, const MutableView& dst, const SmallRounding& rounding) {
+  if (is_small_dtype(dst.dtype)) return to_small(src, dst, rounding);
+  if (is_small_dtype(src.dtype)) return from_small(src, dst);
   visit_dtype(src.dtype, [&]<class From>() {
     visit_dtype(dst.dtype, [&]<class To>() {
       const auto from = src.as<From>();

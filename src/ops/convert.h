@@ -3,10 +3,16 @@
 // to narrower integer keeps the low bits; anything but zero is true.
 #pragma once
 
+#include "core/small_types.h"
 #include "graph/op_def.h"
 
 namespace octet {
 
-void convert_elements(const ConstView& src, const MutableView& dst);
+void convert_elements(const ConstView& src, const MutableView& dst,
+                      const SmallRounding& rounding = {});
+
+// Attributes saturate and round_mode, which matter for float8 only: checked, and dropped where they are the default.
+void parse_small_rounding(Attrs& attrs);
+SmallRounding small_rounding(const Attrs& attrs);
 
 }  // namespace octet

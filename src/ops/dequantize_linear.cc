@@ -8,6 +8,7 @@
 #include "ops/float_io.h"
 #include "ops/node_parser.h"
 #include "ops/quant_axis.h"
+#include "ops/small_input.h"
 
 namespace octet {
 namespace {
@@ -18,8 +19,9 @@ void parse(NodeParser& parser) { parser.node.attrs.erase("output_dtype"); }
 
 void infer(Inference& inference) {
   const Dtype codes = inference.inputs[kX].dtype;
-  if (!is_quantized_dtype(codes) && codes != Dtype::s32) {
-    fail(Error::Code::unsupported, "the codes are {}, expected u8, s8, u16, s16 or s32",
+  if (!is_quantized_dtype(codes) && codes != Dtype::s32 && !is_small_code_dtype(codes)) {
+    fail(Error::Code::unsupported,
+         "the codes are {}, expected an integer of 2, 4, 8 or 16 bits, s32, float8 or float4",
          dtype_name(codes));
   }
   check_quant_inputs(inference);
@@ -47,7 +49,20 @@ void dequantize_all(const Eval& eval) {
   y.store();
 }
 
+void dequantize_small(const Eval& eval) {
+  const FloatInput scale(eval, kScale);
+  const FloatOutput y(eval.outputs[0]);
+  const QuantAxis axis = quant_axis(eval.node, eval.inputs[kX].shape, eval.inputs[kScale].shape);
+  const SmallInput codes(eval, kX), zero_points(eval, kZeroPoint);
+  for (s64 i = 0; i < std::ssize(y.values()); ++i) {
+    const s64 c = axis.of(i);
+    y[i] = (codes[i] - zero_points.at_or_zero(c)) * scale[c];
+  }
+  y.store();
+}
+
 void eval(const Eval& eval) {
+  if (is_small_dtype(eval.inputs[kX].dtype)) return dequantize_small(eval);
   visit_dtype(eval.inputs[kX].dtype, [&]<class T>() {
     if constexpr (std::is_integral_v<T> && sizeof(T) <= 4 && !std::is_same_v<T, bool>) {
       dequantize_all<T>(eval);

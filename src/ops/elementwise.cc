@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/elementwise.h"
 
+#include "core/small_types.h"
+#include "core/visit.h"
 #include "ops/node_parser.h"
 
 namespace octet {
@@ -15,6 +17,7 @@ Shape broadcast_all(const Inference& inference) {
 }  // namespace
 
 void infer_broadcast(Inference& inference) {
+  if (is_small_dtype(inference.inputs[0].dtype)) fail_small_dtype(inference.inputs[0].dtype);
   require_same_dtypes(inference);
   inference.output(inference.inputs[0].dtype, broadcast_all(inference));
 }

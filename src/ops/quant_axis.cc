@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "core/check.h"
+#include "core/small_types.h"
 #include "core/visit.h"
 #include "ops/axes.h"
 
@@ -70,5 +71,7 @@ void check_quant_inputs(const Inference& inference) {
 bool is_quantized_dtype(Dtype dtype) {
   return dtype == Dtype::u8 || dtype == Dtype::s8 || dtype == Dtype::u16 || dtype == Dtype::s16;
 }
+
+bool is_small_code_dtype(Dtype dtype) { return is_small_dtype(dtype) && dtype != Dtype::e8m0; }
 
 }  // namespace octet

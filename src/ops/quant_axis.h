@@ -29,5 +29,7 @@ void check_quant_inputs(const Inference& inference);
 
 // u8, s8, u16 and s16: what a code may be.
 bool is_quantized_dtype(Dtype dtype);
+// 4-bit and 2-bit integers, float8 and float4: what else it may be. e8m0 is a type of scales.
+bool is_small_code_dtype(Dtype dtype);
 
 }  // namespace octet

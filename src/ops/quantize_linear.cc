@@ -7,10 +7,12 @@
 #include "core/check.h"
 #include "core/rounding.h"
 #include "ops/axes.h"
+#include "ops/convert.h"
 #include "ops/dtypes.h"
 #include "ops/float_io.h"
 #include "ops/node_parser.h"
 #include "ops/quant_axis.h"
+#include "ops/small_input.h"
 
 namespace octet {
 namespace {
@@ -21,7 +23,8 @@ enum : size_t { kX, kScale, kZeroPoint };
 void parse(NodeParser& parser) {
   Attrs& attrs = parser.node.attrs;
   const s64 dtype = attrs.i("output_dtype", 0);
-  for (const char* name : {"output_dtype", "saturate", "precision"}) attrs.erase(name);
+  for (const char* name : {"output_dtype", "precision"}) attrs.erase(name);
+  parse_small_rounding(attrs);
   if (parser.has_input(kZeroPoint)) return;
   parser.set_input(kZeroPoint, Tensor(dtype == 0 ? Dtype::u8 : dtype_from_onnx(dtype), Shape{}));
 }
@@ -31,8 +34,9 @@ void infer(Inference& inference) {
   check_quant_inputs(inference);
   const Dtype codes =
       inference.has_input(kZeroPoint) ? inference.inputs[kZeroPoint].dtype : Dtype::u8;
-  if (!is_quantized_dtype(codes)) {
-    fail(Error::Code::unsupported, "the zero point is {}, expected u8, s8, u16 or s16",
+  if (!is_quantized_dtype(codes) && !is_small_code_dtype(codes)) {
+    fail(Error::Code::unsupported,
+         "the zero point is {}, expected an integer of 2, 4, 8 or 16 bits, float8 or float4",
          dtype_name(codes));
   }
   if (inference.inputs[kX].dtype != Dtype::s32) require_dtype(inference, kX, DtypeClass::real);
@@ -61,7 +65,27 @@ std::vector<f32> to_f32(std::span<const s32> values) {
   return reals;
 }
 
+// Of floats: the nearest of fl(fl(x / scale) + zp).
+void quantize_small(const Eval& eval, std::span<const f32> x) {
+  const Dtype dtype = eval.outputs[0].dtype;
+  const bool integer = is_small_integer(dtype);
+  const SmallRange range = integer ? small_integer_range(dtype) : SmallRange{};
+  const SmallRounding rounding = small_rounding(eval.node.attrs);
+  const FloatInput scale(eval, kScale);
+  const SmallInput zero_points(eval, kZeroPoint);
+  const QuantAxis axis = quant_axis(eval.node, eval.inputs[kX].shape, eval.inputs[kScale].shape);
+  u8* codes = static_cast<u8*>(eval.outputs[0].data);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const s64 c = axis.of(static_cast<s64>(i));
+    const f32 zero_point = zero_points.at_or_zero(c);
+    codes[i] = integer ? static_cast<u8>(quantize(x[i], scale[c], static_cast<s32>(zero_point),
+                                                  range.lowest, range.highest))
+                       : small_from_f32(dtype, x[i] / scale[c] + zero_point, rounding);
+  }
+}
+
 void quantize_any(const Eval& eval, std::span<const f32> x) {
+  if (is_small_dtype(eval.outputs[0].dtype)) return quantize_small(eval, x);
   visit_dtype(eval.outputs[0].dtype, [&]<class T>() {
     if constexpr (std::is_integral_v<T> && sizeof(T) <= 2 && !std::is_same_v<T, bool>) {
       quantize_all<T>(eval, x);

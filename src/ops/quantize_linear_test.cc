@@ -78,6 +78,44 @@ TEST(DequantizeLinear, EveryCodeOfEveryType) {
             (std::vector<f32>{-4294967296.0f, 0, 4294967296.0f}));
 }
 
+Tensor small_tensor(Dtype dtype, const Shape& shape, const std::vector<u8>& bytes) {
+  Tensor result(dtype, shape);
+  std::copy(bytes.begin(), bytes.end(), reinterpret_cast<u8*>(result.mutable_data()));
+  return result;
+}
+
+std::vector<int> signed_bytes(const Tensor& tensor) {
+  const s8* bytes = reinterpret_cast<const s8*>(tensor.data());
+  return {bytes, bytes + tensor.bytes()};
+}
+
+TEST(QuantizeLinear, FourBitsInBlocks) {
+  const Tensor x = tensor<f32>(Shape{1, 6}, {1, 2.5f, -100, 100, 3, -3});
+  const Tensor scale = tensor<f32>(Shape{1, 3}, {1, 2, 4});
+  const Tensor zp = small_tensor(Dtype::s4, Shape{1, 3}, {0, 1, 255});
+  const auto call = [&](std::string_view op, const Tensor& data) {
+    return OpCall(op).in(data).in(scale).in(zp).attr("block_size", s64{2}).run();
+  };
+  const Tensor codes = call("QuantizeLinear", x);
+  EXPECT_EQ(codes.dtype(), Dtype::s4);
+  EXPECT_EQ(signed_bytes(codes), (std::vector<int>{1, 2, -8, 7, 0, -2}));
+  EXPECT_EQ(values_of<f32>(call("DequantizeLinear", codes)),
+            (std::vector<f32>{1, 2, -18, 12, 4, -4}));
+}
+
+TEST(Cast, SmallTypes) {
+  const auto cast = [](const Tensor& x, const char* to) {
+    return OpCall("Cast").in(x).attr("to", std::string(to)).run();
+  };
+  const Tensor wide = tensor<s64>(Shape{3}, {-1, 7, (s64{1} << 40) + 9});
+  EXPECT_EQ(signed_bytes(cast(wide, "s4")), (std::vector<int>{-1, 7, -7}));
+  EXPECT_EQ(signed_bytes(cast(cast(wide, "s4"), "u2")), (std::vector<int>{3, 3, 1}));
+  EXPECT_EQ(values_of<s32>(cast(cast(wide, "s4"), "s32")), (std::vector<s32>{-1, 7, -7}));
+  // 17 + 2^-40 is nearer to 18 than to 16, which rounding to f32 first would make a tie.
+  const Tensor close = tensor<f64>(Shape{2}, {17.0 + 0x1p-40, 17.0});
+  EXPECT_EQ(values_of<f32>(cast(cast(close, "e4m3fn"), "f32")), (std::vector<f32>{18, 16}));
+}
+
 TEST(QuantizeLinear, ParseMakesTheZeroPointExplicit) {
   const auto plain = testing::parse("QuantizeLinear", 13, {Tensor(), Tensor::scalar(1.0f)});
   EXPECT_EQ(plain.graph.constant_input(plain.node, 2)->dtype(), Dtype::u8);

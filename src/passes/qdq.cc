@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/rounding.h"
+#include "core/small_types.h"
 #include "ops/epilogue.h"
 #include "ops/registry.h"
 
@@ -59,6 +60,7 @@ std::optional<QuantizedInput> read_dequantize(const Graph& graph, const Node& no
   if (scale == nullptr || scale->dtype() != Dtype::f32 || scale->elements() == 0)
     return std::nullopt;
   if (node.attrs.i("block_size", 0) != 0) return std::nullopt;  // integer products have no blocks
+  if (is_small_dtype(graph.value(node.inputs[0]).type.dtype)) return std::nullopt;
   QuantizedInput input;
   input.codes = node.inputs[0];
   input.scale = *scale;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "core/small_types.h"
 #include "core/visit.h"
 
 namespace octet {
@@ -34,12 +35,24 @@ bool close(T got, T expected, double absolute) {
   }
 }
 
+// By value: NaN equals NaN, and a zero a zero of the other sign.
+std::string small_difference(const Tensor& got, const Tensor& expected) {
+  const u8* g = reinterpret_cast<const u8*>(got.data());
+  const u8* e = reinterpret_cast<const u8*>(expected.data());
+  for (size_t i = 0; i < got.bytes(); ++i) {
+    const f32 a = small_to_f32(got.dtype(), g[i]), b = small_to_f32(got.dtype(), e[i]);
+    if (!close(a, b, 0)) return fmt::format("element {} is {}, expected {}", i, a, b);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string difference(const Tensor& got, const Tensor& expected, double absolute) {
   if (got.type() != expected.type()) {
     return fmt::format("type {}, expected {}", to_string(got.type()), to_string(expected.type()));
   }
+  if (is_small_dtype(got.dtype())) return small_difference(got, expected);
   return visit_dtype(got.dtype(), [&]<class T>() -> std::string {
     const auto g = got.as<T>();
     const auto e = expected.as<T>();

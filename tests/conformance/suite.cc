@@ -124,7 +124,7 @@ TestResult run_test(const fs::path& folder, Runner runner, double absolute_toler
     run_sets(folder, runner, absolute_tolerance, result, info);
   } catch (const Error& error) {
     result.message = error.what();
-    // Outside what Octet implements: sequences, strings, 4-bit types, operators that it lacks.
+    // Outside what Octet implements: sequences, strings, operators that it lacks.
     if (error.code() == Error::Code::unsupported) result.outcome = Outcome::skip;
   } catch (const std::exception& error) {
     result.message = fmt::format("foreign exception: {}", error.what());

@@ -3,6 +3,8 @@
 // shared out to the threads.
 #include "backends/cpu/float/cast.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ops/convert.h"
@@ -51,6 +53,10 @@ struct CastStep {
 
 Offer lower_cast(const LowerRequest& request) {
   const Dtype from = request.inputs[0].dtype, to = request.outputs[0].dtype;
+  if (is_small_dtype(from) || is_small_dtype(to)) {
+    return Reject{
+        fmt::format("{} to {} is left to the reference", dtype_name(from), dtype_name(to))};
+  }
   const CastStep step{kernel_of(from, to, request.target.isa), from, to,
                       request.outputs[0].shape.elements()};
   Candidate candidate;
