@@ -23,6 +23,7 @@ struct KernelFamily {
 constexpr std::array kFamilies = {
     KernelFamily{"lower_f_conv", "oneDNN"},
     KernelFamily{"lower_f_conv_transpose", "oneDNN"},
+    KernelFamily{"lower_f_depthwise", "oneDNN, own (depthwise 3x3)"},
     KernelFamily{"lower_f_matmul", "oneDNN"},
     KernelFamily{"lower_q_concat", "own"},
     KernelFamily{"lower_q_dequantize", "own"},

@@ -125,7 +125,8 @@ class Broken(unittest.TestCase):
 class Operators(unittest.TestCase):
     def test_table(self):
         ops = {op["name"]: op for op in octet("check", "--list-ops", "--json").json["operators"]}
-        self.assertEqual((ops["Conv"]["f32_kernel"], ops["Conv"]["int8"]), ("oneDNN", "compute"))
+        self.assertEqual((ops["Conv"]["f32_kernel"], ops["Conv"]["int8"]), ("oneDNN, own (depthwise 3x3)", "compute"))
+        self.assertEqual((ops["MatMul"]["f32_kernel"], ops["MatMul"]["int8"]), ("oneDNN", "compute"))
         self.assertEqual((ops["Sigmoid"]["f32_kernel"], ops["Sigmoid"]["int8"]), ("own", "table"))
         self.assertEqual(ops["Upsample"]["import"], "read as other operators")
         self.assertEqual(ops["QLinearAdd"]["domain"], "com.microsoft")
