@@ -4,7 +4,9 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <new>
 
 #include "core/check.h"
 #include "core/cpu_isa.h"
@@ -72,7 +74,8 @@ struct BoundProduct {
   size_t residual_input = 0;
   s64 scratchpad_bytes = 0;  // of one thread
 
-  void operator()(const StepArgs& args) const noexcept;
+  // Throws Error(out_of_memory) when a slice had no memory; the pieces of a step must not throw.
+  void operator()(const StepArgs& args) const;
 };
 
 BoundProduct bind_product(const ProductStep& step) {
@@ -148,7 +151,7 @@ void DnnlSlice::point(size_t i, const void* data) const noexcept {
                               const_cast<void*>(data));  // NOLINT: inputs are only read
 }
 
-void DnnlSlice::run(const Pointers& p) const noexcept {
+bool DnnlSlice::run(const Pointers& p) const noexcept {
   f32* dst = p.dst + place_.dst;
   if (p.residual != nullptr) {
     std::memcpy(dst, p.residual + place_.dst,
@@ -160,12 +163,17 @@ void DnnlSlice::run(const Pointers& p) const noexcept {
   point(kScratchpad, p.scratchpad);
   if (args_.size() > kBias) point(kBias, p.bias);
   const SingleThread guard;
-  const dnnl_status_t status = dnnl_primitive_execute(primitive_.get(), stream_.get(),
-                                                      static_cast<int>(args_.size()), args_.data());
-  OCTET_CHECK(status == dnnl_success);
+  dnnl_status_t status = dnnl_out_of_memory;
+  try {
+    status = dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(args_.size()),
+                                    args_.data());
+  } catch (const std::bad_alloc&) {  // oneDNN lets it pass
+  }
+  OCTET_CHECK(status == dnnl_success || status == dnnl_out_of_memory);
+  return status == dnnl_success;
 }
 
-void BoundProduct::operator()(const StepArgs& args) const noexcept {
+void BoundProduct::operator()(const StepArgs& args) const {
   const auto f32_at = [](const std::byte* p) { return reinterpret_cast<const f32*>(p); };
   const DnnlSlice::Pointers common{
       .src = f32_at(args.inputs[0]),
@@ -174,11 +182,15 @@ void BoundProduct::operator()(const StepArgs& args) const noexcept {
       .residual = residual_input != 0 ? f32_at(args.inputs[residual_input]) : nullptr,
       .dst = reinterpret_cast<f32*>(args.outputs[0]),
       .scratchpad = args.workspace};
+  std::atomic<bool> complete{true};
   args.pool.parallel_for(static_cast<s64>(slices.size()), [&](s64 begin, s64 end, int thread) {
     DnnlSlice::Pointers own = common;
     own.scratchpad += thread * scratchpad_bytes;
-    for (s64 i = begin; i < end; ++i) slices[static_cast<size_t>(i)].run(own);
+    for (s64 i = begin; i < end; ++i) {
+      if (!slices[static_cast<size_t>(i)].run(own)) complete = false;
+    }
   });
+  if (!complete) fail(Error::Code::out_of_memory, "oneDNN found no memory for a layer's run");
 }
 
 Candidate product_candidate(const LowerRequest& request, const ProductStep& step) {

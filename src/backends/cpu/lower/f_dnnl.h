@@ -55,7 +55,8 @@ class DnnlSlice {
 
   DnnlSlice(const dnnl::primitive& primitive, const dnnl::primitive_desc_base& desc,
             const Place& place);
-  void run(const Pointers& pointers) const noexcept;
+  // False when oneDNN found no memory for what it allocates in each run.
+  bool run(const Pointers& pointers) const noexcept;
 
  private:
   void bind(size_t i, int arg, const dnnl::memory::desc& desc);
