@@ -81,7 +81,7 @@ def family(name):
 
 
 def summary(ops):
-    kernels = collections.Counter(op["f32_kernel"].split(" ")[0] for op in ops)
+    kernels = collections.Counter(op["f32_kernel"].split(" ")[0].rstrip(",") for op in ops)
     int8 = collections.Counter(op["int8"] for op in ops)
     bad = sum(len(tests) for _, _, tests in failing())
     return (
