@@ -63,14 +63,20 @@ struct ThreadPool::State {
     }
   }
 
+  // The end counts as news: a worker that was late may have taken its number for that of the last step.
+  bool has_news(u64 seen) const {
+    return stop.load(std::memory_order_acquire) ||
+           number(step.load(std::memory_order_acquire)) != seen;
+  }
+
   void wait_for(u64 seen) {
     for (int i = 0; i < kSpins; ++i) {
-      if (number(step.load(std::memory_order_acquire)) != seen) return;
+      if (has_news(seen)) return;
       pause();
     }
     std::unique_lock lock(mutex);
     ++sleepers;
-    wake.wait(lock, [&] { return number(step.load(std::memory_order_acquire)) != seen; });
+    wake.wait(lock, [&] { return has_news(seen); });
     --sleepers;
   }
 

@@ -53,6 +53,16 @@ TEST(ThreadPool, AThreadRunsOnePieceAtATime) {
   }
 }
 
+// The last step may be over, and the pool at its end, before a worker has looked at it.
+TEST(ThreadPool, EndsWhileWorkersAreLate) {
+  for (int i = 0; i < 3000; ++i) {
+    ThreadPool pool(2 + i % 3);
+    std::atomic<s64> sum{0};
+    pool.parallel_for(1 + i % 4, [&](s64 begin, s64 end, int) { sum += end - begin; });
+    ASSERT_EQ(sum, 1 + i % 4);
+  }
+}
+
 TEST(ThreadPool, SleepingWorkersWakeAndEnd) {
   ThreadPool pool(2);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
