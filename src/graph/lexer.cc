@@ -113,6 +113,15 @@ s64 Lexer::integer() {
   return value;
 }
 
+u64 Lexer::unsigned_integer() {
+  const std::string_view text = number_text();
+  u64 value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status != std::errc{} || end != text.data() + text.size())
+    error("expected an unsigned 64-bit integer");
+  return value;
+}
+
 f64 Lexer::number(bool* is_float) {
   const std::string_view text = number_text();
   if (is_float != nullptr) *is_float = text.find_first_of(".eni") != std::string_view::npos;

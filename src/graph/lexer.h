@@ -21,6 +21,7 @@ class Lexer {
   std::string quoted();  // "..."
   std::string name();    // word or quoted
   s64 integer();
+  u64 unsigned_integer();
   // A number, nan, inf, -inf. `is_float` tells whether it was written as one.
   f64 number(bool* is_float = nullptr);
   [[noreturn]] void error(std::string_view message) const;

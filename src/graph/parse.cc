@@ -130,6 +130,8 @@ class Parser {
       if (!floats.empty() || !ints.empty()) lexer_.expect(",");
       if (real)
         floats.push_back(lexer_.number());
+      else if (type.dtype == Dtype::u64)
+        ints.push_back(static_cast<s64>(lexer_.unsigned_integer()));
       else
         ints.push_back(lexer_.integer());
     }

@@ -33,6 +33,7 @@ constexpr std::string_view kFull =
   const %h: f16[1] = {0.5}
   const %i: s4[3] = {-8, 7, 0}
   const %j: e5m2[2] = {0, 255}
+  const %l: u64[2] = {0, 18446744073709551615}
   %a: f32[?,3], _ = Many(%in, _, %k) {b="x\\y", f=1.0, fs=floats[0.1, 2.0], i=-3, is=ints[1, 2], s=strings["p", "q"], t=tensor u8[2] {1, 255}} name "n" from ["/a", "/b"] as "int8" "because \"so\""
   %y: f32[?,3] = One(%a) name "m"
   return %y, %e

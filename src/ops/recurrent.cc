@@ -281,6 +281,10 @@ void infer_recurrent(Inference& inference, const RecurrentKind& kind) {
   for (size_t i = 0; i < inference.inputs.size(); ++i) {
     if (inference.has_input(i) && i != kRecLengths) require_dtype(inference, i, DtypeClass::real);
   }
+  const Dtype lengths =
+      inference.has_input(kRecLengths) ? inference.inputs[kRecLengths].dtype : Dtype::s32;
+  if (lengths != Dtype::s32 && lengths != Dtype::s64)
+    fail(kInvalid, "sequence_lens is {}, expected s32", dtype_name(lengths));
   for (size_t i = 0; i < inference.node.outputs.size(); ++i)
     inference.output(dtype, i == 0 ? g.y_shape() : g.state_shape());
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReduceL2: the square root of the sum of squares.
 #include <cmath>
+#include <limits>
+#include <type_traits>
 
 #include "graph/op_def.h"
 #include "ops/reduction.h"
@@ -8,10 +10,23 @@
 namespace octet {
 namespace {
 
+// Squares of integers pass their type long before the root does, so they are summed in f64.
+template <class T>
+Wide<T> integer_norm(std::span<const T> row) {
+  f64 squares = 0;
+  for (const T x : row) squares += static_cast<f64>(x) * static_cast<f64>(x);
+  constexpr Wide<T> kMost = std::numeric_limits<Wide<T>>::max();
+  const f64 root = std::sqrt(squares);
+  return root >= static_cast<f64>(kMost) ? kMost : static_cast<Wide<T>>(root);
+}
+
 void eval(const Eval& eval) {
   eval_reduction(eval, []<class T>(std::span<const T> row) {
-    const Wide<T> squares = row_sum<T>(row, [](auto x) { return wrapping_mul(x, x); });
-    return static_cast<Wide<T>>(std::sqrt(squares));
+    if constexpr (std::is_integral_v<Wide<T>>) {
+      return integer_norm<T>(row);
+    } else {
+      return std::sqrt(row_sum<T>(row, [](auto x) { return x * x; }));
+    }
   });
 }
 

@@ -29,6 +29,15 @@ TEST(Reduction, EachOperatorOnOneRow) {
   EXPECT_EQ(top, math_log(2.0f) + 1000.0f);
 }
 
+// The squares pass 32 bits, the root does not; beyond that it ends at the largest integer.
+TEST(Reduction, NormsOfIntegers) {
+  const std::vector<s32> sides = {60000, -80000};
+  EXPECT_EQ(run("ReduceL2", {Tensor::of<s32>(Shape{2}, sides)}).as<s32>()[0], 100000);
+  const std::vector<s32> lowest(4, std::numeric_limits<s32>::min());
+  EXPECT_EQ(run("ReduceL2", {Tensor::of<s32>(Shape{4}, lowest)}).as<s32>()[0],
+            std::numeric_limits<s32>::max());
+}
+
 TEST(Reduction, AxesInEveryPosition) {
   Tensor x(Dtype::s32, {2, 3, 4});
   for (s32 i = 0; auto& v : x.mutable_as<s32>()) v = i++;

@@ -8,6 +8,7 @@
 #include "backends/cpu/float/binary.h"
 #include "backends/cpu/float/unary.h"
 #include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/f_rows.h"
 #include "backends/cpu/lower/lowerings.h"
 #include "backends/cpu/lower/probe.h"
 
@@ -45,6 +46,16 @@ Probe unary_probe(const UnaryKernel& kernel, const Tensor& x) {
     probe.inputs.push_back({Tensor::scalar(6.0f), true});
   }
   return probe;
+}
+
+// A dimension of 0 allows any other size; their product is never formed.
+TEST(Rows, EmptyValuesMayHaveHugeDimensions) {
+  const Shape shape{6597069766668, 2305843009213693954, 0};
+  const RowOperand operands[] = {{shape, {}}, {shape, {}}};
+  ASSERT_TRUE(Rows::possible(operands));
+  const Rows rows(operands);
+  ThreadPool pool(1);
+  rows.for_each(pool, [](const Rows::Offsets&, s64) { FAIL() << "there are no elements"; });
 }
 
 TEST(FloatUnary, EveryRowEqualsTheReference) {

@@ -55,7 +55,8 @@ std::vector<s64> value_strides(const Shape& shape, const Placement& placement) {
   s64 stride = 1;
   for (int d = shape.rank(); d-- > 0;) {
     strides[static_cast<size_t>(d)] = stride;
-    stride *= shape[d];
+    // Wraps where another dimension of 0 made a tensor's size legal; nothing is then read.
+    stride = static_cast<s64>(static_cast<u64>(stride) * static_cast<u64>(shape[d]));
   }
   return strides;
 }
@@ -65,6 +66,10 @@ Rows::Rows(std::span<const RowOperand> operands) { OCTET_CHECK(merge(operands));
 bool Rows::possible(std::span<const RowOperand> operands) { return Rows().merge(operands); }
 
 bool Rows::merge(std::span<const RowOperand> operands) {
+  if (operands[0].shape.elements() == 0) {  // the other dimensions may be of any size
+    count_ = length_ = 0;
+    return true;
+  }
   std::vector<std::vector<s64>> strides;
   for (const RowOperand& o : operands) strides.push_back(value_strides(o.shape, o.placement));
   std::vector<Dim> dims;

@@ -43,6 +43,10 @@ void copy_steps(const std::byte* src, std::byte* dst, s64 count, s64 src_step, s
 
 StridedMove::StridedMove(const StridedBox& box, size_t element_bytes)
     : bytes_(element_bytes), src_offset_(box.src_offset), dst_offset_(box.dst_offset) {
+  if (box.shape.elements() == 0) {  // the other dimensions may be of any size
+    length_ = rows_ = 0;
+    return;
+  }
   const std::vector<Dim> dims = merged_dims(box);
   for (size_t i = 0; i < dims.size(); ++i) {
     if (i + 1 == dims.size()) {
