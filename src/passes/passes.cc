@@ -52,14 +52,10 @@ constexpr Pass kFloatPasses[] = {
 };
 
 constexpr Pass kQuantizePasses[] = {
-    {"hoist_quantize", hoist_quantize},
-    {"move_dequantize", move_dequantize},
-    {"cancel_qdq", cancel_qdq},
-    {"symmetric_weights", symmetric_weights},
-    {"fuse_unary", fuse_unary},
-    {"fuse_qdq", fuse_qdq},
-    {"fuse_table", fuse_table},
-    {"fold_dequantize", fold_dequantize},
+    {"hoist_quantize", hoist_quantize}, {"move_dequantize", move_dequantize},
+    {"cancel_qdq", cancel_qdq},         {"symmetric_weights", symmetric_weights},
+    {"fuse_unary", fuse_unary},         {"fuse_qdq", fuse_qdq},
+    {"fuse_table", fuse_table},         {"fold_dequantize", fold_dequantize},
 };
 
 bool is_known(std::string_view name) {

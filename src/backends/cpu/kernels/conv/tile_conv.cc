@@ -135,8 +135,8 @@ TileConv::TileConv(const TileKernel& kernel, const ConvSpec& spec)
   offsets_ = step_offsets(g, in, run_bytes);
   const auto steps = static_cast<s64>(offsets_.size());
   for (s64 s = 0; s < steps; ++s) copied_offsets_.push_back(s * kTileStep);
-  thread_bytes_ =
-      kTileSumBytes + 4 * kTileRows * steps * kTileStep + (copy_ ? padded_rows(g).buffer_bytes() : 0);
+  thread_bytes_ = kTileSumBytes + 4 * kTileRows * steps * kTileStep +
+                  (copy_ ? padded_rows(g).buffer_bytes() : 0);
   wide_ = steps <= kWideSteps && !epilogue_.real;
   pack(spec, run_bytes);
 }

@@ -158,9 +158,11 @@ inline void finish_quad(const BlockConstants<kTiles>& b, const s32* sums,
   __m512i n[4];
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) {
-    t[v] = v < kRegisters ? _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_loadu_si512(sums + v % kTiles * kTileSums + v / kTiles * kTileColumns)),
-                                          b.multiplier[v % kTiles])
-                          : _mm512_setzero_ps();
+    t[v] = v < kRegisters
+               ? _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_loadu_si512(sums + v % kTiles * kTileSums +
+                                                                     v / kTiles * kTileColumns)),
+                               b.multiplier[v % kTiles])
+               : _mm512_setzero_ps();
   }
   if constexpr (kKind != Finish::general) {
 #pragma GCC unroll 4
