@@ -15,8 +15,8 @@ namespace octet {
 namespace {
 
 // Unary functions (QuantKind::table) aside.
-constexpr std::array<std::string_view, 10> kElementwise = {
-    "Add", "Div", "Max", "Min", "Mul", "Pow", "Sub", "QuantizeLinear", "DequantizeLinear", "Neg"};
+constexpr std::array<std::string_view, 8> kElementwise = {"Add", "Div", "Max", "Min",
+                                                          "Mul", "Neg", "Pow", "Sub"};
 
 bool is_codes(Dtype dtype) { return dtype == Dtype::u8 || dtype == Dtype::s8; }
 
@@ -27,13 +27,19 @@ bool is_elementwise(const Graph& graph, const Node& node) {
          std::ranges::find(kElementwise, node.op->name) != kElementwise.end();
 }
 
+// The codes that a value is a function of, and at most how many nodes lie between.
+struct Origin {
+  ValueId codes = kNoValue;
+  u32 nodes = 0;
+};
+
 class UnaryFuser {
  public:
   UnaryFuser(Graph& graph, Rewrites& rewrites)
       : graph_(graph),
         rewrites_(rewrites),
         uses_(graph),
-        origin_(graph.value_count(), kNoValue),
+        origin_(graph.value_count()),
         covered_(graph.nodes.size(), false) {}
 
   void run() {
@@ -43,7 +49,7 @@ class UnaryFuser {
       Node& quantize = graph_.nodes[n];
       if (!is_quantize(quantize) || !needed(n)) continue;
       const ValueId output = quantize.outputs[0];
-      if (origin_[output] == kNoValue || origin_[output] == output) continue;
+      if (origin_[output].codes == kNoValue || origin_[output].codes == output) continue;
       const std::vector<u32> region = region_of(static_cast<u32>(n));
       // One operator between DQ and Q has its integer form already.
       if (functions_in(region) < 2) continue;
@@ -53,34 +59,40 @@ class UnaryFuser {
   }
 
  private:
+  // Each region is evaluated for itself, so a long chain that is quantized at every step must not be one region. GELU with
+  // Q/DQ around each operator has about 20 nodes.
+  static constexpr u32 kMostNodes = 64;
+
   void start(ValueId id) {
-    if (is_codes(graph_.value(id).type.dtype)) origin_[id] = id;
+    if (is_codes(graph_.value(id).type.dtype)) origin_[id] = {id, 0};
   }
 
-  // The codes that all elements of the node's result depend on, element by element; else kNoValue.
-  ValueId source_of(const Node& node) const {
-    if (!is_elementwise(graph_, node)) return kNoValue;
-    ValueId source = kNoValue;
+  // The origin that all elements of the node's result have, element by element; none where there are several.
+  Origin origin_of(const Node& node) const {
+    if (!is_elementwise(graph_, node)) return {};
+    Origin origin{kNoValue, 1};
     for (ValueId id : node.inputs) {
       if (id == kNoValue) continue;
       if (graph_.is_constant(id)) {
-        if (graph_.value(id).constant.elements() != 1) return kNoValue;
+        if (graph_.value(id).constant.elements() != 1) return {};
         continue;
       }
-      if (origin_[id] == kNoValue || (source != kNoValue && source != origin_[id])) return kNoValue;
-      source = origin_[id];
+      const Origin& own = origin_[id];
+      if (own.codes == kNoValue || (origin.codes != kNoValue && origin.codes != own.codes))
+        return {};
+      origin = {own.codes, origin.nodes + own.nodes};
     }
-    if (source == kNoValue) return kNoValue;
+    if (origin.codes == kNoValue || origin.nodes > kMostNodes) return {};
     const Shape& shape = graph_.value(node.outputs[0]).type.shape;
-    return shape == graph_.value(source).type.shape ? source : kNoValue;
+    return shape == graph_.value(origin.codes).type.shape ? origin : Origin{};
   }
 
   void trace(const Node& node) {
-    const ValueId source = source_of(node);
+    const Origin origin = origin_of(node);
     for (ValueId id : node.outputs) {
       if (id == kNoValue) continue;
       start(id);
-      if (source != kNoValue) origin_[id] = source;
+      if (origin.codes != kNoValue) origin_[id] = origin;
     }
   }
 
@@ -94,7 +106,7 @@ class UnaryFuser {
 
   // The nodes from the origin to node `last`, in graph order.
   std::vector<u32> region_of(u32 last) const {
-    const ValueId origin = origin_[graph_.nodes[last].outputs[0]];
+    const ValueId origin = origin_[graph_.nodes[last].outputs[0]].codes;
     std::vector<u32> region;
     std::vector<u32> open = {last};
     while (!open.empty()) {
@@ -143,7 +155,7 @@ class UnaryFuser {
   }
 
   void replace(Node& quantize, const std::vector<u32>& region) {
-    const ValueId origin = origin_[quantize.outputs[0]];
+    const ValueId origin = origin_[quantize.outputs[0]].codes;
     Node table;
     table.op = find_op("QTable");
     table.name = quantize.name;
@@ -154,8 +166,7 @@ class UnaryFuser {
       const Node& node = graph_.nodes[n];
       covered_[n] = true;
       table.origins.insert(table.origins.end(), node.origins.begin(), node.origins.end());
-      const bool function = !is_quantize(node) && !is_dequantize(node);
-      if (function) table.name = node.name;
+      if (!is_quantize(node) && !is_dequantize(node)) table.name = node.name;
     }
     table.decision = {"int8", "a function of one code, as a table of 256"};
     graph_.value(table.outputs[0]).quant = code_type(graph_, quantize)->params;
@@ -165,8 +176,8 @@ class UnaryFuser {
   Graph& graph_;
   Rewrites& rewrites_;
   Uses uses_;
-  std::vector<ValueId> origin_;  // of each value
-  std::vector<bool> covered_;    // of each node: a part of some table
+  std::vector<Origin> origin_;  // of each value
+  std::vector<bool> covered_;   // of each node: a part of some table
 };
 
 }  // namespace

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A QuantizeLinear after operators that only move elements (Slice, Concat, Transpose of an image that enters as f32) is
 // written before them as well: moving codes costs a quarter, and move_dequantize and cancel_qdq remove what is then double.
-#include <algorithm>
+#include <map>
 #include <optional>
-#include <unordered_map>
+#include <utility>
 
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -12,99 +12,109 @@
 namespace octet {
 namespace {
 
+// What becomes of a value: read by nobody yet, quantized to one code type in the end by all, or something else too.
+struct Fate {
+  bool mixed = false;
+  std::optional<CodeType> type;
+
+  void join(const std::optional<CodeType>& other) {
+    mixed = mixed || !other || (type && *type != *other);
+    type = other;
+  }
+  bool quantized() const { return !mixed && type.has_value(); }
+};
+
 class Hoister {
  public:
   Hoister(Graph& graph, Rewrites& rewrites)
-      : graph_(graph), rewrites_(rewrites), uses_(graph), before_(graph.nodes.size() + 1) {}
+      : graph_(graph),
+        rewrites_(rewrites),
+        uses_(graph),
+        fate_(graph.value_count()),
+        hoisted_(graph.nodes.size(), false),
+        after_(graph.nodes.size() + 1) {}
 
   void run() {
-    for (u32 n = 0; n < graph_.nodes.size(); ++n) {
-      const Node& node = graph_.nodes[n];
-      const std::optional<CodeType> type =
-          is_quantize(node) ? code_type(graph_, node) : std::nullopt;
-      leaves_.clear();
-      moves_.clear();
-      if (!type || !moves(node.inputs[0], *type)) continue;
-      if (!rewrites_.allow()) break;
-      lift(node.inputs[0], *type);
+    find_hoisted();
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (hoisted_[n]) round_inputs(graph_.nodes[n]);
     }
     splice();
   }
 
  private:
-  // Positions of the inputs whose elements the node moves.
-  static std::vector<size_t> moved_inputs(const Node& node) {
-    if (node.op->quant.moved_input >= 0) return {static_cast<size_t>(node.op->quant.moved_input)};
-    std::vector<size_t> all(node.inputs.size());
-    for (size_t i = 0; i < all.size(); ++i) all[i] = i;
-    return all;
-  }
-
-  // `id` is moved f32 data, and whoever reads it quantizes it alike in the end.
-  bool moves(ValueId id, const CodeType& type) {
-    if (const auto known = moves_.find(id); known != moves_.end()) return known->second;
-    const bool result = is_moved(id) && std::ranges::all_of(uses_.consumers(id), [&](u32 reader) {
-                          const Node& next = graph_.nodes[reader];
-                          if (is_quantize(next)) return code_type(graph_, next) == type;
-                          return next.outputs.size() == 1 && moves(next.outputs[0], type);
-                        });
-    return moves_[id] = result;
-  }
-
-  bool is_moved(ValueId id) const {
-    if (graph_.is_output(id) || uses_.producer(id) < 0) return false;
-    const Node& node = graph_.nodes[static_cast<size_t>(uses_.producer(id))];
-    const QuantRule& rule = node.op->quant;
-    if (rule.kind != QuantKind::move_codes || rule.quantize != nullptr || is_op(node, "Pad"))
-      return false;
-    if (node.outputs.size() != 1 || node.decision.precision == "f32") return false;
-    // What comes from codes already moves as codes.
-    const auto from_codes = [&](size_t i) {
-      if (real_of_.contains(node.inputs[i])) return true;
-      const s32 producer = node.inputs[i] == kNoValue ? -1 : uses_.producer(node.inputs[i]);
-      return producer >= 0 && is_dequantize(graph_.nodes[static_cast<size_t>(producer)]);
-    };
-    return graph_.value(id).type.dtype == Dtype::f32 &&
-           std::ranges::none_of(moved_inputs(node), from_codes);
-  }
-
-  void lift(ValueId id, const CodeType& type) {
-    const auto producer = static_cast<u32>(uses_.producer(id));
-    for (size_t i : moved_inputs(graph_.nodes[producer])) {
-      const ValueId from = graph_.nodes[producer].inputs[i];
-      if (from == kNoValue || graph_.is_constant(from)) continue;
-      if (real_of_.contains(from)) continue;  // done on another way
-      if (moves(from, type)) {
-        lift(from, type);
-      } else {
-        graph_.nodes[producer].inputs[i] = rounded(from, type);
+  // Readers before what they read.
+  void find_hoisted() {
+    for (ValueId id : graph_.outputs) fate_[id].mixed = true;
+    for (size_t n = graph_.nodes.size(); n-- > 0;) {
+      const Node& node = graph_.nodes[n];
+      std::optional<CodeType> type;
+      if (is_quantize(node)) type = code_type(graph_, node);
+      hoisted_[n] = is_hoisted(node);
+      if (hoisted_[n]) type = fate_[node.outputs[0]].type;
+      for (ValueId id : node.inputs) {
+        if (id != kNoValue) fate_[id].join(type);
       }
     }
   }
 
-  // DequantizeLinear(QuantizeLinear(from)), made once for each value and placed where that is made.
-  ValueId rounded(ValueId from, const CodeType& type) {
-    if (const auto known = leaves_.find(from); known != leaves_.end()) return known->second;
-    const std::string name = graph_.value(from).name;
-    Node quantize = make_quantize(graph_, from, type, name + ".codes");
+  // The node moves f32 data that is only quantized afterwards.
+  bool is_hoisted(const Node& node) const {
+    const QuantRule& rule = node.op->quant;
+    if (rule.kind != QuantKind::move_codes || rule.quantize != nullptr || is_op(node, "Pad"))
+      return false;
+    if (node.outputs.size() != 1 || node.decision.precision == "f32") return false;
+    const ValueId output = node.outputs[0];
+    if (output == kNoValue || graph_.value(output).type.dtype != Dtype::f32) return false;
+    if (!fate_[output].quantized()) return false;
+    for (size_t i : moved_inputs(node)) {
+      if (comes_from_codes(node.inputs[i])) return false;
+    }
+    return true;
+  }
+
+  // What comes from codes already moves as codes.
+  bool comes_from_codes(ValueId id) const {
+    const s32 producer = id == kNoValue ? -1 : uses_.producer(id);
+    return producer >= 0 && is_dequantize(graph_.nodes[static_cast<size_t>(producer)]);
+  }
+
+  // Where the data enters a run of moves, it is rounded to the codes that it becomes.
+  void round_inputs(Node& node) {
+    const CodeType type = *fate_[node.outputs[0]].type;
+    for (size_t i : moved_inputs(node)) {
+      const ValueId id = node.inputs[i];
+      if (id == kNoValue || graph_.is_constant(id)) continue;
+      const s32 producer = uses_.producer(id);
+      if (producer >= 0 && hoisted_[static_cast<size_t>(producer)]) continue;
+      if (!rewrites_.allow()) return;
+      node.inputs[i] = rounded(id, type);
+    }
+  }
+
+  // DequantizeLinear(QuantizeLinear(id)), made once and placed where the value is made.
+  ValueId rounded(ValueId id, const CodeType& type) {
+    for (const auto& [known, result] : rounded_[id]) {
+      if (known == type) return result;
+    }
+    const std::string name = graph_.value(id).name;
+    Node quantize = make_quantize(graph_, id, type, name + ".codes");
     Node dequantize = make_dequantize(graph_, quantize.outputs[0], type, name + ".rounded");
     const ValueId result = dequantize.outputs[0];
+    std::vector<Node>& place = after_[static_cast<size_t>(uses_.producer(id) + 1)];
     for (Node* node : {&quantize, &dequantize}) {
       node->decision = {"int8", "moved up to where the data enters"};
+      place.push_back(std::move(*node));
     }
-    std::vector<Node>& place = before_[static_cast<size_t>(uses_.producer(from) + 1)];
-    place.push_back(std::move(quantize));
-    place.push_back(std::move(dequantize));
-    leaves_[from] = result;
-    real_of_[result] = from;
+    rounded_[id].emplace_back(type, result);
     return result;
   }
 
   void splice() {
-    std::vector<Node> nodes;
-    for (u32 n = 0; n < graph_.nodes.size(); ++n) {
-      for (Node& added : before_[n]) nodes.push_back(std::move(added));
+    std::vector<Node> nodes = std::move(after_[0]);
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       nodes.push_back(std::move(graph_.nodes[n]));
+      for (Node& added : after_[n + 1]) nodes.push_back(std::move(added));
     }
     graph_.nodes = std::move(nodes);
   }
@@ -112,10 +122,10 @@ class Hoister {
   Graph& graph_;
   Rewrites& rewrites_;
   Uses uses_;
-  std::vector<std::vector<Node>> before_;        // what to insert before each node
-  std::unordered_map<ValueId, ValueId> leaves_;  // of the QuantizeLinear at hand
-  std::unordered_map<ValueId, ValueId> real_of_;
-  std::unordered_map<ValueId, bool> moves_;  // likewise
+  std::vector<Fate> fate_;                // of each value
+  std::vector<bool> hoisted_;             // of each node: quantization moves above it
+  std::vector<std::vector<Node>> after_;  // what follows each node; the first: the graph's inputs
+  std::map<ValueId, std::vector<std::pair<CodeType, ValueId>>> rounded_;
 };
 
 }  // namespace

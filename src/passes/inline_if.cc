@@ -97,7 +97,9 @@ bool inline_once(Graph& graph, Rewrites& rewrites) {
 }  // namespace
 
 void inline_if(Graph& graph, Rewrites& rewrites) {
-  while (inline_once(graph, rewrites)) {
+  // One If may decide the next; each round looks at the whole graph, so a long chain keeps the rest of its Ifs.
+  constexpr int kRounds = 64;
+  for (int round = 0; round < kRounds && inline_once(graph, rewrites); ++round) {
     remove_dead_nodes(graph);
     fold_constants(graph, rewrites);
   }

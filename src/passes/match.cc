@@ -22,6 +22,13 @@ std::optional<f32> scalar_constant(const Graph& graph, ValueId id) {
   return tensor.as<f32>()[0];
 }
 
+std::vector<size_t> moved_inputs(const Node& node) {
+  if (node.op->quant.moved_input >= 0) return {static_cast<size_t>(node.op->quant.moved_input)};
+  std::vector<size_t> all(node.inputs.size());
+  for (size_t i = 0; i < all.size(); ++i) all[i] = i;
+  return all;
+}
+
 void replace_fused(Node& at, Node fused, const Node& earlier) {
   fused.outputs = at.outputs;
   fused.origins = earlier.origins;

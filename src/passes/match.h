@@ -20,6 +20,9 @@ Node* only_reader(Graph& graph, const Uses& uses, ValueId id);
 // The element of a constant with exactly one element, as f32 (f32 constants only).
 std::optional<f32> scalar_constant(const Graph& graph, ValueId id);
 
+// Positions of the inputs whose elements a node of QuantKind::move_codes moves.
+std::vector<size_t> moved_inputs(const Node& node);
+
 // Puts `fused` in the place of `at`: it produces what `at` produced and stands for the ONNX nodes of `earlier` and `at`.
 // `earlier` (from which `fused` was made) loses its readers and dies. Using the later place keeps topological order.
 void replace_fused(Node& at, Node fused, const Node& earlier);

@@ -29,14 +29,6 @@ class Mover {
   }
 
  private:
-  // Positions of the inputs whose elements the node moves.
-  static std::vector<size_t> moved_inputs(const Node& node) {
-    if (node.op->quant.moved_input >= 0) return {static_cast<size_t>(node.op->quant.moved_input)};
-    std::vector<size_t> all(node.inputs.size());
-    for (size_t i = 0; i < all.size(); ++i) all[i] = i;
-    return all;
-  }
-
   const Node* dequantize_of(ValueId id) const {
     const auto at = dequantize_.find(id);
     return at == dequantize_.end() ? nullptr : &at->second;

@@ -69,7 +69,8 @@ class Rewriter {
     const auto axes = weight_axes(op, codes);
     if (!axes) return;
     const auto s8s = s8_weights(codes, zeros ? &zero : nullptr, *axes);
-    if (!s8s || !rewrites.allow()) return;
+    const bool known = !graph_.value(x_dq->inputs[0]).type.shape.is_unknown();
+    if (!s8s || (s8s->parts > 1 && !known) || !rewrites.allow()) return;
     node.inputs[1] = dequantized(
         *weights_dq, {graph_.add_constant(node.name + "_s8", s8s->codes), weights_dq->input(1)});
     if (s8s->parts == 1) return;

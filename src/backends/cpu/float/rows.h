@@ -12,7 +12,7 @@ struct RowArgs {
   const float* scale;  // layer_norm: one for each element
   const float* bias;   // the same; zeros when the operator has none
   float epsilon;
-  long rows = 1;  // softmax: dense rows, one behind the other
+  long rows = 1;  // softmax, layer_norm: dense rows, one behind the other
 };
 
 // y = (x - mean) * factor * scale + bias, each operation rounded; the parameters step by 0 or 1.

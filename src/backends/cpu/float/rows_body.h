@@ -78,17 +78,17 @@ inline void softmax_long(const RowArgs* args) {
   }
 }
 
+// The rows one by one.
+template <void (*kRow)(const RowArgs*)>
+inline void each_row(const RowArgs* args) {
+  RowArgs one = *args;
+  for (long row = 0; row < args->rows; ++row, one.src += one.count, one.dst += one.count)
+    kRow(&one);
+}
+
 inline void softmax(const RowArgs* args) {
   const long count = args->count;
-  if (count > kShortRow) {
-    for (long row = 0; row < args->rows; ++row) {
-      RowArgs one = *args;
-      one.src += row * count;
-      one.dst += row * count;
-      softmax_long(&one);
-    }
-    return;
-  }
+  if (count > kShortRow) return each_row<softmax_long>(args);
   for (long row = 0; row < args->rows; row += kLanes) {
     const long rows = args->rows - row < kLanes ? args->rows - row : kLanes;
     softmax_short(args->src + row * count, args->dst + row * count, count, rows);
@@ -99,7 +99,7 @@ inline V normalized(V x, V mean, V factor, V scale, V bias) {
   return v_add(v_mul(v_mul(v_sub(x, mean), factor), scale), bias);
 }
 
-inline void layer_norm(const RowArgs* args) {
+inline void layer_norm_row(const RowArgs* args) {
   const float count = static_cast<float>(args->count);
   const float sum = fold_add(reduce_row<step_sum>(args->src, args->count, 0.0f, v_set(0.0f)));
   const V mean = v_set(sum / count);
@@ -194,7 +194,7 @@ inline void average_pool(const PoolArgs* args) {
 }  // namespace
 
 void OCTET_ISA(softmax_f32)(const RowArgs* args) { softmax(args); }
-void OCTET_ISA(layer_norm_f32)(const RowArgs* args) { layer_norm(args); }
+void OCTET_ISA(layer_norm_f32)(const RowArgs* args) { each_row<layer_norm_row>(args); }
 void OCTET_ISA(row_sum_f32)(const RowArgs* args) { row_sum(args); }
 void OCTET_ISA(normalize_f32)(const NormalizeArgs* args) { normalize(args); }
 void OCTET_ISA(column_sum_f32)(const ColumnArgs* args) { column_sum(args); }

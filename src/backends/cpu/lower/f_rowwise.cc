@@ -16,25 +16,19 @@ struct RowStep {
   s64 rows, count;
   Tensor scale, bias;
   f32 epsilon;
-  bool many_rows = false;  // the function takes all of a thread's at once
 
   void operator()(const StepArgs& step) const noexcept {
     const f32* src = f32_input(step, 0);
     f32* dst = f32_output(step, 0);
     const auto body = [&](s64 begin, s64 end, int) {
-      RowArgs args{src,
-                   dst,
-                   count,
-                   reinterpret_cast<const f32*>(scale.data()),
-                   reinterpret_cast<const f32*>(bias.data()),
-                   epsilon};
-      const s64 together = many_rows ? end - begin : 1;
-      args.rows = together;
-      for (s64 row = begin; row < end; row += together) {
-        args.src = src + row * count;
-        args.dst = dst + row * count;
-        function(&args);
-      }
+      const RowArgs args{src + begin * count,
+                         dst + begin * count,
+                         count,
+                         reinterpret_cast<const f32*>(scale.data()),
+                         reinterpret_cast<const f32*>(bias.data()),
+                         epsilon,
+                         end - begin};
+      function(&args);
     };
     if (rows * count < kSerial) return body(0, rows, 0);
     step.pool.parallel_for(rows, body);
@@ -59,7 +53,7 @@ Offer lower_f_softmax(const LowerRequest& request) {
   const Shape& shape = request.inputs[0].shape;
   const SoftmaxGeometry g = softmax_geometry(request.node, shape);
   if (g.inner != 1) return Reject{"the axis is not the last one"};
-  const RowStep step{nullptr, shape.elements() == 0 ? 0 : g.outer, g.count, {}, {}, 0.0f, true};
+  const RowStep step{nullptr, shape.elements() == 0 ? 0 : g.outer, g.count, {}, {}, 0.0f};
   return row_candidate(request, kSoftmaxF32, step);
 }
 

@@ -48,17 +48,16 @@ struct TileJob {
   const s64* offsets;
   const s64* copied_offsets;  // the same for windows that were copied: 0, 64, 128, ...
   s64 steps;
-  s64 widest;  // most channel tiles of a block: 4, 2 or 1
-  // Weights, bias and multipliers of 4 tiles of channels stand so that channel 16 * l + 4 * t + i is column 4 * l + i of
-  // tile t: narrowing registers in 128-bit lanes then puts the channels in order.
-  bool interleaved;
+  // Most channel tiles of a block: 4, 2 or 1. With 4, weights, bias and multipliers of each 4 tiles stand so that channel
+  // 16 * l + 4 * t + i is column 4 * l + i of tile t: narrowing registers in 128-bit lanes then puts the channels in order.
+  s64 widest;
   const s8* weights;  // [channel tiles][steps][kTileWeights]
   const s32* bias;    // padded to whole tiles, with the zero point's share
   const f32* multiplier;
   s64 first_channel, last_channel;  // whole tiles, but for the last of all
   bool bounded;  // no product of sum and multiplier, with the residual, passes 2^31
   s32* sums;     // kTileSumBytes
-  u8* windows;  // room for four copied tiles, kTileRows * steps * kTileStep each; unused if src_end is far
+  u8* windows;  // room for four copied tiles, kTileRows * steps * kTileStep each; none if nothing lies behind src_end
   const EpilogueArgs* epilogue;
 };
 

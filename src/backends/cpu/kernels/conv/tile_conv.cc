@@ -21,6 +21,9 @@ s64 ceil_div(s64 a, s64 b) { return (a + b - 1) / b; }
 
 PaddedRows padded_rows(const ConvGeometry& g) { return {g.window, g.in_channels}; }
 
+// Room for the copies of a block's windows.
+s64 window_bytes(s64 steps) { return 4 * kTileRows * steps * kTileStep; }
+
 ImageStrides strides_read(const ConvGeometry& g, const Placement& input) {
   if (window_border(g.window) > input.border) return padded_rows(g).strides();
   return {input.pixel_stride, input.row_stride};
@@ -100,6 +103,27 @@ std::vector<s64> step_offsets(const ConvGeometry& g, const ImageStrides& in, s64
 
 }  // namespace
 
+namespace {
+
+// Steps of a window whose adjacent taps touch, as they do in dense pixels.
+s64 dense_steps(const ConvGeometry& g) {
+  const s64 run_bytes = conv_run_bytes(g, {g.in_channels, 0});
+  const s64 taps = g.window.h().kernel * g.window.w().kernel;
+  return taps * g.in_channels_per_group() / run_bytes * ceil_div(run_bytes, kTileStep);
+}
+
+// Short runs and few channels fill tiles with zeros; of large weights that would cost memory.
+bool pads_too_much(const ConvGeometry& g, s64 depth) {
+  constexpr f64 kMost = 16, kSmall = 1 << 20;
+  const s64 tiles = ceil_div(g.out_channels_per_group(), kTileColumns);
+  const f64 given = static_cast<f64>(depth) * static_cast<f64>(g.out_channels);
+  const f64 packed = static_cast<f64>(dense_steps(g)) * static_cast<f64>(tiles * g.groups) *
+                     static_cast<f64>(kTileWeights);
+  return packed > kSmall && packed > kMost * given;
+}
+
+}  // namespace
+
 const char* tile_conv_reject(const ConvGeometry& g, Isa isa) {
   if (isa < Isa::amx) return "the instruction set has no matrix tiles";
   if (g.window.rank != 2) return "only 2-D convolutions have a kernel";
@@ -107,13 +131,15 @@ const char* tile_conv_reject(const ConvGeometry& g, Isa isa) {
   if (depth < 8) return "windows of fewer than 8 bytes leave tiles empty";
   if (g.groups > 1 && g.out_channels_per_group() < kTileColumns)
     return "groups of fewer than 16 output channels leave tiles empty";
+  if (pads_too_much(g, depth)) return "filled with zeros the weights would be 16 times as large";
   return padded_rows_reject(g.window, g.in_channels);
 }
 
 s64 tile_conv_workspace_bytes(const ConvGeometry& g, int threads) {
   const s64 taps = g.window.h().kernel * g.window.w().kernel;
   const s64 most_steps = taps * ceil_div(g.in_channels_per_group(), kTileStep);
-  const s64 windows = 4 * kTileRows * most_steps * kTileStep;
+  const bool whole_steps = g.in_channels_per_group() % kTileStep == 0;
+  const s64 windows = whole_steps ? 0 : window_bytes(most_steps);
   const s64 rows = window_border(g.window) > 0 ? padded_rows(g).buffer_bytes() : 0;
   return threads * (kTileSumBytes + windows + rows);
 }
@@ -135,7 +161,7 @@ TileConv::TileConv(const TileKernel& kernel, const ConvSpec& spec)
   offsets_ = step_offsets(g, in, run_bytes);
   const auto steps = static_cast<s64>(offsets_.size());
   for (s64 s = 0; s < steps; ++s) copied_offsets_.push_back(s * kTileStep);
-  thread_bytes_ = kTileSumBytes + 4 * kTileRows * steps * kTileStep +
+  thread_bytes_ = kTileSumBytes + (inside_ ? 0 : window_bytes(steps)) +
                   (copy_ ? padded_rows(g).buffer_bytes() : 0);
   wide_ = steps <= kWideSteps && !epilogue_.real;
   pack(spec, run_bytes);
@@ -232,7 +258,6 @@ void TileConv::run_job(TileJob job, Range tiles, Range blocks) const noexcept {
   // Few pixels and many weights: each weight is read once, and meets all pixels.
   const bool late = tiles.end - tiles.begin <= 4 && weight_bytes >= kHeavyWeights;
   job.widest = wide_ ? 4 : late ? 1 : 2;
-  job.interleaved = wide_;
   const s64 fitting = kActivationBudget / (job.grid.rows * std::max<s64>(job.in.pixel, 1)) / 4 * 4;
   job.chunk_tiles = weight_bytes <= kSmallWeights ? 4 : std::max<s64>(4, fitting);
   const s64 outputs = geometry_.out_channels_per_group();

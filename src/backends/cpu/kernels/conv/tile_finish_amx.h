@@ -77,7 +77,7 @@ struct Quad {
   void add_residuals(__m512 t[4]) const {
     const EpilogueArgs& e = *job.epilogue;
     __m512i r[4];
-    if (kTiles == 4 && job.interleaved) {
+    if (kTiles == 4) {
       const __mmask64 mask = rows[0].inside ? first_lanes64(channels) : 0;
       widen_in_lanes(_mm512_maskz_loadu_epi8(mask, job.residual + rows[0].residual), r);
     } else {
@@ -146,7 +146,7 @@ inline __m512i to_codes(const BlockConstants<kTiles>& b, const __m512i n[4]) {
   } else {
     codes = pack_codes(n, b.limits);
   }
-  return kTiles == 4 && b.job.interleaved ? codes : in_register_order(codes);
+  return kTiles == 4 ? codes : in_register_order(codes);
 }
 
 template <int kTiles, Finish kKind>

@@ -10,6 +10,9 @@
 namespace octet {
 namespace {
 
+// Each way in which the channels may lie in a register has constants of 1.6 KB.
+constexpr s64 kMostPhases = 128;
+
 PaddedRows padded_rows(const ConvGeometry& g) { return {g.window, g.in_channels}; }
 
 }  // namespace
@@ -23,6 +26,8 @@ const char* flat_depthwise_reject(const ConvGeometry& g, const EpilogueArgs& epi
   if (h.dilation != 1) return "rows are dilated";
   if (h.stride > 2) return "the vertical stride is above 2";
   if (epilogue.real) return "the output is f32";
+  if (g.in_channels / std::gcd(kFlatBytes, g.in_channels) > kMostPhases)
+    return "the channels begin registers in more than 128 ways";
   if (w.stride > 1 && g.in_channels < 8) return "strided pixels of fewer than 8 channels";
   return padded_rows_reject(g.window, g.in_channels);
 }
