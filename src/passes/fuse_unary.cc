@@ -51,8 +51,7 @@ class UnaryFuser {
       const ValueId output = quantize.outputs[0];
       if (origin_[output].codes == kNoValue || origin_[output].codes == output) continue;
       const std::vector<u32> region = region_of(static_cast<u32>(n));
-      // One operator between DQ and Q has its integer form already.
-      if (functions_in(region) < 2) continue;
+      if (!worthwhile(region)) continue;
       if (!rewrites_.allow()) return;
       replace(quantize, region);
     }
@@ -73,8 +72,8 @@ class UnaryFuser {
     Origin origin{kNoValue, 1};
     for (ValueId id : node.inputs) {
       if (id == kNoValue) continue;
-      if (graph_.is_constant(id)) {
-        if (graph_.value(id).constant.elements() != 1) return {};
+      if (const Tensor* constant = constant_of(id)) {
+        if (constant->elements() != 1) return {};
         continue;
       }
       const Origin& own = origin_[id];
@@ -87,7 +86,24 @@ class UnaryFuser {
     return shape == graph_.value(origin.codes).type.shape ? origin : Origin{};
   }
 
+  // A constant, or what DequantizeLinear makes of one, which quantizers put before the 1 and the 0.5 of GELU.
+  const Tensor* constant_of(ValueId id) const {
+    if (graph_.is_constant(id)) return &graph_.value(id).constant;
+    const auto at = dequantized_.find(id);
+    return at == dequantized_.end() ? nullptr : &at->second;
+  }
+
+  void trace_constant(const Node& node) {
+    std::vector<Tensor> inputs;
+    for (ValueId id : node.inputs) {
+      if (id != kNoValue && !graph_.is_constant(id)) return;
+      inputs.push_back(id == kNoValue ? Tensor() : graph_.value(id).constant);
+    }
+    if (inputs[0].elements() == 1) dequantized_[node.outputs[0]] = eval_node(node, inputs)[0];
+  }
+
   void trace(const Node& node) {
+    if (is_dequantize(node)) trace_constant(node);
     const Origin origin = origin_of(node);
     for (ValueId id : node.outputs) {
       if (id == kNoValue) continue;
@@ -115,7 +131,7 @@ class UnaryFuser {
       if (std::ranges::find(region, n) != region.end()) continue;
       region.push_back(n);
       for (ValueId id : graph_.nodes[n].inputs) {
-        if (id == kNoValue || id == origin || graph_.is_constant(id)) continue;
+        if (id == kNoValue || id == origin || constant_of(id) != nullptr) continue;
         open.push_back(static_cast<u32>(uses_.producer(id)));
       }
     }
@@ -123,10 +139,16 @@ class UnaryFuser {
     return region;
   }
 
-  s64 functions_in(const std::vector<u32>& region) const {
-    return std::ranges::count_if(region, [&](u32 n) {
-      return !is_quantize(graph_.nodes[n]) && !is_dequantize(graph_.nodes[n]);
-    });
+  // Not for Q/DQ alone, nor for one unary function, whose table its own rule computes in f64.
+  bool worthwhile(const std::vector<u32>& region) const {
+    s64 functions = 0, unary = 0;
+    for (u32 n : region) {
+      const Node& node = graph_.nodes[n];
+      if (is_quantize(node) || is_dequantize(node)) continue;
+      ++functions;
+      if (node.op->quant.kind == QuantKind::table) ++unary;
+    }
+    return functions > 1 || functions > unary;
   }
 
   // The region's value for every code.
@@ -143,8 +165,8 @@ class UnaryFuser {
       for (ValueId id : node.inputs) {
         if (id == kNoValue) {
           inputs.emplace_back();
-        } else if (graph_.is_constant(id)) {
-          inputs.push_back(graph_.value(id).constant.reshaped(Shape{}));
+        } else if (const Tensor* constant = constant_of(id)) {
+          inputs.push_back(constant->reshaped(Shape{}));
         } else {
           inputs.push_back(values.at(id));
         }
@@ -176,8 +198,9 @@ class UnaryFuser {
   Graph& graph_;
   Rewrites& rewrites_;
   Uses uses_;
-  std::vector<Origin> origin_;  // of each value
-  std::vector<bool> covered_;   // of each node: a part of some table
+  std::vector<Origin> origin_;                       // of each value
+  std::vector<bool> covered_;                        // of each node: a part of some table
+  std::unordered_map<ValueId, Tensor> dequantized_;  // constants of one element
 };
 
 }  // namespace
