@@ -4,6 +4,7 @@
 
 #include "core/math.h"
 #include "core/reduce.h"
+#include "ops/code_rows.h"
 
 namespace octet {
 
@@ -18,6 +19,10 @@ namespace {
 
 void eval(const Eval& eval) { eval_rows(eval, softmax_row); }
 
+QuantizeResult quantize_softmax(const QuantizeRequest& request) {
+  return code_rows_node(request, "QSoftmax");
+}
+
 }  // namespace
 
 extern constinit const OpDef kSoftmax{.name = "Softmax",
@@ -26,5 +31,6 @@ extern constinit const OpDef kSoftmax{.name = "Softmax",
                                       .outputs = {1, 1},
                                       .parse = parse_softmax,
                                       .infer = infer_softmax,
-                                      .eval = eval};
+                                      .eval = eval,
+                                      .quant = {.quantize = quantize_softmax}};
 }  // namespace octet

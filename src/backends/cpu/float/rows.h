@@ -15,6 +15,22 @@ struct RowArgs {
   long rows = 1;  // softmax, layer_norm: dense rows, one behind the other
 };
 
+// Rows of codes: real = (code - zero_x) * scale_x; code = rne(clamp(real / scale_y, -zero_y, 255 - zero_y)) + zero_y.
+struct CodeRowArgs {
+  const unsigned char* src;
+  unsigned char* dst;
+  long count;
+  long rows;
+  float scale_x;
+  float zero_x;
+  float scale_y;
+  float zero_y;
+  const float* scale;  // layer_norm, as above
+  const float* bias;
+  float epsilon;
+  float* reals;  // room for a row
+};
+
 // y = (x - mean) * factor * scale + bias, each operation rounded; the parameters step by 0 or 1.
 struct NormalizeArgs {
   const float* src;
@@ -55,6 +71,8 @@ struct PoolArgs {
   void row##_f32_vnni(const args* arguments);
 ROW_FAMILY(softmax, RowArgs)
 ROW_FAMILY(layer_norm, RowArgs)
+ROW_FAMILY(code_softmax, CodeRowArgs)
+ROW_FAMILY(code_layer_norm, CodeRowArgs)
 ROW_FAMILY(row_sum, RowArgs)  // dst[0] = sum; count elements
 ROW_FAMILY(normalize, NormalizeArgs)
 ROW_FAMILY(column_sum, ColumnArgs)
@@ -73,6 +91,10 @@ struct FloatKernel {
 constexpr FloatKernel<RowArgs> kSoftmaxF32 = {"softmax", softmax_f32_avx2, softmax_f32_vnni};
 constexpr FloatKernel<RowArgs> kLayerNormF32 = {"layer_norm", layer_norm_f32_avx2,
                                                 layer_norm_f32_vnni};
+constexpr FloatKernel<CodeRowArgs> kSoftmaxU8 = {"softmax", code_softmax_f32_avx2,
+                                                 code_softmax_f32_vnni};
+constexpr FloatKernel<CodeRowArgs> kLayerNormU8 = {"layer_norm", code_layer_norm_f32_avx2,
+                                                   code_layer_norm_f32_vnni};
 constexpr FloatKernel<RowArgs> kRowSumF32 = {"row_sum", row_sum_f32_avx2, row_sum_f32_vnni};
 constexpr FloatKernel<NormalizeArgs> kNormalizeF32 = {"normalize", normalize_f32_avx2,
                                                       normalize_f32_vnni};

@@ -3,3 +3,5 @@
 
 #define OCTET_ISA(name) name##_vnni
 #include "backends/cpu/float/rows_body.h"
+// After the bodies that it is made of.
+#include "backends/cpu/float/code_rows_body.h"

@@ -44,6 +44,23 @@ inline V v_floor(V a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FR
 inline V v_ceil(V a) { return _mm256_round_ps(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
 inline V v_rne(V a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 
+// n codes as reals, and integral reals from 0 to 255 as codes.
+inline V v_load_codes_n(const unsigned char* p, int n) {
+  unsigned char bytes[kLanes] = {};
+  __builtin_memcpy(bytes, p, static_cast<unsigned>(n));
+  const __m128i codes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes));
+  return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(codes));
+}
+inline void v_store_codes_n(unsigned char* p, V x, int n) {
+  const __m256i codes = _mm256_cvtps_epi32(x);
+  const __m128i words =
+      _mm_packus_epi32(_mm256_castsi256_si128(codes), _mm256_extracti128_si256(codes, 1));
+  unsigned char bytes[kLanes];
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(bytes), _mm_packus_epi16(words, words));
+  __builtin_memcpy(p, bytes, static_cast<unsigned>(n));
+}
+
+inline bool v_any(M m) { return _mm256_movemask_ps(m) != 0; }
 inline M v_lt(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
 inline M v_eq(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
 inline V v_select(M m, V yes, V no) { return _mm256_blendv_ps(no, yes, m); }

@@ -35,6 +35,17 @@ inline V v_rne(V a) {
   return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
+// n codes as reals, and integral reals from 0 to 255 as codes.
+inline V v_load_codes_n(const unsigned char* p, int n) {
+  return _mm512_maskz_cvtepi32_ps(0xffff,
+                                  _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(v_first(n), p)));
+}
+inline void v_store_codes_n(unsigned char* p, V x, int n) {
+  const __m512i codes = _mm512_maskz_cvtps_epi32(0xffff, x);
+  _mm512_mask_cvtepi32_storeu_epi8(p, v_first(n), codes);
+}
+
+inline bool v_any(M m) { return m != 0; }
 inline M v_lt(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 inline M v_eq(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
 inline V v_select(M m, V yes, V no) { return _mm512_mask_blend_ps(m, no, yes); }

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// QSoftmax and QLayerNormalization against the scalar reference, to the bit, between guard pages.
+#include <gtest/gtest.h>
+
+#include "backends/cpu/lower/q_probe.h"
+
+namespace octet {
+
+Offer lower_q_softmax(const LowerRequest& request);
+Offer lower_q_layer_norm(const LowerRequest& request);
+
+namespace {
+
+struct Quant {
+  f32 scale_x;
+  s64 zero_x;
+  f32 scale_y;
+  s64 zero_y;
+};
+
+// Steep and flat, ties (scales that are powers of two), results beyond the codes on both sides.
+const Quant kQuants[] = {{0.1f, 128, 1.0f / 255.0f, 0}, {0.0625f, 7, 0.00390625f, 0},
+                         {1.5f, 255, 0.0009f, 3},       {0.03125f, 100, 0.015625f, 128},
+                         {2e37f, 90, 0.0078125f, 0},    {0.5f, 128, 2e-38f, 255}};
+
+Probe probe_of(const char* op, const Tensor& x, const Quant& quant) {
+  Probe probe{.op = op, .inputs = {activation(x)}};
+  probe.attrs.set("scales", std::vector<f32>{quant.scale_x, quant.scale_y});
+  probe.attrs.set("input_zero_points", std::vector<s64>{quant.zero_x});
+  probe.attrs.set("output_zero_point", quant.zero_y);
+  return probe;
+}
+
+void expect_exact_above_none(Probe probe, LowerFunction lowering, const std::string& what) {
+  const Tensor want = probe.reference()[0];
+  for (Isa isa : simd_levels()) {
+    for (int threads : {1, 3}) {
+      for (bool at_front : {false, true}) {
+        probe.isa = isa;
+        probe.threads = threads;
+        const ProbeResult got = run_guarded(probe, lowering, {0, at_front});
+        ASSERT_EQ(got.reject, "") << what;
+        ASSERT_EQ(std::memcmp(got.outputs[0].data(), want.data(), want.bytes()), 0)
+            << what << " " << got.candidate.kernel;
+      }
+    }
+  }
+}
+
+TEST(QSoftmax, EqualsTheReference) {
+  for (const Quant& quant : kQuants) {
+    for (s64 count = 1; count < 70; ++count) {
+      const Tensor x = random_u8(Shape{3, count}, static_cast<u64>(count));
+      expect_exact_above_none(probe_of("QSoftmax", x, quant), lower_q_softmax,
+                              fmt::format("{} of scale {}", count, quant.scale_x));
+    }
+  }
+}
+
+TEST(QSoftmax, ManyRows) {
+  for (const Quant& quant : kQuants) {
+    const Tensor x = random_u8(Shape{2, 3, 65, 130}, 5);
+    expect_exact_above_none(probe_of("QSoftmax", x, quant), lower_q_softmax, "attention");
+    expect_exact_above_none(probe_of("QSoftmax", random_u8(Shape{9001, 2}, 6), quant),
+                            lower_q_softmax, "pairs");
+    expect_exact_above_none(
+        probe_of("QSoftmax", random_u8(Shape{37, 8}, 7, Codes::extremes), quant), lower_q_softmax,
+        "short rows");
+    expect_exact_above_none(
+        probe_of("QSoftmax", random_u8(Shape{5, 300}, 8, Codes::highest), quant), lower_q_softmax,
+        "equal codes");
+  }
+}
+
+TEST(QSoftmax, SaysWhyNot) {
+  Probe probe = probe_of("QSoftmax", random_u8(Shape{2, 3, 4}, 1), kQuants[0]);
+  probe.attrs.set("axis", s64{1});
+  EXPECT_EQ(run_guarded(probe, lower_q_softmax, {}).reject,
+            "the instruction set is capped below AVX2");
+  probe.isa = Isa::avx2;
+  EXPECT_EQ(run_guarded(probe, lower_q_softmax, {}).reject, "the axis is not the last one");
+  probe.attrs.set("hi", s64{200});
+  EXPECT_EQ(run_guarded(probe, lower_q_softmax, {}).reject, "the output is clamped");
+}
+
+TEST(QLayerNormalization, EqualsTheReference) {
+  for (const Quant& quant : kQuants) {
+    for (s64 count : {1, 2, 7, 8, 15, 16, 17, 33, 192, 768}) {
+      for (bool bias : {false, true}) {
+        Probe probe = probe_of("QLayerNormalization", random_u8(Shape{2, 30, count}, 1), quant);
+        probe.inputs.push_back(constant(random_f32(Shape{count}, 2)));
+        if (bias) probe.inputs.push_back(constant(random_f32(Shape{count}, 3)));
+        expect_exact_above_none(probe, lower_q_layer_norm,
+                                fmt::format("{} of scale {}", count, quant.scale_x));
+      }
+    }
+  }
+}
+
+TEST(QLayerNormalization, SaysWhyNot) {
+  Probe probe = probe_of("QLayerNormalization", random_u8(Shape{2, 4}, 1), kQuants[0]);
+  probe.isa = Isa::avx2;
+  probe.inputs.push_back({random_f32(Shape{4}, 2)});
+  EXPECT_EQ(run_guarded(probe, lower_q_layer_norm, {}).reject, "scale or bias is not constant");
+}
+
+}  // namespace
+}  // namespace octet
