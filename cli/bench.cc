@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "cli/bench_selection.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/terminal.h"
@@ -28,6 +29,7 @@ constexpr const char* kFooter =
     "  octet bench resnet20.octet --threads 1 --batch 1\n"
     "  octet bench yolo.octet --shape images:1x3x416x416 --seconds 5\n"
     "  octet bench resnet20.octet --layers               # the time of every layer\n"
+    "  octet bench resnet20.octet --assert-selection     # is every layer's kernel the fastest?\n"
     "  octet bench resnet20.octet --json | jq '.latency_ms.median'\n";
 
 constexpr int64_t kMaxRuns = 1'000'000;
@@ -40,6 +42,8 @@ struct Options {
   double seconds = 2;
   int64_t warmup = 10;
   bool layers = false;
+  bool assert_selection = false;
+  double tolerance = 0.1;
   LimitFlags limits;
   bool json = false;
 };
@@ -169,8 +173,17 @@ int run_layers(const Options& options) {
   return kDone;
 }
 
+int run_selection(const Options& options) {
+  const Engine engine = Engine::load(options.engine);
+  const auto shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
+  return assert_selection(
+      engine, make_inputs(engine, shapes),
+      {.threads = options.threads, .tolerance = options.tolerance, .json = options.json});
+}
+
 int run(const Options& options) {
   put_in_force(options.limits, options.engine);
+  if (options.assert_selection) return run_selection(options);
   if (options.layers) return run_layers(options);
   const Engine engine = Engine::load(options.engine);
   const Measured measured = measure(engine, options);
@@ -229,6 +242,13 @@ Command add_bench(CLI::App& parent) {
       ->type_name("N")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
+  app->add_flag("--assert-selection", options->assert_selection,
+                "time every kernel that accepts a layer; exit 1 where a slower one was chosen");
+  app->add_option("--tolerance", options->tolerance,
+                  "share of the fastest kernel's time by which the chosen one may be slower")
+      ->type_name("X")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 10.0));
   app->add_flag("--layers", options->layers, "time every layer by itself instead of whole runs");
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);

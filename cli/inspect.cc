@@ -47,18 +47,23 @@ std::string types_text(const LayerInfo& layer) {
 
 void print_layers(const Inspection& inspection, bool wide) {
   const auto limit = [&](size_t width) { return wide ? size_t{0} : width; };
-  Table table({{"LAYER", false, limit(28)},
-               {"OP"},
-               {"TYPE"},
-               {"KERNEL", false, limit(26)},
-               {"SHAPES", false, limit(60)},
-               {"NODES", false, limit(40)},
-               {"WHY", false, limit(90)}});
+  std::vector<Table::Column> columns = {{"LAYER", false, limit(28)},
+                                        {"OP"},
+                                        {"TYPE"},
+                                        {"KERNEL", false, limit(26)},
+                                        {"SHAPES", false, limit(60)},
+                                        {"NODES", false, limit(40)},
+                                        {"WHY", false, limit(90)}};
+  if (wide) columns.push_back({"NOT TAKEN"});
+  Table table(std::move(columns));
   for (const LayerInfo& layer : inspection.layers) {
     std::string why = layer.reason;
     if (!layer.kernel_reason.empty()) why += (why.empty() ? "" : "; ") + layer.kernel_reason;
-    table.add({layer.name, layer.op, layer.precision, layer.kernel, types_text(layer),
-               joined(layer.nodes, " "), why});
+    std::vector<std::string> cells = {layer.name,   layer.op,          layer.precision,
+                                      layer.kernel, types_text(layer), joined(layer.nodes, " "),
+                                      why};
+    if (wide) cells.push_back(joined(layer.rejected, "; "));
+    table.add(std::move(cells));
   }
   table.print();
 }
@@ -105,7 +110,8 @@ Command add_inspect(CLI::App& parent) {
   app->add_option("engine", options->engine, "engine file")->required()->type_name("ENGINE");
   add_shape_flag(*app, options->shapes);
   add_threads_flag(*app, options->threads);
-  app->add_flag("--wide", options->wide, "do not shorten long cells");
+  app->add_flag("--wide", options->wide,
+                "do not shorten long cells, and say why other kernels were not taken");
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
   return {app, [options] { return run(*options); }};

@@ -22,8 +22,9 @@ struct LayerInfo {
   std::string reason;     // why this precision
   std::string
       kernel_reason;  // what the kernel is about, and why no faster one took the layer; may be empty
-  std::vector<std::string> nodes;   // the ONNX nodes in it
-  std::vector<std::string> inputs;  // names of the values that a run computes, constants apart
+  std::vector<std::string> rejected;  // "name: reason" for every other kernel that was asked
+  std::vector<std::string> nodes;     // the ONNX nodes in it
+  std::vector<std::string> inputs;    // names of the values that a run computes, constants apart
   std::vector<std::string> outputs;
   std::vector<TensorType> input_types;  // concrete, in the order of `inputs`
   std::vector<TensorType> output_types;

@@ -41,6 +41,7 @@ Json to_json(const Inspection& inspection) {
                       {"kernel", layer.kernel},
                       {"reason", layer.reason},
                       {"kernel_reason", layer.kernel_reason},
+                      {"rejected_kernels", layer.rejected},
                       {"nodes", layer.nodes},
                       {"inputs", to_json(layer.inputs, layer.input_types)},
                       {"outputs", to_json(layer.outputs, layer.output_types)},

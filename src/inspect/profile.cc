@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "inspect/floor.h"
+#include "inspect/layers.h"
 #include "runtime/context.h"
 
 namespace octet {
@@ -16,39 +17,64 @@ double median(std::vector<f64>& values) {
   return *middle;
 }
 
+std::vector<TensorType> types_of(std::span<const Tensor> tensors) {
+  std::vector<TensorType> types;
+  for (const Tensor& tensor : tensors) types.push_back(tensor ? tensor.type() : TensorType{});
+  return types;
+}
+
+// Of every layer, its times in all runs. The data decide which layers run; equal data run equal layers.
+struct Samples {
+  std::vector<LayerInfo> layers;
+  std::vector<std::vector<f64>> step_us;
+  size_t at = 0;  // the layer of this run that comes next
+
+  // True when the layer is new and wants its description.
+  bool add(f64 microseconds) {
+    if (at == step_us.size()) step_us.emplace_back();
+    step_us[at++].push_back(microseconds);
+    return layers.size() < at;
+  }
+
+  void add_run(Context& context, std::span<const Tensor> inputs) {
+    at = 0;
+    RunObserver observer;
+    observer.run_plan = [&](BoundPlan& bound, std::span<const Tensor> in, std::span<Tensor> out) {
+      const Plan& plan = bound.plan();
+      std::vector<f64> times(plan.steps.size());
+      bound.run_timed(in, out, context.impl().pool, times);
+      for (size_t s = 0; s < times.size(); ++s) {
+        if (add(times[s])) layers.push_back(layer_of(plan, plan.steps[s]));
+      }
+    };
+    observer.after_node = [&](const Node& node, std::span<const Tensor> in,
+                              std::span<const Tensor> out, f64 microseconds) {
+      if (!add(microseconds)) return;
+      layers.push_back(layer_outside_plans(context.impl().model->graph, node,
+                                           "its sizes depend on run-time data"));
+      layers.back().input_types = types_of(in);
+      layers.back().output_types = types_of(out);
+    };
+    context.impl().run_observed(inputs, observer);
+  }
+};
+
 }  // namespace
 
 std::vector<LayerTime> profile(const Engine& engine, std::span<const Tensor> inputs,
                                const ProfileOptions& options) {
   if (options.runs < 1) fail(Error::Code::invalid_argument, "a profile needs at least one run");
   Context context = engine.make_context({.threads = options.threads});
-  std::vector<Tensor> outputs = context.run(inputs);
-  BoundPlan* bound = context.impl().bound_plan(inputs);
-  if (bound == nullptr) {
-    fail(Error::Code::unsupported,
-         "the sizes inside this model depend on its data, so its layers are planned during the run "
-         "and have no times of their own; measure the whole instead");
-  }
-  InspectOptions inspected{{}, options.threads};
-  for (const Tensor& input : inputs) inspected.input_shapes.push_back(input.shape());
-  const Inspection inspection = inspect(engine, inspected);
-  const size_t steps = bound->plan().steps.size();
-  OCTET_CHECK(inspection.layers.size() == steps);
-
-  std::vector<std::vector<f64>> samples(steps);
-  std::vector<f64> step_us(steps);
-  for (s64 run = 0; run < options.runs; ++run) {
-    std::ranges::fill(step_us, 0.0);
-    bound->run_timed(inputs, outputs, context.impl().pool, step_us);
-    for (size_t s = 0; s < steps; ++s) samples[s].push_back(step_us[s]);
-  }
+  context.run(inputs);
+  Samples samples;
+  for (int64_t run = 0; run < options.runs; ++run) samples.add_run(context, inputs);
   const MachineRates rates = measure_rates();
   std::vector<LayerTime> times;
   double total = 0;
-  for (size_t s = 0; s < steps; ++s) {
-    const LayerInfo& layer = inspection.layers[s];
+  for (size_t s = 0; s < samples.layers.size(); ++s) {
+    const LayerInfo& layer = samples.layers[s];
     const f64 floor = floor_us(layer, rates, detect_isa(), options.threads);
-    times.push_back({layer, median(samples[s]), 0, floor});
+    times.push_back({layer, median(samples.step_us[s]), 0, floor});
     total += times.back().microseconds;
   }
   for (LayerTime& time : times) time.share = total > 0 ? time.microseconds / total : 0;

@@ -37,9 +37,18 @@ TEST(InspectStaged, SaysWhatWaitsForData) {
   EXPECT_EQ(inspection.layers[2].kernel, "during the run");
 }
 
-TEST(InspectStaged, LayersHaveNoTimesOfTheirOwn) {
-  const std::vector<Tensor> inputs = {Tensor(Dtype::f32, {2, 4})};
-  EXPECT_THROW(profile(engine_of(kChooser), inputs), Error);
+TEST(InspectStaged, TimesEveryLayerOfEveryStage) {
+  Tensor x(Dtype::f32, {2, 4});
+  const std::vector<Tensor> inputs = {x};
+  const std::vector<LayerTime> times =
+      profile(engine_of(kChooser), inputs, {.threads = 1, .runs = 3});
+  ASSERT_EQ(times.size(), 3u);
+  EXPECT_EQ(times[0].layer.name, "softmax");
+  EXPECT_EQ(times[1].layer.kernel, "reference");
+  EXPECT_EQ(times[1].layer.output_types[0], (TensorType{Dtype::s64, {2, 8}}));
+  EXPECT_EQ(times[2].layer.name, "neg");
+  EXPECT_EQ(times[2].layer.output_types[0], (TensorType{Dtype::s64, {2, 8}}));
+  EXPECT_NEAR(times[0].share + times[1].share + times[2].share, 1.0, 1e-9);
 }
 
 }  // namespace

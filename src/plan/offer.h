@@ -36,6 +36,8 @@ struct Placement {
 struct Target {
   Isa isa = Isa::none;
   int threads = 1;
+  // Plans keep the kernels that accepted a node and were not chosen, those of lower instruction sets too: for measuring.
+  bool keep_others = false;
 };
 
 // What a lowering is asked. Activation codes are always u8 here: planning for the CPU relabels s8 values first.
@@ -82,6 +84,10 @@ struct Candidate {
   s64 wanted_border = 0;
   // The step honours any Placement (strides, borders) of its nhwc inputs and outputs; else it needs them dense.
   bool strided = false;
+  // Estimated cycles of one core, for comparison with other candidates of the node; 0: the order of the table decides.
+  f64 cost = 0;
+  // The last bits may differ from the definition (docs/numerics.md, class `close`).
+  bool close = false;
 };
 
 struct Reject {

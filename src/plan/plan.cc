@@ -8,21 +8,10 @@
 
 #include "core/check.h"
 #include "graph/verify.h"
+#include "plan/select.h"
 
 namespace octet {
 namespace {
-
-// Pixel, row and image strides of an nhwc value with a border; zeros for linear.
-Placement place(const TensorType& type, Layout layout, s64 border) {
-  Placement placement{.layout = layout};
-  if (layout == Layout::linear) return placement;
-  OCTET_CHECK(type.shape.rank() == 4);
-  placement.border = border;
-  placement.pixel_stride = type.shape[1];
-  placement.row_stride = (type.shape[3] + 2 * border) * placement.pixel_stride;
-  placement.image_stride = (type.shape[2] + 2 * border) * placement.row_stride;
-  return placement;
-}
 
 class Planner {
  public:
@@ -97,41 +86,17 @@ class Planner {
     return request;
   }
 
-  bool only_constants(const Node& node) const {
-    return !node.inputs.empty() && std::ranges::all_of(node.inputs, [&](ValueId id) {
-      return id == kNoValue || plan_.graph.is_constant(id);
-    });
-  }
-
-  Candidate select(const LowerRequest& asked, std::vector<std::string>& rejects) const {
-    // Kernels take their data from the run; the reference brings constants along.
-    if (only_constants(asked.node)) {
-      rejects.push_back("all inputs are constants");
-      return backend_.reference(asked);
-    }
-    for (const Lowering& lowering : backend_.lowerings) {
-      if (lowering.op != asked.node.op->name) continue;
-      Offer offer = lowering.offer(asked);
-      if (Candidate* candidate = std::get_if<Candidate>(&offer)) return std::move(*candidate);
-      rejects.push_back(fmt::format("{}: {}", lowering.name, std::get<Reject>(offer).reason));
-    }
-    if (rejects.empty())
-      rejects.push_back(
-          fmt::format("the {} backend has no kernel for {}", backend_.name, asked.node.op->name));
-    return backend_.reference(asked);
-  }
-
   void add_node(u32 index) {
     const Node& node = plan_.graph.nodes[index];
     const LowerRequest asked = request(node);
-    std::vector<std::string> rejects;
-    Candidate candidate;
+    Selection selection;
     try {
-      candidate = select(asked, rejects);
+      selection = select_kernel(asked, backend_);
     } catch (Error& error) {
       error.add_context("planning " + describe(node));
       throw;
     }
+    Candidate& candidate = selection.chosen;
     OCTET_CHECK(candidate.inputs.size() == node.inputs.size());
     OCTET_CHECK(candidate.outputs.size() == node.outputs.size());
     std::vector<u32> inputs, outputs;
@@ -150,7 +115,12 @@ class Planner {
       outputs.push_back(add_buffer(id, candidate.outputs[i]));
     }
     push_step(node.name, index, std::move(inputs), std::move(outputs), std::move(candidate));
-    plan_.steps.back().rejects = std::move(rejects);
+    PlanStep& step = plan_.steps.back();
+    step.rejects = std::move(selection.rejects);
+    if (!target_.keep_others) return;
+    step.given = asked.layouts;
+    step.kernels = std::move(selection.others);
+    step.kernels.insert(step.kernels.begin(), candidates_.back());
   }
 
   // The caller's buffer takes the place of the arena buffer that a step writes; else the value is copied.
@@ -229,7 +199,7 @@ class Planner {
       const TensorType& type = plan_.graph.value(buffer.value).type;
       const s64 element = static_cast<s64>(dtype_bytes(type.dtype));
       const s64 border = buffer.placement.border;
-      buffer.placement = place(type, buffer.placement.layout, border);
+      buffer.placement = dense_placement(type, buffer.placement.layout, border);
       buffer.bytes = type.bytes();
       if (border == 0) continue;
       buffer.bytes = type.shape[0] * buffer.placement.image_stride * element;
@@ -285,6 +255,17 @@ class Planner {
 };
 
 }  // namespace
+
+Placement dense_placement(const TensorType& type, Layout layout, s64 border) {
+  Placement placement{.layout = layout};
+  if (layout == Layout::linear) return placement;
+  OCTET_CHECK(type.shape.rank() == 4);
+  placement.border = border;
+  placement.pixel_stride = type.shape[1];
+  placement.row_stride = (type.shape[3] + 2 * border) * placement.pixel_stride;
+  placement.image_stride = (type.shape[2] + 2 * border) * placement.row_stride;
+  return placement;
+}
 
 Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Backend& backend,
                const Target& target) {

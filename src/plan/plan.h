@@ -32,12 +32,15 @@ struct PlanStep {
   std::string name;
   std::string kernel;
   std::string note;                  // what the inspector prints beside the kernel
-  std::vector<std::string> rejects;  // why each better lowering was not taken: "name: reason"
+  std::vector<std::string> rejects;  // why each other kernel was not taken: "name: reason"
   u32 node = std::numeric_limits<u32>::max();  // index into graph.nodes; max for layout conversions
   std::vector<u32> inputs;  // buffers, kNoBuffer for constants and omitted inputs
   std::vector<u32> outputs;
   s64 workspace_bytes = 0;
   RunStep run;
+  // Where the target keeps other kernels: the chosen one, then those that could take its place; else empty.
+  std::vector<Candidate> kernels;
+  std::vector<Layout> given;  // then also: the layouts in which producers left the inputs
 };
 
 struct Plan {
@@ -49,6 +52,9 @@ struct Plan {
   std::vector<TensorType> input_types;
   std::vector<TensorType> output_types;
 };
+
+// Pixel, row and image strides of an nhwc value with a border around each image; zeros for linear.
+Placement dense_placement(const TensorType& type, Layout layout, s64 border);
 
 // Throws Error(invalid_argument) for shapes that the graph does not take, naming the node where they fail, and NeedsData
 // when a type inside depends on data: such a graph runs in stages (runtime/staged.h).

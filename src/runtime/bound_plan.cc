@@ -52,15 +52,15 @@ void BoundPlan::bind_caller(std::span<const Tensor> inputs, std::span<Tensor> ou
   }
 }
 
-void BoundPlan::run_step(size_t s, ThreadPool& pool) {
-  const PlanStep& step = plan_.steps[s];
+StepArgs BoundPlan::step_args(size_t s, ThreadPool& pool) {
   std::byte** pointers = pointers_.data() + first_pointer_[s];
-  step.run({pointers, pointers + step.inputs.size(), arena_.get() + plan_.workspace_offset, pool});
+  return {pointers, pointers + plan_.steps[s].inputs.size(), arena_.get() + plan_.workspace_offset,
+          pool};
 }
 
 void BoundPlan::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool& pool) {
   bind_caller(inputs, outputs);
-  for (size_t s = 0; s < plan_.steps.size(); ++s) run_step(s, pool);
+  for (size_t s = 0; s < plan_.steps.size(); ++s) plan_.steps[s].run(step_args(s, pool));
 }
 
 void BoundPlan::run_timed(std::span<const Tensor> inputs, std::span<Tensor> outputs,
@@ -68,7 +68,7 @@ void BoundPlan::run_timed(std::span<const Tensor> inputs, std::span<Tensor> outp
   bind_caller(inputs, outputs);
   for (size_t s = 0; s < plan_.steps.size(); ++s) {
     const auto start = std::chrono::steady_clock::now();
-    run_step(s, pool);
+    plan_.steps[s].run(step_args(s, pool));
     step_us[s] +=
         std::chrono::duration<f64, std::micro>(std::chrono::steady_clock::now() - start).count();
   }

@@ -20,6 +20,9 @@ class BoundPlan {
   BoundPlan& operator=(const BoundPlan&) = delete;
 
   const Plan& plan() const { return plan_; }
+  // The two halves of run(), for whoever looks between steps: the caller's tensors once, then each step in order.
+  void bind_caller(std::span<const Tensor> inputs, std::span<Tensor> outputs);
+  StepArgs step_args(size_t step, ThreadPool& pool);
   // Inputs and outputs must have the plan's types. Allocates nothing but what a reference step does for itself.
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool& pool);
   // The same, with the wall time of each step in microseconds added to `step_us`.
@@ -34,8 +37,6 @@ class BoundPlan {
   };
 
   std::byte* resolve(u32 buffer);
-  void bind_caller(std::span<const Tensor> inputs, std::span<Tensor> outputs);
-  void run_step(size_t step, ThreadPool& pool);
 
   Plan plan_;
   std::shared_ptr<std::byte> arena_;

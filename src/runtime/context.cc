@@ -82,6 +82,17 @@ std::vector<Tensor> Context::Impl::run_staged(std::span<const Tensor> inputs) {
   return outputs;
 }
 
+std::vector<Tensor> Context::Impl::run_observed(std::span<const Tensor> inputs,
+                                                const RunObserver& observer) {
+  BoundPlan* bound = bound_plan(inputs);
+  if (bound == nullptr) return staged->run(inputs, pool, &observer);
+  std::vector<Tensor> outputs;
+  for (const TensorType& type : bound->plan().output_types)
+    outputs.emplace_back(type.dtype, type.shape);
+  observer.run_plan(*bound, inputs, outputs);
+  return outputs;
+}
+
 void Context::Impl::run_staged_into(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const std::vector<Tensor> results = run_staged(inputs);
   check_outputs(outputs, staged_outputs,

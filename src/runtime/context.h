@@ -26,6 +26,8 @@ struct Context::Impl {
   BoundPlan* bound_plan(std::span<const Shape> shapes);
   BoundPlan* bound_plan(std::span<const Tensor> inputs);
   std::vector<Tensor> run_staged(std::span<const Tensor> inputs);
+  // One run whose plans the observer executes, in stages or not.
+  std::vector<Tensor> run_observed(std::span<const Tensor> inputs, const RunObserver& observer);
   void run_staged_into(std::span<const Tensor> inputs, std::span<Tensor> outputs);
 
   std::shared_ptr<const Model> model;

@@ -2,6 +2,7 @@
 #include "runtime/staged.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "core/check.h"
 #include "graph/op_def.h"
@@ -97,7 +98,8 @@ const Tensor& StagedRun::value(const Values& values, ValueId id) const {
   return graph_.is_constant(id) ? graph_.value(id).constant : values[id];
 }
 
-void StagedRun::run_plan(const Planned& planned, Values& values, ThreadPool& pool) const {
+void StagedRun::run_plan(const Planned& planned, Values& values, ThreadPool& pool,
+                         const RunObserver* observer) const {
   const Graph& graph = planned.stage.planned;
   for (ValueId id : planned.stage.folded) values[id] = graph.value(id).constant;
   if (planned.plan == nullptr) return;
@@ -105,16 +107,27 @@ void StagedRun::run_plan(const Planned& planned, Values& values, ThreadPool& poo
   for (ValueId id : graph.inputs) inputs.push_back(values[id]);
   for (const TensorType& type : planned.plan->plan().output_types)
     outputs.emplace_back(type.dtype, type.shape);
-  planned.plan->run(inputs, outputs, pool);
+  if (observer != nullptr) {
+    observer->run_plan(*planned.plan, inputs, outputs);
+  } else {
+    planned.plan->run(inputs, outputs, pool);
+  }
   for (size_t i = 0; i < outputs.size(); ++i) values[graph.outputs[i]] = std::move(outputs[i]);
 }
 
-void StagedRun::run_reference(const Stage& stage, Values& values) const {
+void StagedRun::run_reference(const Stage& stage, Values& values,
+                              const RunObserver* observer) const {
+  using Clock = std::chrono::steady_clock;
   for (u32 n : stage.reference) {
     const Node& node = graph_.nodes[n];
     std::vector<Tensor> inputs;
     for (ValueId id : node.inputs) inputs.push_back(id == kNoValue ? Tensor() : value(values, id));
+    const auto start = Clock::now();
     std::vector<Tensor> outputs = eval_node(node, inputs);
+    if (observer != nullptr) {
+      const std::chrono::duration<f64, std::micro> spent = Clock::now() - start;
+      observer->after_node(node, inputs, outputs, spent.count());
+    }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] != kNoValue) values[node.outputs[i]] = std::move(outputs[i]);
     }
@@ -125,7 +138,8 @@ std::vector<TensorType> StagedRun::prepare(std::span<const Shape> input_shapes) 
   return planned(first_start(graph_, input_shapes)).stage.outputs;
 }
 
-std::vector<Tensor> StagedRun::run(std::span<const Tensor> inputs, ThreadPool& pool) {
+std::vector<Tensor> StagedRun::run(std::span<const Tensor> inputs, ThreadPool& pool,
+                                   const RunObserver* observer) {
   std::vector<Shape> shapes;
   for (const Tensor& input : inputs) shapes.push_back(input.shape());
   Values values(graph_.value_count());
@@ -133,8 +147,8 @@ std::vector<Tensor> StagedRun::run(std::span<const Tensor> inputs, ThreadPool& p
   StageStart start = first_start(graph_, shapes);
   while (!is_complete(start)) {
     const Planned& stage = planned(start);
-    run_plan(stage, values, pool);
-    run_reference(stage.stage, values);
+    run_plan(stage, values, pool, observer);
+    run_reference(stage.stage, values, observer);
     start = next_start(stage.stage, start, values);
   }
   std::vector<Tensor> outputs;

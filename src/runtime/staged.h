@@ -4,6 +4,7 @@
 // After its plan, the nodes whose result only the data can size run through the reference; the next stage knows more.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <memory>
 #include <span>
@@ -43,6 +44,14 @@ struct Stage {
 StageStart first_start(const Graph& graph, std::span<const Shape> input_shapes);
 Stage make_stage(const Graph& graph, const StageStart& start);
 
+// Who looks into a run: what takes the place of BoundPlan::run, and what is told of each node that the reference ran.
+struct RunObserver {
+  std::function<void(BoundPlan&, std::span<const Tensor>, std::span<Tensor>)> run_plan;
+  std::function<void(const Node&, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                     f64 microseconds)>
+      after_node;
+};
+
 // The runs of one context: its stages, each planned once for the same start.
 class StagedRun {
  public:
@@ -51,7 +60,8 @@ class StagedRun {
 
   // Plans the first stage. The output types, as far as they are known before a run.
   std::vector<TensorType> prepare(std::span<const Shape> input_shapes);
-  std::vector<Tensor> run(std::span<const Tensor> inputs, ThreadPool& pool);
+  std::vector<Tensor> run(std::span<const Tensor> inputs, ThreadPool& pool,
+                          const RunObserver* observer = nullptr);
 
   size_t stage_count() const { return stages_.size(); }
 
@@ -65,8 +75,9 @@ class StagedRun {
 
   Planned& planned(StageStart start);
   void make_room();
-  void run_plan(const Planned& planned, Values& values, ThreadPool& pool) const;
-  void run_reference(const Stage& stage, Values& values) const;
+  void run_plan(const Planned& planned, Values& values, ThreadPool& pool,
+                const RunObserver* observer) const;
+  void run_reference(const Stage& stage, Values& values, const RunObserver* observer) const;
   const Tensor& value(const Values& values, ValueId id) const;
 
   const Graph& graph_;

@@ -197,6 +197,7 @@ Candidate product_candidate(const LowerRequest& request, const ProductStep& step
   Candidate candidate;
   candidate.kernel = step.kernel;
   candidate.note = step.slices.front().desc.impl_info_str();
+  candidate.close = true;
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.outputs = {Layout::linear};
   candidate.workspace_bytes = scratchpad_bytes(step.slices) * request.target.threads;

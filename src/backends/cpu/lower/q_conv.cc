@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backends/cpu/kernels/conv/conv.h"
+#include "backends/cpu/kernels/conv/conv_cost.h"
 #include "backends/cpu/kernels/conv/tile_conv.h"
 #include "backends/cpu/kernels/depthwise/flat_depthwise.h"
 #include "backends/cpu/lower/q_common.h"
@@ -136,6 +137,7 @@ Offer lower_q_conv_tiles(const LowerRequest& request) {
   const TileKernel& kernel = kTileKernels[0];
   Candidate candidate = image_candidate(request, kernel.name, conv);
   candidate.workspace_bytes = tile_conv_workspace_bytes(conv.geometry, request.target.threads);
+  candidate.cost = tile_conv_cost(conv.geometry);
   candidate.bind = [&kernel, conv](const BindArgs& bind) {
     return step_of(TileConv(kernel, dense_spec(conv, bind)), conv);
   };
@@ -149,6 +151,7 @@ Offer lower_q_conv(const LowerRequest& request) {
   const ConvKernel& kernel = best_kernel(kConvKernels, request.target.isa);
   Candidate candidate = image_candidate(request, kernel.name, conv);
   candidate.workspace_bytes = conv_workspace_bytes(kernel, conv.geometry, request.target.threads);
+  candidate.cost = dense_conv_cost(kernel, conv.geometry);
   candidate.bind = [&kernel, conv](const BindArgs& bind) {
     return step_of(DenseConv(kernel, dense_spec(conv, bind)), conv);
   };

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "backends/cpu/kernels/conv/conv_cost.h"
 #include "backends/cpu/kernels/conv/tile_conv.h"
 #include "backends/cpu/kernels/matmul/matmul.h"
 #include "backends/cpu/lower/q_common.h"
@@ -103,6 +104,7 @@ Offer lower_q_linear_tiles(const LowerRequest& request) {
   const TileKernel& kernel = kTileKernels[0];
   Candidate candidate = candidate_of(request, kernel.name, Layout::linear);
   candidate.workspace_bytes = tile_conv_workspace_bytes(linear.geometry, request.target.threads);
+  candidate.cost = tile_conv_cost(linear.geometry);
   candidate.bind = [&kernel, linear](const BindArgs&) {
     return step_of(TileConv(kernel, spec_of(linear)), linear.matmul);
   };
@@ -115,6 +117,7 @@ Offer lower_q_linear(const LowerRequest& request) {
   const ConvKernel& kernel = best_kernel(kConvKernels, request.target.isa);
   Candidate candidate = candidate_of(request, kernel.name, Layout::linear);
   candidate.workspace_bytes = conv_workspace_bytes(kernel, linear.geometry, request.target.threads);
+  candidate.cost = dense_conv_cost(kernel, linear.geometry);
   candidate.bind = [&kernel, linear](const BindArgs&) {
     return step_of(DenseConv(kernel, spec_of(linear)), linear.matmul);
   };

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Is the kernel that was chosen for a layer the fastest that could run it on this machine? Measured, not estimated.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "octet/engine.h"
+#include "octet/inspect.h"
+#include "octet/tensor.h"
+
+namespace octet {
+
+struct KernelTime {
+  std::string kernel;
+  double microseconds =
+      0;            // the fastest of its runs, changes of memory layout that it needs included
+  double cost = 0;  // estimated cycles; 0 where the kernel names none
+  bool same_result = true;  // to the bit as the chosen kernel's
+};
+
+struct SelectionOptions;
+
+// A layer that several kernels accept.
+struct LayerSelection {
+  LayerInfo layer;
+  std::vector<KernelTime> kernels;  // the chosen one first
+  bool wrong = false;               // another is faster, and by more than the tolerance
+
+  size_t fastest() const;
+  double ratio() const;  // time of the chosen kernel over that of the fastest
+  bool is_wrong(const SelectionOptions& options) const;
+  bool same_results() const;
+};
+
+struct SelectionOptions {
+  int threads = 1;
+  // A choice is wrong when it takes longer than the fastest by this share of that time, and by `least_us`. The fastest runs of
+  // one kernel, measured twice on a busy machine, differ by a few percent, and by what reading the clock costs.
+  double tolerance = 0.1;
+  double least_us = 0.5;
+};
+
+struct SelectionReport {
+  std::vector<LayerSelection> layers;
+  int64_t single = 0;  // layers that one kernel alone accepts
+};
+
+// Runs the engine once; at each layer every kernel that accepts it gets the same data, in turns. Layers that look wrong
+// are measured again before they are called so.
+SelectionReport measure_selection(const Engine& engine, std::span<const Tensor> inputs,
+                                  const SelectionOptions& options = {});
+
+}  // namespace octet

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/conv/conv_cost.h"
+
+#include <algorithm>
+
+#include "backends/cpu/kernels/conv/tile_args.h"
+
+namespace octet {
+namespace {
+
+f64 f(s64 n) { return static_cast<f64>(n); }
+s64 ceil_div(s64 a, s64 b) { return (a + b - 1) / b; }
+
+s64 taps(const ConvGeometry& g) { return g.window.h().kernel * g.window.w().kernel; }
+s64 pixels(const ConvGeometry& g) { return g.batch * g.window.h().out * g.window.w().out; }
+
+// Bytes of a window, and of its runs of adjacent bytes in dense pixels.
+s64 depth(const ConvGeometry& g) { return taps(g) * g.in_channels_per_group(); }
+s64 run_bytes(const ConvGeometry& g) { return conv_run_bytes(g, {g.in_channels, 0}); }
+
+// All constants are cycles of one core, measured on a machine with AMX; between kernels only their ratio counts.
+struct Rates {
+  f64 call;          // before the first multiplication
+  f64 pixel;         // of every pixel
+  f64 output;        // a sum through the epilogue
+  f64 near_byte;     // a byte of weights from L2
+  f64 distant_byte;  // and from beyond it
+};
+
+constexpr Rates kTileRates{600, 0, 0.25, 1 / 28.0, 1 / 9.0};
+constexpr Rates kDenseRates{200, 15, 0.2, 1 / 36.0, 1 / 11.0};
+constexpr s64 kNearBytes = 1 << 20;
+
+f64 stream(const Rates& rates, s64 bytes) {
+  return f(bytes) * (bytes <= kNearBytes ? rates.near_byte : rates.distant_byte);
+}
+
+// Cycles in which `pixels` meet four bytes of 64 channels: two vpdpbusd of 64 bytes each, a vpmaddwd of 16 in 0.7,
+// scalar code one by one. A chain of few sums waits for its own latency.
+f64 chunk_cycles(Isa isa, s64 pixels) {
+  const f64 macs = isa >= Isa::vnni ? 128 : isa >= Isa::avx2 ? 23 : 1;
+  return std::max(5.0, f(pixels * kConvChunk * 64) / macs);
+}
+
+// Measured: a multiplication of tiles takes as long as its rows and five more, and no less than that of eight rows.
+s64 line_cycles(s64 positions) {
+  const s64 tiles = ceil_div(positions, kTileRows);
+  return tiles * (5 + std::max<s64>(8, ceil_div(positions, tiles)));
+}
+
+// All rows as one line where that drops few windows, else line by line.
+s64 image_cycles(const Window& window) {
+  const WindowAxis& h = window.h();
+  const WindowAxis& w = window.w();
+  const s64 by_line = h.out * line_cycles(w.out);
+  if (h.stride != w.stride) return by_line;
+  return std::min(by_line, line_cycles(h.out * (w.out + w.kernel - 1)));
+}
+
+}  // namespace
+
+f64 dense_conv_cost(const ConvKernel& kernel, const ConvGeometry& g) {
+  const s64 channels = ceil_div(g.out_channels_per_group(), kConvLanes) * kConvLanes * g.groups;
+  const s64 chunks = depth(g) / run_bytes(g) * ceil_div(run_bytes(g), kConvChunk);
+  const s64 tiles = pixels(g) / kernel.pixels, rest = pixels(g) % kernel.pixels;
+  f64 tile_cycles = f(tiles) * chunk_cycles(kernel.isa, kernel.pixels);
+  if (rest > 0) tile_cycles += chunk_cycles(kernel.isa, rest);
+  const f64 multiply = tile_cycles * f(chunks) * f(channels) / 64;
+  const s64 weights = channels * chunks * kConvChunk * kernel.weight_bytes;
+  return kDenseRates.call + std::max(multiply, stream(kDenseRates, weights)) +
+         f(pixels(g)) * (kDenseRates.pixel + f(channels) * kDenseRates.output);
+}
+
+f64 tile_conv_cost(const ConvGeometry& g) {
+  const s64 tiles = ceil_div(g.out_channels_per_group(), kTileColumns) * g.groups;
+  const s64 steps = depth(g) / run_bytes(g) * ceil_div(run_bytes(g), kTileStep);
+  const s64 rows = g.batch * image_cycles(g.window);
+  const f64 multiply = f(rows) * f(tiles * steps);
+  return kTileRates.call + std::max(multiply, stream(kTileRates, tiles * steps * kTileWeights)) +
+         f(rows) * f(tiles * kTileColumns) * kTileRates.output;
+}
+
+}  // namespace octet

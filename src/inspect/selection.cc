@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "octet/selection.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "backends/backends.h"
+#include "inspect/kernel_trial.h"
+#include "inspect/layers.h"
+#include "runtime/context.h"
+
+namespace octet {
+namespace {
+
+// Rounds in which every kernel runs once. What is several times slower than another, after a few, is not run again.
+constexpr int kRounds = 12;
+constexpr int kRoundsOfAll = 3;
+constexpr f64 kHopeless = 3;
+// Another program can stretch every run of a kernel for a while: what looks wrong is measured again in later passes over the
+// network, and the fastest run of all counts.
+constexpr int kPasses = 4;
+constexpr int kRoundsOfLaterPasses = 60;
+
+class LayerTrial {
+ public:
+  LayerTrial(const KernelTrial::Setting& setting, const StepArgs& args)
+      : kernels_(setting.step.kernels) {
+    for (const Candidate& candidate : kernels_) trials_.emplace_back(setting, candidate, args);
+  }
+
+  // The first measurement.
+  LayerSelection compare() {
+    LayerSelection selection;
+    for (size_t i = 0; i < trials_.size(); ++i) {
+      KernelTime time;
+      time.kernel = kernels_[i].kernel;
+      time.cost = kernels_[i].cost;
+      time.microseconds = std::numeric_limits<f64>::infinity();
+      time.same_result = result_is_same(i);
+      selection.kernels.push_back(std::move(time));
+    }
+    run_rounds(selection, kRounds);
+    return selection;
+  }
+
+  // Adds rounds to one that was measured before.
+  void run_rounds(LayerSelection& selection, int rounds) {
+    for (int round = 0; round < rounds; ++round) run_round(selection, round < kRoundsOfAll);
+  }
+
+ private:
+  void run_round(LayerSelection& selection, bool all) {
+    const f64 limit = kHopeless * selection.kernels[selection.fastest()].microseconds;
+    for (size_t i = 0; i < trials_.size(); ++i) {
+      f64& best = selection.kernels[i].microseconds;
+      if (i == 0 || all || best <= limit) best = std::min(best, trials_[i].run());
+    }
+  }
+
+  bool result_is_same(size_t i) {
+    trials_[i].run();
+    std::vector<Tensor> results = trials_[i].results();
+    if (i == 0) expected_ = results;
+    return std::ranges::equal(results, expected_, [](const Tensor& a, const Tensor& b) {
+      return std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+    });
+  }
+
+  const std::vector<Candidate>& kernels_;
+  std::vector<KernelTrial> trials_;
+  std::vector<Tensor> expected_;
+};
+
+// Passes over one network. Equal data run equal layers, so that a layer keeps its place.
+class Measurement {
+ public:
+  Measurement(Context::Impl& context, const SelectionOptions& options)
+      : context_(context), options_(options) {
+    observer_.run_plan = [this](BoundPlan& bound, std::span<const Tensor> in,
+                                std::span<Tensor> out) { run_plan(bound, in, out); };
+    observer_.after_node = [this](const Node&, std::span<const Tensor>, std::span<const Tensor>,
+                                  f64) { ++single_; };
+  }
+
+  void run_pass(std::span<const Tensor> inputs) {
+    at_ = 0;
+    single_ = 0;
+    context_.run_observed(inputs, observer_);
+    ++passes_;
+  }
+
+  int passes() const { return passes_; }
+  bool looks_wrong() const { return std::ranges::any_of(layers_, &LayerSelection::wrong); }
+  SelectionReport take() { return {std::move(layers_), single_}; }
+
+ private:
+  void run_plan(BoundPlan& bound, std::span<const Tensor> in, std::span<Tensor> out) {
+    const Plan& plan = bound.plan();
+    bound.bind_caller(in, out);
+    for (size_t s = 0; s < plan.steps.size(); ++s) {
+      const PlanStep& step = plan.steps[s];
+      const StepArgs args = bound.step_args(s, context_.pool);
+      if (step.kernels.size() > 1) {
+        measure({plan, step, cpu_backend(), context_.target, context_.pool}, args);
+      } else if (!step.kernels.empty()) {
+        ++single_;
+      }
+      step.run(args);
+    }
+  }
+
+  void measure(const KernelTrial::Setting& setting, const StepArgs& args) {
+    const bool first = at_ == layers_.size();
+    if (!first && !layers_[at_].wrong) {
+      ++at_;
+      return;
+    }
+    LayerTrial trial(setting, args);
+    if (first) {
+      layers_.push_back(trial.compare());
+      layers_.back().layer = layer_of(setting.plan, setting.step);
+    } else {
+      trial.run_rounds(layers_[at_], kRoundsOfLaterPasses);
+    }
+    LayerSelection& selection = layers_[at_++];
+    selection.wrong = selection.is_wrong(options_);
+  }
+
+  Context::Impl& context_;
+  const SelectionOptions& options_;
+  RunObserver observer_;
+  std::vector<LayerSelection> layers_;
+  size_t at_ = 0;  // the layer that comes next in this pass
+  int64_t single_ = 0;
+  int passes_ = 0;
+};
+
+}  // namespace
+
+size_t LayerSelection::fastest() const {
+  const auto at = std::ranges::min_element(kernels, {}, &KernelTime::microseconds);
+  return static_cast<size_t>(at - kernels.begin());
+}
+
+double LayerSelection::ratio() const {
+  return kernels.front().microseconds / kernels[fastest()].microseconds;
+}
+
+bool LayerSelection::is_wrong(const SelectionOptions& options) const {
+  const f64 chosen = kernels.front().microseconds, least = kernels[fastest()].microseconds;
+  return chosen > least * (1 + options.tolerance) && chosen > least + options.least_us;
+}
+
+bool LayerSelection::same_results() const {
+  return std::ranges::all_of(kernels, &KernelTime::same_result);
+}
+
+SelectionReport measure_selection(const Engine& engine, std::span<const Tensor> inputs,
+                                  const SelectionOptions& options) {
+  Context context = engine.make_context({.threads = options.threads});
+  context.impl().target.keep_others = true;
+  Measurement measurement(context.impl(), options);
+  do {
+    measurement.run_pass(inputs);
+  } while (measurement.looks_wrong() && measurement.passes() < kPasses);
+  return measurement.take();
+}
+
+}  // namespace octet

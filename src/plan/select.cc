@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/select.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "graph/op_def.h"
+
+namespace octet {
+namespace {
+
+// Both sides of a layout change pass through the caches once.
+constexpr f64 kConvertBytesPerCycle = 2;
+
+bool only_constants(const LowerRequest& asked) {
+  const std::vector<ValueId>& inputs = asked.node.inputs;
+  return !inputs.empty() && std::ranges::all_of(inputs, [&](ValueId id) {
+    return id == kNoValue || asked.graph.is_constant(id);
+  });
+}
+
+struct Answers {
+  std::vector<Candidate> accepted;  // in the order of the table
+  std::vector<std::string> rejects;
+
+  void take(std::string_view name, Offer offer) {
+    if (const Reject* reject = std::get_if<Reject>(&offer)) {
+      rejects.push_back(fmt::format("{}: {}", name, reject->reason));
+      return;
+    }
+    Candidate& candidate = std::get<Candidate>(offer);
+    const auto same = [&](const Candidate& c) { return c.kernel == candidate.kernel; };
+    if (std::ranges::none_of(accepted, same)) accepted.push_back(std::move(candidate));
+  }
+};
+
+// The kernels of lower instruction sets too, for measuring; scalar code is no competitor.
+void ask_lower_levels(const LowerRequest& asked, const Lowering& lowering, Answers& answers) {
+  for (Isa isa = asked.target.isa; isa > Isa::avx2;) {
+    isa = static_cast<Isa>(static_cast<u8>(isa) - 1);
+    Target target = asked.target;
+    target.isa = isa;
+    const LowerRequest lower{asked.graph,   asked.node,    asked.inputs,
+                             asked.outputs, asked.layouts, target};
+    Offer offer = lowering.offer(lower);
+    if (std::holds_alternative<Candidate>(offer)) answers.take(lowering.name, std::move(offer));
+  }
+}
+
+}  // namespace
+
+f64 cost_of(const LowerRequest& asked, const Candidate& candidate) {
+  if (candidate.cost <= 0) return 0;
+  f64 cost = candidate.cost;
+  for (size_t i = 0; i < asked.inputs.size(); ++i) {
+    const bool activation = asked.has_input(i) && asked.constant(i) == nullptr;
+    if (activation && candidate.inputs[i] != asked.layouts[i])
+      cost += 2 * static_cast<f64>(asked.inputs[i].bytes()) / kConvertBytesPerCycle;
+  }
+  return cost;
+}
+
+size_t cheapest(const LowerRequest& asked, const std::vector<Candidate>& accepted) {
+  size_t best = 0;
+  f64 least = cost_of(asked, accepted[0]);
+  for (size_t i = 1; i < accepted.size(); ++i) {
+    const f64 cost = cost_of(asked, accepted[i]);
+    if (accepted[i].close != accepted[0].close || cost <= 0 || cost >= least) continue;
+    best = i;
+    least = cost;
+  }
+  return best;
+}
+
+Selection select_kernel(const LowerRequest& asked, const Backend& backend) {
+  Selection selection;
+  // Kernels take their data from the run; the reference brings constants along.
+  if (only_constants(asked)) {
+    selection.rejects.push_back("all inputs are constants");
+    selection.chosen = backend.reference(asked);
+    return selection;
+  }
+  Answers answers;
+  for (const Lowering& lowering : backend.lowerings) {
+    if (lowering.op != asked.node.op->name) continue;
+    answers.take(lowering.name, lowering.offer(asked));
+    if (asked.target.keep_others) ask_lower_levels(asked, lowering, answers);
+  }
+  selection.rejects = std::move(answers.rejects);
+  if (answers.accepted.empty()) {
+    if (selection.rejects.empty())
+      selection.rejects.push_back(
+          fmt::format("the {} backend has no kernel for {}", backend.name, asked.node.op->name));
+    selection.chosen = backend.reference(asked);
+    return selection;
+  }
+  const size_t best = cheapest(asked, answers.accepted);
+  const f64 least = cost_of(asked, answers.accepted[best]);
+  for (size_t i = 0; i < answers.accepted.size(); ++i) {
+    if (i == best) continue;
+    Candidate& other = answers.accepted[i];
+    const f64 cost = cost_of(asked, other);
+    const bool compared = other.close == answers.accepted[best].close && cost > 0 && least > 0;
+    selection.rejects.push_back(
+        fmt::format("{}: {}", other.kernel,
+                    other.close != answers.accepted[best].close ? "its last bits may differ"
+                    : compared ? fmt::format("costs {:.2f} times as much as {}", cost / least,
+                                             answers.accepted[best].kernel)
+                               : fmt::format("{} comes first", answers.accepted[best].kernel)));
+    if (asked.target.keep_others) selection.others.push_back(std::move(other));
+  }
+  selection.chosen = std::move(answers.accepted[best]);
+  return selection;
+}
+
+}  // namespace octet

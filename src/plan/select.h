@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which kernel runs a node: every lowering is asked, and of those that accept the one of least cost is taken.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/backend.h"
+#include "plan/offer.h"
+
+namespace octet {
+
+struct Selection {
+  Candidate chosen;
+  std::vector<Candidate> others;     // kernels that accepted too; only where the target keeps them
+  std::vector<std::string> rejects;  // of everything else that was asked: "name: reason"
+};
+
+Selection select_kernel(const LowerRequest& asked, const Backend& backend);
+
+// Index of the candidate to take; `accepted` is in the order of the table and not empty. Costs decide between candidates
+// that have one, the order of the table between others; a result that is only close never replaces an exact one.
+size_t cheapest(const LowerRequest& asked, const std::vector<Candidate>& accepted);
+
+// Cycles of one core for a candidate, with the layout changes of its inputs; 0 when it names no cost.
+f64 cost_of(const LowerRequest& asked, const Candidate& candidate);
+
+}  // namespace octet

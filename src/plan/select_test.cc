@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Selection among forged kernels.
+#include "plan/select.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "graph/text.h"
+#include "ops/registry.h"
+
+namespace octet {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Candidate forged(const char* kernel, f64 cost, Layout layout = Layout::linear) {
+  Candidate candidate;
+  candidate.kernel = kernel;
+  candidate.inputs = {layout};
+  candidate.outputs = {layout};
+  candidate.cost = cost;
+  return candidate;
+}
+
+Offer refuses(const LowerRequest&) { return Reject{"it is Tuesday"}; }
+Offer costs_90(const LowerRequest&) { return forged("ninety", 90); }
+Offer costs_30(const LowerRequest&) { return forged("thirty", 30); }
+Offer costs_20_in_nhwc(const LowerRequest&) { return forged("twenty_nhwc", 20, Layout::nhwc); }
+Offer costs_nothing_known(const LowerRequest&) { return forged("unknown", 0); }
+Offer costs_10_but_close(const LowerRequest&) {
+  Candidate candidate = forged("close", 10);
+  candidate.close = true;
+  return candidate;
+}
+Offer is_close(const LowerRequest&) {
+  Candidate candidate = forged("close_first", 0);
+  candidate.close = true;
+  return candidate;
+}
+// Another kernel on every instruction set, as families choose a row of their table.
+Offer by_level(const LowerRequest& request) {
+  return forged(request.target.isa >= Isa::vnni ? "row_vnni" : "row_avx2", 50);
+}
+
+Candidate reference(const LowerRequest&) { return forged("reference", 0); }
+
+Selection select_among(std::vector<Lowering> lowerings, const Target& target = {}) {
+  static const Graph graph = parse_graph(R"(graph "g"(%x: f32[1,4,8,8]) {
+    %y: f32[1,4,8,8] = Relu(%x) name "relu"
+    return %y
+  })",
+                                         find_op);
+  Backend backend;
+  backend.name = "forged";
+  backend.lowerings = lowerings;
+  backend.reference = reference;
+  const TensorType type = graph.value(graph.inputs[0]).type;
+  return select_kernel({graph, graph.nodes[0], {type}, {type}, {Layout::linear}, target}, backend);
+}
+
+TEST(Select, LeastCostOfThoseThatAccept) {
+  const Selection selection = select_among({{"Relu", "lower_none", refuses},
+                                            {"Relu", "lower_90", costs_90},
+                                            {"Relu", "lower_30", costs_30},
+                                            {"Abs", "lower_20", costs_nothing_known}});
+  EXPECT_EQ(selection.chosen.kernel, "thirty");
+  EXPECT_THAT(selection.rejects, ElementsAre("lower_none: it is Tuesday",
+                                             "ninety: costs 3.00 times as much as thirty"));
+  EXPECT_TRUE(selection.others.empty());
+}
+
+TEST(Select, ChangesOfLayoutAreCounted) {
+  const Selection selection =
+      select_among({{"Relu", "lower_20", costs_20_in_nhwc}, {"Relu", "lower_90", costs_90}});
+  EXPECT_EQ(selection.chosen.kernel, "ninety");
+}
+
+TEST(Select, WithoutCostsTheOrderDecides) {
+  const Selection selection = select_among(
+      {{"Relu", "lower_unknown", costs_nothing_known}, {"Relu", "lower_30", costs_30}});
+  EXPECT_EQ(selection.chosen.kernel, "unknown");
+  EXPECT_THAT(selection.rejects, ElementsAre("thirty: unknown comes first"));
+}
+
+TEST(Select, ACloseResultReplacesNoExactOne) {
+  const Selection exact =
+      select_among({{"Relu", "lower_90", costs_90}, {"Relu", "lower_10", costs_10_but_close}});
+  EXPECT_EQ(exact.chosen.kernel, "ninety");
+  EXPECT_THAT(exact.rejects, ElementsAre("close: its last bits may differ"));
+  const Selection close =
+      select_among({{"Relu", "lower_close", is_close}, {"Relu", "lower_90", costs_90}});
+  EXPECT_EQ(close.chosen.kernel, "close_first");
+}
+
+TEST(Select, TheReferenceRunsWhatNobodyAccepts) {
+  EXPECT_EQ(select_among({{"Relu", "lower_none", refuses}}).chosen.kernel, "reference");
+  const Selection unknown = select_among({});
+  EXPECT_EQ(unknown.chosen.kernel, "reference");
+  ASSERT_EQ(unknown.rejects.size(), 1u);
+  EXPECT_THAT(unknown.rejects[0], HasSubstr("no kernel for Relu"));
+}
+
+TEST(Select, KeepsTheOthersForMeasuring) {
+  Target target;
+  target.isa = Isa::amx;
+  target.keep_others = true;
+  const Selection selection =
+      select_among({{"Relu", "lower_by_level", by_level}, {"Relu", "lower_30", costs_30}}, target);
+  EXPECT_EQ(selection.chosen.kernel, "thirty");
+  ASSERT_EQ(selection.others.size(), 2u);
+  EXPECT_EQ(selection.others[0].kernel, "row_vnni");
+  EXPECT_EQ(selection.others[1].kernel, "row_avx2");
+}
+
+}  // namespace
+}  // namespace octet
