@@ -18,8 +18,10 @@ namespace octet {
 namespace {
 
 // GMAC/s of one core at 3.5 to 3.9 GHz.
-constexpr f64 peak(Isa isa) { return isa == Isa::amx ? 3500.0 : isa == Isa::vnni ? 500.0 : 90.0; }
-constexpr Isa kLevels[] = {Isa::vnni, Isa::avx2};
+constexpr f64 peak(Isa isa) {
+  return isa == Isa::amx ? 3500.0 : isa == Isa::vnni ? 500.0 : isa == Isa::avx_vnni ? 250.0 : 90.0;
+}
+constexpr Isa kLevels[] = {Isa::vnni, Isa::avx_vnni, Isa::avx2};
 
 struct Layer {
   const char* name;
@@ -154,14 +156,14 @@ void measure_all(int repetitions, std::string_view part) {
                                       tile_conv_workspace_bytes(geometry, 1), border, repetitions);
         }
         for (Isa isa : kLevels) {
-          if (isa > hardware_isa()) continue;
+          if (!hardware_has(isa)) continue;
           const ConvKernel& kernel = best_kernel(kConvKernels, isa);
           measure<DenseConv, ConvSpec>(layer, kernel, conv_workspace_bytes(kernel, geometry, 1),
                                        border, repetitions);
         }
       } else {
         for (const DepthwiseKernel& kernel : kDepthwiseKernels) {
-          if (kernel.isa == Isa::none || kernel.isa > hardware_isa()) continue;
+          if (kernel.isa == Isa::none || !hardware_has(kernel.isa)) continue;
           measure<DepthwiseConv, DepthwiseSpec>(
               layer, kernel, depthwise_workspace_bytes(kernel, geometry, 1), border, repetitions);
         }

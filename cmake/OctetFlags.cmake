@@ -36,8 +36,9 @@ if(OCTET_FUZZ)
 endif()
 
 # Suffix -> flags. Nothing else in the project has -m flags (docs/adr/0003).
-set(OCTET_ISA_SUFFIXES avx2 vnni amx)
+set(OCTET_ISA_SUFFIXES avx2 avxvnni vnni amx)
 set(OCTET_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -Wno-conversion -Wno-sign-conversion)
+set(OCTET_ISA_FLAGS_avxvnni ${OCTET_ISA_FLAGS_avx2} -mavxvnni)
 set(OCTET_ISA_FLAGS_vnni -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx512vbmi -mfma
   -mprefer-vector-width=512 -Wno-conversion -Wno-sign-conversion
   -Wno-maybe-uninitialized)  # g++ 12 reports its own avx512fintrin.h (gcc bug 105593)

@@ -13,7 +13,7 @@
 namespace octet {
 namespace {
 
-constexpr std::string_view kNames[] = {"none", "avx2", "vnni", "amx"};
+constexpr std::string_view kNames[] = {"none", "avx2", "avx_vnni", "vnni", "amx"};
 
 bool bit(u32 word, int index) { return ((word >> index) & 1u) != 0; }
 
@@ -26,6 +26,11 @@ u64 enabled_state() {
 // Linux hands out tile state on request: arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA).
 bool request_tiles() { return syscall(SYS_arch_prctl, 0x1023, 18) == 0; }
 
+bool has_avx_vnni() {
+  u32 a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && bit(a, 4);
+}
+
 Isa probe() {
   u32 a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid(1, &a, &b, &c, &d) == 0 || !bit(c, 27)) return Isa::none;
@@ -36,7 +41,7 @@ Isa probe() {
   const bool avx512 =
       bit(b, 16) && bit(b, 17) && bit(b, 30) && bit(b, 31) && (state & 0xe0) == 0xe0;
   const bool vbmi = bit(c, 1), vnni = bit(c, 11);
-  if (!avx512 || !vbmi || !vnni) return Isa::avx2;
+  if (!avx512 || !vbmi || !vnni) return has_avx_vnni() ? Isa::avx_vnni : Isa::avx2;
   const bool tiles = bit(d, 24) && bit(d, 25) && (state & 0x60000) == 0x60000;
   return tiles && request_tiles() ? Isa::amx : Isa::vnni;
 }
@@ -50,14 +55,22 @@ Isa hardware_isa() {
   return isa;
 }
 
+bool hardware_has(Isa isa) {
+  static const bool avx_vnni = hardware_isa() >= Isa::avx_vnni && has_avx_vnni();
+  return isa == Isa::avx_vnni ? avx_vnni : isa <= hardware_isa();
+}
+
 Isa detect_isa() {
   const char* cap = std::getenv("OCTET_CPU_ISA");
   if (cap == nullptr || *cap == '\0') return hardware_isa();
-  for (u8 i = 0; i < 4; ++i) {
-    if (kNames[i] == cap) return std::min(static_cast<Isa>(i), hardware_isa());
+  const auto* found = std::ranges::find(kNames, cap);
+  if (found == std::end(kNames)) {
+    fail(Error::Code::invalid_argument,
+         "OCTET_CPU_ISA is '{}', expected none, avx2, avx_vnni, vnni or amx", cap);
   }
-  fail(Error::Code::invalid_argument, "OCTET_CPU_ISA is '{}', expected none, avx2, vnni or amx",
-       cap);
+  auto level = static_cast<u8>(found - std::begin(kNames));
+  while (!hardware_has(static_cast<Isa>(level))) --level;
+  return static_cast<Isa>(level);
 }
 
 }  // namespace octet

@@ -8,13 +8,19 @@
 
 namespace octet {
 
-// Each level includes those before it. `vnni` is AVX-512 with VNNI and VBMI; `amx` adds int8 tiles.
-enum class Isa : u8 { none, avx2, vnni, amx };
+// `avx_vnni` is AVX2 with the 256-bit vpdpbusd of client processors, `vnni` AVX-512 with VNNI and VBMI; `amx` adds int8 tiles. Each
+// level includes those before it, but for one: a machine of level `vnni` may lack `avx_vnni`, so every family that has a row for
+// avx_vnni has one for vnni.
+enum class Isa : u8 { none, avx2, avx_vnni, vnni, amx };
+inline constexpr Isa kIsaLevels[] = {Isa::none, Isa::avx2, Isa::avx_vnni, Isa::vnni, Isa::amx};
 
 std::string_view isa_name(Isa isa);
-// What the machine has, capped by OCTET_CPU_ISA=none|avx2|vnni|amx. Throws Error(invalid_argument) for another value.
+// What the machine has, capped by OCTET_CPU_ISA=none|avx2|avx_vnni|vnni|amx: the highest level it has at or
+// below the cap. Throws Error(invalid_argument) for another value.
 Isa detect_isa();
-// What the machine has, whatever the environment says; for tests that sweep the levels.
+// What the machine has, whatever the environment says.
 Isa hardware_isa();
+// Whether code of the level runs here; for tests that sweep the levels.
+bool hardware_has(Isa isa);
 
 }  // namespace octet

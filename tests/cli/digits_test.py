@@ -11,7 +11,7 @@ from harness import DIGITS, digits, digits_engine, octet, scratch
 
 MODEL = DIGITS / "digits.onnx"
 BUILD = ("build", MODEL, "--int8", "--preprocess", DIGITS / "preprocess.json", "--quiet")
-ISA_LEVELS = ("none", "avx2", "vnni")
+ISA_LEVELS = ("none", "avx2", "avx_vnni", "vnni")
 
 
 class Accuracy(unittest.TestCase):

@@ -11,7 +11,7 @@ from harness import PROGRAM, need, octet, scratch
 from models import MODELS, prepared_images
 
 IMAGES = 3
-ISA_LEVELS = ("none", "avx2", "vnni")
+ISA_LEVELS = ("none", "avx2", "avx_vnni", "vnni")
 NAMES = ("cifar10_resnet20", "cifar10_resnet20_batchnorm", "cifar10_silunet", "cifar10_vit", "mobilenet_v1_025_imagenet",
          "mobilenet_v2_imagenet", "ultraface_rfb_320", "yolox_nano")
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Choice in a family's kernel table: the first row that the instruction set allows. Tables are best first and end with a
-// row for Isa::none.
+// row for Isa::none, unless what asks has its own condition.
 #pragma once
 
 #include <cstddef>

@@ -29,14 +29,19 @@ inline __m256 clip(const EpilogueArgs& e, __m256 t) {
   return _mm256_min_ps(_mm256_max_ps(t, _mm256_set1_ps(e.min)), _mm256_set1_ps(e.max));
 }
 
-// Saturates, adds the zero point and clamps. In each 128-bit lane: 4 codes of t0, then of t1, t2, t3.
-inline __m256i codes_of(const EpilogueArgs& e, const __m256 t[4]) {
+// Saturates, adds the zero point and clamps. In each 128-bit lane: 4 codes of n0, then of n1, n2, n3.
+inline __m256i pack_codes(const EpilogueArgs& e, const __m256i n[4]) {
   const __m256i zero_point = _mm256_set1_epi16(static_cast<s16>(e.zero_point));
-  const __m256i a = _mm256_adds_epi16(_mm256_packs_epi32(nearest(t[0]), nearest(t[1])), zero_point);
-  const __m256i b = _mm256_adds_epi16(_mm256_packs_epi32(nearest(t[2]), nearest(t[3])), zero_point);
+  const __m256i a = _mm256_adds_epi16(_mm256_packs_epi32(n[0], n[1]), zero_point);
+  const __m256i b = _mm256_adds_epi16(_mm256_packs_epi32(n[2], n[3]), zero_point);
   const __m256i codes = _mm256_packus_epi16(a, b);
   return _mm256_min_epu8(_mm256_max_epu8(codes, _mm256_set1_epi8(static_cast<char>(e.lo))),
                          _mm256_set1_epi8(static_cast<char>(e.hi)));
+}
+
+inline __m256i codes_of(const EpilogueArgs& e, const __m256 t[4]) {
+  const __m256i n[4] = {nearest(t[0]), nearest(t[1]), nearest(t[2]), nearest(t[3])};
+  return pack_codes(e, n);
 }
 
 // The inverse of codes_of's order: bytes of each 128-bit lane go, four at a time, to w0, w1, w2, w3 as u32.

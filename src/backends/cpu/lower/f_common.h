@@ -13,11 +13,11 @@ namespace octet {
 template <class Kernel>
 auto kernel_for(const Kernel& kernel, Isa isa) -> decltype(kernel.avx2) {
   if (isa == Isa::none) return nullptr;
-  return isa == Isa::avx2 ? kernel.avx2 : kernel.vnni;
+  return isa < Isa::vnni ? kernel.avx2 : kernel.vnni;
 }
 
 inline std::string kernel_name(std::string_view family, std::string_view name, Isa isa) {
-  return std::string(family) + "_" + std::string(name) + (isa == Isa::avx2 ? "_avx2" : "_vnni");
+  return std::string(family) + "_" + std::string(name) + (isa < Isa::vnni ? "_avx2" : "_vnni");
 }
 
 inline const f32* f32_input(const StepArgs& args, size_t i) {

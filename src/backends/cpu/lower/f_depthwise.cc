@@ -94,7 +94,7 @@ Offer lower_f_depthwise(const LowerRequest& request) {
     return Reject{"not depthwise 3x3"};
   const s64 channels = g.in_channels;
   DepthwiseStep step{
-      request.target.isa == Isa::avx2 ? depthwise_f32_avx2 : depthwise_f32_vnni,
+      request.target.isa < Isa::vnni ? depthwise_f32_avx2 : depthwise_f32_vnni,
       g,
       activation_of(request.node),
       Tensor(Dtype::f32, Shape{9, channels}),

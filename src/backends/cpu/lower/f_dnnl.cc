@@ -22,6 +22,8 @@ dnnl::cpu_isa dnnl_isa(Isa isa) {
       return dnnl::cpu_isa::sse41;
     case Isa::avx2:
       return dnnl::cpu_isa::avx2;
+    case Isa::avx_vnni:
+      return dnnl::cpu_isa::avx2_vnni;
     case Isa::vnni:
       return dnnl::cpu_isa::avx512_core_vnni;
     case Isa::amx:

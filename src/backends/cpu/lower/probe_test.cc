@@ -178,8 +178,8 @@ Tensor random_f32(const Shape& shape, u64 seed, f32 size) {
 
 std::vector<Isa> simd_levels() {
   std::vector<Isa> levels;
-  for (Isa isa : {Isa::avx2, Isa::vnni}) {
-    if (isa <= hardware_isa()) levels.push_back(isa);
+  for (Isa isa : {Isa::avx2, Isa::avx_vnni, Isa::vnni}) {
+    if (hardware_has(isa)) levels.push_back(isa);
   }
   return levels;
 }

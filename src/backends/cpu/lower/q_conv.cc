@@ -102,7 +102,7 @@ Offer lower_q_depthwise_flat(const LowerRequest& request) {
   const EpilogueArgs epilogue = epilogue_args(conv.epilogue, conv.constants.table_or_null());
   if (const char* reason = flat_depthwise_reject(conv.geometry, epilogue, request.target.isa))
     return Reject{reason};
-  const FlatDepthwiseKernel& kernel = kFlatDepthwiseKernels[0];
+  const FlatDepthwiseKernel& kernel = best_kernel(kFlatDepthwiseKernels, request.target.isa);
   const DepthwiseKernel& strided = best_kernel(kDepthwiseKernels, request.target.isa);
   Candidate candidate = image_candidate(request, kernel.name, conv);
   candidate.workspace_bytes =

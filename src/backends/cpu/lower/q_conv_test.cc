@@ -292,15 +292,19 @@ TEST(QDepthwise, ZeroPointsAndSaturation) {
       c.zero_point = zero_point;
       c.codes = codes;
       c.extreme_weights = codes != Codes::any;
-      expect_exact(depthwise_probe(c), depthwise_as_planned, text(c));
-      c.multiplier = 1e9f;
-      expect_exact(depthwise_probe(c), depthwise_as_planned, text(c));
+      for (s64 size : {5, 3}) {
+        c.kernel_h = c.kernel_w = size;
+        c.multiplier = 0.0f;
+        expect_exact(depthwise_probe(c), depthwise_as_planned, text(c));
+        c.multiplier = 1e9f;
+        expect_exact(depthwise_probe(c), depthwise_as_planned, text(c));
+      }
     }
   }
 }
 
 TEST(QDepthwise, ResidualLeakyTableAndRealOutputs) {
-  for (s64 channels : {7, 64, 70}) {
+  for (s64 channels : {7, 60, 64, 70}) {
     const ConvCase c{.batch = 2, .channels = channels};
     Probe probe = depthwise_probe(c);
     add_residual(probe, 200);
@@ -344,17 +348,21 @@ TEST(QConv, EveryTableRowIsTested) {
   names.insert(names.end(), tiles.begin(), tiles.end());
   const auto depthwise = expect_exact(depthwise_probe({}), depthwise_as_planned, "names");
   for (const ConvKernel& kernel : kConvKernels) {
-    if (kernel.isa > hardware_isa()) continue;
+    if (!hardware_has(kernel.isa)) continue;
     EXPECT_NE(std::find(names.begin(), names.end(), kernel.name), names.end()) << kernel.name;
   }
   for (const TileKernel& kernel : kTileKernels) {
-    if (kernel.isa > hardware_isa()) continue;
+    if (!hardware_has(kernel.isa)) continue;
     EXPECT_NE(std::find(names.begin(), names.end(), kernel.name), names.end()) << kernel.name;
   }
   const auto wide = expect_exact(depthwise_probe({.kernel_h = 5}), depthwise_as_planned, "names");
-  EXPECT_EQ(depthwise.back() == kFlatDepthwiseKernels[0].name, hardware_isa() >= Isa::vnni);
+  for (const FlatDepthwiseKernel& kernel : kFlatDepthwiseKernels) {
+    if (!hardware_has(kernel.isa)) continue;
+    EXPECT_NE(std::find(depthwise.begin(), depthwise.end(), kernel.name), depthwise.end())
+        << kernel.name;
+  }
   for (const DepthwiseKernel& kernel : kDepthwiseKernels) {
-    if (kernel.isa > hardware_isa()) continue;
+    if (!hardware_has(kernel.isa)) continue;
     EXPECT_NE(std::find(wide.begin(), wide.end(), kernel.name), wide.end()) << kernel.name;
   }
 }

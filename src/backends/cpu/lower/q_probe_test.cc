@@ -272,8 +272,8 @@ std::vector<std::string> expect_exact(Probe probe, LowerFunction lowering,
 
 std::vector<Isa> all_levels() {
   std::vector<Isa> levels;
-  for (Isa isa : {Isa::none, Isa::avx2, Isa::vnni, Isa::amx}) {
-    if (isa <= hardware_isa()) levels.push_back(isa);
+  for (Isa isa : kIsaLevels) {
+    if (hardware_has(isa)) levels.push_back(isa);
   }
   return levels;
 }

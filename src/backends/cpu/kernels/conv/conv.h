@@ -30,6 +30,7 @@ struct ConvKernel {
 // Best first.
 inline constexpr ConvKernel kConvKernels[] = {
     {"conv_u8s8_6x64_vnni", Isa::vnni, 6, 64, 4, 1, false, conv_u8s8_6x64_vnni},
+    {"conv_u8s8_6x16_avxvnni", Isa::avx_vnni, 6, 16, 4, 1, false, conv_u8s8_6x16_avxvnni},
     {"conv_u8s8_6x16_avx2", Isa::avx2, 6, 16, 2, 2, true, conv_u8s8_6x16_avx2},
     {"conv_u8s8_1x16_plain", Isa::none, 1, 16, 4, 1, false, conv_u8s8_1x16_plain},
 };

@@ -32,6 +32,7 @@ struct ConvTile {
 
 void conv_u8s8_1x16_plain(const ConvTile& tile);
 void conv_u8s8_6x16_avx2(const ConvTile& tile);
+void conv_u8s8_6x16_avxvnni(const ConvTile& tile);
 void conv_u8s8_6x64_vnni(const ConvTile& tile);
 
 }  // namespace octet

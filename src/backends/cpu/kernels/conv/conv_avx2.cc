@@ -2,7 +2,7 @@
 // Convolution with vpmaddwd: 6 pixels x 16 channels, exact for every u8 and s8. vpmaddubsw would be 22 % faster and
 // saturate. Weights are packed as s16; activations are widened once for all channels.
 #include "backends/cpu/kernels/conv/conv_args.h"
-#include "backends/cpu/kernels/simd_avx2.h"
+#include "backends/cpu/kernels/conv/finish_avx2.h"
 
 namespace octet {
 namespace {
@@ -34,57 +34,11 @@ inline void add_products(__m256i& acc, __m256i x, __m256i w) {
   asm("" : "+x"(acc));
 }
 
-inline void store_real(const EpilogueArgs& e, const __m256 t[2], f32* dst, s64 channels) {
-  alignas(32) f32 y[16];
-  for (int v = 0; v < 2; ++v) _mm256_store_ps(y + 8 * v, e.clip ? clip(e, t[v]) : t[v]);
-  memcpy(dst, y, sizeof(f32) * static_cast<size_t>(channels < 16 ? channels : 16));
-}
-
-inline void store_codes(const EpilogueArgs& e, const __m256 t[2], u8* dst, s64 channels) {
-  const __m256 four[4] = {t[0], t[1], t[0], t[1]};
-  // Each lane holds 4 codes of t[0], 4 of t[1], and the same again.
-  const __m256i codes = codes_of(e, four);
-  const __m128i low = _mm256_castsi256_si128(codes);
-  const __m128i high = _mm256_extracti128_si256(codes, 1);
-  store_codes16(e, _mm_unpacklo_epi32(low, high), dst, channels);
-}
-
-inline void finish(const ConvTile& tile, s64 pixel, s64 c, const __m256i acc[2]) {
-  const EpilogueArgs& e = *tile.epilogue;
-  const s64 channels = tile.channels - c;
-  const s64 position = tile.first_channel + c;
-  __m256 t[2];
-  for (int v = 0; v < 2; ++v) {
-    const __m256 multiplier = _mm256_loadu_ps(tile.multiplier + c + 8 * v);
-    t[v] = _mm256_mul_ps(_mm256_cvtepi32_ps(acc[v]), multiplier);
-  }
-  if (tile.residual != nullptr) {
-    const __m128i r = load_bytes16(tile.residual[pixel] + position, channels);
-    t[0] = add_residual(e, t[0], _mm256_cvtepu8_epi32(r));
-    t[1] = add_residual(e, t[1], _mm256_cvtepu8_epi32(_mm_srli_si128(r, 8)));
-  }
-  if (e.leaky) {
-    for (int v = 0; v < 2; ++v) t[v] = leaky(t[v], e.alpha);
-  }
-  if (e.real) {
-    store_real(e, t, reinterpret_cast<f32*>(tile.dst[pixel]) + position, channels);
-  } else {
-    store_codes(e, t, tile.dst[pixel] + position, channels);
-  }
-}
-
 // Weights: [channels/16][chunks * 2][16][2] s16
 template <int kPixels>
 void block(const ConvTile& tile, s64 c) {
   __m256i acc[kPixels][2];
-#pragma GCC unroll 8
-  for (int m = 0; m < kPixels; ++m) {
-    const __m256i row = _mm256_set1_epi32(tile.row_bias != nullptr ? tile.row_bias[m] : 0);
-    for (int v = 0; v < 2; ++v) {
-      const void* bias = tile.bias + c + 8 * v;
-      acc[m][v] = _mm256_add_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(bias)), row);
-    }
-  }
+  start_tile<kPixels>(tile, c, acc);
   const s16* weights = static_cast<const s16*>(tile.weights) + c * tile.chunks * kConvChunk;
   const s16* src = static_cast<const s16*>(tile.scratch);
   for (s64 k = 0; k < tile.chunks; ++k, src += kConvChunk * kPixels) {
@@ -101,8 +55,7 @@ void block(const ConvTile& tile, s64 c) {
       }
     }
   }
-#pragma GCC unroll 8
-  for (int m = 0; m < kPixels; ++m) finish(tile, m, c, acc[m]);
+  finish_tile<kPixels>(tile, c, acc);
 }
 
 template <int kPixels>

@@ -43,6 +43,8 @@ struct FlatColumn {
   const EpilogueArgs* epilogue;
 };
 
+void depthwise_u8s8_3x3_avx2(const FlatColumn& column);
+void depthwise_u8s8_3x3_avxvnni(const FlatColumn& column);
 void depthwise_u8s8_3x3_vnni(const FlatColumn& column);
 
 }  // namespace octet

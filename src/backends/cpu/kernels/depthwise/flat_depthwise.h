@@ -18,6 +18,8 @@ struct FlatDepthwiseKernel {
 
 inline constexpr FlatDepthwiseKernel kFlatDepthwiseKernels[] = {
     {"depthwise_u8s8_3x3_vnni", Isa::vnni, depthwise_u8s8_3x3_vnni},
+    {"depthwise_u8s8_3x3_avxvnni", Isa::avx_vnni, depthwise_u8s8_3x3_avxvnni},
+    {"depthwise_u8s8_3x3_avx2", Isa::avx2, depthwise_u8s8_3x3_avx2},
 };
 
 // Why FlatDepthwise cannot serve this geometry, or null.

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accumulators of 16 channels -> codes or reals, with AVX2: shared by the 256-bit kernels, of internal linkage.
+// Two pixels at once fill the registers of the packing.
+#pragma once
+
+#include "backends/cpu/kernels/conv/conv_args.h"
+#include "backends/cpu/kernels/simd_avx2.h"
+
+namespace octet {
+namespace {
+
+inline void store_real(const EpilogueArgs& e, const __m256 t[2], f32* dst, s64 channels) {
+  alignas(32) f32 y[16];
+  if (channels >= 16) {
+    for (int v = 0; v < 2; ++v) _mm256_storeu_ps(dst + 8 * v, e.clip ? clip(e, t[v]) : t[v]);
+    return;
+  }
+  for (int v = 0; v < 2; ++v) _mm256_store_ps(y + 8 * v, e.clip ? clip(e, t[v]) : t[v]);
+  memcpy(dst, y, sizeof(f32) * static_cast<size_t>(channels));
+}
+
+// The result of one pixel before rounding: channels [c, c + 16) of the tile.
+inline void scaled(const ConvTile& tile, s64 pixel, s64 c, const __m256i acc[2], __m256 t[2]) {
+  const EpilogueArgs& e = *tile.epilogue;
+  for (int v = 0; v < 2; ++v) {
+    const __m256 multiplier = _mm256_loadu_ps(tile.multiplier + c + 8 * v);
+    t[v] = _mm256_mul_ps(_mm256_cvtepi32_ps(acc[v]), multiplier);
+  }
+  if (tile.residual != nullptr) {
+    const u8* residual = tile.residual[pixel] + tile.first_channel + c;
+    const __m128i r = load_bytes16(residual, tile.channels - c);
+    t[0] = add_residual(e, t[0], _mm256_cvtepu8_epi32(r));
+    t[1] = add_residual(e, t[1], _mm256_cvtepu8_epi32(_mm_srli_si128(r, 8)));
+  }
+  if (e.leaky) {
+    for (int v = 0; v < 2; ++v) t[v] = leaky(t[v], e.alpha);
+  }
+}
+
+// Codes of t[0], t[1] (one pixel) in the lower half, of t[2], t[3] in the upper.
+inline __m256i codes_in_order(const EpilogueArgs& e, const __m256 t[4]) {
+  const __m256i order = _mm256_set_epi32(7, 3, 6, 2, 5, 1, 4, 0);
+  return _mm256_permutevar8x32_epi32(codes_of(e, t), order);
+}
+
+// Pixels `pixel` and, when kPixels is 2, the one behind it.
+template <int kPixels>
+inline void finish(const ConvTile& tile, s64 pixel, s64 c, const __m256i acc[kPixels][2]) {
+  const EpilogueArgs& e = *tile.epilogue;
+  const s64 channels = tile.channels - c;
+  const s64 position = tile.first_channel + c;
+  __m256 t[4];
+  for (int m = 0; m < 2; ++m) scaled(tile, pixel + m % kPixels, c, acc[m % kPixels], t + 2 * m);
+  if (e.real) {
+    for (int m = 0; m < kPixels; ++m) {
+      store_real(e, t + 2 * m, reinterpret_cast<f32*>(tile.dst[pixel + m]) + position, channels);
+    }
+    return;
+  }
+  const __m256i codes = codes_in_order(e, t);
+  store_codes16(e, _mm256_castsi256_si128(codes), tile.dst[pixel] + position, channels);
+  if constexpr (kPixels == 2) {
+    store_codes16(e, _mm256_extracti128_si256(codes, 1), tile.dst[pixel + 1] + position, channels);
+  }
+}
+
+// All pixels of a register tile. Sums are copied before they are passed on by address, and what takes their own address is
+// always inlined: otherwise g++ 12 keeps them in memory all through the loop over the chunks (3x).
+template <int kPixels>
+[[gnu::always_inline]] inline void finish_tile(const ConvTile& tile, s64 c,
+                                               const __m256i acc[kPixels][2]) {
+#pragma GCC unroll 4
+  for (int m = 0; m + 2 <= kPixels; m += 2) {
+    const __m256i two[2][2] = {{acc[m][0], acc[m][1]}, {acc[m + 1][0], acc[m + 1][1]}};
+    finish<2>(tile, m, c, two);
+  }
+  if constexpr (kPixels % 2 != 0) {
+    const __m256i one[1][2] = {{acc[kPixels - 1][0], acc[kPixels - 1][1]}};
+    finish<1>(tile, kPixels - 1, c, one);
+  }
+}
+
+// The bias of 16 channels, with that of the row, for each pixel.
+template <int kPixels>
+[[gnu::always_inline]] inline void start_tile(const ConvTile& tile, s64 c,
+                                              __m256i acc[kPixels][2]) {
+  const void* bias = tile.bias + c;
+#pragma GCC unroll 8
+  for (int m = 0; m < kPixels; ++m) {
+    const __m256i row = _mm256_set1_epi32(tile.row_bias != nullptr ? tile.row_bias[m] : 0);
+#pragma GCC unroll 2
+    for (int v = 0; v < 2; ++v) {
+      const __m256i b = _mm256_loadu_si256(static_cast<const __m256i*>(bias) + v);
+      acc[m][v] = _mm256_add_epi32(b, row);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace octet
