@@ -11,6 +11,7 @@ namespace octet {
 Offer lower_q_linear(const LowerRequest& request);
 Offer lower_q_linear_tiles(const LowerRequest& request);
 Offer lower_q_matmul(const LowerRequest& request);
+Offer lower_q_matmul_tiles(const LowerRequest& request);
 
 namespace {
 
@@ -80,12 +81,63 @@ Probe product_probe(const Shape& a, const Shape& b, s64 zero_a, s64 zero_b) {
   return probe;
 }
 
+// The planner's order for two activations.
+Offer product_as_planned(const LowerRequest& request) {
+  Offer tiles = lower_q_matmul_tiles(request);
+  return std::holds_alternative<Candidate>(tiles) ? tiles : lower_q_matmul(request);
+}
+
+// Both lowerings, since tiles leave the other out on machines that have them.
+void expect_product_exact(const Probe& probe, const std::string& what) {
+  expect_exact(probe, lower_q_matmul, what);
+  expect_exact(probe, product_as_planned, what);
+}
+
+// Every number of tiles and of columns within one, steps of the inner dimension, rows that overlap.
+TEST(QMatMul, TilesOfTwoActivations) {
+  for (s64 n = 1; n < 140; n += n < 70 ? 1 : 9) {
+    expect_exact(product_probe({2, 9, 68}, {2, 68, n}, 120, 131), product_as_planned,
+                 fmt::format("n {}", n));
+  }
+  for (s64 m : {15, 16, 17, 31, 33, 65, 100}) {
+    expect_exact(product_probe({2, m, 64}, {2, 64, 65}, 3, 0), product_as_planned,
+                 fmt::format("m {}", m));
+  }
+  for (s64 k : {5, 60, 63, 65, 127, 128, 130, 260}) {
+    expect_exact(product_probe({3, 18, k}, {3, k, 66}, 0, 77), product_as_planned,
+                 fmt::format("k {}", k));
+  }
+}
+
+TEST(QMatMul, EpiloguesOfTwoActivations) {
+  for (s64 n : {7, 33, 60, 64, 130}) {
+    Probe probe = product_probe({2, 19, 40}, {2, 40, n}, 120, 131);
+    probe.inputs[2] = constant(random_s32({n}, 3, 3000));
+    probe.inputs[3] = constant(random_multipliers(n, 4, scale_for(40)));
+    expect_product_exact(probe, "bias");
+    Probe table = probe;
+    table.inputs.push_back(omitted());
+    table.inputs.push_back(constant(random_u8({256}, 6)));
+    expect_product_exact(table, "table");
+    Probe large = probe;
+    large.inputs[3] = constant(random_multipliers(1, 4, 1e6f));
+    expect_product_exact(large, "products beyond s32");
+    Probe residual = probe;
+    residual.inputs.push_back(activation(random_u8({2, 19, n}, 5)));
+    expect_product_exact(residual, "residual");
+    probe.attrs.set("output_dtype", std::string("f32"));
+    expect_product_exact(probe, "f32");
+    probe.attrs.set("activation", std::string("relu"));
+    expect_product_exact(probe, "f32 relu");
+  }
+}
+
 TEST(QMatMul, TwoActivations) {
   for (s64 m : {1, 5, 6, 17}) {
     for (s64 k : {4, 6, 7, 64}) {
       for (s64 n : {1, 15, 64, 70}) {
-        expect_exact(product_probe({2, m, k}, {2, k, n}, 120, 131), lower_q_matmul,
-                     fmt::format("{}x{}x{}", m, k, n));
+        expect_product_exact(product_probe({2, m, k}, {2, k, n}, 120, 131),
+                             fmt::format("{}x{}x{}", m, k, n));
       }
     }
   }
@@ -96,7 +148,7 @@ TEST(QMatMul, BatchesBroadcast) {
       {{2, 3, 5, 8}, {2, 3, 8, 9}}, {{2, 3, 5, 8}, {8, 9}}, {{2, 1, 5, 8}, {1, 3, 8, 9}},
       {{5, 8}, {4, 8, 9}},          {{8}, {2, 8, 9}},       {{2, 5, 8}, {8}}};
   for (const auto& [a, b] : shapes) {
-    expect_exact(product_probe(a, b, 3, 250), lower_q_matmul, to_string(a) + " by " + to_string(b));
+    expect_product_exact(product_probe(a, b, 3, 250), to_string(a) + " by " + to_string(b));
   }
 }
 
@@ -104,10 +156,10 @@ TEST(QMatMul, ZeroPointsOfTwoActivations) {
   for (s64 zero_a : {0, 1, 127, 128, 255}) {
     for (s64 zero_b : {0, 1, 127, 128, 255}) {
       Probe probe = product_probe({7, 40}, {40, 20}, zero_a, zero_b);
-      expect_exact(probe, lower_q_matmul, "any codes");
+      expect_product_exact(probe, "any codes");
       probe.inputs[0].tensor = random_u8({7, 40}, 1, Codes::highest);
       probe.inputs[1].tensor = random_u8({40, 20}, 2, Codes::extremes);
-      expect_exact(probe, lower_q_matmul, "extreme codes");
+      expect_product_exact(probe, "extreme codes");
     }
   }
 }
@@ -119,6 +171,14 @@ TEST(QMatMul, RejectsWithReasons) {
   batch.inputs[1] = constant(random_s8({2, 8, 5}, 2));
   EXPECT_EQ(run_guarded(batch, as_planned, {}).reject, "b is a batch of matrices");
   EXPECT_EQ(run_guarded(batch, lower_q_matmul, {}).reject, "b is a constant");
+  EXPECT_EQ(run_guarded(batch, lower_q_matmul_tiles, {}).reject, "b is a constant");
+  Probe product = product_probe({7, 8}, {8, 20}, 0, 0);
+  product.isa = Isa::vnni;
+  EXPECT_EQ(run_guarded(product, lower_q_matmul_tiles, {}).reject,
+            "the instruction set has no matrix tiles");
+  product.inputs.push_back(activation(random_u8({7, 20}, 1)));
+  EXPECT_EQ(run_guarded(product, lower_q_matmul_tiles, {}).reject,
+            "a sum with another value follows");
 }
 
 }  // namespace
