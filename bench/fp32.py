@@ -16,7 +16,7 @@ import pathlib
 import statistics
 import tempfile
 
-import cpu
+import runners
 
 OCTET, ORT = "octet", "onnxruntime"
 
@@ -39,7 +39,7 @@ NETWORKS = [
 ]
 
 
-class Octet(cpu.OctetRunner):
+class Octet(runners.OctetRunner):
     def __init__(self, octet, engine, shapes, threads, cpus):
         super().__init__(octet, engine, threads, cpus)
         for shape in shapes:
@@ -60,22 +60,22 @@ def prepare(args, network):
         return {}, {OCTET: reason, ORT: reason}
     engine = args.work / f"{network.name}.octet"
     try:
-        cpu.octet_build(args, model, engine, [flag for s in network.shapes for flag in ("--shape", s)])
+        runners.octet_build(args, model, engine, [flag for s in network.shapes for flag in ("--shape", s)])
     except RuntimeError as error:
         return {ORT: model}, {OCTET: str(error)}
     return {OCTET: engine, ORT: model}, {}
 
 
 def start(args, network, paths, threads):
-    cpus = set(sorted(cpu.os.sched_getaffinity(0))[:threads])
-    runners, failed = {}, {}
+    cpus = runners.cpus_for(threads)
+    ready, failed = {}, {}
     for key, path in paths.items():
         try:
-            runners[key] = (Octet(args.octet, path, network.shapes, threads, cpus) if key == OCTET
-                            else cpu.PeerRunner(ORT, path, threads, cpus, network.shapes))
+            ready[key] = (Octet(args.octet, path, network.shapes, threads, cpus) if key == OCTET
+                            else runners.PeerRunner(ORT, path, threads, cpus, network.shapes))
         except RuntimeError as error:
             failed[key] = str(error)
-    return runners, failed
+    return ready, failed
 
 
 def ratio(values):
@@ -85,9 +85,9 @@ def ratio(values):
 
 def measure(args, network, threads, prepared):
     paths, not_built = prepared
-    runners, failed = start(args, network, paths, threads)
+    ready, failed = start(args, network, paths, threads)
     failed.update(not_built)
-    times = cpu.take_turns(args, runners, failed)
+    times = runners.take_turns(args, ready, failed)
     medians = {key: [value.median for value in values] for key, values in times.items()}
     ms = {key: round(statistics.median(values), 4) for key, values in medians.items()}
     fastest = {key: round(min(value.fastest for value in values), 4) for key, values in times.items()}
@@ -124,8 +124,7 @@ def parse_args():
     parser.add_argument("--models", required=True, help="folder of .onnx or .onnx.xz files")
     parser.add_argument("--networks", help="names, separated by commas [all]")
     parser.add_argument("--threads", default="1,2", help="thread counts [1,2]")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.4, help="per runtime and round")
+    runners.add_turn_flags(parser)
     parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "octet_bench_fp32",
                         help="folder for unpacked models and engines")
     parser.add_argument("--json", action="store_true")
@@ -148,11 +147,11 @@ def main():
         prepared = prepare(args, network)
         for threads in map(int, args.threads.split(",")):
             rows.append(measure(args, network, threads, prepared))
-            cpu.log(json.dumps(rows[-1]))
-    report = {"versions": cpu.versions(args), "rounds": args.rounds, "seconds": args.seconds, "networks": rows,
-              "geomean": cpu.geomean([row["ratio"] for row in rows]),
-              "geomean_of_fastest": cpu.geomean([row["ratio_of_fastest"] for row in rows]),
-              "geomean_of_processor": cpu.geomean([row["ratio_of_processor"] for row in rows])}
+            runners.log(json.dumps(rows[-1]))
+    report = {"versions": runners.versions(args), "rounds": args.rounds, "seconds": args.seconds, "networks": rows,
+              "geomean": runners.geomean([row["ratio"] for row in rows]),
+              "geomean_of_fastest": runners.geomean([row["ratio_of_fastest"] for row in rows]),
+              "geomean_of_processor": runners.geomean([row["ratio_of_processor"] for row in rows])}
     if args.json:
         print(json.dumps(report, indent=1))
     else:

@@ -21,7 +21,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-import cpu  # noqa: E402
+import runners as bench  # noqa: E402
 
 PEERS = ("onnxruntime", "openvino")
 
@@ -38,7 +38,7 @@ def environment(variables):
         os.environ.update(before)
 
 
-class CappedOctet(cpu.OctetRunner):
+class CappedOctet(bench.OctetRunner):
     """Octet at a level; it answers which level it ran, and another one is an error."""
 
     def __init__(self, octet, engine, level, threads, cpus):
@@ -66,7 +66,7 @@ def check_mask(args, library, level, engine):
     with environment({**masked(library, level), "OCTET_CPU_ISA": ""}):
         done = subprocess.run([args.octet, "bench", str(engine), "--seconds", "0.01", "--json"],
                               capture_output=True, text=True)
-    found = json.loads(done.stdout)["isa"] if done.returncode == 0 else cpu.last_line(done.stderr)
+    found = json.loads(done.stdout)["isa"] if done.returncode == 0 else bench.last_line(done.stderr)
     if found != level:
         sys.exit(f"levels.py: with CPUID masked to {level} Octet finds: {found}")
 
@@ -77,10 +77,10 @@ def measure_model(args, model, engine, level, library):
     for peer in args.peers:
         try:
             with environment(masked(library, level)):
-                runners[peer] = cpu.PeerRunner(peer, model, args.threads, cpus)
+                runners[peer] = bench.PeerRunner(peer, model, args.threads, cpus)
         except RuntimeError as error:
             failed[peer] = str(error)
-    times = cpu.take_turns(args, runners, failed)
+    times = bench.take_turns(args, runners, failed)
     row = {"name": model.name.split(".")[0], "level": level, "threads": args.threads, "failed": failed,
            "median_ms": {k: round(statistics.median(t.median for t in v), 4) for k, v in times.items()},
            "fastest_ms": {k: round(min(t.fastest for t in v), 4) for k, v in times.items()},
@@ -92,8 +92,8 @@ def measure_model(args, model, engine, level, library):
 
 
 def geomeans(rows, levels):
-    return {level: {peer: cpu.geomean([row["ratio_of_fastest_ms"].get(peer) for row in rows
-                                       if row["level"] == level]) for peer in PEERS}
+    return {level: {peer: bench.geomean([row["ratio_of_fastest_ms"].get(peer) for row in rows
+                                         if row["level"] == level]) for peer in PEERS}
             for level in levels}
 
 
@@ -122,8 +122,7 @@ def parse_args():
     parser.add_argument("--levels", default="vnni,avx2", help="instruction-set levels [vnni,avx2]")
     parser.add_argument("--peers", default=",".join(PEERS), help="[onnxruntime,openvino]")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.4, help="per runtime and round")
+    bench.add_turn_flags(parser)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     args.octet = str(pathlib.Path(args.octet).resolve())
@@ -139,12 +138,12 @@ def main():
         library = compile_mask(work)
         for model in args.models:
             engine = work / (model.stem + ".octet")
-            cpu.octet_build(args, model, engine, ["--int8"])
+            bench.octet_build(args, model, engine, ["--int8"])
             for level in args.levels:
                 check_mask(args, library, level, engine)
                 rows.append(measure_model(args, model, engine, level, library))
-                cpu.log(json.dumps(rows[-1]))
-    report = {"versions": cpu.versions(args), "rounds": args.rounds, "seconds": args.seconds,
+                bench.log(json.dumps(rows[-1]))
+    report = {"versions": bench.versions(args), "rounds": args.rounds, "seconds": args.seconds,
               "networks": rows, "geomean_ratio_of_fastest": geomeans(rows, args.levels)}
     print(json.dumps(report, indent=1)) if args.json else print_table(report)
 

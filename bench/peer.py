@@ -3,10 +3,14 @@
 
     peer.py onnxruntime|openvino MODEL.onnx THREADS [INPUT:1x3x640x640 ...]     then one line "SECONDS" per measurement
 
-It answers each line with one JSON object: {"ms": median, "min_ms": fastest, "processor_ms": median, "runs": n} or {"error": reason}.
+First it answers {"first_result_ms": from the model file to the first result, "memory_bytes": n}, then each line with {"ms": median,
+"min_ms": fastest, "processor_ms": median, "runs": n, "memory_bytes": n}, or with {"error": reason}. Memory is the process's peak less what the
+interpreter and the imported packages took before the model was opened.
 """
 
+import importlib
 import json
+import resource
 import statistics
 import sys
 import time
@@ -16,9 +20,7 @@ import numpy as np
 WARMUP = 5
 
 
-def open_onnxruntime(path, threads, shapes):
-    import onnxruntime
-
+def open_onnxruntime(onnxruntime, path, threads, shapes):
     onnxruntime.set_default_logger_severity(4)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
@@ -32,9 +34,7 @@ def open_onnxruntime(path, threads, shapes):
     return lambda: session.run(None, feed)
 
 
-def open_openvino(path, threads, _shapes):
-    import openvino
-
+def open_openvino(openvino, path, threads, _shapes):
     settings = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1,
                 "ENABLE_CPU_PINNING": False}
     compiled = openvino.Core().compile_model(path, "CPU", settings)
@@ -47,9 +47,21 @@ def make_input(shape):
     return np.random.default_rng(1).random(shape, dtype=np.float32)
 
 
+def memory(key):
+    """Bytes from the kernel's account of this process: VmRSS now, VmHWM at most."""
+    with open("/proc/self/status", encoding="ascii") as status:
+        found = {line.split(":")[0]: line.split()[1] for line in status if line.startswith("Vm")}
+    if key in found:
+        return int(found[key]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
 def measure(run, seconds):
+    begin = time.perf_counter()
     for _ in range(WARMUP):
         run()
+        if time.perf_counter() - begin > seconds:
+            break  # five runs of a second each tell no more than one
     times, processor = [], []
     stop = time.perf_counter() + seconds
     while not times or time.perf_counter() < stop:
@@ -61,6 +73,13 @@ def measure(run, seconds):
             "runs": len(times)}
 
 
+def reason_of(error):
+    """The line of a message that says most: OpenVINO begins with where in its source it was."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    telling = [line for line in lines if not line.startswith(("Exception from", "Check "))]
+    return ((telling or lines or [type(error).__name__])[0])[:200]
+
+
 def answer(value):
     print(json.dumps(value), flush=True)
 
@@ -70,14 +89,17 @@ def main():
     given = (argument.rsplit(":", 1) for argument in sys.argv[4:])
     shapes = {name: [int(size) for size in sizes.split("x")] for name, sizes in given}
     try:
-        run = {"onnxruntime": open_onnxruntime, "openvino": open_openvino}[runtime](path, threads, shapes)
+        package = importlib.import_module(runtime)
+        empty, begin = memory("VmRSS"), time.perf_counter()
+        run = {"onnxruntime": open_onnxruntime, "openvino": open_openvino}[runtime](package, path, threads, shapes)
         run()
+        first = (time.perf_counter() - begin) * 1e3
     except Exception as error:  # the reason goes into the report
-        answer({"error": (str(error).strip() or type(error).__name__).splitlines()[0][:200]})
+        answer({"error": reason_of(error)})
         return
-    answer({"ready": True})
+    answer({"first_result_ms": first, "memory_bytes": memory("VmHWM") - empty})
     for line in sys.stdin:
-        answer(measure(run, float(line)))
+        answer({**measure(run, float(line)), "memory_bytes": memory("VmHWM") - empty})
 
 
 if __name__ == "__main__":

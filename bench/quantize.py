@@ -10,6 +10,8 @@ import pathlib
 import numpy as np
 from PIL import Image
 
+import bert
+
 IMAGES = 16
 
 
@@ -32,19 +34,23 @@ def to_input(path, network):
     return np.ascontiguousarray(values.transpose(2, 0, 1)[None])
 
 
-class Reader:
-    """Hands the images over in batches of the model's fixed size."""
+def samples(network, folder):
+    """What a network is calibrated with, one input after another."""
+    if not network.data:
+        return [array for feed in bert.calibration() for array in feed.values()]
+    return [to_input(path, network) for path in image_files(folder)]
 
-    def __init__(self, network, folder, name, batch):
-        samples = [to_input(path, network) for path in image_files(folder)]
-        batches = [samples[i : i + batch] for i in range(0, len(samples) - batch + 1, batch)]
-        self.feeds = iter([{name: np.concatenate(chunk)} for chunk in batches])
+
+class Reader:
+    def __init__(self, network, folder, name):
+        self.feeds = iter([{name: array} for array in samples(network, folder)])
 
     def get_next(self):
         return next(self.feeds, None)
 
 
-def quantize(float_path, qdq_path, network, folder, batch):
+def quantize(float_path, qdq_path, network, folder):
+    """A Q/DQ model of a float model of batch 1."""
     import onnxruntime
     from onnxruntime import quantization
     from onnxruntime.quantization.shape_inference import quant_pre_process
@@ -57,7 +63,7 @@ def quantize(float_path, qdq_path, network, folder, batch):
     name = onnx.load(str(ready)).graph.input[0].name
     partial = qdq_path.with_suffix(".partial.onnx")
     quantization.quantize_static(
-        str(ready), str(partial), Reader(network, folder, name, batch),
+        str(ready), str(partial), Reader(network, folder, name),
         quant_format=quantization.QuantFormat.QDQ, per_channel=True,
         activation_type=quantization.QuantType.QUInt8, weight_type=quantization.QuantType.QInt8)
     ready.unlink()

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // octet bench: latency and throughput of an engine on this machine.
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <string>
 
 #include "cli/bench_selection.h"
 #include "cli/command.h"
@@ -24,7 +27,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kFooter =
-    "One run is one batch through the engine; planning and the first runs are not counted.\n\n"
+    "One run is one batch through the engine; planning and the first runs are not counted. What "
+    "they\n"
+    "take stands in the line 'start': reading the engine, planning it for this machine, the first "
+    "run.\n\n"
     "Examples:\n"
     "  octet bench resnet20.octet --threads 1 --batch 1\n"
     "  octet bench yolo.octet --shape images:1x3x416x416 --seconds 5\n"
@@ -59,7 +65,15 @@ double quantile_of(const std::vector<double>& sorted, double q) {
   return sorted[static_cast<size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
 
+// From the engine file to the first result, ms.
+struct Start {
+  double load = 0;     // reading and checking the file
+  double prepare = 0;  // plan and weights packed for this machine
+  double first_run = 0;
+};
+
 struct Measured {
+  Start start;
   std::vector<double> milliseconds;  // sorted
   std::vector<double> processor;     // the same runs, processor time; sorted
   double total_seconds = 0;
@@ -70,6 +84,19 @@ struct Measured {
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// The most memory this process ever held. What getrusage says covers the program that started this one as well, so it is
+// the second choice.
+int64_t peak_memory_bytes() {
+  constexpr std::string_view kKey = "VmHWM:";
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(kKey)) return std::atoll(line.c_str() + kKey.size()) * 1024;
+  }
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss * 1024;
 }
 
 // Values that repeat every run: small positive numbers, so that no layer meets denormals or NaN.
@@ -92,16 +119,35 @@ std::vector<Tensor> make_inputs(const Engine& engine, const std::vector<Shape>& 
   return inputs;
 }
 
-Measured measure(const Engine& engine, const Options& options) {
+// The first runs are part of the warm-up, which ends early where a run takes long: ten runs of a second each tell no more
+// than two.
+void warm_up(Context& context, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs,
+             const Options& options) {
+  const auto start = Clock::now();
+  for (int64_t i = 0; i < options.warmup; ++i) {
+    context.run_into(inputs, outputs);
+    if (i > 0 && seconds_since(start) > options.seconds) return;
+  }
+}
+
+Measured measure(const Options& options) {
   Measured result;
+  auto start = Clock::now();
+  const Engine engine = Engine::load(options.engine);
+  result.start.load = seconds_since(start) * 1e3;
   result.shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
   const std::vector<Tensor> inputs = make_inputs(engine, result.shapes);
+  start = Clock::now();
   Context context = engine.make_context({.threads = options.threads});
+  context.prepare(result.shapes);
+  result.start.prepare = seconds_since(start) * 1e3;
+  start = Clock::now();
   std::vector<Tensor> outputs = context.run(inputs);
-  for (int64_t i = 0; i < options.warmup; ++i) context.run_into(inputs, outputs);
+  result.start.first_run = seconds_since(start) * 1e3;
+  warm_up(context, inputs, outputs, options);
   result.milliseconds.reserve(1 << 16);
   result.processor.reserve(1 << 16);
-  const auto start = Clock::now();
+  start = Clock::now();
   do {
     const auto run_start = Clock::now();
     const double processor_start = processor_ms();
@@ -181,43 +227,62 @@ int run_selection(const Options& options) {
       {.threads = options.threads, .tolerance = options.tolerance, .json = options.json});
 }
 
+struct Summary {
+  double mean, throughput;
+  int64_t samples;
+};
+
+void print_json_report(const Options& options, const Measured& measured, const Summary& summary) {
+  print_json(
+      {{"latency_ms",
+        {{"median", measured.quantile(0.5)},
+         {"p99", measured.quantile(0.99)},
+         {"mean", summary.mean},
+         {"min", measured.milliseconds.front()},
+         {"max", measured.milliseconds.back()}}},
+       {"processor_ms",
+        {{"median", quantile_of(measured.processor, 0.5)}, {"min", measured.processor.front()}}},
+       {"start_ms",
+        {{"load", measured.start.load},
+         {"prepare", measured.start.prepare},
+         {"first_run", measured.start.first_run}}},
+       {"peak_memory_bytes", peak_memory_bytes()},
+       {"throughput", summary.throughput},
+       {"runs", measured.milliseconds.size()},
+       {"batch", summary.samples},
+       {"threads", options.threads},
+       {"isa", std::string(isa_name(detect_isa()))}});
+}
+
+void print_text_report(const Options& options, const Measured& measured, const Summary& summary) {
+  fmt::print("latency     median {:.3f} ms, p99 {:.3f} ms, mean {:.3f} ms, min {:.3f} ms\n",
+             measured.quantile(0.5), measured.quantile(0.99), summary.mean,
+             measured.milliseconds.front());
+  fmt::print("throughput  {:.1f} samples/s (batch {}, {} thread{}, {} runs, {})\n",
+             summary.throughput, summary.samples, options.threads, options.threads == 1 ? "" : "s",
+             measured.milliseconds.size(), isa_name(detect_isa()));
+  fmt::print("start       load {:.1f} ms, plan {:.1f} ms, first run {:.1f} ms\n",
+             measured.start.load, measured.start.prepare, measured.start.first_run);
+  fmt::print("memory      {:.1f} MiB at most\n",
+             static_cast<double>(peak_memory_bytes()) / (1 << 20));
+}
+
 int run(const Options& options) {
   put_in_force(options.limits, options.engine);
   if (options.assert_selection) return run_selection(options);
   if (options.layers) return run_layers(options);
-  const Engine engine = Engine::load(options.engine);
-  const Measured measured = measure(engine, options);
+  const Measured measured = measure(options);
   const auto runs = static_cast<double>(measured.milliseconds.size());
-  const double mean =
-      std::accumulate(measured.milliseconds.begin(), measured.milliseconds.end(), 0.0) / runs;
   const int64_t samples = samples_of(measured);
+  const Summary summary{
+      std::accumulate(measured.milliseconds.begin(), measured.milliseconds.end(), 0.0) / runs,
+      runs * static_cast<double>(samples) / measured.total_seconds, samples};
   if (options.batch != 1 && options.batch != samples) {
     print_warning(fmt::format("the input's first dimension is {}; --batch {} has no effect",
                               samples, options.batch));
   }
-  const double throughput = runs * static_cast<double>(samples) / measured.total_seconds;
-  if (options.json) {
-    print_json(
-        {{"latency_ms",
-          {{"median", measured.quantile(0.5)},
-           {"p99", measured.quantile(0.99)},
-           {"mean", mean},
-           {"min", measured.milliseconds.front()},
-           {"max", measured.milliseconds.back()}}},
-         {"processor_ms",
-          {{"median", quantile_of(measured.processor, 0.5)}, {"min", measured.processor.front()}}},
-         {"throughput", throughput},
-         {"runs", measured.milliseconds.size()},
-         {"batch", samples},
-         {"threads", options.threads},
-         {"isa", std::string(isa_name(detect_isa()))}});
-    return kDone;
-  }
-  fmt::print("latency     median {:.3f} ms, p99 {:.3f} ms, mean {:.3f} ms, min {:.3f} ms\n",
-             measured.quantile(0.5), measured.quantile(0.99), mean, measured.milliseconds.front());
-  fmt::print("throughput  {:.1f} samples/s (batch {}, {} thread{}, {} runs, {})\n", throughput,
-             samples, options.threads, options.threads == 1 ? "" : "s",
-             measured.milliseconds.size(), isa_name(detect_isa()));
+  options.json ? print_json_report(options, measured, summary)
+               : print_text_report(options, measured, summary);
   return kDone;
 }
 

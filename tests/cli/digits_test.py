@@ -71,6 +71,9 @@ class Json(unittest.TestCase):
         result = octet("bench", digits_engine(), "--seconds", "0.05", "--batch", "3", "--json").json
         self.assertGreater(result["latency_ms"]["median"], 0)
         self.assertGreaterEqual(result["latency_ms"]["p99"], result["latency_ms"]["median"])
+        self.assertEqual(["load", "prepare", "first_run"], list(result["start_ms"]))
+        self.assertTrue(all(value > 0 for value in result["start_ms"].values()))
+        self.assertGreater(result["peak_memory_bytes"], 1 << 20)
         self.assertGreater(result["throughput"], 0)
         self.assertEqual(result["batch"], 3)
 

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files that bench/cpu.py measures: float and Q/DQ models, made once and kept, and Octet's engines, built anew."""
+
+import dataclasses
+import os
+import pathlib
+
+import numpy as np
+
+import networks as nets
+import quantize
+import rewrite
+import runners
+
+OCTET_QDQ, ORT_QDQ, OPENVINO_QDQ = "octet_qdq", "onnxruntime_qdq", "openvino_qdq"
+OCTET_INT8, OCTET_FP32, ORT_FP32 = "octet_int8", "octet_fp32", "onnxruntime_fp32"
+PEERS = (ORT_QDQ, OPENVINO_QDQ)  # what Octet on the same Q/DQ model is held against
+RUNNERS = (OCTET_QDQ, ORT_QDQ, OPENVINO_QDQ, OCTET_INT8, OCTET_FP32, ORT_FP32)
+QDQ = (OCTET_QDQ, ORT_QDQ, OPENVINO_QDQ)
+
+
+@dataclasses.dataclass
+class Files:
+    """What one network at one batch size is measured from; a missing one has its reason. Builds are in seconds."""
+
+    paths: dict
+    failed: dict
+    builds: dict
+
+
+class Preparation:
+    """Models of one network at one batch size, in the work folder."""
+
+    def __init__(self, args, network, batch):
+        self.args, self.network, self.batch = args, network, batch
+        self.data = pathlib.Path(args.data) / network.data
+
+    def path(self, kind, batch=None):
+        return self.args.work / f"{self.network.name}.b{batch or self.batch}.{kind}"
+
+    def float_model(self, batch):
+        path = self.path("onnx", batch)
+        if path.exists():
+            return path
+        if batch == 1:
+            self.save(nets.load(self.network, self.args.models), path)
+        else:
+            self.save(rewrite.rebatch(nets.onnx.load(str(self.float_model(1))), batch), path)
+        return path
+
+    def qdq_model(self, batch):
+        """Quantized for one image; other batch sizes have the same scales."""
+        path = self.path("qdq.onnx", batch)
+        if path.exists():
+            return path
+        if batch != 1:
+            self.save(rewrite.rebatch(nets.onnx.load(str(self.qdq_model(1))), batch), path)
+        elif self.network.quantized:
+            self.save(nets.load(self.network, self.args.models), path)
+        else:
+            quantize.quantize(self.float_model(1), path, self.network, self.data)
+        return path
+
+    @staticmethod
+    def save(model, path):
+        partial = path.with_suffix(".partial")
+        nets.onnx.save(model, str(partial))
+        partial.rename(path)
+
+    def calibration_flags(self):
+        if not self.network.data:
+            arrays = self.path("calib.npz", 1)
+            feeds = list(nets.bert.calibration())
+            np.savez(arrays, **{name: np.concatenate([feed[name] for feed in feeds]) for name in feeds[0]})
+            return ["--int8", "--calib", str(arrays)]
+        return ["--int8", "--calib", str(self.data), "--max-calib", str(quantize.IMAGES),
+                *image_flags(self.network)]
+
+    def engine(self, key):
+        """Builds the engine that a runner of Octet runs: its path and the seconds."""
+        engine = self.path(f"{key}.octet")
+        if key == OCTET_QDQ:
+            return engine, runners.octet_build(self.args, self.qdq_model(self.batch), engine, ["--int8"])
+        flags = self.calibration_flags() if key == OCTET_INT8 else []
+        return engine, runners.octet_build(self.args, self.float_model(self.batch), engine, flags)
+
+
+def image_flags(network):
+    height, width = network.size
+    return ["--resize", f"{width}x{height}", "--color", network.color, "--scale", str(network.scale), "--mean",
+            ",".join(map(str, network.mean)), "--std", ",".join(map(str, network.std))]
+
+
+def prepare(args, network, batch):
+    """Files for the runners that were asked for. A model that cannot be made is a reason, not the end."""
+    preparation, files = Preparation(args, network, batch), Files({}, {}, {})
+    for key in args.runners:
+        if network.quantized and key not in QDQ:
+            continue  # there is no float model
+        try:
+            if key.startswith("octet"):
+                files.paths[key], files.builds[key] = preparation.engine(key)
+            else:
+                make = preparation.qdq_model if key in QDQ else preparation.float_model
+                files.paths[key] = make(batch)
+        except Exception as error:  # the reason goes into the report
+            files.failed[key] = runners.last_line(str(error))
+    return files
+
+
+def timed_build(args, network, images):
+    """ONNX and `images` photos to an INT8 engine with two threads: what building takes."""
+    preparation = Preparation(args, network, 1)
+    found = [p for p in sorted(pathlib.Path(args.data).joinpath("imagenet").rglob("*.jpg"))]
+    if not found:
+        raise FileNotFoundError(f"no images in {args.data}/imagenet")
+    folder = args.work / f"images_{images}"
+    folder.mkdir(exist_ok=True)
+    for index in range(images):  # fewer files than asked for come again under other names
+        link = folder / f"{index}.jpg"
+        if not link.is_symlink():
+            link.symlink_to(found[index % len(found)].resolve())
+    model, engine = preparation.float_model(1), preparation.path("timed.octet", 1)
+    flags = ["--int8", "--calib", str(folder), "--threads", "2", *image_flags(network)]
+    with runners.pinned(runners.cpus_for(2)):
+        busy = os.times()
+        seconds = runners.octet_build(args, model, engine, flags)
+        after = os.times()
+    used = after.children_user + after.children_system - busy.children_user - busy.children_system
+    return {"network": network.name, "images": images, "threads": 2, "seconds": seconds,
+            "processor_seconds": round(used, 2)}
