@@ -9,8 +9,8 @@
 namespace octet {
 namespace {
 
-constexpr std::string_view kProductInputNames[] = {"input",      "weights",  "bias",
-                                                   "multiplier", "residual", "table"};
+constexpr std::string_view kProductInputNames[] = {"input",    "weights", "bias",  "multiplier",
+                                                   "residual", "table",   "addend"};
 
 s32 code_attribute(const Node& node, std::string_view name, s64 otherwise, const CodeRange& codes) {
   const s64 value = node.attrs.i(name, otherwise);
@@ -40,11 +40,40 @@ void check_zero_points(const Inference& inference, const Epilogue& epilogue) {
   }
 }
 
-void check_residual(const Inference& inference, const Shape& output) {
-  const TensorType& residual = inference.inputs[kProductResidual];
-  if (is_code(residual.dtype) && residual.shape == output) return;
-  fail(Error::Code::invalid_model, "the residual is {}, expected u8 or s8 of shape {}",
-       to_string(residual), to_string(output));
+// The residual or the addend.
+void check_operand(const Inference& inference, size_t i, const Shape& output) {
+  if (!inference.has_input(i)) return;
+  const TensorType& operand = inference.inputs[i];
+  if (is_code(operand.dtype) && operand.shape == output) return;
+  fail(Error::Code::invalid_model, "the {} is {}, expected u8 or s8 of shape {}",
+       kProductInputNames[i], to_string(operand), to_string(output));
+}
+
+// Of codes: zero point and bounds from attributes that begin with `prefix`.
+CodeRange range_attributes(const Node& node, std::string_view zero_point, std::string_view prefix,
+                           Dtype dtype) {
+  const CodeRange codes = code_range(dtype);
+  const std::string base(prefix);
+  return {code_attribute(node, zero_point, 0, codes),
+          code_attribute(node, base + "lo", codes.lo, codes),
+          code_attribute(node, base + "hi", codes.hi, codes)};
+}
+
+SumStage sum_of(const Node& node) {
+  SumStage sum;
+  sum.output_dtype = dtype_from_name(node.attrs.s("sum_dtype", "u8"));
+  const std::vector<f32> multipliers = node.attrs.floats("sum_multipliers", {});
+  if (!is_code(sum.output_dtype) || multipliers.size() != 2) {
+    fail(Error::Code::invalid_model,
+         "attributes 'sum_dtype' ({}) and 'sum_multipliers' ({} values), expected u8 or s8 and 2",
+         dtype_name(sum.output_dtype), multipliers.size());
+  }
+  sum.range = range_attributes(node, "sum_zero_point", "sum_", sum.output_dtype);
+  sum.own_multiplier = multipliers[0];
+  sum.addend_multiplier = multipliers[1];
+  sum.own_zero_point = code_attribute(node, "sum_own_zero_point", 0, code_range(Dtype::u8));
+  sum.addend_first = node.attrs.i("sum_addend_first", 0) != 0;
+  return sum;
 }
 
 // The dtype after an optional table.
@@ -72,10 +101,7 @@ Epilogue epilogue_of(const Node& node) {
          dtype_name(epilogue.output_dtype));
   }
   if (!epilogue.real()) {
-    const CodeRange codes = code_range(epilogue.output_dtype);
-    epilogue.range = {code_attribute(node, "output_zero_point", 0, codes),
-                      code_attribute(node, "lo", codes.lo, codes),
-                      code_attribute(node, "hi", codes.hi, codes)};
+    epilogue.range = range_attributes(node, "output_zero_point", "", epilogue.output_dtype);
   }
   for (s64 zero_point : node.attrs.ints("input_zero_points", std::vector<s64>{})) {
     if (zero_point < -128 || zero_point > 255) {
@@ -89,6 +115,7 @@ Epilogue epilogue_of(const Node& node) {
     fail(Error::Code::invalid_model,
          "attribute 'activation' is a clamp; integer outputs carry it in 'lo' and 'hi'");
   }
+  if (node.input(kProductAddend) != kNoValue) epilogue.sum = sum_of(node);
   return epilogue;
 }
 
@@ -103,8 +130,14 @@ void infer_product_epilogue(Inference& inference, const Shape& output, s64 chann
   }
   const bool one = inference.inputs[kProductMultiplier].shape.elements() == 1;
   require_type(inference, kProductMultiplier, Dtype::f32, one ? 1 : channels);
-  if (inference.has_input(kProductResidual)) check_residual(inference, output);
-  inference.output(table_dtype(inference, epilogue), output);
+  check_operand(inference, kProductResidual, output);
+  check_operand(inference, kProductAddend, output);
+  const Dtype codes = table_dtype(inference, epilogue);
+  if (epilogue.sum && codes != Dtype::u8) {
+    fail(Error::Code::invalid_model, "the codes that meet the addend are {}, expected u8",
+         dtype_name(codes));
+  }
+  inference.output(epilogue.sum ? epilogue.sum->output_dtype : codes, output);
 }
 
 void infer_code_output(Inference& inference, const Shape& output) {
@@ -122,6 +155,7 @@ ProductEpilogue::ProductEpilogue(const Eval& eval)
   if (eval.has_input(kProductBias)) bias_ = eval.inputs[kProductBias].as<s32>();
   if (eval.has_input(kProductResidual)) residual_ = eval.inputs[kProductResidual];
   if (eval.has_input(kProductTable)) table_ = eval.inputs[kProductTable];
+  if (eval.has_input(kProductAddend)) addend_ = eval.inputs[kProductAddend];
 }
 
 void ProductEpilogue::store(s64 index, s64 channel, s32 acc) const {
@@ -139,6 +173,11 @@ void ProductEpilogue::store(s64 index, s64 channel, s32 acc) const {
   }
   s32 code = to_code(epilogue_, t);
   if (table_) code = code_at(table_, table_index(code, epilogue_.output_dtype));
+  if (addend_) {
+    const s32 addend = code_at(addend_, i) - epilogue_.zero_point(kProductAddend);
+    const SumStage& sum = *epilogue_.sum;
+    code = requantize(apply(sum, code - sum.own_zero_point, addend), sum.range);
+  }
   store_code(output_, i, code);
 }
 

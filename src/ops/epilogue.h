@@ -3,6 +3,8 @@
 // node's attributes. The scalar form here is the definition; CPU lowerings read the same struct.
 #pragma once
 
+#include <cmath>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,12 +15,31 @@
 
 namespace octet {
 
+// The addition that takes the codes so far as one operand and input kProductAddend as the other: two roundings, as if QAdd
+// followed (attributes sum_*). Its own operand is always u8.
+struct SumStage {
+  Dtype output_dtype = Dtype::u8;
+  CodeRange range;
+  f32 own_multiplier = 0.0f;  // fl(scale_own / scale_y)
+  f32 addend_multiplier = 0.0f;
+  s32 own_zero_point = 0;
+  bool addend_first = false;  // which operand fma() multiplies: QAdd's first
+};
+
+// QAdd's t; `own` and `addend` are codes less their zero points.
+inline f32 apply(const SumStage& sum, s32 own, s32 addend) {
+  const auto a = static_cast<f32>(own), b = static_cast<f32>(addend);
+  return sum.addend_first ? std::fmaf(b, sum.addend_multiplier, a * sum.own_multiplier)
+                          : std::fmaf(a, sum.own_multiplier, b * sum.addend_multiplier);
+}
+
 struct Epilogue {
   Dtype output_dtype = Dtype::u8;  // u8 or s8, of the codes before a table; or f32
   CodeRange range;                 // meaningful for codes
   std::vector<s32> zero_points;    // input_zero_points
   f32 residual_multiplier = 0.0f;  // fl(scale_r / scale_y), or scale_r for f32
   Activation activation;           // codes: none or leaky_relu; f32: any
+  std::optional<SumStage> sum;     // with input kProductAddend
 
   s32 zero_point(size_t input) const { return input < zero_points.size() ? zero_points[input] : 0; }
   bool real() const { return output_dtype == Dtype::f32; }
@@ -35,6 +56,7 @@ enum IntegerProductInput : size_t {
   kProductMultiplier = 3,
   kProductResidual = 4,
   kProductTable = 5,
+  kProductAddend = 6,
 };
 
 // t after the multiply; `residual` is r - zp_r.
@@ -56,8 +78,8 @@ inline size_t table_index(s32 code, Dtype dtype) {
 CodeRange code_range(Dtype dtype);
 inline bool is_code(Dtype dtype) { return dtype == Dtype::u8 || dtype == Dtype::s8; }
 
-// Infers the output type of QConv or QMatMul of this shape and checks bias, multiplier, residual and table against
-// `channels`; zero points against their inputs' dtypes.
+// Infers the output type of QConv or QMatMul of this shape and checks bias, multiplier, residual, table and addend
+// against `channels`; zero points against their inputs' dtypes.
 void infer_product_epilogue(Inference& inference, const Shape& output, s64 channels);
 // The same for operators without those inputs.
 void infer_code_output(Inference& inference, const Shape& output);
@@ -76,6 +98,7 @@ class ProductEpilogue {
   std::span<const f32> multiplier_;
   ConstView residual_;
   ConstView table_;
+  ConstView addend_;
   MutableView output_;
 };
 

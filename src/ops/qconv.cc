@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// QConv: docs/numerics.md sections 3 and 4. Inputs x, w, bias, multiplier, residual, table.
+// QConv: docs/numerics.md sections 3 and 4. Inputs x, w, bias, multiplier, residual, table, addend.
 #include "core/check.h"
 #include "ops/conv.h"
 #include "ops/conv_patch.h"
@@ -33,7 +33,7 @@ void eval(const Eval& eval) {
 
 extern constinit const OpDef kQConv{.name = "QConv",
                                     .domain = "octet",
-                                    .inputs = {2, 6},
+                                    .inputs = {2, 7},
                                     .outputs = {1, 1},
                                     .infer = infer,
                                     .eval = eval};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// QMatMul: docs/numerics.md sections 3 and 4. Inputs a, b, bias, multiplier, residual, table; b may be an activation.
+// QMatMul: docs/numerics.md sections 3 and 4. Inputs a, b, bias, multiplier, residual, table, addend; b may be an
+// activation.
 #include "core/check.h"
 #include "ops/epilogue.h"
 #include "ops/matmul.h"
@@ -32,7 +33,7 @@ void eval(const Eval& eval) {
 
 extern constinit const OpDef kQMatMul{.name = "QMatMul",
                                       .domain = "octet",
-                                      .inputs = {2, 6},
+                                      .inputs = {2, 7},
                                       .outputs = {1, 1},
                                       .infer = infer,
                                       .eval = eval};

@@ -29,6 +29,7 @@ void symmetric_weights(Graph&, Rewrites&);
 void fuse_unary(Graph&, Rewrites&);
 void fuse_qdq(Graph&, Rewrites&);
 void fuse_table(Graph&, Rewrites&);
+void fuse_sum(Graph&, Rewrites&);
 void fold_dequantize(Graph&, Rewrites&);
 
 namespace {
@@ -52,10 +53,11 @@ constexpr Pass kFloatPasses[] = {
 };
 
 constexpr Pass kQuantizePasses[] = {
-    {"hoist_quantize", hoist_quantize}, {"move_dequantize", move_dequantize},
-    {"cancel_qdq", cancel_qdq},         {"symmetric_weights", symmetric_weights},
-    {"fuse_unary", fuse_unary},         {"fuse_qdq", fuse_qdq},
-    {"fuse_table", fuse_table},         {"fold_dequantize", fold_dequantize},
+    {"hoist_quantize", hoist_quantize},   {"move_dequantize", move_dequantize},
+    {"cancel_qdq", cancel_qdq},           {"symmetric_weights", symmetric_weights},
+    {"fuse_unary", fuse_unary},           {"fuse_qdq", fuse_qdq},
+    {"fuse_table", fuse_table},           {"fuse_sum", fuse_sum},
+    {"fold_dequantize", fold_dequantize},
 };
 
 bool is_known(std::string_view name) {

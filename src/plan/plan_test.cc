@@ -22,7 +22,8 @@ constexpr std::string_view kS8 = R"(graph "g"(%x: f32[1,2,4,4]) {
   %p: s8[1,2,6,6] @(0.05, -3) = Pad(%q, %pads, %code) name "pad"
   %c: s8[1,2,6,6] @(0.05, 4) = QConv(%p, %w, _, %m) {hi=120, input_zero_points=ints[-3, 0, 0, 0], lo=-100, output_dtype="s8", output_zero_point=4} name "conv"
   %l: s8[1,2,6,6] @(0.05, 0) = QAdd(%c, %p) {hi=127, input_zero_points=ints[4, -3], lo=-128, multipliers=floats[1.0, 0.5], output_dtype="s8", output_zero_point=0} name "add"
-  %y: f32[1,2,6,6] = DequantizeLinear(%l, %s) name "d"
+  %n: s8[1,2,6,6] @(0.05, -7) = QConv(%l, %w, _, %m, _, _, %p) {hi=240, input_zero_points=ints[0, 0, 0, 0, 0, 0, -3], lo=3, output_dtype="u8", output_zero_point=132, sum_dtype="s8", sum_hi=99, sum_lo=-90, sum_multipliers=floats[0.8, 0.4], sum_own_zero_point=132, sum_zero_point=-7} name "sum"
+  %y: f32[1,2,6,6] = DequantizeLinear(%n, %s) name "d"
   return %y
 })";
 
@@ -37,7 +38,7 @@ TEST(Relabel, SameRealValuesInU8) {
   const Graph before = parse_graph(kS8, find_op);
   Graph after = before;
   relabel_s8(after);
-  for (const char* name : {"q", "p", "c", "l"})
+  for (const char* name : {"q", "p", "c", "l", "n"})
     EXPECT_EQ(after.value(after.find_value(name)).type.dtype, Dtype::u8) << name;
   const std::vector<Tensor> inputs = {ramp({1, 2, 4, 4})};
   const Tensor a = interpret(before, inputs)[0], b = interpret(after, inputs)[0];

@@ -14,7 +14,7 @@ namespace octet {
 namespace {
 
 constexpr s32 kShift = 128;
-constexpr size_t kTable = 5;  // input of QConv and QMatMul, see ops/epilogue.h
+constexpr size_t kTable = 5, kAddend = 6;  // inputs of QConv and QMatMul, see ops/epilogue.h
 
 Tensor shifted(const Tensor& codes) {
   Tensor result(Dtype::u8, codes.shape());
@@ -209,7 +209,10 @@ class Relabeller {
     }
     node.attrs.set("input_zero_points", zero_points);
     if (!changed(node.outputs[0])) return;
-    if (node.input(kTable) != kNoValue) {
+    if (node.input(kAddend) != kNoValue) {
+      for (const char* name : {"sum_zero_point", "sum_lo", "sum_hi"}) shift_attr(node, name);
+      node.attrs.set("sum_dtype", std::string("u8"));
+    } else if (node.input(kTable) != kNoValue) {
       rewrite_table(node, kTable);
     } else if (has_output_codes(node)) {
       for (const char* name : {"output_zero_point", "lo", "hi"}) shift_attr(node, name);

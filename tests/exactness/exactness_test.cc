@@ -3,6 +3,7 @@
 // threads. OCTET_EXACTNESS_SEEDS=first:count runs others.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -28,7 +29,10 @@ std::pair<u32, u32> seeds() {
 
 std::shared_ptr<const Model> model_of(u32 seed) {
   auto model = std::make_shared<Model>();
-  model->graph = quantized(random_float_graph(seed), seed);
+  // Every second graph adds between quantizations, as explicitly quantized models do.
+  PassOptions options;
+  if (seed % 2 == 0) options.disabled = {"fuse_residual"};
+  model->graph = quantized(random_float_graph(seed), seed, options);
   return model;
 }
 
@@ -62,6 +66,25 @@ TEST(Exactness, RandomGraphsOnEveryLevelAndThreadCount) {
     unsetenv("OCTET_CPU_ISA");
     if (HasFailure()) FAIL() << print(model->graph);
   }
+}
+
+TEST(Exactness, AdditionsAreTheSameInsideAProductAndBehindIt) {
+  const auto additions = [](const Graph& graph) {
+    return std::ranges::count_if(graph.nodes,
+                                 [](const Node& node) { return node.op->name == "QAdd"; });
+  };
+  s64 behind = 0, left = 0;
+  for (u32 seed = 1; seed < 13; ++seed) {
+    const Graph graph = random_float_graph(seed);
+    const Graph two = quantized(graph, seed, {{"fuse_residual", "fuse_sum"}, -1});
+    const Graph one = quantized(graph, seed, {{"fuse_residual"}, -1});
+    behind += additions(two);
+    left += additions(one);
+    const std::vector<Tensor> inputs = random_inputs(graph, seed + 1000, 2);
+    expect_equal(interpret(two, inputs), interpret(one, inputs), fmt::format("seed {}", seed));
+  }
+  EXPECT_GT(behind, 5);
+  EXPECT_EQ(left, 0);
 }
 
 TEST(Exactness, RandomGraphsAreMostlyInteger) {

@@ -8,7 +8,6 @@
 
 #include "graph/interpret.h"
 #include "ops/registry.h"
-#include "passes/pass.h"
 #include "precision/precision.h"
 
 namespace octet {
@@ -155,8 +154,8 @@ std::vector<Tensor> random_inputs(const Graph& graph, u32 seed, s64 batch) {
   return inputs;
 }
 
-Graph quantized(Graph graph, u32 seed) {
-  run_passes(graph, float_passes(), {}, nullptr);
+Graph quantized(Graph graph, u32 seed, const PassOptions& options) {
+  run_passes(graph, float_passes(), options, nullptr);
   Ranges ranges;
   Range nothing;
   nothing.min = INFINITY;
@@ -175,7 +174,7 @@ Graph quantized(Graph graph, u32 seed) {
   }
   assign_precision(graph, ranges, {});
   place_qdq(graph, ranges);
-  run_passes(graph, quantize_passes(), {}, nullptr);
+  run_passes(graph, quantize_passes(), options, nullptr);
   finish_decisions(graph);
   return graph;
 }

@@ -5,6 +5,7 @@
 #include "core/types.h"
 #include "graph/graph.h"
 #include "octet/tensor.h"
+#include "passes/pass.h"
 
 namespace octet {
 
@@ -16,6 +17,6 @@ Graph random_float_graph(u32 seed);
 std::vector<Tensor> random_inputs(const Graph& graph, u32 seed, s64 batch);
 
 // The graph after float passes, min-max calibration on a few random inputs, and quantization.
-Graph quantized(Graph graph, u32 seed);
+Graph quantized(Graph graph, u32 seed, const PassOptions& options = {});
 
 }  // namespace octet

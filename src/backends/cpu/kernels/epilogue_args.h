@@ -7,9 +7,19 @@
 
 namespace octet {
 
+// The codes so far are one operand of an addition, the residual's are the other (SumStage of ops/epilogue.h).
+struct SumArgs {
+  f32 own_multiplier = 0.0f;
+  s32 own_zero_point = 0;
+  s32 zero_point = 0;  // of the codes of the sum
+  s32 lo = 0;
+  s32 hi = 255;
+  bool residual_first = false;  // which operand fma() multiplies
+};
+
 struct EpilogueArgs {
-  const u8* table = nullptr;  // 256 codes applied last, or null
-  f32 residual_multiplier = 0.0f;
+  const u8* table = nullptr;       // 256 codes applied to the first codes, or null
+  f32 residual_multiplier = 0.0f;  // before rounding, or, with `sums`, of the second operand
   s32 residual_zero_point = 0;
   s32 zero_point = 0;
   s32 lo = 0;
@@ -20,6 +30,8 @@ struct EpilogueArgs {
   bool leaky = false;
   bool clip = false;
   bool real = false;  // f32 output
+  bool sums = false;  // two roundings: codes, then their sum with the residual
+  SumArgs sum;
 };
 
 }  // namespace octet

@@ -29,8 +29,10 @@ inline __m256 clip(const EpilogueArgs& e, __m256 t) {
   return _mm256_min_ps(_mm256_max_ps(t, _mm256_set1_ps(e.min)), _mm256_set1_ps(e.max));
 }
 
-// Saturates, adds the zero point and clamps. In each 128-bit lane: 4 codes of n0, then of n1, n2, n3.
-inline __m256i pack_codes(const EpilogueArgs& e, const __m256i n[4]) {
+// Saturates, adds the zero point and clamps, as EpilogueArgs or SumArgs say. In each 128-bit lane: 4 codes of n0, then of
+// n1, n2, n3.
+template <class Limits>
+inline __m256i pack_codes(const Limits& e, const __m256i n[4]) {
   const __m256i zero_point = _mm256_set1_epi16(static_cast<s16>(e.zero_point));
   const __m256i a = _mm256_adds_epi16(_mm256_packs_epi32(n[0], n[1]), zero_point);
   const __m256i b = _mm256_adds_epi16(_mm256_packs_epi32(n[2], n[3]), zero_point);
@@ -53,6 +55,31 @@ inline void widen_in_lanes(__m256i bytes, __m256i w[4]) {
   w[1] = _mm256_unpackhi_epi16(lo, zero);
   w[2] = _mm256_unpacklo_epi16(hi, zero);
   w[3] = _mm256_unpackhi_epi16(hi, zero);
+}
+
+inline __m256i through_table(const EpilogueArgs& e, __m256i codes) {
+  alignas(32) u8 bytes[32];
+  _mm256_store_si256(reinterpret_cast<__m256i*>(bytes), codes);
+  for (u8& code : bytes) code = e.table[code];
+  return _mm256_load_si256(reinterpret_cast<const __m256i*>(bytes));
+}
+
+// The codes of the sums of first codes, after the table if there is one, and residuals: all three in one order.
+inline __m256i sum_codes(const EpilogueArgs& e, __m256i own, __m256i residual) {
+  const __m256i zero = _mm256_set1_epi32(e.sum.own_zero_point);
+  const __m256i residual_zero = _mm256_set1_epi32(e.residual_zero_point);
+  const __m256 m = _mm256_set1_ps(e.sum.own_multiplier);
+  const __m256 r = _mm256_set1_ps(e.residual_multiplier);
+  __m256i a[4], b[4];
+  widen_in_lanes(e.table != nullptr ? through_table(e, own) : own, a);
+  widen_in_lanes(residual, b);
+  for (int v = 0; v < 4; ++v) {
+    const __m256 left = _mm256_cvtepi32_ps(_mm256_sub_epi32(a[v], zero));
+    const __m256 right = _mm256_cvtepi32_ps(_mm256_sub_epi32(b[v], residual_zero));
+    a[v] = nearest(e.sum.residual_first ? _mm256_fmadd_ps(right, r, _mm256_mul_ps(left, m))
+                                        : _mm256_fmadd_ps(left, m, _mm256_mul_ps(right, r)));
+  }
+  return pack_codes(e.sum, a);
 }
 
 // Loads and stores of the first n bytes; AVX2 has no byte masks, and nothing beyond may be touched.
@@ -83,14 +110,15 @@ inline void store_codes32(const EpilogueArgs& e, __m256i codes, u8* dst, s64 n) 
 }
 
 inline void store_codes16(const EpilogueArgs& e, __m128i codes, u8* dst, s64 n) {
-  if (n >= 16 && e.table == nullptr) {
+  const u8* table = e.sums ? nullptr : e.table;  // sums have been through it
+  if (n >= 16 && table == nullptr) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), codes);
     return;
   }
   alignas(16) u8 bytes[16];
   _mm_store_si128(reinterpret_cast<__m128i*>(bytes), codes);
   if (n > 16) n = 16;
-  for (s64 i = 0; i < n; ++i) dst[i] = e.table != nullptr ? e.table[bytes[i]] : bytes[i];
+  for (s64 i = 0; i < n; ++i) dst[i] = table != nullptr ? table[bytes[i]] : bytes[i];
 }
 
 }  // namespace

@@ -91,6 +91,35 @@ inline __m512 clip(const EpilogueArgs& e, __m512 t) {
   return _mm512_min_ps(_mm512_max_ps(t, _mm512_set1_ps(e.min)), _mm512_set1_ps(e.max));
 }
 
+// The real sum of two operands, each less its zero point.
+inline __m512 sum_of(const EpilogueArgs& e, __m512 own, __m512 residual) {
+  const __m512 m = _mm512_set1_ps(e.sum.own_multiplier);
+  const __m512 r = _mm512_set1_ps(e.residual_multiplier);
+  return e.sum.residual_first ? _mm512_fmadd_ps(residual, r, _mm512_mul_ps(own, m))
+                              : _mm512_fmadd_ps(own, m, _mm512_mul_ps(residual, r));
+}
+
+inline CodeLimits sum_limits(const EpilogueArgs& e) {
+  return {_mm512_set1_epi16(static_cast<s16>(e.sum.zero_point)),
+          _mm512_set1_epi8(static_cast<char>(e.sum.lo)),
+          _mm512_set1_epi8(static_cast<char>(e.sum.hi))};
+}
+
+// Both operands' codes in one order, which is the result's too.
+inline __m512i sum_codes(const EpilogueArgs& e, __m512i own, __m512i residual) {
+  const __m512i zero = _mm512_set1_epi32(e.sum.own_zero_point);
+  const __m512i residual_zero = _mm512_set1_epi32(e.residual_zero_point);
+  __m512i a[4], b[4];
+  widen_in_lanes(own, a);
+  widen_in_lanes(residual, b);
+  for (int v = 0; v < 4; ++v) {
+    const __m512 left = _mm512_cvtepi32_ps(_mm512_sub_epi32(a[v], zero));
+    const __m512 right = _mm512_cvtepi32_ps(_mm512_sub_epi32(b[v], residual_zero));
+    a[v] = nearest(sum_of(e, left, right));
+  }
+  return pack_codes(a, sum_limits(e));
+}
+
 inline __m512i codes_of(const EpilogueArgs& e, const __m512 t[4]) {
   __m512i n[4];
   for (int v = 0; v < 4; ++v) n[v] = nearest(t[v]);

@@ -12,6 +12,14 @@ EpilogueArgs epilogue_args(const Epilogue& epilogue, const Tensor* table) {
   args.table = table != nullptr ? reinterpret_cast<const u8*>(table->data()) : nullptr;
   args.residual_multiplier = epilogue.residual_multiplier;
   args.residual_zero_point = epilogue.zero_point(kProductResidual);
+  if (epilogue.sum) {
+    const SumStage& sum = *epilogue.sum;
+    args.sums = true;
+    args.sum = {sum.own_multiplier, sum.own_zero_point, sum.range.zero_point,
+                sum.range.lo,       sum.range.hi,       sum.addend_first};
+    args.residual_multiplier = sum.addend_multiplier;
+    args.residual_zero_point = epilogue.zero_point(kProductAddend);
+  }
   args.zero_point = epilogue.range.zero_point + shift;
   args.lo = epilogue.range.lo + shift;
   args.hi = epilogue.range.hi + shift;
@@ -25,7 +33,8 @@ EpilogueArgs epilogue_args(const Epilogue& epilogue, const Tensor* table) {
 }
 
 std::string epilogue_reject(const Epilogue& epilogue, bool has_table) {
-  if (epilogue.output_dtype == Dtype::s8 && !has_table) return "the output codes are s8";
+  const Dtype output = epilogue.sum ? epilogue.sum->output_dtype : epilogue.output_dtype;
+  if (output == Dtype::s8 && (epilogue.sum || !has_table)) return "the output codes are s8";
   return {};
 }
 
@@ -41,11 +50,20 @@ std::string product_constants(const LowerRequest& request, ProductConstants& con
   if (!take(kProductTable, constants.table)) return "the table is not a constant";
   if (request.constant(kProductX) != nullptr) return "the input is a constant";
   if (request.inputs[kProductX].dtype != Dtype::u8) return "the input codes are not u8";
-  if (request.has_input(kProductResidual)) {
-    if (request.constant(kProductResidual) != nullptr) return "the residual is a constant";
-    if (request.inputs[kProductResidual].dtype != Dtype::u8) return "the residual codes are not u8";
+  for (size_t i : {size_t{kProductResidual}, size_t{kProductAddend}}) {
+    if (!request.has_input(i)) continue;
+    if (constants.has_residual()) return "it has a residual and an addend";
+    if (request.constant(i) != nullptr) return "the residual is a constant";
+    if (request.inputs[i].dtype != Dtype::u8) return "the residual codes are not u8";
+    constants.residual = i;
   }
   return epilogue_reject(epilogue_of(request.node), request.has_input(kProductTable));
+}
+
+std::string sum_note(const LowerRequest& request) {
+  const ValueId addend = request.node.input(kProductAddend);
+  if (addend == kNoValue) return {};
+  return "then adds " + request.graph.value(addend).name;
 }
 
 Placement nhwc_placement(const Shape& shape, const Placement& placement) {

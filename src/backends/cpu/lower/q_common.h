@@ -26,9 +26,15 @@ struct ProductConstants {
     return bias ? bias.as<s32>() : std::span<const s32>();
   }
   const Tensor* table_or_null() const { return table ? &table : nullptr; }
+  bool has_residual() const { return residual != kNoInput; }
+
+  static constexpr size_t kNoInput = ~size_t{0};
+  size_t residual = kNoInput;  // the input that kernels take as such: a residual or an addend
 };
 // Fills `constants`; returns why an operand does not fit, or an empty string.
 std::string product_constants(const LowerRequest& request, ProductConstants& constants);
+// What a product with an addend says beside its kernel; else empty.
+std::string sum_note(const LowerRequest& request);
 
 // The placement with strides that are zero (dense values) filled in. A linear rank-4 value is not accepted.
 Placement nhwc_placement(const Shape& shape, const Placement& placement);

@@ -22,7 +22,6 @@ struct ConvRequest {
   Tensor weights;
   ProductConstants constants;
   Shape input, output;
-  bool residual = false;
 };
 
 std::string read(const LowerRequest& request, ConvRequest& conv) {
@@ -33,7 +32,6 @@ std::string read(const LowerRequest& request, ConvRequest& conv) {
   conv.weights = *weights;
   conv.input = request.inputs[kProductX].shape;
   conv.output = request.outputs[0].shape;
-  conv.residual = request.has_input(kProductResidual);
   if (conv.epilogue.zero_point(kProductWeights) != 0) return "the weights' zero point is not 0";
   if (conv.geometry.in_channels == 0 || conv.geometry.out_channels == 0)
     return "there are no channels";
@@ -50,7 +48,8 @@ void fill(Spec& spec, const ConvRequest& conv, const BindArgs& bind) {
   spec.epilogue = epilogue_args(conv.epilogue, conv.constants.table_or_null());
   spec.input = nhwc_placement(conv.input, bind.inputs[kProductX]);
   spec.output = nhwc_placement(conv.output, bind.outputs[0]);
-  if (conv.residual) spec.residual = nhwc_placement(conv.output, bind.inputs[kProductResidual]);
+  if (conv.constants.has_residual())
+    spec.residual = nhwc_placement(conv.output, bind.inputs[conv.constants.residual]);
 }
 
 ConvSpec dense_spec(const ConvRequest& conv, const BindArgs& bind) {
@@ -76,9 +75,11 @@ RunStep step_of(Kernel kernel, const ConvRequest& conv) {
     Tensor table;
   };
   auto step = std::make_shared<const Step>(Step{std::move(kernel), conv.constants.table});
-  return [step, residual = conv.residual](const StepArgs& args) {
+  const size_t residual = conv.constants.residual;
+  return [step, residual](const StepArgs& args) {
+    const bool given = residual != ProductConstants::kNoInput;
     step->kernel.run({.x = u8_input(args, kProductX),
-                      .residual = residual ? u8_input(args, kProductResidual) : nullptr,
+                      .residual = given ? u8_input(args, residual) : nullptr,
                       .y = u8_output(args, 0),
                       .workspace = args.workspace,
                       .pool = args.pool});
@@ -91,6 +92,7 @@ Candidate image_candidate(const LowerRequest& request, const char* kernel,
   const s64 border = window_border(conv.geometry.window);
   candidate.wanted_border = border <= kMaxBorder ? border : 0;
   candidate.strided = true;
+  candidate.note = sum_note(request);
   return candidate;
 }
 

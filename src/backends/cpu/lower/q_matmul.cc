@@ -16,14 +16,12 @@ struct MatmulRequest {
   MatMulGeometry geometry;
   Epilogue epilogue;
   ProductConstants constants;
-  bool residual = false;
 };
 
 std::string read(const LowerRequest& request, MatmulRequest& matmul) {
   matmul.geometry =
       matmul_geometry(request.inputs[kProductX].shape, request.inputs[kProductWeights].shape);
   matmul.epilogue = epilogue_of(request.node);
-  matmul.residual = request.has_input(kProductResidual);
   if (matmul.geometry.k == 0 || matmul.geometry.n == 0) return "the product is empty";
   return product_constants(request, matmul.constants);
 }
@@ -49,8 +47,9 @@ RunStep step_of(Kernel kernel, const MatmulRequest& matmul) {
     Tensor table;
   };
   auto step = std::make_shared<const Step>(Step{std::move(kernel), matmul.constants.table});
-  return [step, residual = matmul.residual](const StepArgs& args) {
-    const u8* r = residual ? u8_input(args, kProductResidual) : nullptr;
+  const size_t residual = matmul.constants.residual;
+  return [step, residual](const StepArgs& args) {
+    const u8* r = residual != ProductConstants::kNoInput ? u8_input(args, residual) : nullptr;
     if constexpr (!std::is_same_v<Kernel, BatchedMatmul>) {
       step->kernel.run({u8_input(args, 0), r, u8_output(args, 0), args.workspace, args.pool});
     } else {
@@ -103,6 +102,7 @@ Offer lower_q_linear_tiles(const LowerRequest& request) {
     return Reject{reason};
   const TileKernel& kernel = kTileKernels[0];
   Candidate candidate = candidate_of(request, kernel.name, Layout::linear);
+  candidate.note = sum_note(request);
   candidate.workspace_bytes = tile_conv_workspace_bytes(linear.geometry, request.target.threads);
   candidate.cost = tile_conv_cost(linear.geometry);
   candidate.bind = [&kernel, linear](const BindArgs&) {
@@ -116,6 +116,7 @@ Offer lower_q_linear(const LowerRequest& request) {
   if (std::string reason = read(request, linear); !reason.empty()) return Reject{reason};
   const ConvKernel& kernel = best_kernel(kConvKernels, request.target.isa);
   Candidate candidate = candidate_of(request, kernel.name, Layout::linear);
+  candidate.note = sum_note(request);
   candidate.workspace_bytes = conv_workspace_bytes(kernel, linear.geometry, request.target.threads);
   candidate.cost = dense_conv_cost(kernel, linear.geometry);
   candidate.bind = [&kernel, linear](const BindArgs&) {
@@ -140,7 +141,8 @@ Offer lower_q_matmul(const LowerRequest& request) {
   spec.epilogue = epilogue_args(matmul.epilogue, matmul.constants.table_or_null());
   BatchedMatmul product(kernel, spec);
   Candidate candidate = candidate_of(request, kernel.name, Layout::linear);
-  candidate.note = "b is packed at run time";
+  const std::string sum = sum_note(request);
+  candidate.note = "b is packed at run time" + (sum.empty() ? sum : ", " + sum);
   candidate.workspace_bytes = product.workspace_bytes(request.target.threads);
   candidate.bind = [product, matmul](const BindArgs&) { return step_of(product, matmul); };
   return candidate;

@@ -26,7 +26,7 @@ inline void scaled(const ConvTile& tile, s64 pixel, s64 c, const __m256i acc[2],
     const __m256 multiplier = _mm256_loadu_ps(tile.multiplier + c + 8 * v);
     t[v] = _mm256_mul_ps(_mm256_cvtepi32_ps(acc[v]), multiplier);
   }
-  if (tile.residual != nullptr) {
+  if (tile.residual != nullptr && !e.sums) {
     const u8* residual = tile.residual[pixel] + tile.first_channel + c;
     const __m128i r = load_bytes16(residual, tile.channels - c);
     t[0] = add_residual(e, t[0], _mm256_cvtepu8_epi32(r));
@@ -43,6 +43,16 @@ inline __m256i codes_in_order(const EpilogueArgs& e, const __m256 t[4]) {
   return _mm256_permutevar8x32_epi32(codes_of(e, t), order);
 }
 
+// The residuals of the pixels that codes_in_order has.
+template <int kPixels>
+inline __m256i residuals_in_order(const ConvTile& tile, s64 pixel, s64 c) {
+  const auto load = [&](s64 m) {
+    return load_bytes16(tile.residual[m] + tile.first_channel + c, tile.channels - c);
+  };
+  const __m256i low = _mm256_castsi128_si256(load(pixel));
+  return kPixels == 2 ? _mm256_inserti128_si256(low, load(pixel + 1), 1) : low;
+}
+
 // Pixels `pixel` and, when kPixels is 2, the one behind it.
 template <int kPixels>
 inline void finish(const ConvTile& tile, s64 pixel, s64 c, const __m256i acc[kPixels][2]) {
@@ -57,7 +67,8 @@ inline void finish(const ConvTile& tile, s64 pixel, s64 c, const __m256i acc[kPi
     }
     return;
   }
-  const __m256i codes = codes_in_order(e, t);
+  __m256i codes = codes_in_order(e, t);
+  if (e.sums) codes = sum_codes(e, codes, residuals_in_order<kPixels>(tile, pixel, c));
   store_codes16(e, _mm256_castsi256_si128(codes), tile.dst[pixel] + position, channels);
   if constexpr (kPixels == 2) {
     store_codes16(e, _mm256_extracti128_si256(codes, 1), tile.dst[pixel + 1] + position, channels);

@@ -18,13 +18,16 @@ inline void store_real(const EpilogueArgs& e, const __m512* t, f32* dst, s64 cha
 }
 
 template <int kVectors>
-inline void store_codes(const EpilogueArgs& e, const __m512* t, u8* dst, s64 channels) {
+inline void store_codes(const EpilogueArgs& e, const __m512* t, const u8* residual, u8* dst,
+                        s64 channels) {
+  const __mmask64 lanes = first_lanes64(channels);
   __m512i n[4];
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) n[v] = v < kVectors ? nearest(t[v]) : _mm512_setzero_si512();
   __m512i codes = in_register_order(pack_codes(n, code_limits(e)));
   if (e.table != nullptr) codes = look_up(codes, e.table);
-  _mm512_mask_storeu_epi8(dst, first_lanes64(channels), codes);
+  if (e.sums) codes = sum_codes(e, codes, _mm512_maskz_loadu_epi8(lanes, residual));
+  _mm512_mask_storeu_epi8(dst, lanes, codes);
 }
 
 // One pixel: channels [c, c + 16 * kVectors) of the tile.
@@ -39,8 +42,8 @@ inline void finish(const ConvTile& tile, s64 pixel, s64 c, const __m512i* acc) {
     const __m512 multiplier = _mm512_loadu_ps(tile.multiplier + c + 16 * v);
     t[v] = _mm512_mul_ps(_mm512_cvtepi32_ps(acc[v]), multiplier);
   }
-  if (tile.residual != nullptr) {
-    const u8* residual = tile.residual[pixel] + position;
+  const u8* residual = tile.residual != nullptr ? tile.residual[pixel] + position : nullptr;
+  if (residual != nullptr && !e.sums) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       const __mmask16 lanes = first_lanes16(channels - 16 * v);
@@ -55,7 +58,7 @@ inline void finish(const ConvTile& tile, s64 pixel, s64 c, const __m512i* acc) {
   if (e.real) {
     store_real<kVectors>(e, t, reinterpret_cast<f32*>(tile.dst[pixel]) + position, channels);
   } else {
-    store_codes<kVectors>(e, t, tile.dst[pixel] + position, channels);
+    store_codes<kVectors>(e, t, residual, tile.dst[pixel] + position, channels);
   }
 }
 

@@ -24,7 +24,7 @@ struct PixelTile {
 
 // How sums become results. Codes that need neither zero point nor bounds save a quarter of the instructions on the two
 // vector ports, which is what a short window's time is made of.
-enum class Finish { saturate, bound, general };
+enum class Finish { saturate, bound, sum, general };
 
 // Sums that wait to become codes. A quad is what one 64-byte register of codes holds: a row of 3 or 4 channel tiles, two
 // rows of 2, four rows of 1.
@@ -47,10 +47,60 @@ struct Finisher {
 
 Finish kind_of(const TileJob& job) {
   const EpilogueArgs& e = *job.epilogue;
-  if (!job.bounded || job.residual != nullptr || e.leaky || e.table != nullptr || e.real)
-    return Finish::general;
+  if (!job.bounded || e.leaky || e.table != nullptr || e.real) return Finish::general;
+  if (e.sums) return e.zero_point == e.sum.own_zero_point ? Finish::sum : Finish::general;
+  if (job.residual != nullptr) return Finish::general;
   return e.zero_point == 0 && e.lo == 0 && e.hi == 255 ? Finish::saturate : Finish::bound;
 }
+
+// 2^23 * 1.5: a number of the size of a code loses its fraction, to nearest even, when this is added.
+constexpr f32 kRounder = 12582912.0f;
+// 2^23: with a code as its lowest byte the bits are a number, too.
+constexpr f32 kByteBase = 8388608.0f;
+
+// Constants of one way to finish, read once: behind a pointer, each store of codes could change them.
+template <Finish kKind>
+struct KindConstants {
+  explicit KindConstants(const EpilogueArgs&) {}
+};
+template <>
+struct KindConstants<Finish::sum> {
+  __m512 rounder, lo, hi;
+  __m512 own, residual;  // multipliers
+  __m512 byte_zero;      // kByteBase + the residual's zero point
+  __m512i byte_base;
+  __m512i bytes[4];  // bytes 4 * v .. 4 * v + 3 of each lane to the lowest of its 4 numbers
+  bool residual_first;
+
+  explicit KindConstants(const EpilogueArgs& e)
+      : rounder(_mm512_set1_ps(kRounder)),
+        lo(_mm512_set1_ps(kRounder + static_cast<f32>(e.lo - e.zero_point))),
+        hi(_mm512_set1_ps(kRounder + static_cast<f32>(e.hi - e.zero_point))),
+        own(_mm512_set1_ps(e.sum.own_multiplier)),
+        residual(_mm512_set1_ps(e.residual_multiplier)),
+        byte_zero(_mm512_set1_ps(kByteBase + static_cast<f32>(e.residual_zero_point))),
+        byte_base(_mm512_castps_si512(_mm512_set1_ps(kByteBase))),
+        residual_first(e.sum.residual_first) {
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v)
+      bytes[v] = _mm512_add_epi8(_mm512_set4_epi32(3, 2, 1, 0), _mm512_set1_epi32(4 * v));
+  }
+
+  // The first code of t, bounded, less its zero point: what vcvtps2dq and the bounds of s32 would make, four instructions
+  // instead of a way to bytes and back.
+  __m512 first_code(__m512 t) const {
+    const __m512 n = _mm512_add_ps(t, rounder);
+    return _mm512_sub_ps(_mm512_min_ps(_mm512_max_ps(n, lo), hi), rounder);
+  }
+
+  // r: kByteBase with a code as its lowest byte.
+  __m512i sum(__m512 t, __m512i r) const {
+    const __m512 a = first_code(t), b = _mm512_sub_ps(_mm512_castsi512_ps(r), byte_zero);
+    const __m512 y = residual_first ? _mm512_fmadd_ps(b, residual, _mm512_mul_ps(a, own))
+                                    : _mm512_fmadd_ps(a, own, _mm512_mul_ps(b, residual));
+    return _mm512_cvtps_epi32(y);
+  }
+};
 
 // Where a row of a quad goes; one that is no pixel goes nowhere.
 struct QuadRow {
@@ -74,21 +124,53 @@ struct Quad {
     return first_lanes16(rows[v / kTiles].inside ? channels - v % kTiles * 16 : 0);
   }
 
-  void add_residuals(__m512 t[4]) const {
-    const EpilogueArgs& e = *job.epilogue;
-    __m512i r[4];
-    if (kTiles == 4) {
-      const __mmask64 mask = rows[0].inside ? first_lanes64(channels) : 0;
-      widen_in_lanes(_mm512_maskz_loadu_epi8(mask, job.residual + rows[0].residual), r);
-    } else {
+  // The residual's 16 codes that belong to register v.
+  __m128i residuals_of(int v) const {
+    const u8* residual = job.residual + rows[v / kTiles].residual + v % kTiles * 16;
+    return _mm_maskz_loadu_epi8(lanes(v), residual);
+  }
+
+  __m512i row_of_residuals() const {
+    const __mmask64 mask = rows[0].inside ? first_lanes64(channels) : 0;
+    return _mm512_maskz_loadu_epi8(mask, job.residual + rows[0].residual);
+  }
+
+  void load_residuals(__m512i r[4]) const {
+    if (kTiles == 4) return widen_in_lanes(row_of_residuals(), r);
 #pragma GCC unroll 4
-      for (int v = 0; v < kRegisters; ++v) {
-        const u8* residual = job.residual + rows[v / kTiles].residual + v % kTiles * 16;
-        r[v] = _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(lanes(v), residual));
-      }
+    for (int v = 0; v < 4; ++v) {
+      r[v] = v < kRegisters ? _mm512_cvtepu8_epi32(residuals_of(v)) : _mm512_setzero_si512();
     }
+  }
+
+  // Each residual as the lowest byte of its number.
+  void load_bytes(const KindConstants<Finish::sum>& c, __m512i r[4]) const {
+    if constexpr (kTiles == 4) {
+      const __m512i row = row_of_residuals();
 #pragma GCC unroll 4
-    for (int v = 0; v < kRegisters; ++v) t[v] = add_residual(e, t[v], r[v]);
+      for (int v = 0; v < 4; ++v)
+        r[v] = _mm512_mask_shuffle_epi8(c.byte_base, 0x1111111111111111, row, c.bytes[v]);
+    } else {
+      load_residuals(r);
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) r[v] = _mm512_or_si512(r[v], c.byte_base);
+    }
+  }
+
+  // All residuals of the quad in the order of its codes.
+  __m512i packed_residuals() const {
+    if (kTiles > 2) return row_of_residuals();
+    __m512i r = _mm512_castsi128_si512(residuals_of(0));
+    r = _mm512_inserti32x4(r, residuals_of(1), 1);
+    r = _mm512_inserti32x4(r, residuals_of(2), 2);
+    return _mm512_inserti32x4(r, residuals_of(3), 3);
+  }
+
+  void add_residuals(__m512 t[4]) const {
+    __m512i r[4];
+    load_residuals(r);
+#pragma GCC unroll 4
+    for (int v = 0; v < kRegisters; ++v) t[v] = add_residual(*job.epilogue, t[v], r[v]);
   }
 
   void store_real(const __m512 t[4]) const {
@@ -123,23 +205,28 @@ struct Quad {
 };
 
 // What is the same for all quads of a block.
-template <int kTiles>
+template <int kTiles, Finish kKind>
 struct BlockConstants {
   const TileJob& job;
-  CodeLimits limits;
+  CodeLimits limits;  // of the codes that are stored
   s64 channels;
   __mmask64 mask;
   __m512 multiplier[kTiles];
+  KindConstants<kKind> of_kind;
 
   explicit BlockConstants(const Finisher& f)
-      : job(f.job), limits(f.limits), channels(f.channels), mask(first_lanes64(f.channels)) {
+      : job(f.job),
+        limits(kKind == Finish::sum ? sum_limits(*f.job.epilogue) : f.limits),
+        channels(f.channels),
+        mask(first_lanes64(f.channels)),
+        of_kind(*f.job.epilogue) {
 #pragma GCC unroll 4
     for (int v = 0; v < kTiles; ++v) multiplier[v] = _mm512_loadu_ps(f.multiplier + v * 16);
   }
 };
 
 template <int kTiles, Finish kKind>
-inline __m512i to_codes(const BlockConstants<kTiles>& b, const __m512i n[4]) {
+inline __m512i to_codes(const BlockConstants<kTiles, kKind>& b, const __m512i n[4]) {
   __m512i codes;
   if constexpr (kKind == Finish::saturate) {
     codes = _mm512_packus_epi16(_mm512_packs_epi32(n[0], n[1]), _mm512_packs_epi32(n[2], n[3]));
@@ -150,7 +237,7 @@ inline __m512i to_codes(const BlockConstants<kTiles>& b, const __m512i n[4]) {
 }
 
 template <int kTiles, Finish kKind>
-inline void finish_quad(const BlockConstants<kTiles>& b, const s32* sums,
+inline void finish_quad(const BlockConstants<kTiles, kKind>& b, const s32* sums,
                         const Quad<kTiles>& quad) {
   constexpr int kRegisters = Quad<kTiles>::kRegisters;
   const EpilogueArgs& e = *b.job.epilogue;
@@ -164,12 +251,18 @@ inline void finish_quad(const BlockConstants<kTiles>& b, const s32* sums,
                                b.multiplier[v % kTiles])
                : _mm512_setzero_ps();
   }
+  if constexpr (kKind == Finish::sum) {
+    quad.load_bytes(b.of_kind, n);
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) n[v] = b.of_kind.sum(t[v], n[v]);
+    return quad.store_codes(to_codes<kTiles, kKind>(b, n), b.mask);
+  }
   if constexpr (kKind != Finish::general) {
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) n[v] = _mm512_cvtps_epi32(t[v]);
     return quad.store_codes(to_codes<kTiles, kKind>(b, n), b.mask);
   }
-  if (b.job.residual != nullptr) quad.add_residuals(t);
+  if (b.job.residual != nullptr && !e.sums) quad.add_residuals(t);
   if (e.leaky) {
 #pragma GCC unroll 4
     for (int v = 0; v < kRegisters; ++v) t[v] = leaky(t[v], e.alpha);
@@ -179,6 +272,7 @@ inline void finish_quad(const BlockConstants<kTiles>& b, const s32* sums,
   for (int v = 0; v < 4; ++v) n[v] = nearest(t[v]);
   __m512i codes = to_codes<kTiles, kKind>(b, n);
   if (e.table != nullptr) codes = look_up(codes, e.table);
+  if (e.sums) codes = sum_codes(e, codes, quad.packed_residuals());
   quad.store_codes(codes, b.mask);
 }
 
@@ -187,7 +281,7 @@ template <int kTiles, Finish kKind>
 void finish_quads(Finisher& f, PixelTile& p, s64 count) {
   using Q = Quad<kTiles>;
   const TileJob& job = f.job;
-  const BlockConstants<kTiles> b(f);
+  const BlockConstants<kTiles, kKind> b(f);
   const s64 size = kKind == Finish::general && job.epilogue->real ? 4 : 1;
   const s64 step = job.out.pixel, residual_step = job.residual_strides.pixel;
   s64 row = f.quad * Q::kRows;
@@ -250,6 +344,8 @@ inline void finish(Finisher& f, s64 count) {
       finish_quads<kTiles, Finish::saturate>(f, p, some);
     } else if (f.kind == Finish::bound) {
       finish_quads<kTiles, Finish::bound>(f, p, some);
+    } else if (f.kind == Finish::sum) {
+      finish_quads<kTiles, Finish::sum>(f, p, some);
     } else {
       finish_quads<kTiles, Finish::general>(f, p, some);
     }

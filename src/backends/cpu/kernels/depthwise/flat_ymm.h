@@ -76,13 +76,6 @@ inline Sums biases(const FlatHalf& half) {
   return sums;
 }
 
-inline __m256i through_table(const EpilogueArgs& e, __m256i codes) {
-  alignas(32) u8 bytes[32];
-  _mm256_store_si256(reinterpret_cast<__m256i*>(bytes), codes);
-  for (u8& code : bytes) code = e.table[code];
-  return _mm256_load_si256(reinterpret_cast<const __m256i*>(bytes));
-}
-
 // kPlain: no residual, slope or table, and nothing leaves the range of s32.
 template <bool kPlain>
 inline void finish(const FlatHalf& half, s64 row, const Sums& sums) {
@@ -100,7 +93,7 @@ inline void finish(const FlatHalf& half, s64 row, const Sums& sums) {
     half.store(row, pack_codes(e, n));
     return;
   }
-  if (half.column.residual != nullptr) {
+  if (half.column.residual != nullptr && !e.sums) {
     __m256i r[4];
     widen_in_lanes(half.load_residual(row), r);
     for (int j = 0; j < 4; ++j) t[j] = add_residual(e, t[j], r[j]);
@@ -109,6 +102,7 @@ inline void finish(const FlatHalf& half, s64 row, const Sums& sums) {
     for (int j = 0; j < 4; ++j) t[j] = leaky(t[j], e.alpha);
   }
   const __m256i codes = codes_of(e, t);
+  if (e.sums) return half.store(row, sum_codes(e, codes, half.load_residual(row)));
   half.store(row, e.table != nullptr ? through_table(e, codes) : codes);
 }
 

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// A QAdd after QConv or QMatMul becomes its last stage: the same two roundings, one pass over memory less.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ops/epilogue.h"
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace octet {
+namespace {
+
+// From s8 codes to u8: what the product itself makes is u8 wherever an addend follows.
+constexpr s64 kShift = 128;
+
+s64 zero_point_of(const Node& node, size_t input) {
+  const std::vector<s64> all = node.attrs.ints("input_zero_points", std::vector<s64>{});
+  return input < all.size() ? all[input] : 0;
+}
+
+// The product behind one operand of the addition, if it can take the other operand.
+const Node* product_behind(Graph& graph, const Uses& uses, const Node& add, size_t side) {
+  const ValueId own = add.inputs[side], addend = add.inputs[1 - side];
+  const Node* product = producer_of(graph, uses, own);
+  if (product == nullptr || (!is_op(*product, "QConv") && !is_op(*product, "QMatMul")))
+    return nullptr;
+  if (only_reader(graph, uses, own) == nullptr || own == addend || graph.is_constant(addend))
+    return nullptr;
+  if (product->input(kProductResidual) != kNoValue || product->input(kProductAddend) != kNoValue)
+    return nullptr;
+  const Shape& shape = graph.value(own).type.shape;
+  if (graph.value(addend).type.shape != shape || graph.value(add.outputs[0]).type.shape != shape)
+    return nullptr;
+  if (product->input(kProductTable) != kNoValue)
+    return graph.is_constant(product->input(kProductTable)) ? product : nullptr;
+  const bool one_zero = product->attrs.i("output_zero_point", 0) == zero_point_of(add, side);
+  return one_zero ? product : nullptr;
+}
+
+// Makes the product's own codes u8 where they are s8; returns what their zero point has moved by.
+s64 to_u8(Graph& graph, Node& product, ValueId own) {
+  if (product.attrs.s("output_dtype", "u8") == "s8") {
+    for (const auto& [name, otherwise] :
+         {std::pair<const char*, s64>{"output_zero_point", 0}, {"lo", -128}, {"hi", 127}}) {
+      product.attrs.set(name, product.attrs.i(name, otherwise) + kShift);
+    }
+    product.attrs.set("output_dtype", std::string("u8"));
+  }
+  if (graph.value(own).type.dtype == Dtype::u8) return 0;
+  if (product.input(kProductTable) != kNoValue) {
+    const Tensor table = graph.value(product.input(kProductTable)).constant;
+    Tensor moved(Dtype::u8, table.shape());
+    for (size_t i = 0; i < 256; ++i)
+      moved.mutable_as<u8>()[i] = static_cast<u8>(table.as<s8>()[i] + kShift);
+    product.inputs[kProductTable] = graph.add_constant(product.name + ".table", std::move(moved));
+  }
+  return kShift;
+}
+
+Node fused(Graph& graph, const Node& product, const Node& add, size_t side) {
+  Node node = product;
+  node.inputs.resize(kProductAddend + 1, kNoValue);
+  node.inputs[kProductAddend] = add.inputs[1 - side];
+  std::vector<s64> zero_points = node.attrs.ints("input_zero_points", std::vector<s64>{});
+  zero_points.resize(kProductAddend + 1, 0);
+  zero_points[kProductAddend] = zero_point_of(add, 1 - side);
+  node.attrs.set("input_zero_points", std::move(zero_points));
+  const std::vector<f32> multipliers = add.attrs.floats("multipliers", {});
+  node.attrs.set("sum_multipliers", std::vector<f32>{multipliers[side], multipliers[1 - side]});
+  node.attrs.set("sum_addend_first", s64{side == 1 ? 1 : 0});
+  node.attrs.set("sum_own_zero_point",
+                 zero_point_of(add, side) + to_u8(graph, node, add.inputs[side]));
+  const Epilogue sum = epilogue_of(add);
+  node.attrs.set("sum_dtype", std::string(dtype_name(sum.output_dtype)));
+  node.attrs.set("sum_zero_point", s64{sum.range.zero_point});
+  node.attrs.set("sum_lo", s64{sum.range.lo});
+  node.attrs.set("sum_hi", s64{sum.range.hi});
+  return node;
+}
+
+}  // namespace
+
+void fuse_sum(Graph& graph, Rewrites& rewrites) {
+  const Uses uses(graph);
+  for (Node& add : graph.nodes) {
+    if (!is_op(add, "QAdd") || !add.attrs.s("activation", "").empty()) continue;
+    // Of two products the later one takes the other's result.
+    const bool later_first = uses.producer(add.inputs[0]) > uses.producer(add.inputs[1]);
+    const size_t order[2] = {later_first ? 0u : 1u, later_first ? 1u : 0u};
+    for (size_t side : order) {
+      const Node* product = product_behind(graph, uses, add, side);
+      if (product == nullptr) continue;
+      if (!rewrites.allow()) return;
+      replace_fused(add, fused(graph, *product, add, side), *product);
+      break;
+    }
+  }
+}
+
+}  // namespace octet
