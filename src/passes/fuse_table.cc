@@ -29,7 +29,8 @@ Tensor compose(const Tensor& first, const Tensor& second) {
 size_t table_input(const Node& node) {
   if (is_op(node, "QTable")) return 1;
   const bool product = is_op(node, "QConv") || is_op(node, "QMatMul");
-  return product && node.attrs.s("output_dtype", "u8") != "f32" ? size_t{kProductTable} : 0;
+  const bool codes = node.attrs.s("output_dtype", "u8") != "f32";
+  return product && codes && node.input(kProductAddend) == kNoValue ? size_t{kProductTable} : 0;
 }
 
 // What makes the codes that a table reads, and the moves between, the last first.
