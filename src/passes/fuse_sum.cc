@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A QAdd after QConv or QMatMul becomes its last stage: the same two roundings, one pass over memory less.
+// A QAdd after QConv or QMatMul by constant weights becomes its last stage: the same two roundings, one pass over memory
+// less. The kernels for two activations add nothing.
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,7 @@ const Node* product_behind(Graph& graph, const Uses& uses, const Node& add, size
   const Node* product = producer_of(graph, uses, own);
   if (product == nullptr || (!is_op(*product, "QConv") && !is_op(*product, "QMatMul")))
     return nullptr;
+  if (!graph.is_constant(product->input(kProductWeights))) return nullptr;
   if (only_reader(graph, uses, own) == nullptr || own == addend || graph.is_constant(addend))
     return nullptr;
   if (product->input(kProductResidual) != kNoValue || product->input(kProductAddend) != kNoValue)
