@@ -30,6 +30,7 @@ void fuse_unary(Graph&, Rewrites&);
 void fuse_qdq(Graph&, Rewrites&);
 void fuse_table(Graph&, Rewrites&);
 void fuse_sum(Graph&, Rewrites&);
+void fuse_transpose(Graph&, Rewrites&);
 void fold_dequantize(Graph&, Rewrites&);
 
 namespace {
@@ -53,11 +54,11 @@ constexpr Pass kFloatPasses[] = {
 };
 
 constexpr Pass kQuantizePasses[] = {
-    {"hoist_quantize", hoist_quantize},   {"move_dequantize", move_dequantize},
-    {"cancel_qdq", cancel_qdq},           {"symmetric_weights", symmetric_weights},
-    {"fuse_unary", fuse_unary},           {"fuse_qdq", fuse_qdq},
-    {"fuse_table", fuse_table},           {"fuse_sum", fuse_sum},
-    {"fold_dequantize", fold_dequantize},
+    {"hoist_quantize", hoist_quantize}, {"move_dequantize", move_dequantize},
+    {"cancel_qdq", cancel_qdq},         {"symmetric_weights", symmetric_weights},
+    {"fuse_unary", fuse_unary},         {"fuse_qdq", fuse_qdq},
+    {"fuse_table", fuse_table},         {"fuse_sum", fuse_sum},
+    {"fuse_transpose", fuse_transpose}, {"fold_dequantize", fold_dequantize},
 };
 
 bool is_known(std::string_view name) {

@@ -13,16 +13,17 @@ namespace octet {
 namespace {
 
 struct MatmulRequest {
-  MatMulGeometry geometry;
+  MatMulViews views;
   Epilogue epilogue;
   ProductConstants constants;
 };
 
 std::string read(const LowerRequest& request, MatmulRequest& matmul) {
-  matmul.geometry =
-      matmul_geometry(request.inputs[kProductX].shape, request.inputs[kProductWeights].shape);
+  matmul.views = matmul_views(request.node, request.inputs[kProductX].shape,
+                              request.inputs[kProductWeights].shape);
   matmul.epilogue = epilogue_of(request.node);
-  if (matmul.geometry.k == 0 || matmul.geometry.n == 0) return "the product is empty";
+  const MatMulGeometry& g = matmul.views.geometry;
+  if (g.k == 0 || g.n == 0) return "the product is empty";
   return product_constants(request, matmul.constants);
 }
 
@@ -70,9 +71,10 @@ std::string read(const LowerRequest& request, LinearRequest& linear) {
   if (std::string reason = read(request, linear.matmul); !reason.empty()) return reason;
   const Tensor* weights = request.constant(kProductWeights);
   if (weights == nullptr || weights->dtype() != Dtype::s8) return "b is not constant s8";
+  if (has_permutation(request.node)) return "an operand or the result is turned";
   if (linear.matmul.epilogue.zero_point(kProductWeights) != 0)
     return "the weights' zero point is not 0";
-  const s64 k = linear.matmul.geometry.k, n = linear.matmul.geometry.n;
+  const s64 k = linear.matmul.views.geometry.k, n = linear.matmul.views.geometry.n;
   if (weights->elements() != k * n) return "b is a batch of matrices";
   linear.geometry = rows_as_pixels(request.inputs[kProductX].shape.elements() / k, k, n);
   linear.b = *weights;
@@ -130,10 +132,10 @@ Offer lower_q_matmul(const LowerRequest& request) {
   if (std::string reason = read(request, matmul); !reason.empty()) return Reject{reason};
   if (request.constant(kProductWeights) != nullptr) return Reject{"b is a constant"};
   if (request.inputs[kProductWeights].dtype != Dtype::u8) return Reject{"b's codes are not u8"};
-  if (const char* reason = matmul_reject(matmul.geometry)) return Reject{reason};
+  if (const char* reason = matmul_reject(matmul.views)) return Reject{reason};
   const ConvKernel& kernel = best_kernel(kConvKernels, request.target.isa);
   MatmulSpec spec;
-  spec.geometry = matmul.geometry;
+  spec.views = matmul.views;
   spec.zero_a = matmul.epilogue.zero_point(0);
   spec.zero_b = matmul.epilogue.zero_point(1);
   spec.bias = matmul.constants.bias_values();

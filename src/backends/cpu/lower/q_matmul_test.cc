@@ -164,6 +164,48 @@ TEST(QMatMul, ZeroPointsOfTwoActivations) {
   }
 }
 
+// Heads that are read and written where they lie.
+TEST(QMatMul, ReadsAndWritesThroughPermutations) {
+  for (s64 head : {5, 16, 64, 70}) {
+    for (s64 tokens : {3, 17, 66}) {
+      const Shape x{2, tokens, 3, head};
+      Probe scores = product_probe(x, x, 7, 250);
+      scores.attrs.set("perm_a", std::vector<s64>{0, 2, 1, 3});
+      scores.attrs.set("perm_b", std::vector<s64>{0, 2, 3, 1});
+      expect_product_exact(scores, fmt::format("scores {} {}", head, tokens));
+      Probe values = product_probe({2, 3, tokens, tokens + 1}, {2, tokens + 1, 3, head}, 7, 250);
+      values.attrs.set("perm_b", std::vector<s64>{0, 2, 1, 3});
+      values.attrs.set("perm_y", std::vector<s64>{0, 2, 1, 3});
+      if (tokens > 3) expect_product_exact(values, fmt::format("values {} {}", head, tokens));
+      values.attrs.set("output_dtype", std::string("f32"));
+      if (tokens > 3) expect_product_exact(values, fmt::format("real values {} {}", head, tokens));
+    }
+  }
+}
+
+// The product of turned operands, turned, is what Transpose and QMatMul give one after the other.
+TEST(QMatMul, PermutationsMeanTranspose) {
+  const Tensor a = random_u8({2, 5, 3, 8}, 1), b = random_u8({2, 6, 3, 8}, 2);
+  const auto turned = [](const Tensor& tensor, const std::vector<s64>& perm) {
+    Probe probe{.op = "Transpose", .inputs = {activation(tensor)}};
+    probe.attrs.set("perm", perm);
+    return probe.reference()[0];
+  };
+  const std::vector<s64> heads{0, 2, 1, 3}, columns{0, 2, 3, 1};
+  Probe fused = product_probe(a.shape(), b.shape(), 7, 250);
+  fused.attrs.set("perm_a", heads);
+  fused.attrs.set("perm_b", columns);
+  fused.attrs.set("perm_y", heads);
+  const Tensor got = fused.reference()[0];
+  const Tensor left = turned(a, heads), right = turned(b, columns);
+  Probe plain = product_probe(left.shape(), right.shape(), 7, 250);
+  plain.inputs[0].tensor = left;
+  plain.inputs[1].tensor = right;
+  const Tensor result = turned(plain.reference()[0], heads);
+  ASSERT_EQ(got.type(), result.type());
+  EXPECT_EQ(std::memcmp(got.data(), result.data(), got.bytes()), 0);
+}
+
 TEST(QMatMul, RejectsWithReasons) {
   EXPECT_EQ(run_guarded(product_probe({7, 3}, {3, 20}, 0, 0), lower_q_matmul, {}).reject,
             "the inner dimension is below 4");
@@ -176,6 +218,11 @@ TEST(QMatMul, RejectsWithReasons) {
   product.isa = Isa::vnni;
   EXPECT_EQ(run_guarded(product, lower_q_matmul_tiles, {}).reject,
             "the instruction set has no matrix tiles");
+  Probe columns = product_probe({7, 8}, {8, 20}, 0, 0);
+  columns.attrs.set("perm_a", std::vector<s64>{1, 0});
+  columns.inputs[0] = activation(random_u8({8, 7}, 1));
+  columns.isa = Isa::vnni;
+  EXPECT_EQ(run_guarded(columns, lower_q_matmul, {}).reject, "the rows of a are not dense");
   product.inputs.push_back(activation(random_u8({7, 20}, 1)));
   EXPECT_EQ(run_guarded(product, lower_q_matmul_tiles, {}).reject,
             "a sum with another value follows");

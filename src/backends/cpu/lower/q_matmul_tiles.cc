@@ -9,28 +9,28 @@ namespace octet {
 namespace {
 
 struct ProductRequest {
-  MatMulGeometry geometry;
+  MatMulViews views;
   Epilogue epilogue;
   ProductConstants constants;
 };
 
 std::string read(const LowerRequest& request, ProductRequest& product) {
-  product.geometry =
-      matmul_geometry(request.inputs[kProductX].shape, request.inputs[kProductWeights].shape);
+  product.views = matmul_views(request.node, request.inputs[kProductX].shape,
+                               request.inputs[kProductWeights].shape);
   product.epilogue = epilogue_of(request.node);
-  if (product.geometry.k == 0 || product.geometry.n == 0) return "the product is empty";
+  if (product.views.geometry.k == 0 || product.views.geometry.n == 0) return "the product is empty";
   if (request.constant(kProductWeights) != nullptr) return "b is a constant";
   if (request.inputs[kProductWeights].dtype != Dtype::u8) return "b's codes are not u8";
   for (size_t i = kProductResidual; i < request.inputs.size(); ++i) {
     if (i != kProductTable && request.has_input(i)) return "a sum with another value follows";
   }
-  if (const char* reason = tile_matmul_reject(product.geometry, request.target.isa)) return reason;
+  if (const char* reason = tile_matmul_reject(product.views, request.target.isa)) return reason;
   return product_constants(request, product.constants);
 }
 
 MatmulSpec spec_of(const ProductRequest& product) {
   MatmulSpec spec;
-  spec.geometry = product.geometry;
+  spec.views = product.views;
   spec.zero_a = product.epilogue.zero_point(kProductX);
   spec.zero_b = product.epilogue.zero_point(kProductWeights);
   spec.bias = product.constants.bias_values();

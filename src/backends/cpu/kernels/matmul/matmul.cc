@@ -26,7 +26,10 @@ s32 row_sum(const u8* row, s64 k) {
 
 }  // namespace
 
-const char* matmul_reject(const MatMulGeometry& g) {
+const char* matmul_reject(const MatMulViews& views) {
+  const MatMulGeometry& g = views.geometry;
+  if (views.a_k != 1 && g.k > 1) return "the rows of a are not dense";
+  if (views.y_n != 1 && g.n > 1) return "the rows of the result are not dense";
   if (g.k < kConvChunk) return "the inner dimension is below 4";
   // 255 * 255 * k and its corrections must stay within s32.
   if (g.k > 16384) return "the inner dimension is above 16384";
@@ -35,15 +38,15 @@ const char* matmul_reject(const MatMulGeometry& g) {
 
 BatchedMatmul::BatchedMatmul(const ConvKernel& kernel, const MatmulSpec& spec)
     : kernel_(kernel),
-      geometry_(spec.geometry),
+      views_(spec.views),
       zero_a_(spec.zero_a),
       shifted_zero_b_(spec.zero_b - 128),
       epilogue_(spec.epilogue),
-      chunks_(conv_chunks(as_conv(spec.geometry), {spec.geometry.k, 0}, 0)),
-      padded_n_(round_up(spec.geometry.n, kConvLanes)),
+      chunks_(conv_chunks(as_conv(geometry()), {geometry().k, 0}, 0)),
+      padded_n_(round_up(geometry().n, kConvLanes)),
       bias_(static_cast<size_t>(padded_n_)),
       multiplier_(bias_.size()) {
-  for (size_t i = 0; i < static_cast<size_t>(geometry_.n); ++i) {
+  for (size_t i = 0; i < static_cast<size_t>(geometry().n); ++i) {
     bias_[i] = spec.bias.empty() ? 0 : spec.bias[i];
     multiplier_[i] = spec.multiplier[spec.multiplier.size() == 1 ? 0 : i];
   }
@@ -71,7 +74,7 @@ namespace {
 template <class T>
 struct BlockPacker {
   const u8* b;  // first column of the block
-  s64 n;        // columns of b
+  s64 k_stride, n_stride;
   s64 columns, width, group;
   std::span<const s64> sources;
 
@@ -80,7 +83,7 @@ struct BlockPacker {
       for (s64 i = 0; i < group; ++i) {
         const s64 k = sources[at + static_cast<size_t>(i)];
         for (s64 c = 0; c < columns && k >= 0; ++c) {
-          dst[c * group + i] = static_cast<T>(b[k * n + c] - 128);
+          dst[c * group + i] = static_cast<T>(b[k * k_stride + c * n_stride] - 128);
         }
         for (s64 c = k >= 0 ? columns : 0; c < width; ++c) dst[c * group + i] = T{0};
       }
@@ -92,17 +95,20 @@ struct BlockPacker {
 }  // namespace
 
 void BatchedMatmul::pack(const u8* b, const Workspace& workspace) const noexcept {
-  const s64 n = geometry_.n, k = geometry_.k;
+  const s64 n = geometry().n, k = geometry().k;
   std::byte* dst = workspace.weights;
   for (s64 c = 0; c < n; c += kernel_.channels) {
     const s64 columns = std::min(kernel_.channels, n - c);
     const s64 width = round_up(columns, kConvLanes);
+    const u8* block = b + c * views_.b_n;
     if (kernel_.weight_bytes == 1) {
-      BlockPacker<s8>{b + c, n, columns, width, kernel_.pack_group, chunks_.sources}.pack(
-          reinterpret_cast<s8*>(dst));
+      BlockPacker<s8>{block, views_.b_k,         views_.b_n,     columns,
+                      width, kernel_.pack_group, chunks_.sources}
+          .pack(reinterpret_cast<s8*>(dst));
     } else {
-      BlockPacker<s16>{b + c, n, columns, width, kernel_.pack_group, chunks_.sources}.pack(
-          reinterpret_cast<s16*>(dst));
+      BlockPacker<s16>{block, views_.b_k,         views_.b_n,     columns,
+                       width, kernel_.pack_group, chunks_.sources}
+          .pack(reinterpret_cast<s16*>(dst));
     }
     dst += width * static_cast<s64>(chunks_.sources.size()) * kernel_.weight_bytes;
   }
@@ -111,7 +117,7 @@ void BatchedMatmul::pack(const u8* b, const Workspace& workspace) const noexcept
   const s32 zero_b = shifted_zero_b_ + 128;
   for (s64 row = 0; row < k && zero_a_ != 0; ++row) {
     for (s64 c = 0; c < n; ++c) {
-      const s32 share = zero_a_ * (b[row * n + c] - zero_b);
+      const s32 share = zero_a_ * (b[row * views_.b_k + c * views_.b_n] - zero_b);
       workspace.bias[c] =
           static_cast<s32>(static_cast<u32>(workspace.bias[c]) - static_cast<u32>(share));
     }
@@ -119,15 +125,15 @@ void BatchedMatmul::pack(const u8* b, const Workspace& workspace) const noexcept
 }
 
 void BatchedMatmul::run(const Call& call) const noexcept {
-  const s64 tiles = (geometry_.m + kernel_.pixels - 1) / kernel_.pixels;
-  call.pool.parallel_for(geometry_.batches() * tiles, [&](s64 begin, s64 end, int thread) {
+  const s64 tiles = (geometry().m + kernel_.pixels - 1) / kernel_.pixels;
+  call.pool.parallel_for(geometry().batches() * tiles, [&](s64 begin, s64 end, int thread) {
     run_tiles(call, begin, end, workspace_of(call, thread));
   });
 }
 
 void BatchedMatmul::run_tiles(const Call& call, s64 first, s64 last,
                               const Workspace& workspace) const noexcept {
-  const s64 m = geometry_.m, k = geometry_.k, n = geometry_.n;
+  const s64 m = geometry().m, k = geometry().k, n = geometry().n;
   const s64 tiles = (m + kernel_.pixels - 1) / kernel_.pixels;
   const s64 element = epilogue_.real ? 4 : 1;
   const u8* src[kConvMaxPixels];
@@ -151,14 +157,14 @@ void BatchedMatmul::run_tiles(const Call& call, s64 first, s64 last,
   s64 packed = -1;
   for (s64 i = first; i < last; ++i) {
     const s64 batch = i / tiles, row = i % tiles * kernel_.pixels;
-    if (const s64 wanted = geometry_.b_matrix(batch); wanted != packed) {
-      pack(call.b + wanted * k * n, workspace);
+    if (const s64 wanted = views_.b_first(batch); wanted != packed) {
+      pack(call.b + wanted, workspace);
       packed = wanted;
     }
     tile.pixels = std::min(kernel_.pixels, m - row);
     for (s64 p = 0; p < tile.pixels; ++p) {
-      const s64 at = (batch * m + row + p) * n;
-      src[p] = call.a + (geometry_.a_matrix(batch) * m + row + p) * k;
+      const s64 at = views_.y_first(batch) + (row + p) * views_.y_row;
+      src[p] = call.a + views_.a_first(batch) + (row + p) * views_.a_row;
       dst[p] = call.y + at * element;
       residual[p] = call.residual + (call.residual != nullptr ? at : 0);
       row_bias[p] = -shifted_zero_b_ * row_sum(src[p], k);

@@ -8,14 +8,14 @@
 
 #include "backends/cpu/kernels/aligned.h"
 #include "backends/cpu/kernels/conv/conv.h"
-#include "ops/matmul.h"
+#include "ops/matmul_views.h"
 
 namespace octet {
 
 // b becomes s8 by subtracting 128, so with z = zero_b - 128:
 //   sum (a - zero_a)(b - zero_b) = sum a * b' - z * sum(a) - zero_a * sum(b') + k * zero_a * z
 struct MatmulSpec {
-  MatMulGeometry geometry;
+  MatMulViews views;
   s32 zero_a = 0;
   s32 zero_b = 0;
   std::span<const s32> bias;        // [n] or empty
@@ -23,8 +23,8 @@ struct MatmulSpec {
   EpilogueArgs epilogue;
 };
 
-// Why BatchedMatmul cannot serve this geometry, or null.
-const char* matmul_reject(const MatMulGeometry& geometry);
+// Why BatchedMatmul cannot serve this product, or null.
+const char* matmul_reject(const MatMulViews& views);
 
 class BatchedMatmul {
  public:
@@ -43,12 +43,13 @@ class BatchedMatmul {
 
  private:
   struct Workspace;
+  const MatMulGeometry& geometry() const { return views_.geometry; }
   Workspace workspace_of(const Call& call, int thread) const noexcept;
   void pack(const u8* b, const Workspace& workspace) const noexcept;
   void run_tiles(const Call& call, s64 first, s64 last, const Workspace& workspace) const noexcept;
 
   const ConvKernel& kernel_;
-  MatMulGeometry geometry_;
+  MatMulViews views_;
   s32 zero_a_;
   s32 shifted_zero_b_;
   EpilogueArgs epilogue_;

@@ -23,19 +23,20 @@ s64 column_at(s64 position, s64 n) {
 
 }  // namespace
 
-const char* tile_matmul_reject(const MatMulGeometry& g, Isa isa) {
+const char* tile_matmul_reject(const MatMulViews& views, Isa isa) {
   if (isa < Isa::amx) return "the instruction set has no matrix tiles";
-  return matmul_reject(g);
+  if (views.b_k != 1 && views.b_n != 1) return "neither rows nor columns of b are dense";
+  return matmul_reject(views);
 }
 
 TileMatmul::TileMatmul(const TileProductKernel& kernel, const MatmulSpec& spec)
     : kernel_(kernel),
-      geometry_(spec.geometry),
+      views_(spec.views),
       zero_a_(spec.zero_a),
       zero_b_(spec.zero_b),
       epilogue_(spec.epilogue),
       bounded_(epilogue_bounded(spec.multiplier, spec.epilogue)) {
-  const MatMulGeometry& g = geometry_;
+  const MatMulGeometry& g = geometry();
   tiles_ = ceil_div(g.m, kProductRows);
   rows_ = tiles_ == 0 ? 0 : ceil_div(g.m, tiles_);
   bias_.resize(static_cast<size_t>(padded(g.n)));
@@ -55,19 +56,20 @@ TileMatmul::TileMatmul(const TileProductKernel& kernel, const MatmulSpec& spec)
 }
 
 void TileMatmul::run(const Call& call) const noexcept {
-  call.pool.parallel_for(geometry_.batches() * tiles_, [&](s64 begin, s64 end, int thread) {
+  call.pool.parallel_for(geometry().batches() * tiles_, [&](s64 begin, s64 end, int thread) {
     run_tiles(call, begin, end, thread);
   });
 }
 
 void TileMatmul::run_tiles(const Call& call, s64 first, s64 last, int thread) const noexcept {
-  const s64 m = geometry_.m, k = geometry_.k, n = geometry_.n;
+  const s64 m = geometry().m, k = geometry().k, n = geometry().n;
   u8* packed = reinterpret_cast<u8*>(call.workspace + thread * thread_bytes_);
   s32* columns = reinterpret_cast<s32*>(packed + packed_bytes_);
   s32* sums = columns + column_bytes_ / 4;
   ProductJob job{};
-  job.a_row = k;
-  job.y_row = n * (epilogue_.real ? 4 : 1);
+  const s64 element = epilogue_.real ? 4 : 1;
+  job.a_row = views_.a_row;
+  job.y_row = views_.y_row * element;
   job.m = m;
   job.k = k;
   job.n = n;
@@ -83,13 +85,13 @@ void TileMatmul::run_tiles(const Call& call, s64 first, s64 last, int thread) co
   s64 matrix = -1;
   while (first < last) {
     const s64 batch = first / tiles_;
-    if (const s64 wanted = geometry_.b_matrix(batch); wanted != matrix) {
-      kernel_.pack(
-          {call.b + wanted * k * n, n, 1, k, n, packed, columns, bias_.data(), zero_a_, zero_b_});
+    if (const s64 wanted = views_.b_first(batch); wanted != matrix) {
+      kernel_.pack({call.b + wanted, views_.b_k, views_.b_n, k, n, packed, columns, bias_.data(),
+                    zero_a_, zero_b_});
       matrix = wanted;
     }
-    job.a = call.a + geometry_.a_matrix(batch) * m * k;
-    job.y = call.y + batch * m * job.y_row;
+    job.a = call.a + views_.a_first(batch);
+    job.y = call.y + views_.y_first(batch) * element;
     job.first_tile = first % tiles_;
     job.last_tile = std::min(tiles_, job.first_tile + last - first);
     kernel_.run(job);

@@ -21,7 +21,7 @@ inline constexpr TileProductKernel kTileProductKernels[] = {
 };
 
 // Why tiles cannot serve this product, or null.
-const char* tile_matmul_reject(const MatMulGeometry& geometry, Isa isa);
+const char* tile_matmul_reject(const MatMulViews& views, Isa isa);
 
 class TileMatmul {
  public:
@@ -32,10 +32,11 @@ class TileMatmul {
   void run(const Call& call) const noexcept;
 
  private:
+  const MatMulGeometry& geometry() const { return views_.geometry; }
   void run_tiles(const Call& call, s64 first, s64 last, int thread) const noexcept;
 
   const TileProductKernel& kernel_;
-  MatMulGeometry geometry_;
+  MatMulViews views_;
   s32 zero_a_, zero_b_;
   EpilogueArgs epilogue_;
   bool bounded_;
