@@ -36,6 +36,7 @@ constexpr const char* kFooter =
     "  octet bench yolo.octet --shape images:1x3x416x416 --seconds 5\n"
     "  octet bench resnet20.octet --layers               # the time of every layer\n"
     "  octet bench resnet20.octet --assert-selection     # is every layer's kernel the fastest?\n"
+    "  octet bench resnet20.octet --tune here.json       # then: octet run --tuning here.json ...\n"
     "  octet bench resnet20.octet --json | jq '.latency_ms.median'\n";
 
 constexpr int64_t kMaxRuns = 1'000'000;
@@ -50,6 +51,8 @@ struct Options {
   bool layers = false;
   bool assert_selection = false;
   double tolerance = 0.1;
+  std::filesystem::path tune;
+  std::filesystem::path tuning;
   LimitFlags limits;
   bool json = false;
 };
@@ -137,8 +140,13 @@ Measured measure(const Options& options) {
   result.start.load = seconds_since(start) * 1e3;
   result.shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
   const std::vector<Tensor> inputs = make_inputs(engine, result.shapes);
+  const auto tuning = read_tuning(options.tuning);
+  if (tuning != nullptr) {
+    const Inspection planned = inspect(engine, {result.shapes, options.threads, tuning});
+    warn_of_stale_choices(planned.layers, options.tuning);
+  }
   start = Clock::now();
-  Context context = engine.make_context({.threads = options.threads});
+  Context context = engine.make_context({options.threads, tuning});
   context.prepare(result.shapes);
   result.start.prepare = seconds_since(start) * 1e3;
   start = Clock::now();
@@ -180,7 +188,8 @@ void print_layer_times(const std::vector<LayerTime>& times) {
   double spent = 0, floor = 0;
   for (const LayerTime& time : times) {
     const double rate = static_cast<double>(time.layer.macs) / (time.microseconds * 1e3);
-    table.add({time.layer.name, time.layer.op, time.layer.precision, time.layer.kernel,
+    table.add({time.layer.name, time.layer.op, time.layer.precision,
+               time.layer.kernel + (time.layer.choice == "by tuning" ? " (by tuning)" : ""),
                fmt::format("{:.1f}", time.microseconds), fmt::format("{:.1f} %", time.share * 100),
                time.layer.macs > 0 ? fmt::format("{:.1f}", rate) : "",
                time.floor_us > 0 ? fmt::format("{:.1f}", time.microseconds / time.floor_us) : ""});
@@ -197,7 +206,10 @@ void print_layer_times(const std::vector<LayerTime>& times) {
 int run_layers(const Options& options) {
   const Engine engine = Engine::load(options.engine);
   const auto shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
-  const auto times = profile(engine, make_inputs(engine, shapes), {.threads = options.threads});
+  ProfileOptions profiled;
+  profiled.threads = options.threads;
+  profiled.tuning = read_tuning(options.tuning);
+  const auto times = profile(engine, make_inputs(engine, shapes), profiled);
   if (!options.json) {
     print_layer_times(times);
     return kDone;
@@ -208,6 +220,7 @@ int run_layers(const Options& options) {
                       {"op", time.layer.op},
                       {"precision", time.layer.precision},
                       {"kernel", time.layer.kernel},
+                      {"choice", time.layer.choice},
                       {"macs", time.layer.macs},
                       {"microseconds", time.microseconds},
                       {"floor_us", time.floor_us},
@@ -222,9 +235,9 @@ int run_layers(const Options& options) {
 int run_selection(const Options& options) {
   const Engine engine = Engine::load(options.engine);
   const auto shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
-  return assert_selection(
-      engine, make_inputs(engine, shapes),
-      {.threads = options.threads, .tolerance = options.tolerance, .json = options.json});
+  return assert_selection(engine, make_inputs(engine, shapes),
+                          {options.threads, options.tolerance, options.json, options.tune,
+                           read_tuning(options.tuning)});
 }
 
 struct Summary {
@@ -269,7 +282,7 @@ void print_text_report(const Options& options, const Measured& measured, const S
 
 int run(const Options& options) {
   put_in_force(options.limits, options.engine);
-  if (options.assert_selection) return run_selection(options);
+  if (options.assert_selection || !options.tune.empty()) return run_selection(options);
   if (options.layers) return run_layers(options);
   const Measured measured = measure(options);
   const auto runs = static_cast<double>(measured.milliseconds.size());
@@ -314,6 +327,10 @@ Command add_bench(CLI::App& parent) {
       ->type_name("X")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 10.0));
+  app->add_option("--tune", options->tune,
+                  "time them too, and write the fastest into this file for --tuning")
+      ->type_name("FILE");
+  add_tuning_flag(*app, options->tuning);
   app->add_flag("--layers", options->layers, "time every layer by itself instead of whole runs");
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);

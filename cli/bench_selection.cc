@@ -74,7 +74,9 @@ Json to_json(const LayerSelection& layer) {
   }
   return {{"name", layer.layer.name},
           {"op", layer.layer.op},
+          {"signature", layer.layer.signature},
           {"chosen", layer.kernels[0].kernel},
+          {"choice", layer.layer.choice},
           {"fastest", layer.kernels[layer.fastest()].kernel},
           {"ratio", layer.ratio()},
           {"wrong", layer.wrong},
@@ -104,11 +106,20 @@ int assert_selection(const Engine& engine, std::span<const Tensor> inputs,
   SelectionOptions options;
   options.threads = flags.threads;
   options.tolerance = flags.tolerance;
+  options.tuning = flags.tuning;
+  // What the file has for other layers and machines stays. Read first: a file that is none of ours ends this early.
+  Tuning tuning;
+  if (std::filesystem::exists(flags.tune)) tuning = load_tuning(flags.tune);
   const SelectionReport report = measure_selection(engine, inputs, options);
   const Verdict verdict(report);
   flags.json ? print_object(report, verdict, flags) : print_table(report, verdict);
   if (verdict.different > 0)
     print_error(fmt::format("kernels of {} layers give different results", verdict.different));
+  if (!flags.tune.empty()) {
+    tune(report, flags.threads, tuning);
+    save_tuning(tuning, flags.tune);
+    return verdict.different > 0 ? kThresholdFailed : kDone;
+  }
   if (verdict.wrong > 0) {
     const LayerSelection& worst = *verdict.worst;
     print_error(

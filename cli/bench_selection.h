@@ -2,10 +2,13 @@
 // octet bench --assert-selection: the chosen kernels held against every other that accepts their layer.
 #pragma once
 
+#include <filesystem>
+#include <memory>
 #include <span>
 
 #include "octet/engine.h"
 #include "octet/tensor.h"
+#include "octet/tuning.h"
 
 namespace octet::cli {
 
@@ -13,9 +16,11 @@ struct SelectionFlags {
   int threads = 1;
   double tolerance = 0.1;
   bool json = false;
+  std::filesystem::path tune;            // where the choices go; empty: nowhere
+  std::shared_ptr<const Tuning> tuning;  // choices to hold against measurement, or null
 };
 
-// Prints the table or the object; the exit code.
+// Prints the table or the object and writes the choices; the exit code. Wrong choices are no failure where they are being tuned.
 int assert_selection(const Engine& engine, std::span<const Tensor> inputs,
                      const SelectionFlags& flags);
 

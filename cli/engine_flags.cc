@@ -84,6 +84,27 @@ void put_in_force(const LimitFlags& flags, const std::filesystem::path& file) {
   set_limits(limits);
 }
 
+void add_tuning_flag(CLI::App& app, std::filesystem::path& file) {
+  app.add_option("--tuning", file, "kernels as octet bench --tune FILE measured them; same results")
+      ->type_name("FILE");
+}
+
+std::shared_ptr<const Tuning> read_tuning(const std::filesystem::path& file) {
+  return file.empty() ? nullptr : std::make_shared<const Tuning>(load_tuning(file));
+}
+
+void warn_of_stale_choices(const std::vector<LayerInfo>& layers,
+                           const std::filesystem::path& file) {
+  const auto stale = [](const LayerInfo& layer) {
+    return layer.choice.find("is not offered") != std::string::npos;
+  };
+  const auto count = std::count_if(layers.begin(), layers.end(), stale);
+  if (count == 0) return;
+  const LayerInfo& first = *std::find_if(layers.begin(), layers.end(), stale);
+  print_warning(fmt::format("{}: {} of its choices fall back to the cost model; '{}': {}",
+                            file.string(), count, first.name, first.choice));
+}
+
 CLI::Option* add_json_flag(CLI::App& app, bool& json) {
   return app.add_flag("--json", json, "print one JSON object instead of text");
 }

@@ -5,12 +5,14 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "octet/engine.h"
 #include "octet/inspect.h"
+#include "octet/tuning.h"
 
 namespace octet::cli {
 
@@ -24,6 +26,12 @@ struct LimitFlags {
 void add_limit_flags(CLI::App& app, LimitFlags& flags);
 // Puts the limits in force; where no memory is given, what the size of `file` suggests.
 void put_in_force(const LimitFlags& flags, const std::filesystem::path& file);
+// --tuning FILE: choices that `octet bench --tune` measured.
+void add_tuning_flag(CLI::App& app, std::filesystem::path& file);
+// Null without a file.
+std::shared_ptr<const Tuning> read_tuning(const std::filesystem::path& file);
+// Of choices whose kernel no longer accepts its layer: the cost model chose instead.
+void warn_of_stale_choices(const std::vector<LayerInfo>& layers, const std::filesystem::path& file);
 CLI::Option* add_json_flag(CLI::App& app, bool& json);
 
 // "image:1x3x224x224" texts by input name. Throws Error(invalid_argument) on anything else.

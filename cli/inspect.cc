@@ -30,6 +30,7 @@ struct Options {
   std::filesystem::path engine;
   std::vector<std::string> shapes;
   int threads = 1;
+  std::filesystem::path tuning;
   LimitFlags limits;
   bool json = false;
   bool wide = false;
@@ -59,6 +60,7 @@ void print_layers(const Inspection& inspection, bool wide) {
   for (const LayerInfo& layer : inspection.layers) {
     std::string why = layer.reason;
     if (!layer.kernel_reason.empty()) why += (why.empty() ? "" : "; ") + layer.kernel_reason;
+    if (layer.choice.find("tun") != std::string::npos) why += "; kernel chosen " + layer.choice;
     std::vector<std::string> cells = {layer.name,   layer.op,          layer.precision,
                                       layer.kernel, types_text(layer), joined(layer.nodes, " "),
                                       why};
@@ -79,8 +81,10 @@ int run(const Options& options) {
   const Engine engine = Engine::load(options.engine);
   InspectOptions inspect_options;
   inspect_options.threads = options.threads;
+  inspect_options.tuning = read_tuning(options.tuning);
   inspect_options.input_shapes = concrete_shapes(engine, parse_shapes(options.shapes), 1);
   const Inspection inspection = inspect(engine, inspect_options);
+  warn_of_stale_choices(inspection.layers, options.tuning);
   if (options.json) {
     nlohmann::ordered_json object = to_json(inspection);
     object["engine"] = options.engine.string();
@@ -110,6 +114,7 @@ Command add_inspect(CLI::App& parent) {
   app->add_option("engine", options->engine, "engine file")->required()->type_name("ENGINE");
   add_shape_flag(*app, options->shapes);
   add_threads_flag(*app, options->threads);
+  add_tuning_flag(*app, options->tuning);
   app->add_flag("--wide", options->wide,
                 "do not shorten long cells, and say why other kernels were not taken");
   add_limit_flags(*app, options->limits);

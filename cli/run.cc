@@ -16,6 +16,7 @@
 #include "cli/terminal.h"
 #include "core/check.h"
 #include "octet/engine.h"
+#include "octet/inspect.h"
 
 namespace octet::cli {
 namespace {
@@ -39,6 +40,7 @@ struct Options {
   int64_t top = 5;
   PreprocessFlags preprocess;
   int threads = 1;
+  std::filesystem::path tuning;
   LimitFlags limits;
   bool json = false;
 };
@@ -169,10 +171,17 @@ int run(const Options& options) {
   const Engine engine = Engine::load(options.engine);
   const std::vector<std::string> labels = read_labels(options.labels);
   const auto infos = engine.outputs();
-  Context context = engine.make_context({.threads = options.threads});
+  const auto tuning = read_tuning(options.tuning);
+  Context context = engine.make_context({options.threads, tuning});
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
   for (const auto& path : options.inputs) {
-    const std::vector<Tensor> outputs = context.run(read_inputs(options, engine, path));
+    const std::vector<Tensor> inputs = read_inputs(options, engine, path);
+    const std::vector<Tensor> outputs = context.run(inputs);
+    if (tuning != nullptr && results.empty()) {
+      InspectOptions planned{{}, options.threads, tuning};
+      for (const Tensor& input : inputs) planned.input_shapes.push_back(input.shape());
+      warn_of_stale_choices(inspect(engine, planned).layers, options.tuning);
+    }
     if (!options.output.empty()) save_outputs(options.output, infos, outputs);
     if (!options.json) fmt::print("{}\n", sanitize(path.string()));
     nlohmann::ordered_json shown = nlohmann::ordered_json::array();
@@ -206,6 +215,7 @@ Command add_run(CLI::App& parent) {
       ->type_name("FILE");
   add_preprocess_flags(*app, options->preprocess);
   add_threads_flag(*app, options->threads);
+  add_tuning_flag(*app, options->tuning);
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
   return {app, [options] { return run(*options); }};

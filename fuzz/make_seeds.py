@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the generated part of corpus/: tiny models, engines, graph texts, arrays, images and preprocessing files.
+"""Writes the generated part of corpus/: tiny models, engines, graph texts, arrays, images, preprocessing and tuning files.
 Needs onnx and numpy, and OCTET=path of the octet program. Findings (other names) are left alone."""
 
 import os
@@ -242,6 +242,10 @@ def write_data():
     }
     for name, text in texts.items():
         write("preprocess", name + ".json", text.encode())
+    choice = '{"cpu":"c","isa":"%s","threads":%d,"layer":"Relu(f32[4]) -> f32[4]","kernel":"k","microseconds":1.5}'
+    for name, choices in (("none", []), ("two", [choice % ("amx", 1), choice % ("avx2", 2)])):
+        text = '{"format":"octet-tuning","version":1,"choices":[' + ",".join(choices) + "]}"
+        write("tuning", name + ".json", text.encode())
 
 
 def main():

@@ -23,8 +23,12 @@ struct TensorInfo {
 
 struct Model;  // src/runtime/model.h
 
+class Tuning;  // octet/tuning.h
+
 struct ContextOptions {
   int threads = 1;
+  std::shared_ptr<const Tuning> tuning =
+      nullptr;  // measured choices of kernels; null: the cost model's
 };
 
 class Context;

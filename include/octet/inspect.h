@@ -22,6 +22,9 @@ struct LayerInfo {
   std::string reason;     // why this precision
   std::string
       kernel_reason;  // what the kernel is about, and why no faster one took the layer; may be empty
+  // How the kernel was chosen among several: "by cost", "by order", "by tuning"; empty where one alone accepted.
+  std::string choice;
+  std::string signature;              // what tuning knows the layer by, where several accepted
   std::vector<std::string> rejected;  // "name: reason" for every other kernel that was asked
   std::vector<std::string> nodes;     // the ONNX nodes in it
   std::vector<std::string> inputs;    // names of the values that a run computes, constants apart
@@ -55,6 +58,7 @@ struct Inspection {
 struct InspectOptions {
   std::vector<Shape> input_shapes;  // empty: sample_shapes()
   int threads = 1;
+  std::shared_ptr<const Tuning> tuning = nullptr;
 };
 
 // One shape for each input: the engine's own, with batch 1, images of 224 x 224 and 8 for whatever else is dynamic.

@@ -36,6 +36,7 @@ struct LayerSelection {
 
 struct SelectionOptions {
   int threads = 1;
+  std::shared_ptr<const Tuning> tuning = nullptr;
   // A choice is wrong when it takes longer than the fastest by this share of that time, and by `least_us`. The fastest runs of
   // one kernel, measured twice on a busy machine, differ by a few percent, and by what reading the clock costs.
   double tolerance = 0.1;
@@ -46,6 +47,9 @@ struct SelectionReport {
   std::vector<LayerSelection> layers;
   int64_t single = 0;  // layers that one kernel alone accepts
 };
+
+// The fastest kernels of the report, into the choices; where the chosen one is as fast, it stays.
+void tune(const SelectionReport& report, int threads, Tuning& tuning);
 
 // Runs the engine once; at each layer every kernel that accepts it gets the same data, in turns. Layers that look wrong
 // are measured again before they are called so.

@@ -63,7 +63,7 @@ std::vector<Shape> sample_shapes(const Engine& engine) {
 }
 
 Inspection inspect(const Engine& engine, const InspectOptions& options) {
-  const Target target{detect_isa(), options.threads};
+  const Target target{detect_isa(), options.threads, false, options.tuning};
   const std::vector<Shape> shapes =
       options.input_shapes.empty() ? sample_shapes(engine) : options.input_shapes;
   Inspection inspection;

@@ -41,6 +41,8 @@ Json to_json(const Inspection& inspection) {
                       {"kernel", layer.kernel},
                       {"reason", layer.reason},
                       {"kernel_reason", layer.kernel_reason},
+                      {"choice", layer.choice},
+                      {"signature", layer.signature},
                       {"rejected_kernels", layer.rejected},
                       {"nodes", layer.nodes},
                       {"inputs", to_json(layer.inputs, layer.input_types)},

@@ -78,6 +78,8 @@ LayerInfo layer_of(const Plan& plan, const PlanStep& step) {
                         ? node_layer(plan.graph, plan.graph.nodes[step.node], step)
                         : reorder_layer(plan, step);
   layer.rejected = step.rejects;
+  layer.choice = step.choice;
+  layer.signature = step.signature;
   return layer;
 }
 

@@ -64,7 +64,7 @@ struct Samples {
 std::vector<LayerTime> profile(const Engine& engine, std::span<const Tensor> inputs,
                                const ProfileOptions& options) {
   if (options.runs < 1) fail(Error::Code::invalid_argument, "a profile needs at least one run");
-  Context context = engine.make_context({.threads = options.threads});
+  Context context = engine.make_context({options.threads, options.tuning});
   context.run(inputs);
   Samples samples;
   for (int64_t run = 0; run < options.runs; ++run) samples.add_run(context, inputs);

@@ -6,8 +6,10 @@
 #include <limits>
 
 #include "backends/backends.h"
+#include "core/cpu_isa.h"
 #include "inspect/kernel_trial.h"
 #include "inspect/layers.h"
+#include "octet/tuning.h"
 #include "runtime/context.h"
 
 namespace octet {
@@ -156,9 +158,19 @@ bool LayerSelection::same_results() const {
   return std::ranges::all_of(kernels, &KernelTime::same_result);
 }
 
+void tune(const SelectionReport& report, int threads, Tuning& tuning) {
+  for (const LayerSelection& layer : report.layers) {
+    const KernelTime& best = layer.kernels[layer.wrong ? layer.fastest() : 0];
+    if (!layer.same_results()) continue;
+    tuning.set(
+        {cpu_identity(), std::string(isa_name(detect_isa())), threads, layer.layer.signature},
+        {best.kernel, best.microseconds});
+  }
+}
+
 SelectionReport measure_selection(const Engine& engine, std::span<const Tensor> inputs,
                                   const SelectionOptions& options) {
-  Context context = engine.make_context({.threads = options.threads});
+  Context context = engine.make_context({options.threads, options.tuning});
   context.impl().target.keep_others = true;
   Measurement measurement(context.impl(), options);
   do {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -16,6 +17,8 @@
 #include "octet/tensor.h"
 
 namespace octet {
+
+class Tuning;  // octet/tuning.h
 
 // How the elements of a value lie in memory.
 //   linear  dense, row-major in the order of the shape
@@ -38,6 +41,7 @@ struct Target {
   int threads = 1;
   // Plans keep the kernels that accepted a node and were not chosen, those of lower instruction sets too: for measuring.
   bool keep_others = false;
+  std::shared_ptr<const Tuning> tuning = nullptr;  // measured choices, or null
 };
 
 // What a lowering is asked. Activation codes are always u8 here: planning for the CPU relabels s8 values first.

@@ -9,6 +9,7 @@
 #include "core/check.h"
 #include "graph/verify.h"
 #include "plan/select.h"
+#include "plan/tuning.h"
 
 namespace octet {
 namespace {
@@ -117,6 +118,8 @@ class Planner {
     push_step(node.name, index, std::move(inputs), std::move(outputs), std::move(candidate));
     PlanStep& step = plan_.steps.back();
     step.rejects = std::move(selection.rejects);
+    step.choice = std::move(selection.choice);
+    if (!step.choice.empty()) step.signature = layer_signature(asked);
     if (!target_.keep_others) return;
     step.given = asked.layouts;
     step.kernels = std::move(selection.others);

@@ -38,6 +38,9 @@ struct PlanStep {
   std::vector<u32> outputs;
   s64 workspace_bytes = 0;
   RunStep run;
+  std::string
+      choice;  // how the kernel was chosen among several: "by cost"; empty where there was one
+  std::string signature;  // of a node with several kernels: what tuning knows it by
   // Where the target keeps other kernels: the chosen one, then those that could take its place; else empty.
   std::vector<Candidate> kernels;
   std::vector<Layout> given;  // then also: the layouts in which producers left the inputs

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "graph/op_def.h"
+#include "plan/tuning.h"
 
 namespace octet {
 namespace {
@@ -49,6 +50,55 @@ void ask_lower_levels(const LowerRequest& asked, const Lowering& lowering, Answe
   }
 }
 
+void ask(const LowerRequest& asked, const Backend& backend, bool lower_levels, Answers& answers) {
+  for (const Lowering& lowering : backend.lowerings) {
+    if (lowering.op != asked.node.op->name) continue;
+    answers.take(lowering.name, lowering.offer(asked));
+    if (lower_levels) ask_lower_levels(asked, lowering, answers);
+  }
+}
+
+// Index of the tuned kernel, or -1.
+s64 index_of(const Answers& answers, const std::string& kernel) {
+  const auto at = std::ranges::find(answers.accepted, kernel, &Candidate::kernel);
+  return at == answers.accepted.end() ? -1 : at - answers.accepted.begin();
+}
+
+// Index of the candidate to take, and how it was chosen.
+size_t choose(const LowerRequest& asked, const Backend& backend, Answers& answers,
+              std::string& choice) {
+  const TunedKernel* tuned =
+      asked.target.tuning != nullptr ? asked.target.tuning->find(tuning_key(asked)) : nullptr;
+  if (tuned != nullptr && index_of(answers, tuned->kernel) < 0) {
+    Answers all;
+    ask(asked, backend, true, all);
+    answers.accepted = std::move(all.accepted);
+  }
+  const size_t best = cheapest(asked, answers.accepted);
+  if (answers.accepted.size() > 1)
+    choice = cost_of(asked, answers.accepted[0]) > 0 ? "by cost" : "by order";
+  if (tuned == nullptr) return best;
+  const s64 index = index_of(answers, tuned->kernel);
+  const bool fits = index >= 0 && answers.accepted[static_cast<size_t>(index)].close ==
+                                      answers.accepted[best].close;
+  if (!fits) {
+    choice += fmt::format("{}the tuned kernel {} is not offered", choice.empty() ? "" : "; ",
+                          tuned->kernel);
+    return best;
+  }
+  choice = "by tuning";
+  return static_cast<size_t>(index);
+}
+
+std::string why_not(const LowerRequest& asked, const Candidate& other, const Candidate& chosen,
+                    const std::string& choice) {
+  if (other.close != chosen.close) return "its last bits may differ";
+  if (choice == "by tuning") return fmt::format("{} was measured to be faster", chosen.kernel);
+  const f64 cost = cost_of(asked, other), least = cost_of(asked, chosen);
+  if (cost <= 0 || least <= 0) return fmt::format("{} comes first", chosen.kernel);
+  return fmt::format("costs {:.2f} times as much as {}", cost / least, chosen.kernel);
+}
+
 }  // namespace
 
 f64 cost_of(const LowerRequest& asked, const Candidate& candidate) {
@@ -83,32 +133,22 @@ Selection select_kernel(const LowerRequest& asked, const Backend& backend) {
     return selection;
   }
   Answers answers;
-  for (const Lowering& lowering : backend.lowerings) {
-    if (lowering.op != asked.node.op->name) continue;
-    answers.take(lowering.name, lowering.offer(asked));
-    if (asked.target.keep_others) ask_lower_levels(asked, lowering, answers);
-  }
-  selection.rejects = std::move(answers.rejects);
+  ask(asked, backend, asked.target.keep_others, answers);
   if (answers.accepted.empty()) {
+    selection.rejects = std::move(answers.rejects);
     if (selection.rejects.empty())
       selection.rejects.push_back(
           fmt::format("the {} backend has no kernel for {}", backend.name, asked.node.op->name));
     selection.chosen = backend.reference(asked);
     return selection;
   }
-  const size_t best = cheapest(asked, answers.accepted);
-  const f64 least = cost_of(asked, answers.accepted[best]);
+  const size_t best = choose(asked, backend, answers, selection.choice);
+  selection.rejects = std::move(answers.rejects);
   for (size_t i = 0; i < answers.accepted.size(); ++i) {
     if (i == best) continue;
     Candidate& other = answers.accepted[i];
-    const f64 cost = cost_of(asked, other);
-    const bool compared = other.close == answers.accepted[best].close && cost > 0 && least > 0;
-    selection.rejects.push_back(
-        fmt::format("{}: {}", other.kernel,
-                    other.close != answers.accepted[best].close ? "its last bits may differ"
-                    : compared ? fmt::format("costs {:.2f} times as much as {}", cost / least,
-                                             answers.accepted[best].kernel)
-                               : fmt::format("{} comes first", answers.accepted[best].kernel)));
+    selection.rejects.push_back(other.kernel + ": " +
+                                why_not(asked, other, answers.accepted[best], selection.choice));
     if (asked.target.keep_others) selection.others.push_back(std::move(other));
   }
   selection.chosen = std::move(answers.accepted[best]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernel runs a node: every lowering is asked, and of those that accept the one of least cost is taken.
+// Which kernel runs a node: every lowering is asked, and of those that accept the one of least cost is taken, or the one
+// that measurements on this machine named (octet/tuning.h).
 #pragma once
 
 #include <string>
@@ -14,6 +15,7 @@ struct Selection {
   Candidate chosen;
   std::vector<Candidate> others;     // kernels that accepted too; only where the target keeps them
   std::vector<std::string> rejects;  // of everything else that was asked: "name: reason"
+  std::string choice;  // among several: "by cost", "by order", "by tuning" or why not; else empty
 };
 
 Selection select_kernel(const LowerRequest& asked, const Backend& backend);

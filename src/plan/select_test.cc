@@ -7,6 +7,7 @@
 
 #include "graph/text.h"
 #include "ops/registry.h"
+#include "plan/tuning.h"
 
 namespace octet {
 namespace {
@@ -111,6 +112,74 @@ TEST(Select, KeepsTheOthersForMeasuring) {
   ASSERT_EQ(selection.others.size(), 2u);
   EXPECT_EQ(selection.others[0].kernel, "row_vnni");
   EXPECT_EQ(selection.others[1].kernel, "row_avx2");
+}
+
+Target tuned_to(const char* kernel, int threads = 1) {
+  Target target;
+  target.isa = Isa::amx;
+  auto tuning = std::make_shared<Tuning>();
+  TuningKey key{cpu_identity(), "amx", threads, "Relu(f32[1,4,8,8]) -> f32[1,4,8,8]"};
+  tuning->set(key, {kernel, 1.5});
+  target.tuning = tuning;
+  return target;
+}
+
+TEST(SelectTuned, MeasurementBeatsTheEstimate) {
+  const Selection selection = select_among(
+      {{"Relu", "lower_90", costs_90}, {"Relu", "lower_30", costs_30}}, tuned_to("ninety"));
+  EXPECT_EQ(selection.chosen.kernel, "ninety");
+  EXPECT_EQ(selection.choice, "by tuning");
+  EXPECT_THAT(selection.rejects, ElementsAre("thirty: ninety was measured to be faster"));
+}
+
+TEST(SelectTuned, FindsKernelsOfLowerLevels) {
+  const std::vector<Lowering> lowerings = {{"Relu", "lower_by_level", by_level}};
+  EXPECT_EQ(select_among(lowerings, tuned_to("row_avx2")).chosen.kernel, "row_avx2");
+  EXPECT_EQ(select_among(lowerings, tuned_to("row_vnni")).chosen.kernel, "row_vnni");
+}
+
+TEST(SelectTuned, WhatIsNotOfferedFallsBackToTheCost) {
+  const Selection selection = select_among(
+      {{"Relu", "lower_90", costs_90}, {"Relu", "lower_30", costs_30}}, tuned_to("gone"));
+  EXPECT_EQ(selection.chosen.kernel, "thirty");
+  EXPECT_EQ(selection.choice, "by cost; the tuned kernel gone is not offered");
+  const Selection alone = select_among({{"Relu", "lower_90", costs_90}}, tuned_to("gone"));
+  EXPECT_EQ(alone.choice, "the tuned kernel gone is not offered");
+}
+
+TEST(SelectTuned, NeverBringsACloseResult) {
+  const Selection selection =
+      select_among({{"Relu", "lower_90", costs_90}, {"Relu", "lower_10", costs_10_but_close}},
+                   tuned_to("close"));
+  EXPECT_EQ(selection.chosen.kernel, "ninety");
+}
+
+TEST(SelectTuned, HoldsForItsThreadsOnly) {
+  const Selection selection = select_among(
+      {{"Relu", "lower_90", costs_90}, {"Relu", "lower_30", costs_30}}, tuned_to("ninety", 2));
+  EXPECT_EQ(selection.chosen.kernel, "thirty");
+  EXPECT_EQ(selection.choice, "by cost");
+}
+
+TEST(SelectTuned, SignaturesTellLayersApart) {
+  const Graph graph = parse_graph(R"(graph "g"(%x: u8[1,4,8,8]) {
+    const %w: s8[4,4,1,1] = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}
+    const %m: f32[] = {0.5}
+    %y: u8[1,4,4,4] @(0.5, 0) = QConv(%x, %w, _, %m) {hi=255, input_zero_points=ints[3, 0, 0, 0], lo=0, output_dtype="u8", output_zero_point=0, strides=ints[2, 2]} name "conv"
+    return %y
+  })",
+                                  find_op);
+  const auto type = [&](const char* name) { return graph.value(graph.find_value(name)).type; };
+  const Target target;
+  const LowerRequest asked{graph,
+                           graph.nodes[0],
+                           {type("x"), type("w"), {}, type("m")},
+                           {type("y")},
+                           {Layout::nhwc, Layout::linear, Layout::linear, Layout::linear},
+                           target};
+  EXPECT_EQ(layer_signature(asked),
+            "QConv{hi=255,input_zero_points=[3,0,0,0],lo=0,output_dtype=u8,output_zero_point=0,"
+            "strides=[2,2]}(u8[1,4,8,8] nhwc, s8[4,4,1,1] const, _, f32[] const) -> u8[1,4,4,4]");
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ void check_outputs(std::span<const Tensor> outputs, std::span<const TensorType> 
 
 Context::Impl::Impl(std::shared_ptr<const Model> m, const ContextOptions& options)
     : model(std::move(m)),
-      target{detect_isa(), std::max(1, options.threads)},
+      target{detect_isa(), std::max(1, options.threads), false, options.tuning},
       pool(target.threads) {}
 
 BoundPlan* Context::Impl::bound_plan(std::span<const Shape> shapes) {

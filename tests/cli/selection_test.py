@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """octet bench --assert-selection: every kernel that accepts a layer runs, and all give one answer."""
 
+import json
 import unittest
 
 import harness
-from harness import digits_engine, octet
+from harness import digits, digits_engine, octet, scratch
 
 # So far beyond what one kernel can lose against another in a layer of the digits that no busy machine reaches it.
 FAR = "10"
@@ -45,6 +46,70 @@ class Selection(unittest.TestCase):
 
     def test_tolerance_is_a_share(self):
         octet("bench", digits_engine(), "--assert-selection", "--tolerance", "-1", code=2)
+
+
+class Tuning(unittest.TestCase):
+    def setUp(self):
+        self.file = scratch() / "tuning.json"
+        self.file.unlink(missing_ok=True)
+        self.measured = octet("bench", digits_engine(), "--tune", self.file, "--json").json["layers"]
+        self.choices = json.loads(self.file.read_text())
+        self.image = sorted((digits() / "test").rglob("*.png"))[0]
+
+    def write(self, change):
+        """The file with `change(choice, names of the kernels that accept the layer)` applied to every choice."""
+        names = {layer["signature"]: [kernel["kernel"] for kernel in layer["kernels"]] for layer in self.measured}
+        for choice in self.choices["choices"]:
+            change(choice, names[choice["layer"]])
+        self.file.write_text(json.dumps(self.choices))
+
+    def test_a_choice_for_every_layer(self):
+        self.assertEqual({choice["layer"] for choice in self.choices["choices"]},
+                         {layer["signature"] for layer in self.measured})
+        for layer in octet("inspect", digits_engine(), "--tuning", self.file, "--json").json["layers"]:
+            self.assertEqual(layer["choice"], "by tuning" if layer["signature"] else "")
+
+    def test_choices_are_taken_and_change_no_bit(self):
+        plain = octet("run", digits_engine(), self.image, "--json").json
+        self.write(lambda choice, names: choice.update(kernel=names[-1]))
+        wanted = {choice["layer"]: choice["kernel"] for choice in self.choices["choices"]}
+        self.assertTrue(wanted or not self.measured)
+        layers = octet("inspect", digits_engine(), "--tuning", self.file, "--json").json["layers"]
+        for layer in layers:
+            if layer["signature"]:
+                self.assertEqual(layer["kernel"], wanted[layer["signature"]])
+        tuned = octet("run", digits_engine(), self.image, "--json", "--tuning", self.file)
+        self.assertEqual(tuned.json, plain)
+        self.assertEqual(tuned.err, "")
+        if wanted:
+            self.assertIn("by tuning", octet("bench", digits_engine(), "--layers", "--tuning", self.file).out)
+
+    def test_what_is_no_longer_offered_falls_back_and_says_so(self):
+        if not self.measured:
+            self.skipTest("scalar kernels have no competitors")
+        plain = octet("inspect", digits_engine(), "--json").json["layers"]
+        self.write(lambda choice, names: choice.update(kernel="retired"))
+        said = octet("inspect", digits_engine(), "--json", "--tuning", self.file)
+        self.assertEqual([layer["kernel"] for layer in said.json["layers"]], [layer["kernel"] for layer in plain])
+        for command in (("inspect",), ("bench", "--seconds", "0"), ("run", self.image)):
+            err = octet(command[0], digits_engine(), *command[1:], "--tuning", self.file).err
+            self.assertIn("the tuned kernel retired is not offered", err)
+
+    def test_other_machines_are_kept_and_not_followed(self):
+        self.write(lambda choice, names: choice.update(cpu="another", kernel=names[-1]))
+        self.assertFalse(any(layer["choice"] == "by tuning" for layer in octet(
+            "inspect", digits_engine(), "--tuning", self.file, "--json").json["layers"]))
+        octet("bench", digits_engine(), "--tune", self.file)
+        cpus = [choice["cpu"] for choice in json.loads(self.file.read_text())["choices"]]
+        self.assertEqual(len(cpus), 2 * len(self.choices["choices"]))
+
+    def test_a_file_of_something_else_is_one_error(self):
+        for text in ("", "{", "[]", '{"format":"octet-tuning","version":1,"choices":[{}]}', "\0" * 9):
+            self.file.write_text(text)
+            for flag in ("--tuning", "--tune"):
+                err = octet("bench", digits_engine(), flag, self.file, code=2).err
+                self.assertTrue(err.startswith("error: ") and str(self.file) in err, err)
+            self.assertEqual(self.file.read_text(), text)
 
 
 if __name__ == "__main__":

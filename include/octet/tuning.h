@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measured choices of kernels: an optional cache beside the cost model. A choice never changes a bit of any result, for only kernels
+// of equal results compete. measure_selection() makes the choices, a context that is given them takes them.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+namespace octet {
+
+// Where a choice was measured, and for what: it holds there only.
+struct TuningKey {
+  std::string cpu;  // cpu_identity()
+  std::string isa;  // "avx2", "vnni", "amx"
+  int threads = 1;
+  std::string layer;  // operator, attributes, types and layouts; LayerInfo::signature
+
+  auto tied() const { return std::tie(cpu, isa, threads, layer); }
+  bool operator<(const TuningKey& other) const { return tied() < other.tied(); }
+};
+
+struct TunedKernel {
+  std::string kernel;
+  double microseconds = 0;  // as it was measured, for people
+};
+
+class Tuning {
+ public:
+  // The tuned kernel, or null.
+  const TunedKernel* find(const TuningKey& key) const;
+  void set(const TuningKey& key, const TunedKernel& kernel) { kernels_[key] = kernel; }
+  const std::map<TuningKey, TunedKernel>& kernels() const { return kernels_; }
+
+ private:
+  std::map<TuningKey, TunedKernel> kernels_;
+};
+
+// Vendor, family, model and stepping, and the name that the processor gives itself.
+std::string cpu_identity();
+
+// A small JSON file: {"format": "octet-tuning", "version": 1, "choices": [{"cpu", "isa", "threads", "layer", "kernel",
+// "microseconds"}]}. Anything else throws Error(invalid_argument) naming the file and what is wrong in it; Error(io) when it cannot be read.
+Tuning load_tuning(const std::filesystem::path& path);
+Tuning tuning_from_json(std::string_view text, const std::string& file_name);
+std::string to_json(const Tuning& tuning);
+// Under a temporary name, then renamed.
+void save_tuning(const Tuning& tuning, const std::filesystem::path& path);
+
+}  // namespace octet
