@@ -23,8 +23,10 @@ def log(text):
 
 
 def last_line(text):
+    """The line that says what went wrong: Octet's begins with "error:", a Python exception's stands last."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1][:200] if lines else "no message"
+    telling = [line for line in lines if line.startswith("error: ")] or lines[-1:]
+    return telling[0][:200] if telling else "no message"
 
 
 @contextlib.contextmanager

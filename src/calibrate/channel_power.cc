@@ -22,6 +22,34 @@ void add(std::vector<__int128>& sums, const std::vector<__int128>& more) {
   for (size_t c = 0; c < std::min(sums.size(), more.size()); ++c) sums[c] += more[c];
 }
 
+struct Moments {
+  f64 squares = 0, values = 0;
+};
+
+// Each lane adds up every eighth value: eight additions are under way at a time, and the order is the same on every machine.
+Moments moments(const f32* x, s64 count) {
+  constexpr s64 kLanes = 8;
+  f64 squares[kLanes] = {}, values[kLanes] = {};
+  s64 i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (s64 lane = 0; lane < kLanes; ++lane) {
+      const f64 value = f64{x[i + lane]};
+      squares[lane] += value * value;
+      values[lane] += value;
+    }
+  }
+  for (s64 lane = 0; i < count; ++i, ++lane) {
+    squares[lane] += f64{x[i]} * f64{x[i]};
+    values[lane] += f64{x[i]};
+  }
+  Moments sum;
+  for (s64 lane = 0; lane < kLanes; ++lane) {
+    sum.squares += squares[lane];
+    sum.values += values[lane];
+  }
+  return sum;
+}
+
 }  // namespace
 
 void ChannelPower::observe(const Tensor& tensor) {
@@ -31,13 +59,9 @@ void ChannelPower::observe(const Tensor& tensor) {
   ChannelPower sample;
   const f32* x = tensor.as<f32>().data();
   for (s64 c = 0; c < shape[1]; ++c, x += pixels) {
-    f64 squares = 0, values = 0;
-    for (s64 i = 0; i < pixels; ++i) {
-      squares += f64{x[i]} * f64{x[i]};
-      values += f64{x[i]};
-    }
-    sample.squares_.push_back(fixed(squares, pixels));
-    sample.values_.push_back(fixed(values, pixels));
+    const Moments sum = moments(x, pixels);
+    sample.squares_.push_back(fixed(sum.squares, pixels));
+    sample.values_.push_back(fixed(sum.values, pixels));
   }
   sample.samples_ = 1;
   merge(sample);

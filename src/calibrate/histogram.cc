@@ -5,6 +5,9 @@
 #include <bit>
 #include <cmath>
 
+#include "calibrate/stream_args.h"
+#include "core/cpu_isa.h"
+
 namespace octet {
 namespace {
 
@@ -18,13 +21,6 @@ constexpr u32 kInfinity = 0x7f800000;
 constexpr size_t kTables = 4;
 constexpr size_t kManyValues = 16384;
 
-struct BlockFacts {
-  u32 max_magnitude = 0;  // as bits; at or above kInfinity when something is not finite
-  s32 min_key = 0;
-  s32 max_key = 0;
-  u32 zeros = 0;
-};
-
 // Orders like the float: integer comparisons vectorize on every machine, float ones do not without changing NaN's meaning.
 s32 order_key(u32 bits) {
   const s32 sign = static_cast<s32>(bits) >> 31;
@@ -36,19 +32,36 @@ f32 value_of_key(s32 key) {
   return std::bit_cast<f32>(static_cast<u32>(key) ^ (static_cast<u32>(sign) & kMagnitude));
 }
 
+bool has_avx2() {
+  static const bool has = detect_isa() >= Isa::avx2;
+  return has;
+}
+
 BlockFacts examine(std::span<const f32> values) {
-  s32 max_magnitude = 0, zeros = 0;
-  s32 min_key = INT32_MAX, max_key = INT32_MIN;
+  BlockFacts facts;
+  if (has_avx2()) {
+    examine_avx2(values.data(), values.size(), facts);
+    return facts;
+  }
   for (f32 value : values) {
     const u32 bits = std::bit_cast<u32>(value);
     const s32 magnitude = static_cast<s32>(bits & kMagnitude);
     const s32 key = order_key(bits);
-    max_magnitude = magnitude > max_magnitude ? magnitude : max_magnitude;
-    min_key = key < min_key ? key : min_key;
-    max_key = key > max_key ? key : max_key;
-    zeros += magnitude == 0;
+    facts.max_magnitude = magnitude > facts.max_magnitude ? magnitude : facts.max_magnitude;
+    facts.min_key = key < facts.min_key ? key : facts.min_key;
+    facts.max_key = key > facts.max_key ? key : facts.max_key;
+    facts.zeros += magnitude == 0;
   }
-  return {static_cast<u32>(max_magnitude), min_key, max_key, static_cast<u32>(zeros)};
+  return facts;
+}
+
+void find_bins(std::span<const f32> values, f32 scale, s32* bins) {
+  if (has_avx2()) {
+    find_bins_avx2(values.data(), values.size(), scale, bins);
+    return;
+  }
+  for (size_t i = 0; i < values.size(); ++i)
+    bins[i] = static_cast<s32>(std::abs(values[i]) * scale);
 }
 
 // The smallest exponent at which kBins bins reach beyond the magnitude. |x| < 2^(e+1) with e its own exponent.
@@ -75,8 +88,9 @@ void Histogram::observe(std::span<const f32> values) {
 }
 
 void Histogram::observe_block(std::span<const f32> values) {
-  BlockFacts facts = examine(values);
-  if (facts.max_magnitude >= kInfinity) {
+  const BlockFacts facts = examine(values);
+  const u32 max_magnitude = static_cast<u32>(facts.max_magnitude);
+  if (max_magnitude >= kInfinity) {
     observe_mixed(values);
     return;
   }
@@ -85,8 +99,8 @@ void Histogram::observe_block(std::span<const f32> values) {
   min_ = count_ == 0 ? low : std::min(min_, low);
   max_ = count_ == 0 ? high : std::max(max_, high);
   count_ += values.size();
-  zeros_ += facts.zeros;
-  grow(exponent_for(facts.max_magnitude));
+  zeros_ += static_cast<u32>(facts.zeros);
+  grow(exponent_for(max_magnitude));
   add_counts(values);
 }
 
@@ -132,7 +146,7 @@ void Histogram::add_counts(std::span<const f32> values) {
   s32 bins[kBlock];
   for (size_t at = 0; at < values.size(); at += kBlock) {
     const size_t n = std::min(kBlock, values.size() - at);
-    for (size_t i = 0; i < n; ++i) bins[i] = static_cast<s32>(std::abs(values[at + i]) * scale);
+    find_bins(values.subspan(at, n), scale, bins);
     size_t i = 0;
     for (; i + kTables <= n; i += kTables) {
       for (size_t t = 0; t < kTables; ++t) ++table[t][bins[i + t]];

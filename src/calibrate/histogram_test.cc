@@ -47,6 +47,19 @@ TEST(Histogram, CountsIntoBinsOfThePublishedWidth) {
   EXPECT_EQ(histogram.max(), *std::max_element(values.begin(), values.end()));
 }
 
+TEST(Histogram, EveryLengthIsSeenWhole) {
+  for (size_t length = 1; length <= 40; ++length) {
+    std::vector<f32> values = wild_values(length, static_cast<u32>(length));
+    if (length % 3 == 0) values.back() = 0;
+    const Histogram histogram = observed(values);
+    EXPECT_EQ(histogram.zeros(), static_cast<u64>(std::ranges::count(values, 0.0f))) << length;
+    EXPECT_EQ(histogram.min(), *std::min_element(values.begin(), values.end())) << length;
+    EXPECT_EQ(histogram.max(), *std::max_element(values.begin(), values.end())) << length;
+    EXPECT_EQ(std::accumulate(histogram.counts().begin(), histogram.counts().end(), u64{0}),
+              length);
+  }
+}
+
 TEST(Histogram, WidthFollowsFromTheLargestValueAlone) {
   for (f32 amax : {1.0f, 1.999999f, 2.0f, 3e38f, 1e-30f, 0x1p-114f, -7.0f}) {
     const std::vector<f32> values = {0, amax / 3, amax};

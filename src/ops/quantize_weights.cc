@@ -19,12 +19,25 @@ constexpr f64 kMaxBias = 1 << 30;
 // Where all weights of a channel are zero their scale is free: the bias gets as many bits as a float keeps.
 constexpr f64 kZeroChannelBias = 1 << 24;
 
+// Calls visit(first, count, channel) for runs of neighbours of one channel: dividing for every element would take longer than
+// what is done with it.
+template <class Visit>
+void for_each_run(size_t elements, const Channels& channels, const Visit& visit) {
+  const size_t inner = static_cast<size_t>(channels.inner);
+  const size_t count = static_cast<size_t>(channels.count);
+  for (size_t first = 0, channel = 0; first < elements; first += inner) {
+    visit(first, std::min(inner, elements - first), channel);
+    channel = channel + 1 < count ? channel + 1 : 0;
+  }
+}
+
 std::vector<f32> max_magnitudes(std::span<const f32> weights, const Channels& channels) {
   std::vector<f32> largest(static_cast<size_t>(channels.count), 0.0f);
-  for (size_t i = 0; i < weights.size(); ++i) {
-    f32& max = largest[channels.of(i)];
-    max = std::max(max, std::fabs(weights[i]));
-  }
+  for_each_run(weights.size(), channels, [&](size_t first, size_t count, size_t channel) {
+    f32 max = largest[channel];
+    for (f32 weight : weights.subspan(first, count)) max = std::max(max, std::fabs(weight));
+    largest[channel] = max;
+  });
   return largest;
 }
 
@@ -64,10 +77,12 @@ QuantizedWeights quantize_weights(const Tensor& weights, std::span<const f32> bi
   }
   result.codes = Tensor(Dtype::s8, weights.shape());
   const auto codes = result.codes.mutable_as<s8>();
-  for (size_t i = 0; i < codes.size(); ++i) {
-    codes[i] =
-        static_cast<s8>(quantize(real.values()[i], result.scales[channels.of(i)], 0, -127, 127));
-  }
+  for_each_run(codes.size(), channels, [&](size_t first, size_t count, size_t channel) {
+    const f32 scale = result.scales[channel];
+    for (size_t i = first; i < first + count; ++i) {
+      codes[i] = static_cast<s8>(quantize(real.values()[i], scale, 0, -127, 127));
+    }
+  });
   if (!bias.empty()) {
     const std::vector<f64> wide(bias.begin(), bias.end());
     result.bias = quantize_bias(wide, result.scales, input);
@@ -90,7 +105,11 @@ std::string accumulator_overflow(const QuantizedWeights& weights, const Channels
                                  const ProductInput& input) {
   std::vector<s64> magnitudes(static_cast<size_t>(channels.count), 0);
   const auto codes = weights.codes.as<s8>();
-  for (size_t i = 0; i < codes.size(); ++i) magnitudes[channels.of(i)] += std::abs(s32{codes[i]});
+  for_each_run(codes.size(), channels, [&](size_t first, size_t count, size_t channel) {
+    s64 sum = 0;
+    for (s8 code : codes.subspan(first, count)) sum += std::abs(s32{code});
+    magnitudes[channel] += sum;
+  });
   for (size_t c = 0; c < magnitudes.size(); ++c) {
     const s64 bias = weights.bias.empty() ? 0 : std::abs(s64{weights.bias[c]});
     const s64 largest = magnitudes[c] * input.max_magnitude + bias;

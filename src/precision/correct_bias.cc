@@ -22,10 +22,12 @@ std::vector<f64> mean_shift(const Tensor& weights, const std::vector<f64>& means
   const auto codes = quantized.codes.as<s8>();
   const auto w = weights.as<f32>();
   std::vector<f64> shift(out, 0.0);
-  for (size_t i = 0; i < w.size(); ++i) {
-    const size_t o = i / (in_group * taps), c = i / taps % in_group;
-    const f64 error = f64{quantized.scales[o]} * codes[i] - f64{w[i]};
-    shift[o] += error * means[o / (out / groups) * in_group + c];
+  for (size_t o = 0, i = 0; o < out; ++o) {
+    const size_t first_mean = o / (out / groups) * in_group;
+    for (size_t at = 0; at < in_group * taps; ++at, ++i) {
+      const f64 error = f64{quantized.scales[o]} * codes[i] - f64{w[i]};
+      shift[o] += error * means[first_mean + at / taps];
+    }
   }
   return shift;
 }

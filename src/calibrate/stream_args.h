@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one pass over observed values finds. Included by instruction-set files.
+#pragma once
+
+#include <cstddef>
+
+#include "core/types.h"
+
+namespace octet {
+
+struct BlockFacts {
+  s32 max_magnitude =
+      0;  // as bits of a float; at or above those of infinity when something is not finite
+  s32 min_key = INT32_MAX;  // keys order like the floats
+  s32 max_key = INT32_MIN;
+  s32 zeros = 0;
+};
+
+void examine_avx2(const f32* values, size_t count, BlockFacts& facts);
+// Indices of the bins of finite values: |value| * scale, cut off.
+void find_bins_avx2(const f32* values, size_t count, f32 scale, s32* bins);
+
+}  // namespace octet
