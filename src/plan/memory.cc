@@ -26,15 +26,19 @@ s64 aligned(s64 bytes) { return (bytes + kSlack + kAlignment - 1) / kAlignment *
 std::vector<Life> lives(const Plan& plan) {
   std::vector<Life> all(plan.buffers.size());
   for (u32 b = 0; b < all.size(); ++b) all[b] = {b, -1, -1, aligned(plan.buffers[b].bytes)};
+  const auto root = [&](u32 b) {
+    return plan.buffers[b].same_as == kNoBuffer ? b : plan.buffers[b].same_as;
+  };
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const s64 step = static_cast<s64>(s);
     for (u32 b : plan.steps[s].outputs) {
       if (b == kNoBuffer) continue;
-      if (all[b].first < 0) all[b].first = step;
-      all[b].last = std::max(all[b].last, step);
+      Life& life = all[root(b)];
+      if (life.first < 0) life.first = step;
+      life.last = std::max(life.last, step);
     }
     for (u32 b : plan.steps[s].inputs) {
-      if (b != kNoBuffer) all[b].last = std::max(all[b].last, step);
+      if (b != kNoBuffer) all[root(b)].last = std::max(all[root(b)].last, step);
     }
   }
   std::erase_if(all, [&](const Life& life) {
@@ -96,6 +100,9 @@ void plan_memory(Plan& plan) {
     if (!stop) fail(Error::Code::out_of_memory, "the activations of this model pass 63 bits");
     end = std::max(end, *stop);
     placed.add(life);
+  }
+  for (Buffer& buffer : plan.buffers) {
+    if (buffer.same_as != kNoBuffer) buffer.offset = plan.buffers[buffer.same_as].offset;
   }
   s64 workspace = 0;
   for (const PlanStep& step : plan.steps) workspace = std::max(workspace, step.workspace_bytes);

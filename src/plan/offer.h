@@ -88,6 +88,8 @@ struct Candidate {
   s64 wanted_border = 0;
   // The step honours any Placement (strides, borders) of its nhwc inputs and outputs; else it needs them dense.
   bool strided = false;
+  // Output 0 holds the bytes of input 0 as they lie: the planner may let both be one buffer.
+  bool same_bytes = false;
   // Estimated cycles of one core, for comparison with other candidates of the node; 0: the order of the table decides.
   f64 cost = 0;
   // The last bits may differ from the definition (docs/numerics.md, class `close`).

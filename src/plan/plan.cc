@@ -26,6 +26,7 @@ class Planner {
     for (u32 i = 0; i < plan_.graph.outputs.size(); ++i) add_output(i);
     choose_borders();
     size_buffers();
+    share_bytes();
     bind();
     plan_memory(plan_);
     return std::move(plan_);
@@ -208,6 +209,23 @@ class Planner {
       buffer.bytes = type.shape[0] * buffer.placement.image_stride * element;
       buffer.origin_bytes =
           (border * buffer.placement.row_stride + border * buffer.placement.pixel_stride) * element;
+    }
+  }
+
+  // What only changes the shape of a value needs no memory of its own.
+  void share_bytes() {
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      if (!candidates_[s].same_bytes) continue;
+      const u32 from = plan_.steps[s].inputs[0];
+      Buffer& result = plan_.buffers[plan_.steps[s].outputs[0]];
+      if (from == kNoBuffer || result.kind != Buffer::Kind::arena) continue;
+      const Buffer& source = plan_.buffers[from];
+      if (source.bytes != result.bytes || source.origin_bytes != 0 || result.origin_bytes != 0)
+        continue;
+      result.kind = source.kind;
+      result.index = source.index;
+      if (source.kind == Buffer::Kind::arena)
+        result.same_as = source.same_as == kNoBuffer ? from : source.same_as;
     }
   }
 

@@ -25,6 +25,7 @@ struct Buffer {
   s64 bytes = 0;   // arena: including the border
   s64 offset = 0;  // arena: of the first byte; data starts `origin_bytes` later
   s64 origin_bytes = 0;
+  u32 same_as = kNoBuffer;  // arena: the buffer whose memory this one is
   Placement placement;
 };
 

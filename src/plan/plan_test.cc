@@ -116,5 +116,27 @@ TEST(PlanMemory, ReusesDeadBuffers) {
   EXPECT_LE(plan.workspace_offset, 2 * 1088);
 }
 
+// One buffer under two names lives as long as both: nothing is put over it in between.
+TEST(PlanMemory, SharedBuffersLiveTogether) {
+  Plan plan;
+  plan.buffers.resize(4);
+  for (Buffer& buffer : plan.buffers) buffer.bytes = 1000;
+  plan.buffers[1].same_as = 0;
+  const std::pair<std::vector<u32>, std::vector<u32>> steps[] = {
+      {{}, {0}}, {{0}, {1}}, {{}, {2}}, {{2}, {3}}, {{1, 3}, {}}};
+  for (const auto& [inputs, outputs] : steps) {
+    PlanStep step;
+    step.inputs = inputs;
+    step.outputs = outputs;
+    plan.steps.push_back(std::move(step));
+  }
+  plan_memory(plan);
+  EXPECT_EQ(plan.buffers[0].offset, plan.buffers[1].offset);
+  for (u32 b : {2u, 3u}) {
+    const s64 a = plan.buffers[1].offset, c = plan.buffers[b].offset;
+    EXPECT_TRUE(a + 1000 <= c || c + 1000 <= a) << b;
+  }
+}
+
 }  // namespace
 }  // namespace octet

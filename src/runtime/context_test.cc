@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -50,6 +51,41 @@ TEST(Context, RunsAnyBatchAndRemembersPlans) {
     EXPECT_EQ(list(context.run(inputs)[0]), list(interpret(model->graph, inputs)[0])) << batch;
   }
   EXPECT_EQ(context.impl().plans.size(), 3u);
+}
+
+// Reshapes share bytes: of an input, of a value that is read under both shapes, of one that is an output too.
+TEST(Context, ReshapesShareBytes) {
+  const auto model = model_of(R"(graph "g"(%x: u8[2,6]) {
+    const %flat: s64[1] = {12}
+    const %square: s64[2] = {3, 4}
+    const %s: f32[] = {0.5}
+    const %z: u8[] = {3}
+    %a: u8[12] = Reshape(%x, %flat) name "a"
+    %b: f32[12] = DequantizeLinear(%a, %s, %z) name "b"
+    %c: f32[3,4] = Reshape(%b, %square) name "c"
+    %d: f32[4,3] = Transpose(%c) {perm=ints[1, 0]} name "d"
+    %e: f32[12] = Reshape(%d, %flat) name "e"
+    %f: f32[12] = Add(%b, %e) name "f"
+    %g: f32[3,4] = Reshape(%f, %square) name "g"
+    %h: u8[3,4] = Reshape(%a, %square) name "h"
+    %i: f32[3,4] = Sub(%g, %c) name "i"
+    return %i, %g, %h
+  })");
+  Tensor x(Dtype::u8, {2, 6});
+  u8 next = 1;
+  for (u8& q : x.mutable_as<u8>()) q = next = static_cast<u8>(next * 7 + 1);
+  const std::vector<Tensor> inputs = {x};
+  const std::vector<Tensor> want = interpret(model->graph, inputs);
+  Context context(model, {});
+  const std::vector<Tensor> got = context.run(inputs);
+  for (size_t i = 0; i < want.size(); ++i) {
+    ASSERT_EQ(got[i].type(), want[i].type());
+    EXPECT_EQ(std::memcmp(got[i].data(), want[i].data(), want[i].bytes()), 0) << i;
+  }
+  const Plan& plan = context.impl().plans.front().plan();
+  const auto shared = std::ranges::count_if(
+      plan.buffers, [](const Buffer& buffer) { return buffer.same_as != kNoBuffer; });
+  EXPECT_EQ(shared, 2);
 }
 
 TEST(Context, KeepsOnlyTheMostRecentPlans) {

@@ -42,6 +42,7 @@ Offer lower_q_reshape(const LowerRequest& request) {
   if (request.constant(0) != nullptr) return Reject{"the input is a constant"};
   Candidate candidate = candidate_of(request, "reshape", Layout::linear);
   if (one_pixel(request.inputs[0].shape)) candidate.inputs[0] = request.layouts[0];
+  candidate.same_bytes = true;
   candidate.bind = copy_bytes(request.inputs[0]);
   return candidate;
 }
@@ -57,6 +58,7 @@ Offer lower_q_transpose(const LowerRequest& request) {
     candidate.kernel = "transpose_by_layout";
     if (to_first) candidate.outputs[0] = Layout::nhwc;
     if (to_last) candidate.inputs[0] = Layout::nhwc;
+    candidate.same_bytes = true;
     candidate.bind = copy_bytes(request.inputs[0]);
     return candidate;
   }
