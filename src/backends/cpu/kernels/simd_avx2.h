@@ -57,21 +57,14 @@ inline void widen_in_lanes(__m256i bytes, __m256i w[4]) {
   w[3] = _mm256_unpackhi_epi16(hi, zero);
 }
 
-inline __m256i through_table(const EpilogueArgs& e, __m256i codes) {
-  alignas(32) u8 bytes[32];
-  _mm256_store_si256(reinterpret_cast<__m256i*>(bytes), codes);
-  for (u8& code : bytes) code = e.table[code];
-  return _mm256_load_si256(reinterpret_cast<const __m256i*>(bytes));
-}
-
-// The codes of the sums of first codes, after the table if there is one, and residuals: all three in one order.
+// The codes of the sums of first codes, which final_codes gives, and residuals: all three in one order.
 inline __m256i sum_codes(const EpilogueArgs& e, __m256i own, __m256i residual) {
   const __m256i zero = _mm256_set1_epi32(e.sum.own_zero_point);
   const __m256i residual_zero = _mm256_set1_epi32(e.residual_zero_point);
   const __m256 m = _mm256_set1_ps(e.sum.own_multiplier);
   const __m256 r = _mm256_set1_ps(e.residual_multiplier);
   __m256i a[4], b[4];
-  widen_in_lanes(e.table != nullptr ? through_table(e, own) : own, a);
+  widen_in_lanes(own, a);
   widen_in_lanes(residual, b);
   for (int v = 0; v < 4; ++v) {
     const __m256 left = _mm256_cvtepi32_ps(_mm256_sub_epi32(a[v], zero));
@@ -92,33 +85,62 @@ inline __m256i load_bytes32(const u8* src, s64 n) {
 
 inline __m128i load_bytes16(const u8* src, s64 n) {
   if (n >= 16) return _mm_loadu_si128(reinterpret_cast<const __m128i*>(src));
+  if (n == 8) return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(src));
   alignas(16) u8 bytes[16] = {};
   memcpy(bytes, src, static_cast<size_t>(n));
   return _mm_load_si128(reinterpret_cast<const __m128i*>(bytes));
 }
 
-// Stores codes after the table, if there is one.
-inline void store_codes32(const EpilogueArgs& e, __m256i codes, u8* dst, s64 n) {
-  if (n >= 32 && e.table == nullptr) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst), codes);
-    return;
-  }
-  alignas(32) u8 bytes[32];
-  _mm256_store_si256(reinterpret_cast<__m256i*>(bytes), codes);
-  if (n > 32) n = 32;
-  for (s64 i = 0; i < n; ++i) dst[i] = e.table != nullptr ? e.table[bytes[i]] : bytes[i];
+template <class T>
+inline u8* store_lowest(__m128i x, u8* dst) {
+  const s64 value = _mm_cvtsi128_si64(x);
+  memcpy(dst, &value, sizeof(T));
+  return dst + sizeof(T);
 }
 
-inline void store_codes16(const EpilogueArgs& e, __m128i codes, u8* dst, s64 n) {
-  const u8* table = e.sums ? nullptr : e.table;  // sums have been through it
-  if (n >= 16 && table == nullptr) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), codes);
-    return;
+inline void store_bytes16(__m128i x, u8* dst, s64 n) {
+  if (n >= 16) return _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), x);
+  if ((n & 8) != 0) {
+    dst = store_lowest<u64>(x, dst);
+    x = _mm_srli_si128(x, 8);
   }
-  alignas(16) u8 bytes[16];
-  _mm_store_si128(reinterpret_cast<__m128i*>(bytes), codes);
-  if (n > 16) n = 16;
-  for (s64 i = 0; i < n; ++i) dst[i] = table != nullptr ? table[bytes[i]] : bytes[i];
+  if ((n & 4) != 0) {
+    dst = store_lowest<u32>(x, dst);
+    x = _mm_srli_si128(x, 4);
+  }
+  if ((n & 2) != 0) {
+    dst = store_lowest<u16>(x, dst);
+    x = _mm_srli_si128(x, 2);
+  }
+  if ((n & 1) != 0) store_lowest<u8>(x, dst);
+}
+
+// 256 codes in 16 rows of 16: vpshufb yields zero where the highest bit of the index is set, which saturation arranges for
+// all codes outside the row (64 operations for 32 codes; 32 scalar loads with their extractions take twice as long).
+inline __m256i look_up(__m256i codes, const u8* table) {
+  __m256i found = _mm256_setzero_si256();
+#pragma GCC unroll 16
+  for (int row = 0; row < 16; ++row) {
+    const __m128i values = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table + 16 * row));
+    const __m256i index = _mm256_adds_epu8(codes, _mm256_set1_epi8(0x70));
+    const __m256i here = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(values), index);
+    found = _mm256_or_si256(found, here);
+    codes = _mm256_sub_epi8(codes, _mm256_set1_epi8(16));
+    asm("" : "+x"(codes));  // else g++ 12 makes 16 constants, each with a move between register files
+  }
+  return found;
+}
+
+// Codes of t after the table, if there is one.
+inline __m256i final_codes(const EpilogueArgs& e, const __m256 t[4]) {
+  const __m256i codes = codes_of(e, t);
+  return e.table != nullptr ? look_up(codes, e.table) : codes;
+}
+
+inline void store_bytes32(__m256i x, u8* dst, s64 n) {
+  if (n >= 32) return _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst), x);
+  store_bytes16(_mm256_castsi256_si128(x), dst, n);
+  if (n > 16) store_bytes16(_mm256_extracti128_si256(x, 1), dst + 16, n - 16);
 }
 
 }  // namespace

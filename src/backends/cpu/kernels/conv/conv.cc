@@ -131,6 +131,8 @@ void DenseConv::run_pixels(const Call& call, const Part& part,
   const s64 block_bytes = kernel_.channels * packed_.chunks * kConvChunk * kernel_.weight_bytes;
   const s64 blocks = std::max<s64>(1, kWeightBudget / block_bytes);
   const s64 element = epilogue_.real ? 4 : 1;
+  const s64 src_step = window.w().stride * source.strides.pixel;
+  const s64 dst_step = element * output_.pixel_stride;
   const u8* src[kConvMaxPixels];
   const u8* residual[kConvMaxPixels];
   u8* dst[kConvMaxPixels];
@@ -143,10 +145,16 @@ void DenseConv::run_pixels(const Call& call, const Part& part,
     PixelCursor at(window, part.first_pixel);
     for (s64 pixel = part.first_pixel; pixel < part.last_pixel; pixel += kernel_.pixels) {
       tile.pixels = std::min(kernel_.pixels, part.last_pixel - pixel);
+      // From one pixel of a row to the next all addresses move by a constant: narrow layers feel it.
       for (s64 m = 0; m < tile.pixels; ++m, at.next(window)) {
+        if (m > 0 && at.x > 0) {
+          src[m] = src[m - 1] + src_step;
+          dst[m] = dst[m - 1] + dst_step;
+          if (call.residual != nullptr) residual[m] = residual[m - 1] + residual_.pixel_stride;
+          continue;
+        }
         src[m] = source.base + (at.image - source.image) * source.image_stride +
-                 (at.y - source.row) * window.h().stride * source.strides.row +
-                 at.x * window.w().stride * source.strides.pixel;
+                 (at.y - source.row) * window.h().stride * source.strides.row + at.x * src_step;
         dst[m] = call.y + element * at.offset(output_);
         if (call.residual != nullptr) residual[m] = call.residual + at.offset(residual_);
       }

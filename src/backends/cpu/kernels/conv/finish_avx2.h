@@ -40,7 +40,7 @@ inline void scaled(const ConvTile& tile, s64 pixel, s64 c, const __m256i acc[2],
 // Codes of t[0], t[1] (one pixel) in the lower half, of t[2], t[3] in the upper.
 inline __m256i codes_in_order(const EpilogueArgs& e, const __m256 t[4]) {
   const __m256i order = _mm256_set_epi32(7, 3, 6, 2, 5, 1, 4, 0);
-  return _mm256_permutevar8x32_epi32(codes_of(e, t), order);
+  return _mm256_permutevar8x32_epi32(final_codes(e, t), order);
 }
 
 // The residuals of the pixels that codes_in_order has.
@@ -69,9 +69,9 @@ inline void finish(const ConvTile& tile, s64 pixel, s64 c, const __m256i acc[kPi
   }
   __m256i codes = codes_in_order(e, t);
   if (e.sums) codes = sum_codes(e, codes, residuals_in_order<kPixels>(tile, pixel, c));
-  store_codes16(e, _mm256_castsi256_si128(codes), tile.dst[pixel] + position, channels);
+  store_bytes16(_mm256_castsi256_si128(codes), tile.dst[pixel] + position, channels);
   if constexpr (kPixels == 2) {
-    store_codes16(e, _mm256_extracti128_si256(codes, 1), tile.dst[pixel + 1] + position, channels);
+    store_bytes16(_mm256_extracti128_si256(codes, 1), tile.dst[pixel + 1] + position, channels);
   }
 }
 

@@ -76,14 +76,14 @@ inline void finish(const DepthwiseRow& row, s64 pixel, s64 channel, const __m256
   u8* dst = row.dst + pixel * row.dst_stride;
   if (e.real) return store_real(e, t, reinterpret_cast<f32*>(dst) + channel, channels);
   const __m256 four[4] = {t[0], t[1], t[0], t[1]};
-  const __m256i codes = codes_of(e, four);
+  const __m256i codes = final_codes(e, four);
   __m128i in_order =
       _mm_unpacklo_epi64(_mm256_castsi256_si128(codes), _mm256_extracti128_si256(codes, 1));
   if (e.sums) {
     const __m256i r = _mm256_castsi128_si256(load_bytes16(residual, channels));
     in_order = _mm256_castsi256_si128(sum_codes(e, _mm256_castsi128_si256(in_order), r));
   }
-  store_codes16(e, in_order, dst + channel, channels);
+  store_bytes16(in_order, dst + channel, channels);
 }
 
 }  // namespace

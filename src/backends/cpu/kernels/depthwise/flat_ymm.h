@@ -101,9 +101,9 @@ inline void finish(const FlatHalf& half, s64 row, const Sums& sums) {
   if (e.leaky) {
     for (int j = 0; j < 4; ++j) t[j] = leaky(t[j], e.alpha);
   }
-  const __m256i codes = codes_of(e, t);
+  const __m256i codes = final_codes(e, t);
   if (e.sums) return half.store(row, sum_codes(e, codes, half.load_residual(row)));
-  half.store(row, e.table != nullptr ? through_table(e, codes) : codes);
+  half.store(row, codes);
 }
 
 template <class Product>

@@ -41,7 +41,7 @@ void binary(const BinaryRun& run) {
       t[v] = Op::apply(args, a[v], b[v]);
       if (e.leaky) t[v] = leaky(t[v], e.alpha);
     }
-    store_codes32(e, codes_of(e, t), run.dst + i, count);
+    store_bytes32(final_codes(e, t), run.dst + i, count);
   }
 }
 

@@ -41,13 +41,12 @@ inline void finish(const PooledPixel& window, const Sums& s, u8* dst, s64 channe
     t[j] = _mm256_mul_ps(sum, _mm256_set1_ps(window.multiplier));
     if (e.leaky) t[j] = leaky(t[j], e.alpha);
   }
-  store_codes32(e, codes_of(e, t), dst, channels);
+  store_bytes32(final_codes(e, t), dst, channels);
 }
 
 }  // namespace
 
 void max_pool_u8_avx2(const PooledPixel& window) {
-  const EpilogueArgs none = {};
   for (s64 c = 0; c < window.channels; c += 32) {
     const s64 channels = window.channels - c;
     __m256i best = _mm256_setzero_si256();
@@ -57,7 +56,7 @@ void max_pool_u8_avx2(const PooledPixel& window) {
         best = _mm256_max_epu8(best, load_bytes32(src, channels));
       }
     }
-    store_codes32(none, best, window.dst + c, channels);
+    store_bytes32(best, window.dst + c, channels);
   }
 }
 

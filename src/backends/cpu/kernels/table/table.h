@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 256-entry tables over runs of u8 codes. AVX2 has no kernel: sixteen vpshufb and blends for 32 codes are no faster than
-// 32 scalar loads.
+// 256-entry tables over runs of u8 codes.
 #pragma once
 
 #include "backends/cpu/kernels/kernel_row.h"
@@ -17,6 +16,7 @@ struct TableKernel {
 // Best first.
 inline constexpr TableKernel kTableKernels[] = {
     {"table_u8_vnni", Isa::vnni, table_u8_vnni},
+    {"table_u8_avx2", Isa::avx2, table_u8_avx2},
     {"table_u8_plain", Isa::none, table_u8_plain},
 };
 

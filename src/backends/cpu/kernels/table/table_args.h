@@ -14,6 +14,7 @@ struct TableRun {
 };
 
 void table_u8_plain(const TableRun& run);
+void table_u8_avx2(const TableRun& run);
 void table_u8_vnni(const TableRun& run);
 
 }  // namespace octet
