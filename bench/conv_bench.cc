@@ -157,7 +157,7 @@ void measure_all(int repetitions, std::string_view part) {
         }
         for (Isa isa : kLevels) {
           if (!hardware_has(isa)) continue;
-          const ConvKernel& kernel = best_kernel(kConvKernels, isa);
+          const ConvKernel& kernel = best_kernel(kConstantConvKernels, isa);
           measure<DenseConv, ConvSpec>(layer, kernel, conv_workspace_bytes(kernel, geometry, 1),
                                        border, repetitions);
         }

@@ -126,7 +126,7 @@ inline __m256i look_up(__m256i codes, const u8* table) {
     const __m256i here = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(values), index);
     found = _mm256_or_si256(found, here);
     codes = _mm256_sub_epi8(codes, _mm256_set1_epi8(16));
-    asm("" : "+x"(codes));  // else g++ 12 makes 16 constants, each with a move between register files
+    asm("" : "+x"(codes));  // else g++ 12 makes 16 constants
   }
   return found;
 }

@@ -150,7 +150,7 @@ Offer lower_q_conv(const LowerRequest& request) {
   ConvRequest conv;
   if (std::string reason = read(request, conv); !reason.empty()) return Reject{reason};
   if (const char* reason = conv_reject(conv.geometry)) return Reject{reason};
-  const ConvKernel& kernel = best_kernel(kConvKernels, request.target.isa);
+  const ConvKernel& kernel = best_kernel(kConstantConvKernels, request.target.isa);
   Candidate candidate = image_candidate(request, kernel.name, conv);
   candidate.workspace_bytes = conv_workspace_bytes(kernel, conv.geometry, request.target.threads);
   candidate.cost = dense_conv_cost(kernel, conv.geometry);

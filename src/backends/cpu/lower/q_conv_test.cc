@@ -80,7 +80,7 @@ void add_residual(Probe& probe, s64 zero_point) {
 }
 
 TEST(QConv, ChannelsAtTheEdgesOfEveryTile) {
-  for (const ConvKernel& kernel : kConvKernels) {
+  for (const ConvKernel& kernel : kConstantConvKernels) {
     for (s64 outputs : {s64{1}, kConvLanes - 1, kConvLanes, kConvLanes + 1, kernel.channels - 1,
                         kernel.channels, kernel.channels + 1, 2 * kernel.channels + 33}) {
       const ConvCase c{.channels = 5, .height = 3, .width = 4, .outputs = outputs};
@@ -347,7 +347,7 @@ TEST(QConv, EveryTableRowIsTested) {
   const auto tiles = expect_exact(probe_of({.channels = 64}), as_planned, "names");
   names.insert(names.end(), tiles.begin(), tiles.end());
   const auto depthwise = expect_exact(depthwise_probe({}), depthwise_as_planned, "names");
-  for (const ConvKernel& kernel : kConvKernels) {
+  for (const ConvKernel& kernel : kConstantConvKernels) {
     if (!hardware_has(kernel.isa)) continue;
     EXPECT_NE(std::find(names.begin(), names.end(), kernel.name), names.end()) << kernel.name;
   }

@@ -172,8 +172,15 @@ void DenseConv::run_tile(ConvTile& tile, s64 first_block, s64 last_block) const 
   tile.channels = std::min(last_block * kernel_.channels, channels) - first;
   for (s64 group = 0; group < geometry_.groups; ++group) {
     const s64 packed = group * packed_.padded_channels + first;
-    tile.offsets = packed_.offsets.data() + group * packed_.chunks;
-    tile.weights = packed_.weights.data() + group * packed_.group_bytes + first * k_bytes;
+    if (kernel_.pairs) {
+      tile.offsets = packed_.offsets.data();
+      tile.weights = packed_.weights.data();
+      tile.pair_blocks =
+          packed_.pair_blocks.data() + group * packed_.padded_channels / kConvLanes + first_block;
+    } else {
+      tile.offsets = packed_.offsets.data() + group * packed_.chunks;
+      tile.weights = packed_.weights.data() + group * packed_.group_bytes + first * k_bytes;
+    }
     tile.bias = packed_.bias.data() + packed;
     tile.multiplier = packed_.multiplier.data() + packed;
     tile.first_channel = group * channels + first;

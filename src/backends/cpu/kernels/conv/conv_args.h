@@ -13,6 +13,13 @@ inline constexpr s64 kConvChunk = 4;      // input bytes of one chunk
 inline constexpr s64 kConvLanes = 16;     // packed channels are padded to this
 inline constexpr s64 kConvMaxPixels = 6;  // of any kernel
 
+// A block of 16 channels whose weights were sorted by the way in which their bytes pair up: see conv_pairs.h.
+struct ConvPairBlock {
+  s64 first_offset;  // index of its steps' offsets
+  s64 first_weight;  // and weights
+  s64 steps[3];      // of each pairing
+};
+
 struct ConvTile {
   const u8* const* src;       // for each pixel, the address to which `offsets` are relative
   u8* const* dst;             // for each pixel, its channel 0 (f32 when the epilogue is real)
@@ -20,7 +27,9 @@ struct ConvTile {
   s64 pixels;                 // 1 .. ConvKernel::pixels
   const s64* offsets;         // of each chunk, in bytes
   s64 chunks;
-  const void* weights;    // packed blocks, see ConvKernel
+  const void* weights;  // packed blocks, see ConvKernel
+  // Of the pair kernels; `offsets` and `weights` are then those of all blocks.
+  const ConvPairBlock* pair_blocks = nullptr;
   const s32* bias;        // for each channel, padded; with the zero point's share
   const f32* multiplier;  // likewise
   s64 first_channel;      // position of this range in dst and residual
@@ -32,6 +41,7 @@ struct ConvTile {
 
 void conv_u8s8_1x16_plain(const ConvTile& tile);
 void conv_u8s8_6x16_avx2(const ConvTile& tile);
+void conv_u8s8_6x16_pairs_avx2(const ConvTile& tile);
 void conv_u8s8_6x16_avxvnni(const ConvTile& tile);
 void conv_u8s8_6x64_vnni(const ConvTile& tile);
 

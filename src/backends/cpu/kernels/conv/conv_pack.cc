@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/cpu/kernels/conv/conv.h"
+#include "backends/cpu/kernels/conv/conv_pairs.h"
 
 namespace octet {
 namespace {
@@ -124,16 +125,22 @@ PackedConv pack_conv(const ConvKernel& kernel, const ConvGeometry& g, const Imag
   packed.multiplier.resize(packed.bias.size());
   for (s64 group = 0; group < g.groups; ++group) {
     const ConvChunks chunks = conv_chunks(g, strides, group);
-    if (group == 0) {
+    const s64 first = group * channels;
+    if (kernel.pairs) {
+      packed.chunks = static_cast<s64>(chunks.offsets.size());
+      packed.group_bytes = packed.padded_channels * packed.chunks * kConvChunk;
+      append_pairs(constants.weights, chunks, {first, channels}, packed);
+    } else if (group == 0) {
       packed.chunks = static_cast<s64>(chunks.offsets.size());
       packed.group_bytes =
           packed.padded_channels * packed.chunks * kConvChunk * kernel.weight_bytes;
       packed.weights.resize(static_cast<size_t>(g.groups * packed.group_bytes));
     }
-    packed.offsets.insert(packed.offsets.end(), chunks.offsets.begin(), chunks.offsets.end());
-    const s64 first = group * channels;
-    Packer{kernel, constants.weights, chunks}.all(
-        first, channels, packed.weights.data() + group * packed.group_bytes);
+    if (!kernel.pairs) {
+      packed.offsets.insert(packed.offsets.end(), chunks.offsets.begin(), chunks.offsets.end());
+      Packer{kernel, constants.weights, chunks}.all(
+          first, channels, packed.weights.data() + group * packed.group_bytes);
+    }
     for (s64 c = 0; c < channels; ++c) {
       const auto at = static_cast<size_t>(group * packed.padded_channels + c);
       const auto channel = static_cast<size_t>(constants.multiplier.size() == 1 ? 0 : first + c);

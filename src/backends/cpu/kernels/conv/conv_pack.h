@@ -37,6 +37,7 @@ struct PackedConv {
   std::vector<s64> offsets;  // [groups][chunks]
   // [groups][blocks][chunks * 4 / pack_group][channels of the block][pack_group]
   AlignedVector<u8> weights;
+  std::vector<ConvPairBlock> pair_blocks;  // [groups][blocks] of a pair kernel
   AlignedVector<s32> bias;  // [groups][padded_channels], less zero point * sum of weights
   AlignedVector<f32> multiplier;
 };

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights for vpmaddubsw without saturation. The instruction adds two neighbouring products u8 * s8 in s16, which is exact
+// when two weights of one sign are not above 128 together. Of a chunk's four bytes three pairings exist: 01 23, 02 13 and
+// 03 12; for 16 channels one of them is nearly always exact, and the activations are shuffled to match. Chunks are sorted by
+// pairing. One for which none is exact becomes two steps with half of each weight.
+#pragma once
+
+#include "backends/cpu/kernels/conv/conv_pack.h"
+
+namespace octet {
+
+struct ChannelRange {
+  s64 first, count;
+};
+
+// Appends the blocks of one group to `packed`.
+void append_pairs(const ConvWeights& weights, const ConvChunks& chunks, ChannelRange channels,
+                  PackedConv& packed);
+
+}  // namespace octet
