@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -42,6 +43,17 @@ s64 memory_in_force() {
       in_use > 0 ? fmt::format(" and {} are in use", human_memory(in_use)) : std::string();
   fail(Error::Code::out_of_memory, "{} needs {}{}, limit {} (--max-memory)", what,
        human_memory(bytes), used, human_memory(memory_in_force()));
+}
+
+// Large storage in large pages, where the system gives them on request: 25 MB then take a dozen page faults, not 6000.
+void prefer_large_pages(std::byte* memory, s64 bytes) {
+  constexpr s64 kLargePage = s64{2} << 20;
+  if (bytes < 2 * kLargePage) return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  const std::uintptr_t page = kLargePage, first = (begin + page - 1) / page * page;
+  const std::uintptr_t last = (begin + static_cast<std::uintptr_t>(bytes)) / page * page;
+  // Advice only: where it is refused, pages are small.
+  if (first < last) (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
 }
 
 // Takes the bytes off the count when the storage goes.
@@ -87,7 +99,8 @@ void check_fits(s64 bytes, const std::string& what) {
 
 s64 counted_bytes() { return live_bytes.load(std::memory_order_relaxed); }
 
-std::shared_ptr<std::byte> allocate_counted(s64 bytes, size_t alignment, const char* what) {
+std::shared_ptr<std::byte> allocate_counted(s64 bytes, size_t alignment, const char* what,
+                                            Fresh fresh) {
   const s64 step = static_cast<s64>(alignment);
   if (bytes > std::numeric_limits<s64>::max() - 2 * step) refuse(what, bytes, 0);
   const s64 rounded = (bytes + step - 1) / step * step + step;
@@ -103,7 +116,9 @@ std::shared_ptr<std::byte> allocate_counted(s64 bytes, size_t alignment, const c
     fail(Error::Code::out_of_memory, "{} needs {}, which the system does not have", what,
          human_memory(bytes));
   }
-  std::memset(memory, 0, static_cast<size_t>(rounded));
+  prefer_large_pages(memory, rounded);
+  const s64 kept = fresh == Fresh::zeroed ? 0 : bytes;
+  std::memset(memory + kept, 0, static_cast<size_t>(rounded - kept));
   // Should its control block not be had, shared_ptr calls Release itself.
   return {memory, Release{rounded}};
 }

@@ -12,9 +12,13 @@
 
 namespace octet {
 
-// `bytes` zeroed bytes at a multiple of `alignment` (a power of two), and `alignment` readable bytes behind them. Throws
+// What fresh storage holds: whoever overwrites all of it need not wait for zeros.
+enum class Fresh { zeroed, anything };
+
+// `bytes` bytes at a multiple of `alignment` (a power of two), and `alignment` readable zeros behind them. Throws
 // Error(out_of_memory) naming `what` when the limit would be passed or the system has no more.
-std::shared_ptr<std::byte> allocate_counted(s64 bytes, size_t alignment, const char* what);
+std::shared_ptr<std::byte> allocate_counted(s64 bytes, size_t alignment, const char* what,
+                                            Fresh fresh = Fresh::zeroed);
 
 // Bytes that live storage takes now.
 s64 counted_bytes();

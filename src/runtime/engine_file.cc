@@ -238,10 +238,10 @@ Model load_engine(const std::filesystem::path& path) {
       fail(Error::Code::invalid_model, "{} bytes is more than an engine may have ({})", file.size(),
            kMaxEngineBytes);
     }
-    // A tensor gives aligned, counted storage that the weights can share.
-    Tensor storage(Dtype::u8, {static_cast<s64>(file.size())});
-    file.read_at(0, storage.mutable_as<u8>());
-    const std::shared_ptr<const std::byte> bytes(std::make_shared<Tensor>(storage), storage.data());
+    // One storage that all weights share.
+    const auto bytes =
+        allocate_counted(static_cast<s64>(file.size()), kAlignment, "the engine", Fresh::anything);
+    file.read_at(0, {reinterpret_cast<u8*>(bytes.get()), file.size()});
     return read_engine(bytes, file.size());
   } catch (Error& error) {
     error.add_context("loading '" + path.string() + "'");

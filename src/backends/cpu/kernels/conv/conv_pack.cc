@@ -106,12 +106,32 @@ ConvChunks conv_chunks(const ConvGeometry& g, const ImageStrides& strides, s64 g
   return chunks;
 }
 
+namespace {
+
+// Neighbours are added up in pieces whose sums fit 32 bits: wider lanes would halve the speed.
+s64 sum_of(const s8* src, s64 count) {
+  constexpr s64 kPiece = 1 << 16;
+  s64 sum = 0;
+  for (s64 first = 0; first < count; first += kPiece) {
+    s32 piece = 0;
+    for (s64 i = first; i < std::min(first + kPiece, count); ++i) piece += src[i];
+    sum += piece;
+  }
+  return sum;
+}
+
+}  // namespace
+
 s32 folded_bias(const ConvConstants& constants, const ConvGeometry& g, s64 channel) {
   const ConvWeights& w = constants.weights;
   const s64 k = g.in_channels_per_group() * g.window.h().kernel * g.window.w().kernel;
   const s8* src = w.data.data() + channel * w.channel_stride;
   s64 sum = 0;
-  for (s64 i = 0; i < k; ++i) sum += src[i * w.k_stride];
+  if (w.k_stride == 1) {
+    sum = sum_of(src, k);
+  } else {
+    for (s64 i = 0; i < k; ++i) sum += src[i * w.k_stride];
+  }
   const s64 bias = constants.bias.empty() ? 0 : constants.bias[static_cast<size_t>(channel)];
   return static_cast<s32>(static_cast<u32>(bias - sum * constants.input_zero_point));
 }

@@ -68,17 +68,26 @@ struct TilePacker {
     return (b % channels * taps_y + y) * taps_x + x + b / channels;
   }
 
+  // Four bytes of the run for each column.
+  void quad(const s64 (&columns)[kTileColumns], s64 y, s64 x, s64 b, s8* at) const {
+    const s64 count = std::min<s64>(4, run_bytes - b);
+    s64 from[4];
+    for (s64 i = 0; i < count; ++i) from[i] = source(y, x, b + i) * weights.k_stride;
+    for (s64 c = 0; c < kTileColumns; ++c) {
+      if (columns[c] < 0) continue;
+      const s8* src = weights.data.data() + columns[c] * weights.channel_stride;
+      for (s64 i = 0; i < count; ++i) at[c * 4 + i] = src[from[i]];
+    }
+  }
+
   // All steps of one tile; columns[c] is the channel of column c, -1 for none.
   void tile(const s64 (&columns)[kTileColumns], s8* dst) const {
     const s64 run_taps = run_bytes / g.in_channels_per_group();
     for (s64 y = 0; y < g.window.h().kernel; ++y) {
       for (s64 x = 0; x < g.window.w().kernel; x += run_taps) {
-        for (s64 b = 0; b < run_bytes; ++b) {
-          s8* at = dst + b / kTileStep * kTileWeights + b % kTileStep / 4 * 64 + b % 4;
-          const s8* src = weights.data.data() + source(y, x, b) * weights.k_stride;
-          for (s64 c = 0; c < kTileColumns; ++c) {
-            if (columns[c] >= 0) at[c * 4] = src[columns[c] * weights.channel_stride];
-          }
+        for (s64 b = 0; b < run_bytes; b += 4) {
+          s8* at = dst + b / kTileStep * kTileWeights + b % kTileStep / 4 * 64;
+          quad(columns, y, x, b, at);
         }
         dst += ceil_div(run_bytes, kTileStep) * kTileWeights;
       }
