@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One peer runtime in a process of its own, driven by bench/cpu.py over standard input.
 
-    peer.py onnxruntime|openvino MODEL.onnx THREADS [INPUT:1x3x640x640 ...]     then one line "SECONDS" per measurement
+    peer.py onnxruntime|openvino|ncnn MODEL.onnx|MODEL.param THREADS [INPUT:1x3x640x640 ...]     then one line "SECONDS" per measurement
 
 First it answers {"first_result_ms": from the model file to the first result, "memory_bytes": n}, then each line with {"ms": median,
 "min_ms": fastest, "processor_ms": median, "runs": n, "memory_bytes": n}, or with {"error": reason}. Memory is the process's peak less what the
@@ -43,8 +43,34 @@ def open_openvino(openvino, path, threads, _shapes):
     return request.infer
 
 
+def open_ncnn(ncnn, path, threads, _shapes):
+    with open(path, encoding="ascii") as file:
+        lines = file.read().splitlines()[2:]
+    first, last = lines[0].split(), lines[-1].split()  # ncnn_model.py writes the input first and the result last
+    width, height, channels = (int(part.split("=")[1]) for part in first[-3:])
+    net = ncnn.Net()
+    net.opt.num_threads, net.opt.use_vulkan_compute = threads, False
+    if net.load_param(path) != 0 or net.load_model(path.replace(".param", ".bin")) != 0:
+        raise RuntimeError("ncnn cannot load the model")
+    image = ncnn.Mat(make_input([channels, height, width]))
+    result = next(part for part in reversed(last) if "=" not in part)
+
+    def run():
+        extractor = net.create_extractor()
+        extractor.input(first[1], image)
+        status, output = extractor.extract(result)
+        if status != 0:
+            raise RuntimeError(f"ncnn ends with status {status}")
+        return output
+
+    return run
+
+
 def make_input(shape):
     return np.random.default_rng(1).random(shape, dtype=np.float32)
+
+
+OPEN = {"onnxruntime": open_onnxruntime, "openvino": open_openvino, "ncnn": open_ncnn}
 
 
 def memory(key):
@@ -91,7 +117,7 @@ def main():
     try:
         package = importlib.import_module(runtime)
         empty, begin = memory("VmRSS"), time.perf_counter()
-        run = {"onnxruntime": open_onnxruntime, "openvino": open_openvino}[runtime](package, path, threads, shapes)
+        run = OPEN[runtime](package, path, threads, shapes)
         run()
         first = (time.perf_counter() - begin) * 1e3
     except Exception as error:  # the reason goes into the report

@@ -7,6 +7,8 @@ import pathlib
 
 import numpy as np
 
+import generated
+import ncnn_model
 import networks as nets
 import quantize
 import rewrite
@@ -14,8 +16,9 @@ import runners
 
 OCTET_QDQ, ORT_QDQ, OPENVINO_QDQ = "octet_qdq", "onnxruntime_qdq", "openvino_qdq"
 OCTET_INT8, OCTET_FP32, ORT_FP32 = "octet_int8", "octet_fp32", "onnxruntime_fp32"
-PEERS = (ORT_QDQ, OPENVINO_QDQ)  # what Octet on the same Q/DQ model is held against
-RUNNERS = (OCTET_QDQ, ORT_QDQ, OPENVINO_QDQ, OCTET_INT8, OCTET_FP32, ORT_FP32)
+NCNN_INT8 = "ncnn_int8"
+PEERS = (ORT_QDQ, OPENVINO_QDQ, NCNN_INT8)  # what Octet on the same Q/DQ model is held against
+RUNNERS = (OCTET_QDQ, ORT_QDQ, OPENVINO_QDQ, NCNN_INT8, OCTET_INT8, OCTET_FP32, ORT_FP32)
 QDQ = (OCTET_QDQ, ORT_QDQ, OPENVINO_QDQ)
 
 
@@ -67,6 +70,21 @@ class Preparation:
         nets.onnx.save(model, str(partial))
         partial.rename(path)
 
+    def ncnn_model(self, _batch):
+        path = self.path("param")
+        if not path.exists():
+            partial = path.with_suffix(".partial.param")
+            ncnn_model.write(self.float_model(1), self.qdq_model(1), partial, self.network.input_dims())
+            partial.with_suffix(".bin").rename(path.with_suffix(".bin"))
+            partial.rename(path)
+        return path
+
+    def covers(self, key):
+        """Whether there is anything to run: quantized files have no float model, and ncnn models are written for plain classifiers only."""
+        if key == NCNN_INT8:
+            return self.batch == 1 and self.network.source.partition(":")[2] in generated.MODELS
+        return key in QDQ or not self.network.quantized
+
     def calibration_flags(self):
         if not self.network.data:
             arrays = self.path("calib.npz", 1)
@@ -95,13 +113,13 @@ def prepare(args, network, batch):
     """Files for the runners that were asked for. A model that cannot be made is a reason, not the end."""
     preparation, files = Preparation(args, network, batch), Files({}, {}, {})
     for key in args.runners:
-        if network.quantized and key not in QDQ:
-            continue  # there is no float model
+        if not preparation.covers(key):
+            continue
         try:
             if key.startswith("octet"):
                 files.paths[key], files.builds[key] = preparation.engine(key)
             else:
-                make = preparation.qdq_model if key in QDQ else preparation.float_model
+                make = {NCNN_INT8: preparation.ncnn_model, ORT_FP32: preparation.float_model}.get(key, preparation.qdq_model)
                 files.paths[key] = make(batch)
         except Exception as error:  # the reason goes into the report
             files.failed[key] = runners.last_line(str(error))

@@ -10,7 +10,7 @@ import sys
 
 from prepare import OCTET_QDQ, PEERS, RUNNERS
 
-TITLES = {"octet_qdq": "Octet Q/DQ", "onnxruntime_qdq": "ONNX Runtime Q/DQ", "openvino_qdq": "OpenVINO Q/DQ",
+TITLES = {"octet_qdq": "Octet Q/DQ", "onnxruntime_qdq": "ONNX Runtime Q/DQ", "openvino_qdq": "OpenVINO Q/DQ", "ncnn_int8": "ncnn INT8",
           "octet_int8": "Octet INT8", "octet_fp32": "Octet FP32", "onnxruntime_fp32": "ONNX Runtime FP32"}
 KERNELS_SHOWN = 4
 
