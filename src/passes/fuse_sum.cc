@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A QAdd after QConv or QMatMul by constant weights becomes its last stage: the same two roundings, one pass over memory
-// less. The kernels for two activations add nothing.
+// less. Kernels for two activations and depthwise ones add nothing.
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,13 +20,18 @@ s64 zero_point_of(const Node& node, size_t input) {
   return input < all.size() ? all[input] : 0;
 }
 
+bool is_depthwise(const Node& product, const Tensor& weights) {
+  return product.attrs.i("group", 1) > 1 && weights.shape().rank() > 1 && weights.shape()[1] == 1;
+}
+
 // The product behind one operand of the addition, if it can take the other operand.
 const Node* product_behind(Graph& graph, const Uses& uses, const Node& add, size_t side) {
   const ValueId own = add.inputs[side], addend = add.inputs[1 - side];
   const Node* product = producer_of(graph, uses, own);
   if (product == nullptr || (!is_op(*product, "QConv") && !is_op(*product, "QMatMul")))
     return nullptr;
-  if (!graph.is_constant(product->input(kProductWeights))) return nullptr;
+  const Tensor* weights = graph.constant_input(*product, kProductWeights);
+  if (weights == nullptr || is_depthwise(*product, *weights)) return nullptr;
   if (only_reader(graph, uses, own) == nullptr || own == addend || graph.is_constant(addend))
     return nullptr;
   if (product->input(kProductResidual) != kNoValue || product->input(kProductAddend) != kNoValue)

@@ -15,7 +15,17 @@ struct SumArgs {
   s32 lo = 0;
   s32 hi = 255;
   bool residual_first = false;  // which operand fma() multiplies
+  // No table between the roundings, which then need not go through bytes: see kRounder.
+  bool direct = false;
+  f32 rounded_lo = 0.0f;  // kRounder + the first codes' lowest, less their zero point
+  f32 rounded_hi = 0.0f;
+  f32 residual_zero = 0.0f;  // kByteBase + the residual's zero point
 };
+
+// 2^23 * 1.5: a number of the size of a code loses its fraction, to nearest even, when this is added.
+inline constexpr f32 kRounder = 12582912.0f;
+// 2^23: with a code as its lowest byte the bits are a number, too.
+inline constexpr f32 kByteBase = 8388608.0f;
 
 struct EpilogueArgs {
   const u8* table = nullptr;       // 256 codes applied to the first codes, or null

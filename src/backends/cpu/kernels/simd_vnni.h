@@ -120,6 +120,45 @@ inline __m512i sum_codes(const EpilogueArgs& e, __m512i own, __m512i residual) {
   return pack_codes(a, sum_limits(e));
 }
 
+// Both roundings of a sum in registers. Read once, where registers are free: behind a pointer, each store of codes could change
+// what stands there.
+struct SumConstants {
+  __m512 rounder, lo, hi;
+  __m512 own, residual;  // multipliers
+  __m512 residual_zero;
+  __m512i byte_base;
+  bool residual_first;
+
+  explicit SumConstants(const EpilogueArgs& e)
+      : rounder(_mm512_set1_ps(kRounder)),
+        lo(_mm512_set1_ps(e.sum.rounded_lo)),
+        hi(_mm512_set1_ps(e.sum.rounded_hi)),
+        own(_mm512_set1_ps(e.sum.own_multiplier)),
+        residual(_mm512_set1_ps(e.residual_multiplier)),
+        residual_zero(_mm512_set1_ps(e.sum.residual_zero)),
+        byte_base(_mm512_castps_si512(_mm512_set1_ps(kByteBase))),
+        residual_first(e.sum.residual_first) {}
+
+  // The first code of t, bounded, less its zero point: what vcvtps2dq and the bounds of bytes would make, four instructions
+  // instead of a way to bytes and back.
+  __m512 first_code(__m512 t) const {
+    const __m512 n = _mm512_add_ps(t, rounder);
+    return _mm512_sub_ps(_mm512_min_ps(_mm512_max_ps(n, lo), hi), rounder);
+  }
+
+  // `based`: codes in the lowest bytes of byte_base.
+  __m512 sum(__m512 t, __m512i based) const {
+    const __m512 a = first_code(t), b = _mm512_sub_ps(_mm512_castsi512_ps(based), residual_zero);
+    return residual_first ? _mm512_fmadd_ps(b, residual, _mm512_mul_ps(a, own))
+                          : _mm512_fmadd_ps(a, own, _mm512_mul_ps(b, residual));
+  }
+};
+
+// 16 results and the residual's codes as u32 -> the codes of their sums, before packing.
+inline __m512i direct_sum(const SumConstants& k, __m512 t, __m512i residual) {
+  return nearest(k.sum(t, _mm512_or_si512(residual, k.byte_base)));
+}
+
 inline __m512i codes_of(const EpilogueArgs& e, const __m512 t[4]) {
   __m512i n[4];
   for (int v = 0; v < 4; ++v) n[v] = nearest(t[v]);

@@ -5,24 +5,43 @@
 
 namespace octet {
 
+namespace {
+
+// `args` has what belongs to the first codes.
+SumArgs sum_args(const EpilogueArgs& args, const SumStage& sum) {
+  SumArgs result;
+  result.own_multiplier = sum.own_multiplier;
+  result.own_zero_point = sum.own_zero_point;
+  result.zero_point = sum.range.zero_point;
+  result.lo = sum.range.lo;
+  result.hi = sum.range.hi;
+  result.residual_first = sum.addend_first;
+  result.direct = args.table == nullptr && args.zero_point == sum.own_zero_point;
+  result.rounded_lo = kRounder + static_cast<f32>(args.lo - args.zero_point);
+  result.rounded_hi = kRounder + static_cast<f32>(args.hi - args.zero_point);
+  result.residual_zero = kByteBase + static_cast<f32>(args.residual_zero_point);
+  return result;
+}
+
+}  // namespace
+
 EpilogueArgs epilogue_args(const Epilogue& epilogue, const Tensor* table) {
   const s32 shift = epilogue.output_dtype == Dtype::s8 ? 128 : 0;
   const Activation& activation = epilogue.activation;
   EpilogueArgs args;
   args.table = table != nullptr ? reinterpret_cast<const u8*>(table->data()) : nullptr;
+  args.zero_point = epilogue.range.zero_point + shift;
+  args.lo = epilogue.range.lo + shift;
+  args.hi = epilogue.range.hi + shift;
   args.residual_multiplier = epilogue.residual_multiplier;
   args.residual_zero_point = epilogue.zero_point(kProductResidual);
   if (epilogue.sum) {
     const SumStage& sum = *epilogue.sum;
     args.sums = true;
-    args.sum = {sum.own_multiplier, sum.own_zero_point, sum.range.zero_point,
-                sum.range.lo,       sum.range.hi,       sum.addend_first};
     args.residual_multiplier = sum.addend_multiplier;
     args.residual_zero_point = epilogue.zero_point(kProductAddend);
+    args.sum = sum_args(args, sum);
   }
-  args.zero_point = epilogue.range.zero_point + shift;
-  args.lo = epilogue.range.lo + shift;
-  args.hi = epilogue.range.hi + shift;
   args.alpha = activation.alpha;
   args.min = activation.min;
   args.max = activation.max;

@@ -38,6 +38,11 @@ std::string read(const LowerRequest& request, ConvRequest& conv) {
   return product_constants(request, conv.constants);
 }
 
+std::string read_depthwise(const LowerRequest& request, ConvRequest& conv) {
+  if (std::string reason = read(request, conv); !reason.empty()) return reason;
+  return conv.epilogue.sum ? "a sum with another value follows" : "";
+}
+
 // Fields that ConvSpec and DepthwiseSpec have in common.
 template <class Spec>
 void fill(Spec& spec, const ConvRequest& conv, const BindArgs& bind) {
@@ -100,7 +105,7 @@ Candidate image_candidate(const LowerRequest& request, const char* kernel,
 
 Offer lower_q_depthwise_flat(const LowerRequest& request) {
   ConvRequest conv;
-  if (std::string reason = read(request, conv); !reason.empty()) return Reject{reason};
+  if (std::string reason = read_depthwise(request, conv); !reason.empty()) return Reject{reason};
   const EpilogueArgs epilogue = epilogue_args(conv.epilogue, conv.constants.table_or_null());
   if (const char* reason = flat_depthwise_reject(conv.geometry, epilogue, request.target.isa))
     return Reject{reason};
@@ -119,7 +124,7 @@ Offer lower_q_depthwise_flat(const LowerRequest& request) {
 
 Offer lower_q_depthwise(const LowerRequest& request) {
   ConvRequest conv;
-  if (std::string reason = read(request, conv); !reason.empty()) return Reject{reason};
+  if (std::string reason = read_depthwise(request, conv); !reason.empty()) return Reject{reason};
   if (const char* reason = depthwise_reject(conv.geometry)) return Reject{reason};
   const DepthwiseKernel& kernel = best_kernel(kDepthwiseKernels, request.target.isa);
   Candidate candidate = image_candidate(request, kernel.name, conv);

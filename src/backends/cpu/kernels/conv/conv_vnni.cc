@@ -14,7 +14,7 @@ inline __m512i broadcast4(const u8* src) {
   return _mm512_set1_epi32(bytes);
 }
 
-template <int kPixels, int kVectors>
+template <bool kDirect, int kPixels, int kVectors>
 void block(const ConvTile& tile, s64 c) {
   __m512i acc[kPixels][kVectors];
   const u8* src[kPixels];
@@ -41,41 +41,52 @@ void block(const ConvTile& tile, s64 c) {
       for (int v = 0; v < kVectors; ++v) dot4(acc[m][v], x, w[v]);
     }
   }
+  if constexpr (kDirect) {
+    __m512i copy[kPixels][kVectors];  // for the address
+    memcpy(copy, acc, sizeof(copy));
+    return finish_direct<kVectors>(tile, c, copy[0]);
+  }
 #pragma GCC unroll 8
   for (int m = 0; m < kPixels; ++m) finish<kVectors>(tile, m, c, acc[m]);
 }
 
-template <int kPixels>
+template <bool kDirect, int kPixels>
 void row(const ConvTile& tile) {
   s64 c = 0;
-  for (; c + 48 < tile.channels; c += 64) block<kPixels, 4>(tile, c);
+  for (; c + 48 < tile.channels; c += 64) block<kDirect, kPixels, 4>(tile, c);
   const s64 left = tile.channels - c;
   if (left > 32) {
-    block<kPixels, 3>(tile, c);
+    block<kDirect, kPixels, 3>(tile, c);
   } else if (left > 16) {
-    block<kPixels, 2>(tile, c);
+    block<kDirect, kPixels, 2>(tile, c);
   } else if (left > 0) {
-    block<kPixels, 1>(tile, c);
+    block<kDirect, kPixels, 1>(tile, c);
+  }
+}
+
+template <bool kDirect>
+void rows(const ConvTile& tile) {
+  switch (tile.pixels) {
+    case 1:
+      return row<kDirect, 1>(tile);
+    case 2:
+      return row<kDirect, 2>(tile);
+    case 3:
+      return row<kDirect, 3>(tile);
+    case 4:
+      return row<kDirect, 4>(tile);
+    case 5:
+      return row<kDirect, 5>(tile);
+    default:
+      return row<kDirect, 6>(tile);
   }
 }
 
 }  // namespace
 
 void conv_u8s8_6x64_vnni(const ConvTile& tile) {
-  switch (tile.pixels) {
-    case 1:
-      return row<1>(tile);
-    case 2:
-      return row<2>(tile);
-    case 3:
-      return row<3>(tile);
-    case 4:
-      return row<4>(tile);
-    case 5:
-      return row<5>(tile);
-    default:
-      return row<6>(tile);
-  }
+  const EpilogueArgs& e = *tile.epilogue;
+  e.sums&& e.sum.direct ? rows<true>(tile) : rows<false>(tile);
 }
 
 }  // namespace octet

@@ -53,6 +53,20 @@ inline __m256i residuals_in_order(const ConvTile& tile, s64 pixel, s64 c) {
   return kPixels == 2 ? _mm256_inserti128_si256(low, load(pixel + 1), 1) : low;
 }
 
+template <int kPixels>
+inline __m256i direct_codes(const ConvTile& tile, s64 pixel, s64 c, const __m256 t[4]) {
+  const EpilogueArgs& e = *tile.epilogue;
+  __m256i n[4];
+  for (int m = 0; m < 2; ++m) {
+    const u8* residual = tile.residual[pixel + m % kPixels] + tile.first_channel + c;
+    const __m128i r = load_bytes16(residual, tile.channels - c);
+    n[2 * m] = direct_sum(e, t[2 * m], _mm256_cvtepu8_epi32(r));
+    n[2 * m + 1] = direct_sum(e, t[2 * m + 1], _mm256_cvtepu8_epi32(_mm_srli_si128(r, 8)));
+  }
+  return _mm256_permutevar8x32_epi32(pack_codes(e.sum, n),
+                                     _mm256_set_epi32(7, 3, 6, 2, 5, 1, 4, 0));
+}
+
 // Pixels `pixel` and, when kPixels is 2, the one behind it.
 template <int kPixels>
 inline void finish(const ConvTile& tile, s64 pixel, s64 c, const __m256i acc[kPixels][2]) {
@@ -67,8 +81,9 @@ inline void finish(const ConvTile& tile, s64 pixel, s64 c, const __m256i acc[kPi
     }
     return;
   }
-  __m256i codes = codes_in_order(e, t);
-  if (e.sums) codes = sum_codes(e, codes, residuals_in_order<kPixels>(tile, pixel, c));
+  const bool direct = e.sums && e.sum.direct;
+  __m256i codes = direct ? direct_codes<kPixels>(tile, pixel, c, t) : codes_in_order(e, t);
+  if (e.sums && !direct) codes = sum_codes(e, codes, residuals_in_order<kPixels>(tile, pixel, c));
   store_bytes16(_mm256_castsi256_si128(codes), tile.dst[pixel] + position, channels);
   if constexpr (kPixels == 2) {
     store_bytes16(_mm256_extracti128_si256(codes, 1), tile.dst[pixel + 1] + position, channels);

@@ -24,7 +24,8 @@ struct PixelTile {
 
 // How sums become results. Codes that need neither zero point nor bounds save a quarter of the instructions on the two
 // vector ports, which is what a short window's time is made of.
-enum class Finish { saturate, bound, sum, general };
+// `coded_sum` is a sum whose first codes go through a table, or whose bounds are not known.
+enum class Finish { saturate, bound, sum, coded_sum, general };
 
 // Sums that wait to become codes. A quad is what one 64-byte register of codes holds: a row of 3 or 4 channel tiles, two
 // rows of 2, four rows of 1.
@@ -47,58 +48,25 @@ struct Finisher {
 
 Finish kind_of(const TileJob& job) {
   const EpilogueArgs& e = *job.epilogue;
+  if (e.sums) return job.bounded && !e.leaky && e.sum.direct ? Finish::sum : Finish::coded_sum;
   if (!job.bounded || e.leaky || e.table != nullptr || e.real) return Finish::general;
-  if (e.sums) return e.zero_point == e.sum.own_zero_point ? Finish::sum : Finish::general;
   if (job.residual != nullptr) return Finish::general;
   return e.zero_point == 0 && e.lo == 0 && e.hi == 255 ? Finish::saturate : Finish::bound;
 }
 
-// 2^23 * 1.5: a number of the size of a code loses its fraction, to nearest even, when this is added.
-constexpr f32 kRounder = 12582912.0f;
-// 2^23: with a code as its lowest byte the bits are a number, too.
-constexpr f32 kByteBase = 8388608.0f;
-
-// Constants of one way to finish, read once: behind a pointer, each store of codes could change them.
+// Constants of one way to finish.
 template <Finish kKind>
 struct KindConstants {
   explicit KindConstants(const EpilogueArgs&) {}
 };
 template <>
-struct KindConstants<Finish::sum> {
-  __m512 rounder, lo, hi;
-  __m512 own, residual;  // multipliers
-  __m512 byte_zero;      // kByteBase + the residual's zero point
-  __m512i byte_base;
+struct KindConstants<Finish::sum> : SumConstants {
   __m512i bytes[4];  // bytes 4 * v .. 4 * v + 3 of each lane to the lowest of its 4 numbers
-  bool residual_first;
 
-  explicit KindConstants(const EpilogueArgs& e)
-      : rounder(_mm512_set1_ps(kRounder)),
-        lo(_mm512_set1_ps(kRounder + static_cast<f32>(e.lo - e.zero_point))),
-        hi(_mm512_set1_ps(kRounder + static_cast<f32>(e.hi - e.zero_point))),
-        own(_mm512_set1_ps(e.sum.own_multiplier)),
-        residual(_mm512_set1_ps(e.residual_multiplier)),
-        byte_zero(_mm512_set1_ps(kByteBase + static_cast<f32>(e.residual_zero_point))),
-        byte_base(_mm512_castps_si512(_mm512_set1_ps(kByteBase))),
-        residual_first(e.sum.residual_first) {
+  explicit KindConstants(const EpilogueArgs& e) : SumConstants(e) {
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v)
       bytes[v] = _mm512_add_epi8(_mm512_set4_epi32(3, 2, 1, 0), _mm512_set1_epi32(4 * v));
-  }
-
-  // The first code of t, bounded, less its zero point: what vcvtps2dq and the bounds of s32 would make, four instructions
-  // instead of a way to bytes and back.
-  __m512 first_code(__m512 t) const {
-    const __m512 n = _mm512_add_ps(t, rounder);
-    return _mm512_sub_ps(_mm512_min_ps(_mm512_max_ps(n, lo), hi), rounder);
-  }
-
-  // r: kByteBase with a code as its lowest byte.
-  __m512i sum(__m512 t, __m512i r) const {
-    const __m512 a = first_code(t), b = _mm512_sub_ps(_mm512_castsi512_ps(r), byte_zero);
-    const __m512 y = residual_first ? _mm512_fmadd_ps(b, residual, _mm512_mul_ps(a, own))
-                                    : _mm512_fmadd_ps(a, own, _mm512_mul_ps(b, residual));
-    return _mm512_cvtps_epi32(y);
   }
 };
 
@@ -107,6 +75,17 @@ struct QuadRow {
   u8* dst;
   s64 residual;
   bool inside;
+};
+
+// The channels of each tile that exist.
+template <int kTiles>
+struct TileLanes {
+  __mmask16 of[kTiles];
+
+  explicit TileLanes(s64 channels) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kTiles; ++v) of[v] = first_lanes16(channels - v * 16);
+  }
 };
 
 // Register v of a quad holds 16 channels: tile `v % kTiles` of row `v / kTiles`. In a block of 4 tiles the channels are
@@ -118,10 +97,11 @@ struct Quad {
 
   const TileJob& job;
   s64 channels;
+  TileLanes<kTiles> tile_lanes;
   QuadRow rows[kRows];
 
   __mmask16 lanes(int v) const {
-    return first_lanes16(rows[v / kTiles].inside ? channels - v % kTiles * 16 : 0);
+    return rows[v / kTiles].inside ? tile_lanes.of[v % kTiles] : static_cast<__mmask16>(0);
   }
 
   // The residual's 16 codes that belong to register v.
@@ -211,6 +191,7 @@ struct BlockConstants {
   CodeLimits limits;  // of the codes that are stored
   s64 channels;
   __mmask64 mask;
+  TileLanes<kTiles> tile_lanes;
   __m512 multiplier[kTiles];
   KindConstants<kKind> of_kind;
 
@@ -219,6 +200,7 @@ struct BlockConstants {
         limits(kKind == Finish::sum ? sum_limits(*f.job.epilogue) : f.limits),
         channels(f.channels),
         mask(first_lanes64(f.channels)),
+        tile_lanes(f.channels),
         of_kind(*f.job.epilogue) {
 #pragma GCC unroll 4
     for (int v = 0; v < kTiles; ++v) multiplier[v] = _mm512_loadu_ps(f.multiplier + v * 16);
@@ -254,25 +236,25 @@ inline void finish_quad(const BlockConstants<kTiles, kKind>& b, const s32* sums,
   if constexpr (kKind == Finish::sum) {
     quad.load_bytes(b.of_kind, n);
 #pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) n[v] = b.of_kind.sum(t[v], n[v]);
+    for (int v = 0; v < 4; ++v) n[v] = _mm512_cvtps_epi32(b.of_kind.sum(t[v], n[v]));
     return quad.store_codes(to_codes<kTiles, kKind>(b, n), b.mask);
   }
-  if constexpr (kKind != Finish::general) {
+  if constexpr (kKind == Finish::saturate || kKind == Finish::bound) {
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) n[v] = _mm512_cvtps_epi32(t[v]);
     return quad.store_codes(to_codes<kTiles, kKind>(b, n), b.mask);
   }
-  if (b.job.residual != nullptr && !e.sums) quad.add_residuals(t);
+  if (kKind == Finish::general && b.job.residual != nullptr) quad.add_residuals(t);
   if (e.leaky) {
 #pragma GCC unroll 4
     for (int v = 0; v < kRegisters; ++v) t[v] = leaky(t[v], e.alpha);
   }
-  if (e.real) return quad.store_real(t);
+  if (kKind == Finish::general && e.real) return quad.store_real(t);
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) n[v] = nearest(t[v]);
   __m512i codes = to_codes<kTiles, kKind>(b, n);
   if (e.table != nullptr) codes = look_up(codes, e.table);
-  if (e.sums) codes = sum_codes(e, codes, quad.packed_residuals());
+  if constexpr (kKind == Finish::coded_sum) codes = sum_codes(e, codes, quad.packed_residuals());
   quad.store_codes(codes, b.mask);
 }
 
@@ -300,7 +282,7 @@ void finish_quads(Finisher& f, PixelTile& p, s64 count) {
       u8* dst = job.dst + p.dst + f.position * size;
       s64 residual = p.residual + f.position;
       for (s64 i = 0; i < whole; ++i, sums += Q::kRows * kTileColumns) {
-        Q quad{job, b.channels, {}};
+        Q quad{job, b.channels, b.tile_lanes, {}};
 #pragma GCC unroll 4
         for (int r = 0; r < Q::kRows; ++r) {
           quad.rows[r] = {dst + r * step, residual + r * residual_step, true};
@@ -317,7 +299,7 @@ void finish_quads(Finisher& f, PixelTile& p, s64 count) {
       turn();
       continue;
     }
-    Q quad{job, b.channels, {}};
+    Q quad{job, b.channels, b.tile_lanes, {}};
     for (int r = 0; r < Q::kRows && row + r < job.grid.rows; ++r) {
       quad.rows[r] = {job.dst + p.dst + f.position * size, p.residual + f.position,
                       p.column < job.grid.run};
@@ -346,6 +328,8 @@ inline void finish(Finisher& f, s64 count) {
       finish_quads<kTiles, Finish::bound>(f, p, some);
     } else if (f.kind == Finish::sum) {
       finish_quads<kTiles, Finish::sum>(f, p, some);
+    } else if (f.kind == Finish::coded_sum) {
+      finish_quads<kTiles, Finish::coded_sum>(f, p, some);
     } else {
       finish_quads<kTiles, Finish::general>(f, p, some);
     }

@@ -62,10 +62,8 @@ inline void finish(const DepthwiseRow& row, s64 pixel, s64 channel, const __m256
     const __m256 multiplier = _mm256_loadu_ps(row.multiplier + channel + 8 * j);
     t[j] = _mm256_mul_ps(_mm256_cvtepi32_ps(acc[j]), multiplier);
   }
-  const u8* residual =
-      row.residual != nullptr ? row.residual + pixel * row.residual_stride + channel : nullptr;
-  if (residual != nullptr && !e.sums) {
-    const __m256i r = widen(residual, channels);
+  if (row.residual != nullptr) {
+    const __m256i r = widen(row.residual + pixel * row.residual_stride + channel, channels);
     const __m256i zero = _mm256_setzero_si256();
     t[0] = add_residual(e, t[0], _mm256_unpacklo_epi16(r, zero));
     t[1] = add_residual(e, t[1], _mm256_unpackhi_epi16(r, zero));
@@ -77,12 +75,8 @@ inline void finish(const DepthwiseRow& row, s64 pixel, s64 channel, const __m256
   if (e.real) return store_real(e, t, reinterpret_cast<f32*>(dst) + channel, channels);
   const __m256 four[4] = {t[0], t[1], t[0], t[1]};
   const __m256i codes = final_codes(e, four);
-  __m128i in_order =
+  const __m128i in_order =
       _mm_unpacklo_epi64(_mm256_castsi256_si128(codes), _mm256_extracti128_si256(codes, 1));
-  if (e.sums) {
-    const __m256i r = _mm256_castsi128_si256(load_bytes16(residual, channels));
-    in_order = _mm256_castsi256_si128(sum_codes(e, _mm256_castsi128_si256(in_order), r));
-  }
   store_bytes16(in_order, dst + channel, channels);
 }
 

@@ -55,13 +55,10 @@ inline void finish(const DepthwiseRow& row, s64 pixel, s64 channel, const __m512
     const __m512 multiplier = _mm512_loadu_ps(row.multiplier + channel + 16 * j);
     t[j] = _mm512_mul_ps(_mm512_cvtepi32_ps(acc[j]), multiplier);
   }
-  __m512i residual = _mm512_setzero_si512();
   if (row.residual != nullptr) {
-    residual = _mm512_maskz_loadu_epi8(mask, row.residual + pixel * row.residual_stride + channel);
-  }
-  if (row.residual != nullptr && !e.sums) {
+    const u8* residual = row.residual + pixel * row.residual_stride + channel;
     __m512i r[4];
-    widen_in_lanes(residual, r);
+    widen_in_lanes(_mm512_maskz_loadu_epi8(mask, residual), r);
     for (int j = 0; j < 4; ++j) t[j] = add_residual(e, t[j], r[j]);
   }
   if (e.leaky) {
@@ -74,7 +71,6 @@ inline void finish(const DepthwiseRow& row, s64 pixel, s64 channel, const __m512
   }
   __m512i codes = codes_of(e, t);
   if (e.table != nullptr) codes = look_up(codes, e.table);
-  if (e.sums) codes = sum_codes(e, codes, residual);
   _mm512_mask_storeu_epi8(dst + channel, mask, codes);
 }
 

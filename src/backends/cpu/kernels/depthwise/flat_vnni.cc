@@ -66,13 +66,10 @@ inline void finish(const FlatColumn& column, const CodeLimits& limits, s64 row, 
     _mm512_mask_storeu_epi8(dst, column.mask, pack_codes(n, limits));
     return;
   }
-  __m512i residual = _mm512_setzero_si512();
   if (column.residual != nullptr) {
-    residual = _mm512_maskz_loadu_epi8(column.mask, column.residual + row * column.residual_row);
-  }
-  if (column.residual != nullptr && !e.sums) {
+    const u8* residual = column.residual + row * column.residual_row;
     __m512i r[4];
-    widen_in_lanes(residual, r);
+    widen_in_lanes(_mm512_maskz_loadu_epi8(column.mask, residual), r);
     for (int j = 0; j < 4; ++j) t[j] = add_residual(e, t[j], r[j]);
   }
   if (e.leaky) {
@@ -80,7 +77,6 @@ inline void finish(const FlatColumn& column, const CodeLimits& limits, s64 row, 
   }
   __m512i codes = codes_of(e, t);
   if (e.table != nullptr) codes = look_up(codes, e.table);
-  if (e.sums) codes = sum_codes(e, codes, residual);
   _mm512_mask_storeu_epi8(dst, column.mask, codes);
 }
 

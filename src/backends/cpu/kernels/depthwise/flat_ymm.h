@@ -93,7 +93,7 @@ inline void finish(const FlatHalf& half, s64 row, const Sums& sums) {
     half.store(row, pack_codes(e, n));
     return;
   }
-  if (half.column.residual != nullptr && !e.sums) {
+  if (half.column.residual != nullptr) {
     __m256i r[4];
     widen_in_lanes(half.load_residual(row), r);
     for (int j = 0; j < 4; ++j) t[j] = add_residual(e, t[j], r[j]);
@@ -101,9 +101,7 @@ inline void finish(const FlatHalf& half, s64 row, const Sums& sums) {
   if (e.leaky) {
     for (int j = 0; j < 4; ++j) t[j] = leaky(t[j], e.alpha);
   }
-  const __m256i codes = final_codes(e, t);
-  if (e.sums) return half.store(row, sum_codes(e, codes, half.load_residual(row)));
-  half.store(row, codes);
+  half.store(row, final_codes(e, t));
 }
 
 template <class Product>
