@@ -40,11 +40,13 @@ void check_zero_points(const Inference& inference, const Epilogue& epilogue) {
   }
 }
 
-// The residual or the addend.
-void check_operand(const Inference& inference, size_t i, const Shape& output) {
+// The residual or the addend, which may be one row of channels.
+void check_operand(const Inference& inference, size_t i, const Shape& output, s64 channels) {
   if (!inference.has_input(i)) return;
   const TensorType& operand = inference.inputs[i];
   if (is_code(operand.dtype) && operand.shape == output) return;
+  const bool row = i == kProductAddend && operand.shape == Shape{channels};
+  if (operand.dtype == Dtype::u8 && row) return;
   fail(Error::Code::invalid_model, "the {} is {}, expected u8 or s8 of shape {}",
        kProductInputNames[i], to_string(operand), to_string(output));
 }
@@ -130,8 +132,8 @@ void infer_product_epilogue(Inference& inference, const Shape& output, s64 chann
   }
   const bool one = inference.inputs[kProductMultiplier].shape.elements() == 1;
   require_type(inference, kProductMultiplier, Dtype::f32, one ? 1 : channels);
-  check_operand(inference, kProductResidual, output);
-  check_operand(inference, kProductAddend, output);
+  check_operand(inference, kProductResidual, output, channels);
+  check_operand(inference, kProductAddend, output, channels);
   const Dtype codes = table_dtype(inference, epilogue);
   if (epilogue.sum && codes != Dtype::u8) {
     fail(Error::Code::invalid_model, "the codes that meet the addend are {}, expected u8",
@@ -174,7 +176,8 @@ void ProductEpilogue::store(s64 index, s64 channel, s32 acc) const {
   s32 code = to_code(epilogue_, t);
   if (table_) code = code_at(table_, table_index(code, epilogue_.output_dtype));
   if (addend_) {
-    const s32 addend = code_at(addend_, i) - epilogue_.zero_point(kProductAddend);
+    const size_t at = addend_.shape == output_.shape ? i : c;
+    const s32 addend = code_at(addend_, at) - epilogue_.zero_point(kProductAddend);
     const SumStage& sum = *epilogue_.sum;
     code = requantize(apply(sum, code - sum.own_zero_point, addend), sum.range);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A QAdd after QConv or QMatMul by constant weights becomes its last stage: the same two roundings, one pass over memory
-// less. Kernels for two activations and depthwise ones add nothing.
+// less. A constant row of the sum (a bias with Q/DQ of its own) may be the addend of a product.
+// Kernels for two activations and depthwise ones add nothing.
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,14 @@ bool is_depthwise(const Node& product, const Tensor& weights) {
   return product.attrs.i("group", 1) > 1 && weights.shape().rank() > 1 && weights.shape()[1] == 1;
 }
 
+// A constant for each column of the product: a bias that has Q/DQ of its own.
+bool is_row(const Graph& graph, ValueId id, const Shape& product) {
+  if (!graph.is_constant(id) || product.rank() == 0) return false;
+  const Shape& shape = graph.value(id).type.shape;
+  const s64 columns = product[product.rank() - 1];
+  return shape.rank() > 0 && shape.elements() == columns && shape[shape.rank() - 1] == columns;
+}
+
 // The product behind one operand of the addition, if it can take the other operand.
 const Node* product_behind(Graph& graph, const Uses& uses, const Node& add, size_t side) {
   const ValueId own = add.inputs[side], addend = add.inputs[1 - side];
@@ -32,12 +41,13 @@ const Node* product_behind(Graph& graph, const Uses& uses, const Node& add, size
     return nullptr;
   const Tensor* weights = graph.constant_input(*product, kProductWeights);
   if (weights == nullptr || is_depthwise(*product, *weights)) return nullptr;
-  if (only_reader(graph, uses, own) == nullptr || own == addend || graph.is_constant(addend))
-    return nullptr;
+  if (only_reader(graph, uses, own) == nullptr || own == addend) return nullptr;
   if (product->input(kProductResidual) != kNoValue || product->input(kProductAddend) != kNoValue)
     return nullptr;
   const Shape& shape = graph.value(own).type.shape;
-  if (graph.value(addend).type.shape != shape || graph.value(add.outputs[0]).type.shape != shape)
+  if (graph.value(add.outputs[0]).type.shape != shape) return nullptr;
+  const bool row = is_op(*product, "QMatMul") && is_row(graph, addend, shape);
+  if (!row && (graph.is_constant(addend) || graph.value(addend).type.shape != shape))
     return nullptr;
   if (product->input(kProductTable) != kNoValue)
     return graph.is_constant(product->input(kProductTable)) ? product : nullptr;
@@ -65,13 +75,27 @@ s64 to_u8(Graph& graph, Node& product, ValueId own) {
   return kShift;
 }
 
+// The constant as one row of u8 codes.
+ValueId u8_row(Graph& graph, ValueId id) {
+  const Tensor& codes = graph.value(id).constant;
+  Tensor row(Dtype::u8, {codes.elements()});
+  for (size_t i = 0; i < row.bytes(); ++i) {
+    const s32 shift = codes.dtype() == Dtype::s8 ? static_cast<s32>(kShift) : 0;
+    row.mutable_as<u8>()[i] = static_cast<u8>(code_at(view(codes), i) + shift);
+  }
+  return graph.add_constant(graph.value(id).name + ".row", std::move(row));
+}
+
 Node fused(Graph& graph, const Node& product, const Node& add, size_t side) {
   Node node = product;
   node.inputs.resize(kProductAddend + 1, kNoValue);
   node.inputs[kProductAddend] = add.inputs[1 - side];
+  const bool row = graph.is_constant(add.inputs[1 - side]);
+  if (row) node.inputs[kProductAddend] = u8_row(graph, add.inputs[1 - side]);
   std::vector<s64> zero_points = node.attrs.ints("input_zero_points", std::vector<s64>{});
   zero_points.resize(kProductAddend + 1, 0);
-  zero_points[kProductAddend] = zero_point_of(add, 1 - side);
+  const bool moved = row && graph.value(add.inputs[1 - side]).type.dtype == Dtype::s8;
+  zero_points[kProductAddend] = zero_point_of(add, 1 - side) + (moved ? kShift : 0);
   node.attrs.set("input_zero_points", std::move(zero_points));
   const std::vector<f32> multipliers = add.attrs.floats("multipliers", {});
   node.attrs.set("sum_multipliers", std::vector<f32>{multipliers[side], multipliers[1 - side]});

@@ -72,7 +72,13 @@ std::string product_constants(const LowerRequest& request, ProductConstants& con
   for (size_t i : {size_t{kProductResidual}, size_t{kProductAddend}}) {
     if (!request.has_input(i)) continue;
     if (constants.has_residual()) return "it has a residual and an addend";
-    if (request.constant(i) != nullptr) return "the residual is a constant";
+    if (const Tensor* row = request.constant(i)) {
+      const bool taken = i == kProductAddend && row->dtype() == Dtype::u8 &&
+                         row->shape().rank() == 1 && request.node.op->name == "QMatMul";
+      if (!taken) return "the residual is a constant";
+      constants.row = *row;
+      continue;
+    }
     if (request.inputs[i].dtype != Dtype::u8) return "the residual codes are not u8";
     constants.residual = i;
   }

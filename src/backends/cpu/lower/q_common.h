@@ -26,10 +26,15 @@ struct ProductConstants {
     return bias ? bias.as<s32>() : std::span<const s32>();
   }
   const Tensor* table_or_null() const { return table ? &table : nullptr; }
-  bool has_residual() const { return residual != kNoInput; }
+  bool has_residual() const { return residual != kNoInput || row; }
+  const u8* residual_of(const StepArgs& args) const {
+    if (row) return row.as<u8>().data();
+    return residual != kNoInput ? reinterpret_cast<const u8*>(args.inputs[residual]) : nullptr;
+  }
 
   static constexpr size_t kNoInput = ~size_t{0};
   size_t residual = kNoInput;  // the input that kernels take as such: a residual or an addend
+  Tensor row;                  // an addend that is one constant row, u8; may be empty
 };
 // Fills `constants`; returns why an operand does not fit, or an empty string.
 std::string product_constants(const LowerRequest& request, ProductConstants& constants);

@@ -45,12 +45,11 @@ template <class Kernel>
 RunStep step_of(Kernel kernel, const MatmulRequest& matmul) {
   struct Step {
     Kernel kernel;
-    Tensor table;
+    ProductConstants constants;
   };
-  auto step = std::make_shared<const Step>(Step{std::move(kernel), matmul.constants.table});
-  const size_t residual = matmul.constants.residual;
-  return [step, residual](const StepArgs& args) {
-    const u8* r = residual != ProductConstants::kNoInput ? u8_input(args, residual) : nullptr;
+  auto step = std::make_shared<const Step>(Step{std::move(kernel), matmul.constants});
+  return [step](const StepArgs& args) {
+    const u8* r = step->constants.residual_of(args);
     if constexpr (!std::is_same_v<Kernel, BatchedMatmul>) {
       step->kernel.run({u8_input(args, 0), r, u8_output(args, 0), args.workspace, args.pool});
     } else {
@@ -92,6 +91,7 @@ ConvSpec spec_of(const LinearRequest& linear) {
   spec.epilogue = epilogue_args(linear.matmul.epilogue, linear.matmul.constants.table_or_null());
   spec.input = dense_rows(rows, linear.geometry.in_channels);
   spec.output = spec.residual = dense_rows(rows, columns);
+  if (linear.matmul.constants.row) spec.residual = dense_rows(0, 0);  // all rows add the same
   return spec;
 }
 
@@ -130,6 +130,7 @@ Offer lower_q_linear(const LowerRequest& request) {
 Offer lower_q_matmul(const LowerRequest& request) {
   MatmulRequest matmul;
   if (std::string reason = read(request, matmul); !reason.empty()) return Reject{reason};
+  if (matmul.constants.row) return Reject{"the addend is a constant row"};
   if (request.constant(kProductWeights) != nullptr) return Reject{"b is a constant"};
   if (request.inputs[kProductWeights].dtype != Dtype::u8) return Reject{"b's codes are not u8"};
   if (const char* reason = matmul_reject(matmul.views)) return Reject{reason};

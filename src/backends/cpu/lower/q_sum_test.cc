@@ -138,6 +138,28 @@ TEST(QSum, ProductsByConstants) {
   }
 }
 
+// A bias with Q/DQ of its own: one row of codes.
+TEST(QSum, ConstantRow) {
+  for (const Shape& a : {Shape{24}, Shape{3, 5, 24}, Shape{37, 64}}) {
+    for (s64 n : {7, 33, 64, 130}) {
+      const s64 k = a[a.rank() - 1];
+      for (bool first : {false, true}) {
+        Probe probe{.op = "QMatMul"};
+        probe.inputs = {activation(random_u8(a, 1)), constant(random_s8({k, n}, 2)),
+                        constant(random_s32({n}, 3, 3000)),
+                        constant(random_multipliers(n, 4, scale_for(k)))};
+        probe.attrs.set("input_zero_points", std::vector<s64>{7});
+        set_first_codes(probe);
+        add_addend(probe, Layout::linear, first);
+        probe.inputs[6] = constant(random_u8({n}, 10));
+        expect_exact(probe, kLinear, fmt::format("{} by {}", to_string(a), n));
+        probe.inputs[5] = constant(random_u8({256}, 6));
+        expect_exact(probe, kLinear, fmt::format("{} by {}, table", to_string(a), n));
+      }
+    }
+  }
+}
+
 TEST(QSum, ProductsOfTwoActivations) {
   Probe probe{.op = "QMatMul"};
   probe.inputs = {activation(random_u8({2, 7, 40}, 1)), activation(random_u8({2, 40, 70}, 2)),
