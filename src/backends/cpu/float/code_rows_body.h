@@ -16,36 +16,53 @@ inline void for_registers(long count, const F& f) {
   if (i < count) f(i, static_cast<int>(count - i));
 }
 
-inline void to_reals(const CodeRowArgs* args, const unsigned char* src, float* dst, long count) {
-  const V zero = v_set(args->zero_x), scale = v_set(args->scale_x);
-  for_registers(count, [&](long i, int n) {
-    v_store_n(dst + i, v_mul(v_sub(v_load_codes_n(src + i, n), zero), scale), n);
-  });
-}
+struct ToReals {
+  V zero, scale;
+
+  explicit ToReals(const CodeRowArgs* args)
+      : zero(v_set(args->zero_x)), scale(v_set(args->scale_x)) {}
+  V operator()(const unsigned char* codes, int n) const {
+    return v_mul(v_sub(v_load_codes_n(codes, n), zero), scale);
+  }
+};
 
 // Reals become codes. The quotient is guessed by a multiplication that is off by less than 1e-4 within the range of codes;
 // only where that leaves the nearest integer open is it computed as it is defined.
-class ToCodes {
- public:
+struct ToCodes {
+  // Adding it rounds to the nearest integer; ties are left open anyway.
+  static constexpr float kRound = 0x1.8p23f;
+
+  V scale, zero, lo, hi;
+
   explicit ToCodes(const CodeRowArgs* args)
-      : scale_(v_set(args->scale_y)),
-        zero_(v_set(args->zero_y)),
-        lo_(v_set(-args->zero_y)),
-        hi_(v_set(255.0f - args->zero_y)) {}
+      : scale(v_set(args->scale_y)),
+        zero(v_set(args->zero_y)),
+        lo(v_set(-args->zero_y)),
+        hi(v_set(255.0f - args->zero_y)) {}
 
-  // real() is the value to quantize, guess about its quotient by the scale.
-  template <class F>
-  V operator()(V guess, const F& real) const {
-    const V t = v_min(v_max(guess, lo_), hi_);
-    const V n = v_rne(t);
-    if (v_any(v_lt(v_set(0.4999f), v_magnitude(v_sub(t, n))))) return exact(real());
-    return v_add(n, zero_);
+  V exact(V real) const { return v_add(v_rne(v_min(v_max(v_div(real, scale), lo), hi)), zero); }
+
+  // The codes of `count` elements; guess(i, n) is about the quotient of real(i, n), n elements from i on.
+  template <class Guess, class Real>
+  void row(unsigned char* dst, long count, const Guess& guess, const Real& real) const {
+    const auto finish = [&](long i, int n) { v_store_codes_n(dst + i, exact(real(i, n)), n); };
+    long i = 0;
+    for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
+      V codes[4], doubt = v_set(0.0f);
+      for (int j = 0; j < 4; ++j) {
+        const V t = v_min(v_max(guess(i + j * kLanes, kLanes), lo), hi);
+        const V n = v_sub(v_add(t, v_set(kRound)), v_set(kRound));
+        doubt = v_max(doubt, v_magnitude(v_sub(t, n)));
+        codes[j] = v_add(n, zero);
+      }
+      const bool open = v_any(v_lt(v_set(0.4999f), doubt));
+      for (int j = 0; j < 4; ++j) {
+        open ? finish(i + j * kLanes, kLanes)
+             : v_store_codes_n(dst + i + j * kLanes, codes[j], kLanes);
+      }
+    }
+    for (; i < count; i += kLanes) finish(i, rest_of(count, i));
   }
-
-  V exact(V real) const { return v_add(v_rne(v_min(v_max(v_div(real, scale_), lo_), hi_)), zero_); }
-
- private:
-  V scale_, zero_, lo_, hi_;
 };
 
 inline long highest_code(const unsigned char* src, long count) {
@@ -54,37 +71,51 @@ inline long highest_code(const unsigned char* src, long count) {
   return highest;
 }
 
-inline void code_softmax_long(const CodeRowArgs* args) {
-  float* reals = args->reals;
-  const V zero = v_set(args->zero_x), scale = v_set(args->scale_x);
-  // The scale is positive, so the highest code is the highest real.
-  const V highest = v_set(static_cast<float>(highest_code(args->src, args->count)));
-  const V max = v_mul(v_sub(highest, zero), scale);
-  Lanes lanes = lanes_set(0.0f);
-  for_registers(args->count, [&](long i, int n) {
-    const V x = v_mul(v_sub(v_load_codes_n(args->src + i, n), zero), scale);
-    const V e = v_exp(v_sub(x, max));
-    V& lane = lanes_of(lanes, i);
-    lane = n == kLanes ? v_add(lane, e) : v_keep_n(v_add(lane, e), lane, n);
-    v_store_n(reals + i, e, n);
-  });
-  const float total = fold_add(lanes);
-  const V sum = v_set(total), factor = v_set(1.0f / (total * args->scale_y));
+// Each step of several rows before the next, so that no step waits for the end of the one before.
+// kNarrow: no two reals of a row are as far apart as exp needs bounds for.
+template <int kRows, bool kNarrow>
+inline void code_softmax_rows(const CodeRowArgs* args) {
+  const long stride = args->count;
+  const ToReals to_reals(args);
   const ToCodes to_codes(args);
-  for_registers(args->count, [&](long i, int n) {
-    const V e = v_load_n(reals + i, n);
-    v_store_codes_n(args->dst + i, to_codes(v_mul(e, factor), [&] { return v_div(e, sum); }), n);
-  });
+  float highest[kRows], sums[kRows];
+  for (int r = 0; r < kRows; ++r) {
+    highest[r] = static_cast<float>(highest_code(args->src + r * stride, args->count));
+  }
+  for (int r = 0; r < kRows; ++r) {
+    // The scale is positive, so the highest code is the highest real.
+    const V max = v_mul(v_sub(v_set(highest[r]), to_reals.zero), to_reals.scale);
+    Lanes lanes = lanes_set(0.0f);
+    for_registers(args->count, [&](long i, int n) {
+      const V x = v_sub(to_reals(args->src + r * stride + i, n), max);
+      const V e = kNarrow ? v_exp_inside(x) : v_exp(x);
+      V& lane = lanes_of(lanes, i);
+      lane = n == kLanes ? v_add(lane, e) : v_keep_n(v_add(lane, e), lane, n);
+      v_store_n(args->reals + r * stride + i, e, n);
+    });
+    sums[r] = fold_add(lanes);
+  }
+  for (int r = 0; r < kRows; ++r) {
+    const V sum = v_set(sums[r]), factor = v_set(1.0f / (sums[r] * args->scale_y));
+    const float* reals = args->reals + r * stride;
+    to_codes.row(
+        args->dst + r * stride, args->count,
+        [&](long i, int n) { return v_mul(v_load_n(reals + i, n), factor); },
+        [&](long i, int n) { return v_div(v_load_n(reals + i, n), sum); });
+  }
 }
 
 // As many rows at once as softmax_short takes.
 inline void code_softmax_short(const CodeRowArgs* args) {
   float reals[kShortRow * kLanes];
+  const ToReals to_reals(args);
   const ToCodes to_codes(args);
   for (long row = 0; row < args->rows; row += kLanes) {
     const long rows = args->rows - row < kLanes ? args->rows - row : kLanes;
     const long first = row * args->count;
-    to_reals(args, args->src + first, reals, rows * args->count);
+    for_registers(rows * args->count, [&](long i, int n) {
+      v_store_n(reals + i, to_reals(args->src + first + i, n), n);
+    });
     softmax_short(reals, reals, args->count, rows);
     for_registers(rows * args->count, [&](long i, int n) {
       v_store_codes_n(args->dst + first + i, to_codes.exact(v_load_n(reals + i, n)), n);
@@ -92,37 +123,75 @@ inline void code_softmax_short(const CodeRowArgs* args) {
   }
 }
 
-inline void code_layer_norm_row(const CodeRowArgs* args) {
-  float* reals = args->reals;
-  to_reals(args, args->src, reals, args->count);
+// Sums wait for one another along a row, so several rows are summed at once.
+template <int kRows>
+inline void code_layer_norm_rows(const CodeRowArgs* args) {
+  const long stride = args->count;
   const float count = static_cast<float>(args->count);
-  const float sum = fold_add(reduce_row<step_sum>(reals, args->count, 0.0f, v_set(0.0f)));
-  const V mean = v_set(sum / count);
-  const float squares = fold_add(reduce_row<step_square>(reals, args->count, 0.0f, mean));
-  const V factor = v_set(1.0f / __builtin_sqrtf(squares / count + args->epsilon));
+  const ToReals to_reals(args);
+  V mean[kRows], factor[kRows];
+  Lanes lanes[kRows];
+  for (Lanes& lane : lanes) lane = lanes_set(0.0f);
+  for_registers(args->count, [&](long i, int n) {
+    for (int r = 0; r < kRows; ++r) {
+      const V x = to_reals(args->src + r * stride + i, n);
+      V& lane = lanes_of(lanes[r], i);
+      lane = n == kLanes ? v_add(lane, x) : v_keep_n(v_add(lane, x), lane, n);
+      v_store_n(args->reals + r * stride + i, x, n);
+    }
+  });
+  for (int r = 0; r < kRows; ++r) mean[r] = v_set(fold_add(lanes[r]) / count);
+  for (Lanes& lane : lanes) lane = lanes_set(0.0f);
+  for_registers(args->count, [&](long i, int n) {
+    for (int r = 0; r < kRows; ++r) {
+      const V x = v_load_n(args->reals + r * stride + i, n);
+      V& lane = lanes_of(lanes[r], i);
+      const V sum = step_square(lane, x, mean[r]);
+      lane = n == kLanes ? sum : v_keep_n(sum, lane, n);
+    }
+  });
+  for (int r = 0; r < kRows; ++r) {
+    factor[r] = v_set(1.0f / __builtin_sqrtf(fold_add(lanes[r]) / count + args->epsilon));
+  }
   const V reciprocal = v_set(1.0f / args->scale_y);
   const ToCodes to_codes(args);
-  for_registers(args->count, [&](long i, int n) {
-    const V y = normalized(v_load_n(reals + i, n), mean, factor, v_load_n(args->scale + i, n),
-                           v_load_n(args->bias + i, n));
-    v_store_codes_n(args->dst + i, to_codes(v_mul(y, reciprocal), [&] { return y; }), n);
-  });
+  for (int r = 0; r < kRows; ++r) {
+    const auto real = [&](long i, int n) {
+      return normalized(v_load_n(args->reals + r * stride + i, n), mean[r], factor[r],
+                        v_load_n(args->scale + i, n), v_load_n(args->bias + i, n));
+    };
+    to_codes.row(
+        args->dst + r * stride, args->count,
+        [&](long i, int n) { return v_mul(real(i, n), reciprocal); }, real);
+  }
 }
 
-template <void (*kRow)(const CodeRowArgs*)>
-inline void each_code_row(const CodeRowArgs* args) {
-  CodeRowArgs one = *args;
-  for (long row = 0; row < args->rows; ++row, one.src += one.count, one.dst += one.count)
-    kRow(&one);
+template <int kRows, void (*kStep)(const CodeRowArgs*)>
+inline void code_rows(CodeRowArgs* args) {
+  for (; args->rows >= kRows; args->rows -= kRows) {
+    kStep(args);
+    args->src += kRows * args->count;
+    args->dst += kRows * args->count;
+  }
+}
+
+template <bool kNarrow>
+inline void code_softmax(CodeRowArgs* args) {
+  code_rows<kCodeRows, code_softmax_rows<kCodeRows, kNarrow>>(args);
+  code_rows<1, code_softmax_rows<1, kNarrow>>(args);
 }
 
 }  // namespace
 
-void OCTET_ISA(code_softmax_f32)(const CodeRowArgs* args) {
-  args->count <= kShortRow ? code_softmax_short(args) : each_code_row<code_softmax_long>(args);
+void OCTET_ISA(code_softmax_f32)(const CodeRowArgs* arguments) {
+  CodeRowArgs args = *arguments;
+  if (args.count <= kShortRow) return code_softmax_short(&args);
+  255.0f * args.scale_x < -kExpMin - 1.0f ? code_softmax<true>(&args) : code_softmax<false>(&args);
 }
-void OCTET_ISA(code_layer_norm_f32)(const CodeRowArgs* args) {
-  each_code_row<code_layer_norm_row>(args);
+void OCTET_ISA(code_layer_norm_f32)(const CodeRowArgs* arguments) {
+  CodeRowArgs args = *arguments;
+  code_rows<kCodeRows, code_layer_norm_rows<kCodeRows>>(&args);
+  code_rows<1, code_layer_norm_rows<1>>(&args);
 }
 
 }  // namespace octet

@@ -15,6 +15,9 @@ struct RowArgs {
   long rows = 1;  // softmax, layer_norm: dense rows, one behind the other
 };
 
+// Rows that are worked on at once.
+constexpr int kCodeRows = 4;
+
 // Rows of codes: real = (code - zero_x) * scale_x; code = rne(clamp(real / scale_y, -zero_y, 255 - zero_y)) + zero_y.
 struct CodeRowArgs {
   const unsigned char* src;
@@ -28,7 +31,7 @@ struct CodeRowArgs {
   const float* scale;  // layer_norm, as above
   const float* bias;
   float epsilon;
-  float* reals;  // room for a row
+  float* reals;  // room for kCodeRows rows
 };
 
 // y = (x - mean) * factor * scale + bias, each operation rounded; the parameters step by 0 or 1.

@@ -20,8 +20,8 @@ inline V v_polynomial(const float (&c)[kCount], V x) {
   return p;
 }
 
-inline V v_exp(V x) {
-  x = v_min(v_set(kExpMax), v_max(v_set(kExpMin), x));
+// For x in [kExpMin, kExpMax].
+inline V v_exp_inside(V x) {
   const V shifted = v_fma(x, v_set(kLog2e), v_set(kRoundMagic));
   const V n = v_sub(shifted, v_set(kRoundMagic));
   V r = v_fma(n, v_set(-kLn2Hi), x);
@@ -29,6 +29,8 @@ inline V v_exp(V x) {
   const V p = v_add(v_fma(v_mul(r, r), v_polynomial(kExpPoly, r), r), v_set(1.0f));
   return v_scale(p, n);
 }
+
+inline V v_exp(V x) { return v_exp_inside(v_min(v_set(kExpMax), v_max(v_set(kExpMin), x))); }
 
 inline V v_log(V x) {
   const M tiny = v_lt(x, v_set(0x1p-126f));
