@@ -91,6 +91,7 @@ class DenseConv {
   bool copy_;         // the border is missing: rows are copied into a padded buffer first
   s64 thread_bytes_;  // of workspace
   u8 padding_;
+  bool plain_;  // see ConvTile, but for the residual
   PackedConv packed_;
 };
 

@@ -34,6 +34,8 @@ struct ConvTile {
   const f32* multiplier;  // likewise
   s64 first_channel;      // position of this range in dst and residual
   s64 channels;
+  // Only codes and perhaps a table: no residual, no slope, nothing that leaves the range of s32 before rounding.
+  bool plain = false;
   const s32* row_bias;  // for each pixel, added to the accumulators; null when there is none
   void* scratch;        // ConvKernel::scratch_bytes
   const EpilogueArgs* epilogue;

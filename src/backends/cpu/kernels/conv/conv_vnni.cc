@@ -14,6 +14,61 @@ inline __m512i broadcast4(const u8* src) {
   return _mm512_set1_epi32(bytes);
 }
 
+// Codes of several pixels, 16 or 32 bytes of each.
+template <int kVectors>
+[[gnu::always_inline]] inline void store_parts(__m512i codes, u8* const* dst, s64 position,
+                                               __mmask64 mask, int pixels) {
+  if constexpr (kVectors == 2) {
+    const auto lanes = static_cast<__mmask32>(mask);
+    _mm256_mask_storeu_epi8(dst[0] + position, lanes, _mm512_castsi512_si256(codes));
+    if (pixels > 1)
+      _mm256_mask_storeu_epi8(dst[1] + position, lanes, _mm512_extracti64x4_epi64(codes, 1));
+  } else {
+    const auto lanes = static_cast<__mmask16>(mask);
+    _mm_mask_storeu_epi8(dst[0] + position, lanes, _mm512_castsi512_si128(codes));
+    if (pixels > 1)
+      _mm_mask_storeu_epi8(dst[1] + position, lanes, _mm512_extracti32x4_epi32(codes, 1));
+    if (pixels > 2)
+      _mm_mask_storeu_epi8(dst[2] + position, lanes, _mm512_extracti32x4_epi32(codes, 2));
+    if (pixels > 3)
+      _mm_mask_storeu_epi8(dst[3] + position, lanes, _mm512_extracti32x4_epi32(codes, 3));
+  }
+}
+
+// See ConvTile::plain. Four registers fill one of codes: those of one pixel, or of two or four with few channels.
+template <int kPixels, int kVectors>
+[[gnu::always_inline]] inline void finish_plain(const ConvTile& tile, s64 c,
+                                                const __m512i acc[kPixels][kVectors]) {
+  constexpr int kTogether = 4 / kVectors;
+  const CodeLimits limits = code_limits(*tile.epilogue);
+  const u8* table = tile.epilogue->table;
+  const s64 position = tile.first_channel + c;
+  const __mmask64 mask = first_lanes64(tile.channels - c);
+  __m512 multiplier[kVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) multiplier[v] = _mm512_loadu_ps(tile.multiplier + c + 16 * v);
+#pragma GCC unroll 8
+  for (int m = 0; m < kPixels; m += kTogether) {
+    __m512i n[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const int pixel = m + i / kVectors, v = i % kVectors;
+      n[i] =
+          i < kTogether * kVectors && pixel < kPixels
+              ? _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(acc[pixel][v]), multiplier[v]))
+              : _mm512_setzero_si512();
+    }
+    __m512i codes = in_register_order(pack_codes(n, limits));
+    if (table != nullptr) codes = look_up(codes, table);
+    if constexpr (kTogether == 1) {
+      _mm512_mask_storeu_epi8(tile.dst[m] + position, mask, codes);
+    } else {
+      store_parts<kVectors>(codes, tile.dst + m, position, mask,
+                            m + kTogether < kPixels ? kTogether : kPixels - m);
+    }
+  }
+}
+
 template <bool kDirect, int kPixels, int kVectors>
 void block(const ConvTile& tile, s64 c) {
   __m512i acc[kPixels][kVectors];
@@ -46,6 +101,7 @@ void block(const ConvTile& tile, s64 c) {
     memcpy(copy, acc, sizeof(copy));
     return finish_direct<kVectors>(tile, c, copy[0]);
   }
+  if (tile.plain) return finish_plain<kPixels, kVectors>(tile, c, acc);
 #pragma GCC unroll 8
   for (int m = 0; m < kPixels; ++m) finish<kVectors>(tile, m, c, acc[m]);
 }

@@ -90,11 +90,39 @@ inline void finish(const ConvTile& tile, s64 pixel, s64 c, const __m256i acc[kPi
   }
 }
 
+inline __m256i rounded(__m256i sum, __m256 multiplier) {
+  return _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_cvtepi32_ps(sum), multiplier));
+}
+
+// See ConvTile::plain. What the stores might overwrite as far as the compiler knows is copied first.
+template <int kPixels>
+[[gnu::always_inline]] inline void finish_plain(const ConvTile& tile, s64 c,
+                                                const __m256i acc[kPixels][2]) {
+  const EpilogueArgs e = *tile.epilogue;
+  const __m256 low = _mm256_loadu_ps(tile.multiplier + c);
+  const __m256 high = _mm256_loadu_ps(tile.multiplier + c + 8);
+  const __m256i order = _mm256_set_epi32(7, 3, 6, 2, 5, 1, 4, 0);
+  const s64 channels = tile.channels - c;
+  const s64 position = tile.first_channel + c;
+#pragma GCC unroll 4
+  for (int m = 0; m < kPixels; m += 2) {
+    const int next = m + 1 < kPixels ? m + 1 : m;
+    const __m256i n[4] = {rounded(acc[m][0], low), rounded(acc[m][1], high),
+                          rounded(acc[next][0], low), rounded(acc[next][1], high)};
+    __m256i codes = _mm256_permutevar8x32_epi32(pack_codes(e, n), order);
+    if (e.table != nullptr) codes = look_up(codes, e.table);
+    store_bytes16(_mm256_castsi256_si128(codes), tile.dst[m] + position, channels);
+    if (next != m)
+      store_bytes16(_mm256_extracti128_si256(codes, 1), tile.dst[next] + position, channels);
+  }
+}
+
 // All pixels of a register tile. Sums are copied before they are passed on by address, and what takes their own address is
 // always inlined: otherwise g++ 12 keeps them in memory all through the loop over the chunks (3x).
 template <int kPixels>
 [[gnu::always_inline]] inline void finish_tile(const ConvTile& tile, s64 c,
                                                const __m256i acc[kPixels][2]) {
+  if (tile.plain) return finish_plain<kPixels>(tile, c, acc);
 #pragma GCC unroll 4
   for (int m = 0; m + 2 <= kPixels; m += 2) {
     const __m256i two[2][2] = {{acc[m][0], acc[m][1]}, {acc[m + 1][0], acc[m + 1][1]}};
