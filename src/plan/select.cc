@@ -41,6 +41,8 @@ struct Answers {
 void ask_lower_levels(const LowerRequest& asked, const Lowering& lowering, Answers& answers) {
   for (Isa isa = asked.target.isa; isa > Isa::avx2;) {
     isa = static_cast<Isa>(static_cast<u8>(isa) - 1);
+    // The one level that those above it need not have.
+    if (isa == Isa::avx_vnni && !hardware_has(isa)) continue;
     Target target = asked.target;
     target.isa = isa;
     const LowerRequest lower{asked.graph,   asked.node,    asked.inputs,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tuning file. It is data from anywhere: every field is checked before the first is used.
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/check.h"
+#include "core/cpu_isa.h"
 #include "core/file.h"
 #include "octet/tuning.h"
 
@@ -20,7 +21,6 @@ constexpr size_t kMaxText = 4096;
 constexpr s64 kMaxThreads = 1 << 16;
 constexpr const char* kFormat = "octet-tuning";
 constexpr s64 kVersion = 1;
-constexpr std::array kIsas = {"none", "avx2", "vnni", "amx"};
 
 // One object of the file, and what to call it in errors.
 struct Reader {
@@ -86,8 +86,8 @@ void read_choice(const Reader& reader, Tuning& tuning) {
   key.isa = reader.text("isa");
   key.layer = reader.text("layer");
   key.threads = static_cast<int>(reader.integer("threads", 1, kMaxThreads));
-  if (std::find(kIsas.begin(), kIsas.end(), key.isa) == kIsas.end())
-    reader.wrong("'isa' is '{}', expected none, avx2, vnni or amx", key.isa);
+  if (std::ranges::find(kIsaLevels, key.isa, isa_name) == std::end(kIsaLevels))
+    reader.wrong("'isa' is '{}', which is no instruction-set level", key.isa);
   if (tuning.find(key) != nullptr) reader.wrong("the layer has a choice before");
   tuning.set(key, {reader.text("kernel"), reader.duration("microseconds")});
 }

@@ -13,7 +13,7 @@ FAR = "10"
 
 class Selection(unittest.TestCase):
     def test_every_level_gives_one_answer(self):
-        for level in ("none", "avx2", "vnni", "amx"):
+        for level in ("none", "avx2", "avx_vnni", "vnni", "amx"):
             with self.subTest(level):
                 said = octet("bench", digits_engine(), "--assert-selection", "--tolerance", FAR, "--json",
                              env={"OCTET_CPU_ISA": level}).json

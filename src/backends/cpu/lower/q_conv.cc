@@ -6,7 +6,7 @@
 #include "backends/cpu/kernels/conv/conv.h"
 #include "backends/cpu/kernels/conv/conv_cost.h"
 #include "backends/cpu/kernels/conv/tile_conv.h"
-#include "backends/cpu/kernels/depthwise/flat_depthwise.h"
+#include "backends/cpu/kernels/depthwise/depthwise_cost.h"
 #include "backends/cpu/lower/q_common.h"
 
 namespace octet {
@@ -114,6 +114,7 @@ Offer lower_q_depthwise_flat(const LowerRequest& request) {
   Candidate candidate = image_candidate(request, kernel.name, conv);
   candidate.workspace_bytes =
       depthwise_workspace_bytes(strided, conv.geometry, request.target.threads);
+  candidate.cost = flat_depthwise_cost(kernel, conv.geometry);
   candidate.bind = [&kernel, &strided, conv](const BindArgs& bind) -> RunStep {
     const DepthwiseSpec spec = depthwise_spec(conv, bind);
     if (flat_depthwise_fits(spec)) return step_of(FlatDepthwise(kernel, spec), conv);
@@ -130,6 +131,7 @@ Offer lower_q_depthwise(const LowerRequest& request) {
   Candidate candidate = image_candidate(request, kernel.name, conv);
   candidate.workspace_bytes =
       depthwise_workspace_bytes(kernel, conv.geometry, request.target.threads);
+  candidate.cost = depthwise_cost(kernel, conv.geometry);
   candidate.bind = [&kernel, conv](const BindArgs& bind) {
     return step_of(DepthwiseConv(kernel, depthwise_spec(conv, bind)), conv);
   };

@@ -22,25 +22,28 @@ struct ConvKernel {
   s64 pixels;  // rows of the register tile
   s64 channels;  // columns: channels of a packed block, the last one narrowed to a multiple of kConvLanes
   s64 pack_group;  // consecutive input bytes of one channel: [chunks * 4 / group][channels][group]
-  s64 weight_bytes;  // of one packed weight: 1 is s8, 2 is s16
-  bool copies;       // needs scratch for two bytes of each activation of a tile
+  s64 weight_bytes;    // of one packed weight: 1 is s8, 2 is s16
+  bool copies;         // needs scratch for two bytes of each activation of a tile
+  f64 macs_per_cycle;  // of the inner loop, for the estimated cost
+  f64 pixel_cycles;    // likewise, around it, of a pixel and group
   void (*run)(const ConvTile&);
   bool pairs = false;  // weights sorted by pairing, see conv_pairs.h
 };
 
 // Best first; for any weights.
 inline constexpr ConvKernel kConvKernels[] = {
-    {"conv_u8s8_6x64_vnni", Isa::vnni, 6, 64, 4, 1, false, conv_u8s8_6x64_vnni},
-    {"conv_u8s8_6x16_avxvnni", Isa::avx_vnni, 6, 16, 4, 1, false, conv_u8s8_6x16_avxvnni},
-    {"conv_u8s8_6x16_avx2", Isa::avx2, 6, 16, 2, 2, true, conv_u8s8_6x16_avx2},
-    {"conv_u8s8_1x16_plain", Isa::none, 1, 16, 4, 1, false, conv_u8s8_1x16_plain},
+    {"conv_u8s8_6x64_vnni", Isa::vnni, 6, 64, 4, 1, false, 128, 10, conv_u8s8_6x64_vnni},
+    {"conv_u8s8_6x16_avxvnni", Isa::avx_vnni, 6, 16, 4, 1, false, 64, 10, conv_u8s8_6x16_avxvnni},
+    {"conv_u8s8_6x16_avx2", Isa::avx2, 6, 16, 2, 2, true, 23, 15, conv_u8s8_6x16_avx2},
+    {"conv_u8s8_1x16_plain", Isa::none, 1, 16, 4, 1, false, 1, 10, conv_u8s8_1x16_plain},
 };
 
 // Best first; for weights that are known when they are packed.
 inline constexpr ConvKernel kConstantConvKernels[] = {
     kConvKernels[0],
     kConvKernels[1],
-    {"conv_u8s8_6x16_pairs_avx2", Isa::avx2, 6, 16, 4, 1, false, conv_u8s8_6x16_pairs_avx2, true},
+    {"conv_u8s8_6x16_pairs_avx2", Isa::avx2, 6, 16, 4, 1, false, 45, 12, conv_u8s8_6x16_pairs_avx2,
+     true},
     kConvKernels[3],
 };
 

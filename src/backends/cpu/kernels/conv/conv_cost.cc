@@ -21,25 +21,25 @@ s64 run_bytes(const ConvGeometry& g) { return conv_run_bytes(g, {g.in_channels, 
 // All constants are cycles of one core, measured on a machine with AMX; between kernels only their ratio counts.
 struct Rates {
   f64 call;          // before the first multiplication
-  f64 pixel;         // of every pixel
   f64 output;        // a sum through the epilogue
   f64 near_byte;     // a byte of weights from L2
   f64 distant_byte;  // and from beyond it
 };
 
-constexpr Rates kTileRates{600, 0, 0.25, 1 / 28.0, 1 / 9.0};
-constexpr Rates kDenseRates{200, 15, 0.2, 1 / 36.0, 1 / 11.0};
+constexpr Rates kTileRates{600, 0.25, 1 / 28.0, 1 / 9.0};
+constexpr Rates kDenseRates{200, 0.2, 1 / 36.0, 1 / 11.0};
 constexpr s64 kNearBytes = 1 << 20;
 
 f64 stream(const Rates& rates, s64 bytes) {
   return f(bytes) * (bytes <= kNearBytes ? rates.near_byte : rates.distant_byte);
 }
 
-// Cycles in which `pixels` meet four bytes of 64 channels: two vpdpbusd of 64 bytes each, a vpmaddwd of 16 in 0.7,
-// scalar code one by one. A chain of few sums waits for its own latency.
-f64 chunk_cycles(Isa isa, s64 pixels) {
-  const f64 macs = isa >= Isa::vnni ? 128 : isa >= Isa::avx2 ? 23 : 1;
-  return std::max(5.0, f(pixels * kConvChunk * 64) / macs);
+// Two units at work at once hide half of the shorter time.
+f64 overlapped(f64 a, f64 b) { return std::max(a, b) + std::min(a, b) / 2; }
+
+// Cycles in which `pixels` meet four bytes of 64 channels. A chain of few sums waits for its own latency.
+f64 chunk_cycles(const ConvKernel& kernel, s64 pixels) {
+  return std::max(5.0, f(pixels * kConvChunk * 64) / kernel.macs_per_cycle);
 }
 
 // Measured: a multiplication of tiles takes as long as its rows and five more, and no less than that of eight rows.
@@ -63,12 +63,12 @@ f64 dense_conv_cost(const ConvKernel& kernel, const ConvGeometry& g) {
   const s64 channels = ceil_div(g.out_channels_per_group(), kConvLanes) * kConvLanes * g.groups;
   const s64 chunks = depth(g) / run_bytes(g) * ceil_div(run_bytes(g), kConvChunk);
   const s64 tiles = pixels(g) / kernel.pixels, rest = pixels(g) % kernel.pixels;
-  f64 tile_cycles = f(tiles) * chunk_cycles(kernel.isa, kernel.pixels);
-  if (rest > 0) tile_cycles += chunk_cycles(kernel.isa, rest);
+  f64 tile_cycles = f(tiles) * chunk_cycles(kernel, kernel.pixels);
+  if (rest > 0) tile_cycles += chunk_cycles(kernel, rest);
   const f64 multiply = tile_cycles * f(chunks) * f(channels) / 64;
   const s64 weights = channels * chunks * kConvChunk * kernel.weight_bytes;
-  return kDenseRates.call + std::max(multiply, stream(kDenseRates, weights)) +
-         f(pixels(g)) * (kDenseRates.pixel + f(channels) * kDenseRates.output);
+  return kDenseRates.call + overlapped(multiply, stream(kDenseRates, weights)) +
+         f(pixels(g)) * (f(g.groups) * kernel.pixel_cycles + f(channels) * kDenseRates.output);
 }
 
 f64 tile_conv_cost(const ConvGeometry& g) {
@@ -76,7 +76,7 @@ f64 tile_conv_cost(const ConvGeometry& g) {
   const s64 steps = depth(g) / run_bytes(g) * ceil_div(run_bytes(g), kTileStep);
   const s64 rows = g.batch * image_cycles(g.window);
   const f64 multiply = f(rows) * f(tiles * steps);
-  return kTileRates.call + std::max(multiply, stream(kTileRates, tiles * steps * kTileWeights)) +
+  return kTileRates.call + overlapped(multiply, stream(kTileRates, tiles * steps * kTileWeights)) +
          f(rows) * f(tiles * kTileColumns) * kTileRates.output;
 }
 

@@ -32,14 +32,16 @@ struct DepthwiseKernel {
   bool vertical;     // a group holds taps of one column (else taps in row-major order)
   s64 weight_bytes;  // 1 is s8, 2 is s16
   bool interleaves;  // needs scratch: 64 channels x group of each column
+  f64 block_cycles;  // of a pixel, a tap and a whole block of channels, for the estimated cost
+  f64 rest_blocks;   // as many blocks cost the channels that fill none
   void (*run)(const DepthwiseRow&);
 };
 
 // Best first.
 inline constexpr DepthwiseKernel kDepthwiseKernels[] = {
-    {"depthwise_u8s8_64_vnni", Isa::vnni, {4, 4}, 4, true, 1, true, depthwise_u8s8_64_vnni},
-    {"depthwise_u8s8_16_avx2", Isa::avx2, {2, 2}, 2, false, 2, false, depthwise_u8s8_16_avx2},
-    {"depthwise_u8s8_plain", Isa::none, {1, 1}, 1, false, 1, false, depthwise_u8s8_plain},
+    {"depthwise_u8s8_64_vnni", Isa::vnni, {4, 4}, 4, true, 1, true, 5, 1, depthwise_u8s8_64_vnni},
+    {"depthwise_u8s8_16_avx2", Isa::avx2, {2, 2}, 2, false, 2, false, 5, 6, depthwise_u8s8_16_avx2},
+    {"depthwise_u8s8_plain", Isa::none, {1, 1}, 1, false, 1, false, 12, 1, depthwise_u8s8_plain},
 };
 
 struct DepthwiseSpec {

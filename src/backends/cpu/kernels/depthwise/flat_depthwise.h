@@ -13,13 +13,14 @@ namespace octet {
 struct FlatDepthwiseKernel {
   const char* name;
   Isa isa;
+  f64 mac_cycles;  // of a multiplication, for the estimated cost
   void (*run)(const FlatColumn&);
 };
 
 inline constexpr FlatDepthwiseKernel kFlatDepthwiseKernels[] = {
-    {"depthwise_u8s8_3x3_vnni", Isa::vnni, depthwise_u8s8_3x3_vnni},
-    {"depthwise_u8s8_3x3_avxvnni", Isa::avx_vnni, depthwise_u8s8_3x3_avxvnni},
-    {"depthwise_u8s8_3x3_avx2", Isa::avx2, depthwise_u8s8_3x3_avx2},
+    {"depthwise_u8s8_3x3_vnni", Isa::vnni, 0.05, depthwise_u8s8_3x3_vnni},
+    {"depthwise_u8s8_3x3_avxvnni", Isa::avx_vnni, 0.08, depthwise_u8s8_3x3_avxvnni},
+    {"depthwise_u8s8_3x3_avx2", Isa::avx2, 0.11, depthwise_u8s8_3x3_avx2},
 };
 
 // Why FlatDepthwise cannot serve this geometry, or null.
