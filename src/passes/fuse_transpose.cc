@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Transpose before or after a product of two activations becomes a permutation that QMatMul reads or writes through
 // (ops/matmul_views.h), as long as the rows that its kernels read stay dense.
-// This is how attention turns its heads.
+// This is how attention turns its heads. A Squeeze behind the Transpose changes places with it first.
 #include <algorithm>
 #include <optional>
 
@@ -27,6 +27,9 @@ class Fuser {
 
   void run() {
     for (Node& node : graph_.nodes) {
+      if (is_op(node, "Squeeze")) squeeze_first(node);
+    }
+    for (Node& node : graph_.nodes) {
       if (!is_op(node, "QMatMul") || !two_activations(node)) continue;
       read_through(node, 0, "perm_a");
       read_through(node, 1, "perm_b");
@@ -37,6 +40,57 @@ class Fuser {
   }
 
  private:
+  // Squeeze(Transpose(x)) becomes Transpose(Squeeze(x)), each in the place of the other.
+  void squeeze_first(Node& squeeze) {
+    Node* transpose = producer_of(graph_, uses_, squeeze.inputs[0]);
+    const Tensor* given = graph_.constant_input(squeeze, 1);
+    if (transpose == nullptr || !is_op(*transpose, "Transpose")) return;
+    if (given == nullptr || given->dtype() != Dtype::s64) return;
+    if (only_reader(graph_, uses_, squeeze.inputs[0]) == nullptr || !feeds_product(squeeze)) return;
+    const Perm perm = perm_of(graph_, *transpose);
+    const Shape source = graph_.value(transpose->inputs[0]).type.shape;
+    if (perm.size() != static_cast<size_t>(source.rank())) return;
+    const std::vector<int> axes = normalize_axes(given->as<s64>(), source.rank());
+    if (!rewrites_.allow()) return;
+    Swap swap;
+    std::vector<s64> place(perm.size(), -1);  // of each axis of x after the Squeeze
+    for (int axis : axes) swap.axes.push_back(perm[static_cast<size_t>(axis)]);
+    for (int i = 0; i < source.rank(); ++i) {
+      if (std::ranges::find(swap.axes, i) != swap.axes.end()) continue;
+      place[static_cast<size_t>(i)] = swap.shape.rank();
+      swap.shape.push_back(source[i]);
+    }
+    for (s64 axis : perm) {
+      const s64 at = place[static_cast<size_t>(axis)];
+      if (at >= 0) swap.perm.push_back(at);
+    }
+    change_places(*transpose, squeeze, swap);
+  }
+
+  struct Swap {
+    std::vector<s64> axes;  // that the Squeeze drops from x
+    Shape shape;            // that it leaves
+    Perm perm;              // of the Transpose after it
+  };
+
+  void change_places(Node& transpose, Node& squeeze, const Swap& swap) {
+    std::swap(transpose.op, squeeze.op);
+    std::swap(transpose.name, squeeze.name);
+    std::swap(transpose.origins, squeeze.origins);
+    std::swap(transpose.attrs, squeeze.attrs);
+    const auto count = static_cast<s64>(swap.axes.size());
+    const Tensor axes = Tensor::of<s64>(Shape{count}, swap.axes);
+    transpose.inputs.push_back(graph_.add_constant(transpose.name + ".axes", axes));
+    squeeze.inputs.resize(1);
+    squeeze.attrs.set("perm", swap.perm);
+    graph_.value(transpose.outputs[0]).type.shape = swap.shape;
+  }
+
+  bool feeds_product(const Node& squeeze) const {
+    const s32 reader = uses_.only_consumer(squeeze.outputs[0]);
+    return reader >= 0 && is_op(graph_.nodes[static_cast<size_t>(reader)], "QMatMul");
+  }
+
   bool two_activations(const Node& node) const {
     if (node.inputs.size() > 4 &&
         std::ranges::any_of(node.inputs.begin() + 4, node.inputs.end(),
