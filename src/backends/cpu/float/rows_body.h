@@ -143,7 +143,15 @@ inline void reduce_columns(const ColumnArgs* args, long channel, V mean) {
   const float* src = args->src + channel;
   V lanes[kReduceWidth];
   for (V& lane : lanes) lane = v_set(0.0f);
-  for (long pixel = 0; pixel < args->pixels; ++pixel, src += args->stride) {
+  long pixel = 0;
+  // Constant indices keep the accumulators in registers.
+  for (; pixel + kReduceWidth <= args->pixels; pixel += kReduceWidth) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kReduceWidth; ++i, src += args->stride) {
+      lanes[i] = kStep(lanes[i], v_load_n(src, n), mean);
+    }
+  }
+  for (; pixel < args->pixels; ++pixel, src += args->stride) {
     V& lane = lanes[pixel % kReduceWidth];
     lane = kStep(lane, v_load_n(src, n), mean);
   }

@@ -110,6 +110,10 @@ TEST(LinearMove, PadsInEveryMode) {
                   .threads = 2};
       probe.attrs.set("mode", std::string(mode));
       expect_exact(probe, lower_linear_pad, mode);
+      probe.inputs[1] = ints({0, 0, 2, 3, 0, 0, 1, -2});  // whole pixels
+      expect_exact(probe, lower_linear_pad, std::string(mode) + ", whole pixels");
+      probe.inputs[1] = ints({1, 0, 0, 0, 0, 0, 0, 0});  // whole images
+      expect_exact(probe, lower_linear_pad, std::string(mode) + ", whole images");
     }
     Probe rows{.op = "Pad", .inputs = {{random_f32(Shape{3, 4}, 2)}, ints({2, 0}), {}, ints({-1})}};
     rows.attrs.set("mode", std::string(mode));

@@ -78,6 +78,30 @@ struct PadStep {
   }
 };
 
+// Where rows are whole pixels that stay as they are, the axis before becomes part of the row: its neighbours are copied at once.
+void merge_pixels(PadStep& step) {
+  while (!step.outer.empty() && step.runs.size() == 1 && step.runs[0].from == 0) {
+    const s64 pixel = step.length;
+    const std::vector<s64> map = std::move(step.outer.back());
+    step.outer.pop_back();
+    step.rows /= std::ssize(map);
+    step.length = 0;
+    step.runs.clear();
+    for (s64 at : map) {
+      Run* last = step.runs.empty() ? nullptr : &step.runs.back();
+      const bool goes_on =
+          last != nullptr &&
+          (at < 0 ? last->from < 0 : last->from >= 0 && at == last->from + last->length);
+      if (goes_on) {
+        last->length += pixel;
+      } else {
+        step.runs.push_back({at < 0 ? -1 : at, step.length, pixel});
+      }
+      step.length += pixel;
+    }
+  }
+}
+
 bool read_ints(const LowerRequest& request, size_t i, std::vector<s64>& values) {
   if (!request.has_input(i)) return true;
   const Tensor* tensor = request.constant(i);
@@ -110,6 +134,7 @@ std::shared_ptr<PadStep> step_of(const AxisMaps& maps, const Shape& input, Layou
     step->rows *= std::ssize(map);
     step->outer.insert(step->outer.begin(), std::move(map));
   }
+  if (step->length == input[order.back()]) merge_pixels(*step);
   return step;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // QAdd and QMul: any broadcast whose rows are contiguous or constant in the memory order of the output.
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -32,13 +33,34 @@ Tensor constant_in(const Tensor& tensor, Layout layout) {
   return moved;
 }
 
+// A constant of one value for each of a few channels, repeated for the pixels of a row: runs of three elements would cost a call each.
+Tensor widened(const Tensor& tensor, const Shape& out, Layout layout) {
+  constexpr s64 kShortRun = 64, kMostElements = 1 << 20;
+  const Shape& given = tensor.shape();
+  if (layout != Layout::nhwc || out.rank() != 4 || given.rank() < 3) return tensor;
+  const Shape from = given.rank() == 4 ? given : Shape{1, given[0], given[1], given[2]};
+  if (from[1] != out[1] || from[3] != 1) return tensor;
+  if (out[1] == 1 || out[1] >= kShortRun || tensor.elements() > kMostElements / out[3])
+    return tensor;
+  Tensor wide(tensor.dtype(), Shape{from[0], from[1], from[2], out[3]});
+  const std::byte* src = tensor.data();
+  std::byte* dst = wide.mutable_data();
+  for (s64 i = 0; i < tensor.elements(); ++i) {
+    std::fill_n(dst + i * out[3], out[3], src[i]);
+  }
+  return wide;
+}
+
+Placement placement_of(const Shape& shape, Layout layout) {
+  return Placement{.layout = shape.rank() == 4 ? layout : Layout::linear};
+}
+
 std::vector<RowOperand> operands_of(const LowerRequest& request, Layout layout) {
-  const auto placement = [&](const Shape& shape) {
-    return Placement{.layout = shape.rank() == 4 ? layout : Layout::linear};
-  };
-  return {{request.outputs[0].shape, placement(request.outputs[0].shape)},
-          {request.inputs[0].shape, placement(request.inputs[0].shape)},
-          {request.inputs[1].shape, placement(request.inputs[1].shape)}};
+  std::vector<RowOperand> operands;
+  for (const TensorType* type : {&request.outputs[0], &request.inputs[0], &request.inputs[1]}) {
+    operands.push_back({type->shape, placement_of(type->shape, layout)});
+  }
+  return operands;
 }
 
 void run(const BinaryStep& step, const StepArgs& args) {
@@ -70,15 +92,17 @@ Offer lower_binary(const LowerRequest& request, const BinaryKernel& kernel, Bina
   args.epilogue = epilogue_args(epilogue, nullptr);
   const Layout layout = common_layout(request);
   std::vector<RowOperand> operands = operands_of(request, layout);
-  if (!Rows::possible(operands)) return Reject{"the broadcast strides within a row"};
-  Candidate candidate = candidate_of(request, kernel.name, layout);
-  candidate.strided = true;
   BinaryStep step{.kernel = &kernel, .args = args, .constants = {}, .rows = {}};
   for (size_t i = 0; i < 2; ++i) {
     if (const Tensor* constant = request.constant(i)) {
-      step.constants[i] = constant_in(*constant, layout);
+      const Tensor wide = widened(*constant, request.outputs[0].shape, layout);
+      operands[i + 1] = {wide.shape(), placement_of(wide.shape(), layout)};
+      step.constants[i] = constant_in(wide, layout);
     }
   }
+  if (!Rows::possible(operands)) return Reject{"the broadcast strides within a row"};
+  Candidate candidate = candidate_of(request, kernel.name, layout);
+  candidate.strided = true;
   candidate.bind = [step, operands](const BindArgs& bind) -> RunStep {
     std::vector<RowOperand> placed = operands;
     placed[0].placement = bind.outputs[0];

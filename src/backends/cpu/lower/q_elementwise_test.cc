@@ -72,6 +72,8 @@ TEST(QBinary, ImagesAndBroadcasts) {
     expect_both(a, constant(b), "nhwc, constant " + to_string(shape));
   }
   expect_both(a, activation(random_u8({37, 1, 1}, 3)), "nhwc, rank 3");
+  expect_both(a, constant(random_u8({37, 1, 1}, 3)), "nhwc, constant of rank 3");
+  expect_both(constant(random_u8({37, 1, 1}, 3)), a, "constant of rank 3, nhwc");
   expect_both(a, constant(random_u8(Shape{}, 3)), "nhwc, scalar");
 }
 
