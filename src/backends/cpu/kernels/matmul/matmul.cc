@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/cpu/kernels/matmul/tile_matmul_args.h"
+
 namespace octet {
 namespace {
 
@@ -51,6 +53,9 @@ BatchedMatmul::BatchedMatmul(const ConvKernel& kernel, const MatmulSpec& spec)
     multiplier_[i] = spec.multiplier[spec.multiplier.size() == 1 ? 0 : i];
   }
   const auto packed_k = static_cast<s64>(chunks_.sources.size());
+  vectors_ = kernel.isa == Isa::vnni && kernel.weight_bytes == 1 && kernel.pack_group == 4 &&
+             kernel.channels == kProductBlock * kProductColumns && geometry().k % 4 == 0 &&
+             (views_.b_k == 1 || views_.b_n == 1);
   weights_bytes_ = round_up(padded_n_ * packed_k * kernel.weight_bytes, 64);
   const s64 scratch = kernel.copies ? round_up(packed_k * kernel.pixels * 2, 64) : 0;
   thread_bytes_ = weights_bytes_ + round_up(padded_n_ * 4, 64) + scratch;
@@ -95,6 +100,23 @@ struct BlockPacker {
 }  // namespace
 
 void BatchedMatmul::pack(const u8* b, const Workspace& workspace) const noexcept {
+  if (!vectors_) return pack_by_elements(b, workspace);
+  ProductPackJob job{};
+  job.b = b;
+  job.k_stride = views_.b_k;
+  job.n_stride = views_.b_n;
+  job.k = geometry().k;
+  job.n = geometry().n;
+  job.packed = reinterpret_cast<u8*>(workspace.weights);
+  job.columns = workspace.bias;
+  job.bias = bias_.data();
+  job.zero_a = zero_a_;
+  job.zero_b = shifted_zero_b_ + 128;
+  job.plain = true;
+  pack_product_vnni(job);
+}
+
+void BatchedMatmul::pack_by_elements(const u8* b, const Workspace& workspace) const noexcept {
   const s64 n = geometry().n, k = geometry().k;
   std::byte* dst = workspace.weights;
   for (s64 c = 0; c < n; c += kernel_.channels) {
@@ -167,7 +189,7 @@ void BatchedMatmul::run_tiles(const Call& call, s64 first, s64 last,
       src[p] = call.a + views_.a_first(batch) + (row + p) * views_.a_row;
       dst[p] = call.y + at * element;
       residual[p] = call.residual + (call.residual != nullptr ? at : 0);
-      row_bias[p] = -shifted_zero_b_ * row_sum(src[p], k);
+      row_bias[p] = -shifted_zero_b_ * (vectors_ ? row_sum_vnni(src[p], k) : row_sum(src[p], k));
     }
     kernel_.run(tile);
   }

@@ -46,6 +46,7 @@ class BatchedMatmul {
   const MatMulGeometry& geometry() const { return views_.geometry; }
   Workspace workspace_of(const Call& call, int thread) const noexcept;
   void pack(const u8* b, const Workspace& workspace) const noexcept;
+  void pack_by_elements(const u8* b, const Workspace& workspace) const noexcept;
   void run_tiles(const Call& call, s64 first, s64 last, const Workspace& workspace) const noexcept;
 
   const ConvKernel& kernel_;
@@ -57,6 +58,7 @@ class BatchedMatmul {
   s64 padded_n_;
   AlignedVector<s32> bias_;        // padded
   AlignedVector<f32> multiplier_;  // padded
+  bool vectors_;                   // AVX-512 packs and sums up
   s64 weights_bytes_;
   s64 thread_bytes_;
 };

@@ -87,7 +87,7 @@ void TileMatmul::run_tiles(const Call& call, s64 first, s64 last, int thread) co
     const s64 batch = first / tiles_;
     if (const s64 wanted = views_.b_first(batch); wanted != matrix) {
       kernel_.pack({call.b + wanted, views_.b_k, views_.b_n, k, n, packed, columns, bias_.data(),
-                    zero_a_, zero_b_});
+                    zero_a_, zero_b_, false});
       matrix = wanted;
     }
     job.a = call.a + views_.a_first(batch);

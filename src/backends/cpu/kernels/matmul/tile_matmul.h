@@ -17,7 +17,7 @@ struct TileProductKernel {
 };
 
 inline constexpr TileProductKernel kTileProductKernels[] = {
-    {"matmul_u8u8_tiles_amx", Isa::amx, pack_u8_tiles_amx, matmul_u8u8_tiles_amx},
+    {"matmul_u8u8_tiles_amx", Isa::amx, pack_product_vnni, matmul_u8u8_tiles_amx},
 };
 
 // Why tiles cannot serve this product, or null.

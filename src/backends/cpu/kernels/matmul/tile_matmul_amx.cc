@@ -141,14 +141,6 @@ struct Finisher {
   }
 };
 
-s32 sum_of(const u8* row, s64 k) {
-  __m512i sums = _mm512_setzero_si512();
-  for (s64 i = 0; i < k; i += 64) {
-    dot4(sums, _mm512_maskz_loadu_epi8(first_lanes64(k - i), row + i), _mm512_set1_epi8(1));
-  }
-  return _mm512_reduce_add_epi32(sums);
-}
-
 // Rows whose last step would reach past their end are copied; the copy ends in zeros.
 void copy_rows(const ProductJob& job, s64 steps, RowTile& rows) {
   for (s64 r = 0; r < job.rows; ++r) {
@@ -171,7 +163,8 @@ void read_rows(const ProductJob& job, s64 tile, s64 steps, RowTile& rows) {
   rows.stride = job.a_row;
   rows.dst = job.y + first * job.y_row;
   for (s64 r = 0; r < job.rows; ++r) {
-    rows.terms[r] = job.zero_b == 0 ? 0 : -job.zero_b * sum_of(rows.src + r * rows.stride, job.k);
+    rows.terms[r] =
+        job.zero_b == 0 ? 0 : -job.zero_b * row_sum_vnni(rows.src + r * rows.stride, job.k);
   }
   if (job.k % kProductStep != 0) copy_rows(job, steps, rows);
 }

@@ -18,7 +18,8 @@ inline constexpr s64 kProductBlock = 4;     // tiles of columns that are multipl
 inline constexpr s64 kProductSumBytes = 2 * kProductBlock * 1024;
 
 // Packs b as [blocks of up to 64 columns][steps][tiles][kProductTile]. In a whole block column 4 * l + i of tile t is column
-// 16 * l + 4 * t + i of the matrix, so that narrowing registers in 128-bit lanes puts the columns in order.
+// 16 * l + 4 * t + i of the matrix, so that narrowing registers in 128-bit lanes puts the columns in order. Plain packing is
+// that of the vpdpbusd convolution for k in whole fours: [blocks][k / 4][columns][4] of b - 128, columns in their order.
 struct ProductPackJob {
   const u8* b;
   s64 k_stride, n_stride;  // one of them is 1
@@ -27,6 +28,7 @@ struct ProductPackJob {
   s32* columns;     // in packed order, padded to tiles: bias - za * sum b + k * za * zb
   const s32* bias;  // in packed order
   s32 zero_a, zero_b;
+  bool plain;
 };
 
 // Rows [first_row, last_row) of one product.
@@ -48,7 +50,8 @@ struct ProductJob {
   const EpilogueArgs* epilogue;
 };
 
-void pack_u8_tiles_amx(const ProductPackJob& job);
+void pack_product_vnni(const ProductPackJob& job);
+s32 row_sum_vnni(const u8* row, s64 k);
 void matmul_u8u8_tiles_amx(const ProductJob& job);
 
 }  // namespace octet

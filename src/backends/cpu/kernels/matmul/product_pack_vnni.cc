@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The right operand of a product becomes tiles, and its columns are summed up, in one pass over it.
+// The right operand of a product becomes tiles or rows of four, and its columns are summed up, in one pass over it.
 #include "backends/cpu/kernels/matmul/tile_matmul_args.h"
 #include "backends/cpu/kernels/simd_vnni.h"
 
 namespace octet {
 namespace {
+
+constexpr s64 kBlockColumns = kProductBlock * kProductColumns;
 
 // dword 4 * l + t of the result is dword 4 * t + l: the way between packed and plain order, and back.
 inline __m512i turned(__m512i x) { return in_register_order(x); }
@@ -57,22 +59,39 @@ struct BlockPacker {
   s64 first;    // column
   s64 columns;  // of the block
   s64 tiles;
+  bool interleaved;
+  s64 tile_stride, row_stride;  // bytes between tiles, and between groups of four rows
   __m512i sums[kProductBlock];
+
+  BlockPacker(const ProductPackJob& j, s64 f)
+      : job(j),
+        first(f),
+        columns(j.n - f < kBlockColumns ? j.n - f : kBlockColumns),
+        tiles((columns + kProductColumns - 1) / kProductColumns),
+        interleaved(!j.plain && tiles == kProductBlock),
+        tile_stride(j.plain ? 64 : kProductTile),
+        row_stride(j.plain ? tiles * 64 : 64) {}
+
+  // Groups of four rows from row k on; all 16 where tiles are whole.
+  s64 groups(s64 k) const {
+    const s64 left = (job.k - k + 3) / 4;
+    return job.plain && left < 16 ? left : 16;
+  }
 
   // Rows of b are dense.
   void step_of_rows(s64 k, u8* dst) {
     const __mmask64 mask = first_lanes64(columns);
     const u8* src = job.b + k * job.k_stride + first;
-    for (s64 r = 0; r < 16; ++r, src += 4 * job.k_stride) {
+    for (s64 r = 0; r < groups(k); ++r, src += 4 * job.k_stride) {
       __m512i rows[4], parts[4];
       for (s64 i = 0; i < 4; ++i) {
         const bool inside = k + 4 * r + i < job.k;
         rows[i] =
             inside ? _mm512_maskz_loadu_epi8(mask, src + i * job.k_stride) : _mm512_setzero_si512();
-        if (tiles < kProductBlock) rows[i] = turned(rows[i]);
+        if (!interleaved) rows[i] = turned(rows[i]);
       }
       interleave(rows, parts);
-      for (s64 t = 0; t < tiles; ++t) put(t, parts[t], dst + t * kProductTile + r * 64);
+      for (s64 t = 0; t < tiles; ++t) put(t, parts[t], dst + t * tile_stride + r * row_stride);
     }
   }
 
@@ -82,24 +101,25 @@ struct BlockPacker {
     for (s64 t = 0; t < tiles; ++t) {
       __m512i x[16];
       for (s64 c = 0; c < kProductColumns; ++c) {
-        const s64 column = tiles < kProductBlock ? 16 * t + c : c / 4 * 16 + 4 * t + c % 4;
+        const s64 column = interleaved ? c / 4 * 16 + 4 * t + c % 4 : 16 * t + c;
         const u8* src = job.b + (first + column) * job.n_stride + k;
         x[c] = column < columns ? _mm512_maskz_loadu_epi8(mask, src) : _mm512_setzero_si512();
       }
       transpose(x);
-      for (s64 r = 0; r < 16; ++r) put(t, x[r], dst + t * kProductTile + r * 64);
+      for (s64 r = 0; r < groups(k); ++r) put(t, x[r], dst + t * tile_stride + r * row_stride);
     }
   }
 
   void put(s64 tile, __m512i row, u8* dst) {
     dot4(sums[tile], row, _mm512_set1_epi8(1));
-    _mm512_storeu_si512(dst, row);
+    _mm512_storeu_si512(dst, job.plain ? _mm512_xor_si512(row, _mm512_set1_epi8(-128)) : row);
   }
 
   u8* pack(u8* dst) {
     for (__m512i& sum : sums) sum = _mm512_setzero_si512();
-    for (s64 k = 0; k < job.k; k += kProductStep, dst += tiles * kProductTile) {
+    for (s64 k = 0; k < job.k; k += kProductStep) {
       job.n_stride == 1 ? step_of_rows(k, dst) : step_of_columns(k, dst);
+      dst += groups(k) * tiles * 64;
     }
     const auto all = static_cast<s32>(static_cast<u32>(job.k) * static_cast<u32>(job.zero_a) *
                                       static_cast<u32>(job.zero_b));
@@ -116,15 +136,19 @@ struct BlockPacker {
 
 }  // namespace
 
-void pack_u8_tiles_amx(const ProductPackJob& job) {
-  constexpr s64 kBlockColumns = kProductBlock * kProductColumns;
+void pack_product_vnni(const ProductPackJob& job) {
   u8* dst = job.packed;
   for (s64 first = 0; first < job.n; first += kBlockColumns) {
-    const s64 left = job.n - first;
-    const s64 columns = left < kBlockColumns ? left : kBlockColumns;
-    const s64 tiles = (columns + kProductColumns - 1) / kProductColumns;
-    dst = BlockPacker{job, first, columns, tiles, {}}.pack(dst);
+    dst = BlockPacker(job, first).pack(dst);
   }
+}
+
+s32 row_sum_vnni(const u8* row, s64 k) {
+  __m512i sums = _mm512_setzero_si512();
+  for (s64 i = 0; i < k; i += 64) {
+    dot4(sums, _mm512_maskz_loadu_epi8(first_lanes64(k - i), row + i), _mm512_set1_epi8(1));
+  }
+  return _mm512_reduce_add_epi32(sums);
 }
 
 }  // namespace octet
