@@ -35,11 +35,12 @@ if(OCTET_FUZZ)
   target_compile_options(octet_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# Suffix -> flags. Nothing else in the project has -m flags (docs/adr/0003).
+# Suffix -> flags. Nothing else in the project has -m flags (docs/adr/0003). Kernels do not throw; without -fno-exceptions
+# functions that are always inlined bring a weak reference to the unwinder along.
 set(OCTET_ISA_SUFFIXES avx2 avxvnni vnni amx)
-set(OCTET_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -Wno-conversion -Wno-sign-conversion)
+set(OCTET_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -fno-exceptions -Wno-conversion -Wno-sign-conversion)
 set(OCTET_ISA_FLAGS_avxvnni ${OCTET_ISA_FLAGS_avx2} -mavxvnni)
-set(OCTET_ISA_FLAGS_vnni -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx512vbmi -mfma
+set(OCTET_ISA_FLAGS_vnni -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx512vbmi -mfma -fno-exceptions
   -mprefer-vector-width=512 -Wno-conversion -Wno-sign-conversion
   -Wno-maybe-uninitialized)  # g++ 12 reports its own avx512fintrin.h (gcc bug 105593)
 set(OCTET_ISA_FLAGS_amx ${OCTET_ISA_FLAGS_vnni} -mamx-tile -mamx-int8)

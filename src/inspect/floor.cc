@@ -61,6 +61,7 @@ double macs_per_cycle(const LayerInfo& layer, Isa isa) {
     if (has(layer, "_amx")) return 1024;
     if (has(layer, "_vnni")) return 128;
     if (has(layer, "_avxvnni")) return 64;
+    if (has(layer, "_winograd_avx2")) return 52;  // 36 products by 16 multiplications
     if (has(layer, "_pairs_avx2")) return 29;
     return has(layer, "_avx2") ? 23 : 1;
   }

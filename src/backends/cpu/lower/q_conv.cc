@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // QConv: depthwise and dense (grouped) 2-D convolution on nhwc codes.
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "backends/cpu/kernels/conv/conv.h"
 #include "backends/cpu/kernels/conv/conv_cost.h"
 #include "backends/cpu/kernels/conv/tile_conv.h"
+#include "backends/cpu/kernels/conv/winograd.h"
 #include "backends/cpu/kernels/depthwise/depthwise_cost.h"
 #include "backends/cpu/lower/q_common.h"
 
@@ -149,6 +151,27 @@ Offer lower_q_conv_tiles(const LowerRequest& request) {
   candidate.cost = tile_conv_cost(conv.geometry);
   candidate.bind = [&kernel, conv](const BindArgs& bind) {
     return step_of(TileConv(kernel, dense_spec(conv, bind)), conv);
+  };
+  return candidate;
+}
+
+Offer lower_q_conv_winograd(const LowerRequest& request) {
+  ConvRequest conv;
+  if (std::string reason = read(request, conv); !reason.empty()) return Reject{reason};
+  if (const char* reason = winograd_reject(conv.geometry, request.target.isa))
+    return Reject{reason};
+  const WinogradKernel& kernel = kWinogradKernels[0];
+  const ConvKernel& direct = best_kernel(kConstantConvKernels, request.target.isa);
+  const int threads = request.target.threads;
+  Candidate candidate = image_candidate(request, kernel.name, conv);
+  candidate.workspace_bytes = std::max(winograd_workspace_bytes(conv.geometry, threads),
+                                       conv_workspace_bytes(direct, conv.geometry, threads));
+  candidate.cost = winograd_cost(conv.geometry);
+  candidate.bind = [&kernel, &direct, conv, threads](const BindArgs& bind) -> RunStep {
+    ConvSpec spec = dense_spec(conv, bind);
+    spec.threads = threads;
+    if (winograd_fits(spec)) return step_of(WinogradConv(kernel, spec), conv);
+    return step_of(DenseConv(direct, spec), conv);
   };
   return candidate;
 }
