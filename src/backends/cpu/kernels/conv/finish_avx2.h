@@ -53,20 +53,6 @@ inline __m256i residuals_in_order(const ConvTile& tile, s64 pixel, s64 c) {
   return kPixels == 2 ? _mm256_inserti128_si256(low, load(pixel + 1), 1) : low;
 }
 
-template <int kPixels>
-inline __m256i direct_codes(const ConvTile& tile, s64 pixel, s64 c, const __m256 t[4]) {
-  const EpilogueArgs& e = *tile.epilogue;
-  __m256i n[4];
-  for (int m = 0; m < 2; ++m) {
-    const u8* residual = tile.residual[pixel + m % kPixels] + tile.first_channel + c;
-    const __m128i r = load_bytes16(residual, tile.channels - c);
-    n[2 * m] = direct_sum(e, t[2 * m], _mm256_cvtepu8_epi32(r));
-    n[2 * m + 1] = direct_sum(e, t[2 * m + 1], _mm256_cvtepu8_epi32(_mm_srli_si128(r, 8)));
-  }
-  return _mm256_permutevar8x32_epi32(pack_codes(e.sum, n),
-                                     _mm256_set_epi32(7, 3, 6, 2, 5, 1, 4, 0));
-}
-
 // Pixels `pixel` and, when kPixels is 2, the one behind it.
 template <int kPixels>
 inline void finish(const ConvTile& tile, s64 pixel, s64 c, const __m256i acc[kPixels][2]) {
@@ -81,9 +67,8 @@ inline void finish(const ConvTile& tile, s64 pixel, s64 c, const __m256i acc[kPi
     }
     return;
   }
-  const bool direct = e.sums && e.sum.direct;
-  __m256i codes = direct ? direct_codes<kPixels>(tile, pixel, c, t) : codes_in_order(e, t);
-  if (e.sums && !direct) codes = sum_codes(e, codes, residuals_in_order<kPixels>(tile, pixel, c));
+  __m256i codes = codes_in_order(e, t);
+  if (e.sums) codes = sum_codes(e, codes, residuals_in_order<kPixels>(tile, pixel, c));
   store_bytes16(_mm256_castsi256_si128(codes), tile.dst[pixel] + position, channels);
   if constexpr (kPixels == 2) {
     store_bytes16(_mm256_extracti128_si256(codes, 1), tile.dst[pixel + 1] + position, channels);
@@ -117,12 +102,48 @@ template <int kPixels>
   }
 }
 
+// All pixels of a register tile where both roundings can stay in registers (SumArgs::direct).
+template <int kPixels>
+[[gnu::noinline]] void finish_direct(const ConvTile& tile, s64 c, const __m256i acc[kPixels][2]) {
+  const EpilogueArgs e = *tile.epilogue;
+  const __m256i order = _mm256_set_epi32(7, 3, 6, 2, 5, 1, 4, 0);
+  const __m256 multiplier[2] = {_mm256_loadu_ps(tile.multiplier + c),
+                                _mm256_loadu_ps(tile.multiplier + c + 8)};
+  const s64 channels = tile.channels - c;
+  const s64 position = tile.first_channel + c;
+  for (int m = 0; m < kPixels; m += 2) {
+    const int pixels[2] = {m, m + 1 < kPixels ? m + 1 : m};
+    __m256i n[4];
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      const __m128i r = load_bytes16(tile.residual[pixels[i]] + position, channels);
+      const __m256i residual[2] = {_mm256_cvtepu8_epi32(r),
+                                   _mm256_cvtepu8_epi32(_mm_srli_si128(r, 8))};
+#pragma GCC unroll 2
+      for (int v = 0; v < 2; ++v) {
+        __m256 t = _mm256_mul_ps(_mm256_cvtepi32_ps(acc[pixels[i]][v]), multiplier[v]);
+        if (e.leaky) t = leaky(t, e.alpha);
+        n[2 * i + v] = direct_sum(e, t, residual[v]);
+      }
+    }
+    const __m256i codes = _mm256_permutevar8x32_epi32(pack_codes(e.sum, n), order);
+    store_bytes16(_mm256_castsi256_si128(codes), tile.dst[m] + position, channels);
+    if (m + 1 < kPixels)
+      store_bytes16(_mm256_extracti128_si256(codes, 1), tile.dst[m + 1] + position, channels);
+  }
+}
+
 // All pixels of a register tile. Sums are copied before they are passed on by address, and what takes their own address is
 // always inlined: otherwise g++ 12 keeps them in memory all through the loop over the chunks (3x).
 template <int kPixels>
 [[gnu::always_inline]] inline void finish_tile(const ConvTile& tile, s64 c,
                                                const __m256i acc[kPixels][2]) {
   if (tile.plain) return finish_plain<kPixels>(tile, c, acc);
+  if (tile.epilogue->sums && tile.epilogue->sum.direct) {
+    __m256i copy[kPixels][2];
+    memcpy(copy, acc, sizeof(copy));
+    return finish_direct<kPixels>(tile, c, copy);
+  }
 #pragma GCC unroll 4
   for (int m = 0; m + 2 <= kPixels; m += 2) {
     const __m256i two[2][2] = {{acc[m][0], acc[m][1]}, {acc[m + 1][0], acc[m + 1][1]}};
