@@ -177,7 +177,8 @@ inline void code_rows(CodeRowArgs* args) {
 
 template <bool kNarrow>
 inline void code_softmax(CodeRowArgs* args) {
-  code_rows<kCodeRows, code_softmax_rows<kCodeRows, kNarrow>>(args);
+  if (code_rows_at_once(args->count) > 1)
+    code_rows<kCodeRows, code_softmax_rows<kCodeRows, kNarrow>>(args);
   code_rows<1, code_softmax_rows<1, kNarrow>>(args);
 }
 
@@ -190,7 +191,8 @@ void OCTET_ISA(code_softmax_f32)(const CodeRowArgs* arguments) {
 }
 void OCTET_ISA(code_layer_norm_f32)(const CodeRowArgs* arguments) {
   CodeRowArgs args = *arguments;
-  code_rows<kCodeRows, code_layer_norm_rows<kCodeRows>>(&args);
+  if (code_rows_at_once(args.count) > 1)
+    code_rows<kCodeRows, code_layer_norm_rows<kCodeRows>>(&args);
   code_rows<1, code_layer_norm_rows<1>>(&args);
 }
 

@@ -15,8 +15,10 @@ struct RowArgs {
   long rows = 1;  // softmax, layer_norm: dense rows, one behind the other
 };
 
-// Rows that are worked on at once.
+// Rows that are worked on at once; longer ones, whose reals leave the cache, one by one.
 constexpr int kCodeRows = 4;
+constexpr long kLongRow = 1 << 16;
+constexpr long code_rows_at_once(long count) { return count > kLongRow ? 1 : kCodeRows; }
 
 // Rows of codes: real = (code - zero_x) * scale_x; code = rne(clamp(real / scale_y, -zero_y, 255 - zero_y)) + zero_y.
 struct CodeRowArgs {
@@ -31,7 +33,7 @@ struct CodeRowArgs {
   const float* scale;  // layer_norm, as above
   const float* bias;
   float epsilon;
-  float* reals;  // room for kCodeRows rows
+  float* reals;  // room for as many rows
 };
 
 // y = (x - mean) * factor * scale + bias, each operation rounded; the parameters step by 0 or 1.

@@ -22,7 +22,7 @@ struct CodeRowStep {
   Tensor scale, bias;
   f32 epsilon;
 
-  s64 thread_bytes() const { return (kCodeRows * count * 4 + 63) / 64 * 64; }
+  s64 thread_bytes() const { return (code_rows_at_once(count) * count * 4 + 63) / 64 * 64; }
 
   void operator()(const StepArgs& step) const noexcept {
     const auto body = [&](s64 begin, s64 end, int thread) {

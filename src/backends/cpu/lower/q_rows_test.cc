@@ -72,6 +72,11 @@ TEST(QSoftmax, ManyRows) {
   }
 }
 
+TEST(QSoftmax, RowsBeyondTheCache) {
+  expect_exact_above_none(probe_of("QSoftmax", random_u8(Shape{5, 65537}, 9), kQuants[3]),
+                          lower_q_softmax, "long rows");
+}
+
 TEST(QSoftmax, SaysWhyNot) {
   Probe probe = probe_of("QSoftmax", random_u8(Shape{2, 3, 4}, 1), kQuants[0]);
   probe.attrs.set("axis", s64{1});
