@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calibrate/stream_args.h"
+#include "core/cpu_isa.h"
+
 namespace octet {
 namespace {
 
@@ -26,26 +29,30 @@ struct Moments {
   f64 squares = 0, values = 0;
 };
 
-// Each lane adds up every eighth value: eight additions are under way at a time, and the order is the same on every machine.
-Moments moments(const f32* x, s64 count) {
-  constexpr s64 kLanes = 8;
-  f64 squares[kLanes] = {}, values[kLanes] = {};
-  s64 i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (s64 lane = 0; lane < kLanes; ++lane) {
+void add_moments(const f32* x, size_t count, MomentLanes& lanes) {
+  for (size_t i = 0; i + kMomentLanes <= count; i += kMomentLanes) {
+    for (size_t lane = 0; lane < kMomentLanes; ++lane) {
       const f64 value = f64{x[i + lane]};
-      squares[lane] += value * value;
-      values[lane] += value;
+      lanes.squares[lane] += value * value;
+      lanes.values[lane] += value;
     }
   }
-  for (s64 lane = 0; i < count; ++i, ++lane) {
-    squares[lane] += f64{x[i]} * f64{x[i]};
-    values[lane] += f64{x[i]};
+}
+
+// Eight additions are under way at a time, in the same order on every machine.
+Moments moments(const f32* x, size_t count) {
+  static const bool has_avx2 = detect_isa() >= Isa::avx2;
+  MomentLanes lanes;
+  has_avx2 ? add_moments_avx2(x, count, lanes) : add_moments(x, count, lanes);
+  const size_t whole = count / kMomentLanes * kMomentLanes;
+  for (size_t i = whole; i < count; ++i) {
+    lanes.squares[i - whole] += f64{x[i]} * f64{x[i]};
+    lanes.values[i - whole] += f64{x[i]};
   }
   Moments sum;
-  for (s64 lane = 0; lane < kLanes; ++lane) {
-    sum.squares += squares[lane];
-    sum.values += values[lane];
+  for (size_t lane = 0; lane < kMomentLanes; ++lane) {
+    sum.squares += lanes.squares[lane];
+    sum.values += lanes.values[lane];
   }
   return sum;
 }
@@ -59,7 +66,7 @@ void ChannelPower::observe(const Tensor& tensor) {
   ChannelPower sample;
   const f32* x = tensor.as<f32>().data();
   for (s64 c = 0; c < shape[1]; ++c, x += pixels) {
-    const Moments sum = moments(x, pixels);
+    const Moments sum = moments(x, static_cast<size_t>(pixels));
     sample.squares_.push_back(fixed(sum.squares, pixels));
     sample.values_.push_back(fixed(sum.values, pixels));
   }

@@ -3,7 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
+#include <random>
+
+#include "calibrate/stream_args.h"
+#include "core/cpu_isa.h"
 
 namespace octet {
 namespace {
@@ -18,6 +23,42 @@ TEST(ChannelPower, MeansOfEachChannel) {
   power.observe(image({5, 5, 0, 0}));
   EXPECT_EQ(power.means(), (std::vector<f64>{3.5, -1.5}));
   EXPECT_EQ(power.mean_squares(), (std::vector<f64>{15.0, 5.0}));
+}
+
+// Sums of small integers are exact in whatever order.
+TEST(ChannelPower, EveryLengthIsSeenWhole) {
+  for (s64 length = 1; length <= 40; ++length) {
+    std::vector<f32> values;
+    f64 sum = 0, squares = 0;
+    for (s64 i = 0; i < length; ++i) {
+      values.push_back(static_cast<f32>(i * 7 % 13 - 5));
+      sum += values.back();
+      squares += f64{values.back()} * values.back();
+    }
+    ChannelPower power;
+    power.observe(Tensor::of<f32>(Shape{1, 1, 1, length}, values));
+    const f64 count = static_cast<f64>(length);
+    EXPECT_DOUBLE_EQ(power.means()[0], sum / count) << length;
+    EXPECT_DOUBLE_EQ(power.mean_squares()[0], squares / count) << length;
+  }
+}
+
+TEST(ChannelPower, Avx2AddsInTheSameOrder) {
+  if (!hardware_has(Isa::avx2)) GTEST_SKIP() << "no AVX2";
+  std::mt19937 random(3);
+  std::vector<f32> values(1003);
+  for (f32& v : values)
+    v = std::ldexp(static_cast<f32>(random() % 2000) - 1000, static_cast<int>(random() % 60) - 30);
+  MomentLanes expected, got;
+  for (size_t i = 0; i < values.size() / kMomentLanes * kMomentLanes; ++i) {
+    expected.squares[i % kMomentLanes] += f64{values[i]} * f64{values[i]};
+    expected.values[i % kMomentLanes] += f64{values[i]};
+  }
+  add_moments_avx2(values.data(), values.size(), got);
+  for (size_t lane = 0; lane < kMomentLanes; ++lane) {
+    EXPECT_EQ(got.squares[lane], expected.squares[lane]) << lane;
+    EXPECT_EQ(got.values[lane], expected.values[lane]) << lane;
+  }
 }
 
 TEST(ChannelPower, TheOrderDoesNotMatter) {

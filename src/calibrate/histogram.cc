@@ -12,7 +12,8 @@ namespace octet {
 namespace {
 
 constexpr size_t kBlock = 4096;  // of bin indices, 16 KB: they stay in the first-level cache
-constexpr size_t kPiece = size_t{1} << 22;  // keeps 32-bit counts of one piece in range
+// 1 MB, read twice: the second time from the second-level cache. Also keeps 32-bit counts of one piece in range.
+constexpr size_t kPiece = size_t{1} << 18;
 constexpr int kBinBits = std::bit_width(Histogram::kBins) - 1;
 constexpr u32 kMagnitude = 0x7fffffff;
 constexpr u32 kInfinity = 0x7f800000;

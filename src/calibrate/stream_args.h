@@ -20,4 +20,13 @@ void examine_avx2(const f32* values, size_t count, BlockFacts& facts);
 // Indices of the bins of finite values: |value| * scale, cut off.
 void find_bins_avx2(const f32* values, size_t count, f32 scale, s32* bins);
 
+// Sums of squares and of values; lane i adds up every eighth value from i on.
+inline constexpr size_t kMomentLanes = 8;
+struct MomentLanes {
+  f64 squares[kMomentLanes] = {};
+  f64 values[kMomentLanes] = {};
+};
+// The first multiple of eight values.
+void add_moments_avx2(const f32* values, size_t count, MomentLanes& lanes);
+
 }  // namespace octet

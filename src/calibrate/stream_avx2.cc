@@ -75,4 +75,20 @@ void find_bins_avx2(const f32* values, size_t count, f32 scale, s32* bins) {
   }
 }
 
+void add_moments_avx2(const f32* values, size_t count, MomentLanes& lanes) {
+  __m256d squares[2] = {_mm256_loadu_pd(lanes.squares), _mm256_loadu_pd(lanes.squares + 4)};
+  __m256d sums[2] = {_mm256_loadu_pd(lanes.values), _mm256_loadu_pd(lanes.values + 4)};
+  for (size_t i = 0; i + kMomentLanes <= count; i += kMomentLanes) {
+    for (size_t half = 0; half < 2; ++half) {
+      const __m256d x = _mm256_cvtps_pd(_mm_loadu_ps(values + i + 4 * half));
+      squares[half] = _mm256_add_pd(squares[half], _mm256_mul_pd(x, x));
+      sums[half] = _mm256_add_pd(sums[half], x);
+    }
+  }
+  for (size_t half = 0; half < 2; ++half) {
+    _mm256_storeu_pd(lanes.squares + 4 * half, squares[half]);
+    _mm256_storeu_pd(lanes.values + 4 * half, sums[half]);
+  }
+}
+
 }  // namespace octet
