@@ -39,9 +39,9 @@ QuantizeResult code_rows_node(const QuantizeRequest& request, std::string_view o
   return result;
 }
 
-void infer_code_rows(Inference& inference) {
+void infer_code_rows(Inference& inference, bool reals) {
   const TensorType& x = inference.inputs[0];
-  if (!is_code(x.dtype)) {
+  if (!is_code(x.dtype) && !(reals && x.dtype == Dtype::f32)) {
     fail(Error::Code::invalid_model, "input is {}, expected u8 or s8", to_string(x));
   }
   row_scales(inference.node);
@@ -51,6 +51,10 @@ void infer_code_rows(Inference& inference) {
 std::vector<f32> dequantized_rows(const Eval& eval) {
   const f32 scale = row_scales(eval.node).x;
   const s32 zero_point = epilogue_of(eval.node).zero_point(0);
+  if (eval.inputs[0].dtype == Dtype::f32) {
+    const auto x = eval.inputs[0].as<f32>();
+    return {x.begin(), x.end()};
+  }
   std::vector<f32> reals(static_cast<size_t>(eval.inputs[0].shape.elements()));
   for (size_t i = 0; i < reals.size(); ++i)
     reals[i] = dequantize(code_at(eval.inputs[0], i), scale, zero_point);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// QSoftmax and QLayerNormalization: rows of codes to rows of codes. They are DequantizeLinear, the float operator and
+// QSoftmax and QLayerNormalization: rows of codes to rows of codes; QSoftmax takes reals too. They are DequantizeLinear, the float operator and
 // QuantizeLinear in one step, with every rounding of the three (docs/numerics.md sections 2 and 7).
 #pragma once
 
@@ -19,9 +19,10 @@ RowScales row_scales(const Node& node);
 // The integer node over the codes of input 0, with the float node's other inputs and its attributes; or a reason.
 QuantizeResult code_rows_node(const QuantizeRequest& request, std::string_view op);
 
-// Checks the codes, scales and zero points; the output has the shape of input 0.
-void infer_code_rows(Inference& inference);
+// Checks codes (or reals, where `reals`), scales and zero points; the output has the shape of input 0.
+void infer_code_rows(Inference& inference, bool reals = false);
 
+// Input 0 as reals.
 std::vector<f32> dequantized_rows(const Eval& eval);
 void store_quantized_rows(const Eval& eval, const std::vector<f32>& reals);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// QSoftmax: Softmax of codes, as codes.
+// QSoftmax: Softmax of codes or reals, as codes.
 #include "ops/code_rows.h"
 #include "ops/softmax.h"
 
@@ -7,7 +7,7 @@ namespace octet {
 namespace {
 
 void infer(Inference& inference) {
-  infer_code_rows(inference);
+  infer_code_rows(inference, true);
   softmax_geometry(inference.node, inference.inputs[0].shape);
 }
 

@@ -28,6 +28,7 @@ void cancel_qdq(Graph&, Rewrites&);
 void symmetric_weights(Graph&, Rewrites&);
 void fuse_unary(Graph&, Rewrites&);
 void fuse_qdq(Graph&, Rewrites&);
+void quantize_softmax(Graph&, Rewrites&);
 void fold_scale(Graph&, Rewrites&);
 void drop_reshape(Graph&, Rewrites&);
 void fuse_table(Graph&, Rewrites&);
@@ -56,12 +57,19 @@ constexpr Pass kFloatPasses[] = {
 };
 
 constexpr Pass kQuantizePasses[] = {
-    {"hoist_quantize", hoist_quantize}, {"move_dequantize", move_dequantize},
-    {"cancel_qdq", cancel_qdq},         {"symmetric_weights", symmetric_weights},
-    {"fuse_unary", fuse_unary},         {"fuse_qdq", fuse_qdq},
-    {"fold_scale", fold_scale},         {"drop_reshape", drop_reshape},
-    {"fuse_table", fuse_table},         {"fuse_sum", fuse_sum},
-    {"fuse_transpose", fuse_transpose}, {"fold_dequantize", fold_dequantize},
+    {"hoist_quantize", hoist_quantize},
+    {"move_dequantize", move_dequantize},
+    {"cancel_qdq", cancel_qdq},
+    {"symmetric_weights", symmetric_weights},
+    {"fuse_unary", fuse_unary},
+    {"fuse_qdq", fuse_qdq},
+    {"quantize_softmax", quantize_softmax},
+    {"fold_scale", fold_scale},
+    {"drop_reshape", drop_reshape},
+    {"fuse_table", fuse_table},
+    {"fuse_sum", fuse_sum},
+    {"fuse_transpose", fuse_transpose},
+    {"fold_dequantize", fold_dequantize},
 };
 
 bool is_known(std::string_view name) {

@@ -26,6 +26,12 @@ struct ToReals {
   }
 };
 
+// The same for a row that is real already.
+struct AreReals {
+  explicit AreReals(const CodeRowArgs*) {}
+  V operator()(const float* reals, int n) const { return v_load_n(reals, n); }
+};
+
 // Reals become codes. The quotient is guessed by a multiplication that is off by less than 1e-4 within the range of codes;
 // only where that leaves the nearest integer open is it computed as it is defined.
 struct ToCodes {
@@ -65,29 +71,34 @@ struct ToCodes {
   }
 };
 
-inline long highest_code(const unsigned char* src, long count) {
-  unsigned char highest = 0;
-  for (long i = 0; i < count; ++i) highest = src[i] > highest ? src[i] : highest;
-  return highest;
+// The scale is positive, so the highest code is the highest real.
+inline float highest(const unsigned char* src, long count) {
+  unsigned char most = 0;
+  for (long i = 0; i < count; ++i) most = src[i] > most ? src[i] : most;
+  return most;
 }
+inline V highest_real(const ToReals& to_reals, float highest) {
+  return v_mul(v_sub(v_set(highest), to_reals.zero), to_reals.scale);
+}
+inline float highest(const float* src, long count) {
+  return fold_max(reduce_row<step_max>(src, count, -__builtin_inff(), v_set(0.0f)));
+}
+inline V highest_real(const AreReals&, float highest) { return v_set(highest); }
 
 // Each step of several rows before the next, so that no step waits for the end of the one before.
 // kNarrow: no two reals of a row are as far apart as exp needs bounds for.
-template <int kRows, bool kNarrow>
-inline void code_softmax_rows(const CodeRowArgs* args) {
+template <int kRows, bool kNarrow, class Reals, class Source>
+inline void code_softmax_rows(const CodeRowArgs* args, const Source* src) {
   const long stride = args->count;
-  const ToReals to_reals(args);
+  const Reals to_reals(args);
   const ToCodes to_codes(args);
-  float highest[kRows], sums[kRows];
+  float most[kRows], sums[kRows];
+  for (int r = 0; r < kRows; ++r) most[r] = highest(src + r * stride, args->count);
   for (int r = 0; r < kRows; ++r) {
-    highest[r] = static_cast<float>(highest_code(args->src + r * stride, args->count));
-  }
-  for (int r = 0; r < kRows; ++r) {
-    // The scale is positive, so the highest code is the highest real.
-    const V max = v_mul(v_sub(v_set(highest[r]), to_reals.zero), to_reals.scale);
+    const V max = highest_real(to_reals, most[r]);
     Lanes lanes = lanes_set(0.0f);
     for_registers(args->count, [&](long i, int n) {
-      const V x = v_sub(to_reals(args->src + r * stride + i, n), max);
+      const V x = v_sub(to_reals(src + r * stride + i, n), max);
       const V e = kNarrow ? v_exp_inside(x) : v_exp(x);
       V& lane = lanes_of(lanes, i);
       lane = n == kLanes ? v_add(lane, e) : v_keep_n(v_add(lane, e), lane, n);
@@ -106,16 +117,16 @@ inline void code_softmax_rows(const CodeRowArgs* args) {
 }
 
 // As many rows at once as softmax_short takes.
-inline void code_softmax_short(const CodeRowArgs* args) {
+template <class Reals, class Source>
+inline void code_softmax_short(const CodeRowArgs* args, const Source* src) {
   float reals[kShortRow * kLanes];
-  const ToReals to_reals(args);
+  const Reals to_reals(args);
   const ToCodes to_codes(args);
   for (long row = 0; row < args->rows; row += kLanes) {
     const long rows = args->rows - row < kLanes ? args->rows - row : kLanes;
     const long first = row * args->count;
-    for_registers(rows * args->count, [&](long i, int n) {
-      v_store_n(reals + i, to_reals(args->src + first + i, n), n);
-    });
+    for_registers(rows * args->count,
+                  [&](long i, int n) { v_store_n(reals + i, to_reals(src + first + i, n), n); });
     softmax_short(reals, reals, args->count, rows);
     for_registers(rows * args->count, [&](long i, int n) {
       v_store_codes_n(args->dst + first + i, to_codes.exact(v_load_n(reals + i, n)), n);
@@ -175,19 +186,27 @@ inline void code_rows(CodeRowArgs* args) {
   }
 }
 
-template <bool kNarrow>
-inline void code_softmax(CodeRowArgs* args) {
-  if (code_rows_at_once(args->count) > 1)
-    code_rows<kCodeRows, code_softmax_rows<kCodeRows, kNarrow>>(args);
-  code_rows<1, code_softmax_rows<1, kNarrow>>(args);
+template <bool kNarrow, class Reals, class Source>
+inline void code_softmax(CodeRowArgs* args, const Source* src) {
+  const auto some = [&]<int kRows>() {
+    for (; args->rows >= kRows; args->rows -= kRows) {
+      code_softmax_rows<kRows, kNarrow, Reals>(args, src);
+      src += kRows * args->count;
+      args->dst += kRows * args->count;
+    }
+  };
+  if (args->count <= kShortRow) return code_softmax_short<Reals>(args, src);
+  if (code_rows_at_once(args->count) > 1) some.template operator()<kCodeRows>();
+  some.template operator()<1>();
 }
 
 }  // namespace
 
 void OCTET_ISA(code_softmax_f32)(const CodeRowArgs* arguments) {
   CodeRowArgs args = *arguments;
-  if (args.count <= kShortRow) return code_softmax_short(&args);
-  255.0f * args.scale_x < -kExpMin - 1.0f ? code_softmax<true>(&args) : code_softmax<false>(&args);
+  if (args.real_src != nullptr) return code_softmax<false, AreReals>(&args, args.real_src);
+  255.0f * args.scale_x < -kExpMin - 1.0f ? code_softmax<true, ToReals>(&args, args.src)
+                                          : code_softmax<false, ToReals>(&args, args.src);
 }
 void OCTET_ISA(code_layer_norm_f32)(const CodeRowArgs* arguments) {
   CodeRowArgs args = *arguments;

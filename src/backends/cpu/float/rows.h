@@ -23,6 +23,7 @@ constexpr long code_rows_at_once(long count) { return count > kLongRow ? 1 : kCo
 // Rows of codes: real = (code - zero_x) * scale_x; code = rne(clamp(real / scale_y, -zero_y, 255 - zero_y)) + zero_y.
 struct CodeRowArgs {
   const unsigned char* src;
+  const float* real_src;  // softmax: the reals themselves, or null
   unsigned char* dst;
   long count;
   long rows;

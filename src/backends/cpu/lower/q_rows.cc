@@ -21,12 +21,14 @@ struct CodeRowStep {
   s32 zero_x, zero_y;
   Tensor scale, bias;
   f32 epsilon;
+  bool real;  // input 0 is
 
   s64 thread_bytes() const { return (code_rows_at_once(count) * count * 4 + 63) / 64 * 64; }
 
   void operator()(const StepArgs& step) const noexcept {
     const auto body = [&](s64 begin, s64 end, int thread) {
-      const CodeRowArgs args{u8_input(step, 0) + begin * count,
+      const CodeRowArgs args{real ? nullptr : u8_input(step, 0) + begin * count,
+                             real ? f32_input(step, 0) + begin * count : nullptr,
                              u8_output(step, 0) + begin * count,
                              count,
                              end - begin,
@@ -48,7 +50,8 @@ struct CodeRowStep {
 std::string reject(const LowerRequest& request) {
   if (request.target.isa == Isa::none) return "the instruction set is capped below AVX2";
   if (request.constant(0) != nullptr) return "the input is a constant";
-  if (request.inputs[0].dtype != Dtype::u8) return "the input codes are not u8";
+  const Dtype dtype = request.inputs[0].dtype;
+  if (dtype != Dtype::u8 && dtype != Dtype::f32) return "the input codes are not u8";
   const Epilogue epilogue = epilogue_of(request.node);
   if (epilogue.output_dtype != Dtype::u8) return "the output codes are not u8";
   if (epilogue.range.lo != 0 || epilogue.range.hi != 255) return "the output is clamped";
@@ -67,7 +70,8 @@ CodeRowStep step_of(const LowerRequest& request, const FloatKernel<CodeRowArgs>&
           epilogue.range.zero_point,
           {},
           {},
-          0.0f};
+          0.0f,
+          request.inputs[0].dtype == Dtype::f32};
 }
 
 Candidate candidate_for(const LowerRequest& request, const FloatKernel<CodeRowArgs>& kernel,

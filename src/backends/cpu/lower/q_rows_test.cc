@@ -2,6 +2,8 @@
 // QSoftmax and QLayerNormalization against the scalar reference, to the bit, between guard pages.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "backends/cpu/lower/q_probe.h"
 
 namespace octet {
@@ -69,6 +71,35 @@ TEST(QSoftmax, ManyRows) {
     expect_exact_above_none(
         probe_of("QSoftmax", random_u8(Shape{5, 300}, 8, Codes::highest), quant), lower_q_softmax,
         "equal codes");
+  }
+}
+
+TEST(QSoftmax, RealsBecomeCodes) {
+  for (const Quant& quant : kQuants) {
+    for (s64 count : {1, 2, 7, 8, 9, 16, 33, 64, 65, 130, 384}) {
+      for (f32 size : {0.5f, 8.0f, 200.0f}) {
+        Probe probe = probe_of("QSoftmax", random_u8(Shape{1}, 1), quant);
+        probe.inputs = {{random_f32(Shape{2, 21, count}, 4, size)}};
+        probe.attrs.set("input_zero_points", std::vector<s64>{0});
+        expect_exact_above_none(probe, lower_q_softmax, fmt::format("{} reals", count));
+      }
+    }
+  }
+}
+
+TEST(QSoftmax, SpecialReals) {
+  const f32 inf = std::numeric_limits<f32>::infinity(), nan = std::numeric_limits<f32>::quiet_NaN();
+  for (s64 count : {3, 70}) {
+    for (const std::vector<f32>& odd :
+         {std::vector<f32>{-inf}, {inf}, {nan}, {-inf, -inf, -inf}, {nan, inf, -inf}}) {
+      Tensor x = random_f32(Shape{5, count}, 4);
+      for (size_t i = 0; i < odd.size(); ++i)
+        x.mutable_as<f32>()[static_cast<size_t>(count) + i] = odd[i];
+      Probe probe = probe_of("QSoftmax", random_u8(Shape{1}, 1), kQuants[0]);
+      probe.inputs = {{x}};
+      probe.attrs.set("input_zero_points", std::vector<s64>{0});
+      expect_exact_above_none(probe, lower_q_softmax, "special reals");
+    }
   }
 }
 
