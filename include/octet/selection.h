@@ -37,8 +37,8 @@ struct LayerSelection {
 struct SelectionOptions {
   int threads = 1;
   std::shared_ptr<const Tuning> tuning = nullptr;
-  // A choice is wrong when it takes longer than the fastest by this share of that time, and by `least_us`. The fastest runs of
-  // one kernel, measured twice on a busy machine, differ by a few percent, and by what reading the clock costs.
+  // A choice is wrong when it takes longer than the fastest by this share of that time, and by
+  // `least_us`: docs/performance.md says why.
   double tolerance = 0.1;
   double least_us = 0.5;
 };
