@@ -19,6 +19,15 @@ template <int kTile>
 inline void amx_store(void* dst, s64 stride) {
   asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(dst), "r"(stride), "i"(kTile) : "memory");
 }
+template <int kTile>
+inline void amx_zero() {
+  asm volatile("tilezero %%tmm%c0" ::"i"(kTile));
+}
+// kSum += kLeft (u8) * kRight (s8)
+template <int kSum, int kLeft, int kRight>
+inline void amx_dot_us() {
+  asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kLeft), "i"(kRight));
+}
 // kSum += kLeft (u8) * kRight (u8)
 template <int kSum, int kLeft, int kRight>
 inline void amx_dot_uu() {

@@ -246,6 +246,10 @@ TileJob TileConv::job_of(const Call& call, const Rows& rows, int thread) const n
             geometry_.window.h().stride * rows.strides.row};
   job.out = strides_of(output_, element);
   job.residual_strides = strides_of(residual_, 1);
+  const auto even = [&](const TileStrides& s) { return s.row == job.grid.pitch * s.pixel; };
+  if (job.grid.run == job.grid.pitch && even(job.out) &&
+      (call.residual == nullptr || even(job.residual_strides)))
+    job.grid.run = job.grid.pitch = job.grid.line;  // rows follow one another
   job.dst = call.y + element * first(output_);
   if (call.residual != nullptr) job.residual = call.residual + first(residual_);
   job.first_tile = 0;

@@ -1,49 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolution with AMX tiles. A block is 4 accumulator tiles: 1 of pixels x 4 of channels, 2 x 2, or 4 x 1. While a block
 // is multiplied, the sums of the one before it become codes: both units of the core are busy.
+#include "backends/cpu/kernels/amx_tiles.h"
 #include "backends/cpu/kernels/conv/tile_args.h"
 #include "backends/cpu/kernels/conv/tile_finish_amx.h"
 
 namespace octet {
 namespace {
-
-// The instructions take register numbers as literals; asm takes them from template arguments.
-template <int kTile>
-inline void tile_load(const void* src, s64 stride) {
-  asm volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(src), "r"(stride), "i"(kTile));
-}
-template <int kTile>
-inline void tile_store(void* dst, s64 stride) {
-  asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(dst), "r"(stride), "i"(kTile) : "memory");
-}
-// kSum += kPixels (u8) * kWeights (s8)
-template <int kSum, int kPixels, int kWeights>
-inline void tile_dot() {
-  asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kPixels), "i"(kWeights));
-}
-
-struct alignas(64) TileConfig {
-  u8 palette;
-  u8 start_row;
-  u8 reserved[14];
-  u16 column_bytes[16];
-  u8 rows[16];
-};
-static_assert(sizeof(TileConfig) == 64, "the layout is the hardware's");
-
-// Tiles 0-3 accumulate, 4 and 5 hold pixels, 6 and 7 weights.
-void configure(s64 rows) {
-  TileConfig config;
-  memset(&config, 0, sizeof(config));
-  config.palette = 1;
-  for (int t = 0; t < 8; ++t) {
-    config.rows[t] = static_cast<u8>(t < 6 ? rows : kTileRows);
-    config.column_bytes[t] = 64;
-  }
-  // g++ 12 believes that only 8 bytes of the operand are read and would drop the stores above.
-  asm volatile("" ::: "memory");
-  _tile_loadconfig(&config);
-}
 
 // Runs through the tiles of a job.
 struct TileCursor {
@@ -119,18 +82,19 @@ template <int kPixelTiles, int kTiles>
 struct Block {
   static_assert(kPixelTiles * kTiles <= 4);
 
+  // The bias is added to the finished sums: loading it into four tiles would take as long as loading four of weights.
   template <int kSum = 0>
-  static void load_bias(const s32* bias) {
+  static void clear() {
     if constexpr (kSum < kPixelTiles * kTiles) {
-      tile_load<kSum>(bias + kSum % kTiles * 16, 0);
-      load_bias<kSum + 1>(bias);
+      amx_zero<kSum>();
+      clear<kSum + 1>();
     }
   }
 
   template <int kSum = 0>
   static void store(s32* sums) {
     if constexpr (kSum < kPixelTiles * kTiles) {
-      tile_store<kSum>(sums + kSum * kTileSums, kTileColumns * 4);
+      amx_store<kSum>(sums + kSum * kTileSums, kTileColumns * 4);
       store<kSum + 1>(sums);
     }
   }
@@ -138,19 +102,20 @@ struct Block {
   template <int kTile = 0>
   static void load_pixels(const PixelTile* p, s64 step) {
     if constexpr (kTile < kPixelTiles) {
-      tile_load<4 + kTile>(p[kTile].src + p[kTile].offsets[step], p[kTile].stride);
+      amx_load<4 + kTile>(p[kTile].src + p[kTile].offsets[step], p[kTile].stride);
       load_pixels<kTile + 1>(p, step);
     }
   }
 
-  // One or two tiles of pixels stay in registers while the weights pass by.
+  // One or two tiles of pixels stay in registers while the weights pass by; behind each, `by_tile` quads become codes.
   template <int kTile = 0>
-  static void pass_weights(const s8* w, s64 stride) {
+  static void pass_weights(const s8* w, s64 stride, Finisher& waiting, s64 by_tile) {
     if constexpr (kTile < kTiles) {
-      tile_load<6 + kTile % 2>(w + kTile * stride, 64);
-      tile_dot<kTile, 4, 6 + kTile % 2>();
-      if constexpr (kPixelTiles > 1) tile_dot<kTiles + kTile, 5, 6 + kTile % 2>();
-      pass_weights<kTile + 1>(w, stride);
+      amx_load<6 + kTile % 2>(w + kTile * stride, 64);
+      amx_dot_us<kTile, 4, 6 + kTile % 2>();
+      if constexpr (kPixelTiles > 1) amx_dot_us<kTiles + kTile, 5, 6 + kTile % 2>();
+      if (by_tile > 0) finish<kTiles>(waiting, by_tile);
+      pass_weights<kTile + 1>(w, stride, waiting, by_tile);
     }
   }
 
@@ -158,8 +123,8 @@ struct Block {
   template <int kTile = 0>
   static void pass_pixels(const PixelTile* p, s64 step) {
     if constexpr (kTile < kPixelTiles) {
-      tile_load<4 + kTile % 2>(p[kTile].src + p[kTile].offsets[step], p[kTile].stride);
-      tile_dot<kTile, 4 + kTile % 2, 6>();
+      amx_load<4 + kTile % 2>(p[kTile].src + p[kTile].offsets[step], p[kTile].stride);
+      amx_dot_us<kTile, 4 + kTile % 2, 6>();
       pass_pixels<kTile + 1>(p, step);
     }
   }
@@ -168,18 +133,22 @@ struct Block {
                        Finisher& waiting, Prefetch& next) {
     const s64 stride = job.steps * kTileWeights;
     const s8* w = job.weights + channel / kTileColumns * stride;
-    const s64 share = waiting.left() / job.steps + 1;
-    load_bias(job.bias + channel);
+    // Few steps: some quads behind each tile of weights, else behind each step.
+    const bool few = kPixelTiles <= 2 && job.steps < 3;
+    const s64 pieces = few ? job.steps * kTiles : job.steps;
+    const s64 some = (waiting.left() + pieces - 1) / pieces;
+    const s64 by_tile = few ? some : 0, by_step = few ? 0 : some;
+    clear();
     for (s64 step = 0; step < job.steps; ++step, w += kTileWeights) {
       if constexpr (kPixelTiles > 2) {
-        tile_load<6>(w, 64);
+        amx_load<6>(w, 64);
         pass_pixels(p, step);
       } else {
         load_pixels(p, step);
-        pass_weights(w, stride);
+        pass_weights(w, stride, waiting, by_tile);
       }
+      finish<kTiles>(waiting, by_step);
       next.step();
-      finish<kTiles>(waiting, share);
     }
     store(sums);
   }
@@ -207,14 +176,21 @@ struct Channels {
     parity ^= 1;
     Block<kCount, kTiles>::multiply(job, channel, p, sums, waiting, next);
     waiting.width = kTiles;
-    waiting.quads_of_tile = (job.grid.rows + Quad<kTiles>::kRows - 1) / Quad<kTiles>::kRows;
+    constexpr s64 kQuadRows = Quad<kTiles, true>::kRows;
+    waiting.quads_of_tile = (job.grid.rows + kQuadRows - 1) / kQuadRows;
     waiting.tiles = kCount;
     waiting.tile = waiting.quad = 0;
     waiting.sums = sums;
+    waiting.bias = job.bias + channel;
     waiting.multiplier = job.multiplier + channel;
     waiting.position = channel;
     waiting.channels = channels;
-    for (int m = 0; m < kCount; ++m) waiting.pixels[m] = p[m];
+    const s64 rows = job.grid.rows;
+    waiting.whole = channels == kTiles * 16 && rows % kQuadRows == 0;
+    for (int m = 0; m < kCount; ++m) {
+      waiting.pixels[m] = p[m];
+      waiting.whole &= p[m].column + rows <= job.grid.run;
+    }
   }
 
   void run(s64 channel, s64 channels, s64 first, s64 last) {
@@ -235,9 +211,8 @@ struct Channels {
 }  // namespace
 
 void conv_u8s8_tiles_amx(const TileJob& job) {
-  configure(job.grid.rows);
-  Finisher waiting{.job = job, .limits = code_limits(*job.epilogue), .pixels = {}};
-  waiting.kind = kind_of(job);
+  amx_configure(job.grid.rows);  // 0-3 accumulate, 4 and 5 hold pixels, 6 and 7 weights
+  Finisher waiting(job);
   s64 parity = 0;
   for (s64 first = job.first_tile; first < job.last_tile; first += job.chunk_tiles) {
     const s64 end = first + job.chunk_tiles;

@@ -24,27 +24,12 @@ struct PixelTile {
 
 // How sums become results. Codes that need neither zero point nor bounds save a quarter of the instructions on the two
 // vector ports, which is what a short window's time is made of.
-// `coded_sum` is a sum whose first codes go through a table, or whose bounds are not known.
+//   saturate   codes of zero point 0 and the range of u8
+//   bound      codes with a zero point and bounds
+//   sum        the same, then added to a residual's codes
+//   coded_sum  such a sum whose first codes go through a table, or whose bounds are not known
+//   general    anything else
 enum class Finish { saturate, bound, sum, coded_sum, general };
-
-// Sums that wait to become codes. A quad is what one 64-byte register of codes holds: a row of 3 or 4 channel tiles, two
-// rows of 2, four rows of 1.
-struct Finisher {
-  const TileJob& job;
-  CodeLimits limits;
-  Finish kind = Finish::general;
-  s64 width = 0;  // channel tiles of the block
-  s64 quads_of_tile = 0;
-  s64 tiles = 0;  // of pixels; 0: nothing waits
-  s64 tile = 0, quad = 0;
-  const s32* sums = nullptr;
-  const f32* multiplier = nullptr;
-  s64 position = 0;  // first channel, in dst
-  s64 channels = 0;  // of the block
-  PixelTile pixels[kMaxTiles];
-
-  s64 left() const { return tiles * quads_of_tile; }
-};
 
 Finish kind_of(const TileJob& job) {
   const EpilogueArgs& e = *job.epilogue;
@@ -54,20 +39,43 @@ Finish kind_of(const TileJob& job) {
   return e.zero_point == 0 && e.lo == 0 && e.hi == 255 ? Finish::saturate : Finish::bound;
 }
 
-// Constants of one way to finish.
-template <Finish kKind>
-struct KindConstants {
-  explicit KindConstants(const EpilogueArgs&) {}
-};
-template <>
-struct KindConstants<Finish::sum> : SumConstants {
+// Constants of Finish::sum.
+struct TileSumConstants : SumConstants {
   __m512i bytes[4];  // bytes 4 * v .. 4 * v + 3 of each lane to the lowest of its 4 numbers
 
-  explicit KindConstants(const EpilogueArgs& e) : SumConstants(e) {
+  explicit TileSumConstants(const EpilogueArgs& e) : SumConstants(e) {
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v)
       bytes[v] = _mm512_add_epi8(_mm512_set4_epi32(3, 2, 1, 0), _mm512_set1_epi32(4 * v));
   }
+};
+
+// Sums that wait to become codes. A quad is what one 64-byte register of codes holds: a row of 3 or 4 channel tiles, two
+// rows of 2, four rows of 1.
+struct Finisher {
+  const TileJob& job;
+  CodeLimits limits;  // of the codes that are stored
+  TileSumConstants sum;
+  Finish kind;
+  bool whole = false;  // of each quad all rows are pixels and all channels exist
+  s64 width = 0;       // channel tiles of the block
+  s64 quads_of_tile = 0;
+  s64 tiles = 0;  // of pixels; 0: nothing waits
+  s64 tile = 0, quad = 0;
+  const s32* sums = nullptr;
+  const s32* bias = nullptr;
+  const f32* multiplier = nullptr;
+  s64 position = 0;  // first channel, in dst
+  s64 channels = 0;  // of the block
+  PixelTile pixels[kMaxTiles];
+
+  explicit Finisher(const TileJob& j)
+      : job(j),
+        limits(kind_of(j) == Finish::sum ? sum_limits(*j.epilogue) : code_limits(*j.epilogue)),
+        sum(*j.epilogue),
+        kind(kind_of(j)) {}
+
+  s64 left() const { return tiles * quads_of_tile; }
 };
 
 // Where a row of a quad goes; one that is no pixel goes nowhere.
@@ -77,42 +85,45 @@ struct QuadRow {
   bool inside;
 };
 
-// The channels of each tile that exist.
+// The channels of a block that exist: of all, and of each tile.
 template <int kTiles>
 struct TileLanes {
+  __mmask64 all;
   __mmask16 of[kTiles];
 
-  explicit TileLanes(s64 channels) {
+  explicit TileLanes(s64 channels) : all(first_lanes64(channels)) {
 #pragma GCC unroll 4
     for (int v = 0; v < kTiles; ++v) of[v] = first_lanes16(channels - v * 16);
   }
 };
 
 // Register v of a quad holds 16 channels: tile `v % kTiles` of row `v / kTiles`. In a block of 4 tiles the channels are
-// packed so that narrowing leaves them in order.
-template <int kTiles>
+// packed so that narrowing leaves them in order. A whole quad has neither rows nor channels to leave out.
+template <int kTiles, bool kWhole>
 struct Quad {
   static constexpr int kRows = kTiles > 2 ? 1 : 4 / kTiles;
   static constexpr int kRegisters = kRows * kTiles;
 
-  const TileJob& job;
-  s64 channels;
-  TileLanes<kTiles> tile_lanes;
+  const u8* residual;  // that rows count from, or null
+  TileLanes<kTiles> lanes;
   QuadRow rows[kRows];
 
-  __mmask16 lanes(int v) const {
-    return rows[v / kTiles].inside ? tile_lanes.of[v % kTiles] : static_cast<__mmask16>(0);
+  bool inside(int row) const { return kWhole || rows[row].inside; }
+  __mmask16 lanes_of(int v) const {
+    return inside(v / kTiles) ? lanes.of[v % kTiles] : static_cast<__mmask16>(0);
   }
 
   // The residual's 16 codes that belong to register v.
   __m128i residuals_of(int v) const {
-    const u8* residual = job.residual + rows[v / kTiles].residual + v % kTiles * 16;
-    return _mm_maskz_loadu_epi8(lanes(v), residual);
+    const u8* codes = residual + rows[v / kTiles].residual + v % kTiles * 16;
+    if (kWhole) return _mm_loadu_si128(reinterpret_cast<const __m128i*>(codes));
+    return _mm_maskz_loadu_epi8(lanes_of(v), codes);
   }
 
   __m512i row_of_residuals() const {
-    const __mmask64 mask = rows[0].inside ? first_lanes64(channels) : 0;
-    return _mm512_maskz_loadu_epi8(mask, job.residual + rows[0].residual);
+    const u8* codes = residual + rows[0].residual;
+    if (kWhole && kTiles == 4) return _mm512_loadu_si512(codes);
+    return _mm512_maskz_loadu_epi8(inside(0) ? lanes.all : 0, codes);
   }
 
   void load_residuals(__m512i r[4]) const {
@@ -124,7 +135,7 @@ struct Quad {
   }
 
   // Each residual as the lowest byte of its number.
-  void load_bytes(const KindConstants<Finish::sum>& c, __m512i r[4]) const {
+  void load_bytes(const TileSumConstants& c, __m512i r[4]) const {
     if constexpr (kTiles == 4) {
       const __m512i row = row_of_residuals();
 #pragma GCC unroll 4
@@ -146,192 +157,234 @@ struct Quad {
     return _mm512_inserti32x4(r, residuals_of(3), 3);
   }
 
-  void add_residuals(__m512 t[4]) const {
+  void add_residuals(const EpilogueArgs& e, __m512 t[4]) const {
     __m512i r[4];
     load_residuals(r);
 #pragma GCC unroll 4
-    for (int v = 0; v < kRegisters; ++v) t[v] = add_residual(*job.epilogue, t[v], r[v]);
+    for (int v = 0; v < kRegisters; ++v) t[v] = add_residual(e, t[v], r[v]);
   }
 
-  void store_real(const __m512 t[4]) const {
-    const EpilogueArgs& e = *job.epilogue;
+  void store_real(const EpilogueArgs& e, const __m512 t[4]) const {
 #pragma GCC unroll 4
     for (int v = 0; v < kRegisters; ++v) {
       f32* dst = reinterpret_cast<f32*>(rows[v / kTiles].dst) + v % kTiles * 16;
-      _mm512_mask_storeu_ps(dst, lanes(v), e.clip ? clip(e, t[v]) : t[v]);
+      _mm512_mask_storeu_ps(dst, lanes_of(v), e.clip ? clip(e, t[v]) : t[v]);
     }
   }
 
-  void store_codes(__m512i codes, __mmask64 mask) const {
-    if constexpr (kTiles > 2) {
-      if (rows[0].inside) _mm512_mask_storeu_epi8(rows[0].dst, mask, codes);
+  void store_codes(__m512i codes) const {
+    if constexpr (kWhole && kTiles == 4) {
+      _mm512_storeu_si512(rows[0].dst, codes);
+    } else if constexpr (kTiles > 2) {
+      if (inside(0)) _mm512_mask_storeu_epi8(rows[0].dst, lanes.all, codes);
     } else if constexpr (kTiles == 2) {
-      const auto mask32 = static_cast<__mmask32>(mask);
-      if (rows[0].inside)
-        _mm256_mask_storeu_epi8(rows[0].dst, mask32, _mm512_castsi512_si256(codes));
-      if (rows[1].inside)
-        _mm256_mask_storeu_epi8(rows[1].dst, mask32, _mm512_extracti64x4_epi64(codes, 1));
+      store_row(0, _mm512_castsi512_si256(codes));
+      store_row(1, _mm512_extracti64x4_epi64(codes, 1));
     } else {
-      const auto mask16 = static_cast<__mmask16>(mask);
-      if (rows[0].inside) _mm_mask_storeu_epi8(rows[0].dst, mask16, _mm512_castsi512_si128(codes));
-      if (rows[1].inside)
-        _mm_mask_storeu_epi8(rows[1].dst, mask16, _mm512_extracti32x4_epi32(codes, 1));
-      if (rows[2].inside)
-        _mm_mask_storeu_epi8(rows[2].dst, mask16, _mm512_extracti32x4_epi32(codes, 2));
-      if (rows[3].inside)
-        _mm_mask_storeu_epi8(rows[3].dst, mask16, _mm512_extracti32x4_epi32(codes, 3));
+      store_row(0, _mm512_castsi512_si128(codes));
+      store_row(1, _mm512_extracti32x4_epi32(codes, 1));
+      store_row(2, _mm512_extracti32x4_epi32(codes, 2));
+      store_row(3, _mm512_extracti32x4_epi32(codes, 3));
+    }
+  }
+
+  void store_row(int row, __m256i codes) const {
+    if (kWhole) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(rows[row].dst), codes);
+    } else if (rows[row].inside) {
+      _mm256_mask_storeu_epi8(rows[row].dst, static_cast<__mmask32>(lanes.all), codes);
+    }
+  }
+  void store_row(int row, __m128i codes) const {
+    if (kWhole) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(rows[row].dst), codes);
+    } else if (rows[row].inside) {
+      _mm_mask_storeu_epi8(rows[row].dst, lanes.of[0], codes);
     }
   }
 };
 
-// What is the same for all quads of a block.
+// What is the same for all quads of a block, read once: behind a pointer, each store of codes could change it.
 template <int kTiles, Finish kKind>
 struct BlockConstants {
-  const TileJob& job;
-  CodeLimits limits;  // of the codes that are stored
-  s64 channels;
-  __mmask64 mask;
-  TileLanes<kTiles> tile_lanes;
-  __m512 multiplier[kTiles];
-  KindConstants<kKind> of_kind;
+  const EpilogueArgs& e;
+  const u8* residual;
+  CodeLimits limits;
+  TileLanes<kTiles> lanes;
+  TileSumConstants sum;
+  const s32* biases;
+  const f32* multipliers;
+  __m512i held_bias[kTiles];
+  __m512 held_multiplier[kTiles];
 
   explicit BlockConstants(const Finisher& f)
-      : job(f.job),
-        limits(kKind == Finish::sum ? sum_limits(*f.job.epilogue) : f.limits),
-        channels(f.channels),
-        mask(first_lanes64(f.channels)),
-        tile_lanes(f.channels),
-        of_kind(*f.job.epilogue) {
+      : e(*f.job.epilogue),
+        residual(f.job.residual),
+        limits(f.limits),
+        lanes(f.channels),
+        sum(f.sum),
+        biases(f.bias),
+        multipliers(f.multiplier) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kTiles; ++v) multiplier[v] = _mm512_loadu_ps(f.multiplier + v * 16);
+    for (int v = 0; v < kTiles; ++v) {
+      held_bias[v] = _mm512_load_si512(biases + v * 16);
+      held_multiplier[v] = _mm512_load_ps(multipliers + v * 16);
+    }
+  }
+
+  // A sum's own constants fill the registers.
+  __m512i bias(int v) const {
+    return kKind == Finish::sum ? _mm512_load_si512(biases + v * 16) : held_bias[v];
+  }
+  __m512 multiplier(int v) const {
+    return kKind == Finish::sum ? _mm512_load_ps(multipliers + v * 16) : held_multiplier[v];
   }
 };
 
 template <int kTiles, Finish kKind>
-inline __m512i to_codes(const BlockConstants<kTiles, kKind>& b, const __m512i n[4]) {
+inline __m512i to_codes(const CodeLimits& limits, const __m512i n[4]) {
   __m512i codes;
   if constexpr (kKind == Finish::saturate) {
     codes = _mm512_packus_epi16(_mm512_packs_epi32(n[0], n[1]), _mm512_packs_epi32(n[2], n[3]));
   } else {
-    codes = pack_codes(n, b.limits);
+    codes = pack_codes(n, limits);
   }
   return kTiles == 4 ? codes : in_register_order(codes);
 }
 
-template <int kTiles, Finish kKind>
-inline void finish_quad(const BlockConstants<kTiles, kKind>& b, const s32* sums,
-                        const Quad<kTiles>& quad) {
-  constexpr int kRegisters = Quad<kTiles>::kRegisters;
-  const EpilogueArgs& e = *b.job.epilogue;
+template <int kTiles, Finish kKind, bool kWhole>
+[[gnu::always_inline]] inline void finish_quad(const BlockConstants<kTiles, kKind>& b,
+                                               const s32* sums, const Quad<kTiles, kWhole>& quad) {
+  constexpr int kRegisters = Quad<kTiles, kWhole>::kRegisters;
+  const EpilogueArgs& e = b.e;
   __m512 t[4];
   __m512i n[4];
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) {
-    t[v] = v < kRegisters
-               ? _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_loadu_si512(sums + v % kTiles * kTileSums +
-                                                                     v / kTiles * kTileColumns)),
-                               b.multiplier[v % kTiles])
-               : _mm512_setzero_ps();
+    if (v >= kRegisters) {
+      t[v] = _mm512_setzero_ps();
+      continue;
+    }
+    const int tile = v % kTiles, row = v / kTiles;
+    const __m512i sum = _mm512_load_si512(sums + tile * kTileSums + row * kTileColumns);
+    const __m512i biased = _mm512_add_epi32(sum, b.bias(tile));
+    t[v] = _mm512_mul_ps(_mm512_cvtepi32_ps(biased), b.multiplier(tile));
   }
   if constexpr (kKind == Finish::sum) {
-    quad.load_bytes(b.of_kind, n);
+    quad.load_bytes(b.sum, n);
 #pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) n[v] = _mm512_cvtps_epi32(b.of_kind.sum(t[v], n[v]));
-    return quad.store_codes(to_codes<kTiles, kKind>(b, n), b.mask);
+    for (int v = 0; v < 4; ++v) n[v] = _mm512_cvtps_epi32(b.sum.sum(t[v], n[v]));
+    return quad.store_codes(to_codes<kTiles, kKind>(b.limits, n));
   }
   if constexpr (kKind == Finish::saturate || kKind == Finish::bound) {
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) n[v] = _mm512_cvtps_epi32(t[v]);
-    return quad.store_codes(to_codes<kTiles, kKind>(b, n), b.mask);
+    return quad.store_codes(to_codes<kTiles, kKind>(b.limits, n));
   }
-  if (kKind == Finish::general && b.job.residual != nullptr) quad.add_residuals(t);
+  if (kKind == Finish::general && b.residual != nullptr) quad.add_residuals(e, t);
   if (e.leaky) {
 #pragma GCC unroll 4
     for (int v = 0; v < kRegisters; ++v) t[v] = leaky(t[v], e.alpha);
   }
-  if (kKind == Finish::general && e.real) return quad.store_real(t);
+  if (kKind == Finish::general && e.real) return quad.store_real(e, t);
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) n[v] = nearest(t[v]);
-  __m512i codes = to_codes<kTiles, kKind>(b, n);
+  __m512i codes = to_codes<kTiles, kKind>(b.limits, n);
   if (e.table != nullptr) codes = look_up(codes, e.table);
   if constexpr (kKind == Finish::coded_sum) codes = sum_codes(e, codes, quad.packed_residuals());
-  quad.store_codes(codes, b.mask);
+  quad.store_codes(codes);
 }
 
-// `count` quads of one tile: stretches of pixels without a look at each, then those at the end of an image's row.
+// `count` quads of one tile, each whole.
+template <int kTiles, Finish kKind, bool kWhole>
+[[gnu::always_inline]] inline void finish_rows(const Finisher& f,
+                                               const BlockConstants<kTiles, kKind>& b, PixelTile& p,
+                                               const s32* sums, s64 count) {
+  using Q = Quad<kTiles, kWhole>;
+  const s64 step = f.job.out.pixel, residual_step = f.job.residual_strides.pixel;
+  u8* dst = f.job.dst + p.dst + f.position * (kKind == Finish::general && b.e.real ? 4 : 1);
+  s64 residual = p.residual + f.position;
+  for (s64 i = 0; i < count; ++i, sums += Q::kRows * kTileColumns) {
+    Q quad{b.residual, b.lanes, {}};
+#pragma GCC unroll 4
+    for (int r = 0; r < Q::kRows; ++r, dst += step, residual += residual_step)
+      quad.rows[r] = {dst, residual, true};
+    finish_quad<kTiles, kKind>(b, sums, quad);
+  }
+  p.dst += count * Q::kRows * step;
+  p.residual += count * Q::kRows * residual_step;
+  p.column += count * Q::kRows;
+}
+
+// `count` quads of one tile: stretches of pixels, then those at the end of an image's row one by one.
 template <int kTiles, Finish kKind>
-void finish_quads(Finisher& f, PixelTile& p, s64 count) {
-  using Q = Quad<kTiles>;
+[[gnu::noinline]] void finish_stretches(Finisher& f, PixelTile& p, s64 count) {
+  constexpr int kRows = Quad<kTiles, false>::kRows;
   const TileJob& job = f.job;
   const BlockConstants<kTiles, kKind> b(f);
-  const s64 size = kKind == Finish::general && job.epilogue->real ? 4 : 1;
-  const s64 step = job.out.pixel, residual_step = job.residual_strides.pixel;
-  s64 row = f.quad * Q::kRows;
+  const s64 size = kKind == Finish::general && b.e.real ? 4 : 1;
+  s64 row = f.quad * kRows;
   const s32* sums = f.sums + f.tile * kTiles * kTileSums + row * kTileColumns;
   const auto turn = [&] {  // to the next row of the image
     if (p.column < job.grid.pitch) return;
     p.column -= job.grid.pitch;
-    p.dst += job.out.row - job.grid.pitch * step;
-    p.residual += job.residual_strides.row - job.grid.pitch * residual_step;
+    p.dst += job.out.row - job.grid.pitch * job.out.pixel;
+    p.residual += job.residual_strides.row - job.grid.pitch * job.residual_strides.pixel;
   };
   while (count > 0) {
     const s64 pixels = job.grid.run - p.column, rows = job.grid.rows - row;
-    s64 whole = (pixels < rows ? pixels : rows) / Q::kRows;
-    if (whole > count) whole = count;
-    if (whole > 0) {
-      u8* dst = job.dst + p.dst + f.position * size;
-      s64 residual = p.residual + f.position;
-      for (s64 i = 0; i < whole; ++i, sums += Q::kRows * kTileColumns) {
-        Q quad{job, b.channels, b.tile_lanes, {}};
-#pragma GCC unroll 4
-        for (int r = 0; r < Q::kRows; ++r) {
-          quad.rows[r] = {dst + r * step, residual + r * residual_step, true};
-        }
-        finish_quad<kTiles, kKind>(b, sums, quad);
-        dst += Q::kRows * step;
-        residual += Q::kRows * residual_step;
+    s64 stretch = (pixels < rows ? pixels : rows) / kRows;
+    if (stretch > count) stretch = count;
+    if (stretch > 0) {
+      finish_rows<kTiles, kKind, false>(f, b, p, sums, stretch);
+      turn();
+    } else {
+      Quad<kTiles, false> quad{b.residual, b.lanes, {}};
+      for (int r = 0; r < kRows && row + r < job.grid.rows; ++r) {
+        quad.rows[r] = {job.dst + p.dst + f.position * size, p.residual + f.position,
+                        p.column < job.grid.run};
+        p.dst += job.out.pixel;
+        p.residual += job.residual_strides.pixel;
+        ++p.column;
+        turn();
       }
-      p.dst += whole * Q::kRows * step;
-      p.residual += whole * Q::kRows * residual_step;
-      p.column += whole * Q::kRows;
-      row += whole * Q::kRows;
-      count -= whole;
-      turn();
-      continue;
+      if (kRows > 1 || quad.rows[0].inside) finish_quad<kTiles, kKind>(b, sums, quad);
+      stretch = 1;
     }
-    Q quad{job, b.channels, b.tile_lanes, {}};
-    for (int r = 0; r < Q::kRows && row + r < job.grid.rows; ++r) {
-      quad.rows[r] = {job.dst + p.dst + f.position * size, p.residual + f.position,
-                      p.column < job.grid.run};
-      p.dst += step;
-      p.residual += residual_step;
-      ++p.column;
-      turn();
-    }
-    if (Q::kRows > 1 || quad.rows[0].inside) finish_quad<kTiles, kKind>(b, sums, quad);
-    sums += Q::kRows * kTileColumns;
-    row += Q::kRows;
-    --count;
+    sums += stretch * kRows * kTileColumns;
+    row += stretch * kRows;
+    count -= stretch;
+  }
+}
+
+template <int kTiles, Finish kKind>
+[[gnu::always_inline]] inline void finish_tile(Finisher& f, PixelTile& p, s64 count) {
+  if (f.whole) {
+    const s64 row = f.quad * Quad<kTiles, true>::kRows;
+    const s32* sums = f.sums + f.tile * kTiles * kTileSums + row * kTileColumns;
+    finish_rows<kTiles, kKind, true>(f, BlockConstants<kTiles, kKind>(f), p, sums, count);
+  } else {
+    finish_stretches<kTiles, kKind>(f, p, count);
   }
 }
 
 // The next `count` quads, or as many as there are.
 template <int kTiles>
-inline void finish(Finisher& f, s64 count) {
+[[gnu::always_inline]] inline void finish(Finisher& f, s64 count) {
   while (count > 0 && f.tile < f.tiles) {
     const s64 left = f.quads_of_tile - f.quad;
     const s64 some = left < count ? left : count;
     PixelTile& p = f.pixels[f.tile];
     if (f.kind == Finish::saturate) {
-      finish_quads<kTiles, Finish::saturate>(f, p, some);
+      finish_tile<kTiles, Finish::saturate>(f, p, some);
     } else if (f.kind == Finish::bound) {
-      finish_quads<kTiles, Finish::bound>(f, p, some);
+      finish_tile<kTiles, Finish::bound>(f, p, some);
     } else if (f.kind == Finish::sum) {
-      finish_quads<kTiles, Finish::sum>(f, p, some);
+      finish_tile<kTiles, Finish::sum>(f, p, some);
     } else if (f.kind == Finish::coded_sum) {
-      finish_quads<kTiles, Finish::coded_sum>(f, p, some);
+      finish_stretches<kTiles, Finish::coded_sum>(f, p, some);
     } else {
-      finish_quads<kTiles, Finish::general>(f, p, some);
+      finish_stretches<kTiles, Finish::general>(f, p, some);
     }
     count -= some;
     f.quad += some;
