@@ -382,9 +382,9 @@ template <int kTiles>
     } else if (f.kind == Finish::sum) {
       finish_tile<kTiles, Finish::sum>(f, p, some);
     } else if (f.kind == Finish::coded_sum) {
-      finish_stretches<kTiles, Finish::coded_sum>(f, p, some);
+      finish_tile<kTiles, Finish::coded_sum>(f, p, some);
     } else {
-      finish_stretches<kTiles, Finish::general>(f, p, some);
+      finish_tile<kTiles, Finish::general>(f, p, some);
     }
     count -= some;
     f.quad += some;
