@@ -3,8 +3,7 @@
 // multiplied. Included by tile_conv_amx.cc alone.
 #pragma once
 
-#include "backends/cpu/kernels/conv/tile_args.h"
-#include "backends/cpu/kernels/simd_vnni.h"
+#include "backends/cpu/kernels/conv/tile_quad_amx.h"
 
 namespace octet {
 namespace {
@@ -39,17 +38,6 @@ Finish kind_of(const TileJob& job) {
   return e.zero_point == 0 && e.lo == 0 && e.hi == 255 ? Finish::saturate : Finish::bound;
 }
 
-// Constants of Finish::sum.
-struct TileSumConstants : SumConstants {
-  __m512i bytes[4];  // bytes 4 * v .. 4 * v + 3 of each lane to the lowest of its 4 numbers
-
-  explicit TileSumConstants(const EpilogueArgs& e) : SumConstants(e) {
-#pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v)
-      bytes[v] = _mm512_add_epi8(_mm512_set4_epi32(3, 2, 1, 0), _mm512_set1_epi32(4 * v));
-  }
-};
-
 // Sums that wait to become codes. A quad is what one 64-byte register of codes holds: a row of 3 or 4 channel tiles, two
 // rows of 2, four rows of 1.
 struct Finisher {
@@ -76,132 +64,6 @@ struct Finisher {
         kind(kind_of(j)) {}
 
   s64 left() const { return tiles * quads_of_tile; }
-};
-
-// Where a row of a quad goes; one that is no pixel goes nowhere.
-struct QuadRow {
-  u8* dst;
-  s64 residual;
-  bool inside;
-};
-
-// The channels of a block that exist: of all, and of each tile.
-template <int kTiles>
-struct TileLanes {
-  __mmask64 all;
-  __mmask16 of[kTiles];
-
-  explicit TileLanes(s64 channels) : all(first_lanes64(channels)) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kTiles; ++v) of[v] = first_lanes16(channels - v * 16);
-  }
-};
-
-// Register v of a quad holds 16 channels: tile `v % kTiles` of row `v / kTiles`. In a block of 4 tiles the channels are
-// packed so that narrowing leaves them in order. A whole quad has neither rows nor channels to leave out.
-template <int kTiles, bool kWhole>
-struct Quad {
-  static constexpr int kRows = kTiles > 2 ? 1 : 4 / kTiles;
-  static constexpr int kRegisters = kRows * kTiles;
-
-  const u8* residual;  // that rows count from, or null
-  TileLanes<kTiles> lanes;
-  QuadRow rows[kRows];
-
-  bool inside(int row) const { return kWhole || rows[row].inside; }
-  __mmask16 lanes_of(int v) const {
-    return inside(v / kTiles) ? lanes.of[v % kTiles] : static_cast<__mmask16>(0);
-  }
-
-  // The residual's 16 codes that belong to register v.
-  __m128i residuals_of(int v) const {
-    const u8* codes = residual + rows[v / kTiles].residual + v % kTiles * 16;
-    if (kWhole) return _mm_loadu_si128(reinterpret_cast<const __m128i*>(codes));
-    return _mm_maskz_loadu_epi8(lanes_of(v), codes);
-  }
-
-  __m512i row_of_residuals() const {
-    const u8* codes = residual + rows[0].residual;
-    if (kWhole && kTiles == 4) return _mm512_loadu_si512(codes);
-    return _mm512_maskz_loadu_epi8(inside(0) ? lanes.all : 0, codes);
-  }
-
-  void load_residuals(__m512i r[4]) const {
-    if (kTiles == 4) return widen_in_lanes(row_of_residuals(), r);
-#pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) {
-      r[v] = v < kRegisters ? _mm512_cvtepu8_epi32(residuals_of(v)) : _mm512_setzero_si512();
-    }
-  }
-
-  // Each residual as the lowest byte of its number.
-  void load_bytes(const TileSumConstants& c, __m512i r[4]) const {
-    if constexpr (kTiles == 4) {
-      const __m512i row = row_of_residuals();
-#pragma GCC unroll 4
-      for (int v = 0; v < 4; ++v)
-        r[v] = _mm512_mask_shuffle_epi8(c.byte_base, 0x1111111111111111, row, c.bytes[v]);
-    } else {
-      load_residuals(r);
-#pragma GCC unroll 4
-      for (int v = 0; v < 4; ++v) r[v] = _mm512_or_si512(r[v], c.byte_base);
-    }
-  }
-
-  // All residuals of the quad in the order of its codes.
-  __m512i packed_residuals() const {
-    if (kTiles > 2) return row_of_residuals();
-    __m512i r = _mm512_castsi128_si512(residuals_of(0));
-    r = _mm512_inserti32x4(r, residuals_of(1), 1);
-    r = _mm512_inserti32x4(r, residuals_of(2), 2);
-    return _mm512_inserti32x4(r, residuals_of(3), 3);
-  }
-
-  void add_residuals(const EpilogueArgs& e, __m512 t[4]) const {
-    __m512i r[4];
-    load_residuals(r);
-#pragma GCC unroll 4
-    for (int v = 0; v < kRegisters; ++v) t[v] = add_residual(e, t[v], r[v]);
-  }
-
-  void store_real(const EpilogueArgs& e, const __m512 t[4]) const {
-#pragma GCC unroll 4
-    for (int v = 0; v < kRegisters; ++v) {
-      f32* dst = reinterpret_cast<f32*>(rows[v / kTiles].dst) + v % kTiles * 16;
-      _mm512_mask_storeu_ps(dst, lanes_of(v), e.clip ? clip(e, t[v]) : t[v]);
-    }
-  }
-
-  void store_codes(__m512i codes) const {
-    if constexpr (kWhole && kTiles == 4) {
-      _mm512_storeu_si512(rows[0].dst, codes);
-    } else if constexpr (kTiles > 2) {
-      if (inside(0)) _mm512_mask_storeu_epi8(rows[0].dst, lanes.all, codes);
-    } else if constexpr (kTiles == 2) {
-      store_row(0, _mm512_castsi512_si256(codes));
-      store_row(1, _mm512_extracti64x4_epi64(codes, 1));
-    } else {
-      store_row(0, _mm512_castsi512_si128(codes));
-      store_row(1, _mm512_extracti32x4_epi32(codes, 1));
-      store_row(2, _mm512_extracti32x4_epi32(codes, 2));
-      store_row(3, _mm512_extracti32x4_epi32(codes, 3));
-    }
-  }
-
-  void store_row(int row, __m256i codes) const {
-    if (kWhole) {
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(rows[row].dst), codes);
-    } else if (rows[row].inside) {
-      _mm256_mask_storeu_epi8(rows[row].dst, static_cast<__mmask32>(lanes.all), codes);
-    }
-  }
-  void store_row(int row, __m128i codes) const {
-    if (kWhole) {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(rows[row].dst), codes);
-    } else if (rows[row].inside) {
-      _mm_mask_storeu_epi8(rows[row].dst, lanes.of[0], codes);
-    }
-  }
 };
 
 // What is the same for all quads of a block, read once: behind a pointer, each store of codes could change it.
