@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Transpose before or after a product of two activations becomes a permutation that QMatMul reads or writes through
 // (ops/matmul_views.h), as long as the rows that its kernels read stay dense.
-// This is how attention turns its heads. A Squeeze behind the Transpose changes places with it first.
+// This is how attention turns its heads. A Squeeze or a table behind the Transpose changes places
+// with it first.
 #include <algorithm>
 #include <optional>
 
@@ -27,6 +28,7 @@ class Fuser {
 
   void run() {
     for (Node& node : graph_.nodes) {
+      if (is_op(node, "QTable")) table_first(node);
       if (is_op(node, "Squeeze")) squeeze_first(node);
     }
     for (Node& node : graph_.nodes) {
@@ -67,6 +69,29 @@ class Fuser {
     change_places(*transpose, squeeze, swap);
   }
 
+  // QTable(Transpose(x)) becomes Transpose(QTable(x)), each in the place of the other.
+  void table_first(Node& table) {
+    Node* transpose = producer_of(graph_, uses_, table.inputs[0]);
+    if (transpose == nullptr || !is_op(*transpose, "Transpose")) return;
+    if (only_reader(graph_, uses_, table.inputs[0]) == nullptr || !feeds_product(table)) return;
+    if (!rewrites_.allow()) return;
+    const Value& result = graph_.value(table.outputs[0]);
+    Value& between = graph_.value(transpose->outputs[0]);
+    between.type = {result.type.dtype, graph_.value(transpose->inputs[0]).type.shape};
+    between.quant = result.quant;
+    swap_meaning(*transpose, table);
+    transpose->inputs.push_back(table.inputs[1]);
+    table.inputs.resize(1);
+  }
+
+  static void swap_meaning(Node& a, Node& b) {
+    std::swap(a.op, b.op);
+    std::swap(a.name, b.name);
+    std::swap(a.origins, b.origins);
+    std::swap(a.attrs, b.attrs);
+    std::swap(a.decision, b.decision);
+  }
+
   struct Swap {
     std::vector<s64> axes;  // that the Squeeze drops from x
     Shape shape;            // that it leaves
@@ -74,10 +99,7 @@ class Fuser {
   };
 
   void change_places(Node& transpose, Node& squeeze, const Swap& swap) {
-    std::swap(transpose.op, squeeze.op);
-    std::swap(transpose.name, squeeze.name);
-    std::swap(transpose.origins, squeeze.origins);
-    std::swap(transpose.attrs, squeeze.attrs);
+    swap_meaning(transpose, squeeze);
     const auto count = static_cast<s64>(swap.axes.size());
     const Tensor axes = Tensor::of<s64>(Shape{count}, swap.axes);
     transpose.inputs.push_back(graph_.add_constant(transpose.name + ".axes", axes));
