@@ -23,7 +23,8 @@ bool only_constants(const LowerRequest& asked) {
 }
 
 struct Answers {
-  std::vector<Candidate> accepted;  // in the order of the table
+  std::vector<Candidate> accepted;  // in the order of the table, those of lower levels last
+  size_t own = 0;                   // of them: kernels of the target's level
   std::vector<std::string> rejects;
 
   void take(std::string_view name, Offer offer) {
@@ -37,26 +38,27 @@ struct Answers {
   }
 };
 
-// The kernels of lower instruction sets too, for measuring; scalar code is no competitor.
-void ask_lower_levels(const LowerRequest& asked, const Lowering& lowering, Answers& answers) {
-  for (Isa isa = asked.target.isa; isa > Isa::avx2;) {
-    isa = static_cast<Isa>(static_cast<u8>(isa) - 1);
-    // The one level that those above it need not have.
-    if (isa == Isa::avx_vnni && !hardware_has(isa)) continue;
-    Target target = asked.target;
-    target.isa = isa;
-    const LowerRequest lower{asked.graph,   asked.node,    asked.inputs,
-                             asked.outputs, asked.layouts, target};
-    Offer offer = lowering.offer(lower);
-    if (std::holds_alternative<Candidate>(offer)) answers.take(lowering.name, std::move(offer));
+void ask(const LowerRequest& asked, const Backend& backend, Answers& answers) {
+  for (const Lowering& lowering : backend.lowerings) {
+    if (lowering.op == asked.node.op->name) answers.take(lowering.name, lowering.offer(asked));
   }
+  answers.own = answers.accepted.size();
 }
 
-void ask(const LowerRequest& asked, const Backend& backend, bool lower_levels, Answers& answers) {
-  for (const Lowering& lowering : backend.lowerings) {
-    if (lowering.op != asked.node.op->name) continue;
-    answers.take(lowering.name, lowering.offer(asked));
-    if (lower_levels) ask_lower_levels(asked, lowering, answers);
+// The kernels of lower instruction sets too, for measuring; scalar code is no competitor.
+void ask_lower_levels(const LowerRequest& asked, const Backend& backend, Answers& answers) {
+  Target target = asked.target;
+  const LowerRequest lower{asked.graph,   asked.node,    asked.inputs,
+                           asked.outputs, asked.layouts, target};
+  while (target.isa > Isa::avx2) {
+    target.isa = static_cast<Isa>(static_cast<u8>(target.isa) - 1);
+    // The one level that those above it need not have.
+    if (target.isa == Isa::avx_vnni && !hardware_has(target.isa)) continue;
+    for (const Lowering& lowering : backend.lowerings) {
+      if (lowering.op != asked.node.op->name) continue;
+      Offer offer = lowering.offer(lower);
+      if (std::holds_alternative<Candidate>(offer)) answers.take(lowering.name, std::move(offer));
+    }
   }
 }
 
@@ -66,17 +68,14 @@ s64 index_of(const Answers& answers, const std::string& kernel) {
   return at == answers.accepted.end() ? -1 : at - answers.accepted.begin();
 }
 
-// Index of the candidate to take, and how it was chosen.
+// Index of the candidate to take, and how it was chosen. Estimates choose among the kernels of this level alone.
 size_t choose(const LowerRequest& asked, const Backend& backend, Answers& answers,
               std::string& choice) {
+  const size_t best = cheapest(asked, answers.accepted);
   const TunedKernel* tuned =
       asked.target.tuning != nullptr ? asked.target.tuning->find(tuning_key(asked)) : nullptr;
-  if (tuned != nullptr && index_of(answers, tuned->kernel) < 0) {
-    Answers all;
-    ask(asked, backend, true, all);
-    answers.accepted = std::move(all.accepted);
-  }
-  const size_t best = cheapest(asked, answers.accepted);
+  const bool tuned_is_lower = tuned != nullptr && index_of(answers, tuned->kernel) < 0;
+  if (asked.target.keep_others || tuned_is_lower) ask_lower_levels(asked, backend, answers);
   if (answers.accepted.size() > 1)
     choice = cost_of(asked, answers.accepted[0]) > 0 ? "by cost" : "by order";
   if (tuned == nullptr) return best;
@@ -114,7 +113,7 @@ f64 cost_of(const LowerRequest& asked, const Candidate& candidate) {
   return cost;
 }
 
-size_t cheapest(const LowerRequest& asked, const std::vector<Candidate>& accepted) {
+size_t cheapest(const LowerRequest& asked, std::span<const Candidate> accepted) {
   size_t best = 0;
   f64 least = cost_of(asked, accepted[0]);
   for (size_t i = 1; i < accepted.size(); ++i) {
@@ -135,7 +134,7 @@ Selection select_kernel(const LowerRequest& asked, const Backend& backend) {
     return selection;
   }
   Answers answers;
-  ask(asked, backend, asked.target.keep_others, answers);
+  ask(asked, backend, answers);
   if (answers.accepted.empty()) {
     selection.rejects = std::move(answers.rejects);
     if (selection.rejects.empty())
@@ -149,8 +148,9 @@ Selection select_kernel(const LowerRequest& asked, const Backend& backend) {
   for (size_t i = 0; i < answers.accepted.size(); ++i) {
     if (i == best) continue;
     Candidate& other = answers.accepted[i];
+    const std::string reason = why_not(asked, other, answers.accepted[best], selection.choice);
     selection.rejects.push_back(other.kernel + ": " +
-                                why_not(asked, other, answers.accepted[best], selection.choice));
+                                (i < answers.own ? reason : "belongs to a lower instruction set"));
     if (asked.target.keep_others) selection.others.push_back(std::move(other));
   }
   selection.chosen = std::move(answers.accepted[best]);

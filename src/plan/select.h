@@ -3,6 +3,7 @@
 // that measurements on this machine named (octet/tuning.h).
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,7 @@ Selection select_kernel(const LowerRequest& asked, const Backend& backend);
 
 // Index of the candidate to take; `accepted` is in the order of the table and not empty. Costs decide between candidates
 // that have one, the order of the table between others; a result that is only close never replaces an exact one.
-size_t cheapest(const LowerRequest& asked, const std::vector<Candidate>& accepted);
+size_t cheapest(const LowerRequest& asked, std::span<const Candidate> accepted);
 
 // Cycles of one core for a candidate, with the layout changes of its inputs; 0 when it names no cost.
 f64 cost_of(const LowerRequest& asked, const Candidate& candidate);

@@ -102,6 +102,25 @@ TEST(Select, TheReferenceRunsWhatNobodyAccepts) {
   EXPECT_THAT(unknown.rejects[0], HasSubstr("no kernel for Relu"));
 }
 
+// What measuring adds does not change what is chosen.
+Offer cheap_below_vnni(const LowerRequest& request) {
+  if (request.target.isa >= Isa::vnni) return Reject{"too good a machine"};
+  return forged("cheap_and_low", 1);
+}
+
+TEST(Select, LowerLevelsCompeteForMeasuringOnly) {
+  Target target;
+  target.isa = Isa::amx;
+  target.keep_others = true;
+  const Selection selection = select_among(
+      {{"Relu", "lower_cheap", cheap_below_vnni}, {"Relu", "lower_30", costs_30}}, target);
+  EXPECT_EQ(selection.chosen.kernel, "thirty");
+  ASSERT_EQ(selection.others.size(), 1u);
+  EXPECT_EQ(selection.others[0].kernel, "cheap_and_low");
+  EXPECT_THAT(selection.rejects, ElementsAre("lower_cheap: too good a machine",
+                                             "cheap_and_low: belongs to a lower instruction set"));
+}
+
 TEST(Select, KeepsTheOthersForMeasuring) {
   Target target;
   target.isa = Isa::amx;

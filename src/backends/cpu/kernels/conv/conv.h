@@ -33,7 +33,7 @@ struct ConvKernel {
 // Best first; for any weights.
 inline constexpr ConvKernel kConvKernels[] = {
     {"conv_u8s8_6x64_vnni", Isa::vnni, 6, 64, 4, 1, false, 112, 5, conv_u8s8_6x64_vnni},
-    {"conv_u8s8_6x16_avxvnni", Isa::avx_vnni, 6, 16, 4, 1, false, 64, 10, conv_u8s8_6x16_avxvnni},
+    {"conv_u8s8_6x16_avxvnni", Isa::avx_vnni, 6, 16, 4, 1, false, 80, 8, conv_u8s8_6x16_avxvnni},
     {"conv_u8s8_6x16_avx2", Isa::avx2, 6, 16, 2, 2, true, 23, 15, conv_u8s8_6x16_avx2},
     {"conv_u8s8_1x16_plain", Isa::none, 1, 16, 4, 1, false, 1, 10, conv_u8s8_1x16_plain},
 };
