@@ -23,12 +23,62 @@ struct Life {
 
 s64 aligned(s64 bytes) { return (bytes + kSlack + kAlignment - 1) / kAlignment * kAlignment; }
 
+u32 root_of(const Plan& plan, u32 b) {
+  while (plan.buffers[b].same_as != kNoBuffer) b = plan.buffers[b].same_as;
+  return b;
+}
+
+// Lets outputs of steps take the memory of inputs that nothing reads afterwards.
+class Overwriting {
+ public:
+  explicit Overwriting(Plan& plan) : plan_(plan), last_(plan.buffers.size(), -1) {
+    for (size_t s = 0; s < plan.steps.size(); ++s) {
+      for (u32 b : plan.steps[s].inputs) {
+        if (b != kNoBuffer) last_[root_of(plan, b)] = static_cast<s64>(s);
+      }
+    }
+  }
+
+  void run() {
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      for (u32 from : plan_.steps[s].overwrites) {
+        if (!possible(s, from)) continue;
+        merge(plan_.steps[s].outputs[0], root_of(plan_, from));
+        break;
+      }
+    }
+    for (u32 b = 0; b < plan_.buffers.size(); ++b) {
+      if (const u32 root = root_of(plan_, b); root != b) plan_.buffers[b].same_as = root;
+    }
+  }
+
+ private:
+  bool possible(size_t s, u32 from) const {
+    const PlanStep& step = plan_.steps[s];
+    if (from == kNoBuffer || step.outputs.size() != 1 || step.outputs[0] == kNoBuffer) return false;
+    const Buffer& in = plan_.buffers[from];
+    const Buffer& out = plan_.buffers[step.outputs[0]];
+    const u32 root = root_of(plan_, from);
+    const auto reads = std::ranges::count_if(
+        step.inputs, [&](u32 b) { return b != kNoBuffer && root_of(plan_, b) == root; });
+    return reads == 1 && last_[root] == static_cast<s64>(s) && in.kind == Buffer::Kind::arena &&
+           out.kind == Buffer::Kind::arena && out.same_as == kNoBuffer && in.bytes == out.bytes &&
+           in.origin_bytes == out.origin_bytes && in.placement == out.placement;
+  }
+
+  void merge(u32 out, u32 root) {
+    plan_.buffers[out].same_as = root;
+    last_[root] = std::max(last_[root], last_[out]);
+  }
+
+  Plan& plan_;
+  std::vector<s64> last_;  // step that reads a root last
+};
+
 std::vector<Life> lives(const Plan& plan) {
   std::vector<Life> all(plan.buffers.size());
   for (u32 b = 0; b < all.size(); ++b) all[b] = {b, -1, -1, aligned(plan.buffers[b].bytes)};
-  const auto root = [&](u32 b) {
-    return plan.buffers[b].same_as == kNoBuffer ? b : plan.buffers[b].same_as;
-  };
+  const auto root = [&](u32 b) { return root_of(plan, b); };
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const s64 step = static_cast<s64>(s);
     for (u32 b : plan.steps[s].outputs) {
@@ -88,6 +138,7 @@ class Placed {
 }  // namespace
 
 void plan_memory(Plan& plan) {
+  Overwriting(plan).run();
   std::vector<Life> all = lives(plan);
   std::stable_sort(all.begin(), all.end(),
                    [](const Life& a, const Life& b) { return a.bytes > b.bytes; });

@@ -34,6 +34,8 @@ struct Placement {
   s64 row_stride = 0;    // between (h, w) and (h + 1, w)
   s64 image_stride = 0;  // between images
   s64 border = 0;        // rows and columns readable beyond each edge
+
+  bool operator==(const Placement&) const = default;
 };
 
 struct Target {
@@ -90,6 +92,11 @@ struct Candidate {
   bool strided = false;
   // Output 0 holds the bytes of input 0 as they lie: the planner may let both be one buffer.
   bool same_bytes = false;
+  // Inputs whose memory output 0 may take if they lie as it does: each of its elements is written once, after the same element
+  // of the input was read, and by the thread that read it. Best first. `may_overwrite` says where that depends on where values
+  // lie; null: it does not.
+  std::vector<size_t> overwrites = {};
+  std::function<bool(const BindArgs&)> may_overwrite = nullptr;
   // Estimated cycles of one core, for comparison with other candidates of the node; 0: the order of the table decides.
   f64 cost = 0;
   // The last bits may differ from the definition (docs/numerics.md, class `close`).

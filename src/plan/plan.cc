@@ -261,6 +261,10 @@ class Planner {
       for (u32 b : step.outputs)
         args.outputs.push_back(b == kNoBuffer ? Placement{} : plan_.buffers[b].placement);
       step.run = candidates_[s].bind(args);
+      const Candidate& candidate = candidates_[s];
+      if (candidate.may_overwrite == nullptr || candidate.may_overwrite(args)) {
+        for (size_t i : candidate.overwrites) step.overwrites.push_back(step.inputs[i]);
+      }
       if (step.outputs.size() != 1 || step.outputs[0] == kNoBuffer) continue;
       const Buffer& output = plan_.buffers[step.outputs[0]];
       if (output.placement.border > 0) step.run = with_border(output, std::move(step.run));

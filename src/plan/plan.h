@@ -37,6 +37,7 @@ struct PlanStep {
   u32 node = std::numeric_limits<u32>::max();  // index into graph.nodes; max for layout conversions
   std::vector<u32> inputs;  // buffers, kNoBuffer for constants and omitted inputs
   std::vector<u32> outputs;
+  std::vector<u32> overwrites;  // inputs whose memory outputs[0] may take, see Candidate
   s64 workspace_bytes = 0;
   RunStep run;
   std::string

@@ -138,5 +138,34 @@ TEST(PlanMemory, SharedBuffersLiveTogether) {
   }
 }
 
+// Buffers a step may write over: only those that nothing reads afterwards, and once in the step.
+TEST(PlanMemory, OutputsTakeTheMemoryOfInputsThatEnd) {
+  Plan plan;
+  plan.buffers.resize(6);
+  for (Buffer& buffer : plan.buffers) buffer.bytes = 1000;
+  plan.buffers[4].bytes = 900;
+  struct Step {
+    std::vector<u32> inputs, outputs, overwrites;
+  };
+  const Step steps[] = {{{}, {0}, {}},      {{0}, {1}, {0}},            // 0 is read again
+                        {{0, 1}, {2}, {0}}, {{1, 2, 2}, {3}, {2}},      // 2 is read twice
+                        {{3}, {4}, {3}},    {{3, 1, 4}, {5}, {4, 1}}};  // 4 has another size
+  for (const Step& s : steps) {
+    PlanStep step;
+    step.inputs = s.inputs;
+    step.outputs = s.outputs;
+    step.overwrites = s.overwrites;
+    plan.steps.push_back(std::move(step));
+  }
+  plan_memory(plan);
+  const std::vector<Buffer>& b = plan.buffers;
+  EXPECT_NE(b[1].offset, b[0].offset);
+  EXPECT_EQ(b[2].offset, b[0].offset);
+  EXPECT_NE(b[3].offset, b[2].offset);
+  EXPECT_NE(b[4].offset, b[3].offset);
+  EXPECT_EQ(b[5].offset, b[1].offset);
+  EXPECT_NE(b[1].offset, b[2].offset);
+}
+
 }  // namespace
 }  // namespace octet

@@ -139,6 +139,9 @@ Offer lower_f_binary(const LowerRequest& request) {
   candidate.inputs.assign(layouts.inputs.begin(), layouts.inputs.end());
   candidate.outputs = {layouts.output};
   candidate.strided = layouts.output == Layout::nhwc && operands.output[1] != 1;
+  for (size_t i = 0; i < 2; ++i) {
+    if (operands.inputs[i] == operands.output) candidate.overwrites.push_back(i);
+  }
   candidate.bind = [function = kernel_for(*row, request.target.isa), choice,
                     operands](const BindArgs& bind) {
     return bind_binary(function, choice, operands, bind);

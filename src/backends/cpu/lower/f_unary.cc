@@ -92,6 +92,7 @@ Offer lower_f_unary(const LowerRequest& request) {
   candidate.outputs = {request.layouts[0]};
   // One channel leaves no dense dimension to walk when its pixels are apart.
   candidate.strided = request.layouts[0] == Layout::nhwc && request.outputs[0].shape[1] != 1;
+  candidate.overwrites = {0};
   candidate.bind = [function = kernel_for(*row, request.target.isa), choice,
                     shape = request.outputs[0].shape](const BindArgs& bind) {
     return bind_unary(function, choice, shape, bind);

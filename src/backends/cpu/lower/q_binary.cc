@@ -103,6 +103,9 @@ Offer lower_binary(const LowerRequest& request, const BinaryKernel& kernel, Bina
   if (!Rows::possible(operands)) return Reject{"the broadcast strides within a row"};
   Candidate candidate = candidate_of(request, kernel.name, layout);
   candidate.strided = true;
+  for (size_t i = 0; i < 2; ++i) {
+    if (request.inputs[i].shape == request.outputs[0].shape) candidate.overwrites.push_back(i);
+  }
   candidate.bind = [step, operands](const BindArgs& bind) -> RunStep {
     std::vector<RowOperand> placed = operands;
     placed[0].placement = bind.outputs[0];

@@ -93,6 +93,10 @@ RunStep step_of(Kernel kernel, const ConvRequest& conv) {
   };
 }
 
+void set_overwrites(Candidate& candidate, const ConvRequest& conv) {
+  if (conv.constants.has_residual()) candidate.overwrites = {conv.constants.residual};
+}
+
 Candidate image_candidate(const LowerRequest& request, const char* kernel,
                           const ConvRequest& conv) {
   Candidate candidate = candidate_of(request, kernel, Layout::nhwc);
@@ -147,6 +151,10 @@ Offer lower_q_conv_tiles(const LowerRequest& request) {
     return Reject{reason};
   const TileKernel& kernel = kTileKernels[0];
   Candidate candidate = image_candidate(request, kernel.name, conv);
+  set_overwrites(candidate, conv);
+  candidate.may_overwrite = [geometry = conv.geometry, input = conv.input](const BindArgs& bind) {
+    return !tile_conv_overlaps(geometry, nhwc_placement(input, bind.inputs[kProductX]));
+  };
   candidate.workspace_bytes = tile_conv_workspace_bytes(conv.geometry, request.target.threads);
   candidate.cost = tile_conv_cost(conv.geometry);
   candidate.bind = [&kernel, conv](const BindArgs& bind) {
@@ -182,6 +190,7 @@ Offer lower_q_conv(const LowerRequest& request) {
   if (const char* reason = conv_reject(conv.geometry)) return Reject{reason};
   const ConvKernel& kernel = best_kernel(kConstantConvKernels, request.target.isa);
   Candidate candidate = image_candidate(request, kernel.name, conv);
+  set_overwrites(candidate, conv);
   candidate.workspace_bytes = conv_workspace_bytes(kernel, conv.geometry, request.target.threads);
   candidate.cost = dense_conv_cost(kernel, conv.geometry);
   candidate.bind = [&kernel, conv](const BindArgs& bind) {

@@ -95,6 +95,11 @@ ConvSpec spec_of(const LinearRequest& linear) {
   return spec;
 }
 
+void set_overwrites(Candidate& candidate, const LinearRequest& linear) {
+  const ProductConstants& constants = linear.matmul.constants;
+  if (constants.has_residual()) candidate.overwrites = {constants.residual};
+}
+
 }  // namespace
 
 Offer lower_q_linear_tiles(const LowerRequest& request) {
@@ -106,6 +111,8 @@ Offer lower_q_linear_tiles(const LowerRequest& request) {
   Candidate candidate = candidate_of(request, kernel.name, Layout::linear);
   candidate.note = sum_note(request);
   candidate.workspace_bytes = tile_conv_workspace_bytes(linear.geometry, request.target.threads);
+  const Placement rows = dense_rows(linear.geometry.window.w().out, linear.geometry.in_channels);
+  if (!tile_conv_overlaps(linear.geometry, rows)) set_overwrites(candidate, linear);
   candidate.cost = tile_conv_cost(linear.geometry);
   candidate.bind = [&kernel, linear](const BindArgs&) {
     return step_of(TileConv(kernel, spec_of(linear)), linear.matmul);
@@ -120,6 +127,7 @@ Offer lower_q_linear(const LowerRequest& request) {
   Candidate candidate = candidate_of(request, kernel.name, Layout::linear);
   candidate.note = sum_note(request);
   candidate.workspace_bytes = conv_workspace_bytes(kernel, linear.geometry, request.target.threads);
+  set_overwrites(candidate, linear);
   candidate.cost = dense_conv_cost(kernel, linear.geometry);
   candidate.bind = [&kernel, linear](const BindArgs&) {
     return step_of(DenseConv(kernel, spec_of(linear)), linear.matmul);

@@ -72,7 +72,9 @@ Offer lower_q_table(const LowerRequest& request) {
     kernel.run({u8_input(args, 0) + src, u8_output(args, 0) + dst, count,
                 reinterpret_cast<const u8*>(table.data())});
   };
-  return elementwise(request, kernel.name, run);
+  Candidate candidate = elementwise(request, kernel.name, run);
+  candidate.overwrites = {0};
+  return candidate;
 }
 
 Offer lower_q_quantize(const LowerRequest& request) {

@@ -144,6 +144,12 @@ const char* tile_conv_reject(const ConvGeometry& g, Isa isa) {
   return padded_rows_reject(g.window, g.in_channels);
 }
 
+bool tile_conv_overlaps(const ConvGeometry& g, const Placement& input) {
+  if (window_border(g.window) > input.border) return true;  // bands of rows, each with its own grid
+  const TileGrid grid = choose_grid(g, strides_read(g, input), g.window.h().out);
+  return grid.tiles * grid.rows != grid.line;
+}
+
 s64 tile_conv_workspace_bytes(const ConvGeometry& g, int threads) {
   const s64 taps = g.window.h().kernel * g.window.w().kernel;
   const s64 most_steps = taps * ceil_div(g.in_channels_per_group(), kTileStep);

@@ -24,6 +24,9 @@ inline constexpr TileKernel kTileKernels[] = {
 const char* tile_conv_reject(const ConvGeometry& geometry, Isa isa);
 s64 tile_conv_workspace_bytes(const ConvGeometry& geometry, int threads);
 
+// Whether some output pixels belong to two tiles, which then both compute them.
+bool tile_conv_overlaps(const ConvGeometry& geometry, const Placement& input);
+
 class TileConv {
  public:
   TileConv(const TileKernel& kernel, const ConvSpec& spec);
