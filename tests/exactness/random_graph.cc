@@ -105,7 +105,7 @@ class Builder {
       case 2:
         return grouped(x);
       case 3:
-        return activation(add("Add", {same_size_conv(x, channels_), x}, {}));
+        return activation(residual(x));
       case 4:
         return concat(x);
       case 5:
@@ -117,6 +117,12 @@ class Builder {
             "AveragePool", {x},
             {{"kernel_shape", std::vector<s64>{3, 3}}, {"pads", std::vector<s64>{1, 1, 1, 1}}});
     }
+  }
+
+  // Behind two convolutions the addition is the last reader of x and may write over it.
+  ValueId residual(ValueId x) {
+    const ValueId first = pick({0, 1}) == 0 ? x : same_size_conv(x, channels_);
+    return add("Add", {same_size_conv(first, channels_), x}, {});
   }
 
   ValueId grouped(ValueId x) {
