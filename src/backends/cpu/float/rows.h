@@ -18,7 +18,8 @@ struct RowArgs {
 // Rows that are worked on at once; longer ones, whose reals leave the cache, one by one.
 constexpr int kCodeRows = 4;
 constexpr long kLongRow = 1 << 16;
-constexpr long code_rows_at_once(long count) { return count > kLongRow ? 1 : kCodeRows; }
+// Internal linkage: instruction-set files include this (ADR 3).
+static constexpr long code_rows_at_once(long count) { return count > kLongRow ? 1 : kCodeRows; }
 
 // Rows of codes: real = (code - zero_x) * scale_x; code = rne(clamp(real / scale_y, -zero_y, 255 - zero_y)) + zero_y.
 struct CodeRowArgs {
