@@ -94,7 +94,8 @@ RunStep step_of(Kernel kernel, const ConvRequest& conv) {
 }
 
 void set_overwrites(Candidate& candidate, const ConvRequest& conv) {
-  if (conv.constants.has_residual()) candidate.overwrites = {conv.constants.residual};
+  if (conv.constants.has_residual() && keeps_apart(conv.geometry.out_channels_per_group()))
+    candidate.overwrites = {conv.constants.residual};
 }
 
 Candidate image_candidate(const LowerRequest& request, const char* kernel,

@@ -97,7 +97,8 @@ ConvSpec spec_of(const LinearRequest& linear) {
 
 void set_overwrites(Candidate& candidate, const LinearRequest& linear) {
   const ProductConstants& constants = linear.matmul.constants;
-  if (constants.has_residual()) candidate.overwrites = {constants.residual};
+  if (constants.has_residual() && keeps_apart(linear.geometry.out_channels))
+    candidate.overwrites = {constants.residual};
 }
 
 }  // namespace
