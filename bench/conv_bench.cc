@@ -12,6 +12,7 @@
 
 #include "backends/cpu/kernels/aligned.h"
 #include "backends/cpu/kernels/conv/tile_conv.h"
+#include "backends/cpu/kernels/conv/tile_merge.h"
 #include "backends/cpu/kernels/depthwise/depthwise.h"
 
 namespace octet {
@@ -134,7 +135,12 @@ void measure(const Layer& layer, const Kernel& kernel, s64 workspace_bytes, s64 
   spec.multiplier = o.multiplier;
   spec.input = o.input_placement;
   spec.output = o.output_placement;
-  const Conv conv(kernel, spec);
+  const auto conv = [&] {
+    if constexpr (std::is_same_v<Conv, TileConv>)
+      return Conv(kernel, MergedConv(spec).spec());
+    else
+      return Conv(kernel, spec);
+  }();
   AlignedVector<std::byte> workspace(static_cast<size_t>(workspace_bytes));
   ThreadPool pool(1);
   const f64 ms = fastest(repetitions, [&] {

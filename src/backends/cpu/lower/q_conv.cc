@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/conv/conv.h"
 #include "backends/cpu/kernels/conv/conv_cost.h"
 #include "backends/cpu/kernels/conv/tile_conv.h"
+#include "backends/cpu/kernels/conv/tile_merge.h"
 #include "backends/cpu/kernels/conv/winograd.h"
 #include "backends/cpu/kernels/depthwise/depthwise_cost.h"
 #include "backends/cpu/lower/q_common.h"
@@ -157,9 +158,9 @@ Offer lower_q_conv_tiles(const LowerRequest& request) {
     return !tile_conv_overlaps(geometry, nhwc_placement(input, bind.inputs[kProductX]));
   };
   candidate.workspace_bytes = tile_conv_workspace_bytes(conv.geometry, request.target.threads);
-  candidate.cost = tile_conv_cost(conv.geometry);
+  candidate.cost = tile_conv_cost(merged_geometry(conv.geometry, merged_pixels(conv.geometry)));
   candidate.bind = [&kernel, conv](const BindArgs& bind) {
-    return step_of(TileConv(kernel, dense_spec(conv, bind)), conv);
+    return step_of(TileConv(kernel, MergedConv(dense_spec(conv, bind)).spec()), conv);
   };
   return candidate;
 }

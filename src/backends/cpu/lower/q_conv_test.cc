@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backends/cpu/kernels/conv/tile_conv.h"
+#include "backends/cpu/kernels/conv/tile_merge.h"
 #include "backends/cpu/kernels/depthwise/flat_depthwise.h"
 #include "backends/cpu/lower/q_conv_case.h"
 
@@ -283,6 +284,45 @@ TEST(QConv, TilesOfEveryShape) {
       expect_exact(probe_of(c), as_planned, text(c));
     }
   }
+}
+
+// Few channels: neighbouring pixels are one on tiles, where rows divide; borders, strides and residuals go along.
+TEST(QConv, FewChannelsMergePixels) {
+  for (s64 outputs : {1, 3, 8, 12, 16, 24, 32}) {
+    for (s64 width : {16, 24, 34, 36, 62}) {
+      for (s64 stride : {1, 2}) {
+        ConvCase c{.batch = 2, .channels = 3, .height = 5, .width = width, .outputs = outputs};
+        c.stride = stride;
+        expect_exact(probe_of(c), as_planned, text(c));
+        c.channels = 8 + outputs;
+        c.kernel_h = c.kernel_w = 1;
+        c.pads = {0, 0, 0, 0};
+        Probe probe = probe_of(c);
+        add_residual(probe, 77);
+        expect_exact(probe, as_planned, text(c) + ", residual");
+        probe.attrs.set("output_dtype", std::string("f32"));
+        expect_exact(probe, as_planned, text(c) + ", residual, f32");
+      }
+    }
+  }
+}
+
+TEST(QConv, PixelsMergeWhereTheyPay) {
+  ConvGeometry stem;
+  stem.in_channels = 3;
+  stem.out_channels = 8;
+  stem.window.axes[1] = {64, 32, 3, 2, 1, 0, 1};
+  stem.window.axes[2] = {64, 32, 3, 2, 1, 0, 1};
+  EXPECT_GT(merged_pixels(stem), 1);
+  const ConvGeometry merged = merged_geometry(stem, 4);
+  EXPECT_EQ(merged.window.w().out, 8);
+  EXPECT_EQ(merged.window.w().kernel, 9);
+  EXPECT_EQ(merged.out_channels, 32);
+  stem.window.axes[2].out = 31;  // no pixels to pair
+  EXPECT_EQ(merged_pixels(stem), 1);
+  stem.window.axes[2].out = 32;
+  stem.out_channels = 128;
+  EXPECT_EQ(merged_pixels(stem), 1);
 }
 
 TEST(QConv, TilesInGroups) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "backends/cpu/kernels/conv/tile_merge.h"
 #include "backends/cpu/kernels/epilogue_bounds.h"
 
 namespace octet {
@@ -110,10 +111,6 @@ std::vector<s64> step_offsets(const ConvGeometry& g, const ImageStrides& in, s64
   return offsets;
 }
 
-}  // namespace
-
-namespace {
-
 // Steps of a window whose adjacent taps touch, as they do in dense pixels.
 s64 dense_steps(const ConvGeometry& g) {
   const s64 run_bytes = conv_run_bytes(g, {g.in_channels, 0});
@@ -144,19 +141,32 @@ const char* tile_conv_reject(const ConvGeometry& g, Isa isa) {
   return padded_rows_reject(g.window, g.in_channels);
 }
 
-bool tile_conv_overlaps(const ConvGeometry& g, const Placement& input) {
-  if (window_border(g.window) > input.border) return true;  // bands of rows, each with its own grid
+namespace {
+
+bool tiles_overlap(const ConvGeometry& g, const Placement& input) {
   const TileGrid grid = choose_grid(g, strides_read(g, input), g.window.h().out);
   return grid.tiles * grid.rows != grid.line;
 }
 
-s64 tile_conv_workspace_bytes(const ConvGeometry& g, int threads) {
+s64 thread_workspace_bytes(const ConvGeometry& g) {
   const s64 taps = g.window.h().kernel * g.window.w().kernel;
   const s64 most_steps = taps * ceil_div(g.in_channels_per_group(), kTileStep);
   const bool whole_steps = g.in_channels_per_group() % kTileStep == 0;
   const s64 windows = whole_steps ? 0 : window_bytes(most_steps);
   const s64 rows = window_border(g.window) > 0 ? padded_rows(g).buffer_bytes() : 0;
-  return threads * (kTileSumBytes + windows + rows);
+  return kTileSumBytes + windows + rows;
+}
+
+}  // namespace
+
+bool tile_conv_overlaps(const ConvGeometry& g, const Placement& input) {
+  if (window_border(g.window) > input.border) return true;  // bands of rows, each with its own grid
+  return tiles_overlap(g, input) || tiles_overlap(merged_geometry(g, merged_pixels(g)), input);
+}
+
+s64 tile_conv_workspace_bytes(const ConvGeometry& g, int threads) {
+  const s64 merged = window_bytes(dense_steps(merged_geometry(g, merged_pixels(g))));
+  return threads * (thread_workspace_bytes(g) + merged);
 }
 
 TileConv::TileConv(const TileKernel& kernel, const ConvSpec& spec)
