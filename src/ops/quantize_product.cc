@@ -58,6 +58,7 @@ class Builder {
   bool coded_weights(const Tensor& codes);
   bool coded_scales();
   bool coded_bias();
+  void bring_biases_nearer();
   bool activation_weights();
   bool multipliers();
   Node node();
@@ -188,8 +189,32 @@ bool Builder::constant_weights() {
   const Tensor& weights = codes != nullptr ? *codes : request_.graph.value(id).constant;
   channels_ = channels_of(weights.shape(), rule_.channel_axis);
   if (!(codes != nullptr ? coded_weights(weights) : real_weights(weights))) return false;
-  if (!coded_bias()) return false;
+  if (!coded_bias() || !multipliers()) return false;
+  bring_biases_nearer();
   return passes(accumulator_overflow(weights_, channels_, x_));
+}
+
+// A channel whose weights are next to nothing has a bias at the end of s32, where the accumulator might not fit, though every
+// accumulator gives one and the same code. There a bias that lets it fit gives that code too.
+void Builder::bring_biases_nearer() {
+  constexpr s64 kMax = std::numeric_limits<s32>::max();
+  const Activation activation = activation_of(request_.node);
+  const bool clamps = activation.kind == Activation::Kind::none || activation.is_clamp();
+  if (wants_real_output(request_) || request_.node.input(kResidual) != kNoValue || !clamps) return;
+  CodeRange range = code_range(request_.output_dtype);
+  range.zero_point = request_.output.zero_point;
+  const std::vector<s64> sums = largest_sums(weights_, channels_, x_);
+  for (size_t c = 0; c < weights_.bias.size(); ++c) {
+    const s64 bias = weights_.bias[c], sum = sums[c];
+    if (std::abs(bias) + sum <= kMax || sum > kMax) continue;
+    // Codes never fall where the accumulator grows, so equal ends mean that all between are equal.
+    const auto code = [&](s64 acc) {
+      return requantize(static_cast<f32>(acc) * multipliers_[c], range);
+    };
+    const s64 nearer = bias < 0 ? sum - kMax : kMax - sum;
+    const s64 lowest = std::min(bias, nearer) - sum, highest = std::max(bias, nearer) + sum;
+    if (code(lowest) == code(highest)) weights_.bias[c] = static_cast<s32>(nearer);
+  }
 }
 
 bool Builder::activation_weights() {
@@ -208,7 +233,7 @@ bool Builder::activation_weights() {
     return refuse(fmt::format("the sum of {} products can pass 32 bits", depth));
   }
   weights_.scales = {input(kWeights).scalar_scale()};
-  return true;
+  return multipliers();
 }
 
 bool Builder::multipliers() {
@@ -253,8 +278,7 @@ Node Builder::node() {
 QuantizeResult Builder::build() {
   const bool constant = constant_codes(kWeights) != nullptr ||
                         request_.graph.is_constant(request_.node.input(kWeights));
-  const bool done = check_activations() && (constant ? constant_weights() : activation_weights()) &&
-                    multipliers();
+  const bool done = check_activations() && (constant ? constant_weights() : activation_weights());
   return done ? QuantizeResult{node(), {}} : reject(reject_);
 }
 

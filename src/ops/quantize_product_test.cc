@@ -197,6 +197,42 @@ TEST(QuantizeConv, ClampsBecomeCodes) {
   EXPECT_FALSE(r.node.attrs.has("lo"));
 }
 
+// A bias at the end of s32 over weights of 1e-14, as dead channels have it.
+Fixture dead_channel(s32 bias, f32 weight_scale) {
+  Fixture f("Conv");
+  f.activation(Dtype::u8, Shape{1, 3, 1, 1}, 0.5f, 10);
+  f.coded(tensor<s8>(Shape{1, 3, 1, 1}, {127, -127, 3}), Tensor::scalar(weight_scale));
+  f.coded(tensor<s32>(Shape{1}, {bias}), Tensor::scalar(0.5f * weight_scale));
+  return f;
+}
+
+TEST(QuantizeConv, BiasThatDecidesNothingIsBroughtNearer) {
+  const s64 sum = s64{127 + 127 + 3} * 245;
+  for (s32 bias : {INT32_MIN, INT32_MAX}) {
+    Fixture f = dead_channel(bias, 1e-14f);
+    const QuantizeResult r = f.build();
+    ASSERT_EQ(r.reject, "");
+    const s64 nearer = f.input(r, 2).as<s32>()[0];
+    EXPECT_EQ(nearer, bias < 0 ? sum - INT32_MAX : INT32_MAX - sum);
+  }
+  // Every accumulator is beyond the last code.
+  EXPECT_EQ(dead_channel(INT32_MAX, 1e-3f).reject(), "");
+  // About 2^31 times this multiplier codes turn over.
+  EXPECT_THAT(dead_channel(INT32_MIN, 0.05f * 2.5f / 0x1p30f).reject(), HasSubstr("32 bits"));
+}
+
+TEST(QuantizeConv, BiasThatDecidesAnythingStays) {
+  Fixture real = dead_channel(INT32_MIN, 1e-14f);
+  real.output_dtype = Dtype::f32;
+  EXPECT_THAT(real.reject(), HasSubstr("32 bits"));
+  Fixture leaky = dead_channel(INT32_MIN, 1e-14f);
+  leaky.attr("activation", std::string("leaky_relu")).attr("activation_alpha", 0.1f);
+  EXPECT_THAT(leaky.reject(), HasSubstr("32 bits"));
+  Fixture residual = dead_channel(INT32_MIN, 1e-14f);
+  residual.activation(Dtype::u8, Shape{1, 1, 1, 1}, 0.04f, 2);
+  EXPECT_THAT(residual.reject(), HasSubstr("32 bits"));
+}
+
 // The integer node's result lies within the quantization error that its scales imply.
 TEST(QuantizeConv, ApproximatesTheFloatNode) {
   for (u32 seed = 0; seed < 20; ++seed) {

@@ -101,18 +101,24 @@ std::vector<s32> quantize_bias(std::span<const f64> bias, std::span<const f32> s
   return codes;
 }
 
-std::string accumulator_overflow(const QuantizedWeights& weights, const Channels& channels,
-                                 const ProductInput& input) {
-  std::vector<s64> magnitudes(static_cast<size_t>(channels.count), 0);
+std::vector<s64> largest_sums(const QuantizedWeights& weights, const Channels& channels,
+                              const ProductInput& input) {
+  std::vector<s64> sums(static_cast<size_t>(channels.count), 0);
   const auto codes = weights.codes.as<s8>();
   for_each_run(codes.size(), channels, [&](size_t first, size_t count, size_t channel) {
     s64 sum = 0;
     for (s8 code : codes.subspan(first, count)) sum += std::abs(s32{code});
-    magnitudes[channel] += sum;
+    sums[channel] += sum * input.max_magnitude;
   });
-  for (size_t c = 0; c < magnitudes.size(); ++c) {
+  return sums;
+}
+
+std::string accumulator_overflow(const QuantizedWeights& weights, const Channels& channels,
+                                 const ProductInput& input) {
+  const std::vector<s64> sums = largest_sums(weights, channels, input);
+  for (size_t c = 0; c < sums.size(); ++c) {
     const s64 bias = weights.bias.empty() ? 0 : std::abs(s64{weights.bias[c]});
-    const s64 largest = magnitudes[c] * input.max_magnitude + bias;
+    const s64 largest = sums[c] + bias;
     if (largest <= std::numeric_limits<s32>::max()) continue;
     return fmt::format("the accumulator of channel {} can reach {}, beyond 32 bits", c, largest);
   }

@@ -42,6 +42,9 @@ QuantizedWeights quantize_weights(const Tensor& weights, std::span<const f32> bi
 std::vector<s32> quantize_bias(std::span<const f64> bias, std::span<const f32> scales,
                                const ProductInput& input);
 
+// The largest magnitude of each channel's sum of products, for any input; without the bias.
+std::vector<s64> largest_sums(const QuantizedWeights& weights, const Channels& channels,
+                              const ProductInput& input);
 // Why the s32 accumulator of some channel might overflow for some input; empty: it is proven that none does.
 std::string accumulator_overflow(const QuantizedWeights& weights, const Channels& channels,
                                  const ProductInput& input);
