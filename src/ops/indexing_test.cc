@@ -33,6 +33,28 @@ TEST(Gather, Rejects) {
   EXPECT_THAT(error_of("Gather", {floats({}, {1}), ints({0})}), HasSubstr("rank 0"));
 }
 
+TEST(GatherChannels, JoinsAndPicks) {
+  const Tensor x = floats({2, 1, 2}, {1, 2, 3, 4});
+  const Tensor y = floats({2, 2, 2}, {5, 6, 7, 8, 9, 10, 11, 12});
+  expect_tensor<f32>(run("GatherChannels", {x, y}, {{"channels", std::vector<s64>{2, 0, 2}}}),
+                     {2, 3, 2}, {7, 8, 1, 2, 7, 8, 11, 12, 3, 4, 11, 12});
+  EXPECT_EQ(run("GatherChannels", {x}, {{"channels", std::vector<s64>{}}}).shape(),
+            (Shape{2, 0, 2}));
+}
+
+TEST(GatherChannels, Rejects) {
+  const Tensor x = floats({1, 2}, {1, 2});
+  for (const s64 channel : {s64{4}, s64{-1}, kMost, kLeast}) {
+    EXPECT_THAT(error_of("GatherChannels", {x, x}, {{"channels", std::vector<s64>{channel}}}),
+                HasSubstr("is picked from 4 channels"));
+  }
+  const AttrValue none = std::vector<s64>{};
+  EXPECT_THAT(error_of("GatherChannels", {x, floats({2, 1}, {1, 2})}, {{"channels", none}}),
+              HasSubstr("does not join"));
+  EXPECT_THAT(error_of("GatherChannels", {ints({1})}, {{"channels", none}}),
+              HasSubstr("expected N, C"));
+}
+
 TEST(GatherElements, BothAxes) {
   const Tensor x = floats({2, 3}, {1, 2, 3, 4, 5, 6});
   const Tensor at = tensor<s64>({2, 2}, {0, 1, 1, -2});

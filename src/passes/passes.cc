@@ -33,6 +33,7 @@ void fold_scale(Graph&, Rewrites&);
 void drop_reshape(Graph&, Rewrites&);
 void fuse_table(Graph&, Rewrites&);
 void fuse_sum(Graph&, Rewrites&);
+void fuse_shuffle(Graph&, Rewrites&);
 void fuse_transpose(Graph&, Rewrites&);
 void fold_dequantize(Graph&, Rewrites&);
 
@@ -69,6 +70,7 @@ constexpr Pass kQuantizePasses[] = {
     {"fuse_table", fuse_table},
     {"fuse_sum", fuse_sum},
     {"fuse_transpose", fuse_transpose},
+    {"fuse_shuffle", fuse_shuffle},
     {"fold_dequantize", fold_dequantize},
 };
 
