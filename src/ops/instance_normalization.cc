@@ -2,28 +2,37 @@
 // InstanceNormalization: each channel of each image on its own.
 #include "core/check.h"
 #include "graph/op_def.h"
+#include "ops/axes.h"
+#include "ops/code_rows.h"
 #include "ops/elementwise.h"
 #include "ops/float_io.h"
+#include "ops/instance_norm.h"
 #include "ops/normalize.h"
 
 namespace octet {
-namespace {
 
-void infer(Inference& inference) {
+void check_instance_norm_parameters(const Inference& inference) {
   const Shape& x = inference.inputs[0].shape;
-  require_dtype(inference, 0, DtypeClass::real);
-  require_same_dtypes(inference);
   inference.node.attrs.f("epsilon", 1e-5f);
   if (x.rank() < 2) {
     fail(Error::Code::invalid_model, "input {} has no channels; expected [N, C, ...]",
          to_string(x));
   }
   for (size_t i = 1; i < 3; ++i) {
+    require_dtype(inference, i, DtypeClass::real);
     if (inference.inputs[i].shape == Shape{x[1]}) continue;
     fail(Error::Code::invalid_model,
          "scale or bias is {}, expected one value for each of {} channels",
          to_string(inference.inputs[i]), x[1]);
   }
+}
+
+namespace {
+
+void infer(Inference& inference) {
+  require_dtype(inference, 0, DtypeClass::real);
+  require_same_dtypes(inference);
+  check_instance_norm_parameters(inference);
   inference.same_as_input(0);
 }
 
@@ -45,6 +54,10 @@ void eval(const Eval& eval) {
   y.store();
 }
 
+QuantizeResult quantize_instance_norm(const QuantizeRequest& request) {
+  return code_rows_node(request, "QInstanceNormalization");
+}
+
 }  // namespace
 
 extern constinit const OpDef kInstanceNormalization{.name = "InstanceNormalization",
@@ -53,5 +66,6 @@ extern constinit const OpDef kInstanceNormalization{.name = "InstanceNormalizati
                                                     .outputs = {1, 1},
                                                     .parse = drop_consumed_inputs,
                                                     .infer = infer,
-                                                    .eval = eval};
+                                                    .eval = eval,
+                                                    .quant = {.quantize = quantize_instance_norm}};
 }  // namespace octet
