@@ -27,6 +27,7 @@ class Planner {
     choose_borders();
     size_buffers();
     share_bytes();
+    join_channels();
     bind();
     plan_memory(plan_);
     return std::move(plan_);
@@ -227,6 +228,49 @@ class Planner {
       if (source.kind == Buffer::Kind::arena)
         result.same_as = source.same_as == kNoBuffer ? from : source.same_as;
     }
+  }
+
+  // Inputs of a concatenation are written where they belong in its output.
+  void join_channels() {
+    const std::vector<bool> possible = possible_slices();
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      if (!candidates_[s].joins_channels) continue;
+      const u32 out = plan_.steps[s].outputs[0];
+      const Buffer& whole = plan_.buffers[out];
+      if (whole.kind != Buffer::Kind::arena || whole.same_as != kNoBuffer) continue;
+      if (whole.placement.border != 0) continue;
+      s64 channel = 0;
+      for (u32 in : plan_.steps[s].inputs) {
+        Buffer& part = plan_.buffers[in];
+        const TensorType& type = plan_.graph.value(part.value).type;
+        if (possible[in] && part.same_as == kNoBuffer) {
+          part.placement = whole.placement;
+          part.same_as = out;
+          part.origin_bytes = channel * static_cast<s64>(dtype_bytes(type.dtype));
+        }
+        channel += type.shape[1];
+      }
+    }
+  }
+
+  // Buffers whose writer and readers take any strides, that no other shares and that are not joined themselves.
+  std::vector<bool> possible_slices() const {
+    std::vector<bool> possible(plan_.buffers.size());
+    for (size_t b = 0; b < possible.size(); ++b)
+      possible[b] =
+          plan_.buffers[b].kind == Buffer::Kind::arena && plan_.buffers[b].origin_bytes == 0;
+    for (const Buffer& buffer : plan_.buffers) {
+      if (buffer.same_as != kNoBuffer) possible[buffer.same_as] = false;
+    }
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      for (u32 b : plan_.steps[s].outputs) {
+        if (b != kNoBuffer && !candidates_[s].writes_slices) possible[b] = false;
+      }
+      for (u32 b : plan_.steps[s].inputs) {
+        if (b != kNoBuffer && !candidates_[s].strided) possible[b] = false;
+      }
+    }
+    return possible;
   }
 
   // Writes the zero point around an image before the step that writes the image.

@@ -88,6 +88,34 @@ TEST(Context, ReshapesShareBytes) {
   EXPECT_EQ(shared, 3);  // two Reshapes, and the sum takes the memory of its second operand
 }
 
+// What products write is joined where it is written; an input that comes twice, or is read elsewhere, too.
+TEST(Context, ConcatenationsAreWrittenInPlace) {
+  const auto model = model_of(R"(graph "g"(%x: u8[?,4,5,5]) {
+    const %w: s8[2,4,1,1] = {1, -2, 3, -4, 5, -6, 7, -8}
+    const %v: s8[2,8,1,1] = {1, -2, 3, -4, 5, -6, 7, -8, 8, 7, -6, 5, -4, 3, -2, 1}
+    const %m: f32[2] = {0.02, 0.05}
+    %a: u8[?,2,5,5] @(0.1, 7) = QConv(%x, %w, _, %m) {hi=255, input_zero_points=ints[0, 0, 0, 0], lo=0, output_dtype="u8", output_zero_point=7} name "a"
+    %b: u8[?,2,5,5] @(0.1, 7) = QConv(%x, %w, _, %m) {hi=255, input_zero_points=ints[9, 0, 0, 0], lo=0, output_dtype="u8", output_zero_point=7} name "b"
+    %c: u8[?,2,5,5] @(0.1, 7) = QConv(%x, %w, _, %m) {hi=200, input_zero_points=ints[30, 0, 0, 0], lo=3, output_dtype="u8", output_zero_point=7} name "c"
+    %j: u8[?,8,5,5] @(0.1, 7) = Concat(%a, %b, %a, %c) {axis=1} name "j"
+    %k: u8[?,4,5,5] @(0.1, 7) = Concat(%c, %b) {axis=1} name "k"
+    %y: u8[?,2,5,5] @(0.1, 0) = QConv(%j, %v, _, %m) {hi=255, input_zero_points=ints[7, 0, 0, 0], lo=0, output_dtype="u8", output_zero_point=0} name "y"
+    %z: u8[?,2,5,5] @(0.1, 0) = QConv(%k, %w, _, %m) {hi=255, input_zero_points=ints[7, 0, 0, 0], lo=0, output_dtype="u8", output_zero_point=0} name "z"
+    return %y, %z
+  })");
+  for (s64 batch : {1, 3}) {
+    const std::vector<Tensor> inputs = {codes(batch, 8)};
+    const std::vector<Tensor> want = interpret(model->graph, inputs);
+    Context context(model, {});
+    const std::vector<Tensor> got = context.run(inputs);
+    for (size_t i = 0; i < want.size(); ++i) EXPECT_EQ(list(got[i]), list(want[i])) << batch << i;
+    const Plan& plan = context.impl().plans.front().plan();
+    const auto joined = std::ranges::count_if(
+        plan.buffers, [](const Buffer& buffer) { return buffer.same_as != kNoBuffer; });
+    EXPECT_EQ(joined, 3);
+  }
+}
+
 TEST(Context, KeepsOnlyTheMostRecentPlans) {
   Context context(model_of(kConv), {});
   for (s64 batch = 1; batch <= 20; ++batch) context.run(std::vector<Tensor>{codes(batch, 1)});

@@ -160,7 +160,7 @@ class Integers(unittest.TestCase):
                 zero = 0 if dtype == "uint8" else -128
                 c.small.node("QLinearSoftmax", [x, *c.params(dtype, 0.04), *c.params(dtype, 1 / 256, zero)], ["y"], domain=MICROSOFT,
                              axis=axis, opset=13)
-                self.hold(c, ["y"], most=1, reference=("Softmax",) if axis == 1 else ())
+                self.hold(c, ["y"], most=1, reference=("QSoftmax",) if axis == 1 else ())
 
     def test_concat(self):
         for seed, dtype in enumerate(("uint8", "int8")):

@@ -157,6 +157,7 @@ Offer lower_q_conv_tiles(const LowerRequest& request) {
   candidate.may_overwrite = [geometry = conv.geometry, input = conv.input](const BindArgs& bind) {
     return !tile_conv_overlaps(geometry, nhwc_placement(input, bind.inputs[kProductX]));
   };
+  candidate.writes_slices = merged_pixels(conv.geometry) == 1;
   candidate.workspace_bytes = tile_conv_workspace_bytes(conv.geometry, request.target.threads);
   candidate.cost = tile_conv_cost(merged_geometry(conv.geometry, merged_pixels(conv.geometry)));
   candidate.bind = [&kernel, conv](const BindArgs& bind) {
@@ -193,6 +194,7 @@ Offer lower_q_conv(const LowerRequest& request) {
   const ConvKernel& kernel = best_kernel(kConstantConvKernels, request.target.isa);
   Candidate candidate = image_candidate(request, kernel.name, conv);
   set_overwrites(candidate, conv);
+  candidate.writes_slices = true;
   candidate.workspace_bytes = conv_workspace_bytes(kernel, conv.geometry, request.target.threads);
   candidate.cost = dense_conv_cost(kernel, conv.geometry);
   candidate.bind = [&kernel, conv](const BindArgs& bind) {

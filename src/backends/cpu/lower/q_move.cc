@@ -105,6 +105,7 @@ Offer lower_q_concat(const LowerRequest& request) {
   }
   Candidate candidate = candidate_of(request, "concat_channels", Layout::nhwc);
   candidate.strided = true;
+  candidate.joins_channels = true;
   candidate.bind = [types = request.inputs, output](const BindArgs& bind) -> RunStep {
     auto pieces = std::make_shared<std::vector<Piece>>();
     s64 channel = 0;
@@ -119,6 +120,7 @@ Offer lower_q_concat(const LowerRequest& request) {
       for (size_t i = 0; i < pieces->size(); ++i) {
         const Piece& piece = (*pieces)[i];
         std::byte* dst = args.outputs[0] + static_cast<size_t>(piece.to_channel) * piece.bytes;
+        if (args.inputs[i] == dst) continue;  // written there already
         piece.map.run(args.inputs[i], dst, args.pool);
       }
     };
