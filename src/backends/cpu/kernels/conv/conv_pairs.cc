@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace octet {
 namespace {
@@ -42,18 +43,108 @@ struct Steps {
   }
 };
 
-void sort(s64 offset, const Step& step, std::array<Steps, kPairings>& sorted) {
+constexpr size_t kLanes = kConvLanes;
+constexpr s32 kMost = 128;  // of two weights in a pair
+
+// The chunks that no pairing makes exact stay as they lie, in pairs. What a pair has above kMost, one of its two weights
+// gives up, to a step of its own: that reads the four bytes from the second of one pair to the first of the pair after the
+// next, so that it serves three pairs of neighbouring chunks.
+class Excess {
+ public:
+  Excess(const std::vector<s64>& offsets, std::vector<Step>& weights)
+      : offsets_(offsets), weights_(weights), pairs_(2 * offsets.size()) {}
+
+  void find(size_t chunk) {
+    for (size_t pair = 2 * chunk; pair < 2 * chunk + 2; ++pair) {
+      for (size_t c = 0; c < kLanes; ++c) {
+        const s32 sum = weight(pair, c, 0) + weight(pair, c, 1);
+        pairs_[pair][c] = sum - std::clamp(sum, -kMost, kMost);
+      }
+    }
+  }
+
+  // Takes it from the weights.
+  void move_to(Steps& steps) {
+    for (size_t pair = 0; pair < pairs_.size(); ++pair) {
+      if (pairs_[pair] == Lanes{}) continue;
+      const size_t chunk = pair / 2;
+      const bool touching =
+          chunk + 1 < offsets_.size() && offsets_[chunk + 1] == offsets_[chunk] + kConvChunk;
+      Step step{};
+      if (touching) {
+        move_three(pair, step);
+        steps.add(offsets_[chunk] + 2 * static_cast<s64>(pair % 2) + 1, step);
+      } else {
+        for (size_t c = 0; c < kLanes; ++c) {
+          for (size_t i = 0; i < 2; ++i) move({2 * chunk + i, c, 1}, step, 2 * i + 1);
+        }
+        steps.add(offsets_[chunk], step);
+      }
+    }
+  }
+
+ private:
+  using Lanes = std::array<s32, kLanes>;
+  struct Place {
+    size_t pair, channel, byte;  // of the two
+  };
+
+  s8& weight(size_t pair, size_t channel, size_t byte) {
+    return weights_[pair / 2][kConvChunk * channel + 2 * (pair % 2) + byte];
+  }
+
+  void move(const Place& from, Step& step, size_t to) {
+    s32& excess = pairs_[from.pair][from.channel];
+    s8& source = weight(from.pair, from.channel, from.byte);
+    source = static_cast<s8>(source - excess);
+    step[kConvChunk * from.channel + to] = static_cast<s8>(excess);
+    excess = 0;
+  }
+
+  static bool fits(s32 a, s32 b) { return std::abs(a + b) <= kMost; }
+
+  // The pair in the middle has both its bytes in the step: its excess goes where the neighbour's leaves room. Where neither
+  // does, the third pair waits for another step.
+  void move_three(size_t pair, Step& step) {
+    const Lanes &first = pairs_[pair], &second = pairs_[pair + 1], &third = pairs_[pair + 2];
+    bool all = true;
+    for (size_t c = 0; c < kLanes; ++c)
+      all = all && (fits(first[c], second[c]) || fits(second[c], third[c]));
+    for (size_t c = 0; c < kLanes; ++c) {
+      const size_t byte = fits(first[c], second[c]) ? 0 : 1;
+      move({pair, c, 1}, step, 0);
+      move({pair + 1, c, byte}, step, 1 + byte);
+      if (all) move({pair + 2, c, 0}, step, 3);
+    }
+  }
+
+  const std::vector<s64>& offsets_;
+  std::vector<Step>& weights_;
+  std::vector<Lanes> pairs_;
+};
+
+// The first exact pairing, or none.
+size_t exact_pairing(const Step& step) {
   for (size_t pairing = 0; pairing < kPairings; ++pairing) {
-    const Step ordered = in_order(step, pairing);
-    if (exact(ordered)) return sorted[pairing].add(offset, ordered);
+    if (exact(in_order(step, pairing))) return pairing;
   }
-  Step half = step, rest = step;
-  for (size_t i = 0; i < step.size(); ++i) {
-    half[i] = static_cast<s8>(step[i] / 2);
-    rest[i] = static_cast<s8>(step[i] - half[i]);
+  return kPairings;
+}
+
+std::array<Steps, kPairings> sort(const std::vector<s64>& offsets, std::vector<Step> weights) {
+  std::array<Steps, kPairings> sorted;
+  std::vector<size_t> pairings;
+  Excess excess(offsets, weights);
+  for (size_t k = 0; k < offsets.size(); ++k) {
+    pairings.push_back(exact_pairing(weights[k]));
+    if (pairings[k] == kPairings) excess.find(k);
   }
-  sorted[0].add(offset, half);
-  sorted[0].add(offset, rest);
+  excess.move_to(sorted[0]);
+  for (size_t k = 0; k < offsets.size(); ++k) {
+    const size_t pairing = pairings[k] % kPairings;
+    sorted[pairing].add(offsets[k], in_order(weights[k], pairing));
+  }
+  return sorted;
 }
 
 Step step_of(const ConvWeights& weights, const s64* sources, ChannelRange channels) {
@@ -73,12 +164,12 @@ Step step_of(const ConvWeights& weights, const s64* sources, ChannelRange channe
 void append_pairs(const ConvWeights& weights, const ConvChunks& chunks, ChannelRange channels,
                   PackedConv& packed) {
   for (s64 c = 0; c < channels.count; c += kConvLanes) {
-    std::array<Steps, kPairings> sorted;
     const ChannelRange block{channels.first + c, std::min(kConvLanes, channels.count - c)};
+    std::vector<Step> lying;
     for (size_t k = 0; k < chunks.offsets.size(); ++k) {
-      sort(chunks.offsets[k], step_of(weights, chunks.sources.data() + k * kConvChunk, block),
-           sorted);
+      lying.push_back(step_of(weights, chunks.sources.data() + k * kConvChunk, block));
     }
+    const auto sorted = sort(chunks.offsets, std::move(lying));
     ConvPairBlock entry{
         static_cast<s64>(packed.offsets.size()), static_cast<s64>(packed.weights.size()), {}};
     for (size_t pairing = 0; pairing < kPairings; ++pairing) {

@@ -37,6 +37,26 @@ std::vector<s32> unpacked(const PackedConv& packed, s64 channels) {
   return sums;
 }
 
+// Leaves gaps, beyond which no step may read.
+void remove_some(ConvChunks& chunks, std::vector<s8>& weights, s64 channels) {
+  for (const s64 gap : {20, 19, 9}) {
+    chunks.offsets.erase(chunks.offsets.begin() + gap);
+    const auto first = chunks.sources.begin() + gap * kConvChunk;
+    chunks.sources.erase(first, first + kConvChunk);
+    for (s64 c = 0; c < channels; ++c) {
+      for (s64 i = 0; i < kConvChunk; ++i)
+        weights[static_cast<size_t>(c * kDepth + gap * kConvChunk + i)] = 0;
+    }
+  }
+}
+
+bool reads_gap(s64 offset) {
+  const auto touches = [&](s64 chunk) {
+    return offset + kConvChunk > chunk * kConvChunk && offset < (chunk + 1) * kConvChunk;
+  };
+  return touches(9) || touches(19) || touches(20) || offset + kConvChunk > kDepth;
+}
+
 TEST(ConvPairs, StepsAddUpToTheWeightsAndCannotSaturate) {
   for (const s32 size : {10, 60, 127, 128}) {
     for (const s64 channels : {1, 16, 21}) {
@@ -51,9 +71,11 @@ TEST(ConvPairs, StepsAddUpToTheWeightsAndCannotSaturate) {
         if (k % kConvChunk == 0) chunks.offsets.push_back(k);
         chunks.sources.push_back(k);
       }
+      remove_some(chunks, weights, channels);
       PackedConv packed;
       append_pairs({weights, kDepth, 1}, chunks, {0, channels}, packed);
       EXPECT_EQ(unpacked(packed, channels), std::vector<s32>(weights.begin(), weights.end()));
+      for (const s64 offset : packed.offsets) EXPECT_FALSE(reads_gap(offset));
     }
   }
 }
