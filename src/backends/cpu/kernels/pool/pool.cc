@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/pool/pool.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace octet {
@@ -36,38 +37,49 @@ Pool::Pool(const PoolKernel& kernel, PoolSpec spec)
       columns_(ranges(spec_.window.w())) {}
 
 void Pool::run(const u8* x, u8* y, ThreadPool& pool) const noexcept {
-  const s64 pixels = spec_.batch * spec_.window.h().out * spec_.window.w().out;
-  pool.parallel_for(pixels, [&](s64 begin, s64 end, int) {
-    for (s64 pixel = begin; pixel < end; ++pixel) run_pixel(x, y, pixel);
+  const s64 width = spec_.window.w().out;
+  pool.parallel_for(spec_.batch * spec_.window.h().out * width, [&](s64 begin, s64 end, int) {
+    for (s64 pixel = begin; pixel < end;) {
+      const s64 column = pixel % width, last = std::min(width, column + end - pixel);
+      run_row(x, y, {pixel / width, column, last});
+      pixel += last - column;
+    }
   });
 }
 
-void Pool::run_pixel(const u8* x, u8* y, s64 pixel) const noexcept {
+// What pixels of a row share is computed once: with few channels, divisions for each would take longer than its window.
+void Pool::run_row(const u8* x, u8* y, const Piece& piece) const noexcept {
   const WindowAxis& h = spec_.window.h();
   const WindowAxis& w = spec_.window.w();
-  const s64 column = pixel % w.out, row = pixel / w.out % h.out, image = pixel / w.out / h.out;
+  const s64 image = piece.row / h.out, row = piece.row % h.out;
   const TapRange ky = rows_[static_cast<size_t>(row)];
-  const TapRange kx = columns_[static_cast<size_t>(column)];
   const s64 iy = row * h.stride - h.pad_begin + ky.first * h.dilation;
-  const s64 ix = column * w.stride - w.pad_begin + kx.first * w.dilation;
-  const s64 count = (ky.last - ky.first) * (kx.last - kx.first);
-  PooledPixel window{.src = x + image * spec_.input.image_stride + iy * spec_.input.row_stride +
-                            ix * spec_.input.pixel_stride,
+  const u8* src = x + image * spec_.input.image_stride + iy * spec_.input.row_stride;
+  u8* dst = y + image * spec_.output.image_stride + row * spec_.output.row_stride;
+  PooledPixel window{.src = src,
                      .rows = ky.last - ky.first,
-                     .columns = kx.last - kx.first,
+                     .columns = 0,
                      .row_stride = h.dilation * spec_.input.row_stride,
                      .column_stride = w.dilation * spec_.input.pixel_stride,
                      .channels = spec_.channels,
-                     .dst = y + image * spec_.output.image_stride + row * spec_.output.row_stride +
-                            column * spec_.output.pixel_stride,
-                     .zero_sum = static_cast<s32>(count * spec_.zero_point),
+                     .dst = dst,
+                     .zero_sum = 0,
                      .multiplier = 0.0f,
                      .epilogue = &spec_.epilogue};
-  if (!spec_.multipliers.empty()) {
-    const s64 at = spec_.multipliers.size() == 1 ? 0 : pixel % (h.out * w.out);
-    window.multiplier = spec_.multipliers[static_cast<size_t>(at)];
+  const std::vector<f32>& multipliers = spec_.multipliers;
+  for (s64 column = piece.first; column < piece.last; ++column) {
+    const TapRange kx = columns_[static_cast<size_t>(column)];
+    const s64 ix = column * w.stride - w.pad_begin + kx.first * w.dilation;
+    window.src = src + ix * spec_.input.pixel_stride;
+    window.columns = kx.last - kx.first;
+    window.dst = dst + column * spec_.output.pixel_stride;
+    window.zero_sum = static_cast<s32>(window.rows * window.columns * spec_.zero_point);
+    if (!multipliers.empty()) {
+      const s64 at = multipliers.size() == 1 ? 0 : row * w.out + column;
+      window.multiplier = multipliers[static_cast<size_t>(at)];
+    }
+    kernel_.run(window);
   }
-  kernel_.run(window);
 }
 
 }  // namespace octet

@@ -55,7 +55,11 @@ class Pool {
   void run(const u8* x, u8* y, ThreadPool& pool) const noexcept;
 
  private:
-  void run_pixel(const u8* x, u8* y, s64 pixel) const noexcept;
+  struct Piece {
+    s64 row;  // of the outputs of all images
+    s64 first, last;
+  };
+  void run_row(const u8* x, u8* y, const Piece& piece) const noexcept;
 
   const PoolKernel& kernel_;
   PoolSpec spec_;
