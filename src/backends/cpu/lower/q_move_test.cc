@@ -227,5 +227,23 @@ TEST(ConvertLayout, ThreePlanesOfWords) {
   }
 }
 
+TEST(ConvertLayout, PixelsOfThreeWords) {
+  ThreadPool threads(2);
+  for (s64 width : {1, 3, 4, 5, 8, 9, 511, 513, 1030}) {
+    const Shape shape{2, 3, 1, width};
+    const Tensor src = random_f32(shape, 4);
+    Tensor dst(Dtype::f32, Shape{width * 6 + 1});
+    dst.mutable_as<f32>()[static_cast<size_t>(width * 6)] = 77.0f;
+    convert_layout({shape, 4, {Layout::nhwc, 3, width * 3, width * 3, 0}, {}}, src.data(),
+                   dst.mutable_data(), threads);
+    for (s64 i = 0; i < width * 6; ++i) {
+      const s64 image = i / (3 * width), plane = i / width % 3, pixel = i % width;
+      ASSERT_EQ(dst.as<f32>()[static_cast<size_t>(i)],
+                src.as<f32>()[static_cast<size_t>((image * width + pixel) * 3 + plane)]);
+    }
+    EXPECT_EQ(dst.as<f32>()[static_cast<size_t>(width * 6)], 77.0f);
+  }
+}
+
 }  // namespace
 }  // namespace octet

@@ -94,6 +94,25 @@ void transpose_rgb(const Matrix2d& m) {
   transpose_edge<u32>(m, 0, 3, c, m.columns);
 }
 
+// Dense pixels of three into planes: four pixels are three registers.
+void transpose_pixels_of_3(const Matrix2d& m) {
+  const f32* src = static_cast<const f32*>(m.src);
+  f32* dst = static_cast<f32*>(m.dst);
+  s64 p = 0;
+  for (; p + 4 <= m.rows; p += 4) {
+    const __m128 a = _mm_loadu_ps(src + p * 3), b = _mm_loadu_ps(src + p * 3 + 4),
+                 c = _mm_loadu_ps(src + p * 3 + 8);
+    const __m128 b2_c1 = _mm_shuffle_ps(b, c, _MM_SHUFFLE(1, 1, 2, 2));
+    const __m128 a1_b0 = _mm_shuffle_ps(a, b, _MM_SHUFFLE(0, 0, 1, 1));
+    const __m128 b3_c2 = _mm_shuffle_ps(b, c, _MM_SHUFFLE(2, 2, 3, 3));
+    const __m128 a2_b1 = _mm_shuffle_ps(a, b, _MM_SHUFFLE(1, 1, 2, 2));
+    _mm_storeu_ps(dst + p, _mm_shuffle_ps(a, b2_c1, _MM_SHUFFLE(2, 0, 3, 0)));
+    _mm_storeu_ps(dst + m.dst_stride + p, _mm_shuffle_ps(a1_b0, b3_c2, _MM_SHUFFLE(2, 0, 2, 0)));
+    _mm_storeu_ps(dst + 2 * m.dst_stride + p, _mm_shuffle_ps(a2_b1, c, _MM_SHUFFLE(3, 0, 2, 0)));
+  }
+  transpose_edge<u32>(m, p, m.rows, 0, 3);
+}
+
 void transpose_any(const Matrix2d& m, size_t bytes) {
   const auto* src = static_cast<const std::byte*>(m.src);
   auto* dst = static_cast<std::byte*>(m.dst);
@@ -111,6 +130,8 @@ void transpose_matrix(const Matrix2d& matrix, size_t element_bytes) noexcept {
   if (element_bytes == 1) return transpose<u8, 16>(matrix, block16);
   if (element_bytes == 4 && matrix.rows == 3 && matrix.dst_stride == 3)
     return transpose_rgb(matrix);
+  if (element_bytes == 4 && matrix.columns == 3 && matrix.src_stride == 3)
+    return transpose_pixels_of_3(matrix);
   if (element_bytes == 4) return transpose<u32, 4>(matrix, block4);
   transpose_any(matrix, element_bytes);
 }
