@@ -25,6 +25,7 @@ void fuse_activation(Graph&, Rewrites&);
 void hoist_quantize(Graph&, Rewrites&);
 void move_dequantize(Graph&, Rewrites&);
 void cancel_qdq(Graph&, Rewrites&);
+void split_conv_transpose(Graph&, Rewrites&);
 void symmetric_weights(Graph&, Rewrites&);
 void fuse_unary(Graph&, Rewrites&);
 void fuse_qdq(Graph&, Rewrites&);
@@ -61,6 +62,7 @@ constexpr Pass kQuantizePasses[] = {
     {"hoist_quantize", hoist_quantize},
     {"move_dequantize", move_dequantize},
     {"cancel_qdq", cancel_qdq},
+    {"split_conv_transpose", split_conv_transpose},
     {"symmetric_weights", symmetric_weights},
     {"fuse_unary", fuse_unary},
     {"fuse_qdq", fuse_qdq},

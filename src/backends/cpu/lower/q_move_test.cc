@@ -17,6 +17,7 @@ Offer lower_q_split(const LowerRequest& request);
 Offer lower_q_resize(const LowerRequest& request);
 Offer lower_q_slice(const LowerRequest& request);
 Offer lower_q_pad(const LowerRequest& request);
+Offer lower_q_interleave(const LowerRequest& request);
 Offer lower_q_reshape(const LowerRequest& request);
 Offer lower_q_transpose(const LowerRequest& request);
 
@@ -143,6 +144,20 @@ TEST(QMove, Pads) {
     probe.inputs[0] = activation(random_f32({2, 9, 5, 6}, 1), Layout::nhwc);
     probe.inputs[2] = constant(Tensor::scalar(-1.5f));
     expect_exact(probe, lower_q_pad, "f32");
+  }
+}
+
+TEST(QMove, InterleavesPixels) {
+  for (const s64 block : {1, 2, 3}) {
+    for (const s64 channels : {1, 3, 8, 16, 17, 32, 33, 64, 65}) {
+      Probe probe{.op = "DepthToSpace"};
+      probe.attrs.set("blocksize", block);
+      const Shape shape{2, channels * block * block, 3, 5};
+      probe.inputs = {image(shape)};
+      expect_exact(probe, lower_q_interleave, fmt::format("{} codes by {}", channels, block));
+      probe.inputs = {activation(random_f32(shape, 1), Layout::nhwc)};
+      expect_exact(probe, lower_q_interleave, fmt::format("{} reals by {}", channels, block));
+    }
   }
 }
 
