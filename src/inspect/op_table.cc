@@ -28,6 +28,7 @@ constexpr std::array kFamilies = {
     KernelFamily{"lower_q_concat", "own"},
     KernelFamily{"lower_q_dequantize", "own"},
     KernelFamily{"lower_q_dynamic", "own"},
+    KernelFamily{"lower_q_interleave", "own (DCR), reference"},
     KernelFamily{"lower_q_pad", "own"},
     KernelFamily{"lower_q_quantize", "own"},
     KernelFamily{"lower_q_reshape", "own"},

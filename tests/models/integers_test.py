@@ -275,6 +275,20 @@ class Integers(unittest.TestCase):
             node.input[i] = f"same{i}"
         self.hold(c, ["y"])
 
+    def test_qdq_conv_transpose(self):
+        windows = ({"strides": [2, 2]}, {"strides": [2, 2], "pads": [1, 1, 1, 1], "output_padding": [1, 1]},
+                   {"strides": [3, 3], "pads": [0, 1, 1, 0]}, {"strides": [1, 1], "pads": [1, 1, 1, 1]})
+        types = itertools.product(("uint8", "int8"), (("int8", 0), ("uint8", 128), ("uint8", 113)))
+        for seed, ((x_type, (w_type, zero)), window) in enumerate(itertools.product(types, windows)):
+            with self.subTest(f"{x_type} {w_type} {zero} {window}"):
+                c = Case(seed)
+                w, _ = self.weights(c, w_type, (8, 12, 3, 4), 1, zero == 0, zero)
+                bias = c.const(c.rng.normal(0, 1, 12).astype("float32"))
+                y = c.small.node("ConvTranspose", [c.quantized_input("x", x_type, 2, 8, 9, 7), w, bias], **window)
+                self.output(c, y, x_type)
+                layers = self.hold(c, ["y"], most=1)
+                self.assertIn("QConv", [layer["op"] for layer in layers])
+
     def test_qdq_gemm_and_matmul(self):
         for seed, (op, x_type, columns, zero) in enumerate(itertools.product(("Gemm", "MatMul"), ("uint8", "int8"), (False, True), (0, 7))):
             if columns and zero:
