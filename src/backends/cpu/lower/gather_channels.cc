@@ -13,6 +13,9 @@
 namespace octet {
 namespace {
 
+// Tables take up to a hundred times the bytes of a pixel.
+constexpr s64 kMaxPicked = 1 << 16;
+
 std::string gather_reject(const LowerRequest& request) {
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     if (request.constant(i) != nullptr) return "an input is a constant";
@@ -37,6 +40,8 @@ Offer lower_gather_channels(const LowerRequest& request) {
   if (request.outputs[0].shape.rank() != 4) return Reject{"the result is not an image"};
   if (common_layout(request) == Layout::linear) return Reject{"no input is nhwc"};
   if (request.inputs.size() > kMaxGathered) return Reject{"there are more than 8 inputs"};
+  if (request.outputs[0].shape[1] > kMaxPicked)
+    return Reject{"more than 65536 channels are picked"};
   const ChannelKernel& kernel = kernel_for(request);
   Candidate candidate = candidate_of(request, kernel.name, Layout::nhwc);
   candidate.strided = true;

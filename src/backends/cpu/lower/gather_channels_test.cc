@@ -112,7 +112,9 @@ TEST(GatherChannels, Planes) {
   expect_exact(probe, lower_gather_planes, "rows");
 }
 
-TEST(GatherChannels, MoreImagesThanAKernelReadsAreRefused) {
+TEST(GatherChannels, MoreThanAKernelTakesIsRefused) {
+  const Probe picked = gather({2}, std::vector<s64>((1 << 16) + 1, 1));
+  EXPECT_EQ(run_probe(picked, lower_gather_channels).reject, "more than 65536 channels are picked");
   const Probe probe = gather(std::vector<s64>(kMaxGathered + 1, 2), {0, 17});
   EXPECT_EQ(run_probe(probe, lower_gather_channels).reject, "there are more than 8 inputs");
 }
