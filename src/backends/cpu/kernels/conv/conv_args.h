@@ -17,7 +17,8 @@ inline constexpr s64 kConvMaxPixels = 6;  // of any kernel
 struct ConvPairBlock {
   s64 first_offset;  // index of its steps' offsets
   s64 first_weight;  // and weights
-  s64 steps[3];      // of each pairing
+  s64 steps
+      [5];  // of each pairing, then of the first and the last 8 channels alone, as the bytes lie
 };
 
 struct ConvTile {

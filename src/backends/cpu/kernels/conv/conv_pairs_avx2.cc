@@ -51,6 +51,18 @@ template <int kPixels, int kPairing>
   }
 }
 
+// Steps of 8 channels, see conv_pairs.h.
+template <int kPixels, int kHalf>
+[[gnu::always_inline]] inline void half_steps(const u8* const src[kPixels], s64 count, Cursor& at,
+                                              __m256i acc[kPixels][2]) {
+  for (s64 k = 0; k < count; ++k, ++at.offsets, at.weights += kConvLanes * kConvChunk / 2) {
+    const s64 offset = *at.offsets;
+#pragma GCC unroll 8
+    for (int m = 0; m < kPixels; ++m)
+      add_products(acc[m][kHalf], broadcast4(src[m] + offset), at.weights);
+  }
+}
+
 template <int kPixels>
 void block(const ConvTile& tile, s64 c) {
   const ConvPairBlock& pairs = tile.pair_blocks[c / kConvLanes];
@@ -64,6 +76,8 @@ void block(const ConvTile& tile, s64 c) {
   steps<kPixels, 0>(src, pairs.steps[0], at, acc);
   steps<kPixels, 1>(src, pairs.steps[1], at, acc);
   steps<kPixels, 2>(src, pairs.steps[2], at, acc);
+  half_steps<kPixels, 0>(src, pairs.steps[3], at, acc);
+  half_steps<kPixels, 1>(src, pairs.steps[4], at, acc);
   finish_tile<kPixels>(tile, c, acc);
 }
 

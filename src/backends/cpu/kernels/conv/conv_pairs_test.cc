@@ -20,15 +20,18 @@ std::vector<s32> unpacked(const PackedConv& packed, s64 channels) {
     const ConvPairBlock& block = packed.pair_blocks[b];
     const s64* offset = packed.offsets.data() + block.first_offset;
     const s8* w = reinterpret_cast<const s8*>(packed.weights.data()) + block.first_weight;
-    for (int pairing = 0; pairing < 3; ++pairing) {
-      for (s64 step = 0; step < block.steps[pairing]; ++step, ++offset) {
-        for (s64 i = 0; i < kConvLanes * kConvChunk; ++i, ++w) {
+    for (int kind = 0; kind < 5; ++kind) {
+      const s64 first = kind == 4 ? 8 * kConvChunk : 0;
+      const s64 last = (kind == 3 ? 8 : 16) * kConvChunk;
+      for (s64 step = 0; step < block.steps[kind]; ++step, ++offset) {
+        for (s64 i = first; i < last; ++i, ++w) {
           EXPECT_TRUE(i % 2 != 0 || std::abs(w[0] + w[1]) <= 128);
           const s64 c = static_cast<s64>(b) * kConvLanes + i / kConvChunk;
           if (c >= channels) {
             EXPECT_EQ(*w, 0);
           } else {
-            sums[static_cast<size_t>(c * kDepth + *offset + kOrders[pairing][i % 4])] += *w;
+            sums[static_cast<size_t>(c * kDepth + *offset +
+                                     kOrders[kind % 3 * (kind < 3)][i % 4])] += *w;
           }
         }
       }
