@@ -31,10 +31,11 @@ s64 known_product(const Shape& shape, int first) {
 }
 
 bool turns_channels(const Node& transpose, int rank) {
+  if (rank < 3) return false;
   std::vector<s64> perm(static_cast<size_t>(rank));
   std::iota(perm.begin(), perm.end(), s64{0});
   std::swap(perm[1], perm[2]);
-  return is_op(transpose, "Transpose") && transpose.attrs.ints("perm", {}) == perm;
+  return transpose.attrs.ints("perm", {}) == perm;
 }
 
 void take_origins(Node& node, const Node& earlier) {
@@ -71,7 +72,8 @@ class Shuffles {
 
   void shuffle(const Uses& uses, Node& last) {
     const Node* transpose = producer_of(graph_, uses, last.inputs[0]);
-    if (transpose == nullptr || only_reader(graph_, uses, last.inputs[0]) == nullptr) return;
+    if (transpose == nullptr || !is_op(*transpose, "Transpose")) return;
+    if (only_reader(graph_, uses, last.inputs[0]) == nullptr) return;
     const ValueId turned = transpose->inputs[0];
     if (!turns_channels(*transpose, shape_of(turned).rank())) return;
     const Node* first = producer_of(graph_, uses, turned);

@@ -27,7 +27,7 @@ bool is_depthwise(const Node& product, const Tensor& weights) {
 
 // A constant for each column of the product: a bias that has Q/DQ of its own.
 bool is_row(const Graph& graph, ValueId id, const Shape& product) {
-  if (!graph.is_constant(id) || product.rank() == 0) return false;
+  if (!graph.is_constant(id) || product.rank() < 1) return false;
   const Shape& shape = graph.value(id).type.shape;
   const s64 columns = product[product.rank() - 1];
   return shape.rank() > 0 && shape.elements() == columns && shape[shape.rank() - 1] == columns;
@@ -45,7 +45,7 @@ const Node* product_behind(Graph& graph, const Uses& uses, const Node& add, size
   if (product->input(kProductResidual) != kNoValue || product->input(kProductAddend) != kNoValue)
     return nullptr;
   const Shape& shape = graph.value(own).type.shape;
-  if (graph.value(add.outputs[0]).type.shape != shape) return nullptr;
+  if (shape.is_unknown() || graph.value(add.outputs[0]).type.shape != shape) return nullptr;
   const bool row = is_op(*product, "QMatMul") && is_row(graph, addend, shape);
   if (!row && (graph.is_constant(addend) || graph.value(addend).type.shape != shape))
     return nullptr;
