@@ -17,6 +17,7 @@ constexpr s64 kActivationBudget = 512 << 10;
 // A longer window's weights for four tiles of channels would not stay in L1.
 constexpr s64 kWideSteps = 8;
 constexpr s64 kHeavyWeights = 256 << 10;
+constexpr s64 kHeavyRatio = 8;
 
 s64 ceil_div(s64 a, s64 b) { return (a + b - 1) / b; }
 
@@ -319,9 +320,10 @@ void TileConv::run(const Call& call) const noexcept {
   const s64 tiles = job_of(call, image_rows(call, 0), 0).last_tile;
   const s64 threads = call.pool.size();
   const s64 input_bytes = images * geometry_.window.in_elements() * geometry_.in_channels;
-  // Late layers have more weights than activations: each thread streams its share of the weights.
+  // Late layers have far more weights than activations: each thread streams its share of the weights. It then reads pixels that
+  // another thread wrote, from that one's cache; below this ratio that costs more than reading all weights.
   const bool heavy = geometry_.groups == 1 && blocks() >= 2 * threads &&
-                     static_cast<s64>(weights_.size()) > input_bytes;
+                     static_cast<s64>(weights_.size()) > kHeavyRatio * input_bytes;
   if (heavy || (geometry_.groups == 1 && images * tiles < threads)) {
     call.pool.parallel_for(blocks(), [&](s64 begin, s64 end, int thread) {
       for (s64 image = 0; image < images; ++image)
