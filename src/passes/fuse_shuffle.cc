@@ -121,6 +121,7 @@ class Shuffles {
     if (normalize_axis(split.attrs.i("axis", 0), 4) != 1) return false;
     auto left = static_cast<s64>(gather.attrs.ints("channels").size());
     for (ValueId id : split.outputs) {
+      if (id == kNoValue || shape_of(id).rank() != 4) return false;
       const s64 count = shape_of(id)[1];
       if (count <= 0 || count > left) return false;
       left -= count;

@@ -1,31 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // QMatMul: by constant weights as a 1x1 convolution over rows, by an activation as a batched product.
+#include "backends/cpu/lower/q_matmul.h"
+
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "backends/cpu/kernels/conv/conv_cost.h"
 #include "backends/cpu/kernels/conv/tile_conv.h"
-#include "backends/cpu/kernels/matmul/matmul.h"
-#include "backends/cpu/lower/q_common.h"
 
 namespace octet {
 namespace {
-
-struct MatmulRequest {
-  MatMulViews views;
-  Epilogue epilogue;
-  ProductConstants constants;
-};
-
-std::string read(const LowerRequest& request, MatmulRequest& matmul) {
-  matmul.views = matmul_views(request.node, request.inputs[kProductX].shape,
-                              request.inputs[kProductWeights].shape);
-  matmul.epilogue = epilogue_of(request.node);
-  const MatMulGeometry& g = matmul.views.geometry;
-  if (g.k == 0 || g.n == 0) return "the product is empty";
-  return product_constants(request, matmul.constants);
-}
 
 // Rows of a as pixels of one row.
 ConvGeometry rows_as_pixels(s64 rows, s64 k, s64 n) {
@@ -67,7 +52,7 @@ struct LinearRequest {
 };
 
 std::string read(const LowerRequest& request, LinearRequest& linear) {
-  if (std::string reason = read(request, linear.matmul); !reason.empty()) return reason;
+  if (std::string reason = read_matmul(request, linear.matmul); !reason.empty()) return reason;
   const Tensor* weights = request.constant(kProductWeights);
   if (weights == nullptr || weights->dtype() != Dtype::s8) return "b is not constant s8";
   if (has_permutation(request.node)) return "an operand or the result is turned";
@@ -102,6 +87,33 @@ void set_overwrites(Candidate& candidate, const LinearRequest& linear) {
 }
 
 }  // namespace
+
+std::string read_matmul(const LowerRequest& request, MatmulRequest& matmul) {
+  matmul.views = matmul_views(request.node, request.inputs[kProductX].shape,
+                              request.inputs[kProductWeights].shape);
+  matmul.epilogue = epilogue_of(request.node);
+  const MatMulGeometry& g = matmul.views.geometry;
+  if (g.k == 0 || g.n == 0) return "the product is empty";
+  return product_constants(request, matmul.constants);
+}
+
+std::string read_activations(const LowerRequest& request, MatmulRequest& matmul) {
+  if (std::string reason = read_matmul(request, matmul); !reason.empty()) return reason;
+  if (request.constant(kProductWeights) != nullptr) return "b is a constant";
+  if (request.inputs[kProductWeights].dtype != Dtype::u8) return "b's codes are not u8";
+  return {};
+}
+
+MatmulSpec activations_spec(const MatmulRequest& matmul) {
+  MatmulSpec spec;
+  spec.views = matmul.views;
+  spec.zero_a = matmul.epilogue.zero_point(kProductX);
+  spec.zero_b = matmul.epilogue.zero_point(kProductWeights);
+  spec.bias = matmul.constants.bias_values();
+  spec.multiplier = matmul.constants.multiplier.as<f32>();
+  spec.epilogue = epilogue_args(matmul.epilogue, matmul.constants.table_or_null());
+  return spec;
+}
 
 Offer lower_q_linear_tiles(const LowerRequest& request) {
   LinearRequest linear;
@@ -138,20 +150,12 @@ Offer lower_q_linear(const LowerRequest& request) {
 
 Offer lower_q_matmul(const LowerRequest& request) {
   MatmulRequest matmul;
-  if (std::string reason = read(request, matmul); !reason.empty()) return Reject{reason};
+  if (std::string reason = read_activations(request, matmul); !reason.empty())
+    return Reject{reason};
   if (matmul.constants.row) return Reject{"the addend is a constant row"};
-  if (request.constant(kProductWeights) != nullptr) return Reject{"b is a constant"};
-  if (request.inputs[kProductWeights].dtype != Dtype::u8) return Reject{"b's codes are not u8"};
   if (const char* reason = matmul_reject(matmul.views)) return Reject{reason};
   const ConvKernel& kernel = best_kernel(kConvKernels, request.target.isa);
-  MatmulSpec spec;
-  spec.views = matmul.views;
-  spec.zero_a = matmul.epilogue.zero_point(0);
-  spec.zero_b = matmul.epilogue.zero_point(1);
-  spec.bias = matmul.constants.bias_values();
-  spec.multiplier = matmul.constants.multiplier.as<f32>();
-  spec.epilogue = epilogue_args(matmul.epilogue, matmul.constants.table_or_null());
-  BatchedMatmul product(kernel, spec);
+  BatchedMatmul product(kernel, activations_spec(matmul));
   Candidate candidate = candidate_of(request, kernel.name, Layout::linear);
   const std::string sum = sum_note(request);
   candidate.note = "b is packed at run time" + (sum.empty() ? sum : ", " + sum);

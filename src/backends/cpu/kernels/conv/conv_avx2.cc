@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolution with vpmaddwd: 6 pixels x 16 channels, exact for every u8 and s8. Weights are packed as s16; activations are
 // widened once for all channels. For weights that are packed at run time; others have conv_pairs_avx2.cc.
-#include "backends/cpu/kernels/conv/conv_args.h"
+#include "backends/cpu/kernels/conv/conv_pixels.h"
 #include "backends/cpu/kernels/conv/finish_avx2.h"
 
 namespace octet {
@@ -67,20 +67,7 @@ void row(const ConvTile& tile) {
 }  // namespace
 
 void conv_u8s8_6x16_avx2(const ConvTile& tile) {
-  switch (tile.pixels) {
-    case 1:
-      return row<1>(tile);
-    case 2:
-      return row<2>(tile);
-    case 3:
-      return row<3>(tile);
-    case 4:
-      return row<4>(tile);
-    case 5:
-      return row<5>(tile);
-    default:
-      return row<6>(tile);
-  }
+  with_pixels(tile, [&](auto n) { row<decltype(n)::kPixels>(tile); });
 }
 
 }  // namespace octet

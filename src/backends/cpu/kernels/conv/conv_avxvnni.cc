@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolution with the 256-bit vpdpbusd of processors without AVX-512: 6 pixels x 16 channels, 12 accumulators.
-#include "backends/cpu/kernels/conv/conv_args.h"
+#include "backends/cpu/kernels/conv/conv_pixels.h"
 #include "backends/cpu/kernels/conv/finish_avx2.h"
 
 namespace octet {
@@ -50,20 +50,7 @@ void row(const ConvTile& tile) {
 }  // namespace
 
 void conv_u8s8_6x16_avxvnni(const ConvTile& tile) {
-  switch (tile.pixels) {
-    case 1:
-      return row<1>(tile);
-    case 2:
-      return row<2>(tile);
-    case 3:
-      return row<3>(tile);
-    case 4:
-      return row<4>(tile);
-    case 5:
-      return row<5>(tile);
-    default:
-      return row<6>(tile);
-  }
+  with_pixels(tile, [&](auto n) { row<decltype(n)::kPixels>(tile); });
 }
 
 }  // namespace octet

@@ -2,7 +2,7 @@
 // Convolution with vpdpbusd: 6 pixels x 64 channels, 24 accumulators, one broadcast of 4 activation bytes for each pixel
 // and one load of 4 weight registers for each chunk. Activations are the u8 operand of vpdpbusd, which cannot be a memory
 // broadcast, hence 6 pixels and not 7.
-#include "backends/cpu/kernels/conv/conv_args.h"
+#include "backends/cpu/kernels/conv/conv_pixels.h"
 #include "backends/cpu/kernels/conv/finish_vnni.h"
 
 namespace octet {
@@ -122,20 +122,7 @@ void row(const ConvTile& tile) {
 
 template <bool kDirect>
 void rows(const ConvTile& tile) {
-  switch (tile.pixels) {
-    case 1:
-      return row<kDirect, 1>(tile);
-    case 2:
-      return row<kDirect, 2>(tile);
-    case 3:
-      return row<kDirect, 3>(tile);
-    case 4:
-      return row<kDirect, 4>(tile);
-    case 5:
-      return row<kDirect, 5>(tile);
-    default:
-      return row<kDirect, 6>(tile);
-  }
+  with_pixels(tile, [&](auto n) { row<kDirect, decltype(n)::kPixels>(tile); });
 }
 
 }  // namespace
