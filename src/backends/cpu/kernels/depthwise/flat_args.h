@@ -8,6 +8,7 @@
 namespace octet {
 
 inline constexpr s64 kFlatBytes = 64;
+inline constexpr s64 kFlatPairBytes = 128;
 inline constexpr s64 kFlatMaxPieces = 10;
 
 // With adjacent pixels a row is a row of bytes, whatever its channels, and neighbouring taps are `channels` bytes apart.
@@ -25,6 +26,9 @@ struct FlatConstants {
   f32 multiplier[4][16];
   FlatPiece pieces[kFlatMaxPieces];
   s64 piece_count;
+  // The pieces as quads of 128 adjacent bytes, where they consist of such.
+  bool paired;
+  u32 quads[16];
 };
 
 struct FlatColumn {
@@ -38,6 +42,7 @@ struct FlatColumn {
   s64 rows;      // of output
   s64 stride_y;  // 1 or 2
   u64 mask;      // bytes of the register that exist
+  bool pairs;    // the pieces are `paired`, and 128 bytes from each tap may be read
   bool bounded;  // see TileJob
   const FlatConstants* constants;
   const EpilogueArgs* epilogue;

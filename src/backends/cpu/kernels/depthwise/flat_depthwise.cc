@@ -15,6 +15,20 @@ constexpr s64 kMostPhases = 128;
 
 PaddedRows padded_rows(const ConvGeometry& g) { return {g.window, g.in_channels}; }
 
+// Whole quads of the 128 bytes from the first of them.
+void pair_pieces(FlatConstants& k) {
+  k.paired = true;
+  for (s64 i = 0; i < k.piece_count; ++i) {
+    for (s64 quad = 0; quad < kFlatBytes / 4; ++quad) {
+      const u64 bytes = k.pieces[i].mask >> (4 * quad) & 15;
+      const s64 from = k.pieces[i].offset + 4 * quad;
+      if (bytes == 0) continue;
+      if (bytes != 15 || from % 4 != 0 || from + 4 > kFlatPairBytes) k.paired = false;
+      k.quads[quad] = static_cast<u32>(from / 4);
+    }
+  }
+}
+
 }  // namespace
 
 const char* flat_depthwise_reject(const ConvGeometry& g, const EpilogueArgs& epilogue, Isa isa) {
@@ -73,7 +87,7 @@ FlatConstants FlatDepthwise::constants_of(const DepthwiseSpec& spec, s64 first) 
   // A pixel further on, the input is `stride` pixels further on.
   const s64 skip = (geometry_.window.w().stride - 1) * channels;
   if (skip == 0) {
-    k.piece_count = 1;
+    k.pieces[k.piece_count++] = {0, ~u64{0}};
     return k;
   }
   for (s64 byte = 0, pixel = 0; byte < kFlatBytes; ++pixel) {
@@ -82,6 +96,7 @@ FlatConstants FlatDepthwise::constants_of(const DepthwiseSpec& spec, s64 first) 
     k.pieces[k.piece_count++] = {pixel * skip, below_end & ~((u64{1} << byte) - 1)};
     byte = end;
   }
+  pair_pieces(k);
   return k;
 }
 
@@ -137,7 +152,8 @@ void FlatDepthwise::run_band(const Call& call, const Band& band) const noexcept 
   for (s64 byte = 0; byte < bytes; byte += kFlatBytes) {
     const s64 channel = byte % channels;
     const s64 left = bytes - byte;
-    column.src = band.src + byte / channels * w.stride * channels + channel;
+    const s64 first = byte / channels * w.stride * channels + channel;
+    column.src = band.src + first;
     column.dst = dst + byte;
     if (call.residual != nullptr) {
       column.residual = call.residual + band.image * residual_.image_stride +
@@ -145,6 +161,8 @@ void FlatDepthwise::run_band(const Call& call, const Band& band) const noexcept 
     }
     column.mask = left >= kFlatBytes ? ~u64{0} : (u64{1} << left) - 1;
     column.constants = &constants_[static_cast<size_t>(channel / phase_step_)];
+    column.pairs = column.constants->paired &&
+                   first + 2 * column.tap + kFlatPairBytes <= span_of(w) * channels;
     kernel_.run(column);
   }
 }
