@@ -45,8 +45,8 @@ inline constexpr int kDtypeCount = static_cast<int>(Dtype::u2) + 1;
 size_t dtype_bytes(Dtype dtype);           // in memory
 std::string_view dtype_name(Dtype dtype);  // "f32", "s8", "bool"
 
-// Up to kMaxRank dimensions, stored inline. A dimension is >= 0, or kDynamic in a graph that is not yet planned. Of some
-// values not even the rank is known before the run (unknown()).
+// Up to kMaxRank dimensions, stored inline. A dimension is >= 0, or kDynamic in a graph that is not yet planned (while it is
+// compiled any negative number, one for all that are equal). Of some values not even the rank is known before the run (unknown()).
 class Shape {
  public:
   static constexpr int kMaxRank = 8;

@@ -11,7 +11,7 @@ bool accepts(const Shape& declared, const Shape& got) {
   if (declared.is_unknown()) return true;
   if (declared.rank() != got.rank()) return false;
   for (int i = 0; i < got.rank(); ++i) {
-    if (declared[i] != Shape::kDynamic && declared[i] != got[i]) return false;
+    if (declared[i] >= 0 && declared[i] != got[i]) return false;
   }
   return true;
 }

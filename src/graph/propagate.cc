@@ -116,7 +116,7 @@ class Propagator {
       if (open) result_.reasons.back() = "the size of its result depends on run-time data";
       if (open && options_.sample == 0) shape = Shape::unknown();
       for (int d = 0; d < shape.rank(); ++d) {
-        if (shape[d] < 0) shape[d] = options_.sample;
+        if (shape[d] < 0) shape[d] = options_.sample + (options_.distinct_samples ? opened_++ : 0);
       }
       result_.types[id] = outputs[i];
       result_.from_data[id] = open || from_data;
@@ -203,6 +203,7 @@ class Propagator {
   const PropagateOptions& options_;
   Propagated result_;
   std::vector<bool> certain_;  // known whatever the sizes are
+  s64 opened_ = 0;             // dimensions that were sampled
 };
 
 }  // namespace

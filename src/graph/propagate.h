@@ -17,6 +17,8 @@ bool has_body(const Node& node);
 struct PropagateOptions {
   // What a dimension that only data tell is taken to be (the compiler samples two sizes); 0: such a value stays unknown.
   s64 sample = 0;
+  // Each such dimension is one larger than the one before.
+  bool distinct_samples = false;
   // Values computed from constants alone are evaluated up to this size; larger ones are left to the run.
   s64 fold_bytes = s64{1} << 20;
   // DequantizeLinear of constants stays a node (explicit Q/DQ weights, needed by fusion).

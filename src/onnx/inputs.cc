@@ -15,7 +15,7 @@ constexpr const char* kAskForShape = "give its shape, e.g. --shape x:1x3x224x224
 void check_size(const std::string& name, const TensorType& type) {
   Shape least = type.shape;
   for (int i = 0; i < least.rank(); ++i) {
-    if (least[i] == Shape::kDynamic) least[i] = 1;
+    if (least[i] < 0) least[i] = 1;
   }
   try {
     TensorType{type.dtype, least}.bytes();
@@ -81,6 +81,7 @@ Shape InputTypes::declared_shape(const std::string& name, const octet_onnx::Type
     }
     shape.push_back(wanted >= 0 ? wanted : fixed ? dim.dim_value() : Shape::kDynamic);
     if (!is_anonymous(dim.dim_param())) bind_dim_name(dim.dim_param(), name, axis, shape[axis]);
+    if (shape[axis] < 0) shape[axis] = size_number(dim.dim_param());
   }
   return shape;
 }
@@ -97,6 +98,13 @@ void InputTypes::bind_dim_name(const std::string& name, const std::string& input
          quote_name(name), at->second.first, quote_name(at->second.second), size,
          quote_name(input));
   }
+}
+
+s64 InputTypes::size_number(const std::string& name) {
+  const s64 next = Shape::kDynamic - 1 - numbered_;
+  const s64 number = is_anonymous(name) ? next : numbers_.emplace(name, next).first->second;
+  if (number == next) ++numbered_;
+  return number;
 }
 
 }  // namespace octet

@@ -22,11 +22,15 @@ class InputTypes {
   Shape declared_shape(const std::string& name, const octet_onnx::TypeProto::Tensor& type,
                        const Shape* given);
   void bind_dim_name(const std::string& name, const std::string& input, int axis, s64 size);
+  // Negative, one for each name and for each dimension without one (passes/infer_types.h).
+  s64 size_number(const std::string& name);
 
   const std::map<std::string, Shape>& given_;
   ImportInfo& info_;
   std::map<std::string, std::pair<s64, std::string>>
-      bound_;  // dimension name -> size and the input that set it
+      bound_;                           // dimension name -> size and the input that set it
+  std::map<std::string, s64> numbers_;  // of dynamic dimensions that have a name
+  s64 numbered_ = 0;
 };
 
 }  // namespace octet

@@ -2,7 +2,9 @@
 #include "passes/infer_types.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 
 #include "core/check.h"
 
@@ -15,14 +17,19 @@ struct SampleSizes {
   s64 image;  // height and width: a multiple of 32, as detectors ask
 };
 
-std::vector<Shape> sample_shapes(const Graph& graph, const SampleSizes& sizes) {
+constexpr SampleSizes kFirst{2, 8, 224}, kSecond{3, 9, 256};
+
+bool is_image_size(const Shape& shape, int d) { return shape.rank() == 4 && d >= 2; }
+
+// The dynamic dimension `single` is 1.
+std::vector<Shape> sample_shapes(const Graph& graph, const SampleSizes& sizes, s64 single = 0) {
   std::vector<Shape> shapes;
   for (ValueId id : graph.inputs) {
     Shape shape = graph.value(id).type.shape;
     for (int d = 0; d < shape.rank(); ++d) {
       if (shape[d] >= 0) continue;
-      const bool image = shape.rank() == 4 && d >= 2;
-      shape[d] = d == 0 ? sizes.batch : (image ? sizes.image : sizes.other);
+      const s64 size = is_image_size(shape, d) ? sizes.image : sizes.other;
+      shape[d] = shape[d] == single ? 1 : (d == 0 ? sizes.batch : size);
     }
     shapes.push_back(shape);
   }
@@ -43,13 +50,13 @@ bool has_types_from_data(const Propagated& types) {
 SampledTypes sample(const Graph& graph, PropagateOptions options) {
   SampledTypes types;
   options.sample = 5;
-  types.first = propagate(graph, sample_shapes(graph, {2, 8, 224}), options);
+  types.first = propagate(graph, sample_shapes(graph, kFirst), options);
   if (!has_dynamic_input(graph) && !has_types_from_data(types.first)) {
     types.second = types.first;
     return types;
   }
   options.sample = 7;
-  types.second = propagate(graph, sample_shapes(graph, {3, 9, 256}), options);
+  types.second = propagate(graph, sample_shapes(graph, kSecond), options);
   return types;
 }
 
@@ -79,29 +86,98 @@ SampledTypes sample_or_fix_batch(Graph& graph, const PropagateOptions& options) 
   }
 }
 
-// Samples of data may disagree even about rank and element type.
-TensorType merge(const TensorType& first, const TensorType& second) {
-  const Shape& a = first.shape;
-  const Shape& b = second.shape;
-  if (first.dtype != second.dtype || a.rank() != b.rank()) return {first.dtype, Shape::unknown()};
-  Shape shape = a;
-  for (int d = 0; d < a.rank(); ++d) {
-    if (a[d] != b[d]) shape[d] = Shape::kDynamic;
+// The dynamic dimensions that inputs do not share. Sizes of images are left out: pyramids of one pixel add what no other
+// image lets them add.
+std::set<s64> independent_sizes(const Graph& graph) {
+  std::map<s64, size_t> holders;
+  std::set<s64> images;
+  size_t dynamic = 0;
+  for (ValueId id : graph.inputs) {
+    const Shape& shape = graph.value(id).type.shape;
+    std::set<s64> sizes;
+    for (int d = 0; d < shape.rank(); ++d) {
+      if (shape[d] < 0) (is_image_size(shape, d) ? images : sizes).insert(shape[d]);
+    }
+    if (!shape.is_static()) ++dynamic;
+    for (s64 size : sizes) ++holders[size];
   }
-  return {first.dtype, shape};
+  std::set<s64> independent;
+  for (const auto& [size, count] : holders) {
+    if (count < dynamic && !images.contains(size)) independent.insert(size);
+  }
+  return independent;
 }
+
+// Sizes under which dimensions differ that are equal in the two samples by chance alone: one input's batch is 1 and the
+// other's is not, what depends on data has one size here and another there. What the model refuses cannot happen.
+std::vector<Propagated> telling_samples(const Graph& graph, bool from_data,
+                                        PropagateOptions options) {
+  constexpr size_t kMostSamples = 8;
+  std::vector<Propagated> samples;
+  const auto add = [&](s64 single) {
+    try {
+      if (samples.size() < kMostSamples)
+        samples.push_back(propagate(graph, sample_shapes(graph, kFirst, single), options));
+    } catch (const Error&) {
+      return;
+    }
+  };
+  options.sample = 5;
+  options.distinct_samples = from_data;
+  if (from_data) add(0);
+  for (s64 size : independent_sizes(graph)) add(size);
+  return samples;
+}
+
+// Gives dimensions that are equal in every sample one number, and others another.
+class Merger {
+ public:
+  Merger(const SampledTypes& types, std::vector<Propagated> telling)
+      : types_(types), telling_(std::move(telling)) {}
+
+  // Samples of data may disagree even about rank and element type.
+  TensorType type_of(ValueId id) {
+    const TensorType &first = types_.first.types[id], &second = types_.second.types[id];
+    const Shape &a = first.shape, &b = second.shape;
+    if (first.dtype != second.dtype || a.rank() != b.rank()) return {first.dtype, Shape::unknown()};
+    Shape shape = a;
+    for (int d = 0; d < a.rank(); ++d) {
+      if (a[d] != b[d]) shape[d] = number_of(id, d, {a[d], b[d]});
+    }
+    return {first.dtype, shape};
+  }
+
+ private:
+  s64 number_of(ValueId id, int d, std::vector<s64> sizes) {
+    for (const Propagated& sample : telling_) {
+      const Shape& shape = sample.types[id].shape;
+      sizes.push_back(d < shape.rank() ? shape[d] : Shape::kDynamic);
+    }
+    const s64 next = Shape::kDynamic - 1 - static_cast<s64>(numbers_.size());
+    return numbers_.emplace(std::move(sizes), next).first->second;
+  }
+
+  const SampledTypes& types_;
+  std::vector<Propagated> telling_;
+  std::map<std::vector<s64>, s64> numbers_;
+};
 
 }  // namespace
 
 SampledTypes infer_types(Graph& graph, const PropagateOptions& options) {
   SampledTypes types = sample_or_fix_batch(graph, options);
-  std::vector<bool> is_input(graph.value_count(), false);
-  for (ValueId id : graph.inputs) is_input[id] = true;
+  Merger merger(types, telling_samples(graph, has_types_from_data(types.first), options));
   for (ValueId id = 0; id < graph.value_count(); ++id) {
-    if (is_input[id] || graph.is_constant(id)) continue;
-    graph.value(id).type = merge(types.first.types[id], types.second.types[id]);
+    if (!graph.is_constant(id)) graph.value(id).type = merger.type_of(id);
   }
   return types;
+}
+
+void forget_size_numbers(Graph& graph) {
+  for (ValueId id = 0; id < graph.value_count(); ++id) {
+    Shape& shape = graph.value(id).type.shape;
+    for (int d = 0; d < shape.rank(); ++d) shape[d] = std::max(shape[d], Shape::kDynamic);
+  }
 }
 
 }  // namespace octet

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types of all values of a graph with dynamic inputs, by sampling (docs/adr/0007): concrete inference runs for two sets
-// of sizes; dimensions and small values that agree in both are static, the others are dynamic.
+// of sizes; dimensions and small values that agree in both are static, the others are dynamic. Dynamic dimensions carry
+// negative numbers: only those of one number are equal whatever the sizes are, so shapes may be compared by ==.
 #pragma once
 
 #include "graph/graph.h"
@@ -15,5 +16,8 @@ struct SampledTypes {
 
 // Sets the type of every value. Where the model works only for a batch of 1, the inputs' dynamic batch becomes 1.
 SampledTypes infer_types(Graph& graph, const PropagateOptions& options = {});
+
+// All dynamic dimensions become Shape::kDynamic, which is what callers of an engine know.
+void forget_size_numbers(Graph& graph);
 
 }  // namespace octet

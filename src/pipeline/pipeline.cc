@@ -10,6 +10,7 @@
 #include "graph/verify.h"
 #include "octet/compile.h"
 #include "onnx/import.h"
+#include "passes/infer_types.h"
 #include "passes/pass.h"
 #include "pipeline/build.h"
 #include "pipeline/observe.h"
@@ -120,6 +121,7 @@ Model build_model(Graph graph, const CompileOptions& options, const RangeSource&
     std::ranges::copy(simulation_disables(), std::back_inserter(quantize.disabled));
   run_passes(graph, quantize_passes(), quantize, &report.passes);
   finish_decisions(graph);
+  forget_size_numbers(graph);
   if (!options.int8 && !is_explicit) explain_float_build(graph);
   verify(graph);
   model.graph = std::move(graph);

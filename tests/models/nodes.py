@@ -14,6 +14,7 @@ class Small:
 
     def __init__(self, opset=17):
         self.opset, self.nodes, self.inits, self.feeds, self.outputs = opset, [], [], {}, []
+        self.shapes = {}  # declared ones of inputs, where they are not their arrays': sizes, names, None
 
     def const(self, array, name=None):
         onnx = need("onnx")
@@ -34,7 +35,8 @@ class Small:
     def save(self, *outputs):
         onnx = need("onnx")
         helper = onnx.helper
-        inputs = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in self.feeds.items()]
+        inputs = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), self.shapes.get(n, a.shape))
+                  for n, a in self.feeds.items()]
         infos = [onnx.ValueInfoProto(name=name) for name in outputs]
         graph = helper.make_graph(self.nodes, "small", inputs, infos, initializer=self.inits)
         domains = sorted({node.domain for node in self.nodes} - {""})

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which dynamic dimensions infer_types() takes for equal: passes compare shapes by it.
+#include "passes/infer_types.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/text.h"
+#include "ops/registry.h"
+
+namespace octet {
+namespace {
+
+const Shape& shape_of(const Graph& graph, const char* name) {
+  return graph.value(graph.find_value(name)).type.shape;
+}
+
+// Two inputs [?,4,6,6] whose dynamic batches carry the given numbers; %a and %b are convolutions, %s is their sum.
+Graph two_inputs(s64 first, s64 second) {
+  Graph graph = parse_graph(R"(graph "g"(%x: f32[?,4,6,6], %z: f32[?,4,6,6]) {
+    const %w: f32[4,4,1,1] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}
+    %a: f32[] = Conv(%x, %w) name "a"
+    %b: f32[] = Conv(%z, %w) name "b"
+    %c: f32[] = Relu(%a) name "c"
+    %s: f32[] = Add(%a, %b) name "s"
+    return %s, %c
+  })",
+                            find_op);
+  graph.value(graph.inputs[0]).type.shape[0] = first;
+  graph.value(graph.inputs[1]).type.shape[0] = second;
+  infer_types(graph);
+  return graph;
+}
+
+TEST(InferTypes, BatchesOfTwoInputsAreNotEqual) {
+  const Graph graph = two_inputs(-2, -3);
+  EXPECT_NE(shape_of(graph, "a"), shape_of(graph, "b"));
+  EXPECT_NE(shape_of(graph, "a"), shape_of(graph, "s"));
+  EXPECT_EQ(shape_of(graph, "a"), shape_of(graph, "c"));
+  EXPECT_EQ(shape_of(graph, "a"), shape_of(graph, "x"));
+  EXPECT_EQ(to_string(shape_of(graph, "s")), "?x4x6x6");
+}
+
+TEST(InferTypes, OneBatchOfTwoInputsIsEqual) {
+  const Graph graph = two_inputs(-2, -2);
+  EXPECT_EQ(shape_of(graph, "a"), shape_of(graph, "b"));
+  EXPECT_EQ(shape_of(graph, "a"), shape_of(graph, "s"));
+}
+
+TEST(InferTypes, WhatTheModelMakesEqualIsEqual) {
+  Graph graph = parse_graph(R"(graph "g"(%x: f32[?,4], %z: f32[?,4]) {
+    %a: f32[] = Concat(%x, %z) {axis=1} name "a"
+    return %a
+  })",
+                            find_op);
+  graph.value(graph.inputs[0]).type.shape[0] = -2;
+  graph.value(graph.inputs[1]).type.shape[0] = -3;
+  infer_types(graph);
+  EXPECT_EQ(shape_of(graph, "x"), shape_of(graph, "z"));
+}
+
+TEST(InferTypes, SizesOfOneImageKeepAPyramidTogether) {
+  Graph graph = parse_graph(R"(graph "g"(%x: f32[?,2,?,?], %n: f32[?,2]) {
+    const %scales: f32[4] = {1, 1, 2, 2}
+    %half: f32[] = MaxPool(%x) {kernel_shape=ints[2, 2], strides=ints[2, 2]} name "half"
+    %back: f32[] = Resize(%half, _, %scales) {mode="nearest"} name "back"
+    return %back, %n
+  })",
+                            find_op);
+  for (int d : {0, 2, 3}) graph.value(graph.inputs[0]).type.shape[d] = -2 - d;
+  graph.value(graph.inputs[1]).type.shape[0] = -9;
+  infer_types(graph);
+  EXPECT_EQ(shape_of(graph, "back"), shape_of(graph, "x"));
+}
+
+TEST(InferTypes, CountsThatDataTellAreNotEqual) {
+  Graph graph = parse_graph(R"(graph "g"(%x: f32[4], %z: f32[4]) {
+    %a: s64[] = NonZero(%x) name "a"
+    %b: s64[] = NonZero(%z) name "b"
+    %c: s64[] = Neg(%a) name "c"
+    return %b, %c
+  })",
+                            find_op);
+  infer_types(graph);
+  EXPECT_NE(shape_of(graph, "a"), shape_of(graph, "b"));
+  EXPECT_EQ(shape_of(graph, "a"), shape_of(graph, "c"));
+}
+
+TEST(InferTypes, NumbersAreForgotten) {
+  Graph graph = two_inputs(-2, -3);
+  forget_size_numbers(graph);
+  for (const char* name : {"x", "z", "a", "b", "s"})
+    EXPECT_EQ(shape_of(graph, name), (Shape{Shape::kDynamic, 4, 6, 6})) << name;
+}
+
+}  // namespace
+}  // namespace octet
