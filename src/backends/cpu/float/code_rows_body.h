@@ -38,10 +38,11 @@ struct ToCodes {
   // Adding it rounds to the nearest integer; ties are left open anyway.
   static constexpr float kRound = 0x1.8p23f;
 
-  V scale, zero, lo, hi;
+  V scale, reciprocal, zero, lo, hi;
 
   explicit ToCodes(const CodeRowArgs* args)
       : scale(v_set(args->scale_y)),
+        reciprocal(v_set(1.0f / args->scale_y)),
         zero(v_set(args->zero_y)),
         lo(v_set(-args->zero_y)),
         hi(v_set(255.0f - args->zero_y)) {}
@@ -68,6 +69,13 @@ struct ToCodes {
       }
     }
     for (; i < count; i += kLanes) finish(i, rest_of(count, i));
+  }
+
+  // The codes of `count` reals.
+  void near(unsigned char* dst, long count, const float* reals) const {
+    row(
+        dst, count, [&](long i, int n) { return v_mul(v_load_n(reals + i, n), reciprocal); },
+        [&](long i, int n) { return v_load_n(reals + i, n); });
   }
 };
 
@@ -128,9 +136,28 @@ inline void code_softmax_short(const CodeRowArgs* args, const Source* src) {
     for_registers(rows * args->count,
                   [&](long i, int n) { v_store_n(reals + i, to_reals(src + first + i, n), n); });
     softmax_short(reals, reals, args->count, rows);
-    for_registers(rows * args->count, [&](long i, int n) {
-      v_store_codes_n(args->dst + first + i, to_codes.exact(v_load_n(reals + i, n)), n);
+    to_codes.near(args->dst + first, rows * args->count, reals);
+  }
+}
+
+// Rows of two: a register holds several, and each element's other one lies beside it. Codes are never NaN, so the operands of a
+// maximum may change places.
+template <bool kNarrow>
+inline void code_softmax_pairs(const CodeRowArgs* args) {
+  constexpr long kBlock = 8 * kLanes;
+  float reals[kBlock];
+  const ToReals to_reals(args);
+  const ToCodes to_codes(args);
+  const long count = 2 * args->rows;
+  for (long first = 0; first < count; first += kBlock) {
+    const long some = count - first < kBlock ? count - first : kBlock;
+    for_registers(some, [&](long i, int n) {
+      const V x = to_reals(args->src + first + i, n);
+      const V below = v_sub(x, v_max(x, v_swap_pairs(x)));
+      const V e = kNarrow ? v_exp_inside(below) : v_exp(below);
+      v_store_n(reals + i, v_div(e, v_add(e, v_swap_pairs(e))), n);
     });
+    to_codes.near(args->dst + first, some, reals);
   }
 }
 
@@ -164,7 +191,6 @@ inline void code_layer_norm_rows(const CodeRowArgs* args) {
   for (int r = 0; r < kRows; ++r) {
     factor[r] = v_set(1.0f / __builtin_sqrtf(fold_add(lanes[r]) / count + args->epsilon));
   }
-  const V reciprocal = v_set(1.0f / args->scale_y);
   const ToCodes to_codes(args);
   for (int r = 0; r < kRows; ++r) {
     const auto real = [&](long i, int n) {
@@ -173,7 +199,7 @@ inline void code_layer_norm_rows(const CodeRowArgs* args) {
     };
     to_codes.row(
         args->dst + r * stride, args->count,
-        [&](long i, int n) { return v_mul(real(i, n), reciprocal); }, real);
+        [&](long i, int n) { return v_mul(real(i, n), to_codes.reciprocal); }, real);
   }
 }
 
@@ -195,6 +221,9 @@ inline void code_softmax(CodeRowArgs* args, const Source* src) {
       args->dst += kRows * args->count;
     }
   };
+  if constexpr (__is_same(Source, unsigned char)) {
+    if (args->count == 2) return code_softmax_pairs<kNarrow>(args);
+  }
   if (args->count <= kShortRow) return code_softmax_short<Reals>(args, src);
   if (code_rows_at_once(args->count) > 1) some.template operator()<kCodeRows>();
   some.template operator()<1>();

@@ -60,6 +60,9 @@ inline void v_store_codes_n(unsigned char* p, V x, int n) {
   __builtin_memcpy(p, bytes, static_cast<unsigned>(n));
 }
 
+// Lanes 1, 0, 3, 2, ...
+inline V v_swap_pairs(V x) { return _mm256_permute_ps(x, 0xb1); }
+
 inline bool v_any(M m) { return _mm256_movemask_ps(m) != 0; }
 inline M v_lt(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
 inline M v_eq(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }

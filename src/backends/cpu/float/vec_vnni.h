@@ -45,6 +45,9 @@ inline void v_store_codes_n(unsigned char* p, V x, int n) {
   _mm512_mask_cvtepi32_storeu_epi8(p, v_first(n), codes);
 }
 
+// Lanes 1, 0, 3, 2, ...
+inline V v_swap_pairs(V x) { return _mm512_maskz_permute_ps(0xffff, x, 0xb1); }
+
 inline bool v_any(M m) { return m != 0; }
 inline M v_lt(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 inline M v_eq(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
