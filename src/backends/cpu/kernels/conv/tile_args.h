@@ -12,8 +12,10 @@ inline constexpr s64 kTileRows = 16;     // most pixels of a tile
 inline constexpr s64 kTileColumns = 16;  // channels of a tile
 inline constexpr s64 kTileStep = 64;     // bytes of a pixel's window that one multiplication reads
 inline constexpr s64 kTileWeights = 1024;  // bytes of one step's weights: [16][16 channels][4]
-// Two blocks of accumulators: one is multiplied into while the other becomes codes.
-inline constexpr s64 kTileSumBytes = 2 * 4096;
+// Where rows that are no pixels go: a block's width of reals.
+inline constexpr s64 kNowhereBytes = 256;
+// Two blocks of accumulators: one is multiplied into while the other becomes codes. Then the place of rows that go nowhere.
+inline constexpr s64 kTileSumBytes = 2 * 4096 + kNowhereBytes;
 
 // Output pixels are the positions of lines. A tile is `rows` neighbouring positions of one line; the last of a line may
 // overlap the one before it, so that all have the same height.

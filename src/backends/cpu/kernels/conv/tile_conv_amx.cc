@@ -8,61 +8,6 @@
 namespace octet {
 namespace {
 
-// Runs through the tiles of a job.
-struct TileCursor {
-  s64 line, tile;
-
-  TileCursor(const TileJob& job, s64 index)
-      : line(index / job.grid.tiles), tile(index % job.grid.tiles) {}
-
-  void next(const TileJob& job) {
-    if (++tile < job.grid.tiles) return;
-    tile = 0;
-    ++line;
-  }
-
-  PixelTile at(const TileJob& job) const {
-    const TileGrid& g = job.grid;
-    const s64 last = g.line - g.rows;
-    const s64 first = tile * g.rows < last ? tile * g.rows : last;
-    s64 row = 0, column = first;
-    if (g.pitch < g.line) {
-      row = first / g.pitch;
-      column = first % g.pitch;
-    }
-    const auto place = [&](const TileStrides& s) {
-      return line * s.line + row * s.row + column * s.pixel;
-    };
-    PixelTile p;
-    p.src = job.src + line * job.in.line + first * job.in.pixel;
-    p.stride = job.in.pixel;
-    p.offsets = job.offsets;
-    p.dst = place(job.out);
-    p.residual = place(job.residual_strides);
-    p.column = column;
-    return p;
-  }
-};
-
-// A window's last step may reach past the value's end: such a tile is copied, byte by byte up to that end.
-void keep_inside(const TileJob& job, PixelTile& p, u8* dst) {
-  const s64 rows = job.grid.rows;
-  const u8* last = p.src + (rows - 1) * p.stride + job.offsets[job.steps - 1];
-  if (last + kTileStep <= job.src_end) return;
-  p.offsets = job.copied_offsets;
-  u8* at = dst;
-  for (s64 r = 0; r < rows; ++r) {
-    for (s64 s = 0; s < job.steps; ++s, at += kTileStep) {
-      const u8* from = p.src + r * p.stride + job.offsets[s];
-      const s64 inside = job.src_end - from;
-      const __mmask64 mask = first_lanes64(inside < 0 ? 0 : inside);
-      _mm512_storeu_si512(at, _mm512_maskz_loadu_epi8(mask, from));
-    }
-  }
-  p.src = dst;
-  p.stride = job.steps * kTileStep;
-}
-
 // Late layers read each weight from beyond L2 once: the next channels' weights are asked for while these are multiplied.
 struct Prefetch {
   const s8* at;
@@ -99,102 +44,131 @@ struct Block {
     }
   }
 
+  // The sums of weights `kTile`.
+  template <int kTile>
+  static void store_column(s32* sums) {
+    amx_store<kTile>(sums + kTile * kTileSums, kTileColumns * 4);
+    if constexpr (kPixelTiles > 1)
+      amx_store<kTiles + kTile>(sums + (kTiles + kTile) * kTileSums, kTileColumns * 4);
+  }
+
   template <int kTile = 0>
-  static void load_pixels(const PixelTile* p, s64 step) {
+  static void load_pixels(const TileWindows* t, s64 step) {
     if constexpr (kTile < kPixelTiles) {
-      amx_load<4 + kTile>(p[kTile].src + p[kTile].offsets[step], p[kTile].stride);
-      load_pixels<kTile + 1>(p, step);
+      amx_load<4 + kTile>(t[kTile].src + t[kTile].offsets[step], t[kTile].stride);
+      load_pixels<kTile + 1>(t, step);
     }
   }
 
-  // One or two tiles of pixels stay in registers while the weights pass by; behind each, `by_tile` quads become codes.
-  template <int kTile = 0>
-  static void pass_weights(const s8* w, s64 stride, Finisher& waiting, s64 by_tile) {
+  // One or two tiles of pixels stay in registers while the weights pass by; behind each, `by_tile` quads become codes. In the
+  // last step a tile's sums are stored behind the next one's multiplication.
+  template <bool kLast, int kTile = 0, class Quads>
+  [[gnu::always_inline]] static void pass_weights(const s8* w, s64 stride, Quads& waiting,
+                                                  s64 by_tile, s32* sums) {
     if constexpr (kTile < kTiles) {
       amx_load<6 + kTile % 2>(w + kTile * stride, 64);
       amx_dot_us<kTile, 4, 6 + kTile % 2>();
       if constexpr (kPixelTiles > 1) amx_dot_us<kTiles + kTile, 5, 6 + kTile % 2>();
-      if (by_tile > 0) finish<kTiles>(waiting, by_tile);
-      pass_weights<kTile + 1>(w, stride, waiting, by_tile);
+      if constexpr (kLast && kTile > 0) store_column<kTile - 1>(sums);
+      waiting.finish(by_tile);
+      pass_weights<kLast, kTile + 1>(w, stride, waiting, by_tile, sums);
+    } else if constexpr (kLast) {
+      store_column<kTiles - 1>(sums);
     }
   }
 
   // One tile of weights stays while the pixels pass by.
   template <int kTile = 0>
-  static void pass_pixels(const PixelTile* p, s64 step) {
+  static void pass_pixels(const TileWindows* t, s64 step) {
     if constexpr (kTile < kPixelTiles) {
-      amx_load<4 + kTile % 2>(p[kTile].src + p[kTile].offsets[step], p[kTile].stride);
+      amx_load<4 + kTile % 2>(t[kTile].src + t[kTile].offsets[step], t[kTile].stride);
       amx_dot_us<kTile, 4 + kTile % 2, 6>();
-      pass_pixels<kTile + 1>(p, step);
+      pass_pixels<kTile + 1>(t, step);
     }
   }
 
-  static void multiply(const TileJob& job, s64 channel, const PixelTile* p, s32* sums,
-                       Finisher& waiting, Prefetch& next) {
-    const s64 stride = job.steps * kTileWeights;
-    const s8* w = job.weights + channel / kTileColumns * stride;
-    // Few steps: some quads behind each tile of weights, else behind each step.
-    const bool few = kPixelTiles <= 2 && job.steps < 3;
-    const s64 pieces = few ? job.steps * kTiles : job.steps;
-    const s64 some = (waiting.left() + pieces - 1) / pieces;
-    const s64 by_tile = few ? some : 0, by_step = few ? 0 : some;
+  // While the quads of the block before become codes.
+  template <class Quads>
+  static void multiply(const TileJob& job, const s8* w, const TileWindows* t, s32* sums,
+                       const Waiting& block, Prefetch& next) {
+    const s64 steps = job.steps, stride = steps * kTileWeights;
+    const s64 left = block.tiles * block.quads_of_tile;
+    Quads waiting(block);
     clear();
-    for (s64 step = 0; step < job.steps; ++step, w += kTileWeights) {
-      if constexpr (kPixelTiles > 2) {
+    if constexpr (kPixelTiles > 2) {
+      const s64 by_step = (left + steps - 1) / steps;
+      for (s64 step = 0; step < steps; ++step, w += kTileWeights) {
         amx_load<6>(w, 64);
-        pass_pixels(p, step);
-      } else {
-        load_pixels(p, step);
-        pass_weights(w, stride, waiting, by_tile);
+        pass_pixels(t, step);
+        waiting.finish(by_step);
+        next.step();
       }
-      finish<kTiles>(waiting, by_step);
+      store(sums);
+    } else {
+      // Few steps: some quads behind each tile of weights, else behind each step and, in the last, each tile.
+      const bool few = steps < 3;
+      const s64 by_step = few ? 0 : (left + steps - 1) / steps;
+      const s64 pieces = few ? steps * kTiles : kTiles;
+      const s64 by_tile = ((few ? left : by_step) + pieces - 1) / pieces;
+      for (s64 step = 0; step < steps - 1; ++step, w += kTileWeights) {
+        load_pixels(t, step);
+        pass_weights<false>(w, stride, waiting, few ? by_tile : 0, sums);
+        waiting.finish(by_step);
+        next.step();
+      }
       next.step();
+      load_pixels(t, steps - 1);
+      pass_weights<true>(w, stride, waiting, by_tile, sums);
     }
-    store(sums);
   }
 };
 
 // Tiles [first, first + count) times one block of channels, `kPixelTiles` at a time.
-template <int kTiles>
+template <int kTiles, Finish kKind>
 struct Channels {
   static constexpr int kPixelTiles = 4 / kTiles;
 
   const TileJob& job;
-  Finisher& waiting;
+  Waiting& waiting;
   s64& parity;
   Prefetch next;
 
   template <int kCount>
   void block(s64 channel, s64 channels, TileCursor& at) {
-    PixelTile p[kMaxTiles];
+    TileWindows t[kMaxTiles];
+    TilePlace places[kMaxTiles];
 #pragma GCC unroll 4
-    for (int m = 0; m < kCount; ++m, at.next(job)) {
-      p[m] = at.at(job);
-      keep_inside(job, p[m], job.windows + m * kTileRows * job.steps * kTileStep);
+    for (int m = 0; m < kCount; ++m, at.next()) {
+      t[m] = at.windows();
+      places[m] = at.place();
+      keep_inside(job, t[m], job.windows + m * kTileRows * job.steps * kTileStep);
     }
     s32* sums = job.sums + parity * kMaxTiles * kTileSums;
     parity ^= 1;
-    Block<kCount, kTiles>::multiply(job, channel, p, sums, waiting, next);
+    const s8* w = job.weights + channel / kTileColumns * job.steps * kTileWeights;
+    const auto multiply =
+        waiting.channels == kTiles * kTileColumns
+            ? Block<kCount, kTiles>::template multiply<Quads<kTiles, kKind, true>>
+            : Block<kCount, kTiles>::template multiply<Quads<kTiles, kKind, false>>;
+    multiply(job, w, t, sums, waiting, next);
     waiting.width = kTiles;
     constexpr s64 kQuadRows = Quad<kTiles, true>::kRows;
     waiting.quads_of_tile = (job.grid.rows + kQuadRows - 1) / kQuadRows;
     waiting.tiles = kCount;
-    waiting.tile = waiting.quad = 0;
     waiting.sums = sums;
     waiting.bias = job.bias + channel;
     waiting.multiplier = job.multiplier + channel;
-    waiting.position = channel;
     waiting.channels = channels;
-    const s64 rows = job.grid.rows;
-    waiting.whole = channels == kTiles * 16 && rows % kQuadRows == 0;
-    for (int m = 0; m < kCount; ++m) {
-      waiting.pixels[m] = p[m];
-      waiting.whole &= p[m].column + rows <= job.grid.run;
-    }
+    for (int m = 0; m < kCount; ++m)
+      waiting.writer.write(places[m], channel, m * waiting.quads_of_tile * kQuadRows, waiting.rows);
   }
 
   void run(s64 channel, s64 channels, s64 first, s64 last) {
-    if (waiting.width != kTiles) finish_all(waiting);
+    if (waiting.width != kTiles) {
+      finish_all<kKind>(waiting);
+      waiting.bias = job.bias + channel;  // as long as this width reads, though nothing waits
+      waiting.multiplier = job.multiplier + channel;
+    }
     TileCursor at(job, first);
     s64 left = last - first;
     for (; left >= kPixelTiles; left -= kPixelTiles) block<kPixelTiles>(channel, channels, at);
@@ -208,11 +182,9 @@ struct Channels {
   }
 };
 
-}  // namespace
-
-void conv_u8s8_tiles_amx(const TileJob& job) {
-  amx_configure(job.grid.rows);  // 0-3 accumulate, 4 and 5 hold pixels, 6 and 7 weights
-  Finisher waiting(job);
+template <Finish kKind>
+void run(const TileJob& job) {
+  Waiting waiting(job);
   s64 parity = 0;
   for (s64 first = job.first_tile; first < job.last_tile; first += job.chunk_tiles) {
     const s64 end = first + job.chunk_tiles;
@@ -227,18 +199,30 @@ void conv_u8s8_tiles_amx(const TileJob& job) {
       const Prefetch next{behind, behind + more * tile_bytes};
       const s64 channels = (end_channel < job.last_channel ? end_channel : job.last_channel) - c;
       if (tiles == 4) {
-        Channels<4>{job, waiting, parity, next}.run(c, channels, first, last);
+        Channels<4, kKind>{job, waiting, parity, next}.run(c, channels, first, last);
       } else if (tiles == 3) {
-        Channels<3>{job, waiting, parity, next}.run(c, channels, first, last);
+        Channels<3, kKind>{job, waiting, parity, next}.run(c, channels, first, last);
       } else if (tiles == 2) {
-        Channels<2>{job, waiting, parity, next}.run(c, channels, first, last);
+        Channels<2, kKind>{job, waiting, parity, next}.run(c, channels, first, last);
       } else {
-        Channels<1>{job, waiting, parity, next}.run(c, channels, first, last);
+        Channels<1, kKind>{job, waiting, parity, next}.run(c, channels, first, last);
       }
       c = end_channel;
     }
   }
-  finish_all(waiting);
+  finish_all<kKind>(waiting);
+}
+
+}  // namespace
+
+void conv_u8s8_tiles_amx(const TileJob& job) {
+  amx_configure(job.grid.rows);  // 0-3 accumulate, 4 and 5 hold pixels, 6 and 7 weights
+  const Finish kind = kind_of(job);
+  if (kind == Finish::saturate) run<Finish::saturate>(job);
+  if (kind == Finish::bound) run<Finish::bound>(job);
+  if (kind == Finish::sum) run<Finish::sum>(job);
+  if (kind == Finish::coded_sum) run<Finish::coded_sum>(job);
+  if (kind == Finish::general) run<Finish::general>(job);
   _tile_release();
 }
 

@@ -20,11 +20,10 @@ struct TileSumConstants : SumConstants {
   }
 };
 
-// Where a row of a quad goes; one that is no pixel goes nowhere.
+// Where a row of a quad goes, and what is added to it.
 struct QuadRow {
   u8* dst;
-  s64 residual;
-  bool inside;
+  const u8* residual;
 };
 
 // The channels of a block that exist: of all, and of each tile.
@@ -40,32 +39,25 @@ struct TileLanes {
 };
 
 // Register v of a quad holds 16 channels: tile `v % kTiles` of row `v / kTiles`. In a block of 4 tiles the channels are
-// packed so that narrowing leaves them in order. A whole quad has neither rows nor channels to leave out.
-template <int kTiles, bool kWhole>
+// packed so that narrowing leaves them in order. kAll: no channels to leave out.
+template <int kTiles, bool kAll>
 struct Quad {
   static constexpr int kRows = kTiles > 2 ? 1 : 4 / kTiles;
   static constexpr int kRegisters = kRows * kTiles;
 
-  const u8* residual;  // that rows count from, or null
   TileLanes<kTiles> lanes;
   QuadRow rows[kRows];
 
-  bool inside(int row) const { return kWhole || rows[row].inside; }
-  __mmask16 lanes_of(int v) const {
-    return inside(v / kTiles) ? lanes.of[v % kTiles] : static_cast<__mmask16>(0);
-  }
-
   // The residual's 16 codes that belong to register v.
   __m128i residuals_of(int v) const {
-    const u8* codes = residual + rows[v / kTiles].residual + v % kTiles * 16;
-    if (kWhole) return _mm_loadu_si128(reinterpret_cast<const __m128i*>(codes));
-    return _mm_maskz_loadu_epi8(lanes_of(v), codes);
+    const u8* codes = rows[v / kTiles].residual + v % kTiles * 16;
+    if (kAll) return _mm_loadu_si128(reinterpret_cast<const __m128i*>(codes));
+    return _mm_maskz_loadu_epi8(lanes.of[v % kTiles], codes);
   }
 
   __m512i row_of_residuals() const {
-    const u8* codes = residual + rows[0].residual;
-    if (kWhole && kTiles == 4) return _mm512_loadu_si512(codes);
-    return _mm512_maskz_loadu_epi8(inside(0) ? lanes.all : 0, codes);
+    if (kAll && kTiles == 4) return _mm512_loadu_si512(rows[0].residual);
+    return _mm512_maskz_loadu_epi8(lanes.all, rows[0].residual);
   }
 
   void load_residuals(__m512i r[4]) const {
@@ -110,15 +102,15 @@ struct Quad {
 #pragma GCC unroll 4
     for (int v = 0; v < kRegisters; ++v) {
       f32* dst = reinterpret_cast<f32*>(rows[v / kTiles].dst) + v % kTiles * 16;
-      _mm512_mask_storeu_ps(dst, lanes_of(v), e.clip ? clip(e, t[v]) : t[v]);
+      _mm512_mask_storeu_ps(dst, lanes.of[v % kTiles], e.clip ? clip(e, t[v]) : t[v]);
     }
   }
 
   void store_codes(__m512i codes) const {
-    if constexpr (kWhole && kTiles == 4) {
+    if constexpr (kAll && kTiles == 4) {
       _mm512_storeu_si512(rows[0].dst, codes);
     } else if constexpr (kTiles > 2) {
-      if (inside(0)) _mm512_mask_storeu_epi8(rows[0].dst, lanes.all, codes);
+      _mm512_mask_storeu_epi8(rows[0].dst, lanes.all, codes);
     } else if constexpr (kTiles == 2) {
       store_row(0, _mm512_castsi512_si256(codes));
       store_row(1, _mm512_extracti64x4_epi64(codes, 1));
@@ -131,16 +123,16 @@ struct Quad {
   }
 
   void store_row(int row, __m256i codes) const {
-    if (kWhole) {
+    if (kAll) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(rows[row].dst), codes);
-    } else if (rows[row].inside) {
+    } else {
       _mm256_mask_storeu_epi8(rows[row].dst, static_cast<__mmask32>(lanes.all), codes);
     }
   }
   void store_row(int row, __m128i codes) const {
-    if (kWhole) {
+    if (kAll) {
       _mm_storeu_si128(reinterpret_cast<__m128i*>(rows[row].dst), codes);
-    } else if (rows[row].inside) {
+    } else {
       _mm_mask_storeu_epi8(rows[row].dst, lanes.of[0], codes);
     }
   }
