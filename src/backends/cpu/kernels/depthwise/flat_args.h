@@ -35,6 +35,7 @@ struct FlatColumn {
   const u8* src;  // first tap of the first output row
   s64 src_row;    // bytes between input rows
   s64 tap;        // bytes between horizontal taps
+  s64 ahead;      // bytes to the next column's first tap
   u8* dst;
   s64 dst_row;
   const u8* residual;  // or null

@@ -142,6 +142,7 @@ void FlatDepthwise::run_band(const Call& call, const Band& band) const noexcept 
   FlatColumn column{};
   column.src_row = band.src_row;
   column.tap = w.dilation * channels;
+  column.ahead = w.stride * kFlatBytes;
   column.dst_row = output_.row_stride;
   column.residual_row = residual_.row_stride;
   column.rows = band.rows;

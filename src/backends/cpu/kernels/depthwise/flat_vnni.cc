@@ -26,7 +26,7 @@ struct Row {
 struct Column {
   const FlatColumn& column;
   const FlatConstants& constants;
-  s64 src_row, dst_row, tap;
+  s64 src_row, dst_row, tap, ahead;
   __mmask64 mask;
   __mmask64 second;  // bytes of the second piece
   s64 second_offset;
@@ -41,6 +41,7 @@ struct Column {
         src_row(c.src_row),
         dst_row(c.dst_row),
         tap(c.tap),
+        ahead(c.ahead),
         mask(c.mask),
         second(constants.pieces[1].mask),
         second_offset(constants.pieces[1].offset),
@@ -84,6 +85,14 @@ template <Source kSource>
   const __m512i c = _mm512_unpacklo_epi8(x2, zero), d = _mm512_unpackhi_epi8(x2, zero);
   return {{_mm512_unpacklo_epi16(a, c), _mm512_unpackhi_epi16(a, c), _mm512_unpacklo_epi16(b, d),
            _mm512_unpackhi_epi16(b, d)}};
+}
+
+// What the next column reads of this row beyond what this one does.
+template <Source kSource>
+inline void ask_ahead(const Column& k, const u8* src) {
+  const u8* behind = src + 2 * k.tap + k.ahead + kFlatBytes;
+  _mm_prefetch(behind - 1, _MM_HINT_T0);
+  if constexpr (kSource != Source::whole) _mm_prefetch(behind + kFlatBytes - 1, _MM_HINT_T0);
 }
 
 inline void add(Row& sums, const Row& x, const __m512i weights[4]) {
@@ -158,6 +167,7 @@ template <Source kSource, Codes kCodes>
   add(middle, x, k.weights[0]);
   for (s64 row = 0; row < rows; ++row) {
     src += k.src_row;
+    ask_ahead<kSource>(k, src);
     x = interleaved<kSource>(k, src);
     add(top, x, k.weights[2]);
     finish<kSource, kCodes>(k, row, top);
@@ -177,6 +187,8 @@ template <Source kSource, Codes kCodes>
   Row x = interleaved<kSource>(k, src);
   for (s64 row = 0; row < rows; ++row) {
     Row sums = biases(k);
+    ask_ahead<kSource>(k, src);
+    ask_ahead<kSource>(k, src + k.src_row);
     add(sums, x, k.weights[0]);
     add(sums, interleaved<kSource>(k, src + k.src_row), k.weights[1]);
     src += 2 * k.src_row;
