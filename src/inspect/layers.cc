@@ -79,7 +79,7 @@ LayerInfo layer_of(const Plan& plan, const PlanStep& step) {
                         : reorder_layer(plan, step);
   layer.rejected = step.rejects;
   layer.choice = step.choice;
-  layer.signature = step.signature;
+  layer.signature = signature_of(plan, step);
   return layer;
 }
 

@@ -14,6 +14,17 @@
 namespace octet {
 namespace {
 
+LowerRequest request_for(const Graph& graph, const Node& node, std::vector<Layout> layouts,
+                         const Target& target) {
+  const auto type_of = [&](ValueId id) {
+    return id == kNoValue ? TensorType{} : graph.value(id).type;
+  };
+  LowerRequest request{graph, node, {}, {}, std::move(layouts), target};
+  for (ValueId id : node.inputs) request.inputs.push_back(type_of(id));
+  for (ValueId id : node.outputs) request.outputs.push_back(type_of(id));
+  return request;
+}
+
 class Planner {
  public:
   Planner(const Backend& backend, const Target& target) : backend_(backend), target_(target) {}
@@ -78,20 +89,14 @@ class Planner {
   }
 
   LowerRequest request(const Node& node) const {
-    LowerRequest request{plan_.graph, node, {}, {}, {}, target_};
-    for (ValueId id : node.inputs) {
-      request.inputs.push_back(id == kNoValue ? TensorType{} : plan_.graph.value(id).type);
-      request.layouts.push_back(id == kNoValue ? Layout::linear : layout_[id]);
-    }
-    for (ValueId id : node.outputs) {
-      request.outputs.push_back(id == kNoValue ? TensorType{} : plan_.graph.value(id).type);
-    }
-    return request;
+    std::vector<Layout> layouts;
+    for (ValueId id : node.inputs) layouts.push_back(id == kNoValue ? Layout::linear : layout_[id]);
+    return request_for(plan_.graph, node, std::move(layouts), target_);
   }
 
   void add_node(u32 index) {
     const Node& node = plan_.graph.nodes[index];
-    const LowerRequest asked = request(node);
+    LowerRequest asked = request(node);
     Selection selection;
     try {
       selection = select_kernel(asked, backend_);
@@ -121,9 +126,8 @@ class Planner {
     PlanStep& step = plan_.steps.back();
     step.rejects = std::move(selection.rejects);
     step.choice = std::move(selection.choice);
-    if (!step.choice.empty()) step.signature = layer_signature(asked);
+    step.given = std::move(asked.layouts);
     if (!target_.keep_others) return;
-    step.given = asked.layouts;
     step.kernels = std::move(selection.others);
     step.kernels.insert(step.kernels.begin(), candidates_.back());
   }
@@ -334,6 +338,12 @@ Placement dense_placement(const TensorType& type, Layout layout, s64 border) {
   placement.row_stride = (type.shape[3] + 2 * border) * placement.pixel_stride;
   placement.image_stride = (type.shape[2] + 2 * border) * placement.row_stride;
   return placement;
+}
+
+std::string signature_of(const Plan& plan, const PlanStep& step) {
+  if (step.choice.empty()) return {};
+  const Target target;  // no part of the text
+  return layer_signature(request_for(plan.graph, plan.graph.nodes[step.node], step.given, target));
 }
 
 Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Backend& backend,

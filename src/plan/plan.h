@@ -42,10 +42,9 @@ struct PlanStep {
   RunStep run;
   std::string
       choice;  // how the kernel was chosen among several: "by cost"; empty where there was one
-  std::string signature;  // of a node with several kernels: what tuning knows it by
+  std::vector<Layout> given;  // the layouts in which producers left the inputs of a node
   // Where the target keeps other kernels: the chosen one, then those that could take its place; else empty.
   std::vector<Candidate> kernels;
-  std::vector<Layout> given;  // then also: the layouts in which producers left the inputs
 };
 
 struct Plan {
@@ -57,6 +56,9 @@ struct Plan {
   std::vector<TensorType> input_types;
   std::vector<TensorType> output_types;
 };
+
+// What tuning knows a node by of which there are several kernels; empty for other steps.
+std::string signature_of(const Plan& plan, const PlanStep& step);
 
 // Pixel, row and image strides of an nhwc value with a border around each image; zeros for linear.
 Placement dense_placement(const TensorType& type, Layout layout, s64 border);
