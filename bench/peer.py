@@ -8,6 +8,7 @@ First it answers {"first_result_ms": from the model file to the first result, "m
 interpreter and the imported packages took before the model was opened.
 """
 
+import argparse
 import importlib
 import json
 import resource
@@ -111,8 +112,14 @@ def answer(value):
 
 
 def main():
-    runtime, path, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    given = (argument.rsplit(":", 1) for argument in sys.argv[4:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("runtime", choices=OPEN)
+    parser.add_argument("model")
+    parser.add_argument("threads", type=int)
+    parser.add_argument("shapes", nargs="*", help="NAME:1x3x224x224")
+    options = parser.parse_args()
+    runtime, path, threads = options.runtime, options.model, options.threads
+    given = (shape.rsplit(":", 1) for shape in options.shapes)
     shapes = {name: [int(size) for size in sizes.split("x")] for name, sizes in given}
     try:
         package = importlib.import_module(runtime)

@@ -4,9 +4,9 @@
     table.py REPORT.json        prints the tables of a report that was written with --json or --save
 """
 
+import argparse
 import collections
 import json
-import sys
 
 from prepare import OCTET_QDQ, PEERS, RUNNERS
 
@@ -109,5 +109,7 @@ def print_all(report):
 
 
 if __name__ == "__main__":
-    with open(sys.argv[1], encoding="utf-8") as file:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("report", help="what cpu.py --save wrote")
+    with open(parser.parse_args().report, encoding="utf-8") as file:
         print_all(json.load(file))

@@ -4,6 +4,7 @@
 inline function for code that runs on every machine. At -O2 most such functions are inlined away, so run this on a
 debug build as well. Argument: the build folder."""
 
+import argparse
 import pathlib
 import re
 import subprocess
@@ -19,7 +20,9 @@ def weak_symbols(path):
 
 
 def main():
-    build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build/release").resolve()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("build", nargs="?", default="build/release", type=pathlib.Path)
+    build = parser.parse_args().build.resolve()
     objects = sorted(p for p in build.rglob("*.cc.o") if ISA_OBJECT.search(p.name))
     problems = 0
     for path in objects:

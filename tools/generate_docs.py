@@ -7,6 +7,7 @@
 
 docs/operators.md, docs/conformance.md, and the passages of README.md between <!-- generated: NAME --> markers."""
 
+import argparse
 import collections
 import json
 import pathlib
@@ -105,19 +106,21 @@ def pages(program):
 
 
 def main():
-    arguments = [argument for argument in sys.argv[1:] if argument != "--check"]
-    program = arguments[0] if arguments else ROOT / "build/release/octet"
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("octet", nargs="?", default=ROOT / "build/release/octet")
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 when a page is stale")
+    options = parser.parse_args()
     stale = 0
-    for path, text in pages(program):
+    for path, text in pages(options.octet):
         if path.exists() and path.read_text() == text:
             continue
         stale += 1
-        if "--check" in sys.argv:
+        if options.check:
             print(f"{path.relative_to(ROOT)} is stale; run tools/generate_docs.py")
         else:
             path.write_text(text)
             print(f"{path.relative_to(ROOT)} written")
-    return 1 if stale and "--check" in sys.argv else 0
+    return 1 if stale and options.check else 0
 
 
 sys.exit(main())
