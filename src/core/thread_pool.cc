@@ -17,50 +17,61 @@ namespace {
 // About 20 microseconds of polling before a worker sleeps: longer than the gap between two steps of a run.
 constexpr int kSpins = 4000;
 
+// What different threads write lies in different lines.
+constexpr size_t kLine = 64;
+
 void pause() { __builtin_ia32_pause(); }
 
 }  // namespace
 
-// Pieces of a step are claimed, not assigned: a worker that is not running (asleep, or its core taken by another process) leaves its
-// piece to whoever comes, and nobody waits for it. The step's number, how many pieces it has and the first unclaimed one share a word:
-// a claim succeeds only while that step has unclaimed pieces, so what was read of the step before the claim is of that step.
+// Piece t of a step is thread t's, so that it finds what it wrote in the step before in its own core's cache. Still pieces are
+// claimed: that of a worker that is not running (asleep, or its core taken by another process) falls to whoever is done with
+// its own, and nobody waits for it. A claim raises the piece's mark from an older step's number to this one's: it succeeds only
+// while this step has that piece unclaimed, so what was read of the step before the claim is of that step.
 struct ThreadPool::State {
   static constexpr int kMaxThreads = 256;
   static constexpr int kPieceBits = 9;
   static constexpr u64 kPieceMask = (u64{1} << kPieceBits) - 1;
 
+  struct alignas(kLine) Piece {
+    std::atomic<u64> claimed{0};  // number of the last step whose piece was claimed
+  };
+
   int threads = 1;
   std::vector<std::thread> workers;
+  std::unique_ptr<Piece[]> claims;
   std::mutex mutex;
   std::condition_variable wake;
-  std::atomic<u64> step{0};  // number, pieces, first unclaimed piece
-  std::atomic<int> open{0};  // pieces that are not done
+  int sleepers = 0;                         // under mutex
+  alignas(kLine) std::atomic<u64> step{0};  // number, pieces
   std::atomic<bool> stop{false};
-  int sleepers = 0;  // under mutex
   std::atomic<void (*)(const void*, s64, s64, int)> call{nullptr};
   std::atomic<const void*> context{nullptr};
   std::atomic<s64> count{0};
+  alignas(kLine) std::atomic<int> open{0};  // pieces that are not done
 
-  static u64 number(u64 word) { return word >> (2 * kPieceBits); }
+  static u64 number(u64 word) { return word >> kPieceBits; }
 
-  // Runs pieces of the current step until none is left to claim; returns the number of that step.
+  // Runs this thread's piece of the current step, then those that nobody has begun; returns the number of that step.
   u64 help(int thread) {
-    u64 word = step.load(std::memory_order_acquire);
-    for (;;) {
-      const s64 piece = static_cast<s64>(word & kPieceMask);
-      const s64 pieces = static_cast<s64>(word >> kPieceBits & kPieceMask);
-      if (piece == pieces) return number(word);
-      const auto body = call.load(std::memory_order_relaxed);
-      const void* data = context.load(std::memory_order_relaxed);
-      const s64 items = count.load(std::memory_order_relaxed);
-      if (!step.compare_exchange_weak(word, word + 1, std::memory_order_acq_rel,
-                                      std::memory_order_acquire)) {
-        continue;
-      }
+    const u64 word = step.load(std::memory_order_acquire);
+    const auto body = call.load(std::memory_order_relaxed);
+    const void* data = context.load(std::memory_order_relaxed);
+    const s64 items = count.load(std::memory_order_relaxed);
+    const s64 pieces = static_cast<s64>(word & kPieceMask);
+    for (s64 i = 0; i < pieces; ++i) {
+      const s64 piece = (thread + i) % pieces;
+      if (!claim(piece, number(word))) continue;
       body(data, items * piece / pieces, items * (piece + 1) / pieces, thread);
       open.fetch_sub(1, std::memory_order_acq_rel);
-      word = step.load(std::memory_order_acquire);
     }
+    return number(word);
+  }
+
+  bool claim(s64 piece, u64 of_step) {
+    std::atomic<u64>& mark = claims[static_cast<size_t>(piece)].claimed;
+    u64 last = mark.load(std::memory_order_relaxed);
+    return last < of_step && mark.compare_exchange_strong(last, of_step, std::memory_order_acq_rel);
   }
 
   // The end counts as news: a worker that was late may have taken its number for that of the last step.
@@ -97,14 +108,14 @@ struct ThreadPool::State {
   void publish(s64 pieces) {
     std::lock_guard lock(mutex);
     const u64 after = number(step.load(std::memory_order_relaxed)) + 1;
-    step.store((after << kPieceBits | static_cast<u64>(pieces)) << kPieceBits,
-               std::memory_order_release);
+    step.store(after << kPieceBits | static_cast<u64>(pieces), std::memory_order_release);
     if (sleepers > 0) wake.notify_all();
   }
 };
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
   state_->threads = std::clamp(threads, 1, State::kMaxThreads);
+  state_->claims = std::make_unique<State::Piece[]>(static_cast<size_t>(state_->threads));
   state_->workers.reserve(static_cast<size_t>(state_->threads));
   try {
     for (int i = 1; i < state_->threads; ++i) {

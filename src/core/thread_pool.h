@@ -19,7 +19,8 @@ class ThreadPool {
   int size() const;
 
   // Calls body(begin, end, thread_index) for contiguous pieces that cover [0, count), at most as many as threads, and
-  // returns when all are done. A thread runs one piece at a time, and the pieces of a thread that is late. Allocates nothing; `body` must not throw.
+  // returns when all are done. Thread t runs piece t, and after it the pieces of threads that are late. Allocates nothing;
+  // `body` must not throw.
   template <class F>
   void parallel_for(s64 count, const F& body) noexcept {
     run({[](const void* context, s64 begin, s64 end, int thread) {

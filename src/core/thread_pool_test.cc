@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every index once, whatever the counts; small steps one after another; no thread runs two pieces at a time.
+// Every index once, whatever the counts; small steps one after another; no thread runs two pieces at a time, and each its own.
 #include "core/thread_pool.h"
 
 #include <gtest/gtest.h>
@@ -49,6 +49,20 @@ TEST(ThreadPool, AThreadRunsOnePieceAtATime) {
     pool.parallel_for(4, [&](s64, s64, int thread) {
       EXPECT_EQ(busy[thread].fetch_add(1), 0);
       busy[thread].fetch_sub(1);
+    });
+  }
+}
+
+// A body that waits for all others leaves nobody free to take a piece that is not its own.
+TEST(ThreadPool, EachThreadRunsItsOwnPiece) {
+  constexpr int kThreads = 3;
+  ThreadPool pool(kThreads);
+  for (int step = 0; step < 200; ++step) {
+    std::atomic<int> begun{0};
+    pool.parallel_for(2 * kThreads, [&](s64 begin, s64 end, int thread) {
+      EXPECT_EQ(begin, 2 * thread);
+      EXPECT_EQ(end, 2 * thread + 2);
+      for (++begun; begun < kThreads;) std::this_thread::yield();
     });
   }
 }
