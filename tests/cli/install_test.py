@@ -22,7 +22,7 @@ class Install(unittest.TestCase):
             self.skipTest("cmake is absent")
         prefix, build = scratch() / "prefix", scratch() / "minimal"
         command("cmake", "--install", BUILD, "--prefix", prefix)
-        self.assertTrue((prefix / "bin/octet").exists())
+        self.assertIn("octet", command(prefix / "bin/octet", "--version"))
         command("cmake", "-G", "Ninja", "-S", ROOT / "examples/minimal", "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}",
                 "-DCMAKE_BUILD_TYPE=Release")
         command("cmake", "--build", build)
