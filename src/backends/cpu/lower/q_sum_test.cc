@@ -114,6 +114,21 @@ TEST(QSum, Edges) {
   }
 }
 
+// Zero points 0 and the whole range of u8: the residual blocks of ResNet.
+TEST(QSum, OfCodesThatWereNeverNegative) {
+  for (s64 outputs : {7, 20, 40, 64, 70, 128}) {
+    for (f32 residual : {0.47f, 0.5f, -0.31f, 1e-38f, 1e31f, 3e38f}) {
+      Probe probe = conv_probe(32, outputs);
+      add_addend(probe, Layout::nhwc, false, 0);
+      probe.attrs.set("sum_multipliers", std::vector<f32>{0.71f, residual});
+      probe.attrs.set("sum_zero_point", s64{0});
+      probe.attrs.set("sum_lo", s64{0});
+      probe.attrs.set("sum_hi", s64{255});
+      expect_exact(probe, kConv, fmt::format("{} channels, {}", outputs, residual));
+    }
+  }
+}
+
 TEST(QSum, DepthwiseOnTheDenseKernels) {
   Probe probe = conv_probe(20, 20, 20);
   add_addend(probe, Layout::nhwc);

@@ -14,13 +14,22 @@ namespace {
 //   saturate   codes of zero point 0 and the range of u8
 //   bound      codes with a zero point and bounds
 //   sum        the same, then added to a residual's codes
+//   relu_sum   a sum of codes that were never negative, its own and the residual's, as the residual blocks of ResNet have it
 //   coded_sum  such a sum whose first codes go through a table, or whose bounds are not known
 //   general    anything else
-enum class Finish { saturate, bound, sum, coded_sum, general };
+enum class Finish { saturate, bound, sum, relu_sum, coded_sum, general };
+
+constexpr bool direct(Finish kind) { return kind == Finish::sum || kind == Finish::relu_sum; }
 
 Finish kind_of(const TileJob& job) {
   const EpilogueArgs& e = *job.epilogue;
-  if (e.sums) return job.bounded && !e.leaky && e.sum.direct ? Finish::sum : Finish::coded_sum;
+  if (e.sums) {
+    if (!job.bounded || e.leaky || !e.sum.direct) return Finish::coded_sum;
+    const bool whole = e.sum.zero_point == 0 && e.sum.lo == 0 && e.sum.hi == 255;
+    const bool finite = e.residual_multiplier > -1e30f && e.residual_multiplier < 1e30f;
+    const bool based = e.residual_zero_point == 0 && !e.sum.residual_first && finite;
+    return whole && based ? Finish::relu_sum : Finish::sum;
+  }
   if (!job.bounded || e.leaky || e.table != nullptr || e.real) return Finish::general;
   if (job.residual != nullptr) return Finish::general;
   return e.zero_point == 0 && e.lo == 0 && e.hi == 255 ? Finish::saturate : Finish::bound;
@@ -44,7 +53,7 @@ struct Waiting {
 
   explicit Waiting(const TileJob& j)
       : job(j),
-        limits(kind_of(j) == Finish::sum ? sum_limits(*j.epilogue) : code_limits(*j.epilogue)),
+        limits(direct(kind_of(j)) ? sum_limits(*j.epilogue) : code_limits(*j.epilogue)),
         sum(*j.epilogue),
         bias(j.bias),
         multiplier(j.multiplier),
@@ -81,17 +90,17 @@ struct BlockConstants {
 
   // A sum's own constants fill the registers.
   __m512i bias(int v) const {
-    return kKind == Finish::sum ? _mm512_load_si512(biases + v * 16) : held_bias[v];
+    return direct(kKind) ? _mm512_load_si512(biases + v * 16) : held_bias[v];
   }
   __m512 multiplier(int v) const {
-    return kKind == Finish::sum ? _mm512_load_ps(multipliers + v * 16) : held_multiplier[v];
+    return direct(kKind) ? _mm512_load_ps(multipliers + v * 16) : held_multiplier[v];
   }
 };
 
 template <int kTiles, Finish kKind>
 inline __m512i to_codes(const CodeLimits& limits, const __m512i n[4]) {
   __m512i codes;
-  if constexpr (kKind == Finish::saturate) {
+  if constexpr (kKind == Finish::saturate || kKind == Finish::relu_sum) {
     codes = _mm512_packus_epi16(_mm512_packs_epi32(n[0], n[1]), _mm512_packs_epi32(n[2], n[3]));
   } else {
     codes = pack_codes(n, limits);
@@ -117,10 +126,13 @@ template <int kTiles, Finish kKind, bool kAll>
     const __m512i biased = _mm512_add_epi32(sum, b.bias(tile));
     t[v] = _mm512_mul_ps(_mm512_cvtepi32_ps(biased), b.multiplier(tile));
   }
-  if constexpr (kKind == Finish::sum) {
+  if constexpr (direct(kKind)) {
     quad.load_bytes(b.sum, n);
 #pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) n[v] = _mm512_cvtps_epi32(b.sum.sum(t[v], n[v]));
+    for (int v = 0; v < 4; ++v) {
+      n[v] = _mm512_cvtps_epi32(kKind == Finish::sum ? b.sum.sum(t[v], n[v])
+                                                     : b.sum.relu_sum(t[v], n[v]));
+    }
     return quad.store_codes(to_codes<kTiles, kKind>(b.limits, n));
   }
   if constexpr (kKind == Finish::saturate || kKind == Finish::bound) {

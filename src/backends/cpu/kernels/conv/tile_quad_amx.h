@@ -9,14 +9,23 @@
 namespace octet {
 namespace {
 
-// Constants of Finish::sum.
+// Constants of Finish::sum and Finish::relu_sum.
 struct TileSumConstants : SumConstants {
+  __m512
+      base_product;  // less the product of byte_base and the residual's multiplier, a power of two times the latter
   __m512i bytes[4];  // bytes 4 * v .. 4 * v + 3 of each lane to the lowest of its 4 numbers
 
-  explicit TileSumConstants(const EpilogueArgs& e) : SumConstants(e) {
+  explicit TileSumConstants(const EpilogueArgs& e)
+      : SumConstants(e), base_product(_mm512_set1_ps(-kByteBase * e.residual_multiplier)) {
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v)
       bytes[v] = _mm512_add_epi8(_mm512_set4_epi32(3, 2, 1, 0), _mm512_set1_epi32(4 * v));
+  }
+
+  // sum() of a residual with zero point 0: its base leaves with the multiplication, which rounds the same product once.
+  __m512 relu_sum(__m512 t, __m512i based) const {
+    const __m512 b = _mm512_fmadd_ps(_mm512_castsi512_ps(based), residual, base_product);
+    return _mm512_fmadd_ps(first_code(t), own, b);
   }
 };
 
