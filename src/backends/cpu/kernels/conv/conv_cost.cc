@@ -26,7 +26,7 @@ struct Rates {
   f64 distant_byte;  // and from beyond it
 };
 
-constexpr Rates kTileRates{800, 0.2, 1 / 28.0, 1 / 9.0};
+constexpr Rates kTileRates{800, 0.15, 1 / 28.0, 1 / 9.0};
 constexpr Rates kDenseRates{200, 0.12, 1 / 36.0, 1 / 11.0};
 constexpr s64 kNearBytes = 1 << 20;
 
