@@ -12,13 +12,12 @@ namespace {
 struct Prefetch {
   const s8* at;
   const s8* end;
+  s64 by_step;  // bytes, so that they come evenly
 
   void step() {
     if (at >= end) return;
-    for (s64 line = 0; line < kTileWeights; line += 64) {
-      _mm_prefetch(reinterpret_cast<const char*>(at + line), _MM_HINT_T1);
-    }
-    at += kTileWeights;
+    for (const s8* stop = at + by_step; at < stop; at += 64)
+      _mm_prefetch(reinterpret_cast<const char*>(at), _MM_HINT_T1);
   }
 };
 
@@ -196,7 +195,8 @@ void run(const TileJob& job) {
       const s64 tile_bytes = job.steps * kTileWeights;
       const s64 more = left - tiles < tiles ? left - tiles : tiles;
       const s8* behind = job.weights + end_channel / kTileColumns * tile_bytes;
-      const Prefetch next{behind, behind + more * tile_bytes};
+      const s64 blocks = ((last - first) * tiles + 3) / 4;
+      const Prefetch next{behind, behind + more * tile_bytes, (more * kTileWeights / blocks + 63) / 64 * 64};
       const s64 channels = (end_channel < job.last_channel ? end_channel : job.last_channel) - c;
       if (tiles == 4) {
         Channels<4, kKind>{job, waiting, parity, next}.run(c, channels, first, last);
