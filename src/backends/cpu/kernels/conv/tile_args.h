@@ -50,7 +50,7 @@ struct TileJob {
   const s64* offsets;
   const s64* copied_offsets;  // the same for windows that were copied: 0, 64, 128, ...
   s64 steps;
-  // Most channel tiles of a block: 4, 2 or 1. With 4, weights, bias and multipliers of each 4 tiles stand so that channel
+  // Most channel tiles of a block: 4 or 2. With 4, weights, bias and multipliers of each 4 tiles stand so that channel
   // 16 * l + 4 * t + i is column 4 * l + i of tile t: narrowing registers in 128-bit lanes then puts the channels in order.
   s64 widest;
   const s8* weights;  // [channel tiles][steps][kTileWeights]

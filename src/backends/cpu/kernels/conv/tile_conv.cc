@@ -16,7 +16,6 @@ constexpr s64 kSmallWeights = 24 << 10;
 constexpr s64 kActivationBudget = 512 << 10;
 // A longer window's weights for four tiles of channels would not stay in L1.
 constexpr s64 kWideSteps = 8;
-constexpr s64 kHeavyWeights = 256 << 10;
 constexpr s64 kHeavyRatio = 8;
 
 s64 ceil_div(s64 a, s64 b) { return (a + b - 1) / b; }
@@ -285,9 +284,7 @@ void TileConv::run_job(TileJob job, Range tiles, Range blocks) const noexcept {
   job.last_tile = tiles.end;
   const s64 tile_bytes = job.steps * kTileWeights;
   const s64 weight_bytes = (blocks.end - blocks.begin) * block_tiles() * tile_bytes;
-  // Few pixels and many weights: each weight is read once, and meets all pixels.
-  const bool late = tiles.end - tiles.begin <= 4 && weight_bytes >= kHeavyWeights;
-  job.widest = wide_ ? 4 : late ? 1 : 2;
+  job.widest = wide_ ? 4 : 2;
   const s64 fitting = kActivationBudget / (job.grid.rows * std::max<s64>(job.in.pixel, 1)) / 4 * 4;
   job.chunk_tiles = weight_bytes <= kSmallWeights ? 4 : std::max<s64>(4, fitting);
   const s64 outputs = geometry_.out_channels_per_group();

@@ -196,7 +196,8 @@ void run(const TileJob& job) {
       const s64 more = left - tiles < tiles ? left - tiles : tiles;
       const s8* behind = job.weights + end_channel / kTileColumns * tile_bytes;
       const s64 blocks = ((last - first) * tiles + 3) / 4;
-      const Prefetch next{behind, behind + more * tile_bytes, (more * kTileWeights / blocks + 63) / 64 * 64};
+      const Prefetch next{behind, behind + more * tile_bytes,
+                          (more * kTileWeights / blocks + 63) / 64 * 64};
       const s64 channels = (end_channel < job.last_channel ? end_channel : job.last_channel) - c;
       if (tiles == 4) {
         Channels<4, kKind>{job, waiting, parity, next}.run(c, channels, first, last);
