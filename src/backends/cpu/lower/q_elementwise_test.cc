@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "backends/cpu/kernels/quantize/quantize.h"
 #include "backends/cpu/lower/q_probe.h"
 
 namespace octet {
@@ -138,6 +139,34 @@ TEST(QuantizeLinear, EqualsTheReference) {
       }
     }
   }
+}
+
+// The floats next to every boundary between two codes, for scales of many mantissas, and those that only division serves.
+TEST(QuantizeLinear, FloatsAroundEveryBoundary) {
+  std::vector<f32> scales = {0x1.fffffep-7f, 0x1p-7f,   0x1.000002p-7f,
+                             1.0f / 255.0f,  0x1p-100f, 0x1p100f};
+  const Tensor random = random_f32({12}, 21);
+  for (f32 r : random.as<f32>()) scales.push_back(std::fabs(r) + 1e-3f);
+  for (f32 scale : scales) {
+    for (u8 zero_point : {u8{0}, u8{114}, u8{255}}) {
+      std::vector<f32> values;
+      for (s32 code = -2; code < 257; ++code) {
+        f32 x = (static_cast<f32>(code - zero_point) + 0.5f) * scale;
+        for (int i = 0; i < 3; ++i) x = std::nextafter(x, -1e38f);
+        for (int i = 0; i < 7; ++i, x = std::nextafter(x, 1e38f)) values.push_back(x);
+      }
+      Tensor x(Dtype::f32, Shape{static_cast<s64>(values.size())});
+      std::copy(values.begin(), values.end(), x.mutable_as<f32>().begin());
+      expect_exact(quantize(x, Layout::linear, scale, zero_point), lower_q_quantize,
+                   fmt::format("scale {:a}, zero point {}", scale, zero_point));
+    }
+  }
+}
+
+TEST(QuantizeLinear, DividesOnlyWhereItMust) {
+  EXPECT_GT(near_quotient(1.0f / 255.0f, 114).reciprocal, 0.0f);
+  EXPECT_EQ(near_quotient(0x1p-100f, 0).reciprocal, 0.0f);
+  EXPECT_EQ(near_quotient(0x1p100f, 0).reciprocal, 0.0f);
 }
 
 TEST(QuantizeLinear, PlanesToPixels) {

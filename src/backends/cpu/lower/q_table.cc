@@ -84,6 +84,7 @@ Offer lower_q_quantize(const LowerRequest& request) {
   if (request.outputs[0].dtype != Dtype::u8) return Reject{"the codes are not u8"};
   const QuantizeKernel& kernel = best_kernel(kQuantizeKernels, request.target.isa);
   const Shape& shape = request.inputs[0].shape;
+  const NearQuotient near = near_quotient(s.scale, s.zero_point);
   // A picture that enters the graph goes to convolutions, so it changes layout on the way. Elsewhere linear values may
   // belong to attention, and keep theirs.
   const auto& entries = request.graph.inputs;
@@ -91,9 +92,9 @@ Offer lower_q_quantize(const LowerRequest& request) {
       shape.rank() == 4 && common_layout(request) == Layout::linear &&
       std::find(entries.begin(), entries.end(), request.node.input(0)) != entries.end();
   if (!picture) {
-    const auto run = [&kernel, s](const StepArgs& args, s64 dst, s64 src, s64 count) {
+    const auto run = [&kernel, s, near](const StepArgs& args, s64 dst, s64 src, s64 count) {
       const f32* x = reinterpret_cast<const f32*>(args.inputs[0]);
-      kernel.run({x + src, u8_output(args, 0) + dst, count, s.scale, s.zero_point});
+      kernel.run({x + src, u8_output(args, 0) + dst, count, s.scale, s.zero_point, near});
     };
     return elementwise(request, kernel.name, run);
   }
@@ -101,9 +102,9 @@ Offer lower_q_quantize(const LowerRequest& request) {
   candidate.outputs = {Layout::nhwc};
   candidate.note = "nchw to nhwc in one pass";
   candidate.strided = true;
-  candidate.bind = [&kernel, s, shape](const BindArgs& bind) -> RunStep {
-    const PlanarQuantize planar{&kernel, shape, s.scale, s.zero_point,
-                                nhwc_placement(shape, bind.outputs[0])};
+  candidate.bind = [&kernel, s, near, shape](const BindArgs& bind) -> RunStep {
+    const PlanarQuantize planar{&kernel,      shape, s.scale,
+                                s.zero_point, near,  nhwc_placement(shape, bind.outputs[0])};
     return [planar](const StepArgs& args) {
       planar.run(reinterpret_cast<const f32*>(args.inputs[0]), u8_output(args, 0), args.pool);
     };

@@ -34,12 +34,16 @@ inline constexpr DequantizeKernel kDequantizeKernels[] = {
     {"dequantize_u8_f32_plain", Isa::none, dequantize_u8_f32_plain},
 };
 
+// What the kernels may use instead of dividing by `scale`; zeros where not every code would be the same.
+NearQuotient near_quotient(f32 scale, s32 zero_point);
+
 // A dense [N, C, H, W] f32 image to nhwc codes in one pass: what stands at the head of most models.
 struct PlanarQuantize {
   const QuantizeKernel* kernel;
   Shape shape;
   f32 scale;
   s32 zero_point;
+  NearQuotient near;
   Placement output;
 
   void run(const f32* x, u8* y, ThreadPool& pool) const noexcept;

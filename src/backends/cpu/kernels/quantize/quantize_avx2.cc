@@ -1,12 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// f32 -> u8 with a true division, and back, 16 at a time.
+// f32 -> u8, and back, 16 at a time.
 #include "backends/cpu/kernels/quantize/quantize_args.h"
 #include "backends/cpu/kernels/simd_avx2.h"
 
 namespace octet {
 namespace {
 
+// Bounds keep the sums of codes and zero points within s16; packing saturates them to codes.
+inline __m256i near_codes8(const QuantizeRun& run, const f32* src) {
+  const __m256 reciprocal = _mm256_set1_ps(run.near.reciprocal);
+  // NaN becomes the lowest value: it is the first operand.
+  const __m256 x = _mm256_max_ps(_mm256_loadu_ps(src), _mm256_set1_ps(run.near.lowest));
+  const __m256 inside = _mm256_min_ps(x, _mm256_set1_ps(run.near.highest));
+  const __m256 t = _mm256_mul_ps(inside, reciprocal);
+  const __m256 rest = _mm256_fnmadd_ps(t, _mm256_set1_ps(run.scale), inside);
+  const __m256i n = _mm256_cvtps_epi32(_mm256_fmadd_ps(rest, reciprocal, t));
+  return _mm256_add_epi32(n, _mm256_set1_epi32(run.zero_point));
+}
+
 inline __m256i codes8(const QuantizeRun& run, const f32* src) {
+  if (run.near.reciprocal != 0.0f) return near_codes8(run, src);
   const __m256 lo = _mm256_set1_ps(static_cast<f32>(-run.zero_point));
   const __m256 hi = _mm256_set1_ps(static_cast<f32>(255 - run.zero_point));
   const __m256 x = _mm256_div_ps(_mm256_loadu_ps(src), _mm256_set1_ps(run.scale));
