@@ -13,11 +13,12 @@ namespace {
 // vector ports, which is what a short window's time is made of.
 //   saturate   codes of zero point 0 and the range of u8
 //   bound      codes with a zero point and bounds
-//   sum        the same, then added to a residual's codes
+//   table      the same, then through a table
+//   sum        codes with a zero point and bounds, then added to a residual's codes
 //   relu_sum   a sum of codes that were never negative, its own and the residual's, as the residual blocks of ResNet have it
 //   coded_sum  such a sum whose first codes go through a table, or whose bounds are not known
 //   general    anything else
-enum class Finish { saturate, bound, sum, relu_sum, coded_sum, general };
+enum class Finish { saturate, bound, table, sum, relu_sum, coded_sum, general };
 
 constexpr bool direct(Finish kind) { return kind == Finish::sum || kind == Finish::relu_sum; }
 
@@ -30,8 +31,8 @@ Finish kind_of(const TileJob& job) {
     const bool based = e.residual_zero_point == 0 && !e.sum.residual_first && finite;
     return whole && based ? Finish::relu_sum : Finish::sum;
   }
-  if (!job.bounded || e.leaky || e.table != nullptr || e.real) return Finish::general;
-  if (job.residual != nullptr) return Finish::general;
+  if (!job.bounded || e.leaky || e.real || job.residual != nullptr) return Finish::general;
+  if (e.table != nullptr) return Finish::table;
   return e.zero_point == 0 && e.lo == 0 && e.hi == 255 ? Finish::saturate : Finish::bound;
 }
 
@@ -135,10 +136,11 @@ template <int kTiles, Finish kKind, bool kAll>
     }
     return quad.store_codes(to_codes<kTiles, kKind>(b.limits, n));
   }
-  if constexpr (kKind == Finish::saturate || kKind == Finish::bound) {
+  if constexpr (kKind == Finish::saturate || kKind == Finish::bound || kKind == Finish::table) {
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) n[v] = _mm512_cvtps_epi32(t[v]);
-    return quad.store_codes(to_codes<kTiles, kKind>(b.limits, n));
+    const __m512i codes = to_codes<kTiles, kKind>(b.limits, n);
+    return quad.store_codes(kKind == Finish::table ? look_up(codes, e.table) : codes);
   }
   if (kKind == Finish::general && b.residual) quad.add_residuals(e, t);
   if (e.leaky) {
