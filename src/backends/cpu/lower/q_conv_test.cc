@@ -67,6 +67,19 @@ TEST(QConv, LongRunsUnderWideTiles) {
   }
 }
 
+// So many outputs that AVX2 writes the bytes of a tile in several orders first, of windows of whole registers and of less.
+TEST(QConv, PreparedRows) {
+  for (s64 channels : {1, 3, 4, 7, 8, 13, 16, 24, 40}) {
+    for (s64 kernel_size : {1, 3}) {
+      ConvCase c{.channels = channels, .height = 3, .width = 5, .outputs = 136};
+      c.kernel_h = c.kernel_w = kernel_size;
+      c.pads.assign(4, kernel_size / 2);
+      c.extreme_weights = channels % 2 != 0;
+      expect_exact(probe_of(c), as_planned, text(c));
+    }
+  }
+}
+
 TEST(QConv, StridesPadsAndDilations) {
   for (s64 stride : {1, 2, 3}) {
     for (s64 dilation : {1, 2}) {

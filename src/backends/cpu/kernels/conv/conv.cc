@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/cpu/kernels/conv/conv_pairs.h"
 #include "backends/cpu/kernels/epilogue_bounds.h"
 
 namespace octet {
@@ -20,6 +21,7 @@ s64 scratch_bytes(const ConvKernel& kernel, const ConvGeometry& g) {
   if (!kernel.copies) return 0;
   const s64 taps = g.window.h().kernel * g.window.w().kernel;
   const s64 chunks = taps * ceil_div(g.in_channels_per_group(), kConvChunk);
+  if (kernel.pairs) return pair_row_bytes(chunks) * kernel.pixels;
   return align64(chunks * kConvChunk) * kernel.pixels * 2;
 }
 
@@ -178,10 +180,12 @@ void DenseConv::run_tile(ConvTile& tile, s64 first_block, s64 last_block) const 
   for (s64 group = 0; group < geometry_.groups; ++group) {
     const s64 packed = group * packed_.padded_channels + first;
     if (kernel_.pairs) {
-      tile.offsets = packed_.offsets.data();
       tile.weights = packed_.weights.data();
+      tile.pair_runs = packed_.pair_runs.data();
+      tile.pair_rows = &packed_.pair_rows[static_cast<size_t>(group)];
       tile.pair_blocks =
-          packed_.pair_blocks.data() + group * packed_.padded_channels / kConvLanes + first_block;
+          packed_.pair_blocks.data() + group * ceil_div(channels, kPairLanes) + first / kPairLanes;
+      tile.pair_positions = packed_.pair_positions.data();
     } else {
       tile.offsets = packed_.offsets.data() + group * packed_.chunks;
       tile.weights = packed_.weights.data() + group * packed_.group_bytes + first * k_bytes;

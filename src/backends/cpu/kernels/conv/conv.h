@@ -23,7 +23,7 @@ struct ConvKernel {
   s64 channels;  // columns: channels of a packed block, the last one narrowed to a multiple of kConvLanes
   s64 pack_group;  // consecutive input bytes of one channel: [chunks * 4 / group][channels][group]
   s64 weight_bytes;    // of one packed weight: 1 is s8, 2 is s16
-  bool copies;         // needs scratch for two bytes of each activation of a tile
+  bool copies;         // needs scratch for the activations of a tile
   f64 macs_per_cycle;  // of the inner loop, for the estimated cost
   f64 pixel_cycles;    // likewise, around it, of a pixel and group
   void (*run)(const ConvTile&);
@@ -42,7 +42,7 @@ inline constexpr ConvKernel kConvKernels[] = {
 inline constexpr ConvKernel kConstantConvKernels[] = {
     kConvKernels[0],
     kConvKernels[1],
-    {"conv_u8s8_6x16_pairs_avx2", Isa::avx2, 6, 16, 4, 1, false, 60, 10, conv_u8s8_6x16_pairs_avx2,
+    {"conv_u8s8_6x16_pairs_avx2", Isa::avx2, 6, 16, 4, 1, true, 60, 10, conv_u8s8_6x16_pairs_avx2,
      true},
     kConvKernels[3],
 };

@@ -13,12 +13,36 @@ inline constexpr s64 kConvChunk = 4;      // input bytes of one chunk
 inline constexpr s64 kConvLanes = 16;     // packed channels are padded to this
 inline constexpr s64 kConvMaxPixels = 6;  // of any kernel
 
-// A block of 16 channels whose weights were sorted by the way in which their bytes pair up: see conv_pairs.h.
+inline constexpr s64 kPairLanes = 8;     // channels of a block of the pair kernels
+inline constexpr s64 kPairVariants = 8;  // of a prepared row, at most
+
+// Bytes of a window that lie one behind the other, in chunks.
+struct ConvRun {
+  s64 offset;
+  s64 chunks;
+};
+
+// The rows of bytes from which the pair kernels multiply, one for each pixel: all chunks of the window in several variants,
+// one behind the other, perhaps followed by all of its bytes as words. See conv_pairs.h.
+struct ConvPairRows {
+  s64 first_run;
+  s64 run_count;
+  s64 bytes;     // of one variant, rounded up to whole registers
+  s64 variants;  // none: there are no rows, and positions are relative to ConvTile::src
+  s32 orders[kPairVariants];  // for vpshufb, of one chunk
+  s32 flips[kPairVariants];   // bits to invert
+  bool words;
+  s64 pitch;  // from row to row
+};
+
+// The steps of 8 channels. A position is where in a row the four bytes of a chunk begin.
 struct ConvPairBlock {
-  s64 first_offset;  // index of its steps' offsets
-  s64 first_weight;  // and weights
-  s64 steps
-      [5];  // of each pairing, then of the first and the last 8 channels alone, as the bytes lie
+  s64 first_position;
+  s64 first_weight;
+  s64 doubles;  // two chunks whose sums of pairs add up in s16
+  s64 singles;
+  s64 swapped[2];  // read in place: bytes in the orders 0 2 1 3 and 0 3 1 2
+  s64 words;
 };
 
 struct ConvTile {
@@ -29,8 +53,11 @@ struct ConvTile {
   const s64* offsets;         // of each chunk, in bytes
   s64 chunks;
   const void* weights;  // packed blocks, see ConvKernel
-  // Of the pair kernels; `offsets` and `weights` are then those of all blocks.
+  // Of the pair kernels, whose `weights` are those of all blocks.
+  const ConvPairRows* pair_rows = nullptr;
+  const ConvRun* pair_runs = nullptr;
   const ConvPairBlock* pair_blocks = nullptr;
+  const s32* pair_positions = nullptr;
   const s32* bias;        // for each channel, padded; with the zero point's share
   const f32* multiplier;  // likewise
   s64 first_channel;      // position of this range in dst and residual

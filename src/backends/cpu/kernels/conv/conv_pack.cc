@@ -149,7 +149,9 @@ PackedConv pack_conv(const ConvKernel& kernel, const ConvGeometry& g, const Imag
     if (kernel.pairs) {
       packed.chunks = static_cast<s64>(chunks.offsets.size());
       packed.group_bytes = packed.padded_channels * packed.chunks * kConvChunk;
-      append_pairs(constants.weights, chunks, {first, channels}, packed);
+      const std::span<s32> bias(packed.bias.data() + group * packed.padded_channels,
+                                static_cast<size_t>(channels));
+      append_pairs(constants.weights, chunks, {first, channels}, packed, bias);
     } else if (group == 0) {
       packed.chunks = static_cast<s64>(chunks.offsets.size());
       packed.group_bytes =
@@ -164,7 +166,9 @@ PackedConv pack_conv(const ConvKernel& kernel, const ConvGeometry& g, const Imag
     for (s64 c = 0; c < channels; ++c) {
       const auto at = static_cast<size_t>(group * packed.padded_channels + c);
       const auto channel = static_cast<size_t>(constants.multiplier.size() == 1 ? 0 : first + c);
-      packed.bias[at] = folded_bias(constants, g, first + c);
+      // Wraps, see folded_bias().
+      const auto bias = static_cast<u32>(folded_bias(constants, g, first + c));
+      packed.bias[at] = static_cast<s32>(static_cast<u32>(packed.bias[at]) + bias);
       packed.multiplier[at] = constants.multiplier[channel];
     }
   }

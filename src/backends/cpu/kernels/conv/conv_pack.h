@@ -37,7 +37,11 @@ struct PackedConv {
   std::vector<s64> offsets;  // [groups][chunks]
   // [groups][blocks][chunks * 4 / pack_group][channels of the block][pack_group]
   AlignedVector<u8> weights;
-  std::vector<ConvPairBlock> pair_blocks;  // [groups][blocks] of a pair kernel
+  // Of a pair kernel, see conv_pairs.h: rows of [groups], blocks of [groups][channels / 8].
+  std::vector<ConvRun> pair_runs;
+  std::vector<ConvPairRows> pair_rows;
+  std::vector<ConvPairBlock> pair_blocks;
+  std::vector<s32> pair_positions;
   AlignedVector<s32> bias;  // [groups][padded_channels], less zero point * sum of weights
   AlignedVector<f32> multiplier;
 };

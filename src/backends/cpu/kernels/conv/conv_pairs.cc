@@ -3,202 +3,345 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
-#include <utility>
+#include <bit>
+#include <limits>
+
+#include "backends/cpu/kernels/conv/conv_excess.h"
+#include "backends/cpu/kernels/conv/conv_pair_steps.h"
 
 namespace octet {
 namespace {
 
-constexpr size_t kPairings = 3;
+constexpr size_t kPairings = 3, kFlips = 4, kAll = kPairings * kFlips;
+constexpr size_t kChunk = kConvChunk, kLanes = kPairLanes;
 // Bytes of a chunk in the order of each pairing.
-constexpr std::array<std::array<size_t, 4>, kPairings> kOrders = {
+constexpr std::array<std::array<size_t, kChunk>, kPairings> kOrders = {
     {{0, 1, 2, 3}, {0, 2, 1, 3}, {0, 3, 1, 2}}};
+constexpr s16 kMost = kMostOfPair;
 
-// One chunk of 16 channels: [channel][byte].
-using Step = std::array<s8, kConvLanes * kConvChunk>;
+// A way to read a chunk: pairing * kFlips + which pairs have their second byte inverted.
+using Variant = size_t;
+using Variants = u32;  // a bit for each
 
-Step in_order(const Step& step, size_t pairing) {
-  Step result;
-  for (size_t c = 0; c < step.size(); c += kConvChunk) {
-    for (size_t i = 0; i < kConvChunk; ++i) result[c + i] = step[c + kOrders[pairing][i]];
+using Columns = PairColumns;
+// [channel][byte], of a variant.
+using Step = std::array<s8, kLanes * kChunk>;
+
+// Bit 0: two bytes are exact as they are; bit 1: with the second inverted (the opposite of -128 is no s8).
+u32 exact(const std::array<s16, kLanes>& a, const std::array<s16, kLanes>& b) {
+  s16 plain = 0, flipped = 0, least = 0;
+  for (size_t c = 0; c < kLanes; ++c) {
+    const auto sum = static_cast<s16>(a[c] + b[c]), difference = static_cast<s16>(a[c] - b[c]);
+    plain = std::max(plain, std::max(sum, static_cast<s16>(-sum)));
+    flipped = std::max(flipped, std::max(difference, static_cast<s16>(-difference)));
+    least = std::min(least, b[c]);
+  }
+  return (plain <= kMost ? 1u : 0u) + (flipped <= kMost && least > -128 ? 2u : 0u);
+}
+
+Variants exact_variants(const Columns& chunk) {
+  Variants result = 0;
+  for (size_t pairing = 0; pairing < kPairings; ++pairing) {
+    const auto& order = kOrders[pairing];
+    const u32 first = exact(chunk[order[0]], chunk[order[1]]);
+    const u32 second = exact(chunk[order[2]], chunk[order[3]]);
+    for (size_t flips = 0; flips < kFlips; ++flips) {
+      const u32 both = (first >> (flips & 1)) & (second >> (flips >> 1)) & 1;
+      result |= both << (pairing * kFlips + flips);
+    }
   }
   return result;
 }
 
-// Of weights with different signs one product alone is the extreme, and it fits.
-bool exact(const Step& step) {
-  s32 most = 0;
-  for (size_t i = 0; i < step.size(); i += 2)
-    most = std::max(most, std::abs(step[i] + step[i + 1]));
-  return most <= 128;
+bool flipped(Variant variant, size_t byte) {
+  return byte % 2 != 0 && (variant % kFlips >> (byte / 2) & 1) != 0;
 }
 
-// The steps of one pairing.
-struct Steps {
-  std::vector<s64> offsets;
-  std::vector<Step> weights;
-
-  void add(s64 offset, const Step& step) {
-    offsets.push_back(offset);
-    weights.push_back(step);
-  }
-};
-
-constexpr size_t kHalf = kConvLanes / 2;
-constexpr s32 kMost = 128;  // of two weights in a pair
-
-// The chunks that no pairing makes exact stay as they lie, in pairs. What a pair has above kMost, one of its two weights
-// gives up, to a step of its own: that reads the four bytes from the second of one pair to the first of the pair after the
-// next, so that it serves three pairs of neighbouring chunks. For 8 of the 16 channels: most steps are needed by one half only.
-class Excess {
- public:
-  Excess(const std::vector<s64>& offsets, std::vector<Step>& weights, size_t first_channel)
-      : offsets_(offsets),
-        weights_(weights),
-        first_channel_(first_channel),
-        pairs_(2 * offsets.size()) {}
-
-  void find(size_t chunk) {
-    for (size_t pair = 2 * chunk; pair < 2 * chunk + 2; ++pair) {
-      for (size_t c = 0; c < kHalf; ++c) {
-        const s32 sum = weight(pair, c, 0) + weight(pair, c, 1);
-        pairs_[pair][c] = sum - std::clamp(sum, -kMost, kMost);
-      }
-    }
-  }
-
-  // Takes it from the weights.
-  void move_to(Steps& steps) {
-    for (size_t pair = 0; pair < pairs_.size(); ++pair) {
-      if (pairs_[pair] == Lanes{}) continue;
-      const size_t chunk = pair / 2;
-      const bool touching =
-          chunk + 1 < offsets_.size() && offsets_[chunk + 1] == offsets_[chunk] + kConvChunk;
-      Step step{};
-      if (touching) {
-        move_three(pair, step);
-        steps.add(offsets_[chunk] + 2 * static_cast<s64>(pair % 2) + 1, step);
-      } else {
-        for (size_t c = 0; c < kHalf; ++c) {
-          for (size_t i = 0; i < 2; ++i) move({2 * chunk + i, c, 1}, step, 2 * i + 1);
-        }
-        steps.add(offsets_[chunk], step);
-      }
-    }
-  }
-
- private:
-  using Lanes = std::array<s32, kHalf>;
-  struct Place {
-    size_t pair, channel, byte;  // of the two
-  };
-
-  s8& weight(size_t pair, size_t channel, size_t byte) {
-    return weights_[pair / 2][kConvChunk * (first_channel_ + channel) + 2 * (pair % 2) + byte];
-  }
-
-  void move(const Place& from, Step& step, size_t to) {
-    s32& excess = pairs_[from.pair][from.channel];
-    s8& source = weight(from.pair, from.channel, from.byte);
-    source = static_cast<s8>(source - excess);
-    step[kConvChunk * (first_channel_ + from.channel) + to] = static_cast<s8>(excess);
-    excess = 0;
-  }
-
-  static bool fits(s32 a, s32 b) { return std::abs(a + b) <= kMost; }
-
-  // The pair in the middle has both its bytes in the step: its excess goes where the neighbour's leaves room. Where neither
-  // does, the third pair waits for another step.
-  void move_three(size_t pair, Step& step) {
-    const Lanes &first = pairs_[pair], &second = pairs_[pair + 1], &third = pairs_[pair + 2];
-    bool all = true;
-    for (size_t c = 0; c < kHalf; ++c)
-      all = all && (fits(first[c], second[c]) || fits(second[c], third[c]));
-    for (size_t c = 0; c < kHalf; ++c) {
-      const size_t byte = fits(first[c], second[c]) ? 0 : 1;
-      move({pair, c, 1}, step, 0);
-      move({pair + 1, c, byte}, step, 1 + byte);
-      if (all) move({pair + 2, c, 0}, step, 3);
-    }
-  }
-
-  const std::vector<s64>& offsets_;
-  std::vector<Step>& weights_;
-  size_t first_channel_;  // in a Step
-  std::vector<Lanes> pairs_;
-};
-
-// The first exact pairing, or none.
-size_t exact_pairing(const Step& step) {
-  for (size_t pairing = 0; pairing < kPairings; ++pairing) {
-    if (exact(in_order(step, pairing))) return pairing;
-  }
-  return kPairings;
-}
-
-// Of each pairing, then what one half of the channels needs more.
-using SortedSteps = std::array<Steps, kPairings + 2>;
-
-SortedSteps sort(const std::vector<s64>& offsets, std::vector<Step> weights) {
-  SortedSteps sorted;
-  std::vector<size_t> pairings;
-  Excess low(offsets, weights, 0), high(offsets, weights, kHalf);
-  for (size_t k = 0; k < offsets.size(); ++k) {
-    pairings.push_back(exact_pairing(weights[k]));
-    if (pairings[k] < kPairings) continue;
-    low.find(k);
-    high.find(k);
-  }
-  low.move_to(sorted[kPairings]);
-  high.move_to(sorted[kPairings + 1]);
-  for (size_t k = 0; k < offsets.size(); ++k) {
-    const size_t pairing = pairings[k] % kPairings;
-    sorted[pairing].add(offsets[k], in_order(weights[k], pairing));
-  }
-  return sorted;
-}
-
-void append(const Steps& steps, size_t first_byte, size_t bytes, PackedConv& packed) {
-  packed.offsets.insert(packed.offsets.end(), steps.offsets.begin(), steps.offsets.end());
-  for (const Step& step : steps.weights) {
-    for (size_t i = 0; i < bytes; ++i)
-      packed.weights.push_back(static_cast<u8>(step[first_byte + i]));
-  }
-}
-
-Step step_of(const ConvWeights& weights, const s64* sources, ChannelRange channels) {
-  Step step{};
-  for (s64 i = 0; i < kConvChunk; ++i) {
-    if (sources[i] < 0) continue;
-    const s8* src = weights.data.data() + channels.first * weights.channel_stride +
-                    sources[i] * weights.k_stride;
-    for (s64 c = 0; c < channels.count; ++c)
-      step[static_cast<size_t>(c * kConvChunk + i)] = src[c * weights.channel_stride];
+Step in_order(const Columns& chunk, Variant variant) {
+  Step step;
+  for (size_t i = 0; i < kChunk; ++i) {
+    const auto& column = chunk[kOrders[variant / kFlips][i]];
+    const s32 sign = flipped(variant, i) ? -1 : 1;
+    for (size_t c = 0; c < kLanes; ++c) step[c * kChunk + i] = static_cast<s8>(sign * column[c]);
   }
   return step;
 }
 
+// All chunks of all blocks, and what is exact for them: [block][chunk].
+struct Layer {
+  size_t blocks, chunks;
+  std::vector<Columns> columns;
+  std::vector<Variants> exact;
+
+  Layer(const ConvWeights& weights, const ConvChunks& from, ChannelRange channels)
+      : blocks(static_cast<size_t>((channels.count + kPairLanes - 1) / kPairLanes)),
+        chunks(from.offsets.size()),
+        columns(blocks * chunks),
+        exact(blocks * chunks) {
+    for (size_t at = 0; at < columns.size(); ++at) {
+      const s64 first = static_cast<s64>(at / chunks * kLanes);
+      const auto lanes = static_cast<size_t>(std::min(kPairLanes, channels.count - first));
+      const s64* sources = from.sources.data() + at % chunks * kChunk;
+      for (size_t i = 0; i < kChunk; ++i) {
+        if (sources[i] < 0) continue;
+        const s8* src = weights.data.data() + (channels.first + first) * weights.channel_stride +
+                        sources[i] * weights.k_stride;
+        for (size_t c = 0; c < lanes; ++c)
+          columns[at][i][c] = src[static_cast<s64>(c) * weights.channel_stride];
+      }
+      exact[at] = exact_variants(columns[at]);
+    }
+  }
+};
+
+std::vector<ConvRun> runs_of(const std::vector<s64>& offsets) {
+  std::vector<ConvRun> runs;
+  for (const s64 offset : offsets) {
+    if (!runs.empty() && offset == runs.back().offset + runs.back().chunks * kConvChunk) {
+      ++runs.back().chunks;
+    } else {
+      runs.push_back({offset, 1});
+    }
+  }
+  return runs;
+}
+
+// Cycles of a tile of six pixels: a step, one of words instead, writing 32 bytes of a variant; copying the window begins.
+constexpr f64 kStepCycles = 6, kWordStepCycles = 8, kWriteCycles = 9, kCopyCycles = 40;
+
+s64 variant_bytes(size_t chunks) {
+  constexpr s64 kRegister = 32;
+  return (static_cast<s64>(chunks) * kConvChunk + kRegister - 1) / kRegister * kRegister;
+}
+
+struct Choice {
+  Variants variants = 0;  // none: chunks are read where they lie
+  bool words = false;
+  f64 cycles = 0;
+};
+
+// Adds the variant that helps most while one does.
+class Chooser {
+ public:
+  Chooser(const Layer& layer, const std::vector<ConvRun>& runs)
+      : copy_cycles_(kCopyCycles + static_cast<f64>(copies(runs)) * kWriteCycles),
+        row_cycles_(static_cast<f64>(variant_bytes(layer.chunks) / 32) * kWriteCycles),
+        counts_(size_t{1} << kAll) {
+    for (const Variants exact : layer.exact) ++counts_[exact];
+  }
+
+  Choice best() const {
+    Choice choice = with(1);
+    while (std::popcount(choice.variants) < kPairVariants) {
+      Choice next = choice;
+      for (Variant v = 0; v < kAll; ++v) {
+        const Choice more = with(choice.variants | 1u << v);
+        if (more.cycles < next.cycles) next = more;
+      }
+      if (next.variants == choice.variants) break;
+      choice = next;
+    }
+    return choice;
+  }
+
+ private:
+  Choice with(Variants variants) const {
+    s64 steps = 0, words = 0;
+    for (Variants exact = 0; exact < counts_.size(); ++exact)
+      ((exact & variants) != 0 ? steps : words) += counts_[exact];
+    const f64 rows = std::popcount(variants) - 1 + (words > 0 ? 2 : 0);
+    return {variants, words > 0,
+            static_cast<f64>(steps) * kStepCycles + static_cast<f64>(words) * kWordStepCycles +
+                copy_cycles_ + rows * row_cycles_};
+  }
+
+  // See copy_runs().
+  static s64 copies(const std::vector<ConvRun>& runs) {
+    s64 count = 0;
+    for (const ConvRun& run : runs) count += run.chunks < 8 ? 2 : (run.chunks + 7) / 8;
+    return count;
+  }
+
+  f64 copy_cycles_;
+  f64 row_cycles_;
+  std::vector<s64> counts_;
+};
+
+s64 row_pitch(s64 bytes) {
+  const s64 lines = (bytes + 63) / 64;
+  return (lines + (lines % 2 == 0 ? 1 : 0)) * 64;  // odd: rows share no sets of a cache
+}
+
+ConvPairRows rows_of(const Choice& choice, const std::vector<ConvRun>& runs, size_t chunks) {
+  ConvPairRows rows{};
+  rows.run_count = static_cast<s64>(runs.size());
+  rows.bytes = variant_bytes(chunks);
+  for (Variant v = 0; v < kAll; ++v) {
+    if ((choice.variants >> v & 1) == 0) continue;
+    u32 order = 0, flips = 0;
+    for (size_t i = 0; i < kChunk; ++i) {
+      order |= static_cast<u32>(kOrders[v / kFlips][i]) << (8 * i);
+      flips |= (flipped(v, i) ? 0xffu : 0u) << (8 * i);
+    }
+    rows.orders[rows.variants] = static_cast<s32>(order);
+    rows.flips[rows.variants++] = static_cast<s32>(flips);
+  }
+  rows.words = choice.words;
+  rows.pitch = row_pitch(rows.bytes * (rows.variants + (rows.words ? 2 : 0)));
+  return rows;
+}
+
+// Steps that read prepared rows.
+class RowSteps {
+ public:
+  RowSteps(const Layer& layer, Variants variants)
+      : layer_(layer), variants_(variants), bytes_(variant_bytes(layer.chunks)) {}
+
+  PairSteps of(size_t block) const {
+    PairSteps steps;
+    for (size_t k = 0; k < layer_.chunks; ++k) {
+      const Variants exact = layer_.exact[block * layer_.chunks + k] & variants_;
+      if (exact == 0) {
+        steps.words.push_back(k);
+        continue;
+      }
+      const auto variant = static_cast<Variant>(std::countr_zero(exact));
+      const s64 row = std::popcount(variants_ & ((1u << variant) - 1));
+      const s64 position = row * bytes_ + static_cast<s64>(k * kChunk);
+      steps.singles.push_back({in_order(layer_.columns[block * layer_.chunks + k], variant),
+                               static_cast<s32>(position), k, static_cast<u32>(variant)});
+    }
+    pair_up(steps);
+    return steps;
+  }
+
+ private:
+  const Layer& layer_;
+  Variants variants_;
+  s64 bytes_;  // of a variant
+};
+
+PairSteps sorted(const std::vector<PairStep>& in_place) {
+  PairSteps steps;
+  for (const PairStep& step : in_place) {
+    const Variant variant = step.pairing * kFlips;
+    auto& kind = step.pairing == 0 ? steps.singles : steps.swapped[step.pairing - 1];
+    kind.push_back({in_order(step.weights, variant), static_cast<s32>(step.offset), 0, 0});
+  }
+  pair_up(steps);
+  return steps;
+}
+
+class BlockWriter {
+ public:
+  BlockWriter(const Layer& layer, s64 first_word, PackedConv& packed)
+      : layer_(layer), first_word_(first_word), packed_(packed) {}
+
+  void append(const PairSteps& steps, size_t block, std::span<s32> bias) {
+    const auto count = [](const auto& some) { return static_cast<s64>(some.size()); };
+    packed_.pair_blocks.push_back({count(packed_.pair_positions),
+                                   count(packed_.weights),
+                                   count(steps.doubles) / 2,
+                                   count(steps.singles),
+                                   {count(steps.swapped[0]), count(steps.swapped[1])},
+                                   count(steps.words)});
+    for (const auto* kind :
+         {&steps.doubles, &steps.singles, &steps.swapped[0], &steps.swapped[1]}) {
+      for (const PairSingle& step : *kind) append_step(step, block, bias);
+    }
+    for (const size_t chunk : steps.words) append_word(block, chunk);
+  }
+
+ private:
+  void append_step(const PairSingle& step, size_t block, std::span<s32> bias) {
+    packed_.pair_positions.push_back(step.position);
+    append_bytes(step.weights.data(), step.weights.size());
+    if (step.variant % kFlips == 0) return;
+    const Columns& chunk = layer_.columns[block * layer_.chunks + step.chunk];
+    for (size_t i = 0; i < kChunk; ++i) {
+      if (!flipped(step.variant, i)) continue;
+      const auto& column = chunk[kOrders[step.variant / kFlips][i]];
+      for (size_t c = 0; c < bias.size(); ++c)
+        bias[c] = static_cast<s32>(static_cast<u32>(bias[c]) + static_cast<u32>(255 * column[c]));
+    }
+  }
+
+  // [pair of bytes][channel][2]
+  void append_word(size_t block, size_t chunk) {
+    const Columns& columns = layer_.columns[block * layer_.chunks + chunk];
+    std::array<s16, kLanes * kChunk> words;
+    for (size_t i = 0; i < kChunk; ++i) {
+      for (size_t c = 0; c < kLanes; ++c) words[(i / 2 * kLanes + c) * 2 + i % 2] = columns[i][c];
+    }
+    packed_.pair_positions.push_back(
+        static_cast<s32>(first_word_ + 2 * static_cast<s64>(chunk * kChunk)));
+    append_bytes(words.data(), sizeof(words));
+  }
+
+  void append_bytes(const void* data, size_t size) {
+    const u8* bytes = static_cast<const u8*>(data);
+    packed_.weights.insert(packed_.weights.end(), bytes, bytes + size);
+  }
+
+  const Layer& layer_;
+  s64 first_word_;  // position
+  PackedConv& packed_;
+};
+
+// Of each block, where that may pay and every offset is a position.
+std::vector<std::vector<PairStep>> in_place_steps(const Layer& layer,
+                                                  const std::vector<s64>& offsets) {
+  constexpr size_t kMostBlocks = 8;
+  const bool near = std::ranges::all_of(
+      offsets, [](s64 offset) { return std::abs(offset) < std::numeric_limits<s32>::max() / 2; });
+  std::vector<std::vector<PairStep>> steps;
+  if (layer.blocks > kMostBlocks || !near) return steps;
+  std::vector<u32> pairings(layer.chunks);
+  for (size_t first = 0; first < layer.exact.size(); first += layer.chunks) {
+    for (size_t k = 0; k < layer.chunks; ++k) {
+      const Variants plain = layer.exact[first + k] & 0x111;  // nothing inverted
+      pairings[k] = plain != 0 ? static_cast<u32>(std::countr_zero(plain)) / kFlips : 0;
+    }
+    steps.push_back(steps_in_place(offsets, layer.columns.data() + first, pairings));
+  }
+  return steps;
+}
+
+f64 in_place_cycles(const std::vector<std::vector<PairStep>>& blocks) {
+  size_t steps = 0;
+  for (const std::vector<PairStep>& block : blocks) steps += block.size();
+  return static_cast<f64>(steps) * kStepCycles;
+}
+
 }  // namespace
 
+s64 pair_row_bytes(s64 chunks) {
+  return row_pitch(variant_bytes(static_cast<size_t>(chunks)) * (kPairVariants + 2));
+}
+
 void append_pairs(const ConvWeights& weights, const ConvChunks& chunks, ChannelRange channels,
-                  PackedConv& packed) {
-  for (s64 c = 0; c < channels.count; c += kConvLanes) {
-    const ChannelRange block{channels.first + c, std::min(kConvLanes, channels.count - c)};
-    std::vector<Step> lying;
-    for (size_t k = 0; k < chunks.offsets.size(); ++k) {
-      lying.push_back(step_of(weights, chunks.sources.data() + k * kConvChunk, block));
-    }
-    const auto sorted = sort(chunks.offsets, std::move(lying));
-    ConvPairBlock entry{
-        static_cast<s64>(packed.offsets.size()), static_cast<s64>(packed.weights.size()), {}};
-    constexpr size_t kBytes = std::tuple_size_v<Step>;
-    for (size_t i = 0; i < sorted.size(); ++i)
-      entry.steps[i] = static_cast<s64>(sorted[i].offsets.size());
-    for (size_t pairing = 0; pairing < kPairings; ++pairing)
-      append(sorted[pairing], 0, kBytes, packed);
-    append(sorted[kPairings], 0, kBytes / 2, packed);
-    append(sorted[kPairings + 1], kBytes / 2, kBytes / 2, packed);
-    packed.pair_blocks.push_back(entry);
+                  PackedConv& packed, std::span<s32> bias) {
+  const Layer layer(weights, chunks, channels);
+  const std::vector<ConvRun> runs = runs_of(chunks.offsets);
+  const Choice choice = Chooser(layer, runs).best();
+  const std::vector<std::vector<PairStep>> in_place = in_place_steps(layer, chunks.offsets);
+  std::vector<PairSteps> blocks;
+  ConvPairRows rows{};
+  if (!in_place.empty() && in_place_cycles(in_place) < choice.cycles) {
+    for (const std::vector<PairStep>& steps : in_place) blocks.push_back(sorted(steps));
+  } else {
+    rows = rows_of(choice, runs, layer.chunks);
+    const RowSteps steps(layer, choice.variants);
+    for (size_t block = 0; block < layer.blocks; ++block) blocks.push_back(steps.of(block));
+  }
+
+  rows.first_run = static_cast<s64>(packed.pair_runs.size());
+  packed.pair_runs.insert(packed.pair_runs.end(), runs.begin(), runs.end());
+  packed.pair_rows.push_back(rows);
+  BlockWriter writer(layer, rows.variants * rows.bytes, packed);
+  for (size_t block = 0; block < layer.blocks; ++block) {
+    const size_t first = block * kLanes;
+    writer.append(blocks[block], block, bias.subspan(first, std::min(kLanes, bias.size() - first)));
   }
 }
 
