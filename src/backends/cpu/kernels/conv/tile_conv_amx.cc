@@ -76,6 +76,29 @@ struct Block {
     }
   }
 
+  // Two tiles of pixels times two of weights. Each register is filled for the next step as soon as its last multiplication is
+  // on its way: a load that shares its register with a multiplication before it waits for that one.
+  template <bool kLast, class Quads>
+  [[gnu::always_inline]] static void pass_square(const s8* w, s64 stride, const TileWindows* t,
+                                                 s64 step, Quads& waiting, s64 by_tile, s32* sums) {
+    const auto pixels = [&](int m) { return t[m].src + t[m].offsets[step + 1]; };
+    amx_dot_us<0, 4, 6>();
+    amx_dot_us<2, 5, 6>();
+    if constexpr (!kLast) amx_load<6>(w + kTileWeights, 64);
+    waiting.finish(by_tile);
+    amx_dot_us<1, 4, 7>();
+    if constexpr (!kLast) amx_load<4>(pixels(0), t[0].stride);
+    amx_dot_us<3, 5, 7>();
+    if constexpr (kLast) {
+      store_column<0>(sums);
+    } else {
+      amx_load<7>(w + stride + kTileWeights, 64);
+      amx_load<5>(pixels(1), t[1].stride);
+    }
+    waiting.finish(by_tile);
+    if constexpr (kLast) store_column<1>(sums);
+  }
+
   // One tile of weights stays while the pixels pass by.
   template <int kTile = 0>
   static void pass_pixels(const TileWindows* t, s64 step) {
@@ -109,15 +132,29 @@ struct Block {
       const s64 by_step = few ? 0 : (left + steps - 1) / steps;
       const s64 pieces = few ? steps * kTiles : kTiles;
       const s64 by_tile = ((few ? left : by_step) + pieces - 1) / pieces;
+      constexpr bool kSquare = kPixelTiles == 2 && kTiles == 2;
+      if constexpr (kSquare) {
+        load_pixels(t, 0);
+        amx_load<6>(w, 64);
+        amx_load<7>(w + stride, 64);
+      }
       for (s64 step = 0; step < steps - 1; ++step, w += kTileWeights) {
-        load_pixels(t, step);
-        pass_weights<false>(w, stride, waiting, few ? by_tile : 0, sums);
+        if constexpr (kSquare) {
+          pass_square<false>(w, stride, t, step, waiting, few ? by_tile : 0, sums);
+        } else {
+          load_pixels(t, step);
+          pass_weights<false>(w, stride, waiting, few ? by_tile : 0, sums);
+        }
         waiting.finish(by_step);
         next.step();
       }
       next.step();
-      load_pixels(t, steps - 1);
-      pass_weights<true>(w, stride, waiting, by_tile, sums);
+      if constexpr (kSquare) {
+        pass_square<true>(w, stride, t, steps - 1, waiting, by_tile, sums);
+      } else {
+        load_pixels(t, steps - 1);
+        pass_weights<true>(w, stride, waiting, by_tile, sums);
+      }
     }
   }
 };
