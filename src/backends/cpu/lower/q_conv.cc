@@ -157,11 +157,15 @@ Offer lower_q_conv_tiles(const LowerRequest& request) {
   candidate.may_overwrite = [geometry = conv.geometry, input = conv.input](const BindArgs& bind) {
     return !tile_conv_overlaps(geometry, nhwc_placement(input, bind.inputs[kProductX]));
   };
-  candidate.writes_slices = merged_pixels(conv.geometry) == 1;
+  const ConvGeometry read = tile_geometry(conv.geometry);
+  if (folds(conv.geometry)) candidate.wanted_border = 0;  // folding writes one
+  candidate.writes_slices = merged_pixels(read) == 1;
   candidate.workspace_bytes = tile_conv_workspace_bytes(conv.geometry, request.target.threads);
-  candidate.cost = tile_conv_cost(merged_geometry(conv.geometry, merged_pixels(conv.geometry)));
+  candidate.cost = tile_conv_cost(merged_geometry(read, merged_pixels(read)));
   candidate.bind = [&kernel, conv](const BindArgs& bind) {
-    return step_of(TileConv(kernel, MergedConv(dense_spec(conv, bind)).spec()), conv);
+    const FoldedConv folded(dense_spec(conv, bind));
+    const MergedConv merged(folded.spec());
+    return step_of(TileConv(kernel, merged.spec(), folded.input()), conv);
   };
   return candidate;
 }

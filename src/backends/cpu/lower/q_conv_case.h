@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/cpu/lower/q_probe.h"
+#include "ops/conv.h"
 
 namespace octet {
 
@@ -50,6 +51,17 @@ inline std::string text(const ConvCase& c) {
       "{}x{}x{}x{} -> {}, kernel {}x{}, stride {}, dilation {}, groups {}, zero point {}", c.batch,
       c.channels, c.height, c.width, c.outputs, c.kernel_h, c.kernel_w, c.stride, c.dilation,
       c.groups, c.zero_point);
+}
+
+inline ConvGeometry conv_geometry(const ConvCase& c) {
+  const auto axis = [&](s64 in, s64 kernel, s64 begin, s64 end) {
+    const s64 out = (in + begin + end - c.dilation * (kernel - 1) - 1) / c.stride + 1;
+    return WindowAxis{in, out, kernel, c.stride, c.dilation, begin, end};
+  };
+  ConvGeometry g{c.batch, c.groups, c.channels, c.outputs, {}};
+  g.window.axes[1] = axis(c.height, c.kernel_h, c.pads[0], c.pads[2]);
+  g.window.axes[2] = axis(c.width, c.kernel_w, c.pads[1], c.pads[3]);
+  return g;
 }
 
 inline Shape output_shape(const Probe& probe) { return probe.reference()[0].shape(); }

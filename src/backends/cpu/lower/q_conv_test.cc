@@ -244,6 +244,48 @@ TEST(QConv, PixelsMergeWhereTheyPay) {
   EXPECT_EQ(merged_pixels(stem), 1);
 }
 
+ConvCase stem(s64 size, s64 channels, s64 outputs) {
+  ConvCase c{
+      .batch = 2, .channels = channels, .height = size, .width = size + 5, .outputs = outputs};
+  c.kernel_h = c.kernel_w = 7;
+  c.stride = 2;
+  c.pads = {3, 3, 3, 3};
+  return c;
+}
+
+// Images of even and odd sizes, borders that reach further on one side, residuals, and bands of few rows.
+TEST(QConv, FoldedStems) {
+  for (s64 odd : {0, 1}) {
+    for (const std::vector<s64>& pads :
+         {std::vector<s64>{3, 3, 3, 3}, {0, 0, 0, 0}, {4, 2, 1, 5}}) {
+      ConvCase c = stem(100 + odd, 3 + odd, 64);
+      c.height = 20 + odd;
+      c.pads = pads;
+      EXPECT_TRUE(folds(conv_geometry(c))) << text(c);
+      expect_exact(probe_of(c), as_planned, text(c));
+    }
+  }
+  ConvCase c = stem(300, 3, 40);
+  c.batch = 1;
+  c.kernel_w = 6;
+  c.height = 30;
+  Probe probe = probe_of(c);
+  EXPECT_TRUE(folds(conv_geometry(c))) << text(c);
+  add_residual(probe, 91);
+  expect_exact(probe, as_planned, text(c) + ", residual");
+}
+
+TEST(QConv, FoldsWhereItPays) {
+  EXPECT_TRUE(folds(conv_geometry(stem(224, 3, 64))));
+  ConvCase c = stem(224, 3, 32);
+  c.kernel_h = c.kernel_w = 3;
+  EXPECT_FALSE(folds(conv_geometry(c)));  // 27 bytes of a window lie in three steps, folded in two
+  c = stem(224, 3, 64);
+  c.stride = 1;
+  EXPECT_FALSE(folds(conv_geometry(c)));
+  EXPECT_FALSE(folds(conv_geometry(stem(224, 8, 64))));
+}
+
 TEST(QConv, TilesInGroups) {
   ConvCase c{.batch = 2, .channels = 192, .height = 4, .width = 9, .outputs = 96, .groups = 3};
   expect_exact(probe_of(c), as_planned, text(c));

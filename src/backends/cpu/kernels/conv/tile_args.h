@@ -65,4 +65,19 @@ struct TileJob {
 
 void conv_u8s8_tiles_amx(const TileJob& job);
 
+// Two rows of pixels become one of folded pixels (tile_fold.h): two pixels of the upper row, two of the lower, filled up.
+inline constexpr s64 kFoldedChannels = 16;
+
+struct FoldJob {
+  const u8* upper;  // both readable for 64 bytes behind their last pixel
+  const u8* lower;
+  u8* dst;     // written in whole registers: up to 48 bytes too far
+  s64 pixels;  // folded
+  s64 pair;    // bytes of two pixels
+  const u8*
+      order;  // of the 64 bytes of four folded pixels: bytes of the upper row, and, from 64 on, of the lower
+};
+
+void fold_rows_amx(const FoldJob& job);
+
 }  // namespace octet

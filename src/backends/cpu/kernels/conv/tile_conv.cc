@@ -160,23 +160,32 @@ s64 thread_workspace_bytes(const ConvGeometry& g) {
 }  // namespace
 
 bool tile_conv_overlaps(const ConvGeometry& g, const Placement& input) {
+  if (folds(g)) return true;
   if (window_border(g.window) > input.border) return true;  // bands of rows, each with its own grid
   return tiles_overlap(g, input) || tiles_overlap(merged_geometry(g, merged_pixels(g)), input);
 }
 
-s64 tile_conv_workspace_bytes(const ConvGeometry& g, int threads) {
-  const s64 merged = window_bytes(dense_steps(merged_geometry(g, merged_pixels(g))));
-  return threads * (thread_workspace_bytes(g) + merged);
+s64 tile_conv_workspace_bytes(const ConvGeometry& geometry, int threads) {
+  const ConvGeometry g = tile_geometry(geometry);
+  s64 bytes =
+      thread_workspace_bytes(g) + window_bytes(dense_steps(merged_geometry(g, merged_pixels(g))));
+  if (folds(geometry)) {
+    const FoldedInput input(geometry, {}, 0);
+    bytes += input.buffer_bytes() + input.scratch_bytes();
+  }
+  return threads * bytes;
 }
 
-TileConv::TileConv(const TileKernel& kernel, const ConvSpec& spec)
+TileConv::TileConv(const TileKernel& kernel, const ConvSpec& spec,
+                   const std::optional<FoldedInput>& folded)
     : kernel_(kernel),
       geometry_(spec.geometry),
       epilogue_(spec.epilogue),
       input_(spec.input),
       output_(spec.output),
       residual_(spec.residual),
-      copy_(window_border(spec.geometry.window) > spec.input.border),
+      folded_(folded),
+      copy_(folded || window_border(spec.geometry.window) > spec.input.border),
       bounded_(epilogue_bounded(spec.multiplier, spec.epilogue)),
       padding_(static_cast<u8>(spec.input_zero_point)) {
   const ConvGeometry& g = geometry_;
@@ -186,8 +195,9 @@ TileConv::TileConv(const TileKernel& kernel, const ConvSpec& spec)
   offsets_ = step_offsets(g, in, run_bytes);
   const auto steps = static_cast<s64>(offsets_.size());
   for (s64 s = 0; s < steps; ++s) copied_offsets_.push_back(s * kTileStep);
-  thread_bytes_ = kTileSumBytes + (inside_ ? 0 : window_bytes(steps)) +
-                  (copy_ ? padded_rows(g).buffer_bytes() : 0);
+  rows_bytes_ = folded_ ? folded_->buffer_bytes() : copy_ ? padded_rows(g).buffer_bytes() : 0;
+  thread_bytes_ = kTileSumBytes + (inside_ ? 0 : window_bytes(steps)) + rows_bytes_ +
+                  (folded_ ? folded_->scratch_bytes() : 0);
   wide_ = steps <= kWideSteps && !epilogue_.real;
   pack(spec, run_bytes);
 }
@@ -339,17 +349,22 @@ void TileConv::run(const Call& call) const noexcept {
   });
 }
 
-// Band by band: the padded rows of the next output rows into this thread's buffer, then their tiles.
+// Band by band: the rows that the next output rows read into this thread's buffer, then their tiles.
 void TileConv::run_copied(const Call& call, Range range, int thread) const noexcept {
   const WindowAxis& h = geometry_.window.h();
   const PaddedRows padded = padded_rows(geometry_);
-  u8* buffer =
-      reinterpret_cast<u8*>(call.workspace) + (thread + 1) * thread_bytes_ - padded.buffer_bytes();
+  const s64 band = folded_ ? folded_->band_rows() : padded.band_rows();
+  u8* end = reinterpret_cast<u8*>(call.workspace) + (thread + 1) * thread_bytes_;
+  u8* buffer = end - rows_bytes_;
   for (s64 row = range.begin; row < range.end;) {
     const s64 image = row / h.out, first = row % h.out;
-    const s64 rows = std::min({padded.band_rows(), h.out - first, range.end - row});
-    padded.copy({call.x + image * input_.image_stride, input_, padding_}, first, rows, buffer);
-    const u8* end = buffer + padded.buffer_bytes();
+    const s64 rows = std::min({band, h.out - first, range.end - row});
+    if (folded_) {
+      u8* scratch = buffer - folded_->scratch_bytes();
+      folded_->copy(kernel_.fold, {call.x, image, first, rows, scratch, buffer});
+    } else {
+      padded.copy({call.x + image * input_.image_stride, input_, padding_}, first, rows, buffer);
+    }
     const TileJob job = job_of(call, {image, first, rows, buffer, end, padded.strides()}, thread);
     run_job(job, {0, job.last_tile}, {0, blocks()});
     row += rows;

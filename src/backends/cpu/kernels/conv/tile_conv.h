@@ -7,6 +7,7 @@
 
 #include "backends/cpu/kernels/conv/conv.h"
 #include "backends/cpu/kernels/conv/tile_args.h"
+#include "backends/cpu/kernels/conv/tile_fold.h"
 
 namespace octet {
 
@@ -14,10 +15,11 @@ struct TileKernel {
   const char* name;
   Isa isa;
   void (*run)(const TileJob&);
+  void (*fold)(const FoldJob&);
 };
 
 inline constexpr TileKernel kTileKernels[] = {
-    {"conv_u8s8_tiles_amx", Isa::amx, conv_u8s8_tiles_amx},
+    {"conv_u8s8_tiles_amx", Isa::amx, conv_u8s8_tiles_amx, fold_rows_amx},
 };
 
 // Why tiles cannot serve this geometry, or another kernel is faster; else null.
@@ -29,7 +31,9 @@ bool tile_conv_overlaps(const ConvGeometry& geometry, const Placement& input);
 
 class TileConv {
  public:
-  TileConv(const TileKernel& kernel, const ConvSpec& spec);
+  // `folded`: the image of which the spec's input is made.
+  TileConv(const TileKernel& kernel, const ConvSpec& spec,
+           const std::optional<FoldedInput>& folded = {});
 
   using Call = DenseConv::Call;
   void run(const Call& call) const noexcept;
@@ -61,10 +65,13 @@ class TileConv {
   Placement input_;
   Placement output_;
   Placement residual_;
-  bool copy_;         // the border is missing: rows are copied into a padded buffer first
+  std::optional<FoldedInput> folded_;
+  bool
+      copy_;  // the input is folded, or the border is missing: rows are copied into a padded buffer first
   bool bounded_;      // see TileJob
   bool inside_;       // windows are whole steps: nothing is read behind them
   bool wide_;         // blocks of four tiles of channels, interleaved; see TileJob
+  s64 rows_bytes_;    // of workspace: copied rows
   s64 thread_bytes_;  // of workspace
   u8 padding_;
   std::vector<s64> offsets_;         // [groups][steps]

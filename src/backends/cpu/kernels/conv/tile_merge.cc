@@ -32,8 +32,17 @@ f64 line_tiles(s64 pixels) {
   return static_cast<f64>(tiles) * static_cast<f64>(5 + rows) / (5 + kTileRows);
 }
 
-// Of one image.
-f64 cost(const ConvGeometry& g) {
+bool mergeable(const ConvGeometry& g, s64 pixels) {
+  const WindowAxis& w = g.window.w();
+  return g.groups == 1 && w.dilation == 1 && w.out % pixels == 0 &&
+         g.out_channels * pixels <= 12 * kTileColumns;
+}
+
+bool touch(const Placement& p, s64 channels) { return p.pixel_stride == channels; }
+
+}  // namespace
+
+f64 tile_cost(const ConvGeometry& g) {
   const WindowAxis& h = g.window.h();
   const WindowAxis& w = g.window.w();
   const s64 tiles = ceil_div(g.out_channels, kTileColumns);
@@ -44,16 +53,6 @@ f64 cost(const ConvGeometry& g) {
   const f64 fixed = static_cast<f64>(steps) * kMultiplication + kStore;
   return rows * (static_cast<f64>(tiles) * fixed + finish_cost(tiles));
 }
-
-bool mergeable(const ConvGeometry& g, s64 pixels) {
-  const WindowAxis& w = g.window.w();
-  return g.groups == 1 && w.dilation == 1 && w.out % pixels == 0 &&
-         g.out_channels * pixels <= 12 * kTileColumns;
-}
-
-bool touch(const Placement& p, s64 channels) { return p.pixel_stride == channels; }
-
-}  // namespace
 
 ConvGeometry merged_geometry(const ConvGeometry& geometry, s64 pixels) {
   ConvGeometry g = geometry;
@@ -68,10 +67,10 @@ ConvGeometry merged_geometry(const ConvGeometry& geometry, s64 pixels) {
 s64 merged_pixels(const ConvGeometry& geometry) {
   constexpr f64 kWorth = 0.98;  // of the cost without
   s64 best = 1;
-  f64 least = kWorth * cost(geometry);
+  f64 least = kWorth * tile_cost(geometry);
   for (s64 pixels : {2, 4, 8}) {
     if (!mergeable(geometry, pixels)) break;
-    const f64 merged = cost(merged_geometry(geometry, pixels));
+    const f64 merged = tile_cost(merged_geometry(geometry, pixels));
     if (merged >= least) continue;
     best = pixels;
     least = merged;

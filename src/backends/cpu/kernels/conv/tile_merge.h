@@ -10,6 +10,9 @@
 
 namespace octet {
 
+// Nanoseconds of one image on tiles, as measured; only ratios count.
+f64 tile_cost(const ConvGeometry& geometry);
+
 // How many pixels of a row are best taken as one on matrix tiles; 1 for none.
 s64 merged_pixels(const ConvGeometry& geometry);
 
