@@ -191,6 +191,36 @@ ConvPairRows rows_of(const Choice& choice, const std::vector<ConvRun>& runs, siz
   return rows;
 }
 
+// How little room two bytes leave for those of another step in the same s16.
+s32 roughness(const std::array<s16, kLanes>& a, const std::array<s16, kLanes>& b, s16 sign) {
+  constexpr s16 kSmooth = 40;  // sums that find a partner anyhow; measured
+  s32 total = 0;
+  for (size_t c = 0; c < kLanes; ++c) {
+    const auto second = static_cast<s16>(sign * b[c]);
+    const s32 above = std::max<s16>(a[c], 0) + std::max<s16>(second, 0);
+    const s32 below = -std::min<s16>(a[c], 0) - std::min<s16>(second, 0);
+    const s32 most = std::max(std::max(above, below) - kSmooth, 0);
+    total += most * most;
+  }
+  return total;
+}
+
+Variant smoothest(const Columns& chunk, Variants exact) {
+  auto best = static_cast<Variant>(std::countr_zero(exact));
+  if (std::has_single_bit(exact)) return best;
+  s32 least = std::numeric_limits<s32>::max();
+  for (Variant v = 0; v < kAll; ++v) {
+    if ((exact >> v & 1) == 0) continue;
+    const auto& order = kOrders[v / kFlips];
+    const s32 sum = roughness(chunk[order[0]], chunk[order[1]], flipped(v, 1) ? -1 : 1) +
+                    roughness(chunk[order[2]], chunk[order[3]], flipped(v, 3) ? -1 : 1);
+    if (sum >= least) continue;
+    least = sum;
+    best = v;
+  }
+  return best;
+}
+
 // Steps that read prepared rows.
 class RowSteps {
  public:
@@ -205,7 +235,7 @@ class RowSteps {
         steps.words.push_back(k);
         continue;
       }
-      const auto variant = static_cast<Variant>(std::countr_zero(exact));
+      const Variant variant = smoothest(layer_.columns[block * layer_.chunks + k], exact);
       const s64 row = std::popcount(variants_ & ((1u << variant) - 1));
       const s64 position = row * bytes_ + static_cast<s64>(k * kChunk);
       steps.singles.push_back({in_order(layer_.columns[block * layer_.chunks + k], variant),

@@ -116,21 +116,11 @@ template <int kPixels>
   }
 }
 
-// Sums of 8 channels, from `c` on, to [pixel][16].
+// The sums of a block's 8 channels, which start with their biases.
 template <int kPixels>
-[[gnu::noinline]] void products(const ConvTile& tile, s64 c, s32* sums) {
-  const ConvPairBlock& block = tile.pair_blocks[c / kPairLanes];
+[[gnu::always_inline]] inline void products(const ConvTile& tile, const ConvPairBlock& block,
+                                            const u8* const row[kPixels], __m256i acc[kPixels]) {
   const __m256i ones = _mm256_set1_epi16(1);
-  const __m256i bias = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(tile.bias + c));
-  const u8* row[kPixels];
-  __m256i acc[kPixels];
-#pragma GCC unroll 8
-  for (int m = 0; m < kPixels; ++m) {
-    row[m] = tile.pair_rows->variants == 0
-                 ? tile.src[m]
-                 : static_cast<const u8*>(tile.scratch) + m * tile.pair_rows->pitch;
-    acc[m] = bias;
-  }
   Cursor at{tile.pair_positions + block.first_position,
             static_cast<const s8*>(tile.weights) + block.first_weight};
   for (s64 k = 0; k < block.doubles; ++k, at.position += 2, at.weights += 2 * kStepBytes) {
@@ -161,16 +151,30 @@ template <int kPixels>
       add(acc[m], _mm256_madd_epi16(broadcast4(row[m] + position + kConvChunk), w1));
     }
   }
-#pragma GCC unroll 8
-  for (int m = 0; m < kPixels; ++m)
-    _mm256_store_si256(reinterpret_cast<__m256i*>(sums + kConvLanes * m), acc[m]);
 }
 
 template <int kPixels>
-void add_row_bias(const ConvTile& tile, s32* sums) {
+[[gnu::noinline]] void block(const ConvTile& tile, s64 c) {
+  const u8* row[kPixels];
+  __m256i start[kPixels][2], low[kPixels], high[kPixels], acc[kPixels][2];
+  start_tile<kPixels>(tile, c, start);
+#pragma GCC unroll 8
   for (int m = 0; m < kPixels; ++m) {
-    for (s64 i = 0; i < kConvLanes; ++i) sums[m * kConvLanes + i] += tile.row_bias[m];
+    row[m] = tile.pair_rows->variants == 0
+                 ? tile.src[m]
+                 : static_cast<const u8*>(tile.scratch) + m * tile.pair_rows->pitch;
+    low[m] = start[m][0];
+    high[m] = start[m][1];
   }
+  const ConvPairBlock* blocks = tile.pair_blocks + c / kPairLanes;
+  products<kPixels>(tile, blocks[0], row, low);
+  if (c + kPairLanes < tile.channels) products<kPixels>(tile, blocks[1], row, high);
+#pragma GCC unroll 8
+  for (int m = 0; m < kPixels; ++m) {
+    acc[m][0] = low[m];
+    acc[m][1] = high[m];
+  }
+  finish_tile<kPixels>(tile, c, acc);
 }
 
 template <int kPixels>
@@ -181,15 +185,7 @@ void row(const ConvTile& tile) {
     for (int m = 0; m < kPixels; ++m) copy_runs(tile, tile.src[m], bytes + m * rows.pitch);
     write_variants<kPixels>(rows, bytes);
   }
-  alignas(32) s32 sums[kPixels * kConvLanes] = {};
-  for (s64 c = 0; c < tile.channels; c += kConvLanes) {
-    products<kPixels>(tile, c, sums);
-    if (c + kPairLanes < tile.channels) products<kPixels>(tile, c + kPairLanes, sums + kPairLanes);
-    if (tile.row_bias != nullptr) add_row_bias<kPixels>(tile, sums);
-    __m256i acc[kPixels][2];
-    memcpy(acc, sums, sizeof(acc));
-    finish_tile<kPixels>(tile, c, acc);
-  }
+  for (s64 c = 0; c < tile.channels; c += kConvLanes) block<kPixels>(tile, c);
 }
 
 }  // namespace
