@@ -2,6 +2,8 @@
 // Strided copies of linear tensors against the scalar reference.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "backends/cpu/lower/probe.h"
 
 namespace octet {
@@ -79,6 +81,42 @@ TEST(LinearMove, SliceWithStepsInBothDirections) {
                          ints({2, 2})},
               .threads = 3};
   expect_exact(large, lower_linear_slice, "focus");
+}
+
+// Elements of `bytes` bytes, all different in theirs.
+Tensor counted(Dtype dtype, const Shape& shape) {
+  Tensor x(dtype, shape);
+  for (size_t i = 0; i < x.bytes(); ++i)
+    x.mutable_data()[i] = static_cast<std::byte>(i * 37 + i / 256);
+  return x;
+}
+
+// Some neighbours of many short rows: where they and all offsets are whole wider elements they move as such, else as they are.
+TEST(LinearMove, FewElementsOfManyRows) {
+  for (Dtype dtype : {Dtype::u8, Dtype::f16, Dtype::f32, Dtype::s64}) {
+    for (s64 width : {4, 8, 9, 12}) {
+      const Tensor x = counted(dtype, Shape{3, 700, width});
+      for (s64 first = 0; first < 5; ++first) {
+        for (s64 count : {1, 2, 3, 4, 8}) {
+          if (first + count > width) continue;
+          const std::string what = fmt::format("{} of {} from {}", count, width, first);
+          Probe slice{.op = "Slice",
+                      .inputs = {{x}, ints({first, 1}), ints({first + count, 600}), ints({2, 1})},
+                      .threads = 2};
+          const Tensor want = slice.reference()[0];
+          const ProbeResult got = run_probe(slice, lower_linear_slice);
+          ASSERT_EQ(got.reject, "") << what;
+          ASSERT_EQ(std::memcmp(got.outputs[0].data(), want.data(), want.bytes()), 0) << what;
+          Probe concat{.op = "Concat", .inputs = {{want}, {want}}, .threads = 3};
+          concat.attrs.set("axis", s64{2});
+          const ProbeResult joined = run_probe(concat, lower_linear_concat);
+          const Tensor both = concat.reference()[0];
+          ASSERT_EQ(joined.reject, "") << what;
+          ASSERT_EQ(std::memcmp(joined.outputs[0].data(), both.data(), both.bytes()), 0) << what;
+        }
+      }
+    }
+  }
 }
 
 TEST(LinearMove, GatherPicksIndices) {

@@ -17,6 +17,8 @@ void with_copy(size_t bytes, const Loop& loop) {
   switch (bytes) {
     case 1:
       return fixed(std::integral_constant<size_t, 1>{});
+    case 2:
+      return fixed(std::integral_constant<size_t, 2>{});
     case 3:
       return fixed(std::integral_constant<size_t, 3>{});
     case 4:

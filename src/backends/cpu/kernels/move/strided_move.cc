@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/move/strided_move.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
+
+#include "backends/cpu/kernels/move/pixel_bytes.h"
 
 namespace octet {
 namespace {
@@ -32,11 +35,29 @@ std::vector<Dim> merged_dims(const StridedBox& box) {
   return dims;
 }
 
+// Rows of 2, 4 or 8 adjacent bytes are elements of that size, if everything else is counted in whole ones: two codes of each of
+// four thousand boxes are one row of words, not four thousand of bytes.
+void widen(std::vector<Dim>& dims, size_t& bytes, s64& src_offset, s64& dst_offset) {
+  if (dims.size() < 2 || dims.back().src != 1 || dims.back().dst != 1) return;
+  const s64 count = dims.back().size;
+  if (count != 2 && count != 4 && count != 8) return;
+  const s64 wide = count * static_cast<s64>(bytes);
+  const auto whole = [&](const Dim& dim) { return dim.src % count == 0 && dim.dst % count == 0; };
+  if (wide > 8 || src_offset % count != 0 || dst_offset % count != 0 ||
+      !std::all_of(dims.begin(), dims.end() - 1, whole))
+    return;
+  dims.pop_back();
+  for (Dim& dim : dims) dim = {dim.size, dim.src / count, dim.dst / count};
+  bytes = static_cast<size_t>(wide);
+  src_offset /= count;
+  dst_offset /= count;
+}
+
 template <class T>
 void copy_steps(const std::byte* src, std::byte* dst, s64 count, s64 src_step, s64 dst_step) {
-  const T* from = reinterpret_cast<const T*>(src);
-  T* to = reinterpret_cast<T*>(dst);
-  for (s64 i = 0; i < count; ++i) to[i * dst_step] = from[i * src_step];
+  constexpr s64 kBytes = sizeof(T);
+  for (s64 i = 0; i < count; ++i)
+    std::memcpy(dst + i * dst_step * kBytes, src + i * src_step * kBytes, sizeof(T));
 }
 
 }  // namespace
@@ -47,7 +68,8 @@ StridedMove::StridedMove(const StridedBox& box, size_t element_bytes)
     length_ = rows_ = 0;
     return;
   }
-  const std::vector<Dim> dims = merged_dims(box);
+  std::vector<Dim> dims = merged_dims(box);
+  widen(dims, bytes_, src_offset_, dst_offset_);
   for (size_t i = 0; i < dims.size(); ++i) {
     if (i + 1 == dims.size()) {
       length_ = dims[i].size;
@@ -64,10 +86,6 @@ StridedMove::StridedMove(const StridedBox& box, size_t element_bytes)
 }
 
 void StridedMove::row(const std::byte* src, std::byte* dst) const noexcept {
-  if (src_step_ == 1 && dst_step_ == 1) {
-    std::memcpy(dst, src, static_cast<size_t>(length_) * bytes_);
-    return;
-  }
   switch (bytes_) {
     case 1:
       return copy_steps<u8>(src, dst, length_, src_step_, dst_step_);
@@ -80,19 +98,35 @@ void StridedMove::row(const std::byte* src, std::byte* dst) const noexcept {
   }
 }
 
+// Rows along the last of the outer dimensions.
+void StridedMove::line(const std::byte* src, std::byte* dst, s64 rows) const noexcept {
+  const auto last = static_cast<size_t>(std::max(outer_rank_ - 1, 0));
+  const s64 bytes = static_cast<s64>(bytes_);
+  const s64 src_row = src_strides_[last] * bytes, dst_row = dst_strides_[last] * bytes;
+  if (src_step_ != 1 || dst_step_ != 1) {
+    for (s64 i = 0; i < rows; ++i) row(src + i * src_row, dst + i * dst_row);
+    return;
+  }
+  with_copy(static_cast<size_t>(length_ * bytes), [&](const auto& copy) {
+    for (s64 i = 0; i < rows; ++i) copy(dst + i * dst_row, src + i * src_row);
+  });
+}
+
 void StridedMove::run_rows(const std::byte* src, std::byte* dst, s64 begin,
                            s64 end) const noexcept {
   const s64 bytes = static_cast<s64>(bytes_);
-  for (s64 r = begin; r < end; ++r) {
-    s64 rest = r, from = src_offset_, to = dst_offset_;
+  for (s64 r = begin; r < end;) {
+    s64 rest = r, from = src_offset_, to = dst_offset_, rows = 1;
     for (int d = outer_rank_; d-- > 0;) {
       const auto at = static_cast<size_t>(d);
       const s64 index = rest % dims_[at];
       rest /= dims_[at];
       from += index * src_strides_[at];
       to += index * dst_strides_[at];
+      if (d == outer_rank_ - 1) rows = std::min(end - r, dims_[at] - index);
     }
-    row(src + from * bytes, dst + to * bytes);
+    line(src + from * bytes, dst + to * bytes, rows);
+    r += rows;
   }
 }
 

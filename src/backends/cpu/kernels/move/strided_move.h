@@ -29,9 +29,10 @@ class StridedMove {
 
  private:
   void row(const std::byte* src, std::byte* dst) const noexcept;
+  void line(const std::byte* src, std::byte* dst, s64 rows) const noexcept;
   void run_rows(const std::byte* src, std::byte* dst, s64 begin, s64 end) const noexcept;
 
-  size_t bytes_;
+  size_t bytes_;  // of what is moved as one
   s64 src_offset_, dst_offset_;
   int outer_rank_ = 0;
   std::array<s64, Shape::kMaxRank> dims_{}, src_strides_{}, dst_strides_{};  // outer dimensions
