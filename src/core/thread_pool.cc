@@ -14,11 +14,14 @@
 namespace octet {
 namespace {
 
-// About 20 microseconds of polling before a worker sleeps: longer than the gap between two steps of a run.
+// 20 to 200 microseconds of polling, by the length of a pause, before a worker sleeps: longer than the gap between two steps.
 constexpr int kSpins = 4000;
 
+// So long a thread that is done leaves the pieces of the others to them.
+constexpr u32 kPatience = 8;
+
 // What different threads write lies in different lines.
-constexpr size_t kLine = 64;
+constexpr size_t kLine = 128;  // processors fetch pairs of lines
 
 void pause() { __builtin_ia32_pause(); }
 
@@ -42,7 +45,7 @@ struct ThreadPool::State {
   std::unique_ptr<Piece[]> claims;
   std::mutex mutex;
   std::condition_variable wake;
-  int sleepers = 0;                         // under mutex
+  std::atomic<int> sleepers{0};             // changes under mutex
   alignas(kLine) std::atomic<u64> step{0};  // number, pieces
   std::atomic<bool> stop{false};
   std::atomic<void (*)(const void*, s64, s64, int)> call{nullptr};
@@ -55,17 +58,19 @@ struct ThreadPool::State {
   // Runs this thread's piece of the current step, then those that nobody has begun; returns the number of that step.
   u64 help(int thread) {
     const u64 word = step.load(std::memory_order_acquire);
+    const s64 pieces = static_cast<s64>(word & kPieceMask);
+    for (s64 i = 0; i < pieces; ++i) try_piece(word, (thread + i) % pieces, thread);
+    return number(word);
+  }
+
+  void try_piece(u64 word, s64 piece, int thread) {
     const auto body = call.load(std::memory_order_relaxed);
     const void* data = context.load(std::memory_order_relaxed);
     const s64 items = count.load(std::memory_order_relaxed);
     const s64 pieces = static_cast<s64>(word & kPieceMask);
-    for (s64 i = 0; i < pieces; ++i) {
-      const s64 piece = (thread + i) % pieces;
-      if (!claim(piece, number(word))) continue;
-      body(data, items * piece / pieces, items * (piece + 1) / pieces, thread);
-      open.fetch_sub(1, std::memory_order_acq_rel);
-    }
-    return number(word);
+    if (!claim(piece, number(word))) return;
+    body(data, items * piece / pieces, items * (piece + 1) / pieces, thread);
+    open.fetch_sub(1, std::memory_order_acq_rel);
   }
 
   bool claim(s64 piece, u64 of_step) {
@@ -77,7 +82,7 @@ struct ThreadPool::State {
   // The end counts as news: a worker that was late may have taken its number for that of the last step.
   bool has_news(u64 seen) const {
     return stop.load(std::memory_order_acquire) ||
-           number(step.load(std::memory_order_acquire)) != seen;
+           number(step.load(std::memory_order_seq_cst)) != seen;
   }
 
   void wait_for(u64 seen) {
@@ -105,11 +110,13 @@ struct ThreadPool::State {
     for (std::thread& worker : workers) worker.join();
   }
 
+  // Either a worker that goes to sleep sees the new step, or its sleeping is seen here: both sides write first, then read.
   void publish(s64 pieces) {
-    std::lock_guard lock(mutex);
     const u64 after = number(step.load(std::memory_order_relaxed)) + 1;
-    step.store(after << kPieceBits | static_cast<u64>(pieces), std::memory_order_release);
-    if (sleepers > 0) wake.notify_all();
+    step.store(after << kPieceBits | static_cast<u64>(pieces), std::memory_order_seq_cst);
+    if (sleepers.load(std::memory_order_seq_cst) == 0) return;
+    std::lock_guard lock(mutex);
+    wake.notify_all();
   }
 };
 
@@ -146,8 +153,10 @@ void ThreadPool::run(Task task, s64 count) noexcept {
   const s64 pieces = std::min<s64>(count, s.threads);
   s.open.store(static_cast<int>(pieces), std::memory_order_release);
   s.publish(pieces);
-  s.help(0);
+  s.try_piece(s.step.load(std::memory_order_relaxed), 0, 0);
   for (u32 spins = 0; s.open.load(std::memory_order_acquire) != 0; ++spins) {
+    // To look at a piece's mark takes its line from the core that will write it next: not while that one is about to end.
+    if (spins == kPatience) s.help(0);
     pause();
     // On an oversubscribed machine the last worker may be waiting for this very core: a yield costs a microsecond, not
     // yielding a time slice.
