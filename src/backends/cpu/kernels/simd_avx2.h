@@ -57,20 +57,6 @@ inline void widen_in_lanes(__m256i bytes, __m256i w[4]) {
   w[3] = _mm256_unpackhi_epi16(hi, zero);
 }
 
-// 8 results and the residual's codes as u32 -> the codes of their sums, before packing; see SumArgs::direct.
-inline __m256i direct_sum(const EpilogueArgs& e, __m256 t, __m256i residual) {
-  const __m256 rounder = _mm256_set1_ps(kRounder);
-  const __m256 n = _mm256_max_ps(_mm256_add_ps(t, rounder), _mm256_set1_ps(e.sum.rounded_lo));
-  const __m256 a = _mm256_sub_ps(_mm256_min_ps(n, _mm256_set1_ps(e.sum.rounded_hi)), rounder);
-  const __m256i base = _mm256_castps_si256(_mm256_set1_ps(kByteBase));
-  const __m256 r = _mm256_castsi256_ps(_mm256_or_si256(residual, base));
-  const __m256 b = _mm256_sub_ps(r, _mm256_set1_ps(e.sum.residual_zero));
-  const __m256 ma = _mm256_set1_ps(e.sum.own_multiplier);
-  const __m256 mb = _mm256_set1_ps(e.residual_multiplier);
-  return nearest(e.sum.residual_first ? _mm256_fmadd_ps(b, mb, _mm256_mul_ps(a, ma))
-                                      : _mm256_fmadd_ps(a, ma, _mm256_mul_ps(b, mb)));
-}
-
 // The codes of the sums of first codes, which final_codes gives, and residuals: all three in one order.
 inline __m256i sum_codes(const EpilogueArgs& e, __m256i own, __m256i residual) {
   const __m256i zero = _mm256_set1_epi32(e.sum.own_zero_point);

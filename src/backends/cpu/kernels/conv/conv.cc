@@ -77,8 +77,8 @@ DenseConv::DenseConv(const ConvKernel& kernel, const ConvSpec& spec)
       thread_bytes_(scratch_bytes(kernel, spec.geometry) +
                     (copy_ ? padded_rows(spec.geometry).buffer_bytes() : 0)),
       padding_(static_cast<u8>(spec.input_zero_point)),
-      plain_(epilogue_bounded(spec.multiplier, spec.epilogue) && !spec.epilogue.leaky &&
-             !spec.epilogue.real && !spec.epilogue.sums),
+      bounded_(epilogue_bounded(spec.multiplier, spec.epilogue)),
+      plain_(bounded_ && !spec.epilogue.leaky && !spec.epilogue.real && !spec.epilogue.sums),
       packed_(pack_conv(kernel, spec.geometry, strides_read(spec.geometry, spec.input),
                         {spec.weights, spec.bias, spec.multiplier, spec.input_zero_point})) {}
 
@@ -146,6 +146,7 @@ void DenseConv::run_pixels(const Call& call, const Part& part,
   tile.src = src;
   tile.dst = dst;
   tile.residual = call.residual != nullptr ? residual : nullptr;
+  tile.bounded = bounded_;
   tile.plain = plain_ && call.residual == nullptr;
   tile.scratch = call.workspace + part.thread * thread_bytes_;
   for (s64 block = part.first_block; block < part.last_block; block += blocks) {

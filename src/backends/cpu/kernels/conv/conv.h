@@ -94,6 +94,7 @@ class DenseConv {
   bool copy_;         // the border is missing: rows are copied into a padded buffer first
   s64 thread_bytes_;  // of workspace
   u8 padding_;
+  bool bounded_;  // see ConvTile
   bool plain_;  // see ConvTile, but for the residual
   PackedConv packed_;
 };

@@ -102,13 +102,32 @@ template <int kPixels>
   }
 }
 
-// All pixels of a register tile where both roundings can stay in registers (SumArgs::direct).
-template <int kPixels>
+// The codes of a residual's 16 channels as u32.
+inline void load_residual(const u8* src, s64 channels, __m256i r[2]) {
+  if (channels >= 16) {
+    r[0] = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(src)));
+    r[1] = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(src + 8)));
+    return;
+  }
+  const __m128i bytes = load_bytes16(src, channels);
+  r[0] = _mm256_cvtepu8_epi32(bytes);
+  r[1] = _mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8));
+}
+
+// All pixels of a register tile where both roundings can stay in registers (SumArgs::direct) and nothing leaves the range of
+// s32 (ConvTile::bounded).
+template <int kPixels, bool kResidualFirst>
 [[gnu::noinline]] void finish_direct(const ConvTile& tile, s64 c, const __m256i acc[kPixels][2]) {
-  const EpilogueArgs e = *tile.epilogue;
+  const SumArgs sum = tile.epilogue->sum;
   const __m256i order = _mm256_set_epi32(7, 3, 6, 2, 5, 1, 4, 0);
   const __m256 multiplier[2] = {_mm256_loadu_ps(tile.multiplier + c),
                                 _mm256_loadu_ps(tile.multiplier + c + 8)};
+  const __m256 rounder = _mm256_set1_ps(kRounder);
+  const __m256 lo = _mm256_set1_ps(sum.rounded_lo), hi = _mm256_set1_ps(sum.rounded_hi);
+  const __m256i base = _mm256_castps_si256(_mm256_set1_ps(kByteBase));
+  const __m256 zero = _mm256_set1_ps(sum.residual_zero);
+  const __m256 ma = _mm256_set1_ps(sum.own_multiplier);
+  const __m256 mb = _mm256_set1_ps(tile.epilogue->residual_multiplier);
   const s64 channels = tile.channels - c;
   const s64 position = tile.first_channel + c;
   for (int m = 0; m < kPixels; m += 2) {
@@ -116,17 +135,20 @@ template <int kPixels>
     __m256i n[4];
 #pragma GCC unroll 2
     for (int i = 0; i < 2; ++i) {
-      const __m128i r = load_bytes16(tile.residual[pixels[i]] + position, channels);
-      const __m256i residual[2] = {_mm256_cvtepu8_epi32(r),
-                                   _mm256_cvtepu8_epi32(_mm_srli_si128(r, 8))};
+      __m256i r[2];
+      load_residual(tile.residual[pixels[i]] + position, channels, r);
 #pragma GCC unroll 2
       for (int v = 0; v < 2; ++v) {
-        __m256 t = _mm256_mul_ps(_mm256_cvtepi32_ps(acc[pixels[i]][v]), multiplier[v]);
-        if (e.leaky) t = leaky(t, e.alpha);
-        n[2 * i + v] = direct_sum(e, t, residual[v]);
+        const __m256 t = _mm256_mul_ps(_mm256_cvtepi32_ps(acc[pixels[i]][v]), multiplier[v]);
+        const __m256 code = _mm256_min_ps(_mm256_max_ps(_mm256_add_ps(t, rounder), lo), hi);
+        const __m256 a = _mm256_sub_ps(code, rounder);
+        const __m256 b = _mm256_sub_ps(_mm256_castsi256_ps(_mm256_or_si256(r[v], base)), zero);
+        n[2 * i + v] =
+            _mm256_cvtps_epi32(kResidualFirst ? _mm256_fmadd_ps(b, mb, _mm256_mul_ps(a, ma))
+                                              : _mm256_fmadd_ps(a, ma, _mm256_mul_ps(b, mb)));
       }
     }
-    const __m256i codes = _mm256_permutevar8x32_epi32(pack_codes(e.sum, n), order);
+    const __m256i codes = _mm256_permutevar8x32_epi32(pack_codes(sum, n), order);
     store_bytes16(_mm256_castsi256_si128(codes), tile.dst[m] + position, channels);
     if (m + 1 < kPixels)
       store_bytes16(_mm256_extracti128_si256(codes, 1), tile.dst[m + 1] + position, channels);
@@ -139,10 +161,12 @@ template <int kPixels>
 [[gnu::always_inline]] inline void finish_tile(const ConvTile& tile, s64 c,
                                                const __m256i acc[kPixels][2]) {
   if (tile.plain) return finish_plain<kPixels>(tile, c, acc);
-  if (tile.epilogue->sums && tile.epilogue->sum.direct) {
+  const EpilogueArgs& e = *tile.epilogue;
+  if (tile.bounded && e.sums && e.sum.direct && !e.leaky) {
     __m256i copy[kPixels][2];
     memcpy(copy, acc, sizeof(copy));
-    return finish_direct<kPixels>(tile, c, copy);
+    return e.sum.residual_first ? finish_direct<kPixels, true>(tile, c, copy)
+                                : finish_direct<kPixels, false>(tile, c, copy);
   }
 #pragma GCC unroll 4
   for (int m = 0; m + 2 <= kPixels; m += 2) {

@@ -115,8 +115,8 @@ WinogradConv::WinogradConv(const WinogradKernel& kernel, const ConvSpec& spec)
       output_(spec.output),
       residual_(spec.residual),
       group_tiles_(tiles_at_once(spec.geometry, spec.threads)),
-      plain_(epilogue_bounded(spec.multiplier, spec.epilogue) && !spec.epilogue.leaky &&
-             !spec.epilogue.real && !spec.epilogue.sums),
+      bounded_(epilogue_bounded(spec.multiplier, spec.epilogue)),
+      plain_(bounded_ && !spec.epilogue.leaky && !spec.epilogue.real && !spec.epilogue.sums),
       padded_channels_(round_up(spec.geometry.out_channels, kConvLanes)) {
   pack(spec);
 }
@@ -167,6 +167,7 @@ void WinogradConv::run_groups(const Call& call, s64 first, s64 last, int thread)
   block.dst = group.workspace.dst;
   block.residual = call.residual != nullptr ? group.workspace.residual : nullptr;
   block.output.epilogue = &epilogue_;
+  block.output.bounded = bounded_;
   block.output.plain = plain_ && call.residual == nullptr;
   for (s64 g = first; g < last; ++g) {
     group.first = g * group_tiles_;

@@ -48,6 +48,7 @@ class WinogradConv {
   Placement output_;
   Placement residual_;
   s64 group_tiles_;
+  bool bounded_;  // see ConvTile
   bool plain_;
   s64 padded_channels_;
   AlignedVector<s16> weights_;  // [blocks of 16][patch][channels / 2][16][2]
