@@ -35,6 +35,7 @@ void drop_reshape(Graph&, Rewrites&);
 void fuse_table(Graph&, Rewrites&);
 void fuse_sum(Graph&, Rewrites&);
 void fuse_shuffle(Graph&, Rewrites&);
+void fold_focus(Graph&, Rewrites&);
 void fuse_transpose(Graph&, Rewrites&);
 void fold_dequantize(Graph&, Rewrites&);
 
@@ -73,6 +74,7 @@ constexpr Pass kQuantizePasses[] = {
     {"fuse_sum", fuse_sum},
     {"fuse_transpose", fuse_transpose},
     {"fuse_shuffle", fuse_shuffle},
+    {"fold_focus", fold_focus},
     {"fold_dequantize", fold_dequantize},
 };
 

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// The "focus" of detectors: four Slices take each second row and column of an image, a Concat joins them as channels, and a
+// convolution reads those. It is a convolution of the image itself, with twice the window and stride: the same sums.
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "ops/axes.h"
+#include "ops/epilogue.h"
+#include "ops/registry.h"
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace octet {
+namespace {
+
+// Elements first, first + 2, ... of rows and of columns; -1: all of them.
+struct Phase {
+  s64 row = -1, column = -1;
+};
+
+class Focus {
+ public:
+  Focus(Graph& graph, Rewrites& rewrites) : graph_(graph), rewrites_(rewrites) {}
+
+  void run() {
+    const Uses uses(graph_);
+    for (Node& node : graph_.nodes) {
+      if (is_op(node, "QConv")) fold(uses, node);
+    }
+  }
+
+ private:
+  // What one input of the Concat is of the image.
+  struct Piece {
+    ValueId image = kNoValue;
+    Phase phase;
+    std::vector<std::string> origins;
+  };
+
+  const Shape& shape_of(ValueId id) const { return graph_.value(id).type.shape; }
+
+  std::optional<std::vector<s64>> ints(const Node& node, size_t i) const {
+    const Tensor* values = graph_.constant_input(node, i);
+    if (values == nullptr || values->dtype() != Dtype::s64) return std::nullopt;
+    const auto all = values->as<s64>();
+    return std::vector<s64>(all.begin(), all.end());
+  }
+
+  // A Slice of each second element of rows or columns, from the first or the second on, of which there are as many.
+  bool halves(const Node& slice, Phase& phase) const {
+    const auto starts = ints(slice, 1), axes = ints(slice, 3), steps = ints(slice, 4);
+    const Shape& from = shape_of(slice.inputs[0]);
+    if (!starts || !axes || !steps || from.rank() != 4) return false;
+    if (starts->size() != axes->size() || steps->size() != axes->size()) return false;
+    Shape half = from;
+    for (size_t i = 0; i < axes->size(); ++i) {
+      const s64 axis = (*axes)[i] < 0 ? (*axes)[i] + 4 : (*axes)[i], start = (*starts)[i];
+      if ((axis != 2 && axis != 3) || (*steps)[i] != 2 || start < 0 || start > 1) return false;
+      s64& first = axis == 2 ? phase.row : phase.column;
+      const s64 dim = from[static_cast<int>(axis)];
+      if (first >= 0 || dim <= 0 || dim % 2 != 0) return false;
+      first = start;
+      half[static_cast<int>(axis)] = dim / 2;
+    }
+    return half == shape_of(slice.outputs[0]);
+  }
+
+  std::optional<Piece> piece(const Uses& uses, ValueId id) {
+    Piece result;
+    while (result.phase.row < 0 || result.phase.column < 0) {
+      const Node* slice = producer_of(graph_, uses, id);
+      if (slice == nullptr || !is_op(*slice, "Slice") || !halves(*slice, result.phase))
+        return std::nullopt;
+      result.origins.insert(result.origins.begin(), slice->origins.begin(), slice->origins.end());
+      id = slice->inputs[0];
+    }
+    result.image = id;
+    return result;
+  }
+
+  bool fits(const Node& conv) const {
+    const auto ones = [&](const char* name) {
+      const std::vector<s64> values = conv.attrs.ints(name, {1, 1});
+      return values == std::vector<s64>{1, 1};
+    };
+    const Tensor* weights = graph_.constant_input(conv, kProductWeights);
+    return weights != nullptr && weights->dtype() == Dtype::s8 && weights->shape().rank() == 4 &&
+           conv.attrs.i("group", 1) == 1 && ones("strides") && ones("dilations") &&
+           conv.attrs.s("auto_pad", "NOTSET") == "NOTSET" &&
+           conv.attrs.ints("pads", {0, 0, 0, 0}).size() == 4;
+  }
+
+  void fold(const Uses& uses, Node& conv) {
+    const Node* concat = producer_of(graph_, uses, conv.inputs[kProductX]);
+    if (concat == nullptr || !is_op(*concat, "Concat") || concat->inputs.size() != 4 ||
+        only_reader(graph_, uses, concat->outputs[0]) == nullptr || !fits(conv))
+      return;
+    if (shape_of(concat->outputs[0]).rank() != 4 || normalize_axis(concat->attrs.i("axis"), 4) != 1)
+      return;
+    std::array<s64, 4> phases{};  // of the pieces: 2 * row + column
+    std::array<bool, 4> seen{};
+    Node earlier = *concat;
+    earlier.origins.clear();
+    ValueId image = kNoValue;
+    for (size_t i = 0; i < 4; ++i) {
+      const std::optional<Piece> part = piece(uses, concat->inputs[i]);
+      if (!part || (i > 0 && part->image != image)) return;
+      image = part->image;
+      phases[i] = 2 * part->phase.row + part->phase.column;
+      bool& known = seen[static_cast<size_t>(phases[i])];
+      if (known) return;
+      known = true;
+      add_origins(earlier, part->origins);
+    }
+    add_origins(earlier, concat->origins);
+    if (graph_.is_constant(image) || !rewrites_.allow()) return;
+    replace(conv, image, phases, earlier);
+  }
+
+  // Slices of all rows serve two pieces each.
+  static void add_origins(Node& node, const std::vector<std::string>& origins) {
+    for (const std::string& origin : origins) {
+      if (std::ranges::find(node.origins, origin) == node.origins.end())
+        node.origins.push_back(origin);
+    }
+  }
+
+  void replace(Node& conv, ValueId image, const std::array<s64, 4>& phases, const Node& earlier) {
+    const Tensor weights = wide_weights(*graph_.constant_input(conv, kProductWeights), phases);
+    const ValueId old = conv.inputs[kProductWeights];
+    Node node = conv;
+    node.inputs[kProductX] = image;
+    node.inputs[kProductWeights] = graph_.add_constant(graph_.value(old).name + ".wide", weights);
+    std::vector<s64> pads = conv.attrs.ints("pads", {0, 0, 0, 0});
+    for (s64& pad : pads) pad *= 2;
+    node.attrs.set("pads", pads);
+    node.attrs.set("strides", std::vector<s64>{2, 2});
+    node.attrs.set("kernel_shape", std::vector<s64>{weights.shape()[2], weights.shape()[3]});
+    replace_fused(conv, std::move(node), earlier);
+  }
+
+  // [O, 4 * C, h, w] -> [O, C, 2 * h, 2 * w]
+  static Tensor wide_weights(const Tensor& weights, const std::array<s64, 4>& phases) {
+    const Shape& s = weights.shape();
+    const s64 channels = s[1] / 4, h = s[2], w = s[3];
+    Tensor wide(Dtype::s8, Shape{s[0], channels, 2 * h, 2 * w});
+    const auto from = weights.as<s8>();
+    const auto to = wide.mutable_as<s8>();
+    for (s64 i = 0; i < weights.elements(); ++i) {
+      const s64 x = i % w, y = i / w % h, channel = i / (w * h) % s[1], out = i / (w * h * s[1]);
+      const s64 phase = phases[static_cast<size_t>(channel / channels)];
+      const s64 row = 2 * y + phase / 2, column = 2 * x + phase % 2;
+      const s64 at = ((out * channels + channel % channels) * 2 * h + row) * 2 * w + column;
+      to[static_cast<size_t>(at)] = from[static_cast<size_t>(i)];
+    }
+    return wide;
+  }
+
+  Graph& graph_;
+  Rewrites& rewrites_;
+};
+
+}  // namespace
+
+void fold_focus(Graph& graph, Rewrites& rewrites) { Focus(graph, rewrites).run(); }
+
+}  // namespace octet
