@@ -12,6 +12,8 @@ namespace {
 
 // Weights of all channels that stay in L1 beside the activations: below this the activations are read once.
 constexpr s64 kSmallWeights = 24 << 10;
+// Results of a few tiles of pixels that stay in L1 until all channels are there.
+constexpr s64 kResultBudget = 24 << 10;
 // Activations that stay in L2 while one block of weights after the other meets them.
 constexpr s64 kActivationBudget = 512 << 10;
 // A longer window's weights for four tiles of channels would not stay in L1.
@@ -295,8 +297,11 @@ void TileConv::run_job(TileJob job, Range tiles, Range blocks) const noexcept {
   const s64 tile_bytes = job.steps * kTileWeights;
   const s64 weight_bytes = (blocks.end - blocks.begin) * block_tiles() * tile_bytes;
   job.widest = wide_ ? 4 : 2;
-  const s64 fitting = kActivationBudget / (job.grid.rows * std::max<s64>(job.in.pixel, 1)) / 4 * 4;
-  job.chunk_tiles = weight_bytes <= kSmallWeights ? 4 : std::max<s64>(4, fitting);
+  const auto fitting = [&](s64 budget, s64 pixel) {
+    return std::max<s64>(4, budget / (job.grid.rows * std::max<s64>(pixel, 1)) / 4 * 4);
+  };
+  job.chunk_tiles = weight_bytes <= kSmallWeights ? fitting(kResultBudget, job.out.pixel)
+                                                  : fitting(kActivationBudget, job.in.pixel);
   const s64 outputs = geometry_.out_channels_per_group();
   const u8* src = job.src;
   u8* dst = job.dst;
