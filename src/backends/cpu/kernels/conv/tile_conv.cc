@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "backends/cpu/kernels/conv/tile_merge.h"
+#include "backends/cpu/kernels/conv/tile_pack.h"
 #include "backends/cpu/kernels/epilogue_bounds.h"
 
 namespace octet {
@@ -59,60 +60,6 @@ TileGrid choose_grid(const ConvGeometry& g, const ImageStrides& in, s64 rows) {
   return grid;
 }
 
-struct TilePacker {
-  const ConvGeometry& g;
-  const ConvWeights& weights;
-  s64 run_bytes;
-
-  // Index k of ConvWeights for byte `b` of the run that starts at tap (y, x).
-  s64 source(s64 y, s64 x, s64 b) const {
-    const s64 channels = g.in_channels_per_group();
-    const s64 taps_y = g.window.h().kernel, taps_x = g.window.w().kernel;
-    return (b % channels * taps_y + y) * taps_x + x + b / channels;
-  }
-
-  // Four bytes of the run for each column.
-  void quad(const s64 (&columns)[kTileColumns], s64 y, s64 x, s64 b, s8* at) const {
-    const s64 count = std::min<s64>(4, run_bytes - b);
-    s64 from[4];
-    for (s64 i = 0; i < count; ++i) from[i] = source(y, x, b + i) * weights.k_stride;
-    for (s64 c = 0; c < kTileColumns; ++c) {
-      if (columns[c] < 0) continue;
-      const s8* src = weights.data.data() + columns[c] * weights.channel_stride;
-      for (s64 i = 0; i < count; ++i) at[c * 4 + i] = src[from[i]];
-    }
-  }
-
-  // All steps of one tile; columns[c] is the channel of column c, -1 for none.
-  void tile(const s64 (&columns)[kTileColumns], s8* dst) const {
-    const s64 run_taps = run_bytes / g.in_channels_per_group();
-    for (s64 y = 0; y < g.window.h().kernel; ++y) {
-      for (s64 x = 0; x < g.window.w().kernel; x += run_taps) {
-        for (s64 b = 0; b < run_bytes; b += 4) {
-          s8* at = dst + b / kTileStep * kTileWeights + b % kTileStep / 4 * 64;
-          quad(columns, y, x, b, at);
-        }
-        dst += ceil_div(run_bytes, kTileStep) * kTileWeights;
-      }
-    }
-  }
-};
-
-std::vector<s64> step_offsets(const ConvGeometry& g, const ImageStrides& in, s64 run_bytes) {
-  const WindowAxis& h = g.window.h();
-  const WindowAxis& w = g.window.w();
-  const s64 run_taps = run_bytes / g.in_channels_per_group();
-  std::vector<s64> offsets;
-  for (s64 y = 0; y < h.kernel; ++y) {
-    for (s64 x = 0; x < w.kernel; x += run_taps) {
-      for (s64 b = 0; b < run_bytes; b += kTileStep) {
-        offsets.push_back(y * h.dilation * in.row + x * w.dilation * in.pixel + b);
-      }
-    }
-  }
-  return offsets;
-}
-
 // Steps of a window whose adjacent taps touch, as they do in dense pixels.
 s64 dense_steps(const ConvGeometry& g) {
   const s64 run_bytes = conv_run_bytes(g, {g.in_channels, 0});
@@ -145,9 +92,12 @@ const char* tile_conv_reject(const ConvGeometry& g, Isa isa) {
 
 namespace {
 
+bool overlap(const TileGrid& grid) { return grid.tiles * grid.rows != grid.line; }
+
+// Images may follow one another in a line; whether they do, the output decides.
 bool tiles_overlap(const ConvGeometry& g, const Placement& input) {
   const TileGrid grid = choose_grid(g, strides_read(g, input), g.window.h().out);
-  return grid.tiles * grid.rows != grid.line;
+  return overlap(grid) || overlap(line_grid(g.batch * grid.line));
 }
 
 s64 thread_workspace_bytes(const ConvGeometry& g) {
@@ -248,7 +198,7 @@ s64 TileConv::blocks() const { return ceil_div(padded_channels_, block_tiles() *
 TileConv::Rows TileConv::image_rows(const Call& call, s64 image) const noexcept {
   const WindowAxis& h = geometry_.window.h();
   const WindowAxis& w = geometry_.window.w();
-  Rows rows{image, 0, h.out, nullptr, nullptr, {input_.pixel_stride, input_.row_stride}};
+  Rows rows{image, 1, 0, h.out, nullptr, nullptr, {input_.pixel_stride, input_.row_stride}};
   rows.src = call.x + image * input_.image_stride - h.pad_begin * input_.row_stride -
              w.pad_begin * input_.pixel_stride;
   rows.src_end = rows.src + (span_of(h) - 1) * input_.row_stride +
@@ -269,7 +219,8 @@ TileJob TileConv::job_of(const Call& call, const Rows& rows, int thread) const n
     return rows.image * p.image_stride + rows.first * p.row_stride;
   };
   job.src = rows.src;
-  job.src_end = inside_ ? reinterpret_cast<const u8*>(UINTPTR_MAX) : rows.src_end;
+  job.src_end = inside_ ? reinterpret_cast<const u8*>(UINTPTR_MAX)
+                        : rows.src_end + (rows.images - 1) * input_.image_stride;
   job.in = {geometry_.window.w().stride * rows.strides.pixel, 0,
             geometry_.window.h().stride * rows.strides.row};
   job.out = strides_of(output_, element);
@@ -278,10 +229,12 @@ TileJob TileConv::job_of(const Call& call, const Rows& rows, int thread) const n
   if (job.grid.run == job.grid.pitch && even(job.out) &&
       (call.residual == nullptr || even(job.residual_strides)))
     job.grid.run = job.grid.pitch = job.grid.line;  // rows follow one another
+  s64 lines = one_line ? 1 : rows.rows;
+  if (rows.images > 1) lines = add_images(call, rows, job);
   job.dst = call.y + element * first(output_);
   if (call.residual != nullptr) job.residual = call.residual + first(residual_);
   job.first_tile = 0;
-  job.last_tile = job.grid.tiles * (one_line ? 1 : rows.rows);
+  job.last_tile = job.grid.tiles * lines;
   job.copied_offsets = copied_offsets_.data();
   job.steps = static_cast<s64>(copied_offsets_.size());
   job.bounded = bounded_;
@@ -289,6 +242,20 @@ TileJob TileConv::job_of(const Call& call, const Rows& rows, int thread) const n
   job.windows = reinterpret_cast<u8*>(workspace) + kTileSumBytes;
   job.epilogue = &epilogue_;
   return job;
+}
+
+// From one image's lines to those of all: each image a line, or all one line where they follow one another.
+s64 TileConv::add_images(const Call& call, const Rows& rows, TileJob& job) const noexcept {
+  const s64 element = epilogue_.real ? 4 : 1;
+  job.in.line = input_.image_stride;
+  job.out.line = element * output_.image_stride;
+  job.residual_strides.line = residual_.image_stride;
+  const auto even = [&](const TileStrides& s) { return s.line == job.grid.line * s.pixel; };
+  if (job.grid.run != job.grid.line || !even(job.in) || !even(job.out) ||
+      (call.residual != nullptr && !even(job.residual_strides)))
+    return rows.images;
+  job.grid = line_grid(rows.images * job.grid.line);
+  return 1;
 }
 
 void TileConv::run_job(TileJob job, Range tiles, Range blocks) const noexcept {
@@ -329,29 +296,43 @@ void TileConv::run(const Call& call) const noexcept {
     });
     return;
   }
-  const s64 tiles = job_of(call, image_rows(call, 0), 0).last_tile;
+  const s64 step = images_per_job();
+  const auto job = [&](s64 image, int thread) {
+    Rows rows = image_rows(call, image);
+    rows.images = step;
+    return job_of(call, rows, thread);
+  };
+  const s64 tiles = job(0, 0).last_tile;
+  const s64 all_tiles = images / step * tiles;
   const s64 threads = call.pool.size();
   const s64 input_bytes = images * geometry_.window.in_elements() * geometry_.in_channels;
   // Late layers have far more weights than activations: each thread streams its share of the weights. It then reads pixels that
   // another thread wrote, from that one's cache; below this ratio that costs more than reading all weights.
   const bool heavy = geometry_.groups == 1 && blocks() >= 2 * threads &&
                      static_cast<s64>(weights_.size()) > kHeavyRatio * input_bytes;
-  if (heavy || (geometry_.groups == 1 && images * tiles < threads)) {
+  if (heavy || (geometry_.groups == 1 && all_tiles < threads)) {
     call.pool.parallel_for(blocks(), [&](s64 begin, s64 end, int thread) {
-      for (s64 image = 0; image < images; ++image)
-        run_job(job_of(call, image_rows(call, image), thread), {0, tiles}, {begin, end});
+      for (s64 image = 0; image < images; image += step)
+        run_job(job(image, thread), {0, tiles}, {begin, end});
     });
     return;
   }
-  call.pool.parallel_for(images * tiles, [&](s64 begin, s64 end, int thread) {
+  call.pool.parallel_for(all_tiles, [&](s64 begin, s64 end, int thread) {
     for (s64 tile = begin; tile < end;) {
-      const s64 image = tile / tiles;
-      const s64 last = std::min(end, (image + 1) * tiles);
-      run_job(job_of(call, image_rows(call, image), thread),
-              {tile - image * tiles, last - image * tiles}, {0, blocks()});
+      const s64 first = tile / tiles * tiles;
+      const s64 last = std::min(end, first + tiles);
+      run_job(job(tile / tiles * step, thread), {tile - first, last - first}, {0, blocks()});
       tile = last;
     }
   });
+}
+
+// Lines that run over several rows can be those of all images: then each weight meets all of them.
+s64 TileConv::images_per_job() const noexcept {
+  const TileGrid grid =
+      choose_grid(geometry_, {input_.pixel_stride, input_.row_stride}, geometry_.window.h().out);
+  const bool over_rows = grid.line > geometry_.window.w().out || geometry_.window.h().out == 1;
+  return over_rows && geometry_.groups == 1 ? geometry_.batch : 1;
 }
 
 // Band by band: the rows that the next output rows read into this thread's buffer, then their tiles.
@@ -370,7 +351,8 @@ void TileConv::run_copied(const Call& call, Range range, int thread) const noexc
     } else {
       padded.copy({call.x + image * input_.image_stride, input_, padding_}, first, rows, buffer);
     }
-    const TileJob job = job_of(call, {image, first, rows, buffer, end, padded.strides()}, thread);
+    const TileJob job =
+        job_of(call, {image, 1, first, rows, buffer, end, padded.strides()}, thread);
     run_job(job, {0, job.last_tile}, {0, blocks()});
     row += rows;
   }

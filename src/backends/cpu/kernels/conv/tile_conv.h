@@ -39,9 +39,9 @@ class TileConv {
   void run(const Call& call) const noexcept;
 
  private:
-  // Output rows [first, first + rows) of an image, and where the windows of the first lie.
+  // Output rows [first, first + rows) of images from `image` on, and where the windows of the first lie.
   struct Rows {
-    s64 image, first, rows;
+    s64 image, images, first, rows;
     const u8* src;
     const u8* src_end;
     ImageStrides strides;
@@ -51,6 +51,8 @@ class TileConv {
   };
 
   TileJob job_of(const Call& call, const Rows& rows, int thread) const noexcept;
+  s64 add_images(const Call& call, const Rows& rows, TileJob& job) const noexcept;
+  s64 images_per_job() const noexcept;
   void run_job(TileJob job, Range tiles, Range blocks) const noexcept;
   void pack(const ConvSpec& spec, s64 run_bytes);
   s64 channel_at(s64 position) const;
