@@ -33,7 +33,7 @@ def operators_page(ops):
         "* **f32 kernel**: *own* and *oneDNN* are vectorized; *reference* is the plain definition, exact but slow. Where a kernel does not",
         "  take a case, the reference runs, and `octet inspect` says why.",
         "* **INT8**: *compute* multiplies codes by codes; *arithmetic* joins codes of several scales; *moves codes* leaves them as they are;",
-        "  *table* is one lookup of 256 entries; *none* stays in f32. ConvTranspose between Q/DQ pairs of a model becomes a convolution and DepthToSpace, of codes.", ""]
+        "  *table* is one lookup of 256 entries; *none* stays in f32. ConvTranspose becomes a convolution and DepthToSpace, of codes.", ""]
     for domain in sorted({op["domain"] for op in ops}):
         lines += [f"## {domain or 'ai.onnx'}", "", "| operator | import | f32 kernel | INT8 |", "|---|---|---|---|"]
         lines += [f"| {op['name']} | {op['import']} | {op['f32_kernel']} | {op['int8']} |" for op in ops if op["domain"] == domain]

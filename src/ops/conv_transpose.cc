@@ -177,5 +177,6 @@ extern constinit const OpDef kConvTranspose{.name = "ConvTranspose",
                                             .inputs = {2, 3},
                                             .outputs = {1, 1},
                                             .infer = infer,
-                                            .eval = eval};
+                                            .eval = eval,
+                                            .quant = {.kind = QuantKind::compute}};
 }  // namespace octet

@@ -54,8 +54,8 @@ void eval(const Eval& eval) {
   y.store();
 }
 
-// Calibration places no Q/DQ around it (QuantKind::none): codes between a convolution and its normalization cost the style
-// transfer network 7 dB (27.1 to 20.5 on the worst of four images) for a quarter of its time.
+// Calibration places no Q/DQ around it (QuantKind::none): codes before and after cost the style transfer network 6.4 dB on the worst of
+// four images, the first of 15 alone 4.5 dB; without that and the second the mean over the images still falls by 2.2 dB.
 QuantizeResult quantize_instance_norm(const QuantizeRequest& request) {
   return code_rows_node(request, "QInstanceNormalization");
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A transposed convolution of codes becomes one convolution with a set of output channels for each position between two
 // input elements (a phase), whose codes DepthToSpace interleaves: the sums of ConvTranspose, made by QConv's kernels.
+#include "passes/split_conv_transpose.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <iterator>
 #include <optional>
@@ -98,6 +101,26 @@ Tensor repeated(const Tensor& values, s64 times) {
   return result;
 }
 
+// The phases of a node, or why it has none.
+std::string read_phases(const Node& product, const Shape& x, const Shape& weights, Phases& phases) {
+  if (x.is_unknown() || x.rank() != 4 || x[1] < 0 || x[2] < 0 || x[3] < 0)
+    return "the size of its image depends on the input";
+  const ConvGeometry geometry = conv_transpose_geometry(product, x, weights);
+  if (geometry.groups != 1) return fmt::format("it has {} groups", geometry.groups);
+  const WindowAxis &h = geometry.window.h(), &w = geometry.window.w();
+  if (h.stride != w.stride) return fmt::format("its strides {} and {} differ", h.stride, w.stride);
+  constexpr s64 kMaxStride = 16, kMaxKernel = 64;
+  if (h.stride > kMaxStride || std::max(h.extent(), w.extent()) > kMaxKernel)
+    return "its stride is above 16 or its kernel above 64";
+  phases = {geometry.in_channels, geometry.out_channels, phases_of(h), phases_of(w)};
+  if (phases.h.pad_end > phases.h.kernel || phases.w.pad_end > phases.w.kernel)
+    return "its output reaches far beyond the last tap";
+  constexpr s64 kMaxShare = 4;
+  if (phases.count() * phases.h.kernel * phases.w.kernel > kMaxShare * h.kernel * w.kernel)
+    return "nearly all products of its phases would be with zeros";
+  return {};
+}
+
 class Splitter {
  public:
   Splitter(Graph& graph, Rewrites& rewrites) : graph_(graph), rewrites_(rewrites), uses_(graph) {}
@@ -131,7 +154,11 @@ class Splitter {
       return false;
     phases_ = {};
     std::string reason = unreadable(product);
-    if (reason.empty()) reason = read_phases(product);
+    if (reason.empty()) {
+      const ValueId codes = dequantize_of(product.inputs[kWeights])->inputs[0];
+      reason = read_phases(product, graph_.value(product.inputs[kX]).type.shape,
+                           graph_.value(codes).type.shape, phases_);
+    }
     if (!reason.empty()) {
       product.decision = {"f32", reason};
       return false;
@@ -177,29 +204,6 @@ class Splitter {
       if (values->elements() != 1 && !(fits && values->elements() == shape[wanted])) return false;
     }
     return true;
-  }
-
-  std::string read_phases(const Node& product) {
-    const Shape& x = graph_.value(product.inputs[kX]).type.shape;
-    const Shape& weights =
-        graph_.value(dequantize_of(product.inputs[kWeights])->inputs[0]).type.shape;
-    if (x.is_unknown() || x.rank() != 4 || x[1] < 0 || x[2] < 0 || x[3] < 0)
-      return "the size of its image depends on the input";
-    const ConvGeometry geometry = conv_transpose_geometry(product, x, weights);
-    if (geometry.groups != 1) return fmt::format("it has {} groups", geometry.groups);
-    const WindowAxis &h = geometry.window.h(), &w = geometry.window.w();
-    if (h.stride != w.stride)
-      return fmt::format("its strides {} and {} differ", h.stride, w.stride);
-    constexpr s64 kMaxStride = 16, kMaxKernel = 64;
-    if (h.stride > kMaxStride || std::max(h.extent(), w.extent()) > kMaxKernel)
-      return "its stride is above 16 or its kernel above 64";
-    phases_ = {geometry.in_channels, geometry.out_channels, phases_of(h), phases_of(w)};
-    if (phases_.h.pad_end > phases_.h.kernel || phases_.w.pad_end > phases_.w.kernel)
-      return "its output reaches far beyond the last tap";
-    constexpr s64 kMaxShare = 4;
-    if (phases_.count() * phases_.h.kernel * phases_.w.kernel > kMaxShare * h.kernel * w.kernel)
-      return "nearly all products of its phases would be with zeros";
-    return {};
   }
 
   void write(const Node& product, const Node& quantize) {
@@ -303,6 +307,19 @@ class Splitter {
 };
 
 }  // namespace
+
+std::string unsplittable_conv_transpose(const Graph& graph, const Node& node) {
+  const Tensor* weights = graph.constant_input(node, kWeights);
+  if (weights == nullptr) return "its weights are computed at run time";
+  if (weights->dtype() != Dtype::f32 || weights->shape().rank() != 4 || weights->elements() == 0)
+    return "its weights are no f32 values of an image's kernel";
+  if (!std::ranges::all_of(weights->as<f32>(), [](f32 w) { return std::isfinite(w); }))
+    return "its weights hold an infinity or a NaN";
+  if (node.input(kBias) != kNoValue && graph.constant_input(node, kBias) == nullptr)
+    return "its bias is computed at run time";
+  Phases phases;
+  return read_phases(node, graph.value(node.inputs[kX]).type.shape, weights->shape(), phases);
+}
 
 void split_conv_transpose(Graph& graph, Rewrites& rewrites) { Splitter(graph, rewrites).run(); }
 

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "core/check.h"
+#include "passes/split_conv_transpose.h"
 #include "precision/precision.h"
 #include "precision/roles.h"
 
@@ -55,6 +56,14 @@ class Assigner {
     }
   }
 
+  static std::string no_rule(const Node& node) {
+    if (node.op->quant.quantize == nullptr)
+      return fmt::format("{} has no integer form", node.op->name);
+    return fmt::format(
+        "calibration leaves {} in f32: codes before it cost accuracy (docs/adr/0010)",
+        node.op->name);
+  }
+
   std::string missing_range(const Node& node) const {
     for (ValueId id : ranged_values(graph_, node)) {
       const auto at = ranges_.find(id);
@@ -77,8 +86,7 @@ class Assigner {
     if (type.dtype != Dtype::f32)
       return {std::string(dtype_name(type.dtype)), "not real-valued: shape or index arithmetic"};
     if (kept) return real("kept in f32 by --keep-float");
-    if (!has_integer_rule(graph_, node))
-      return real(fmt::format("{} has no integer form", node.op->name));
+    if (!has_integer_rule(graph_, node)) return real(no_rule(node));
     if (code_inputs(graph_, node).empty()) return real("no input is a real-valued activation");
     if (std::string missing = missing_range(node); !missing.empty())
       return real(std::move(missing));
@@ -110,6 +118,11 @@ class Assigner {
     if (rule.kind == QuantKind::table)
       return {"int8", "a 256-entry table between two INT8 tensors"};
     if (rule.kind == QuantKind::arithmetic) return {"int8", "its inputs and its reader are INT8"};
+    if (rule.quantize == nullptr) {
+      if (graph_.is_output(node.outputs[0])) return real("its result is an output of the model");
+      std::string reject = unsplittable_conv_transpose(graph_, node);
+      if (!reject.empty()) return real(std::move(reject));
+    }
     if (graph_.is_constant(node.input(1)))
       return {"int8", "constant weights: s8 per channel, s32 accumulator"};
     return {"int8", "product of two activations, both per tensor"};

@@ -5,6 +5,9 @@
 #include <numeric>
 
 #include "core/check.h"
+#include "ops/quantize_weights.h"
+#include "ops/registry.h"
+#include "passes/match.h"
 #include "passes/qdq.h"
 #include "precision/precision.h"
 #include "precision/roles.h"
@@ -57,8 +60,9 @@ class Placer {
     for (Node& node : original) {
       rewire(node);
       if (is_int8(node) && node.op->quant.kind == QuantKind::arithmetic) quantize_constants(node);
+      if (is_int8(node) && is_op(node, "ConvTranspose")) quantize_weights_of(node);
       const std::vector<ValueId> outputs = node.outputs;
-      const bool codes = is_int8(node) && node.op->quant.kind != QuantKind::compute;
+      const bool codes = is_int8(node) && gives_codes_only(node);
       graph_.nodes.push_back(std::move(node));
       for (ValueId id : outputs) place(original, id, codes);
     }
@@ -114,6 +118,27 @@ class Placer {
       graph_.nodes.push_back(make_dequantize(graph_, codes, type, name + ".dequantized"));
       id = graph_.nodes.back().outputs[0];
     }
+  }
+
+  // Weights [C, O, kh, kw], a scale for each of the O channels.
+  void quantize_weights_of(Node& node) {
+    const Value weights = graph_.value(node.inputs[1]);
+    const Shape& shape = weights.type.shape;
+    QuantizedWeights codes =
+        quantize_weights(weights.constant, {}, {shape[1], shape[2] * shape[3]}, ProductInput{});
+    OCTET_CHECK(codes.reject.empty());  // assign.cc asked
+    const ValueId scales =
+        graph_.add_constant(weights.name + ".scales", Tensor::of<f32>({shape[1]}, codes.scales));
+    Node dequantize{.op = find_op("DequantizeLinear"),
+                    .name = weights.name + ".dequantized",
+                    .inputs = {graph_.add_constant(weights.name + ".codes", codes.codes), scales},
+                    .outputs = {graph_.add_value(weights.name + ".dequantized", weights.type)},
+                    .attrs = {},
+                    .origins = {},
+                    .decision = {}};
+    dequantize.attrs.set("axis", s64{1});
+    node.inputs[1] = dequantize.outputs[0];
+    graph_.nodes.push_back(std::move(dequantize));
   }
 
   static Range range_of(const Tensor& real) {

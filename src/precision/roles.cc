@@ -8,6 +8,10 @@ bool has_integer_rule(const Graph& graph, const Node& node) {
   return node.outputs[0] != kNoValue && is_real(graph.value(node.outputs[0]).type);
 }
 
+bool gives_codes_only(const Node& node) {
+  return node.op->quant.kind != QuantKind::compute || node.op->quant.quantize == nullptr;
+}
+
 std::vector<ValueId> code_inputs(const Graph& graph, const Node& node) {
   const QuantRule& rule = node.op->quant;
   std::vector<ValueId> ids;

@@ -21,6 +21,10 @@ inline bool is_real_activation(const Graph& graph, ValueId id) {
 // Whether the operator has an integer form at all (its weights or mode may still rule it out).
 bool has_integer_rule(const Graph& graph, const Node& node);
 
+// Whether what the node makes in INT8 can only be codes: other products may give a real result. A product without a rule of its own is
+// made of others by a pass that needs Q/DQ on all sides (ConvTranspose).
+bool gives_codes_only(const Node& node);
+
 // The f32 activations that the node would read as codes.
 std::vector<ValueId> code_inputs(const Graph& graph, const Node& node);
 
