@@ -60,6 +60,11 @@ bool hardware_has(Isa isa) {
   return isa == Isa::avx_vnni ? avx_vnni : isa <= hardware_isa();
 }
 
+s64 core_cache_bytes() {
+  static const s64 bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return bytes > 0 ? bytes : s64{1} << 20;
+}
+
 Isa detect_isa() {
   const char* cap = std::getenv("OCTET_CPU_ISA");
   if (cap == nullptr || *cap == '\0') return hardware_isa();

@@ -22,5 +22,7 @@ Isa detect_isa();
 Isa hardware_isa();
 // Whether code of the level runs here; for tests that sweep the levels.
 bool hardware_has(Isa isa);
+// The second-level cache, which is the last that belongs to one core alone; 1 MiB where the system does not tell.
+s64 core_cache_bytes();
 
 }  // namespace octet

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/memory.h"
+#include "plan/groups.h"
 
 namespace octet {
 namespace {
@@ -25,6 +26,10 @@ KernelTrial::Form KernelTrial::dense(const TensorType& type, Layout layout) cons
   form.storage = allocate_counted(type.bytes(), kPage, kWhat);
   form.data = form.storage.get();
   return form;
+}
+
+TensorType KernelTrial::type_of(const Buffer& buffer) const {
+  return group_type(setting_.plan.graph.value(buffer.value).type, setting_.step.groups);
 }
 
 KernelTrial::Form KernelTrial::like(const Buffer& buffer, const TensorType& type) const {
@@ -74,8 +79,8 @@ KernelTrial::KernelTrial(const Setting& setting, const Candidate& candidate, con
     if (b == kNoBuffer) continue;
     const Buffer& buffer = setting.plan.buffers[b];
     // Inputs are only read: forms have one type for both directions.
-    const Form live{setting.plan.graph.value(buffer.value).type, buffer.placement,
-                    const_cast<std::byte*>(args.inputs[i]), nullptr};
+    const Form live{type_of(buffer), buffer.placement, const_cast<std::byte*>(args.inputs[i]),
+                    nullptr};
     inputs_.push_back(take_input(live, step.given[i], candidate.inputs[i], candidate.strided));
     bind.inputs.back() = inputs_.back().placement;
     input_data_.back() = inputs_.back().data;
@@ -86,7 +91,7 @@ KernelTrial::KernelTrial(const Setting& setting, const Candidate& candidate, con
     output_data_.push_back(nullptr);
     if (b == kNoBuffer) continue;
     const Buffer& buffer = setting.plan.buffers[b];
-    const TensorType& type = setting.plan.graph.value(buffer.value).type;
+    const TensorType type = type_of(buffer);
     const bool as_planned = candidate.outputs[i] == buffer.placement.layout &&
                             (candidate.strided || is_dense(type, buffer.placement));
     if (!as_planned) {

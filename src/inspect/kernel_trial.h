@@ -37,6 +37,7 @@ class KernelTrial {
   };
   using Step = std::function<void()>;
 
+  TensorType type_of(const Buffer& buffer) const;  // as one group of the step sees it
   Form dense(const TensorType& type, Layout layout) const;
   Form like(const Buffer& buffer, const TensorType& type) const;
   Step conversion(const Form& from, const Form& to) const;

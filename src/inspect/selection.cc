@@ -102,17 +102,16 @@ class Measurement {
  private:
   void run_plan(BoundPlan& bound, std::span<const Tensor> in, std::span<Tensor> out) {
     const Plan& plan = bound.plan();
-    bound.bind_caller(in, out);
-    for (size_t s = 0; s < plan.steps.size(); ++s) {
+    bound.visit_steps(in, out, context_.pool, [&](size_t s, const StepArgs& args, s64 group) {
       const PlanStep& step = plan.steps[s];
-      const StepArgs args = bound.step_args(s, context_.pool);
-      if (step.kernels.size() > 1) {
+      // One group stands for all.
+      if (group == 0 && step.kernels.size() > 1) {
         measure({plan, step, cpu_backend(), context_.target, context_.pool}, args);
-      } else if (!step.kernels.empty()) {
+      } else if (group == 0 && !step.kernels.empty()) {
         ++single_;
       }
       step.run(args);
-    }
+    });
   }
 
   void measure(const KernelTrial::Setting& setting, const StepArgs& args) {

@@ -63,7 +63,8 @@ class Overwriting {
         step.inputs, [&](u32 b) { return b != kNoBuffer && root_of(plan_, b) == root; });
     return reads == 1 && last_[root] == static_cast<s64>(s) && in.kind == Buffer::Kind::arena &&
            out.kind == Buffer::Kind::arena && out.same_as == kNoBuffer && in.bytes == out.bytes &&
-           in.origin_bytes == out.origin_bytes && in.placement == out.placement;
+           in.groups == out.groups && in.origin_bytes == out.origin_bytes &&
+           in.placement == out.placement;
   }
 
   void merge(u32 out, u32 root) {
@@ -74,6 +75,27 @@ class Overwriting {
   Plan& plan_;
   std::vector<s64> last_;  // step that reads a root last
 };
+
+// Steps that run group by group come again after the last of them: what holds the whole batch lives through all of them.
+void live_through_groups(const Plan& plan, std::vector<Life>& all) {
+  const size_t count = plan.steps.size();
+  for (size_t first = 0, end = 0; first < count; first = end) {
+    while (end < count && plan.steps[end].groups == plan.steps[first].groups) ++end;
+    if (plan.steps[first].groups == 1) continue;
+    for (size_t s = first; s < end; ++s) {
+      for (const std::vector<u32>* buffers : {&plan.steps[s].inputs, &plan.steps[s].outputs}) {
+        for (u32 b : *buffers) {
+          if (b == kNoBuffer) continue;
+          const u32 root = root_of(plan, b);
+          if (plan.buffers[root].groups > 1) continue;
+          Life& life = all[root];
+          life.first = std::min(life.first, static_cast<s64>(first));
+          life.last = std::max(life.last, static_cast<s64>(end - 1));
+        }
+      }
+    }
+  }
+}
 
 std::vector<Life> lives(const Plan& plan) {
   std::vector<Life> all(plan.buffers.size());
@@ -91,6 +113,7 @@ std::vector<Life> lives(const Plan& plan) {
       if (b != kNoBuffer) all[root(b)].last = std::max(all[root(b)].last, step);
     }
   }
+  live_through_groups(plan, all);
   std::erase_if(all, [&](const Life& life) {
     return life.first < 0 || plan.buffers[life.buffer].kind != Buffer::Kind::arena;
   });

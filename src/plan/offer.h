@@ -44,6 +44,7 @@ struct Target {
   // Plans keep the kernels that accepted a node and were not chosen, those of lower instruction sets too: for measuring.
   bool keep_others = false;
   std::shared_ptr<const Tuning> tuning = nullptr;  // measured choices, or null
+  s64 cache_bytes = core_cache_bytes();            // of one core: what a group of images should fit
 };
 
 // What a lowering is asked. Activation codes are always u8 here: planning for the CPU relabels s8 values first.
@@ -103,6 +104,9 @@ struct Candidate {
   bool joins_channels = false;
   // Estimated cycles of one core, for comparison with other candidates of the node; 0: the order of the table decides.
   f64 cost = 0;
+  // Asked for the whole batch: index i of dimension 0 of the outputs follows from index i of every input that is no constant,
+  // by the same computation for each i. The planner may ask again for fewer images and run the step several times.
+  bool by_image = false;
   // The last bits may differ from the definition (docs/numerics.md, class `close`).
   bool close = false;
 };

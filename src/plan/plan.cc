@@ -8,33 +8,64 @@
 
 #include "core/check.h"
 #include "graph/verify.h"
+#include "plan/groups.h"
 #include "plan/select.h"
 #include "plan/tuning.h"
 
 namespace octet {
 namespace {
 
-LowerRequest request_for(const Graph& graph, const Node& node, std::vector<Layout> layouts,
-                         const Target& target) {
-  const auto type_of = [&](ValueId id) {
-    return id == kNoValue ? TensorType{} : graph.value(id).type;
-  };
+// As a step in groups sees the value.
+TensorType type_of(const Graph& graph, ValueId id, s64 groups) {
+  if (id == kNoValue) return {};
+  const TensorType& type = graph.value(id).type;
+  return graph.is_constant(id) ? type : group_type(type, groups);
+}
+
+LowerRequest request_for(const Graph& graph, const Node& node, s64 groups,
+                         std::vector<Layout> layouts, const Target& target) {
   LowerRequest request{graph, node, {}, {}, std::move(layouts), target};
-  for (ValueId id : node.inputs) request.inputs.push_back(type_of(id));
-  for (ValueId id : node.outputs) request.outputs.push_back(type_of(id));
+  for (ValueId id : node.inputs) request.inputs.push_back(type_of(graph, id, groups));
+  for (ValueId id : node.outputs) request.outputs.push_back(type_of(graph, id, groups));
   return request;
 }
 
 class Planner {
  public:
-  Planner(const Backend& backend, const Target& target) : backend_(backend), target_(target) {}
-
-  Plan run(Graph graph) {
+  // `groups`: of each node; see PlanStep::groups.
+  Planner(Graph graph, const Backend& backend, const Target& target, std::vector<s64> groups)
+      : backend_(backend), target_(target), node_groups_(std::move(groups)) {
     plan_.graph = std::move(graph);
     layout_.assign(plan_.graph.value_count(), Layout::linear);
     for (u32 i = 0; i < plan_.graph.inputs.size(); ++i) add_input(i);
     for (u32 n = 0; n < plan_.graph.nodes.size(); ++n) add_node(n);
+    groups_ = 1;
     for (u32 i = 0; i < plan_.graph.outputs.size(); ++i) add_output(i);
+  }
+
+  const Graph& graph() const { return plan_.graph; }
+
+  // Of each node, the groups that cost least with these kernels.
+  std::vector<s64> wanted_groups() const {
+    std::vector<s64> of_nodes(plan_.graph.nodes.size(), 1);
+    const std::vector<s64> groups = choose_groups(plan_, candidates_, target_);
+    for (size_t s = 0; s < groups.size(); ++s) {
+      if (plan_.steps[s].node < of_nodes.size()) of_nodes[plan_.steps[s].node] = groups[s];
+    }
+    return of_nodes;
+  }
+
+  // Only kernels for the whole batch can tell that images do not depend on each other: of one image everything is the first.
+  void keep_possible(std::vector<s64>& groups) const {
+    for (size_t s = 0; s < candidates_.size(); ++s) {
+      const u32 node = plan_.steps[s].node;
+      if (node < groups.size() && !candidates_[s].by_image) groups[node] = 1;
+    }
+  }
+
+  // Once, when all steps are there.
+  Plan finish() {
+    size_by_groups(plan_);
     choose_borders();
     size_buffers();
     share_bytes();
@@ -70,7 +101,8 @@ class Planner {
     const u32 source = buffer_of_.at({value, from});
     const u32 result = add_buffer(value, layout);
     push_step(plan_.graph.value(value).name + ".layout", std::numeric_limits<u32>::max(), {source},
-              {result}, backend_.convert(plan_.graph.value(value).type, from, layout, target_));
+              {result},
+              backend_.convert(type_of(plan_.graph, value, groups_), from, layout, target_));
     return result;
   }
 
@@ -81,9 +113,11 @@ class Planner {
     step.kernel = candidate.kernel;
     step.note = candidate.note;
     step.node = node;
+    step.groups = groups_;
     step.inputs = std::move(inputs);
     step.outputs = std::move(outputs);
     step.workspace_bytes = candidate.workspace_bytes;
+    if (groups_ > 1) step.note += group_note(plan_, step);
     plan_.steps.push_back(std::move(step));
     candidates_.push_back(std::move(candidate));
   }
@@ -91,19 +125,27 @@ class Planner {
   LowerRequest request(const Node& node) const {
     std::vector<Layout> layouts;
     for (ValueId id : node.inputs) layouts.push_back(id == kNoValue ? Layout::linear : layout_[id]);
-    return request_for(plan_.graph, node, std::move(layouts), target_);
+    return request_for(plan_.graph, node, groups_, std::move(layouts), target_);
   }
 
-  void add_node(u32 index) {
-    const Node& node = plan_.graph.nodes[index];
-    LowerRequest asked = request(node);
-    Selection selection;
+  Selection select(const Node& node) const {
     try {
-      selection = select_kernel(asked, backend_);
+      return select_kernel(request(node), backend_);
     } catch (Error& error) {
       error.add_context("planning " + describe(node));
       throw;
     }
+  }
+
+  void add_node(u32 index) {
+    const Node& node = plan_.graph.nodes[index];
+    groups_ = node_groups_.empty() ? 1 : possible_groups(plan_, node, node_groups_[index]);
+    Selection selection = select(node);
+    if (groups_ > 1 && !selection.chosen.by_image) {
+      groups_ = 1;
+      selection = select(node);
+    }
+    LowerRequest asked = request(node);
     Candidate& candidate = selection.chosen;
     OCTET_CHECK(candidate.inputs.size() == node.inputs.size());
     OCTET_CHECK(candidate.outputs.size() == node.outputs.size());
@@ -209,9 +251,9 @@ class Planner {
       const s64 element = static_cast<s64>(dtype_bytes(type.dtype));
       const s64 border = buffer.placement.border;
       buffer.placement = dense_placement(type, buffer.placement.layout, border);
-      buffer.bytes = type.bytes();
+      buffer.bytes = type.bytes() / buffer.groups;
       if (border == 0) continue;
-      buffer.bytes = type.shape[0] * buffer.placement.image_stride * element;
+      buffer.bytes = type.shape[0] / buffer.groups * buffer.placement.image_stride * element;
       buffer.origin_bytes =
           (border * buffer.placement.row_stride + border * buffer.placement.pixel_stride) * element;
     }
@@ -247,9 +289,12 @@ class Planner {
       for (u32 in : plan_.steps[s].inputs) {
         Buffer& part = plan_.buffers[in];
         const TensorType& type = plan_.graph.value(part.value).type;
-        if (possible[in] && part.same_as == kNoBuffer) {
+        // A part of which one group is kept may lie in a whole of which all are, but not the other way round.
+        const bool held = whole.groups == part.groups || whole.groups == 1;
+        if (possible[in] && held && part.same_as == kNoBuffer) {
           part.placement = whole.placement;
           part.same_as = out;
+          part.groups = whole.groups;
           part.origin_bytes = channel * static_cast<s64>(dtype_bytes(type.dtype));
         }
         channel += type.shape[1];
@@ -277,29 +322,6 @@ class Planner {
     return possible;
   }
 
-  // Writes the zero point around an image before the step that writes the image.
-  RunStep with_border(const Buffer& buffer, RunStep run) const {
-    const Value& value = plan_.graph.value(buffer.value);
-    const Placement p = buffer.placement;
-    const s64 images = value.type.shape[0], height = value.type.shape[2];
-    const s64 origin = buffer.origin_bytes, side = p.border * p.pixel_stride;
-    const int code = value.quant->zero_point;
-    return [=, run = std::move(run)](const StepArgs& args) {
-      u8* base = reinterpret_cast<u8*>(args.outputs[0]) - origin;
-      const auto fill = [code](u8* at, s64 bytes) {
-        std::memset(at, code, static_cast<size_t>(bytes));
-      };
-      for (s64 n = 0; n < images; ++n, base += p.image_stride) {
-        // The end of a row and the start of the next are adjacent: one fill for both.
-        fill(base, p.border * p.row_stride + side);
-        for (s64 y = 0; y + 1 < height; ++y)
-          fill(base + (p.border + y + 1) * p.row_stride - side, 2 * side);
-        fill(base + (p.border + height) * p.row_stride - side, p.border * p.row_stride + side);
-      }
-      run(args);
-    };
-  }
-
   void bind() {
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       PlanStep& step = plan_.steps[s];
@@ -315,17 +337,26 @@ class Planner {
       }
       if (step.outputs.size() != 1 || step.outputs[0] == kNoBuffer) continue;
       const Buffer& output = plan_.buffers[step.outputs[0]];
-      if (output.placement.border > 0) step.run = with_border(output, std::move(step.run));
+      if (output.placement.border > 0) step.run = with_border(plan_, step, std::move(step.run));
     }
   }
 
   const Backend& backend_;
   const Target& target_;
+  const std::vector<s64> node_groups_;  // empty: the whole batch everywhere
+  s64 groups_ = 1;                      // of the node that is being added
   Plan plan_;
   std::vector<Layout> layout_;         // the layout that each value's producer leaves
   std::vector<Candidate> candidates_;  // of each step
   std::map<std::pair<ValueId, Layout>, u32> buffer_of_;
 };
+
+Planner plan_whole(const Graph& graph, std::span<const Shape> input_shapes, const Backend& backend,
+                   const Target& target) {
+  Graph concrete = specialize(graph, input_shapes);
+  if (backend.relabel_s8) relabel_s8(concrete);
+  return Planner(std::move(concrete), backend, target, {});
+}
 
 }  // namespace
 
@@ -343,14 +374,24 @@ Placement dense_placement(const TensorType& type, Layout layout, s64 border) {
 std::string signature_of(const Plan& plan, const PlanStep& step) {
   if (step.choice.empty()) return {};
   const Target target;  // no part of the text
-  return layer_signature(request_for(plan.graph, plan.graph.nodes[step.node], step.given, target));
+  return layer_signature(
+      request_for(plan.graph, plan.graph.nodes[step.node], step.groups, step.given, target));
 }
 
 Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Backend& backend,
                const Target& target) {
-  Graph concrete = specialize(graph, input_shapes);
-  if (backend.relabel_s8) relabel_s8(concrete);
-  return Planner(backend, target).run(std::move(concrete));
+  Planner whole = plan_whole(graph, input_shapes, backend, target);
+  const std::vector<s64> groups = whole.wanted_groups();
+  if (std::ranges::count(groups, 1) == std::ssize(groups)) return whole.finish();
+  return Planner(whole.graph(), backend, target, groups).finish();
+}
+
+Plan make_plan_in_groups(const Graph& graph, std::span<const Shape> input_shapes,
+                         const Backend& backend, const Target& target, std::vector<s64> groups) {
+  const Planner whole = plan_whole(graph, input_shapes, backend, target);
+  groups.resize(whole.graph().nodes.size(), 1);
+  whole.keep_possible(groups);
+  return Planner(whole.graph(), backend, target, std::move(groups)).finish();
 }
 
 }  // namespace octet

@@ -26,6 +26,8 @@ struct Buffer {
   s64 offset = 0;  // arena: of the first byte; data starts `origin_bytes` later
   s64 origin_bytes = 0;
   u32 same_as = kNoBuffer;  // arena: the buffer whose memory this one is
+  s64 groups =
+      1;  // it holds one of so many groups of the batch's images, and each group overwrites it
   Placement placement;
 };
 
@@ -39,6 +41,9 @@ struct PlanStep {
   std::vector<u32> outputs;
   std::vector<u32> overwrites;  // inputs whose memory outputs[0] may take, see Candidate
   s64 workspace_bytes = 0;
+  // The batch goes through this step in so many groups of images, each group through all neighbouring steps with the same
+  // number before the next; `run` runs one group.
+  s64 groups = 1;
   RunStep run;
   std::string
       choice;  // how the kernel was chosen among several: "by cost"; empty where there was one
@@ -68,6 +73,11 @@ Placement dense_placement(const TensorType& type, Layout layout, s64 border);
 Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Backend& backend,
                const Target& target);
 
+// The same, with the number of groups (PlanStep::groups) asked for each node instead of the cheapest; a node that cannot run in
+// groups runs whole. For tests.
+Plan make_plan_in_groups(const Graph& graph, std::span<const Shape> input_shapes,
+                         const Backend& backend, const Target& target, std::vector<s64> groups);
+
 // Throws Error(invalid_argument) naming the input whose shape the graph does not take.
 void check_input_shapes(const Graph& graph, std::span<const Shape> shapes);
 
@@ -75,5 +85,7 @@ void check_input_shapes(const Graph& graph, std::span<const Shape> shapes);
 Graph specialize(const Graph& graph, std::span<const Shape> input_shapes);  // specialize.cc
 void relabel_s8(Graph& graph);                                              // relabel.cc
 void plan_memory(Plan& plan);  // memory.cc: offsets, arena_bytes
+// border.cc: `run`, after writing the zero point around each image of its output.
+RunStep with_border(const Plan& plan, const PlanStep& step, RunStep run);
 
 }  // namespace octet

@@ -14,6 +14,14 @@ std::shared_ptr<std::byte> allocate_arena(s64 bytes) {
   return allocate_counted(bytes, kPage, "the plan for these input sizes");
 }
 
+// Between the images of one group of the step and those of the next, in a buffer that holds the whole batch.
+s64 group_bytes(const Plan& plan, const PlanStep& step, const Buffer& buffer) {
+  const TensorType& type = plan.graph.value(buffer.value).type;
+  if (buffer.placement.layout == Layout::linear) return type.bytes() / step.groups;
+  return type.shape[0] / step.groups * buffer.placement.image_stride *
+         static_cast<s64>(dtype_bytes(type.dtype));
+}
+
 }  // namespace
 
 BoundPlan::BoundPlan(Plan plan)
@@ -25,18 +33,25 @@ BoundPlan::BoundPlan(Plan plan)
   }
   pointers_.resize(count);
   std::byte** slot = pointers_.data();
-  for (const PlanStep& step : plan_.steps) {
+  for (size_t s = 0; s < plan_.steps.size(); ++s) {
+    const PlanStep& step = plan_.steps[s];
+    if (runs_.empty() || runs_.back().groups != step.groups)
+      runs_.push_back({s, s, step.groups, {}});
+    runs_.back().end = s + 1;
     for (const std::vector<u32>* buffers : {&step.inputs, &step.outputs}) {
-      for (u32 b : *buffers) {
-        *slot = resolve(b);
-        if (b != kNoBuffer && plan_.buffers[b].kind != Buffer::Kind::arena) {
-          caller_.push_back(
-              {slot, plan_.buffers[b].kind == Buffer::Kind::output, plan_.buffers[b].index});
-        }
-        ++slot;
-      }
+      for (u32 b : *buffers) add_pointer(step, b, slot++);
     }
   }
+}
+
+void BoundPlan::add_pointer(const PlanStep& step, u32 b, std::byte** slot) {
+  *slot = resolve(b);
+  if (b == kNoBuffer) return;
+  const Buffer& buffer = plan_.buffers[b];
+  if (buffer.kind != Buffer::Kind::arena)
+    caller_.push_back({slot, buffer.kind == Buffer::Kind::output, buffer.index});
+  if (step.groups > buffer.groups)
+    runs_.back().moving.push_back({slot, group_bytes(plan_, step, buffer)});
 }
 
 std::byte* BoundPlan::resolve(u32 b) {
@@ -59,19 +74,18 @@ StepArgs BoundPlan::step_args(size_t s, ThreadPool& pool) {
 }
 
 void BoundPlan::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool& pool) {
-  bind_caller(inputs, outputs);
-  for (size_t s = 0; s < plan_.steps.size(); ++s) plan_.steps[s].run(step_args(s, pool));
+  visit_steps(inputs, outputs, pool,
+              [&](size_t s, const StepArgs& args, s64) { plan_.steps[s].run(args); });
 }
 
 void BoundPlan::run_timed(std::span<const Tensor> inputs, std::span<Tensor> outputs,
                           ThreadPool& pool, std::span<f64> step_us) {
-  bind_caller(inputs, outputs);
-  for (size_t s = 0; s < plan_.steps.size(); ++s) {
+  visit_steps(inputs, outputs, pool, [&](size_t s, const StepArgs& args, s64) {
     const auto start = std::chrono::steady_clock::now();
-    plan_.steps[s].run(step_args(s, pool));
+    plan_.steps[s].run(args);
     step_us[s] +=
         std::chrono::duration<f64, std::micro>(std::chrono::steady_clock::now() - start).count();
-  }
+  });
 }
 
 }  // namespace octet

@@ -20,9 +20,20 @@ class BoundPlan {
   BoundPlan& operator=(const BoundPlan&) = delete;
 
   const Plan& plan() const { return plan_; }
-  // The two halves of run(), for whoever looks between steps: the caller's tensors once, then each step in order.
-  void bind_caller(std::span<const Tensor> inputs, std::span<Tensor> outputs);
-  StepArgs step_args(size_t step, ThreadPool& pool);
+  // Calls visit(index of the step, its arguments, index of the group of images) for whatever there is to run, in order; the
+  // visitor runs the step.
+  template <class F>
+  void visit_steps(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool& pool,
+                   const F& visit) {
+    bind_caller(inputs, outputs);
+    for (const Run& run : runs_) {
+      for (s64 group = 0; group < run.groups; ++group) {
+        if (group > 0) move(run, 1);
+        for (size_t s = run.first; s < run.end; ++s) visit(s, step_args(s, pool), group);
+      }
+      move(run, 1 - run.groups);
+    }
+  }
   // Inputs and outputs must have the plan's types. Allocates nothing but what a reference step does for itself.
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool& pool);
   // The same, with the wall time of each step in microseconds added to `step_us`.
@@ -36,13 +47,34 @@ class BoundPlan {
     u32 index;
   };
 
+  // A pointer into the whole batch, which goes on by so many bytes with each group.
+  struct MovingPointer {
+    std::byte** slot;
+    s64 bytes;
+  };
+
+  // Neighbouring steps that each group of images goes through together.
+  struct Run {
+    size_t first, end;  // steps
+    s64 groups;
+    std::vector<MovingPointer> moving;
+  };
+
   std::byte* resolve(u32 buffer);
+  void add_pointer(const PlanStep& step, u32 buffer, std::byte** slot);
+  void bind_caller(std::span<const Tensor> inputs, std::span<Tensor> outputs);
+  StepArgs step_args(size_t step, ThreadPool& pool);
+
+  static void move(const Run& run, s64 groups) {
+    for (const MovingPointer& pointer : run.moving) *pointer.slot += groups * pointer.bytes;
+  }
 
   Plan plan_;
   std::shared_ptr<std::byte> arena_;
   std::vector<std::byte*> pointers_;   // of each step: its inputs, then its outputs
   std::vector<size_t> first_pointer_;  // of each step
   std::vector<CallerPointer> caller_;
+  std::vector<Run> runs_;  // all steps
 };
 
 }  // namespace octet

@@ -112,7 +112,7 @@ Candidate reference_convert(const TensorType& type, Layout from, Layout to, cons
   candidate.kernel = from == to ? "copy" : "layout_reference";
   candidate.inputs = {from};
   candidate.outputs = {to};
-  candidate.strided = true;
+  candidate.strided = candidate.by_image = true;
   candidate.bind = [type](const BindArgs& args) { return bind_copy(type, args); };
   return candidate;
 }

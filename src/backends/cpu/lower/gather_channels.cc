@@ -44,7 +44,7 @@ Offer lower_gather_channels(const LowerRequest& request) {
     return Reject{"more than 65536 channels are picked"};
   const ChannelKernel& kernel = kernel_for(request);
   Candidate candidate = candidate_of(request, kernel.name, Layout::nhwc);
-  candidate.strided = true;
+  candidate.strided = candidate.by_image = true;
   candidate.bind = [&kernel, types = request.inputs, output = request.outputs[0].shape,
                     channels = request.node.attrs.ints("channels")](const BindArgs& bind) {
     std::vector<GatherChannels::Image> images;
@@ -75,6 +75,7 @@ Offer lower_gather_planes(const LowerRequest& request) {
     planes.push_back({i, channel * bytes, request.inputs[i].shape[1] * bytes});
   }
   Candidate candidate = candidate_of(request, "gather_planes", Layout::linear);
+  candidate.by_image = true;
   candidate.bind = [planes = std::move(planes), bytes, images = shape[0]](const BindArgs&) {
     const auto step = std::make_shared<const std::vector<Plane>>(planes);
     return [step, bytes, images](const StepArgs& args) {

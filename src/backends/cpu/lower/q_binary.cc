@@ -81,6 +81,18 @@ void run(const BinaryStep& step, const StepArgs& args) {
   });
 }
 
+// Activations have the batch where the output has it, and constants are the same for all images.
+bool is_by_image(const LowerRequest& request) {
+  const int rank = request.outputs[0].shape.rank();
+  for (size_t i = 0; i < 2; ++i) {
+    const Shape& shape = request.inputs[i].shape;
+    const bool constant = request.constant(i) != nullptr;
+    if (constant ? shape.rank() == rank && rank > 0 && shape[0] != 1 : shape.rank() != rank)
+      return false;
+  }
+  return true;
+}
+
 Offer lower_binary(const LowerRequest& request, const BinaryKernel& kernel, BinaryArgs args) {
   for (size_t i = 0; i < 2; ++i) {
     if (request.inputs[i].dtype != Dtype::u8) return Reject{"the codes are not u8"};
@@ -103,6 +115,7 @@ Offer lower_binary(const LowerRequest& request, const BinaryKernel& kernel, Bina
   if (!Rows::possible(operands)) return Reject{"the broadcast strides within a row"};
   Candidate candidate = candidate_of(request, kernel.name, layout);
   candidate.strided = true;
+  candidate.by_image = is_by_image(request);
   for (size_t i = 0; i < 2; ++i) {
     if (request.inputs[i].shape == request.outputs[0].shape) candidate.overwrites.push_back(i);
   }

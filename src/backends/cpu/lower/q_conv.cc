@@ -105,6 +105,7 @@ Candidate image_candidate(const LowerRequest& request, const char* kernel,
   const s64 border = window_border(conv.geometry.window);
   candidate.wanted_border = border <= kMaxBorder ? border : 0;
   candidate.strided = true;
+  candidate.by_image = true;
   candidate.note = sum_note(request);
   return candidate;
 }

@@ -68,7 +68,7 @@ Offer lower_q_interleave(const LowerRequest& request) {
   if (!depth.depth_first) return Reject{"the mode is CRD: a pixel's channels lie apart"};
   if (request.outputs[0].shape.elements() == 0) return Reject{"the result is empty"};
   Candidate candidate = candidate_of(request, "interleave_pixels", Layout::nhwc);
-  candidate.strided = true;
+  candidate.strided = candidate.by_image = true;
   candidate.bind = [input = request.inputs[0], output = request.outputs[0].shape,
                     block = depth.block](const BindArgs& bind) -> RunStep {
     Interleave step;

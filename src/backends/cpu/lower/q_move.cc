@@ -48,6 +48,7 @@ std::string image_reject(const LowerRequest& request) {
 Candidate mapped(const LowerRequest& request, const char* kernel, MapPixels map) {
   Candidate candidate = candidate_of(request, kernel, Layout::nhwc);
   candidate.strided = true;
+  candidate.by_image = map.images == identity_map(request.inputs[0].shape[0]);
   candidate.bind = [map = std::move(map), input = request.inputs[0].shape,
                     output = request.outputs[0].shape](const BindArgs& bind) -> RunStep {
     auto step = std::make_shared<MapPixels>(map);
@@ -104,7 +105,7 @@ Offer lower_q_concat(const LowerRequest& request) {
     return Reject{"an axis is longer than 2^24"};
   }
   Candidate candidate = candidate_of(request, "concat_channels", Layout::nhwc);
-  candidate.strided = true;
+  candidate.strided = candidate.by_image = true;
   candidate.joins_channels = true;
   candidate.bind = [types = request.inputs, output](const BindArgs& bind) -> RunStep {
     auto pieces = std::make_shared<std::vector<Piece>>();
@@ -135,7 +136,7 @@ Offer lower_q_split(const LowerRequest& request) {
     return Reject{"the image is not split along its channels"};
   }
   Candidate candidate = candidate_of(request, "split_channels", Layout::nhwc);
-  candidate.strided = true;
+  candidate.strided = candidate.by_image = true;
   candidate.bind = [types = request.outputs,
                     input = request.inputs[0].shape](const BindArgs& bind) -> RunStep {
     auto maps = std::make_shared<std::vector<MapPixels>>();
@@ -178,7 +179,10 @@ Offer lower_q_resize(const LowerRequest& request) {
   if (!geometry.axes[0].identity) map.images = geometry.axes[0].index;
   if (!geometry.axes[2].identity) map.rows = geometry.axes[2].index;
   if (!geometry.axes[3].identity) map.columns = geometry.axes[3].index;
-  return mapped(request, "resize_nearest", std::move(map));
+  Candidate candidate = mapped(request, "resize_nearest", std::move(map));
+  // Sizes name the batch too.
+  candidate.by_image = candidate.by_image && parameters.sizes.empty();
+  return candidate;
 }
 
 Offer lower_q_slice(const LowerRequest& request) {

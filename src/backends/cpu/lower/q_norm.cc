@@ -44,7 +44,7 @@ Offer lower_q_instance_norm(const LowerRequest& request) {
   const NormKernel& kernel = best_kernel(kInstanceNormKernels, request.target.isa);
   Candidate candidate = candidate_of(request, kernel.name, Layout::nhwc);
   const NormSpec spec = spec_of(request);
-  candidate.strided = true;
+  candidate.strided = candidate.by_image = true;
   candidate.workspace_bytes = Norm::workspace_bytes(spec.channels, spec.threads);
   const s64 c = spec.channels;
   if (keeps_apart(c) || (c > 0 && 64 % c == 0)) candidate.overwrites = {0};

@@ -29,6 +29,7 @@ PoolSpec spec_of(const PoolGeometry& geometry) {
 Candidate image_candidate(const LowerRequest& request, const PoolKernel& kernel, PoolSpec spec) {
   Candidate candidate = candidate_of(request, kernel.name, Layout::nhwc);
   candidate.strided = true;
+  candidate.by_image = true;
   candidate.bind = [&kernel, spec = std::move(spec), input = request.inputs[0].shape,
                     output = request.outputs[0].shape](const BindArgs& bind) {
     PoolSpec placed = spec;
@@ -140,7 +141,7 @@ Offer lower_q_mean(const LowerRequest& request) {
   spec.input = {Layout::nhwc, inner, view.reduced * inner, view.reduced * inner, 0};
   Candidate candidate =
       candidate_of(request, kernel.name, view.image ? Layout::nhwc : Layout::linear);
-  candidate.strided = view.image;
+  candidate.strided = candidate.by_image = view.image;
   candidate.bind = [&kernel, spec, view, input = shape,
                     output = request.outputs[0].shape](const BindArgs& bind) {
     PoolSpec placed = spec;

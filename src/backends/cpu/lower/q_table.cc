@@ -16,7 +16,7 @@ namespace {
 template <class F>
 Candidate elementwise(const LowerRequest& request, const char* kernel, const F& run) {
   Candidate candidate = candidate_of(request, kernel, common_layout(request));
-  candidate.strided = true;
+  candidate.strided = candidate.by_image = true;
   candidate.bind = [run, input = request.inputs[0].shape,
                     output = request.outputs[0].shape](const BindArgs& bind) -> RunStep {
     const RowOperand operands[] = {{output, bind.outputs[0]}, {input, bind.inputs[0]}};
@@ -101,7 +101,7 @@ Offer lower_q_quantize(const LowerRequest& request) {
   Candidate candidate = candidate_of(request, kernel.name, Layout::linear);
   candidate.outputs = {Layout::nhwc};
   candidate.note = "nchw to nhwc in one pass";
-  candidate.strided = true;
+  candidate.strided = candidate.by_image = true;
   candidate.bind = [&kernel, s, near, shape](const BindArgs& bind) -> RunStep {
     const PlanarQuantize planar{&kernel,      shape, s.scale,
                                 s.zero_point, near,  nhwc_placement(shape, bind.outputs[0])};

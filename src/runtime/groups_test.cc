@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random graphs in random groups of images give the bits of the scalar reference.
+#include "plan/groups.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "backends/backends.h"
+#include "graph/interpret.h"
+#include "graph/propagate.h"
+#include "ops/registry.h"
+#include "runtime/bound_plan.h"
+
+namespace octet {
+namespace {
+
+constexpr s64 kZero = 117;
+
+class GraphMaker {
+ public:
+  GraphMaker(s64 batch, u32 seed) : batch_(batch), random_(seed) {
+    const ValueId x = graph.add_value("x", {Dtype::f32, {batch, 3, 12, 10}});
+    graph.inputs = {x};
+    maps_.push_back(
+        {add("QuantizeLinear", {x, scale(), zero()}, {}, {batch, 3, 12, 10}), {batch, 3, 12, 10}});
+  }
+
+  Graph finish() {
+    for (int i = 0; i < 14; ++i) add_random();
+    for (const Map& map : {maps_.back(), maps_[maps_.size() / 2]}) {
+      graph.outputs.push_back(
+          add("DequantizeLinear", {map.id, scale(), zero()}, {}, map.shape, Dtype::f32));
+    }
+    return std::move(graph);
+  }
+
+ private:
+  struct Map {
+    ValueId id;
+    Shape shape;
+  };
+
+  s64 below(s64 end) { return static_cast<s64>(random_() % static_cast<u64>(end)); }
+  Map any() { return maps_[static_cast<size_t>(below(std::ssize(maps_)))]; }
+  Map late() { return below(3) == 0 ? any() : maps_.back(); }
+
+  ValueId scale() { return graph.add_constant("s", Tensor::scalar(0.05f)); }
+  ValueId zero() { return graph.add_constant("z", Tensor::scalar(static_cast<u8>(kZero))); }
+  ValueId ints(const std::vector<s64>& values) {
+    Tensor tensor(Dtype::s64, {std::ssize(values)});
+    std::ranges::copy(values, tensor.mutable_as<s64>().begin());
+    return graph.add_constant("i", tensor);
+  }
+
+  ValueId add(const char* op, std::vector<ValueId> inputs, Attrs attrs, const Shape& shape,
+              Dtype dtype = Dtype::u8) {
+    Node node;
+    node.op = find_op(op);
+    node.name = fmt::format("{}_{}", op, graph.nodes.size());
+    node.inputs = std::move(inputs);
+    node.attrs = std::move(attrs);
+    const ValueId id = graph.add_value(node.name, {dtype, shape});
+    if (dtype == Dtype::u8) graph.value(id).quant = {0.05f, static_cast<s32>(kZero)};
+    node.outputs = {id};
+    graph.nodes.push_back(std::move(node));
+    return id;
+  }
+
+  Attrs codes(size_t inputs) {
+    Attrs attrs;
+    attrs.set("input_zero_points", std::vector<s64>(inputs, kZero));
+    attrs.set("output_dtype", std::string("u8"));
+    attrs.set("output_zero_point", kZero);
+    attrs.set("lo", s64{2});
+    attrs.set("hi", s64{251});
+    return attrs;
+  }
+
+  void keep(ValueId id, const Shape& shape) { maps_.push_back({id, shape}); }
+
+  void add_random() {
+    switch (below(10)) {
+      case 0:
+      case 1:
+      case 2:
+        return conv(late(), 3, 1 + below(2));
+      case 3:
+        return conv(late(), 1, 1);
+      case 4:
+        return sum();
+      case 5:
+        return pool(late());
+      case 6:
+        return join();
+      case 7:
+        return shuffle(late());
+      case 8:
+        return turn_batch(late());
+      default:
+        return add_mean_of_batch(late());
+    }
+  }
+
+  void conv(const Map& x, s64 kernel, s64 stride) {
+    constexpr s64 kOutputs[] = {3, 8, 16, 64};
+    const s64 channels = x.shape[1], pad = kernel / 2;
+    const bool depthwise = kernel == 3 && below(3) == 0;
+    const s64 outputs = depthwise ? channels : kOutputs[below(4)];
+    const Shape shape{x.shape[0], outputs, (x.shape[2] + 2 * pad - kernel) / stride + 1,
+                      (x.shape[3] + 2 * pad - kernel) / stride + 1};
+    Tensor weights(Dtype::s8, {outputs, depthwise ? 1 : channels, kernel, kernel});
+    for (s8& w : weights.mutable_as<s8>()) w = static_cast<s8>(below(255) - 127);
+    Tensor multiplier(Dtype::f32, {outputs});
+    for (f32& m : multiplier.mutable_as<f32>()) m = 0.001f * static_cast<f32>(1 + below(4));
+    Attrs attrs = codes(1);
+    attrs.set("input_zero_points", std::vector<s64>{kZero, 0, 0, 0});
+    attrs.set("pads", std::vector<s64>(4, pad));
+    attrs.set("strides", std::vector<s64>{stride, stride});
+    attrs.set("group", depthwise ? channels : s64{1});
+    std::vector<ValueId> inputs = {x.id, graph.add_constant("w", weights), kNoValue,
+                                   graph.add_constant("m", multiplier)};
+    for (const Map& map : maps_) {
+      if (inputs.size() > 4 || map.shape != shape || below(2) == 0) continue;
+      inputs.push_back(map.id);
+      attrs.set("residual_multiplier", 0.37f);
+      attrs.set("input_zero_points", std::vector<s64>{kZero, 0, 0, 0, kZero});
+    }
+    keep(add("QConv", inputs, attrs, shape), shape);
+  }
+
+  void add_codes(const Map& a, const Map& b) {
+    Attrs attrs = codes(2);
+    attrs.set("multipliers", std::vector<f32>{0.6f, 0.7f});
+    keep(add("QAdd", {a.id, b.id}, attrs, a.shape), a.shape);
+  }
+
+  void sum() {
+    const Map a = late(), b = any();
+    add_codes(a, a.shape == b.shape ? b : a);
+  }
+
+  void pool(const Map& x) {
+    Attrs attrs;
+    attrs.set("kernel_shape", std::vector<s64>{3, 3});
+    attrs.set("pads", std::vector<s64>(4, 1));
+    keep(add("MaxPool", {x.id}, attrs, x.shape), x.shape);
+  }
+
+  void join() {
+    const Map a = late();
+    Shape shape = a.shape;
+    std::vector<ValueId> inputs = {a.id};
+    for (const Map& map : maps_) {
+      const Shape& s = map.shape;
+      if (s[2] != shape[2] || s[3] != shape[3] || inputs.size() > 3 || below(2) == 0) continue;
+      inputs.push_back(map.id);
+      shape[1] += s[1];
+    }
+    Attrs attrs;
+    attrs.set("axis", s64{1});
+    keep(add("Concat", inputs, attrs, shape), shape);
+  }
+
+  void shuffle(const Map& x) {
+    std::vector<s64> channels;
+    for (s64 i = 0; i < 5; ++i) channels.push_back(below(x.shape[1]));
+    Shape shape = x.shape;
+    shape[1] = 5;
+    Attrs attrs;
+    attrs.set("channels", channels);
+    keep(add("GatherChannels", {x.id}, attrs, shape), shape);
+  }
+
+  // The last image becomes the first: shapes do not tell.
+  void turn_batch(const Map& x) {
+    keep(add("Slice", {x.id, ints({-1}), ints({-batch_ - 1}), ints({0}), ints({-1})}, {}, x.shape),
+         x.shape);
+  }
+
+  void add_mean_of_batch(const Map& x) {
+    Attrs attrs = codes(1);
+    attrs.set("axes", std::vector<s64>{0});
+    attrs.set("keepdims", s64{1});
+    attrs.set("scales", std::vector<f32>{0.05f, 0.05f});
+    const Shape shape{1, x.shape[1], x.shape[2], x.shape[3]};
+    add_codes(x, {add("QReduceMean", {x.id}, attrs, shape), shape});
+  }
+
+  const s64 batch_;
+  std::mt19937 random_;
+  std::vector<Map> maps_;
+
+ public:
+  Graph graph;
+};
+
+std::vector<Tensor> run(Plan plan, std::span<const Tensor> inputs, int threads) {
+  std::vector<Tensor> outputs;
+  for (const TensorType& type : plan.output_types) outputs.emplace_back(type.dtype, type.shape);
+  ThreadPool pool(threads);
+  BoundPlan bound(std::move(plan));
+  // The second run begins with what the first left behind.
+  for (int i = 0; i < 2; ++i) bound.run(inputs, outputs, pool);
+  return outputs;
+}
+
+Tensor noise(const Shape& shape, u32 seed) {
+  Tensor tensor(Dtype::f32, shape);
+  std::mt19937 random(seed);
+  for (f32& v : tensor.mutable_as<f32>()) v = static_cast<f32>(random() % 255) * 0.05f - 6.0f;
+  return tensor;
+}
+
+std::vector<s64> random_groups(size_t nodes, s64 batch, u32 seed) {
+  std::mt19937 random(seed);
+  std::vector<s64> groups(nodes, 1);
+  for (size_t n = 0; n < nodes; ++n) {
+    // Long runs, and changes within.
+    const s64 other = 1 + static_cast<s64>(random() % static_cast<u64>(batch));
+    groups[n] = n > 0 && random() % 4 != 0 ? groups[n - 1] : other;
+  }
+  return groups;
+}
+
+bool mixes_batch(const Node& node) {
+  return node.name.starts_with("Slice") || node.name.starts_with("QReduceMean");
+}
+
+TEST(Groups, RandomGraphsInRandomGroups) {
+  size_t in_groups = 0, moving = 0;
+  for (u32 seed = 0; seed < 150; ++seed) {
+    constexpr s64 kBatches[] = {2, 3, 4, 6};
+    const s64 batch = kBatches[seed % 4];
+    const Graph graph = GraphMaker(batch, seed).finish();
+    const std::vector<Tensor> inputs = {noise({batch, 3, 12, 10}, seed)};
+    const std::vector<Tensor> want = interpret(graph, inputs);
+    const Target target{hardware_isa(), 1 + static_cast<int>(seed % 3)};
+    Plan plan = make_plan_in_groups(graph, std::vector<Shape>{{batch, 3, 12, 10}}, cpu_backend(),
+                                    target, random_groups(graph.nodes.size(), batch, seed));
+    for (const PlanStep& step : plan.steps) {
+      if (step.groups == 1) continue;
+      ++in_groups;
+      if (step.node >= plan.graph.nodes.size()) continue;
+      EXPECT_FALSE(mixes_batch(plan.graph.nodes[step.node])) << seed;
+    }
+    for (const Buffer& buffer : plan.buffers) moving += buffer.groups > 1;
+    const std::vector<Tensor> got = run(std::move(plan), inputs, target.threads);
+    for (size_t i = 0; i < want.size(); ++i) {
+      ASSERT_EQ(got[i].type(), want[i].type());
+      ASSERT_EQ(std::memcmp(got[i].data(), want[i].data(), want[i].bytes()), 0) << seed << " " << i;
+    }
+  }
+  EXPECT_GT(in_groups, 300u);
+  EXPECT_GT(moving, 100u);
+}
+
+// Two convolutions of large maps and small weights, then one whose weights outweigh its maps.
+Graph early_and_late() {
+  Graph graph;
+  const Shape large{Shape::kDynamic, 16, 64, 64}, small{Shape::kDynamic, 256, 4, 4};
+  const auto value = [&](const char* name, const Shape& shape) {
+    const ValueId id = graph.add_value(name, {Dtype::u8, shape});
+    graph.value(id).quant = {0.05f, static_cast<s32>(kZero)};
+    return id;
+  };
+  const auto conv = [&](ValueId x, ValueId y, const Shape& weights, s64 stride) {
+    Node node;
+    node.op = find_op("QConv");
+    node.name = graph.value(y).name;
+    Tensor w(Dtype::s8, weights), m(Dtype::f32, {weights[0]});
+    for (s8& q : w.mutable_as<s8>()) q = 3;
+    for (f32& v : m.mutable_as<f32>()) v = 0.001f;
+    node.inputs = {x, graph.add_constant("w", w), kNoValue, graph.add_constant("m", m)};
+    node.outputs = {y};
+    node.attrs.set("input_zero_points", std::vector<s64>{kZero, 0, 0, 0});
+    node.attrs.set("output_dtype", std::string("u8"));
+    node.attrs.set("output_zero_point", kZero);
+    node.attrs.set("lo", s64{0});
+    node.attrs.set("hi", s64{255});
+    node.attrs.set("strides", std::vector<s64>{stride, stride});
+    graph.nodes.push_back(std::move(node));
+  };
+  const ValueId x = value("x", large), a = value("a", large), b = value("b", large),
+                c = value("c", small), d = value("d", small);
+  graph.inputs = {x};
+  conv(x, a, {16, 16, 1, 1}, 1);
+  conv(a, b, {16, 16, 1, 1}, 1);
+  conv(b, c, {256, 16, 1, 1}, 16);
+  conv(c, d, {256, 256, 1, 1}, 1);
+  graph.outputs = {d};
+  return graph;
+}
+
+std::vector<s64> chosen_groups(s64 batch, s64 cache_bytes) {
+  Target target{hardware_isa(), 1};
+  target.cache_bytes = cache_bytes;
+  const Plan plan =
+      make_plan(early_and_late(), std::vector<Shape>{{batch, 16, 64, 64}}, cpu_backend(), target);
+  std::vector<s64> groups(plan.graph.nodes.size());
+  for (const PlanStep& step : plan.steps) {
+    if (step.node < groups.size()) groups[step.node] = step.groups;
+  }
+  return groups;
+}
+
+TEST(Groups, LargeMapsOfFewWeightsGoImageByImage) {
+  EXPECT_EQ(chosen_groups(8, 200 << 10), (std::vector<s64>{8, 8, 8, 1}));
+  EXPECT_EQ(chosen_groups(8, 400 << 10), (std::vector<s64>{4, 4, 4, 1}));
+  EXPECT_EQ(chosen_groups(8, 16 << 20), (std::vector<s64>{1, 1, 1, 1}));
+  EXPECT_EQ(chosen_groups(1, 200 << 10), (std::vector<s64>{1, 1, 1, 1}));
+  EXPECT_EQ(chosen_groups(7, 200 << 10), (std::vector<s64>{7, 7, 7, 1}));
+}
+
+TEST(Groups, LessMemory) {
+  Target target{hardware_isa(), 1};
+  const std::vector<Shape> shapes = {{8, 16, 64, 64}};
+  const auto arena = [&](s64 cache_bytes) {
+    target.cache_bytes = cache_bytes;
+    return make_plan(early_and_late(), shapes, cpu_backend(), target).arena_bytes;
+  };
+  EXPECT_LT(arena(200 << 10), arena(16 << 20) / 3);
+}
+
+}  // namespace
+}  // namespace octet
