@@ -314,6 +314,24 @@ TEST(Groups, LargeMapsOfFewWeightsGoImageByImage) {
   EXPECT_EQ(chosen_groups(7, 200 << 10), (std::vector<s64>{7, 7, 7, 1}));
 }
 
+TEST(Groups, SameCodesForAnyBatch) {
+  const Graph graph = early_and_late();
+  Target target{hardware_isa(), 2};
+  target.cache_bytes = 100 << 10;
+  for (s64 batch : {1, 3, 8}) {
+    Tensor x(Dtype::u8, {batch, 16, 64, 64});
+    std::mt19937 random(1);
+    for (u8& code : x.mutable_as<u8>()) code = static_cast<u8>(random() % 256);
+    const std::vector<Tensor> inputs = {x};
+    const std::vector<Shape> shapes = {x.shape()};
+    const std::vector<Tensor> got =
+        run(make_plan(graph, shapes, cpu_backend(), target), inputs, target.threads);
+    const Tensor want = interpret(graph, inputs)[0];
+    ASSERT_EQ(got[0].type(), want.type());
+    EXPECT_EQ(std::memcmp(got[0].data(), want.data(), want.bytes()), 0) << batch;
+  }
+}
+
 TEST(Groups, LessMemory) {
   Target target{hardware_isa(), 1};
   const std::vector<Shape> shapes = {{8, 16, 64, 64}};
