@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one call of the tile kernel gets: a range of tiles of one image's output pixels times a range of channels.
+// What one call of the tile kernel gets: a range of tiles of output pixels times a range of channels.
 // Included by instruction-set files.
 #pragma once
 
@@ -23,16 +23,18 @@ struct TileGrid {
   s64 rows;
   s64 line;   // positions of a line, at least `rows`
   s64 tiles;  // of a line
+  s64 lines;  // of an image
   // Where a line runs over several rows of a padded image: of each `pitch` positions the first `run` are pixels, the
   // others windows that straddle two rows. They are computed and dropped.
   s64 run, pitch;
 };
 
-// Bytes between neighbours; the last two are used in turn: a line either has several rows or is one.
+// Bytes between neighbours; the middle two are used in turn: a line either has several rows or is one.
 struct TileStrides {
   s64 pixel;
   s64 row;   // between the rows within a line
-  s64 line;  // between lines
+  s64 line;  // between the lines of an image
+  s64 image;
 };
 
 struct TileJob {

@@ -36,7 +36,7 @@ ImageStrides strides_read(const ConvGeometry& g, const Placement& input) {
 // Tiles as few and as equal as they can be.
 TileGrid line_grid(s64 positions) {
   const s64 tiles = ceil_div(positions, kTileRows);
-  return {ceil_div(positions, tiles), positions, tiles, positions, positions};
+  return {ceil_div(positions, tiles), positions, tiles, 1, positions, positions};
 }
 
 // Measured: a multiplication takes as long as its rows and five more, and no less than that of eight rows.
@@ -195,25 +195,48 @@ void TileConv::pack(const ConvSpec& spec, s64 run_bytes) {
 
 s64 TileConv::blocks() const { return ceil_div(padded_channels_, block_tiles() * kTileColumns); }
 
-TileConv::Rows TileConv::image_rows(const Call& call, s64 image) const noexcept {
+TileConv::Rows TileConv::all_rows(const Call& call) const noexcept {
   const WindowAxis& h = geometry_.window.h();
   const WindowAxis& w = geometry_.window.w();
-  Rows rows{image, 1, 0, h.out, nullptr, nullptr, {input_.pixel_stride, input_.row_stride}};
-  rows.src = call.x + image * input_.image_stride - h.pad_begin * input_.row_stride -
-             w.pad_begin * input_.pixel_stride;
+  Rows rows{
+      0, geometry_.batch, 0, h.out, nullptr, nullptr, {input_.pixel_stride, input_.row_stride}};
+  rows.src = call.x - h.pad_begin * input_.row_stride - w.pad_begin * input_.pixel_stride;
   rows.src_end = rows.src + (span_of(h) - 1) * input_.row_stride +
                  (span_of(w) - 1) * input_.pixel_stride + geometry_.in_channels;
   return rows;
 }
+
+namespace {
+
+// Where a line's rows follow one another in all that it reads and writes, they are one run.
+void join_rows(bool residual, TileJob& job) {
+  const s64 pitch = job.grid.pitch;
+  const auto even = [&](const TileStrides& s) { return s.row == pitch * s.pixel; };
+  if (job.grid.run == pitch && even(job.out) && (!residual || even(job.residual_strides)))
+    job.grid.run = job.grid.pitch = job.grid.line;
+}
+
+// Likewise the images, each one run, become one line.
+bool join_images(bool residual, s64 images, TileJob& job) {
+  const s64 line = job.grid.line;
+  const auto even = [&](const TileStrides& s) { return s.image == line * s.pixel; };
+  const bool joined = job.grid.lines == 1 && job.grid.run == line && even(job.in) &&
+                      even(job.out) && (!residual || even(job.residual_strides));
+  if (joined) job.grid = line_grid(images * line);
+  return joined;
+}
+
+}  // namespace
 
 TileJob TileConv::job_of(const Call& call, const Rows& rows, int thread) const noexcept {
   const s64 element = epilogue_.real ? 4 : 1;
   std::byte* workspace = call.workspace + thread * thread_bytes_;
   TileJob job{};
   job.grid = choose_grid(geometry_, rows.strides, rows.rows);
-  const bool one_line = job.grid.line > geometry_.window.w().out;
+  job.grid.lines = job.grid.line > geometry_.window.w().out ? 1 : rows.rows;
   const auto strides_of = [&](const Placement& p, s64 size) {
-    return TileStrides{size * p.pixel_stride, size * p.row_stride, size * p.row_stride};
+    return TileStrides{size * p.pixel_stride, size * p.row_stride, size * p.row_stride,
+                       size * p.image_stride};
   };
   const auto first = [&](const Placement& p) {
     return rows.image * p.image_stride + rows.first * p.row_stride;
@@ -222,19 +245,15 @@ TileJob TileConv::job_of(const Call& call, const Rows& rows, int thread) const n
   job.src_end = inside_ ? reinterpret_cast<const u8*>(UINTPTR_MAX)
                         : rows.src_end + (rows.images - 1) * input_.image_stride;
   job.in = {geometry_.window.w().stride * rows.strides.pixel, 0,
-            geometry_.window.h().stride * rows.strides.row};
+            geometry_.window.h().stride * rows.strides.row, input_.image_stride};
   job.out = strides_of(output_, element);
   job.residual_strides = strides_of(residual_, 1);
-  const auto even = [&](const TileStrides& s) { return s.row == job.grid.pitch * s.pixel; };
-  if (job.grid.run == job.grid.pitch && even(job.out) &&
-      (call.residual == nullptr || even(job.residual_strides)))
-    job.grid.run = job.grid.pitch = job.grid.line;  // rows follow one another
-  s64 lines = one_line ? 1 : rows.rows;
-  if (rows.images > 1) lines = add_images(call, rows, job);
+  join_rows(call.residual != nullptr, job);
+  const s64 images = join_images(call.residual != nullptr, rows.images, job) ? 1 : rows.images;
   job.dst = call.y + element * first(output_);
   if (call.residual != nullptr) job.residual = call.residual + first(residual_);
   job.first_tile = 0;
-  job.last_tile = job.grid.tiles * lines;
+  job.last_tile = job.grid.tiles * job.grid.lines * images;
   job.copied_offsets = copied_offsets_.data();
   job.steps = static_cast<s64>(copied_offsets_.size());
   job.bounded = bounded_;
@@ -242,20 +261,6 @@ TileJob TileConv::job_of(const Call& call, const Rows& rows, int thread) const n
   job.windows = reinterpret_cast<u8*>(workspace) + kTileSumBytes;
   job.epilogue = &epilogue_;
   return job;
-}
-
-// From one image's lines to those of all: each image a line, or all one line where they follow one another.
-s64 TileConv::add_images(const Call& call, const Rows& rows, TileJob& job) const noexcept {
-  const s64 element = epilogue_.real ? 4 : 1;
-  job.in.line = input_.image_stride;
-  job.out.line = element * output_.image_stride;
-  job.residual_strides.line = residual_.image_stride;
-  const auto even = [&](const TileStrides& s) { return s.line == job.grid.line * s.pixel; };
-  if (job.grid.run != job.grid.line || !even(job.in) || !even(job.out) ||
-      (call.residual != nullptr && !even(job.residual_strides)))
-    return rows.images;
-  job.grid = line_grid(rows.images * job.grid.line);
-  return 1;
 }
 
 void TileConv::run_job(TileJob job, Range tiles, Range blocks) const noexcept {
@@ -296,43 +301,23 @@ void TileConv::run(const Call& call) const noexcept {
     });
     return;
   }
-  const s64 step = images_per_job();
-  const auto job = [&](s64 image, int thread) {
-    Rows rows = image_rows(call, image);
-    rows.images = step;
-    return job_of(call, rows, thread);
-  };
-  const s64 tiles = job(0, 0).last_tile;
-  const s64 all_tiles = images / step * tiles;
+  const auto job = [&](int thread) { return job_of(call, all_rows(call), thread); };
+  const s64 tiles = job(0).last_tile;
   const s64 threads = call.pool.size();
   const s64 input_bytes = images * geometry_.window.in_elements() * geometry_.in_channels;
   // Late layers have far more weights than activations: each thread streams its share of the weights. It then reads pixels that
   // another thread wrote, from that one's cache; below this ratio that costs more than reading all weights.
   const bool heavy = geometry_.groups == 1 && blocks() >= 2 * threads &&
                      static_cast<s64>(weights_.size()) > kHeavyRatio * input_bytes;
-  if (heavy || (geometry_.groups == 1 && all_tiles < threads)) {
+  if (heavy || (geometry_.groups == 1 && tiles < threads)) {
     call.pool.parallel_for(blocks(), [&](s64 begin, s64 end, int thread) {
-      for (s64 image = 0; image < images; image += step)
-        run_job(job(image, thread), {0, tiles}, {begin, end});
+      run_job(job(thread), {0, tiles}, {begin, end});
     });
     return;
   }
-  call.pool.parallel_for(all_tiles, [&](s64 begin, s64 end, int thread) {
-    for (s64 tile = begin; tile < end;) {
-      const s64 first = tile / tiles * tiles;
-      const s64 last = std::min(end, first + tiles);
-      run_job(job(tile / tiles * step, thread), {tile - first, last - first}, {0, blocks()});
-      tile = last;
-    }
+  call.pool.parallel_for(tiles, [&](s64 begin, s64 end, int thread) {
+    run_job(job(thread), {begin, end}, {0, blocks()});
   });
-}
-
-// Lines that run over several rows can be those of all images: then each weight meets all of them.
-s64 TileConv::images_per_job() const noexcept {
-  const TileGrid grid =
-      choose_grid(geometry_, {input_.pixel_stride, input_.row_stride}, geometry_.window.h().out);
-  const bool over_rows = grid.line > geometry_.window.w().out || geometry_.window.h().out == 1;
-  return over_rows && geometry_.groups == 1 ? geometry_.batch : 1;
 }
 
 // Band by band: the rows that the next output rows read into this thread's buffer, then their tiles.

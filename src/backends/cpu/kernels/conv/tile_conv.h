@@ -51,15 +51,13 @@ class TileConv {
   };
 
   TileJob job_of(const Call& call, const Rows& rows, int thread) const noexcept;
-  s64 add_images(const Call& call, const Rows& rows, TileJob& job) const noexcept;
-  s64 images_per_job() const noexcept;
   void run_job(TileJob job, Range tiles, Range blocks) const noexcept;
   void pack(const ConvSpec& spec, s64 run_bytes);
   s64 channel_at(s64 position) const;
   s64 block_tiles() const { return wide_ ? 4 : 1; }  // of channels that threads may share out
   s64 blocks() const;
   void run_copied(const Call& call, Range rows, int thread) const noexcept;
-  Rows image_rows(const Call& call, s64 image) const noexcept;
+  Rows all_rows(const Call& call) const noexcept;
 
   const TileKernel& kernel_;
   ConvGeometry geometry_;

@@ -29,7 +29,10 @@ struct TilePlace {
 class TileCursor {
  public:
   TileCursor(const TileJob& job, s64 index)
-      : job_(job), line_(index / job.grid.tiles), tile_(index % job.grid.tiles) {
+      : job_(job),
+        image_(index / (job.grid.tiles * job.grid.lines)),
+        line_(index / job.grid.tiles % job.grid.lines),
+        tile_(index % job.grid.tiles) {
     first_ = column_ = first_of(tile_);
     wrap();
   }
@@ -37,7 +40,10 @@ class TileCursor {
   void next() {
     if (++tile_ == job_.grid.tiles) {
       tile_ = first_ = column_ = row_ = 0;
-      ++line_;
+      if (++line_ == job_.grid.lines) {
+        line_ = 0;
+        ++image_;
+      }
       return;
     }
     const s64 first = first_of(tile_);
@@ -47,13 +53,14 @@ class TileCursor {
   }
 
   TileWindows windows() const {
-    const u8* src = job_.src + line_ * job_.in.line + first_ * job_.in.pixel;
+    const u8* src =
+        job_.src + image_ * job_.in.image + line_ * job_.in.line + first_ * job_.in.pixel;
     return {src, job_.in.pixel, job_.offsets};
   }
 
   TilePlace place() const {
     const auto at = [&](const TileStrides& s) {
-      return line_ * s.line + row_ * s.row + column_ * s.pixel;
+      return image_ * s.image + line_ * s.line + row_ * s.row + column_ * s.pixel;
     };
     return {at(job_.out), at(job_.residual_strides), column_};
   }
@@ -68,7 +75,7 @@ class TileCursor {
   }
 
   const TileJob& job_;
-  s64 line_, tile_;
+  s64 image_, line_, tile_;
   s64 first_;    // position in the line
   s64 row_ = 0;  // of the padded image, where a line runs over several
   s64 column_;
