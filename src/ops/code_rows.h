@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// QSoftmax and QLayerNormalization: rows of codes to rows of codes; QSoftmax takes reals too (QInstanceNormalization shares
+// QSoftmax and QLayerNormalization: rows of codes or reals to rows of codes (QInstanceNormalization shares
 // attributes and builder with them, not the arithmetic). They are DequantizeLinear, the float operator and
 // QuantizeLinear in one step, with every rounding of the three (docs/numerics.md sections 2 and 7).
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// QLayerNormalization: LayerNormalization of codes, as codes; scale and bias are real.
+// QLayerNormalization: LayerNormalization of codes or reals, as codes; scale and bias are real.
 #include "ops/axes.h"
 #include "ops/code_rows.h"
 #include "ops/float_io.h"
@@ -11,7 +11,7 @@ namespace {
 enum : size_t { kX, kScale, kBias };
 
 void infer(Inference& inference) {
-  infer_code_rows(inference);
+  infer_code_rows(inference, true);
   check_layer_norm_parameters(inference);
 }
 

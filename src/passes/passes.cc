@@ -29,7 +29,7 @@ void split_conv_transpose(Graph&, Rewrites&);
 void symmetric_weights(Graph&, Rewrites&);
 void fuse_unary(Graph&, Rewrites&);
 void fuse_qdq(Graph&, Rewrites&);
-void quantize_softmax(Graph&, Rewrites&);
+void quantize_rows(Graph&, Rewrites&);
 void fold_scale(Graph&, Rewrites&);
 void drop_reshape(Graph&, Rewrites&);
 void fuse_table(Graph&, Rewrites&);
@@ -67,7 +67,7 @@ constexpr Pass kQuantizePasses[] = {
     {"symmetric_weights", symmetric_weights},
     {"fuse_unary", fuse_unary},
     {"fuse_qdq", fuse_qdq},
-    {"quantize_softmax", quantize_softmax},
+    {"quantize_rows", quantize_rows},
     {"fold_scale", fold_scale},
     {"drop_reshape", drop_reshape},
     {"fuse_table", fuse_table},

@@ -162,17 +162,17 @@ inline void code_softmax_pairs(const CodeRowArgs* args) {
 }
 
 // Sums wait for one another along a row, so several rows are summed at once.
-template <int kRows>
-inline void code_layer_norm_rows(const CodeRowArgs* args) {
+template <int kRows, class Reals, class Source>
+inline void code_layer_norm_rows(const CodeRowArgs* args, const Source* src) {
   const long stride = args->count;
   const float count = static_cast<float>(args->count);
-  const ToReals to_reals(args);
+  const Reals to_reals(args);
   V mean[kRows], factor[kRows];
   Lanes lanes[kRows];
   for (Lanes& lane : lanes) lane = lanes_set(0.0f);
   for_registers(args->count, [&](long i, int n) {
     for (int r = 0; r < kRows; ++r) {
-      const V x = to_reals(args->src + r * stride + i, n);
+      const V x = to_reals(src + r * stride + i, n);
       V& lane = lanes_of(lanes[r], i);
       lane = n == kLanes ? v_add(lane, x) : v_keep_n(v_add(lane, x), lane, n);
       v_store_n(args->reals + r * stride + i, x, n);
@@ -203,13 +203,17 @@ inline void code_layer_norm_rows(const CodeRowArgs* args) {
   }
 }
 
-template <int kRows, void (*kStep)(const CodeRowArgs*)>
-inline void code_rows(CodeRowArgs* args) {
-  for (; args->rows >= kRows; args->rows -= kRows) {
-    kStep(args);
-    args->src += kRows * args->count;
-    args->dst += kRows * args->count;
-  }
+template <class Reals, class Source>
+inline void code_layer_norm(CodeRowArgs* args, const Source* src) {
+  const auto some = [&]<int kRows>() {
+    for (; args->rows >= kRows; args->rows -= kRows) {
+      code_layer_norm_rows<kRows, Reals>(args, src);
+      src += kRows * args->count;
+      args->dst += kRows * args->count;
+    }
+  };
+  if (code_rows_at_once(args->count) > 1) some.template operator()<kCodeRows>();
+  some.template operator()<1>();
 }
 
 template <bool kNarrow, class Reals, class Source>
@@ -239,9 +243,8 @@ void OCTET_ISA(code_softmax_f32)(const CodeRowArgs* arguments) {
 }
 void OCTET_ISA(code_layer_norm_f32)(const CodeRowArgs* arguments) {
   CodeRowArgs args = *arguments;
-  if (code_rows_at_once(args.count) > 1)
-    code_rows<kCodeRows, code_layer_norm_rows<kCodeRows>>(&args);
-  code_rows<1, code_layer_norm_rows<1>>(&args);
+  args.real_src != nullptr ? code_layer_norm<AreReals>(&args, args.real_src)
+                           : code_layer_norm<ToReals>(&args, args.src);
 }
 
 }  // namespace octet

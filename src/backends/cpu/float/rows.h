@@ -24,7 +24,7 @@ static constexpr long code_rows_at_once(long count) { return count > kLongRow ? 
 // Rows of codes: real = (code - zero_x) * scale_x; code = rne(clamp(real / scale_y, -zero_y, 255 - zero_y)) + zero_y.
 struct CodeRowArgs {
   const unsigned char* src;
-  const float* real_src;  // softmax: the reals themselves, or null
+  const float* real_src;  // the reals themselves, or null
   unsigned char* dst;
   long count;
   long rows;

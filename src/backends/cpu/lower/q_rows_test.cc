@@ -133,6 +133,23 @@ TEST(QLayerNormalization, EqualsTheReference) {
   }
 }
 
+TEST(QLayerNormalization, RealsBecomeCodes) {
+  const f32 inf = std::numeric_limits<f32>::infinity(), nan = std::numeric_limits<f32>::quiet_NaN();
+  for (const Quant& quant : kQuants) {
+    for (s64 count : {1, 2, 7, 8, 9, 16, 33, 192}) {
+      for (f32 odd : {0.5f, -inf, nan}) {
+        Tensor x = random_f32(Shape{7, count}, 4, 8.0f);
+        x.mutable_as<f32>()[static_cast<size_t>(2 * count)] = odd;
+        Probe probe = probe_of("QLayerNormalization", random_u8(Shape{1}, 1), quant);
+        probe.inputs = {
+            {x}, constant(random_f32(Shape{count}, 2)), constant(random_f32({count}, 3))};
+        probe.attrs.set("input_zero_points", std::vector<s64>{0});
+        expect_exact_above_none(probe, lower_q_layer_norm, fmt::format("{} reals", count));
+      }
+    }
+  }
+}
+
 TEST(QLayerNormalization, SaysWhyNot) {
   Probe probe = probe_of("QLayerNormalization", random_u8(Shape{2, 4}, 1), kQuants[0]);
   probe.isa = Isa::avx2;

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Softmax or LayerNormalization of reals that are only quantized afterwards writes codes itself: the same codes, two passes over
+// memory less.
+#include "ops/quantize_node.h"
+#include "ops/registry.h"
+#include "passes/match.h"
+#include "passes/pass.h"
+#include "passes/qdq.h"
+
+namespace octet {
+namespace {
+
+// What the node is called when its result is codes; null for others.
+const OpDef* as_codes(const Graph& graph, const Node& node) {
+  if (is_op(node, "Softmax")) return find_op("QSoftmax");
+  if (!is_op(node, "LayerNormalization") || node.outputs.size() != 1) return nullptr;
+  for (size_t i = 1; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] != kNoValue && !graph.is_constant(node.inputs[i])) return nullptr;
+  }
+  return find_op("QLayerNormalization");
+}
+
+}  // namespace
+
+void quantize_rows(Graph& graph, Rewrites& rewrites) {
+  const Uses uses(graph);
+  for (Node& quantize : graph.nodes) {
+    if (!is_quantize(quantize)) continue;
+    const ValueId real = quantize.inputs[0];
+    const Node* rows = producer_of(graph, uses, real);
+    const OpDef* codes = rows == nullptr ? nullptr : as_codes(graph, *rows);
+    const std::optional<CodeType> type = code_type(graph, quantize);
+    if (!type || codes == nullptr) continue;
+    if (only_reader(graph, uses, real) == nullptr) continue;
+    if (graph.value(rows->inputs[0]).type.dtype != Dtype::f32) continue;
+    if (graph.is_constant(rows->inputs[0])) continue;
+    const QuantizeRequest request{graph, *rows, {}, type->params, type->dtype};
+    if (!unwritable_output(request).empty()) continue;
+    if (!rewrites.allow()) return;
+    Node fused = *rows;
+    fused.op = codes;
+    fused.attrs.set("scales", std::vector<f32>{1.0f, type->params.scale});
+    fused.attrs.set("input_zero_points", std::vector<s64>{0});
+    set_output_attrs(fused, request, Activation{});
+    fused.decision = {"int8", "its result is only quantized"};
+    replace_fused(quantize, std::move(fused), *rows);
+    graph.value(quantize.outputs[0]).quant = type->params;
+  }
+}
+
+}  // namespace octet
