@@ -60,6 +60,20 @@ TEST(QPool, ChannelsKernelsAndPads) {
   }
 }
 
+// Windows that have loops of their own, neighbours that share one and those at both edges.
+TEST(QPool, RowsOfSmallWindows) {
+  for (s64 channels : {3, 15, 16, 17, 24, 64, 80}) {
+    for (s64 kernel : {2, 3}) {
+      for (s64 stride : {1, 2}) {
+        Probe max = pool("MaxPool", {2, channels, 9, 14}, {kernel, kernel}, stride);
+        expect_exact(max, lower_q_max_pool, fmt::format("{} of {}", kernel, channels));
+        max.attrs.set("pads", std::vector<s64>{1, 1, 1, 1});
+        expect_exact(max, lower_q_max_pool, fmt::format("{} of {}, padded", kernel, channels));
+      }
+    }
+  }
+}
+
 TEST(QPool, DilatedAndLargeWindows) {
   Probe max = pool("MaxPool", {1, 20, 13, 13}, {5, 5}, 1);
   max.attrs.set("pads", std::vector<s64>{2, 2, 2, 2});

@@ -47,6 +47,17 @@ void Pool::run(const u8* x, u8* y, ThreadPool& pool) const noexcept {
   });
 }
 
+// Columns from this one on whose windows have as many elements inside the image.
+s64 Pool::like(s64 column, s64 last) const noexcept {
+  const TapRange taps = columns_[static_cast<size_t>(column)];
+  s64 end = column + 1;
+  for (; end < last; ++end) {
+    const TapRange other = columns_[static_cast<size_t>(end)];
+    if (other.first != taps.first || other.last != taps.last) break;
+  }
+  return end - column;
+}
+
 // What pixels of a row share is computed once: with few channels, divisions for each would take longer than its window.
 void Pool::run_row(const u8* x, u8* y, const Piece& piece) const noexcept {
   const WindowAxis& h = spec_.window.h();
@@ -63,18 +74,23 @@ void Pool::run_row(const u8* x, u8* y, const Piece& piece) const noexcept {
                      .column_stride = w.dilation * spec_.input.pixel_stride,
                      .channels = spec_.channels,
                      .dst = dst,
+                     .pixels = 1,
+                     .src_step = w.stride * spec_.input.pixel_stride,
+                     .dst_step = spec_.output.pixel_stride,
                      .zero_sum = 0,
                      .multiplier = 0.0f,
                      .epilogue = &spec_.epilogue};
   const std::vector<f32>& multipliers = spec_.multipliers;
-  for (s64 column = piece.first; column < piece.last; ++column) {
+  for (s64 column = piece.first; column < piece.last; column += window.pixels) {
     const TapRange kx = columns_[static_cast<size_t>(column)];
     const s64 ix = column * w.stride - w.pad_begin + kx.first * w.dilation;
     window.src = src + ix * spec_.input.pixel_stride;
     window.columns = kx.last - kx.first;
     window.dst = dst + column * spec_.output.pixel_stride;
     window.zero_sum = static_cast<s32>(window.rows * window.columns * spec_.zero_point);
-    if (!multipliers.empty()) {
+    if (multipliers.empty()) {
+      window.pixels = like(column, piece.last);
+    } else {
       const s64 at = multipliers.size() == 1 ? 0 : row * w.out + column;
       window.multiplier = multipliers[static_cast<size_t>(at)];
     }

@@ -60,6 +60,7 @@ class Pool {
     s64 first, last;
   };
   void run_row(const u8* x, u8* y, const Piece& piece) const noexcept;
+  s64 like(s64 column, s64 last) const noexcept;
 
   const PoolKernel& kernel_;
   PoolSpec spec_;

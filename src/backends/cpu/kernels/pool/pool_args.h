@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one call of a pooling kernel gets: one output pixel, all its channels. Included by instruction-set files.
+// What one call of a pooling kernel gets: one output pixel, all its channels; of maxima, neighbours with windows of the same
+// size. Included by instruction-set files.
 #pragma once
 
 #include "backends/cpu/kernels/epilogue_args.h"
@@ -13,6 +14,8 @@ struct PooledPixel {
   s64 row_stride, column_stride;
   s64 channels;
   u8* dst;
+  s64 pixels;              // 1 for averages
+  s64 src_step, dst_step;  // to the next pixel
   // Averages only: t = float(sum - zero_sum) * multiplier.
   s32 zero_sum;  // zero point * rows * columns
   f32 multiplier;

@@ -44,9 +44,7 @@ inline void finish(const PooledPixel& window, const Sums& s, u8* dst, s64 channe
   store_bytes32(final_codes(e, t), dst, channels);
 }
 
-}  // namespace
-
-void max_pool_u8_avx2(const PooledPixel& window) {
+inline void max_pixel(const PooledPixel& window) {
   for (s64 c = 0; c < window.channels; c += 32) {
     const s64 channels = window.channels - c;
     __m256i best = _mm256_setzero_si256();
@@ -57,6 +55,17 @@ void max_pool_u8_avx2(const PooledPixel& window) {
       }
     }
     store_bytes32(best, window.dst + c, channels);
+  }
+}
+
+}  // namespace
+
+void max_pool_u8_avx2(const PooledPixel& window) {
+  PooledPixel one = window;
+  for (s64 i = 0; i < window.pixels; ++i) {
+    max_pixel(one);
+    one.src += window.src_step;
+    one.dst += window.dst_step;
   }
 }
 

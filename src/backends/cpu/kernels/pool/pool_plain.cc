@@ -5,7 +5,9 @@
 
 namespace octet {
 
-void max_pool_u8_plain(const PooledPixel& window) {
+namespace {
+
+void max_pixel(const PooledPixel& window) {
   for (s64 c = 0; c < window.channels; ++c) {
     u8 best = 0;
     for (s64 y = 0; y < window.rows; ++y) {
@@ -15,6 +17,17 @@ void max_pool_u8_plain(const PooledPixel& window) {
       }
     }
     window.dst[c] = best;
+  }
+}
+
+}  // namespace
+
+void max_pool_u8_plain(const PooledPixel& window) {
+  PooledPixel one = window;
+  for (s64 i = 0; i < window.pixels; ++i) {
+    max_pixel(one);
+    one.src += window.src_step;
+    one.dst += window.dst_step;
   }
 }
 
