@@ -37,8 +37,7 @@ std::vector<Layer> resnet(int depth) {
     for (int i = 0; i < repeats[stage]; ++i) {
       const long width = 64L << stage, out = depth == 50 ? width * 4 : width;
       const long stride = stage > 0 && i == 0 ? 2 : 1;
-      if (stride != 1 || channels != out)
-        layers.push_back({channels, size, out, 1, stride, 1});
+      if (stride != 1 || channels != out) layers.push_back({channels, size, out, 1, stride, 1});
       if (depth == 50) {
         layers.push_back({channels, size, width, 1, 1, 1});
         layers.push_back({width, size, width, 3, stride, 1});

@@ -85,7 +85,7 @@ void explain_float_build(Graph& graph) {
 
 // What turns Q/DQ into integer operators; without them the Q/DQ nodes compute as they stand.
 std::vector<std::string> simulation_disables() {
-  return {"hoist_quantize", "move_dequantize", "cancel_qdq",      "fuse_unary",
+  return {"hoist_quantize", "move_dequantize", "cancel_qdq",   "fuse_unary",
           "fuse_qdq",       "fuse_table",      "quantize_rows"};
 }
 

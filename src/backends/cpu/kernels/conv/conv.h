@@ -95,7 +95,7 @@ class DenseConv {
   s64 thread_bytes_;  // of workspace
   u8 padding_;
   bool bounded_;  // see ConvTile
-  bool plain_;  // see ConvTile, but for the residual
+  bool plain_;    // see ConvTile, but for the residual
   PackedConv packed_;
 };
 

@@ -65,8 +65,8 @@ struct ConvTile {
   // Only codes and perhaps a table: no residual, no slope, nothing that leaves the range of s32 before rounding.
   bool plain = false;
   bool bounded = false;  // no product of sum and multiplier, with the residual, passes 2^31
-  const s32* row_bias;  // for each pixel, added to the accumulators; null when there is none
-  void* scratch;        // ConvKernel::scratch_bytes
+  const s32* row_bias;   // for each pixel, added to the accumulators; null when there is none
+  void* scratch;         // ConvKernel::scratch_bytes
   const EpilogueArgs* epilogue;
 };
 

@@ -43,7 +43,8 @@ template <int kTiles>
   const s16* src[kTiles];
 #pragma GCC unroll 8
   for (int m = 0; m < kTiles; ++m) src[m] = patches + m * channels;
-  const s64 next = 16 * channels;  // the next number's weights: those of all may come from beyond L2
+  const s64 next =
+      16 * channels;  // the next number's weights: those of all may come from beyond L2
   for (s64 k = 0; k < channels; k += 2, weights += 32) {
     const void* at = weights;
     _mm_prefetch(reinterpret_cast<const char*>(weights + next), _MM_HINT_T1);
