@@ -124,6 +124,7 @@ std::vector<Propagated> telling_samples(const Graph& graph, bool from_data,
   };
   options.sample = 5;
   options.distinct_samples = from_data;
+  options.fold_bytes = PropagateOptions{}.fold_bytes;  // types are asked, not weights
   if (from_data) add(0);
   for (s64 size : independent_sizes(graph)) add(size);
   return samples;
