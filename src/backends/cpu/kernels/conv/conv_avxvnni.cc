@@ -18,6 +18,8 @@ inline __m256i broadcast4(const u8* src) {
   return _mm256_set1_epi32(bytes);
 }
 
+constexpr s64 kAhead = 4096;  // bytes of weights: those of large layers come from beyond L2
+
 // Weights: [channels/16][chunks][16][4] s8
 template <int kPixels>
 void block(const ConvTile& tile, s64 c) {
@@ -29,6 +31,7 @@ void block(const ConvTile& tile, s64 c) {
   const s8* weights = static_cast<const s8*>(tile.weights) + c * tile.chunks * kConvChunk;
   for (s64 k = 0; k < tile.chunks; ++k, weights += kConvLanes * kConvChunk) {
     const s64 offset = tile.offsets[k];
+    _mm_prefetch(reinterpret_cast<const char*>(weights + kAhead), _MM_HINT_T0);
     const void* at = weights;
     const __m256i w0 = _mm256_loadu_si256(static_cast<const __m256i*>(at));
     const __m256i w1 = _mm256_loadu_si256(static_cast<const __m256i*>(at) + 1);

@@ -343,6 +343,19 @@ f64 in_place_cycles(const std::vector<std::vector<PairStep>>& blocks) {
   return static_cast<f64>(steps) * kStepCycles;
 }
 
+// Of a single group: those of many grow together.
+void reserve(const std::vector<PairSteps>& blocks, PackedConv& packed) {
+  if (!packed.weights.empty()) return;
+  size_t steps = 0, words = 0;
+  for (const PairSteps& block : blocks) {
+    steps += block.doubles.size() + block.singles.size() + block.swapped[0].size() +
+             block.swapped[1].size();
+    words += block.words.size();
+  }
+  packed.pair_positions.reserve(steps + words);
+  packed.weights.reserve((steps + 2 * words) * sizeof(Step));
+}
+
 }  // namespace
 
 s64 pair_row_bytes(s64 chunks) {
@@ -368,6 +381,7 @@ void append_pairs(const ConvWeights& weights, const ConvChunks& chunks, ChannelR
   rows.first_run = static_cast<s64>(packed.pair_runs.size());
   packed.pair_runs.insert(packed.pair_runs.end(), runs.begin(), runs.end());
   packed.pair_rows.push_back(rows);
+  reserve(blocks, packed);
   BlockWriter writer(layer, rows.variants * rows.bytes, packed);
   for (size_t block = 0; block < layer.blocks; ++block) {
     const size_t first = block * kLanes;

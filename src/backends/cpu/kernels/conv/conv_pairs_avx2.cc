@@ -8,6 +8,7 @@ namespace octet {
 namespace {
 
 constexpr s64 kStepBytes = kPairLanes * kConvChunk;  // weights
+constexpr s64 kAhead = 4096;  // bytes of weights: those of large layers come from beyond L2
 
 inline __m256i broadcast4(const u8* src) {
   s32 bytes;
@@ -125,6 +126,7 @@ template <int kPixels>
             static_cast<const s8*>(tile.weights) + block.first_weight};
   for (s64 k = 0; k < block.doubles; ++k, at.position += 2, at.weights += 2 * kStepBytes) {
     const s64 first = at.position[0], second = at.position[1];
+    _mm_prefetch(reinterpret_cast<const char*>(at.weights + kAhead), _MM_HINT_T0);
     const __m256i w0 = weights_at(at.weights, 0), w1 = weights_at(at.weights, 1);
 #pragma GCC unroll 8
     for (int m = 0; m < kPixels; ++m) {

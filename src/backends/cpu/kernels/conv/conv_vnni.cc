@@ -69,6 +69,8 @@ template <int kPixels, int kVectors>
   }
 }
 
+constexpr s64 kAhead = 4096;  // bytes of weights: those of large layers come from beyond L2
+
 template <bool kDirect, int kPixels, int kVectors>
 void block(const ConvTile& tile, s64 c) {
   __m512i acc[kPixels][kVectors];
@@ -87,7 +89,10 @@ void block(const ConvTile& tile, s64 c) {
     const s64 offset = tile.offsets[k];
     __m512i w[kVectors];
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) w[v] = _mm512_loadu_si512(weights + 64 * v);
+    for (int v = 0; v < kVectors; ++v) {
+      w[v] = _mm512_loadu_si512(weights + 64 * v);
+      _mm_prefetch(reinterpret_cast<const char*>(weights + 64 * v + kAhead), _MM_HINT_T0);
+    }
     weights += 64 * kVectors;
 #pragma GCC unroll 8
     for (int m = 0; m < kPixels; ++m) {
