@@ -115,6 +115,9 @@ class Focus {
       add_origins(earlier, part->origins);
     }
     add_origins(earlier, concat->origins);
+    // Channels that are not known yet could be any.
+    const s64 joined = graph_.constant_input(conv, kProductWeights)->shape()[1];
+    if (joined % 4 != 0 || shape_of(image)[1] != joined / 4) return;
     if (graph_.is_constant(image) || !rewrites_.allow()) return;
     replace(conv, image, phases, earlier);
   }
