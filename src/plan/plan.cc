@@ -72,6 +72,7 @@ class Planner {
     join_channels();
     bind();
     plan_memory(plan_);
+    choose_alone(plan_);
     return std::move(plan_);
   }
 
@@ -118,6 +119,7 @@ class Planner {
     step.outputs = std::move(outputs);
     step.workspace_bytes = candidate.workspace_bytes;
     if (groups_ > 1) step.note += group_note(plan_, step);
+    step.cost = candidate.cost;
     plan_.steps.push_back(std::move(step));
     candidates_.push_back(std::move(candidate));
   }

@@ -44,6 +44,8 @@ struct PlanStep {
   // The batch goes through this step in so many groups of images, each group through all neighbouring steps with the same
   // number before the next; `run` runs one group.
   s64 groups = 1;
+  f64 cost = 0;        // the candidate's estimate, 0 for none
+  bool alone = false;  // runs on one thread: not worth sharing
   RunStep run;
   std::string
       choice;  // how the kernel was chosen among several: "by cost"; empty where there was one
@@ -84,8 +86,9 @@ void check_input_shapes(const Graph& graph, std::span<const Shape> shapes);
 // The stages of make_plan.
 Graph specialize(const Graph& graph, std::span<const Shape> input_shapes);  // specialize.cc
 void relabel_s8(Graph& graph);                                              // relabel.cc
-void plan_memory(Plan& plan);  // memory.cc: offsets, arena_bytes
 // border.cc: `run`, after writing the zero point around each image of its output.
 RunStep with_border(const Plan& plan, const PlanStep& step, RunStep run);
+void plan_memory(Plan& plan);   // memory.cc: offsets, arena_bytes
+void choose_alone(Plan& plan);  // sharing.cc: steps that threads do not share
 
 }  // namespace octet

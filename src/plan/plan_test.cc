@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
+#include <tuple>
+#include <vector>
+
 #include "graph/interpret.h"
 #include "graph/text.h"
 #include "ops/registry.h"
@@ -165,6 +169,49 @@ TEST(PlanMemory, OutputsTakeTheMemoryOfInputsThatEnd) {
   EXPECT_NE(b[4].offset, b[3].offset);
   EXPECT_EQ(b[5].offset, b[1].offset);
   EXPECT_NE(b[1].offset, b[2].offset);
+}
+
+// Steps of this cost each, one after another.
+Plan chain_of(std::span<const f64> costs) {
+  Plan plan;
+  for (size_t s = 0; s < costs.size(); ++s) {
+    PlanStep step;
+    step.cost = costs[s];
+    plan.steps.push_back(std::move(step));
+  }
+  choose_alone(plan);
+  return plan;
+}
+
+TEST(Sharing, RowsOfShortStepsRunAlone) {
+  for (const PlanStep& step : chain_of(std::vector<f64>(8, 5000)).steps) EXPECT_TRUE(step.alone);
+  for (const PlanStep& step : chain_of(std::vector<f64>(7, 5000)).steps) EXPECT_FALSE(step.alone);
+  for (const PlanStep& step : chain_of(std::vector<f64>(8, 50000)).steps) EXPECT_FALSE(step.alone);
+}
+
+TEST(Sharing, ShortStepsAmongLongOnesAreShared) {
+  std::vector<f64> costs(20, 5000);
+  costs[5] = costs[14] = 50000;
+  const Plan plan = chain_of(costs);
+  for (size_t s = 0; s < 20; ++s) EXPECT_EQ(plan.steps[s].alone, s > 5 && s < 14) << s;
+}
+
+// Without an estimate the bytes decide, and floats stay with their kernel, which knows its work.
+TEST(Sharing, BytesDecideWhereNoCostIsNamed) {
+  for (const auto& [type, bytes, alone] : {std::tuple{Dtype::u8, s64{1000}, true},
+                                           {Dtype::u8, s64{1} << 20, false},
+                                           {Dtype::f32, s64{1000}, false}}) {
+    Plan plan;
+    const ValueId value = plan.graph.add_value("v", {type, {bytes}});
+    Buffer buffer;
+    buffer.value = value;
+    buffer.bytes = bytes;
+    plan.buffers.push_back(buffer);
+    plan.steps.resize(8);
+    for (PlanStep& step : plan.steps) step.outputs = {0};
+    choose_alone(plan);
+    for (const PlanStep& step : plan.steps) EXPECT_EQ(step.alone, alone) << bytes;
+  }
 }
 
 }  // namespace

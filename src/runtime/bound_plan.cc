@@ -70,7 +70,7 @@ void BoundPlan::bind_caller(std::span<const Tensor> inputs, std::span<Tensor> ou
 StepArgs BoundPlan::step_args(size_t s, ThreadPool& pool) {
   std::byte** pointers = pointers_.data() + first_pointer_[s];
   return {pointers, pointers + plan_.steps[s].inputs.size(), arena_.get() + plan_.workspace_offset,
-          pool};
+          plan_.steps[s].alone ? alone_ : pool};
 }
 
 void BoundPlan::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool& pool) {

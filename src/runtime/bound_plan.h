@@ -75,6 +75,7 @@ class BoundPlan {
   std::vector<size_t> first_pointer_;  // of each step
   std::vector<CallerPointer> caller_;
   std::vector<Run> runs_;  // all steps
+  ThreadPool alone_{1};    // for steps that are too short to be shared
 };
 
 }  // namespace octet
