@@ -17,8 +17,9 @@ namespace {
 constexpr s64 kMostImages = 64;
 // The cache also holds what kernels copy, and its lines collide: a working set of more than this does not stay.
 constexpr f64 kShare = 0.75;
-// To start a step once more costs about as much as this many bytes.
+// To start a step once more costs about as much as this many bytes, and more where threads meet at its end.
 constexpr f64 kStart = 16384;
+constexpr f64 kMeeting = 98304;
 // What a change of the number must save at least: estimates are not exact enough for less.
 constexpr f64 kChange = 131072;
 constexpr f64 kNever = std::numeric_limits<f64>::infinity();
@@ -38,6 +39,7 @@ class Grouping {
         candidates_(candidates),
         batch_(batch_of(plan)),
         threads_(static_cast<f64>(target.threads)),
+        start_(target.threads > 1 ? kStart + kMeeting : kStart),
         cache_(kShare * static_cast<f64>(target.cache_bytes)),
         steps_(plan.steps.size()) {}
 
@@ -118,7 +120,7 @@ class Grouping {
   f64 cost(const StepBytes& step, s64 groups) const {
     if (groups > 1 && !step.by_image) return kNever;
     const f64 images = static_cast<f64>(batch_ / groups), batch = static_cast<f64>(batch_);
-    const f64 again = static_cast<f64>(groups) * (step.weights + kStart);
+    const f64 again = static_cast<f64>(groups) * (step.weights + start_);
     const f64 held = images * step.live / threads_ + step.weights;
     if (held <= cache_) return again;
     // The larger the working set, the further away it lies: in a cache that others use too, or in memory.
@@ -159,7 +161,7 @@ class Grouping {
   const Plan& plan_;
   std::span<const Candidate> candidates_;
   const s64 batch_;
-  const f64 threads_, cache_;
+  const f64 threads_, start_, cache_;
   std::vector<StepBytes> steps_;
   std::vector<s64> counts_;  // numbers of groups to choose from; the whole batch last
 };
