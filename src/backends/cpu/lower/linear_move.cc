@@ -158,9 +158,9 @@ Offer lower_linear_expand(const LowerRequest& request) {
   const Shape& output = request.outputs[0].shape;
   const std::vector<s64> own = dense_strides(input), dst = dense_strides(output);
   std::vector<s64> src(dst.size(), 0);
-  const int missing = output.rank() - input.rank();
+  const auto missing = static_cast<size_t>(output.rank() - input.rank());
   for (int i = 0; i < input.rank(); ++i) {
-    if (input[i] != 1) src[static_cast<size_t>(i + missing)] = own[static_cast<size_t>(i)];
+    if (input[i] != 1) src[static_cast<size_t>(i) + missing] = own[static_cast<size_t>(i)];
   }
   return move_candidate(request, "expand",
                         {{0, 0, StridedMove({output, src, dst, 0, 0}, element_bytes(request))}});

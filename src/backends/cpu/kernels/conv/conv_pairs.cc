@@ -125,7 +125,7 @@ class Chooser {
  public:
   Chooser(const Layer& layer, const std::vector<ConvRun>& runs)
       : copy_cycles_(kCopyCycles + static_cast<f64>(copies(runs)) * kWriteCycles),
-        row_cycles_(static_cast<f64>(variant_bytes(layer.chunks) / 32) * kWriteCycles),
+        row_cycles_(static_cast<f64>(variant_bytes(layer.chunks)) / 32 * kWriteCycles),
         counts_(size_t{1} << kAll) {
     for (const Variants exact : layer.exact) ++counts_[exact];
   }

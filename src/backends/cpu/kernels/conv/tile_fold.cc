@@ -47,8 +47,8 @@ bool folds(const ConvGeometry& geometry) {
   if (!foldable(geometry)) return false;
   const ConvGeometry folded = folded_geometry(geometry);
   const auto rows = static_cast<f64>(folded.window.h().in);
-  const auto registers = static_cast<f64>((folded.window.w().in + 3) / 4);
-  const f64 folding = rows * (kFoldRow + registers * kFoldRegister);
+  const s64 registers = (folded.window.w().in + 3) / 4;
+  const f64 folding = rows * (kFoldRow + static_cast<f64>(registers) * kFoldRegister);
   return merged_cost(folded) + folding < kWorth * merged_cost(geometry);
 }
 
