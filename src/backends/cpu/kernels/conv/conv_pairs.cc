@@ -330,7 +330,8 @@ std::vector<std::vector<PairStep>> in_place_steps(const Layer& layer,
   for (size_t first = 0; first < layer.exact.size(); first += layer.chunks) {
     for (size_t k = 0; k < layer.chunks; ++k) {
       const Variants plain = layer.exact[first + k] & 0x111;  // nothing inverted
-      pairings[k] = plain != 0 ? static_cast<u32>(std::countr_zero(plain)) / kFlips : 0;
+      pairings[k] =
+          plain != 0 ? static_cast<u32>(static_cast<size_t>(std::countr_zero(plain)) / kFlips) : 0;
     }
     steps.push_back(steps_in_place(offsets, layer.columns.data() + first, pairings));
   }
