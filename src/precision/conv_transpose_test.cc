@@ -15,13 +15,15 @@
 namespace octet {
 namespace {
 
-Graph transposed(const std::string& attributes, const std::string& first_weight = "0.5") {
+Graph transposed(const std::string& attributes, const std::string& first_weight = "0.5",
+                 const std::string& first_bias = "0.5") {
   return parse_graph(
       R"(graph "g"(%x: f32[1,2,3,3]) {
     const %w: f32[2,3,2,2] = {)" +
           first_weight +
           R"(, -1.0, 0.25, 0.125, 0.75, 1.0, -0.5, 0.25, 2.0, 1.5, -1.0, 0.5, 0.25, 0.5, 1.0, -0.75, 0.5, 1.0, 1.25, -0.25, 0.5, 1.0, 2.0, -2.0}
-    const %b: f32[3] = {0.5, -0.25, 1.0}
+    const %b: f32[3] = {)" +
+          first_bias + R"(, -0.25, 1.0}
     %t: f32[1,3,6,6] = ConvTranspose(%x, %w, %b) {)" +
           attributes + R"(} name "t"
     %y: f32[1,3,6,6] = Softmax(%t) {axis=1} name "y"
@@ -63,6 +65,22 @@ TEST(CalibratedConvTranspose, BecomesAConvolutionOfCodes) {
     EXPECT_NEAR(got.as<f32>()[i], want.as<f32>()[i], most / 2) << i;
 }
 
+// As in convolutions, the scale of weights next to nothing is the one in which 32 bits hold the bias.
+TEST(CalibratedConvTranspose, ADeadChannelKeepsItsBias) {
+  Graph real = transposed("strides=ints[2, 2]");
+  const auto weights = real.value(real.find_value("w")).constant.mutable_as<f32>();  // [2, 3, 2, 2]
+  for (size_t i = 0; i < weights.size(); ++i) {
+    if (i / 4 % 3 == 0) weights[i] *= 1e-12f;
+  }
+  const Graph graph = quantized(real);
+  ASSERT_NE(node_of(graph, "QConv"), nullptr);
+  const Tensor x(Dtype::f32, {1, 2, 3, 3});
+  const Tensor want = interpret(real, std::vector{x})[0], got = interpret(graph, std::vector{x})[0];
+  // Of zeros remains the bias, off by half a code of the result.
+  for (size_t i = 0; i < want.as<f32>().size(); ++i)
+    EXPECT_NEAR(got.as<f32>()[i], want.as<f32>()[i], 8.0f / 127 / 2 / 2) << i;
+}
+
 TEST(CalibratedConvTranspose, SaysWhyItStaysReal) {
   const auto reason = [](const Graph& graph) {
     const Node* node = node_of(graph, "ConvTranspose");
@@ -71,6 +89,9 @@ TEST(CalibratedConvTranspose, SaysWhyItStaysReal) {
   EXPECT_EQ(reason(quantized(transposed("strides=ints[2, 2]", "nan"))),
             "f32: its weights hold an infinity or a NaN");
   EXPECT_EQ(reason(quantized(transposed("dilations=ints[3, 3], strides=ints[1, 1]"))), "");
+  for (const char* bias : {"nan", "1e38", "-2e9"})
+    EXPECT_EQ(reason(quantized(transposed("strides=ints[2, 2]", "0.5", bias))),
+              "f32: its bias passes 2^30");
   Graph last = transposed("strides=ints[2, 2]");
   last.outputs.push_back(last.find_value("t"));
   EXPECT_EQ(reason(quantized(std::move(last))), "f32: its result is an output of the model");

@@ -58,9 +58,9 @@ class Placer {
     real_.resize(value_count, kNoValue);
     for (ValueId id : graph_.inputs) place(original, id, false);
     for (Node& node : original) {
+      if (is_int8(node) && is_op(node, "ConvTranspose")) quantize_weights_of(node);
       rewire(node);
       if (is_int8(node) && node.op->quant.kind == QuantKind::arithmetic) quantize_constants(node);
-      if (is_int8(node) && is_op(node, "ConvTranspose")) quantize_weights_of(node);
       const std::vector<ValueId> outputs = node.outputs;
       const bool codes = is_int8(node) && gives_codes_only(node);
       graph_.nodes.push_back(std::move(node));
@@ -120,12 +120,16 @@ class Placer {
     }
   }
 
-  // Weights [C, O, kh, kw], a scale for each of the O channels.
+  // Weights [C, O, kh, kw], a scale for each of the O channels, in which 32 bits hold the bias.
   void quantize_weights_of(Node& node) {
     const Value weights = graph_.value(node.inputs[1]);
     const Shape& shape = weights.type.shape;
-    QuantizedWeights codes =
-        quantize_weights(weights.constant, {}, {shape[1], shape[2] * shape[3]}, ProductInput{});
+    const Tensor* bias = graph_.constant_input(node, 2);
+    const ProductInput x{
+        .scale = std::max(type_of(node.inputs[0]).params.scale, std::numeric_limits<f32>::min())};
+    const QuantizedWeights codes = quantize_weights(
+        weights.constant, bias != nullptr ? bias->as<f32>() : std::span<const f32>(),
+        {shape[1], shape[2] * shape[3]}, x);
     OCTET_CHECK(codes.reject.empty());  // assign.cc asked
     const ValueId scales =
         graph_.add_constant(weights.name + ".scales", Tensor::of<f32>({shape[1]}, codes.scales));
