@@ -152,7 +152,8 @@ class Bias {
     const std::vector<s64> dense = dense_strides(mask.shape);
     for (int i = 0; i < rank - 1; ++i) {
       const bool spread = mask.shape[i] == 1;
-      strides_[static_cast<size_t>(4 - rank + i)] = spread ? 0 : dense[static_cast<size_t>(i)];
+      strides_[static_cast<size_t>(4 - rank) + static_cast<size_t>(i)] =
+          spread ? 0 : dense[static_cast<size_t>(i)];
     }
   }
 

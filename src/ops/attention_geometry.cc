@@ -54,7 +54,8 @@ void require_mask(const Shape& mask, const AttentionGeometry& geometry) {
                                    geometry.total};
   bool fits = mask.rank() >= 1 && mask.rank() <= 4 && mask[mask.rank() - 1] <= geometry.total;
   for (int i = 0; fits && i < mask.rank() - 1; ++i) {
-    fits = mask[i] == 1 || mask[i] == full[static_cast<size_t>(4 - mask.rank() + i)];
+    fits = mask[i] == 1 ||
+           mask[i] == full[static_cast<size_t>(4 - mask.rank()) + static_cast<size_t>(i)];
   }
   if (fits) return;
   fail(Error::Code::invalid_model, "the mask is {}, expected to broadcast to {}x{}x{}x{}",

@@ -19,7 +19,7 @@ bool shifts_left(const Node& node) {
 void infer(Inference& inference) {
   shifts_left(inference.node);
   const Dtype dtype = inference.inputs[0].dtype;
-  if (!visit_dtype(dtype, []<class T>() { return std::is_unsigned_v<T> && sizeof(T) > 0; })) {
+  if (!visit_dtype(dtype, []<class T>() { return std::is_unsigned_v<T>; })) {
     fail(Error::Code::invalid_model, "input 0 is {}, expected unsigned integers",
          dtype_name(dtype));
   }

@@ -25,7 +25,7 @@ template <class To, class From>
 To real_to_integer(From x) {
   // 2^digits is exact in every float type, the largest integer is not.
   const From limit = std::ldexp(From{1}, std::numeric_limits<To>::digits);
-  if (x != x) return To{0};
+  if (std::isnan(x)) return To{0};
   if (x >= limit) return std::numeric_limits<To>::max();
   const From lowest = std::is_signed_v<To> ? -limit : From{0};
   return x <= lowest ? std::numeric_limits<To>::min() : static_cast<To>(x);

@@ -80,7 +80,8 @@ class Sampler {
     for (s64 i = 0; i < channels * taps; ++i) {
       const s64 channel = group * channels + i / taps, tap = i % taps;
       const s64 moved = (image * groups_ + channel / (g_.in_channels / groups_)) * taps + tap;
-      const f32 y = static_cast<f32>(row + tap / w.kernel * h.dilation) + offset(2 * moved, pixel);
+      const s64 tap_row = tap / w.kernel;
+      const f32 y = static_cast<f32>(row + tap_row * h.dilation) + offset(2 * moved, pixel);
       const f32 x =
           static_cast<f32>(column + tap % w.kernel * w.dilation) + offset(2 * moved + 1, pixel);
       const f32* plane = x_.data() + (image * g_.in_channels + channel) * h.in * w.in;

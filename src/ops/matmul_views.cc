@@ -47,9 +47,10 @@ struct View {
   std::vector<s64> batch(int count) const {
     std::vector<s64> result(static_cast<size_t>(count), 0);
     const int own = rank() - 2;
+    const auto missing = static_cast<size_t>(count - own);
     for (int i = 0; i < own; ++i) {
       if (shape[i] == 1) continue;
-      result[static_cast<size_t>(count - own + i)] = strides[static_cast<size_t>(i)];
+      result[missing + static_cast<size_t>(i)] = strides[static_cast<size_t>(i)];
     }
     return result;
   }
