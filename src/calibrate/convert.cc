@@ -50,12 +50,12 @@ Tensor from_f32(const Tensor& array, Dtype dtype, const std::string& name) {
 template <class T>
 void to_integers(std::span<const s64> values, Tensor* result, const std::string& name) {
   const std::span<T> dst = result->mutable_as<T>();
+  // u64 holds every s64 that is not negative, so its upper end is no limit here.
+  constexpr s64 kHighest = std::same_as<T, u64> ? std::numeric_limits<s64>::max()
+                                                : static_cast<s64>(std::numeric_limits<T>::max());
+  constexpr auto kLowest = static_cast<s64>(std::numeric_limits<T>::min());
   for (size_t i = 0; i < dst.size(); ++i) {
-    // u64 holds every s64 that is not negative, so its upper end is no limit here.
-    const bool fits = std::same_as<T, u64>
-                          ? values[i] >= 0
-                          : values[i] >= static_cast<s64>(std::numeric_limits<T>::min()) &&
-                                values[i] <= static_cast<s64>(std::numeric_limits<T>::max());
+    const bool fits = values[i] >= kLowest && values[i] <= kHighest;
     if (!fits) {
       fail(Error::Code::invalid_argument, "'{}': value {} at element {} does not fit {}", name,
            values[i], i, dtype_name(result->dtype()));

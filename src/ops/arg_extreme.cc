@@ -23,7 +23,8 @@ s64 index_of_extreme(const Line& line, const T* src) {
     const W x = static_cast<W>(src[i * line.stride]);
     const bool better = line.largest ? x > extreme : x < extreme;
     // x == x: a NaN at the front gives way to the first number.
-    if (better || (line.last && x == extreme) || (extreme != extreme && x == x)) {
+    const bool was_nan = extreme != extreme, is_number = x == x;  // NOLINT: of integers, never
+    if (better || (line.last && x == extreme) || (was_nan && is_number)) {
       best = i;
       extreme = x;
     }

@@ -163,10 +163,10 @@ Offer lower_q_conv_tiles(const LowerRequest& request) {
   candidate.writes_slices = merged_pixels(read) == 1;
   candidate.workspace_bytes = tile_conv_workspace_bytes(conv.geometry, request.target.threads);
   candidate.cost = tile_conv_cost(merged_geometry(read, merged_pixels(read)));
-  candidate.bind = [&kernel, conv](const BindArgs& bind) {
+  candidate.bind = [conv](const BindArgs& bind) {
     const FoldedConv folded(dense_spec(conv, bind));
     const MergedConv merged(folded.spec());
-    return step_of(TileConv(kernel, merged.spec(), folded.input()), conv);
+    return step_of(TileConv(kTileKernels[0], merged.spec(), folded.input()), conv);
   };
   return candidate;
 }
@@ -183,10 +183,10 @@ Offer lower_q_conv_winograd(const LowerRequest& request) {
   candidate.workspace_bytes = std::max(winograd_workspace_bytes(conv.geometry, threads),
                                        conv_workspace_bytes(direct, conv.geometry, threads));
   candidate.cost = winograd_cost(conv.geometry);
-  candidate.bind = [&kernel, &direct, conv, threads](const BindArgs& bind) -> RunStep {
+  candidate.bind = [&direct, conv, threads](const BindArgs& bind) -> RunStep {
     ConvSpec spec = dense_spec(conv, bind);
     spec.threads = threads;
-    if (winograd_fits(spec)) return step_of(WinogradConv(kernel, spec), conv);
+    if (winograd_fits(spec)) return step_of(WinogradConv(kWinogradKernels[0], spec), conv);
     return step_of(DenseConv(direct, spec), conv);
   };
   return candidate;

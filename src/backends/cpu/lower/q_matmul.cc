@@ -127,8 +127,8 @@ Offer lower_q_linear_tiles(const LowerRequest& request) {
   const Placement rows = dense_rows(linear.geometry.window.w().out, linear.geometry.in_channels);
   if (!tile_conv_overlaps(linear.geometry, rows)) set_overwrites(candidate, linear);
   candidate.cost = tile_conv_cost(linear.geometry);
-  candidate.bind = [&kernel, linear](const BindArgs&) {
-    return step_of(TileConv(kernel, spec_of(linear)), linear.matmul);
+  candidate.bind = [linear](const BindArgs&) {
+    return step_of(TileConv(kTileKernels[0], spec_of(linear)), linear.matmul);
   };
   return candidate;
 }
