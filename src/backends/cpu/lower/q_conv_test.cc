@@ -164,6 +164,17 @@ TEST(QConv, ResidualLeakyTableAndRealOutputs) {
   }
 }
 
+TEST(QConv, NoImages) {
+  for (s64 kernel_size : {1, 3}) {
+    ConvCase c{.batch = 0, .channels = 32, .height = 16, .width = 16, .outputs = 32};
+    c.kernel_h = c.kernel_w = kernel_size;
+    c.pads.assign(4, kernel_size / 2);
+    Probe probe = probe_of(c);
+    add_residual(probe, 77);
+    expect_exact(probe, as_planned, text(c));
+  }
+}
+
 TEST(QConv, OneMultiplierAndNoBias) {
   ConvCase c{.outputs = 20};
   Probe probe = probe_of(c);
