@@ -33,7 +33,7 @@ constexpr const char* kFooter =
     "  octet build resnet20.onnx --int8 --calib photos/ --preprocess cifar.json -o resnet20.octet\n"
     "  octet build mobilenet.onnx --int8 --calib photos/ --resize 256 --crop 224x224 --scale 255\n"
     "  octet build yolo.onnx --int8 --calib street/ --letterbox 416x416:114 --report yolo.html\n"
-    "  octet build vit.onnx --int8 --calib data.npz --keep-float Softmax --keep-float "
+    "  octet build vit.onnx --int8 --calib data.npz --keep-float Gelu --keep-float "
     "/head/MatMul\n"
     "  octet build model.onnx -o float.octet             # everything in FP32\n";
 

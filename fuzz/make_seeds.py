@@ -80,6 +80,18 @@ def quantized_models():
          node("Conv", ["d", "wd"], ["c"], pads=[1, 1, 1, 1]), node("Relu", ["c"], ["r"]),
          node("QuantizeLinear", ["r", "s", "z"], ["rq"]), node("DequantizeLinear", ["rq", "s", "z"], ["y"])],
         [("x", [1, 3, 5, 5])], [("y", None)], weights)
+    yield "qdq_focus", model(
+        [node("QuantizeLinear", ["x", "s", "z"], ["q"]), node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+         *(node("Slice", ["d", f"from{i}", "to", "axes", "two"], [f"p{i}"]) for i in range(4)),
+         node("Concat", [f"p{i}" for i in range(4)], ["f"], axis=1),
+         node("QuantizeLinear", ["f", "s", "z"], ["fq"]), node("DequantizeLinear", ["fq", "s", "z"], ["fd"]),
+         node("DequantizeLinear", ["focus", "s", "wz"], ["wd"]), node("Conv", ["fd", "wd"], ["c"], pads=[1, 1, 1, 1]),
+         node("QuantizeLinear", ["c", "s", "z"], ["cq"]), node("DequantizeLinear", ["cq", "s", "z"], ["y"])],
+        [("x", ["n", 1, 6, 4])], [("y", None)],
+        [scale, zero, numpy_helper.from_array(np.int8(0), "wz"),
+         numpy_helper.from_array(np.arange(-36, 36, dtype=np.int8).reshape(2, 4, 3, 3), "focus"),
+         *(numpy_helper.from_array(np.array(v, np.int64), k) for k, v in
+           {"from0": [0, 0], "from1": [1, 0], "from2": [0, 1], "from3": [1, 1], "to": [9, 9], "axes": [2, 3], "two": [2, 2]}.items())])
     yield "qlinear_matmul", model(
         [node("QuantizeLinear", ["x", "s", "z"], ["q"]),
          node("QLinearMatMul", ["q", "s", "z", "m", "s", "mz", "s", "z"], ["p"]),
