@@ -112,8 +112,9 @@ class Grouping {
       steps_[s].live = live += change[s];
       steps_[s].kept = kept += crossing[s];
       // A result that takes the memory of an input needs none.
-      if (candidates_[s].overwrites.empty()) continue;
-      steps_[s].live -= image_bytes(plan_.steps[s].outputs[0]);
+      const std::vector<u32>& outputs = plan_.steps[s].outputs;
+      if (candidates_[s].overwrites.empty() || outputs[0] == kNoBuffer) continue;
+      steps_[s].live -= image_bytes(outputs[0]);
     }
   }
 

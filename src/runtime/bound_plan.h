@@ -27,11 +27,11 @@ class BoundPlan {
                    const F& visit) {
     bind_caller(inputs, outputs);
     for (const Run& run : runs_) {
+      Place place(run);
       for (s64 group = 0; group < run.groups; ++group) {
-        if (group > 0) move(run, 1);
+        place.go_to(group);
         for (size_t s = run.first; s < run.end; ++s) visit(s, step_args(s, pool), group);
       }
-      move(run, 1 - run.groups);
     }
   }
   // Inputs and outputs must have the plan's types. Allocates nothing but what a reference step does for itself.
@@ -65,9 +65,23 @@ class BoundPlan {
   void bind_caller(std::span<const Tensor> inputs, std::span<Tensor> outputs);
   StepArgs step_args(size_t step, ThreadPool& pool);
 
-  static void move(const Run& run, s64 groups) {
-    for (const MovingPointer& pointer : run.moving) *pointer.slot += groups * pointer.bytes;
-  }
+  // At which group of a run its pointers are: the first again at the end, also of one that an error cuts short.
+  class Place {
+   public:
+    explicit Place(const Run& run) : run_(run) {}
+    ~Place() { go_to(0); }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+
+    void go_to(s64 group) {
+      for (const MovingPointer& p : run_.moving) *p.slot += (group - group_) * p.bytes;
+      group_ = group;
+    }
+
+   private:
+    const Run& run_;
+    s64 group_ = 0;
+  };
 
   Plan plan_;
   std::shared_ptr<std::byte> arena_;

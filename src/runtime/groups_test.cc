@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <random>
+#include <stdexcept>
 
 #include "backends/backends.h"
 #include "graph/interpret.h"
@@ -330,6 +331,29 @@ TEST(Groups, SameCodesForAnyBatch) {
     ASSERT_EQ(got[0].type(), want.type());
     EXPECT_EQ(std::memcmp(got[0].data(), want.data(), want.bytes()), 0) << batch;
   }
+}
+
+// A visitor that fails in a later group leaves nothing behind: the next run begins with the first image.
+TEST(Groups, RunsAfterAnError) {
+  const Shape shape{4, 16, 64, 64};
+  const Graph graph = early_and_late();
+  Target target{hardware_isa(), 1};
+  target.cache_bytes = 100 << 10;
+  Tensor x(Dtype::u8, shape);
+  std::ranges::fill(x.mutable_as<u8>(), u8{3});
+  x.mutable_as<u8>()[0] = 250;
+  const std::vector<Tensor> inputs = {x};
+  BoundPlan bound(make_plan(graph, std::vector<Shape>{shape}, cpu_backend(), target));
+  std::vector<Tensor> outputs = {Tensor(Dtype::u8, {4, 256, 4, 4})};
+  ThreadPool pool(1);
+  const auto fail_late = [&](size_t s, const StepArgs& args, s64 group) {
+    if (group == 2) throw std::runtime_error("late");
+    bound.plan().steps[s].run(args);
+  };
+  EXPECT_THROW(bound.visit_steps(inputs, outputs, pool, fail_late), std::runtime_error);
+  bound.run(inputs, outputs, pool);
+  const Tensor want = interpret(graph, inputs)[0];
+  EXPECT_EQ(std::memcmp(outputs[0].data(), want.data(), want.bytes()), 0);
 }
 
 TEST(Groups, LessMemory) {

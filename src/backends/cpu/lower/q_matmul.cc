@@ -136,6 +136,7 @@ Offer lower_q_linear_tiles(const LowerRequest& request) {
 Offer lower_q_linear(const LowerRequest& request) {
   LinearRequest linear;
   if (std::string reason = read(request, linear); !reason.empty()) return Reject{reason};
+  if (const char* reason = conv_depth_reject(linear.geometry)) return Reject{reason};
   const ConvKernel& kernel = best_kernel(kConstantConvKernels, request.target.isa);
   Candidate candidate = candidate_of(request, kernel.name, Layout::linear);
   candidate.note = sum_note(request);

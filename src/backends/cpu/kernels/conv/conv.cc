@@ -2,6 +2,7 @@
 #include "backends/cpu/kernels/conv/conv.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "backends/cpu/kernels/conv/conv_pairs.h"
 #include "backends/cpu/kernels/epilogue_bounds.h"
@@ -43,8 +44,16 @@ ImageStrides strides_read(const ConvGeometry& g, const Placement& input) {
 
 }  // namespace
 
+const char* conv_depth_reject(const ConvGeometry& g) {
+  constexpr s64 kMostDepth = std::numeric_limits<s32>::max() / (kPairVariants + 2) / 64 * 64;
+  const s64 taps = g.window.h().kernel * g.window.w().kernel;
+  const s64 padded = taps * ceil_div(g.in_channels_per_group(), kConvChunk) * kConvChunk;
+  return padded > kMostDepth ? "a sum has more than 200 million products" : nullptr;
+}
+
 const char* conv_reject(const ConvGeometry& g) {
   if (g.window.rank != 2) return "only 2-D convolutions have a kernel";
+  if (const char* reason = conv_depth_reject(g)) return reason;
   return padded_rows_reject(g.window, g.in_channels);
 }
 

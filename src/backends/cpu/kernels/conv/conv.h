@@ -62,6 +62,8 @@ struct ConvSpec {
 
 // Why DenseConv cannot serve this geometry, or null.
 const char* conv_reject(const ConvGeometry& geometry);
+// The part of it that products of matrices share: places in a prepared row (ConvPairRows) are counted in 32 bits.
+const char* conv_depth_reject(const ConvGeometry& geometry);
 s64 conv_workspace_bytes(const ConvKernel& kernel, const ConvGeometry& geometry, int threads);
 
 class DenseConv {

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <unordered_map>
 
 #include "backends/cpu/kernels/conv/conv_excess.h"
 #include "backends/cpu/kernels/conv/conv_pair_steps.h"
@@ -125,8 +126,7 @@ class Chooser {
  public:
   Chooser(const Layer& layer, const std::vector<ConvRun>& runs)
       : copy_cycles_(kCopyCycles + static_cast<f64>(copies(runs)) * kWriteCycles),
-        row_cycles_(static_cast<f64>(variant_bytes(layer.chunks)) / 32 * kWriteCycles),
-        counts_(size_t{1} << kAll) {
+        row_cycles_(static_cast<f64>(variant_bytes(layer.chunks)) / 32 * kWriteCycles) {
     for (const Variants exact : layer.exact) ++counts_[exact];
   }
 
@@ -147,8 +147,7 @@ class Chooser {
  private:
   Choice with(Variants variants) const {
     s64 steps = 0, words = 0;
-    for (Variants exact = 0; exact < counts_.size(); ++exact)
-      ((exact & variants) != 0 ? steps : words) += counts_[exact];
+    for (const auto& [exact, count] : counts_) ((exact & variants) != 0 ? steps : words) += count;
     const f64 rows = std::popcount(variants) - 1 + (words > 0 ? 2 : 0);
     return {variants, words > 0,
             static_cast<f64>(steps) * kStepCycles + static_cast<f64>(words) * kWordStepCycles +
@@ -164,7 +163,7 @@ class Chooser {
 
   f64 copy_cycles_;
   f64 row_cycles_;
-  std::vector<s64> counts_;
+  std::unordered_map<Variants, s64> counts_;  // few where a layer has thousands of small groups
 };
 
 s64 row_pitch(s64 bytes) {

@@ -6,7 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <limits>
 #include <random>
+
+#include "backends/cpu/kernels/conv/conv.h"
 
 namespace octet {
 namespace {
@@ -171,6 +174,18 @@ TEST(ConvPairs, StepsGiveTheProductsAndCannotSaturate) {
     }
   }
   EXPECT_TRUE(in_place && rows && words && doubles && swapped);
+}
+
+// Positions are s32, also those of the words behind all variants.
+TEST(ConvPairs, DepthsBeyondThePositionsAreRejected) {
+  ConvGeometry g;
+  g.out_channels = 1;
+  g.in_channels = s64{200} << 20;
+  ASSERT_EQ(conv_depth_reject(g), nullptr);
+  EXPECT_LE(pair_row_bytes(g.in_channels / kConvChunk), std::numeric_limits<s32>::max());
+  g.in_channels = s64{210} << 20;
+  EXPECT_NE(conv_depth_reject(g), nullptr);
+  EXPECT_NE(conv_reject(g), nullptr);
 }
 
 }  // namespace
