@@ -69,6 +69,7 @@ class Builder {
   Channels channels_;
   ProductInput x_;
   QuantizedWeights weights_;
+  std::vector<f64> wide_bias_;  // of real biases over weights in codes, before they saturate
   std::vector<f32> multipliers_;
 };
 
@@ -179,6 +180,7 @@ bool Builder::coded_bias() {
   if (!std::all_of(real.begin(), real.end(), [](f64 v) { return std::isfinite(v); })) {
     return refuse("its bias holds an infinity or a NaN");
   }
+  wide_bias_ = wide_bias(real, weights_.scales, x_);
   weights_.bias = quantize_bias(real, weights_.scales, x_);
   return true;
 }
@@ -191,13 +193,18 @@ bool Builder::constant_weights() {
   if (!(codes != nullptr ? coded_weights(weights) : real_weights(weights))) return false;
   if (!coded_bias() || !multipliers()) return false;
   bring_biases_nearer();
+  for (size_t c = 0; c < wide_bias_.size(); ++c) {
+    if (wide_bias_[c] != weights_.bias[c])
+      return refuse(
+          fmt::format("the bias of channel {} passes 32 bits at the scale of its weights", c));
+  }
   return passes(accumulator_overflow(weights_, channels_, x_));
 }
 
 // A channel whose weights are next to nothing has a bias at the end of s32, where the accumulator might not fit, though every
 // accumulator gives one and the same code. There a bias that lets it fit gives that code too.
 void Builder::bring_biases_nearer() {
-  constexpr s64 kMax = std::numeric_limits<s32>::max();
+  constexpr f64 kMax = std::numeric_limits<s32>::max();
   const Activation activation = activation_of(request_.node);
   const bool clamps = activation.kind == Activation::Kind::none || activation.is_clamp();
   if (wants_real_output(request_) || request_.node.input(kResidual) != kNoValue || !clamps) return;
@@ -205,15 +212,18 @@ void Builder::bring_biases_nearer() {
   range.zero_point = request_.output.zero_point;
   const std::vector<s64> sums = largest_sums(weights_, channels_, x_);
   for (size_t c = 0; c < weights_.bias.size(); ++c) {
-    const s64 bias = weights_.bias[c], sum = sums[c];
+    const f64 sum = static_cast<f64>(sums[c]);
+    const f64 bias = wide_bias_.empty() ? weights_.bias[c] : wide_bias_[c];
     if (std::abs(bias) + sum <= kMax || sum > kMax) continue;
     // Codes never fall where the accumulator grows, so equal ends mean that all between are equal.
-    const auto code = [&](s64 acc) {
+    const auto code = [&](f64 acc) {
       return requantize(static_cast<f32>(acc) * multipliers_[c], range);
     };
-    const s64 nearer = bias < 0 ? sum - kMax : kMax - sum;
-    const s64 lowest = std::min(bias, nearer) - sum, highest = std::max(bias, nearer) + sum;
-    if (code(lowest) == code(highest)) weights_.bias[c] = static_cast<s32>(nearer);
+    const f64 nearer = bias < 0 ? sum - kMax : kMax - sum;
+    const f64 lowest = std::min(bias, nearer) - sum, highest = std::max(bias, nearer) + sum;
+    if (code(lowest) != code(highest)) continue;
+    weights_.bias[c] = static_cast<s32>(nearer);
+    if (!wide_bias_.empty()) wide_bias_[c] = nearer;
   }
 }
 

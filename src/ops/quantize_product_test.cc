@@ -233,6 +233,28 @@ TEST(QuantizeConv, BiasThatDecidesAnythingStays) {
   EXPECT_THAT(residual.reject(), HasSubstr("32 bits"));
 }
 
+// Weights in codes whose scale the bias had no part in.
+TEST(QuantizeConv, RealBiasBeyond32BitsIsNotSaturated) {
+  const auto build = [](f32 bias, s8 weight, f32 weight_scale, f32 code) {
+    Fixture f("Conv");
+    f.activation(Dtype::u8, Shape{1, 1, 1, 1}, 0.5f, 10);
+    f.coded(tensor<s8>(Shape{1, 1, 1, 1}, {weight}), Tensor::scalar(weight_scale));
+    f.constant(tensor<f32>(Shape{1}, {bias}));
+    f.output.scale = code;
+    return f.reject();
+  };
+  for (s8 weight : {s8{127}, s8{0}}) {
+    SCOPED_TRACE(int{weight});
+    EXPECT_THAT(build(2.5f, weight, 1e-12f, 0.05f), HasSubstr("bias of channel 0 passes 32 bits"));
+    EXPECT_THAT(build(-0.1f, weight, 1e-12f, 0.05f), HasSubstr("bias of channel 0 passes 32 bits"));
+    EXPECT_EQ(build(2.5f, weight, 1e-4f, 0.05f), "");
+  }
+  // Far beyond the last code either way, or far below half a code.
+  EXPECT_EQ(build(1e9f, 127, 1e-3f, 0.05f), "");
+  EXPECT_EQ(build(-1e9f, 127, 1e-3f, 0.05f), "");
+  EXPECT_EQ(build(0.01f, 127, 1e-12f, 0.05f), "");
+}
+
 // The integer node's result lies within the quantization error that its scales imply.
 TEST(QuantizeConv, ApproximatesTheFloatNode) {
   for (u32 seed = 0; seed < 20; ++seed) {

@@ -90,11 +90,18 @@ QuantizedWeights quantize_weights(const Tensor& weights, std::span<const f32> bi
   return result;
 }
 
+std::vector<f64> wide_bias(std::span<const f64> bias, std::span<const f32> scales,
+                           const ProductInput& input) {
+  std::vector<f64> codes;
+  for (size_t c = 0; c < bias.size(); ++c)
+    codes.push_back(std::nearbyint(bias[c] / (f64{input.scale} * f64{scales[c]})));
+  return codes;
+}
+
 std::vector<s32> quantize_bias(std::span<const f64> bias, std::span<const f32> scales,
                                const ProductInput& input) {
   std::vector<s32> codes;
-  for (size_t c = 0; c < bias.size(); ++c) {
-    const f64 code = std::nearbyint(bias[c] / (f64{input.scale} * f64{scales[c]}));
+  for (f64 code : wide_bias(bias, scales, input)) {
     codes.push_back(static_cast<s32>(
         std::clamp<f64>(code, std::numeric_limits<s32>::min(), std::numeric_limits<s32>::max())));
   }

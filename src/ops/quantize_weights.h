@@ -38,7 +38,10 @@ struct ProductInput {
 QuantizedWeights quantize_weights(const Tensor& weights, std::span<const f32> bias,
                                   const Channels& channels, const ProductInput& input);
 
-// bias32[c] = rne(bias[c] / (scale_x * scale_w[c])) in f64, saturated to s32.
+// rne(bias[c] / (scale_x * scale_w[c])) in f64, which may pass 32 bits.
+std::vector<f64> wide_bias(std::span<const f64> bias, std::span<const f32> scales,
+                           const ProductInput& input);
+// bias32[c]: the same, saturated to s32.
 std::vector<s32> quantize_bias(std::span<const f64> bias, std::span<const f32> scales,
                                const ProductInput& input);
 

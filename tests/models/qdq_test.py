@@ -6,8 +6,7 @@ import unittest
 import harness
 from harness import need, octet, scratch, shared_model
 from models import MODELS, prepared_images, session_of
-from nodes import expected, got
-
+from nodes import Small, expected, got
 
 
 def build(name, *flags):
@@ -53,6 +52,31 @@ class Explicit(unittest.TestCase):
             got = numpy.load(target)[session.get_outputs()[0].name]
             agree += int(got.argmax() == expected.argmax())
         self.assertEqual(agree, len(images))
+
+    def test_real_bias_over_a_dead_channel(self):
+        """In units of that channel's scale the bias passes 32 bits: saturated it would be gone."""
+        numpy = need("numpy")
+        rng = numpy.random.default_rng(4)
+        for op, shape, axis in (("Conv", (4, 3, 2, 2), 0), ("ConvTranspose", (3, 4, 2, 2), 1)):
+            with self.subTest(op):
+                small = Small()
+
+                def pair(value, scale, outputs=None):
+                    parameters = [small.const(numpy.float32(scale)), small.const(numpy.uint8(128))]
+                    return small.node("DequantizeLinear", [small.node("QuantizeLinear", [value, *parameters]), *parameters], outputs)
+
+                x = pair(small.feed("x", rng.normal(size=(1, 3, 6, 6)).astype(numpy.float32)), 1 / 16)
+                codes = small.const(rng.integers(-127, 128, shape).astype(numpy.int8))
+                scales = small.const(numpy.array([1 / 64, 1e-12, 1 / 64, 1 / 64], numpy.float32))
+                weights = small.node("DequantizeLinear", [codes, scales, small.const(numpy.zeros(4, numpy.int8))], axis=axis)
+                bias = small.const(numpy.array([0.3, -2.5, 1, 0.2], numpy.float32))
+                pair(small.node(op, [x, weights, bias], strides=[2, 2]), 1 / 8, ["y"])
+                path = small.save("y")
+                result, _ = got(path, small.feeds)
+                wanted = expected(path, small.feeds)["y"]
+                self.assertEqual(set(wanted[0, 1].flat), {-2.5})
+                numpy.testing.assert_allclose(result["y"], wanted, rtol=0, atol=1 / 8)  # a tie of rounding is one code
+
 
 class Operators(unittest.TestCase):
     def test_shufflenet_equals_onnx_runtime(self):
