@@ -6,15 +6,15 @@
 
 namespace octet {
 
-RunStep with_border(const Plan& plan, const PlanStep& step, RunStep run) {
-  const Buffer& buffer = plan.buffers[step.outputs[0]];
+RunStep with_border(const Plan& plan, const PlanStep& step, size_t output, RunStep run) {
+  const Buffer& buffer = plan.buffers[step.outputs[output]];
   const Value& value = plan.graph.value(buffer.value);
   const Placement p = buffer.placement;
   const s64 images = value.type.shape[0] / step.groups, height = value.type.shape[2];
   const s64 origin = buffer.origin_bytes, side = p.border * p.pixel_stride;
   const int code = value.quant->zero_point;
   return [=, run = std::move(run)](const StepArgs& args) {
-    u8* base = reinterpret_cast<u8*>(args.outputs[0]) - origin;
+    u8* base = reinterpret_cast<u8*>(args.outputs[output]) - origin;
     const auto fill = [code](u8* at, s64 bytes) {
       std::memset(at, code, static_cast<size_t>(bytes));
     };

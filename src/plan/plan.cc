@@ -337,9 +337,10 @@ class Planner {
       if (candidate.may_overwrite == nullptr || candidate.may_overwrite(args)) {
         for (size_t i : candidate.overwrites) step.overwrites.push_back(step.inputs[i]);
       }
-      if (step.outputs.size() != 1 || step.outputs[0] == kNoBuffer) continue;
-      const Buffer& output = plan_.buffers[step.outputs[0]];
-      if (output.placement.border > 0) step.run = with_border(plan_, step, std::move(step.run));
+      for (size_t i = 0; i < step.outputs.size(); ++i) {
+        if (step.outputs[i] != kNoBuffer && args.outputs[i].border > 0)
+          step.run = with_border(plan_, step, i, std::move(step.run));
+      }
     }
   }
 

@@ -87,7 +87,7 @@ void check_input_shapes(const Graph& graph, std::span<const Shape> shapes);
 Graph specialize(const Graph& graph, std::span<const Shape> input_shapes);  // specialize.cc
 void relabel_s8(Graph& graph);                                              // relabel.cc
 // border.cc: `run`, after writing the zero point around each image of its output.
-RunStep with_border(const Plan& plan, const PlanStep& step, RunStep run);
+RunStep with_border(const Plan& plan, const PlanStep& step, size_t output, RunStep run);
 void plan_memory(Plan& plan);   // memory.cc: offsets, arena_bytes
 void choose_alone(Plan& plan);  // sharing.cc: steps that threads do not share
 

@@ -53,11 +53,11 @@ def expected(path, feeds):
     return {info.name: value for info, value in zip(session.get_outputs(), session.run(None, feeds))}
 
 
-def got(path, feeds, *flags):
+def got(path, feeds, *flags, env=None):
     """Octet's outputs and layers."""
     numpy = need("numpy")
     engine, source, target = (path.with_suffix(end) for end in (".octet", ".in.npz", ".out.npz"))
     octet("build", path, "-o", engine, "--quiet", *flags)
     numpy.savez(source, **feeds)
-    octet("run", engine, source, "-o", target)
+    octet("run", engine, source, "-o", target, env=env)
     return dict(numpy.load(target)), octet("inspect", engine, "--json").json["layers"]

@@ -77,6 +77,33 @@ class Explicit(unittest.TestCase):
                 self.assertEqual(set(wanted[0, 1].flat), {-2.5})
                 numpy.testing.assert_allclose(result["y"], wanted, rtol=0, atol=1 / 8)  # a tie of rounding is one code
 
+    def test_padded_convolutions_of_the_pieces_of_a_split(self):
+        """Each piece has a border of its own zero points."""
+        numpy = need("numpy")
+        rng = numpy.random.default_rng(6)
+        small = Small()
+
+        def pair(value, scale, zero=128, outputs=None):
+            parameters = [small.const(numpy.float32(scale)), small.const(numpy.uint8(zero))]
+            return small.node("DequantizeLinear", [small.node("QuantizeLinear", [value, *parameters]), *parameters], outputs)
+
+        def conv(value, shape, output, **attrs):
+            codes = small.const(rng.integers(-90, 91, shape).astype(numpy.int8))
+            weights = small.node("DequantizeLinear", [codes, small.const(numpy.float32(1 / 128))])
+            pair(small.node("Conv", [value, weights], pads=[1] * 4, **attrs), 1 / 4, outputs=[output])
+
+        x = pair(small.feed("x", rng.normal(size=(2, 24, 9, 7)).astype(numpy.float32)), 1 / 16, 100)
+        small.node("Split", [x, small.const(numpy.array([4, 16, 4]))], ["unread", "a", "b"], axis=1)
+        conv("a", (16, 1, 3, 3), "depthwise", group=16)
+        conv("b", (8, 4, 3, 3), "dense")
+        path = small.save("depthwise", "dense")
+        wanted = expected(path, small.feeds)
+        for level in "none", "avx2", "vnni", "amx":
+            with self.subTest(level):
+                result, _ = got(path, small.feeds, env={"OCTET_CPU_ISA": level})
+                for name, value in wanted.items():
+                    numpy.testing.assert_array_equal(result[name], value)
+
 
 class Operators(unittest.TestCase):
     def test_shufflenet_equals_onnx_runtime(self):
