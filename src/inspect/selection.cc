@@ -106,7 +106,7 @@ class Measurement {
       const PlanStep& step = plan.steps[s];
       // One group stands for all.
       if (group == 0 && step.kernels.size() > 1) {
-        measure({plan, step, cpu_backend(), context_.target, context_.pool}, args);
+        measure({plan, step, cpu_backend(), context_.target, args.pool}, args);
       } else if (group == 0 && !step.kernels.empty()) {
         ++single_;
       }
