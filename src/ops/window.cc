@@ -7,13 +7,12 @@
 #include <vector>
 
 #include "core/check.h"
+#include "core/divide.h"
 
 namespace octet {
 namespace {
 
 constexpr s64 kLimit = std::numeric_limits<s32>::max();
-
-s64 ceil_div(s64 a, s64 b) { return (a + b - 1) / b; }
 
 // Output size and padding of "SAME": the output has ceil(in / stride) elements.
 void resolve_same(WindowAxis& axis, bool upper) {

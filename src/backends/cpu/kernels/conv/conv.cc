@@ -6,6 +6,7 @@
 
 #include "backends/cpu/kernels/conv/conv_pairs.h"
 #include "backends/cpu/kernels/epilogue_bounds.h"
+#include "core/divide.h"
 
 namespace octet {
 namespace {
@@ -14,7 +15,6 @@ namespace {
 constexpr s64 kWeightBudget = 512 << 10;
 
 s64 align64(s64 n) { return (n + 63) / 64 * 64; }
-s64 ceil_div(s64 a, s64 b) { return (a + b - 1) / b; }
 
 PaddedRows padded_rows(const ConvGeometry& g) { return {g.window, g.in_channels}; }
 

@@ -4,12 +4,13 @@
 #include <algorithm>
 
 #include "backends/cpu/kernels/conv/tile_args.h"
+#include "backends/cpu/kernels/conv/tile_merge.h"
+#include "core/divide.h"
 
 namespace octet {
 namespace {
 
 f64 f(s64 n) { return static_cast<f64>(n); }
-s64 ceil_div(s64 a, s64 b) { return (a + b - 1) / b; }
 
 s64 taps(const ConvGeometry& g) { return g.window.h().kernel * g.window.w().kernel; }
 s64 pixels(const ConvGeometry& g) { return g.batch * g.window.h().out * g.window.w().out; }
@@ -42,19 +43,13 @@ f64 chunk_cycles(const ConvKernel& kernel, s64 pixels) {
   return std::max(5.0, f(pixels * kConvChunk * 64) / kernel.macs_per_cycle);
 }
 
-// Measured: a multiplication of tiles takes as long as its rows and five more, and no less than that of eight rows.
-s64 line_cycles(s64 positions) {
-  const s64 tiles = ceil_div(positions, kTileRows);
-  return tiles * (5 + std::max<s64>(8, ceil_div(positions, tiles)));
-}
-
 // All rows as one line where that drops few windows, else line by line.
 s64 image_cycles(const Window& window) {
   const WindowAxis& h = window.h();
   const WindowAxis& w = window.w();
-  const s64 by_line = h.out * line_cycles(w.out);
+  const s64 by_line = h.out * tile_line_cost(w.out);
   if (h.stride != w.stride) return by_line;
-  return std::min(by_line, line_cycles(h.out * (w.out + w.kernel - 1)));
+  return std::min(by_line, tile_line_cost(h.out * (w.out + w.kernel - 1)));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/conv/tile_merge.h"
 #include "backends/cpu/kernels/conv/tile_pack.h"
 #include "backends/cpu/kernels/epilogue_bounds.h"
+#include "core/divide.h"
 
 namespace octet {
 namespace {
@@ -20,8 +21,6 @@ constexpr s64 kActivationBudget = 512 << 10;
 // A longer window's weights for four tiles of channels would not stay in L1.
 constexpr s64 kWideSteps = 8;
 constexpr s64 kHeavyRatio = 8;
-
-s64 ceil_div(s64 a, s64 b) { return (a + b - 1) / b; }
 
 PaddedRows padded_rows(const ConvGeometry& g) { return {g.window, g.in_channels}; }
 
@@ -39,12 +38,6 @@ TileGrid line_grid(s64 positions) {
   return {ceil_div(positions, tiles), positions, tiles, 1, positions, positions};
 }
 
-// Measured: a multiplication takes as long as its rows and five more, and no less than that of eight rows.
-s64 line_cost(s64 positions) {
-  const TileGrid grid = line_grid(positions);
-  return grid.tiles * (5 + std::max<s64>(8, grid.rows));
-}
-
 // One line over all rows where windows are evenly spaced from row to row, unless too many would straddle two.
 TileGrid choose_grid(const ConvGeometry& g, const ImageStrides& in, s64 rows) {
   const s64 width = g.window.w().out;
@@ -53,7 +46,8 @@ TileGrid choose_grid(const ConvGeometry& g, const ImageStrides& in, s64 rows) {
   if (pixel <= 0 || row % pixel != 0) return line_grid(width);
   const s64 pitch = row / pixel;
   const s64 positions = (rows - 1) * pitch + width;
-  if (pitch < width || line_cost(positions) > rows * line_cost(width)) return line_grid(width);
+  if (pitch < width || tile_line_cost(positions) > rows * tile_line_cost(width))
+    return line_grid(width);
   TileGrid grid = line_grid(positions);
   grid.run = width;
   grid.pitch = pitch;
@@ -295,7 +289,6 @@ void TileConv::run_job(TileJob job, Range tiles, Range blocks) const noexcept {
 
 void TileConv::run(const Call& call) const noexcept {
   const s64 images = geometry_.batch;
-  if (images == 0 || geometry_.window.out_elements() == 0) return;
   if (copy_) {
     call.pool.parallel_for(images * geometry_.window.h().out, [&](s64 begin, s64 end, int thread) {
       run_copied(call, {begin, end}, thread);

@@ -66,15 +66,15 @@ class TileConv {
   Placement output_;
   Placement residual_;
   std::optional<FoldedInput> folded_;
-  bool
-      copy_;  // the input is folded, or the border is missing: rows are copied into a padded buffer first
+  // The input is folded, or the border is missing: rows are copied into a padded buffer first.
+  bool copy_;
   bool bounded_;      // see TileJob
   bool inside_;       // windows are whole steps: nothing is read behind them
   bool wide_;         // blocks of four tiles of channels, interleaved; see TileJob
   s64 rows_bytes_;    // of workspace: copied rows
   s64 thread_bytes_;  // of workspace
   u8 padding_;
-  std::vector<s64> offsets_;         // [groups][steps]
+  std::vector<s64> offsets_;         // [steps]
   std::vector<s64> copied_offsets_;  // [steps]
   s64 padded_channels_;              // of a group
   AlignedVector<s8> weights_;        // [groups][channel tiles][steps][kTileWeights]

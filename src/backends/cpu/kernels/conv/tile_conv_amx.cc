@@ -220,7 +220,7 @@ struct Channels {
 
 template <Finish kKind>
 void run(const TileJob& job) {
-  Waiting waiting(job);
+  Waiting waiting(job, kKind);
   s64 parity = 0;
   for (s64 first = job.first_tile; first < job.last_tile; first += job.chunk_tiles) {
     const s64 end = first + job.chunk_tiles;

@@ -52,9 +52,9 @@ struct Waiting {
   RowWriter writer;
   RowPointers rows;
 
-  explicit Waiting(const TileJob& j)
+  Waiting(const TileJob& j, Finish kind)
       : job(j),
-        limits(direct(kind_of(j)) ? sum_limits(*j.epilogue) : code_limits(*j.epilogue)),
+        limits(direct(kind) ? sum_limits(*j.epilogue) : code_limits(*j.epilogue)),
         sum(*j.epilogue),
         bias(j.bias),
         multiplier(j.multiplier),

@@ -4,11 +4,10 @@
 #include <algorithm>
 
 #include "backends/cpu/kernels/conv/tile_args.h"
+#include "core/divide.h"
 
 namespace octet {
 namespace {
-
-s64 ceil_div(s64 a, s64 b) { return (a + b - 1) / b; }
 
 // Nanoseconds of one tile of 16 pixels by 16 channels, as measured: a multiplication, and storing its sums and turning them
 // into codes, which is quickest for four tiles of channels side by side.
@@ -25,11 +24,9 @@ f64 finish_cost(s64 tiles) {
          static_cast<f64>(tiles - rest) * kFinish[4] + static_cast<f64>(rest) * kFinish[rest];
 }
 
-// Tiles of a line of pixels, as equal as they can be; one that is not full takes less, but no less than that of eight rows.
+// Full tiles that would take as long as a line of pixels.
 f64 line_tiles(s64 pixels) {
-  const s64 tiles = ceil_div(pixels, kTileRows);
-  const s64 rows = std::max<s64>(8, ceil_div(pixels, tiles));
-  return static_cast<f64>(tiles) * static_cast<f64>(5 + rows) / (5 + kTileRows);
+  return static_cast<f64>(tile_line_cost(pixels)) / static_cast<f64>(tile_line_cost(kTileRows));
 }
 
 bool mergeable(const ConvGeometry& g, s64 pixels) {
@@ -41,6 +38,11 @@ bool mergeable(const ConvGeometry& g, s64 pixels) {
 bool touch(const Placement& p, s64 channels) { return p.pixel_stride == channels; }
 
 }  // namespace
+
+s64 tile_line_cost(s64 pixels) {
+  const s64 tiles = ceil_div(pixels, kTileRows);
+  return tiles * (5 + std::max<s64>(8, ceil_div(pixels, tiles)));
+}
 
 f64 tile_cost(const ConvGeometry& g) {
   const WindowAxis& h = g.window.h();

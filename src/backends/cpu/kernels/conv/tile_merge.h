@@ -10,6 +10,10 @@
 
 namespace octet {
 
+// What one multiplication by each tile of a line of pixels takes, in units of a row: as long as its rows and five more, and no
+// less than that of eight rows, as measured. The tiles are as few and as equal as they can be.
+s64 tile_line_cost(s64 pixels);
+
 // Nanoseconds of one image on tiles, as measured; only ratios count.
 f64 tile_cost(const ConvGeometry& geometry);
 

@@ -11,8 +11,8 @@ namespace {
 
 // Constants of Finish::sum and Finish::relu_sum.
 struct TileSumConstants : SumConstants {
-  __m512
-      base_product;  // less the product of byte_base and the residual's multiplier, a power of two times the latter
+  // Less the product of byte_base and the residual's multiplier, a power of two times the latter.
+  __m512 base_product;
   __m512i bytes[4];  // bytes 4 * v .. 4 * v + 3 of each lane to the lowest of its 4 numbers
 
   explicit TileSumConstants(const EpilogueArgs& e)

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/cpu/kernels/epilogue_bounds.h"
+#include "core/divide.h"
 
 namespace octet {
 namespace {
@@ -15,7 +16,6 @@ constexpr s64 kMostChannels = 1024;
 constexpr s64 kMostWeightBytes = 4 << 20;
 constexpr s64 kTileOutputs = 4;
 
-s64 ceil_div(s64 a, s64 b) { return (a + b - 1) / b; }
 s64 round_up(s64 n, s64 to) { return ceil_div(n, to) * to; }
 
 s64 tiles_down(const ConvGeometry& g) { return ceil_div(g.window.h().out, 2); }

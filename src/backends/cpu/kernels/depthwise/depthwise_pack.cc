@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packing of depthwise weights for every kernel of the table.
 #include "backends/cpu/kernels/depthwise/depthwise.h"
+#include "core/divide.h"
 
 namespace octet {
 namespace {
-
-s64 ceil_div(s64 a, s64 b) { return (a + b - 1) / b; }
 
 // Index into [KH, KW] of tap `i` of group step `step`, or -1 for a filled-up group.
 s64 tap_of(const DepthwiseKernel& kernel, const Window& window, s64 step, s64 i) {

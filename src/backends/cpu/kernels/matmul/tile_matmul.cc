@@ -4,13 +4,13 @@
 #include <algorithm>
 
 #include "backends/cpu/kernels/epilogue_bounds.h"
+#include "core/divide.h"
 
 namespace octet {
 namespace {
 
 constexpr s64 kBlockColumns = kProductBlock * kProductColumns;
 
-s64 ceil_div(s64 a, s64 b) { return (a + b - 1) / b; }
 s64 padded(s64 n) { return ceil_div(n, kProductColumns) * kProductColumns; }
 
 // The column of the matrix at a packed position; beyond n for none.

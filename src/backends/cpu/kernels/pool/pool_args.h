@@ -22,6 +22,20 @@ struct PooledPixel {
   const EpilogueArgs* epilogue;
 };
 
+namespace {
+
+// For kernels that take pixel by pixel.
+template <void (*kPixel)(const PooledPixel&)>
+inline void each_pixel(PooledPixel window) {
+  for (s64 i = 0; i < window.pixels; ++i) {
+    kPixel(window);
+    window.src += window.src_step;
+    window.dst += window.dst_step;
+  }
+}
+
+}  // namespace
+
 void max_pool_u8_plain(const PooledPixel& window);
 void max_pool_u8_avx2(const PooledPixel& window);
 void max_pool_u8_vnni(const PooledPixel& window);

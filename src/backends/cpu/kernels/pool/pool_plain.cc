@@ -22,14 +22,7 @@ void max_pixel(const PooledPixel& window) {
 
 }  // namespace
 
-void max_pool_u8_plain(const PooledPixel& window) {
-  PooledPixel one = window;
-  for (s64 i = 0; i < window.pixels; ++i) {
-    max_pixel(one);
-    one.src += window.src_step;
-    one.dst += window.dst_step;
-  }
-}
+void max_pool_u8_plain(const PooledPixel& window) { each_pixel<max_pixel>(window); }
 
 void average_pool_u8_plain(const PooledPixel& window) {
   for (s64 c = 0; c < window.channels; ++c) {
