@@ -10,10 +10,10 @@
 #include <functional>
 #include <vector>
 
-#include "backends/cpu/kernels/aligned.h"
-#include "backends/cpu/kernels/conv/tile_conv.h"
-#include "backends/cpu/kernels/conv/tile_merge.h"
-#include "backends/cpu/kernels/depthwise/depthwise.h"
+#include "backends/cpu/kernels/codes/aligned.h"
+#include "backends/cpu/kernels/codes/conv/tile_conv.h"
+#include "backends/cpu/kernels/codes/conv/tile_merge.h"
+#include "backends/cpu/kernels/codes/depthwise/depthwise.h"
 
 namespace octet {
 namespace {

@@ -50,7 +50,7 @@ function(octet_set_isa_flags)
     foreach(suffix IN LISTS OCTET_ISA_SUFFIXES)
       if(source MATCHES "_${suffix}\\.cc$")
         set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
-          "${OCTET_ISA_FLAGS_${suffix}}")
+          "${OCTET_ISA_FLAGS_${suffix}}" SKIP_PRECOMPILE_HEADERS ON)
       endif()
     endforeach()
   endforeach()

@@ -17,7 +17,7 @@ def entries(def_file, macro):
 
 def defined(folder, pattern):
     found = {}
-    for path in sorted(folder.glob("*.cc")):
+    for path in sorted(folder.rglob("*.cc")):
         if path.name.endswith("_test.cc"):
             continue
         for match in re.finditer(pattern, path.read_text(), re.M):

@@ -99,7 +99,7 @@ struct Eval {
   bool has_input(size_t i) const { return i < inputs.size() && inputs[i]; }
 };
 
-class NodeParser;  // ops/node_parser.h
+class NodeParser;  // ops/shared/node_parser.h
 
 // How precision assignment and Q/DQ placement treat an operator.
 enum class QuantKind : u8 {

@@ -20,7 +20,7 @@ bool is_bare(std::string_view name) {
 }
 
 // JSON-like: quotes, backslashes and control bytes escaped; other bytes as they are.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\') {
@@ -36,7 +36,7 @@ std::string quoted(std::string_view text) {
 }
 
 std::string value_name(std::string_view name) {
-  return "%" + (is_bare(name) ? std::string(name) : quoted(name));
+  return "%" + (is_bare(name) ? std::string(name) : in_quotes(name));
 }
 
 // Shortest text that reads back to the same float; always recognisable as a float.
@@ -100,7 +100,7 @@ class Printer {
   Printer(const Graph& graph, const PrintOptions& options) : graph_(graph), options_(options) {}
 
   std::string run() {
-    out_ = "graph " + quoted(graph_.name) + "(" + typed_names(graph_.inputs) + ") {\n";
+    out_ = "graph " + in_quotes(graph_.name) + "(" + typed_names(graph_.inputs) + ") {\n";
     for (ValueId id = 0; id < graph_.value_count(); ++id) {
       if (!graph_.is_constant(id)) continue;
       out_ +=
@@ -155,7 +155,7 @@ class Printer {
       Printer& printer;
       std::string operator()(s64 v) const { return fmt::format("{}", v); }
       std::string operator()(f32 v) const { return float_text(static_cast<f64>(v), false); }
-      std::string operator()(const std::string& v) const { return quoted(v); }
+      std::string operator()(const std::string& v) const { return in_quotes(v); }
       std::string operator()(const std::vector<s64>& v) const {
         return "ints" + list_text(v, [](s64 x) { return fmt::format("{}", x); });
       }
@@ -182,11 +182,11 @@ class Printer {
     }
     out_ += ")";
     if (!node.attrs.empty()) print_attrs(node.attrs);
-    out_ += " name " + quoted(node.name);
+    out_ += " name " + in_quotes(node.name);
     if (options_.decisions) {
       if (!node.origins.empty()) out_ += " from " + list_text(node.origins, quoted);
       if (!node.decision.precision.empty()) {
-        out_ += " as " + quoted(node.decision.precision) + " " + quoted(node.decision.reason);
+        out_ += " as " + in_quotes(node.decision.precision) + " " + in_quotes(node.decision.reason);
       }
     }
     out_ += "\n";
@@ -195,7 +195,7 @@ class Printer {
   void print_attrs(const Attrs& attrs) {
     std::string separator = " {";
     for (const auto& [key, value] : attrs.entries()) {
-      out_ += separator + (is_bare(key) ? key : quoted(key)) + "=" + attr_text(value);
+      out_ += separator + (is_bare(key) ? key : in_quotes(key)) + "=" + attr_text(value);
       separator = ", ";
     }
     out_ += "}";

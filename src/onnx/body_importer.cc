@@ -8,7 +8,7 @@
 #include "core/check.h"
 #include "onnx/graph_importer.h"
 #include "onnx/text.h"
-#include "ops/control_flow.h"
+#include "ops/shared/control_flow.h"
 
 namespace octet {
 namespace {

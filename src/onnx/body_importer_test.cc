@@ -10,8 +10,8 @@
 #include "graph/text.h"
 #include "octet/limits.h"
 #include "onnx/test_models.h"
-#include "ops/dtypes.h"
 #include "ops/registry.h"
+#include "ops/shared/dtypes.h"
 
 namespace octet::test {
 namespace {

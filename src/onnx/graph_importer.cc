@@ -12,7 +12,7 @@
 #include "onnx/support.h"
 #include "onnx/text.h"
 #include "onnx/topology.h"
-#include "ops/node_parser.h"
+#include "ops/shared/node_parser.h"
 
 namespace octet {
 namespace {

@@ -4,7 +4,7 @@
 #include "core/check.h"
 #include "core/checked.h"
 #include "onnx/text.h"
-#include "ops/dtypes.h"
+#include "ops/shared/dtypes.h"
 
 namespace octet {
 namespace {

@@ -12,7 +12,7 @@
 #include "core/small_types.h"
 #include "core/visit.h"
 #include "onnx/text.h"
-#include "ops/dtypes.h"
+#include "ops/shared/dtypes.h"
 
 namespace octet {
 namespace {

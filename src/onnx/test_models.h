@@ -15,7 +15,7 @@
 #include "onnx/attribute_reader.h"
 #include "onnx/import.h"
 #include "onnx/onnx.pb.h"
-#include "ops/dtypes.h"
+#include "ops/shared/dtypes.h"
 
 namespace octet::test {
 

@@ -3,7 +3,7 @@
 // made of a MatMul looks like), becomes the product of the batch: what stands around it then meets it directly.
 #include <algorithm>
 
-#include "ops/epilogue.h"
+#include "ops/quantized/epilogue.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "ops/axes.h"
-#include "ops/epilogue.h"
+#include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
+#include "ops/shared/axes.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/epilogue.h"
+#include "ops/quantized/epilogue.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 

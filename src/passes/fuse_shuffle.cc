@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ops/axes.h"
 #include "ops/registry.h"
+#include "ops/shared/axes.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/epilogue.h"
+#include "ops/quantized/epilogue.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <optional>
 
-#include "ops/epilogue.h"
+#include "ops/quantized/epilogue.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 

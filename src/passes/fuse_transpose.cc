@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Transpose before or after a product of two activations becomes a permutation that QMatMul reads or writes through
-// (ops/matmul_views.h), as long as the rows that its kernels read stay dense.
+// (ops/shared/matmul_views.h), as long as the rows that its kernels read stay dense.
 // This is how attention turns its heads. A Squeeze or a table behind the Transpose changes places
 // with it first.
 #include <algorithm>
 #include <optional>
 
-#include "ops/axes.h"
+#include "ops/shared/axes.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 

@@ -3,7 +3,7 @@
 // of a fully connected layer.
 #include <cstring>
 
-#include "ops/epilogue.h"
+#include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
 #include "passes/match.h"
 #include "passes/pass.h"

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <unordered_map>
 
-#include "ops/control_flow.h"
 #include "ops/registry.h"
+#include "ops/shared/control_flow.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 

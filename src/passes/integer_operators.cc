@@ -5,7 +5,7 @@
 #include <array>
 #include <iterator>
 
-#include "ops/node_parser.h"
+#include "ops/shared/node_parser.h"
 #include "passes/infer_types.h"
 #include "passes/pass.h"
 

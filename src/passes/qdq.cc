@@ -5,7 +5,7 @@
 
 #include "core/rounding.h"
 #include "core/small_types.h"
-#include "ops/epilogue.h"
+#include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
 
 namespace octet {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax or LayerNormalization of reals that are only quantized afterwards writes codes itself: the same codes, two passes over
 // memory less.
-#include "ops/quantize_node.h"
+#include "ops/quantized/quantize_node.h"
 #include "ops/registry.h"
 #include "passes/match.h"
 #include "passes/pass.h"

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "ops/conv.h"
-#include "ops/epilogue.h"
+#include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
+#include "ops/shared/conv.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/qdq.h"

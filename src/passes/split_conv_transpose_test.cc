@@ -10,8 +10,8 @@
 
 #include "graph/interpret.h"
 #include "graph/verify.h"
-#include "ops/conv.h"
 #include "ops/registry.h"
+#include "ops/shared/conv.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 

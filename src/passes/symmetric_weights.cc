@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "ops/epilogue.h"
-#include "ops/integer_weights.h"
+#include "ops/quantized/epilogue.h"
+#include "ops/quantized/integer_weights.h"
 #include "ops/registry.h"
 #include "passes/match.h"
 #include "passes/pass.h"

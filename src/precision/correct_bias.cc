@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "ops/quantize_weights.h"
+#include "ops/quantized/quantize_weights.h"
 #include "precision/precision.h"
 
 namespace octet {

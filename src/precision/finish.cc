@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "ops/epilogue.h"
+#include "ops/quantized/epilogue.h"
 #include "passes/qdq.h"
 #include "precision/precision.h"
 #include "precision/roles.h"

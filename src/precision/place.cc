@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "core/check.h"
-#include "ops/quantize_weights.h"
+#include "ops/quantized/quantize_weights.h"
 #include "ops/registry.h"
 #include "passes/match.h"
 #include "passes/qdq.h"

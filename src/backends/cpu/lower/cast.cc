@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cast, element by element in whatever layout the input has: f16 and f32 by vector instructions, other pairs by the definition,
 // shared out to the threads.
-#include "backends/cpu/float/cast.h"
+#include "backends/cpu/kernels/float/cast.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "ops/convert.h"
+#include "ops/shared/convert.h"
 #include "plan/offer.h"
 
 namespace octet {

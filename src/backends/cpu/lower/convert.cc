@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/lower/convert.h"
 
-#include "backends/cpu/kernels/move/move.h"
+#include "backends/cpu/kernels/codes/move/move.h"
 #include "backends/reference/reference.h"
 
 namespace octet {

@@ -3,10 +3,10 @@
 // are copied into it once.
 #include <array>
 
-#include "backends/cpu/float/binary.h"
+#include "backends/cpu/kernels/float/binary.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_rows.h"
-#include "ops/activation.h"
+#include "ops/shared/activation.h"
 
 namespace octet {
 namespace {

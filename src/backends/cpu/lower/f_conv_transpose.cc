@@ -4,7 +4,7 @@
 
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_dnnl.h"
-#include "ops/conv.h"
+#include "ops/shared/conv.h"
 
 namespace octet {
 namespace {

@@ -3,10 +3,10 @@
 // give becomes codes again, and codes are equal on every instruction set. oneDNN is faster and serves the others.
 #include <algorithm>
 
-#include "backends/cpu/float/depthwise.h"
+#include "backends/cpu/kernels/float/depthwise.h"
 #include "backends/cpu/lower/f_common.h"
-#include "ops/activation.h"
-#include "ops/conv.h"
+#include "ops/shared/activation.h"
+#include "ops/shared/conv.h"
 
 namespace octet {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "core/types.h"
 #include "octet/tensor.h"
-#include "ops/activation.h"
+#include "ops/shared/activation.h"
 #include "plan/offer.h"
 
 namespace octet {

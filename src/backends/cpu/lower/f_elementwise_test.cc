@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "backends/cpu/float/binary.h"
-#include "backends/cpu/float/unary.h"
+#include "backends/cpu/kernels/float/binary.h"
+#include "backends/cpu/kernels/float/unary.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_rows.h"
 #include "backends/cpu/lower/lowerings.h"

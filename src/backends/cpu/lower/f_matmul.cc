@@ -4,7 +4,7 @@
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_dnnl.h"
 #include "core/check.h"
-#include "ops/matmul.h"
+#include "ops/shared/matmul.h"
 
 namespace octet {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backends/cpu/float/rows.h"
+#include "backends/cpu/kernels/float/rows.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_rows.h"
-#include "ops/axes.h"
+#include "ops/shared/axes.h"
 
 namespace octet {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 MaxPool and AveragePool of images in nhwc: one output pixel at a time, all channels of it.
-#include "backends/cpu/float/rows.h"
+#include "backends/cpu/kernels/float/rows.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_rows.h"
-#include "ops/pool.h"
+#include "ops/shared/pool.h"
 
 namespace octet {
 namespace {

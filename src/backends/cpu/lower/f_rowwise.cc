@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 operators whose unit is a dense row: Softmax, LayerNormalization.
-#include "backends/cpu/float/rows.h"
+#include "backends/cpu/kernels/float/rows.h"
 #include "backends/cpu/lower/f_common.h"
-#include "ops/axes.h"
-#include "ops/softmax.h"
+#include "ops/shared/axes.h"
+#include "ops/shared/softmax.h"
 
 namespace octet {
 namespace {

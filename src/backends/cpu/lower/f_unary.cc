@@ -2,7 +2,7 @@
 // f32 elementwise operators of one input, in whatever layout the input has.
 #include <limits>
 
-#include "backends/cpu/float/unary.h"
+#include "backends/cpu/kernels/float/unary.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_rows.h"
 

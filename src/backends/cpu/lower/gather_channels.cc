@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "backends/cpu/kernels/move/channels.h"
+#include "backends/cpu/kernels/codes/move/channels.h"
 #include "backends/cpu/lower/q_common.h"
-#include "ops/axes.h"
+#include "ops/shared/axes.h"
 
 namespace octet {
 namespace {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-#include "backends/cpu/kernels/move/channels.h"
+#include "backends/cpu/kernels/codes/move/channels.h"
 #include "backends/cpu/lower/q_probe.h"
 
 namespace octet {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "backends/cpu/kernels/move/strided_move.h"
-#include "ops/axes.h"
+#include "backends/cpu/kernels/codes/move/strided_move.h"
+#include "ops/shared/axes.h"
 #include "plan/offer.h"
 
 namespace octet {

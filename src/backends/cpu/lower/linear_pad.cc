@@ -7,8 +7,8 @@
 #include <memory>
 #include <utility>
 
-#include "ops/axes.h"
-#include "ops/pad.h"
+#include "ops/shared/axes.h"
+#include "ops/shared/pad.h"
 #include "plan/offer.h"
 
 namespace octet {

@@ -4,8 +4,8 @@
 #include <array>
 #include <memory>
 
-#include "backends/cpu/kernels/eltwise/eltwise.h"
-#include "backends/cpu/kernels/move/move.h"
+#include "backends/cpu/kernels/codes/eltwise/eltwise.h"
+#include "backends/cpu/kernels/codes/move/move.h"
 #include "backends/cpu/lower/f_rows.h"
 #include "backends/cpu/lower/q_common.h"
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "backends/cpu/kernels/epilogue_args.h"
-#include "ops/epilogue.h"
+#include "backends/cpu/kernels/codes/epilogue_args.h"
+#include "ops/quantized/epilogue.h"
 #include "plan/offer.h"
 
 namespace octet {

@@ -4,12 +4,12 @@
 #include <memory>
 #include <utility>
 
-#include "backends/cpu/kernels/conv/conv.h"
-#include "backends/cpu/kernels/conv/conv_cost.h"
-#include "backends/cpu/kernels/conv/tile_conv.h"
-#include "backends/cpu/kernels/conv/tile_merge.h"
-#include "backends/cpu/kernels/conv/winograd.h"
-#include "backends/cpu/kernels/depthwise/depthwise_cost.h"
+#include "backends/cpu/kernels/codes/conv/conv.h"
+#include "backends/cpu/kernels/codes/conv/conv_cost.h"
+#include "backends/cpu/kernels/codes/conv/tile_conv.h"
+#include "backends/cpu/kernels/codes/conv/tile_merge.h"
+#include "backends/cpu/kernels/codes/conv/winograd.h"
+#include "backends/cpu/kernels/codes/depthwise/depthwise_cost.h"
 #include "backends/cpu/lower/q_common.h"
 
 namespace octet {

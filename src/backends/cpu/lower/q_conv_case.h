@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/cpu/lower/q_probe.h"
-#include "ops/conv.h"
+#include "ops/shared/conv.h"
 
 namespace octet {
 

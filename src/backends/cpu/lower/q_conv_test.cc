@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "backends/cpu/kernels/conv/tile_conv.h"
-#include "backends/cpu/kernels/conv/tile_merge.h"
+#include "backends/cpu/kernels/codes/conv/tile_conv.h"
+#include "backends/cpu/kernels/codes/conv/tile_merge.h"
 #include "backends/cpu/lower/q_conv_case.h"
 
 namespace octet {

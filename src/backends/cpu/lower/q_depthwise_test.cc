@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "backends/cpu/kernels/depthwise/flat_depthwise.h"
+#include "backends/cpu/kernels/codes/depthwise/flat_depthwise.h"
 #include "backends/cpu/lower/q_conv_case.h"
 
 namespace octet {

@@ -2,7 +2,7 @@
 // DynamicQuantizeLinear: the range of the data, then codes over it.
 #include <algorithm>
 
-#include "backends/cpu/kernels/quantize/quantize.h"
+#include "backends/cpu/kernels/codes/quantize/quantize.h"
 #include "backends/cpu/lower/q_common.h"
 #include "core/reduce.h"
 #include "core/rounding.h"

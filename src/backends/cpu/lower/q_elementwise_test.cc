@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "backends/cpu/kernels/quantize/quantize.h"
+#include "backends/cpu/kernels/codes/quantize/quantize.h"
 #include "backends/cpu/lower/q_probe.h"
 
 namespace octet {

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "backends/cpu/lower/q_common.h"
-#include "ops/space_depth.h"
+#include "ops/shared/space_depth.h"
 
 namespace octet {
 namespace {

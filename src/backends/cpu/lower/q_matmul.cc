@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include "backends/cpu/kernels/conv/conv_cost.h"
-#include "backends/cpu/kernels/conv/tile_conv.h"
+#include "backends/cpu/kernels/codes/conv/conv_cost.h"
+#include "backends/cpu/kernels/codes/conv/tile_conv.h"
 
 namespace octet {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "backends/cpu/kernels/matmul/matmul.h"
+#include "backends/cpu/kernels/codes/matmul/matmul.h"
 #include "backends/cpu/lower/q_common.h"
 
 namespace octet {

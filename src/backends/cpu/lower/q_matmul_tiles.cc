@@ -2,7 +2,7 @@
 // QMatMul of two activations on matrix tiles.
 #include <memory>
 
-#include "backends/cpu/kernels/matmul/tile_matmul.h"
+#include "backends/cpu/kernels/codes/matmul/tile_matmul.h"
 #include "backends/cpu/lower/q_matmul.h"
 
 namespace octet {

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "backends/cpu/kernels/move/move.h"
+#include "backends/cpu/kernels/codes/move/move.h"
 #include "backends/cpu/lower/q_common.h"
-#include "ops/axes.h"
-#include "ops/resize.h"
+#include "ops/shared/axes.h"
+#include "ops/shared/resize.h"
 
 namespace octet {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "backends/cpu/kernels/move/move.h"
+#include "backends/cpu/kernels/codes/move/move.h"
 #include "backends/cpu/lower/q_probe.h"
 
 namespace octet {

@@ -3,9 +3,9 @@
 #include <memory>
 #include <utility>
 
-#include "backends/cpu/kernels/norm/norm.h"
+#include "backends/cpu/kernels/codes/norm/norm.h"
 #include "backends/cpu/lower/q_common.h"
-#include "ops/code_rows.h"
+#include "ops/quantized/code_rows.h"
 
 namespace octet {
 namespace {

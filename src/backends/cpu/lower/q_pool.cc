@@ -3,11 +3,11 @@
 #include <memory>
 #include <utility>
 
-#include "backends/cpu/kernels/pool/pool.h"
+#include "backends/cpu/kernels/codes/pool/pool.h"
 #include "backends/cpu/lower/q_common.h"
-#include "ops/axes.h"
-#include "ops/mean_scales.h"
-#include "ops/pool.h"
+#include "ops/quantized/mean_scales.h"
+#include "ops/shared/axes.h"
+#include "ops/shared/pool.h"
 
 namespace octet {
 namespace {

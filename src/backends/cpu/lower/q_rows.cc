@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // QSoftmax and QLayerNormalization: dense rows of codes to rows of codes.
-#include "backends/cpu/float/rows.h"
+#include "backends/cpu/kernels/float/rows.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/q_common.h"
-#include "ops/axes.h"
-#include "ops/code_rows.h"
-#include "ops/layer_norm.h"
-#include "ops/softmax.h"
+#include "ops/quantized/code_rows.h"
+#include "ops/shared/axes.h"
+#include "ops/shared/layer_norm.h"
+#include "ops/shared/softmax.h"
 
 namespace octet {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <memory>
 
-#include "backends/cpu/kernels/move/move.h"
+#include "backends/cpu/kernels/codes/move/move.h"
 #include "backends/cpu/lower/q_common.h"
-#include "ops/axes.h"
+#include "ops/shared/axes.h"
 
 namespace octet {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <memory>
 
-#include "backends/cpu/kernels/quantize/quantize.h"
-#include "backends/cpu/kernels/table/table.h"
+#include "backends/cpu/kernels/codes/quantize/quantize.h"
+#include "backends/cpu/kernels/codes/table/table.h"
 #include "backends/cpu/lower/f_rows.h"
 #include "backends/cpu/lower/q_common.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "backends/cpu/kernels/conv/winograd.h"
+#include "backends/cpu/kernels/codes/conv/winograd.h"
 #include "backends/cpu/lower/q_conv_case.h"
 
 namespace octet {

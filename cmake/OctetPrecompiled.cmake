@@ -1,0 +1,28 @@
+# Precompiled headers: standard library and fmt for every module, gtest besides for the tests. They take a third off the
+# processor time of a build and hide no include: the fuzz build has none, so a file that leans on them fails there.
+# Instruction-set files include nothing of std:: and take none.
+
+option(OCTET_PRECOMPILED "Precompile the standard library's headers" ON)
+
+set(OCTET_PRECOMPILED_STD
+  <algorithm> <array> <bit> <chrono> <cmath> <cstring> <functional> <limits> <list> <map> <memory> <numeric>
+  <optional> <span> <string> <string_view> <utility> <variant> <vector> <fmt/format.h> <fmt/ranges.h>)
+
+# octet_precompile(TARGET OWNER headers...): every target of one OWNER has the same flags and shares one precompiled header.
+function(octet_precompile target owner)
+  if(NOT OCTET_PRECOMPILED OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    return()
+  endif()
+  if(NOT TARGET ${owner})
+    file(WRITE ${CMAKE_BINARY_DIR}/${owner}.cc "// Owns a precompiled header.\n")
+    add_library(${owner} OBJECT ${CMAKE_BINARY_DIR}/${owner}.cc)
+    get_target_property(options ${target} COMPILE_OPTIONS)
+    if(options)
+      target_compile_options(${owner} PRIVATE ${options})
+    endif()
+    target_link_libraries(${owner} PRIVATE octet_flags)
+    target_precompile_headers(${owner} PRIVATE ${ARGN})
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${owner})
+  add_dependencies(${target} ${owner})
+endfunction()

@@ -1,5 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/float/vec_vnni.h"
-
-#define OCTET_ISA(name) name##_vnni
-#include "backends/cpu/float/depthwise_body.h"

@@ -1,7 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/float/vec_avx2.h"
-
-#define OCTET_ISA(name) name##_avx2
-#include "backends/cpu/float/rows_body.h"
-// After the bodies that it is made of.
-#include "backends/cpu/float/code_rows_body.h"

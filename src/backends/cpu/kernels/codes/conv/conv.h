@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dense and grouped 2-D convolution of u8 by s8, channels last; a matrix product by constant weights is its 1x1 case.
+// The table lists the kernels; DenseConv packs for one of them and drives it.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "backends/cpu/kernels/codes/conv/conv_args.h"
+#include "backends/cpu/kernels/codes/conv/conv_pack.h"
+#include "backends/cpu/kernels/codes/kernel_row.h"
+#include "backends/cpu/kernels/codes/padded_rows.h"
+#include "core/thread_pool.h"
+#include "ops/shared/conv.h"
+#include "plan/offer.h"
+
+namespace octet {
+
+struct ConvKernel {
+  const char* name;
+  Isa isa;
+  s64 pixels;  // rows of the register tile
+  s64 channels;  // columns: channels of a packed block, the last one narrowed to a multiple of kConvLanes
+  s64 pack_group;  // consecutive input bytes of one channel: [chunks * 4 / group][channels][group]
+  s64 weight_bytes;    // of one packed weight: 1 is s8, 2 is s16
+  bool copies;         // needs scratch for the activations of a tile
+  f64 macs_per_cycle;  // of the inner loop, for the estimated cost
+  f64 pixel_cycles;    // likewise, around it, of a pixel and group
+  void (*run)(const ConvTile&);
+  bool pairs = false;  // weights sorted by pairing, see conv_pairs.h
+};
+
+// Best first; for any weights.
+inline constexpr ConvKernel kConvKernels[] = {
+    {"conv_u8s8_6x64_vnni", Isa::vnni, 6, 64, 4, 1, false, 112, 5, conv_u8s8_6x64_vnni},
+    {"conv_u8s8_6x16_avxvnni", Isa::avx_vnni, 6, 16, 4, 1, false, 80, 8, conv_u8s8_6x16_avxvnni},
+    {"conv_u8s8_6x16_avx2", Isa::avx2, 6, 16, 2, 2, true, 23, 15, conv_u8s8_6x16_avx2},
+    {"conv_u8s8_1x16_plain", Isa::none, 1, 16, 4, 1, false, 1, 10, conv_u8s8_1x16_plain},
+};
+
+// Best first; for weights that are known when they are packed.
+inline constexpr ConvKernel kConstantConvKernels[] = {
+    kConvKernels[0],
+    kConvKernels[1],
+    {"conv_u8s8_6x16_pairs_avx2", Isa::avx2, 6, 16, 4, 1, true, 60, 10, conv_u8s8_6x16_pairs_avx2,
+     true},
+    kConvKernels[3],
+};
+
+struct ConvSpec {
+  ConvGeometry geometry;
+  ConvWeights weights;
+  std::span<const s32> bias;        // one for each output channel, or empty
+  std::span<const f32> multiplier;  // one for each output channel, or one for all
+  s32 input_zero_point = 0;
+  EpilogueArgs epilogue;  // its table must outlive the DenseConv
+  Placement input;
+  Placement output;
+  Placement residual;
+  int threads = 1;
+};
+
+// Why DenseConv cannot serve this geometry, or null.
+const char* conv_reject(const ConvGeometry& geometry);
+// The part of it that products of matrices share: places in a prepared row (ConvPairRows) are counted in 32 bits.
+const char* conv_depth_reject(const ConvGeometry& geometry);
+s64 conv_workspace_bytes(const ConvKernel& kernel, const ConvGeometry& geometry, int threads);
+
+class DenseConv {
+ public:
+  DenseConv(const ConvKernel& kernel, const ConvSpec& spec);
+
+  struct Call {
+    const u8* x;
+    const u8* residual;  // or null
+    u8* y;
+    std::byte* workspace;
+    ThreadPool& pool;
+  };
+  void run(const Call& call) const noexcept;
+
+ private:
+  struct Part;    // a range of pixels and channel blocks of one thread
+  struct Source;  // where the pixels' windows lie
+  void run_part(const Call& call, const Part& part) const noexcept;
+  void run_copied(const Call& call, const Part& part) const noexcept;
+  void run_pixels(const Call& call, const Part& part, const Source& source) const noexcept;
+  void run_tile(ConvTile& tile, s64 first_block, s64 last_block) const noexcept;
+
+  const ConvKernel& kernel_;
+  ConvGeometry geometry_;
+  EpilogueArgs epilogue_;
+  Placement input_;
+  Placement output_;
+  Placement residual_;
+  bool copy_;         // the border is missing: rows are copied into a padded buffer first
+  s64 thread_bytes_;  // of workspace
+  u8 padding_;
+  bool bounded_;  // see ConvTile
+  bool plain_;    // see ConvTile, but for the residual
+  PackedConv packed_;
+};
+
+}  // namespace octet

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights of a convolution in the order of matrix tiles. A window is runs of bytes that touch: of each tap its channels, or
+// of all taps of a row where pixels are dense (conv_run_bytes); a run is padded to whole steps of 64 bytes.
+#pragma once
+
+#include <vector>
+
+#include "backends/cpu/kernels/codes/conv/conv.h"
+#include "backends/cpu/kernels/codes/conv/tile_args.h"
+
+namespace octet {
+
+struct TilePacker {
+  const ConvGeometry& g;
+  const ConvWeights& weights;
+  s64 run_bytes;
+
+  // All steps of one tile, whose other bytes are zero; columns[c] is the channel of column c, -1 for none.
+  void tile(const s64 (&columns)[kTileColumns], s8* dst) const;
+
+ private:
+  s64 source(s64 y, s64 x, s64 b) const;
+  void quad(const s64 (&columns)[kTileColumns], s64 y, s64 x, s64 b, s8* at) const;
+};
+
+// Bytes from a window to each step's.
+std::vector<s64> step_offsets(const ConvGeometry& g, const ImageStrides& in, s64 run_bytes);
+
+}  // namespace octet

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Depthwise 2-D convolution of u8 by s8, channels last, any kernel size.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "backends/cpu/kernels/codes/aligned.h"
+#include "backends/cpu/kernels/codes/depthwise/depthwise_args.h"
+#include "backends/cpu/kernels/codes/kernel_row.h"
+#include "backends/cpu/kernels/codes/padded_rows.h"
+#include "core/thread_pool.h"
+#include "ops/shared/conv.h"
+
+namespace octet {
+
+// Order of channels within a block, as the kernel's registers hold them after unpacking.
+struct LaneOrder {
+  s64 lanes;      // 128-bit lanes of a register
+  s64 registers;  // accumulators of a block; channels of a block = lanes * registers * 4
+  s64 channels() const { return lanes * registers * 4; }
+  // Channel at position i of the block's packed bias: [register][lane][4].
+  s64 channel(s64 i) const { return i / 4 % lanes * registers * 4 + i / (4 * lanes) * 4 + i % 4; }
+};
+
+struct DepthwiseKernel {
+  const char* name;
+  Isa isa;
+  LaneOrder order;
+  // Weights: [blocks][tap groups][taps of a row, if vertical][positions of the block][group] of s8 or s16.
+  s64 group;         // taps that one multiply-add instruction sums
+  bool vertical;     // a group holds taps of one column (else taps in row-major order)
+  s64 weight_bytes;  // 1 is s8, 2 is s16
+  bool interleaves;  // needs scratch: 64 channels x group of each column
+  f64 block_cycles;  // of a pixel, a tap and a whole block of channels, for the estimated cost
+  f64 rest_blocks;   // as many blocks cost the channels that fill none
+  void (*run)(const DepthwiseRow&);
+};
+
+// Best first.
+inline constexpr DepthwiseKernel kDepthwiseKernels[] = {
+    {"depthwise_u8s8_64_vnni", Isa::vnni, {4, 4}, 4, true, 1, true, 5, 1, depthwise_u8s8_64_vnni},
+    {"depthwise_u8s8_16_avx2", Isa::avx2, {2, 2}, 2, false, 2, false, 5, 6, depthwise_u8s8_16_avx2},
+    {"depthwise_u8s8_plain", Isa::none, {1, 1}, 1, false, 1, false, 12, 1, depthwise_u8s8_plain},
+};
+
+struct DepthwiseSpec {
+  ConvGeometry geometry;
+  std::span<const s8> weights;  // [C, 1, KH, KW]
+  std::span<const s32> bias;    // or empty
+  std::span<const f32> multiplier;
+  s32 input_zero_point = 0;
+  EpilogueArgs epilogue;
+  Placement input;
+  Placement output;
+  Placement residual;
+};
+
+// The bias of a channel less zero point * sum of its weights; wraps like the kernels' sums.
+s32 depthwise_bias(const DepthwiseSpec& spec, s64 channel);
+
+// Why DepthwiseConv cannot serve this geometry, or null.
+const char* depthwise_reject(const ConvGeometry& geometry);
+s64 depthwise_workspace_bytes(const DepthwiseKernel& kernel, const ConvGeometry& geometry,
+                              int threads);
+
+class DepthwiseConv {
+ public:
+  DepthwiseConv(const DepthwiseKernel& kernel, const DepthwiseSpec& spec);
+
+  struct Call {
+    const u8* x;
+    const u8* residual;  // or null
+    u8* y;
+    std::byte* workspace;
+    ThreadPool& pool;
+  };
+  void run(const Call& call) const noexcept;
+
+ private:
+  struct Band;
+  void run_rows(const Call& call, s64 first, s64 last, int thread) const noexcept;
+  void run_band(const Call& call, const Band& band) const noexcept;
+  void pack(const DepthwiseSpec& spec);
+
+  const DepthwiseKernel& kernel_;
+  ConvGeometry geometry_;
+  EpilogueArgs epilogue_;
+  Placement input_;
+  Placement output_;
+  Placement residual_;
+  bool copy_;
+  s64 thread_bytes_;
+  u8 padding_;
+  AlignedVector<u8> weights_;
+  AlignedVector<s32> bias_;
+  AlignedVector<f32> multiplier_;
+};
+
+}  // namespace octet

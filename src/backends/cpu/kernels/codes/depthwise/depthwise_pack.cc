@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packing of depthwise weights for every kernel of the table.
+#include "backends/cpu/kernels/codes/depthwise/depthwise.h"
+#include "core/divide.h"
+
+namespace octet {
+namespace {
+
+// Index into [KH, KW] of tap `i` of group step `step`, or -1 for a filled-up group.
+s64 tap_of(const DepthwiseKernel& kernel, const Window& window, s64 step, s64 i) {
+  const s64 kh = window.h().kernel, kw = window.w().kernel;
+  if (kernel.vertical) {
+    const s64 y = step / kw * kernel.group + i;
+    return y < kh ? y * kw + step % kw : -1;
+  }
+  const s64 tap = step * kernel.group + i;
+  return tap < kh * kw ? tap : -1;
+}
+
+template <class T>
+void pack_weights(const DepthwiseKernel& kernel, const DepthwiseSpec& spec, s64 steps, T* dst) {
+  const Window& window = spec.geometry.window;
+  const s64 channels = spec.geometry.in_channels;
+  const s64 width = kernel.order.channels();
+  const s64 taps = window.h().kernel * window.w().kernel;
+  for (s64 first = 0; first < channels; first += width) {
+    for (s64 step = 0; step < steps; ++step) {
+      for (s64 position = 0; position < width; ++position) {
+        const s64 channel = first + kernel.order.channel(position);
+        for (s64 i = 0; i < kernel.group; ++i, ++dst) {
+          const s64 tap = tap_of(kernel, window, step, i);
+          if (channel >= channels || tap < 0) continue;
+          *dst = spec.weights[static_cast<size_t>(channel * taps + tap)];
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+s32 depthwise_bias(const DepthwiseSpec& spec, s64 channel) {
+  const Window& window = spec.geometry.window;
+  const s64 taps = window.h().kernel * window.w().kernel;
+  s64 sum = 0;
+  for (s64 i = 0; i < taps; ++i) sum += spec.weights[static_cast<size_t>(channel * taps + i)];
+  const s64 bias = spec.bias.empty() ? 0 : spec.bias[static_cast<size_t>(channel)];
+  return static_cast<s32>(static_cast<u32>(bias - sum * spec.input_zero_point));
+}
+
+void DepthwiseConv::pack(const DepthwiseSpec& spec) {
+  const Window& window = geometry_.window;
+  const s64 channels = geometry_.in_channels;
+  const s64 width = kernel_.order.channels();
+  const s64 kh = window.h().kernel, kw = window.w().kernel;
+  const s64 steps =
+      kernel_.vertical ? ceil_div(kh, kernel_.group) * kw : ceil_div(kh * kw, kernel_.group);
+  const s64 padded = ceil_div(channels, width) * width;
+  weights_.resize(static_cast<size_t>(padded * steps * kernel_.group * kernel_.weight_bytes));
+  if (kernel_.weight_bytes == 1) {
+    pack_weights(kernel_, spec, steps, reinterpret_cast<s8*>(weights_.data()));
+  } else {
+    pack_weights(kernel_, spec, steps, reinterpret_cast<s16*>(weights_.data()));
+  }
+  bias_.resize(static_cast<size_t>(padded));
+  multiplier_.resize(bias_.size());
+  for (s64 i = 0; i < padded; ++i) {
+    const s64 channel = i / width * width + kernel_.order.channel(i % width);
+    if (channel >= channels) continue;
+    const auto from = static_cast<size_t>(spec.multiplier.size() == 1 ? 0 : channel);
+    bias_[static_cast<size_t>(i)] = depthwise_bias(spec, channel);
+    multiplier_[static_cast<size_t>(i)] = spec.multiplier[from];
+  }
+}
+
+}  // namespace octet

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix transposition in register blocks (SSE2, the baseline of x86-64) and tensors as stacks of matrices.
+#include <emmintrin.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/kernels/codes/move/move.h"
+
+namespace octet {
+namespace {
+
+// Elements along the output's last axis that one item covers.
+constexpr s64 kPiece = 4096;
+
+__m128i load(const u8* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
+void store(u8* p, __m128i x) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), x); }
+
+// 16 x 16 bytes: four rounds of interleaving row i with row i + 8 are a transposition.
+void block16(const u8* src, s64 src_stride, u8* dst, s64 dst_stride) {
+  __m128i a[16], b[16];
+  for (int i = 0; i < 16; ++i) a[i] = load(src + i * src_stride);
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < 8; ++i) {
+      b[2 * i] = _mm_unpacklo_epi8(a[i], a[i + 8]);
+      b[2 * i + 1] = _mm_unpackhi_epi8(a[i], a[i + 8]);
+    }
+    std::copy(b, b + 16, a);
+  }
+  for (int i = 0; i < 16; ++i) store(dst + i * dst_stride, a[i]);
+}
+
+// 4 x 4 words, the same way.
+void block4(const u32* src, s64 src_stride, u32* dst, s64 dst_stride) {
+  __m128i a[4], b[4];
+  for (int i = 0; i < 4; ++i) a[i] = load(reinterpret_cast<const u8*>(src + i * src_stride));
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 2; ++i) {
+      b[2 * i] = _mm_unpacklo_epi32(a[i], a[i + 2]);
+      b[2 * i + 1] = _mm_unpackhi_epi32(a[i], a[i + 2]);
+    }
+    std::copy(b, b + 4, a);
+  }
+  for (int i = 0; i < 4; ++i) store(reinterpret_cast<u8*>(dst + i * dst_stride), a[i]);
+}
+
+template <class T>
+void transpose_edge(const Matrix2d& m, s64 row, s64 last_row, s64 column, s64 last_column) {
+  const T* src = static_cast<const T*>(m.src);
+  T* dst = static_cast<T*>(m.dst);
+  for (s64 r = row; r < last_row; ++r) {
+    for (s64 c = column; c < last_column; ++c) {
+      dst[c * m.dst_stride + r] = src[r * m.src_stride + c];
+    }
+  }
+}
+
+// One cache line of columns at a time: each line is read once, and few enough lines are written at a time to stay in L1, whatever
+// the stride between them.
+template <class T, s64 kBlock, class F>
+void transpose(const Matrix2d& m, const F& block) {
+  constexpr s64 kLine = 64 / s64{sizeof(T)};
+  const s64 rows = m.rows / kBlock * kBlock, columns = m.columns / kBlock * kBlock;
+  for (s64 line = 0; line < columns; line += kLine) {
+    const s64 end = std::min(line + kLine, columns);
+    for (s64 r = 0; r < rows; r += kBlock) {
+      for (s64 c = line; c < end; c += kBlock) {
+        block(static_cast<const T*>(m.src) + r * m.src_stride + c, m.src_stride,
+              static_cast<T*>(m.dst) + c * m.dst_stride + r, m.dst_stride);
+      }
+    }
+  }
+  transpose_edge<T>(m, 0, rows, columns, m.columns);
+  transpose_edge<T>(m, rows, m.rows, 0, m.columns);
+}
+
+// Three planes into dense pixels, as color images come: four pixels at a time as 4 x 4 words, each written over the surplus word of the
+// one before. The last pixels go one by one, so nothing is written behind them.
+void transpose_rgb(const Matrix2d& m) {
+  const u32* src = static_cast<const u32*>(m.src);
+  u32* dst = static_cast<u32*>(m.dst);
+  s64 c = 0;
+  for (; c + 4 < m.columns; c += 4) {
+    const auto* at = reinterpret_cast<const u8*>(src + c);
+    const __m128i r = load(at), g = load(at + m.src_stride * 4), b = load(at + m.src_stride * 8);
+    const __m128i low = _mm_unpacklo_epi32(r, g), high = _mm_unpackhi_epi32(r, g);
+    const __m128i b_low = _mm_unpacklo_epi32(b, b), b_high = _mm_unpackhi_epi32(b, b);
+    u8* out = reinterpret_cast<u8*>(dst + c * 3);
+    store(out, _mm_unpacklo_epi64(low, b_low));
+    store(out + 12, _mm_unpackhi_epi64(low, b_low));
+    store(out + 24, _mm_unpacklo_epi64(high, b_high));
+    store(out + 36, _mm_unpackhi_epi64(high, b_high));
+  }
+  transpose_edge<u32>(m, 0, 3, c, m.columns);
+}
+
+// Dense pixels of three into planes: four pixels are three registers.
+void transpose_pixels_of_3(const Matrix2d& m) {
+  const f32* src = static_cast<const f32*>(m.src);
+  f32* dst = static_cast<f32*>(m.dst);
+  s64 p = 0;
+  for (; p + 4 <= m.rows; p += 4) {
+    const __m128 a = _mm_loadu_ps(src + p * 3), b = _mm_loadu_ps(src + p * 3 + 4),
+                 c = _mm_loadu_ps(src + p * 3 + 8);
+    const __m128 b2_c1 = _mm_shuffle_ps(b, c, _MM_SHUFFLE(1, 1, 2, 2));
+    const __m128 a1_b0 = _mm_shuffle_ps(a, b, _MM_SHUFFLE(0, 0, 1, 1));
+    const __m128 b3_c2 = _mm_shuffle_ps(b, c, _MM_SHUFFLE(2, 2, 3, 3));
+    const __m128 a2_b1 = _mm_shuffle_ps(a, b, _MM_SHUFFLE(1, 1, 2, 2));
+    _mm_storeu_ps(dst + p, _mm_shuffle_ps(a, b2_c1, _MM_SHUFFLE(2, 0, 3, 0)));
+    _mm_storeu_ps(dst + m.dst_stride + p, _mm_shuffle_ps(a1_b0, b3_c2, _MM_SHUFFLE(2, 0, 2, 0)));
+    _mm_storeu_ps(dst + 2 * m.dst_stride + p, _mm_shuffle_ps(a2_b1, c, _MM_SHUFFLE(3, 0, 2, 0)));
+  }
+  transpose_edge<u32>(m, p, m.rows, 0, 3);
+}
+
+void transpose_any(const Matrix2d& m, size_t bytes) {
+  const auto* src = static_cast<const std::byte*>(m.src);
+  auto* dst = static_cast<std::byte*>(m.dst);
+  for (s64 r = 0; r < m.rows; ++r) {
+    for (s64 c = 0; c < m.columns; ++c) {
+      std::memcpy(dst + static_cast<size_t>(c * m.dst_stride + r) * bytes,
+                  src + static_cast<size_t>(r * m.src_stride + c) * bytes, bytes);
+    }
+  }
+}
+
+}  // namespace
+
+void transpose_matrix(const Matrix2d& matrix, size_t element_bytes) noexcept {
+  if (element_bytes == 1) return transpose<u8, 16>(matrix, block16);
+  if (element_bytes == 4 && matrix.rows == 3 && matrix.dst_stride == 3)
+    return transpose_rgb(matrix);
+  if (element_bytes == 4 && matrix.columns == 3 && matrix.src_stride == 3)
+    return transpose_pixels_of_3(matrix);
+  if (element_bytes == 4) return transpose<u32, 4>(matrix, block4);
+  transpose_any(matrix, element_bytes);
+}
+
+Transposition::Transposition(const Shape& input, std::span<const int> perm, size_t element_bytes)
+    : bytes_(element_bytes) {
+  std::vector<s64> strides(perm.size());
+  s64 stride = 1;
+  for (int d = input.rank(); d-- > 0; stride *= input[d]) strides[static_cast<size_t>(d)] = stride;
+  std::vector<Dim> dims;  // in the order of the output, merged where the input allows
+  for (int axis : perm) {
+    if (input[axis] == 1) continue;
+    const Dim dim{input[axis], strides[static_cast<size_t>(axis)], 0};
+    if (!dims.empty() && dims.back().src_stride == dim.src_stride * dim.size) {
+      dims.back() = {dims.back().size * dim.size, dim.src_stride, 0};
+    } else {
+      dims.push_back(dim);
+    }
+  }
+  stride = 1;
+  for (size_t i = dims.size(); i-- > 0; stride *= dims[i].size) dims[i].dst_stride = stride;
+  if (!dims.empty()) {
+    rows_ = dims.back();
+    dims.pop_back();
+    runs_ = rows_.src_stride == 1;
+    const auto column =
+        std::find_if(dims.begin(), dims.end(), [](const Dim& dim) { return dim.src_stride == 1; });
+    if (!runs_ && column != dims.end()) {
+      columns_ = *column;
+      dims.erase(column);
+    }
+  }
+  outer_ = std::move(dims);
+  for (const Dim& dim : outer_) items_ *= dim.size;
+  pieces_ = (rows_.size + kPiece - 1) / kPiece;
+}
+
+// Item: one piece of the rows of one matrix, or a run of contiguous elements.
+void Transposition::run_item(const std::byte* src, std::byte* dst, s64 item) const noexcept {
+  const s64 first = item % pieces_ * kPiece, count = std::min(kPiece, rows_.size - first);
+  item /= pieces_;
+  s64 from = first * rows_.src_stride, to = first;
+  for (size_t i = outer_.size(); i-- > 0; item /= outer_[i].size) {
+    from += item % outer_[i].size * outer_[i].src_stride;
+    to += item % outer_[i].size * outer_[i].dst_stride;
+  }
+  src += static_cast<size_t>(from) * bytes_;
+  dst += static_cast<size_t>(to) * bytes_;
+  if (runs_) {
+    std::memcpy(dst, src, static_cast<size_t>(count) * bytes_);
+    return;
+  }
+  transpose_matrix({src, rows_.src_stride, dst, columns_.dst_stride, count, columns_.size}, bytes_);
+}
+
+void Transposition::run(const std::byte* src, std::byte* dst, ThreadPool& pool) const noexcept {
+  pool.parallel_for(items_ * pieces_, [&](s64 begin, s64 end, int) {
+    for (s64 item = begin; item < end; ++item) run_item(src, dst, item);
+  });
+}
+
+}  // namespace octet

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// f32 elementwise functions of two inputs over one row: dst[i] = f(x[i * step_x], y[i * step_y]). Plain data and function
+// pointers only, since instruction-set files include it.
+#pragma once
+
+namespace octet {
+
+struct BinaryArgs {
+  const float* x;
+  const float* y;
+  float* dst;
+  long count;
+  long step_x;  // 0 or 1
+  long step_y;
+  float a;  // fused activation: lowest value of a clamp, or alpha
+  float b;  // highest value of a clamp
+};
+
+typedef void (*BinaryFunction)(const BinaryArgs* args);
+
+struct BinaryKernel {
+  const char* name;
+  const char* op;
+  BinaryFunction avx2;
+  BinaryFunction vnni;
+};
+
+#define BINARY(name, op)                             \
+  void binary_##name##_avx2(const BinaryArgs* args); \
+  void binary_##name##_vnni(const BinaryArgs* args);
+#include "backends/cpu/kernels/float/binary.def"
+#undef BINARY
+
+constexpr BinaryKernel kBinaryKernels[] = {
+#define BINARY(name, op) {#name, op, binary_##name##_avx2, binary_##name##_vnni},
+#include "backends/cpu/kernels/float/binary.def"
+#undef BINARY
+};
+
+}  // namespace octet

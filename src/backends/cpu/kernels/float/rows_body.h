@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of rows.h for one instruction set. The including file defines OCTET_ISA(name) and includes its vec header.
+#pragma once
+
+#include "backends/cpu/kernels/float/rows.h"
+#include "backends/cpu/kernels/float/vec_math.h"
+
+namespace octet {
+namespace {
+
+inline int rest_of(long count, long i) {
+  return count - i < kLanes ? static_cast<int>(count - i) : kLanes;
+}
+
+// lane = f(lane, element) over a row, with the lanes beyond its end left as they are.
+template <V (*kStep)(V lane, V x, V parameter)>
+inline Lanes reduce_row(const float* src, long count, float start, V parameter) {
+  Lanes lanes = lanes_set(start);
+  long i = 0;
+  for (; i + kReduceWidth <= count; i += kReduceWidth) {
+    for (long j = 0; j < kReduceWidth; j += kLanes) {
+      V& lane = lanes_of(lanes, j);
+      lane = kStep(lane, v_load(src + i + j), parameter);
+    }
+  }
+  for (; i < count; i += kLanes) {
+    const int n = rest_of(count, i);
+    V& lane = lanes_of(lanes, i);
+    lane = v_keep_n(kStep(lane, v_load_n(src + i, n), parameter), lane, n);
+  }
+  return lanes;
+}
+
+inline V step_sum(V lane, V x, V) { return v_add(lane, x); }
+inline V step_max(V lane, V x, V) { return v_max(x, lane); }
+inline V step_square(V lane, V x, V mean) {
+  const V d = v_sub(x, mean);
+  return v_add(lane, v_mul(d, d));
+}
+
+// Rows of at most so many elements are turned, so that a register holds one element of many rows.
+constexpr long kShortRow = 8;
+
+// Up to kLanes rows; the sums are folded in the order of a long row's.
+inline void softmax_short(const float* src, float* dst, long count, long rows) {
+  alignas(64) float columns[kShortRow][kLanes] = {};
+  for (long row = 0; row < rows; ++row) {
+    for (long c = 0; c < count; ++c) columns[c][row] = src[row * count + c];
+  }
+  V max = v_set(-__builtin_inff());
+  for (long c = 0; c < count; ++c) max = v_max(v_load(columns[c]), max);
+  V values[kShortRow], sums[kShortRow];
+  for (long c = 0; c < kShortRow; ++c) {
+    values[c] = c < count ? v_exp(v_sub(v_load(columns[c]), max)) : v_set(0.0f);
+    sums[c] = values[c];
+  }
+  for (long width = kShortRow / 2; width > 0; width /= 2) {
+    for (long c = 0; c < width; ++c) sums[c] = v_add(sums[c], sums[c + width]);
+  }
+  for (long c = 0; c < count; ++c) v_store_n(columns[c], v_div(values[c], sums[0]), kLanes);
+  for (long row = 0; row < rows; ++row) {
+    for (long c = 0; c < count; ++c) dst[row * count + c] = columns[c][row];
+  }
+}
+
+inline void softmax_long(const RowArgs* args) {
+  const V none = v_set(0.0f);
+  const V max =
+      v_set(fold_max(reduce_row<step_max>(args->src, args->count, -__builtin_inff(), none)));
+  for (long i = 0; i < args->count; i += kLanes) {
+    const int n = rest_of(args->count, i);
+    v_store_n(args->dst + i, v_exp(v_sub(v_load_n(args->src + i, n), max)), n);
+  }
+  const V sum = v_set(fold_add(reduce_row<step_sum>(args->dst, args->count, 0.0f, none)));
+  for (long i = 0; i < args->count; i += kLanes) {
+    const int n = rest_of(args->count, i);
+    v_store_n(args->dst + i, v_div(v_load_n(args->dst + i, n), sum), n);
+  }
+}
+
+// The rows one by one.
+template <void (*kRow)(const RowArgs*)>
+inline void each_row(const RowArgs* args) {
+  RowArgs one = *args;
+  for (long row = 0; row < args->rows; ++row, one.src += one.count, one.dst += one.count)
+    kRow(&one);
+}
+
+inline void softmax(const RowArgs* args) {
+  const long count = args->count;
+  if (count > kShortRow) return each_row<softmax_long>(args);
+  for (long row = 0; row < args->rows; row += kLanes) {
+    const long rows = args->rows - row < kLanes ? args->rows - row : kLanes;
+    softmax_short(args->src + row * count, args->dst + row * count, count, rows);
+  }
+}
+
+inline V normalized(V x, V mean, V factor, V scale, V bias) {
+  return v_add(v_mul(v_mul(v_sub(x, mean), factor), scale), bias);
+}
+
+inline void layer_norm_row(const RowArgs* args) {
+  const float count = static_cast<float>(args->count);
+  const float sum = fold_add(reduce_row<step_sum>(args->src, args->count, 0.0f, v_set(0.0f)));
+  const V mean = v_set(sum / count);
+  const float squares = fold_add(reduce_row<step_square>(args->src, args->count, 0.0f, mean));
+  const V factor = v_set(1.0f / __builtin_sqrtf(squares / count + args->epsilon));
+  for (long i = 0; i < args->count; i += kLanes) {
+    const int n = rest_of(args->count, i);
+    const V y = normalized(v_load_n(args->src + i, n), mean, factor, v_load_n(args->scale + i, n),
+                           v_load_n(args->bias + i, n));
+    v_store_n(args->dst + i, y, n);
+  }
+}
+
+inline void row_sum(const RowArgs* args) {
+  *args->dst = fold_add(reduce_row<step_sum>(args->src, args->count, 0.0f, v_set(0.0f)));
+}
+
+template <bool kMoves>
+inline void normalize_row(const NormalizeArgs* args) {
+  const V mean = v_set(*args->mean), factor = v_set(*args->factor);
+  const V scale = v_set(*args->scale), bias = v_set(*args->bias);
+  for (long i = 0; i < args->count; i += kLanes) {
+    const int n = rest_of(args->count, i);
+    const V x = v_load_n(args->src + i, n);
+    const V y = kMoves ? normalized(x, v_load_n(args->mean + i, n), v_load_n(args->factor + i, n),
+                                    v_load_n(args->scale + i, n), v_load_n(args->bias + i, n))
+                       : normalized(x, mean, factor, scale, bias);
+    v_store_n(args->dst + i, y, n);
+  }
+}
+
+inline void normalize(const NormalizeArgs* args) {
+  if (args->count <= 0) return;
+  args->step != 0 ? normalize_row<true>(args) : normalize_row<false>(args);
+}
+
+// Pixel i goes into accumulator i mod 16 of its channel; the accumulators are folded pairwise at the end.
+template <V (*kStep)(V, V, V)>
+inline void reduce_columns(const ColumnArgs* args, long channel, V mean) {
+  const int n = rest_of(args->channels, channel);
+  const float* src = args->src + channel;
+  V lanes[kReduceWidth];
+  for (V& lane : lanes) lane = v_set(0.0f);
+  long pixel = 0;
+  // Constant indices keep the accumulators in registers.
+  for (; pixel + kReduceWidth <= args->pixels; pixel += kReduceWidth) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kReduceWidth; ++i, src += args->stride) {
+      lanes[i] = kStep(lanes[i], v_load_n(src, n), mean);
+    }
+  }
+  for (; pixel < args->pixels; ++pixel, src += args->stride) {
+    V& lane = lanes[pixel % kReduceWidth];
+    lane = kStep(lane, v_load_n(src, n), mean);
+  }
+  for (int width = kReduceWidth / 2; width > 0; width /= 2) {
+    for (int i = 0; i < width; ++i) lanes[i] = v_add(lanes[i], lanes[i + width]);
+  }
+  v_store_n(args->dst + channel, v_div(lanes[0], v_set(args->divisor)), n);
+}
+
+inline void column_sum(const ColumnArgs* args) {
+  for (long c = 0; c < args->channels; c += kLanes) {
+    if (args->mean != nullptr) {
+      reduce_columns<step_square>(args, c, v_load_n(args->mean + c, rest_of(args->channels, c)));
+    } else {
+      reduce_columns<step_sum>(args, c, v_set(0.0f));
+    }
+  }
+}
+
+template <V (*kStep)(V, V, V)>
+inline V pool_taps(const PoolArgs* args, long channel, V start) {
+  const int n = rest_of(args->channels, channel);
+  V value = start;
+  for (long row = 0; row < args->rows; ++row) {
+    const float* src = args->src + channel + row * args->row_stride;
+    for (long column = 0; column < args->columns; ++column, src += args->column_stride) {
+      value = kStep(value, v_load_n(src, n), start);
+    }
+  }
+  return value;
+}
+
+inline void max_pool(const PoolArgs* args) {
+  for (long c = 0; c < args->channels; c += kLanes) {
+    const V value = pool_taps<step_max>(args, c, v_set(-__builtin_inff()));
+    v_store_n(args->dst + c, value, rest_of(args->channels, c));
+  }
+}
+
+inline void average_pool(const PoolArgs* args) {
+  const V divisor = v_set(args->divisor == 0.0f ? 1.0f : args->divisor);
+  for (long c = 0; c < args->channels; c += kLanes) {
+    const V sum = args->divisor == 0.0f ? v_set(0.0f) : pool_taps<step_sum>(args, c, v_set(0.0f));
+    v_store_n(args->dst + c, v_div(sum, divisor), rest_of(args->channels, c));
+  }
+}
+
+}  // namespace
+
+void OCTET_ISA(softmax_f32)(const RowArgs* args) { softmax(args); }
+void OCTET_ISA(layer_norm_f32)(const RowArgs* args) { each_row<layer_norm_row>(args); }
+void OCTET_ISA(row_sum_f32)(const RowArgs* args) { row_sum(args); }
+void OCTET_ISA(normalize_f32)(const NormalizeArgs* args) { normalize(args); }
+void OCTET_ISA(column_sum_f32)(const ColumnArgs* args) { column_sum(args); }
+void OCTET_ISA(max_pool_f32)(const PoolArgs* args) { max_pool(args); }
+void OCTET_ISA(average_pool_f32)(const PoolArgs* args) { average_pool(args); }
+
+}  // namespace octet

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/float/vec_vnni.h"
+
+#define OCTET_ISA(name) name##_vnni
+#include "backends/cpu/kernels/float/rows_body.h"
+// After the bodies that it is made of.
+#include "backends/cpu/kernels/float/code_rows_body.h"

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The unary kernels of one instruction set. The including file defines OCTET_ISA(name) and includes its vec header.
+#pragma once
+
+#include "backends/cpu/kernels/float/unary.h"
+#include "backends/cpu/kernels/float/vec_math.h"
+
+namespace octet {
+namespace {
+
+struct UnaryParams {
+  V a, b;
+};
+
+inline V unary_abs(V x, UnaryParams) { return v_magnitude(x); }
+inline V unary_ceil(V x, UnaryParams) { return v_ceil(x); }
+// NaN stays: the instructions return their second operand.
+inline V unary_clip(V x, UnaryParams p) { return v_min(p.b, v_max(p.a, x)); }
+inline V unary_erf(V x, UnaryParams) { return v_erf(x); }
+inline V unary_exp(V x, UnaryParams) { return v_exp(x); }
+inline V unary_floor(V x, UnaryParams) { return v_floor(x); }
+inline V unary_gelu(V x, UnaryParams) { return v_gelu(x); }
+inline V unary_gelu_tanh(V x, UnaryParams) { return v_gelu_tanh(x); }
+inline V unary_hard_sigmoid(V x, UnaryParams p) { return v_hard_sigmoid(x, p.a, p.b); }
+inline V unary_hard_swish(V x, UnaryParams) { return v_hard_swish(x); }
+inline V unary_leaky_relu(V x, UnaryParams p) {
+  return v_select(v_lt(x, v_set(0.0f)), v_mul(x, p.a), x);
+}
+inline V unary_log(V x, UnaryParams) { return v_log(x); }
+inline V unary_neg(V x, UnaryParams) { return v_negate(x); }
+inline V unary_reciprocal(V x, UnaryParams) { return v_div(v_set(1.0f), x); }
+inline V unary_relu(V x, UnaryParams) { return v_max(x, v_set(0.0f)); }
+inline V unary_round(V x, UnaryParams) { return v_rne(x); }
+inline V unary_sigmoid(V x, UnaryParams) { return v_sigmoid(x); }
+inline V unary_sqrt(V x, UnaryParams) { return v_sqrt(x); }
+inline V unary_square(V x, UnaryParams) { return v_mul(x, x); }
+inline V unary_swish(V x, UnaryParams p) { return v_swish(x, p.a); }
+inline V unary_tanh(V x, UnaryParams) { return v_tanh(x); }
+
+template <V (*kFunction)(V, UnaryParams)>
+inline void run_unary(const UnaryArgs* args) {
+  const UnaryParams params = {v_set(args->a), v_set(args->b)};
+  const float* src = args->src;
+  float* dst = args->dst;
+  long i = 0;
+  for (; i + kLanes <= args->count; i += kLanes) {
+    v_store(dst + i, kFunction(v_load(src + i), params));
+  }
+  const int rest = static_cast<int>(args->count - i);
+  if (rest > 0) v_store_n(dst + i, kFunction(v_load_n(src + i, rest), params), rest);
+}
+
+}  // namespace
+
+#define UNARY(name, op) \
+  void OCTET_ISA(unary_##name)(const UnaryArgs* args) { run_unary<unary_##name>(args); }
+#include "backends/cpu/kernels/float/unary.def"
+#undef UNARY
+
+}  // namespace octet

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// a << b or a >> b of unsigned integers, attribute direction; nothing is left when b is not less than the width.
+#include <string>
+
+#include "core/check.h"
+#include "ops/shared/bitwise.h"
+
+namespace octet {
+namespace {
+
+bool shifts_left(const Node& node) {
+  const std::string direction = node.attrs.s("direction", "");
+  if (direction == "LEFT") return true;
+  if (direction == "RIGHT") return false;
+  fail(Error::Code::invalid_model, "attribute 'direction' is '{}', expected LEFT or RIGHT",
+       direction);
+}
+
+void infer(Inference& inference) {
+  shifts_left(inference.node);
+  const Dtype dtype = inference.inputs[0].dtype;
+  if (!visit_dtype(dtype, []<class T>() { return std::is_unsigned_v<T>; })) {
+    fail(Error::Code::invalid_model, "input 0 is {}, expected unsigned integers",
+         dtype_name(dtype));
+  }
+  infer_bitwise(inference);
+}
+
+void eval(const Eval& eval) {
+  const bool left = shifts_left(eval.node);
+  eval_bitwise(eval, [left]<class U>(U a, U b) {
+    if (b >= 8 * sizeof(U)) return U{0};
+    return static_cast<U>(left ? u64{a} << b : u64{a} >> b);
+  });
+}
+
+}  // namespace
+
+extern constinit const OpDef kBitShift{.name = "BitShift",
+                                       .domain = "",
+                                       .inputs = {2, 2},
+                                       .outputs = {1, 1},
+                                       .infer = infer,
+                                       .eval = eval};
+}  // namespace octet

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clip: x between the optional scalars min and max. Where min > max, the result is max.
+#include <limits>
+#include <optional>
+
+#include "core/check.h"
+#include "graph/op_def.h"
+#include "ops/quantized/quantize_table.h"
+#include "ops/shared/elementwise.h"
+#include "ops/shared/node_parser.h"
+
+namespace octet {
+namespace {
+
+// Before opset 11 the bounds were attributes.
+void parse(NodeParser& parser) {
+  Attrs& attrs = parser.node.attrs;
+  drop_consumed_inputs(parser);
+  size_t input = 1;
+  for (const char* name : {"min", "max"}) {
+    if (attrs.has(name)) parser.set_input(input, Tensor::scalar(attrs.f(name, 0.0f)));
+    attrs.erase(name);
+    ++input;
+  }
+}
+
+void infer(Inference& inference) {
+  require_dtype(inference, 0, DtypeClass::number);
+  for (size_t i = 1; i < inference.inputs.size(); ++i) {
+    if (!inference.has_input(i)) continue;
+    const TensorType& bound = inference.inputs[i];
+    // An f32 bound of a half-precision input comes from the attributes of old opsets.
+    const Dtype dtype = inference.inputs[0].dtype;
+    const bool half = dtype == Dtype::f16 || dtype == Dtype::bf16;
+    const bool fits = bound.dtype == dtype || (half && bound.dtype == Dtype::f32);
+    if (fits && bound.shape.elements() == 1) continue;
+    fail(Error::Code::invalid_model, "bound {} is {}, expected a {} scalar", i, to_string(bound),
+         dtype_name(dtype));
+  }
+  inference.same_as_input(0);
+}
+
+template <class W>
+std::optional<W> bound(const ConstView& view) {
+  if (!view) return {};
+  std::optional<W> value;
+  visit_number(view.dtype,
+               [&]<class T>() { value = static_cast<W>(static_cast<Wide<T>>(view.as<T>()[0])); });
+  return value;
+}
+
+ConstView input_or_none(const Eval& eval, size_t i) {
+  return eval.has_input(i) ? eval.inputs[i] : ConstView{};
+}
+
+void eval(const Eval& eval) {
+  visit_number(eval.outputs[0].dtype, [&]<class T>() {
+    using W = Wide<T>;
+    const auto min = bound<W>(input_or_none(eval, 1));
+    const auto max = bound<W>(input_or_none(eval, 2));
+    const auto src = eval.inputs[0].as<T>();
+    const auto dst = eval.outputs[0].as<T>();
+    for (size_t i = 0; i < dst.size(); ++i) {
+      W x = static_cast<W>(src[i]);
+      if (min && x < *min) x = *min;
+      if (max && x > *max) x = *max;
+      dst[i] = static_cast<T>(x);
+    }
+  });
+}
+
+QuantizeResult quantize(const QuantizeRequest& request) {
+  f64 bounds[2] = {-std::numeric_limits<f64>::infinity(), std::numeric_limits<f64>::infinity()};
+  for (size_t i = 1; i <= 2; ++i) {
+    if (request.node.input(i) == kNoValue) continue;
+    const Tensor* constant = request.graph.constant_input(request.node, i);
+    if (constant == nullptr) return {.node = {}, .reject = "its bounds are computed at run time"};
+    bounds[i - 1] = bound<f64>(view(*constant)).value();
+  }
+  return quantize_table(request, [&](f64 x) {
+    x = x > bounds[0] ? x : bounds[0];
+    return x < bounds[1] ? x : bounds[1];
+  });
+}
+
+}  // namespace
+
+extern constinit const OpDef kClip{.name = "Clip",
+                                   .domain = "",
+                                   .inputs = {1, 3},
+                                   .outputs = {1, 1},
+                                   .parse = parse,
+                                   .infer = infer,
+                                   .eval = eval,
+                                   .quant = {.kind = QuantKind::table, .quantize = quantize}};
+}  // namespace octet

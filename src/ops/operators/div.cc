@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise a / b with broadcasting; integers are truncated towards zero.
+#include <type_traits>
+
+#include "graph/op_def.h"
+#include "ops/shared/elementwise.h"
+
+namespace octet {
+namespace {
+
+template <class T>
+T quotient(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    // Both cases trap on x86; ONNX leaves them open. x / 0 is 0, and lowest / -1 wraps to itself.
+    if (b == 0) return T{0};
+    if (std::is_signed_v<T> && b == static_cast<T>(-1)) return wrapping_sub<T>(0, a);
+    return static_cast<T>(a / b);
+  } else {
+    return a / b;
+  }
+}
+
+void eval(const Eval& eval) {
+  eval_binary(eval, [](auto a, auto b) { return quotient(a, b); });
+}
+
+}  // namespace
+
+extern constinit const OpDef kDiv{.name = "Div",
+                                  .domain = "",
+                                  .inputs = {2, 2},
+                                  .outputs = {1, 1},
+                                  .parse = parse_legacy_broadcast,
+                                  .infer = infer_numeric_broadcast,
+                                  .eval = eval};
+}  // namespace octet

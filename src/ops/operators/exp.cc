@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise e^x.
+#include "graph/op_def.h"
+#include "ops/shared/elementwise.h"
+#include "ops/shared/real_math.h"
+
+namespace octet {
+namespace {
+
+void eval(const Eval& eval) {
+  eval_unary_real(eval, [](auto x) { return exponential(x); });
+}
+
+}  // namespace
+
+extern constinit const OpDef kExp{.name = "Exp",
+                                  .domain = "",
+                                  .inputs = {1, 1},
+                                  .outputs = {1, 1},
+                                  .parse = drop_consumed_inputs,
+                                  .infer = infer_real,
+                                  .eval = eval};
+}  // namespace octet

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flatten(x) {axis=1}: a matrix whose rows are the dimensions before the axis.
+#include "graph/op_def.h"
+#include "ops/shared/axes.h"
+#include "ops/shared/strided.h"
+
+namespace octet {
+namespace {
+
+void infer(Inference& inference) {
+  const TensorType& input = inference.inputs[0];
+  const int rank = input.shape.rank();
+  const s64 axis = inference.node.attrs.i("axis", 1);
+  const int split = axis == rank ? rank : normalize_axis(axis, rank);
+  const Shape rows(input.shape.dims().first(static_cast<size_t>(split)));
+  const Shape columns(input.shape.dims().subspan(static_cast<size_t>(split)));
+  inference.output(input.dtype, Shape{rows.elements(), columns.elements()});
+}
+
+}  // namespace
+
+extern constinit const OpDef kFlatten{.name = "Flatten",
+                                      .domain = "",
+                                      .inputs = {1, 1},
+                                      .outputs = {1, 1},
+                                      .infer = infer,
+                                      .eval = eval_copy,
+                                      .quant = {.kind = QuantKind::move_codes}};
+}  // namespace octet

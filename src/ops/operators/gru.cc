@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// GRU, gates in the order z, r, h: h = (1 - z) * g(..) + z * h. The reset gate acts on the state, or with
+// linear_before_reset on what the weights make of it.
+#include <algorithm>
+
+#include "ops/shared/recurrent.h"
+
+namespace octet {
+namespace {
+
+const RecurrentKind& kind() {
+  static const RecurrentKind kind{3, {"Sigmoid", "Tanh"}, false};
+  return kind;
+}
+
+// sums[0, H): z; sums[H, 2H): r.
+void gates(const CellStep& s) {
+  for (s64 row = 0; row < 2 * s.hidden; ++row)
+    s.sums[row] = s.functions[0](s.clipped(s.from_input(row) + s.from_state(row, s.h)));
+}
+
+void finish(const CellStep& s) {
+  for (s64 j = 0; j < s.hidden; ++j) {
+    const f32 z = s.sums[j];
+    s.h[j] = (1.0f - z) * s.functions[1](s.clipped(s.next[j])) + z * s.h[j];
+  }
+}
+
+void cell(const CellStep& s) {
+  const s64 n = s.hidden;
+  gates(s);
+  f32* reset = s.sums + 2 * n;
+  for (s64 j = 0; j < n; ++j) reset[j] = s.sums[n + j] * s.h[j];
+  for (s64 j = 0; j < n; ++j) s.next[j] = s.from_input(2 * n + j) + s.from_state(2 * n + j, reset);
+  finish(s);
+}
+
+void linear_cell(const CellStep& s) {
+  const s64 n = s.hidden;
+  gates(s);
+  for (s64 j = 0; j < n; ++j) {
+    s.next[j] = s.from_input(2 * n + j) + s.sums[n + j] * s.from_state(2 * n + j, s.h);
+  }
+  finish(s);
+}
+
+void infer(Inference& inference) { infer_recurrent(inference, kind()); }
+void eval(const Eval& eval) {
+  const bool linear = eval.node.attrs.i("linear_before_reset", 0) != 0;
+  eval_recurrent(eval, kind(), linear ? linear_cell : cell);
+}
+
+}  // namespace
+
+extern constinit const OpDef kGRU{
+    .name = "GRU", .domain = "", .inputs = {3, 6}, .outputs = {0, 2}, .infer = infer, .eval = eval};
+}  // namespace octet

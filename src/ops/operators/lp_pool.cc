@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// LpPool: (sum of |x| ^ p) ^ (1 / p) of each window.
+#include <cmath>
+
+#include "core/check.h"
+#include "core/math.h"
+#include "ops/shared/axes.h"
+#include "ops/shared/float_io.h"
+#include "ops/shared/pool.h"
+
+namespace octet {
+namespace {
+
+s64 exponent(const Node& node) {
+  const s64 p = node.attrs.i("p", 2);
+  if (p < 1 || p > 64) {
+    fail(Error::Code::unsupported, "attribute 'p' is {}, expected a value in [1, 64]", p);
+  }
+  return p;
+}
+
+f32 power(f32 x, s64 p) {
+  f32 result = x;
+  for (s64 i = 1; i < p; ++i) result *= x;
+  return result;
+}
+
+f32 root(f32 x, s64 p) {
+  if (p == 1) return x;
+  if (p == 2) return std::sqrt(x);
+  return math_exp(math_log(x) / static_cast<f32>(p));
+}
+
+void infer(Inference& inference) {
+  require_dtype(inference, 0, DtypeClass::real);
+  exponent(inference.node);
+  const TensorType& x = inference.inputs[0];
+  inference.output(x.dtype, pool_geometry(inference.node, x.shape).output_shape());
+}
+
+void eval(const Eval& eval) {
+  const PoolGeometry geometry = pool_geometry(eval.node, eval.inputs[0].shape);
+  const auto& h = geometry.window.axes[1];
+  const auto& w = geometry.window.axes[2];
+  const s64 p = exponent(eval.node);
+  const FloatInput src(eval, 0);
+  const FloatOutput dst(eval.outputs[0]);
+  for_each_window(geometry, [&](const PoolWindow& window) {
+    const f32* plane = src.data() + window.plane * geometry.window.in_elements();
+    f32 sum = 0.0f;
+    for_each_tap(geometry.window, window, [&](s64 z, s64 y, s64 x) {
+      sum += power(std::fabs(plane[(z * h.in + y) * w.in + x]), p);
+    });
+    dst[window.plane * geometry.window.out_elements() + window.output] = root(sum, p);
+  });
+  dst.store();
+}
+
+}  // namespace
+
+extern constinit const OpDef kLpPool{.name = "LpPool",
+                                     .domain = "",
+                                     .inputs = {1, 1},
+                                     .outputs = {1, 1},
+                                     .infer = infer,
+                                     .eval = eval};
+}  // namespace octet

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise maximum of any number of broadcast inputs; NaN wins.
+#include "graph/op_def.h"
+#include "ops/shared/elementwise.h"
+
+namespace octet {
+namespace {
+
+void eval(const Eval& eval) {
+  eval_variadic(eval, [](auto a, auto b) { return larger(a, b); });
+}
+
+}  // namespace
+
+extern constinit const OpDef kMax{.name = "Max",
+                                  .domain = "",
+                                  .inputs = {1, -1},
+                                  .outputs = {1, 1},
+                                  .parse = drop_consumed_inputs,
+                                  .infer = infer_numeric_broadcast,
+                                  .eval = eval};
+}  // namespace octet

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// ReduceSum: the sum of the elements.
+#include "graph/op_def.h"
+#include "ops/shared/reduction.h"
+
+namespace octet {
+namespace {
+
+void eval(const Eval& eval) {
+  eval_reduction(eval, []<class T>(std::span<const T> row) {
+    return row_sum<T>(row, [](auto x) { return x; });
+  });
+}
+
+}  // namespace
+
+extern constinit const OpDef kReduceSum{.name = "ReduceSum",
+                                        .domain = "",
+                                        .inputs = {1, 2},
+                                        .outputs = {1, 1},
+                                        .parse = parse_reduction,
+                                        .infer = infer_reduction,
+                                        .eval = eval};
+}  // namespace octet

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// SwiGLU(a, b) exists only in ONNX files: it is Swish(a) * b.
+#include "core/check.h"
+#include "ops/shared/node_parser.h"
+
+namespace octet {
+namespace {
+
+void parse(NodeParser& parser) {
+  Attrs swish;
+  if (parser.node.attrs.has("alpha")) swish.set("alpha", parser.node.attrs.f("alpha", 1.0f));
+  parser.node.attrs.erase("alpha");
+  parser.node.inputs.at(0) = parser.emit_before("Swish", {parser.node.inputs.at(0)}, swish);
+  parser.become("Mul");
+}
+
+}  // namespace
+
+extern constinit const OpDef kSwiGLU{
+    .name = "SwiGLU", .domain = "", .inputs = {2, 2}, .outputs = {1, 1}, .parse = parse};
+}  // namespace octet

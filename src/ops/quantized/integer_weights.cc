@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/quantized/integer_weights.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "core/check.h"
+#include "ops/quantized/epilogue.h"
+#include "ops/quantized/integer_inputs.h"
+#include "ops/shared/axes.h"
+
+namespace octet {
+namespace {
+
+enum IntegerInput : size_t { kX, kWeights, kXZeroPoint, kWeightZeroPoint };
+
+constexpr s32 kLowest = -128, kHighest = 127;
+constexpr s64 kExactInF32 = s64{1} << 24;
+constexpr s64 kMostOfX = 255;  // |x - zero_point|
+
+// w - zero_point of every weight.
+std::vector<s32> centered(const Tensor& weights, const Tensor* zero_points, s64 inner) {
+  const ConstView codes = view(weights);
+  std::vector<s32> result(static_cast<size_t>(weights.elements()));
+  const size_t count = zero_points == nullptr ? 1 : static_cast<size_t>(zero_points->elements());
+  for (size_t i = 0; i < result.size(); ++i) {
+    const size_t channel = count == 1 ? 0 : i / static_cast<size_t>(inner) % count;
+    const s32 zero = zero_points == nullptr ? 0 : code_at(view(*zero_points), channel);
+    result[i] = code_at(codes, i) - zero;
+  }
+  return result;
+}
+
+s64 parts_of(const std::vector<s32>& values) {
+  s64 parts = 1;
+  for (s32 value : values) {
+    while (value < parts * kLowest || value > parts * kHighest) ++parts;
+  }
+  return parts;
+}
+
+s64 largest_sum(const std::vector<s32>& values, s64 channels, s64 inner) {
+  std::vector<s64> sums(static_cast<size_t>(channels), 0);
+  for (size_t i = 0; i < values.size(); ++i)
+    sums[i / static_cast<size_t>(inner) % sums.size()] += std::abs(values[i]);
+  return sums.empty() ? 0 : *std::max_element(sums.begin(), sums.end());
+}
+
+// Part `part` of a value: what earlier parts, clamped to s8, left over.
+s8 part_of(s32 value, s64 part) {
+  for (; part > 0; --part) value -= std::clamp(value, kLowest, kHighest);
+  return static_cast<s8>(std::clamp(value, kLowest, kHighest));
+}
+
+const Tensor* scalar_code(const NodeParser& parser, size_t i) {
+  const Tensor* tensor = parser.constant(i);
+  return tensor != nullptr && is_code(tensor->dtype()) && tensor->elements() == 1 ? tensor
+                                                                                  : nullptr;
+}
+
+// zero_point * (sums of the weights of each column), real.
+ValueId correction(NodeParser& parser, const Tensor& weights, const Tensor* zero_points) {
+  const s64 n = weights.shape()[1];
+  const std::vector<s32> values = centered(weights, zero_points, 1);
+  Tensor sums(Dtype::f32, Shape{n});
+  const auto dst = sums.mutable_as<f32>();
+  for (size_t i = 0; i < values.size(); ++i)
+    dst[i % static_cast<size_t>(n)] += static_cast<f32>(values[i]);
+  Attrs to_real;
+  to_real.set("to", std::string("f32"));
+  const ValueId zero =
+      parser.emit_before("Cast", {parser.node.input(kXZeroPoint)}, std::move(to_real));
+  return parser.emit_before("Mul", {zero, parser.add_constant(std::move(sums))});
+}
+
+// QConv or QMatMul of codes whose accumulators come out as they are, in f32.
+void become_real_product(NodeParser& parser, std::string_view op, ValueId x, s64 zero_point) {
+  Node& node = parser.node;
+  node.attrs.set("output_dtype", std::string("f32"));
+  node.attrs.set("input_zero_points", std::vector<s64>{zero_point, 0, 0, 0});
+  node.inputs = {x, kNoValue, kNoValue, kNoValue};
+  parser.set_input(kProductMultiplier, Tensor::of<f32>(Shape{1}, std::vector<f32>{1.0f}));
+  parser.become(op);
+}
+
+}  // namespace
+
+std::optional<S8Weights> s8_weights(const Tensor& weights, const Tensor* zero_points,
+                                    const WeightAxes& axes) {
+  const Shape& shape = weights.shape();
+  const s64 channels = shape[axes.output];
+  const s64 inner = dims_product(shape, axes.output + 1, shape.rank());
+  if (!is_code(weights.dtype()) || weights.elements() == 0) return {};
+  const bool fits = zero_points == nullptr ||
+                    (zero_points->dtype() == weights.dtype() &&
+                     (zero_points->elements() == 1 || zero_points->elements() == channels));
+  if (!fits) return {};
+  const std::vector<s32> values = centered(weights, zero_points, inner);
+  S8Weights result;
+  result.parts = parts_of(values);
+  result.max_sum = largest_sum(values, channels, inner);
+  Shape wide = shape;
+  wide[axes.input] *= result.parts;
+  result.codes = Tensor(Dtype::s8, wide);
+  // [outer][parts][block]: a block is everything from the input axis on.
+  const s64 block = dims_product(shape, axes.input, shape.rank());
+  const auto dst = result.codes.mutable_as<s8>();
+  for (size_t i = 0; i < dst.size(); ++i) {
+    const s64 at = static_cast<s64>(i), outer = at / (block * result.parts);
+    const s64 part = at / block % result.parts;
+    dst[i] = part_of(values[static_cast<size_t>(outer * block + at % block)], part);
+  }
+  return result;
+}
+
+Tensor repeated_order(const InputChannels& channels, s64 parts) {
+  std::vector<s64> order;
+  for (s64 group = 0; group < channels.groups; ++group) {
+    for (s64 i = 0; i < parts * channels.in_group; ++i)
+      order.push_back(group * channels.in_group + i % channels.in_group);
+  }
+  return Tensor::of<s64>(Shape{std::ssize(order)}, order);
+}
+
+ValueId repeat_channels(NodeParser& parser, ValueId x, const InputChannels& channels, s64 parts) {
+  if (parts == 1) return x;
+  Attrs attrs;
+  attrs.set("axis", channels.axis);
+  return parser.emit_before("Gather", {x, parser.add_constant(repeated_order(channels, parts))},
+                            std::move(attrs));
+}
+
+std::optional<WeightAxes> weight_axes(std::string_view op, const Tensor& weights) {
+  const int rank = weights.shape().rank();
+  if (op == "QConv") return rank >= 3 ? std::optional(WeightAxes{0, 1}) : std::nullopt;
+  return rank >= 2 ? std::optional(WeightAxes{rank - 1, rank - 2}) : std::nullopt;
+}
+
+InputChannels input_channels(const Node& node, std::string_view op, const Tensor& weights,
+                             const WeightAxes& axes) {
+  const s64 in_group = weights.shape()[axes.input];
+  if (op != "QConv") return {1, in_group, -1};
+  return {std::max(node.attrs.i("group", 1), s64{1}), in_group, 1};
+}
+
+void parse_integer_product(NodeParser& parser, std::string_view op) {
+  const Tensor* given = parser.constant(kWeights);
+  if (given == nullptr ||
+      (parser.has_input(kWeightZeroPoint) && !parser.constant(kWeightZeroPoint)))
+    return;
+  // Copies share their data; adding constants moves those of the graph.
+  const Tensor weights = *given;
+  const Tensor zeros =
+      parser.has_input(kWeightZeroPoint) ? *parser.constant(kWeightZeroPoint) : Tensor();
+  const auto axes = weight_axes(op, weights);
+  if (!axes) return;
+  const auto s8s = s8_weights(weights, zeros ? &zeros : nullptr, *axes);
+  if (!s8s || s8s->max_sum * kMostOfX > kExactInF32) return;
+  const Tensor* zero = scalar_code(parser, kXZeroPoint);
+  const s64 zero_point = zero == nullptr ? 0 : s64{code_at(view(*zero), 0)};
+  // A zero point of the run is subtracted after the product; padding would need it before.
+  const bool dynamic = zero == nullptr && parser.has_input(kXZeroPoint);
+  if (dynamic && (op == "QConv" || weights.shape().rank() != 2 || !parser.is_one_code(kXZeroPoint)))
+    return;
+  const InputChannels channels = input_channels(parser.node, op, weights, *axes);
+  const ValueId x = repeat_channels(parser, parser.node.input(kX), channels, s8s->parts);
+  if (dynamic) parser.emit_after("Sub", {correction(parser, weights, zeros ? &zeros : nullptr)});
+  Attrs to_integer;
+  to_integer.set("to", std::string("s32"));
+  parser.emit_after("Cast", {}, std::move(to_integer));
+  become_real_product(parser, op, x, zero_point);
+  parser.set_input(kProductWeights, s8s->codes);
+}
+
+}  // namespace octet

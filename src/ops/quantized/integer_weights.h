@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Constant weights with zero points, as ONNX's integer operators have them, become s8 weights without: w - zero_point has up to
+// nine bits, so it is split into a sum of s8 parts, and the input's channels are read once for each part.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "graph/op_def.h"
+#include "ops/shared/node_parser.h"
+
+namespace octet {
+
+// Where the axes of the weights lie, counted from the front.
+struct WeightAxes {
+  int output = 0;  // zero points belong to its indices
+  int input = 1;   // its length is multiplied by the number of parts
+};
+
+struct S8Weights {
+  Tensor codes;
+  s64 parts = 1;
+  s64 max_sum = 0;  // the largest sum of |w - zero_point| of an output channel
+};
+
+// Nothing when the zero points do not fit the weights. `zero_points` may be null.
+std::optional<S8Weights> s8_weights(const Tensor& weights, const Tensor* zero_points,
+                                    const WeightAxes& axes);
+
+// Reads the channels of each group `parts` times: a Gather along `axis` before the node, or x itself for one part.
+struct InputChannels {
+  s64 groups = 1;
+  s64 in_group = 1;
+  s64 axis = 1;
+};
+ValueId repeat_channels(NodeParser& parser, ValueId x, const InputChannels& channels, s64 parts);
+// The indices of that Gather.
+Tensor repeated_order(const InputChannels& channels, s64 parts);
+
+// For `op` QConv or QMatMul: the axes of a convolution's or a matrix product's weights, and the input channels that these meet.
+std::optional<WeightAxes> weight_axes(std::string_view op, const Tensor& weights);
+InputChannels input_channels(const Node& node, std::string_view op, const Tensor& weights,
+                             const WeightAxes& axes);
+
+// ConvInteger becomes QConv and MatMulInteger QMatMul, with a real result that is cast to s32, where the weights prove that
+// every sum is exact in f32.
+void parse_integer_product(NodeParser& parser, std::string_view op);
+
+}  // namespace octet

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// QConv: docs/numerics.md sections 3 and 4. Inputs x, w, bias, multiplier, residual, table, addend.
+#include "core/check.h"
+#include "ops/quantized/epilogue.h"
+#include "ops/shared/conv.h"
+#include "ops/shared/conv_patch.h"
+
+namespace octet {
+namespace {
+
+void infer(Inference& inference) {
+  const TensorType& x = inference.inputs[kProductX];
+  const TensorType& weights = inference.inputs[kProductWeights];
+  const ConvGeometry geometry = conv_geometry(inference.node, x.shape, weights.shape);
+  if (!is_code(x.dtype) || weights.dtype != Dtype::s8) {
+    fail(Error::Code::invalid_model, "input {} and weights {}, expected u8 or s8 and s8",
+         to_string(x), to_string(weights));
+  }
+  infer_product_epilogue(inference, geometry.output_shape(), geometry.out_channels);
+}
+
+void eval(const Eval& eval) {
+  const ConstView& x = eval.inputs[kProductX];
+  const ConstView& weights = eval.inputs[kProductWeights];
+  const ProductEpilogue epilogue(eval);
+  const auto x_codes = centered_codes(x, epilogue.attributes().zero_point(kProductX));
+  const auto w_codes = centered_codes(weights, epilogue.attributes().zero_point(kProductWeights));
+  convolve(conv_geometry(eval.node, x.shape, weights.shape), x_codes.data(), w_codes.data(),
+           [&](s64 index, s64 channel, s32 acc) { epilogue.store(index, channel, acc); });
+}
+
+}  // namespace
+
+extern constinit const OpDef kQConv{.name = "QConv",
+                                    .domain = "octet",
+                                    .inputs = {2, 7},
+                                    .outputs = {1, 1},
+                                    .infer = infer,
+                                    .eval = eval};
+}  // namespace octet

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// QInstanceNormalization: each channel of each image of codes on its own, as codes; scale and bias are real. Mean and variance
+// come from exact sums of codes, as QReduceMean's.
+#include "ops/quantized/code_rows.h"
+#include "ops/quantized/epilogue.h"
+#include "ops/shared/axes.h"
+#include "ops/shared/float_io.h"
+#include "ops/shared/instance_norm.h"
+
+namespace octet {
+namespace {
+
+enum : size_t { kX, kScale, kBias };
+
+void infer(Inference& inference) {
+  infer_code_rows(inference);
+  check_instance_norm_parameters(inference);
+}
+
+CodeMoments moments_of(const ConstView& x, s64 first, s64 count) {
+  CodeMoments moments{.count = count};
+  for (s64 i = first; i < first + count; ++i) {
+    const auto code = static_cast<s64>(table_index(code_at(x, static_cast<size_t>(i)), x.dtype));
+    moments.sum += code;
+    moments.squares += code * code;
+  }
+  return moments;
+}
+
+void eval(const Eval& eval) {
+  const ConstView& x = eval.inputs[kX];
+  const RowScales scales = row_scales(eval.node);
+  const InstanceNorm norm{scales.x, scales.y, eval.node.attrs.f("epsilon", 1e-5f)};
+  const Epilogue epilogue = epilogue_of(eval.node);
+  const FloatInput scale(eval, kScale), bias(eval, kBias);
+  const s64 count = dims_product(x.shape, 2, x.shape.rank());
+  for (s64 first = 0; count > 0 && first < x.shape.elements(); first += count) {
+    const s64 channel = first / count % x.shape[1];
+    const CodeLine line =
+        code_line(norm, moments_of(x, first, count), scale[channel], bias[channel]);
+    for (s64 i = first; i < first + count; ++i) {
+      const auto at = static_cast<size_t>(i);
+      const auto code = static_cast<f32>(table_index(code_at(x, at), x.dtype));
+      store_code(eval.outputs[0], at,
+                 requantize(std::fmaf(code, line.slope, line.offset), epilogue.range));
+    }
+  }
+}
+
+}  // namespace
+
+extern constinit const OpDef kQInstanceNormalization{.name = "QInstanceNormalization",
+                                                     .domain = "octet",
+                                                     .inputs = {3, 3},
+                                                     .outputs = {1, 1},
+                                                     .infer = infer,
+                                                     .eval = eval};
+}  // namespace octet

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// com.microsoft QLinearAveragePool, which only ONNX files have: AveragePool of codes.
+#include "core/check.h"
+#include "ops/quantized/qlinear_chain.h"
+
+namespace octet {
+namespace {
+
+void parse(NodeParser& parser) {
+  if (parser.node.attrs.i("channels_last", 0) != 0)
+    fail(Error::Code::unsupported, "attribute 'channels_last' is 1, expected 0");
+  parser.node.attrs.erase("channels_last");
+  parse_qlinear_unary(parser, "AveragePool");
+}
+
+}  // namespace
+
+extern constinit const OpDef kQLinearAveragePool{.name = "QLinearAveragePool",
+                                                 .domain = "com.microsoft",
+                                                 .inputs = {4, 5},
+                                                 .outputs = {1, 1},
+                                                 .parse = parse};
+}  // namespace octet

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// QLinearConv; read as QConv where it can be.
+#include "ops/quantized/integer_inputs.h"
+#include "ops/quantized/qlinear.h"
+#include "ops/shared/conv.h"
+#include "ops/shared/conv_patch.h"
+
+namespace octet {
+namespace {
+
+void parse(NodeParser& parser) { parse_qlinear(parser, "QConv"); }
+
+void infer(Inference& inference) {
+  const ConvGeometry geometry = conv_geometry(inference.node, inference.inputs[kQlX].shape,
+                                              inference.inputs[kQlWeights].shape);
+  infer_qlinear(inference, geometry.output_shape(), geometry.out_channels);
+}
+
+void eval(const Eval& eval) {
+  const ConvGeometry geometry =
+      conv_geometry(eval.node, eval.inputs[kQlX].shape, eval.inputs[kQlWeights].shape);
+  const s64 taps = geometry.in_channels_per_group() * geometry.window.kernel_elements();
+  const auto x = centered_operand(eval, kQlX, kQlXZeroPoint, 1);
+  const auto weights = centered_operand(eval, kQlWeights, kQlWeightZeroPoint, taps);
+  const QLinearEpilogue epilogue(eval);
+  convolve(geometry, x.data(), weights.data(),
+           [&](s64 index, s64 channel, s32 acc) { epilogue.store(index, channel, acc); });
+}
+
+}  // namespace
+
+extern constinit const OpDef kQLinearConv{.name = "QLinearConv",
+                                          .domain = "",
+                                          .inputs = {8, 9},
+                                          .outputs = {1, 1},
+                                          .parse = parse,
+                                          .infer = infer,
+                                          .eval = eval};
+}  // namespace octet

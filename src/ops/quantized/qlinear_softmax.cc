@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// com.microsoft QLinearSoftmax, which only ONNX files have: Softmax of codes, of the opset that its attribute names.
+#include "ops/quantized/qlinear_chain.h"
+
+namespace octet {
+namespace {
+
+constexpr s64 kFirstAlongOneAxis = 13;
+
+void parse(NodeParser& parser) {
+  Attrs& attrs = parser.node.attrs;
+  const s64 opset = attrs.i("opset", kFirstAlongOneAxis);
+  attrs.erase("opset");
+  if (!attrs.has("axis")) attrs.set("axis", opset < kFirstAlongOneAxis ? s64{1} : s64{-1});
+  if (opset < kFirstAlongOneAxis) attrs.set("flatten", s64{1});
+  parse_qlinear_unary(parser, "Softmax");
+}
+
+}  // namespace
+
+extern constinit const OpDef kQLinearSoftmax{.name = "QLinearSoftmax",
+                                             .domain = "com.microsoft",
+                                             .inputs = {4, 5},
+                                             .outputs = {1, 1},
+                                             .parse = parse};
+}  // namespace octet

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/quantized/quantize_node.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/rounding.h"
+#include "ops/registry.h"
+
+namespace octet {
+namespace {
+
+bool is_scale(f32 scale) { return std::isnormal(scale) && scale > 0.0f; }
+
+std::string bad_quant(std::string_view what, f32 scale, s32 zero_point, Dtype dtype) {
+  if (!is_code(dtype)) return fmt::format("{} is {}, not u8 or s8", what, dtype_name(dtype));
+  if (!is_scale(scale))
+    return fmt::format("the scale of {} is {}, not a positive number", what, scale);
+  const CodeRange codes = code_range(dtype);
+  if (zero_point < codes.lo || zero_point > codes.hi) {
+    return fmt::format("the zero point {} of {} is no {} code", zero_point, what,
+                       dtype_name(dtype));
+  }
+  return {};
+}
+
+void fold_clamp(CodeRange& range, const Activation& activation, const QuantParams& output) {
+  const CodeRange codes = range;
+  range.lo = quantize(activation.min, output.scale, output.zero_point, codes.lo, codes.hi);
+  range.hi = quantize(activation.max, output.scale, output.zero_point, codes.lo, codes.hi);
+  range.lo = std::min(range.lo, range.hi);  // ONNX: where min > max, max wins
+}
+
+}  // namespace
+
+std::string unreadable_codes(const QuantizeRequest& request, size_t i) {
+  if (i >= request.inputs.size() || request.inputs[i].codes == kNoValue) {
+    return fmt::format("input {} stays real", i);
+  }
+  const QuantizedInput& input = request.inputs[i];
+  if (input.scale.elements() != 1) {
+    return fmt::format("input {} has {} scales; activations have one", i, input.scale.elements());
+  }
+  return bad_quant(fmt::format("input {}", i), input.scalar_scale(), input.zero_point,
+                   codes_dtype(request, i));
+}
+
+std::string unwritable_output(const QuantizeRequest& request) {
+  if (wants_real_output(request)) return {};
+  return bad_quant("the output", request.output.scale, request.output.zero_point,
+                   request.output_dtype);
+}
+
+std::string not_all_codes(const QuantizeRequest& request, size_t count) {
+  if (wants_real_output(request)) return "its output stays real";
+  for (size_t i = 0; i < count; ++i) {
+    if (std::string why = unreadable_codes(request, i); !why.empty()) return why;
+  }
+  return unwritable_output(request);
+}
+
+Dtype codes_dtype(const QuantizeRequest& request, size_t i) {
+  return request.graph.value(request.inputs[i].codes).type.dtype;
+}
+
+Node integer_node(const QuantizeRequest& request, std::string_view op, std::vector<ValueId> inputs,
+                  std::span<const std::string_view> kept_attrs) {
+  Node node;
+  node.op = find_op(op);
+  OCTET_CHECK(node.op != nullptr);
+  node.inputs = std::move(inputs);
+  while (!node.inputs.empty() && node.inputs.back() == kNoValue) node.inputs.pop_back();
+  for (std::string_view name : kept_attrs) {
+    if (const AttrValue* value = request.node.attrs.find(name)) node.attrs.set(name, *value);
+  }
+  return node;
+}
+
+void set_output_attrs(Node& node, const QuantizeRequest& request, const Activation& activation) {
+  const bool real = wants_real_output(request);
+  node.attrs.set("output_dtype", std::string(real ? "f32" : dtype_name(request.output_dtype)));
+  if (real || activation.kind == Activation::Kind::leaky_relu) {
+    for (const char* name :
+         {"activation", "activation_min", "activation_max", "activation_alpha"}) {
+      if (const AttrValue* value = request.node.attrs.find(name)) node.attrs.set(name, *value);
+    }
+  }
+  if (real) return;
+  CodeRange range = code_range(request.output_dtype);
+  if (activation.is_clamp()) fold_clamp(range, activation, request.output);
+  node.attrs.set("output_zero_point", s64{request.output.zero_point});
+  node.attrs.set("lo", s64{range.lo});
+  node.attrs.set("hi", s64{range.hi});
+}
+
+void set_zero_points(Node& node, const QuantizeRequest& request, std::vector<size_t> from) {
+  std::vector<s64> zero_points;
+  for (size_t i : from) {
+    const bool codes = i < request.inputs.size() && request.inputs[i].codes != kNoValue;
+    zero_points.push_back(codes ? request.inputs[i].zero_point : 0);
+  }
+  zero_points.resize(node.inputs.size(), 0);
+  node.attrs.set("input_zero_points", std::move(zero_points));
+}
+
+QuantizeResult code_node(const QuantizeRequest& request, std::string_view op, size_t inputs) {
+  if (std::string why = not_all_codes(request, inputs); !why.empty()) return reject(why);
+  const Activation activation = activation_of(request.node);
+  if (activation.kind == Activation::Kind::leaky_relu)
+    return reject("a fused LeakyRelu has no integer form here");
+  std::vector<ValueId> codes;
+  std::vector<size_t> from;
+  for (size_t i = 0; i < inputs; ++i) {
+    codes.push_back(request.inputs[i].codes);
+    from.push_back(i);
+  }
+  QuantizeResult result{integer_node(request, op, std::move(codes)), {}};
+  set_zero_points(result.node, request, std::move(from));
+  set_output_attrs(result.node, request, activation);
+  return result;
+}
+
+bool all_finite(std::span<const f32> numbers) {
+  return std::ranges::all_of(numbers, [](f32 x) { return std::isfinite(x); });
+}
+
+}  // namespace octet

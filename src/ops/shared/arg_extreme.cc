@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/shared/arg_extreme.h"
+
+#include "ops/shared/axes.h"
+#include "ops/shared/dtypes.h"
+
+namespace octet {
+namespace {
+
+struct Line {
+  s64 length;
+  s64 stride;
+  bool largest;
+  bool last;
+};
+
+template <class T>
+s64 index_of_extreme(const Line& line, const T* src) {
+  using W = Wide<T>;
+  s64 best = 0;
+  W extreme = static_cast<W>(src[0]);
+  for (s64 i = 1; i < line.length; ++i) {
+    const W x = static_cast<W>(src[i * line.stride]);
+    const bool better = line.largest ? x > extreme : x < extreme;
+    // x == x: a NaN at the front gives way to the first number.
+    const bool was_nan = extreme != extreme, is_number = x == x;  // NOLINT: of integers, never
+    if (better || (line.last && x == extreme) || (was_nan && is_number)) {
+      best = i;
+      extreme = x;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+void infer_arg_extreme(Inference& inference) {
+  require_dtype(inference, 0, DtypeClass::number);
+  const Shape& input = inference.inputs[0].shape;
+  const int axis = normalize_axis(inference.node.attrs.i("axis", 0), input.rank());
+  const bool keep = inference.node.attrs.i("keepdims", 1) != 0;
+  Shape output;
+  for (int i = 0; i < input.rank(); ++i) {
+    if (i != axis) output.push_back(input[i]);
+    if (i == axis && keep) output.push_back(1);
+  }
+  if (input[axis] == 0 && output.elements() > 0) {
+    fail(Error::Code::invalid_model, "axis {} of {} is empty and has no extreme", axis,
+         to_string(input));
+  }
+  inference.output(Dtype::s64, output);
+}
+
+void eval_arg_extreme(const Eval& eval, bool largest) {
+  const Shape& input = eval.inputs[0].shape;
+  const auto dst = eval.outputs[0].as<s64>();
+  if (dst.empty()) return;
+  const Attrs& attrs = eval.node.attrs;
+  const int axis = normalize_axis(attrs.i("axis", 0), input.rank());
+  const s64 inner = dims_product(input, axis + 1, input.rank());
+  const Line line{input[axis], inner, largest, attrs.i("select_last_index", 0) != 0};
+  visit_number(eval.inputs[0].dtype, [&]<class T>() {
+    const T* src = eval.inputs[0].as<T>().data();
+    for (size_t i = 0; i < dst.size(); ++i) {
+      const auto n = static_cast<s64>(i);
+      dst[i] = index_of_extreme(line, src + n / inner * inner * line.length + n % inner);
+    }
+  });
+}
+
+}  // namespace octet

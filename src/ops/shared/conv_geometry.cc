@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <vector>
+
+#include "core/check.h"
+#include "ops/shared/conv.h"
+
+namespace octet {
+namespace {
+
+void check_ranks(const Shape& input, const Shape& weights) {
+  if (input.rank() < 3 || weights.rank() != input.rank()) {
+    fail(Error::Code::invalid_model,
+         "weights {} and input {} do not fit; expected equal ranks of at least 3",
+         to_string(weights), to_string(input));
+  }
+}
+
+void check_kernel_shape(const Node& node, std::span<const s64> kernel) {
+  const std::vector<s64> stated = node.attrs.ints("kernel_shape", {kernel.begin(), kernel.end()});
+  if (!std::equal(stated.begin(), stated.end(), kernel.begin(), kernel.end())) {
+    fail(Error::Code::invalid_model, "attribute 'kernel_shape' [{}] differs from the weights' [{}]",
+         fmt::join(stated, ","), fmt::join(kernel, ","));
+  }
+}
+
+}  // namespace
+
+ConvGeometry conv_geometry(const Node& node, const Shape& input, const Shape& weights) {
+  check_ranks(input, weights);
+  const s64 groups = node.attrs.i("group", 1);
+  const s64 out_channels = weights[0];
+  if (groups < 1 || out_channels % groups != 0 || input[1] % groups != 0) {
+    fail(Error::Code::invalid_model,
+         "attribute 'group' is {}; it must divide {} input and {} output channels", groups,
+         input[1], out_channels);
+  }
+  if (weights[1] != input[1] / groups) {
+    fail(Error::Code::invalid_model,
+         "weights {} expect {} input channels in each of {} groups, but the input {} has {}",
+         to_string(weights), weights[1], groups, to_string(input), input[1] / groups);
+  }
+  const std::vector<s64> kernel(weights.begin() + 2, weights.end());
+  check_kernel_shape(node, kernel);
+  return {.batch = input[0],
+          .groups = groups,
+          .in_channels = input[1],
+          .out_channels = out_channels,
+          .window = window_of(node, input, kernel)};
+}
+
+}  // namespace octet

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/shared/matmul_views.h"
+
+#include "core/check.h"
+#include "ops/shared/axes.h"
+
+namespace octet {
+namespace {
+
+// Axis i of the permuted value is axis perm[i] of the stored one.
+std::vector<int> permutation(const Node& node, std::string_view name, int rank) {
+  std::vector<s64> perm;
+  for (int i = 0; i < rank; ++i) perm.push_back(i);
+  perm = node.attrs.ints(name, perm);
+  if (perm.size() != static_cast<size_t>(rank)) {
+    fail(Error::Code::invalid_model, "attribute '{}' has {} axes, the value has rank {}", name,
+         perm.size(), rank);
+  }
+  return normalize_axes(perm, rank);
+}
+
+// A stored value under a permutation.
+struct View {
+  Shape shape;
+  std::vector<s64> strides;
+
+  View(const Shape& stored, const std::vector<int>& perm) {
+    std::vector<s64> dense(perm.size());
+    u64 stride = 1;  // wraps only where another dimension is 0
+    for (size_t i = dense.size(); i-- > 0;) {
+      dense[i] = static_cast<s64>(stride);
+      stride *= static_cast<u64>(stored[static_cast<int>(i)]);
+    }
+    for (int axis : perm) {
+      shape.push_back(stored[axis]);
+      strides.push_back(dense[static_cast<size_t>(axis)]);
+    }
+  }
+
+  int rank() const { return shape.rank(); }
+  // Of the axis `from_end` before the last; `otherwise` where there is none.
+  s64 stride(int from_end, s64 otherwise) const {
+    const int axis = rank() - 1 - from_end;
+    return axis < 0 ? otherwise : strides[static_cast<size_t>(axis)];
+  }
+  // Of `count` leading dimensions, right-aligned with the matrices' own; 0 where broadcast.
+  std::vector<s64> batch(int count) const {
+    std::vector<s64> result(static_cast<size_t>(count), 0);
+    const int own = rank() - 2;
+    const auto missing = static_cast<size_t>(count - own);
+    for (int i = 0; i < own; ++i) {
+      if (shape[i] == 1) continue;
+      result[missing + static_cast<size_t>(i)] = strides[static_cast<size_t>(i)];
+    }
+    return result;
+  }
+};
+
+// The product's axes as they lie in y.
+View result_view(const Shape& product, const std::vector<int>& perm, Shape& output) {
+  std::vector<int> inverse(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i) {
+    output.push_back(product[perm[i]]);
+    inverse[static_cast<size_t>(perm[i])] = static_cast<int>(i);
+  }
+  return View(output, inverse);
+}
+
+}  // namespace
+
+s64 MatMulViews::first(const std::vector<s64>& strides, s64 batch) const {
+  s64 offset = 0;
+  for (int axis = geometry.batch.rank() - 1; axis >= 0; --axis) {
+    offset += batch % geometry.batch[axis] * strides[static_cast<size_t>(axis)];
+    batch /= geometry.batch[axis];
+  }
+  return offset;
+}
+
+MatMulViews matmul_views(const Node& node, const Shape& a, const Shape& b) {
+  const View left(a, permutation(node, "perm_a", a.rank()));
+  const View right(b, permutation(node, "perm_b", b.rank()));
+  MatMulViews views;
+  views.geometry = matmul_geometry(left.shape, right.shape);
+  const MatMulGeometry& g = views.geometry;
+  const View result =
+      result_view(g.output, permutation(node, "perm_y", g.output.rank()), views.output);
+  const int count = g.batch.rank();
+  views.a_row = left.stride(1, g.k);
+  views.a_k = left.stride(0, 1);
+  views.b_k = right.rank() > 1 ? right.stride(1, 1) : right.stride(0, 1);
+  views.b_n = right.rank() > 1 ? right.stride(0, 1) : 1;
+  views.a_batch = left.batch(count);
+  views.b_batch = right.batch(count);
+  const bool has_n = right.rank() > 1, has_m = left.rank() > 1;
+  views.y_n = has_n ? result.stride(0, 1) : 1;
+  views.y_row = has_m ? result.stride(has_n ? 1 : 0, g.n) : g.n;
+  views.y_batch.assign(result.strides.begin(), result.strides.begin() + count);
+  return views;
+}
+
+}  // namespace octet

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/shared/node_parser.h"
+
+#include <utility>
+
+#include "ops/registry.h"
+
+namespace octet {
+namespace {
+
+const OpDef* known_op(std::string_view name) {
+  const OpDef* op = find_op(name);
+  OCTET_CHECK(op != nullptr);
+  return op;
+}
+
+}  // namespace
+
+ValueId NodeParser::add_constant(Tensor tensor) {
+  return graph_.add_constant(node.name + "_constant", std::move(tensor));
+}
+
+bool NodeParser::is_one_code(size_t i) const {
+  if (!has_input(i)) return false;
+  const TensorType& type = graph_.value(node.input(i)).type;
+  return (type.dtype == Dtype::u8 || type.dtype == Dtype::s8) && type.shape.is_static() &&
+         type.shape.elements() == 1;
+}
+
+void NodeParser::set_input(size_t i, Tensor constant) {
+  if (node.inputs.size() <= i) node.inputs.resize(i + 1, kNoValue);
+  node.inputs[i] = add_constant(std::move(constant));
+}
+
+void NodeParser::ints_to_input(std::string_view attr, size_t i) {
+  if (!node.attrs.has(attr)) return;
+  const std::vector<s64> values = node.attrs.ints(attr);
+  node.attrs.erase(attr);
+  set_input(i, Tensor::of<s64>(Shape{static_cast<s64>(values.size())}, values));
+}
+
+ValueId NodeParser::emit_before(std::string_view op, std::vector<ValueId> inputs, Attrs attrs) {
+  Node added{.op = known_op(op),
+             .name = node.name + "_" + std::string(op),
+             .inputs = std::move(inputs),
+             .outputs = {},
+             .attrs = std::move(attrs),
+             .origins = node.origins,
+             .decision = {}};
+  const ValueId output = graph_.add_value(added.name, {});
+  added.outputs.push_back(output);
+  before_.push_back(std::move(added));
+  return output;
+}
+
+void NodeParser::emit_after(std::string_view op, std::vector<ValueId> other_inputs, Attrs attrs) {
+  Node added{.op = known_op(op),
+             .name = node.name + "_" + std::string(op),
+             .inputs = {},
+             .outputs = {node.outputs.at(0)},
+             .attrs = std::move(attrs),
+             .origins = node.origins,
+             .decision = {}};
+  // The new node takes over the output name that the rest of the graph reads.
+  ValueId& own = after_.empty() ? node.outputs[0] : after_.back().outputs[0];
+  added.outputs[0] = own;
+  own = graph_.add_value(added.name + "_input", {});
+  added.inputs.push_back(own);
+  added.inputs.insert(added.inputs.end(), other_inputs.begin(), other_inputs.end());
+  after_.push_back(std::move(added));
+}
+
+void NodeParser::become(std::string_view op) { node.op = known_op(op); }
+
+}  // namespace octet
