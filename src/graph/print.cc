@@ -164,7 +164,7 @@ class Printer {
                list_text(v, [](f32 x) { return float_text(static_cast<f64>(x), false); });
       }
       std::string operator()(const std::vector<std::string>& v) const {
-        return "strings" + list_text(v, quoted);
+        return "strings" + list_text(v, in_quotes);
       }
       std::string operator()(const Tensor& v) const {
         return "tensor " + to_string(v.type()) + " " + printer.tensor_text(v);
@@ -184,7 +184,7 @@ class Printer {
     if (!node.attrs.empty()) print_attrs(node.attrs);
     out_ += " name " + in_quotes(node.name);
     if (options_.decisions) {
-      if (!node.origins.empty()) out_ += " from " + list_text(node.origins, quoted);
+      if (!node.origins.empty()) out_ += " from " + list_text(node.origins, in_quotes);
       if (!node.decision.precision.empty()) {
         out_ += " as " + in_quotes(node.decision.precision) + " " + in_quotes(node.decision.reason);
       }
