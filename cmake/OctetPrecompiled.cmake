@@ -11,7 +11,7 @@ set(OCTET_PRECOMPILED_STD
 # Inlined from a precompiled header, std::string's copies look to g++ 12 as if they passed their bounds (gcc bug 105651, as with
 # -Wno-restrict); builds under the address sanitizer see what really does.
 if(OCTET_PRECOMPILED AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(octet_flags INTERFACE -Wno-stringop-overflow -Wno-array-bounds)
+  target_compile_options(octet_flags INTERFACE -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
 endif()
 
 # octet_precompile(TARGET OWNER headers...): every target of one OWNER has the same flags and shares one precompiled header.
@@ -28,6 +28,10 @@ function(octet_precompile target owner)
     endif()
     target_link_libraries(${owner} PRIVATE octet_flags)
     target_precompile_headers(${owner} PRIVATE ${ARGN})
+    # ccache takes this for the checksum of the precompiled header, whose own bytes hold the path of the checkout.
+    string(SHA256 sum "${CMAKE_CXX_COMPILER_VERSION} ${fmt_VERSION} ${GTest_VERSION} ${options} ${CMAKE_BUILD_TYPE} \
+      ${CMAKE_CXX_FLAGS_RELWITHDEBINFO} ${OCTET_SANITIZE} ${OCTET_NO_SANITIZE} ${ARGN}")
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${owner}.dir/cmake_pch.hxx.gch.sum ${sum})
   endif()
   target_precompile_headers(${target} REUSE_FROM ${owner})
   add_dependencies(${target} ${owner})
