@@ -27,6 +27,14 @@ function(octet_precompile target owner)
       target_compile_options(${owner} PRIVATE ${options})
     endif()
     target_link_libraries(${owner} PRIVATE octet_flags)
+    # g++ takes a precompiled header only where the kind of code (-fPIC of objects, -fPIE of programs) and the macros that
+    # gtest asks for are those of the file.
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "EXECUTABLE")
+      set_target_properties(${owner} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+      target_compile_options(${owner} PRIVATE -fPIE)
+      target_link_libraries(${owner} PRIVATE GTest::gtest)
+    endif()
     target_precompile_headers(${owner} PRIVATE ${ARGN})
     # ccache takes this for the checksum of the precompiled header, whose own bytes hold the path of the checkout.
     string(SHA256 sum "${CMAKE_CXX_COMPILER_VERSION} ${fmt_VERSION} ${GTest_VERSION} ${options} ${CMAKE_BUILD_TYPE} \
