@@ -2,6 +2,7 @@
 #include "graph/graph.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/check.h"
 
@@ -65,35 +66,45 @@ void Graph::compact() {
   for (const Value& value : values_) names_.insert(value.name);
 }
 
-bool Graph::is_output(ValueId id) const {
-  return std::find(outputs.begin(), outputs.end(), id) != outputs.end();
+namespace {
+
+// Calls `visit` for each value and each node that reads it, however often it does.
+template <class Visit>
+void for_each_reader(const Graph& graph, const Visit& visit) {
+  constexpr u32 kNobody = std::numeric_limits<u32>::max();
+  std::vector<u32> last(graph.value_count(), kNobody);
+  for (u32 n = 0; n < graph.nodes.size(); ++n) {
+    for (ValueId id : graph.nodes[n].inputs) {
+      if (id == kNoValue || last[id] == n) continue;
+      last[id] = n;
+      visit(id, n);
+    }
+  }
 }
 
-void Graph::replace_uses(ValueId from, ValueId to) {
-  for (Node& node : nodes) std::replace(node.inputs.begin(), node.inputs.end(), from, to);
-  std::replace(outputs.begin(), outputs.end(), from, to);
-}
+}  // namespace
 
 Uses::Uses(const Graph& graph)
     : producer_(graph.value_count(), -1),
-      consumers_(graph.value_count()),
+      first_reader_(graph.value_count() + 1, 0),
       is_output_(graph.value_count(), false) {
   for (u32 n = 0; n < graph.nodes.size(); ++n) {
     for (ValueId id : graph.nodes[n].outputs) {
       if (id != kNoValue) producer_[id] = static_cast<s32>(n);
     }
-    for (ValueId id : graph.nodes[n].inputs) {
-      if (id == kNoValue) continue;
-      auto& readers = consumers_[id];
-      if (readers.empty() || readers.back() != n) readers.push_back(n);
-    }
   }
   for (ValueId id : graph.outputs) is_output_[id] = true;
+  // Counted, then written where the readers of the values before end.
+  for_each_reader(graph, [&](ValueId id, u32) { ++first_reader_[id + 1]; });
+  std::partial_sum(first_reader_.begin(), first_reader_.end(), first_reader_.begin());
+  readers_.resize(first_reader_.back());
+  std::vector<u32> next(first_reader_.begin(), first_reader_.end() - 1);
+  for_each_reader(graph, [&](ValueId id, u32 n) { readers_[next[id]++] = n; });
 }
 
 s32 Uses::only_consumer(ValueId id) const {
-  if (consumers_[id].size() != 1 || is_output_[id]) return -1;
-  return static_cast<s32>(consumers_[id][0]);
+  const std::span<const u32> readers = consumers(id);
+  return readers.size() == 1 && !is_output_[id] ? static_cast<s32>(readers[0]) : -1;
 }
 
 void erase_nodes(Graph& graph, std::vector<u32> indices) {

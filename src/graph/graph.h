@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -84,28 +85,30 @@ class Graph {
   // Drops values that no node, input or output refers to. Value ids change.
   void compact();
 
-  bool is_output(ValueId id) const;
-  // Every node input and graph output that reads `from` reads `to` instead.
-  void replace_uses(ValueId from, ValueId to);
-
  private:
   std::vector<Value> values_;
   std::unordered_set<std::string> names_;
 };
 
-// Who produces and who reads each value; valid until the graph's node list changes.
+// Who produces and who reads each value; valid until the graph's node list changes. It is made in one go, in time linear
+// in the graph: passes ask it, and never search the graph for each node.
 class Uses {
  public:
   explicit Uses(const Graph& graph);
   // Index of the producing node, or -1 for constants and graph inputs.
   s32 producer(ValueId id) const { return producer_[id]; }
-  const std::vector<u32>& consumers(ValueId id) const { return consumers_[id]; }
+  // The nodes that read `id`, each once, in graph order.
+  std::span<const u32> consumers(ValueId id) const {
+    return {readers_.begin() + first_reader_[id], readers_.begin() + first_reader_[id + 1]};
+  }
+  bool is_output(ValueId id) const { return is_output_[id]; }
   // The only reader of `id`, when it has exactly one and is not a graph output; else -1.
   s32 only_consumer(ValueId id) const;
 
  private:
   std::vector<s32> producer_;
-  std::vector<std::vector<u32>> consumers_;
+  std::vector<u32> readers_;       // of all values, value by value
+  std::vector<u32> first_reader_;  // of each value, in readers_; one more for the end
   std::vector<bool> is_output_;
 };
 

@@ -10,6 +10,8 @@ namespace octet {
 namespace {
 
 constexpr auto kInvalid = Error::Code::invalid_model;
+constexpr auto kInput = [] { return std::string_view("a graph input"); };
+constexpr auto kOutput = [] { return std::string_view("a graph output"); };
 
 class Verifier {
  public:
@@ -19,12 +21,12 @@ class Verifier {
   void run() {
     for (ValueId id = 0; id < graph_.value_count(); ++id) check_constant(id);
     for (ValueId id : graph_.inputs) {
-      in_range(id, "a graph input");
-      define(id, "a graph input");
+      in_range(id, kInput);
+      define(id, kInput);
     }
     for (const Node& node : graph_.nodes) check_node(node);
     for (ValueId id : graph_.outputs) {
-      in_range(id, "a graph output");
+      in_range(id, kOutput);
       if (!defined_[id]) {
         fail(kInvalid, "graph output '{}' is never produced", graph_.value(id).name);
       }
@@ -32,14 +34,19 @@ class Verifier {
   }
 
  private:
-  void in_range(ValueId id, std::string_view what) const {
-    if (id >= graph_.value_count())
-      fail(kInvalid, "{} refers to value {} of {}", what, id, graph_.value_count());
+  // `what` puts the place into words when there is something to say: nodes are many, and verified after each pass.
+  template <class Words>
+  void in_range(ValueId id, const Words& what) const {
+    if (id < graph_.value_count()) return;
+    fail(kInvalid, "{} refers to value {} of {}", what(), id, graph_.value_count());
   }
 
-  void define(ValueId id, std::string_view what) {
-    if (defined_[id])
-      fail(kInvalid, "value '{}' has two producers, the second is {}", graph_.value(id).name, what);
+  template <class Words>
+  void define(ValueId id, const Words& what) {
+    if (defined_[id]) {
+      fail(kInvalid, "value '{}' has two producers, the second is {}", graph_.value(id).name,
+           what());
+    }
     defined_[id] = true;
   }
 
@@ -65,9 +72,10 @@ class Verifier {
     if (node.op == nullptr) fail(kInvalid, "node '{}' has no operator", node.name);
     check_arity(node, "inputs", node.inputs.size(), node.op->inputs);
     check_arity(node, "outputs", node.outputs.size(), node.op->outputs);
+    const auto this_node = [&] { return describe(node); };
     for (ValueId id : node.inputs) {
       if (id == kNoValue) continue;
-      in_range(id, describe(node));
+      in_range(id, this_node);
       if (!defined_[id]) {
         fail(kInvalid, "{} reads '{}' before it is produced", describe(node),
              graph_.value(id).name);
@@ -75,8 +83,8 @@ class Verifier {
     }
     for (ValueId id : node.outputs) {
       if (id == kNoValue) continue;
-      in_range(id, describe(node));
-      define(id, describe(node));
+      in_range(id, this_node);
+      define(id, this_node);
     }
     for (const auto& [key, value] : node.attrs.entries()) {
       if (const GraphPtr* body = std::get_if<GraphPtr>(&value)) check_body(node, key, *body);

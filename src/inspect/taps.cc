@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inspect/taps.h"
 
+#include <string_view>
+#include <unordered_map>
+
 #include "core/check.h"
 #include "graph/op_def.h"
 #include "ops/registry.h"
@@ -49,11 +52,14 @@ std::vector<std::string> tappable_values(const Graph& graph) {
 }
 
 Graph tap_graph(const Graph& graph, std::span<const std::string> names) {
+  std::unordered_map<std::string_view, ValueId> ids;
+  for (ValueId id = 0; id < graph.value_count(); ++id) ids.emplace(graph.value(id).name, id);
   Graph tapped = graph;
   tapped.outputs.clear();
   for (const std::string& name : names) {
-    const ValueId id = tapped.find_value(name);
-    OCTET_CHECK(id != kNoValue);
+    const auto at = ids.find(name);
+    OCTET_CHECK(at != ids.end());
+    const ValueId id = at->second;
     tapped.outputs.push_back(is_code(tapped.value(id)) ? dequantized(tapped, id) : id);
   }
   remove_dead_nodes(tapped);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx/attribute_reader.h"
 
+#include <algorithm>
 #include <iterator>
+#include <string_view>
+#include <unordered_set>
 
 #include "core/check.h"
 #include "onnx/text.h"
@@ -94,9 +97,10 @@ AttrKind attribute_kind(const AttributeProto& proto) {
 }
 
 Attrs read_attributes(octet_onnx::NodeProto& node, TensorReader& tensors) {
-  Attrs attrs;
+  std::vector<Attrs::Entry> entries;
+  std::unordered_set<std::string_view> seen;
   for (AttributeProto& proto : *node.mutable_attribute()) {
-    if (attrs.has(proto.name())) {
+    if (!seen.insert(proto.name()).second) {
       fail(Error::Code::invalid_model, "attribute {} is given twice", quote_name(proto.name()));
     }
     if (!proto.ref_attr_name().empty()) {
@@ -105,8 +109,12 @@ Attrs read_attributes(octet_onnx::NodeProto& node, TensorReader& tensors) {
     }
     const AttrKind kind = attribute_kind(proto);
     if (kind == AttrKind::g) continue;  // a body: graph_importer.h
-    attrs.set(proto.name(), read_value(proto, kind, tensors));
+    entries.emplace_back(proto.name(), read_value(proto, kind, tensors));
   }
+  // Each goes to the end then.
+  std::ranges::sort(entries, {}, &Attrs::Entry::first);
+  Attrs attrs;
+  for (auto& [name, value] : entries) attrs.set(name, std::move(value));
   return attrs;
 }
 

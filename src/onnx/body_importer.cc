@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <memory>
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "core/check.h"
 #include "onnx/graph_importer.h"
@@ -107,20 +109,21 @@ Attrs GraphImporter::add_bodies(FlatNode& flat, Node& node) {
   if (flat.bodies.empty()) return attrs;
   std::vector<Body> bodies;
   std::vector<ValueId> captures;  // of all bodies, each once
+  std::unordered_set<ValueId> known;
   for (FlatBody& body : flat.bodies) {
     check_body_name(node, body.attribute);
     bodies.push_back(import_body(body));
     for (const Capture& capture : bodies.back().captures) {
-      if (std::ranges::find(captures, capture.outer) == captures.end()) {
-        captures.push_back(capture.outer);
-      }
+      if (known.insert(capture.outer).second) captures.push_back(capture.outer);
     }
   }
   for (Body& body : bodies) {
+    std::unordered_map<ValueId, ValueId> inner;
+    for (const Capture& capture : body.captures) inner.emplace(capture.outer, capture.inner);
     for (ValueId outer : captures) {
-      const auto own = std::ranges::find(body.captures, outer, &Capture::outer);
-      const bool reads = own != body.captures.end();
-      body.graph.inputs.push_back(reads ? own->inner : body.graph.add_value("unused", kUnknown));
+      const auto own = inner.find(outer);
+      body.graph.inputs.push_back(own != inner.end() ? own->second
+                                                     : body.graph.add_value("unused", kUnknown));
     }
     body.graph.compact();
     attrs.set(body.name, std::make_shared<const Graph>(std::move(body.graph)));

@@ -2,6 +2,7 @@
 #include "onnx/flatten.h"
 
 #include <algorithm>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -43,6 +44,25 @@ struct Function {
 std::string node_name(const NodeProto& node, size_t index) {
   return node.name().empty() ? fmt::format("{}_{}", node.op_type(), index) : node.name();
 }
+
+// What the attributes of a function are for one call: the caller's, then the defaults.
+class AttributeValues {
+ public:
+  AttributeValues(const NodeProto& call, const FunctionProto& function) {
+    for (const AttributeProto& given : call.attribute()) values_.emplace(given.name(), &given);
+    for (const AttributeProto& otherwise : function.attribute_proto()) {
+      values_.emplace(otherwise.name(), &otherwise);
+    }
+  }
+
+  const AttributeProto* find(const std::string& name) const {
+    const auto at = values_.find(name);
+    return at == values_.end() ? nullptr : at->second;
+  }
+
+ private:
+  std::unordered_map<std::string_view, const AttributeProto*> values_;
+};
 
 class Flattener {
  public:
@@ -200,13 +220,14 @@ class Flattener {
         bind_output(names, {proto.output(i), call.output(i)}, prefix, out);
       }
     }
+    const AttributeValues attributes(call, proto);
     size_t index = 0;
     for (const NodeProto& inner : proto.node()) {
       std::string name = prefix + "/" + node_name(inner, index++);
       flat_.expanded.push_back(inner);
       NodeProto& copy = flat_.expanded.back();
       rename_all(copy, names, prefix);
-      bind_attributes(copy, call, proto);
+      bind_attributes(copy, attributes);
       charge(copy, prefix);
       add(copy, {function.opsets, std::move(name), place.depth}, out);
     }
@@ -267,33 +288,21 @@ class Flattener {
   }
 
   // Attributes that refer to the function's own take the caller's value, else the default, else go away.
-  static void bind_attributes(NodeProto& node, const NodeProto& call,
-                              const FunctionProto& function) {
+  static void bind_attributes(NodeProto& node, const AttributeValues& values) {
     google::protobuf::RepeatedPtrField<AttributeProto> bound;
     for (AttributeProto& attribute : *node.mutable_attribute()) {
       if (attribute.ref_attr_name().empty()) {
         bound.Add(std::move(attribute));
         continue;
       }
-      const AttributeProto* value = find_attribute(call.attribute(), attribute.ref_attr_name());
-      if (value == nullptr)
-        value = find_attribute(function.attribute_proto(), attribute.ref_attr_name());
+      const AttributeProto* value = values.find(attribute.ref_attr_name());
       if (value == nullptr) continue;
       AttributeProto copy = *value;
       copy.set_name(attribute.name());
       bound.Add(std::move(copy));
     }
     node.mutable_attribute()->Swap(&bound);
-    for_each_inner(node, [&](NodeProto& inner) { bind_attributes(inner, call, function); });
-  }
-
-  static const AttributeProto* find_attribute(
-      const google::protobuf::RepeatedPtrField<AttributeProto>& attributes,
-      const std::string& name) {
-    for (const AttributeProto& attribute : attributes) {
-      if (attribute.name() == name) return &attribute;
-    }
-    return nullptr;
+    for_each_inner(node, [&](NodeProto& inner) { bind_attributes(inner, values); });
   }
 
   octet_onnx::ModelProto& model_;

@@ -110,12 +110,12 @@ Graph GraphImporter::run_body() {
 void GraphImporter::declare(const std::string& name, Symbol symbol, std::string_view what) {
   const auto [at, fresh] = symbols_.emplace(name, symbol);
   if (fresh) return;
-  const std::string first =
-      at->second.node == kNoNode
-          ? "an input or initializer"
-          : "node " + quote_name(nodes_[static_cast<size_t>(at->second.node)].name);
+  const auto words = [&](const Symbol& by, std::string_view otherwise) {
+    return by.node == kNoNode ? std::string(otherwise)
+                              : "node " + quote_name(nodes_[static_cast<size_t>(by.node)].name);
+  };
   fail(Error::Code::invalid_model, "the value {} is produced twice: by {} and by {}",
-       quote_name(name), first, what);
+       quote_name(name), words(at->second, "an input or initializer"), words(symbol, what));
 }
 
 std::string GraphImporter::checked_name(const std::string& name) {
@@ -192,7 +192,7 @@ void GraphImporter::declare_node_outputs() {
     for (const std::string& output : node.proto->output()) {
       if (output.empty()) continue;
       const Symbol symbol{static_cast<ValueId>(graph_.value_count()), static_cast<s32>(n)};
-      declare(output, symbol, "node " + quote_name(node.name));
+      declare(output, symbol, {});
       // Of what a body computes, each run may find another type.
       graph_.add_value(checked_name(output), parent_ == nullptr
                                                  ? TensorType{}
@@ -209,13 +209,14 @@ const GraphImporter::Symbol* GraphImporter::find(const std::string& name) {
 }
 
 const GraphImporter::Symbol& GraphImporter::resolve(const std::string& name,
-                                                    const std::string& reader) {
+                                                    const FlatNode* reader) {
   if (const Symbol* symbol = find(name)) return *symbol;
   std::vector<std::string_view> names;
   for (const auto& [known, symbol] : symbols_) names.push_back(known);
   std::sort(names.begin(), names.end());
   const std::string_view near = nearest_name(name, names);
-  fail(Error::Code::invalid_model, "{} reads {}, which nothing produces{}", reader,
+  fail(Error::Code::invalid_model, "{} reads {}, which nothing produces{}",
+       reader == nullptr ? "the graph output list" : "node " + quote_name(reader->name),
        quote_name(name), near.empty() ? "" : "; the nearest name is " + quote_name(near));
 }
 
@@ -227,7 +228,7 @@ std::vector<u32> GraphImporter::sorted_nodes() {
   for (size_t n = 0; n < nodes_.size(); ++n) {
     const FlatNode& node = nodes_[n];
     for (const std::string& input : node.proto->input()) {
-      if (!input.empty()) depend(n, resolve(input, "node " + quote_name(node.name)));
+      if (!input.empty()) depend(n, resolve(input, &node));
     }
     for (const FlatBody& body : node.bodies) {
       // A name that nobody knows is reported where the body reads it.
@@ -333,7 +334,7 @@ void GraphImporter::fold_constant(NodeProto& proto) {
 
 void GraphImporter::bind_outputs() {
   for (const auto& proto : proto_.output()) {
-    graph_.outputs.push_back(resolve(proto.name(), "the graph output list").id);
+    graph_.outputs.push_back(resolve(proto.name(), nullptr).id);
   }
   if (graph_.outputs.empty()) fail(Error::Code::invalid_model, "the graph has no outputs");
 }

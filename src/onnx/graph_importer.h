@@ -55,6 +55,7 @@ class GraphImporter {
   bool attempt(Stage&& stage);
 
   // Symbols.
+  // `what` puts into words what a symbol without a node is.
   void declare(const std::string& name, Symbol symbol, std::string_view what);
   std::string checked_name(const std::string& name);
   bool declare_initializers();
@@ -64,7 +65,8 @@ class GraphImporter {
   void declare_node_outputs();
   // Null when nothing produces the name, here or around.
   const Symbol* find(const std::string& name);
-  const Symbol& resolve(const std::string& name, const std::string& reader);
+  // `reader` is null for the list of outputs.
+  const Symbol& resolve(const std::string& name, const FlatNode* reader);
 
   // Nodes.
   std::vector<u32> sorted_nodes();

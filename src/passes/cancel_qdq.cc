@@ -17,7 +17,7 @@ using QuantizeKey = std::tuple<ValueId, f32, s32, Dtype>;
 
 class Canceller {
  public:
-  Canceller(Graph& graph, Rewrites& rewrites) : graph_(graph), rewrites_(rewrites) {}
+  Canceller(Graph& graph, Rewrites& rewrites) : graph_(graph), rewrites_(rewrites), uses_(graph) {}
 
   void run() {
     for (Node& node : graph_.nodes) {
@@ -32,7 +32,7 @@ class Canceller {
  private:
   void simplify(Node& node) {
     const std::optional<CodeType> to = code_type(graph_, node);
-    if (!to || graph_.is_output(node.outputs[0])) return;
+    if (!to || uses_.is_output(node.outputs[0])) return;
     if (merge_equal(node, *to)) return;
     const auto at = dequantize_.find(node.inputs[0]);
     if (at == dequantize_.end()) return;
@@ -60,6 +60,7 @@ class Canceller {
 
   Graph& graph_;
   Rewrites& rewrites_;
+  const Uses uses_;
   std::unordered_map<ValueId, ValueId> renamed_;
   std::unordered_map<ValueId, const Node*> dequantize_;
   std::map<QuantizeKey, ValueId> seen_;

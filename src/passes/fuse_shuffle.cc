@@ -101,6 +101,7 @@ class Shuffles {
 
   // A Split of gathered channels becomes one node for each piece.
   void split() {
+    if (std::ranges::none_of(graph_.nodes, is_gather)) return;
     const Uses uses(graph_);
     std::vector<Node> nodes;
     for (Node& node : graph_.nodes) {
@@ -161,8 +162,8 @@ class Shuffles {
   }
 
   bool joins_channels(const Uses& uses, const Node& concat) const {
-    const std::vector<u32>& readers = uses.consumers(concat.outputs[0]);
-    if (graph_.is_output(concat.outputs[0]) || readers.empty()) return false;
+    const std::span<const u32> readers = uses.consumers(concat.outputs[0]);
+    if (uses.is_output(concat.outputs[0]) || readers.empty()) return false;
     if (concat.inputs.size() > kMaxInputs || shape_of(concat.outputs[0]).rank() != 4) return false;
     if (normalize_axis(concat.attrs.i("axis"), 4) != 1) return false;
     if (std::ranges::any_of(concat.inputs, [&](ValueId id) { return graph_.is_constant(id); }))

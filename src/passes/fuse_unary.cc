@@ -116,7 +116,7 @@ class UnaryFuser {
   bool needed(size_t n) const {
     if (!covered_[n]) return true;
     const ValueId id = graph_.nodes[n].outputs[0];
-    return graph_.is_output(id) ||
+    return uses_.is_output(id) ||
            std::ranges::any_of(uses_.consumers(id), [&](u32 reader) { return !covered_[reader]; });
   }
 

@@ -114,10 +114,11 @@ std::vector<Propagated> telling_samples(const Graph& graph, bool from_data,
                                         PropagateOptions options) {
   constexpr size_t kMostSamples = 8;
   std::vector<Propagated> samples;
+  size_t tried = 0;  // each costs a walk over the graph, those that the model refuses too
   const auto add = [&](s64 single) {
+    if (tried++ >= kMostSamples) return;
     try {
-      if (samples.size() < kMostSamples)
-        samples.push_back(propagate(graph, sample_shapes(graph, kFirst, single), options));
+      samples.push_back(propagate(graph, sample_shapes(graph, kFirst, single), options));
     } catch (const Error&) {
       return;
     }

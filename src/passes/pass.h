@@ -45,7 +45,7 @@ struct PassOptions {
   s64 stop_after_rewrites = -1;
 };
 
-// Runs each enabled pass once, removes what became dead, verifies the graph and records a trace. Errors name the pass.
+// Runs each enabled pass once, removes what became dead, verifies what it changed and records a trace. Errors name the pass.
 // Throws Error(invalid_argument) when `disabled` names no pass of any list.
 void run_passes(Graph& graph, std::span<const Pass> passes, const PassOptions& options,
                 std::vector<PassTrace>* trace);

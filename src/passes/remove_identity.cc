@@ -2,6 +2,7 @@
 // Identity (also what Dropout becomes) disappears, and so does Cast to the type that its input has; a graph output keeps its
 // name.
 #include <algorithm>
+#include <numeric>
 
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -9,56 +10,76 @@
 namespace octet {
 namespace {
 
-// The node that produces the identity's input produces the graph output directly. Only where nothing but nodes stand
-// before it: an input or constant that is an output as well keeps its Identity.
-bool hand_over_output(Graph& graph, const Uses& uses, Node& identity) {
-  Node* before = producer_of(graph, uses, identity.inputs[0]);
-  if (before == nullptr || graph.is_output(identity.inputs[0])) return false;
-  const ValueId from = identity.inputs[0];
-  const ValueId output = identity.outputs[0];
-  std::ranges::replace(before->outputs, from, output);
-  for (Node& node : graph.nodes) {
-    if (&node != &identity) std::ranges::replace(node.inputs, from, output);
-  }
-  return true;
-}
-
 // Dropout that kept its second output, the mask, although nobody reads it.
-bool drops_nothing(const Graph& graph, const Uses& uses, const Node& node) {
+bool drops_nothing(const Uses& uses, const Node& node) {
   if (!is_op(node, "Dropout") || node.inputs.size() != 1) return false;
   return std::all_of(node.outputs.begin() + 1, node.outputs.end(), [&](ValueId id) {
-    return id == kNoValue || (uses.consumers(id).empty() && !graph.is_output(id));
+    return id == kNoValue || (uses.consumers(id).empty() && !uses.is_output(id));
   });
 }
 
-template <class F>
-void remove_copies(Graph& graph, Rewrites& rewrites, const F& is_copy) {
-  std::vector<u32> gone;
-  for (u32 n = 0; n < graph.nodes.size(); ++n) {
-    Node& node = graph.nodes[n];
-    if (!is_copy(node) || !rewrites.allow()) continue;
-    if (!graph.is_output(node.outputs[0])) {
-      graph.replace_uses(node.outputs[0], node.inputs[0]);
-      gone.push_back(n);
-    } else if (hand_over_output(graph, Uses(graph), node)) {
-      gone.push_back(n);
+class CopyRemover {
+ public:
+  CopyRemover(Graph& graph, Rewrites& rewrites)
+      : graph_(graph), rewrites_(rewrites), uses_(graph), stands_for_(graph.value_count()) {
+    std::iota(stands_for_.begin(), stands_for_.end(), ValueId{0});
+  }
+
+  template <class F>
+  void run(const F& is_copy) {
+    std::vector<u32> gone;
+    for (u32 n = 0; n < graph_.nodes.size(); ++n) {
+      Node& node = graph_.nodes[n];
+      rename_inputs(node);
+      if (!is_copy(uses_, node) || !rewrites_.allow()) continue;
+      if (!uses_.is_output(node.outputs[0])) {
+        stands_for_[node.outputs[0]] = node.inputs[0];
+        gone.push_back(n);
+      } else if (hand_over_output(node)) {
+        gone.push_back(n);
+      }
+    }
+    // Readers before the node that handed its output over.
+    for (Node& node : graph_.nodes) rename_inputs(node);
+    erase_nodes(graph_, gone);
+  }
+
+ private:
+  // The node that produces the identity's input produces the graph output directly. Only where nothing but nodes stand
+  // before it: an input or constant that is an output as well keeps its Identity.
+  bool hand_over_output(const Node& identity) {
+    const ValueId from = identity.inputs[0], output = identity.outputs[0];
+    Node* before = producer_of(graph_, uses_, from);
+    if (before == nullptr || uses_.is_output(from)) return false;
+    std::ranges::replace(before->outputs, from, output);
+    stands_for_[from] = output;
+    return true;
+  }
+
+  void rename_inputs(Node& node) const {
+    for (ValueId& id : node.inputs) {
+      while (id != kNoValue && stands_for_[id] != id) id = stands_for_[id];
     }
   }
-  erase_nodes(graph, gone);
-}
+
+  Graph& graph_;
+  Rewrites& rewrites_;
+  const Uses uses_;
+  // For the output of a removed node what it copied, which may have been handed over since; else the value itself.
+  std::vector<ValueId> stands_for_;
+};
 
 }  // namespace
 
 void remove_identity(Graph& graph, Rewrites& rewrites) {
-  const Uses uses(graph);
-  remove_copies(graph, rewrites, [&](const Node& node) {
-    return is_op(node, "Identity") || drops_nothing(graph, uses, node);
+  CopyRemover(graph, rewrites).run([](const Uses& uses, const Node& node) {
+    return is_op(node, "Identity") || drops_nothing(uses, node);
   });
 }
 
 // Types are known from fold_constants on.
 void remove_cast(Graph& graph, Rewrites& rewrites) {
-  remove_copies(graph, rewrites, [&](const Node& node) {
+  CopyRemover(graph, rewrites).run([&](const Uses&, const Node& node) {
     return is_op(node, "Cast") &&
            node.attrs.s("to", "") == dtype_name(graph.value(node.inputs[0]).type.dtype);
   });

@@ -6,6 +6,7 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <unordered_map>
 
 #include "octet/engine.h"
 #include "runtime/context.h"
@@ -54,7 +55,12 @@ class Observer {
     auto model = std::make_shared<Model>();
     model->graph = graph;
     model->graph.outputs.clear();
-    for (ValueId id : values) taps_.push_back(tap(model->graph, id));
+    std::unordered_map<ValueId, size_t> inputs;
+    for (size_t i = 0; i < graph.inputs.size(); ++i) inputs.emplace(graph.inputs[i], i);
+    for (ValueId id : values) {
+      const auto input = inputs.find(id);
+      taps_.push_back(input != inputs.end() ? Tap{true, input->second} : tap(model->graph, id));
+    }
     model_ = std::move(model);
   }
 
@@ -74,9 +80,6 @@ class Observer {
 
  private:
   static Tap tap(Graph& graph, ValueId id) {
-    const auto input = std::ranges::find(graph.inputs, id);
-    if (input != graph.inputs.end())
-      return {true, static_cast<size_t>(input - graph.inputs.begin())};
     graph.outputs.push_back(id);
     return {false, graph.outputs.size() - 1};
   }

@@ -120,24 +120,25 @@ std::vector<Life> lives(const Plan& plan) {
   return all;
 }
 
-// The placed buffers, found by time: each lies in the list of every block of steps that it lives in, so that a graph of many
-// nodes is not searched whole for each buffer.
+// The placed buffers, found by time: a short life lies in the list of every block of steps that it lives in, long ones in a list of
+// their own, so that a graph of many nodes is not searched whole for each buffer.
 class Placed {
  public:
-  explicit Placed(const Plan& plan) : plan_(plan), blocks_(plan.steps.size() / kBlock + 1) {}
+  explicit Placed(const Plan& plan)
+      : plan_(plan), short_(plan.steps.size() / kBlock + 1), tops_(short_.size(), 0) {}
 
   void add(const Life& life) {
-    for (size_t b = block(life.first); b <= block(life.last); ++b) blocks_[b].push_back(&life);
+    const bool is_long = block(life.last) - block(life.first) >= kLongBlocks;
+    if (is_long) long_.push_back(&life);
+    for (size_t b = block(life.first); b <= block(life.last); ++b) {
+      tops_[b] = std::max(tops_[b], offset_of(life) + life.bytes);
+      if (!is_long) short_[b].push_back(&life);
+    }
   }
 
-  // The lowest offset where `life` fits between those that live at the same time.
+  // The lowest offset where `life` fits between those that live at the same time; above them all where these are very many.
   s64 lowest_gap(const Life& life) {
-    beside_.clear();
-    for (size_t b = block(life.first); b <= block(life.last); ++b) {
-      for (const Life* other : blocks_[b]) {
-        if (other->last >= life.first && other->first <= life.last) beside_.push_back(other);
-      }
-    }
+    if (!find_beside(life)) return top(life);
     std::ranges::sort(beside_, {}, [&](const Life* other) { return offset_of(*other); });
     s64 offset = 0;
     for (const Life* other : beside_) {
@@ -149,12 +150,45 @@ class Placed {
 
  private:
   static constexpr size_t kBlock = 64;
+  static constexpr size_t kLongBlocks = 8;
+  // No network has so many values alive at once; for a graph that has, time counts more than its arena.
+  static constexpr size_t kMostBeside = 512;
+  static constexpr size_t kMostSeen = 4096;
 
   static size_t block(s64 step) { return static_cast<size_t>(step) / kBlock; }
   s64 offset_of(const Life& life) const { return plan_.buffers[life.buffer].offset; }
 
+  // False: they are too many.
+  bool find_beside(const Life& life) {
+    beside_.clear();
+    if (long_.size() > kMostBeside) return false;
+    for (const Life* other : long_) take(life, other);
+    const size_t first = block(life.first);
+    size_t seen = 0;
+    for (size_t b = first; b <= block(life.last); ++b) {
+      seen += short_[b].size();
+      if (seen > kMostSeen) return false;
+      for (const Life* other : short_[b]) {
+        if (block(other->first) == b || b == first) take(life, other);
+      }
+    }
+    return beside_.size() <= kMostBeside;
+  }
+
+  void take(const Life& life, const Life* other) {
+    if (other->last >= life.first && other->first <= life.last) beside_.push_back(other);
+  }
+
+  s64 top(const Life& life) const {
+    const auto first = tops_.begin() + static_cast<std::ptrdiff_t>(block(life.first));
+    const auto last = tops_.begin() + static_cast<std::ptrdiff_t>(block(life.last));
+    return *std::max_element(first, last + 1);
+  }
+
   const Plan& plan_;
-  std::vector<std::vector<const Life*>> blocks_;
+  std::vector<std::vector<const Life*>> short_;  // of each block
+  std::vector<const Life*> long_;
+  std::vector<s64> tops_;            // where the buffers of each block end
   std::vector<const Life*> beside_;  // of the last search; kept for its memory
 };
 

@@ -3,6 +3,7 @@
 // pools, tables and moves join when both their inputs come as codes and somebody reads codes from them.
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <unordered_set>
 
 #include "core/check.h"
@@ -28,8 +29,7 @@ class Assigner {
       if (lossy_.contains(&node)) node.attrs.set("exact", s64{1});
     }
     check_names();
-    while (demote_once()) {
-    }
+    demote();
   }
 
  private:
@@ -119,7 +119,7 @@ class Assigner {
       return {"int8", "a 256-entry table between two INT8 tensors"};
     if (rule.kind == QuantKind::arithmetic) return {"int8", "its inputs and its reader are INT8"};
     if (rule.quantize == nullptr) {
-      if (graph_.is_output(node.outputs[0])) return real("its result is an output of the model");
+      if (uses_.is_output(node.outputs[0])) return real("its result is an output of the model");
       std::string reject = unsplittable_conv_transpose(graph_, node);
       if (!reject.empty()) return real(std::move(reject));
     }
@@ -155,17 +155,20 @@ class Assigner {
     return false;
   }
 
-  bool demote_once() {
-    bool changed = false;
+  static bool joins(const Node& node) {
+    return node.decision.precision == "int8" && node.op->quant.kind != QuantKind::compute;
+  }
+
+  // Codes go missing downwards, readers upwards. Who has no reader takes codes from nobody, so one sweep each way is all.
+  void demote() {
     for (Node& node : graph_.nodes) {
-      if (node.decision.precision != "int8" || node.op->quant.kind == QuantKind::compute) continue;
-      std::string reason = missing_codes(node);
-      if (reason.empty() && !has_int8_reader(node)) reason = "no reader of its result is INT8";
-      if (reason.empty()) continue;
-      node.decision = real(std::move(reason));
-      changed = true;
+      std::string reason = joins(node) ? missing_codes(node) : std::string();
+      if (!reason.empty()) node.decision = real(std::move(reason));
     }
-    return changed;
+    for (Node& node : std::views::reverse(graph_.nodes)) {
+      if (!joins(node) || has_int8_reader(node)) continue;
+      node.decision = real("no reader of its result is INT8");
+    }
   }
 
   Graph& graph_;

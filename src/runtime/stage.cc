@@ -24,7 +24,8 @@ class Stager {
       : graph_(graph),
         start_(start),
         later_(graph.value_count(), false),
-        made_(graph.value_count(), false) {}
+        made_(graph.value_count(), false),
+        wanted_(graph.value_count(), false) {}
 
   Stage run() {
     stage_.done = start_.done;
@@ -95,7 +96,8 @@ class Stager {
     }
     if (waits) return;
     if (const ValueId id = facts_.needs[n]; id != kNoValue && may_become_known(id)) {
-      if (std::ranges::find(stage_.wanted, id) == stage_.wanted.end()) stage_.wanted.push_back(id);
+      if (!wanted_[id]) stage_.wanted.push_back(id);
+      wanted_[id] = true;
       return;
     }
     stage_.reference.push_back(index_[n]);
@@ -166,6 +168,7 @@ class Stager {
   std::vector<size_t> planned_;  // in rest_
   std::vector<bool> later_;      // values that this stage's plan does not compute
   std::vector<bool> made_;       // of those, what the reference computes after the plan
+  std::vector<bool> wanted_;     // values in Stage::wanted
   std::vector<bool> needed_;     // values that somebody reads after this stage's plan
   Stage stage_;
 };

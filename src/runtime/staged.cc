@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <unordered_set>
 
 #include "core/check.h"
 #include "graph/op_def.h"
@@ -33,10 +34,6 @@ s64 constant_bytes(const Graph& graph) {
   return bytes;
 }
 
-bool contains(const std::vector<ValueId>& ids, ValueId id) {
-  return std::ranges::find(ids, id) != ids.end();
-}
-
 bool is_complete(const StageStart& start) {
   return std::ranges::find(start.done, false) == start.done.end();
 }
@@ -46,15 +43,16 @@ StageStart next_start(const Stage& stage, const StageStart& start, std::vector<T
   StageStart next;
   next.done = stage.done;
   next.live = stage.live;
+  std::unordered_set<ValueId> known(stage.folded.begin(), stage.folded.end());
+  known.insert(stage.wanted.begin(), stage.wanted.end());
+  for (size_t i = 0; i < start.live.size(); ++i) {
+    if (start.known[i]) known.insert(start.live[i]);
+  }
   std::vector<Tensor> kept(values.size());
   for (ValueId id : next.live) {
     kept[id] = std::move(values[id]);
     next.types.push_back(kept[id].type());
-    const auto before = std::ranges::find(start.live, id);
-    const bool was_known =
-        before != start.live.end() && start.known[static_cast<size_t>(before - start.live.begin())];
-    const bool known = was_known || contains(stage.folded, id) || contains(stage.wanted, id);
-    next.known.push_back(known ? kept[id] : Tensor());
+    next.known.push_back(known.contains(id) ? kept[id] : Tensor());
   }
   values = std::move(kept);
   return next;
@@ -151,10 +149,11 @@ std::vector<Tensor> StagedRun::run(std::span<const Tensor> inputs, ThreadPool& p
     run_reference(stage.stage, values, observer);
     start = next_start(stage.stage, start, values);
   }
+  const std::unordered_set<ValueId> given(graph_.inputs.begin(), graph_.inputs.end());
   std::vector<Tensor> outputs;
   for (ValueId id : graph_.outputs) {
     // The caller may write into what it gets, and owns what it gave.
-    const bool shared = graph_.is_constant(id) || contains(graph_.inputs, id);
+    const bool shared = graph_.is_constant(id) || given.contains(id);
     outputs.push_back(shared ? value(values, id).clone() : value(values, id));
   }
   return outputs;
