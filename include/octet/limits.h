@@ -10,7 +10,7 @@ namespace octet {
 struct Limits {
   // Bytes of tensors, weights and arenas alive at once; 0: machine_memory_limit(). Larger values count as that.
   int64_t memory = 0;
-  // Rounds of one Loop or Scan.
+  // Rounds of all Loops and Scans of one run together.
   int64_t loop_trips = 1'000'000;
 };
 

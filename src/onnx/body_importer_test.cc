@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "core/rounds.h"
 #include "graph/interpret.h"
 #include "graph/op_def.h"
 #include "graph/text.h"
@@ -140,11 +141,26 @@ TEST(BodiesError, EndlessLoops) {  // I43
       ADD_FAILURE() << "it ended";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), Error::Code::out_of_memory);
-      EXPECT_THAT(error.what(), HasSubstr("has run 1000 times and goes on"));
+      EXPECT_THAT(error.what(), HasSubstr("have run 1000 times and go on"));
       EXPECT_THAT(error.what(), HasSubstr("--max-loop-trips"));
     }
     set_limits({});
   }
+}
+
+// Each loop for itself is far below the limit.
+TEST(BodiesError, LoopsShareOneLimit) {
+  const Graph graph = import_model(loop_model(3));
+  set_limits({.loop_trips = 5});
+  const std::vector<Tensor> input{floats({1, -1})};
+  EXPECT_NO_THROW(interpret(graph, input));
+  EXPECT_NO_THROW(interpret(graph, input)) << "another run counts anew";
+  {
+    const LoopRounds run;
+    interpret(graph, input);
+    EXPECT_THROW(interpret(graph, input), Error) << "two loops of one run";
+  }
+  set_limits({});
 }
 
 TEST(BodiesError, WhatALoopCollectsIsBounded) {

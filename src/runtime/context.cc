@@ -7,6 +7,7 @@
 #include "backends/backends.h"
 #include "core/check.h"
 #include "core/memory.h"
+#include "core/rounds.h"
 #include "graph/op_def.h"
 
 namespace octet {
@@ -122,6 +123,7 @@ std::vector<TensorType> Context::output_types() const {
 }
 
 std::vector<Tensor> Context::run(std::span<const Tensor> inputs) {
+  const LoopRounds rounds;
   return without_bad_alloc([&] {
     BoundPlan* bound = impl_->bound_plan(inputs);
     impl_->last_was_staged = bound == nullptr;
@@ -135,6 +137,7 @@ std::vector<Tensor> Context::run(std::span<const Tensor> inputs) {
 }
 
 void Context::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  const LoopRounds rounds;
   without_bad_alloc([&] {
     BoundPlan* bound = impl_->bound_plan(inputs);
     impl_->last_was_staged = bound == nullptr;

@@ -165,7 +165,7 @@ class ControlFlow(unittest.TestCase):
         source = engine.with_suffix(".in.npz")
         numpy.savez(source, start=numpy.zeros(3, numpy.float32), limit=numpy.float32([numpy.inf]))
         error = octet("run", engine, source, "--max-loop-trips", "50", code=2).err
-        self.assertIn("has run 50 times", error)
+        self.assertIn("have run 50 times", error)
         self.assertIn("--max-loop-trips", error)
 
     def test_scan_in_both_directions(self):

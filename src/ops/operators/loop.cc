@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "octet/limits.h"
+#include "core/rounds.h"
 #include "ops/shared/control_flow.h"
 #include "ops/shared/node_parser.h"
 
@@ -133,14 +133,10 @@ class Trips {
       fail(kInvalid, "the number of trips is {}, expected one s64", to_string(type));
     }
     const s64 trips = inputs_[0].as<s64>()[0];
-    const s64 limit = limits().loop_trips;
+    const LoopRounds rounds;
     bool condition = condition_of(inputs_[1]);
     for (s64 trip = 0; trip < trips && condition; ++trip) {
-      if (trip >= limit) {
-        fail(Error::Code::out_of_memory,
-             "the loop has run {} times and goes on; give a higher --max-loop-trips if it has to",
-             limit);
-      }
+      LoopRounds::count();
       condition = run_trip(trip, condition);
     }
     for (size_t i = 0; i < carried_; ++i) give(eval_, i, inputs_[2 + i]);

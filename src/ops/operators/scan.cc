@@ -4,7 +4,7 @@
 // for each index of a leading batch axis.
 #include <algorithm>
 
-#include "octet/limits.h"
+#include "core/rounds.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/control_flow.h"
 #include "ops/shared/node_parser.h"
@@ -154,11 +154,8 @@ std::vector<Tensor> run_trips(const Division& division, std::vector<Tensor> inpu
   std::vector<TensorType> types;
   for (const Tensor& input : inputs) types.push_back(input.type());
   const s64 length = division.length(types);
-  if (length > limits().loop_trips) {
-    fail(Error::Code::out_of_memory,
-         "the scan has {} slices, the limit is {}; give a higher --max-loop-trips if it has to",
-         length, limits().loop_trips);
-  }
+  const LoopRounds rounds;
+  LoopRounds::count(length);  // before anything of it is taken
   const std::vector<Tensor> sequences(
       inputs.begin() + static_cast<s64>(division.states),
       inputs.begin() + static_cast<s64>(division.states + division.sequences));

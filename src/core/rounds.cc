@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/rounds.h"
+
+#include "core/check.h"
+#include "octet/limits.h"
+
+namespace octet {
+namespace {
+
+struct Count {
+  int open = 0;  // LoopRounds inside of each other
+  s64 rounds = 0;
+};
+
+Count& count_of_thread() {
+  thread_local Count count;
+  return count;
+}
+
+}  // namespace
+
+LoopRounds::LoopRounds() {
+  Count& count = count_of_thread();
+  if (count.open++ == 0) count.rounds = 0;
+}
+
+LoopRounds::~LoopRounds() { --count_of_thread().open; }
+
+void LoopRounds::count(s64 rounds) {
+  s64& total = count_of_thread().rounds;
+  const s64 limit = limits().loop_trips;
+  if (rounds > limit - total) {
+    fail(Error::Code::out_of_memory,
+         "the loops of this run have run {} times and go on; give a higher --max-loop-trips if "
+         "they have to",
+         limit);
+  }
+  total += rounds;
+}
+
+}  // namespace octet
