@@ -28,7 +28,8 @@ class Tuning;  // octet/tuning.h
 struct ContextOptions {
   int threads = 1;
   std::shared_ptr<const Tuning> tuning =
-      nullptr;  // measured choices of kernels; null: the cost model's
+      nullptr;                 // measured choices of kernels; null: the cost model's
+  std::string device = "cpu";  // what runs the engine; what it cannot run, the CPU does
 };
 
 class Context;

@@ -19,6 +19,7 @@ struct LayerInfo {
   std::string op;
   std::string precision;  // "int8", "f32", "s64"
   std::string kernel;     // "conv_u8s8_vnni", "reference"
+  std::string device;     // that runs it: "cpu"
   std::string reason;     // why this precision
   std::string
       kernel_reason;  // what the kernel is about, and why no faster one took the layer; may be empty
@@ -32,6 +33,7 @@ struct LayerInfo {
   std::vector<TensorType> input_types;  // concrete, in the order of `inputs`
   std::vector<TensorType> output_types;
   int64_t macs = 0;
+  int64_t crossing_bytes = 0;  // copied between the memories of two devices
   int64_t constant_bytes = 0;  // weights and other constants that it reads
 };
 
@@ -50,15 +52,16 @@ struct Coverage {
 struct Inspection {
   std::vector<LayerInfo> layers;
   Coverage coverage;
-  std::string isa;           // of the kernels: "vnni"
+  std::string isa;  // of the kernels, on the CPU: "vnni"; on another device what it calls its level
   int64_t weight_bytes = 0;  // constants of the built graph
-  int64_t arena_bytes = 0;   // activations and workspace of one context
+  int64_t arena_bytes = 0;   // activations and workspace of one context, on all its devices
 };
 
 struct InspectOptions {
   std::vector<Shape> input_shapes;  // empty: sample_shapes()
   int threads = 1;
   std::shared_ptr<const Tuning> tuning = nullptr;
+  std::string device = "cpu";
 };
 
 // One shape for each input: the engine's own, with batch 1, images of 224 x 224 and 8 for whatever else is dynamic.

@@ -23,6 +23,7 @@ struct ProfileOptions {
   int threads = 1;
   int64_t runs = 50;
   std::shared_ptr<const Tuning> tuning = nullptr;
+  std::string device = "cpu";
 };
 
 // Runs the engine and times every layer by itself, in the order of execution. Reading the clock between layers adds about

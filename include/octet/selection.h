@@ -41,11 +41,14 @@ struct SelectionOptions {
   // `least_us`: docs/performance.md says why.
   double tolerance = 0.1;
   double least_us = 0.5;
+  std::string device = "cpu";
 };
 
 struct SelectionReport {
   std::vector<LayerSelection> layers;
   int64_t single = 0;  // layers that one kernel alone accepts
+  std::string chip;    // what the choices hold for: TuningKey::cpu and TuningKey::isa
+  std::string level;
 };
 
 // The fastest kernels of the report, into the choices; where the chosen one is as fast, it stays.

@@ -1,19 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/backends.h"
 
+#include <algorithm>
+
+#include "core/check.h"
+#include "octet/error.h"
+
 namespace octet {
 
-#define BACKEND(name) const Backend& name##_backend();
+// A backend's device of a name that is its own to read, or null for the names of others.
+#define BACKEND(name) const Device* find_##name##_device(std::string_view device);
 #include "backends/backends.def"
 #undef BACKEND
 
-std::span<const Backend* const> all_backends() {
-  static const Backend* const table[] = {
-#define BACKEND(name) &name##_backend(),
+const Device& find_device(std::string_view name) {
+  constexpr const Device* (*kFinders[])(std::string_view) = {
+#define BACKEND(name) find_##name##_device,
 #include "backends/backends.def"
 #undef BACKEND
   };
-  return table;
+  for (const auto find : kFinders) {
+    if (const Device* device = find(name)) return *device;
+  }
+  fail(Error::Code::invalid_argument, "there is no device '{}'; this build has{}", name,
+#define BACKEND(name) " " #name
+#include "backends/backends.def"
+#undef BACKEND
+  );
+}
+
+Target make_target(std::string_view name, int threads, std::shared_ptr<const Tuning> tuning) {
+  const Device& device = find_device(name);
+  return {.device = &device,
+          .host = device.has_host_memory() ? &device : &find_device("cpu"),
+          .threads = std::max(1, threads),
+          .tuning = std::move(tuning)};
 }
 
 }  // namespace octet

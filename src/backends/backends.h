@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backends of this build, from backends.def.
+// The devices of this build; backends.def lists who brings them.
 #pragma once
 
-#include <span>
+#include <memory>
+#include <string>
 #include <string_view>
 
-#include "plan/backend.h"
+#include "plan/device.h"
+#include "plan/offer.h"
 
 namespace octet {
 
-std::span<const Backend* const> all_backends();
-const Backend& cpu_backend();
+// "cpu", "test:1". It lives as long as the process. Throws Error(invalid_argument) for a name that no backend knows.
+const Device& find_device(std::string_view name);
+
+// Plans for the device of this name, with the CPU as its host.
+Target make_target(std::string_view device, int threads, std::shared_ptr<const Tuning> tuning);
 
 }  // namespace octet

@@ -13,7 +13,8 @@ double share(int64_t part, int64_t whole) {
 // Conversions are the price of a border between precisions, not work that could be INT8; integers of shape arithmetic
 // have no scale.
 bool counts(const LayerInfo& layer) {
-  if (layer.op == "QuantizeLinear" || layer.op == "DequantizeLinear" || layer.op == "Reorder") {
+  if (layer.op == "QuantizeLinear" || layer.op == "DequantizeLinear" || layer.op == "Reorder" ||
+      layer.op == "Copy") {
     return false;
   }
   if (layer.op == "QTable" && layer.nodes.empty()) return false;  // the caller's s8 codes as u8

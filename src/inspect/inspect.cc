@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "backends/backends.h"
-#include "core/cpu_isa.h"
 #include "inspect/coverage.h"
 #include "inspect/layers.h"
 #include "plan/plan.h"
@@ -16,7 +15,7 @@ namespace octet {
 namespace {
 
 void add_plan(const Plan& plan, Inspection& inspection) {
-  inspection.arena_bytes = plan.arena_bytes;
+  inspection.arena_bytes = plan.arena_bytes();
   for (const PlanStep& step : plan.steps) inspection.layers.push_back(layer_of(plan, step));
 }
 
@@ -27,7 +26,7 @@ void add_stages(const Graph& graph, const StageStart& start, const Target& targe
   if (!stage.planned.outputs.empty()) {
     std::vector<Shape> shapes;
     for (ValueId id : stage.planned.inputs) shapes.push_back(stage.planned.value(id).type.shape);
-    add_plan(make_plan(stage.planned, shapes, cpu_backend(), target), inspection);
+    add_plan(make_plan(stage.planned, shapes, target), inspection);
   }
   for (u32 n = 0; n < graph.nodes.size(); ++n) {
     if (stage.reasons[n].empty()) continue;
@@ -63,14 +62,14 @@ std::vector<Shape> sample_shapes(const Engine& engine) {
 }
 
 Inspection inspect(const Engine& engine, const InspectOptions& options) {
-  const Target target{detect_isa(), options.threads, false, options.tuning};
+  const Target target = make_target(options.device, options.threads, options.tuning);
   const std::vector<Shape> shapes =
       options.input_shapes.empty() ? sample_shapes(engine) : options.input_shapes;
   Inspection inspection;
   inspection.weight_bytes = weight_bytes(engine.model().graph);
-  inspection.isa = std::string(isa_name(target.isa));
+  inspection.isa = std::string(target.device->level());
   try {
-    add_plan(make_plan(engine.model().graph, shapes, cpu_backend(), target), inspection);
+    add_plan(make_plan(engine.model().graph, shapes, target), inspection);
   } catch (const NeedsData&) {
     add_stages(engine.model().graph, first_start(engine.model().graph, shapes), target, inspection);
   }

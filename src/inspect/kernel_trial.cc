@@ -2,17 +2,11 @@
 #include "inspect/kernel_trial.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cstring>
 
-#include "core/memory.h"
 #include "plan/groups.h"
 
 namespace octet {
 namespace {
-
-constexpr size_t kPage = 4096;
-constexpr const char* kWhat = "measuring a kernel";
 
 bool is_dense(const TensorType& type, const Placement& placement) {
   if (placement.layout == Layout::linear) return true;
@@ -23,7 +17,7 @@ bool is_dense(const TensorType& type, const Placement& placement) {
 
 KernelTrial::Form KernelTrial::dense(const TensorType& type, Layout layout) const {
   Form form{type, dense_placement(type, layout, 0), nullptr, nullptr};
-  form.storage = allocate_counted(type.bytes(), kPage, kWhat);
+  form.storage = allocate(format_bytes(type, form.placement));
   form.data = form.storage.get();
   return form;
 }
@@ -34,19 +28,30 @@ TensorType KernelTrial::type_of(const Buffer& buffer) const {
 
 KernelTrial::Form KernelTrial::like(const Buffer& buffer, const TensorType& type) const {
   Form form{type, buffer.placement, nullptr, nullptr};
-  form.storage = allocate_counted(buffer.bytes, kPage, kWhat);
+  form.storage = allocate(buffer.bytes);
   form.data = form.storage.get() + buffer.origin_bytes;
   return form;
 }
 
+std::shared_ptr<std::byte> KernelTrial::allocate(s64 bytes) const {
+  return setting_.target.device->allocate(bytes, "measuring a kernel");
+}
+
+void KernelTrial::finish(const Step& step) const {
+  step();
+  setting_.queue.synchronize();
+}
+
 KernelTrial::Step KernelTrial::conversion(const Form& from, const Form& to) const {
-  const Candidate convert = setting_.backend.convert(from.type, from.placement.layout,
-                                                     to.placement.layout, setting_.target);
-  return [run = convert.bind({{from.placement}, {to.placement}}), from, to, &pool = setting_.pool] {
-    const std::byte* src = from.data;
-    std::byte* dst = to.data;
-    run({&src, &dst, nullptr, pool});
-  };
+  const Target& target = setting_.target;
+  const Candidate convert = target.device->backend().convert(from.type, from.placement.layout,
+                                                             to.placement.layout, target);
+  return
+      [run = convert.bind({{from.placement}, {to.placement}}), from, to, &queue = setting_.queue] {
+        const std::byte* src = from.data;
+        std::byte* dst = to.data;
+        run({&src, &dst, nullptr, queue});
+      };
 }
 
 // The value as its producer left it, then as the kernel wants it: what changes in between is the kernel's time.
@@ -57,11 +62,11 @@ KernelTrial::Form KernelTrial::take_input(const Form& live, Layout given, Layout
   Form source = live;
   if (given != live.placement.layout) {
     source = dense(live.type, given);
-    conversion(live, source)();
+    finish(conversion(live, source));
   }
   const Form form = dense(live.type, wanted);
   if (wanted == given) {
-    conversion(source, form)();
+    finish(conversion(source, form));
   } else {
     before_.push_back(conversion(source, form));
   }
@@ -69,7 +74,10 @@ KernelTrial::Form KernelTrial::take_input(const Form& live, Layout given, Layout
 }
 
 KernelTrial::KernelTrial(const Setting& setting, const Candidate& candidate, const StepArgs& args)
-    : setting_(setting), workspace_(allocate_counted(candidate.workspace_bytes, kPage, kWhat)) {
+    : setting_(setting),
+      workspace_(allocate(candidate.workspace_bytes)),
+      begin_(setting.queue.make_event()),
+      end_(setting.queue.make_event()) {
   const PlanStep& step = setting.step;
   BindArgs bind;
   for (size_t i = 0; i < step.inputs.size(); ++i) {
@@ -111,20 +119,24 @@ KernelTrial::KernelTrial(const Setting& setting, const Candidate& candidate, con
 }
 
 f64 KernelTrial::run() {
-  const auto start = std::chrono::steady_clock::now();
+  Queue& queue = setting_.queue;
+  queue.record(*begin_);
   for (const Step& step : before_) step();
-  kernel_({input_data_.data(), output_data_.data(), workspace_.get(), setting_.pool});
+  kernel_({input_data_.data(), output_data_.data(), workspace_.get(), queue});
   for (const Step& step : after_) step();
-  const std::chrono::duration<f64, std::micro> spent = std::chrono::steady_clock::now() - start;
-  return spent.count();
+  queue.record(*end_);
+  queue.synchronize();
+  return end_->microseconds_since(*begin_);
 }
 
 std::vector<Tensor> KernelTrial::results() {
   std::vector<Tensor> tensors;
   for (const Form& form : outputs_) {
-    tensors.emplace_back(form.type.dtype, form.type.shape);
-    const Form linear{form.type, {}, tensors.back().mutable_data(), nullptr};
-    conversion(form, linear)();
+    Tensor& tensor = tensors.emplace_back(form.type.dtype, form.type.shape);
+    const Form linear = dense(form.type, Layout::linear);
+    finish(conversion(form, linear));
+    setting_.queue.copy(tensor.mutable_data(), linear.data, form.type.bytes());
+    setting_.queue.synchronize();
   }
   return tensors;
 }

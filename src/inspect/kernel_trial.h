@@ -15,9 +15,8 @@ class KernelTrial {
   struct Setting {
     const Plan& plan;
     const PlanStep& step;
-    const Backend& backend;
-    Target target;
-    ThreadPool& pool;
+    Target target;  // for the step's device
+    Queue& queue;   // the step's
   };
 
   // `args` are the step's; their inputs hold this run's data.
@@ -40,7 +39,9 @@ class KernelTrial {
   TensorType type_of(const Buffer& buffer) const;  // as one group of the step sees it
   Form dense(const TensorType& type, Layout layout) const;
   Form like(const Buffer& buffer, const TensorType& type) const;
+  std::shared_ptr<std::byte> allocate(s64 bytes) const;  // where the step's device computes
   Step conversion(const Form& from, const Form& to) const;
+  void finish(const Step& step) const;  // runs it to its end
   Form take_input(const Form& live, Layout given, Layout wanted, bool strided);
 
   const Setting setting_;
@@ -48,6 +49,7 @@ class KernelTrial {
   std::vector<std::byte*> input_data_, output_data_;
   std::vector<Step> before_, after_;
   std::shared_ptr<std::byte> workspace_;
+  std::unique_ptr<Event> begin_, end_;  // of a run
   RunStep kernel_;
 };
 

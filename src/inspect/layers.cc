@@ -51,13 +51,16 @@ LayerInfo node_layer(const Graph& graph, const Node& node, const PlanStep& step)
   return layer;
 }
 
-// A change of memory layout between two kernels; no node of the model.
-LayerInfo reorder_layer(const Plan& plan, const PlanStep& step) {
+// A change of memory layout between two kernels, or a copy between two memories; no node of the model.
+LayerInfo move_layer(const Plan& plan, const PlanStep& step) {
+  const bool crossing = is_crossing(plan, step);
   LayerInfo layer;
   layer.name = step.name;
-  layer.op = "Reorder";
+  layer.op = crossing ? "Copy" : "Reorder";
   layer.kernel = step.kernel;
-  layer.reason = "its producer and its consumer want different memory layouts";
+  layer.reason = crossing ? "its producer and its consumer run on different devices"
+                          : "its producer and its consumer want different memory layouts";
+  if (crossing) layer.crossing_bytes = plan.buffers[step.outputs[0]].bytes;
   layer.kernel_reason = step.note;
   for (const u32 buffer : step.outputs) {
     if (buffer == kNoBuffer) continue;
@@ -76,7 +79,8 @@ LayerInfo reorder_layer(const Plan& plan, const PlanStep& step) {
 LayerInfo layer_of(const Plan& plan, const PlanStep& step) {
   LayerInfo layer = step.node < plan.graph.nodes.size()
                         ? node_layer(plan.graph, plan.graph.nodes[step.node], step)
-                        : reorder_layer(plan, step);
+                        : move_layer(plan, step);
+  layer.device = plan.devices[step.device]->name();
   layer.rejected = step.rejects;
   layer.choice = step.choice;
   layer.signature = signature_of(plan, step);
@@ -90,6 +94,7 @@ LayerInfo layer_outside_plans(const Graph& graph, const Node& node, const std::s
   layer.precision = node.decision.precision;
   layer.reason = node.decision.reason;
   layer.kernel = "reference";
+  layer.device = "cpu";
   layer.kernel_reason = why;
   layer.nodes = node.origins;
   add_values(graph, node.inputs, layer.inputs, layer.input_types);

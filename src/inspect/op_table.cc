@@ -49,7 +49,7 @@ std::string_view family_of(std::string_view lowering) {
 std::string f32_kernel(const OpDef& op) {
   if (op.eval == nullptr) return "that of its form";
   std::string_view kernel;
-  for (const Lowering& lowering : cpu_backend().lowerings) {
+  for (const Lowering& lowering : find_device("cpu").backend().lowerings) {
     if (lowering.op != op.name) continue;
     const bool better = lowering.name.starts_with("lower_f_");
     if (kernel.empty() || better) kernel = family_of(lowering.name);

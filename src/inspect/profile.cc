@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/cpu/device.h"
 #include "core/check.h"
 #include "inspect/floor.h"
 #include "inspect/layers.h"
@@ -42,7 +43,7 @@ struct Samples {
     observer.run_plan = [&](BoundPlan& bound, std::span<const Tensor> in, std::span<Tensor> out) {
       const Plan& plan = bound.plan();
       std::vector<f64> times(plan.steps.size());
-      bound.run_timed(in, out, context.impl().pool, times);
+      bound.run_timed(in, out, times);
       for (size_t s = 0; s < times.size(); ++s) {
         if (add(times[s])) layers.push_back(layer_of(plan, plan.steps[s]));
       }
@@ -64,7 +65,7 @@ struct Samples {
 std::vector<LayerTime> profile(const Engine& engine, std::span<const Tensor> inputs,
                                const ProfileOptions& options) {
   if (options.runs < 1) fail(Error::Code::invalid_argument, "a profile needs at least one run");
-  Context context = engine.make_context({options.threads, options.tuning});
+  Context context = engine.make_context({options.threads, options.tuning, options.device});
   context.run(inputs);
   Samples samples;
   for (int64_t run = 0; run < options.runs; ++run) samples.add_run(context, inputs);
@@ -73,7 +74,7 @@ std::vector<LayerTime> profile(const Engine& engine, std::span<const Tensor> inp
   double total = 0;
   for (size_t s = 0; s < samples.layers.size(); ++s) {
     const LayerInfo& layer = samples.layers[s];
-    const f64 floor = floor_us(layer, rates, detect_isa(), options.threads);
+    const f64 floor = floor_us(layer, rates, isa_of(context.impl().target), options.threads);
     times.push_back({layer, median(samples.step_us[s]), 0, floor});
     total += times.back().microseconds;
   }

@@ -7,8 +7,6 @@
 #include <limits>
 #include <thread>
 
-#include "backends/backends.h"
-#include "core/cpu_isa.h"
 #include "inspect/kernel_trial.h"
 #include "inspect/layers.h"
 #include "octet/tuning.h"
@@ -97,21 +95,31 @@ class Measurement {
 
   int passes() const { return passes_; }
   bool looks_wrong() const { return std::ranges::any_of(layers_, &LayerSelection::wrong); }
-  SelectionReport take() { return {std::move(layers_), single_}; }
+  SelectionReport take() {
+    const Device& device = *context_.target.device;
+    return {std::move(layers_), single_, device.identity(), std::string(device.level())};
+  }
 
  private:
   void run_plan(BoundPlan& bound, std::span<const Tensor> in, std::span<Tensor> out) {
     const Plan& plan = bound.plan();
-    bound.visit_steps(in, out, context_.pool, [&](size_t s, const StepArgs& args, s64 group) {
+    bound.visit_steps(in, out, [&](size_t s, const StepArgs& args, s64 group) {
       const PlanStep& step = plan.steps[s];
       // One group stands for all.
       if (group == 0 && step.kernels.size() > 1) {
-        measure({plan, step, cpu_backend(), context_.target, args.pool}, args);
+        measure({plan, step, target_of(step), args.queue}, args);
       } else if (group == 0 && !step.kernels.empty()) {
         ++single_;
       }
       step.run(args);
     });
+  }
+
+  // As the step's own device was asked.
+  Target target_of(const PlanStep& step) const {
+    Target target = context_.target;
+    if (step.device == kHost) target.device = target.host;
+    return target;
   }
 
   void measure(const KernelTrial::Setting& setting, const StepArgs& args) {
@@ -164,15 +172,14 @@ void tune(const SelectionReport& report, int threads, Tuning& tuning) {
   for (const LayerSelection& layer : report.layers) {
     const KernelTime& best = layer.kernels[layer.wrong ? layer.fastest() : 0];
     if (!layer.same_results()) continue;
-    tuning.set(
-        {cpu_identity(), std::string(isa_name(detect_isa())), threads, layer.layer.signature},
-        {best.kernel, best.microseconds});
+    tuning.set({report.chip, report.level, threads, layer.layer.signature},
+               {best.kernel, best.microseconds});
   }
 }
 
 SelectionReport measure_selection(const Engine& engine, std::span<const Tensor> inputs,
                                   const SelectionOptions& options) {
-  Context context = engine.make_context({options.threads, options.tuning});
+  Context context = engine.make_context({options.threads, options.tuning, options.device});
   context.impl().target.keep_others = true;
   Measurement measurement(context.impl(), options);
   measurement.run_pass(inputs);

@@ -9,14 +9,29 @@
 
 namespace octet {
 
+// The border of an output of a step: of its buffer, that many images of so many rows.
+struct BorderFill {
+  size_t output = 0;  // of the step
+  Placement placement;
+  s64 origin_bytes = 0;
+  s64 images = 0, height = 0;
+  int code = 0;  // what to fill it with
+};
+
 struct Backend {
   std::string_view name;
   std::span<const Lowering> lowerings;  // of one operator: in order, best first
-  // Runs any operator through its scalar reference, on linear tensors.
+  // Runs any operator through its scalar reference, on linear tensors. Null where the host runs what no lowering accepts.
   Candidate (*reference)(const LowerRequest&) = nullptr;
   // Copies a tensor from one layout to the other (or between two buffers of one layout).
   Candidate (*convert)(const TensorType& type, Layout from, Layout to,
                        const Target& target) = nullptr;
+  // Writes a constant into output 0. The host's alone, for constants that the graph returns.
+  Candidate (*constant)(const Tensor& tensor) = nullptr;
+  // Null where `wanted_border` is never asked for. The step runs after what this returns.
+  RunStep (*fill_border)(const BorderFill&) = nullptr;
+  // Its kernels read and write, and `convert` knows, linear and nhwc; this says that the others are known too.
+  bool channel_blocks = false;
   // Its kernels want s8 activations relabelled as u8 with zero_point + 128.
   bool relabel_s8 = false;
 };

@@ -17,9 +17,6 @@ namespace {
 constexpr s64 kMostImages = 64;
 // The cache also holds what kernels copy, and its lines collide: a working set of more than this does not stay.
 constexpr f64 kShare = 0.75;
-// To start a step once more costs about as much as this many bytes, and more where threads meet at its end.
-constexpr f64 kStart = 16384;
-constexpr f64 kMeeting = 98304;
 // What a change of the number must save at least: estimates are not exact enough for less.
 constexpr f64 kChange = 131072;
 constexpr f64 kNever = std::numeric_limits<f64>::infinity();
@@ -39,13 +36,13 @@ class Grouping {
         candidates_(candidates),
         batch_(batch_of(plan)),
         threads_(static_cast<f64>(target.threads)),
-        start_(target.threads > 1 ? kStart + kMeeting : kStart),
-        cache_(kShare * static_cast<f64>(target.cache_bytes)),
+        start_(start_bytes(target)),
+        cache_(kShare * static_cast<f64>(target.device->costs().cache_bytes)),
         steps_(plan.steps.size()) {}
 
   std::vector<s64> run() {
     std::vector<s64> groups(steps_.size(), 1);
-    if (batch_ < 2) return groups;
+    if (batch_ < 2 || cache_ <= 0) return groups;
     for (s64 images = 1; images <= std::min(kMostImages, batch_ - 1); ++images) {
       if (batch_ % images == 0) counts_.push_back(batch_ / images);
     }
@@ -56,6 +53,11 @@ class Grouping {
   }
 
  private:
+  static f64 start_bytes(const Target& target) {
+    const DeviceCosts& costs = target.device->costs();
+    return costs.start_bytes + (target.threads > 1 ? costs.meeting_bytes : 0);
+  }
+
   // The caller's memory is read once, or written once, whatever we choose.
   f64 kept_bytes(u32 b) const {
     return plan_.buffers[b].kind == Buffer::Kind::arena ? image_bytes(b) : 0;

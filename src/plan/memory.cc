@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arena offsets: largest buffer first, at the lowest offset that is free for its whole life.
+// Offsets in each arena: largest buffer first, at the lowest offset that is free for its whole life.
 #include <algorithm>
 #include <vector>
 
@@ -192,6 +192,26 @@ class Placed {
   std::vector<const Life*> beside_;  // of the last search; kept for its memory
 };
 
+// Offsets of what lies in one device's memory, and the size of all.
+void place_in(Plan& plan, u32 space, const std::vector<Life>& lives) {
+  Placed placed(plan);
+  s64 end = 0;
+  for (const Life& life : lives) {
+    Buffer& buffer = plan.buffers[life.buffer];
+    if (buffer.space != space) continue;
+    buffer.offset = placed.lowest_gap(life);
+    const auto stop = checked_add(buffer.offset, life.bytes);
+    if (!stop) fail(Error::Code::out_of_memory, "the activations of this model pass 63 bits");
+    end = std::max(end, *stop);
+    placed.add(life);
+  }
+  s64 workspace = 0;
+  for (const PlanStep& step : plan.steps) {
+    if (step.device == space) workspace = std::max(workspace, step.workspace_bytes);
+  }
+  plan.arenas[space] = {end + aligned(workspace), end};
+}
+
 }  // namespace
 
 void plan_memory(Plan& plan) {
@@ -199,23 +219,11 @@ void plan_memory(Plan& plan) {
   std::vector<Life> all = lives(plan);
   std::stable_sort(all.begin(), all.end(),
                    [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
-  Placed placed(plan);
-  s64 end = 0;
-  for (const Life& life : all) {
-    Buffer& buffer = plan.buffers[life.buffer];
-    buffer.offset = placed.lowest_gap(life);
-    const auto stop = checked_add(buffer.offset, life.bytes);
-    if (!stop) fail(Error::Code::out_of_memory, "the activations of this model pass 63 bits");
-    end = std::max(end, *stop);
-    placed.add(life);
-  }
+  plan.arenas.assign(std::max<size_t>(plan.devices.size(), 1), {});
+  for (u32 space = 0; space < plan.arenas.size(); ++space) place_in(plan, space, all);
   for (Buffer& buffer : plan.buffers) {
     if (buffer.same_as != kNoBuffer) buffer.offset = plan.buffers[buffer.same_as].offset;
   }
-  s64 workspace = 0;
-  for (const PlanStep& step : plan.steps) workspace = std::max(workspace, step.workspace_bytes);
-  plan.workspace_offset = end;
-  plan.arena_bytes = end + aligned(workspace);
 }
 
 }  // namespace octet

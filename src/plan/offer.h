@@ -9,8 +9,6 @@
 #include <variant>
 #include <vector>
 
-#include "core/cpu_isa.h"
-#include "core/thread_pool.h"
 #include "core/types.h"
 #include "graph/graph.h"
 #include "graph/op_def.h"
@@ -18,14 +16,20 @@
 
 namespace octet {
 
+class Device;  // plan/device.h
+class Queue;
 class Tuning;  // octet/tuning.h
 
 // How the elements of a value lie in memory.
 //   linear  dense, row-major in the order of the shape
-//   nhwc    rank 4 only: shape stays N,C,H,W; memory is N,H,W,C with free pixel and row strides
-enum class Layout : u8 { linear, nhwc };
+// The others are for rank 4 alone; the shape stays N,C,H,W:
+//   nhwc      memory is N,H,W,C with free pixel and row strides
+//   nhwc_c32  the same, pixels rounded up to a multiple of 32 channels; the bytes of those that the shape has not are zero
+//   nc32hw32  blocks of 32 channels: memory is N,C/32,H,W,32, the last block filled up with zero bytes
+// Sizes and strides of each: plan/format.h.
+enum class Layout : u8 { linear, nhwc, nhwc_c32, nc32hw32 };
 
-// Where a value's bytes are, relative to the data pointer that a step is given; strides in elements, nhwc only.
+// Where a value's bytes are, relative to the data pointer that a step is given; strides in elements, of rank 4 only.
 // The pixel stride may exceed C (the value is a channel slice of a concatenation) and a border of rows and columns may
 // surround the image (already filled with the zero point) when a consumer asked for one.
 struct Placement {
@@ -34,17 +38,20 @@ struct Placement {
   s64 row_stride = 0;    // between (h, w) and (h + 1, w)
   s64 image_stride = 0;  // between images
   s64 border = 0;        // rows and columns readable beyond each edge
+  s64 block_stride = 0;  // nc32hw32: between (c, h, w) and (c + 32, h, w)
 
   bool operator==(const Placement&) const = default;
 };
 
+// What a plan is made for. Facts of a device are its backend's affair (backends/cpu/device.h reads those of the CPU).
 struct Target {
-  Isa isa = Isa::none;
-  int threads = 1;
-  // Plans keep the kernels that accepted a node and were not chosen, those of lower instruction sets too: for measuring.
+  const Device* device = nullptr;  // runs what it can
+  const Device* host =
+      nullptr;      // runs the rest, and owns the caller's tensors; may be the device itself
+  int threads = 1;  // of the host
+  // Plans keep the kernels that accepted a node and were not chosen, those of lesser devices too: for measuring.
   bool keep_others = false;
   std::shared_ptr<const Tuning> tuning = nullptr;  // measured choices, or null
-  s64 cache_bytes = core_cache_bytes();            // of one core: what a group of images should fit
 };
 
 // What a lowering is asked. Activation codes are always u8 here: planning for the CPU relabels s8 values first.
@@ -67,10 +74,10 @@ struct StepArgs {
   std::byte* const* outputs;
   std::byte*
       workspace;  // 64-byte aligned, Candidate::workspace_bytes long, shared by no concurrent step
-  ThreadPool& pool;
+  Queue& queue;   // of the device that the step was planned for
 };
 
-// Runs the step; must not throw or allocate.
+// Runs the step, or gives it to the queue; must not throw or allocate.
 using RunStep = std::function<void(const StepArgs&)>;
 
 // Where this step's values finally lie.

@@ -2,7 +2,6 @@
 #include "plan/plan.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <utility>
 
@@ -33,10 +32,14 @@ LowerRequest request_for(const Graph& graph, const Node& node, s64 groups,
 class Planner {
  public:
   // `groups`: of each node; see PlanStep::groups.
-  Planner(Graph graph, const Backend& backend, const Target& target, std::vector<s64> groups)
-      : backend_(backend), target_(target), node_groups_(std::move(groups)) {
+  Planner(Graph graph, const Target& target, std::vector<s64> groups)
+      : targets_{target}, node_groups_(std::move(groups)) {
+    // The host's own nodes are planned as if there were no other device.
+    targets_[kHost].device = target.host;
+    if (target.device != target.host) targets_.push_back(target);
+    for (const Target& t : targets_) plan_.devices.push_back(t.device);
     plan_.graph = std::move(graph);
-    layout_.assign(plan_.graph.value_count(), Layout::linear);
+    first_.resize(plan_.graph.value_count());
     for (u32 i = 0; i < plan_.graph.inputs.size(); ++i) add_input(i);
     for (u32 n = 0; n < plan_.graph.nodes.size(); ++n) add_node(n);
     groups_ = 1;
@@ -48,7 +51,7 @@ class Planner {
   // Of each node, the groups that cost least with these kernels.
   std::vector<s64> wanted_groups() const {
     std::vector<s64> of_nodes(plan_.graph.nodes.size(), 1);
-    const std::vector<s64> groups = choose_groups(plan_, candidates_, target_);
+    const std::vector<s64> groups = choose_groups(plan_, candidates_, targets_.back());
     for (size_t s = 0; s < groups.size(); ++s) {
       if (plan_.steps[s].node < of_nodes.size()) of_nodes[plan_.steps[s].node] = groups[s];
     }
@@ -66,57 +69,92 @@ class Planner {
   // Once, when all steps are there.
   Plan finish() {
     size_by_groups(plan_);
-    choose_borders();
-    size_buffers();
-    share_bytes();
-    join_channels();
+    place_buffers(plan_, candidates_);
     bind();
     plan_memory(plan_);
     choose_alone(plan_);
+    order_queues(plan_);
     return std::move(plan_);
   }
 
  private:
-  u32 add_buffer(ValueId value, Layout layout) {
+  // How a value lies, and in whose memory.
+  struct Form {
+    Layout layout = Layout::linear;
+    u32 space = kHost;
+
+    auto operator<=>(const Form&) const = default;
+  };
+
+  const Backend& backend(u32 device) const { return plan_.devices[device]->backend(); }
+  const std::string& name_of(ValueId id) const { return plan_.graph.value(id).name; }
+
+  u32 add_buffer(ValueId value, Form form) {
     const u32 id = static_cast<u32>(plan_.buffers.size());
     Buffer buffer;
     buffer.value = value;
-    buffer.placement.layout = layout;
+    buffer.space = form.space;
+    buffer.placement.layout = form.layout;
     plan_.buffers.push_back(buffer);
-    buffer_of_.emplace(std::pair{value, layout}, id);
+    buffer_of_.emplace(std::pair{value, form}, id);
     return id;
   }
 
   void add_input(u32 index) {
     const ValueId id = plan_.graph.inputs[index];
     plan_.input_types.push_back(plan_.graph.value(id).type);
-    Buffer& buffer = plan_.buffers[add_buffer(id, Layout::linear)];
+    Buffer& buffer = plan_.buffers[add_buffer(id, {})];
     buffer.kind = Buffer::Kind::input;
     buffer.index = index;
   }
 
-  // The buffer of a value in a layout, converting from its first layout where needed.
-  u32 buffer_in(ValueId value, Layout layout) {
-    if (const auto at = buffer_of_.find({value, layout}); at != buffer_of_.end()) return at->second;
-    const Layout from = layout_[value];
+  // The value as a request to the device gives it: in a layout that the device knows.
+  Layout known_layout(Layout layout, u32 device) const {
+    const bool known = layout <= Layout::nhwc || backend(device).channel_blocks;
+    return known ? layout : Layout::linear;
+  }
+
+  // The buffer of a value in a form, copied and converted from its first form where needed.
+  u32 buffer_in(ValueId value, Form wanted) {
+    if (const auto at = buffer_of_.find({value, wanted}); at != buffer_of_.end()) return at->second;
+    Form from = first_[value];
+    if (from.space != wanted.space) {
+      from.layout = known_layout(from.layout, wanted.space);
+      const u32 source = buffer_in(value, from);
+      from.space = wanted.space;
+      cross(value, source, from);
+    }
+    if (from == wanted) return buffer_of_.at({value, wanted});
     const u32 source = buffer_of_.at({value, from});
-    const u32 result = add_buffer(value, layout);
-    push_step(plan_.graph.value(value).name + ".layout", std::numeric_limits<u32>::max(), {source},
-              {result},
-              backend_.convert(type_of(plan_.graph, value, groups_), from, layout, target_));
+    const u32 result = add_buffer(value, wanted);
+    push_step({.name = name_of(value) + ".layout",
+               .inputs = {source},
+               .outputs = {result},
+               .device = wanted.space},
+              backend(wanted.space)
+                  .convert(type_of(plan_.graph, value, groups_), from.layout, wanted.layout,
+                           targets_[wanted.space]));
     return result;
   }
 
-  void push_step(std::string name, u32 node, std::vector<u32> inputs, std::vector<u32> outputs,
-                 Candidate candidate) {
-    PlanStep step;
-    step.name = std::move(name);
+  // Copies all images, also where the reader takes them in groups.
+  void cross(ValueId value, u32 source, Form to) {
+    if (buffer_of_.contains({value, to})) return;
+    const u32 result = add_buffer(value, to);
+    const s64 groups = std::exchange(groups_, 1);
+    // The queue of the device that is not the host.
+    push_step({.name = name_of(value) + (to.space == kHost ? ".to_host" : ".to_device"),
+               .inputs = {source},
+               .outputs = {result},
+               .device = std::max(to.space, plan_.buffers[source].space)},
+              crossing_copy(plan_.graph.value(value).type, to.layout, to.space));
+    groups_ = groups;
+  }
+
+  void push_step(PlanStep step, Candidate candidate) {
     step.kernel = candidate.kernel;
     step.note = candidate.note;
-    step.node = node;
     step.groups = groups_;
-    step.inputs = std::move(inputs);
-    step.outputs = std::move(outputs);
     step.workspace_bytes = candidate.workspace_bytes;
     if (groups_ > 1) step.note += group_note(plan_, step);
     step.cost = candidate.cost;
@@ -124,77 +162,103 @@ class Planner {
     candidates_.push_back(std::move(candidate));
   }
 
-  LowerRequest request(const Node& node) const {
+  LowerRequest request(const Node& node, u32 device) const {
     std::vector<Layout> layouts;
-    for (ValueId id : node.inputs) layouts.push_back(id == kNoValue ? Layout::linear : layout_[id]);
-    return request_for(plan_.graph, node, groups_, std::move(layouts), target_);
+    for (ValueId id : node.inputs) {
+      layouts.push_back(id == kNoValue ? Layout::linear : known_layout(first_[id].layout, device));
+    }
+    return request_for(plan_.graph, node, groups_, std::move(layouts), targets_[device]);
   }
 
-  Selection select(const Node& node) const {
+  Selection select(const Node& node, u32 device) const {
     try {
-      return select_kernel(request(node), backend_);
+      return select_kernel(request(node, device), backend(device));
     } catch (Error& error) {
       error.add_context("planning " + describe(node));
       throw;
     }
   }
 
+  // Of the target's device, or of the host where that has none. Sets `device`.
+  Selection select_anywhere(const Node& node, u32& device) const {
+    device = static_cast<u32>(targets_.size() - 1);
+    Selection selection = select(node, device);
+    if (selection.found) return selection;
+    OCTET_CHECK(device != kHost);
+    device = kHost;
+    Selection on_host = select(node, kHost);
+    on_host.rejects.insert(on_host.rejects.begin(), selection.rejects.begin(),
+                           selection.rejects.end());
+    return on_host;
+  }
+
   void add_node(u32 index) {
     const Node& node = plan_.graph.nodes[index];
     groups_ = node_groups_.empty() ? 1 : possible_groups(plan_, node, node_groups_[index]);
-    Selection selection = select(node);
+    u32 device = kHost;
+    Selection selection = select_anywhere(node, device);
     if (groups_ > 1 && !selection.chosen.by_image) {
       groups_ = 1;
-      selection = select(node);
+      selection = select_anywhere(node, device);
     }
-    LowerRequest asked = request(node);
-    Candidate& candidate = selection.chosen;
+    LowerRequest asked = request(node, device);
+    const Candidate& candidate = selection.chosen;
     OCTET_CHECK(candidate.inputs.size() == node.inputs.size());
     OCTET_CHECK(candidate.outputs.size() == node.outputs.size());
-    std::vector<u32> inputs, outputs;
+    PlanStep step{.name = node.name,
+                  .rejects = std::move(selection.rejects),
+                  .node = index,
+                  .device = device,
+                  .choice = std::move(selection.choice),
+                  .given = std::move(asked.layouts)};
+    connect(node, candidate, step);
+    if (targets_[device].keep_others) {
+      step.kernels = std::move(selection.others);
+      step.kernels.insert(step.kernels.begin(), candidate);
+    }
+    push_step(std::move(step), std::move(selection.chosen));
+  }
+
+  // The buffers that the step reads, and those that it writes.
+  void connect(const Node& node, const Candidate& candidate, PlanStep& step) {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId id = node.inputs[i];
       const bool read = id != kNoValue && !plan_.graph.is_constant(id);
-      inputs.push_back(read ? buffer_in(id, candidate.inputs[i]) : kNoBuffer);
+      step.inputs.push_back(read ? buffer_in(id, {candidate.inputs[i], step.device}) : kNoBuffer);
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const ValueId id = node.outputs[i];
       if (id == kNoValue) {
-        outputs.push_back(kNoBuffer);
+        step.outputs.push_back(kNoBuffer);
         continue;
       }
-      layout_[id] = candidate.outputs[i];
-      outputs.push_back(add_buffer(id, candidate.outputs[i]));
+      first_[id] = {candidate.outputs[i], step.device};
+      step.outputs.push_back(add_buffer(id, first_[id]));
     }
-    push_step(node.name, index, std::move(inputs), std::move(outputs), std::move(candidate));
-    PlanStep& step = plan_.steps.back();
-    step.rejects = std::move(selection.rejects);
-    step.choice = std::move(selection.choice);
-    step.given = std::move(asked.layouts);
-    if (!target_.keep_others) return;
-    step.kernels = std::move(selection.others);
-    step.kernels.insert(step.kernels.begin(), candidates_.back());
   }
 
   // The caller's buffer takes the place of the arena buffer that a step writes; else the value is copied.
   void add_output(u32 index) {
     const ValueId id = plan_.graph.outputs[index];
-    const TensorType& type = plan_.graph.value(id).type;
-    plan_.output_types.push_back(type);
+    plan_.output_types.push_back(plan_.graph.value(id).type);
+    const Backend& host = backend(kHost);
     if (plan_.graph.is_constant(id)) {
-      push_constant(id, index);
+      push_step({.name = name_of(id), .outputs = {add_output_buffer(id, index)}},
+                host.constant(plan_.graph.value(id).constant));
       return;
     }
-    Buffer& linear = plan_.buffers[buffer_in(id, Layout::linear)];
+    const u32 source = buffer_in(id, {});
+    Buffer& linear = plan_.buffers[source];
     if (linear.kind == Buffer::Kind::arena) {
       linear.kind = Buffer::Kind::output;
       linear.index = index;
       return;
     }
-    const u32 source = buffer_of_.at({id, Layout::linear});
-    const u32 result = add_output_buffer(id, index);
-    push_step(plan_.graph.value(id).name + ".copy", std::numeric_limits<u32>::max(), {source},
-              {result}, backend_.convert(type, Layout::linear, Layout::linear, target_));
+    push_step(
+        {.name = name_of(id) + ".copy",
+         .inputs = {source},
+         .outputs = {add_output_buffer(id, index)}},
+        host.convert(plan_.output_types.back(), Layout::linear, Layout::linear, targets_[kHost]));
   }
 
   u32 add_output_buffer(ValueId id, u32 index) {
@@ -204,124 +268,6 @@ class Planner {
     buffer.index = index;
     plan_.buffers.push_back(buffer);
     return static_cast<u32>(plan_.buffers.size() - 1);
-  }
-
-  void push_constant(ValueId id, u32 index) {
-    const Tensor tensor = plan_.graph.value(id).constant;
-    Candidate copy;
-    copy.kernel = "constant";
-    copy.outputs = {Layout::linear};
-    copy.bind = [tensor](const BindArgs&) -> RunStep {
-      return [tensor](const StepArgs& args) {
-        std::memcpy(args.outputs[0], tensor.data(), tensor.bytes());
-      };
-    };
-    push_step(plan_.graph.value(id).name, std::numeric_limits<u32>::max(), {},
-              {add_output_buffer(id, index)}, std::move(copy));
-  }
-
-  // A buffer gets the border that its readers want where its writer and all its readers can live with it.
-  void choose_borders() {
-    std::vector<s64> wanted(plan_.buffers.size(), 0);
-    std::vector<bool> possible(plan_.buffers.size(), true);
-    for (size_t s = 0; s < plan_.steps.size(); ++s) {
-      const PlanStep& step = plan_.steps[s];
-      const Candidate& candidate = candidates_[s];
-      for (size_t i = 0; i < step.inputs.size(); ++i) {
-        const u32 b = step.inputs[i];
-        if (b == kNoBuffer) continue;
-        if (i == 0) wanted[b] = std::max(wanted[b], candidate.wanted_border);
-        if (!candidate.strided) possible[b] = false;
-      }
-      for (u32 b : step.outputs) {
-        if (b != kNoBuffer && !candidate.strided) possible[b] = false;
-      }
-    }
-    for (size_t b = 0; b < wanted.size(); ++b) {
-      Buffer& buffer = plan_.buffers[b];
-      const bool codes = plan_.graph.value(buffer.value).type.dtype == Dtype::u8 &&
-                         plan_.graph.value(buffer.value).quant;
-      const bool free =
-          buffer.kind == Buffer::Kind::arena && buffer.placement.layout == Layout::nhwc;
-      if (free && codes && possible[b]) buffer.placement.border = wanted[b];
-    }
-  }
-
-  void size_buffers() {
-    for (Buffer& buffer : plan_.buffers) {
-      const TensorType& type = plan_.graph.value(buffer.value).type;
-      const s64 element = static_cast<s64>(dtype_bytes(type.dtype));
-      const s64 border = buffer.placement.border;
-      buffer.placement = dense_placement(type, buffer.placement.layout, border);
-      buffer.bytes = type.bytes() / buffer.groups;
-      if (border == 0) continue;
-      buffer.bytes = type.shape[0] / buffer.groups * buffer.placement.image_stride * element;
-      buffer.origin_bytes =
-          (border * buffer.placement.row_stride + border * buffer.placement.pixel_stride) * element;
-    }
-  }
-
-  // What only changes the shape of a value needs no memory of its own.
-  void share_bytes() {
-    for (size_t s = 0; s < plan_.steps.size(); ++s) {
-      if (!candidates_[s].same_bytes) continue;
-      const u32 from = plan_.steps[s].inputs[0];
-      Buffer& result = plan_.buffers[plan_.steps[s].outputs[0]];
-      if (from == kNoBuffer || result.kind != Buffer::Kind::arena) continue;
-      const Buffer& source = plan_.buffers[from];
-      if (source.bytes != result.bytes || source.origin_bytes != 0 || result.origin_bytes != 0)
-        continue;
-      result.kind = source.kind;
-      result.index = source.index;
-      if (source.kind == Buffer::Kind::arena)
-        result.same_as = source.same_as == kNoBuffer ? from : source.same_as;
-    }
-  }
-
-  // Inputs of a concatenation are written where they belong in its output.
-  void join_channels() {
-    const std::vector<bool> possible = possible_slices();
-    for (size_t s = 0; s < plan_.steps.size(); ++s) {
-      if (!candidates_[s].joins_channels) continue;
-      const u32 out = plan_.steps[s].outputs[0];
-      const Buffer& whole = plan_.buffers[out];
-      if (whole.kind != Buffer::Kind::arena || whole.same_as != kNoBuffer) continue;
-      if (whole.placement.border != 0) continue;
-      s64 channel = 0;
-      for (u32 in : plan_.steps[s].inputs) {
-        Buffer& part = plan_.buffers[in];
-        const TensorType& type = plan_.graph.value(part.value).type;
-        // A part of which one group is kept may lie in a whole of which all are, but not the other way round.
-        const bool held = whole.groups == part.groups || whole.groups == 1;
-        if (possible[in] && held && part.same_as == kNoBuffer) {
-          part.placement = whole.placement;
-          part.same_as = out;
-          part.groups = whole.groups;
-          part.origin_bytes = channel * static_cast<s64>(dtype_bytes(type.dtype));
-        }
-        channel += type.shape[1];
-      }
-    }
-  }
-
-  // Buffers whose writer and readers take any strides, that no other shares and that are not joined themselves.
-  std::vector<bool> possible_slices() const {
-    std::vector<bool> possible(plan_.buffers.size());
-    for (size_t b = 0; b < possible.size(); ++b)
-      possible[b] =
-          plan_.buffers[b].kind == Buffer::Kind::arena && plan_.buffers[b].origin_bytes == 0;
-    for (const Buffer& buffer : plan_.buffers) {
-      if (buffer.same_as != kNoBuffer) possible[buffer.same_as] = false;
-    }
-    for (size_t s = 0; s < plan_.steps.size(); ++s) {
-      for (u32 b : plan_.steps[s].outputs) {
-        if (b != kNoBuffer && !candidates_[s].writes_slices) possible[b] = false;
-      }
-      for (u32 b : plan_.steps[s].inputs) {
-        if (b != kNoBuffer && !candidates_[s].strided) possible[b] = false;
-      }
-    }
-    return possible;
   }
 
   void bind() {
@@ -337,41 +283,31 @@ class Planner {
       if (candidate.may_overwrite == nullptr || candidate.may_overwrite(args)) {
         for (size_t i : candidate.overwrites) step.overwrites.push_back(step.inputs[i]);
       }
-      for (size_t i = 0; i < step.outputs.size(); ++i) {
-        if (step.outputs[i] != kNoBuffer && args.outputs[i].border > 0)
-          step.run = with_border(plan_, step, i, std::move(step.run));
-      }
+      step.run = with_borders(plan_, step, std::move(step.run));
     }
   }
 
-  const Backend& backend_;
-  const Target& target_;
+  std::vector<Target> targets_;         // of each device of the plan
   const std::vector<s64> node_groups_;  // empty: the whole batch everywhere
   s64 groups_ = 1;                      // of the node that is being added
   Plan plan_;
-  std::vector<Layout> layout_;         // the layout that each value's producer leaves
+  std::vector<Form> first_;            // as each value's producer leaves it
   std::vector<Candidate> candidates_;  // of each step
-  std::map<std::pair<ValueId, Layout>, u32> buffer_of_;
+  std::map<std::pair<ValueId, Form>, u32> buffer_of_;
 };
 
-Planner plan_whole(const Graph& graph, std::span<const Shape> input_shapes, const Backend& backend,
-                   const Target& target) {
+Planner plan_whole(const Graph& graph, std::span<const Shape> input_shapes, const Target& target) {
   Graph concrete = specialize(graph, input_shapes);
-  if (backend.relabel_s8) relabel_s8(concrete);
-  return Planner(std::move(concrete), backend, target, {});
+  if (target.device->backend().relabel_s8) relabel_s8(concrete);
+  return Planner(std::move(concrete), target, {});
 }
 
 }  // namespace
 
-Placement dense_placement(const TensorType& type, Layout layout, s64 border) {
-  Placement placement{.layout = layout};
-  if (layout == Layout::linear) return placement;
-  OCTET_CHECK(type.shape.rank() == 4);
-  placement.border = border;
-  placement.pixel_stride = type.shape[1];
-  placement.row_stride = (type.shape[3] + 2 * border) * placement.pixel_stride;
-  placement.image_stride = (type.shape[2] + 2 * border) * placement.row_stride;
-  return placement;
+s64 Plan::arena_bytes() const {
+  s64 bytes = 0;
+  for (const Arena& arena : arenas) bytes += arena.bytes;
+  return bytes;
 }
 
 std::string signature_of(const Plan& plan, const PlanStep& step) {
@@ -381,20 +317,19 @@ std::string signature_of(const Plan& plan, const PlanStep& step) {
       request_for(plan.graph, plan.graph.nodes[step.node], step.groups, step.given, target));
 }
 
-Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Backend& backend,
-               const Target& target) {
-  Planner whole = plan_whole(graph, input_shapes, backend, target);
+Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Target& target) {
+  Planner whole = plan_whole(graph, input_shapes, target);
   const std::vector<s64> groups = whole.wanted_groups();
   if (std::ranges::count(groups, 1) == std::ssize(groups)) return whole.finish();
-  return Planner(whole.graph(), backend, target, groups).finish();
+  return Planner(whole.graph(), target, groups).finish();
 }
 
 Plan make_plan_in_groups(const Graph& graph, std::span<const Shape> input_shapes,
-                         const Backend& backend, const Target& target, std::vector<s64> groups) {
-  const Planner whole = plan_whole(graph, input_shapes, backend, target);
+                         const Target& target, std::vector<s64> groups) {
+  const Planner whole = plan_whole(graph, input_shapes, target);
   groups.resize(whole.graph().nodes.size(), 1);
   whole.keep_possible(groups);
-  return Planner(whole.graph(), backend, target, std::move(groups)).finish();
+  return Planner(whole.graph(), target, std::move(groups)).finish();
 }
 
 }  // namespace octet

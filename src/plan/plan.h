@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Model x shapes x Target -> Plan: which kernel runs each node, in which layout, at which offset of the arena.
+// Model x shapes x Target -> Plan: which kernel of which device runs each node, in which layout, at which offset of an arena.
 // A Plan is derived data: any machine that loads the Model can make it again.
 #pragma once
 
@@ -10,20 +10,26 @@
 
 #include "graph/graph.h"
 #include "plan/backend.h"
+#include "plan/device.h"
+#include "plan/format.h"
 #include "plan/offer.h"
 
 namespace octet {
 
 inline constexpr u32 kNoBuffer = std::numeric_limits<u32>::max();
+inline constexpr u32 kNoStep = std::numeric_limits<u32>::max();
+// Of Plan::devices; a device's memory is the space of the same number.
+inline constexpr u32 kHost = 0;
 
-// One stored form of a value. A value that kernels want in two layouts has two buffers.
+// One stored form of a value. A value that kernels want in two layouts, or in the memory of two devices, has two buffers.
 struct Buffer {
   enum class Kind : u8 { arena, input, output };
   ValueId value = kNoValue;
   Kind kind = Kind::arena;
-  u32 index = 0;   // input, output: its position in graph.inputs or graph.outputs
-  s64 bytes = 0;   // arena: including the border
-  s64 offset = 0;  // arena: of the first byte; data starts `origin_bytes` later
+  u32 space = kHost;  // whose memory it lies in; the caller's is the host's
+  u32 index = 0;      // input, output: its position in graph.inputs or graph.outputs
+  s64 bytes = 0;      // arena: including the border
+  s64 offset = 0;     // arena: of the first byte; data starts `origin_bytes` later
   s64 origin_bytes = 0;
   u32 same_as = kNoBuffer;  // arena: the buffer whose memory this one is
   s64 groups =
@@ -33,52 +39,59 @@ struct Buffer {
 
 struct PlanStep {
   std::string name;
-  std::string kernel;
-  std::string note;                  // what the inspector prints beside the kernel
-  std::vector<std::string> rejects;  // why each other kernel was not taken: "name: reason"
+  std::string kernel = {};
+  std::string note = {};                  // what the inspector prints beside the kernel
+  std::vector<std::string> rejects = {};  // why each other kernel was not taken: "name: reason"
   u32 node = std::numeric_limits<u32>::max();  // index into graph.nodes; max for layout conversions
-  std::vector<u32> inputs;  // buffers, kNoBuffer for constants and omitted inputs
-  std::vector<u32> outputs;
-  std::vector<u32> overwrites;  // inputs whose memory outputs[0] may take, see Candidate
+  std::vector<u32> inputs = {};  // buffers, kNoBuffer for constants and omitted inputs
+  std::vector<u32> outputs = {};
+  std::vector<u32> overwrites = {};  // inputs whose memory outputs[0] may take, see Candidate
+  u32 device = kHost;                // whose queue runs it
+  u32 after =
+      kNoStep;  // on the host: the last copy of another device's queue that must be done first
   s64 workspace_bytes = 0;
   // The batch goes through this step in so many groups of images, each group through all neighbouring steps with the same
   // number before the next; `run` runs one group.
   s64 groups = 1;
   f64 cost = 0;        // the candidate's estimate, 0 for none
   bool alone = false;  // runs on one thread: not worth sharing
-  RunStep run;
-  std::string
-      choice;  // how the kernel was chosen among several: "by cost"; empty where there was one
-  std::vector<Layout> given;  // the layouts in which producers left the inputs of a node
+  RunStep run = nullptr;
+  std::string choice =
+      {};  // how the kernel was chosen among several: "by cost"; empty where there was one
+  std::vector<Layout> given = {};  // the layouts in which producers left the inputs of a node
   // Where the target keeps other kernels: the chosen one, then those that could take its place; else empty.
-  std::vector<Candidate> kernels;
+  std::vector<Candidate> kernels = {};
+};
+
+// Memory of one device under a plan: activations, then the workspace that steps take in turn.
+struct Arena {
+  s64 bytes = 0;
+  s64 workspace_offset = 0;
 };
 
 struct Plan {
-  Graph graph;  // concrete types; shape arithmetic folded away
+  std::vector<const Device*> devices;  // the host, then the target's device if that is another one
+  std::vector<Arena> arenas;           // of each device
+  Graph graph;                         // concrete types; shape arithmetic folded away
   std::vector<Buffer> buffers;
   std::vector<PlanStep> steps;
-  s64 arena_bytes = 0;  // activations, then the workspace that steps take in turn
-  s64 workspace_offset = 0;
   std::vector<TensorType> input_types;
   std::vector<TensorType> output_types;
+
+  s64 arena_bytes() const;  // of all devices
 };
 
 // What tuning knows a node by of which there are several kernels; empty for other steps.
 std::string signature_of(const Plan& plan, const PlanStep& step);
 
-// Pixel, row and image strides of an nhwc value with a border around each image; zeros for linear.
-Placement dense_placement(const TensorType& type, Layout layout, s64 border);
-
 // Throws Error(invalid_argument) for shapes that the graph does not take, naming the node where they fail, and NeedsData
 // when a type inside depends on data: such a graph runs in stages (runtime/staged.h).
-Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Backend& backend,
-               const Target& target);
+Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Target& target);
 
 // The same, with the number of groups (PlanStep::groups) asked for each node instead of the cheapest; a node that cannot run in
 // groups runs whole. For tests.
 Plan make_plan_in_groups(const Graph& graph, std::span<const Shape> input_shapes,
-                         const Backend& backend, const Target& target, std::vector<s64> groups);
+                         const Target& target, std::vector<s64> groups);
 
 // Throws Error(invalid_argument) naming the input whose shape the graph does not take.
 void check_input_shapes(const Graph& graph, std::span<const Shape> shapes);
@@ -86,9 +99,15 @@ void check_input_shapes(const Graph& graph, std::span<const Shape> shapes);
 // The stages of make_plan.
 Graph specialize(const Graph& graph, std::span<const Shape> input_shapes);  // specialize.cc
 void relabel_s8(Graph& graph);                                              // relabel.cc
-// border.cc: `run`, after writing the zero point around each image of its output.
-RunStep with_border(const Plan& plan, const PlanStep& step, size_t output, RunStep run);
-void plan_memory(Plan& plan);   // memory.cc: offsets, arena_bytes
+// border.cc: `run`, after writing the zero point around each image of its outputs.
+RunStep with_borders(const Plan& plan, const PlanStep& step, RunStep run);
+// crossing.cc: a copy of a whole value, in the layout that it has, into the memory of another device.
+Candidate crossing_copy(const TensorType& type, Layout layout, u32 to);
+bool is_crossing(const Plan& plan, const PlanStep& step);
+void order_queues(Plan& plan);  // crossing.cc: PlanStep::after
+// placing.cc: borders, sizes and strides of buffers, and which share memory because a step need not copy.
+void place_buffers(Plan& plan, std::span<const Candidate> candidates);
+void plan_memory(Plan& plan);   // memory.cc: offsets, arenas
 void choose_alone(Plan& plan);  // sharing.cc: steps that threads do not share
 
 }  // namespace octet

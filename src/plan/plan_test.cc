@@ -10,6 +10,7 @@
 #include "graph/interpret.h"
 #include "graph/text.h"
 #include "ops/registry.h"
+#include "plan/device_testing.h"
 
 namespace octet {
 namespace {
@@ -117,7 +118,7 @@ TEST(PlanMemory, ReusesDeadBuffers) {
     const s64 a = plan.buffers[b].offset, c = plan.buffers[b + 1].offset;
     EXPECT_TRUE(a + 1000 <= c || c + 1000 <= a) << b;
   }
-  EXPECT_LE(plan.workspace_offset, 2 * 1088);
+  EXPECT_LE(plan.arenas[kHost].workspace_offset, 2 * 1088);
 }
 
 // One buffer under two names lives as long as both: nothing is put over it in between.
@@ -174,6 +175,7 @@ TEST(PlanMemory, OutputsTakeTheMemoryOfInputsThatEnd) {
 // Steps of this cost each, one after another.
 Plan chain_of(std::span<const f64> costs) {
   Plan plan;
+  plan.devices = {&test::paper_device(1)};
   for (size_t s = 0; s < costs.size(); ++s) {
     PlanStep step;
     step.cost = costs[s];
@@ -202,6 +204,7 @@ TEST(Sharing, BytesDecideWhereNoCostIsNamed) {
                                            {Dtype::u8, s64{1} << 20, false},
                                            {Dtype::f32, s64{1000}, false}}) {
     Plan plan;
+    plan.devices = {&test::paper_device(1)};
     const ValueId value = plan.graph.add_value("v", {type, {bytes}});
     Buffer buffer;
     buffer.value = value;

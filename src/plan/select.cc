@@ -7,13 +7,11 @@
 #include <utility>
 
 #include "graph/op_def.h"
+#include "plan/device.h"
 #include "plan/tuning.h"
 
 namespace octet {
 namespace {
-
-// Both sides of a layout change pass through the caches once.
-constexpr f64 kConvertBytesPerCycle = 2;
 
 bool only_constants(const LowerRequest& asked) {
   const std::vector<ValueId>& inputs = asked.node.inputs;
@@ -23,8 +21,8 @@ bool only_constants(const LowerRequest& asked) {
 }
 
 struct Answers {
-  std::vector<Candidate> accepted;  // in the order of the table, those of lower levels last
-  size_t own = 0;                   // of them: kernels of the target's level
+  std::vector<Candidate> accepted;  // in the order of the table, those of lesser devices last
+  size_t own = 0;                   // of them: kernels of the target's own device
   std::vector<std::string> rejects;
 
   void take(std::string_view name, Offer offer) {
@@ -45,18 +43,16 @@ void ask(const LowerRequest& asked, const Backend& backend, Answers& answers) {
   answers.own = answers.accepted.size();
 }
 
-// The kernels of lower instruction sets too, for measuring; scalar code is no competitor.
-void ask_lower_levels(const LowerRequest& asked, const Backend& backend, Answers& answers) {
+// The kernels of lesser devices too, for measuring.
+void ask_lesser(const LowerRequest& asked, const Backend& backend, Answers& answers) {
   Target target = asked.target;
-  const LowerRequest lower{asked.graph,   asked.node,    asked.inputs,
-                           asked.outputs, asked.layouts, target};
-  while (target.isa > Isa::avx2) {
-    target.isa = static_cast<Isa>(static_cast<u8>(target.isa) - 1);
-    // The one level that those above it need not have.
-    if (target.isa == Isa::avx_vnni && !hardware_has(target.isa)) continue;
+  const LowerRequest lesser{asked.graph,   asked.node,    asked.inputs,
+                            asked.outputs, asked.layouts, target};
+  while ((target.device = target.device->lesser()) != nullptr) {
+    if (asked.target.host == asked.target.device) target.host = target.device;
     for (const Lowering& lowering : backend.lowerings) {
       if (lowering.op != asked.node.op->name) continue;
-      Offer offer = lowering.offer(lower);
+      Offer offer = lowering.offer(lesser);
       if (std::holds_alternative<Candidate>(offer)) answers.take(lowering.name, std::move(offer));
     }
   }
@@ -74,8 +70,8 @@ size_t choose(const LowerRequest& asked, const Backend& backend, Answers& answer
   const size_t best = cheapest(asked, answers.accepted);
   const TunedKernel* tuned =
       asked.target.tuning != nullptr ? asked.target.tuning->find(tuning_key(asked)) : nullptr;
-  const bool tuned_is_lower = tuned != nullptr && index_of(answers, tuned->kernel) < 0;
-  if (asked.target.keep_others || tuned_is_lower) ask_lower_levels(asked, backend, answers);
+  const bool tuned_is_lesser = tuned != nullptr && index_of(answers, tuned->kernel) < 0;
+  if (asked.target.keep_others || tuned_is_lesser) ask_lesser(asked, backend, answers);
   if (answers.accepted.size() > 1)
     choice = cost_of(asked, answers.accepted[0]) > 0 ? "by cost" : "by order";
   if (tuned == nullptr) return best;
@@ -108,7 +104,8 @@ f64 cost_of(const LowerRequest& asked, const Candidate& candidate) {
   for (size_t i = 0; i < asked.inputs.size(); ++i) {
     const bool activation = asked.has_input(i) && asked.constant(i) == nullptr;
     if (activation && candidate.inputs[i] != asked.layouts[i])
-      cost += 2 * static_cast<f64>(asked.inputs[i].bytes()) / kConvertBytesPerCycle;
+      cost += 2 * static_cast<f64>(asked.inputs[i].bytes()) /
+              asked.target.device->costs().convert_bytes_per_cycle;
   }
   return cost;
 }
@@ -127,11 +124,15 @@ size_t cheapest(const LowerRequest& asked, std::span<const Candidate> accepted) 
 
 Selection select_kernel(const LowerRequest& asked, const Backend& backend) {
   Selection selection;
+  const auto refer = [&] {
+    selection.found = backend.reference != nullptr;
+    if (selection.found) selection.chosen = backend.reference(asked);
+    return std::move(selection);
+  };
   // Kernels take their data from the run; the reference brings constants along.
   if (only_constants(asked)) {
     selection.rejects.push_back("all inputs are constants");
-    selection.chosen = backend.reference(asked);
-    return selection;
+    return refer();
   }
   Answers answers;
   ask(asked, backend, answers);
@@ -140,8 +141,7 @@ Selection select_kernel(const LowerRequest& asked, const Backend& backend) {
     if (selection.rejects.empty())
       selection.rejects.push_back(
           fmt::format("the {} backend has no kernel for {}", backend.name, asked.node.op->name));
-    selection.chosen = backend.reference(asked);
-    return selection;
+    return refer();
   }
   const size_t best = choose(asked, backend, answers, selection.choice);
   selection.rejects = std::move(answers.rejects);
@@ -150,7 +150,7 @@ Selection select_kernel(const LowerRequest& asked, const Backend& backend) {
     Candidate& other = answers.accepted[i];
     const std::string reason = why_not(asked, other, answers.accepted[best], selection.choice);
     selection.rejects.push_back(other.kernel + ": " +
-                                (i < answers.own ? reason : "belongs to a lower instruction set"));
+                                (i < answers.own ? reason : "belongs to a lesser device"));
     if (asked.target.keep_others) selection.others.push_back(std::move(other));
   }
   selection.chosen = std::move(answers.accepted[best]);

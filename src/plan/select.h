@@ -13,6 +13,7 @@
 namespace octet {
 
 struct Selection {
+  bool found = true;  // false: no lowering accepts, and the backend has no reference
   Candidate chosen;
   std::vector<Candidate> others;     // kernels that accepted too; only where the target keeps them
   std::vector<std::string> rejects;  // of everything else that was asked: "name: reason"

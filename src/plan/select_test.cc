@@ -7,11 +7,13 @@
 
 #include "graph/text.h"
 #include "ops/registry.h"
+#include "plan/device_testing.h"
 #include "plan/tuning.h"
 
 namespace octet {
 namespace {
 
+using test::paper_target;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -39,14 +41,17 @@ Offer is_close(const LowerRequest&) {
   candidate.close = true;
   return candidate;
 }
+int level_of(const LowerRequest& request) {
+  return static_cast<const test::PaperDevice*>(request.target.device)->number();
+}
 // Another kernel on every instruction set, as families choose a row of their table.
 Offer by_level(const LowerRequest& request) {
-  return forged(request.target.isa >= Isa::vnni ? "row_vnni" : "row_avx2", 50);
+  return forged(level_of(request) >= 2 ? "row_2" : "row_1", 50);
 }
 
 Candidate reference(const LowerRequest&) { return forged("reference", 0); }
 
-Selection select_among(std::vector<Lowering> lowerings, const Target& target = {}) {
+Selection select_among(std::vector<Lowering> lowerings, const Target& target = paper_target()) {
   static const Graph graph = parse_graph(R"(graph "g"(%x: f32[1,4,8,8]) {
     %y: f32[1,4,8,8] = Relu(%x) name "relu"
     return %y
@@ -103,41 +108,38 @@ TEST(Select, TheReferenceRunsWhatNobodyAccepts) {
 }
 
 // What measuring adds does not change what is chosen.
-Offer cheap_below_vnni(const LowerRequest& request) {
-  if (request.target.isa >= Isa::vnni) return Reject{"too good a machine"};
+Offer cheap_below_2(const LowerRequest& request) {
+  if (level_of(request) >= 2) return Reject{"too good a machine"};
   return forged("cheap_and_low", 1);
 }
 
 TEST(Select, LowerLevelsCompeteForMeasuringOnly) {
-  Target target;
-  target.isa = Isa::amx;
+  Target target = paper_target();
   target.keep_others = true;
   const Selection selection = select_among(
-      {{"Relu", "lower_cheap", cheap_below_vnni}, {"Relu", "lower_30", costs_30}}, target);
+      {{"Relu", "lower_cheap", cheap_below_2}, {"Relu", "lower_30", costs_30}}, target);
   EXPECT_EQ(selection.chosen.kernel, "thirty");
   ASSERT_EQ(selection.others.size(), 1u);
   EXPECT_EQ(selection.others[0].kernel, "cheap_and_low");
   EXPECT_THAT(selection.rejects, ElementsAre("lower_cheap: too good a machine",
-                                             "cheap_and_low: belongs to a lower instruction set"));
+                                             "cheap_and_low: belongs to a lesser device"));
 }
 
 TEST(Select, KeepsTheOthersForMeasuring) {
-  Target target;
-  target.isa = Isa::amx;
+  Target target = paper_target();
   target.keep_others = true;
   const Selection selection =
       select_among({{"Relu", "lower_by_level", by_level}, {"Relu", "lower_30", costs_30}}, target);
   EXPECT_EQ(selection.chosen.kernel, "thirty");
   ASSERT_EQ(selection.others.size(), 2u);
-  EXPECT_EQ(selection.others[0].kernel, "row_vnni");
-  EXPECT_EQ(selection.others[1].kernel, "row_avx2");
+  EXPECT_EQ(selection.others[0].kernel, "row_2");
+  EXPECT_EQ(selection.others[1].kernel, "row_1");
 }
 
 Target tuned_to(const char* kernel, int threads = 1) {
-  Target target;
-  target.isa = Isa::amx;
+  Target target = paper_target();
   auto tuning = std::make_shared<Tuning>();
-  TuningKey key{cpu_identity(), "amx", threads, "Relu(f32[1,4,8,8]) -> f32[1,4,8,8]"};
+  TuningKey key{target.device->identity(), "3", threads, "Relu(f32[1,4,8,8]) -> f32[1,4,8,8]"};
   tuning->set(key, {kernel, 1.5});
   target.tuning = tuning;
   return target;
@@ -153,8 +155,8 @@ TEST(SelectTuned, MeasurementBeatsTheEstimate) {
 
 TEST(SelectTuned, FindsKernelsOfLowerLevels) {
   const std::vector<Lowering> lowerings = {{"Relu", "lower_by_level", by_level}};
-  EXPECT_EQ(select_among(lowerings, tuned_to("row_avx2")).chosen.kernel, "row_avx2");
-  EXPECT_EQ(select_among(lowerings, tuned_to("row_vnni")).chosen.kernel, "row_vnni");
+  EXPECT_EQ(select_among(lowerings, tuned_to("row_1")).chosen.kernel, "row_1");
+  EXPECT_EQ(select_among(lowerings, tuned_to("row_2")).chosen.kernel, "row_2");
 }
 
 TEST(SelectTuned, WhatIsNotOfferedFallsBackToTheCost) {
@@ -189,7 +191,7 @@ TEST(SelectTuned, SignaturesTellLayersApart) {
   })",
                                   find_op);
   const auto type = [&](const char* name) { return graph.value(graph.find_value(name)).type; };
-  const Target target;
+  const Target target = paper_target();
   const LowerRequest asked{graph,
                            graph.nodes[0],
                            {type("x"), type("w"), {}, type("m")},

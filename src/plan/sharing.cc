@@ -5,11 +5,6 @@
 namespace octet {
 namespace {
 
-// To start and await a thread takes 0.7 us, and what a step reads and writes then lies in two cores. One that takes less than
-// 5 us, which the kernels of an AMX machine do in these estimated cycles, is done sooner by one thread.
-constexpr f64 kShortCycles = 12000;
-// The same for kernels that name no cost and yield codes: moves, tables and the like.
-constexpr s64 kShortBytes = 96 << 10;
 // A short step among longer ones is shared as they are: each thread finds its own pixels in its own core's cache, where one
 // thread alone would draw them all to its core, and the next step half of them back.
 constexpr size_t kRow = 8;
@@ -28,12 +23,14 @@ s64 bytes_touched(const Plan& plan, const PlanStep& step) {
 }
 
 bool is_short(const Plan& plan, const PlanStep& step) {
-  if (step.cost > 0) return step.cost < kShortCycles;
+  const DeviceCosts& costs = plan.devices[step.device]->costs();
+  if (step.cost > 0) return step.cost < costs.short_cycles;
+  // Kernels that name no cost and yield codes: moves, tables and the like.
   for (u32 b : step.outputs) {
     if (b != kNoBuffer && plan.graph.value(plan.buffers[b].value).type.dtype != Dtype::u8)
       return false;
   }
-  return bytes_touched(plan, step) < kShortBytes;
+  return bytes_touched(plan, step) < costs.short_bytes;
 }
 
 }  // namespace

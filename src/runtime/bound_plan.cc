@@ -1,31 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/bound_plan.h"
 
-#include <chrono>
-
-#include "core/memory.h"
+#include "octet/error.h"
 
 namespace octet {
 namespace {
 
-// Rows past the last pixel may be read (never used) by kernels: counted storage is zeroed.
-std::shared_ptr<std::byte> allocate_arena(s64 bytes) {
-  constexpr size_t kPage = 4096;
-  return allocate_counted(bytes, kPage, "the plan for these input sizes");
-}
-
 // Between the images of one group of the step and those of the next, in a buffer that holds the whole batch.
 s64 group_bytes(const Plan& plan, const PlanStep& step, const Buffer& buffer) {
   const TensorType& type = plan.graph.value(buffer.value).type;
-  if (buffer.placement.layout == Layout::linear) return type.bytes() / step.groups;
-  return type.shape[0] / step.groups * buffer.placement.image_stride *
-         static_cast<s64>(dtype_bytes(type.dtype));
+  return type.shape[0] / step.groups * image_bytes(type, buffer.placement);
 }
 
 }  // namespace
 
-BoundPlan::BoundPlan(Plan plan)
-    : plan_(std::move(plan)), arena_(allocate_arena(plan_.arena_bytes)) {
+BoundPlan::BoundPlan(Plan plan, Queues& queues) : plan_(std::move(plan)), queues_(queues) {
+  for (size_t d = 0; d < plan_.devices.size(); ++d) {
+    arenas_.push_back(
+        plan_.devices[d]->allocate(plan_.arenas[d].bytes, "the plan for these input sizes"));
+  }
   size_t count = 0;
   for (const PlanStep& step : plan_.steps) {
     first_pointer_.push_back(count);
@@ -41,6 +34,29 @@ BoundPlan::BoundPlan(Plan plan)
     for (const std::vector<u32>* buffers : {&step.inputs, &step.outputs}) {
       for (u32 b : *buffers) add_pointer(step, b, slot++);
     }
+    if (step.after != kNoStep) wait_for(plan_.steps[step.after], plan_.steps[s]);
+  }
+}
+
+// The copy's queue tells when it is done; the reader, on the host, waits for that.
+void BoundPlan::wait_for(PlanStep& copy, PlanStep& reader) {
+  Queue& queue = queues_.of(copy);
+  Event& event = *events_.emplace_back(queue.make_event());
+  copy.run = [&event, run = std::move(copy.run)](const StepArgs& args) {
+    run(args);
+    args.queue.record(event);
+  };
+  reader.run = [&event, run = std::move(reader.run)](const StepArgs& args) {
+    event.synchronize();
+    run(args);
+  };
+}
+
+BoundPlan::Awaited::~Awaited() {
+  try {
+    queues_.synchronize();
+  } catch (const Error&) {
+    // Only where the run already leaves with an error of its own.
   }
 }
 
@@ -56,7 +72,8 @@ void BoundPlan::add_pointer(const PlanStep& step, u32 b, std::byte** slot) {
 
 std::byte* BoundPlan::resolve(u32 b) {
   if (b == kNoBuffer || plan_.buffers[b].kind != Buffer::Kind::arena) return nullptr;
-  return arena_.get() + plan_.buffers[b].offset + plan_.buffers[b].origin_bytes;
+  const Buffer& buffer = plan_.buffers[b];
+  return arenas_[buffer.space].get() + buffer.offset + buffer.origin_bytes;
 }
 
 void BoundPlan::bind_caller(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
@@ -67,25 +84,42 @@ void BoundPlan::bind_caller(std::span<const Tensor> inputs, std::span<Tensor> ou
   }
 }
 
-StepArgs BoundPlan::step_args(size_t s, ThreadPool& pool) {
+StepArgs BoundPlan::step_args(size_t s) {
   std::byte** pointers = pointers_.data() + first_pointer_[s];
-  return {pointers, pointers + plan_.steps[s].inputs.size(), arena_.get() + plan_.workspace_offset,
-          plan_.steps[s].alone ? alone_ : pool};
+  const PlanStep& step = plan_.steps[s];
+  return {pointers, pointers + step.inputs.size(),
+          arenas_[step.device].get() + plan_.arenas[step.device].workspace_offset,
+          queues_.of(step)};
 }
 
-void BoundPlan::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool& pool) {
-  visit_steps(inputs, outputs, pool,
+void BoundPlan::run(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  visit_steps(inputs, outputs,
               [&](size_t s, const StepArgs& args, s64) { plan_.steps[s].run(args); });
 }
 
 void BoundPlan::run_timed(std::span<const Tensor> inputs, std::span<Tensor> outputs,
-                          ThreadPool& pool, std::span<f64> step_us) {
-  visit_steps(inputs, outputs, pool, [&](size_t s, const StepArgs& args, s64) {
-    const auto start = std::chrono::steady_clock::now();
+                          std::span<f64> step_us) {
+  struct Span {
+    size_t step;
+    std::unique_ptr<Event> begin, end;
+  };
+  std::vector<Span> spans;
+  for (const Run& run : runs_) {
+    for (s64 group = 0; group < run.groups; ++group) {
+      for (size_t s = run.first; s < run.end; ++s) {
+        Queue& queue = queues_.of(plan_.steps[s]);
+        spans.push_back({s, queue.make_event(), queue.make_event()});
+      }
+    }
+  }
+  auto span = spans.begin();
+  visit_steps(inputs, outputs, [&](size_t s, const StepArgs& args, s64) {
+    args.queue.record(*span->begin);
     plan_.steps[s].run(args);
-    step_us[s] +=
-        std::chrono::duration<f64, std::micro>(std::chrono::steady_clock::now() - start).count();
+    args.queue.record(*span->end);
+    ++span;
   });
+  for (const Span& s : spans) step_us[s.step] += s.end->microseconds_since(*s.begin);
 }
 
 }  // namespace octet

@@ -34,8 +34,8 @@ void check_outputs(std::span<const Tensor> outputs, std::span<const TensorType> 
 
 Context::Impl::Impl(std::shared_ptr<const Model> m, const ContextOptions& options)
     : model(std::move(m)),
-      target{detect_isa(), std::max(1, options.threads), false, options.tuning},
-      pool(target.threads) {}
+      target(make_target(options.device, options.threads, options.tuning)),
+      queues(target) {}
 
 BoundPlan* Context::Impl::bound_plan(std::span<const Shape> shapes) {
   const auto at = std::ranges::find_if(
@@ -46,9 +46,9 @@ BoundPlan* Context::Impl::bound_plan(std::span<const Shape> shapes) {
   }
   if (staged) return nullptr;
   try {
-    plans.emplace_front(make_plan(model->graph, shapes, cpu_backend(), target));
+    plans.emplace_front(make_plan(model->graph, shapes, target), queues);
   } catch (const NeedsData&) {
-    staged.emplace(model->graph, cpu_backend(), target);
+    staged.emplace(model->graph, target, queues);
     return nullptr;
   }
   if (plans.size() > kMaxPlans) plans.pop_back();
@@ -77,7 +77,7 @@ BoundPlan* Context::Impl::bound_plan(std::span<const Tensor> inputs) {
 }
 
 std::vector<Tensor> Context::Impl::run_staged(std::span<const Tensor> inputs) {
-  std::vector<Tensor> outputs = staged->run(inputs, pool);
+  std::vector<Tensor> outputs = staged->run(inputs);
   staged_outputs.clear();
   for (const Tensor& output : outputs) staged_outputs.push_back(output.type());
   return outputs;
@@ -86,7 +86,7 @@ std::vector<Tensor> Context::Impl::run_staged(std::span<const Tensor> inputs) {
 std::vector<Tensor> Context::Impl::run_observed(std::span<const Tensor> inputs,
                                                 const RunObserver& observer) {
   BoundPlan* bound = bound_plan(inputs);
-  if (bound == nullptr) return staged->run(inputs, pool, &observer);
+  if (bound == nullptr) return staged->run(inputs, &observer);
   std::vector<Tensor> outputs;
   for (const TensorType& type : bound->plan().output_types)
     outputs.emplace_back(type.dtype, type.shape);
@@ -131,7 +131,7 @@ std::vector<Tensor> Context::run(std::span<const Tensor> inputs) {
     std::vector<Tensor> outputs;
     for (const TensorType& type : bound->plan().output_types)
       outputs.emplace_back(type.dtype, type.shape);
-    bound->run(inputs, outputs, impl_->pool);
+    bound->run(inputs, outputs);
     return outputs;
   });
 }
@@ -146,7 +146,7 @@ void Context::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs
       return;
     }
     check_outputs(outputs, bound->plan().output_types, "");
-    bound->run(inputs, outputs, impl_->pool);
+    bound->run(inputs, outputs);
   });
 }
 

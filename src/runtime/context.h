@@ -7,11 +7,11 @@
 #include <optional>
 #include <vector>
 
-#include "core/thread_pool.h"
 #include "octet/engine.h"
 #include "plan/plan.h"
 #include "runtime/bound_plan.h"
 #include "runtime/model.h"
+#include "runtime/queues.h"
 #include "runtime/staged.h"
 
 namespace octet {
@@ -32,7 +32,7 @@ struct Context::Impl {
 
   std::shared_ptr<const Model> model;
   Target target;
-  ThreadPool pool;
+  Queues queues;
   std::list<BoundPlan> plans;  // most recently used first
   // Made when shapes turn up whose plan would need data; from then on new shapes run in stages.
   std::optional<StagedRun> staged;

@@ -8,7 +8,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "backends/backends.h"
+#include "backends/cpu/device.h"
 #include "graph/interpret.h"
 #include "graph/propagate.h"
 #include "ops/registry.h"
@@ -21,13 +21,13 @@ namespace {
 using test::GraphMaker;
 using test::kZero;
 
-std::vector<Tensor> run(Plan plan, std::span<const Tensor> inputs, int threads) {
+std::vector<Tensor> run(Plan plan, std::span<const Tensor> inputs, const Target& target) {
   std::vector<Tensor> outputs;
   for (const TensorType& type : plan.output_types) outputs.emplace_back(type.dtype, type.shape);
-  ThreadPool pool(threads);
-  BoundPlan bound(std::move(plan));
+  Queues queues(target);
+  BoundPlan bound(std::move(plan), queues);
   // The second run begins with what the first left behind.
-  for (int i = 0; i < 2; ++i) bound.run(inputs, outputs, pool);
+  for (int i = 0; i < 2; ++i) bound.run(inputs, outputs);
   return outputs;
 }
 
@@ -65,9 +65,9 @@ TEST(Groups, RandomGraphsInRandomGroups) {
     const Graph graph = GraphMaker(batch, seed).finish();
     const std::vector<Tensor> inputs = {noise({batch, 3, 12, 10}, seed)};
     const std::vector<Tensor> want = interpret(graph, inputs);
-    const Target target{hardware_isa(), 1 + static_cast<int>(seed % 3)};
-    Plan plan = make_plan_in_groups(graph, std::vector<Shape>{{batch, 3, 12, 10}}, cpu_backend(),
-                                    target, random_groups(graph.nodes.size(), batch, seed));
+    const Target target = cpu_target(hardware_isa(), 1 + static_cast<int>(seed % 3));
+    Plan plan = make_plan_in_groups(graph, std::vector<Shape>{{batch, 3, 12, 10}}, target,
+                                    random_groups(graph.nodes.size(), batch, seed));
     for (const PlanStep& step : plan.steps) {
       if (step.groups == 1) continue;
       ++in_groups;
@@ -75,7 +75,7 @@ TEST(Groups, RandomGraphsInRandomGroups) {
       EXPECT_FALSE(mixes_batch(plan.graph, plan.graph.nodes[step.node])) << seed;
     }
     for (const Buffer& buffer : plan.buffers) moving += buffer.groups > 1;
-    const std::vector<Tensor> got = run(std::move(plan), inputs, target.threads);
+    const std::vector<Tensor> got = run(std::move(plan), inputs, target);
     for (size_t i = 0; i < want.size(); ++i) {
       ASSERT_EQ(got[i].type(), want[i].type());
       ASSERT_EQ(std::memcmp(got[i].data(), want[i].data(), want[i].bytes()), 0) << seed << " " << i;
@@ -93,7 +93,8 @@ TEST(Groups, NoImages) {
     const Graph graph = GraphMaker(0, seed).finish();
     for (Isa isa : {Isa::none, Isa::avx2, Isa::avx_vnni, Isa::vnni, Isa::amx}) {
       if (!hardware_has(isa)) continue;
-      EXPECT_EQ(run(make_plan(graph, shapes, cpu_backend(), {isa, 2}), inputs, 2)[0].bytes(), 0u);
+      const Target target = cpu_target(isa, 2);
+      EXPECT_EQ(run(make_plan(graph, shapes, target), inputs, target)[0].bytes(), 0u);
     }
   }
 }
@@ -136,10 +137,9 @@ Graph early_and_late() {
 }
 
 std::vector<s64> chosen_groups(s64 batch, s64 cache_bytes) {
-  Target target{hardware_isa(), 1};
-  target.cache_bytes = cache_bytes;
+  const CpuDevice device(hardware_isa(), cache_bytes);
   const Plan plan =
-      make_plan(early_and_late(), std::vector<Shape>{{batch, 16, 64, 64}}, cpu_backend(), target);
+      make_plan(early_and_late(), std::vector<Shape>{{batch, 16, 64, 64}}, cpu_target(device));
   std::vector<s64> groups(plan.graph.nodes.size());
   for (const PlanStep& step : plan.steps) {
     if (step.node < groups.size()) groups[step.node] = step.groups;
@@ -157,16 +157,15 @@ TEST(Groups, LargeMapsOfFewWeightsGoImageByImage) {
 
 TEST(Groups, SameCodesForAnyBatch) {
   const Graph graph = early_and_late();
-  Target target{hardware_isa(), 2};
-  target.cache_bytes = 100 << 10;
+  const CpuDevice device(hardware_isa(), 100 << 10);
+  const Target target = cpu_target(device, 2);
   for (s64 batch : {0, 1, 3, 8}) {
     Tensor x(Dtype::u8, {batch, 16, 64, 64});
     std::mt19937 random(1);
     for (u8& code : x.mutable_as<u8>()) code = static_cast<u8>(random() % 256);
     const std::vector<Tensor> inputs = {x};
     const std::vector<Shape> shapes = {x.shape()};
-    const std::vector<Tensor> got =
-        run(make_plan(graph, shapes, cpu_backend(), target), inputs, target.threads);
+    const std::vector<Tensor> got = run(make_plan(graph, shapes, target), inputs, target);
     const Tensor want = interpret(graph, inputs)[0];
     ASSERT_EQ(got[0].type(), want.type());
     EXPECT_EQ(std::memcmp(got[0].data(), want.data(), want.bytes()), 0) << batch;
@@ -177,31 +176,30 @@ TEST(Groups, SameCodesForAnyBatch) {
 TEST(Groups, RunsAfterAnError) {
   const Shape shape{4, 16, 64, 64};
   const Graph graph = early_and_late();
-  Target target{hardware_isa(), 1};
-  target.cache_bytes = 100 << 10;
+  const CpuDevice device(hardware_isa(), 100 << 10);
+  const Target target = cpu_target(device);
+  Queues queues(target);
   Tensor x(Dtype::u8, shape);
   std::mt19937 random(1);
   for (u8& code : x.mutable_as<u8>()) code = static_cast<u8>(random() % 256);
   const std::vector<Tensor> inputs = {x};
-  BoundPlan bound(make_plan(graph, std::vector<Shape>{shape}, cpu_backend(), target));
+  BoundPlan bound(make_plan(graph, std::vector<Shape>{shape}, target), queues);
   std::vector<Tensor> outputs = {Tensor(Dtype::u8, {4, 256, 4, 4})};
-  ThreadPool pool(1);
   const auto fail_late = [&](size_t s, const StepArgs& args, s64 group) {
     if (group == 2) throw std::runtime_error("late");
     bound.plan().steps[s].run(args);
   };
-  EXPECT_THROW(bound.visit_steps(inputs, outputs, pool, fail_late), std::runtime_error);
-  bound.run(inputs, outputs, pool);
+  EXPECT_THROW(bound.visit_steps(inputs, outputs, fail_late), std::runtime_error);
+  bound.run(inputs, outputs);
   const Tensor want = interpret(graph, inputs)[0];
   EXPECT_EQ(std::memcmp(outputs[0].data(), want.data(), want.bytes()), 0);
 }
 
 TEST(Groups, LessMemory) {
-  Target target{hardware_isa(), 1};
   const std::vector<Shape> shapes = {{8, 16, 64, 64}};
   const auto arena = [&](s64 cache_bytes) {
-    target.cache_bytes = cache_bytes;
-    return make_plan(early_and_late(), shapes, cpu_backend(), target).arena_bytes;
+    const CpuDevice device(hardware_isa(), cache_bytes);
+    return make_plan(early_and_late(), shapes, cpu_target(device)).arena_bytes();
   };
   EXPECT_LT(arena(200 << 10), arena(16 << 20) / 3);
 }

@@ -74,7 +74,7 @@ StagedRun::Planned& StagedRun::planned(StageStart start) {
   Graph& planned = fresh.stage.planned;
   if (!planned.outputs.empty()) {
     fresh.plan =
-        std::make_unique<BoundPlan>(make_plan(planned, shapes_of(planned), backend_, target_));
+        std::make_unique<BoundPlan>(make_plan(planned, shapes_of(planned), target_), queues_);
   }
   stages_.push_front(std::move(fresh));
   make_room();
@@ -86,7 +86,7 @@ void StagedRun::make_room() {
   s64 bytes = 0;
   std::erase_if(stages_, [&](const Planned& p) {
     if (p.start.done != stages_.front().start.done) return false;
-    bytes += p.plan == nullptr ? 0 : p.plan->plan().arena_bytes + constant_bytes(p.stage.planned);
+    bytes += p.plan == nullptr ? 0 : p.plan->plan().arena_bytes() + constant_bytes(p.stage.planned);
     return ++count > (bytes > kSmallBytes ? kMinStagesOfOnePlace : kMaxStagesOfOnePlace);
   });
   if (stages_.size() > kMaxStages) stages_.pop_back();
@@ -96,7 +96,7 @@ const Tensor& StagedRun::value(const Values& values, ValueId id) const {
   return graph_.is_constant(id) ? graph_.value(id).constant : values[id];
 }
 
-void StagedRun::run_plan(const Planned& planned, Values& values, ThreadPool& pool,
+void StagedRun::run_plan(const Planned& planned, Values& values,
                          const RunObserver* observer) const {
   const Graph& graph = planned.stage.planned;
   for (ValueId id : planned.stage.folded) values[id] = graph.value(id).constant;
@@ -108,7 +108,7 @@ void StagedRun::run_plan(const Planned& planned, Values& values, ThreadPool& poo
   if (observer != nullptr) {
     observer->run_plan(*planned.plan, inputs, outputs);
   } else {
-    planned.plan->run(inputs, outputs, pool);
+    planned.plan->run(inputs, outputs);
   }
   for (size_t i = 0; i < outputs.size(); ++i) values[graph.outputs[i]] = std::move(outputs[i]);
 }
@@ -136,8 +136,7 @@ std::vector<TensorType> StagedRun::prepare(std::span<const Shape> input_shapes) 
   return planned(first_start(graph_, input_shapes)).stage.outputs;
 }
 
-std::vector<Tensor> StagedRun::run(std::span<const Tensor> inputs, ThreadPool& pool,
-                                   const RunObserver* observer) {
+std::vector<Tensor> StagedRun::run(std::span<const Tensor> inputs, const RunObserver* observer) {
   std::vector<Shape> shapes;
   for (const Tensor& input : inputs) shapes.push_back(input.shape());
   Values values(graph_.value_count());
@@ -145,7 +144,7 @@ std::vector<Tensor> StagedRun::run(std::span<const Tensor> inputs, ThreadPool& p
   StageStart start = first_start(graph_, shapes);
   while (!is_complete(start)) {
     const Planned& stage = planned(start);
-    run_plan(stage, values, pool, observer);
+    run_plan(stage, values, observer);
     run_reference(stage.stage, values, observer);
     start = next_start(stage.stage, start, values);
   }

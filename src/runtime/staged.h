@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "core/thread_pool.h"
 #include "graph/graph.h"
 #include "plan/plan.h"
 #include "runtime/bound_plan.h"
@@ -55,13 +54,12 @@ struct RunObserver {
 // The runs of one context: its stages, each planned once for the same start.
 class StagedRun {
  public:
-  StagedRun(const Graph& graph, const Backend& backend, const Target& target)
-      : graph_(graph), backend_(backend), target_(target) {}
+  StagedRun(const Graph& graph, const Target& target, Queues& queues)
+      : graph_(graph), target_(target), queues_(queues) {}
 
   // Plans the first stage. The output types, as far as they are known before a run.
   std::vector<TensorType> prepare(std::span<const Shape> input_shapes);
-  std::vector<Tensor> run(std::span<const Tensor> inputs, ThreadPool& pool,
-                          const RunObserver* observer = nullptr);
+  std::vector<Tensor> run(std::span<const Tensor> inputs, const RunObserver* observer = nullptr);
 
   size_t stage_count() const { return stages_.size(); }
 
@@ -75,14 +73,13 @@ class StagedRun {
 
   Planned& planned(StageStart start);
   void make_room();
-  void run_plan(const Planned& planned, Values& values, ThreadPool& pool,
-                const RunObserver* observer) const;
+  void run_plan(const Planned& planned, Values& values, const RunObserver* observer) const;
   void run_reference(const Stage& stage, Values& values, const RunObserver* observer) const;
   const Tensor& value(const Values& values, ValueId id) const;
 
   const Graph& graph_;
-  const Backend& backend_;
   Target target_;
+  Queues& queues_;
   std::list<Planned> stages_;  // most recently used first
 };
 

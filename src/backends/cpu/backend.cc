@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/backends.h"
+#include "backends/cpu/backend.h"
+
 #include "backends/cpu/lower/convert.h"
 #include "backends/cpu/lower/lowerings.h"
 #include "backends/reference/reference.h"
@@ -11,6 +12,8 @@ const Backend& cpu_backend() {
                                .lowerings = cpu_lowerings(),
                                .reference = reference_candidate,
                                .convert = cpu_convert,
+                               .constant = reference_constant,
+                               .fill_border = reference_fill_border,
                                .relabel_s8 = true};
   return backend;
 }

@@ -40,52 +40,6 @@ struct ReferenceStep {
   }
 };
 
-struct Strides {
-  s64 image, row, pixel, channel;
-};
-
-Strides strides_of(const Placement& placement, const Shape& shape) {
-  if (placement.layout == Layout::nhwc)
-    return {placement.image_stride, placement.row_stride, placement.pixel_stride, 1};
-  const s64 plane = shape[2] * shape[3];
-  return {shape[1] * plane, shape[3], 1, plane};
-}
-
-struct Copy {
-  Shape shape;  // N, C, H, W
-  Strides src, dst;
-  size_t element;
-
-  void run(const std::byte* from, std::byte* to, s64 first, s64 last) const {
-    const s64 height = shape[2];
-    for (s64 row = first; row < last; ++row) {
-      const s64 n = row / height, y = row % height;
-      for (s64 x = 0; x < shape[3]; ++x) {
-        for (s64 c = 0; c < shape[1]; ++c) {
-          const s64 s = n * src.image + y * src.row + x * src.pixel + c * src.channel;
-          const s64 d = n * dst.image + y * dst.row + x * dst.pixel + c * dst.channel;
-          std::memcpy(to + static_cast<size_t>(d) * element,
-                      from + static_cast<size_t>(s) * element, element);
-        }
-      }
-    }
-  }
-};
-
-RunStep bind_copy(const TensorType& type, const BindArgs& args) {
-  const size_t bytes = static_cast<size_t>(type.bytes());
-  if (args.inputs[0].layout == Layout::linear && args.outputs[0].layout == Layout::linear) {
-    return [bytes](const StepArgs& step) { std::memcpy(step.outputs[0], step.inputs[0], bytes); };
-  }
-  const Copy copy{type.shape, strides_of(args.inputs[0], type.shape),
-                  strides_of(args.outputs[0], type.shape), dtype_bytes(type.dtype)};
-  return [copy](const StepArgs& step) {
-    step.pool.parallel_for(copy.shape[0] * copy.shape[2], [&](s64 begin, s64 end, int) {
-      copy.run(step.inputs[0], step.outputs[0], begin, end);
-    });
-  };
-}
-
 }  // namespace
 
 Candidate reference_candidate(const LowerRequest& request) {
@@ -107,23 +61,34 @@ Candidate reference_candidate(const LowerRequest& request) {
   return candidate;
 }
 
-Candidate reference_convert(const TensorType& type, Layout from, Layout to, const Target&) {
+Candidate reference_constant(const Tensor& tensor) {
   Candidate candidate;
-  candidate.kernel = from == to ? "copy" : "layout_reference";
-  candidate.inputs = {from};
-  candidate.outputs = {to};
-  candidate.strided = candidate.by_image = true;
-  candidate.bind = [type](const BindArgs& args) { return bind_copy(type, args); };
+  candidate.kernel = "constant";
+  candidate.outputs = {Layout::linear};
+  candidate.bind = [tensor](const BindArgs&) -> RunStep {
+    return [tensor](const StepArgs& args) {
+      std::memcpy(args.outputs[0], tensor.data(), tensor.bytes());
+    };
+  };
   return candidate;
 }
 
-const Backend& reference_backend() {
-  static const Backend backend{.name = "reference",
-                               .lowerings = {},
-                               .reference = reference_candidate,
-                               .convert = reference_convert,
-                               .relabel_s8 = false};
-  return backend;
+RunStep reference_fill_border(const BorderFill& border) {
+  return [border](const StepArgs& args) {
+    const Placement& p = border.placement;
+    const s64 side = p.border * p.pixel_stride;
+    u8* base = reinterpret_cast<u8*>(args.outputs[border.output]) - border.origin_bytes;
+    const auto fill = [&](u8* at, s64 bytes) {
+      std::memset(at, border.code, static_cast<size_t>(bytes));
+    };
+    for (s64 n = 0; n < border.images; ++n, base += p.image_stride) {
+      // The end of a row and the start of the next are adjacent: one fill for both.
+      fill(base, p.border * p.row_stride + side);
+      for (s64 y = 0; y + 1 < border.height; ++y)
+        fill(base + (p.border + y + 1) * p.row_stride - side, 2 * side);
+      fill(base + (p.border + border.height) * p.row_stride - side, p.border * p.row_stride + side);
+    }
+  };
 }
 
 }  // namespace octet

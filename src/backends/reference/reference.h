@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every operator through its scalar reference: the fallback of each backend, and by itself the oracle.
+// Steps of the host that any backend with host memory can take: an operator through its definition (OpDef::eval), changes of
+// layout, constants and borders, all by plain loops.
 #pragma once
 
 #include "plan/backend.h"
@@ -8,7 +9,7 @@ namespace octet {
 
 Candidate reference_candidate(const LowerRequest& request);
 Candidate reference_convert(const TensorType& type, Layout from, Layout to, const Target& target);
-
-const Backend& reference_backend();
+Candidate reference_constant(const Tensor& tensor);
+RunStep reference_fill_border(const BorderFill& border);
 
 }  // namespace octet

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "backends/cpu/device.h"
+#include "backends/host/queue.h"
 #include "ops/shared/convert.h"
 #include "plan/offer.h"
 
@@ -45,7 +47,7 @@ struct CastStep {
     };
     const s64 pieces = (elements + kPiece - 1) / kPiece;
     if (pieces < 4) return body(0, pieces, 0);
-    step.pool.parallel_for(pieces, body);
+    pool_of(step).parallel_for(pieces, body);
   }
 };
 
@@ -57,7 +59,7 @@ Offer lower_cast(const LowerRequest& request) {
     return Reject{
         fmt::format("{} to {} is left to the reference", dtype_name(from), dtype_name(to))};
   }
-  const CastStep step{kernel_of(from, to, request.target.isa), from, to,
+  const CastStep step{kernel_of(from, to, isa_of(request.target)), from, to,
                       request.outputs[0].shape.elements()};
   Candidate candidate;
   candidate.kernel = step.function != nullptr ? "cast_f16_avx2" : "cast";

@@ -2,6 +2,7 @@
 #include "backends/cpu/lower/convert.h"
 
 #include "backends/cpu/kernels/codes/move/move.h"
+#include "backends/host/queue.h"
 #include "backends/reference/reference.h"
 
 namespace octet {
@@ -13,7 +14,7 @@ Candidate cpu_convert(const TensorType& type, Layout from, Layout to, const Targ
   candidate.bind = [type](const BindArgs& bind) -> RunStep {
     return [convert = ConvertLayout{type.shape, dtype_bytes(type.dtype), bind.inputs[0],
                                     bind.outputs[0]}](const StepArgs& step) {
-      convert_layout(convert, step.inputs[0], step.outputs[0], step.pool);
+      convert_layout(convert, step.inputs[0], step.outputs[0], pool_of(step));
     };
   };
   return candidate;

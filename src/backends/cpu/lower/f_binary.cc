@@ -3,9 +3,11 @@
 // are copied into it once.
 #include <array>
 
+#include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/binary.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_rows.h"
+#include "backends/host/queue.h"
 #include "ops/shared/activation.h"
 
 namespace octet {
@@ -93,7 +95,7 @@ struct Bound {
     const f32* y = operand(step, 1);
     f32* dst = f32_output(step, 0);
     const s64 step_x = rows.step(1), step_y = rows.step(2);
-    rows.for_each(step.pool, [&](const Rows::Offsets& at, s64 count) {
+    rows.for_each(pool_of(step), [&](const Rows::Offsets& at, s64 count) {
       const BinaryArgs args{x + at[1], y + at[2], dst + at[0], count, step_x, step_y, a, b};
       function(&args);
     });
@@ -135,14 +137,14 @@ Offer lower_f_binary(const LowerRequest& request) {
       operands.constants[i] = in_layout(*t, layouts.output);
   }
   Candidate candidate;
-  candidate.kernel = kernel_name("f32", choice.name, request.target.isa);
+  candidate.kernel = kernel_name("f32", choice.name, isa_of(request.target));
   candidate.inputs.assign(layouts.inputs.begin(), layouts.inputs.end());
   candidate.outputs = {layouts.output};
   candidate.strided = layouts.output == Layout::nhwc && operands.output[1] != 1;
   for (size_t i = 0; i < 2; ++i) {
     if (operands.inputs[i] == operands.output) candidate.overwrites.push_back(i);
   }
-  candidate.bind = [function = kernel_for(*row, request.target.isa), choice,
+  candidate.bind = [function = kernel_for(*row, isa_of(request.target)), choice,
                     operands](const BindArgs& bind) {
     return bind_binary(function, choice, operands, bind);
   };

@@ -41,7 +41,7 @@ Tensor in_layout(const Tensor& tensor, Layout layout) {
 }
 
 std::string float_reject(const LowerRequest& request) {
-  if (request.target.isa == Isa::none) return "the instruction set is capped below AVX2";
+  if (isa_of(request.target) == Isa::none) return "the instruction set is capped below AVX2";
   if (!all_f32(request)) return "an operand is not f32";
   return {};
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "backends/cpu/device.h"
 #include "plan/offer.h"
 
 namespace octet {

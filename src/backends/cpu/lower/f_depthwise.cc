@@ -3,8 +3,10 @@
 // give becomes codes again, and codes are equal on every instruction set. oneDNN is faster and serves the others.
 #include <algorithm>
 
+#include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/depthwise.h"
 #include "backends/cpu/lower/f_common.h"
+#include "backends/host/queue.h"
 #include "ops/shared/activation.h"
 #include "ops/shared/conv.h"
 
@@ -69,7 +71,7 @@ struct DepthwiseStep {
     constexpr s64 kSerial = 16384;
     const s64 rows = geometry.batch * h().out;
     if (rows * out_row < kSerial) return body(0, rows, 0);
-    step.pool.parallel_for(rows, body);
+    pool_of(step).parallel_for(rows, body);
   }
 };
 
@@ -94,7 +96,7 @@ Offer lower_f_depthwise(const LowerRequest& request) {
     return Reject{"not depthwise 3x3"};
   const s64 channels = g.in_channels;
   DepthwiseStep step{
-      request.target.isa < Isa::vnni ? depthwise_f32_avx2 : depthwise_f32_vnni,
+      isa_of(request.target) < Isa::vnni ? depthwise_f32_avx2 : depthwise_f32_vnni,
       g,
       activation_of(request.node),
       Tensor(Dtype::f32, Shape{9, channels}),
@@ -106,7 +108,7 @@ Offer lower_f_depthwise(const LowerRequest& request) {
     step.weights.mutable_as<f32>()[tap * static_cast<size_t>(channels) + c] = weights.as<f32>()[i];
   }
   Candidate candidate;
-  candidate.kernel = kernel_name("f32", "depthwise_3x3", request.target.isa);
+  candidate.kernel = kernel_name("f32", "depthwise_3x3", isa_of(request.target));
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.inputs[0] = Layout::nhwc;
   candidate.outputs = {Layout::nhwc};

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <new>
 
+#include "backends/host/queue.h"
 #include "core/check.h"
 #include "core/cpu_isa.h"
 
@@ -185,7 +186,7 @@ void BoundProduct::operator()(const StepArgs& args) const {
       .dst = reinterpret_cast<f32*>(args.outputs[0]),
       .scratchpad = args.workspace};
   std::atomic<bool> complete{true};
-  args.pool.parallel_for(static_cast<s64>(slices.size()), [&](s64 begin, s64 end, int thread) {
+  pool_of(args).parallel_for(static_cast<s64>(slices.size()), [&](s64 begin, s64 end, int thread) {
     DnnlSlice::Pointers own = common;
     own.scratchpad += thread * scratchpad_bytes;
     for (s64 i = begin; i < end; ++i) {

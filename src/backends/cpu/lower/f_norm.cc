@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/rows.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_rows.h"
+#include "backends/host/queue.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
@@ -60,11 +62,11 @@ struct NormStep {
   void operator()(const StepArgs& step) const noexcept {
     const s64 blocks = (channels() + kChannelBlock - 1) / kChannelBlock;
     if (!mean) {
-      step.pool.parallel_for(shape[0] * blocks, [&](s64 begin, s64 end, int) {
+      pool_of(step).parallel_for(shape[0] * blocks, [&](s64 begin, s64 end, int) {
         for (s64 item = begin; item < end; ++item) measure(step, item);
       });
     }
-    step.pool.parallel_for(shape[0] * pixels(), [&](s64 begin, s64 end, int) {
+    pool_of(step).parallel_for(shape[0] * pixels(), [&](s64 begin, s64 end, int) {
       for (s64 pixel = begin; pixel < end; ++pixel) {
         const Statistics s = statistics(step, pixel / pixels());
         const NormalizeArgs args{f32_input(step, 0) + pixel * channels(),
@@ -91,8 +93,8 @@ std::string reject(const LowerRequest& request) {
 }
 
 NormStep step_of(const LowerRequest& request) {
-  NormStep step{kernel_for(kNormalizeF32, request.target.isa),
-                kernel_for(kColumnSumF32, request.target.isa),
+  NormStep step{kernel_for(kNormalizeF32, isa_of(request.target)),
+                kernel_for(kColumnSumF32, isa_of(request.target)),
                 request.inputs[0].shape,
                 request.node.attrs.f("epsilon", 1e-5f),
                 *request.constant(1),
@@ -113,7 +115,7 @@ Offer lower_f_norm(const LowerRequest& request) {
   const NormStep step = step_of(request);
   Candidate candidate;
   candidate.kernel =
-      kernel_name("f32", step.mean ? "batch_norm" : "instance_norm", request.target.isa);
+      kernel_name("f32", step.mean ? "batch_norm" : "instance_norm", isa_of(request.target));
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.inputs[0] = Layout::nhwc;
   candidate.outputs = {Layout::nhwc};

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 MaxPool and AveragePool of images in nhwc: one output pixel at a time, all channels of it.
+#include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/rows.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_rows.h"
+#include "backends/host/queue.h"
 #include "ops/shared/pool.h"
 
 namespace octet {
@@ -43,7 +45,7 @@ struct PoolStep {
     };
     const s64 items = geometry.batch * h.out;
     if (items * w.out * geometry.channels < kSerial) return body(0, items, 0);
-    step.pool.parallel_for(items, body);
+    pool_of(step).parallel_for(items, body);
   }
 };
 
@@ -58,11 +60,11 @@ Offer lower_f_pool(const LowerRequest& request) {
       request.node.op->name == "MaxPool" ? kMaxPoolF32 : kAveragePoolF32;
 
   Candidate candidate;
-  candidate.kernel = kernel_name("f32", kernel.name, request.target.isa);
+  candidate.kernel = kernel_name("f32", kernel.name, isa_of(request.target));
   candidate.inputs = {Layout::nhwc};
   candidate.outputs = {Layout::nhwc};
   candidate.strided = true;
-  candidate.bind = [function = kernel_for(kernel, request.target.isa), in, out,
+  candidate.bind = [function = kernel_for(kernel, isa_of(request.target)), in, out,
                     geometry = pool_geometry(request.node, in)](const BindArgs& bind) -> RunStep {
     return PoolStep{function, geometry, value_strides(in, bind.inputs[0]),
                     value_strides(out, bind.outputs[0])};

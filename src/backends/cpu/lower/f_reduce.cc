@@ -3,9 +3,11 @@
 // average pooling becomes).
 #include <algorithm>
 
+#include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/rows.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_rows.h"
+#include "backends/host/queue.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
@@ -30,7 +32,7 @@ struct RowSums {
       }
     };
     if (rows * count < kSerial) return body(0, rows, 0);
-    step.pool.parallel_for(rows, body);
+    pool_of(step).parallel_for(rows, body);
   }
 };
 
@@ -59,7 +61,7 @@ struct PixelSums {
     };
     const s64 items = shape[0] * blocks;
     if (shape[0] * channels * shape[2] * shape[3] < kSerial) return body(0, items, 0);
-    step.pool.parallel_for(items, body);
+    pool_of(step).parallel_for(items, body);
   }
 };
 
@@ -80,7 +82,7 @@ bool are_last(const std::vector<int>& axes, int rank) {
 }
 
 std::string reject(const LowerRequest& request) {
-  if (request.target.isa == Isa::none) return "the instruction set is capped below AVX2";
+  if (isa_of(request.target) == Isa::none) return "the instruction set is capped below AVX2";
   if (request.inputs[0].dtype != Dtype::f32) return "the input is not f32";
   if (request.has_input(1) &&
       (request.constant(1) == nullptr || request.constant(1)->dtype() != Dtype::s64)) {
@@ -94,13 +96,13 @@ std::string reject(const LowerRequest& request) {
 Candidate pixel_candidate(const LowerRequest& request, bool mean) {
   const Shape& shape = request.inputs[0].shape;
   Candidate candidate;
-  candidate.kernel = kernel_name("f32", "pixel_sum", request.target.isa);
+  candidate.kernel = kernel_name("f32", "pixel_sum", isa_of(request.target));
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.inputs[0] = Layout::nhwc;
   // An image of one pixel is the same bytes in both layouts; nhwc is what convolutions after it read.
   candidate.outputs = {request.outputs[0].shape.rank() == 4 ? Layout::nhwc : Layout::linear};
   const f32 divisor = mean ? static_cast<f32>(shape[2] * shape[3]) : 1.0f;
-  candidate.bind = [function = kernel_for(kColumnSumF32, request.target.isa), shape,
+  candidate.bind = [function = kernel_for(kColumnSumF32, isa_of(request.target)), shape,
                     divisor](const BindArgs& bind) -> RunStep {
     return PixelSums{function, shape, value_strides(shape, bind.inputs[0]), shape[1], divisor};
   };
@@ -121,11 +123,11 @@ Offer lower_f_reduce(const LowerRequest& request) {
   const s64 rows = request.outputs[0].shape.elements();
   const s64 count = dims_product(shape, shape.rank() - static_cast<int>(axes.size()), shape.rank());
   Candidate candidate;
-  candidate.kernel = kernel_name("f32", kRowSumF32.name, request.target.isa);
+  candidate.kernel = kernel_name("f32", kRowSumF32.name, isa_of(request.target));
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.outputs = {Layout::linear};
-  candidate.bind = [step = RowSums{kernel_for(kRowSumF32, request.target.isa), rows, count, mean}](
-                       const BindArgs&) -> RunStep { return step; };
+  candidate.bind = [step = RowSums{kernel_for(kRowSumF32, isa_of(request.target)), rows, count,
+                                   mean}](const BindArgs&) -> RunStep { return step; };
   return candidate;
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 operators whose unit is a dense row: Softmax, LayerNormalization.
+#include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/rows.h"
 #include "backends/cpu/lower/f_common.h"
+#include "backends/host/queue.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/softmax.h"
 
@@ -31,15 +33,15 @@ struct RowStep {
       function(&args);
     };
     if (rows * count < kSerial) return body(0, rows, 0);
-    step.pool.parallel_for(rows, body);
+    pool_of(step).parallel_for(rows, body);
   }
 };
 
 Candidate row_candidate(const LowerRequest& request, const FloatKernel<RowArgs>& kernel,
                         RowStep step) {
-  step.function = kernel_for(kernel, request.target.isa);
+  step.function = kernel_for(kernel, isa_of(request.target));
   Candidate candidate;
-  candidate.kernel = kernel_name("f32", kernel.name, request.target.isa);
+  candidate.kernel = kernel_name("f32", kernel.name, isa_of(request.target));
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.outputs = {Layout::linear};
   candidate.bind = [step](const BindArgs&) { return step; };

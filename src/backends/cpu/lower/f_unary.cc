@@ -2,9 +2,11 @@
 // f32 elementwise operators of one input, in whatever layout the input has.
 #include <limits>
 
+#include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/unary.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_rows.h"
+#include "backends/host/queue.h"
 
 namespace octet {
 namespace {
@@ -70,7 +72,7 @@ RunStep bind_unary(UnaryFunction function, const Choice& choice, const Shape& sh
   return [function, a = choice.a, b = choice.b, rows = Rows(operands)](const StepArgs& step) {
     const f32* src = f32_input(step, 0);
     f32* dst = f32_output(step, 0);
-    rows.for_each(step.pool, [=](const Rows::Offsets& at, s64 count) {
+    rows.for_each(pool_of(step), [=](const Rows::Offsets& at, s64 count) {
       const UnaryArgs args{src + at[1], dst + at[0], count, a, b};
       function(&args);
     });
@@ -87,13 +89,13 @@ Offer lower_f_unary(const LowerRequest& request) {
   if (row == nullptr) return Reject{"no f32 kernel computes this operator"};
 
   Candidate candidate;
-  candidate.kernel = kernel_name("f32", choice.name, request.target.isa);
+  candidate.kernel = kernel_name("f32", choice.name, isa_of(request.target));
   candidate.inputs = request.layouts;
   candidate.outputs = {request.layouts[0]};
   // One channel leaves no dense dimension to walk when its pixels are apart.
   candidate.strided = request.layouts[0] == Layout::nhwc && request.outputs[0].shape[1] != 1;
   candidate.overwrites = {0};
-  candidate.bind = [function = kernel_for(*row, request.target.isa), choice,
+  candidate.bind = [function = kernel_for(*row, isa_of(request.target)), choice,
                     shape = request.outputs[0].shape](const BindArgs& bind) {
     return bind_unary(function, choice, shape, bind);
   };

@@ -6,8 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "backends/cpu/device.h"
 #include "backends/cpu/kernels/codes/move/channels.h"
 #include "backends/cpu/lower/q_common.h"
+#include "backends/host/queue.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
@@ -29,7 +31,7 @@ const ChannelKernel& kernel_for(const LowerRequest& request) {
   s64 shortest = request.outputs[0].shape[1];
   for (const TensorType& type : request.inputs) shortest = std::min(shortest, type.shape[1]);
   shortest *= static_cast<s64>(dtype_bytes(request.outputs[0].dtype));
-  const ChannelKernel& best = best_kernel(kChannelKernels, request.target.isa);
+  const ChannelKernel& best = best_kernel(kChannelKernels, isa_of(request.target));
   return best.whole && shortest < best.bytes ? best_kernel(kChannelKernels, Isa::none) : best;
 }
 
@@ -54,7 +56,9 @@ Offer lower_gather_channels(const LowerRequest& request) {
     auto gather = std::make_shared<const GatherChannels>(
         images, GatherChannels::Image{output, nhwc_placement(output, bind.outputs[0])}, channels,
         dtype_bytes(types[0].dtype), kernel);
-    return [gather](const StepArgs& args) { gather->run(args.inputs, args.outputs[0], args.pool); };
+    return [gather](const StepArgs& args) {
+      gather->run(args.inputs, args.outputs[0], pool_of(args));
+    };
   };
   return candidate;
 }
@@ -80,7 +84,7 @@ Offer lower_gather_planes(const LowerRequest& request) {
     const auto step = std::make_shared<const std::vector<Plane>>(planes);
     return [step, bytes, images](const StepArgs& args) {
       const auto count = static_cast<s64>(step->size());
-      args.pool.parallel_for(images * count, [&](s64 begin, s64 end, int) {
+      pool_of(args).parallel_for(images * count, [&](s64 begin, s64 end, int) {
         for (s64 i = begin; i < end; ++i) {
           const Plane& plane = (*step)[static_cast<size_t>(i % count)];
           std::memcpy(args.outputs[0] + i * bytes,

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "backends/cpu/kernels/codes/move/strided_move.h"
+#include "backends/host/queue.h"
 #include "ops/shared/axes.h"
 #include "plan/offer.h"
 
@@ -25,7 +26,7 @@ struct MoveStep {
     for (const Move& move : moves) {
       const Tensor& constant = constants[move.input];
       const std::byte* src = constant ? constant.data() : step.inputs[move.input];
-      move.box.run(src, step.outputs[move.output], step.pool);
+      move.box.run(src, step.outputs[move.output], pool_of(step));
     }
   }
 };

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "backends/host/queue.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/pad.h"
 #include "plan/offer.h"
@@ -72,7 +73,7 @@ struct PadStep {
   }
 
   void operator()(const StepArgs& step) const noexcept {
-    step.pool.parallel_for(rows, [&](s64 begin, s64 end, int) {
+    pool_of(step).parallel_for(rows, [&](s64 begin, s64 end, int) {
       for (s64 i = begin; i < end; ++i) row(step.inputs[0], step.outputs[0], i);
     });
   }

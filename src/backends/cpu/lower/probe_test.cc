@@ -10,6 +10,8 @@
 #include <cstring>
 #include <random>
 
+#include "backends/cpu/device.h"
+#include "backends/host/queue.h"
 #include "core/check.h"
 #include "ops/registry.h"
 
@@ -132,7 +134,7 @@ std::vector<Tensor> Probe::reference() const {
 
 ProbeResult run_probe(const Probe& probe, Offer (*lowering)(const LowerRequest&)) {
   const Setting s = setting_of(probe);
-  const Target target{probe.isa, probe.threads};
+  const Target target = cpu_target(probe.isa, probe.threads);
   Offer offer = lowering({s.graph, s.node, s.inputs, s.outputs, s.layouts, target});
   if (const Reject* reject = std::get_if<Reject>(&offer)) return {reject->reason, {}, {}};
   ProbeResult result{{}, std::get<Candidate>(offer), {}};
@@ -155,11 +157,11 @@ ProbeResult run_probe(const Probe& probe, Offer (*lowering)(const LowerRequest&)
   }
   for (Storage& output : outputs) destinations.push_back(output.memory.mutable_data());
   Tensor workspace(Dtype::u8, Shape{candidate.workspace_bytes});
-  ThreadPool pool(probe.threads);
+  HostQueue queue(probe.threads);
   const RunStep step = candidate.bind(bind);
   // Twice: the second run must not see what the first one left.
   for (int i = 0; i < 2; ++i) {
-    step({sources.data(), destinations.data(), workspace.mutable_data(), pool});
+    step({sources.data(), destinations.data(), workspace.mutable_data(), queue});
   }
   for (const Storage& output : outputs) result.outputs.push_back(output.read());
   return result;

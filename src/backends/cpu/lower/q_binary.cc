@@ -4,10 +4,12 @@
 #include <array>
 #include <memory>
 
+#include "backends/cpu/device.h"
 #include "backends/cpu/kernels/codes/eltwise/eltwise.h"
 #include "backends/cpu/kernels/codes/move/move.h"
 #include "backends/cpu/lower/f_rows.h"
 #include "backends/cpu/lower/q_common.h"
+#include "backends/host/queue.h"
 
 namespace octet {
 namespace {
@@ -70,7 +72,7 @@ void run(const BinaryStep& step, const StepArgs& args) {
     operands[i] = constant ? reinterpret_cast<const u8*>(constant.data()) : u8_input(args, i);
   }
   u8* dst = u8_output(args, 0);
-  step.rows.for_each(args.pool, [&](const Rows::Offsets& at, s64 count) {
+  step.rows.for_each(pool_of(args), [&](const Rows::Offsets& at, s64 count) {
     step.kernel->run({.a = operands[0] + at[1],
                       .b = operands[1] + at[2],
                       .dst = dst + at[0],
@@ -140,13 +142,13 @@ Offer lower_q_add(const LowerRequest& request) {
   BinaryArgs args;
   args.multiplier_a = multipliers[0];
   args.multiplier_b = multipliers[1];
-  return lower_binary(request, best_kernel(kAddKernels, request.target.isa), args);
+  return lower_binary(request, best_kernel(kAddKernels, isa_of(request.target)), args);
 }
 
 Offer lower_q_mul(const LowerRequest& request) {
   BinaryArgs args;
   args.multiplier_a = request.node.attrs.f("multiplier", 0.0f);
-  return lower_binary(request, best_kernel(kMulKernels, request.target.isa), args);
+  return lower_binary(request, best_kernel(kMulKernels, isa_of(request.target)), args);
 }
 
 }  // namespace octet

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "backends/cpu/device.h"
 #include "backends/cpu/kernels/codes/conv/conv.h"
 #include "backends/cpu/kernels/codes/conv/conv_cost.h"
 #include "backends/cpu/kernels/codes/conv/tile_conv.h"
@@ -11,6 +12,7 @@
 #include "backends/cpu/kernels/codes/conv/winograd.h"
 #include "backends/cpu/kernels/codes/depthwise/depthwise_cost.h"
 #include "backends/cpu/lower/q_common.h"
+#include "backends/host/queue.h"
 
 namespace octet {
 namespace {
@@ -90,7 +92,7 @@ RunStep step_of(Kernel kernel, const ConvRequest& conv) {
                       .residual = given ? u8_input(args, residual) : nullptr,
                       .y = u8_output(args, 0),
                       .workspace = args.workspace,
-                      .pool = args.pool});
+                      .pool = pool_of(args)});
   };
 }
 
@@ -116,10 +118,10 @@ Offer lower_q_depthwise_flat(const LowerRequest& request) {
   ConvRequest conv;
   if (std::string reason = read_depthwise(request, conv); !reason.empty()) return Reject{reason};
   const EpilogueArgs epilogue = epilogue_args(conv.epilogue, conv.constants.table_or_null());
-  if (const char* reason = flat_depthwise_reject(conv.geometry, epilogue, request.target.isa))
+  if (const char* reason = flat_depthwise_reject(conv.geometry, epilogue, isa_of(request.target)))
     return Reject{reason};
-  const FlatDepthwiseKernel& kernel = best_kernel(kFlatDepthwiseKernels, request.target.isa);
-  const DepthwiseKernel& strided = best_kernel(kDepthwiseKernels, request.target.isa);
+  const FlatDepthwiseKernel& kernel = best_kernel(kFlatDepthwiseKernels, isa_of(request.target));
+  const DepthwiseKernel& strided = best_kernel(kDepthwiseKernels, isa_of(request.target));
   Candidate candidate = image_candidate(request, kernel.name, conv);
   candidate.workspace_bytes =
       depthwise_workspace_bytes(strided, conv.geometry, request.target.threads);
@@ -136,7 +138,7 @@ Offer lower_q_depthwise(const LowerRequest& request) {
   ConvRequest conv;
   if (std::string reason = read_depthwise(request, conv); !reason.empty()) return Reject{reason};
   if (const char* reason = depthwise_reject(conv.geometry)) return Reject{reason};
-  const DepthwiseKernel& kernel = best_kernel(kDepthwiseKernels, request.target.isa);
+  const DepthwiseKernel& kernel = best_kernel(kDepthwiseKernels, isa_of(request.target));
   Candidate candidate = image_candidate(request, kernel.name, conv);
   candidate.workspace_bytes =
       depthwise_workspace_bytes(kernel, conv.geometry, request.target.threads);
@@ -150,7 +152,7 @@ Offer lower_q_depthwise(const LowerRequest& request) {
 Offer lower_q_conv_tiles(const LowerRequest& request) {
   ConvRequest conv;
   if (std::string reason = read(request, conv); !reason.empty()) return Reject{reason};
-  if (const char* reason = tile_conv_reject(conv.geometry, request.target.isa))
+  if (const char* reason = tile_conv_reject(conv.geometry, isa_of(request.target)))
     return Reject{reason};
   const TileKernel& kernel = kTileKernels[0];
   Candidate candidate = image_candidate(request, kernel.name, conv);
@@ -174,10 +176,10 @@ Offer lower_q_conv_tiles(const LowerRequest& request) {
 Offer lower_q_conv_winograd(const LowerRequest& request) {
   ConvRequest conv;
   if (std::string reason = read(request, conv); !reason.empty()) return Reject{reason};
-  if (const char* reason = winograd_reject(conv.geometry, request.target.isa))
+  if (const char* reason = winograd_reject(conv.geometry, isa_of(request.target)))
     return Reject{reason};
   const WinogradKernel& kernel = kWinogradKernels[0];
-  const ConvKernel& direct = best_kernel(kConstantConvKernels, request.target.isa);
+  const ConvKernel& direct = best_kernel(kConstantConvKernels, isa_of(request.target));
   const int threads = request.target.threads;
   Candidate candidate = image_candidate(request, kernel.name, conv);
   candidate.workspace_bytes = std::max(winograd_workspace_bytes(conv.geometry, threads),
@@ -196,7 +198,7 @@ Offer lower_q_conv(const LowerRequest& request) {
   ConvRequest conv;
   if (std::string reason = read(request, conv); !reason.empty()) return Reject{reason};
   if (const char* reason = conv_reject(conv.geometry)) return Reject{reason};
-  const ConvKernel& kernel = best_kernel(kConstantConvKernels, request.target.isa);
+  const ConvKernel& kernel = best_kernel(kConstantConvKernels, isa_of(request.target));
   Candidate candidate = image_candidate(request, kernel.name, conv);
   set_overwrites(candidate, conv);
   candidate.writes_slices = true;

@@ -2,8 +2,10 @@
 // DynamicQuantizeLinear: the range of the data, then codes over it.
 #include <algorithm>
 
+#include "backends/cpu/device.h"
 #include "backends/cpu/kernels/codes/quantize/quantize.h"
 #include "backends/cpu/lower/q_common.h"
+#include "backends/host/queue.h"
 #include "core/reduce.h"
 #include "core/rounding.h"
 
@@ -21,7 +23,7 @@ void quantize_dynamically(const QuantizeKernel& kernel, s64 count, const StepArg
   const f32 min = std::min(lane_min(count, at), 0.0f);
   const f32 scale = max > min ? (max - min) / 255.0f : 1.0f;
   const s32 zero_point = rne(clamp_f32((0.0f - min) / scale, 0.0f, 255.0f));
-  args.pool.parallel_for((count + kBlock - 1) / kBlock, [&](s64 begin, s64 end, int) {
+  pool_of(args).parallel_for((count + kBlock - 1) / kBlock, [&](s64 begin, s64 end, int) {
     const s64 first = begin * kBlock, last = std::min(end * kBlock, count);
     kernel.run({x + first, y + first, last - first, scale, zero_point});
   });
@@ -37,7 +39,7 @@ Offer lower_q_dynamic(const LowerRequest& request) {
   for (ValueId id : request.node.outputs) {
     if (id == kNoValue) return Reject{"an output is omitted"};
   }
-  const QuantizeKernel& kernel = best_kernel(kQuantizeKernels, request.target.isa);
+  const QuantizeKernel& kernel = best_kernel(kQuantizeKernels, isa_of(request.target));
   Candidate candidate = candidate_of(request, kernel.name, Layout::linear);
   const s64 count = request.inputs[0].shape.elements();
   candidate.bind = [&kernel, count](const BindArgs&) -> RunStep {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backends/cpu/lower/q_common.h"
+#include "backends/host/queue.h"
 #include "ops/shared/space_depth.h"
 
 namespace octet {
@@ -17,7 +18,7 @@ struct Interleave {
   Placement from, to;
 
   void operator()(const StepArgs& args) const noexcept {
-    args.pool.parallel_for(input[0] * input[2], [&](s64 begin, s64 end, int) {
+    pool_of(args).parallel_for(input[0] * input[2], [&](s64 begin, s64 end, int) {
       for (s64 row = begin; row < end; ++row) copy_row(args, row / input[2], row % input[2]);
     });
   }

@@ -6,8 +6,10 @@
 #include <memory>
 #include <utility>
 
+#include "backends/cpu/device.h"
 #include "backends/cpu/kernels/codes/conv/conv_cost.h"
 #include "backends/cpu/kernels/codes/conv/tile_conv.h"
+#include "backends/host/queue.h"
 
 namespace octet {
 namespace {
@@ -36,10 +38,10 @@ RunStep step_of(Kernel kernel, const MatmulRequest& matmul) {
   return [step](const StepArgs& args) {
     const u8* r = step->constants.residual_of(args);
     if constexpr (!std::is_same_v<Kernel, BatchedMatmul>) {
-      step->kernel.run({u8_input(args, 0), r, u8_output(args, 0), args.workspace, args.pool});
+      step->kernel.run({u8_input(args, 0), r, u8_output(args, 0), args.workspace, pool_of(args)});
     } else {
-      step->kernel.run(
-          {u8_input(args, 0), u8_input(args, 1), r, u8_output(args, 0), args.workspace, args.pool});
+      step->kernel.run({u8_input(args, 0), u8_input(args, 1), r, u8_output(args, 0), args.workspace,
+                        pool_of(args)});
     }
   };
 }
@@ -118,7 +120,7 @@ MatmulSpec activations_spec(const MatmulRequest& matmul) {
 Offer lower_q_linear_tiles(const LowerRequest& request) {
   LinearRequest linear;
   if (std::string reason = read(request, linear); !reason.empty()) return Reject{reason};
-  if (const char* reason = tile_conv_reject(linear.geometry, request.target.isa))
+  if (const char* reason = tile_conv_reject(linear.geometry, isa_of(request.target)))
     return Reject{reason};
   const TileKernel& kernel = kTileKernels[0];
   Candidate candidate = candidate_of(request, kernel.name, Layout::linear);
@@ -137,7 +139,7 @@ Offer lower_q_linear(const LowerRequest& request) {
   LinearRequest linear;
   if (std::string reason = read(request, linear); !reason.empty()) return Reject{reason};
   if (const char* reason = conv_depth_reject(linear.geometry)) return Reject{reason};
-  const ConvKernel& kernel = best_kernel(kConstantConvKernels, request.target.isa);
+  const ConvKernel& kernel = best_kernel(kConstantConvKernels, isa_of(request.target));
   Candidate candidate = candidate_of(request, kernel.name, Layout::linear);
   candidate.note = sum_note(request);
   candidate.workspace_bytes = conv_workspace_bytes(kernel, linear.geometry, request.target.threads);
@@ -155,7 +157,7 @@ Offer lower_q_matmul(const LowerRequest& request) {
     return Reject{reason};
   if (matmul.constants.row) return Reject{"the addend is a constant row"};
   if (const char* reason = matmul_reject(matmul.views)) return Reject{reason};
-  const ConvKernel& kernel = best_kernel(kConvKernels, request.target.isa);
+  const ConvKernel& kernel = best_kernel(kConvKernels, isa_of(request.target));
   BatchedMatmul product(kernel, activations_spec(matmul));
   Candidate candidate = candidate_of(request, kernel.name, Layout::linear);
   const std::string sum = sum_note(request);

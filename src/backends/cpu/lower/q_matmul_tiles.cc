@@ -2,8 +2,10 @@
 // QMatMul of two activations on matrix tiles.
 #include <memory>
 
+#include "backends/cpu/device.h"
 #include "backends/cpu/kernels/codes/matmul/tile_matmul.h"
 #include "backends/cpu/lower/q_matmul.h"
+#include "backends/host/queue.h"
 
 namespace octet {
 namespace {
@@ -13,7 +15,7 @@ std::string read(const LowerRequest& request, MatmulRequest& product) {
   for (size_t i = kProductResidual; i < request.inputs.size(); ++i) {
     if (i != kProductTable && request.has_input(i)) return "a sum with another value follows";
   }
-  const char* reason = tile_matmul_reject(product.views, request.target.isa);
+  const char* reason = tile_matmul_reject(product.views, isa_of(request.target));
   return reason != nullptr ? reason : "";
 }
 
@@ -35,7 +37,7 @@ Offer lower_q_matmul_tiles(const LowerRequest& request) {
   candidate.bind = [step](const BindArgs&) -> RunStep {
     return [step](const StepArgs& args) {
       step->kernel.run({u8_input(args, kProductX), u8_input(args, kProductWeights), nullptr,
-                        u8_output(args, 0), args.workspace, args.pool});
+                        u8_output(args, 0), args.workspace, pool_of(args)});
     };
   };
   return candidate;

@@ -10,6 +10,7 @@
 
 #include "backends/cpu/kernels/codes/move/move.h"
 #include "backends/cpu/lower/q_common.h"
+#include "backends/host/queue.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/resize.h"
 
@@ -54,7 +55,8 @@ Candidate mapped(const LowerRequest& request, const char* kernel, MapPixels map)
     auto step = std::make_shared<MapPixels>(map);
     step->input = nhwc_placement(input, bind.inputs[0]);
     step->output = nhwc_placement(output, bind.outputs[0]);
-    return [step](const StepArgs& args) { step->run(args.inputs[0], args.outputs[0], args.pool); };
+    return
+        [step](const StepArgs& args) { step->run(args.inputs[0], args.outputs[0], pool_of(args)); };
   };
   return candidate;
 }
@@ -122,7 +124,7 @@ Offer lower_q_concat(const LowerRequest& request) {
         const Piece& piece = (*pieces)[i];
         std::byte* dst = args.outputs[0] + static_cast<size_t>(piece.to_channel) * piece.bytes;
         if (args.inputs[i] == dst) continue;  // written there already
-        piece.map.run(args.inputs[i], dst, args.pool);
+        piece.map.run(args.inputs[i], dst, pool_of(args));
       }
     };
   };
@@ -151,7 +153,7 @@ Offer lower_q_split(const LowerRequest& request) {
     }
     return [maps](const StepArgs& args) {
       for (size_t i = 0; i < maps->size(); ++i) {
-        (*maps)[i].run(args.inputs[0], args.outputs[i], args.pool);
+        (*maps)[i].run(args.inputs[0], args.outputs[i], pool_of(args));
       }
     };
   };

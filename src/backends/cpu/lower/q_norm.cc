@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "backends/cpu/device.h"
 #include "backends/cpu/kernels/codes/norm/norm.h"
 #include "backends/cpu/lower/q_common.h"
 #include "ops/quantized/code_rows.h"
@@ -41,7 +42,7 @@ NormSpec spec_of(const LowerRequest& request) {
 
 Offer lower_q_instance_norm(const LowerRequest& request) {
   if (std::string reason = reject(request); !reason.empty()) return Reject{reason};
-  const NormKernel& kernel = best_kernel(kInstanceNormKernels, request.target.isa);
+  const NormKernel& kernel = best_kernel(kInstanceNormKernels, isa_of(request.target));
   Candidate candidate = candidate_of(request, kernel.name, Layout::nhwc);
   const NormSpec spec = spec_of(request);
   candidate.strided = candidate.by_image = true;

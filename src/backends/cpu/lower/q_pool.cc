@@ -3,8 +3,10 @@
 #include <memory>
 #include <utility>
 
+#include "backends/cpu/device.h"
 #include "backends/cpu/kernels/codes/pool/pool.h"
 #include "backends/cpu/lower/q_common.h"
+#include "backends/host/queue.h"
 #include "ops/quantized/mean_scales.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/pool.h"
@@ -14,8 +16,9 @@ namespace {
 
 RunStep step_of(const PoolKernel& kernel, PoolSpec spec) {
   auto pool = std::make_shared<const Pool>(kernel, std::move(spec));
-  return
-      [pool](const StepArgs& args) { pool->run(u8_input(args, 0), u8_output(args, 0), args.pool); };
+  return [pool](const StepArgs& args) {
+    pool->run(u8_input(args, 0), u8_output(args, 0), pool_of(args));
+  };
 }
 
 PoolSpec spec_of(const PoolGeometry& geometry) {
@@ -70,7 +73,7 @@ Offer lower_q_max_pool(const LowerRequest& request) {
   if (request.outputs.size() > 1) return Reject{"the positions of the maxima are wanted"};
   const PoolGeometry geometry = pool_geometry(request.node, request.inputs[0].shape);
   if (const char* reason = pool_reject(geometry.window)) return Reject{reason};
-  return image_candidate(request, best_kernel(kMaxPoolKernels, request.target.isa),
+  return image_candidate(request, best_kernel(kMaxPoolKernels, isa_of(request.target)),
                          spec_of(geometry));
 }
 
@@ -80,7 +83,7 @@ Offer lower_q_average_pool(const LowerRequest& request) {
   PoolSpec spec = spec_of(geometry);
   if (std::string reason = read_average(request, spec); !reason.empty()) return Reject{reason};
   spec.multipliers = multipliers_of(geometry, mean_scales(request.node));
-  return image_candidate(request, best_kernel(kAveragePoolKernels, request.target.isa), spec);
+  return image_candidate(request, best_kernel(kAveragePoolKernels, isa_of(request.target)), spec);
 }
 
 namespace {
@@ -135,7 +138,7 @@ Offer lower_q_mean(const LowerRequest& request) {
   if (view.reduced == 0) return Reject{"the mean is over no elements"};
   if (const char* reason = pool_reject(spec.window)) return Reject{reason};
   spec.multipliers = {mean_scales(request.node).multiplier(view.reduced)};
-  const PoolKernel& kernel = best_kernel(kAveragePoolKernels, request.target.isa);
+  const PoolKernel& kernel = best_kernel(kAveragePoolKernels, isa_of(request.target));
   const s64 inner = view.inner;
   spec.output = {Layout::nhwc, inner, inner, inner, 0};
   spec.input = {Layout::nhwc, inner, view.reduced * inner, view.reduced * inner, 0};

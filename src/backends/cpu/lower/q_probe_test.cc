@@ -11,6 +11,8 @@
 #include <memory>
 #include <random>
 
+#include "backends/cpu/device.h"
+#include "backends/host/queue.h"
 #include "ops/registry.h"
 
 namespace octet {
@@ -173,7 +175,7 @@ s32 first_zero_point(const Node& node) {
 
 ProbeResult run_guarded(const Probe& probe, LowerFunction lowering, const Surroundings& around) {
   const Setting s = setting_of(probe);
-  const Target target{probe.isa, probe.threads};
+  const Target target = cpu_target(probe.isa, probe.threads);
   Offer offer = lowering({s.graph, s.node, s.inputs, s.outputs, s.layouts, target});
   if (const Reject* reject = std::get_if<Reject>(&offer)) return {reject->reason, {}, {}};
   ProbeResult result{{}, std::get<Candidate>(offer), {}};
@@ -203,12 +205,12 @@ ProbeResult run_guarded(const Probe& probe, LowerFunction lowering, const Surrou
   }
   GuardedBytes workspace(static_cast<size_t>((candidate.workspace_bytes + 63) / 64 * 64),
                          around.at_front);
-  ThreadPool pool(probe.threads);
+  HostQueue queue(probe.threads);
   const RunStep step = candidate.bind(bind);
   // Twice: the second run must not see what the first one left.
   for (int i = 0; i < 2; ++i) {
     step({sources.data(), destinations.data(), reinterpret_cast<std::byte*>(workspace.data()),
-          pool});
+          queue});
   }
   for (Stored& output : outputs) {
     result.outputs.push_back(output.take());

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // QSoftmax and QLayerNormalization: dense rows of codes to rows of codes.
+#include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/rows.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/q_common.h"
+#include "backends/host/queue.h"
 #include "ops/quantized/code_rows.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/layer_norm.h"
@@ -43,12 +45,12 @@ struct CodeRowStep {
       function(&args);
     };
     if (rows * count < kSerial) return body(0, rows, 0);
-    step.pool.parallel_for(rows, body);
+    pool_of(step).parallel_for(rows, body);
   }
 };
 
 std::string reject(const LowerRequest& request) {
-  if (request.target.isa == Isa::none) return "the instruction set is capped below AVX2";
+  if (isa_of(request.target) == Isa::none) return "the instruction set is capped below AVX2";
   if (request.constant(0) != nullptr) return "the input is a constant";
   const Dtype dtype = request.inputs[0].dtype;
   if (dtype != Dtype::u8 && dtype != Dtype::f32) return "the input codes are not u8";
@@ -62,7 +64,7 @@ CodeRowStep step_of(const LowerRequest& request, const FloatKernel<CodeRowArgs>&
                     s64 count) {
   const Shape& shape = request.inputs[0].shape;
   const Epilogue epilogue = epilogue_of(request.node);
-  return {kernel_for(kernel, request.target.isa),
+  return {kernel_for(kernel, isa_of(request.target)),
           count == 0 ? 0 : shape.elements() / count,
           count,
           row_scales(request.node),
@@ -77,7 +79,7 @@ CodeRowStep step_of(const LowerRequest& request, const FloatKernel<CodeRowArgs>&
 Candidate candidate_for(const LowerRequest& request, const FloatKernel<CodeRowArgs>& kernel,
                         const CodeRowStep& step) {
   Candidate candidate;
-  candidate.kernel = kernel_name("u8", kernel.name, request.target.isa);
+  candidate.kernel = kernel_name("u8", kernel.name, isa_of(request.target));
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.outputs = {Layout::linear};
   candidate.workspace_bytes = request.target.threads * step.thread_bytes();

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/kernels/codes/move/move.h"
 #include "backends/cpu/lower/q_common.h"
+#include "backends/host/queue.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
@@ -17,7 +18,7 @@ std::function<RunStep(const BindArgs&)> copy_bytes(const TensorType& type) {
   return [bytes](const BindArgs&) -> RunStep {
     return [bytes](const StepArgs& args) {
       if (args.inputs[0] == args.outputs[0]) return;
-      args.pool.parallel_for((bytes + 4095) / 4096, [&](s64 begin, s64 end, int) {
+      pool_of(args).parallel_for((bytes + 4095) / 4096, [&](s64 begin, s64 end, int) {
         const s64 first = begin * 4096, last = std::min(end * 4096, bytes);
         std::memcpy(args.outputs[0] + first, args.inputs[0] + first,
                     static_cast<size_t>(last - first));
@@ -64,7 +65,8 @@ Offer lower_q_transpose(const LowerRequest& request) {
   }
   candidate.bind = [type = request.inputs[0], perm](const BindArgs&) -> RunStep {
     auto step = std::make_shared<const Transposition>(type.shape, perm, dtype_bytes(type.dtype));
-    return [step](const StepArgs& args) { step->run(args.inputs[0], args.outputs[0], args.pool); };
+    return
+        [step](const StepArgs& args) { step->run(args.inputs[0], args.outputs[0], pool_of(args)); };
   };
   return candidate;
 }

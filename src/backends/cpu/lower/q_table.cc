@@ -4,10 +4,12 @@
 #include <cstring>
 #include <memory>
 
+#include "backends/cpu/device.h"
 #include "backends/cpu/kernels/codes/quantize/quantize.h"
 #include "backends/cpu/kernels/codes/table/table.h"
 #include "backends/cpu/lower/f_rows.h"
 #include "backends/cpu/lower/q_common.h"
+#include "backends/host/queue.h"
 
 namespace octet {
 namespace {
@@ -22,7 +24,7 @@ Candidate elementwise(const LowerRequest& request, const char* kernel, const F& 
     const RowOperand operands[] = {{output, bind.outputs[0]}, {input, bind.inputs[0]}};
     auto rows = std::make_shared<const Rows>(operands);
     return [run, rows](const StepArgs& args) {
-      rows->for_each(args.pool,
+      rows->for_each(pool_of(args),
                      [&](const Rows::Offsets& at, s64 count) { run(args, at[0], at[1], count); });
     };
   };
@@ -65,7 +67,7 @@ Offer lower_q_table(const LowerRequest& request) {
   const Tensor* table = request.constant(1);
   if (table == nullptr) return Reject{"the table is not a constant"};
   if (request.constant(0) != nullptr) return Reject{"the input is a constant"};
-  const TableKernel& kernel = best_kernel(kTableKernels, request.target.isa);
+  const TableKernel& kernel = best_kernel(kTableKernels, isa_of(request.target));
   const bool is_signed = request.inputs[0].dtype == Dtype::s8;
   const auto run = [&kernel, table = is_signed ? by_bits(*table) : *table](
                        const StepArgs& args, s64 dst, s64 src, s64 count) {
@@ -82,7 +84,7 @@ Offer lower_q_quantize(const LowerRequest& request) {
   if (std::string reason = read(request, s); !reason.empty()) return Reject{reason};
   if (request.inputs[0].dtype != Dtype::f32) return Reject{"the input is not f32"};
   if (request.outputs[0].dtype != Dtype::u8) return Reject{"the codes are not u8"};
-  const QuantizeKernel& kernel = best_kernel(kQuantizeKernels, request.target.isa);
+  const QuantizeKernel& kernel = best_kernel(kQuantizeKernels, isa_of(request.target));
   const Shape& shape = request.inputs[0].shape;
   const NearQuotient near = near_quotient(s.scale, s.zero_point);
   // A picture that enters the graph goes to convolutions, so it changes layout on the way. Elsewhere linear values may
@@ -106,7 +108,7 @@ Offer lower_q_quantize(const LowerRequest& request) {
     const PlanarQuantize planar{&kernel,      shape, s.scale,
                                 s.zero_point, near,  nhwc_placement(shape, bind.outputs[0])};
     return [planar](const StepArgs& args) {
-      planar.run(reinterpret_cast<const f32*>(args.inputs[0]), u8_output(args, 0), args.pool);
+      planar.run(reinterpret_cast<const f32*>(args.inputs[0]), u8_output(args, 0), pool_of(args));
     };
   };
   return candidate;
@@ -117,7 +119,7 @@ Offer lower_q_dequantize(const LowerRequest& request) {
   if (std::string reason = read(request, s); !reason.empty()) return Reject{reason};
   if (request.inputs[0].dtype != Dtype::u8) return Reject{"the codes are not u8"};
   if (request.outputs[0].dtype != Dtype::f32) return Reject{"the output is not f32"};
-  const DequantizeKernel& kernel = best_kernel(kDequantizeKernels, request.target.isa);
+  const DequantizeKernel& kernel = best_kernel(kDequantizeKernels, isa_of(request.target));
   const auto run = [&kernel, s](const StepArgs& args, s64 dst, s64 src, s64 count) {
     f32* y = reinterpret_cast<f32*>(args.outputs[0]);
     kernel.run({u8_input(args, 0) + src, y + dst, count, s.scale, s.zero_point});

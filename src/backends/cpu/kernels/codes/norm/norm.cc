@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "backends/host/queue.h"
+
 namespace octet {
 namespace {
 
@@ -93,7 +95,7 @@ void Norm::run(const u8* x, u8* y, const StepArgs& step) const noexcept {
   auto* lines = reinterpret_cast<f32*>(sums + spec_.threads * 2 * padded_);
   const auto in_rows = [&](const auto& body) {
     if (elements < kSerial) return body(s64{0}, spec_.rows, 0);
-    step.pool.parallel_for(spec_.rows, body);
+    pool_of(step).parallel_for(spec_.rows, body);
   };
   for (s64 image = 0; image < spec_.batch; ++image) {
     const u8* src = x + image * in.image_stride;

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What runs steps: a device with its memory and its queues of work. Planning and running know devices by this interface alone
+// (docs/adr/0012-devices.md).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/types.h"
+
+namespace octet {
+
+struct Backend;  // plan/backend.h
+
+// A point in the work of one queue.
+class Event {
+ public:
+  virtual ~Event() = default;
+  // Returns when everything that the queue was given before the event was recorded is done.
+  virtual void synchronize() = 0;
+  // By the device's own clock, between two events of one queue that have happened.
+  virtual f64 microseconds_since(const Event& earlier) const = 0;
+};
+
+// Work in order. A device may do it later than it is given: whoever reads the result on the host synchronizes first. A step's
+// function (RunStep) puts its own work into the queue of its arguments, which it finds by its backend's own cast.
+class Queue {
+ public:
+  virtual ~Queue() = default;
+  // Between the device's memory and the host's, or within one. Neither side may change until it is done.
+  virtual void copy(std::byte* to, const std::byte* from, s64 bytes) = 0;
+  virtual std::unique_ptr<Event> make_event() = 0;
+  virtual void record(Event& event) = 0;
+  // Returns when all is done; throws the first error since the last call, an Error that names its step.
+  virtual void synchronize() = 0;
+};
+
+// What the planner's own estimates must know of a device.
+struct DeviceCosts {
+  // A group of images pays where its working set fits into so much cache of one core; 0: groups never pay (groups.h).
+  s64 cache_bytes = 0;
+  // To start a step once more costs as much as moving so many bytes, and so many more where threads meet at its end.
+  f64 start_bytes = 0;
+  f64 meeting_bytes = 0;
+  // A step of fewer cycles, or which touches fewer bytes and names no cost, is done sooner by one thread (sharing.cc).
+  f64 short_cycles = 0;
+  s64 short_bytes = 0;
+  // A change of layout, both sides counted.
+  f64 convert_bytes_per_cycle = 2;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual std::string_view name() const = 0;  // as a user asks for it: "cpu", "test:1"
+  // What measured choices hold for: the chip, and which of its abilities are used ("amx").
+  virtual const std::string& identity() const = 0;
+  virtual std::string_view level() const = 0;
+  virtual const Backend& backend() const = 0;
+  virtual const DeviceCosts& costs() const = 0;
+  // The same with fewer abilities, whose kernels run here too; null when there is none. Only measuring asks for it.
+  virtual const Device* lesser() const { return nullptr; }
+
+  // Whether host code may read and write its memory at any time. Else what crosses is copied by a step of the plan.
+  virtual bool has_host_memory() const = 0;
+  // Zeroed, at a multiple of 4096. Throws Error(out_of_memory) naming `what` when the device's budget would be passed.
+  virtual std::shared_ptr<std::byte> allocate(s64 bytes, const char* what) const = 0;
+  // `threads` are those of the host that its work may take, where it takes any.
+  virtual std::unique_ptr<Queue> make_queue(int threads) const = 0;
+};
+
+}  // namespace octet
