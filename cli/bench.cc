@@ -45,6 +45,7 @@ struct Options {
   std::filesystem::path engine;
   std::vector<std::string> shapes;
   int threads = 1;
+  std::string device = "cpu";
   int64_t batch = 1;
   double seconds = 2;
   int64_t warmup = 10;
@@ -142,11 +143,12 @@ Measured measure(const Options& options) {
   const std::vector<Tensor> inputs = make_inputs(engine, result.shapes);
   const auto tuning = read_tuning(options.tuning);
   if (tuning != nullptr) {
-    const Inspection planned = inspect(engine, {result.shapes, options.threads, tuning});
+    const Inspection planned =
+        inspect(engine, {result.shapes, options.threads, tuning, options.device});
     warn_of_stale_choices(planned.layers, options.tuning);
   }
   start = Clock::now();
-  Context context = engine.make_context({options.threads, tuning});
+  Context context = engine.make_context({options.threads, tuning, options.device});
   context.prepare(result.shapes);
   result.start.prepare = seconds_since(start) * 1e3;
   start = Clock::now();
@@ -208,6 +210,7 @@ int run_layers(const Options& options) {
   const auto shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
   ProfileOptions profiled;
   profiled.threads = options.threads;
+  profiled.device = options.device;
   profiled.tuning = read_tuning(options.tuning);
   const auto times = profile(engine, make_inputs(engine, shapes), profiled);
   if (!options.json) {
@@ -237,7 +240,7 @@ int run_selection(const Options& options) {
   const auto shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
   return assert_selection(engine, make_inputs(engine, shapes),
                           {options.threads, options.tolerance, options.json, options.tune,
-                           read_tuning(options.tuning)});
+                           read_tuning(options.tuning), options.device});
 }
 
 struct Summary {
@@ -307,6 +310,7 @@ Command add_bench(CLI::App& parent) {
   app->footer(kFooter);
   app->add_option("engine", options->engine, "engine file")->required()->type_name("ENGINE");
   add_threads_flag(*app, options->threads);
+  add_device_flag(*app, options->device);
   app->add_option("--batch", options->batch, "size of a dynamic first dimension")
       ->type_name("N")
       ->capture_default_str()

@@ -107,6 +107,7 @@ int assert_selection(const Engine& engine, std::span<const Tensor> inputs,
   options.threads = flags.threads;
   options.tolerance = flags.tolerance;
   options.tuning = flags.tuning;
+  options.device = flags.device;
   // What the file has for other layers and machines stays. Read first: a file that is none of ours ends this early.
   Tuning tuning;
   if (std::filesystem::exists(flags.tune)) tuning = load_tuning(flags.tune);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "octet/engine.h"
 #include "octet/tensor.h"
@@ -18,6 +19,7 @@ struct SelectionFlags {
   bool json = false;
   std::filesystem::path tune;            // where the choices go; empty: nowhere
   std::shared_ptr<const Tuning> tuning;  // choices to hold against measurement, or null
+  std::string device = "cpu";
 };
 
 // Prints the table or the object and writes the choices; the exit code. Wrong choices are no failure where they are being tuned.

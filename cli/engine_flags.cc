@@ -60,6 +60,13 @@ CLI::Option* add_threads_flag(CLI::App& app, int& threads) {
       ->check(CLI::Range(1, kMaxThreads));
 }
 
+void add_device_flag(CLI::App& app, std::string& device) {
+  app.add_option("--device", device,
+                 "what runs the engine: cpu, or test:N to test copies and waits")
+      ->type_name("NAME")
+      ->capture_default_str();
+}
+
 CLI::Option* add_shape_flag(CLI::App& app, std::vector<std::string>& shapes) {
   return app.add_option("--shape", shapes, "size of a dynamic input, repeatable")
       ->type_name("NAME:1x3x224x224")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flags and small helpers of the commands that work on an engine: --threads, --shape, --json, and how layers are shown.
+// Flags and small helpers of the commands that work on an engine: --threads, --device, --shape, --json, and how layers are shown.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,6 +17,8 @@
 namespace octet::cli {
 
 CLI::Option* add_threads_flag(CLI::App& app, int& threads);
+// --device NAME: what runs the engine.
+void add_device_flag(CLI::App& app, std::string& device);
 CLI::Option* add_shape_flag(CLI::App& app, std::vector<std::string>& shapes);
 // --max-memory SIZE and --max-loop-trips N; zeros without them.
 struct LimitFlags {

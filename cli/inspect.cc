@@ -30,6 +30,7 @@ struct Options {
   std::filesystem::path engine;
   std::vector<std::string> shapes;
   int threads = 1;
+  std::string device = "cpu";
   std::filesystem::path tuning;
   LimitFlags limits;
   bool json = false;
@@ -81,6 +82,7 @@ int run(const Options& options) {
   const Engine engine = Engine::load(options.engine);
   InspectOptions inspect_options;
   inspect_options.threads = options.threads;
+  inspect_options.device = options.device;
   inspect_options.tuning = read_tuning(options.tuning);
   inspect_options.input_shapes = concrete_shapes(engine, parse_shapes(options.shapes), 1);
   const Inspection inspection = inspect(engine, inspect_options);
@@ -114,6 +116,7 @@ Command add_inspect(CLI::App& parent) {
   app->add_option("engine", options->engine, "engine file")->required()->type_name("ENGINE");
   add_shape_flag(*app, options->shapes);
   add_threads_flag(*app, options->threads);
+  add_device_flag(*app, options->device);
   add_tuning_flag(*app, options->tuning);
   app->add_flag("--wide", options->wide,
                 "do not shorten long cells, and say why other kernels were not taken");

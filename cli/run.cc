@@ -40,6 +40,7 @@ struct Options {
   int64_t top = 5;
   PreprocessFlags preprocess;
   int threads = 1;
+  std::string device = "cpu";
   std::filesystem::path tuning;
   LimitFlags limits;
   bool json = false;
@@ -172,13 +173,13 @@ int run(const Options& options) {
   const std::vector<std::string> labels = read_labels(options.labels);
   const auto infos = engine.outputs();
   const auto tuning = read_tuning(options.tuning);
-  Context context = engine.make_context({options.threads, tuning});
+  Context context = engine.make_context({options.threads, tuning, options.device});
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
   for (const auto& path : options.inputs) {
     const std::vector<Tensor> inputs = read_inputs(options, engine, path);
     const std::vector<Tensor> outputs = context.run(inputs);
     if (tuning != nullptr && results.empty()) {
-      InspectOptions planned{{}, options.threads, tuning};
+      InspectOptions planned{{}, options.threads, tuning, options.device};
       for (const Tensor& input : inputs) planned.input_shapes.push_back(input.shape());
       warn_of_stale_choices(inspect(engine, planned).layers, options.tuning);
     }
@@ -215,6 +216,7 @@ Command add_run(CLI::App& parent) {
       ->type_name("FILE");
   add_preprocess_flags(*app, options->preprocess);
   add_threads_flag(*app, options->threads);
+  add_device_flag(*app, options->device);
   add_tuning_flag(*app, options->tuning);
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);

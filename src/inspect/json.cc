@@ -39,6 +39,8 @@ Json to_json(const Inspection& inspection) {
                       {"op", layer.op},
                       {"precision", layer.precision},
                       {"kernel", layer.kernel},
+                      {"device", layer.device},
+                      {"crossing_bytes", layer.crossing_bytes},
                       {"reason", layer.reason},
                       {"kernel_reason", layer.kernel_reason},
                       {"choice", layer.choice},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the ONNX project's node tests and holds the result against expected.txt: on the scalar references, or compiled,
-// planned and run on the CPU.
-//   conformance_tests [FILTER] [--backend reference|cpu] [--verbose] [--update] [--json] [--expected FILE] [--core FILE] [--atol X]
+// planned and run on the CPU, or so on devices for tests (backends/test), which pass what the CPU passes.
+//   conformance_tests [FILTER] [--backend reference|cpu|test] [--verbose] [--update] [--json] [--expected FILE] [--core FILE] [--atol X]
 // --update rewrites the lists of both backends.
 // --json prints one object with the counts and nothing else; a test counts as passed when it passes on both backends, and
 // the core tests are those that FILE lists.
@@ -46,7 +46,10 @@ Options parse_options(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--backend" && i + 1 < argc) {
-      options.runner = std::string(argv[++i]) == "cpu" ? Runner::cpu : Runner::interpreter;
+      const std::string name = argv[++i];
+      options.runner = name == "cpu"    ? Runner::cpu
+                       : name == "test" ? Runner::test
+                                        : Runner::interpreter;
     } else if (argument == "--verbose") {
       options.verbose = true;
     } else if (argument == "--update") {
@@ -70,7 +73,7 @@ Options parse_options(int argc, char** argv) {
 fs::path expected_of(const Options& options) {
   if (!options.expected.empty()) return options.expected;
   const fs::path folder = OCTET_SOURCE_DIR "/tests/conformance";
-  return folder / (options.runner == Runner::cpu ? "expected_cpu.txt" : "expected.txt");
+  return folder / (options.runner == Runner::interpreter ? "expected.txt" : "expected_cpu.txt");
 }
 
 char current_test[256];

@@ -14,6 +14,7 @@ enum class Outcome { pass, fail, skip };
 enum class Runner {
   interpreter,  // the imported graph, node by node, through the scalar references
   cpu,          // compiled, planned and run as `octet build` and `octet run` do it
+  test,         // the same on test devices, partly on the host: another device for each test
 };
 
 struct TestResult {

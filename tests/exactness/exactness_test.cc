@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random quantized graphs give one set of bits: the scalar reference against every instruction-set level and 1, 2 and 3
-// threads. OCTET_EXACTNESS_SEEDS=first:count runs others.
+// threads, and against devices whose memory the host cannot touch. OCTET_EXACTNESS_SEEDS=first:count runs others.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -64,6 +64,23 @@ TEST(Exactness, RandomGraphsOnEveryLevelAndThreadCount) {
       }
     }
     unsetenv("OCTET_CPU_ISA");
+    if (HasFailure()) FAIL() << print(model->graph);
+  }
+}
+
+TEST(Exactness, RandomGraphsOnTestDevices) {
+  const auto [first, count] = seeds();
+  for (u32 seed = first; seed < first + count; ++seed) {
+    const auto model = model_of(seed);
+    const std::vector<Tensor> inputs = random_inputs(model->graph, seed + 1000, 1 + seed % 3);
+    const std::vector<Tensor> expected = interpret(model->graph, inputs);
+    // Wholly on the device, then partly on the host.
+    for (const std::string& device : {std::string("test:0"), fmt::format("test:{}", seed)}) {
+      Context context(model, {.threads = 1 + static_cast<int>(seed % 2), .device = device});
+      const std::string what = fmt::format("OCTET_EXACTNESS_SEEDS={}:1, {}", seed, device);
+      expect_equal(expected, context.run(inputs), what);
+      expect_equal(expected, context.run(inputs), what + ", second run");
+    }
     if (HasFailure()) FAIL() << print(model->graph);
   }
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One engine, one answer: instruction sets, threads, and the order and batch size of calibration change no bit."""
+"""One engine, one answer: instruction sets, threads, devices, and the order and batch size of calibration change no bit."""
 
 import os
 import shutil
@@ -12,6 +12,8 @@ from models import MODELS, prepared_images
 
 IMAGES = 3
 ISA_LEVELS = ("none", "avx2", "avx_vnni", "vnni")
+# Memory that the host cannot touch and a queue that runs late: every layer there, and some of them on the host.
+DEVICES = ("test:0", "test:1")
 NAMES = ("cifar10_resnet20", "cifar10_resnet20_batchnorm", "cifar10_silunet", "cifar10_vit", "mobilenet_v1_025_imagenet",
          "mobilenet_v2_imagenet", "ultraface_rfb_320", "yolox_nano")
 
@@ -22,10 +24,11 @@ def build(model, engine, calib, *flags, env=None):
 
 
 class OneAnswer(unittest.TestCase):
-    def outputs(self, model, index, threads=1, env=None):
+    def outputs(self, model, index, threads=1, device="cpu", env=None):
         numpy = need("numpy")
         target = scratch() / "out.npz"
-        octet("run", model.engine, scratch() / f"{model.name}_{index}.npz", "-o", target, "--threads", threads, env=env)
+        octet("run", model.engine, scratch() / f"{model.name}_{index}.npz", "-o", target, "--threads", threads,
+              "--device", device, env=env)
         with numpy.load(target) as arrays:
             return {name: arrays[name].tobytes() for name in arrays}
 
@@ -41,6 +44,8 @@ class OneAnswer(unittest.TestCase):
                 self.assertEqual(self.outputs(model, index, env={"OCTET_CPU_ISA": isa}), expected, f"{name} {isa}")
             for threads in (2, 3):
                 self.assertEqual(self.outputs(model, index, threads), expected, f"{name} {threads} threads")
+            for device in DEVICES if index == 0 else ():
+                self.assertEqual(self.outputs(model, index, device=device), expected, f"{name} {device}")
 
 
 def add_test(name):
