@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/convert.h"
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <limits>
@@ -72,19 +73,21 @@ Tensor from_integers(std::span<const s64> values, const TensorType& type, const 
   return result;
 }
 
+template <std::integral T>
+s64 integer_of(T value, const std::string& name) {
+  if constexpr (std::same_as<T, u64>) {
+    if (value > static_cast<u64>(std::numeric_limits<s64>::max()))
+      fail(Error::Code::invalid_argument, "'{}': value {} is out of range", name, value);
+  }
+  return static_cast<s64>(value);
+}
+
 std::vector<s64> integers_of(const Tensor& array, const std::string& name) {
   std::vector<s64> values(static_cast<size_t>(array.elements()));
   visit_dtype(array.dtype(), [&]<class T>() {
     if constexpr (std::integral<T>) {
       const std::span<const T> src = array.as<T>();
-      for (size_t i = 0; i < values.size(); ++i) {
-        if constexpr (std::same_as<T, u64>) {
-          if (src[i] > static_cast<u64>(std::numeric_limits<s64>::max())) {
-            fail(Error::Code::invalid_argument, "'{}': value {} is out of range", name, src[i]);
-          }
-        }
-        values[i] = static_cast<s64>(src[i]);
-      }
+      std::ranges::transform(src, values.begin(), [&](T value) { return integer_of(value, name); });
     }
   });
   return values;

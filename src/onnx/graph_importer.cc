@@ -220,23 +220,27 @@ const GraphImporter::Symbol& GraphImporter::resolve(const std::string& name,
        quote_name(name), near.empty() ? "" : "; the nearest name is " + quote_name(near));
 }
 
-std::vector<u32> GraphImporter::sorted_nodes() {
-  std::vector<std::vector<u32>> depends_on(nodes_.size());
-  const auto depend = [&](size_t n, const Symbol& symbol) {
-    if (symbol.node != kNoNode) depends_on[n].push_back(static_cast<u32>(symbol.node));
+std::vector<u32> GraphImporter::producers_for(const FlatNode& node) {
+  std::vector<u32> producers;
+  const auto depend = [&](const Symbol& symbol) {
+    if (symbol.node != kNoNode) producers.push_back(static_cast<u32>(symbol.node));
   };
-  for (size_t n = 0; n < nodes_.size(); ++n) {
-    const FlatNode& node = nodes_[n];
-    for (const std::string& input : node.proto->input()) {
-      if (!input.empty()) depend(n, resolve(input, &node));
-    }
-    for (const FlatBody& body : node.bodies) {
-      // A name that nobody knows is reported where the body reads it.
-      for (const std::string& name : free_names(body)) {
-        if (const Symbol* symbol = find(name)) depend(n, *symbol);
-      }
+  for (const std::string& input : node.proto->input()) {
+    if (!input.empty()) depend(resolve(input, &node));
+  }
+  for (const FlatBody& body : node.bodies) {
+    // A name that nobody knows is reported where the body reads it.
+    for (const std::string& name : free_names(body)) {
+      if (const Symbol* symbol = find(name)) depend(*symbol);
     }
   }
+  return producers;
+}
+
+std::vector<u32> GraphImporter::sorted_nodes() {
+  std::vector<std::vector<u32>> depends_on;
+  depends_on.reserve(nodes_.size());
+  for (const FlatNode& node : nodes_) depends_on.push_back(producers_for(node));
   Order order = topological_order(depends_on);
   if (!order.cycle.empty()) fail_cycle(order.cycle);
   return std::move(order.nodes);

@@ -69,6 +69,7 @@ class GraphImporter {
   const Symbol& resolve(const std::string& name, const FlatNode* reader);
 
   // Nodes.
+  std::vector<u32> producers_for(const FlatNode& node);
   std::vector<u32> sorted_nodes();
   [[noreturn]] void fail_cycle(const std::vector<u32>& cycle) const;
   void add_node(FlatNode& flat);

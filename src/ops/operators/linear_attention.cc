@@ -101,6 +101,15 @@ struct Inputs {
   FloatInput query, key, value, past, decay, beta;
 };
 
+// Element j of what the query at `at` reads from the state.
+f32 read(const Geometry& g, const Inputs& in, s64 at, s64 j, std::span<const f32> state) {
+  f32 sum = 0.0f;
+  for (s64 i = 0; i < g.key; ++i) {
+    sum += in.query[at * g.key + i] * state[static_cast<size_t>(i * g.value + j)];
+  }
+  return sum;
+}
+
 // Brings one head's state from before token `token` (counted over the batch) to after it.
 void update(const Geometry& g, const Inputs& in, s64 token, s64 head, std::span<f32> state) {
   const s64 at = token * g.heads + head;
@@ -143,11 +152,7 @@ void eval(const Eval& eval) {
       update(g, in, token, head, state);
       for (s64 q = 0; q < group * g.value; ++q) {
         const s64 at = token * g.q_heads + head * group + q / g.value, j = q % g.value;
-        f32 sum = 0.0f;
-        for (s64 i = 0; i < g.key; ++i) {
-          sum += in.query[at * g.key + i] * state[static_cast<size_t>(i * g.value + j)];
-        }
-        y[at * g.value + j] = scale * sum;
+        y[at * g.value + j] = scale * read(g, in, at, j, state);
       }
     }
     for (s64 i = 0; keeps && i < cells; ++i)

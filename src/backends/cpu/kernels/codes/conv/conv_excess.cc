@@ -39,9 +39,8 @@ class Excess {
         move_three(pair, step);
         offset += 2 * static_cast<s64>(pair % 2) + 1;
       } else {
-        for (size_t c = 0; c < kLanes; ++c) {
-          for (size_t i = 0; i < 2; ++i) move({2 * chunk + i, c, 1}, step, 2 * i + 1);
-        }
+        for (size_t c = 0; c < 2 * kLanes; ++c)
+          move({2 * chunk + c % 2, c / 2, 1}, step, 2 * (c % 2) + 1);
       }
       steps_.push_back({offset, step, 0});
     }

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A header of include/octet belongs to the folder of src/ that implements it: who may not use the folder (DEPENDS in
+src/CMakeLists.txt) may not use the header either, or the installed headers would be a way around the order of the folders."""
+
+import sys
+
+from check_includes import INCLUDE, ROOT, declared, folder_of
+
+OWNERS = {
+    "core": {"error", "limits", "machine", "tensor", "tensor_view"},
+    "preprocess": {"preprocess"},
+    "data": {"data", "npz"},
+    "calibrate": {"calibrate"},
+    "plan": {"tuning"},
+    "runtime": {"engine"},
+    "pipeline": {"compile"},
+    "inspect": {"check", "error_stats", "inspect", "json", "operators", "profile", "report", "selection"},
+}
+# (folder, header): reviewed, with what it is that they share.
+SHARED = {
+    ("calibrate", "engine"): "TensorInfo: what the data are for",
+    ("data", "engine"): "TensorInfo: what the data are for",
+    ("passes", "compile"): "PassTrace: what a pass tells its caller",
+    ("runtime", "calibrate"): "Preprocess: an engine remembers its own",
+}
+
+
+def owner_of(header):
+    return next((folder for folder, headers in OWNERS.items() if header in headers), None)
+
+
+def include_problems(depends):
+    problems, count = [], 0
+    for path in sorted((ROOT / "src").rglob("*")):
+        if path.suffix not in (".cc", ".h") or "test" in path.stem:
+            continue
+        relative = path.relative_to(ROOT / "src").as_posix()
+        folder = folder_of(relative)
+        for include in INCLUDE.findall(path.read_text()):
+            if not include.startswith("octet/"):
+                continue
+            count += 1
+            header = include.removeprefix("octet/").removesuffix(".h")
+            owner = owner_of(header)
+            allowed = owner in {folder, "core"} | depends.get(folder, set()) or (folder, header) in SHARED
+            if owner in depends and not allowed:
+                problems.append(f"src/{relative}: includes {include}, which is {owner}'s; {folder} does not depend on it")
+    return problems, count
+
+
+def main():
+    headers = sorted(path.stem for path in (ROOT / "include/octet").glob("*.h"))
+    problems, count = include_problems(declared())
+    problems += [f"include/octet/{name}.h has no owner in tools/check_owners.py" for name in headers if not owner_of(name)]
+    for problem in problems:
+        print(problem)
+    print(f"{len(headers)} headers, {count} includes, {len(problems)} problems")
+    return 1 if problems or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
