@@ -13,6 +13,7 @@
 #include <string>
 
 #include "cli/bench_selection.h"
+#include "cli/bench_streams.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/terminal.h"
@@ -34,6 +35,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  octet bench resnet20.octet --threads 1 --batch 1\n"
     "  octet bench yolo.octet --shape images:1x3x416x416 --seconds 5\n"
+    "  octet bench resnet20.octet --streams 16           # sixteen callers in one process\n"
     "  octet bench resnet20.octet --layers               # the time of every layer\n"
     "  octet bench resnet20.octet --assert-selection     # is every layer's kernel the fastest?\n"
     "  octet bench resnet20.octet --tune here.json       # then: octet run --tuning here.json ...\n"
@@ -46,6 +48,7 @@ struct Options {
   std::vector<std::string> shapes;
   int threads = 1;
   std::string device = "cpu";
+  int streams = 0;
   int64_t batch = 1;
   double seconds = 2;
   int64_t warmup = 10;
@@ -243,6 +246,14 @@ int run_selection(const Options& options) {
                            read_tuning(options.tuning), options.device});
 }
 
+int run_streams(const Options& options) {
+  const Engine engine = Engine::load(options.engine);
+  const auto shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
+  return bench_streams(engine, make_inputs(engine, shapes),
+                       {options.streams, options.threads, options.seconds, options.warmup,
+                        read_tuning(options.tuning), options.json});
+}
+
 struct Summary {
   double mean, throughput;
   int64_t samples;
@@ -287,6 +298,7 @@ int run(const Options& options) {
   put_in_force(options.limits, options.engine);
   if (options.assert_selection || !options.tune.empty()) return run_selection(options);
   if (options.layers) return run_layers(options);
+  if (options.streams > 0) return run_streams(options);
   const Measured measured = measure(options);
   const auto runs = static_cast<double>(measured.milliseconds.size());
   const int64_t samples = samples_of(measured);
@@ -311,6 +323,10 @@ Command add_bench(CLI::App& parent) {
   app->add_option("engine", options->engine, "engine file")->required()->type_name("ENGINE");
   add_threads_flag(*app, options->threads);
   add_device_flag(*app, options->device);
+  app->add_option("--streams", options->streams,
+                  "callers that run side by side, each with a context of --threads threads")
+      ->type_name("N")
+      ->check(CLI::Range(1, 256));
   app->add_option("--batch", options->batch, "size of a dynamic first dimension")
       ->type_name("N")
       ->capture_default_str()

@@ -25,11 +25,22 @@ struct Model;  // src/runtime/model.h
 
 class Tuning;  // octet/tuning.h
 
+// Threads that run the steps of contexts. A context owns as many as it asks for, or shares a pool with others: then one run
+// at a time uses it, and the runs that come meanwhile wait, first come, first served. So a process with any number of contexts
+// keeps as many CPUs busy as the pool has threads (the calling thread is one of them). A pool lives as long as the last context
+// that uses it; it may be made, shared and let go by any thread.
+class ThreadPool;
+
+// `threads` from 1 to 256. Throws Error(out_of_memory) where the system does not start them.
+std::shared_ptr<ThreadPool> make_thread_pool(int threads);
+
 struct ContextOptions {
-  int threads = 1;
+  int threads =
+      1;  // of the pool that the context makes for itself; with `pool`, the pool's number counts
   std::shared_ptr<const Tuning> tuning =
       nullptr;                 // measured choices of kernels; null: the cost model's
   std::string device = "cpu";  // what runs the engine; what it cannot run, the CPU does
+  std::shared_ptr<ThreadPool> pool = nullptr;  // shared with other contexts; null: one of its own
 };
 
 class Context;
@@ -56,7 +67,8 @@ class Engine {
   std::shared_ptr<const Model> model_;
 };
 
-// One concurrent run: its threads, its arena, and the plans of the shapes that it has seen.
+// One concurrent run: its threads (or a pool that it shares), its arena, and the plans of the shapes that it has seen. A thread
+// at a time may use a context; different contexts, of one engine too, are made, run and destroyed by any threads at once.
 class Context {
  public:
   Context(std::shared_ptr<const Model> model, const ContextOptions& options);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads of one context: workers that spin for a moment, then sleep, so that consecutive steps start in microseconds.
+// Threads that run steps: workers that spin for a moment, then sleep, so that consecutive steps start in microseconds.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,13 @@
 
 namespace octet {
 
-// Not thread-safe: one run at a time uses a pool. The calling thread takes part as index 0.
+// One run at a time uses a pool; where contexts share one, a Turn makes the others wait. The calling thread takes part as
+// index 0.
 class ThreadPool {
  public:
+  // While it lives the pool is this run's; runs that ask meanwhile get it in the order in which they came.
+  class Turn;
+
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -38,6 +42,17 @@ class ThreadPool {
   struct State;
   void run(Task task, s64 count) noexcept;
   std::unique_ptr<State> state_;
+};
+
+class ThreadPool::Turn {
+ public:
+  explicit Turn(ThreadPool& pool);
+  ~Turn();
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  State& state_;
 };
 
 }  // namespace octet

@@ -12,7 +12,8 @@
 
 namespace octet {
 
-struct Backend;  // plan/backend.h
+struct Backend;    // plan/backend.h
+class ThreadPool;  // core/thread_pool.h
 
 // A point in the work of one queue.
 class Event {
@@ -68,8 +69,8 @@ class Device {
   virtual bool has_host_memory() const = 0;
   // Zeroed, at a multiple of 4096. Throws Error(out_of_memory) naming `what` when the device's budget would be passed.
   virtual std::shared_ptr<std::byte> allocate(s64 bytes, const char* what) const = 0;
-  // `threads` are those of the host that its work may take, where it takes any.
-  virtual std::unique_ptr<Queue> make_queue(int threads) const = 0;
+  // `pool`: the host's threads that its work may take, where it takes any.
+  virtual std::unique_ptr<Queue> make_queue(std::shared_ptr<ThreadPool> pool) const = 0;
 };
 
 }  // namespace octet

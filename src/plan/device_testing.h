@@ -37,7 +37,7 @@ class PaperDevice final : public Device {
   std::shared_ptr<std::byte> allocate(s64 bytes, const char* what) const override {
     return allocate_counted(bytes, 64, what);
   }
-  std::unique_ptr<Queue> make_queue(int) const override { return nullptr; }
+  std::unique_ptr<Queue> make_queue(std::shared_ptr<ThreadPool>) const override { return nullptr; }
 
  private:
   const int number_;

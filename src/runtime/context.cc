@@ -13,6 +13,10 @@
 namespace octet {
 namespace {
 
+std::shared_ptr<ThreadPool> pool_for(const ContextOptions& options) {
+  return options.pool != nullptr ? options.pool : make_thread_pool(std::max(1, options.threads));
+}
+
 bool same_shapes(const Plan& plan, std::span<const Shape> shapes) {
   return std::ranges::equal(plan.input_types, shapes, {}, &TensorType::shape);
 }
@@ -32,10 +36,18 @@ void check_outputs(std::span<const Tensor> outputs, std::span<const TensorType> 
 
 }  // namespace
 
+std::shared_ptr<ThreadPool> make_thread_pool(int threads) {
+  return without_bad_alloc([&] { return std::make_shared<ThreadPool>(threads); });
+}
+
 Context::Impl::Impl(std::shared_ptr<const Model> m, const ContextOptions& options)
+    : Impl(std::move(m), options, pool_for(options)) {}
+
+Context::Impl::Impl(std::shared_ptr<const Model> m, const ContextOptions& options,
+                    const std::shared_ptr<ThreadPool>& pool)
     : model(std::move(m)),
-      target(make_target(options.device, options.threads, options.tuning)),
-      queues(target) {}
+      target(make_target(options.device, pool->size(), options.tuning)),
+      queues(target, pool) {}
 
 BoundPlan* Context::Impl::bound_plan(std::span<const Shape> shapes) {
   const auto at = std::ranges::find_if(
@@ -77,6 +89,7 @@ BoundPlan* Context::Impl::bound_plan(std::span<const Tensor> inputs) {
 }
 
 std::vector<Tensor> Context::Impl::run_staged(std::span<const Tensor> inputs) {
+  const ThreadPool::Turn turn(queues.pool());
   std::vector<Tensor> outputs = staged->run(inputs);
   staged_outputs.clear();
   for (const Tensor& output : outputs) staged_outputs.push_back(output.type());
@@ -86,6 +99,7 @@ std::vector<Tensor> Context::Impl::run_staged(std::span<const Tensor> inputs) {
 std::vector<Tensor> Context::Impl::run_observed(std::span<const Tensor> inputs,
                                                 const RunObserver& observer) {
   BoundPlan* bound = bound_plan(inputs);
+  const ThreadPool::Turn turn(queues.pool());
   if (bound == nullptr) return staged->run(inputs, &observer);
   std::vector<Tensor> outputs;
   for (const TensorType& type : bound->plan().output_types)
@@ -131,6 +145,7 @@ std::vector<Tensor> Context::run(std::span<const Tensor> inputs) {
     std::vector<Tensor> outputs;
     for (const TensorType& type : bound->plan().output_types)
       outputs.emplace_back(type.dtype, type.shape);
+    const ThreadPool::Turn turn(impl_->queues.pool());
     bound->run(inputs, outputs);
     return outputs;
   });
@@ -146,6 +161,7 @@ void Context::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs
       return;
     }
     check_outputs(outputs, bound->plan().output_types, "");
+    const ThreadPool::Turn turn(impl_->queues.pool());
     bound->run(inputs, outputs);
   });
 }

@@ -21,6 +21,8 @@ struct Context::Impl {
   static constexpr size_t kMaxPlans = 8;
 
   Impl(std::shared_ptr<const Model> model, const ContextOptions& options);
+  Impl(std::shared_ptr<const Model> model, const ContextOptions& options,
+       const std::shared_ptr<ThreadPool>& pool);
 
   // Null for a model that runs in stages.
   BoundPlan* bound_plan(std::span<const Shape> shapes);

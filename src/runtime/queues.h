@@ -4,17 +4,22 @@
 
 #include <memory>
 
+#include "core/thread_pool.h"
 #include "plan/plan.h"
 
 namespace octet {
 
 class Queues {
  public:
+  // The host's threads are those of `pool`, as many as the target says.
+  Queues(const Target& target, std::shared_ptr<ThreadPool> pool);
   explicit Queues(const Target& target);
+
+  ThreadPool& pool() { return *pool_; }
 
   Queue& of(const PlanStep& step) {
     if (step.device != kHost) return *device_;
-    return step.alone ? *alone_ : *host_;
+    return step.alone || step.share.by_thread ? *alone_ : *host_;
   }
   // Of the plan's last device.
   Queue& device() { return device_ != nullptr ? *device_ : *host_; }
@@ -24,8 +29,10 @@ class Queues {
   }
 
  private:
+  std::shared_ptr<ThreadPool> pool_;
   std::unique_ptr<Queue> host_;
-  std::unique_ptr<Queue> alone_;   // the host's for steps that are too short to be shared
+  // The host's for steps that one thread runs: too short to be shared, or of images that are the thread's own.
+  std::unique_ptr<Queue> alone_;
   std::unique_ptr<Queue> device_;  // null where the host is the target's device
 };
 

@@ -48,8 +48,8 @@ std::shared_ptr<std::byte> CpuDevice::allocate(s64 bytes, const char* what) cons
   return allocate_counted(bytes, kPage, what);
 }
 
-std::unique_ptr<Queue> CpuDevice::make_queue(int threads) const {
-  return std::make_unique<HostQueue>(threads);
+std::unique_ptr<Queue> CpuDevice::make_queue(std::shared_ptr<ThreadPool> pool) const {
+  return std::make_unique<HostQueue>(std::move(pool));
 }
 
 const CpuDevice& cpu_device(Isa isa) {

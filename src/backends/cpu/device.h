@@ -22,7 +22,7 @@ class CpuDevice final : public Device {
   const Device* lesser() const override;
   bool has_host_memory() const override { return true; }
   std::shared_ptr<std::byte> allocate(s64 bytes, const char* what) const override;
-  std::unique_ptr<Queue> make_queue(int threads) const override;
+  std::unique_ptr<Queue> make_queue(std::shared_ptr<ThreadPool> pool) const override;
 
  private:
   const Isa isa_;

@@ -2,6 +2,9 @@
 // The queue of the host: a step that is given to it has run when the call returns, on the threads of its pool.
 #pragma once
 
+#include <memory>
+#include <utility>
+
 #include "core/thread_pool.h"
 #include "plan/device.h"
 #include "plan/offer.h"
@@ -10,9 +13,10 @@ namespace octet {
 
 class HostQueue final : public Queue {
  public:
-  explicit HostQueue(int threads) : pool_(threads) {}
+  explicit HostQueue(int threads) : HostQueue(std::make_shared<ThreadPool>(threads)) {}
+  explicit HostQueue(std::shared_ptr<ThreadPool> pool) : pool_(std::move(pool)) {}
 
-  ThreadPool& pool() { return pool_; }
+  ThreadPool& pool() { return *pool_; }
 
   void copy(std::byte* to, const std::byte* from, s64 bytes) override;
   std::unique_ptr<Event> make_event() override;
@@ -20,7 +24,7 @@ class HostQueue final : public Queue {
   void synchronize() override {}
 
  private:
-  ThreadPool pool_;
+  std::shared_ptr<ThreadPool> pool_;
 };
 
 // The threads of a step of a backend whose steps run in a HostQueue.

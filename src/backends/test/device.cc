@@ -27,8 +27,8 @@ std::shared_ptr<std::byte> TestDevice::allocate(s64 bytes, const char* what) con
   return memory_.allocate(bytes, what);
 }
 
-std::unique_ptr<Queue> TestDevice::make_queue(int threads) const {
-  return std::make_unique<TestQueue>(memory_, threads, number_);
+std::unique_ptr<Queue> TestDevice::make_queue(std::shared_ptr<ThreadPool> pool) const {
+  return std::make_unique<TestQueue>(memory_, std::move(pool), number_);
 }
 
 // "test" is the first of them.

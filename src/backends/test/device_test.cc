@@ -29,7 +29,7 @@ TEST(TestDevice, TheHostCannotTouchItsMemory) {
 
 TEST(TestDevice, WhatIsCopiedThereAndBackIsTheSame) {
   const TestDevice device(1);
-  const auto queue = device.make_queue(1);
+  const auto queue = device.make_queue(std::make_shared<ThreadPool>(1));
   const auto memory = device.allocate(2 * 5000, "a test");
   Bytes bytes, back{};
   bytes.fill(std::byte{7});
@@ -42,7 +42,7 @@ TEST(TestDevice, WhatIsCopiedThereAndBackIsTheSame) {
 
 TEST(TestDevice, FreshMemoryIsZero) {
   const TestDevice device(1);
-  const auto queue = device.make_queue(1);
+  const auto queue = device.make_queue(std::make_shared<ThreadPool>(1));
   const auto memory = device.allocate(5000, "a test");
   Bytes bytes;
   bytes.fill(std::byte{7});
@@ -74,7 +74,7 @@ std::shared_ptr<const TestStep> step_of(std::string name, RunStep run) {
 // Whoever forgets to wait sees it at least once among so many steps.
 TEST(TestDevice, WorkIsDoneLaterThanGiven) {
   const TestDevice device(1);
-  const auto queue = device.make_queue(1);
+  const auto queue = device.make_queue(std::make_shared<ThreadPool>(1));
   auto& own = static_cast<TestQueue&>(*queue);
   int late = 0;
   for (int i = 0; i < 200; ++i) {
@@ -90,7 +90,7 @@ TEST(TestDevice, WorkIsDoneLaterThanGiven) {
 
 TEST(TestDevice, EventsHappenInOrder) {
   const TestDevice device(3);
-  const auto queue = device.make_queue(1);
+  const auto queue = device.make_queue(std::make_shared<ThreadPool>(1));
   std::byte from{1}, to{0};
   const auto before = queue->make_event(), after = queue->make_event();
   queue->record(*before);
@@ -103,7 +103,7 @@ TEST(TestDevice, EventsHappenInOrder) {
 
 TEST(TestDevice, AnErrorOfAStepIsTheWaiters) {
   const TestDevice device(1);
-  const auto queue = device.make_queue(1);
+  const auto queue = device.make_queue(std::make_shared<ThreadPool>(1));
   auto& own = static_cast<TestQueue&>(*queue);
   int after = 0;
   const StepArgs none{nullptr, nullptr, nullptr, own};

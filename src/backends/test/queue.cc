@@ -25,8 +25,8 @@ struct TestEvent final : Event {
   Clock::time_point at;
 };
 
-TestQueue::TestQueue(TestMemory& memory, int threads, u32 seed)
-    : memory_(memory), host_(threads), random_(seed), thread_([this] { work_off(); }) {}
+TestQueue::TestQueue(TestMemory& memory, std::shared_ptr<ThreadPool> pool, u32 seed)
+    : memory_(memory), host_(std::move(pool)), random_(seed), thread_([this] { work_off(); }) {}
 
 TestQueue::~TestQueue() {
   {

@@ -28,7 +28,7 @@ struct TestStep {
 
 class TestQueue final : public Queue {
  public:
-  TestQueue(TestMemory& memory, int threads, u32 seed);
+  TestQueue(TestMemory& memory, std::shared_ptr<ThreadPool> pool, u32 seed);
   ~TestQueue() override;
   TestQueue(const TestQueue&) = delete;
   TestQueue& operator=(const TestQueue&) = delete;
