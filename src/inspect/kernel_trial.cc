@@ -23,7 +23,7 @@ KernelTrial::Form KernelTrial::dense(const TensorType& type, Layout layout) cons
 }
 
 TensorType KernelTrial::type_of(const Buffer& buffer) const {
-  return group_type(setting_.plan.graph.value(buffer.value).type, setting_.step.groups);
+  return group_type(setting_.plan.graph.value(buffer.value).type, setting_.step.share.groups);
 }
 
 KernelTrial::Form KernelTrial::like(const Buffer& buffer, const TensorType& type) const {

@@ -13,7 +13,7 @@ RunStep with_borders(const Plan& plan, const PlanStep& step, RunStep run) {
     const BorderFill fill{.output = i,
                           .placement = buffer.placement,
                           .origin_bytes = buffer.origin_bytes,
-                          .images = value.type.shape[0] / step.groups,
+                          .images = value.type.shape[0] / step.share.groups,
                           .height = value.type.shape[2],
                           .code = value.quant->zero_point};
     run = [fill = plan.devices[step.device]->backend().fill_border(fill),

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cost of a choice is what passes between a core and the memory beyond its own cache, in bytes: activations where a group's
-// working set does not fit, weights again for each group, and values that go from one number of groups to another.
+// working set does not fit, weights again for each group, and values that go from one share to another. Where threads would
+// wait for each other, or some of them have nothing to do, the time that is lost counts as the bytes that it would take.
 #include "plan/groups.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "graph/op_def.h"
@@ -19,6 +21,11 @@ constexpr s64 kMostImages = 64;
 constexpr f64 kShare = 0.75;
 // What a change of the number must save at least: estimates are not exact enough for less.
 constexpr f64 kChange = 131072;
+// A core's bytes from beyond its cache for each estimated cycle of a kernel.
+constexpr f64 kBytesPerCycle = 8;
+// Threads that share a step wait at its end for the slowest, each further one by this part of their time: measured with 2 to 16
+// threads of a machine that has other work too (docs/performance.md).
+constexpr f64 kWaiting = 1.0 / 32;
 constexpr f64 kNever = std::numeric_limits<f64>::infinity();
 
 struct StepBytes {
@@ -26,6 +33,7 @@ struct StepBytes {
   f64 live = 0;     // these and what waits for later steps
   f64 kept = 0;     // what lies in memory between the step before and this one
   f64 weights = 0;
+  f64 work = 0;  // one core's time for the whole batch, in bytes
   bool by_image = false;
 };
 
@@ -36,28 +44,24 @@ class Grouping {
         candidates_(candidates),
         batch_(batch_of(plan)),
         threads_(static_cast<f64>(target.threads)),
-        start_(start_bytes(target)),
-        cache_(kShare * static_cast<f64>(target.device->costs().cache_bytes)),
+        costs_(target.device->costs()),
+        cache_(kShare * static_cast<f64>(costs_.cache_bytes)),
         steps_(plan.steps.size()) {}
 
-  std::vector<s64> run() {
-    std::vector<s64> groups(steps_.size(), 1);
-    if (batch_ < 2 || cache_ <= 0) return groups;
+  std::vector<BatchShare> run() {
+    if (batch_ < 2 || cache_ <= 0) return std::vector<BatchShare>(steps_.size());
     for (s64 images = 1; images <= std::min(kMostImages, batch_ - 1); ++images) {
-      if (batch_ % images == 0) counts_.push_back(batch_ / images);
+      if (batch_ % images != 0) continue;
+      choices_.push_back({batch_ / images, false});
+      if (threads_ > 1 && plan_.devices.size() == 1) choices_.push_back({batch_ / images, true});
     }
-    counts_.push_back(1);
+    choices_.push_back({});
     for (size_t s = 0; s < steps_.size(); ++s) read_step(s);
     add_lives();
     return cheapest_path();
   }
 
  private:
-  static f64 start_bytes(const Target& target) {
-    const DeviceCosts& costs = target.device->costs();
-    return costs.start_bytes + (target.threads > 1 ? costs.meeting_bytes : 0);
-  }
-
   // The caller's memory is read once, or written once, whatever we choose.
   f64 kept_bytes(u32 b) const {
     return plan_.buffers[b].kind == Buffer::Kind::arena ? image_bytes(b) : 0;
@@ -78,10 +82,11 @@ class Grouping {
       }
     }
     bytes.by_image = candidates_[s].by_image;
+    bytes.work = std::max(kBytesPerCycle * step.cost, bytes.touched * static_cast<f64>(batch_));
     if (step.node >= plan_.graph.nodes.size())
       return;  // a conversion, which does what its reader does
     const Node& node = plan_.graph.nodes[step.node];
-    bytes.by_image = bytes.by_image && possible_groups(plan_, node, batch_) > 1;
+    bytes.by_image = bytes.by_image && possible_share(plan_, node, {batch_, false}).groups > 1;
     for (ValueId id : node.inputs) {
       if (plan_.graph.is_constant(id))
         bytes.weights += static_cast<f64>(plan_.graph.value(id).constant.bytes());
@@ -120,53 +125,77 @@ class Grouping {
     }
   }
 
-  f64 cost(const StepBytes& step, s64 groups) const {
-    if (groups > 1 && !step.by_image) return kNever;
-    const f64 images = static_cast<f64>(batch_ / groups), batch = static_cast<f64>(batch_);
-    const f64 again = static_cast<f64>(groups) * (step.weights + start_);
-    const f64 held = images * step.live / threads_ + step.weights;
-    if (held <= cache_) return again;
+  f64 meeting() const { return threads_ > 1 ? costs_.meeting_bytes : 0; }
+
+  f64 cost(const StepBytes& step, BatchShare share) const {
+    if (share.groups > 1 && !step.by_image) return kNever;
+    return share.by_thread ? cost_by_thread(step, share.groups) : cost_shared(step, share.groups);
+  }
+
+  // All threads share every group.
+  f64 cost_shared(const StepBytes& step, s64 groups) const {
+    const f64 waiting = (threads_ - 1) * kWaiting * step.work / threads_;
+    const f64 images = static_cast<f64>(batch_ / groups);
+    return waiting + static_cast<f64>(groups) * (step.weights + costs_.start_bytes + meeting()) +
+           far_bytes(step, images, threads_) * static_cast<f64>(batch_);
+  }
+
+  // Each thread goes through its groups alone; in the last round some may have none.
+  f64 cost_by_thread(const StepBytes& step, s64 groups) const {
+    const f64 images = static_cast<f64>(batch_ / groups);
+    const f64 rounds = std::ceil(static_cast<f64>(groups) / threads_);
+    const f64 of_batch = rounds * images * threads_ / static_cast<f64>(batch_);
+    return (of_batch - 1) * step.work / threads_ + rounds * (step.weights + costs_.start_bytes) +
+           of_batch * far_bytes(step, images, 1) * static_cast<f64>(batch_);
+  }
+
+  // Of one image, what comes from beyond the caches where so many threads take `images` at a time.
+  f64 far_bytes(const StepBytes& step, f64 images, f64 threads) const {
+    if (images * step.live / threads + step.weights <= cache_) return 0;
     // The larger the working set, the further away it lies: in a cache that others use too, or in memory.
     const f64 far = images * step.live / (8 * cache_);
-    return again + batch * step.touched * (1 + far / (1 + far));
+    return step.touched * (1 + far / (1 + far));
   }
 
-  // Where the number changes, the side that works in groups meets the whole batch of the values that go over.
-  f64 change_cost(const StepBytes& step, s64 before, s64 after) const {
-    const f64 bytes = step.kept * static_cast<f64>(batch_);
+  // Where the share changes, the side that works in groups meets the whole batch of the values that go over.
+  f64 change_cost(const StepBytes& step, BatchShare before, BatchShare after) const {
     if (before == after) return 0;
-    return kChange + bytes * ((before > 1 ? 1 : 0) + (after > 1 ? 1 : 0));
+    const f64 bytes = step.kept * static_cast<f64>(batch_);
+    const f64 met = before.by_thread || after.by_thread ? meeting() : 0;
+    return kChange + met + bytes * ((before.groups > 1 ? 1 : 0) + (after.groups > 1 ? 1 : 0));
   }
 
-  std::vector<s64> cheapest_path() const {
-    const size_t choices = counts_.size();
+  std::vector<BatchShare> cheapest_path() const {
+    const size_t choices = choices_.size();
     std::vector<f64> least(choices, 0), next(choices);
     std::vector<std::vector<size_t>> from(steps_.size(), std::vector<size_t>(choices, 0));
     for (size_t s = 0; s < steps_.size(); ++s) {
       for (size_t to = 0; to < choices; ++to) {
         next[to] = kNever;
         for (size_t c = 0; c < choices; ++c) {
-          const f64 way = s == 0 ? 0 : least[c] + change_cost(steps_[s], counts_[c], counts_[to]);
+          const f64 way = s == 0 ? 0 : least[c] + change_cost(steps_[s], choices_[c], choices_[to]);
           if (way >= next[to]) continue;
           next[to] = way;
           from[s][to] = c;
         }
-        next[to] += cost(steps_[s], counts_[to]);
+        next[to] += cost(steps_[s], choices_[to]);
       }
       least.swap(next);
     }
-    std::vector<s64> groups(steps_.size());
+    std::vector<BatchShare> shares(steps_.size());
     size_t at = static_cast<size_t>(std::ranges::min_element(least) - least.begin());
-    for (size_t s = steps_.size(); s-- > 0; at = from[s][at]) groups[s] = counts_[at];
-    return groups;
+    for (size_t s = steps_.size(); s-- > 0; at = from[s][at]) shares[s] = choices_[at];
+    return shares;
   }
 
   const Plan& plan_;
   std::span<const Candidate> candidates_;
   const s64 batch_;
-  const f64 threads_, start_, cache_;
+  const f64 threads_;
+  const DeviceCosts& costs_;
+  const f64 cache_;
   std::vector<StepBytes> steps_;
-  std::vector<s64> counts_;  // numbers of groups to choose from; the whole batch last
+  std::vector<BatchShare> choices_;  // the whole batch last
 };
 
 }  // namespace
@@ -176,17 +205,19 @@ s64 batch_of(const Plan& plan) {
   return none ? 1 : plan.input_types[0].shape[0];
 }
 
-s64 possible_groups(const Plan& plan, const Node& node, s64 groups) {
+BatchShare possible_share(const Plan& plan, const Node& node, BatchShare share) {
   const s64 batch = batch_of(plan);
-  if (batch < 2 || batch % groups != 0) return 1;
+  if (batch < 2 || share.groups < 2 || batch % share.groups != 0) return {};
   for (const std::vector<ValueId>* values : {&node.inputs, &node.outputs}) {
     for (ValueId id : *values) {
       if (id == kNoValue || plan.graph.is_constant(id)) continue;
       const Shape& shape = plan.graph.value(id).type.shape;
-      if (shape.rank() == 0 || shape[0] != batch) return 1;
+      if (shape.rank() == 0 || shape[0] != batch) return {};
     }
   }
-  return groups;
+  // Threads are the host's: steps of another device's queue share none.
+  if (plan.devices.size() > 1) share.by_thread = false;
+  return share;
 }
 
 TensorType group_type(TensorType type, s64 groups) {
@@ -194,37 +225,41 @@ TensorType group_type(TensorType type, s64 groups) {
   return type;
 }
 
-std::vector<s64> choose_groups(const Plan& plan, std::span<const Candidate> candidates,
-                               const Target& target) {
+std::vector<BatchShare> choose_shares(const Plan& plan, std::span<const Candidate> candidates,
+                                      const Target& target) {
   return Grouping(plan, candidates, target).run();
 }
 
-std::string group_note(const Plan& plan, const PlanStep& step) {
+std::string share_note(const Plan& plan, const PlanStep& step) {
   const s64 batch = batch_of(plan);
-  return fmt::format("{}{} of {} images at a time, to stay in the cache",
-                     step.note.empty() ? "" : "; ", batch / step.groups, batch);
+  return fmt::format("{}{} of {} images at a time, {}", step.note.empty() ? "" : "; ",
+                     batch / step.share.groups, batch,
+                     step.share.by_thread ? "each by one thread" : "to stay in the cache");
 }
 
-void size_by_groups(Plan& plan) {
-  // Runs of neighbouring steps with one number of groups; what two runs touch is whole.
+void size_by_shares(Plan& plan, int threads) {
+  // Runs of neighbouring steps with one share; what two runs touch is whole.
   constexpr size_t kNone = std::numeric_limits<size_t>::max();
   std::vector<size_t> run_of(plan.buffers.size(), kNone);
   size_t run = 0;
+  const auto touch = [&](u32 b, BatchShare share) {
+    if (b == kNoBuffer) return;
+    Buffer& buffer = plan.buffers[b];
+    if (run_of[b] == kNone) {
+      run_of[b] = run;
+      buffer.groups = buffer.kind == Buffer::Kind::arena ? share.groups : 1;
+    } else if (run_of[b] != run) {
+      buffer.groups = 1;
+    }
+    buffer.sliced = buffer.groups > 1 && share.by_thread;
+  };
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const PlanStep& step = plan.steps[s];
-    if (s > 0 && plan.steps[s - 1].groups != step.groups) ++run;
-    for (const std::vector<u32>* buffers : {&step.inputs, &step.outputs}) {
-      for (u32 b : *buffers) {
-        if (b == kNoBuffer) continue;
-        Buffer& buffer = plan.buffers[b];
-        if (run_of[b] == kNone) {
-          run_of[b] = run;
-          buffer.groups = buffer.kind == Buffer::Kind::arena ? step.groups : 1;
-        } else if (run_of[b] != run) {
-          buffer.groups = 1;
-        }
-      }
-    }
+    if (s > 0 && plan.steps[s - 1].share != step.share) ++run;
+    if (step.share.by_thread)
+      plan.slices.count = std::max(plan.slices.count, std::min<s64>(threads, step.share.groups));
+    for (u32 b : step.inputs) touch(b, step.share);
+    for (u32 b : step.outputs) touch(b, step.share);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which steps run the batch in groups of images, each group through all of them before the next, so that what they hand on
-// stays in the cache (docs/adr/0011-groups-of-images.md).
+// stays in the cache (docs/adr/0011-groups-of-images.md), and where a thread takes whole groups (0013-images-to-threads.md).
 #pragma once
 
 #include <span>
@@ -14,21 +14,21 @@ namespace octet {
 // The size of dimension 0 of the first input; 1 where there is none.
 s64 batch_of(const Plan& plan);
 
-// `groups` where everything that the node reads and writes, but for constants, has the batch in dimension 0 and the batch
-// falls into so many groups; else 1.
-s64 possible_groups(const Plan& plan, const Node& node, s64 groups);
+// `share` where everything that the node reads and writes, but for constants, has the batch in dimension 0 and the batch
+// falls into so many groups; else the whole batch.
+BatchShare possible_share(const Plan& plan, const Node& node, BatchShare share);
 
 // The type of a value as one group sees it: the first dimension divided by `groups`.
 TensorType group_type(TensorType type, s64 groups);
 
-// For each step of a plan without offsets the number of groups; 1 is the whole batch. `candidates` are those of the steps.
-std::vector<s64> choose_groups(const Plan& plan, std::span<const Candidate> candidates,
-                               const Target& target);
+// For each step of a plan without offsets its share. `candidates` are those of the steps.
+std::vector<BatchShare> choose_shares(const Plan& plan, std::span<const Candidate> candidates,
+                                      const Target& target);
 
 // What the inspector says of a step that runs in groups, after the step's own note.
-std::string group_note(const Plan& plan, const PlanStep& step);
+std::string share_note(const Plan& plan, const PlanStep& step);
 
-// Sets Buffer::groups: what only steps of one run of groups touch holds one group.
-void size_by_groups(Plan& plan);
+// Sets Buffer::groups and `sliced`, and the number of slices: what only steps of one run of groups touch holds one group.
+void size_by_shares(Plan& plan, int threads);
 
 }  // namespace octet

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Offsets in each arena: largest buffer first, at the lowest offset that is free for its whole life.
 #include <algorithm>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "core/check.h"
@@ -76,12 +78,13 @@ class Overwriting {
   std::vector<s64> last_;  // step that reads a root last
 };
 
-// Steps that run group by group come again after the last of them: what holds the whole batch lives through all of them.
+// Steps that run group by group come again after the last of them, and threads that take whole groups are not at the same step:
+// what holds the whole batch lives through all of them.
 void live_through_groups(const Plan& plan, std::vector<Life>& all) {
   const size_t count = plan.steps.size();
   for (size_t first = 0, end = 0; first < count; first = end) {
-    while (end < count && plan.steps[end].groups == plan.steps[first].groups) ++end;
-    if (plan.steps[first].groups == 1) continue;
+    while (end < count && plan.steps[end].share == plan.steps[first].share) ++end;
+    if (plan.steps[first].share.groups == 1) continue;
     for (size_t s = first; s < end; ++s) {
       for (const std::vector<u32>* buffers : {&plan.steps[s].inputs, &plan.steps[s].outputs}) {
         for (u32 b : *buffers) {
@@ -124,8 +127,12 @@ std::vector<Life> lives(const Plan& plan) {
 // their own, so that a graph of many nodes is not searched whole for each buffer.
 class Placed {
  public:
-  explicit Placed(const Plan& plan)
-      : plan_(plan), short_(plan.steps.size() / kBlock + 1), tops_(short_.size(), 0) {}
+  // Offsets from `begin` on.
+  Placed(const Plan& plan, s64 begin)
+      : plan_(plan),
+        begin_(begin),
+        short_(plan.steps.size() / kBlock + 1),
+        tops_(short_.size(), begin) {}
 
   void add(const Life& life) {
     const bool is_long = block(life.last) - block(life.first) >= kLongBlocks;
@@ -140,7 +147,7 @@ class Placed {
   s64 lowest_gap(const Life& life) {
     if (!find_beside(life)) return top(life);
     std::ranges::sort(beside_, {}, [&](const Life* other) { return offset_of(*other); });
-    s64 offset = 0;
+    s64 offset = begin_;
     for (const Life* other : beside_) {
       if (offset + life.bytes <= offset_of(*other)) break;
       offset = std::max(offset, offset_of(*other) + other->bytes);
@@ -186,41 +193,88 @@ class Placed {
   }
 
   const Plan& plan_;
+  const s64 begin_;
   std::vector<std::vector<const Life*>> short_;  // of each block
   std::vector<const Life*> long_;
   std::vector<s64> tops_;            // where the buffers of each block end
   std::vector<const Life*> beside_;  // of the last search; kept for its memory
 };
 
-// Offsets of what lies in one device's memory, and the size of all.
-void place_in(Plan& plan, u32 space, const std::vector<Life>& lives) {
-  Placed placed(plan);
-  s64 end = 0;
+// Sets the offsets of these buffers, the largest first, from `begin` on; where the last of them ends.
+s64 place(Plan& plan, std::span<const Life> lives, s64 begin) {
+  Placed placed(plan, begin);
+  s64 end = begin;
   for (const Life& life : lives) {
     Buffer& buffer = plan.buffers[life.buffer];
-    if (buffer.space != space) continue;
     buffer.offset = placed.lowest_gap(life);
     const auto stop = checked_add(buffer.offset, life.bytes);
     if (!stop) fail(Error::Code::out_of_memory, "the activations of this model pass 63 bits");
     end = std::max(end, *stop);
     placed.add(life);
   }
-  s64 workspace = 0;
-  for (const PlanStep& step : plan.steps) {
-    if (step.device == space) workspace = std::max(workspace, step.workspace_bytes);
+  return end;
+}
+
+// The same where only buffers of one size may lie on each other: a thread then writes, in each of them, the lines that it read
+// and wrote there before. A line that other cores hold takes 50 ns to write.
+s64 place_by_size(Plan& plan, std::span<const Life> lives) {
+  s64 end = 0;
+  for (auto first = lives.begin(); first != lives.end();) {
+    const auto last = std::find_if(first, lives.end(),
+                                   [&](const Life& life) { return life.bytes != first->bytes; });
+    end = place(plan, {first, last}, end);
+    first = last;
   }
-  plan.arenas[space] = {end + aligned(workspace), end};
+  return end;
+}
+
+s64 largest_workspace(const Plan& plan, u32 space, bool by_thread) {
+  s64 bytes = 0;
+  for (const PlanStep& step : plan.steps) {
+    if (step.device == space && step.share.by_thread == by_thread)
+      bytes = std::max(bytes, step.workspace_bytes);
+  }
+  return aligned(bytes);
+}
+
+std::vector<Life> lives_in(const Plan& plan, const std::vector<Life>& all, u32 space, bool sliced) {
+  std::vector<Life> lives;
+  std::ranges::copy_if(all, std::back_inserter(lives), [&](const Life& life) {
+    const Buffer& buffer = plan.buffers[life.buffer];
+    return buffer.space == space && buffer.sliced == sliced;
+  });
+  return lives;
+}
+
+// Behind everything else in the host's arena.
+void add_slices(Plan& plan, const std::vector<Life>& all) {
+  Slices& slices = plan.slices;
+  Arena& arena = plan.arenas[kHost];
+  slices.offset = arena.bytes;
+  slices.workspace_offset = place(plan, lives_in(plan, all, kHost, true), 0);
+  slices.bytes = slices.workspace_offset + largest_workspace(plan, kHost, true);
+  const auto bytes = checked_mul(slices.count, slices.bytes);
+  const auto end = bytes ? checked_add(arena.bytes, *bytes) : bytes;
+  if (!end) fail(Error::Code::out_of_memory, "the activations of this model pass 63 bits");
+  arena.bytes = *end;
 }
 
 }  // namespace
 
-void plan_memory(Plan& plan) {
+void plan_memory(Plan& plan, s64 threads, s64 cache_bytes) {
   Overwriting(plan).run();
   std::vector<Life> all = lives(plan);
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
+  std::ranges::stable_sort(all, std::ranges::greater{}, &Life::bytes);
   plan.arenas.assign(std::max<size_t>(plan.devices.size(), 1), {});
-  for (u32 space = 0; space < plan.arenas.size(); ++space) place_in(plan, space, all);
+  for (u32 space = 0; space < plan.arenas.size(); ++space) {
+    const std::vector<Life> here = lives_in(plan, all, space, false);
+    // What does not stay in the cores' caches is far from every thread: then the least memory is best.
+    const bool by_size = space == kHost && threads > 1;
+    s64 end = by_size ? place_by_size(plan, here) : 0;
+    if (!by_size || end > threads * cache_bytes) end = place(plan, here, 0);
+    plan.arenas[space] = {end + largest_workspace(plan, space, false), end};
+  }
+  if (plan.slices.count > 0) add_slices(plan, all);
   for (Buffer& buffer : plan.buffers) {
     if (buffer.same_as != kNoBuffer) buffer.offset = plan.buffers[buffer.same_as].offset;
   }

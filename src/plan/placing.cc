@@ -95,6 +95,7 @@ class Placing {
           part.placement = whole.placement;
           part.same_as = out;
           part.groups = whole.groups;
+          part.sliced = whole.sliced;
           part.origin_bytes = channel * static_cast<s64>(dtype_bytes(type.dtype));
         }
         channel += type.shape[1];

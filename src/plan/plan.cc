@@ -31,9 +31,10 @@ LowerRequest request_for(const Graph& graph, const Node& node, s64 groups,
 
 class Planner {
  public:
-  // `groups`: of each node; see PlanStep::groups.
-  Planner(Graph graph, const Target& target, std::vector<s64> groups)
-      : targets_{target}, node_groups_(std::move(groups)) {
+  // `shares`: of each node.
+  Planner(Graph graph, const Target& target, std::vector<BatchShare> shares)
+      : targets_{target}, one_thread_(target), node_shares_(std::move(shares)) {
+    one_thread_.threads = 1;
     // The host's own nodes are planned as if there were no other device.
     targets_[kHost].device = target.host;
     if (target.device != target.host) targets_.push_back(target);
@@ -42,36 +43,36 @@ class Planner {
     first_.resize(plan_.graph.value_count());
     for (u32 i = 0; i < plan_.graph.inputs.size(); ++i) add_input(i);
     for (u32 n = 0; n < plan_.graph.nodes.size(); ++n) add_node(n);
-    groups_ = 1;
+    share_ = {};
     for (u32 i = 0; i < plan_.graph.outputs.size(); ++i) add_output(i);
   }
 
   const Graph& graph() const { return plan_.graph; }
 
-  // Of each node, the groups that cost least with these kernels.
-  std::vector<s64> wanted_groups() const {
-    std::vector<s64> of_nodes(plan_.graph.nodes.size(), 1);
-    const std::vector<s64> groups = choose_groups(plan_, candidates_, targets_.back());
-    for (size_t s = 0; s < groups.size(); ++s) {
-      if (plan_.steps[s].node < of_nodes.size()) of_nodes[plan_.steps[s].node] = groups[s];
+  // Of each node, the share that costs least with these kernels.
+  std::vector<BatchShare> wanted_shares() const {
+    std::vector<BatchShare> of_nodes(plan_.graph.nodes.size());
+    const std::vector<BatchShare> shares = choose_shares(plan_, candidates_, targets_.back());
+    for (size_t s = 0; s < shares.size(); ++s) {
+      if (plan_.steps[s].node < of_nodes.size()) of_nodes[plan_.steps[s].node] = shares[s];
     }
     return of_nodes;
   }
 
   // Only kernels for the whole batch can tell that images do not depend on each other: of one image everything is the first.
-  void keep_possible(std::vector<s64>& groups) const {
+  void keep_possible(std::vector<BatchShare>& shares) const {
     for (size_t s = 0; s < candidates_.size(); ++s) {
       const u32 node = plan_.steps[s].node;
-      if (node < groups.size() && !candidates_[s].by_image) groups[node] = 1;
+      if (node < shares.size() && !candidates_[s].by_image) shares[node] = {};
     }
   }
 
   // Once, when all steps are there.
   Plan finish() {
-    size_by_groups(plan_);
+    size_by_shares(plan_, targets_[kHost].threads);
     place_buffers(plan_, candidates_);
     bind();
-    plan_memory(plan_);
+    plan_memory(plan_, targets_[kHost].threads, plan_.devices[kHost]->costs().cache_bytes);
     choose_alone(plan_);
     order_queues(plan_);
     return std::move(plan_);
@@ -132,8 +133,8 @@ class Planner {
                .outputs = {result},
                .device = wanted.space},
               backend(wanted.space)
-                  .convert(type_of(plan_.graph, value, groups_), from.layout, wanted.layout,
-                           targets_[wanted.space]));
+                  .convert(type_of(plan_.graph, value, share_.groups), from.layout, wanted.layout,
+                           target_of(wanted.space)));
     return result;
   }
 
@@ -141,22 +142,22 @@ class Planner {
   void cross(ValueId value, u32 source, Form to) {
     if (buffer_of_.contains({value, to})) return;
     const u32 result = add_buffer(value, to);
-    const s64 groups = std::exchange(groups_, 1);
+    const BatchShare share = std::exchange(share_, {});
     // The queue of the device that is not the host.
     push_step({.name = name_of(value) + (to.space == kHost ? ".to_host" : ".to_device"),
                .inputs = {source},
                .outputs = {result},
                .device = std::max(to.space, plan_.buffers[source].space)},
               crossing_copy(plan_.graph.value(value).type, to.layout, to.space));
-    groups_ = groups;
+    share_ = share;
   }
 
   void push_step(PlanStep step, Candidate candidate) {
     step.kernel = candidate.kernel;
     step.note = candidate.note;
-    step.groups = groups_;
+    step.share = share_;
     step.workspace_bytes = candidate.workspace_bytes;
-    if (groups_ > 1) step.note += group_note(plan_, step);
+    if (share_.groups > 1) step.note += share_note(plan_, step);
     step.cost = candidate.cost;
     plan_.steps.push_back(std::move(step));
     candidates_.push_back(std::move(candidate));
@@ -167,7 +168,7 @@ class Planner {
     for (ValueId id : node.inputs) {
       layouts.push_back(id == kNoValue ? Layout::linear : known_layout(first_[id].layout, device));
     }
-    return request_for(plan_.graph, node, groups_, std::move(layouts), targets_[device]);
+    return request_for(plan_.graph, node, share_.groups, std::move(layouts), target_of(device));
   }
 
   Selection select(const Node& node, u32 device) const {
@@ -194,11 +195,11 @@ class Planner {
 
   void add_node(u32 index) {
     const Node& node = plan_.graph.nodes[index];
-    groups_ = node_groups_.empty() ? 1 : possible_groups(plan_, node, node_groups_[index]);
+    share_ = node_shares_.empty() ? BatchShare{} : possible_share(plan_, node, node_shares_[index]);
     u32 device = kHost;
     Selection selection = select_anywhere(node, device);
-    if (groups_ > 1 && !selection.chosen.by_image) {
-      groups_ = 1;
+    if (share_.groups > 1 && !selection.chosen.by_image) {
+      share_ = {};
       selection = select_anywhere(node, device);
     }
     LowerRequest asked = request(node, device);
@@ -287,9 +288,15 @@ class Planner {
     }
   }
 
-  std::vector<Target> targets_;         // of each device of the plan
-  const std::vector<s64> node_groups_;  // empty: the whole batch everywhere
-  s64 groups_ = 1;                      // of the node that is being added
+  // What the node that is being added is planned for.
+  const Target& target_of(u32 device) const {
+    return share_.by_thread ? one_thread_ : targets_[device];
+  }
+
+  std::vector<Target> targets_;                // of each device of the plan
+  Target one_thread_;                          // for steps of which threads take whole groups
+  const std::vector<BatchShare> node_shares_;  // empty: the whole batch everywhere
+  BatchShare share_;                           // of the node that is being added
   Plan plan_;
   std::vector<Form> first_;            // as each value's producer leaves it
   std::vector<Candidate> candidates_;  // of each step
@@ -314,22 +321,22 @@ std::string signature_of(const Plan& plan, const PlanStep& step) {
   if (step.choice.empty()) return {};
   const Target target;  // no part of the text
   return layer_signature(
-      request_for(plan.graph, plan.graph.nodes[step.node], step.groups, step.given, target));
+      request_for(plan.graph, plan.graph.nodes[step.node], step.share.groups, step.given, target));
 }
 
 Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Target& target) {
   Planner whole = plan_whole(graph, input_shapes, target);
-  const std::vector<s64> groups = whole.wanted_groups();
-  if (std::ranges::count(groups, 1) == std::ssize(groups)) return whole.finish();
-  return Planner(whole.graph(), target, groups).finish();
+  const std::vector<BatchShare> shares = whole.wanted_shares();
+  if (std::ranges::count(shares, BatchShare{}) == std::ssize(shares)) return whole.finish();
+  return Planner(whole.graph(), target, shares).finish();
 }
 
 Plan make_plan_in_groups(const Graph& graph, std::span<const Shape> input_shapes,
-                         const Target& target, std::vector<s64> groups) {
+                         const Target& target, std::vector<BatchShare> shares) {
   const Planner whole = plan_whole(graph, input_shapes, target);
-  groups.resize(whole.graph().nodes.size(), 1);
-  whole.keep_possible(groups);
-  return Planner(whole.graph(), target, std::move(groups)).finish();
+  shares.resize(whole.graph().nodes.size());
+  whole.keep_possible(shares);
+  return Planner(whole.graph(), target, std::move(shares)).finish();
 }
 
 }  // namespace octet

@@ -34,7 +34,18 @@ struct Buffer {
   u32 same_as = kNoBuffer;  // arena: the buffer whose memory this one is
   s64 groups =
       1;  // it holds one of so many groups of the batch's images, and each group overwrites it
+  bool sliced =
+      false;  // every thread has one of its own: `offset` counts from the thread's slice of the arena
   Placement placement;
+};
+
+// How a step goes through the batch: in so many groups of images, each group through all neighbouring steps with the same
+// share before the next. `by_thread`: a thread of the host takes whole groups, alone, while the others take theirs; they meet at
+// the end of the last of these steps.
+struct BatchShare {
+  s64 groups = 1;
+  bool by_thread = false;
+  bool operator==(const BatchShare&) const = default;
 };
 
 struct PlanStep {
@@ -50,11 +61,9 @@ struct PlanStep {
   u32 after =
       kNoStep;  // on the host: the last copy of another device's queue that must be done first
   s64 workspace_bytes = 0;
-  // The batch goes through this step in so many groups of images, each group through all neighbouring steps with the same
-  // number before the next; `run` runs one group.
-  s64 groups = 1;
-  f64 cost = 0;        // the candidate's estimate, 0 for none
-  bool alone = false;  // runs on one thread: not worth sharing
+  BatchShare share = {};  // `run` runs one group
+  f64 cost = 0;           // the candidate's estimate, 0 for none
+  bool alone = false;     // runs on one thread: not worth sharing
   RunStep run = nullptr;
   std::string choice =
       {};  // how the kernel was chosen among several: "by cost"; empty where there was one
@@ -69,10 +78,19 @@ struct Arena {
   s64 workspace_offset = 0;
 };
 
+// What steps need of which threads take whole groups: so much for each of them, in the host's arena.
+struct Slices {
+  s64 count = 0;
+  s64 offset = 0;            // of the first; the others follow
+  s64 bytes = 0;             // of one
+  s64 workspace_offset = 0;  // within one
+};
+
 struct Plan {
   std::vector<const Device*> devices;  // the host, then the target's device if that is another one
   std::vector<Arena> arenas;           // of each device
-  Graph graph;                         // concrete types; shape arithmetic folded away
+  Slices slices;
+  Graph graph;  // concrete types; shape arithmetic folded away
   std::vector<Buffer> buffers;
   std::vector<PlanStep> steps;
   std::vector<TensorType> input_types;
@@ -88,10 +106,9 @@ std::string signature_of(const Plan& plan, const PlanStep& step);
 // when a type inside depends on data: such a graph runs in stages (runtime/staged.h).
 Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Target& target);
 
-// The same, with the number of groups (PlanStep::groups) asked for each node instead of the cheapest; a node that cannot run in
-// groups runs whole. For tests.
+// The same, with the share asked for each node instead of the cheapest; a node that cannot run in groups runs whole. For tests.
 Plan make_plan_in_groups(const Graph& graph, std::span<const Shape> input_shapes,
-                         const Target& target, std::vector<s64> groups);
+                         const Target& target, std::vector<BatchShare> shares);
 
 // Throws Error(invalid_argument) naming the input whose shape the graph does not take.
 void check_input_shapes(const Graph& graph, std::span<const Shape> shapes);
@@ -107,7 +124,8 @@ bool is_crossing(const Plan& plan, const PlanStep& step);
 void order_queues(Plan& plan);  // crossing.cc: PlanStep::after
 // placing.cc: borders, sizes and strides of buffers, and which share memory because a step need not copy.
 void place_buffers(Plan& plan, std::span<const Candidate> candidates);
-void plan_memory(Plan& plan);   // memory.cc: offsets, arenas
+// memory.cc: offsets, arenas; for so many threads of the host, each with a cache of its own.
+void plan_memory(Plan& plan, s64 threads, s64 cache_bytes);
 void choose_alone(Plan& plan);  // sharing.cc: steps that threads do not share
 
 }  // namespace octet

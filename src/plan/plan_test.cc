@@ -113,7 +113,7 @@ TEST(PlanMemory, ReusesDeadBuffers) {
     if (b == 0) step.inputs = {};
     plan.steps.push_back(std::move(step));
   }
-  plan_memory(plan);
+  plan_memory(plan, 1, 0);
   for (u32 b = 1; b + 1 < 6; ++b) {
     const s64 a = plan.buffers[b].offset, c = plan.buffers[b + 1].offset;
     EXPECT_TRUE(a + 1000 <= c || c + 1000 <= a) << b;
@@ -135,7 +135,7 @@ TEST(PlanMemory, SharedBuffersLiveTogether) {
     step.outputs = outputs;
     plan.steps.push_back(std::move(step));
   }
-  plan_memory(plan);
+  plan_memory(plan, 1, 0);
   EXPECT_EQ(plan.buffers[0].offset, plan.buffers[1].offset);
   for (u32 b : {2u, 3u}) {
     const s64 a = plan.buffers[1].offset, c = plan.buffers[b].offset;
@@ -162,7 +162,7 @@ TEST(PlanMemory, OutputsTakeTheMemoryOfInputsThatEnd) {
     step.overwrites = s.overwrites;
     plan.steps.push_back(std::move(step));
   }
-  plan_memory(plan);
+  plan_memory(plan, 1, 0);
   const std::vector<Buffer>& b = plan.buffers;
   EXPECT_NE(b[1].offset, b[0].offset);
   EXPECT_EQ(b[2].offset, b[0].offset);

@@ -14,7 +14,8 @@ namespace octet {
 namespace {
 
 constexpr s32 kShift = 128;
-constexpr size_t kTable = 5, kAddend = 6;  // inputs of QConv and QMatMul, see ops/quantized/epilogue.h
+constexpr size_t kTable = 5,
+                 kAddend = 6;  // inputs of QConv and QMatMul, see ops/quantized/epilogue.h
 
 Tensor shifted(const Tensor& codes) {
   Tensor result(Dtype::u8, codes.shape());

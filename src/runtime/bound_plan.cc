@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/bound_plan.h"
 
+#include <algorithm>
+
 #include "octet/error.h"
 
 namespace octet {
@@ -9,7 +11,7 @@ namespace {
 // Between the images of one group of the step and those of the next, in a buffer that holds the whole batch.
 s64 group_bytes(const Plan& plan, const PlanStep& step, const Buffer& buffer) {
   const TensorType& type = plan.graph.value(buffer.value).type;
-  return type.shape[0] / step.groups * image_bytes(type, buffer.placement);
+  return type.shape[0] / step.share.groups * image_bytes(type, buffer.placement);
 }
 
 }  // namespace
@@ -20,21 +22,31 @@ BoundPlan::BoundPlan(Plan plan, Queues& queues) : plan_(std::move(plan)), queues
         plan_.devices[d]->allocate(plan_.arenas[d].bytes, "the plan for these input sizes"));
   }
   size_t count = 0;
-  for (const PlanStep& step : plan_.steps) {
-    first_pointer_.push_back(count);
-    count += step.inputs.size() + step.outputs.size();
-  }
-  pointers_.resize(count);
-  std::byte** slot = pointers_.data();
   for (size_t s = 0; s < plan_.steps.size(); ++s) {
     const PlanStep& step = plan_.steps[s];
-    if (runs_.empty() || runs_.back().groups != step.groups)
-      runs_.push_back({s, s, step.groups, {}});
+    first_pointer_.push_back(count);
+    count += step.inputs.size() + step.outputs.size();
+    if (runs_.empty() || runs_.back().share != step.share) runs_.push_back({s, s, step.share});
     runs_.back().end = s + 1;
-    for (const std::vector<u32>* buffers : {&step.inputs, &step.outputs}) {
-      for (u32 b : *buffers) add_pointer(step, b, slot++);
-    }
     if (step.after != kNoStep) wait_for(plan_.steps[step.after], plan_.steps[s]);
+  }
+  lanes_.resize(static_cast<size_t>(std::max<s64>(1, plan_.slices.count)));
+  for (size_t lane = 0; lane < lanes_.size(); ++lane) {
+    lanes_[lane].pointers.resize(count);
+    make_lane(static_cast<s64>(lane));
+  }
+}
+
+void BoundPlan::make_lane(s64 index) {
+  Lane& lane = lanes_[static_cast<size_t>(index)];
+  std::byte** slot = lane.pointers.data();
+  for (const Run& run : runs_) {
+    lane.moving.emplace_back();
+    for (size_t s = run.first; s < run.end; ++s) {
+      const PlanStep& step = plan_.steps[s];
+      for (u32 b : step.inputs) add_pointer(step, b, index, slot++);
+      for (u32 b : step.outputs) add_pointer(step, b, index, slot++);
+    }
   }
 }
 
@@ -60,66 +72,97 @@ BoundPlan::Awaited::~Awaited() {
   }
 }
 
-void BoundPlan::add_pointer(const PlanStep& step, u32 b, std::byte** slot) {
-  *slot = resolve(b);
+void BoundPlan::add_pointer(const PlanStep& step, u32 b, s64 index, std::byte** slot) {
+  *slot = resolve(b, index);
   if (b == kNoBuffer) return;
+  Lane& lane = lanes_[static_cast<size_t>(index)];
   const Buffer& buffer = plan_.buffers[b];
   if (buffer.kind != Buffer::Kind::arena)
-    caller_.push_back({slot, buffer.kind == Buffer::Kind::output, buffer.index});
-  if (step.groups > buffer.groups)
-    runs_.back().moving.push_back({slot, group_bytes(plan_, step, buffer)});
+    lane.caller.push_back({slot, buffer.kind == Buffer::Kind::output, buffer.index});
+  if (step.share.groups > buffer.groups)
+    lane.moving.back().push_back({slot, group_bytes(plan_, step, buffer)});
 }
 
-std::byte* BoundPlan::resolve(u32 b) {
+std::byte* BoundPlan::resolve(u32 b, s64 lane) {
   if (b == kNoBuffer || plan_.buffers[b].kind != Buffer::Kind::arena) return nullptr;
   const Buffer& buffer = plan_.buffers[b];
-  return arenas_[buffer.space].get() + buffer.offset + buffer.origin_bytes;
+  const s64 slice = buffer.sliced ? plan_.slices.offset + lane * plan_.slices.bytes : 0;
+  return arenas_[buffer.space].get() + slice + buffer.offset + buffer.origin_bytes;
 }
 
 void BoundPlan::bind_caller(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
-  for (const CallerPointer& pointer : caller_) {
-    // Inputs are only read: a step's pointer array has one type for both directions.
-    *pointer.slot = pointer.is_output ? outputs[pointer.index].mutable_data()
-                                      : const_cast<std::byte*>(inputs[pointer.index].data());
+  for (const Lane& lane : lanes_) {
+    for (const CallerPointer& pointer : lane.caller) {
+      // Inputs are only read: a step's pointer array has one type for both directions.
+      *pointer.slot = pointer.is_output ? outputs[pointer.index].mutable_data()
+                                        : const_cast<std::byte*>(inputs[pointer.index].data());
+    }
   }
 }
 
-StepArgs BoundPlan::step_args(size_t s) {
-  std::byte** pointers = pointers_.data() + first_pointer_[s];
+StepArgs BoundPlan::step_args(size_t s, s64 lane) {
   const PlanStep& step = plan_.steps[s];
-  return {pointers, pointers + step.inputs.size(),
-          arenas_[step.device].get() + plan_.arenas[step.device].workspace_offset,
+  std::byte** pointers = lanes_[static_cast<size_t>(lane)].pointers.data() + first_pointer_[s];
+  const Slices& slices = plan_.slices;
+  const s64 workspace = step.share.by_thread
+                            ? slices.offset + lane * slices.bytes + slices.workspace_offset
+                            : plan_.arenas[step.device].workspace_offset;
+  return {pointers, pointers + step.inputs.size(), arenas_[step.device].get() + workspace,
           queues_.of(step)};
 }
 
+s64 BoundPlan::lanes_of(const Run& run) const {
+  return run.share.by_thread ? std::min(plan_.slices.count, run.share.groups) : 1;
+}
+
+// Lane i takes the i-th part of the groups, whichever thread runs it: a thread that is late leaves its part to another.
+template <class F>
+void BoundPlan::visit_in_lanes(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                               const F& visit) {
+  bind_caller(inputs, outputs);
+  const Awaited awaited(queues_);
+  for (size_t r = 0; r < runs_.size(); ++r) {
+    const s64 groups = runs_[r].share.groups, lanes = lanes_of(runs_[r]);
+    if (lanes == 1) {
+      visit_groups(r, 0, {0, groups}, visit);
+      continue;
+    }
+    queues_.pool().parallel_for(lanes, [&](s64 begin, s64 end, int) {
+      for (s64 lane = begin; lane < end; ++lane)
+        visit_groups(r, lane, {groups * lane / lanes, groups * (lane + 1) / lanes}, visit);
+    });
+  }
+  queues_.synchronize();
+}
+
 void BoundPlan::run(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
-  visit_steps(inputs, outputs,
-              [&](size_t s, const StepArgs& args, s64) { plan_.steps[s].run(args); });
+  visit_in_lanes(inputs, outputs,
+                 [&](size_t s, const StepArgs& args, s64) { plan_.steps[s].run(args); });
 }
 
 void BoundPlan::run_timed(std::span<const Tensor> inputs, std::span<Tensor> outputs,
                           std::span<f64> step_us) {
   struct Span {
-    size_t step;
     std::unique_ptr<Event> begin, end;
   };
-  std::vector<Span> spans;
+  std::vector<std::vector<Span>> spans(plan_.steps.size());  // of each group of each step
+  for (size_t s = 0; s < spans.size(); ++s) {
+    Queue& queue = queues_.of(plan_.steps[s]);
+    for (s64 group = 0; group < plan_.steps[s].share.groups; ++group)
+      spans[s].push_back({queue.make_event(), queue.make_event()});
+  }
+  visit_in_lanes(inputs, outputs, [&](size_t s, const StepArgs& args, s64 group) {
+    const Span& span = spans[s][static_cast<size_t>(group)];
+    args.queue.record(*span.begin);
+    plan_.steps[s].run(args);
+    args.queue.record(*span.end);
+  });
   for (const Run& run : runs_) {
-    for (s64 group = 0; group < run.groups; ++group) {
-      for (size_t s = run.first; s < run.end; ++s) {
-        Queue& queue = queues_.of(plan_.steps[s]);
-        spans.push_back({s, queue.make_event(), queue.make_event()});
-      }
+    for (size_t s = run.first; s < run.end; ++s) {
+      for (const Span& span : spans[s])
+        step_us[s] += span.end->microseconds_since(*span.begin) / static_cast<f64>(lanes_of(run));
     }
   }
-  auto span = spans.begin();
-  visit_steps(inputs, outputs, [&](size_t s, const StepArgs& args, s64) {
-    args.queue.record(*span->begin);
-    plan_.steps[s].run(args);
-    args.queue.record(*span->end);
-    ++span;
-  });
-  for (const Span& s : spans) step_us[s.step] += s.end->microseconds_since(*s.begin);
 }
 
 }  // namespace octet

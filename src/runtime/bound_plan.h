@@ -21,24 +21,20 @@ class BoundPlan {
   BoundPlan& operator=(const BoundPlan&) = delete;
 
   const Plan& plan() const { return plan_; }
-  // Calls visit(index of the step, its arguments, index of the group of images) for whatever there is to run, in order; the
-  // visitor runs the step. On return all steps are done, also when the visitor throws.
+  // Calls visit(index of the step, its arguments, index of the group of images) for whatever there is to run, in order, one
+  // group after another also where run() gives them to threads; the visitor runs the step. On return all steps are done, also
+  // when the visitor throws.
   template <class F>
   void visit_steps(std::span<const Tensor> inputs, std::span<Tensor> outputs, const F& visit) {
     bind_caller(inputs, outputs);
     const Awaited awaited(queues_);
-    for (const Run& run : runs_) {
-      Place place(run);
-      for (s64 group = 0; group < run.groups; ++group) {
-        place.go_to(group);
-        for (size_t s = run.first; s < run.end; ++s) visit(s, step_args(s), group);
-      }
-    }
+    for (size_t r = 0; r < runs_.size(); ++r) visit_groups(r, 0, {0, runs_[r].share.groups}, visit);
     queues_.synchronize();
   }
   // Inputs and outputs must have the plan's types. Allocates nothing but what a reference step does for itself.
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs);
-  // The same, with the time of each step in microseconds, by the clock of its queue, added to `step_us`.
+  // The same, with the time of each step in microseconds, by the clock of its queue, added to `step_us`; of a step that threads
+  // run at the same time, each for its images, a thread's mean time.
   void run_timed(std::span<const Tensor> inputs, std::span<Tensor> outputs, std::span<f64> step_us);
 
  private:
@@ -57,14 +53,40 @@ class BoundPlan {
   // Neighbouring steps that each group of images goes through together.
   struct Run {
     size_t first, end;  // steps
-    s64 groups;
-    std::vector<MovingPointer> moving;
+    BatchShare share;
   };
 
-  std::byte* resolve(u32 buffer);
-  void add_pointer(const PlanStep& step, u32 buffer, std::byte** slot);
+  // What one thread's way through the steps needs of its own. Steps that threads share use the first.
+  struct Lane {
+    std::vector<std::byte*> pointers;  // of each step: its inputs, then its outputs
+    std::vector<CallerPointer> caller;
+    std::vector<std::vector<MovingPointer>> moving;  // of each run
+  };
+
+  struct Groups {
+    s64 begin, end;
+  };
+
+  void make_lane(s64 index);
+  std::byte* resolve(u32 buffer, s64 lane);
+  void add_pointer(const PlanStep& step, u32 buffer, s64 lane, std::byte** slot);
   void bind_caller(std::span<const Tensor> inputs, std::span<Tensor> outputs);
-  StepArgs step_args(size_t step);
+  StepArgs step_args(size_t step, s64 lane);
+  s64 lanes_of(const Run& run) const;
+  // Like visit_steps, on all threads where the plan says so: visitors of different groups may run at the same time.
+  template <class F>
+  void visit_in_lanes(std::span<const Tensor> inputs, std::span<Tensor> outputs, const F& visit);
+
+  // Some groups through all steps of a run, one after another.
+  template <class F>
+  void visit_groups(size_t run, s64 lane, Groups groups, const F& visit) {
+    Place place(lanes_[static_cast<size_t>(lane)].moving[run]);
+    for (s64 group = groups.begin; group < groups.end; ++group) {
+      place.go_to(group);
+      for (size_t s = runs_[run].first; s < runs_[run].end; ++s)
+        visit(s, step_args(s, lane), group);
+    }
+  }
   void wait_for(PlanStep& copy, PlanStep& reader);
 
   // No step outlives the run that gave it to its queue, which reads the caller's memory and pointers that move.
@@ -82,18 +104,18 @@ class BoundPlan {
   // At which group of a run its pointers are: the first again at the end, also of one that an error cuts short.
   class Place {
    public:
-    explicit Place(const Run& run) : run_(run) {}
+    explicit Place(const std::vector<MovingPointer>& moving) : moving_(moving) {}
     ~Place() { go_to(0); }
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
 
     void go_to(s64 group) {
-      for (const MovingPointer& p : run_.moving) *p.slot += (group - group_) * p.bytes;
+      for (const MovingPointer& p : moving_) *p.slot += (group - group_) * p.bytes;
       group_ = group;
     }
 
    private:
-    const Run& run_;
+    const std::vector<MovingPointer>& moving_;
     s64 group_ = 0;
   };
 
@@ -101,10 +123,9 @@ class BoundPlan {
   Queues& queues_;
   std::vector<std::shared_ptr<std::byte>> arenas_;  // of each device
   std::vector<std::unique_ptr<Event>> events_;      // of copies that the host waits for
-  std::vector<std::byte*> pointers_;                // of each step: its inputs, then its outputs
-  std::vector<size_t> first_pointer_;               // of each step
-  std::vector<CallerPointer> caller_;
-  std::vector<Run> runs_;  // all steps
+  std::vector<size_t> first_pointer_;               // of each step, in every lane
+  std::vector<Run> runs_;                           // all steps
+  std::vector<Lane> lanes_;
 };
 
 }  // namespace octet

@@ -60,7 +60,7 @@ struct Counts {
       const bool node = step.node < plan.graph.nodes.size();
       if (node) ++(step.device == kHost ? host : device);
       crossings += is_crossing(plan, step) ? 1u : 0u;
-      in_groups += step.device != kHost && step.groups > 1 ? 1u : 0u;
+      in_groups += step.device != kHost && step.share.groups > 1 ? 1u : 0u;
     }
     for (const Buffer& buffer : plan.buffers)
       blocks += buffer.placement.layout > Layout::nhwc ? 1u : 0u;
@@ -77,7 +77,7 @@ Counts run_random_graphs(u32 first_device, u32 devices, bool in_groups) {
     const std::vector<Shape> shapes = {inputs[0].shape()};
     const Target target = make_target(fmt::format("test:{}", first_device + seed % devices),
                                       1 + static_cast<int>(seed % 3), nullptr);
-    const std::vector<s64> groups(in_groups ? graph.nodes.size() : 0, batch);
+    const std::vector<BatchShare> groups(in_groups ? graph.nodes.size() : 0, {batch, false});
     Plan plan = in_groups ? make_plan_in_groups(graph, shapes, target, groups)
                           : make_plan(graph, shapes, target);
     EXPECT_EQ(strayed(plan), 0u) << seed;

@@ -38,15 +38,16 @@ Tensor noise(const Shape& shape, u32 seed) {
   return tensor;
 }
 
-std::vector<s64> random_groups(size_t nodes, s64 batch, u32 seed) {
+std::vector<BatchShare> random_shares(size_t nodes, s64 batch, u32 seed) {
   std::mt19937 random(seed);
-  std::vector<s64> groups(nodes, 1);
+  std::vector<BatchShare> shares(nodes);
   for (size_t n = 0; n < nodes; ++n) {
     // Long runs, and changes within.
-    const s64 other = 1 + static_cast<s64>(random() % static_cast<u64>(batch));
-    groups[n] = n > 0 && random() % 4 != 0 ? groups[n - 1] : other;
+    const s64 groups = 1 + static_cast<s64>(random() % static_cast<u64>(batch));
+    const bool by_thread = random() % 2 == 0;
+    shares[n] = n > 0 && random() % 4 != 0 ? shares[n - 1] : BatchShare{groups, by_thread};
   }
-  return groups;
+  return shares;
 }
 
 // What no group may do alone; else constants are the same for all images, of which there are at least two.
@@ -58,7 +59,7 @@ bool mixes_batch(const Graph& graph, const Node& node) {
 }
 
 TEST(Groups, RandomGraphsInRandomGroups) {
-  size_t in_groups = 0, moving = 0;
+  size_t in_groups = 0, by_thread = 0, moving = 0;
   for (u32 seed = 0; seed < 150; ++seed) {
     constexpr s64 kBatches[] = {2, 3, 4, 6};
     const s64 batch = kBatches[seed % 4];
@@ -67,10 +68,11 @@ TEST(Groups, RandomGraphsInRandomGroups) {
     const std::vector<Tensor> want = interpret(graph, inputs);
     const Target target = cpu_target(hardware_isa(), 1 + static_cast<int>(seed % 3));
     Plan plan = make_plan_in_groups(graph, std::vector<Shape>{{batch, 3, 12, 10}}, target,
-                                    random_groups(graph.nodes.size(), batch, seed));
+                                    random_shares(graph.nodes.size(), batch, seed));
     for (const PlanStep& step : plan.steps) {
-      if (step.groups == 1) continue;
+      if (step.share.groups == 1) continue;
       ++in_groups;
+      by_thread += step.share.by_thread;
       if (step.node >= plan.graph.nodes.size()) continue;
       EXPECT_FALSE(mixes_batch(plan.graph, plan.graph.nodes[step.node])) << seed;
     }
@@ -82,6 +84,7 @@ TEST(Groups, RandomGraphsInRandomGroups) {
     }
   }
   EXPECT_GT(in_groups, 300u);
+  EXPECT_GT(by_thread, 100u);
   EXPECT_GT(moving, 100u);
 }
 
@@ -136,13 +139,22 @@ Graph early_and_late() {
   return graph;
 }
 
-std::vector<s64> chosen_groups(s64 batch, s64 cache_bytes) {
+std::vector<BatchShare> chosen_shares(s64 batch, s64 cache_bytes, int threads) {
   const CpuDevice device(hardware_isa(), cache_bytes);
-  const Plan plan =
-      make_plan(early_and_late(), std::vector<Shape>{{batch, 16, 64, 64}}, cpu_target(device));
-  std::vector<s64> groups(plan.graph.nodes.size());
+  const Plan plan = make_plan(early_and_late(), std::vector<Shape>{{batch, 16, 64, 64}},
+                              cpu_target(device, threads));
+  std::vector<BatchShare> shares(plan.graph.nodes.size());
   for (const PlanStep& step : plan.steps) {
-    if (step.node < groups.size()) groups[step.node] = step.groups;
+    if (step.node < shares.size()) shares[step.node] = step.share;
+  }
+  return shares;
+}
+
+std::vector<s64> chosen_groups(s64 batch, s64 cache_bytes) {
+  std::vector<s64> groups;
+  for (const BatchShare& share : chosen_shares(batch, cache_bytes, 1)) {
+    EXPECT_FALSE(share.by_thread);
+    groups.push_back(share.groups);
   }
   return groups;
 }
@@ -153,6 +165,19 @@ TEST(Groups, LargeMapsOfFewWeightsGoImageByImage) {
   EXPECT_EQ(chosen_groups(8, 16 << 20), (std::vector<s64>{1, 1, 1, 1}));
   EXPECT_EQ(chosen_groups(1, 200 << 10), (std::vector<s64>{1, 1, 1, 1}));
   EXPECT_EQ(chosen_groups(7, 200 << 10), (std::vector<s64>{7, 7, 7, 1}));
+}
+
+TEST(Groups, ThreadsTakeWholeImages) {
+  for (const int threads : {2, 4, 16}) {
+    for (const BatchShare& share : chosen_shares(16, 400 << 10, threads)) {
+      EXPECT_TRUE(share.by_thread) << threads;
+      EXPECT_GE(share.groups, threads);
+    }
+  }
+}
+
+TEST(Groups, ThreadsShareASingleImage) {
+  for (const BatchShare& share : chosen_shares(1, 400 << 10, 16)) EXPECT_EQ(share, BatchShare{});
 }
 
 TEST(Groups, SameCodesForAnyBatch) {

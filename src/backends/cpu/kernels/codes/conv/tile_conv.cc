@@ -20,7 +20,10 @@ constexpr s64 kResultBudget = 24 << 10;
 constexpr s64 kActivationBudget = 512 << 10;
 // A longer window's weights for four tiles of channels would not stay in L1.
 constexpr s64 kWideSteps = 8;
-constexpr s64 kHeavyRatio = 8;
+// Tiles whose channels fill a cache line of codes.
+constexpr s64 kLineTiles = 4;
+// Of one tile: a step's multiplication, and its sums becoming codes.
+constexpr f64 kStepCycles = 16, kFinishCycles = 30;
 
 PaddedRows padded_rows(const ConvGeometry& g) { return {g.window, g.in_channels}; }
 
@@ -297,21 +300,31 @@ void TileConv::run(const Call& call) const noexcept {
   }
   const auto job = [&](int thread) { return job_of(call, all_rows(call), thread); };
   const s64 tiles = job(0).last_tile;
-  const s64 threads = call.pool.size();
-  const s64 input_bytes = images * geometry_.window.in_elements() * geometry_.in_channels;
-  // Late layers have far more weights than activations: each thread streams its share of the weights. It then reads pixels that
-  // another thread wrote, from that one's cache; below this ratio that costs more than reading all weights.
-  const bool heavy = geometry_.groups == 1 && blocks() >= 2 * threads &&
-                     static_cast<s64>(weights_.size()) > kHeavyRatio * input_bytes;
-  if (heavy || (geometry_.groups == 1 && tiles < threads)) {
-    call.pool.parallel_for(blocks(), [&](s64 begin, s64 end, int thread) {
-      run_job(job(thread), {0, tiles}, {begin, end});
-    });
-    return;
-  }
-  call.pool.parallel_for(tiles, [&](s64 begin, s64 end, int thread) {
-    run_job(job(thread), {begin, end}, {0, blocks()});
+  const ThreadGrid grid = grid_of(tiles, call.pool.size());
+  const auto part = [](s64 count, s64 i, s64 parts) {
+    return Range{count * i / parts, count * (i + 1) / parts};
+  };
+  call.pool.parallel_for(grid.rows * grid.columns, [&](s64 begin, s64 end, int thread) {
+    for (s64 piece = begin; piece < end; ++piece) {
+      Range channels = part(column_lines(), piece % grid.columns, grid.columns);
+      channels = {channels.begin * line_blocks(), std::min(channels.end * line_blocks(), blocks())};
+      run_job(job(thread), part(tiles, piece / grid.columns, grid.rows), channels);
+    }
   });
+}
+
+// Channels are cut between cache lines of results, so that no two threads write the same line.
+s64 TileConv::line_blocks() const { return kLineTiles / block_tiles(); }
+
+s64 TileConv::column_lines() const { return ceil_div(blocks(), line_blocks()); }
+
+ThreadGrid TileConv::grid_of(s64 tiles, s64 threads) const {
+  const auto steps = static_cast<f64>(offsets_.size());
+  const s64 input_bytes = geometry_.batch * geometry_.window.in_elements() * geometry_.in_channels;
+  return choose_thread_grid({tiles, geometry_.groups == 1 ? column_lines() : 1,
+                             kLineTiles * (steps * kStepCycles + kFinishCycles), input_bytes,
+                             static_cast<s64>(weights_.size())},
+                            threads);
 }
 
 // Band by band: the rows that the next output rows read into this thread's buffer, then their tiles.

@@ -8,6 +8,7 @@
 #include "backends/cpu/kernels/codes/conv/conv.h"
 #include "backends/cpu/kernels/codes/conv/tile_args.h"
 #include "backends/cpu/kernels/codes/conv/tile_fold.h"
+#include "backends/cpu/kernels/codes/thread_grid.h"
 
 namespace octet {
 
@@ -56,6 +57,9 @@ class TileConv {
   s64 channel_at(s64 position) const;
   s64 block_tiles() const { return wide_ ? 4 : 1; }  // of channels that threads may share out
   s64 blocks() const;
+  s64 line_blocks() const;
+  s64 column_lines() const;
+  ThreadGrid grid_of(s64 tiles, s64 threads) const;
   void run_copied(const Call& call, Range rows, int thread) const noexcept;
   Rows all_rows(const Call& call) const noexcept;
 
