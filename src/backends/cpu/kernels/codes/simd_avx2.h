@@ -143,5 +143,30 @@ inline void store_bytes32(__m256i x, u8* dst, s64 n) {
   if (n > 16) store_bytes16(_mm256_extracti128_si256(x, 1), dst + 16, n - 16);
 }
 
+// What kernels written for several instruction sets (*_body.h) are made of; the names of simd_vnni.h.
+using Ints = __m256i;  // s32, or codes
+using Reals = __m256;
+constexpr s64 kCodes = 32;  // in a register
+using Lanes = s64;          // as many, from the first
+inline Lanes first_codes(s64 n) { return n; }
+inline Ints load_codes(const u8* src, Lanes lanes) { return load_bytes32(src, lanes); }
+inline void store_codes(Ints codes, u8* dst, Lanes lanes) { store_bytes32(codes, dst, lanes); }
+inline Ints all_codes(u8 code) { return _mm256_set1_epi8(static_cast<char>(code)); }
+inline Ints all(s32 x) { return _mm256_set1_epi32(x); }
+inline Reals all(f32 x) { return _mm256_set1_ps(x); }
+inline Ints no_ints() { return _mm256_setzero_si256(); }
+inline Reals to_reals(Ints x) { return _mm256_cvtepi32_ps(x); }
+inline Ints add(Ints a, Ints b) { return _mm256_add_epi32(a, b); }
+inline Ints sub(Ints a, Ints b) { return _mm256_sub_epi32(a, b); }
+inline Reals mul(Reals a, Reals b) { return _mm256_mul_ps(a, b); }
+inline Reals multiply_add(Reals a, Reals b, Reals c) { return _mm256_fmadd_ps(a, b, c); }
+inline Ints add_u16(Ints a, Ints b) { return _mm256_add_epi16(a, b); }
+inline Ints low_bytes(Ints x, Ints y) { return _mm256_unpacklo_epi8(x, y); }
+inline Ints high_bytes(Ints x, Ints y) { return _mm256_unpackhi_epi8(x, y); }
+inline Ints low_words(Ints x, Ints y) { return _mm256_unpacklo_epi16(x, y); }
+inline Ints high_words(Ints x, Ints y) { return _mm256_unpackhi_epi16(x, y); }
+// The product of codes less their zero points.
+inline Ints code_product(Ints a, Ints b) { return _mm256_mullo_epi32(a, b); }
+
 }  // namespace
 }  // namespace octet

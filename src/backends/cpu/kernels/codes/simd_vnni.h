@@ -165,5 +165,40 @@ inline __m512i codes_of(const EpilogueArgs& e, const __m512 t[4]) {
   return pack_codes(n, code_limits(e));
 }
 
+// What kernels written for several instruction sets (*_body.h) are made of; the names of simd_avx2.h.
+using Ints = __m512i;  // s32, or codes
+using Reals = __m512;
+constexpr s64 kCodes = 64;  // in a register
+using Lanes = __mmask64;    // the first ones
+inline Lanes first_codes(s64 n) { return first_lanes64(n); }
+inline Ints load_codes(const u8* src, Lanes lanes) { return _mm512_maskz_loadu_epi8(lanes, src); }
+inline void store_codes(Ints codes, u8* dst, Lanes lanes) {
+  _mm512_mask_storeu_epi8(dst, lanes, codes);
+}
+inline Ints all_codes(u8 code) { return _mm512_set1_epi8(static_cast<char>(code)); }
+inline Ints all(s32 x) { return _mm512_set1_epi32(x); }
+inline Reals all(f32 x) { return _mm512_set1_ps(x); }
+inline Ints no_ints() { return _mm512_setzero_si512(); }
+inline Reals to_reals(Ints x) { return _mm512_cvtepi32_ps(x); }
+inline Ints add(Ints a, Ints b) { return _mm512_add_epi32(a, b); }
+inline Ints sub(Ints a, Ints b) { return _mm512_sub_epi32(a, b); }
+inline Reals mul(Reals a, Reals b) { return _mm512_mul_ps(a, b); }
+inline Reals multiply_add(Reals a, Reals b, Reals c) { return _mm512_fmadd_ps(a, b, c); }
+inline Ints add_u16(Ints a, Ints b) { return _mm512_add_epi16(a, b); }
+inline Ints low_bytes(Ints x, Ints y) { return _mm512_unpacklo_epi8(x, y); }
+inline Ints high_bytes(Ints x, Ints y) { return _mm512_unpackhi_epi8(x, y); }
+inline Ints low_words(Ints x, Ints y) { return _mm512_unpacklo_epi16(x, y); }
+inline Ints high_words(Ints x, Ints y) { return _mm512_unpackhi_epi16(x, y); }
+// The product of codes less their zero points. They lie within +-255: their low 16 bits are all that vpmaddwd needs (the high
+// half of `a` meets zeros).
+inline Ints code_product(Ints a, Ints b) {
+  return _mm512_madd_epi16(a, _mm512_and_si512(b, _mm512_set1_epi32(0xffff)));
+}
+// Codes of t after the table, if there is one.
+inline Ints final_codes(const EpilogueArgs& e, const Reals t[4]) {
+  const Ints codes = codes_of(e, t);
+  return e.table != nullptr ? look_up(codes, e.table) : codes;
+}
+
 }  // namespace
 }  // namespace octet
