@@ -194,7 +194,8 @@ void print_layer_times(const std::vector<LayerTime>& times) {
   for (const LayerTime& time : times) {
     const double rate = static_cast<double>(time.layer.macs) / (time.microseconds * 1e3);
     table.add({time.layer.name, time.layer.op, time.layer.precision,
-               time.layer.kernel + (time.layer.choice == "by tuning" ? " (by tuning)" : ""),
+               time.layer.kernel +
+                   (time.layer.choice.by == KernelChoice::By::tuning ? " (by tuning)" : ""),
                fmt::format("{:.1f}", time.microseconds), fmt::format("{:.1f} %", time.share * 100),
                time.layer.macs > 0 ? fmt::format("{:.1f}", rate) : "",
                time.floor_us > 0 ? fmt::format("{:.1f}", time.microseconds / time.floor_us) : ""});
@@ -226,7 +227,7 @@ int run_layers(const Options& options) {
                       {"op", time.layer.op},
                       {"precision", time.layer.precision},
                       {"kernel", time.layer.kernel},
-                      {"choice", time.layer.choice},
+                      {"choice", to_string(time.layer.choice)},
                       {"macs", time.layer.macs},
                       {"microseconds", time.microseconds},
                       {"floor_us", time.floor_us},

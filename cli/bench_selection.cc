@@ -76,7 +76,7 @@ Json to_json(const LayerSelection& layer) {
           {"op", layer.layer.op},
           {"signature", layer.layer.signature},
           {"chosen", layer.kernels[0].kernel},
-          {"choice", layer.layer.choice},
+          {"choice", to_string(layer.layer.choice)},
           {"fastest", layer.kernels[layer.fastest()].kernel},
           {"ratio", layer.ratio()},
           {"wrong", layer.wrong},

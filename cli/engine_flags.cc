@@ -102,14 +102,12 @@ std::shared_ptr<const Tuning> read_tuning(const std::filesystem::path& file) {
 
 void warn_of_stale_choices(const std::vector<LayerInfo>& layers,
                            const std::filesystem::path& file) {
-  const auto stale = [](const LayerInfo& layer) {
-    return layer.choice.find("is not offered") != std::string::npos;
-  };
+  const auto stale = [](const LayerInfo& layer) { return !layer.choice.missing.empty(); };
   const auto count = std::count_if(layers.begin(), layers.end(), stale);
   if (count == 0) return;
   const LayerInfo& first = *std::find_if(layers.begin(), layers.end(), stale);
   print_warning(fmt::format("{}: {} of its choices fall back to the cost model; '{}': {}",
-                            file.string(), count, first.name, first.choice));
+                            file.string(), count, first.name, to_string(first.choice)));
 }
 
 CLI::Option* add_json_flag(CLI::App& app, bool& json) {

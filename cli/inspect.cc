@@ -61,7 +61,8 @@ void print_layers(const Inspection& inspection, bool wide) {
   for (const LayerInfo& layer : inspection.layers) {
     std::string why = layer.reason;
     if (!layer.kernel_reason.empty()) why += (why.empty() ? "" : "; ") + layer.kernel_reason;
-    if (layer.choice.find("tun") != std::string::npos) why += "; kernel chosen " + layer.choice;
+    const bool tuned = layer.choice.by == KernelChoice::By::tuning;
+    if (tuned || !layer.choice.missing.empty()) why += "; kernel chosen " + to_string(layer.choice);
     std::vector<std::string> cells = {layer.name,   layer.op,          layer.precision,
                                       layer.kernel, types_text(layer), joined(layer.nodes, " "),
                                       why};

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The lists in plain sight match the tree: ops.def lists every operator that src/ops defines, and lowerings.def
-every lowering of its folder. A file that nobody lists would compile and never run."""
+every lowering of its folder. A file that nobody lists would compile and never run.
+And there are no other lists: what is known of operators is a trait in the operator's file (docs/adr/0014). A pass may ask
+for one operator by name; elsewhere a name only says what is made (find_op)."""
 
 import pathlib
 import re
@@ -36,9 +38,9 @@ def compare(def_file, listed, found, what):
 
 
 def check_lowerings(def_file, operators):
-    """LOWERING("Operator", function): one function may serve several operators."""
+    """LOWERING("Operator", function, "kernels for f32"): one function may serve several operators."""
     text = re.sub(r"//.*", "", def_file.read_text())
-    lines = re.findall(r"\bLOWERING\(\s*\"(\w+)\",\s*(\w+)\s*\)", text)
+    lines = re.findall(r"\bLOWERING\(\s*\"(\w+)\",\s*(\w+),\s*\"[^\"]*\"\s*\)", text)
     found = defined(def_file.parent, r"^Offer (\w+)\(const LowerRequest& \w+\) \{")
     problems = compare(def_file, [function for _, function in lines], found, "lowering")
     name = def_file.relative_to(ROOT)
@@ -47,11 +49,48 @@ def check_lowerings(def_file, operators):
     return problems, len(found)
 
 
+MATCHING = ("src/passes/", "src/precision/")  # folders that match operators by name
+LISTING = ("src/ops/", "src/backends/", "src/onnx/")  # by operator, by lowering, by the names of a foreign format
+
+
+def without_comments(text):
+    return re.sub(r"//[^\n]*", "", text)
+
+
+def named_in(statement, operators):
+    """Operators whose names a statement holds, those aside of which it makes nodes."""
+    statement = re.sub(r"\bfind_op\(\"\w+\"\)", "", statement)
+    return {name for name in re.findall(r"\"(\w+)\"", statement) if name in operators}
+
+
+def check_names(path, operators):
+    name = str(path.relative_to(ROOT))
+    text = without_comments(path.read_text())
+    problems = [f"{name}: compares op->name; ask is_op() in a pass, else a trait" for _ in re.findall(r"op->name\s*[=!]=\s*\"", text)]
+    allowed = 1 if name.startswith(MATCHING) else 0
+    for statement in text.split(";"):
+        found = named_in(statement, operators)
+        if len(found) > allowed:
+            problems.append(f"{name}: names {', '.join(sorted(found))} at once; this is a trait (src/graph/op_traits.h)")
+    return problems
+
+
+def check_side_lists(operators):
+    problems = []
+    for folder in ("src", "cli"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            listing = str(path.relative_to(ROOT)).startswith(LISTING) or re.search(r"_test(ing)?\.", path.name)
+            if path.suffix in (".cc", ".h") and not listing:
+                problems += check_names(path, operators)
+    return problems
+
+
 def main():
     ops = ROOT / "src/ops/ops.def"
     listed, operators = entries(ops, "OP"), defined(ops.parent, r"\bOpDef k([A-Z]\w*)\s*[{=]")
     problems = compare(ops, listed, operators, "operator")
     problems += [f"src/ops/ops.def: {entry} is listed twice" for entry in sorted(set(listed)) if listed.count(entry) > 1]
+    problems += check_side_lists(operators)
     lowerings = 0
     for def_file in sorted(ROOT.glob("src/backends/*/lower/lowerings.def")):
         more, count = check_lowerings(def_file, operators)

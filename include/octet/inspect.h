@@ -10,6 +10,7 @@
 
 #include "octet/engine.h"
 #include "octet/tensor.h"
+#include "octet/tuning.h"
 
 namespace octet {
 
@@ -23,8 +24,7 @@ struct LayerInfo {
   std::string reason;     // why this precision
   std::string
       kernel_reason;  // what the kernel is about, and why no faster one took the layer; may be empty
-  // How the kernel was chosen among several: "by cost", "by order", "by tuning"; empty where one alone accepted.
-  std::string choice;
+  KernelChoice choice;
   std::string signature;              // what tuning knows the layer by, where several accepted
   std::vector<std::string> rejected;  // "name: reason" for every other kernel that was asked
   std::vector<std::string> nodes;     // the ONNX nodes in it
@@ -32,6 +32,8 @@ struct LayerInfo {
   std::vector<std::string> outputs;
   std::vector<TensorType> input_types;  // concrete, in the order of `inputs`
   std::vector<TensorType> output_types;
+  // It brings a value into another type or layout and computes nothing: QuantizeLinear, DequantizeLinear, Reorder.
+  bool conversion = false;
   int64_t macs = 0;
   int64_t crossing_bytes = 0;  // copied between the memories of two devices
   int64_t constant_bytes = 0;  // weights and other constants that it reads

@@ -3,6 +3,7 @@
 // of equal results compete. measure_selection() makes the choices, a context that is given them takes them.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -26,6 +27,16 @@ struct TunedKernel {
   std::string kernel;
   double microseconds = 0;  // as it was measured, for people
 };
+
+// How a layer's kernel was chosen among those that accepted it.
+struct KernelChoice {
+  enum class By : uint8_t { only, cost, order, tuning };  // only: no other accepted
+  By by = By::only;
+  std::string missing;  // the kernel that tuning names and that does not accept the layer any more
+};
+
+// "by cost", "by tuning", "by order; the tuned kernel X is not offered"; empty where there is nothing to say.
+std::string to_string(const KernelChoice& choice);
 
 class Tuning {
  public:

@@ -35,7 +35,7 @@ struct Value {
   TensorType type;   // dimensions may be Shape::kDynamic until plan time
   Tensor constant;   // set for weights and folded values
   std::optional<QuantParams>
-      quant;  // set for quantized activations; for printing and comparing, kernels read attributes
+      quant;  // of quantized activations; what computes are the nodes' attributes, to which verify() holds this
 };
 
 // In which precision a node runs, and why.

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/memory.h"
-#include "graph/propagate.h"
+#include "graph/op_traits.h"
 
 namespace octet {
 

@@ -151,7 +151,11 @@ struct Arity {
   int max = 1;  // -1: any number
 };
 
-// At most eight fields; a ninth needs a decision record.
+struct OpTraits;  // graph/op_traits.h
+extern const OpTraits kPlainTraits;
+
+// Meaning, form and quantization. What others ask of some operators only is a trait: new knowledge goes there
+// (docs/adr/0014), and no tenth field here.
 struct OpDef {
   std::string_view name;  // the canonical name, ONNX's where there is one
   std::string_view
@@ -162,6 +166,7 @@ struct OpDef {
   void (*infer)(Inference&) = nullptr;   // fills outputs or throws Error
   void (*eval)(const Eval&) = nullptr;   // the definition of correct: plain scalar code
   QuantRule quant = {};
+  const OpTraits* traits = &kPlainTraits;
 };
 
 // "node 'conv1' (Conv)", for error context.

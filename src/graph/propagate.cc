@@ -4,15 +4,12 @@
 #include <algorithm>
 
 #include "core/check.h"
-#include "graph/op_def.h"
+#include "graph/op_traits.h"
 
 namespace octet {
 namespace {
 
-// Their result depends on the type of the input, not on its data.
-bool reads_only_type(const OpDef& op) { return op.name == "Shape" || op.name == "Size"; }
-
-// Multiplications, about a second of the scalar references.
+// Elementary steps, about a second of the scalar references.
 constexpr f64 kMostFoldedWork = 1LL << 32;
 
 class Propagator {
@@ -79,11 +76,10 @@ class Propagator {
       leave_to_run(node, "the shape of '" + graph_.value(in.unknown).name + "' is not known");
       return;
     }
-    const bool known = in.all_known || reads_only_type(*node.op);
+    const bool known = in.all_known || node.op->traits->reads_types_only;
     try {
-      std::vector<TensorType> outputs =
-          infer_node(node, std::move(in.types), in.values, options_.sample);
-      if (known && fits(outputs) && foldable(node) && is_little_work(node, outputs)) {
+      std::vector<TensorType> outputs = infer_node(node, in.types, in.values, options_.sample);
+      if (known && fits(outputs) && foldable(node) && is_little_work(node, in.types, outputs)) {
         evaluate(node);
       } else {
         take(node, std::move(outputs), in.from_data);
@@ -131,49 +127,15 @@ class Propagator {
   }
 
   // A few bytes of model can ask for hours of arithmetic on constants: that is left to the run, where its user decides.
-  bool is_little_work(const Node& node, std::span<const TensorType> outputs) const {
-    constexpr std::string_view kReadsMuch[] = {
-        "Einsum", "MaxPool",     "AveragePool",   "LpPool",      "LRN", "DFT",
-        "STFT",   "ConvInteger", "MatMulInteger", "DeformConv",  "RNN", "GRU",
-        "LSTM",   "QLinearConv", "QLinearMatMul", "Attention",   "Det", "NonMaxSuppression",
-        "Unique", "GridSample",  "RoiAlign",      "GlobalLpPool"};
-    const bool reads_much = node.op->quant.kind == QuantKind::compute ||
-                            std::ranges::find(kReadsMuch, node.op->name) != std::end(kReadsMuch);
-    if (!reads_much) return true;
-    f64 out = 0;
-    for (const TensorType& type : outputs) {
-      if (type.shape.is_static()) out += static_cast<f64>(type.shape.elements());
-    }
-    return reads_per_output(node) * out <= kMostFoldedWork;
-  }
-
-  // At most so many multiplications make one element: those of a matrix product and a convolution are known, any other
-  // operator reads at most a whole input.
-  f64 reads_per_output(const Node& node) const {
-    const auto shape = [&](size_t i) -> const Shape& {
-      return result_.types[node.inputs[i]].shape;
-    };
-    const bool matrices = node.op->name == "MatMul" || node.op->name == "Gemm";
-    if (matrices && shape(0).rank() > 0 && shape(0).is_static()) {
-      return static_cast<f64>(*std::ranges::max_element(shape(0)));
-    }
-    f64 most = 0;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] == kNoValue || !shape(i).is_static()) continue;
-      const f64 elements = static_cast<f64>(shape(i).elements());
-      if (i == 1 && node.op->name == "Conv") {
-        return shape(1)[0] > 0 ? elements / static_cast<f64>(shape(1)[0]) : 0;
-      }
-      most = std::max(most, elements);
-    }
-    return most;
+  static bool is_little_work(const Node& node, TensorTypes inputs, TensorTypes outputs) {
+    return work_of(node, inputs, outputs) <= kMostFoldedWork;
   }
 
   bool foldable(const Node& node) const {
     const bool product = node.op->quant.kind == QuantKind::compute || node.op->domain == "octet";
     // A body may run for long: what it makes is left to the run.
     if (has_body(node) || (options_.keep_products && product)) return false;
-    return !(options_.keep_dequantize && node.op->name == "DequantizeLinear");
+    return !(options_.keep_dequantize && is_dequantize(node));
   }
 
   void evaluate(const Node& node) {
@@ -207,11 +169,6 @@ class Propagator {
 };
 
 }  // namespace
-
-bool has_body(const Node& node) {
-  const std::string_view name = node.op->name;
-  return name == "If" || name == "Loop" || name == "Scan";
-}
 
 Propagated propagate(const Graph& graph, std::span<const Shape> input_shapes,
                      const PropagateOptions& options) {

@@ -11,9 +11,6 @@
 
 namespace octet {
 
-// Whether the node runs other graphs, which are its attributes.
-bool has_body(const Node& node);
-
 struct PropagateOptions {
   // What a dimension that only data tell is taken to be (the compiler samples two sizes); 0: such a value stays unknown.
   s64 sample = 0;

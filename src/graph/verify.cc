@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/check.h"
-#include "graph/op_def.h"
+#include "graph/op_traits.h"
 
 namespace octet {
 namespace {
@@ -86,6 +86,7 @@ class Verifier {
       in_range(id, this_node);
       define(id, this_node);
     }
+    if (node.op->traits->verify != nullptr) node.op->traits->verify(graph_, node);
     for (const auto& [key, value] : node.attrs.entries()) {
       if (const GraphPtr* body = std::get_if<GraphPtr>(&value)) check_body(node, key, *body);
     }

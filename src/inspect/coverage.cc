@@ -13,11 +13,7 @@ double share(int64_t part, int64_t whole) {
 // Conversions are the price of a border between precisions, not work that could be INT8; integers of shape arithmetic
 // have no scale.
 bool counts(const LayerInfo& layer) {
-  if (layer.op == "QuantizeLinear" || layer.op == "DequantizeLinear" || layer.op == "Reorder" ||
-      layer.op == "Copy") {
-    return false;
-  }
-  if (layer.op == "QTable" && layer.nodes.empty()) return false;  // the caller's s8 codes as u8
+  if (layer.conversion) return false;
   return layer.precision == "int8" ||
          std::any_of(layer.output_types.begin(), layer.output_types.end(), [](const auto& type) {
            return type.dtype == Dtype::f32 || type.dtype == Dtype::f16;

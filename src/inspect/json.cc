@@ -43,7 +43,7 @@ Json to_json(const Inspection& inspection) {
                       {"crossing_bytes", layer.crossing_bytes},
                       {"reason", layer.reason},
                       {"kernel_reason", layer.kernel_reason},
-                      {"choice", layer.choice},
+                      {"choice", to_string(layer.choice)},
                       {"signature", layer.signature},
                       {"rejected_kernels", layer.rejected},
                       {"nodes", layer.nodes},

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inspect/layers.h"
 
-#include "graph/op_def.h"
-#include "inspect/macs.h"
+#include "graph/op_traits.h"
 
 namespace octet {
 namespace {
@@ -32,6 +31,11 @@ void add_values(const Graph& graph, const std::vector<ValueId>& values,
   }
 }
 
+// A table that stands for no ONNX node turns the caller's s8 codes into u8 (plan/relabel.cc).
+bool is_conversion(const Node& node) {
+  return is_quantize(node) || is_dequantize(node) || (is_table(node) && node.origins.empty());
+}
+
 LayerInfo node_layer(const Graph& graph, const Node& node, const PlanStep& step) {
   LayerInfo layer;
   layer.name = node.name;
@@ -43,6 +47,7 @@ LayerInfo node_layer(const Graph& graph, const Node& node, const PlanStep& step)
   layer.nodes = node.origins;
   add_values(graph, node.inputs, layer.inputs, layer.input_types);
   add_values(graph, node.outputs, layer.outputs, layer.output_types);
+  layer.conversion = is_conversion(node);
   layer.macs = count_macs(node, types_of(graph, node.inputs), types_of(graph, node.outputs));
   for (const ValueId id : node.inputs) {
     if (graph.is_constant(id))
@@ -57,6 +62,7 @@ LayerInfo move_layer(const Plan& plan, const PlanStep& step) {
   LayerInfo layer;
   layer.name = step.name;
   layer.op = crossing ? "Copy" : "Reorder";
+  layer.conversion = true;
   layer.kernel = step.kernel;
   layer.reason = crossing ? "its producer and its consumer run on different devices"
                           : "its producer and its consumer want different memory layouts";
@@ -95,6 +101,7 @@ LayerInfo layer_outside_plans(const Graph& graph, const Node& node, const std::s
   layer.reason = node.decision.reason;
   layer.kernel = "reference";
   layer.device = "cpu";
+  layer.conversion = is_conversion(node);
   layer.kernel_reason = why;
   layer.nodes = node.origins;
   add_values(graph, node.inputs, layer.inputs, layer.input_types);

@@ -13,49 +13,14 @@
 namespace octet {
 namespace {
 
-// Which kernels a lowering brings to f32 data. Unlisted names say it by their prefix: f_ and linear_ are our own kernels,
-// q_ works on codes.
-struct KernelFamily {
-  std::string_view lowering;
-  std::string_view f32_kernel;
-};
-
-constexpr std::array kFamilies = {
-    KernelFamily{"lower_f_conv", "oneDNN"},
-    KernelFamily{"lower_f_conv_transpose", "oneDNN"},
-    KernelFamily{"lower_f_depthwise", "oneDNN, own (depthwise 3x3)"},
-    KernelFamily{"lower_f_matmul", "oneDNN"},
-    KernelFamily{"lower_q_concat", "own"},
-    KernelFamily{"lower_q_dequantize", "own"},
-    KernelFamily{"lower_q_dynamic", "own"},
-    KernelFamily{"lower_q_interleave", "own (DCR), reference"},
-    KernelFamily{"lower_q_pad", "own"},
-    KernelFamily{"lower_q_quantize", "own"},
-    KernelFamily{"lower_q_reshape", "own"},
-    KernelFamily{"lower_q_resize", "own (nearest), reference"},
-    KernelFamily{"lower_q_slice", "own"},
-    KernelFamily{"lower_q_split", "own"},
-    KernelFamily{"lower_q_transpose", "own"},
-};
-
-std::string_view family_of(std::string_view lowering) {
-  for (const KernelFamily& family : kFamilies) {
-    if (family.lowering == lowering) return family.f32_kernel;
-  }
-  return lowering.starts_with("lower_q_") ? "" : "own";
-}
-
-// Better kernels come first in the table, and a float kernel beats what serves any type.
+// Better kernels come first in the table.
 std::string f32_kernel(const OpDef& op) {
   if (op.eval == nullptr) return "that of its form";
-  std::string_view kernel;
   for (const Lowering& lowering : find_device("cpu").backend().lowerings) {
-    if (lowering.op != op.name) continue;
-    const bool better = lowering.name.starts_with("lower_f_");
-    if (kernel.empty() || better) kernel = family_of(lowering.name);
-    if (better) break;
+    if (lowering.op == op.name && !lowering.f32_kernel.empty())
+      return std::string(lowering.f32_kernel);
   }
-  return std::string(kernel.empty() ? "reference" : kernel);
+  return "reference";
 }
 
 std::string int8_form(const OpDef& op) {
@@ -73,7 +38,7 @@ std::string import_form(const OpDef& op) {
 
 std::vector<OpSupport> support_table() {
   std::vector<OpSupport> table;
-  for (const OpDef* op : all_ops()) {
+  for (const OpDef* op : op_registry().all()) {
     if (op->domain == "octet") continue;
     table.push_back({std::string(op->name), std::string(op->domain), import_form(*op),
                      f32_kernel(*op), int8_form(*op)});

@@ -8,9 +8,9 @@
 #include <unordered_set>
 
 #include "core/check.h"
+#include "graph/op_traits.h"
 #include "onnx/graph_importer.h"
 #include "onnx/text.h"
-#include "ops/shared/control_flow.h"
 
 namespace octet {
 namespace {
@@ -31,7 +31,7 @@ void read_names(const std::vector<FlatNode>& nodes, std::set<std::string>& own,
 }
 
 void check_body_name(const Node& node, const std::string& name) {
-  const auto names = body_names(*node.op);
+  const auto names = node.op->traits->bodies;
   if (std::ranges::find(names, name) != names.end()) return;
   fail(kInvalid, "attribute {} holds a graph, which {} does not take", quote_name(name),
        node.op->name);

@@ -69,7 +69,7 @@ bool is_constant_node(const octet_onnx::NodeProto& node) {
 const OpDef* op_of(const octet_onnx::NodeProto& node) {
   // Our own operators come from passes that prove what they rely on; a file must not reach them.
   if (node.domain() == kInternalDomain) return nullptr;
-  return find_onnx_op(node.domain(), node.op_type());
+  return op_registry().find_onnx(node.domain(), node.op_type());
 }
 
 void read_header(const octet_onnx::ModelProto& model, ImportInfo& info) {

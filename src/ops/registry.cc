@@ -2,7 +2,8 @@
 #include "ops/registry.h"
 
 #include <algorithm>
-#include <vector>
+
+#include "core/check.h"
 
 namespace octet {
 
@@ -18,32 +19,64 @@ constexpr const OpDef* kOps[] = {
 #undef OP
 };
 
-// Sorted by name once, on first use: no code runs before main.
-const std::vector<const OpDef*>& by_name() {
-  static const std::vector<const OpDef*> sorted = [] {
-    std::vector<const OpDef*> ops(std::begin(kOps), std::end(kOps));
-    std::sort(ops.begin(), ops.end(),
-              [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
-    return ops;
-  }();
-  return sorted;
-}
-
 }  // namespace
 
-std::span<const OpDef* const> all_ops() { return kOps; }
-
-const OpDef* find_op(std::string_view name) {
-  const auto& ops = by_name();
-  auto at = std::lower_bound(ops.begin(), ops.end(), name,
-                             [](const OpDef* op, std::string_view n) { return op->name < n; });
-  return at != ops.end() && (*at)->name == name ? *at : nullptr;
+const OpDef* OpRegistry::find_built_in(std::string_view name) const {
+  std::call_once(sort_once_, [&] {
+    by_name_.assign(built_in_.begin(), built_in_.end());
+    std::ranges::sort(by_name_, {}, &OpDef::name);
+  });
+  const auto at = std::ranges::lower_bound(by_name_, name, {}, &OpDef::name);
+  return at != by_name_.end() && (*at)->name == name ? *at : nullptr;
 }
 
-const OpDef* find_onnx_op(std::string_view domain, std::string_view name) {
+const OpDef* OpRegistry::find_added(std::string_view name) const {
+  if (!has_added_.load(std::memory_order_acquire)) return nullptr;
+  const std::lock_guard lock(mutex_);
+  const auto at = std::ranges::find(added_, name, &OpDef::name);
+  return at == added_.end() ? nullptr : *at;
+}
+
+const OpDef* OpRegistry::find(std::string_view name) const {
+  const OpDef* op = find_built_in(name);
+  return op != nullptr ? op : find_added(name);
+}
+
+const OpDef* OpRegistry::find_onnx(std::string_view domain, std::string_view name) const {
   if (domain == "ai.onnx") domain = "";
-  const OpDef* op = find_op(name);
+  const OpDef* op = find(name);
   return op != nullptr && op->domain == domain ? op : nullptr;
 }
+
+std::vector<const OpDef*> OpRegistry::all() const {
+  std::vector<const OpDef*> ops(built_in_.begin(), built_in_.end());
+  const std::lock_guard lock(mutex_);
+  ops.insert(ops.end(), added_.begin(), added_.end());
+  return ops;
+}
+
+void OpRegistry::add(const OpDef& op) {
+  constexpr auto kInvalid = Error::Code::invalid_argument;
+  if (op.name.empty() || op.infer == nullptr || op.eval == nullptr || op.traits == nullptr)
+    fail(kInvalid, "operator '{}' needs a name, a shape rule and an evaluation", op.name);
+  // "octet" is the domain of operators that only passes make; ONNX will add to its own.
+  if (op.domain.empty() || op.domain == "ai.onnx" || op.domain == "octet")
+    fail(kInvalid, "operator '{}' needs a domain of its own, not '{}'", op.name, op.domain);
+  const OpDef* known = find_built_in(op.name);
+  const std::lock_guard lock(mutex_);
+  const auto at = std::ranges::find(added_, op.name, &OpDef::name);
+  if (known == nullptr && at != added_.end()) known = *at;
+  if (known != nullptr)
+    fail(kInvalid, "operator '{}' exists already, in domain '{}'", op.name, known->domain);
+  added_.push_back(&op);
+  has_added_.store(true, std::memory_order_release);
+}
+
+OpRegistry& op_registry() {
+  static constinit OpRegistry registry(kOps);
+  return registry;
+}
+
+const OpDef* find_op(std::string_view name) { return op_registry().find(name); }
 
 }  // namespace octet

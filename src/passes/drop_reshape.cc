@@ -47,8 +47,7 @@ void drop_reshape(Graph& graph, Rewrites& rewrites) {
     if (!rewrites.allow()) return;
     Node batch = *product;
     batch.inputs[kProductX] = first->inputs[0];
-    if (uses.only_consumer(first->outputs[0]) >= 0)
-      batch.origins.insert(batch.origins.begin(), first->origins.begin(), first->origins.end());
+    if (uses.only_consumer(first->outputs[0]) >= 0) prepend_origins(batch, *first);
     replace_fused(last, batch, batch);
   }
 }

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "passes/infer_types.h"
+#include "passes/match.h"
 #include "passes/pass.h"
 
 namespace octet {
@@ -26,7 +27,7 @@ bool is_constant(const Node& node, const SampledTypes& types) {
     return id == kNoValue || same_data(types.first.known[id], types.second.known[id]);
   };
   if (!std::ranges::all_of(node.outputs, same)) return false;
-  if (node.op->name == "Shape") return true;
+  if (is_op(node, "Shape")) return true;
   const bool moves = node.op->quant.kind == QuantKind::move_codes;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const int moved = node.op->quant.moved_input;
@@ -57,7 +58,7 @@ void fold_dequantize(Graph& graph, Rewrites& rewrites) {
   std::vector<u32> folded;
   for (u32 n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    if (node.op->name != "DequantizeLinear" || !graph.is_constant(node.inputs[0])) continue;
+    if (!is_dequantize(node) || !graph.is_constant(node.inputs[0])) continue;
     if (!rewrites.allow()) break;
     std::vector<Tensor> inputs;
     for (ValueId id : node.inputs) {

@@ -31,7 +31,7 @@ bool fold_into(Node& conv, const Node& pad, const std::vector<s64>& pads) {
   }
   conv.attrs.set("pads", own);
   conv.inputs[0] = pad.inputs[0];
-  conv.origins.insert(conv.origins.begin(), pad.origins.begin(), pad.origins.end());
+  prepend_origins(conv, pad);
   return true;
 }
 

@@ -13,17 +13,18 @@ namespace {
 
 // What the node multiplies its input 0 (or, of a Mul, the other) by, when it is a power of two; else 0.
 f32 power_of_two(const Graph& graph, const Node& node, size_t& input) {
-  if (!is_op(node, "Mul") && !is_op(node, "Div")) return 0.0f;
-  input = is_op(node, "Mul") && graph.is_constant(node.inputs[0]) ? 1 : 0;
+  const bool divides = is_op(node, "Div");
+  if (!divides && !is_op(node, "Mul")) return 0.0f;
+  input = !divides && graph.is_constant(node.inputs[0]) ? 1 : 0;
   const std::optional<f32> factor = scalar_constant(graph, node.inputs[1 - input]);
   int exponent = 0;
   if (!factor || !(*factor > 0.0f) || std::frexp(*factor, &exponent) != 0.5f) return 0.0f;
   if (std::abs(exponent) > 32) return 0.0f;
-  return is_op(node, "Div") ? 1.0f / *factor : *factor;
+  return divides ? 1.0f / *factor : *factor;
 }
 
 bool takes_factor(const Graph& graph, const Node& product) {
-  if (!is_op(product, "QMatMul") && !is_op(product, "QConv")) return false;
+  if (!product.op->traits->product_epilogue) return false;
   if (product.attrs.s("output_dtype", "u8") != "f32") return false;
   return product.attrs.s("activation", "").empty() && product.input(kProductResidual) == kNoValue &&
          graph.is_constant(product.input(kProductMultiplier));

@@ -9,8 +9,7 @@ namespace octet {
 namespace {
 
 bool takes_activation(const Node& node) {
-  return (is_op(node, "Conv") || is_op(node, "MatMul") || is_op(node, "Add")) &&
-         node.attrs.s("activation", "").empty();
+  return node.op->traits->takes_activation && node.attrs.s("activation", "").empty();
 }
 
 bool set_clip(const Graph& graph, const Node& clip, Attrs& attrs) {

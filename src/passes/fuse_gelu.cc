@@ -95,7 +95,7 @@ void fuse_gelu(Graph& graph, Rewrites& rewrites) {
                .origins = {},
                .decision = {}};
     collect_origins(graph, uses, x, mul, fused.origins);
-    fused.origins.insert(fused.origins.end(), mul.origins.begin(), mul.origins.end());
+    append_origins(fused, mul);
     mul = std::move(fused);
   }
 }

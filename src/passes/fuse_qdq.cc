@@ -3,6 +3,7 @@
 // The operator's own file builds it (OpDef::quant); why it could not is kept as the node's reason.
 #include <optional>
 
+#include "ops/quantized/zero_points.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/qdq.h"
@@ -65,6 +66,7 @@ void finish(Graph& graph, Node& place, const Node& node, const Surroundings& aro
     graph.value(fused.outputs[0]).quant = around.request.output;
   }
   place = std::move(fused);
+  forget_contradicted(graph, place);
 }
 
 }  // namespace

@@ -7,19 +7,12 @@
 #include <vector>
 
 #include "ops/quantized/epilogue.h"
+#include "ops/quantized/zero_points.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
 namespace octet {
 namespace {
-
-// From s8 codes to u8: what the product itself makes is u8 wherever an addend follows.
-constexpr s64 kShift = 128;
-
-s64 zero_point_of(const Node& node, size_t input) {
-  const std::vector<s64> all = node.attrs.ints("input_zero_points", std::vector<s64>{});
-  return input < all.size() ? all[input] : 0;
-}
 
 bool is_depthwise(const Node& product, const Tensor& weights) {
   return product.attrs.i("group", 1) > 1 && weights.shape().rank() > 1 && weights.shape()[1] == 1;
@@ -37,8 +30,7 @@ bool is_row(const Graph& graph, ValueId id, const Shape& product) {
 const Node* product_behind(Graph& graph, const Uses& uses, const Node& add, size_t side) {
   const ValueId own = add.inputs[side], addend = add.inputs[1 - side];
   const Node* product = producer_of(graph, uses, own);
-  if (product == nullptr || (!is_op(*product, "QConv") && !is_op(*product, "QMatMul")))
-    return nullptr;
+  if (product == nullptr || !product->op->traits->product_epilogue) return nullptr;
   const Tensor* weights = graph.constant_input(*product, kProductWeights);
   if (weights == nullptr || is_depthwise(*product, *weights)) return nullptr;
   if (only_reader(graph, uses, own) == nullptr || own == addend) return nullptr;
@@ -51,39 +43,25 @@ const Node* product_behind(Graph& graph, const Uses& uses, const Node& add, size
     return nullptr;
   if (product->input(kProductTable) != kNoValue)
     return graph.is_constant(product->input(kProductTable)) ? product : nullptr;
-  const bool one_zero = product->attrs.i("output_zero_point", 0) == zero_point_of(add, side);
+  const bool one_zero = product->attrs.i("output_zero_point", 0) == input_zero_point(add, side);
   return one_zero ? product : nullptr;
 }
 
-// Makes the product's own codes u8 where they are s8; returns what their zero point has moved by.
-s64 to_u8(Graph& graph, Node& product, ValueId own) {
-  if (product.attrs.s("output_dtype", "u8") == "s8") {
-    for (const auto& [name, otherwise] :
-         {std::pair<const char*, s64>{"output_zero_point", 0}, {"lo", -128}, {"hi", 127}}) {
-      product.attrs.set(name, product.attrs.i(name, otherwise) + kShift);
-    }
-    product.attrs.set("output_dtype", std::string("u8"));
-  }
+// What the product itself makes is u8 wherever an addend follows. Returns what its zero point has moved by.
+s32 to_u8(Graph& graph, Node& product, ValueId own) {
+  if (product.attrs.s("output_dtype", "u8") == "s8") own_codes_as_u8(product);
   if (graph.value(own).type.dtype == Dtype::u8) return 0;
-  if (product.input(kProductTable) != kNoValue) {
-    const Tensor table = graph.value(product.input(kProductTable)).constant;
-    Tensor moved(Dtype::u8, table.shape());
-    for (size_t i = 0; i < 256; ++i)
-      moved.mutable_as<u8>()[i] = static_cast<u8>(table.as<s8>()[i] + kShift);
-    product.inputs[kProductTable] = graph.add_constant(product.name + ".table", std::move(moved));
-  }
-  return kShift;
+  if (const Tensor* table = graph.constant_input(product, kProductTable))
+    product.inputs[kProductTable] =
+        graph.add_constant(product.name + ".table", codes_as_u8(*table));
+  return kS8ToU8;
 }
 
 // The constant as one row of u8 codes.
 ValueId u8_row(Graph& graph, ValueId id) {
   const Tensor& codes = graph.value(id).constant;
-  Tensor row(Dtype::u8, {codes.elements()});
-  for (size_t i = 0; i < row.bytes(); ++i) {
-    const s32 shift = codes.dtype() == Dtype::s8 ? static_cast<s32>(kShift) : 0;
-    row.mutable_as<u8>()[i] = static_cast<u8>(code_at(view(codes), i) + shift);
-  }
-  return graph.add_constant(graph.value(id).name + ".row", std::move(row));
+  const Tensor row = codes.dtype() == Dtype::s8 ? codes_as_u8(codes) : codes;
+  return graph.add_constant(graph.value(id).name + ".row", row.reshaped({codes.elements()}));
 }
 
 Node fused(Graph& graph, const Node& product, const Node& add, size_t side) {
@@ -92,21 +70,16 @@ Node fused(Graph& graph, const Node& product, const Node& add, size_t side) {
   node.inputs[kProductAddend] = add.inputs[1 - side];
   const bool row = graph.is_constant(add.inputs[1 - side]);
   if (row) node.inputs[kProductAddend] = u8_row(graph, add.inputs[1 - side]);
-  std::vector<s64> zero_points = node.attrs.ints("input_zero_points", std::vector<s64>{});
-  zero_points.resize(kProductAddend + 1, 0);
+  set_input_zero_point(node, kProductAddend, input_zero_point(add, 1 - side));
   const bool moved = row && graph.value(add.inputs[1 - side]).type.dtype == Dtype::s8;
-  zero_points[kProductAddend] = zero_point_of(add, 1 - side) + (moved ? kShift : 0);
-  node.attrs.set("input_zero_points", std::move(zero_points));
+  if (moved) read_as_u8(node, kProductAddend);
   const std::vector<f32> multipliers = add.attrs.floats("multipliers", {});
   node.attrs.set("sum_multipliers", std::vector<f32>{multipliers[side], multipliers[1 - side]});
   node.attrs.set("sum_addend_first", s64{side == 1 ? 1 : 0});
   node.attrs.set("sum_own_zero_point",
-                 zero_point_of(add, side) + to_u8(graph, node, add.inputs[side]));
+                 s64{input_zero_point(add, side) + to_u8(graph, node, add.inputs[side])});
   const Epilogue sum = epilogue_of(add);
-  node.attrs.set("sum_dtype", std::string(dtype_name(sum.output_dtype)));
-  node.attrs.set("sum_zero_point", s64{sum.range.zero_point});
-  node.attrs.set("sum_lo", s64{sum.range.lo});
-  node.attrs.set("sum_hi", s64{sum.range.hi});
+  set_sum_codes(node, sum.output_dtype, sum.range);
   return node;
 }
 

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A QTable after QConv, QMatMul or another QTable becomes part of it: the codes are the same, one pass over memory less.
 // Operators that only move elements may stand between (the Reshape that makes a MatMul of rows a Gemm).
-#include <algorithm>
-#include <array>
 #include <optional>
 
+#include "graph/op_traits.h"
 #include "ops/quantized/epilogue.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
 namespace octet {
 namespace {
-
-constexpr std::array<std::string_view, 5> kMoves = {"Flatten", "Reshape", "Squeeze", "Transpose",
-                                                    "Unsqueeze"};
 
 // second[first[i]], where `first` holds codes of the dtype that indexes `second`.
 Tensor compose(const Tensor& first, const Tensor& second) {
@@ -27,10 +23,11 @@ Tensor compose(const Tensor& first, const Tensor& second) {
 
 // Which input of the node is its table; 0 when it takes none.
 size_t table_input(const Node& node) {
-  if (is_op(node, "QTable")) return 1;
-  const bool product = is_op(node, "QConv") || is_op(node, "QMatMul");
+  if (is_table(node)) return 1;
   const bool codes = node.attrs.s("output_dtype", "u8") != "f32";
-  return product && codes && node.input(kProductAddend) == kNoValue ? size_t{kProductTable} : 0;
+  return node.op->traits->product_epilogue && codes && node.input(kProductAddend) == kNoValue
+             ? size_t{kProductTable}
+             : 0;
 }
 
 // What makes the codes that a table reads, and the moves between, the last first.
@@ -50,8 +47,7 @@ std::optional<Source> source_of(Graph& graph, const Uses& uses, ValueId id) {
       source.node = before;
       return source;
     }
-    const bool moves = std::ranges::find(kMoves, before->op->name) != kMoves.end();
-    if (!moves || before->outputs.size() != 1) return std::nullopt;
+    if (!before->op->traits->permutes) return std::nullopt;
     source.moves.push_back(before);
     id = before->inputs[0];
   }
@@ -75,7 +71,7 @@ void put_before(Graph& graph, const Source& source, Node fused, Node& table) {
     graph.value(id).type.dtype = graph.value(table.outputs[0]).type.dtype;
     graph.value(id).quant = graph.value(table.outputs[0]).quant;
   };
-  fused.origins.insert(fused.origins.end(), table.origins.begin(), table.origins.end());
+  append_origins(fused, table);
   take_type(fused.outputs[0]);
   *source.node = std::move(fused);
   for (Node* move : source.moves) take_type(move->outputs[0]);
@@ -90,7 +86,7 @@ void put_before(Graph& graph, const Source& source, Node fused, Node& table) {
 void fuse_table(Graph& graph, Rewrites& rewrites) {
   const Uses uses(graph);
   for (Node& table : graph.nodes) {
-    const Tensor* second = is_op(table, "QTable") ? graph.constant_input(table, 1) : nullptr;
+    const Tensor* second = is_table(table) ? graph.constant_input(table, 1) : nullptr;
     if (second == nullptr) continue;
     const std::optional<Source> source = source_of(graph, uses, table.inputs[0]);
     if (!source || !rewrites.allow()) continue;

@@ -28,7 +28,7 @@ class Fuser {
 
   void run() {
     for (Node& node : graph_.nodes) {
-      if (is_op(node, "QTable")) table_first(node);
+      if (is_table(node)) table_first(node);
       if (is_op(node, "Squeeze")) squeeze_first(node);
     }
     for (Node& node : graph_.nodes) {
@@ -137,12 +137,7 @@ class Fuser {
     if (!readable(perm, input) || !rewrites_.allow()) return;
     product.attrs.set(name, perm);
     product.inputs[input] = transpose->inputs[0];
-    if (uses_.only_consumer(transpose->outputs[0]) >= 0) take_origins(product, *transpose);
-  }
-
-  static void take_origins(Node& product, const Node& transpose) {
-    product.origins.insert(product.origins.begin(), transpose.origins.begin(),
-                           transpose.origins.end());
+    if (uses_.only_consumer(transpose->outputs[0]) >= 0) prepend_origins(product, *transpose);
   }
 
   void write_through(Node& transpose) {

@@ -2,10 +2,9 @@
 // Elementwise operators between one tensor of codes and a QuantizeLinear are a function of one code, however many they are
 // (SiLU as Sigmoid and Mul, GELU around Erf, each with Q/DQ of its own): they become a table of 256 entries.
 #include <algorithm>
-#include <array>
 #include <unordered_map>
 
-#include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "ops/registry.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -14,17 +13,12 @@
 namespace octet {
 namespace {
 
-// Unary functions (QuantKind::table) aside.
-constexpr std::array<std::string_view, 8> kElementwise = {"Add", "Div", "Max", "Min",
-                                                          "Mul", "Neg", "Pow", "Sub"};
-
 bool is_codes(Dtype dtype) { return dtype == Dtype::u8 || dtype == Dtype::s8; }
 
 bool is_elementwise(const Graph& graph, const Node& node) {
   if (node.outputs.size() != 1 || node.decision.precision == "f32") return false;
   if (is_quantize(node) || is_dequantize(node)) return code_type(graph, node).has_value();
-  return node.op->quant.kind == QuantKind::table ||
-         std::ranges::find(kElementwise, node.op->name) != kElementwise.end();
+  return node.op->quant.kind == QuantKind::table || node.op->traits->elementwise;
 }
 
 // The codes that a value is a function of, and at most how many nodes lie between.

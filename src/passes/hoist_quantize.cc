@@ -32,14 +32,14 @@ class Hoister {
         uses_(graph),
         fate_(graph.value_count()),
         hoisted_(graph.nodes.size(), false),
-        after_(graph.nodes.size() + 1) {}
+        edit_(graph) {}
 
   void run() {
     find_hoisted();
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (hoisted_[n]) round_inputs(graph_.nodes[n]);
     }
-    splice();
+    edit_.apply();
   }
 
  private:
@@ -101,30 +101,25 @@ class Hoister {
     Node quantize = make_quantize(graph_, id, type, name + ".codes");
     Node dequantize = make_dequantize(graph_, quantize.outputs[0], type, name + ".rounded");
     const ValueId result = dequantize.outputs[0];
-    std::vector<Node>& place = after_[static_cast<size_t>(uses_.producer(id) + 1)];
+    const s32 producer = uses_.producer(id);
     for (Node* node : {&quantize, &dequantize}) {
       node->decision = {"int8", "moved up to where the data enters"};
-      place.push_back(std::move(*node));
+      if (producer < 0) {
+        edit_.insert_first(std::move(*node));
+      } else {
+        edit_.insert_after(static_cast<size_t>(producer), std::move(*node));
+      }
     }
     rounded_[id].emplace_back(type, result);
     return result;
   }
 
-  void splice() {
-    std::vector<Node> nodes = std::move(after_[0]);
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      nodes.push_back(std::move(graph_.nodes[n]));
-      for (Node& added : after_[n + 1]) nodes.push_back(std::move(added));
-    }
-    graph_.nodes = std::move(nodes);
-  }
-
   Graph& graph_;
   Rewrites& rewrites_;
   Uses uses_;
-  std::vector<Fate> fate_;                // of each value
-  std::vector<bool> hoisted_;             // of each node: quantization moves above it
-  std::vector<std::vector<Node>> after_;  // what follows each node; the first: the graph's inputs
+  std::vector<Fate> fate_;     // of each value
+  std::vector<bool> hoisted_;  // of each node: quantization moves above it
+  GraphEdit edit_;
   std::map<ValueId, std::vector<std::pair<CodeType, ValueId>>> rounded_;
 };
 

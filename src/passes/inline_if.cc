@@ -58,12 +58,8 @@ class Inliner {
 
   // An input of the branch, or a value that is an output twice.
   void hand_over(ValueId inner, ValueId output) {
-    Node copy;
-    copy.op = find_op("Identity");
-    copy.name = graph_.value(output).name;
-    copy.inputs = {outer(inner)};
+    Node copy = node_beside(node_, find_op("Identity"), graph_.value(output).name, {outer(inner)});
     copy.outputs = {output};
-    copy.origins = node_.origins;
     nodes_.push_back(std::move(copy));
   }
 
@@ -80,17 +76,15 @@ bool is_decided(const Graph& graph, const Node& node) {
 }
 
 bool inline_once(Graph& graph, Rewrites& rewrites) {
-  std::vector<Node> nodes;
+  GraphEdit edit(graph);
   bool changed = false;
-  for (Node& node : graph.nodes) {
-    if (!is_decided(graph, node) || !rewrites.allow()) {
-      nodes.push_back(std::move(node));
-      continue;
-    }
-    std::ranges::move(Inliner(graph, node).run(), std::back_inserter(nodes));
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    if (!is_decided(graph, node) || !rewrites.allow()) continue;
+    edit.replace(n, Inliner(graph, node).run());
     changed = true;
   }
-  graph.nodes = std::move(nodes);
+  edit.apply();
   return changed;
 }
 

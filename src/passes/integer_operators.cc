@@ -2,9 +2,10 @@
 // ONNX's integer operators whose scales, zero points or weights were computed (behind Identity or Cast) when the importer read
 // them, and are constants now: read them again.
 #include <algorithm>
-#include <array>
 #include <iterator>
 
+#include "graph/graph_edit.h"
+#include "graph/op_traits.h"
 #include "ops/shared/node_parser.h"
 #include "passes/infer_types.h"
 #include "passes/pass.h"
@@ -12,37 +13,32 @@
 namespace octet {
 namespace {
 
-constexpr std::array kNames = {"ConvInteger", "MatMulInteger", "QLinearConv", "QLinearMatMul"};
 constexpr int kOpset = 21;  // these operators have one version
 
-// The node in its integer form with what had to be added around it; false: it stays.
-bool read_again(Graph& graph, Node node, std::vector<Node>& nodes) {
-  std::vector<Node> before, after;
+// The node, in its integer form if it has one now, with what had to be added around it.
+std::vector<Node> read_again(Graph& graph, Node node, bool& changed) {
+  std::vector<Node> nodes, after;
   const OpDef* op = node.op;
-  NodeParser parser(graph, node, kOpset, before, after);
+  NodeParser parser(graph, node, kOpset, nodes, after);
   op->parse(parser);
-  const bool changed = node.op != op;
+  changed |= node.op != op;
   for (Node& added : after) added.name += "_result";
-  std::ranges::move(before, std::back_inserter(nodes));
   nodes.push_back(std::move(node));
   std::ranges::move(after, std::back_inserter(nodes));
-  return changed;
+  return nodes;
 }
 
 }  // namespace
 
 void integer_operators(Graph& graph, Rewrites& rewrites) {
-  std::vector<Node> nodes;
+  GraphEdit edit(graph);
   bool changed = false;
-  for (Node& node : graph.nodes) {
-    const bool candidate = std::ranges::find(kNames, node.op->name) != kNames.end();
-    if (!candidate || !rewrites.allow()) {
-      nodes.push_back(std::move(node));
-      continue;
-    }
-    changed |= read_again(graph, std::move(node), nodes);
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    if (!node.op->traits->parse_again || !rewrites.allow()) continue;
+    edit.replace(n, read_again(graph, node, changed));
   }
-  graph.nodes = std::move(nodes);
+  edit.apply();
   if (changed) infer_types(graph, {.keep_dequantize = true});
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/match.h"
 
-#include <utility>
-
 namespace octet {
 
 Node* producer_of(Graph& graph, const Uses& uses, ValueId id) {
@@ -27,13 +25,6 @@ std::vector<size_t> moved_inputs(const Node& node) {
   std::vector<size_t> all(node.inputs.size());
   for (size_t i = 0; i < all.size(); ++i) all[i] = i;
   return all;
-}
-
-void replace_fused(Node& at, Node fused, const Node& earlier) {
-  fused.outputs = at.outputs;
-  fused.origins = earlier.origins;
-  fused.origins.insert(fused.origins.end(), at.origins.begin(), at.origins.end());
-  at = std::move(fused);
 }
 
 }  // namespace octet

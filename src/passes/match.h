@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers that passes share: asking what surrounds a node, and merging nodes without losing where they came from.
+// Helpers that passes share: asking what surrounds a node.
 #pragma once
 
 #include <optional>
 #include <string_view>
 
 #include "graph/graph.h"
-#include "graph/op_def.h"
+#include "graph/graph_edit.h"
+#include "graph/op_traits.h"
 
 namespace octet {
 
@@ -22,9 +23,5 @@ std::optional<f32> scalar_constant(const Graph& graph, ValueId id);
 
 // Positions of the inputs whose elements a node of QuantKind::move_codes moves.
 std::vector<size_t> moved_inputs(const Node& node);
-
-// Puts `fused` in the place of `at`: it produces what `at` produced and stands for the ONNX nodes of `earlier` and `at`.
-// `earlier` (from which `fused` was made) loses its readers and dies. Using the later place keeps topological order.
-void replace_fused(Node& at, Node fused, const Node& earlier);
 
 }  // namespace octet

@@ -15,17 +15,18 @@ namespace {
 class Mover {
  public:
   Mover(Graph& graph, Rewrites& rewrites)
-      : graph_(graph), rewrites_(rewrites), uses_(graph), original_(std::move(graph.nodes)) {}
+      : graph_(graph), rewrites_(rewrites), uses_(graph), edit_(graph) {}
 
   void run() {
-    for (Node& node : original_) {
+    for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
+      Node& node = graph_.nodes[at_];
       if (is_dequantize(node)) {
         dequantize_[node.outputs[0]] = node;
-      } else if (try_move(node)) {
-        continue;
+      } else {
+        try_move(node);
       }
-      graph_.nodes.push_back(std::move(node));
     }
+    edit_.apply();
   }
 
  private:
@@ -53,7 +54,7 @@ class Mover {
   std::optional<CodeType> following_quantize(const Node& node) const {
     const s32 reader = uses_.only_consumer(node.outputs[0]);
     if (reader < 0) return std::nullopt;
-    const Node& next = original_[static_cast<size_t>(reader)];
+    const Node& next = graph_.nodes[static_cast<size_t>(reader)];
     return is_quantize(next) ? code_type(graph_, next) : std::nullopt;
   }
 
@@ -68,24 +69,20 @@ class Mover {
     return node.op->quant.quantize({graph_, node, {}, {}, Dtype::u8}).reject;
   }
 
-  bool try_move(Node& node) {
-    if (!is_movable(node)) return false;
+  void try_move(Node& node) {
+    if (!is_movable(node)) return;
     const std::optional<CodeType> type = result_type(node);
-    if (!type || !rewrites_.allow()) return false;
+    if (!type || !rewrites_.allow()) return;
     Node moved = node;
     for (size_t i : moved_inputs(node)) moved.inputs[i] = as_codes(node, i, *type);
     if (is_op(node, "Pad")) set_pad_code(moved, *type);
-    std::vector<Node> after;
     for (ValueId& output : moved.outputs) {
       if (output == kNoValue || graph_.value(output).type.dtype != Dtype::f32) continue;
-      after.push_back(real_again(output, *type));
-    }
-    graph_.nodes.push_back(std::move(moved));
-    for (Node& dq : after) {
+      Node dq = real_again(output, *type);
       dequantize_[dq.outputs[0]] = dq;
-      graph_.nodes.push_back(std::move(dq));
+      edit_.insert_after(at_, std::move(dq));
     }
-    return true;
+    node = std::move(moved);
   }
 
   ValueId as_codes(const Node& node, size_t i, const CodeType& type) {
@@ -101,8 +98,9 @@ class Mover {
     Node rescale = make_rescale(graph_, dq.inputs[0], own, type, name + ".rescaled");
     rescale.decision = {
         "int8", "brings the codes to the scale that the inputs of " + describe(node) + " share"};
-    graph_.nodes.push_back(rescale);
-    return rescale.outputs[0];
+    const ValueId rescaled = rescale.outputs[0];
+    edit_.insert_before(at_, std::move(rescale));
+    return rescaled;
   }
 
   void set_pad_code(Node& pad, const CodeType& type) {
@@ -127,7 +125,8 @@ class Mover {
   Graph& graph_;
   Rewrites& rewrites_;
   Uses uses_;
-  std::vector<Node> original_;
+  GraphEdit edit_;
+  size_t at_ = 0;                                 // the node that is looked at
   std::unordered_map<ValueId, Node> dequantize_;  // by the real value it produces
 };
 

@@ -37,9 +37,6 @@ std::vector<s32> integers(const Tensor& tensor) {
 
 }  // namespace
 
-bool is_quantize(const Node& node) { return node.op->name == "QuantizeLinear"; }
-bool is_dequantize(const Node& node) { return node.op->name == "DequantizeLinear"; }
-
 std::optional<CodeType> code_type(const Graph& graph, const Node& node) {
   const Tensor* scale = graph.constant_input(node, 1);
   const Tensor* zero_point = graph.constant_input(node, 2);

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "graph/graph.h"
-#include "graph/op_def.h"
+#include "graph/op_traits.h"
 
 namespace octet {
 
@@ -15,9 +15,6 @@ struct CodeType {
   Dtype dtype = Dtype::u8;
   bool operator==(const CodeType&) const = default;
 };
-
-bool is_quantize(const Node& node);
-bool is_dequantize(const Node& node);
 
 // Of a QuantizeLinear or DequantizeLinear with constant per-tensor parameters and u8 or s8 codes; else nothing.
 std::optional<CodeType> code_type(const Graph& graph, const Node& node);

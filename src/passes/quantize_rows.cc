@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax or LayerNormalization of reals that are only quantized afterwards writes codes itself: the same codes, two passes over
 // memory less.
+#include "graph/op_traits.h"
 #include "ops/quantized/quantize_node.h"
-#include "ops/registry.h"
+#include "ops/quantized/zero_points.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/qdq.h"
@@ -10,14 +11,13 @@
 namespace octet {
 namespace {
 
-// What the node is called when its result is codes; null for others.
+// The operator whose result is the codes of the node's; null where there is none, or where it would read more than rows.
 const OpDef* as_codes(const Graph& graph, const Node& node) {
-  if (is_op(node, "Softmax")) return find_op("QSoftmax");
-  if (!is_op(node, "LayerNormalization") || node.outputs.size() != 1) return nullptr;
+  if (node.outputs.size() != 1) return nullptr;
   for (size_t i = 1; i < node.inputs.size(); ++i) {
     if (node.inputs[i] != kNoValue && !graph.is_constant(node.inputs[i])) return nullptr;
   }
-  return find_op("QLayerNormalization");
+  return node.op->traits->rows_as_codes;
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ void quantize_rows(Graph& graph, Rewrites& rewrites) {
     Node fused = *rows;
     fused.op = codes;
     fused.attrs.set("scales", std::vector<f32>{1.0f, type->params.scale});
-    fused.attrs.set("input_zero_points", std::vector<s64>{0});
+    set_input_zero_points(fused, std::array{0});
     set_output_attrs(fused, request, Activation{});
     fused.decision = {"int8", "its result is only quantized"};
     replace_fused(quantize, std::move(fused), *rows);

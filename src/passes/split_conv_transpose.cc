@@ -126,19 +126,14 @@ class Splitter {
   Splitter(Graph& graph, Rewrites& rewrites) : graph_(graph), rewrites_(rewrites), uses_(graph) {}
 
   void run() {
-    std::vector<std::vector<Node>> instead(graph_.nodes.size());
+    GraphEdit edit(graph_);
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       const Node& node = graph_.nodes[n];
       Node* product = is_quantize(node) ? producer_of(graph_, uses_, node.inputs[0]) : nullptr;
       if (product == nullptr || !is_op(*product, "ConvTranspose")) continue;
-      if (try_split(*product, node)) instead[n] = std::exchange(made_, {});
+      if (try_split(*product, node)) edit.replace(n, std::exchange(made_, {}));
     }
-    std::vector<Node> nodes;
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (instead[n].empty()) nodes.push_back(std::move(graph_.nodes[n]));
-      std::ranges::move(instead[n], std::back_inserter(nodes));
-    }
-    graph_.nodes = std::move(nodes);
+    edit.apply();
   }
 
  private:
@@ -253,14 +248,10 @@ class Splitter {
   // A move of the codes made last.
   Node move_node(std::string_view op, const Node& product, const Node& quantize,
                  const Shape& shape) {
-    Node node;
-    node.op = find_op(op);
-    node.name = fmt::format("{}.{}", product.name, op);
-    node.inputs = {last_};
+    Node node = node_beside(quantize, find_op(op), fmt::format("{}.{}", product.name, op), {last_});
     const Value codes = graph_.value(last_);
     node.outputs = {last_ = graph_.add_value(node.name, {codes.type.dtype, shape})};
     graph_.value(last_).quant = codes.quant;
-    node.origins = quantize.origins;
     node.decision = {"int8", "puts the codes of a transposed convolution in their places"};
     return node;
   }

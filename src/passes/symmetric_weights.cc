@@ -14,30 +14,21 @@
 namespace octet {
 namespace {
 
-// The integer operator that the node will become; empty for others.
-std::string_view product_of(const Node& node) {
-  if (is_op(node, "Conv")) return "QConv";
-  return is_op(node, "MatMul") ? "QMatMul" : "";
-}
-
 class Rewriter {
  public:
-  explicit Rewriter(Graph& graph) : graph_(graph), uses_(graph) {}
+  explicit Rewriter(Graph& graph) : graph_(graph), uses_(graph), edit_(graph) {}
 
   void run(Rewrites& rewrites) {
-    const std::vector<Node> original = graph_.nodes;
-    for (const Node& node : original) {
-      Node copy = node;
-      if (!product_of(node).empty()) rewrite(original, copy, rewrites);
-      nodes_.push_back(std::move(copy));
+    for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
+      Node& node = graph_.nodes[at_];
+      if (node.op->traits->integer_product != nullptr) rewrite(node, rewrites);
     }
-    graph_.nodes = std::move(nodes_);
+    edit_.apply();
   }
 
  private:
-  const Node* dequantize_of(const std::vector<Node>& nodes, ValueId id) const {
-    const s32 at = id == kNoValue ? -1 : uses_.producer(id);
-    const Node* node = at < 0 ? nullptr : &nodes[static_cast<size_t>(at)];
+  const Node* dequantize_of(ValueId id) {
+    const Node* node = producer_of(graph_, uses_, id);
     return node != nullptr && is_dequantize(*node) ? node : nullptr;
   }
 
@@ -52,9 +43,9 @@ class Rewriter {
     return all;
   }
 
-  void rewrite(const std::vector<Node>& original, Node& node, Rewrites& rewrites) {
-    const Node* weights_dq = dequantize_of(original, node.input(1));
-    const Node* x_dq = dequantize_of(original, node.input(0));
+  void rewrite(Node& node, Rewrites& rewrites) {
+    const Node* weights_dq = dequantize_of(node.input(1));
+    const Node* x_dq = dequantize_of(node.input(0));
     if (weights_dq == nullptr || x_dq == nullptr || !graph_.is_constant(weights_dq->input(0)) ||
         graph_.is_constant(x_dq->input(0)) || !code_type(graph_, *x_dq))
       return;
@@ -65,7 +56,7 @@ class Rewriter {
     if (!is_code(codes.dtype()) || (zeros && zero.dtype() != codes.dtype()) ||
         is_symmetric(codes, zeros ? &zero : nullptr))
       return;
-    const std::string_view op = product_of(node);
+    const std::string_view op = node.op->traits->integer_product->name;
     const auto axes = weight_axes(op, codes);
     if (!axes) return;
     const auto s8s = s8_weights(codes, zeros ? &zero : nullptr, *axes);
@@ -88,8 +79,9 @@ class Rewriter {
     node.name += "_again";
     node.inputs = std::move(inputs);
     node.outputs = {graph_.add_value(node.name, {Dtype::f32, shape})};
-    nodes_.push_back(node);
-    return node.outputs[0];
+    const ValueId result = node.outputs[0];
+    edit_.insert_before(at_, std::move(node));
+    return result;
   }
 
   ValueId gathered(const Node& dq, const InputChannels& channels, s64 parts) {
@@ -98,22 +90,21 @@ class Rewriter {
     const int axis =
         static_cast<int>(channels.axis < 0 ? channels.axis + type.shape.rank() : channels.axis);
     if (type.shape[axis] >= 0) type.shape[axis] *= parts;
-    Node node;
-    node.op = find_op("Gather");
-    node.name = dq.name + "_repeated";
-    node.inputs = {dq.inputs[0],
-                   graph_.add_constant(node.name + ".order", repeated_order(channels, parts))};
+    const std::string name = dq.name + "_repeated";
+    const ValueId order = graph_.add_constant(name + ".order", repeated_order(channels, parts));
+    Node node = node_beside(dq, find_op("Gather"), name, {dq.inputs[0], order});
     node.outputs = {graph_.add_value(node.name, type)};
     node.attrs.set("axis", channels.axis);
-    node.origins = dq.origins;
-    graph_.value(node.outputs[0]).quant = x.quant;
-    nodes_.push_back(node);
-    return node.outputs[0];
+    const ValueId result = node.outputs[0];
+    graph_.value(result).quant = x.quant;
+    edit_.insert_before(at_, std::move(node));
+    return result;
   }
 
   Graph& graph_;
   Uses uses_;
-  std::vector<Node> nodes_;
+  GraphEdit edit_;
+  size_t at_ = 0;  // the node that is rewritten
 };
 
 }  // namespace

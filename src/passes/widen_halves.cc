@@ -19,18 +19,14 @@ bool is_half(Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16; 
 
 class Widener {
  public:
-  Widener(Graph& graph, SampledTypes types) : graph_(graph), types_(std::move(types)) {}
+  Widener(Graph& graph, SampledTypes types)
+      : graph_(graph), types_(std::move(types)), edit_(graph) {}
 
   void run(Rewrites& rewrites) {
-    std::vector<Node> before = std::move(graph_.nodes);
-    for (Node& node : before) {
-      if (widens(node) && rewrites.allow()) {
-        widen(std::move(node));
-      } else {
-        nodes_.push_back(std::move(node));
-      }
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (widens(graph_.nodes[n]) && rewrites.allow()) widen(n);
     }
-    graph_.nodes = std::move(nodes_);
+    edit_.apply();
   }
 
  private:
@@ -64,19 +60,17 @@ class Widener {
 
   const TensorType& type_of(ValueId id) const { return types_.first.types[id]; }
 
-  void widen(Node node) {
+  void widen(size_t at) {
+    Node& node = graph_.nodes[at];
     for (ValueId& id : node.inputs) {
-      if (id != kNoValue && is_half(type_of(id).dtype)) id = wide(id, node);
+      if (id != kNoValue && is_half(type_of(id).dtype)) id = wide(id, at);
     }
-    std::vector<Node> narrow;
     for (ValueId& id : node.outputs) {
       if (id == kNoValue || !is_half(type_of(id).dtype)) continue;
       const ValueId twin = add_twin(id);
-      narrow.push_back(cast(node, twin, id));
+      edit_.insert_after(at, cast(node, twin, id));
       id = twin;
     }
-    nodes_.push_back(std::move(node));
-    std::ranges::move(narrow, std::back_inserter(nodes_));
   }
 
   ValueId add_twin(ValueId id) {
@@ -87,8 +81,9 @@ class Widener {
   }
 
   // The f32 copy of a 16-bit value; a constant is converted at once.
-  ValueId wide(ValueId id, const Node& reader) {
-    if (const auto at = twins_.find(id); at != twins_.end()) return at->second;
+  ValueId wide(ValueId id, size_t at) {
+    const Node& reader = graph_.nodes[at];
+    if (const auto twin = twins_.find(id); twin != twins_.end()) return twin->second;
     if (graph_.is_constant(id)) {
       const Tensor half = graph_.value(id).constant;
       const Node convert = cast(reader, id, kNoValue);
@@ -96,27 +91,25 @@ class Widener {
       return twins_[id] = graph_.add_constant(name, eval_node(convert, {&half, 1})[0]);
     }
     const ValueId twin = add_twin(id);
-    nodes_.push_back(cast(reader, id, twin));
+    edit_.insert_before(at, cast(reader, id, twin));
     return twin;
   }
 
   // A conversion beside `neighbor`, whose ONNX nodes it belongs to.
   Node cast(const Node& neighbor, ValueId from, ValueId to) const {
     const Dtype dtype = to == kNoValue ? Dtype::f32 : graph_.value(to).type.dtype;
-    Node node;
-    node.op = find_op("Cast");
-    node.name = graph_.value(from).name + ".as_" + std::string(dtype_name(dtype));
-    node.inputs = {from};
+    const std::string type(dtype_name(dtype));
+    Node node =
+        node_beside(neighbor, find_op("Cast"), graph_.value(from).name + ".as_" + type, {from});
     node.outputs = {to};
-    node.attrs.set("to", std::string(dtype_name(dtype)));
-    node.origins = neighbor.origins;
+    node.attrs.set("to", type);
     return node;
   }
 
   Graph& graph_;
   SampledTypes types_;
   std::unordered_map<ValueId, ValueId> twins_;  // 16-bit value -> its f32 copy
-  std::vector<Node> nodes_;
+  GraphEdit edit_;
 };
 
 // Moving 16-bit values about needs no f32; products do.

@@ -6,7 +6,7 @@
 #include "calibrate/range.h"
 #include "core/check.h"
 #include "core/memory.h"
-#include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "graph/verify.h"
 #include "octet/compile.h"
 #include "onnx/import.h"
@@ -93,8 +93,7 @@ std::vector<std::string> simulation_disables() {
 
 bool has_explicit_qdq(const Graph& graph) {
   return std::ranges::any_of(graph.nodes, [](const Node& node) {
-    return node.op->name == "QuantizeLinear" || node.op->name == "DequantizeLinear" ||
-           node.op->domain == "octet";
+    return is_quantize(node) || is_dequantize(node) || node.op->domain == "octet";
   });
 }
 

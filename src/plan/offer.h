@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a backend answers "can you run this node?": an Offer is a Candidate or a Reject with its reason.
+// How a backend answers "can you run this node?": an Offer is a Candidate, or several, or a Reject with its reason.
 // A lowering (backends/*/lower/*.cc) sees one node with concrete types, and never another node.
 #pragma once
 
@@ -122,13 +122,16 @@ struct Reject {
   std::string reason;  // "channels 30 are not a multiple of 4"
 };
 
-using Offer = std::variant<Candidate, Reject>;
+// Several kernels of one lowering compete like those of several lowerings; the best comes first.
+using Candidates = std::vector<Candidate>;
+using Offer = std::variant<Candidate, Reject, Candidates>;
 
 // One lowering: the operator it serves and its function. Backends list theirs in lower/lowerings.def, best first.
 struct Lowering {
   std::string_view op;
   std::string_view name;
   Offer (*offer)(const LowerRequest&);
+  std::string_view f32_kernel = {};  // whose kernels it brings to f32 data ("oneDNN"); empty: none
 };
 
 }  // namespace octet

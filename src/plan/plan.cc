@@ -318,7 +318,7 @@ s64 Plan::arena_bytes() const {
 }
 
 std::string signature_of(const Plan& plan, const PlanStep& step) {
-  if (step.choice.empty()) return {};
+  if (step.choice.by == KernelChoice::By::only && step.choice.missing.empty()) return {};
   const Target target;  // no part of the text
   return layer_signature(
       request_for(plan.graph, plan.graph.nodes[step.node], step.share.groups, step.given, target));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "octet/tuning.h"
 #include "plan/backend.h"
 #include "plan/device.h"
 #include "plan/format.h"
@@ -65,8 +66,7 @@ struct PlanStep {
   f64 cost = 0;           // the candidate's estimate, 0 for none
   bool alone = false;     // runs on one thread: not worth sharing
   RunStep run = nullptr;
-  std::string choice =
-      {};  // how the kernel was chosen among several: "by cost"; empty where there was one
+  KernelChoice choice = {};
   std::vector<Layout> given = {};  // the layouts in which producers left the inputs of a node
   // Where the target keeps other kernels: the chosen one, then those that could take its place; else empty.
   std::vector<Candidate> kernels = {};

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -48,6 +49,25 @@ TEST(Relabel, SameRealValuesInU8) {
   const std::vector<Tensor> inputs = {ramp({1, 2, 4, 4})};
   const Tensor a = interpret(before, inputs)[0], b = interpret(after, inputs)[0];
   for (size_t i = 0; i < a.as<f32>().size(); ++i) EXPECT_EQ(a.as<f32>()[i], b.as<f32>()[i]) << i;
+}
+
+// An absent attribute means 0, and the whole range of the codes: of s8 before, of u8 after.
+TEST(Relabel, CodesOfNodesThatSayNothingOfZeroPoints) {
+  const Graph before = parse_graph(R"(graph "g"(%x: f32[1,2,4,4]) {
+    const %s: f32[] = {0.05}
+    const %z: s8[] = {0}
+    %q: s8[1,2,4,4] = QuantizeLinear(%x, %s, %z) name "q"
+    %l: s8[1,2,4,4] = QAdd(%q, %q) {multipliers=floats[0.5, 0.25], output_dtype="s8"} name "add"
+    %y: f32[1,2,4,4] = DequantizeLinear(%l, %s) name "d"
+    return %y
+  })",
+                                   find_op);
+  Graph after = before;
+  relabel_s8(after);
+  EXPECT_EQ(after.value(after.find_value("l")).type.dtype, Dtype::u8);
+  const std::vector<Tensor> inputs = {ramp({1, 2, 4, 4})};
+  const Tensor a = interpret(before, inputs)[0], b = interpret(after, inputs)[0];
+  EXPECT_TRUE(std::ranges::equal(a.as<f32>(), b.as<f32>()));
 }
 
 TEST(Relabel, GraphOutputsKeepTheirType) {

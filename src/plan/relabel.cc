@@ -6,37 +6,39 @@
 #include <numeric>
 
 #include "core/check.h"
-#include "graph/op_def.h"
+#include "graph/graph_edit.h"
+#include "graph/op_traits.h"
+#include "ops/quantized/epilogue.h"
+#include "ops/quantized/zero_points.h"
 #include "ops/registry.h"
 #include "plan/plan.h"
 
 namespace octet {
 namespace {
 
-constexpr s32 kShift = 128;
-constexpr size_t kTable = 5,
-                 kAddend = 6;  // inputs of QConv and QMatMul, see ops/quantized/epilogue.h
-
-Tensor shifted(const Tensor& codes) {
-  Tensor result(Dtype::u8, codes.shape());
-  auto src = codes.as<s8>();
-  auto dst = result.mutable_as<u8>();
-  for (size_t i = 0; i < dst.size(); ++i) dst[i] = static_cast<u8>(src[i] + kShift);
-  return result;
-}
-
 // Inputs and outputs keep their s8 codes; what lies between may change, behind a table that leaves codes as they are.
 class Boundary {
  public:
-  explicit Boundary(Graph& graph) : graph_(graph) {}
+  explicit Boundary(Graph& graph) : graph_(graph), inner_(graph.value_count(), kNoValue) {}
 
   void run() {
+    const Uses uses(graph_);
+    GraphEdit edit(graph_);
     for (ValueId id : graph_.inputs) {
-      if (is_s8(id)) enter(id);
+      if (is_s8(id)) edit.insert_first(copy(id, twin(id)));
     }
     for (ValueId id : graph_.outputs) {
-      if (is_s8(id)) leave(id);
+      const s32 producer = uses.producer(id);
+      if (!is_s8(id) || producer < 0 || inner_[id] != kNoValue) continue;
+      const auto at = static_cast<size_t>(producer);
+      if (is_table(graph_.nodes[at])) continue;  // yields s8 as well as u8
+      edit.insert_after(at, copy(twin(id), id));
     }
+    for (Node& node : graph_.nodes) {
+      for (ValueId& id : node.inputs) rename(id);
+      for (ValueId& id : node.outputs) rename(id);
+    }
+    edit.apply();
   }
 
  private:
@@ -49,7 +51,7 @@ class Boundary {
       Tensor codes(Dtype::s8, Shape{256});
       const auto dst = codes.mutable_as<s8>();
       for (size_t i = 0; i < dst.size(); ++i)
-        dst[i] = static_cast<s8>(static_cast<s32>(i) - kShift);
+        dst[i] = static_cast<s8>(static_cast<s32>(i) - kS8ToU8);
       table_ = graph_.add_constant("codes_as_they_are", std::move(codes));
     }
     Node node;
@@ -61,35 +63,19 @@ class Boundary {
     return node;
   }
 
+  // What the graph knows the value by from now on.
   ValueId twin(ValueId id) {
     const ValueId inner = graph_.add_value(graph_.value(id).name + ".inner", graph_.value(id).type);
     graph_.value(inner).quant = graph_.value(id).quant;
-    return inner;
+    return inner_[id] = inner;
   }
 
-  void enter(ValueId id) {
-    const ValueId inner = twin(id);
-    for (Node& node : graph_.nodes) std::ranges::replace(node.inputs, id, inner);
-    graph_.nodes.insert(graph_.nodes.begin(), copy(id, inner));
-  }
-
-  void leave(ValueId id) {
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      auto& outputs = graph_.nodes[n].outputs;
-      if (std::ranges::find(outputs, id) == outputs.end()) continue;
-      if (graph_.nodes[n].op->name == "QTable") return;  // yields s8 as well as u8
-      const ValueId inner = twin(id);
-      for (Node& node : graph_.nodes) {
-        std::ranges::replace(node.inputs, id, inner);
-        std::ranges::replace(node.outputs, id, inner);
-      }
-      graph_.nodes.insert(graph_.nodes.begin() + static_cast<std::ptrdiff_t>(n) + 1,
-                          copy(inner, id));
-      return;
-    }
+  void rename(ValueId& id) const {
+    if (id != kNoValue && inner_[id] != kNoValue) id = inner_[id];
   }
 
   Graph& graph_;
+  std::vector<ValueId> inner_;  // of each value that has a twin
   ValueId table_ = kNoValue;
 };
 
@@ -118,7 +104,7 @@ class Relabeller {
       if (!changed_[id]) continue;
       Value& value = graph_.value(id);
       value.type.dtype = Dtype::u8;
-      if (value.quant) value.quant->zero_point += kShift;
+      if (value.quant) value.quant->zero_point += kS8ToU8;
     }
   }
 
@@ -129,10 +115,6 @@ class Relabeller {
   }
 
   static bool moves(const Node& node) { return node.op->quant.kind == QuantKind::move_codes; }
-  static bool is_qdq(const Node& node) {
-    return node.op->name == "QuantizeLinear" || node.op->name == "DequantizeLinear";
-  }
-  static bool has_output_codes(const Node& node) { return node.attrs.has("output_zero_point"); }
 
   // Values tied together by an operator that moves codes change together; those seen by an operator that knows nothing
   // of zero points do not change.
@@ -150,48 +132,62 @@ class Relabeller {
     for (ValueId id : node.outputs) tie(id);
   }
 
+  // The input that says what a node's codes mean, beside attributes.
+  static ValueId meaning_of(const Node& node) {
+    switch (node.op->traits->codes) {
+      case CodeMeaning::unknown:
+        return kNoValue;
+      case CodeMeaning::attributes:
+        return node.op->traits->product_epilogue ? node.input(kProductTable) : kNoValue;
+      case CodeMeaning::table:
+        return node.input(1);
+      case CodeMeaning::quantize:
+      case CodeMeaning::dequantize:
+        return node.input(2);
+    }
+    return kNoValue;
+  }
+
   // True for a node that reads or writes codes without attributes or constants that say what they mean: its codes stay.
   bool keeps_codes(const Node& node) const {
-    const bool table = node.op->name == "QTable";
-    if (!table && !is_qdq(node) && !node.attrs.has("input_zero_points")) return !moves(node);
-    const ValueId meaning = node.input(table ? 1 : (is_qdq(node) ? 2 : kTable));
+    if (node.op->traits->codes == CodeMeaning::unknown) return !moves(node);
+    const ValueId meaning = meaning_of(node);
     return meaning != kNoValue && !graph_.is_constant(meaning);
   }
 
   bool changed(ValueId id) const { return id != kNoValue && changed_[id]; }
 
   ValueId shifted_constant(ValueId id) {
-    return graph_.add_constant(graph_.value(id).name + ".u8", shifted(graph_.value(id).constant));
-  }
-
-  void shift_attr(Node& node, std::string_view name) {
-    node.attrs.set(name, node.attrs.i(name) + kShift);
+    return graph_.add_constant(graph_.value(id).name + ".u8",
+                               codes_as_u8(graph_.value(id).constant));
   }
 
   void rewrite(Node& node) {
-    if (node.op->name == "QTable") {
-      rewrite_table(node, 1);
-    } else if (is_qdq(node)) {
-      rewrite_qdq(node);
-    } else if (moves(node)) {
-      rewrite_move(node);
-    } else if (node.attrs.has("input_zero_points")) {
-      rewrite_integer(node);
+    switch (node.op->traits->codes) {
+      case CodeMeaning::unknown:
+        return moves(node) ? rewrite_move(node) : void();
+      case CodeMeaning::attributes:
+        return rewrite_integer(node);
+      case CodeMeaning::table:
+        return rewrite_table(node);
+      case CodeMeaning::quantize:
+        return rewrite_qdq(node, node.outputs[0]);
+      case CodeMeaning::dequantize:
+        return rewrite_qdq(node, node.inputs[0]);
     }
   }
 
-  void rewrite_qdq(Node& node) {
-    const bool quantize = node.op->name == "QuantizeLinear";
-    if (!changed(quantize ? node.outputs[0] : node.inputs[0])) return;
+  void rewrite_qdq(Node& node, ValueId codes) {
+    if (!changed(codes)) return;
     if (node.inputs.size() < 3) node.inputs.resize(3, kNoValue);
     node.inputs[2] = node.inputs[2] == kNoValue ? graph_.add_constant(node.name + ".zero_point",
-                                                                      Tensor::scalar<u8>(kShift))
+                                                                      Tensor::scalar<u8>(kS8ToU8))
                                                 : shifted_constant(node.inputs[2]);
   }
 
   // A code input of a table indexes it with code + 128 already; only what the table yields changes.
-  void rewrite_table(Node& node, size_t table) {
-    if (changed(node.outputs[0])) node.inputs[table] = shifted_constant(node.inputs[table]);
+  void rewrite_table(Node& node) {
+    if (changed(node.outputs[0])) node.inputs[1] = shifted_constant(node.inputs[1]);
   }
 
   void rewrite_move(Node& node) {
@@ -203,22 +199,10 @@ class Relabeller {
   }
 
   void rewrite_integer(Node& node) {
-    std::vector<s64> zero_points = node.attrs.ints("input_zero_points");
-    zero_points.resize(node.inputs.size(), 0);
-    for (size_t i = 0; i < node.inputs.size() && i < zero_points.size(); ++i) {
-      if (changed(node.inputs[i])) zero_points[i] += kShift;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (changed(node.inputs[i])) read_as_u8(node, i);
     }
-    node.attrs.set("input_zero_points", zero_points);
-    if (!changed(node.outputs[0])) return;
-    if (node.input(kAddend) != kNoValue) {
-      for (const char* name : {"sum_zero_point", "sum_lo", "sum_hi"}) shift_attr(node, name);
-      node.attrs.set("sum_dtype", std::string("u8"));
-    } else if (node.input(kTable) != kNoValue) {
-      rewrite_table(node, kTable);
-    } else if (has_output_codes(node)) {
-      for (const char* name : {"output_zero_point", "lo", "hi"}) shift_attr(node, name);
-      node.attrs.set("output_dtype", std::string("u8"));
-    }
+    if (changed(node.outputs[0])) write_as_u8(graph_, node);
   }
 
   Graph& graph_;

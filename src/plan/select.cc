@@ -30,7 +30,15 @@ struct Answers {
       rejects.push_back(fmt::format("{}: {}", name, reject->reason));
       return;
     }
-    Candidate& candidate = std::get<Candidate>(offer);
+    if (Candidates* several = std::get_if<Candidates>(&offer)) {
+      for (Candidate& candidate : *several) add(std::move(candidate));
+      return;
+    }
+    add(std::move(std::get<Candidate>(offer)));
+  }
+
+ private:
+  void add(Candidate candidate) {
     const auto same = [&](const Candidate& c) { return c.kernel == candidate.kernel; };
     if (std::ranges::none_of(accepted, same)) accepted.push_back(std::move(candidate));
   }
@@ -53,7 +61,7 @@ void ask_lesser(const LowerRequest& asked, const Backend& backend, Answers& answ
     for (const Lowering& lowering : backend.lowerings) {
       if (lowering.op != asked.node.op->name) continue;
       Offer offer = lowering.offer(lesser);
-      if (std::holds_alternative<Candidate>(offer)) answers.take(lowering.name, std::move(offer));
+      if (!std::holds_alternative<Reject>(offer)) answers.take(lowering.name, std::move(offer));
     }
   }
 }
@@ -66,31 +74,32 @@ s64 index_of(const Answers& answers, const std::string& kernel) {
 
 // Index of the candidate to take, and how it was chosen. Estimates choose among the kernels of this level alone.
 size_t choose(const LowerRequest& asked, const Backend& backend, Answers& answers,
-              std::string& choice) {
+              KernelChoice& choice) {
   const size_t best = cheapest(asked, answers.accepted);
   const TunedKernel* tuned =
       asked.target.tuning != nullptr ? asked.target.tuning->find(tuning_key(asked)) : nullptr;
   const bool tuned_is_lesser = tuned != nullptr && index_of(answers, tuned->kernel) < 0;
   if (asked.target.keep_others || tuned_is_lesser) ask_lesser(asked, backend, answers);
   if (answers.accepted.size() > 1)
-    choice = cost_of(asked, answers.accepted[0]) > 0 ? "by cost" : "by order";
+    choice.by =
+        cost_of(asked, answers.accepted[0]) > 0 ? KernelChoice::By::cost : KernelChoice::By::order;
   if (tuned == nullptr) return best;
   const s64 index = index_of(answers, tuned->kernel);
   const bool fits = index >= 0 && answers.accepted[static_cast<size_t>(index)].close ==
                                       answers.accepted[best].close;
   if (!fits) {
-    choice += fmt::format("{}the tuned kernel {} is not offered", choice.empty() ? "" : "; ",
-                          tuned->kernel);
+    choice.missing = tuned->kernel;
     return best;
   }
-  choice = "by tuning";
+  choice.by = KernelChoice::By::tuning;
   return static_cast<size_t>(index);
 }
 
 std::string why_not(const LowerRequest& asked, const Candidate& other, const Candidate& chosen,
-                    const std::string& choice) {
+                    const KernelChoice& choice) {
   if (other.close != chosen.close) return "its last bits may differ";
-  if (choice == "by tuning") return fmt::format("{} was measured to be faster", chosen.kernel);
+  if (choice.by == KernelChoice::By::tuning)
+    return fmt::format("{} was measured to be faster", chosen.kernel);
   const f64 cost = cost_of(asked, other), least = cost_of(asked, chosen);
   if (cost <= 0 || least <= 0) return fmt::format("{} comes first", chosen.kernel);
   return fmt::format("costs {:.2f} times as much as {}", cost / least, chosen.kernel);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "octet/tuning.h"
 #include "plan/backend.h"
 #include "plan/offer.h"
 
@@ -17,7 +18,7 @@ struct Selection {
   Candidate chosen;
   std::vector<Candidate> others;     // kernels that accepted too; only where the target keeps them
   std::vector<std::string> rejects;  // of everything else that was asked: "name: reason"
-  std::string choice;  // among several: "by cost", "by order", "by tuning" or why not; else empty
+  KernelChoice choice;
 };
 
 Selection select_kernel(const LowerRequest& asked, const Backend& backend);

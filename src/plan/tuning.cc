@@ -64,4 +64,12 @@ const TunedKernel* Tuning::find(const TuningKey& key) const {
   return at == kernels_.end() ? nullptr : &at->second;
 }
 
+std::string to_string(const KernelChoice& choice) {
+  constexpr const char* kBy[] = {"", "by cost", "by order", "by tuning"};
+  std::string text = kBy[static_cast<size_t>(choice.by)];
+  if (choice.missing.empty()) return text;
+  return fmt::format("{}{}the tuned kernel {} is not offered", text, text.empty() ? "" : "; ",
+                     choice.missing);
+}
+
 }  // namespace octet

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "passes/match.h"
 #include "passes/qdq.h"
 #include "precision/precision.h"
 
@@ -23,7 +24,7 @@ std::vector<f64> noise_of(const Range& input) {
 f64 lost_share(const Graph& graph, const Node& node, const Range& input, const Range& output) {
   const Tensor* weights = graph.constant_input(node, 1);
   const size_t in = input.channel_power.size(), out = output.channel_power.size();
-  if (node.op->name != "Conv" || weights == nullptr || in == 0 || out == 0) return 0.0;
+  if (!is_op(node, "Conv") || weights == nullptr || in == 0 || out == 0) return 0.0;
   const Shape& shape = weights->shape();
   const auto groups = static_cast<size_t>(std::max<s64>(1, node.attrs.i("group", 1)));
   const size_t in_group = in / groups, out_group = out / groups;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/quantized/epilogue.h"
+#include "ops/quantized/zero_points.h"
 #include "passes/qdq.h"
 #include "precision/precision.h"
 #include "precision/roles.h"
@@ -57,6 +58,7 @@ void finish_decisions(Graph& graph) {
       if (id != kNoValue && graph.value(id).quant) adopt_real_name(graph, id);
     }
   }
+  for (const Node& node : graph.nodes) forget_contradicted(graph, node);
 }
 
 }  // namespace octet

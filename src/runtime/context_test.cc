@@ -27,8 +27,8 @@ std::shared_ptr<const Model> model_of(std::string_view text) {
 constexpr std::string_view kConv = R"(graph "g"(%x: u8[?,4,5,5]) {
   const %w: s8[2,4,1,1] = {1, -2, 3, -4, 5, -6, 7, -8}
   const %m: f32[2] = {0.02, 0.05}
-  %y: u8[?,2,5,5] @(0.1, 0) = QConv(%x, %w, _, %m) {hi=255, input_zero_points=ints[0, 0, 0, 0], lo=0, output_dtype="u8", output_zero_point=7} name "conv"
-  %z: u8[?,2,5,5] @(0.1, 0) = MaxPool(%y) {kernel_shape=ints[3, 3], pads=ints[1, 1, 1, 1]} name "pool"
+  %y: u8[?,2,5,5] @(0.1, 7) = QConv(%x, %w, _, %m) {hi=255, input_zero_points=ints[0, 0, 0, 0], lo=0, output_dtype="u8", output_zero_point=7} name "conv"
+  %z: u8[?,2,5,5] @(0.1, 7) = MaxPool(%y) {kernel_shape=ints[3, 3], pads=ints[1, 1, 1, 1]} name "pool"
   return %z
 })";
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Engine files from somebody who knows the format: every checksum is right and something else is wrong (P5). Names of tests
 // begin with the cases of SECURITY.md.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -141,6 +142,26 @@ TEST(EngineHostile, E10_NoSectionButTheThree) {
       error_after([](FileHead& head) { std::memcpy(head.sections[2].name, "code\0\0\0\0", 8); }),
       "");
   EXPECT_NE(error_after([](FileHead& head) { head.header.sections = 4; }), "");
+}
+
+// The border around a padded image is filled by one half of the engine and read by the other.
+TEST(EngineHostile, E15_ZeroPointsOfWhichOneHalfContradictsTheOther) {
+  const auto graph = [](s32 value, s32 attribute) {
+    return fmt::format(
+        "graph \"g\"(%x: f32[2,3]) {{ const %s: f32[] = {{0.5}} const %z: u8[] = {{3}} const %f: "
+        "s64[4] = {{1, 1, 2, 3}} "
+        "const %w: s8[1,1,3,3] = {{1, 2, 3, 4, 5, 6, 7, 8, 9}} const %m: f32[1] = {{0.5}} "
+        "%q: u8[2,3] @(0.5, {0}) = QuantizeLinear(%x, %s, %z) name \"q\" "
+        "%i: u8[1,1,2,3] @(0.5, {0}) = Reshape(%q, %f) name \"r\" "
+        "%y: u8[1,1,2,3] = QConv(%i, %w, _, %m) {{input_zero_points=ints[{1}], pads=ints[1, 1, 1, "
+        "1]}} name \"c\" "
+        "return %y }}",
+        value, attribute);
+  };
+  EXPECT_EQ(error_of(graph(3, 3)), "");
+  EXPECT_TRUE(contains(error_of(graph(3, 5)),
+                       "value 'i' has zero point 3, and node 'c' (QConv) takes it for 5"));
+  EXPECT_TRUE(contains(error_of(graph(200, 3)), "zero point 200"));
 }
 
 TEST(EngineHostile, MemoryThatItAsksForIsLimited) {

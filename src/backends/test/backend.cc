@@ -9,7 +9,7 @@
 
 namespace octet {
 
-#define LOWERING(op, function) Offer function(const LowerRequest& request);
+#define LOWERING(op, function, f32) Offer function(const LowerRequest& request);
 #include "backends/cpu/lower/lowerings.def"
 #undef LOWERING
 
@@ -43,20 +43,28 @@ LowerRequest without_blocks(LowerRequest request) {
   return request;
 }
 
+// The CPU's candidate as the device runs it, a part of the nodes in blocks of channels.
+Candidate brought(Candidate candidate, const LowerRequest& request) {
+  constexpr Layout kLayouts[] = {Layout::nhwc_c32, Layout::nc32hw32};
+  if (chance(request) % 4 == 1) {
+    const u32 which = chance(request) / 4;
+    candidate =
+        with_blocks(std::move(candidate), request, kLayouts[which % 2], kLayouts[which / 2 % 2]);
+  }
+  return on_device(std::move(candidate), request.node.name);
+}
+
 Offer offer_of(const LowerRequest& request, Offer (*lowering)(const LowerRequest&)) {
   const u32 number = static_cast<const TestDevice*>(request.target.device)->number();
   if (number > 0 && chance(request) % 3 == 0)
     return Reject{"the device's number leaves it to the host"};
   Offer offer = lowering(without_blocks(request));
-  Candidate* candidate = std::get_if<Candidate>(&offer);
-  if (candidate == nullptr) return offer;
-  constexpr Layout kLayouts[] = {Layout::nhwc_c32, Layout::nc32hw32};
-  if (chance(request) % 4 == 1) {
-    const u32 which = chance(request) / 4;
-    *candidate =
-        with_blocks(std::move(*candidate), request, kLayouts[which % 2], kLayouts[which / 2 % 2]);
+  if (Candidate* candidate = std::get_if<Candidate>(&offer))
+    return brought(std::move(*candidate), request);
+  if (Candidates* several = std::get_if<Candidates>(&offer)) {
+    for (Candidate& candidate : *several) candidate = brought(std::move(candidate), request);
   }
-  return on_device(std::move(*candidate), request.node.name);
+  return offer;
 }
 
 template <Offer (*kLowering)(const LowerRequest&)>
@@ -65,7 +73,7 @@ Offer lower_for_test(const LowerRequest& request) {
 }
 
 constexpr Lowering kLowerings[] = {
-#define LOWERING(op, function) {op, #function, lower_for_test<function>},
+#define LOWERING(op, function, f32) {op, #function, lower_for_test<function>},
 #include "backends/cpu/lower/lowerings.def"
 #undef LOWERING
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise a + b with broadcasting, then the fused activation (attribute `activation`, f32 only).
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "ops/quantized/quantize_sum.h"
 #include "ops/shared/activation.h"
 #include "ops/shared/elementwise.h"
@@ -31,6 +32,8 @@ void eval(const Eval& eval) {
 
 QuantizeResult quantize_add(const QuantizeRequest& request) { return quantize_sum(request, 1.0f); }
 
+constexpr OpTraits kTraits{.elementwise = true, .takes_activation = true};
+
 }  // namespace
 
 extern constinit const OpDef kAdd{
@@ -41,5 +44,6 @@ extern constinit const OpDef kAdd{
     .parse = parse,
     .infer = infer,
     .eval = eval,
-    .quant = {.kind = QuantKind::arithmetic, .quantize = quantize_add}};
+    .quant = {.kind = QuantKind::arithmetic, .quantize = quantize_add},
+    .traits = &kTraits};
 }  // namespace octet

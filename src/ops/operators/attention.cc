@@ -12,6 +12,7 @@
 #include "core/check.h"
 #include "core/math.h"
 #include "core/reduce.h"
+#include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 
@@ -262,6 +263,18 @@ void eval(const Eval& eval) {
   values.store(eval, kPresentV, geometry.total);
 }
 
+// Every query meets every key and every value.
+f64 work(const Node& node, TensorTypes inputs, TensorTypes) {
+  std::vector<Shape> shapes;
+  for (const TensorType& type : inputs) shapes.push_back(type.shape);
+  const AttentionGeometry g = attention_geometry(node, shapes);
+  const f64 rows =
+      static_cast<f64>(g.q.batch) * static_cast<f64>(g.q.heads) * static_cast<f64>(g.q.length);
+  return rows * static_cast<f64>(g.total) * static_cast<f64>(g.q.size + g.v.size + 1);
+}
+
+constexpr OpTraits kTraits{.work = work};
+
 }  // namespace
 
 extern constinit const OpDef kAttention{.name = "Attention",
@@ -269,5 +282,6 @@ extern constinit const OpDef kAttention{.name = "Attention",
                                         .inputs = {3, 7},
                                         .outputs = {1, 4},
                                         .infer = infer,
-                                        .eval = eval};
+                                        .eval = eval,
+                                        .traits = &kTraits};
 }  // namespace octet

@@ -4,6 +4,7 @@
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 #include "ops/shared/pool.h"
+#include "ops/shared/work.h"
 
 namespace octet {
 namespace {
@@ -45,6 +46,8 @@ QuantizeResult quantize(const QuantizeRequest& request) {
   return result;
 }
 
+constexpr OpTraits kTraits{.work = pool_work};
+
 }  // namespace
 
 extern constinit const OpDef kAveragePool{
@@ -54,5 +57,6 @@ extern constinit const OpDef kAveragePool{
     .outputs = {1, 1},
     .infer = infer,
     .eval = eval,
-    .quant = {.kind = QuantKind::arithmetic, .quantize = quantize}};
+    .quant = {.kind = QuantKind::arithmetic, .quantize = quantize},
+    .traits = &kTraits};
 }  // namespace octet

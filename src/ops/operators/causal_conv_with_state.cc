@@ -6,6 +6,7 @@
 #include "core/check.h"
 #include "core/math.h"
 #include "core/reduce.h"
+#include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 
@@ -82,6 +83,12 @@ void eval(const Eval& eval) {
   if (keeps) present.store();
 }
 
+f64 work(const Node&, TensorTypes inputs, TensorTypes) {
+  return element_count(inputs[kX].shape) * static_cast<f64>(inputs[kWeights].shape[2]);
+}
+
+constexpr OpTraits kTraits{.work = work};
+
 }  // namespace
 
 extern constinit const OpDef kCausalConvWithState{.name = "CausalConvWithState",
@@ -89,5 +96,6 @@ extern constinit const OpDef kCausalConvWithState{.name = "CausalConvWithState",
                                                   .inputs = {2, 4},
                                                   .outputs = {1, 2},
                                                   .infer = infer,
-                                                  .eval = eval};
+                                                  .eval = eval,
+                                                  .traits = &kTraits};
 }  // namespace octet

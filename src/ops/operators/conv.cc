@@ -8,8 +8,12 @@
 #include "ops/shared/axes.h"
 #include "ops/shared/conv_patch.h"
 #include "ops/shared/float_io.h"
+#include "ops/shared/work.h"
 
 namespace octet {
+
+extern const OpDef kQConv;
+
 namespace {
 
 enum : size_t { kX, kWeights, kBias, kResidual };
@@ -56,6 +60,9 @@ QuantizeResult quantize(const QuantizeRequest& request) {
   return quantize_product(request, {.op = "QConv", .channel_axis = 0});
 }
 
+constexpr OpTraits kTraits{
+    .macs = convolution_macs, .takes_activation = true, .integer_product = &kQConv};
+
 }  // namespace
 
 extern constinit const OpDef kConv{.name = "Conv",
@@ -65,5 +72,6 @@ extern constinit const OpDef kConv{.name = "Conv",
                                    .parse = parse,
                                    .infer = infer,
                                    .eval = eval,
-                                   .quant = {.kind = QuantKind::compute, .quantize = quantize}};
+                                   .quant = {.kind = QuantKind::compute, .quantize = quantize},
+                                   .traits = &kTraits};
 }  // namespace octet

@@ -5,6 +5,7 @@
 #include "ops/quantized/integer_weights.h"
 #include "ops/shared/conv.h"
 #include "ops/shared/conv_patch.h"
+#include "ops/shared/work.h"
 
 namespace octet {
 namespace {
@@ -30,6 +31,8 @@ void eval(const Eval& eval) {
            [&](s64 index, s64, s32 acc) { y[static_cast<size_t>(index)] = acc; });
 }
 
+constexpr OpTraits kTraits{.macs = convolution_macs, .parse_again = true};
+
 }  // namespace
 
 extern constinit const OpDef kConvInteger{.name = "ConvInteger",
@@ -38,5 +41,6 @@ extern constinit const OpDef kConvInteger{.name = "ConvInteger",
                                           .outputs = {1, 1},
                                           .parse = parse,
                                           .infer = infer,
-                                          .eval = eval};
+                                          .eval = eval,
+                                          .traits = &kTraits};
 }  // namespace octet

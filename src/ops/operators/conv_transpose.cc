@@ -7,6 +7,7 @@
 #include "ops/shared/axes.h"
 #include "ops/shared/conv.h"
 #include "ops/shared/float_io.h"
+#include "ops/shared/work.h"
 
 namespace octet {
 namespace {
@@ -170,6 +171,8 @@ void eval(const Eval& eval) {
   y.store();
 }
 
+constexpr OpTraits kTraits{.macs = transposed_convolution_macs};
+
 }  // namespace
 
 extern constinit const OpDef kConvTranspose{.name = "ConvTranspose",
@@ -178,5 +181,6 @@ extern constinit const OpDef kConvTranspose{.name = "ConvTranspose",
                                             .outputs = {1, 1},
                                             .infer = infer,
                                             .eval = eval,
-                                            .quant = {.kind = QuantKind::compute}};
+                                            .quant = {.kind = QuantKind::compute},
+                                            .traits = &kTraits};
 }  // namespace octet

@@ -9,6 +9,7 @@
 #include "ops/shared/conv.h"
 #include "ops/shared/dot.h"
 #include "ops/shared/float_io.h"
+#include "ops/shared/work.h"
 
 namespace octet {
 namespace {
@@ -122,6 +123,13 @@ void eval(const Eval& eval) {
   y.store();
 }
 
+// Each value that a weight meets is interpolated between four pixels.
+f64 work(const Node& node, TensorTypes inputs, TensorTypes outputs) {
+  return 8 * convolution_macs(node, inputs, outputs);
+}
+
+constexpr OpTraits kTraits{.macs = convolution_macs, .work = work};
+
 }  // namespace
 
 extern constinit const OpDef kDeformConv{.name = "DeformConv",
@@ -129,5 +137,6 @@ extern constinit const OpDef kDeformConv{.name = "DeformConv",
                                          .inputs = {3, 5},
                                          .outputs = {1, 1},
                                          .infer = infer,
-                                         .eval = eval};
+                                         .eval = eval,
+                                         .traits = &kTraits};
 }  // namespace octet

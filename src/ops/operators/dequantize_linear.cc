@@ -3,6 +3,7 @@
 #include <span>
 
 #include "core/check.h"
+#include "graph/op_traits.h"
 #include "ops/quantized/quant_axis.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
@@ -70,6 +71,8 @@ void eval(const Eval& eval) {
   });
 }
 
+constexpr OpTraits kTraits{.codes = CodeMeaning::dequantize};
+
 }  // namespace
 
 extern constinit const OpDef kDequantizeLinear{.name = "DequantizeLinear",
@@ -78,5 +81,6 @@ extern constinit const OpDef kDequantizeLinear{.name = "DequantizeLinear",
                                                .outputs = {1, 1},
                                                .parse = parse,
                                                .infer = infer,
-                                               .eval = eval};
+                                               .eval = eval,
+                                               .traits = &kTraits};
 }  // namespace octet

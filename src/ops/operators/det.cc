@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 
@@ -59,8 +60,21 @@ void eval(const Eval& eval) {
   y.store();
 }
 
+// Elimination takes a row of each matrix from every other.
+f64 work(const Node&, TensorTypes inputs, TensorTypes) {
+  const Shape& x = inputs[0].shape;
+  return element_count(x) * static_cast<f64>(x[x.rank() - 1]);
+}
+
+constexpr OpTraits kTraits{.work = work};
+
 }  // namespace
 
-extern constinit const OpDef kDet{
-    .name = "Det", .domain = "", .inputs = {1, 1}, .outputs = {1, 1}, .infer = infer, .eval = eval};
+extern constinit const OpDef kDet{.name = "Det",
+                                  .domain = "",
+                                  .inputs = {1, 1},
+                                  .outputs = {1, 1},
+                                  .infer = infer,
+                                  .eval = eval,
+                                  .traits = &kTraits};
 }  // namespace octet

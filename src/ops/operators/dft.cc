@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
 #include "ops/shared/fourier.h"
@@ -115,6 +116,15 @@ void eval(const Eval& eval) {
   });
 }
 
+// Each element is a sum over the transform's length, which a one-sided result has half of. The axis is data: at most the
+// longest.
+f64 work(const Node&, TensorTypes, TensorTypes outputs) {
+  const Shape& y = outputs[0].shape;
+  return element_count(y) * 2 * static_cast<f64>(*std::ranges::max_element(y));
+}
+
+constexpr OpTraits kTraits{.work = work};
+
 }  // namespace
 
 extern constinit const OpDef kDFT{.name = "DFT",
@@ -123,5 +133,6 @@ extern constinit const OpDef kDFT{.name = "DFT",
                                   .outputs = {1, 1},
                                   .parse = parse,
                                   .infer = infer,
-                                  .eval = eval};
+                                  .eval = eval,
+                                  .traits = &kTraits};
 }  // namespace octet

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "ops/shared/elementwise.h"
 
 namespace octet {
@@ -24,6 +25,8 @@ void eval(const Eval& eval) {
   eval_binary(eval, [](auto a, auto b) { return quotient(a, b); });
 }
 
+constexpr OpTraits kTraits{.elementwise = true};
+
 }  // namespace
 
 extern constinit const OpDef kDiv{.name = "Div",
@@ -32,5 +35,6 @@ extern constinit const OpDef kDiv{.name = "Div",
                                   .outputs = {1, 1},
                                   .parse = parse_legacy_broadcast,
                                   .infer = infer_numeric_broadcast,
-                                  .eval = eval};
+                                  .eval = eval,
+                                  .traits = &kTraits};
 }  // namespace octet

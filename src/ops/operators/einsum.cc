@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "core/checked.h"
+#include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
 
@@ -219,6 +220,18 @@ void eval(const Eval& eval) {
   });
 }
 
+// One product of all operands for each combination of the labels.
+f64 work(const Node& node, TensorTypes inputs, TensorTypes) {
+  std::vector<Shape> shapes;
+  for (const TensorType& type : inputs) shapes.push_back(type.shape);
+  const Plan plan = plan_of(node, shapes);
+  f64 products = 1;
+  for (size_t i = 0; i < plan.loops.size(); ++i) products *= static_cast<f64>(plan.size(i));
+  return products * static_cast<f64>(inputs.size());
+}
+
+constexpr OpTraits kTraits{.work = work};
+
 }  // namespace
 
 extern constinit const OpDef kEinsum{.name = "Einsum",
@@ -226,5 +239,6 @@ extern constinit const OpDef kEinsum{.name = "Einsum",
                                      .inputs = {1, -1},
                                      .outputs = {1, 1},
                                      .infer = infer,
-                                     .eval = eval};
+                                     .eval = eval,
+                                     .traits = &kTraits};
 }  // namespace octet

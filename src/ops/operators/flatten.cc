@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flatten(x) {axis=1}: a matrix whose rows are the dimensions before the axis.
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/strided.h"
 
@@ -17,6 +18,8 @@ void infer(Inference& inference) {
   inference.output(input.dtype, Shape{rows.elements(), columns.elements()});
 }
 
+constexpr OpTraits kTraits{.permutes = true};
+
 }  // namespace
 
 extern constinit const OpDef kFlatten{.name = "Flatten",
@@ -25,5 +28,6 @@ extern constinit const OpDef kFlatten{.name = "Flatten",
                                       .outputs = {1, 1},
                                       .infer = infer,
                                       .eval = eval_copy,
-                                      .quant = {.kind = QuantKind::move_codes}};
+                                      .quant = {.kind = QuantKind::move_codes},
+                                      .traits = &kTraits};
 }  // namespace octet

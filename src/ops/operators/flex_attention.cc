@@ -6,6 +6,7 @@
 
 #include "core/check.h"
 #include "core/reduce.h"
+#include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/control_flow.h"
 #include "ops/shared/dot.h"
@@ -122,6 +123,16 @@ void eval(const Eval& eval) {
   give(eval, 0, result);
 }
 
+// Every query meets every key and every value.
+f64 work(const Node&, TensorTypes inputs, TensorTypes) {
+  const Heads h = heads_of(inputs[kQ].shape, inputs[kK].shape, inputs[kV].shape);
+  return element_count(h.scores()) * static_cast<f64>(h.size + h.value_size + 1);
+}
+
+constexpr std::string_view kBodies[] = {"prob_mod", "score_mod"};
+
+constexpr OpTraits kTraits{.work = work, .bodies = kBodies};
+
 }  // namespace
 
 extern constinit const OpDef kFlexAttention{.name = "FlexAttention",
@@ -130,5 +141,6 @@ extern constinit const OpDef kFlexAttention{.name = "FlexAttention",
                                             .outputs = {1, 1},
                                             .parse = parse,
                                             .infer = infer,
-                                            .eval = eval};
+                                            .eval = eval,
+                                            .traits = &kTraits};
 }  // namespace octet

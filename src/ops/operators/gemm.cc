@@ -4,6 +4,7 @@
 
 #include "core/check.h"
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dot.h"
 #include "ops/shared/float_io.h"
@@ -85,6 +86,13 @@ void eval(const Eval& eval) {
   y.store();
 }
 
+f64 macs(const Node& node, TensorTypes inputs, TensorTypes outputs) {
+  const Gemm gemm = gemm_of(node, inputs[0].shape, inputs[1].shape);
+  return element_count(outputs[0].shape) * static_cast<f64>(gemm.k);
+}
+
+constexpr OpTraits kTraits{.macs = macs};
+
 }  // namespace
 
 extern constinit const OpDef kGemm{.name = "Gemm",
@@ -93,5 +101,6 @@ extern constinit const OpDef kGemm{.name = "Gemm",
                                    .outputs = {1, 1},
                                    .parse = parse,
                                    .infer = infer,
-                                   .eval = eval};
+                                   .eval = eval,
+                                   .traits = &kTraits};
 }  // namespace octet

@@ -8,6 +8,7 @@
 
 #include "core/check.h"
 #include "core/rounding.h"
+#include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 #include "ops/shared/node_parser.h"
@@ -184,6 +185,14 @@ void eval(const Eval& eval) {
   y.store();
 }
 
+// Each element is a sum over the taps of all axes.
+f64 work(const Node&, TensorTypes, TensorTypes outputs) {
+  const Shape& y = outputs[0].shape;
+  return element_count(y) * std::pow(kMaxTaps, y.rank() - 2);
+}
+
+constexpr OpTraits kTraits{.work = work};
+
 }  // namespace
 
 extern constinit const OpDef kGridSample{.name = "GridSample",
@@ -192,5 +201,6 @@ extern constinit const OpDef kGridSample{.name = "GridSample",
                                          .outputs = {1, 1},
                                          .parse = parse,
                                          .infer = infer,
-                                         .eval = eval};
+                                         .eval = eval,
+                                         .traits = &kTraits};
 }  // namespace octet

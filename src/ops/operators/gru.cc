@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/shared/recurrent.h"
+#include "ops/shared/work.h"
 
 namespace octet {
 namespace {
@@ -50,8 +51,15 @@ void eval(const Eval& eval) {
   eval_recurrent(eval, kind(), linear ? linear_cell : cell);
 }
 
+constexpr OpTraits kTraits{.macs = recurrence_macs};
+
 }  // namespace
 
-extern constinit const OpDef kGRU{
-    .name = "GRU", .domain = "", .inputs = {3, 6}, .outputs = {0, 2}, .infer = infer, .eval = eval};
+extern constinit const OpDef kGRU{.name = "GRU",
+                                  .domain = "",
+                                  .inputs = {3, 6},
+                                  .outputs = {0, 2},
+                                  .infer = infer,
+                                  .eval = eval,
+                                  .traits = &kTraits};
 }  // namespace octet

@@ -164,7 +164,7 @@ TEST(HostileNodes, EndInAResultOrAnError) {
   const char* only = std::getenv("OCTET_HOSTILE_SEED");
   const char* chosen = std::getenv("OCTET_HOSTILE_OP");
   int succeeded = 0;
-  for (const OpDef* op : all_ops()) {
+  for (const OpDef* op : op_registry().all()) {
     if (op->infer == nullptr || (chosen != nullptr && op->name != chosen)) continue;
     for (u32 round = 0; round < kRoundsEach; ++round) {
       const u32 seed = only != nullptr ? static_cast<u32>(std::atoi(only)) : round;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // If(condition, captures...) {then_branch, else_branch}: the outputs of the branch that the condition chooses. Both take
 // all captures.
+#include "graph/op_traits.h"
 #include "ops/shared/control_flow.h"
 #include "ops/shared/node_parser.h"
 
@@ -60,6 +61,10 @@ void eval(const Eval& eval) {
   for (size_t i = 0; i < results.size(); ++i) give(eval, i, results[i]);
 }
 
+constexpr std::string_view kBodies[] = {"else_branch", "then_branch"};
+
+constexpr OpTraits kTraits{.bodies = kBodies};
+
 }  // namespace
 
 extern constinit const OpDef kIf{.name = "If",
@@ -68,5 +73,6 @@ extern constinit const OpDef kIf{.name = "If",
                                  .outputs = {1, -1},
                                  .parse = parse,
                                  .infer = infer,
-                                 .eval = eval};
+                                 .eval = eval,
+                                 .traits = &kTraits};
 }  // namespace octet

@@ -2,6 +2,7 @@
 // LayerNormalization over the axes from `axis` on; optional outputs are the mean and the inverse standard deviation.
 #include "core/check.h"
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "ops/quantized/code_rows.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
@@ -9,6 +10,9 @@
 #include "ops/shared/normalize.h"
 
 namespace octet {
+
+extern const OpDef kQLayerNormalization;
+
 namespace {
 
 enum : size_t { kX, kScale, kBias };
@@ -80,6 +84,8 @@ QuantizeResult quantize_layer_norm(const QuantizeRequest& request) {
   return code_rows_node(request, "QLayerNormalization");
 }
 
+constexpr OpTraits kTraits{.rows_as_codes = &kQLayerNormalization};
+
 }  // namespace
 
 extern constinit const OpDef kLayerNormalization{.name = "LayerNormalization",
@@ -88,5 +94,6 @@ extern constinit const OpDef kLayerNormalization{.name = "LayerNormalization",
                                                  .outputs = {1, 3},
                                                  .infer = infer,
                                                  .eval = eval,
-                                                 .quant = {.quantize = quantize_layer_norm}};
+                                                 .quant = {.quantize = quantize_layer_norm},
+                                                 .traits = &kTraits};
 }  // namespace octet

@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "core/math.h"
+#include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 
@@ -162,6 +163,19 @@ void eval(const Eval& eval) {
   if (keeps) present.store();
 }
 
+// Every token changes the state of each key head and is read by the queries that share it.
+f64 work(const Node& node, TensorTypes inputs, TensorTypes) {
+  std::vector<Shape> shapes;
+  for (const TensorType& type : inputs) shapes.push_back(type.shape);
+  const Geometry g = geometry_of(node, shapes);
+  const f64 states = static_cast<f64>(g.batch) * static_cast<f64>(g.length) *
+                     static_cast<f64>(g.heads) * static_cast<f64>(g.key) *
+                     static_cast<f64>(g.value);
+  return states * static_cast<f64>(3 + g.q_heads / g.heads);
+}
+
+constexpr OpTraits kTraits{.work = work};
+
 }  // namespace
 
 extern constinit const OpDef kLinearAttention{.name = "LinearAttention",
@@ -169,5 +183,6 @@ extern constinit const OpDef kLinearAttention{.name = "LinearAttention",
                                               .inputs = {3, 6},
                                               .outputs = {1, 2},
                                               .infer = infer,
-                                              .eval = eval};
+                                              .eval = eval,
+                                              .traits = &kTraits};
 }  // namespace octet

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/rounds.h"
+#include "graph/op_traits.h"
 #include "ops/shared/control_flow.h"
 #include "ops/shared/node_parser.h"
 
@@ -183,6 +184,10 @@ class Trips {
 
 void eval(const Eval& eval) { Trips(eval).run(); }
 
+constexpr std::string_view kBodies[] = {"body"};
+
+constexpr OpTraits kTraits{.bodies = kBodies};
+
 }  // namespace
 
 extern constinit const OpDef kLoop{.name = "Loop",
@@ -191,5 +196,6 @@ extern constinit const OpDef kLoop{.name = "Loop",
                                    .outputs = {1, -1},
                                    .parse = parse,
                                    .infer = infer,
-                                   .eval = eval};
+                                   .eval = eval,
+                                   .traits = &kTraits};
 }  // namespace octet

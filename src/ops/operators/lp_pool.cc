@@ -7,6 +7,7 @@
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 #include "ops/shared/pool.h"
+#include "ops/shared/work.h"
 
 namespace octet {
 namespace {
@@ -56,6 +57,8 @@ void eval(const Eval& eval) {
   dst.store();
 }
 
+constexpr OpTraits kTraits{.work = pool_work};
+
 }  // namespace
 
 extern constinit const OpDef kLpPool{.name = "LpPool",
@@ -63,5 +66,6 @@ extern constinit const OpDef kLpPool{.name = "LpPool",
                                      .inputs = {1, 1},
                                      .outputs = {1, 1},
                                      .infer = infer,
-                                     .eval = eval};
+                                     .eval = eval,
+                                     .traits = &kTraits};
 }  // namespace octet

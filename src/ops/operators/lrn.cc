@@ -5,6 +5,7 @@
 #include "core/check.h"
 #include "core/math.h"
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 
@@ -56,8 +57,21 @@ void eval(const Eval& eval) {
   y.store();
 }
 
+// Each element reads the squares of its neighbours.
+f64 work(const Node& node, TensorTypes inputs, TensorTypes) {
+  const Shape& x = inputs[0].shape;
+  return element_count(x) * static_cast<f64>(std::min(parameters(node).size, x[1]) + 1);
+}
+
+constexpr OpTraits kTraits{.work = work};
+
 }  // namespace
 
-extern constinit const OpDef kLRN{
-    .name = "LRN", .domain = "", .inputs = {1, 1}, .outputs = {1, 1}, .infer = infer, .eval = eval};
+extern constinit const OpDef kLRN{.name = "LRN",
+                                  .domain = "",
+                                  .inputs = {1, 1},
+                                  .outputs = {1, 1},
+                                  .infer = infer,
+                                  .eval = eval,
+                                  .traits = &kTraits};
 }  // namespace octet

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/shared/recurrent.h"
+#include "ops/shared/work.h"
 
 namespace octet {
 namespace {
@@ -36,6 +37,8 @@ void eval(const Eval& eval) {
   eval_recurrent(eval, kind(), coupled ? cell<true> : cell<false>);
 }
 
+constexpr OpTraits kTraits{.macs = recurrence_macs};
+
 }  // namespace
 
 extern constinit const OpDef kLSTM{.name = "LSTM",
@@ -43,5 +46,6 @@ extern constinit const OpDef kLSTM{.name = "LSTM",
                                    .inputs = {3, 8},
                                    .outputs = {0, 3},
                                    .infer = infer,
-                                   .eval = eval};
+                                   .eval = eval,
+                                   .traits = &kTraits};
 }  // namespace octet

@@ -8,8 +8,12 @@
 #include "ops/shared/activation.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
+#include "ops/shared/work.h"
 
 namespace octet {
+
+extern const OpDef kQMatMul;
+
 namespace {
 
 enum : size_t { kA, kB, kBias, kResidual };
@@ -51,6 +55,9 @@ QuantizeResult quantize(const QuantizeRequest& request) {
                           {.op = "QMatMul", .channel_axis = -1, .activation_weights = true});
 }
 
+constexpr OpTraits kTraits{
+    .macs = matrix_product_macs, .takes_activation = true, .integer_product = &kQMatMul};
+
 }  // namespace
 
 extern constinit const OpDef kMatMul{.name = "MatMul",
@@ -60,5 +67,6 @@ extern constinit const OpDef kMatMul{.name = "MatMul",
                                      .parse = parse,
                                      .infer = infer,
                                      .eval = eval,
-                                     .quant = {.kind = QuantKind::compute, .quantize = quantize}};
+                                     .quant = {.kind = QuantKind::compute, .quantize = quantize},
+                                     .traits = &kTraits};
 }  // namespace octet

@@ -4,6 +4,7 @@
 #include "ops/quantized/integer_inputs.h"
 #include "ops/quantized/integer_weights.h"
 #include "ops/shared/matmul.h"
+#include "ops/shared/work.h"
 
 namespace octet {
 namespace {
@@ -27,6 +28,8 @@ void eval(const Eval& eval) {
            [&](s64 index, s64, s32 acc) { y[static_cast<size_t>(index)] = acc; });
 }
 
+constexpr OpTraits kTraits{.macs = matrix_product_macs, .parse_again = true};
+
 }  // namespace
 
 extern constinit const OpDef kMatMulInteger{.name = "MatMulInteger",
@@ -35,5 +38,6 @@ extern constinit const OpDef kMatMulInteger{.name = "MatMulInteger",
                                             .outputs = {1, 1},
                                             .parse = parse,
                                             .infer = infer,
-                                            .eval = eval};
+                                            .eval = eval,
+                                            .traits = &kTraits};
 }  // namespace octet

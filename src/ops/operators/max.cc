@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise maximum of any number of broadcast inputs; NaN wins.
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "ops/shared/elementwise.h"
 
 namespace octet {
@@ -10,6 +11,8 @@ void eval(const Eval& eval) {
   eval_variadic(eval, [](auto a, auto b) { return larger(a, b); });
 }
 
+constexpr OpTraits kTraits{.elementwise = true};
+
 }  // namespace
 
 extern constinit const OpDef kMax{.name = "Max",
@@ -18,5 +21,6 @@ extern constinit const OpDef kMax{.name = "Max",
                                   .outputs = {1, 1},
                                   .parse = drop_consumed_inputs,
                                   .infer = infer_numeric_broadcast,
-                                  .eval = eval};
+                                  .eval = eval,
+                                  .traits = &kTraits};
 }  // namespace octet

@@ -6,6 +6,7 @@
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
 #include "ops/shared/pool.h"
+#include "ops/shared/work.h"
 
 namespace octet {
 namespace {
@@ -58,6 +59,8 @@ void eval(const Eval& eval) {
   });
 }
 
+constexpr OpTraits kTraits{.work = pool_work};
+
 }  // namespace
 
 extern constinit const OpDef kMaxPool{.name = "MaxPool",
@@ -66,5 +69,6 @@ extern constinit const OpDef kMaxPool{.name = "MaxPool",
                                       .outputs = {1, 2},
                                       .infer = infer,
                                       .eval = eval,
-                                      .quant = {.kind = QuantKind::move_codes}};
+                                      .quant = {.kind = QuantKind::move_codes},
+                                      .traits = &kTraits};
 }  // namespace octet

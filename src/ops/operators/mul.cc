@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise a * b with broadcasting.
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "ops/quantized/quantize_node.h"
 #include "ops/shared/elementwise.h"
 
@@ -21,6 +22,8 @@ QuantizeResult quantize_mul(const QuantizeRequest& request) {
   return result;
 }
 
+constexpr OpTraits kTraits{.elementwise = true};
+
 }  // namespace
 
 extern constinit const OpDef kMul{
@@ -31,5 +34,6 @@ extern constinit const OpDef kMul{
     .parse = parse_legacy_broadcast,
     .infer = infer_numeric_broadcast,
     .eval = eval,
-    .quant = {.kind = QuantKind::arithmetic, .quantize = quantize_mul}};
+    .quant = {.kind = QuantKind::arithmetic, .quantize = quantize_mul},
+    .traits = &kTraits};
 }  // namespace octet

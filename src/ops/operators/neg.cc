@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "ops/shared/elementwise.h"
 
 namespace octet {
@@ -23,6 +24,8 @@ void eval(const Eval& eval) {
   eval_unary(eval, [](auto x) { return negated(x); });
 }
 
+constexpr OpTraits kTraits{.elementwise = true};
+
 }  // namespace
 
 extern constinit const OpDef kNeg{.name = "Neg",
@@ -31,5 +34,6 @@ extern constinit const OpDef kNeg{.name = "Neg",
                                   .outputs = {1, 1},
                                   .parse = drop_consumed_inputs,
                                   .infer = infer,
-                                  .eval = eval};
+                                  .eval = eval,
+                                  .traits = &kTraits};
 }  // namespace octet

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
@@ -118,6 +119,14 @@ void eval(const Eval& eval) {
   std::ranges::copy(rows, eval.make(0, {Dtype::s64, {count, 3}}).as<s64>().begin());
 }
 
+// Of each class, every box may meet every other.
+f64 work(const Node&, TensorTypes inputs, TensorTypes) {
+  const Shape& scores = inputs[1].shape;
+  return element_count(scores) * static_cast<f64>(scores[2]);
+}
+
+constexpr OpTraits kTraits{.work = work};
+
 }  // namespace
 
 extern constinit const OpDef kNonMaxSuppression{.name = "NonMaxSuppression",
@@ -125,5 +134,6 @@ extern constinit const OpDef kNonMaxSuppression{.name = "NonMaxSuppression",
                                                 .inputs = {2, 5},
                                                 .outputs = {1, 1},
                                                 .infer = infer,
-                                                .eval = eval};
+                                                .eval = eval,
+                                                .traits = &kTraits};
 }  // namespace octet

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "ops/shared/elementwise.h"
 
 namespace octet {
@@ -80,6 +81,8 @@ void eval(const Eval& eval) {
   });
 }
 
+constexpr OpTraits kTraits{.elementwise = true};
+
 }  // namespace
 
 extern constinit const OpDef kPow{.name = "Pow",
@@ -88,5 +91,6 @@ extern constinit const OpDef kPow{.name = "Pow",
                                   .outputs = {1, 1},
                                   .parse = parse_legacy_broadcast,
                                   .infer = infer,
-                                  .eval = eval};
+                                  .eval = eval,
+                                  .traits = &kTraits};
 }  // namespace octet

@@ -6,6 +6,7 @@
 
 #include "core/check.h"
 #include "core/rounding.h"
+#include "graph/op_traits.h"
 #include "ops/quantized/quant_axis.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/convert.h"
@@ -100,6 +101,8 @@ void eval(const Eval& eval) {
   quantize_any(eval, FloatInput(eval, kX).values());
 }
 
+constexpr OpTraits kTraits{.codes = CodeMeaning::quantize};
+
 }  // namespace
 
 extern constinit const OpDef kQuantizeLinear{.name = "QuantizeLinear",
@@ -108,5 +111,6 @@ extern constinit const OpDef kQuantizeLinear{.name = "QuantizeLinear",
                                              .outputs = {1, 1},
                                              .parse = parse,
                                              .infer = infer,
-                                             .eval = eval};
+                                             .eval = eval,
+                                             .traits = &kTraits};
 }  // namespace octet

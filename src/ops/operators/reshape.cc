@@ -4,6 +4,7 @@
 
 #include "core/checked.h"
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "ops/shared/elementwise.h"
 #include "ops/shared/node_parser.h"
 #include "ops/shared/open_dims.h"
@@ -70,6 +71,8 @@ void infer(Inference& inference) {
   inference.output(inference.inputs[0].dtype, output);
 }
 
+constexpr OpTraits kTraits{.permutes = true};
+
 }  // namespace
 
 extern constinit const OpDef kReshape{.name = "Reshape",
@@ -79,5 +82,6 @@ extern constinit const OpDef kReshape{.name = "Reshape",
                                       .parse = parse,
                                       .infer = infer,
                                       .eval = eval_copy,
-                                      .quant = {.kind = QuantKind::move_codes}};
+                                      .quant = {.kind = QuantKind::move_codes},
+                                      .traits = &kTraits};
 }  // namespace octet

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
 #include "ops/shared/float_io.h"
@@ -161,15 +162,29 @@ QuantizeResult quantize(const QuantizeRequest& request) {
   return {.node = {}, .reject = "only nearest Resize without a crop moves codes"};
 }
 
+// Axis by axis; on the way an axis is as long as before or as after. With antialias a window may be the whole axis.
+f64 work(const Node& node, TensorTypes inputs, TensorTypes outputs) {
+  constexpr f64 kCubicTaps = 4;
+  const Shape &x = inputs[kX].shape, &y = outputs[0].shape;
+  f64 elements = 1, longest = kCubicTaps;
+  for (int i = 0; i < x.rank(); ++i) {
+    elements *= static_cast<f64>(std::max(x[i], y[i]));
+    longest = std::max(longest, static_cast<f64>(x[i]));
+  }
+  return elements * x.rank() * (node.attrs.i("antialias", 0) != 0 ? longest : kCubicTaps);
+}
+
+constexpr OpTraits kTraits{.work = work};
+
 }  // namespace
 
-extern constinit const OpDef kResize{
-    .name = "Resize",
-    .domain = "",
-    .inputs = {1, 4},
-    .outputs = {1, 1},
-    .parse = parse,
-    .infer = infer,
-    .eval = eval,
-    .quant = {.kind = QuantKind::move_codes, .quantize = quantize}};
+extern constinit const OpDef kResize{.name = "Resize",
+                                     .domain = "",
+                                     .inputs = {1, 4},
+                                     .outputs = {1, 1},
+                                     .parse = parse,
+                                     .infer = infer,
+                                     .eval = eval,
+                                     .quant = {.kind = QuantKind::move_codes, .quantize = quantize},
+                                     .traits = &kTraits};
 }  // namespace octet

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/shared/recurrent.h"
+#include "ops/shared/work.h"
 
 namespace octet {
 namespace {
@@ -21,8 +22,15 @@ void cell(const CellStep& s) {
 void infer(Inference& inference) { infer_recurrent(inference, kind()); }
 void eval(const Eval& eval) { eval_recurrent(eval, kind(), cell); }
 
+constexpr OpTraits kTraits{.macs = recurrence_macs};
+
 }  // namespace
 
-extern constinit const OpDef kRNN{
-    .name = "RNN", .domain = "", .inputs = {3, 6}, .outputs = {0, 2}, .infer = infer, .eval = eval};
+extern constinit const OpDef kRNN{.name = "RNN",
+                                  .domain = "",
+                                  .inputs = {3, 6},
+                                  .outputs = {0, 2},
+                                  .infer = infer,
+                                  .eval = eval,
+                                  .traits = &kTraits};
 }  // namespace octet

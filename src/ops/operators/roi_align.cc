@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/check.h"
+#include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 #include "ops/shared/node_parser.h"
@@ -162,6 +163,15 @@ void eval(const Eval& eval) {
   y.store();
 }
 
+// Each bin is a grid of samples; without a sampling ratio, the regions tell how many.
+f64 work(const Node& node, TensorTypes, TensorTypes outputs) {
+  const s64 given = settings_of(node).sampling;
+  const f64 samples = static_cast<f64>(given > 0 ? given : kMaxSamples);
+  return element_count(outputs[0].shape) * samples * samples * 4;
+}
+
+constexpr OpTraits kTraits{.work = work};
+
 }  // namespace
 
 extern constinit const OpDef kRoiAlign{.name = "RoiAlign",
@@ -170,5 +180,6 @@ extern constinit const OpDef kRoiAlign{.name = "RoiAlign",
                                        .outputs = {1, 1},
                                        .parse = parse,
                                        .infer = infer,
-                                       .eval = eval};
+                                       .eval = eval,
+                                       .traits = &kTraits};
 }  // namespace octet

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/rounds.h"
+#include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/control_flow.h"
 #include "ops/shared/node_parser.h"
@@ -212,6 +213,10 @@ void eval(const Eval& eval) {
   }
 }
 
+constexpr std::string_view kBodies[] = {"body"};
+
+constexpr OpTraits kTraits{.bodies = kBodies};
+
 }  // namespace
 
 extern constinit const OpDef kScan{.name = "Scan",
@@ -220,5 +225,6 @@ extern constinit const OpDef kScan{.name = "Scan",
                                    .outputs = {1, -1},
                                    .parse = parse,
                                    .infer = infer,
-                                   .eval = eval};
+                                   .eval = eval,
+                                   .traits = &kTraits};
 }  // namespace octet

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 
 namespace octet {
 namespace {
@@ -28,6 +29,8 @@ void eval(const Eval& eval) {
   std::copy(dims.begin(), dims.end(), eval.outputs[0].as<s64>().begin());
 }
 
+constexpr OpTraits kTraits{.reads_types_only = true};
+
 }  // namespace
 
 extern constinit const OpDef kShape{.name = "Shape",
@@ -35,5 +38,6 @@ extern constinit const OpDef kShape{.name = "Shape",
                                     .inputs = {1, 1},
                                     .outputs = {1, 1},
                                     .infer = infer,
-                                    .eval = eval};
+                                    .eval = eval,
+                                    .traits = &kTraits};
 }  // namespace octet

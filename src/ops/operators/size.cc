@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Size(x): the number of elements as an s64 scalar. Never reads x's elements.
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 
 namespace octet {
 namespace {
@@ -9,6 +10,8 @@ void infer(Inference& inference) { inference.output(Dtype::s64, {}); }
 
 void eval(const Eval& eval) { eval.outputs[0].as<s64>()[0] = eval.inputs[0].shape.elements(); }
 
+constexpr OpTraits kTraits{.reads_types_only = true};
+
 }  // namespace
 
 extern constinit const OpDef kSize{.name = "Size",
@@ -16,5 +19,6 @@ extern constinit const OpDef kSize{.name = "Size",
                                    .inputs = {1, 1},
                                    .outputs = {1, 1},
                                    .infer = infer,
-                                   .eval = eval};
+                                   .eval = eval,
+                                   .traits = &kTraits};
 }  // namespace octet

@@ -4,9 +4,12 @@
 
 #include "core/math.h"
 #include "core/reduce.h"
+#include "graph/op_traits.h"
 #include "ops/quantized/code_rows.h"
 
 namespace octet {
+
+extern const OpDef kQSoftmax;
 
 void softmax_row(const f32* x, f32* y, s64 count, s64 step) {
   const f32 max = lane_max(count, [&](s64 i) { return x[i * step]; });
@@ -23,6 +26,8 @@ QuantizeResult quantize_softmax(const QuantizeRequest& request) {
   return code_rows_node(request, "QSoftmax");
 }
 
+constexpr OpTraits kTraits{.rows_as_codes = &kQSoftmax};
+
 }  // namespace
 
 extern constinit const OpDef kSoftmax{.name = "Softmax",
@@ -32,5 +37,6 @@ extern constinit const OpDef kSoftmax{.name = "Softmax",
                                       .parse = parse_softmax,
                                       .infer = infer_softmax,
                                       .eval = eval,
-                                      .quant = {.quantize = quantize_softmax}};
+                                      .quant = {.quantize = quantize_softmax},
+                                      .traits = &kTraits};
 }  // namespace octet

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
 #include "ops/shared/float_io.h"
@@ -93,6 +94,14 @@ void eval(const Eval& eval) {
   });
 }
 
+// Each element is a sum over a frame, of which a one-sided result has half.
+f64 work(const Node&, TensorTypes, TensorTypes outputs) {
+  const Shape& y = outputs[0].shape;
+  return element_count(y) * 2 * static_cast<f64>(y[2]);
+}
+
+constexpr OpTraits kTraits{.work = work};
+
 }  // namespace
 
 extern constinit const OpDef kSTFT{.name = "STFT",
@@ -100,5 +109,6 @@ extern constinit const OpDef kSTFT{.name = "STFT",
                                    .inputs = {2, 4},
                                    .outputs = {1, 1},
                                    .infer = infer,
-                                   .eval = eval};
+                                   .eval = eval,
+                                   .traits = &kTraits};
 }  // namespace octet

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise a - b with broadcasting.
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "ops/quantized/quantize_sum.h"
 #include "ops/shared/elementwise.h"
 
@@ -13,6 +14,8 @@ void eval(const Eval& eval) {
 
 QuantizeResult quantize_sub(const QuantizeRequest& request) { return quantize_sum(request, -1.0f); }
 
+constexpr OpTraits kTraits{.elementwise = true};
+
 }  // namespace
 
 extern constinit const OpDef kSub{
@@ -23,5 +26,6 @@ extern constinit const OpDef kSub{
     .parse = parse_legacy_broadcast,
     .infer = infer_numeric_broadcast,
     .eval = eval,
-    .quant = {.kind = QuantKind::arithmetic, .quantize = quantize_sub}};
+    .quant = {.kind = QuantKind::arithmetic, .quantize = quantize_sub},
+    .traits = &kTraits};
 }  // namespace octet

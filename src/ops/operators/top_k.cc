@@ -9,6 +9,7 @@
 #include "ops/shared/dtypes.h"
 #include "ops/shared/node_parser.h"
 #include "ops/shared/open_dims.h"
+#include "ops/shared/work.h"
 
 namespace octet {
 namespace {
@@ -97,6 +98,12 @@ void eval(const Eval& eval) {
   visit_number(eval.inputs[0].dtype, [&]<class T>() { top_k<T>(eval, axis); });
 }
 
+f64 work(const Node&, TensorTypes inputs, TensorTypes) {
+  return sorting_work(element_count(inputs[0].shape));
+}
+
+constexpr OpTraits kTraits{.work = work};
+
 }  // namespace
 
 extern constinit const OpDef kTopK{.name = "TopK",
@@ -105,5 +112,6 @@ extern constinit const OpDef kTopK{.name = "TopK",
                                    .outputs = {1, 2},
                                    .parse = parse,
                                    .infer = infer,
-                                   .eval = eval};
+                                   .eval = eval,
+                                   .traits = &kTraits};
 }  // namespace octet

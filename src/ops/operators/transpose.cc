@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transpose(x) {perm}: output axis i is input axis perm[i]; without perm the axes are reversed.
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/strided.h"
 
@@ -37,6 +38,8 @@ void eval(const Eval& eval) {
   strided_copy(view, input.dtype, input.data, eval.outputs[0].data);
 }
 
+constexpr OpTraits kTraits{.permutes = true};
+
 }  // namespace
 
 extern constinit const OpDef kTranspose{.name = "Transpose",
@@ -45,5 +48,6 @@ extern constinit const OpDef kTranspose{.name = "Transpose",
                                         .outputs = {1, 1},
                                         .infer = infer,
                                         .eval = eval,
-                                        .quant = {.kind = QuantKind::move_codes}};
+                                        .quant = {.kind = QuantKind::move_codes},
+                                        .traits = &kTraits};
 }  // namespace octet

@@ -9,6 +9,7 @@
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
 #include "ops/shared/node_parser.h"
+#include "ops/shared/work.h"
 
 namespace octet {
 namespace {
@@ -140,6 +141,12 @@ void eval(const Eval& eval) {
   visit_dtype(eval.inputs[0].dtype, [&]<class T>() { unique<T>(eval); });
 }
 
+f64 work(const Node&, TensorTypes inputs, TensorTypes) {
+  return 2 * sorting_work(element_count(inputs[0].shape));
+}
+
+constexpr OpTraits kTraits{.work = work};
+
 }  // namespace
 
 extern constinit const OpDef kUnique{.name = "Unique",
@@ -147,5 +154,6 @@ extern constinit const OpDef kUnique{.name = "Unique",
                                      .inputs = {1, 1},
                                      .outputs = {1, 4},
                                      .infer = infer,
-                                     .eval = eval};
+                                     .eval = eval,
+                                     .traits = &kTraits};
 }  // namespace octet

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/node_parser.h"
 #include "ops/shared/strided.h"
@@ -31,6 +32,8 @@ void infer(Inference& inference) {
   inference.output(input.dtype, output);
 }
 
+constexpr OpTraits kTraits{.permutes = true};
+
 }  // namespace
 
 extern constinit const OpDef kUnsqueeze{.name = "Unsqueeze",
@@ -40,5 +43,6 @@ extern constinit const OpDef kUnsqueeze{.name = "Unsqueeze",
                                         .parse = parse,
                                         .infer = infer,
                                         .eval = eval_copy,
-                                        .quant = {.kind = QuantKind::move_codes}};
+                                        .quant = {.kind = QuantKind::move_codes},
+                                        .traits = &kTraits};
 }  // namespace octet

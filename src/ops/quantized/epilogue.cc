@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/check.h"
+#include "ops/quantized/zero_points.h"
 #include "ops/shared/dtypes.h"
 
 namespace octet {
@@ -105,12 +106,7 @@ Epilogue epilogue_of(const Node& node) {
   if (!epilogue.real()) {
     epilogue.range = range_attributes(node, "output_zero_point", "", epilogue.output_dtype);
   }
-  for (s64 zero_point : node.attrs.ints("input_zero_points", std::vector<s64>{})) {
-    if (zero_point < -128 || zero_point > 255) {
-      fail(Error::Code::invalid_model, "attribute 'input_zero_points' holds {}", zero_point);
-    }
-    epilogue.zero_points.push_back(static_cast<s32>(zero_point));
-  }
+  epilogue.zero_points = input_zero_points(node);
   epilogue.residual_multiplier = node.attrs.f("residual_multiplier", 0.0f);
   epilogue.activation = activation_of(node);
   if (!epilogue.real() && epilogue.activation.is_clamp()) {

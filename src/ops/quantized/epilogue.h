@@ -36,7 +36,7 @@ inline f32 apply(const SumStage& sum, s32 own, s32 addend) {
 struct Epilogue {
   Dtype output_dtype = Dtype::u8;  // u8 or s8, of the codes before a table; or f32
   CodeRange range;                 // meaningful for codes
-  std::vector<s32> zero_points;    // input_zero_points
+  std::vector<s32> zero_points;    // of the inputs
   f32 residual_multiplier = 0.0f;  // fl(scale_r / scale_y), or scale_r for f32
   Activation activation;           // codes: none or leaky_relu; f32: any
   std::optional<SumStage> sum;     // with input kProductAddend

@@ -2,6 +2,7 @@
 #include "ops/quantized/integer_weights.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "core/check.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/quantized/integer_inputs.h"
+#include "ops/quantized/zero_points.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
@@ -76,10 +78,10 @@ ValueId correction(NodeParser& parser, const Tensor& weights, const Tensor* zero
 }
 
 // QConv or QMatMul of codes whose accumulators come out as they are, in f32.
-void become_real_product(NodeParser& parser, std::string_view op, ValueId x, s64 zero_point) {
+void become_real_product(NodeParser& parser, std::string_view op, ValueId x, s32 zero_point) {
   Node& node = parser.node;
   node.attrs.set("output_dtype", std::string("f32"));
-  node.attrs.set("input_zero_points", std::vector<s64>{zero_point, 0, 0, 0});
+  set_input_zero_points(node, std::array{zero_point, 0, 0, 0});
   node.inputs = {x, kNoValue, kNoValue, kNoValue};
   parser.set_input(kProductMultiplier, Tensor::of<f32>(Shape{1}, std::vector<f32>{1.0f}));
   parser.become(op);
@@ -159,7 +161,7 @@ void parse_integer_product(NodeParser& parser, std::string_view op) {
   const auto s8s = s8_weights(weights, zeros ? &zeros : nullptr, *axes);
   if (!s8s || s8s->max_sum * kMostOfX > kExactInF32) return;
   const Tensor* zero = scalar_code(parser, kXZeroPoint);
-  const s64 zero_point = zero == nullptr ? 0 : s64{code_at(view(*zero), 0)};
+  const s32 zero_point = zero == nullptr ? 0 : code_at(view(*zero), 0);
   // A zero point of the run is subtracted after the product; padding would need it before.
   const bool dynamic = zero == nullptr && parser.has_input(kXZeroPoint);
   if (dynamic && (op == "QConv" || weights.shape().rank() != 2 || !parser.is_one_code(kXZeroPoint)))

@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "core/check.h"
+#include "graph/op_traits.h"
 #include "ops/quantized/epilogue.h"
+#include "ops/quantized/zero_points.h"
 #include "ops/shared/strided.h"
 
 namespace octet {
@@ -47,6 +49,8 @@ void eval(const Eval& eval) {
   });
 }
 
+constexpr OpTraits kTraits{.codes = CodeMeaning::attributes, .verify = verify_zero_points};
+
 }  // namespace
 
 extern constinit const OpDef kQAdd{.name = "QAdd",
@@ -54,5 +58,6 @@ extern constinit const OpDef kQAdd{.name = "QAdd",
                                    .inputs = {2, 2},
                                    .outputs = {1, 1},
                                    .infer = infer,
-                                   .eval = eval};
+                                   .eval = eval,
+                                   .traits = &kTraits};
 }  // namespace octet

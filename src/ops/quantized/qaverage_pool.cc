@@ -3,7 +3,9 @@
 #include "core/check.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/quantized/mean_scales.h"
+#include "ops/quantized/zero_points.h"
 #include "ops/shared/pool.h"
+#include "ops/shared/work.h"
 
 namespace octet {
 namespace {
@@ -36,6 +38,9 @@ void eval(const Eval& eval) {
   });
 }
 
+constexpr OpTraits kTraits{
+    .work = pool_work, .codes = CodeMeaning::attributes, .verify = verify_zero_points};
+
 }  // namespace
 
 extern constinit const OpDef kQAveragePool{.name = "QAveragePool",
@@ -43,5 +48,6 @@ extern constinit const OpDef kQAveragePool{.name = "QAveragePool",
                                            .inputs = {1, 1},
                                            .outputs = {1, 1},
                                            .infer = infer,
-                                           .eval = eval};
+                                           .eval = eval,
+                                           .traits = &kTraits};
 }  // namespace octet

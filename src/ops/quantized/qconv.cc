@@ -2,8 +2,10 @@
 // QConv: docs/numerics.md sections 3 and 4. Inputs x, w, bias, multiplier, residual, table, addend.
 #include "core/check.h"
 #include "ops/quantized/epilogue.h"
+#include "ops/quantized/zero_points.h"
 #include "ops/shared/conv.h"
 #include "ops/shared/conv_patch.h"
+#include "ops/shared/work.h"
 
 namespace octet {
 namespace {
@@ -29,6 +31,11 @@ void eval(const Eval& eval) {
            [&](s64 index, s64 channel, s32 acc) { epilogue.store(index, channel, acc); });
 }
 
+constexpr OpTraits kTraits{.macs = convolution_macs,
+                           .product_epilogue = true,
+                           .codes = CodeMeaning::attributes,
+                           .verify = verify_zero_points};
+
 }  // namespace
 
 extern constinit const OpDef kQConv{.name = "QConv",
@@ -36,5 +43,6 @@ extern constinit const OpDef kQConv{.name = "QConv",
                                     .inputs = {2, 7},
                                     .outputs = {1, 1},
                                     .infer = infer,
-                                    .eval = eval};
+                                    .eval = eval,
+                                    .traits = &kTraits};
 }  // namespace octet

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // QInstanceNormalization: each channel of each image of codes on its own, as codes; scale and bias are real. Mean and variance
 // come from exact sums of codes, as QReduceMean's.
+#include "graph/op_traits.h"
 #include "ops/quantized/code_rows.h"
 #include "ops/quantized/epilogue.h"
+#include "ops/quantized/zero_points.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 #include "ops/shared/instance_norm.h"
@@ -47,6 +49,8 @@ void eval(const Eval& eval) {
   }
 }
 
+constexpr OpTraits kTraits{.codes = CodeMeaning::attributes, .verify = verify_zero_points};
+
 }  // namespace
 
 extern constinit const OpDef kQInstanceNormalization{.name = "QInstanceNormalization",
@@ -54,5 +58,6 @@ extern constinit const OpDef kQInstanceNormalization{.name = "QInstanceNormaliza
                                                      .inputs = {3, 3},
                                                      .outputs = {1, 1},
                                                      .infer = infer,
-                                                     .eval = eval};
+                                                     .eval = eval,
+                                                     .traits = &kTraits};
 }  // namespace octet

@@ -6,6 +6,7 @@
 #include "core/check.h"
 #include "ops/quantized/integer_inputs.h"
 #include "ops/quantized/integer_weights.h"
+#include "ops/quantized/zero_points.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 #include "ops/shared/node_parser.h"
@@ -51,7 +52,7 @@ bool all_constant(const NodeParser& parser) {
 
 struct Operands {
   ValueId x = kNoValue, weights = kNoValue;
-  s64 weight_zero_point = 0;
+  s32 weight_zero_point = 0;
 };
 
 std::optional<Operands> by_constant(NodeParser& parser, std::string_view op, s64 scales) {
@@ -86,14 +87,11 @@ void parse_qlinear(NodeParser& parser, std::string_view op) {
   if (!operands) return;
   const s32 x_zero_point = codes_of(*parser.constant(kQlXZeroPoint))[0];
   const Tensor& y_zero_point = *parser.constant(kQlYZeroPoint);
-  const CodeRange range = code_range(y_zero_point.dtype());
+  CodeRange range = code_range(y_zero_point.dtype());
+  range.zero_point = codes_of(y_zero_point)[0];
   Node& node = parser.node;
-  node.attrs.set("output_dtype", std::string(dtype_name(y_zero_point.dtype())));
-  node.attrs.set("output_zero_point", s64{codes_of(y_zero_point)[0]});
-  node.attrs.set("lo", s64{range.lo});
-  node.attrs.set("hi", s64{range.hi});
-  node.attrs.set("input_zero_points",
-                 std::vector<s64>{x_zero_point, operands->weight_zero_point, 0, 0});
+  set_output_codes(node, y_zero_point.dtype(), range);
+  set_input_zero_points(node, std::array{x_zero_point, operands->weight_zero_point, 0, 0});
   node.inputs = {operands->x, operands->weights, node.input(kQlBias), kNoValue};
   parser.set_input(kProductMultiplier,
                    Tensor::of<f32>(Shape{std::ssize(multipliers)}, multipliers));

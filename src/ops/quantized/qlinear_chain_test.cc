@@ -28,8 +28,8 @@ TEST(QLinearChain, ConcatNeedsThreeInputsForEachOperand) {
 }
 
 TEST(QLinearChain, IsNoOperatorOfOnnxItself) {
-  EXPECT_EQ(find_onnx_op("", "QLinearAdd"), nullptr);
-  EXPECT_NE(find_onnx_op("com.microsoft", "QLinearAdd"), nullptr);
+  EXPECT_EQ(op_registry().find_onnx("", "QLinearAdd"), nullptr);
+  EXPECT_NE(op_registry().find_onnx("com.microsoft", "QLinearAdd"), nullptr);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "ops/quantized/qlinear.h"
 #include "ops/shared/conv.h"
 #include "ops/shared/conv_patch.h"
+#include "ops/shared/work.h"
 
 namespace octet {
 namespace {
@@ -27,6 +28,13 @@ void eval(const Eval& eval) {
            [&](s64 index, s64 channel, s32 acc) { epilogue.store(index, channel, acc); });
 }
 
+f64 macs(const Node& node, TensorTypes inputs, TensorTypes outputs) {
+  const TensorType operands[] = {inputs[kQlX], inputs[kQlWeights]};
+  return convolution_macs(node, operands, outputs);
+}
+
+constexpr OpTraits kTraits{.macs = macs, .parse_again = true};
+
 }  // namespace
 
 extern constinit const OpDef kQLinearConv{.name = "QLinearConv",
@@ -35,5 +43,6 @@ extern constinit const OpDef kQLinearConv{.name = "QLinearConv",
                                           .outputs = {1, 1},
                                           .parse = parse,
                                           .infer = infer,
-                                          .eval = eval};
+                                          .eval = eval,
+                                          .traits = &kTraits};
 }  // namespace octet

@@ -3,6 +3,7 @@
 #include "ops/quantized/integer_inputs.h"
 #include "ops/quantized/qlinear.h"
 #include "ops/shared/matmul.h"
+#include "ops/shared/work.h"
 
 namespace octet {
 namespace {
@@ -25,6 +26,8 @@ void eval(const Eval& eval) {
            [&](s64 index, s64 column, s32 acc) { epilogue.store(index, column, acc); });
 }
 
+constexpr OpTraits kTraits{.macs = matrix_product_macs, .parse_again = true};
+
 }  // namespace
 
 extern constinit const OpDef kQLinearMatMul{.name = "QLinearMatMul",
@@ -33,5 +36,6 @@ extern constinit const OpDef kQLinearMatMul{.name = "QLinearMatMul",
                                             .outputs = {1, 1},
                                             .parse = parse,
                                             .infer = infer,
-                                            .eval = eval};
+                                            .eval = eval,
+                                            .traits = &kTraits};
 }  // namespace octet

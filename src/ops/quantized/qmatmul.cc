@@ -3,7 +3,9 @@
 // activation.
 #include "core/check.h"
 #include "ops/quantized/epilogue.h"
+#include "ops/quantized/zero_points.h"
 #include "ops/shared/matmul_views.h"
+#include "ops/shared/work.h"
 
 namespace octet {
 namespace {
@@ -73,6 +75,11 @@ void eval(const Eval& eval) {
            [&](s64 index, s64 column, s32 acc) { epilogue.store(index, column, acc); });
 }
 
+constexpr OpTraits kTraits{.macs = matrix_product_macs,
+                           .product_epilogue = true,
+                           .codes = CodeMeaning::attributes,
+                           .verify = verify_zero_points};
+
 }  // namespace
 
 extern constinit const OpDef kQMatMul{.name = "QMatMul",
@@ -80,5 +87,6 @@ extern constinit const OpDef kQMatMul{.name = "QMatMul",
                                       .inputs = {2, 7},
                                       .outputs = {1, 1},
                                       .infer = infer,
-                                      .eval = eval};
+                                      .eval = eval,
+                                      .traits = &kTraits};
 }  // namespace octet

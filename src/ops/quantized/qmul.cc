@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // QMul: t = fl((a - zp_a) * (b - zp_b) * multiplier), the integer product exact.
 #include "core/check.h"
+#include "graph/op_traits.h"
 #include "ops/quantized/epilogue.h"
+#include "ops/quantized/zero_points.h"
 #include "ops/shared/strided.h"
 
 namespace octet {
@@ -38,6 +40,8 @@ void eval(const Eval& eval) {
   });
 }
 
+constexpr OpTraits kTraits{.codes = CodeMeaning::attributes, .verify = verify_zero_points};
+
 }  // namespace
 
 extern constinit const OpDef kQMul{.name = "QMul",
@@ -45,5 +49,6 @@ extern constinit const OpDef kQMul{.name = "QMul",
                                    .inputs = {2, 2},
                                    .outputs = {1, 1},
                                    .infer = infer,
-                                   .eval = eval};
+                                   .eval = eval,
+                                   .traits = &kTraits};
 }  // namespace octet

@@ -3,8 +3,10 @@
 #include <vector>
 
 #include "core/check.h"
+#include "graph/op_traits.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/quantized/mean_scales.h"
+#include "ops/quantized/zero_points.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
@@ -73,6 +75,8 @@ void eval(const Eval& eval) {
   }
 }
 
+constexpr OpTraits kTraits{.codes = CodeMeaning::attributes, .verify = verify_zero_points};
+
 }  // namespace
 
 extern constinit const OpDef kQReduceMean{.name = "QReduceMean",
@@ -80,5 +84,6 @@ extern constinit const OpDef kQReduceMean{.name = "QReduceMean",
                                           .inputs = {1, 1},
                                           .outputs = {1, 1},
                                           .infer = infer,
-                                          .eval = eval};
+                                          .eval = eval,
+                                          .traits = &kTraits};
 }  // namespace octet

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // QSoftmax: Softmax of codes or reals, as codes.
+#include "graph/op_traits.h"
 #include "ops/quantized/code_rows.h"
+#include "ops/quantized/zero_points.h"
 #include "ops/shared/softmax.h"
 
 namespace octet {
@@ -22,6 +24,8 @@ void eval(const Eval& eval) {
   store_quantized_rows(eval, reals);
 }
 
+constexpr OpTraits kTraits{.codes = CodeMeaning::attributes, .verify = verify_zero_points};
+
 }  // namespace
 
 extern constinit const OpDef kQSoftmax{.name = "QSoftmax",
@@ -29,5 +33,6 @@ extern constinit const OpDef kQSoftmax{.name = "QSoftmax",
                                        .inputs = {1, 1},
                                        .outputs = {1, 1},
                                        .infer = infer,
-                                       .eval = eval};
+                                       .eval = eval,
+                                       .traits = &kTraits};
 }  // namespace octet

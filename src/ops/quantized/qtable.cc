@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // QTable: y = table[x], a unary function between two quantized tensors.
 #include "core/check.h"
+#include "graph/op_traits.h"
 #include "ops/quantized/epilogue.h"
 
 namespace octet {
@@ -24,6 +25,8 @@ void eval(const Eval& eval) {
   }
 }
 
+constexpr OpTraits kTraits{.codes = CodeMeaning::table};
+
 }  // namespace
 
 extern constinit const OpDef kQTable{.name = "QTable",
@@ -31,5 +34,6 @@ extern constinit const OpDef kQTable{.name = "QTable",
                                      .inputs = {2, 2},
                                      .outputs = {1, 1},
                                      .infer = infer,
-                                     .eval = eval};
+                                     .eval = eval,
+                                     .traits = &kTraits};
 }  // namespace octet

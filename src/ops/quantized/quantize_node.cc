@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/rounding.h"
+#include "ops/quantized/zero_points.h"
 #include "ops/registry.h"
 
 namespace octet {
@@ -80,7 +81,7 @@ Node integer_node(const QuantizeRequest& request, std::string_view op, std::vect
 
 void set_output_attrs(Node& node, const QuantizeRequest& request, const Activation& activation) {
   const bool real = wants_real_output(request);
-  node.attrs.set("output_dtype", std::string(real ? "f32" : dtype_name(request.output_dtype)));
+  if (real) node.attrs.set("output_dtype", std::string("f32"));
   if (real || activation.kind == Activation::Kind::leaky_relu) {
     for (const char* name :
          {"activation", "activation_min", "activation_max", "activation_alpha"}) {
@@ -90,19 +91,18 @@ void set_output_attrs(Node& node, const QuantizeRequest& request, const Activati
   if (real) return;
   CodeRange range = code_range(request.output_dtype);
   if (activation.is_clamp()) fold_clamp(range, activation, request.output);
-  node.attrs.set("output_zero_point", s64{request.output.zero_point});
-  node.attrs.set("lo", s64{range.lo});
-  node.attrs.set("hi", s64{range.hi});
+  range.zero_point = request.output.zero_point;
+  set_output_codes(node, request.output_dtype, range);
 }
 
 void set_zero_points(Node& node, const QuantizeRequest& request, std::vector<size_t> from) {
-  std::vector<s64> zero_points;
+  std::vector<s32> zero_points;
   for (size_t i : from) {
     const bool codes = i < request.inputs.size() && request.inputs[i].codes != kNoValue;
     zero_points.push_back(codes ? request.inputs[i].zero_point : 0);
   }
   zero_points.resize(node.inputs.size(), 0);
-  node.attrs.set("input_zero_points", std::move(zero_points));
+  set_input_zero_points(node, zero_points);
 }
 
 QuantizeResult code_node(const QuantizeRequest& request, std::string_view op, size_t inputs) {

@@ -13,22 +13,11 @@ namespace octet {
 namespace {
 
 constexpr auto kInvalid = Error::Code::invalid_model;
-constexpr std::string_view kIfBodies[] = {"else_branch", "then_branch"};
-constexpr std::string_view kLoopBodies[] = {"body"};
-constexpr std::string_view kAttentionBodies[] = {"prob_mod", "score_mod"};
 
 // Bodies are inferred before the run; what takes long or much memory to compute is left to it.
 constexpr s64 kFoldBytes = 64 << 10;
 
 }  // namespace
-
-std::span<const std::string_view> body_names(const OpDef& op) {
-  if (op.name == "FlexAttention") return kAttentionBodies;
-  if (!op.domain.empty()) return {};
-  if (op.name == "If") return kIfBodies;
-  if (op.name == "Loop" || op.name == "Scan") return kLoopBodies;
-  return {};
-}
 
 const Graph& checked_body(const Node& node, std::string_view name, size_t inputs, s64 outputs) {
   const Graph& body = *node.attrs.graph(name);

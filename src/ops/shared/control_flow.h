@@ -11,9 +11,6 @@
 
 namespace octet {
 
-// Names of the attributes that hold the bodies of a control-flow operator; empty for every other operator.
-std::span<const std::string_view> body_names(const OpDef& op);
-
 // The body, with its numbers of inputs and outputs checked (outputs -1: any).
 const Graph& checked_body(const Node& node, std::string_view name, size_t inputs, s64 outputs);
 

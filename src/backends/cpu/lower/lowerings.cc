@@ -3,14 +3,14 @@
 
 namespace octet {
 
-#define LOWERING(op, function) Offer function(const LowerRequest& request);
+#define LOWERING(op, function, f32) Offer function(const LowerRequest& request);
 #include "backends/cpu/lower/lowerings.def"
 #undef LOWERING
 
 namespace {
 
 constexpr Lowering kLowerings[] = {
-#define LOWERING(op, function) {op, #function, function},
+#define LOWERING(op, function, f32) {op, #function, function, f32},
 #include "backends/cpu/lower/lowerings.def"
 #undef LOWERING
 };
