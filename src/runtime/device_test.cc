@@ -115,6 +115,29 @@ TEST(Device, RandomGraphsInGroupsOfImages) {
   EXPECT_GT(run_random_graphs(0, 20, true).in_groups, 50u);
 }
 
+// The suites would notice a plan that forgets to wait: some host step reads what its copy has not brought.
+TEST(Device, AForgottenWaitIsSeen) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "it is a race";
+#endif
+  int wrong = 0;
+  for (u32 seed = 0; seed < 40 && wrong == 0; ++seed) {
+    const Graph graph = test::GraphMaker(2, seed).finish();
+    const std::vector<Tensor> inputs = {noise({2, 3, 12, 10}, seed)};
+    const Target target = make_target(fmt::format("test:{}", 1 + seed), 1, nullptr);
+    Plan plan = make_plan(graph, std::vector<Shape>{inputs[0].shape()}, target);
+    for (PlanStep& step : plan.steps) step.after = kNoStep;
+    std::vector<Tensor> outputs;
+    for (const TensorType& type : plan.output_types) outputs.emplace_back(type.dtype, type.shape);
+    Queues queues(target);
+    BoundPlan(std::move(plan), queues).run(inputs, outputs);
+    const std::vector<Tensor> want = interpret(graph, inputs);
+    for (size_t i = 0; i < want.size(); ++i)
+      wrong += std::memcmp(outputs[i].data(), want[i].data(), want[i].bytes()) != 0 ? 1 : 0;
+  }
+  EXPECT_GT(wrong, 0);
+}
+
 std::shared_ptr<const Model> model_of(std::string_view text) {
   auto model = std::make_shared<Model>();
   model->graph = parse_graph(text, find_op);

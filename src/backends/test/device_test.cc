@@ -88,6 +88,25 @@ TEST(TestDevice, WorkIsDoneLaterThanGiven) {
   EXPECT_GT(late, 0);
 }
 
+TEST(TestDevice, AStepCannotTouchTheHosts) {
+  const TestDevice device(1);
+  const auto queue = device.make_queue(1);
+  auto& own = static_cast<TestQueue&>(*queue);
+  bool ran = false;
+  const TestStep step{"conv_3", 1, 0, [&](const StepArgs&) { ran = true; }};
+  const std::byte host{};
+  const std::byte* input = &host;
+  own.run(std::make_shared<const TestStep>(step), {&input, nullptr, nullptr, own});
+  try {
+    queue->synchronize();
+    FAIL() << "it has read what no copy brought";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Error::Code::internal);
+    EXPECT_NE(std::string(error.what()).find("conv_3"), std::string::npos) << error.what();
+  }
+  EXPECT_FALSE(ran);
+}
+
 TEST(TestDevice, EventsHappenInOrder) {
   const TestDevice device(3);
   const auto queue = device.make_queue(std::make_shared<ThreadPool>(1));

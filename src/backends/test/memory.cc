@@ -53,9 +53,9 @@ void TestMemory::release(std::byte* address) {
 std::byte* TestMemory::inside(std::byte* address) {
   const std::lock_guard lock(mutex_);
   auto next = halves_.upper_bound(address);
-  if (next == halves_.begin()) return address;
+  if (next == halves_.begin()) return nullptr;
   const auto& [first, half] = *--next;
-  return address < first + half ? address + half : address;
+  return address < first + half ? address + half : nullptr;
 }
 
 s64 TestMemory::used() const {

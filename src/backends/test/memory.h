@@ -21,7 +21,7 @@ class TestMemory {
   // Zeroed pages. Throws Error(out_of_memory) naming `what` when all allocations together would pass the budget. The memory
   // outlives what it gives out.
   std::shared_ptr<std::byte> allocate(s64 bytes, const char* what);
-  // Where a step finds the byte of this address; an address of the host stays.
+  // Where the device finds the byte of this address; null for an address of the host.
   std::byte* inside(std::byte* address);
 
   s64 used() const;

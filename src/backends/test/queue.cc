@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/check.h"
 #include "octet/error.h"
 
 namespace octet {
@@ -37,6 +38,19 @@ TestQueue::~TestQueue() {
   thread_.join();
 }
 
+// A step sees nothing but its device's memory: what no copy brought there is an error.
+std::byte* TestQueue::of_device(std::byte* address) {
+  if (address == nullptr) return nullptr;
+  std::byte* own = memory_.inside(address);
+  OCTET_CHECK(own != nullptr);
+  return own;
+}
+
+std::byte* TestQueue::of_either(std::byte* address) {
+  std::byte* own = memory_.inside(address);
+  return own != nullptr ? own : address;
+}
+
 void TestQueue::run(std::shared_ptr<const TestStep> step, const StepArgs& args) {
   std::vector<std::byte*> pointers;
   // Inputs are only read: the copies have one type for both directions.
@@ -45,10 +59,9 @@ void TestQueue::run(std::shared_ptr<const TestStep> step, const StepArgs& args) 
   for (size_t i = 0; i < step->outputs; ++i) pointers.push_back(args.outputs[i]);
   push([this, step = std::move(step), pointers = std::move(pointers),
         workspace = args.workspace]() mutable {
-    for (std::byte*& pointer : pointers) pointer = memory_.inside(pointer);
     try {
-      step->run(
-          {pointers.data(), pointers.data() + step->inputs, memory_.inside(workspace), host_});
+      for (std::byte*& pointer : pointers) pointer = of_device(pointer);
+      step->run({pointers.data(), pointers.data() + step->inputs, of_device(workspace), host_});
     } catch (Error& error) {
       error.add_context("running " + step->name + " on the test device");
       throw;
@@ -58,8 +71,7 @@ void TestQueue::run(std::shared_ptr<const TestStep> step, const StepArgs& args) 
 
 void TestQueue::copy(std::byte* to, const std::byte* from, s64 bytes) {
   push([=, this] {
-    std::memcpy(memory_.inside(to), memory_.inside(const_cast<std::byte*>(from)),
-                static_cast<size_t>(bytes));
+    std::memcpy(of_either(to), of_either(const_cast<std::byte*>(from)), static_cast<size_t>(bytes));
   });
 }
 

@@ -44,6 +44,8 @@ class TestQueue final : public Queue {
   friend struct TestEvent;
   using Work = std::function<void()>;
 
+  std::byte* of_device(std::byte* address);
+  std::byte* of_either(std::byte* address);
   void push(Work work);
   void work_off();
   bool hesitate();
