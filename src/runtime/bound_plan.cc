@@ -67,7 +67,7 @@ void BoundPlan::wait_for(PlanStep& copy, PlanStep& reader) {
 BoundPlan::Awaited::~Awaited() {
   try {
     queues_.synchronize();
-  } catch (const Error&) {
+  } catch (...) {
     // Only where the run already leaves with an error of its own.
   }
 }
