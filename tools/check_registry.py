@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The lists in plain sight match the tree: ops.def lists every operator that src/ops defines, and lowerings.def
-every lowering of its folder. A file that nobody lists would compile and never run.
+"""The lists in plain sight match the tree: ops.def lists every operator that src/ops defines, lowerings.def
+every lowering of its folder, and backends.def every folder that has devices. A file that nobody lists would compile and never run.
 And there are no other lists: what is known of operators is a trait in the operator's file (docs/adr/0014). A pass may ask
 for one operator by name; elsewhere a name only says what is made (find_op)."""
 
@@ -91,6 +91,9 @@ def main():
     problems = compare(ops, listed, operators, "operator")
     problems += [f"src/ops/ops.def: {entry} is listed twice" for entry in sorted(set(listed)) if listed.count(entry) > 1]
     problems += check_side_lists(operators)
+    backends = ROOT / "src/backends/backends.def"
+    problems += compare(backends, entries(backends, "BACKEND"),
+                        defined(backends.parent, r"^const Device\* find_(\w+)_device\(std::string_view \w+\) \{"), "devices of")
     lowerings = 0
     for def_file in sorted(ROOT.glob("src/backends/*/lower/lowerings.def")):
         more, count = check_lowerings(def_file, operators)

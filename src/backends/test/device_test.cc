@@ -90,7 +90,7 @@ TEST(TestDevice, WorkIsDoneLaterThanGiven) {
 
 TEST(TestDevice, AStepCannotTouchTheHosts) {
   const TestDevice device(1);
-  const auto queue = device.make_queue(1);
+  const auto queue = device.make_queue(std::make_shared<ThreadPool>(1));
   auto& own = static_cast<TestQueue&>(*queue);
   bool ran = false;
   const TestStep step{"conv_3", 1, 0, [&](const StepArgs&) { ran = true; }};
