@@ -71,7 +71,7 @@ TEST(Crossing, EachMemoryHasItsArena) {
   for (Buffer& buffer : plan.buffers) buffer.bytes = 1000;
   plan.buffers[0].kind = plan.buffers[1].kind = Buffer::Kind::input;
   plan.steps[1].workspace_bytes = 500;
-  plan_memory(plan);
+  plan_memory(plan, 1, 0);
   ASSERT_EQ(plan.arenas.size(), 2u);
   EXPECT_EQ(plan.arenas[kHost].workspace_offset, 0);
   EXPECT_GE(plan.arenas[kDevice].workspace_offset, 2000);
