@@ -91,7 +91,7 @@ inline __m256i weights_at(const s8* weights, s64 step) {
 }
 
 // The empty asm keeps the order of the additions, see conv_avx2.cc.
-inline void add(__m256i& acc, __m256i x) {
+inline void accumulate(__m256i& acc, __m256i x) {
   acc = _mm256_add_epi32(acc, x);
   asm("" : "+x"(acc));
 }
@@ -112,7 +112,7 @@ template <int kPixels>
 #pragma GCC unroll 8
     for (int m = 0; m < kPixels; ++m) {
       const __m256i x = _mm256_shuffle_epi8(broadcast4(row[m] + at), shuffle);
-      add(acc[m], _mm256_madd_epi16(_mm256_maddubs_epi16(x, w), ones));
+      accumulate(acc[m], _mm256_madd_epi16(_mm256_maddubs_epi16(x, w), ones));
     }
   }
 }
@@ -132,7 +132,7 @@ template <int kPixels>
     for (int m = 0; m < kPixels; ++m) {
       const __m256i a = _mm256_maddubs_epi16(broadcast4(row[m] + first), w0);
       const __m256i b = _mm256_maddubs_epi16(broadcast4(row[m] + second), w1);
-      add(acc[m], _mm256_madd_epi16(_mm256_add_epi16(a, b), ones));
+      accumulate(acc[m], _mm256_madd_epi16(_mm256_add_epi16(a, b), ones));
     }
   }
   for (s64 k = 0; k < block.singles; ++k, ++at.position, at.weights += kStepBytes) {
@@ -140,7 +140,7 @@ template <int kPixels>
     const __m256i w = weights_at(at.weights, 0);
 #pragma GCC unroll 8
     for (int m = 0; m < kPixels; ++m)
-      add(acc[m], _mm256_madd_epi16(_mm256_maddubs_epi16(broadcast4(row[m] + position), w), ones));
+      accumulate(acc[m], _mm256_madd_epi16(_mm256_maddubs_epi16(broadcast4(row[m] + position), w), ones));
   }
   swapped_steps<kPixels>(row, 0x03010200, block.swapped[0], at, acc);
   swapped_steps<kPixels>(row, 0x02010300, block.swapped[1], at, acc);
@@ -149,8 +149,8 @@ template <int kPixels>
     const __m256i w0 = weights_at(at.weights, 0), w1 = weights_at(at.weights, 1);
 #pragma GCC unroll 8
     for (int m = 0; m < kPixels; ++m) {
-      add(acc[m], _mm256_madd_epi16(broadcast4(row[m] + position), w0));
-      add(acc[m], _mm256_madd_epi16(broadcast4(row[m] + position + kConvChunk), w1));
+      accumulate(acc[m], _mm256_madd_epi16(broadcast4(row[m] + position), w0));
+      accumulate(acc[m], _mm256_madd_epi16(broadcast4(row[m] + position + kConvChunk), w1));
     }
   }
 }
