@@ -42,8 +42,8 @@ def samples(network, folder):
 
 
 class Reader:
-    def __init__(self, network, folder, name):
-        self.feeds = iter([{name: array} for array in samples(network, folder)])
+    def __init__(self, arrays, name):
+        self.feeds = iter([{name: array} for array in arrays])
 
     def get_next(self):
         return next(self.feeds, None)
@@ -51,6 +51,11 @@ class Reader:
 
 def quantize(float_path, qdq_path, network, folder):
     """A Q/DQ model of a float model of batch 1."""
+    quantize_over(float_path, qdq_path, samples(network, folder))
+
+
+def quantize_over(float_path, qdq_path, arrays):
+    """Ranges are those of these inputs, one after another."""
     import onnxruntime
     from onnxruntime import quantization
     from onnxruntime.quantization.shape_inference import quant_pre_process
@@ -63,7 +68,7 @@ def quantize(float_path, qdq_path, network, folder):
     name = onnx.load(str(ready)).graph.input[0].name
     partial = qdq_path.with_suffix(".partial.onnx")
     quantization.quantize_static(
-        str(ready), str(partial), Reader(network, folder, name),
+        str(ready), str(partial), Reader(arrays, name),
         quant_format=quantization.QuantFormat.QDQ, per_channel=True,
         activation_type=quantization.QuantType.QUInt8, weight_type=quantization.QuantType.QInt8)
     ready.unlink()

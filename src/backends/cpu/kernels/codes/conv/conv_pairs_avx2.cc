@@ -140,7 +140,8 @@ template <int kPixels>
     const __m256i w = weights_at(at.weights, 0);
 #pragma GCC unroll 8
     for (int m = 0; m < kPixels; ++m)
-      accumulate(acc[m], _mm256_madd_epi16(_mm256_maddubs_epi16(broadcast4(row[m] + position), w), ones));
+      accumulate(acc[m],
+                 _mm256_madd_epi16(_mm256_maddubs_epi16(broadcast4(row[m] + position), w), ones));
   }
   swapped_steps<kPixels>(row, 0x03010200, block.swapped[0], at, acc);
   swapped_steps<kPixels>(row, 0x02010300, block.swapped[1], at, acc);
