@@ -156,9 +156,9 @@ inline Ints all(s32 x) { return _mm256_set1_epi32(x); }
 inline Reals all(f32 x) { return _mm256_set1_ps(x); }
 inline Ints no_ints() { return _mm256_setzero_si256(); }
 inline Reals to_reals(Ints x) { return _mm256_cvtepi32_ps(x); }
-inline Ints add(Ints a, Ints b) { return _mm256_add_epi32(a, b); }
-inline Ints sub(Ints a, Ints b) { return _mm256_sub_epi32(a, b); }
-inline Reals mul(Reals a, Reals b) { return _mm256_mul_ps(a, b); }
+inline Ints add_s32(Ints a, Ints b) { return _mm256_add_epi32(a, b); }
+inline Ints sub_s32(Ints a, Ints b) { return _mm256_sub_epi32(a, b); }
+inline Reals mul_f32(Reals a, Reals b) { return _mm256_mul_ps(a, b); }
 inline Reals multiply_add(Reals a, Reals b, Reals c) { return _mm256_fmadd_ps(a, b, c); }
 inline Ints add_u16(Ints a, Ints b) { return _mm256_add_epi16(a, b); }
 inline Ints low_bytes(Ints x, Ints y) { return _mm256_unpacklo_epi8(x, y); }

@@ -10,21 +10,21 @@ namespace {
 
 struct Add {
   static Reals apply(const BinaryArgs& args, Ints a, Ints b) {
-    const Reals right = mul(to_reals(b), all(args.multiplier_b));
+    const Reals right = mul_f32(to_reals(b), all(args.multiplier_b));
     return multiply_add(to_reals(a), all(args.multiplier_a), right);
   }
 };
 
 struct Mul {
   static Reals apply(const BinaryArgs& args, Ints a, Ints b) {
-    return mul(to_reals(code_product(a, b)), all(args.multiplier_a));
+    return mul_f32(to_reals(code_product(a, b)), all(args.multiplier_a));
   }
 };
 
 // Codes less their zero point, in the order of widen_in_lanes.
 inline void load_centered(const u8* src, bool stands, Lanes lanes, s32 zero, Ints out[4]) {
   widen_in_lanes(stands ? all_codes(*src) : load_codes(src, lanes), out);
-  for (int v = 0; v < 4; ++v) out[v] = sub(out[v], all(zero));
+  for (int v = 0; v < 4; ++v) out[v] = sub_s32(out[v], all(zero));
 }
 
 template <class Op>

@@ -19,10 +19,10 @@ struct Sums {
 
 inline void flush(Sums& s) {
   const Ints zero = no_ints();
-  s.total[0] = add(s.total[0], low_words(s.lo, zero));
-  s.total[1] = add(s.total[1], high_words(s.lo, zero));
-  s.total[2] = add(s.total[2], low_words(s.hi, zero));
-  s.total[3] = add(s.total[3], high_words(s.hi, zero));
+  s.total[0] = add_s32(s.total[0], low_words(s.lo, zero));
+  s.total[1] = add_s32(s.total[1], high_words(s.lo, zero));
+  s.total[2] = add_s32(s.total[2], low_words(s.hi, zero));
+  s.total[3] = add_s32(s.total[3], high_words(s.hi, zero));
   s.lo = s.hi = zero;
   s.pending = 0;
 }
@@ -39,7 +39,7 @@ inline void finish(const PooledPixel& window, const Sums& s, u8* dst, Lanes lane
   const Ints zero_sum = all(window.zero_sum);
   Reals t[4];
   for (int j = 0; j < 4; ++j) {
-    t[j] = mul(to_reals(sub(s.total[j], zero_sum)), all(window.multiplier));
+    t[j] = mul_f32(to_reals(sub_s32(s.total[j], zero_sum)), all(window.multiplier));
     if (e.leaky) t[j] = leaky(t[j], e.alpha);
   }
   store_codes(final_codes(e, t), dst, lanes);
