@@ -193,7 +193,7 @@ void print_layer_times(const std::vector<LayerTime>& times) {
   double spent = 0, floor = 0;
   for (const LayerTime& time : times) {
     const double rate = static_cast<double>(time.layer.macs) / (time.microseconds * 1e3);
-    table.add({time.layer.name, time.layer.op, time.layer.precision,
+    table.add({time.layer.name, time.layer.op, std::string(to_string(time.layer.precision)),
                time.layer.kernel +
                    (time.layer.choice.by == KernelChoice::By::tuning ? " (by tuning)" : ""),
                fmt::format("{:.1f}", time.microseconds), fmt::format("{:.1f} %", time.share * 100),
@@ -225,7 +225,7 @@ int run_layers(const Options& options) {
   for (const LayerTime& time : times) {
     layers.push_back({{"name", time.layer.name},
                       {"op", time.layer.op},
-                      {"precision", time.layer.precision},
+                      {"precision", to_string(time.layer.precision)},
                       {"kernel", time.layer.kernel},
                       {"choice", to_string(time.layer.choice)},
                       {"macs", time.layer.macs},

@@ -71,7 +71,7 @@ void print_float_layers(const Inspection& inspection) {
   Table table({{"  NOT IN INT8", false, 44}, {"OP"}, {"WHY", false, 100}});
   size_t rows = 0;
   for (const LayerInfo& layer : inspection.layers) {
-    if (layer.precision != "f32" || layer.conversion) continue;
+    if (layer.precision != Precision::f32 || layer.conversion) continue;
     if (rows++ < kShown) table.add({"  " + layer.name, layer.op, layer.reason});
   }
   if (rows > 0) table.print();

@@ -116,7 +116,7 @@ void print_costs(const ModelCheck& check) {
 
 // Real-valued work outside INT8; conversions are not work, and integers have no scale.
 bool is_real_layer(const LayerInfo& layer) {
-  if (layer.conversion || layer.precision == "int8") return false;
+  if (layer.conversion || layer.precision == Precision::int8) return false;
   return std::ranges::any_of(layer.output_types, [](const TensorType& type) {
     return type.dtype == Dtype::f32 || type.dtype == Dtype::f16 || type.dtype == Dtype::bf16;
   });

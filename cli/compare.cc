@@ -117,7 +117,7 @@ void print_result(const Engine& engine, const Result& result) {
                 {"COSINE", true},
                 {"VALUE", false, 50}});
   for (const ValueError& error : result.layers) {
-    layers.add({error.layer, error.precision, decibels(error.sqnr_db),
+    layers.add({error.layer, std::string(to_string(error.precision)), decibels(error.sqnr_db),
                 fmt::format("{:.4g}", error.max_abs), fmt::format("{:.6f}", error.cosine),
                 error.value});
   }

@@ -5,7 +5,7 @@
     tools/generate_docs.py [OCTET]            # build/release/octet by default
     tools/generate_docs.py --check [OCTET]    # writes nothing; 1 when a page is stale
 
-docs/operators.md, docs/conformance.md, and the passages of README.md between <!-- generated: NAME --> markers."""
+docs/operators.md, docs/conformance.md, docs/reasons.md, and the passages of README.md between <!-- generated: NAME --> markers."""
 
 import argparse
 import collections
@@ -39,6 +39,20 @@ def operators_page(ops):
         lines += [f"| {op['name']} | {op['import']} | {op['f32_kernel']} | {op['int8']} |" for op in ops if op["domain"] == domain]
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
+
+
+def reasons_page():
+    """src/core/reasons.def as a table."""
+    text = re.sub(r"^//.*$", "", (ROOT / "src/core/reasons.def").read_text(), flags=re.M)
+    reasons = re.findall(r'REASON\((\w+),\s*"([^"]*)",\s*"([^"]*)",\s*"([^"]*)"\)', text)
+    lines = [
+        "# Why a layer has its precision", "", NOTE,
+        "Each layer of an engine has a precision, a reason code and a sentence that names the tensors at hand. `octet inspect --json` has them as",
+        "`precision`, `reason_code` and `reason`; `octet inspect` prints the sentence. Programs compare codes; sentences may be worded anew.",
+        "Engines of before these codes have the sentence alone.", "",
+        "| code | precision | what it means | what you can do |", "|---|---|---|---|"]
+    lines += [f"| `{code}` | {precision} | {meaning} | {remedy} |" for code, precision, meaning, remedy in reasons]
+    return "\n".join(lines) + "\n"
 
 
 def passing():
@@ -102,6 +116,7 @@ def pages(program):
     readme = ROOT / "README.md"
     yield ROOT / "docs/operators.md", operators_page(ops)
     yield ROOT / "docs/conformance.md", conformance_page()
+    yield ROOT / "docs/reasons.md", reasons_page()
     yield readme, replaced(readme.read_text(), "support", summary(ops))
 
 

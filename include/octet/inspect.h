@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "octet/engine.h"
+#include "octet/precision.h"
 #include "octet/tensor.h"
 #include "octet/tuning.h"
 
@@ -18,10 +19,11 @@ namespace octet {
 struct LayerInfo {
   std::string name;
   std::string op;
-  std::string precision;  // "int8", "f32", "s64"
-  std::string kernel;     // "conv_u8s8_vnni", "reference"
-  std::string device;     // that runs it: "cpu"
-  std::string reason;     // why this precision
+  Precision precision = Precision::none;
+  std::string kernel;  // "conv_u8s8_vnni", "reference"
+  std::string device;  // that runs it: "cpu"
+  ReasonCode reason_code = ReasonCode::none;
+  std::string reason;  // why this precision, in one sentence
   std::string
       kernel_reason;  // what the kernel is about, and why no faster one took the layer; may be empty
   KernelChoice choice;
@@ -75,7 +77,7 @@ Inspection inspect(const Engine& engine, const InspectOptions& options = {});
 struct ValueError {
   std::string value;
   std::string layer;  // the layer of the tested engine that computes it
-  std::string precision;
+  Precision precision = Precision::none;
   double sqnr_db = 0;  // 10 log10(sum of squares of the reference / sum of squared differences)
   double max_abs = 0;
   double cosine = 0;

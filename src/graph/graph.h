@@ -13,6 +13,7 @@
 
 #include "core/types.h"
 #include "graph/attrs.h"
+#include "octet/precision.h"
 #include "octet/tensor.h"
 
 namespace octet {
@@ -40,8 +41,9 @@ struct Value {
 
 // In which precision a node runs, and why.
 struct Decision {
-  std::string precision;  // "int8", "f32", "s64"; empty until assigned
-  std::string reason;     // one sentence for the user
+  Precision precision = Precision::none;
+  ReasonCode code = ReasonCode::none;
+  std::string reason = {};  // one sentence for the user, about this very node
 };
 
 struct Node {

@@ -99,7 +99,8 @@ struct Eval {
   bool has_input(size_t i) const { return i < inputs.size() && inputs[i]; }
 };
 
-class NodeParser;  // ops/shared/node_parser.h
+class NodeParser;   // ops/shared/node_parser.h
+class WeightCodes;  // ops/quantized/weight_codes.h
 
 // How precision assignment and Q/DQ placement treat an operator.
 enum class QuantKind : u8 {
@@ -130,6 +131,8 @@ struct QuantizeRequest {
   std::vector<QuantizedInput> inputs;  // one for each input of node
   QuantParams output;                  // meaningful when output_dtype is u8 or s8
   Dtype output_dtype;                  // u8, s8, or f32 when the result stays real
+  WeightCodes* weight_codes =
+      nullptr;  // codes of weights that other variants of the model made; may be null
 };
 
 // The integer node without name, outputs and origins (the caller fills those), or the reason why there is none.

@@ -199,11 +199,25 @@ class Parser {
     if (lexer_.accept("{")) parse_attrs(node.attrs);
     if (lexer_.accept("name")) node.name = lexer_.quoted();
     if (lexer_.accept("from")) node.origins = list<std::string>([&] { return lexer_.quoted(); });
-    if (lexer_.accept("as")) {
-      node.decision.precision = lexer_.quoted();
-      node.decision.reason = lexer_.quoted();
-    }
+    if (lexer_.accept("as")) node.decision = parse_decision();
     graph_.nodes.push_back(std::move(node));
+  }
+
+  // Texts of before reason codes have the sentence alone.
+  Decision parse_decision() {
+    Decision decision;
+    const std::string name = lexer_.quoted();
+    const auto precision = precision_from(name);
+    if (!precision) lexer_.error("unknown precision '" + name + "'");
+    decision.precision = *precision;
+    if (lexer_.peek() != '"') {
+      const std::string word = lexer_.word();
+      const auto code = reason_code_from(word);
+      if (!code) lexer_.error("unknown reason '" + word + "'");
+      decision.code = *code;
+    }
+    decision.reason = lexer_.quoted();
+    return decision;
   }
 
   template <class T, class F>

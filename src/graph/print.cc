@@ -185,11 +185,15 @@ class Printer {
     out_ += " name " + in_quotes(node.name);
     if (options_.decisions) {
       if (!node.origins.empty()) out_ += " from " + list_text(node.origins, in_quotes);
-      if (!node.decision.precision.empty()) {
-        out_ += " as " + in_quotes(node.decision.precision) + " " + in_quotes(node.decision.reason);
-      }
+      if (node.decision.precision != Precision::none) print_decision(node.decision);
     }
     out_ += "\n";
+  }
+
+  void print_decision(const Decision& decision) {
+    out_ += " as " + in_quotes(to_string(decision.precision)) + " ";
+    if (decision.code != ReasonCode::none) out_ += std::string(to_string(decision.code)) + " ";
+    out_ += in_quotes(decision.reason);
   }
 
   void print_attrs(const Attrs& attrs) {

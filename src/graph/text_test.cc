@@ -34,13 +34,32 @@ constexpr std::string_view kFull =
   const %i: s4[3] = {-8, 7, 0}
   const %j: e5m2[2] = {0, 255}
   const %l: u64[2] = {0, 18446744073709551615}
-  %a: f32[?,3], _ = Many(%in, _, %k) {b="x\\y", f=1.0, fs=floats[0.1, 2.0], i=-3, is=ints[1, 2], s=strings["p", "q"], t=tensor u8[2] {1, 255}} name "n" from ["/a", "/b"] as "int8" "because \"so\""
+  %a: f32[?,3], _ = Many(%in, _, %k) {b="x\\y", f=1.0, fs=floats[0.1, 2.0], i=-3, is=ints[1, 2], s=strings["p", "q"], t=tensor u8[2] {1, 255}} name "n" from ["/a", "/b"] as "int8" moves_codes "because \"so\""
   %y: f32[?,3] = One(%a) name "m"
   return %y, %e
 }
 )";
 
 TEST(Text, PrintsWhatItParsed) { EXPECT_EQ(print(parse_graph(kFull, find)), kFull); }
+
+std::string with_decision(const std::string& decision) {
+  return "graph \"g\"(%x: f32[3]) {\n  %y: f32[3] = One(%x) name \"n\" as " + decision +
+         "\n  return %y\n}\n";
+}
+
+TEST(Text, ReadsDecisionsOfBeforeReasonCodes) {
+  const std::string text = with_decision("\"f32\" \"built without INT8\"");
+  const Graph graph = parse_graph(text, find);
+  EXPECT_EQ(graph.nodes[0].decision.precision, Precision::f32);
+  EXPECT_EQ(graph.nodes[0].decision.code, ReasonCode::none);
+  EXPECT_EQ(print(graph), text);
+}
+
+TEST(Text, RefusesUnknownPrecisionsAndReasons) {
+  EXPECT_THROW(parse_graph(with_decision("\"f31\" \"why\""), find), Error);
+  EXPECT_THROW(parse_graph(with_decision("\"f32\" no_such_reason \"why\""), find), Error);
+  EXPECT_THROW(parse_graph(with_decision("\"f32\" no_range"), find), Error);
+}
 
 constexpr std::string_view kNested =
     R"(graph "outer"(%c: bool[], %x: f32[2]) {

@@ -57,7 +57,8 @@ Json layers_json(const Inspection& inspection) {
   for (const LayerInfo& layer : inspection.layers) {
     list.push_back({{"name", layer.name},
                     {"op", layer.op},
-                    {"precision", layer.precision},
+                    {"precision", to_string(layer.precision)},
+                    {"reason_code", to_string(layer.reason_code)},
                     {"reason", layer.reason},
                     {"nodes", layer.nodes},
                     {"macs", layer.macs}});

@@ -14,7 +14,7 @@ double share(int64_t part, int64_t whole) {
 // have no scale.
 bool counts(const LayerInfo& layer) {
   if (layer.conversion) return false;
-  return layer.precision == "int8" ||
+  return layer.precision == Precision::int8 ||
          std::any_of(layer.output_types.begin(), layer.output_types.end(), [](const auto& type) {
            return type.dtype == Dtype::f32 || type.dtype == Dtype::f16;
          });
@@ -29,7 +29,7 @@ Coverage coverage_of(std::span<const LayerInfo> layers) {
   Coverage coverage;
   for (const LayerInfo& layer : layers) {
     if (!counts(layer)) continue;
-    const bool int8 = layer.precision == "int8";
+    const bool int8 = layer.precision == Precision::int8;
     coverage.layers += 1;
     coverage.int8_layers += int8 ? 1 : 0;
     coverage.macs += layer.macs;

@@ -8,7 +8,7 @@
 namespace octet {
 namespace {
 
-LayerInfo layer(const char* op, const char* precision, Dtype dtype, int64_t macs) {
+LayerInfo layer(const char* op, Precision precision, Dtype dtype, int64_t macs) {
   LayerInfo info;
   info.op = op;
   info.precision = precision;
@@ -19,9 +19,9 @@ LayerInfo layer(const char* op, const char* precision, Dtype dtype, int64_t macs
 
 TEST(Coverage, ConversionsAndShapeArithmeticAreNotLayers) {
   std::vector<LayerInfo> layers = {
-      layer("QuantizeLinear", "int8", Dtype::u8, 0), layer("QConv", "int8", Dtype::u8, 90),
-      layer("MatMul", "f32", Dtype::f32, 10), layer("Gather", "s64", Dtype::s64, 0),
-      layer("DequantizeLinear", "f32", Dtype::f32, 0)};
+      layer("QuantizeLinear", Precision::int8, Dtype::u8, 0), layer("QConv", Precision::int8, Dtype::u8, 90),
+      layer("MatMul", Precision::f32, Dtype::f32, 10), layer("Gather", Precision::s64, Dtype::s64, 0),
+      layer("DequantizeLinear", Precision::f32, Dtype::f32, 0)};
   layers.front().conversion = layers.back().conversion = true;
   const Coverage coverage = coverage_of(layers);
   EXPECT_EQ(coverage.layers, 2);

@@ -65,7 +65,7 @@ double macs_per_cycle(const LayerInfo& layer, Isa isa) {
     if (has(layer, "_pairs_avx2")) return 29;
     return has(layer, "_avx2") ? 23 : 1;
   }
-  const bool vectors_of_f32 = layer.precision == "f32" && !has(layer, "reference");
+  const bool vectors_of_f32 = layer.precision == Precision::f32 && !has(layer, "reference");
   if (!vectors_of_f32) return 0;
   return isa >= Isa::vnni ? 32 : isa >= Isa::avx2 ? 16 : 1;
 }

@@ -6,7 +6,7 @@
 namespace octet {
 namespace {
 
-LayerInfo layer(const char* kernel, const char* precision, s64 macs) {
+LayerInfo layer(const char* kernel, Precision precision, s64 macs) {
   LayerInfo info;
   info.kernel = kernel;
   info.precision = precision;
@@ -16,7 +16,7 @@ LayerInfo layer(const char* kernel, const char* precision, s64 macs) {
 
 TEST(Floor, IsTheLongerOfMultiplicationsAndBytes) {
   const MachineRates rates{1000, 500};  // 1 GHz, 500 bytes a microsecond
-  LayerInfo conv = layer("conv_u8s8_tiles_amx", "int8", 1024 * 1000 * 3);
+  LayerInfo conv = layer("conv_u8s8_tiles_amx", Precision::int8, 1024 * 1000 * 3);
   EXPECT_DOUBLE_EQ(floor_us(conv, rates, Isa::amx, 1), 3);
   EXPECT_DOUBLE_EQ(floor_us(conv, rates, Isa::amx, 2), 1.5);
   conv.constant_bytes = 5000;
@@ -26,10 +26,10 @@ TEST(Floor, IsTheLongerOfMultiplicationsAndBytes) {
 }
 
 TEST(Floor, KnowsTheUnitOfAKernel) {
-  EXPECT_EQ(macs_per_cycle(layer("depthwise_u8s8_3x3_vnni", "int8", 1), Isa::amx), 128);
-  EXPECT_EQ(macs_per_cycle(layer("conv_u8s8_6x16_avx2", "int8", 1), Isa::avx2), 23);
-  EXPECT_EQ(macs_per_cycle(layer("dnnl_conv_f32", "f32", 1), Isa::avx2), 16);
-  EXPECT_EQ(macs_per_cycle(layer("concat_channels", "int8", 0), Isa::amx), 0);
+  EXPECT_EQ(macs_per_cycle(layer("depthwise_u8s8_3x3_vnni", Precision::int8, 1), Isa::amx), 128);
+  EXPECT_EQ(macs_per_cycle(layer("conv_u8s8_6x16_avx2", Precision::int8, 1), Isa::avx2), 23);
+  EXPECT_EQ(macs_per_cycle(layer("dnnl_conv_f32", Precision::f32, 1), Isa::avx2), 16);
+  EXPECT_EQ(macs_per_cycle(layer("concat_channels", Precision::int8, 0), Isa::amx), 0);
 }
 
 TEST(Floor, MeasuresThisMachine) {

@@ -37,10 +37,11 @@ Json to_json(const Inspection& inspection) {
   for (const LayerInfo& layer : inspection.layers) {
     layers.push_back({{"name", layer.name},
                       {"op", layer.op},
-                      {"precision", layer.precision},
+                      {"precision", to_string(layer.precision)},
                       {"kernel", layer.kernel},
                       {"device", layer.device},
                       {"crossing_bytes", layer.crossing_bytes},
+                      {"reason_code", to_string(layer.reason_code)},
                       {"reason", layer.reason},
                       {"kernel_reason", layer.kernel_reason},
                       {"choice", to_string(layer.choice)},
@@ -64,7 +65,7 @@ Json to_json(std::span<const ValueError> errors) {
     const bool exact = std::isinf(error.sqnr_db) && error.sqnr_db > 0;
     list.push_back({{"value", error.value},
                     {"layer", error.layer},
-                    {"precision", error.precision},
+                    {"precision", to_string(error.precision)},
                     {"sqnr_db", sqnr_json(error.sqnr_db)},
                     {"exact", exact},
                     {"max_abs", error.max_abs},

@@ -41,6 +41,7 @@ LayerInfo node_layer(const Graph& graph, const Node& node, const PlanStep& step)
   layer.name = node.name;
   layer.op = std::string(node.op->name);
   layer.precision = node.decision.precision;
+  layer.reason_code = node.decision.code;
   layer.reason = node.decision.reason;
   layer.kernel = step.kernel;
   layer.kernel_reason = kernel_reason(step);
@@ -64,6 +65,7 @@ LayerInfo move_layer(const Plan& plan, const PlanStep& step) {
   layer.op = crossing ? "Copy" : "Reorder";
   layer.conversion = true;
   layer.kernel = step.kernel;
+  layer.reason_code = ReasonCode::layout_change;
   layer.reason = crossing ? "its producer and its consumer run on different devices"
                           : "its producer and its consumer want different memory layouts";
   if (crossing) layer.crossing_bytes = plan.buffers[step.outputs[0]].bytes;
@@ -71,7 +73,7 @@ LayerInfo move_layer(const Plan& plan, const PlanStep& step) {
   for (const u32 buffer : step.outputs) {
     if (buffer == kNoBuffer) continue;
     const Value& value = plan.graph.value(plan.buffers[buffer].value);
-    layer.precision = value.type.dtype == Dtype::f32 ? "f32" : "int8";
+    layer.precision = value.type.dtype == Dtype::f32 ? Precision::f32 : Precision::int8;
     layer.inputs.push_back(value.name);
     layer.input_types.push_back(value.type);
     layer.outputs.push_back(value.name);
@@ -98,6 +100,7 @@ LayerInfo layer_outside_plans(const Graph& graph, const Node& node, const std::s
   layer.name = node.name;
   layer.op = std::string(node.op->name);
   layer.precision = node.decision.precision;
+  layer.reason_code = node.decision.code;
   layer.reason = node.decision.reason;
   layer.kernel = "reference";
   layer.device = "cpu";

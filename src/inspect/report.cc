@@ -36,9 +36,9 @@ std::string number_cell(f64 value, const std::string& shown) {
   return fmt::format("<td class=\"n\" data-v=\"{}\">{}</td>", finite, shown);
 }
 
-std::string precision_cell(const std::string& precision) {
+std::string precision_cell(Precision precision) {
   return fmt::format("<td><span class=\"tag {}\">{}</span></td>",
-                     precision == "int8" ? "int8" : "other", escape_html(precision));
+                     precision == Precision::int8 ? "int8" : "other", to_string(precision));
 }
 
 std::string decibels(f64 value) {

@@ -17,7 +17,7 @@ const std::string kHostile = "<script>alert(1)</script>\"'&\x1b[31m";
 std::string hostile_page() {
   Inspection inspection;
   LayerInfo layer;
-  layer.name = layer.op = layer.precision = layer.kernel = layer.reason = kHostile;
+  layer.name = layer.op = layer.kernel = layer.reason = kHostile;
   layer.nodes = {kHostile};
   inspection.layers = {layer};
   const std::vector<TensorRange> ranges = {{kHostile, -1.0f, 2.0f, 1.5f, 0.5f, {8, 4, 0, 1, 0}}};

@@ -32,7 +32,7 @@ ValueId dequantized(Graph& graph, ValueId codes) {
                          zero_point_tensor(source.type.dtype, source.quant->zero_point))};
   const ValueId real = graph.add_value(node.name, {Dtype::f32, source.type.shape});
   node.outputs = {real};
-  node.decision = {"f32", "shows an inner value"};
+  node.decision = {Precision::f32, ReasonCode::inspected_value, "shows an inner value"};
   graph.nodes.push_back(std::move(node));
   return real;
 }

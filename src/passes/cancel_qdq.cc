@@ -46,7 +46,8 @@ class Canceller {
     Node rescale = make_rescale(graph_, codes, *from, *to, node.name + ".rescale");
     rescale.outputs = node.outputs;
     rescale.origins = node.origins;
-    rescale.decision = {"int8", "two quantizations in a row, as the model asks"};
+    rescale.decision = {Precision::int8, ReasonCode::quantized_twice,
+                        "two quantizations in a row, as the model asks"};
     node = std::move(rescale);
   }
 

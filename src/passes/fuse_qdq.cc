@@ -44,7 +44,8 @@ Surroundings look_around(Graph& graph, const Uses& uses, const Node& node) {
 bool has_integer_form(const Graph& graph, const Node& node) {
   const QuantRule& rule = node.op->quant;
   return rule.quantize != nullptr && rule.kind != QuantKind::move_codes &&
-         node.decision.precision != "f32" && graph.value(node.outputs[0]).type.dtype == Dtype::f32;
+         node.decision.precision != Precision::f32 &&
+         graph.value(node.outputs[0]).type.dtype == Dtype::f32;
 }
 
 bool has_codes(const QuantizeRequest& request) {
@@ -57,8 +58,8 @@ void finish(Graph& graph, Node& place, const Node& node, const Surroundings& aro
   fused.origins.insert(fused.origins.end(), around.origins.begin(), around.origins.end());
   fused.outputs = around.quantize != nullptr ? around.quantize->outputs : node.outputs;
   fused.decision = node.decision;
-  if (fused.decision.precision.empty()) {
-    fused.decision = {"int8", "the model places Q/DQ around it"};
+  if (fused.decision.precision == Precision::none) {
+    fused.decision = {Precision::int8, ReasonCode::qdq_in_model, "the model places Q/DQ around it"};
   }
   if (around.quantize == nullptr) {
     fused.decision.reason += "; the result stays f32 because its reader is not INT8";
@@ -75,11 +76,12 @@ void fuse_qdq(Graph& graph, Rewrites& rewrites) {
   const Uses uses(graph);
   for (Node& node : graph.nodes) {
     if (!has_integer_form(graph, node)) continue;
-    const Surroundings around = look_around(graph, uses, node);
+    Surroundings around = look_around(graph, uses, node);
+    around.request.weight_codes = rewrites.weight_codes();
     if (!has_codes(around.request)) continue;
     QuantizeResult result = node.op->quant.quantize(around.request);
     if (!result.reject.empty()) {
-      node.decision = {"f32", result.reject};
+      node.decision = {Precision::f32, ReasonCode::refused_by_operator, result.reject};
       continue;
     }
     if (!rewrites.allow()) return;

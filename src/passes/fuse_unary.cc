@@ -16,7 +16,7 @@ namespace {
 bool is_codes(Dtype dtype) { return dtype == Dtype::u8 || dtype == Dtype::s8; }
 
 bool is_elementwise(const Graph& graph, const Node& node) {
-  if (node.outputs.size() != 1 || node.decision.precision == "f32") return false;
+  if (node.outputs.size() != 1 || node.decision.precision == Precision::f32) return false;
   if (is_quantize(node) || is_dequantize(node)) return code_type(graph, node).has_value();
   return node.op->quant.kind == QuantKind::table || node.op->traits->elementwise;
 }
@@ -184,7 +184,8 @@ class UnaryFuser {
       table.origins.insert(table.origins.end(), node.origins.begin(), node.origins.end());
       if (!is_quantize(node) && !is_dequantize(node)) table.name = node.name;
     }
-    table.decision = {"int8", "a function of one code, as a table of 256"};
+    table.decision = {Precision::int8, ReasonCode::table_of_codes,
+                      "a function of one code, as a table of 256"};
     graph_.value(table.outputs[0]).quant = code_type(graph_, quantize)->params;
     quantize = std::move(table);
   }

@@ -63,7 +63,7 @@ class Hoister {
     const QuantRule& rule = node.op->quant;
     if (rule.kind != QuantKind::move_codes || rule.quantize != nullptr || is_op(node, "Pad"))
       return false;
-    if (node.outputs.size() != 1 || node.decision.precision == "f32") return false;
+    if (node.outputs.size() != 1 || node.decision.precision == Precision::f32) return false;
     const ValueId output = node.outputs[0];
     if (output == kNoValue || graph_.value(output).type.dtype != Dtype::f32) return false;
     if (!fate_[output].quantized()) return false;
@@ -103,7 +103,8 @@ class Hoister {
     const ValueId result = dequantize.outputs[0];
     const s32 producer = uses_.producer(id);
     for (Node* node : {&quantize, &dequantize}) {
-      node->decision = {"int8", "moved up to where the data enters"};
+      node->decision = {Precision::int8, ReasonCode::hoisted_boundary,
+                        "moved up to where the data enters"};
       if (producer < 0) {
         edit_.insert_first(std::move(*node));
       } else {

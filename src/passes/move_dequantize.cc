@@ -60,7 +60,8 @@ class Mover {
 
   bool is_movable(const Node& node) const {
     const QuantRule& rule = node.op->quant;
-    if (rule.kind != QuantKind::move_codes || node.decision.precision == "f32") return false;
+    if (rule.kind != QuantKind::move_codes || node.decision.precision == Precision::f32)
+      return false;
     if (rule.quantize != nullptr && !rejection(node).empty()) return false;
     return graph_.value(node.outputs[0]).type.dtype == Dtype::f32;
   }
@@ -97,7 +98,8 @@ class Mover {
     if (own == type) return dq.inputs[0];
     Node rescale = make_rescale(graph_, dq.inputs[0], own, type, name + ".rescaled");
     rescale.decision = {
-        "int8", "brings the codes to the scale that the inputs of " + describe(node) + " share"};
+        Precision::int8, ReasonCode::shared_scale,
+        "brings the codes to the scale that the inputs of " + describe(node) + " share"};
     const ValueId rescaled = rescale.outputs[0];
     edit_.insert_before(at_, std::move(rescale));
     return rescaled;

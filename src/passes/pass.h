@@ -13,10 +13,14 @@
 
 namespace octet {
 
-// Counts rewrites, and stops them after the N-th when bisecting (--stop-after-rewrites).
+class WeightCodes;  // ops/quantized/weight_codes.h
+
+// What a pass is given beside the graph: counts rewrites, and stops them after the N-th when bisecting; codes of weights that
+// other variants of the model made.
 class Rewrites {
  public:
-  explicit Rewrites(s64 limit = -1) : limit_(limit) {}
+  explicit Rewrites(s64 limit = -1, WeightCodes* weight_codes = nullptr)
+      : limit_(limit), weight_codes_(weight_codes) {}
   // Asked before each rewrite; false: leave the graph as it is.
   bool allow() {
     if (limit_ >= 0 && count_ >= limit_) return false;
@@ -24,15 +28,19 @@ class Rewrites {
     return true;
   }
   s64 count() const { return count_; }
+  WeightCodes* weight_codes() const { return weight_codes_; }  // may be null
 
  private:
   s64 limit_;
+  WeightCodes* weight_codes_;
   s64 count_ = 0;
 };
 
 struct Pass {
   std::string_view name;
   void (*run)(Graph& graph, Rewrites& rewrites);
+  // Turns Q/DQ into integer operators. A simulation leaves it out: there the Q/DQ nodes compute as they stand.
+  bool makes_integers = false;
 };
 
 // Import form -> fused float form (Q/DQ nodes of explicit models stay in place).
@@ -43,9 +51,12 @@ std::span<const Pass> quantize_passes();
 struct PassOptions {
   std::vector<std::string> disabled;
   s64 stop_after_rewrites = -1;
+  bool simulate = false;  // without the passes that make integers
+  WeightCodes* weight_codes = nullptr;
 };
 
-// Runs each enabled pass once, removes what became dead, verifies what it changed and records a trace. Errors name the pass.
+// Runs each enabled pass once (rewrites that `trace` brings along count as made), removes what became dead, verifies what it
+// changed and records a trace. Errors name the pass.
 // Throws Error(invalid_argument) when `disabled` names no pass of any list.
 void run_passes(Graph& graph, std::span<const Pass> passes, const PassOptions& options,
                 std::vector<PassTrace>* trace);

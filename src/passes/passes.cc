@@ -41,6 +41,8 @@ void fold_dequantize(Graph&, Rewrites&);
 
 namespace {
 
+constexpr bool kMakesIntegers = true;
+
 // Order is meaning: each pass expects the form that those before it leave.
 constexpr Pass kFloatPasses[] = {
     {"remove_identity", remove_identity},
@@ -60,23 +62,28 @@ constexpr Pass kFloatPasses[] = {
 };
 
 constexpr Pass kQuantizePasses[] = {
-    {"hoist_quantize", hoist_quantize},
-    {"move_dequantize", move_dequantize},
-    {"cancel_qdq", cancel_qdq},
+    {"hoist_quantize", hoist_quantize, kMakesIntegers},
+    {"move_dequantize", move_dequantize, kMakesIntegers},
+    {"cancel_qdq", cancel_qdq, kMakesIntegers},
     {"split_conv_transpose", split_conv_transpose},
     {"symmetric_weights", symmetric_weights},
-    {"fuse_unary", fuse_unary},
-    {"fuse_qdq", fuse_qdq},
-    {"quantize_rows", quantize_rows},
+    {"fuse_unary", fuse_unary, kMakesIntegers},
+    {"fuse_qdq", fuse_qdq, kMakesIntegers},
+    {"quantize_rows", quantize_rows, kMakesIntegers},
     {"fold_scale", fold_scale},
     {"drop_reshape", drop_reshape},
-    {"fuse_table", fuse_table},
+    {"fuse_table", fuse_table, kMakesIntegers},
     {"fuse_sum", fuse_sum},
     {"fuse_transpose", fuse_transpose},
     {"fuse_shuffle", fuse_shuffle},
     {"fold_focus", fold_focus},
     {"fold_dequantize", fold_dequantize},
 };
+
+bool is_enabled(const Pass& pass, const PassOptions& options) {
+  if (options.simulate && pass.makes_integers) return false;
+  return std::ranges::find(options.disabled, pass.name) == options.disabled.end();
+}
 
 bool is_known(std::string_view name) {
   const auto named = [&](const Pass& pass) { return pass.name == name; };
@@ -107,9 +114,9 @@ void run_passes(Graph& graph, std::span<const Pass> passes, const PassOptions& o
   }
   bool is_first = true;  // what the caller made is cleaned and verified too
   for (const Pass& pass : passes) {
-    if (std::ranges::find(options.disabled, pass.name) != options.disabled.end()) continue;
+    if (!is_enabled(pass, options)) continue;
     const auto start = std::chrono::steady_clock::now();
-    Rewrites rewrites(budget);
+    Rewrites rewrites(budget, options.weight_codes);
     try {
       pass.run(graph, rewrites);
       // Most passes find nothing in most graphs.

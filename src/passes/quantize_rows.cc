@@ -42,7 +42,7 @@ void quantize_rows(Graph& graph, Rewrites& rewrites) {
     fused.attrs.set("scales", std::vector<f32>{1.0f, type->params.scale});
     set_input_zero_points(fused, std::array{0});
     set_output_attrs(fused, request, Activation{});
-    fused.decision = {"int8", "its result is only quantized"};
+    fused.decision = {Precision::int8, ReasonCode::codes_of_rows, "its result is only quantized"};
     replace_fused(quantize, std::move(fused), *rows);
     graph.value(quantize.outputs[0]).quant = type->params;
   }

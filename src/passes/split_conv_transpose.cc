@@ -144,8 +144,8 @@ class Splitter {
 
   bool try_split(Node& product, const Node& quantize) {
     const Node* x = dequantize_of(product.inputs[kX]);
-    if (product.decision.precision == "f32" || x == nullptr || graph_.is_constant(x->inputs[0]) ||
-        !code_type(graph_, *x) || !code_type(graph_, quantize))
+    if (product.decision.precision == Precision::f32 || x == nullptr ||
+        graph_.is_constant(x->inputs[0]) || !code_type(graph_, *x) || !code_type(graph_, quantize))
       return false;
     phases_ = {};
     std::string reason = unreadable(product);
@@ -155,7 +155,7 @@ class Splitter {
                            graph_.value(codes).type.shape, phases_);
     }
     if (!reason.empty()) {
-      product.decision = {"f32", reason};
+      product.decision = {Precision::f32, ReasonCode::refused_by_operator, reason};
       return false;
     }
     if (!rewrites_.allow()) return false;
@@ -252,7 +252,8 @@ class Splitter {
     const Value codes = graph_.value(last_);
     node.outputs = {last_ = graph_.add_value(node.name, {codes.type.dtype, shape})};
     graph_.value(last_).quant = codes.quant;
-    node.decision = {"int8", "puts the codes of a transposed convolution in their places"};
+    node.decision = {Precision::int8, ReasonCode::ordered_phases,
+                     "puts the codes of a transposed convolution in their places"};
     return node;
   }
 

@@ -79,7 +79,8 @@ Ranges calibrate(const Graph& graph, const CompileOptions& options, Model& model
 
 void explain_float_build(Graph& graph) {
   for (Node& node : graph.nodes) {
-    if (node.decision.precision == "f32") node.decision.reason = "built without INT8";
+    if (node.decision.precision != Precision::f32) continue;
+    node.decision = {Precision::f32, ReasonCode::float_build, "built without INT8"};
   }
 }
 

@@ -59,7 +59,7 @@ class Boundary {
     node.name = graph_.value(from).name + ".relabel";
     node.inputs = {from, table_};
     node.outputs = {to};
-    node.decision = {"int8", "s8 codes of the caller, u8 inside"};
+    node.decision = {Precision::int8, ReasonCode::relabeled, "s8 codes of the caller, u8 inside"};
     return node;
   }
 

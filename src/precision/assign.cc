@@ -3,6 +3,7 @@
 // pools, tables and moves join when both their inputs come as codes and somebody reads codes from them.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <ranges>
 #include <unordered_set>
 
@@ -33,7 +34,12 @@ class Assigner {
   }
 
  private:
-  static Decision real(std::string reason) { return {"f32", std::move(reason)}; }
+  static Decision real(ReasonCode code, std::string reason) {
+    return {Precision::f32, code, std::move(reason)};
+  }
+  static Decision int8(ReasonCode code, std::string reason) {
+    return {Precision::int8, code, std::move(reason)};
+  }
 
   bool kept_by_user(const Node& node) {
     for (const std::string& name : options_.keep_float) {
@@ -56,25 +62,29 @@ class Assigner {
     }
   }
 
-  static std::string no_rule(const Node& node) {
+  static Decision no_rule(const Node& node) {
     if (node.op->quant.quantize == nullptr)
-      return fmt::format("{} has no integer form", node.op->name);
-    return fmt::format(
-        "calibration leaves {} in f32: codes before it cost accuracy (docs/adr/0010)",
-        node.op->name);
+      return real(ReasonCode::no_integer_form,
+                  fmt::format("{} has no integer form", node.op->name));
+    return real(
+        ReasonCode::kept_for_accuracy,
+        fmt::format("calibration leaves {} in f32: codes before it cost accuracy (docs/adr/0010)",
+                    node.op->name));
   }
 
-  std::string missing_range(const Node& node) const {
+  std::optional<Decision> missing_range(const Node& node) const {
     for (ValueId id : ranged_values(graph_, node)) {
       const auto at = ranges_.find(id);
       const std::string& name = graph_.value(id).name;
-      if (at == ranges_.end()) return fmt::format("tensor '{}' has no range", name);
+      if (at == ranges_.end())
+        return real(ReasonCode::no_range, fmt::format("tensor '{}' has no range", name));
       if (!std::isfinite(at->second.threshold) || !(at->second.threshold > 0.0f)) {
-        return fmt::format("tensor '{}' has no usable range (threshold {})", name,
-                           at->second.threshold);
+        return real(ReasonCode::unusable_range,
+                    fmt::format("tensor '{}' has no usable range (threshold {})", name,
+                                at->second.threshold));
       }
     }
-    return {};
+    return std::nullopt;
   }
 
   Decision first_decision(const Node& node) {
@@ -82,15 +92,14 @@ class Assigner {
                                 ? TensorType{}
                                 : graph_.value(node.outputs[0]).type;
     const bool kept = kept_by_user(node);
-    if (type.shape.is_unknown()) return real("its type is known only during a run");
-    if (type.dtype != Dtype::f32)
-      return {std::string(dtype_name(type.dtype)), "not real-valued: shape or index arithmetic"};
-    if (kept) return real("kept in f32 by --keep-float");
-    if (!has_integer_rule(graph_, node)) return real(no_rule(node));
-    if (code_inputs(graph_, node).empty()) return real("no input is a real-valued activation");
-    if (std::string missing = missing_range(node); !missing.empty())
-      return real(std::move(missing));
-    if (std::string loss = channel_loss(node); !loss.empty()) return real(std::move(loss));
+    if (type.shape.is_unknown() || type.dtype != Dtype::f32) return without_real_type(type);
+    if (kept) return real(ReasonCode::kept_by_user, "kept in f32 by the user");
+    if (!has_integer_rule(graph_, node)) return no_rule(node);
+    if (code_inputs(graph_, node).empty())
+      return real(ReasonCode::no_real_input, "no input is a real-valued activation");
+    if (auto missing = missing_range(node)) return *std::move(missing);
+    if (std::string loss = channel_loss(node); !loss.empty())
+      return real(ReasonCode::channel_loss, std::move(loss));
     return first_int8(node);
   }
 
@@ -111,25 +120,33 @@ class Assigner {
     if (rule.kind == QuantKind::move_codes) {
       if (rule.quantize != nullptr) {
         const std::string reject = rule.quantize({graph_, node, {}, {}, Dtype::u8}).reject;
-        if (!reject.empty()) return real(reject);
+        if (!reject.empty()) return real(ReasonCode::refused_by_operator, reject);
       }
-      return {"int8", "moves codes; the scale stays"};
+      return int8(ReasonCode::moves_codes, "moves codes; the scale stays");
     }
     if (rule.kind == QuantKind::table)
-      return {"int8", "a 256-entry table between two INT8 tensors"};
-    if (rule.kind == QuantKind::arithmetic) return {"int8", "its inputs and its reader are INT8"};
-    if (rule.quantize == nullptr) {
-      if (uses_.is_output(node.outputs[0])) return real("its result is an output of the model");
+      return int8(ReasonCode::table_of_codes, "a 256-entry table between two INT8 tensors");
+    if (rule.kind == QuantKind::arithmetic)
+      return int8(ReasonCode::joins_codes, "its inputs and its reader are INT8");
+    return product(node);
+  }
+
+  Decision product(const Node& node) const {
+    if (node.op->quant.quantize == nullptr) {
+      if (uses_.is_output(node.outputs[0]))
+        return real(ReasonCode::model_output, "its result is an output of the model");
       std::string reject = unsplittable_conv_transpose(graph_, node);
-      if (!reject.empty()) return real(std::move(reject));
+      if (!reject.empty()) return real(ReasonCode::refused_by_operator, std::move(reject));
     }
     if (graph_.is_constant(node.input(1)))
-      return {"int8", "constant weights: s8 per channel, s32 accumulator"};
-    return {"int8", "product of two activations, both per tensor"};
+      return int8(ReasonCode::constant_weights,
+                  "constant weights: s8 per channel, s32 accumulator");
+    return int8(ReasonCode::product_of_activations, "product of two activations, both per tensor");
   }
 
   bool is_int8(s32 index) const {
-    return index >= 0 && graph_.nodes[static_cast<size_t>(index)].decision.precision == "int8";
+    return index >= 0 &&
+           graph_.nodes[static_cast<size_t>(index)].decision.precision == Precision::int8;
   }
 
   // A joining node needs codes at every activation input. Moving the graph's input as codes is fine: it is quantized once.
@@ -156,18 +173,19 @@ class Assigner {
   }
 
   static bool joins(const Node& node) {
-    return node.decision.precision == "int8" && node.op->quant.kind != QuantKind::compute;
+    return node.decision.precision == Precision::int8 && node.op->quant.kind != QuantKind::compute;
   }
 
   // Codes go missing downwards, readers upwards. Who has no reader takes codes from nobody, so one sweep each way is all.
   void demote() {
     for (Node& node : graph_.nodes) {
-      std::string reason = joins(node) ? missing_codes(node) : std::string();
-      if (!reason.empty()) node.decision = real(std::move(reason));
+      if (!joins(node)) continue;
+      if (std::string missing = missing_codes(node); !missing.empty())
+        node.decision = real(ReasonCode::float_input, std::move(missing));
     }
     for (Node& node : std::views::reverse(graph_.nodes)) {
       if (!joins(node) || has_int8_reader(node)) continue;
-      node.decision = real("no reader of its result is INT8");
+      node.decision = real(ReasonCode::no_int8_reader, "no reader of its result is INT8");
     }
   }
 

@@ -53,7 +53,7 @@ TEST(CalibratedConvTranspose, BecomesAConvolutionOfCodes) {
   const Graph real = transposed("strides=ints[2, 2]"), graph = quantized(real);
   EXPECT_EQ(node_of(graph, "ConvTranspose"), nullptr);
   ASSERT_NE(node_of(graph, "QConv"), nullptr);
-  EXPECT_EQ(node_of(graph, "QConv")->decision.precision, "int8");
+  EXPECT_EQ(node_of(graph, "QConv")->decision.precision, Precision::int8);
   EXPECT_NE(node_of(graph, "DepthToSpace"), nullptr);
   Tensor x(Dtype::f32, {1, 2, 3, 3});
   for (size_t i = 0; i < 18; ++i) x.mutable_as<f32>()[i] = static_cast<f32>(i) / 9.0f - 1.0f;
@@ -84,7 +84,9 @@ TEST(CalibratedConvTranspose, ADeadChannelKeepsItsBias) {
 TEST(CalibratedConvTranspose, SaysWhyItStaysReal) {
   const auto reason = [](const Graph& graph) {
     const Node* node = node_of(graph, "ConvTranspose");
-    return node == nullptr ? "" : node->decision.precision + ": " + node->decision.reason;
+    return node == nullptr
+               ? ""
+               : std::string(to_string(node->decision.precision)) + ": " + node->decision.reason;
   };
   EXPECT_EQ(reason(quantized(transposed("strides=ints[2, 2]", "nan"))),
             "f32: its weights hold an infinity or a NaN");

@@ -56,7 +56,7 @@ void correct(Graph& graph, Node& conv, const std::vector<f64>& means) {
 
 void correct_biases(Graph& graph, const Ranges& ranges) {
   for (Node& node : graph.nodes) {
-    if (node.decision.precision != "int8" || !is_op(node, "Conv")) continue;
+    if (node.decision.precision != Precision::int8 || !is_op(node, "Conv")) continue;
     const auto input = ranges.find(node.inputs[0]);
     if (input == ranges.end() || graph.constant_input(node, 1) == nullptr) continue;
     correct(graph, node, input->second.channel_mean);

@@ -17,16 +17,17 @@ bool runs_on_codes(const Graph& graph, const Node& node) {
 }
 
 Decision missing_decision(const Graph& graph, const Node& node) {
-  if (is_quantize(node) || is_dequantize(node)) return {"int8", "boundary between f32 and INT8"};
-  if (runs_on_codes(graph, node)) return {"int8", "moves codes; the scale stays"};
+  if (is_quantize(node) || is_dequantize(node))
+    return {Precision::int8, ReasonCode::boundary, "boundary between f32 and INT8"};
+  if (runs_on_codes(graph, node))
+    return {Precision::int8, ReasonCode::moves_codes, "moves codes; the scale stays"};
   const TensorType type =
       node.outputs[0] == kNoValue ? TensorType{} : graph.value(node.outputs[0]).type;
-  if (type.shape.is_unknown()) return {"f32", "its type is known only during a run"};
-  if (type.dtype != Dtype::f32)
-    return {std::string(dtype_name(type.dtype)), "not real-valued: shape or index arithmetic"};
+  if (type.shape.is_unknown() || type.dtype != Dtype::f32) return without_real_type(type);
   if (!has_integer_rule(graph, node))
-    return {"f32", fmt::format("{} has no integer form", node.op->name)};
-  return {"f32", "no Q/DQ around it"};
+    return {Precision::f32, ReasonCode::no_integer_form,
+            fmt::format("{} has no integer form", node.op->name)};
+  return {Precision::f32, ReasonCode::no_qdq, "no Q/DQ around it"};
 }
 
 // Codes that a QuantizeLinear of the model itself makes say what they mean, too.
@@ -49,10 +50,11 @@ void finish_decisions(Graph& graph) {
   for (Node& node : graph.nodes) {
     note_params(graph, node);
     Decision& decision = node.decision;
-    if (decision.precision == "int8" && !runs_on_codes(graph, node)) {
-      decision = {"f32", "planned for INT8, but its inputs did not come as codes"};
+    if (decision.precision == Precision::int8 && !runs_on_codes(graph, node)) {
+      decision = {Precision::f32, ReasonCode::no_codes_came,
+                  "planned for INT8, but its inputs did not come as codes"};
     }
-    if (decision.precision.empty() || is_quantize(node) || is_dequantize(node))
+    if (decision.precision == Precision::none || is_quantize(node) || is_dequantize(node))
       decision = missing_decision(graph, node);
     for (ValueId id : node.outputs) {
       if (id != kNoValue && graph.value(id).quant) adopt_real_name(graph, id);

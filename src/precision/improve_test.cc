@@ -46,7 +46,7 @@ TEST(NarrowTableInputs, CutsTheFlatTailOfSwish) {
     return %y
   })",
                             find_op);
-  graph.nodes[0].decision.precision = "int8";
+  graph.nodes[0].decision.precision = Precision::int8;
   Ranges ranges{{value(graph, "x"), range(-60.0f, 20.0f)},
                 {value(graph, "y"), range(-0.28f, 20.0f)}};
   narrow_table_inputs(graph, ranges);
@@ -66,7 +66,7 @@ TEST(NarrowTableInputs, LeavesWhatOthersReadToo) {
     return %y, %z
   })",
                             find_op);
-  for (Node& node : graph.nodes) node.decision.precision = "int8";
+  for (Node& node : graph.nodes) node.decision.precision = Precision::int8;
   Ranges ranges{{value(graph, "x"), range(-60.0f, 20.0f)},
                 {value(graph, "y"), range(-0.28f, 20.0f)}};
   narrow_table_inputs(graph, ranges);
@@ -99,7 +99,8 @@ TEST(LostShare, KeepsTheLayerInFloat) {
   x.channel_power = {1000.0, 0.01};
   y.channel_power = {1000.0, 0.09};
   assign_precision(graph, {{value(graph, "x"), x}, {value(graph, "y"), y}}, {});
-  EXPECT_EQ(graph.nodes[0].decision.precision, "f32");
+  EXPECT_EQ(graph.nodes[0].decision.precision, Precision::f32);
+  EXPECT_EQ(graph.nodes[0].decision.code, ReasonCode::channel_loss);
   EXPECT_EQ(graph.nodes[0].decision.reason,
             "one scale for all channels of 'x' would cost 50 % of its result");
 }
@@ -112,7 +113,7 @@ TEST(CorrectBiases, TakesOffWhatRoundedWeightsAdd) {
     return %y
   })",
                             find_op);
-  graph.nodes[0].decision.precision = "int8";
+  graph.nodes[0].decision.precision = Precision::int8;
   Range x = range(0.0f, 20.0f);
   x.channel_mean = {5.0, 10.0};
   correct_biases(graph, {{value(graph, "x"), x}});
@@ -122,7 +123,7 @@ TEST(CorrectBiases, TakesOffWhatRoundedWeightsAdd) {
 
 TEST(CorrectBiases, MakesABiasWhereThereIsNone) {
   Graph graph = parse_graph(kDepthwise, find_op);
-  graph.nodes[0].decision.precision = "int8";
+  graph.nodes[0].decision.precision = Precision::int8;
   Range x = range(0.0f, 20.0f);
   x.channel_mean = {5.0, 10.0};
   correct_biases(graph, {{value(graph, "x"), x}});

@@ -74,7 +74,8 @@ void narrow(const Graph& graph, const Node& node, Range& range, const Range& out
 void narrow_table_inputs(const Graph& graph, Ranges& ranges) {
   const Uses uses(graph);
   for (const Node& node : graph.nodes) {
-    if (node.decision.precision != "int8" || node.op->quant.kind != QuantKind::table) continue;
+    if (node.decision.precision != Precision::int8 || node.op->quant.kind != QuantKind::table)
+      continue;
     const auto input = ranges.find(node.inputs[0]);
     const auto output = ranges.find(node.outputs[0]);
     if (input == ranges.end() || output == ranges.end()) continue;

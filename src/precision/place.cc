@@ -15,7 +15,7 @@
 namespace octet {
 namespace {
 
-bool is_int8(const Node& node) { return node.decision.precision == "int8"; }
+bool is_int8(const Node& node) { return node.decision.precision == Precision::int8; }
 
 // Values that must share one scale, as disjoint sets.
 class SharedScales {

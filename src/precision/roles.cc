@@ -8,6 +8,13 @@ bool has_integer_rule(const Graph& graph, const Node& node) {
   return node.outputs[0] != kNoValue && is_real(graph.value(node.outputs[0]).type);
 }
 
+Decision without_real_type(const TensorType& type) {
+  if (type.shape.is_unknown())
+    return {Precision::f32, ReasonCode::unknown_type, "its type is known only during a run"};
+  return {precision_of(type.dtype), ReasonCode::not_real,
+          "not real-valued: shape or index arithmetic"};
+}
+
 bool gives_codes_only(const Node& node) {
   return node.op->quant.kind != QuantKind::compute || node.op->quant.quantize == nullptr;
 }

@@ -18,6 +18,9 @@ inline bool is_real_activation(const Graph& graph, ValueId id) {
   return id != kNoValue && !graph.is_constant(id) && is_real(graph.value(id).type);
 }
 
+// The decision about a node whose result is of this type, which is no f32 tensor.
+Decision without_real_type(const TensorType& type);
+
 // Whether the operator has an integer form at all (its weights or mode may still rule it out).
 bool has_integer_rule(const Graph& graph, const Node& node);
 

@@ -124,10 +124,10 @@ class Reader {
     if (size_ < table_end) damaged("truncated at the section table ({} bytes)", size_);
     Header header;
     std::memcpy(&header, bytes_.get(), sizeof header);
-    if (header.format != kEngineFormat) {
+    if (header.format < kOldestEngineFormat || header.format > kEngineFormat) {
       fail(Error::Code::unsupported,
-           "engine format {}; this program reads format {}; build the engine again", header.format,
-           kEngineFormat);
+           "engine format {}; this program reads formats {} to {}; build the engine again",
+           header.format, kOldestEngineFormat, kEngineFormat);
     }
     if (header.sections != kSectionCount)
       damaged("{} sections, expected {}", header.sections, kSectionCount);

@@ -18,7 +18,8 @@
 
 namespace octet {
 
-inline constexpr u32 kEngineFormat = 1;
+inline constexpr u32 kEngineFormat = 2;
+inline constexpr u32 kOldestEngineFormat = 1;  // without reason codes
 
 std::vector<std::byte> write_engine(const Model& model);
 // `bytes` stays alive through the model's weights. Throws Error(invalid_model) naming the section that is wrong.

@@ -20,7 +20,7 @@ Model small_model() {
   Model model;
   model.graph = parse_graph(R"(graph "small"(%x: f32[?,2]) {
     const %w: f32[2,3] = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}
-    %y: f32[?,3] = MatMul(%x, %w) name "fc" from ["/fc/Gemm"] as "f32" "built without INT8"
+    %y: f32[?,3] = MatMul(%x, %w) name "fc" from ["/fc/Gemm"] as "f32" float_build "built without INT8"
     return %y
   })",
                             find_op);

@@ -109,7 +109,7 @@ TEST(Exactness, RandomGraphsAreMostlyInteger) {
   for (u32 seed = 1; seed < 9; ++seed) {
     const auto model = model_of(seed);
     for (const Node& node : model->graph.nodes) {
-      integer += node.decision.precision == "int8" ? 1u : 0u;
+      integer += node.decision.precision == Precision::int8 ? 1u : 0u;
       ++all;
     }
   }

@@ -99,7 +99,7 @@ bool Builder::real_weights(const Tensor& weights) {
     const FloatInput values(view(request_.graph.value(id).constant));
     bias.assign(values.values().begin(), values.values().end());
   }
-  weights_ = quantize_weights(weights, bias, channels_, x_);
+  weights_ = quantize_weights(weights, bias, channels_, x_, request_.weight_codes);
   return passes(weights_.reject);
 }
 

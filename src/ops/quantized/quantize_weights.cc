@@ -7,10 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include "core/rounding.h"
-#include "graph/op_def.h"
 #include "ops/quantized/quantize_node.h"
-#include "ops/shared/float_io.h"
+#include "ops/quantized/weight_codes.h"
 
 namespace octet {
 namespace {
@@ -18,28 +16,6 @@ namespace {
 constexpr f64 kMaxBias = 1 << 30;
 // Where all weights of a channel are zero their scale is free: the bias gets as many bits as a float keeps.
 constexpr f64 kZeroChannelBias = 1 << 24;
-
-// Calls visit(first, count, channel) for runs of neighbours of one channel: dividing for every element would take longer than
-// what is done with it.
-template <class Visit>
-void for_each_run(size_t elements, const Channels& channels, const Visit& visit) {
-  const size_t inner = static_cast<size_t>(channels.inner);
-  const size_t count = static_cast<size_t>(channels.count);
-  for (size_t first = 0, channel = 0; first < elements; first += inner) {
-    visit(first, std::min(inner, elements - first), channel);
-    channel = channel + 1 < count ? channel + 1 : 0;
-  }
-}
-
-std::vector<f32> max_magnitudes(std::span<const f32> weights, const Channels& channels) {
-  std::vector<f32> largest(static_cast<size_t>(channels.count), 0.0f);
-  for_each_run(weights.size(), channels, [&](size_t first, size_t count, size_t channel) {
-    f32 max = largest[channel];
-    for (f32 weight : weights.subspan(first, count)) max = std::max(max, std::fabs(weight));
-    largest[channel] = max;
-  });
-  return largest;
-}
 
 // The smallest float scale for which |bias / (scale_x * scale)| <= limit.
 f32 scale_for_bias(f32 bias, f32 scale_x, f64 limit) {
@@ -60,29 +36,25 @@ f32 channel_scale(f32 largest, f32 bias, f32 scale_x) {
 }  // namespace
 
 QuantizedWeights quantize_weights(const Tensor& weights, std::span<const f32> bias,
-                                  const Channels& channels, const ProductInput& input) {
+                                  const Channels& channels, const ProductInput& input,
+                                  WeightCodes* cache) {
   QuantizedWeights result;
-  const FloatInput real(view(weights));
-  if (!all_finite(real.values()) || !all_finite(bias)) {
+  WeightCodes once;
+  WeightCodes& known = cache != nullptr ? *cache : once;
+  const auto largest = known.magnitudes(weights, channels);
+  if (!largest || !all_finite(bias)) {
     result.reject = "the weights or the bias hold an infinity or a NaN";
     return result;
   }
-  const std::vector<f32> largest = max_magnitudes(real.values(), channels);
-  for (size_t c = 0; c < largest.size(); ++c) {
-    result.scales.push_back(channel_scale(largest[c], bias.empty() ? 0.0f : bias[c], input.scale));
+  for (size_t c = 0; c < largest->size(); ++c) {
+    result.scales.push_back(
+        channel_scale((*largest)[c], bias.empty() ? 0.0f : bias[c], input.scale));
   }
   if (!all_finite(result.scales)) {
     result.reject = "the bias is too large for the scale of the input";
     return result;
   }
-  result.codes = Tensor(Dtype::s8, weights.shape());
-  const auto codes = result.codes.mutable_as<s8>();
-  for_each_run(codes.size(), channels, [&](size_t first, size_t count, size_t channel) {
-    const f32 scale = result.scales[channel];
-    for (size_t i = first; i < first + count; ++i) {
-      codes[i] = static_cast<s8>(quantize(real.values()[i], scale, 0, -127, 127));
-    }
-  });
+  result.codes = known.codes(weights, channels, result.scales);
   if (!bias.empty()) {
     const std::vector<f64> wide(bias.begin(), bias.end());
     result.bias = quantize_bias(wide, result.scales, input);
@@ -112,7 +84,7 @@ std::vector<s64> largest_sums(const QuantizedWeights& weights, const Channels& c
                               const ProductInput& input) {
   std::vector<s64> sums(static_cast<size_t>(channels.count), 0);
   const auto codes = weights.codes.as<s8>();
-  for_each_run(codes.size(), channels, [&](size_t first, size_t count, size_t channel) {
+  channels.for_each_run(codes.size(), [&](size_t first, size_t count, size_t channel) {
     s64 sum = 0;
     for (s8 code : codes.subspan(first, count)) sum += std::abs(s32{code});
     sums[channel] += sum * input.max_magnitude;

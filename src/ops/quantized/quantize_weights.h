@@ -2,6 +2,7 @@
 // Real weights and biases -> s8 codes, per-channel scales and s32 biases (docs/numerics.md section 3).
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@
 
 namespace octet {
 
+class WeightCodes;  // ops/quantized/weight_codes.h
+
 // Which output channel each weight belongs to: axis 0 of a convolution's, the last axis of a matrix.
 struct Channels {
   s64 count = 1;
@@ -18,6 +21,17 @@ struct Channels {
 
   size_t of(size_t element) const {
     return element / static_cast<size_t>(inner) % static_cast<size_t>(count);
+  }
+
+  // Calls visit(first, count, channel) for runs of neighbours of one channel: dividing for every element would take longer than
+  // what is done with it.
+  template <class Visit>
+  void for_each_run(size_t elements, const Visit& visit) const {
+    const size_t run = static_cast<size_t>(inner);
+    for (size_t first = 0, channel = 0; first < elements; first += run) {
+      visit(first, std::min(run, elements - first), channel);
+      channel = channel + 1 < static_cast<size_t>(count) ? channel + 1 : 0;
+    }
   }
 };
 
@@ -34,9 +48,11 @@ struct ProductInput {
   s32 max_magnitude = 255;  // of q - zero_point
 };
 
-// scale[c] = max|w| / 127, raised where the bias would pass 2^30; codes in -127..127, ties to even. `bias` may be empty.
+// scale[c] = max|w| / 127, raised where the bias would pass 2^30; codes in -127..127, ties to even. `bias` may be empty. What
+// `cache` knows of the weights is not computed again.
 QuantizedWeights quantize_weights(const Tensor& weights, std::span<const f32> bias,
-                                  const Channels& channels, const ProductInput& input);
+                                  const Channels& channels, const ProductInput& input,
+                                  WeightCodes* cache = nullptr);
 
 // rne(bias[c] / (scale_x * scale_w[c])) in f64, which may pass 32 bits.
 std::vector<f64> wide_bias(std::span<const f64> bias, std::span<const f32> scales,

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/quantized/weight_codes.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/rounding.h"
+#include "graph/op_def.h"
+#include "ops/quantized/quantize_node.h"
+#include "ops/shared/float_io.h"
+
+namespace octet {
+namespace {
+
+// Scales differ between variants where a bias asks for a larger one. A search over many ranges shall not fill the memory.
+constexpr size_t kMostPerLayer = 4;
+
+std::optional<std::vector<f32>> max_magnitudes(std::span<const f32> weights,
+                                               const Channels& channels) {
+  if (!all_finite(weights)) return std::nullopt;
+  std::vector<f32> largest(static_cast<size_t>(channels.count), 0.0f);
+  channels.for_each_run(weights.size(), [&](size_t first, size_t count, size_t channel) {
+    f32 max = largest[channel];
+    for (f32 weight : weights.subspan(first, count)) max = std::max(max, std::fabs(weight));
+    largest[channel] = max;
+  });
+  return largest;
+}
+
+Tensor quantized_codes(const Tensor& weights, const Channels& channels,
+                       const std::vector<f32>& scales) {
+  const FloatInput real(view(weights));
+  Tensor result(Dtype::s8, weights.shape());
+  const auto codes = result.mutable_as<s8>();
+  channels.for_each_run(codes.size(), [&](size_t first, size_t count, size_t channel) {
+    const f32 scale = scales[channel];
+    for (size_t i = first; i < first + count; ++i) {
+      codes[i] = static_cast<s8>(quantize(real.values()[i], scale, 0, -127, 127));
+    }
+  });
+  return result;
+}
+
+}  // namespace
+
+WeightCodes::Key WeightCodes::key_of(const Tensor& weights, const Channels& channels) {
+  return {weights.data(), weights.dtype(), weights.elements(), channels.count, channels.inner};
+}
+
+std::optional<std::vector<f32>> WeightCodes::magnitudes(const Tensor& weights,
+                                                        const Channels& channels) {
+  const Key key = key_of(weights, channels);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = entries_.find(key);
+    if (at != entries_.end()) return at->second.magnitudes;
+  }
+  auto largest = max_magnitudes(FloatInput(view(weights)).values(), channels);
+  const std::lock_guard lock(mutex_);
+  return entries_.try_emplace(key, Entry{weights, std::move(largest), {}}).first->second.magnitudes;
+}
+
+Tensor WeightCodes::codes(const Tensor& weights, const Channels& channels,
+                          const std::vector<f32>& scales) {
+  const Key key = key_of(weights, channels);
+  {
+    const std::lock_guard lock(mutex_);
+    const std::vector<Coded>& coded = entries_.at(key).coded;
+    const auto at = std::ranges::find(coded, scales, &Coded::scales);
+    if (at != coded.end()) return at->codes.reshaped(weights.shape());
+  }
+  const Tensor made = quantized_codes(weights, channels, scales);
+  const std::lock_guard lock(mutex_);
+  std::vector<Coded>& coded = entries_.at(key).coded;
+  if (coded.size() == kMostPerLayer) coded.erase(coded.begin());
+  coded.push_back({scales, made});
+  ++quantized_;
+  return made;
+}
+
+s64 WeightCodes::quantized() const {
+  const std::lock_guard lock(mutex_);
+  return quantized_;
+}
+
+}  // namespace octet
