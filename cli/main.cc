@@ -5,6 +5,7 @@
 #include <new>
 #include <vector>
 
+#include "cli/advice.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "octet/error.h"
@@ -24,6 +25,8 @@ constexpr const char* kFooter =
 int report(const Error& error) {
   print_error(error.message());
   for (const std::string& line : error.context()) print_context(line);
+  const std::string_view advice = advice_for(error.field());
+  if (!advice.empty()) print_context(advice);
   if (error.code() == Error::Code::internal) {
     print_context(
         "this is a bug in Octet, not in your input; please report it with the command line");

@@ -19,9 +19,11 @@ class Error : public std::runtime_error {
     internal,          // our own bug
   };
 
-  Error(Code code, std::string message);
+  // `field` names the option or limit of the API that the caller may change, "Limits.memory"; empty where there is none.
+  Error(Code code, std::string message, std::string field = {});
 
   Code code() const { return code_; }
+  const std::string& field() const { return field_; }
   const std::string& message() const { return message_; }
   // Innermost first: "importing node 'up3' (Resize)", "compiling 'yolo.onnx'".
   const std::vector<std::string>& context() const { return context_; }
@@ -33,6 +35,7 @@ class Error : public std::runtime_error {
  private:
   Code code_;
   std::string message_;
+  std::string field_;
   std::vector<std::string> context_;
   std::string full_;
 };

@@ -69,9 +69,10 @@ void DataSource::settle_bad(size_t total) {
   if (bad.size() > kNamedInError) {
     others += fmt::format(" and {} more", bad.size() - kNamedInError);
   }
-  fail(Error::Code::invalid_argument, "{} of {} in '{}' cannot be used: {}{}; {}", bad.size(),
-       total, source_, bad.front().reason, others,
-       skip_bad_ ? "nothing is left" : "repair or remove them, or skip bad files (--skip-bad)");
+  fail_about(skip_bad_ ? "" : "CalibrationOptions.skip_bad", Error::Code::invalid_argument,
+             "{} of {} in '{}' cannot be used: {}{}; {}", bad.size(), total, source_,
+             bad.front().reason, others,
+             skip_bad_ ? "nothing is left" : "repair or remove them, or skip them");
 }
 
 void DataSource::validate(const std::function<void(s64, s64)>& progress) {

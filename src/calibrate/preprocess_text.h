@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The short texts of preprocessing options, shared by command-line flags and the JSON file. `what` names the option in
-// errors: "--crop" or "prep.json: key 'crop'".
+// errors: "crop" or "prep.json: key 'crop'".
 #pragma once
 
 #include <string>

@@ -3,8 +3,12 @@
 
 namespace octet {
 
-Error::Error(Code code, std::string message)
-    : std::runtime_error(message), code_(code), message_(std::move(message)), full_(message_) {}
+Error::Error(Code code, std::string message, std::string field)
+    : std::runtime_error(message),
+      code_(code),
+      message_(std::move(message)),
+      field_(std::move(field)),
+      full_(message_) {}
 
 void Error::add_context(std::string line) {
   full_ += "\n  " + line;

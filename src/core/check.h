@@ -15,6 +15,14 @@ template <class... Args>
   throw Error(code, fmt::format(format, std::forward<Args>(args)...));
 }
 
+// The same, where an option or limit of the API stands in the way: "CompileOptions.input_shapes". Messages of the library know no
+// flag of the command line, which adds its own advice by this name.
+template <class... Args>
+[[noreturn]] void fail_about(const char* field, Error::Code code,
+                             fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(code, fmt::format(format, std::forward<Args>(args)...), field);
+}
+
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);
 
 }  // namespace octet

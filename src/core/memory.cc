@@ -41,8 +41,8 @@ s64 memory_in_force() {
 [[noreturn]] void refuse(const std::string& what, s64 bytes, s64 in_use) {
   const std::string used =
       in_use > 0 ? fmt::format(" and {} are in use", human_memory(in_use)) : std::string();
-  fail(Error::Code::out_of_memory, "{} needs {}{}, limit {} (--max-memory)", what,
-       human_memory(bytes), used, human_memory(memory_in_force()));
+  fail_about("Limits.memory", Error::Code::out_of_memory, "{} needs {}{}, limit {}", what,
+             human_memory(bytes), used, human_memory(memory_in_force()));
 }
 
 // Large storage in large pages, where the system gives them on request: 25 MB then take a dozen page faults, not 6000.

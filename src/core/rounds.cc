@@ -30,10 +30,8 @@ void LoopRounds::count(s64 rounds) {
   s64& total = count_of_thread().rounds;
   const s64 limit = limits().loop_trips;
   if (rounds > limit - total) {
-    fail(Error::Code::out_of_memory,
-         "the loops of this run have run {} times and go on; give a higher --max-loop-trips if "
-         "they have to",
-         limit);
+    fail_about("Limits.loop_trips", Error::Code::out_of_memory,
+               "the loops of this run have run {} times, the limit, and go on", limit);
   }
   total += rounds;
 }

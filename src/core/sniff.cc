@@ -27,7 +27,7 @@ constexpr Magic kMagics[] = {
      "an xz archive; unpack it with 'xz -d' and give the .onnx file inside"},
     {0, "\x28\xb5\x2f\xfd"sv, "a zstd archive; unpack it and give the .onnx file inside"},
     {0, "BZh"sv, "a bzip2 archive; unpack it and give the .onnx file inside"},
-    {4, "TFL3"sv, "a TensorFlow Lite model; convert it to ONNX first (tf2onnx --tflite)"},
+    {4, "TFL3"sv, "a TensorFlow Lite model; convert it to ONNX first (tf2onnx does)"},
     {4, "ORTM"sv, "an ONNX Runtime .ort model; give the .onnx file that it was made from"},
     {0, "ftrt"sv, "a TensorRT engine; give the ONNX model that it was built from"},
     {0, "ptrt"sv, "a TensorRT engine; give the ONNX model that it was built from"},

@@ -258,8 +258,7 @@ TEST(Case, I41_I42_MemoryBombs) {
         with_ints("Pad", {{0, huge}}, {4}), with_ints("Tile", {{huge, huge}}, {4, 4})}) {
     EXPECT_NE(outcome(model), "ok");
   }
-  EXPECT_THAT(outcome(with_ints("Tile", {{huge}}, {4})),
-              HasSubstr("needs 16 TiB, limit 1 GiB (--max-memory)"));
+  EXPECT_THAT(outcome(with_ints("Tile", {{huge}}, {4})), HasSubstr("needs 16 TiB, limit 1 GiB"));
   pb::ModelProto shape = empty_model();
   add_node(shape, "ConstantOfShape", {"s"}, {"y"});
   add_ints(shape, "s", {huge});

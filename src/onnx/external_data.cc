@@ -18,8 +18,7 @@ namespace {
 constexpr size_t kMaxLocation = 4096;
 constexpr const char* kHint =
     "weights files must be plain files inside the model's folder; links are followed only within a "
-    "folder named by "
-    "--external-data-root";
+    "folder that the caller names";
 
 std::vector<std::string> split(const std::string& path) {
   std::vector<std::string> parts(1);
@@ -99,7 +98,7 @@ bool ExternalData::open(const std::string& location) {
     if (error == std::errc::no_such_file_or_directory) return false;
     const auto root = std::filesystem::canonical(root_, error);
     if (error)
-      fail(Error::Code::io, "--external-data-root {}: {}", root_.string(), error.message());
+      fail(Error::Code::io, "the folder of weights files {}: {}", root_.string(), error.message());
     const std::string relative = real.lexically_relative(root).string();
     if (relative.empty() || relative.starts_with("..")) {
       refuse(location, "resolves to a file outside " + root.string());

@@ -9,7 +9,8 @@
 namespace octet {
 namespace {
 
-constexpr const char* kAskForShape = "give its shape, e.g. --shape x:1x3x224x224";
+constexpr const char* kShapes = "CompileOptions.input_shapes";
+constexpr const char* kAskForShape = "give its shape";
 
 // Dynamic dimensions count as one: they are checked again when they are known.
 void check_size(const std::string& name, const TensorType& type) {
@@ -20,8 +21,8 @@ void check_size(const std::string& name, const TensorType& type) {
   try {
     TensorType{type.dtype, least}.bytes();
   } catch (const Error&) {
-    fail(Error::Code::invalid_model, "input {} has shape {}, which overflows; {}", quote_name(name),
-         to_string(type.shape), kAskForShape);
+    fail_about(kShapes, Error::Code::invalid_model, "input {} has shape {}, which overflows; {}",
+               quote_name(name), to_string(type.shape), kAskForShape);
   }
 }
 
@@ -58,7 +59,8 @@ Shape InputTypes::declared_shape(const std::string& name, const octet_onnx::Type
                                  const Shape* given) {
   if (!type.has_shape()) {
     if (given != nullptr) return *given;
-    fail(Error::Code::invalid_model, "input {} has no shape; {}", quote_name(name), kAskForShape);
+    fail_about(kShapes, Error::Code::invalid_model, "input {} has no shape; {}", quote_name(name),
+               kAskForShape);
   }
   if (given != nullptr && given->rank() != type.shape().dim_size()) {
     fail(Error::Code::invalid_argument, "input {} has {} dimensions, the given shape {} has {}",
@@ -71,8 +73,8 @@ Shape InputTypes::declared_shape(const std::string& name, const octet_onnx::Type
     // Some exporters write -1 for "any size".
     const bool fixed = dim.has_dim_value() && dim.dim_value() != Shape::kDynamic;
     if (fixed && dim.dim_value() < 0 && wanted < 0) {
-      fail(Error::Code::invalid_model, "input {} has the negative dimension {}; {}",
-           quote_name(name), dim.dim_value(), kAskForShape);
+      fail_about(kShapes, Error::Code::invalid_model, "input {} has the negative dimension {}; {}",
+                 quote_name(name), dim.dim_value(), kAskForShape);
     }
     if (fixed && dim.dim_value() >= 0 && wanted >= 0 && wanted != dim.dim_value()) {
       fail(Error::Code::invalid_argument,

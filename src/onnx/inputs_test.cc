@@ -71,7 +71,7 @@ TEST(InputsError, ImpossibleTypes) {  // I53
   pb::ValueInfoProto& input = *model.mutable_graph()->mutable_input(0);
   auto& dim = *input.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1);
   dim.set_dim_value(-7);
-  EXPECT_IMPORT_ERROR(model, invalid_model, "--shape");
+  EXPECT_IMPORT_ERROR(model, invalid_model, "give its shape");
   dim.set_dim_value(s64{1} << 62);
   EXPECT_IMPORT_ERROR(model, invalid_model, "overflows");
   input.mutable_type()->mutable_tensor_type()->clear_shape();

@@ -71,8 +71,8 @@ std::vector<std::byte> read_model_file(const std::filesystem::path& file, s64 ma
          "the file has {} bytes, ONNX files end at 2 GiB; save the model with external data", size);
   }
   if (size > max_bytes) {
-    fail(Error::Code::out_of_memory, "the file has {} bytes, the limit is {} (--max-memory)", size,
-         max_bytes);
+    fail_about("Limits.memory", Error::Code::out_of_memory,
+               "the file has {} bytes, the limit is {}", size, max_bytes);
   }
   std::vector<std::byte> bytes(static_cast<size_t>(size));
   open.read(bytes);
@@ -90,9 +90,8 @@ octet_onnx::ModelProto parse_model(std::span<const std::byte> bytes, s64 max_byt
   }
   const s64 needed = scan_model(bytes);
   if (needed > max_bytes) {
-    fail(Error::Code::out_of_memory,
-         "reading the model needs about {} bytes, the limit is {} (--max-memory)", needed,
-         max_bytes);
+    fail_about("Limits.memory", Error::Code::out_of_memory,
+               "reading the model needs about {} bytes, the limit is {}", needed, max_bytes);
   }
   octet_onnx::ModelProto model;
   google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));

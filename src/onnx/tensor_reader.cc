@@ -192,8 +192,8 @@ TensorType TensorReader::checked_type(const TensorProto& proto, Dtype dtype) {
 void TensorReader::reserve(s64 bytes) {
   const auto total = checked_add(used_, bytes);
   if (!total || *total > max_bytes_) {
-    fail(Error::Code::out_of_memory,
-         "the model's tensors need more than the limit of {} bytes (--max-memory)", max_bytes_);
+    fail_about("Limits.memory", Error::Code::out_of_memory,
+               "the model's tensors need more than the limit of {} bytes", max_bytes_);
   }
   used_ = *total;
 }

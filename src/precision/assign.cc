@@ -55,10 +55,8 @@ class Assigner {
   void check_names() const {
     for (const std::string& name : options_.keep_float) {
       if (matched_.count(name) != 0) continue;
-      fail(
-          Error::Code::invalid_argument,
-          "--keep-float '{}' matches no node name and no operator; `octet inspect` lists the names",
-          name);
+      fail_about("PrecisionPlan.keep_float", Error::Code::invalid_argument,
+                 "'{}', to be kept in f32, matches no node name and no operator", name);
     }
   }
 

@@ -30,8 +30,9 @@ struct Reader {
 
   template <class... Args>
   [[noreturn]] void wrong(fmt::format_string<Args...> text, Args&&... args) const {
-    fail(Error::Code::invalid_argument, "{}: {}{}; octet bench --tune writes such files", file,
-         where, fmt::format(text, std::forward<Args>(args)...));
+    fail(Error::Code::invalid_argument,
+         "{}: {}{}; expected what measuring the selection of kernels writes", file, where,
+         fmt::format(text, std::forward<Args>(args)...));
   }
 
   const Json& at(const char* key) const {

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/advice.h"
+
+namespace octet::cli {
+namespace {
+
+struct Advice {
+  std::string_view field;
+  std::string_view line;
+};
+
+constexpr Advice kAdvice[] = {
+    {"CalibrationOptions.skip_bad", "--skip-bad counts unusable files and goes on"},
+    {"CompileOptions.calibration", "--calib DIR names a folder of images or arrays"},
+    {"CompileOptions.input_shapes", "--shape gives a shape, e.g. --shape x:1x3x224x224"},
+    {"Limits.loop_trips", "a higher --max-loop-trips lets it go on, if it has to"},
+    {"Limits.memory", "a higher --max-memory allows more, if the machine has it"},
+    {"PrecisionPlan.keep_float", "octet inspect lists the names that --keep-float takes"},
+};
+
+}  // namespace
+
+std::string_view advice_for(std::string_view field) {
+  for (const Advice& advice : kAdvice) {
+    if (advice.field == field) return advice.line;
+  }
+  return {};
+}
+
+}  // namespace octet::cli

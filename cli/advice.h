@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a user of the command line can do about an error: the library names the option or limit of its API that stands in the
+// way (Error::field), this names the flag.
+#pragma once
+
+#include <string_view>
+
+namespace octet::cli {
+
+// One line, or nothing where there is no advice.
+std::string_view advice_for(std::string_view field);
+
+}  // namespace octet::cli
