@@ -41,10 +41,8 @@ struct Options {
   std::filesystem::path model;
   std::filesystem::path output;
   std::filesystem::path report;
-  bool int8 = false;
   DataFlags data;
   RangeMethod method = RangeMethod::entropy;
-  int64_t batch = 1;
   CompileOptions compile;
   std::vector<std::string> shapes;
   bool quiet = false;
@@ -54,15 +52,13 @@ struct Options {
 
 CompileOptions compile_options(const Options& options) {
   CompileOptions result = options.compile;
-  result.int8 = options.int8;
   result.input_shapes = parse_shapes(options.shapes);
   if (options.data.data.empty()) return result;
-  if (!options.int8) {
+  if (!options.compile.plan.int8) {
     fail(Error::Code::invalid_argument, "--calib has no use without --int8; add --int8");
   }
   result.calibration = data_options(options.data);
   result.calibration->method = options.method;
-  result.calibration->batch = options.batch;
   return result;
 }
 
@@ -91,7 +87,7 @@ void print_summary(const Options& options, const CompileReport& report,
                    ? fmt::format(", {} skipped", report.calibration_skipped)
                    : "");
   }
-  if (options.int8) print_float_layers(inspection);
+  if (options.compile.plan.int8) print_float_layers(inspection);
   if (!options.report.empty()) {
     fmt::print("  report       {}\n", sanitize(options.report.string()));
   }
@@ -156,19 +152,14 @@ int run(Options options) {
 }
 
 void add_quantization_flags(CLI::App& app, Options& options) {
-  app.add_flag("--int8", options.int8, "quantize whatever has an integer kernel");
+  app.add_flag("--int8", options.compile.plan.int8, "quantize whatever has an integer kernel");
   add_data_flags(app, options.data, "--calib", "calibration images or arrays");
   app.add_option("--calib-method", options.method, "how ranges are chosen")
       ->type_name("entropy|minmax")
       ->default_str("entropy")
       ->transform(CLI::Transformer(std::map<std::string, RangeMethod>{
           {"entropy", RangeMethod::entropy}, {"minmax", RangeMethod::minmax}}));
-  app.add_option("--calib-batch", options.batch,
-                 "samples handed over at once; no effect on results")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(int64_t{1}, int64_t{4096}));
-  app.add_option("--keep-float", options.compile.keep_float,
+  app.add_option("--keep-float", options.compile.plan.keep_float,
                  "leave a node, by name or operator, in FP32; repeatable")
       ->type_name("NAME")
       ->allow_extra_args(false);
@@ -179,12 +170,12 @@ void add_debug_flags(CLI::App& app, Options& options) {
   app.add_option("--report", options.report, "write one self-contained HTML page")
       ->type_name("FILE.html")
       ->group(group);
-  app.add_option("--disable-pass", options.compile.disabled_passes,
+  app.add_option("--disable-pass", options.compile.plan.rewrites.disabled_passes,
                  "leave out a graph pass, by name; repeatable")
       ->type_name("PASS")
       ->allow_extra_args(false)
       ->group(group);
-  app.add_option("--stop-after-rewrites", options.compile.stop_after_rewrites,
+  app.add_option("--stop-after-rewrites", options.compile.plan.rewrites.stop_after_rewrites,
                  "stop rewriting the graph after N steps, for bisecting")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber)

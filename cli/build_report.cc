@@ -18,7 +18,7 @@ constexpr int64_t kErrorSamples = 32;
 std::vector<ValueError> layer_errors(const BuildReport& build, ProgressBar& progress) {
   if (!build.options.calibration) return {};
   CompileOptions float_options;
-  float_options.simulate = true;
+  float_options.plan.simulate = true;
   float_options.input_shapes = build.options.input_shapes;
   float_options.threads = build.options.threads;
   const Engine reference = compile(build.model, float_options);

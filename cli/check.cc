@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/advice.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/terminal.h"
@@ -146,6 +147,8 @@ void print_verdict(const ModelCheck& check) {
   for (const auto& problem : check.problems) {
     fmt::print("problem: {}\n", sanitize_lines(problem.message));
     for (const std::string& line : problem.context) fmt::print("  {}\n", sanitize(line));
+    const std::string_view advice = advice_for(problem.field);
+    if (!advice.empty()) fmt::print("  {}\n", advice);
   }
 }
 

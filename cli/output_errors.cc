@@ -51,7 +51,7 @@ std::vector<float> as_floats(const Tensor& tensor) {
 
 Engine reference_for(const std::filesystem::path& model, const Engine& engine, int threads) {
   CompileOptions options;
-  options.simulate = true;
+  options.plan.simulate = true;
   options.threads = threads;
   for (const TensorInfo& input : engine.inputs()) {
     if (input.type.shape.is_static()) options.input_shapes[input.name] = input.type.shape;

@@ -7,7 +7,7 @@
 int main(int argc, char** argv) try {
   if (argc != 4) return std::cerr << "usage: minimal MODEL.onnx IMAGES/ ENGINE.octet\n", 2;
   octet::CompileOptions options;
-  options.int8 = true;
+  options.plan.int8 = true;
   options.calibration.emplace().data = argv[2];
   octet::compile(argv[1], options).save(argv[3]);
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "octet/range.h"
 #include "octet/tensor.h"
 
 namespace octet {
@@ -41,8 +42,6 @@ struct Preprocess {
 Preprocess preprocess_from_json(const std::string& text, const std::string& file_name);
 std::string to_json(const Preprocess& preprocess);
 
-enum class RangeMethod { minmax, entropy };
-
 // Where a sample's class comes from: the alphabetical index of its folder under the data folder, or the leading number of its
 // file name. Arrays of an npz carry their own.
 enum class LabelRule { folder, prefix };
@@ -56,7 +55,6 @@ struct CalibrationOptions {
   LabelRule labels = LabelRule::folder;
   int64_t max_samples = 0;  // 0: all; else so many, evenly spread over the sorted data
   bool skip_bad = false;    // count and skip unreadable files instead of failing
-  int64_t batch = 1;        // samples handed over at once; never changes the result
 };
 
 }  // namespace octet

@@ -32,6 +32,7 @@ struct ModelCheck {
   struct Problem {
     std::string message;
     std::vector<std::string> context;  // innermost first
+    std::string field;                 // as of Error
   };
 
   std::string producer;

@@ -27,32 +27,32 @@ struct PassTrace {
   double milliseconds = 0;
 };
 
-struct CompileOptions {
+// For bisecting: which rewrites of the graph are made.
+struct RewriteOptions {
+  std::vector<std::string> disabled_passes;
+  int64_t stop_after_rewrites = -1;  // counted from the first pass; -1: never
+};
+
+// What computes in which type. A model can be built by many plans from one import and one calibration.
+struct PrecisionPlan {
   bool int8 = false;  // calibrate and quantize; explicit Q/DQ in the model is honoured either way
   bool simulate = false;  // keep the model's Q/DQ nodes and compute in f32 between them: the truth
                           // that an explicitly quantized engine is held against
-  std::optional<CalibrationOptions> calibration;  // needed for int8 unless the model carries Q/DQ
-  std::vector<std::string> disabled_passes;
-  int64_t stop_after_rewrites = -1;     // bisecting: stop rewriting after this many; -1: never
   std::vector<std::string> keep_float;  // node names (or op types) to leave in f32
+  RewriteOptions rewrites;
+};
+
+struct CompileOptions {
+  PrecisionPlan plan;
+  std::optional<CalibrationOptions> calibration;  // needed for int8 unless the model carries Q/DQ
   std::map<std::string, Shape> input_shapes;  // fixes dynamic dimensions of inputs, by input name
   int threads = 1;                            // used by calibration
   std::function<void(const Progress&)> progress;  // called from the compiling thread; may be empty
 };
 
-// What calibration saw of one tensor, and the range that it chose.
-struct TensorRange {
-  std::string name;
-  float min = 0;
-  float max = 0;
-  float threshold = 0;              // |x| beyond this saturates
-  float bin_width = 0;              // histogram[i] counts |x| in [i, i + 1) * bin_width
-  std::vector<uint64_t> histogram;  // empty when the method keeps none
-};
-
 struct CompileReport {
   std::vector<PassTrace> passes;
-  std::vector<TensorRange> ranges;
+  std::vector<Range> ranges;  // of the tensors that codes may need, in the order of the graph
   std::vector<std::string> warnings;
   int64_t calibration_samples = 0;
   int64_t calibration_skipped = 0;

@@ -159,10 +159,17 @@ size_t least_error(const std::vector<f64>& bins, size_t levels) {
   return best;
 }
 
-RangeEstimate estimate_range(const Histogram& histogram, RangeMethod method,
-                             std::string_view tensor) {
+std::string_view range_method_name(RangeMethod method) {
+  return method == RangeMethod::entropy ? "entropy" : "minmax";
+}
+
+Range estimate_range(const Histogram& histogram, RangeMethod method, std::string_view tensor) {
   check_observed(histogram, tensor);
-  RangeEstimate range{histogram.min(), histogram.max(), histogram.amax()};
+  Range range{.tensor = std::string(tensor),
+              .min = histogram.min(),
+              .max = histogram.max(),
+              .threshold = histogram.amax(),
+              .method = method};
   if (range.threshold == 0) {
     range.threshold = 1;
     return range;

@@ -10,18 +10,9 @@
 
 namespace octet {
 
-// The largest magnitude that keeps its value: a tensor that is never negative gets u8 codes with scale threshold / 255, the
-// others s8 with threshold / 127. Always large enough for that scale to be a normal float.
-struct RangeEstimate {
-  f32 min = 0;
-  f32 max = 0;
-  f32 threshold = 1;
-};
-
-// Throws Error(invalid_argument) naming the tensor when NaN or Inf were observed, or nothing at all. A tensor that is always 0
-// gets threshold 1.
-RangeEstimate estimate_range(const Histogram& histogram, RangeMethod method,
-                             std::string_view tensor);
+// The threshold is always large enough for the scale of its codes to be a normal float; a tensor that is always 0 gets 1. Throws
+// Error(invalid_argument) naming the tensor when NaN or Inf were observed, or nothing at all.
+Range estimate_range(const Histogram& histogram, RangeMethod method, std::string_view tensor);
 
 // The histogram spread over kEntropyBins equal bins of [0, amax], zeros left out: they keep their value at any scale, and after
 // a ReLU would outweigh everything else.

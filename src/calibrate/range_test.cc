@@ -100,7 +100,7 @@ TEST(Entropy, BinsOfFullWidthAreTakenOver) {
 }
 
 TEST(Range, MinmaxIsTheLargestMagnitude) {
-  const RangeEstimate range = estimate_range(observed({-3, 1, 2}), RangeMethod::minmax, "x");
+  const Range range = estimate_range(observed({-3, 1, 2}), RangeMethod::minmax, "x");
   EXPECT_EQ(range.min, -3);
   EXPECT_EQ(range.max, 2);
   EXPECT_EQ(range.threshold, 3);
@@ -109,7 +109,7 @@ TEST(Range, MinmaxIsTheLargestMagnitude) {
 TEST(Range, EntropyCutsAnOutlier) {
   std::vector<f32> values = normal_values(200000, 3);
   values.push_back(100.0f);
-  const RangeEstimate range = estimate_range(observed(values), RangeMethod::entropy, "x");
+  const Range range = estimate_range(observed(values), RangeMethod::entropy, "x");
   EXPECT_EQ(range.max, 100.0f);
   EXPECT_LT(range.threshold, 50.0f);
   EXPECT_GT(range.threshold, 3.0f);
@@ -146,23 +146,23 @@ TEST(Range, EntropyNeverCutsFurtherThanSquaredErrorWould) {
   const Histogram histogram = observed(values);
   const std::vector<f64> bins = entropy_bins(histogram);
   ASSERT_LT(least_divergence(bins, 128), least_error(bins, 128));
-  const RangeEstimate range = estimate_range(histogram, RangeMethod::entropy, "x");
+  const Range range = estimate_range(histogram, RangeMethod::entropy, "x");
   EXPECT_GT(range.threshold, 40.0f);
 }
 
 TEST(Range, ZerosOfAReluDoNotMatter) {
   std::vector<f32> values = normal_values(50000, 5);
   for (f32& v : values) v = std::abs(v);
-  const RangeEstimate without = estimate_range(observed(values), RangeMethod::entropy, "x");
+  const Range without = estimate_range(observed(values), RangeMethod::entropy, "x");
   values.insert(values.end(), 1000000, 0.0f);
-  const RangeEstimate with = estimate_range(observed(values), RangeMethod::entropy, "x");
+  const Range with = estimate_range(observed(values), RangeMethod::entropy, "x");
   EXPECT_EQ(with.threshold, without.threshold);
 }
 
 TEST(Range, ThresholdNeverPassesTheLargestValue) {
   for (u32 seed = 0; seed < 20; ++seed) {
     const Histogram histogram = observed(normal_values(50 + seed * 37, seed));
-    const RangeEstimate range = estimate_range(histogram, RangeMethod::entropy, "x");
+    const Range range = estimate_range(histogram, RangeMethod::entropy, "x");
     EXPECT_LE(range.threshold, histogram.amax());
   }
 }

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <tuple>
 
-#include "octet/compile.h"
 #include "onnx/import.h"
 #include "ops/registry.h"
 #include "passes/infer_types.h"
-#include "pipeline/build.h"
+#include "pipeline/float_model.h"
 
 namespace octet {
 namespace {
@@ -17,7 +16,7 @@ namespace {
 using Operator = ModelCheck::Operator;
 
 void note(ModelCheck& result, const Error& error) {
-  result.problems.push_back({error.message(), error.context()});
+  result.problems.push_back({error.message(), error.context(), error.field()});
 }
 
 s64 opset_of(const ImportInfo& info, const std::string& domain) {
@@ -74,36 +73,23 @@ void describe_model(const ImportInfo& info, ModelCheck& result) {
   }
 }
 
-// Ranges as good data would give them: positive, and the same everywhere.
-Ranges assumed_ranges(const Graph& graph) {
-  Ranges ranges;
-  Range range;
-  range.min = -1.0f;
-  range.threshold = range.max = 1.0f;
-  for (ValueId id : values_to_observe(graph)) ranges[id] = range;
-  return ranges;
-}
-
-Engine build(const Graph& graph, bool int8, const CheckOptions& options) {
-  CompileOptions compile_options;
-  compile_options.int8 = int8;
-  compile_options.threads = options.threads;
-  CompileReport report;
-  const RangeSource assumed = [](const Graph& from, Model&) { return assumed_ranges(from); };
-  return Engine(
-      std::make_shared<const Model>(build_model(graph, compile_options, assumed, report)));
+Engine build(const FloatModel& model, bool int8) {
+  PrecisionPlan plan;
+  plan.int8 = int8;
+  return Engine(std::make_shared<const Model>(quantize(model, plan)));
 }
 
 void plan(const Graph& graph, const CheckOptions& options, ModelCheck& result) {
   InspectOptions inspect_options;
   inspect_options.threads = options.threads;
-  const Engine engine = build(graph, true, options);
+  const FloatModel model = with_assumed_ranges(optimize(graph, {}));
+  const Engine engine = build(model, true);
   result.inputs = engine.inputs();
   result.outputs = engine.outputs();
   inspect_options.input_shapes = sample_shapes(engine);
   result.planned_shapes = inspect_options.input_shapes;
   result.int8 = inspect(engine, inspect_options);
-  if (!result.carries_qdq) result.f32 = inspect(build(graph, false, options), inspect_options);
+  if (!result.carries_qdq) result.f32 = inspect(build(model, false), inspect_options);
 }
 
 bool has_dynamic_input(const ModelCheck& result) {
@@ -117,7 +103,7 @@ void plan_or_note(const Graph& graph, const CheckOptions& options, ModelCheck& r
     plan(graph, options, result);
   } catch (const Error& error) {
     if (!result.planned_shapes.empty() && has_dynamic_input(result)) {
-      result.warnings.push_back("not planned for the sample sizes, give others with --shape: " +
+      result.warnings.push_back("not planned for the sample sizes, give others: " +
                                 error.message());
     } else {
       note(result, error);
@@ -145,7 +131,7 @@ ModelCheck check(const std::filesystem::path& onnx_file, const CheckOptions& opt
   describe_model(info, result);
   result.inputs = infos_of(graph, graph.inputs);
   result.outputs = infos_of(graph, graph.outputs);
-  result.carries_qdq = has_explicit_qdq(graph);
+  result.carries_qdq = carries_qdq(graph);
   if (result.builds()) plan_or_note(graph, options, result);
   return result;
 }

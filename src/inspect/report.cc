@@ -113,19 +113,20 @@ std::string errors_section(std::span<const ValueError> errors) {
 }
 
 // Bins summed into at most kColumns columns; trailing empty bins are not drawn.
-std::vector<f64> columns_of(const TensorRange& range, f64* column_width) {
-  size_t used = range.histogram.size();
-  while (used > 0 && range.histogram[used - 1] == 0) --used;
+std::vector<f64> columns_of(const TensorStatistics& seen, f64* column_width) {
+  size_t used = seen.histogram.size();
+  while (used > 0 && seen.histogram[used - 1] == 0) --used;
   const size_t step = std::max<size_t>(1, (used + kColumns - 1) / kColumns);
   std::vector<f64> columns((used + step - 1) / step, 0.0);
-  for (size_t i = 0; i < used; ++i) columns[i / step] += static_cast<f64>(range.histogram[i]);
-  *column_width = static_cast<f64>(range.bin_width) * static_cast<f64>(step);
+  for (size_t i = 0; i < used; ++i) columns[i / step] += static_cast<f64>(seen.histogram[i]);
+  *column_width = static_cast<f64>(seen.bin_width) * static_cast<f64>(step);
   return columns;
 }
 
-std::string histogram_plot(const TensorRange& range) {
+std::string histogram_plot(const Range& range) {
+  if (range.seen == nullptr) return "";
   f64 column_width = 0;
-  const std::vector<f64> columns = columns_of(range, &column_width);
+  const std::vector<f64> columns = columns_of(*range.seen, &column_width);
   if (columns.empty()) return "";
   const f64 top = std::log10(1 + *std::max_element(columns.begin(), columns.end()));
   const f64 end =
@@ -149,17 +150,17 @@ std::string histogram_plot(const TensorRange& range) {
       kPlotWidth, kPlotHeight + 12, path, kPlotHeight, cut, kPlotHeight + 10, end);
 }
 
-std::string ranges_section(std::span<const TensorRange> ranges) {
+std::string ranges_section(std::span<const Range> ranges) {
   if (ranges.empty()) return "";
   std::string out =
       "<h2>Ranges</h2>\n<p class=\"note\">What calibration saw of each tensor: absolute values, "
       "counts on a logarithmic scale. Values beyond the red threshold saturate.</p>\n"
       "<div class=\"cards\">\n";
-  for (const TensorRange& range : ranges) {
+  for (const Range& range : ranges) {
     out += fmt::format(
         "<figure>{}<figcaption><b>{}</b><br><span>threshold {:.5g}, seen {:.5g} to "
         "{:.5g}</span></figcaption></figure>\n",
-        histogram_plot(range), escape_html(range.name), range.threshold, range.min, range.max);
+        histogram_plot(range), escape_html(range.tensor), range.threshold, range.min, range.max);
   }
   return out + "</div>\n";
 }

@@ -18,7 +18,7 @@ struct ReportInput {
   std::vector<std::pair<std::string, std::string>>
       summary;  // "calibration" -> "500 samples, entropy"
   const Inspection& inspection;
-  std::span<const TensorRange> ranges;
+  std::span<const Range> ranges;
   std::span<const ValueError> errors;  // may be empty
 };
 

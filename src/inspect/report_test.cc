@@ -20,8 +20,12 @@ std::string hostile_page() {
   layer.name = layer.op = layer.kernel = layer.reason = kHostile;
   layer.nodes = {kHostile};
   inspection.layers = {layer};
-  const std::vector<TensorRange> ranges = {{kHostile, -1.0f, 2.0f, 1.5f, 0.5f, {8, 4, 0, 1, 0}}};
-  const std::vector<ValueError> errors = {{kHostile, kHostile, kHostile, 12.5, 0.5, 0.99, 10}};
+  const auto seen =
+      std::make_shared<TensorStatistics>(TensorStatistics{0.5f, {8, 4, 0, 1, 0}, {}, {}});
+  const std::vector<Range> ranges = {
+      {.tensor = kHostile, .min = -1.0f, .max = 2.0f, .threshold = 1.5f, .seen = seen}};
+  const std::vector<ValueError> errors = {
+      {kHostile, kHostile, Precision::f32, 12.5, 0.5, 0.99, 10}};
   return html_report({kHostile, {{kHostile, kHostile}}, inspection, ranges, errors});
 }
 

@@ -15,7 +15,8 @@ namespace {
 std::vector<f64> noise_of(const Range& input) {
   const f64 step = code_type_of(input).params.scale;
   std::vector<f64> noise;
-  for (const f64 power : input.channel_power) noise.push_back(std::min(step * step / 12, power));
+  for (const f64 power : input.seen->channel_power)
+    noise.push_back(std::min(step * step / 12, power));
   return noise;
 }
 
@@ -23,8 +24,10 @@ std::vector<f64> noise_of(const Range& input) {
 
 f64 lost_share(const Graph& graph, const Node& node, const Range& input, const Range& output) {
   const Tensor* weights = graph.constant_input(node, 1);
-  const size_t in = input.channel_power.size(), out = output.channel_power.size();
-  if (!is_op(node, "Conv") || weights == nullptr || in == 0 || out == 0) return 0.0;
+  if (!is_op(node, "Conv") || weights == nullptr || !input.seen || !output.seen) return 0.0;
+  const std::vector<f64>& power = output.seen->channel_power;
+  const size_t in = input.seen->channel_power.size(), out = power.size();
+  if (in == 0 || out == 0) return 0.0;
   const Shape& shape = weights->shape();
   const auto groups = static_cast<size_t>(std::max<s64>(1, node.attrs.i("group", 1)));
   const size_t in_group = in / groups, out_group = out / groups;
@@ -45,8 +48,8 @@ f64 lost_share(const Graph& graph, const Node& node, const Range& input, const R
       error += gain * noise[o / out_group * in_group + c];
     }
     // A channel that its activation keeps at zero has nothing to lose.
-    if (output.channel_power[o] <= 0.0) continue;
-    lost += std::min(1.0, error / output.channel_power[o]);
+    if (power[o] <= 0.0) continue;
+    lost += std::min(1.0, error / power[o]);
     ++alive;
   }
   return alive == 0 ? 0.0 : lost / static_cast<f64>(alive);

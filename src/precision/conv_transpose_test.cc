@@ -8,6 +8,7 @@
 
 #include "graph/interpret.h"
 #include "graph/text.h"
+#include "ops/quantized/weight_codes.h"
 #include "ops/registry.h"
 #include "passes/pass.h"
 #include "precision/precision.h"
@@ -34,10 +35,11 @@ Graph transposed(const std::string& attributes, const std::string& first_weight 
 
 // Assigns, places and fuses as calibration does.
 Graph quantized(Graph graph) {
-  const Ranges ranges{{graph.find_value("x"), {-2.0f, 2.0f, 2.0f, {}, {}}},
-                      {graph.find_value("t"), {-8.0f, 8.0f, 8.0f, {}, {}}}};
+  const Ranges ranges{{graph.find_value("x"), {.min = -2.0f, .max = 2.0f, .threshold = 2.0f}},
+                      {graph.find_value("t"), {.min = -8.0f, .max = 8.0f, .threshold = 8.0f}}};
+  WeightCodes weight_codes;
   assign_precision(graph, ranges, {});
-  place_qdq(graph, ranges);
+  place_qdq(graph, ranges, weight_codes);
   run_passes(graph, quantize_passes(), {}, nullptr);
   finish_decisions(graph);
   return graph;

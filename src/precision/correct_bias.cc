@@ -12,13 +12,14 @@ namespace octet {
 namespace {
 
 // What the rounded weights of each output channel add to its mean.
-std::vector<f64> mean_shift(const Tensor& weights, const std::vector<f64>& means, size_t groups) {
+std::vector<f64> mean_shift(const Tensor& weights, const std::vector<f64>& means, size_t groups,
+                            WeightCodes& weight_codes) {
   const auto out = static_cast<size_t>(weights.shape()[0]);
   const auto in_group = static_cast<size_t>(weights.shape()[1]);
   const size_t taps = static_cast<size_t>(weights.shape()[2] * weights.shape()[3]);
   const s64 inner = weights.elements() / weights.shape()[0];
   const QuantizedWeights quantized =
-      quantize_weights(weights, {}, {weights.shape()[0], inner}, ProductInput{});
+      quantize_weights(weights, {}, {weights.shape()[0], inner}, ProductInput{}, &weight_codes);
   if (!quantized.reject.empty()) return {};
   const auto codes = quantized.codes.as<s8>();
   const auto w = weights.as<f32>();
@@ -33,7 +34,7 @@ std::vector<f64> mean_shift(const Tensor& weights, const std::vector<f64>& means
   return shift;
 }
 
-void correct(Graph& graph, Node& conv, const std::vector<f64>& means) {
+void correct(Graph& graph, Node& conv, const std::vector<f64>& means, WeightCodes& weight_codes) {
   const Tensor weights = *graph.constant_input(conv, 1);
   const auto groups = static_cast<size_t>(std::max<s64>(1, conv.attrs.i("group", 1)));
   const bool fits = weights.dtype() == Dtype::f32 && weights.shape().rank() == 4 &&
@@ -41,7 +42,7 @@ void correct(Graph& graph, Node& conv, const std::vector<f64>& means) {
                     means.size() == groups * static_cast<size_t>(weights.shape()[1]);
   const Tensor* bias = graph.constant_input(conv, 2);
   if (!fits || (conv.input(2) != kNoValue && bias == nullptr)) return;
-  const std::vector<f64> shift = mean_shift(weights, means, groups);
+  const std::vector<f64> shift = mean_shift(weights, means, groups, weight_codes);
   if (shift.empty()) return;
   Tensor corrected(Dtype::f32, Shape{weights.shape()[0]});
   for (size_t o = 0; o < shift.size(); ++o) {
@@ -54,12 +55,12 @@ void correct(Graph& graph, Node& conv, const std::vector<f64>& means) {
 
 }  // namespace
 
-void correct_biases(Graph& graph, const Ranges& ranges) {
+void correct_biases(Graph& graph, const Ranges& ranges, WeightCodes& weight_codes) {
   for (Node& node : graph.nodes) {
     if (node.decision.precision != Precision::int8 || !is_op(node, "Conv")) continue;
     const auto input = ranges.find(node.inputs[0]);
     if (input == ranges.end() || graph.constant_input(node, 1) == nullptr) continue;
-    correct(graph, node, input->second.channel_mean);
+    if (input->second.seen) correct(graph, node, input->second.seen->channel_mean, weight_codes);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "graph/text.h"
+#include "ops/quantized/weight_codes.h"
 #include "ops/registry.h"
 #include "precision/precision.h"
 
@@ -17,6 +18,11 @@ Range range(f32 min, f32 max) {
   r.max = max;
   r.threshold = std::max(std::fabs(min), std::fabs(max));
   return r;
+}
+
+Range seen(Range range, std::vector<f64> power, std::vector<f64> mean) {
+  range.seen = std::make_shared<TensorStatistics>(TensorStatistics{0, {}, mean, power});
+  return range;
 }
 
 ValueId value(const Graph& graph, const char* name) { return graph.find_value(name); }
@@ -82,13 +88,13 @@ constexpr const char* kDepthwise = R"(graph "g"(%x: f32[1,2,4,4]) {
 TEST(LostShare, AQuietChannelBesideALoudOne) {
   const Graph graph = parse_graph(kDepthwise, find_op);
   Range x = range(-127.0f, 127.0f), y = range(-127.0f, 127.0f);  // steps of 1
-  x.channel_power = {1000.0, 1000.0};
-  y.channel_power = {1000.0, 9000.0};
+  x = seen(x, {1000.0, 1000.0}, {});
+  y = seen(y, {1000.0, 9000.0}, {});
   EXPECT_LT(lost_share(graph, graph.nodes[0], x, y), 1e-3);
-  x.channel_power = {1000.0, 0.01};
-  y.channel_power = {1000.0, 0.09};
+  x = seen(x, {1000.0, 0.01}, {});
+  y = seen(y, {1000.0, 0.09}, {});
   EXPECT_NEAR(lost_share(graph, graph.nodes[0], x, y), 0.5, 1e-3);  // all of one of two channels
-  y.channel_power = {1000.0, 0.0};
+  y = seen(y, {1000.0, 0.0}, {});
   EXPECT_LT(lost_share(graph, graph.nodes[0], x, y), 1e-3);                       // a dead channel
   EXPECT_EQ(lost_share(graph, graph.nodes[0], range(-1, 1), range(-1, 1)), 0.0);  // not measured
 }
@@ -96,8 +102,8 @@ TEST(LostShare, AQuietChannelBesideALoudOne) {
 TEST(LostShare, KeepsTheLayerInFloat) {
   Graph graph = parse_graph(kDepthwise, find_op);
   Range x = range(-127.0f, 127.0f), y = range(-127.0f, 127.0f);
-  x.channel_power = {1000.0, 0.01};
-  y.channel_power = {1000.0, 0.09};
+  x = seen(x, {1000.0, 0.01}, {});
+  y = seen(y, {1000.0, 0.09}, {});
   assign_precision(graph, {{value(graph, "x"), x}, {value(graph, "y"), y}}, {});
   EXPECT_EQ(graph.nodes[0].decision.precision, Precision::f32);
   EXPECT_EQ(graph.nodes[0].decision.code, ReasonCode::channel_loss);
@@ -115,8 +121,9 @@ TEST(CorrectBiases, TakesOffWhatRoundedWeightsAdd) {
                             find_op);
   graph.nodes[0].decision.precision = Precision::int8;
   Range x = range(0.0f, 20.0f);
-  x.channel_mean = {5.0, 10.0};
-  correct_biases(graph, {{value(graph, "x"), x}});
+  x = seen(x, {}, {5.0, 10.0});
+  WeightCodes codes;
+  correct_biases(graph, {{value(graph, "x"), x}}, codes);
   // 0.4 became 0, so 4 of the mean are missing.
   EXPECT_NEAR(graph.constant_input(graph.nodes[0], 2)->as<f32>()[0], 11.0f, 1e-5f);
 }
@@ -125,8 +132,9 @@ TEST(CorrectBiases, MakesABiasWhereThereIsNone) {
   Graph graph = parse_graph(kDepthwise, find_op);
   graph.nodes[0].decision.precision = Precision::int8;
   Range x = range(0.0f, 20.0f);
-  x.channel_mean = {5.0, 10.0};
-  correct_biases(graph, {{value(graph, "x"), x}});
+  x = seen(x, {}, {5.0, 10.0});
+  WeightCodes codes;
+  correct_biases(graph, {{value(graph, "x"), x}}, codes);
   ASSERT_NE(graph.constant_input(graph.nodes[0], 2), nullptr);
   EXPECT_NEAR(graph.constant_input(graph.nodes[0], 2)->as<f32>()[1], 0.0f, 1e-5f);  // each is exact
 }

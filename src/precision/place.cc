@@ -41,7 +41,8 @@ class SharedScales {
 
 class Placer {
  public:
-  Placer(Graph& graph, const Ranges& ranges) : graph_(graph), uses_(graph), shared_(graph) {
+  Placer(Graph& graph, const Ranges& ranges, WeightCodes& weight_codes)
+      : graph_(graph), weight_codes_(weight_codes), uses_(graph), shared_(graph) {
     for (const auto& [id, range] : ranges) {
       const auto [at, fresh] = merged_.emplace(shared_.root(id), range);
       if (fresh) continue;
@@ -129,7 +130,7 @@ class Placer {
         .scale = std::max(type_of(node.inputs[0]).params.scale, std::numeric_limits<f32>::min())};
     const QuantizedWeights codes = quantize_weights(
         weights.constant, bias != nullptr ? bias->as<f32>() : std::span<const f32>(),
-        {shape[1], shape[2] * shape[3]}, x);
+        {shape[1], shape[2] * shape[3]}, x, &weight_codes_);
     OCTET_CHECK(codes.reject.empty());  // assign.cc asked
     const ValueId scales =
         graph_.add_constant(weights.name + ".scales", Tensor::of<f32>({shape[1]}, codes.scales));
@@ -146,8 +147,8 @@ class Placer {
   }
 
   static Range range_of(const Tensor& real) {
-    Range range{
-        std::numeric_limits<f32>::infinity(), 0.0f, -std::numeric_limits<f32>::infinity(), {}, {}};
+    Range range{.min = std::numeric_limits<f32>::infinity(),
+                .max = -std::numeric_limits<f32>::infinity()};
     for (f32 x : real.as<f32>()) {
       range.min = std::min(range.min, x);
       range.max = std::max(range.max, x);
@@ -158,6 +159,7 @@ class Placer {
   }
 
   Graph& graph_;
+  WeightCodes& weight_codes_;
   Uses uses_;
   SharedScales shared_;
   std::unordered_map<ValueId, Range> merged_;
@@ -186,6 +188,8 @@ CodeType code_type_of(const Range& range) {
   return type;
 }
 
-void place_qdq(Graph& graph, const Ranges& ranges) { Placer(graph, ranges).run(); }
+void place_qdq(Graph& graph, const Ranges& ranges, WeightCodes& weight_codes) {
+  Placer(graph, ranges, weight_codes).run();
+}
 
 }  // namespace octet

@@ -3,26 +3,19 @@
 // into integer operators, for calibrated and explicitly quantized models alike.
 #pragma once
 
-#include <limits>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "core/types.h"
 #include "graph/graph.h"
+#include "octet/range.h"
 #include "passes/qdq.h"
 
 namespace octet {
 
-// The real interval that a value's codes should cover.
-struct Range {
-  f32 min = 0.0f;                                  // smallest value seen; >= 0 gives unsigned codes
-  f32 threshold = 0.0f;                            // |x| beyond it saturates
-  f32 max = std::numeric_limits<f32>::infinity();  // largest value seen
-  // Mean square and mean of each channel of an image; may be empty.
-  std::vector<f64> channel_power;
-  std::vector<f64> channel_mean;
-};
+class WeightCodes;  // ops/quantized/weight_codes.h
+
 using Ranges = std::unordered_map<ValueId, Range>;
 
 struct PrecisionOptions {
@@ -46,11 +39,11 @@ CodeType code_type_of(const Range& range);
 f64 lost_share(const Graph& graph, const Node& node, const Range& input, const Range& output);
 
 // Takes from each convolution's bias what the rounding of its weights adds to the mean of its channels.
-void correct_biases(Graph& graph, const Ranges& ranges);
+void correct_biases(Graph& graph, const Ranges& ranges, WeightCodes& weight_codes);
 
 // Puts QuantizeLinear and DequantizeLinear around every value that an int8 node reads or moves. Values that share one
 // scale by their operators (pooling, reshaping, concatenation) get one range.
-void place_qdq(Graph& graph, const Ranges& ranges);
+void place_qdq(Graph& graph, const Ranges& ranges, WeightCodes& weight_codes);
 
 // After fusion: gives a precision and a reason to nodes that have none yet, and codes the name of the real value they
 // replaced, so that the integer graph can be compared with the float one by name.

@@ -7,7 +7,7 @@ import shutil
 import unittest
 
 import harness
-from harness import DIGITS, digits, digits_engine, octet, scratch
+from harness import DIGITS, ROOT, digits, digits_engine, octet, scratch
 
 MODEL = DIGITS / "digits.onnx"
 BUILD = ("build", MODEL, "--int8", "--preprocess", DIGITS / "preprocess.json", "--quiet")
@@ -118,15 +118,15 @@ class Reproducible(unittest.TestCase):
                        "--json", env=env)
         return json.dumps(result.json["results"])
 
-    def test_order_and_batch_do_not_change_a_byte(self):
+    def test_order_and_threads_do_not_change_a_byte(self):
         expected = digits_engine().read_bytes()
         shuffled = scratch() / "shuffled"
         shuffled.mkdir()
         for i, image in enumerate(sorted((digits() / "calib").glob("*.png"))):
             shutil.copy(image, shuffled / f"{i * 7919 % 200:04}.png")
         engine = scratch() / "again.octet"
-        for calib, batch, threads in ((shuffled, 1, 1), (digits() / "calib", 32, 1), (digits() / "calib", 7, 2)):
-            octet(*BUILD, "--calib", calib, "--calib-batch", batch, "--threads", threads, "-o", engine)
+        for calib, threads in ((shuffled, 1), (digits() / "calib", 2)):
+            octet(*BUILD, "--calib", calib, "--threads", threads, "-o", engine)
             self.assertEqual(engine.read_bytes(), expected)
 
     def test_instruction_sets_and_threads_give_one_answer(self):
@@ -148,9 +148,14 @@ class Options(unittest.TestCase):
         layers = octet("inspect", engine, "--json").json["layers"]
         kept = next(layer for layer in layers if "/4/c2/Conv" in layer["nodes"])
         self.assertEqual(kept["precision"], "f32")
+        self.assertEqual(kept["reason_code"], "kept_by_user")
         self.assertTrue(kept["reason"])
         others = [layer for layer in layers if layer["op"] == "QConv"]
         self.assertEqual(len(others), 8)
+        self.assertEqual({layer["reason_code"] for layer in others}, {"constant_weights"})
+        table = (ROOT / "docs/reasons.md").read_text()
+        for layer in layers:
+            self.assertIn(f"| `{layer['reason_code']}` | ", table)
 
     def test_disabled_pass_and_stop(self):
         engine = scratch() / "passes.octet"

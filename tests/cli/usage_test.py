@@ -54,6 +54,12 @@ class Usage(unittest.TestCase):
         self.assertIn("--calib", self.fails("build", DIGITS / "digits.onnx", "--int8", "-o", scratch() / "x.octet"))
         self.assertFalse((scratch() / "x.octet").exists())
 
+    def test_a_name_that_no_layer_has(self):
+        error = self.fails("build", DIGITS / "digits.onnx", "--int8", "--calib", digits() / "calib", "--keep-float", "no_such_layer",
+                           "-o", scratch() / "x.octet")
+        self.assertIn("'no_such_layer'", error)
+        self.assertIn("--keep-float", error)
+
     def test_data_without_int8(self):
         self.assertIn("--int8", self.fails("build", DIGITS / "digits.onnx", "--calib", digits() / "calib"))
 

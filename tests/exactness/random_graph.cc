@@ -7,6 +7,7 @@
 #include <string>
 
 #include "graph/interpret.h"
+#include "ops/quantized/weight_codes.h"
 #include "ops/registry.h"
 #include "precision/precision.h"
 
@@ -179,7 +180,8 @@ Graph quantized(Graph graph, u32 seed, const PassOptions& options) {
     });
   }
   assign_precision(graph, ranges, {});
-  place_qdq(graph, ranges);
+  WeightCodes weight_codes;
+  place_qdq(graph, ranges, weight_codes);
   run_passes(graph, quantize_passes(), options, nullptr);
   finish_decisions(graph);
   return graph;

@@ -89,7 +89,7 @@ TEST_F(Faults, CompileWithCalibration) {
             std::vector<std::pair<std::string, Tensor>>{{"x", Tensor(Dtype::f32, {4, 3, 6, 6})}});
   const fs::path model = kSeeds / "conv_bn_relu.onnx";
   CompileOptions options;
-  options.int8 = true;
+  options.plan.int8 = true;
   options.calibration.emplace();
   options.calibration->data = data;
   const auto scenario = [&] { compile(model, options); };

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The middle of the pipeline as a value: what every engine of a model starts from, whatever its precisions. A FloatModel can be
+// kept, and copied for next to nothing, since copies share graph, data and codes; each function gives a new one.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "octet/compile.h"
+#include "ops/quantized/weight_codes.h"
+#include "pipeline/observe.h"
+#include "precision/precision.h"
+#include "runtime/model.h"
+
+namespace octet {
+
+// What one run over the data saw. Ranges of any method follow from it.
+struct Calibration {
+  std::filesystem::path data;  // as the user named it
+  std::optional<Preprocess> preprocess;
+  s64 samples = 0;
+  std::vector<std::string> skipped;  // "name: reason"
+  std::vector<std::string> notes;    // about the data
+  std::vector<ValueId> values;       // of the float graph, in its order; those that codes may need
+  std::vector<Observation> observations;                            // one for each
+  std::vector<std::shared_ptr<const TensorStatistics>> statistics;  // one for each
+};
+
+struct FloatModel {
+  std::shared_ptr<const Graph> graph;  // after the float passes; nodes name the ONNX nodes in them
+  std::string source;                  // file name of the ONNX model, without its folder
+  std::string producer;
+  bool carries_qdq = false;                        // the model brings its own scales
+  std::vector<PassTrace> passes;                   // that made the graph
+  std::shared_ptr<const Calibration> calibration;  // null: none yet
+  std::shared_ptr<const Ranges> ranges;            // null: none yet
+  std::shared_ptr<WeightCodes> weight_codes;       // filled by whoever quantizes first
+};
+
+// How a stage runs and whom it tells.
+struct StageOptions {
+  int threads = 1;
+  std::function<void(const Progress&)> progress;  // may be empty
+};
+
+// True when the graph brings its own scales.
+bool carries_qdq(const Graph& graph);
+
+// The float passes over an imported graph.
+FloatModel optimize(Graph graph, const RewriteOptions& rewrites);
+
+// Runs the data through the graph, once. Throws for bad data as DataSource does. For models without Q/DQ of their own.
+FloatModel calibrate(const FloatModel& model, const CalibrationOptions& options,
+                     const StageOptions& stage = {});
+
+// Ranges of another method from what calibration saw; of the caller, whatever it saw; and as good data would give them:
+// positive, negative, the same everywhere.
+FloatModel with_method(const FloatModel& model, RangeMethod method);
+FloatModel with_ranges(const FloatModel& model, Ranges ranges);
+FloatModel with_assumed_ranges(const FloatModel& model);
+
+// One variant of the model: precisions, Q/DQ, integer operators. Imports nothing, calibrates nothing, and quantizes weights that
+// no variant has quantized before. `report`, where given, gets passes and ranges. Throws Error(invalid_argument) where INT8 is asked
+// for and neither ranges nor Q/DQ are there.
+Model quantize(const FloatModel& model, const PrecisionPlan& plan, CompileReport* report = nullptr);
+
+}  // namespace octet
