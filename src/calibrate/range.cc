@@ -159,10 +159,6 @@ size_t least_error(const std::vector<f64>& bins, size_t levels) {
   return best;
 }
 
-std::string_view range_method_name(RangeMethod method) {
-  return method == RangeMethod::entropy ? "entropy" : "minmax";
-}
-
 Range estimate_range(const Histogram& histogram, RangeMethod method, std::string_view tensor) {
   check_observed(histogram, tensor);
   Range range{.tensor = std::string(tensor),
