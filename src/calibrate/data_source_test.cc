@@ -138,7 +138,7 @@ TEST(ImageFolder, BadFilesAreAnErrorOrANamedSkip) {
   folder.write("4.gif", std::string("GIF89a..............."));
   folder.copy("rgb.jpg", "5.png");  // the content decides, not the name
   CalibrationOptions options = at(folder.path());
-  refuse(options, kImageInput, {"3 of 5", "2.jpg", "empty", "'3.jpg'", "'4.gif'", "--skip-bad"});
+  refuse(options, kImageInput, {"3 of 5", "2.jpg", "empty", "'3.jpg'", "'4.gif'", "or skip them"});
   options.skip_bad = true;
   DataSource source = open(options, kImageInput);
   source.validate();

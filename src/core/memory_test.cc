@@ -37,7 +37,7 @@ std::string error_of(Action action) {
 TEST_F(Memory, NamesWhatIsNeededAndTheLimit) {
   limit(s64{1} << 30);
   EXPECT_EQ(error_of([] { check_fits(s64{4} << 40, "node 'tile'"); }),
-            "node 'tile' needs 4 TiB, limit 1 GiB (--max-memory)");
+            "node 'tile' needs 4 TiB, limit 1 GiB");
   EXPECT_EQ(error_of([] { check_fits(s64{1} << 30, "it"); }), "");
 }
 

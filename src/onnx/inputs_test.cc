@@ -75,7 +75,7 @@ TEST(InputsError, ImpossibleTypes) {  // I53
   dim.set_dim_value(s64{1} << 62);
   EXPECT_IMPORT_ERROR(model, invalid_model, "overflows");
   input.mutable_type()->mutable_tensor_type()->clear_shape();
-  EXPECT_IMPORT_ERROR(model, invalid_model, "has no shape; give its shape, e.g. --shape");
+  EXPECT_IMPORT_ERROR(model, invalid_model, "has no shape; give its shape");
   input.mutable_type()->mutable_tensor_type()->set_elem_type(8);
   EXPECT_IMPORT_ERROR(model, unsupported, "STRING");
   input.mutable_type()->mutable_sequence_type();
