@@ -63,9 +63,10 @@ void print_layers(const Inspection& inspection, bool wide) {
     if (!layer.kernel_reason.empty()) why += (why.empty() ? "" : "; ") + layer.kernel_reason;
     const bool tuned = layer.choice.by == KernelChoice::By::tuning;
     if (tuned || !layer.choice.missing.empty()) why += "; kernel chosen " + to_string(layer.choice);
-    std::vector<std::string> cells = {layer.name,   layer.op,          std::string(to_string(layer.precision)),
-                                      layer.kernel, types_text(layer), joined(layer.nodes, " "),
-                                      why};
+    std::vector<std::string> cells = {
+        layer.name,   layer.op,          std::string(to_string(layer.precision)),
+        layer.kernel, types_text(layer), joined(layer.nodes, " "),
+        why};
     if (wide) cells.push_back(joined(layer.rejected, "; "));
     table.add(std::move(cells));
   }

@@ -61,7 +61,7 @@ TEST(GraphEdit, EmptyGraphsAndEmptyEdits) {
 
 TEST(GraphEdit, ANodeBesideAnotherCarriesItsOriginsAndItsDecision) {
   Node conv = named("conv");
-  conv.decision = {"int8", "because"};
+  conv.decision = {Precision::int8, ReasonCode::moves_codes, "because"};
   const Node cast = node_beside(conv, &kAny, "conv.cast", {3});
   EXPECT_EQ(cast.name, "conv.cast");
   EXPECT_THAT(cast.origins, ElementsAre("onnx_conv"));

@@ -18,10 +18,11 @@ LayerInfo layer(const char* op, Precision precision, Dtype dtype, int64_t macs) 
 }
 
 TEST(Coverage, ConversionsAndShapeArithmeticAreNotLayers) {
-  std::vector<LayerInfo> layers = {
-      layer("QuantizeLinear", Precision::int8, Dtype::u8, 0), layer("QConv", Precision::int8, Dtype::u8, 90),
-      layer("MatMul", Precision::f32, Dtype::f32, 10), layer("Gather", Precision::s64, Dtype::s64, 0),
-      layer("DequantizeLinear", Precision::f32, Dtype::f32, 0)};
+  std::vector<LayerInfo> layers = {layer("QuantizeLinear", Precision::int8, Dtype::u8, 0),
+                                   layer("QConv", Precision::int8, Dtype::u8, 90),
+                                   layer("MatMul", Precision::f32, Dtype::f32, 10),
+                                   layer("Gather", Precision::s64, Dtype::s64, 0),
+                                   layer("DequantizeLinear", Precision::f32, Dtype::f32, 0)};
   layers.front().conversion = layers.back().conversion = true;
   const Coverage coverage = coverage_of(layers);
   EXPECT_EQ(coverage.layers, 2);

@@ -7,8 +7,8 @@
 #include "calibrate/range.h"
 #include "core/check.h"
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "passes/pass.h"
-#include "passes/qdq.h"
 
 namespace octet {
 namespace {
