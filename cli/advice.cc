@@ -10,7 +10,7 @@ struct Advice {
 };
 
 constexpr Advice kAdvice[] = {
-    {"CalibrationOptions.skip_bad", "--skip-bad counts unusable files and goes on"},
+    {"DataOptions.skip_bad", "--skip-bad counts unusable files and goes on"},
     {"CompileOptions.calibration", "--calib DIR names a folder of images or arrays"},
     {"CompileOptions.input_shapes", "--shape gives a shape, e.g. --shape x:1x3x224x224"},
     {"Limits.loop_trips", "a higher --max-loop-trips lets it go on, if it has to"},

@@ -16,10 +16,10 @@
 #include "cli/bench_streams.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
+#include "cli/fail.h"
 #include "cli/terminal.h"
-#include "core/check.h"
-#include "core/cpu_isa.h"
 #include "octet/engine.h"
+#include "octet/machine.h"
 #include "octet/profile.h"
 
 namespace octet::cli {
@@ -109,7 +109,7 @@ int64_t peak_memory_bytes() {
 // Values that repeat every run: small positive numbers, so that no layer meets denormals or NaN.
 void fill(Tensor& tensor) {
   if (tensor.dtype() != Dtype::f32) return;
-  u32 state = 1;
+  uint32_t state = 1;
   for (float& value : tensor.mutable_as<float>()) {
     state = state * 1664525u + 1013904223u;
     value = static_cast<float>(state >> 8) / static_cast<float>(1u << 24);
@@ -233,9 +233,7 @@ int run_layers(const Options& options) {
                       {"floor_us", time.floor_us},
                       {"share", time.share}});
   }
-  print_json({{"layers", layers},
-              {"threads", options.threads},
-              {"isa", std::string(isa_name(detect_isa()))}});
+  print_json({{"layers", layers}, {"threads", options.threads}, {"isa", cpu_isa()}});
   return kDone;
 }
 
@@ -279,7 +277,7 @@ void print_json_report(const Options& options, const Measured& measured, const S
        {"runs", measured.milliseconds.size()},
        {"batch", summary.samples},
        {"threads", options.threads},
-       {"isa", std::string(isa_name(detect_isa()))}});
+       {"isa", cpu_isa()}});
 }
 
 void print_text_report(const Options& options, const Measured& measured, const Summary& summary) {
@@ -288,7 +286,7 @@ void print_text_report(const Options& options, const Measured& measured, const S
              measured.milliseconds.front());
   fmt::print("throughput  {:.1f} samples/s (batch {}, {} thread{}, {} runs, {})\n",
              summary.throughput, summary.samples, options.threads, options.threads == 1 ? "" : "s",
-             measured.milliseconds.size(), isa_name(detect_isa()));
+             measured.milliseconds.size(), cpu_isa());
   fmt::print("start       load {:.1f} ms, plan {:.1f} ms, first run {:.1f} ms\n",
              measured.start.load, measured.start.prepare, measured.start.first_run);
   fmt::print("memory      {:.1f} MiB at most\n",

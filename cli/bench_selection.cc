@@ -7,7 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/terminal.h"
-#include "core/cpu_isa.h"
+#include "octet/machine.h"
 #include "octet/selection.h"
 
 namespace octet::cli {
@@ -61,7 +61,7 @@ void print_table(const SelectionReport& report, const Verdict& verdict) {
       "\n{} of {} choices wrong, chosen {:.1f} us, fastest {:.1f} us; {} layers have one kernel; "
       "{}\n",
       verdict.wrong, report.layers.size(), verdict.chosen_us, verdict.fastest_us, report.single,
-      isa_name(detect_isa()));
+      cpu_isa());
 }
 
 Json to_json(const LayerSelection& layer) {
@@ -96,7 +96,7 @@ void print_object(const SelectionReport& report, const Verdict& verdict,
               {"single", report.single},
               {"tolerance", flags.tolerance},
               {"threads", flags.threads},
-              {"isa", std::string(isa_name(detect_isa()))}});
+              {"isa", cpu_isa()}});
 }
 
 }  // namespace

@@ -9,12 +9,12 @@
 #include "cli/command.h"
 #include "cli/data_flags.h"
 #include "cli/engine_flags.h"
+#include "cli/fail.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
-#include "core/check.h"
-#include "inspect/json.h"
 #include "octet/compile.h"
 #include "octet/inspect.h"
+#include "octet/json.h"
 
 namespace octet::cli {
 namespace {
@@ -57,7 +57,7 @@ CompileOptions compile_options(const Options& options) {
   if (!options.compile.plan.int8) {
     fail(Error::Code::invalid_argument, "--calib has no use without --int8; add --int8");
   }
-  result.calibration = data_options(options.data);
+  static_cast<DataOptions&>(result.calibration.emplace()) = data_options(options.data);
   result.calibration->method = options.method;
   return result;
 }
@@ -104,7 +104,7 @@ void print_summary_json(const Options& options, const CompileReport& report,
               {"bytes", file_bytes(options.output)},
               {"model_bytes", file_bytes(options.model)},
               {"seconds", seconds},
-              {"coverage", to_json(inspection.coverage)},
+              {"coverage", parsed(to_json(inspection.coverage))},
               {"calibration",
                {{"samples", report.calibration_samples},
                 {"skipped", report.calibration_skipped},

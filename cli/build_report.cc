@@ -6,8 +6,7 @@
 #include <algorithm>
 
 #include "cli/samples.h"
-#include "core/file.h"
-#include "inspect/report.h"
+#include "octet/report.h"
 
 namespace octet::cli {
 namespace {
@@ -22,7 +21,7 @@ std::vector<ValueError> layer_errors(const BuildReport& build, ProgressBar& prog
   float_options.input_shapes = build.options.input_shapes;
   float_options.threads = build.options.threads;
   const Engine reference = compile(build.model, float_options);
-  CalibrationOptions data = *build.options.calibration;
+  DataOptions data = *build.options.calibration;
   data.max_samples =
       data.max_samples == 0 ? kErrorSamples : std::min(data.max_samples, kErrorSamples);
   Samples samples(build.engine, data);
@@ -61,11 +60,9 @@ std::vector<std::pair<std::string, std::string>> summary_of(const BuildReport& b
 
 void write_build_report(const BuildReport& build, ProgressBar& progress) {
   const std::vector<ValueError> errors = layer_errors(build, progress);
-  const std::string page = html_report({build.model.filename().string(), summary_of(build),
-                                        build.inspection, build.report.ranges, errors});
-  AtomicFile file(build.file);
-  file.write({reinterpret_cast<const u8*>(page.data()), page.size()});
-  file.commit();
+  save_report({build.model.filename().string(), summary_of(build), build.inspection,
+               build.report.ranges, errors},
+              build.file);
 }
 
 }  // namespace octet::cli

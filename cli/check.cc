@@ -10,10 +10,10 @@
 #include "cli/advice.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
+#include "cli/fail.h"
 #include "cli/terminal.h"
-#include "core/check.h"
-#include "inspect/json.h"
-#include "inspect/op_table.h"
+#include "octet/json.h"
+#include "octet/operators.h"
 
 namespace octet::cli {
 namespace {
@@ -38,17 +38,17 @@ struct Options {
   bool json = false;
 };
 
-constexpr s64 kThousand = 1000;
+constexpr int64_t kThousand = 1000;
 
-std::string human_count(s64 n) {
+std::string human_count(int64_t n) {
   if (n < kThousand) return std::to_string(n);
-  if (n < kThousand * kThousand) return fmt::format("{:.1f} k", static_cast<f64>(n) / 1e3);
+  if (n < kThousand * kThousand) return fmt::format("{:.1f} k", static_cast<double>(n) / 1e3);
   if (n < kThousand * kThousand * kThousand)
-    return fmt::format("{:.1f} M", static_cast<f64>(n) / 1e6);
-  return fmt::format("{:.2f} G", static_cast<f64>(n) / 1e9);
+    return fmt::format("{:.1f} M", static_cast<double>(n) / 1e6);
+  return fmt::format("{:.2f} G", static_cast<double>(n) / 1e9);
 }
 
-std::string human_bytes_of(s64 n) { return human_bytes(static_cast<u64>(n)); }
+std::string human_bytes_of(int64_t n) { return human_bytes(static_cast<uint64_t>(n)); }
 
 std::string domain_name(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
 
@@ -57,7 +57,7 @@ std::string type_text(const TensorInfo& tensor, const ModelCheck& check) {
   const auto names = check.dim_names.find(tensor.name);
   std::string dims;
   for (int i = 0; i < tensor.type.shape.rank(); ++i) {
-    const s64 dim = tensor.type.shape[i];
+    const int64_t dim = tensor.type.shape[i];
     const size_t at = static_cast<size_t>(i);
     const bool named = names != check.dim_names.end() && at < names->second.size();
     dims += i == 0 ? "" : ",";
@@ -153,9 +153,9 @@ void print_verdict(const ModelCheck& check) {
 }
 
 int list_operators(bool json) {
-  const std::vector<OpSupport> ops = support_table();
+  const std::vector<OpSupport> ops = supported_operators();
   if (json) {
-    print_json({{"operators", to_json(ops)}});
+    print_json({{"operators", parsed(to_json(ops))}});
     return kDone;
   }
   Table table({{"OPERATOR"}, {"DOMAIN"}, {"IMPORT"}, {"F32 KERNEL"}, {"INT8"}});
@@ -177,7 +177,7 @@ int run(Options options) {
   const ModelCheck result = check(options.model, options.check);
   const int code = result.builds() ? kDone : kBadInput;
   if (options.json) {
-    nlohmann::ordered_json object = to_json(result);
+    nlohmann::ordered_json object = parsed(to_json(result));
     object["model"] = options.model.string();
     object["bytes"] = file_bytes(options.model);
     print_json(object);

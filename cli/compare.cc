@@ -7,13 +7,13 @@
 #include "cli/command.h"
 #include "cli/data_flags.h"
 #include "cli/engine_flags.h"
+#include "cli/fail.h"
 #include "cli/output_errors.h"
 #include "cli/progress.h"
 #include "cli/samples.h"
 #include "cli/terminal.h"
-#include "core/check.h"
-#include "inspect/json.h"
 #include "octet/inspect.h"
+#include "octet/json.h"
 
 namespace octet::cli {
 namespace {
@@ -137,7 +137,7 @@ void print_result_json(const Engine& engine, const Result& result) {
   print_json({{"samples", result.samples},
               {"sqnr_db", sqnr_json(result.outputs.stats().sqnr_db())},
               {"outputs", std::move(outputs)},
-              {"layers", to_json(result.layers)},
+              {"layers", parsed(to_json(result.layers))},
               {"skipped", result.skipped}});
 }
 

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "core/check.h"
+#include "cli/fail.h"
 
 namespace octet::cli {
 namespace {
@@ -84,9 +84,8 @@ CLI::Option* add_data_flags(CLI::App& app, DataFlags& flags, const std::string& 
   return option;
 }
 
-CalibrationOptions data_options(const DataFlags& flags,
-                                const std::optional<Preprocess>& remembered) {
-  CalibrationOptions options;
+DataOptions data_options(const DataFlags& flags, const std::optional<Preprocess>& remembered) {
+  DataOptions options;
   options.data = flags.data;
   options.preprocess = resolve(flags.preprocess, remembered);
   options.max_samples = flags.max_samples;

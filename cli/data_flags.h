@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "octet/calibrate.h"
+#include "octet/data.h"
 
 namespace octet::cli {
 
@@ -43,8 +43,7 @@ CLI::Option* add_data_flags(CLI::App& app, DataFlags& flags, const std::string& 
                             const std::string& help);
 
 // Data for `engine_or_model` that remembers `remembered`.
-CalibrationOptions data_options(const DataFlags& flags,
-                                const std::optional<Preprocess>& remembered = {});
+DataOptions data_options(const DataFlags& flags, const std::optional<Preprocess>& remembered = {});
 
 // Reads a whole text file of at most 1 MB; throws Error naming it.
 std::string read_text_file(const std::filesystem::path& path);

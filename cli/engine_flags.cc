@@ -7,8 +7,8 @@
 #include <charconv>
 #include <utility>
 
+#include "cli/fail.h"
 #include "cli/terminal.h"
-#include "core/check.h"
 #include "octet/limits.h"
 
 namespace octet::cli {

@@ -9,12 +9,11 @@
 #include "cli/command.h"
 #include "cli/data_flags.h"
 #include "cli/engine_flags.h"
+#include "cli/fail.h"
 #include "cli/output_errors.h"
 #include "cli/progress.h"
 #include "cli/samples.h"
 #include "cli/terminal.h"
-#include "core/check.h"
-#include "inspect/json.h"
 #include "octet/compile.h"
 
 namespace octet::cli {
@@ -69,7 +68,7 @@ struct Counts {
 
 // Index of the largest element of the first output; the first of equals.
 int64_t top1_of(const std::vector<Tensor>& outputs) {
-  const std::vector<float> values = as_floats(outputs.at(0));
+  const std::vector<float> values = to_floats(outputs.at(0));
   if (values.empty()) return -1;
   return std::max_element(values.begin(), values.end()) - values.begin();
 }
@@ -92,7 +91,7 @@ void count(const Options& options, const LoadedSample& sample, const std::vector
 }
 
 Counts measure(const Options& options, const Engine& engine) {
-  CalibrationOptions data = data_options(options.data, engine.preprocess());
+  DataOptions data = data_options(options.data, engine.preprocess());
   data.labels = options.labels;
   Samples samples(engine, data);
   Context tested = engine.make_context({.threads = options.threads});

@@ -9,8 +9,8 @@
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/terminal.h"
-#include "inspect/json.h"
 #include "octet/engine.h"
+#include "octet/json.h"
 
 namespace octet::cli {
 namespace {
@@ -90,7 +90,7 @@ int run(const Options& options) {
   const Inspection inspection = inspect(engine, inspect_options);
   warn_of_stale_choices(inspection.layers, options.tuning);
   if (options.json) {
-    nlohmann::ordered_json object = to_json(inspection);
+    nlohmann::ordered_json object = parsed(to_json(inspection));
     object["engine"] = options.engine.string();
     object["bytes"] = file_bytes(options.engine);
     print_json(object);

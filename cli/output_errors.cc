@@ -5,9 +5,7 @@
 
 #include <cmath>
 
-#include "core/check.h"
-#include "core/small_types.h"
-#include "core/visit.h"
+#include "cli/fail.h"
 #include "octet/compile.h"
 
 namespace octet::cli {
@@ -31,24 +29,6 @@ void check_same(const char* what, const std::vector<TensorInfo>& reference,
 
 }  // namespace
 
-std::vector<float> as_floats(const Tensor& tensor) {
-  if (is_small_dtype(tensor.dtype())) {
-    std::vector<float> values;
-    const u8* bytes = reinterpret_cast<const u8*>(tensor.data());
-    for (size_t i = 0; i < tensor.bytes(); ++i) {
-      values.push_back(small_to_f32(tensor.dtype(), bytes[i]));
-    }
-    return values;
-  }
-  return visit_dtype(tensor.dtype(), [&]<class T>() {
-    std::vector<float> values;
-    const auto elements = tensor.as<T>();
-    values.reserve(elements.size());
-    for (const auto element : elements) values.push_back(static_cast<float>(element));
-    return values;
-  });
-}
-
 Engine reference_for(const std::filesystem::path& model, const Engine& engine, int threads) {
   CompileOptions options;
   options.plan.simulate = true;
@@ -68,12 +48,16 @@ std::string decibels(double value) {
   return value > 0 ? "exact" : "none in common";
 }
 
+nlohmann::ordered_json sqnr_json(double value) {
+  if (std::isfinite(value)) return value;
+  return value > 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(kWorstSqnrDb);
+}
+
 void OutputErrors::add(const std::vector<Tensor>& reference, const std::vector<Tensor>& tested) {
-  OCTET_CHECK(reference.size() == tested.size());
   each_.resize(reference.size());
   for (size_t i = 0; i < reference.size(); ++i) {
-    const std::vector<float> expected = as_floats(reference[i]);
-    const std::vector<float> got = as_floats(tested[i]);
+    const std::vector<float> expected = to_floats(reference[i]);
+    const std::vector<float> got = to_floats(tested[i]);
     if (expected.size() != got.size()) {
       fail(Error::Code::invalid_argument, "output {}: the float model gives {}, the engine {}", i,
            to_string(reference[i].type()), to_string(tested[i].type()));

@@ -3,21 +3,21 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "inspect/error_stats.h"
 #include "octet/engine.h"
+#include "octet/error_stats.h"
 
 namespace octet::cli {
-
-// The elements as floats, whatever the number type.
-std::vector<float> as_floats(const Tensor& tensor);
 
 // Compiles `model` in FP32 (an engine file is loaded) and checks that inputs and outputs match those of `engine`.
 Engine reference_for(const std::filesystem::path& model, const Engine& engine, int threads);
 
 std::string decibels(double value);  // "38.2 dB", "exact"
+// A number, or null for what is exact.
+nlohmann::ordered_json sqnr_json(double value);
 
 // Running error over all outputs, and over each.
 class OutputErrors {

@@ -7,16 +7,16 @@
 #include <numeric>
 #include <sstream>
 
-#include "calibrate/npz.h"
 #include "cli/command.h"
 #include "cli/data_flags.h"
 #include "cli/engine_flags.h"
+#include "cli/fail.h"
 #include "cli/output_errors.h"
 #include "cli/samples.h"
 #include "cli/terminal.h"
-#include "core/check.h"
 #include "octet/engine.h"
 #include "octet/inspect.h"
+#include "octet/npz.h"
 
 namespace octet::cli {
 namespace {
@@ -77,15 +77,15 @@ std::vector<Tensor> read_arrays(const Engine& engine, const std::filesystem::pat
     }
     return {read_npy(path)};
   }
-  const Npz archive(path);
+  const std::vector<std::string> arrays = npz_arrays(path);
   std::vector<Tensor> inputs;
   for (const TensorInfo& info : infos) {
-    if (!archive.has(info.name)) {
+    if (std::find(arrays.begin(), arrays.end(), info.name) == arrays.end()) {
       fail(Error::Code::invalid_argument,
            "{}: no array '{}', which the engine takes as input; it has {}", path.string(),
-           info.name, joined(archive.arrays()));
+           info.name, joined(arrays));
     }
-    inputs.push_back(archive.read(info.name));
+    inputs.push_back(read_npz(path, info.name));
   }
   return inputs;
 }
@@ -93,7 +93,7 @@ std::vector<Tensor> read_arrays(const Engine& engine, const std::filesystem::pat
 std::vector<Tensor> read_inputs(const Options& options, const Engine& engine,
                                 const std::filesystem::path& path) {
   if (is_array_file(path)) return read_arrays(engine, path);
-  CalibrationOptions data;
+  DataOptions data;
   data.data = path;
   data.preprocess = resolve(options.preprocess, engine.preprocess());
   auto sample = Samples(engine, data).next();
@@ -108,7 +108,7 @@ bool is_classifier_output(const Tensor& tensor) {
 }
 
 std::vector<Ranked> top_of(const Tensor& tensor, int64_t count) {
-  const std::vector<float> values = as_floats(tensor);
+  const std::vector<float> values = to_floats(tensor);
   std::vector<int64_t> order(values.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
@@ -135,7 +135,7 @@ void print_output(const Options& options, const std::vector<std::string>& labels
     }
     return;
   }
-  const std::vector<float> values = as_floats(tensor);
+  const std::vector<float> values = to_floats(tensor);
   if (values.empty()) return;
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
   const double mean =

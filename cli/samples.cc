@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/samples.h"
 
-#include "calibrate/data_source.h"
-
 namespace octet::cli {
 
-Samples::Samples(const Engine& engine, const CalibrationOptions& options)
-    : source_(std::make_unique<DataSource>(DataSource::open(options, engine.inputs()))) {
+Samples::Samples(const Engine& engine, const DataOptions& options)
+    : source_(DataSource::open(options, engine.inputs())) {
   // Once through the data before anything is computed: a bad file is an error now, not after minutes.
-  source_->validate();
-  for (const auto& item : source_->skipped()) skipped_.push_back(item.name + ": " + item.reason);
+  source_.validate();
+  for (const SkippedItem& item : source_.skipped())
+    skipped_.push_back(item.name + ": " + item.reason);
 }
 
-Samples::~Samples() = default;
-
-int64_t Samples::size() const { return source_->size(); }
+int64_t Samples::size() const { return source_.size(); }
 
 std::optional<LoadedSample> Samples::next() {
-  if (at_ >= source_->size()) return std::nullopt;
-  LoadedSample sample{source_->name(at_), source_->label(at_), source_->sample(at_)};
+  if (at_ >= source_.size()) return std::nullopt;
+  LoadedSample sample{source_.name(at_), source_.label(at_), source_.sample(at_)};
   ++at_;
   return sample;
 }

@@ -3,17 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "octet/calibrate.h"
+#include "octet/data.h"
 #include "octet/engine.h"
-
-namespace octet {
-class DataSource;
-}
 
 namespace octet::cli {
 
@@ -25,8 +20,7 @@ struct LoadedSample {
 
 class Samples {
  public:
-  Samples(const Engine& engine, const CalibrationOptions& options);
-  ~Samples();
+  Samples(const Engine& engine, const DataOptions& options);
 
   int64_t size() const;
   // The next readable sample, or nothing at the end.
@@ -35,7 +29,7 @@ class Samples {
   const std::vector<std::string>& skipped() const { return skipped_; }
 
  private:
-  std::unique_ptr<DataSource> source_;
+  DataSource source_;
   int64_t at_ = 0;
   std::vector<std::string> skipped_;
 };

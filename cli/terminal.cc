@@ -11,12 +11,12 @@ namespace {
 
 // Bytes of the well-formed UTF-8 sequence at `at` that is not a control character, or 0.
 size_t printable_sequence(std::string_view text, size_t at) {
-  const auto byte = [&](size_t i) { return static_cast<u8>(text[at + i]); };
-  const u8 first = byte(0);
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[at + i]); };
+  const uint8_t first = byte(0);
   if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
   const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
   if (first < 0xc2 || first > 0xf4 || at + length > text.size()) return 0;
-  u32 code = first & (0xffu >> (length + 1));
+  uint32_t code = first & (0xffu >> (length + 1));
   for (size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
     code = code << 6 | (byte(i) & 0x3fu);
@@ -31,14 +31,14 @@ size_t printable_sequence(std::string_view text, size_t at) {
 
 size_t display_width(std::string_view text) {
   return static_cast<size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<u8>(c) & 0xc0) != 0x80; }));
+      text.begin(), text.end(), [](char c) { return (static_cast<uint8_t>(c) & 0xc0) != 0x80; }));
 }
 
 std::string shorten(std::string text, size_t width) {
   if (width == 0 || display_width(text) <= width) return text;
   size_t end = 0;
   for (size_t shown = 0; end < text.size(); ++end) {
-    if ((static_cast<u8>(text[end]) & 0xc0) != 0x80 && shown++ == width - 3) break;
+    if ((static_cast<uint8_t>(text[end]) & 0xc0) != 0x80 && shown++ == width - 3) break;
   }
   return text.substr(0, end) + "...";
 }
@@ -56,7 +56,7 @@ std::string sanitize(std::string_view text) {
   for (size_t at = 0; at < text.size();) {
     const size_t length = printable_sequence(text, at);
     if (length == 0) {
-      out += fmt::format("\\x{:02x}", static_cast<u8>(text[at++]));
+      out += fmt::format("\\x{:02x}", static_cast<uint8_t>(text[at++]));
     } else {
       out += text.substr(at, length);
       at += length;
@@ -85,25 +85,29 @@ void print_warning(std::string_view message) {
   fmt::print(stderr, "warning: {}\n", sanitize_lines(message));
 }
 
-std::string human_bytes(u64 bytes) {
+std::string human_bytes(uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} B", bytes);
   constexpr const char* kUnits[] = {"KB", "MB", "GB", "TB"};
-  f64 value = static_cast<f64>(bytes) / 1024;
+  double value = static_cast<double>(bytes) / 1024;
   size_t unit = 0;
   for (; value >= 1024 && unit < 3; ++unit) value /= 1024;
   return fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
-std::string human_seconds(f64 value) {
+std::string human_seconds(double value) {
   if (value >= 1) return fmt::format("{:.2f} s", value);
   if (value >= 1e-3) return fmt::format("{:.2f} ms", value * 1e3);
   return fmt::format("{:.1f} us", value * 1e6);
 }
 
-std::string percent(f64 fraction) { return fmt::format("{:.1f} %", fraction * 100); }
+std::string percent(double fraction) { return fmt::format("{:.1f} %", fraction * 100); }
 
 void print_json(const nlohmann::ordered_json& object) {
   fmt::print("{}\n", object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+nlohmann::ordered_json parsed(const std::string& json) {
+  return nlohmann::ordered_json::parse(json);
 }
 
 void Table::add(std::vector<std::string> cells) {

@@ -2,12 +2,11 @@
 // Text for people: tables, numbers with units, and names from untrusted files made harmless for a terminal.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "core/types.h"
 
 namespace octet::cli {
 
@@ -21,12 +20,15 @@ void print_error(std::string_view message);
 void print_context(std::string_view line);
 void print_warning(std::string_view message);
 
-std::string human_bytes(u64 bytes);    // "308.2 KB"
-std::string human_seconds(f64 value);  // "2.41 s", "340 ms"
-std::string percent(f64 fraction);     // "93.9 %"
+std::string human_bytes(uint64_t bytes);  // "308.2 KB"
+std::string human_seconds(double value);  // "2.41 s", "340 ms"
+std::string percent(double fraction);     // "93.9 %"
 
 // Prints one JSON object and a newline on stdout; text that is not UTF-8 is replaced, never thrown at.
 void print_json(const nlohmann::ordered_json& object);
+
+// What one of the library's to_json() wrote.
+nlohmann::ordered_json parsed(const std::string& json);
 
 // Columns as wide as their widest cell; cells are sanitized when printed. `right` columns hold numbers.
 class Table {

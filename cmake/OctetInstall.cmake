@@ -1,5 +1,7 @@
-# The two libraries that others link, made of the modules' objects, and what `cmake --install` puts where:
-#   Octet::runtime  loads and runs engines      Octet::octet  also imports, calibrates and compiles
+# The libraries that others link, made of the modules' objects, and what `cmake --install` puts where. Each holds those before it:
+#   Octet::runtime  loads and runs engines
+#   Octet::data     reads images and arrays
+#   Octet::octet    imports, calibrates and compiles
 # BUILD_SHARED_LIBS chooses static or shared.
 
 include(GNUInstallDirs)
@@ -48,13 +50,18 @@ if(NOT TARGET octet_runtime)
   return()
 endif()
 get_property(runtime_modules TARGET octet_runtime PROPERTY OCTET_DEPENDS)
+get_property(data_modules TARGET octet_data PROPERTY OCTET_DEPENDS)
 list(REMOVE_DUPLICATES runtime_modules)
+list(REMOVE_DUPLICATES data_modules)
+list(REMOVE_ITEM data_modules ${runtime_modules})
 set(compile_modules ${all_modules})
-list(REMOVE_ITEM compile_modules ${runtime_modules})
+list(REMOVE_ITEM compile_modules ${runtime_modules} ${data_modules})
 
 octet_library(runtime ${runtime_modules})
+octet_library(data ${data_modules})
 octet_library(octet ${compile_modules})
-target_link_libraries(octet_lib_octet PUBLIC octet_lib_runtime)
+target_link_libraries(octet_lib_data PUBLIC octet_lib_runtime)
+target_link_libraries(octet_lib_octet PUBLIC octet_lib_data)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/octet DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT OctetTargets NAMESPACE Octet:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Octet)

@@ -9,6 +9,7 @@
 #include "fuzz/fuzz.h"
 #include "octet/engine.h"
 #include "plan/plan.h"
+#include "runtime/inside.h"
 #include "runtime/model.h"
 
 namespace octet::fuzz {
@@ -61,7 +62,7 @@ inline void plan_and_run(std::shared_ptr<const Model> model) {
   }
   if (!is_small(model->graph) || !is_small(specialize(model->graph, shapes))) return;
   ContextOptions options;
-  Context context(std::move(model), options);
+  Context context = Inside::context(std::move(model), options);
   context.run(inputs);
 }
 

@@ -3,10 +3,10 @@
 // validated, read sample by sample, and its ranges estimated.
 #include <fstream>
 
-#include "calibrate/data_source.h"
 #include "calibrate/histogram.h"
 #include "calibrate/range.h"
 #include "fuzz/fuzz.h"
+#include "octet/data.h"
 
 namespace octet::fuzz {
 namespace {
@@ -42,9 +42,9 @@ class Folders {
   fs::path root_;
 };
 
-CalibrationOptions options_for(u8 kind, std::span<const u8> bytes) {
+DataOptions options_for(u8 kind, std::span<const u8> bytes) {
   static const Folders folders;
-  CalibrationOptions options;
+  DataOptions options;
   options.max_samples = kMaxSamples;
   options.skip_bad = (kind & 4) != 0;
   switch (kind & 3) {
@@ -66,7 +66,7 @@ CalibrationOptions options_for(u8 kind, std::span<const u8> bytes) {
 }
 
 void run(u8 kind, std::span<const u8> bytes) {
-  const CalibrationOptions options = options_for(kind, bytes);
+  const DataOptions options = options_for(kind, bytes);
   const bool image = (kind & 3) == 3;
   const std::vector<TensorInfo> inputs = {
       {"a", {Dtype::f32, image ? Shape{1, 3, 8, 8} : Shape{Shape::kDynamic, 4}}}};

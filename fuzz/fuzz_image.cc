@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as an image, then through a preprocessing that resizes and crops.
-#include "calibrate/image.h"
-#include "calibrate/preprocess.h"
+#include "data/image.h"
+#include "data/preprocess.h"
 #include "fuzz/fuzz.h"
 
 namespace octet::fuzz {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as .npy, and as .npz. What is read is written and read back equal.
-#include "calibrate/npy.h"
-#include "calibrate/npz.h"
+#include "data/npy.h"
+#include "data/npz.h"
 #include "fuzz/fuzz.h"
 
 namespace octet::fuzz {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any text as a preprocessing file. What is accepted is written and read back equal, and applied to a small image.
-#include "calibrate/preprocess.h"
+#include "data/preprocess.h"
 #include "fuzz/fuzz.h"
 
 namespace octet::fuzz {

@@ -228,7 +228,7 @@ def write_texts():
 
 
 def write_data():
-    testdata = ROOT / "src/calibrate/testdata"
+    testdata = ROOT / "src/data/testdata"
     for path in sorted(testdata.glob("*.np[yz]")):
         write("npy", path.name, path.read_bytes())
     for path in [*sorted(testdata.glob("*.jpg")), *sorted(testdata.glob("*.png"))]:

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Folders of src/ include downwards only. RANK is the order of the architecture; the DEPENDS lists in
-src/CMakeLists.txt narrow it, and an include that they do not name is an error."""
+src/CMakeLists.txt narrow it, and an include that they do not name is an error. Programs over the installed headers
+(API_USERS) include nothing else of Octet."""
 
 import pathlib
 import re
@@ -9,12 +10,12 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RANK = {
-    "onnx_proto": 0, "core": 0, "graph": 1, "ops": 2,
+    "onnx_proto": 0, "core": 0, "preprocess": 1, "graph": 1, "ops": 2, "data": 2,
     "onnx": 3, "passes": 3, "calibrate": 3, "precision": 3,
     "plan": 3, "backends": 3,
     "runtime": 4, "pipeline": 5, "inspect": 6,
 }
-COMPILE_SIDE = {"onnx", "passes", "calibrate", "precision"}
+COMPILE_SIDE = {"onnx", "passes", "data", "calibrate", "precision"}
 RUN_SIDE = {"plan", "backends"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
@@ -39,7 +40,8 @@ def order_problems(depends):
     problems = []
     for folder, names in depends.items():
         for name in names:
-            across = (folder in COMPILE_SIDE and name in RUN_SIDE) or (folder in RUN_SIDE and name in COMPILE_SIDE)
+            across = (folder in COMPILE_SIDE and name in RUN_SIDE) or (
+                folder in RUN_SIDE | {"runtime"} and name in COMPILE_SIDE)
             if folder not in RANK or name not in RANK:
                 problems.append(f"src/CMakeLists.txt: {folder} or {name} has no rank in tools/check_includes.py")
             elif across or RANK[name] > RANK[folder]:
@@ -70,6 +72,28 @@ def include_problems(depends):
     return problems, count
 
 
+# Folders of programs that see what is installed, and what else they may include.
+API_USERS = {"cli": ("cli/",), "examples": (), "bench": ()}
+# They time what has no installed header: kernels by themselves, another library, the middle of the pipeline.
+INSIDE = {"bench/conv_bench.cc", "bench/onednn_bench.cc", "bench/variants_bench.cc"}
+
+
+def user_problems():
+    problems = []
+    for folder, own in API_USERS.items():
+        paths = [path for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".cc", ".h")]
+        if not paths:
+            problems.append(f"{folder}: no C++ file; mend API_USERS in tools/check_includes.py")
+        for path in paths:
+            relative = path.relative_to(ROOT).as_posix()
+            for include in INCLUDE.findall(path.read_text()):
+                beside = "/" not in include and (path.parent / include).exists()
+                installed = include.startswith("octet/") and (ROOT / "include" / include).exists()
+                if not (installed or beside or include.startswith(own) or relative in INSIDE):
+                    problems.append(f"{relative}: includes {include}; {folder} sees the headers of include/octet alone")
+    return problems
+
+
 def api_problems():
     problems = []
     for path in sorted((ROOT / "include/octet").glob("*.h")):
@@ -82,7 +106,7 @@ def api_problems():
 def main():
     depends = declared()
     problems, count = include_problems(depends)
-    problems += order_problems(depends) + api_problems()
+    problems += order_problems(depends) + api_problems() + user_problems()
     for problem in problems:
         print(problem)
     print(f"{len(depends)} folders, {count} includes, {len(problems)} problems")

@@ -1,60 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where calibration and evaluation data come from, and how images become input tensors.
+// What INT8 calibration runs on, and how it chooses ranges.
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <filesystem>
-#include <optional>
-#include <string>
-#include <vector>
-
+#include "octet/data.h"
 #include "octet/range.h"
-#include "octet/tensor.h"
 
 namespace octet {
 
-// Image -> one input tensor. Steps run in the order of the members. Defaults leave an image as decoded.
-struct Preprocess {
-  enum class Color { rgb, bgr, gray };
-  struct Size {
-    int width = 0;
-    int height = 0;
-    bool operator==(const Size&) const = default;
-  };
-
-  Color color = Color::rgb;
-  int resize_short = 0;           // scale so that the shorter side has this length; 0: off
-  std::optional<Size> resize;     // scale to exactly this size
-  std::optional<Size> letterbox;  // scale to fit inside, pad right and bottom
-  float letterbox_fill = 114.0f;  // pixel value of the padding
-  std::optional<Size> crop;       // centre crop
-  float scale = 1.0f;             // x / scale
-  std::vector<float> mean;        // then - mean, one value or one for each channel
-  std::vector<float> std;         // then / std
-  std::string layout = "nchw";    // or "nhwc"
-
-  bool operator==(const Preprocess&) const = default;
-};
-
-// A JSON object whose keys are the members' names, e.g. {"resize": "256", "crop": "224x224", "color": "rgb", "scale": 255,
-// "mean": [..], "std": [..], "letterbox": "416x416:114"}. Unknown keys are errors.
-Preprocess preprocess_from_json(const std::string& text, const std::string& file_name);
-std::string to_json(const Preprocess& preprocess);
-
-// Where a sample's class comes from: the alphabetical index of its folder under the data folder, or the leading number of its
-// file name. Arrays of an npz carry their own.
-enum class LabelRule { folder, prefix };
-
-struct CalibrationOptions {
-  // A folder of images, or of .npy/.npz files, or one .npz whose first axis is the sample. Arrays that are not named as the
-  // inputs are chosen by "file.npz:images[:labels]", a part of them by "images[0:200]".
-  std::filesystem::path data;
-  std::optional<Preprocess> preprocess;  // absent: resize to the model's input size
+struct CalibrationOptions : DataOptions {
   RangeMethod method = RangeMethod::entropy;
-  LabelRule labels = LabelRule::folder;
-  int64_t max_samples = 0;  // 0: all; else so many, evenly spread over the sorted data
-  bool skip_bad = false;    // count and skip unreadable files instead of failing
 };
 
 }  // namespace octet

@@ -3,16 +3,18 @@
 // each thread runs its own Context.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
-#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "octet/calibrate.h"
 #include "octet/error.h"
+#include "octet/preprocess.h"
 #include "octet/tensor.h"
+#include "octet/tensor_view.h"
 
 namespace octet {
 
@@ -20,8 +22,6 @@ struct TensorInfo {
   std::string name;
   TensorType type;  // Shape::kDynamic where any size is accepted
 };
-
-struct Model;  // src/runtime/model.h
 
 class Tuning;  // octet/tuning.h
 
@@ -45,14 +45,17 @@ struct ContextOptions {
 
 class Context;
 
+// Copies are cheap and share everything.
 class Engine {
  public:
-  explicit Engine(std::shared_ptr<const Model> model);
-
   // Reads and checks an engine file; throws Error naming the section that is wrong.
   static Engine load(const std::filesystem::path& path);
+  // The same from the bytes of such a file, which are copied.
+  static Engine load(std::span<const std::byte> bytes);
   // Writes to a temporary name beside `path` and renames.
   void save(const std::filesystem::path& path) const;
+  // What save() writes.
+  std::vector<std::byte> to_bytes() const;
 
   std::vector<TensorInfo> inputs() const;
   std::vector<TensorInfo> outputs() const;
@@ -61,17 +64,18 @@ class Engine {
 
   Context make_context(const ContextOptions& options = {}) const;
 
-  const Model& model() const { return *model_; }
+  struct Impl;  // Octet's own
 
  private:
-  std::shared_ptr<const Model> model_;
+  friend struct Inside;
+  explicit Engine(std::shared_ptr<const Impl> impl);
+  std::shared_ptr<const Impl> impl_;
 };
 
 // One concurrent run: its threads (or a pool that it shares), its arena, and the plans of the shapes that it has seen. A thread
 // at a time may use a context; different contexts, of one engine too, are made, run and destroyed by any threads at once.
 class Context {
  public:
-  Context(std::shared_ptr<const Model> model, const ContextOptions& options);
   ~Context();
   Context(Context&&) noexcept;
   Context& operator=(Context&&) noexcept;
@@ -79,17 +83,20 @@ class Context {
   // Plans for these input shapes (milliseconds; cached). run() does so on demand.
   void prepare(std::span<const Shape> input_shapes);
   // Inputs and outputs in the order of Engine::inputs() and outputs(). Throws Error(invalid_argument) naming the input
-  // whose dtype or shape does not fit. The returned tensors are fresh.
+  // whose dtype, shape or memory does not fit. The returned tensors are fresh.
   std::vector<Tensor> run(std::span<const Tensor> inputs);
-  // The same into caller-owned tensors of the right types: the loop allocates nothing.
+  std::vector<Tensor> run(std::span<const TensorView> inputs);
+  // The same into the caller's memory, of the right types: once the shapes were seen, the loop allocates nothing.
   void run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs);
-  // Output types for the shapes prepared or run last.
+  void run_into(std::span<const TensorView> inputs, std::span<const MutableTensorView> outputs);
+  // Output types for the shapes prepared or run last. Where only the data tell a size, Shape::kDynamic before the run.
   std::vector<TensorType> output_types() const;
 
-  struct Impl;
-  Impl& impl() { return *impl_; }
+  struct Impl;  // Octet's own
 
  private:
+  friend struct Inside;
+  explicit Context(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

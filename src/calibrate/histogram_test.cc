@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-#include "calibrate/test_support.h"
+#include "core/error_testing.h"
 
 namespace octet::test {
 namespace {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "core/check.h"
+#include "octet/machine.h"
 
 namespace octet {
 namespace {
@@ -77,5 +78,7 @@ Isa detect_isa() {
   while (!hardware_has(static_cast<Isa>(level))) --level;
   return static_cast<Isa>(level);
 }
+
+std::string cpu_isa() { return std::string(isa_name(detect_isa())); }
 
 }  // namespace octet

@@ -9,6 +9,7 @@
 #include "ops/registry.h"
 #include "passes/infer_types.h"
 #include "pipeline/float_model.h"
+#include "runtime/inside.h"
 
 namespace octet {
 namespace {
@@ -76,7 +77,7 @@ void describe_model(const ImportInfo& info, ModelCheck& result) {
 Engine build(const FloatModel& model, bool int8) {
   PrecisionPlan plan;
   plan.int8 = int8;
-  return Engine(std::make_shared<const Model>(quantize(model, plan)));
+  return Inside::engine(std::make_shared<const Model>(quantize(model, plan)));
 }
 
 void plan(const Graph& graph, const CheckOptions& options, ModelCheck& result) {

@@ -68,7 +68,7 @@ Json layers_json(const Inspection& inspection) {
 
 }  // namespace
 
-Json to_json(const ModelCheck& check) {
+std::string to_json(const ModelCheck& check) {
   Json shapes = Json::array();
   for (const Shape& shape : check.planned_shapes) shapes.push_back(to_string(shape));
   Json object = {{"builds", check.builds()},
@@ -86,12 +86,12 @@ Json to_json(const ModelCheck& check) {
                  {"parameter_bytes", check.parameter_bytes},
                  {"planned_shapes", std::move(shapes)},
                  {"memory", {{"f32", memory_json(check.f32)}, {"int8", memory_json(check.int8)}}}};
-  object["coverage"] = check.int8 ? to_json(check.int8->coverage) : Json(nullptr);
+  object["coverage"] = check.int8 ? json_of(check.int8->coverage) : Json(nullptr);
   object["layers"] = check.int8 ? layers_json(*check.int8) : Json::array();
-  return object;
+  return json_text(object);
 }
 
-Json to_json(const std::vector<OpSupport>& table) {
+std::string to_json(std::span<const OpSupport> table) {
   Json list = Json::array();
   for (const OpSupport& op : table) {
     list.push_back({{"name", op.name},
@@ -100,7 +100,7 @@ Json to_json(const std::vector<OpSupport>& table) {
                     {"f32_kernel", op.f32_kernel},
                     {"int8", op.int8}});
   }
-  return list;
+  return json_text(list);
 }
 
 }  // namespace octet

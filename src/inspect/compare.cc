@@ -6,9 +6,10 @@
 
 #include "core/check.h"
 #include "graph/graph.h"
-#include "inspect/error_stats.h"
 #include "inspect/taps.h"
+#include "octet/error_stats.h"
 #include "octet/inspect.h"
+#include "runtime/inside.h"
 #include "runtime/model.h"
 
 namespace octet {
@@ -23,9 +24,9 @@ std::vector<std::string> common_values(const Graph& reference, const Graph& test
 }
 
 Engine tapped_engine(const Engine& engine, std::span<const std::string> names) {
-  auto model = std::make_shared<Model>(engine.model());
+  auto model = std::make_shared<Model>(Inside::model(engine));
   model->graph = tap_graph(model->graph, names);
-  return Engine(std::move(model));
+  return Inside::engine(std::move(model));
 }
 
 // Which layer of the tested engine computes each value, and in which precision.
@@ -65,8 +66,8 @@ void add_sample(const std::vector<Tensor>& expected, const std::vector<Tensor>& 
 
 std::vector<ValueError> compare(const Engine& reference, const Engine& tested,
                                 const SampleSource& next, int threads) {
-  const Graph& graph = tested.model().graph;
-  const std::vector<std::string> names = common_values(reference.model().graph, graph);
+  const Graph& graph = Inside::model(tested).graph;
+  const std::vector<std::string> names = common_values(Inside::model(reference).graph, graph);
   if (names.empty()) {
     fail(Error::Code::invalid_argument,
          "the two engines have no value of one name; are they of one model?");

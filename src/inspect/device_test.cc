@@ -10,6 +10,7 @@
 #include "octet/profile.h"
 #include "octet/selection.h"
 #include "ops/registry.h"
+#include "runtime/inside.h"
 #include "runtime/model.h"
 
 namespace octet {
@@ -27,7 +28,7 @@ Engine small_engine() {
     return %z
   })",
                              find_op);
-  return Engine(model);
+  return Inside::engine(model);
 }
 
 std::vector<Tensor> inputs() { return {Tensor(Dtype::u8, {3, 4, 8, 8})}; }

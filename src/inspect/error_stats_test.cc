@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspect/error_stats.h"
+#include "octet/error_stats.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
 #include <limits>
+
+#include "core/types.h"
 
 namespace octet {
 namespace {

@@ -8,6 +8,7 @@
 #include "inspect/coverage.h"
 #include "inspect/layers.h"
 #include "plan/plan.h"
+#include "runtime/inside.h"
 #include "runtime/model.h"
 #include "runtime/staged.h"
 
@@ -66,12 +67,13 @@ Inspection inspect(const Engine& engine, const InspectOptions& options) {
   const std::vector<Shape> shapes =
       options.input_shapes.empty() ? sample_shapes(engine) : options.input_shapes;
   Inspection inspection;
-  inspection.weight_bytes = weight_bytes(engine.model().graph);
+  inspection.weight_bytes = weight_bytes(Inside::model(engine).graph);
   inspection.isa = std::string(target.device->level());
   try {
-    add_plan(make_plan(engine.model().graph, shapes, target), inspection);
+    add_plan(make_plan(Inside::model(engine).graph, shapes, target), inspection);
   } catch (const NeedsData&) {
-    add_stages(engine.model().graph, first_start(engine.model().graph, shapes), target, inspection);
+    add_stages(Inside::model(engine).graph, first_start(Inside::model(engine).graph, shapes),
+               target, inspection);
   }
   inspection.coverage = coverage_of(inspection.layers);
   return inspection;

@@ -3,15 +3,14 @@
 
 #include <cmath>
 
+#include "octet/error_stats.h"
+
 namespace octet {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// JSON has no infinity; what is hopelessly wrong is this far below the signal.
-constexpr double kWorstDecibels = -1000;
-
-Json to_json(const std::vector<std::string>& names, const std::vector<TensorType>& types) {
+Json tensors_json(const std::vector<std::string>& names, const std::vector<TensorType>& types) {
   Json list = Json::array();
   for (size_t i = 0; i < names.size(); ++i) {
     list.push_back({{"name", names[i]}, {"type", i < types.size() ? to_string(types[i]) : ""}});
@@ -19,20 +18,26 @@ Json to_json(const std::vector<std::string>& names, const std::vector<TensorType
   return list;
 }
 
-}  // namespace
-
 Json sqnr_json(double sqnr_db) {
   if (std::isfinite(sqnr_db)) return sqnr_db;
-  return sqnr_db > 0 ? Json(nullptr) : Json(kWorstDecibels);
+  return sqnr_db > 0 ? Json(nullptr) : Json(kWorstSqnrDb);
 }
 
-Json to_json(const Coverage& coverage) {
+}  // namespace
+
+std::string json_text(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json json_of(const Coverage& coverage) {
   return {{"layers", coverage.layer_share()},    {"macs", coverage.mac_share()},
           {"int8_layers", coverage.int8_layers}, {"total_layers", coverage.layers},
           {"int8_macs", coverage.int8_macs},     {"total_macs", coverage.macs}};
 }
 
-Json to_json(const Inspection& inspection) {
+std::string to_json(const Coverage& coverage) { return json_text(json_of(coverage)); }
+
+std::string to_json(const Inspection& inspection) {
   Json layers = Json::array();
   for (const LayerInfo& layer : inspection.layers) {
     layers.push_back({{"name", layer.name},
@@ -48,18 +53,18 @@ Json to_json(const Inspection& inspection) {
                       {"signature", layer.signature},
                       {"rejected_kernels", layer.rejected},
                       {"nodes", layer.nodes},
-                      {"inputs", to_json(layer.inputs, layer.input_types)},
-                      {"outputs", to_json(layer.outputs, layer.output_types)},
+                      {"inputs", tensors_json(layer.inputs, layer.input_types)},
+                      {"outputs", tensors_json(layer.outputs, layer.output_types)},
                       {"macs", layer.macs}});
   }
-  return {{"layers", std::move(layers)},
-          {"coverage", to_json(inspection.coverage)},
-          {"isa", inspection.isa},
-          {"weight_bytes", inspection.weight_bytes},
-          {"arena_bytes", inspection.arena_bytes}};
+  return json_text({{"layers", std::move(layers)},
+                    {"coverage", json_of(inspection.coverage)},
+                    {"isa", inspection.isa},
+                    {"weight_bytes", inspection.weight_bytes},
+                    {"arena_bytes", inspection.arena_bytes}});
 }
 
-Json to_json(std::span<const ValueError> errors) {
+std::string to_json(std::span<const ValueError> errors) {
   Json list = Json::array();
   for (const ValueError& error : errors) {
     const bool exact = std::isinf(error.sqnr_db) && error.sqnr_db > 0;
@@ -72,7 +77,7 @@ Json to_json(std::span<const ValueError> errors) {
                     {"cosine", error.cosine},
                     {"elements", error.elements}});
   }
-  return list;
+  return json_text(list);
 }
 
 }  // namespace octet

@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSON forms of inspections and comparisons: a stable interface for scripts.
+// The values whose texts octet/json.h gives.
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <span>
-#include <vector>
 
-#include "inspect/op_table.h"
-#include "octet/check.h"
-#include "octet/inspect.h"
+#include "octet/json.h"
 
 namespace octet {
 
-// {"layers": [{"name", "op", "precision", "kernel", "reason", "nodes", ...}], "coverage": {"layers", "macs", ...}}
-nlohmann::ordered_json to_json(const Inspection& inspection);
-nlohmann::ordered_json to_json(const Coverage& coverage);
-nlohmann::ordered_json to_json(const ModelCheck& check);
-nlohmann::ordered_json to_json(const std::vector<OpSupport>& table);
-// Equal tensors have "sqnr_db": null and "exact": true.
-nlohmann::ordered_json to_json(std::span<const ValueError> errors);
-nlohmann::ordered_json sqnr_json(double sqnr_db);
+nlohmann::ordered_json json_of(const Coverage& coverage);
+std::string json_text(const nlohmann::ordered_json& value);
 
 }  // namespace octet

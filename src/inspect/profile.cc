@@ -8,6 +8,7 @@
 #include "inspect/floor.h"
 #include "inspect/layers.h"
 #include "runtime/context.h"
+#include "runtime/inside.h"
 
 namespace octet {
 namespace {
@@ -51,12 +52,12 @@ struct Samples {
     observer.after_node = [&](const Node& node, std::span<const Tensor> in,
                               std::span<const Tensor> out, f64 microseconds) {
       if (!add(microseconds)) return;
-      layers.push_back(layer_outside_plans(context.impl().model->graph, node,
+      layers.push_back(layer_outside_plans(Inside::impl(context).model->graph, node,
                                            "its sizes depend on run-time data"));
       layers.back().input_types = types_of(in);
       layers.back().output_types = types_of(out);
     };
-    context.impl().run_observed(inputs, observer);
+    Inside::impl(context).run_observed(inputs, observer);
   }
 };
 
@@ -74,7 +75,7 @@ std::vector<LayerTime> profile(const Engine& engine, std::span<const Tensor> inp
   double total = 0;
   for (size_t s = 0; s < samples.layers.size(); ++s) {
     const LayerInfo& layer = samples.layers[s];
-    const f64 floor = floor_us(layer, rates, isa_of(context.impl().target), options.threads);
+    const f64 floor = floor_us(layer, rates, isa_of(Inside::impl(context).target), options.threads);
     times.push_back({layer, median(samples.step_us[s]), 0, floor});
     total += times.back().microseconds;
   }

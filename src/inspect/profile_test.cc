@@ -7,6 +7,7 @@
 
 #include "graph/text.h"
 #include "ops/registry.h"
+#include "runtime/inside.h"
 #include "runtime/model.h"
 
 namespace octet {
@@ -21,7 +22,7 @@ Engine two_layers() {
     return %y
   })",
                              find_op);
-  return Engine(model);
+  return Inside::engine(model);
 }
 
 TEST(Profile, TimesEveryLayerInOrder) {

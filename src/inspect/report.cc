@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspect/report.h"
+#include "octet/report.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/file.h"
 #include "core/types.h"
 #include "inspect/report_assets.h"
 
@@ -17,6 +18,33 @@ namespace {
 constexpr int kPlotWidth = 280;
 constexpr int kPlotHeight = 80;
 constexpr size_t kColumns = 140;  // histogram columns drawn; more bins are summed
+
+std::string escape_html(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += static_cast<u8>(c) < 0x20 && c != '\n' && c != '\t' ? '?' : c;
+    }
+  }
+  return out;
+}
 
 std::string table_head(std::span<const std::string_view> titles) {
   std::string out = "<thead><tr>";
@@ -167,33 +195,6 @@ std::string ranges_section(std::span<const Range> ranges) {
 
 }  // namespace
 
-std::string escape_html(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += static_cast<u8>(c) < 0x20 && c != '\n' && c != '\t' ? '?' : c;
-    }
-  }
-  return out;
-}
-
 std::string html_report(const ReportInput& input) {
   // The policy forbids every load, so that no model name can ever make the page fetch something.
   return fmt::format(
@@ -206,6 +207,13 @@ std::string html_report(const ReportInput& input) {
          ranges_section(input.ranges) +
          fmt::format("<footer>Written by octet.</footer>\n<script>{}</script>\n</body></html>\n",
                      kReportScript);
+}
+
+void save_report(const ReportInput& input, const std::filesystem::path& path) {
+  const std::string page = html_report(input);
+  AtomicFile file(path);
+  file.write({reinterpret_cast<const u8*>(page.data()), page.size()});
+  file.commit();
 }
 
 }  // namespace octet

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspect/report.h"
+#include "octet/report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,6 +11,7 @@
 #include "inspect/layers.h"
 #include "octet/tuning.h"
 #include "runtime/context.h"
+#include "runtime/inside.h"
 
 namespace octet {
 namespace {
@@ -180,8 +181,8 @@ void tune(const SelectionReport& report, int threads, Tuning& tuning) {
 SelectionReport measure_selection(const Engine& engine, std::span<const Tensor> inputs,
                                   const SelectionOptions& options) {
   Context context = engine.make_context({options.threads, options.tuning, options.device});
-  context.impl().target.keep_others = true;
-  Measurement measurement(context.impl(), options);
+  Inside::impl(context).target.keep_others = true;
+  Measurement measurement(Inside::impl(context), options);
   measurement.run_pass(inputs);
   while (measurement.looks_wrong() && measurement.passes() < kPasses) {
     std::this_thread::sleep_for(kPause);

@@ -6,6 +6,7 @@
 #include "core/cpu_isa.h"
 #include "graph/text.h"
 #include "ops/registry.h"
+#include "runtime/inside.h"
 #include "runtime/model.h"
 
 namespace octet {
@@ -62,7 +63,7 @@ Engine convolution() {
   text.insert(text.find("%q: u8"), weights);
   auto model = std::make_shared<Model>();
   model->graph = parse_graph(text, find_op);
-  return Engine(model);
+  return Inside::engine(model);
 }
 
 TEST(MeasureSelection, GivesEveryKernelTheSameData) {
@@ -96,7 +97,7 @@ TEST(MeasureSelection, GoesThroughStages) {
 })",
                              find_op);
   const std::vector<Tensor> inputs = {Tensor(Dtype::f32, {2, 4})};
-  const SelectionReport report = measure_selection(Engine(model), inputs);
+  const SelectionReport report = measure_selection(Inside::engine(model), inputs);
   EXPECT_EQ(static_cast<int64_t>(report.layers.size()) + report.single, 3);
 }
 

@@ -7,6 +7,7 @@
 #include "octet/inspect.h"
 #include "octet/profile.h"
 #include "ops/registry.h"
+#include "runtime/inside.h"
 #include "runtime/model.h"
 
 namespace octet {
@@ -17,7 +18,7 @@ using ::testing::HasSubstr;
 Engine engine_of(std::string_view text) {
   auto model = std::make_shared<Model>();
   model->graph = parse_graph(text, find_op);
-  return Engine(std::move(model));
+  return Inside::engine(std::move(model));
 }
 
 constexpr std::string_view kChooser = R"(graph "g"(%x: f32[?,4]) {

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <random>
 
-#include "calibrate/npz.h"
-#include "calibrate/test_support.h"
+#include "data/npz.h"
+#include "data/test_support.h"
 #include "graph/text.h"
 #include "ops/registry.h"
 #include "runtime/engine_file.h"

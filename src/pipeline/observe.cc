@@ -10,6 +10,7 @@
 
 #include "octet/engine.h"
 #include "runtime/context.h"
+#include "runtime/inside.h"
 #include "runtime/model.h"
 
 namespace octet {
@@ -25,7 +26,8 @@ struct Tap {
 // tens of megabytes, and fresh memory of that size costs a tenth of the run.
 class SampleRun {
  public:
-  explicit SampleRun(std::shared_ptr<const Model> model) : context_(std::move(model), {}) {}
+  explicit SampleRun(std::shared_ptr<const Model> model)
+      : context_(Inside::context(std::move(model))) {}
 
   const std::vector<Tensor>& run(std::span<const Tensor> inputs) {
     std::vector<Shape> shapes;
@@ -35,7 +37,7 @@ class SampleRun {
       return outputs_;
     }
     outputs_ = context_.run(inputs);
-    planned_ = !context_.impl().last_was_staged;
+    planned_ = !Inside::impl(context_).last_was_staged;
     shapes_ = std::move(shapes);
     return outputs_;
   }

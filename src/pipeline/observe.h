@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "calibrate/channel_power.h"
-#include "calibrate/data_source.h"
 #include "calibrate/histogram.h"
 #include "graph/graph.h"
+#include "octet/data.h"
 
 namespace octet {
 

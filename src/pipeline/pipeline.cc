@@ -4,6 +4,7 @@
 #include "octet/compile.h"
 #include "onnx/import.h"
 #include "pipeline/float_model.h"
+#include "runtime/inside.h"
 #include "runtime/model.h"
 
 namespace octet {
@@ -56,7 +57,7 @@ Engine compile(const std::filesystem::path& onnx_file, const CompileOptions& opt
       const FloatModel imported = import(onnx_file, options, out);
       const FloatModel model = calibrated(imported, options, out);
       tell(options, "quantize");
-      return Engine(std::make_shared<const Model>(quantize(model, options.plan, &out)));
+      return Inside::engine(std::make_shared<const Model>(quantize(model, options.plan, &out)));
     });
   } catch (Error& error) {
     error.add_context("compiling '" + onnx_file.string() + "'");

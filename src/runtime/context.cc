@@ -9,6 +9,7 @@
 #include "core/memory.h"
 #include "core/rounds.h"
 #include "graph/op_def.h"
+#include "runtime/inside.h"
 
 namespace octet {
 namespace {
@@ -34,6 +35,18 @@ void check_outputs(std::span<const Tensor> outputs, std::span<const TensorType> 
   }
 }
 
+// A context keeps nothing of the caller's memory after the call, whatever its end.
+class Released {
+ public:
+  explicit Released(ViewBinding& views) : views_(views) {}
+  ~Released() { views_.release(); }
+  Released(const Released&) = delete;
+  Released& operator=(const Released&) = delete;
+
+ private:
+  ViewBinding& views_;
+};
+
 }  // namespace
 
 std::shared_ptr<ThreadPool> make_thread_pool(int threads) {
@@ -47,7 +60,8 @@ Context::Impl::Impl(std::shared_ptr<const Model> m, const ContextOptions& option
                     const std::shared_ptr<ThreadPool>& pool)
     : model(std::move(m)),
       target(make_target(options.device, pool->size(), options.tuning)),
-      queues(target, pool) {}
+      queues(target, pool),
+      views(model->graph) {}
 
 BoundPlan* Context::Impl::bound_plan(std::span<const Shape> shapes) {
   const auto at = std::ranges::find_if(
@@ -117,8 +131,12 @@ void Context::Impl::run_staged_into(std::span<const Tensor> inputs, std::span<Te
   }
 }
 
-Context::Context(std::shared_ptr<const Model> model, const ContextOptions& options)
-    : impl_(without_bad_alloc([&] { return std::make_unique<Impl>(std::move(model), options); })) {}
+Context Inside::context(std::shared_ptr<const Model> model, const ContextOptions& options) {
+  return Context(without_bad_alloc(
+      [&] { return std::make_unique<Context::Impl>(std::move(model), options); }));
+}
+
+Context::Context(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Context::~Context() = default;
 Context::Context(Context&&) noexcept = default;
 Context& Context::operator=(Context&&) noexcept = default;
@@ -163,6 +181,22 @@ void Context::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs
     check_outputs(outputs, bound->plan().output_types, "");
     const ThreadPool::Turn turn(impl_->queues.pool());
     bound->run(inputs, outputs);
+  });
+}
+
+std::vector<Tensor> Context::run(std::span<const TensorView> inputs) {
+  return without_bad_alloc([&] {
+    const Released at_end(impl_->views);
+    return run(impl_->views.bind_inputs(inputs));
+  });
+}
+
+void Context::run_into(std::span<const TensorView> inputs,
+                       std::span<const MutableTensorView> outputs) {
+  without_bad_alloc([&] {
+    const Released at_end(impl_->views);
+    run_into(impl_->views.bind_inputs(inputs), impl_->views.bind_outputs(outputs));
+    impl_->views.deliver(outputs);
   });
 }
 

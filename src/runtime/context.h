@@ -13,6 +13,7 @@
 #include "runtime/model.h"
 #include "runtime/queues.h"
 #include "runtime/staged.h"
+#include "runtime/view_binding.h"
 
 namespace octet {
 
@@ -40,6 +41,7 @@ struct Context::Impl {
   std::optional<StagedRun> staged;
   std::vector<TensorType> staged_outputs;  // of the shapes prepared or run last
   bool last_was_staged = false;
+  ViewBinding views;
 };
 
 }  // namespace octet

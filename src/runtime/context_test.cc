@@ -13,6 +13,7 @@
 #include "graph/text.h"
 #include "octet/engine.h"
 #include "ops/registry.h"
+#include "runtime/inside.h"
 #include "runtime/model.h"
 
 namespace octet {
@@ -45,12 +46,12 @@ std::vector<u8> list(const Tensor& tensor) {
 
 TEST(Context, RunsAnyBatchAndRemembersPlans) {
   const auto model = model_of(kConv);
-  Context context(model, {});
+  Context context = Inside::context(model, {});
   for (s64 batch : {1, 3, 1, 2}) {
     const std::vector<Tensor> inputs = {codes(batch, 5)};
     EXPECT_EQ(list(context.run(inputs)[0]), list(interpret(model->graph, inputs)[0])) << batch;
   }
-  EXPECT_EQ(context.impl().plans.size(), 3u);
+  EXPECT_EQ(Inside::impl(context).plans.size(), 3u);
 }
 
 // Reshapes share bytes: of an input, of a value that is read under both shapes, of one that is an output too.
@@ -76,13 +77,13 @@ TEST(Context, ReshapesShareBytes) {
   for (u8& q : x.mutable_as<u8>()) q = next = static_cast<u8>(next * 7 + 1);
   const std::vector<Tensor> inputs = {x};
   const std::vector<Tensor> want = interpret(model->graph, inputs);
-  Context context(model, {});
+  Context context = Inside::context(model, {});
   const std::vector<Tensor> got = context.run(inputs);
   for (size_t i = 0; i < want.size(); ++i) {
     ASSERT_EQ(got[i].type(), want[i].type());
     EXPECT_EQ(std::memcmp(got[i].data(), want[i].data(), want[i].bytes()), 0) << i;
   }
-  const Plan& plan = context.impl().plans.front().plan();
+  const Plan& plan = Inside::impl(context).plans.front().plan();
   const auto shared = std::ranges::count_if(
       plan.buffers, [](const Buffer& buffer) { return buffer.same_as != kNoBuffer; });
   EXPECT_EQ(shared, 3);  // two Reshapes, and the sum takes the memory of its second operand
@@ -106,10 +107,10 @@ TEST(Context, ConcatenationsAreWrittenInPlace) {
   for (s64 batch : {1, 3}) {
     const std::vector<Tensor> inputs = {codes(batch, 8)};
     const std::vector<Tensor> want = interpret(model->graph, inputs);
-    Context context(model, {});
+    Context context = Inside::context(model, {});
     const std::vector<Tensor> got = context.run(inputs);
     for (size_t i = 0; i < want.size(); ++i) EXPECT_EQ(list(got[i]), list(want[i])) << batch << i;
-    const Plan& plan = context.impl().plans.front().plan();
+    const Plan& plan = Inside::impl(context).plans.front().plan();
     const auto joined = std::ranges::count_if(
         plan.buffers, [](const Buffer& buffer) { return buffer.same_as != kNoBuffer; });
     EXPECT_EQ(joined, 3);
@@ -117,13 +118,13 @@ TEST(Context, ConcatenationsAreWrittenInPlace) {
 }
 
 TEST(Context, KeepsOnlyTheMostRecentPlans) {
-  Context context(model_of(kConv), {});
+  Context context = Inside::context(model_of(kConv), {});
   for (s64 batch = 1; batch <= 20; ++batch) context.run(std::vector<Tensor>{codes(batch, 1)});
-  EXPECT_EQ(context.impl().plans.size(), Context::Impl::kMaxPlans);
+  EXPECT_EQ(Inside::impl(context).plans.size(), Context::Impl::kMaxPlans);
 }
 
 TEST(Context, NamesTheInputThatDoesNotFit) {
-  Context context(model_of(kConv), {});
+  Context context = Inside::context(model_of(kConv), {});
   const auto message = [&](std::vector<Tensor> inputs) -> std::string {
     try {
       context.run(inputs);
@@ -143,7 +144,7 @@ TEST(Context, NamesTheInputThatDoesNotFit) {
 }
 
 TEST(Context, RunIntoRefusesBuffersOfAnotherType) {
-  Context context(model_of(kConv), {});
+  Context context = Inside::context(model_of(kConv), {});
   const std::vector<Tensor> inputs = {codes(1, 1)};
   std::vector<Tensor> outputs = {Tensor(Dtype::u8, {1, 2, 5, 4})};
   EXPECT_THROW(context.run_into(inputs, outputs), Error);
@@ -157,7 +158,7 @@ TEST(Context, ManyContextsShareOneModel) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
-      Context context(model, {.threads = 1 + t % 2});
+      Context context = Inside::context(model, {.threads = 1 + t % 2});
       for (int i = 0; i < 20; ++i) wrong += list(context.run(inputs)[0]) == expected ? 0 : 1;
     });
   }
@@ -171,7 +172,7 @@ TEST(Context, ConstantAndPassThroughOutputs) {
     %y: f32[2] = Add(%x, %c) name "add"
     return %c, %x, %y, %y
   })");
-  Context context(model, {});
+  Context context = Inside::context(model, {});
   const std::vector<Tensor> outputs =
       context.run(std::vector<Tensor>{Tensor::of<f32>({2}, std::vector<f32>{5, 6})});
   const f32 expected[4][2] = {{1, 2}, {5, 6}, {6, 8}, {6, 8}};

@@ -16,6 +16,7 @@
 #include "ops/registry.h"
 #include "runtime/bound_plan.h"
 #include "runtime/context.h"
+#include "runtime/inside.h"
 #include "runtime/random_graph_testing.h"
 
 namespace octet {
@@ -153,7 +154,7 @@ TEST(Device, OutputsThatNothingComputes) {
     return %c, %x, %y, %y
   })");
   const std::vector<Tensor> inputs = {Tensor::of<f32>({2}, std::vector<f32>{5, 6})};
-  Context context(model, {.device = "test:0"});
+  Context context = Inside::context(model, {.device = "test:0"});
   expect_equal(context.run(inputs), interpret(model->graph, inputs), "test:0");
 }
 
@@ -168,15 +169,16 @@ TEST(Device, SizesThatDependOnData) {
   })");
   const std::vector<Tensor> inputs = {Tensor::of<f32>({6}, std::vector<f32>{0, 1, 0, 2, 3, 0})};
   for (const char* device : {"test:0", "test:3"}) {
-    Context context(model, {.device = device});
+    Context context = Inside::context(model, {.device = device});
     for (int i = 0; i < 2; ++i)
       expect_equal(context.run(inputs), interpret(model->graph, inputs), device);
   }
 }
 
 TEST(Device, AContextOfADeviceThatIsNotThere) {
-  EXPECT_THROW(Context(model_of(R"(graph "g"(%x: f32[2]) { return %x })"), {.device = "cuda:0"}),
-               Error);
+  EXPECT_THROW(
+      Inside::context(model_of(R"(graph "g"(%x: f32[2]) { return %x })"), {.device = "cuda:0"}),
+      Error);
 }
 
 // A run that ends early leaves no work behind that would still read its tensors.

@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "runtime/engine_file.h"
+#include "runtime/inside.h"
 
 namespace octet {
 namespace {
@@ -15,25 +16,44 @@ std::vector<TensorInfo> describe_values(const Graph& graph, const std::vector<Va
 
 }  // namespace
 
-Engine::Engine(std::shared_ptr<const Model> model) : model_(std::move(model)) {}
+Engine Inside::engine(std::shared_ptr<const Model> model) {
+  return Engine(std::make_shared<const Engine::Impl>(Engine::Impl{std::move(model)}));
+}
+
+Engine::Engine(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
 Engine Engine::load(const std::filesystem::path& path) {
   return without_bad_alloc(
-      [&] { return Engine(std::make_shared<const Model>(load_engine(path))); });
+      [&] { return Inside::engine(std::make_shared<const Model>(load_engine(path))); });
+}
+
+Engine Engine::load(std::span<const std::byte> bytes) {
+  return without_bad_alloc(
+      [&] { return Inside::engine(std::make_shared<const Model>(read_engine(bytes))); });
 }
 
 void Engine::save(const std::filesystem::path& path) const {
-  without_bad_alloc([&] { save_engine(*model_, path); });
+  without_bad_alloc([&] { save_engine(*impl_->model, path); });
+}
+
+std::vector<std::byte> Engine::to_bytes() const {
+  return without_bad_alloc([&] { return write_engine(*impl_->model); });
 }
 
 std::vector<TensorInfo> Engine::inputs() const {
-  return describe_values(model_->graph, model_->graph.inputs);
+  const Graph& graph = impl_->model->graph;
+  return describe_values(graph, graph.inputs);
 }
-std::vector<TensorInfo> Engine::outputs() const {
-  return describe_values(model_->graph, model_->graph.outputs);
-}
-std::optional<Preprocess> Engine::preprocess() const { return model_->preprocess; }
 
-Context Engine::make_context(const ContextOptions& options) const { return {model_, options}; }
+std::vector<TensorInfo> Engine::outputs() const {
+  const Graph& graph = impl_->model->graph;
+  return describe_values(graph, graph.outputs);
+}
+
+std::optional<Preprocess> Engine::preprocess() const { return impl_->model->preprocess; }
+
+Context Engine::make_context(const ContextOptions& options) const {
+  return Inside::context(impl_->model, options);
+}
 
 }  // namespace octet

@@ -23,6 +23,15 @@ constexpr u64 kAlignment = 64;
 constexpr s64 kBytesPerCharacter = 32;
 constexpr u64 kMaxEngineBytes = u64{16} << 30;
 
+// One storage that all weights of an engine share.
+std::shared_ptr<std::byte> allocate_engine(u64 bytes) {
+  if (bytes > kMaxEngineBytes) {
+    fail(Error::Code::invalid_model, "{} bytes is more than an engine may have ({})", bytes,
+         kMaxEngineBytes);
+  }
+  return allocate_counted(static_cast<s64>(bytes), kAlignment, "the engine", Fresh::anything);
+}
+
 struct Header {
   char magic[8];
   u32 format;
@@ -224,6 +233,17 @@ Model read_engine(std::shared_ptr<const std::byte> bytes, size_t size) {
   return model;
 }
 
+Model read_engine(std::span<const std::byte> bytes) {
+  try {
+    const auto copy = allocate_engine(bytes.size());
+    if (!bytes.empty()) std::memcpy(copy.get(), bytes.data(), bytes.size());
+    return read_engine(copy, bytes.size());
+  } catch (Error& error) {
+    error.add_context(fmt::format("loading an engine of {} bytes from memory", bytes.size()));
+    throw;
+  }
+}
+
 void save_engine(const Model& model, const std::filesystem::path& path) {
   const std::vector<std::byte> bytes = write_engine(model);
   AtomicFile file(path);
@@ -234,13 +254,7 @@ void save_engine(const Model& model, const std::filesystem::path& path) {
 Model load_engine(const std::filesystem::path& path) {
   try {
     const File file(path);
-    if (file.size() > kMaxEngineBytes) {
-      fail(Error::Code::invalid_model, "{} bytes is more than an engine may have ({})", file.size(),
-           kMaxEngineBytes);
-    }
-    // One storage that all weights share.
-    const auto bytes =
-        allocate_counted(static_cast<s64>(file.size()), kAlignment, "the engine", Fresh::anything);
+    const auto bytes = allocate_engine(file.size());
     file.read_at(0, {reinterpret_cast<u8*>(bytes.get()), file.size()});
     return read_engine(bytes, file.size());
   } catch (Error& error) {

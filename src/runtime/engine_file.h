@@ -24,6 +24,8 @@ inline constexpr u32 kOldestEngineFormat = 1;  // without reason codes
 std::vector<std::byte> write_engine(const Model& model);
 // `bytes` stays alive through the model's weights. Throws Error(invalid_model) naming the section that is wrong.
 Model read_engine(std::shared_ptr<const std::byte> bytes, size_t size);
+// The same from a copy of `bytes`, which may lie anywhere.
+Model read_engine(std::span<const std::byte> bytes);
 
 void save_engine(const Model& model, const std::filesystem::path& path);
 Model load_engine(const std::filesystem::path& path);

@@ -17,6 +17,7 @@
 #include "octet/limits.h"
 #include "runtime/engine_file.h"
 #include "runtime/forge_testing.h"
+#include "runtime/inside.h"
 
 namespace octet::test {
 namespace {
@@ -42,7 +43,7 @@ std::string blobs(u64 count, u64 offset, u64 bytes) {
 std::string error_of(std::span<const std::byte> file) {
   try {
     auto model = std::make_shared<Model>(read_engine(exact_copy(file), file.size()));
-    Context context(std::move(model), {});
+    Context context = Inside::context(std::move(model), {});
     context.run(std::vector<Tensor>{Tensor(Dtype::f32, {2, 3})});
   } catch (const Error& error) {
     EXPECT_NE(error.code(), Error::Code::internal) << error.what();

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "octet/calibrate.h"
+#include "octet/preprocess.h"
 
 namespace octet {
 

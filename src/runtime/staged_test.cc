@@ -12,6 +12,7 @@
 #include "octet/engine.h"
 #include "ops/registry.h"
 #include "runtime/context.h"
+#include "runtime/inside.h"
 #include "runtime/model.h"
 
 namespace octet {
@@ -54,7 +55,7 @@ constexpr std::string_view kDetector = R"(graph "g"(%x: f32[?,1,4,4], %s: f32[?]
 
 TEST(Staged, EqualsTheInterpreterForAnyData) {
   const auto model = model_of(kDetector);
-  Context context(model, {});
+  Context context = Inside::context(model, {});
   std::vector<f32> image(3 * 16);
   for (size_t i = 0; i < image.size(); ++i) image[i] = static_cast<f32>(i % 7) - 3;
   for (const std::vector<f32>& scores :
@@ -62,10 +63,10 @@ TEST(Staged, EqualsTheInterpreterForAnyData) {
     const std::vector<Tensor> inputs = {floats({3, 1, 4, 4}, image), floats({3}, scores)};
     expect_same(context.run(inputs), interpret(model->graph, inputs));
   }
-  ASSERT_TRUE(context.impl().staged);
-  EXPECT_TRUE(context.impl().plans.empty());
+  ASSERT_TRUE(Inside::impl(context).staged);
+  EXPECT_TRUE(Inside::impl(context).plans.empty());
   // A first stage, and one after it for 2, 0 and 3 chosen images.
-  EXPECT_EQ(context.impl().staged->stage_count(), 4u);
+  EXPECT_EQ(Inside::impl(context).staged->stage_count(), 4u);
 }
 
 TEST(Staged, AShapeGivenAsInputIsPlannedWith) {
@@ -74,14 +75,14 @@ TEST(Staged, AShapeGivenAsInputIsPlannedWith) {
     %y: f32[*] = Relu(%r) name "relu"
     return %y
   })");
-  Context context(model, {});
+  Context context = Inside::context(model, {});
   for (const std::vector<s64>& shape : {std::vector<s64>{2, 3}, {3, -1}, {2, 3}, {6, 1}}) {
     const std::vector<Tensor> inputs = {floats({6}, {1, -2, 3, -4, 5, -6}),
                                         Tensor::of<s64>(Shape{2}, shape)};
     expect_same(context.run(inputs), interpret(model->graph, inputs));
   }
   // One that finds out what is missing, and one for each shape: nothing runs through the reference.
-  EXPECT_EQ(context.impl().staged->stage_count(), 4u);
+  EXPECT_EQ(Inside::impl(context).staged->stage_count(), 4u);
   EXPECT_THROW(context.run(std::vector<Tensor>{floats({6}, {1, 2, 3, 4, 5, 6}),
                                                Tensor::of<s64>(Shape{2}, std::vector<s64>{4, 2})}),
                Error);
@@ -89,7 +90,7 @@ TEST(Staged, AShapeGivenAsInputIsPlannedWith) {
 
 TEST(Staged, OutputsAreFresh) {
   const auto model = model_of(kDetector);
-  Context context(model, {});
+  Context context = Inside::context(model, {});
   const std::vector<Tensor> inputs = {floats({1, 1, 4, 4}, std::vector<f32>(16, 1.0f)),
                                       floats({1}, {1})};
   std::vector<Tensor> outputs = context.run(inputs);
@@ -98,7 +99,7 @@ TEST(Staged, OutputsAreFresh) {
 
 TEST(Staged, RunIntoTakesBuffersOfTheRightSizeOnly) {
   const auto model = model_of(kDetector);
-  Context context(model, {});
+  Context context = Inside::context(model, {});
   const std::vector<Tensor> inputs = {floats({2, 1, 4, 4}, std::vector<f32>(32, 1.0f)),
                                       floats({2}, {1, 0})};
   std::vector<Tensor> outputs = context.run(inputs);
@@ -117,7 +118,7 @@ TEST(Staged, RunIntoTakesBuffersOfTheRightSizeOnly) {
 }
 
 TEST(Staged, PrepareKnowsWhatSizesTell) {
-  Context context(model_of(kDetector), {});
+  Context context = Inside::context(model_of(kDetector), {});
   context.prepare(std::vector<Shape>{{5, 1, 4, 4}, {5}});
   const std::vector<TensorType> types = context.output_types();
   EXPECT_TRUE(types[0].shape.is_unknown());
@@ -134,7 +135,7 @@ TEST(Staged, ControlFlowThatDoesNotFitIsAnError) {
     }} name "relu"
     return %y
   })");
-  EXPECT_EQ(Context(plain, {}).run(x)[0].as<f32>()[0], 0.0f);
+  EXPECT_EQ(Inside::context(plain, {}).run(x)[0].as<f32>()[0], 0.0f);
   for (const char* node : {
            "If(%x)",
            "If(%t) {then_branch=graph() { const %k: f32[1] = {1.0} return %k }}",
@@ -166,7 +167,7 @@ TEST(Staged, ControlFlowThatDoesNotFitIsAnError) {
         node + " name \"n\" return %y }");
     SCOPED_TRACE(node);
     try {
-      Context(model, {}).run(x);
+      Inside::context(model, {}).run(x);
       ADD_FAILURE() << "it ran";
     } catch (const Error& error) {
       EXPECT_NE(error.code(), Error::Code::internal) << error.what();
@@ -176,7 +177,7 @@ TEST(Staged, ControlFlowThatDoesNotFitIsAnError) {
 
 TEST(Staged, TheNumberOfPlansIsBounded) {
   const auto model = model_of(kDetector);
-  Context context(model, {});
+  Context context = Inside::context(model, {});
   for (s64 n = 1; n <= 80; ++n) {
     const std::vector<Tensor> inputs = {
         Tensor(Dtype::f32, {n, 1, 4, 4}),
@@ -184,7 +185,7 @@ TEST(Staged, TheNumberOfPlansIsBounded) {
     context.run(inputs);
   }
   // Those that begin a run, and those that go on after NonZero; all are small.
-  EXPECT_EQ(context.impl().staged->stage_count(), 2 * 64u);
+  EXPECT_EQ(Inside::impl(context).staged->stage_count(), 2 * 64u);
 }
 
 }  // namespace

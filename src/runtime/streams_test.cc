@@ -10,6 +10,7 @@
 #include "core/thread_pool.h"
 #include "graph/interpret.h"
 #include "octet/engine.h"
+#include "runtime/inside.h"
 #include "runtime/model.h"
 #include "runtime/random_graph_testing.h"
 
@@ -54,7 +55,7 @@ void on_many_threads(const F& body) {
 
 TEST(Streams, ContextsComeRunAndGoOnManyThreads) {
   const Case one(1), four(4);
-  const Engine engines[] = {Engine(one.model), Engine(four.model)};
+  const Engine engines[] = {Inside::engine(one.model), Inside::engine(four.model)};
   std::atomic<int> wrong{0};
   on_many_threads([&](int t) {
     for (int i = 0; i < 6; ++i) {
@@ -76,7 +77,7 @@ TEST(Streams, ContextsShareAPool) {
   on_many_threads([&](int t) {
     const Case& c = t % 2 == 1 ? four : one;
     for (int i = 0; i < 3; ++i) {
-      Context context = Engine(c.model).make_context({.pool = pool});
+      Context context = Inside::engine(c.model).make_context({.pool = pool});
       for (int run = 0; run < 5; ++run) {
         if (!c.is_right(context.run(c.inputs))) ++wrong;
       }
@@ -90,7 +91,8 @@ TEST(Streams, APoolLivesAsLongAsItsContexts) {
   std::vector<Context> contexts;
   {
     const auto pool = make_thread_pool(2);
-    for (int i = 0; i < 2; ++i) contexts.push_back(Engine(c.model).make_context({.pool = pool}));
+    for (int i = 0; i < 2; ++i)
+      contexts.push_back(Inside::engine(c.model).make_context({.pool = pool}));
   }
   for (Context& context : contexts) EXPECT_TRUE(c.is_right(context.run(c.inputs)));
 }

@@ -125,7 +125,7 @@ class Reproducible(unittest.TestCase):
         for i, image in enumerate(sorted((digits() / "calib").glob("*.png"))):
             shutil.copy(image, shuffled / f"{i * 7919 % 200:04}.png")
         engine = scratch() / "again.octet"
-        for calib, threads in ((shuffled, 1), (digits() / "calib", 2)):
+        for calib, threads in ((shuffled, 1), (digits() / "calib", 2), (shuffled, 2)):
             octet(*BUILD, "--calib", calib, "--threads", threads, "-o", engine)
             self.assertEqual(engine.read_bytes(), expected)
 

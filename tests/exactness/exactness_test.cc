@@ -16,6 +16,7 @@
 #include "random_graph.h"
 #include "runtime/context.h"
 #include "runtime/engine_file.h"
+#include "runtime/inside.h"
 
 namespace octet {
 namespace {
@@ -56,7 +57,7 @@ TEST(Exactness, RandomGraphsOnEveryLevelAndThreadCount) {
       setenv("OCTET_CPU_ISA", isa, 1);
       if (isa_name(detect_isa()) != isa) continue;  // this machine lacks it
       for (int threads : {1, 2, 3}) {
-        Context context(model, {.threads = threads});
+        Context context = Inside::context(model, {.threads = threads});
         const std::string what = fmt::format(
             "OCTET_EXACTNESS_SEEDS={}:1, OCTET_CPU_ISA={}, {} threads", seed, isa, threads);
         expect_equal(expected, context.run(inputs), what);
@@ -76,7 +77,8 @@ TEST(Exactness, RandomGraphsOnTestDevices) {
     const std::vector<Tensor> expected = interpret(model->graph, inputs);
     // Wholly on the device, then partly on the host.
     for (const std::string& device : {std::string("test:0"), fmt::format("test:{}", seed)}) {
-      Context context(model, {.threads = 1 + static_cast<int>(seed % 2), .device = device});
+      Context context =
+          Inside::context(model, {.threads = 1 + static_cast<int>(seed % 2), .device = device});
       const std::string what = fmt::format("OCTET_EXACTNESS_SEEDS={}:1, {}", seed, device);
       expect_equal(expected, context.run(inputs), what);
       expect_equal(expected, context.run(inputs), what + ", second run");
@@ -121,7 +123,7 @@ TEST(Exactness, AnEngineFileGivesTheSameBits) {
   const std::vector<Tensor> inputs = random_inputs(model->graph, 77, 2);
   const auto bytes = std::make_shared<std::vector<std::byte>>(write_engine(*model));
   auto loaded = std::make_shared<const Model>(read_engine({bytes, bytes->data()}, bytes->size()));
-  Context before(model, {}), after(loaded, {});
+  Context before = Inside::context(model), after = Inside::context(loaded);
   expect_equal(before.run(inputs), after.run(inputs), "saved and loaded");
   EXPECT_EQ(*bytes, write_engine(*loaded));
 }

@@ -10,14 +10,15 @@
 #include <cstring>
 #include <functional>
 
-#include "calibrate/npy.h"
-#include "calibrate/npz.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "data/npy.h"
+#include "data/npz.h"
 #include "graph/text.h"
 #include "octet/compile.h"
 #include "octet/engine.h"
 #include "ops/registry.h"
+#include "runtime/inside.h"
 #include "runtime/model.h"
 
 namespace octet {
@@ -124,7 +125,7 @@ TEST_F(Faults, GraphText) {
   every_fault(Kind::allocation, [&] {
     without_bad_alloc([&] {
       std::vector<Tensor> blobs;
-      const std::string text = print(engine.model().graph, {.blobs = &blobs});
+      const std::string text = print(Inside::model(engine).graph, {.blobs = &blobs});
       parse_graph(text, find_op,
                   [&](s64 i, const TensorType&) { return blobs.at(static_cast<size_t>(i)); });
     });

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inspections and comparisons as JSON: a stable interface for scripts and other languages. Each is the text of one value, in UTF-8:
+// bytes of names that are not become U+FFFD. docs/cli.md lists the keys.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "octet/check.h"
+#include "octet/inspect.h"
+#include "octet/operators.h"
+
+namespace octet {
+
+// {"layers": [{"name", "op", "precision", "kernel", "reason", "nodes", ...}], "coverage": {"layers", "macs", ...}}
+std::string to_json(const Inspection& inspection);
+std::string to_json(const Coverage& coverage);
+std::string to_json(const ModelCheck& check);
+// Arrays. Equal tensors have "sqnr_db": null and "exact": true.
+std::string to_json(std::span<const ValueError> errors);
+std::string to_json(std::span<const OpSupport> table);
+
+}  // namespace octet

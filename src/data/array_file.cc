@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/array_file.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/check.h"
+#include "data/convert.h"
+#include "data/npz.h"
+
+namespace octet {
+namespace {
+
+using Dims = std::vector<s64>;
+
+bool matches(const Dims& dims, const Dims& wanted) {
+  return std::equal(dims.begin(), dims.end(), wanted.begin(), wanted.end(),
+                    [](s64 dim, s64 want) { return want < 0 || dim == want; });
+}
+
+Dims without_ones(const Dims& dims) {
+  Dims result;
+  std::copy_if(dims.begin(), dims.end(), std::back_inserter(result), [](s64 d) { return d != 1; });
+  return result;
+}
+
+// The wanted dimensions, unknown ones taken in order from `dims` (both without ones).
+Dims filled(const Dims& wanted, const Dims& dims) {
+  Dims result;
+  size_t next = 0;
+  for (s64 want : wanted) result.push_back(want == 1 ? 1 : dims[next++]);
+  return result;
+}
+
+RowFit make_fit(bool single, s64 rows, const Dims& sample, bool has_batch) {
+  RowFit fit{true, single, rows, {}};
+  if (has_batch) fit.sample.push_back(1);
+  for (s64 dim : sample) fit.sample.push_back(dim);
+  return fit;
+}
+
+bool is_npz(const std::filesystem::path& path) {
+  std::string extension = path.extension().string();
+  return extension.size() == 4 && (extension[3] == 'z' || extension[3] == 'Z');
+}
+
+void add_input(ArrayFile* file, const TensorInfo& input, const NpyHeader& header,
+               const std::string& label) {
+  const RowFit fit = fit_rows(header.type.shape, input.type.shape);
+  if (!fit.fits) {
+    fail(Error::Code::invalid_argument,
+         "'{}': {} does not fit input '{}' {}; its first axis may be the sample, the others must "
+         "agree",
+         label, to_string(header.type), input.name, to_string(input.type));
+  }
+  const bool first = file->samples.empty();
+  if (!first && (fit.rows != file->rows.count || fit.single != file->single)) {
+    fail(Error::Code::invalid_argument, "'{}': {} samples, the other arrays have {}", label,
+         fit.rows, file->rows.count);
+  }
+  file->rows.count = fit.rows;
+  file->single = fit.single;
+  file->samples.push_back(fit.sample);
+}
+
+// The array for an input that no array is named after: the only one, if there is one only.
+std::string choose_array(const Npz& npz, const ArraySelector& selector,
+                         std::span<const TensorInfo> inputs, const TensorInfo& input) {
+  if (!selector.array.empty()) {
+    if (inputs.size() != 1) {
+      fail(Error::Code::invalid_argument,
+           "'{}': an array can be chosen for a model with one input, this one has {}; name the "
+           "arrays as the inputs",
+           npz.name(), inputs.size());
+    }
+    return selector.array;
+  }
+  if (npz.has(input.name)) return input.name;
+  std::vector<std::string> arrays = npz.arrays();
+  std::erase(arrays, "labels");
+  if (inputs.size() == 1 && arrays.size() == 1) return arrays.front();
+  fail(Error::Code::invalid_argument,
+       "'{}' has no array named as input '{}'; it has: {}; choose one by FILE.npz:ARRAY[:LABELS]",
+       npz.name(), input.name, fmt::join(npz.arrays(), ", "));
+}
+
+std::vector<s64> read_labels(const Npz& npz, const std::string& array, s64 rows) {
+  const std::string label = npz.name() + ':' + array;
+  const s64 count = npz.header(array).type.shape.elements();
+  if (count != rows) {
+    fail(Error::Code::invalid_argument, "'{}': {} labels for {} samples", label, count, rows);
+  }
+  const Tensor labels = convert_array(npz.read(array), Dtype::s64, label);
+  const std::span<const s64> values = labels.as<s64>();
+  for (s64 v : values) {
+    if (v < 0) fail(Error::Code::invalid_argument, "'{}': label {} is negative", label, v);
+  }
+  return {values.begin(), values.end()};
+}
+
+void open_npz(const ArraySelector& selector, std::span<const TensorInfo> inputs, ArrayFile* file) {
+  const Npz npz(selector.file);
+  for (const TensorInfo& input : inputs) {
+    const std::string array = choose_array(npz, selector, inputs, input);
+    add_input(file, input, npz.header(array), npz.name() + ':' + array);
+    file->arrays.push_back(array);
+  }
+  const bool named = !selector.labels.empty();
+  const bool is_input = std::count(file->arrays.begin(), file->arrays.end(), "labels") > 0;
+  if (named || (npz.has("labels") && !is_input)) {
+    file->labels = read_labels(npz, named ? selector.labels : "labels", file->rows.count);
+  }
+}
+
+}  // namespace
+
+RowFit fit_rows(const Shape& array_shape, const Shape& input_shape) {
+  const bool has_batch = input_shape.rank() > 0;
+  const Dims array(array_shape.begin(), array_shape.end());
+  const Dims wanted(input_shape.begin() + (has_batch ? 1 : 0), input_shape.end());
+  if (matches(array, wanted)) return make_fit(true, 1, array, has_batch);
+  if (!array.empty()) {
+    const Dims row(array.begin() + 1, array.end());
+    if (matches(row, wanted)) return make_fit(false, array[0], row, has_batch);
+    const Dims dense = without_ones(row);
+    if (matches(dense, without_ones(wanted))) {
+      return make_fit(false, array[0], filled(wanted, dense), has_batch);
+    }
+  }
+  const Dims dense = without_ones(array);
+  if (matches(dense, without_ones(wanted))) {
+    return make_fit(true, 1, filled(wanted, dense), has_batch);
+  }
+  return {};
+}
+
+ArrayFile open_array_file(const ArraySelector& selector, std::span<const TensorInfo> inputs) {
+  ArrayFile file;
+  file.path = selector.file;
+  if (is_npz(file.path)) {
+    open_npz(selector, inputs, &file);
+  } else {
+    if (inputs.size() != 1) {
+      fail(Error::Code::invalid_argument,
+           "'{}' holds one array, the model has {} inputs; give an .npz with arrays named as them",
+           file.path.string(), inputs.size());
+    }
+    add_input(&file, inputs.front(), read_npy_header(file.path), file.path.string());
+  }
+  const s64 total = file.rows.count;
+  file.rows = resolve_slice(selector.slice, total);
+  if (file.rows.count == 0) {
+    fail(Error::Code::invalid_argument, "'{}': no samples are chosen of {}", file.path.string(),
+         total);
+  }
+  return file;
+}
+
+std::vector<Tensor> load_arrays(const ArrayFile& file) {
+  if (file.arrays.empty()) return {read_npy(file.path)};
+  const Npz npz(file.path);
+  std::vector<Tensor> arrays;
+  for (const std::string& array : file.arrays) arrays.push_back(npz.read(array));
+  return arrays;
+}
+
+}  // namespace octet

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// One .npy or .npz file whose arrays have been matched with a model's inputs.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/array_selector.h"
+#include "octet/engine.h"
+#include "octet/tensor.h"
+
+namespace octet {
+
+struct ArrayFile {
+  std::filesystem::path path;
+  std::vector<std::string> arrays;  // one for each input; empty for .npy
+  std::vector<Shape> samples;  // one for each input: the shape of one sample, leading 1 included
+  std::vector<s64> labels;     // one for each row; empty without labels
+  RowRange rows;               // those in use
+  bool single = false;         // the whole file is one sample without a sample axis
+};
+
+// Reads headers (and labels) only. An array fits an input when it is one sample of it, or has a leading sample axis; axes of
+// length 1 may be missing ([N,8,8] for [N,1,8,8]).
+ArrayFile open_array_file(const ArraySelector& selector, std::span<const TensorInfo> inputs);
+
+// The arrays as stored, in the order of the inputs.
+std::vector<Tensor> load_arrays(const ArrayFile& file);
+
+// How an array of this shape serves an input: rows and the shape of one. Rows 0 with `fits` false: it does not.
+struct RowFit {
+  bool fits = false;
+  bool single = false;
+  s64 rows = 0;
+  Shape sample;
+};
+RowFit fit_rows(const Shape& array, const Shape& input);
+
+}  // namespace octet

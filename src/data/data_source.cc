@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <system_error>
+
+#include "core/check.h"
+#include "core/memory.h"
+#include "data/data_items.h"
+#include "data/folder_scan.h"
+#include "octet/data.h"
+
+namespace octet {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr size_t kNamedInError = 5;
+
+bool has_array_extension(const fs::path& path) {
+  const std::string extension = path.extension().string();
+  return extension == ".npy" || extension == ".npz" || extension == ".NPY" || extension == ".NPZ";
+}
+
+bool is_array_data(const fs::path& data) {
+  std::error_code error;
+  const fs::file_status status = fs::status(data, error);
+  if (fs::is_directory(status)) return !scan_folder(data).images;
+  if (fs::exists(status)) return has_array_extension(data);
+  const std::string text = data.string();
+  if (text.find(".npz:") != text.npos || text.find(".npz[") != text.npos) return true;
+  fail(Error::Code::io, "'{}' does not exist", text);
+}
+
+// Evenly spread, so that a part of a folder sorted by class still holds every class.
+void keep_some(s64 wanted, DataItems* data) {
+  const s64 found = static_cast<s64>(data->items.size());
+  if (wanted > found) {
+    data->notes.push_back(fmt::format("{} samples were asked for, {} found", wanted, found));
+  }
+  if (wanted <= 0 || wanted >= found) return;
+  std::vector<DataItem> kept;
+  for (s64 i = 0; i < wanted; ++i) {
+    kept.push_back(data->items[static_cast<size_t>(i * found / wanted)]);
+  }
+  data->items = std::move(kept);
+}
+
+}  // namespace
+
+struct DataSource::Impl {
+  DataItems data;
+  std::string source;
+  bool skip_bad = false;
+
+  // Throws if `data.bad` must not be skipped or nothing is left.
+  void settle_bad(size_t total) const;
+  const DataItem& item(s64 i) const {
+    OCTET_CHECK(i >= 0 && i < static_cast<s64>(data.items.size()));
+    return data.items[static_cast<size_t>(i)];
+  }
+};
+
+DataSource::DataSource(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DataSource::~DataSource() = default;
+DataSource::DataSource(DataSource&&) noexcept = default;
+DataSource& DataSource::operator=(DataSource&&) noexcept = default;
+
+DataSource DataSource::open(const DataOptions& options, std::span<const TensorInfo> inputs) {
+  if (options.data.empty()) {
+    fail(Error::Code::invalid_argument, "no data given: a folder of images, .npy or .npz files");
+  }
+  if (inputs.empty()) fail(Error::Code::invalid_argument, "the model has no inputs to feed");
+  return without_bad_alloc([&] {
+    auto impl = std::make_unique<Impl>();
+    impl->source = options.data.string();
+    impl->skip_bad = options.skip_bad;
+    impl->data =
+        is_array_data(options.data) ? list_arrays(options, inputs) : list_images(options, inputs);
+    impl->settle_bad(impl->data.files.size());
+    keep_some(options.max_samples, &impl->data);
+    return DataSource(std::move(impl));
+  });
+}
+
+void DataSource::Impl::settle_bad(size_t total) const {
+  const std::vector<SkippedItem>& bad = data.bad;
+  if (bad.empty() || (skip_bad && !data.items.empty())) return;
+  std::string others;
+  for (size_t i = 1; i < bad.size() && i < kNamedInError; ++i) {
+    others += fmt::format("{} '{}'", i == 1 ? "; also" : ",", bad[i].name);
+  }
+  if (bad.size() > kNamedInError) {
+    others += fmt::format(" and {} more", bad.size() - kNamedInError);
+  }
+  fail_about(skip_bad ? "" : "DataOptions.skip_bad", Error::Code::invalid_argument,
+             "{} of {} in '{}' cannot be used: {}{}; {}", bad.size(), total, source,
+             bad.front().reason, others,
+             skip_bad ? "nothing is left" : "repair or remove them, or skip them");
+}
+
+void DataSource::validate(const std::function<void(int64_t, int64_t)>& progress) {
+  std::vector<DataItem>& items = impl_->data.items;
+  const size_t total = items.size();
+  std::vector<DataItem> good;
+  for (size_t i = 0; i < total; ++i) {
+    try {
+      sample(static_cast<s64>(i));
+      good.push_back(items[i]);
+    } catch (const Error& error) {
+      if (error.code() == Error::Code::internal) throw;
+      impl_->data.bad.push_back({name(static_cast<s64>(i)), error.message()});
+    }
+    if (progress) progress(static_cast<s64>(i) + 1, static_cast<s64>(total));
+  }
+  items = std::move(good);
+  impl_->settle_bad(total);
+}
+
+int64_t DataSource::size() const { return static_cast<int64_t>(impl_->data.items.size()); }
+
+std::vector<Tensor> DataSource::sample(int64_t i) const {
+  return without_bad_alloc([&] { return impl_->data.load(impl_->item(i)); });
+}
+
+std::optional<int64_t> DataSource::label(int64_t i) const {
+  const s64 label = impl_->item(i).label;
+  return label < 0 ? std::nullopt : std::optional(label);
+}
+
+std::string DataSource::name(int64_t i) const {
+  const DataItem& item = impl_->item(i);
+  const std::string& file = impl_->data.files[item.file];
+  return item.row < 0 ? file : fmt::format("{}[{}]", file, item.row);
+}
+
+const std::optional<Preprocess>& DataSource::preprocess() const { return impl_->data.preprocess; }
+const std::vector<SkippedItem>& DataSource::skipped() const { return impl_->data.bad; }
+const std::vector<std::string>& DataSource::notes() const { return impl_->data.notes; }
+
+}  // namespace octet

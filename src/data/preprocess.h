@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Image -> input tensor, by the steps of Preprocess; and the steps that follow from a model's input when none are given.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "data/image.h"
+#include "octet/preprocess.h"
+#include "octet/tensor.h"
+
+namespace octet {
+
+// f32 [C,H,W], or [H,W,C] for layout "nhwc". `name` is the image's name in errors.
+// Geometry equals torchvision on Pillow: the shorter side decides (longer side rounded down), the crop offset is half the
+// difference, ties to even. Color changes before resizing. Letterbox rounds sides down and pads at the right and bottom.
+Tensor preprocess_image(const Image& image, const Preprocess& preprocess, const std::string& name);
+Tensor load_image(const std::filesystem::path& path, const Preprocess& preprocess);
+
+// x / scale, - mean, / std in place, on a tensor [N,C,H,W] or [N,H,W,C] (lower ranks: mean and std of one value only).
+void scale_array(Tensor* array, const Preprocess& preprocess, const std::string& name);
+
+// Resize to the input's height and width where they are fixed; gray for one channel; divide by 255. Throws
+// Error(unsupported) when the input is not an image: [N,C,H,W], [N,H,W,C], [C,H,W] or [H,W,C] with 1 or 3 channels.
+Preprocess default_preprocess(const TensorType& input);
+
+// What is applied for this input: `given`, made to fit (the model's size decides the resize when no geometry step is
+// given) and checked against the input; or the default.
+Preprocess resolve_preprocess(const std::optional<Preprocess>& given, const TensorType& input,
+                              const std::string& input_name);
+
+}  // namespace octet
