@@ -136,10 +136,15 @@ void measure(const Layer& layer, const Kernel& kernel, s64 workspace_bytes, s64 
   spec.input = o.input_placement;
   spec.output = o.output_placement;
   const auto conv = [&] {
-    if constexpr (std::is_same_v<Conv, TileConv>)
-      return Conv(kernel, MergedConv(spec).spec());
-    else
-      return Conv(kernel, spec);
+    const auto packed_for = [&](const Spec& s) {
+      return std::make_shared<const typename Conv::Packed>(Conv::pack(kernel, s));
+    };
+    if constexpr (std::is_same_v<Conv, TileConv>) {
+      const MergedConv merged(spec, TileConstants::turned);
+      return Conv(kernel, merged.spec(), packed_for(merged.spec()));
+    } else {
+      return Conv(kernel, spec, packed_for(spec));
+    }
   }();
   AlignedVector<std::byte> workspace(static_cast<size_t>(workspace_bytes));
   ThreadPool pool(1);

@@ -56,14 +56,37 @@ void prefer_large_pages(std::byte* memory, s64 bytes) {
   if (first < last) (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
 }
 
-// Takes the bytes off the count when the storage goes.
-struct Release {
-  s64 bytes;
-  void operator()(std::byte* memory) const {
-    std::free(memory);
-    live_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+void release(std::byte* memory, s64 rounded) noexcept {
+  std::free(memory);
+  live_bytes.fetch_sub(rounded, std::memory_order_relaxed);
+}
+
+s64 round_up(s64 bytes, size_t alignment) {
+  const s64 step = static_cast<s64>(alignment);
+  return (bytes + step - 1) / step * step;
+}
+
+bool can_be_rounded(s64 bytes, size_t alignment) {
+  return bytes <= std::numeric_limits<s64>::max() - 2 * static_cast<s64>(alignment);
+}
+
+// `rounded` bytes, of which the caller of the interface asked for `bytes`.
+std::byte* take(s64 bytes, s64 rounded, size_t alignment, const char* what) {
+  const s64 before = live_bytes.fetch_add(rounded, std::memory_order_relaxed);
+  if (rounded > memory_in_force() - before) {
+    live_bytes.fetch_sub(rounded, std::memory_order_relaxed);
+    refuse(what, bytes, before);
   }
-};
+  auto* memory =
+      static_cast<std::byte*>(std::aligned_alloc(alignment, static_cast<size_t>(rounded)));
+  if (memory == nullptr) {
+    live_bytes.fetch_sub(rounded, std::memory_order_relaxed);
+    fail(Error::Code::out_of_memory, "{} needs {}, which the system does not have", what,
+         human_memory(bytes));
+  }
+  prefer_large_pages(memory, rounded);
+  return memory;
+}
 
 }  // namespace
 
@@ -101,26 +124,22 @@ s64 counted_bytes() { return live_bytes.load(std::memory_order_relaxed); }
 
 std::shared_ptr<std::byte> allocate_counted(s64 bytes, size_t alignment, const char* what,
                                             Fresh fresh) {
-  const s64 step = static_cast<s64>(alignment);
-  if (bytes > std::numeric_limits<s64>::max() - 2 * step) refuse(what, bytes, 0);
-  const s64 rounded = (bytes + step - 1) / step * step + step;
-  const s64 before = live_bytes.fetch_add(rounded, std::memory_order_relaxed);
-  if (rounded > memory_in_force() - before) {
-    live_bytes.fetch_sub(rounded, std::memory_order_relaxed);
-    refuse(what, bytes, before);
-  }
-  auto* memory =
-      static_cast<std::byte*>(std::aligned_alloc(alignment, static_cast<size_t>(rounded)));
-  if (memory == nullptr) {
-    live_bytes.fetch_sub(rounded, std::memory_order_relaxed);
-    fail(Error::Code::out_of_memory, "{} needs {}, which the system does not have", what,
-         human_memory(bytes));
-  }
-  prefer_large_pages(memory, rounded);
+  if (!can_be_rounded(bytes, alignment)) refuse(what, bytes, 0);
+  const s64 rounded = round_up(bytes, alignment) + static_cast<s64>(alignment);
+  std::byte* memory = take(bytes, rounded, alignment, what);
   const s64 kept = fresh == Fresh::zeroed ? 0 : bytes;
   std::memset(memory + kept, 0, static_cast<size_t>(rounded - kept));
-  // Should its control block not be had, shared_ptr calls Release itself.
-  return {memory, Release{rounded}};
+  // Should its control block not be had, shared_ptr releases the memory itself.
+  return {memory, [rounded](std::byte* m) { release(m, rounded); }};
+}
+
+std::byte* take_counted(s64 bytes, size_t alignment, const char* what) {
+  if (!can_be_rounded(bytes, alignment)) refuse(what, bytes, 0);
+  return take(bytes, round_up(bytes, alignment), alignment, what);
+}
+
+void give_back_counted(std::byte* memory, s64 bytes, size_t alignment) noexcept {
+  release(memory, round_up(bytes, alignment));
 }
 
 }  // namespace octet

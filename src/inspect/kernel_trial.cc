@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "plan/bind.h"
 #include "plan/groups.h"
 
 namespace octet {
@@ -46,12 +47,12 @@ KernelTrial::Step KernelTrial::conversion(const Form& from, const Form& to) cons
   const Target& target = setting_.target;
   const Candidate convert = target.device->backend().convert(from.type, from.placement.layout,
                                                              to.placement.layout, target);
-  return
-      [run = convert.bind({{from.placement}, {to.placement}}), from, to, &queue = setting_.queue] {
-        const std::byte* src = from.data;
-        std::byte* dst = to.data;
-        run({&src, &dst, nullptr, queue});
-      };
+  return [run = bind_alone(convert, {{from.placement}, {to.placement}}), from, to,
+          &queue = setting_.queue] {
+    const std::byte* src = from.data;
+    std::byte* dst = to.data;
+    run({&src, &dst, nullptr, queue});
+  };
 }
 
 // The value as its producer left it, then as the kernel wants it: what changes in between is the kernel's time.
@@ -115,7 +116,7 @@ KernelTrial::KernelTrial(const Setting& setting, const Candidate& candidate, con
     bind.outputs.back() = outputs_.back().placement;
     output_data_.back() = outputs_.back().data;
   }
-  kernel_ = candidate.bind(bind);
+  kernel_ = bind_alone(candidate, std::move(bind));
 }
 
 f64 KernelTrial::run() {

@@ -112,7 +112,7 @@ class Measurement {
       } else if (group == 0 && !step.kernels.empty()) {
         ++single_;
       }
-      step.run(args);
+      bound.run_step(s, args);
     });
   }
 

@@ -6,6 +6,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <typeinfo>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -68,7 +70,7 @@ struct LowerRequest {
   const Tensor* constant(size_t i) const { return graph.constant_input(node, i); }
 };
 
-// Pointers of one call. Constant inputs are not among them: a lowering packs what it needs into its closure.
+// Pointers of one call. Constant inputs are not among them: what a kernel needs of those it prepares.
 struct StepArgs {
   const std::byte* const* inputs;  // one for each node input; null for constants and omitted ones
   std::byte* const* outputs;
@@ -77,13 +79,40 @@ struct StepArgs {
   Queue& queue;   // of the device that the step was planned for
 };
 
-// Runs the step, or gives it to the queue; must not throw or allocate.
+// Runs the step, or gives it to the queue; must not allocate. Our kernels do not throw; a vendor library's failure is an Error,
+// thrown by the caller's thread after all threads are done.
 using RunStep = std::function<void(const StepArgs&)>;
 
-// Where this step's values finally lie.
+// What a kernel makes of constants before it runs: packed weights, generated code. Immutable, so that all plans of all
+// contexts of an engine can read one.
+using Prepared = std::shared_ptr<const void>;
+
+// How one is made, and what it is known by.
+struct Preparation {
+  std::string
+      key;  // with the constants, all that the result depends on; empty: nobody else can use it
+  std::vector<Tensor> constants;   // of which it is made
+  std::function<Prepared()> make;  // on any thread, perhaps another than binds; may throw Error
+};
+
+// The type is part of the key: who finds a Prepared by it knows what it points to.
+template <class T, class Make>
+Preparation preparation(const std::string& key, std::vector<Tensor> constants, Make make) {
+  return {key.empty() ? key : typeid(T).name() + (' ' + key), std::move(constants),
+          [make = std::move(make)]() -> Prepared { return std::make_shared<const T>(make()); }};
+}
+
+// Where this step's values finally lie, and what it prepared.
 struct BindArgs {
   std::vector<Placement> inputs;
   std::vector<Placement> outputs;
+  std::vector<Prepared> prepared = {};  // in the order of Candidate::prepare
+
+  // T as in preparation<T>(). The step keeps the pointer: what no plan holds is made again for the next.
+  template <class T>
+  std::shared_ptr<const T> prepared_as(size_t i = 0) const {
+    return std::static_pointer_cast<const T>(prepared[i]);
+  }
 };
 
 struct Candidate {
@@ -91,8 +120,11 @@ struct Candidate {
   std::vector<Layout> inputs;   // the layout required of each input
   std::vector<Layout> outputs;  // the layout that each output gets
   s64 workspace_bytes = 0;
-  std::string note;                              // for the inspector, may be empty
-  std::function<RunStep(const BindArgs&)> bind;  // called once, at plan time; packs weights
+  std::string note;  // for the inspector, may be empty
+  // What it makes of constants, given where values lie; null: nothing. Preparing takes milliseconds, happens on several threads
+  // at once and is shared (plan/prepared_store.h); binding resolves strides and offsets.
+  std::function<std::vector<Preparation>(const BindArgs&)> prepare = nullptr;
+  std::function<RunStep(const BindArgs&)> bind;  // called once for a plan
 
   // Rows and columns of zero-point border that this step would like around input 0 (nhwc).
   s64 wanted_border = 0;

@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "graph/verify.h"
+#include "plan/bind.h"
 #include "plan/groups.h"
 #include "plan/select.h"
 #include "plan/tuning.h"
@@ -71,7 +72,7 @@ class Planner {
   Plan finish() {
     size_by_shares(plan_, targets_[kHost].threads);
     place_buffers(plan_, candidates_);
-    bind();
+    hand_over();
     plan_memory(plan_, targets_[kHost].threads, plan_.devices[kHost]->costs().cache_bytes);
     choose_alone(plan_);
     order_queues(plan_);
@@ -271,20 +272,15 @@ class Planner {
     return static_cast<u32>(plan_.buffers.size() - 1);
   }
 
-  void bind() {
+  // Whose memory a step's output may take. Its kernel is kept for whoever binds the plan.
+  void hand_over() {
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       PlanStep& step = plan_.steps[s];
-      BindArgs args;
-      for (u32 b : step.inputs)
-        args.inputs.push_back(b == kNoBuffer ? Placement{} : plan_.buffers[b].placement);
-      for (u32 b : step.outputs)
-        args.outputs.push_back(b == kNoBuffer ? Placement{} : plan_.buffers[b].placement);
-      step.run = candidates_[s].bind(args);
-      const Candidate& candidate = candidates_[s];
-      if (candidate.may_overwrite == nullptr || candidate.may_overwrite(args)) {
+      Candidate& candidate = candidates_[s];
+      if (candidate.may_overwrite == nullptr || candidate.may_overwrite(placements(plan_, step))) {
         for (size_t i : candidate.overwrites) step.overwrites.push_back(step.inputs[i]);
       }
-      step.run = with_borders(plan_, step, std::move(step.run));
+      step.candidate = std::move(candidate);
     }
   }
 

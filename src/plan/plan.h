@@ -62,10 +62,10 @@ struct PlanStep {
   u32 after =
       kNoStep;  // on the host: the last copy of another device's queue that must be done first
   s64 workspace_bytes = 0;
-  BatchShare share = {};  // `run` runs one group
-  f64 cost = 0;           // the candidate's estimate, 0 for none
-  bool alone = false;     // runs on one thread: not worth sharing
-  RunStep run = nullptr;
+  BatchShare share = {};     // a bound step runs one group
+  f64 cost = 0;              // the candidate's estimate, 0 for none
+  bool alone = false;        // runs on one thread: not worth sharing
+  Candidate candidate = {};  // how its kernel is prepared and bound (plan/bind.h)
   KernelChoice choice = {};
   std::vector<Layout> given = {};  // the layouts in which producers left the inputs of a node
   // Where the target keeps other kernels: the chosen one, then those that could take its place; else empty.
@@ -116,7 +116,7 @@ void check_input_shapes(const Graph& graph, std::span<const Shape> shapes);
 // The stages of make_plan.
 Graph specialize(const Graph& graph, std::span<const Shape> input_shapes);  // specialize.cc
 void relabel_s8(Graph& graph);                                              // relabel.cc
-// border.cc: `run`, after writing the zero point around each image of its outputs.
+// border.cc: `run`, of a step that is bound, after writing the zero point around each image of its outputs.
 RunStep with_borders(const Plan& plan, const PlanStep& step, RunStep run);
 // crossing.cc: a copy of a whole value, in the layout that it has, into the memory of another device.
 Candidate crossing_copy(const TensorType& type, Layout layout, u32 to);

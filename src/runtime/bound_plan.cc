@@ -16,7 +16,9 @@ s64 group_bytes(const Plan& plan, const PlanStep& step, const Buffer& buffer) {
 
 }  // namespace
 
-BoundPlan::BoundPlan(Plan plan, Queues& queues) : plan_(std::move(plan)), queues_(queues) {
+BoundPlan::BoundPlan(Plan plan, Queues& queues, PreparedStore& store)
+    : plan_(std::move(plan)), queues_(queues), steps_(bind_steps(plan_, {store, queues.pool()})) {
+  for (PlanStep& step : plan_.steps) step.candidate = {};  // what it holds is bound now
   for (size_t d = 0; d < plan_.devices.size(); ++d) {
     arenas_.push_back(
         plan_.devices[d]->allocate(plan_.arenas[d].bytes, "the plan for these input sizes"));
@@ -28,7 +30,7 @@ BoundPlan::BoundPlan(Plan plan, Queues& queues) : plan_(std::move(plan)), queues
     count += step.inputs.size() + step.outputs.size();
     if (runs_.empty() || runs_.back().share != step.share) runs_.push_back({s, s, step.share});
     runs_.back().end = s + 1;
-    if (step.after != kNoStep) wait_for(plan_.steps[step.after], plan_.steps[s]);
+    if (step.after != kNoStep) wait_for(step.after, s);
   }
   lanes_.resize(static_cast<size_t>(std::max<s64>(1, plan_.slices.count)));
   for (size_t lane = 0; lane < lanes_.size(); ++lane) {
@@ -51,14 +53,14 @@ void BoundPlan::make_lane(s64 index) {
 }
 
 // The copy's queue tells when it is done; the reader, on the host, waits for that.
-void BoundPlan::wait_for(PlanStep& copy, PlanStep& reader) {
-  Queue& queue = queues_.of(copy);
+void BoundPlan::wait_for(size_t copy, size_t reader) {
+  Queue& queue = queues_.of(plan_.steps[copy]);
   Event& event = *events_.emplace_back(queue.make_event());
-  copy.run = [&event, run = std::move(copy.run)](const StepArgs& args) {
+  steps_[copy] = [&event, run = std::move(steps_[copy])](const StepArgs& args) {
     run(args);
     args.queue.record(event);
   };
-  reader.run = [&event, run = std::move(reader.run)](const StepArgs& args) {
+  steps_[reader] = [&event, run = std::move(steps_[reader])](const StepArgs& args) {
     event.synchronize();
     run(args);
   };
@@ -135,9 +137,17 @@ void BoundPlan::visit_in_lanes(std::span<const Tensor> inputs, std::span<Tensor>
   queues_.synchronize();
 }
 
+void BoundPlan::run_step(size_t s, const StepArgs& args) const {
+  try {
+    steps_[s](args);
+  } catch (Error& error) {
+    error.add_context("running '" + plan_.steps[s].name + "'");
+    throw;
+  }
+}
+
 void BoundPlan::run(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
-  visit_in_lanes(inputs, outputs,
-                 [&](size_t s, const StepArgs& args, s64) { plan_.steps[s].run(args); });
+  visit_in_lanes(inputs, outputs, [&](size_t s, const StepArgs& args, s64) { run_step(s, args); });
 }
 
 void BoundPlan::run_timed(std::span<const Tensor> inputs, std::span<Tensor> outputs,
@@ -154,7 +164,7 @@ void BoundPlan::run_timed(std::span<const Tensor> inputs, std::span<Tensor> outp
   visit_in_lanes(inputs, outputs, [&](size_t s, const StepArgs& args, s64 group) {
     const Span& span = spans[s][static_cast<size_t>(group)];
     args.queue.record(*span.begin);
-    plan_.steps[s].run(args);
+    run_step(s, args);
     args.queue.record(*span.end);
   });
   for (const Run& run : runs_) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "octet/tensor.h"
+#include "plan/bind.h"
 #include "plan/plan.h"
 #include "runtime/queues.h"
 
@@ -15,8 +16,9 @@ namespace octet {
 // Pointers of arena buffers are resolved once; those of the caller's tensors at each run.
 class BoundPlan {
  public:
-  // The queues are those of the plan's target, and live longer.
-  BoundPlan(Plan plan, Queues& queues);
+  // The queues are those of the plan's target, and live longer; it is the caller's turn to use their pool. Throws Error where a
+  // kernel cannot be prepared or there is no memory.
+  BoundPlan(Plan plan, Queues& queues, PreparedStore& store);
   BoundPlan(const BoundPlan&) = delete;
   BoundPlan& operator=(const BoundPlan&) = delete;
 
@@ -31,6 +33,8 @@ class BoundPlan {
     for (size_t r = 0; r < runs_.size(); ++r) visit_groups(r, 0, {0, runs_[r].share.groups}, visit);
     queues_.synchronize();
   }
+  // Executes one step; an Error from a vendor library or a reference names it.
+  void run_step(size_t s, const StepArgs& args) const;
   // Inputs and outputs must have the plan's types. Allocates nothing but what a reference step does for itself.
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs);
   // The same, with the time of each step in microseconds, by the clock of its queue, added to `step_us`; of a step that threads
@@ -87,7 +91,7 @@ class BoundPlan {
         visit(s, step_args(s, lane), group);
     }
   }
-  void wait_for(PlanStep& copy, PlanStep& reader);
+  void wait_for(size_t copy, size_t reader);  // steps
 
   // No step outlives the run that gave it to its queue, which reads the caller's memory and pointers that move.
   class Awaited {
@@ -121,6 +125,7 @@ class BoundPlan {
 
   Plan plan_;
   Queues& queues_;
+  std::vector<RunStep> steps_;
   std::vector<std::shared_ptr<std::byte>> arenas_;  // of each device
   std::vector<std::unique_ptr<Event>> events_;      // of copies that the host waits for
   std::vector<size_t> first_pointer_;               // of each step, in every lane

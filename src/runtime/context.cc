@@ -53,12 +53,14 @@ std::shared_ptr<ThreadPool> make_thread_pool(int threads) {
   return without_bad_alloc([&] { return std::make_shared<ThreadPool>(threads); });
 }
 
-Context::Impl::Impl(std::shared_ptr<const Model> m, const ContextOptions& options)
-    : Impl(std::move(m), options, pool_for(options)) {}
+Context::Impl::Impl(std::shared_ptr<const Model> m, std::shared_ptr<PreparedStore> s,
+                    const ContextOptions& options)
+    : Impl(std::move(m), std::move(s), options, pool_for(options)) {}
 
-Context::Impl::Impl(std::shared_ptr<const Model> m, const ContextOptions& options,
-                    const std::shared_ptr<ThreadPool>& pool)
+Context::Impl::Impl(std::shared_ptr<const Model> m, std::shared_ptr<PreparedStore> s,
+                    const ContextOptions& options, const std::shared_ptr<ThreadPool>& pool)
     : model(std::move(m)),
+      store(std::move(s)),
       target(make_target(options.device, pool->size(), options.tuning)),
       queues(target, pool),
       views(model->graph) {}
@@ -72,9 +74,11 @@ BoundPlan* Context::Impl::bound_plan(std::span<const Shape> shapes) {
   }
   if (staged) return nullptr;
   try {
-    plans.emplace_front(make_plan(model->graph, shapes, target), queues);
+    Plan plan = make_plan(model->graph, shapes, target);
+    const ThreadPool::Turn turn(queues.pool());
+    plans.emplace_front(std::move(plan), queues, *store);
   } catch (const NeedsData&) {
-    staged.emplace(model->graph, target, queues);
+    staged.emplace(model->graph, target, queues, *store);
     return nullptr;
   }
   if (plans.size() > kMaxPlans) plans.pop_back();
@@ -131,9 +135,12 @@ void Context::Impl::run_staged_into(std::span<const Tensor> inputs, std::span<Te
   }
 }
 
-Context Inside::context(std::shared_ptr<const Model> model, const ContextOptions& options) {
-  return Context(without_bad_alloc(
-      [&] { return std::make_unique<Context::Impl>(std::move(model), options); }));
+Context Inside::context(std::shared_ptr<const Model> model, const ContextOptions& options,
+                        std::shared_ptr<PreparedStore> store) {
+  return Context(without_bad_alloc([&] {
+    if (store == nullptr) store = std::make_shared<PreparedStore>();
+    return std::make_unique<Context::Impl>(std::move(model), std::move(store), options);
+  }));
 }
 
 Context::Context(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -144,7 +151,9 @@ Context& Context::operator=(Context&&) noexcept = default;
 void Context::prepare(std::span<const Shape> input_shapes) {
   without_bad_alloc([&] {
     impl_->last_was_staged = impl_->bound_plan(input_shapes) == nullptr;
-    if (impl_->last_was_staged) impl_->staged_outputs = impl_->staged->prepare(input_shapes);
+    if (!impl_->last_was_staged) return;
+    const ThreadPool::Turn turn(impl_->queues.pool());
+    impl_->staged_outputs = impl_->staged->prepare(input_shapes);
   });
 }
 

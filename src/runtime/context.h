@@ -9,6 +9,7 @@
 
 #include "octet/engine.h"
 #include "plan/plan.h"
+#include "plan/prepared_store.h"
 #include "runtime/bound_plan.h"
 #include "runtime/model.h"
 #include "runtime/queues.h"
@@ -21,9 +22,10 @@ struct Context::Impl {
   // Enough for the shapes of one service; the least recently used plan makes room.
   static constexpr size_t kMaxPlans = 8;
 
-  Impl(std::shared_ptr<const Model> model, const ContextOptions& options);
-  Impl(std::shared_ptr<const Model> model, const ContextOptions& options,
-       const std::shared_ptr<ThreadPool>& pool);
+  Impl(std::shared_ptr<const Model> model, std::shared_ptr<PreparedStore> store,
+       const ContextOptions& options);
+  Impl(std::shared_ptr<const Model> model, std::shared_ptr<PreparedStore> store,
+       const ContextOptions& options, const std::shared_ptr<ThreadPool>& pool);
 
   // Null for a model that runs in stages.
   BoundPlan* bound_plan(std::span<const Shape> shapes);
@@ -34,6 +36,7 @@ struct Context::Impl {
   void run_staged_into(std::span<const Tensor> inputs, std::span<Tensor> outputs);
 
   std::shared_ptr<const Model> model;
+  std::shared_ptr<PreparedStore> store;  // the engine's
   Target target;
   Queues queues;
   std::list<BoundPlan> plans;  // most recently used first

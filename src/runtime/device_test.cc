@@ -86,7 +86,8 @@ Counts run_random_graphs(u32 first_device, u32 devices, bool in_groups) {
     std::vector<Tensor> outputs;
     for (const TensorType& type : plan.output_types) outputs.emplace_back(type.dtype, type.shape);
     Queues queues(target);
-    BoundPlan bound(std::move(plan), queues);
+    PreparedStore store;
+    BoundPlan bound(std::move(plan), queues, store);
     const std::vector<Tensor> want = interpret(graph, inputs);
     // The second run begins with what the first left behind.
     for (int run = 0; run < 2; ++run) {
@@ -186,7 +187,8 @@ TEST(Device, AVisitorThatThrows) {
   const Graph graph = test::GraphMaker(2, 7).finish();
   const Target target = make_target("test:2", 1, nullptr);
   Queues queues(target);
-  BoundPlan bound(make_plan(graph, std::vector<Shape>{{2, 3, 12, 10}}, target), queues);
+  PreparedStore store;
+  BoundPlan bound(make_plan(graph, std::vector<Shape>{{2, 3, 12, 10}}, target), queues, store);
   std::vector<Tensor> outputs;
   for (const TensorType& type : bound.plan().output_types)
     outputs.emplace_back(type.dtype, type.shape);
@@ -194,7 +196,7 @@ TEST(Device, AVisitorThatThrows) {
     const std::vector<Tensor> gone = {noise({2, 3, 12, 10}, 1)};
     const auto visit = [&](size_t s, const StepArgs& args, s64) {
       if (s == 4) throw std::runtime_error("early");
-      bound.plan().steps[s].run(args);
+      bound.run_step(s, args);
     };
     EXPECT_THROW(bound.visit_steps(gone, outputs, visit), std::runtime_error);
   }
@@ -207,7 +209,8 @@ TEST(Device, TimesByItsOwnClock) {
   const Graph graph = test::GraphMaker(2, 5).finish();
   const Target target = make_target("test:4", 1, nullptr);
   Queues queues(target);
-  BoundPlan bound(make_plan(graph, std::vector<Shape>{{2, 3, 12, 10}}, target), queues);
+  PreparedStore store;
+  BoundPlan bound(make_plan(graph, std::vector<Shape>{{2, 3, 12, 10}}, target), queues, store);
   const std::vector<Tensor> inputs = {noise({2, 3, 12, 10}, 2)};
   std::vector<Tensor> outputs;
   for (const TensorType& type : bound.plan().output_types)

@@ -2,6 +2,7 @@
 #include "octet/engine.h"
 
 #include "core/memory.h"
+#include "plan/prepared_store.h"
 #include "runtime/engine_file.h"
 #include "runtime/inside.h"
 
@@ -17,7 +18,8 @@ std::vector<TensorInfo> describe_values(const Graph& graph, const std::vector<Va
 }  // namespace
 
 Engine Inside::engine(std::shared_ptr<const Model> model) {
-  return Engine(std::make_shared<const Engine::Impl>(Engine::Impl{std::move(model)}));
+  return Engine(std::make_shared<const Engine::Impl>(
+      Engine::Impl{std::move(model), std::make_shared<PreparedStore>()}));
 }
 
 Engine::Engine(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
@@ -53,7 +55,7 @@ std::vector<TensorInfo> Engine::outputs() const {
 std::optional<Preprocess> Engine::preprocess() const { return impl_->model->preprocess; }
 
 Context Engine::make_context(const ContextOptions& options) const {
-  return Inside::context(impl_->model, options);
+  return Inside::context(impl_->model, options, impl_->store);
 }
 
 }  // namespace octet

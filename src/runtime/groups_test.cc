@@ -25,7 +25,8 @@ std::vector<Tensor> run(Plan plan, std::span<const Tensor> inputs, const Target&
   std::vector<Tensor> outputs;
   for (const TensorType& type : plan.output_types) outputs.emplace_back(type.dtype, type.shape);
   Queues queues(target);
-  BoundPlan bound(std::move(plan), queues);
+  PreparedStore store;
+  BoundPlan bound(std::move(plan), queues, store);
   // The second run begins with what the first left behind.
   for (int i = 0; i < 2; ++i) bound.run(inputs, outputs);
   return outputs;
@@ -208,11 +209,12 @@ TEST(Groups, RunsAfterAnError) {
   std::mt19937 random(1);
   for (u8& code : x.mutable_as<u8>()) code = static_cast<u8>(random() % 256);
   const std::vector<Tensor> inputs = {x};
-  BoundPlan bound(make_plan(graph, std::vector<Shape>{shape}, target), queues);
+  PreparedStore store;
+  BoundPlan bound(make_plan(graph, std::vector<Shape>{shape}, target), queues, store);
   std::vector<Tensor> outputs = {Tensor(Dtype::u8, {4, 256, 4, 4})};
   const auto fail_late = [&](size_t s, const StepArgs& args, s64 group) {
     if (group == 2) throw std::runtime_error("late");
-    bound.plan().steps[s].run(args);
+    bound.run_step(s, args);
   };
   EXPECT_THROW(bound.visit_steps(inputs, outputs, fail_late), std::runtime_error);
   bound.run(inputs, outputs);

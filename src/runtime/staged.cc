@@ -11,8 +11,8 @@
 namespace octet {
 namespace {
 
-// Plans have arenas and packed weights. Of the stages that begin at one place in the graph so many are kept: as many plans
-// as a context keeps, and more as long as they are small. The least recently used one makes room.
+// Plans have arenas; packed weights they share. Of the stages that begin at one place in the graph so many are kept: as many
+// plans as a context keeps, and more as long as they are small. The least recently used one makes room.
 constexpr size_t kMinStagesOfOnePlace = 8;
 constexpr size_t kMaxStagesOfOnePlace = 64;
 constexpr s64 kSmallBytes = s64{64} << 20;  // of all stages of one place
@@ -24,14 +24,8 @@ std::vector<Shape> shapes_of(const Graph& graph) {
   return shapes;
 }
 
-s64 constant_bytes(const Graph& graph) {
-  s64 bytes = 0;
-  for (const Node& node : graph.nodes) {
-    for (ValueId id : node.inputs) {
-      if (graph.is_constant(id)) bytes += static_cast<s64>(graph.value(id).constant.bytes());
-    }
-  }
-  return bytes;
+bool contains(const std::vector<ValueId>& ids, ValueId id) {
+  return std::ranges::find(ids, id) != ids.end();
 }
 
 bool is_complete(const StageStart& start) {
@@ -73,8 +67,8 @@ StagedRun::Planned& StagedRun::planned(StageStart start) {
   fresh.start = std::move(start);
   Graph& planned = fresh.stage.planned;
   if (!planned.outputs.empty()) {
-    fresh.plan =
-        std::make_unique<BoundPlan>(make_plan(planned, shapes_of(planned), target_), queues_);
+    fresh.plan = std::make_unique<BoundPlan>(make_plan(planned, shapes_of(planned), target_),
+                                             queues_, store_);
   }
   stages_.push_front(std::move(fresh));
   make_room();
@@ -86,7 +80,7 @@ void StagedRun::make_room() {
   s64 bytes = 0;
   std::erase_if(stages_, [&](const Planned& p) {
     if (p.start.done != stages_.front().start.done) return false;
-    bytes += p.plan == nullptr ? 0 : p.plan->plan().arena_bytes() + constant_bytes(p.stage.planned);
+    bytes += p.plan == nullptr ? 0 : p.plan->plan().arena_bytes();
     return ++count > (bytes > kSmallBytes ? kMinStagesOfOnePlace : kMaxStagesOfOnePlace);
   });
   if (stages_.size() > kMaxStages) stages_.pop_back();

@@ -54,8 +54,8 @@ struct RunObserver {
 // The runs of one context: its stages, each planned once for the same start.
 class StagedRun {
  public:
-  StagedRun(const Graph& graph, const Target& target, Queues& queues)
-      : graph_(graph), target_(target), queues_(queues) {}
+  StagedRun(const Graph& graph, const Target& target, Queues& queues, PreparedStore& store)
+      : graph_(graph), target_(target), queues_(queues), store_(store) {}
 
   // Plans the first stage. The output types, as far as they are known before a run.
   std::vector<TensorType> prepare(std::span<const Shape> input_shapes);
@@ -80,6 +80,7 @@ class StagedRun {
   const Graph& graph_;
   Target target_;
   Queues& queues_;
+  PreparedStore& store_;
   std::list<Planned> stages_;  // most recently used first
 };
 

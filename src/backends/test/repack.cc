@@ -27,19 +27,24 @@ struct Repacked {
 struct Repacking {
   std::optional<Repacked> input, output;
 
-  RunStep bind(const std::function<RunStep(const BindArgs&)>& kernel, BindArgs args) const {
+  // What the kernel finds.
+  BindArgs inside(BindArgs args) const {
+    if (input) args.inputs[0] = input->inside();
+    if (output) args.outputs[0] = output->inside();
+    return args;
+  }
+
+  RunStep bind(const std::function<RunStep(const BindArgs&)>& kernel, const BindArgs& args) const {
     RunStep before, after;
     if (input) {
       const Candidate convert = reference_convert(input->type, input->outside, Layout::nhwc, {});
       before = convert.bind({{args.inputs[0]}, {input->inside()}});
-      args.inputs[0] = input->inside();
     }
     if (output) {
       const Candidate convert = reference_convert(output->type, Layout::nhwc, output->outside, {});
       after = convert.bind({{output->inside()}, {args.outputs[0]}});
-      args.outputs[0] = output->inside();
     }
-    return [*this, before, after, run = kernel(args), inputs = args.inputs.size(),
+    return [*this, before, after, run = kernel(inside(args)), inputs = args.inputs.size(),
             outputs = args.outputs.size()](const StepArgs& step) {
       std::vector<const std::byte*> from(step.inputs, step.inputs + inputs);
       std::vector<std::byte*> to(step.outputs, step.outputs + outputs);
@@ -84,6 +89,11 @@ Candidate with_blocks(Candidate candidate, const LowerRequest& request, Layout i
   candidate.strided = candidate.same_bytes = false;
   candidate.writes_slices = candidate.joins_channels = false;
   candidate.overwrites.clear();
+  if (candidate.prepare != nullptr) {
+    candidate.prepare = [repacking, prepare = std::move(candidate.prepare)](const BindArgs& args) {
+      return prepare(repacking.inside(args));
+    };
+  }
   candidate.bind = [repacking, kernel = std::move(candidate.bind)](const BindArgs& args) {
     return repacking.bind(kernel, args);
   };

@@ -105,17 +105,34 @@ struct Bound {
 struct Operands {
   Shape output;
   std::array<Shape, 2> inputs;
-  std::array<Tensor, 2> constants;  // in the output's memory order
+  std::array<Tensor, 2> constants;  // as the graph has them; empty where a run brings the operand
+  Layout layout;                    // of the output, in whose memory order they are read
 };
+
+// Of each constant, its elements in the output's order.
+std::vector<Preparation> prepare_constants(const Operands& operands) {
+  std::vector<Preparation> result;
+  for (const Tensor& constant : operands.constants) {
+    if (!constant) continue;
+    const std::string key = operands.layout == Layout::nhwc ? "nhwc" : "linear";
+    result.push_back(preparation<Tensor>(
+        key, {constant}, [constant, to = operands.layout] { return in_layout(constant, to); }));
+  }
+  return result;
+}
 
 RunStep bind_binary(BinaryFunction function, const Choice& choice, const Operands& operands,
                     const BindArgs& bind) {
   std::array<RowOperand, 3> row{{{operands.output, bind.outputs[0]}}};
+  std::array<Tensor, 2> constants;
+  size_t prepared = 0;
   for (size_t i = 0; i < 2; ++i) {
+    const bool constant = static_cast<bool>(operands.constants[i]);
     const Placement packed = constant_placement(operands.inputs[i], bind.outputs[0].layout);
-    row[i + 1] = {operands.inputs[i], operands.constants[i] ? packed : bind.inputs[i]};
+    row[i + 1] = {operands.inputs[i], constant ? packed : bind.inputs[i]};
+    if (constant) constants[i] = prepared_tensor(bind, prepared++);
   }
-  return Bound{function, choice.a, choice.b, operands.constants, Rows(row)};
+  return Bound{function, choice.a, choice.b, constants, Rows(row)};
 }
 
 }  // namespace
@@ -130,11 +147,12 @@ Offer lower_f_binary(const LowerRequest& request) {
   if (!possible(request, layouts))
     return Reject{"an input steps by more than one element in a row"};
 
-  Operands operands{
-      request.outputs[0].shape, {request.inputs[0].shape, request.inputs[1].shape}, {}};
+  Operands operands{request.outputs[0].shape,
+                    {request.inputs[0].shape, request.inputs[1].shape},
+                    {},
+                    layouts.output};
   for (size_t i = 0; i < 2; ++i) {
-    if (const Tensor* t = request.constant(i))
-      operands.constants[i] = in_layout(*t, layouts.output);
+    if (const Tensor* t = request.constant(i)) operands.constants[i] = *t;
   }
   Candidate candidate;
   candidate.kernel = kernel_name("f32", choice.name, isa_of(request.target));
@@ -144,6 +162,7 @@ Offer lower_f_binary(const LowerRequest& request) {
   for (size_t i = 0; i < 2; ++i) {
     if (operands.inputs[i] == operands.output) candidate.overwrites.push_back(i);
   }
+  candidate.prepare = [operands](const BindArgs&) { return prepare_constants(operands); };
   candidate.bind = [function = kernel_for(*row, isa_of(request.target)), choice,
                     operands](const BindArgs& bind) {
     return bind_binary(function, choice, operands, bind);

@@ -40,6 +40,11 @@ Tensor in_layout(const Tensor& tensor, Layout layout) {
   return packed;
 }
 
+Tensor prepared_tensor(const BindArgs& bind, size_t i) {
+  const std::shared_ptr<const Tensor> tensor = bind.prepared_as<Tensor>(i);
+  return {tensor->type(), std::shared_ptr<const std::byte>(tensor, tensor->data())};
+}
+
 std::string float_reject(const LowerRequest& request) {
   if (isa_of(request.target) == Isa::none) return "the instruction set is capped below AVX2";
   if (!all_f32(request)) return "an operand is not f32";

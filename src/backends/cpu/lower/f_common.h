@@ -37,6 +37,9 @@ bool scalar_constant(const LowerRequest& request, size_t i, f32 otherwise, f32& 
 // A rank-4 constant in linear order, copied into the memory order of `layout`.
 Tensor in_layout(const Tensor& tensor, Layout layout);
 
+// A tensor that was prepared; it keeps its preparation in use, which a copy of the Tensor alone does not.
+Tensor prepared_tensor(const BindArgs& bind, size_t i);
+
 // Rejects shared by float lowerings; empty when there is none.
 std::string float_reject(const LowerRequest& request);
 

@@ -2,6 +2,8 @@
 // f32 depthwise 3x3 convolution of nhwc images to the bit of the reference, for the layers of INT8 engines that stay in f32: what they
 // give becomes codes again, and codes are equal on every instruction set. oneDNN is faster and serves the others.
 #include <algorithm>
+#include <memory>
+#include <vector>
 
 #include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/depthwise.h"
@@ -13,13 +15,28 @@
 namespace octet {
 namespace {
 
+struct PackedConstants {
+  Tensor weights;  // [9][C]
+  Tensor bias;     // [C]
+  Tensor zeros;    // [C]: a tap outside the image
+
+  // `given` may be no bias.
+  PackedConstants(const Tensor& taps, const Tensor& given)
+      : weights(Dtype::f32, Shape{9, taps.shape()[0]}),
+        bias(given ? given.clone() : Tensor(Dtype::f32, Shape{taps.shape()[0]})),
+        zeros(Dtype::f32, Shape{taps.shape()[0]}) {
+    for (f32& b : bias.mutable_as<f32>()) b += 0.0f;  // no -0
+    const auto channels = static_cast<size_t>(taps.shape()[0]);
+    for (size_t i = 0; i < 9 * channels; ++i)
+      weights.mutable_as<f32>()[i % 9 * channels + i / 9] = taps.as<f32>()[i];
+  }
+};
+
 struct DepthwiseStep {
   void (*function)(const DepthwiseF32Args*);
   ConvGeometry geometry;
   Activation activation;
-  Tensor weights;  // [9][C]
-  Tensor bias;     // [C]
-  Tensor zeros;    // [C]: a tap outside the image
+  std::shared_ptr<const PackedConstants> packed = nullptr;
 
   const WindowAxis& h() const { return geometry.window.h(); }
   const WindowAxis& w() const { return geometry.window.w(); }
@@ -32,12 +49,12 @@ struct DepthwiseStep {
       const s64 y = row * h().stride - h().pad_begin + k / 3 * h().dilation;
       const s64 x = first * w().stride - w().pad_begin + k % 3 * w().dilation;
       const bool inside = y >= 0 && y < h().in && x >= 0 && x < w().in;
-      args.taps[k] =
-          inside ? image + (y * w().in + x) * channels : reinterpret_cast<const f32*>(zeros.data());
+      args.taps[k] = inside ? image + (y * w().in + x) * channels
+                            : reinterpret_cast<const f32*>(packed->zeros.data());
       args.steps[k] = inside ? w().stride * channels : 0;
     }
-    args.weights = reinterpret_cast<const f32*>(weights.data());
-    args.bias = reinterpret_cast<const f32*>(bias.data());
+    args.weights = reinterpret_cast<const f32*>(packed->weights.data());
+    args.bias = reinterpret_cast<const f32*>(packed->bias.data());
     args.dst = row_out + first * channels;
     args.count = last - first;
     args.channels = channels;
@@ -94,25 +111,24 @@ Offer lower_f_depthwise(const LowerRequest& request) {
   const ConvGeometry g = conv_geometry(request.node, request.inputs[0].shape, weights.shape());
   if (!g.depthwise() || g.window.h().kernel != 3 || g.window.w().kernel != 3)
     return Reject{"not depthwise 3x3"};
-  const s64 channels = g.in_channels;
-  DepthwiseStep step{
-      isa_of(request.target) < Isa::vnni ? depthwise_f32_avx2 : depthwise_f32_vnni,
-      g,
-      activation_of(request.node),
-      Tensor(Dtype::f32, Shape{9, channels}),
-      request.has_input(2) ? *request.constant(2) : Tensor(Dtype::f32, Shape{channels}),
-      Tensor(Dtype::f32, Shape{channels})};
-  for (f32& b : step.bias.mutable_as<f32>()) b += 0.0f;  // no -0
-  for (size_t i = 0; i < static_cast<size_t>(9 * channels); ++i) {
-    const size_t c = i / 9, tap = i % 9;
-    step.weights.mutable_as<f32>()[tap * static_cast<size_t>(channels) + c] = weights.as<f32>()[i];
-  }
+  const DepthwiseStep step{
+      isa_of(request.target) < Isa::vnni ? depthwise_f32_avx2 : depthwise_f32_vnni, g,
+      activation_of(request.node)};
   Candidate candidate;
   candidate.kernel = kernel_name("f32", "depthwise_3x3", isa_of(request.target));
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.inputs[0] = Layout::nhwc;
   candidate.outputs = {Layout::nhwc};
-  candidate.bind = [step](const BindArgs&) -> RunStep { return step; };
+  const Tensor bias = request.has_input(2) ? *request.constant(2) : Tensor();
+  candidate.prepare = [weights, bias](const BindArgs&) {
+    return std::vector<Preparation>{preparation<PackedConstants>(
+        "depthwise 3x3", {weights, bias}, [=] { return PackedConstants(weights, bias); })};
+  };
+  candidate.bind = [step](const BindArgs& bind) -> RunStep {
+    DepthwiseStep bound = step;
+    bound.packed = bind.prepared_as<PackedConstants>();
+    return bound;
+  };
   return candidate;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/lower/f_dnnl.h"
 
+#include <dnnl_debug.h>
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -8,6 +10,7 @@
 #include <cstring>
 #include <new>
 
+#include "backends/cpu/lower/f_common.h"
 #include "backends/host/queue.h"
 #include "core/check.h"
 #include "core/cpu_isa.h"
@@ -49,7 +52,7 @@ void append_activation(dnnl::post_ops& ops, const Activation& activation) {
 
 // f32 constants in the format that a primitive wants.
 Tensor reorder(const Tensor& src, const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
-  if (from == to) return src;
+  const SingleThread guard;
   const dnnl::engine& engine = dnnl_engine();
   Tensor dst(Dtype::f32, Shape{static_cast<s64>((to.get_size() + sizeof(f32) - 1) / sizeof(f32))});
   dnnl::memory a(from, engine, const_cast<std::byte*>(src.data()));  // NOLINT: read only
@@ -69,37 +72,74 @@ s64 scratchpad_bytes(const std::vector<ProductSlice>& slices) {
   return static_cast<s64>((bytes + 63) / 64 * 64);
 }
 
-// The step as it runs.
-struct BoundProduct {
-  std::vector<DnnlSlice> slices;
-  Tensor weights;  // packed
-  Tensor bias;
-  size_t residual_input = 0;
-  s64 scratchpad_bytes = 0;  // of one thread
+// Generated code, of each slice.
+using Primitives = std::vector<dnnl::primitive>;
 
-  // Throws Error(out_of_memory) when a slice had no memory; the pieces of a step must not throw.
-  void operator()(const StepArgs& args) const;
-};
-
-BoundProduct bind_product(const ProductStep& step) {
+Primitives generate(const std::vector<ProductSlice>& slices) {
   const SingleThread guard;
-  BoundProduct bound{{}, {}, step.bias, step.residual_input, scratchpad_bytes(step.slices)};
-  if (step.weights)
-    bound.weights = reorder(step.weights, step.weights_given, step.slices[0].weights());
-  for (const ProductSlice& slice : step.slices) {
-    bound.slices.emplace_back(dnnl::primitive(slice.desc.get()), slice.desc, slice.place);
-  }
-  return bound;
+  Primitives primitives;
+  for (const ProductSlice& slice : slices) primitives.emplace_back(slice.desc.get());
+  return primitives;
 }
 
-RunStep bind_or_fail(const ProductStep& step) {
+// What `make` gives, its failure as our error.
+template <class Make>
+auto made_or_failed(const std::string& kernel, const Make& make) -> decltype(make()) {
   try {
-    return bind_product(step);
+    return make();
   } catch (const dnnl::error& error) {
     const bool memory = error.status == dnnl_out_of_memory;
     fail(memory ? Error::Code::out_of_memory : Error::Code::internal, "oneDNN cannot create {}: {}",
-         step.kernel, error.what());
+         kernel, error.what());
   }
+}
+
+bool is_packed(const ProductStep& step) {
+  return step.weights && step.weights_given != step.slices[0].weights();
+}
+
+// All of a description, or nothing where that is more than blocks and strides. Its bytes would not do: some mean nothing.
+std::string text_of(const dnnl::memory::desc& desc) {
+  const dnnl_memory_desc_t& d = desc.data;
+  if (d.format_kind != dnnl_blocked || d.extra.flags != dnnl_memory_extra_flag_none) return {};
+  const dnnl_blocking_desc_t& blocking = d.format_desc.blocking;
+  const auto list = [](const dnnl_dims_t& values, int count) {
+    return fmt::join(values, values + count, ",");
+  };
+  return fmt::format("[{} in {} from {} by {} blocks {} of {}]", list(d.dims, d.ndims),
+                     list(d.padded_dims, d.ndims), d.offset0, list(blocking.strides, d.ndims),
+                     list(blocking.inner_blks, blocking.inner_nblks),
+                     list(blocking.inner_idxs, blocking.inner_nblks));
+}
+
+// The weights, where they are packed, and the code. oneDNN itself shares equal code of a process.
+std::vector<Preparation> prepare_product(const ProductStep& step) {
+  std::vector<Preparation> result;
+  if (is_packed(step)) {
+    const dnnl::memory::desc to = step.slices[0].weights();
+    const std::string from = text_of(step.weights_given), into = text_of(to);
+    const std::string key = from.empty() || into.empty() ? "" : "oneDNN " + from + into;
+    result.push_back(preparation<Tensor>(key, {step.weights}, [step, to] {
+      return made_or_failed(step.kernel,
+                            [&] { return reorder(step.weights, step.weights_given, to); });
+    }));
+  }
+  result.push_back(preparation<Primitives>("", {}, [step] {
+    return made_or_failed(step.kernel, [&] { return generate(step.slices); });
+  }));
+  return result;
+}
+
+DnnlProduct bind_product(const ProductStep& step, const BindArgs& args) {
+  DnnlProduct product{.bias = step.bias,
+                      .residual_input = step.residual_input,
+                      .scratchpad_bytes = scratchpad_bytes(step.slices)};
+  const bool packed = is_packed(step);
+  product.weights = packed ? prepared_tensor(args, 0) : step.weights;
+  const Primitives& primitives = *args.prepared_as<Primitives>(packed ? 1 : 0);
+  for (size_t i = 0; i < primitives.size(); ++i)
+    product.slices.emplace_back(primitives[i], step.slices[i].desc, step.slices[i].place);
+  return product;
 }
 
 }  // namespace
@@ -154,7 +194,7 @@ void DnnlSlice::point(size_t i, const void* data) const noexcept {
                               const_cast<void*>(data));  // NOLINT: inputs are only read
 }
 
-bool DnnlSlice::run(const Pointers& p) const noexcept {
+dnnl_status_t DnnlSlice::run(const Pointers& p) const noexcept {
   f32* dst = p.dst + place_.dst;
   if (p.residual != nullptr) {
     std::memcpy(dst, p.residual + place_.dst,
@@ -166,17 +206,17 @@ bool DnnlSlice::run(const Pointers& p) const noexcept {
   point(kScratchpad, p.scratchpad);
   if (args_.size() > kBias) point(kBias, p.bias);
   const SingleThread guard;
-  dnnl_status_t status = dnnl_out_of_memory;
   try {
-    status = dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(args_.size()),
-                                    args_.data());
+    return dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(args_.size()),
+                                  args_.data());
   } catch (const std::bad_alloc&) {  // oneDNN lets it pass
+    return dnnl_out_of_memory;
+  } catch (...) {
+    return dnnl_runtime_error;
   }
-  OCTET_CHECK(status == dnnl_success || status == dnnl_out_of_memory);
-  return status == dnnl_success;
 }
 
-void BoundProduct::operator()(const StepArgs& args) const {
+void DnnlProduct::operator()(const StepArgs& args) const {
   const auto f32_at = [](const std::byte* p) { return reinterpret_cast<const f32*>(p); };
   const DnnlSlice::Pointers common{
       .src = f32_at(args.inputs[0]),
@@ -185,15 +225,20 @@ void BoundProduct::operator()(const StepArgs& args) const {
       .residual = residual_input != 0 ? f32_at(args.inputs[residual_input]) : nullptr,
       .dst = reinterpret_cast<f32*>(args.outputs[0]),
       .scratchpad = args.workspace};
-  std::atomic<bool> complete{true};
+  std::atomic<dnnl_status_t> failure{dnnl_success};
   pool_of(args).parallel_for(static_cast<s64>(slices.size()), [&](s64 begin, s64 end, int thread) {
     DnnlSlice::Pointers own = common;
     own.scratchpad += thread * scratchpad_bytes;
     for (s64 i = begin; i < end; ++i) {
-      if (!slices[static_cast<size_t>(i)].run(own)) complete = false;
+      const dnnl_status_t status = slices[static_cast<size_t>(i)].run(own);
+      if (status != dnnl_success) failure = status;
     }
   });
-  if (!complete) fail(Error::Code::out_of_memory, "oneDNN found no memory for a layer's run");
+  const dnnl_status_t status = failure;
+  if (status == dnnl_success) return;
+  if (status == dnnl_out_of_memory)
+    fail(Error::Code::out_of_memory, "oneDNN found no memory for a layer's run");
+  fail(Error::Code::internal, "oneDNN could not run a layer: {}", dnnl_status2str(status));
 }
 
 Candidate product_candidate(const LowerRequest& request, const ProductStep& step) {
@@ -204,7 +249,8 @@ Candidate product_candidate(const LowerRequest& request, const ProductStep& step
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.outputs = {Layout::linear};
   candidate.workspace_bytes = scratchpad_bytes(step.slices) * request.target.threads;
-  candidate.bind = [step](const BindArgs&) { return bind_or_fail(step); };
+  candidate.prepare = [step](const BindArgs&) { return prepare_product(step); };
+  candidate.bind = [step](const BindArgs& args) -> RunStep { return bind_product(step, args); };
   return candidate;
 }
 

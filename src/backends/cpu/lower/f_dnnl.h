@@ -55,8 +55,7 @@ class DnnlSlice {
 
   DnnlSlice(const dnnl::primitive& primitive, const dnnl::primitive_desc_base& desc,
             const Place& place);
-  // False when oneDNN found no memory for what it allocates in each run.
-  bool run(const Pointers& pointers) const noexcept;
+  dnnl_status_t run(const Pointers& pointers) const noexcept;
 
  private:
   void bind(size_t i, int arg, const dnnl::memory::desc& desc);
@@ -69,7 +68,19 @@ class DnnlSlice {
   Place place_;
 };
 
-// One slice before it is bound. Creating the description is cheap; generating its code waits for bind.
+// The step as it runs: slices that run at the same time and read the same weights.
+struct DnnlProduct {
+  std::vector<DnnlSlice> slices = {};
+  Tensor weights = {};  // packed; empty: input 1 is read at run time
+  Tensor bias = {};
+  size_t residual_input = 0;
+  s64 scratchpad_bytes = 0;  // of one thread
+
+  // Throws Error when a slice failed, once all are done.
+  void operator()(const StepArgs& args) const;
+};
+
+// One slice before it is bound. Creating the description is cheap; generating its code is prepared.
 struct ProductSlice {
   dnnl::primitive_desc_base desc;
   DnnlSlice::Place place;
@@ -77,7 +88,7 @@ struct ProductSlice {
   dnnl::memory::desc weights() const { return desc.query_md(dnnl::query::weights_md); }
 };
 
-// A whole step: slices that run at the same time and read the same weights.
+// A whole step before it is bound.
 struct ProductStep {
   std::string kernel;
   std::vector<ProductSlice> slices;

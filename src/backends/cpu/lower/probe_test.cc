@@ -14,6 +14,7 @@
 #include "backends/host/queue.h"
 #include "core/check.h"
 #include "ops/registry.h"
+#include "plan/bind.h"
 
 namespace octet {
 namespace {
@@ -158,7 +159,7 @@ ProbeResult run_probe(const Probe& probe, Offer (*lowering)(const LowerRequest&)
   for (Storage& output : outputs) destinations.push_back(output.memory.mutable_data());
   Tensor workspace(Dtype::u8, Shape{candidate.workspace_bytes});
   HostQueue queue(probe.threads);
-  const RunStep step = candidate.bind(bind);
+  const RunStep step = bind_alone(candidate, bind);
   // Twice: the second run must not see what the first one left.
   for (int i = 0; i < 2; ++i) {
     step({sources.data(), destinations.data(), workspace.mutable_data(), queue});

@@ -4,6 +4,8 @@
 
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "backends/cpu/kernels/codes/epilogue_args.h"
 #include "ops/quantized/epilogue.h"
@@ -22,6 +24,10 @@ struct ProductConstants {
   Tensor multiplier;
   Tensor table;  // may be empty
 
+  // Of which a kernel's weights are packed.
+  std::vector<Tensor> packed_with(const Tensor& weights) const {
+    return {weights, bias, multiplier};
+  }
   std::span<const s32> bias_values() const {
     return bias ? bias.as<s32>() : std::span<const s32>();
   }
@@ -43,6 +49,16 @@ std::string product_constants(const LowerRequest& request, ProductConstants& con
 inline bool keeps_apart(s64 channels) { return channels % 64 == 0; }
 // What a product with an addend says beside its kernel; else empty.
 std::string sum_note(const LowerRequest& request);
+
+// The weights of a kernel class (DenseConv, FlatDepthwise...) in the order of a row of its table. make_spec() gives the spec, and
+// keeps alive what it refers to: the constants.
+template <class Kernel, class Row, class MakeSpec>
+std::vector<Preparation> packing(const Row& row, std::vector<Tensor> constants,
+                                 const MakeSpec& make_spec) {
+  return {preparation<typename Kernel::Packed>(
+      Kernel::pack_key(row, make_spec()), std::move(constants),
+      [&row, make_spec] { return Kernel::pack(row, make_spec()); })};
+}
 
 // The placement with strides that are zero (dense values) filled in. A linear rank-4 value is not accepted.
 Placement nhwc_placement(const Shape& shape, const Placement& placement);

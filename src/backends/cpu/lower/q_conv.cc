@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // QConv: depthwise and dense (grouped) 2-D convolution on nhwc codes.
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -77,6 +78,39 @@ DepthwiseSpec depthwise_spec(const ConvRequest& conv, const BindArgs& bind) {
   return spec;
 }
 
+std::function<ConvSpec()> dense_maker(const ConvRequest& conv, const BindArgs& bind) {
+  return [conv, bind] { return dense_spec(conv, bind); };
+}
+
+std::function<DepthwiseSpec()> depthwise_maker(const ConvRequest& conv, const BindArgs& bind) {
+  return [conv, bind] { return depthwise_spec(conv, bind); };
+}
+
+std::vector<Tensor> constants_of(const ConvRequest& conv) {
+  return conv.constants.packed_with(conv.weights);
+}
+
+// Folded and merged as the geometry and the placements allow; the weights as they are, for the key, or turned for packing.
+struct TileForm {
+  FoldedConv folded;
+  MergedConv merged;
+
+  TileForm(const ConvSpec& spec, TileConstants constants)
+      : folded(spec, constants), merged(folded.spec(), constants) {}
+};
+
+Preparation tile_packing(const ConvRequest& conv, const BindArgs& bind) {
+  const ConvSpec spec = dense_spec(conv, bind);
+  const TileForm form(spec, TileConstants::given);
+  const std::string key = constants_key(spec.geometry, spec.constants()) +
+                          (form.folded.input() ? " folded, " : ", ") +
+                          TileConv::pack_key(kTileKernels[0], form.merged.spec());
+  return preparation<PackedTiles>(key, constants_of(conv), [conv, bind] {
+    const TileForm turned(dense_spec(conv, bind), TileConstants::turned);
+    return TileConv::pack(kTileKernels[0], turned.merged.spec());
+  });
+}
+
 // `Kernel` is TileConv, DenseConv, FlatDepthwise or DepthwiseConv; the table stays alive with the step.
 template <class Kernel>
 RunStep step_of(Kernel kernel, const ConvRequest& conv) {
@@ -94,6 +128,11 @@ RunStep step_of(Kernel kernel, const ConvRequest& conv) {
                       .workspace = args.workspace,
                       .pool = pool_of(args)});
   };
+}
+
+template <class Kernel, class Row, class Spec>
+RunStep bound(const Row& row, const Spec& spec, const ConvRequest& conv, const BindArgs& bind) {
+  return step_of(Kernel(row, spec, bind.prepared_as<typename Kernel::Packed>()), conv);
 }
 
 void set_overwrites(Candidate& candidate, const ConvRequest& conv) {
@@ -126,10 +165,15 @@ Offer lower_q_depthwise_flat(const LowerRequest& request) {
   candidate.workspace_bytes =
       depthwise_workspace_bytes(strided, conv.geometry, request.target.threads);
   candidate.cost = flat_depthwise_cost(kernel, conv.geometry);
+  candidate.prepare = [&kernel, &strided, conv](const BindArgs& bind) {
+    const auto spec = depthwise_maker(conv, bind);
+    return flat_depthwise_fits(spec()) ? packing<FlatDepthwise>(kernel, constants_of(conv), spec)
+                                       : packing<DepthwiseConv>(strided, constants_of(conv), spec);
+  };
   candidate.bind = [&kernel, &strided, conv](const BindArgs& bind) -> RunStep {
     const DepthwiseSpec spec = depthwise_spec(conv, bind);
-    if (flat_depthwise_fits(spec)) return step_of(FlatDepthwise(kernel, spec), conv);
-    return step_of(DepthwiseConv(strided, spec), conv);
+    if (flat_depthwise_fits(spec)) return bound<FlatDepthwise>(kernel, spec, conv, bind);
+    return bound<DepthwiseConv>(strided, spec, conv, bind);
   };
   return candidate;
 }
@@ -143,8 +187,11 @@ Offer lower_q_depthwise(const LowerRequest& request) {
   candidate.workspace_bytes =
       depthwise_workspace_bytes(kernel, conv.geometry, request.target.threads);
   candidate.cost = depthwise_cost(kernel, conv.geometry);
+  candidate.prepare = [&kernel, conv](const BindArgs& bind) {
+    return packing<DepthwiseConv>(kernel, constants_of(conv), depthwise_maker(conv, bind));
+  };
   candidate.bind = [&kernel, conv](const BindArgs& bind) {
-    return step_of(DepthwiseConv(kernel, depthwise_spec(conv, bind)), conv);
+    return bound<DepthwiseConv>(kernel, depthwise_spec(conv, bind), conv, bind);
   };
   return candidate;
 }
@@ -165,10 +212,14 @@ Offer lower_q_conv_tiles(const LowerRequest& request) {
   candidate.writes_slices = merged_pixels(read) == 1;
   candidate.workspace_bytes = tile_conv_workspace_bytes(conv.geometry, request.target.threads);
   candidate.cost = tile_conv_cost(merged_geometry(read, merged_pixels(read)));
+  candidate.prepare = [conv](const BindArgs& bind) {
+    return std::vector<Preparation>{tile_packing(conv, bind)};
+  };
   candidate.bind = [conv](const BindArgs& bind) {
-    const FoldedConv folded(dense_spec(conv, bind));
-    const MergedConv merged(folded.spec());
-    return step_of(TileConv(kTileKernels[0], merged.spec(), folded.input()), conv);
+    const TileForm form(dense_spec(conv, bind), TileConstants::given);
+    return step_of(TileConv(kTileKernels[0], form.merged.spec(), bind.prepared_as<PackedTiles>(),
+                            form.folded.input()),
+                   conv);
   };
   return candidate;
 }
@@ -185,11 +236,16 @@ Offer lower_q_conv_winograd(const LowerRequest& request) {
   candidate.workspace_bytes = std::max(winograd_workspace_bytes(conv.geometry, threads),
                                        conv_workspace_bytes(direct, conv.geometry, threads));
   candidate.cost = winograd_cost(conv.geometry);
-  candidate.bind = [&direct, conv, threads](const BindArgs& bind) -> RunStep {
+  candidate.prepare = [&kernel, &direct, conv](const BindArgs& bind) {
+    const auto spec = dense_maker(conv, bind);
+    return winograd_fits(spec()) ? packing<WinogradConv>(kernel, constants_of(conv), spec)
+                                 : packing<DenseConv>(direct, constants_of(conv), spec);
+  };
+  candidate.bind = [&kernel, &direct, conv, threads](const BindArgs& bind) -> RunStep {
     ConvSpec spec = dense_spec(conv, bind);
     spec.threads = threads;
-    if (winograd_fits(spec)) return step_of(WinogradConv(kWinogradKernels[0], spec), conv);
-    return step_of(DenseConv(direct, spec), conv);
+    if (winograd_fits(spec)) return bound<WinogradConv>(kernel, spec, conv, bind);
+    return bound<DenseConv>(direct, spec, conv, bind);
   };
   return candidate;
 }
@@ -204,8 +260,11 @@ Offer lower_q_conv(const LowerRequest& request) {
   candidate.writes_slices = true;
   candidate.workspace_bytes = conv_workspace_bytes(kernel, conv.geometry, request.target.threads);
   candidate.cost = dense_conv_cost(kernel, conv.geometry);
+  candidate.prepare = [&kernel, conv](const BindArgs& bind) {
+    return packing<DenseConv>(kernel, constants_of(conv), dense_maker(conv, bind));
+  };
   candidate.bind = [&kernel, conv](const BindArgs& bind) {
-    return step_of(DenseConv(kernel, dense_spec(conv, bind)), conv);
+    return bound<DenseConv>(kernel, dense_spec(conv, bind), conv, bind);
   };
   return candidate;
 }

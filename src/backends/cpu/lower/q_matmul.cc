@@ -88,6 +88,18 @@ void set_overwrites(Candidate& candidate, const LinearRequest& linear) {
     candidate.overwrites = {constants.residual};
 }
 
+template <class Kernel, class Row>
+void set_kernel(Candidate& candidate, const Row& row, const LinearRequest& linear) {
+  candidate.prepare = [&row, linear](const BindArgs&) {
+    return packing<Kernel>(row, linear.matmul.constants.packed_with(linear.b),
+                           [linear] { return spec_of(linear); });
+  };
+  candidate.bind = [&row, linear](const BindArgs& bind) {
+    return step_of(Kernel(row, spec_of(linear), bind.prepared_as<typename Kernel::Packed>()),
+                   linear.matmul);
+  };
+}
+
 }  // namespace
 
 std::string read_matmul(const LowerRequest& request, MatmulRequest& matmul) {
@@ -129,9 +141,7 @@ Offer lower_q_linear_tiles(const LowerRequest& request) {
   const Placement rows = dense_rows(linear.geometry.window.w().out, linear.geometry.in_channels);
   if (!tile_conv_overlaps(linear.geometry, rows)) set_overwrites(candidate, linear);
   candidate.cost = tile_conv_cost(linear.geometry);
-  candidate.bind = [linear](const BindArgs&) {
-    return step_of(TileConv(kTileKernels[0], spec_of(linear)), linear.matmul);
-  };
+  set_kernel<TileConv>(candidate, kernel, linear);
   return candidate;
 }
 
@@ -145,9 +155,7 @@ Offer lower_q_linear(const LowerRequest& request) {
   candidate.workspace_bytes = conv_workspace_bytes(kernel, linear.geometry, request.target.threads);
   set_overwrites(candidate, linear);
   candidate.cost = dense_conv_cost(kernel, linear.geometry);
-  candidate.bind = [&kernel, linear](const BindArgs&) {
-    return step_of(DenseConv(kernel, spec_of(linear)), linear.matmul);
-  };
+  set_kernel<DenseConv>(candidate, kernel, linear);
   return candidate;
 }
 

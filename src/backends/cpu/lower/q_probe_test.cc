@@ -14,6 +14,7 @@
 #include "backends/cpu/device.h"
 #include "backends/host/queue.h"
 #include "ops/registry.h"
+#include "plan/bind.h"
 
 namespace octet {
 namespace {
@@ -206,7 +207,7 @@ ProbeResult run_guarded(const Probe& probe, LowerFunction lowering, const Surrou
   GuardedBytes workspace(static_cast<size_t>((candidate.workspace_bytes + 63) / 64 * 64),
                          around.at_front);
   HostQueue queue(probe.threads);
-  const RunStep step = candidate.bind(bind);
+  const RunStep step = bind_alone(candidate, bind);
   // Twice: the second run must not see what the first one left.
   for (int i = 0; i < 2; ++i) {
     step({sources.data(), destinations.data(), reinterpret_cast<std::byte*>(workspace.data()),

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/codes/conv/conv.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "backends/cpu/kernels/codes/conv/conv_pairs.h"
 #include "backends/cpu/kernels/codes/epilogue_bounds.h"
@@ -75,7 +78,25 @@ struct DenseConv::Source {
   s64 image_stride;
 };
 
-DenseConv::DenseConv(const ConvKernel& kernel, const ConvSpec& spec)
+PackedConv DenseConv::pack(const ConvKernel& kernel, const ConvSpec& spec) {
+  return pack_conv(kernel, spec.geometry, strides_read(spec.geometry, spec.input),
+                   spec.constants());
+}
+
+std::string DenseConv::pack_key(const ConvKernel& kernel, const ConvSpec& spec) {
+  const ConvGeometry& g = spec.geometry;
+  const ImageStrides strides = strides_read(g, spec.input);
+  std::string key = fmt::format("{} {} runs of {}", kernel.name, constants_key(g, spec.constants()),
+                                conv_run_bytes(g, strides));
+  // Pairs are sorted by the places of their chunks; the strides tell those of the first window.
+  if (!kernel.pairs) return key;
+  const s64 row = g.window.h().kernel > 1 ? g.window.h().dilation * strides.row : 0;
+  const s64 pixel = g.window.w().kernel > 1 ? g.window.w().dilation * strides.pixel : 0;
+  return key + fmt::format(" at {},{}", row, pixel);
+}
+
+DenseConv::DenseConv(const ConvKernel& kernel, const ConvSpec& spec,
+                     std::shared_ptr<const Packed> packed)
     : kernel_(kernel),
       geometry_(spec.geometry),
       epilogue_(spec.epilogue),
@@ -88,8 +109,10 @@ DenseConv::DenseConv(const ConvKernel& kernel, const ConvSpec& spec)
       padding_(static_cast<u8>(spec.input_zero_point)),
       bounded_(epilogue_bounded(spec.multiplier, spec.epilogue)),
       plain_(bounded_ && !spec.epilogue.leaky && !spec.epilogue.real && !spec.epilogue.sums),
-      packed_(pack_conv(kernel, spec.geometry, strides_read(spec.geometry, spec.input),
-                        {spec.weights, spec.bias, spec.multiplier, spec.input_zero_point})) {}
+      packed_(std::move(packed)) {
+  if (!kernel.pairs)
+    offsets_ = chunk_offsets(spec.geometry, strides_read(spec.geometry, spec.input));
+}
 
 void DenseConv::run(const Call& call) const noexcept {
   const s64 pixels = geometry_.batch * geometry_.window.h().out * geometry_.window.w().out;
@@ -100,7 +123,7 @@ void DenseConv::run(const Call& call) const noexcept {
   const s64 input_bytes = geometry_.batch * geometry_.window.in_elements() * geometry_.in_channels;
   // Late layers have more weights than activations: each thread streams its share of the weights.
   const bool even = blocks % threads == 0 || blocks >= 4 * threads;
-  const bool heavy = geometry_.groups == 1 && packed_.group_bytes > input_bytes && even;
+  const bool heavy = geometry_.groups == 1 && packed_->group_bytes > input_bytes && even;
   if (heavy || (tiles < threads && blocks > tiles)) {
     call.pool.parallel_for(blocks, [&](s64 begin, s64 end, int thread) {
       run_part(call, {0, pixels, begin, end, thread});
@@ -143,7 +166,7 @@ void DenseConv::run_copied(const Call& call, const Part& part) const noexcept {
 void DenseConv::run_pixels(const Call& call, const Part& part,
                            const Source& source) const noexcept {
   const Window& window = geometry_.window;
-  const s64 block_bytes = kernel_.channels * packed_.chunks * kConvChunk * kernel_.weight_bytes;
+  const s64 block_bytes = kernel_.channels * packed_->chunks * kConvChunk * kernel_.weight_bytes;
   const s64 blocks = std::max<s64>(1, kWeightBudget / block_bytes);
   const s64 element = epilogue_.real ? 4 : 1;
   const s64 src_step = window.w().stride * source.strides.pixel;
@@ -183,25 +206,25 @@ void DenseConv::run_pixels(const Call& call, const Part& part,
 void DenseConv::run_tile(ConvTile& tile, s64 first_block, s64 last_block) const noexcept {
   const s64 channels = geometry_.out_channels_per_group();
   const s64 first = first_block * kernel_.channels;
-  const s64 k_bytes = packed_.chunks * kConvChunk * kernel_.weight_bytes;
-  tile.chunks = packed_.chunks;
+  const s64 k_bytes = packed_->chunks * kConvChunk * kernel_.weight_bytes;
+  tile.chunks = packed_->chunks;
   tile.epilogue = &epilogue_;
   tile.channels = std::min(last_block * kernel_.channels, channels) - first;
   for (s64 group = 0; group < geometry_.groups; ++group) {
-    const s64 packed = group * packed_.padded_channels + first;
+    const s64 packed = group * packed_->padded_channels + first;
     if (kernel_.pairs) {
-      tile.weights = packed_.weights.data();
-      tile.pair_runs = packed_.pair_runs.data();
-      tile.pair_rows = &packed_.pair_rows[static_cast<size_t>(group)];
+      tile.weights = packed_->weights.data();
+      tile.pair_runs = packed_->pair_runs.data();
+      tile.pair_rows = &packed_->pair_rows[static_cast<size_t>(group)];
       tile.pair_blocks =
-          packed_.pair_blocks.data() + group * ceil_div(channels, kPairLanes) + first / kPairLanes;
-      tile.pair_positions = packed_.pair_positions.data();
+          packed_->pair_blocks.data() + group * ceil_div(channels, kPairLanes) + first / kPairLanes;
+      tile.pair_positions = packed_->pair_positions.data();
     } else {
-      tile.offsets = packed_.offsets.data() + group * packed_.chunks;
-      tile.weights = packed_.weights.data() + group * packed_.group_bytes + first * k_bytes;
+      tile.offsets = offsets_.data() + group * packed_->chunks;
+      tile.weights = packed_->weights.data() + group * packed_->group_bytes + first * k_bytes;
     }
-    tile.bias = packed_.bias.data() + packed;
-    tile.multiplier = packed_.multiplier.data() + packed;
+    tile.bias = packed_->bias.data() + packed;
+    tile.multiplier = packed_->multiplier.data() + packed;
     tile.first_channel = group * channels + first;
     kernel_.run(tile);
   }

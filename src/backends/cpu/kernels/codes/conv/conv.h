@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dense and grouped 2-D convolution of u8 by s8, channels last; a matrix product by constant weights is its 1x1 case.
-// The table lists the kernels; DenseConv packs for one of them and drives it.
+// The table lists the kernels; DenseConv drives one of them, on weights that were packed for it.
 #pragma once
 
+#include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backends/cpu/kernels/codes/conv/conv_args.h"
@@ -58,6 +60,8 @@ struct ConvSpec {
   Placement output;
   Placement residual;
   int threads = 1;
+
+  ConvConstants constants() const { return {weights, bias, multiplier, input_zero_point}; }
 };
 
 // Why DenseConv cannot serve this geometry, or null.
@@ -68,7 +72,12 @@ s64 conv_workspace_bytes(const ConvKernel& kernel, const ConvGeometry& geometry,
 
 class DenseConv {
  public:
-  DenseConv(const ConvKernel& kernel, const ConvSpec& spec);
+  using Packed = PackedConv;
+  // Depends on the spec's constants and on what the key tells, which is little of where values lie: one pack serves most sizes.
+  static Packed pack(const ConvKernel& kernel, const ConvSpec& spec);
+  static std::string pack_key(const ConvKernel& kernel, const ConvSpec& spec);
+
+  DenseConv(const ConvKernel& kernel, const ConvSpec& spec, std::shared_ptr<const Packed> packed);
 
   struct Call {
     const u8* x;
@@ -96,9 +105,10 @@ class DenseConv {
   bool copy_;         // the border is missing: rows are copied into a padded buffer first
   s64 thread_bytes_;  // of workspace
   u8 padding_;
-  bool bounded_;  // see ConvTile
-  bool plain_;    // see ConvTile, but for the residual
-  PackedConv packed_;
+  bool bounded_;              // see ConvTile
+  bool plain_;                // see ConvTile, but for the residual
+  std::vector<s64> offsets_;  // [groups][chunks], from a window to its chunks
+  std::shared_ptr<const Packed> packed_;
 };
 
 }  // namespace octet

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/codes/conv/conv_pack.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "backends/cpu/kernels/codes/conv/conv.h"
@@ -106,6 +108,15 @@ ConvChunks conv_chunks(const ConvGeometry& g, const ImageStrides& strides, s64 g
   return chunks;
 }
 
+std::vector<s64> chunk_offsets(const ConvGeometry& g, const ImageStrides& strides) {
+  std::vector<s64> offsets;
+  for (s64 group = 0; group < g.groups; ++group) {
+    const ConvChunks chunks = conv_chunks(g, strides, group);
+    offsets.insert(offsets.end(), chunks.offsets.begin(), chunks.offsets.end());
+  }
+  return offsets;
+}
+
 namespace {
 
 // Neighbours are added up in pieces whose sums fit 32 bits: wider lanes would halve the speed.
@@ -136,6 +147,12 @@ s32 folded_bias(const ConvConstants& constants, const ConvGeometry& g, s64 chann
   return static_cast<s32>(static_cast<u32>(bias - sum * constants.input_zero_point));
 }
 
+std::string constants_key(const ConvGeometry& g, const ConvConstants& constants) {
+  return fmt::format("{}x{} g{} {}>{} by {},{} zero {}", g.window.h().kernel, g.window.w().kernel,
+                     g.groups, g.in_channels, g.out_channels, constants.weights.channel_stride,
+                     constants.weights.k_stride, constants.input_zero_point);
+}
+
 PackedConv pack_conv(const ConvKernel& kernel, const ConvGeometry& g, const ImageStrides& strides,
                      const ConvConstants& constants) {
   PackedConv packed;
@@ -159,7 +176,6 @@ PackedConv pack_conv(const ConvKernel& kernel, const ConvGeometry& g, const Imag
       packed.weights.resize(static_cast<size_t>(g.groups * packed.group_bytes));
     }
     if (!kernel.pairs) {
-      packed.offsets.insert(packed.offsets.end(), chunks.offsets.begin(), chunks.offsets.end());
       Packer{kernel, constants.weights, chunks}.all(
           first, channels, packed.weights.data() + group * packed.group_bytes);
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backends/cpu/kernels/codes/aligned.h"
@@ -29,19 +30,20 @@ struct ConvChunks {
 // Adjacent input bytes of the window: the channels of a tap, or of a row of taps where those touch.
 s64 conv_run_bytes(const ConvGeometry& geometry, const ImageStrides& strides);
 ConvChunks conv_chunks(const ConvGeometry& geometry, const ImageStrides& strides, s64 group);
+// The offsets alone, of all groups.
+std::vector<s64> chunk_offsets(const ConvGeometry& geometry, const ImageStrides& strides);
 
 struct PackedConv {
   s64 chunks = 0;
-  s64 padded_channels = 0;   // of one group, a multiple of kConvLanes
-  s64 group_bytes = 0;       // of one group's weights
-  std::vector<s64> offsets;  // [groups][chunks]
+  s64 padded_channels = 0;  // of one group, a multiple of kConvLanes
+  s64 group_bytes = 0;      // of one group's weights
   // [groups][blocks][chunks * 4 / pack_group][channels of the block][pack_group]
   AlignedVector<u8> weights;
   // Of a pair kernel, see conv_pairs.h: rows of [groups], blocks of [groups][channels / 8].
   std::vector<ConvRun> pair_runs;
   std::vector<ConvPairRows> pair_rows;
   std::vector<ConvPairBlock> pair_blocks;
-  std::vector<s32> pair_positions;
+  AlignedVector<s32> pair_positions;
   AlignedVector<s32> bias;  // [groups][padded_channels], less zero point * sum of weights
   AlignedVector<f32> multiplier;
 };
@@ -56,6 +58,9 @@ struct ConvConstants {
 // The bias of a channel less zero point * sum of its weights. Wraps like the kernels' sums: the total is proven to fit, its
 // parts need not.
 s32 folded_bias(const ConvConstants& constants, const ConvGeometry& geometry, s64 channel);
+
+// "3x3 g1 64>128 by 576,1 zero 128": what every packing depends on beside the constants themselves.
+std::string constants_key(const ConvGeometry& geometry, const ConvConstants& constants);
 
 PackedConv pack_conv(const ConvKernel& kernel, const ConvGeometry& geometry,
                      const ImageStrides& strides, const ConvConstants& constants);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/codes/conv/tile_conv.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "backends/cpu/kernels/codes/conv/tile_merge.h"
 #include "backends/cpu/kernels/codes/conv/tile_pack.h"
@@ -126,8 +129,30 @@ s64 tile_conv_workspace_bytes(const ConvGeometry& geometry, int threads) {
   return threads * bytes;
 }
 
+namespace {
+
+TileOrder order_of(const ConvSpec& spec) {
+  const ImageStrides in = strides_read(spec.geometry, spec.input);
+  const s64 run_bytes = conv_run_bytes(spec.geometry, in);
+  const auto steps = static_cast<s64>(step_offsets(spec.geometry, in, run_bytes).size());
+  return {run_bytes, steps, steps <= kWideSteps && !spec.epilogue.real};
+}
+
+}  // namespace
+
+PackedTiles TileConv::pack(const TileKernel&, const ConvSpec& spec) {
+  return pack_tiles(spec.geometry, order_of(spec), spec.constants());
+}
+
+std::string TileConv::pack_key(const TileKernel& kernel, const ConvSpec& spec) {
+  const TileOrder order = order_of(spec);
+  return fmt::format("{} {} runs of {}{}", kernel.name,
+                     constants_key(spec.geometry, spec.constants()), order.run_bytes,
+                     order.wide ? " wide" : "");
+}
+
 TileConv::TileConv(const TileKernel& kernel, const ConvSpec& spec,
-                   const std::optional<FoldedInput>& folded)
+                   std::shared_ptr<const Packed> packed, const std::optional<FoldedInput>& folded)
     : kernel_(kernel),
       geometry_(spec.geometry),
       epilogue_(spec.epilogue),
@@ -137,61 +162,22 @@ TileConv::TileConv(const TileKernel& kernel, const ConvSpec& spec,
       folded_(folded),
       copy_(folded || window_border(spec.geometry.window) > spec.input.border),
       bounded_(epilogue_bounded(spec.multiplier, spec.epilogue)),
-      padding_(static_cast<u8>(spec.input_zero_point)) {
+      padding_(static_cast<u8>(spec.input_zero_point)),
+      packed_(std::move(packed)) {
   const ConvGeometry& g = geometry_;
-  const ImageStrides in = strides_read(g, input_);
-  const s64 run_bytes = conv_run_bytes(g, in);
+  const auto [run_bytes, steps, wide] = order_of(spec);
   inside_ = run_bytes % kTileStep == 0;
-  offsets_ = step_offsets(g, in, run_bytes);
-  const auto steps = static_cast<s64>(offsets_.size());
+  wide_ = wide;
+  offsets_ = step_offsets(g, strides_read(g, input_), run_bytes);
   for (s64 s = 0; s < steps; ++s) copied_offsets_.push_back(s * kTileStep);
   rows_bytes_ = folded_ ? folded_->buffer_bytes() : copy_ ? padded_rows(g).buffer_bytes() : 0;
   thread_bytes_ = kTileSumBytes + (inside_ ? 0 : window_bytes(steps)) + rows_bytes_ +
                   (folded_ ? folded_->scratch_bytes() : 0);
-  wide_ = steps <= kWideSteps && !epilogue_.real;
-  pack(spec, run_bytes);
 }
 
-// The channel, within its group, whose weights stand at a position; -1 for none.
-s64 TileConv::channel_at(s64 position) const {
-  constexpr s64 kBlock = 4 * kTileColumns;
-  const s64 first = position / kBlock * kBlock;
-  if (wide_ && first + kBlock <= padded_channels_) {
-    const s64 tile = position % kBlock / kTileColumns, column = position % kTileColumns;
-    position = first + column / 4 * kTileColumns + 4 * tile + column % 4;
-  }
-  return position < geometry_.out_channels_per_group() ? position : -1;
+s64 TileConv::blocks() const {
+  return ceil_div(packed_->padded_channels, block_tiles() * kTileColumns);
 }
-
-void TileConv::pack(const ConvSpec& spec, s64 run_bytes) {
-  const ConvGeometry& g = geometry_;
-  const s64 channels = g.out_channels_per_group();
-  const s64 tile_bytes = static_cast<s64>(copied_offsets_.size()) * kTileWeights;
-  padded_channels_ = ceil_div(channels, kTileColumns) * kTileColumns;
-  weights_.resize(static_cast<size_t>(g.groups * padded_channels_ / kTileColumns * tile_bytes));
-  bias_.resize(static_cast<size_t>(g.groups * padded_channels_));
-  multiplier_.resize(bias_.size());
-  const TilePacker packer{g, spec.weights, run_bytes};
-  const ConvConstants constants{spec.weights, spec.bias, spec.multiplier, spec.input_zero_point};
-  s8* dst = weights_.data();
-  for (s64 first = 0; first < g.groups * padded_channels_;
-       first += kTileColumns, dst += tile_bytes) {
-    s64 columns[kTileColumns];
-    for (s64 c = 0; c < kTileColumns; ++c) {
-      const s64 group = first / padded_channels_;
-      columns[c] = channel_at(first % padded_channels_ + c);
-      if (columns[c] < 0) continue;
-      columns[c] += group * channels;
-      const auto at = static_cast<size_t>(first + c);
-      const auto one = static_cast<size_t>(spec.multiplier.size() == 1 ? 0 : columns[c]);
-      bias_[at] = folded_bias(constants, g, columns[c]);
-      multiplier_[at] = spec.multiplier[one];
-    }
-    packer.tile(columns, dst);
-  }
-}
-
-s64 TileConv::blocks() const { return ceil_div(padded_channels_, block_tiles() * kTileColumns); }
 
 TileConv::Rows TileConv::all_rows(const Call& call) const noexcept {
   const WindowAxis& h = geometry_.window.h();
@@ -281,9 +267,10 @@ void TileConv::run_job(TileJob job, Range tiles, Range blocks) const noexcept {
     job.dst = dst + group * outputs * (epilogue_.real ? 4 : 1);
     if (residual != nullptr) job.residual = residual + group * outputs;
     job.offsets = offsets_.data();
-    job.weights = weights_.data() + group * padded_channels_ / kTileColumns * tile_bytes;
-    job.bias = bias_.data() + group * padded_channels_;
-    job.multiplier = multiplier_.data() + group * padded_channels_;
+    job.weights =
+        packed_->weights.data() + group * packed_->padded_channels / kTileColumns * tile_bytes;
+    job.bias = packed_->bias.data() + group * packed_->padded_channels;
+    job.multiplier = packed_->multiplier.data() + group * packed_->padded_channels;
     job.first_channel = blocks.begin * block_tiles() * kTileColumns;
     job.last_channel = std::min(blocks.end * block_tiles() * kTileColumns, outputs);
     kernel_.run(job);
@@ -323,7 +310,7 @@ ThreadGrid TileConv::grid_of(s64 tiles, s64 threads) const {
   const s64 input_bytes = geometry_.batch * geometry_.window.in_elements() * geometry_.in_channels;
   return choose_thread_grid({tiles, geometry_.groups == 1 ? column_lines() : 1,
                              kLineTiles * (steps * kStepCycles + kFinishCycles), input_bytes,
-                             static_cast<s64>(weights_.size())},
+                             static_cast<s64>(packed_->weights.size())},
                             threads);
 }
 

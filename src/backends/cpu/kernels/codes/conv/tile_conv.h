@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dense and grouped 2-D convolution of u8 by s8 on matrix tiles, channels last: packs the weights, lays the tiles over the
+// Dense and grouped 2-D convolution of u8 by s8 on matrix tiles, channels last: lays the tiles over the
 // output, and hands ranges of them to the kernel. A matrix product by constant weights is its 1x1 case.
 #pragma once
 
+#include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "backends/cpu/kernels/codes/conv/conv.h"
 #include "backends/cpu/kernels/codes/conv/tile_args.h"
 #include "backends/cpu/kernels/codes/conv/tile_fold.h"
+#include "backends/cpu/kernels/codes/conv/tile_pack.h"
 #include "backends/cpu/kernels/codes/thread_grid.h"
 
 namespace octet {
@@ -32,8 +36,13 @@ bool tile_conv_overlaps(const ConvGeometry& geometry, const Placement& input);
 
 class TileConv {
  public:
+  using Packed = PackedTiles;
+  // See DenseConv. The spec's constants are those of its geometry.
+  static Packed pack(const TileKernel&, const ConvSpec& spec);
+  static std::string pack_key(const TileKernel& kernel, const ConvSpec& spec);
+
   // `folded`: the image of which the spec's input is made.
-  TileConv(const TileKernel& kernel, const ConvSpec& spec,
+  TileConv(const TileKernel& kernel, const ConvSpec& spec, std::shared_ptr<const Packed> packed,
            const std::optional<FoldedInput>& folded = {});
 
   using Call = DenseConv::Call;
@@ -53,8 +62,6 @@ class TileConv {
 
   TileJob job_of(const Call& call, const Rows& rows, int thread) const noexcept;
   void run_job(TileJob job, Range tiles, Range blocks) const noexcept;
-  void pack(const ConvSpec& spec, s64 run_bytes);
-  s64 channel_at(s64 position) const;
   s64 block_tiles() const { return wide_ ? 4 : 1; }  // of channels that threads may share out
   s64 blocks() const;
   s64 line_blocks() const;
@@ -80,10 +87,7 @@ class TileConv {
   u8 padding_;
   std::vector<s64> offsets_;         // [steps]
   std::vector<s64> copied_offsets_;  // [steps]
-  s64 padded_channels_;              // of a group
-  AlignedVector<s8> weights_;        // [groups][channel tiles][steps][kTileWeights]
-  AlignedVector<s32> bias_;          // [groups][padded_channels]
-  AlignedVector<f32> multiplier_;
+  std::shared_ptr<const Packed> packed_;
 };
 
 }  // namespace octet

@@ -117,7 +117,7 @@ void FoldedInput::copy(void (*fold)(const FoldJob&), const Band& band) const noe
   }
 }
 
-FoldedConv::FoldedConv(const ConvSpec& spec) : spec_(spec) {
+FoldedConv::FoldedConv(const ConvSpec& spec, TileConstants constants) : spec_(spec) {
   const ConvGeometry& g = spec.geometry;
   if (!folds(g)) return;
   input_.emplace(g, spec.input, static_cast<u8>(spec.input_zero_point));
@@ -125,6 +125,12 @@ FoldedConv::FoldedConv(const ConvSpec& spec) : spec_(spec) {
   const Window& folded = spec_.geometry.window;
   spec_.input = {Layout::nhwc, kFoldedChannels, kFoldedChannels * folded.w().in,
                  kFoldedChannels * folded.w().in * folded.h().in, 0};
+  if (constants == TileConstants::turned) fold_weights(spec);
+}
+
+void FoldedConv::fold_weights(const ConvSpec& spec) {
+  const ConvGeometry& g = spec.geometry;
+  const Window& folded = spec_.geometry.window;
   const s64 h = g.window.h().kernel, w = g.window.w().kernel;
   const s64 folded_h = folded.h().kernel, folded_w = folded.w().kernel;
   const s64 depth = kFoldedChannels * folded_h * folded_w;

@@ -13,6 +13,9 @@
 
 namespace octet {
 
+// Of a convolution in another geometry: as they were given, for who has packed them already, or turned into that geometry.
+enum class TileConstants { given, turned };
+
 // Whether folding is faster on matrix tiles.
 bool folds(const ConvGeometry& geometry);
 // The geometry over folded pixels, which have their border.
@@ -56,7 +59,7 @@ class FoldedInput {
 // Holds what the folded convolution's spec refers to, if it folds; else the spec as it is.
 class FoldedConv {
  public:
-  explicit FoldedConv(const ConvSpec& spec);
+  FoldedConv(const ConvSpec& spec, TileConstants constants);
   FoldedConv(const FoldedConv&) = delete;
   FoldedConv& operator=(const FoldedConv&) = delete;
 
@@ -64,6 +67,8 @@ class FoldedConv {
   const std::optional<FoldedInput>& input() const { return input_; }
 
  private:
+  void fold_weights(const ConvSpec& spec);
+
   ConvSpec spec_;
   std::optional<FoldedInput> input_;
   std::vector<s8> weights_;

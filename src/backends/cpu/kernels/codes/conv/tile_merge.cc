@@ -80,18 +80,21 @@ s64 merged_pixels(const ConvGeometry& geometry) {
   return best;
 }
 
-MergedConv::MergedConv(const ConvSpec& spec) : spec_(spec) {
+MergedConv::MergedConv(const ConvSpec& spec, TileConstants constants) : spec_(spec) {
   const ConvGeometry& g = spec.geometry;
   const bool residual = spec.residual.layout == Layout::nhwc && spec.residual.pixel_stride != 0;
   const s64 pixels = merged_pixels(g);
-  if (pixels > 1 && touch(spec.input, g.in_channels) && touch(spec.output, g.out_channels) &&
-      (!residual || touch(spec.residual, g.out_channels)))
-    merge(spec, pixels);
+  const bool touching = touch(spec.input, g.in_channels) && touch(spec.output, g.out_channels) &&
+                        (!residual || touch(spec.residual, g.out_channels));
+  if (pixels == 1 || !touching) return;
+  spec_.geometry = merged_geometry(g, pixels);
+  spec_.output.pixel_stride *= pixels;
+  spec_.residual.pixel_stride *= pixels;
+  if (constants == TileConstants::turned) merge_constants(spec, pixels);
 }
 
-void MergedConv::merge(const ConvSpec& spec, s64 pixels) {
+void MergedConv::merge_constants(const ConvSpec& spec, s64 pixels) {
   const ConvGeometry& g = spec.geometry;
-  spec_.geometry = merged_geometry(g, pixels);
   const s64 rows = g.in_channels * g.window.h().kernel;  // of the window's width
   const s64 narrow = g.window.w().kernel, wide = spec_.geometry.window.w().kernel;
   weights_.resize(static_cast<size_t>(spec_.geometry.out_channels * rows * wide));
@@ -110,8 +113,6 @@ void MergedConv::merge(const ConvSpec& spec, s64 pixels) {
   spec_.weights = {weights_, rows * wide, 1};
   spec_.bias = bias_;
   if (!multiplier_.empty()) spec_.multiplier = multiplier_;
-  spec_.output.pixel_stride *= pixels;
-  spec_.residual.pixel_stride *= pixels;
 }
 
 }  // namespace octet

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/cpu/kernels/codes/conv/conv.h"
+#include "backends/cpu/kernels/codes/conv/tile_fold.h"
 
 namespace octet {
 
@@ -26,14 +27,14 @@ ConvGeometry merged_geometry(const ConvGeometry& geometry, s64 pixels);
 // Holds what the merged convolution's spec refers to, if pixels that touch in memory allow it; else the spec as it is.
 class MergedConv {
  public:
-  explicit MergedConv(const ConvSpec& spec);
+  MergedConv(const ConvSpec& spec, TileConstants constants);
   MergedConv(const MergedConv&) = delete;
   MergedConv& operator=(const MergedConv&) = delete;
 
   const ConvSpec& spec() const { return spec_; }
 
  private:
-  void merge(const ConvSpec& spec, s64 pixels);
+  void merge_constants(const ConvSpec& spec, s64 pixels);
 
   ConvSpec spec_;
   std::vector<s8> weights_;

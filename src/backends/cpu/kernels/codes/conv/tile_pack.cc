@@ -3,7 +3,23 @@
 
 #include <algorithm>
 
+#include "core/divide.h"
+
 namespace octet {
+namespace {
+
+// The channel, within its group, whose weights stand at a position; -1 for none.
+s64 channel_at(const ConvGeometry& g, bool wide, s64 padded_channels, s64 position) {
+  constexpr s64 kBlock = 4 * kTileColumns;
+  const s64 first = position / kBlock * kBlock;
+  if (wide && first + kBlock <= padded_channels) {
+    const s64 tile = position % kBlock / kTileColumns, column = position % kTileColumns;
+    position = first + column / 4 * kTileColumns + 4 * tile + column % 4;
+  }
+  return position < g.out_channels_per_group() ? position : -1;
+}
+
+}  // namespace
 
 // Index k of ConvWeights for byte `b` of the run that starts at tap (y, x).
 s64 TilePacker::source(s64 y, s64 x, s64 b) const {
@@ -35,6 +51,34 @@ void TilePacker::tile(const s64 (&columns)[kTileColumns], s8* dst) const {
       dst += (run_bytes + kTileStep - 1) / kTileStep * kTileWeights;
     }
   }
+}
+
+PackedTiles pack_tiles(const ConvGeometry& g, const TileOrder& order,
+                       const ConvConstants& constants) {
+  const s64 channels = g.out_channels_per_group();
+  const s64 tile_bytes = order.steps * kTileWeights;
+  const s64 padded = ceil_div(channels, kTileColumns) * kTileColumns;
+  PackedTiles packed;
+  packed.padded_channels = padded;
+  packed.weights.resize(static_cast<size_t>(g.groups * padded / kTileColumns * tile_bytes));
+  packed.bias.resize(static_cast<size_t>(g.groups * padded));
+  packed.multiplier.resize(packed.bias.size());
+  const TilePacker packer{g, constants.weights, order.run_bytes};
+  s8* dst = packed.weights.data();
+  for (s64 first = 0; first < g.groups * padded; first += kTileColumns, dst += tile_bytes) {
+    s64 columns[kTileColumns];
+    for (s64 c = 0; c < kTileColumns; ++c) {
+      columns[c] = channel_at(g, order.wide, padded, first % padded + c);
+      if (columns[c] < 0) continue;
+      columns[c] += first / padded * channels;
+      const auto at = static_cast<size_t>(first + c);
+      const auto one = static_cast<size_t>(constants.multiplier.size() == 1 ? 0 : columns[c]);
+      packed.bias[at] = folded_bias(constants, g, columns[c]);
+      packed.multiplier[at] = constants.multiplier[one];
+    }
+    packer.tile(columns, dst);
+  }
+  return packed;
 }
 
 std::vector<s64> step_offsets(const ConvGeometry& g, const ImageStrides& in, s64 run_bytes) {

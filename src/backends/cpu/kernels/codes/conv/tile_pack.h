@@ -23,6 +23,23 @@ struct TilePacker {
   void quad(const s64 (&columns)[kTileColumns], s64 y, s64 x, s64 b, s8* at) const;
 };
 
+struct PackedTiles {
+  s64 padded_channels = 0;    // of a group
+  AlignedVector<s8> weights;  // [groups][channel tiles][steps][kTileWeights]
+  AlignedVector<s32> bias;    // [groups][padded_channels]
+  AlignedVector<f32> multiplier;
+};
+
+// What of a packing the geometry does not tell.
+struct TileOrder {
+  s64 run_bytes;
+  s64 steps;  // of a window
+  bool wide;  // blocks of four tiles of channels, interleaved; see TileJob
+};
+
+PackedTiles pack_tiles(const ConvGeometry& geometry, const TileOrder& order,
+                       const ConvConstants& constants);
+
 // Bytes from a window to each step's.
 std::vector<s64> step_offsets(const ConvGeometry& g, const ImageStrides& in, s64 run_bytes);
 

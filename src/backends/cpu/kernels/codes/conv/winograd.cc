@@ -2,6 +2,7 @@
 #include "backends/cpu/kernels/codes/conv/winograd.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "backends/cpu/kernels/codes/epilogue_bounds.h"
 #include "core/divide.h"
@@ -107,28 +108,19 @@ f64 winograd_cost(const ConvGeometry& g) {
   return 200 + tiles * (16 * in * out / 36 + in / 16 * 32 + out / 8 * 20);
 }
 
-WinogradConv::WinogradConv(const WinogradKernel& kernel, const ConvSpec& spec)
-    : kernel_(kernel),
-      geometry_(spec.geometry),
-      epilogue_(spec.epilogue),
-      input_(spec.input),
-      output_(spec.output),
-      residual_(spec.residual),
-      group_tiles_(tiles_at_once(spec.geometry, spec.threads)),
-      bounded_(epilogue_bounded(spec.multiplier, spec.epilogue)),
-      plain_(bounded_ && !spec.epilogue.leaky && !spec.epilogue.real && !spec.epilogue.sums),
-      padded_channels_(round_up(spec.geometry.out_channels, kConvLanes)) {
-  pack(spec);
+std::string WinogradConv::pack_key(const WinogradKernel&, const ConvSpec& spec) {
+  return "winograd " + constants_key(spec.geometry, spec.constants());
 }
 
-void WinogradConv::pack(const ConvSpec& spec) {
-  const s64 in = geometry_.in_channels, out = geometry_.out_channels;
-  weights_.resize(static_cast<size_t>(padded_channels_ * kWinogradPatch * in));
-  bias_.resize(static_cast<size_t>(padded_channels_));
-  multiplier_.resize(bias_.size());
-  const ConvConstants constants{spec.weights, spec.bias, spec.multiplier, spec.input_zero_point};
+PackedWinograd WinogradConv::pack(const WinogradKernel&, const ConvSpec& spec) {
+  const s64 in = spec.geometry.in_channels, out = spec.geometry.out_channels;
+  const s64 padded = round_up(out, kConvLanes);
+  PackedWinograd packed;
+  packed.weights.resize(static_cast<size_t>(padded * kWinogradPatch * in));
+  packed.bias.resize(static_cast<size_t>(padded));
+  packed.multiplier.resize(packed.bias.size());
   for (s64 o = 0; o < out; ++o) {
-    s16* block = weights_.data() + o / kConvLanes * kConvLanes * kWinogradPatch * in;
+    s16* block = packed.weights.data() + o / kConvLanes * kConvLanes * kWinogradPatch * in;
     for (s64 i = 0; i < in; ++i) {
       s32 numbers[16];
       transform_weights(spec.weights.data.data() + o * spec.weights.channel_stride +
@@ -139,10 +131,24 @@ void WinogradConv::pack(const ConvSpec& spec) {
         dst[p * kConvLanes * in] = static_cast<s16>(numbers[p]);
     }
     const auto at = static_cast<size_t>(o);
-    bias_[at] = folded_bias(constants, geometry_, o);
-    multiplier_[at] = spec.multiplier[spec.multiplier.size() == 1 ? 0 : at];
+    packed.bias[at] = folded_bias(spec.constants(), spec.geometry, o);
+    packed.multiplier[at] = spec.multiplier[spec.multiplier.size() == 1 ? 0 : at];
   }
+  return packed;
 }
+
+WinogradConv::WinogradConv(const WinogradKernel& kernel, const ConvSpec& spec,
+                           std::shared_ptr<const Packed> packed)
+    : kernel_(kernel),
+      geometry_(spec.geometry),
+      epilogue_(spec.epilogue),
+      input_(spec.input),
+      output_(spec.output),
+      residual_(spec.residual),
+      group_tiles_(tiles_at_once(spec.geometry, spec.threads)),
+      bounded_(epilogue_bounded(spec.multiplier, spec.epilogue)),
+      plain_(bounded_ && !spec.epilogue.leaky && !spec.epilogue.real && !spec.epilogue.sums),
+      packed_(std::move(packed)) {}
 
 struct WinogradConv::Group {
   s64 first, tiles;
@@ -175,9 +181,9 @@ void WinogradConv::run_groups(const Call& call, s64 first, s64 last, int thread)
     transform(call, group);
     locate(call, group);
     for (s64 c = 0; c < geometry_.out_channels; c += kConvLanes) {
-      block.weights = weights_.data() + c * kWinogradPatch * in;
-      block.output.bias = bias_.data() + c;
-      block.output.multiplier = multiplier_.data() + c;
+      block.weights = packed_->weights.data() + c * kWinogradPatch * in;
+      block.output.bias = packed_->bias.data() + c;
+      block.output.multiplier = packed_->multiplier.data() + c;
       block.output.channels = std::min(kConvLanes, geometry_.out_channels - c);
       kernel_.block(block);
       const s64 element = epilogue_.real ? 4 : 1;

@@ -4,6 +4,9 @@
 // little more than one of bytes; with vpdpbusd, which does four products of bytes for one of words, it is not.
 #pragma once
 
+#include <memory>
+#include <string>
+
 #include "backends/cpu/kernels/codes/conv/conv.h"
 #include "backends/cpu/kernels/codes/conv/winograd_args.h"
 
@@ -27,9 +30,21 @@ bool winograd_fits(const ConvSpec& spec);
 s64 winograd_workspace_bytes(const ConvGeometry& geometry, int threads);
 f64 winograd_cost(const ConvGeometry& geometry);
 
+struct PackedWinograd {
+  AlignedVector<s16> weights;  // [blocks of 16][patch][channels / 2][16][2]
+  AlignedVector<s32> bias;
+  AlignedVector<f32> multiplier;
+};
+
 class WinogradConv {
  public:
-  WinogradConv(const WinogradKernel& kernel, const ConvSpec& spec);
+  using Packed = PackedWinograd;
+  // One order for all kernels.
+  static Packed pack(const WinogradKernel&, const ConvSpec& spec);
+  static std::string pack_key(const WinogradKernel&, const ConvSpec& spec);
+
+  WinogradConv(const WinogradKernel& kernel, const ConvSpec& spec,
+               std::shared_ptr<const Packed> packed);
 
   using Call = DenseConv::Call;
   void run(const Call& call) const noexcept;
@@ -39,7 +54,6 @@ class WinogradConv {
   void run_groups(const Call& call, s64 first, s64 last, int thread) const noexcept;
   void transform(const Call& call, const Group& group) const noexcept;
   void locate(const Call& call, const Group& group) const noexcept;
-  void pack(const ConvSpec& spec);
 
   const WinogradKernel& kernel_;
   ConvGeometry geometry_;
@@ -50,10 +64,7 @@ class WinogradConv {
   s64 group_tiles_;
   bool bounded_;  // see ConvTile
   bool plain_;
-  s64 padded_channels_;
-  AlignedVector<s16> weights_;  // [blocks of 16][patch][channels / 2][16][2]
-  AlignedVector<s32> bias_;
-  AlignedVector<f32> multiplier_;
+  std::shared_ptr<const Packed> packed_;
 };
 
 }  // namespace octet

@@ -2,6 +2,7 @@
 #include "backends/cpu/kernels/codes/depthwise/depthwise.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace octet {
 namespace {
@@ -40,7 +41,8 @@ s64 depthwise_workspace_bytes(const DepthwiseKernel& kernel, const ConvGeometry&
   return threads * (scratch_bytes(kernel, g) + rows);
 }
 
-DepthwiseConv::DepthwiseConv(const DepthwiseKernel& kernel, const DepthwiseSpec& spec)
+DepthwiseConv::DepthwiseConv(const DepthwiseKernel& kernel, const DepthwiseSpec& spec,
+                             std::shared_ptr<const Packed> packed)
     : kernel_(kernel),
       geometry_(spec.geometry),
       epilogue_(spec.epilogue),
@@ -50,9 +52,8 @@ DepthwiseConv::DepthwiseConv(const DepthwiseKernel& kernel, const DepthwiseSpec&
       copy_(window_border(spec.geometry.window) > spec.input.border),
       thread_bytes_(scratch_bytes(kernel, spec.geometry) +
                     (copy_ ? padded_rows(spec.geometry).buffer_bytes() : 0)),
-      padding_(static_cast<u8>(spec.input_zero_point)) {
-  pack(spec);
-}
+      padding_(static_cast<u8>(spec.input_zero_point)),
+      packed_(std::move(packed)) {}
 
 void DepthwiseConv::run(const Call& call) const noexcept {
   const s64 rows = geometry_.batch * geometry_.window.h().out;
@@ -103,9 +104,9 @@ void DepthwiseConv::run_band(const Call& call, const Band& band) const noexcept 
                    .dst_stride = element * output_.pixel_stride,
                    .residual_stride = residual_.pixel_stride,
                    .channels = geometry_.in_channels,
-                   .weights = weights_.data(),
-                   .bias = bias_.data(),
-                   .multiplier = multiplier_.data(),
+                   .weights = packed_->weights.data(),
+                   .bias = packed_->bias.data(),
+                   .multiplier = packed_->multiplier.data(),
                    .scratch = band.scratch,
                    .epilogue = &epilogue_};
   for (s64 y = band.first; y < band.last; ++y) {

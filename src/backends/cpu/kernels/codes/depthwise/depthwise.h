@@ -2,8 +2,9 @@
 // Depthwise 2-D convolution of u8 by s8, channels last, any kernel size.
 #pragma once
 
+#include <memory>
 #include <span>
-#include <vector>
+#include <string>
 
 #include "backends/cpu/kernels/codes/aligned.h"
 #include "backends/cpu/kernels/codes/depthwise/depthwise_args.h"
@@ -56,6 +57,9 @@ struct DepthwiseSpec {
   Placement residual;
 };
 
+// "3x3 64 zero 128": what every packing depends on beside the constants themselves.
+std::string depthwise_key(const DepthwiseSpec& spec);
+
 // The bias of a channel less zero point * sum of its weights; wraps like the kernels' sums.
 s32 depthwise_bias(const DepthwiseSpec& spec, s64 channel);
 
@@ -64,9 +68,21 @@ const char* depthwise_reject(const ConvGeometry& geometry);
 s64 depthwise_workspace_bytes(const DepthwiseKernel& kernel, const ConvGeometry& geometry,
                               int threads);
 
+// In the order of a kernel's blocks.
+struct PackedDepthwise {
+  AlignedVector<u8> weights;
+  AlignedVector<s32> bias;
+  AlignedVector<f32> multiplier;
+};
+
 class DepthwiseConv {
  public:
-  DepthwiseConv(const DepthwiseKernel& kernel, const DepthwiseSpec& spec);
+  using Packed = PackedDepthwise;
+  static Packed pack(const DepthwiseKernel& kernel, const DepthwiseSpec& spec);
+  static std::string pack_key(const DepthwiseKernel& kernel, const DepthwiseSpec& spec);
+
+  DepthwiseConv(const DepthwiseKernel& kernel, const DepthwiseSpec& spec,
+                std::shared_ptr<const Packed> packed);
 
   struct Call {
     const u8* x;
@@ -81,7 +97,6 @@ class DepthwiseConv {
   struct Band;
   void run_rows(const Call& call, s64 first, s64 last, int thread) const noexcept;
   void run_band(const Call& call, const Band& band) const noexcept;
-  void pack(const DepthwiseSpec& spec);
 
   const DepthwiseKernel& kernel_;
   ConvGeometry geometry_;
@@ -92,9 +107,7 @@ class DepthwiseConv {
   bool copy_;
   s64 thread_bytes_;
   u8 padding_;
-  AlignedVector<u8> weights_;
-  AlignedVector<s32> bias_;
-  AlignedVector<f32> multiplier_;
+  std::shared_ptr<const Packed> packed_;
 };
 
 }  // namespace octet

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packing of depthwise weights for every kernel of the table.
+#include <fmt/format.h>
+
 #include "backends/cpu/kernels/codes/depthwise/depthwise.h"
 #include "core/divide.h"
 
@@ -48,29 +50,41 @@ s32 depthwise_bias(const DepthwiseSpec& spec, s64 channel) {
   return static_cast<s32>(static_cast<u32>(bias - sum * spec.input_zero_point));
 }
 
-void DepthwiseConv::pack(const DepthwiseSpec& spec) {
-  const Window& window = geometry_.window;
-  const s64 channels = geometry_.in_channels;
-  const s64 width = kernel_.order.channels();
+std::string depthwise_key(const DepthwiseSpec& spec) {
+  const ConvGeometry& g = spec.geometry;
+  return fmt::format("{}x{} {} zero {}", g.window.h().kernel, g.window.w().kernel, g.in_channels,
+                     spec.input_zero_point);
+}
+
+std::string DepthwiseConv::pack_key(const DepthwiseKernel& kernel, const DepthwiseSpec& spec) {
+  return fmt::format("{} {}", kernel.name, depthwise_key(spec));
+}
+
+PackedDepthwise DepthwiseConv::pack(const DepthwiseKernel& kernel, const DepthwiseSpec& spec) {
+  const Window& window = spec.geometry.window;
+  const s64 channels = spec.geometry.in_channels;
+  const s64 width = kernel.order.channels();
   const s64 kh = window.h().kernel, kw = window.w().kernel;
   const s64 steps =
-      kernel_.vertical ? ceil_div(kh, kernel_.group) * kw : ceil_div(kh * kw, kernel_.group);
+      kernel.vertical ? ceil_div(kh, kernel.group) * kw : ceil_div(kh * kw, kernel.group);
+  PackedDepthwise packed;
   const s64 padded = ceil_div(channels, width) * width;
-  weights_.resize(static_cast<size_t>(padded * steps * kernel_.group * kernel_.weight_bytes));
-  if (kernel_.weight_bytes == 1) {
-    pack_weights(kernel_, spec, steps, reinterpret_cast<s8*>(weights_.data()));
+  packed.weights.resize(static_cast<size_t>(padded * steps * kernel.group * kernel.weight_bytes));
+  if (kernel.weight_bytes == 1) {
+    pack_weights(kernel, spec, steps, reinterpret_cast<s8*>(packed.weights.data()));
   } else {
-    pack_weights(kernel_, spec, steps, reinterpret_cast<s16*>(weights_.data()));
+    pack_weights(kernel, spec, steps, reinterpret_cast<s16*>(packed.weights.data()));
   }
-  bias_.resize(static_cast<size_t>(padded));
-  multiplier_.resize(bias_.size());
+  packed.bias.resize(static_cast<size_t>(padded));
+  packed.multiplier.resize(packed.bias.size());
   for (s64 i = 0; i < padded; ++i) {
-    const s64 channel = i / width * width + kernel_.order.channel(i % width);
+    const s64 channel = i / width * width + kernel.order.channel(i % width);
     if (channel >= channels) continue;
     const auto from = static_cast<size_t>(spec.multiplier.size() == 1 ? 0 : channel);
-    bias_[static_cast<size_t>(i)] = depthwise_bias(spec, channel);
-    multiplier_[static_cast<size_t>(i)] = spec.multiplier[from];
+    packed.bias[static_cast<size_t>(i)] = depthwise_bias(spec, channel);
+    packed.multiplier[static_cast<size_t>(i)] = spec.multiplier[from];
   }
+  return packed;
 }
 
 }  // namespace octet

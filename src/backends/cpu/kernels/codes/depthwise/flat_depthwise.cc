@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/codes/depthwise/flat_depthwise.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "backends/cpu/kernels/codes/epilogue_bounds.h"
 
@@ -55,23 +58,13 @@ bool flat_depthwise_fits(const DepthwiseSpec& spec) {
          (spec.residual.pixel_stride == 0 || spec.residual.pixel_stride == channels);
 }
 
-FlatDepthwise::FlatDepthwise(const FlatDepthwiseKernel& kernel, const DepthwiseSpec& spec)
-    : kernel_(kernel),
-      geometry_(spec.geometry),
-      epilogue_(spec.epilogue),
-      input_(spec.input),
-      output_(spec.output),
-      residual_(spec.residual),
-      copy_(window_border(spec.geometry.window) > spec.input.border),
-      bounded_(epilogue_bounded(spec.multiplier, spec.epilogue)),
-      padding_(static_cast<u8>(spec.input_zero_point)),
-      phase_step_(std::gcd(kFlatBytes, spec.geometry.in_channels)) {
-  for (s64 c = 0; c < geometry_.in_channels; c += phase_step_)
-    constants_.push_back(constants_of(spec, c));
-}
+namespace {
 
-FlatConstants FlatDepthwise::constants_of(const DepthwiseSpec& spec, s64 first) const {
-  const s64 channels = geometry_.in_channels;
+// Channels from one beginning of a register to the next.
+s64 phase_step(const ConvGeometry& g) { return std::gcd(kFlatBytes, g.in_channels); }
+
+FlatConstants constants_of(const DepthwiseSpec& spec, s64 first) {
+  const s64 channels = spec.geometry.in_channels;
   FlatConstants k{};
   for (s64 byte = 0; byte < kFlatBytes; ++byte) {
     const s64 channel = (first + byte) % channels;
@@ -85,7 +78,7 @@ FlatConstants FlatDepthwise::constants_of(const DepthwiseSpec& spec, s64 first) 
         spec.multiplier[static_cast<size_t>(spec.multiplier.size() == 1 ? 0 : channel)];
   }
   // A pixel further on, the input is `stride` pixels further on.
-  const s64 skip = (geometry_.window.w().stride - 1) * channels;
+  const s64 skip = (spec.geometry.window.w().stride - 1) * channels;
   if (skip == 0) {
     k.pieces[k.piece_count++] = {0, ~u64{0}};
     return k;
@@ -99,6 +92,34 @@ FlatConstants FlatDepthwise::constants_of(const DepthwiseSpec& spec, s64 first) 
   pair_pieces(k);
   return k;
 }
+
+}  // namespace
+
+FlatDepthwise::Packed FlatDepthwise::pack(const FlatDepthwiseKernel&, const DepthwiseSpec& spec) {
+  const ConvGeometry& g = spec.geometry;
+  Packed packed;
+  packed.reserve(static_cast<size_t>(g.in_channels / phase_step(g)));
+  for (s64 c = 0; c < g.in_channels; c += phase_step(g)) packed.push_back(constants_of(spec, c));
+  return packed;
+}
+
+std::string FlatDepthwise::pack_key(const FlatDepthwiseKernel&, const DepthwiseSpec& spec) {
+  return fmt::format("{} flat, stride {}", depthwise_key(spec), spec.geometry.window.w().stride);
+}
+
+FlatDepthwise::FlatDepthwise(const FlatDepthwiseKernel& kernel, const DepthwiseSpec& spec,
+                             std::shared_ptr<const Packed> packed)
+    : kernel_(kernel),
+      geometry_(spec.geometry),
+      epilogue_(spec.epilogue),
+      input_(spec.input),
+      output_(spec.output),
+      residual_(spec.residual),
+      copy_(window_border(spec.geometry.window) > spec.input.border),
+      bounded_(epilogue_bounded(spec.multiplier, spec.epilogue)),
+      padding_(static_cast<u8>(spec.input_zero_point)),
+      phase_step_(phase_step(spec.geometry)),
+      packed_(std::move(packed)) {}
 
 void FlatDepthwise::run(const Call& call) const noexcept {
   if (geometry_.window.w().out == 0) return;
@@ -161,7 +182,7 @@ void FlatDepthwise::run_band(const Call& call, const Band& band) const noexcept 
                         band.first * residual_.row_stride + byte;
     }
     column.mask = left >= kFlatBytes ? ~u64{0} : (u64{1} << left) - 1;
-    column.constants = &constants_[static_cast<size_t>(channel / phase_step_)];
+    column.constants = &(*packed_)[static_cast<size_t>(channel / phase_step_)];
     column.pairs = column.constants->paired &&
                    first + 2 * column.tap + kFlatPairBytes <= span_of(w) * channels;
     kernel_.run(column);

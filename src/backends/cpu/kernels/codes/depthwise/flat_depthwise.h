@@ -3,7 +3,8 @@
 // the registers, because a register may hold parts of several pixels.
 #pragma once
 
-#include <vector>
+#include <memory>
+#include <string>
 
 #include "backends/cpu/kernels/codes/depthwise/depthwise.h"
 #include "backends/cpu/kernels/codes/depthwise/flat_args.h"
@@ -31,7 +32,14 @@ bool flat_depthwise_fits(const DepthwiseSpec& spec);
 
 class FlatDepthwise {
  public:
-  FlatDepthwise(const FlatDepthwiseKernel& kernel, const DepthwiseSpec& spec);
+  // By the first channel of a register, of all channels with which one can begin.
+  using Packed = AlignedVector<FlatConstants>;
+  // One order for all kernels.
+  static Packed pack(const FlatDepthwiseKernel&, const DepthwiseSpec& spec);
+  static std::string pack_key(const FlatDepthwiseKernel&, const DepthwiseSpec& spec);
+
+  FlatDepthwise(const FlatDepthwiseKernel& kernel, const DepthwiseSpec& spec,
+                std::shared_ptr<const Packed> packed);
 
   using Call = DepthwiseConv::Call;
   void run(const Call& call) const noexcept;
@@ -40,7 +48,6 @@ class FlatDepthwise {
   struct Band;
   void run_rows(const Call& call, s64 first, s64 last, int thread) const noexcept;
   void run_band(const Call& call, const Band& band) const noexcept;
-  FlatConstants constants_of(const DepthwiseSpec& spec, s64 first_channel) const;
 
   const FlatDepthwiseKernel& kernel_;
   ConvGeometry geometry_;
@@ -51,8 +58,8 @@ class FlatDepthwise {
   bool copy_;
   bool bounded_;
   u8 padding_;
-  s64 phase_step_;                        // channels from one entry of constants_ to the next
-  std::vector<FlatConstants> constants_;  // by first channel
+  s64 phase_step_;  // channels from one entry of packed_ to the next
+  std::shared_ptr<const Packed> packed_;
 };
 
 }  // namespace octet

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/bind.h"
+
+#include <atomic>
+#include <exception>
+#include <utility>
+
+#include "core/check.h"
+
+namespace octet {
+namespace {
+
+struct Job {
+  size_t step;
+  size_t slot;  // of the step's preparations
+  Preparation preparation;
+  Prepared made = nullptr;
+  std::exception_ptr error = nullptr;
+
+  void run(PreparedStore& store) noexcept {
+    try {
+      made = store.get(preparation);
+    } catch (...) {
+      error = std::current_exception();
+    }
+  }
+};
+
+// Threads take one job after the other. Late layers, which have most of the weights, come first.
+void run_all(std::span<Job> jobs, const Preparing& preparing) {
+  std::atomic<s64> left{std::ssize(jobs)};
+  const auto drain = [&](s64, s64, int) {
+    for (s64 i = --left; i >= 0; i = --left) jobs[static_cast<size_t>(i)].run(preparing.store);
+  };
+  preparing.pool.parallel_for(preparing.pool.size(), drain);
+}
+
+void rethrow(const Job& job, const Plan& plan) {
+  try {
+    std::rethrow_exception(job.error);
+  } catch (Error& error) {
+    error.add_context("preparing '" + plan.steps[job.step].name + "'");
+    throw;
+  }
+}
+
+}  // namespace
+
+BindArgs placements(const Plan& plan, const PlanStep& step) {
+  const auto place = [&](u32 b) {
+    return b == kNoBuffer ? Placement{} : plan.buffers[b].placement;
+  };
+  BindArgs args;
+  for (u32 b : step.inputs) args.inputs.push_back(place(b));
+  for (u32 b : step.outputs) args.outputs.push_back(place(b));
+  return args;
+}
+
+std::vector<RunStep> bind_steps(const Plan& plan, const Preparing& preparing) {
+  std::vector<BindArgs> args;
+  std::vector<Job> jobs;
+  for (const PlanStep& step : plan.steps) {
+    args.push_back(placements(plan, step));
+    if (step.candidate.prepare == nullptr) continue;
+    size_t slot = 0;
+    for (Preparation& p : step.candidate.prepare(args.back()))
+      jobs.push_back({args.size() - 1, slot++, std::move(p)});
+    args.back().prepared.resize(slot);
+  }
+  run_all(jobs, preparing);
+  for (Job& job : jobs) {
+    if (job.error != nullptr) rethrow(job, plan);
+    args[job.step].prepared[job.slot] = std::move(job.made);
+  }
+  std::vector<RunStep> steps;
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const PlanStep& step = plan.steps[s];
+    steps.push_back(with_borders(plan, step, step.candidate.bind(args[s])));
+  }
+  return steps;
+}
+
+RunStep bind_alone(const Candidate& candidate, BindArgs args) {
+  if (candidate.prepare != nullptr) {
+    for (const Preparation& p : candidate.prepare(args)) args.prepared.push_back(p.make());
+  }
+  return candidate.bind(args);
+}
+
+}  // namespace octet

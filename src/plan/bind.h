@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a plan's decisions to steps that run: first kernels prepare what they make of constants, on all threads at once and
+// shared between plans; then each learns where its values lie.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/thread_pool.h"
+#include "plan/plan.h"
+#include "plan/prepared_store.h"
+
+namespace octet {
+
+// Who keeps what is prepared, and who makes it.
+struct Preparing {
+  PreparedStore& store;
+  ThreadPool& pool;
+};
+
+// Where the inputs and outputs of a step lie; nothing is prepared yet.
+BindArgs placements(const Plan& plan, const PlanStep& step);
+
+// Of all steps of the plan. Throws Error naming the step whose preparation failed.
+std::vector<RunStep> bind_steps(const Plan& plan, const Preparing& preparing);
+
+// Of one kernel by itself, which shares nothing.
+RunStep bind_alone(const Candidate& candidate, BindArgs args);
+
+}  // namespace octet
