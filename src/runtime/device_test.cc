@@ -132,7 +132,8 @@ TEST(Device, AForgottenWaitIsSeen) {
     std::vector<Tensor> outputs;
     for (const TensorType& type : plan.output_types) outputs.emplace_back(type.dtype, type.shape);
     Queues queues(target);
-    BoundPlan(std::move(plan), queues).run(inputs, outputs);
+    PreparedStore store;
+    BoundPlan(std::move(plan), queues, store).run(inputs, outputs);
     const std::vector<Tensor> want = interpret(graph, inputs);
     for (size_t i = 0; i < want.size(); ++i)
       wrong += std::memcmp(outputs[i].data(), want[i].data(), want[i].bytes()) != 0 ? 1 : 0;

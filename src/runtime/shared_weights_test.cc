@@ -15,6 +15,7 @@
 #include "plan/prepared_store.h"
 #include "runtime/context.h"
 #include "runtime/conv_chain_testing.h"
+#include "runtime/inside.h"
 
 namespace octet {
 namespace {
@@ -49,12 +50,12 @@ s64 weight_bytes(const Graph& graph) {
 
 constexpr s64 kPage = 4096;
 s64 arena_bytes(Context& context) {
-  return (context.impl().plans.front().plan().arena_bytes() + 2 * kPage - 1) / kPage * kPage;
+  return (Inside::impl(context).plans.front().plan().arena_bytes() + 2 * kPage - 1) / kPage * kPage;
 }
 
 TEST(SharedWeights, EightContextsTakeOneSetAndEightArenas) {
-  const Engine engine(chain(128, 4));
-  const s64 before = counted_bytes(), weights = weight_bytes(engine.model().graph);
+  const Engine engine = Inside::engine(chain(128, 4));
+  const s64 before = counted_bytes(), weights = weight_bytes(Inside::model(engine).graph);
   const std::vector<Shape> shapes = {kImage};
   {
     std::vector<Context> contexts;
@@ -76,16 +77,16 @@ TEST(SharedWeights, EightContextsTakeOneSetAndEightArenas) {
 }
 
 TEST(SharedWeights, OfOtherBatchesAndEnginesCopies) {
-  const Engine engine(chain(64, 2)), copy = engine;
+  const Engine engine = Inside::engine(chain(64, 2)), copy = engine;
   Context context = engine.make_context(), other = copy.make_context();
   context.prepare(std::vector<Shape>{kImage});
-  const size_t prepared = context.impl().store->size();
+  const size_t prepared = Inside::impl(context).store->size();
   const s64 before = counted_bytes();
   context.prepare(std::vector<Shape>{{3, 3, kSize, kSize}});
   EXPECT_EQ(counted_bytes() - before, arena_bytes(context));
   other.prepare(std::vector<Shape>{kImage});
-  EXPECT_EQ(other.impl().store, context.impl().store);
-  EXPECT_EQ(context.impl().store->size(), prepared);
+  EXPECT_EQ(Inside::impl(other).store, Inside::impl(context).store);
+  EXPECT_EQ(Inside::impl(context).store->size(), prepared);
 }
 
 // oneDNN packs too; with more threads or rows it may want another order, which is another set.
@@ -104,7 +105,7 @@ TEST(SharedWeights, OfFloatProducts) {
   graph.inputs = {node.inputs[0]};
   graph.outputs = node.outputs;
   graph.nodes.push_back(std::move(node));
-  const Engine engine(model);
+  const Engine engine = Inside::engine(model);
   const std::vector<Tensor> inputs = {Tensor(rows.dtype, rows.shape)};
   Context first = engine.make_context();
   const Tensor want = first.run(inputs)[0];
@@ -116,10 +117,10 @@ TEST(SharedWeights, OfFloatProducts) {
 }
 
 TEST(SharedWeights, PackedOnesAreLimited) {
-  const Engine engine(chain(128, 4));
+  const Engine engine = Inside::engine(chain(128, 4));
   Context context = engine.make_context();
   Limits limits;
-  limits.memory = counted_bytes() + weight_bytes(engine.model().graph) / 2;
+  limits.memory = counted_bytes() + weight_bytes(Inside::model(engine).graph) / 2;
   set_limits(limits);
   const std::vector<Shape> shapes = {kImage};
   const s64 before = counted_bytes();
@@ -135,9 +136,10 @@ TEST(SharedWeights, GiveTheBitsOfTheReference) {
   const auto store = std::make_shared<PreparedStore>();
   for (Isa isa : {Isa::none, Isa::avx2, Isa::avx_vnni, Isa::vnni, Isa::amx}) {
     if (!hardware_has(isa)) continue;
-    Context first(model, {}, store), second(model, {.threads = 2}, store);
-    first.impl().target = cpu_target(isa, 1);
-    second.impl().target = cpu_target(isa, 2);
+    Context first = Inside::context(model, {}, store);
+    Context second = Inside::context(model, {.threads = 2}, store);
+    Inside::impl(first).target = cpu_target(isa, 1);
+    Inside::impl(second).target = cpu_target(isa, 2);
     for (const Shape& shape :
          {kImage, Shape{2, 3, 12, 12}, Shape{1, 3, 9, 31}, Shape{1, 3, 40, 7}}) {
       const std::vector<Tensor> inputs = {codes(shape, 3)};
@@ -151,11 +153,11 @@ TEST(SharedWeights, GiveTheBitsOfTheReference) {
 
 // Created, run with several shapes and destroyed all the time, on one engine: run under the thread sanitizer too.
 TEST(SharedWeights, ContextsComeAndGoOnManyThreads) {
-  const Engine engine(chain(16, 2));
+  const Engine engine = Inside::engine(chain(16, 2));
   std::vector<Tensor> inputs, expected;
   for (const Shape& shape : {kImage, Shape{3, 3, 12, 12}, Shape{2, 3, 10, 14}}) {
     inputs.push_back(codes(shape, 8));
-    expected.push_back(interpret(engine.model().graph, std::span(&inputs.back(), 1))[0]);
+    expected.push_back(interpret(Inside::model(engine).graph, std::span(&inputs.back(), 1))[0]);
   }
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
