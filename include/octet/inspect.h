@@ -37,6 +37,8 @@ struct LayerInfo {
   // It brings a value into another type or layout and computes nothing: QuantizeLinear, DequantizeLinear, Reorder.
   bool conversion = false;
   int64_t macs = 0;
+  double macs_per_cycle =
+      0;  // of the kernel's unit at best; 0 for kernels that only move or look up
   int64_t crossing_bytes = 0;  // copied between the memories of two devices
   int64_t constant_bytes = 0;  // weights and other constants that it reads
 };

@@ -46,34 +46,14 @@ s64 bytes_of(const std::vector<TensorType>& types) {
   return bytes;
 }
 
-bool has(const LayerInfo& layer, std::string_view part) {
-  return layer.kernel.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 MachineRates measure_rates() { return {measure_cycles(), measure_bandwidth()}; }
 
-double macs_per_cycle(const LayerInfo& layer, Isa isa) {
-  if (has(layer, "u8s8")) {
-    // 16 rows x 16 columns x 64 bytes in 16 cycles; two vpdpbusd of 64, or of 32; one vpmaddwd of 16 in 0.7 cycles;
-    // vpmaddubsw and what follows it for 32 products in 1.09.
-    if (has(layer, "_amx")) return 1024;
-    if (has(layer, "_vnni")) return 128;
-    if (has(layer, "_avxvnni")) return 64;
-    if (has(layer, "_winograd_avx2")) return 52;  // 36 products by 16 multiplications
-    if (has(layer, "_pairs_avx2")) return 29;
-    return has(layer, "_avx2") ? 23 : 1;
-  }
-  const bool vectors_of_f32 = layer.precision == Precision::f32 && !has(layer, "reference");
-  if (!vectors_of_f32) return 0;
-  return isa >= Isa::vnni ? 32 : isa >= Isa::avx2 ? 16 : 1;
-}
-
-double floor_us(const LayerInfo& layer, const MachineRates& rates, Isa isa, int threads) {
+double floor_us(const LayerInfo& layer, const MachineRates& rates, int threads) {
   const f64 bytes = static_cast<f64>(bytes_of(layer.input_types) + bytes_of(layer.output_types) +
                                      layer.constant_bytes);
-  const f64 rate = macs_per_cycle(layer, isa) * rates.cycles_per_us * threads;
+  const f64 rate = layer.macs_per_cycle * rates.cycles_per_us * threads;
   const f64 multiply = rate > 0 ? static_cast<f64>(layer.macs) / rate : 0;
   return std::max(multiply, bytes / rates.bytes_per_us);
 }

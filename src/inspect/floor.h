@@ -3,7 +3,7 @@
 // bytes (inputs, outputs, weights, each once) at the rate of memory beyond L2, whichever is longer.
 #pragma once
 
-#include "core/cpu_isa.h"
+#include "core/types.h"
 #include "octet/inspect.h"
 
 namespace octet {
@@ -16,9 +16,6 @@ struct MachineRates {
 // Takes about 20 ms.
 MachineRates measure_rates();
 
-// Multiplications that the unit of this kernel does in a cycle; 0 for kernels that only move or look up.
-double macs_per_cycle(const LayerInfo& layer, Isa isa);
-
-double floor_us(const LayerInfo& layer, const MachineRates& rates, Isa isa, int threads);
+double floor_us(const LayerInfo& layer, const MachineRates& rates, int threads);
 
 }  // namespace octet

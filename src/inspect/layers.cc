@@ -91,6 +91,7 @@ LayerInfo layer_of(const Plan& plan, const PlanStep& step) {
   layer.device = plan.devices[step.device]->name();
   layer.rejected = step.rejects;
   layer.choice = step.choice;
+  layer.macs_per_cycle = step.candidate.macs_per_cycle;
   layer.signature = signature_of(plan, step);
   return layer;
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "backends/cpu/device.h"
 #include "core/check.h"
 #include "inspect/floor.h"
 #include "inspect/layers.h"
@@ -75,7 +74,7 @@ std::vector<LayerTime> profile(const Engine& engine, std::span<const Tensor> inp
   double total = 0;
   for (size_t s = 0; s < samples.layers.size(); ++s) {
     const LayerInfo& layer = samples.layers[s];
-    const f64 floor = floor_us(layer, rates, isa_of(Inside::impl(context).target), options.threads);
+    const f64 floor = floor_us(layer, rates, options.threads);
     times.push_back({layer, median(samples.step_us[s]), 0, floor});
     total += times.back().microseconds;
   }

@@ -143,6 +143,8 @@ struct Candidate {
   bool joins_channels = false;
   // Estimated cycles of one core, for comparison with other candidates of the node; 0: the order of the table decides.
   f64 cost = 0;
+  // Multiplications that its unit does in a cycle of one core at best, for the inspector's floor; 0: it multiplies no matrices.
+  f64 macs_per_cycle = 0;
   // Asked for the whole batch: index i of dimension 0 of the outputs follows from index i of every input that is no constant,
   // by the same computation for each i. The planner may ask again for fewer images and run the step several times.
   bool by_image = false;

@@ -8,6 +8,7 @@
 #include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/depthwise.h"
 #include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/unit_rates.h"
 #include "backends/host/queue.h"
 #include "ops/shared/activation.h"
 #include "ops/shared/conv.h"
@@ -116,6 +117,7 @@ Offer lower_f_depthwise(const LowerRequest& request) {
       activation_of(request.node)};
   Candidate candidate;
   candidate.kernel = kernel_name("f32", "depthwise_3x3", isa_of(request.target));
+  candidate.macs_per_cycle = real_unit_rate(isa_of(request.target));
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.inputs[0] = Layout::nhwc;
   candidate.outputs = {Layout::nhwc};

@@ -10,7 +10,9 @@
 #include <cstring>
 #include <new>
 
+#include "backends/cpu/device.h"
 #include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/unit_rates.h"
 #include "backends/host/queue.h"
 #include "core/check.h"
 #include "core/cpu_isa.h"
@@ -246,6 +248,7 @@ Candidate product_candidate(const LowerRequest& request, const ProductStep& step
   candidate.kernel = step.kernel;
   candidate.note = step.slices.front().desc.impl_info_str();
   candidate.close = true;
+  candidate.macs_per_cycle = real_unit_rate(isa_of(request.target));
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.outputs = {Layout::linear};
   candidate.workspace_bytes = scratchpad_bytes(step.slices) * request.target.threads;

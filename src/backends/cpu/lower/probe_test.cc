@@ -13,6 +13,7 @@
 #include "backends/cpu/device.h"
 #include "backends/host/queue.h"
 #include "core/check.h"
+#include "graph/op_traits.h"
 #include "ops/registry.h"
 #include "plan/bind.h"
 
@@ -139,6 +140,8 @@ ProbeResult run_probe(const Probe& probe, Offer (*lowering)(const LowerRequest&)
   Offer offer = lowering({s.graph, s.node, s.inputs, s.outputs, s.layouts, target});
   if (const Reject* reject = std::get_if<Reject>(&offer)) return {reject->reason, {}, {}};
   ProbeResult result{{}, std::get<Candidate>(offer), {}};
+  // What multiplies names the rate of its unit.
+  EXPECT_EQ(result.candidate.macs_per_cycle > 0, s.node.op->traits->macs != nullptr);
   const Candidate& candidate = result.candidate;
 
   std::vector<Storage> inputs = store_inputs(probe, s, candidate), outputs;

@@ -13,6 +13,7 @@
 #include "backends/cpu/kernels/codes/conv/winograd.h"
 #include "backends/cpu/kernels/codes/depthwise/depthwise_cost.h"
 #include "backends/cpu/lower/q_common.h"
+#include "backends/cpu/lower/unit_rates.h"
 #include "backends/host/queue.h"
 
 namespace octet {
@@ -165,6 +166,7 @@ Offer lower_q_depthwise_flat(const LowerRequest& request) {
   candidate.workspace_bytes =
       depthwise_workspace_bytes(strided, conv.geometry, request.target.threads);
   candidate.cost = flat_depthwise_cost(kernel, conv.geometry);
+  candidate.macs_per_cycle = code_unit_rate(kernel.isa);
   candidate.prepare = [&kernel, &strided, conv](const BindArgs& bind) {
     const auto spec = depthwise_maker(conv, bind);
     return flat_depthwise_fits(spec()) ? packing<FlatDepthwise>(kernel, constants_of(conv), spec)
@@ -187,6 +189,7 @@ Offer lower_q_depthwise(const LowerRequest& request) {
   candidate.workspace_bytes =
       depthwise_workspace_bytes(kernel, conv.geometry, request.target.threads);
   candidate.cost = depthwise_cost(kernel, conv.geometry);
+  candidate.macs_per_cycle = code_unit_rate(kernel.isa);
   candidate.prepare = [&kernel, conv](const BindArgs& bind) {
     return packing<DepthwiseConv>(kernel, constants_of(conv), depthwise_maker(conv, bind));
   };
@@ -212,6 +215,7 @@ Offer lower_q_conv_tiles(const LowerRequest& request) {
   candidate.writes_slices = merged_pixels(read) == 1;
   candidate.workspace_bytes = tile_conv_workspace_bytes(conv.geometry, request.target.threads);
   candidate.cost = tile_conv_cost(merged_geometry(read, merged_pixels(read)));
+  candidate.macs_per_cycle = code_unit_rate(kernel.isa);
   candidate.prepare = [conv](const BindArgs& bind) {
     return std::vector<Preparation>{tile_packing(conv, bind)};
   };
@@ -236,6 +240,7 @@ Offer lower_q_conv_winograd(const LowerRequest& request) {
   candidate.workspace_bytes = std::max(winograd_workspace_bytes(conv.geometry, threads),
                                        conv_workspace_bytes(direct, conv.geometry, threads));
   candidate.cost = winograd_cost(conv.geometry);
+  candidate.macs_per_cycle = kWinogradRate;
   candidate.prepare = [&kernel, &direct, conv](const BindArgs& bind) {
     const auto spec = dense_maker(conv, bind);
     return winograd_fits(spec()) ? packing<WinogradConv>(kernel, constants_of(conv), spec)
@@ -260,6 +265,7 @@ Offer lower_q_conv(const LowerRequest& request) {
   candidate.writes_slices = true;
   candidate.workspace_bytes = conv_workspace_bytes(kernel, conv.geometry, request.target.threads);
   candidate.cost = dense_conv_cost(kernel, conv.geometry);
+  candidate.macs_per_cycle = conv_unit_rate(kernel);
   candidate.prepare = [&kernel, conv](const BindArgs& bind) {
     return packing<DenseConv>(kernel, constants_of(conv), dense_maker(conv, bind));
   };

@@ -9,6 +9,7 @@
 #include "backends/cpu/device.h"
 #include "backends/cpu/kernels/codes/conv/conv_cost.h"
 #include "backends/cpu/kernels/codes/conv/tile_conv.h"
+#include "backends/cpu/lower/unit_rates.h"
 #include "backends/host/queue.h"
 
 namespace octet {
@@ -141,6 +142,7 @@ Offer lower_q_linear_tiles(const LowerRequest& request) {
   const Placement rows = dense_rows(linear.geometry.window.w().out, linear.geometry.in_channels);
   if (!tile_conv_overlaps(linear.geometry, rows)) set_overwrites(candidate, linear);
   candidate.cost = tile_conv_cost(linear.geometry);
+  candidate.macs_per_cycle = code_unit_rate(kernel.isa);
   set_kernel<TileConv>(candidate, kernel, linear);
   return candidate;
 }
@@ -155,6 +157,7 @@ Offer lower_q_linear(const LowerRequest& request) {
   candidate.workspace_bytes = conv_workspace_bytes(kernel, linear.geometry, request.target.threads);
   set_overwrites(candidate, linear);
   candidate.cost = dense_conv_cost(kernel, linear.geometry);
+  candidate.macs_per_cycle = conv_unit_rate(kernel);
   set_kernel<DenseConv>(candidate, kernel, linear);
   return candidate;
 }
@@ -169,6 +172,7 @@ Offer lower_q_matmul(const LowerRequest& request) {
   BatchedMatmul product(kernel, activations_spec(matmul));
   Candidate candidate = candidate_of(request, kernel.name, Layout::linear);
   const std::string sum = sum_note(request);
+  candidate.macs_per_cycle = conv_unit_rate(kernel);
   candidate.note = "b is packed at run time" + (sum.empty() ? sum : ", " + sum);
   candidate.workspace_bytes = product.workspace_bytes(request.target.threads);
   candidate.bind = [product, matmul](const BindArgs&) { return step_of(product, matmul); };

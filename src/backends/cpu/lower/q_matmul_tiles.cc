@@ -5,6 +5,7 @@
 #include "backends/cpu/device.h"
 #include "backends/cpu/kernels/codes/matmul/tile_matmul.h"
 #include "backends/cpu/lower/q_matmul.h"
+#include "backends/cpu/lower/unit_rates.h"
 #include "backends/host/queue.h"
 
 namespace octet {
@@ -32,6 +33,7 @@ Offer lower_q_matmul_tiles(const LowerRequest& request) {
   const auto step = std::make_shared<const Step>(
       Step{TileMatmul(kernel, activations_spec(product)), product.constants.table});
   Candidate candidate = candidate_of(request, kernel.name, Layout::linear);
+  candidate.macs_per_cycle = code_unit_rate(kernel.isa);
   candidate.note = "b is packed at run time";
   candidate.workspace_bytes = step->kernel.workspace_bytes(request.target.threads);
   candidate.bind = [step](const BindArgs&) -> RunStep {

@@ -13,6 +13,7 @@
 
 #include "backends/cpu/device.h"
 #include "backends/host/queue.h"
+#include "graph/op_traits.h"
 #include "ops/registry.h"
 #include "plan/bind.h"
 
@@ -180,6 +181,8 @@ ProbeResult run_guarded(const Probe& probe, LowerFunction lowering, const Surrou
   Offer offer = lowering({s.graph, s.node, s.inputs, s.outputs, s.layouts, target});
   if (const Reject* reject = std::get_if<Reject>(&offer)) return {reject->reason, {}, {}};
   ProbeResult result{{}, std::get<Candidate>(offer), {}};
+  // What multiplies names the rate of its unit.
+  EXPECT_EQ(result.candidate.macs_per_cycle > 0, s.node.op->traits->macs != nullptr);
   const Candidate& candidate = result.candidate;
   const s64 spread = candidate.strided ? probe.spread : 0;
 
