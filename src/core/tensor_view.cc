@@ -87,7 +87,9 @@ void check_readable(const TensorView& view) {
 }  // namespace
 
 TensorView view_of(const Tensor& tensor) { return {tensor.type(), tensor.data(), {}, "cpu"}; }
-MutableTensorView view_of(Tensor& tensor) { return {tensor.type(), tensor.mutable_data(), {}, "cpu"}; }
+MutableTensorView view_of(Tensor& tensor) {
+  return {tensor.type(), tensor.mutable_data(), {}, "cpu"};
+}
 
 void check_element_count(const Shape& shape, size_t elements) {
   if (static_cast<u64>(shape.elements()) == elements) return;

@@ -24,10 +24,6 @@ std::vector<Shape> shapes_of(const Graph& graph) {
   return shapes;
 }
 
-bool contains(const std::vector<ValueId>& ids, ValueId id) {
-  return std::ranges::find(ids, id) != ids.end();
-}
-
 bool is_complete(const StageStart& start) {
   return std::ranges::find(start.done, false) == start.done.end();
 }
