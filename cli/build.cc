@@ -133,7 +133,10 @@ int run(Options options) {
   CompileOptions compile_with = compile_options(options);
   CompileReport report;
   ProgressBar progress(options.quiet || options.json);
-  compile_with.progress = [&](const Progress& now) { progress.update(now); };
+  compile_with.monitor.report = [&](const Progress& now) {
+    progress.update(now);
+    return true;
+  };
   const Engine engine = compile(options.model, compile_with, &report);
   engine.save(options.output);
   progress.finish();

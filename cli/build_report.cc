@@ -33,7 +33,8 @@ std::vector<ValueError> layer_errors(const BuildReport& build, ProgressBar& prog
     progress.update({"compare", ++done, samples.size()});
     return true;
   };
-  auto errors = compare(reference, build.engine, next, build.options.threads);
+  auto errors =
+      compare(reference, build.engine, next, {.threads = build.options.threads, .monitor = {}});
   progress.finish();
   return errors;
 }

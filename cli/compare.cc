@@ -89,9 +89,9 @@ Result measure(const Options& options, const Engine& engine) {
   }
   if (options.layers) {
     Source again(options, engine, "layers");
-    result.layers = compare(
-        reference, engine, [&](std::vector<Tensor>& inputs) { return again.next(inputs); },
-        options.threads);
+    result.layers =
+        compare(reference, engine, [&](std::vector<Tensor>& inputs) { return again.next(inputs); },
+                {.threads = options.threads, .monitor = {}});
     const auto top = static_cast<size_t>(options.top);
     if (top > 0 && result.layers.size() > top) result.layers.resize(top);
   }

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-#include "octet/compile.h"
+#include "octet/progress.h"
 
 namespace octet::cli {
 

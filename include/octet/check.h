@@ -2,22 +2,28 @@
 // What an ONNX model is and whether it will build: everything that is wrong with it at once, and what would be INT8.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "octet/engine.h"
 #include "octet/inspect.h"
+#include "octet/progress.h"
 
 namespace octet {
 
 struct CheckOptions {
   std::map<std::string, Shape> input_shapes;  // fixes dynamic dimensions of inputs, by input name
   int threads = 1;
+  Monitor monitor = {};
+  // Of a model that is given as bytes: where its weights files are; empty: it may have none.
+  std::filesystem::path weights_folder = {};
 };
 
 struct ModelCheck {
@@ -60,5 +66,6 @@ struct ModelCheck {
 
 // Throws Error for a file that cannot be read or is no ONNX model; what is wrong with a model is reported in `problems`.
 ModelCheck check(const std::filesystem::path& onnx_file, const CheckOptions& options = {});
+ModelCheck check(std::span<const std::byte> onnx_model, const CheckOptions& options = {});
 
 }  // namespace octet

@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX file -> Engine.
+// ONNX model -> Engine.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "octet/calibrate.h"
 #include "octet/engine.h"
+#include "octet/progress.h"
 
 namespace octet {
-
-struct Progress {
-  std::string stage;  // "import", "calibrate", ...
-  int64_t done = 0;
-  int64_t total = 0;  // 0: not known
-};
 
 struct PassTrace {
   std::string pass;
@@ -47,7 +43,9 @@ struct CompileOptions {
   std::optional<CalibrationOptions> calibration;  // needed for int8 unless the model carries Q/DQ
   std::map<std::string, Shape> input_shapes;  // fixes dynamic dimensions of inputs, by input name
   int threads = 1;                            // used by calibration
-  std::function<void(const Progress&)> progress;  // called from the compiling thread; may be empty
+  Monitor monitor = {};
+  // Of a model that is given as bytes: where its weights files are; empty: it may have none.
+  std::filesystem::path weights_folder = {};
 };
 
 struct CompileReport {
@@ -59,7 +57,11 @@ struct CompileReport {
   std::vector<std::string> skipped_files;  // "name: reason"
 };
 
+// Throws one Error for whatever is wrong with model, options or data. Nothing is written to any file.
 Engine compile(const std::filesystem::path& onnx_file, const CompileOptions& options = {},
+               CompileReport* report = nullptr);
+// The same from the bytes of such a file, which are read during the call.
+Engine compile(std::span<const std::byte> onnx_model, const CompileOptions& options = {},
                CompileReport* report = nullptr);
 
 }  // namespace octet

@@ -17,6 +17,10 @@
 
 namespace octet {
 
+// A source of the caller's own: fills one tensor for each input, in the order of Engine::inputs(), and returns false at the end of
+// the data. It is called by one thread at a time, not always the same; what it throws passes through.
+using SampleSource = std::function<bool(std::vector<Tensor>& inputs)>;
+
 // Where a sample's class comes from: the alphabetical index of its folder under the data folder, or the leading number of its
 // file name. Arrays of an npz carry their own.
 enum class LabelRule { folder, prefix };

@@ -16,6 +16,7 @@ class Error : public std::runtime_error {
     invalid_argument,  // an option, input tensor or data file is wrong
     out_of_memory,     // a stated limit would be passed
     io,                // the operating system refused a file
+    cancelled,         // the caller ended the call (octet/progress.h)
     internal,          // our own bug
   };
 

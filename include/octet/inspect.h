@@ -3,13 +3,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "octet/data.h"
 #include "octet/engine.h"
 #include "octet/precision.h"
+#include "octet/progress.h"
 #include "octet/tensor.h"
 #include "octet/tuning.h"
 
@@ -86,10 +87,14 @@ struct ValueError {
   int64_t elements = 0;
 };
 
+struct CompareOptions {
+  int threads = 1;
+  Monitor monitor = {};  // told of each sample as stage "compare"
+};
+
 // Runs both engines on every sample (inputs in the order of Engine::inputs()) and compares the values that both compute,
 // dequantized, worst SQNR first. `next` returns false at the end of the data.
-using SampleSource = std::function<bool(std::vector<Tensor>& inputs)>;
 std::vector<ValueError> compare(const Engine& reference, const Engine& tested,
-                                const SampleSource& next, int threads = 1);
+                                const SampleSource& next, const CompareOptions& options = {});
 
 }  // namespace octet

@@ -27,6 +27,8 @@ const char* to_string(Error::Code code) {
       return "out of memory";
     case Error::Code::io:
       return "i/o";
+    case Error::Code::cancelled:
+      return "cancelled";
     case Error::Code::internal:
       return "internal error";
   }

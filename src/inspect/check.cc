@@ -3,8 +3,11 @@
 #include "octet/check.h"
 
 #include <algorithm>
+#include <functional>
 #include <tuple>
 
+#include "core/memory.h"
+#include "core/monitor.h"
 #include "onnx/import.h"
 #include "ops/registry.h"
 #include "passes/infer_types.h"
@@ -74,23 +77,24 @@ void describe_model(const ImportInfo& info, ModelCheck& result) {
   }
 }
 
-Engine build(const FloatModel& model, bool int8) {
+Engine build(const FloatModel& model, bool int8, const Monitor& monitor) {
   PrecisionPlan plan;
   plan.int8 = int8;
-  return Inside::engine(std::make_shared<const Model>(quantize(model, plan)));
+  return Inside::engine(std::make_shared<const Model>(quantize(model, plan, nullptr, monitor)));
 }
 
 void plan(const Graph& graph, const CheckOptions& options, ModelCheck& result) {
   InspectOptions inspect_options;
   inspect_options.threads = options.threads;
-  const FloatModel model = with_assumed_ranges(optimize(graph, {}));
-  const Engine engine = build(model, true);
+  const FloatModel model = with_assumed_ranges(optimize(graph, {}, options.monitor));
+  const Engine engine = build(model, true, options.monitor);
   result.inputs = engine.inputs();
   result.outputs = engine.outputs();
   inspect_options.input_shapes = sample_shapes(engine);
   result.planned_shapes = inspect_options.input_shapes;
   result.int8 = inspect(engine, inspect_options);
-  if (!result.carries_qdq) result.f32 = inspect(build(model, false), inspect_options);
+  if (!result.carries_qdq)
+    result.f32 = inspect(build(model, false, options.monitor), inspect_options);
 }
 
 bool has_dynamic_input(const ModelCheck& result) {
@@ -103,6 +107,7 @@ void plan_or_note(const Graph& graph, const CheckOptions& options, ModelCheck& r
   try {
     plan(graph, options, result);
   } catch (const Error& error) {
+    if (error.code() == Error::Code::cancelled) throw;
     if (!result.planned_shapes.empty() && has_dynamic_input(result)) {
       result.warnings.push_back("not planned for the sample sizes, give others: " +
                                 error.message());
@@ -112,9 +117,11 @@ void plan_or_note(const Graph& graph, const CheckOptions& options, ModelCheck& r
   }
 }
 
-}  // namespace
+// Reads the model, wherever it is.
+using Import = std::function<Graph(const ImportOptions&, ImportInfo*)>;
 
-ModelCheck check(const std::filesystem::path& onnx_file, const CheckOptions& options) {
+ModelCheck check_model(const Import& read, const CheckOptions& options) {
+  report_progress(options.monitor, "import");
   ModelCheck result;
   std::vector<Error> problems;
   ImportOptions import;
@@ -123,7 +130,7 @@ ModelCheck check(const std::filesystem::path& onnx_file, const CheckOptions& opt
   ImportInfo info;
   Graph graph;
   try {
-    graph = import_onnx(onnx_file, import, &info);
+    graph = read(import, &info);
   } catch (const Error& error) {
     if (info.ir_version == 0) throw;  // not an ONNX model
     problems.push_back(error);
@@ -135,6 +142,27 @@ ModelCheck check(const std::filesystem::path& onnx_file, const CheckOptions& opt
   result.carries_qdq = carries_qdq(graph);
   if (result.builds()) plan_or_note(graph, options, result);
   return result;
+}
+
+}  // namespace
+
+ModelCheck check(const std::filesystem::path& onnx_file, const CheckOptions& options) {
+  return without_bad_alloc([&] {
+    return check_model([&](const ImportOptions& import,
+                           ImportInfo* info) { return import_onnx(onnx_file, import, info); },
+                       options);
+  });
+}
+
+ModelCheck check(std::span<const std::byte> onnx_model, const CheckOptions& options) {
+  return without_bad_alloc([&] {
+    return check_model(
+        [&](ImportOptions import, ImportInfo* info) {
+          import.external_data_folder = options.weights_folder;
+          return import_onnx(onnx_model, import, info);
+        },
+        options);
+  });
 }
 
 }  // namespace octet

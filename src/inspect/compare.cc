@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "core/check.h"
+#include "core/monitor.h"
 #include "graph/graph.h"
 #include "inspect/taps.h"
 #include "octet/error_stats.h"
@@ -65,7 +66,7 @@ void add_sample(const std::vector<Tensor>& expected, const std::vector<Tensor>& 
 }  // namespace
 
 std::vector<ValueError> compare(const Engine& reference, const Engine& tested,
-                                const SampleSource& next, int threads) {
+                                const SampleSource& next, const CompareOptions& options) {
   const Graph& graph = Inside::model(tested).graph;
   const std::vector<std::string> names = common_values(Inside::model(reference).graph, graph);
   if (names.empty()) {
@@ -74,10 +75,13 @@ std::vector<ValueError> compare(const Engine& reference, const Engine& tested,
   }
   std::vector<ValueError> errors = errors_without_numbers(graph, names);
   std::vector<ErrorStats> stats(names.size());
-  Context expected = tapped_engine(reference, names).make_context({.threads = threads});
-  Context got = tapped_engine(tested, names).make_context({.threads = threads});
+  Context expected = tapped_engine(reference, names).make_context({.threads = options.threads});
+  Context got = tapped_engine(tested, names).make_context({.threads = options.threads});
+  s64 done = 0;
+  check_stop(options.monitor);
   for (std::vector<Tensor> inputs; next(inputs);) {
     add_sample(expected.run(inputs), got.run(inputs), errors, stats);
+    report_progress(options.monitor, "compare", ++done);
   }
   for (size_t i = 0; i < errors.size(); ++i) {
     errors[i].sqnr_db = stats[i].sqnr_db();

@@ -53,6 +53,9 @@ struct PassOptions {
   s64 stop_after_rewrites = -1;
   bool simulate = false;  // without the passes that make integers
   WeightCodes* weight_codes = nullptr;
+  // Told of the stage before each pass, which may be the last.
+  Monitor monitor = {};
+  std::string_view stage = "optimize";
 };
 
 // Runs each enabled pass once (rewrites that `trace` brings along count as made), removes what became dead, verifies what it

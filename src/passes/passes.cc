@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "core/check.h"
+#include "core/monitor.h"
 #include "graph/verify.h"
 #include "passes/pass.h"
 
@@ -115,6 +116,7 @@ void run_passes(Graph& graph, std::span<const Pass> passes, const PassOptions& o
   bool is_first = true;  // what the caller made is cleaned and verified too
   for (const Pass& pass : passes) {
     if (!is_enabled(pass, options)) continue;
+    report_progress(options.monitor, options.stage);
     const auto start = std::chrono::steady_clock::now();
     Rewrites rewrites(budget, options.weight_codes);
     try {

@@ -6,6 +6,8 @@
 
 #include "calibrate/range.h"
 #include "core/check.h"
+#include "core/monitor.h"
+#include "data/sample_feed.h"
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
 #include "passes/pass.h"
@@ -28,13 +30,41 @@ std::shared_ptr<const TensorStatistics> statistics_of(const Observation& seen) {
                        seen.power.mean_squares()});
 }
 
-void describe(const DataSource& data, const CalibrationOptions& options, Calibration& into) {
+void observe_samples(const Graph& graph, SampleFeed& feed, const StageOptions& stage,
+                     Calibration& into) {
+  Observations seen = observe(graph, into.values, feed, {stage.threads, stage.monitor});
+  into.samples = seen.samples;
+  into.observations = std::move(seen.values);
+}
+
+// Files are read once before anything is computed.
+void observe_files(const Graph& graph, const CalibrationOptions& options, const StageOptions& stage,
+                   Calibration& into) {
+  DataSource data = DataSource::open(options, inputs_of(graph));
+  data.validate(
+      [&](s64 done, s64 total) { report_progress(stage.monitor, "check data", done, total); });
+  observe_samples(graph, *feed_of(data), stage, into);
   into.data = options.data;
   into.preprocess = data.preprocess();
-  into.samples = data.size();
   for (const SkippedItem& item : data.skipped())
     into.skipped.push_back(item.name + ": " + item.reason);
   into.notes = data.notes();
+}
+
+// The caller's own samples can be read only once: each is checked as it comes.
+void observe_own(const Graph& graph, const CalibrationOptions& options, const StageOptions& stage,
+                 Calibration& into) {
+  if (!options.data.empty()) {
+    fail(Error::Code::invalid_argument,
+         "calibration data are given twice: as files in '{}' and as samples of the caller",
+         options.data.string());
+  }
+  observe_samples(graph, *feed_of(options.samples, inputs_of(graph)), stage, into);
+  if (into.samples == 0) {
+    fail(Error::Code::invalid_argument,
+         "the caller's calibration data end before the first sample");
+  }
+  into.preprocess = options.preprocess;
 }
 
 }  // namespace
@@ -45,9 +75,10 @@ bool carries_qdq(const Graph& graph) {
   });
 }
 
-FloatModel optimize(Graph graph, const RewriteOptions& rewrites) {
+FloatModel optimize(Graph graph, const RewriteOptions& rewrites, const Monitor& monitor) {
   FloatModel model;
-  const PassOptions options{rewrites.disabled_passes, rewrites.stop_after_rewrites};
+  PassOptions options{rewrites.disabled_passes, rewrites.stop_after_rewrites};
+  options.monitor = monitor;
   run_passes(graph, float_passes(), options, &model.passes);
   model.carries_qdq = carries_qdq(graph);
   model.graph = std::make_shared<const Graph>(std::move(graph));
@@ -58,20 +89,11 @@ FloatModel optimize(Graph graph, const RewriteOptions& rewrites) {
 FloatModel calibrate(const FloatModel& model, const CalibrationOptions& options,
                      const StageOptions& stage) {
   OCTET_CHECK(!model.carries_qdq);
-  const auto progress = [&](const char* name) {
-    return [&stage, name](s64 done, s64 total) {
-      if (stage.progress) stage.progress({name, done, total});
-    };
-  };
-  DataSource data = DataSource::open(options, inputs_of(*model.graph));
-  data.validate(progress("check data"));
   auto calibration = std::make_shared<Calibration>();
   calibration->values = values_to_observe(*model.graph);
-  calibration->observations =
-      observe(*model.graph, calibration->values, data, {stage.threads, progress("calibrate")});
+  (options.samples ? observe_own : observe_files)(*model.graph, options, stage, *calibration);
   for (const Observation& seen : calibration->observations)
     calibration->statistics.push_back(statistics_of(seen));
-  describe(data, options, *calibration);
   FloatModel calibrated = model;
   calibrated.calibration = std::move(calibration);
   return with_method(calibrated, options.method);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,7 +20,7 @@ namespace octet {
 
 // What one run over the data saw. Ranges of any method follow from it.
 struct Calibration {
-  std::filesystem::path data;  // as the user named it
+  std::filesystem::path data;  // as the user named it; empty where samples came from the caller
   std::optional<Preprocess> preprocess;
   s64 samples = 0;
   std::vector<std::string> skipped;  // "name: reason"
@@ -45,14 +44,14 @@ struct FloatModel {
 // How a stage runs and whom it tells.
 struct StageOptions {
   int threads = 1;
-  std::function<void(const Progress&)> progress;  // may be empty
+  Monitor monitor = {};
 };
 
 // True when the graph brings its own scales.
 bool carries_qdq(const Graph& graph);
 
 // The float passes over an imported graph.
-FloatModel optimize(Graph graph, const RewriteOptions& rewrites);
+FloatModel optimize(Graph graph, const RewriteOptions& rewrites, const Monitor& monitor = {});
 
 // Runs the data through the graph, once. Throws for bad data as DataSource does. For models without Q/DQ of their own.
 FloatModel calibrate(const FloatModel& model, const CalibrationOptions& options,
@@ -67,6 +66,7 @@ FloatModel with_assumed_ranges(const FloatModel& model);
 // One variant of the model: precisions, Q/DQ, integer operators. Imports nothing, calibrates nothing, and quantizes weights that
 // no variant has quantized before. `report`, where given, gets passes and ranges. Throws Error(invalid_argument) where INT8 is asked
 // for and neither ranges nor Q/DQ are there.
-Model quantize(const FloatModel& model, const PrecisionPlan& plan, CompileReport* report = nullptr);
+Model quantize(const FloatModel& model, const PrecisionPlan& plan, CompileReport* report = nullptr,
+               const Monitor& monitor = {});
 
 }  // namespace octet

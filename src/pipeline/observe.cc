@@ -8,6 +8,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "core/monitor.h"
 #include "octet/engine.h"
 #include "runtime/context.h"
 #include "runtime/inside.h"
@@ -51,7 +52,7 @@ class SampleRun {
 
 class Observer {
  public:
-  Observer(const Graph& graph, std::span<const ValueId> values, const DataSource& data,
+  Observer(const Graph& graph, std::span<const ValueId> values, SampleFeed& data,
            const ObserveOptions& options)
       : data_(data), options_(options), result_(values.size()) {
     auto model = std::make_shared<Model>();
@@ -66,9 +67,9 @@ class Observer {
     model_ = std::move(model);
   }
 
-  std::vector<Observation> run() {
-    const int workers =
-        static_cast<int>(std::clamp<s64>(options_.threads, 1, std::max<s64>(1, data_.size())));
+  Observations run() {
+    const s64 most = data_.total() > 0 ? data_.total() : std::max(1, options_.threads);
+    const int workers = static_cast<int>(std::clamp<s64>(options_.threads, 1, most));
     {
       // Joined also when one cannot be started.
       std::vector<std::jthread> threads;
@@ -77,7 +78,7 @@ class Observer {
       work(true);
     }
     if (error_) std::rethrow_exception(error_);
-    return std::move(result_);
+    return {std::move(result_), done_.load()};
   }
 
  private:
@@ -90,10 +91,13 @@ class Observer {
     try {
       std::vector<Observation> own(taps_.size());
       SampleRun run(model_);
-      for (s64 i = next_.fetch_add(1); i < data_.size() && !stop_.load(); i = next_.fetch_add(1)) {
-        observe_sample(run, i, own);
+      while (!stop_.load()) {
+        check_stop(options_.monitor);
+        const std::optional<FedSample> sample = data_.next();
+        if (!sample) break;
+        observe_sample(run, *sample, own);
         const s64 done = done_.fetch_add(1) + 1;
-        if (reports && options_.progress) options_.progress(done, data_.size());
+        if (reports) report_progress(options_.monitor, "calibrate", done, data_.total());
       }
       const std::lock_guard lock(mutex_);
       for (size_t t = 0; t < own.size(); ++t) {
@@ -107,8 +111,8 @@ class Observer {
     }
   }
 
-  void observe_sample(SampleRun& run, s64 i, std::vector<Observation>& own) {
-    const std::vector<Tensor> inputs = data_.sample(i);
+  void observe_sample(SampleRun& run, const FedSample& sample, std::vector<Observation>& own) {
+    const std::vector<Tensor>& inputs = sample.inputs;
     try {
       const std::vector<Tensor>& outputs = run.run(inputs);
       for (size_t t = 0; t < taps_.size(); ++t) {
@@ -117,16 +121,16 @@ class Observer {
         own[t].power.observe(tensor);
       }
     } catch (Error& error) {
-      error.add_context("calibrating on " + data_.name(i));
+      error.add_context("calibrating on " + sample.name);
       throw;
     }
   }
 
-  const DataSource& data_;
+  SampleFeed& data_;
   const ObserveOptions& options_;
   std::shared_ptr<const Model> model_;
   std::vector<Tap> taps_;
-  std::atomic<s64> next_{0}, done_{0};
+  std::atomic<s64> done_{0};
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
   std::vector<Observation> result_;
@@ -135,8 +139,8 @@ class Observer {
 
 }  // namespace
 
-std::vector<Observation> observe(const Graph& graph, std::span<const ValueId> values,
-                                 const DataSource& data, const ObserveOptions& options) {
+Observations observe(const Graph& graph, std::span<const ValueId> values, SampleFeed& data,
+                     const ObserveOptions& options) {
   return Observer(graph, values, data, options).run();
 }
 

@@ -2,20 +2,20 @@
 // Runs the float graph over the calibration data and keeps a histogram and the channels' power of each value asked for.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <vector>
 
 #include "calibrate/channel_power.h"
 #include "calibrate/histogram.h"
+#include "data/sample_feed.h"
 #include "graph/graph.h"
-#include "octet/data.h"
+#include "octet/progress.h"
 
 namespace octet {
 
 struct ObserveOptions {
   int threads = 1;  // samples run side by side, one context each
-  std::function<void(s64 done, s64 total)> progress;
+  Monitor monitor;  // told of each sample as stage "calibrate"
 };
 
 struct Observation {
@@ -23,9 +23,14 @@ struct Observation {
   ChannelPower power;
 };
 
-// One observation for each of `values`, over all samples. Every sample runs alone with batch 1 on one thread, so the result
+struct Observations {
+  std::vector<Observation> values;  // one for each of those asked for
+  s64 samples = 0;
+};
+
+// Over all samples of the feed. Every sample runs alone with batch 1 on one thread, so the result
 // depends neither on the order of the samples nor on how many are handed over or computed at once.
-std::vector<Observation> observe(const Graph& graph, std::span<const ValueId> values,
-                                 const DataSource& data, const ObserveOptions& options);
+Observations observe(const Graph& graph, std::span<const ValueId> values, SampleFeed& data,
+                     const ObserveOptions& options);
 
 }  // namespace octet

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // THE SPINE: compile() calls every stage in order. Read this first.
+#include <fmt/format.h>
+
+#include <functional>
+
 #include "core/memory.h"
+#include "core/monitor.h"
 #include "octet/compile.h"
 #include "onnx/import.h"
 #include "pipeline/float_model.h"
@@ -10,21 +15,17 @@
 namespace octet {
 namespace {
 
-void tell(const CompileOptions& options, std::string stage) {
-  if (options.progress) options.progress({std::move(stage), 0, 0});
-}
+// Reads the model, wherever it is.
+using Import = std::function<Graph(const ImportOptions&, ImportInfo*)>;
 
-FloatModel import(const std::filesystem::path& onnx_file, const CompileOptions& options,
-                  CompileReport& report) {
-  tell(options, "import");
+FloatModel import(const Import& read, const CompileOptions& options, CompileReport& report) {
+  report_progress(options.monitor, "import");
   ImportInfo info;
   ImportOptions import;
   import.input_shapes = options.input_shapes;
-  Graph graph = import_onnx(onnx_file, import, &info);
+  Graph graph = read(import, &info);
   report.warnings = info.warnings;
-  tell(options, "optimize");
-  FloatModel model = optimize(std::move(graph), options.plan.rewrites);
-  model.source = onnx_file.filename().string();
+  FloatModel model = optimize(std::move(graph), options.plan.rewrites, options.monitor);
   model.producer = info.producer;
   return model;
 }
@@ -37,7 +38,7 @@ FloatModel calibrated(const FloatModel& model, const CompileOptions& options,
         "the model carries Q/DQ nodes: its own scales are used and the calibration data is not");
     return model;
   }
-  FloatModel result = calibrate(model, *options.calibration, {options.threads, options.progress});
+  FloatModel result = calibrate(model, *options.calibration, {options.threads, options.monitor});
   const Calibration& seen = *result.calibration;
   report.calibration_samples = seen.samples;
   report.calibration_skipped = static_cast<s64>(seen.skipped.size());
@@ -46,21 +47,44 @@ FloatModel calibrated(const FloatModel& model, const CompileOptions& options,
   return result;
 }
 
+Engine compile_model(const Import& read, const std::string& source, const CompileOptions& options,
+                     CompileReport* report) {
+  CompileReport local;
+  CompileReport& out = report != nullptr ? *report : local;
+  return without_bad_alloc([&] {
+    FloatModel imported = import(read, options, out);
+    imported.source = source;
+    const FloatModel model = calibrated(imported, options, out);
+    return Inside::engine(
+        std::make_shared<const Model>(quantize(model, options.plan, &out, options.monitor)));
+  });
+}
+
 }  // namespace
 
 Engine compile(const std::filesystem::path& onnx_file, const CompileOptions& options,
                CompileReport* report) {
-  CompileReport local;
-  CompileReport& out = report != nullptr ? *report : local;
+  const Import read = [&](const ImportOptions& import, ImportInfo* info) {
+    return import_onnx(onnx_file, import, info);
+  };
   try {
-    return without_bad_alloc([&] {
-      const FloatModel imported = import(onnx_file, options, out);
-      const FloatModel model = calibrated(imported, options, out);
-      tell(options, "quantize");
-      return Inside::engine(std::make_shared<const Model>(quantize(model, options.plan, &out)));
-    });
+    return compile_model(read, onnx_file.filename().string(), options, report);
   } catch (Error& error) {
     error.add_context("compiling '" + onnx_file.string() + "'");
+    throw;
+  }
+}
+
+Engine compile(std::span<const std::byte> onnx_model, const CompileOptions& options,
+               CompileReport* report) {
+  const Import read = [&](ImportOptions import, ImportInfo* info) {
+    import.external_data_folder = options.weights_folder;
+    return import_onnx(onnx_model, import, info);
+  };
+  try {
+    return compile_model(read, "", options, report);
+  } catch (Error& error) {
+    error.add_context(fmt::format("compiling a model of {} bytes from memory", onnx_model.size()));
     throw;
   }
 }

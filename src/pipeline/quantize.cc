@@ -63,13 +63,18 @@ void report_ranges(const FloatModel& model, CompileReport& report) {
 
 }  // namespace
 
-Model quantize(const FloatModel& model, const PrecisionPlan& plan, CompileReport* report) {
+Model quantize(const FloatModel& model, const PrecisionPlan& plan, CompileReport* report,
+               const Monitor& monitor) {
   Graph graph = *model.graph;
   const bool places = plan.int8 && !model.carries_qdq;
   if (places) place_precisions(graph, model, plan);
   std::vector<PassTrace> trace = model.passes;
-  const PassOptions options{plan.rewrites.disabled_passes, plan.rewrites.stop_after_rewrites,
-                            plan.simulate, model.weight_codes.get()};
+  const PassOptions options{plan.rewrites.disabled_passes,
+                            plan.rewrites.stop_after_rewrites,
+                            plan.simulate,
+                            model.weight_codes.get(),
+                            monitor,
+                            "quantize"};
   run_passes(graph, quantize_passes(), options, &trace);
   finish_decisions(graph);
   forget_size_numbers(graph);

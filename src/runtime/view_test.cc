@@ -115,6 +115,28 @@ TEST(Views, DenseMemoryIsUsedInPlaceAndNothingBeyondIt) {
   }
 }
 
+// Codes come as they are; a convolution turns them into its own layout.
+TEST(Views, CodesAreReadToTheirLastByte) {
+  auto model = std::make_shared<Model>();
+  model->graph = parse_graph(R"(graph "g"(%x: u8[?,4,5,5]) {
+  const %w: s8[2,4,1,1] = {1, -2, 3, -4, 5, -6, 7, -8}
+  const %m: f32[2] = {0.02, 0.05}
+  %y: u8[?,2,5,5] @(0.1, 7) = QConv(%x, %w, _, %m) {hi=255, input_zero_points=ints[0, 0, 0, 0], lo=0, output_dtype="u8", output_zero_point=7} name "conv"
+  return %y
+})",
+                             find_op);
+  Context context = Inside::context(std::move(model));
+  for (s64 batch : {1, 2}) {
+    Tensor x(Dtype::u8, {batch, 4, 5, 5});
+    u8 code = 0;
+    for (u8& value : x.mutable_as<u8>()) value = code += 37;
+    const std::vector<Tensor> expected = context.run(std::vector<Tensor>{x});
+    const GuardedBytes guarded(x);
+    const std::vector<TensorView> in = {guarded.view()};
+    expect_equal(expected[0], context.run(in)[0]);
+  }
+}
+
 TEST(Views, StridedAndMisalignedMemoryIsCopied) {
   Context context = engine().make_context();
   const std::vector<Tensor> inputs = samples(2);

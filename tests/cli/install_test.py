@@ -31,6 +31,21 @@ class Install(unittest.TestCase):
         self.assertEqual(out, "f32[1,10]\n")
         self.assertEqual(octet("inspect", engine, "--json").json["coverage"]["macs"], 1)
 
+    def test_programs_over_the_installed_headers(self):
+        if shutil.which("cmake") is None:
+            self.skipTest("cmake is absent")
+        prefix, build, engine = scratch() / "prefix2", scratch() / "embed", scratch() / "embed.octet"
+        command("cmake", "--install", BUILD, "--prefix", prefix)
+        command("cmake", "-G", "Ninja", "-S", ROOT / "examples/embed", "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}",
+                "-DCMAKE_BUILD_TYPE=Release")
+        command("cmake", "--build", build)
+        out = command(build / "embed", DIGITS / "digits.onnx", engine)
+        self.assertEqual(out, f"cancelled\n{engine.stat().st_size} bytes\n")
+        self.assertEqual(command(build / "serve", engine), "equal answers of 40 bytes\n")
+        libraries = command("ldd", build / "serve")
+        for name in ("libjpeg", "libpng", "libprotobuf", "libz."):
+            self.assertNotIn(name, libraries)
+
     def test_example_is_short(self):
         self.assertLess(len((ROOT / "examples/minimal/minimal.cc").read_text().splitlines()), 30)
 
