@@ -141,6 +141,30 @@ TEST(PlanMemory, ReusesDeadBuffers) {
   EXPECT_LE(plan.arenas[kHost].workspace_offset, 2 * 1088);
 }
 
+// A chain of three values, of which the last may take the place of the first.
+s64 chain_end(s64 threads, s64 cache_bytes) {
+  Plan plan;
+  plan.buffers.resize(3);
+  for (u32 b = 0; b < 3; ++b) {
+    plan.buffers[b].bytes = b == 0 ? 3000 : b * 1000;
+    PlanStep step;
+    if (b > 0) step.inputs = {b - 1};
+    step.outputs = {b};
+    plan.steps.push_back(std::move(step));
+  }
+  plan_memory(plan, threads, cache_bytes);
+  return plan.arenas[kHost].workspace_offset;
+}
+
+TEST(PlanMemory, ForThreadsOnlyValuesOfOneSizeShareMemory) {
+  EXPECT_EQ(chain_end(1, 1 << 20), 3072 + 1088);
+  EXPECT_EQ(chain_end(2, 1 << 20), 3072 + 1088 + 2112);
+}
+
+TEST(PlanMemory, LeastMemoryWhereTheCachesDoNotHoldIt) {
+  EXPECT_EQ(chain_end(2, 1000), chain_end(1, 1000));
+}
+
 // One buffer under two names lives as long as both: nothing is put over it in between.
 TEST(PlanMemory, SharedBuffersLiveTogether) {
   Plan plan;

@@ -77,6 +77,15 @@ class Json(unittest.TestCase):
         self.assertGreater(result["throughput"], 0)
         self.assertEqual(result["batch"], 3)
 
+    def test_bench_streams(self):
+        result = octet("bench", digits_engine(), "--streams", "3", "--seconds", "0.05", "--batch", "2", "--json").json
+        self.assertEqual(len(result["streams"]), 3)
+        for stream in result["streams"]:
+            times = [stream["latency_ms"][key] for key in ("min", "median", "p90", "p95", "p99", "max")]
+            self.assertEqual(times, sorted(times))
+        self.assertAlmostEqual(result["throughput"], sum(stream["throughput"] for stream in result["streams"]))
+        self.assertEqual((result["batch"], result["threads"]), (2, 1))
+
     def test_run_on_images(self):
         images = sorted((digits() / "test/7").glob("*.png"))[:3]
         names = scratch() / "names.txt"
