@@ -2,6 +2,7 @@
 #include "runtime/bound_plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "octet/error.h"
 
@@ -130,11 +131,27 @@ void BoundPlan::visit_in_lanes(std::span<const Tensor> inputs, std::span<Tensor>
       continue;
     }
     queues_.pool().parallel_for(lanes, [&](s64 begin, s64 end, int) {
-      for (s64 lane = begin; lane < end; ++lane)
-        visit_groups(r, lane, {groups * lane / lanes, groups * (lane + 1) / lanes}, visit);
+      for (s64 lane = begin; lane < end; ++lane) {
+        try {
+          visit_groups(r, lane, {groups * lane / lanes, groups * (lane + 1) / lanes}, visit);
+        } catch (...) {
+          lanes_[static_cast<size_t>(lane)].error = std::current_exception();
+        }
+      }
     });
+    rethrow_first_error();
   }
   queues_.synchronize();
+}
+
+// No exception leaves a piece of parallel_for; those of several lanes are the same but for the image.
+void BoundPlan::rethrow_first_error() {
+  std::exception_ptr first;
+  for (Lane& lane : lanes_) {
+    const std::exception_ptr error = std::exchange(lane.error, nullptr);
+    if (first == nullptr) first = error;
+  }
+  if (first != nullptr) std::rethrow_exception(first);
 }
 
 void BoundPlan::run_step(size_t s, const StepArgs& args) const {

@@ -2,6 +2,7 @@
 // A plan with memory under it: what a run executes.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <span>
 #include <vector>
@@ -65,6 +66,7 @@ class BoundPlan {
     std::vector<std::byte*> pointers;  // of each step: its inputs, then its outputs
     std::vector<CallerPointer> caller;
     std::vector<std::vector<MovingPointer>> moving;  // of each run
+    std::exception_ptr error;                        // of its last run, until all lanes have ended
   };
 
   struct Groups {
@@ -91,6 +93,7 @@ class BoundPlan {
         visit(s, step_args(s, lane), group);
     }
   }
+  void rethrow_first_error();
   void wait_for(size_t copy, size_t reader);  // steps
 
   // No step outlives the run that gave it to its queue, which reads the caller's memory and pointers that move.

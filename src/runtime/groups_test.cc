@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "backends/cpu/device.h"
+#include "core/check.h"
 #include "graph/interpret.h"
 #include "graph/propagate.h"
 #include "ops/registry.h"
@@ -175,6 +176,30 @@ TEST(Groups, ThreadsTakeWholeImages) {
       EXPECT_GE(share.groups, threads);
     }
   }
+}
+
+TEST(Groups, AnErrorOfAStepThatOneThreadRunsIsThatOfTheRun) {
+  const Target target = cpu_target(hardware_isa(), 4);
+  const CpuDevice device(hardware_isa(), 400 << 10);
+  Plan plan =
+      make_plan(early_and_late(), std::vector<Shape>{{16, 16, 64, 64}}, cpu_target(device, 4));
+  PlanStep& last = plan.steps.back();
+  ASSERT_TRUE(last.share.by_thread);
+  bool fails = true;
+  last.candidate.prepare = nullptr;
+  last.candidate.bind = [&fails](const BindArgs&) -> RunStep {
+    return [&fails](const StepArgs&) {
+      if (fails) fail(Error::Code::out_of_memory, "no room for this image");
+    };
+  };
+  const Tensor input(Dtype::u8, {16, 16, 64, 64});
+  std::vector<Tensor> output = {Tensor(plan.output_types[0].dtype, plan.output_types[0].shape)};
+  Queues queues(target);
+  PreparedStore store;
+  BoundPlan bound(std::move(plan), queues, store);
+  EXPECT_THROW(bound.run({&input, 1}, output), Error);
+  fails = false;
+  EXPECT_NO_THROW(bound.run({&input, 1}, output)) << "the error is gone with its run";
 }
 
 TEST(Groups, ThreadsShareASingleImage) {
