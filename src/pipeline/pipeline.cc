@@ -51,13 +51,11 @@ Engine compile_model(const Import& read, const std::string& source, const Compil
                      CompileReport* report) {
   CompileReport local;
   CompileReport& out = report != nullptr ? *report : local;
-  return without_bad_alloc([&] {
-    FloatModel imported = import(read, options, out);
-    imported.source = source;
-    const FloatModel model = calibrated(imported, options, out);
-    return Inside::engine(
-        std::make_shared<const Model>(quantize(model, options.plan, &out, options.monitor)));
-  });
+  FloatModel imported = import(read, options, out);
+  imported.source = source;
+  const FloatModel model = calibrated(imported, options, out);
+  return Inside::engine(
+      std::make_shared<const Model>(quantize(model, options.plan, &out, options.monitor)));
 }
 
 }  // namespace
@@ -68,7 +66,8 @@ Engine compile(const std::filesystem::path& onnx_file, const CompileOptions& opt
     return import_onnx(onnx_file, import, info);
   };
   try {
-    return compile_model(read, onnx_file.filename().string(), options, report);
+    return without_bad_alloc(
+        [&] { return compile_model(read, onnx_file.filename().string(), options, report); });
   } catch (Error& error) {
     error.add_context("compiling '" + onnx_file.string() + "'");
     throw;
@@ -82,7 +81,7 @@ Engine compile(std::span<const std::byte> onnx_model, const CompileOptions& opti
     return import_onnx(onnx_model, import, info);
   };
   try {
-    return compile_model(read, "", options, report);
+    return without_bad_alloc([&] { return compile_model(read, "", options, report); });
   } catch (Error& error) {
     error.add_context(fmt::format("compiling a model of {} bytes from memory", onnx_model.size()));
     throw;

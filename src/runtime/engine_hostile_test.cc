@@ -97,7 +97,7 @@ TEST(EngineHostile, E04_SectionsOutsideOverlappingUnalignedWrapping) {
 }
 
 TEST(EngineHostile, E05_OtherFormatsAndByteOrder) {
-  EXPECT_TRUE(contains(error_after([](FileHead& head) { head.header.format = 2; }), "format 2"));
+  EXPECT_TRUE(contains(error_after([](FileHead& head) { head.header.format = 3; }), "format 3"));
   // A file of the other byte order has 1 in the highest byte.
   EXPECT_TRUE(contains(error_after([](FileHead& head) { head.header.format = 1u << 24; }),
                        "build the engine again"));

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <stdexcept>
@@ -183,11 +184,12 @@ TEST(Groups, AnErrorOfAStepThatOneThreadRunsIsThatOfTheRun) {
   const CpuDevice device(hardware_isa(), 400 << 10);
   Plan plan =
       make_plan(early_and_late(), std::vector<Shape>{{16, 16, 64, 64}}, cpu_target(device, 4));
-  PlanStep& last = plan.steps.back();
-  ASSERT_TRUE(last.share.by_thread);
+  const auto step =
+      std::ranges::find_if(plan.steps, [](const PlanStep& s) { return s.share.by_thread; });
+  ASSERT_NE(step, plan.steps.end());
   bool fails = true;
-  last.candidate.prepare = nullptr;
-  last.candidate.bind = [&fails](const BindArgs&) -> RunStep {
+  step->candidate.prepare = nullptr;
+  step->candidate.bind = [&fails](const BindArgs&) -> RunStep {
     return [&fails](const StepArgs&) {
       if (fails) fail(Error::Code::out_of_memory, "no room for this image");
     };
