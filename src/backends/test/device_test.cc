@@ -30,12 +30,12 @@ TEST(TestDevice, TheHostCannotTouchItsMemory) {
 TEST(TestDevice, WhatIsCopiedThereAndBackIsTheSame) {
   const TestDevice device(1);
   const auto queue = device.make_queue(std::make_shared<ThreadPool>(1));
-  const auto memory = device.allocate(2 * 5000, "a test");
+  const auto memory = device.allocate(2 * 5000 + 10, "a test");
   Bytes bytes, back{};
   bytes.fill(std::byte{7});
   queue->copy(memory.get() + 10, bytes.data(), 5000);
-  queue->copy(memory.get() + 5000, memory.get() + 10, 5000);
-  queue->copy(back.data(), memory.get() + 5000, 5000);
+  queue->copy(memory.get() + 5010, memory.get() + 10, 5000);
+  queue->copy(back.data(), memory.get() + 5010, 5000);
   queue->synchronize();
   EXPECT_EQ(back, bytes);
 }
