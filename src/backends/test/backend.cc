@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/test/backend.h"
 
+#include <algorithm>
+
 #include "backends/cpu/lower/convert.h"
 #include "backends/reference/reference.h"
 #include "backends/test/device.h"

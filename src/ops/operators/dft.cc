@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DFT(x[..., 1 or 2], length?, axis?) {inverse, onesided}: sums of N terms in f64. One-sided: the forward transform of real
 // values keeps the first N/2 + 1, and the inverse makes N real values from those.
+#include <algorithm>
 #include <vector>
 
 #include "core/check.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // FlexAttention(Q, K, V, captures...) {score_mod, prob_mod}: softmax(score_mod(scale Q K^T)) V with probabilities changed by
 // prob_mod, both graphs of one [batch, heads, queries, keys] tensor. Heads of Q share those of K in groups.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MelWeightMatrix(mel bins, DFT length, sample rate, lowest and highest frequency): triangles that sum the bins of a spectrum
 // into bands of equal width on the mel scale.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
