@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <ranges>
 #include <unordered_set>
 
 #include "core/check.h"
@@ -181,9 +180,9 @@ class Assigner {
       if (std::string missing = missing_codes(node); !missing.empty())
         node.decision = real(ReasonCode::float_input, std::move(missing));
     }
-    for (Node& node : std::views::reverse(graph_.nodes)) {
-      if (!joins(node) || has_int8_reader(node)) continue;
-      node.decision = real(ReasonCode::no_int8_reader, "no reader of its result is INT8");
+    for (auto node = graph_.nodes.rbegin(); node != graph_.nodes.rend(); ++node) {
+      if (!joins(*node) || has_int8_reader(*node)) continue;
+      node->decision = real(ReasonCode::no_int8_reader, "no reader of its result is INT8");
     }
   }
 
