@@ -250,7 +250,7 @@ int run_streams(const Options& options) {
   const auto shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
   return bench_streams(engine, make_inputs(engine, shapes),
                        {options.streams, options.threads, options.seconds, options.warmup,
-                        read_tuning(options.tuning), options.json});
+                        read_tuning(options.tuning), options.json, options.device});
 }
 
 struct Summary {
@@ -313,6 +313,12 @@ int run(const Options& options) {
   return kDone;
 }
 
+// Layers and kernels are timed by one caller: of two wishes one would be dropped.
+void refuse_together(CLI::App& app) {
+  for (const char* other : {"--layers", "--assert-selection", "--tune"})
+    app.get_option("--streams")->excludes(app.get_option(other));
+}
+
 }  // namespace
 
 Command add_bench(CLI::App& parent) {
@@ -353,6 +359,7 @@ Command add_bench(CLI::App& parent) {
   app->add_flag("--layers", options->layers, "time every layer by itself instead of whole runs");
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
+  refuse_together(*app);
   return {app, [options] { return run(*options); }};
 }
 

@@ -59,7 +59,7 @@ class Streams {
  private:
   void run(Stream& stream) noexcept {
     try {
-      Context context = engine_.make_context({flags_.threads, flags_.tuning});
+      Context context = engine_.make_context({flags_.threads, flags_.tuning, flags_.device});
       std::vector<Tensor> outputs = context.run(inputs_);
       for (int64_t i = 1; i < flags_.warmup; ++i) context.run_into(inputs_, outputs);
       stream.milliseconds.reserve(1 << 16);

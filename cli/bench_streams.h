@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 
 #include "octet/engine.h"
 #include "octet/tensor.h"
@@ -18,6 +19,7 @@ struct StreamFlags {
   int64_t warmup = 10;
   std::shared_ptr<const Tuning> tuning;
   bool json = false;
+  std::string device = "cpu";
 };
 
 // Runs the streams side by side and prints their latencies and what they do together; the exit code.

@@ -77,6 +77,12 @@ class Json(unittest.TestCase):
         self.assertGreater(result["throughput"], 0)
         self.assertEqual(result["batch"], 3)
 
+    def test_bench_streams_take_the_device_and_no_layers(self):
+        refused = octet("bench", digits_engine(), "--streams", "2", "--layers", code=2)
+        self.assertIn("--layers", refused.err)
+        refused = octet("bench", digits_engine(), "--streams", "2", "--device", "nowhere", code=2)
+        self.assertIn("nowhere", refused.err)
+
     def test_bench_streams(self):
         result = octet("bench", digits_engine(), "--streams", "3", "--seconds", "0.05", "--batch", "2", "--json").json
         self.assertEqual(len(result["streams"]), 3)
