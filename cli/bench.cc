@@ -55,7 +55,8 @@ struct Options {
   bool layers = false;
   bool assert_selection = false;
   double tolerance = 0.1;
-  std::filesystem::path tune;
+  Outputs outputs;
+  Output* tune = nullptr;
   std::filesystem::path tuning;
   LimitFlags limits;
   bool json = false;
@@ -241,7 +242,7 @@ int run_selection(const Options& options) {
   const Engine engine = Engine::load(options.engine);
   const auto shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
   return assert_selection(engine, make_inputs(engine, shapes),
-                          {options.threads, options.tolerance, options.json, options.tune,
+                          {options.threads, options.tolerance, options.json, *options.tune,
                            read_tuning(options.tuning), options.device});
 }
 
@@ -295,7 +296,7 @@ void print_text_report(const Options& options, const Measured& measured, const S
 
 int run(const Options& options) {
   put_in_force(options.limits, options.engine);
-  if (options.assert_selection || !options.tune.empty()) return run_selection(options);
+  if (options.assert_selection || options.tune->given()) return run_selection(options);
   if (options.layers) return run_layers(options);
   if (options.streams > 0) return run_streams(options);
   const Measured measured = measure(options);
@@ -352,15 +353,15 @@ Command add_bench(CLI::App& parent) {
       ->type_name("X")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 10.0));
-  app->add_option("--tune", options->tune,
-                  "time them too, and write the fastest into this file for --tuning")
-      ->type_name("FILE");
+  options->tune = &options->outputs.add_flag(
+      *app, {"--tune", "FILE", OutputKind::tuning,
+             "time them too, and write the fastest into this file for --tuning"});
   add_tuning_flag(*app, options->tuning);
   app->add_flag("--layers", options->layers, "time every layer by itself instead of whole runs");
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
   refuse_together(*app);
-  return {app, [options] { return run(*options); }};
+  return {app, [options] { return run(*options); }, &options->outputs};
 }
 
 }  // namespace octet::cli

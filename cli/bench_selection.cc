@@ -110,15 +110,16 @@ int assert_selection(const Engine& engine, std::span<const Tensor> inputs,
   options.device = flags.device;
   // What the file has for other layers and machines stays. Read first: a file that is none of ours ends this early.
   Tuning tuning;
-  if (std::filesystem::exists(flags.tune)) tuning = load_tuning(flags.tune);
+  if (flags.tune.given() && std::filesystem::exists(flags.tune.path()))
+    tuning = load_tuning(flags.tune.path());
   const SelectionReport report = measure_selection(engine, inputs, options);
   const Verdict verdict(report);
   flags.json ? print_object(report, verdict, flags) : print_table(report, verdict);
   if (verdict.different > 0)
     print_error(fmt::format("kernels of {} layers give different results", verdict.different));
-  if (!flags.tune.empty()) {
+  if (flags.tune.given()) {
     tune(report, flags.threads, tuning);
-    save_tuning(tuning, flags.tune);
+    write(flags.tune, tuning);
     return verdict.different > 0 ? kThresholdFailed : kDone;
   }
   if (verdict.wrong > 0) {

@@ -2,11 +2,11 @@
 // octet bench --assert-selection: the chosen kernels held against every other that accepts their layer.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
 
+#include "cli/outputs.h"
 #include "octet/engine.h"
 #include "octet/tensor.h"
 #include "octet/tuning.h"
@@ -17,7 +17,7 @@ struct SelectionFlags {
   int threads = 1;
   double tolerance = 0.1;
   bool json = false;
-  std::filesystem::path tune;            // where the choices go; empty: nowhere
+  const Output& tune;                    // where the choices go, if it is given
   std::shared_ptr<const Tuning> tuning;  // choices to hold against measurement, or null
   std::string device = "cpu";
 };

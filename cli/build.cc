@@ -39,8 +39,9 @@ constexpr const char* kFooter =
 
 struct Options {
   std::filesystem::path model;
-  std::filesystem::path output;
-  std::filesystem::path report;
+  Outputs outputs;
+  Output* output = nullptr;
+  Output* report = nullptr;
   DataFlags data;
   RangeMethod method = RangeMethod::entropy;
   CompileOptions compile;
@@ -76,8 +77,8 @@ void print_float_layers(const Inspection& inspection) {
 
 void print_summary(const Options& options, const CompileReport& report,
                    const Inspection& inspection, double seconds) {
-  fmt::print("{}: {}, built in {}\n", sanitize(options.output.string()),
-             human_bytes(file_bytes(options.output)), human_seconds(seconds));
+  fmt::print("{}: {}, built in {}\n", sanitize(options.output->path().string()),
+             human_bytes(file_bytes(options.output->path())), human_seconds(seconds));
   fmt::print("  coverage     {}\n", coverage_line(inspection.coverage));
   fmt::print("  model        {} ({})\n", sanitize(options.model.string()),
              human_bytes(file_bytes(options.model)));
@@ -88,8 +89,8 @@ void print_summary(const Options& options, const CompileReport& report,
                    : "");
   }
   if (options.compile.plan.int8) print_float_layers(inspection);
-  if (!options.report.empty()) {
-    fmt::print("  report       {}\n", sanitize(options.report.string()));
+  if (options.report->given()) {
+    fmt::print("  report       {}\n", sanitize(options.report->path().string()));
   }
 }
 
@@ -100,8 +101,8 @@ void print_summary_json(const Options& options, const CompileReport& report,
     passes.push_back(
         {{"pass", pass.pass}, {"rewrites", pass.rewrites}, {"milliseconds", pass.milliseconds}});
   }
-  print_json({{"engine", options.output.string()},
-              {"bytes", file_bytes(options.output)},
+  print_json({{"engine", options.output->path().string()},
+              {"bytes", file_bytes(options.output->path())},
               {"model_bytes", file_bytes(options.model)},
               {"seconds", seconds},
               {"coverage", parsed(to_json(inspection.coverage))},
@@ -124,11 +125,8 @@ void print_notes(const CompileReport& report) {
   }
 }
 
-int run(Options options) {
+int run(const Options& options) {
   put_in_force(options.limits, options.model);
-  if (options.output.empty()) {
-    options.output = options.model.filename().replace_extension(".octet");
-  }
   const auto start = std::chrono::steady_clock::now();
   CompileOptions compile_with = compile_options(options);
   CompileReport report;
@@ -138,15 +136,15 @@ int run(Options options) {
     return true;
   };
   const Engine engine = compile(options.model, compile_with, &report);
-  engine.save(options.output);
+  write(*options.output, engine);
   progress.finish();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   InspectOptions inspected;
   inspected.threads = options.compile.threads;
   const Inspection inspection = inspect(engine, inspected);
-  if (!options.report.empty()) {
-    write_build_report({options.report, options.model, engine, compile_with, report, inspection},
+  if (options.report->given()) {
+    write_build_report({*options.report, options.model, engine, compile_with, report, inspection},
                        progress);
   }
   print_notes(report);
@@ -170,9 +168,9 @@ void add_quantization_flags(CLI::App& app, Options& options) {
 
 void add_debug_flags(CLI::App& app, Options& options) {
   const char* group = "Finding out";
-  app.add_option("--report", options.report, "write one self-contained HTML page")
-      ->type_name("FILE.html")
-      ->group(group);
+  options.report = &options.outputs.add_flag(
+      app, {"--report", "FILE.html", OutputKind::report, "write one self-contained HTML page"});
+  app.get_option("--report")->group(group);
   app.add_option("--disable-pass", options.compile.plan.rewrites.disabled_passes,
                  "leave out a graph pass, by name; repeatable")
       ->type_name("PASS")
@@ -192,8 +190,12 @@ Command add_build(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand("build", "Build an engine from an ONNX model");
   app->footer(kFooter);
   app->add_option("model", options->model, "ONNX model")->required()->type_name("MODEL.onnx");
-  app->add_option("-o,--output", options->output, "engine file [the model's name with .octet]")
-      ->type_name("ENGINE");
+  options->output = &options->outputs.add_flag(
+      *app,
+      {"-o,--output", "ENGINE", OutputKind::engine, "engine file [the model's name with .octet]"});
+  Outputs::set_default(*options->output, [model = &options->model] {
+    return model->filename().replace_extension(".octet");
+  });
   add_quantization_flags(*app, *options);
   add_shape_flag(*app, options->shapes);
   add_threads_flag(*app, options->compile.threads);
@@ -201,7 +203,7 @@ Command add_build(CLI::App& parent) {
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
   add_debug_flags(*app, *options);
-  return {app, [options] { return run(*options); }};
+  return {app, [options] { return run(*options); }, &options->outputs};
 }
 
 }  // namespace octet::cli

@@ -61,9 +61,9 @@ std::vector<std::pair<std::string, std::string>> summary_of(const BuildReport& b
 
 void write_build_report(const BuildReport& build, ProgressBar& progress) {
   const std::vector<ValueError> errors = layer_errors(build, progress);
-  save_report({build.model.filename().string(), summary_of(build), build.inspection,
-               build.report.ranges, errors},
-              build.file);
+  const ReportInput page = {build.model.filename().string(), summary_of(build), build.inspection,
+                            build.report.ranges, errors};
+  write(build.file, page);
 }
 
 }  // namespace octet::cli

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "cli/outputs.h"
 #include "cli/progress.h"
 #include "octet/compile.h"
 #include "octet/inspect.h"
@@ -11,7 +12,7 @@
 namespace octet::cli {
 
 struct BuildReport {
-  std::filesystem::path file;
+  const Output& file;
   std::filesystem::path model;
   const Engine& engine;
   const CompileOptions& options;

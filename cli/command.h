@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
+#include "cli/outputs.h"
+
 namespace octet::cli {
 
 // Exit codes of the program.
@@ -15,6 +17,7 @@ inline constexpr int kBadInput = 2;
 struct Command {
   CLI::App* app;
   std::function<int()> run;
+  Outputs* outputs = nullptr;  // what it writes: checked before it runs; null: it writes no file
 };
 
 Command add_build(CLI::App& parent);

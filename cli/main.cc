@@ -37,7 +37,9 @@ int report(const Error& error) {
 int run_command(const std::vector<Command>& commands) {
   try {
     for (const Command& command : commands) {
-      if (command.app->parsed()) return command.run();
+      if (!command.app->parsed()) continue;
+      if (command.outputs != nullptr) command.outputs->check(*command.app);
+      return command.run();
     }
   } catch (const Error& error) {
     return report(error);

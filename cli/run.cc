@@ -35,7 +35,8 @@ constexpr const char* kFooter =
 struct Options {
   std::filesystem::path engine;
   std::vector<std::filesystem::path> inputs;
-  std::filesystem::path output;
+  Outputs outputs;
+  Output* output = nullptr;
   std::filesystem::path labels;
   int64_t top = 5;
   PreprocessFlags preprocess;
@@ -156,16 +157,16 @@ nlohmann::ordered_json output_json(const Options& options, const std::vector<std
   return object;
 }
 
-void save_outputs(const std::filesystem::path& path, const std::vector<TensorInfo>& infos,
+void save_outputs(const Output& to, const std::vector<TensorInfo>& infos,
                   const std::vector<Tensor>& outputs) {
   std::vector<std::pair<std::string, Tensor>> arrays;
   for (size_t i = 0; i < outputs.size(); ++i) arrays.emplace_back(infos[i].name, outputs[i]);
-  write_npz(path, arrays);
+  write(to, arrays);
 }
 
 int run(const Options& options) {
   put_in_force(options.limits, options.engine);
-  if (!options.output.empty() && options.inputs.size() > 1) {
+  if (options.output->given() && options.inputs.size() > 1) {
     fail(Error::Code::invalid_argument, "-o takes the outputs of one input, but {} are given",
          options.inputs.size());
   }
@@ -183,7 +184,7 @@ int run(const Options& options) {
       for (const Tensor& input : inputs) planned.input_shapes.push_back(input.shape());
       warn_of_stale_choices(inspect(engine, planned).layers, options.tuning);
     }
-    if (!options.output.empty()) save_outputs(options.output, infos, outputs);
+    if (options.output->given()) save_outputs(*options.output, infos, outputs);
     if (!options.json) fmt::print("{}\n", sanitize(path.string()));
     nlohmann::ordered_json shown = nlohmann::ordered_json::array();
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -206,8 +207,8 @@ Command add_run(CLI::App& parent) {
   app->add_option("inputs", options->inputs, "images, .npz or .npy files")
       ->required()
       ->type_name("FILE...");
-  app->add_option("-o,--output", options->output, "write all outputs to this .npz")
-      ->type_name("FILE.npz");
+  options->output = &options->outputs.add_flag(
+      *app, {"-o,--output", "FILE.npz", OutputKind::arrays, "write all outputs to this .npz"});
   app->add_option("--top", options->top, "show so many classes")
       ->type_name("K")
       ->capture_default_str()
@@ -220,7 +221,7 @@ Command add_run(CLI::App& parent) {
   add_tuning_flag(*app, options->tuning);
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
-  return {app, [options] { return run(*options); }};
+  return {app, [options] { return run(*options); }, &options->outputs};
 }
 
 }  // namespace octet::cli

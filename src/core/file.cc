@@ -9,9 +9,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "core/check.h"
+#include "octet/output.h"
 
 namespace octet {
 namespace {
@@ -21,6 +23,29 @@ constexpr int kMaxTemporaryNames = 100;
 [[noreturn]] void fail_errno(const std::string& name, const char* action) {
   const int error = errno;
   fail(Error::Code::io, "'{}': cannot {}: {}", name, action, std::strerror(error));
+}
+
+constexpr mode_t kNewFile = 0666;  // less what the process masks
+constexpr mode_t kPermissions = 0777;
+constexpr int kMaxLinks = 40;  // as the system follows
+
+std::optional<struct stat> facts_of(const std::filesystem::path& path) {
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) != 0) return std::nullopt;
+  return facts;
+}
+
+// A file that is replaced keeps its permissions, and its owner where this process may give it away.
+void keep_facts(int fd, const struct stat& facts) {
+  [[maybe_unused]] const int owner = ::fchown(fd, facts.st_uid, facts.st_gid);
+  [[maybe_unused]] const int mode = ::fchmod(fd, facts.st_mode & kPermissions);
+}
+
+const char* kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
 }
 
 // The writer of a temporary file holds this lock; the system drops it when the writer dies.
@@ -59,7 +84,35 @@ void remove_abandoned(const std::filesystem::path& path) {
   }
 }
 
+// The path that a chain of symbolic links ends with, whether a file is there or not.
+std::filesystem::path followed(std::filesystem::path path) {
+  std::error_code error;
+  const std::string name = path.string();
+  for (int i = 0; i < kMaxLinks; ++i) {
+    if (!std::filesystem::is_symlink(path, error)) return path;
+    path = path.parent_path() / std::filesystem::read_symlink(path, error);
+    if (error) fail(Error::Code::io, "'{}': cannot read the link: {}", name, error.message());
+  }
+  fail(Error::Code::io, "'{}': more than {} symbolic links in a row", name, kMaxLinks);
+}
+
 }  // namespace
+
+std::filesystem::path output_target(const std::filesystem::path& path) {
+  const auto facts = facts_of(path);
+  if (facts && !S_ISREG(facts->st_mode)) {
+    fail(Error::Code::io, "'{}' is {}; a result is written to a regular file", path.string(),
+         kind_of(facts->st_mode));
+  }
+  std::filesystem::path target = followed(path);
+  const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
+  const auto around = facts_of(folder);
+  if (!around || !S_ISDIR(around->st_mode)) {
+    fail(Error::Code::io, "'{}': cannot write: there is no folder '{}'", path.string(),
+         folder.string());
+  }
+  return target;
+}
 
 File::File(const std::filesystem::path& path) : name_(path.string()) {
   // O_NONBLOCK: opening a FIFO for reading would otherwise wait for a writer.
@@ -101,11 +154,13 @@ std::vector<u8> read_file(const std::filesystem::path& path, u64 limit) {
   return bytes;
 }
 
-AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
-  remove_abandoned(path);
+AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(output_target(path)) {
+  remove_abandoned(path_);
+  const auto replaced = facts_of(path_);
+  const mode_t mode = replaced ? replaced->st_mode & kPermissions : kNewFile;
   for (int i = 0; i < kMaxTemporaryNames && fd_ < 0; ++i) {
-    temporary_ = fmt::format("{}.{}-{}.tmp", path.string(), ::getpid(), i);
-    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    temporary_ = fmt::format("{}.{}-{}.tmp", path_.string(), ::getpid(), i);
+    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd_ < 0 && errno != EEXIST) break;
     // Somebody who cleans up may have been faster than this lock: then the name goes, and the next is tried. A file system
     // without locks is no obstacle: there nobody cleans up.
@@ -113,7 +168,8 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
     const bool taken = !lock_now(fd_) && errno == EWOULDBLOCK;
     if (taken || !has_a_name(fd_)) ::close(std::exchange(fd_, -1));
   }
-  if (fd_ < 0) fail_errno(path.string(), "write");
+  if (fd_ < 0) fail_errno(path_.string(), "write");
+  if (replaced) keep_facts(fd_, *replaced);
 }
 
 AtomicFile::~AtomicFile() {

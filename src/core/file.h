@@ -33,8 +33,8 @@ class File {
 // The whole file; Error(invalid_argument) when it is larger than `limit`.
 std::vector<u8> read_file(const std::filesystem::path& path, u64 limit);
 
-// Writes beside `path` under a temporary name; commit() syncs and renames. Without commit() nothing remains; what a killed
-// process left is removed by the next that writes the same file.
+// Writes beside output_target(path) under a temporary name; commit() syncs and renames. A file that is replaced keeps its permissions.
+// Without commit() nothing remains; what a killed process left is removed by the next that writes the same file.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::filesystem::path& path);

@@ -199,7 +199,8 @@ std::string html_report(const ReportInput& input) {
   // The policy forbids every load, so that no model name can ever make the page fetch something.
   return fmt::format(
              "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+             "<meta name=\"generator\" content=\"octet\">\n<meta "
+             "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
              "'unsafe-inline'; script-src 'unsafe-inline'\">\n<meta name=\"viewport\" "
              "content=\"width=device-width\">\n<title>{}</title>\n<style>{}</style></head><body>\n",
              escape_html(input.title), kReportStyle) +

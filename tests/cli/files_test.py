@@ -71,7 +71,7 @@ class Outputs(unittest.TestCase):
         (box.work / "a.octet").write_text("what was there")
         (box.work / "a.html").write_text("what was there")
         # The limit on the size of a file stands for a full disk; Python ignores SIGXFSZ, and so does its child.
-        done = box.run(*quantize("-o", "a.octet", "--report", "a.html"), limit=4096)
+        done = box.run(*quantize("-o", "a.octet", "--report", "a.html", "--force"), limit=4096)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("cannot write", done.stderr)
         self.assertEqual(box.files(), {"work/a.octet", "work/a.html"})

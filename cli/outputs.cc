@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/outputs.h"
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <string_view>
+#include <system_error>
+
+#include "cli/fail.h"
+#include "cli/output_inputs.h"
+#include "octet/npz.h"
+#include "octet/output.h"
+
+namespace octet::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::string_view_literals;
+
+struct Format {
+  OutputKind kind;
+  const char* what;
+  std::string_view begins;  // as its writer begins it
+};
+
+constexpr Format kFormats[] = {
+    {OutputKind::engine, "an engine", "OCTETENG"sv},
+    {OutputKind::report, "a report of Octet",
+     "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+     "<meta name=\"generator\" content=\"octet\">"sv},
+    // Stored, its name in UTF-8, midnight of 1980-01-01: archives of NumPy begin otherwise.
+    {OutputKind::arrays, "an archive that Octet wrote",
+     "PK\x03\x04\x14\x00\x00\x08\x00\x00\x00\x00\x21\x00"sv},
+    // Its writer reads what is there, keeps it, and refuses anything else: any JSON of that kind will do.
+    {OutputKind::tuning, "a tuning file", ""sv},
+};
+
+const Format& format_of(OutputKind kind) {
+  return *std::find_if(std::begin(kFormats), std::end(kFormats),
+                       [&](const Format& format) { return format.kind == kind; });
+}
+
+std::string beginning(const fs::path& path, size_t bytes) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail(Error::Code::io, "'{}': cannot look at what is there", path.string());
+  std::string text(bytes, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(bytes));
+  text.resize(static_cast<size_t>(file.gcount()));
+  return text;
+}
+
+// A file of no bytes holds nothing that could be lost.
+void check_ours(const std::string& flag, const fs::path& target, OutputKind kind) {
+  const Format& format = format_of(kind);
+  const std::string begins = beginning(target, format.begins.size());
+  if (!begins.empty() && begins != format.begins) {
+    fail(Error::Code::invalid_argument,
+         "{} '{}' is a file already, and not {}; name another, or replace it with --force", flag,
+         target.string(), format.what);
+  }
+  const fs::perms write = fs::perms::owner_write | fs::perms::group_write | fs::perms::others_write;
+  if ((fs::status(target).permissions() & write) == fs::perms::none) {
+    fail(Error::Code::invalid_argument,
+         "{} '{}' is write-protected; name another file, or replace it with --force", flag,
+         target.string());
+  }
+}
+
+// Both exist and are one file, or would be.
+bool same_place(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  if (fs::exists(a, error) && fs::exists(b, error)) return fs::equivalent(a, b, error);
+  const auto whole = [&](const fs::path& path) {
+    return fs::weakly_canonical(fs::absolute(path, error), error);
+  };
+  return whole(a) == whole(b);
+}
+
+}  // namespace
+
+const fs::path& checked_path(const Output& output) {
+  if (!output.checked_ || !output.given()) {
+    fail(Error::Code::internal, "output {} was not checked", output.flag_);
+  }
+  return output.path_;
+}
+
+Output& Outputs::add_flag(CLI::App& app, const OutputFlag& flag) {
+  if (outputs_.empty())
+    app.add_flag("--force", force_, "replace files that Octet did not write, too");
+  Output& output = outputs_.emplace_back();
+  output.kind_ = flag.kind;
+  output.option_ = app.add_option(flag.names, output.path_, flag.help)->type_name(flag.type);
+  output.flag_ = flag_name(*output.option_);
+  return output;
+}
+
+void Outputs::set_default(Output& output, std::function<fs::path()> path) {
+  output.default_path_ = std::move(path);
+}
+
+void Outputs::check(const CLI::App& app) {
+  std::set<const CLI::Option*> flags;
+  std::vector<std::pair<const Output*, fs::path>> targets;
+  for (Output& output : outputs_) {
+    flags.insert(output.option_);
+    if (output.option_->count() > 0 && !output.given())
+      fail(Error::Code::invalid_argument, "{} names no file", output.flag_);
+    if (!output.given() && output.default_path_) output.path_ = output.default_path_();
+    if (output.given()) targets.emplace_back(&output, output_target(output.path_));
+    output.checked_ = true;
+  }
+  for (size_t i = 0; i < targets.size(); ++i) {
+    const auto& [output, target] = targets[i];
+    for (size_t j = 0; j < i; ++j) {
+      if (!same_place(target, targets[j].second)) continue;
+      fail(Error::Code::invalid_argument, "{} and {} are one file, '{}'; name two",
+           targets[j].first->flag_, output->flag_, output->path_.string());
+    }
+    check_existing(*output, target, app, flags);
+  }
+}
+
+void Outputs::check_existing(const Output& output, const fs::path& target, const CLI::App& app,
+                             const std::set<const CLI::Option*>& flags) const {
+  std::error_code error;
+  if (!fs::exists(target, error)) return;
+  if (const auto input = input_that_is(target, app, flags)) {
+    fail(Error::Code::invalid_argument,
+         "{} '{}' would replace what this command reads: {}; name another file", output.flag_,
+         output.path_.string(), *input);
+  }
+  if (!force_) check_ours(output.flag_, target, output.kind_);
+}
+
+void write(const Output& to, const Engine& engine) { engine.save(checked_path(to)); }
+
+void write(const Output& to, const ReportInput& report) { save_report(report, checked_path(to)); }
+
+void write(const Output& to, std::span<const std::pair<std::string, Tensor>> arrays) {
+  write_npz(checked_path(to), arrays);
+}
+
+void write(const Output& to, const Tuning& tuning) { save_tuning(tuning, checked_path(to)); }
+
+}  // namespace octet::cli

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A command writes files through cli/outputs.cc alone, where every output is checked before the work begins: no other file of cli/
+calls a writer of the library or of the system."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+HEADERS = ROOT / "include/octet"
+WRITER = re.compile(r"(?:^|[.>\s])((?:save|write)\w*)\([^;]*?std::filesystem::path&", re.M)
+SYSTEM = re.compile(
+    r"(?<!\w)::open\s*\(|\bstd::(?:ofstream|fstream|rename|remove|tmpfile)\b|\b(?:fopen|freopen|creat|mkstemp|unlink|rename|copy_file|resize_file)\s*\(")
+THE_PLACE = "outputs.cc"
+
+
+def writers():
+    """Functions of the installed headers that take the path of a file to write."""
+    found = set()
+    for path in sorted(HEADERS.glob("*.h")):
+        found |= set(WRITER.findall(re.sub(r"//.*", "", path.read_text())))
+    return found
+
+
+def main():
+    names = writers()
+    calls = re.compile(r"(?:\b|[.>])(" + "|".join(sorted(names)) + r")\s*\(")
+    problems, files = [], 0
+    for path in sorted((ROOT / "cli").glob("*")):
+        if path.suffix not in (".cc", ".h") or path.name == THE_PLACE:
+            continue
+        files += 1
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            code = re.sub(r'//.*|"(?:[^"\\]|\\.)*"', "", line)
+            for pattern in (calls, SYSTEM):
+                if found := pattern.search(code):
+                    problems.append(f"cli/{path.name}:{number}: {found.group(0).strip()} writes past cli/{THE_PLACE}: make the file a flag "
+                                    "of Outputs and give it to write()")
+    for problem in problems:
+        print(problem)
+    print(f"{files} files, writers: {', '.join(sorted(names))}; {len(problems)} problems")
+    return 1 if problems or len(names) < 4 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
