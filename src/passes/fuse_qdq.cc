@@ -3,6 +3,7 @@
 // The operator's own file builds it (OpDef::quant); why it could not is kept as the node's reason.
 #include <optional>
 
+#include "ops/quantized/quantize_product.h"
 #include "ops/quantized/zero_points.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -14,6 +15,7 @@ namespace {
 struct Surroundings {
   QuantizeRequest request;
   Node* quantize = nullptr;          // the only reader of the result, when it is a Q
+  std::vector<f32> output_scales;    // where that Q has one for each channel
   std::vector<std::string> origins;  // of the Q/DQ nodes that disappear into this node
 };
 
@@ -22,7 +24,7 @@ void add_origins(Surroundings& around, const Node& node) {
 }
 
 Surroundings look_around(Graph& graph, const Uses& uses, const Node& node) {
-  Surroundings around{{graph, node, {}, {}, Dtype::f32}, nullptr, {}};
+  Surroundings around{{graph, node, {}, {}, Dtype::f32}, nullptr, {}, {}};
   for (ValueId id : node.inputs) {
     const Node* dq = producer_of(graph, uses, id);
     std::optional<QuantizedInput> input;
@@ -36,6 +38,12 @@ Surroundings look_around(Graph& graph, const Uses& uses, const Node& node) {
     around.quantize = reader;
     around.request.output = type->params;
     around.request.output_dtype = type->dtype;
+    add_origins(around, *reader);
+  } else if (auto channels = channel_codes(graph, *reader); channels && is_op(node, "Conv")) {
+    around.quantize = reader;
+    around.request.output = {1.0f, channels->zero_point};
+    around.request.output_dtype = channels->dtype;
+    around.output_scales = std::move(channels->scales);
     add_origins(around, *reader);
   }
   return around;
@@ -52,6 +60,27 @@ bool has_codes(const QuantizeRequest& request) {
   return !request.inputs.empty() && request.inputs[0].codes != kNoValue;
 }
 
+// Codes that no rule is asked about, because they cannot be read as one tensor's.
+void explain_unread(Graph& graph, const Uses& uses, Node& node) {
+  const Node* dq = producer_of(graph, uses, node.input(0));
+  if (dq == nullptr || !is_dequantize(*dq) || node.decision.precision != Precision::none) return;
+  const Tensor* zero_point = graph.constant_input(*dq, 2);
+  if (zero_point == nullptr || zero_point->elements() == 1) return;
+  node.decision = {Precision::f32, ReasonCode::refused_by_operator,
+                   "input 0 has a zero point for each channel, and they differ"};
+}
+
+QuantizeResult integer_form(Surroundings& around) {
+  const auto rule = around.request.node.op->quant.quantize;
+  if (around.output_scales.empty()) return rule(around.request);
+  QuantizeResult result = quantize_product(around.request, kConvolutionRule, around.output_scales);
+  if (result.reject.empty()) return result;
+  // The QuantizeLinear stays as it is.
+  around.quantize = nullptr;
+  around.request.output_dtype = Dtype::f32;
+  return rule(around.request);
+}
+
 void finish(Graph& graph, Node& place, const Node& node, const Surroundings& around, Node fused) {
   fused.name = node.name;
   fused.origins = node.origins;
@@ -63,7 +92,7 @@ void finish(Graph& graph, Node& place, const Node& node, const Surroundings& aro
   }
   if (around.quantize == nullptr) {
     fused.decision.reason += "; the result stays f32 because its reader is not INT8";
-  } else {
+  } else if (around.output_scales.empty()) {
     graph.value(fused.outputs[0]).quant = around.request.output;
   }
   place = std::move(fused);
@@ -78,8 +107,11 @@ void fuse_qdq(Graph& graph, Rewrites& rewrites) {
     if (!has_integer_form(graph, node)) continue;
     Surroundings around = look_around(graph, uses, node);
     around.request.weight_codes = rewrites.weight_codes();
-    if (!has_codes(around.request)) continue;
-    QuantizeResult result = node.op->quant.quantize(around.request);
+    if (!has_codes(around.request)) {
+      explain_unread(graph, uses, node);
+      continue;
+    }
+    QuantizeResult result = integer_form(around);
     if (!result.reject.empty()) {
       node.decision = {Precision::f32, ReasonCode::refused_by_operator, result.reject};
       continue;

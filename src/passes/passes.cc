@@ -27,6 +27,7 @@ void hoist_quantize(Graph&, Rewrites&);
 void move_dequantize(Graph&, Rewrites&);
 void cancel_qdq(Graph&, Rewrites&);
 void split_conv_transpose(Graph&, Rewrites&);
+void join_channel_codes(Graph&, Rewrites&);
 void symmetric_weights(Graph&, Rewrites&);
 void fuse_unary(Graph&, Rewrites&);
 void fuse_qdq(Graph&, Rewrites&);
@@ -68,6 +69,7 @@ constexpr Pass kQuantizePasses[] = {
     {"cancel_qdq", cancel_qdq, kMakesIntegers},
     {"split_conv_transpose", split_conv_transpose},
     {"symmetric_weights", symmetric_weights},
+    {"join_channel_codes", join_channel_codes, kMakesIntegers},
     {"fuse_unary", fuse_unary, kMakesIntegers},
     {"fuse_qdq", fuse_qdq, kMakesIntegers},
     {"quantize_rows", quantize_rows, kMakesIntegers},

@@ -52,6 +52,23 @@ std::optional<CodeType> code_type(const Graph& graph, const Node& node) {
   return type;
 }
 
+std::optional<ChannelCodes> channel_codes(const Graph& graph, const Node& quantize) {
+  const Tensor* scale = graph.constant_input(quantize, 1);
+  const Tensor* zero_point = graph.constant_input(quantize, 2);
+  const TensorType& type = graph.value(quantize.outputs[0]).type;
+  const int rank = type.shape.is_unknown() ? 0 : type.shape.rank();
+  const s64 axis = quantize.attrs.i("axis", 1);
+  if (scale == nullptr || scale->dtype() != Dtype::f32 || scale->shape().rank() != 1) return {};
+  if (zero_point == nullptr || !is_code(type.dtype) || rank < 3 || (axis != 1 && axis + rank != 1))
+    return {};
+  if (quantize.attrs.i("block_size", 0) != 0) return {};
+  const std::vector<s32> points = integers(*zero_point);
+  const bool same = std::ranges::all_of(points, [&](s32 p) { return p == points[0]; });
+  if (points.empty() || !same) return {};
+  const auto scales = scale->as<f32>();
+  return ChannelCodes{{scales.begin(), scales.end()}, points[0], type.dtype};
+}
+
 std::optional<QuantizedInput> read_dequantize(const Graph& graph, const Node& node) {
   const Tensor* scale = graph.constant_input(node, 1);
   if (scale == nullptr || scale->dtype() != Dtype::f32 || scale->elements() == 0)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "graph/graph.h"
 #include "graph/op_traits.h"
@@ -18,6 +19,15 @@ struct CodeType {
 
 // Of a QuantizeLinear or DequantizeLinear with constant per-tensor parameters and u8 or s8 codes; else nothing.
 std::optional<CodeType> code_type(const Graph& graph, const Node& node);
+
+// Codes of an activation whose channels (axis 1) have a scale each, and one zero point.
+struct ChannelCodes {
+  std::vector<f32> scales;
+  s32 zero_point = 0;
+  Dtype dtype = Dtype::u8;
+};
+// Of a QuantizeLinear with constant parameters of that kind; else nothing.
+std::optional<ChannelCodes> channel_codes(const Graph& graph, const Node& quantize);
 
 // What a DequantizeLinear says of its codes, per tensor or per axis; nothing when scale or zero point is not constant.
 std::optional<QuantizedInput> read_dequantize(const Graph& graph, const Node& node);

@@ -12,8 +12,12 @@ namespace {
 
 bool runs_on_codes(const Graph& graph, const Node& node) {
   if (node.op->domain == "octet") return true;
-  return std::ranges::any_of(node.outputs,
-                             [&](ValueId id) { return id != kNoValue && graph.value(id).quant; });
+  // Codes with a scale for each channel have no parameters of their own: what made them INT8 said so.
+  const bool decided = node.decision.precision == Precision::int8;
+  return std::ranges::any_of(node.outputs, [&](ValueId id) {
+    return id != kNoValue &&
+           (graph.value(id).quant || (decided && is_code(graph.value(id).type.dtype)));
+  });
 }
 
 Decision missing_decision(const Graph& graph, const Node& node) {

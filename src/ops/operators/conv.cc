@@ -57,7 +57,7 @@ void eval(const Eval& eval) {
 }
 
 QuantizeResult quantize(const QuantizeRequest& request) {
-  return quantize_product(request, {.op = "QConv", .channel_axis = 0});
+  return quantize_product(request, kConvolutionRule);
 }
 
 constexpr OpTraits kTraits{

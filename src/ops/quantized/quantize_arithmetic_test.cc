@@ -95,7 +95,7 @@ TEST(QuantizeArithmetic, ReasonsToStayFloat) {
   EXPECT_EQ(wide.quantize().reject, "input 0 is s32, not u8 or s8");
   Request per_channel = binary("Add");
   per_channel.inputs[0].scale = floats({2}, {1, 2});
-  EXPECT_THAT(per_channel.quantize().reject, ::testing::HasSubstr("scales; activations have one"));
+  EXPECT_THAT(per_channel.quantize().reject, ::testing::HasSubstr("takes one for all of them"));
   Request stays_real = binary("Add");
   stays_real.output_dtype = Dtype::f32;
   EXPECT_EQ(stays_real.quantize().reject, "its output stays real");

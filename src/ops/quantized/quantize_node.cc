@@ -36,16 +36,23 @@ void fold_clamp(CodeRange& range, const Activation& activation, const QuantParam
 
 }  // namespace
 
-std::string unreadable_codes(const QuantizeRequest& request, size_t i) {
+std::string unreadable_codes(const QuantizeRequest& request, size_t i, s64 scales) {
   if (i >= request.inputs.size() || request.inputs[i].codes == kNoValue) {
     return fmt::format("input {} stays real", i);
   }
   const QuantizedInput& input = request.inputs[i];
-  if (input.scale.elements() != 1) {
-    return fmt::format("input {} has {} scales; activations have one", i, input.scale.elements());
+  const s64 given = input.scale.elements();
+  if (given != 1 && given != scales) {
+    return fmt::format(
+        "input {} has {} scales; an operator that joins channels takes one for all of them", i,
+        given);
   }
-  return bad_quant(fmt::format("input {}", i), input.scalar_scale(), input.zero_point,
-                   codes_dtype(request, i));
+  for (f32 scale : input.scale.as<f32>()) {
+    std::string why =
+        bad_quant(fmt::format("input {}", i), scale, input.zero_point, codes_dtype(request, i));
+    if (!why.empty()) return why;
+  }
+  return {};
 }
 
 std::string unwritable_output(const QuantizeRequest& request) {

@@ -21,8 +21,8 @@ inline bool wants_real_output(const QuantizeRequest& request) {
   return !is_code(request.output_dtype);
 }
 
-// Why activation input i cannot be read as codes with one positive scale; empty: it can.
-std::string unreadable_codes(const QuantizeRequest& request, size_t i);
+// Why activation input i cannot be read as codes with one positive scale, or with `scales` of them; empty: it can.
+std::string unreadable_codes(const QuantizeRequest& request, size_t i, s64 scales = 1);
 // Why the output cannot be written; empty: it can.
 std::string unwritable_output(const QuantizeRequest& request);
 // Both for inputs [0, count), for operators whose output must be codes.

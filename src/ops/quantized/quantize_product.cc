@@ -25,8 +25,9 @@ constexpr std::string_view kKeptAttrs[] = {"auto_pad",     "dilations", "group",
 
 class Builder {
  public:
-  Builder(const QuantizeRequest& request, const ProductRule& rule)
-      : request_(request), rule_(rule) {}
+  Builder(const QuantizeRequest& request, const ProductRule& rule,
+          std::span<const f32> output_scales)
+      : request_(request), rule_(rule), output_scales_(output_scales) {}
 
   QuantizeResult build();
 
@@ -52,7 +53,10 @@ class Builder {
     return std::max(input(i).zero_point - codes.lo, codes.hi - input(i).zero_point);
   }
 
+  s64 lone_channels() const;
   bool check_activations();
+  bool check_output_scales();
+  void spread_input_scales();
   bool constant_weights();
   bool real_weights(const Tensor& weights);
   bool coded_weights(const Tensor& codes);
@@ -65,6 +69,7 @@ class Builder {
 
   const QuantizeRequest& request_;
   const ProductRule& rule_;
+  std::span<const f32> output_scales_;
   std::string reject_;
   Channels channels_;
   ProductInput x_;
@@ -81,15 +86,46 @@ Channels channels_of(const Shape& weights, int axis) {
   return channels;
 }
 
+// The input channels of a convolution none of whose sums joins two of them (depthwise); else 1.
+s64 Builder::lone_channels() const {
+  const ValueId id = has_codes(kWeights) ? input(kWeights).codes : request_.node.input(kWeights);
+  const Shape& shape = request_.graph.value(id).type.shape;
+  const s64 groups = std::max(request_.node.attrs.i("group", 1), s64{1});
+  const bool lone = rule_.op == "QConv" && request_.graph.is_constant(id) && shape.rank() >= 3 &&
+                    shape[1] == 1 && shape[0] % groups == 0 && input(kX).axis == 1;
+  return lone ? groups : 1;
+}
+
+bool Builder::check_output_scales() {
+  if (output_scales_.empty()) return true;
+  const ValueId weights =
+      has_codes(kWeights) ? input(kWeights).codes : request_.node.input(kWeights);
+  const Shape& shape = request_.graph.value(weights).type.shape;
+  if (shape.rank() < 3 || shape[0] != std::ssize(output_scales_))
+    return refuse(fmt::format("its output has {} scales", output_scales_.size()));
+  if (request_.node.input(kResidual) != kNoValue)
+    return refuse("its output has a scale for each channel, and a sum is in it");
+  const Activation activation = activation_of(request_.node);
+  const bool relu = activation.min == 0.0f && std::isinf(activation.max);
+  if (activation.is_clamp() && !relu)
+    return refuse("its output has a scale for each channel, and bounds that are no codes of all");
+  for (f32 scale : output_scales_) {
+    if (!std::isnormal(scale) || scale < 0.0f)
+      return refuse(fmt::format("the scale {} of its output is not a positive number", scale));
+  }
+  return true;
+}
+
 bool Builder::check_activations() {
-  if (!passes(unreadable_codes(request_, kX))) return false;
+  const s64 channels = has_codes(kX) ? lone_channels() : 1;
+  if (!passes(unreadable_codes(request_, kX, channels))) return false;
   if (request_.graph.is_constant(input(kX).codes)) return refuse("its first operand is constant");
   if (request_.node.input(kResidual) != kNoValue &&
       !passes(unreadable_codes(request_, kResidual))) {
     return false;
   }
   x_ = {input(kX).scalar_scale(), max_magnitude(kX)};
-  return passes(unwritable_output(request_));
+  return passes(unwritable_output(request_)) && check_output_scales();
 }
 
 bool Builder::real_weights(const Tensor& weights) {
@@ -163,7 +199,8 @@ bool Builder::coded_bias() {
     bool exact = input(kBias).zero_point == 0;
     for (s64 c = 0; c < codes->elements(); ++c) {
       const f32 scale = scales[scales.values().size() == 1 ? 0 : c];
-      exact = exact && scale == x_.scale * weights_.scales[static_cast<size_t>(c)];
+      const auto channel = static_cast<size_t>(c);
+      exact = exact && scale == x_.scale_of(channel) * weights_.scales[channel];
       const s64 code = s64{codes->as<s32>()[static_cast<size_t>(c)]} - input(kBias).zero_point;
       real.push_back(static_cast<f64>(code) * f64{scale});
     }
@@ -185,11 +222,21 @@ bool Builder::coded_bias() {
   return true;
 }
 
+// Each output channel's input channel.
+void Builder::spread_input_scales() {
+  const FloatInput scales(view(input(kX).scale));
+  const s64 given = std::ssize(scales.values());
+  if (given == 1) return;
+  for (s64 c = 0; c < channels_.count; ++c)
+    x_.channel_scales.push_back(scales[c / (channels_.count / given)]);
+}
+
 bool Builder::constant_weights() {
   const ValueId id = request_.node.input(kWeights);
   const Tensor* codes = constant_codes(kWeights);
   const Tensor& weights = codes != nullptr ? *codes : request_.graph.value(id).constant;
   channels_ = channels_of(weights.shape(), rule_.channel_axis);
+  spread_input_scales();
   if (!(codes != nullptr ? coded_weights(weights) : real_weights(weights))) return false;
   if (!coded_bias() || !multipliers()) return false;
   bring_biases_nearer();
@@ -247,9 +294,10 @@ bool Builder::activation_weights() {
 }
 
 bool Builder::multipliers() {
-  for (f32 scale : weights_.scales) {
-    f32 multiplier = x_.scale * scale;
-    if (!wants_real_output(request_)) multiplier /= request_.output.scale;
+  for (size_t c = 0; c < weights_.scales.size(); ++c) {
+    f32 multiplier = x_.scale_of(c) * weights_.scales[c];
+    if (!wants_real_output(request_))
+      multiplier /= output_scales_.empty() ? request_.output.scale : output_scales_[c];
     if (!std::isfinite(multiplier))
       return refuse("its scales are too far apart for one multiplier");
     multipliers_.push_back(multiplier);
@@ -294,8 +342,9 @@ QuantizeResult Builder::build() {
 
 }  // namespace
 
-QuantizeResult quantize_product(const QuantizeRequest& request, const ProductRule& rule) {
-  return Builder(request, rule).build();
+QuantizeResult quantize_product(const QuantizeRequest& request, const ProductRule& rule,
+                                std::span<const f32> output_scales) {
+  return Builder(request, rule, output_scales).build();
 }
 
 }  // namespace octet

@@ -48,7 +48,7 @@ QuantizedWeights quantize_weights(const Tensor& weights, std::span<const f32> bi
   }
   for (size_t c = 0; c < largest->size(); ++c) {
     result.scales.push_back(
-        channel_scale((*largest)[c], bias.empty() ? 0.0f : bias[c], input.scale));
+        channel_scale((*largest)[c], bias.empty() ? 0.0f : bias[c], input.scale_of(c)));
   }
   if (!all_finite(result.scales)) {
     result.reject = "the bias is too large for the scale of the input";
@@ -66,7 +66,7 @@ std::vector<f64> wide_bias(std::span<const f64> bias, std::span<const f32> scale
                            const ProductInput& input) {
   std::vector<f64> codes;
   for (size_t c = 0; c < bias.size(); ++c)
-    codes.push_back(std::nearbyint(bias[c] / (f64{input.scale} * f64{scales[c]})));
+    codes.push_back(std::nearbyint(bias[c] / (f64{input.scale_of(c)} * f64{scales[c]})));
   return codes;
 }
 

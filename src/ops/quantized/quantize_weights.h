@@ -46,6 +46,12 @@ struct QuantizedWeights {
 struct ProductInput {
   f32 scale = 1.0f;
   s32 max_magnitude = 255;  // of q - zero_point
+  // Where each output channel reads one input channel, and those have scales of their own: that of each output channel.
+  std::vector<f32> channel_scales = {};
+
+  f32 scale_of(size_t channel) const {
+    return channel_scales.empty() ? scale : channel_scales[channel];
+  }
 };
 
 // scale[c] = max|w| / 127, raised where the bias would pass 2^30; codes in -127..127, ties to even. `bias` may be empty. What

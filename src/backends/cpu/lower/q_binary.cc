@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// QAdd and QMul: any broadcast whose rows are contiguous or constant in the memory order of the output.
+// QAdd, QMul and Min of codes: any broadcast whose rows are contiguous or constant in the memory order of the output.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -143,6 +143,11 @@ Offer lower_q_add(const LowerRequest& request) {
   args.multiplier_a = multipliers[0];
   args.multiplier_b = multipliers[1];
   return lower_binary(request, best_kernel(kAddKernels, isa_of(request.target)), args);
+}
+
+Offer lower_q_min(const LowerRequest& request) {
+  if (request.inputs.size() != 2) return Reject{"there are not two operands"};
+  return lower_binary(request, best_kernel(kMinKernels, isa_of(request.target)), {});
 }
 
 Offer lower_q_mul(const LowerRequest& request) {

@@ -11,6 +11,7 @@
 namespace octet {
 
 Offer lower_q_add(const LowerRequest& request);
+Offer lower_q_min(const LowerRequest& request);
 Offer lower_q_mul(const LowerRequest& request);
 Offer lower_q_table(const LowerRequest& request);
 Offer lower_q_quantize(const LowerRequest& request);
@@ -108,6 +109,17 @@ TEST(QTable, AllCodesAndLayouts) {
   image.inputs = {activation(random_u8({2, 70, 3, 5}, 1), Layout::nhwc),
                   constant(random_u8({256}, 2))};
   expect_exact(image, lower_q_table, "nhwc");
+}
+
+TEST(QMin, UpperCodesOfChannels) {
+  for (s64 channels : {1, 3, 31, 32, 64, 65, 96, 129}) {
+    Probe probe{.op = "Min"};
+    probe.inputs = {activation(random_u8({2, channels, 3, 5}, 1), Layout::nhwc),
+                    constant(random_u8({1, channels, 1, 1}, 2))};
+    expect_exact(probe, lower_q_min, std::to_string(channels));
+    probe.inputs[0] = activation(random_u8({2, channels, 3, 5}, 1));
+    expect_exact(probe, lower_q_min, std::to_string(channels) + " linear");
+  }
 }
 
 // Ties, both infinities, NaN, and values far outside.

@@ -151,6 +151,7 @@ using Lanes = s64;          // as many, from the first
 inline Lanes first_codes(s64 n) { return n; }
 inline Ints load_codes(const u8* src, Lanes lanes) { return load_bytes32(src, lanes); }
 inline void store_codes(Ints codes, u8* dst, Lanes lanes) { store_bytes32(codes, dst, lanes); }
+inline Ints smaller_codes(Ints a, Ints b) { return _mm256_min_epu8(a, b); }
 inline Ints all_codes(u8 code) { return _mm256_set1_epi8(static_cast<char>(code)); }
 inline Ints all(s32 x) { return _mm256_set1_epi32(x); }
 inline Reals all(f32 x) { return _mm256_set1_ps(x); }

@@ -175,6 +175,7 @@ inline Ints load_codes(const u8* src, Lanes lanes) { return _mm512_maskz_loadu_e
 inline void store_codes(Ints codes, u8* dst, Lanes lanes) {
   _mm512_mask_storeu_epi8(dst, lanes, codes);
 }
+inline Ints smaller_codes(Ints a, Ints b) { return _mm512_min_epu8(a, b); }
 inline Ints all_codes(u8 code) { return _mm512_set1_epi8(static_cast<char>(code)); }
 inline Ints all(s32 x) { return _mm512_set1_epi32(x); }
 inline Reals all(f32 x) { return _mm512_set1_ps(x); }

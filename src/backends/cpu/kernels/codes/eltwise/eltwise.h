@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// QAdd and QMul of u8 codes.
+// QAdd, QMul and Min of u8 codes.
 #pragma once
 
 #include "backends/cpu/kernels/codes/eltwise/eltwise_args.h"
@@ -18,6 +18,11 @@ inline constexpr BinaryKernel kAddKernels[] = {
     {"add_u8_vnni", Isa::vnni, add_u8_vnni},
     {"add_u8_avx2", Isa::avx2, add_u8_avx2},
     {"add_u8_plain", Isa::none, add_u8_plain},
+};
+inline constexpr BinaryKernel kMinKernels[] = {
+    {"min_u8_vnni", Isa::vnni, min_u8_vnni},
+    {"min_u8_avx2", Isa::avx2, min_u8_avx2},
+    {"min_u8_plain", Isa::none, min_u8_plain},
 };
 inline constexpr BinaryKernel kMulKernels[] = {
     {"mul_u8_vnni", Isa::vnni, mul_u8_vnni},

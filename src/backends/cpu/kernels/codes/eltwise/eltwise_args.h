@@ -9,6 +9,7 @@
 namespace octet {
 
 // add: t = fma(a - zero_a, multiplier_a, fl((b - zero_b) * multiplier_b))
+// min: the smaller code
 // mul: t = fl((a - zero_a) * (b - zero_b) * multiplier_a), the integer product exact
 struct BinaryArgs {
   s32 zero_a = 0;
@@ -31,6 +32,9 @@ struct BinaryRun {
 void add_u8_plain(const BinaryRun& run);
 void add_u8_avx2(const BinaryRun& run);
 void add_u8_vnni(const BinaryRun& run);
+void min_u8_plain(const BinaryRun& run);
+void min_u8_avx2(const BinaryRun& run);
+void min_u8_vnni(const BinaryRun& run);
 void mul_u8_plain(const BinaryRun& run);
 void mul_u8_avx2(const BinaryRun& run);
 void mul_u8_vnni(const BinaryRun& run);

@@ -21,9 +21,13 @@ struct Mul {
   }
 };
 
+inline Ints codes_or_all(const u8* src, bool stands, Lanes lanes) {
+  return stands ? all_codes(*src) : load_codes(src, lanes);
+}
+
 // Codes less their zero point, in the order of widen_in_lanes.
 inline void load_centered(const u8* src, bool stands, Lanes lanes, s32 zero, Ints out[4]) {
-  widen_in_lanes(stands ? all_codes(*src) : load_codes(src, lanes), out);
+  widen_in_lanes(codes_or_all(src, stands, lanes), out);
   for (int v = 0; v < 4; ++v) out[v] = sub_s32(out[v], all(zero));
 }
 
@@ -46,6 +50,15 @@ void binary(const BinaryRun& run) {
 }
 
 }  // namespace
+
+void OCTET_ISA(min_u8)(const BinaryRun& run) {
+  for (s64 i = 0; i < run.count; i += kCodes) {
+    const Lanes lanes = first_codes(run.count - i);
+    const Ints a = codes_or_all(run.a + (run.a_stands ? 0 : i), run.a_stands, lanes);
+    const Ints b = codes_or_all(run.b + (run.b_stands ? 0 : i), run.b_stands, lanes);
+    store_codes(smaller_codes(a, b), run.dst + i, lanes);
+  }
+}
 
 void OCTET_ISA(add_u8)(const BinaryRun& run) { binary<Add>(run); }
 void OCTET_ISA(mul_u8)(const BinaryRun& run) { binary<Mul>(run); }

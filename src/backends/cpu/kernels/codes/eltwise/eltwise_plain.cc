@@ -26,6 +26,13 @@ void add_u8_plain(const BinaryRun& run) {
   });
 }
 
+void min_u8_plain(const BinaryRun& run) {
+  for (s64 i = 0; i < run.count; ++i) {
+    const u8 a = run.a[run.a_stands ? 0 : i], b = run.b[run.b_stands ? 0 : i];
+    run.dst[i] = a < b ? a : b;
+  }
+}
+
 void mul_u8_plain(const BinaryRun& run) {
   const BinaryArgs& args = *run.args;
   for_each(run, [&](s32 a, s32 b) { return static_cast<f32>(a * b) * args.multiplier_a; });

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Q/DQ as quantizers write it: each form runs on integer kernels and gives what ONNX Runtime gives."""
+
+import unittest
+
+import harness
+from harness import need
+from nodes import Small, expected, got
+
+CONVERSIONS = ("QuantizeLinear", "DequantizeLinear", "Reorder", "Reshape")
+
+
+class Form(Small):
+    """A graph in some quantizer's manner."""
+
+    def __init__(self, seed=0, opset=17):
+        super().__init__(opset)
+        self.rng = need("numpy").random.default_rng(seed)
+
+    def pair(self, value, scale, zero, outputs=None, **attrs):
+        """QuantizeLinear and DequantizeLinear; `zero` says the type of the codes."""
+        numpy = need("numpy")
+        parameters = [self.const(numpy.asarray(scale, numpy.float32)), self.const(numpy.asarray(zero))]
+        codes = self.node("QuantizeLinear", [value, *parameters], **attrs)
+        return self.node("DequantizeLinear", [codes, *parameters], outputs, **attrs)
+
+    def picture(self, *shape):
+        return self.feed("x", self.rng.normal(size=shape).astype(need("numpy").float32))
+
+    def weights(self, *shape, size=1.0):
+        """s8 codes with a scale for each output channel."""
+        numpy = need("numpy")
+        codes = self.const(self.rng.integers(-127, 128, shape).astype(numpy.int8))
+        scales = self.const((self.rng.uniform(0.5, 1, shape[0]) * size / 127).astype(numpy.float32))
+        return self.node("DequantizeLinear", [codes, scales, self.const(numpy.zeros(shape[0], numpy.int8))], axis=0)
+
+    def clip(self, value, low, high):
+        numpy = need("numpy")
+        return self.node("Clip", [value, self.const(numpy.float32(low)), self.const(numpy.float32(high))])
+
+
+class Quantizers(unittest.TestCase):
+    def expect_integers(self, form, outputs=("y",), atol=0.0, float_ops=()):
+        """All layers in INT8, none on the reference; the outputs those of ONNX Runtime, on every instruction set."""
+        numpy = need("numpy")
+        path = form.save(*outputs)
+        wanted = expected(path, form.feeds)
+        for level in "none", "avx2", "avx_vnni", "vnni", "amx":
+            with self.subTest(level):
+                result, layers = got(path, form.feeds, env={"OCTET_CPU_ISA": level})
+                for name in outputs:
+                    numpy.testing.assert_allclose(result[name], wanted[name], rtol=0, atol=atol)
+        for layer in layers:
+            if layer["op"] not in CONVERSIONS + tuple(float_ops):
+                self.assertEqual(layer["precision"], "int8", layer)
+            self.assertNotEqual(layer["kernel"], "reference", layer)
+        return layers
+
+    def depthwise_after(self, bound):
+        """NNCF: a scale and a zero point for each channel before a depthwise convolution; a channel that was never alive has others."""
+        numpy = need("numpy")
+        form = Form()
+        x = form.pair(form.picture(2, 8, 9, 7), 1 / 32, numpy.uint8(128))
+        value = form.node("Conv", [x, form.weights(24, 8, 1, 1)])
+        value = form.clip(value, 0, bound) if bound else form.node("Relu", [value])
+        scales = form.rng.uniform(1, 4, 24) / 255
+        zeros = numpy.full(24, -128, numpy.int8)
+        scales[[3, 17]], zeros[[3, 17]] = 6.3e-6, 0
+        value = form.pair(value, scales, zeros, axis=1)
+        value = form.node("Conv", [value, form.weights(24, 1, 3, 3)], group=24, pads=[1] * 4, strides=[2, 2])
+        form.pair(form.node("Relu", [value]), 1 / 16, numpy.uint8(0), ["y"])
+        return form
+
+    def test_nncf_depthwise_of_relu(self):
+        layers = self.expect_integers(self.depthwise_after(0), atol=1 / 16)  # a tie of rounding is one code
+        self.assertEqual([layer["op"] for layer in layers if layer["precision"] == "int8"].count("QConv"), 2)
+
+    def test_nncf_depthwise_of_relu6(self):
+        for bound in 1.5, 6:
+            self.expect_integers(self.depthwise_after(bound), atol=1 / 16)
+
+    def test_batch_normalization_after_weights_in_codes(self):
+        numpy = need("numpy")
+        form = Form(1)
+        x = form.pair(form.picture(1, 8, 6, 6), 1 / 32, numpy.int8(0))
+        value = form.node("Conv", [x, form.weights(16, 8, 3, 3, size=0.2)], pads=[1] * 4)
+        factors = form.rng.normal(size=16)
+        factors[5] = 0
+        parts = [factors, form.rng.normal(size=16), form.rng.normal(size=16), form.rng.uniform(0.5, 2, 16)]
+        value = form.node("BatchNormalization", [value, *[form.const(part.astype(numpy.float32)) for part in parts]])
+        form.pair(form.node("Relu", [value]), 1 / 16, numpy.uint8(0), ["y"])
+        self.expect_integers(form, atol=1 / 16)
+
+
+if __name__ == "__main__":
+    harness.main()
