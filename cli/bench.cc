@@ -39,6 +39,7 @@ constexpr const char* kFooter =
     "  octet bench resnet20.octet --layers               # the time of every layer\n"
     "  octet bench resnet20.octet --assert-selection     # is every layer's kernel the fastest?\n"
     "  octet bench resnet20.octet --tune here.json       # then: octet run --tuning here.json ...\n"
+    "  octet bench --layer 'Relu(f32[1,64,56,56] nhwc) -> f32[1,64,56,56]'  # one layer alone\n"
     "  octet bench resnet20.octet --json | jq '.latency_ms.median'\n";
 
 constexpr int64_t kMaxRuns = 1'000'000;
@@ -53,6 +54,7 @@ struct Options {
   double seconds = 2;
   int64_t warmup = 10;
   bool layers = false;
+  std::string layer;
   bool assert_selection = false;
   double tolerance = 0.1;
   Outputs outputs;
@@ -229,12 +231,16 @@ int run_layers(const Options& options) {
                       {"precision", to_string(time.layer.precision)},
                       {"kernel", time.layer.kernel},
                       {"choice", to_string(time.layer.choice)},
+                      {"signature", time.layer.signature},
                       {"macs", time.layer.macs},
                       {"microseconds", time.microseconds},
                       {"floor_us", time.floor_us},
                       {"share", time.share}});
   }
-  print_json({{"layers", layers}, {"threads", options.threads}, {"isa", cpu_isa()}});
+  print_json({{"layers", layers},
+              {"threads", options.threads},
+              {"device", options.device},
+              {"isa", device_info(options.device).level}});
   return kDone;
 }
 
@@ -278,7 +284,8 @@ void print_json_report(const Options& options, const Measured& measured, const S
        {"runs", measured.milliseconds.size()},
        {"batch", summary.samples},
        {"threads", options.threads},
-       {"isa", cpu_isa()}});
+       {"device", options.device},
+       {"isa", device_info(options.device).level}});
 }
 
 void print_text_report(const Options& options, const Measured& measured, const Summary& summary) {
@@ -287,15 +294,23 @@ void print_text_report(const Options& options, const Measured& measured, const S
              measured.milliseconds.front());
   fmt::print("throughput  {:.1f} samples/s (batch {}, {} thread{}, {} runs, {})\n",
              summary.throughput, summary.samples, options.threads, options.threads == 1 ? "" : "s",
-             measured.milliseconds.size(), cpu_isa());
+             measured.milliseconds.size(), device_info(options.device).level);
   fmt::print("start       load {:.1f} ms, plan {:.1f} ms, first run {:.1f} ms\n",
              measured.start.load, measured.start.prepare, measured.start.first_run);
   fmt::print("memory      {:.1f} MiB at most\n",
              static_cast<double>(peak_memory_bytes()) / (1 << 20));
 }
 
+int run_layer(const Options& options) {
+  return bench_layer(options.layer, {options.threads, options.tolerance, options.json,
+                                     *options.tune, read_tuning(options.tuning), options.device});
+}
+
 int run(const Options& options) {
   put_in_force(options.limits, options.engine);
+  if (!options.layer.empty()) return run_layer(options);
+  if (options.engine.empty())
+    fail(Error::Code::invalid_argument, "nothing to measure; expected an ENGINE, or --layer");
   if (options.assert_selection || options.tune->given()) return run_selection(options);
   if (options.layers) return run_layers(options);
   if (options.streams > 0) return run_streams(options);
@@ -314,10 +329,32 @@ int run(const Options& options) {
   return kDone;
 }
 
+// Kernels held against each other.
+void add_selection_flags(CLI::App& app, Options& options) {
+  app.add_flag("--assert-selection", options.assert_selection,
+               "time every kernel that accepts a layer; exit 1 where a slower one was chosen");
+  app.add_option("--tolerance", options.tolerance,
+                 "share of the fastest kernel's time by which the chosen one may be slower")
+      ->type_name("X")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 10.0));
+  options.tune = &options.outputs.add_flag(
+      app, {"--tune", "FILE", OutputKind::tuning,
+            "time them too, and write the fastest into this file for --tuning"});
+  app.add_option("--layer", options.layer,
+                 "time every kernel of one layer by itself, without an engine: the 'signature' "
+                 "that inspect --json gives of it")
+      ->type_name("SIGNATURE");
+}
+
 // Layers and kernels are timed by one caller: of two wishes one would be dropped.
 void refuse_together(CLI::App& app) {
   for (const char* other : {"--layers", "--assert-selection", "--tune"})
     app.get_option("--streams")->excludes(app.get_option(other));
+  // A layer alone has sizes of its own, and belongs to no engine.
+  for (const char* other :
+       {"engine", "--streams", "--batch", "--shape", "--layers", "--assert-selection", "--tune"})
+    app.get_option("--layer")->excludes(app.get_option(other));
 }
 
 }  // namespace
@@ -326,7 +363,7 @@ Command add_bench(CLI::App& parent) {
   auto options = std::make_shared<Options>();
   CLI::App* app = parent.add_subcommand("bench", "Measure latency and throughput on this machine");
   app->footer(kFooter);
-  app->add_option("engine", options->engine, "engine file")->required()->type_name("ENGINE");
+  app->add_option("engine", options->engine, "engine file")->type_name("ENGINE");
   add_threads_flag(*app, options->threads);
   add_device_flag(*app, options->device);
   app->add_option("--streams", options->streams,
@@ -346,16 +383,7 @@ Command add_bench(CLI::App& parent) {
       ->type_name("N")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
-  app->add_flag("--assert-selection", options->assert_selection,
-                "time every kernel that accepts a layer; exit 1 where a slower one was chosen");
-  app->add_option("--tolerance", options->tolerance,
-                  "share of the fastest kernel's time by which the chosen one may be slower")
-      ->type_name("X")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 10.0));
-  options->tune = &options->outputs.add_flag(
-      *app, {"--tune", "FILE", OutputKind::tuning,
-             "time them too, and write the fastest into this file for --tuning"});
+  add_selection_flags(*app, *options);
   add_tuning_flag(*app, options->tuning);
   app->add_flag("--layers", options->layers, "time every layer by itself instead of whole runs");
   add_limit_flags(*app, options->limits);

@@ -38,7 +38,8 @@ struct Verdict {
   }
 };
 
-void print_table(const SelectionReport& report, const Verdict& verdict) {
+void print_table(const SelectionReport& report, const Verdict& verdict,
+                 const SelectionFlags& flags) {
   Table table({{"LAYER", false, 40},
                {"CHOSEN"},
                {"US", true},
@@ -61,7 +62,7 @@ void print_table(const SelectionReport& report, const Verdict& verdict) {
       "\n{} of {} choices wrong, chosen {:.1f} us, fastest {:.1f} us; {} layers have one kernel; "
       "{}\n",
       verdict.wrong, report.layers.size(), verdict.chosen_us, verdict.fastest_us, report.single,
-      cpu_isa());
+      device_info(flags.device).level);
 }
 
 Json to_json(const LayerSelection& layer) {
@@ -96,10 +97,46 @@ void print_object(const SelectionReport& report, const Verdict& verdict,
               {"single", report.single},
               {"tolerance", flags.tolerance},
               {"threads", flags.threads},
-              {"isa", cpu_isa()}});
+              {"device", flags.device},
+              {"isa", device_info(flags.device).level}});
+}
+
+void print_kernels(const LayerSelection& layer, const SelectionFlags& flags) {
+  Table table({{"KERNEL"}, {"US", true}, {"GMAC/S", true}, {"ESTIMATED CYCLES", true}, {""}});
+  for (const KernelTime& time : layer.kernels) {
+    const double rate = static_cast<double>(layer.layer.macs) / (time.microseconds * 1e3);
+    const bool chosen = &time == &layer.kernels.front();
+    table.add({time.kernel, fmt::format("{:.1f}", time.microseconds),
+               layer.layer.macs > 0 ? fmt::format("{:.1f}", rate) : "",
+               time.cost > 0 ? fmt::format("{:.0f}", time.cost) : "",
+               std::string(chosen ? "chosen" : "") + (time.same_result ? "" : " result differs")});
+  }
+  table.print();
+  fmt::print("\n{}; {}\n", sanitize(layer.layer.signature), device_info(flags.device).level);
 }
 
 }  // namespace
+
+int bench_layer(const std::string& signature, const SelectionFlags& flags) {
+  SelectionOptions options;
+  options.threads = flags.threads;
+  options.tolerance = flags.tolerance;
+  options.tuning = flags.tuning;
+  options.device = flags.device;
+  const LayerSelection layer = measure_layer(signature, options);
+  if (flags.json) {
+    Json object = to_json(layer);
+    object["threads"] = flags.threads;
+    object["device"] = flags.device;
+    object["isa"] = device_info(flags.device).level;
+    print_json(object);
+  } else {
+    print_kernels(layer, flags);
+  }
+  if (layer.same_results()) return kDone;
+  print_error("the kernels give different results");
+  return kThresholdFailed;
+}
 
 int assert_selection(const Engine& engine, std::span<const Tensor> inputs,
                      const SelectionFlags& flags) {
@@ -114,7 +151,7 @@ int assert_selection(const Engine& engine, std::span<const Tensor> inputs,
     tuning = load_tuning(flags.tune.path());
   const SelectionReport report = measure_selection(engine, inputs, options);
   const Verdict verdict(report);
-  flags.json ? print_object(report, verdict, flags) : print_table(report, verdict);
+  flags.json ? print_object(report, verdict, flags) : print_table(report, verdict, flags);
   if (verdict.different > 0)
     print_error(fmt::format("kernels of {} layers give different results", verdict.different));
   if (flags.tune.given()) {

@@ -26,4 +26,7 @@ struct SelectionFlags {
 int assert_selection(const Engine& engine, std::span<const Tensor> inputs,
                      const SelectionFlags& flags);
 
+// octet bench --layer: one layer by itself, known by its signature. Exit code 1 where its kernels differ in their results.
+int bench_layer(const std::string& signature, const SelectionFlags& flags);
+
 }  // namespace octet::cli

@@ -14,6 +14,7 @@
 
 #include "cli/command.h"
 #include "cli/terminal.h"
+#include "octet/machine.h"
 
 namespace octet::cli {
 namespace {
@@ -134,9 +135,9 @@ int bench_streams(const Engine& engine, std::span<const Tensor> inputs, const St
   for (const Stream& stream : streams) total += samples * stream.runs_per_second();
   if (!flags.json) {
     print_table(streams, samples);
-    fmt::print("\nthroughput  {:.1f} samples/s ({} stream{} of {} thread{}, batch {})\n", total,
+    fmt::print("\nthroughput  {:.1f} samples/s ({} stream{} of {} thread{}, batch {}, {})\n", total,
                flags.streams, flags.streams == 1 ? "" : "s", flags.threads,
-               flags.threads == 1 ? "" : "s", batch);
+               flags.threads == 1 ? "" : "s", batch, device_info(flags.device).level);
     return kDone;
   }
   Json each = Json::array();
@@ -144,7 +145,9 @@ int bench_streams(const Engine& engine, std::span<const Tensor> inputs, const St
   print_json({{"throughput", total},
               {"streams", std::move(each)},
               {"batch", batch},
-              {"threads", flags.threads}});
+              {"threads", flags.threads},
+              {"device", flags.device},
+              {"isa", device_info(flags.device).level}});
   return kDone;
 }
 

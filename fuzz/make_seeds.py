@@ -254,9 +254,9 @@ def write_data():
     }
     for name, text in texts.items():
         write("preprocess", name + ".json", text.encode())
-    choice = '{"cpu":"c","isa":"%s","threads":%d,"layer":"Relu(f32[4]) -> f32[4]","kernel":"k","microseconds":1.5}'
+    choice = '{"chip":"c","level":"%s","threads":%d,"layer":"Relu(f32[4]) -> f32[4]","kernel":"k","microseconds":1.5}'
     for name, choices in (("none", []), ("two", [choice % ("amx", 1), choice % ("avx2", 2)])):
-        text = '{"format":"octet-tuning","version":1,"choices":[' + ",".join(choices) + "]}"
+        text = '{"format":"octet-tuning","version":2,"choices":[' + ",".join(choices) + "]}"
         write("tuning", name + ".json", text.encode())
 
 

@@ -28,7 +28,8 @@ struct LayerInfo {
   std::string
       kernel_reason;  // what the kernel is about, and why no faster one took the layer; may be empty
   KernelChoice choice;
-  std::string signature;              // what tuning knows the layer by, where several accepted
+  // What tuning knows the layer by, and measure_layer() runs; empty for layers that are no node.
+  std::string signature;
   std::vector<std::string> rejected;  // "name: reason" for every other kernel that was asked
   std::vector<std::string> nodes;     // the ONNX nodes in it
   std::vector<std::string> inputs;    // names of the values that a run computes, constants apart

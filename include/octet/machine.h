@@ -10,4 +10,14 @@ namespace octet {
 // OCTET_CPU_ISA. Throws Error(invalid_argument) for another value there.
 std::string cpu_isa();
 
+// A device by its name ("cpu", "test:1"), and what measured choices of kernels hold for.
+struct DeviceInfo {
+  std::string name;
+  std::string chip;   // of the CPU: cpu_identity()
+  std::string level;  // of the CPU: cpu_isa()
+};
+
+// Throws Error(invalid_argument) for a name that no device has.
+DeviceInfo device_info(const std::string& name);
+
 }  // namespace octet

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "octet/engine.h"
@@ -47,16 +48,19 @@ struct SelectionOptions {
 struct SelectionReport {
   std::vector<LayerSelection> layers;
   int64_t single = 0;  // layers that one kernel alone accepts
-  std::string chip;    // what the choices hold for: TuningKey::cpu and TuningKey::isa
-  std::string level;
 };
 
-// The fastest kernels of the report, into the choices; where the chosen one is as fast, it stays.
+// The fastest kernels of the report, into the choices for the devices that ran the layers; where the chosen one is as fast, it stays.
 void tune(const SelectionReport& report, int threads, Tuning& tuning);
 
 // Runs the engine once; at each layer every kernel that accepts it gets the same data, in turns. Layers that look wrong
 // are measured again before they are called so.
 SelectionReport measure_selection(const Engine& engine, std::span<const Tensor> inputs,
                                   const SelectionOptions& options = {});
+
+// One layer by itself, from its LayerInfo::signature, on random codes and weights: every kernel that accepts it, the one that is chosen
+// in a network first. `wrong` is found in one measurement, without the later ones of measure_selection(). Throws
+// Error(invalid_argument) for what is no signature, or for a layer that cannot run outside of its network.
+LayerSelection measure_layer(std::string_view signature, const SelectionOptions& options = {});
 
 }  // namespace octet

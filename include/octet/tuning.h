@@ -14,12 +14,12 @@ namespace octet {
 
 // Where a choice was measured, and for what: it holds there only.
 struct TuningKey {
-  std::string cpu;  // cpu_identity()
-  std::string isa;  // "avx2", "vnni", "amx"
+  std::string chip;   // of the device: cpu_identity()
+  std::string level;  // which of its abilities are used: "avx2", "vnni", "amx"
   int threads = 1;
   std::string layer;  // operator, attributes, types and layouts; LayerInfo::signature
 
-  auto tied() const { return std::tie(cpu, isa, threads, layer); }
+  auto tied() const { return std::tie(chip, level, threads, layer); }
   bool operator<(const TuningKey& other) const { return tied() < other.tied(); }
 };
 
@@ -52,7 +52,7 @@ class Tuning {
 // Vendor, family, model and stepping, and the name that the processor gives itself.
 std::string cpu_identity();
 
-// A small JSON file: {"format": "octet-tuning", "version": 1, "choices": [{"cpu", "isa", "threads", "layer", "kernel",
+// A small JSON file: {"format": "octet-tuning", "version": 2, "choices": [{"chip", "level", "threads", "layer", "kernel",
 // "microseconds"}]}. Anything else throws Error(invalid_argument) naming the file and what is wrong in it; Error(io) when it cannot be read.
 Tuning load_tuning(const std::filesystem::path& path);
 Tuning tuning_from_json(std::string_view text, const std::string& file_name);

@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "octet/error.h"
+#include "octet/machine.h"
 
 namespace octet {
 
@@ -35,6 +36,11 @@ Target make_target(std::string_view name, int threads, std::shared_ptr<const Tun
           .host = device.has_host_memory() ? &device : &find_device("cpu"),
           .threads = std::max(1, threads),
           .tuning = std::move(tuning)};
+}
+
+DeviceInfo device_info(const std::string& name) {
+  const Device& device = find_device(name);
+  return {std::string(device.name()), device.identity(), std::string(device.level())};
 }
 
 }  // namespace octet

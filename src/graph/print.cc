@@ -114,40 +114,11 @@ class Printer {
     return out_ + "\n}\n";
   }
 
- private:
-  std::string typed_name(ValueId id) const {
-    const Value& value = graph_.value(id);
-    std::string text = value_name(value.name) + ": " + to_string(value.type);
-    if (value.quant) {
-      text += fmt::format(" @({}, {})", float_text(static_cast<f64>(value.quant->scale), false),
-                          value.quant->zero_point);
-    }
-    return text;
-  }
-
-  std::string typed_names(const std::vector<ValueId>& ids) const {
-    std::string text;
-    for (ValueId id : ids)
-      text += (text.empty() ? "" : ", ") + (id == kNoValue ? "_" : typed_name(id));
-    return text;
-  }
-
   std::string tensor_text(const Tensor& tensor) {
     if (tensor.elements() <= options_.inline_elements) return elements_text(tensor);
     if (options_.blobs == nullptr) return "...";
     options_.blobs->push_back(tensor);
     return fmt::format("#{}", options_.blobs->size() - 1);
-  }
-
-  // One level further in; names and strings hold no line breaks.
-  std::string body_text(const Graph& body) const {
-    const std::string flat = Printer(body, options_).run();
-    std::string text;
-    for (char c : std::string_view(flat).substr(0, flat.size() - 1)) {
-      text += c;
-      if (c == '\n') text += "  ";
-    }
-    return text;
   }
 
   std::string attr_text(const AttrValue& value) {
@@ -172,6 +143,35 @@ class Printer {
       std::string operator()(const GraphPtr& v) const { return printer.body_text(*v); }
     };
     return std::visit(Visitor{*this}, value);
+  }
+
+ private:
+  std::string typed_name(ValueId id) const {
+    const Value& value = graph_.value(id);
+    std::string text = value_name(value.name) + ": " + to_string(value.type);
+    if (value.quant) {
+      text += fmt::format(" @({}, {})", float_text(static_cast<f64>(value.quant->scale), false),
+                          value.quant->zero_point);
+    }
+    return text;
+  }
+
+  std::string typed_names(const std::vector<ValueId>& ids) const {
+    std::string text;
+    for (ValueId id : ids)
+      text += (text.empty() ? "" : ", ") + (id == kNoValue ? "_" : typed_name(id));
+    return text;
+  }
+
+  // One level further in; names and strings hold no line breaks.
+  std::string body_text(const Graph& body) const {
+    const std::string flat = Printer(body, options_).run();
+    std::string text;
+    for (char c : std::string_view(flat).substr(0, flat.size() - 1)) {
+      text += c;
+      if (c == '\n') text += "  ";
+    }
+    return text;
   }
 
   void print_node(const Node& node) {
@@ -211,6 +211,14 @@ class Printer {
 };
 
 }  // namespace
+
+std::string print_attribute(const AttrValue& value) {
+  return Printer(Graph(), {}).attr_text(value);
+}
+
+std::string print_elements(const Tensor& tensor) {
+  return Printer(Graph(), {}).tensor_text(tensor);
+}
 
 std::string print(const Graph& graph, const PrintOptions& options) {
   return Printer(graph, options).run();

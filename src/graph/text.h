@@ -30,6 +30,9 @@ struct PrintOptions {
 };
 
 std::string print(const Graph& graph, const PrintOptions& options = {});
+// The value of an attribute, or the elements of a constant, as they stand in such a text; "..." where a constant has more than 16.
+std::string print_attribute(const AttrValue& value);
+std::string print_elements(const Tensor& tensor);
 
 // Parses the text form. `blob(index, type)` supplies constants printed as #index.
 // Throws Error(invalid_model) with line and column. The result is verified.

@@ -7,6 +7,7 @@
 
 #include "graph/text.h"
 #include "octet/inspect.h"
+#include "octet/machine.h"
 #include "octet/profile.h"
 #include "octet/selection.h"
 #include "ops/registry.h"
@@ -67,11 +68,27 @@ TEST(DeviceInspect, LayersAreTimedThere) {
 
 TEST(DeviceInspect, KernelsAreComparedThere) {
   const SelectionReport report = measure_selection(small_engine(), inputs(), {.device = kDevice});
-  EXPECT_EQ(report.chip, "test device");
-  EXPECT_EQ(report.level, "test");
   for (const LayerSelection& layer : report.layers)
     EXPECT_TRUE(layer.same_results()) << layer.layer.name;
   EXPECT_EQ(report.single + std::ssize(report.layers), 2);
+}
+
+// A layer that the device left to the host is the host's also among the choices.
+TEST(DeviceInspect, ChoicesAreForTheDeviceThatRanTheLayer) {
+  SelectionReport report;
+  for (const char* device : {kDevice, "cpu"}) {
+    LayerSelection& layer = report.layers.emplace_back();
+    layer.layer.device = device;
+    layer.layer.signature = device;
+    layer.kernels = {{"kernel", 1}};
+  }
+  Tuning tuning;
+  tune(report, 2, tuning);
+  ASSERT_EQ(tuning.kernels().size(), 2u);
+  EXPECT_NE(tuning.find({"test device", "test", 2, kDevice}), nullptr);
+  const DeviceInfo cpu = device_info("cpu");
+  EXPECT_EQ(cpu.level, cpu_isa());
+  EXPECT_NE(tuning.find({cpu_identity(), cpu.level, 2, "cpu"}), nullptr);
 }
 
 TEST(DeviceInspect, ADeviceThatIsNotThereIsNamed) {

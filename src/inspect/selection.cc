@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <limits>
 #include <thread>
 
-#include "inspect/kernel_trial.h"
+#include "inspect/layer_trial.h"
 #include "inspect/layers.h"
+#include "octet/machine.h"
 #include "octet/tuning.h"
 #include "runtime/context.h"
 #include "runtime/inside.h"
@@ -16,65 +15,11 @@
 namespace octet {
 namespace {
 
-// Rounds in which every kernel runs once. What is several times slower than another, after a few, is not run again.
-constexpr int kRounds = 12;
-constexpr int kRoundsOfAll = 3;
-constexpr f64 kHopeless = 3;
 // Another program can stretch every run of a kernel for a while: what looks wrong is measured again in later passes over the
 // network, and the fastest run of all counts.
 constexpr int kPasses = 4;
 constexpr int kRoundsOfLaterPasses = 60;
 constexpr std::chrono::milliseconds kPause{100};
-
-class LayerTrial {
- public:
-  LayerTrial(const KernelTrial::Setting& setting, const StepArgs& args)
-      : kernels_(setting.step.kernels) {
-    for (const Candidate& candidate : kernels_) trials_.emplace_back(setting, candidate, args);
-  }
-
-  // The first measurement.
-  LayerSelection compare() {
-    LayerSelection selection;
-    for (size_t i = 0; i < trials_.size(); ++i) {
-      KernelTime time;
-      time.kernel = kernels_[i].kernel;
-      time.cost = kernels_[i].cost;
-      time.microseconds = std::numeric_limits<f64>::infinity();
-      time.same_result = result_is_same(i);
-      selection.kernels.push_back(std::move(time));
-    }
-    run_rounds(selection, kRounds);
-    return selection;
-  }
-
-  // Adds rounds to one that was measured before.
-  void run_rounds(LayerSelection& selection, int rounds) {
-    for (int round = 0; round < rounds; ++round) run_round(selection, round < kRoundsOfAll);
-  }
-
- private:
-  void run_round(LayerSelection& selection, bool all) {
-    const f64 limit = kHopeless * selection.kernels[selection.fastest()].microseconds;
-    for (size_t i = 0; i < trials_.size(); ++i) {
-      f64& best = selection.kernels[i].microseconds;
-      if (i == 0 || all || best <= limit) best = std::min(best, trials_[i].run());
-    }
-  }
-
-  bool result_is_same(size_t i) {
-    trials_[i].run();
-    std::vector<Tensor> results = trials_[i].results();
-    if (i == 0) expected_ = results;
-    return std::ranges::equal(results, expected_, [](const Tensor& a, const Tensor& b) {
-      return std::memcmp(a.data(), b.data(), a.bytes()) == 0;
-    });
-  }
-
-  const std::vector<Candidate>& kernels_;
-  std::vector<KernelTrial> trials_;
-  std::vector<Tensor> expected_;
-};
 
 // Passes over one network. Equal data run equal layers, so that a layer keeps its place.
 class Measurement {
@@ -96,10 +41,7 @@ class Measurement {
 
   int passes() const { return passes_; }
   bool looks_wrong() const { return std::ranges::any_of(layers_, &LayerSelection::wrong); }
-  SelectionReport take() {
-    const Device& device = *context_.target.device;
-    return {std::move(layers_), single_, device.identity(), std::string(device.level())};
-  }
+  SelectionReport take() { return {std::move(layers_), single_}; }
 
  private:
   void run_plan(BoundPlan& bound, std::span<const Tensor> in, std::span<Tensor> out) {
@@ -173,7 +115,8 @@ void tune(const SelectionReport& report, int threads, Tuning& tuning) {
   for (const LayerSelection& layer : report.layers) {
     const KernelTime& best = layer.kernels[layer.wrong ? layer.fastest() : 0];
     if (!layer.same_results()) continue;
-    tuning.set({report.chip, report.level, threads, layer.layer.signature},
+    const DeviceInfo device = device_info(layer.layer.device);
+    tuning.set({device.chip, device.level, threads, layer.layer.signature},
                {best.kernel, best.microseconds});
   }
 }

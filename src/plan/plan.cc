@@ -313,11 +313,15 @@ s64 Plan::arena_bytes() const {
   return bytes;
 }
 
+LowerRequest request_of(const Plan& plan, const PlanStep& step, const Target& target) {
+  return request_for(plan.graph, plan.graph.nodes[step.node], step.share.groups, step.given,
+                     target);
+}
+
 std::string signature_of(const Plan& plan, const PlanStep& step) {
-  if (step.choice.by == KernelChoice::By::only && step.choice.missing.empty()) return {};
+  if (step.node >= plan.graph.nodes.size()) return {};
   const Target target;  // no part of the text
-  return layer_signature(
-      request_for(plan.graph, plan.graph.nodes[step.node], step.share.groups, step.given, target));
+  return layer_signature(request_of(plan, step, target));
 }
 
 Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Target& target) {

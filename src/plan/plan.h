@@ -99,7 +99,9 @@ struct Plan {
   s64 arena_bytes() const;  // of all devices
 };
 
-// What tuning knows a node by of which there are several kernels; empty for other steps.
+// What the lowerings were asked for a step that is a node; with the target of the step's device.
+LowerRequest request_of(const Plan& plan, const PlanStep& step, const Target& target);
+// What tuning knows a node by, and by which it can be run alone; empty for steps that are no node.
 std::string signature_of(const Plan& plan, const PlanStep& step);
 
 // Throws Error(invalid_argument) for shapes that the graph does not take, naming the node where they fail, and NeedsData

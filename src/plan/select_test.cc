@@ -208,8 +208,9 @@ TEST(SelectTuned, SignaturesTellLayersApart) {
                            {Layout::nhwc, Layout::linear, Layout::linear, Layout::linear},
                            target};
   EXPECT_EQ(layer_signature(asked),
-            "QConv{hi=255,input_zero_points=[3,0,0,0],lo=0,output_dtype=u8,output_zero_point=0,"
-            "strides=[2,2]}(u8[1,4,8,8] nhwc, s8[4,4,1,1] const, _, f32[] const) -> u8[1,4,4,4]");
+            "QConv{hi=255,input_zero_points=ints[3, 0, 0, 0],lo=0,output_dtype=\"u8\","
+            "output_zero_point=0,strides=ints[2, 2]}(u8[1,4,8,8] nhwc, s8[4,4,1,1] const, _, f32[] "
+            "const) -> u8[1,4,4,4]");
 }
 
 }  // namespace

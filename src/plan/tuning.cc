@@ -2,32 +2,35 @@
 #include "plan/tuning.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "graph/op_def.h"
+#include "graph/text.h"
 #include "plan/device.h"
 #include "plan/format.h"
 
 namespace octet {
 namespace {
 
-struct AttrText {
-  std::string operator()(s64 value) const { return fmt::format("{}", value); }
-  std::string operator()(f32 value) const { return fmt::format("{}", value); }
-  std::string operator()(const std::string& value) const { return value; }
-  std::string operator()(const Tensor& tensor) const { return to_string(tensor.type()); }
-  std::string operator()(const GraphPtr&) const { return "graph"; }
-  template <class T>
-  std::string operator()(const std::vector<T>& values) const {
-    return fmt::format("[{}]", fmt::join(values, ","));
-  }
-};
+// As in the text of a graph; a body stands for itself.
+std::string attribute_text(const AttrValue& value) {
+  return std::holds_alternative<GraphPtr>(value) ? "graph" : print_attribute(value);
+}
+
+// Shapes, axes and the like decide what the layer does. Weights, scales and biases do not, and a choice outlives their change.
+bool says_constant(const LowerRequest& asked, size_t i) {
+  constexpr s64 kMost = 16;
+  const TensorType& type = asked.inputs[i];
+  const bool parameter = type.dtype == Dtype::f32 && asked.node.op->domain != "octet";
+  return (type.dtype == Dtype::s64 || parameter) && type.shape.elements() <= kMost;
+}
 
 std::string input_text(const LowerRequest& asked, size_t i) {
   if (!asked.has_input(i)) return "_";
-  if (asked.constant(i) != nullptr) return to_string(asked.inputs[i]) + " const";
-  if (asked.layouts[i] == Layout::linear) return to_string(asked.inputs[i]);
-  return fmt::format("{} {}", to_string(asked.inputs[i]), layout_name(asked.layouts[i]));
+  const std::string type = to_string(asked.inputs[i]);
+  if (const Tensor* constant = asked.constant(i))
+    return type + " const" + (says_constant(asked, i) ? " " + print_elements(*constant) : "");
+  if (asked.layouts[i] == Layout::linear) return type;
+  return fmt::format("{} {}", type, layout_name(asked.layouts[i]));
 }
 
 }  // namespace
@@ -36,7 +39,7 @@ std::string layer_signature(const LowerRequest& asked) {
   std::string text(asked.node.op->name);
   std::string separator = "{";
   for (const auto& [name, value] : asked.node.attrs.entries()) {
-    text += separator + name + "=" + std::visit(AttrText{}, value);
+    text += separator + name + "=" + attribute_text(value);
     separator = ",";
   }
   if (separator == ",") text += "}";
@@ -46,8 +49,8 @@ std::string layer_signature(const LowerRequest& asked) {
     separator = ", ";
   }
   separator = ") -> ";
-  for (const TensorType& type : asked.outputs) {
-    text += separator + to_string(type);
+  for (size_t i = 0; i < asked.outputs.size(); ++i) {
+    text += separator + (asked.node.outputs[i] == kNoValue ? "_" : to_string(asked.outputs[i]));
     separator = ", ";
   }
   return text;

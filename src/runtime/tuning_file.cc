@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tuning file. It is data from anywhere: every field is checked before the first is used.
-#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/check.h"
-#include "core/cpu_isa.h"
 #include "core/file.h"
 #include "octet/tuning.h"
 
@@ -20,7 +18,8 @@ constexpr size_t kMaxChoices = 1 << 14;
 constexpr size_t kMaxText = 4096;
 constexpr s64 kMaxThreads = 1 << 16;
 constexpr const char* kFormat = "octet-tuning";
-constexpr s64 kVersion = 1;
+// 1 named CPUs alone, and layers in other words.
+constexpr s64 kVersion = 2;
 
 // One object of the file, and what to call it in errors.
 struct Reader {
@@ -83,12 +82,10 @@ Json parse(std::string_view text, const std::string& file) {
 
 void read_choice(const Reader& reader, Tuning& tuning) {
   TuningKey key;
-  key.cpu = reader.text("cpu");
-  key.isa = reader.text("isa");
+  key.chip = reader.text("chip");
+  key.level = reader.text("level");
   key.layer = reader.text("layer");
   key.threads = static_cast<int>(reader.integer("threads", 1, kMaxThreads));
-  if (std::ranges::find(kIsaLevels, key.isa, isa_name) == std::end(kIsaLevels))
-    reader.wrong("'isa' is '{}', which is no instruction-set level", key.isa);
   if (tuning.find(key) != nullptr) reader.wrong("the layer has a choice before");
   tuning.set(key, {reader.text("kernel"), reader.duration("microseconds")});
 }
@@ -100,7 +97,8 @@ Tuning tuning_from_json(std::string_view text, const std::string& file_name) {
   const Reader reader{json, file_name, ""};
   if (!json.is_object()) reader.wrong("not an object");
   if (reader.text("format") != kFormat) reader.wrong("'format' is not {}", kFormat);
-  reader.integer("version", kVersion, kVersion);
+  if (reader.integer("version", 1, kVersion) < kVersion)
+    reader.wrong("'version' is of an Octet before this one: its layers must be measured again");
   const Json& choices = reader.at("choices");
   if (!choices.is_array()) reader.wrong("'choices' is not a list");
   if (choices.size() > kMaxChoices)
@@ -119,8 +117,8 @@ std::string to_json(const Tuning& tuning) {
   for (const auto& [key, choice] : tuning.kernels()) {
     // What could not be read back is not written: a layer with kilobytes of attributes goes by the cost model.
     if (key.layer.size() > kMaxText || choices.size() == kMaxChoices) continue;
-    choices.push_back({{"cpu", key.cpu},
-                       {"isa", key.isa},
+    choices.push_back({{"chip", key.chip},
+                       {"level", key.level},
                        {"threads", key.threads},
                        {"layer", key.layer},
                        {"kernel", choice.kernel},

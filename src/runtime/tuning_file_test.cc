@@ -18,8 +18,8 @@ const TuningKey kKey{"GenuineIntel 000806f8 \"Some\" CPU", "amx", 2,
 
 std::string choice(const std::string& changed = "", const std::string& value = "") {
   const std::pair<const char*, const char*> fields[] = {
-      {"cpu", "\"c\""},   {"isa", "\"vnni\""}, {"threads", "1"},
-      {"layer", "\"l\""}, {"kernel", "\"k\""}, {"microseconds", "1.5"}};
+      {"chip", "\"c\""},  {"level", "\"vnni\""}, {"threads", "1"},
+      {"layer", "\"l\""}, {"kernel", "\"k\""},   {"microseconds", "1.5"}};
   std::string text = "{";
   for (const auto& [key, standard] : fields) {
     const bool other = key == changed;
@@ -31,7 +31,7 @@ std::string choice(const std::string& changed = "", const std::string& value = "
 }
 
 std::string file_of(const std::string& choices) {
-  return R"({"format":"octet-tuning","version":1,"choices":[)" + choices + "]}";
+  return R"({"format":"octet-tuning","version":2,"choices":[)" + choices + "]}";
 }
 
 std::string message_of(std::string_view text) {
@@ -55,7 +55,7 @@ TEST(TuningFile, ReadsWhatItWrites) {
   EXPECT_EQ(read.find(kKey)->kernel, "conv_a");
   EXPECT_EQ(read.find(kKey)->microseconds, 12.25);
   EXPECT_EQ(read.find(other)->kernel, "conv_b");
-  other.isa = "vnni";
+  other.level = "vnni";
   EXPECT_EQ(read.find(other), nullptr);
   EXPECT_EQ(to_json(read), to_json(tuning));
 }
@@ -63,10 +63,11 @@ TEST(TuningFile, ReadsWhatItWrites) {
 TEST(TuningFile, SaysWhatIsWrong) {
   EXPECT_EQ(message_of(file_of(choice())), "accepted");
   EXPECT_EQ(message_of(file_of("")), "accepted");
-  for (const char* key : {"cpu", "isa", "threads", "layer", "kernel", "microseconds"})
+  for (const char* key : {"chip", "level", "threads", "layer", "kernel", "microseconds"})
     EXPECT_THAT(message_of(file_of(choice(key))),
                 HasSubstr("choice 0: '" + std::string(key) + "' is missing"));
-  EXPECT_THAT(message_of(file_of(choice("isa", "\"sse\""))), HasSubstr("'isa' is 'sse'"));
+  EXPECT_EQ(message_of(file_of(choice("level", "\"sm_90\""))), "accepted");  // of any device
+  EXPECT_THAT(message_of(file_of(choice("level", "\"\""))), HasSubstr("'level' has 0 bytes"));
   for (const char* threads :
        {"0", "-1", "1.5", "\"1\"", "true", "null", "65537", "9223372036854775808",
         "18446744073709551615", "1e3", "99999999999999999999999"})
@@ -80,10 +81,12 @@ TEST(TuningFile, SaysWhatIsWrong) {
   EXPECT_THAT(message_of(file_of(choice() + "," + choice())),
               HasSubstr("choice 1: the layer has a choice before"));
   EXPECT_THAT(message_of(file_of("7")), HasSubstr("choice 0: not an object"));
-  EXPECT_THAT(message_of(R"({"format":"octet-tuning","version":2,"choices":[]})"),
+  EXPECT_THAT(message_of(R"({"format":"octet-tuning","version":3,"choices":[]})"),
               HasSubstr("'version'"));
-  EXPECT_THAT(message_of(R"({"format":"other","version":1,"choices":[]})"), HasSubstr("'format'"));
-  EXPECT_THAT(message_of(R"({"format":"octet-tuning","version":1,"choices":{}})"),
+  EXPECT_THAT(message_of(R"({"format":"octet-tuning","version":1,"choices":[]})"),
+              HasSubstr("measured again"));
+  EXPECT_THAT(message_of(R"({"format":"other","version":2,"choices":[]})"), HasSubstr("'format'"));
+  EXPECT_THAT(message_of(R"({"format":"octet-tuning","version":2,"choices":{}})"),
               HasSubstr("not a list"));
   EXPECT_THAT(message_of("[]"), HasSubstr("not an object"));
   std::string many = choice("layer", "\"0\"");

@@ -67,7 +67,8 @@ class Tuning(unittest.TestCase):
         self.assertEqual({choice["layer"] for choice in self.choices["choices"]},
                          {layer["signature"] for layer in self.measured})
         for layer in octet("inspect", digits_engine(), "--tuning", self.file, "--json").json["layers"]:
-            self.assertEqual(layer["choice"], "by tuning" if layer["signature"] else "")
+            measured = layer["signature"] in {choice["layer"] for choice in self.choices["choices"]}
+            self.assertEqual(layer["choice"], "by tuning" if measured else "")
 
     def test_choices_are_taken_and_change_no_bit(self):
         plain = octet("run", digits_engine(), self.image, "--json").json
@@ -76,13 +77,22 @@ class Tuning(unittest.TestCase):
         self.assertTrue(wanted or not self.measured)
         layers = octet("inspect", digits_engine(), "--tuning", self.file, "--json").json["layers"]
         for layer in layers:
-            if layer["signature"]:
+            if layer["signature"] in wanted:
                 self.assertEqual(layer["kernel"], wanted[layer["signature"]])
         tuned = octet("run", digits_engine(), self.image, "--json", "--tuning", self.file)
         self.assertEqual(tuned.json, plain)
         self.assertEqual(tuned.err, "")
         if wanted:
             self.assertIn("by tuning", octet("bench", digits_engine(), "--layers", "--tuning", self.file).out)
+
+    def test_a_device_of_any_kind_is_named(self):
+        octet("bench", digits_engine(), "--tune", self.file, "--device", "test:1")
+        read = octet("inspect", digits_engine(), "--tuning", self.file, "--device", "test:1", "--json").json
+        levels = {choice["level"] for choice in json.loads(self.file.read_text())["choices"]}
+        if self.measured:
+            self.assertIn(octet("bench", digits_engine(), "--seconds", "0", "--json").json["isa"], levels)
+        for layer in read["layers"]:
+            self.assertNotIn("not offered", layer["choice"])
 
     def test_what_is_no_longer_offered_falls_back_and_says_so(self):
         if not self.measured:
@@ -96,20 +106,59 @@ class Tuning(unittest.TestCase):
             self.assertIn("the tuned kernel retired is not offered", err)
 
     def test_other_machines_are_kept_and_not_followed(self):
-        self.write(lambda choice, names: choice.update(cpu="another", kernel=names[-1]))
+        self.write(lambda choice, names: choice.update(chip="another", kernel=names[-1]))
         self.assertFalse(any(layer["choice"] == "by tuning" for layer in octet(
             "inspect", digits_engine(), "--tuning", self.file, "--json").json["layers"]))
         octet("bench", digits_engine(), "--tune", self.file)
-        cpus = [choice["cpu"] for choice in json.loads(self.file.read_text())["choices"]]
-        self.assertEqual(len(cpus), 2 * len(self.choices["choices"]))
+        chips = [choice["chip"] for choice in json.loads(self.file.read_text())["choices"]]
+        self.assertEqual(len(chips), 2 * len(self.choices["choices"]))
 
     def test_a_file_of_something_else_is_one_error(self):
-        for text in ("", "{", "[]", '{"format":"octet-tuning","version":1,"choices":[{}]}', "\0" * 9):
+        for text in ("", "{", "[]", '{"format":"octet-tuning","version":2,"choices":[{}]}', "\0" * 9):
             self.file.write_text(text)
             for flag in ("--tuning", "--tune"):
                 err = octet("bench", digits_engine(), flag, self.file, code=2).err
                 self.assertTrue(err.startswith("error: ") and str(self.file) in err, err)
             self.assertEqual(self.file.read_text(), text)
+
+class OneLayer(unittest.TestCase):
+    def test_every_layer_runs_alone_by_its_signature(self):
+        layers = octet("inspect", digits_engine(), "--json").json["layers"]
+        nodes = [layer for layer in layers if layer["op"] not in ("Reorder", "Copy")]
+        self.assertTrue(nodes)
+        for layer in nodes:
+            with self.subTest(layer["name"]):
+                said = octet("bench", "--layer", layer["signature"], "--json").json
+                self.assertEqual(said["signature"], layer["signature"])
+                self.assertEqual(said["op"], layer["op"])
+                self.assertEqual(said["chosen"], layer["kernel"])
+                self.assertTrue(all(kernel["same_result"] for kernel in said["kernels"]))
+        times = octet("bench", digits_engine(), "--layers", "--json").json["layers"]
+        self.assertEqual([layer["signature"] for layer in times], [layer["signature"] for layer in layers])
+
+    def test_text(self):
+        out = octet("bench", "--layer", "Relu(f32[1,8]) -> f32[1,8]").out
+        self.assertIn("chosen", out)
+        self.assertIn("Relu(f32[1,8]) -> f32[1,8]", out)
+
+    def test_what_is_no_signature_is_one_error(self):
+        for text in ("resnet", "Relu", "Relu(f32[2]) -> f32[3]", "Unheard(f32[2]) -> f32[2]", "Relu(f32[9999999999,9999999999])"):
+            err = octet("bench", "--layer", text, code=2).err
+            self.assertTrue(err.startswith("error: ") and "expected OPERATOR{attributes}(inputs) -> outputs" in err, err)
+            self.assertEqual(err.count("error:"), 1)
+
+    def test_it_takes_no_engine_and_the_rest_needs_one(self):
+        octet("bench", digits_engine(), "--layer", "Relu(f32[1,8]) -> f32[1,8]", code=2)
+        self.assertIn("ENGINE", octet("bench", code=2).err)
+
+
+class Device(unittest.TestCase):
+    def test_bench_says_what_ran(self):
+        for flags in ((), ("--layers",), ("--assert-selection", "--tolerance", FAR), ("--streams", "1")):
+            for device, isa in (("cpu", {"none", "avx2", "avx_vnni", "vnni", "amx"}), ("test:1", {"test"})):
+                said = octet("bench", digits_engine(), "--seconds", "0", "--json", "--device", device, *flags).json
+                self.assertEqual(said["device"], device)
+                self.assertIn(said["isa"], isa)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inspect/layer_trial.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace octet {
+namespace {
+
+// Rounds in which every kernel runs once. What is several times slower than another, after a few, is not run again.
+constexpr int kRounds = 12;
+constexpr int kRoundsOfAll = 3;
+constexpr f64 kHopeless = 3;
+
+}  // namespace
+
+LayerTrial::LayerTrial(const KernelTrial::Setting& setting, const StepArgs& args)
+    : kernels_(setting.step.kernels) {
+  for (const Candidate& candidate : kernels_) trials_.emplace_back(setting, candidate, args);
+}
+
+LayerSelection LayerTrial::compare() {
+  LayerSelection selection;
+  for (size_t i = 0; i < trials_.size(); ++i) {
+    KernelTime time;
+    time.kernel = kernels_[i].kernel;
+    time.cost = kernels_[i].cost;
+    time.microseconds = std::numeric_limits<f64>::infinity();
+    time.same_result = result_is_same(i);
+    selection.kernels.push_back(std::move(time));
+  }
+  run_rounds(selection, kRounds);
+  return selection;
+}
+
+void LayerTrial::run_rounds(LayerSelection& selection, int rounds) {
+  for (int round = 0; round < rounds; ++round) run_round(selection, round < kRoundsOfAll);
+}
+
+void LayerTrial::run_round(LayerSelection& selection, bool all) {
+  const f64 limit = kHopeless * selection.kernels[selection.fastest()].microseconds;
+  for (size_t i = 0; i < trials_.size(); ++i) {
+    f64& best = selection.kernels[i].microseconds;
+    if (i == 0 || all || best <= limit) best = std::min(best, trials_[i].run());
+  }
+}
+
+bool LayerTrial::result_is_same(size_t i) {
+  trials_[i].run();
+  std::vector<Tensor> results = trials_[i].results();
+  if (i == 0) expected_ = results;
+  return std::ranges::equal(results, expected_, [](const Tensor& a, const Tensor& b) {
+    return std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+  });
+}
+
+}  // namespace octet
