@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Constant weights behind a DequantizeLinear with zero points become s8 codes without: what kernels multiply by. Where a
-// difference does not fit s8 the weights become a sum of s8 parts, and the product reads its input's channels that often.
+// difference does not fit s8 the weights become a sum of s8 parts, and the product reads its input's channels that often; those of a
+// depthwise convolution become s16.
 #include <algorithm>
 #include <vector>
 
@@ -59,11 +60,13 @@ class Rewriter {
     const std::string_view op = node.op->traits->integer_product->name;
     const auto axes = weight_axes(op, codes);
     if (!axes) return;
-    const auto s8s = s8_weights(codes, zeros ? &zero : nullptr, *axes);
+    const auto s8s =
+        s8_weights(codes, zeros ? &zero : nullptr, *axes, takes_s16_weights(node, op, codes));
     const bool known = !graph_.value(x_dq->inputs[0]).type.shape.is_unknown();
     if (!s8s || (s8s->parts > 1 && !known) || !rewrites.allow()) return;
     node.inputs[1] = dequantized(
-        *weights_dq, {graph_.add_constant(node.name + "_s8", s8s->codes), weights_dq->input(1)});
+        *weights_dq,
+        {graph_.add_constant(node.name + "_centered", s8s->codes), weights_dq->input(1)});
     if (s8s->parts == 1) return;
     const InputChannels channels = input_channels(node, op, codes, *axes);
     const ValueId x = gathered(*x_dq, channels, s8s->parts);
@@ -95,6 +98,8 @@ class Rewriter {
     Node node = node_beside(dq, find_op("Gather"), name, {dq.inputs[0], order});
     node.outputs = {graph_.add_value(node.name, type)};
     node.attrs.set("axis", channels.axis);
+    node.decision = {Precision::int8, ReasonCode::moves_codes,
+                     "repeats the channels for each part of the weights"};
     const ValueId result = node.outputs[0];
     graph_.value(result).quant = x.quant;
     edit_.insert_before(at_, std::move(node));

@@ -79,6 +79,31 @@ class Quantizers(unittest.TestCase):
         for bound in 1.5, 6:
             self.expect_integers(self.depthwise_after(bound), atol=1 / 16)
 
+    def test_u8_weights_with_zero_points(self):
+        """TFLite's: one zero point for all weights; ONNX Runtime's: one for each channel."""
+        numpy = need("numpy")
+        for each in False, True:
+            form = Form(2)
+
+            def weights(*shape):
+                codes = form.const(form.rng.integers(0, 256, shape).astype(numpy.uint8))
+                count = shape[0] if each else 1
+                scales = form.rng.uniform(0.5, 1, count).astype(numpy.float32) / 256
+                zeros = form.rng.integers(90, 160, count).astype(numpy.uint8)
+                parameters = [form.const(v if each else v[0]) for v in (scales, zeros)]
+                return form.node("DequantizeLinear", [codes, *parameters], **({"axis": 0} if each else {}))
+
+            x = form.pair(form.picture(2, 8, 11, 9), 1 / 32, numpy.uint8(128))
+            x = form.pair(form.clip(form.node("Conv", [x, weights(24, 8, 1, 1)]), 0, 6), 6 / 255, numpy.uint8(0))
+            for stride, kernel, dilation in ((1, 3, 1), (2, 3, 1), (1, 5, 1), (1, 3, 2)):
+                pads = [dilation * (kernel // 2)] * 4
+                x = form.node("Conv", [x, weights(24, 1, kernel, kernel)], group=24, pads=pads, strides=[stride] * 2, dilations=[dilation] * 2)
+                x = form.pair(x, 1 / 16, numpy.uint8(100))
+            form.pair(form.node("Conv", [x, weights(4, 24, 1, 1)]), 1 / 8, numpy.uint8(128), ["y"])
+            layers = self.expect_integers(form, atol=1 / 4)
+            kernels = [layer["kernel"] for layer in layers if layer["name"].endswith("_Conv")]
+            self.assertEqual(sum("depthwise" in kernel for kernel in kernels), 4, kernels)
+
     def test_batch_normalization_after_weights_in_codes(self):
         numpy = need("numpy")
         form = Form(1)

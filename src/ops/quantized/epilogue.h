@@ -102,8 +102,9 @@ class ProductEpilogue {
   MutableView output_;
 };
 
-// Code at index i of a u8 or s8 tensor.
+// Code at index i of a u8, s8 or s16 tensor.
 inline s32 code_at(const ConstView& view, size_t i) {
+  if (view.dtype == Dtype::s16) return s32{static_cast<const s16*>(view.data)[i]};
   return view.dtype == Dtype::u8 ? s32{static_cast<const u8*>(view.data)[i]}
                                  : s32{static_cast<const s8*>(view.data)[i]};
 }

@@ -56,6 +56,13 @@ s8 part_of(s32 value, s64 part) {
   return static_cast<s8>(std::clamp(value, kLowest, kHighest));
 }
 
+Tensor s16_codes(const std::vector<s32>& values, const Shape& shape) {
+  Tensor codes(Dtype::s16, shape);
+  std::ranges::transform(values, codes.mutable_as<s16>().begin(),
+                         [](s32 value) { return static_cast<s16>(value); });
+  return codes;
+}
+
 const Tensor* scalar_code(const NodeParser& parser, size_t i) {
   const Tensor* tensor = parser.constant(i);
   return tensor != nullptr && is_code(tensor->dtype()) && tensor->elements() == 1 ? tensor
@@ -89,8 +96,14 @@ void become_real_product(NodeParser& parser, std::string_view op, ValueId x, s32
 
 }  // namespace
 
+bool takes_s16_weights(const Node& node, std::string_view op, const Tensor& weights) {
+  const Shape& shape = weights.shape();
+  return op == "QConv" && shape.rank() == 4 && shape[1] == 1 &&
+         node.attrs.i("group", 1) == shape[0];
+}
+
 std::optional<S8Weights> s8_weights(const Tensor& weights, const Tensor* zero_points,
-                                    const WeightAxes& axes) {
+                                    const WeightAxes& axes, bool allow_s16) {
   const Shape& shape = weights.shape();
   const s64 channels = shape[axes.output];
   const s64 inner = dims_product(shape, axes.output + 1, shape.rank());
@@ -103,6 +116,11 @@ std::optional<S8Weights> s8_weights(const Tensor& weights, const Tensor* zero_po
   S8Weights result;
   result.parts = parts_of(values);
   result.max_sum = largest_sum(values, channels, inner);
+  if (allow_s16 && result.parts == 2) {
+    result.codes = s16_codes(values, shape);
+    result.parts = 1;
+    return result;
+  }
   Shape wide = shape;
   wide[axes.input] *= result.parts;
   result.codes = Tensor(Dtype::s8, wide);
@@ -158,7 +176,8 @@ void parse_integer_product(NodeParser& parser, std::string_view op) {
       parser.has_input(kWeightZeroPoint) ? *parser.constant(kWeightZeroPoint) : Tensor();
   const auto axes = weight_axes(op, weights);
   if (!axes) return;
-  const auto s8s = s8_weights(weights, zeros ? &zeros : nullptr, *axes);
+  const auto s8s = s8_weights(weights, zeros ? &zeros : nullptr, *axes,
+                              takes_s16_weights(parser.node, op, weights));
   if (!s8s || s8s->max_sum * kMostOfX > kExactInF32) return;
   const Tensor* zero = scalar_code(parser, kXZeroPoint);
   const s32 zero_point = zero == nullptr ? 0 : code_at(view(*zero), 0);

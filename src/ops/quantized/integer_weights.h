@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Constant weights with zero points, as ONNX's integer operators have them, become s8 weights without: w - zero_point has up to
-// nine bits, so it is split into a sum of s8 parts, and the input's channels are read once for each part.
+// nine bits, so it is split into a sum of s8 parts, and the input's channels are read once for each part. A depthwise convolution
+// takes it as s16: its kernels read each channel once anyway.
 #pragma once
 
 #include <optional>
@@ -18,14 +19,16 @@ struct WeightAxes {
 };
 
 struct S8Weights {
-  Tensor codes;
+  Tensor codes;  // s8; s16 where that was allowed and two parts would be needed
   s64 parts = 1;
   s64 max_sum = 0;  // the largest sum of |w - zero_point| of an output channel
 };
 
 // Nothing when the zero points do not fit the weights. `zero_points` may be null.
 std::optional<S8Weights> s8_weights(const Tensor& weights, const Tensor* zero_points,
-                                    const WeightAxes& axes);
+                                    const WeightAxes& axes, bool allow_s16 = false);
+// Whether QConv takes s16 weights of that shape in the place of `node`: a depthwise convolution of images.
+bool takes_s16_weights(const Node& node, std::string_view op, const Tensor& weights);
 
 // Reads the channels of each group `parts` times: a Gather along `axis` before the node, or x itself for one part.
 struct InputChannels {

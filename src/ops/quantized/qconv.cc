@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// QConv: docs/numerics.md sections 3 and 4. Inputs x, w, bias, multiplier, residual, table, addend.
+// QConv: docs/numerics.md sections 3 and 4. Weights are s8, or a sum of two s8 as s16 where it is depthwise. Inputs x, w, bias, multiplier, residual, table, addend.
 #include "core/check.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/quantized/zero_points.h"
@@ -14,8 +14,10 @@ void infer(Inference& inference) {
   const TensorType& x = inference.inputs[kProductX];
   const TensorType& weights = inference.inputs[kProductWeights];
   const ConvGeometry geometry = conv_geometry(inference.node, x.shape, weights.shape);
-  if (!is_code(x.dtype) || weights.dtype != Dtype::s8) {
-    fail(Error::Code::invalid_model, "input {} and weights {}, expected u8 or s8 and s8",
+  const bool depthwise = geometry.depthwise() && weights.dtype == Dtype::s16;
+  if (!is_code(x.dtype) || (weights.dtype != Dtype::s8 && !depthwise)) {
+    fail(Error::Code::invalid_model,
+         "input {} and weights {}, expected u8 or s8 and s8, or s16 where it is depthwise",
          to_string(x), to_string(weights));
   }
   infer_product_epilogue(inference, geometry.output_shape(), geometry.out_channels);

@@ -59,7 +59,8 @@ std::optional<Operands> by_constant(NodeParser& parser, std::string_view op, s64
   const Tensor& weights = *parser.constant(kQlWeights);
   const auto axes = weight_axes(op, weights);
   if (!axes || (scales != 1 && scales != weights.shape()[axes->output])) return {};
-  const auto s8s = s8_weights(weights, parser.constant(kQlWeightZeroPoint), *axes);
+  const auto s8s = s8_weights(weights, parser.constant(kQlWeightZeroPoint), *axes,
+                              takes_s16_weights(parser.node, op, weights));
   if (!s8s) return {};
   const InputChannels channels = input_channels(parser.node, op, weights, *axes);
   return Operands{repeat_channels(parser, parser.node.input(kQlX), channels, s8s->parts),

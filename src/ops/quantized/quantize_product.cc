@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/quantized/integer_weights.h"
 #include "ops/quantized/quantize_node.h"
 #include "ops/quantized/quantize_weights.h"
 #include "ops/shared/float_io.h"
@@ -166,6 +167,10 @@ bool Builder::coded_scales() {
 
 bool Builder::coded_weights(const Tensor& codes) {
   const bool unsigned_codes = codes.dtype() == Dtype::u8;
+  if (codes.dtype() == Dtype::s16 && takes_s16_weights(request_.node, rule_.op, codes)) {
+    weights_.codes = codes;  // symmetric_weights made them
+    return coded_scales();
+  }
   if (!unsigned_codes && codes.dtype() != Dtype::s8) {
     return refuse(fmt::format("its weights are {}, not u8 or s8", dtype_name(codes.dtype())));
   }

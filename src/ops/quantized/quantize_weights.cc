@@ -83,12 +83,14 @@ std::vector<s32> quantize_bias(std::span<const f64> bias, std::span<const f32> s
 std::vector<s64> largest_sums(const QuantizedWeights& weights, const Channels& channels,
                               const ProductInput& input) {
   std::vector<s64> sums(static_cast<size_t>(channels.count), 0);
-  const auto codes = weights.codes.as<s8>();
-  channels.for_each_run(codes.size(), [&](size_t first, size_t count, size_t channel) {
-    s64 sum = 0;
-    for (s8 code : codes.subspan(first, count)) sum += std::abs(s32{code});
-    sums[channel] += sum * input.max_magnitude;
-  });
+  const auto add = [&](auto codes) {
+    channels.for_each_run(codes.size(), [&](size_t first, size_t count, size_t channel) {
+      s64 sum = 0;
+      for (auto code : codes.subspan(first, count)) sum += std::abs(s32{code});
+      sums[channel] += sum * input.max_magnitude;
+    });
+  };
+  weights.codes.dtype() == Dtype::s16 ? add(weights.codes.as<s16>()) : add(weights.codes.as<s8>());
   return sums;
 }
 

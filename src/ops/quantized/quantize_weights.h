@@ -36,7 +36,7 @@ struct Channels {
 };
 
 struct QuantizedWeights {
-  Tensor codes;             // s8, the shape of the weights
+  Tensor codes;             // s8 or s16, the shape of the weights
   std::vector<f32> scales;  // one for each channel
   std::vector<s32> bias;    // one for each channel, or empty
   std::string reject;       // not empty: why the weights have no codes

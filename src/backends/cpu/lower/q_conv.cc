@@ -31,9 +31,9 @@ struct ConvRequest {
   Shape input, output;
 };
 
-std::string read(const LowerRequest& request, ConvRequest& conv) {
+std::string read_any(const LowerRequest& request, ConvRequest& conv) {
   const Tensor* weights = request.constant(kProductWeights);
-  if (weights == nullptr || weights->dtype() != Dtype::s8) return "the weights are not constant s8";
+  if (weights == nullptr) return "the weights are not constant";
   conv.geometry = conv_geometry(request.node, request.inputs[kProductX].shape, weights->shape());
   conv.epilogue = epilogue_of(request.node);
   conv.weights = *weights;
@@ -45,8 +45,13 @@ std::string read(const LowerRequest& request, ConvRequest& conv) {
   return product_constants(request, conv.constants);
 }
 
+std::string read(const LowerRequest& request, ConvRequest& conv) {
+  if (std::string reason = read_any(request, conv); !reason.empty()) return reason;
+  return conv.weights.dtype() == Dtype::s8 ? "" : "the weights are not s8";
+}
+
 std::string read_depthwise(const LowerRequest& request, ConvRequest& conv) {
-  if (std::string reason = read(request, conv); !reason.empty()) return reason;
+  if (std::string reason = read_any(request, conv); !reason.empty()) return reason;
   return conv.epilogue.sum ? "a sum with another value follows" : "";
 }
 
@@ -75,7 +80,11 @@ ConvSpec dense_spec(const ConvRequest& conv, const BindArgs& bind) {
 DepthwiseSpec depthwise_spec(const ConvRequest& conv, const BindArgs& bind) {
   DepthwiseSpec spec;
   fill(spec, conv, bind);
-  spec.weights = conv.weights.as<s8>();
+  if (conv.weights.dtype() == Dtype::s16) {
+    spec.weights.wide = conv.weights.as<s16>();
+  } else {
+    spec.weights.narrow = conv.weights.as<s8>();
+  }
   return spec;
 }
 

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/kernels/codes/depthwise/flat_depthwise.h"
 #include "backends/cpu/lower/q_conv_case.h"
+#include "ops/quantized/epilogue.h"
 
 namespace octet {
 
@@ -102,6 +103,33 @@ TEST(QDepthwise, ResidualLeakyTableAndRealOutputs) {
     expect_exact(probe, depthwise_as_planned, text(c) + ", f32");
     probe.attrs.set("activation", std::string("relu"));
     expect_exact(probe, depthwise_as_planned, text(c) + ", f32 relu");
+  }
+}
+
+// Weights of nine bits: codes less their zero point.
+TEST(QDepthwise, WeightsBeyondS8) {
+  for (s64 channels : {3, 8, 16, 24, 64, 65, 96, 130}) {
+    for (s64 kernel : {1, 3, 5}) {
+      for (s64 stride : {1, 2}) {
+        ConvCase c{.batch = 2, .channels = channels, .height = 9, .width = 13};
+        c.kernel_h = c.kernel_w = kernel;
+        c.stride = stride;
+        for (bool extreme : {false, true}) {
+          Probe probe = depthwise_probe(c);
+          Tensor wide(Dtype::s16, probe.inputs[kProductWeights].tensor.shape());
+          const Tensor a = random_s8(wide.shape(), 3, extreme);
+          const Tensor b = random_s8(wide.shape(), 4, extreme);
+          for (size_t i = 0; i < static_cast<size_t>(wide.elements()); ++i) {
+            const s32 sum = a.as<s8>()[i] + b.as<s8>()[i];
+            wide.mutable_as<s16>()[i] = static_cast<s16>(sum);
+          }
+          probe.inputs[kProductWeights] = constant(wide);
+          expect_exact(probe, depthwise_as_planned, text(c) + ", wide");
+          add_residual(probe, 200);
+          expect_exact(probe, depthwise_as_planned, text(c) + ", wide, residual");
+        }
+      }
+    }
   }
 }
 

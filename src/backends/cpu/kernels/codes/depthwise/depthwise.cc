@@ -50,6 +50,7 @@ DepthwiseConv::DepthwiseConv(const DepthwiseKernel& kernel, const DepthwiseSpec&
       output_(spec.output),
       residual_(spec.residual),
       copy_(window_border(spec.geometry.window) > spec.input.border),
+      parts_(spec.weights.parts()),
       thread_bytes_(scratch_bytes(kernel, spec.geometry) +
                     (copy_ ? padded_rows(spec.geometry).buffer_bytes() : 0)),
       padding_(static_cast<u8>(spec.input_zero_point)),
@@ -104,6 +105,7 @@ void DepthwiseConv::run_band(const Call& call, const Band& band) const noexcept 
                    .dst_stride = element * output_.pixel_stride,
                    .residual_stride = residual_.pixel_stride,
                    .channels = geometry_.in_channels,
+                   .parts = parts_,
                    .weights = packed_->weights.data(),
                    .bias = packed_->bias.data(),
                    .multiplier = packed_->multiplier.data(),

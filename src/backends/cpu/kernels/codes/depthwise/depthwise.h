@@ -2,6 +2,7 @@
 // Depthwise 2-D convolution of u8 by s8, channels last, any kernel size.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
@@ -28,7 +29,8 @@ struct DepthwiseKernel {
   const char* name;
   Isa isa;
   LaneOrder order;
-  // Weights: [blocks][tap groups][taps of a row, if vertical][positions of the block][group] of s8 or s16.
+  // Weights: [blocks][parts][tap groups][taps of a row, if vertical][positions of the block][group]: s8, in two parts where they
+  // are wide, or s16.
   s64 group;         // taps that one multiply-add instruction sums
   bool vertical;     // a group holds taps of one column (else taps in row-major order)
   s64 weight_bytes;  // 1 is s8, 2 is s16
@@ -42,13 +44,31 @@ struct DepthwiseKernel {
 inline constexpr DepthwiseKernel kDepthwiseKernels[] = {
     {"depthwise_u8s8_64_vnni", Isa::vnni, {4, 4}, 4, true, 1, true, 5, 1, depthwise_u8s8_64_vnni},
     {"depthwise_u8s8_16_avx2", Isa::avx2, {2, 2}, 2, false, 2, false, 5, 6, depthwise_u8s8_16_avx2},
-    {"depthwise_u8s8_plain", Isa::none, {1, 1}, 1, false, 1, false, 12, 1, depthwise_u8s8_plain},
+    {"depthwise_u8s8_plain", Isa::none, {1, 1}, 1, false, 2, false, 12, 1, depthwise_u8s8_plain},
+};
+
+// [C, 1, KH, KW]: s8, or sums of two s8 as s16.
+struct DepthwiseWeights {
+  std::span<const s8> narrow;
+  std::span<const s16> wide;  // empty: all are narrow
+
+  s32 operator[](s64 i) const {
+    const auto at = static_cast<size_t>(i);
+    return wide.empty() ? narrow[at] : wide[at];
+  }
+  // A sum of s8 parts: part 1 is what part 0 leaves over.
+  s64 parts() const { return wide.empty() ? 1 : 2; }
+  s8 part(s64 i, s64 which) const {
+    constexpr s32 kLowest = -128, kHighest = 127;
+    const s32 first = std::clamp((*this)[i], kLowest, kHighest);
+    return static_cast<s8>(which == 0 ? first : (*this)[i] - first);
+  }
 };
 
 struct DepthwiseSpec {
   ConvGeometry geometry;
-  std::span<const s8> weights;  // [C, 1, KH, KW]
-  std::span<const s32> bias;    // or empty
+  DepthwiseWeights weights;
+  std::span<const s32> bias;  // or empty
   std::span<const f32> multiplier;
   s32 input_zero_point = 0;
   EpilogueArgs epilogue;
@@ -105,6 +125,7 @@ class DepthwiseConv {
   Placement output_;
   Placement residual_;
   bool copy_;
+  s64 parts_;
   s64 thread_bytes_;
   u8 padding_;
   std::shared_ptr<const Packed> packed_;

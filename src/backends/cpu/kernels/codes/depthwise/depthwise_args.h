@@ -22,6 +22,7 @@ struct DepthwiseRow {
   s64 residual_stride;
   s64 pixels = 0;  // <= kDepthwisePixels
   s64 channels;
+  s64 parts = 1;        // of the weights of kernels for s8
   const void* weights;  // packed by the kernel's own function
   const s32* bias;      // likewise
   const f32* multiplier;

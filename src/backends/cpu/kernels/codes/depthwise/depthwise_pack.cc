@@ -19,20 +19,24 @@ s64 tap_of(const DepthwiseKernel& kernel, const Window& window, s64 step, s64 i)
   return tap < kh * kw ? tap : -1;
 }
 
+// Kernels for s16 take the weights as they are, those for s8 in parts.
 template <class T>
 void pack_weights(const DepthwiseKernel& kernel, const DepthwiseSpec& spec, s64 steps, T* dst) {
+  const s64 parts = sizeof(T) == 1 ? spec.weights.parts() : 1;
   const Window& window = spec.geometry.window;
   const s64 channels = spec.geometry.in_channels;
   const s64 width = kernel.order.channels();
   const s64 taps = window.h().kernel * window.w().kernel;
   for (s64 first = 0; first < channels; first += width) {
-    for (s64 step = 0; step < steps; ++step) {
+    for (s64 step = 0; step < parts * steps; ++step) {
       for (s64 position = 0; position < width; ++position) {
         const s64 channel = first + kernel.order.channel(position);
         for (s64 i = 0; i < kernel.group; ++i, ++dst) {
-          const s64 tap = tap_of(kernel, window, step, i);
+          const s64 tap = tap_of(kernel, window, step % steps, i);
           if (channel >= channels || tap < 0) continue;
-          *dst = spec.weights[static_cast<size_t>(channel * taps + tap)];
+          const s64 at = channel * taps + tap;
+          *dst = static_cast<T>(sizeof(T) == 1 ? spec.weights.part(at, step / steps)
+                                               : spec.weights[at]);
         }
       }
     }
@@ -45,15 +49,15 @@ s32 depthwise_bias(const DepthwiseSpec& spec, s64 channel) {
   const Window& window = spec.geometry.window;
   const s64 taps = window.h().kernel * window.w().kernel;
   s64 sum = 0;
-  for (s64 i = 0; i < taps; ++i) sum += spec.weights[static_cast<size_t>(channel * taps + i)];
+  for (s64 i = 0; i < taps; ++i) sum += spec.weights[channel * taps + i];
   const s64 bias = spec.bias.empty() ? 0 : spec.bias[static_cast<size_t>(channel)];
   return static_cast<s32>(static_cast<u32>(bias - sum * spec.input_zero_point));
 }
 
 std::string depthwise_key(const DepthwiseSpec& spec) {
   const ConvGeometry& g = spec.geometry;
-  return fmt::format("{}x{} {} zero {}", g.window.h().kernel, g.window.w().kernel, g.in_channels,
-                     spec.input_zero_point);
+  return fmt::format("{}x{} {} zero {}{}", g.window.h().kernel, g.window.w().kernel, g.in_channels,
+                     spec.input_zero_point, spec.weights.wide.empty() ? "" : " wide");
 }
 
 std::string DepthwiseConv::pack_key(const DepthwiseKernel& kernel, const DepthwiseSpec& spec) {
@@ -69,7 +73,9 @@ PackedDepthwise DepthwiseConv::pack(const DepthwiseKernel& kernel, const Depthwi
       kernel.vertical ? ceil_div(kh, kernel.group) * kw : ceil_div(kh * kw, kernel.group);
   PackedDepthwise packed;
   const s64 padded = ceil_div(channels, width) * width;
-  packed.weights.resize(static_cast<size_t>(padded * steps * kernel.group * kernel.weight_bytes));
+  const s64 parts = kernel.weight_bytes == 1 ? spec.weights.parts() : 1;
+  packed.weights.resize(
+      static_cast<size_t>(padded * parts * steps * kernel.group * kernel.weight_bytes));
   if (kernel.weight_bytes == 1) {
     pack_weights(kernel, spec, steps, reinterpret_cast<s8*>(packed.weights.data()));
   } else {

@@ -74,14 +74,10 @@ inline void finish(const DepthwiseRow& row, s64 pixel, s64 channel, const __m512
   _mm512_mask_storeu_epi8(dst + channel, mask, codes);
 }
 
+// Adds one part of the weights, and moves them on to the next.
 template <int kPixels>
-void pixels(const DepthwiseRow& row, s64 first, s64 channel, const u8* weights) {
-  __m512i acc[kPixels][4];
-#pragma GCC unroll 4
-  for (int m = 0; m < kPixels; ++m) {
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) acc[m][j] = _mm512_loadu_si512(row.bias + channel + 16 * j);
-  }
+[[gnu::always_inline]] inline void add_part(const DepthwiseRow& row, s64 first, const u8*& weights,
+                                            __m512i acc[kPixels][4]) {
   const u8* group = static_cast<const u8*>(row.scratch) + first * row.stride_x * kBytes;
   const s64 step = row.stride_x * kBytes;
   for (s64 y = 0; y < row.kernel_y; y += kTaps, group += row.columns * kBytes) {
@@ -99,17 +95,29 @@ void pixels(const DepthwiseRow& row, s64 first, s64 channel, const u8* weights) 
       }
     }
   }
+}
+
+template <int kPixels>
+void pixels(const DepthwiseRow& row, s64 first, s64 channel, const u8* weights) {
+  __m512i acc[kPixels][4];
+#pragma GCC unroll 4
+  for (int m = 0; m < kPixels; ++m) {
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) acc[m][j] = _mm512_loadu_si512(row.bias + channel + 16 * j);
+  }
+  for (s64 part = 0; part < row.parts; ++part) add_part<kPixels>(row, first, weights, acc);
 #pragma GCC unroll 4
   for (int m = 0; m < kPixels; ++m) finish(row, first + m, channel, acc[m]);
 }
 
 }  // namespace
 
-// Weights: [channels / 64][tap groups][kernel_x][kBytes], bias and multiplier [channels / 64][4][16].
+// Weights: [channels / 64][parts][tap groups][kernel_x][kBytes], bias and multiplier [channels / 64][4][16].
 void depthwise_u8s8_64_vnni(const DepthwiseRow& row) {
   const s64 groups = (row.kernel_y + kTaps - 1) / kTaps;
   const u8* weights = static_cast<const u8*>(row.weights);
-  for (s64 c = 0; c < row.channels; c += kBlock, weights += groups * row.kernel_x * kBytes) {
+  const s64 block_bytes = row.parts * groups * row.kernel_x * kBytes;
+  for (s64 c = 0; c < row.channels; c += kBlock, weights += block_bytes) {
     interleave_columns(row, c, first_lanes64(row.channels - c));
     s64 m = 0;
     for (; m + 4 <= row.pixels; m += 4) pixels<4>(row, m, c, weights);

@@ -22,6 +22,7 @@ struct FlatPiece {
 // [register][lane][4 channels][4 taps], a row of taps filled up with zeros.
 struct FlatConstants {
   s8 weights[3][4][64];  // [row of taps]
+  s8 rest[3][4][64];     // what wide weights have beyond s8, to be multiplied as well
   s32 bias[4][16];
   f32 multiplier[4][16];
   FlatPiece pieces[kFlatMaxPieces];
@@ -45,6 +46,7 @@ struct FlatColumn {
   u64 mask;      // bytes of the register that exist
   bool pairs;    // the pieces are `paired`, and 128 bytes from each tap may be read
   bool bounded;  // see TileJob
+  bool wide;     // the constants have a rest
   const FlatConstants* constants;
   const EpilogueArgs* epilogue;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 3x3 depthwise convolution with vpmaddwd, exact for every u8 and s8: the first two taps of a row are a pair of words, the
+// 3x3 depthwise convolution with vpmaddwd, exact for every u8 and weight of nine bits: the first two taps of a row are a pair of words, the
 // third is paired with a zero.
 #include "backends/cpu/kernels/codes/depthwise/flat_ymm.h"
 
@@ -16,11 +16,11 @@ class WordProduct {
   WordProduct(const FlatConstants& constants, s64 first) {
     for (int y = 0; y < 3; ++y) {
       for (int j = 0; j < 4; ++j) {
-        const void* at = constants.weights[y][j] + first;
-        const __m256i w = _mm256_loadu_si256(static_cast<const __m256i*>(at));  // taps 0 1 2 -
-        const __m256i odd = _mm256_slli_epi32(_mm256_srai_epi16(w, 8), 16);
-        ab_[y][j] = _mm256_blend_epi16(even_bytes(w), odd, 0xaa);
-        c_[y][j] = even_bytes(_mm256_srli_epi32(w, 16));
+        __m256i rest_ab, rest_c;
+        read(constants.weights[y][j] + first, ab_[y][j], c_[y][j]);
+        read(constants.rest[y][j] + first, rest_ab, rest_c);
+        ab_[y][j] = _mm256_add_epi16(ab_[y][j], rest_ab);
+        c_[y][j] = _mm256_add_epi16(c_[y][j], rest_c);
       }
     }
   }
@@ -47,6 +47,14 @@ class WordProduct {
   }
 
  private:
+  // Bytes of taps 0 1 2 - as words.
+  static void read(const s8* taps, __m256i& ab, __m256i& c) {
+    const void* at = taps;
+    const __m256i w = _mm256_loadu_si256(static_cast<const __m256i*>(at));
+    const __m256i odd = _mm256_slli_epi32(_mm256_srai_epi16(w, 8), 16);
+    ab = _mm256_blend_epi16(even_bytes(w), odd, 0xaa);
+    c = even_bytes(_mm256_srli_epi32(w, 16));
+  }
   static __m256i even_bytes(__m256i w) { return _mm256_srai_epi16(_mm256_slli_epi16(w, 8), 8); }
 
   __m256i ab_[3][4];

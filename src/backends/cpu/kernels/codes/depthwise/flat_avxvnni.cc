@@ -5,6 +5,7 @@
 namespace octet {
 namespace {
 
+template <bool kWide>
 class DotProduct {
  public:
   struct Row {
@@ -25,20 +26,26 @@ class DotProduct {
   void add(Sums& sums, const Row& x, int y) const {
 #pragma GCC unroll 4
     for (int j = 0; j < 4; ++j) {
-      const void* weights = constants_.weights[y][j] + first_;
-      asm("%{vex%} vpdpbusd %2, %1, %0"
-          : "+x"(sums.r[j])
-          : "x"(x.r[j]), "xm"(*static_cast<const __m256i_u*>(weights)));
+      multiply(sums.r[j], x.r[j], constants_.weights[y][j] + first_);
+      if constexpr (kWide) multiply(sums.r[j], x.r[j], constants_.rest[y][j] + first_);
     }
   }
 
  private:
+  static void multiply(__m256i& sum, __m256i x, const void* weights) {
+    asm("%{vex%} vpdpbusd %2, %1, %0"
+        : "+x"(sum)
+        : "x"(x), "xm"(*static_cast<const __m256i_u*>(weights)));
+  }
+
   const FlatConstants& constants_;
   s64 first_;
 };
 
 }  // namespace
 
-void depthwise_u8s8_3x3_avxvnni(const FlatColumn& column) { run_flat<DotProduct>(column); }
+void depthwise_u8s8_3x3_avxvnni(const FlatColumn& column) {
+  column.wide ? run_flat<DotProduct<true>>(column) : run_flat<DotProduct<false>>(column);
+}
 
 }  // namespace octet

@@ -13,7 +13,7 @@
 namespace octet {
 namespace {
 
-// Each way in which the channels may lie in a register has constants of 1.6 KB.
+// Each way in which the channels may lie in a register has constants of 2.4 KB.
 constexpr s64 kMostPhases = 128;
 
 PaddedRows padded_rows(const ConvGeometry& g) { return {g.window, g.in_channels}; }
@@ -70,8 +70,9 @@ FlatConstants constants_of(const DepthwiseSpec& spec, s64 first) {
     const s64 channel = (first + byte) % channels;
     const s64 lane = byte / 16, j = byte % 16 / 4, i = byte % 4;
     for (s64 tap = 0; tap < 9; ++tap) {
-      k.weights[tap / 3][j][lane * 16 + i * 4 + tap % 3] =
-          spec.weights[static_cast<size_t>(channel * 9 + tap)];
+      const s64 at = lane * 16 + i * 4 + tap % 3;
+      k.weights[tap / 3][j][at] = spec.weights.part(channel * 9 + tap, 0);
+      k.rest[tap / 3][j][at] = spec.weights.part(channel * 9 + tap, 1);
     }
     k.bias[j][lane * 4 + i] = depthwise_bias(spec, channel);
     k.multiplier[j][lane * 4 + i] =
@@ -117,6 +118,7 @@ FlatDepthwise::FlatDepthwise(const FlatDepthwiseKernel& kernel, const DepthwiseS
       residual_(spec.residual),
       copy_(window_border(spec.geometry.window) > spec.input.border),
       bounded_(epilogue_bounded(spec.multiplier, spec.epilogue)),
+      wide_(!spec.weights.wide.empty()),
       padding_(static_cast<u8>(spec.input_zero_point)),
       phase_step_(phase_step(spec.geometry)),
       packed_(std::move(packed)) {}
@@ -169,6 +171,7 @@ void FlatDepthwise::run_band(const Call& call, const Band& band) const noexcept 
   column.rows = band.rows;
   column.stride_y = geometry_.window.h().stride;
   column.bounded = bounded_;
+  column.wide = wide_;
   column.epilogue = &epilogue_;
   u8* dst = call.y + band.image * output_.image_stride + band.first * output_.row_stride;
   for (s64 byte = 0; byte < bytes; byte += kFlatBytes) {

@@ -57,6 +57,7 @@ class FlatDepthwise {
   Placement residual_;
   bool copy_;
   bool bounded_;
+  bool wide_;
   u8 padding_;
   s64 phase_step_;  // channels from one entry of packed_ to the next
   std::shared_ptr<const Packed> packed_;

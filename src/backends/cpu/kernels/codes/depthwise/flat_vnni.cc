@@ -95,9 +95,14 @@ inline void ask_ahead(const Column& k, const u8* src) {
   if constexpr (kSource != Source::whole) _mm_prefetch(behind + kFlatBytes - 1, _MM_HINT_T0);
 }
 
-inline void add(Row& sums, const Row& x, const __m512i weights[4]) {
+// Row y of the taps.
+template <bool kWide>
+[[gnu::always_inline]] inline void add(const Column& k, Row& sums, const Row& x, int y) {
 #pragma GCC unroll 4
-  for (int j = 0; j < 4; ++j) dot4(sums.r[j], x.r[j], weights[j]);
+  for (int j = 0; j < 4; ++j) {
+    dot4(sums.r[j], x.r[j], k.weights[y][j]);
+    if constexpr (kWide) dot4(sums.r[j], x.r[j], _mm512_loadu_si512(k.constants.rest[y][j]));
+  }
 }
 
 inline Row biases(const Column& k) {
@@ -152,34 +157,34 @@ template <Source kSource, Codes kCodes>
 }
 
 // Output row y reads input rows y, y + 1, y + 2: three rows of sums are under way.
-template <Source kSource, Codes kCodes>
+template <Source kSource, Codes kCodes, bool kWide>
 [[gnu::noinline]] void every_row(const FlatColumn& column) {
   const Column k(column);
   const u8* src = k.column.src;
   const s64 rows = k.column.rows;
   Row top = biases(k);
   Row x = interleaved<kSource>(k, src);
-  add(top, x, k.weights[0]);
+  add<kWide>(k, top, x, 0);
   src += k.src_row;
   x = interleaved<kSource>(k, src);
-  add(top, x, k.weights[1]);
+  add<kWide>(k, top, x, 1);
   Row middle = biases(k);
-  add(middle, x, k.weights[0]);
+  add<kWide>(k, middle, x, 0);
   for (s64 row = 0; row < rows; ++row) {
     src += k.src_row;
     ask_ahead<kSource>(k, src);
     x = interleaved<kSource>(k, src);
-    add(top, x, k.weights[2]);
+    add<kWide>(k, top, x, 2);
     finish<kSource, kCodes>(k, row, top);
-    add(middle, x, k.weights[1]);
+    add<kWide>(k, middle, x, 1);
     top = middle;
     middle = biases(k);
-    add(middle, x, k.weights[0]);
+    add<kWide>(k, middle, x, 0);
   }
 }
 
 // Output row y reads input rows 2y, 2y + 1, 2y + 2: the last is the first of the next.
-template <Source kSource, Codes kCodes>
+template <Source kSource, Codes kCodes, bool kWide>
 [[gnu::noinline]] void every_second_row(const FlatColumn& column) {
   const Column k(column);
   const u8* src = k.column.src;
@@ -189,23 +194,28 @@ template <Source kSource, Codes kCodes>
     Row sums = biases(k);
     ask_ahead<kSource>(k, src);
     ask_ahead<kSource>(k, src + k.src_row);
-    add(sums, x, k.weights[0]);
-    add(sums, interleaved<kSource>(k, src + k.src_row), k.weights[1]);
+    add<kWide>(k, sums, x, 0);
+    add<kWide>(k, sums, interleaved<kSource>(k, src + k.src_row), 1);
     src += 2 * k.src_row;
     x = interleaved<kSource>(k, src);
-    add(sums, x, k.weights[2]);
+    add<kWide>(k, sums, x, 2);
     finish<kSource, kCodes>(k, row, sums);
   }
 }
 
-template <Source kSource, Codes kCodes>
+template <Source kSource, Codes kCodes, bool kWide = false>
 void run(const FlatColumn& column) {
-  column.stride_y == 1 ? every_row<kSource, kCodes>(column)
-                       : every_second_row<kSource, kCodes>(column);
+  column.stride_y == 1 ? every_row<kSource, kCodes, kWide>(column)
+                       : every_second_row<kSource, kCodes, kWide>(column);
 }
 
 template <Source kSource>
 void run(const FlatColumn& column, Codes codes) {
+  if (column.wide) {
+    if (codes == Codes::saturate || codes == Codes::bound)
+      return run<kSource, Codes::bound, true>(column);
+    return run<kSource, Codes::general, true>(column);
+  }
   if (codes == Codes::saturate) return run<kSource, Codes::saturate>(column);
   if (codes == Codes::bound) return run<kSource, Codes::bound>(column);
   if (codes == Codes::table) return run<kSource, Codes::table>(column);
@@ -225,11 +235,11 @@ Codes codes_of(const FlatColumn& column) {
 void depthwise_u8s8_3x3_vnni(const FlatColumn& column) {
   const FlatConstants& constants = *column.constants;
   const Codes codes = codes_of(column);
-  if (~column.mask != 0) return run<Source::pieces, Codes::general>(column);
+  if (~column.mask != 0) return run<Source::pieces>(column, Codes::general);
   if (constants.piece_count == 1) return run<Source::whole>(column, codes);
   if (constants.piece_count == 2) return run<Source::two>(column, codes);
   if (column.pairs) return run<Source::pairs>(column, codes);
-  run<Source::pieces, Codes::general>(column);
+  run<Source::pieces>(column, Codes::general);
 }
 
 }  // namespace octet
