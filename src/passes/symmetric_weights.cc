@@ -94,10 +94,17 @@ class Rewriter {
         static_cast<int>(channels.axis < 0 ? channels.axis + type.shape.rank() : channels.axis);
     if (type.shape[axis] >= 0) type.shape[axis] *= parts;
     const std::string name = dq.name + "_repeated";
-    const ValueId order = graph_.add_constant(name + ".order", repeated_order(channels, parts));
-    Node node = node_beside(dq, find_op("Gather"), name, {dq.inputs[0], order});
+    const std::vector<s64> order = repeated_order(channels, parts);
+    Node node = node_beside(dq, find_op("GatherChannels"), name, {dq.inputs[0]});
+    if (gathers_channels(channels)) {
+      node.attrs.set("channels", order);
+    } else {
+      node.op = find_op("Gather");
+      node.attrs.set("axis", channels.axis);
+      node.inputs.push_back(
+          graph_.add_constant(name + ".order", Tensor::of<s64>(Shape{std::ssize(order)}, order)));
+    }
     node.outputs = {graph_.add_value(node.name, type)};
-    node.attrs.set("axis", channels.axis);
     node.decision = {Precision::int8, ReasonCode::moves_codes,
                      "repeats the channels for each part of the weights"};
     const ValueId result = node.outputs[0];

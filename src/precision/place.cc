@@ -61,7 +61,7 @@ class Placer {
     for (Node& node : original) {
       if (is_int8(node) && is_op(node, "ConvTranspose")) quantize_weights_of(node);
       rewire(node);
-      if (is_int8(node) && node.op->quant.kind == QuantKind::arithmetic) quantize_constants(node);
+      if (is_int8(node) && has_operands(node)) quantize_constants(node);
       const std::vector<ValueId> outputs = node.outputs;
       const bool codes = is_int8(node) && gives_codes_only(node);
       graph_.nodes.push_back(std::move(node));
@@ -70,6 +70,11 @@ class Placer {
   }
 
  private:
+  // Constants beside an activation are operands like it; those of other operators are parameters.
+  static bool has_operands(const Node& node) {
+    return node.op->quant.kind == QuantKind::arithmetic && node.op->traits->elementwise;
+  }
+
   // The parameters that numerics section 1 gives to a range.
   CodeType type_of(ValueId id) { return code_type_of(merged_.at(shared_.root(id))); }
 

@@ -98,7 +98,7 @@ class Builder {
   ValueId scalar(f32 value) { return graph_.add_constant("c", Tensor::scalar<f32>(value)); }
 
   ValueId layer(ValueId x) {
-    switch (pick({0, 1, 2, 3, 4, 5, 6})) {
+    switch (pick({0, 1, 2, 3, 4, 5, 6, 7})) {
       case 0:
         return activation(conv(x, channels_, pick({4, 16, 31, 64}), 1));
       case 1:
@@ -113,11 +113,24 @@ class Builder {
         return add(
             "MaxPool", {x},
             {{"kernel_shape", std::vector<s64>{3, 3}}, {"pads", std::vector<s64>{1, 1, 1, 1}}});
+      case 6:
+        if (!resized_) return interpolated(x);
+        [[fallthrough]];
       default:
         return add(
             "AveragePool", {x},
             {{"kernel_shape", std::vector<s64>{3, 3}}, {"pads", std::vector<s64>{1, 1, 1, 1}}});
     }
+  }
+
+  // Once, for images grow.
+  ValueId interpolated(ValueId x) {
+    resized_ = true;
+    const Tensor scales = Tensor::of<f32>(Shape{4}, std::vector<f32>{1.0f, 1.0f, 2.0f, 1.5f});
+    const char* coordinates[] = {"half_pixel", "asymmetric", "align_corners"};
+    return add("Interpolate", {x, kNoValue, graph_.add_constant("scales", scales)},
+               {{"mode", std::string(pick({0, 1}) == 0 ? "linear" : "cubic")},
+                {"coordinate_transformation_mode", std::string(coordinates[pick({0, 1, 2})])}});
   }
 
   // Behind two convolutions the addition is the last reader of x and may write over it.
@@ -141,6 +154,7 @@ class Builder {
   std::mt19937 random_;
   Graph graph_;
   s64 channels_ = 0;
+  bool resized_ = false;
 };
 
 }  // namespace

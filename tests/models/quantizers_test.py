@@ -104,6 +104,24 @@ class Quantizers(unittest.TestCase):
             kernels = [layer["kernel"] for layer in layers if layer["name"].endswith("_Conv")]
             self.assertEqual(sum("depthwise" in kernel for kernel in kernels), 4, kernels)
 
+    def test_feature_pyramid(self):
+        """Bilinear Resize between Q/DQ, in every usual transformation, by scales and by sizes."""
+        numpy = need("numpy")
+        for coordinates in "half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel":
+            for mode in "linear", "cubic":
+                form = Form(3)
+                x = form.pair(form.picture(2, 8, 7, 6), 1 / 32, numpy.uint8(128))
+                top = form.pair(form.node("Conv", [x, form.weights(24, 8, 1, 1)], strides=[2, 2]), 1 / 32, numpy.uint8(128))
+                side = form.pair(form.node("Conv", [x, form.weights(24, 8, 1, 1)]), 1 / 32, numpy.uint8(120))
+                sizes = form.const(numpy.array([2, 24, 7, 6]))
+                up = form.node("Resize", [top, "", "", sizes], mode=mode, coordinate_transformation_mode=coordinates)
+                up = form.pair(up, 1 / 32, numpy.uint8(120))
+                value = form.pair(form.node("Add", [up, side]), 1 / 16, numpy.uint8(128))
+                scales = form.const(numpy.array([1, 1, 2, 1.5], numpy.float32))
+                value = form.node("Resize", [value, "", scales], mode=mode, coordinate_transformation_mode=coordinates)
+                form.pair(value, 1 / 16, numpy.uint8(128), ["y"])
+                self.expect_integers(form, atol=3 / 16)
+
     def test_batch_normalization_after_weights_in_codes(self):
         numpy = need("numpy")
         form = Form(1)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resize: inputs X, roi, scales, sizes. Nearest copies elements of any type; linear and cubic work axis by axis in f32.
+// Resize: inputs X, roi, scales, sizes. Nearest copies elements of any type; linear and cubic compute in f32, and are read as
+// Interpolate where they can be.
 #include "ops/shared/resize.h"
 
 #include <algorithm>
@@ -12,19 +13,17 @@
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
 #include "ops/shared/float_io.h"
+#include "ops/shared/interpolate.h"
 #include "ops/shared/node_parser.h"
-#include "ops/shared/open_dims.h"
 
 namespace octet {
 namespace {
 
-enum : size_t { kX, kRoi, kScales, kSizes };
+enum : size_t { kX, kRoi, kScales };
 
 // Opset 10 had inputs X and scales, and one way to place pixels.
-void parse(NodeParser& parser) {
+void parse_old(NodeParser& parser) {
   Node& node = parser.node;
-  if (node.attrs.s("mode", "nearest") == "bilinear") node.attrs.set("mode", std::string("linear"));
-  if (parser.opset >= 11) return;
   node.inputs.resize(2, kNoValue);
   node.inputs.insert(node.inputs.begin() + 1, kNoValue);
   node.attrs.set("coordinate_transformation_mode", std::string("asymmetric"));
@@ -34,36 +33,22 @@ void parse(NodeParser& parser) {
   node.attrs.set("nearest_mode", std::string(enlarges ? "floor" : "simple"));
 }
 
-// The values of a float input that shapes depend on; an empty tensor counts as omitted.
-std::vector<f32> known_floats(const Inference& inference, size_t i, std::string_view what) {
-  if (!inference.has_input(i) || inference.inputs[i].shape.elements() == 0) return {};
-  require_dtype(inference, i, DtypeClass::real);
-  if (inference.value(i) == nullptr) Inference::needs_data(i, what);
-  const FloatInput values(view(*inference.value(i)));
-  return {values.values().begin(), values.values().end()};
+// What computes its elements is an operator of its own, with an integer form; scales that a run computes would look like
+// activations there, sizes are integers.
+void parse(NodeParser& parser) {
+  Node& node = parser.node;
+  if (node.attrs.s("mode", "nearest") == "bilinear") node.attrs.set("mode", std::string("linear"));
+  if (parser.opset < 11) parse_old(parser);
+  const bool crops = node.attrs.s("coordinate_transformation_mode", "") == "tf_crop_and_resize";
+  const bool known = !parser.has_input(kScales) || parser.constant(kScales) != nullptr;
+  const std::string mode = node.attrs.s("mode", "nearest");
+  if ((mode == "linear" || mode == "cubic") && !crops && known) parser.become("Interpolate");
 }
 
 void infer(Inference& inference) {
-  if (dims_are_open(inference, kScales) || dims_are_open(inference, kSizes)) {
-    inference.output(inference.inputs[kX].dtype, open_shape(inference.inputs[kX].shape.rank()));
-    return;
-  }
-  ResizeParameters parameters;
-  parameters.scales = known_floats(inference, kScales, "scales");
-  if (inference.has_input(kSizes) && inference.inputs[kSizes].shape.elements() != 0) {
-    parameters.sizes = inference.required_ints(kSizes, "sizes");
-  }
-  if (parameters.scales.empty() == parameters.sizes.empty() &&
-      inference.inputs[kX].shape.rank() > 0) {
-    fail(Error::Code::invalid_model, "expected either scales or sizes");
-  }
+  const Shape shape = resized_shape(inference);
   if (!resize_moves_elements(inference.node)) require_dtype(inference, kX, DtypeClass::real);
-  if (inference.has_input(kRoi)) {
-    require_dtype(inference, kRoi, DtypeClass::real);
-    parameters.roi.resize(static_cast<size_t>(inference.inputs[kRoi].shape.elements()));
-  }
-  inference.output(inference.inputs[kX].dtype,
-                   resize_shape(inference.node, inference.inputs[kX].shape, parameters));
+  inference.output(inference.inputs[kX].dtype, shape);
 }
 
 // Output coordinates of a dense tensor, advanced in row-major order.
@@ -94,22 +79,6 @@ void nearest(const ResizeGeometry& geometry, const Shape& input, const T* src, T
   }
 }
 
-// Interpolates along one dimension: [outer][in][inner] -> [outer][out][inner].
-std::vector<f32> interpolate(const ResizeAxis& axis, std::span<const f32> src, s64 outer,
-                             s64 inner) {
-  std::vector<f32> dst(static_cast<size_t>(outer * axis.out * inner), 0.0f);
-  for (s64 row = 0; row < outer * axis.out; ++row) {
-    const f32* plane = src.data() + row / axis.out * axis.in * inner;
-    f32* out = dst.data() + row * inner;
-    for (s64 k = 0; k < axis.taps; ++k) {
-      const size_t tap = static_cast<size_t>(row % axis.out * axis.taps + k);
-      const f32* in = plane + axis.index[tap] * inner;
-      for (s64 i = 0; i < inner; ++i) out[i] += axis.weight[tap] * in[i];
-    }
-  }
-  return dst;
-}
-
 void extrapolate(const ResizeGeometry& geometry, std::span<f32> dst) {
   Position position{geometry.output};
   for (f32& value : dst) {
@@ -129,15 +98,8 @@ void compute(const Eval& eval, const ResizeGeometry& geometry) {
   if (geometry.nearest) {
     nearest(geometry, eval.inputs[kX].shape, x.data(), y.data());
   } else {
-    std::vector<f32> values(x.values().begin(), x.values().end());
-    Shape shape = eval.inputs[kX].shape;
-    for (int i = 0; i < shape.rank(); ++i) {
-      const ResizeAxis& axis = geometry.axes[static_cast<size_t>(i)];
-      if (axis.identity) continue;
-      values = interpolate(axis, values, dims_product(shape, 0, i),
-                           dims_product(shape, i + 1, shape.rank()));
-      shape[i] = axis.out;
-    }
+    const std::vector<f32> values =
+        interpolate(geometry, eval.inputs[kX].shape, {x.values().begin(), x.values().end()});
     std::copy(values.begin(), values.end(), y.data());
   }
   extrapolate(geometry, y.values());
@@ -162,19 +124,8 @@ QuantizeResult quantize(const QuantizeRequest& request) {
   return {.node = {}, .reject = "only nearest Resize without a crop moves codes"};
 }
 
-// Axis by axis; on the way an axis is as long as before or as after. With antialias a window may be the whole axis.
-f64 work(const Node& node, TensorTypes inputs, TensorTypes outputs) {
-  constexpr f64 kCubicTaps = 4;
-  const Shape &x = inputs[kX].shape, &y = outputs[0].shape;
-  f64 elements = 1, longest = kCubicTaps;
-  for (int i = 0; i < x.rank(); ++i) {
-    elements *= static_cast<f64>(std::max(x[i], y[i]));
-    longest = std::max(longest, static_cast<f64>(x[i]));
-  }
-  return elements * x.rank() * (node.attrs.i("antialias", 0) != 0 ? longest : kCubicTaps);
-}
-
-constexpr OpTraits kTraits{.work = work};
+// Scales that turn out constant make it Interpolate.
+constexpr OpTraits kTraits{.work = resize_work, .parse_again = true};
 
 }  // namespace
 

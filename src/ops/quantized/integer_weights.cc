@@ -135,21 +135,26 @@ std::optional<S8Weights> s8_weights(const Tensor& weights, const Tensor* zero_po
   return result;
 }
 
-Tensor repeated_order(const InputChannels& channels, s64 parts) {
+std::vector<s64> repeated_order(const InputChannels& channels, s64 parts) {
   std::vector<s64> order;
   for (s64 group = 0; group < channels.groups; ++group) {
     for (s64 i = 0; i < parts * channels.in_group; ++i)
       order.push_back(group * channels.in_group + i % channels.in_group);
   }
-  return Tensor::of<s64>(Shape{std::ssize(order)}, order);
+  return order;
 }
 
 ValueId repeat_channels(NodeParser& parser, ValueId x, const InputChannels& channels, s64 parts) {
   if (parts == 1) return x;
+  const std::vector<s64> order = repeated_order(channels, parts);
   Attrs attrs;
+  if (gathers_channels(channels)) {
+    attrs.set("channels", order);
+    return parser.emit_before("GatherChannels", {x}, std::move(attrs));
+  }
   attrs.set("axis", channels.axis);
-  return parser.emit_before("Gather", {x, parser.add_constant(repeated_order(channels, parts))},
-                            std::move(attrs));
+  const Tensor indices = Tensor::of<s64>(Shape{std::ssize(order)}, order);
+  return parser.emit_before("Gather", {x, parser.add_constant(indices)}, std::move(attrs));
 }
 
 std::optional<WeightAxes> weight_axes(std::string_view op, const Tensor& weights) {

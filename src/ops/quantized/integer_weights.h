@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "graph/op_def.h"
 #include "ops/shared/node_parser.h"
@@ -30,15 +31,18 @@ std::optional<S8Weights> s8_weights(const Tensor& weights, const Tensor* zero_po
 // Whether QConv takes s16 weights of that shape in the place of `node`: a depthwise convolution of images.
 bool takes_s16_weights(const Node& node, std::string_view op, const Tensor& weights);
 
-// Reads the channels of each group `parts` times: a Gather along `axis` before the node, or x itself for one part.
+// Reads the channels of each group `parts` times: GatherChannels of images, or a Gather along `axis`, before the node; or x itself for
+// one part.
 struct InputChannels {
   s64 groups = 1;
   s64 in_group = 1;
   s64 axis = 1;
 };
 ValueId repeat_channels(NodeParser& parser, ValueId x, const InputChannels& channels, s64 parts);
-// The indices of that Gather.
-Tensor repeated_order(const InputChannels& channels, s64 parts);
+// The indices of that gathering.
+std::vector<s64> repeated_order(const InputChannels& channels, s64 parts);
+// Images have their channels where GatherChannels picks them.
+inline bool gathers_channels(const InputChannels& channels) { return channels.axis == 1; }
 
 // For `op` QConv or QMatMul: the axes of a convolution's or a matrix product's weights, and the input channels that these meet.
 std::optional<WeightAxes> weight_axes(std::string_view op, const Tensor& weights);

@@ -10,6 +10,7 @@
 
 #include "backends/cpu/kernels/codes/move/move.h"
 #include "backends/cpu/lower/q_common.h"
+#include "backends/cpu/lower/resize_request.h"
 #include "backends/host/queue.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/resize.h"
@@ -59,20 +60,6 @@ Candidate mapped(const LowerRequest& request, const char* kernel, MapPixels map)
         [step](const StepArgs& args) { step->run(args.inputs[0], args.outputs[0], pool_of(args)); };
   };
   return candidate;
-}
-
-// Constants that a shape depends on, as s64.
-bool read_constant_ints(const LowerRequest& request, size_t i, std::vector<s64>& values) {
-  const Tensor* tensor = request.constant(i);
-  if (tensor == nullptr) return false;
-  if (tensor->dtype() == Dtype::s64) {
-    const auto ints = tensor->as<s64>();
-    values.assign(ints.begin(), ints.end());
-  } else if (tensor->dtype() == Dtype::s32) {
-    const auto ints = tensor->as<s32>();
-    values.assign(ints.begin(), ints.end());
-  }
-  return true;
 }
 
 // Where the parameters of Slice and Pad are, for each axis of an image.
@@ -163,19 +150,10 @@ Offer lower_q_split(const LowerRequest& request) {
 Offer lower_q_resize(const LowerRequest& request) {
   if (std::string reason = image_reject(request); !reason.empty()) return Reject{reason};
   if (!resize_moves_elements(request.node)) return Reject{"the mode is not nearest"};
-  ResizeParameters parameters;
-  if (const Tensor* scales = request.constant(2)) {
-    if (scales->dtype() != Dtype::f32) return Reject{"the scales are not f32"};
-    parameters.scales.assign(scales->as<f32>().begin(), scales->as<f32>().end());
-  } else if (request.has_input(2) && request.inputs[2].shape.elements() != 0) {
-    return Reject{"the scales are not constant"};
-  }
-  if (request.has_input(3) && !read_constant_ints(request, 3, parameters.sizes)) {
-    return Reject{"the sizes are not constant"};
-  }
-  const ResizeGeometry geometry =
-      resize_geometry(request.node, request.inputs[0].shape, parameters);
-  if (geometry.output != request.outputs[0].shape) return Reject{"the output size is not constant"};
+  ResizeGeometry geometry;
+  bool by_sizes = false;
+  if (std::string reason = read_resize(request, geometry, &by_sizes); !reason.empty())
+    return Reject{reason};
   if (!geometry.axes[1].identity) return Reject{"channels are resized"};
   MapPixels map = all_pixels(request.outputs[0]);
   if (!geometry.axes[0].identity) map.images = geometry.axes[0].index;
@@ -183,7 +161,7 @@ Offer lower_q_resize(const LowerRequest& request) {
   if (!geometry.axes[3].identity) map.columns = geometry.axes[3].index;
   Candidate candidate = mapped(request, "resize_nearest", std::move(map));
   // Sizes name the batch too.
-  candidate.by_image = candidate.by_image && parameters.sizes.empty();
+  candidate.by_image = candidate.by_image && !by_sizes;
   return candidate;
 }
 

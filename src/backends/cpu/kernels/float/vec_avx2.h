@@ -17,6 +17,12 @@ inline V v_set(float x) { return _mm256_set1_ps(x); }
 inline V v_load(const float* p) { return _mm256_loadu_ps(p); }
 inline void v_store(float* p, V x) { _mm256_storeu_ps(p, x); }
 
+// p[index[0]], p[index[1]], ...
+inline V v_gather(const float* p, const int* index) {
+  const void* at = index;
+  return _mm256_i32gather_ps(p, _mm256_loadu_si256(static_cast<const __m256i*>(at)), 4);
+}
+
 inline I v_first(int n) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
@@ -26,6 +32,12 @@ inline V v_load_n(const float* p, int n) {
 }
 inline void v_store_n(float* p, V x, int n) {
   n == kLanes ? v_store(p, x) : _mm256_maskstore_ps(p, v_first(n), x);
+}
+inline V v_gather_n(const float* p, const int* index, int n) {
+  if (n == kLanes) return v_gather(p, index);
+  int some[kLanes] = {};
+  __builtin_memcpy(some, index, sizeof(int) * static_cast<unsigned>(n));
+  return v_gather(p, some);
 }
 // `x` in the first n lanes, `fill` in the others.
 inline V v_keep_n(V x, V fill, int n) {

@@ -19,6 +19,10 @@ inline void v_store(float* p, V x) { _mm512_storeu_ps(p, x); }
 inline M v_first(int n) { return static_cast<M>((1u << n) - 1u); }
 inline V v_load_n(const float* p, int n) { return _mm512_maskz_loadu_ps(v_first(n), p); }
 inline void v_store_n(float* p, V x, int n) { _mm512_mask_storeu_ps(p, v_first(n), x); }
+inline V v_gather_n(const float* p, const int* index, int n) {
+  const __m512i at = _mm512_maskz_loadu_epi32(v_first(n), index);
+  return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), v_first(n), at, p, 4);
+}
 inline V v_keep_n(V x, V fill, int n) { return _mm512_mask_mov_ps(fill, v_first(n), x); }
 
 inline V v_add(V a, V b) { return _mm512_add_ps(a, b); }

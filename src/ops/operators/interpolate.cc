@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Interpolate: Resize that computes (linear, cubic) and does not crop, with scales or sizes that are known or integers. Inputs X, roi,
+// scales, sizes.
+#include "ops/shared/interpolate.h"
+
+#include <algorithm>
+#include <array>
+
+#include "ops/quantized/quantize_node.h"
+#include "ops/quantized/zero_points.h"
+#include "ops/shared/axes.h"
+#include "ops/shared/dtypes.h"
+#include "ops/shared/float_io.h"
+
+namespace octet {
+namespace {
+
+constexpr std::string_view kKeptAttrs[] = {"antialias",
+                                           "axes",
+                                           "coordinate_transformation_mode",
+                                           "cubic_coeff_a",
+                                           "exclude_outside",
+                                           "keep_aspect_ratio_policy",
+                                           "mode"};
+
+void infer(Inference& inference) {
+  require_dtype(inference, 0, DtypeClass::real);
+  inference.output(inference.inputs[0].dtype, resized_shape(inference));
+}
+
+void eval(const Eval& eval) {
+  if (eval.outputs[0].shape.elements() == 0) return;
+  const Shape& shape = eval.inputs[0].shape;
+  const ResizeGeometry geometry = resize_geometry(eval.node, shape, resize_parameters(eval));
+  require_shape(eval.outputs[0].shape, geometry.output);
+  const FloatInput x(eval, 0);
+  const FloatOutput y(eval.outputs[0]);
+  const std::vector<f32> values =
+      interpolate(geometry, shape, {x.values().begin(), x.values().end()});
+  std::copy(values.begin(), values.end(), y.data());
+  y.store();
+}
+
+QuantizeResult quantize(const QuantizeRequest& request) {
+  if (std::string why = not_all_codes(request, 1); !why.empty()) return reject(std::move(why));
+  std::vector<ValueId> inputs = request.node.inputs;
+  inputs[0] = request.inputs[0].codes;
+  QuantizeResult result{integer_node(request, "QInterpolate", std::move(inputs), kKeptAttrs), {}};
+  const f32 multiplier = request.inputs[0].scalar_scale() / request.output.scale;
+  if (!std::isfinite(multiplier)) return reject("its scales are too far apart for one multiplier");
+  result.node.attrs.set("multiplier", multiplier);
+  set_input_zero_points(result.node, std::array{request.inputs[0].zero_point});
+  set_output_attrs(result.node, request, Activation{});
+  return result;
+}
+
+constexpr OpTraits kTraits{.work = resize_work};
+
+}  // namespace
+
+extern constinit const OpDef kInterpolate{
+    .name = "Interpolate",
+    .domain = "octet",
+    .inputs = {1, 4},
+    .outputs = {1, 1},
+    .infer = infer,
+    .eval = eval,
+    .quant = {.kind = QuantKind::arithmetic, .quantize = quantize},
+    .traits = &kTraits};
+}  // namespace octet
