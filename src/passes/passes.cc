@@ -18,6 +18,7 @@ void widen_halves(Graph&, Rewrites&);
 void gemm_to_matmul(Graph&, Rewrites&);
 void fold_pad(Graph&, Rewrites&);
 void fold_batchnorm(Graph&, Rewrites&);
+void fuse_normalization(Graph&, Rewrites&);
 void fuse_bias(Graph&, Rewrites&);
 void fuse_swish(Graph&, Rewrites&);
 void fuse_gelu(Graph&, Rewrites&);
@@ -56,6 +57,7 @@ constexpr Pass kFloatPasses[] = {
     {"gemm_to_matmul", gemm_to_matmul},
     {"fold_pad", fold_pad},
     {"fold_batchnorm", fold_batchnorm},
+    {"fuse_normalization", fuse_normalization},
     {"fuse_bias", fuse_bias},
     {"fuse_swish", fuse_swish},
     {"fuse_gelu", fuse_gelu},
