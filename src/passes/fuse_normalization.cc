@@ -240,7 +240,8 @@ class Fuser {
     const auto bias = follows(last, "Add", core, form, last);
     Node& place = graph_.nodes[last];
     Node norm;
-    norm.op = find_op(form == Form::pixels ? "InstanceNormalization" : "LayerNormalization");
+    norm.op = find_op("LayerNormalization");
+    if (form == Form::pixels) norm.op = find_op("InstanceNormalization");
     norm.name = place.name;
     norm.inputs = {core.x, add(place, ".scale", scale.value_or(filled(count, 1.0f))),
                    add(place, ".bias", bias.value_or(filled(count, 0.0f)))};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model in f16 or bf16 computes in f32, which every kernel here is written for: each node that can takes f32 copies of its 16-bit
-// inputs and gives f32, rounded only where a 16-bit value is still read (graph outputs, nodes that depend on the type).
+// inputs and gives f32, rounded only where a 16-bit value is still read (graph outputs, nodes that depend on the type). Codes are made
+// of the f32 values, as those quantizers mean it that write Q/DQ with 16-bit scales between 16-bit layers (ModelOpt).
 // Sums were f32 before; what changes is that results between nodes are no longer rounded to 16 bits.
 #include <algorithm>
 #include <unordered_map>
@@ -38,6 +39,7 @@ class Widener {
   // With f32 in place of every 16-bit input the node must give exactly its present outputs in f32.
   bool widens(const Node& node) const {
     const auto half = [&](ValueId id) { return id != kNoValue && is_half(type_of(id).dtype); };
+    if (is_quantize(node)) return std::ranges::any_of(node.inputs, half);  // it divides in f32
     if (!std::ranges::any_of(node.outputs, half)) return false;
     std::vector<TensorType> inputs, wanted;
     std::vector<const Tensor*> values;

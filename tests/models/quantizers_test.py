@@ -104,6 +104,29 @@ class Quantizers(unittest.TestCase):
             kernels = [layer["kernel"] for layer in layers if layer["name"].endswith("_Conv")]
             self.assertEqual(sum("depthwise" in kernel for kernel in kernels), 4, kernels)
 
+    def test_modelopt_between_layers_in_f16(self):
+        """ModelOpt converts all that it does not quantize to f16, and the scales with it."""
+        numpy = need("numpy")
+        form = Form(4, opset=19)
+
+        def pair(value, scale, zero, outputs=None, **attrs):
+            half, zero = form.const(numpy.asarray(scale, numpy.float16)), form.const(numpy.asarray(zero))
+            codes = form.node("QuantizeLinear", [value, half, zero], **attrs)
+            return form.node("DequantizeLinear", [codes, half, zero], outputs, **attrs)
+
+        def conv(value, *shape, **attrs):
+            weights = form.const((form.rng.normal(size=shape) / 8).astype(numpy.float16))
+            weights = pair(weights, numpy.full(shape[0], 1 / 256), numpy.zeros(shape[0], numpy.int8), axis=0)
+            bias = form.const(form.rng.normal(size=shape[0]).astype(numpy.float16))
+            return form.node("Relu", [form.node("Conv", [value, weights, bias], pads=[1] * 4, **attrs)])
+
+        x = pair(form.node("Cast", [form.picture(1, 8, 9, 7)], to=10), 1 / 32, numpy.int8(0))
+        x = pair(conv(x, 16, 8, 3, 3), 1 / 16, numpy.int8(0))
+        y = pair(form.node("Add", [pair(conv(x, 16, 16, 3, 3), 1 / 16, numpy.int8(0)), x]), 1 / 8, numpy.int8(0))
+        y = pair(conv(y, 16, 1, 3, 3, group=16), 1 / 8, numpy.int8(0))
+        form.node("Cast", [y], ["y"], to=1)
+        self.expect_integers(form, atol=1 / 2, float_ops=["Cast"])
+
     def test_feature_pyramid(self):
         """Bilinear Resize between Q/DQ, in every usual transformation, by scales and by sizes."""
         numpy = need("numpy")
