@@ -38,7 +38,7 @@ void run(const char* file, const CalibrationOptions& data) {
   timed("its first layer in f32", [&] { return quantize(model, plan); });
   if (model.carries_qdq) return;
   const FloatModel other =
-      timed("ranges of another method", [&] { return with_method(model, RangeMethod::minmax); });
+      timed("ranges of another method", [&] { return with_method(model, RangeRule::minmax); });
   timed("a variant of them", [&] { return quantize(other, plan); });
 }
 

@@ -11,7 +11,14 @@ struct Advice {
 
 constexpr Advice kAdvice[] = {
     {"DataOptions.skip_bad", "--skip-bad counts unusable files and goes on"},
-    {"CompileOptions.calibration", "--calib DIR names a folder of images or arrays"},
+    {"CalibrationOptions.cache",
+     "--calib-cache names another cache, or one that is still to be made"},
+    {"CalibrationOptions.method", "--calib gives data, --calib-method another method"},
+    {"CalibrationOptions.cache_of_any_model", "--force-cache takes the cache of another model"},
+    {"CalibrationOptions.methods", "octet inspect lists the tensors of the layers"},
+    {"CalibrationOptions.ranges", "octet inspect lists the tensors of the layers"},
+    {"CompileOptions.calibration",
+     "--calib DIR names a folder of images or arrays, --calib-cache FILE a cache"},
     {"CompileOptions.input_shapes", "--shape gives a shape, e.g. --shape x:1x3x224x224"},
     {"Limits.loop_trips", "a higher --max-loop-trips lets it go on, if it has to"},
     {"Limits.memory", "a higher --max-memory allows more, if the machine has it"},

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "cli/build_report.h"
+#include "cli/calibration_flags.h"
 #include "cli/command.h"
-#include "cli/data_flags.h"
 #include "cli/engine_flags.h"
 #include "cli/fail.h"
 #include "cli/progress.h"
@@ -42,8 +42,7 @@ struct Options {
   Outputs outputs;
   Output* output = nullptr;
   Output* report = nullptr;
-  DataFlags data;
-  RangeMethod method = RangeMethod::entropy;
+  CalibrationFlags calibration;
   CompileOptions compile;
   std::vector<std::string> shapes;
   bool quiet = false;
@@ -54,12 +53,11 @@ struct Options {
 CompileOptions compile_options(const Options& options) {
   CompileOptions result = options.compile;
   result.input_shapes = parse_shapes(options.shapes);
-  if (options.data.data.empty()) return result;
-  if (!options.compile.plan.int8) {
-    fail(Error::Code::invalid_argument, "--calib has no use without --int8; add --int8");
+  result.calibration = calibration_options(options.calibration);
+  if (result.calibration && !options.compile.plan.int8) {
+    fail(Error::Code::invalid_argument,
+         "calibration data, caches and ranges have no use without --int8; add --int8");
   }
-  static_cast<DataOptions&>(result.calibration.emplace()) = data_options(options.data);
-  result.calibration->method = options.method;
   return result;
 }
 
@@ -83,11 +81,13 @@ void print_summary(const Options& options, const CompileReport& report,
   fmt::print("  model        {} ({})\n", sanitize(options.model.string()),
              human_bytes(file_bytes(options.model)));
   if (report.calibration_samples > 0) {
-    fmt::print("  calibration  {} samples{}\n", report.calibration_samples,
+    fmt::print("  calibration  {} samples{}, ranges by {}\n", report.calibration_samples,
                report.calibration_skipped > 0
                    ? fmt::format(", {} skipped", report.calibration_skipped)
-                   : "");
+                   : "",
+               methods_of(report));
   }
+  print_missing_ranges(report, inspection);
   if (options.compile.plan.int8) print_float_layers(inspection);
   if (options.report->given()) {
     fmt::print("  report       {}\n", sanitize(options.report->path().string()));
@@ -108,8 +108,10 @@ void print_summary_json(const Options& options, const CompileReport& report,
               {"coverage", parsed(to_json(inspection.coverage))},
               {"calibration",
                {{"samples", report.calibration_samples},
+                {"method", methods_of(report)},
                 {"skipped", report.calibration_skipped},
                 {"skipped_files", report.skipped_files}}},
+              {"missing_ranges", missing_ranges_json(report, inspection)},
               {"warnings", report.warnings},
               {"passes", std::move(passes)}});
 }
@@ -137,6 +139,7 @@ int run(const Options& options) {
   };
   const Engine engine = compile(options.model, compile_with, &report);
   write(*options.output, engine);
+  save_cache(options.calibration, report);
   progress.finish();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -154,12 +157,7 @@ int run(const Options& options) {
 
 void add_quantization_flags(CLI::App& app, Options& options) {
   app.add_flag("--int8", options.compile.plan.int8, "quantize whatever has an integer kernel");
-  add_data_flags(app, options.data, "--calib", "calibration images or arrays");
-  app.add_option("--calib-method", options.method, "how ranges are chosen")
-      ->type_name("entropy|minmax")
-      ->default_str("entropy")
-      ->transform(CLI::Transformer(std::map<std::string, RangeMethod>{
-          {"entropy", RangeMethod::entropy}, {"minmax", RangeMethod::minmax}}));
+  add_calibration_flags(app, options.outputs, options.calibration);
   app.add_option("--keep-float", options.compile.plan.keep_float,
                  "leave a node, by name or operator, in FP32; repeatable")
       ->type_name("NAME")

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cli/calibration_flags.h"
 #include "cli/samples.h"
 #include "octet/report.h"
 
@@ -43,12 +44,9 @@ std::vector<std::pair<std::string, std::string>> summary_of(const BuildReport& b
   std::vector<std::pair<std::string, std::string>> summary;
   summary.emplace_back("model", build.model.filename().string());
   if (build.report.calibration_samples > 0) {
-    const auto& calibration = build.options.calibration;
-    const bool entropy = calibration && calibration->method == RangeMethod::entropy;
-    summary.emplace_back(
-        "calibration",
-        fmt::format("{} samples, {}, {} skipped", build.report.calibration_samples,
-                    entropy ? "entropy" : "min-max", build.report.calibration_skipped));
+    summary.emplace_back("calibration",
+                         fmt::format("{} samples, {}, {} skipped", build.report.calibration_samples,
+                                     methods_of(build.report), build.report.calibration_skipped));
   }
   if (const auto preprocess = build.engine.preprocess()) {
     summary.emplace_back("preprocessing", to_json(*preprocess));

@@ -34,6 +34,8 @@ constexpr Format kFormats[] = {
      "PK\x03\x04\x14\x00\x00\x08\x00\x00\x00\x00\x21\x00"sv},
     // Its writer reads what is there, keeps it, and refuses anything else: any JSON of that kind will do.
     {OutputKind::tuning, "a tuning file", ""sv},
+    // One that exists is read, and never written.
+    {OutputKind::cache, "a calibration cache", ""sv},
 };
 
 const Format& format_of(OutputKind kind) {
@@ -140,6 +142,10 @@ void write(const Output& to, const ReportInput& report) { save_report(report, ch
 
 void write(const Output& to, std::span<const std::pair<std::string, Tensor>> arrays) {
   write_npz(checked_path(to), arrays);
+}
+
+void write(const Output& to, const CalibrationCache& cache) {
+  save_calibration_cache(cache, checked_path(to));
 }
 
 void write(const Output& to, const Tuning& tuning) { save_tuning(tuning, checked_path(to)); }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "octet/calibration_cache.h"
 #include "octet/engine.h"
 #include "octet/report.h"
 #include "octet/tuning.h"
@@ -20,7 +21,7 @@
 namespace octet::cli {
 
 // What a file holds: files that begin otherwise are somebody else's.
-enum class OutputKind { engine, report, arrays, tuning };
+enum class OutputKind { engine, report, arrays, tuning, cache };
 
 struct OutputFlag {
   const char* names;  // "-o,--output"
@@ -72,5 +73,6 @@ void write(const Output& to, const Engine& engine);
 void write(const Output& to, const ReportInput& report);
 void write(const Output& to, std::span<const std::pair<std::string, Tensor>> arrays);
 void write(const Output& to, const Tuning& tuning);
+void write(const Output& to, const CalibrationCache& cache);
 
 }  // namespace octet::cli

@@ -76,9 +76,9 @@ void run(u8 kind, std::span<const u8> bytes) {
   for (s64 i = 0; i < data.size(); ++i) {
     for (const Tensor& tensor : data.sample(i)) histogram.observe(tensor.as<f32>());
   }
-  survives([&] { estimate_range(histogram, RangeMethod::minmax, "a"); });
+  survives([&] { estimate_range(histogram, RangeRule::minmax, "a"); });
   // Thousands of searches over the histogram: for some inputs only.
-  if ((kind & 8) != 0) survives([&] { estimate_range(histogram, RangeMethod::entropy, "a"); });
+  if ((kind & 8) != 0) survives([&] { estimate_range(histogram, RangeRule::entropy, "a"); });
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ def members():
     found = set()
     for path in sorted((ROOT / "include/octet").glob("*.h")):
         text = re.sub(r"//.*", "", path.read_text())
-        for name, body in re.findall(r"^struct (\w+) \{\n(.*?)^\};", text, re.M | re.S):
+        for name, body in re.findall(r"^struct (\w+)(?: : \w+)? \{\n(.*?)^\};", text, re.M | re.S):
             found |= {f"{name}.{member}" for member in re.findall(r"(\w+)(?: =[^;]*|\{[^;]*)?;", body)}
     return found
 

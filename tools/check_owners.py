@@ -12,7 +12,7 @@ OWNERS = {
     "onnx": {"weights"},
     "preprocess": {"preprocess"},
     "data": {"data", "npz"},
-    "calibrate": {"calibrate"},
+    "calibrate": {"calibrate", "calibration_cache"},
     "plan": {"tuning"},
     "runtime": {"engine"},
     "pipeline": {"compile"},

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -51,6 +52,9 @@ struct CompileOptions {
 struct CompileReport {
   std::vector<PassTrace> passes;
   std::vector<Range> ranges;  // of the tensors that codes may need, in the order of the graph
+  std::vector<MissingRange> missing_ranges;
+  // CalibrationOptions::make_cache: what calibration found, to be kept in a file; null where ranges did not come from data.
+  std::shared_ptr<const CalibrationCache> cache;
   std::vector<std::string> warnings;
   int64_t calibration_samples = 0;
   int64_t calibration_skipped = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interval of real numbers that a tensor's codes cover, and what calibration saw to choose it.
+// The interval of real numbers that a tensor's codes cover, what calibration saw to choose it, and how it chooses.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,34 @@
 
 namespace octet {
 
-enum class RangeMethod { minmax, entropy };
+// Where a threshold comes from. docs/calibration.md defines each.
+enum class RangeRule : uint8_t {
+  entropy,     // Kullback-Leibler divergence, never less than squared error would keep
+  minmax,      // the largest magnitude
+  percentile,  // the magnitude below which a share of all values lies
+  mse,         // least squared error of rounding and clipping
+  tensorrt,  // TensorRT's entropy rule: divergence alone on 2048 bins, 128 levels, the middle of the first bin cut off
+  legacy,    // a quantile of the values that are not beyond a share of the largest magnitude
+  automatic,  // for each tensor, the one of several that disturbs the layers reading it least
+  cache,      // the scale of a calibration cache
+  given,      // by hand
+};
 
-std::string_view range_method_name(RangeMethod method);  // "minmax", "entropy"
+struct RangeMethod {
+  RangeRule rule = RangeRule::entropy;
+  double quantile = 0;  // percentile: 0..100; legacy: 0..1
+  double cutoff = 0;    // legacy: 0..1
+
+  constexpr RangeMethod() = default;
+  constexpr RangeMethod(RangeRule r, double q = 0, double c = 0)  // NOLINT: a rule is a method
+      : rule(r), quantile(q), cutoff(c) {}
+  bool operator==(const RangeMethod&) const = default;
+};
+
+// "entropy", "percentile:99.99", "legacy:0.999,0.8"; the form that parse_range_method reads, "cache" and "given" apart.
+std::string to_string(const RangeMethod& method);
+// Throws Error(invalid_argument) that lists the methods, or says what is wrong with a number.
+RangeMethod parse_range_method(std::string_view text);
 
 // Values of one tensor over all calibration data; every range that is made of them shares it.
 struct TensorStatistics {
@@ -30,10 +55,17 @@ struct Range {
   std::string tensor = {};
   float min = 0;  // smallest and largest value
   float max = std::numeric_limits<float>::infinity();
-  float threshold = 0;  // |x| beyond it saturates
+  // |x| beyond it saturates. Of double precision, so that 127 times a scale of single precision is exact.
+  double threshold = 0;
   std::optional<RangeMethod> method =
       {};  // that chose the threshold; absent: none, no data were seen
   std::shared_ptr<const TensorStatistics> seen = {};  // null: no data were seen
+};
+
+// A tensor whose codes would need a range that nobody gave: the layers around it stay in f32.
+struct MissingRange {
+  std::string tensor;
+  std::vector<std::string> layers;  // that read or write it and would be INT8 with a range
 };
 
 }  // namespace octet

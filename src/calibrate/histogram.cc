@@ -80,6 +80,22 @@ f32 Histogram::amax() const { return std::max(std::abs(min()), std::abs(max()));
 
 f64 Histogram::bin_width() const { return std::ldexp(1.0, exponent_); }
 
+std::optional<Histogram> Histogram::restored(const Parts& parts) {
+  Histogram histogram;
+  if (parts.counts.size() > kBins || !(parts.min <= parts.max)) return std::nullopt;
+  histogram.min_ = parts.min;
+  histogram.max_ = parts.max;
+  histogram.zeros_ = parts.zeros;
+  for (u64 count : parts.counts) histogram.count_ += count;
+  histogram.exponent_ = exponent_for(std::bit_cast<u32>(histogram.amax()));
+  std::ranges::copy(parts.counts, histogram.counts_.begin());
+  const bool fits = std::isfinite(parts.min) && std::isfinite(parts.max) &&
+                    histogram.bin_width() == parts.bin_width && histogram.count_ > 0 &&
+                    parts.zeros <= histogram.counts_[0];
+  if (!fits) return std::nullopt;
+  return histogram;
+}
+
 void Histogram::observe(std::span<const f32> values) {
   while (!values.empty()) {
     const size_t n = std::min(values.size(), kPiece);

@@ -3,7 +3,7 @@
 // whatever order, batches or threads they come.
 #pragma once
 
-#include <array>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -37,6 +37,17 @@ class Histogram {
 
   std::span<const u64> counts() const { return counts_; }
   f64 bin_width() const;
+
+  // What a histogram was made of, as a file keeps it: trailing counts of 0 may be missing.
+  struct Parts {
+    std::vector<u64> counts;
+    f64 bin_width = 0;
+    u64 zeros = 0;
+    f32 min = 0;
+    f32 max = 0;
+  };
+  // Nothing where no observation gives such parts.
+  static std::optional<Histogram> restored(const Parts& parts);
 
   bool operator==(const Histogram&) const = default;
 

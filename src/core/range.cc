@@ -1,10 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "octet/range.h"
 
-namespace octet {
+#include <charconv>
+#include <cmath>
 
-std::string_view range_method_name(RangeMethod method) {
-  return method == RangeMethod::entropy ? "entropy" : "minmax";
+#include "core/check.h"
+
+namespace octet {
+namespace {
+
+constexpr double kDefaultPercentile = 99.99;
+constexpr const char* kForms =
+    "entropy, minmax, percentile:P (P from 0 to 100), mse, tensorrt, legacy:QUANTILE,CUTOFF (both "
+    "from 0 to 1) or auto";
+
+struct RuleName {
+  RangeRule rule;
+  std::string_view name;
+};
+constexpr RuleName kRules[] = {
+    {RangeRule::entropy, "entropy"},   {RangeRule::minmax, "minmax"},
+    {RangeRule::mse, "mse"},           {RangeRule::percentile, "percentile"},
+    {RangeRule::tensorrt, "tensorrt"}, {RangeRule::legacy, "legacy"},
+    {RangeRule::automatic, "auto"},    {RangeRule::cache, "cache"},
+    {RangeRule::given, "given"},
+};
+
+[[noreturn]] void wrong(std::string_view text, const char* why) {
+  fail(Error::Code::invalid_argument, "range method '{}': {}; expected {}", text, why, kForms);
+}
+
+double number(std::string_view digits, double most, std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size() || !std::isfinite(value)) {
+    wrong(text, "its number cannot be read");
+  }
+  if (!(value > 0) || value > most) wrong(text, "its number is out of range");
+  return value;
+}
+
+RangeMethod with_parameters(RangeRule rule, std::string_view parameters, std::string_view text) {
+  if (rule == RangeRule::percentile) return {rule, number(parameters, 100, text)};
+  if (rule != RangeRule::legacy) wrong(text, "it takes no number");
+  const size_t comma = parameters.find(',');
+  if (comma == std::string_view::npos) wrong(text, "it takes two numbers");
+  return {rule, number(parameters.substr(0, comma), 1, text),
+          number(parameters.substr(comma + 1), 1, text)};
+}
+
+}  // namespace
+
+std::string to_string(const RangeMethod& method) {
+  std::string_view name;
+  for (const RuleName& rule : kRules) {
+    if (rule.rule == method.rule) name = rule.name;
+  }
+  if (method.rule == RangeRule::percentile) return fmt::format("{}:{}", name, method.quantile);
+  if (method.rule == RangeRule::legacy)
+    return fmt::format("{}:{},{}", name, method.quantile, method.cutoff);
+  return std::string(name);
+}
+
+RangeMethod parse_range_method(std::string_view text) {
+  const size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  for (const RuleName& rule : kRules) {
+    if (rule.name != name || rule.rule == RangeRule::cache || rule.rule == RangeRule::given)
+      continue;
+    if (colon != std::string_view::npos)
+      return with_parameters(rule.rule, text.substr(colon + 1), text);
+    if (rule.rule == RangeRule::percentile) return {rule.rule, kDefaultPercentile};
+    if (rule.rule == RangeRule::legacy) wrong(text, "it takes two numbers");
+    return rule.rule;
+  }
+  wrong(text, "no such method");
 }
 
 }  // namespace octet

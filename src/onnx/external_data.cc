@@ -171,6 +171,7 @@ void ExternalData::read(const ExternalSlice& slice, s64 bytes, std::byte* dst) {
     }
     done += got;
   }
+  hash_.add({dst, static_cast<size_t>(bytes)});
 }
 
 }  // namespace octet

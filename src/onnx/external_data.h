@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/content_hash.h"
 #include "core/types.h"
 
 namespace octet {
@@ -33,6 +34,8 @@ class ExternalData {
   void read(const ExternalSlice& slice, s64 bytes, std::byte* dst);
   // Fails unless the slice holds exactly `bytes` bytes. Called before the tensor is allocated.
   void check(const ExternalSlice& slice, s64 bytes);
+  // Of all that was read, in that order.
+  ContentDigest digest() const { return hash_.digest(); }
 
  private:
   struct File {
@@ -47,6 +50,7 @@ class ExternalData {
   std::filesystem::path folder_;
   std::filesystem::path root_;
   std::map<std::string, File> files_;
+  ContentHash hash_;
 };
 
 }  // namespace octet

@@ -3,6 +3,7 @@
 #include "onnx/import.h"
 
 #include "core/check.h"
+#include "core/content_hash.h"
 #include "onnx/external_data.h"
 #include "onnx/flatten.h"
 #include "onnx/graph_importer.h"
@@ -16,6 +17,10 @@ namespace {
 
 using octet_onnx::ModelProto;
 using octet_onnx::TensorProto;
+
+s64 max_bytes_of(const ImportOptions& options) {
+  return options.max_bytes > 0 ? options.max_bytes : default_max_bytes();
+}
 
 void open_all(ExternalData& external, const octet_onnx::GraphProto& main, const FlatGraph& flat) {
   std::vector<std::string> locations;
@@ -43,7 +48,8 @@ bool attempt(const ImportOptions& options, const Stage& stage) {
 }
 
 Graph import_model(ModelProto& model, const ImportOptions& options, ImportInfo& info,
-                   s64 max_bytes) {
+                   ContentDigest& weights) {
+  const s64 max_bytes = max_bytes_of(options);
   read_header(model, info);
   FlatGraph flat = flatten(model);
   attempt(options, [&] { check_support(flat, info); });
@@ -51,15 +57,24 @@ Graph import_model(ModelProto& model, const ImportOptions& options, ImportInfo& 
   if (!attempt(options, [&] { open_all(external, model.graph(), flat); })) return {};
   TensorReader tensors(external, max_bytes, info.warnings);
   ImportContext context{options, info, tensors};
-  return GraphImporter(context, *model.mutable_graph(), flat.nodes).run();
+  Graph graph = GraphImporter(context, *model.mutable_graph(), flat.nodes).run();
+  weights = external.digest();
+  return graph;
 }
 
 Graph import_bytes(std::span<const std::byte> bytes, const ImportOptions& options,
                    ImportInfo* info) {
-  const s64 max_bytes = options.max_bytes > 0 ? options.max_bytes : default_max_bytes();
   ImportInfo scratch;
-  ModelProto model = parse_model(bytes, max_bytes);
-  return import_model(model, options, info != nullptr ? *info : scratch, max_bytes);
+  ImportInfo& filled = info != nullptr ? *info : scratch;
+  ModelProto model = parse_model(bytes, max_bytes_of(options));
+  ContentDigest weights;
+  Graph graph = import_model(model, options, filled, weights);
+  ContentHash file;
+  file.add(bytes);
+  ContentDigest hash = file.digest();
+  hash += weights;
+  filled.hash = hash.hex();
+  return graph;
 }
 
 }  // namespace
@@ -71,12 +86,11 @@ Graph import_onnx(std::span<const std::byte> bytes, const ImportOptions& options
 
 Graph import_onnx(const std::filesystem::path& file, const ImportOptions& options,
                   ImportInfo* info) try {
-  const s64 max_bytes = options.max_bytes > 0 ? options.max_bytes : default_max_bytes();
   ImportOptions beside = options;
   if (beside.external_data_folder.empty()) {
     beside.external_data_folder = file.has_parent_path() ? file.parent_path() : ".";
   }
-  return import_bytes(read_model_file(file, max_bytes), beside, info);
+  return import_bytes(read_model_file(file, max_bytes_of(options)), beside, info);
 } catch (Error& error) {
   error.add_context("importing " + quote_name(file.string()));
   throw;

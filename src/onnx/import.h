@@ -45,6 +45,7 @@ struct ImportInfo {
     s64 opset = 0;
   };
 
+  std::string hash;      // of the file and what was read of its weights files
   std::string producer;  // "pytorch 2.4.0"
   s64 ir_version = 0;
   std::vector<std::pair<std::string, s64>> opsets;  // domain ("" is ai.onnx), version

@@ -2,15 +2,18 @@
 #include "pipeline/float_model.h"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
-#include "calibrate/range.h"
 #include "core/check.h"
 #include "core/monitor.h"
+#include "data/preprocess.h"
 #include "data/sample_feed.h"
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
 #include "passes/pass.h"
+#include "pipeline/automatic.h"
+#include "pipeline/choose_ranges.h"
 
 namespace octet {
 namespace {
@@ -34,8 +37,29 @@ void observe_samples(const Graph& graph, SampleFeed& feed, const StageOptions& s
                      Calibration& into) {
   Observations seen = observe(graph, into.values, feed, {stage.threads, stage.monitor});
   into.samples = seen.samples;
+  into.data_hash = seen.data_hash.hex();
   into.observations = std::move(seen.values);
 }
+
+// Keeps the first samples of a source that gives them only once.
+class KeepingFeed : public SampleFeed {
+ public:
+  KeepingFeed(SampleFeed& feed, std::vector<std::vector<Tensor>>& kept)
+      : feed_(feed), kept_(kept) {}
+
+  std::optional<FedSample> next() override {
+    const std::lock_guard lock(mutex_);
+    auto sample = feed_.next();
+    if (sample && kept_.size() < kTriedSamples) kept_.push_back(sample->inputs);
+    return sample;
+  }
+  s64 total() const override { return feed_.total(); }
+
+ private:
+  SampleFeed& feed_;
+  std::vector<std::vector<Tensor>>& kept_;
+  std::mutex mutex_;
+};
 
 // Files are read once before anything is computed.
 void observe_files(const Graph& graph, const CalibrationOptions& options, const StageOptions& stage,
@@ -44,6 +68,14 @@ void observe_files(const Graph& graph, const CalibrationOptions& options, const 
   data.validate(
       [&](s64 done, s64 total) { report_progress(stage.monitor, "check data", done, total); });
   observe_samples(graph, *feed_of(data), stage, into);
+  if (tries_samples(options)) {
+    const auto again = feed_of(data);
+    while (into.first_samples.size() < kTriedSamples) {
+      auto sample = again->next();
+      if (!sample) break;
+      into.first_samples.push_back(std::move(sample->inputs));
+    }
+  }
   into.data = options.data;
   into.preprocess = data.preprocess();
   for (const SkippedItem& item : data.skipped())
@@ -59,7 +91,13 @@ void observe_own(const Graph& graph, const CalibrationOptions& options, const St
          "calibration data are given twice: as files in '{}' and as samples of the caller",
          options.data.string());
   }
-  observe_samples(graph, *feed_of(options.samples, inputs_of(graph)), stage, into);
+  const auto feed = feed_of(options.samples, inputs_of(graph));
+  if (tries_samples(options)) {
+    KeepingFeed keeping(*feed, into.first_samples);
+    observe_samples(graph, keeping, stage, into);
+  } else {
+    observe_samples(graph, *feed, stage, into);
+  }
   if (into.samples == 0) {
     fail(Error::Code::invalid_argument,
          "the caller's calibration data end before the first sample");
@@ -76,40 +114,105 @@ bool carries_qdq(const Graph& graph) {
 }
 
 FloatModel optimize(Graph graph, const RewriteOptions& rewrites, const Monitor& monitor) {
+  auto tensors = std::make_shared<std::vector<std::string>>();
+  for (ValueId id = 0; id < graph.value_count(); ++id) tensors->push_back(graph.value(id).name);
+  std::ranges::sort(*tensors);
   FloatModel model;
   PassOptions options{rewrites.disabled_passes, rewrites.stop_after_rewrites};
   options.monitor = monitor;
   run_passes(graph, float_passes(), options, &model.passes);
   model.carries_qdq = carries_qdq(graph);
+  model.tensors = std::move(tensors);
   model.graph = std::make_shared<const Graph>(std::move(graph));
   model.weight_codes = std::make_shared<WeightCodes>();
   return model;
 }
 
-FloatModel calibrate(const FloatModel& model, const CalibrationOptions& options,
-                     const StageOptions& stage) {
-  OCTET_CHECK(!model.carries_qdq);
+namespace {
+
+FloatModel observed(const FloatModel& model, const CalibrationOptions& options,
+                    const StageOptions& stage) {
   auto calibration = std::make_shared<Calibration>();
   calibration->values = values_to_observe(*model.graph);
   (options.samples ? observe_own : observe_files)(*model.graph, options, stage, *calibration);
   for (const Observation& seen : calibration->observations)
     calibration->statistics.push_back(statistics_of(seen));
-  FloatModel calibrated = model;
-  calibrated.calibration = std::move(calibration);
-  return with_method(calibrated, options.method);
+  FloatModel result = model;
+  result.calibration = calibration;
+  result = with_ranges(result, ranges_by_method(result, options, stage));
+  calibration->own_ranges = result.ranges;
+  return result;
 }
 
-FloatModel with_method(const FloatModel& model, RangeMethod method) {
-  OCTET_CHECK(model.calibration != nullptr);
-  const Calibration& calibration = *model.calibration;
-  Ranges ranges;
-  for (size_t i = 0; i < calibration.values.size(); ++i) {
-    const std::string& name = model.graph->value(calibration.values[i]).name;
-    Range range = estimate_range(calibration.observations[i].histogram, method, name);
-    range.seen = calibration.statistics[i];
-    ranges.emplace(calibration.values[i], std::move(range));
+// The preprocessing that the engine will remember. A cache of ours knows the one that its ranges belong to.
+std::optional<Preprocess> remembered(const FloatModel& model, const CalibrationOptions& options,
+                                     const std::optional<Preprocess>& cached) {
+  if (!options.preprocess) return cached;
+  const Value& input = model.graph->value(model.graph->inputs.at(0));
+  const Preprocess given = resolve_preprocess(options.preprocess, input.type, input.name);
+  if (cached && *cached != given) {
+    fail_about("CalibrationOptions.cache", Error::Code::invalid_argument,
+               "{}: the cache was made with the preprocessing {}, and {} is asked for",
+               options.cache->name, to_json(*cached), to_json(given));
   }
-  return with_ranges(model, std::move(ranges));
+  return given;
+}
+
+FloatModel from_cache(const FloatModel& model, const CalibrationOptions& options,
+                      const StageOptions& stage) {
+  CachedCalibration cached = read_cache(model, *options.cache, options.cache_of_any_model);
+  cached.calibration->preprocess = remembered(model, options, cached.calibration->preprocess);
+  FloatModel result = model;
+  result.calibration = std::move(cached.calibration);
+  result.ranges = std::make_shared<const Ranges>(std::move(cached.ranges));
+  return with_ranges(result, ranges_by_method(result, options, stage));
+}
+
+// Nothing but what is given by hand.
+FloatModel unseen(const FloatModel& model, const CalibrationOptions& options) {
+  auto calibration = std::make_shared<Calibration>();
+  calibration->preprocess = remembered(model, options, std::nullopt);
+  FloatModel result = with_ranges(model, {});
+  result.calibration = std::move(calibration);
+  return result;
+}
+
+void check_one_source(const CalibrationOptions& options) {
+  const bool has_data = !options.data.empty() || options.samples;
+  if (has_data && options.cache != nullptr) {
+    fail_about("CalibrationOptions.cache", Error::Code::invalid_argument,
+               "ranges are to come from data and from the cache '{}'; give one of them",
+               options.cache->name);
+  }
+  if (!has_data && options.cache == nullptr && options.ranges.empty()) {
+    fail_about("CompileOptions.calibration", Error::Code::invalid_argument,
+               "INT8 needs calibration data, a calibration cache or ranges by hand");
+  }
+}
+
+}  // namespace
+
+FloatModel calibrate(const FloatModel& model, const CalibrationOptions& options,
+                     const StageOptions& stage) {
+  OCTET_CHECK(!model.carries_qdq);
+  check_one_source(options);
+  const bool has_data = !options.data.empty() || options.samples;
+  FloatModel result = has_data                   ? observed(model, options, stage)
+                      : options.cache != nullptr ? from_cache(model, options, stage)
+                                                 : unseen(model, options);
+  if (options.ranges.empty()) return result;
+  Calibration told = *result.calibration;
+  Ranges ranges = *result.ranges;
+  apply_given(model, options.ranges, ranges, told.notes);
+  result.calibration = std::make_shared<const Calibration>(std::move(told));
+  return with_ranges(result, std::move(ranges));
+}
+
+FloatModel with_method(const FloatModel& model, const RangeMethod& method) {
+  OCTET_CHECK(model.calibration != nullptr);
+  CalibrationOptions options;
+  options.method = method;
+  return with_ranges(model, ranges_by_method(model, options, {}));
 }
 
 FloatModel with_ranges(const FloatModel& model, Ranges ranges) {

@@ -21,6 +21,7 @@ namespace octet {
 // What one run over the data saw. Ranges of any method follow from it.
 struct Calibration {
   std::filesystem::path data;  // as the user named it; empty where samples came from the caller
+  std::string data_hash;       // of all samples as the model gets them, in any order
   std::optional<Preprocess> preprocess;
   s64 samples = 0;
   std::vector<std::string> skipped;  // "name: reason"
@@ -28,12 +29,17 @@ struct Calibration {
   std::vector<ValueId> values;       // of the float graph, in its order; those that codes may need
   std::vector<Observation> observations;                            // one for each
   std::vector<std::shared_ptr<const TensorStatistics>> statistics;  // one for each
+  std::vector<std::vector<Tensor>> first_samples;                   // where a method tries some
+  std::shared_ptr<const Ranges> own_ranges;  // of the data, before those by hand; null: a cache's
 };
 
 struct FloatModel {
   std::shared_ptr<const Graph> graph;  // after the float passes; nodes name the ONNX nodes in them
   std::string source;                  // file name of the ONNX model, without its folder
   std::string producer;
+  std::string hash;  // of the ONNX model with its weights; empty where it is not known
+  // The names of its tensors before any pass, sorted; null where they are not known.
+  std::shared_ptr<const std::vector<std::string>> tensors;
   bool carries_qdq = false;                        // the model brings its own scales
   std::vector<PassTrace> passes;                   // that made the graph
   std::shared_ptr<const Calibration> calibration;  // null: none yet
@@ -53,13 +59,14 @@ bool carries_qdq(const Graph& graph);
 // The float passes over an imported graph.
 FloatModel optimize(Graph graph, const RewriteOptions& rewrites, const Monitor& monitor = {});
 
-// Runs the data through the graph, once. Throws for bad data as DataSource does. For models without Q/DQ of their own.
+// Ranges for every tensor that codes may need: by running the data through the graph, once, or from a cache; then what is given by
+// hand. Throws for bad data as DataSource does. For models without Q/DQ of their own.
 FloatModel calibrate(const FloatModel& model, const CalibrationOptions& options,
                      const StageOptions& stage = {});
 
-// Ranges of another method from what calibration saw; of the caller, whatever it saw; and as good data would give them:
+// Ranges of another method, for all tensors, from what calibration saw; of the caller, whatever it saw; and as good data would give them:
 // positive, negative, the same everywhere.
-FloatModel with_method(const FloatModel& model, RangeMethod method);
+FloatModel with_method(const FloatModel& model, const RangeMethod& method);
 FloatModel with_ranges(const FloatModel& model, Ranges ranges);
 FloatModel with_assumed_ranges(const FloatModel& model);
 

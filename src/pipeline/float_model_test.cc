@@ -88,7 +88,7 @@ TEST_F(FloatModelTest, WeightsAreQuantizedOnce) {
   EXPECT_EQ(precision_of_node(both, "first"), Precision::int8);
   EXPECT_EQ(model.weight_codes->quantized(), 2);
   quantize(copy, int8_plan());
-  quantize(with_method(copy, RangeMethod::minmax), int8_plan());
+  quantize(with_method(copy, RangeRule::minmax), int8_plan());
   EXPECT_EQ(model.weight_codes->quantized(), 2);
 }
 
@@ -96,12 +96,12 @@ TEST_F(FloatModelTest, AnotherMethodNeedsNoData) {
   const FloatModel model = calibrated();
   std::filesystem::remove(options_.data);
   CompileReport report;
-  const Model minmax = quantize(with_method(model, RangeMethod::minmax), int8_plan(), &report);
+  const Model minmax = quantize(with_method(model, RangeRule::minmax), int8_plan(), &report);
   EXPECT_EQ(minmax.range_method, "minmax");
   EXPECT_EQ(minmax.calibration_samples, 8);
   ASSERT_FALSE(report.ranges.empty());
   for (const Range& range : report.ranges) {
-    EXPECT_EQ(range.method, RangeMethod::minmax);
+    EXPECT_EQ(range.method, RangeRule::minmax);
     EXPECT_EQ(range.threshold, std::max(std::abs(range.min), std::abs(range.max)));
     const auto& counts = range.seen->histogram;
     EXPECT_GT(std::accumulate(counts.begin(), counts.end(), u64{0}), 0u);

@@ -50,6 +50,16 @@ class SampleRun {
   std::vector<Tensor> outputs_;
 };
 
+ContentDigest digest_of(std::span<const Tensor> inputs) {
+  ContentHash hash;
+  for (const Tensor& input : inputs) {
+    hash.add(static_cast<s64>(input.dtype()));
+    for (s64 size : input.shape().dims()) hash.add(size);
+    hash.add({input.data(), input.bytes()});
+  }
+  return hash.digest();
+}
+
 class Observer {
  public:
   Observer(const Graph& graph, std::span<const ValueId> values, SampleFeed& data,
@@ -78,7 +88,7 @@ class Observer {
       work(true);
     }
     if (error_) std::rethrow_exception(error_);
-    return {std::move(result_), done_.load()};
+    return {std::move(result_), done_.load(), data_hash_};
   }
 
  private:
@@ -90,16 +100,19 @@ class Observer {
   void work(bool reports) {
     try {
       std::vector<Observation> own(taps_.size());
+      ContentDigest data_hash;
       SampleRun run(model_);
       while (!stop_.load()) {
         check_stop(options_.monitor);
         const std::optional<FedSample> sample = data_.next();
         if (!sample) break;
         observe_sample(run, *sample, own);
+        data_hash += digest_of(sample->inputs);
         const s64 done = done_.fetch_add(1) + 1;
         if (reports) report_progress(options_.monitor, "calibrate", done, data_.total());
       }
       const std::lock_guard lock(mutex_);
+      data_hash_ += data_hash;
       for (size_t t = 0; t < own.size(); ++t) {
         result_[t].histogram.merge(own[t].histogram);
         result_[t].power.merge(own[t].power);
@@ -134,6 +147,7 @@ class Observer {
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
   std::vector<Observation> result_;
+  ContentDigest data_hash_;
   std::exception_ptr error_;
 };
 

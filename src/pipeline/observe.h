@@ -7,6 +7,7 @@
 
 #include "calibrate/channel_power.h"
 #include "calibrate/histogram.h"
+#include "core/content_hash.h"
 #include "data/sample_feed.h"
 #include "graph/graph.h"
 #include "octet/progress.h"
@@ -26,6 +27,7 @@ struct Observation {
 struct Observations {
   std::vector<Observation> values;  // one for each of those asked for
   s64 samples = 0;
+  ContentDigest data_hash;  // of their inputs, in any order
 };
 
 // Over all samples of the feed. Every sample runs alone with batch 1 on one thread, so the result

@@ -8,6 +8,7 @@
 #include "core/monitor.h"
 #include "octet/compile.h"
 #include "onnx/import.h"
+#include "pipeline/choose_ranges.h"
 #include "pipeline/float_model.h"
 #include "runtime/inside.h"
 #include "runtime/model.h"
@@ -27,6 +28,7 @@ FloatModel import(const Import& read, const CompileOptions& options, CompileRepo
   report.warnings = info.warnings;
   FloatModel model = optimize(std::move(graph), options.plan.rewrites, options.monitor);
   model.producer = info.producer;
+  model.hash = info.hash;
   return model;
 }
 
@@ -44,6 +46,8 @@ FloatModel calibrated(const FloatModel& model, const CompileOptions& options,
   report.calibration_skipped = static_cast<s64>(seen.skipped.size());
   report.skipped_files = seen.skipped;
   report.warnings.insert(report.warnings.end(), seen.notes.begin(), seen.notes.end());
+  if (options.calibration->make_cache && seen.own_ranges != nullptr)
+    report.cache = std::make_shared<const CalibrationCache>(make_cache(result));
   return result;
 }
 

@@ -14,13 +14,15 @@ namespace octet {
 namespace {
 
 // Decisions, and Q/DQ around what becomes integer (docs/adr/0010).
-void place_precisions(Graph& graph, const FloatModel& model, const PrecisionPlan& plan) {
+void place_precisions(Graph& graph, const FloatModel& model, const PrecisionPlan& plan,
+                      CompileReport* report) {
   if (model.ranges == nullptr) {
     fail_about("CompileOptions.calibration", Error::Code::invalid_argument,
                "INT8 needs calibration data, or a model that carries Q/DQ nodes");
   }
   Ranges ranges = *model.ranges;
   assign_precision(graph, ranges, {plan.keep_float});
+  if (report != nullptr) report->missing_ranges = missing_ranges(graph, ranges);
   narrow_table_inputs(graph, ranges);
   correct_biases(graph, ranges, *model.weight_codes);
   place_qdq(graph, ranges, *model.weight_codes);
@@ -34,9 +36,9 @@ void explain_float_build(Graph& graph) {
 }
 
 std::string methods_of(const Ranges& ranges) {
-  std::set<std::string_view> methods;
+  std::set<std::string> methods;
   for (const auto& [id, range] : ranges) {
-    if (range.method) methods.insert(range_method_name(*range.method));
+    if (range.method) methods.insert(to_string(*range.method));
   }
   return fmt::format("{}", fmt::join(methods, ", "));
 }
@@ -55,7 +57,7 @@ Model described(const FloatModel& from, bool calibrated) {
 
 void report_ranges(const FloatModel& model, CompileReport& report) {
   if (model.calibration == nullptr) return;
-  for (ValueId id : model.calibration->values) {
+  for (ValueId id : values_to_observe(*model.graph)) {
     const auto at = model.ranges->find(id);
     if (at != model.ranges->end()) report.ranges.push_back(at->second);
   }
@@ -67,7 +69,7 @@ Model quantize(const FloatModel& model, const PrecisionPlan& plan, CompileReport
                const Monitor& monitor) {
   Graph graph = *model.graph;
   const bool places = plan.int8 && !model.carries_qdq;
-  if (places) place_precisions(graph, model, plan);
+  if (places) place_precisions(graph, model, plan, report);
   std::vector<PassTrace> trace = model.passes;
   const PassOptions options{plan.rewrites.disabled_passes,
                             plan.rewrites.stop_after_rewrites,

@@ -50,13 +50,14 @@ size_t flat_prefix(Iterator begin, Iterator end, f32 allowed) {
 }
 
 void narrow(const Graph& graph, const Node& node, Range& range, const Range& output) {
-  const f32 low = std::max(range.min, -range.threshold),
-            high = std::min(range.max, range.threshold);
+  const f32 reach = static_cast<f32>(range.threshold);
+  const f32 low = std::max(range.min, -reach), high = std::min(range.max, reach);
   if (!(low < high)) return;
   const std::vector<f32> y = sampled(graph, node, low, high);
   if (y.size() != kPoints) return;
   // Half a code of the result, as coarse as it may become.
-  const f32 span = std::min(output.max, output.threshold) - std::max(output.min, -output.threshold);
+  const f32 most = static_cast<f32>(output.threshold);
+  const f32 span = std::min(output.max, most) - std::max(output.min, -most);
   const f32 allowed = std::max(span, 0.0f) / 255.0f / 2.0f;
   const f32 step = (high - low) / static_cast<f32>(kPoints - 1);
   size_t left = flat_prefix(y.begin(), y.end(), allowed) - 1;

@@ -157,9 +157,9 @@ class Placer {
     for (f32 x : real.as<f32>()) {
       range.min = std::min(range.min, x);
       range.max = std::max(range.max, x);
-      range.threshold = std::max(range.threshold, std::fabs(x));
+      range.threshold = std::max(range.threshold, f64{std::fabs(x)});
     }
-    if (!(range.threshold > 0.0f)) range.threshold = 1.0f;
+    if (!(range.threshold > 0)) range.threshold = 1;
     return range;
   }
 
@@ -178,17 +178,18 @@ class Placer {
 // half of the symmetric codes unused.
 CodeType code_type_of(const Range& range) {
   constexpr f32 kOneSided = 0.9f;
-  const f32 low = std::max(range.min, -range.threshold);
-  const f32 high = std::clamp(range.max, 0.0f, range.threshold);
+  const f32 threshold = static_cast<f32>(range.threshold);
+  const f32 low = std::max(range.min, -threshold);
+  const f32 high = std::clamp(range.max, 0.0f, threshold);
   CodeType type;
   if (low >= 0.0f) {
-    type.params = {range.threshold / 255.0f, 0};
-  } else if (high - low < kOneSided * 2.0f * range.threshold) {
+    type.params = {static_cast<f32>(range.threshold / 255), 0};
+  } else if (high - low < kOneSided * 2.0f * threshold) {
     type.params.scale = (high - low) / 255.0f;
     type.params.zero_point = static_cast<s32>(std::nearbyint(-low / type.params.scale));
   } else {
     type.dtype = Dtype::s8;
-    type.params = {range.threshold / 127.0f, 0};
+    type.params = {static_cast<f32>(range.threshold / 127), 0};
   }
   return type;
 }

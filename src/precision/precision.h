@@ -28,6 +28,9 @@ std::vector<ValueId> values_to_observe(const Graph& graph);
 // Sets Node::decision of every node. Throws Error(invalid_argument) when a keep_float name matches nothing.
 void assign_precision(Graph& graph, const Ranges& ranges, const PrecisionOptions& options);
 
+// After assign_precision: the tensors without a usable range, and the layers that are real for want of it.
+std::vector<MissingRange> missing_ranges(const Graph& graph, const Ranges& ranges);
+
 // Shortens the range of a value that only a table reads, where the table's function is flat: the tail of SiLU, GELU, sigmoid.
 void narrow_table_inputs(const Graph& graph, Ranges& ranges);
 

@@ -189,7 +189,7 @@ Graph quantized(Graph graph, u32 seed, const PassOptions& options) {
       for (f32 x : tensor.as<f32>()) {
         at->second.min = std::min(at->second.min, x);
         at->second.max = std::max(at->second.max, x);
-        at->second.threshold = std::max(at->second.threshold, std::fabs(x));
+        at->second.threshold = std::max(at->second.threshold, f64{std::fabs(x)});
       }
     });
   }

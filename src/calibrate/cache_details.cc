@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/cache_details.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+
+#include "calibrate/range.h"
+#include "core/check.h"
+#include "core/memory.h"
+
+namespace octet {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kFormat = "octet-calibration";
+constexpr s64 kVersion = 1;
+constexpr int kMaxDepth = 4;
+// What a parsed number takes for each byte of its text, at most.
+constexpr s64 kParsedBytes = 12;
+// The counts of all bins together stay below 2^63.
+constexpr s64 kMaxCount = s64{1} << 50;
+constexpr f64 kPercentiles[] = {50, 99, 99.9, 99.99};
+
+Json numbers(std::span<const u64> counts) {
+  size_t used = counts.size();
+  while (used > 0 && counts[used - 1] == 0) --used;
+  return Json(std::vector<u64>(counts.begin(), counts.begin() + static_cast<ptrdiff_t>(used)));
+}
+
+Json percentiles_of(const Histogram& histogram) {
+  Json object = Json::object();
+  for (f64 percent : kPercentiles)
+    object[fmt::format("{}", percent)] = quantile_of(histogram, percent / 100);
+  return object;
+}
+
+Json to_json(const TensorDetails& tensor) {
+  const Range& range = tensor.range;
+  const Histogram& histogram = tensor.histogram;
+  return {{"name", range.tensor},
+          {"min", range.min},
+          {"max", range.max},
+          {"threshold", range.threshold},
+          {"method", to_string(range.method.value_or(RangeMethod()))},
+          {"zeros", histogram.zeros()},
+          {"percentiles", percentiles_of(histogram)},
+          {"channel_mean", range.seen->channel_mean},
+          {"channel_power", range.seen->channel_power},
+          {"bin_width", histogram.bin_width()},
+          {"histogram", numbers(histogram.counts())}};
+}
+
+std::string dumped(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// One object of the file, and what to call it in errors.
+struct Reader {
+  const Json& object;
+  const std::string& file;
+  std::string where;
+
+  template <class... Args>
+  [[noreturn]] void wrong(fmt::format_string<Args...> text, Args&&... args) const {
+    fail(Error::Code::invalid_argument,
+         "{}: {}{}; expected what a calibration writes beside its cache", file, where,
+         fmt::format(text, std::forward<Args>(args)...));
+  }
+
+  const Json& at(const char* key) const {
+    const auto found = object.find(key);
+    if (found == object.end()) wrong("'{}' is missing", key);
+    return *found;
+  }
+
+  std::string text(const char* key) const {
+    const Json& value = at(key);
+    if (!value.is_string()) wrong("'{}' is not a text", key);
+    return value.get<std::string>();
+  }
+
+  s64 count(const char* key) const {
+    const Json& value = at(key);
+    if (!value.is_number_unsigned() || value.get<u64>() > static_cast<u64>(kMaxCount))
+      wrong("'{}' is not a count", key);
+    return value.get<s64>();
+  }
+
+  f64 number(const Json& value, const char* key) const {
+    if (!value.is_number() || !std::isfinite(value.get<f64>())) wrong("'{}' is not a number", key);
+    return value.get<f64>();
+  }
+
+  f32 single(const char* key) const {
+    const f64 value = number(at(key), key);
+    if (static_cast<f64>(static_cast<f32>(value)) != value)
+      wrong("'{}' is no number of single precision", key);
+    return static_cast<f32>(value);
+  }
+
+  RangeMethod method(const char* key) const {
+    const std::string name = text(key);
+    try {
+      return parse_range_method(name);
+    } catch (const Error& error) {
+      wrong("{}", error.message());
+    }
+  }
+
+  std::vector<f64> reals(const char* key) const {
+    const Json& list = at(key);
+    if (!list.is_array()) wrong("'{}' is not a list", key);
+    std::vector<f64> values;
+    for (const Json& value : list) values.push_back(number(value, key));
+    return values;
+  }
+
+  std::vector<u64> counts(const char* key) const {
+    const Json& list = at(key);
+    if (!list.is_array() || list.size() > Histogram::kBins)
+      wrong("'{}' is not a list of at most {} counts", key, Histogram::kBins);
+    std::vector<u64> values;
+    for (const Json& value : list) {
+      if (!value.is_number_unsigned() || value.get<u64>() > static_cast<u64>(kMaxCount))
+        wrong("'{}' holds something that is not a count", key);
+      values.push_back(value.get<u64>());
+    }
+    return values;
+  }
+};
+
+Histogram read_histogram(const Reader& reader, const Range& range) {
+  Histogram::Parts parts;
+  parts.counts = reader.counts("histogram");
+  parts.bin_width = reader.number(reader.at("bin_width"), "bin_width");
+  parts.zeros = static_cast<u64>(reader.count("zeros"));
+  parts.min = range.min;
+  parts.max = range.max;
+  const std::optional<Histogram> histogram = Histogram::restored(parts);
+  if (!histogram) reader.wrong("its histogram contradicts itself");
+  return *histogram;
+}
+
+TensorDetails read_tensor(const Reader& reader) {
+  TensorDetails tensor;
+  Range& range = tensor.range;
+  range.tensor = reader.text("name");
+  range.min = reader.single("min");
+  range.max = reader.single("max");
+  range.threshold = reader.number(reader.at("threshold"), "threshold");
+  if (!(range.threshold > 0)) reader.wrong("'threshold' is not positive");
+  range.method = reader.method("method");
+  tensor.histogram = read_histogram(reader, range);
+  auto seen = std::make_shared<TensorStatistics>();
+  seen->bin_width = static_cast<f32>(tensor.histogram.bin_width());
+  seen->histogram = {tensor.histogram.counts().begin(), tensor.histogram.counts().end()};
+  seen->channel_mean = reader.reals("channel_mean");
+  seen->channel_power = reader.reals("channel_power");
+  if (seen->channel_mean.size() != seen->channel_power.size())
+    reader.wrong("it has {} means and {} powers of channels", seen->channel_mean.size(),
+                 seen->channel_power.size());
+  range.seen = std::move(seen);
+  return tensor;
+}
+
+Json parse_bounded(std::string_view text, const std::string& file) {
+  check_fits(static_cast<s64>(text.size()) * kParsedBytes, "the parsed text of " + file);
+  const auto bounded = [&](int depth, Json::parse_event_t, Json&) {
+    if (depth > kMaxDepth)
+      fail(Error::Code::invalid_argument, "{}: nested deeper than {}", file, kMaxDepth);
+    return true;
+  };
+  try {
+    return Json::parse(text.begin(), text.end(), bounded);
+  } catch (const Json::exception& error) {
+    fail(Error::Code::invalid_argument, "{}: not JSON: {}", file, error.what());
+  }
+}
+
+std::vector<TensorDetails> read_tensors(const Reader& reader) {
+  const Json& list = reader.at("tensors");
+  if (!list.is_array()) reader.wrong("'tensors' is not a list");
+  std::vector<TensorDetails> tensors;
+  std::unordered_set<std::string> names;
+  for (size_t i = 0; i < list.size(); ++i) {
+    const Reader entry{list[i], reader.file, fmt::format("tensor {}: ", i)};
+    if (!list[i].is_object()) entry.wrong("not an object");
+    tensors.push_back(read_tensor(entry));
+    if (!names.insert(tensors.back().range.tensor).second)
+      entry.wrong("'{}' stands there before", tensors.back().range.tensor);
+  }
+  return tensors;
+}
+
+}  // namespace
+
+std::string write_cache_details(const CacheDetails& details) {
+  Json head = {{"format", kFormat},
+               {"version", kVersion},
+               {"model_hash", details.model_hash},
+               {"data_hash", details.data_hash},
+               {"data", details.data},
+               {"samples", details.samples},
+               {"bins", Histogram::kBins}};
+  if (details.preprocess) head["preprocess"] = Json::parse(to_json(*details.preprocess));
+  std::string text = dumped(head);
+  text.pop_back();
+  text += ",\"tensors\":[";
+  for (size_t i = 0; i < details.tensors.size(); ++i)
+    text += (i == 0 ? "\n" : ",\n") + dumped(to_json(details.tensors[i]));
+  return text + "\n]}\n";
+}
+
+CacheDetails read_cache_details(std::string_view text, const std::string& file) {
+  const Json json = parse_bounded(text, file);
+  const Reader reader{json, file, ""};
+  if (!json.is_object()) reader.wrong("not an object");
+  if (reader.text("format") != kFormat) reader.wrong("'format' is not {}", kFormat);
+  if (reader.count("version") != kVersion) reader.wrong("'version' is not {}", kVersion);
+  CacheDetails details;
+  details.model_hash = reader.text("model_hash");
+  details.data_hash = reader.text("data_hash");
+  details.data = reader.text("data");
+  details.samples = reader.count("samples");
+  if (json.contains("preprocess"))
+    details.preprocess = preprocess_from_json(dumped(json["preprocess"]), file);
+  details.tensors = read_tensors(reader);
+  return details;
+}
+
+}  // namespace octet

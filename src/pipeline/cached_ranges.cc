@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranges from a calibration cache: our own, whose details give the ranges that the data gave; or TensorRT's, which says a scale for
+// each tensor and no more.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "core/check.h"
+#include "passes/match.h"
+#include "pipeline/choose_ranges.h"
+
+namespace octet {
+namespace {
+
+constexpr size_t kShown = 8;
+
+// "3 tensors ('a', 'b', 'c')".
+std::string counted_list(const std::vector<std::string>& names) {
+  std::string text = fmt::format("{} tensor{} (", names.size(), names.size() == 1 ? "" : "s");
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", names[i]);
+  return text + (names.size() > kShown ? ", ...)" : ")");
+}
+
+f32 scale_of(const Range& range) { return static_cast<f32>(range.threshold / 127); }
+
+// A line of the text holds such a name.
+bool fits_in_line(std::string_view name) {
+  return !name.empty() && name.find_first_of("\r\n") == std::string_view::npos &&
+         name.find_first_of(" \t") != 0 && name.find_last_of(" \t") != name.size() - 1;
+}
+
+class Reader {
+ public:
+  Reader(const FloatModel& model, const CalibrationCache& cache, bool any_model)
+      : model_(model), cache_(cache), any_model_(any_model) {
+    for (const auto& entry : cache.scales) scales_.emplace(entry.tensor, entry.scale);
+    result_.calibration = std::make_shared<Calibration>();
+  }
+
+  CachedCalibration read() {
+    if (!cache_.details.empty()) read_details();
+    const std::vector<ValueId> values = values_to_observe(*model_.graph);
+    for (ValueId id : values) take(id);
+    share_with_moves();
+    size_t found = 0;
+    for (ValueId id : values) found += result_.ranges.contains(id) ? size_t{1} : size_t{0};
+    refuse_other_model(found, values);
+    tell(values);
+    return std::move(result_);
+  }
+
+ private:
+  void read_details() {
+    const std::string name = details_path(cache_.name).string();
+    CacheDetails details = read_cache_details(cache_.details, name);
+    if (!any_model_ && details.model_hash != model_.hash) {
+      fail_about(
+          "CalibrationOptions.cache_of_any_model", Error::Code::invalid_argument,
+          "{}: the cache was made for another model (hash {}, this model's is {}); calibrate "
+          "again, or take it nevertheless",
+          cache_.name, details.model_hash, model_.hash);
+    }
+    Calibration& calibration = *result_.calibration;
+    calibration.samples = details.samples;
+    calibration.data = details.data;
+    calibration.data_hash = details.data_hash;
+    calibration.preprocess = details.preprocess;
+    for (TensorDetails& tensor : details.tensors) {
+      std::string key = tensor.range.tensor;
+      details_.emplace(std::move(key), std::move(tensor));
+    }
+  }
+
+  void take(ValueId id) {
+    const std::string& name = model_.graph->value(id).name;
+    const auto scale = scales_.find(name);
+    const auto details = details_.find(name);
+    const bool known = details != details_.end();
+    const bool agrees =
+        known && (scale != scales_.end() ? scale->second == scale_of(details->second.range)
+                                         : !fits_in_line(name));
+    if (agrees) return take_details(id, details->second);
+    if (scale == scales_.end()) return;
+    if (known) edited_.push_back(name);
+    // 24 bits times 127: the scale of its codes will be the cache's to the bit.
+    const f64 threshold = f64{scale->second} * 127;
+    result_.ranges[id] = {.tensor = name,
+                          .min = static_cast<f32>(-threshold),
+                          .max = static_cast<f32>(threshold),
+                          .threshold = threshold,
+                          .method = RangeRule::cache};
+  }
+
+  void take_details(ValueId id, TensorDetails& details) {
+    Calibration& calibration = *result_.calibration;
+    result_.ranges[id] = details.range;
+    calibration.values.push_back(id);
+    calibration.statistics.push_back(details.range.seen);
+    calibration.observations.push_back({std::move(details.histogram), {}});
+  }
+
+  // What only moves has one range before and after; a cache may have either.
+  void share_with_moves() {
+    const auto& nodes = model_.graph->nodes;
+    for (const Node& node : nodes) share(node);
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) share(*node);
+    for (const Node& node : nodes) share(node);
+  }
+
+  void share(const Node& node) {
+    if (node.op->quant.kind != QuantKind::move_codes || node.outputs.empty()) return;
+    const std::vector<size_t> moved = moved_inputs(node);
+    if (moved.size() != 1) return;
+    share(node.inputs[moved[0]], node.outputs[0]);
+    share(node.outputs[0], node.inputs[moved[0]]);
+  }
+
+  void share(ValueId from, ValueId to) {
+    const auto range = result_.ranges.find(from);
+    if (range == result_.ranges.end() || result_.ranges.contains(to)) return;
+    Range copy = range->second;
+    copy.tensor = model_.graph->value(to).name;
+    copy.seen = nullptr;
+    result_.ranges.emplace(to, std::move(copy));
+  }
+
+  void refuse_other_model(size_t found, std::span<const ValueId> values) const {
+    if (any_model_ || found * 2 >= values.size()) return;
+    fail_about("CalibrationOptions.cache_of_any_model", Error::Code::invalid_argument,
+               "{}: the cache was made for another model: it names {} of the {} tensors whose "
+               "ranges this model needs, and not {}; calibrate again, or take it nevertheless",
+               cache_.name, found, values.size(), counted_list(missing(values)));
+  }
+
+  std::vector<std::string> missing(std::span<const ValueId> values) const {
+    std::vector<std::string> names;
+    for (ValueId id : values) {
+      if (!result_.ranges.contains(id)) names.push_back(model_.graph->value(id).name);
+    }
+    return names;
+  }
+
+  std::vector<std::string> extra() const {
+    std::vector<std::string> names;
+    if (model_.tensors == nullptr) return names;
+    for (const auto& entry : cache_.scales) {
+      if (!std::ranges::binary_search(*model_.tensors, entry.tensor)) names.push_back(entry.tensor);
+    }
+    return names;
+  }
+
+  void tell(std::span<const ValueId> values) {
+    std::vector<std::string>& notes = result_.calibration->notes;
+    const auto note = [&](const std::vector<std::string>& names, const char* what) {
+      if (!names.empty())
+        notes.push_back(fmt::format("{}: {}{}", cache_.name, counted_list(names), what));
+    };
+    note(missing(values),
+         " of the model are missing in the cache; layers that need them stay in f32");
+    note(extra(), " of the cache are not in the model");
+    note(edited_, " have another scale than the details beside the cache; the cache's is taken");
+  }
+
+  const FloatModel& model_;
+  const CalibrationCache& cache_;
+  bool any_model_;
+  std::unordered_map<std::string, f32> scales_;
+  std::unordered_map<std::string, TensorDetails> details_;
+  std::vector<std::string> edited_;
+  CachedCalibration result_;
+};
+
+// As TensorRT's builder writes it where the rule is one that it has.
+const char* header_of(const Range& range) {
+  return range.method == RangeMethod(RangeRule::minmax) ? "TRT-8601-MinMaxCalibration"
+                                                        : "TRT-8601-EntropyCalibration2";
+}
+
+}  // namespace
+
+CachedCalibration read_cache(const FloatModel& model, const CalibrationCache& cache,
+                             bool any_model) {
+  return Reader(model, cache, any_model).read();
+}
+
+CalibrationCache make_cache(const FloatModel& model) {
+  const Calibration& calibration = *model.calibration;
+  CacheDetails details{.model_hash = model.hash,
+                       .data_hash = calibration.data_hash,
+                       .data = calibration.data.string(),
+                       .samples = calibration.samples,
+                       .preprocess = calibration.preprocess,
+                       .tensors = {}};
+  CalibrationCache cache;
+  for (size_t i = 0; i < calibration.values.size(); ++i) {
+    const Range& range = calibration.own_ranges->at(calibration.values[i]);
+    if (i == 0) cache.header = header_of(range);
+    if (fits_in_line(range.tensor)) cache.scales.push_back({range.tensor, scale_of(range)});
+    details.tensors.push_back({range, calibration.observations[i].histogram});
+  }
+  cache.details = write_cache_details(details);
+  return cache;
+}
+
+}  // namespace octet

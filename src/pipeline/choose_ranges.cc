@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/choose_ranges.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "calibrate/range.h"
+#include "core/check.h"
+#include "core/glob.h"
+#include "pipeline/automatic.h"
+
+namespace octet {
+namespace {
+
+constexpr size_t kShown = 8;
+
+std::vector<std::string> names_of(const Graph& graph, std::span<const ValueId> values) {
+  std::vector<std::string> names;
+  for (ValueId id : values) names.push_back(graph.value(id).name);
+  return names;
+}
+
+std::string quoted_list(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", names[i]);
+  if (names.size() > kShown) text += fmt::format(" and {} more", names.size() - kShown);
+  return text;
+}
+
+bool matches_any(const std::string& pattern, const std::vector<std::string>& names) {
+  return std::ranges::any_of(names,
+                             [&](const std::string& name) { return glob_matches(pattern, name); });
+}
+
+// The given range that counts for a tensor: a name before a pattern, a later pattern before an earlier one.
+const GivenRange* range_for(std::span<const GivenRange> given, const std::string& name) {
+  const GivenRange* found = nullptr;
+  for (const GivenRange& range : given) {
+    if (range.pattern == name) return &range;
+    if (glob_matches(range.pattern, name)) found = &range;
+  }
+  return found;
+}
+
+Range by_hand(const GivenRange& given, const std::string& tensor, const Range* seen) {
+  Range range{.tensor = tensor,
+              .min = given.min,
+              .max = given.max,
+              .threshold = std::max(std::fabs(given.min), std::fabs(given.max)),
+              .method = RangeRule::given};
+  if (seen != nullptr) range.seen = seen->seen;
+  return range;
+}
+
+void check_patterns(const FloatModel& model, std::span<const GivenRange> given,
+                    const std::vector<std::string>& observed, std::vector<std::string>& notes) {
+  std::vector<std::string> unknown, inside;
+  for (const GivenRange& range : given) {
+    if (matches_any(range.pattern, observed)) continue;
+    const bool known = model.tensors != nullptr && matches_any(range.pattern, *model.tensors);
+    (known ? inside : unknown).push_back(range.pattern);
+  }
+  if (!unknown.empty()) {
+    fail_about("CalibrationOptions.ranges", Error::Code::invalid_argument,
+               "ranges are given for {}, which match{} no tensor of the model",
+               quoted_list(unknown), unknown.size() == 1 ? "es" : "");
+  }
+  if (!inside.empty()) {
+    notes.push_back(
+        fmt::format("the given ranges of {} have no use: these tensors lie inside fused layers or "
+                    "need no codes",
+                    quoted_list(inside)));
+  }
+}
+
+void check_methods(const std::vector<TensorMethod>& methods,
+                   const std::vector<std::string>& tensors) {
+  std::vector<std::string> unknown;
+  for (const TensorMethod& entry : methods) {
+    if (!matches_any(entry.pattern, tensors)) unknown.push_back(entry.pattern);
+  }
+  if (unknown.empty()) return;
+  fail_about("CalibrationOptions.methods", Error::Code::invalid_argument,
+             "calibration methods are given for {}, which match{} none of the {} tensors that are "
+             "calibrated",
+             quoted_list(unknown), unknown.size() == 1 ? "es" : "", tensors.size());
+}
+
+// Nothing: none is asked for.
+std::optional<RangeMethod> method_for(const CalibrationOptions& options,
+                                      const std::string& tensor) {
+  std::optional<RangeMethod> found = options.method;
+  for (const TensorMethod& entry : options.methods) {
+    if (glob_matches(entry.pattern, tensor)) found = entry.method;
+  }
+  return found;
+}
+
+}  // namespace
+
+Ranges ranges_by_method(const FloatModel& model, const CalibrationOptions& options,
+                        const StageOptions& stage) {
+  const Calibration& calibration = *model.calibration;
+  const std::vector<std::string> names = names_of(*model.graph, calibration.values);
+  check_methods(options.methods, names);
+  Ranges ranges = model.ranges != nullptr ? *model.ranges : Ranges();
+  std::vector<size_t> automatic;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const auto asked = method_for(options, names[i]);
+    if (!asked && ranges.contains(calibration.values[i])) continue;
+    const RangeMethod method = asked.value_or(RangeRule::entropy);
+    if (method.rule == RangeRule::automatic) {
+      automatic.push_back(i);
+    } else {
+      ranges[calibration.values[i]] =
+          estimate_range(calibration.observations[i].histogram, method, names[i]);
+    }
+  }
+  if (!automatic.empty()) {
+    std::vector<Range> chosen = automatic_ranges(model, automatic, stage);
+    for (size_t i = 0; i < automatic.size(); ++i)
+      ranges[calibration.values[automatic[i]]] = std::move(chosen[i]);
+  }
+  for (size_t i = 0; i < names.size(); ++i)
+    ranges[calibration.values[i]].seen = calibration.statistics[i];
+  return ranges;
+}
+
+bool tries_samples(const CalibrationOptions& options) {
+  const auto tries = [](const RangeMethod& method) { return method.rule == RangeRule::automatic; };
+  return (options.method && tries(*options.method)) ||
+         std::ranges::any_of(options.methods, tries, &TensorMethod::method);
+}
+
+void apply_given(const FloatModel& model, std::span<const GivenRange> given, Ranges& ranges,
+                 std::vector<std::string>& notes) {
+  if (given.empty()) return;
+  const std::vector<ValueId> values = values_to_observe(*model.graph);
+  check_patterns(model, given, names_of(*model.graph, values), notes);
+  for (ValueId id : values) {
+    const std::string& name = model.graph->value(id).name;
+    const GivenRange* range = range_for(given, name);
+    if (range == nullptr) continue;
+    const auto seen = ranges.find(id);
+    ranges[id] = by_hand(*range, name, seen == ranges.end() ? nullptr : &seen->second);
+  }
+}
+
+}  // namespace octet
