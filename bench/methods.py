@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What each calibration method makes of the six models that docs/accuracy.md compares: accuracy of classifiers, boxes of detectors, and
+the SQNR of the outputs against FP32. One calibration a model: the other methods come from its cache.
+
+    bench/methods.py [--octet PROGRAM] [--models NAME,...] [--methods METHOD,...]      # needs ../shared and .venv
+"""
+
+import argparse
+import os
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/models")]
+
+METHODS = ["entropy", "minmax", "percentile:99.99", "percentile:99.9", "mse", "tensorrt", "auto"]
+CLASSIFIERS = ["cifar10_resnet20", "cifar10_silunet", "cifar10_vit", "mobilenet_v2_imagenet"]
+DETECTORS = {"yolox_nano": "yolox", "retinaface_mobilenet025": "retinaface"}
+IMAGES = 15
+
+
+def build(model, method, engine):
+    """From the cache, but for auto, which tries samples."""
+    cache = harness.scratch() / f"{model.name}.cache"
+    common = ["build", model.path, "--int8", *model.flags, *model.shapes, "-o", engine, "--quiet", "--threads", "2"]
+    if not cache.exists():
+        octet(*common, "--calib", model.calib, "--calib-cache", cache)
+    source = ["--calib", model.calib] if method == "auto" else ["--calib-cache", cache]
+    octet(*common, *source, "--calib-method", method)
+
+
+def classifier(model, method):
+    build(model, method, model.engine)
+    result = octet("eval", model.engine, "--data", model.test, "--against", model.path, *model.labels, "--threads", "2", "--json").json
+    return [f"{result['reference_top1']:.1%}", f"{result['top1']:.1%}", f"{result['agreement']:.1%}", f"{result['sqnr_db']:.1f} dB"]
+
+
+def outputs_of(engine, feeds):
+    numpy = harness.need("numpy")
+    source, target = harness.scratch() / "in.npz", harness.scratch() / "out.npz"
+    numpy.savez(source, **feeds)
+    octet("run", engine, source, "-o", target, "--threads", "2", "--force")
+    with numpy.load(target) as outputs:
+        return dict(outputs)
+
+
+def detector(model, method):
+    numpy = harness.need("numpy")
+    import detections
+    decode = getattr(detections, DETECTORS[model.name])
+    fp32 = harness.scratch() / f"{model.name}.fp32"
+    if not fp32.exists():
+        octet("build", model.path, *model.shapes, "-o", fp32, "--quiet")
+    build(model, method, model.engine)
+    wanted = found = pairs = 0
+    signal = noise = 0.0
+    for image in models.prepared_images(model, IMAGES):
+        feeds = {"images" if model.name == "yolox_nano" else "input": image}
+        truth, got = outputs_of(fp32, feeds), outputs_of(model.engine, feeds)
+        signal += sum(numpy.square(truth[name].astype("d")).sum() for name in truth)
+        noise += sum(numpy.square(truth[name].astype("d") - got[name]).sum() for name in truth)
+        boxes, others = decode(truth, *image.shape[2:]), decode(got, *image.shape[2:])
+        wanted, found, pairs = wanted + len(boxes[0]), found + len(others[0]), pairs + detections.matches(boxes, others)
+    return [str(wanted), f"{pairs / wanted:.1%}", f"{pairs / max(1, found):.1%}", f"{10 * numpy.log10(signal / noise):.1f} dB"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", default=",".join([*CLASSIFIERS, *DETECTORS]))
+    parser.add_argument("--methods", default=",".join(METHODS))
+    chosen = parser.parse_args()
+    print("| model | method | FP32, or its boxes | INT8, or found | agreement, or right | SQNR |\n|---|---|---|---|---|---|")
+    for name in chosen.models.split(","):
+        for method in chosen.methods.split(","):
+            measure = detector if name in DETECTORS else classifier
+            print(f"| {name} | {method} | " + " | ".join(measure(models.MODELS[name], method)) + " |", flush=True)
+
+
+if "--octet" in sys.argv:
+    at = sys.argv.index("--octet")
+    os.environ["OCTET"] = sys.argv[at + 1]
+    del sys.argv[at : at + 2]
+
+import harness  # noqa: E402  (it reads OCTET)
+import models  # noqa: E402
+from harness import octet  # noqa: E402
+
+if __name__ == "__main__":
+    main()
