@@ -1,20 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // Relu, Clip with constant bounds and LeakyRelu become the `activation` of the Conv, MatMul or Add before them.
+#include <algorithm>
 #include <limits>
+#include <optional>
 
+#include "ops/shared/activation.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
 namespace octet {
 namespace {
 
+constexpr f32 kInfinity = std::numeric_limits<f32>::infinity();
+
+// A second clamp joins the first.
 bool takes_activation(const Node& node) {
-  return node.op->traits->takes_activation && node.attrs.s("activation", "").empty();
+  if (!node.op->traits->takes_activation) return false;
+  const Activation activation = activation_of(node);
+  return activation.kind == Activation::Kind::none || activation.is_clamp();
 }
 
-bool set_clip(const Graph& graph, const Node& clip, Attrs& attrs) {
-  const f32 infinity = std::numeric_limits<f32>::infinity();
-  f32 bounds[2] = {-infinity, infinity};
+// clip(clip(x, a, b), c, d) has the ends of the first, clipped by the second.
+void set_bounds(const Activation& before, f32 low, f32 high, Attrs& attrs) {
+  attrs.set("activation", std::string("clip"));
+  attrs.set("activation_min", std::clamp(before.min, low, high));
+  attrs.set("activation_max", std::clamp(before.max, low, high));
+}
+
+bool set_clip(const Graph& graph, const Node& clip, const Activation& before, Attrs& attrs) {
+  f32 bounds[2] = {-kInfinity, kInfinity};
   for (size_t i = 0; i < 2; ++i) {
     if (clip.input(i + 1) == kNoValue) continue;
     const std::optional<f32> bound = scalar_constant(graph, clip.inputs[i + 1]);
@@ -22,24 +36,24 @@ bool set_clip(const Graph& graph, const Node& clip, Attrs& attrs) {
     bounds[i] = *bound;
   }
   if (!(bounds[0] <= bounds[1])) return false;
-  attrs.set("activation", std::string("clip"));
-  attrs.set("activation_min", bounds[0]);
-  attrs.set("activation_max", bounds[1]);
+  set_bounds(before, bounds[0], bounds[1], attrs);
   return true;
 }
 
 // Writes the activation's attributes; false when the node is none that can be fused.
-bool set_activation(const Graph& graph, const Node& node, Attrs& attrs) {
+bool set_activation(const Graph& graph, const Node& node, const Activation& before, Attrs& attrs) {
+  const bool first = before.kind == Activation::Kind::none;
   if (is_op(node, "Relu")) {
-    attrs.set("activation", std::string("relu"));
+    if (!first) set_bounds(before, 0.0f, kInfinity, attrs);
+    if (first) attrs.set("activation", std::string("relu"));
     return true;
   }
   if (is_op(node, "LeakyRelu")) {
     attrs.set("activation", std::string("leaky_relu"));
     attrs.set("activation_alpha", node.attrs.f("alpha", 0.01f));
-    return true;
+    return first;
   }
-  return is_op(node, "Clip") && set_clip(graph, node, attrs);
+  return is_op(node, "Clip") && set_clip(graph, node, before, attrs);
 }
 
 }  // namespace
@@ -52,7 +66,7 @@ void fuse_activation(Graph& graph, Rewrites& rewrites) {
     if (before == nullptr || !takes_activation(*before)) continue;
     if (only_reader(graph, uses, node.inputs[0]) == nullptr) continue;
     Node fused = *before;
-    if (!set_activation(graph, node, fused.attrs)) continue;
+    if (!set_activation(graph, node, activation_of(*before), fused.attrs)) continue;
     if (is_op(fused, "Add") && fused.attrs.s("activation", "") == "leaky_relu") continue;
     if (graph.value(node.outputs[0]).type.dtype != Dtype::f32 || !rewrites.allow()) continue;
     replace_fused(node, std::move(fused), *before);

@@ -18,6 +18,7 @@ void widen_halves(Graph&, Rewrites&);
 void gemm_to_matmul(Graph&, Rewrites&);
 void fold_pad(Graph&, Rewrites&);
 void fold_batchnorm(Graph&, Rewrites&);
+void clip_before_quantize(Graph&, Rewrites&);
 void fuse_normalization(Graph&, Rewrites&);
 void fuse_bias(Graph&, Rewrites&);
 void fuse_swish(Graph&, Rewrites&);
@@ -62,6 +63,7 @@ constexpr Pass kFloatPasses[] = {
     {"fuse_swish", fuse_swish},
     {"fuse_gelu", fuse_gelu},
     {"fuse_residual", fuse_residual},
+    {"clip_before_quantize", clip_before_quantize},
     {"fuse_activation", fuse_activation},
 };
 

@@ -127,6 +127,29 @@ class Quantizers(unittest.TestCase):
         form.node("Cast", [y], ["y"], to=1)
         self.expect_integers(form, atol=1 / 2, float_ops=["Cast"])
 
+    def test_brevitas_clips_codes(self):
+        """QCDQ: fewer bits and narrow ranges as a Clip between QuantizeLinear and DequantizeLinear, of weights too."""
+        numpy = need("numpy")
+        form = Form(5)
+
+        def clipped(value, scale, zero, low, high, outputs=None, **attrs):
+            zero = numpy.asarray(zero)
+            parameters = [form.const(numpy.asarray(scale, numpy.float32)), form.const(zero)]
+            codes = form.node("QuantizeLinear", [value, *parameters], **attrs)
+            bounds = [form.const(numpy.array(bound, zero.dtype)) for bound in (low, high)]
+            return form.node("DequantizeLinear", [form.node("Clip", [codes, *bounds]), *parameters], outputs, **attrs)
+
+        def conv(value, *shape, **attrs):
+            weights = form.const((form.rng.normal(size=shape) / 8).astype(numpy.float32))
+            weights = clipped(weights, numpy.full(shape[0], 1 / 32), numpy.zeros(shape[0], numpy.int8), -7, 7, axis=0)
+            return form.node("Conv", [value, weights], pads=[1] * 4, **attrs)
+
+        x = clipped(form.picture(1, 8, 9, 7), 1 / 32, numpy.int8(0), -127, 127)
+        x = clipped(form.node("Relu", [conv(x, 16, 8, 3, 3)]), 1 / 8, numpy.uint8(0), 0, 15)
+        x = clipped(conv(x, 16, 1, 3, 3, group=16), 1 / 8, numpy.int8(0), -8, 7)
+        clipped(form.node("Add", [clipped(conv(x, 16, 16, 3, 3), 1 / 8, numpy.int8(0), -8, 7), x]), 1 / 8, numpy.int8(0), -8, 7, ["y"])
+        self.expect_integers(form, atol=1 / 4, float_ops=["Clip"])
+
     def test_feature_pyramid(self):
         """Bilinear Resize between Q/DQ, in every usual transformation, by scales and by sizes."""
         numpy = need("numpy")
