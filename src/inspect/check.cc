@@ -12,6 +12,7 @@
 #include "ops/registry.h"
 #include "passes/infer_types.h"
 #include "pipeline/float_model.h"
+#include "pipeline/slow_engine.h"
 #include "runtime/inside.h"
 
 namespace octet {
@@ -93,6 +94,10 @@ void plan(const Graph& graph, const CheckOptions& options, ModelCheck& result) {
   inspect_options.input_shapes = sample_shapes(engine);
   result.planned_shapes = inspect_options.input_shapes;
   result.int8 = inspect(engine, inspect_options);
+  if (result.carries_qdq) {
+    if (const auto slow = slower_than_float(Inside::model(engine).graph))
+      result.warnings.push_back(*slow);
+  }
   if (!result.carries_qdq)
     result.f32 = inspect(build(model, false, options.monitor), inspect_options);
 }

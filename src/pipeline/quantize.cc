@@ -9,6 +9,7 @@
 #include "passes/infer_types.h"
 #include "passes/pass.h"
 #include "pipeline/float_model.h"
+#include "pipeline/slow_engine.h"
 
 namespace octet {
 namespace {
@@ -82,6 +83,9 @@ Model quantize(const FloatModel& model, const PrecisionPlan& plan, CompileReport
   forget_size_numbers(graph);
   if (!plan.int8 && !model.carries_qdq) explain_float_build(graph);
   verify(graph);
+  if (model.carries_qdq && report != nullptr) {
+    if (const auto slow = slower_than_float(graph)) report->warnings.push_back(*slow);
+  }
   Model result = described(model, places);
   result.graph = std::move(graph);
   if (report != nullptr) {

@@ -16,6 +16,8 @@ Offer lower_q_mul(const LowerRequest& request);
 Offer lower_q_table(const LowerRequest& request);
 Offer lower_q_quantize(const LowerRequest& request);
 Offer lower_q_dequantize(const LowerRequest& request);
+Offer lower_q_quantize_channels(const LowerRequest& request);
+Offer lower_q_dequantize_channels(const LowerRequest& request);
 
 namespace {
 
@@ -186,6 +188,23 @@ TEST(QuantizeLinear, PlanesToPixels) {
     for (Layout layout : {Layout::linear, Layout::nhwc}) {
       expect_exact(quantize(awkward_f32(shape, 0.02f), layout, 0.02f, 114), lower_q_quantize,
                    to_string(shape));
+    }
+  }
+}
+
+TEST(QuantizeLinear, AScaleForEachChannel) {
+  const Tensor scales = random_multipliers(5, 3, 0.02f);
+  const Tensor zero_points = random_u8({5}, 4);
+  for (const Shape& shape : {Shape{2, 5, 4, 4}, Shape{1, 5, 3, 11}, Shape{3, 5, 70}}) {
+    for (Layout layout : {Layout::linear, Layout::nhwc}) {
+      if (shape.rank() != 4 && layout == Layout::nhwc) continue;
+      Probe probe{.op = "QuantizeLinear"};
+      probe.inputs = {activation(awkward_f32(shape, 0.02f), layout), constant(scales),
+                      constant(zero_points)};
+      expect_exact(probe, lower_q_quantize_channels, to_string(shape));
+      probe.op = "DequantizeLinear";
+      probe.inputs[0] = activation(random_u8(shape, 9), layout);
+      expect_exact(probe, lower_q_dequantize_channels, to_string(shape));
     }
   }
 }
