@@ -9,13 +9,20 @@
 namespace octet {
 namespace {
 
-// Elementary steps, about a second of the scalar references.
-constexpr f64 kMostFoldedWork = 1LL << 32;
+// Steps that every graph may take, while it is compiled (a fraction of a second) and in one propagation of a plan; and those for
+// each byte of a constant: weights may be cast, transposed, padded and scaled.
+constexpr f64 kStepsToCompile = 1 << 26;
+constexpr f64 kStepsToPlan = 1 << 24;
+constexpr f64 kStepsForByte = 32;
+// What sizes are computed from: a node of so few costs no more than reading it.
+constexpr f64 kAlways = 1 << 10;
 
 class Propagator {
  public:
   Propagator(const Graph& graph, const PropagateOptions& options)
-      : graph_(graph), options_(options) {
+      : graph_(graph),
+        options_(options),
+        budget_(options.budget != nullptr ? *options.budget : own_budget_) {
     result_.types.resize(graph.value_count());
     result_.known.resize(graph.value_count());
     result_.from_data.resize(graph.value_count());
@@ -79,7 +86,8 @@ class Propagator {
     const bool known = in.all_known || node.op->traits->reads_types_only;
     try {
       std::vector<TensorType> outputs = infer_node(node, in.types, in.values, options_.sample);
-      if (known && fits(outputs) && foldable(node) && is_little_work(node, in.types, outputs)) {
+      if (known && fits(outputs) && foldable(node) &&
+          budget_.take(work_of(node, in.types, outputs), node)) {
         evaluate(node);
       } else {
         take(node, std::move(outputs), in.from_data);
@@ -126,11 +134,6 @@ class Propagator {
     });
   }
 
-  // A few bytes of model can ask for hours of arithmetic on constants: that is left to the run, where its user decides.
-  static bool is_little_work(const Node& node, TensorTypes inputs, TensorTypes outputs) {
-    return work_of(node, inputs, outputs) <= kMostFoldedWork;
-  }
-
   bool foldable(const Node& node) const {
     const bool product = node.op->quant.kind == QuantKind::compute || node.op->domain == "octet";
     // A body may run for long: what it makes is left to the run.
@@ -163,12 +166,42 @@ class Propagator {
 
   const Graph& graph_;
   const PropagateOptions& options_;
+  FoldingBudget own_budget_{kStepsToPlan};
+  FoldingBudget& budget_;
   Propagated result_;
   std::vector<bool> certain_;  // known whatever the sizes are
   s64 opened_ = 0;             // dimensions that were sampled
 };
 
 }  // namespace
+
+FoldingBudget::FoldingBudget(const Graph& graph) : left_(kStepsToCompile) {
+  for (ValueId id = 0; id < graph.value_count(); ++id) {
+    if (!graph.is_constant(id)) continue;
+    left_ += kStepsForByte * static_cast<f64>(graph.value(id).constant.bytes());
+  }
+}
+
+bool FoldingBudget::take(f64 steps, const Node& node) {
+  if (steps <= kAlways) return true;
+  if (steps <= left_) {
+    left_ -= steps;
+    return true;
+  }
+  if (!(steps <= most_refused_)) {
+    most_refused_ = steps;
+    refused_ = describe(node);
+  }
+  return false;
+}
+
+std::string FoldingBudget::left_out() const {
+  if (refused_.empty()) return "";
+  return fmt::format(
+      "constants are computed in every run, where folding them takes too long: {} alone takes "
+      "{:.2g} steps",
+      refused_, most_refused_);
+}
 
 Propagated propagate(const Graph& graph, std::span<const Shape> input_shapes,
                      const PropagateOptions& options) {

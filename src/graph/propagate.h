@@ -11,6 +11,26 @@
 
 namespace octet {
 
+// What folding may compute: a few bytes of model can ask for hours of arithmetic on constants. What no steps are left for is
+// left to the run, where its user decides.
+class FoldingBudget {
+ public:
+  // Steps as work_of() counts them: a nanosecond for one that moves an element, a hundred for one that computes an exponential.
+  explicit FoldingBudget(f64 steps) : left_(steps) {}
+  // For a graph as it is compiled. The constants that it holds pay by their size for what is made of them.
+  explicit FoldingBudget(const Graph& graph);
+
+  // Takes the steps of a node, if so many are left; else remembers it.
+  bool take(f64 steps, const Node& node);
+  // For the user: which node was too much; empty where none was.
+  std::string left_out() const;
+
+ private:
+  f64 left_;
+  f64 most_refused_ = 0;
+  std::string refused_;
+};
+
 struct PropagateOptions {
   // What a dimension that only data tell is taken to be (the compiler samples two sizes); 0: such a value stays unknown.
   s64 sample = 0;
@@ -22,6 +42,8 @@ struct PropagateOptions {
   bool keep_dequantize = false;
   // Convolutions and matrix products of constants stay nodes: at plan time they are work that the user should see.
   bool keep_products = false;
+  // Shared with other propagations over the same graph; null: that of one plan.
+  FoldingBudget* budget = nullptr;
 };
 
 struct Propagated {

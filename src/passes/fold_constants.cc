@@ -40,8 +40,8 @@ bool is_constant(const Node& node, const SampledTypes& types) {
 }  // namespace
 
 void fold_constants(Graph& graph, Rewrites& rewrites) {
-  const SampledTypes types =
-      infer_types(graph, {.fold_bytes = kFoldBytes, .keep_dequantize = true});
+  const SampledTypes types = infer_types(
+      graph, {.fold_bytes = kFoldBytes, .keep_dequantize = true, .budget = rewrites.folding()});
   std::vector<u32> folded;
   for (u32 n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];

@@ -93,7 +93,12 @@ bool inline_once(Graph& graph, Rewrites& rewrites) {
 void inline_if(Graph& graph, Rewrites& rewrites) {
   // One If may decide the next; each round looks at the whole graph, so a long chain keeps the rest of its Ifs.
   constexpr int kRounds = 64;
+  constexpr size_t kMostVisits = 2'000'000;  // of nodes; the first rounds are always allowed
+  constexpr int kAlways = 4;
+  size_t visits = 0;
   for (int round = 0; round < kRounds && inline_once(graph, rewrites); ++round) {
+    visits += graph.nodes.size();
+    if (round >= kAlways && visits > kMostVisits) break;
     remove_dead_nodes(graph);
     fold_constants(graph, rewrites);
   }

@@ -39,7 +39,7 @@ void integer_operators(Graph& graph, Rewrites& rewrites) {
     edit.replace(n, read_again(graph, node, changed));
   }
   edit.apply();
-  if (changed) infer_types(graph, {.keep_dequantize = true});
+  if (changed) infer_types(graph, {.keep_dequantize = true, .budget = rewrites.folding()});
 }
 
 }  // namespace octet

@@ -13,14 +13,16 @@
 
 namespace octet {
 
-class WeightCodes;  // ops/quantized/weight_codes.h
+class FoldingBudget;  // graph/propagate.h
+class WeightCodes;    // ops/quantized/weight_codes.h
 
 // What a pass is given beside the graph: counts rewrites, and stops them after the N-th when bisecting; codes of weights that
-// other variants of the model made.
+// other variants of the model made; what it may compute of constants.
 class Rewrites {
  public:
-  explicit Rewrites(s64 limit = -1, WeightCodes* weight_codes = nullptr)
-      : limit_(limit), weight_codes_(weight_codes) {}
+  explicit Rewrites(s64 limit = -1, WeightCodes* weight_codes = nullptr,
+                    FoldingBudget* folding = nullptr)
+      : limit_(limit), weight_codes_(weight_codes), folding_(folding) {}
   // Asked before each rewrite; false: leave the graph as it is.
   bool allow() {
     if (limit_ >= 0 && count_ >= limit_) return false;
@@ -29,10 +31,13 @@ class Rewrites {
   }
   s64 count() const { return count_; }
   WeightCodes* weight_codes() const { return weight_codes_; }  // may be null
+  // For PropagateOptions: one budget for all passes; may be null.
+  FoldingBudget* folding() const { return folding_; }
 
  private:
   s64 limit_;
   WeightCodes* weight_codes_;
+  FoldingBudget* folding_;
   s64 count_ = 0;
 };
 
@@ -56,6 +61,7 @@ struct PassOptions {
   // Told of the stage before each pass, which may be the last.
   Monitor monitor = {};
   std::string_view stage = "optimize";
+  FoldingBudget* folding = nullptr;  // null: one for this graph
 };
 
 // Runs each enabled pass once (rewrites that `trace` brings along count as made), removes what became dead, verifies what it

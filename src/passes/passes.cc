@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "core/check.h"
 #include "core/monitor.h"
+#include "graph/propagate.h"
 #include "graph/verify.h"
 #include "passes/pass.h"
 
@@ -119,12 +121,14 @@ void run_passes(Graph& graph, std::span<const Pass> passes, const PassOptions& o
   if (trace != nullptr && budget >= 0) {
     for (const PassTrace& earlier : *trace) budget = std::max<s64>(0, budget - earlier.rewrites);
   }
+  std::optional<FoldingBudget> own;
+  FoldingBudget* folding = options.folding != nullptr ? options.folding : &own.emplace(graph);
   bool is_first = true;  // what the caller made is cleaned and verified too
   for (const Pass& pass : passes) {
     if (!is_enabled(pass, options)) continue;
     report_progress(options.monitor, options.stage);
     const auto start = std::chrono::steady_clock::now();
-    Rewrites rewrites(budget, options.weight_codes);
+    Rewrites rewrites(budget, options.weight_codes, folding);
     try {
       pass.run(graph, rewrites);
       // Most passes find nothing in most graphs.

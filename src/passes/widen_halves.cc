@@ -126,7 +126,7 @@ bool has_half_product(const Graph& graph) {
 
 void widen_halves(Graph& graph, Rewrites& rewrites) {
   if (!has_half_product(graph)) return;
-  SampledTypes types = infer_types(graph, {.keep_dequantize = true});
+  SampledTypes types = infer_types(graph, {.keep_dequantize = true, .budget = rewrites.folding()});
   Widener(graph, std::move(types)).run(rewrites);
 }
 

@@ -11,6 +11,7 @@
 #include "data/sample_feed.h"
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
+#include "graph/propagate.h"
 #include "passes/pass.h"
 #include "pipeline/automatic.h"
 #include "pipeline/choose_ranges.h"
@@ -120,7 +121,10 @@ FloatModel optimize(Graph graph, const RewriteOptions& rewrites, const Monitor& 
   FloatModel model;
   PassOptions options{rewrites.disabled_passes, rewrites.stop_after_rewrites};
   options.monitor = monitor;
+  FoldingBudget folding(graph);
+  options.folding = &folding;
   run_passes(graph, float_passes(), options, &model.passes);
+  if (std::string note = folding.left_out(); !note.empty()) model.notes.push_back(std::move(note));
   model.carries_qdq = carries_qdq(graph);
   model.tensors = std::move(tensors);
   model.graph = std::make_shared<const Graph>(std::move(graph));

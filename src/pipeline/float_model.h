@@ -42,6 +42,7 @@ struct FloatModel {
   std::shared_ptr<const std::vector<std::string>> tensors;
   bool carries_qdq = false;                        // the model brings its own scales
   std::vector<PassTrace> passes;                   // that made the graph
+  std::vector<std::string> notes;                  // for the user, about the graph
   std::shared_ptr<const Calibration> calibration;  // null: none yet
   std::shared_ptr<const Ranges> ranges;            // null: none yet
   std::shared_ptr<WeightCodes> weight_codes;       // filled by whoever quantizes first

@@ -87,15 +87,16 @@ def generate(folder):
     return []
 
 
-def run_model(model, folder):
+def run_model(model, folder, run=True):
     """The outcomes of build, of check and, where build succeeds, of one run; and what was written that nobody named."""
     engine = folder / "out.octet"
     outcomes = [Outcome([PROGRAM, "build", model, "-o", engine, "--quiet", "--max-memory", MAX_MEMORY], folder)]
     outcomes.append(Outcome([PROGRAM, "check", model, "--max-memory", MAX_MEMORY], folder))
     left = sorted(p.name for p in folder.iterdir() if p != engine)
-    if outcomes[0].code == 0:
+    if outcomes[0].code == 0 and run:
         outcomes.append(Outcome([PROGRAM, "bench", engine, "--seconds", 0, "--warmup", 0, "--max-memory", MAX_MEMORY],
                                 folder))
+    if outcomes[0].code == 0:
         engine.unlink()
     elif engine.exists():
         left.append(engine.name)

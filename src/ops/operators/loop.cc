@@ -71,6 +71,21 @@ BodyTypes infer_round(const Inference& inference, const Graph& body,
   return types;
 }
 
+// Graphs inside of each other in the body's nodes.
+int height_of(const Graph& body) {
+  int height = 0;
+  for (const Node& node : body.nodes) {
+    for (const auto& [name, value] : node.attrs.entries()) {
+      const GraphPtr* inner = std::get_if<GraphPtr>(&value);
+      if (inner != nullptr) height = std::max(height, 1 + height_of(**inner));
+    }
+  }
+  return height;
+}
+
+// Each round infers the loops inside again, whose rounds multiply: only loops with one level inside go round.
+int rounds_of(const Graph& body) { return height_of(body) <= 1 ? kRounds : 0; }
+
 // A loop without trips yields its inputs: the types of carried values cover those, too.
 BodyTypes infer_types(const Inference& inference) {
   const Graph& body = loop_body(inference.node);
@@ -81,7 +96,8 @@ BodyTypes infer_types(const Inference& inference) {
   BodyTypes types = infer_round(inference, body, inputs);
   std::vector<TensorType> seen(inputs.begin() + 2, inputs.begin() + 2 + static_cast<s64>(carried));
   const bool stable = types.stable;
-  for (int round = 0; round < kRounds && !types.stable && inference.sample > 0; ++round) {
+  const int rounds = stable || inference.sample == 0 ? 0 : rounds_of(body);
+  for (int round = 0; round < rounds && !types.stable; ++round) {
     const BodyTypes before = types;
     for (size_t i = 0; i < carried; ++i) {
       seen[i] = either_type(seen[i], types.outputs[1 + i]);

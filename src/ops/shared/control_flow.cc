@@ -16,6 +16,7 @@ constexpr auto kInvalid = Error::Code::invalid_model;
 
 // Bodies are inferred before the run; what takes long or much memory to compute is left to it.
 constexpr s64 kFoldBytes = 64 << 10;
+constexpr f64 kFoldSteps = 1 << 18;
 
 }  // namespace
 
@@ -36,6 +37,8 @@ std::vector<TensorType> infer_body(const Graph& body, std::span<const TensorType
   options.sample = sample;
   options.fold_bytes = kFoldBytes;
   options.keep_products = true;
+  FoldingBudget budget(kFoldSteps);
+  options.budget = &budget;
   const Propagated facts = propagate(body, types, known, options);
   std::vector<TensorType> outputs;
   for (ValueId id : body.outputs) {

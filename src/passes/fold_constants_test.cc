@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What folding may compute: hours of arithmetic on constants are left to the run.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "graph/propagate.h"
+#include "graph/text.h"
+#include "ops/registry.h"
+#include "passes/pass.h"
+
+namespace octet {
+namespace {
+
+Graph folded(const std::string& body) {
+  Graph graph = parse_graph("graph \"g\"(%x: f32[1]) {\n" + body + "\nreturn %y\n}", find_op);
+  run_passes(graph, float_passes(), {}, nullptr);
+  return graph;
+}
+
+s64 count_of(const Graph& graph, std::string_view op) {
+  return std::ranges::count(graph.nodes, op, [](const Node& node) { return node.op->name; });
+}
+
+TEST(FoldingBudget, LeavesHoursOfWorkToTheRun) {
+  const Graph einsum = folded(R"(const %s: s64[1] = {1000}
+    %c: f32[1000] = ConstantOfShape(%s) name "c"
+    %t: f32[] = Einsum(%c, %c, %c, %c) {equation="a,b,c,d->"} name "t"
+    %y: f32[1] = Add(%x, %t) name "y")");
+  EXPECT_EQ(count_of(einsum, "Einsum"), 1);
+  EXPECT_EQ(count_of(einsum, "ConstantOfShape"), 0) << "what is cheap is folded";
+  const Graph det = folded(R"(const %s: s64[2] = {4000, 4000}
+    %c: f32[4000,4000] = ConstantOfShape(%s) name "c"
+    %t: f32[] = Det(%c) name "t"
+    %y: f32[1] = Add(%x, %t) name "y")");
+  EXPECT_EQ(count_of(det, "Det"), 1);
+}
+
+// Each is cheap by itself, a quarter of a million elements read and written.
+TEST(FoldingBudget, IsOneForAllNodes) {
+  std::string body = R"(const %s: s64[2] = {512, 512}
+    %t0: f32[512,512] = ConstantOfShape(%s) name "c"
+  )";
+  constexpr int kNodes = 200;
+  for (int i = 0; i < kNodes; ++i) {
+    body += fmt::format("%t{}: f32[512,512] = Exp(%t{}) name \"n{}\"\n", i + 1, i, i);
+  }
+  body += fmt::format(
+      "%r: f32[1,1] = ReduceSum(%t{}) name \"r\"\n%y: f32[1,1] = Add(%x, %r) name \"y\"", kNodes);
+  const Graph graph = folded(body);
+  EXPECT_GT(count_of(graph, "Exp"), kNodes / 4);
+  EXPECT_LT(count_of(graph, "Exp"), kNodes) << "some are folded";
+}
+
+// Weights pay for what is made of them, and sizes are always computed.
+TEST(FoldingBudget, GrowsWithTheConstants) {
+  Graph graph;
+  Node node;
+  node.op = find_op("Exp");
+  node.name = "n";
+  FoldingBudget without(graph);
+  EXPECT_EQ(without.left_out(), "");
+  EXPECT_FALSE(without.take(2e9, node));
+  EXPECT_TRUE(without.take(40e6, node));
+  EXPECT_FALSE(without.take(40e6, node));
+  EXPECT_TRUE(without.take(100, node));
+  EXPECT_EQ(without.left_out(),
+            "constants are computed in every run, where folding them takes too long: node 'n' "
+            "(Exp) alone takes 2e+09 steps");
+  graph.add_constant("w", Tensor(Dtype::f32, {16 << 20}));
+  EXPECT_TRUE(FoldingBudget(graph).take(2e9, node));
+}
+
+}  // namespace
+}  // namespace octet
