@@ -10,6 +10,7 @@
 #include "core/monitor.h"
 #include "onnx/import.h"
 #include "ops/registry.h"
+#include "passes/check_declared.h"
 #include "passes/infer_types.h"
 #include "pipeline/float_model.h"
 #include "pipeline/slow_engine.h"
@@ -88,6 +89,7 @@ void plan(const Graph& graph, const CheckOptions& options, ModelCheck& result) {
   InspectOptions inspect_options;
   inspect_options.threads = options.threads;
   const FloatModel model = with_assumed_ranges(optimize(graph, {}, options.monitor));
+  result.warnings.insert(result.warnings.end(), model.notes.begin(), model.notes.end());
   const Engine engine = build(model, true, options.monitor);
   result.inputs = engine.inputs();
   result.outputs = engine.outputs();
@@ -122,6 +124,15 @@ void plan_or_note(const Graph& graph, const CheckOptions& options, ModelCheck& r
   }
 }
 
+void check_declared_or_note(Graph& graph, const ImportInfo& info, const CheckOptions& options,
+                            ModelCheck& result) {
+  try {
+    check_declared(graph, info.declared, options.input_shapes.empty());
+  } catch (const Error& error) {
+    note(result, error);
+  }
+}
+
 // Reads the model, wherever it is.
 using Import = std::function<Graph(const ImportOptions&, ImportInfo*)>;
 
@@ -145,6 +156,7 @@ ModelCheck check_model(const Import& read, const CheckOptions& options) {
   result.inputs = infos_of(graph, graph.inputs);
   result.outputs = infos_of(graph, graph.outputs);
   result.carries_qdq = carries_qdq(graph);
+  if (result.builds()) check_declared_or_note(graph, info, options, result);
   if (result.builds()) plan_or_note(graph, options, result);
   return result;
 }

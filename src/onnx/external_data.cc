@@ -5,11 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 
 #include "core/check.h"
 #include "core/checked.h"
+#include "onnx/sha1.h"
 #include "onnx/text.h"
 
 namespace octet {
@@ -156,6 +158,18 @@ void ExternalData::check(const ExternalSlice& slice, s64 bytes) {
          "its external data is {} bytes at offset {} of {}, which has {} bytes", bytes,
          slice.offset, quote_name(slice.location), file.size);
   }
+  if (!slice.checksum.empty()) check_sum(slice);
+}
+
+void ExternalData::check_sum(const ExternalSlice& slice) {
+  File& file = files_.at(slice.location);
+  if (file.sha1.empty()) file.sha1 = sha1_of(file.descriptor);
+  std::string given = slice.checksum;
+  for (char& c : given) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (given == file.sha1) return;
+  fail(Error::Code::invalid_model,
+       "the SHA-1 of {} is {}, but the model says {}; copy model and weights again",
+       quote_name(slice.location), file.sha1, quote_name(slice.checksum));
 }
 
 void ExternalData::read(const ExternalSlice& slice, s64 bytes, std::byte* dst) {

@@ -16,7 +16,8 @@ namespace octet {
 struct ExternalSlice {
   std::string location;
   s64 offset = 0;
-  s64 length = -1;  // -1: not given, what the tensor needs
+  s64 length = -1;       // -1: not given, what the tensor needs
+  std::string checksum;  // SHA-1 of the whole file in hexadecimal digits; empty: not given
 };
 
 class ExternalData {
@@ -41,7 +42,9 @@ class ExternalData {
   struct File {
     int descriptor = -1;
     s64 size = 0;
+    std::string sha1 = {};  // empty until somebody asks
   };
+  void check_sum(const ExternalSlice& slice);
   // Returns false when the file does not exist.
   bool open(const std::string& location);
   File open_beneath(const std::filesystem::path& folder, const std::string& relative,

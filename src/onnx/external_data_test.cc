@@ -35,6 +35,9 @@ class External : public testing::Test {
         .write(reinterpret_cast<const char*>(values), sizeof values);
   }
 
+  // Of what write() writes.
+  static constexpr const char* kSha1 = "a00dc06e2530ee9f9d0babf934c6ce4e590b5a0c";
+
   using Entries = std::vector<std::pair<std::string, std::string>>;
 
   // The weights that a model with this external data gets, or the error's text.
@@ -70,6 +73,16 @@ TEST_F(External, ReadsSlices) {
   EXPECT_EQ(import({{"location", "w.bin"}}), "0 1 2 3 ");
   EXPECT_EQ(import({{"location", "w.bin"}, {"offset", "16"}, {"length", "16"}}), "4 5 6 7 ");
   EXPECT_EQ(import({{"location", "./sub//w.bin"}, {"offset", "4"}}), "1 2 3 4 ");
+}
+
+TEST_F(External, Checksums) {
+  const auto with = [&](const std::string& checksum) {
+    return import({{"location", "w.bin"}, {"checksum", checksum}});
+  };
+  EXPECT_EQ(with(kSha1), "0 1 2 3 ");
+  EXPECT_EQ(with("A00DC06E2530EE9F9D0BABF934C6CE4E590B5A0C"), "0 1 2 3 ");
+  EXPECT_THAT(with("deadbeef"), HasSubstr(std::string("the SHA-1 of 'w.bin' is ") + kSha1 +
+                                          ", but the model says 'deadbeef'"));
 }
 
 TEST_F(External, PathsThatLeaveTheFolder) {  // I26, I27, I31

@@ -5,9 +5,11 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "core/check.h"
+#include "core/memory.h"
 #include "graph/graph.h"
 #include "onnx/text.h"
 
@@ -23,8 +25,9 @@ constexpr int kMaxDepth = 100;
 constexpr s64 kMaxNodes = 5'000'000;
 // A small file may not take minutes: so many nodes, and this many for each node that the file itself holds.
 constexpr s64 kFreeNodes = 200'000;
-constexpr s64 kGrowth = 20;
+constexpr s64 kGrowth = 4;
 constexpr size_t kMaxBytes = size_t{1} << 30;  // of the copies, names with their prefixes included
+constexpr s64 kBytesForByte = 2;               // of memory: names are kept by nodes and values
 
 using FunctionKey = std::tuple<std::string, std::string, std::string>;  // domain, name, overload
 
@@ -91,7 +94,9 @@ class Flattener {
   void add_all(GraphProto& graph, const Place& place, std::vector<FlatNode>& out) {
     size_t index = 0;
     for (NodeProto& node : *graph.mutable_node()) {
-      add(node, {place.opsets, place.prefix + node_name(node, index++), place.depth}, out);
+      std::string name = place.prefix + node_name(node, index++);
+      charge(name.size(), name);
+      add(node, {place.opsets, std::move(name), place.depth}, out);
     }
   }
 
@@ -121,9 +126,23 @@ class Flattener {
       Function function{.proto = &proto};
       flat_.opsets.push_back(read_opsets(proto.opset_import()));
       function.opsets = &flat_.opsets.back();
+      check_names(proto);
       if (!functions_.emplace(key_of(proto, proto.name()), function).second) {
         fail(Error::Code::invalid_model, "model-local function {} is defined twice",
              quote_name(proto.name()));
+      }
+    }
+  }
+
+  // A name that comes twice would stand for two values.
+  static void check_names(const FunctionProto& proto) {
+    for (const auto* names : {&proto.input(), &proto.output()}) {
+      std::unordered_set<std::string_view> seen;
+      for (const std::string& name : *names) {
+        if (seen.insert(name).second) continue;
+        fail(Error::Code::invalid_model, "model-local function {} has two {} of the name {}",
+             quote_name(proto.name()), names == &proto.input() ? "inputs" : "outputs",
+             quote_name(name));
       }
     }
   }
@@ -224,11 +243,11 @@ class Flattener {
     size_t index = 0;
     for (const NodeProto& inner : proto.node()) {
       std::string name = prefix + "/" + node_name(inner, index++);
+      charge(name.size() + inner.ByteSizeLong() + names_in(inner) * prefix.size(), name);
       flat_.expanded.push_back(inner);
       NodeProto& copy = flat_.expanded.back();
       rename_all(copy, names, prefix);
       bind_attributes(copy, attributes);
-      charge(copy, prefix);
       add(copy, {function.opsets, std::move(name), place.depth}, out);
     }
   }
@@ -239,12 +258,16 @@ class Flattener {
     return names;
   }
 
-  void charge(const NodeProto& node, const std::string& prefix) {
-    bytes_ += node.ByteSizeLong() + names_in(node) * prefix.size();
+  // Asked before bytes are taken for a node of this whole name.
+  void charge(size_t bytes, const std::string& name) {
+    check_name_length(name);
+    bytes_ += bytes;
     if (bytes_ > kMaxBytes) {
-      fail(Error::Code::unsupported, "the model's functions expand to more than {} bytes of nodes",
-           kMaxBytes);
+      fail(Error::Code::unsupported,
+           "the model's functions and bodies expand to more than {} bytes of nodes", kMaxBytes);
     }
+    check_fits(kBytesForByte * static_cast<s64>(bytes_),
+               "expanding the model's functions and bodies");
   }
 
   // An output that is also an input of the function needs a copy to get its outside name.

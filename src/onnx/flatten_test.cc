@@ -113,7 +113,24 @@ TEST(FunctionsError, Size) {  // I10
     add_function(model, fmt::format("f{}", i), {{next, "loc", "a", "t"}, {next, "loc", "t", "z"}});
   }
   add_function(model, "f30", {{"Relu", "", "a", "z"}});
-  EXPECT_IMPORT_ERROR(model, unsupported, "expands to more than 201240 nodes");
+  EXPECT_IMPORT_ERROR(model, unsupported, "expands to more than 200248 nodes");
+}
+
+TEST(FunctionsError, NamesThatComeTwice) {
+  pb::ModelProto model = calling("f");
+  pb::FunctionProto& function = add_function(model, "f", {{"Relu", "", "a", "z"}});
+  function.add_output("z");
+  EXPECT_IMPORT_ERROR(model, invalid_model, "function 'f' has two outputs of the name 'z'");
+  function.mutable_output()->RemoveLast();
+  function.add_input("a");
+  EXPECT_IMPORT_ERROR(model, invalid_model, "function 'f' has two inputs of the name 'a'");
+}
+
+TEST(FunctionsError, LongNamesOfCalls) {
+  pb::ModelProto model = calling("f");
+  add_function(model, "f", {{"Relu", "", "a", "z"}});
+  model.mutable_graph()->mutable_node(0)->set_name(std::string(70'000, 'n'));
+  EXPECT_IMPORT_ERROR(model, invalid_model, "longer than 65536 bytes");
 }
 
 TEST(FunctionsError, CallsThatDoNotFit) {

@@ -8,6 +8,8 @@
 #include "core/check.h"
 #include "graph/verify.h"
 #include "onnx/attribute_reader.h"
+#include "onnx/attribute_values.h"
+#include "onnx/declared.h"
 #include "onnx/inputs.h"
 #include "onnx/support.h"
 #include "onnx/text.h"
@@ -20,7 +22,6 @@ namespace {
 using octet_onnx::NodeProto;
 using octet_onnx::TensorProto;
 
-constexpr size_t kMaxName = 64 * 1024;
 constexpr size_t kMaxProblems = 100;
 
 // False only while problems are collected: else the support check has thrown.
@@ -81,6 +82,7 @@ Graph GraphImporter::run() {
     if (is_known(nodes_[n])) attempt([&] { add_node(nodes_[n]); });
   }
   attempt([&] { bind_outputs(); });
+  attempt([&] { note_declared(); });
   const auto* problems = context_.options.problems;
   if (problems == nullptr || problems->empty()) verify(graph_);
   return std::move(graph_);
@@ -119,10 +121,7 @@ void GraphImporter::declare(const std::string& name, Symbol symbol, std::string_
 }
 
 std::string GraphImporter::checked_name(const std::string& name) {
-  if (name.size() > kMaxName) {
-    fail(Error::Code::invalid_model, "the name {} is longer than {} bytes", quote_name(name),
-         kMaxName);
-  }
+  check_name_length(name);
   std::string clean = clean_name(name);
   if (clean != name)
     context_.info.warnings.push_back("the name " + quote_name(name) + " was cleaned");
@@ -274,6 +273,7 @@ void GraphImporter::add_node(FlatNode& flat) try {
   const Attrs bodies = add_bodies(flat, node);
   check_arity(node, parsed_min(*node.op));
   node.attrs = read_attributes(proto, context_.tensors);
+  if (node.op->domain.empty()) check_attribute_values(node.attrs);
   for (const auto& [name, value] : bodies.entries()) node.attrs.set(name, value);
   const std::string domain = canonical_domain(proto.domain());
   splice(std::move(node), static_cast<int>(flat.opsets->at(domain)));
@@ -341,6 +341,20 @@ void GraphImporter::bind_outputs() {
     graph_.outputs.push_back(resolve(proto.name(), nullptr).id);
   }
   if (graph_.outputs.empty()) fail(Error::Code::invalid_model, "the graph has no outputs");
+}
+
+void GraphImporter::note_declared() {
+  const auto note = [&](const octet_onnx::ValueInfoProto& proto, bool is_output) {
+    const auto at = symbols_.find(proto.name());
+    if (at == symbols_.end()) return;
+    auto declared = declared_type(proto, at->second.id);
+    if (!declared) return;
+    declared->is_output = is_output;
+    context_.info.declared.push_back(std::move(*declared));
+  };
+  for (const auto& proto : proto_.input()) note(proto, false);
+  for (const auto& proto : proto_.value_info()) note(proto, false);
+  for (const auto& proto : proto_.output()) note(proto, true);
 }
 
 }  // namespace octet

@@ -79,6 +79,7 @@ class GraphImporter {
   std::string unique_name(const std::string& wanted);
   void fold_constant(octet_onnx::NodeProto& proto);
   void bind_outputs();
+  void note_declared();
 
   // Bodies: body_importer.cc.
   const Symbol& capture(const std::string& name, ValueId outer);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/types.h"
+#include "graph/declared.h"
 #include "graph/graph.h"
 #include "octet/error.h"
 #include "octet/tensor.h"
@@ -55,6 +56,7 @@ struct ImportInfo {
   std::vector<std::string> functions;  // model-local ones
   s64 parameters = 0;  // elements of all weights; shape arithmetic (s64, bool) apart
   s64 parameter_bytes = 0;
+  std::vector<DeclaredType> declared;  // what the file says of the values of the graph returned
   std::vector<std::string> warnings;
 };
 

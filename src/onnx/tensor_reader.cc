@@ -11,8 +11,8 @@
 #include "core/checked.h"
 #include "core/small_types.h"
 #include "core/visit.h"
+#include "onnx/element_types.h"
 #include "onnx/text.h"
-#include "ops/shared/dtypes.h"
 
 namespace octet {
 namespace {
@@ -111,6 +111,24 @@ void read_small_payload(const TensorProto& proto, Tensor& tensor) {
   unpack_small({reinterpret_cast<const u8*>(raw.data()), raw.size()}, tensor);
 }
 
+// Which of two payloads counts, readers disagree about.
+void check_one_payload(const TensorProto& proto) {
+  const std::pair<const char*, bool> payloads[] = {
+      {"external_data", is_external(proto)},         {"raw_data", !proto.raw_data().empty()},
+      {"float_data", proto.float_data_size() > 0},   {"int32_data", proto.int32_data_size() > 0},
+      {"string_data", proto.string_data_size() > 0}, {"int64_data", proto.int64_data_size() > 0},
+      {"double_data", proto.double_data_size() > 0}, {"uint64_data", proto.uint64_data_size() > 0},
+  };
+  const char* first = nullptr;
+  for (const auto& [name, present] : payloads) {
+    if (!present) continue;
+    if (first != nullptr) {
+      fail(Error::Code::invalid_model, "it has its elements twice: in {} and in {}", first, name);
+    }
+    first = name;
+  }
+}
+
 // Fails unless the payload inside the message has exactly the elements of `type`.
 void check_payload(const TensorProto& proto, const TensorType& type) {
   if (!proto.raw_data().empty()) {
@@ -142,8 +160,7 @@ void normalize_bools(Tensor& tensor) {
 Dtype supported_dtype(const TensorProto& proto) {
   const auto dtype = find_onnx_dtype(proto.data_type());
   if (dtype) return *dtype;
-  const bool known =
-      proto.data_type() > 0 && !onnx_dtype_name(proto.data_type()).starts_with("unk");
+  const bool known = is_element_type(proto.data_type());
   fail(known ? Error::Code::unsupported : Error::Code::invalid_model,
        "it has the element type {} ({}), which Octet does not read",
        onnx_dtype_name(proto.data_type()), proto.data_type());
@@ -170,7 +187,9 @@ ExternalSlice external_slice(const TensorProto& proto) try {
       slice.offset = decimal(entry.key(), entry.value());
     } else if (entry.key() == "length") {
       slice.length = decimal(entry.key(), entry.value());
-    } else if (entry.key() != "checksum") {
+    } else if (entry.key() == "checksum") {
+      slice.checksum = entry.value();
+    } else {
       fail(Error::Code::invalid_model,
            "its external data has the key {}; only location, offset, length and checksum are known",
            quote_name(entry.key()));
@@ -200,6 +219,7 @@ void TensorReader::reserve(s64 bytes) {
 
 Tensor TensorReader::read(TensorProto& proto) try {
   const TensorType type = checked_type(proto, supported_dtype(proto));
+  check_one_payload(proto);
   Tensor tensor;
   if (is_external(proto)) {
     const ExternalSlice slice = external_slice(proto);
@@ -260,6 +280,7 @@ Tensor TensorReader::read_sparse(SparseTensorProto& proto) try {
   const s64 width = flat ? 1 : shape.rank();
   const size_t size = dtype_bytes(type.dtype);
   const auto index = indices.as<s64>();
+  s64 before = -1;
   for (s64 n = 0; n < count; ++n) {
     s64 at = 0;
     for (s64 axis = 0; axis < width; ++axis) {
@@ -270,6 +291,11 @@ Tensor TensorReader::read_sparse(SparseTensorProto& proto) try {
       }
       at = at * extent + i;
     }
+    if (at <= before) {
+      fail(Error::Code::invalid_model,
+           "sparse indices must ascend and none may come twice; number {} does not", n);
+    }
+    before = at;
     std::memcpy(dense.mutable_data() + static_cast<size_t>(at) * size,
                 values.data() + static_cast<size_t>(n) * size, size);
   }

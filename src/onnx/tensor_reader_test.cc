@@ -198,7 +198,23 @@ TEST(TensorReader, SparseTensorsBecomeDense) {
   }
 }
 
+TEST(TensorReaderError, TwoPayloads) {
+  pb::TensorProto p = proto_of(Dtype::f32, {1});
+  p.add_float_data(1);
+  p.set_raw_data("\0\0\0\0", 4);
+  EXPECT_THAT(read_error(p), HasSubstr("its elements twice: in raw_data and in float_data"));
+  p.clear_raw_data();
+  p.add_int64_data(1);
+  EXPECT_THAT(read_error(p), HasSubstr("its elements twice: in float_data and in int64_data"));
+  p.clear_int64_data();
+  p.set_data_location(1);
+  EXPECT_THAT(read_error(p), HasSubstr("its elements twice: in external_data and in float_data"));
+}
+
 TEST(TensorReaderError, SparseIndices) {  // I55
+  EXPECT_IMPORT_ERROR(sparse_model({1, 1}, {2}), invalid_model, "none may come twice; number 1");
+  EXPECT_IMPORT_ERROR(sparse_model({2, 1}, {2}), invalid_model, "sparse indices must ascend");
+  EXPECT_IMPORT_ERROR(sparse_model({1, 0, 0, 1}, {2, 2}), invalid_model, "must ascend");
   EXPECT_IMPORT_ERROR(sparse_model({1, 4}, {2}), invalid_model, "sparse index 4 is outside 0..3");
   EXPECT_IMPORT_ERROR(sparse_model({1, -1}, {2}), invalid_model, "sparse index -1");
   EXPECT_IMPORT_ERROR(sparse_model({0, 0, 2, 0}, {2, 2}), invalid_model,

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/check.h"
 #include "core/types.h"
 
 namespace octet {
@@ -67,6 +68,12 @@ size_t distance(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
+
+void check_name_length(std::string_view name) {
+  constexpr size_t kMost = 64 * 1024;
+  if (name.size() <= kMost) return;
+  fail(Error::Code::invalid_model, "the name {} is longer than {} bytes", quote_name(name), kMost);
+}
 
 std::string quote_name(std::string_view name) {
   const auto escape = [](std::string& out, u8 byte) { out += fmt::format("\\x{:02x}", byte); };

@@ -8,6 +8,9 @@
 
 namespace octet {
 
+// Throws Error(invalid_model) for a name longer than 64 KiB.
+void check_name_length(std::string_view name);
+
 // The name in single quotes with control bytes and malformed UTF-8 shown as \xNN, cut in the middle when long.
 std::string quote_name(std::string_view name);
 

@@ -61,6 +61,13 @@ constexpr s64 kMessageBytes = 320;
 constexpr s64 kStringBytes = 48;
 constexpr s64 kNumberBytes = 16;  // a repeated number, with the list's room to grow
 
+// Repeated numbers: packed, one takes a byte of the file and eight of memory, and twice that while the list grows.
+bool may_be_packed(Kind parent, u32 field) {
+  if (parent == Kind::attribute) return field == 7 || field == 8;
+  if (parent == Kind::sparse) return field == 3;
+  return parent == Kind::tensor && field != 6 && field != 8 && field != 9;
+}
+
 Kind child_kind(Kind parent, u32 field) {
   for (const Child& child : kChildren) {
     if (child.parent == parent && child.field == field) return child.kind;
@@ -123,7 +130,7 @@ class Walker {
     }
     const Kind kind = child_kind(open_.back().kind, number);
     if (kind == Kind::leaf) {
-      const bool numbers = open_.back().kind == Kind::tensor && number != 9;
+      const bool numbers = may_be_packed(open_.back().kind, static_cast<u32>(number));
       memory_ += kStringBytes + static_cast<s64>(length) * (numbers ? 8 : 1);
       skip(length);
       return;

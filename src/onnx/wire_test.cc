@@ -146,5 +146,20 @@ TEST(Wire, MemoryOfManyEmptyMessagesIsCounted) {
   EXPECT_GT(scan_model(as_bytes(bytes)), 1000 * static_cast<s64>(sizeof(pb::NodeProto)));
 }
 
+TEST(Wire, MemoryOfPackedNumbersIsCounted) {
+  const std::string numbers(1000, '\1');
+  const auto in_node = [](const std::string& attribute) {
+    return "\x08\x08" + wrapped(7, wrapped(1, wrapped(5, attribute)));
+  };
+  const auto in_tensor = [](const std::string& tensor) {
+    return "\x08\x08" + wrapped(7, wrapped(5, tensor));
+  };
+  for (const std::string& model :
+       {in_node(wrapped(8, numbers)), in_tensor(wrapped(1, numbers)),
+        in_tensor(wrapped(7, numbers)), in_tensor(wrapped(5, numbers))}) {
+    EXPECT_GT(scan_model(as_bytes(model)), 8000);
+  }
+}
+
 }  // namespace
 }  // namespace octet::test

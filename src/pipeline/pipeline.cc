@@ -9,6 +9,7 @@
 #include "octet/compile.h"
 #include "onnx/import.h"
 #include "pipeline/choose_ranges.h"
+#include "passes/check_declared.h"
 #include "pipeline/float_model.h"
 #include "runtime/inside.h"
 #include "runtime/model.h"
@@ -26,9 +27,11 @@ FloatModel import(const Import& read, const CompileOptions& options, CompileRepo
   import.input_shapes = options.input_shapes;
   Graph graph = read(import, &info);
   report.warnings = info.warnings;
+  check_declared(graph, info.declared, options.input_shapes.empty());
   FloatModel model = optimize(std::move(graph), options.plan.rewrites, options.monitor);
   model.producer = info.producer;
   model.hash = info.hash;
+  report.warnings.insert(report.warnings.end(), model.notes.begin(), model.notes.end());
   return model;
 }
 

@@ -22,6 +22,11 @@ std::vector<s64> stated_output(const Node& node, size_t rank) {
     fail(Error::Code::invalid_model, "attribute 'output_shape' has {} values, expected {}",
          sizes.size(), rank);
   }
+  for (const s64 size : sizes) {
+    if (size >= 1 && size <= kMaxSize) continue;
+    fail(Error::Code::invalid_model, "attribute 'output_shape' holds {}, expected 1 to {}", size,
+         kMaxSize);
+  }
   return sizes;
 }
 

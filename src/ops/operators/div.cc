@@ -4,6 +4,7 @@
 
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
+#include "ops/shared/divisor.h"
 #include "ops/shared/elementwise.h"
 
 namespace octet {
@@ -21,6 +22,11 @@ T quotient(T a, T b) {
   }
 }
 
+void parse(NodeParser& parser) {
+  check_constant_divisor(parser);
+  parse_legacy_broadcast(parser);
+}
+
 void eval(const Eval& eval) {
   eval_binary(eval, [](auto a, auto b) { return quotient(a, b); });
 }
@@ -33,7 +39,7 @@ extern constinit const OpDef kDiv{.name = "Div",
                                   .domain = "",
                                   .inputs = {2, 2},
                                   .outputs = {1, 1},
-                                  .parse = parse_legacy_broadcast,
+                                  .parse = parse,
                                   .infer = infer_numeric_broadcast,
                                   .eval = eval,
                                   .traits = &kTraits};

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "graph/op_def.h"
+#include "ops/shared/divisor.h"
 #include "ops/shared/elementwise.h"
 
 namespace octet {
@@ -26,6 +27,8 @@ T floored(T a, T b) {
   return r != 0 && (r < 0) != (b < 0) ? wrapping_add(r, b) : r;
 }
 
+void parse(NodeParser& parser) { check_constant_divisor(parser); }
+
 void eval(const Eval& eval) {
   if (eval.node.attrs.i("fmod", 0) != 0) {
     eval_binary(eval, [](auto a, auto b) { return truncated(a, b); });
@@ -40,6 +43,7 @@ extern constinit const OpDef kMod{.name = "Mod",
                                   .domain = "",
                                   .inputs = {2, 2},
                                   .outputs = {1, 1},
+                                  .parse = parse,
                                   .infer = infer_numeric_broadcast,
                                   .eval = eval};
 }  // namespace octet

@@ -6,6 +6,7 @@
 #include "core/check.h"
 #include "ops/quantized/integer_inputs.h"
 #include "ops/quantized/integer_weights.h"
+#include "ops/quantized/quant_axis.h"
 #include "ops/quantized/zero_points.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
@@ -13,6 +14,8 @@
 
 namespace octet {
 namespace {
+
+constexpr size_t kScales[] = {kQlXScale, kQlWeightScale, kQlYScale};
 
 // fl(fl(scale_x * scale_w[c]) / scale_y)
 std::vector<f32> multipliers_of(const FloatInput& x, const FloatInput& weights,
@@ -77,6 +80,9 @@ std::optional<Operands> by_activation(NodeParser& parser, std::string_view op, s
 }  // namespace
 
 void parse_qlinear(NodeParser& parser, std::string_view op) {
+  for (size_t i : kScales) {
+    if (parser.constant(i) != nullptr) check_scale_values(*parser.constant(i));
+  }
   if (!all_constant(parser)) return;
   const std::vector<f32> multipliers =
       multipliers_of(FloatInput(view(*parser.constant(kQlXScale))),
@@ -102,8 +108,9 @@ void parse_qlinear(NodeParser& parser, std::string_view op) {
 void infer_qlinear(Inference& inference, const Shape& output, s64 channels) {
   check_operand(inference, kQlX, kQlXZeroPoint, 1);
   check_operand(inference, kQlWeights, kQlWeightZeroPoint, channels);
-  for (size_t i : {kQlXScale, kQlWeightScale, kQlYScale}) {
+  for (size_t i : kScales) {
     require_dtype(inference, i, DtypeClass::real);
+    if (inference.value(i) != nullptr) check_scale_values(*inference.value(i));
     const s64 count = inference.inputs[i].shape.elements();
     if (count == 1 || (i == kQlWeightScale && count == channels)) continue;
     fail(Error::Code::unsupported, "the scale at input {} is {}, expected one value{}", i,

@@ -12,19 +12,6 @@
 namespace octet {
 namespace {
 
-// Zero, negative and non-finite scales come from broken exporters; every result would be garbage.
-void check_scale_values(const Tensor& scale) {
-  visit_dtype(scale.dtype(), [&]<class T>() {
-    if constexpr (!std::is_integral_v<T>) {
-      for (T value : scale.as<T>()) {
-        const auto real = static_cast<f64>(static_cast<f32>(value));
-        if (real > 0 && std::isfinite(real)) continue;
-        fail(Error::Code::invalid_model, "a scale is {}, expected a positive finite number", real);
-      }
-    }
-  });
-}
-
 QuantAxis blocked_axis(const Shape& data, const Shape& scale, int axis, s64 block) {
   Shape expected = data;
   if (block > 0 && data[axis] > 0) expected[axis] = (data[axis] - 1) / block + 1;
@@ -55,6 +42,19 @@ QuantAxis quant_axis(const Node& node, const Shape& data, const Shape& scale) {
          scale.elements(), data[axis], axis, to_string(data));
   }
   return {data[axis], dims_product(data, axis + 1, data.rank())};
+}
+
+// Zero, negative and non-finite scales come from broken exporters; every result would be garbage.
+void check_scale_values(const Tensor& scale) {
+  visit_dtype(scale.dtype(), [&]<class T>() {
+    if constexpr (!std::is_integral_v<T>) {
+      for (T value : scale.as<T>()) {
+        const auto real = static_cast<f64>(static_cast<f32>(value));
+        if (real > 0 && std::isfinite(real)) continue;
+        fail(Error::Code::invalid_model, "a scale is {}, expected a positive finite number", real);
+      }
+    }
+  });
 }
 
 void check_quant_inputs(const Inference& inference) {

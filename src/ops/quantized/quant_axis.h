@@ -26,6 +26,8 @@ struct QuantAxis {
 // Throws Error when scale (input 1) and zero point (input 2, may be omitted) do not fit the data (input 0).
 QuantAxis quant_axis(const Node& node, const Shape& data, const Shape& scale);
 void check_quant_inputs(const Inference& inference);
+// Throws Error(invalid_model) unless every scale is a positive finite number.
+void check_scale_values(const Tensor& scale);
 
 // u8, s8, u16 and s16: what a code may be.
 bool is_quantized_dtype(Dtype dtype);
