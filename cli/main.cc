@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The octet program: finds the subcommand, runs it, and turns every error into one message and an exit code.
+#include <fmt/format.h>
+
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -9,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "octet/error.h"
+#include "octet/limits.h"
 
 namespace octet::cli {
 namespace {
@@ -44,7 +48,8 @@ int run_command(const std::vector<Command>& commands) {
   } catch (const Error& error) {
     return report(error);
   } catch (const std::bad_alloc&) {
-    print_error("out of memory");
+    print_error(fmt::format("out of memory; the limit is {} bytes", limits().memory));
+    print_context(advice_for("Limits.memory"));
     return kBadInput;
   } catch (const std::exception& error) {
     print_error(error.what());
@@ -88,4 +93,13 @@ int main(int argc, char** argv) {
 
 }  // namespace octet::cli
 
-int main(int argc, char** argv) { return octet::cli::main(argc, argv); }
+int main(int argc, char** argv) {
+  // Beyond the limit of file sizes (ulimit -f) write() then fails, and the temporary file is removed.
+  std::signal(SIGXFSZ, SIG_IGN);
+  try {
+    return octet::cli::main(argc, argv);
+  } catch (const std::bad_alloc&) {  // before a command runs, or while its error is told
+    std::fputs("error: out of memory\n", stderr);
+    return octet::cli::kBadInput;
+  }
+}

@@ -20,6 +20,12 @@ Limits limits();  // `memory` is the number in force
 // Three quarters of what this process may have: the machine's memory, or its control group's limit when that is lower.
 int64_t machine_memory_limit();
 
+// For a program that replaces `operator new`, so that what containers take counts, too: all that any file can make grow
+// (cli/counted_new.cc). The first throws std::bad_alloc where the limit would be passed; calls of Octet then end with
+// Error(out_of_memory), which names the limit.
+void count_heap(int64_t bytes);
+void uncount_heap(int64_t bytes) noexcept;
+
 // What the program takes without --max-memory: four times the file, at least 8 GiB, at most machine_memory_limit().
 int64_t default_memory_limit(uint64_t file_bytes);
 

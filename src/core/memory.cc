@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <fstream>
 #include <limits>
 
@@ -24,6 +26,7 @@ constexpr s64 kLeastDefault = s64{8} << 30;
 std::atomic<s64> memory_limit{0};
 std::atomic<s64> loop_limit{Limits{}.loop_trips};
 std::atomic<s64> live_bytes{0};
+std::atomic<s64> highest_bytes{0};  // since freed memory went back to the system
 
 s64 machine_bytes() {
   const s64 pages = std::max<s64>(::sysconf(_SC_PHYS_PAGES), 1);
@@ -70,13 +73,46 @@ bool can_be_rounded(s64 bytes, size_t alignment) {
   return bytes <= std::numeric_limits<s64>::max() - 2 * static_cast<s64>(alignment);
 }
 
+// What `new` throws beyond the limit.
+class LimitReached final : public std::bad_alloc {
+ public:
+  LimitReached(s64 bytes, s64 in_use) : bytes_(bytes), in_use_(in_use) {}
+  const char* what() const noexcept override { return "the memory limit is reached"; }
+  s64 bytes() const { return bytes_; }
+  s64 in_use() const { return in_use_; }
+
+ private:
+  s64 bytes_, in_use_;
+};
+
+// What malloc keeps for later counts as nobody's: it goes back to the system before much more is taken.
+void return_freed(s64 in_use, s64 bytes) {
+  constexpr s64 kLarge = s64{4} << 20;
+  constexpr s64 kMostKept = s64{16} << 20;
+  const s64 highest = highest_bytes.load(std::memory_order_relaxed);
+  if (bytes < kLarge || highest - in_use < std::max(kMostKept, memory_in_force() / 16)) return;
+  ::malloc_trim(0);
+  highest_bytes.store(in_use, std::memory_order_relaxed);
+}
+
+// Counts the bytes; false, and nothing is counted, where they pass the limit. `before`: what was counted until then.
+bool count(s64 bytes, s64& before) {
+  before = live_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  if (bytes > memory_in_force() - before) {
+    live_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+    return false;
+  }
+  return_freed(before, bytes);
+  // Two threads may both be the highest: then one of them is forgotten, and some memory is kept longer.
+  if (before + bytes > highest_bytes.load(std::memory_order_relaxed))
+    highest_bytes.store(before + bytes, std::memory_order_relaxed);
+  return true;
+}
+
 // `rounded` bytes, of which the caller of the interface asked for `bytes`.
 std::byte* take(s64 bytes, s64 rounded, size_t alignment, const char* what) {
-  const s64 before = live_bytes.fetch_add(rounded, std::memory_order_relaxed);
-  if (rounded > memory_in_force() - before) {
-    live_bytes.fetch_sub(rounded, std::memory_order_relaxed);
-    refuse(what, bytes, before);
-  }
+  s64 before = 0;
+  if (!count(rounded, before)) refuse(what, bytes, before);
   auto* memory =
       static_cast<std::byte*>(std::aligned_alloc(alignment, static_cast<size_t>(rounded)));
   if (memory == nullptr) {
@@ -118,6 +154,32 @@ std::string human_memory(s64 bytes) {
 
 void check_fits(s64 bytes, const std::string& what) {
   if (bytes > memory_in_force()) refuse(what, bytes, 0);
+}
+
+void count_heap(int64_t bytes) {
+  s64 before = 0;
+  if (count(bytes, before)) return;
+  // Destructors that clean up after an error may take a little while they do.
+  if (std::uncaught_exceptions() == 0) throw LimitReached(bytes, before);
+  live_bytes.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+void uncount_heap(int64_t bytes) noexcept {
+  live_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
+Reserved::Reserved(s64 bytes, const std::string& what) : bytes_(bytes) {
+  s64 before = 0;
+  if (!count(bytes, before)) refuse(what, bytes, before);
+}
+
+Reserved::~Reserved() { live_bytes.fetch_sub(bytes_, std::memory_order_relaxed); }
+
+void fail_bad_alloc(const std::bad_alloc& error) {
+  if (const auto* limit = dynamic_cast<const LimitReached*>(&error)) {
+    refuse("working on it", limit->bytes(), limit->in_use());
+  }
+  throw Error(Error::Code::out_of_memory, "the system has no more memory");
 }
 
 s64 counted_bytes() { return live_bytes.load(std::memory_order_relaxed); }

@@ -30,13 +30,28 @@ s64 counted_bytes();
 // Throws the same error when `bytes` alone could never fit: for plans, before anything is allocated.
 void check_fits(s64 bytes, const std::string& what);
 
+// Counts bytes that a library takes by itself, while it lives. Throws the same error.
+class Reserved {
+ public:
+  Reserved(s64 bytes, const std::string& what);
+  ~Reserved();
+  Reserved(const Reserved&) = delete;
+  Reserved& operator=(const Reserved&) = delete;
+
+ private:
+  s64 bytes_;
+};
+
+// Error(out_of_memory), which names the limit where it is what stopped `new`.
+[[noreturn]] void fail_bad_alloc(const std::bad_alloc& error);
+
 // Runs a function of the interface: the one exception type that leaves it is Error, also when `new` fails.
 template <class Stage>
 decltype(auto) without_bad_alloc(Stage&& stage) {
   try {
     return stage();
-  } catch (const std::bad_alloc&) {
-    throw Error(Error::Code::out_of_memory, "the system has no more memory");
+  } catch (const std::bad_alloc& error) {
+    fail_bad_alloc(error);
   }
 }
 

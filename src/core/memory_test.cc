@@ -60,6 +60,36 @@ TEST_F(Memory, SizesNearTheEndOfTheNumbersAreRefused) {
   EXPECT_EQ(counted_bytes(), 0);
 }
 
+TEST_F(Memory, HeapAndLibrariesCountToo) {
+  const s64 before = counted_bytes();
+  limit(before + 4096);
+  count_heap(3000);
+  EXPECT_EQ(counted_bytes(), before + 3000);
+  EXPECT_THROW(count_heap(3000), std::bad_alloc);
+  EXPECT_NE(error_of([] { Tensor(Dtype::u8, {3000}); }), "");
+  EXPECT_EQ(error_of([] { without_bad_alloc([] { count_heap(3000); }); }),
+            "working on it needs 2.93 KiB and 2.93 KiB are in use, limit 4 KiB");
+  uncount_heap(3000);
+  {
+    const Reserved reserved(4000, "a decoder");
+    EXPECT_NE(error_of([] { const Reserved more(4000, "a decoder"); }), "");
+  }
+  EXPECT_EQ(counted_bytes(), before);
+}
+
+TEST_F(Memory, DestructorsMayFinishBeyondTheLimit) {
+  struct Cleaner {
+    ~Cleaner() { count_heap(1 << 20); }  // a throw from here would end the process
+  };
+  limit(counted_bytes() + 4096);
+  EXPECT_NE(error_of([] {
+              const Cleaner cleaner;
+              check_fits(s64{1} << 20, "it");
+            }),
+            "");
+  uncount_heap(1 << 20);
+}
+
 TEST_F(Memory, DefaultsAreBoundedByTheMachine) {
   EXPECT_EQ(limits().memory, machine_memory_limit());
   limit(std::numeric_limits<s64>::max());

@@ -10,6 +10,7 @@
 #include <jpeglib.h>
 
 #include "core/check.h"
+#include "core/memory.h"
 #include "data/image.h"
 
 namespace octet {
@@ -85,6 +86,21 @@ bool read_header(JpegReader& reader, std::span<const u8> bytes) {
   return true;
 }
 
+// What libjpeg takes to decode: of a file with several scans the coefficients of all blocks, and strips of rows.
+s64 decoder_bytes(jpeg_decompress_struct& info) {
+  constexpr s64 kStripRows = 64;
+  s64 bytes = s64{info.image_width} * info.num_components * kStripRows;
+  if (jpeg_has_multiple_scans(&info) == FALSE) return bytes;
+  for (int i = 0; i < info.num_components; ++i) {
+    const jpeg_component_info& component = info.comp_info[i];
+    // Blocks come in groups of the sampling factors.
+    const s64 blocks = (s64{component.width_in_blocks} + component.h_samp_factor) *
+                       (s64{component.height_in_blocks} + component.v_samp_factor);
+    bytes += blocks * static_cast<s64>(sizeof(JBLOCK));
+  }
+  return bytes;
+}
+
 bool read_pixels(JpegReader& reader, u8* pixels, size_t row_bytes) {
   if (setjmp(reader.errors.jump) != 0) return false;
   jpeg_start_decompress(&reader.info);
@@ -128,6 +144,7 @@ Image decode_jpeg(std::span<const u8> bytes, const std::string& name) {
   check_image_size(reader.info.image_width, reader.info.image_height, name);
   const bool cmyk = reader.info.out_color_space == JCS_CMYK;
   const bool gray = reader.info.out_color_space == JCS_GRAYSCALE;
+  const Reserved decoder(decoder_bytes(reader.info), "decoding '" + name + "'");
   Image image;
   image.width = static_cast<int>(reader.info.image_width);
   image.height = static_cast<int>(reader.info.image_height);

@@ -100,6 +100,24 @@ TEST(Image, PixelLimitComesBeforeDecoding) {
                {"big.jpg", "61680x61680", "limit"});
 }
 
+TEST(Image, ColorsOutsideThePaletteAreRefused) {
+  std::vector<u8> png = testdata_bytes("palette4.png");
+  // The palette is cut to one color; its checksum stands behind it.
+  const std::string_view text(reinterpret_cast<const char*>(png.data()), png.size());
+  const size_t at = text.find("PLTE");
+  ASSERT_NE(at, std::string_view::npos);
+  const size_t length = png[at - 1];
+  const std::vector<u8> first(png.begin() + static_cast<s64>(at),
+                              png.begin() + static_cast<s64>(at) + 7);
+  png.erase(png.begin() + static_cast<s64>(at) + 7,
+            png.begin() + static_cast<s64>(at + 4 + length));
+  png[at - 1] = 3;
+  const u32 sum = static_cast<u32>(::crc32(0, first.data(), 7));
+  for (u32 i = 0; i < 4; ++i) png[at + 7 + i] = static_cast<u8>(sum >> (24 - 8 * i));
+  expect_error([&] { decode_image(png, "p.png"); }, Error::Code::invalid_argument,
+               {"p.png", "of a palette of 1"});
+}
+
 TEST(Image, ZeroSizeIsAnError) {
   expect_error([] { decode_image(png_with_size(0, 5), "zero.png"); }, Error::Code::invalid_argument,
                {"zero.png"});

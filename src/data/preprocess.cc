@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "core/check.h"
 #include "core/file.h"
@@ -20,7 +21,7 @@ u8 luma(const u8* rgb) {
   return static_cast<u8>((rgb[0] * 19595 + rgb[1] * 38470 + rgb[2] * 7471 + 0x8000) >> 16);
 }
 
-Image convert_color(const Image& src, Preprocess::Color color) {
+Image convert_color(Image src, Preprocess::Color color) {
   const int channels = color_channels(color);
   const size_t n = static_cast<size_t>(src.width) * static_cast<size_t>(src.height);
   if (src.channels == channels && color != Preprocess::Color::bgr) return src;
@@ -114,10 +115,10 @@ void check_channel_count(const Preprocess& p, s64 channels, const std::string& n
   }
 }
 
-Image apply_geometry(const Image& src, const Preprocess& p, const std::string& name) {
-  Image image = convert_color(src, p.color);
+Image apply_geometry(Image src, const Preprocess& p, const std::string& name) {
+  Image image = convert_color(std::move(src), p.color);
   if (p.resize_short > 0) image = resize_shorter(image, p.resize_short, name);
-  if (p.resize) image = resize_bilinear(image, p.resize->width, p.resize->height);
+  if (p.resize) image = resize_bilinear(std::move(image), p.resize->width, p.resize->height);
   if (p.letterbox) image = letterbox(image, *p.letterbox, static_cast<u8>(p.letterbox_fill));
   if (p.crop) image = center_crop(image, *p.crop, name);
   return image;
@@ -125,8 +126,8 @@ Image apply_geometry(const Image& src, const Preprocess& p, const std::string& n
 
 }  // namespace
 
-Tensor preprocess_image(const Image& src, const Preprocess& p, const std::string& name) {
-  const Image image = apply_geometry(src, p, name);
+Tensor preprocess_image(Image src, const Preprocess& p, const std::string& name) {
+  const Image image = apply_geometry(std::move(src), p, name);
   check_channel_count(p, image.channels, name);
   const size_t channels = static_cast<size_t>(image.channels);
   const size_t pixels = static_cast<size_t>(image.width) * static_cast<size_t>(image.height);
@@ -147,8 +148,8 @@ Tensor preprocess_image(const Image& src, const Preprocess& p, const std::string
 
 Tensor load_image(const std::filesystem::path& path, const Preprocess& preprocess) {
   const std::string name = path.string();
-  const Image image = decode_image(read_file(path, kMaxImageFileBytes), name);
-  return preprocess_image(image, preprocess, name);
+  return preprocess_image(decode_image(read_file(path, kMaxImageFileBytes), name), preprocess,
+                          name);
 }
 
 void scale_array(Tensor* array, const Preprocess& p, const std::string& name) {

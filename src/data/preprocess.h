@@ -15,7 +15,7 @@ namespace octet {
 // f32 [C,H,W], or [H,W,C] for layout "nhwc". `name` is the image's name in errors.
 // Geometry equals torchvision on Pillow: the shorter side decides (longer side rounded down), the crop offset is half the
 // difference, ties to even. Color changes before resizing. Letterbox rounds sides down and pads at the right and bottom.
-Tensor preprocess_image(const Image& image, const Preprocess& preprocess, const std::string& name);
+Tensor preprocess_image(Image image, const Preprocess& preprocess, const std::string& name);
 Tensor load_image(const std::filesystem::path& path, const Preprocess& preprocess);
 
 // x / scale, - mean, / std in place, on a tensor [N,C,H,W] or [N,H,W,C] (lower ranks: mean and std of one value only).

@@ -109,10 +109,11 @@ Image resize_height(const Image& src, int height) {
 
 }  // namespace
 
-Image resize_bilinear(const Image& src, int width, int height) {
+Image resize_bilinear(Image src, int width, int height) {
   if (width == src.width && height == src.height) return src;
   if (width == src.width) return resize_height(src, height);
   Image wide = resize_width(src, width);
+  src = {};
   return height == src.height ? wide : resize_height(wide, height);
 }
 

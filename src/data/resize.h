@@ -7,6 +7,6 @@
 
 namespace octet {
 
-Image resize_bilinear(const Image& src, int width, int height);
+Image resize_bilinear(Image src, int width, int height);
 
 }  // namespace octet

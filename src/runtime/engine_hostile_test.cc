@@ -176,6 +176,17 @@ TEST(EngineHostile, MemoryThatItAsksForIsLimited) {
   EXPECT_TRUE(contains(huge, "needs 4 TiB, limit 1 GiB")) << huge;
 }
 
+TEST(EngineHostile, ManifestsOfManyValues) {
+  std::string list = "[[]";
+  for (int i = 0; i < 20'000; ++i) list += ",[]";
+  for (const char* key : {"source", "x"}) {
+    const std::string manifest =
+        "{\"" + std::string(key) + "\":" + list + "]," + std::string(kManifest).substr(1);
+    const std::string error = error_of(forge(manifest, kGraph, blobs(1, 64, 48)));
+    EXPECT_TRUE(contains(error, "manifest: more than 10000 values")) << error;
+  }
+}
+
 class EngineFiles : public testing::Test {
  protected:
   void SetUp() override {

@@ -10,13 +10,18 @@ namespace {
 
 using nlohmann::json;
 
-// Deep nesting is refused before it can exhaust the stack.
+// Deep nesting is refused before it can exhaust the stack, and many values before they exhaust the memory: a character of text
+// becomes dozens of bytes.
 constexpr int kMaxDepth = 16;
+constexpr int kMaxValues = 10'000;
 
 json parse_bounded(std::string_view text) {
-  return json::parse(text.begin(), text.end(), [](int depth, json::parse_event_t, json&) {
+  int values = 0;
+  return json::parse(text.begin(), text.end(), [&](int depth, json::parse_event_t, json&) {
     if (depth > kMaxDepth)
       fail(Error::Code::invalid_model, "manifest: nested deeper than {}", kMaxDepth);
+    if (++values > kMaxValues)
+      fail(Error::Code::invalid_model, "manifest: more than {} values", kMaxValues);
     return true;
   });
 }

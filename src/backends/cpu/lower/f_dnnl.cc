@@ -4,6 +4,8 @@
 #include <dnnl_debug.h>
 #include <fmt/format.h>
 #include <omp.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +18,7 @@
 #include "backends/host/queue.h"
 #include "core/check.h"
 #include "core/cpu_isa.h"
+#include "core/memory.h"
 
 namespace octet {
 namespace {
@@ -146,7 +149,35 @@ DnnlProduct bind_product(const ProductStep& step, const BindArgs& args) {
 
 }  // namespace
 
+namespace {
+
+// oneDNN's generators write through null where the system refuses them memory: they are called only while there is plenty.
+// Taking it and giving it back moves no page.
+void require_room() {
+  constexpr size_t kRoom = size_t{32} << 20;
+  void* room = ::mmap(nullptr, kRoom, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) {
+    fail(Error::Code::out_of_memory, "float kernels need {}, which the system does not have",
+         human_memory(kRoom));
+  }
+  ::munmap(room, kRoom);
+}
+
+// Products generate code when they first run, too; without a limit of the process the question is not worth its microsecond.
+void require_room_to_run() {
+  static const bool limited = [] {
+    rlimit limit{};
+    return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  }();
+  if (limited) require_room();
+}
+
+}  // namespace
+
+// Everything that oneDNN creates is created on its engine.
 const dnnl::engine& dnnl_engine() {
+  require_room();
   static const dnnl::engine engine = [] {
     // Refused only when another user of oneDNN in this process came first; then its choice stands.
     (void)dnnl::set_max_cpu_isa(dnnl_isa(detect_isa()));
@@ -227,6 +258,7 @@ void DnnlProduct::operator()(const StepArgs& args) const {
       .residual = residual_input != 0 ? f32_at(args.inputs[residual_input]) : nullptr,
       .dst = reinterpret_cast<f32*>(args.outputs[0]),
       .scratchpad = args.workspace};
+  require_room_to_run();
   std::atomic<dnnl_status_t> failure{dnnl_success};
   pool_of(args).parallel_for(static_cast<s64>(slices.size()), [&](s64 begin, s64 end, int thread) {
     DnnlSlice::Pointers own = common;
