@@ -3,7 +3,7 @@
 
 import struct
 
-FLOAT, INT64, BOOL = 1, 7, 9
+FLOAT, UINT8, INT8, INT32, INT64, BOOL = 1, 2, 3, 6, 7, 9
 
 
 def varint(number):
@@ -56,6 +56,11 @@ def integers(name, values, scalar=False):
     return tensor(name, [] if scalar else [len(values)], INT64, data)
 
 
+def codes(name, values, dtype=UINT8, scalar=False):
+    """Of one byte each."""
+    return tensor(name, [] if scalar else [len(values)], dtype, bytes(v & 255 for v in values))
+
+
 def floats(name, shape, values):
     return tensor(name, shape, FLOAT, struct.pack(f"<{len(values)}f", *values))
 
@@ -68,5 +73,30 @@ def graph(nodes, inputs, outputs, initializers=()):
     return (fields(1, nodes) + field(2, "g") + fields(5, initializers) + fields(11, inputs) + fields(12, outputs))
 
 
-def model(*arguments, opset=17):
-    return field(1, 8) + field(8, field(1, "") + field(2, opset)) + field(7, graph(*arguments))
+def external(name, shape, dtype, location, **entries):
+    """A tensor whose bytes lie in a file."""
+    listed = {"location": location, **entries}
+    pairs = fields(13, (field(1, key) + field(2, str(text)) for key, text in listed.items()))
+    return fields(1, shape) + field(2, dtype) + field(8, name) + pairs + field(14, 1)
+
+
+def sparse(name, shape, values, indices):
+    """Indices into the flat tensor."""
+    return field(1, floats(name, [len(values)], values)) + field(2, integers("i", indices)) + fields(3, shape)
+
+
+def function(name, inputs, outputs, nodes, opset=17):
+    """Of the domain `loc`."""
+    imported = fields(9, [field(1, "") + field(2, opset), field(1, "loc") + field(2, 1)])
+    return field(1, name) + fields(4, inputs) + fields(5, outputs) + fields(7, nodes) + imported + field(10, "loc")
+
+
+def call(name, inputs, outputs):
+    return node(name, inputs, outputs) + field(7, "loc")
+
+
+def model(nodes, inputs, outputs, initializers=(), opset=17, functions=(), extra=b""):
+    """`extra`: more fields of the graph."""
+    opsets = [field(1, "") + field(2, opset), field(1, "loc") + field(2, 1), field(1, "com.microsoft") + field(2, 1)]
+    body = graph(nodes, inputs, outputs, initializers) + extra
+    return field(1, 8) + fields(8, opsets) + field(7, body) + fields(25, functions)
