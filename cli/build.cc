@@ -127,6 +127,16 @@ void print_notes(const CompileReport& report) {
   }
 }
 
+Inspection inspect_written(const Engine& engine, const InspectOptions& options,
+                           const std::filesystem::path& model) {
+  try {
+    return inspect(engine, options);
+  } catch (Error& error) {
+    error.add_context("planning the engine of '" + model.string() + "', which is written");
+    throw;
+  }
+}
+
 int run(const Options& options) {
   put_in_force(options.limits, options.model);
   const auto start = std::chrono::steady_clock::now();
@@ -145,7 +155,7 @@ int run(const Options& options) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   InspectOptions inspected;
   inspected.threads = options.compile.threads;
-  const Inspection inspection = inspect(engine, inspected);
+  const Inspection inspection = inspect_written(engine, inspected, options.model);
   if (options.report->given()) {
     write_build_report({*options.report, options.model, engine, compile_with, report, inspection},
                        progress);

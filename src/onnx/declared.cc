@@ -34,7 +34,8 @@ std::optional<DeclaredType> declared_type(const octet_onnx::ValueInfoProto& prot
            declared.dtype);
     }
   }
-  if (type.has_shape() && type.shape().dim_size() <= Shape::kMaxRank) {
+  // Some write a shape of no dimensions where they know none.
+  if (type.shape().dim_size() > 0 && type.shape().dim_size() <= Shape::kMaxRank) {
     declared.shape = shape_of(type.shape());
   }
   return declared;

@@ -4,6 +4,7 @@
 
 #include "core/check.h"
 #include "core/content_hash.h"
+#include "core/memory.h"
 #include "onnx/external_data.h"
 #include "onnx/flatten.h"
 #include "onnx/graph_importer.h"
@@ -90,7 +91,8 @@ Graph import_onnx(const std::filesystem::path& file, const ImportOptions& option
   if (beside.external_data_folder.empty()) {
     beside.external_data_folder = file.has_parent_path() ? file.parent_path() : ".";
   }
-  return import_bytes(read_model_file(file, max_bytes_of(options)), beside, info);
+  return without_bad_alloc(
+      [&] { return import_bytes(read_model_file(file, max_bytes_of(options)), beside, info); });
 } catch (Error& error) {
   error.add_context("importing " + quote_name(file.string()));
   throw;

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""generate.py FOLDER: writes the generated hostile files, each case into a folder of its own, with its commands beside it.
+"""Writes the generated hostile files, each case into a folder of its own, with what must come of it beside it. The same seed
+gives the same cases; others are as good."""
 
-The same seed gives the same cases; those that a seed does not choose are as good, and ./dev hostile --seed N runs them."""
-
+import argparse
+import dataclasses
 import json
 import pathlib
 import random
-import sys
 
 import files
 import hogs
@@ -15,7 +15,8 @@ import malformed
 from case import model_case
 
 SEED = 20261122
-COUNT = 500
+COUNT = 500  # at least
+FACTS = "case.json"
 
 
 def damaged(rng, models):
@@ -30,7 +31,7 @@ def damaged(rng, models):
 
 
 def cases(seed=SEED, engine=b""):
-    """COUNT cases or a few more: malformed ones all, and of the others as many as there is room for."""
+    """Those that must be refused, then the others."""
     rng = random.Random(seed)
     refused = [case for family in malformed.FAMILIES for case in family(rng)]
     others = [case for module in (hogs, files) for family in module.FAMILIES for case in family(rng)]
@@ -41,14 +42,20 @@ def cases(seed=SEED, engine=b""):
     return refused + others
 
 
-def main(folder):
-    for case in cases():
+def write(folder, seed, engine):
+    for case in cases(seed, pathlib.Path(engine).read_bytes() if engine else b""):
         place = pathlib.Path(folder) / case.name
         place.mkdir(parents=True)
         for name, data in case.files.items():
             (place / name).write_bytes(data)
-        (place / "commands.json").write_text(json.dumps(case.commands) + "\n")
+        facts = {**dataclasses.asdict(case), "files": sorted(case.files)}
+        (place / FACTS).write_text(json.dumps(facts) + "\n")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--engine", help="a good engine of which damaged ones are made")
+    options = parser.parse_args()
+    write(options.folder, options.seed, options.engine)

@@ -5,6 +5,7 @@ temporary file, and what is malformed is refused in words that name file and nod
 third of those that may be heavy; --seed N makes others."""
 
 import argparse
+import json
 import os
 import pathlib
 import random
@@ -15,7 +16,7 @@ import sys
 import tempfile
 
 import generate
-from case import ACCEPTED, REFUSED
+from case import ACCEPTED, REFUSED, Case
 from files import ENGINE
 from harness import PROGRAM, digits_engine
 
@@ -27,7 +28,7 @@ BESIDE = 64 * MIB  # the process itself
 
 
 def run(arguments, folder):
-    """Exit code (negative: the signal), peak resident memory, and what it printed."""
+    """Exit code (negative: the signal), peak resident memory, processor time, and what it printed."""
     def prepare():
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -38,13 +39,15 @@ def run(arguments, folder):
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
-        return process.returncode, usage.ru_maxrss * 1024, out.read().decode(errors="replace")
+        seconds = usage.ru_utime + usage.ru_stime
+        return process.returncode, usage.ru_maxrss * 1024, seconds, out.read().decode(errors="replace")
 
 
 class Checker:
     def __init__(self, seed):
         self.rng = random.Random(seed)
         self.problems = []
+        self.seconds = {}  # of processor time, by case
 
     def problem(self, case, arguments, what, text=""):
         words = " ".join(str(a) for a in arguments)
@@ -54,7 +57,8 @@ class Checker:
         """Runs it, notes what no file may do, and returns whether it was accepted."""
         limit = self.rng.choice(LIMITS)
         whole = [*arguments, "--max-memory", str(limit)]
-        code, peak, text = run([PROGRAM, *whole], folder)
+        code, peak, seconds, text = run([PROGRAM, *whole], folder)
+        self.seconds[case.name] = self.seconds.get(case.name, 0) + seconds
         if code in (-signal.SIGXCPU, -signal.SIGKILL, -signal.SIGALRM):
             self.problem(case, whole, "hung")
         elif code not in (0, 2):
@@ -70,45 +74,56 @@ class Checker:
     def check_words(self, case, arguments, text):
         if case.verdict == ACCEPTED:
             self.problem(case, arguments, "refused", text)
-        read = next(name for a in arguments for name in case.files if name == a)
-        for word in (read, *case.words):
+        if not any(name in text for name in case.files):
+            self.problem(case, arguments, "the error names no file", text)
+        for word in case.words:
             if word not in text:
                 self.problem(case, arguments, f"the error does not name {word}", text)
 
-    def check(self, case, engine):
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            (folder / ENGINE).symlink_to(engine)
-            for file, data in case.files.items():
-                (folder / file).write_bytes(data)
-            before = set(folder.iterdir())
-            for arguments in case.commands:
-                accepted = self.command(case, arguments, folder)
-                if accepted and case.verdict == REFUSED:
-                    self.problem(case, arguments, "accepted")
-                if accepted and case.run and "build" in arguments:
-                    self.command(case, ["bench", "out.octet", "--seconds", "0", "--warmup", "0"], folder)
-            left = {p.name for p in folder.iterdir()} - {p.name for p in before} - {"out.octet"}
-            if left:
-                self.problem(case, case.commands[-1], f"left {sorted(left)}")
+    def check(self, case, folder):
+        before = {p.name for p in folder.iterdir()}
+        for arguments in case.commands:
+            accepted = self.command(case, arguments, folder)
+            if accepted and case.verdict == REFUSED:
+                self.problem(case, arguments, "accepted")
+            if accepted and case.run and "build" in arguments:
+                self.command(case, ["bench", "out.octet", "--seconds", "0", "--warmup", "0"], folder)
+        left = {p.name for p in folder.iterdir()} - before - {"out.octet"}
+        if left:
+            self.problem(case, case.commands[-1], f"left {sorted(left)}")
+
+
+def generated(folder, engine, seed):
+    """The cases that were written there, those that must be refused first. By another process: what a process ever took counts for
+    those that it starts, too."""
+    script = pathlib.Path(generate.__file__)
+    subprocess.run([sys.executable, script, folder, "--seed", str(seed), "--engine", engine], check=True)
+    cases = []
+    for place in sorted(folder.iterdir()):
+        (place / ENGINE).symlink_to(engine)
+        cases.append((Case(**json.loads((place / generate.FACTS).read_text())), place))
+    return sorted(cases, key=lambda entry: entry[0].verdict != REFUSED)
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--seed", type=int, default=generate.SEED)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="cases whose names begin so")
     options = parser.parse_args()
-    engine = digits_engine()
-    cases = [c for c in generate.cases(options.seed, engine.read_bytes()) if c.name.startswith(options.only)]
-    chosen = [c for i, c in enumerate(cases) if options.all or c.verdict == REFUSED or i % 3 == 0]
     checker = Checker(options.seed)
-    for case in chosen:
-        checker.check(case, engine)
+    with tempfile.TemporaryDirectory() as name:
+        cases = generated(pathlib.Path(name), digits_engine(), options.seed)
+        chosen = [entry for i, entry in enumerate(cases) if options.all or entry[0].verdict == REFUSED or i % 3 == 0]
+        for case, place in chosen:
+            if case.name.startswith(options.only):
+                checker.check(case, place)
     for problem in checker.problems:
         print(problem, file=sys.stderr)
-    print(f"{len(chosen)} of {len(cases)} cases, {len(checker.problems)} problems")
-    return 1 if checker.problems or len(cases) < generate.COUNT and not options.only else 0
+    slowest = sorted(checker.seconds, key=checker.seconds.get)[-5:]
+    print("slowest:", ", ".join(f"{name} {checker.seconds[name]:.1f} s" for name in reversed(slowest)))
+    print(f"{len(chosen)} of {len(cases)} cases, {sum(checker.seconds.values()):.0f} s, {len(checker.problems)} problems")
+    return 1 if checker.problems or len(cases) < generate.COUNT else 0
 
 
 if __name__ == "__main__":
