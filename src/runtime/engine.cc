@@ -35,7 +35,14 @@ Engine Engine::load(std::span<const std::byte> bytes) {
 }
 
 void Engine::save(const std::filesystem::path& path) const {
-  without_bad_alloc([&] { save_engine(*impl_->model, path); });
+  try {
+    without_bad_alloc([&] { save_engine(*impl_->model, path); });
+  } catch (Error& error) {
+    // What the file system says names the file.
+    if (error.code() == Error::Code::out_of_memory)
+      error.add_context("saving '" + path.string() + "'");
+    throw;
+  }
 }
 
 std::vector<std::byte> Engine::to_bytes() const {

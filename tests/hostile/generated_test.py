@@ -67,14 +67,14 @@ class Checker:
             self.problem(case, whole, f"took {peak // MIB} MiB of {limit // MIB}")
         if "this is a bug in Octet" in text:
             self.problem(case, whole, "a bug", text)
-        if code == 2:
+        if code == 2 and arguments in case.commands:
             self.check_words(case, whole, text)
         return code == 0
 
     def check_words(self, case, arguments, text):
         if case.verdict == ACCEPTED:
             self.problem(case, arguments, "refused", text)
-        if not any(name in text for name in case.files):
+        if not any(name in text for name in (*case.files, "out.octet")):
             self.problem(case, arguments, "the error names no file", text)
         for word in case.words:
             if word not in text:
