@@ -211,16 +211,82 @@ class Automatic {
   std::unique_ptr<Context> feeder_;
 };
 
+// The outputs of the float model and of INT8 variants, over the samples.
+class WholeModel {
+ public:
+  WholeModel(const FloatModel& model, const StageOptions& stage) : model_(model), stage_(stage) {
+    truth_ = run(quantize(model, {}));
+  }
+
+  f64 error_of(const Ranges& ranges) const {
+    PrecisionPlan int8;
+    int8.int8 = true;
+    const auto results = run(quantize(with_ranges(model_, ranges), int8));
+    f64 error = 0;
+    for (size_t i = 0; i < results.size(); ++i) error += relative_error(results[i], truth_[i]);
+    return error;
+  }
+
+ private:
+  std::vector<std::vector<Tensor>> run(Model variant) const {
+    ContextOptions options;
+    options.threads = stage_.threads;
+    Context context = Inside::context(std::make_shared<Model>(std::move(variant)), options);
+    std::vector<std::vector<Tensor>> results;
+    for (const auto& sample : model_.calibration->first_samples) {
+      check_stop(stage_.monitor);
+      results.push_back(context.run(sample));
+    }
+    return results;
+  }
+
+  const FloatModel& model_;
+  const StageOptions& stage_;
+  std::vector<std::vector<Tensor>> truth_;
+};
+
+Ranges replaced(Ranges ranges, const Calibration& calibration, std::span<const size_t> values,
+                std::vector<Range> chosen) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    chosen[i].seen = calibration.statistics[values[i]];
+    ranges[calibration.values[values[i]]] = std::move(chosen[i]);
+  }
+  return ranges;
+}
+
+// One method for all the values.
+Ranges uniform(const FloatModel& model, const Ranges& known, std::span<const size_t> values,
+               const RangeMethod& method) {
+  const Calibration& calibration = *model.calibration;
+  std::vector<Range> ranges;
+  for (size_t value : values) {
+    ranges.push_back(estimate_range(calibration.observations[value].histogram, method,
+                                    model.graph->value(calibration.values[value]).name));
+  }
+  return replaced(known, calibration, values, std::move(ranges));
+}
+
 }  // namespace
 
-std::vector<Range> automatic_ranges(const FloatModel& model, std::span<const size_t> values,
-                                    const StageOptions& stage) {
+Ranges with_automatic_ranges(const FloatModel& model, Ranges known, std::span<const size_t> values,
+                             const StageOptions& stage) {
   if (model.calibration->first_samples.empty()) {
     fail_about("CalibrationOptions.method", Error::Code::invalid_argument,
                "the method auto tries samples, and a calibration cache has none; give data, or "
                "another method");
   }
-  return Automatic(model, values, stage).run();
+  Ranges best = replaced(known, *model.calibration, values, Automatic(model, values, stage).run());
+  const WholeModel whole(model, stage);
+  f64 least = whole.error_of(best);
+  for (const RangeMethod& method : kTried) {
+    Ranges candidate = uniform(model, known, values, method);
+    const f64 error = whole.error_of(candidate);
+    if (error < least) {
+      least = error;
+      best = std::move(candidate);
+    }
+  }
+  return best;
 }
 
 }  // namespace octet

@@ -117,14 +117,12 @@ Ranges ranges_by_method(const FloatModel& model, const CalibrationOptions& optio
           estimate_range(calibration.observations[i].histogram, method, names[i]);
     }
   }
-  if (!automatic.empty()) {
-    std::vector<Range> chosen = automatic_ranges(model, automatic, stage);
-    for (size_t i = 0; i < automatic.size(); ++i)
-      ranges[calibration.values[automatic[i]]] = std::move(chosen[i]);
+  for (size_t i = 0; i < names.size(); ++i) {
+    const auto range = ranges.find(calibration.values[i]);
+    if (range != ranges.end()) range->second.seen = calibration.statistics[i];
   }
-  for (size_t i = 0; i < names.size(); ++i)
-    ranges[calibration.values[i]].seen = calibration.statistics[i];
-  return ranges;
+  if (automatic.empty()) return ranges;
+  return with_automatic_ranges(model, std::move(ranges), automatic, stage);
 }
 
 bool tries_samples(const CalibrationOptions& options) {
