@@ -36,6 +36,7 @@ void symmetric_weights(Graph&, Rewrites&);
 void fuse_unary(Graph&, Rewrites&);
 void fuse_qdq(Graph&, Rewrites&);
 void quantize_rows(Graph&, Rewrites&);
+void quantize_function(Graph&, Rewrites&);
 void fold_scale(Graph&, Rewrites&);
 void drop_reshape(Graph&, Rewrites&);
 void fuse_table(Graph&, Rewrites&);
@@ -79,6 +80,7 @@ constexpr Pass kQuantizePasses[] = {
     {"fuse_unary", fuse_unary, kMakesIntegers},
     {"fuse_qdq", fuse_qdq, kMakesIntegers},
     {"quantize_rows", quantize_rows, kMakesIntegers},
+    {"quantize_function", quantize_function, kMakesIntegers},
     {"fold_scale", fold_scale},
     {"drop_reshape", drop_reshape},
     {"fuse_table", fuse_table, kMakesIntegers},

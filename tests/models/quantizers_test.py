@@ -150,6 +150,22 @@ class Quantizers(unittest.TestCase):
         clipped(form.node("Add", [clipped(conv(x, 16, 16, 3, 3), 1 / 8, numpy.int8(0), -8, 7), x]), 1 / 8, numpy.int8(0), -8, 7, ["y"])
         self.expect_integers(form, atol=1 / 4, float_ops=["Clip"])
 
+    def test_activations_without_codes_before_them(self):
+        """All quantizers: none between a convolution and its SiLU, GELU or HardSwish, which only their results leave as codes."""
+        numpy = need("numpy")
+        form = Form(6)
+        x = form.pair(form.picture(2, 8, 9, 7), 1 / 32, numpy.uint8(128))
+        value = form.node("Conv", [x, form.weights(24, 8, 1, 1)])
+        value = form.node("Mul", [value, form.node("Sigmoid", [value])])
+        value = form.node("Conv", [form.pair(value, 1 / 32, numpy.uint8(9)), form.weights(24, 24, 3, 3, size=0.2)], pads=[1] * 4)
+        scaled = form.node("Erf", [form.node("Div", [value, form.const(numpy.float32(numpy.sqrt(2)))])])
+        gate = form.node("Add", [scaled, form.const(numpy.float32(1))])
+        value = form.node("Mul", [form.node("Mul", [value, gate]), form.const(numpy.float32(0.5))])
+        value = form.node("Conv", [form.pair(value, 1 / 32, numpy.int8(-120)), form.weights(8, 24, 1, 1)])
+        form.pair(form.node("HardSwish", [value]), 1 / 16, numpy.uint8(6), ["y"])
+        layers = self.expect_integers(form, atol=1 / 8)
+        self.assertEqual(sum(layer["op"] == "QFunction" for layer in layers), 3)
+
     def test_feature_pyramid(self):
         """Bilinear Resize between Q/DQ, in every usual transformation, by scales and by sizes."""
         numpy = need("numpy")

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 elementwise operators of one input, in whatever layout the input has.
+#include "backends/cpu/lower/f_unary.h"
+
 #include <limits>
 
 #include "backends/cpu/device.h"
@@ -66,10 +68,10 @@ const UnaryKernel* find_row(std::string_view name) {
   return nullptr;
 }
 
-RunStep bind_unary(UnaryFunction function, const Choice& choice, const Shape& shape,
-                   const BindArgs& bind) {
+RunStep bind_unary(const UnaryChoice& choice, const Shape& shape, const BindArgs& bind) {
   const RowOperand operands[] = {{shape, bind.outputs[0]}, {shape, bind.inputs[0]}};
-  return [function, a = choice.a, b = choice.b, rows = Rows(operands)](const StepArgs& step) {
+  return [function = choice.function, a = choice.a, b = choice.b,
+          rows = Rows(operands)](const StepArgs& step) {
     const f32* src = f32_input(step, 0);
     f32* dst = f32_output(step, 0);
     rows.for_each(pool_of(step), [=](const Rows::Offsets& at, s64 count) {
@@ -81,12 +83,21 @@ RunStep bind_unary(UnaryFunction function, const Choice& choice, const Shape& sh
 
 }  // namespace
 
+UnaryChoice choose_unary(const LowerRequest& request) {
+  const Choice choice = choose(request);
+  if (!choice.reject.empty()) return {.reject = choice.reject};
+  const UnaryKernel* row = find_row(choice.name);
+  if (row == nullptr) return {.reject = "no f32 kernel computes this operator"};
+  return {.function = kernel_for(*row, isa_of(request.target)),
+          .name = std::string(choice.name),
+          .a = choice.a,
+          .b = choice.b};
+}
+
 Offer lower_f_unary(const LowerRequest& request) {
   if (std::string reason = float_reject(request); !reason.empty()) return Reject{reason};
-  const Choice choice = choose(request);
+  const UnaryChoice choice = choose_unary(request);
   if (!choice.reject.empty()) return Reject{choice.reject};
-  const UnaryKernel* row = find_row(choice.name);
-  if (row == nullptr) return Reject{"no f32 kernel computes this operator"};
 
   Candidate candidate;
   candidate.kernel = kernel_name("f32", choice.name, isa_of(request.target));
@@ -95,9 +106,8 @@ Offer lower_f_unary(const LowerRequest& request) {
   // One channel leaves no dense dimension to walk when its pixels are apart.
   candidate.strided = request.layouts[0] == Layout::nhwc && request.outputs[0].shape[1] != 1;
   candidate.overwrites = {0};
-  candidate.bind = [function = kernel_for(*row, isa_of(request.target)), choice,
-                    shape = request.outputs[0].shape](const BindArgs& bind) {
-    return bind_unary(function, choice, shape, bind);
+  candidate.bind = [choice, shape = request.outputs[0].shape](const BindArgs& bind) {
+    return bind_unary(choice, shape, bind);
   };
   return candidate;
 }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// QFunction: a function of single reals (attribute `function`, with the attributes of that operator), then QuantizeLinear with `scale`.
+// docs/numerics.md sections 2 and 7.
+#include "ops/quantized/qfunction.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "core/check.h"
+#include "core/rounding.h"
+#include "ops/quantized/epilogue.h"
+#include "ops/quantized/zero_points.h"
+#include "ops/registry.h"
+
+namespace octet {
+
+Node function_of(const Node& node) {
+  const std::string name = node.attrs.s("function", "");
+  Node function = node;
+  function.op = find_op(name);
+  if (function.op == nullptr || function.op->quant.kind != QuantKind::table)
+    fail(Error::Code::invalid_model, "attribute 'function' is '{}', no function of single reals",
+         name);
+  for (const char* own : {"function", "scale", "output_dtype", "output_zero_point", "lo", "hi"})
+    function.attrs.erase(own);
+  return function;
+}
+
+f32 function_scale(const Node& node) {
+  const f32 scale = node.attrs.f("scale", 0.0f);
+  if (std::isnormal(scale) && scale > 0.0f) return scale;
+  fail(Error::Code::invalid_model, "attribute 'scale' is {}, expected a positive number", scale);
+}
+
+namespace {
+
+void infer(Inference& inference) {
+  const TensorType& x = inference.inputs[0];
+  if (x.dtype != Dtype::f32)
+    fail(Error::Code::invalid_model, "input is {}, expected f32", to_string(x));
+  function_of(inference.node);
+  function_scale(inference.node);
+  infer_code_output(inference, x.shape);
+}
+
+void eval(const Eval& eval) {
+  const Node function = function_of(eval.node);
+  Tensor real(Dtype::f32, eval.inputs[0].shape);
+  const MutableView view = mutable_view(real);
+  function.op->eval({.node = function, .inputs = eval.inputs, .outputs = {&view, 1}});
+  const f32 scale = function_scale(eval.node);
+  const CodeRange range = epilogue_of(eval.node).range;
+  const auto values = real.as<f32>();
+  for (size_t i = 0; i < values.size(); ++i)
+    store_code(eval.outputs[0], i,
+               quantize(values[i], scale, range.zero_point, range.lo, range.hi));
+}
+
+constexpr OpTraits kTraits{.codes = CodeMeaning::attributes, .verify = verify_zero_points};
+
+}  // namespace
+
+extern constinit const OpDef kQFunction{.name = "QFunction",
+                                        .domain = "octet",
+                                        .inputs = {1, 1},
+                                        .outputs = {1, 1},
+                                        .infer = infer,
+                                        .eval = eval,
+                                        .traits = &kTraits};
+}  // namespace octet
