@@ -33,7 +33,7 @@ struct ConvRequest {
 
 std::string read_any(const LowerRequest& request, ConvRequest& conv) {
   const Tensor* weights = request.constant(kProductWeights);
-  if (weights == nullptr) return "the weights are not constant";
+  if (weights == nullptr) return "the weights are not constant s8";
   conv.geometry = conv_geometry(request.node, request.inputs[kProductX].shape, weights->shape());
   conv.epilogue = epilogue_of(request.node);
   conv.weights = *weights;
