@@ -129,7 +129,7 @@ void measure(const Layer& layer, const Kernel& kernel, s64 workspace_bytes, s64 
   if constexpr (std::is_same_v<Spec, ConvSpec>) {
     spec.weights = {o.weights, static_cast<s64>(o.weights.size()) / layer.outputs, 1};
   } else {
-    spec.weights = o.weights;
+    spec.weights.narrow = o.weights;
   }
   spec.bias = o.bias;
   spec.multiplier = o.multiplier;
