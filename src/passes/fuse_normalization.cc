@@ -2,7 +2,7 @@
 // A normalization written out, (x - mean) / sqrt(mean of squares + epsilon) with what exporters put in its place (Pow or Mul for the
 // square, Div, Reciprocal or Pow for the root), becomes LayerNormalization where it goes over the last axes or over the channels of an
 // image, and InstanceNormalization where it goes over the pixels; a Mul and an Add of constants behind it are its scale and bias.
-// GroupNorm is such a normalization between Reshapes. Runs before fuse_bias, which would look for the Add.
+// Without the mean, over the last axes, it is RMSNormalization. GroupNorm is such a normalization between Reshapes. Runs before fuse_bias, which would look for the Add.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -22,27 +22,31 @@ struct Core {
   ValueId x = kNoValue;
   std::vector<int> axes;  // ascending
   f32 epsilon = 0.0f;
+  bool centered = true;  // a mean was subtracted
 };
 
 class Matcher {
  public:
   Matcher(Graph& graph, const Uses& uses) : graph_(graph), uses_(uses) {}
 
-  // The node computes a normalized value, without scale and bias.
+  // The node computes a normalized value, without scale and bias. x - mean is divided by its own root mean square, too: what
+  // subtracts a mean comes first.
   std::optional<Core> core(const Node& node) const {
     const std::optional<Quotient> q = quotient(node);
     if (!q) return {};
-    const Node* centered = produced_by(q->dividend, "Sub");
-    if (centered == nullptr) return {};
-    const ValueId x = centered->inputs[0];
-    const std::optional<std::vector<int>> axes = mean_axes(centered->inputs[1], x);
-    if (!axes) return {};
     const auto variance = beside_constant(q->variance, "Add");
     if (!variance || !(variance->constant > 0.0f)) return {};
     const Node* mean = produced_by(variance->value, "ReduceMean");
-    if (mean == nullptr || !is_square(mean->inputs[0], *centered)) return {};
-    if (mean_axes(variance->value, mean->inputs[0]) != axes) return {};
-    return Core{x, *axes, variance->constant};
+    if (mean == nullptr) return {};
+    const auto axes = mean_axes(variance->value, mean->inputs[0]);
+    if (!axes) return {};
+    const Node* centered = produced_by(q->dividend, "Sub");
+    if (centered != nullptr && is_square(mean->inputs[0], *centered) &&
+        mean_axes(centered->inputs[1], centered->inputs[0]) == axes)
+      return Core{centered->inputs[0], *axes, variance->constant};
+    const Node* square = producer_of(graph_, uses_, mean->inputs[0]);
+    if (square == nullptr || !squares(*square) || square->inputs[0] != q->dividend) return {};
+    return Core{q->dividend, *axes, variance->constant, false};
   }
 
  private:
@@ -50,6 +54,12 @@ class Matcher {
     ValueId dividend;  // x - mean
     ValueId variance;  // with epsilon
   };
+
+  bool squares(const Node& node) const {
+    const bool product = is_op(node, "Mul") && node.inputs[0] == node.inputs[1];
+    return product || is_power(node, 2.0f);
+  }
+
   struct Operand {
     ValueId value;
     f32 constant;
@@ -108,9 +118,7 @@ class Matcher {
   // The square of x - mean, which exporters may write out twice.
   bool is_square(ValueId id, const Node& centered) const {
     const Node* node = producer_of(graph_, uses_, id);
-    if (node == nullptr) return false;
-    const bool product = is_op(*node, "Mul") && node->inputs[0] == node->inputs[1];
-    if (!product && !is_power(*node, 2.0f)) return false;
+    if (node == nullptr || !squares(*node)) return false;
     const Node* again = produced_by(node->inputs[0], "Sub");
     return again != nullptr && again->inputs[0] == centered.inputs[0] &&
            (again->inputs[1] == centered.inputs[1] ||
@@ -152,7 +160,7 @@ class Fuser {
       const std::optional<Core> core = matcher.core(graph_.nodes[at_]);
       if (!core || !is_real(*core)) continue;
       const Form form = form_of(*core);
-      if (form == Form::none) continue;
+      if (form == Form::none || (!core->centered && form != Form::rows)) continue;
       if (!rewrites.allow()) break;
       replace(*core, form);
     }
@@ -237,14 +245,19 @@ class Fuser {
     size_t last = at_;
     const s64 count = form == Form::rows ? normalized_count(core) : shape_of(core)[1];
     const auto scale = follows(last, "Mul", core, form, last);
-    const auto bias = follows(last, "Add", core, form, last);
+    const auto bias =
+        core.centered ? follows(last, "Add", core, form, last) : std::optional<Tensor>();
     Node& place = graph_.nodes[last];
     Node norm;
     norm.op = find_op("LayerNormalization");
     if (form == Form::pixels) norm.op = find_op("InstanceNormalization");
     norm.name = place.name;
-    norm.inputs = {core.x, add(place, ".scale", scale.value_or(filled(count, 1.0f))),
-                   add(place, ".bias", bias.value_or(filled(count, 0.0f)))};
+    norm.inputs = {core.x, add(place, ".scale", scale.value_or(filled(count, 1.0f)))};
+    if (core.centered) {
+      norm.inputs.push_back(add(place, ".bias", bias.value_or(filled(count, 0.0f))));
+    } else {
+      norm.op = find_op("RMSNormalization");
+    }
     norm.attrs.set("epsilon", core.epsilon);
     if (form == Form::rows) norm.attrs.set("axis", s64{core.axes[0]});
     norm.decision = place.decision;

@@ -19,7 +19,8 @@ Node function_of(const Node& node) {
   const std::string name = node.attrs.s("function", "");
   Node function = node;
   function.op = find_op(name);
-  if (function.op == nullptr || function.op->quant.kind != QuantKind::table)
+  const bool known = function.op != nullptr && function.op->quant.kind == QuantKind::table;
+  if (!known || function.op->inputs.min > 1)
     fail(Error::Code::invalid_model, "attribute 'function' is '{}', no function of single reals",
          name);
   for (const char* own : {"function", "scale", "output_dtype", "output_zero_point", "lo", "hi"})

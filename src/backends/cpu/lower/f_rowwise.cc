@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// f32 operators whose unit is a dense row: Softmax, LayerNormalization.
+// f32 operators whose unit is a dense row: Softmax, LayerNormalization, RMSNormalization.
 #include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/rows.h"
 #include "backends/cpu/lower/f_common.h"
@@ -57,6 +57,18 @@ Offer lower_f_softmax(const LowerRequest& request) {
   if (g.inner != 1) return Reject{"the axis is not the last one"};
   const RowStep step{nullptr, shape.elements() == 0 ? 0 : g.outer, g.count, {}, {}, 0.0f};
   return row_candidate(request, kSoftmaxF32, step);
+}
+
+Offer lower_f_rms_norm(const LowerRequest& request) {
+  if (std::string reason = float_reject(request); !reason.empty()) return Reject{reason};
+  const Tensor* scale = request.constant(1);
+  if (scale == nullptr) return Reject{"the scale is not constant"};
+  const Shape& shape = request.inputs[0].shape;
+  const int axis = normalize_axis(request.node.attrs.i("axis", -1), shape.rank());
+  const s64 count = dims_product(shape, axis, shape.rank());
+  const s64 rows = count == 0 ? 0 : shape.elements() / count;
+  return row_candidate(request, kRmsNormF32,
+                       {nullptr, rows, count, *scale, {}, request.node.attrs.f("epsilon", 1e-5f)});
 }
 
 Offer lower_f_layer_norm(const LowerRequest& request) {

@@ -13,6 +13,7 @@ namespace octet {
 Offer lower_f_softmax(const LowerRequest& request);
 Offer lower_f_layer_norm(const LowerRequest& request);
 Offer lower_f_reduce(const LowerRequest& request);
+Offer lower_f_rms_norm(const LowerRequest& request);
 Offer lower_f_norm(const LowerRequest& request);
 Offer lower_f_pool(const LowerRequest& request);
 
@@ -108,6 +109,16 @@ TEST(FloatReduce, SaysWhyNot) {
               .inputs = {{random_f32(Shape{2, 3, 4}, 1)}, {ints({1}), true}},
               .isa = Isa::avx2};
   EXPECT_EQ(run_probe(probe, lower_f_reduce).reject, "the reduced axes are not the last ones");
+}
+
+TEST(FloatRmsNorm, EqualsTheReference) {
+  for (s64 count : {1, 7, 8, 15, 16, 17, 33, 300}) {
+    Probe probe{
+        .op = "RMSNormalization",
+        .inputs = {{random_f32(Shape{3, 2, count}, 1)}, {random_f32(Shape{count}, 2), true}}};
+    probe.attrs.set("epsilon", 1e-3f);
+    expect_exact(probe, lower_f_rms_norm, std::to_string(count));
+  }
 }
 
 TEST(FloatNorm, EqualsTheReference) {

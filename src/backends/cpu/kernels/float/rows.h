@@ -78,6 +78,7 @@ struct PoolArgs {
   void row##_f32_vnni(const args* arguments);
 ROW_FAMILY(softmax, RowArgs)
 ROW_FAMILY(layer_norm, RowArgs)
+ROW_FAMILY(rms_norm, RowArgs)
 ROW_FAMILY(code_softmax, CodeRowArgs)
 ROW_FAMILY(code_layer_norm, CodeRowArgs)
 ROW_FAMILY(row_sum, RowArgs)  // dst[0] = sum; count elements
@@ -98,6 +99,7 @@ struct FloatKernel {
 constexpr FloatKernel<RowArgs> kSoftmaxF32 = {"softmax", softmax_f32_avx2, softmax_f32_vnni};
 constexpr FloatKernel<RowArgs> kLayerNormF32 = {"layer_norm", layer_norm_f32_avx2,
                                                 layer_norm_f32_vnni};
+constexpr FloatKernel<RowArgs> kRmsNormF32 = {"rms_norm", rms_norm_f32_avx2, rms_norm_f32_vnni};
 constexpr FloatKernel<CodeRowArgs> kSoftmaxU8 = {"softmax", code_softmax_f32_avx2,
                                                  code_softmax_f32_vnni};
 constexpr FloatKernel<CodeRowArgs> kLayerNormU8 = {"layer_norm", code_layer_norm_f32_avx2,

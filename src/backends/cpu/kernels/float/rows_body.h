@@ -113,6 +113,18 @@ inline void layer_norm_row(const RowArgs* args) {
   }
 }
 
+inline void rms_norm_row(const RowArgs* args) {
+  const float squares =
+      fold_add(reduce_row<step_square>(args->src, args->count, 0.0f, v_set(0.0f)));
+  const float mean = squares / static_cast<float>(args->count);
+  const V factor = v_set(1.0f / __builtin_sqrtf(mean + args->epsilon));
+  for (long i = 0; i < args->count; i += kLanes) {
+    const int n = rest_of(args->count, i);
+    const V x = v_load_n(args->src + i, n);
+    v_store_n(args->dst + i, v_mul(v_mul(x, factor), v_load_n(args->scale + i, n)), n);
+  }
+}
+
 inline void row_sum(const RowArgs* args) {
   *args->dst = fold_add(reduce_row<step_sum>(args->src, args->count, 0.0f, v_set(0.0f)));
 }
@@ -203,6 +215,7 @@ inline void average_pool(const PoolArgs* args) {
 
 void OCTET_ISA(softmax_f32)(const RowArgs* args) { softmax(args); }
 void OCTET_ISA(layer_norm_f32)(const RowArgs* args) { each_row<layer_norm_row>(args); }
+void OCTET_ISA(rms_norm_f32)(const RowArgs* args) { each_row<rms_norm_row>(args); }
 void OCTET_ISA(row_sum_f32)(const RowArgs* args) { row_sum(args); }
 void OCTET_ISA(normalize_f32)(const NormalizeArgs* args) { normalize(args); }
 void OCTET_ISA(column_sum_f32)(const ColumnArgs* args) { column_sum(args); }
