@@ -64,6 +64,7 @@ class Builder {
   bool coded_scales();
   bool coded_bias();
   void bring_biases_nearer();
+  bool raise_scale(size_t channel);
   bool activation_weights();
   bool multipliers();
   Node node();
@@ -246,7 +247,7 @@ bool Builder::constant_weights() {
   if (!coded_bias() || !multipliers()) return false;
   bring_biases_nearer();
   for (size_t c = 0; c < wide_bias_.size(); ++c) {
-    if (wide_bias_[c] != weights_.bias[c])
+    if (wide_bias_[c] != weights_.bias[c] && !raise_scale(c))
       return refuse(
           fmt::format("the bias of channel {} passes 32 bits at the scale of its weights", c));
   }
@@ -277,6 +278,27 @@ void Builder::bring_biases_nearer() {
     weights_.bias[c] = static_cast<s32>(nearer);
     if (!wide_bias_.empty()) wide_bias_[c] = nearer;
   }
+}
+
+// Weights that are next to nothing beside their bias: as for real weights, their scale is raised to one in which 32 bits hold it. The
+// codes are s8 copies that this builder made.
+bool Builder::raise_scale(size_t channel) {
+  if (weights_.codes.dtype() != Dtype::s8) return false;
+  const f32 scale_x = x_.scale_of(channel), before = weights_.scales[channel];
+  const auto bias = static_cast<f32>(wide_bias_[channel] * f64{scale_x} * f64{before});
+  const f32 raised = raised_scale(bias, scale_x);
+  if (!std::isfinite(bias) || !std::isnormal(raised)) return false;
+  const f64 ratio = f64{before} / f64{raised};
+  const auto codes = weights_.codes.mutable_as<s8>();
+  for (size_t i = 0; i < codes.size(); ++i) {
+    if (channels_.of(i) == channel)
+      codes[i] = static_cast<s8>(std::nearbyint(static_cast<f64>(codes[i]) * ratio));
+  }
+  weights_.scales[channel] = raised;
+  wide_bias_[channel] = std::nearbyint(f64{bias} / (f64{scale_x} * f64{raised}));
+  weights_.bias[channel] = static_cast<s32>(wide_bias_[channel]);
+  multipliers_.clear();
+  return multipliers();
 }
 
 bool Builder::activation_weights() {

@@ -80,6 +80,8 @@ std::vector<s32> quantize_bias(std::span<const f64> bias, std::span<const f32> s
   return codes;
 }
 
+f32 raised_scale(f32 bias, f32 scale_x) { return scale_for_bias(bias, scale_x, kMaxBias); }
+
 std::vector<s64> largest_sums(const QuantizedWeights& weights, const Channels& channels,
                               const ProductInput& input) {
   std::vector<s64> sums(static_cast<size_t>(channels.count), 0);

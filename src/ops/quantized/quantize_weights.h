@@ -67,6 +67,9 @@ std::vector<f64> wide_bias(std::span<const f64> bias, std::span<const f32> scale
 std::vector<s32> quantize_bias(std::span<const f64> bias, std::span<const f32> scales,
                                const ProductInput& input);
 
+// The smallest scale of a channel's weights for which bias32 does not pass 2^30.
+f32 raised_scale(f32 bias, f32 scale_x);
+
 // The largest magnitude of each channel's sum of products, for any input; without the bias.
 std::vector<s64> largest_sums(const QuantizedWeights& weights, const Channels& channels,
                               const ProductInput& input);
