@@ -19,6 +19,9 @@ namespace {
 constexpr RangeMethod kTried[] = {
     RangeRule::entropy, RangeRule::minmax, {RangeRule::percentile, 99.99}, RangeRule::mse};
 
+constexpr size_t kFewest = 16, kMost = 64;
+constexpr size_t kLargeBytes = size_t{32} << 20;  // of all
+
 // The ranges that a tensor may get, without those whose codes are those of one before; and what each costs its readers.
 struct Trial {
   std::vector<Range> ranges;
@@ -267,6 +270,14 @@ Ranges uniform(const FloatModel& model, const Ranges& known, std::span<const siz
 }
 
 }  // namespace
+
+bool are_enough(std::span<const std::vector<Tensor>> samples) {
+  size_t bytes = 0;
+  for (const auto& inputs : samples) {
+    for (const Tensor& input : inputs) bytes += input.bytes();
+  }
+  return samples.size() >= kMost || (samples.size() >= kFewest && bytes >= kLargeBytes);
+}
 
 Ranges with_automatic_ranges(const FloatModel& model, Ranges known, std::span<const size_t> values,
                              const StageOptions& stage) {

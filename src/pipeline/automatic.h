@@ -11,8 +11,8 @@
 
 namespace octet {
 
-// How many samples are tried: the error of a layer is a mean over all its elements, and settles soon.
-inline constexpr size_t kTriedSamples = 16;
+// Whether these samples are enough to try: 64, or 16 where they are large. Few would miss what is rare, and cut it off.
+bool are_enough(std::span<const std::vector<Tensor>> samples);
 
 // `known` with the ranges of `values` (positions in Calibration::values). First each reader runs alone, in f32, on what it gets from
 // the float model, with codes in place of one of its inputs; its squared error counts relative to its result. A tensor that no

@@ -51,7 +51,7 @@ class KeepingFeed : public SampleFeed {
   std::optional<FedSample> next() override {
     const std::lock_guard lock(mutex_);
     auto sample = feed_.next();
-    if (sample && kept_.size() < kTriedSamples) kept_.push_back(sample->inputs);
+    if (sample && !are_enough(kept_)) kept_.push_back(sample->inputs);
     return sample;
   }
   s64 total() const override { return feed_.total(); }
@@ -71,7 +71,7 @@ void observe_files(const Graph& graph, const CalibrationOptions& options, const 
   observe_samples(graph, *feed_of(data), stage, into);
   if (tries_samples(options)) {
     const auto again = feed_of(data);
-    while (into.first_samples.size() < kTriedSamples) {
+    while (!are_enough(into.first_samples)) {
       auto sample = again->next();
       if (!sample) break;
       into.first_samples.push_back(std::move(sample->inputs));
