@@ -27,12 +27,12 @@ void infer(Inference& inference) {
     fail(kInvalid, "depth is {} and values {}, expected a scalar and two elements",
          to_string(inference.inputs[1]), to_string(inference.inputs[2]));
   }
+  const Shape& indices = inference.inputs[0].shape;
+  const int axis = normalize_axis(inference.node.attrs.i("axis", -1), indices.rank() + 1);
   const Tensor* depth = inference.value(1);
   if (depth == nullptr) Inference::needs_data(1, "the depth");
   const s64 size = depth_of(*depth);
   if (size < 0) fail(kInvalid, "the depth is no size");
-  const Shape& indices = inference.inputs[0].shape;
-  const int axis = normalize_axis(inference.node.attrs.i("axis", -1), indices.rank() + 1);
   Shape output;
   for (int i = 0; i <= indices.rank(); ++i) {
     if (i == axis) output.push_back(size);
