@@ -164,11 +164,17 @@ ModelCheck check_model(const Import& read, const CheckOptions& options) {
 }  // namespace
 
 ModelCheck check(const std::filesystem::path& onnx_file, const CheckOptions& options) {
-  return without_bad_alloc([&] {
-    return check_model([&](const ImportOptions& import,
-                           ImportInfo* info) { return import_onnx(onnx_file, import, info); },
-                       options);
-  });
+  const Import read = [&](const ImportOptions& import, ImportInfo* info) {
+    return import_onnx(onnx_file, import, info);
+  };
+  try {
+    return without_bad_alloc([&] { return check_model(read, options); });
+  } catch (Error& error) {
+    // Others come from the import, which names the file.
+    if (error.code() == Error::Code::out_of_memory)
+      error.add_context("checking '" + onnx_file.string() + "'");
+    throw;
+  }
 }
 
 ModelCheck check(std::span<const std::byte> onnx_model, const CheckOptions& options) {
