@@ -10,6 +10,8 @@ struct Advice {
 };
 
 constexpr Advice kAdvice[] = {
+    {"DataOptions.preprocess",
+     "--letterbox WxH pads images to one size, --resize WxH stretches them"},
     {"DataOptions.skip_bad", "--skip-bad counts unusable files and goes on"},
     {"CalibrationOptions.cache",
      "--calib-cache names another cache, or one that is still to be made"},

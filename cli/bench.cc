@@ -17,6 +17,7 @@
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/fail.h"
+#include "cli/outputs.h"
 #include "cli/terminal.h"
 #include "octet/engine.h"
 #include "octet/machine.h"

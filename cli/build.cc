@@ -10,6 +10,8 @@
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/fail.h"
+#include "cli/input_summaries.h"
+#include "cli/outputs.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "octet/compile.h"
@@ -58,6 +60,9 @@ CompileOptions compile_options(const Options& options) {
     fail(Error::Code::invalid_argument,
          "calibration data, caches and ranges have no use without --int8; add --int8");
   }
+  result.preprocess = result.calibration
+                          ? result.calibration->preprocess
+                          : resolve(options.calibration.data.preprocess, {}).preprocess;
   return result;
 }
 
@@ -73,13 +78,16 @@ void print_float_layers(const Inspection& inspection) {
   if (rows > kShown) fmt::print("  and {} more; octet inspect shows all\n", rows - kShown);
 }
 
-void print_summary(const Options& options, const CompileReport& report,
-                   const Inspection& inspection, double seconds) {
-  fmt::print("{}: {}, built in {}\n", sanitize(options.output->path().string()),
-             human_bytes(file_bytes(options.output->path())), human_seconds(seconds));
-  fmt::print("  coverage     {}\n", coverage_line(inspection.coverage));
-  fmt::print("  model        {} ({})\n", sanitize(options.model.string()),
-             human_bytes(file_bytes(options.model)));
+struct Built {
+  const Engine& engine;
+  const CompileReport& report;
+  const Inspection& inspection;
+  double seconds;
+};
+
+// What calibration saw, and what the engine remembers of preparing images.
+void print_data(const Built& built) {
+  const CompileReport& report = built.report;
   if (report.calibration_samples > 0) {
     fmt::print("  calibration  {} samples{}, ranges by {}\n", report.calibration_samples,
                report.calibration_skipped > 0
@@ -87,15 +95,31 @@ void print_summary(const Options& options, const CompileReport& report,
                    : "",
                methods_of(report));
   }
-  print_missing_ranges(report, inspection);
-  if (options.compile.plan.int8) print_float_layers(inspection);
+  for (const InputSummary& input : report.inputs)
+    fmt::print("  input        {}: {}\n", sanitize(input.input), summary_text(input));
+  if (const auto preprocess = built.engine.preprocess())
+    fmt::print("  images       {}\n", sanitize(to_json(*preprocess)));
+}
+
+void print_summary(const Options& options, const Built& built) {
+  fmt::print("{}: {}, built in {}\n", sanitize(options.output->path().string()),
+             human_bytes(file_bytes(options.output->path())), human_seconds(built.seconds));
+  fmt::print("  coverage     {}\n", coverage_line(built.inspection.coverage));
+  fmt::print("  model        {} ({})\n", sanitize(options.model.string()),
+             human_bytes(file_bytes(options.model)));
+  print_data(built);
+  print_missing_ranges(built.report, built.inspection);
+  if (options.compile.plan.int8) print_float_layers(built.inspection);
   if (options.report->given()) {
     fmt::print("  report       {}\n", sanitize(options.report->path().string()));
   }
 }
 
-void print_summary_json(const Options& options, const CompileReport& report,
-                        const Inspection& inspection, double seconds) {
+void print_summary_json(const Options& options, const Built& built) {
+  const CompileReport& report = built.report;
+  nlohmann::ordered_json inputs = nlohmann::ordered_json::array();
+  for (const InputSummary& input : report.inputs) inputs.push_back(summary_json(input));
+  const auto preprocess = built.engine.preprocess();
   nlohmann::ordered_json passes = nlohmann::ordered_json::array();
   for (const PassTrace& pass : report.passes) {
     passes.push_back(
@@ -104,14 +128,16 @@ void print_summary_json(const Options& options, const CompileReport& report,
   print_json({{"engine", options.output->path().string()},
               {"bytes", file_bytes(options.output->path())},
               {"model_bytes", file_bytes(options.model)},
-              {"seconds", seconds},
-              {"coverage", parsed(to_json(inspection.coverage))},
+              {"seconds", built.seconds},
+              {"coverage", parsed(to_json(built.inspection.coverage))},
               {"calibration",
                {{"samples", report.calibration_samples},
                 {"method", methods_of(report)},
                 {"skipped", report.calibration_skipped},
-                {"skipped_files", report.skipped_files}}},
-              {"missing_ranges", missing_ranges_json(report, inspection)},
+                {"skipped_files", report.skipped_files},
+                {"inputs", std::move(inputs)}}},
+              {"preprocess", preprocess ? parsed(to_json(*preprocess)) : nullptr},
+              {"missing_ranges", missing_ranges_json(report, built.inspection)},
               {"warnings", report.warnings},
               {"passes", std::move(passes)}});
 }
@@ -161,7 +187,8 @@ int run(const Options& options) {
                        progress);
   }
   print_notes(report);
-  (options.json ? print_summary_json : print_summary)(options, report, inspection, seconds);
+  (options.json ? print_summary_json : print_summary)(options,
+                                                      {engine, report, inspection, seconds});
   return kDone;
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "cli/calibration_flags.h"
+#include "cli/input_summaries.h"
+#include "cli/sample_runs.h"
 #include "cli/samples.h"
 #include "octet/report.h"
 
@@ -26,14 +28,9 @@ std::vector<ValueError> layer_errors(const BuildReport& build, ProgressBar& prog
   data.max_samples =
       data.max_samples == 0 ? kErrorSamples : std::min(data.max_samples, kErrorSamples);
   Samples samples(build.engine, data);
-  int64_t done = 0;
-  const auto next = [&](std::vector<Tensor>& inputs) {
-    auto sample = samples.next();
-    if (!sample) return false;
-    inputs = std::move(sample->inputs);
-    progress.update({"compare", ++done, samples.size()});
-    return true;
-  };
+  const auto next = run_source(build.engine, samples, [&](int64_t done) {
+    progress.update({"compare", done, samples.size()});
+  });
   auto errors =
       compare(reference, build.engine, next, {.threads = build.options.threads, .monitor = {}});
   progress.finish();
@@ -48,6 +45,8 @@ std::vector<std::pair<std::string, std::string>> summary_of(const BuildReport& b
                          fmt::format("{} samples, {}, {} skipped", build.report.calibration_samples,
                                      methods_of(build.report), build.report.calibration_skipped));
   }
+  for (const InputSummary& input : build.report.inputs)
+    summary.emplace_back("input " + input.input, summary_text(input));
   if (const auto preprocess = build.engine.preprocess()) {
     summary.emplace_back("preprocessing", to_json(*preprocess));
   }

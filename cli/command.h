@@ -5,9 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
-#include "cli/outputs.h"
-
 namespace octet::cli {
+
+class Outputs;  // cli/outputs.h
 
 // Exit codes of the program.
 inline constexpr int kDone = 0;

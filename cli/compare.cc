@@ -10,6 +10,7 @@
 #include "cli/fail.h"
 #include "cli/output_errors.h"
 #include "cli/progress.h"
+#include "cli/sample_runs.h"
 #include "cli/samples.h"
 #include "cli/terminal.h"
 #include "octet/inspect.h"
@@ -45,53 +46,39 @@ struct Result {
   OutputErrors outputs;
   std::vector<ValueError> layers;
   std::vector<std::string> skipped;
+  std::vector<std::string> warnings;
 };
 
-class Source {
- public:
-  Source(const Options& options, const Engine& engine, const char* stage)
-      : samples_(engine, data_options(options.data, engine.preprocess())),
-        progress_(options.quiet || options.json),
-        stage_(stage) {}
-
-  bool next(std::vector<Tensor>& inputs) {
-    auto sample = samples_.next();
-    if (!sample) return false;
-    inputs = std::move(sample->inputs);
-    progress_.update({stage_, ++done_, samples_.size()});
-    return true;
-  }
-  void finish() { progress_.finish(); }
-  int64_t done() const { return done_; }
-  const std::vector<std::string>& skipped() const { return samples_.skipped(); }
-
- private:
-  Samples samples_;
-  ProgressBar progress_;
-  std::string stage_;
-  int64_t done_ = 0;
-};
+void compare_outputs(const Options& options, const DataOptions& data, const Engine& reference,
+                     const Engine& engine, Result& result) {
+  Context expected = reference.make_context({.threads = options.threads});
+  Context tested = engine.make_context({.threads = options.threads});
+  Context* const contexts[] = {&expected, &tested};
+  Samples samples(engine, data);
+  ProgressBar progress(options.quiet || options.json);
+  run_samples(engine, samples, contexts, [&](const LoadedSample&, auto outputs) {
+    result.outputs.add(outputs[0], outputs[1]);
+    progress.update({"outputs", ++result.samples, samples.size()});
+  });
+  result.skipped = samples.skipped();
+  result.warnings = samples.notes();
+}
 
 Result measure(const Options& options, const Engine& engine) {
   const Engine reference = reference_for(options.against, engine, options.threads);
+  const DataOptions data = data_options(options.data, engine.preprocess());
   Result result;
-  Context expected = reference.make_context({.threads = options.threads});
-  Context tested = engine.make_context({.threads = options.threads});
-  Source source(options, engine, "outputs");
-  for (std::vector<Tensor> inputs; source.next(inputs);) {
-    result.outputs.add(expected.run(inputs), tested.run(inputs));
-  }
-  source.finish();
-  result.samples = source.done();
-  result.skipped = source.skipped();
+  compare_outputs(options, data, reference, engine, result);
   if (result.samples == 0) {
     fail(Error::Code::invalid_argument, "{}: no sample could be read", options.data.data.string());
   }
   if (options.layers) {
-    Source again(options, engine, "layers");
-    result.layers =
-        compare(reference, engine, [&](std::vector<Tensor>& inputs) { return again.next(inputs); },
-                {.threads = options.threads, .monitor = {}});
+    Samples again(engine, data);
+    ProgressBar progress(options.quiet || options.json);
+    const auto next = run_source(engine, again, [&](int64_t done) {
+      progress.update({"layers", done, again.size()});
+    });
+    result.layers = compare(reference, engine, next, {.threads = options.threads, .monitor = {}});
     const auto top = static_cast<size_t>(options.top);
     if (top > 0 && result.layers.size() > top) result.layers.resize(top);
   }
@@ -138,7 +125,8 @@ void print_result_json(const Engine& engine, const Result& result) {
               {"sqnr_db", sqnr_json(result.outputs.stats().sqnr_db())},
               {"outputs", std::move(outputs)},
               {"layers", parsed(to_json(result.layers))},
-              {"skipped", result.skipped}});
+              {"skipped", result.skipped},
+              {"warnings", result.warnings}});
 }
 
 int run(const Options& options) {
@@ -146,6 +134,7 @@ int run(const Options& options) {
   const Engine engine = Engine::load(options.engine);
   const Result result = measure(options, engine);
   (options.json ? print_result_json : print_result)(engine, result);
+  for (const std::string& warning : result.warnings) print_warning(warning);
   for (const std::string& name : result.skipped) print_warning("skipped " + name);
   const double sqnr = result.outputs.stats().sqnr_db();
   if (options.min_sqnr && !(sqnr >= *options.min_sqnr)) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/data_flags.h"
 
+#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "cli/fail.h"
+#include "cli/terminal.h"
 
 namespace octet::cli {
 namespace {
@@ -29,6 +31,20 @@ Json to_object(const PreprocessFlags& flags) {
   if (!flags.mean.empty()) object["mean"] = flags.mean;
   if (!flags.std.empty()) object["std"] = flags.std;
   return object;
+}
+
+constexpr float kPixelScale = 255;
+
+// Mean and std as they are written for pixels of 0 to 1: none beyond 1, one at least a fraction.
+bool of_unit_pixels(const Preprocess& preprocess) {
+  bool within = true, fraction = false;
+  const auto look = [&](float value, bool below) {
+    within = within && below;
+    fraction = fraction || (value != 0 && value != 1);
+  };
+  for (const float mean : preprocess.mean) look(mean, std::abs(mean) < 1);
+  for (const float std : preprocess.std) look(std, std <= 1);
+  return within && fraction;
 }
 
 }  // namespace
@@ -58,18 +74,33 @@ void add_preprocess_flags(CLI::App& app, PreprocessFlags& flags) {
   add("--layout", flags.layout, "order of the model's input dimensions")->type_name("nchw|nhwc");
 }
 
-std::optional<Preprocess> resolve(const PreprocessFlags& flags,
-                                  const std::optional<Preprocess>& remembered) {
-  std::optional<Preprocess> base = remembered;
-  if (!flags.file.empty()) base = preprocess_from_json(read_text_file(flags.file), flags.file);
+bool any_given(const PreprocessFlags& flags) {
+  return !flags.file.empty() || !to_object(flags).empty();
+}
+
+Resolved resolve(const PreprocessFlags& flags, const std::optional<Preprocess>& remembered) {
+  Resolved result{remembered, remembered.has_value()};
+  if (!flags.file.empty()) {
+    const std::string text = read_text_file(flags.file);
+    result = {preprocess_from_json(text, flags.file), Json::parse(text).contains("scale")};
+  }
   const Json overrides = to_object(flags);
-  if (overrides.empty()) return base;
-  Json object = base ? Json::parse(to_json(*base)) : Json::object();
-  // One geometry replaces another: --letterbox on top of a remembered --resize means letterbox alone.
-  if (overrides.contains("letterbox")) object.erase("resize"), object.erase("crop");
-  if (overrides.contains("resize") || overrides.contains("crop")) object.erase("letterbox");
-  object.update(overrides);
-  return preprocess_from_json(object.dump(), "command line");
+  result.scale_said = result.scale_said || overrides.contains("scale");
+  if (!overrides.empty()) {
+    Json object = result.preprocess ? Json::parse(to_json(*result.preprocess)) : Json::object();
+    // One geometry replaces another: --letterbox on top of a remembered --resize means letterbox alone.
+    if (overrides.contains("letterbox")) object.erase("resize"), object.erase("crop");
+    if (overrides.contains("resize") || overrides.contains("crop")) object.erase("letterbox");
+    object.update(overrides);
+    result.preprocess = preprocess_from_json(object.dump(), "command line");
+  }
+  if (!result.scale_said && result.preprocess && of_unit_pixels(*result.preprocess)) {
+    result.preprocess->scale = kPixelScale;
+    print_warning(
+        "mean and std are those of pixels of 0 to 1, and no scale is given: pixels are divided by "
+        "255 first, as --scale 255 says; --scale 1 leaves them as they are");
+  }
+  return result;
 }
 
 CLI::Option* add_data_flags(CLI::App& app, DataFlags& flags, const std::string& name,
@@ -87,7 +118,9 @@ CLI::Option* add_data_flags(CLI::App& app, DataFlags& flags, const std::string& 
 DataOptions data_options(const DataFlags& flags, const std::optional<Preprocess>& remembered) {
   DataOptions options;
   options.data = flags.data;
-  options.preprocess = resolve(flags.preprocess, remembered);
+  const Resolved resolved = resolve(flags.preprocess, remembered);
+  options.preprocess = resolved.preprocess;
+  options.raw_pixels = resolved.scale_said;
   options.max_samples = flags.max_samples;
   options.skip_bad = flags.skip_bad;
   return options;

@@ -26,10 +26,18 @@ struct PreprocessFlags {
 
 void add_preprocess_flags(CLI::App& app, PreprocessFlags& flags);
 
-// The preprocessing that the flags describe on top of --preprocess FILE, or of `remembered` when no file is named.
-// Nothing when neither exists and no flag is given.
-std::optional<Preprocess> resolve(const PreprocessFlags& flags,
-                                  const std::optional<Preprocess>& remembered);
+struct Resolved {
+  std::optional<Preprocess>
+      preprocess;           // nothing where no flag, no file and nothing remembered says any
+  bool scale_said = false;  // by a flag, the file or the engine: pixels of 0 to 255 are then meant
+};
+
+// The preprocessing that the flags describe on top of --preprocess FILE, or of `remembered` when no file is named. Where mean and std
+// are of pixels of 0 to 1 and no scale is said, 255 is chosen, with a warning.
+Resolved resolve(const PreprocessFlags& flags, const std::optional<Preprocess>& remembered);
+
+// Whether any flag is given.
+bool any_given(const PreprocessFlags& flags);
 
 struct DataFlags {
   std::filesystem::path data;

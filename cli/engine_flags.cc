@@ -51,6 +51,19 @@ void check_names(const Engine& engine, const std::map<std::string, Shape>& shape
   }
 }
 
+// The size that every image ends with, in the dynamic height and width of an image input.
+Shape with_image_size(Shape shape, const std::optional<Preprocess>& preprocess) {
+  if (!preprocess || shape.rank() < 3 || shape.rank() > 4) return shape;
+  const std::optional<Preprocess::Size> size = preprocess->crop        ? preprocess->crop
+                                               : preprocess->letterbox ? preprocess->letterbox
+                                                                       : preprocess->resize;
+  if (!size) return shape;
+  const int height = preprocess->layout == "nhwc" ? shape.rank() - 3 : shape.rank() - 2;
+  if (shape[height] == Shape::kDynamic) shape[height] = size->height;
+  if (shape[height + 1] == Shape::kDynamic) shape[height + 1] = size->width;
+  return shape;
+}
+
 }  // namespace
 
 CLI::Option* add_threads_flag(CLI::App& app, int& threads) {
@@ -124,10 +137,15 @@ std::vector<Shape> concrete_shapes(const Engine& engine, const std::map<std::str
                                    int64_t batch) {
   check_names(engine, shapes);
   std::vector<Shape> result;
-  for (const TensorInfo& input : engine.inputs()) {
+  const std::vector<TensorInfo> inputs = engine.inputs();
+  for (const TensorInfo& input : inputs) {
     Shape shape = input.type.shape;
     const auto given = shapes.find(input.name);
-    if (given != shapes.end()) shape = given->second;
+    if (given != shapes.end()) {
+      shape = given->second;
+    } else if (inputs.size() == 1) {
+      shape = with_image_size(shape, engine.preprocess());
+    }
     for (int i = 0; i < shape.rank(); ++i) {
       if (shape[i] != Shape::kDynamic) continue;
       if (i > 0) {

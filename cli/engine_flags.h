@@ -39,8 +39,8 @@ CLI::Option* add_json_flag(CLI::App& app, bool& json);
 // "image:1x3x224x224" texts by input name. Throws Error(invalid_argument) on anything else.
 std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& texts);
 
-// One concrete shape for each input: what `shapes` says, else the engine's with `batch` for a dynamic first dimension.
-// A later dimension that stays dynamic is an error that says how to give it.
+// One concrete shape for each input: what `shapes` says, else the engine's with `batch` for a dynamic first dimension, and the size of
+// the images that its preprocessing gives. A later dimension that stays dynamic is an error that says how to give it.
 std::vector<Shape> concrete_shapes(const Engine& engine, const std::map<std::string, Shape>& shapes,
                                    int64_t batch);
 

@@ -9,9 +9,11 @@
 #include "cli/command.h"
 #include "cli/data_flags.h"
 #include "cli/engine_flags.h"
+#include "cli/eval_counts.h"
 #include "cli/fail.h"
 #include "cli/output_errors.h"
 #include "cli/progress.h"
+#include "cli/sample_runs.h"
 #include "cli/samples.h"
 #include "cli/terminal.h"
 #include "octet/compile.h"
@@ -25,8 +27,9 @@ constexpr const char* kFooter =
     "--labels prefix it is the number that the file name begins with. Without labels only "
     "agreement and SQNR\n"
     "are measured. Preprocessing comes from the engine; flags override it.\n"
-    "Agreement is the share of samples whose top-1 is the same in both; SQNR compares all "
-    "outputs.\n\n"
+    "Top-1 and agreement (the share of samples whose top-1 is the same in both) are of the first "
+    "output where all\n"
+    "outputs are scores of classes, or of --scores NAME; SQNR and cosine compare all outputs.\n\n"
     "Examples:\n"
     "  octet eval resnet20.octet --data test/ --against resnet20.onnx\n"
     "  octet eval mobilenet.octet --data val/ --labels prefix --label-offset 1\n"
@@ -39,6 +42,7 @@ struct Options {
   DataFlags data;
   LabelRule labels = LabelRule::folder;
   int64_t label_offset = 0;
+  std::string scores;
   std::optional<double> min_top1;
   std::optional<double> min_agreement;
   std::optional<double> max_drop;
@@ -49,72 +53,39 @@ struct Options {
   bool json = false;
 };
 
-struct Counts {
-  int64_t samples = 0;
-  int64_t labelled = 0;
-  int64_t right = 0;
-  int64_t reference_right = 0;
-  int64_t agree = 0;
-  OutputErrors errors;
+struct Measured {
+  Counts counts;
   std::vector<std::string> skipped;
-
-  double top1() const { return share(right, labelled); }
-  double reference_top1() const { return share(reference_right, labelled); }
-  double agreement() const { return share(agree, samples); }
-  static double share(int64_t part, int64_t whole) {
-    return whole == 0 ? std::nan("") : static_cast<double>(part) / static_cast<double>(whole);
-  }
+  std::vector<std::string> warnings;
 };
 
-// Index of the largest element of the first output; the first of equals.
-int64_t top1_of(const std::vector<Tensor>& outputs) {
-  const std::vector<float> values = to_floats(outputs.at(0));
-  if (values.empty()) return -1;
-  return std::max_element(values.begin(), values.end()) - values.begin();
-}
-
-void count(const Options& options, const LoadedSample& sample, const std::vector<Tensor>& tested,
-           const std::vector<Tensor>* reference, Counts& counts) {
-  const int64_t answer = top1_of(tested);
-  ++counts.samples;
-  if (sample.label) {
-    ++counts.labelled;
-    counts.right += answer == *sample.label + options.label_offset ? 1 : 0;
-  }
-  if (reference == nullptr) return;
-  const int64_t expected = top1_of(*reference);
-  counts.agree += answer == expected ? 1 : 0;
-  if (sample.label) {
-    counts.reference_right += expected == *sample.label + options.label_offset ? 1 : 0;
-  }
-  counts.errors.add(*reference, tested);
-}
-
-Counts measure(const Options& options, const Engine& engine) {
+Measured measure(const Options& options, const Engine& engine) {
   DataOptions data = data_options(options.data, engine.preprocess());
   data.labels = options.labels;
+  Measured result{Counts(engine.outputs(), options.scores, options.label_offset), {}, {}};
+  Counts& counts = result.counts;
   Samples samples(engine, data);
   Context tested = engine.make_context({.threads = options.threads});
   std::optional<Engine> reference_engine;
   std::optional<Context> reference;
+  std::vector<Context*> contexts = {&tested};
   if (!options.against.empty()) {
     reference_engine = reference_for(options.against, engine, options.threads);
     reference.emplace(reference_engine->make_context({.threads = options.threads}));
+    contexts.push_back(&*reference);
   }
-  Counts counts;
   ProgressBar progress(options.quiet || options.json);
-  while (auto sample = samples.next()) {
-    const std::vector<Tensor> answer = tested.run(sample->inputs);
-    std::vector<Tensor> expected;
-    if (reference) expected = reference->run(sample->inputs);
-    count(options, *sample, answer, reference ? &expected : nullptr, counts);
-    progress.update({"evaluate", counts.samples, samples.size()});
-  }
-  counts.skipped = samples.skipped();
-  if (counts.samples == 0) {
+  run_samples(engine, samples, contexts, [&](const LoadedSample& sample, auto outputs) {
+    counts.add(sample, outputs[0], outputs.size() > 1 ? &outputs[1] : nullptr);
+    progress.update({"evaluate", counts.samples(), samples.size()});
+  });
+  result.skipped = samples.skipped();
+  result.warnings = samples.notes();
+  if (counts.samples() == 0) {
     fail(Error::Code::invalid_argument, "{}: no sample could be read", options.data.data.string());
   }
-  return counts;
+  if (const auto doubt = counts.doubt()) result.warnings.push_back(*doubt);
+  return result;
 }
 
 // One line for each threshold that was missed.
@@ -137,8 +108,8 @@ std::vector<std::string> missed(const Options& options, const Counts& counts) {
           fmt::format("top-1 drops by {:.2f} points, more than {}", drop, *options.max_drop));
   }
   if (options.min_sqnr) {
-    check(counts.errors.stats().sqnr_db() >= *options.min_sqnr,
-          fmt::format("SQNR {:.2f} dB is below {}", counts.errors.stats().sqnr_db(),
+    check(counts.errors().stats().sqnr_db() >= *options.min_sqnr,
+          fmt::format("SQNR {:.2f} dB is below {}", counts.errors().stats().sqnr_db(),
                       *options.min_sqnr));
   }
   return lines;
@@ -148,41 +119,89 @@ nlohmann::ordered_json number(double value) {
   return std::isnan(value) ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(value);
 }
 
-void print_counts(const Options& options, const Counts& counts) {
-  const bool labelled = counts.labelled > 0;
-  fmt::print("samples    {}{}\n", counts.samples,
-             counts.skipped.empty() ? "" : fmt::format(" ({} skipped)", counts.skipped.size()));
-  if (labelled) {
-    fmt::print("top-1      {}   {} of {}\n", percent(counts.top1()), counts.right, counts.labelled);
-  } else {
-    fmt::print("top-1      no labels: images do not lie in class folders (see --labels)\n");
+void print_outputs(const Counts& counts) {
+  fmt::print("SQNR       {}\n", decibels(counts.errors().stats().sqnr_db()));
+  if (counts.has_scores() && counts.outputs().size() == 1) return;
+  for (size_t i = 0; i < counts.outputs().size(); ++i) {
+    const ErrorStats& stats = counts.errors().outputs()[i];
+    fmt::print("  {}: SQNR {}, cosine {:.6f}\n", sanitize(counts.outputs()[i].name),
+               decibels(stats.sqnr_db()), stats.cosine());
   }
-  if (options.against.empty()) return;
-  if (labelled) {
-    fmt::print("reference  {}   {} of {}, {:+.2f} points\n", percent(counts.reference_top1()),
-               counts.reference_right, counts.labelled,
-               100 * (counts.top1() - counts.reference_top1()));
-  }
-  fmt::print("agreement  {}   {} of {}\n", percent(counts.agreement()), counts.agree,
-             counts.samples);
-  fmt::print("SQNR       {}\n", decibels(counts.errors.stats().sqnr_db()));
 }
 
-void print_counts_json(const Options& options, const Counts& counts) {
-  const bool against = !options.against.empty();
-  nlohmann::ordered_json object = {
-      {"samples", counts.samples},
-      {"top1", number(counts.top1())},
-      {"reference_top1", number(against ? counts.reference_top1() : std::nan(""))},
-      {"agreement", number(against ? counts.agreement() : std::nan(""))},
-      {"labelled", counts.labelled},
-      {"skipped", counts.skipped}};
-  if (against) {
-    object["sqnr_db"] = sqnr_json(counts.errors.stats().sqnr_db());
-    object["max_abs"] = counts.errors.stats().max_abs();
-    object["cosine"] = counts.errors.stats().cosine();
+void print_top1(const Options& options, const Counts& counts) {
+  if (!counts.has_scores()) {
+    fmt::print("top-1      none: {}\n", sanitize(counts.without_scores()));
+    return;
+  }
+  if (counts.labelled() == 0) {
+    fmt::print("top-1      no labels: images do not lie in class folders (see --labels)\n");
+    return;
+  }
+  fmt::print("top-1      {}   {} of {}\n", percent(counts.top1()), counts.right(),
+             counts.labelled());
+  if (options.against.empty()) return;
+  fmt::print("reference  {}   {} of {}, {:+.2f} points\n", percent(counts.reference_top1()),
+             counts.reference_right(), counts.labelled(),
+             100 * (counts.top1() - counts.reference_top1()));
+}
+
+void print_counts(const Options& options, const Measured& measured) {
+  const Counts& counts = measured.counts;
+  fmt::print("samples    {}{}\n", counts.samples(),
+             measured.skipped.empty() ? "" : fmt::format(" ({} skipped)", measured.skipped.size()));
+  print_top1(options, counts);
+  if (options.against.empty()) return;
+  if (counts.has_scores()) {
+    fmt::print("agreement  {}   {} of {}\n", percent(counts.agreement()), counts.agree(),
+               counts.samples());
+  }
+  print_outputs(counts);
+}
+
+nlohmann::ordered_json outputs_json(const Counts& counts) {
+  nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < counts.outputs().size(); ++i) {
+    const ErrorStats& stats = counts.errors().outputs()[i];
+    outputs.push_back({{"name", counts.outputs()[i].name},
+                       {"sqnr_db", sqnr_json(stats.sqnr_db())},
+                       {"max_abs", stats.max_abs()},
+                       {"cosine", stats.cosine()}});
+  }
+  return outputs;
+}
+
+void print_counts_json(const Options& options, const Measured& measured) {
+  const Counts& counts = measured.counts;
+  nlohmann::ordered_json object = {{"samples", counts.samples()},
+                                   {"top1", number(counts.top1())},
+                                   {"reference_top1", number(counts.reference_top1())},
+                                   {"agreement", number(counts.agreement())},
+                                   {"labelled", counts.labelled()},
+                                   {"class_scores", counts.has_scores()},
+                                   {"skipped", measured.skipped},
+                                   {"warnings", measured.warnings}};
+  if (!options.against.empty()) {
+    object["sqnr_db"] = sqnr_json(counts.errors().stats().sqnr_db());
+    object["max_abs"] = counts.errors().stats().max_abs();
+    object["cosine"] = counts.errors().stats().cosine();
+    object["outputs"] = outputs_json(counts);
   }
   print_json(object);
+}
+
+// Thresholds on what cannot be measured are no pass.
+void check_measured(const Options& options, const Counts& counts) {
+  const bool needs_scores = options.min_top1 || options.max_drop || options.min_agreement;
+  if (needs_scores && !counts.has_scores()) {
+    fail(Error::Code::invalid_argument,
+         "--min-top1, --max-drop and --min-agreement are about the scores of classes, but {}",
+         counts.without_scores());
+  }
+  if (counts.labelled() == 0 && (options.min_top1 || options.max_drop)) {
+    fail(Error::Code::invalid_argument, "{}: --min-top1 and --max-drop need labels (see --labels)",
+         options.data.data.string());
+  }
 }
 
 int run(const Options& options) {
@@ -193,14 +212,12 @@ int run(const Options& options) {
          "--min-agreement, --max-drop and --min-sqnr compare with a float model; add --against");
   }
   const Engine engine = Engine::load(options.engine);
-  const Counts counts = measure(options, engine);
-  if (counts.labelled == 0 && (options.min_top1 || options.max_drop)) {
-    fail(Error::Code::invalid_argument, "{}: --min-top1 and --max-drop need labels (see --labels)",
-         options.data.data.string());
-  }
-  (options.json ? print_counts_json : print_counts)(options, counts);
-  for (const std::string& name : counts.skipped) print_warning("skipped " + name);
-  const std::vector<std::string> lines = missed(options, counts);
+  const Measured measured = measure(options, engine);
+  check_measured(options, measured.counts);
+  (options.json ? print_counts_json : print_counts)(options, measured);
+  for (const std::string& warning : measured.warnings) print_warning(warning);
+  for (const std::string& name : measured.skipped) print_warning("skipped " + name);
+  const std::vector<std::string> lines = missed(options, measured.counts);
   for (const std::string& line : lines) fmt::print(stderr, "failed: {}\n", line);
   return lines.empty() ? kDone : kThresholdFailed;
 }
@@ -237,6 +254,9 @@ Command add_eval(CLI::App& parent) {
   app->add_option("--label-offset", options->label_offset,
                   "added to each label: 1 for models with a background class")
       ->type_name("N");
+  app->add_option("--scores", options->scores,
+                  "the output that holds the scores of classes, where there are others")
+      ->type_name("NAME");
   add_threads_flag(*app, options->threads);
   app->add_flag("--quiet", options->quiet, "no progress");
   add_limit_flags(*app, options->limits);

@@ -92,6 +92,8 @@ int run(const Options& options) {
   if (options.json) {
     nlohmann::ordered_json object = parsed(to_json(inspection));
     object["engine"] = options.engine.string();
+    const auto preprocess = engine.preprocess();
+    object["preprocess"] = preprocess ? parsed(to_json(*preprocess)) : nullptr;
     object["bytes"] = file_bytes(options.engine);
     print_json(object);
     return kDone;

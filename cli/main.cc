@@ -10,6 +10,7 @@
 
 #include "cli/advice.h"
 #include "cli/command.h"
+#include "cli/outputs.h"
 #include "cli/terminal.h"
 #include "octet/error.h"
 #include "octet/limits.h"

@@ -27,6 +27,8 @@ class Samples {
   std::optional<LoadedSample> next();
   // "name: reason" of those that --skip-bad left out.
   const std::vector<std::string>& skipped() const { return skipped_; }
+  // What is odd about the data; DataSource::notes().
+  const std::vector<std::string>& notes() const { return source_.notes(); }
 
  private:
   DataSource source_;

@@ -14,7 +14,7 @@ OWNERS = {
     "data": {"data", "npz"},
     "calibrate": {"calibrate", "calibration_cache"},
     "plan": {"tuning"},
-    "runtime": {"engine"},
+    "runtime": {"engine", "image_sizes"},
     "pipeline": {"compile"},
     "inspect": {"check", "error_stats", "inspect", "json", "operators", "profile", "report", "selection"},
 }

@@ -42,6 +42,8 @@ struct PrecisionPlan {
 struct CompileOptions {
   PrecisionPlan plan;
   std::optional<CalibrationOptions> calibration;  // needed for int8 unless the model carries Q/DQ
+  // How images become inputs, for builds that see no data: the engine remembers it. Calibration remembers its own.
+  std::optional<Preprocess> preprocess;
   std::map<std::string, Shape> input_shapes;  // fixes dynamic dimensions of inputs, by input name
   int threads = 1;                            // used by calibration
   Monitor monitor = {};
@@ -59,6 +61,7 @@ struct CompileReport {
   int64_t calibration_samples = 0;
   int64_t calibration_skipped = 0;
   std::vector<std::string> skipped_files;  // "name: reason"
+  std::vector<InputSummary> inputs;        // what calibration saw
 };
 
 // Throws one Error for whatever is wrong with model, options or data. Nothing is written to any file.

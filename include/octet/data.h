@@ -31,8 +31,21 @@ struct DataOptions {
   std::filesystem::path data;
   std::optional<Preprocess> preprocess;  // absent: resize to the model's input size
   LabelRule labels = LabelRule::folder;
-  int64_t max_samples = 0;  // 0: all; else so many, evenly spread over the sorted data
-  bool skip_bad = false;    // count and skip unreadable files instead of failing
+  int64_t max_samples = 0;       // 0: all; else so many, evenly spread over the sorted data
+  bool skip_bad = false;         // count and skip unreadable files instead of failing
+  bool prepared_arrays = false;  // arrays are inputs as they stand: `preprocess` is for images
+  bool raw_pixels = false;  // values of 0 to 255 are meant: no note that they look unnormalised
+};
+
+// What one input looked like over all samples, as the network sees it: after preprocessing.
+struct InputSummary {
+  std::string input;
+  int64_t samples = 0;
+  double min = 0;
+  double max = 0;
+  std::vector<double> mean;       // of each channel of an image, else of all elements
+  std::vector<double> deviation;  // standard, likewise
+  int64_t constant = 0;           // samples of several elements that are all the same
 };
 
 struct SkippedItem {
@@ -64,13 +77,31 @@ class DataSource {
   // What is applied, and what an engine should remember: for images always, for arrays what the options gave.
   const std::optional<Preprocess>& preprocess() const;
   const std::vector<SkippedItem>& skipped() const;
-  // Worth telling the user, no error: fewer samples than asked for, only one class, files of other kinds.
+  // Worth telling the user, no error: fewer samples than asked for, only one class, files of other kinds; after validate() also
+  // what is doubtful in the values: all zero, constant, as pixels are stored, too few samples.
   const std::vector<std::string>& notes() const;
+  // One for each input; none before validate().
+  const std::vector<InputSummary>& summaries() const;
 
  private:
   struct Impl;
   explicit DataSource(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+// Where a model's inputs have a fixed first dimension, one run takes so many samples: as many as the first inputs of `sample` fit
+// into it, where all inputs agree; else 1.
+int64_t samples_of_run(std::span<const TensorInfo> inputs, std::span<const Tensor> sample);
+// The inputs of one run of `rows` samples; where fewer are given, the last is repeated.
+std::vector<Tensor> stack_samples(std::span<const std::vector<Tensor>> samples, int64_t rows);
+// What each of the first `samples` of `rows` samples has of the outputs of such a run. Throws Error(unsupported) for an output whose
+// first dimension is no multiple of `rows`.
+std::vector<std::vector<Tensor>> split_outputs(std::span<const Tensor> outputs, int64_t rows,
+                                               int64_t samples);
+
+// The arrays of an .npy or .npz file as the inputs of one run, found by name and converted as for samples, where their shapes are
+// the inputs' own, first dimension included. Nothing where the file holds samples for several runs.
+std::optional<std::vector<Tensor>> read_inputs(const std::filesystem::path& file,
+                                               std::span<const TensorInfo> inputs);
 
 }  // namespace octet

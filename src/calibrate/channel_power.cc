@@ -63,15 +63,17 @@ void ChannelPower::observe(const Tensor& tensor) {
   const Shape& shape = tensor.shape();
   if (tensor.dtype() != Dtype::f32 || shape.rank() != 4 || tensor.elements() == 0) return;
   const s64 pixels = shape[2] * shape[3];
-  ChannelPower sample;
   const f32* x = tensor.as<f32>().data();
-  for (s64 c = 0; c < shape[1]; ++c, x += pixels) {
-    const Moments sum = moments(x, static_cast<size_t>(pixels));
-    sample.squares_.push_back(fixed(sum.squares, pixels));
-    sample.values_.push_back(fixed(sum.values, pixels));
+  for (s64 n = 0; n < shape[0]; ++n) {
+    ChannelPower sample;
+    for (s64 c = 0; c < shape[1]; ++c, x += pixels) {
+      const Moments sum = moments(x, static_cast<size_t>(pixels));
+      sample.squares_.push_back(fixed(sum.squares, pixels));
+      sample.values_.push_back(fixed(sum.values, pixels));
+    }
+    sample.samples_ = 1;
+    merge(sample);
   }
-  sample.samples_ = 1;
-  merge(sample);
 }
 
 void ChannelPower::merge(const ChannelPower& other) {

@@ -12,7 +12,7 @@ namespace octet {
 // Sums are integers, so that the order of the samples does not matter; values that are not finite count as zero.
 class ChannelPower {
  public:
-  // One sample: [1, C, H, W] in f32. Tensors of another rank leave it empty.
+  // Samples [N, C, H, W] in f32, each by itself. Tensors of another rank leave it empty.
   void observe(const Tensor& tensor);
   void merge(const ChannelPower& other);
   // Of each channel; empty when nothing was observed.

@@ -112,6 +112,12 @@ void open_npz(const ArraySelector& selector, std::span<const TensorInfo> inputs,
   }
 }
 
+bool is_whole(const NpyHeader& header, const TensorInfo& input) {
+  const Shape& array = header.type.shape;
+  const Shape& wanted = input.type.shape;
+  return matches(Dims(array.begin(), array.end()), Dims(wanted.begin(), wanted.end()));
+}
+
 }  // namespace
 
 RowFit fit_rows(const Shape& array_shape, const Shape& input_shape) {
@@ -154,6 +160,25 @@ ArrayFile open_array_file(const ArraySelector& selector, std::span<const TensorI
          total);
   }
   return file;
+}
+
+std::optional<std::vector<Tensor>> load_whole_arrays(const ArraySelector& selector,
+                                                     std::span<const TensorInfo> inputs) {
+  if (selector.slice.begin || selector.slice.end) return std::nullopt;
+  if (!is_npz(selector.file)) {
+    if (inputs.size() != 1 || !is_whole(read_npy_header(selector.file), inputs[0]))
+      return std::nullopt;
+    return std::vector<Tensor>{read_npy(selector.file)};
+  }
+  const Npz npz(selector.file);
+  std::vector<std::string> names;
+  for (const TensorInfo& input : inputs) {
+    names.push_back(choose_array(npz, selector, inputs, input));
+    if (!is_whole(npz.header(names.back()), input)) return std::nullopt;
+  }
+  std::vector<Tensor> arrays;
+  for (const std::string& name : names) arrays.push_back(npz.read(name));
+  return arrays;
 }
 
 std::vector<Tensor> load_arrays(const ArrayFile& file) {

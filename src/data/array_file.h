@@ -2,6 +2,7 @@
 // One .npy or .npz file whose arrays have been matched with a model's inputs.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,11 @@ ArrayFile open_array_file(const ArraySelector& selector, std::span<const TensorI
 
 // The arrays as stored, in the order of the inputs.
 std::vector<Tensor> load_arrays(const ArrayFile& file);
+
+// The arrays as stored, where each has its input's own shape, first dimension included, and the selector takes no part of them;
+// headers alone are read to find that out.
+std::optional<std::vector<Tensor>> load_whole_arrays(const ArraySelector& selector,
+                                                     std::span<const TensorInfo> inputs);
 
 // How an array of this shape serves an input: rows and the shape of one. Rows 0 with `fits` false: it does not.
 struct RowFit {

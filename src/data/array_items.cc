@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "core/check.h"
+#include "core/memory.h"
 #include "data/array_file.h"
 #include "data/convert.h"
 #include "data/data_items.h"
@@ -102,7 +103,7 @@ DataItems list_arrays(const DataOptions& options, std::span<const TensorInfo> in
   DataItems data;
   const auto store = std::make_shared<ArrayStore>();
   store->inputs.assign(inputs.begin(), inputs.end());
-  store->preprocess = options.preprocess;
+  if (!options.prepared_arrays) store->preprocess = options.preprocess;
   data.preprocess = options.preprocess;
   const std::vector<ArraySelector> selectors = find_files(options.data, &data);
   for (size_t i = 0; i < selectors.size(); ++i) {
@@ -117,6 +118,20 @@ DataItems list_arrays(const DataOptions& options, std::span<const TensorInfo> in
   }
   data.load = [store](const DataItem& item) { return load_sample(*store, item); };
   return data;
+}
+
+std::optional<std::vector<Tensor>> read_inputs(const fs::path& file,
+                                               std::span<const TensorInfo> inputs) {
+  return without_bad_alloc([&]() -> std::optional<Arrays> {
+    const ArraySelector selector = parse_array_selector(file);
+    std::optional<Arrays> arrays = load_whole_arrays(selector, inputs);
+    for (size_t i = 0; arrays && i < inputs.size(); ++i) {
+      const std::string name = fmt::format("{}: {}", selector.file.string(), inputs[i].name);
+      Tensor& array = (*arrays)[i];
+      array = convert_array(array, inputs[i].type.dtype, name);
+    }
+    return arrays;
+  });
 }
 
 }  // namespace octet

@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "data/data_items.h"
 #include "data/folder_scan.h"
+#include "data/input_statistics.h"
 #include "octet/data.h"
 
 namespace octet {
@@ -46,8 +47,11 @@ void keep_some(s64 wanted, DataItems* data) {
 
 struct DataSource::Impl {
   DataItems data;
+  std::vector<TensorInfo> inputs;
   std::string source;
   bool skip_bad = false;
+  bool raw_pixels = false;
+  std::vector<InputSummary> summaries;
 
   // Throws if `data.bad` must not be skipped or nothing is left.
   void settle_bad(size_t total) const;
@@ -71,6 +75,8 @@ DataSource DataSource::open(const DataOptions& options, std::span<const TensorIn
     auto impl = std::make_unique<Impl>();
     impl->source = options.data.string();
     impl->skip_bad = options.skip_bad;
+    impl->raw_pixels = options.raw_pixels;
+    impl->inputs.assign(inputs.begin(), inputs.end());
     impl->data =
         is_array_data(options.data) ? list_arrays(options, inputs) : list_images(options, inputs);
     impl->settle_bad(impl->data.files.size());
@@ -99,9 +105,10 @@ void DataSource::validate(const std::function<void(int64_t, int64_t)>& progress)
   std::vector<DataItem>& items = impl_->data.items;
   const size_t total = items.size();
   std::vector<DataItem> good;
+  InputStatistics statistics(impl_->inputs);
   for (size_t i = 0; i < total; ++i) {
     try {
-      sample(static_cast<s64>(i));
+      statistics.add(sample(static_cast<s64>(i)));
       good.push_back(items[i]);
     } catch (const Error& error) {
       if (error.code() == Error::Code::internal) throw;
@@ -111,6 +118,9 @@ void DataSource::validate(const std::function<void(int64_t, int64_t)>& progress)
   }
   items = std::move(good);
   impl_->settle_bad(total);
+  impl_->summaries = statistics.summaries();
+  for (std::string& doubt : statistics.doubts(impl_->raw_pixels))
+    impl_->data.notes.push_back(std::move(doubt));
 }
 
 int64_t DataSource::size() const { return static_cast<int64_t>(impl_->data.items.size()); }
@@ -133,5 +143,6 @@ std::string DataSource::name(int64_t i) const {
 const std::optional<Preprocess>& DataSource::preprocess() const { return impl_->data.preprocess; }
 const std::vector<SkippedItem>& DataSource::skipped() const { return impl_->data.bad; }
 const std::vector<std::string>& DataSource::notes() const { return impl_->data.notes; }
+const std::vector<InputSummary>& DataSource::summaries() const { return impl_->summaries; }
 
 }  // namespace octet

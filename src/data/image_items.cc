@@ -41,6 +41,21 @@ Tensor load_input(const fs::path& path, const Preprocess& preprocess, const Tens
   return convert_pixels(image, input.type.dtype, path.string());
 }
 
+// Photos become anything that has one or three channels, also what was never an image.
+void note_odd_shape(const std::optional<Preprocess>& given, const Preprocess& used,
+                    const TensorInfo& input, DataItems* data) {
+  constexpr int kOddRatio = 4;
+  const bool chosen =
+      given && (given->resize || given->resize_short > 0 || given->letterbox || given->crop);
+  if (chosen || !used.resize) return;
+  const auto [width, height] = *used.resize;
+  if (width < kOddRatio * height && height < kOddRatio * width) return;
+  data->notes.push_back(
+      fmt::format("images are squeezed to {}x{} for input '{}' {}; is it an image at all? give its "
+                  "data as .npy or .npz, or say the size (resize) if it is",
+                  width, height, input.name, to_string(input.type)));
+}
+
 void add_notes(const FolderFiles& folder, DataItems* data) {
   if (folder.ignored > 0) {
     data->notes.push_back(fmt::format("{} files are not images and were left out", folder.ignored));
@@ -75,6 +90,7 @@ DataItems list_images(const DataOptions& options, std::span<const TensorInfo> in
         {.file = data.items.size(), .label = label_of(file, folder, options.labels).value_or(-1)});
   }
   add_notes(folder, &data);
+  note_odd_shape(options.preprocess, preprocess, input, &data);
   data.load = [root, preprocess, input, files = folder.files](const DataItem& item) {
     return std::vector<Tensor>{load_input(root / files[item.file], preprocess, input)};
   };

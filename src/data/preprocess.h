@@ -25,6 +25,9 @@ void scale_array(Tensor* array, const Preprocess& preprocess, const std::string&
 // Error(unsupported) when the input is not an image: [N,C,H,W], [N,H,W,C], [C,H,W] or [H,W,C] with 1 or 3 channels.
 Preprocess default_preprocess(const TensorType& input);
 
+// Where the channels of an input are that images can feed: [N,C,H,W], [N,H,W,C], [C,H,W] or [H,W,C] with 1 or 3 of them; -1: none can.
+int image_channel_axis(const Shape& input);
+
 // What is applied for this input: `given`, made to fit (the model's size decides the resize when no geometry step is
 // given) and checked against the input; or the default.
 Preprocess resolve_preprocess(const std::optional<Preprocess>& given, const TensorType& input,

@@ -78,6 +78,12 @@ void check_fit(const Preprocess& p, const ImageInput& input, const std::string& 
 
 }  // namespace
 
+int image_channel_axis(const Shape& shape) {
+  const auto input = image_input(shape);
+  if (!input) return -1;
+  return input->nhwc ? shape.rank() - 1 : shape.rank() - 3;
+}
+
 Preprocess default_preprocess(const TensorType& type) {
   const ImageInput input = need_image_input(type, "input");
   Preprocess preprocess;

@@ -29,8 +29,8 @@ class FileFeed : public SampleFeed {
 
 class CallerFeed : public SampleFeed {
  public:
-  CallerFeed(SampleSource source, std::span<const TensorInfo> inputs)
-      : source_(std::move(source)), inputs_(inputs.begin(), inputs.end()) {}
+  CallerFeed(SampleSource source, std::span<const TensorInfo> inputs, InputStatistics* seen)
+      : source_(std::move(source)), inputs_(inputs.begin(), inputs.end()), seen_(seen) {}
 
   std::optional<FedSample> next() override {
     std::vector<Tensor> rows;
@@ -46,6 +46,10 @@ class CallerFeed : public SampleFeed {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const std::string what = fmt::format("{}, input '{}'", sample.name, inputs_[i].name);
       sample.inputs.push_back(convert_array(rows[i], inputs_[i].type.dtype, what));
+    }
+    if (seen_ != nullptr) {
+      const std::lock_guard lock(mutex_);
+      seen_->add(sample.inputs);
     }
     return sample;
   }
@@ -106,6 +110,7 @@ class CallerFeed : public SampleFeed {
 
   const SampleSource source_;
   const std::vector<TensorInfo> inputs_;
+  InputStatistics* const seen_;
   std::mutex mutex_;
   std::vector<Tensor> batch_;   // given last
   std::vector<Shape> samples_;  // one for each input: the shape of one sample
@@ -115,14 +120,48 @@ class CallerFeed : public SampleFeed {
   bool ended_ = false;
 };
 
+// As many samples at a time as a run takes. Those of a run follow each other in the data, whichever thread takes them, so that what is
+// repeated in the last does not depend on threads.
+class RunFeed : public SampleFeed {
+ public:
+  RunFeed(std::unique_ptr<SampleFeed> samples, std::span<const TensorInfo> inputs)
+      : samples_(std::move(samples)), inputs_(inputs.begin(), inputs.end()) {}
+
+  std::optional<FedSample> next() override {
+    if (rows_.load() == 1) return samples_->next();
+    const std::lock_guard lock(mutex_);
+    std::optional<FedSample> first = samples_->next();
+    if (!first) return std::nullopt;
+    if (rows_.load() == 0) rows_ = samples_of_run(inputs_, first->inputs);
+    if (rows_.load() == 1) return first;
+    std::vector<std::vector<Tensor>> rows = {std::move(first->inputs)};
+    while (static_cast<s64>(rows.size()) < rows_.load()) {
+      std::optional<FedSample> more = samples_->next();
+      if (!more) break;
+      rows.push_back(std::move(more->inputs));
+    }
+    return FedSample{first->name, stack_samples(rows, rows_.load()), static_cast<s64>(rows.size()),
+                     rows_.load()};
+  }
+  s64 total() const override { return samples_->total(); }
+
+ private:
+  const std::unique_ptr<SampleFeed> samples_;
+  const std::vector<TensorInfo> inputs_;
+  std::mutex mutex_;
+  std::atomic<s64> rows_{0};  // 0: not known before the first sample
+};
+
 }  // namespace
 
-std::unique_ptr<SampleFeed> feed_of(const DataSource& data) {
-  return std::make_unique<FileFeed>(data);
+std::unique_ptr<SampleFeed> feed_of(const DataSource& data, std::span<const TensorInfo> inputs) {
+  return std::make_unique<RunFeed>(std::make_unique<FileFeed>(data), inputs);
 }
 
-std::unique_ptr<SampleFeed> feed_of(SampleSource source, std::span<const TensorInfo> inputs) {
-  return std::make_unique<CallerFeed>(std::move(source), inputs);
+std::unique_ptr<SampleFeed> feed_of(SampleSource source, std::span<const TensorInfo> inputs,
+                                    InputStatistics* seen) {
+  auto samples = std::make_unique<CallerFeed>(std::move(source), inputs, seen);
+  return std::make_unique<RunFeed>(std::move(samples), inputs);
 }
 
 }  // namespace octet

@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "core/monitor.h"
+#include "data/input_statistics.h"
 #include "data/preprocess.h"
 #include "data/sample_feed.h"
 #include "graph/op_def.h"
@@ -68,9 +69,10 @@ void observe_files(const Graph& graph, const CalibrationOptions& options, const 
   DataSource data = DataSource::open(options, inputs_of(graph));
   data.validate(
       [&](s64 done, s64 total) { report_progress(stage.monitor, "check data", done, total); });
-  observe_samples(graph, *feed_of(data), stage, into);
+  observe_samples(graph, *feed_of(data, inputs_of(graph)), stage, into);
+  into.inputs = data.summaries();
   if (tries_samples(options)) {
-    const auto again = feed_of(data);
+    const auto again = feed_of(data, inputs_of(graph));
     while (!are_enough(into.first_samples)) {
       auto sample = again->next();
       if (!sample) break;
@@ -92,13 +94,16 @@ void observe_own(const Graph& graph, const CalibrationOptions& options, const St
          "calibration data are given twice: as files in '{}' and as samples of the caller",
          options.data.string());
   }
-  const auto feed = feed_of(options.samples, inputs_of(graph));
+  InputStatistics statistics(inputs_of(graph));
+  const auto feed = feed_of(options.samples, inputs_of(graph), &statistics);
   if (tries_samples(options)) {
     KeepingFeed keeping(*feed, into.first_samples);
     observe_samples(graph, keeping, stage, into);
   } else {
     observe_samples(graph, *feed, stage, into);
   }
+  into.inputs = statistics.summaries();
+  into.notes = statistics.doubts(options.raw_pixels);
   if (into.samples == 0) {
     fail(Error::Code::invalid_argument,
          "the caller's calibration data end before the first sample");

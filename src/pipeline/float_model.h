@@ -24,6 +24,7 @@ struct Calibration {
   std::string data_hash;       // of all samples as the model gets them, in any order
   std::optional<Preprocess> preprocess;
   s64 samples = 0;
+  std::vector<InputSummary> inputs;  // one for each input of the graph
   std::vector<std::string> skipped;  // "name: reason"
   std::vector<std::string> notes;    // about the data
   std::vector<ValueId> values;       // of the float graph, in its order; those that codes may need
@@ -40,6 +41,7 @@ struct FloatModel {
   std::string hash;  // of the ONNX model with its weights; empty where it is not known
   // The names of its tensors before any pass, sorted; null where they are not known.
   std::shared_ptr<const std::vector<std::string>> tensors;
+  std::optional<Preprocess> preprocess;            // remembered where calibration has none
   bool carries_qdq = false;                        // the model brings its own scales
   std::vector<PassTrace> passes;                   // that made the graph
   std::vector<std::string> notes;                  // for the user, about the graph

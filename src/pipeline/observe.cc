@@ -8,8 +8,10 @@
 #include <thread>
 #include <unordered_map>
 
+#include "core/check.h"
 #include "core/monitor.h"
 #include "octet/engine.h"
+#include "octet/image_sizes.h"
 #include "runtime/context.h"
 #include "runtime/inside.h"
 #include "runtime/model.h"
@@ -22,6 +24,16 @@ struct Tap {
   bool is_input = false;
   size_t index = 0;
 };
+
+// What a value holds of the samples themselves, not of their repetition at the end of a run.
+Tensor of_samples(const Tensor& tensor, const FedSample& sample) {
+  Shape shape = tensor.shape();
+  if (sample.samples == sample.rows || shape.rank() == 0 || shape[0] % sample.rows != 0)
+    return tensor;
+  shape[0] = shape[0] / sample.rows * sample.samples;
+  const auto owner = std::make_shared<const Tensor>(tensor);
+  return {{tensor.dtype(), shape}, std::shared_ptr<const std::byte>(owner, owner->data())};
+}
 
 // A context that writes into the outputs of the run before where their types stay: the values of one sample of a large model are
 // tens of megabytes, and fresh memory of that size costs a tenth of the run.
@@ -108,7 +120,7 @@ class Observer {
         if (!sample) break;
         observe_sample(run, *sample, own);
         data_hash += digest_of(sample->inputs);
-        const s64 done = done_.fetch_add(1) + 1;
+        const s64 done = done_.fetch_add(sample->samples) + sample->samples;
         if (reports) report_progress(options_.monitor, "calibrate", done, data_.total());
       }
       const std::lock_guard lock(mutex_);
@@ -129,13 +141,18 @@ class Observer {
     try {
       const std::vector<Tensor>& outputs = run.run(inputs);
       for (size_t t = 0; t < taps_.size(); ++t) {
-        const Tensor& tensor = taps_[t].is_input ? inputs[taps_[t].index] : outputs[taps_[t].index];
+        const Tensor tensor = of_samples(
+            taps_[t].is_input ? inputs[taps_[t].index] : outputs[taps_[t].index], sample);
         own[t].histogram.observe(tensor.as<f32>());
         own[t].power.observe(tensor);
       }
     } catch (Error& error) {
-      error.add_context("calibrating on " + sample.name);
-      throw;
+      const std::string advice = size_advice(Inside::engine(model_), inputs, error);
+      if (advice.empty()) {
+        error.add_context("calibrating on " + sample.name);
+        throw;
+      }
+      fail_about("DataOptions.preprocess", error.code(), "{}: {}", sample.name, advice);
     }
   }
 

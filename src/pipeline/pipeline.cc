@@ -6,11 +6,13 @@
 
 #include "core/memory.h"
 #include "core/monitor.h"
+#include "data/preprocess.h"
 #include "octet/compile.h"
 #include "onnx/import.h"
 #include "passes/check_declared.h"
 #include "pipeline/choose_ranges.h"
 #include "pipeline/float_model.h"
+#include "preprocess/preprocess_text.h"
 #include "runtime/inside.h"
 #include "runtime/model.h"
 
@@ -35,6 +37,19 @@ FloatModel import(const Import& read, const CompileOptions& options, CompileRepo
   return model;
 }
 
+// What the caller says of images, for builds that see no data: made to fit an input that images can feed.
+std::optional<Preprocess> told_preprocess(const CompileOptions& options, const Graph& graph) {
+  std::optional<Preprocess> given = options.preprocess;
+  if (!given && options.calibration) given = options.calibration->preprocess;
+  if (!given) return std::nullopt;
+  check_preprocess(*given, "preprocessing");
+  const bool images = !options.calibration && graph.inputs.size() == 1 &&
+                      image_channel_axis(graph.value(graph.inputs[0]).type.shape) >= 0;
+  if (!images) return given;
+  const Value& input = graph.value(graph.inputs[0]);
+  return resolve_preprocess(given, input.type, input.name);
+}
+
 FloatModel calibrated(const FloatModel& model, const CompileOptions& options,
                       CompileReport& report) {
   if (!options.plan.int8 || !options.calibration) return model;
@@ -48,6 +63,7 @@ FloatModel calibrated(const FloatModel& model, const CompileOptions& options,
   report.calibration_samples = seen.samples;
   report.calibration_skipped = static_cast<s64>(seen.skipped.size());
   report.skipped_files = seen.skipped;
+  report.inputs = seen.inputs;
   report.warnings.insert(report.warnings.end(), seen.notes.begin(), seen.notes.end());
   if (options.calibration->make_cache && seen.own_ranges != nullptr)
     report.cache = std::make_shared<const CalibrationCache>(make_cache(result));
@@ -60,6 +76,7 @@ Engine compile_model(const Import& read, const std::string& source, const Compil
   CompileReport& out = report != nullptr ? *report : local;
   FloatModel imported = import(read, options, out);
   imported.source = source;
+  imported.preprocess = told_preprocess(options, *imported.graph);
   const FloatModel model = calibrated(imported, options, out);
   return Inside::engine(
       std::make_shared<const Model>(quantize(model, options.plan, &out, options.monitor)));

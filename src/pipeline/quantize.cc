@@ -49,8 +49,9 @@ Model described(const FloatModel& from, bool calibrated) {
   Model model;
   model.source = from.source;
   model.producer = from.producer;
+  model.preprocess = from.preprocess;
   if (!calibrated || from.calibration == nullptr) return model;
-  model.preprocess = from.calibration->preprocess;
+  if (from.calibration->preprocess) model.preprocess = from.calibration->preprocess;
   model.calibration_samples = from.calibration->samples;
   model.range_method = methods_of(*from.ranges);
   return model;

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What octet run is asked to run: images, arrays, folders of them; each sample, whichever file it lies in, gives one result.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/data_flags.h"
+#include "octet/engine.h"
+
+namespace octet::cli {
+
+struct RunResult {
+  std::string name;                // "a.jpg", "data.npz[3]"
+  std::span<const Tensor> inputs;  // of the sample, or of the whole run that it is a row of
+  std::vector<Tensor> outputs;
+};
+using EachResult = std::function<void(RunResult)>;
+
+struct RunInputs {
+  std::vector<std::filesystem::path> files;
+  DataOptions options;          // of all files; without the file itself
+  bool prepare_arrays = false;  // arrays go through the preprocessing too: flags ask for it
+};
+
+// Runs them all, in order. An array file whose arrays have the inputs' own shapes is one run, used as it stands, and each of its rows
+// one result where inputs and outputs agree on their number; other data go sample by sample, as calibration reads them.
+void run_all(const Engine& engine, Context& context, const RunInputs& inputs,
+             const EachResult& each);
+
+}  // namespace octet::cli
