@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace octet::test {
 namespace {
 
@@ -39,8 +41,8 @@ TEST(InputStatistics, EachChannelOfAnImage) {
 }
 
 TEST(InputStatistics, ChannelsThatComeLast) {
-  const TensorInfo info{"x", {Dtype::f32, {Shape::kDynamic, 1, 2, 3}}};
-  const auto seen = fed(info, image({0, 2, -4, 1, 2, 0}, {1, 1, 2, 3})).summaries();
+  const TensorInfo info{"x", {Dtype::f32, {Shape::kDynamic, 2, 1, 3}}};
+  const auto seen = fed(info, image({0, 2, -4, 1, 2, 0}, {1, 2, 1, 3})).summaries();
   EXPECT_THAT(seen[0].mean, ElementsAre(0.5, 2, -2));
 }
 

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "core/error_testing.h"
+#include "core/types.h"
 #include "octet/data.h"
 
 namespace octet::test {
