@@ -24,7 +24,7 @@ import networks as nets  # noqa: E402
 import prepare  # noqa: E402
 import runners  # noqa: E402
 import table  # noqa: E402
-from prepare import OCTET_FP32, OCTET_INT8, OCTET_QDQ, ORT_FP32, PEERS, RUNNERS  # noqa: E402
+from prepare import OCTET_BEFORE, OCTET_FP32, OCTET_INT8, OCTET_QDQ, ORT_FP32, PEERS, RUNNERS  # noqa: E402
 from runners import geomean, log  # noqa: E402
 
 
@@ -35,7 +35,8 @@ def start(args, files, threads):
     for key, path in files.paths.items():
         try:
             if key.startswith("octet"):
-                ready[key] = runners.OctetRunner(args.octet, path, threads, cpus)
+                program = args.against if key == OCTET_BEFORE else args.octet
+                ready[key] = runners.OctetRunner(program, path, threads, cpus)
             else:
                 ready[key] = runners.PeerRunner(key.rsplit("_", 1)[0], path, threads, cpus)
         except (RuntimeError, OSError) as error:
@@ -77,6 +78,11 @@ def ratio(times):
     return round(min(peers) / times[OCTET_QDQ], 3) if peers and OCTET_QDQ in times else None
 
 
+def ratio_to_before(times):
+    """The older program's time over the new one's."""
+    return round(times[OCTET_BEFORE] / times[OCTET_QDQ], 3) if {OCTET_BEFORE, OCTET_QDQ} <= times.keys() else None
+
+
 def measure_network(args, network, files, threads, batch):
     ready, failed = start(args, files, threads)
     times = runners.take_turns(args, ready, failed)
@@ -88,6 +94,7 @@ def measure_network(args, network, files, threads, batch):
            "onnxruntime_fp32_ms": ms.get(ORT_FP32),
            "median_ms": ms, "peers": {key: ms[key] for key in PEERS if key in ms},
            "ratio_to_best": ratio(ms), "fastest_ms": fastest, "ratio_of_fastest": ratio(fastest),
+           "ratio_to_before": ratio_to_before(ms), "ratio_of_fastest_to_before": ratio_to_before(fastest),
            "spread_ms": {key: [round(min(v), 4), round(max(v), 4)] for key, v in rounds.items()},
            "memory_mib": {key: ready[key].memory_mib for key in times},
            "first_result_ms": {key: ready[key].first_result_ms for key in times},
@@ -103,7 +110,7 @@ def measure_network(args, network, files, threads, batch):
 def summary(row):
     """A line of progress."""
     times = ", ".join(f"{key} {ms:.2f}" for key, ms in row["median_ms"].items())
-    return f"  {times} ms; best peer / Octet {row['ratio_to_best']}"
+    return f"  {times} ms; best peer / Octet {row['ratio_to_best']}, before / now {row['ratio_to_before']}"
 
 
 def report_of(args, rows, missed):
@@ -111,6 +118,8 @@ def report_of(args, rows, missed):
               "networks": rows,
               "geomean_ratio_to_best": geomean([row["ratio_to_best"] for row in rows]),
               "geomean_ratio_of_fastest": geomean([row["ratio_of_fastest"] for row in rows]),
+              "geomean_to_before": geomean([row["ratio_to_before"] for row in rows]),
+              "geomean_of_fastest_to_before": geomean([row["ratio_of_fastest_to_before"] for row in rows]),
               "geomeans": [{"threads": threads, "batch": batch, "ratio_to_best": geomean(
                   [row["ratio_to_best"] for row in rows if (row["threads"], row["batch"]) == (threads, batch)])}
                   for batch in args.batch for threads in args.threads]}
@@ -125,7 +134,7 @@ def numbers(text):
 
 def parse_args():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--octet", required=True, help="the octet program")
+    runners.add_program_flags(parser)
     parser.add_argument("--models", default="", help="folder of .onnx or .onnx.xz files")
     parser.add_argument("--data", default="", help="folder with calibration images")
     parser.add_argument("--networks", help="names, separated by commas [all]")
@@ -148,7 +157,8 @@ def parse_args():
     args = parser.parse_args()
     args.networks = chosen(parser, args.networks, {network.name: network for network in nets.NETWORKS})
     args.runners = chosen(parser, args.runners, {key: key for key in RUNNERS})
-    args.octet = str(pathlib.Path(args.octet).resolve())
+    if args.against is None:
+        args.runners = [key for key in args.runners if key != OCTET_BEFORE]
     args.work.mkdir(parents=True, exist_ok=True)
     return args
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Octet's float engines against ONNX Runtime on this CPU: one run, interleaved, pinned.
+"""Octet's float engines against ONNX Runtime, or an older octet, on this CPU: one run, interleaved, pinned.
 
     bench/fp32.py --octet build/release/octet --models DIR [--json]
 
@@ -18,7 +18,8 @@ import tempfile
 
 import runners
 
-OCTET, ORT = "octet", "onnxruntime"
+OCTET, ORT, BEFORE = "octet", "onnxruntime", "octet_before"
+PREFIX = {OCTET: "octet", ORT: "ort", BEFORE: "before"}  # of the report's keys
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,12 +59,24 @@ def prepare(args, network):
     else:
         reason = f"{plain.name} is not in the models folder"
         return {}, {OCTET: reason, ORT: reason}
-    engine = args.work / f"{network.name}.octet"
-    try:
-        runners.octet_build(args, model, engine, [flag for s in network.shapes for flag in ("--shape", s)])
-    except RuntimeError as error:
-        return {ORT: model}, {OCTET: str(error)}
-    return {OCTET: engine, ORT: model}, {}
+    paths, failed = {} if args.against else {ORT: model}, {}
+    for key, program in programs(args).items():
+        engine = args.work / f"{network.name}.{key}"
+        try:
+            runners.octet_build(program, model, engine, [flag for s in network.shapes for flag in ("--shape", s)])
+            paths[key] = engine
+        except RuntimeError as error:
+            failed[key] = str(error)
+    return paths, failed
+
+
+def other(args):
+    """What Octet takes turns with."""
+    return BEFORE if args.against else ORT
+
+
+def programs(args):
+    return {OCTET: args.octet, **({BEFORE: args.against} if args.against else {})}
 
 
 def start(args, network, paths, threads):
@@ -71,16 +84,17 @@ def start(args, network, paths, threads):
     ready, failed = {}, {}
     for key, path in paths.items():
         try:
-            ready[key] = (Octet(args.octet, path, network.shapes, threads, cpus) if key == OCTET
-                            else runners.PeerRunner(ORT, path, threads, cpus, network.shapes))
+            ready[key] = (runners.PeerRunner(ORT, path, threads, cpus, network.shapes) if key == ORT
+                          else Octet(programs(args)[key], path, network.shapes, threads, cpus))
         except RuntimeError as error:
             failed[key] = str(error)
     return ready, failed
 
 
 def ratio(values):
-    """ONNX Runtime's time over Octet's: above 1 Octet is faster."""
-    return round(values[ORT] / values[OCTET], 3) if len(values) == 2 else None
+    """The other's time over Octet's, ONNX Runtime's or the older program's: above 1 Octet is faster."""
+    others = [value for key, value in values.items() if key != OCTET]
+    return round(others[0] / values[OCTET], 3) if others and OCTET in values else None
 
 
 def measure(args, network, threads, prepared):
@@ -92,26 +106,30 @@ def measure(args, network, threads, prepared):
     ms = {key: round(statistics.median(values), 4) for key, values in medians.items()}
     fastest = {key: round(min(value.fastest for value in values), 4) for key, values in times.items()}
     processor = {key: round(min(value.processor for value in values), 4) for key, values in times.items()}
-    return {"name": network.name, "threads": threads, "octet_ms": ms.get(OCTET), "ort_ms": ms.get(ORT),
-            "ratio": ratio(ms), "octet_fastest_ms": fastest.get(OCTET), "ort_fastest_ms": fastest.get(ORT),
-            "ratio_of_fastest": ratio(fastest), "octet_processor_ms": processor.get(OCTET),
-            "ort_processor_ms": processor.get(ORT), "ratio_of_processor": ratio(processor),
+    figures = {"": ms, "fastest_": fastest, "processor_": processor}
+    return {"name": network.name, "threads": threads,
+            **{f"{PREFIX[key]}_{kind}ms": values.get(key) for kind, values in figures.items() for key in (OCTET, other(args))},
+            "ratio": ratio(ms), "ratio_of_fastest": ratio(fastest), "ratio_of_processor": ratio(processor),
             "spread_ms": {key: [round(min(v), 4), round(max(v), 4)] for key, v in medians.items()}, "failed": failed}
 
 
-def print_table(report):
+def print_table(args, report):
     """Markdown, as it goes into docs/performance.md."""
-    print("| network | threads | Octet | ONNX Runtime | ratio | Octet, fastest | ONNX Runtime, fastest | ratio "
-          "| Octet, processor | ONNX Runtime, processor | ratio |")
+    beside, title = other(args), "before" if args.against else "ONNX Runtime"
+    print(f"| network | threads | Octet | {title} | ratio | Octet, fastest | {title}, fastest | ratio "
+          f"| Octet, processor | {title}, processor | ratio |")
     print("|---|---|---|---|---|---|---|---|---|---|---|")
     for row in report["networks"]:
-        def cell(key, name):
+        def median(key):
             low, high = row["spread_ms"].get(key, (0, 0))
-            return f"{row[name]:.2f} ({low:.2f}-{high:.2f})" if row[name] else "failed"
-        print(f"| {row['name']} | {row['threads']} | {cell(OCTET, 'octet_ms')} | {cell(ORT, 'ort_ms')} | {row['ratio'] or '-'} | "
-              f"{row['octet_fastest_ms'] or '-'} | {row['ort_fastest_ms'] or '-'} | {row['ratio_of_fastest'] or '-'} | "
-              f"{row['octet_processor_ms'] or '-'} | {row['ort_processor_ms'] or '-'} | {row['ratio_of_processor'] or '-'} |")
-    print(f"\nGeometric mean of ONNX Runtime / Octet: {report['geomean']}, of the fastest runs: {report['geomean_of_fastest']}, "
+            value = row[f"{PREFIX[key]}_ms"]
+            return f"{value:.2f} ({low:.2f}-{high:.2f})" if value else "failed"
+
+        def pair(kind):
+            return " | ".join(str(row[f"{PREFIX[key]}_{kind}_ms"] or "-") for key in (OCTET, beside))
+        print(f"| {row['name']} | {row['threads']} | {median(OCTET)} | {median(beside)} | {row['ratio'] or '-'} | "
+              f"{pair('fastest')} | {row['ratio_of_fastest'] or '-'} | {pair('processor')} | {row['ratio_of_processor'] or '-'} |")
+    print(f"\nGeometric mean of {title} / Octet: {report['geomean']}, of the fastest runs: {report['geomean_of_fastest']}, "
           f"of processor time: {report['geomean_of_processor']}")
     for row in report["networks"]:
         for key, reason in row["failed"].items():
@@ -120,7 +138,7 @@ def print_table(report):
 
 def parse_args():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--octet", required=True, help="the octet program")
+    runners.add_program_flags(parser)
     parser.add_argument("--models", required=True, help="folder of .onnx or .onnx.xz files")
     parser.add_argument("--networks", help="names, separated by commas [all]")
     parser.add_argument("--threads", default="1,2", help="thread counts [1,2]")
@@ -135,7 +153,6 @@ def parse_args():
     if unknown:
         parser.error(f"no network {', '.join(unknown)}; there are {', '.join(known)}")
     args.networks = [known[name] for name in names]
-    args.octet = str(pathlib.Path(args.octet).resolve())
     args.work.mkdir(parents=True, exist_ok=True)
     return args
 
@@ -155,7 +172,7 @@ def main():
     if args.json:
         print(json.dumps(report, indent=1))
     else:
-        print_table(report)
+        print_table(args, report)
 
 
 if __name__ == "__main__":

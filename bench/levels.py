@@ -138,7 +138,7 @@ def main():
         library = compile_mask(work)
         for model in args.models:
             engine = work / (model.stem + ".octet")
-            bench.octet_build(args, model, engine, ["--int8"])
+            bench.octet_build(args.octet, model, engine, ["--int8"])
             for level in args.levels:
                 check_mask(args, library, level, engine)
                 rows.append(measure_model(args, model, engine, level, library))

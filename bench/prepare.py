@@ -15,11 +15,12 @@ import rewrite
 import runners
 
 OCTET_QDQ, ORT_QDQ, OPENVINO_QDQ = "octet_qdq", "onnxruntime_qdq", "openvino_qdq"
+OCTET_BEFORE = "octet_before"  # the Q/DQ model in the program of --against
 OCTET_INT8, OCTET_FP32, ORT_FP32 = "octet_int8", "octet_fp32", "onnxruntime_fp32"
 NCNN_INT8 = "ncnn_int8"
 PEERS = (ORT_QDQ, OPENVINO_QDQ, NCNN_INT8)  # what Octet on the same Q/DQ model is held against
-RUNNERS = (OCTET_QDQ, ORT_QDQ, OPENVINO_QDQ, NCNN_INT8, OCTET_INT8, OCTET_FP32, ORT_FP32)
-QDQ = (OCTET_QDQ, ORT_QDQ, OPENVINO_QDQ)
+RUNNERS = (OCTET_QDQ, OCTET_BEFORE, ORT_QDQ, OPENVINO_QDQ, NCNN_INT8, OCTET_INT8, OCTET_FP32, ORT_FP32)
+QDQ = (OCTET_QDQ, OCTET_BEFORE, ORT_QDQ, OPENVINO_QDQ)
 
 
 @dataclasses.dataclass
@@ -97,10 +98,11 @@ class Preparation:
     def engine(self, key):
         """Builds the engine that a runner of Octet runs: its path and the seconds."""
         engine = self.path(f"{key}.octet")
-        if key == OCTET_QDQ:
-            return engine, runners.octet_build(self.args, self.qdq_model(self.batch), engine, ["--int8"])
+        program = self.args.against if key == OCTET_BEFORE else self.args.octet
+        if key in (OCTET_QDQ, OCTET_BEFORE):
+            return engine, runners.octet_build(program, self.qdq_model(self.batch), engine, ["--int8"])
         flags = self.calibration_flags() if key == OCTET_INT8 else []
-        return engine, runners.octet_build(self.args, self.float_model(self.batch), engine, flags)
+        return engine, runners.octet_build(program, self.float_model(self.batch), engine, flags)
 
 
 def image_flags(network):
@@ -142,7 +144,7 @@ def timed_build(args, network, images):
     flags = ["--int8", "--calib", str(folder), "--threads", "2", *image_flags(network)]
     with runners.pinned(runners.cpus_for(2)):
         busy = os.times()
-        seconds = runners.octet_build(args, model, engine, flags)
+        seconds = runners.octet_build(args.octet, model, engine, flags)
         after = os.times()
     used = after.children_user + after.children_system - busy.children_user - busy.children_system
     return {"network": network.name, "images": images, "threads": 2, "seconds": seconds,

@@ -141,10 +141,10 @@ def take_turns(args, runners, failed):
     return {key: values for key, values in times.items() if key not in failed}
 
 
-def octet_build(args, model, engine, extra):
+def octet_build(program, model, engine, extra):
     """Builds an engine; returns the seconds that it took."""
     start = time.monotonic()
-    done = subprocess.run([args.octet, "build", str(model), "-o", str(engine), "--quiet", *extra],
+    done = subprocess.run([program, "build", str(model), "-o", str(engine), "--quiet", *extra],
                           capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(last_line(done.stderr))
@@ -166,6 +166,15 @@ def versions(args):
 def geomean(values):
     values = [value for value in values if value]
     return round(math.exp(statistics.fmean(map(math.log, values))), 3) if values else None
+
+
+def add_program_flags(parser):
+    parser.add_argument("--octet", required=True, type=program, help="the octet program")
+    parser.add_argument("--against", metavar="PROGRAM", type=program, help="an older octet program, in turns with the new one")
+
+
+def program(path):
+    return str(pathlib.Path(path).resolve())
 
 
 def add_turn_flags(parser):

@@ -8,9 +8,9 @@ import argparse
 import collections
 import json
 
-from prepare import OCTET_QDQ, PEERS, RUNNERS
+from prepare import OCTET_BEFORE, OCTET_QDQ, PEERS, RUNNERS
 
-TITLES = {"octet_qdq": "Octet Q/DQ", "onnxruntime_qdq": "ONNX Runtime Q/DQ", "openvino_qdq": "OpenVINO Q/DQ", "ncnn_int8": "ncnn INT8",
+TITLES = {"octet_qdq": "Octet Q/DQ", "octet_before": "Octet before", "onnxruntime_qdq": "ONNX Runtime Q/DQ", "openvino_qdq": "OpenVINO Q/DQ", "ncnn_int8": "ncnn INT8",
           "octet_int8": "Octet INT8", "octet_fp32": "Octet FP32", "onnxruntime_fp32": "ONNX Runtime FP32"}
 KERNELS_SHOWN = 4
 
@@ -38,7 +38,19 @@ def print_times(report, keys):
           f"of the fastest runs: {report['geomean_ratio_of_fastest']}")
     for part in report["geomeans"]:
         print(f"* {part['threads']} threads, batch {part['batch']}: {part['ratio_to_best']}")
+    if report.get("geomean_to_before"):
+        print_before(report)
     print()
+
+
+def print_before(report):
+    """The older program's time over the new one's: above 1 the new one is faster."""
+    print()
+    print_table(["network", "threads", "batch", "before / now", "of fastest runs"],
+                [[row["name"], row["threads"], row["batch"], row["ratio_to_before"] or "-",
+                  row["ratio_of_fastest_to_before"] or "-"] for row in report["networks"]])
+    print(f"\nGeometric mean of before / now: {report['geomean_to_before']}, "
+          f"of the fastest runs: {report['geomean_of_fastest_to_before']}")
 
 
 def print_resources(report, keys):
@@ -99,7 +111,7 @@ def print_all(report):
     keys = [key for key in RUNNERS if any(key in row["median_ms"] or key in row["failed"]
                                           for row in report["networks"])]
     print_times(report, keys)
-    print_resources(report, [key for key in keys if key in (OCTET_QDQ, *PEERS)])
+    print_resources(report, [key for key in keys if key in (OCTET_QDQ, OCTET_BEFORE, *PEERS)])
     print_layers(report)
     if "build" in report:
         build = report["build"]

@@ -74,7 +74,7 @@ class Network:
 
     def engine(self, batch):
         path = self.path("octet", batch)
-        runners.octet_build(self.args, self.model(batch), path, ["--int8"])
+        runners.octet_build(self.args.octet, self.model(batch), path, ["--int8"])
         return path
 
 
