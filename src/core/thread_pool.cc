@@ -28,24 +28,40 @@ void pause() { __builtin_ia32_pause(); }
 
 }  // namespace
 
-// Piece t of a step is thread t's, so that it finds what it wrote in the step before in its own core's cache. Still pieces are
-// claimed: that of a worker that is not running (asleep, or its core taken by another process) falls to whoever is done with
-// its own, and nobody waits for it. A claim raises the piece's mark from an older step's number to this one's: it succeeds only
-// while this step has that piece unclaimed, so what was read of the step before the claim is of that step.
+// Piece t of a step is thread t's, so that it finds what it wrote in the step before in its own core's cache. Still it falls into
+// chunks that are claimed: the owner takes half of those that are left, and again, from the front; who is done with its own piece
+// takes from the back half of what it finds. So nobody waits for a worker that is not running (asleep, or its core taken by
+// another process), nor long for one whose core is slow, as that of a virtual machine is while its other half works for others.
+// A claim raises the piece's mark, from an older step's number or within this one's: it succeeds only while this step has chunks
+// of that piece unclaimed, so what was read of the step before the claim is of that step.
 struct ThreadPool::State {
   static constexpr int kMaxThreads = 256;
   static constexpr int kPieceBits = 9;
   static constexpr u64 kPieceMask = (u64{1} << kPieceBits) - 1;
+  static constexpr s64 kChunks = 8;  // of a piece, at most
+  static constexpr int kSideBits = 4;
+  static constexpr u64 kSideMask = (u64{1} << kSideBits) - 1;
 
-  // Two lines: the one in which a thread claims its piece stays in its core, the other goes to who waits for the end.
+  // Two lines: the one in which a thread claims its chunks stays in its core, the other goes to who waits for the end.
   struct Piece {
-    alignas(kLine) std::atomic<u64> claimed{0};  // number of the last step whose piece was claimed
-    alignas(kLine) std::atomic<u64> done{0};     // number of the last step whose piece is done
+    // Number of the last step of which something was claimed; the first chunk that was not, and how many were not.
+    alignas(kLine) std::atomic<u64> claimed{0};
+    alignas(kLine) std::atomic<u64> done{0};  // chunks of all steps
   };
 
-  int threads = 1;
+  struct Range {
+    s64 begin, end;
+  };
+
+  enum class Side { front, back };
+
+  static constexpr int kClosed = 1 << 30;
+
+  int threads = 1;  // at most
   std::vector<std::thread> workers;
   std::unique_ptr<Piece[]> marks;
+  // What each piece's `done` comes to at the end of the last step; the run's thread alone reads and writes it.
+  std::vector<u64> given;
   std::mutex mutex;
   std::condition_variable wake;
   // What begins a step lies in one line, which all workers fetch at the same time.
@@ -53,11 +69,18 @@ struct ThreadPool::State {
   std::atomic<bool> stop{false};
   std::atomic<void (*)(const void*, s64, s64, int)> call{nullptr};
   std::atomic<const void*> context{nullptr};
-  std::atomic<s64> count{0};
-  alignas(kLine) std::atomic<int> sleepers{0};  // grows and shrinks under mutex
-  alignas(kLine) std::mutex line;               // of the runs that want the pool
+  std::atomic<s64> count{0}, grain{1};
+  alignas(kLine) std::atomic<int> guests{kClosed};  // that are in, and whether more may come
+  alignas(kLine) std::atomic<int> sleepers{0};      // grows and shrinks under mutex
+  alignas(kLine) std::mutex line;                   // of the runs that want the pool
   std::condition_variable turn_over;
   u64 last_ticket = 0, served = 0;
+
+  void make_marks(int most) {
+    threads = std::clamp(most, 1, kMaxThreads);
+    marks = std::make_unique<Piece[]>(static_cast<size_t>(threads));
+    given.resize(static_cast<size_t>(threads));
+  }
 
   static u64 number(u64 word) { return word >> kPieceBits; }
 
@@ -65,27 +88,71 @@ struct ThreadPool::State {
 
   Piece& mark(s64 piece) { return marks[static_cast<size_t>(piece)]; }
 
-  // Runs those pieces of the step that nobody has begun.
+  // Runs what nobody has begun.
   void help(u64 word, int thread) {
     const s64 pieces = pieces_of(word);
-    for (s64 i = 1; i < pieces; ++i) try_piece(word, (thread + i) % pieces, thread);
+    for (s64 i = 1; i <= pieces; ++i) run_chunks(word, (thread + i) % pieces, thread, Side::back);
   }
 
-  void try_piece(u64 word, s64 piece, int thread) {
+  static Range piece_of(s64 items, s64 piece, s64 pieces) {
+    return {items * piece / pieces, items * (piece + 1) / pieces};
+  }
+
+  static s64 chunks_of(Range piece, s64 smallest) {
+    return std::clamp<s64>((piece.end - piece.begin) / smallest, 1, kChunks);
+  }
+
+  void run_chunks(u64 word, s64 piece, int thread, Side side) {
     const auto body = call.load(std::memory_order_relaxed);
     const void* data = context.load(std::memory_order_relaxed);
     const s64 items = count.load(std::memory_order_relaxed);
+    const s64 smallest = grain.load(std::memory_order_relaxed);
     const s64 pieces = pieces_of(word);
-    if (piece >= pieces || !claim(piece, number(word))) return;
-    body(data, items * piece / pieces, items * (piece + 1) / pieces, thread);
-    mark(piece).done.store(number(word), std::memory_order_release);
+    if (piece >= pieces) return;
+    const Range all = piece_of(items, piece, pieces);
+    const s64 chunks = chunks_of(all, smallest), size = all.end - all.begin;
+    u64 done = 0;
+    for (;;) {
+      const Range taken = claim(mark(piece).claimed, number(word), chunks, side);
+      if (taken.begin == taken.end) break;
+      body(data, all.begin + size * taken.begin / chunks, all.begin + size * taken.end / chunks,
+           thread);
+      done += static_cast<u64>(taken.end - taken.begin);
+    }
+    if (done > 0) mark(piece).done.fetch_add(done, std::memory_order_release);
   }
 
-  bool claim(s64 piece, u64 of_step) {
-    std::atomic<u64>& claimed = mark(piece).claimed;
-    u64 last = claimed.load(std::memory_order_relaxed);
-    return last < of_step &&
-           claimed.compare_exchange_strong(last, of_step, std::memory_order_acq_rel);
+  // Half of the chunks that are left, at least one; none where there are none, or the step is over. `chunks` counts only while
+  // nothing of the piece is claimed: a late thread may have it from the step after.
+  static Range claim(std::atomic<u64>& mark, u64 of_step, s64 chunks, Side side) {
+    for (u64 last = mark.load(std::memory_order_relaxed);;) {
+      if (last >> (2 * kSideBits) > of_step) return {0, 0};
+      const bool begun = last >> (2 * kSideBits) == of_step;
+      const s64 front = begun ? static_cast<s64>(last >> kSideBits & kSideMask) : 0;
+      const s64 left = begun ? static_cast<s64>(last & kSideMask) : chunks;
+      if (left == 0) return {0, 0};
+      const s64 mine = (left + 1) / 2, begin = side == Side::front ? front : front + left - mine;
+      const u64 after = of_step << (2 * kSideBits) |
+                        static_cast<u64>(side == Side::front ? front + mine : front) << kSideBits |
+                        static_cast<u64>(left - mine);
+      if (mark.compare_exchange_weak(last, after, std::memory_order_acq_rel,
+                                     std::memory_order_relaxed))
+        return {begin, begin + mine};
+    }
+  }
+
+  // How many pieces a step of so many items has; from each as many chunks will be done.
+  s64 expect(s64 items, s64 smallest, int present) {
+    const s64 pieces = std::min<s64>(items, present);
+    for (s64 i = 0; i < pieces; ++i) {
+      const s64 chunks = chunks_of(piece_of(items, i, pieces), smallest);
+      given[static_cast<size_t>(i)] += static_cast<u64>(chunks);
+    }
+    return pieces;
+  }
+
+  bool is_done(s64 piece) {
+    return mark(piece).done.load(std::memory_order_acquire) == given[static_cast<size_t>(piece)];
   }
 
   // Until all pieces are done, the last of them perhaps by this thread.
@@ -93,7 +160,7 @@ struct ThreadPool::State {
     const s64 pieces = pieces_of(word);
     s64 at = 0;
     for (u32 spins = 0;; ++spins) {
-      while (at < pieces && mark(at).done.load(std::memory_order_acquire) == number(word)) ++at;
+      while (at < pieces && is_done(at)) ++at;
       if (at == pieces) return;
       if (spins == kPatience) help(word, 0);
       pause();
@@ -127,7 +194,31 @@ struct ThreadPool::State {
       wait_for_news(seen, thread);
       if (stop.load(std::memory_order_acquire)) return;
       seen = step.load(std::memory_order_acquire);
-      try_piece(seen, thread, thread);
+      run_chunks(seen, thread, thread, Side::front);
+    }
+  }
+
+  int present() const {
+    if (!workers.empty()) return threads;
+    return 1 + (guests.load(std::memory_order_acquire) & ~kClosed);
+  }
+
+  // The guest's number, from 1 on; 0 where there is no room. Guests leave only when the pool is closed, so numbers have no gaps.
+  int admit() {
+    for (int in = guests.load(std::memory_order_relaxed);;) {
+      if ((in & kClosed) != 0 || in + 1 >= threads) return 0;
+      if (guests.compare_exchange_weak(in, in + 1, std::memory_order_acq_rel)) return in + 1;
+    }
+  }
+
+  // False when the pool is closed. A guest has work of its own to go back to and does not sleep.
+  bool wait_as_guest(u64 seen, int guest) {
+    for (u32 spins = 0;; ++spins) {
+      if ((guests.load(std::memory_order_acquire) & kClosed) != 0) return false;
+      if (number(step.load(std::memory_order_acquire)) != number(seen)) return true;
+      if (spins == kPatience) help(seen, guest);
+      pause();
+      if (spins % 256 == 255) std::this_thread::yield();
     }
   }
 
@@ -152,8 +243,7 @@ struct ThreadPool::State {
 };
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
-  state_->threads = std::clamp(threads, 1, State::kMaxThreads);
-  state_->marks = std::make_unique<State::Piece[]>(static_cast<size_t>(state_->threads));
+  state_->make_marks(threads);
   state_->workers.reserve(static_cast<size_t>(state_->threads));
   try {
     for (int i = 1; i < state_->threads; ++i) {
@@ -168,21 +258,53 @@ ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
   }
 }
 
+ThreadPool::ThreadPool(Guests guests) : state_(std::make_unique<State>()) {
+  state_->make_marks(guests.most + 1);
+}
+
 ThreadPool::~ThreadPool() { state_->end(); }
 
-int ThreadPool::size() const { return state_->threads; }
+int ThreadPool::size() const { return state_->present(); }
 
-void ThreadPool::run(Task task, s64 count) noexcept {
+void ThreadPool::open() noexcept { state_->guests.store(0, std::memory_order_release); }
+
+void ThreadPool::close() noexcept {
+  state_->guests.fetch_or(State::kClosed, std::memory_order_acq_rel);
+  for (u32 spins = 1; state_->guests.load(std::memory_order_acquire) != State::kClosed; ++spins) {
+    pause();
+    if (spins % 256 == 0) std::this_thread::yield();
+  }
+}
+
+bool ThreadPool::is_open() const noexcept {
+  return (state_->guests.load(std::memory_order_acquire) & State::kClosed) == 0;
+}
+
+bool ThreadPool::join() noexcept {
   State& s = *state_;
-  if (s.threads == 1 || count <= 1) {
+  const int guest = s.admit();
+  if (guest == 0) return false;
+  for (u64 seen = 0; s.wait_as_guest(seen, guest);) {
+    seen = s.step.load(std::memory_order_acquire);
+    s.run_chunks(seen, guest, guest, State::Side::front);
+  }
+  s.guests.fetch_sub(1, std::memory_order_release);
+  return true;
+}
+
+void ThreadPool::run(Task task, s64 count, s64 grain) noexcept {
+  State& s = *state_;
+  const int present = s.present();
+  if (present == 1 || count <= 1) {
     if (count > 0) task.call(task.context, 0, count, 0);
     return;
   }
   s.call.store(task.call, std::memory_order_relaxed);
   s.context.store(task.context, std::memory_order_relaxed);
   s.count.store(count, std::memory_order_relaxed);
-  const u64 word = s.publish(std::min<s64>(count, s.threads));
-  s.try_piece(word, 0, 0);
+  s.grain.store(std::max<s64>(grain, 1), std::memory_order_relaxed);
+  const u64 word = s.publish(s.expect(count, std::max<s64>(grain, 1), present));
+  s.run_chunks(word, 0, 0, State::Side::front);
   s.wait_for_pieces(word);
 }
 

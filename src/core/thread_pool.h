@@ -15,23 +15,38 @@ class ThreadPool {
   // While it lives the pool is this run's; runs that ask meanwhile get it in the order in which they came.
   class Turn;
 
+  // How many threads of other pools may help the caller's, the only one of its own, while the pool is open.
+  struct Guests {
+    int most;
+  };
+
   explicit ThreadPool(int threads);
+  explicit ThreadPool(Guests guests);  // closed
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
+  // Threads that take part at present.
   int size() const;
 
-  // Calls body(begin, end, thread_index) for contiguous pieces that cover [0, count), at most as many as threads, and
-  // returns when all are done. Thread t runs piece t, and after it the pieces of threads that are late. Allocates nothing;
-  // `body` must not throw.
+  // For guests. The caller's thread opens the pool and closes it, both between steps; on return from close() all have left.
+  void open() noexcept;
+  void close() noexcept;
+  bool is_open() const noexcept;
+  // The calling thread takes part in all steps until the pool is closed. False, at once, where it is closed or full.
+  bool join() noexcept;
+
+  // Calls body(begin, end, thread_index) for contiguous ranges that cover [0, count), and returns when all are done. Each thread
+  // has a piece of [0, count), whose indices it takes in a few ranges, from the first on; a thread that is done takes from the
+  // ends of what others have left. Where a call of `body` costs something of its own, no range has fewer than
+  // `grain` indices, if the piece has as many. Allocates nothing; `body` must not throw.
   template <class F>
-  void parallel_for(s64 count, const F& body) noexcept {
+  void parallel_for(s64 count, const F& body, s64 grain = 1) noexcept {
     run({[](const void* context, s64 begin, s64 end, int thread) {
            (*static_cast<const F*>(context))(begin, end, thread);
          },
          &body},
-        count);
+        count, grain);
   }
 
  private:
@@ -40,7 +55,7 @@ class ThreadPool {
     const void* context;
   };
   struct State;
-  void run(Task task, s64 count) noexcept;
+  void run(Task task, s64 count, s64 grain) noexcept;
   std::unique_ptr<State> state_;
 };
 

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <numeric>
@@ -53,17 +55,95 @@ TEST(ThreadPool, AThreadRunsOnePieceAtATime) {
   }
 }
 
-// A body that waits for all others leaves nobody free to take a piece that is not its own.
-TEST(ThreadPool, EachThreadRunsItsOwnPiece) {
+// A body that waits until all threads have begun leaves nobody free to take what is not its own.
+TEST(ThreadPool, EachThreadBeginsWithItsOwnPiece) {
   constexpr int kThreads = 3;
   ThreadPool pool(kThreads);
   for (int step = 0; step < 200; ++step) {
     std::atomic<int> begun{0};
-    pool.parallel_for(2 * kThreads, [&](s64 begin, s64 end, int thread) {
+    std::array<std::atomic<bool>, kThreads> has_begun = {};
+    pool.parallel_for(2 * kThreads, [&](s64 begin, s64, int thread) {
+      if (has_begun[static_cast<size_t>(thread)].exchange(true)) return;
       EXPECT_EQ(begin, 2 * thread);
-      EXPECT_EQ(end, 2 * thread + 2);
       for (++begun; begun < kThreads;) std::this_thread::yield();
     });
+  }
+}
+
+// The first index of thread 1's piece lasts until all others are done: the end of the piece is theirs.
+TEST(ThreadPool, OthersFinishThePieceOfASlowThread) {
+  ThreadPool pool(3);
+  for (int step = 0; step < 50; ++step) {
+    std::atomic<s64> left{29};
+    pool.parallel_for(30, [&](s64 begin, s64 end, int) {
+      for (s64 i = begin; i < end; ++i) {
+        if (i != 10) --left;
+      }
+      while (begin <= 10 && 10 < end && left > 0) std::this_thread::yield();
+    });
+    ASSERT_EQ(left, 0);
+  }
+}
+
+TEST(ThreadPool, NoRangeIsSmallerThanItsGrain) {
+  ThreadPool pool(2);
+  for (const s64 grain : {1, 3, 50, 400, 5000}) {
+    std::atomic<s64> covered{0}, small{0};
+    pool.parallel_for(
+        1000,
+        [&](s64 begin, s64 end, int) {
+          covered += end - begin;
+          small += end - begin < std::min<s64>(grain, 500);
+        },
+        grain);
+    EXPECT_EQ(covered, 1000);
+    EXPECT_EQ(small, 0) << grain;
+  }
+}
+
+TEST(ThreadPool, GuestsTakePartUntilThePoolCloses) {
+  constexpr int kGuests = 2;
+  ThreadPool pool(ThreadPool::Guests{kGuests});
+  EXPECT_FALSE(pool.join());
+  for (int round = 0; round < 100; ++round) {
+    std::vector<std::atomic<int>> hits(1000);
+    std::atomic<int> joined{0};
+    pool.open();
+    std::vector<std::thread> guests;
+    for (int i = 0; i < kGuests; ++i) guests.emplace_back([&] { joined += pool.join(); });
+    while (pool.size() < 1 + kGuests) std::this_thread::yield();
+    EXPECT_FALSE(pool.join());  // full
+    for (int step = 0; step < 20; ++step) {
+      pool.parallel_for(1000, [&](s64 begin, s64 end, int thread) {
+        EXPECT_LE(thread, kGuests);
+        for (s64 i = begin; i < end; ++i) ++hits[static_cast<size_t>(i)];
+      });
+    }
+    pool.close();
+    EXPECT_EQ(pool.size(), 1);
+    for (std::thread& guest : guests) guest.join();
+    EXPECT_EQ(joined, kGuests);
+    for (const auto& hit : hits) ASSERT_EQ(hit, 20);
+  }
+}
+
+TEST(ThreadPool, GuestsComeWhileStepsRun) {
+  ThreadPool own(4), pool(ThreadPool::Guests{3});
+  for (int round = 0; round < 300; ++round) {
+    std::atomic<s64> sum{0};
+    std::atomic<bool> over{false};
+    own.parallel_for(4, [&](s64 begin, s64, int) {
+      if (begin != 0) {
+        while (!over && !pool.join()) std::this_thread::yield();
+        return;
+      }
+      pool.open();
+      for (int step = 0; step < 30; ++step)
+        pool.parallel_for(50, [&](s64 begin, s64 end, int) { sum += end - begin; });
+      pool.close();
+      over = true;
+    });
+    ASSERT_EQ(sum, 30 * 50);
   }
 }
 

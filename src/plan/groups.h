@@ -11,6 +11,9 @@
 
 namespace octet {
 
+// So many threads that are done with their images help another with one of its steps; more would meet more often than they help.
+inline constexpr int kMostHelpers = 3;
+
 // The size of dimension 0 of the first input; 1 where there is none.
 s64 batch_of(const Plan& plan);
 

@@ -34,8 +34,8 @@ class Planner {
  public:
   // `shares`: of each node.
   Planner(Graph graph, const Target& target, std::vector<BatchShare> shares)
-      : targets_{target}, one_thread_(target), node_shares_(std::move(shares)) {
-    one_thread_.threads = 1;
+      : targets_{target}, lane_(target), node_shares_(std::move(shares)) {
+    lane_.threads = std::min(target.threads, 1 + kMostHelpers);
     // The host's own nodes are planned as if there were no other device.
     targets_[kHost].device = target.host;
     if (target.device != target.host) targets_.push_back(target);
@@ -285,12 +285,10 @@ class Planner {
   }
 
   // What the node that is being added is planned for.
-  const Target& target_of(u32 device) const {
-    return share_.by_thread ? one_thread_ : targets_[device];
-  }
+  const Target& target_of(u32 device) const { return share_.by_thread ? lane_ : targets_[device]; }
 
-  std::vector<Target> targets_;                // of each device of the plan
-  Target one_thread_;                          // for steps of which threads take whole groups
+  std::vector<Target> targets_;  // of each device of the plan
+  Target lane_;  // for steps of which threads take whole groups: one thread and its helpers
   const std::vector<BatchShare> node_shares_;  // empty: the whole batch everywhere
   BatchShare share_;                           // of the node that is being added
   Plan plan_;

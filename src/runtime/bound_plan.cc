@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "octet/error.h"
+#include "plan/groups.h"
 
 namespace octet {
 namespace {
@@ -36,6 +37,9 @@ BoundPlan::BoundPlan(Plan plan, Queues& queues, PreparedStore& store)
   lanes_.resize(static_cast<size_t>(std::max<s64>(1, plan_.slices.count)));
   for (size_t lane = 0; lane < lanes_.size(); ++lane) {
     lanes_[lane].pointers.resize(count);
+    lanes_[lane].pool = std::make_shared<ThreadPool>(ThreadPool::Guests{kMostHelpers});
+    lanes_[lane].queue = plan_.devices[kHost]->make_queue(lanes_[lane].pool);
+    lanes_[lane].left = std::make_unique<std::atomic<s64>>(0);
     make_lane(static_cast<s64>(lane));
   }
 }
@@ -107,11 +111,12 @@ StepArgs BoundPlan::step_args(size_t s, s64 lane) {
   const PlanStep& step = plan_.steps[s];
   std::byte** pointers = lanes_[static_cast<size_t>(lane)].pointers.data() + first_pointer_[s];
   const Slices& slices = plan_.slices;
+  const bool with_helpers = step.share.by_thread && !step.alone;
   const s64 workspace = step.share.by_thread
                             ? slices.offset + lane * slices.bytes + slices.workspace_offset
                             : plan_.arenas[step.device].workspace_offset;
   return {pointers, pointers + step.inputs.size(), arenas_[step.device].get() + workspace,
-          queues_.of(step)};
+          with_helpers ? *lanes_[static_cast<size_t>(lane)].queue : queues_.of(step)};
 }
 
 s64 BoundPlan::lanes_of(const Run& run) const {
@@ -119,25 +124,70 @@ s64 BoundPlan::lanes_of(const Run& run) const {
 }
 
 // Lane i takes the i-th part of the groups, whichever thread runs it: a thread that is late leaves its part to another.
+BoundPlan::Groups BoundPlan::groups_of(const Run& run, s64 lane) const {
+  const s64 groups = run.share.groups, lanes = lanes_of(run);
+  return {groups * lane / lanes, groups * (lane + 1) / lanes};
+}
+
+// Open to helpers as long as it lasts.
+template <class F>
+void BoundPlan::run_lane(size_t run, s64 index, const F& visit) {
+  Lane& lane = lanes_[static_cast<size_t>(index)];
+  lane.pool->open();
+  try {
+    visit_groups(run, index, groups_of(runs_[run], index),
+                 [&](size_t s, const StepArgs& args, s64 group) {
+                   visit(s, args, group);
+                   lane.left->store(lane.left->load(std::memory_order_relaxed) - 1,
+                                    std::memory_order_relaxed);
+                 });
+  } catch (...) {
+    lane.error = std::current_exception();
+  }
+  lane.pool->close();
+}
+
+// What a thread does when it is done with its lane. Cores differ, and where each thread has one image all would wait for the
+// slowest. A lane that nobody has begun is more urgent: the pool gives it to whoever comes back.
+void BoundPlan::help_others(s64 lanes) {
+  while (Lane* lane = neediest(lanes)) lane->pool->join();
+}
+
+BoundPlan::Lane* BoundPlan::neediest(s64 lanes) {
+  Lane* found = nullptr;
+  s64 most = 0;
+  for (s64 i = 0; i < lanes; ++i) {
+    Lane& lane = lanes_[static_cast<size_t>(i)];
+    const s64 left = lane.left->load(std::memory_order_relaxed);
+    if (left > 0 && !lane.pool->is_open()) return nullptr;
+    const s64 threads = lane.pool->size();
+    if (threads > kMostHelpers || left / threads <= most) continue;
+    most = left / threads;
+    found = &lane;
+  }
+  return found;
+}
+
 template <class F>
 void BoundPlan::visit_in_lanes(std::span<const Tensor> inputs, std::span<Tensor> outputs,
                                const F& visit) {
   bind_caller(inputs, outputs);
   const Awaited awaited(queues_);
   for (size_t r = 0; r < runs_.size(); ++r) {
-    const s64 groups = runs_[r].share.groups, lanes = lanes_of(runs_[r]);
+    const Run& run = runs_[r];
+    const s64 lanes = lanes_of(run);
     if (lanes == 1) {
-      visit_groups(r, 0, {0, groups}, visit);
+      visit_groups(r, 0, {0, run.share.groups}, visit);
       continue;
     }
+    for (s64 lane = 0; lane < lanes; ++lane) {
+      const Groups groups = groups_of(run, lane);
+      *lanes_[static_cast<size_t>(lane)].left =
+          (groups.end - groups.begin) * static_cast<s64>(run.end - run.first);
+    }
     queues_.pool().parallel_for(lanes, [&](s64 begin, s64 end, int) {
-      for (s64 lane = begin; lane < end; ++lane) {
-        try {
-          visit_groups(r, lane, {groups * lane / lanes, groups * (lane + 1) / lanes}, visit);
-        } catch (...) {
-          lanes_[static_cast<size_t>(lane)].error = std::current_exception();
-        }
-      }
+      for (s64 lane = begin; lane < end; ++lane) run_lane(r, lane, visit);
+      help_others(lanes);
     });
     rethrow_first_error();
   }

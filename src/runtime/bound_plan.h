@@ -2,6 +2,7 @@
 // A plan with memory under it: what a run executes.
 #pragma once
 
+#include <atomic>
 #include <exception>
 #include <memory>
 #include <span>
@@ -67,6 +68,10 @@ class BoundPlan {
     std::vector<CallerPointer> caller;
     std::vector<std::vector<MovingPointer>> moving;  // of each run
     std::exception_ptr error;                        // of its last run, until all lanes have ended
+    // Its thread, and those that are done with their own lanes and help.
+    std::shared_ptr<ThreadPool> pool;
+    std::unique_ptr<Queue> queue;
+    std::unique_ptr<std::atomic<s64>> left;  // steps of its groups that are not done
   };
 
   struct Groups {
@@ -93,6 +98,11 @@ class BoundPlan {
         visit(s, step_args(s, lane), group);
     }
   }
+  template <class F>
+  void run_lane(size_t run, s64 lane, const F& visit);
+  void help_others(s64 lanes);
+  Lane* neediest(s64 lanes);
+  Groups groups_of(const Run& run, s64 lane) const;
   void rethrow_first_error();
   void wait_for(size_t copy, size_t reader);  // steps
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "backends/host/queue.h"
 #include "core/check.h"
 
 namespace octet {
@@ -78,16 +79,17 @@ RunStep reference_fill_border(const BorderFill& border) {
     const Placement& p = border.placement;
     const s64 side = p.border * p.pixel_stride;
     u8* base = reinterpret_cast<u8*>(args.outputs[border.output]) - border.origin_bytes;
-    const auto fill = [&](u8* at, s64 bytes) {
-      std::memset(at, border.code, static_cast<size_t>(bytes));
-    };
-    for (s64 n = 0; n < border.images; ++n, base += p.image_stride) {
-      // The end of a row and the start of the next are adjacent: one fill for both.
-      fill(base, p.border * p.row_stride + side);
-      for (s64 y = 0; y + 1 < border.height; ++y)
-        fill(base + (p.border + y + 1) * p.row_stride - side, 2 * side);
-      fill(base + (p.border + border.height) * p.row_stride - side, p.border * p.row_stride + side);
-    }
+    // The end of a row and the start of the next are adjacent: one fill for both, and one before and one behind all rows.
+    const s64 fills = border.height + 1, rows = p.border * p.row_stride;
+    pool_of(args).parallel_for(border.images * fills, [&](s64 begin, s64 end, int) {
+      for (s64 i = begin; i < end; ++i) {
+        const s64 y = i % fills;
+        u8* image = base + i / fills * p.image_stride;
+        u8* at = y == 0 ? image : image + rows + y * p.row_stride - side;
+        const s64 bytes = y == 0 || y == border.height ? rows + side : 2 * side;
+        std::memset(at, border.code, static_cast<size_t>(bytes));
+      }
+    });
   };
 }
 

@@ -286,18 +286,41 @@ void TileConv::run(const Call& call) const noexcept {
     return;
   }
   const auto job = [&](int thread) { return job_of(call, all_rows(call), thread); };
-  const s64 tiles = job(0).last_tile;
-  const ThreadGrid grid = grid_of(tiles, call.pool.size());
-  const auto part = [](s64 count, s64 i, s64 parts) {
-    return Range{count * i / parts, count * (i + 1) / parts};
-  };
-  call.pool.parallel_for(grid.rows * grid.columns, [&](s64 begin, s64 end, int thread) {
-    for (s64 piece = begin; piece < end; ++piece) {
-      Range channels = part(column_lines(), piece % grid.columns, grid.columns);
-      channels = {channels.begin * line_blocks(), std::min(channels.end * line_blocks(), blocks())};
-      run_job(job(thread), part(tiles, piece / grid.columns, grid.rows), channels);
+  const s64 tiles = job(0).last_tile, threads = call.pool.size();
+  const ThreadGrid grid = grid_of(tiles, threads);
+  const ThreadGrid cut = threads == 1 ? ThreadGrid{} : cut_of(grid, tiles);
+  const s64 cuts = cut.rows * cut.columns;
+  call.pool.parallel_for(grid.rows * grid.columns * cuts, [&](s64 begin, s64 end, int thread) {
+    for (s64 i = begin; i < end;) {
+      const s64 piece = i / cuts, stop = std::min(end, (piece + 1) * cuts);
+      const Range all{0, 1}, taken{i - piece * cuts, stop - piece * cuts};
+      const s64 row = piece / grid.columns, column = piece % grid.columns;
+      const Range rows = part({0, tiles}, {row, row + 1}, grid.rows),
+                  lines = part({0, column_lines()}, {column, column + 1}, grid.columns);
+      run_job(job(thread), part(rows, cut.rows > 1 ? taken : all, cut.rows),
+              blocks_of(part(lines, cut.rows > 1 ? all : taken, cut.columns)));
+      i = stop;
     }
   });
+}
+
+// Of equal parts of a range.
+TileConv::Range TileConv::part(Range whole, Range taken, s64 parts) {
+  const s64 size = whole.end - whole.begin;
+  return {whole.begin + size * taken.begin / parts, whole.begin + size * taken.end / parts};
+}
+
+// What threads may take of a thread's piece is one job: neighbouring pixels, as long as so few lose nothing, or neighbouring
+// channels.
+ThreadGrid TileConv::cut_of(const ThreadGrid& grid, s64 tiles) const {
+  constexpr s64 kMostCuts = 8, kLeastTiles = 4;
+  const s64 rows = tiles / grid.rows / kLeastTiles;
+  if (rows > 1) return {std::min(rows, kMostCuts), 1};
+  return {1, std::clamp<s64>(column_lines() / grid.columns, 1, kMostCuts)};
+}
+
+TileConv::Range TileConv::blocks_of(Range lines) const {
+  return {lines.begin * line_blocks(), std::min(lines.end * line_blocks(), blocks())};
 }
 
 // Channels are cut between cache lines of results, so that no two threads write the same line.

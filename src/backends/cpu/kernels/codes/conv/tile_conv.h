@@ -67,6 +67,9 @@ class TileConv {
   s64 line_blocks() const;
   s64 column_lines() const;
   ThreadGrid grid_of(s64 tiles, s64 threads) const;
+  ThreadGrid cut_of(const ThreadGrid& grid, s64 tiles) const;
+  static Range part(Range whole, Range taken, s64 parts);
+  Range blocks_of(Range lines) const;
   void run_copied(const Call& call, Range rows, int thread) const noexcept;
   Rows all_rows(const Call& call) const noexcept;
 

@@ -148,9 +148,14 @@ void BatchedMatmul::pack_by_elements(const u8* b, const Workspace& workspace) co
 
 void BatchedMatmul::run(const Call& call) const noexcept {
   const s64 tiles = (geometry().m + kernel_.pixels - 1) / kernel_.pixels;
-  call.pool.parallel_for(geometry().batches() * tiles, [&](s64 begin, s64 end, int thread) {
-    run_tiles(call, begin, end, workspace_of(call, thread));
-  });
+  const s64 count = geometry().batches() * tiles;
+  // Each call packs the matrix that its first tile meets.
+  call.pool.parallel_for(
+      count,
+      [&](s64 begin, s64 end, int thread) {
+        run_tiles(call, begin, end, workspace_of(call, thread));
+      },
+      count);
 }
 
 void BatchedMatmul::run_tiles(const Call& call, s64 first, s64 last,

@@ -56,9 +56,10 @@ TileMatmul::TileMatmul(const TileProductKernel& kernel, const MatmulSpec& spec)
 }
 
 void TileMatmul::run(const Call& call) const noexcept {
-  call.pool.parallel_for(geometry().batches() * tiles_, [&](s64 begin, s64 end, int thread) {
-    run_tiles(call, begin, end, thread);
-  });
+  // Each call packs the matrix that its first tile meets.
+  const s64 tiles = geometry().batches() * tiles_;
+  call.pool.parallel_for(
+      tiles, [&](s64 begin, s64 end, int thread) { run_tiles(call, begin, end, thread); }, tiles);
 }
 
 void TileMatmul::run_tiles(const Call& call, s64 first, s64 last, int thread) const noexcept {
