@@ -132,8 +132,8 @@ TEST(ThreadPool, GuestsComeWhileStepsRun) {
   for (int round = 0; round < 300; ++round) {
     std::atomic<s64> sum{0};
     std::atomic<bool> over{false};
-    own.parallel_for(4, [&](s64 begin, s64, int) {
-      if (begin != 0) {
+    own.parallel_for(4, [&](s64 role, s64, int) {
+      if (role != 0) {
         while (!over && !pool.join()) std::this_thread::yield();
         return;
       }

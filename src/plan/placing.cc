@@ -69,6 +69,7 @@ class Placing {
       const Buffer& source = plan_.buffers[from];
       if (source.bytes != result.bytes || source.origin_bytes != 0 || result.origin_bytes != 0)
         continue;
+      if (source.groups != result.groups) continue;  // one holds the batch, the other a group
       result.kind = source.kind;
       result.index = source.index;
       if (source.kind == Buffer::Kind::arena)

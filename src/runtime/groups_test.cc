@@ -56,6 +56,7 @@ std::vector<BatchShare> random_shares(size_t nodes, s64 batch, u32 seed) {
 // What no group may do alone; else constants are the same for all images, of which there are at least two.
 bool mixes_batch(const Graph& graph, const Node& node) {
   if (node.name.starts_with("Slice")) return true;
+  if (node.name.starts_with("Transpose")) return node.attrs.ints("perm")[0] != 0;
   if (node.name.starts_with("QReduceMean")) return node.attrs.ints("axes")[0] == 0;
   const TensorType& last = graph.value(node.inputs.back()).type;
   return node.name.starts_with("QAdd") && graph.is_constant(node.inputs[1]) && last.shape[0] > 1;
@@ -102,6 +103,61 @@ TEST(Groups, NoImages) {
       const Target target = cpu_target(isa, 2);
       EXPECT_EQ(run(make_plan(graph, shapes, target), inputs, target)[0].bytes(), 0u);
     }
+  }
+}
+
+Node node_of(const char* op, std::vector<ValueId> inputs, ValueId output) {
+  Node node;
+  node.op = find_op(op);
+  node.name = op;
+  node.inputs = std::move(inputs);
+  node.outputs = {output};
+  return node;
+}
+
+// Anchors of two maps side by side, as detectors leave them.
+Graph turned_and_joined() {
+  Graph graph;
+  const auto value = [&](const char* name, const Shape& shape) {
+    const ValueId id = graph.add_value(name, {Dtype::u8, shape});
+    graph.value(id).quant = {0.05f, static_cast<s32>(kZero)};
+    return id;
+  };
+  const ValueId x = value("x", {6, 8, 4, 5}), turned = value("turned", {6, 4, 5, 8}),
+                rows = value("rows", {6, 20, 8}), all = value("all", {6, 40, 8}),
+                flat = value("flat", {240, 8});
+  Tensor three(Dtype::s64, {3}), two(Dtype::s64, {2});
+  std::ranges::copy(std::vector<s64>{6, 20, 8}, three.mutable_as<s64>().begin());
+  std::ranges::copy(std::vector<s64>{240, 8}, two.mutable_as<s64>().begin());
+  graph.inputs = {x};
+  graph.nodes = {node_of("Transpose", {x}, turned),
+                 node_of("Reshape", {turned, graph.add_constant("three", three)}, rows),
+                 node_of("Concat", {rows, rows}, all),
+                 node_of("Reshape", {all, graph.add_constant("two", two)}, flat)};
+  graph.nodes[0].attrs.set("perm", std::vector<s64>{0, 2, 3, 1});
+  graph.nodes[2].attrs.set("axis", s64{1});
+  graph.outputs = {flat};
+  return graph;
+}
+
+// But for the last step, which leaves no batch.
+TEST(Groups, WhatTurnsAndJoinsImagesRunsByImage) {
+  const Graph graph = turned_and_joined();
+  const std::vector<Shape> shapes = {{6, 8, 4, 5}};
+  Tensor x(Dtype::u8, shapes[0]);
+  std::mt19937 random(1);
+  for (u8& code : x.mutable_as<u8>()) code = static_cast<u8>(random() % 256);
+  const std::vector<Tensor> inputs = {x};
+  const Target target = cpu_target(hardware_isa(), 3);
+  for (const BatchShare share : {BatchShare{6, false}, BatchShare{3, true}, BatchShare{6, true}}) {
+    Plan plan = make_plan_in_groups(graph, shapes, target, {4, share});
+    for (const PlanStep& step : plan.steps) {
+      if (step.node < 3) EXPECT_EQ(step.share, share) << step.name;
+      if (step.node == 3) EXPECT_EQ(step.share, BatchShare{});
+    }
+    const Tensor got = run(std::move(plan), inputs, target)[0], want = interpret(graph, inputs)[0];
+    ASSERT_EQ(got.type(), want.type());
+    EXPECT_EQ(std::memcmp(got.data(), want.data(), want.bytes()), 0);
   }
 }
 

@@ -96,7 +96,7 @@ class GraphMaker {
   void keep(ValueId id, const Shape& shape) { maps_.push_back({id, shape}); }
 
   void add_random() {
-    switch (below(batch_ > 0 ? 13 : 10)) {  // the rest needs images
+    switch (below(batch_ > 0 ? 14 : 10)) {  // the rest needs images
       case 0:
       case 1:
       case 2:
@@ -119,6 +119,8 @@ class GraphMaker {
         return turn_batch(late());
       case 11:
         return add_mean(late(), {2, 3});
+      case 12:
+        return turn(late());
       default:
         return add_mean(late(), {0});
     }
@@ -198,6 +200,16 @@ class GraphMaker {
   void turn_batch(const Map& x) {
     keep(add("Slice", {x.id, ints({-1}), ints({-batch_ - 1}), ints({0}), ints({-1})}, {}, x.shape),
          x.shape);
+  }
+
+  // Rows become columns, and what lies behind each other rows again. As many channels as images may take their places.
+  void turn(const Map& x) {
+    const bool images = x.shape[1] == batch_ && below(2) == 0;
+    Attrs attrs;
+    attrs.set("perm", images ? std::vector<s64>{1, 0, 3, 2} : std::vector<s64>{0, 1, 3, 2});
+    const Shape turned{x.shape[0], x.shape[1], x.shape[3], x.shape[2]};
+    const ValueId id = add("Transpose", {x.id}, std::move(attrs), turned);
+    keep(add("Reshape", {id, ints({x.shape.begin(), x.shape.end()})}, {}, x.shape), x.shape);
   }
 
   // The same for all images, or of each its own: then dimension 0 is the batch.

@@ -80,7 +80,12 @@ Offer lower_linear_concat(const LowerRequest& request) {
     moves.push_back({i, 0, StridedMove(box, element_bytes(request))});
     at += shape[axis];
   }
-  return move_candidate(request, "concat", std::move(moves));
+  Candidate candidate = move_candidate(request, "concat", std::move(moves));
+  bool brought = true;  // a constant has the whole batch
+  for (size_t i = 0; i < request.inputs.size(); ++i)
+    brought = brought && request.constant(i) == nullptr;
+  candidate.by_image = axis != 0 && brought;
+  return candidate;
 }
 
 Offer lower_linear_split(const LowerRequest& request) {
@@ -97,7 +102,9 @@ Offer lower_linear_split(const LowerRequest& request) {
     moves.push_back({0, i, StridedMove(box, element_bytes(request))});
     at += shape[axis];
   }
-  return move_candidate(request, "split", std::move(moves));
+  Candidate candidate = move_candidate(request, "split", std::move(moves));
+  candidate.by_image = axis != 0 && request.constant(0) == nullptr;
+  return candidate;
 }
 
 Offer lower_linear_slice(const LowerRequest& request) {

@@ -83,6 +83,7 @@ Candidate candidate_for(const LowerRequest& request, const FloatKernel<CodeRowAr
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.outputs = {Layout::linear};
   candidate.workspace_bytes = request.target.threads * step.thread_bytes();
+  candidate.by_image = step.rows % std::max<s64>(request.inputs[0].shape[0], 1) == 0;
   candidate.bind = [step](const BindArgs&) { return step; };
   return candidate;
 }

@@ -30,6 +30,13 @@ std::function<RunStep(const BindArgs&)> copy_bytes(const TensorType& type) {
 // An image of one pixel lies the same way in both layouts.
 bool one_pixel(const Shape& shape) { return shape.rank() == 4 && shape[2] == 1 && shape[3] == 1; }
 
+// Elements keep their order, so images that stay as many stay where they are.
+bool same_images(const LowerRequest& request) {
+  const Shape& from = request.inputs[0].shape;
+  const Shape& to = request.outputs[0].shape;
+  return from.rank() > 0 && to.rank() > 0 && from[0] == to[0];
+}
+
 std::vector<int> permutation(const LowerRequest& request) {
   const int rank = request.inputs[0].shape.rank();
   std::vector<s64> reversed;
@@ -44,6 +51,7 @@ Offer lower_q_reshape(const LowerRequest& request) {
   Candidate candidate = candidate_of(request, "reshape", Layout::linear);
   if (one_pixel(request.inputs[0].shape)) candidate.inputs[0] = request.layouts[0];
   candidate.same_bytes = true;
+  candidate.by_image = same_images(request);
   candidate.bind = copy_bytes(request.inputs[0]);
   return candidate;
 }
@@ -52,6 +60,7 @@ Offer lower_q_transpose(const LowerRequest& request) {
   if (request.constant(0) != nullptr) return Reject{"the input is a constant"};
   const std::vector<int> perm = permutation(request);
   Candidate candidate = candidate_of(request, "transpose", Layout::linear);
+  candidate.by_image = !perm.empty() && perm[0] == 0;
   const bool to_last = perm == std::vector<int>{0, 2, 3, 1};
   const bool to_first = perm == std::vector<int>{0, 3, 1, 2};
   if (to_first || (to_last && request.layouts[0] == Layout::nhwc)) {
