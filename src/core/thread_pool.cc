@@ -38,7 +38,7 @@ struct ThreadPool::State {
   static constexpr int kMaxThreads = 256;
   static constexpr int kPieceBits = 9;
   static constexpr u64 kPieceMask = (u64{1} << kPieceBits) - 1;
-  static constexpr s64 kChunks = 8;  // of a piece, at most
+  static constexpr s64 kChunks = 4;  // of a piece, at most
   static constexpr int kSideBits = 4;
   static constexpr u64 kSideMask = (u64{1} << kSideBits) - 1;
 

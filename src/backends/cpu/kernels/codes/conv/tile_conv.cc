@@ -313,10 +313,13 @@ TileConv::Range TileConv::part(Range whole, Range taken, s64 parts) {
 // What threads may take of a thread's piece is one job: neighbouring pixels, as long as so few lose nothing, or neighbouring
 // channels.
 ThreadGrid TileConv::cut_of(const ThreadGrid& grid, s64 tiles) const {
-  constexpr s64 kMostCuts = 8, kLeastTiles = 4;
-  const s64 rows = tiles / grid.rows / kLeastTiles;
-  if (rows > 1) return {std::min(rows, kMostCuts), 1};
-  return {1, std::clamp<s64>(column_lines() / grid.columns, 1, kMostCuts)};
+  constexpr s64 kMostCuts = 4, kLeastTiles = 4;
+  // Less than a thread that is done waits before it helps is not worth a call of the kernel for each part.
+  constexpr f64 kShortPiece = 12000;
+  const s64 rows = tiles / grid.rows, lines = column_lines() / grid.columns;
+  if (static_cast<f64>(rows * lines) * line_cycles() < kShortPiece) return {};
+  if (rows >= 2 * kLeastTiles) return {std::min(rows / kLeastTiles, kMostCuts), 1};
+  return {1, std::clamp<s64>(lines, 1, kMostCuts)};
 }
 
 TileConv::Range TileConv::blocks_of(Range lines) const {
@@ -328,12 +331,15 @@ s64 TileConv::line_blocks() const { return kLineTiles / block_tiles(); }
 
 s64 TileConv::column_lines() const { return ceil_div(blocks(), line_blocks()); }
 
+// Of a tile of pixels and a line of channels.
+f64 TileConv::line_cycles() const {
+  return kLineTiles * (static_cast<f64>(offsets_.size()) * kStepCycles + kFinishCycles);
+}
+
 ThreadGrid TileConv::grid_of(s64 tiles, s64 threads) const {
-  const auto steps = static_cast<f64>(offsets_.size());
   const s64 input_bytes = geometry_.batch * geometry_.window.in_elements() * geometry_.in_channels;
-  return choose_thread_grid({tiles, geometry_.groups == 1 ? column_lines() : 1,
-                             kLineTiles * (steps * kStepCycles + kFinishCycles), input_bytes,
-                             static_cast<s64>(packed_->weights.size())},
+  return choose_thread_grid({tiles, geometry_.groups == 1 ? column_lines() : 1, line_cycles(),
+                             input_bytes, static_cast<s64>(packed_->weights.size())},
                             threads);
 }
 

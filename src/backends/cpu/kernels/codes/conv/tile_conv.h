@@ -66,6 +66,7 @@ class TileConv {
   s64 blocks() const;
   s64 line_blocks() const;
   s64 column_lines() const;
+  f64 line_cycles() const;
   ThreadGrid grid_of(s64 tiles, s64 threads) const;
   ThreadGrid cut_of(const ThreadGrid& grid, s64 tiles) const;
   static Range part(Range whole, Range taken, s64 parts);
