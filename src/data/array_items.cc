@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays as samples: a folder of .npy or .npz files, or one of them.
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <mutex>
 
@@ -96,6 +98,18 @@ void add_items(size_t index, const ArrayFile& file, DataItems* data) {
   }
 }
 
+// Infinity is a value that a run may want (a mask, the limit of a loop); NaN is a mistake.
+Tensor as_run_input(const Tensor& array, Dtype dtype, const std::string& name) {
+  if (array.dtype() != Dtype::f32 || dtype != Dtype::f32) return convert_array(array, dtype, name);
+  const std::span<const f32> values = array.as<f32>();
+  const auto nan = std::ranges::find_if(values, [](f32 value) { return std::isnan(value); });
+  if (nan != values.end()) {
+    fail(Error::Code::invalid_argument, "'{}': NaN at element {}; values must be numbers", name,
+         nan - values.begin());
+  }
+  return array;
+}
+
 }  // namespace
 
 DataItems list_arrays(const DataOptions& options, std::span<const TensorInfo> inputs) {
@@ -128,7 +142,7 @@ std::optional<std::vector<Tensor>> read_inputs(const fs::path& file,
     for (size_t i = 0; arrays && i < inputs.size(); ++i) {
       const std::string name = fmt::format("{}: {}", selector.file.string(), inputs[i].name);
       Tensor& array = (*arrays)[i];
-      array = convert_array(array, inputs[i].type.dtype, name);
+      array = as_run_input(array, inputs[i].type.dtype, name);
     }
     return arrays;
   });

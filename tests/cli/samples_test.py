@@ -128,6 +128,9 @@ class OneReader(unittest.TestCase):
             for command in (("run", float_engine(), path), ("eval", float_engine(), "--data", path),
                             ("compare", float_engine(), "--against", MODEL, "--calib", path),
                             ("build", MODEL, "--int8", "--calib", path, "-o", scratch() / "refused.octet")):
+                if name == "inf" and command[0] == "run":
+                    octet(*command)  # a mask or a limit may be infinite: arrays of the inputs' own shapes are used as they stand
+                    continue
                 self.assertIn(says, octet(*command, code=2).err, (name, command[0]))
         numpy.save(scratch() / "nan.npy", bad[3:4])
         self.assertIn("NaN", octet("run", float_engine(), scratch() / "nan.npy", code=2).err)
