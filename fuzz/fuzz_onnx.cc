@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a model: import, every graph pass, the engine file of the result, its plan and one run.
+// Any bytes as a model: import, what it declares, every graph pass, the engine file of the result, its plan and one run.
 #include "fuzz/bounded_run.h"
 #include "onnx/import.h"
+#include "passes/check_declared.h"
 #include "passes/pass.h"
 #include "precision/precision.h"
 #include "runtime/engine_file.h"
@@ -24,8 +25,10 @@ void list_problems(std::span<const std::byte> bytes) {
 }
 
 void run(std::span<const std::byte> bytes) {
-  Graph graph = import_onnx(bytes);
+  ImportInfo info;
+  Graph graph = import_onnx(bytes, {}, &info);
   if (!is_small(graph)) return;
+  check_declared(graph, info.declared, true);
   run_passes(graph, float_passes(), {}, nullptr);
   run_passes(graph, quantize_passes(), {}, nullptr);
   finish_decisions(graph);
