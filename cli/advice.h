@@ -3,11 +3,12 @@
 // way (Error::field), this names the flag.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string_view>
 
 namespace octet::cli {
 
-// One line, or nothing where there is no advice.
-std::string_view advice_for(std::string_view field);
+// One line, or nothing where there is no advice that `command` has a flag for.
+std::string_view advice_for(std::string_view field, const CLI::App& command);
 
 }  // namespace octet::cli

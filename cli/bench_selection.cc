@@ -95,6 +95,8 @@ void print_object(const SelectionReport& report, const Verdict& verdict,
               {"chosen_us", verdict.chosen_us},
               {"fastest_us", verdict.fastest_us},
               {"single", report.single},
+              {"passed", !flags.tune.given() ? verdict.wrong + verdict.different == 0
+                                             : verdict.different == 0},
               {"tolerance", flags.tolerance},
               {"threads", flags.threads},
               {"device", flags.device},

@@ -61,8 +61,10 @@ class Streams {
   void run(Stream& stream) noexcept {
     try {
       Context context = engine_.make_context({flags_.threads, flags_.tuning, flags_.device});
+      const auto start = Clock::now();
       std::vector<Tensor> outputs = context.run(inputs_);
-      for (int64_t i = 1; i < flags_.warmup; ++i) context.run_into(inputs_, outputs);
+      for (int64_t i = 1; i < flags_.warmup && seconds_since(start) < flags_.seconds; ++i)
+        context.run_into(inputs_, outputs);
       stream.milliseconds.reserve(1 << 16);
       ready_.arrive_and_wait();
       measure(context, outputs, stream);

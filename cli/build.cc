@@ -11,6 +11,7 @@
 #include "cli/engine_flags.h"
 #include "cli/fail.h"
 #include "cli/input_summaries.h"
+#include "cli/messages.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
@@ -22,7 +23,8 @@ namespace octet::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "Calibration data is a folder of JPEG or PNG images, a folder of .npy or .npz samples, or one "
+    "Calibration data is a folder of JPEG, PNG, WebP or BMP images, a folder of .npy or .npz "
+    "samples, or one "
     ".npz whose\n"
     "arrays have one sample a row. Without preprocessing flags images are resized to the model's "
     "input. A\n"
@@ -47,7 +49,6 @@ struct Options {
   CalibrationFlags calibration;
   CompileOptions compile;
   std::vector<std::string> shapes;
-  bool quiet = false;
   LimitFlags limits;
   bool json = false;
 };
@@ -143,6 +144,10 @@ void print_summary_json(const Options& options, const Built& built) {
 }
 
 void print_notes(const CompileReport& report) {
+  for (const PassTrace& pass : report.passes) {
+    detail(fmt::format("pass {}: {} rewrites, {}", pass.pass, pass.rewrites,
+                       human_seconds(pass.milliseconds / 1e3)));
+  }
   for (const std::string& warning : report.warnings) print_warning(warning);
   constexpr size_t kShown = 5;
   for (size_t i = 0; i < report.skipped_files.size() && i < kShown; ++i) {
@@ -168,7 +173,7 @@ int run(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   CompileOptions compile_with = compile_options(options);
   CompileReport report;
-  ProgressBar progress(options.quiet || options.json);
+  ProgressBar progress(options.json);
   compile_with.monitor.report = [&](const Progress& now) {
     progress.update(now);
     return true;
@@ -177,8 +182,6 @@ int run(const Options& options) {
   write(*options.output, engine);
   save_cache(options.calibration, report);
   progress.finish();
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   InspectOptions inspected;
   inspected.threads = options.compile.threads;
   const Inspection inspection = inspect_written(engine, inspected, options.model);
@@ -186,6 +189,9 @@ int run(const Options& options) {
     write_build_report({*options.report, options.model, engine, compile_with, report, inspection},
                        progress);
   }
+  // All that the user waited for, the report too.
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   print_notes(report);
   (options.json ? print_summary_json : print_summary)(options,
                                                       {engine, report, inspection, seconds});
@@ -234,7 +240,6 @@ Command add_build(CLI::App& parent) {
   add_quantization_flags(*app, *options);
   add_shape_flag(*app, options->shapes);
   add_threads_flag(*app, options->compile.threads);
-  app->add_flag("--quiet", options->quiet, "no progress");
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
   add_debug_flags(*app, *options);

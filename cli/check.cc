@@ -136,7 +136,7 @@ void print_float_layers(const ModelCheck& check, bool all) {
   if (rows > kShown && !all) fmt::print("  and {} more; --all shows them\n", rows - kShown);
 }
 
-void print_verdict(const ModelCheck& check) {
+void print_verdict(const ModelCheck& check, const CLI::App& app) {
   for (const std::string& warning : check.warnings) print_warning(warning);
   if (check.builds()) {
     fmt::print("it builds\n");
@@ -147,7 +147,7 @@ void print_verdict(const ModelCheck& check) {
   for (const auto& problem : check.problems) {
     fmt::print("problem: {}\n", sanitize_lines(problem.message));
     for (const std::string& line : problem.context) fmt::print("  {}\n", sanitize(line));
-    const std::string_view advice = advice_for(problem.field);
+    const std::string_view advice = advice_for(problem.field, app);
     if (!advice.empty()) fmt::print("  {}\n", advice);
   }
 }
@@ -167,7 +167,7 @@ int list_operators(bool json) {
   return kDone;
 }
 
-int run(Options options) {
+int run(Options options, const CLI::App& app) {
   if (options.list_ops) return list_operators(options.json);
   if (options.model.empty()) {
     fail(Error::Code::invalid_argument, "give an ONNX model, or --list-ops");
@@ -186,7 +186,7 @@ int run(Options options) {
   print_what(options, result);
   print_costs(result);
   print_float_layers(result, options.all);
-  print_verdict(result);
+  print_verdict(result, app);
   return code;
 }
 
@@ -204,7 +204,7 @@ Command add_check(CLI::App& parent) {
   app->add_flag("--list-ops", options->list_ops, "print the operators that Octet knows");
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
-  return {app, [options] { return run(*options); }};
+  return {app, [options, app] { return run(*options, *app); }};
 }
 
 }  // namespace octet::cli

@@ -13,6 +13,7 @@
 #include "cli/sample_runs.h"
 #include "cli/samples.h"
 #include "cli/terminal.h"
+#include "cli/thresholds.h"
 #include "octet/inspect.h"
 #include "octet/json.h"
 
@@ -36,7 +37,6 @@ struct Options {
   int64_t top = 0;
   std::optional<double> min_sqnr;
   int threads = 1;
-  bool quiet = false;
   LimitFlags limits;
   bool json = false;
 };
@@ -55,7 +55,7 @@ void compare_outputs(const Options& options, const DataOptions& data, const Engi
   Context tested = engine.make_context({.threads = options.threads});
   Context* const contexts[] = {&expected, &tested};
   Samples samples(engine, data);
-  ProgressBar progress(options.quiet || options.json);
+  ProgressBar progress(options.json);
   run_samples(engine, samples, contexts, [&](const LoadedSample&, auto outputs) {
     result.outputs.add(outputs[0], outputs[1]);
     progress.update({"outputs", ++result.samples, samples.size()});
@@ -74,7 +74,7 @@ Result measure(const Options& options, const Engine& engine) {
   }
   if (options.layers) {
     Samples again(engine, data);
-    ProgressBar progress(options.quiet || options.json);
+    ProgressBar progress(options.json);
     const auto next = run_source(engine, again, [&](int64_t done) {
       progress.update({"layers", done, again.size()});
     });
@@ -111,7 +111,8 @@ void print_result(const Engine& engine, const Result& result) {
   layers.print();
 }
 
-void print_result_json(const Engine& engine, const Result& result) {
+void print_result_json(const Engine& engine, const Result& result,
+                       const std::vector<Threshold>& judged) {
   nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
   const auto infos = engine.outputs();
   for (size_t i = 0; i < infos.size(); ++i) {
@@ -121,28 +122,31 @@ void print_result_json(const Engine& engine, const Result& result) {
                        {"max_abs", stats.max_abs()},
                        {"cosine", stats.cosine()}});
   }
-  print_json({{"samples", result.samples},
-              {"sqnr_db", sqnr_json(result.outputs.stats().sqnr_db())},
-              {"outputs", std::move(outputs)},
-              {"layers", parsed(to_json(result.layers))},
-              {"skipped", result.skipped},
-              {"warnings", result.warnings}});
+  nlohmann::ordered_json object = {
+      {"samples", result.samples},     {"sqnr_db", sqnr_json(result.outputs.stats().sqnr_db())},
+      {"outputs", std::move(outputs)}, {"layers", parsed(to_json(result.layers))},
+      {"skipped", result.skipped},     {"warnings", result.warnings}};
+  add_thresholds(object, judged);
+  print_json(object);
 }
 
 int run(const Options& options) {
   put_in_force(options.limits, options.engine);
   const Engine engine = Engine::load(options.engine);
   const Result result = measure(options, engine);
-  (options.json ? print_result_json : print_result)(engine, result);
+  std::vector<Threshold> judged;
+  if (options.min_sqnr) {
+    judged.push_back(
+        at_least("min_sqnr", "SQNR in dB", result.outputs.stats().sqnr_db(), *options.min_sqnr));
+  }
+  if (options.json) {
+    print_result_json(engine, result, judged);
+  } else {
+    print_result(engine, result);
+  }
   for (const std::string& warning : result.warnings) print_warning(warning);
   for (const std::string& name : result.skipped) print_warning("skipped " + name);
-  const double sqnr = result.outputs.stats().sqnr_db();
-  if (options.min_sqnr && !(sqnr >= *options.min_sqnr)) {
-    fmt::print(stderr, "failed: SQNR {} of the outputs is below {} dB\n", decibels(sqnr),
-               *options.min_sqnr);
-    return kThresholdFailed;
-  }
-  return kDone;
+  return exit_code(judged);
 }
 
 }  // namespace
@@ -163,7 +167,6 @@ Command add_compare(CLI::App& parent) {
   app->add_option("--min-sqnr", options->min_sqnr, "exit code 1 when the outputs' SQNR is below")
       ->type_name("DB");
   add_threads_flag(*app, options->threads);
-  app->add_flag("--quiet", options->quiet, "no progress");
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
   return {app, [options] { return run(*options); }};

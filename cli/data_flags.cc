@@ -6,6 +6,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "cli/choice.h"
 #include "cli/fail.h"
 #include "cli/terminal.h"
 
@@ -61,7 +62,9 @@ void add_preprocess_flags(CLI::App& app, PreprocessFlags& flags) {
   add("--crop", flags.crop, "cut out the centre")->type_name("WxH");
   add("--letterbox", flags.letterbox, "scale to fit inside, pad right and bottom with FILL [114]")
       ->type_name("WxH[:FILL]");
-  add("--color", flags.color, "channel order")->type_name("rgb|bgr|gray");
+  add("--color", flags.color, "channel order")
+      ->type_name("rgb|bgr|gray")
+      ->check(one_of({"rgb", "bgr", "gray"}));
   add("--scale", flags.scale, "divide pixel values (0..255) by this")->type_name("X");
   add("--mean", flags.mean, "then subtract: one value, or one a channel")
       ->type_name("A,B,C")
@@ -71,7 +74,9 @@ void add_preprocess_flags(CLI::App& app, PreprocessFlags& flags) {
       ->type_name("A,B,C")
       ->delimiter(',')
       ->allow_extra_args(false);
-  add("--layout", flags.layout, "order of the model's input dimensions")->type_name("nchw|nhwc");
+  add("--layout", flags.layout, "order of the model's input dimensions")
+      ->type_name("nchw|nhwc")
+      ->check(one_of({"nchw", "nhwc"}));
 }
 
 bool any_given(const PreprocessFlags& flags) {

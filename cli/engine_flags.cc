@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "cli/fail.h"
+#include "cli/messages.h"
 #include "cli/terminal.h"
+#include "octet/closest.h"
 #include "octet/limits.h"
 
 namespace octet::cli {
@@ -46,8 +48,8 @@ void check_names(const Engine& engine, const std::map<std::string, Shape>& shape
       continue;
     std::vector<std::string> names;
     for (const TensorInfo& input : inputs) names.push_back(input.name);
-    fail(Error::Code::invalid_argument, "--shape {}: no such input; the inputs are {}", name,
-         joined(names));
+    fail(Error::Code::invalid_argument, "--shape {}: no such input; the inputs are {}{}", name,
+         joined(names), did_you_mean(name, names));
   }
 }
 
@@ -102,6 +104,8 @@ void put_in_force(const LimitFlags& flags, const std::filesystem::path& file) {
   limits.memory = flags.memory > 0 ? flags.memory : default_memory_limit(file_bytes(file));
   if (flags.loop_trips > 0) limits.loop_trips = flags.loop_trips;
   set_limits(limits);
+  detail(fmt::format("limits: {} of memory, {} loop trips",
+                     human_bytes(static_cast<uint64_t>(limits.memory)), limits.loop_trips));
 }
 
 void add_tuning_flag(CLI::App& app, std::filesystem::path& file) {

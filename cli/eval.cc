@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 
+#include "cli/choice.h"
 #include "cli/command.h"
 #include "cli/data_flags.h"
 #include "cli/engine_flags.h"
@@ -16,6 +17,7 @@
 #include "cli/sample_runs.h"
 #include "cli/samples.h"
 #include "cli/terminal.h"
+#include "cli/thresholds.h"
 #include "octet/compile.h"
 
 namespace octet::cli {
@@ -48,7 +50,6 @@ struct Options {
   std::optional<double> max_drop;
   std::optional<double> min_sqnr;
   int threads = 1;
-  bool quiet = false;
   LimitFlags limits;
   bool json = false;
 };
@@ -74,7 +75,7 @@ Measured measure(const Options& options, const Engine& engine) {
     reference.emplace(reference_engine->make_context({.threads = options.threads}));
     contexts.push_back(&*reference);
   }
-  ProgressBar progress(options.quiet || options.json);
+  ProgressBar progress(options.json);
   run_samples(engine, samples, contexts, [&](const LoadedSample& sample, auto outputs) {
     counts.add(sample, outputs[0], outputs.size() > 1 ? &outputs[1] : nullptr);
     progress.update({"evaluate", counts.samples(), samples.size()});
@@ -88,31 +89,23 @@ Measured measure(const Options& options, const Engine& engine) {
   return result;
 }
 
-// One line for each threshold that was missed.
-std::vector<std::string> missed(const Options& options, const Counts& counts) {
-  std::vector<std::string> lines;
-  const auto check = [&](bool ok, std::string line) {
-    if (!ok) lines.push_back(std::move(line));
-  };
-  if (options.min_top1) {
-    check(counts.top1() >= *options.min_top1,
-          fmt::format("top-1 {:.4f} is below {}", counts.top1(), *options.min_top1));
-  }
+std::vector<Threshold> thresholds(const Options& options, const Counts& counts) {
+  std::vector<Threshold> all;
+  if (options.min_top1)
+    all.push_back(at_least("min_top1", "top-1", counts.top1(), *options.min_top1));
   if (options.min_agreement) {
-    check(counts.agreement() >= *options.min_agreement,
-          fmt::format("agreement {:.4f} is below {}", counts.agreement(), *options.min_agreement));
+    all.push_back(
+        at_least("min_agreement", "agreement", counts.agreement(), *options.min_agreement));
   }
   if (options.max_drop) {
     const double drop = 100 * (counts.reference_top1() - counts.top1());
-    check(drop <= *options.max_drop,
-          fmt::format("top-1 drops by {:.2f} points, more than {}", drop, *options.max_drop));
+    all.push_back(at_most("max_drop", "loss of top-1 in points", drop, *options.max_drop));
   }
   if (options.min_sqnr) {
-    check(counts.errors().stats().sqnr_db() >= *options.min_sqnr,
-          fmt::format("SQNR {:.2f} dB is below {}", counts.errors().stats().sqnr_db(),
-                      *options.min_sqnr));
+    all.push_back(
+        at_least("min_sqnr", "SQNR in dB", counts.errors().stats().sqnr_db(), *options.min_sqnr));
   }
-  return lines;
+  return all;
 }
 
 nlohmann::ordered_json number(double value) {
@@ -171,7 +164,8 @@ nlohmann::ordered_json outputs_json(const Counts& counts) {
   return outputs;
 }
 
-void print_counts_json(const Options& options, const Measured& measured) {
+void print_counts_json(const Options& options, const Measured& measured,
+                       const std::vector<Threshold>& judged) {
   const Counts& counts = measured.counts;
   nlohmann::ordered_json object = {{"samples", counts.samples()},
                                    {"top1", number(counts.top1())},
@@ -187,6 +181,7 @@ void print_counts_json(const Options& options, const Measured& measured) {
     object["cosine"] = counts.errors().stats().cosine();
     object["outputs"] = outputs_json(counts);
   }
+  add_thresholds(object, judged);
   print_json(object);
 }
 
@@ -214,15 +209,18 @@ int run(const Options& options) {
   const Engine engine = Engine::load(options.engine);
   const Measured measured = measure(options, engine);
   check_measured(options, measured.counts);
-  (options.json ? print_counts_json : print_counts)(options, measured);
+  const std::vector<Threshold> judged = thresholds(options, measured.counts);
+  if (options.json) {
+    print_counts_json(options, measured, judged);
+  } else {
+    print_counts(options, measured);
+  }
   for (const std::string& warning : measured.warnings) print_warning(warning);
   for (const std::string& name : measured.skipped) print_warning("skipped " + name);
-  const std::vector<std::string> lines = missed(options, measured.counts);
-  for (const std::string& line : lines) fmt::print(stderr, "failed: {}\n", line);
-  return lines.empty() ? kDone : kThresholdFailed;
+  return exit_code(judged);
 }
 
-void add_thresholds(CLI::App& app, Options& options) {
+void add_threshold_flags(CLI::App& app, Options& options) {
   const char* group = "Thresholds: exit code 1 when missed";
   app.add_option("--min-top1", options.min_top1, "least top-1, 0..1")->type_name("X")->group(group);
   app.add_option("--min-agreement", options.min_agreement, "least agreement, 0..1")
@@ -246,11 +244,9 @@ Command add_eval(CLI::App& parent) {
   add_data_flags(*app, options->data, "--data", "labelled images or arrays")->required();
   app->add_option("--against", options->against, "hold it against this model in FP32")
       ->type_name("MODEL.onnx");
-  app->add_option("--labels", options->labels, "where labels come from")
-      ->type_name("folder|prefix")
-      ->default_str("folder")
-      ->transform(CLI::Transformer(std::map<std::string, LabelRule>{
-          {"folder", LabelRule::folder}, {"prefix", LabelRule::prefix}}));
+  add_choice<LabelRule>(*app, "--labels", options->labels,
+                        {{"folder", LabelRule::folder}, {"prefix", LabelRule::prefix}},
+                        "where labels come from");
   app->add_option("--label-offset", options->label_offset,
                   "added to each label: 1 for models with a background class")
       ->type_name("N");
@@ -258,10 +254,9 @@ Command add_eval(CLI::App& parent) {
                   "the output that holds the scores of classes, where there are others")
       ->type_name("NAME");
   add_threads_flag(*app, options->threads);
-  app->add_flag("--quiet", options->quiet, "no progress");
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
-  add_thresholds(*app, *options);
+  add_threshold_flags(*app, *options);
   return {app, [options] { return run(*options); }};
 }
 

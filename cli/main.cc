@@ -2,18 +2,27 @@
 // The octet program: finds the subcommand, runs it, and turns every error into one message and an exit code.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/advice.h"
 #include "cli/command.h"
+#include "cli/completion.h"
+#include "cli/messages.h"
 #include "cli/outputs.h"
 #include "cli/terminal.h"
+#include "cli/usage.h"
 #include "octet/error.h"
 #include "octet/limits.h"
+#include "octet/machine.h"
 
 namespace octet::cli {
 namespace {
@@ -27,46 +36,99 @@ constexpr const char* kFooter =
     "  octet inspect model.octet\n"
     "  octet eval model.octet --data test/ --against model.onnx\n";
 
-int report(const Error& error) {
-  print_error(error.message());
-  for (const std::string& line : error.context()) print_context(line);
-  const std::string_view advice = advice_for(error.field());
-  if (!advice.empty()) print_context(advice);
-  if (error.code() == Error::Code::internal) {
-    print_context(
-        "this is a bug in Octet, not in your input; please report it with the command line");
+// How main() answers an error: text on standard error, and with --json the same as an object on standard output, whose
+// readers need not parse sentences.
+class Failure {
+ public:
+  explicit Failure(bool json) : json_(json) {}
+
+  int operator()(std::string_view code, std::string_view message,
+                 const std::vector<std::string>& context) const {
+    print_error(message);
+    for (const std::string& line : context) print_context(line);
+    if (json_ && !json_printed()) {
+      print_json({{"error", {{"code", code}, {"message", message}, {"context", context}}}});
+    }
+    return kBadInput;
   }
-  return kBadInput;
+
+ private:
+  bool json_;
+};
+
+// For programs: a word that stays.
+std::string_view code_name(Error::Code code) {
+  switch (code) {
+    case Error::Code::invalid_model:
+      return "invalid_model";
+    case Error::Code::unsupported:
+      return "unsupported";
+    case Error::Code::invalid_argument:
+      return "invalid_argument";
+    case Error::Code::out_of_memory:
+      return "out_of_memory";
+    case Error::Code::io:
+      return "io";
+    case Error::Code::cancelled:
+      return "cancelled";
+    case Error::Code::internal:
+      break;
+  }
+  return "internal";
 }
 
-int run_command(const std::vector<Command>& commands) {
+int report(const Error& error, const CLI::App& command, const Failure& fail) {
+  std::vector<std::string> context = error.context();
+  const std::string_view advice = advice_for(error.field(), command);
+  if (!advice.empty()) context.emplace_back(advice);
+  if (error.code() == Error::Code::internal) {
+    context.emplace_back(
+        "this is a bug in Octet, not in your input; please report it with the command line");
+  }
+  return fail(code_name(error.code()), error.message(), context);
+}
+
+int run_command(const Command& command, const MessageOptions& messages, const Failure& fail) {
   try {
-    for (const Command& command : commands) {
-      if (!command.app->parsed()) continue;
-      if (command.outputs != nullptr) command.outputs->check(*command.app);
-      return command.run();
-    }
+    open_messages(messages);
+    detail(fmt::format("octet {} {}, kernels up to {}", OCTET_VERSION, command.app->get_name(),
+                       cpu_isa()));
+    const auto start = std::chrono::steady_clock::now();
+    if (command.outputs != nullptr) command.outputs->check(*command.app);
+    const int code = command.run();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    detail(fmt::format("ended with {} after {}", code, human_seconds(took.count())));
+    return code;
   } catch (const Error& error) {
-    return report(error);
+    return report(error, *command.app, fail);
   } catch (const std::bad_alloc&) {
-    print_error(fmt::format("out of memory; the limit is {} bytes", limits().memory));
-    print_context(advice_for("Limits.memory"));
-    return kBadInput;
+    return fail(code_name(Error::Code::out_of_memory),
+                fmt::format("out of memory; the limit is {} bytes", limits().memory),
+                {std::string(advice_for("Limits.memory", *command.app))});
   } catch (const std::exception& error) {
-    print_error(error.what());
-    return kBadInput;
+    return fail(code_name(Error::Code::internal), error.what(), {});
+  }
+}
+
+int run_chosen(const std::vector<Command>& commands, const MessageOptions& messages,
+               const Failure& fail) {
+  for (const Command& command : commands) {
+    if (command.app->parsed()) return run_command(command, messages, fail);
   }
   return kBadInput;
 }
 
 // Help and version arrive as exceptions too; they end with 0, every other parse error with 2.
-int finish_parse(const CLI::App& app, const CLI::ParseError& error) {
+int finish_parse(const CLI::App& app, const CLI::ParseError& error, const Failure& fail) {
   if (error.get_exit_code() == 0) return app.exit(error);
-  print_error(error.what());
   const auto chosen = app.get_subcommands();
-  print_context(chosen.empty() ? "see octet --help"
-                               : "see octet " + chosen.front()->get_name() + " --help");
-  return kBadInput;
+  const std::string help =
+      chosen.empty() ? "see octet --help" : "see octet " + chosen.front()->get_name() + " --help";
+  return fail("usage", usage_error(app, error), {help});
+}
+
+bool wants_json(std::span<char*> arguments) {
+  return std::ranges::any_of(arguments, [](std::string_view text) { return text == "--json"; });
 }
 
 }  // namespace
@@ -76,15 +138,21 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "octet " OCTET_VERSION);
   app.footer(kFooter);
   app.require_subcommand(1);
-  const std::vector<Command> commands = {add_check(app), add_build(app), add_inspect(app),
-                                         add_run(app),   add_eval(app),  add_compare(app),
-                                         add_bench(app)};
+  std::vector<Command> commands = {add_check(app), add_build(app),   add_inspect(app), add_run(app),
+                                   add_eval(app),  add_compare(app), add_bench(app)};
+  MessageOptions messages;
+  for (const Command& command : commands) add_message_flags(*command.app, messages);
+  commands.push_back(add_help(app));
+  commands.push_back(add_version(app));
+  commands.push_back(add_completion(app));
+  commands.push_back(add_manual(app));
+  const Failure fail(wants_json({argv, static_cast<size_t>(argc)}));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return finish_parse(app, error);
+    return finish_parse(app, error, fail);
   }
-  const int code = run_command(commands);
+  const int code = run_chosen(commands, messages, fail);
   if (std::fflush(stdout) != 0) {
     print_error("standard output could not be written");
     return kBadInput;

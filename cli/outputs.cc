@@ -36,6 +36,8 @@ constexpr Format kFormats[] = {
     {OutputKind::tuning, "a tuning file", ""sv},
     // One that exists is read, and never written.
     {OutputKind::cache, "a calibration cache", ""sv},
+    {OutputKind::runs, "a list of runs", "{\"format\":\"octet-runs\""sv},
+    {OutputKind::trace, "a trace of octet bench", "{\"otherData\":{\"version\":"sv},
 };
 
 const Format& format_of(OutputKind kind) {
@@ -149,5 +151,10 @@ void write(const Output& to, const CalibrationCache& cache) {
 }
 
 void write(const Output& to, const Tuning& tuning) { save_tuning(tuning, checked_path(to)); }
+
+void write(const Output& to, const nlohmann::ordered_json& object) {
+  write_text(object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n",
+             checked_path(to));
+}
 
 }  // namespace octet::cli

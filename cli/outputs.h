@@ -7,6 +7,7 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <string>
@@ -21,7 +22,7 @@
 namespace octet::cli {
 
 // What a file holds: files that begin otherwise are somebody else's.
-enum class OutputKind { engine, report, arrays, tuning, cache };
+enum class OutputKind { engine, report, arrays, tuning, cache, runs, trace };
 
 struct OutputFlag {
   const char* names;  // "-o,--output"
@@ -73,6 +74,7 @@ void write(const Output& to, const Engine& engine);
 void write(const Output& to, const ReportInput& report);
 void write(const Output& to, std::span<const std::pair<std::string, Tensor>> arrays);
 void write(const Output& to, const Tuning& tuning);
+void write(const Output& to, const nlohmann::ordered_json& object);  // runs and traces
 void write(const Output& to, const CalibrationCache& cache);
 
 }  // namespace octet::cli

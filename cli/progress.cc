@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "cli/messages.h"
 #include "cli/terminal.h"
 
 namespace octet::cli {
@@ -29,7 +30,7 @@ double seconds_between(std::chrono::steady_clock::time_point from,
 
 }  // namespace
 
-ProgressBar::ProgressBar(bool quiet) : quiet_(quiet), terminal_(is_terminal()) {}
+ProgressBar::ProgressBar(bool json) : quiet_(json || quiet()), terminal_(is_terminal()) {}
 
 ProgressBar::~ProgressBar() { finish(); }
 
@@ -72,7 +73,7 @@ void ProgressBar::finish() {
   const double seconds = seconds_between(stage_start_, Clock::now());
   if (drawn_) fmt::print(stderr, "\r\x1b[K");
   const std::string count = now_.done > 1 ? fmt::format("{}, ", now_.done) : "";
-  fmt::print(stderr, "{:<12}{}{}\n", sanitize(now_.stage), count, human_seconds(seconds));
+  message(fmt::format("{:<12}{}{}", sanitize(now_.stage), count, human_seconds(seconds)));
   now_ = {};
   drawn_ = false;
 }

@@ -11,7 +11,8 @@ namespace octet::cli {
 
 class ProgressBar {
  public:
-  explicit ProgressBar(bool quiet);
+  // Silent with --json and with --quiet.
+  explicit ProgressBar(bool json);
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;

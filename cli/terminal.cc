@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
+
+#include "cli/messages.h"
 
 namespace octet::cli {
 namespace {
@@ -75,14 +76,15 @@ std::string sanitize_lines(std::string_view text) {
   return out;
 }
 
-void print_error(std::string_view message) {
-  fmt::print(stderr, "error: {}\n", sanitize_lines(message));
-}
+void print_error(std::string_view text) { message("error: " + sanitize_lines(text)); }
 
-void print_context(std::string_view line) { fmt::print(stderr, "  {}\n", sanitize_lines(line)); }
+void print_context(std::string_view line) { message("  " + sanitize_lines(line)); }
 
-void print_warning(std::string_view message) {
-  fmt::print(stderr, "warning: {}\n", sanitize_lines(message));
+void print_warning(std::string_view text) { message("warning: " + sanitize_lines(text)); }
+
+bool& json_printed() {
+  static bool printed = false;
+  return printed;
 }
 
 std::string human_bytes(uint64_t bytes) {
@@ -103,6 +105,7 @@ std::string human_seconds(double value) {
 std::string percent(double fraction) { return fmt::format("{:.1f} %", fraction * 100); }
 
 void print_json(const nlohmann::ordered_json& object) {
+  json_printed() = true;
   fmt::print("{}\n", object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 

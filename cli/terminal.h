@@ -24,6 +24,8 @@ std::string human_bytes(uint64_t bytes);  // "308.2 KB"
 std::string human_seconds(double value);  // "2.41 s", "340 ms"
 std::string percent(double fraction);     // "93.9 %"
 
+// Whether print_json() ran: standard output holds one object at most.
+bool& json_printed();
 // Prints one JSON object and a newline on stdout; text that is not UTF-8 is replaced, never thrown at.
 void print_json(const nlohmann::ordered_json& object);
 

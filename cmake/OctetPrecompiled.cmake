@@ -36,11 +36,26 @@ function(octet_precompile target owner)
       target_link_libraries(${owner} PRIVATE GTest::gtest)
     endif()
     target_precompile_headers(${owner} PRIVATE ${ARGN})
-    # ccache takes this for the checksum of the precompiled header, whose own bytes hold the path of the checkout.
-    string(SHA256 sum "${CMAKE_CXX_COMPILER_VERSION} ${fmt_VERSION} ${GTest_VERSION} ${options} ${CMAKE_BUILD_TYPE} \
-      ${CMAKE_CXX_FLAGS_RELWITHDEBINFO} ${OCTET_SANITIZE} ${OCTET_NO_SANITIZE} ${ARGN}")
-    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${owner}.dir/cmake_pch.hxx.gch.sum ${sum})
+    if(NOT "${ARGN}" MATCHES "${PROJECT_SOURCE_DIR}")  # what its name says is all that it holds
+      octet_precompiled_sum(${owner} "${GTest_VERSION} ${options} ${ARGN}")
+    endif()
   endif()
   target_precompile_headers(${target} REUSE_FROM ${owner})
   add_dependencies(${target} ${owner})
+endfunction()
+
+# ccache takes this for the checksum of the precompiled header, whose own bytes hold the path of the checkout.
+function(octet_precompiled_sum target what)
+  string(SHA256 sum "${CMAKE_CXX_COMPILER_VERSION} ${fmt_VERSION} ${CMAKE_BUILD_TYPE} ${CMAKE_CXX_FLAGS_RELWITHDEBINFO} \
+    ${OCTET_SANITIZE} ${OCTET_NO_SANITIZE} ${what}")
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/cmake_pch.hxx.gch.sum ${sum})
+endfunction()
+
+# octet_precompile_own(TARGET headers...): for a program with flags of its own.
+function(octet_precompile_own target)
+  if(NOT OCTET_PRECOMPILED OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    return()
+  endif()
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  octet_precompiled_sum(${target} "${CLI11_VERSION} ${nlohmann_json_VERSION} ${ARGN}")
 endfunction()

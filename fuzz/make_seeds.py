@@ -231,7 +231,7 @@ def write_data():
     testdata = ROOT / "src/data/testdata"
     for path in sorted(testdata.glob("*.np[yz]")):
         write("npy", path.name, path.read_bytes())
-    for path in [*sorted(testdata.glob("*.jpg")), *sorted(testdata.glob("*.png"))]:
+    for path in [path for kind in ("jpg", "png", "bmp", "webp") for path in sorted(testdata.glob("*." + kind))]:
         write("image", path.name, path.read_bytes())
     with tempfile.TemporaryDirectory() as folder:
         array = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)

@@ -8,7 +8,7 @@ import sys
 from check_includes import INCLUDE, ROOT, declared, folder_of
 
 OWNERS = {
-    "core": {"error", "limits", "machine", "output", "precision", "progress", "range", "tensor", "tensor_view"},
+    "core": {"closest", "error", "limits", "machine", "output", "precision", "progress", "range", "tensor", "tensor_view"},
     "onnx": {"weights"},
     "preprocess": {"preprocess"},
     "data": {"data", "npz"},

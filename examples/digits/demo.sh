@@ -39,4 +39,4 @@ step bench "$out/digits.octet" --threads 1 --batch 1
 "$octet" eval "$out/digits.octet" --data "$out/test" --against "$model" --json >"$out/eval.json"
 "$octet" bench "$out/digits.octet" --threads 1 --batch 1 --json >"$out/bench_int8.json"
 "$octet" bench "$out/digits_fp32.octet" --threads 1 --batch 1 --json >"$out/bench_fp32.json"
-python3 "$here/table.py" "$out" "$model"
+python3 "$here/table.py" "$out" "$model" "$octet"

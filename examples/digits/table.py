@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table at the end of the demo, from the JSON files that its commands wrote.
 
-usage: table.py DEMO_FOLDER MODEL.onnx
+usage: table.py DEMO_FOLDER MODEL.onnx [OCTET_PROGRAM]
 """
 
 import json
@@ -28,7 +28,7 @@ def main():
         ("coverage: multiplications", "", f"{coverage['macs']:.1%}"),
         ("engine", f"{float_engine.stat().st_size / 1024:.0f} KB", f"{engine.stat().st_size / 1024:.0f} KB"),
         ("latency, 1 thread", f"{slow * 1000:.1f} us", f"{fast * 1000:.1f} us"),
-        ("latency ratio", "1.00", f"{fast / slow:.2f}"),
+        ("speed", "", f"{slow / fast:.1f}x faster" if fast <= slow else f"{fast / slow:.1f}x slower"),
     ]
     print(f"\ndigits, {evaluation['samples']} test images (model: {model.stat().st_size / 1024:.0f} KB)")
     for name, left, right in rows:
@@ -42,9 +42,17 @@ def main():
         ("eval.json", "what octet eval --json prints"),
     ):
         print(f"  {out / name}  {what}")
+    octet = sys.argv[3] if len(sys.argv) > 3 else "octet"
+    print(f"""
+Your own model (a folder of a few hundred of its images, or arrays in an .npz):
+  {octet} check MODEL.onnx
+  {octet} build MODEL.onnx --int8 --calib IMAGES/ -o model.octet --report report.html
+  {octet} compare model.octet --against MODEL.onnx --calib IMAGES/ --layers --top 10
+  {octet} bench model.octet
+{octet} build --help says how images become inputs: --resize, --crop, --scale, --mean, --std.""")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
     main()

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string_view>
 
 namespace octet {
 
@@ -11,5 +12,7 @@ namespace octet {
 // (the link stays). Throws Error(io) where something stands that is no regular file (a folder, a device, a FIFO), or the folder is
 // missing.
 std::filesystem::path output_target(const std::filesystem::path& path);
+// Writes a text so.
+void write_text(std::string_view text, const std::filesystem::path& path);
 
 }  // namespace octet

@@ -198,4 +198,10 @@ void AtomicFile::commit() {
   fd_ = -1;
 }
 
+void write_text(std::string_view text, const std::filesystem::path& path) {
+  AtomicFile file(path);
+  file.write({reinterpret_cast<const u8*>(text.data()), text.size()});
+  file.commit();
+}
+
 }  // namespace octet

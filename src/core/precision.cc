@@ -19,13 +19,13 @@ constexpr ReasonCode kListed[] = {
 #include "core/reasons.def"
 #undef REASON
 };
-constexpr std::string_view kNames[] = {
+constexpr std::string_view kReasonNames[] = {
     "",
 #define REASON(code, precision, meaning, remedy) #code,
 #include "core/reasons.def"
 #undef REASON
 };
-static_assert(std::size(kNames) == kReasonCodeCount);
+static_assert(std::size(kReasonNames) == kReasonCodeCount);
 static_assert([] {
   for (size_t i = 0; i < std::size(kListed); ++i) {
     if (static_cast<size_t>(kListed[i]) != i + 1) return false;
@@ -53,12 +53,12 @@ Precision precision_of(Dtype dtype) {
   return static_cast<Precision>(kFirstType + static_cast<int>(dtype));
 }
 
-std::string_view to_string(ReasonCode code) { return kNames[static_cast<size_t>(code)]; }
+std::string_view to_string(ReasonCode code) { return kReasonNames[static_cast<size_t>(code)]; }
 
 std::optional<ReasonCode> reason_code_from(std::string_view name) {
-  const auto* const at = std::find(std::begin(kNames) + 1, std::end(kNames), name);
-  if (at == std::end(kNames)) return std::nullopt;
-  return static_cast<ReasonCode>(at - std::begin(kNames));
+  const auto* const at = std::find(std::begin(kReasonNames) + 1, std::end(kReasonNames), name);
+  if (at == std::end(kReasonNames)) return std::nullopt;
+  return static_cast<ReasonCode>(at - std::begin(kReasonNames));
 }
 
 }  // namespace octet

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/check.h"
+#include "octet/closest.h"
 
 namespace octet {
 namespace {
@@ -26,7 +27,7 @@ constexpr RuleName kRules[] = {
     {RangeRule::given, "given"},
 };
 
-[[noreturn]] void wrong(std::string_view text, const char* why) {
+[[noreturn]] void wrong(std::string_view text, std::string_view why) {
   fail(Error::Code::invalid_argument, "range method '{}': {}; expected {}", text, why, kForms);
 }
 
@@ -74,7 +75,9 @@ RangeMethod parse_range_method(std::string_view text) {
     if (rule.rule == RangeRule::legacy) wrong(text, "it takes two numbers");
     return rule.rule;
   }
-  wrong(text, "no such method");
+  std::vector<std::string> names;
+  for (const RuleName& rule : kRules) names.emplace_back(rule.name);
+  wrong(text, "no such method" + did_you_mean(name, names));
 }
 
 }  // namespace octet

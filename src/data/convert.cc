@@ -13,7 +13,7 @@
 namespace octet {
 namespace {
 
-bool is_float(Dtype dtype) {
+bool holds_reals(Dtype dtype) {
   return dtype == Dtype::f32 || dtype == Dtype::f64 || dtype == Dtype::f16 || dtype == Dtype::bf16;
 }
 
@@ -105,12 +105,12 @@ void check_finite(const Tensor& array, const std::string& name) {
 }
 
 Tensor convert_array(const Tensor& array, Dtype dtype, const std::string& name) {
-  if (is_float(dtype)) {
+  if (holds_reals(dtype)) {
     const Tensor values = to_f32(array);
     check_finite(values, name);
     return from_f32(values, dtype, name);
   }
-  if (is_float(array.dtype())) {
+  if (holds_reals(array.dtype())) {
     fail(Error::Code::invalid_argument, "'{}': holds {}, the input needs {}", name,
          dtype_name(array.dtype()), dtype_name(dtype));
   }
@@ -119,7 +119,7 @@ Tensor convert_array(const Tensor& array, Dtype dtype, const std::string& name) 
 
 Tensor convert_pixels(const Tensor& pixels, Dtype dtype, const std::string& name) {
   check_finite(pixels, name);
-  if (is_float(dtype)) return from_f32(pixels, dtype, name);
+  if (holds_reals(dtype)) return from_f32(pixels, dtype, name);
   const std::span<const f32> src = pixels.as<f32>();
   std::vector<s64> values(src.size());
   for (size_t i = 0; i < src.size(); ++i) {

@@ -117,7 +117,7 @@ FolderFiles scan_folder(const fs::path& folder) {
   }
   if (scan.images.empty() && scan.arrays.empty()) {
     fail(Error::Code::invalid_argument,
-         "'{}' holds no JPEG, PNG, .npy or .npz file ({} other files); check the path",
+         "'{}' holds no JPEG, PNG, WebP, BMP, .npy or .npz file ({} other files); check the path",
          folder.string(), result.ignored);
   }
   result.images = !scan.images.empty();

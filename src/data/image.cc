@@ -69,11 +69,13 @@ Image decode_image(std::span<const u8> bytes, const std::string& name) {
   const std::string_view format = image_format(bytes);
   if (format == "JPEG") return decode_jpeg(bytes, name);
   if (format == "PNG") return decode_png(bytes, name);
+  if (format == "BMP") return decode_bmp(bytes, name);
+  if (format == "WebP") return decode_webp(bytes, name);
   if (!format.empty()) {
     fail(Error::Code::unsupported, "'{}' is a {} image; convert it to JPEG or PNG", name, format);
   }
   const std::string_view mistake = find(kMistakes, bytes);
-  fail(Error::Code::invalid_argument, "'{}' is {}, expected a JPEG or PNG image", name,
+  fail(Error::Code::invalid_argument, "'{}' is {}, expected a JPEG, PNG, WebP or BMP image", name,
        mistake.empty() ? "not an image" : mistake);
 }
 

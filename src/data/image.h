@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes JPEG and PNG from memory, recognised by content. Pixels come as the file stores them: alpha is dropped,
+// Decodes JPEG, PNG, WebP and BMP from memory, recognised by content. Pixels come as the file stores them: alpha is dropped,
 // 16-bit channels keep their high byte, EXIF orientation and colour profiles are not applied (as in Pillow).
 #pragma once
 
@@ -26,9 +26,11 @@ Image decode_image(std::span<const u8> bytes, const std::string& name);
 // "JPEG", "PNG", "GIF", ... by the first bytes; empty when it is no known image format.
 std::string_view image_format(std::span<const u8> bytes);
 
-// The two decoders behind decode_image; `bytes` begin with the format's signature.
+// The decoders behind decode_image; `bytes` begin with the format's signature.
 Image decode_jpeg(std::span<const u8> bytes, const std::string& name);
 Image decode_png(std::span<const u8> bytes, const std::string& name);
+Image decode_bmp(std::span<const u8> bytes, const std::string& name);
+Image decode_webp(std::span<const u8> bytes, const std::string& name);
 
 // Throws when width x height is empty, passes kMaxImagePixels or does not fit limits().memory.
 void check_image_size(s64 width, s64 height, const std::string& name);

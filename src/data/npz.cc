@@ -8,6 +8,7 @@
 
 #include "core/check.h"
 #include "core/memory.h"
+#include "octet/closest.h"
 
 namespace octet {
 namespace {
@@ -202,8 +203,8 @@ std::string Npz::label(const std::string& array) const { return name() + ':' + a
 const ZipEntry& Npz::entry(const std::string& array) const {
   const auto found = entries_.find(array);
   if (found != entries_.end()) return found->second;
-  fail(Error::Code::invalid_argument, "'{}' has no array '{}'; it has: {}", name(), array,
-       fmt::join(order_, ", "));
+  fail(Error::Code::invalid_argument, "'{}' has no array '{}'{}; it has: {}", name(), array,
+       did_you_mean(array, order_), fmt::join(order_, ", "));
 }
 
 NpyHeader Npz::header(const std::string& array) const {

@@ -8,9 +8,9 @@
 #include <cmath>
 #include <map>
 
-#include "core/file.h"
 #include "core/types.h"
 #include "inspect/report_assets.h"
+#include "octet/output.h"
 
 namespace octet {
 namespace {
@@ -211,10 +211,7 @@ std::string html_report(const ReportInput& input) {
 }
 
 void save_report(const ReportInput& input, const std::filesystem::path& path) {
-  const std::string page = html_report(input);
-  AtomicFile file(path);
-  file.write({reinterpret_cast<const u8*>(page.data()), page.size()});
-  file.commit();
+  write_text(html_report(input), path);
 }
 
 }  // namespace octet

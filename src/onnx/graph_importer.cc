@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "graph/verify.h"
+#include "octet/closest.h"
 #include "onnx/attribute_reader.h"
 #include "onnx/attribute_values.h"
 #include "onnx/declared.h"
@@ -180,8 +181,10 @@ void GraphImporter::declare_inputs() {
     graph_.inputs.push_back(id);
   }
   if (!given.empty()) {
-    fail(Error::Code::invalid_argument, "a shape is given for {}, which is no input of the model",
-         quote_name(*given.begin()));
+    std::vector<std::string> names;
+    for (const ValueId id : graph_.inputs) names.push_back(graph_.value(id).name);
+    fail(Error::Code::invalid_argument, "a shape is given for {}, which is no input of the model{}",
+         quote_name(*given.begin()), did_you_mean(*given.begin(), names));
   }
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -7,6 +9,7 @@
 #include "core/monitor.h"
 #include "graph/propagate.h"
 #include "graph/verify.h"
+#include "octet/closest.h"
 #include "passes/pass.h"
 
 namespace octet {
@@ -104,10 +107,11 @@ bool is_known(std::string_view name) {
 void check_names(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (is_known(name)) continue;
-    std::string known;
-    for (const Pass& pass : kFloatPasses) known += " " + std::string(pass.name);
-    for (const Pass& pass : kQuantizePasses) known += " " + std::string(pass.name);
-    fail(Error::Code::invalid_argument, "no pass is called '{}'; the passes are:{}", name, known);
+    std::vector<std::string> known;
+    for (const Pass& pass : kFloatPasses) known.emplace_back(pass.name);
+    for (const Pass& pass : kQuantizePasses) known.emplace_back(pass.name);
+    fail(Error::Code::invalid_argument, "no pass is called '{}'{}; the passes are: {}", name,
+         did_you_mean(name, known), fmt::join(known, " "));
   }
 }
 

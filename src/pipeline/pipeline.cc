@@ -12,6 +12,7 @@
 #include "passes/check_declared.h"
 #include "pipeline/choose_ranges.h"
 #include "pipeline/float_model.h"
+#include "precision/precision.h"
 #include "preprocess/preprocess_text.h"
 #include "runtime/inside.h"
 #include "runtime/model.h"
@@ -77,6 +78,8 @@ Engine compile_model(const Import& read, const std::string& source, const Compil
   FloatModel imported = import(read, options, out);
   imported.source = source;
   imported.preprocess = told_preprocess(options, *imported.graph);
+  // Before the long work.
+  if (!imported.carries_qdq) check_kept_names(*imported.graph, options.plan.keep_float);
   const FloatModel model = calibrated(imported, options, out);
   return Inside::engine(
       std::make_shared<const Model>(quantize(model, options.plan, &out, options.monitor)));

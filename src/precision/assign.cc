@@ -23,12 +23,12 @@ class Assigner {
       : graph_(graph), ranges_(ranges), options_(options), uses_(graph) {}
 
   void run() {
+    check_kept_names(graph_, options_.keep_float);
     for (Node& node : graph_.nodes) {
       node.decision = first_decision(node);
       // Its result becomes codes again, which are equal on every machine.
       if (lossy_.contains(&node)) node.attrs.set("exact", s64{1});
     }
-    check_names();
     demote();
   }
 
@@ -40,23 +40,9 @@ class Assigner {
     return {Precision::int8, code, std::move(reason)};
   }
 
-  bool kept_by_user(const Node& node) {
-    for (const std::string& name : options_.keep_float) {
-      if (name != node.name && name != node.op->name &&
-          std::ranges::find(node.origins, name) == node.origins.end())
-        continue;
-      matched_.insert(name);
-      return true;
-    }
-    return false;
-  }
-
-  void check_names() const {
-    for (const std::string& name : options_.keep_float) {
-      if (matched_.count(name) != 0) continue;
-      fail_about("PrecisionPlan.keep_float", Error::Code::invalid_argument,
-                 "'{}', to be kept in f32, matches no node name and no operator", name);
-    }
+  bool kept_by_user(const Node& node) const {
+    return std::ranges::any_of(options_.keep_float,
+                               [&](const std::string& name) { return is_called(node, name); });
   }
 
   static Decision no_rule(const Node& node) {
@@ -190,7 +176,6 @@ class Assigner {
   const Ranges& ranges_;
   const PrecisionOptions& options_;
   Uses uses_;
-  std::unordered_set<std::string> matched_;
   std::unordered_set<const Node*> lossy_;
 };
 

@@ -3,7 +3,9 @@
 // into integer operators, for calibrated and explicitly quantized models alike.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -24,6 +26,11 @@ struct PrecisionOptions {
 
 // The f32 activations whose ranges assign_precision and place_qdq need, in graph order.
 std::vector<ValueId> values_to_observe(const Graph& graph);
+
+// Whether `name` is the node's, its operator's, or that of an ONNX node in it.
+bool is_called(const Node& node, std::string_view name);
+// Throws Error(invalid_argument) for a keep_float name that no node is called by.
+void check_kept_names(const Graph& graph, std::span<const std::string> names);
 
 // Sets Node::decision of every node. Throws Error(invalid_argument) when a keep_float name matches nothing.
 void assign_precision(Graph& graph, const Ranges& ranges, const PrecisionOptions& options);

@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr u64 kMaxBytes = 4 << 20;
-constexpr int kMaxDepth = 3;
+constexpr int kMaxNesting = 3;
 constexpr size_t kMaxChoices = 1 << 14;
 constexpr size_t kMaxText = 4096;
 constexpr s64 kMaxThreads = 1 << 16;
@@ -22,7 +22,7 @@ constexpr const char* kFormat = "octet-tuning";
 constexpr s64 kVersion = 2;
 
 // One object of the file, and what to call it in errors.
-struct Reader {
+struct FieldReader {
   const Json& object;
   const std::string& file;
   std::string where;
@@ -69,8 +69,8 @@ struct Reader {
 
 Json parse(std::string_view text, const std::string& file) {
   const auto bounded = [&](int depth, Json::parse_event_t, Json&) {
-    if (depth > kMaxDepth)
-      fail(Error::Code::invalid_argument, "{}: nested deeper than {}", file, kMaxDepth);
+    if (depth > kMaxNesting)
+      fail(Error::Code::invalid_argument, "{}: nested deeper than {}", file, kMaxNesting);
     return true;
   };
   try {
@@ -80,7 +80,7 @@ Json parse(std::string_view text, const std::string& file) {
   }
 }
 
-void read_choice(const Reader& reader, Tuning& tuning) {
+void read_choice(const FieldReader& reader, Tuning& tuning) {
   TuningKey key;
   key.chip = reader.text("chip");
   key.level = reader.text("level");
@@ -94,7 +94,7 @@ void read_choice(const Reader& reader, Tuning& tuning) {
 
 Tuning tuning_from_json(std::string_view text, const std::string& file_name) {
   const Json json = parse(text, file_name);
-  const Reader reader{json, file_name, ""};
+  const FieldReader reader{json, file_name, ""};
   if (!json.is_object()) reader.wrong("not an object");
   if (reader.text("format") != kFormat) reader.wrong("'format' is not {}", kFormat);
   if (reader.integer("version", 1, kVersion) < kVersion)
@@ -105,7 +105,7 @@ Tuning tuning_from_json(std::string_view text, const std::string& file_name) {
     reader.wrong("{} choices, expected at most {}", choices.size(), kMaxChoices);
   Tuning tuning;
   for (size_t i = 0; i < choices.size(); ++i) {
-    const Reader choice{choices[i], file_name, fmt::format("choice {}: ", i)};
+    const FieldReader choice{choices[i], file_name, fmt::format("choice {}: ", i)};
     if (!choices[i].is_object()) choice.wrong("not an object");
     read_choice(choice, tuning);
   }

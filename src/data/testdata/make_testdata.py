@@ -57,6 +57,44 @@ def png(samples, color_type, depth, interlaced=False, extra=b""):
             + chunk(b"IEND", b""))
 
 
+def bmp(rows, bits, width, height, palette=b"", masks=b"", entry=4):
+    """rows: in the file's order, unpadded. Pillow writes neither 16 bits, nor masks, nor top-down files, nor OS/2 headers."""
+    body = b"".join(row + b"\0" * (-len(row) % 4) for row in rows)
+    if entry == 3:
+        header = struct.pack("<IHHHH", 12, width, height, 1, bits)
+    else:
+        header = struct.pack("<IiiHHIIiiII", 40, width, height, 1, bits, 3 if masks else 0, len(body), 0, 0, len(palette) // 4, 0)
+    at = 14 + len(header) + len(masks) + len(palette)
+    return b"BM" + struct.pack("<IHHI", at + len(body), 0, 0, at) + header + masks + palette + body
+
+
+def more_images(add):
+    """BMP and WebP, decoded by Pillow too."""
+    rgb, gray = pattern(17, 11, 3), pattern(17, 11, 1)
+
+    def checked(name, data):
+        add(name, data, np.asarray(Image.open(io.BytesIO(data)).convert("RGB")))
+
+    def saved(name, image, kind, **options):
+        stream = io.BytesIO()
+        image.save(stream, kind, **options)
+        checked(name, stream.getvalue())
+
+    saved("rgb.bmp", to_pil(rgb), "BMP")
+    saved("gray.bmp", to_pil(gray), "BMP")
+    saved("one_bit.bmp", to_pil(gray).convert("1"), "BMP")
+    saved("rgba.bmp", to_pil(np.concatenate([rgb, gray], 2)), "BMP")
+    words = (rgb[:, :, 0].astype(np.uint16) >> 3 << 11) | (rgb[:, :, 1].astype(np.uint16) >> 2 << 5) | (rgb[:, :, 2] >> 3)
+    masks = struct.pack("<III", 0xF800, 0x7E0, 0x1F)
+    checked("rgb565.bmp", bmp([row.astype("<u2").tobytes() for row in words], 16, 17, -11, masks=masks))
+    colours = pattern(16, 1, 3)[0]
+    nibbles = [np.append(row[:, 0] % 16, 0).reshape(-1, 2) @ np.array([16, 1]) for row in gray]
+    checked("os2_palette4.bmp", bmp([row.astype(np.uint8).tobytes() for row in nibbles], 4, 17, 11,
+                                    palette=colours.astype(np.uint8).tobytes(), entry=3))
+    saved("lossy.webp", to_pil(rgb), "WEBP", quality=80)
+    saved("lossless.webp", to_pil(np.concatenate([rgb, gray], 2)), "WEBP", lossless=True, exact=True)
+
+
 def make_images():
     rgb, gray = pattern(17, 11, 3), pattern(17, 11, 1)
     wide = rgb.astype(np.uint16) * 256 + gray
@@ -94,6 +132,7 @@ def make_images():
     add_jpeg("gray.jpg", to_pil(gray), quality=90)
     add_jpeg("progressive.jpg", to_pil(rgb), quality=80, progressive=True)
     add_jpeg("cmyk.jpg", Image.fromarray(np.concatenate([rgb, gray], 2), "CMYK"), quality=90)
+    more_images(add)
     exif = Image.Exif()
     exif[274] = 6  # rotate by 90 degrees: must not be applied
     add_jpeg("exif_orientation.jpg", to_pil(rgb), quality=90, exif=exif)

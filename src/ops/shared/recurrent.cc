@@ -19,7 +19,7 @@
 namespace octet {
 namespace {
 
-constexpr auto kInvalid = Error::Code::invalid_model;
+constexpr auto kMalformed = Error::Code::invalid_model;
 
 struct NamedFunction {
   std::string_view name;
@@ -68,7 +68,7 @@ std::vector<std::string> activation_names(const Node& node, const RecurrentKind&
   std::vector<std::string> names;
   if (const AttrValue* value = node.attrs.find("activations")) {
     const auto* given = std::get_if<std::vector<std::string>>(value);
-    if (given == nullptr) fail(kInvalid, "attribute 'activations' is no list of names");
+    if (given == nullptr) fail(kMalformed, "attribute 'activations' is no list of names");
     names = *given;
   } else {
     for (s64 d = 0; d < directions; ++d) {
@@ -77,7 +77,7 @@ std::vector<std::string> activation_names(const Node& node, const RecurrentKind&
   }
   const s64 wanted = directions * std::ssize(kind.default_activations);
   if (std::ssize(names) != wanted)
-    fail(kInvalid, "attribute 'activations' has {} names, expected {}", names.size(), wanted);
+    fail(kMalformed, "attribute 'activations' has {} names, expected {}", names.size(), wanted);
   return names;
 }
 
@@ -126,11 +126,11 @@ struct Geometry {
 
 Geometry geometry_of(const Node& node, const Shape& x, const Shape& r) {
   if (x.rank() != 3 || r.rank() != 3)
-    fail(kInvalid, "the input is {} and R is {}, expected rank 3", to_string(x), to_string(r));
+    fail(kMalformed, "the input is {} and R is {}, expected rank 3", to_string(x), to_string(r));
   Geometry g;
   const std::string direction = node.attrs.s("direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
-    fail(kInvalid, "attribute 'direction' is '{}'", direction);
+    fail(kMalformed, "attribute 'direction' is '{}'", direction);
   g.reverse = direction == "reverse";
   g.directions = direction == "bidirectional" ? 2 : 1;
   g.batch_first = node.attrs.i("layout", 0) != 0;
@@ -143,7 +143,7 @@ Geometry geometry_of(const Node& node, const Shape& x, const Shape& r) {
 
 void require_input(const Inference& inference, size_t i, const Shape& wanted) {
   if (!inference.has_input(i) || inference.inputs[i].shape == wanted) return;
-  fail(kInvalid, "input {} is {}, expected {}", i, to_string(inference.inputs[i].shape),
+  fail(kMalformed, "input {} is {}, expected {}", i, to_string(inference.inputs[i].shape),
        to_string(wanted));
 }
 
@@ -267,10 +267,10 @@ void infer_recurrent(Inference& inference, const RecurrentKind& kind) {
       geometry_of(inference.node, inference.inputs[kRecX].shape, inference.inputs[kRecR].shape);
   functions_of(inference.node, kind, g.directions);
   if (inference.node.attrs.i("hidden_size", g.hidden) != g.hidden)
-    fail(kInvalid, "attribute 'hidden_size' is {}, R has {}",
+    fail(kMalformed, "attribute 'hidden_size' is {}, R has {}",
          inference.node.attrs.i("hidden_size", 0), g.hidden);
   const auto rows = checked_mul(kind.gates * 2, g.hidden);
-  if (!rows) fail(kInvalid, "the hidden size is {}", g.hidden);
+  if (!rows) fail(kMalformed, "the hidden size is {}", g.hidden);
   require_input(inference, kRecW, Shape{g.directions, *rows / 2, g.input});
   require_input(inference, kRecR, Shape{g.directions, *rows / 2, g.hidden});
   require_input(inference, kRecB, Shape{g.directions, *rows});
@@ -284,7 +284,7 @@ void infer_recurrent(Inference& inference, const RecurrentKind& kind) {
   const Dtype lengths =
       inference.has_input(kRecLengths) ? inference.inputs[kRecLengths].dtype : Dtype::s32;
   if (lengths != Dtype::s32 && lengths != Dtype::s64)
-    fail(kInvalid, "sequence_lens is {}, expected s32", dtype_name(lengths));
+    fail(kMalformed, "sequence_lens is {}, expected s32", dtype_name(lengths));
   for (size_t i = 0; i < inference.node.outputs.size(); ++i)
     inference.output(dtype, i == 0 ? g.y_shape() : g.state_shape());
 }

@@ -1,0 +1,36 @@
+# For builds from scratch, which nobody edits afterwards (./dev demo, ./dev package): the same program for less processor time. Several
+# files are compiled as one, and the project's own headers are precompiled where files stay alone. Whoever changes files builds without:
+# there a changed file costs itself alone.
+
+option(OCTET_SCRATCH "Compile many files as one: for builds from scratch" OFF)
+
+# Names of unnamed namespaces meet where files are compiled as one. Operators and lowerings are called alike in every file by design;
+# kernels are sealed objects with flags of their own (docs/adr/0003).
+set(OCTET_ALONE "/ops/operators/|/ops/quantized/|/backends/cpu/lower/|/backends/.*kernels/|_(avx2|avxvnni|vnni|amx)\\.cc$")
+
+# octet_merge(TARGET sources...)
+function(octet_merge target)
+  if(NOT OCTET_SCRATCH)
+    return()
+  endif()
+  foreach(source IN LISTS ARGN)
+    if(source MATCHES "${OCTET_ALONE}")
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+endfunction()
+
+# Project headers that most files of a module include. They change, so only builds from scratch precompile them; there no checksum
+# speaks for them, and ccache reads the precompiled header itself.
+set(OCTET_HEADERS_octet_ops graph/op_def.h ops/shared/axes.h ops/shared/elementwise.h ops/shared/float_io.h)
+set(OCTET_HEADERS_octet_backends backends/host/queue.h backends/cpu/device.h ops/shared/axes.h)
+
+function(octet_precompile_module target)
+  if(OCTET_SCRATCH AND OCTET_HEADERS_${target})
+    list(TRANSFORM OCTET_HEADERS_${target} REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/\\1" OUTPUT_VARIABLE headers)
+    octet_precompile(${target} ${target}_precompiled ${OCTET_PRECOMPILED_STD} ${headers})
+  else()
+    octet_precompile(${target} octet_precompiled ${OCTET_PRECOMPILED_STD})
+  endif()
+endfunction()

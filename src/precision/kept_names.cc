@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names by which users keep nodes in f32.
+#include <algorithm>
+#include <set>
+
+#include "core/check.h"
+#include "octet/closest.h"
+#include "precision/precision.h"
+
+namespace octet {
+namespace {
+
+std::vector<std::string> names_of(const Graph& graph) {
+  std::set<std::string> names;
+  for (const Node& node : graph.nodes) {
+    names.emplace(node.name);
+    names.emplace(node.op->name);
+    names.insert(node.origins.begin(), node.origins.end());
+  }
+  return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+bool is_called(const Node& node, std::string_view name) {
+  return name == node.name || name == node.op->name ||
+         std::ranges::find(node.origins, name) != node.origins.end();
+}
+
+void check_kept_names(const Graph& graph, std::span<const std::string> names) {
+  for (const std::string& name : names) {
+    const auto named = [&](const Node& node) { return is_called(node, name); };
+    if (std::ranges::any_of(graph.nodes, named)) continue;
+    fail_about("PrecisionPlan.keep_float", Error::Code::invalid_argument,
+               "'{}', to be kept in f32, matches no node name and no operator{}", name,
+               did_you_mean(name, names_of(graph)));
+  }
+}
+
+}  // namespace octet

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every flag that a message, a help text or a document names exists, in the command that it is said of."""
+
+import functools
+import re
+import unittest
+
+import harness
+from harness import ROOT, octet
+
+COMMANDS = ("check", "build", "inspect", "run", "eval", "compare", "bench")
+FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
+# Neighbouring literals are one string, as for the compiler.
+LITERALS = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*')
+# What belongs to other programs, in documents that show several.
+OTHERS = {"--preset", "--build", "--target", "--smoke", "--hours", "--tsan"}
+
+
+@functools.cache
+def flags_of(command):
+    rows = re.findall(r"^  (?:-\w,)?(--[\w-]+)", octet(command, "--help").out, re.M)
+    return frozenset(rows)
+
+
+@functools.cache
+def all_flags():
+    return frozenset().union(*map(flags_of, COMMANDS), {"--version", "--help"})
+
+
+def strings(path):
+    text = re.sub(r"^\s*//.*$", "", path.read_text(), flags=re.M)
+    for literal in LITERALS.findall(text):
+        yield "".join(part for part in re.findall(r'"((?:[^"\\\n]|\\.)*)"', literal)).replace("\\n", "\n")
+
+
+def unknown(text, owner):
+    """Flags of `text` that do not exist; those after 'octet COMMAND' are that command's."""
+    command, found = owner, []
+    for word in re.finditer(r"octet (\w+)|\n|(?<![\w-])--[a-z][a-z0-9-]*", text):
+        if word.group(1):
+            command = word.group(1) if word.group(1) in COMMANDS else owner
+        elif word.group(0) == "\n":
+            command = owner
+        elif word.group(0) not in (flags_of(command) if command else all_flags()):
+            found.append((command, word.group(0)))
+    return found
+
+
+class Flags(unittest.TestCase):
+    def test_messages_and_help(self):
+        wrong, seen = [], 0
+        for path in sorted((ROOT / "cli").glob("*.cc")):
+            owner = next((c for c in COMMANDS if path.stem == c or path.stem.startswith(c + "_")), None)
+            for text in strings(path):
+                seen += len(FLAG.findall(text))
+                # The literal of add_option or add_flag is the flag itself.
+                if FLAG.fullmatch(text) or re.fullmatch(r"-\w,--[\w-]+", text):
+                    continue
+                wrong += [(path.name, *one) for one in unknown(text, owner)]
+        self.assertEqual(wrong, [])
+        self.assertGreater(seen, 100)
+
+    def test_documents(self):
+        wrong, seen = [], 0
+        for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]:
+            for line in path.read_text().splitlines():
+                for start in re.finditer(r"(?:^|`|\$ |; )\s*octet (" + "|".join(COMMANDS) + r")\b([^`|]*)", line):
+                    flags = [f for f in FLAG.findall(start.group(2)) if f not in OTHERS]
+                    seen += len(flags)
+                    wrong += [(path.name, start.group(1), f) for f in flags if f not in flags_of(start.group(1))]
+        self.assertEqual(wrong, [])
+        self.assertGreater(seen, 10)
+
+    def test_advice_is_given_where_its_flag_exists(self):
+        table = (ROOT / "cli/advice.cc").read_text()
+        rows = re.findall(r'\{"[\w.]+",\s*"(--[\w-]+)",\s*((?:"[^"]*"\s*)+)\}', table)
+        self.assertGreater(len(rows), 4)
+        for flag, line in rows:
+            self.assertTrue(flag in line or "--" not in line, line)
+            self.assertIn(flag, all_flags())
+
+
+if __name__ == "__main__":
+    harness.main()
