@@ -27,6 +27,8 @@ using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
 constexpr int64_t kMaxRuns = 1'000'000;
+constexpr double kDrawSeconds = 0.2;
+constexpr const char* kMeasure = "measure";
 
 // The time of all threads of this process: what other programs on the machine do not stretch.
 double processor_ms() {
@@ -128,6 +130,7 @@ class Bench {
       progress_.update({"warm up", result_.warmup_runs + 1, flags_.warmup});
     }
     result_.runs.reserve(1 << 16);
+    progress_.update({kMeasure, 0, 0});
     start = Clock::now();
     while (!is_enough()) {
       Run run{seconds_since(start) * 1e3, 0, 0};
@@ -140,6 +143,7 @@ class Bench {
       result_.total_seconds = seconds_since(start);
       report();
     }
+    progress_.update({kMeasure, static_cast<int64_t>(result_.runs.size()), 0});
   }
 
   bool is_enough() const {
@@ -150,15 +154,14 @@ class Bench {
 
   // How far it is by runs where they are counted, by time where that ends it; drawing does not follow every run.
   void report() {
-    const auto runs = static_cast<int64_t>(result_.runs.size());
+    if (result_.total_seconds - drawn_ < kDrawSeconds) return;
+    drawn_ = result_.total_seconds;
+    const auto in_ms = [](double seconds) { return static_cast<int64_t>(seconds * 1e3); };
     if (flags_.iterations > 0) {
-      if (result_.total_seconds - drawn_ > 0.2)
-        progress_.update({"measure", runs, flags_.iterations});
-    } else if (result_.total_seconds - drawn_ > 0.2) {
-      progress_.update({"measure", static_cast<int64_t>(result_.total_seconds * 1e3),
-                        static_cast<int64_t>(flags_.seconds * 1e3)});
+      progress_.update({kMeasure, static_cast<int64_t>(result_.runs.size()), flags_.iterations});
+    } else {
+      progress_.update({kMeasure, in_ms(result_.total_seconds), in_ms(flags_.seconds)});
     }
-    if (result_.total_seconds - drawn_ > 0.2) drawn_ = result_.total_seconds;
   }
 
   const RunFlags& flags_;
