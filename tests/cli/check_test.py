@@ -118,8 +118,11 @@ class Broken(unittest.TestCase):
         page.write_text("<!DOCTYPE html><html><body>404</body></html>")
         for arguments in ((page,), (page, "--json"), ("nowhere.onnx",), ()):
             result = octet("check", *arguments, code=2)
-            self.assertEqual(result.out, "")
             self.assertIn("error: ", result.err)
+            if "--json" in arguments:
+                self.assertEqual(result.json["error"]["code"], "invalid_model")
+            else:
+                self.assertEqual(result.out, "")
 
 
 class Operators(unittest.TestCase):
