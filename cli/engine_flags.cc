@@ -97,6 +97,13 @@ void add_limit_flags(CLI::App& app, LimitFlags& flags) {
                  "stop a Loop that goes on after so many trips [1000000]")
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 60).name("from 1"));
+  // What looks at files before the command runs (cli/outputs.h) keeps to the limit, too.
+  app.parse_complete_callback([&flags] {
+    if (flags.memory == 0) return;
+    Limits now = limits();
+    now.memory = flags.memory;
+    set_limits(now);
+  });
 }
 
 void put_in_force(const LimitFlags& flags, const std::filesystem::path& file) {
