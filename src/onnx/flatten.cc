@@ -2,6 +2,7 @@
 #include "onnx/flatten.h"
 
 #include <algorithm>
+#include <memory>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -310,19 +311,27 @@ class Flattener {
     name = at != names.end() ? at->second : prefix + "/" + name;
   }
 
+  // RepeatedPtrField::Add counts an element before it has memory for it, and would free what is not there.
+  static void append(google::protobuf::RepeatedPtrField<AttributeProto>& list,
+                     AttributeProto value) {
+    auto element = std::make_unique<AttributeProto>(std::move(value));
+    list.Reserve(list.size() + 1);
+    list.AddAllocated(element.release());
+  }
+
   // Attributes that refer to the function's own take the caller's value, else the default, else go away.
   static void bind_attributes(NodeProto& node, const AttributeValues& values) {
     google::protobuf::RepeatedPtrField<AttributeProto> bound;
     for (AttributeProto& attribute : *node.mutable_attribute()) {
       if (attribute.ref_attr_name().empty()) {
-        bound.Add(std::move(attribute));
+        append(bound, std::move(attribute));
         continue;
       }
       const AttributeProto* value = values.find(attribute.ref_attr_name());
       if (value == nullptr) continue;
       AttributeProto copy = *value;
       copy.set_name(attribute.name());
-      bound.Add(std::move(copy));
+      append(bound, std::move(copy));
     }
     node.mutable_attribute()->Swap(&bound);
     for_each_inner(node, [&](NodeProto& inner) { bind_attributes(inner, values); });
