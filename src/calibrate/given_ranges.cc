@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kMaxDepth = 2;
+constexpr int kMaxNesting = 2;
 
 std::optional<f32> number(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -101,10 +101,10 @@ std::optional<GivenRange> range_of(const std::string& tensor, const Json& value)
   return GivenRange{tensor, value[0].get<f32>(), value[1].get<f32>()};
 }
 
-Json parse_bounded(std::string_view text, const std::string& name) {
+Json parse_ranges_json(std::string_view text, const std::string& name) {
   const auto bounded = [&](int depth, Json::parse_event_t, Json&) {
-    if (depth > kMaxDepth)
-      fail(Error::Code::invalid_argument, "{}: nested deeper than {}", name, kMaxDepth);
+    if (depth > kMaxNesting)
+      fail(Error::Code::invalid_argument, "{}: nested deeper than {}", name, kMaxNesting);
     return true;
   };
   try {
@@ -115,7 +115,7 @@ Json parse_bounded(std::string_view text, const std::string& name) {
 }
 
 std::vector<GivenRange> parse_json(std::string_view text, const std::string& name) {
-  const Json json = parse_bounded(text, name);
+  const Json json = parse_ranges_json(text, name);
   Collector collector(name);
   s64 entry = 0;
   for (const auto& [tensor, value] : json.items()) {

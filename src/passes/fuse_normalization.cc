@@ -25,9 +25,9 @@ struct Core {
   bool centered = true;  // a mean was subtracted
 };
 
-class Matcher {
+class NormalizationMatcher {
  public:
-  Matcher(Graph& graph, const Uses& uses) : graph_(graph), uses_(uses) {}
+  NormalizationMatcher(Graph& graph, const Uses& uses) : graph_(graph), uses_(uses) {}
 
   // The node computes a normalized value, without scale and bias. x - mean is divided by its own root mean square, too: what
   // subtracts a mean comes first.
@@ -150,12 +150,12 @@ class Matcher {
 // How one operator covers the axes.
 enum class Form { none, rows, pixels, channels };
 
-class Fuser {
+class NormalizationFuser {
  public:
-  explicit Fuser(Graph& graph) : graph_(graph), uses_(graph), edit_(graph) {}
+  explicit NormalizationFuser(Graph& graph) : graph_(graph), uses_(graph), edit_(graph) {}
 
   void run(Rewrites& rewrites) {
-    const Matcher matcher(graph_, uses_);
+    const NormalizationMatcher matcher(graph_, uses_);
     for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
       const std::optional<Core> core = matcher.core(graph_.nodes[at_]);
       if (!core || !is_real(*core)) continue;
@@ -324,6 +324,8 @@ class Fuser {
 
 }  // namespace
 
-void fuse_normalization(Graph& graph, Rewrites& rewrites) { Fuser(graph).run(rewrites); }
+void fuse_normalization(Graph& graph, Rewrites& rewrites) {
+  NormalizationFuser(graph).run(rewrites);
+}
 
 }  // namespace octet

@@ -32,9 +32,9 @@ bool fits_in_line(std::string_view name) {
          name.find_first_of(" \t") != 0 && name.find_last_of(" \t") != name.size() - 1;
 }
 
-class Reader {
+class CacheReader {
  public:
-  Reader(const FloatModel& model, const CalibrationCache& cache, bool any_model)
+  CacheReader(const FloatModel& model, const CalibrationCache& cache, bool any_model)
       : model_(model), cache_(cache), any_model_(any_model) {
     for (const auto& entry : cache.scales) scales_.emplace(entry.tensor, entry.scale);
     result_.calibration = std::make_shared<Calibration>();
@@ -183,7 +183,7 @@ const char* header_of(const Range& range) {
 
 CachedCalibration read_cache(const FloatModel& model, const CalibrationCache& cache,
                              bool any_model) {
-  return Reader(model, cache, any_model).read();
+  return CacheReader(model, cache, any_model).read();
 }
 
 CalibrationCache make_cache(const FloatModel& model) {

@@ -12,7 +12,7 @@
 namespace octet {
 namespace {
 
-constexpr size_t kShown = 8;
+constexpr size_t kTensorsShown = 8;
 
 std::vector<std::string> names_of(const Graph& graph, std::span<const ValueId> values) {
   std::vector<std::string> names;
@@ -22,9 +22,10 @@ std::vector<std::string> names_of(const Graph& graph, std::span<const ValueId> v
 
 std::string quoted_list(const std::vector<std::string>& names) {
   std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
+  for (size_t i = 0; i < std::min(names.size(), kTensorsShown); ++i)
     text += fmt::format("{}'{}'", i == 0 ? "" : ", ", names[i]);
-  if (names.size() > kShown) text += fmt::format(" and {} more", names.size() - kShown);
+  if (names.size() > kTensorsShown)
+    text += fmt::format(" and {} more", names.size() - kTensorsShown);
   return text;
 }
 
