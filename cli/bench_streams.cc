@@ -22,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
-double seconds_since(Clock::time_point start) {
+double elapsed(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
@@ -63,7 +63,7 @@ class Streams {
       Context context = engine_.make_context({flags_.threads, flags_.tuning, flags_.device});
       const auto start = Clock::now();
       std::vector<Tensor> outputs = context.run(inputs_);
-      for (int64_t i = 1; i < flags_.warmup && seconds_since(start) < flags_.seconds; ++i)
+      for (int64_t i = 1; i < flags_.warmup && elapsed(start) < flags_.seconds; ++i)
         context.run_into(inputs_, outputs);
       stream.milliseconds.reserve(1 << 16);
       ready_.arrive_and_wait();
@@ -79,8 +79,8 @@ class Streams {
     do {
       const auto run_start = Clock::now();
       context.run_into(inputs_, outputs);
-      stream.milliseconds.push_back(seconds_since(run_start) * 1e3);
-      stream.seconds = seconds_since(start);
+      stream.milliseconds.push_back(elapsed(run_start) * 1e3);
+      stream.seconds = elapsed(start);
     } while (stream.seconds < flags_.seconds);
     std::ranges::sort(stream.milliseconds);
   }

@@ -20,7 +20,7 @@ bool names_file(std::string_view value) {
                              [&](std::string_view kind) { return value.find(kind) != value.npos; });
 }
 
-FlagInfo describe(const CLI::Option& option) {
+FlagInfo flag_info(const CLI::Option& option) {
   FlagInfo info;
   info.positional = option.get_positional();
   for (const std::string& name : option.get_snames()) info.names.push_back("-" + name);
@@ -40,7 +40,7 @@ bool any(const CLI::App*) { return true; }
 
 CommandInfo describe(const CLI::App& app) {
   CommandInfo info{app.get_name(), app.get_description(), app.get_footer(), {}};
-  for (const CLI::Option* option : app.get_options()) info.flags.push_back(describe(*option));
+  for (const CLI::Option* option : app.get_options()) info.flags.push_back(flag_info(*option));
   return info;
 }
 

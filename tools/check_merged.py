@@ -9,6 +9,7 @@ import collections
 import json
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 
@@ -25,11 +26,11 @@ def modules(build):
     """Module -> (folder, command without source and output, its merged sources)."""
     found, skip = collections.OrderedDict(), alone()
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        words = entry["command"].split()
+        words = shlex.split(entry["command"])
         output = words[words.index("-o") + 1]
-        module = re.search(r"src/CMakeFiles/(octet_\w+)\.dir/", output)
+        module = re.search(r"(?:^|/)CMakeFiles/(octet_\w+)\.dir/", output)
         source = pathlib.Path(entry["file"])
-        if not module or ROOT / "src" not in source.parents or skip.search(str(source)):
+        if not module or not {ROOT / "src", ROOT / "cli"} & set(source.parents) or skip.search(str(source)):
             continue
         command = [word for word in words if word not in ("-c", "-Werror", entry["file"]) and "ccache" not in word]
         at = command.index("-o")
