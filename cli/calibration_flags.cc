@@ -32,7 +32,13 @@ void add_method(const std::string& text, CalibrationOptions& options) {
   }
 }
 
-void check_header(const std::string& header) {
+void check_header(const CalibrationFlags& flags, const CalibrationOptions& options) {
+  const std::string& header = flags.cache_header;
+  if (!options.make_cache) {
+    fail(Error::Code::invalid_argument,
+         "--cache-header: {} exists and is read, not written; remove it to calibrate anew",
+         flags.cache->path().string());
+  }
   if (header.empty() || header.size() > 256 || header.find_first_of("\r\n") != std::string::npos) {
     fail(Error::Code::invalid_argument, "--cache-header: expected one line of 1 to 256 bytes");
   }
@@ -76,6 +82,22 @@ void add_cache(const CalibrationFlags& flags, CalibrationOptions& options) {
                   "anew)",
                   cache.string(), options.data.string()));
   options.data.clear();
+}
+
+bool chooses_ranges(const CalibrationFlags& flags) {
+  return !flags.data.data.empty() || flags.cache->given() || !flags.ranges.empty();
+}
+
+// A flag that would change nothing was meant to change something.
+void check_uses(const CalibrationFlags& flags) {
+  const auto useless = [](const char* flag, const char* without) {
+    fail(Error::Code::invalid_argument, "{} has no use without {}", flag, without);
+  };
+  if (!flags.methods.empty() && flags.data.data.empty() && !flags.cache->given())
+    useless("--calib-method", "--calib or --calib-cache");
+  if (!flags.cache_header.empty() && !flags.cache->given())
+    useless("--cache-header", "--calib-cache");
+  if (flags.force_cache && !flags.cache->given()) useless("--force-cache", "--calib-cache");
 }
 
 // The share of all multiplications in these layers.
@@ -133,18 +155,13 @@ void add_calibration_flags(CLI::App& app, Outputs& outputs, CalibrationFlags& fl
 }
 
 std::optional<CalibrationOptions> calibration_options(const CalibrationFlags& flags) {
-  const bool asked = !flags.data.data.empty() || flags.cache->given() || !flags.ranges.empty();
-  if (!asked) {
-    if (!flags.methods.empty())
-      fail(Error::Code::invalid_argument,
-           "--calib-method has no use without --calib or --calib-cache");
-    return std::nullopt;
-  }
+  check_uses(flags);
+  if (!chooses_ranges(flags)) return std::nullopt;
   CalibrationOptions options;
   static_cast<DataOptions&>(options) = data_options(flags.data);
   for (const std::string& method : flags.methods) add_method(method, options);
-  if (!flags.cache_header.empty()) check_header(flags.cache_header);
   if (flags.cache->given()) add_cache(flags, options);
+  if (!flags.cache_header.empty()) check_header(flags, options);
   if (!flags.ranges.empty())
     options.ranges = parse_given_ranges(read_text_file(flags.ranges), flags.ranges.string());
   return options;

@@ -40,6 +40,14 @@ def octet(*arguments, code=0, env=None, cwd=None):
     return Result(done)
 
 
+def command(*arguments):
+    """What any other program prints; insists that it succeeds."""
+    done = subprocess.run([str(a) for a in arguments], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, arguments))}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
 @functools.cache
 def scratch():
     """A folder for this process, removed at its end."""
@@ -80,6 +88,17 @@ def shared_data(name):
     if not path.exists():
         raise unittest.SkipTest(f"{path} is absent")
     return path
+
+
+def onnx_tests(part):
+    """A folder of ONNX's own tests, "node" or "light"; skips the test where ../shared is absent."""
+    archive = SHARED / "conformance/onnx-node-tests.tar.xz"
+    if not archive.exists():
+        raise unittest.SkipTest(f"{archive} is absent")
+    folder = scratch() / part
+    if not folder.exists():
+        command("tar", "-xJf", archive, "-C", scratch(), part)
+    return folder
 
 
 def need(*modules):

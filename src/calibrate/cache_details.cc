@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/cache_details.h"
 
-#include <cmath>
-#include <nlohmann/json.hpp>
 #include <unordered_set>
 
 #include "calibrate/range.h"
-#include "core/check.h"
+#include "core/bounded_json.h"
 #include "core/memory.h"
 
 namespace octet {
@@ -56,43 +54,9 @@ std::string dumped(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// One object of the file, and what to call it in errors.
-struct Reader {
-  const Json& object;
-  const std::string& file;
-  std::string where;
+constexpr const char* kExpected = "what a calibration writes beside its cache";
 
-  template <class... Args>
-  [[noreturn]] void wrong(fmt::format_string<Args...> text, Args&&... args) const {
-    fail(Error::Code::invalid_argument,
-         "{}: {}{}; expected what a calibration writes beside its cache", file, where,
-         fmt::format(text, std::forward<Args>(args)...));
-  }
-
-  const Json& at(const char* key) const {
-    const auto found = object.find(key);
-    if (found == object.end()) wrong("'{}' is missing", key);
-    return *found;
-  }
-
-  std::string text(const char* key) const {
-    const Json& value = at(key);
-    if (!value.is_string()) wrong("'{}' is not a text", key);
-    return value.get<std::string>();
-  }
-
-  s64 count(const char* key) const {
-    const Json& value = at(key);
-    if (!value.is_number_unsigned() || value.get<u64>() > static_cast<u64>(kMaxCount))
-      wrong("'{}' is not a count", key);
-    return value.get<s64>();
-  }
-
-  f64 number(const Json& value, const char* key) const {
-    if (!value.is_number() || !std::isfinite(value.get<f64>())) wrong("'{}' is not a number", key);
-    return value.get<f64>();
-  }
-
+struct Reader : JsonFields {
   f32 single(const char* key) const {
     const f64 value = number(at(key), key);
     if (static_cast<f64>(static_cast<f32>(value)) != value)
@@ -110,19 +74,17 @@ struct Reader {
   }
 
   std::vector<f64> reals(const char* key) const {
-    const Json& list = at(key);
-    if (!list.is_array()) wrong("'{}' is not a list", key);
     std::vector<f64> values;
-    for (const Json& value : list) values.push_back(number(value, key));
+    for (const Json& value : list(key)) values.push_back(number(value, key));
     return values;
   }
 
   std::vector<u64> counts(const char* key) const {
-    const Json& list = at(key);
-    if (!list.is_array() || list.size() > Histogram::kBins)
-      wrong("'{}' is not a list of at most {} counts", key, Histogram::kBins);
+    const Json& given = list(key);
+    if (given.size() > Histogram::kBins)
+      wrong("'{}' has more than {} counts", key, Histogram::kBins);
     std::vector<u64> values;
-    for (const Json& value : list) {
+    for (const Json& value : given) {
       if (!value.is_number_unsigned() || value.get<u64>() > static_cast<u64>(kMaxCount))
         wrong("'{}' holds something that is not a count", key);
       values.push_back(value.get<u64>());
@@ -135,7 +97,7 @@ Histogram read_histogram(const Reader& reader, const Range& range) {
   Histogram::Parts parts;
   parts.counts = reader.counts("histogram");
   parts.bin_width = reader.number(reader.at("bin_width"), "bin_width");
-  parts.zeros = static_cast<u64>(reader.count("zeros"));
+  parts.zeros = static_cast<u64>(reader.integer("zeros", 0, kMaxCount));
   parts.min = range.min;
   parts.max = range.max;
   const std::optional<Histogram> histogram = Histogram::restored(parts);
@@ -165,28 +127,13 @@ TensorDetails read_tensor(const Reader& reader) {
   return tensor;
 }
 
-Json parse_bounded(std::string_view text, const std::string& file) {
-  check_fits(static_cast<s64>(text.size()) * kParsedBytes, "the parsed text of " + file);
-  const auto bounded = [&](int depth, Json::parse_event_t, Json&) {
-    if (depth > kMaxDepth)
-      fail(Error::Code::invalid_argument, "{}: nested deeper than {}", file, kMaxDepth);
-    return true;
-  };
-  try {
-    return Json::parse(text.begin(), text.end(), bounded);
-  } catch (const Json::exception& error) {
-    fail(Error::Code::invalid_argument, "{}: not JSON: {}", file, error.what());
-  }
-}
-
 std::vector<TensorDetails> read_tensors(const Reader& reader) {
-  const Json& list = reader.at("tensors");
-  if (!list.is_array()) reader.wrong("'tensors' is not a list");
+  const Json& list = reader.list("tensors");
   std::vector<TensorDetails> tensors;
   std::unordered_set<std::string> names;
   for (size_t i = 0; i < list.size(); ++i) {
-    const Reader entry{list[i], reader.file, fmt::format("tensor {}: ", i)};
-    if (!list[i].is_object()) entry.wrong("not an object");
+    const Reader entry{{list[i], reader.file, kExpected, fmt::format("tensor {}: ", i)}};
+    entry.check_object();
     tensors.push_back(read_tensor(entry));
     if (!names.insert(tensors.back().range.tensor).second)
       entry.wrong("'{}' stands there before", tensors.back().range.tensor);
@@ -214,16 +161,17 @@ std::string write_cache_details(const CacheDetails& details) {
 }
 
 CacheDetails read_cache_details(std::string_view text, const std::string& file) {
-  const Json json = parse_bounded(text, file);
-  const Reader reader{json, file, ""};
-  if (!json.is_object()) reader.wrong("not an object");
+  check_fits(static_cast<s64>(text.size()) * kParsedBytes, "the parsed text of " + file);
+  const Json json = parse_bounded_json(text, file, kMaxDepth);
+  const Reader reader{{json, file, kExpected}};
+  reader.check_object();
   if (reader.text("format") != kFormat) reader.wrong("'format' is not {}", kFormat);
-  if (reader.count("version") != kVersion) reader.wrong("'version' is not {}", kVersion);
+  reader.integer("version", kVersion, kVersion);
   CacheDetails details;
   details.model_hash = reader.text("model_hash");
   details.data_hash = reader.text("data_hash");
   details.data = reader.text("data");
-  details.samples = reader.count("samples");
+  details.samples = reader.integer("samples", 0, kMaxCount);
   if (json.contains("preprocess"))
     details.preprocess = preprocess_from_json(dumped(json["preprocess"]), file);
   details.tensors = read_tensors(reader);

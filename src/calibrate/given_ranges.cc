@@ -2,11 +2,10 @@
 // Ranges by hand, from a file of lines or of JSON.
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <unordered_set>
 
 #include "calibrate/lines.h"
-#include "core/check.h"
+#include "core/bounded_json.h"
 #include "octet/calibrate.h"
 
 namespace octet {
@@ -101,21 +100,8 @@ std::optional<GivenRange> range_of(const std::string& tensor, const Json& value)
   return GivenRange{tensor, value[0].get<f32>(), value[1].get<f32>()};
 }
 
-Json parse_ranges_json(std::string_view text, const std::string& name) {
-  const auto bounded = [&](int depth, Json::parse_event_t, Json&) {
-    if (depth > kMaxNesting)
-      fail(Error::Code::invalid_argument, "{}: nested deeper than {}", name, kMaxNesting);
-    return true;
-  };
-  try {
-    return Json::parse(text.begin(), text.end(), bounded);
-  } catch (const Json::exception& error) {
-    fail(Error::Code::invalid_argument, "{}: not JSON: {}", name, error.what());
-  }
-}
-
 std::vector<GivenRange> parse_json(std::string_view text, const std::string& name) {
-  const Json json = parse_ranges_json(text, name);
+  const Json json = parse_bounded_json(text, name, kMaxNesting);
   Collector collector(name);
   s64 entry = 0;
   for (const auto& [tensor, value] : json.items()) {

@@ -126,6 +126,10 @@ Ranges ranges_by_method(const FloatModel& model, const CalibrationOptions& optio
   return with_automatic_ranges(model, std::move(ranges), automatic, stage);
 }
 
+bool reads_data(const CalibrationOptions& options) {
+  return !options.data.empty() || options.samples != nullptr;
+}
+
 bool tries_samples(const CalibrationOptions& options) {
   const auto tries = [](const RangeMethod& method) { return method.rule == RangeRule::automatic; };
   return (options.method && tries(*options.method)) ||

@@ -14,6 +14,8 @@ namespace octet {
 // has, from a cache, stand where nothing is asked.
 Ranges ranges_by_method(const FloatModel& model, const CalibrationOptions& options,
                         const StageOptions& stage);
+// Whether ranges come from files or from samples of the caller.
+bool reads_data(const CalibrationOptions& options);
 // Whether a method is asked for that needs Calibration::first_samples.
 bool tries_samples(const CalibrationOptions& options);
 

@@ -8,7 +8,6 @@
 #include "core/check.h"
 #include "core/monitor.h"
 #include "data/input_statistics.h"
-#include "data/preprocess.h"
 #include "data/sample_feed.h"
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
@@ -153,24 +152,20 @@ FloatModel observed(const FloatModel& model, const CalibrationOptions& options,
   return result;
 }
 
-// The preprocessing that the engine will remember. A cache of ours knows the one that its ranges belong to.
-std::optional<Preprocess> remembered(const FloatModel& model, const CalibrationOptions& options,
-                                     const std::optional<Preprocess>& cached) {
-  if (!options.preprocess) return cached;
-  const Value& input = model.graph->value(model.graph->inputs.at(0));
-  const Preprocess given = resolve_preprocess(options.preprocess, input.type, input.name);
-  if (cached && *cached != given) {
-    fail_about("CalibrationOptions.cache", Error::Code::invalid_argument,
-               "{}: the cache was made with the preprocessing {}, and {} is asked for",
-               options.cache->name, to_json(*cached), to_json(given));
-  }
-  return given;
+// A cache of ours knows the preprocessing that its ranges belong to. It was told as the caller tells it now, or made to fit.
+void check_cached_preprocess(const FloatModel& model, const CalibrationOptions& options,
+                             const std::optional<Preprocess>& cached) {
+  if (!options.preprocess || !cached) return;
+  if (*cached == *options.preprocess || cached == model.preprocess) return;
+  fail_about("CalibrationOptions.cache", Error::Code::invalid_argument,
+             "{}: the cache was made with the preprocessing {}, and {} is asked for",
+             options.cache->name, to_json(*cached), to_json(*options.preprocess));
 }
 
 FloatModel from_cache(const FloatModel& model, const CalibrationOptions& options,
                       const StageOptions& stage) {
   CachedCalibration cached = read_cache(model, *options.cache, options.cache_of_any_model);
-  cached.calibration->preprocess = remembered(model, options, cached.calibration->preprocess);
+  check_cached_preprocess(model, options, cached.calibration->preprocess);
   FloatModel result = model;
   result.calibration = std::move(cached.calibration);
   result.ranges = std::make_shared<const Ranges>(std::move(cached.ranges));
@@ -178,22 +173,19 @@ FloatModel from_cache(const FloatModel& model, const CalibrationOptions& options
 }
 
 // Nothing but what is given by hand.
-FloatModel unseen(const FloatModel& model, const CalibrationOptions& options) {
-  auto calibration = std::make_shared<Calibration>();
-  calibration->preprocess = remembered(model, options, std::nullopt);
+FloatModel unseen(const FloatModel& model) {
   FloatModel result = with_ranges(model, {});
-  result.calibration = std::move(calibration);
+  result.calibration = std::make_shared<const Calibration>();
   return result;
 }
 
 void check_one_source(const CalibrationOptions& options) {
-  const bool has_data = !options.data.empty() || options.samples;
-  if (has_data && options.cache != nullptr) {
+  if (reads_data(options) && options.cache != nullptr) {
     fail_about("CalibrationOptions.cache", Error::Code::invalid_argument,
                "ranges are to come from data and from the cache '{}'; give one of them",
                options.cache->name);
   }
-  if (!has_data && options.cache == nullptr && options.ranges.empty()) {
+  if (!reads_data(options) && options.cache == nullptr && options.ranges.empty()) {
     fail_about("CompileOptions.calibration", Error::Code::invalid_argument,
                "INT8 needs calibration data, a calibration cache or ranges by hand");
   }
@@ -205,10 +197,9 @@ FloatModel calibrate(const FloatModel& model, const CalibrationOptions& options,
                      const StageOptions& stage) {
   OCTET_CHECK(!model.carries_qdq);
   check_one_source(options);
-  const bool has_data = !options.data.empty() || options.samples;
-  FloatModel result = has_data                   ? observed(model, options, stage)
+  FloatModel result = reads_data(options)        ? observed(model, options, stage)
                       : options.cache != nullptr ? from_cache(model, options, stage)
-                                                 : unseen(model, options);
+                                                 : unseen(model);
   if (options.ranges.empty()) return result;
   Calibration told = *result.calibration;
   Ranges ranges = *result.ranges;

@@ -44,7 +44,8 @@ std::optional<Preprocess> told_preprocess(const CompileOptions& options, const G
   if (!given && options.calibration) given = options.calibration->preprocess;
   if (!given) return std::nullopt;
   check_preprocess(*given, "preprocessing");
-  const bool images = !options.calibration && graph.inputs.size() == 1 &&
+  const bool reads = options.calibration && reads_data(*options.calibration);
+  const bool images = !reads && graph.inputs.size() == 1 &&
                       image_channel_axis(graph.value(graph.inputs[0]).type.shape) >= 0;
   if (!images) return given;
   const Value& input = graph.value(graph.inputs[0]);

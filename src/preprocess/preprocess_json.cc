@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preprocess <-> JSON: the file of --preprocess, and the form in which an engine remembers it.
-#include <nlohmann/json.hpp>
-#include <set>
-
-#include "core/check.h"
+#include "core/bounded_json.h"
 #include "octet/preprocess.h"
 #include "preprocess/preprocess_text.h"
 
@@ -88,22 +85,7 @@ json parse(const std::string& text, const std::string& file_name) {
     fail(Error::Code::invalid_argument, "'{}': {} bytes, the limit for this file is {}", file_name,
          text.size(), kMaxBytes);
   }
-  std::set<std::string> seen;
-  const auto on_event = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (depth > kMaxDepth) {
-      fail(Error::Code::invalid_argument, "'{}': nested deeper than {}", file_name, kMaxDepth);
-    }
-    if (event == json::parse_event_t::key && depth == 1 &&
-        !seen.insert(parsed.get<std::string>()).second) {
-      fail(Error::Code::invalid_argument, "'{}': key {} appears twice", file_name, parsed.dump());
-    }
-    return true;
-  };
-  try {
-    return json::parse(text, on_event);
-  } catch (const json::exception& error) {
-    fail(Error::Code::invalid_argument, "'{}' is not valid JSON: {}", file_name, error.what());
-  }
+  return parse_bounded_json(text, "'" + file_name + "'", kMaxDepth);
 }
 
 // The shortest decimal that reads back as this f32: 0.485, not 0.48500001430511475.

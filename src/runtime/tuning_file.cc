@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "core/check.h"
+#include "core/bounded_json.h"
 #include "core/file.h"
 #include "octet/tuning.h"
 
@@ -21,92 +21,49 @@ constexpr const char* kFormat = "octet-tuning";
 // 1 named CPUs alone, and layers in other words.
 constexpr s64 kVersion = 2;
 
-// One object of the file, and what to call it in errors.
-struct FieldReader {
-  const Json& object;
-  const std::string& file;
-  std::string where;
+constexpr const char* kExpected = "what measuring the selection of kernels writes";
 
-  template <class... Args>
-  [[noreturn]] void wrong(fmt::format_string<Args...> text, Args&&... args) const {
-    fail(Error::Code::invalid_argument,
-         "{}: {}{}; expected what measuring the selection of kernels writes", file, where,
-         fmt::format(text, std::forward<Args>(args)...));
-  }
-
-  const Json& at(const char* key) const {
-    const auto found = object.find(key);
-    if (found == object.end()) wrong("'{}' is missing", key);
-    return *found;
-  }
-
-  std::string text(const char* key) const {
-    const Json& value = at(key);
-    if (!value.is_string()) wrong("'{}' is not a text", key);
-    std::string text = value.get<std::string>();
-    if (text.empty() || text.size() > kMaxText)
-      wrong("'{}' has {} bytes, expected 1 to {}", key, text.size(), kMaxText);
-    return text;
-  }
-
-  s64 integer(const char* key, s64 least, s64 most) const {
-    const Json& value = at(key);
-    // Unsigned numbers beyond 63 bits would wrap.
-    const bool fits = value.is_number_integer() &&
-                      !(value.is_number_unsigned() && value.get<u64>() > static_cast<u64>(most));
-    if (!fits || value.get<s64>() < least || value.get<s64>() > most)
-      wrong("'{}' is not an integer from {} to {}", key, least, most);
-    return value.get<s64>();
+struct ChoiceReader : JsonFields {
+  std::string short_text(const char* key) const {
+    std::string value = text(key);
+    if (value.empty() || value.size() > kMaxText)
+      wrong("'{}' has {} bytes, expected 1 to {}", key, value.size(), kMaxText);
+    return value;
   }
 
   f64 duration(const char* key) const {
-    const Json& value = at(key);
-    if (!value.is_number() || !std::isfinite(value.get<f64>()) || value.get<f64>() < 0)
-      wrong("'{}' is not a time", key);
-    return value.get<f64>();
+    const f64 value = number(at(key), key);
+    if (value < 0) wrong("'{}' is not a time", key);
+    return value;
   }
 };
 
-Json parse(std::string_view text, const std::string& file) {
-  const auto bounded = [&](int depth, Json::parse_event_t, Json&) {
-    if (depth > kMaxNesting)
-      fail(Error::Code::invalid_argument, "{}: nested deeper than {}", file, kMaxNesting);
-    return true;
-  };
-  try {
-    return Json::parse(text.begin(), text.end(), bounded);
-  } catch (const Json::exception& error) {
-    fail(Error::Code::invalid_argument, "{}: not JSON: {}", file, error.what());
-  }
-}
-
-void read_choice(const FieldReader& reader, Tuning& tuning) {
+void read_choice(const ChoiceReader& reader, Tuning& tuning) {
   TuningKey key;
-  key.chip = reader.text("chip");
-  key.level = reader.text("level");
-  key.layer = reader.text("layer");
+  key.chip = reader.short_text("chip");
+  key.level = reader.short_text("level");
+  key.layer = reader.short_text("layer");
   key.threads = static_cast<int>(reader.integer("threads", 1, kMaxThreads));
   if (tuning.find(key) != nullptr) reader.wrong("the layer has a choice before");
-  tuning.set(key, {reader.text("kernel"), reader.duration("microseconds")});
+  tuning.set(key, {reader.short_text("kernel"), reader.duration("microseconds")});
 }
 
 }  // namespace
 
 Tuning tuning_from_json(std::string_view text, const std::string& file_name) {
-  const Json json = parse(text, file_name);
-  const FieldReader reader{json, file_name, ""};
-  if (!json.is_object()) reader.wrong("not an object");
+  const Json json = parse_bounded_json(text, file_name, kMaxNesting);
+  const ChoiceReader reader{{json, file_name, kExpected}};
+  reader.check_object();
   if (reader.text("format") != kFormat) reader.wrong("'format' is not {}", kFormat);
   if (reader.integer("version", 1, kVersion) < kVersion)
     reader.wrong("'version' is of an Octet before this one: its layers must be measured again");
-  const Json& choices = reader.at("choices");
-  if (!choices.is_array()) reader.wrong("'choices' is not a list");
+  const Json& choices = reader.list("choices");
   if (choices.size() > kMaxChoices)
     reader.wrong("{} choices, expected at most {}", choices.size(), kMaxChoices);
   Tuning tuning;
   for (size_t i = 0; i < choices.size(); ++i) {
-    const FieldReader choice{choices[i], file_name, fmt::format("choice {}: ", i)};
-    if (!choices[i].is_object()) choice.wrong("not an object");
+    const ChoiceReader choice{{choices[i], file_name, kExpected, fmt::format("choice {}: ", i)}};
+    choice.check_object();
     read_choice(choice, tuning);
   }
   return tuning;

@@ -134,6 +134,25 @@ class Methods(unittest.TestCase):
         for method in ("entropy", "minmax", "percentile:99.99", "mse"):
             self.assertLessEqual(auto, error(method) * (1 + 1e-9), method)
 
+    def test_auto_where_data_tell_the_sizes(self):
+        """NonMaxSuppression finds another number of boxes in INT8 than in FP32."""
+        numpy, onnx = self.numpy, harness.need("onnx")
+        helper, convert = onnx.helper, onnx.numpy_helper.from_array
+        random = numpy.random.default_rng(1)
+        constants = {"w": random.standard_normal((4, 4, 1, 1)).astype("f"), "flat": numpy.array([1, 64, 4]), "most": numpy.array([64]),
+                     "overlap": numpy.float32([0.3]), "score": numpy.float32([0.1]), "one": numpy.array([2]), "begin": numpy.array([0]),
+                     "end": numpy.array([1]), "axis": numpy.array([2])}
+        nodes = [helper.make_node("Conv", ["x", "w"], ["c"]), helper.make_node("Transpose", ["c"], ["t"], perm=[0, 2, 3, 1]),
+                 helper.make_node("Reshape", ["t", "flat"], ["boxes"]), helper.make_node("Slice", ["boxes", "begin", "end", "axis"], ["s"]),
+                 helper.make_node("Transpose", ["s"], ["scores"], perm=[0, 2, 1]),
+                 helper.make_node("NonMaxSuppression", ["boxes", "scores", "most", "overlap", "score"], ["found"]),
+                 helper.make_node("Gather", ["found", "one"], ["index"], axis=1), helper.make_node("Cast", ["index"], ["y"], to=1)]
+        graph = helper.make_graph(nodes, "boxes", [helper.make_tensor_value_info("x", 1, [1, 4, 8, 8])],
+                                  [helper.make_tensor_value_info("y", 1, None)], [convert(v, k) for k, v in constants.items()])
+        model = self.one.folder / "boxes.onnx"
+        model.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString())
+        octet("build", model, "--int8", "--calib", self.one.data, "--calib-method", "auto", "-o", self.one.folder / "boxes.octet")
+
     def run_engine(self, engine=None):
         """y of all samples; without an engine, of the float model by NumPy."""
         numpy = self.numpy
@@ -234,7 +253,10 @@ class Caches(unittest.TestCase):
         cache.write_text(cache.read_text().replace(f"x: {before['x']:08x}", "x: 3c010a14"))
         said = self.one.build("--calib-cache", cache, name="edited")
         self.assertIn("('x') have another scale than the details", said.err)
-        self.assertIn(f"@({real(0x3c010a14):.9g}, 0)"[:8], (self.folder / "edited.octet").read_bytes().decode("latin-1"))
+        text = (self.folder / "edited.octet").read_bytes().decode("latin-1")
+        got = {bits(float(scale)) for scale in re.findall(r"@\(([-+.0-9e]+), 0\)", text)}
+        self.assertIn(0x3C010A14, got)
+        self.assertNotIn(before["x"], got)
 
     def test_damaged_ones_are_one_error(self):
         for text in ("", "TRT-8601-EntropyCalibration2\n", "x: 3c010a14\n", "TRT-1-X\nx: 7f800000\n", "TRT-1-X\nx: 00000000\n",
@@ -244,7 +266,7 @@ class Caches(unittest.TestCase):
         path = self.one.cache("entropy")
         details = pathlib.Path(str(path) + ".json")
         details.write_text(details.read_text()[:-50])
-        self.assertIn("not JSON", self.one.build("--calib-cache", path, code=2).err)
+        self.assertIn("not valid JSON", self.one.build("--calib-cache", path, code=2).err)
 
     def test_data_beside_a_cache_are_not_read(self):
         cache = self.one.cache("entropy")
@@ -265,6 +287,10 @@ class Caches(unittest.TestCase):
         path.unlink(missing_ok=True)
         self.one.build("--calib", self.one.data, "--calib-cache", path, "--cache-header", "TRT-100900-EntropyCalibration2")
         self.assertEqual(path.read_text().splitlines()[0], "TRT-100900-EntropyCalibration2")
+        self.assertIn("not written", self.one.build("--calib-cache", path, "--cache-header", "TRT-1-X", code=2).err)
+        for flags in (("--cache-header", "TRT-1-X"), ("--force-cache",)):
+            self.assertIn(flags[0], self.one.build(*flags, code=2).err)
+            self.assertIn(flags[0], self.one.build("--calib", self.one.data, *flags, code=2).err)
 
     def test_other_preprocessing_is_refused(self):
         cache = self.folder / "prepared.cache"
@@ -273,6 +299,14 @@ class Caches(unittest.TestCase):
         octet(*common, "--calib", harness.digits() / "calib", "--preprocess", DIGITS / "preprocess.json")
         octet(*common, "--preprocess", DIGITS / "preprocess.json")
         self.assertIn("preprocessing", octet(*common, "--scale", "3", code=2).err)
+
+    def test_preprocessing_of_arrays_comes_back(self):
+        cache = self.folder / "arrays.cache"
+        cache.unlink(missing_ok=True)
+        flags = ("--mean", "0.5", "--std", "2", "--scale", "1")
+        self.one.build("--calib", self.one.data, *flags, "--calib-cache", cache, name="told")
+        self.one.build("--calib-cache", cache, *flags, name="again")
+        self.assertEqual((self.folder / "told.octet").read_bytes(), (self.folder / "again.octet").read_bytes())
 
 
 class ByHand(unittest.TestCase):

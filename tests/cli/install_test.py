@@ -2,18 +2,10 @@
 """cmake --install, then a program elsewhere that finds, links and runs Octet: the example of the documentation."""
 
 import shutil
-import subprocess
 import unittest
 
 import harness
-from harness import BUILD, DIGITS, ROOT, digits, octet, scratch
-
-
-def command(*arguments):
-    done = subprocess.run([str(a) for a in arguments], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise AssertionError(f"{' '.join(map(str, arguments))}\n{done.stdout}{done.stderr}")
-    return done.stdout
+from harness import BUILD, DIGITS, ROOT, command, digits, octet, scratch
 
 
 class Install(unittest.TestCase):

@@ -4,20 +4,12 @@
 import gzip
 import os
 import shutil
-import subprocess
 import unittest
 
 import harness
-from harness import BUILD, DIGITS, digits, scratch
+from harness import BUILD, DIGITS, command, digits, scratch
 
 COMMANDS = ("check", "build", "inspect", "run", "eval", "compare", "bench")
-
-
-def command(*arguments):
-    done = subprocess.run([str(a) for a in arguments], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise AssertionError(f"{' '.join(map(str, arguments))}\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 class Package(unittest.TestCase):

@@ -8,9 +8,8 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import BUILD, PROGRAM, main, need
+from harness import PROGRAM, main, need, onnx_tests
 
-NODE_TESTS = BUILD / "tests/conformance/onnx-node-tests/node"
 VALUES = {"INT": 999, "STRING": "junk", "STRINGS": ["junk"] * 3}
 
 ANY_NUMBER = {
@@ -41,10 +40,8 @@ class Attributes(unittest.TestCase):
         """(operator, attribute, its kind, a model of that node alone), each operator and attribute once."""
         onnx = need("onnx")
         need("onnx.helper")
-        if not NODE_TESTS.is_dir():
-            self.skipTest(f"{NODE_TESTS} is absent")
         seen = set()
-        for file in sorted(NODE_TESTS.glob("*/model.onnx")):
+        for file in sorted(onnx_tests("node").glob("*/model.onnx")):
             model = onnx.load(file)
             if len(model.graph.node) != 1 or model.graph.node[0].domain not in ("", "ai.onnx"):
                 continue

@@ -6,9 +6,8 @@ import subprocess
 import unittest
 
 import harness
-from harness import SHARED, need, octet, scratch
+from harness import need, octet, onnx_tests, scratch
 
-ARCHIVE = SHARED / "conformance/onnx-node-tests.tar.xz"
 RTOL, ATOL = 1e-3, 1e-7
 
 # Parts of names of the simple tests that need what Octet does not have, and what that is.
@@ -17,15 +16,6 @@ OUT_OF_SCOPE = {
     "test_sequence_": "sequences of tensors",
     "test_strnorm_": "strings",
 }
-
-
-def unpacked(part):
-    if not ARCHIVE.exists():
-        raise unittest.SkipTest(f"{ARCHIVE} is absent")
-    folder = scratch() / part
-    if not folder.exists():
-        subprocess.run(["tar", "-xJf", ARCHIVE, "-C", scratch(), part], check=True)
-    return folder
 
 
 def tensor(path):
@@ -60,7 +50,7 @@ def builds(model):
 class Light(unittest.TestCase):
     def test_networks(self):
         onnx, numpy = need("onnx", "numpy")
-        models = sorted(unpacked("light").glob("*.onnx"))
+        models = sorted(onnx_tests("light").glob("*.onnx"))
         self.assertEqual(len(models), 9)
         for path in models:
             with self.subTest(path.stem):
@@ -76,7 +66,7 @@ class Simple(unittest.TestCase):
     def test_models(self):
         onnx, numpy = need("onnx", "numpy")
         ran = 0
-        for folder in sorted(unpacked("simple").iterdir()):
+        for folder in sorted(onnx_tests("simple").iterdir()):
             if any(folder.name.startswith(name) for name in OUT_OF_SCOPE):
                 octet("check", folder / "model.onnx", code=2)
                 continue

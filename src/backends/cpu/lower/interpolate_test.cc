@@ -13,22 +13,6 @@ Offer lower_q_interpolate(const LowerRequest& request);
 
 namespace {
 
-void expect_exact_above_none(Probe probe, LowerFunction lowering, const std::string& what) {
-  const Tensor want = probe.reference()[0];
-  for (Isa isa : simd_levels()) {
-    for (int threads : {1, 3}) {
-      for (bool at_front : {false, true}) {
-        probe.isa = isa;
-        probe.threads = threads;
-        const ProbeResult got = run_guarded(probe, lowering, {0, at_front});
-        ASSERT_EQ(got.reject, "") << what;
-        ASSERT_EQ(std::memcmp(got.outputs[0].data(), want.data(), want.bytes()), 0)
-            << what << " " << got.candidate.kernel;
-      }
-    }
-  }
-}
-
 Tensor sizes_of(const std::vector<s64>& sizes) {
   return Tensor::of<s64>(Shape{std::ssize(sizes)}, sizes);
 }

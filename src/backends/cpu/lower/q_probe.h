@@ -24,6 +24,9 @@ ProbeResult run_guarded(const Probe& probe, LowerFunction lowering, const Surrou
 // reference's to the bit, and the lowering accepts. Returns the kernels' names.
 std::vector<std::string> expect_exact(Probe probe, LowerFunction lowering, const std::string& what);
 
+// The same for lowerings that the reference serves where there is no vector unit.
+void expect_exact_above_none(Probe probe, LowerFunction lowering, const std::string& what);
+
 // All levels up to the machine's, none included.
 std::vector<Isa> all_levels();
 
