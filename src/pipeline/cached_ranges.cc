@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranges from a calibration cache: our own, whose details give the ranges that the data gave; or TensorRT's, which says a scale for
 // each tensor and no more.
-#include <fmt/ranges.h>
-
-#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -14,14 +11,10 @@
 namespace octet {
 namespace {
 
-constexpr size_t kShown = 8;
-
 // "3 tensors ('a', 'b', 'c')".
 std::string counted_list(const std::vector<std::string>& names) {
-  std::string text = fmt::format("{} tensor{} (", names.size(), names.size() == 1 ? "" : "s");
-  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
-    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", names[i]);
-  return text + (names.size() > kShown ? ", ...)" : ")");
+  return fmt::format("{} tensor{} ({})", names.size(), names.size() == 1 ? "" : "s",
+                     quoted_list(names));
 }
 
 f32 scale_of(const Range& range) { return static_cast<f32>(range.threshold / 127); }
@@ -146,8 +139,10 @@ class CacheReader {
   std::vector<std::string> extra() const {
     std::vector<std::string> names;
     if (model_.tensors == nullptr) return names;
+    const std::unordered_set<std::string_view> known(model_.tensors->begin(),
+                                                     model_.tensors->end());
     for (const auto& entry : cache_.scales) {
-      if (!std::ranges::binary_search(*model_.tensors, entry.tensor)) names.push_back(entry.tensor);
+      if (!known.contains(entry.tensor)) names.push_back(entry.tensor);
     }
     return names;
   }

@@ -12,21 +12,10 @@
 namespace octet {
 namespace {
 
-constexpr size_t kTensorsShown = 8;
-
 std::vector<std::string> names_of(const Graph& graph, std::span<const ValueId> values) {
   std::vector<std::string> names;
   for (ValueId id : values) names.push_back(graph.value(id).name);
   return names;
-}
-
-std::string quoted_list(const std::vector<std::string>& names) {
-  std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kTensorsShown); ++i)
-    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", names[i]);
-  if (names.size() > kTensorsShown)
-    text += fmt::format(" and {} more", names.size() - kTensorsShown);
-  return text;
 }
 
 bool matches_any(const std::string& pattern, const std::vector<std::string>& names) {
@@ -99,6 +88,16 @@ std::optional<RangeMethod> method_for(const CalibrationOptions& options,
 }
 
 }  // namespace
+
+std::string quoted_list(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 8;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", names[i]);
+  if (names.size() > kShown)
+    text += fmt::format(" and {} more", names.size() - kShown);
+  return text;
+}
 
 Ranges ranges_by_method(const FloatModel& model, const CalibrationOptions& options,
                         const StageOptions& stage) {

@@ -19,6 +19,9 @@ bool reads_data(const CalibrationOptions& options);
 // Whether a method is asked for that needs Calibration::first_samples.
 bool tries_samples(const CalibrationOptions& options);
 
+// "'a', 'b' and 3 more".
+std::string quoted_list(const std::vector<std::string>& names);
+
 // Overrides `ranges` by what was given by hand. Throws listing every pattern that matches no tensor of the model; one that matches
 // only tensors which the float passes took into others is told in `notes`.
 void apply_given(const FloatModel& model, std::span<const GivenRange> given, Ranges& ranges,

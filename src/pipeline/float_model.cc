@@ -121,7 +121,6 @@ bool carries_qdq(const Graph& graph) {
 FloatModel optimize(Graph graph, const RewriteOptions& rewrites, const Monitor& monitor) {
   auto tensors = std::make_shared<std::vector<std::string>>();
   for (ValueId id = 0; id < graph.value_count(); ++id) tensors->push_back(graph.value(id).name);
-  std::ranges::sort(*tensors);
   FloatModel model;
   PassOptions options{rewrites.disabled_passes, rewrites.stop_after_rewrites};
   options.monitor = monitor;

@@ -39,7 +39,7 @@ struct FloatModel {
   std::string source;                  // file name of the ONNX model, without its folder
   std::string producer;
   std::string hash;  // of the ONNX model with its weights; empty where it is not known
-  // The names of its tensors before any pass, sorted; null where they are not known.
+  // The names of its tensors before any pass; null where they are not known.
   std::shared_ptr<const std::vector<std::string>> tensors;
   std::optional<Preprocess> preprocess;            // remembered where calibration has none
   bool carries_qdq = false;                        // the model brings its own scales
