@@ -3,7 +3,10 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "plan/offer.h"
 
@@ -18,11 +21,16 @@ struct BorderFill {
   int code = 0;  // what to fill it with
 };
 
+// A plugin's combinations by their names, in the order of its declaration.
+using PluginOffers = std::vector<std::pair<std::string, Offer>>;
+
 struct Backend {
   std::string_view name;
   std::span<const Lowering> lowerings;  // of one operator: in order, best first
   // Runs any operator through its scalar reference, on linear tensors. Null where the host runs what no lowering accepts.
   Candidate (*reference)(const LowerRequest&) = nullptr;
+  // What plugins have for a node of theirs. Null where their pointers are of no use.
+  PluginOffers (*plugins)(const LowerRequest&) = nullptr;
   // Copies a tensor from one layout to the other (or between two buffers of one layout).
   Candidate (*convert)(const TensorType& type, Layout from, Layout to,
                        const Target& target) = nullptr;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/bind.h"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
+#include <thread>
 #include <utility>
 
 #include "core/check.h"
@@ -26,13 +28,20 @@ struct Job {
   }
 };
 
-// Threads take one job after the other. Late layers, which have most of the weights, come first.
-void run_all(std::span<Job> jobs, const Preparing& preparing) {
+// Threads take one job after the other. Late layers, which have most of the weights, come first. `threads`: more than the pool has,
+// where jobs wait for other processes.
+void run_all(std::span<Job> jobs, const Preparing& preparing, int threads) {
   std::atomic<s64> left{std::ssize(jobs)};
-  const auto drain = [&](s64, s64, int) {
+  const auto drain = [&] {
     for (s64 i = --left; i >= 0; i = --left) jobs[static_cast<size_t>(i)].run(preparing.store);
   };
-  preparing.pool.parallel_for(preparing.pool.size(), drain);
+  if (threads <= preparing.pool.size()) {
+    preparing.pool.parallel_for(preparing.pool.size(), [&](s64, s64, int) { drain(); });
+    return;
+  }
+  std::vector<std::jthread> waiting;
+  while (std::ssize(waiting) < std::min<s64>(threads, std::ssize(jobs)))
+    waiting.emplace_back(drain);
 }
 
 void rethrow(const Job& job, const Plan& plan) {
@@ -50,9 +59,18 @@ BindArgs placements(const Plan& plan, const PlanStep& step) {
   const auto place = [&](u32 b) {
     return b == kNoBuffer ? Placement{} : plan.buffers[b].placement;
   };
+  const auto offset = [&](u32 b) {
+    return b == kNoBuffer ? 0 : plan.buffers[b].offset + plan.buffers[b].origin_bytes;
+  };
   BindArgs args;
-  for (u32 b : step.inputs) args.inputs.push_back(place(b));
-  for (u32 b : step.outputs) args.outputs.push_back(place(b));
+  for (u32 b : step.inputs) {
+    args.inputs.push_back(place(b));
+    args.input_offsets.push_back(offset(b));
+  }
+  for (u32 b : step.outputs) {
+    args.outputs.push_back(place(b));
+    args.output_offsets.push_back(offset(b));
+  }
   return args;
 }
 
@@ -67,7 +85,7 @@ std::vector<RunStep> bind_steps(const Plan& plan, const Preparing& preparing) {
       jobs.push_back({args.size() - 1, slot++, std::move(p)});
     args.back().prepared.resize(slot);
   }
-  run_all(jobs, preparing);
+  run_all(jobs, preparing, plan.devices.empty() ? 1 : plan.devices.back()->preparations());
   for (Job& job : jobs) {
     if (job.error != nullptr) rethrow(job, plan);
     args[job.step].prepared[job.slot] = std::move(job.made);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,6 +26,12 @@ class Event {
   virtual f64 microseconds_since(const Event& earlier) const = 0;
 };
 
+// Work that a queue has kept to do again.
+class KeptWork {
+ public:
+  virtual ~KeptWork() = default;
+};
+
 // Work in order. A device may do it later than it is given: whoever reads the result on the host synchronizes first. A step's
 // function (RunStep) puts its own work into the queue of its arguments, which it finds by its backend's own cast.
 class Queue {
@@ -34,9 +41,14 @@ class Queue {
   virtual void copy(std::byte* to, const std::byte* from, s64 bytes) = 0;
   virtual std::unique_ptr<Event> make_event() = 0;
   virtual void record(Event& event) = 0;
+  // Does what give() gives to this queue. It is the same each time: pointers included, and no event. So a queue may keep it, where it
+  // does work that it knows sooner than work that is given step by step.
+  virtual void repeat(std::unique_ptr<KeptWork>& kept, const std::function<void()>& give);
   // Returns when all is done; throws the first error since the last call, an Error that names its step.
   virtual void synchronize() = 0;
 };
+
+inline void Queue::repeat(std::unique_ptr<KeptWork>&, const std::function<void()>& give) { give(); }
 
 // What the planner's own estimates must know of a device.
 struct DeviceCosts {
@@ -67,6 +79,8 @@ class Device {
 
   // Whether host code may read and write its memory at any time. Else what crosses is copied by a step of the plan.
   virtual bool has_host_memory() const = 0;
+  // How many of its kernels may be prepared at the same time, where that is no matter of the host's threads.
+  virtual int preparations() const { return 1; }
   // Zeroed, at a multiple of 4096. Throws Error(out_of_memory) naming `what` when the device's budget would be passed.
   virtual std::shared_ptr<std::byte> allocate(s64 bytes, const char* what) const = 0;
   // `pool`: the host's threads that its work may take, where it takes any.

@@ -107,6 +107,12 @@ struct BindArgs {
   std::vector<Placement> inputs;
   std::vector<Placement> outputs;
   std::vector<Prepared> prepared = {};  // in the order of Candidate::prepare
+  // Bytes from an address that is a multiple of 64 to where each value begins; empty where all begin at one.
+  std::vector<s64> input_offsets = {};
+  std::vector<s64> output_offsets = {};
+
+  s64 input_offset(size_t i) const { return input_offsets.empty() ? 0 : input_offsets[i]; }
+  s64 output_offset(size_t i) const { return output_offsets.empty() ? 0 : output_offsets[i]; }
 
   // T as in preparation<T>(). The step keeps the pointer: what no plan holds is made again for the next.
   template <class T>
@@ -130,6 +136,8 @@ struct Candidate {
   s64 wanted_border = 0;
   // The step honours any Placement (strides, borders) of its nhwc inputs and outputs; else it needs them dense.
   bool strided = false;
+  // Addresses and strides of its nhwc values must be multiples of so many bytes; dense ones are, since it accepted them.
+  s64 alignment = 1;
   // Output 0 holds the bytes of input 0 as they lie: the planner may let both be one buffer.
   bool same_bytes = false;
   // Inputs whose memory output 0 may take if they lie as it does: each of its elements is written once, after the same element

@@ -80,6 +80,7 @@ class Placing {
   // Inputs of a concatenation are written where they belong in its output.
   void join_channels() {
     const std::vector<bool> possible = possible_slices();
+    const std::vector<s64> alignment = alignments();
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       if (!candidates_[s].joins_channels) continue;
       const u32 out = plan_.steps[s].outputs[0];
@@ -92,12 +93,15 @@ class Placing {
         const TensorType& type = plan_.graph.value(part.value).type;
         // A part of which one group is kept may lie in a whole of which all are, but not the other way round.
         const bool held = whole.groups == part.groups || whole.groups == 1;
-        if (possible[in] && held && part.same_as == kNoBuffer) {
+        const s64 bytes = static_cast<s64>(dtype_bytes(type.dtype));
+        const bool aligned = channel * bytes % alignment[in] == 0 &&
+                             whole.placement.pixel_stride * bytes % alignment[in] == 0;
+        if (possible[in] && held && aligned && part.same_as == kNoBuffer) {
           part.placement = whole.placement;
           part.same_as = out;
           part.groups = whole.groups;
           part.sliced = whole.sliced;
-          part.origin_bytes = channel * static_cast<s64>(dtype_bytes(type.dtype));
+          part.origin_bytes = channel * bytes;
         }
         channel += type.shape[1];
       }
@@ -122,6 +126,19 @@ class Placing {
       }
     }
     return possible;
+  }
+
+  // What the steps that touch each buffer ask for.
+  std::vector<s64> alignments() const {
+    std::vector<s64> alignment(plan_.buffers.size(), 1);
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      const auto ask = [&](u32 b) {
+        if (b != kNoBuffer) alignment[b] = std::max(alignment[b], candidates_[s].alignment);
+      };
+      std::ranges::for_each(plan_.steps[s].inputs, ask);
+      std::ranges::for_each(plan_.steps[s].outputs, ask);
+    }
+    return alignment;
   }
 
   Plan& plan_;

@@ -12,6 +12,8 @@
 #include "ops/quantized/zero_points.h"
 #include "ops/registry.h"
 #include "plan/plan.h"
+#include "plugin/codes.h"
+#include "plugin/plugin_op.h"
 
 namespace octet {
 namespace {
@@ -150,6 +152,7 @@ class Relabeller {
 
   // True for a node that reads or writes codes without attributes or constants that say what they mean: its codes stay.
   bool keeps_codes(const Node& node) const {
+    if (is_plugin_codes(node)) return false;
     if (node.op->traits->codes == CodeMeaning::unknown) return !moves(node);
     const ValueId meaning = meaning_of(node);
     return meaning != kNoValue && !graph_.is_constant(meaning);
@@ -163,6 +166,7 @@ class Relabeller {
   }
 
   void rewrite(Node& node) {
+    if (is_plugin_codes(node)) return rewrite_plugin(node);
     switch (node.op->traits->codes) {
       case CodeMeaning::unknown:
         return moves(node) ? rewrite_move(node) : void();
@@ -203,6 +207,15 @@ class Relabeller {
       if (changed(node.inputs[i])) read_as_u8(node, i);
     }
     if (changed(node.outputs[0])) write_as_u8(graph_, node);
+  }
+
+  void rewrite_plugin(Node& node) {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (changed(node.inputs[i])) plugin_reads_as_u8(node, i);
+    }
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (changed(node.outputs[i])) plugin_writes_as_u8(node, i);
+    }
   }
 
   Graph& graph_;

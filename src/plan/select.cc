@@ -9,6 +9,7 @@
 #include "graph/op_def.h"
 #include "plan/device.h"
 #include "plan/tuning.h"
+#include "plugin/plugin_op.h"
 
 namespace octet {
 namespace {
@@ -47,6 +48,9 @@ struct Answers {
 void ask(const LowerRequest& asked, const Backend& backend, Answers& answers) {
   for (const Lowering& lowering : backend.lowerings) {
     if (lowering.op == asked.node.op->name) answers.take(lowering.name, lowering.offer(asked));
+  }
+  if (backend.plugins != nullptr && plugin_of(asked.node) != nullptr) {
+    for (auto& [name, offer] : backend.plugins(asked)) answers.take(name, std::move(offer));
   }
   answers.own = answers.accepted.size();
 }

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Octet on an NVIDIA GPU: device time of whole networks, from the input in the device's memory to the outputs there.
+
+Times are the sum of the steps of one batch by the device's own clock (octet bench --layers), copies to and from the host left out; the
+median of several runs. Engines are built on any machine beforehand (--prepare, which needs the benchmark's Python packages) and may be
+carried to the one with the GPU, which needs nothing but the program:
+
+    bench/gpu.py --prepare build/gpu
+    bench/gpu.py --engines build/gpu --device cuda:0 --json
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NETWORKS = {  # network of networks.py: batch sizes
+    "resnet50_shaped": (256, 1), "resnet18_shaped": (256, 1), "mobilenet_v2_shaped": (256, 1),
+    "retinaface": (32,), "yolox_nano": (32,), "yunet": (32,), "bert_base": (32, 1),
+}
+COPIES = ("copy_to_device", "copy_to_host")
+
+
+def prepare(args):
+    """An engine of each network, whose first dimension is free where the model allows it."""
+    import networks as nets
+    import onnx
+
+    args.prepare.mkdir(parents=True, exist_ok=True)
+    for network in nets.NETWORKS:
+        target = args.prepare / f"{network.name}.octet"
+        if network.name not in NETWORKS or target.exists() or not network.data:
+            continue
+        model = nets.load(network, args.models)
+        for value in (*model.graph.input, *model.graph.output):
+            value.type.tensor_type.shape.dim[0].dim_param = "N"
+        del model.graph.value_info[:]
+        source = args.prepare / f"{network.name}.onnx"
+        onnx.save(model, source)
+        height, width = network.size
+        subprocess.run([args.program, "build", source, "--int8", "--calib", pathlib.Path(args.data) / network.data, "--max-calib", "64",
+                        "--resize", f"{width}x{height}", "--calib-method", "minmax", "--precision", "*:int8", "--constraints", "prefer",
+                        "-o", target, "--force", "--quiet"], check=True)
+
+
+def clocks():
+    asked = "clocks.sm,clocks.mem,power.draw,temperature.gpu"
+    try:
+        answer = subprocess.run(["nvidia-smi", f"--query-gpu={asked}", "--format=csv,noheader,nounits"], capture_output=True, text=True,
+                                check=True).stdout.splitlines()[0]
+    except (OSError, subprocess.CalledProcessError, IndexError):
+        return {}
+    return dict(zip(("sm_mhz", "memory_mhz", "watts", "celsius"), (float(part) for part in answer.split(","))))
+
+
+def device_ms(args, engine, batch):
+    """Of each run: the steps on the device, and their floor by bytes, in milliseconds."""
+    runs, layers = [], []
+    for _ in range(args.runs):
+        command = [args.program, "bench", engine, "--device", args.device, "--batch", str(batch), "--layers", "--seconds", str(args.seconds),
+                   "--json"]
+        if args.tuning:
+            command += ["--tuning", args.tuning]
+        layers = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["layers"]
+        runs.append(sum(layer["microseconds"] for layer in layers if layer["kernel"] not in COPIES) / 1e3)
+    return statistics.median(runs), layers
+
+
+def measure(args):
+    results = []
+    for name, batches in NETWORKS.items():
+        engine = args.engines / f"{name}.octet"
+        for batch in batches if engine.exists() else ():
+            try:
+                ms, layers = device_ms(args, engine, batch)
+            except subprocess.CalledProcessError as error:
+                print(f"{name}, batch {batch}: {error.stderr.strip()}", file=sys.stderr)
+                continue
+            on_host = [layer["name"] for layer in layers if layer["kernel"] == "reference"]
+            results.append({"name": name, "batch": batch, "ms": round(ms, 4), "images_per_s": round(batch / ms * 1e3, 1), "peers": {},
+                            "layers_on_cpu": len(on_host), "clocks": clocks()})
+            if not args.json:
+                print(f"{name:22} batch {batch:4} {ms:9.3f} ms {batch / ms * 1e3:12.0f} images/s, {len(on_host)} layers on the CPU")
+    return results
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default=str(ROOT / "build/release/octet"))
+    parser.add_argument("--prepare", type=pathlib.Path, metavar="FOLDER", help="build the engines into this folder, and end")
+    parser.add_argument("--engines", type=pathlib.Path, default=ROOT / "build/gpu")
+    parser.add_argument("--models", default=str(ROOT.parent / "shared/models"))
+    parser.add_argument("--data", default=str(ROOT.parent / "shared/data"))
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--tuning", help="kernels as octet bench --tune measured them")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=1)
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    if args.prepare:
+        return prepare(args)
+    results = measure(args)
+    if args.json:
+        print(json.dumps({"device": args.device, "networks": results}, indent=2))
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+# The sources of CUDA kernels as string literals: sources.inc, made by `cmake -DSOURCES=... -DOUTPUT=... -P OctetKernels.cmake` when one
+# of them changes.
+
+set(OCTET_KERNEL_MAKER ${CMAKE_CURRENT_LIST_FILE})
+
+function(octet_kernel_literal path result)
+  file(READ ${path} text)
+  set(${result} "\nR\"octet(${text})octet\"" PARENT_SCOPE)
+endfunction()
+
+function(octet_write_kernels folder output)
+  octet_kernel_literal(${folder}/prelude.cu prelude)
+  octet_kernel_literal(${folder}/params.inc params)
+  set(text "constexpr std::string_view kPrelude = ${prelude};\nconstexpr std::string_view kParams = ${params};\n")
+  string(APPEND text "constexpr SourceText kSources[] = {\n")
+  file(STRINGS ${folder}/families.def rows REGEX "^FAMILY\\(")
+  foreach(row IN LISTS rows)
+    string(REGEX MATCHALL "[a-z][a-z0-9_]*" names "${row}")
+    list(POP_FRONT names name)
+    set(literals "")
+    foreach(part IN LISTS names name)
+      octet_kernel_literal(${folder}/${part}.cu literal)
+      string(APPEND literals "${literal}")
+    endforeach()
+    string(APPEND text "{\"${name}\", ${literals}},\n")
+  endforeach()
+  string(APPEND text "};\n")
+  file(WRITE ${output} "${text}")
+endfunction()
+
+# octet_cuda_kernels(FOLDER SOURCE): SOURCE includes "cuda_kernels/sources.inc".
+function(octet_cuda_kernels folder source)
+  set(output ${PROJECT_BINARY_DIR}/generated/cuda_kernels/sources.inc)
+  file(GLOB inputs CONFIGURE_DEPENDS ${folder}/*.cu ${folder}/*.inc ${folder}/*.def)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DOUTPUT=${output} -P ${OCTET_KERNEL_MAKER}
+    DEPENDS ${inputs} ${OCTET_KERNEL_MAKER})
+  set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS ${output} INCLUDE_DIRECTORIES ${PROJECT_BINARY_DIR}/generated
+    SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
+if(CMAKE_SCRIPT_MODE_FILE)
+  octet_write_kernels(${FOLDER} ${OUTPUT})
+endif()

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a GPU offers. It has no reference of its own: what no lowering accepts runs on the CPU, with copies that the plan shows.
+#include "backends/cuda/backend.h"
+
+#include "backends/cuda/lower/convert.h"
+
+namespace octet::cuda {
+
+#define LOWERING(op, function, f32) Offer function(const LowerRequest& request);
+#include "backends/cuda/lower/lowerings.def"
+#undef LOWERING
+
+namespace {
+
+constexpr Lowering kLowerings[] = {
+#define LOWERING(op, function, f32) {op, #function, function, f32},
+#include "backends/cuda/lower/lowerings.def"
+#undef LOWERING
+};
+
+}  // namespace
+
+const Backend& cuda_backend() {
+  static const Backend backend{.name = "cuda",
+                               .lowerings = kLowerings,
+                               .convert = cuda_convert,
+                               .fill_border = cuda_fill_border};
+  return backend;
+}
+
+}  // namespace octet::cuda

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/device.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <thread>
+
+#include "backends/cuda/backend.h"
+#include "backends/cuda/driver.h"
+#include "backends/cuda/kernel.h"
+#include "backends/cuda/nvrtc.h"
+#include "backends/cuda/queue.h"
+#include "core/check.h"
+#include "core/memory.h"
+
+namespace octet {
+namespace cuda {
+namespace {
+
+constexpr auto kRefused = Error::Code::unsupported;
+constexpr int kOldestMajor = 8, kNewestMajor = 9;
+
+int attribute(CUdevice device, DeviceAttribute which) {
+  int value = 0;
+  check(driver().cuDeviceGetAttribute(&value, which, device), "to describe the device");
+  return value;
+}
+
+Chip read_chip(CUdevice device) {
+  Chip chip;
+  std::array<char, 256> name{};
+  check(driver().cuDeviceGetName(name.data(), name.size(), device), "to name the device");
+  chip.name = name.data();
+  chip.major = attribute(device, kComputeMajor);
+  chip.minor = attribute(device, kComputeMinor);
+  chip.multiprocessors = attribute(device, kMultiprocessors);
+  chip.shared_bytes_per_block = attribute(device, kSharedBytesPerBlock);
+  chip.l2_bytes = attribute(device, kL2Bytes);
+  chip.clock_hertz = 1e3 * attribute(device, kClockKilohertz);
+  // Two transfers in a clock.
+  chip.memory_bytes_per_second =
+      2e3 * attribute(device, kMemoryClockKilohertz) * attribute(device, kMemoryBusBits) / 8;
+  size_t bytes = 0;
+  check(driver().cuDeviceTotalMem(&bytes, device), "to measure the device's memory");
+  chip.memory_bytes = static_cast<s64>(bytes);
+  return chip;
+}
+
+CUdevice find_device(int ordinal) {
+  int count = 0;
+  check(driver().cuDeviceGetCount(&count), "to count devices");
+  if (ordinal >= count)
+    fail(kRefused, "there is no device cuda:{}; the NVIDIA driver knows {} device{}", ordinal,
+         count, count == 1 ? "" : "s");
+  CUdevice device = 0;
+  check(driver().cuDeviceGet(&device, ordinal), "to open the device");
+  return device;
+}
+
+}  // namespace
+
+std::shared_ptr<const Kernel> LoadedKernels::find(const std::string& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto at = kernels_.find(key);
+  return at != kernels_.end() ? at->second.lock() : nullptr;
+}
+
+std::shared_ptr<const Kernel> LoadedKernels::add(const std::string& key,
+                                                 std::shared_ptr<const Kernel> kernel) {
+  const std::lock_guard lock(mutex_);
+  std::weak_ptr<const Kernel>& slot = kernels_[key];
+  if (std::shared_ptr<const Kernel> known = slot.lock()) return known;
+  slot = kernel;
+  return kernel;
+}
+
+CudaDevice::CudaDevice(int ordinal)
+    : ordinal_(ordinal),
+      name_("cuda:" + std::to_string(ordinal)),
+      device_(find_device(ordinal)),
+      chip_(read_chip(device_)) {
+  if (chip_.major < kOldestMajor || chip_.major > kNewestMajor)
+    fail(kRefused, "device {} ({}) has compute capability {}.{}; Octet has kernels for 8.0 to 9.0",
+         name_, chip_.name, chip_.major, chip_.minor);
+  arch_ = fmt::format("sm_{}{}{}", chip_.major, chip_.minor, chip_.hopper() ? "a" : "");
+  identity_ = chip_.name;
+  check(driver().cuDevicePrimaryCtxRetain(&context_, device_), "to open the device");
+}
+
+void CudaDevice::make_current() const {
+  if (has_failed_) {
+    const std::lock_guard lock(mutex_);
+    fail(kRefused,
+         "device {} failed before ({}) and takes no more work in this process; the CPU does", name_,
+         failure_);
+  }
+  check(driver().cuCtxSetCurrent(context_), "to use the device");
+}
+
+bool CudaDevice::try_make_current() const noexcept {
+  return !has_failed_ && driver().cuCtxSetCurrent(context_) == kSuccess;
+}
+
+void CudaDevice::mark_failed(const std::string& why) const {
+  const std::lock_guard lock(mutex_);
+  if (!has_failed_) failure_ = why;
+  has_failed_ = true;
+}
+
+const Backend& CudaDevice::backend() const { return cuda_backend(); }
+
+const DeviceCosts& CudaDevice::costs() const {
+  static constexpr DeviceCosts kCosts{.convert_bytes_per_cycle = 1024};
+  return kCosts;
+}
+
+std::shared_ptr<std::byte> CudaDevice::allocate(s64 bytes, const char* what) const {
+  // Kernels may read a little past the end.
+  constexpr s64 kSlack = 4096;
+  make_current();
+  CUdeviceptr pointer = 0;
+  const size_t size = static_cast<size_t>(bytes + kSlack);
+  if (driver().cuMemAlloc(&pointer, size) != kSuccess) {
+    size_t free = 0, total = 0;
+    driver().cuMemGetInfo(&free, &total);
+    fail(Error::Code::out_of_memory, "{} takes {}, and {} has {} free of {}", what,
+         human_memory(bytes), name_, human_memory(static_cast<s64>(free)),
+         human_memory(static_cast<s64>(total)));
+  }
+  std::shared_ptr<std::byte> memory(reinterpret_cast<std::byte*>(pointer), [this](std::byte* at) {
+    if (try_make_current()) driver().cuMemFree(reinterpret_cast<CUdeviceptr>(at));
+  });
+  check(driver().cuMemsetD8Async(pointer, 0, size, nullptr), "to clear memory");
+  check(driver().cuStreamSynchronize(nullptr), "to clear memory");
+  return memory;
+}
+
+// Each waits for a process that compiles.
+int CudaDevice::preparations() const {
+  constexpr unsigned kMost = 32;
+  return compiles_apart() ? static_cast<int>(std::min(kMost, std::thread::hardware_concurrency()))
+                          : 1;
+}
+
+std::unique_ptr<Queue> CudaDevice::make_queue(std::shared_ptr<ThreadPool>) const {
+  return std::make_unique<CudaQueue>(*this);
+}
+
+}  // namespace cuda
+
+// "cuda" is "cuda:0". Devices live as long as the process.
+const Device* find_cuda_device(std::string_view name) {
+  constexpr std::string_view kName = "cuda";
+  if (!name.starts_with(kName)) return nullptr;
+  name.remove_prefix(kName.size());
+  int ordinal = 0;
+  if (!name.empty()) {
+    const char* end = name.data() + name.size();
+    const auto [at, error] = std::from_chars(name.data() + 1, end, ordinal);
+    if (name[0] != ':' || name.size() < 2 || error != std::errc() || at != end || ordinal < 0)
+      return nullptr;
+  }
+  static std::mutex mutex;
+  static std::map<int, std::unique_ptr<cuda::CudaDevice>> devices;
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<cuda::CudaDevice>& device = devices[ordinal];
+  if (device == nullptr) device = std::make_unique<cuda::CudaDevice>(ordinal);
+  return device.get();
+}
+
+}  // namespace octet

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels: compiled for the layer at hand from the sources in kernels/, kept on disk (kernel_cache.h), loaded once for a device.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/cuda/driver_types.h"
+#include "core/types.h"
+
+namespace octet::cuda {
+
+class CudaDevice;
+
+namespace params {
+#include "backends/cuda/kernels/params.inc"
+}  // namespace params
+
+// A family of kernels/families.def and the constants of one of its kernels.
+struct KernelSource {
+  std::string family;
+  std::vector<std::string> constants;  // "ELEMENT=1"
+
+  void set(std::string_view name, s64 value);
+  void set(std::string_view name, const std::string& value);
+  // Exactly this value, as a constant of CUDA's.
+  void set(std::string_view name, f32 value);
+  // What a kernel is known by: family and constants.
+  std::string key() const;
+  // The whole text that is compiled.
+  std::string text() const;
+};
+
+// A function on a device, as long as it is held.
+class Kernel {
+ public:
+  Kernel(const CudaDevice& device, std::vector<char> cubin, std::string name);
+  ~Kernel();
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+
+  const std::string& name() const { return name_; }
+  CUfunction function() const { return function_; }
+  int registers() const { return registers_; }
+  int spilled_bytes() const { return local_bytes_; }
+  // Must be called before a launch that asks for more than 48 KB of shared memory.
+  void allow_shared_bytes(s64 bytes) const;
+
+ private:
+  const CudaDevice& device_;
+  const std::string name_;
+  CUmodule module_ = nullptr;
+  CUfunction function_ = nullptr;
+  int registers_ = 0;
+  int local_bytes_ = 0;
+};
+
+// Of the device: one that is in use, or loaded from the cache on disk, or compiled. Any number of threads may ask. Throws Error with
+// the compiler's words.
+std::shared_ptr<const Kernel> load_kernel(const CudaDevice& device, const KernelSource& source);
+
+// Machine code for a target such as "sm_90a". Throws Error(internal) with the compiler's words: the sources are ours.
+std::vector<char> compile_kernel(const KernelSource& source, const std::string& arch);
+
+}  // namespace octet::cuda

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled kernels on disk, so that an engine starts at once the second time. They are machine code: they lie in the user's cache
+// folder (OCTET_KERNEL_CACHE, else below XDG_CACHE_HOME or ~/.cache), never in an engine, and are taken only when the checksum in
+// them is right.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/types.h"
+
+namespace octet::cuda {
+
+// What the machine code depends on.
+struct KernelImage {
+  std::string text;  // of the source
+  std::string arch;  // "sm_90a"
+  int compiler_major = 0, compiler_minor = 0;
+};
+
+inline constexpr u64 kKernelCacheBytes = u64{256} << 20;  // oldest files go first
+
+// Empty where there is none, or what lies there is damaged. Never throws.
+std::vector<char> read_kernel(const KernelImage& image) noexcept;
+// A cache that cannot be written is none: nothing is said, the next run compiles again.
+void keep_kernel(const KernelImage& image, const std::vector<char>& cubin) noexcept;
+// Empty: nothing is kept (OCTET_KERNEL_CACHE is "off", or there is no home).
+std::filesystem::path kernel_cache_folder();
+
+}  // namespace octet::cuda

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolution of codes on Hopper: products of warpgroups whose operands the tensor memory accelerator brings. Rows are output pixels,
+// columns output channels. One warp loads, NWG warpgroups multiply: together on one tile (cooperative), or each on its own (PINGPONG).
+//
+// Constants:
+//   X_MODE     0: rows of x are pixels one after another (1x1); 1: im2col, a tap at a time; 2: a tile of TH rows of an image with its halo,
+//              in which a tap is a shift by rows (stride 1, weights resident)
+//   x          X_S8, CIN, CHUNKS (of BKI channels), R, S, STRIDE_H, STRIDE_W, DIL_H, DIL_W, PAD_T, PAD_L; X_MODE 2: TH, WP (pixels of a
+//              row with its halo), A_BYTES (of a tile), TILES_H (tiles of an image)
+//   y          M (pixels), OH, OW, COUT, Y_IMAGE, Y_ROW, Y_PIXEL, Y_DENSE (pixels lie one after another), OUT_VEC; RES_..., ADD_...
+//   edges      EDGES; TOP, BOTTOM, LEFT, RIGHT (rows and columns of y whose windows reach into padding)
+//   tiles      BM_WG (64 or 128 rows of a warpgroup), BN, BKI, SUB (pieces of k in a stage), STAGES, NWG, PINGPONG, RESIDENT
+//              (weights stay in shared memory), MIN_BLOCKS
+//   memory     OFF_B, OFF_END (bias and multipliers), OFF_TABLE, OFF_BARRIERS
+// Weights: rows of CHUNKS * R * S * BKI bytes of k, zero beyond CIN; row 8j + 2q + e of GROUP is channel CHANNELS * q + 2j + e, so that a
+// thread owns CHANNELS neighbours.
+#define BM (PINGPONG ? BM_WG : BM_WG * NWG)
+#define TALL (BM_WG / 64)
+#define N_TILES ((COUT + BN - 1) / BN)
+#define PIECES (R * S * CHUNKS)
+#define K_STEPS (X_MODE == 2 ? CHUNKS : (PIECES + SUB - 1) / SUB)
+#define A_BLOCK (X_MODE == 2 ? A_BYTES : BM * BKI)
+#define B_BLOCK (BN * BKI)
+#define THREADS (128 * NWG + 32)
+#define GROUP (BN < 64 ? BN : 64)
+#define CHANNELS (GROUP / 4)
+#define M_TILES (X_MODE == 2 ? M / (OH * OW) * TILES_H : (M + BM - 1) / BM)
+#define TILES (M_TILES * N_TILES)
+
+extern __shared__ u8 shared_memory[];
+
+struct Stage {
+  s32 index;
+  u32 phase;
+  __device__ __forceinline__ void next() {
+    if (++index == STAGES) index = 0, phase ^= 1;
+  }
+};
+
+// Pieces of k in step `it`.
+__device__ __forceinline__ s32 pieces_of(s32 it) {
+  return PIECES % SUB == 0 || PIECES - it * SUB >= SUB ? SUB : PIECES - it * SUB;
+}
+
+__device__ __forceinline__ void load_weights(const WgmmaParams& p, u32 to, u32 barrier, s32 piece, s32 n_tile) {
+  load_box2(to, &p.weights, barrier, piece * BKI, n_tile * BN);
+}
+
+__device__ __forceinline__ void load_pieces(const WgmmaParams& p, u32 memory, u32 full, s32 stage, s32 tile, s32 it, bool weights_given) {
+  const s32 m_tile = tile / N_TILES;
+#if X_MODE == 2
+  barrier_expect(full, (TH + R - 1) * WP * BKI);
+  load_box4(memory + stage * A_BLOCK, &p.x, full, it * BKI, -PAD_L, m_tile % TILES_H * TH - PAD_T, m_tile / TILES_H);
+#else
+  const s32 m0 = m_tile * BM, count = pieces_of(it);
+  if (!weights_given) barrier_expect(full, count * (A_BLOCK + (RESIDENT ? 0 : B_BLOCK)));
+#if X_MODE == 1
+  const s32 image = m0 / (OH * OW), rest = m0 % (OH * OW);
+  const s32 h = rest / OW * STRIDE_H - PAD_T, w = rest % OW * STRIDE_W - PAD_L;
+#endif
+#pragma unroll
+  for (s32 j = 0; j < SUB; ++j) {
+    if (j >= count) break;
+    const s32 piece = it * SUB + j;
+    const u32 to = memory + (stage * SUB + j) * A_BLOCK;
+#if X_MODE == 1
+    const s32 tap = piece / CHUNKS;
+    load_im2col(to, &p.x, full, piece % CHUNKS * BKI, w, h, image, (u16)(tap % S * DIL_W), (u16)(tap / S * DIL_H));
+#else
+    load_box2(to, &p.x, full, piece * BKI, m0);
+#endif
+    if (!RESIDENT && !weights_given) load_weights(p, memory + OFF_B + (stage * SUB + j) * B_BLOCK, full, piece, tile % N_TILES);
+  }
+#endif
+}
+
+// What one thread of the loading warp does. Weights depend on no predecessor: the first are asked for before the wait.
+__device__ __forceinline__ void load_all(const WgmmaParams& p, u32 memory, u32 full, u32 empty, u32 resident) {
+  const s32 first = blockIdx.x;
+  s32 given = 0;
+  if (first < TILES) {
+#if RESIDENT
+    barrier_expect(resident, PIECES * B_BLOCK);
+    for (s32 k = 0; k < PIECES; ++k) load_weights(p, memory + OFF_B + k * B_BLOCK, resident, k, first % N_TILES);
+#else
+    given = K_STEPS < STAGES ? K_STEPS : STAGES;
+    for (s32 it = 0; it < given; ++it) {
+      const s32 count = pieces_of(it);
+      barrier_expect(full + 8 * it, count * (A_BLOCK + B_BLOCK));
+      for (s32 j = 0; j < count; ++j)
+        load_weights(p, memory + OFF_B + (it * SUB + j) * B_BLOCK, full + 8 * it, it * SUB + j, first % N_TILES);
+    }
+#endif
+  }
+  wait_for_predecessor();
+  Stage stage = {0, 1};
+  for (s32 tile = first; tile < TILES; tile += gridDim.x) {
+    for (s32 it = 0; it < K_STEPS; ++it) {
+      const bool weights_given = tile == first && it < given;
+      if (!weights_given) barrier_wait(empty + 8 * stage.index, stage.phase);
+      load_pieces(p, memory, full + 8 * stage.index, stage.index, tile, it, weights_given);
+      stage.next();
+    }
+  }
+}
+
+// Products of one stage into acc.
+__device__ __forceinline__ void multiply(s32 (&acc)[TALL][BN / 2], u32 memory, s32 stage, s32 it, s32 first_row) {
+#if X_MODE == 2
+#pragma unroll
+  for (s32 tap = 0; tap < R * S; ++tap)
+#pragma unroll
+    for (s32 kk = 0; kk < BKI / 32; ++kk)
+#pragma unroll
+      for (s32 m = 0; m < TALL; ++m) {
+        const s32 row = first_row + m * 64 + tap / S * DIL_H * WP + tap % S * DIL_W;
+        product(acc[m], operand(memory + stage * A_BLOCK + row * BKI) + kk * 2,
+                operand(memory + OFF_B + (tap * CHUNKS + it) * B_BLOCK) + kk * 2, (it | tap | kk) != 0);
+      }
+#else
+  const s32 count = pieces_of(it);
+#pragma unroll
+  for (s32 j = 0; j < SUB; ++j)
+    if (j < count) {
+      const u64 a = operand(memory + (stage * SUB + j) * A_BLOCK + first_row * BKI);
+      const u64 b = operand(memory + OFF_B + (RESIDENT ? it * SUB + j : stage * SUB + j) * B_BLOCK);
+#pragma unroll
+      for (s32 kk = 0; kk < BKI / 32; ++kk)
+#pragma unroll
+        for (s32 m = 0; m < TALL; ++m) product(acc[m], a + (m * 64 * BKI >> 4) + kk * 2, b + kk * 2, (it | j | kk) != 0);
+    }
+#endif
+}
+
+// A row of a tile as a pixel of y.
+struct Pixel {
+  s32 n, h, w;
+  bool exists;
+};
+__device__ __forceinline__ Pixel pixel_of(s32 m_tile, s32 row) {
+  Pixel pixel;
+#if X_MODE == 2
+  const s32 y = row / WP;
+  pixel.n = m_tile / TILES_H, pixel.h = m_tile % TILES_H * TH + y, pixel.w = row % WP;
+  pixel.exists = y < TH && pixel.h < OH && pixel.w < OW;
+#else
+  const s32 m = m_tile * BM + row, rest = m % (OH * OW);
+  pixel.n = m / (OH * OW), pixel.h = rest / OW, pixel.w = rest % OW;
+  pixel.exists = m < M;
+#endif
+  return pixel;
+}
+__device__ __forceinline__ s64 place(const Pixel& at, s64 image, s64 row, s64 pixel) {
+  return at.n * image + at.h * row + at.w * pixel;
+}
+
+#if EDGES
+// 0 inside; rows of the table of borders are classes.
+__device__ __forceinline__ s32 edge_class(const Pixel& at) {
+  const s32 v = at.h < TOP ? 1 + at.h : at.h >= OH - BOTTOM ? 1 + TOP + at.h - (OH - BOTTOM) : 0;
+  const s32 u = at.w < LEFT ? 1 + at.w : at.w >= OW - RIGHT ? 1 + LEFT + at.w - (OW - RIGHT) : 0;
+  return v * (1 + LEFT + RIGHT) + u;
+}
+#endif
+
+// CHANNELS neighbouring channels of a pixel, as far as they exist.
+__device__ __forceinline__ void load_operand(u8 (&to)[CHANNELS], const u8* from, s32 channel) {
+#pragma unroll
+  for (s32 v = 0; v < CHANNELS; v += OUT_VEC)
+    if (channel + v < COUT) load_codes<OUT_VEC>(to + v, from + channel + v);
+}
+
+__device__ __forceinline__ void finish(const WgmmaParams& p, const s32 (&acc)[BN / 2], s32 g, s32 i, const Pixel& at, s32 channel,
+                                       const u8* end, const u8* table, const u8 (&residual)[CHANNELS]) {
+  u8 addend[CHANNELS] = {};
+#if EPI_SUM
+  load_operand(addend, p.end.addend + place(at, ADD_IMAGE, ADD_ROW, ADD_PIXEL), channel);
+#endif
+  const s32 q = threadIdx.x % 4;
+#if EDGES
+  const s32 edge = edge_class(at);
+#endif
+  u32 words[CHANNELS / 4];
+  const s64 to = place(at, Y_IMAGE, Y_ROW, Y_PIXEL) + channel;
+#pragma unroll
+  for (s32 w = 0; w < CHANNELS / 4; ++w) {
+    const u8* four = end + (g * GROUP + w * 16 + q * 4) * 4;
+    const uint4 f = *(const uint4*)four;
+    const int4 b = *(const int4*)(four + N_TILES_BYTES);
+    s32 sums[4] = {acc[g * GROUP / 2 + 8 * w + 2 * i] + b.x, acc[g * GROUP / 2 + 8 * w + 2 * i + 1] + b.y,
+                   acc[g * GROUP / 2 + 8 * w + 2 * i + 4] + b.z, acc[g * GROUP / 2 + 8 * w + 2 * i + 5] + b.w};
+#if EDGES
+    if (edge != 0 && channel + 4 * w < COUT) {
+      const int4 e = *(const int4*)(p.border + (s64)edge * COUT_PADDED + channel + 4 * w);
+      sums[0] += e.x, sums[1] += e.y, sums[2] += e.z, sums[3] += e.w;
+    }
+#endif
+    const f32 scales[4] = {f32_bits(f.x), f32_bits(f.y), f32_bits(f.z), f32_bits(f.w)};
+    f32 t[4];
+#pragma unroll
+    for (s32 e = 0; e < 4; ++e) t[e] = product_real(sums[e], scales[e], residual[4 * w + e]);
+#if EPI_REAL
+#pragma unroll
+    for (s32 e = 0; e < 4; ++e)
+      if (channel + 4 * w + e < COUT) ((f32*)p.end.out)[to + 4 * w + e] = t[e];
+#else
+    words[w] = product_codes(t, table, addend + 4 * w);
+#endif
+  }
+#if !EPI_REAL
+#pragma unroll
+  for (s32 v = 0; v < CHANNELS; v += OUT_VEC)
+    if (channel + v < COUT) store_codes<OUT_VEC>(p.end.out + to + v, (const u8*)words + v);
+#endif
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) octet_kernel(const __grid_constant__ WgmmaParams p) {
+  const u32 memory = (shared_address(shared_memory) + 1023) & ~1023u;
+  u8* base = shared_memory + (memory - shared_address(shared_memory));
+  const u32 full = memory + OFF_BARRIERS, empty = full + 8 * STAGES, resident = empty + 8 * STAGES;
+  const s32 warp = __shfl_sync(~0u, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
+  if (threadIdx.x == 0) {
+    for (s32 i = 0; i < STAGES; ++i) {
+      barrier_init(full + 8 * i, 1);
+      barrier_init(empty + 8 * i, 4 * (PINGPONG ? 1 : NWG));
+    }
+    barrier_init(resident, 1);
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  // Multipliers and biases: within a GROUP channel CHANNELS * q + 4w + e lies at 16w + 4q + e, so that four threads read 64 bytes.
+  for (s32 i = threadIdx.x; i < N_TILES * BN; i += THREADS) {
+    const s32 in = i % GROUP, q = in / CHANNELS, w = in % CHANNELS / 4, e = in % 4;
+    f32* to = (f32*)(base + OFF_END) + (i - in + 16 * w + 4 * q + e);
+    *to = i < COUT ? p.end.multiplier[i] : 0.0f;
+    *(s32*)((u8*)to + N_TILES_BYTES) = i < COUT ? p.end.bias[i] : 0;
+  }
+#if EPI_TABLE
+  for (s32 i = threadIdx.x; i < 256; i += THREADS) base[OFF_TABLE + i] = p.end.table[i];
+#endif
+  __syncthreads();
+  let_successor_begin();
+  if (warp == 4 * NWG) {
+    if (lane == 0) load_all(p, memory, full, empty, resident);
+    return;
+  }
+  wait_for_predecessor();
+#if RESIDENT
+  if (blockIdx.x < TILES) barrier_wait(resident, 0);
+#endif
+  const s32 wg = warp / 4, own = PINGPONG ? wg : 0, step = PINGPONG ? NWG : 1;
+  const s32 first_row = PINGPONG ? 0 : wg * BM_WG;
+  const s32 row_in_wg = (warp & 3) * 16 + lane / 4;
+#if PINGPONG
+  // Main loops take turns (named barriers 3, 4): a wait for a parity cannot tell a phase from the one two before it.
+  if (wg == 1) asm volatile("bar.arrive 3, 256;" ::: "memory");
+#endif
+  s32 acc[TALL][BN / 2];
+  Stage stage = {own * K_STEPS % STAGES, (u32)(own * K_STEPS / STAGES & 1)};
+  for (s32 tile = blockIdx.x + own * gridDim.x; tile < TILES; tile += step * gridDim.x) {
+    const s32 m_tile = tile / N_TILES, n_tile = tile % N_TILES;
+    u8 residual[EPI_RESIDUAL ? TALL : 1][2][EPI_RESIDUAL ? BN / GROUP : 1][CHANNELS] = {};
+#if EPI_RESIDUAL
+#pragma unroll
+    for (s32 m = 0; m < TALL; ++m)
+#pragma unroll
+      for (s32 i = 0; i < 2; ++i) {
+        const Pixel at = pixel_of(m_tile, first_row + m * 64 + row_in_wg + 8 * i);
+#pragma unroll
+        for (s32 g = 0; g < BN / GROUP; ++g)
+          if (at.exists) load_operand(residual[m][i][g], p.end.residual + place(at, RES_IMAGE, RES_ROW, RES_PIXEL), n_tile * BN + g * GROUP + lane % 4 * CHANNELS);
+      }
+#endif
+#if PINGPONG
+    asm volatile("bar.sync %0, 256;" ::"r"(3 + wg) : "memory");
+#endif
+    s32 last = 0;
+    for (s32 it = 0; it < K_STEPS; ++it) {
+      barrier_wait(full + 8 * stage.index, stage.phase);
+      products_begin();
+      multiply(acc, memory, stage.index, it, first_row);
+      products_end();
+      if (it > 0) {
+        products_wait<1>();
+        if (lane == 0) barrier_arrive(empty + 8 * last);
+      }
+      last = stage.index;
+      stage.next();
+    }
+#if PINGPONG
+    asm volatile("bar.arrive %0, 256;" ::"r"(4 - wg) : "memory");
+#endif
+    products_wait<0>();
+    if (lane == 0) barrier_arrive(empty + 8 * last);
+    if (PINGPONG) {
+      const s32 skipped = stage.index + K_STEPS * (NWG - 1);
+      stage.index = skipped % STAGES;
+      stage.phase ^= skipped / STAGES & 1;
+    }
+#pragma unroll
+    for (s32 g = 0; g < BN / GROUP; ++g)
+#pragma unroll
+      for (s32 m = 0; m < TALL; ++m)
+#pragma unroll
+        for (s32 i = 0; i < 2; ++i) {
+          const Pixel at = pixel_of(m_tile, first_row + m * 64 + row_in_wg + 8 * i);
+          const s32 channel = n_tile * BN + g * GROUP + lane % 4 * CHANNELS;
+          if (at.exists) finish(p, acc[m], g, i, at, channel, base + OFF_END + n_tile * BN * 4, base + OFF_TABLE, residual[EPI_RESIDUAL ? m : 0][i][EPI_RESIDUAL ? g : 0]);
+        }
+  }
+}

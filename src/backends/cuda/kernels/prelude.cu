@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every kernel source begins with: types, rounding as docs/numerics.md has it, and the few instructions that kernels use by
+// name. No header is included. Where OCTET_EMULATED is defined the source is C++ for the host, and the functions marked so are given
+// from outside (tests/gpu/emulator).
+typedef unsigned char u8;
+typedef signed char s8;
+typedef unsigned short u16;
+typedef short s16;
+typedef unsigned int u32;
+typedef int s32;
+typedef unsigned long long u64;
+typedef long long s64;
+typedef float f32;
+typedef double f64;
+
+// f32 operations that nothing fuses (sources are compiled with -fmad=false as well). rne: ties to even, saturating.
+#ifdef OCTET_EMULATED
+static inline f32 f32_mul(f32 a, f32 b) { return a * b; }
+static inline f32 f32_add(f32 a, f32 b) { return a + b; }
+static inline f32 f32_div(f32 a, f32 b) { return a / b; }
+static inline f32 f32_fma(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
+static inline f32 f32_sqrt(f32 a) { return __builtin_sqrtf(a); }
+static inline f32 f32_of(s32 a) { return (f32)a; }
+static inline s32 rne(f32 a) {
+  if (a >= 2147483648.0f) return 2147483647;
+  return a < -2147483648.0f ? -2147483647 - 1 : (s32)__builtin_nearbyintf(a);
+}
+static inline f32 f32_bits(u32 a) { return __builtin_bit_cast(f32, a); }
+static inline u32 bits_of(f32 a) { return __builtin_bit_cast(u32, a); }
+#else
+__device__ __forceinline__ f32 f32_mul(f32 a, f32 b) { return __fmul_rn(a, b); }
+__device__ __forceinline__ f32 f32_add(f32 a, f32 b) { return __fadd_rn(a, b); }
+__device__ __forceinline__ f32 f32_div(f32 a, f32 b) { return __fdiv_rn(a, b); }
+__device__ __forceinline__ f32 f32_fma(f32 a, f32 b, f32 c) { return __fmaf_rn(a, b, c); }
+__device__ __forceinline__ f32 f32_sqrt(f32 a) { return __fsqrt_rn(a); }
+__device__ __forceinline__ f32 f32_of(s32 a) { return __int2float_rn(a); }
+__device__ __forceinline__ s32 rne(f32 a) { return __float2int_rn(a); }
+__device__ __forceinline__ f32 f32_bits(u32 a) { return __uint_as_float(a); }
+__device__ __forceinline__ u32 bits_of(f32 a) { return __float_as_uint(a); }
+#endif
+
+// The value first: NaN becomes `lo`.
+__device__ __forceinline__ f32 clamp_f32(f32 x, f32 lo, f32 hi) {
+  x = x > lo ? x : lo;
+  return x < hi ? x : hi;
+}
+__device__ __forceinline__ s32 clamp_s32(s32 x, s32 lo, s32 hi) {
+  return x < lo ? lo : (x > hi ? hi : x);
+}
+__device__ __forceinline__ s32 requantize(f32 t, s32 zero_point, s32 lo, s32 hi) {
+  return clamp_s32(rne(clamp_f32(t, -65536.0f, 65536.0f)) + zero_point, lo, hi);
+}
+
+// Four products of bytes of `a` by signed bytes of `b`, added to c; bytes of four words turned: d[i] has byte i of each.
+#ifdef OCTET_EMULATED
+static inline s32 dot4_u8s8(u32 a, u32 b, s32 c) {
+  for (int i = 0; i < 4; ++i) c += (s32)(u8)(a >> (8 * i)) * (s32)(s8)(b >> (8 * i));
+  return c;
+}
+static inline s32 dot4_s8s8(u32 a, u32 b, s32 c) {
+  for (int i = 0; i < 4; ++i) c += (s32)(s8)(a >> (8 * i)) * (s32)(s8)(b >> (8 * i));
+  return c;
+}
+static inline void turn_bytes(u32 (&d)[4], u32 a, u32 b, u32 c, u32 e) {
+  for (int i = 0; i < 4; ++i)
+    d[i] = (a >> (8 * i) & 255) | (b >> (8 * i) & 255) << 8 | (c >> (8 * i) & 255) << 16 | (e >> (8 * i)) << 24;
+}
+#else
+__device__ __forceinline__ s32 dot4_u8s8(u32 a, u32 b, s32 c) {
+  s32 d;
+  asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  return d;
+}
+__device__ __forceinline__ s32 dot4_s8s8(u32 a, u32 b, s32 c) { return __dp4a((s32)a, (s32)b, c); }
+__device__ __forceinline__ void turn_bytes(u32 (&d)[4], u32 a, u32 b, u32 c, u32 e) {
+  const u32 ab_low = __byte_perm(a, b, 0x5140), ab_high = __byte_perm(a, b, 0x7362);
+  const u32 ce_low = __byte_perm(c, e, 0x5140), ce_high = __byte_perm(c, e, 0x7362);
+  d[0] = __byte_perm(ab_low, ce_low, 0x5410), d[1] = __byte_perm(ab_low, ce_low, 0x7632);
+  d[2] = __byte_perm(ab_high, ce_high, 0x5410), d[3] = __byte_perm(ab_high, ce_high, 0x7632);
+}
+#endif
+
+// Matrix fragments (m16n8k32, codes by s8), shared memory by 16 bytes, copies behind the program's back.
+#ifdef OCTET_EMULATED
+void emulated_mma(bool a_signed, s32* d, const u32* a, const u32* b);   // of the warp
+void emulated_ldmatrix4(u32* d, const void* row);                       // of the warp
+static inline void mma_u8s8(s32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) { emulated_mma(false, d, a, b); }
+static inline void mma_s8s8(s32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) { emulated_mma(true, d, a, b); }
+static inline void ldmatrix4(u32 (&d)[4], const void* row) { emulated_ldmatrix4(d, row); }
+static inline void copy_async16(void* shared, const void* global) { __builtin_memcpy(shared, global, 16); }
+static inline void copy_async8(void* shared, const void* global) { __builtin_memcpy(shared, global, 8); }
+static inline void copy_async4(void* shared, const void* global) { __builtin_memcpy(shared, global, 4); }
+static inline void copy_async_commit() {}
+template <int kLeft> static inline void copy_async_wait() {}
+#else
+__device__ __forceinline__ u32 shared_address(const void* p) {
+  return (u32)__cvta_generic_to_shared(p);
+}
+#define OCTET_MMA(name, type)                                                                      \
+  __device__ __forceinline__ void name(s32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {        \
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." type ".s8.s32 "                          \
+                 "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"                           \
+                 : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])                                  \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));              \
+  }
+OCTET_MMA(mma_u8s8, "u8")
+OCTET_MMA(mma_s8s8, "s8")
+// Lane i names row i of the 32 rows of 16 bytes; d[j] is this lane's part of matrix j (rows 8j to 8j + 7).
+__device__ __forceinline__ void ldmatrix4(u32 (&d)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+__device__ __forceinline__ void copy_async16(void* shared, const void* global) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(shared)), "l"(global) : "memory");
+}
+__device__ __forceinline__ void copy_async8(void* shared, const void* global) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared_address(shared)), "l"(global) : "memory");
+}
+__device__ __forceinline__ void copy_async4(void* shared, const void* global) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared_address(shared)), "l"(global) : "memory");
+}
+__device__ __forceinline__ void copy_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int kLeft> __device__ __forceinline__ void copy_async_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
+}
+#endif
+
+// A kernel that may begin before its predecessor has ended: nothing that the predecessor writes is read before the wait. Both do nothing
+// where the launch did not ask for it.
+#if !defined(OCTET_EMULATED) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+__device__ __forceinline__ void let_successor_begin() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+__device__ __forceinline__ void wait_for_predecessor() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+#else
+__device__ __forceinline__ void let_successor_begin() {}
+__device__ __forceinline__ void wait_for_predecessor() {}
+#endif

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/lower/conv_cost.h"
+
+#include <algorithm>
+
+#include "core/divide.h"
+
+namespace octet::cuda {
+namespace {
+
+constexpr f64 kCacheBytes = 42;     // of the second-level cache, for a multiprocessor in a cycle
+constexpr f64 kStartCycles = 3000;  // of a kernel, until its first products and after its last
+constexpr f64 kBoundBy = 0.9;       // of the memory's rate is reached
+
+}  // namespace
+
+f64 conv_bytes(const ConvRequest& conv) {
+  const f64 y = static_cast<f64>(conv.y.elements());
+  f64 bytes = static_cast<f64>(conv.x.elements()) + static_cast<f64>(conv.weights.elements());
+  bytes += y * static_cast<f64>(conv.product.element_bytes());
+  if (conv.product.has_residual) bytes += y;
+  if (conv.product.has_addend && !conv.product.addend_row) bytes += y;
+  return bytes;
+}
+
+f64 bytes_cost(f64 bytes, const Chip& chip) {
+  const f64 rate = std::max(1.0, chip.memory_bytes_per_second / std::max(1.0, chip.clock_hertz));
+  return kStartCycles + bytes / (rate * kBoundBy);
+}
+
+f64 tile_cost(const TileWork& work, f64 bytes, const Chip& chip) {
+  const s64 waves = ceil_div(work.tiles, s64{chip.multiprocessors} * work.at_once);
+  const f64 loads = std::max(work.load_bytes / kCacheBytes, work.load_cycles);
+  const f64 main_loop = std::max(work.multiply_cycles, loads);
+  const f64 tile =
+      work.overlaps ? std::max(main_loop, work.finish_cycles) : main_loop + work.finish_cycles;
+  const f64 busy = static_cast<f64>(waves * work.at_once) * tile;
+  // The two overlap, but not wholly: of several that memory bounds the one with the least work is the best.
+  constexpr f64 kApart = 0.3;
+  const f64 moving = bytes_cost(bytes, chip) - kStartCycles;
+  return kStartCycles + std::max(busy, moving) + kApart * std::min(busy, moving);
+}
+
+}  // namespace octet::cuda

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a convolution takes on a GPU, in cycles of its clock: what chooses between kernels where nothing was measured.
+#pragma once
+
+#include "backends/cuda/lower/conv_request.h"
+
+namespace octet::cuda {
+
+// Of one multiprocessor, in a cycle: multiplications by mma.sync and by wgmma at the rates that were measured, outputs through the
+// epilogue.
+inline constexpr f64 kMmaRate = 1400;
+inline constexpr f64 kWgmmaRate = 3400;
+inline constexpr f64 kFinishRate = 16;
+
+// One tile of a product, alone on its multiprocessor.
+struct TileWork {
+  s64 tiles = 0;
+  s64 at_once = 1;  // tiles that a multiprocessor works on at the same time
+  f64 multiply_cycles = 0;
+  f64 load_bytes = 0;   // through the second-level cache
+  f64 load_cycles = 0;  // of the threads that ask for them
+  f64 finish_cycles = 0;
+  bool overlaps = false;  // one tile's end with the next one's products
+};
+
+// Bytes that must pass the device's memory: x, weights, y, and what is added.
+f64 conv_bytes(const ConvRequest& conv);
+f64 tile_cost(const TileWork& work, f64 bytes, const Chip& chip);
+// Of a kernel that only moves so many bytes.
+f64 bytes_cost(f64 bytes, const Chip& chip);
+
+}  // namespace octet::cuda

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/lower/conv_request.h"
+
+#include <algorithm>
+
+namespace octet::cuda {
+
+std::string read_conv(const LowerRequest& request, ConvRequest& conv) {
+  const Tensor* weights = request.constant(kProductWeights);
+  if (weights == nullptr) return "the weights are not constant";
+  if (weights->dtype() != Dtype::s8) return "the weights are not s8";
+  conv.geometry = conv_geometry(request.node, request.inputs[kProductX].shape, weights->shape());
+  if (conv.geometry.window.rank != 2) return "it has not two spatial axes";
+  if (conv.geometry.in_channels == 0 || conv.geometry.out_channels == 0 || conv.pixels() == 0)
+    return "there is nothing to compute";
+  conv.weights = *weights;
+  conv.strides = {.channel = conv.k(), .cin = conv.geometry.window.kernel_elements(), .tap = 1};
+  conv.x = request.inputs[kProductX].shape;
+  conv.y = request.outputs[0].shape;
+  std::string reason = read_product(request, conv.product);
+  if (!reason.empty()) return reason;
+  return conv.product.epilogue.zero_point(kProductWeights) != 0 ? "the weights have a zero point"
+                                                                : "";
+}
+
+void set_window(KernelSource& source, const ConvRequest& conv) {
+  const WindowAxis &h = conv.geometry.window.h(), &w = conv.geometry.window.w();
+  source.set("X_S8", s64{conv.product.x_s8});
+  source.set("ZP_X", s64{conv.product.epilogue.zero_point(kProductX)});
+  source.set("IH", h.in), source.set("IW", w.in);
+  source.set("CIN", conv.cin()), source.set("COUT", conv.cout());
+  source.set("GROUPS", conv.geometry.groups);
+  source.set("R", h.kernel), source.set("S", w.kernel);
+  source.set("STRIDE_H", h.stride), source.set("STRIDE_W", w.stride);
+  source.set("DIL_H", h.dilation), source.set("DIL_W", w.dilation);
+  source.set("PAD_T", h.pad_begin), source.set("PAD_L", w.pad_begin);
+  source.set("OH", h.out), source.set("OW", w.out);
+  source.set("M", conv.pixels());
+}
+
+void set_operands(KernelSource& source, const ConvRequest& conv, const BindArgs& bind) {
+  set_strides(source, "X", conv.input_strides(bind.inputs[kProductX]));
+  set_strides(source, "Y", conv.output_strides(bind.outputs[0]));
+  if (conv.product.has_residual)
+    set_strides(source, "RES", conv.output_strides(bind.inputs[kProductResidual]));
+  if (conv.product.addend_row) {
+    set_strides(source, "ADD", {});
+  } else if (conv.product.has_addend) {
+    set_strides(source, "ADD", conv.output_strides(bind.inputs[kProductAddend]));
+  }
+}
+
+s64 input_access(const ConvRequest& conv, const BindArgs& bind, s64 most) {
+  const PixelStrides x = conv.input_strides(bind.inputs[kProductX]);
+  return common_power(most, {conv.cin(), x.image, x.row, x.pixel, bind.input_offset(kProductX)});
+}
+
+s64 output_access(const ConvRequest& conv, const BindArgs& bind, s64 most) {
+  const PixelStrides y = conv.output_strides(bind.outputs[0]);
+  s64 width = common_power(most, {conv.cout(), y.image, y.row, y.pixel,
+                                  bind.output_offset(0) / conv.product.element_bytes()});
+  const auto operand = [&](size_t i) {
+    const PixelStrides r = conv.output_strides(bind.inputs[i]);
+    width = common_power(width, {r.image, r.row, r.pixel, bind.input_offset(i)});
+  };
+  if (conv.product.has_residual) operand(kProductResidual);
+  if (conv.product.has_addend && !conv.product.addend_row) operand(kProductAddend);
+  return width;
+}
+
+std::vector<s32> ConvRequest::weight_sums() const {
+  std::vector<s32> sums;
+  for (s64 c = 0; c < geometry.out_channels; ++c) {
+    s32 sum = 0;
+    for (s64 i = 0; i < k(); ++i) sum += weight(c, i);
+    sums.push_back(sum);
+  }
+  return sums;
+}
+
+PixelStrides ConvRequest::input_strides(const Placement& placement) const {
+  return rows ? PixelStrides{0, 0, geometry.in_channels} : pixel_strides(x, placement);
+}
+
+PixelStrides ConvRequest::output_strides(const Placement& placement) const {
+  return rows ? PixelStrides{0, 0, geometry.out_channels} : pixel_strides(y, placement);
+}
+
+std::vector<BlobRecipe> conv_blobs(const ConvRequest& conv, BlobRecipe weights) {
+  std::vector<BlobRecipe> all{std::move(weights)};
+  const s64 channels = conv.geometry.out_channels;
+  for (BlobRecipe& blob :
+       epilogue_blobs(conv.product, conv.weights, channels, [conv] { return conv.weight_sums(); }))
+    all.push_back(std::move(blob));
+  return all;
+}
+
+Candidate conv_candidate(const LowerRequest& request, std::string kernel, Layout layout) {
+  Candidate candidate = candidate_of(request, std::move(kernel), layout);
+  candidate.strided = candidate.writes_slices = candidate.by_image = layout == Layout::nhwc;
+  return candidate;
+}
+
+}  // namespace octet::cuda

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// A product by constant weights as the kernels of convolutions see it: of QConv, or of QMatMul with its rows as pixels.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/cuda/lower/product.h"
+#include "ops/shared/conv.h"
+
+namespace octet::cuda {
+
+// Where the weight of a channel, an input channel of its group and a tap lies.
+struct WeightStrides {
+  s64 channel = 0, cin = 0, tap = 0;
+};
+
+struct ConvRequest {
+  Product product;
+  ConvGeometry geometry;
+  Tensor weights;  // s8
+  WeightStrides strides;
+  Shape x, y;
+  bool rows = false;  // of a dense matrix: OH = 1, OW rows
+
+  s64 pixels() const { return geometry.batch * geometry.window.out_elements(); }
+  s64 cin() const { return geometry.in_channels_per_group(); }
+  s64 cout() const { return geometry.out_channels_per_group(); }
+  s64 k() const { return cin() * geometry.window.kernel_elements(); }
+  const WindowAxis& h() const { return geometry.window.h(); }
+  const WindowAxis& w() const { return geometry.window.w(); }
+  // k goes over taps, then channels.
+  s8 weight(s64 channel, s64 k) const {
+    return weights.as<s8>()[static_cast<size_t>(channel * strides.channel +
+                                                k % cin() * strides.cin + k / cin() * strides.tap)];
+  }
+  // For each channel, of all groups.
+  std::vector<s32> weight_sums() const;
+  PixelStrides input_strides(const Placement& placement) const;
+  PixelStrides output_strides(const Placement& placement) const;
+};
+
+// Empty, or why no kernel takes it.
+std::string read_conv(const LowerRequest& request, ConvRequest& conv);
+
+// Window, sizes of x and y, zero point and type of x.
+void set_window(KernelSource& source, const ConvRequest& conv);
+// Strides of x, y and of what is added: X_..., Y_..., RES_..., ADD_....
+void set_operands(KernelSource& source, const ConvRequest& conv, const BindArgs& bind);
+// Bytes that an access to x may take, and neighbouring channels that one to y and to what is added may, up to `most`.
+s64 input_access(const ConvRequest& conv, const BindArgs& bind, s64 most);
+s64 output_access(const ConvRequest& conv, const BindArgs& bind, s64 most);
+
+// The weights, then bias, multipliers and so on.
+std::vector<BlobRecipe> conv_blobs(const ConvRequest& conv, BlobRecipe weights);
+
+// In nhwc one that takes any place of its values.
+Candidate conv_candidate(const LowerRequest& request, std::string kernel, Layout layout);
+
+// By kernels/conv_mma.cu, on any GPU.
+Candidate conv_mma_candidate(const LowerRequest& request, const ConvRequest& conv, Layout layout);
+// By kernels/conv_wgmma.cu.
+Offer conv_wgmma_offer(const LowerRequest& request, const ConvRequest& conv, Layout layout);
+
+}  // namespace octet::cuda

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes of layout and borders within a GPU's memory.
+#pragma once
+
+#include "plan/backend.h"
+
+namespace octet::cuda {
+
+Candidate cuda_convert(const TensorType& type, Layout from, Layout to, const Target& target);
+RunStep cuda_fill_border(const BorderFill& border);
+
+}  // namespace octet::cuda

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/lower/elements.h"
+
+namespace octet::cuda {
+namespace {
+
+Walk walk_of(const Elementwise& step, const BindArgs& bind) {
+  const Shape& out = step.types[0].shape;
+  Walk walk{.sizes = {out.begin(), out.end()}, .operands = {}, .body = step.body};
+  walk.operands.push_back(walk_operand(step.types[0], out, bind.outputs[0], bind.output_offset(0)));
+  for (size_t i = 0; i + 1 < step.types.size(); ++i) {
+    const Tensor& constant = step.constants[i];
+    walk.operands.push_back(
+        constant ? walk_constant(constant, out)
+                 : walk_operand(step.types[i + 1], out, bind.inputs[i], bind.input_offset(i)));
+  }
+  if (step.table) {
+    walk.constants.push_back("TABLE=table");
+    walk.constants.push_back(fmt::format("TABLE_FLIP={}", step.table_flipped ? 128 : 0));
+  }
+  return walk;
+}
+
+params::MapParams parameters(const Elementwise& step, const StepData& data) {
+  const void* operands[3] = {};
+  size_t blob = 0;
+  for (size_t i = 0; i + 1 < step.types.size(); ++i)
+    operands[i] = step.constants[i] ? data.blob<u8>(blob++) : data.input(i);
+  params::MapParams p{};
+  p.a = operands[0], p.b = operands[1], p.c = operands[2];
+  if (step.table) p.table = data.blob<u8>(blob);
+  p.out = data.output();
+  return p;
+}
+
+}  // namespace
+
+Offer elementwise(const LowerRequest& request, const char* kernel, Layout layout,
+                  Elementwise step) {
+  if (request.outputs[0].shape.elements() == 0) return Reject{"there is nothing to compute"};
+  Candidate candidate = candidate_of(request, kernel, layout);
+  candidate.strided = candidate.writes_slices = true;
+  const CudaDevice& device = device_of(request);
+  step.constants.resize(step.types.size() - 1);
+  set_step(candidate, device,
+           {.make_launch =
+                [&device, step](const BindArgs& bind) {
+                  return walk_launch(device, walk_of(step, bind));
+                },
+            .recipes =
+                [step](const BindArgs&) {
+                  std::vector<BlobRecipe> blobs;
+                  for (const Tensor& constant : step.constants) {
+                    if (constant) blobs.push_back(constant_blob(constant));
+                  }
+                  if (step.table) blobs.push_back(constant_blob(step.table));
+                  return blobs;
+                }},
+           [step](const StepData& data) { return parameters(step, data); });
+  return candidate;
+}
+
+}  // namespace octet::cuda

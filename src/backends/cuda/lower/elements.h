@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps that compute each element of their output from one element of each input, with broadcast: kernels/map.cu.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/cuda/lower/walk.h"
+
+namespace octet::cuda {
+
+struct Elementwise {
+  std::vector<TensorType> types;    // the output, then the inputs: those of the node first
+  std::vector<Tensor> constants{};  // of each input; empty where a run brings it
+  std::string body;                 // of a, b, c: kernels/elements.cu
+  Tensor table{};                   // of codes
+  bool table_flipped = false;       // it begins with -128
+};
+
+// A candidate that keeps `layout`.
+Offer elementwise(const LowerRequest& request, const char* kernel, Layout layout, Elementwise step);
+
+}  // namespace octet::cuda

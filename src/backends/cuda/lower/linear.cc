@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// QMatMul by a constant matrix: its rows are the pixels of a 1x1 convolution.
+#include "backends/cuda/lower/conv_request.h"
+#include "ops/shared/matmul_views.h"
+
+namespace octet::cuda {
+namespace {
+
+ConvGeometry rows_as_pixels(s64 rows, s64 k, s64 n) {
+  ConvGeometry geometry;
+  geometry.in_channels = k;
+  geometry.out_channels = n;
+  geometry.window.axes[1] = {.in = 1, .out = 1};
+  geometry.window.axes[2] = {.in = rows, .out = rows};
+  return geometry;
+}
+
+std::string read(const LowerRequest& request, ConvRequest& conv) {
+  const Tensor* weights = request.constant(kProductWeights);
+  if (weights == nullptr || weights->dtype() != Dtype::s8) return "b is not constant s8";
+  if (has_permutation(request.node)) return "an operand or the result is turned";
+  const Shape& x = request.inputs[kProductX].shape;
+  const MatMulGeometry g = matmul_views(request.node, x, weights->shape()).geometry;
+  if (g.k == 0 || request.outputs[0].shape.elements() == 0) return "there is nothing to compute";
+  if (weights->elements() != g.k * g.n) return "b is a batch of matrices";
+  conv.geometry = rows_as_pixels(x.elements() / g.k, g.k, g.n);
+  conv.weights = *weights;
+  conv.strides = {.channel = 1, .cin = g.n, .tap = 0};
+  conv.x = x;
+  conv.y = request.outputs[0].shape;
+  conv.rows = true;
+  if (std::string reason = read_product(request, conv.product); !reason.empty()) return reason;
+  return conv.product.epilogue.zero_point(kProductWeights) != 0 ? "the weights have a zero point"
+                                                                : "";
+}
+
+}  // namespace
+
+Offer lower_linear_wgmma(const LowerRequest& request) {
+  ConvRequest conv;
+  if (std::string reason = read(request, conv); !reason.empty()) return Reject{reason};
+  Offer offer = conv_wgmma_offer(request, conv, Layout::linear);
+  if (Candidates* candidates = std::get_if<Candidates>(&offer)) {
+    for (Candidate& candidate : *candidates) candidate.by_image = conv.x.rank() > 1;
+  }
+  return offer;
+}
+
+Offer lower_linear_mma(const LowerRequest& request) {
+  ConvRequest conv;
+  if (std::string reason = read(request, conv); !reason.empty()) return Reject{reason};
+  Candidate candidate = conv_mma_candidate(request, conv, Layout::linear);
+  candidate.by_image = conv.x.rank() > 1;
+  return candidate;
+}
+
+}  // namespace octet::cuda

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/lower/product.h"
+
+#include <algorithm>
+
+namespace octet::cuda {
+namespace {
+
+std::string read_constants(const LowerRequest& request, Product& product) {
+  const auto take = [&](size_t i, Tensor& tensor) {
+    if (!request.has_input(i)) return true;
+    const Tensor* constant = request.constant(i);
+    if (constant != nullptr) tensor = *constant;
+    return constant != nullptr;
+  };
+  if (!take(kProductBias, product.bias)) return "the bias is not a constant";
+  if (!take(kProductMultiplier, product.multiplier)) return "the multiplier is not a constant";
+  if (!take(kProductTable, product.table)) return "the table is not a constant";
+  return {};
+}
+
+void set_residual(KernelSource& source, const Product& product) {
+  if (!product.has_residual) return;
+  source.set("EPI_RESIDUAL", s64{1});
+  source.set("RES_S8", s64{product.residual_s8});
+  source.set("RES_ZP", s64{product.epilogue.zero_point(kProductResidual)});
+  source.set("RES_M", product.epilogue.residual_multiplier);
+}
+
+void set_activation(KernelSource& source, const Activation& activation) {
+  if (activation.kind == Activation::Kind::leaky_relu) {
+    source.set("EPI_LEAKY", s64{1});
+    source.set("ALPHA", activation.alpha);
+  }
+  if (activation.is_clamp()) {
+    source.set("EPI_CLAMP", s64{1});
+    source.set("CLAMP_LO", activation.min);
+    source.set("CLAMP_HI", activation.max);
+  }
+}
+
+void set_sum(KernelSource& source, const Product& product) {
+  if (!product.epilogue.sum) return;
+  const SumStage& sum = *product.epilogue.sum;
+  source.set("EPI_SUM", s64{1});
+  source.set("OWN_ZP", s64{sum.own_zero_point});
+  source.set("OWN_M", sum.own_multiplier);
+  source.set("ADD_S8", s64{product.addend_s8});
+  source.set("ADD_ZP", s64{product.epilogue.zero_point(kProductAddend)});
+  source.set("ADD_M", sum.addend_multiplier);
+  source.set("ADD_FIRST", s64{sum.addend_first});
+  source.set("SUM_ZP", s64{sum.range.zero_point});
+  source.set("SUM_LO", s64{sum.range.lo});
+  source.set("SUM_HI", s64{sum.range.hi});
+}
+
+std::vector<s32> bias_of(const Product& product, s64 channels, const std::vector<s32>& sums) {
+  std::vector<s32> bias(static_cast<size_t>(channels));
+  const u32 zero_point = static_cast<u32>(product.epilogue.zero_point(kProductX));
+  for (size_t c = 0; c < bias.size(); ++c) {
+    const u32 own = product.bias ? static_cast<u32>(product.bias.as<s32>()[c]) : 0;
+    // Modulo 2^32, as the sums of the kernel.
+    bias[c] = static_cast<s32>(own - zero_point * static_cast<u32>(sums[c]));
+  }
+  return bias;
+}
+
+std::vector<f32> multipliers_of(const Tensor& multiplier, s64 channels) {
+  const std::span<const f32> given = multiplier.as<f32>();
+  if (given.size() > 1) return {given.begin(), given.end()};
+  return std::vector<f32>(static_cast<size_t>(channels), given[0]);
+}
+
+BlobRecipe copied(const char* key, const Tensor& tensor) {
+  return {key, {tensor}, [tensor] {
+            return std::vector<std::byte>(tensor.data(), tensor.data() + tensor.bytes());
+          }};
+}
+
+}  // namespace
+
+std::string read_product(const LowerRequest& request, Product& product) {
+  if (std::string reason = read_constants(request, product); !reason.empty()) return reason;
+  if (request.constant(kProductX) != nullptr) return "the input is a constant";
+  product.epilogue = epilogue_of(request.node);
+  product.x_s8 = request.inputs[kProductX].dtype == Dtype::s8;
+  product.has_residual = request.has_input(kProductResidual);
+  product.has_addend = request.has_input(kProductAddend);
+  if (product.has_residual) {
+    if (request.constant(kProductResidual) != nullptr) return "the residual is a constant";
+    product.residual_s8 = request.inputs[kProductResidual].dtype == Dtype::s8;
+  }
+  if (!product.has_addend) return {};
+  product.addend_s8 = request.inputs[kProductAddend].dtype == Dtype::s8;
+  if (const Tensor* row = request.constant(kProductAddend)) {
+    if (row->shape().rank() != 1) return "the addend is a constant";
+    product.addend_row = *row;
+  }
+  return {};
+}
+
+void set_epilogue(KernelSource& source, const Product& product) {
+  const Epilogue& epilogue = product.epilogue;
+  source.set("EPI_REAL", s64{product.real()});
+  source.set("EPI_S8", s64{epilogue.output_dtype == Dtype::s8});
+  source.set("ZP_Y", s64{epilogue.range.zero_point});
+  source.set("LO", s64{epilogue.range.lo});
+  source.set("HI", s64{epilogue.range.hi});
+  if (product.table) source.set("EPI_TABLE", s64{1});
+  set_residual(source, product);
+  set_activation(source, epilogue.activation);
+  set_sum(source, product);
+}
+
+std::vector<BlobRecipe> epilogue_blobs(const Product& product, const Tensor& weights, s64 channels,
+                                       std::function<std::vector<s32>()> weight_sums) {
+  std::vector<BlobRecipe> blobs;
+  const s64 zero_point = product.epilogue.zero_point(kProductX);
+  blobs.push_back({fmt::format("{} biases, zero point {}", channels, zero_point),
+                   {weights, product.bias},
+                   [=, sums = std::move(weight_sums)] {
+                     return bytes_of<s32>(bias_of(product, channels, sums()));
+                   }});
+  blobs.push_back({fmt::format("{} multipliers", channels), {product.multiplier}, [=] {
+                     return bytes_of<f32>(multipliers_of(product.multiplier, channels));
+                   }});
+  if (product.table) blobs.push_back(copied("table", product.table));
+  if (product.addend_row) blobs.push_back(copied("row", product.addend_row));
+  return blobs;
+}
+
+params::EpilogueParams epilogue_params(const Product& product, const StepData& data, size_t first) {
+  params::EpilogueParams p{};
+  p.bias = data.blob<s32>(first++);
+  p.multiplier = data.blob<f32>(first++);
+  if (product.table) p.table = data.blob<u8>(first++);
+  if (product.has_residual) p.residual = data.input(kProductResidual);
+  if (product.addend_row) {
+    p.addend = data.blob<u8>(first++);
+  } else if (product.has_addend) {
+    p.addend = data.input(kProductAddend);
+  }
+  p.out = data.output();
+  return p;
+}
+
+PixelStrides pixel_strides(const Shape& shape, const Placement& placement) {
+  const std::vector<s64> strides = strides_of(shape, placement);
+  return {strides[0], strides[2], strides[3]};
+}
+
+void set_strides(KernelSource& source, const std::string& prefix, const PixelStrides& strides) {
+  source.set(prefix + "_IMAGE", strides.image);
+  source.set(prefix + "_ROW", strides.row);
+  source.set(prefix + "_PIXEL", strides.pixel);
+}
+
+s64 common_power(s64 most, std::initializer_list<s64> values) {
+  s64 power = most;
+  for (s64 value : values) {
+    while (power > 1 && value % power != 0) power /= 2;
+  }
+  return power;
+}
+
+}  // namespace octet::cuda

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What QConv and QMatMul share on a GPU: constants, the end of a product as constants of a kernel, operands and their strides.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/cuda/lower/step.h"
+#include "ops/quantized/epilogue.h"
+
+namespace octet::cuda {
+
+// A product's operands beside x and weights. Tensors share the graph's memory.
+struct Product {
+  Epilogue epilogue;
+  bool x_s8 = false;
+  Tensor bias, multiplier, table;  // bias and table may be empty
+  bool has_residual = false, residual_s8 = false;
+  bool has_addend = false, addend_s8 = false;
+  Tensor addend_row;  // an addend that is one constant row of channels
+
+  bool real() const { return epilogue.real(); }
+  // Of the codes that leave the step.
+  s64 element_bytes() const { return real() ? 4 : 1; }
+};
+
+// Empty, or why the operands do not fit.
+std::string read_product(const LowerRequest& request, Product& product);
+
+// The constants of kernels/epilogue.cu.
+void set_epilogue(KernelSource& source, const Product& product);
+
+// Blobs in this order: bias, multiplier, table, the addend's row; those that are not there are left out. `weight_sums`: for each
+// channel the sum of its weights, which the zero point of x multiplies.
+std::vector<BlobRecipe> epilogue_blobs(const Product& product, const Tensor& weights, s64 channels,
+                                       std::function<std::vector<s32>()> weight_sums);
+
+// The pointers, from blobs that begin at `first`.
+params::EpilogueParams epilogue_params(const Product& product, const StepData& data, size_t first);
+
+// Strides of images, rows and pixels of an operand in nhwc, as PREFIX_IMAGE, PREFIX_ROW, PREFIX_PIXEL. In elements.
+struct PixelStrides {
+  s64 image = 0, row = 0, pixel = 0;
+};
+PixelStrides pixel_strides(const Shape& shape, const Placement& placement);
+void set_strides(KernelSource& source, const std::string& prefix, const PixelStrides& strides);
+
+// The largest power of two, up to `most`, that divides all of them.
+s64 common_power(s64 most, std::initializer_list<s64> values);
+
+}  // namespace octet::cuda

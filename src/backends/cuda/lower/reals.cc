@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of reals, element by element, with or without the quantization of what they give; and Cast.
+#include <algorithm>
+
+#include "backends/cuda/lower/codes.h"
+#include "backends/cuda/lower/elements.h"
+#include "ops/quantized/qfunction.h"
+#include "ops/shared/activation.h"
+
+namespace octet::cuda {
+namespace {
+
+struct Function {
+  std::string_view op, body;
+};
+
+// As text of CUDA: kernels/math.cu. What has attributes is below.
+constexpr Function kFunctions[] = {{"Abs", "fabsf(a)"},
+                                   {"Add", "f32_add(a, b)"},
+                                   {"Ceil", "ceilf(a)"},
+                                   {"Div", "f32_div(a, b)"},
+                                   {"Erf", "math_erf(a)"},
+                                   {"Exp", "math_exp(a)"},
+                                   {"Floor", "floorf(a)"},
+                                   {"HardSwish", "math_hard_swish(a)"},
+                                   {"Log", "math_log(a)"},
+                                   {"Max", "larger(a, b)"},
+                                   {"Min", "smaller(a, b)"},
+                                   {"Mul", "f32_mul(a, b)"},
+                                   {"Neg", "-a"},
+                                   {"PRelu", "a < 0.0f ? f32_mul(a, b) : a"},
+                                   {"Reciprocal", "f32_div(1.0f, a)"},
+                                   {"Relu", "a > 0.0f ? a : 0.0f"},
+                                   {"Round", "rintf(a)"},
+                                   {"Sigmoid", "math_sigmoid(a)"},
+                                   {"Sqrt", "f32_sqrt(a)"},
+                                   {"Sub", "f32_sub(a, b)"},
+                                   {"Tanh", "math_tanh(a)"}};
+
+// Of the attribute, exactly.
+std::string attribute(const Node& node, std::string_view name, f32 otherwise) {
+  return exact_text(node.attrs.f(name, otherwise));
+}
+
+// The bound's comparison, or nothing where there is none; "?" where it is not constant.
+std::string bounded(const LowerRequest& request, size_t i, std::string_view sign,
+                    const std::string& x) {
+  if (!request.has_input(i)) return x;
+  const Tensor* bound = request.constant(i);
+  if (bound == nullptr || bound->dtype() != Dtype::f32 || bound->elements() != 1) return {};
+  const std::string value = exact_text(bound->as<f32>()[0]);
+  return fmt::format("({} {} {} ? {} : {})", x, sign, value, value, x);
+}
+
+std::string clip_text(const LowerRequest& request) {
+  const std::string low = bounded(request, 1, "<", "a");
+  return low.empty() ? low : bounded(request, 2, ">", low);
+}
+
+// The definition rounds x^2 once, as the product does; other powers go through f64.
+std::string pow_text(const LowerRequest& request) {
+  const Tensor* exponent = request.constant(1);
+  const bool square = exponent != nullptr && exponent->dtype() == Dtype::f32 &&
+                      exponent->elements() == 1 && exponent->as<f32>()[0] == 2.0f;
+  return square && request.outputs[0].shape == request.inputs[0].shape ? "f32_mul(a, a)" : "";
+}
+
+// What passes fold into Add.
+std::string activated(const Node& node, std::string body) {
+  const Activation activation = activation_of(node);
+  if (activation.is_clamp())
+    return fmt::format("clamp_f32({}, {}, {})", body, exact_text(activation.min),
+                       exact_text(activation.max));
+  if (activation.kind == Activation::Kind::leaky_relu)
+    return fmt::format("leaky({}, {})", body, exact_text(activation.alpha));
+  return body;
+}
+
+// The function of `a` (and `b`) that the node computes; empty where there is none.
+std::string body_of(const LowerRequest& request, const Node& node) {
+  const std::string_view op = node.op->name;
+  if (op == "Clip") return clip_text(request);
+  if (op == "Pow") return pow_text(request);
+  if (op == "Gelu")
+    return node.attrs.s("approximate", "none") == "tanh" ? "math_gelu_tanh(a)" : "math_gelu(a)";
+  if (op == "HardSigmoid")
+    return fmt::format("math_hard_sigmoid(a, {}, {})", attribute(node, "alpha", 0.2f),
+                       attribute(node, "beta", 0.5f));
+  if (op == "LeakyRelu") return fmt::format("leaky(a, {})", attribute(node, "alpha", 0.01f));
+  if (op == "Swish") return fmt::format("math_swish(a, {})", attribute(node, "alpha", 1.0f));
+  for (const Function& function : kFunctions) {
+    if (function.op == op) return activated(node, std::string(function.body));
+  }
+  return {};
+}
+
+bool has_two_operands(std::string_view op) {
+  constexpr std::string_view kOperators[] = {"Add", "Div", "Max", "Min", "Mul", "PRelu", "Sub"};
+  return std::ranges::find(kOperators, op) != std::end(kOperators);
+}
+
+bool is_integer(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::s8:
+    case Dtype::u8:
+    case Dtype::s16:
+    case Dtype::u16:
+    case Dtype::s32:
+    case Dtype::u32:
+    case Dtype::s64:
+    case Dtype::u64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Offer lower_reals(const LowerRequest& request) {
+  Elementwise step{.types = {request.outputs[0]}, .body = body_of(request, request.node)};
+  if (step.body.empty()) return Reject{"there is no such function, or a parameter is not constant"};
+  const size_t operands = has_two_operands(request.node.op->name) ? 2 : 1;
+  if (operands == 2 && request.inputs.size() != 2) return Reject{"there are not two operands"};
+  bool brought = false;
+  for (size_t i = 0; i < operands; ++i) {
+    if (request.inputs[i].dtype != Dtype::f32) return Reject{"an operand is not f32"};
+    const Tensor* constant = request.constant(i);
+    step.types.push_back(request.inputs[i]);
+    step.constants.push_back(constant != nullptr ? *constant : Tensor());
+    brought = brought || constant == nullptr;
+  }
+  if (!brought) return Reject{"all operands are constant"};
+  Offer offer = elementwise(request, "reals", common_layout(request), std::move(step));
+  if (Candidate* candidate = std::get_if<Candidate>(&offer)) {
+    for (size_t i = 0; i < operands; ++i) {
+      if (request.inputs[i] == request.outputs[0]) candidate->overwrites.push_back(i);
+    }
+  }
+  return offer;
+}
+
+Offer lower_function(const LowerRequest& request) {
+  if (request.constant(0) != nullptr) return Reject{"the input is a constant"};
+  const std::string body = body_of(request, function_of(request.node));
+  const Epilogue epilogue = epilogue_of(request.node);
+  if (body.empty()) return Reject{"there is no such function"};
+  const f32 scale = function_scale(request.node);
+  Elementwise step{.types = {request.outputs[0], request.inputs[0]},
+                   .body = fmt::format("quantized({}, {}, {}, {}, {}, {})", body, exact_text(scale),
+                                       exact_text(reciprocal_of(scale)), epilogue.range.zero_point,
+                                       epilogue.range.lo, epilogue.range.hi)};
+  return elementwise(request, "function_codes", common_layout(request), std::move(step));
+}
+
+// Integers keep their low bits, or become the nearest f32.
+Offer lower_cast(const LowerRequest& request) {
+  const Dtype from = request.inputs[0].dtype, to = request.outputs[0].dtype;
+  const bool same = from == to;
+  const bool to_bool = to == Dtype::boolean && (is_integer(from) || from == Dtype::f32);
+  const bool to_number =
+      (is_integer(from) || from == Dtype::boolean) && (is_integer(to) || to == Dtype::f32);
+  if (request.constant(0) != nullptr) return Reject{"the input is a constant"};
+  if (!same && !to_bool && !to_number)
+    return Reject{fmt::format("{} to {} is left to the CPU", dtype_name(from), dtype_name(to))};
+  Elementwise step{.types = {request.outputs[0], request.inputs[0]},
+                   .body = to_bool && !same ? "a != 0" : "a"};
+  return elementwise(request, "cast", request.layouts[0], std::move(step));
+}
+
+}  // namespace octet::cuda

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Softmax and the normalizations of rows, of reals and of codes: kernels/rows.cu.
+#include <algorithm>
+
+#include "backends/cuda/lower/codes.h"
+#include "backends/cuda/lower/step.h"
+#include "core/divide.h"
+#include "ops/quantized/code_rows.h"
+#include "ops/quantized/epilogue.h"
+#include "ops/shared/axes.h"
+#include "ops/shared/layer_norm.h"
+#include "ops/shared/softmax.h"
+
+namespace octet::cuda {
+namespace {
+
+enum : size_t { kX, kScale, kBias };
+
+struct RowsRequest {
+  const char* name = "";
+  s64 rows = 0, count = 0, inner = 1;
+  s64 channels = 0;  // scale and bias belong to rows
+  bool softmax = false, centered = false;
+  f32 epsilon = 0.0f;
+  bool has_bias = false;
+  Tensor scale = {}, bias = {};  // empty where a run brings them
+  Layout layout = Layout::linear;
+};
+
+std::string read(const LowerRequest& request, RowsRequest& rows) {
+  if (request.constant(kX) != nullptr) return "the input is a constant";
+  const Dtype x = request.inputs[kX].dtype;
+  if (x != Dtype::f32 && !is_code(x)) return "the input is neither f32 nor codes";
+  if (request.outputs.size() != 1) return "the statistics are outputs too";
+  const Dtype y = request.outputs[0].dtype;
+  if (y != Dtype::f32 && !is_code(y)) return "the output is neither f32 nor codes";
+  for (size_t i = kScale; i < request.inputs.size(); ++i) {
+    if (!request.has_input(i)) continue;
+    if (request.inputs[i].dtype != Dtype::f32) return "scale or bias is not f32";
+    if (const Tensor* constant = request.constant(i))
+      (i == kScale ? rows.scale : rows.bias) = *constant;
+  }
+  rows.has_bias = request.has_input(kBias);
+  return {};
+}
+
+// Rows of all that follows an axis.
+void set_rows(RowsRequest& rows, const Shape& shape, int axis) {
+  rows.count = dims_product(shape, axis, shape.rank());
+  rows.rows = rows.count == 0 ? 0 : shape.elements() / rows.count;
+}
+
+void set_codes(KernelSource& source, const LowerRequest& request) {
+  const Dtype x = request.inputs[kX].dtype, y = request.outputs[0].dtype;
+  source.set("X_CODES", s64{is_code(x)});
+  source.set("Y_CODES", s64{is_code(y)});
+  if (!is_code(y)) return;
+  const Epilogue epilogue = epilogue_of(request.node);
+  const RowScales scales = row_scales(request.node);
+  source.set("X_S8", s64{x == Dtype::s8});
+  source.set("X_SCALE", scales.x);
+  source.set("ZP_X", s64{epilogue.zero_point(kX)});
+  source.set("Y_SCALE", scales.y), source.set("Y_RECIPROCAL", reciprocal_of(scales.y));
+  source.set("ZP_Y", s64{epilogue.range.zero_point});
+  source.set("LO", s64{epilogue.range.lo});
+  source.set("HI", s64{epilogue.range.hi});
+}
+
+Launch launch_of(const LowerRequest& request, const RowsRequest& rows) {
+  constexpr s64 kLanes = 16, kMostKept = 64, kBlockRows = 16;
+  const s64 kept = ceil_div(rows.count, kLanes);
+  Launch launch{.source = {"rows", {}}, .shape = {}};
+  KernelSource& source = launch.source;
+  source.set("ROWS", rows.rows), source.set("COUNT", rows.count), source.set("INNER", rows.inner);
+  source.set("SOFTMAX", s64{rows.softmax}), source.set("CENTERED", s64{rows.centered});
+  source.set("CHANNELS", rows.channels);
+  source.set("EPSILON", rows.epsilon);
+  source.set("BIAS", s64{rows.has_bias});
+  source.set("BLOCK_ROWS", kBlockRows);
+  source.set("LANES_FIRST", s64{rows.inner == 1});
+  source.set("KEPT", kept <= kMostKept ? kept : 0);
+  set_codes(source, request);
+  launch.shape = {.blocks = ceil_div(rows.rows, kBlockRows),
+                  .threads = static_cast<int>(kLanes * kBlockRows),
+                  .programmatic_dependent = true};
+  return launch;
+}
+
+std::vector<BlobRecipe> blobs(const RowsRequest& rows) {
+  std::vector<BlobRecipe> all;
+  if (rows.scale) all.push_back(constant_blob(rows.scale));
+  if (rows.bias) all.push_back(constant_blob(rows.bias));
+  return all;
+}
+
+Offer offer(const LowerRequest& request, const RowsRequest& rows) {
+  if (rows.rows == 0 || rows.count == 0) return Reject{"there is nothing to compute"};
+  Candidate candidate = candidate_of(
+      request, fmt::format("{}{}", rows.name, request.outputs[0].dtype == Dtype::f32 ? "_f32" : ""),
+      rows.layout);
+  for (size_t i = kScale; i < candidate.inputs.size(); ++i) candidate.inputs[i] = Layout::linear;
+  const Launch launch = launch_of(request, rows);
+  set_step(
+      candidate, device_of(request),
+      {.make_launch = [launch](const BindArgs&) { return launch; },
+       .recipes = [rows](const BindArgs&) { return blobs(rows); }},
+      [rows, parameters = request.node.inputs.size()](const StepData& data) {
+        size_t blob = 0;
+        const auto parameter = [&](size_t i, const Tensor& constant) -> const f32* {
+          if (constant) return data.blob<f32>(blob++);
+          return i < parameters ? reinterpret_cast<const f32*>(data.input(i)) : nullptr;
+        };
+        params::RowsParams p{data.input(kX), parameter(kScale, rows.scale), nullptr, data.output()};
+        p.bias = parameter(kBias, rows.bias);
+        return p;
+      });
+  return candidate;
+}
+
+}  // namespace
+
+Offer lower_softmax(const LowerRequest& request) {
+  RowsRequest rows{.name = "softmax", .softmax = true};
+  if (std::string reason = read(request, rows); !reason.empty()) return Reject{reason};
+  const SoftmaxGeometry g = softmax_geometry(request.node, request.inputs[kX].shape);
+  rows.rows = g.outer * g.inner;
+  rows.count = g.count;
+  rows.inner = g.inner;
+  return offer(request, rows);
+}
+
+Offer lower_layer_norm(const LowerRequest& request) {
+  RowsRequest rows{.name = "layer_norm", .centered = true};
+  if (std::string reason = read(request, rows); !reason.empty()) return Reject{reason};
+  const Shape& shape = request.inputs[kX].shape;
+  set_rows(rows, shape, layer_norm_axis(request.node, shape));
+  rows.epsilon = request.node.attrs.f("epsilon", 1e-5f);
+  return offer(request, rows);
+}
+
+Offer lower_rms_norm(const LowerRequest& request) {
+  RowsRequest rows{.name = "rms_norm"};
+  if (std::string reason = read(request, rows); !reason.empty()) return Reject{reason};
+  const Shape& shape = request.inputs[kX].shape;
+  set_rows(rows, shape, normalize_axis(request.node.attrs.i("axis", -1), shape.rank()));
+  rows.epsilon = request.node.attrs.f("epsilon", 1e-5f);
+  return offer(request, rows);
+}
+
+// Of each channel of each image; the channels of a pixel lie together in nhwc.
+Offer lower_instance_norm(const LowerRequest& request) {
+  RowsRequest rows{.name = "instance_norm", .centered = true};
+  if (std::string reason = read(request, rows); !reason.empty()) return Reject{reason};
+  const Shape& shape = request.inputs[kX].shape;
+  rows.layout = common_layout(request);
+  set_rows(rows, shape, 2);
+  rows.channels = shape[1];
+  if (rows.layout == Layout::nhwc) rows.inner = rows.channels;
+  rows.epsilon = request.node.attrs.f("epsilon", 1e-5f);
+  return offer(request, rows);
+}
+
+}  // namespace octet::cuda

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/nvrtc.h"
+
+#include <filesystem>
+#include <mutex>
+
+#include "backends/cuda/library.h"
+
+namespace octet::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Newest version first, in one folder.
+std::vector<std::string> libraries_in(const fs::path& folder) {
+  std::vector<std::string> paths;
+  for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}) {
+    std::error_code error;
+    if (fs::exists(folder / name, error)) paths.push_back((folder / name).string());
+  }
+  return paths;
+}
+
+void append(std::vector<std::string>& all, const std::vector<std::string>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+// Below a site-packages folder of Python: CUDA 13's packages share a folder, those of 12 have one each.
+void append_python(std::vector<std::string>& all, const fs::path& site) {
+  for (const char* part : {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"})
+    append(all, libraries_in(site / part));
+}
+
+std::vector<std::string> nvrtc_places() {
+  if (const std::string own = environment("OCTET_NVRTC"); !own.empty()) return {own};
+  std::vector<std::string> places;
+  for (const char* home : {"CUDA_HOME", "CUDA_PATH"}) {
+    const std::string folder = environment(home);
+    if (!folder.empty()) append(places, libraries_in(fs::path(folder) / "lib64"));
+  }
+  append(places, {"libnvrtc.so.13", "libnvrtc.so.12"});
+  append(places, libraries_in("/usr/local/cuda/lib64"));
+  const std::string venv = environment("VIRTUAL_ENV");
+  if (venv.empty()) return places;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(fs::path(venv) / "lib", error))
+    append_python(places, entry.path() / "site-packages");
+  return places;
+}
+
+Nvrtc load_nvrtc() {
+  const std::vector<std::string> places = nvrtc_places();
+  for (const std::string& place : places) {
+    void* library = open_library(place);
+    if (library == nullptr) continue;
+    Nvrtc nvrtc;
+    nvrtc.path = place;
+#define NVRTC(name, parameters) \
+  nvrtc.name = reinterpret_cast<decltype(nvrtc.name)>(symbol_of(library, #name, place));
+#include "backends/cuda/nvrtc_functions.def"
+#undef NVRTC
+    nvrtc.nvrtcVersion(&nvrtc.major, &nvrtc.minor);
+    return nvrtc;
+  }
+  std::string tried;
+  for (const std::string& place : places) tried += (tried.empty() ? "" : ", ") + place;
+  fail(kMissing,
+       "CUDA's run-time compiler (libnvrtc) is missing; install the CUDA toolkit or Python's "
+       "nvidia-cuda-nvrtc, or name the library in OCTET_NVRTC. Tried: {}",
+       tried);
+}
+
+// Destroyed on every way out.
+class Program {
+ public:
+  Program(const Nvrtc& nvrtc, const std::string& text, const std::string& name) : nvrtc_(nvrtc) {
+    OCTET_CHECK(
+        nvrtc_.nvrtcCreateProgram(&program_, text.c_str(), name.c_str(), 0, nullptr, nullptr) == 0);
+  }
+  ~Program() { nvrtc_.nvrtcDestroyProgram(&program_); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  std::vector<char> compile(const std::vector<std::string>& options) {
+    std::vector<const char*> words;
+    for (const std::string& option : options) words.push_back(option.c_str());
+    const nvrtcResult result =
+        nvrtc_.nvrtcCompileProgram(program_, static_cast<int>(words.size()), words.data());
+    if (result != 0) fail(Error::Code::internal, "a kernel does not compile:\n{}", log());
+    size_t bytes = 0;
+    nvrtc_.nvrtcGetCUBINSize(program_, &bytes);
+    std::vector<char> cubin(bytes);
+    nvrtc_.nvrtcGetCUBIN(program_, cubin.data());
+    return cubin;
+  }
+
+ private:
+  std::string log() {
+    size_t bytes = 0;
+    nvrtc_.nvrtcGetProgramLogSize(program_, &bytes);
+    std::string log(bytes, '\0');
+    nvrtc_.nvrtcGetProgramLog(program_, log.data());
+    return log;
+  }
+
+  const Nvrtc& nvrtc_;
+  nvrtcProgram program_ = nullptr;
+};
+
+}  // namespace
+
+const Nvrtc& nvrtc() {
+  static const Found<Nvrtc> result = find<Nvrtc>(load_nvrtc);
+  return found(result);
+}
+
+std::vector<char> compile_here(const std::string& text, const std::string& name,
+                               const std::string& arch) {
+  static std::mutex mutex;  // the compiler is one for the process
+  const Nvrtc& compiler = nvrtc();
+  const std::lock_guard lock(mutex);
+  return Program(compiler, text, name)
+      .compile({"-arch=" + arch, "-fmad=false", "-default-device", "-w"});
+}
+
+}  // namespace octet::cuda

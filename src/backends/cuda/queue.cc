@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/queue.h"
+
+#include "backends/cuda/driver.h"
+#include "core/check.h"
+
+namespace octet::cuda {
+namespace {
+
+CUdeviceptr address(const std::byte* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+
+struct CudaEvent final : Event {
+  explicit CudaEvent(const CudaQueue& owner) : queue(owner) {
+    queue.device().make_current();
+    check(driver().cuEventCreate(&event, kEventWithTime), "to make an event");
+  }
+  ~CudaEvent() override { driver().cuEventDestroy(event); }
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
+
+  void synchronize() override {
+    queue.check_call(driver().cuEventSynchronize(event), "while work was running");
+  }
+  f64 microseconds_since(const Event& earlier) const override {
+    float milliseconds = 0;
+    const CUevent begin = static_cast<const CudaEvent&>(earlier).event;
+    check(driver().cuEventElapsedTime(&milliseconds, begin, event), "to read a clock");
+    return 1e3 * static_cast<f64>(milliseconds);
+  }
+
+  const CudaQueue& queue;
+  CUevent event = nullptr;
+};
+
+struct GraphWork final : KeptWork {
+  explicit GraphWork(const CudaDevice& owner) : device(owner) {}
+  ~GraphWork() override {
+    if (graph != nullptr && device.try_make_current()) driver().cuGraphExecDestroy(graph);
+  }
+  GraphWork(const GraphWork&) = delete;
+  GraphWork& operator=(const GraphWork&) = delete;
+
+  const CudaDevice& device;
+  CUgraphExec graph = nullptr;  // null: given once, not yet kept
+};
+
+// Errors behind which no call of this process to the device works.
+bool is_sticky(CUresult result) {
+  constexpr CUresult kFirst = 700, kLast = 721, kUnavailable = 46, kEcc = 214, kUnknown = 999;
+  return (result >= kFirst && result <= kLast && result != 701) || result == kUnavailable ||
+         result == kEcc || result == kUnknown;
+}
+
+}  // namespace
+
+CudaQueue::CudaQueue(const CudaDevice& device) : device_(device) {
+  device_.make_current();
+  check(driver().cuStreamCreate(&stream_, kStreamNonBlocking), "to make a stream");
+}
+
+CudaQueue::~CudaQueue() { driver().cuStreamDestroy(stream_); }
+
+void CudaQueue::check_call(CUresult result, const char* doing) const {
+  if (result == kSuccess) return;
+  if (is_sticky(result)) device_.mark_failed(error_text(result));
+  fail(result == kOutOfMemory ? Error::Code::out_of_memory : Error::Code::unsupported,
+       "device {} ({}) failed {}: {}{}", device_.name(), device_.chip().name, doing,
+       error_text(result),
+       is_sticky(result) ? "; it takes no more work in this process, the CPU does" : "");
+}
+
+void CudaQueue::launch_bytes(const Kernel& kernel, const LaunchShape& shape,
+                             const void* parameters) {
+  if (shape.blocks == 0) return;
+  device_.make_current();
+  CUlaunchAttribute attributes[2] = {};
+  CUlaunchConfig config{};
+  config.gridDimX = static_cast<unsigned>(shape.blocks);
+  config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = static_cast<unsigned>(shape.threads);
+  config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = static_cast<unsigned>(shape.shared_bytes);
+  config.hStream = stream_;
+  config.attrs = attributes;
+  if (shape.cluster > 1) {
+    CUlaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = kLaunchCluster;
+    attribute.value.cluster[0] = static_cast<unsigned>(shape.cluster);
+    attribute.value.cluster[1] = attribute.value.cluster[2] = 1;
+  }
+  if (shape.programmatic_dependent) {
+    CUlaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = kLaunchProgrammaticDependent;
+    attribute.value.flag = 1;
+  }
+  // The driver reads the struct, and copies it, before the call returns.
+  void* list[] = {const_cast<void*>(parameters)};
+  check_call(driver().cuLaunchKernelEx(&config, kernel.function(), list, nullptr),
+             ("to start kernel " + kernel.name()).c_str());
+}
+
+void CudaQueue::fill(std::byte* to, u8 value, s64 bytes) {
+  device_.make_current();
+  check_call(driver().cuMemsetD8Async(address(to), value, static_cast<size_t>(bytes), stream_),
+             "to fill memory");
+}
+
+void CudaQueue::copy(std::byte* to, const std::byte* from, s64 bytes) {
+  if (bytes == 0) return;
+  device_.make_current();
+  check_call(
+      driver().cuMemcpyAsync(address(to), address(from), static_cast<size_t>(bytes), stream_),
+      "to copy");
+}
+
+std::unique_ptr<Event> CudaQueue::make_event() { return std::make_unique<CudaEvent>(*this); }
+
+void CudaQueue::record(Event& event) {
+  device_.make_current();
+  check_call(driver().cuEventRecord(static_cast<CudaEvent&>(event).event, stream_),
+             "to record an event");
+}
+
+// Nothing is kept of what runs once. What is given while a stream is captured does not run.
+void CudaQueue::repeat(std::unique_ptr<KeptWork>& kept, const std::function<void()>& give) {
+  if (kept == nullptr) {
+    kept = std::make_unique<GraphWork>(device_);
+    return give();
+  }
+  device_.make_current();
+  auto& work = static_cast<GraphWork&>(*kept);
+  if (work.graph == nullptr) work.graph = capture(give);
+  check_call(driver().cuGraphLaunch(work.graph, stream_), "to start a graph of kernels");
+}
+
+CUgraphExec CudaQueue::capture(const std::function<void()>& give) {
+  const Driver& api = driver();
+  check_call(api.cuStreamBeginCapture(stream_, kCaptureThreadLocal), "to record kernels");
+  CUgraph graph = nullptr;
+  try {
+    give();
+  } catch (...) {
+    api.cuStreamEndCapture(stream_, &graph);
+    if (graph != nullptr) api.cuGraphDestroy(graph);
+    throw;
+  }
+  check_call(api.cuStreamEndCapture(stream_, &graph), "to record kernels");
+  CUgraphExec executable = nullptr;
+  const CUresult made = api.cuGraphInstantiate(&executable, graph, 0);
+  api.cuGraphDestroy(graph);
+  check_call(made, "to make a graph of kernels");
+  return executable;
+}
+
+void CudaQueue::synchronize() {
+  device_.make_current();
+  check_call(driver().cuStreamSynchronize(stream_), "while work was running");
+}
+
+}  // namespace octet::cuda

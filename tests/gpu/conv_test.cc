@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// QConv on a GPU: every kernel that takes a convolution gives the CPU's bytes.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+
+#include "one_node.h"
+#include "ops/quantized/epilogue.h"
+#include "ops/registry.h"
+
+namespace octet::test {
+namespace {
+
+struct ConvCase {
+  s64 batch = 1, channels = 64, height = 14, width = 14, outputs = 64;
+  s64 kernel = 3, stride = 1, dilation = 1, pad = 1, groups = 1;
+  bool x_s8 = false, y_s8 = false, residual = false, table = false, real = false, sum = false;
+  s64 zero_x = 0, zero_y = 0;
+
+  s64 out(s64 in) const { return (in + 2 * pad - dilation * (kernel - 1) - 1) / stride + 1; }
+  std::string text() const {
+    return fmt::format(
+        "{}x{}x{}x{} -> {}, kernel {}, stride {}, dilation {}, pad {}, groups {}{}{}{}{}{}{}, zero "
+        "points {} {}",
+        batch, channels, height, width, outputs, kernel, stride, dilation, pad, groups,
+        x_s8 ? ", s8" : "", y_s8 ? " to s8" : "", residual ? ", residual" : "",
+        table ? ", table" : "", real ? ", real" : "", sum ? ", sum" : "", zero_x, zero_y);
+  }
+};
+
+class ConvGraph {
+ public:
+  ConvGraph(const ConvCase& c, u32 seed) : case_(c), random_(seed) {
+    const s64 depth = c.channels / c.groups * c.kernel * c.kernel;
+    const f32 spread = 0.02f / std::sqrt(static_cast<f32>(depth));
+    const Shape y{c.batch, c.outputs, c.out(c.height), c.out(c.width)};
+    node_.op = find_op("QConv");
+    node_.name = "conv";
+    node_.inputs = {
+        input("x", {c.batch, c.channels, c.height, c.width}, c.x_s8),
+        constant<s8>("w", {c.outputs, c.channels / c.groups, c.kernel, c.kernel},
+                     [&] { return static_cast<s8>(random_() % 255 - 127); }),
+        constant<s32>("b", {c.outputs}, [&] { return static_cast<s32>(random_() % 6000) - 3000; }),
+        // Powers of two make ties.
+        constant<f32>("m", {c.outputs}, [&] {
+          return random_() % 4 == 0 ? std::exp2(std::round(std::log2(spread)))
+                                    : spread * (0.5f + 0.001f * static_cast<f32>(random_() % 1000));
+        })};
+    if (c.residual) place(kProductResidual, input("r", y, c.y_s8));
+    if (c.table)
+      place(kProductTable, constant<u8>("t", {256}, [&] { return static_cast<u8>(random_()); }));
+    if (c.sum) place(kProductAddend, input("a", y, c.y_s8));
+    set_attributes();
+    const Dtype codes = c.y_s8 && !c.sum ? Dtype::s8 : Dtype::u8;
+    const ValueId result = graph_.add_value("y", {c.real    ? Dtype::f32
+                                                  : c.table ? Dtype::u8
+                                                            : codes,
+                                                  y});
+    node_.outputs = {result};
+    graph_.nodes.push_back(std::move(node_));
+    graph_.outputs = {result};
+  }
+
+  const Graph& graph() const { return graph_; }
+  std::span<const Tensor> inputs() const { return inputs_; }
+
+ private:
+  void set_attributes() {
+    const ConvCase& c = case_;
+    Attrs& attrs = node_.attrs;
+    attrs.set("pads", std::vector<s64>{c.pad, c.pad, c.pad, c.pad});
+    attrs.set("strides", std::vector<s64>{c.stride, c.stride});
+    attrs.set("dilations", std::vector<s64>{c.dilation, c.dilation});
+    attrs.set("group", c.groups);
+    const s64 other = c.y_s8 ? -3 : 5;
+    attrs.set("input_zero_points",
+              std::vector<s64>{c.zero_x, 0, 0, 0, c.residual ? other : 0, 0, c.sum ? other : 0});
+    attrs.set("output_dtype", std::string(c.real ? "f32" : c.y_s8 && !c.sum ? "s8" : "u8"));
+    if (c.residual) attrs.set("residual_multiplier", 0.7319f);
+    if (c.sum) {
+      attrs.set("sum_dtype", std::string("u8"));
+      attrs.set("sum_multipliers", std::vector<f32>{0.61f, 0.37f});
+      attrs.set("sum_zero_point", s64{11}), attrs.set("sum_lo", s64{0}),
+          attrs.set("sum_hi", s64{255});
+      attrs.set("sum_own_zero_point", c.zero_y);
+      attrs.set("sum_addend_first", s64{c.batch % 2});
+    }
+    if (c.real) return;
+    const CodeRange range = code_range(c.y_s8 && !c.sum ? Dtype::s8 : Dtype::u8);
+    attrs.set("output_zero_point", c.zero_y);
+    attrs.set("lo", s64{random_() % 3 == 0 ? range.lo + 7 : range.lo});
+    attrs.set("hi", s64{random_() % 3 == 0 ? range.hi - 20 : range.hi});
+  }
+
+  void place(size_t i, ValueId value) {
+    if (node_.inputs.size() <= i) node_.inputs.resize(i + 1, kNoValue);
+    node_.inputs[i] = value;
+  }
+
+  ValueId input(const char* name, const Shape& shape, bool is_signed) {
+    const Dtype dtype = is_signed ? Dtype::s8 : Dtype::u8;
+    const ValueId id = graph_.add_value(name, {dtype, shape});
+    graph_.inputs.push_back(id);
+    Tensor tensor(dtype, shape);
+    for (std::byte* at = tensor.mutable_data(); at < tensor.mutable_data() + tensor.bytes(); ++at)
+      *at = static_cast<std::byte>(random_() >> 8);
+    inputs_.push_back(std::move(tensor));
+    return id;
+  }
+
+  template <class T, class Make>
+  ValueId constant(const char* name, const Shape& shape, const Make& make) {
+    Tensor tensor(DtypeOf<T>::value, shape);
+    for (T& value : tensor.mutable_as<T>()) value = make();
+    return graph_.add_constant(name, std::move(tensor));
+  }
+
+  const ConvCase case_;
+  std::mt19937 random_;
+  Graph graph_;
+  Node node_;
+  std::vector<Tensor> inputs_;
+};
+
+// A GPU takes large cases in no time; an emulated one does not.
+bool is_emulated(const Device& device) {
+  return device.identity().find("Emulated") != std::string::npos;
+}
+
+template <size_t N>
+s64 any(std::mt19937& random, const s64 (&values)[N]) {
+  return values[random() % N];
+}
+
+ConvCase random_case(std::mt19937& random, bool small) {
+  constexpr s64 kChannels[] = {16, 32, 48, 64, 80, 96, 128, 192, 256, 3, 8, 24, 20};
+  constexpr s64 kOutputs[] = {8, 16, 24, 32, 64, 100, 128, 192, 255, 256, 320, 21};
+  constexpr s64 kSizes[] = {7, 14, 28, 17, 30, 56, 9};
+  constexpr s64 kSmall[] = {3, 8, 16, 24, 32};
+  constexpr s64 kSmallSizes[] = {5, 7, 9};
+  ConvCase c;
+  c.channels = small ? any(random, kSmall) : any(random, kChannels);
+  c.outputs = small ? any(random, kSmall) : any(random, kOutputs);
+  c.height = small ? any(random, kSmallSizes) : any(random, kSizes);
+  c.width = random() % 2 ? c.height : c.height + 3;
+  c.batch = any(random, {1, 3, 8});
+  c.kernel = any(random, {1, 3, 3, 1, 5, 3});
+  c.pad = random() % 4 == 0 ? 0 : c.kernel / 2;
+  c.stride = any(random, {1, 1, 2});
+  c.dilation = c.kernel > 1 && random() % 6 == 0 ? 2 : 1;
+  if (random() % 5 == 0) {
+    c.outputs = c.channels;
+    c.groups = random() % 2 || c.channels % 4 != 0 ? c.channels : 4;
+  }
+  c.x_s8 = random() % 2;
+  c.zero_x = random() % 2 ? 0 : c.x_s8 ? -37 : 117;
+  c.real = random() % 8 == 0;
+  c.table = !c.real && random() % 6 == 0;
+  c.sum = !c.real && random() % 5 == 0;
+  c.y_s8 = random() % 2;
+  c.residual = !c.sum && random() % 3 == 0;
+  if (c.table && c.sum) c.y_s8 = false;
+  c.zero_y = c.real || random() % 2 ? 0 : c.y_s8 && !c.sum ? -9 : 17;
+  return c;
+}
+
+TEST(GpuConv, EveryKernelGivesTheBytesOfTheCpu) {
+  std::string why;
+  const Device* device = gpu_device(why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  const char* asked = std::getenv("OCTET_TEST_CASES");
+  const int count = asked != nullptr ? std::atoi(asked) : 60;
+  std::vector<std::string> kernels;
+  for (int i = 0; i < count; ++i) {
+    std::mt19937 random(static_cast<u32>(i));
+    const ConvCase c = random_case(random, is_emulated(*device));
+    if (c.out(c.height) < 1 || c.out(c.width) < 1) continue;
+    const ConvGraph graph(c, static_cast<u32>(i) + 1000);
+    try {
+      expect_cpu_bytes(graph.graph(), 0, graph.inputs(), fmt::format("case {}: {}", i, c.text()),
+                       kernels);
+    } catch (const std::exception& error) {
+      FAIL() << "case " << i << ": " << c.text() << ": " << error.what();
+    }
+  }
+  std::ranges::sort(kernels);
+  const auto end = std::unique(kernels.begin(), kernels.end());
+  RecordProperty("kernels", static_cast<int>(end - kernels.begin()));
+  std::printf("%d kernels:", static_cast<int>(end - kernels.begin()));
+  for (auto at = kernels.begin(); at != end; ++at) std::printf(" %s", at->c_str());
+  std::printf("\n");
+}
+
+}  // namespace
+}  // namespace octet::test

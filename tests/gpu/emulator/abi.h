@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a kernel that was compiled for the host and the emulated driver know of each other. Both include this file, and kernels have
+// no headers: it uses nothing.
+#pragma once
+
+struct EmulatedDim {
+  unsigned x, y, z;
+};
+
+// One lane's part of mma.sync.m16n8k32: what it holds of the four matrices (d is read and written).
+struct EmulatedMma {
+  bool a_signed;
+  int* d;
+  const unsigned* a;
+  const unsigned* b;
+};
+
+// One lane's part of ldmatrix.x4: the row that it names, and where its words go.
+struct EmulatedLdmatrix {
+  const void* row;
+  unsigned* d;
+};
+
+// Does for all lanes what they came together for; lanes[i] is null where `present` lacks the lane.
+using EmulatedWork = void (*)(void** lanes, unsigned present);
+
+// What the driver does for a kernel.
+struct EmulatedServices {
+  void (*barrier)();  // of the block
+  // Waits until every lane of `mask` that still runs is here, then `work` is done once.
+  void (*exchange)(unsigned mask, EmulatedWork work, void* mine);
+  void (*trap)(const char* why);
+  EmulatedWork mma, ldmatrix;
+};
+
+// What the running thread sees; the driver changes it.
+struct EmulatedState {
+  EmulatedDim thread, block, block_dim, grid_dim;
+  unsigned lane;
+  unsigned char* shared;  // dynamic shared memory of the block
+  const EmulatedServices* services;
+};
+
+// A kernel: exported as emulated_kernel_NAME.
+struct EmulatedKernel {
+  int max_threads;  // of a block, from __launch_bounds__
+  int parameters;
+  const unsigned* sizes;        // of the parameters
+  void (*thread)(void**);       // runs the thread that the state names
+  void (*whole_block)(void**);  // runs all threads one after another
+};
+
+// Of a compiled source: exported as emulated_module.
+struct EmulatedModule {
+  EmulatedState* state;
+  unsigned char *static_begin, *static_end;  // static shared memory
+  bool cooperates;                           // threads wait for each other somewhere
+};

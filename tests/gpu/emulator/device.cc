@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <vector>
+
+namespace octet::emulator {
+namespace {
+
+constexpr int kMostDevices = 16;
+bool initialized = false;
+thread_local CUcontext current_context = nullptr;
+
+struct Failure {
+  std::string function;
+  long call;
+  CUresult error;
+  bool always;
+};
+
+struct Failures {
+  std::string text;
+  std::vector<Failure> list;
+  std::map<std::string, long> calls;
+};
+
+std::vector<std::string> split(const std::string& text, char by) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == by)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
+// FUNCTION:CALL:ERROR or FUNCTION:CALL:ERROR:*
+void read_failures(Failures& failures, const std::string& text) {
+  failures = {text, {}, {}};
+  for (const std::string& one : split(text, ',')) {
+    const std::vector<std::string> parts = split(one, ':');
+    if (parts.size() < 3) continue;
+    failures.list.push_back({parts[0], std::strtol(parts[1].c_str(), nullptr, 10),
+                             static_cast<CUresult>(std::strtol(parts[2].c_str(), nullptr, 10)),
+                             parts.size() > 3 && parts[3] == "*"});
+  }
+}
+
+}  // namespace
+
+std::recursive_mutex& machine_lock() {
+  static auto* lock = new std::recursive_mutex;  // until the process ends
+  return *lock;
+}
+
+long environment_number(const char* name, long otherwise) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != 0 ? std::strtol(value, nullptr, 10) : otherwise;
+}
+
+int devices() {
+  static const long count = environment_number("OCTET_EMULATED_DEVICES", 1);
+  return static_cast<int>(count < 0 ? 0 : count > kMostDevices ? kMostDevices : count);
+}
+
+CUcontext context_of(int ordinal) {
+  static auto* contexts = new CUctx_st[kMostDevices];
+  contexts[ordinal].ordinal = ordinal;
+  return contexts + ordinal;
+}
+
+CUcontext current() { return current_context; }
+
+bool late() { return environment_number("OCTET_EMULATED_LATE", 0) != 0; }
+
+size_t memory_bytes() {
+  static const long megabytes = environment_number("OCTET_EMULATED_MEMORY_MB", 4096);
+  return static_cast<size_t>(megabytes) << 20;
+}
+
+// An error with `*` stays for all functions, as when the device is lost.
+CUresult injected(const char* function) {
+  static auto* failures = new Failures;
+  const char* value = std::getenv("OCTET_EMULATED_FAIL");
+  const std::string text = value != nullptr ? value : "";
+  if (text != failures->text) read_failures(*failures, text);
+  if (failures->list.empty()) return 0;
+  const long call = ++failures->calls[function];
+  for (const Failure& failure : failures->list) {
+    if (failure.function != function || failure.call != call) continue;
+    if (failure.always && current() != nullptr) current()->sticky = failure.error;
+    return failure.error;
+  }
+  return 0;
+}
+
+CUresult enter(const char* function, Needs needs) {
+  if (needs != Needs::nothing && !initialized) return kNotInitialized;
+  if (needs == Needs::context && current() == nullptr) return kInvalidContext;
+  if (needs == Needs::context && current()->sticky != 0) return current()->sticky;
+  return injected(function);
+}
+
+}  // namespace octet::emulator
+
+using namespace octet::emulator;
+
+CUresult cuInit(unsigned flags) {
+  EMULATED_ENTER("cuInit", nothing);
+  if (flags != 0) return kInvalidValue;
+  if (devices() == 0) return octet::cuda::kNoDevice;
+  initialized = true;
+  return 0;
+}
+
+CUresult cuDriverGetVersion(int* version) {
+  EMULATED_ENTER("cuDriverGetVersion", nothing);
+  *version = 13000;
+  return 0;
+}
+
+namespace {
+
+struct ErrorText {
+  CUresult error;
+  const char *name, *text;
+};
+
+constexpr ErrorText kErrors[] = {
+    {0, "CUDA_SUCCESS", "no error"},
+    {1, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {3, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {101, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+    {201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {209, "CUDA_ERROR_NO_BINARY_FOR_GPU",
+     "no kernel image is available for execution on the device"},
+    {214, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered"},
+    {400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {600, "CUDA_ERROR_NOT_READY", "device not ready"},
+    {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+    {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
+    {702, "CUDA_ERROR_LAUNCH_TIMEOUT", "the launch timed out and was terminated"},
+    {716, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
+    {719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
+    {803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+     "system has unsupported display driver / cuda driver combination"},
+    {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+     "operation not permitted when stream is capturing"},
+    {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+     "operation failed due to a previous error during capture"},
+    {904, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "capturing stream has unjoined work"},
+    {905, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
+     "dependency created on uncaptured work in another stream"},
+    {907, "CUDA_ERROR_CAPTURED_EVENT",
+     "operation not permitted on an event last recorded in a capturing stream"},
+    {908, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
+     "attempt to terminate a thread-local capture sequence from another thread"},
+    {912, "CUDA_ERROR_INVALID_CLUSTER_SIZE", "invalid cluster size"},
+    {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
+};
+
+CUresult look_up(CUresult error, const char* ErrorText::*member, const char** answer) {
+  *answer = nullptr;
+  for (const ErrorText& one : kErrors)
+    if (one.error == error) *answer = one.*member;
+  return *answer != nullptr ? 0 : kInvalidValue;
+}
+
+}  // namespace
+
+CUresult cuGetErrorName(CUresult error, const char** name) {
+  return look_up(error, &ErrorText::name, name);
+}
+
+CUresult cuGetErrorString(CUresult error, const char** text) {
+  return look_up(error, &ErrorText::text, text);
+}
+
+CUresult cuDeviceGetCount(int* count) {
+  EMULATED_ENTER("cuDeviceGetCount", driver);
+  *count = devices();
+  return 0;
+}
+
+CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  EMULATED_ENTER("cuDeviceGet", driver);
+  if (ordinal < 0 || ordinal >= devices()) return 101;
+  *device = ordinal;
+  return 0;
+}
+
+CUresult cuDeviceGetName(char* name, int bytes, CUdevice device) {
+  EMULATED_ENTER("cuDeviceGetName", driver);
+  if (device < 0 || device >= devices()) return 101;
+  if (bytes <= 0) return kInvalidValue;
+  std::snprintf(name, static_cast<size_t>(bytes), "Emulated GPU");
+  return 0;
+}
+
+namespace {
+
+// OCTET_EMULATED_CAPABILITY, "8.0" unless set.
+int capability(bool minor) {
+  const char* value = std::getenv("OCTET_EMULATED_CAPABILITY");
+  int numbers[2] = {8, 0};
+  if (value != nullptr) std::sscanf(value, "%d.%d", &numbers[0], &numbers[1]);
+  return numbers[minor ? 1 : 0];
+}
+
+const std::map<int, int>& attributes() {
+  static const auto* const values = new std::map<int, int>{
+      {octet::cuda::kMaxThreadsPerBlock, 1024},
+      {2, 1024},
+      {3, 1024},
+      {4, 64},  // block
+      {5, 0x7fffffff},
+      {6, 65535},
+      {7, 65535},  // grid
+      {8, static_cast<int>(kSharedBytes)},
+      {10, 32},     // warp
+      {12, 65536},  // registers of a block
+      {octet::cuda::kClockKilohertz, 1000000},
+      {octet::cuda::kMultiprocessors, 4},
+      {18, 0},  // integrated
+      {octet::cuda::kMemoryClockKilohertz, 1000000},
+      {octet::cuda::kMemoryBusBits, 64},
+      {octet::cuda::kL2Bytes, 1 << 20},
+      {39, 1536},  // threads of a multiprocessor
+      {41, 1},     // unified addresses
+      {octet::cuda::kComputeMajor, capability(false)},
+      {octet::cuda::kComputeMinor, capability(true)},
+      {81, 100 << 10},  // shared memory of a multiprocessor
+      {octet::cuda::kSharedBytesPerBlock, static_cast<int>(kSharedBytesOptIn)},
+      {106, 32},       // blocks of a multiprocessor
+      {111, 1 << 10},  // shared memory that the system keeps of a block
+  };
+  return *values;
+}
+
+}  // namespace
+
+CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice device) {
+  EMULATED_ENTER("cuDeviceGetAttribute", driver);
+  if (device < 0 || device >= devices()) return 101;
+  const auto at = attributes().find(attribute);
+  if (at == attributes().end()) return kInvalidValue;
+  *value = at->second;
+  return 0;
+}
+
+CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
+  EMULATED_ENTER("cuDeviceTotalMem_v2", driver);
+  if (device < 0 || device >= devices()) return 101;
+  *bytes = memory_bytes();
+  return 0;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  EMULATED_ENTER("cuDevicePrimaryCtxRetain", driver);
+  if (device < 0 || device >= devices()) return 101;
+  *context = context_of(device);
+  return (*context)->sticky;
+}
+
+CUresult cuCtxSetCurrent(CUcontext context) {
+  EMULATED_ENTER("cuCtxSetCurrent", driver);
+  if (context != nullptr && (context < context_of(0) || context >= context_of(0) + devices()))
+    return kInvalidContext;
+  current_context = context;
+  return 0;
+}

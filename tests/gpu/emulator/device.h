@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The emulated machine: its devices, and what every function of the driver does first.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "backends/cuda/driver_types.h"
+
+extern "C" {
+#define DRIVER(name, symbol, parameters) CUresult symbol parameters;
+#include "backends/cuda/driver_functions.def"
+#undef DRIVER
+}
+
+// One of a device: its primary context.
+struct CUctx_st {
+  int ordinal = 0;
+  size_t used = 0;
+  CUresult sticky = 0;  // what every later call returns, as after a fault of a kernel
+  CUstream default_stream = nullptr;
+};
+
+namespace octet::emulator {
+
+inline constexpr CUresult kInvalidValue = 1, kNotInitialized = 3, kInvalidImage = 200,
+                          kInvalidContext = 201, kNoBinary = 209, kInvalidHandle = 400,
+                          kNotFound = 500, kNotReady = 600, kIllegalAddress = 700,
+                          kOutOfResources = 701, kMisaligned = 716, kLaunchFailed = 719,
+                          kNotSupported = 801, kCaptureUnsupported = 900, kCaptureInvalidated = 901,
+                          kCaptureUnjoined = 904, kCaptureIllegal = 905, kCapturedEvent = 907,
+                          kCaptureWrongThread = 908, kInvalidCluster = 912;
+inline constexpr size_t kSharedBytes = 48 << 10, kSharedBytesOptIn = 99 << 10;
+
+// One lock for all: functions of the driver run one at a time, kernels included.
+std::recursive_mutex& machine_lock();
+int devices();
+CUcontext context_of(int ordinal);
+CUcontext current();
+bool late();            // OCTET_EMULATED_LATE
+size_t memory_bytes();  // of a device
+long environment_number(const char* name, long otherwise);
+
+// OCTET_EMULATED_FAIL says that this call of `function` fails.
+CUresult injected(const char* function);
+
+// What every function begins with: a failure that was asked for, the context, its sticky error.
+enum class Needs { nothing, driver, context };
+CUresult enter(const char* function, Needs needs);
+
+#define EMULATED_ENTER(function, needs)                                                        \
+  const std::lock_guard machine(octet::emulator::machine_lock());                              \
+  if (const CUresult failed = octet::emulator::enter(function, octet::emulator::Needs::needs)) \
+  return failed
+
+// The objects behind handles of one kind; a handle that was destroyed is found out.
+template <class T>
+class Handles {
+ public:
+  template <class... A>
+  T* make(A&&... arguments) {
+    T* made = new T{std::forward<A>(arguments)...};
+    live_.insert(made);
+    return made;
+  }
+  bool has(T* handle) const { return live_.count(handle) != 0; }
+  bool destroy(T* handle) {
+    if (live_.erase(handle) == 0) return false;
+    delete handle;
+    return true;
+  }
+  const std::set<T*>& all() const { return live_; }
+
+ private:
+  std::set<T*> live_;
+};
+
+// Of memory.cc. A range of device memory is inside one allocation, or host memory.
+enum class Place { host, device, outside };
+Place place_of(CUdeviceptr at, size_t bytes);
+bool is_pinned(const void* at, size_t bytes);
+
+// Of stream.cc. A task returns what becomes the context's sticky error.
+using Task = std::function<CUresult()>;
+CUresult check_stream(CUstream stream);
+bool is_capturing(CUstream stream);
+CUresult submit(CUstream stream, Task task);
+void finish(CUstream stream);
+void finish_all(CUcontext context);
+// An error where this thread is capturing, which becomes invalid with it.
+CUresult refuse_in_capture();
+
+}  // namespace octet::emulator

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Modules, their kernels, and what a launch must keep to.
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include "device.h"
+#include "image.h"
+#include "launch.h"
+
+struct CUmod_st {
+  CUcontext context;
+  void* library;
+  EmulatedModule description;
+};
+
+struct CUfunc_st {
+  CUmodule module;
+  std::string name;
+  const EmulatedKernel* kernel;
+  size_t most_dynamic;
+};
+
+using namespace octet::emulator;
+
+namespace {
+
+Handles<CUmod_st>& modules() {
+  static auto* all = new Handles<CUmod_st>;
+  return *all;
+}
+
+Handles<CUfunc_st>& functions() {
+  static auto* all = new Handles<CUfunc_st>;
+  return *all;
+}
+
+// The bytes at `image`, as far as they can be read: the system copies them, and says where it cannot.
+std::string readable_bytes(const void* image, size_t bytes) {
+  const int file = memfd_create("image", 0);
+  std::string copy;
+  if (write(file, image, bytes) == static_cast<ssize_t>(bytes)) {
+    copy.resize(bytes);
+    if (pread(file, copy.data(), bytes, 0) != static_cast<ssize_t>(bytes)) copy.clear();
+  }
+  close(file);
+  return copy;
+}
+
+CUresult read_image(const void* at, std::string& image) {
+  const std::string header = readable_bytes(at, sizeof(Elf64_Ehdr));
+  const size_t bytes = header.empty() ? 0 : image_size(header.data());
+  if (bytes == 0) return kInvalidImage;
+  image = readable_bytes(at, bytes);
+  if (image.compare(kMarkAt, 3, "EMU") != 0) return kNoBinary;
+  return is_image(image) ? 0 : kInvalidImage;
+}
+
+void* open_image(const std::string& image) {
+  std::error_code error;
+  std::string path = std::filesystem::temp_directory_path(error) / "octet_emulated_XXXXXX";
+  const int file = mkstemp(path.data());
+  if (file < 0) return nullptr;
+  const std::string bytes = unsealed(image);
+  const bool written =
+      write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+  close(file);
+  void* library = written ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+  unlink(path.c_str());
+  return library;
+}
+
+size_t static_bytes(const CUmod_st& module) {
+  return static_cast<size_t>(module.description.static_end - module.description.static_begin);
+}
+
+}  // namespace
+
+CUresult cuModuleLoadData(CUmodule* module, const void* at) {
+  EMULATED_ENTER("cuModuleLoadData", context);
+  std::string image;
+  if (const CUresult error = read_image(at, image)) return error;
+  void* library = open_image(image);
+  if (library == nullptr) return kInvalidImage;
+  using Describe = EmulatedModule (*)();
+  const auto describe = reinterpret_cast<Describe>(dlsym(library, "emulated_module"));
+  if (describe == nullptr) return kInvalidImage;
+  *module = modules().make(CUmod_st{current(), library, describe()});
+  return 0;
+}
+
+CUresult cuModuleUnload(CUmodule module) {
+  EMULATED_ENTER("cuModuleUnload", context);
+  if (!modules().has(module)) return kInvalidHandle;
+  finish_all(module->context);
+  const std::set<CUfunc_st*> all = functions().all();
+  for (CUfunction function : all)
+    if (function->module == module) functions().destroy(function);
+  dlclose(module->library);
+  modules().destroy(module);
+  return current()->sticky;
+}
+
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  EMULATED_ENTER("cuModuleGetFunction", context);
+  if (!modules().has(module)) return kInvalidHandle;
+  for (CUfunction known : functions().all()) {
+    if (known->module != module || known->name != name) continue;
+    *function = known;
+    return 0;
+  }
+  const std::string symbol = std::string("emulated_kernel_") + name;
+  const void* kernel = dlsym(module->library, symbol.c_str());
+  if (kernel == nullptr) return kNotFound;
+  const size_t fixed = static_bytes(*module);
+  *function = functions().make(CUfunc_st{module, name, static_cast<const EmulatedKernel*>(kernel),
+                                         fixed < kSharedBytes ? kSharedBytes - fixed : 0});
+  return 0;
+}
+
+CUresult cuFuncGetAttribute(int* value, int attribute, CUfunction function) {
+  EMULATED_ENTER("cuFuncGetAttribute", context);
+  if (!functions().has(function)) return kInvalidHandle;
+  switch (attribute) {
+    case 0:
+      *value = function->kernel->max_threads;
+      return 0;
+    case octet::cuda::kStaticSharedBytes:
+      *value = static_cast<int>(static_bytes(*function->module));
+      return 0;
+    case octet::cuda::kLocalBytes:
+      *value = 0;
+      return 0;
+    case octet::cuda::kRegisters:
+      *value = 32;
+      return 0;
+    case octet::cuda::kMaxDynamicSharedBytes:
+      *value = static_cast<int>(function->most_dynamic);
+      return 0;
+    default:
+      return kInvalidValue;
+  }
+}
+
+CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
+  EMULATED_ENTER("cuFuncSetAttribute", context);
+  if (!functions().has(function)) return kInvalidHandle;
+  if (attribute == 9) return 0;  // how shared memory and cache share: a hint
+  if (attribute != octet::cuda::kMaxDynamicSharedBytes || value < 0) return kInvalidValue;
+  const auto bytes = static_cast<size_t>(value);
+  if (bytes + static_bytes(*function->module) > kSharedBytesOptIn) return kInvalidValue;
+  function->most_dynamic = bytes;
+  return 0;
+}
+
+namespace {
+
+bool between(unsigned value, unsigned most) { return value >= 1 && value <= most; }
+
+CUresult check_sizes(const CUlaunchConfig& config, const CUfunc_st& function) {
+  const bool grid = between(config.gridDimX, 0x7fffffff) && between(config.gridDimY, 65535) &&
+                    between(config.gridDimZ, 65535);
+  const bool block = between(config.blockDimX, 1024) && between(config.blockDimY, 1024) &&
+                     between(config.blockDimZ, 64);
+  if (!grid || !block) return kInvalidValue;
+  const unsigned threads = config.blockDimX * config.blockDimY * config.blockDimZ;
+  if (threads > 1024 || config.sharedMemBytes > function.most_dynamic) return kInvalidValue;
+  return threads > static_cast<unsigned>(function.kernel->max_threads) ? kOutOfResources : 0;
+}
+
+// Clusters came with compute capability 9.0; their sizes divide the grid's.
+CUresult check_attributes(const CUlaunchConfig& config) {
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    const CUlaunchAttribute& attribute = config.attrs[i];
+    if (attribute.id != octet::cuda::kLaunchCluster) continue;
+    const unsigned* size = attribute.value.cluster;
+    int major = 0;
+    cuDeviceGetAttribute(&major, octet::cuda::kComputeMajor, current()->ordinal);
+    const bool alone = size[0] == 1 && size[1] == 1 && size[2] == 1;
+    if (!alone) return major < 9 ? kInvalidCluster : kNotSupported;
+  }
+  return 0;
+}
+
+}  // namespace
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
+                          void** extra) {
+  EMULATED_ENTER("cuLaunchKernelEx", context);
+  if (config == nullptr || extra != nullptr) return kInvalidValue;
+  if (!functions().has(function) || function->module->context != current()) return kInvalidHandle;
+  if (const CUresult error = check_stream(config->hStream)) return error;
+  if (const CUresult error = check_sizes(*config, *function)) return error;
+  if (const CUresult error = check_attributes(*config)) return error;
+  if (function->kernel->parameters != 0 && parameters == nullptr) return kInvalidValue;
+  auto launch = std::make_shared<Launch>();
+  *launch = {function->name,
+             function->module->description,
+             function->kernel,
+             {config->gridDimX, config->gridDimY, config->gridDimZ},
+             {config->blockDimX, config->blockDimY, config->blockDimZ},
+             config->sharedMemBytes,
+             {}};
+  for (int i = 0; i < function->kernel->parameters; ++i) {
+    const char* value = static_cast<const char*>(parameters[i]);
+    launch->values.emplace_back(value, value + function->kernel->sizes[i]);
+  }
+  return submit(config->hStream, [launch] { return run_grid(*launch); });
+}
+
+CUresult cuTensorMapEncodeTiled(CUtensorMap*, int, std::uint32_t, void*, const std::uint64_t*,
+                                const std::uint64_t*, const std::uint32_t*, const std::uint32_t*,
+                                int, int, int, int) {
+  EMULATED_ENTER("cuTensorMapEncodeTiled", driver);
+  return kNotSupported;
+}
+
+CUresult cuTensorMapEncodeIm2col(CUtensorMap*, int, std::uint32_t, void*, const std::uint64_t*,
+                                 const std::uint64_t*, const int*, const int*, std::uint32_t,
+                                 std::uint32_t, const std::uint32_t*, int, int, int, int) {
+  EMULATED_ENTER("cuTensorMapEncodeIm2col", driver);
+  return kNotSupported;
+}

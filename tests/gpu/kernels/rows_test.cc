@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Softmax and normalizations on the device against the scalar reference.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "gpu_probe.h"
+
+namespace octet {
+
+namespace cuda {
+Offer lower_softmax(const LowerRequest& request);
+Offer lower_layer_norm(const LowerRequest& request);
+Offer lower_rms_norm(const LowerRequest& request);
+Offer lower_instance_norm(const LowerRequest& request);
+}  // namespace cuda
+
+namespace {
+
+struct Quant {
+  f32 scale_x;
+  s64 zero_x;
+  f32 scale_y;
+  s64 zero_y;
+};
+
+// Steep and flat, ties (scales that are powers of two), results beyond the codes on both sides.
+const Quant kQuants[] = {{0.1f, 100, 1.0f / 255.0f, 0},
+                         {0.03125f, 100, 0.015625f, 127},
+                         {2e37f, 90, 0.0078125f, 0},
+                         {0.5f, 12, 2e-38f, 100}};
+const s64 kCounts[] = {1, 2, 15, 16, 17, 33, 130, 768, 1025};
+
+Probe code_probe(const char* op, const Tensor& x, const Quant& quant) {
+  Probe probe{.op = op, .inputs = {activation(x)}};
+  probe.attrs.set("scales", std::vector<f32>{quant.scale_x, quant.scale_y});
+  if (x.dtype() != Dtype::f32) probe.attrs.set("input_zero_points", std::vector<s64>{quant.zero_x});
+  probe.attrs.set("output_zero_point", quant.zero_y);
+  return probe;
+}
+
+Tensor special_f32(const Shape& shape) {
+  const f32 inf = std::numeric_limits<f32>::infinity(), nan = std::numeric_limits<f32>::quiet_NaN();
+  Tensor x = random_f32(shape, 4, 8.0f);
+  const auto values = x.mutable_as<f32>();
+  const f32 odd[] = {-inf, nan, inf, 1e-40f, -0.0f, 3e38f};
+  for (size_t i = 0; i < std::size(odd) && 37 * i < values.size(); ++i) values[37 * i] = odd[i];
+  return x;
+}
+
+TEST(GpuSoftmax, Codes) {
+  NEEDS_GPU();
+  for (const Quant& quant : kQuants) {
+    for (s64 count : kCounts) {
+      const std::string what = fmt::format("{} of scale {}", count, quant.scale_x);
+      expect_exact_on_gpu(code_probe("QSoftmax", random_u8({21, count}, 5), quant),
+                          cuda::lower_softmax, what);
+      Probe from_signed = code_probe("QSoftmax", random_s8({3, 5, count}, 5), quant);
+      from_signed.attrs.set("output_dtype", std::string("s8"));
+      expect_exact_on_gpu(from_signed, cuda::lower_softmax, what + ", s8");
+      expect_exact_on_gpu(code_probe("QSoftmax", random_f32({7, count}, 6, 8.0f), quant),
+                          cuda::lower_softmax, what + ", of reals");
+    }
+  }
+}
+
+TEST(GpuSoftmax, RealsAndAxes) {
+  NEEDS_GPU();
+  for (s64 axis : {0, 1, 2}) {
+    Probe probe{.op = "Softmax", .inputs = {activation(special_f32({19, 33, 7}))}};
+    probe.attrs.set("axis", axis);
+    expect_exact_on_gpu(probe, cuda::lower_softmax, fmt::format("axis {}", axis));
+  }
+  Probe flat{.op = "Softmax", .inputs = {activation(random_f32({3, 40, 30}, 6, 8.0f))}};
+  flat.attrs.set("axis", s64{1}), flat.attrs.set("flatten", s64{1});
+  expect_exact_on_gpu(flat, cuda::lower_softmax, "flattened");
+}
+
+Probe with_parameters(Probe probe, s64 count, bool bias, bool constants = true) {
+  probe.inputs.push_back({random_f32({count}, 2), constants});
+  if (bias) probe.inputs.push_back({random_f32({count}, 3), constants});
+  return probe;
+}
+
+TEST(GpuLayerNorm, Codes) {
+  NEEDS_GPU();
+  for (const Quant& quant : kQuants) {
+    for (s64 count : kCounts) {
+      const Probe probe = code_probe("QLayerNormalization", random_u8({2, 9, count}, 1), quant);
+      expect_exact_on_gpu(with_parameters(probe, count, count % 2 == 0), cuda::lower_layer_norm,
+                          fmt::format("{} of scale {}", count, quant.scale_x));
+    }
+  }
+}
+
+TEST(GpuLayerNorm, Reals) {
+  NEEDS_GPU();
+  for (s64 count : kCounts) {
+    for (bool bias : {false, true}) {
+      const Tensor x = special_f32({18, count});
+      const std::string what = fmt::format("{} reals", count);
+      expect_exact_on_gpu(with_parameters({"LayerNormalization", {activation(x)}}, count, bias),
+                          cuda::lower_layer_norm, what);
+      expect_exact_on_gpu(
+          with_parameters({"LayerNormalization", {activation(x)}}, count, bias, false),
+          cuda::lower_layer_norm, what + ", parameters of a run");
+    }
+    expect_exact_on_gpu(
+        with_parameters({"RMSNormalization", {activation(special_f32({18, count}))}}, count, false),
+        cuda::lower_rms_norm, fmt::format("{} by their root", count));
+  }
+}
+
+TEST(GpuInstanceNorm, Layouts) {
+  NEEDS_GPU();
+  for (const Shape& shape : {Shape{2, 5, 3, 7}, Shape{1, 37, 12, 11}, Shape{1, 16, 40, 30}}) {
+    for (Layout layout : {Layout::linear, Layout::nhwc}) {
+      Probe probe{"InstanceNormalization", {activation(special_f32(shape), layout)}};
+      expect_exact_on_gpu(with_parameters(probe, shape[1], true), cuda::lower_instance_norm,
+                          "images");
+    }
+  }
+  Probe probe{"InstanceNormalization", {activation(random_f32({2, 3, 50}, 1))}};
+  expect_exact_on_gpu(with_parameters(probe, 3, true), cuda::lower_instance_norm, "signals");
+}
+
+}  // namespace
+}  // namespace octet

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// One node on a GPU, by every kernel that takes it, beside the same node on the CPU.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "plan/plan.h"
+
+namespace octet::test {
+
+// The device that the environment's OCTET_TEST_DEVICE names ("cuda:0"), or null where it cannot be opened; `why` says why not.
+const Device* gpu_device(std::string& why);
+
+std::vector<Tensor> run_on(const Graph& graph, std::span<const Tensor> inputs,
+                           const Target& target);
+
+// Runs the graph, whose last node is `node`, with each kernel that takes it, and expects the bytes of the CPU. Adds the kernels'
+// names to `kernels`.
+void expect_cpu_bytes(const Graph& graph, size_t node, std::span<const Tensor> inputs,
+                      const std::string& what, std::vector<std::string>& kernels);
+
+}  // namespace octet::test

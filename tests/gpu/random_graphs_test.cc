@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random graphs of codes on a GPU: layouts, slices of concatenations and borders between steps, with the bits of the reference.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <random>
+
+#include "backends/backends.h"
+#include "graph/interpret.h"
+#include "one_node.h"
+#include "runtime/random_graph_testing.h"
+
+namespace octet::test {
+namespace {
+
+Tensor noise(const Shape& shape, u32 seed) {
+  Tensor tensor(Dtype::f32, shape);
+  std::mt19937 random(seed);
+  for (f32& v : tensor.mutable_as<f32>()) v = static_cast<f32>(random() % 255) * 0.05f - 6.0f;
+  return tensor;
+}
+
+TEST(GpuGraphs, RandomGraphsGiveTheBitsOfTheReference) {
+  std::string why;
+  const Device* device = gpu_device(why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  const bool emulated = device->identity().find("Emulated") != std::string::npos;
+  const char* asked = std::getenv("OCTET_TEST_CASES");
+  const int count = asked != nullptr ? std::atoi(asked) : emulated ? 6 : 60;
+  const Target target = make_target(device->name(), 1, nullptr);
+  for (int i = 0; i < count; ++i) {
+    constexpr s64 kBatches[] = {1, 2, 4, 6};
+    const u32 seed = static_cast<u32>(i);
+    const s64 batch = kBatches[seed % 4];
+    const Graph graph = GraphMaker(batch, seed).finish();
+    const std::vector<Tensor> inputs = {noise({batch, 3, 12, 10}, seed)};
+    const std::vector<Tensor> want = interpret(graph, inputs), got = run_on(graph, inputs, target);
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t k = 0; k < want.size(); ++k)
+      EXPECT_EQ(std::memcmp(got[k].data(), want[k].data(), want[k].bytes()), 0)
+          << "seed " << seed << ", output " << k;
+  }
+}
+
+}  // namespace
+}  // namespace octet::test
