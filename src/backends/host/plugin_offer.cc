@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/plugin_offer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "backends/host/queue.h"
+#include "plan/device.h"
+#include "plugin/call.h"
+#include "plugin/evaluate.h"
+
+namespace octet {
+namespace {
+
+const PluginFormat& format_of(const std::vector<PluginFormat>& formats, size_t tensor) {
+  return formats[std::min(tensor, formats.size() - 1)];
+}
+
+Layout layout_of(const PluginFormat& format) {
+  return format.layout == OCTET_LAYOUT_NHWC ? Layout::nhwc : Layout::linear;
+}
+
+// Formats and scales, for people: "features u8 nhwc 0.05@128".
+std::string port_text(const PluginPort& port, const PortCodes& codes, const PluginFormat& format) {
+  std::string text = port.name + ' ' + std::string(dtype_name(*dtype_of(format.type)));
+  if (format.layout == OCTET_LAYOUT_NHWC) text += " nhwc";
+  if (codes.scales.size() == 1)
+    text += fmt::format(" {:.4g}@{}", codes.scales[0], codes.zero_point);
+  if (codes.scales.size() > 1) text += fmt::format(" {} scales", codes.scales.size());
+  return text;
+}
+
+std::string note_of(const Declaration& d, const PluginCombination& c, const CodesForm& form,
+                    size_t turned) {
+  std::string text;
+  for (size_t i = 0; i < form.inputs.size(); ++i) {
+    if (form.inputs[i].format.type == OCTET_TYPE_NONE) continue;
+    text +=
+        (text.empty() ? "" : ", ") + port_text(d.input(i), form.inputs[i], format_of(c.inputs, i));
+  }
+  text += " -> ";
+  for (size_t i = 0; i < form.outputs.size(); ++i)
+    text += (i == 0 ? "" : ", ") + port_text(d.output(i), form.outputs[i], format_of(c.outputs, i));
+  if (turned > 0) text += fmt::format("; {} tensors turned between u8 and s8", turned);
+  return text;
+}
+
+bool matches(const LowerRequest& asked, const CodesForm& form, const PluginCombination& c) {
+  for (size_t i = 0; i < form.inputs.size(); ++i) {
+    if (asked.has_input(i) && !form.inputs[i].format.means_same(format_of(c.inputs, i)))
+      return false;
+  }
+  for (size_t i = 0; i < form.outputs.size(); ++i) {
+    if (!form.outputs[i].format.means_same(format_of(c.outputs, i))) return false;
+  }
+  return true;
+}
+
+std::string refusal(const LowerRequest& asked, const CodesForm& form, const PluginCombination& c) {
+  if (!matches(asked, form, c)) return "other element types or parameters than the engine has here";
+  if (c.device != OCTET_DEVICE_HOST) return "it is for CUDA pointers";
+  if (!asked.target.device->has_host_memory()) return "it is for pointers of the host";
+  for (size_t i = 0; i < form.inputs.size(); ++i) {
+    if (asked.constant(i) != nullptr && layout_of(format_of(c.inputs, i)) != Layout::linear)
+      return fmt::format("constant input {} lies linear", i);
+  }
+  return {};
+}
+
+Candidate candidate_of(const LowerRequest& asked, const CodesForm& form,
+                       const PluginCombination& c) {
+  const PluginOp& op = *plugin_of(asked.node);
+  PluginStep::Tensors tensors{asked.inputs, asked.outputs, {}};
+  for (size_t i = 0; i < asked.inputs.size(); ++i)
+    tensors.constants.push_back(asked.constant(i) != nullptr ? *asked.constant(i) : Tensor());
+  const auto step = std::make_shared<const PluginStep>(op, asked.node, form, c, std::move(tensors));
+  Candidate candidate;
+  candidate.kernel = op.declaration.plugin + ":" + c.name;
+  for (size_t i = 0; i < asked.inputs.size(); ++i)
+    candidate.inputs.push_back(layout_of(format_of(c.inputs, i)));
+  for (size_t i = 0; i < asked.outputs.size(); ++i)
+    candidate.outputs.push_back(layout_of(format_of(c.outputs, i)));
+  candidate.workspace_bytes = step->workspace_bytes();
+  candidate.note = note_of(op.declaration, c, form, step->turned());
+  candidate.cost = step->cost();
+  candidate.bind = [step](const BindArgs&) -> RunStep {
+    return [step](const StepArgs& args) {
+      step->run(reinterpret_cast<const void* const*>(args.inputs),
+                reinterpret_cast<void* const*>(args.outputs), args.workspace, &pool_of(args));
+    };
+  };
+  return candidate;
+}
+
+}  // namespace
+
+PluginOffers offer_plugin_on_host(const LowerRequest& asked) {
+  const Declaration& d = plugin_of(asked.node)->declaration;
+  CodesForm form = form_of(asked.node, asked.inputs);
+  PluginOffers offers;
+  for (const PluginCombination& c : d.combinations) {
+    const std::string no = refusal(asked, form, c);
+    if (no.empty())
+      offers.emplace_back(c.name, candidate_of(asked, form, c));
+    else
+      offers.emplace_back(c.name, Reject{no});
+  }
+  return offers;
+}
+
+}  // namespace octet
