@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/trtexec/bindings.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "cli/engine_flags.h"
+#include "cli/fail.h"
+#include "cli/trtexec/files.h"
+#include "cli/trtexec/log.h"
+
+namespace octet::cli::trtexec {
+namespace {
+
+template <class T, class Draw>
+void fill(Tensor& tensor, Draw draw) {
+  for (T& value : tensor.mutable_as<T>()) value = static_cast<T>(draw());
+}
+
+// Uniform in trtexec's ranges; the same on every run.
+void fill_random(Tensor& tensor, std::mt19937& random) {
+  const auto real = [&] { return std::uniform_real_distribution<float>(-1.0f, 1.0f)(random); };
+  const auto whole = [&](int from, int to) {
+    return [&random, from, to] { return std::uniform_int_distribution<int>(from, to)(random); };
+  };
+  switch (tensor.dtype()) {
+    case Dtype::f32:
+      return fill<float>(tensor, real);
+    case Dtype::f64:
+      return fill<double>(tensor, real);
+    case Dtype::f16:
+      return fill<f16>(tensor, real);
+    case Dtype::bf16:
+      return fill<bf16>(tensor, real);
+    case Dtype::s8:
+      return fill<int8_t>(tensor, whole(-128, 127));
+    case Dtype::s16:
+      return fill<int16_t>(tensor, whole(-128, 127));
+    case Dtype::s32:
+      return fill<int32_t>(tensor, whole(-128, 127));
+    case Dtype::s64:
+      return fill<int64_t>(tensor, whole(-128, 127));
+    case Dtype::u8:
+      return fill<uint8_t>(tensor, whole(0, 255));
+    case Dtype::boolean:
+      return fill<bool>(tensor, whole(0, 1));
+    default:
+      break;  // zeros
+  }
+}
+
+void load(Tensor& tensor, const std::string& name, const std::string& path) {
+  const uint64_t bytes = file_bytes(path);
+  if (bytes != tensor.bytes())
+    fail(Error::Code::invalid_argument, "--loadInputs: '{}' has {} bytes, input {} of {} takes {}",
+         path, bytes, name, to_string(tensor.type()), tensor.bytes());
+  std::ifstream file(path, std::ios::binary);
+  file.read(reinterpret_cast<char*>(tensor.mutable_data()), static_cast<std::streamsize>(bytes));
+  if (!file) fail(Error::Code::io, "'{}': cannot be read", path);
+}
+
+void check_names(const Options& options, const std::vector<TensorInfo>& inputs) {
+  for (const auto& [name, path] : options.inputs) {
+    if (std::ranges::find(inputs, name, &TensorInfo::name) != inputs.end()) continue;
+    fail(Error::Code::invalid_argument,
+         "Cannot find input tensor with name \"{}\" in the engine bindings! Please make sure the "
+         "input tensor names are correct.",
+         name);
+  }
+}
+
+template <class T>
+std::string joined_values(const Tensor& tensor, std::string_view separator) {
+  std::string text;
+  for (const T value : tensor.as<T>()) {
+    if (!text.empty()) text += separator;
+    if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>) {
+      text += number(static_cast<float>(value));
+    } else if constexpr (std::is_floating_point_v<T>) {
+      text += number(value);
+    } else {
+      text += std::to_string(static_cast<int64_t>(value));
+    }
+  }
+  return text;
+}
+
+std::string values_text(const Tensor& tensor, std::string_view separator) {
+  switch (tensor.dtype()) {
+    case Dtype::f32:
+      return joined_values<float>(tensor, separator);
+    case Dtype::f64:
+      return joined_values<double>(tensor, separator);
+    case Dtype::f16:
+      return joined_values<f16>(tensor, separator);
+    case Dtype::bf16:
+      return joined_values<bf16>(tensor, separator);
+    case Dtype::s8:
+      return joined_values<int8_t>(tensor, separator);
+    case Dtype::u8:
+      return joined_values<uint8_t>(tensor, separator);
+    case Dtype::s32:
+      return joined_values<int32_t>(tensor, separator);
+    case Dtype::s64:
+      return joined_values<int64_t>(tensor, separator);
+    case Dtype::boolean:
+      return joined_values<bool>(tensor, separator);
+    default:
+      fail(Error::Code::unsupported, "values of type {} are not printed",
+           dtype_name(tensor.dtype()));
+  }
+}
+
+// What JSON has no number for is null.
+std::string json_values(const Tensor& tensor) {
+  std::string text = values_text(tensor, ", ");
+  for (const char* word : {"-nan", "nan", "-inf", "inf"}) {
+    for (size_t at = text.find(word); at != text.npos; at = text.find(word, at))
+      text.replace(at, std::strlen(word), "null");
+  }
+  return text;
+}
+
+// Letters, digits and "-_." stay.
+std::string file_name(const std::string& name) {
+  std::string safe = name;
+  for (char& c : safe) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.';
+    if (!plain) c = '_';
+  }
+  return safe;
+}
+
+}  // namespace
+
+std::string type_text(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f32:
+      return "fp32";
+    case Dtype::f16:
+      return "fp16";
+    case Dtype::f64:
+      return "fp64";
+    case Dtype::s8:
+      return "int8";
+    case Dtype::s16:
+      return "int16";
+    case Dtype::s32:
+      return "int32";
+    case Dtype::s64:
+      return "int64";
+    case Dtype::u8:
+      return "uint8";
+    default:
+      return std::string(dtype_name(dtype));
+  }
+}
+
+std::vector<Tensor> make_inputs(const Options& options, const Engine& engine,
+                                const std::vector<Shape>& shapes) {
+  const std::vector<TensorInfo> infos = engine.inputs();
+  check_names(options, infos);
+  std::mt19937 random(1);
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < infos.size(); ++i) {
+    Tensor& tensor = inputs.emplace_back(infos[i].type.dtype, shapes[i]);
+    const auto file = std::ranges::find(options.inputs, infos[i].name,
+                                        &std::pair<std::string, std::string>::first);
+    if (file != options.inputs.end()) {
+      info("Using values loaded from {} for input {}", file->second, infos[i].name);
+      load(tensor, infos[i].name, file->second);
+    } else {
+      info("Using random values for input {}", infos[i].name);
+      fill_random(tensor, random);
+    }
+    log_bindings({infos[i]}, {tensor.type()}, "Input");
+  }
+  return inputs;
+}
+
+void log_bindings(const std::vector<TensorInfo>& infos, const std::vector<TensorType>& types,
+                  const char* kind) {
+  for (size_t i = 0; i < infos.size(); ++i) {
+    if (!types[i].shape.is_static()) {
+      info(
+          "{} binding for {} is dynamic and will be created during execution using "
+          "OutputAllocator.",
+          kind, infos[i].name);
+      continue;
+    }
+    info("{} binding for {} with dimensions {} and type {} is created.", kind, infos[i].name,
+         dims_text(types[i].shape), type_text(types[i].dtype));
+  }
+}
+
+void dump_outputs(const Options& options, const std::vector<TensorInfo>& infos,
+                  const std::vector<Tensor>& outputs) {
+  if (options.version.old) log_info("Output Tensors:");
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    info("{}: ({})", infos[i].name, dims_text(outputs[i].shape()));
+    log_info(values_text(outputs[i], " "));
+  }
+}
+
+std::string outputs_json(const std::vector<TensorInfo>& infos, const std::vector<Tensor>& outputs) {
+  std::string text = "[\n";
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const nlohmann::json name = infos[i].name;
+    text += fmt::format(
+        "{}{{ \"name\" : {}\n  , \"dimensions\" : \"{}\"\n  , \"values\" : [ {} ]\n  }}\n",
+        i == 0 ? "  " : ", ", name.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+        dims_text(outputs[i].shape()), json_values(outputs[i]));
+  }
+  return text + "]\n";
+}
+
+void dump_raw(const Options& options, const std::vector<TensorInfo>& infos,
+              const std::vector<Tensor>& tensors, const char* kind) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    std::string dims = dims_text(tensors[i].shape());
+    std::ranges::replace(dims, 'x', '.');
+    const std::string type = type_text(tensors[i].dtype());
+    const std::string file =
+        file_name(fmt::format("{}.{}.{}.{}.raw", infos[i].name, kind, dims, type));
+    info("Writing file for {} binding {} (with datatype {} and dimensions {}) to {}", kind,
+         infos[i].name, type, dims, file);
+    write_raw(file, {tensors[i].data(), tensors[i].bytes()}, options.has("--force"));
+  }
+}
+
+}  // namespace octet::cli::trtexec

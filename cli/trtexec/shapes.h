@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shapes of optimization profiles: --minShapes, --optShapes, --maxShapes, --profile, --shapes.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/trtexec/arguments.h"
+#include "octet/engine.h"
+
+namespace octet::cli::trtexec {
+
+struct ShapeRange {
+  Shape min;
+  Shape opt;
+  Shape max;
+};
+using ShapeRanges = std::map<std::string, ShapeRange>;  // by input
+
+// "a:1x3,b:2" by name.
+std::map<std::string, Shape> parse_shape_list(const std::string& text);
+// One for each --profile, or one of the flags without it; what is not given is taken from what is, with a warning.
+std::vector<ShapeRanges> parse_profiles(const Arguments& given);
+ShapeRanges parse_calibration_shapes(const Arguments& given);
+
+std::string dims_text(const Shape& shape);  // "1x3x224x224"
+// The entry of an input, by its name or by one '*' in that; null where there is none.
+const Shape* shape_for(const std::map<std::string, Shape>& shapes, const std::string& input);
+// One for each input. Where none is given and the engine leaves sizes open, they are 1, and a warning says so. Throws
+// Error(invalid_argument) for names of no input and for sizes that the engine has otherwise.
+std::vector<Shape> shapes_of_inputs(const std::vector<TensorInfo>& inputs,
+                                    const std::map<std::string, Shape>& shapes);
+
+}  // namespace octet::cli::trtexec

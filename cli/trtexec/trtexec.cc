@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/trtexec/trtexec.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <new>
+
+#include "cli/terminal.h"
+#include "cli/trtexec/bindings.h"
+#include "cli/trtexec/constraints.h"
+#include "cli/trtexec/device.h"
+#include "cli/trtexec/engine.h"
+#include "cli/trtexec/flags.h"
+#include "cli/trtexec/inference.h"
+#include "cli/trtexec/layers.h"
+#include "cli/trtexec/log.h"
+#include "cli/trtexec/print_options.h"
+#include "octet/limits.h"
+
+namespace octet::cli {
+namespace trtexec {
+namespace {
+
+constexpr int kPassed = 0;
+constexpr int kFailed = 1;
+
+// One run of the program, between its first line and its last.
+class Run {
+ public:
+  Run(const std::string& name, std::span<char* const> arguments)
+      : arguments_(arguments), command_line_(name) {
+    for (const char* argument : arguments) command_line_ += std::string(" ") + argument;
+  }
+
+  int operator()() {
+    version_ = Version{"10.16.0", "101600", " [b72]", false};
+    std::string wrong;
+    try {
+      version_ = parse_version(arguments_);
+    } catch (const Error& error) {
+      wrong = error.message();
+    }
+    print_state("RUNNING");
+    const bool passed = wrong.empty() ? run() : refuse(wrong);
+    print_state(passed ? "PASSED" : "FAILED");
+    return passed ? kPassed : kFailed;
+  }
+
+ private:
+  void print_state(const char* state) const {
+    fmt::print("&&&& {} TensorRT.trtexec [TensorRT v{}]{} # {}\n", state, version_.code,
+               version_.build, sanitize(command_line_));
+    std::fflush(stdout);
+  }
+
+  // As trtexec does for a command line that it does not take.
+  static bool refuse(const std::string& message) {
+    print_help();
+    log_error(message);
+    return false;
+  }
+
+  bool run() {
+    if (arguments_.all().empty() || arguments_.has("--help") || arguments_.has("-h")) {
+      print_help();
+      return true;
+    }
+    std::string unknown;
+    for (const Argument& argument : arguments_.all()) {
+      if (find_flag(argument.name) == nullptr)
+        unknown += fmt::format("{}Unknown option: {} {}", unknown.empty() ? "" : "\n",
+                               argument.name, argument.value);
+    }
+    if (!unknown.empty()) return refuse(unknown);
+    return parse_and_work();
+  }
+
+  bool parse_and_work() {
+    set_verbose(arguments_.has("--verbose"));
+    Options options;
+    try {
+      say_effects();
+      options = parse_options(arguments_);
+    } catch (const Error& error) {
+      return refuse(error.message());
+    }
+    try {
+      return work(options);
+    } catch (const Error& error) {
+      log_error(error.what());
+    } catch (const std::bad_alloc&) {
+      error("out of memory; the limit is {} bytes", limits().memory);
+    } catch (const std::exception& error) {
+      log_error(std::string("Uncaught exception detected: ") + error.what());
+    }
+    return false;
+  }
+
+  // Each flag once; those that would change the result end the run.
+  void say_effects() const {
+    std::vector<const Flag*> said;
+    for (const Argument& argument : arguments_.all()) {
+      const Flag* flag = find_flag(argument.name);
+      if (flag->effect == Effect::used || std::ranges::find(said, flag) != said.end()) continue;
+      said.push_back(flag);
+      if (flag->effect == Effect::refused)
+        throw Error(Error::Code::unsupported,
+                    fmt::format("{} is refused: {}", flag->name, flag->why));
+      warning("{} has no effect here: {}", flag->name, flag->why);
+    }
+  }
+
+  static bool work(const Options& options);
+
+  Arguments arguments_;
+  std::string command_line_;
+  Version version_;
+};
+
+void time_deserialization(const Engine& engine) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kTimes = 20;
+  const std::vector<std::byte> bytes = engine.to_bytes();
+  const auto once = [&] {
+    const auto start = Clock::now();
+    Engine::load(bytes);
+    return std::chrono::duration<float, std::milli>(Clock::now() - start).count();
+  };
+  log_info("Begin deserialization warmup...");
+  for (int i = 0; i < 2; ++i) once();
+  log_info("Begin deserialization engine timing...");
+  const float first = once();
+  info("First deserialization time = {} milliseconds", number(first));
+  float total = 0;
+  for (int i = 0; i < kTimes; ++i) total += once();
+  info(
+      "Total deserialization time = {} milliseconds in {} iterations, average time = {} "
+      "milliseconds, first time = {} milliseconds.",
+      number(total), kTimes, number(total / kTimes), number(first));
+  info("Deserialization Bandwidth = {} GB/s",
+       number(1e-6 * kTimes * static_cast<double>(bytes.size()) / static_cast<double>(total)));
+}
+
+void report_performance(const Options& options, const Files& files, std::vector<Trace> traces) {
+  const auto warm_up = static_cast<float>(options.warm_up_ms);
+  const size_t first = warm_up_queries(traces, warm_up);
+  ReportFlags flags;
+  flags.warm_up_ms = warm_up;
+  flags.runs_per_average = static_cast<int>(options.average_runs);
+  flags.percentiles.assign(options.percentiles.begin(), options.percentiles.end());
+  flags.streams = options.streams;
+  flags.unstable_percent = options.version.old ? 1.0f : 2.5f;
+  flags.omits_lines = !options.version.old;
+  if (first == traces.size()) {
+    log_warning("No query began after the warm-up; --iterations or --duration asks for more");
+    return;
+  }
+  const Report report = performance_report(traces, flags);
+  for (const std::string& line : report.info) log_info(line);
+  for (const std::string& line : report.warnings) log_warning(line);
+  log_info("Explanations of the performance metrics are printed in the verbose logs.");
+  for (const std::string& line : report.verbose) log_verbose(line);
+  log_info("");
+  if (files.times().given()) write_lines(files.times(), times_json(traces, first));
+}
+
+void report_outputs(const Options& options, const Files& files, const Subject& subject,
+                    const std::vector<Tensor>& outputs) {
+  const std::vector<TensorInfo> infos = subject.engine.outputs();
+  if (options.has("--dumpOutput")) dump_outputs(options, infos, outputs);
+  if (options.has("--dumpRawBindingsToFile")) {
+    log_info("Dumping I/O Bindings to RAW Files:");
+    dump_raw(options, subject.engine.inputs(), subject.inputs, "input");
+    dump_raw(options, infos, outputs, "output");
+  }
+  if (files.output().given()) write_lines(files.output(), outputs_json(infos, outputs));
+}
+
+// Measures, and profiles where that is asked for: in a run of its own, or instead of measuring.
+void infer(const Options& options, const Files& files, const Subject& subject) {
+  Streams streams(options, subject);
+  log_bindings(subject.engine.outputs(), streams.output_types(), "Output");
+  const Layers layers(options, subject);
+  layers.report(options, files);
+  log_info("Starting inference");
+  const bool measures = !options.profiles_layers() || options.has("--separateProfileRun");
+  std::vector<Tensor> outputs;
+  std::vector<LayerTimes> times;
+  if (measures) {
+    Measured measured = streams.run();
+    report_performance(options, files, std::move(measured.traces));
+    outputs = std::move(measured.outputs);
+  } else {
+    times = layers.profile(options, subject);
+    log_info(
+        "The e2e network timing is not reported since it is inaccurate due to the extra "
+        "synchronizations when the profiler is enabled.");
+    log_info(
+        "To show e2e network timing report, add --separateProfileRun to profile layer timing in a "
+        "separate run or remove --dumpProfile to disable the profiler.");
+    outputs = streams.run_once();
+  }
+  report_outputs(options, files, subject, outputs);
+  if (!options.profiles_layers()) return;
+  if (measures) times = layers.profile(options, subject);
+  report_profile(options, files, times);
+}
+
+bool Run::work(const Options& options) {
+  const Files files(options);
+  print_options(options);
+  print_device(options);
+  log_info("");
+  info("TensorRT version: {}", options.version.text);
+  const Engine engine = obtain_engine(options, files);
+  if (options.has("--getPlanVersionOnly")) {
+    log_info("Plan was created with Octet, by no version of TensorRT");
+    return true;
+  }
+  const std::vector<Shape> shapes = shapes_of_inputs(engine.inputs(), options.shapes);
+  log_precisions(options, engine, shapes);
+  if (options.skip_inference) {
+    report_layers_without_context(options, files, engine, shapes);
+    log_info("Skipped inference phase since --skipInference is added.");
+    return true;
+  }
+  if (options.has("--timeDeserialize")) {
+    time_deserialization(engine);
+    return true;
+  }
+  Subject subject{engine, make_inputs(options, engine, shapes), shapes, nullptr,
+                  threads_of(options)};
+  subject.tuning = obtain_tuning(options, files, engine, subject.inputs);
+  infer(options, files, subject);
+  return true;
+}
+
+}  // namespace
+}  // namespace trtexec
+
+int run_trtexec(const std::string& name, std::span<char* const> arguments) {
+  return trtexec::Run(name, arguments)();
+}
+
+Command add_trtexec(CLI::App& parent) {
+  CLI::App* app =
+      parent.add_subcommand("trtexec", "Do what TensorRT's trtexec does, with its flags and texts");
+  app->footer(
+      "Flags are written --name=value. docs/tensorrt.md says what each does here.\n\n"
+      "Examples:\n"
+      "  octet trtexec --onnx=model.onnx --int8 --calibData=photos/ --saveEngine=model.plan\n"
+      "  octet trtexec --loadEngine=model.plan --dumpProfile --separateProfileRun\n");
+  for (const trtexec::Flag& flag : trtexec::flags()) {
+    if (flag.name == "--help" || flag.name == "-h") continue;
+    const std::string name(flag.name), help(flag.help);
+    if (flag.value.empty()) {
+      app->add_flag(name, help);
+    } else {
+      app->add_option(name, help)->type_name(std::string(flag.value));
+    }
+  }
+  return {app, [] { return kBadInput; }};
+}
+
+}  // namespace octet::cli

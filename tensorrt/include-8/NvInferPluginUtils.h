@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "../include/trt_plugin.h"

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "config.h"
+#include "network.h"
+
+namespace octet_trt {
+
+class Builder final : public IBuilder {
+ public:
+  explicit Builder(ILogger* logger) : reporter{logger, nullptr} {}
+  bool platformHasFastFp16() const noexcept override;
+  bool platformHasFastInt8() const noexcept override;
+  int32_t getMaxDLABatchSize() const noexcept override;
+  int32_t getNbDLACores() const noexcept override;
+  void setGpuAllocator(IGpuAllocator* allocator) noexcept override;
+  IBuilderConfig* createBuilderConfig() noexcept override;
+  INetworkDefinition* createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept override;
+  IOptimizationProfile* createOptimizationProfile() noexcept override;
+  void setErrorRecorder(IErrorRecorder* recorder) noexcept override;
+  IErrorRecorder* getErrorRecorder() const noexcept override;
+  void reset() noexcept override;
+  bool platformHasTf32() const noexcept override;
+  IHostMemory* buildSerializedNetwork(INetworkDefinition& network,
+                                      IBuilderConfig& config) noexcept override;
+  ICudaEngine* buildEngineWithConfig(INetworkDefinition& network,
+                                     IBuilderConfig& config) noexcept override;
+  bool isNetworkSupported(INetworkDefinition const& network,
+                          IBuilderConfig const& config) const noexcept override;
+  ILogger* getLogger() const noexcept override;
+  bool setMaxThreads(int32_t maxThreads) noexcept override;
+  int32_t getMaxThreads() const noexcept override;
+  IPluginRegistry& getPluginRegistry() noexcept override;
+#if NV_TENSORRT_MAJOR >= 10
+  bool buildSerializedNetworkToStream(INetworkDefinition& network, IBuilderConfig& config,
+                                      IStreamWriter& writer) noexcept override;
+#else
+  void setMaxBatchSize(int32_t batchSize) noexcept override;
+  int32_t getMaxBatchSize() const noexcept override;
+#endif
+
+  int threads() const;
+  Reporter reporter;
+
+ private:
+  std::vector<std::unique_ptr<Profile>> profiles_;  // clients never delete these
+  int32_t max_threads_ = 0;
+  int32_t max_batch_ = 1;
+};
+
+class HostMemory final : public IHostMemory {
+ public:
+  explicit HostMemory(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
+  void* data() const noexcept override { return const_cast<std::byte*>(bytes_.data()); }
+  std::size_t size() const noexcept override { return bytes_.size(); }
+  DataType type() const noexcept override { return DataType::kINT8; }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+}  // namespace octet_trt

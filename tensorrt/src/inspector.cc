@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inspector.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "context.h"
+
+namespace octet_trt {
+
+Inspector::Inspector(std::shared_ptr<const EngineState> state, Reporter told)
+    : state_(std::move(state)), reporter_(told) {}
+
+bool Inspector::setExecutionContext(IExecutionContext const* context) noexcept {
+  context_ = static_cast<const Context*>(context);
+  inspector_.reset();
+  return true;
+}
+IExecutionContext const* Inspector::getExecutionContext() const noexcept { return context_; }
+
+// Made when it is asked, for the sizes that the context has then.
+const octet::EngineInspector& Inspector::inspector() const {
+  const int64_t changes = context_ == nullptr ? 0 : context_->shape_changes();
+  if (inspector_ && changes_ == changes) return *inspector_;
+  octet::InspectorOptions options;
+  options.schema = 10;
+  options.has_context = context_ != nullptr;
+  options.threads = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 256);
+  options.verbosity = static_cast<octet::InspectorVerbosity>(state_->info.verbosity % 3);
+  if (context_ != nullptr && context_->allInputDimensionsSpecified())
+    options.profiles.push_back({context_->known_input_shapes()});
+  inspector_.emplace(state_->engine, options);
+  changes_ = changes;
+  return *inspector_;
+}
+
+AsciiChar const* Inspector::getLayerInformation(int32_t layerIndex,
+                                                LayerInformationFormat format) const noexcept {
+  return guarded(reporter_, "IEngineInspector::getLayerInformation",
+                 static_cast<AsciiChar const*>(nullptr), [&]() -> AsciiChar const* {
+                   const auto layer = static_cast<size_t>(layerIndex);
+                   if (layerIndex < 0 || layer >= inspector().layer_count())
+                     refuse("there is no layer " + std::to_string(layerIndex));
+                   text_ = inspector().layer_information(
+                       layer, static_cast<octet::InspectorFormat>(format));
+                   return text_.c_str();
+                 });
+}
+
+AsciiChar const* Inspector::getEngineInformation(LayerInformationFormat format) const noexcept {
+  return guarded(reporter_, "IEngineInspector::getEngineInformation",
+                 static_cast<AsciiChar const*>(nullptr), [&]() -> AsciiChar const* {
+                   text_ =
+                       inspector().engine_information(static_cast<octet::InspectorFormat>(format));
+                   return text_.c_str();
+                 });
+}
+
+void Inspector::setErrorRecorder(IErrorRecorder* recorder) noexcept {
+  reporter_.recorder = recorder;
+}
+IErrorRecorder* Inspector::getErrorRecorder() const noexcept { return reporter_.recorder; }
+
+}  // namespace octet_trt

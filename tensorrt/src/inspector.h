@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine.h"
+#include "octet/tensorrt_inspector.h"
+
+namespace octet_trt {
+
+class Context;
+
+class Inspector final : public IEngineInspector {
+ public:
+  Inspector(std::shared_ptr<const EngineState> state, Reporter told);
+  bool setExecutionContext(IExecutionContext const* context) noexcept override;
+  IExecutionContext const* getExecutionContext() const noexcept override;
+  AsciiChar const* getLayerInformation(int32_t layerIndex,
+                                       LayerInformationFormat format) const noexcept override;
+  AsciiChar const* getEngineInformation(LayerInformationFormat format) const noexcept override;
+  void setErrorRecorder(IErrorRecorder* recorder) noexcept override;
+  IErrorRecorder* getErrorRecorder() const noexcept override;
+
+ private:
+  std::shared_ptr<const EngineState> state_;
+  Reporter reporter_;
+  const octet::EngineInspector& inspector() const;
+
+  const Context* context_ = nullptr;
+  mutable std::optional<octet::EngineInspector> inspector_;
+  mutable int64_t changes_ = 0;
+  mutable std::string text_;  // valid until the next question
+};
+
+}  // namespace octet_trt

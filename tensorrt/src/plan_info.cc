@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan_info.h"
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "octet/attachment.h"
+#include "octet/error.h"
+
+namespace octet_trt {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kMagic[8] = {'O', 'C', 'T', 'T', 'R', 'T', '0', '1'};
+
+// Types by name, since levels number them alike today and nobody promises it.
+DataType type_of(const std::string& name) {
+  for (int32_t i = 0; i < EnumMax<DataType>(); ++i)
+    if (name == name_of(static_cast<DataType>(i))) return static_cast<DataType>(i);
+  return DataType::kINT32;  // of a level that knows more: 64-bit integers at level 8
+}
+
+json to_json(const BindingInfo& binding) {
+  return {{"name", binding.name},
+          {"value", binding.onnx},
+          {"input", binding.is_input},
+          {"type", name_of(binding.type)},
+          {"dims", binding.dims},
+          {"scale", binding.scale},
+          {"format", static_cast<int>(binding.format)},
+          {"host", binding.on_host}};
+}
+
+BindingInfo binding_from(const json& value) {
+  BindingInfo binding;
+  binding.name = value.at("name");
+  binding.onnx = value.at("value");
+  binding.is_input = value.at("input");
+  binding.type = type_of(value.at("type"));
+  binding.dims = value.at("dims").get<std::vector<int64_t>>();
+  binding.scale = value.at("scale");
+  binding.format = static_cast<TensorFormat>(value.at("format").get<int>() % 13);
+  binding.on_host = value.at("host");
+  return binding;
+}
+
+PlanInfo from_json(const json& value) {
+  PlanInfo info;
+  info.name = value.at("name");
+  info.implicit_batch = value.at("implicit");
+  info.max_batch = value.at("max_batch");
+  info.verbosity = value.at("verbosity");
+  info.refittable = value.at("refittable");
+  for (const json& binding : value.at("bindings")) info.bindings.push_back(binding_from(binding));
+  for (const json& profile : value.at("profiles")) {
+    info.profiles.push_back({profile.at("shapes").get<std::map<std::string, ProfileShapes>>(),
+                             profile.at("values").get<std::map<std::string, ProfileShapes>>()});
+  }
+  info.debug_tensors = value.at("debug").get<std::vector<std::string>>();
+  info.tuning = value.at("tuning");
+  info.refit_options = value.at("refit");
+  return info;
+}
+
+BindingInfo own_binding(const octet::TensorInfo& tensor, bool is_input) {
+  BindingInfo binding;
+  binding.name = binding.onnx = tensor.name;
+  binding.is_input = is_input;
+  binding.type = to_trt(tensor.type.dtype);
+  if (!tensor.type.shape.is_unknown())
+    binding.dims.assign(tensor.type.shape.begin(), tensor.type.shape.end());
+  return binding;
+}
+
+[[noreturn]] void damaged(const std::string& why) {
+  throw octet::Error(octet::Error::Code::invalid_model,
+                     "what the plan says of itself is damaged: " + why);
+}
+
+// Every binding is a value of the engine, of no more dimensions than a tensor may have.
+void check(const PlanInfo& info, const octet::Engine& engine) {
+  const auto inputs = engine.inputs(), outputs = engine.outputs();
+  if (info.bindings.size() != inputs.size() + outputs.size()) damaged("bindings");
+  for (size_t i = 0; i < info.bindings.size(); ++i) {
+    const BindingInfo& binding = info.bindings[i];
+    const bool is_input = i < inputs.size();
+    const octet::TensorInfo& value = is_input ? inputs[i] : outputs[i - inputs.size()];
+    if (binding.is_input != is_input || binding.onnx != value.name) damaged(binding.name);
+    if (binding.dims.size() > Dims::MAX_DIMS) damaged(binding.name);
+  }
+}
+
+}  // namespace
+
+std::string to_bytes(const PlanInfo& info) {
+  json bindings = json::array(), profiles = json::array();
+  for (const BindingInfo& binding : info.bindings) bindings.push_back(to_json(binding));
+  for (const ProfileInfo& profile : info.profiles)
+    profiles.push_back({{"shapes", profile.shapes}, {"values", profile.values}});
+  const json all = {{"name", info.name},
+                    {"implicit", info.implicit_batch},
+                    {"max_batch", info.max_batch},
+                    {"verbosity", info.verbosity},
+                    {"refittable", info.refittable},
+                    {"bindings", bindings},
+                    {"profiles", profiles},
+                    {"debug", info.debug_tensors},
+                    {"tuning", info.tuning},
+                    {"refit", info.refit_options}};
+  const std::string text = all.dump(-1, ' ', false, json::error_handler_t::replace);
+  const uint64_t bytes = text.size();
+  std::string out(kMagic, sizeof kMagic);
+  out.append(reinterpret_cast<const char*>(&bytes), sizeof bytes);
+  return out + text + info.refit_model;
+}
+
+PlanInfo plan_info(const octet::Engine& engine) {
+  const auto raw = octet::attachment(engine);
+  const std::string_view bytes(reinterpret_cast<const char*>(raw.data()), raw.size());
+  constexpr size_t kHead = sizeof kMagic + sizeof(uint64_t);
+  if (bytes.size() < kHead || bytes.substr(0, sizeof kMagic) != std::string_view(kMagic, 8)) {
+    PlanInfo info;
+    for (const auto& input : engine.inputs()) info.bindings.push_back(own_binding(input, true));
+    for (const auto& output : engine.outputs()) info.bindings.push_back(own_binding(output, false));
+    return info;
+  }
+  uint64_t length = 0;
+  std::memcpy(&length, bytes.data() + sizeof kMagic, sizeof length);
+  if (length > bytes.size() - kHead) damaged("its length");
+  try {
+    PlanInfo info = from_json(json::parse(bytes.substr(kHead, length)));
+    info.refit_model = bytes.substr(kHead + length);
+    check(info, engine);
+    return info;
+  } catch (const json::exception& error) {
+    damaged(error.what());
+  }
+}
+
+}  // namespace octet_trt

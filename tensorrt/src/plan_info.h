@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a plan holds beside its engine: names and order of the bindings, profiles, what was asked of the build. It is attached to the
+// engine file, so a plan is an Octet engine like any other.
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "octet/engine.h"
+#include "types.h"
+
+namespace octet_trt {
+
+struct BindingInfo {
+  std::string name;
+  std::string onnx;  // of the engine's value
+  bool is_input = false;
+  DataType type = DataType::kFLOAT;
+  std::vector<int64_t> dims;  // with -1 for the batch where it is implicit
+  float scale = 0;            // INT8 bindings of an engine that takes floats: the value of one step
+  TensorFormat format = TensorFormat::kLINEAR;
+  bool on_host = false;
+};
+
+// Of one input: kMIN, kOPT, kMAX.
+using ProfileShapes = std::array<std::vector<int64_t>, 3>;
+
+struct ProfileInfo {
+  std::map<std::string, ProfileShapes> shapes;
+  std::map<std::string, ProfileShapes> values;
+};
+
+struct PlanInfo {
+  std::string name = "Unnamed Network 0";
+  bool implicit_batch = false;
+  int64_t max_batch = 1;
+  int64_t verbosity = 0;
+  bool refittable = false;
+  std::vector<BindingInfo> bindings;  // inputs, then outputs
+  std::vector<ProfileInfo> profiles;
+  std::vector<std::string> debug_tensors;
+  std::string tuning;       // of octet/tuning.h, as JSON
+  std::string refit_model;  // what a refit builds from; empty where the plan does not allow it
+  std::string refit_options;
+};
+
+std::string to_bytes(const PlanInfo& info);
+// Of an engine that no facade made, what it says itself. Throws octet::Error.
+PlanInfo plan_info(const octet::Engine& engine);
+
+}  // namespace octet_trt

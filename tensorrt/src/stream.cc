@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream.h"
+
+#include <dlfcn.h>
+
+#include <list>
+#include <mutex>
+
+namespace octet_trt {
+namespace {
+
+using IsCapturing = cudaError_t (*)(cudaStream_t, cudaStreamCaptureStatus*);
+using LaunchHost = cudaError_t (*)(cudaStream_t, cudaHostFn_t, void*);
+using Record = cudaError_t (*)(cudaEvent_t, cudaStream_t);
+
+template <class Function>
+Function find(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+}
+
+bool is_capturing(cudaStream_t stream) {
+  static const auto ask = find<IsCapturing>("cudaStreamIsCapturing");
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  return ask != nullptr && stream != nullptr && ask(stream, &status) == cudaSuccess &&
+         status == cudaStreamCaptureStatusActive;
+}
+
+void call(void* work) { (*static_cast<std::function<bool()>*>(work))(); }
+
+}  // namespace
+
+bool run_on(cudaStream_t stream, const std::function<bool()>& work) {
+  if (!is_capturing(stream)) return work();
+  static const auto launch = find<LaunchHost>("cudaLaunchHostFunc");
+  if (launch == nullptr) return work();
+  // Graphs may be launched as long as the process lives, and nobody tells when they are gone.
+  static std::mutex mutex;
+  static auto* const kept = new std::list<std::function<bool()>>;
+  const std::lock_guard lock(mutex);
+  kept->push_back(work);
+  return launch(stream, call, &kept->back()) == cudaSuccess;
+}
+
+void record(cudaEvent_t event, cudaStream_t stream) {
+  static const auto ask = find<Record>("cudaEventRecord");
+  if (ask != nullptr && event != nullptr) ask(event, stream);
+}
+
+}  // namespace octet_trt

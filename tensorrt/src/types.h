@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between TensorRT's words and Octet's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "NvInfer.h"
+#include "octet/tensor.h"
+
+namespace octet_trt {
+
+using namespace nvinfer1;  // the interface that all of this implements
+
+// Level 8 has no 64-bit integers: they are seen as 32-bit ones.
+DataType to_trt(octet::Dtype dtype);
+octet::Dtype to_octet(DataType type);  // throws octet::Error for types of fewer than eight bits
+size_t bytes_of(DataType type);
+const char* name_of(DataType type);
+
+Dims no_dims();                           // nbDims -1: not known, or no such tensor
+Dims to_dims(const octet::Shape& shape);  // nbDims -1 where the rank is unknown
+Dims to_dims(const std::vector<int64_t>& sizes);
+octet::Shape to_shape(const Dims& dims);
+std::vector<int64_t> to_vector(const Dims& dims);
+std::string to_string(const Dims& dims);
+bool is_valid(const Dims& dims);
+bool equal(const Dims& a, const Dims& b);
+int64_t volume(const Dims& dims);  // -1 where a size is not known
+Dims with_front(int64_t front, const Dims& dims);
+Dims without_front(const Dims& dims);
+
+// Throws octet::Error(invalid_argument).
+[[noreturn]] void refuse(const std::string& text);
+
+}  // namespace octet_trt

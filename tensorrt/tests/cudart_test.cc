@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The runtime of CUDA without a GPU, and runs of an engine inside of its graphs.
+#include "support.h"
+
+namespace trt_test {
+namespace {
+
+TEST(Cudart, MemoryIsTheHosts) {
+  void* device = nullptr;
+  EXPECT_EQ(cudaMalloc(&device, 16), cudaSuccess);
+  cudaPointerAttributes attributes;
+  EXPECT_EQ(cudaPointerGetAttributes(&attributes, static_cast<char*>(device) + 15), cudaSuccess);
+  EXPECT_EQ(attributes.type, cudaMemoryTypeDevice);
+  int local = 0;
+  EXPECT_EQ(cudaPointerGetAttributes(&attributes, &local), cudaSuccess);
+  EXPECT_EQ(attributes.type, cudaMemoryTypeUnregistered);
+  EXPECT_EQ(cudaMemset(device, 7, 16), cudaSuccess);
+  char copy[16] = {};
+  EXPECT_EQ(cudaMemcpy(copy, device, 16, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(copy[15], 7);
+  EXPECT_EQ(cudaFree(device), cudaSuccess);
+  EXPECT_EQ(cudaFree(&local), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  EXPECT_STREQ(cudaGetErrorString(cudaErrorInvalidValue), "invalid argument");
+  EXPECT_EQ(cudaMalloc(&device, SIZE_MAX), cudaErrorMemoryAllocation);
+}
+
+TEST(Cudart, OneDevice) {
+  int count = 0, device = -1, major = 0;
+  EXPECT_EQ(cudaGetDeviceCount(&count), cudaSuccess);
+  EXPECT_EQ(count, 1);
+  EXPECT_EQ(cudaSetDevice(0), cudaSuccess);
+  EXPECT_EQ(cudaSetDevice(1), cudaErrorInvalidDevice);
+  EXPECT_EQ(cudaGetDevice(&device), cudaSuccess);
+  EXPECT_EQ(device, 0);
+  cudaDeviceProp prop;
+  EXPECT_EQ(cudaGetDeviceProperties(&prop, 0), cudaSuccess);
+  EXPECT_GT(prop.totalGlobalMem, 0U);
+  EXPECT_EQ(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), cudaSuccess);
+  EXPECT_EQ(major, prop.major);
+}
+
+TEST(Cudart, EventsTellTime) {
+  cudaEvent_t start = nullptr, end = nullptr;
+  cudaStream_t stream = nullptr;
+  EXPECT_EQ(cudaEventCreate(&start), cudaSuccess);
+  EXPECT_EQ(cudaEventCreateWithFlags(&end, cudaEventBlockingSync), cudaSuccess);
+  EXPECT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  float ms = -1;
+  EXPECT_NE(cudaEventElapsedTime(&ms, start, end), cudaSuccess);
+  EXPECT_EQ(cudaEventRecord(start, stream), cudaSuccess);
+  EXPECT_EQ(cudaEventRecord(end, stream), cudaSuccess);
+  EXPECT_EQ(cudaEventSynchronize(end), cudaSuccess);
+  EXPECT_EQ(cudaEventElapsedTime(&ms, start, end), cudaSuccess);
+  EXPECT_GE(ms, 0.0F);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+  EXPECT_EQ(cudaEventDestroy(start), cudaSuccess);
+  EXPECT_EQ(cudaEventDestroy(end), cudaSuccess);
+}
+
+TEST(Cudart, AGraphRunsAnEngineAgain) {
+  Maker maker;
+  ITensor* x = maker.network->addInput("x", DataType::kFLOAT, Dims2{1, 2});
+  auto* relu = maker.network->addActivation(*x, ActivationType::kRELU);
+  relu->getOutput(0)->setName("y");
+  maker.network->markOutput(*relu->getOutput(0));
+  const Own<ICudaEngine> engine = maker.build();
+  ASSERT_TRUE(engine) << maker.logger.text;
+  const Own<IExecutionContext> context(engine->createExecutionContext());
+  std::vector<float> in = {-1, 1}, out = {9, 9};
+  context->setTensorAddress("x", in.data());
+  context->setTensorAddress("y", out.data());
+  cudaStream_t stream = nullptr;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  EXPECT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  EXPECT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  EXPECT_TRUE(context->enqueueV3(stream));
+  EXPECT_EQ(out, (std::vector<float>{9, 9}));  // captured, not run
+  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  EXPECT_EQ(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess);
+  EXPECT_EQ(cudaGraphLaunch(exec, stream), cudaSuccess);
+  EXPECT_EQ(out, (std::vector<float>{0, 1}));
+  in = {3, -3};
+  EXPECT_EQ(cudaGraphLaunch(exec, stream), cudaSuccess);
+  EXPECT_EQ(out, (std::vector<float>{3, 0}));
+  EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
+}  // namespace
+}  // namespace trt_test
