@@ -15,15 +15,21 @@
 #include "octet/engine.h"
 #include "octet/inspect.h"
 #include "octet/progress.h"
+#include "octet/qdq_lint.h"
 
 namespace octet {
 
 struct CheckOptions {
   std::map<std::string, Shape> input_shapes;  // fixes dynamic dimensions of inputs, by input name
+  // What types the build is to be asked for; those of INT8 are judged as the rest of the check is, as if calibrated.
+  std::vector<PrecisionConstraint> constraints = {};
+  ConstraintMode constraint_mode = ConstraintMode::prefer;
   int threads = 1;
   Monitor monitor = {};
   // Of a model that is given as bytes: where its weights files are; empty: it may have none.
   std::filesystem::path weights_folder = {};
+  // Weights files may be links, as long as they end below this folder; empty: links are refused.
+  std::filesystem::path weights_root = {};
 };
 
 struct ModelCheck {
@@ -51,7 +57,8 @@ struct ModelCheck {
   std::vector<Operator> operators;  // unsupported ones first, then by count
   int64_t parameters = 0;           // elements of all weights
   int64_t parameter_bytes = 0;
-  bool carries_qdq = false;  // the model brings its own scales
+  bool carries_qdq = false;    // the model brings its own scales
+  std::optional<QdqLint> qdq;  // then: what becomes of them
 
   // As this machine would run it: in FP32 (absent for a model that carries Q/DQ), and in INT8, which is assumed to be
   // calibrated on data that reach every layer. Absent where the model does not get that far.

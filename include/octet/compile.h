@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "octet/calibrate.h"
+#include "octet/constraints.h"
 #include "octet/engine.h"
+#include "octet/half_weights.h"
 #include "octet/progress.h"
 
 namespace octet {
@@ -35,7 +37,17 @@ struct PrecisionPlan {
   bool int8 = false;  // calibrate and quantize; explicit Q/DQ in the model is honoured either way
   bool simulate = false;  // keep the model's Q/DQ nodes and compute in f32 between them: the truth
                           // that an explicitly quantized engine is held against
+  // The type of the layers that are not INT8; both: f16 where it holds the weights, bf16 elsewhere. Neither: f32.
+  bool f16 = false;
+  bool bf16 = false;
+  // Products that are not INT8 in bf16, where this machine multiplies it faster than f32; the rest in f32.
+  bool fastest = false;
+  // Layers whose weights f16 does not hold are rescaled by powers of two with a neighbor, or get bf16, or f32.
+  bool fix_subnormals = false;
   std::vector<std::string> keep_float;  // node names (or op types) to leave in f32
+  // In a model that carries Q/DQ nodes these decide; constraints are then held against what came of them.
+  std::vector<PrecisionConstraint> constraints = {};
+  ConstraintMode constraint_mode = ConstraintMode::prefer;
   RewriteOptions rewrites;
 };
 
@@ -49,12 +61,15 @@ struct CompileOptions {
   Monitor monitor = {};
   // Of a model that is given as bytes: where its weights files are; empty: it may have none.
   std::filesystem::path weights_folder = {};
+  // Weights files may be links, as long as they end below this folder; empty: links are refused.
+  std::filesystem::path weights_root = {};
 };
 
 struct CompileReport {
   std::vector<PassTrace> passes;
   std::vector<Range> ranges;  // of the tensors that codes may need, in the order of the graph
   std::vector<MissingRange> missing_ranges;
+  std::vector<HalfWeights> half_weights;  // of f16 layers, those that f16 does not hold
   // CalibrationOptions::make_cache: what calibration found, to be kept in a file; null where ranges did not come from data.
   std::shared_ptr<const CalibrationCache> cache;
   std::vector<std::string> warnings;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,6 +26,12 @@ using SampleSource = std::function<bool(std::vector<Tensor>& inputs)>;
 // file name. Arrays of an npz carry their own.
 enum class LabelRule { folder, prefix };
 
+// What a run gives as `output` the next run of the same sequence takes as `input`; a sequence begins with zeros.
+struct StateLink {
+  std::string output;
+  std::string input;
+};
+
 struct DataOptions {
   // A folder of images, or of .npy/.npz files, or one image or array file. The first axis of an array is the sample. Arrays of an
   // .npz that are not named as the inputs are chosen by "file.npz:images[:labels]", a part of them by "images[0:200]".
@@ -34,6 +41,10 @@ struct DataOptions {
   int64_t max_samples = 0;       // 0: all; else so many, evenly spread over the sorted data
   bool skip_bad = false;         // count and skip unreadable files instead of failing
   bool prepared_arrays = false;  // arrays are inputs as they stand: `preprocess` is for images
+  // The axis of an input along which its samples lie, by name; of others it is found (sample_axis).
+  std::map<std::string, int> sample_axes = {};
+  // The samples of each file are the steps of a sequence, in their order. Inputs that are states have no array.
+  std::vector<StateLink> states = {};
   bool raw_pixels = false;  // values of 0 to 255 are meant: no note that they look unnormalised
 };
 
@@ -73,6 +84,8 @@ class DataSource {
   std::vector<Tensor> sample(int64_t i) const;
   std::optional<int64_t> label(int64_t i) const;
   std::string name(int64_t i) const;  // "cats/a.jpg", "digits.npz[17]"
+  // Whether a sequence begins with this sample (DataOptions::states); without states each is its own.
+  bool begins_sequence(int64_t i) const;
 
   // What is applied, and what an engine should remember: for images always, for arrays what the options gave.
   const std::optional<Preprocess>& preprocess() const;
@@ -87,6 +100,35 @@ class DataSource {
   struct Impl;
   explicit DataSource(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
+};
+
+// The axis of input i along which samples lie: what is given, else the first. But a state of [2,N,128] beside an input [N,512] has
+// them along its only open dimension.
+int sample_axis(std::span<const TensorInfo> inputs, size_t i,
+                const std::map<std::string, int>& given = {});
+
+// Carries states from one run to the next.
+class StateLoop {
+ public:
+  // Throws Error(invalid_argument) for links whose names are none, or whose types differ.
+  StateLoop(std::span<const StateLink> links, std::span<const TensorInfo> inputs,
+            std::span<const TensorInfo> outputs);
+  // A new sequence: states are as the data give them, 0.
+  void begin() { kept_.clear(); }
+  // Puts the states that were kept into the inputs of the next run.
+  void fill(std::vector<Tensor>& inputs) const;
+  // Keeps those that a run gave.
+  void keep(std::span<const Tensor> outputs);
+  // Of the outputs, those that are states.
+  std::vector<size_t> outputs() const;
+
+ private:
+  struct Link {
+    size_t output = 0;
+    size_t input = 0;
+  };
+  std::vector<Link> links_;
+  std::vector<Tensor> kept_;  // one for each link; empty before the first run
 };
 
 // Where a model's inputs have a fixed first dimension, one run takes so many samples: as many as the first inputs of `sample` fit

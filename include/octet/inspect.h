@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "octet/constraints.h"
 #include "octet/data.h"
 #include "octet/engine.h"
 #include "octet/precision.h"
@@ -15,6 +16,20 @@
 #include "octet/tuning.h"
 
 namespace octet {
+
+// What the codes of a tensor mean: real = scale * (code - zero_point). Of weights there may be a scale for each output channel.
+struct CodeScale {
+  std::vector<float>
+      scales;  // one, or one for each channel; empty: the tensor is no codes, or they have no scale
+  int zero_point = 0;
+};
+
+// A constant that a layer reads: weights, bias, a table.
+struct ConstantInfo {
+  std::string name;
+  TensorType type;
+  CodeScale codes;
+};
 
 // One node of the built graph as this machine would run it.
 struct LayerInfo {
@@ -36,9 +51,14 @@ struct LayerInfo {
   std::vector<std::string> outputs;
   std::vector<TensorType> input_types;  // concrete, in the order of `inputs`
   std::vector<TensorType> output_types;
+  std::vector<CodeScale> input_codes;  // one for each of `inputs`
+  std::vector<CodeScale> output_codes;
+  std::vector<ConstantInfo> constants;
   // It brings a value into another type or layout and computes nothing: QuantizeLinear, DequantizeLinear, Reorder.
   bool conversion = false;
-  int64_t macs = 0;
+  // A node of control flow, whose bodies' layers follow: it is no layer of its own. Their names begin with its name and that of the body.
+  bool holds_layers = false;
+  int64_t macs = 0;  // in a body: of one round
   double macs_per_cycle =
       0;  // of the kernel's unit at best; 0 for kernels that only move or look up
   int64_t crossing_bytes = 0;  // copied between the memories of two devices
@@ -51,15 +71,26 @@ struct Coverage {
   int64_t layers = 0;
   int64_t int8_macs = 0;
   int64_t macs = 0;
+  int64_t int8_bytes = 0;  // that layers read and write, weights included
+  int64_t bytes = 0;
+  // Of all steps, conversions too: what measure_coverage() found.
+  double int8_us = 0;
+  double us = 0;  // 0: not measured
 
   // Shares from 0 to 1; 1 when there is nothing to quantize.
   double layer_share() const;
   double mac_share() const;
+  double byte_share() const;
+  double time_share() const;
 };
 
 struct Inspection {
   std::vector<LayerInfo> layers;
   Coverage coverage;
+  // One for each ONNX node in the engine, in its order: what was asked of it, and what it got.
+  std::vector<NodePrecision> nodes;
+  std::vector<PrecisionConstraint> constraints;  // that the build was given
+  ConstraintMode constraint_mode = ConstraintMode::prefer;
   std::string isa;  // of the kernels, on the CPU: "vnni"; on another device what it calls its level
   int64_t weight_bytes = 0;  // constants of the built graph
   int64_t arena_bytes = 0;   // activations and workspace of one context, on all its devices
@@ -87,6 +118,10 @@ struct ValueError {
   double cosine = 0;
   int64_t elements = 0;
 };
+
+// The engine with every inner value that stands for real numbers as an output too, after its own: dequantized, under the value's name. The
+// layers and their kernels' results are those of the engine.
+Engine with_inner_values(const Engine& engine);
 
 struct CompareOptions {
   int threads = 1;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace octet {
 
@@ -17,7 +18,15 @@ struct DeviceInfo {
   std::string level;  // of the CPU: cpu_isa()
 };
 
-// Throws Error(invalid_argument) for a name that no device has.
+// Throws Error(invalid_argument) for a name that no device has, Error(unsupported) for one that cannot be used.
 DeviceInfo device_info(const std::string& name);
+
+// A device that contexts may be made for, or why there is none of its kind.
+struct DeviceEntry {
+  DeviceInfo info;      // only the name where it cannot be used
+  std::string missing;  // empty: it can be used
+};
+// The CPU, then each GPU; those for tests are left out. Throws nothing.
+std::vector<DeviceEntry> list_devices();
 
 }  // namespace octet

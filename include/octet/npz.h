@@ -18,6 +18,9 @@ Tensor read_npy(const std::filesystem::path& path);
 // Atomic: under a temporary name, then renamed. bf16, which NumPy lacks, is written as f32.
 void write_npy(const std::filesystem::path& path, const Tensor& tensor);
 
+// Whether it is one of the two: by its extension, or, where it has none, by its first bytes.
+bool is_array_file(const std::filesystem::path& path);
+
 std::vector<std::string> npz_arrays(const std::filesystem::path& path);  // in the archive's order
 Tensor read_npz(const std::filesystem::path& path, const std::string& array);
 std::map<std::string, Tensor> read_npz(const std::filesystem::path& path);

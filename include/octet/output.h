@@ -3,7 +3,9 @@
 // was there.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string_view>
 
 namespace octet {
@@ -14,5 +16,6 @@ namespace octet {
 std::filesystem::path output_target(const std::filesystem::path& path);
 // Writes a text so.
 void write_text(std::string_view text, const std::filesystem::path& path);
+void write_bytes(std::span<const std::byte> bytes, const std::filesystem::path& path);
 
 }  // namespace octet

@@ -10,6 +10,9 @@ namespace octet {
 
 // Image -> one input tensor. Steps run in the order of the members. Defaults leave an image as decoded.
 struct Preprocess {
+  // Cameras store pixels as the sensor lies, and say beside them (EXIF) how to turn the image: then `exif` turns it, and `stored`
+  // takes the pixels as they lie in the file.
+  enum class Orientation { exif, stored };
   enum class Color { rgb, bgr, gray };
   struct Size {
     int width = 0;
@@ -17,6 +20,7 @@ struct Preprocess {
     bool operator==(const Size&) const = default;
   };
 
+  Orientation orientation = Orientation::exif;
   Color color = Color::rgb;
   int resize_short = 0;           // scale so that the shorter side has this length; 0: off
   std::optional<Size> resize;     // scale to exactly this size

@@ -17,11 +17,13 @@ struct LayerTime {
   double share = 0;         // of the sum over all layers, 0 to 1
   double floor_us =
       0;  // the least that this machine could take: multiplications at full rate, or bytes
+  std::vector<double> run_microseconds = {};  // of each run, in their order
 };
 
 struct ProfileOptions {
   int threads = 1;
   int64_t runs = 50;
+  double seconds = 0;  // more runs, until they took so long together
   std::shared_ptr<const Tuning> tuning = nullptr;
   std::string device = "cpu";
 };
@@ -30,5 +32,9 @@ struct ProfileOptions {
 // 50 ns to each.
 std::vector<LayerTime> profile(const Engine& engine, std::span<const Tensor> inputs,
                                const ProfileOptions& options = {});
+
+// Times a few runs on random data, and puts into the inspection's coverage which part of the time INT8 layers take. Leaves it as it is where
+// the engine does not run on such data.
+void measure_coverage(const Engine& engine, const InspectOptions& options, Inspection& inspection);
 
 }  // namespace octet

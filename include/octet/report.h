@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -11,8 +12,21 @@
 
 #include "octet/compile.h"
 #include "octet/inspect.h"
+#include "octet/profile.h"
 
 namespace octet {
+
+// One type of a staged report: the model in it, held against FP32.
+struct StageRow {
+  std::string name = {};     // "FP16"
+  std::string missing = {};  // why there is none; empty: there is
+  int64_t samples = 0;       // that it was judged by
+  std::optional<double> top1 = {}, agreement = {}, sqnr_db = {};  // absent: not measured
+  double latency_ms = 0;                                          // median of one run
+  int64_t bytes = 0;                                              // of the engine file
+  Coverage coverage = {};
+  double build_seconds = 0;
+};
 
 struct ReportInput {
   std::string title;
@@ -21,6 +35,8 @@ struct ReportInput {
   const Inspection& inspection;
   std::span<const Range> ranges;
   std::span<const ValueError> errors;  // may be empty
+  std::span<const LayerTime> times = {};
+  std::span<const StageRow> stages = {};
 };
 
 std::string html_report(const ReportInput& input);

@@ -8,6 +8,7 @@
 
 #include "core/memory.h"
 #include "core/monitor.h"
+#include "inspect/qdq_lint.h"
 #include "onnx/import.h"
 #include "ops/registry.h"
 #include "passes/check_declared.h"
@@ -79,29 +80,50 @@ void describe_model(const ImportInfo& info, ModelCheck& result) {
   }
 }
 
-Engine build(const FloatModel& model, bool int8, const Monitor& monitor) {
-  PrecisionPlan plan;
-  plan.int8 = int8;
-  return Inside::engine(std::make_shared<const Model>(quantize(model, plan, nullptr, monitor)));
+Engine build(const FloatModel& model, const PrecisionPlan& plan, const Monitor& monitor,
+             CompileReport* report = nullptr) {
+  return Inside::engine(std::make_shared<const Model>(quantize(model, plan, report, monitor)));
 }
 
-void plan(const Graph& graph, const CheckOptions& options, ModelCheck& result) {
+// What breaks the constraints is told, and the engine looked at all the same.
+Engine build_constrained(const FloatModel& model, const CheckOptions& options, ModelCheck& result) {
+  PrecisionPlan plan;
+  plan.int8 = true;
+  plan.constraints = options.constraints;
+  plan.constraint_mode = options.constraint_mode;
+  try {
+    return build(model, plan, options.monitor);
+  } catch (const Error& error) {
+    if (plan.constraints.empty() || error.field() != "PrecisionPlan.constraints") throw;
+    note(result, error);
+  }
+  plan.constraint_mode = ConstraintMode::prefer;
+  try {
+    return build(model, plan, options.monitor);
+  } catch (const Error& error) {
+    plan.constraints.clear();
+    return build(model, plan, options.monitor);
+  }
+}
+
+void plan(const Graph& graph, const ImportInfo& info, const CheckOptions& options,
+          ModelCheck& result) {
   InspectOptions inspect_options;
   inspect_options.threads = options.threads;
   const FloatModel model = with_assumed_ranges(optimize(graph, {}, options.monitor));
   result.warnings.insert(result.warnings.end(), model.notes.begin(), model.notes.end());
-  const Engine engine = build(model, true, options.monitor);
+  const Engine engine = build_constrained(model, options, result);
   result.inputs = engine.inputs();
   result.outputs = engine.outputs();
   inspect_options.input_shapes = sample_shapes(engine);
   result.planned_shapes = inspect_options.input_shapes;
   result.int8 = inspect(engine, inspect_options);
   if (result.carries_qdq) {
+    result.qdq = lint_qdq(graph, Inside::model(engine).graph, info.default_zero_points);
     if (const auto slow = slower_than_float(Inside::model(engine).graph))
       result.warnings.push_back(*slow);
   }
-  if (!result.carries_qdq)
-    result.f32 = inspect(build(model, false, options.monitor), inspect_options);
+  if (!result.carries_qdq) result.f32 = inspect(build(model, {}, options.monitor), inspect_options);
 }
 
 bool has_dynamic_input(const ModelCheck& result) {
@@ -110,9 +132,10 @@ bool has_dynamic_input(const ModelCheck& result) {
 }
 
 // With sizes that only this check chose, not being able to plan is no fault of the model.
-void plan_or_note(const Graph& graph, const CheckOptions& options, ModelCheck& result) {
+void plan_or_note(const Graph& graph, const ImportInfo& info, const CheckOptions& options,
+                  ModelCheck& result) {
   try {
-    plan(graph, options, result);
+    plan(graph, info, options, result);
   } catch (const Error& error) {
     if (error.code() == Error::Code::cancelled) throw;
     if (!result.planned_shapes.empty() && has_dynamic_input(result)) {
@@ -142,6 +165,7 @@ ModelCheck check_model(const Import& read, const CheckOptions& options) {
   std::vector<Error> problems;
   ImportOptions import;
   import.input_shapes = options.input_shapes;
+  import.external_data_root = options.weights_root;
   import.problems = &problems;
   ImportInfo info;
   Graph graph;
@@ -157,7 +181,7 @@ ModelCheck check_model(const Import& read, const CheckOptions& options) {
   result.outputs = infos_of(graph, graph.outputs);
   result.carries_qdq = carries_qdq(graph);
   if (result.builds()) check_declared_or_note(graph, info, options, result);
-  if (result.builds()) plan_or_note(graph, options, result);
+  if (result.builds()) plan_or_note(graph, info, options, result);
   return result;
 }
 

@@ -66,6 +66,34 @@ Json layers_json(const Inspection& inspection) {
   return list;
 }
 
+Json notes_json(const std::vector<QdqNote>& notes) {
+  Json list = Json::array();
+  for (const QdqNote& note : notes) {
+    list.push_back({{"rule", note.rule},
+                    {"runtime", note.runtime},
+                    {"blocks", note.blocks},
+                    {"text", note.text}});
+  }
+  return list;
+}
+
+Json qdq_json(const QdqLint& lint) {
+  Json pairs = Json::array();
+  for (const QdqPair& pair : lint.pairs) {
+    pairs.push_back({{"role", to_string(pair.role)},
+                     {"quantize", pair.quantize},
+                     {"dequantize", pair.dequantize},
+                     {"tensor", pair.tensor},
+                     {"int8", pair.int8},
+                     {"fate", pair.fate},
+                     {"notes", notes_json(pair.notes)}});
+  }
+  Json blocking = Json::object();
+  for (const char* runtime : {"octet", "tensorrt", "onnxruntime"})
+    blocking[runtime] = count_blocking(lint, runtime);
+  return {{"pairs", std::move(pairs)}, {"notes", notes_json(lint.notes)}, {"blocking", blocking}};
+}
+
 }  // namespace
 
 std::string to_json(const ModelCheck& check) {
@@ -79,6 +107,7 @@ std::string to_json(const ModelCheck& check) {
                  {"opsets", opsets_json(check)},
                  {"functions", check.functions},
                  {"carries_qdq", check.carries_qdq},
+                 {"qdq", check.qdq ? qdq_json(*check.qdq) : Json(nullptr)},
                  {"inputs", tensors_json(check.inputs, check)},
                  {"outputs", tensors_json(check.outputs, check)},
                  {"operators", operators_json(check)},
@@ -87,6 +116,8 @@ std::string to_json(const ModelCheck& check) {
                  {"planned_shapes", std::move(shapes)},
                  {"memory", {{"f32", memory_json(check.f32)}, {"int8", memory_json(check.int8)}}}};
   object["coverage"] = check.int8 ? json_of(check.int8->coverage) : Json(nullptr);
+  object["constraints"] = check.int8 ? constraints_json(*check.int8) : Json(nullptr);
+  object["nodes"] = check.int8 ? json_of(check.int8->nodes) : Json::array();
   object["layers"] = check.int8 ? layers_json(*check.int8) : Json::array();
   return json_text(object);
 }

@@ -65,6 +65,29 @@ void add_sample(const std::vector<Tensor>& expected, const std::vector<Tensor>& 
 
 }  // namespace
 
+Engine with_inner_values(const Engine& engine) {
+  auto model = std::make_shared<Model>(Inside::model(engine));
+  const std::vector<ValueId> own = model->graph.outputs;
+  std::vector<std::string> names;
+  for (ValueId id : own) names.push_back(model->graph.value(id).name);
+  for (std::string& name : tappable_values(model->graph)) {
+    if (std::find(names.begin(), names.begin() + std::ssize(own), name) ==
+        names.begin() + std::ssize(own))
+      names.push_back(std::move(name));
+  }
+  Graph tapped = tap_graph(model->graph, names);
+  std::copy(own.begin(), own.end(), tapped.outputs.begin());
+  for (size_t i = own.size(); i < names.size(); ++i) {
+    const ValueId id = tapped.outputs[i];
+    if (tapped.value(id).name == names[i]) continue;
+    // Dequantized: the codes give their name away.
+    tapped.rename(tapped.find_value(names[i]), names[i] + "/codes");
+    tapped.rename(id, names[i]);
+  }
+  model->graph = std::move(tapped);
+  return Inside::engine(std::move(model));
+}
+
 std::vector<ValueError> compare(const Engine& reference, const Engine& tested,
                                 const SampleSource& next, const CompareOptions& options) {
   const Graph& graph = Inside::model(tested).graph;

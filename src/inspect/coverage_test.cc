@@ -14,6 +14,7 @@ LayerInfo layer(const char* op, Precision precision, Dtype dtype, int64_t macs) 
   info.precision = precision;
   info.output_types = {{dtype, Shape{1}}};
   info.macs = macs;
+  info.constant_bytes = macs / 2;
   return info;
 }
 
@@ -29,6 +30,9 @@ TEST(Coverage, ConversionsAndShapeArithmeticAreNotLayers) {
   EXPECT_EQ(coverage.int8_layers, 1);
   EXPECT_DOUBLE_EQ(coverage.layer_share(), 0.5);
   EXPECT_DOUBLE_EQ(coverage.mac_share(), 0.9);
+  EXPECT_EQ(coverage.int8_bytes, 45 + 1);
+  EXPECT_EQ(coverage.bytes, 46 + 5 + 4);
+  EXPECT_EQ(coverage.us, 0);
 }
 
 TEST(Coverage, NothingToQuantizeIsFullyCovered) {

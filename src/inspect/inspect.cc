@@ -5,9 +5,11 @@
 #include <algorithm>
 
 #include "backends/backends.h"
+#include "inspect/body_layers.h"
 #include "inspect/coverage.h"
 #include "inspect/layers.h"
 #include "plan/plan.h"
+#include "precision/constraints.h"
 #include "runtime/inside.h"
 #include "runtime/model.h"
 #include "runtime/staged.h"
@@ -15,9 +17,13 @@
 namespace octet {
 namespace {
 
-void add_plan(const Plan& plan, Inspection& inspection) {
+void add_plan(const Plan& plan, const Target& target, Inspection& inspection) {
   inspection.arena_bytes = plan.arena_bytes();
-  for (const PlanStep& step : plan.steps) inspection.layers.push_back(layer_of(plan, step));
+  for (const PlanStep& step : plan.steps) {
+    inspection.layers.push_back(layer_of(plan, step));
+    if (step.node < plan.graph.nodes.size())
+      add_body_layers(plan.graph, plan.graph.nodes[step.node], target, inspection.layers);
+  }
 }
 
 // What can be planned without data, then every other node with the reason why it cannot.
@@ -27,22 +33,15 @@ void add_stages(const Graph& graph, const StageStart& start, const Target& targe
   if (!stage.planned.outputs.empty()) {
     std::vector<Shape> shapes;
     for (ValueId id : stage.planned.inputs) shapes.push_back(stage.planned.value(id).type.shape);
-    add_plan(make_plan(stage.planned, shapes, target), inspection);
+    add_plan(make_plan(stage.planned, shapes, target), target, inspection);
   }
   for (u32 n = 0; n < graph.nodes.size(); ++n) {
     if (stage.reasons[n].empty()) continue;
     LayerInfo layer = layer_outside_plans(graph, graph.nodes[n], stage.reasons[n]);
     if (!stage.done[n]) layer.kernel = "during the run";
     inspection.layers.push_back(std::move(layer));
+    add_body_layers(graph, graph.nodes[n], target, inspection.layers);
   }
-}
-
-s64 weight_bytes(const Graph& graph) {
-  s64 bytes = 0;
-  for (ValueId id = 0; id < graph.value_count(); ++id) {
-    if (graph.is_constant(id)) bytes += static_cast<s64>(graph.value(id).constant.bytes());
-  }
-  return bytes;
 }
 
 }  // namespace
@@ -50,12 +49,14 @@ s64 weight_bytes(const Graph& graph) {
 std::vector<Shape> sample_shapes(const Engine& engine) {
   constexpr s64 kImage = 224, kOther = 8;
   std::vector<Shape> shapes;
-  for (const TensorInfo& input : engine.inputs()) {
-    Shape shape = input.type.shape;
+  const std::vector<TensorInfo> inputs = engine.inputs();
+  for (size_t n = 0; n < inputs.size(); ++n) {
+    Shape shape = inputs[n].type.shape;
+    const int sample = sample_axis(inputs, n);
     for (int i = 0; i < shape.rank(); ++i) {
       if (shape[i] != Shape::kDynamic) continue;
       const bool image = shape.rank() == 4 && i >= 2;
-      shape[i] = i == 0 ? 1 : (image ? kImage : kOther);
+      shape[i] = i == 0 || i == sample ? 1 : (image ? kImage : kOther);
     }
     shapes.push_back(shape);
   }
@@ -67,15 +68,19 @@ Inspection inspect(const Engine& engine, const InspectOptions& options) {
   const std::vector<Shape> shapes =
       options.input_shapes.empty() ? sample_shapes(engine) : options.input_shapes;
   Inspection inspection;
-  inspection.weight_bytes = weight_bytes(Inside::model(engine).graph);
+  inspection.weight_bytes = constant_bytes_of(Inside::model(engine).graph);
   inspection.isa = std::string(target.device->level());
   try {
-    add_plan(make_plan(Inside::model(engine).graph, shapes, target), inspection);
+    add_plan(make_plan(Inside::model(engine).graph, shapes, target), target, inspection);
   } catch (const NeedsData&) {
     add_stages(Inside::model(engine).graph, first_start(Inside::model(engine).graph, shapes),
                target, inspection);
   }
   inspection.coverage = coverage_of(inspection.layers);
+  const Model& model = Inside::model(engine);
+  inspection.nodes = node_precisions(model.graph, model.constraints.nodes);
+  inspection.constraints = model.constraints.constraints;
+  inspection.constraint_mode = model.constraints.mode;
   return inspection;
 }
 

@@ -10,10 +10,28 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json tensors_json(const std::vector<std::string>& names, const std::vector<TensorType>& types) {
+// One number, or one for each channel.
+void add_codes(const CodeScale& codes, Json& tensor) {
+  if (codes.scales.empty()) return;
+  tensor["scale"] = codes.scales.size() == 1 ? Json(codes.scales[0]) : Json(codes.scales);
+  tensor["zero_point"] = codes.zero_point;
+}
+
+Json tensors_json(const std::vector<std::string>& names, const std::vector<TensorType>& types,
+                  const std::vector<CodeScale>& codes) {
   Json list = Json::array();
   for (size_t i = 0; i < names.size(); ++i) {
     list.push_back({{"name", names[i]}, {"type", i < types.size() ? to_string(types[i]) : ""}});
+    if (i < codes.size()) add_codes(codes[i], list.back());
+  }
+  return list;
+}
+
+Json constants_json(const std::vector<ConstantInfo>& constants) {
+  Json list = Json::array();
+  for (const ConstantInfo& constant : constants) {
+    list.push_back({{"name", constant.name}, {"type", to_string(constant.type)}});
+    add_codes(constant.codes, list.back());
   }
   return list;
 }
@@ -30,9 +48,44 @@ std::string json_text(const Json& value) {
 }
 
 Json json_of(const Coverage& coverage) {
-  return {{"layers", coverage.layer_share()},    {"macs", coverage.mac_share()},
-          {"int8_layers", coverage.int8_layers}, {"total_layers", coverage.layers},
-          {"int8_macs", coverage.int8_macs},     {"total_macs", coverage.macs}};
+  return {{"layers", coverage.layer_share()},
+          {"macs", coverage.mac_share()},
+          {"int8_layers", coverage.int8_layers},
+          {"total_layers", coverage.layers},
+          {"int8_macs", coverage.int8_macs},
+          {"total_macs", coverage.macs},
+          {"bytes", coverage.byte_share()},
+          {"int8_bytes", coverage.int8_bytes},
+          {"total_bytes", coverage.bytes},
+          {"time", coverage.us > 0 ? Json(coverage.time_share()) : Json(nullptr)}};
+}
+
+Json json_of(std::span<const NodePrecision> nodes) {
+  Json list = Json::array();
+  const auto type = [](Precision precision) {
+    return precision == Precision::none ? Json(nullptr) : Json(to_string(precision));
+  };
+  for (const NodePrecision& node : nodes) {
+    list.push_back({{"name", node.node},
+                    {"layer", node.layer},
+                    {"requested", type(node.requested)},
+                    {"resolved", type(node.resolved)},
+                    {"requested_output", type(node.requested_output)},
+                    {"resolved_output", type(node.resolved_output)},
+                    {"violated", node.violated()},
+                    {"reason_code", to_string(node.reason_code)},
+                    {"reason", node.reason}});
+  }
+  return list;
+}
+
+Json constraints_json(const Inspection& inspection) {
+  Json types = Json::array(), results = Json::array();
+  for (const PrecisionConstraint& constraint : inspection.constraints)
+    (constraint.output ? results : types).push_back(to_string(constraint));
+  return {{"mode", to_string(inspection.constraint_mode)},
+          {"types", std::move(types)},
+          {"output_types", std::move(results)}};
 }
 
 std::string to_json(const Coverage& coverage) { return json_text(json_of(coverage)); }
@@ -40,25 +93,29 @@ std::string to_json(const Coverage& coverage) { return json_text(json_of(coverag
 std::string to_json(const Inspection& inspection) {
   Json layers = Json::array();
   for (const LayerInfo& layer : inspection.layers) {
-    layers.push_back({{"name", layer.name},
-                      {"op", layer.op},
-                      {"precision", to_string(layer.precision)},
-                      {"kernel", layer.kernel},
-                      {"device", layer.device},
-                      {"crossing_bytes", layer.crossing_bytes},
-                      {"reason_code", to_string(layer.reason_code)},
-                      {"reason", layer.reason},
-                      {"kernel_reason", layer.kernel_reason},
-                      {"choice", to_string(layer.choice)},
-                      {"signature", layer.signature},
-                      {"rejected_kernels", layer.rejected},
-                      {"nodes", layer.nodes},
-                      {"inputs", tensors_json(layer.inputs, layer.input_types)},
-                      {"outputs", tensors_json(layer.outputs, layer.output_types)},
-                      {"macs", layer.macs}});
+    layers.push_back(
+        {{"name", layer.name},
+         {"op", layer.op},
+         {"precision", to_string(layer.precision)},
+         {"kernel", layer.kernel},
+         {"device", layer.device},
+         {"crossing_bytes", layer.crossing_bytes},
+         {"reason_code", to_string(layer.reason_code)},
+         {"reason", layer.reason},
+         {"kernel_reason", layer.kernel_reason},
+         {"choice", to_string(layer.choice)},
+         {"signature", layer.signature},
+         {"rejected_kernels", layer.rejected},
+         {"nodes", layer.nodes},
+         {"inputs", tensors_json(layer.inputs, layer.input_types, layer.input_codes)},
+         {"outputs", tensors_json(layer.outputs, layer.output_types, layer.output_codes)},
+         {"constants", constants_json(layer.constants)},
+         {"macs", layer.macs}});
   }
   return json_text({{"layers", std::move(layers)},
                     {"coverage", json_of(inspection.coverage)},
+                    {"constraints", constraints_json(inspection)},
+                    {"nodes", json_of(inspection.nodes)},
                     {"isa", inspection.isa},
                     {"weight_bytes", inspection.weight_bytes},
                     {"arena_bytes", inspection.arena_bytes}});

@@ -9,6 +9,8 @@
 namespace octet {
 
 nlohmann::ordered_json json_of(const Coverage& coverage);
+nlohmann::ordered_json json_of(std::span<const NodePrecision> nodes);
+nlohmann::ordered_json constraints_json(const Inspection& inspection);
 std::string json_text(const nlohmann::ordered_json& value);
 
 }  // namespace octet

@@ -2,6 +2,7 @@
 #include "inspect/layers.h"
 
 #include "graph/op_traits.h"
+#include "inspect/code_scales.h"
 
 namespace octet {
 namespace {
@@ -23,17 +24,31 @@ std::string kernel_reason(const PlanStep& step) {
 }
 
 void add_values(const Graph& graph, const std::vector<ValueId>& values,
-                std::vector<std::string>& names, std::vector<TensorType>& types) {
+                std::vector<std::string>& names, std::vector<TensorType>& types,
+                std::vector<CodeScale>& codes) {
   for (const ValueId id : values) {
     if (id == kNoValue || graph.is_constant(id)) continue;
     names.push_back(graph.value(id).name);
     types.push_back(graph.value(id).type);
+    codes.push_back(code_scale(graph.value(id)));
   }
+}
+
+void add_tensors(const Graph& graph, const Node& node, LayerInfo& layer) {
+  add_values(graph, node.inputs, layer.inputs, layer.input_types, layer.input_codes);
+  add_values(graph, node.outputs, layer.outputs, layer.output_types, layer.output_codes);
+  layer.constants = constants_of(graph, node);
+}
+
+// Between types of reals: it stands for no ONNX node.
+bool rounds(const Node& node) {
+  return node.decision.code == ReasonCode::boundary && node.origins.empty();
 }
 
 // A table that stands for no ONNX node turns the caller's s8 codes into u8 (plan/relabel.cc).
 bool is_conversion(const Node& node) {
-  return is_quantize(node) || is_dequantize(node) || (is_table(node) && node.origins.empty());
+  return is_quantize(node) || is_dequantize(node) || rounds(node) ||
+         (is_table(node) && node.origins.empty());
 }
 
 LayerInfo node_layer(const Graph& graph, const Node& node, const PlanStep& step) {
@@ -46,8 +61,7 @@ LayerInfo node_layer(const Graph& graph, const Node& node, const PlanStep& step)
   layer.kernel = step.kernel;
   layer.kernel_reason = kernel_reason(step);
   layer.nodes = node.origins;
-  add_values(graph, node.inputs, layer.inputs, layer.input_types);
-  add_values(graph, node.outputs, layer.outputs, layer.output_types);
+  add_tensors(graph, node, layer);
   layer.conversion = is_conversion(node);
   layer.macs = count_macs(node, types_of(graph, node.inputs), types_of(graph, node.outputs));
   for (const ValueId id : node.inputs) {
@@ -78,6 +92,8 @@ LayerInfo move_layer(const Plan& plan, const PlanStep& step) {
     layer.input_types.push_back(value.type);
     layer.outputs.push_back(value.name);
     layer.output_types.push_back(value.type);
+    layer.input_codes.push_back(code_scale(value));
+    layer.output_codes.push_back(code_scale(value));
   }
   return layer;
 }
@@ -108,8 +124,7 @@ LayerInfo layer_outside_plans(const Graph& graph, const Node& node, const std::s
   layer.conversion = is_conversion(node);
   layer.kernel_reason = why;
   layer.nodes = node.origins;
-  add_values(graph, node.inputs, layer.inputs, layer.input_types);
-  add_values(graph, node.outputs, layer.outputs, layer.output_types);
+  add_tensors(graph, node, layer);
   return layer;
 }
 

@@ -2,9 +2,13 @@
 #include "octet/profile.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "core/check.h"
+#include "core/memory.h"
+#include "graph/op_traits.h"
 #include "inspect/floor.h"
+#include "inspect/layer_text.h"
 #include "inspect/layers.h"
 #include "runtime/context.h"
 #include "runtime/inside.h"
@@ -12,7 +16,7 @@
 namespace octet {
 namespace {
 
-double median(std::vector<f64>& values) {
+double median(std::vector<f64> values) {
   const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
@@ -68,18 +72,63 @@ std::vector<LayerTime> profile(const Engine& engine, std::span<const Tensor> inp
   Context context = engine.make_context({options.threads, options.tuning, options.device});
   context.run(inputs);
   Samples samples;
-  for (int64_t run = 0; run < options.runs; ++run) samples.add_run(context, inputs);
+  const auto start = std::chrono::steady_clock::now();
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  for (int64_t run = 0; run < options.runs || seconds() < options.seconds; ++run)
+    samples.add_run(context, inputs);
   const MachineRates rates = measure_rates();
   std::vector<LayerTime> times;
   double total = 0;
   for (size_t s = 0; s < samples.layers.size(); ++s) {
     const LayerInfo& layer = samples.layers[s];
     const f64 floor = floor_us(layer, rates, options.threads);
-    times.push_back({layer, median(samples.step_us[s]), 0, floor});
+    times.push_back({layer, median(samples.step_us[s]), 0, floor, samples.step_us[s]});
     total += times.back().microseconds;
   }
   for (LayerTime& time : times) time.share = total > 0 ? time.microseconds / total : 0;
   return times;
+}
+
+namespace {
+
+// A few runs take moments, and nothing loops for as long as random data say.
+bool is_quick(const Graph& graph, const Coverage& coverage) {
+  constexpr s64 kMostMacs = s64{8} << 30, kMostBytes = s64{1} << 30;
+  return coverage.macs <= kMostMacs && coverage.bytes <= kMostBytes &&
+         std::ranges::none_of(graph.nodes, has_body);
+}
+
+}  // namespace
+
+void measure_coverage(const Engine& engine, const InspectOptions& options, Inspection& inspection) {
+  Coverage& coverage = inspection.coverage;
+  if (!is_quick(Inside::model(engine).graph, coverage)) return;
+  const std::vector<Shape> shapes =
+      options.input_shapes.empty() ? sample_shapes(engine) : options.input_shapes;
+  const std::vector<TensorInfo> infos = engine.inputs();
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < infos.size(); ++i)
+    inputs.push_back(random_tensor({infos[i].type.dtype, shapes[i]}, static_cast<u32>(i)));
+  ProfileOptions profiled;
+  profiled.threads = options.threads;
+  profiled.runs = 3;
+  profiled.tuning = options.tuning;
+  profiled.device = options.device;
+  try {
+    const std::vector<LayerTime> times =
+        without_bad_alloc([&] { return profile(engine, inputs, profiled); });
+    for (const LayerTime& time : times) {
+      const bool int8 = time.layer.precision == Precision::int8 && !time.layer.conversion;
+      coverage.us += time.microseconds;
+      coverage.int8_us += int8 ? time.microseconds : 0;
+    }
+  } catch (const Error& error) {
+    // Indices that random data put outside a tensor, say.
+    if (error.code() == Error::Code::internal) throw;
+    coverage.us = coverage.int8_us = 0;
+  }
 }
 
 }  // namespace octet

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "graph/text.h"
@@ -33,6 +34,18 @@ TEST(Profile, TimesEveryLayerInOrder) {
   EXPECT_EQ(times[0].layer.macs, 4 * 3 * 2);
   EXPECT_EQ(times[1].layer.name, "relu");
   EXPECT_NEAR(times[0].share + times[1].share, 1.0, 1e-9);
+}
+
+TEST(Profile, KeepsTheTimesOfEveryRun) {
+  const std::vector<Tensor> inputs = {Tensor(Dtype::f32, {4, 3})};
+  for (const LayerTime& time : profile(two_layers(), inputs, {.threads = 1, .runs = 3})) {
+    ASSERT_EQ(time.run_microseconds.size(), 3u);
+    std::vector<double> sorted = time.run_microseconds;
+    std::ranges::sort(sorted);
+    EXPECT_EQ(sorted[1], time.microseconds);
+  }
+  const auto longer = profile(two_layers(), inputs, {.threads = 1, .runs = 1, .seconds = 0.01});
+  EXPECT_GT(longer[0].run_microseconds.size(), 1u);
 }
 
 TEST(Profile, NeedsARun) {

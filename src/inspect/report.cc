@@ -10,6 +10,9 @@
 
 #include "core/types.h"
 #include "inspect/report_assets.h"
+#include "inspect/report_graph.h"
+#include "inspect/report_stages.h"
+#include "inspect/report_text.h"
 #include "octet/output.h"
 
 namespace octet {
@@ -18,61 +21,6 @@ namespace {
 constexpr int kPlotWidth = 280;
 constexpr int kPlotHeight = 80;
 constexpr size_t kColumns = 140;  // histogram columns drawn; more bins are summed
-
-std::string escape_html(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += static_cast<u8>(c) < 0x20 && c != '\n' && c != '\t' ? '?' : c;
-    }
-  }
-  return out;
-}
-
-std::string table_head(std::span<const std::string_view> titles) {
-  std::string out = "<thead><tr>";
-  for (const std::string_view title : titles) {
-    out += fmt::format("<th scope=\"col\"><button>{}</button></th>", title);
-  }
-  return out + "</tr></thead>";
-}
-
-std::string text_cell(std::string_view text) {
-  return fmt::format("<td class=\"w\">{}</td>", escape_html(text));
-}
-
-// `value` sorts, `shown` is read.
-std::string number_cell(f64 value, const std::string& shown) {
-  const f64 finite = std::isfinite(value) ? value : (value > 0 ? 1e300 : -1e300);
-  return fmt::format("<td class=\"n\" data-v=\"{}\">{}</td>", finite, shown);
-}
-
-std::string precision_cell(Precision precision) {
-  return fmt::format("<td><span class=\"tag {}\">{}</span></td>",
-                     precision == Precision::int8 ? "int8" : "other", to_string(precision));
-}
-
-std::string decibels(f64 value) {
-  if (!std::isfinite(value)) return value > 0 ? "exact" : "none";
-  return fmt::format("{:.1f} dB", value);
-}
 
 std::string joined(const std::vector<std::string>& names) {
   std::string out;
@@ -89,35 +37,106 @@ std::string summary_section(const ReportInput& input) {
   add("layers in INT8", fmt::format("{} of {} ({:.1f} %)", coverage.int8_layers, coverage.layers,
                                     100 * coverage.layer_share()));
   add("multiplications in INT8", fmt::format("{:.2f} %", 100 * coverage.mac_share()));
+  add("bytes in INT8", fmt::format("{:.1f} %", 100 * coverage.byte_share()));
+  if (coverage.us > 0)
+    add("time in INT8", fmt::format("{:.1f} % (measured)", 100 * coverage.time_share()));
   for (const auto& [term, value] : input.summary) add(term, value);
   return out + "</dl>\n";
 }
 
-std::string layer_row(const LayerInfo& layer, const ValueError* error) {
+// What is known of a layer beside the inspection, and the largest of all layers.
+struct Measures {
+  std::map<std::string, const ValueError*> errors;
+  std::map<std::string, double> times;
+  double slowest = 0, worst = 0;
+
+  explicit Measures(const ReportInput& input) {
+    for (const ValueError& error : input.errors) {
+      errors.emplace(error.layer, &error);
+      worst = std::max(worst, noise_of(error.sqnr_db));
+    }
+    for (const LayerTime& time : input.times) {
+      times[time.layer.name] += time.microseconds;
+      slowest = std::max(slowest, times[time.layer.name]);
+    }
+  }
+  // Part of a tensor that is error: of amplitudes, 0 to 1.
+  static double noise_of(double sqnr_db) {
+    return std::isfinite(sqnr_db) ? std::min(1.0, std::pow(10.0, -sqnr_db / 20)) : 0.0;
+  }
+};
+
+std::string error_cell(const Measures& measures, const LayerInfo& layer) {
+  const auto at = measures.errors.find(layer.name);
+  if (at == measures.errors.end()) return "<td></td>";
+  const double sqnr = at->second->sqnr_db;
+  const double share = measures.worst > 0 ? Measures::noise_of(sqnr) / measures.worst : 0;
+  return bar_cell(sqnr, decibels_text(sqnr), share);
+}
+
+std::string time_cell(const Measures& measures, const LayerInfo& layer) {
+  const auto at = measures.times.find(layer.name);
+  if (at == measures.times.end()) return "<td></td>";
+  return bar_cell(at->second, fmt::format("{:.1f} us", at->second),
+                  measures.slowest > 0 ? at->second / measures.slowest : 0);
+}
+
+std::string layer_row(const LayerInfo& layer, const Measures& measures) {
   std::string kernel = layer.kernel;
   if (!layer.kernel_reason.empty()) kernel += " (" + layer.kernel_reason + ")";
   const std::string output =
       layer.output_types.empty() ? std::string() : to_string(layer.output_types[0]);
-  return "<tr>" + text_cell(layer.name) + text_cell(layer.op) + precision_cell(layer.precision) +
-         text_cell(output) +
+  const std::string tensor = layer.outputs.empty() ? std::string() : layer.outputs[0];
+  return fmt::format("<tr data-tensor=\"{}\">", escape_html(tensor)) + text_cell(layer.name) +
+         text_cell(layer.op) + precision_cell(layer.precision) + text_cell(output) +
          number_cell(static_cast<f64>(layer.macs), fmt::format("{}", layer.macs)) +
-         (error != nullptr ? number_cell(error->sqnr_db, decibels(error->sqnr_db)) : "<td></td>") +
-         text_cell(kernel) + text_cell(layer.reason) + text_cell(joined(layer.nodes)) + "</tr>\n";
+         time_cell(measures, layer) + error_cell(measures, layer) + text_cell(kernel) +
+         text_cell(layer.reason) + text_cell(joined(layer.nodes)) + "</tr>\n";
 }
 
 std::string layers_section(const ReportInput& input) {
-  std::map<std::string, const ValueError*> errors;
-  for (const ValueError& error : input.errors) errors.emplace(error.layer, &error);
-  constexpr std::array<std::string_view, 9> kTitles = {
-      "layer", "operator", "precision", "output", "MACs", "SQNR", "kernel", "why", "ONNX nodes"};
+  const Measures measures(input);
+  constexpr std::array<std::string_view, 10> kTitles = {"layer", "operator",  "precision", "output",
+                                                        "MACs",  "time",      "SQNR",      "kernel",
+                                                        "why",   "ONNX nodes"};
   std::string out =
       "<h2>Layers</h2>\n<input id=\"filter\" type=\"search\" aria-label=\"Filter layers and "
       "tensors\" placeholder=\"filter by name, operator, reason\">\n"
       "<div class=\"scroll\"><table id=\"layers\">" +
       table_head(kTitles) + "<tbody>\n";
-  for (const LayerInfo& layer : input.inspection.layers) {
-    const auto found = errors.find(layer.name);
-    out += layer_row(layer, found == errors.end() ? nullptr : found->second);
+  for (const LayerInfo& layer : input.inspection.layers) out += layer_row(layer, measures);
+  return out + "</tbody></table></div>\n";
+}
+
+std::string graph_section(const Inspection& inspection) {
+  const std::string drawing = graph_drawing(inspection);
+  if (drawing.empty()) return "";
+  std::string legend;
+  for (const std::string_view type : {"int8", "f16", "bf16", "f32", "other"})
+    legend += fmt::format("<span class=\"tag {0}\">{0}</span> ", type);
+  return "<h2>Graph</h2>\n<p class=\"note\">The layers in the color of their type; pale boxes "
+         "only convert. A click (or Enter) tells about one. " +
+         legend + "</p>\n<div class=\"split\"><div class=\"scroll drawing\">" + drawing +
+         "</div><aside id=\"detail\" aria-live=\"polite\"><p class=\"note\">No layer is "
+         "chosen.</p></aside></div>\n";
+}
+
+// What was asked of each ONNX node beside what it got.
+std::string nodes_section(const Inspection& inspection) {
+  if (inspection.nodes.empty()) return "";
+  constexpr std::array<std::string_view, 7> kTitles = {"ONNX node",    "layer",      "asked", "got",
+                                                       "result asked", "result got", "why"};
+  std::string out =
+      "<h2>ONNX nodes</h2>\n<p class=\"note\">The type that each node of the model was asked to "
+      "have, and what it got.</p>\n<div class=\"scroll\"><table id=\"nodes\">" +
+      table_head(kTitles) + "<tbody>\n";
+  for (const NodePrecision& node : inspection.nodes) {
+    out += fmt::format("<tr{}>", node.violated() ? " class=\"violated\"" : "");
+    out += text_cell(node.node) + text_cell(node.layer);
+    for (const Precision type :
+         {node.requested, node.resolved, node.requested_output, node.resolved_output})
+      out += type == Precision::none ? "<td></td>" : precision_cell(type);
+    out += text_cell(node.reason) + "</tr>\n";
   }
   return out + "</tbody></table></div>\n";
 }
@@ -133,7 +152,8 @@ std::string errors_section(std::span<const ValueError> errors) {
       table_head(kTitles) + "<tbody>\n";
   for (const ValueError& error : errors) {
     out += "<tr>" + text_cell(error.value) + text_cell(error.layer) +
-           precision_cell(error.precision) + number_cell(error.sqnr_db, decibels(error.sqnr_db)) +
+           precision_cell(error.precision) +
+           number_cell(error.sqnr_db, decibels_text(error.sqnr_db)) +
            number_cell(error.max_abs, fmt::format("{:.4g}", error.max_abs)) +
            number_cell(error.cosine, fmt::format("{:.5f}", error.cosine)) + "</tr>\n";
   }
@@ -186,8 +206,9 @@ std::string ranges_section(std::span<const Range> ranges) {
       "<div class=\"cards\">\n";
   for (const Range& range : ranges) {
     out += fmt::format(
-        "<figure>{}<figcaption><b>{}</b><br><span>threshold {:.5g}, seen {:.5g} to "
-        "{:.5g}</span></figcaption></figure>\n",
+        "<figure data-tensor=\"{1}\">{0}<figcaption><b>{1}</b><br><span>threshold {2:.5g}, seen "
+        "{3:.5g} to "
+        "{4:.5g}</span></figcaption></figure>\n",
         histogram_plot(range), escape_html(range.tensor), range.threshold, range.min, range.max);
   }
   return out + "</div>\n";
@@ -204,8 +225,9 @@ std::string html_report(const ReportInput& input) {
              "'unsafe-inline'; script-src 'unsafe-inline'\">\n<meta name=\"viewport\" "
              "content=\"width=device-width\">\n<title>{}</title>\n<style>{}</style></head><body>\n",
              escape_html(input.title), kReportStyle) +
-         summary_section(input) + layers_section(input) + errors_section(input.errors) +
-         ranges_section(input.ranges) +
+         summary_section(input) + stages_section(input.stages) + advice_section(input) +
+         graph_section(input.inspection) + layers_section(input) + nodes_section(input.inspection) +
+         errors_section(input.errors) + ranges_section(input.ranges) +
          fmt::format("<footer>Written by octet.</footer>\n<script>{}</script>\n</body></html>\n",
                      kReportScript);
 }

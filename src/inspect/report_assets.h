@@ -5,7 +5,7 @@
 namespace octet {
 
 inline constexpr const char* kReportStyle = R"css(
-:root { --ink:#1d2430; --soft:#667085; --line:#e3e7ee; --int8:#1f7a5c; --float:#b4540a; --bar:#4a7bd0; --cut:#c02f2f; }
+:root { --ink:#1d2430; --soft:#667085; --line:#e3e7ee; --int8:#1f7a5c; --float:#b4540a; --half:#7a4fb5; --brain:#2f6fb0; --plain:#66707f; --bar:#4a7bd0; --cut:#c02f2f; }
 * { box-sizing:border-box }
 body { margin:0 auto; max-width:1280px; padding:24px; color:var(--ink); background:#fff;
   font:14px/1.45 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif }
@@ -23,7 +23,21 @@ th button { all:unset; cursor:pointer; font-weight:600 } th button:focus-visible
 th[aria-sort=ascending] button::after { content:" \25B2" } th[aria-sort=descending] button::after { content:" \25BC" }
 td.n { text-align:right; font-variant-numeric:tabular-nums; white-space:nowrap }
 td.w { overflow-wrap:anywhere; min-width:14ch }
-.tag { border-radius:4px; padding:1px 6px; color:#fff; background:var(--float); white-space:nowrap }
+.tag { border-radius:4px; padding:1px 6px; color:#fff; background:var(--plain); white-space:nowrap }
+.tag.f32 { background:var(--float) } .tag.f16 { background:var(--half) } .tag.bf16 { background:var(--brain) }
+td.bar { background:linear-gradient(#cfdcf3,#cfdcf3) no-repeat left bottom }
+.split { display:grid; grid-template-columns:minmax(0,1fr) 320px; gap:12px }
+.drawing { max-height:70vh; overflow:auto; padding:0 }
+.drawing svg { width:auto; margin:0 auto }
+#detail { border:1px solid var(--line); border-radius:8px; padding:8px 12px; overflow-wrap:anywhere; max-height:70vh; overflow:auto }
+#detail dl { display:block } #detail dl div { border:0; padding:2px 0 }
+.edge { fill:none; stroke:#b9c2d0; stroke-width:1.2 }
+.box { cursor:pointer } .box rect { fill:var(--plain) } .box text { fill:#fff; font-size:11px; text-anchor:middle }
+.box text.small { font-size:8.5px; fill:#ffffffcc }
+.box.int8 rect { fill:var(--int8) } .box.f32 rect { fill:var(--float) } .box.f16 rect { fill:var(--half) } .box.bf16 rect { fill:var(--brain) }
+.box.move rect { fill-opacity:.45 } .box.chosen rect { stroke:var(--ink); stroke-width:3 } .box:focus-visible { outline:2px solid var(--bar) }
+@media (max-width:800px) { .split { grid-template-columns:1fr } }
+tr.violated td { background:#fdecec }
 .tag.int8 { background:var(--int8) }
 input { font:inherit; padding:5px 9px; border:1px solid var(--line); border-radius:6px; margin:0 0 10px; width:min(340px,100%) }
 .cards { display:grid; grid-template-columns:repeat(auto-fill,minmax(290px,1fr)); gap:12px }
@@ -51,6 +65,29 @@ for (const table of document.querySelectorAll('table')) {
       body.append(...(down ? rows.reverse() : rows));
     });
   });
+}
+const layerRows = [...document.querySelectorAll('#layers tbody tr')];
+const layerTitles = [...document.querySelectorAll('#layers th')].map(head => head.textContent);
+function choose(box) {
+  document.querySelectorAll('.box.chosen').forEach(other => other.classList.remove('chosen'));
+  box.classList.add('chosen');
+  const row = layerRows[Number(box.dataset.i)], list = document.createElement('dl');
+  layerTitles.forEach((title, i) => {
+    if (!row.cells[i].textContent) return;
+    const part = document.createElement('div'), term = document.createElement('dt'), text = document.createElement('dd');
+    term.textContent = title;
+    text.textContent = row.cells[i].textContent;
+    part.append(term, text);
+    list.append(part);
+  });
+  const detail = document.getElementById('detail');
+  detail.replaceChildren(list);
+  const card = [...document.querySelectorAll('.cards figure')].find(figure => figure.dataset.tensor === row.dataset.tensor);
+  if (card) detail.append(card.cloneNode(true));
+}
+for (const box of document.querySelectorAll('.box')) {
+  box.addEventListener('click', () => choose(box));
+  box.addEventListener('keydown', event => { if (event.key === 'Enter') choose(box); });
 }
 const filter = document.getElementById('filter');
 filter.addEventListener('input', () => {

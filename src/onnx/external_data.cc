@@ -34,6 +34,12 @@ std::vector<std::string> split(const std::string& path) {
   return parts;
 }
 
+// What a root could allow.
+[[noreturn]] void refuse_link(const std::string& location, std::string_view why) {
+  fail_about("CompileOptions.weights_root", Error::Code::invalid_model,
+             "external data location {} {}; {}", quote_name(location), why, kHint);
+}
+
 [[noreturn]] void refuse(const std::string& location, std::string_view why) {
   fail(Error::Code::invalid_model, "external data location {} {}; {}", quote_name(location), why,
        kHint);
@@ -103,7 +109,7 @@ bool ExternalData::open(const std::string& location) {
       fail(Error::Code::io, "the folder of weights files {}: {}", root_.string(), error.message());
     const std::string relative = real.lexically_relative(root).string();
     if (relative.empty() || relative.starts_with("..")) {
-      refuse(location, "resolves to a file outside " + root.string());
+      refuse_link(location, "resolves to a file outside " + root.string());
     }
     file = open_beneath(root, relative, location);
   }
@@ -126,10 +132,10 @@ ExternalData::File ExternalData::open_beneath(const std::filesystem::path& folde
       if (errno == ENOENT) return {};
       fail(Error::Code::io, "external data {}: {}", quote_name(location), std::strerror(errno));
     }
-    if (S_ISLNK(seen.st_mode)) refuse(location, "goes through a symbolic link");
+    if (S_ISLNK(seen.st_mode)) refuse_link(location, "goes through a symbolic link");
     const bool last = i + 1 == parts.size();
     if (last && !S_ISREG(seen.st_mode)) refuse(location, "is not a regular file");
-    if (last && root_.empty() && seen.st_nlink != 1) refuse(location, "is a hard link");
+    if (last && root_.empty() && seen.st_nlink != 1) refuse_link(location, "is a hard link");
     const int flags = last ? O_RDONLY | O_NONBLOCK : O_DIRECTORY | O_PATH;
     Descriptor next{::openat(at.fd, parts[i].c_str(), flags | O_NOFOLLOW | O_CLOEXEC)};
     struct stat opened = {};

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "core/check.h"
+#include "graph/op_traits.h"
 #include "graph/verify.h"
 #include "octet/closest.h"
 #include "onnx/attribute_reader.h"
@@ -279,6 +280,8 @@ void GraphImporter::add_node(FlatNode& flat) try {
   if (node.op->domain.empty()) check_attribute_values(node.attrs);
   for (const auto& [name, value] : bodies.entries()) node.attrs.set(name, value);
   const std::string domain = canonical_domain(proto.domain());
+  if ((is_quantize(node) || is_dequantize(node)) && node.input(2) == kNoValue)
+    context_.info.default_zero_points.push_back(node.name);
   splice(std::move(node), static_cast<int>(flat.opsets->at(domain)));
 } catch (Error& error) {
   error.add_context(fmt::format("importing node {} ({})", quote_name(flat.name),

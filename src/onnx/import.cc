@@ -2,9 +2,14 @@
 // The order of the import: header, functions, support check, weights files, then the graphs (graph_importer.h).
 #include "onnx/import.h"
 
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
 #include "core/check.h"
 #include "core/content_hash.h"
 #include "core/memory.h"
+#include "graph/op_traits.h"
 #include "onnx/external_data.h"
 #include "onnx/flatten.h"
 #include "onnx/graph_importer.h"
@@ -12,6 +17,7 @@
 #include "onnx/support.h"
 #include "onnx/tensor_reader.h"
 #include "onnx/text.h"
+#include "onnx/write.h"
 
 namespace octet {
 namespace {
@@ -48,6 +54,31 @@ bool attempt(const ImportOptions& options, const Stage& stage) {
   }
 }
 
+std::unordered_set<std::string_view> names_in_metadata(const ModelProto& model, const char* key) {
+  std::unordered_set<std::string_view> names;
+  for (const auto& entry : model.metadata_props()) {
+    std::string_view rest = entry.key() == key ? entry.value() : std::string_view();
+    while (!rest.empty()) {
+      const size_t end = std::min(rest.find('\n'), rest.size());
+      names.insert(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  return names;
+}
+
+// Files of ours say which nodes stay real (onnx/write.h): Q/DQ around them serve their neighbours.
+void keep_marked_nodes(const ModelProto& model, Graph& graph) {
+  const auto kept = names_in_metadata(model, kKeepFloatKey),
+             exact = names_in_metadata(model, kExactKey);
+  for (Node& node : graph.nodes) {
+    if (kept.contains(node.name))
+      node.decision = {Precision::f32, ReasonCode::kept_by_user, "the file keeps it real"};
+    if (exact.contains(node.name) && node.op->traits->integer_product != nullptr)
+      node.attrs.set("exact", s64{1});
+  }
+}
+
 Graph import_model(ModelProto& model, const ImportOptions& options, ImportInfo& info,
                    ContentDigest& weights) {
   const s64 max_bytes = max_bytes_of(options);
@@ -59,6 +90,7 @@ Graph import_model(ModelProto& model, const ImportOptions& options, ImportInfo& 
   TensorReader tensors(external, max_bytes, info.warnings);
   ImportContext context{options, info, tensors};
   Graph graph = GraphImporter(context, *model.mutable_graph(), flat.nodes).run();
+  keep_marked_nodes(model, graph);
   weights = external.digest();
   return graph;
 }

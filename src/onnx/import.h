@@ -56,6 +56,8 @@ struct ImportInfo {
   std::vector<std::string> functions;  // model-local ones
   s64 parameters = 0;  // elements of all weights; shape arithmetic (s64, bool) apart
   s64 parameter_bytes = 0;
+  std::vector<std::string>
+      default_zero_points;             // QuantizeLinear and DequantizeLinear nodes that name none
   std::vector<DeclaredType> declared;  // what the file says of the values of the graph returned
   std::vector<std::string> warnings;
 };

@@ -120,8 +120,9 @@ void check_support(const FlatGraph& flat, ImportInfo& info) {
     if (names.size() > kNamesPerOperator)
       text += fmt::format(" and {} more", names.size() - kNamesPerOperator);
   }
-  fail(Error::Code::unsupported, "{} of {} nodes have operators that Octet lacks:{}",
-       info.unsupported.size(), count, text);
+  fail_about("PluginInfo.path", Error::Code::unsupported,
+             "{} of {} nodes have operators that Octet lacks, and no loaded plugin has:{}",
+             info.unsupported.size(), count, text);
 }
 
 }  // namespace octet

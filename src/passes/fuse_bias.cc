@@ -16,13 +16,42 @@ std::optional<Tensor> as_bias(const Tensor& addend, s64 channels, int trailing) 
   return addend.reshaped({channels});
 }
 
-std::optional<Tensor> bias_for(const Graph& graph, const Node& node, const Tensor& addend) {
-  const Tensor* w = graph.constant_input(node, 1);
-  if (w == nullptr || node.input(2) != kNoValue || node.input(3) != kNoValue) return std::nullopt;
-  if (!node.attrs.s("activation", "").empty() || w->shape().rank() < 1) return std::nullopt;
+// The weights, or what their shape is: constant codes behind a DequantizeLinear of a Q/DQ model.
+const Tensor* constant_weights(Graph& graph, const Uses& uses, const Node& node) {
+  const Node* dequantize = producer_of(graph, uses, node.input(1));
+  if (dequantize != nullptr && is_dequantize(*dequantize))
+    return graph.constant_input(*dequantize, 0);
+  return graph.constant_input(node, 1);
+}
+
+bool takes_bias(const Node& node) {
+  return node.op->traits->integer_product != nullptr && node.input(2) == kNoValue &&
+         node.input(3) == kNoValue && node.attrs.s("activation", "").empty();
+}
+
+std::optional<Tensor> bias_for(const Node& node, const Tensor* w, const Tensor& addend) {
+  if (w == nullptr || w->shape().rank() < 1) return std::nullopt;
   if (is_op(node, "MatMul")) return as_bias(addend, w->shape()[w->shape().rank() - 1], 0);
-  if (is_op(node, "Conv")) return as_bias(addend, w->shape()[0], w->shape().rank() - 2);
-  return std::nullopt;
+  return as_bias(addend, w->shape()[0], w->shape().rank() - 2);
+}
+
+// The addend as the bias of a MatMul, where a DequantizeLinear makes it of s32 codes, one for each column.
+bool is_coded_bias(Graph& graph, const Uses& uses, const Node& node, ValueId addend) {
+  const Node* dequantize = producer_of(graph, uses, addend);
+  if (dequantize == nullptr || !is_dequantize(*dequantize) || !is_op(node, "MatMul")) return false;
+  const Tensor* codes = graph.constant_input(*dequantize, 0);
+  const Tensor* w = constant_weights(graph, uses, node);
+  return codes != nullptr && w != nullptr && codes->dtype() == Dtype::s32 &&
+         w->shape().rank() > 0 && codes->shape() == Shape{w->shape()[w->shape().rank() - 1]};
+}
+
+// What the addition of `addend` adds to each output channel, as a value; kNoValue where it is something else.
+ValueId bias_value(Graph& graph, const Uses& uses, const Node& node, ValueId addend) {
+  if (is_coded_bias(graph, uses, node, addend)) return addend;
+  if (!graph.is_constant(addend)) return kNoValue;
+  const Tensor constant = graph.value(addend).constant;
+  const std::optional<Tensor> bias = bias_for(node, constant_weights(graph, uses, node), constant);
+  return bias ? graph.add_constant(node.name + ".bias", *bias) : kNoValue;
 }
 
 }  // namespace
@@ -33,14 +62,13 @@ void fuse_bias(Graph& graph, Rewrites& rewrites) {
     if (!is_op(add, "Add")) continue;
     for (size_t side = 0; side < 2; ++side) {
       const Node* node = producer_of(graph, uses, add.inputs[side]);
-      const Tensor* addend = graph.constant_input(add, 1 - side);
-      if (node == nullptr || addend == nullptr) continue;
+      if (node == nullptr || !takes_bias(*node)) continue;
       if (only_reader(graph, uses, add.inputs[side]) == nullptr) continue;
-      const std::optional<Tensor> bias = bias_for(graph, *node, *addend);
-      if (!bias || !rewrites.allow()) continue;
+      const ValueId bias = bias_value(graph, uses, *node, add.inputs[1 - side]);
+      if (bias == kNoValue || !rewrites.allow()) continue;
       Node fused = *node;
       fused.inputs.resize(3, kNoValue);
-      fused.inputs[2] = graph.add_constant(node->name + ".bias", *bias);
+      fused.inputs[2] = bias;
       replace_fused(add, std::move(fused), *node);
       break;
     }

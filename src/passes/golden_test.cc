@@ -16,6 +16,7 @@
 #include "graph/verify.h"
 #include "ops/registry.h"
 #include "passes/pass.h"
+#include "passes/plugin_testing.h"
 
 namespace octet {
 namespace {
@@ -86,6 +87,7 @@ void expect_same(const Tensor& before, const Tensor& after) {
 class Golden : public testing::TestWithParam<fs::path> {};
 
 TEST_P(Golden, TextAndMeaning) {
+  add_double_plugin();
   const std::string text = read(GetParam());
   const size_t split = text.find(kSeparator);
   ASSERT_NE(split, std::string::npos) << "the file has no ---- line";

@@ -21,15 +21,37 @@ constexpr SampleSizes kFirst{2, 8, 224}, kSecond{3, 9, 256};
 
 bool is_image_size(const Shape& shape, int d) { return shape.rank() == 4 && d >= 2; }
 
+s64 size_at(const Shape& shape, int d, const SampleSizes& sizes) {
+  if (d == 0) return sizes.batch;
+  return is_image_size(shape, d) ? sizes.image : sizes.other;
+}
+
+// Dimensions of one number are of one size wherever they stand: the batch may be the second dimension of a state.
+std::map<s64, s64> sizes_of_numbers(const Graph& graph, const SampleSizes& sizes) {
+  std::map<s64, s64> found;
+  for (ValueId id : graph.inputs) {
+    const Shape& shape = graph.value(id).type.shape;
+    for (int d = 0; d < shape.rank(); ++d) {
+      if (shape[d] >= Shape::kDynamic) continue;
+      const s64 size = size_at(shape, d, sizes);
+      const auto [at, fresh] = found.emplace(shape[d], size);
+      if (!fresh && (size == sizes.batch || at->second == sizes.other)) at->second = size;
+    }
+  }
+  return found;
+}
+
 // The dynamic dimension `single` is 1.
 std::vector<Shape> sample_shapes(const Graph& graph, const SampleSizes& sizes, s64 single = 0) {
+  const std::map<s64, s64> numbered = sizes_of_numbers(graph, sizes);
   std::vector<Shape> shapes;
   for (ValueId id : graph.inputs) {
     Shape shape = graph.value(id).type.shape;
     for (int d = 0; d < shape.rank(); ++d) {
       if (shape[d] >= 0) continue;
-      const s64 size = is_image_size(shape, d) ? sizes.image : sizes.other;
-      shape[d] = shape[d] == single ? 1 : (d == 0 ? sizes.batch : size);
+      const auto known = numbered.find(shape[d]);
+      const s64 size = known != numbered.end() ? known->second : size_at(shape, d, sizes);
+      shape[d] = shape[d] == single ? 1 : size;
     }
     shapes.push_back(shape);
   }

@@ -18,6 +18,7 @@ void remove_identity(Graph&, Rewrites&);
 void fold_constants(Graph&, Rewrites&);
 void inline_if(Graph&, Rewrites&);
 void integer_operators(Graph&, Rewrites&);
+void plugin_codes(Graph&, Rewrites&);
 void remove_cast(Graph&, Rewrites&);
 void widen_halves(Graph&, Rewrites&);
 void gemm_to_matmul(Graph&, Rewrites&);
@@ -28,6 +29,7 @@ void fuse_normalization(Graph&, Rewrites&);
 void fuse_bias(Graph&, Rewrites&);
 void fuse_swish(Graph&, Rewrites&);
 void fuse_gelu(Graph&, Rewrites&);
+void fuse_hard_swish(Graph&, Rewrites&);
 void fuse_residual(Graph&, Rewrites&);
 void fuse_activation(Graph&, Rewrites&);
 void hoist_quantize(Graph&, Rewrites&);
@@ -38,6 +40,7 @@ void join_channel_codes(Graph&, Rewrites&);
 void symmetric_weights(Graph&, Rewrites&);
 void fuse_unary(Graph&, Rewrites&);
 void fuse_qdq(Graph&, Rewrites&);
+void fuse_plugin(Graph&, Rewrites&);
 void quantize_rows(Graph&, Rewrites&);
 void quantize_function(Graph&, Rewrites&);
 void fold_scale(Graph&, Rewrites&);
@@ -59,6 +62,7 @@ constexpr Pass kFloatPasses[] = {
     {"fold_constants", fold_constants},
     {"inline_if", inline_if},
     {"integer_operators", integer_operators},
+    {"plugin_codes", plugin_codes},
     {"widen_halves", widen_halves},
     {"remove_cast", remove_cast},
     {"gemm_to_matmul", gemm_to_matmul},
@@ -68,6 +72,7 @@ constexpr Pass kFloatPasses[] = {
     {"fuse_bias", fuse_bias},
     {"fuse_swish", fuse_swish},
     {"fuse_gelu", fuse_gelu},
+    {"fuse_hard_swish", fuse_hard_swish},
     {"fuse_residual", fuse_residual},
     {"clip_before_quantize", clip_before_quantize},
     {"fuse_activation", fuse_activation},
@@ -82,6 +87,7 @@ constexpr Pass kQuantizePasses[] = {
     {"join_channel_codes", join_channel_codes, kMakesIntegers},
     {"fuse_unary", fuse_unary, kMakesIntegers},
     {"fuse_qdq", fuse_qdq, kMakesIntegers},
+    {"fuse_plugin", fuse_plugin, kMakesIntegers},
     {"quantize_rows", quantize_rows, kMakesIntegers},
     {"quantize_function", quantize_function, kMakesIntegers},
     {"fold_scale", fold_scale},

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -33,10 +34,20 @@ struct PhaseAxis {
   s64 kernel = 1;  // of the convolution
   s64 pad_end = 0;
   s64 pixels = 0;  // outputs of each phase
+  bool open =
+      false;  // the size of the input is not known: `out` and `pixels` are those of kAnySize
   std::vector<std::pair<s64, s64>>
       taps;  // phase and position in the convolution's kernel, for each tap
 
   bool cropped() const { return crop != 0 || pixels * stride != out; }
+  // Where the outputs that are kept end, among all of the phases. What lies behind them is as much for every size.
+  s64 end() const {
+    const s64 behind = pixels * stride - crop - out;
+    if (!open) return crop + out;
+    return behind == 0 ? std::numeric_limits<s64>::max() : -behind;
+  }
+  s64 size_of_phase() const { return open ? Shape::kDynamic : pixels; }
+  s64 size_of_all() const { return open ? Shape::kDynamic : pixels * stride; }
 };
 
 PhaseAxis phases_of(const WindowAxis& axis) {
@@ -101,10 +112,18 @@ Tensor repeated(const Tensor& values, s64 times) {
   return result;
 }
 
+// In place of a size that is not known. Kernel, padding and crops follow from the attributes alone, and outputs grow by the stride with
+// each element of the input, unless the node states how many it gives.
+constexpr s64 kAnySize = 256;
+
 // The phases of a node, or why it has none.
-std::string read_phases(const Node& product, const Shape& x, const Shape& weights, Phases& phases) {
-  if (x.is_unknown() || x.rank() != 4 || x[1] < 0 || x[2] < 0 || x[3] < 0)
-    return "the size of its image depends on the input";
+std::string read_phases(const Node& product, Shape x, const Shape& weights, Phases& phases) {
+  if (x.is_unknown() || x.rank() != 4 || x[1] < 0) return "the rank of its input is not known";
+  const bool open_h = x[2] < 0, open_w = x[3] < 0;
+  if ((open_h || open_w) && product.attrs.has("output_shape"))
+    return "it states the size of its result, and the size of its image depends on the input";
+  if (open_h) x[2] = kAnySize;
+  if (open_w) x[3] = kAnySize;
   const ConvGeometry geometry = conv_transpose_geometry(product, x, weights);
   if (geometry.groups != 1) return fmt::format("it has {} groups", geometry.groups);
   const WindowAxis &h = geometry.window.h(), &w = geometry.window.w();
@@ -113,6 +132,8 @@ std::string read_phases(const Node& product, const Shape& x, const Shape& weight
   if (h.stride > kMaxStride || std::max(h.extent(), w.extent()) > kMaxKernel)
     return "its stride is above 16 or its kernel above 64";
   phases = {geometry.in_channels, geometry.out_channels, phases_of(h), phases_of(w)};
+  phases.h.open = open_h;
+  phases.w.open = open_w;
   if (phases.h.pad_end > phases.h.kernel || phases.w.pad_end > phases.w.kernel)
     return "its output reaches far beyond the last tap";
   constexpr s64 kMaxShare = 4;
@@ -210,7 +231,8 @@ class Splitter {
     conv.inputs[kWeights] = weights_of(product);
     if (product.input(kBias) != kNoValue) conv.inputs[kBias] = bias_of(product);
     Shape shape{graph_.value(product.inputs[kX]).type.shape[0],
-                phases_.count() * phases_.out_channels, phases_.h.pixels, phases_.w.pixels};
+                phases_.count() * phases_.out_channels, phases_.h.size_of_phase(),
+                phases_.w.size_of_phase()};
     conv.outputs = {graph_.add_value(product.name + ".phases", {Dtype::f32, shape})};
     Node codes = make_quantize(graph_, conv.outputs[0], *code_type(graph_, quantize),
                                product.name + ".phase_codes");
@@ -219,8 +241,7 @@ class Splitter {
     last_ = codes.outputs[0];
     made_.push_back(std::move(conv));
     made_.push_back(std::move(codes));
-    shape = {shape[0], phases_.out_channels, shape[2] * phases_.h.stride,
-             shape[3] * phases_.w.stride};
+    shape = {shape[0], phases_.out_channels, phases_.h.size_of_all(), phases_.w.size_of_all()};
     if (phases_.count() > 1) {
       Node interleave = move_node("DepthToSpace", product, quantize, shape);
       interleave.attrs.set("blocksize", phases_.h.stride);
@@ -240,7 +261,7 @@ class Splitter {
           graph_.add_constant(product.name + what, Tensor::of<s64>({2}, values)));
     };
     ints(".starts", {h.crop, w.crop});
-    ints(".ends", {h.crop + h.out, w.crop + w.out});
+    ints(".ends", {h.end(), w.end()});
     ints(".axes", {2, 3});
     made_.push_back(std::move(slice));
   }

@@ -8,13 +8,24 @@
 #include "core/check.h"
 #include "core/glob.h"
 #include "pipeline/automatic.h"
+#include "pipeline/bodies.h"
 
 namespace octet {
 namespace {
 
-std::vector<std::string> names_of(const Graph& graph, std::span<const ValueId> values) {
+std::vector<std::string> names_of(const FloatModel& model, std::span<const ValueId> values) {
   std::vector<std::string> names;
-  for (ValueId id : values) names.push_back(graph.value(id).name);
+  for (ValueId id : values) names.push_back(model.place + model.graph->value(id).name);
+  return names;
+}
+
+// Of the model and of the bodies in it.
+std::vector<std::string> all_names(const FloatModel& model) {
+  std::vector<std::string> names;
+  for (const FloatModel* part : with_bodies(model)) {
+    const auto own = names_of(*part, values_to_observe(*part->graph));
+    names.insert(names.end(), own.begin(), own.end());
+  }
   return names;
 }
 
@@ -94,22 +105,24 @@ std::string quoted_list(const std::vector<std::string>& names) {
   std::string text;
   for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
     text += fmt::format("{}'{}'", i == 0 ? "" : ", ", names[i]);
-  if (names.size() > kShown)
-    text += fmt::format(" and {} more", names.size() - kShown);
+  if (names.size() > kShown) text += fmt::format(" and {} more", names.size() - kShown);
   return text;
 }
 
 Ranges ranges_by_method(const FloatModel& model, const CalibrationOptions& options,
                         const StageOptions& stage) {
   const Calibration& calibration = *model.calibration;
-  const std::vector<std::string> names = names_of(*model.graph, calibration.values);
-  check_methods(options.methods, names);
+  const bool is_body = !model.place.empty();
+  const std::vector<std::string> names = names_of(model, calibration.values);
+  if (!is_body) check_methods(options.methods, all_names(model));
   Ranges ranges = model.ranges != nullptr ? *model.ranges : Ranges();
   std::vector<size_t> automatic;
   for (size_t i = 0; i < names.size(); ++i) {
     const auto asked = method_for(options, names[i]);
     if (!asked && ranges.contains(calibration.values[i])) continue;
-    const RangeMethod method = asked.value_or(RangeRule::entropy);
+    RangeMethod method = asked.value_or(RangeRule::entropy);
+    // Samples are tried on the whole model; a round of a body is no sample.
+    if (is_body && method.rule == RangeRule::automatic) method = RangeRule::entropy;
     if (method.rule == RangeRule::automatic) {
       automatic.push_back(i);
     } else {
@@ -139,9 +152,9 @@ void apply_given(const FloatModel& model, std::span<const GivenRange> given, Ran
                  std::vector<std::string>& notes) {
   if (given.empty()) return;
   const std::vector<ValueId> values = values_to_observe(*model.graph);
-  check_patterns(model, given, names_of(*model.graph, values), notes);
+  if (model.place.empty()) check_patterns(model, given, all_names(model), notes);
   for (ValueId id : values) {
-    const std::string& name = model.graph->value(id).name;
+    const std::string name = model.place + model.graph->value(id).name;
     const GivenRange* range = range_for(given, name);
     if (range == nullptr) continue;
     const auto seen = ranges.find(id);

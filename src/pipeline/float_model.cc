@@ -14,7 +14,9 @@
 #include "graph/propagate.h"
 #include "passes/pass.h"
 #include "pipeline/automatic.h"
+#include "pipeline/bodies.h"
 #include "pipeline/choose_ranges.h"
+#include "pipeline/plugin_notes.h"
 
 namespace octet {
 namespace {
@@ -34,12 +36,30 @@ std::shared_ptr<const TensorStatistics> statistics_of(const Observation& seen) {
                        seen.power.mean_squares()});
 }
 
-void observe_samples(const Graph& graph, SampleFeed& feed, const StageOptions& stage,
-                     Calibration& into) {
-  Observations seen = observe(graph, into.values, feed, {stage.threads, stage.monitor});
-  into.samples = seen.samples;
-  into.data_hash = seen.data_hash.hex();
-  into.observations = std::move(seen.values);
+// What is to be observed in bodies, and what was.
+struct BodyCalibration {
+  std::vector<BodyValues> values;
+  std::vector<std::vector<Observation>> seen;
+};
+
+struct Calibrating {
+  const FloatModel& model;
+  const CalibrationOptions& options;
+  const StageOptions& stage;
+  Calibration& into;
+  BodyCalibration& bodies;
+
+  const Graph& graph() const { return *model.graph; }
+};
+
+void observe_samples(const Calibrating& work, SampleFeed& feed) {
+  Observations seen =
+      observe({work.graph(), work.into.values, work.bodies.values, work.options.states}, feed,
+              {work.stage.threads, work.stage.monitor});
+  work.into.samples = seen.samples;
+  work.into.data_hash = seen.data_hash.hex();
+  work.into.observations = std::move(seen.values);
+  work.bodies.seen = std::move(seen.bodies);
 }
 
 // Keeps the first samples of a source that gives them only once.
@@ -63,12 +83,15 @@ class KeepingFeed : public SampleFeed {
 };
 
 // Files are read once before anything is computed.
-void observe_files(const Graph& graph, const CalibrationOptions& options, const StageOptions& stage,
-                   Calibration& into) {
+void observe_files(const Calibrating& work) {
+  const Graph& graph = work.graph();
+  const CalibrationOptions& options = work.options;
+  const StageOptions& stage = work.stage;
+  Calibration& into = work.into;
   DataSource data = DataSource::open(options, inputs_of(graph));
   data.validate(
       [&](s64 done, s64 total) { report_progress(stage.monitor, "check data", done, total); });
-  observe_samples(graph, *feed_of(data, inputs_of(graph)), stage, into);
+  observe_samples(work, *feed_of(data, inputs_of(graph)));
   into.inputs = data.summaries();
   if (tries_samples(options)) {
     const auto again = feed_of(data, inputs_of(graph));
@@ -86,8 +109,10 @@ void observe_files(const Graph& graph, const CalibrationOptions& options, const 
 }
 
 // The caller's own samples can be read only once: each is checked as it comes.
-void observe_own(const Graph& graph, const CalibrationOptions& options, const StageOptions& stage,
-                 Calibration& into) {
+void observe_own(const Calibrating& work) {
+  const Graph& graph = work.graph();
+  const CalibrationOptions& options = work.options;
+  Calibration& into = work.into;
   if (!options.data.empty()) {
     fail(Error::Code::invalid_argument,
          "calibration data are given twice: as files in '{}' and as samples of the caller",
@@ -97,9 +122,9 @@ void observe_own(const Graph& graph, const CalibrationOptions& options, const St
   const auto feed = feed_of(options.samples, inputs_of(graph), &statistics);
   if (tries_samples(options)) {
     KeepingFeed keeping(*feed, into.first_samples);
-    observe_samples(graph, keeping, stage, into);
+    observe_samples(work, keeping);
   } else {
-    observe_samples(graph, *feed, stage, into);
+    observe_samples(work, *feed);
   }
   into.inputs = statistics.summaries();
   into.notes = statistics.doubts(options.raw_pixels);
@@ -127,25 +152,60 @@ FloatModel optimize(Graph graph, const RewriteOptions& rewrites, const Monitor& 
   FoldingBudget folding(graph);
   options.folding = &folding;
   run_passes(graph, float_passes(), options, &model.passes);
-  if (std::string note = folding.left_out(); !note.empty()) model.notes.push_back(std::move(note));
-  model.carries_qdq = carries_qdq(graph);
+  model.carries_qdq = carries_qdq_inside(graph);
+  for (std::string& note : plugin_notes(graph)) model.notes.push_back(std::move(note));
   model.tensors = std::move(tensors);
-  model.graph = std::make_shared<const Graph>(std::move(graph));
   model.weight_codes = std::make_shared<WeightCodes>();
+  if (rewrites.stop_after_rewrites < 0)
+    model.bodies = optimize_bodies(graph, options, model, model.notes);
+  if (std::string note = folding.left_out(); !note.empty()) model.notes.push_back(std::move(note));
+  model.graph = std::make_shared<const Graph>(std::move(graph));
   return model;
 }
 
 namespace {
 
+bool has_seen(const Observation& observation) {
+  return std::ranges::any_of(observation.histogram.counts(), [](u64 count) { return count > 0; });
+}
+
+// Each body with what was seen in all of its rounds.
+std::vector<FloatBody> observed_bodies(const Calibrating& work) {
+  return changed_bodies(work.model, [&](FloatModel& body) {
+    const auto at = std::ranges::find(work.bodies.values, body.graph.get(), &BodyValues::body);
+    const auto index = static_cast<size_t>(at - work.bodies.values.begin());
+    auto calibration = std::make_shared<Calibration>();
+    calibration->samples = work.into.samples;
+    for (size_t i = 0; i < at->values.size(); ++i) {
+      Observation& seen = work.bodies.seen[index][i];
+      // A branch that no sample took has shown nothing.
+      if (!has_seen(seen)) continue;
+      calibration->values.push_back(at->values[i]);
+      calibration->statistics.push_back(statistics_of(seen));
+      calibration->observations.push_back(std::move(seen));
+    }
+    body.calibration = std::move(calibration);
+    Ranges ranges = ranges_by_method(body, work.options, work.stage);
+    body.ranges = std::make_shared<const Ranges>(std::move(ranges));
+  });
+}
+
 FloatModel observed(const FloatModel& model, const CalibrationOptions& options,
                     const StageOptions& stage) {
   auto calibration = std::make_shared<Calibration>();
   calibration->values = values_to_observe(*model.graph);
-  (options.samples ? observe_own : observe_files)(*model.graph, options, stage, *calibration);
+  BodyCalibration bodies;
+  for (const FloatModel* body : with_bodies(model)) {
+    if (body != &model)
+      bodies.values.push_back({body->graph.get(), values_to_observe(*body->graph)});
+  }
+  const Calibrating work{model, options, stage, *calibration, bodies};
+  (options.samples ? observe_own : observe_files)(work);
   for (const Observation& seen : calibration->observations)
     calibration->statistics.push_back(statistics_of(seen));
   FloatModel result = model;
   result.calibration = calibration;
+  result.bodies = observed_bodies(work);
   result = with_ranges(result, ranges_by_method(result, options, stage));
   calibration->own_ranges = result.ranges;
   return result;
@@ -203,6 +263,11 @@ FloatModel calibrate(const FloatModel& model, const CalibrationOptions& options,
   Calibration told = *result.calibration;
   Ranges ranges = *result.ranges;
   apply_given(model, options.ranges, ranges, told.notes);
+  result.bodies = changed_bodies(result, [&](FloatModel& body) {
+    Ranges inside = body.ranges != nullptr ? *body.ranges : Ranges();
+    apply_given(body, options.ranges, inside, told.notes);
+    body.ranges = std::make_shared<const Ranges>(std::move(inside));
+  });
   result.calibration = std::make_shared<const Calibration>(std::move(told));
   return with_ranges(result, std::move(ranges));
 }
@@ -220,12 +285,24 @@ FloatModel with_ranges(const FloatModel& model, Ranges ranges) {
   return ranged;
 }
 
-FloatModel with_assumed_ranges(const FloatModel& model) {
-  Ranges ranges;
-  for (ValueId id : values_to_observe(*model.graph)) {
-    ranges[id] = {.tensor = model.graph->value(id).name, .min = -1, .max = 1, .threshold = 1};
+namespace {
+
+std::shared_ptr<const Ranges> assumed_ranges(const Graph& graph) {
+  auto ranges = std::make_shared<Ranges>();
+  for (ValueId id : values_to_observe(graph)) {
+    (*ranges)[id] = {.tensor = graph.value(id).name, .min = -1, .max = 1, .threshold = 1};
   }
-  return with_ranges(model, std::move(ranges));
+  return ranges;
+}
+
+}  // namespace
+
+FloatModel with_assumed_ranges(const FloatModel& model) {
+  FloatModel result = model;
+  result.ranges = assumed_ranges(*model.graph);
+  result.bodies =
+      changed_bodies(model, [](FloatModel& body) { body.ranges = assumed_ranges(*body.graph); });
+  return result;
 }
 
 }  // namespace octet

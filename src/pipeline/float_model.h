@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/graph.h"
@@ -34,7 +35,16 @@ struct Calibration {
   std::shared_ptr<const Ranges> own_ranges;  // of the data, before those by hand; null: a cache's
 };
 
+struct FloatModel;
+
+// A body of a node of control flow, which is a model of its own: optimized, calibrated over all rounds, quantized, and put back.
+struct FloatBody {
+  std::shared_ptr<const FloatModel> model;  // its graph is the one that the node's attribute holds
+};
+
 struct FloatModel {
+  std::string place;  // of a body: "loop1.body/", before its names; empty for the model itself
+  std::vector<FloatBody> bodies;       // those in which something multiplies
   std::shared_ptr<const Graph> graph;  // after the float passes; nodes name the ONNX nodes in them
   std::string source;                  // file name of the ONNX model, without its folder
   std::string producer;
@@ -48,6 +58,8 @@ struct FloatModel {
   std::shared_ptr<const Calibration> calibration;  // null: none yet
   std::shared_ptr<const Ranges> ranges;            // null: none yet
   std::shared_ptr<WeightCodes> weight_codes;       // filled by whoever quantizes first
+  // Of layers whose weights f16 does not hold, by the names of their ONNX nodes; null: none.
+  std::shared_ptr<const std::unordered_map<std::string, Decision>> instead_of_f16;
 };
 
 // How a stage runs and whom it tells.

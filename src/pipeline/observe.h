@@ -15,7 +15,7 @@
 namespace octet {
 
 struct ObserveOptions {
-  int threads = 1;  // samples run side by side, one context each
+  int threads = 1;  // samples run side by side, one context each; with states one after another
   Monitor monitor;  // told of each sample as stage "calibrate"
 };
 
@@ -24,15 +24,28 @@ struct Observation {
   ChannelPower power;
 };
 
+struct BodyValues {
+  const Graph* body = nullptr;  // as a node of the graph, or of another body, holds it
+  std::vector<ValueId> values;
+};
+
+// Values of a graph, and of bodies in it.
+struct Observed {
+  const Graph& graph;
+  std::span<const ValueId> values;
+  std::span<const BodyValues> bodies = {};
+  std::span<const StateLink> states = {};
+};
+
 struct Observations {
-  std::vector<Observation> values;  // one for each of those asked for
+  std::vector<Observation> values;               // one for each of those asked for
+  std::vector<std::vector<Observation>> bodies;  // likewise, of each body: over all of its rounds
   s64 samples = 0;
   ContentDigest data_hash;  // of their inputs, in any order
 };
 
 // Over all samples of the feed. Every sample runs alone with batch 1 on one thread, so the result
 // depends neither on the order of the samples nor on how many are handed over or computed at once.
-Observations observe(const Graph& graph, std::span<const ValueId> values, SampleFeed& data,
-                     const ObserveOptions& options);
+Observations observe(const Observed& observed, SampleFeed& data, const ObserveOptions& options);
 
 }  // namespace octet

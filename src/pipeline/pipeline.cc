@@ -12,6 +12,8 @@
 #include "passes/check_declared.h"
 #include "pipeline/choose_ranges.h"
 #include "pipeline/float_model.h"
+#include "pipeline/half_weights.h"
+#include "precision/constraints.h"
 #include "precision/precision.h"
 #include "preprocess/preprocess_text.h"
 #include "runtime/inside.h"
@@ -28,6 +30,7 @@ FloatModel import(const Import& read, const CompileOptions& options, CompileRepo
   ImportInfo info;
   ImportOptions import;
   import.input_shapes = options.input_shapes;
+  import.external_data_root = options.weights_root;
   Graph graph = read(import, &info);
   report.warnings = info.warnings;
   check_declared(graph, info.declared, options.input_shapes.empty());
@@ -44,7 +47,7 @@ std::optional<Preprocess> told_preprocess(const CompileOptions& options, const G
   if (!given && options.calibration) given = options.calibration->preprocess;
   if (!given) return std::nullopt;
   check_preprocess(*given, "preprocessing");
-  const bool reads = options.calibration && reads_data(*options.calibration);
+  const bool reads = options.plan.int8 && options.calibration && reads_data(*options.calibration);
   const bool images = !reads && graph.inputs.size() == 1 &&
                       image_channel_axis(graph.value(graph.inputs[0]).type.shape) >= 0;
   if (!images) return given;
@@ -72,6 +75,45 @@ FloatModel calibrated(const FloatModel& model, const CompileOptions& options,
   return result;
 }
 
+// Before the long work: what is asked of nodes that are not there, or cannot be had.
+void check_names(const FloatModel& model, const PrecisionPlan& plan, CompileReport& report) {
+  if (!model.carries_qdq) check_kept_names(*model.graph, plan.keep_float);
+  const Requests requests = requests_of(*model.graph, plan, model.carries_qdq);
+  if (plan.constraint_mode != ConstraintMode::obey) return;
+  if (plan.constraints.empty()) {
+    report.warnings.emplace_back(
+        "constraints are to be obeyed, and none is given: obeying binds only layers whose type is "
+        "asked for");
+  }
+  if (requests.nodes.empty() || model.carries_qdq || !plan.int8) return;
+  check_obeyable(*model.graph, *with_assumed_ranges(model).ranges, plan, requests);
+}
+
+// Weights that f16 does not hold: told of, measured where there are data, and remedied where that is asked for.
+FloatModel fitted_to_halves(const FloatModel& model, const CompileOptions& options,
+                            CompileReport& report) {
+  const PrecisionPlan& plan = options.plan;
+  const Requests requests = requests_of(*model.graph, plan, model.carries_qdq);
+  const std::vector<size_t> layers = f16_layers(*model.graph, plan, requests);
+  std::vector<HalfWeights> found = examine_halves(*model.graph, layers);
+  if (found.empty()) return model;
+  if (options.calibration && !options.calibration->data.empty())
+    measure_halves(*model.graph, *options.calibration, {options.threads, options.monitor}, found);
+  FloatModel fitted = model;
+  if (plan.fix_subnormals)
+    fitted.graph = std::make_shared<const Graph>(rescaled_for_halves(*model.graph, layers));
+  if (plan.fix_subnormals || plan.bf16) {
+    std::vector<HalfWeights> rest = examine_halves(*fitted.graph, layers);
+    fitted.instead_of_f16 = std::make_shared<const std::unordered_map<std::string, Decision>>(
+        types_instead(*fitted.graph, requests, rest));
+    note_remedies(rest, found);
+  }
+  const std::vector<std::string> lines = affected_lines(found);
+  report.warnings.insert(report.warnings.end(), lines.begin(), lines.end());
+  report.half_weights = std::move(found);
+  return fitted;
+}
+
 Engine compile_model(const Import& read, const std::string& source, const CompileOptions& options,
                      CompileReport* report) {
   CompileReport local;
@@ -79,9 +121,8 @@ Engine compile_model(const Import& read, const std::string& source, const Compil
   FloatModel imported = import(read, options, out);
   imported.source = source;
   imported.preprocess = told_preprocess(options, *imported.graph);
-  // Before the long work.
-  if (!imported.carries_qdq) check_kept_names(*imported.graph, options.plan.keep_float);
-  const FloatModel model = calibrated(imported, options, out);
+  check_names(imported, options.plan, out);
+  const FloatModel model = calibrated(fitted_to_halves(imported, options, out), options, out);
   return Inside::engine(
       std::make_shared<const Model>(quantize(model, options.plan, &out, options.monitor)));
 }

@@ -2,30 +2,38 @@
 // From the float model to one of its variants.
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 
 #include "core/check.h"
+#include "core/cpu_bf16.h"
 #include "graph/verify.h"
 #include "passes/infer_types.h"
 #include "passes/pass.h"
+#include "pipeline/bodies.h"
 #include "pipeline/float_model.h"
 #include "pipeline/slow_engine.h"
+#include "precision/constraints.h"
+#include "precision/explicit_weights.h"
+#include "precision/halves.h"
+#include "runtime/kept_graph.h"
 
 namespace octet {
 namespace {
 
 // Decisions, and Q/DQ around what becomes integer (docs/adr/0010).
-void place_precisions(Graph& graph, const FloatModel& model, const PrecisionPlan& plan,
+void place_precisions(Graph& graph, const FloatModel& model, const PrecisionOptions& options,
                       CompileReport* report) {
   if (model.ranges == nullptr) {
     fail_about("CompileOptions.calibration", Error::Code::invalid_argument,
                "INT8 needs calibration data, or a model that carries Q/DQ nodes");
   }
   Ranges ranges = *model.ranges;
-  assign_precision(graph, ranges, {plan.keep_float});
+  assign_precision(graph, ranges, options);
   if (report != nullptr) report->missing_ranges = missing_ranges(graph, ranges);
   narrow_table_inputs(graph, ranges);
   correct_biases(graph, ranges, *model.weight_codes);
+  mark_results(graph, options.requests, ranges);
   place_qdq(graph, ranges, *model.weight_codes);
 }
 
@@ -65,13 +73,85 @@ void report_ranges(const FloatModel& model, CompileReport& report) {
   }
 }
 
+// What the layers that are not INT8 become.
+HalfPlan half_plan(const FloatModel& model, const PrecisionPlan& plan, const Requests& requests) {
+  HalfPlan halves;
+  if (plan.simulate) return halves;
+  if (plan.f16) {
+    halves.type = Precision::f16;
+  } else if (plan.bf16) {
+    halves.type = Precision::bf16;
+  } else if (plan.fastest && cpu_multiplies_bf16()) {
+    halves.type = Precision::bf16;
+    halves.products_only = true;
+  }
+  halves.asked = requests_by_node(*model.graph, requests.layers);
+  for (const Node& node : model.graph->nodes) {
+    const bool kept = std::ranges::any_of(
+        plan.keep_float, [&](const std::string& name) { return is_called(node, name); });
+    if (!kept) continue;
+    for (const std::string& origin : node.origins) halves.asked[origin].precision = Precision::f32;
+  }
+  if (model.instead_of_f16 != nullptr) halves.instead = *model.instead_of_f16;
+  return halves;
+}
+
+// What became of the constraints.
+void judge(const Graph& graph, const Requests& requests, const PrecisionPlan& plan,
+           CompileReport* report) {
+  if (requests.nodes.empty() || plan.constraint_mode == ConstraintMode::none) return;
+  const std::vector<NodePrecision> nodes = node_precisions(graph, requests.nodes);
+  if (plan.constraint_mode == ConstraintMode::obey) return check_obeyed(nodes);
+  if (report == nullptr) return;
+  const std::vector<std::string> violations = violations_of(nodes);
+  report->warnings.insert(report->warnings.end(), violations.begin(), violations.end());
+}
+
+// Where Q/DQ became integer operators, what they were made of.
+std::shared_ptr<const KeptGraph> kept(Graph placed, const Graph& fused, WeightCodes& codes) {
+  if (std::ranges::none_of(placed.nodes, is_dequantize)) return nullptr;
+  drop_marks(placed);
+  Graph graph = with_explicit_weights(std::move(placed), fused, codes);
+  forget_size_numbers(graph);
+  return std::make_shared<const KeptGraph>(std::move(graph));
+}
+
+// Each body as its own model.
+void quantize_bodies(Graph& graph, const FloatModel& model, const PrecisionPlan& plan,
+                     CompileReport* report) {
+  // Names of layers and types of 16 bits are asked of the graph around.
+  PrecisionPlan plain = plan;
+  plain.constraints = {};
+  plain.constraint_mode = ConstraintMode::none;
+  plain.f16 = plain.bf16 = plain.fastest = false;
+  for (const FloatBody& body : model.bodies) {
+    CompileReport inside;
+    const Model done = quantize(*body.model, plain, &inside);
+    replace_body(graph, body.model->graph.get(), std::make_shared<const Graph>(done.graph));
+    if (report == nullptr) continue;
+    for (MissingRange& missing : inside.missing_ranges) {
+      missing.tensor = body.model->place + missing.tensor;
+      report->missing_ranges.push_back(std::move(missing));
+    }
+    report->ranges.insert(report->ranges.end(), inside.ranges.begin(), inside.ranges.end());
+  }
+}
+
 }  // namespace
 
 Model quantize(const FloatModel& model, const PrecisionPlan& plan, CompileReport* report,
                const Monitor& monitor) {
   Graph graph = *model.graph;
-  const bool places = plan.int8 && !model.carries_qdq;
-  if (places) place_precisions(graph, model, plan, report);
+  // A cache has no ranges of bodies: they stay in f32.
+  const bool places =
+      plan.int8 && !model.carries_qdq && (model.place.empty() || model.ranges != nullptr);
+  // A name may be of any body.
+  if (places && model.place.empty()) check_kept_names(graph, plan.keep_float);
+  Requests requests = requests_of(graph, plan, model.carries_qdq);
+  if (plan.constraint_mode == ConstraintMode::none) requests.layers.clear();
+  if (places) place_precisions(graph, model, {plan.keep_float, requests.layers}, report);
+  Graph placed = graph;
+  quantize_bodies(graph, model, plan, report);
   std::vector<PassTrace> trace = model.passes;
   const PassOptions options{plan.rewrites.disabled_passes,
                             plan.rewrites.stop_after_rewrites,
@@ -80,15 +160,20 @@ Model quantize(const FloatModel& model, const PrecisionPlan& plan, CompileReport
                             monitor,
                             "quantize"};
   run_passes(graph, quantize_passes(), options, &trace);
+  drop_marks(graph);
   finish_decisions(graph);
+  if (!places && !model.carries_qdq) explain_float_build(graph);
+  narrow_layers(graph, half_plan(model, plan, requests));
   forget_size_numbers(graph);
-  if (!plan.int8 && !model.carries_qdq) explain_float_build(graph);
   verify(graph);
-  if (model.carries_qdq && report != nullptr) {
+  judge(graph, requests, plan, report);
+  if (model.carries_qdq && report != nullptr && model.place.empty()) {
     if (const auto slow = slower_than_float(graph)) report->warnings.push_back(*slow);
   }
   Model result = described(model, places);
+  if (!plan.simulate) result.with_qdq = kept(std::move(placed), graph, *model.weight_codes);
   result.graph = std::move(graph);
+  result.constraints = {plan.constraint_mode, plan.constraints, std::move(requests.nodes)};
   if (report != nullptr) {
     report->passes = std::move(trace);
     if (places) report_ranges(model, *report);

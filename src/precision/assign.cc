@@ -8,6 +8,8 @@
 
 #include "core/check.h"
 #include "passes/split_conv_transpose.h"
+#include "precision/constraints.h"
+#include "precision/plugin_role.h"
 #include "precision/precision.h"
 #include "precision/roles.h"
 
@@ -23,7 +25,6 @@ class Assigner {
       : graph_(graph), ranges_(ranges), options_(options), uses_(graph) {}
 
   void run() {
-    check_kept_names(graph_, options_.keep_float);
     for (Node& node : graph_.nodes) {
       node.decision = first_decision(node);
       // Its result becomes codes again, which are equal on every machine.
@@ -43,6 +44,28 @@ class Assigner {
   bool kept_by_user(const Node& node) const {
     return std::ranges::any_of(options_.keep_float,
                                [&](const std::string& name) { return is_called(node, name); });
+  }
+
+  const LayerRequest& request_of(const Node& node) const {
+    static const LayerRequest kNothing;
+    if (options_.requests.empty()) return kNothing;
+    return options_.requests[static_cast<size_t>(&node - graph_.nodes.data())];
+  }
+
+  bool is_asked_for(const Node& node) const {
+    return request_of(node).precision == Precision::int8;
+  }
+
+  static bool is_real_type(Precision type) {
+    return type == Precision::f32 || type == Precision::f16 || type == Precision::bf16;
+  }
+
+  // Asked for by a constraint: reals, or a result that codes are not.
+  std::string asked_f32(const Node& node) const {
+    const LayerRequest& request = request_of(node);
+    if (is_real_type(request.precision)) return request.by;
+    const bool real_result = is_real_type(request.output) && gives_codes_only(node, 0);
+    return real_result && !is_asked_for(node) ? request.output_by : "";
   }
 
   static Decision no_rule(const Node& node) {
@@ -70,13 +93,24 @@ class Assigner {
     return std::nullopt;
   }
 
+  // Its neighbors decide (demote): until then it may take and give codes.
+  Decision first_of_plugin(const Node& node) const {
+    if (kept_by_user(node)) return real(ReasonCode::kept_by_user, "kept in f32 by the user");
+    if (const std::string by = asked_f32(node); !by.empty())
+      return real(ReasonCode::kept_by_user, fmt::format("kept in f32 by the user: '{}'", by));
+    return int8(ReasonCode::joins_codes, "has combinations of codes");
+  }
+
   Decision first_decision(const Node& node) {
+    if (is_choosing_plugin(node)) return first_of_plugin(node);
     const TensorType type = node.outputs.empty() || node.outputs[0] == kNoValue
                                 ? TensorType{}
                                 : graph_.value(node.outputs[0]).type;
     const bool kept = kept_by_user(node);
     if (type.shape.is_unknown() || type.dtype != Dtype::f32) return without_real_type(type);
     if (kept) return real(ReasonCode::kept_by_user, "kept in f32 by the user");
+    if (const std::string by = asked_f32(node); !by.empty())
+      return real(ReasonCode::kept_by_user, fmt::format("kept in f32 by the user: '{}'", by));
     if (!has_integer_rule(graph_, node)) return no_rule(node);
     if (code_inputs(graph_, node).empty())
       return real(ReasonCode::no_real_input, "no input is a real-valued activation");
@@ -92,7 +126,7 @@ class Assigner {
     const auto input = ranges_.find(node.inputs[0]), output = ranges_.find(node.outputs[0]);
     if (input == ranges_.end() || output == ranges_.end()) return {};
     const f64 lost = lost_share(graph_, node, input->second, output->second);
-    if (lost <= kMostLost) return {};
+    if (lost <= kMostLost || is_asked_for(node)) return {};
     lossy_.insert(&node);
     return fmt::format("one scale for all channels of '{}' would cost {:.0f} % of its result",
                        graph_.value(node.inputs[0]).name, lost * 100);
@@ -156,18 +190,38 @@ class Assigner {
   }
 
   static bool joins(const Node& node) {
-    return node.decision.precision == Precision::int8 && node.op->quant.kind != QuantKind::compute;
+    return node.decision.precision == Precision::int8 &&
+           node.op->quant.kind != QuantKind::compute && !is_choosing_plugin(node);
+  }
+
+  void choose(Node& node) const {
+    const PluginChooser chooser{graph_, uses_, ranges_, [&](s32 other) { return is_int8(other); },
+                                is_asked_for(node)};
+    node.decision = choose_for_plugin(chooser, node);
+  }
+
+  // What is asked for in INT8 reads codes of reals, and gives codes that are reals again.
+  void demote_asked(Node& node) const {
+    if (!uses_.is_output(node.outputs[0]) || has_int8_reader(node)) return;
+    node.decision = real(ReasonCode::model_output,
+                         "its result is an output of the model, and its integer form gives codes");
   }
 
   // Codes go missing downwards, readers upwards. Who has no reader takes codes from nobody, so one sweep each way is all.
   void demote() {
     for (Node& node : graph_.nodes) {
-      if (!joins(node)) continue;
+      if (is_choosing_plugin(node) && node.decision.precision == Precision::int8) choose(node);
+      if (!joins(node) || is_asked_for(node)) continue;
       if (std::string missing = missing_codes(node); !missing.empty())
         node.decision = real(ReasonCode::float_input, std::move(missing));
     }
     for (auto node = graph_.nodes.rbegin(); node != graph_.nodes.rend(); ++node) {
-      if (!joins(*node) || has_int8_reader(*node)) continue;
+      if (!joins(*node)) continue;
+      if (is_asked_for(*node)) {
+        demote_asked(*node);
+        continue;
+      }
+      if (has_int8_reader(*node)) continue;
       node->decision = real(ReasonCode::no_int8_reader, "no reader of its result is INT8");
     }
   }

@@ -63,9 +63,11 @@ class Placer {
       rewire(node);
       if (is_int8(node) && has_operands(node)) quantize_constants(node);
       const std::vector<ValueId> outputs = node.outputs;
-      const bool codes = is_int8(node) && gives_codes_only(node);
+      std::vector<bool> codes;
+      for (size_t i = 0; i < outputs.size(); ++i)
+        codes.push_back(is_int8(node) && gives_codes_only(node, i));
       graph_.nodes.push_back(std::move(node));
-      for (ValueId id : outputs) place(original, id, codes);
+      for (size_t i = 0; i < outputs.size(); ++i) place(original, outputs[i], codes[i]);
     }
   }
 
@@ -103,13 +105,16 @@ class Placer {
   // int8 nodes read the dequantized value (fusion looks through it), and so does everybody where the producer has codes
   // only. Readers in f32 of a value that exists in f32 keep reading that.
   void rewire(Node& node) {
-    for (ValueId& id : node.inputs) {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      ValueId& id = node.inputs[i];
       if (id == kNoValue || id >= real_.size() || real_[id] == kNoValue) continue;
       const s32 producer = uses_.producer(id);
-      if (is_int8(node) || (producer >= 0 && produced_int8_[id])) id = real_[id];
+      if ((is_int8(node) && reads_codes(node, i)) || (producer >= 0 && produced_int8_[id]))
+        id = real_[id];
     }
-    for (ValueId id : node.outputs) {
-      if (id != kNoValue && is_int8(node)) produced_int8_[id] = true;
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i] != kNoValue && is_int8(node) && gives_codes(node, i))
+        produced_int8_[node.outputs[i]] = true;
     }
   }
 

@@ -16,12 +16,14 @@
 
 namespace octet {
 
-class WeightCodes;  // ops/quantized/weight_codes.h
+class WeightCodes;    // ops/quantized/weight_codes.h
+struct LayerRequest;  // precision/constraints.h
 
 using Ranges = std::unordered_map<ValueId, Range>;
 
 struct PrecisionOptions {
-  std::vector<std::string> keep_float;  // node names, ONNX node names or operator names
+  std::vector<std::string> keep_float;          // node names, ONNX node names or operator names
+  std::span<const LayerRequest> requests = {};  // one for each node; empty: nothing is asked
 };
 
 // The f32 activations whose ranges assign_precision and place_qdq need, in graph order.

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "precision/roles.h"
 
+#include "plugin/choice.h"
+#include "precision/plugin_role.h"
+
 namespace octet {
 
 bool has_integer_rule(const Graph& graph, const Node& node) {
   if (node.op->quant.kind == QuantKind::none || node.outputs.empty()) return false;
+  // Others of its results may be real, or its inputs alone.
+  if (is_choosing_plugin(node)) return true;
   return node.outputs[0] != kNoValue && is_real(graph.value(node.outputs[0]).type);
 }
 
@@ -15,7 +20,16 @@ Decision without_real_type(const TensorType& type) {
           "not real-valued: shape or index arithmetic"};
 }
 
-bool gives_codes_only(const Node& node) {
+bool reads_codes(const Node& node, size_t input) {
+  return !is_choosing_plugin(node) || plugin_reads_codes(node, input);
+}
+
+bool gives_codes(const Node& node, size_t output) {
+  return !is_choosing_plugin(node) || plugin_writes_codes(node, output);
+}
+
+bool gives_codes_only(const Node& node, size_t output) {
+  if (is_choosing_plugin(node)) return gives_codes(node, output);
   return node.op->quant.kind != QuantKind::compute || node.op->quant.quantize == nullptr;
 }
 
@@ -25,15 +39,17 @@ std::vector<ValueId> code_inputs(const Graph& graph, const Node& node) {
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const bool moved = rule.kind != QuantKind::move_codes || rule.moved_input < 0 ||
                        i == static_cast<size_t>(rule.moved_input);
-    if (moved && is_real_activation(graph, node.inputs[i])) ids.push_back(node.inputs[i]);
+    if (moved && reads_codes(node, i) && is_real_activation(graph, node.inputs[i]))
+      ids.push_back(node.inputs[i]);
   }
   return ids;
 }
 
 std::vector<ValueId> ranged_values(const Graph& graph, const Node& node) {
   std::vector<ValueId> ids = code_inputs(graph, node);
-  for (ValueId id : node.outputs) {
-    if (is_real_activation(graph, id)) ids.push_back(id);
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const ValueId id = node.outputs[i];
+    if (gives_codes(node, i) && is_real_activation(graph, id)) ids.push_back(id);
   }
   return ids;
 }

@@ -26,7 +26,11 @@ bool has_integer_rule(const Graph& graph, const Node& node);
 
 // Whether what the node makes in INT8 can only be codes: other products may give a real result. A product without a rule of its own is
 // made of others by a pass that needs Q/DQ on all sides (ConvTranspose).
-bool gives_codes_only(const Node& node);
+bool gives_codes_only(const Node& node, size_t output);
+
+// Whether an INT8 node has codes at this place: of plugins' operators some tensors may stay real.
+bool reads_codes(const Node& node, size_t input);
+bool gives_codes(const Node& node, size_t output);
 
 // The f32 activations that the node would read as codes.
 std::vector<ValueId> code_inputs(const Graph& graph, const Node& node);

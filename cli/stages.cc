@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/stages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "cli/bench_runs.h"
+#include "cli/engine_flags.h"
+#include "cli/sample_runs.h"
+#include "cli/samples.h"
+#include "cli/terminal.h"
+#include "octet/profile.h"
+
+namespace octet::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_from(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+struct Variant {
+  const char* name;
+  void (*choose)(PrecisionPlan& plan);
+};
+
+constexpr Variant kVariants[] = {
+    {"FP32", [](PrecisionPlan& plan) { plan.int8 = false; }},
+    {"FP16",
+     [](PrecisionPlan& plan) {
+       plan.int8 = false;
+       plan.f16 = true;
+     }},
+    {"BF16",
+     [](PrecisionPlan& plan) {
+       plan.int8 = false;
+       plan.bf16 = true;
+     }},
+    {"INT8", [](PrecisionPlan& plan) { plan.int8 = true; }},
+};
+
+CompileOptions options_of(const StageFlags& flags, const Variant& variant, ProgressBar& progress) {
+  CompileOptions options = flags.compile;
+  variant.choose(options.plan);
+  if (!options.plan.int8 && !options.plan.f16 && options.calibration) {
+    options.preprocess = options.calibration->preprocess;
+    options.calibration.reset();
+  }
+  options.monitor.report = [&progress](const Progress& now) {
+    progress.update(now);
+    return true;
+  };
+  return options;
+}
+
+Stage build(const StageFlags& flags, const Variant& variant, ProgressBar& progress) {
+  Stage stage;
+  stage.name = variant.name;
+  const auto start = Clock::now();
+  try {
+    const CompileOptions options = options_of(flags, variant, progress);
+    stage.engine = std::make_shared<const Engine>(compile(flags.model, options, &stage.report));
+  } catch (const Error& error) {
+    // FP32 is what the others are held against.
+    const bool first = variant.name == kVariants[0].name;
+    if (first || error.code() != Error::Code::invalid_argument) throw;
+    stage.missing = error.message();
+    return stage;
+  }
+  stage.build_seconds = seconds_from(start);
+  stage.bytes = stage.engine->to_bytes().size();
+  progress.finish();
+  return stage;
+}
+
+// Median time of one run with a batch of one, after one run that warms up.
+double median_latency(const Engine& engine, const std::vector<Shape>& shapes, int threads,
+                      double seconds) {
+  Context context = engine.make_context({.threads = threads});
+  const std::vector<Tensor> inputs = make_inputs(engine, shapes);
+  context.run(inputs);
+  std::vector<double> times;
+  const auto start = Clock::now();
+  while (times.size() < 3 || (seconds_from(start) < seconds && times.size() < 10'000)) {
+    const auto begin = Clock::now();
+    context.run(inputs);
+    times.push_back(seconds_from(begin) * 1e3);
+  }
+  std::ranges::nth_element(times, times.begin() + static_cast<ptrdiff_t>(times.size() / 2));
+  return times[times.size() / 2];
+}
+
+void time(const StageFlags& flags, Stage& stage, ProgressBar& progress) {
+  progress.update({"time " + stage.name, 0, 0});
+  InspectOptions options;
+  options.threads = flags.compile.threads;
+  options.input_shapes = concrete_shapes(*stage.engine, flags.compile.input_shapes, 1);
+  stage.inspection = inspect(*stage.engine, options);
+  measure_coverage(*stage.engine, options, stage.inspection);
+  stage.latency_ms =
+      median_latency(*stage.engine, options.input_shapes, options.threads, flags.seconds);
+  progress.finish();
+}
+
+// All stages on each sample, in one reading of the data.
+void judge(const StageFlags& flags, std::vector<Stage*>& stages, ProgressBar& progress) {
+  const Engine& reference = *stages[0]->engine;
+  Samples samples(reference, flags.data);
+  std::vector<Context> contexts;
+  for (const Stage* stage : stages)
+    contexts.push_back(stage->engine->make_context({.threads = flags.compile.threads}));
+  std::vector<Context*> pointers;
+  for (Context& context : contexts) pointers.push_back(&context);
+  int64_t done = 0;
+  run_samples(reference, samples, pointers, [&](const LoadedSample& sample, auto outputs) {
+    for (size_t i = 0; i < stages.size(); ++i)
+      stages[i]->counts->add(sample, outputs[i], &outputs[0]);
+    progress.update({"evaluate", ++done, samples.size()});
+  });
+  progress.finish();
+}
+
+}  // namespace
+
+std::vector<Stage> run_stages(const StageFlags& flags, ProgressBar& progress) {
+  std::vector<Stage> stages;
+  for (const Variant& variant : kVariants) stages.push_back(build(flags, variant, progress));
+  std::vector<Stage*> there;
+  for (Stage& stage : stages) {
+    if (!stage.missing.empty()) continue;
+    time(flags, stage, progress);
+    stage.counts =
+        std::make_unique<Counts>(stage.engine->outputs(), flags.scores, flags.label_offset);
+    there.push_back(&stage);
+  }
+  if (!flags.data.data.empty()) judge(flags, there, progress);
+  return stages;
+}
+
+std::vector<StageRow> stage_rows(const std::vector<Stage>& stages) {
+  std::vector<StageRow> rows;
+  for (const Stage& stage : stages) {
+    StageRow row;
+    row.name = stage.name;
+    row.missing = stage.missing;
+    if (stage.missing.empty()) {
+      const Counts& counts = *stage.counts;
+      row.samples = counts.samples();
+      if (counts.labelled() > 0) row.top1 = counts.top1();
+      if (counts.has_scores() && counts.samples() > 0) row.agreement = counts.agreement();
+      if (counts.samples() > 0) row.sqnr_db = counts.errors().stats().sqnr_db();
+      row.latency_ms = stage.latency_ms;
+      row.bytes = static_cast<int64_t>(stage.bytes);
+      row.coverage = stage.inspection.coverage;
+      row.build_seconds = stage.build_seconds;
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace octet::cli

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as precision constraints: what is accepted is written and read back.
+#include "fuzz/fuzz.h"
+#include "octet/constraints.h"
+
+namespace octet::fuzz {
+namespace {
+
+constexpr s64 kMemory = s64{64} << 20;
+
+void read(std::string_view text) {
+  const std::vector<PrecisionConstraint> list = parse_constraints(text, false);
+  std::string written;
+  for (const PrecisionConstraint& constraint : list)
+    written += (written.empty() ? "" : ",") + to_string(constraint);
+  const std::vector<PrecisionConstraint> again = parse_constraints(written, false);
+  if (again.size() != list.size()) found("a list that reads back with another length");
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (again[i].pattern != list[i].pattern || again[i].precision != list[i].precision)
+      found("a constraint that reads back different");
+  }
+}
+
+}  // namespace
+}  // namespace octet::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace octet;
+  fuzz::limit_memory(fuzz::kMemory);
+  fuzz::survives([&] { fuzz::read({reinterpret_cast<const char*>(data), size}); });
+  return 0;
+}

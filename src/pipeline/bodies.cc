@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/bodies.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+#include "graph/op_traits.h"
+#include "graph/verify.h"
+#include "ops/shared/control_flow.h"
+#include "passes/infer_types.h"
+
+namespace octet {
+namespace {
+
+// More are left as they are: each costs its own walk through all passes.
+constexpr size_t kMostBodies = 256;
+
+bool is_qdq(const Node& node) {
+  return is_quantize(node) || is_dequantize(node) || node.op->domain == "octet";
+}
+
+bool is_product(const Node& node) { return node.op->quant.kind == QuantKind::compute; }
+
+// Some operators may be without some of their bodies.
+std::vector<std::string_view> body_names(const Node& node) {
+  std::vector<std::string_view> names;
+  for (const std::string_view name : node.op->traits->bodies) {
+    if (node.attrs.has(name)) names.push_back(name);
+  }
+  return names;
+}
+
+// Whether a node of the graph, or of a body in it, is such.
+bool any_inside(const Graph& graph, bool (*is_such)(const Node&)) {
+  return std::ranges::any_of(graph.nodes, [&](const Node& node) {
+    if (is_such(node)) return true;
+    if (!has_body(node)) return false;
+    return std::ranges::any_of(body_names(node), [&](std::string_view name) {
+      return any_inside(*node.attrs.graph(name), is_such);
+    });
+  });
+}
+
+std::vector<TensorType> types_of(const Graph& graph, const std::vector<ValueId>& ids) {
+  std::vector<TensorType> types;
+  for (const ValueId id : ids)
+    types.push_back(id == kNoValue ? TensorType{} : graph.value(id).type);
+  return types;
+}
+
+// Constants that bodies capture become their own: weights are seen as such, and packed once.
+void give_constants(Graph& graph, Node& node, std::vector<Graph>& bodies) {
+  const size_t first = first_capture(node);
+  for (size_t i = node.inputs.size(); i-- > first;) {
+    const ValueId outer = node.inputs[i];
+    if (!graph.is_constant(outer)) continue;
+    for (Graph& body : bodies) {
+      const size_t at = body.inputs.size() - (node.inputs.size() - i);
+      Value& inner = body.value(body.inputs[at]);
+      inner.constant = graph.value(outer).constant;
+      inner.type = inner.constant.type();
+      body.inputs.erase(body.inputs.begin() + static_cast<s64>(at));
+    }
+    node.inputs.erase(node.inputs.begin() + static_cast<s64>(i));
+    if (node.attrs.has("captures")) node.attrs.set("captures", node.attrs.i("captures") - 1);
+  }
+}
+
+// False where a type is not known.
+bool give_types(const Graph& graph, const Node& node, std::vector<Graph>& bodies) {
+  const std::vector<TensorType> types =
+      types_inside(node, types_of(graph, node.inputs), types_of(graph, node.outputs));
+  for (Graph& body : bodies) {
+    if (types.size() != body.inputs.size()) return false;
+    for (size_t i = 0; i < types.size(); ++i) {
+      if (types[i].shape.is_unknown()) return false;
+      body.value(body.inputs[i]).type = types[i];
+    }
+  }
+  return true;
+}
+
+class Optimizer {
+ public:
+  Optimizer(Graph& graph, const PassOptions& options, const FloatModel& outer,
+            std::vector<std::string>& notes)
+      : graph_(graph), options_(options), outer_(outer), notes_(notes) {}
+
+  std::vector<FloatBody> run() {
+    bool typed = false;
+    for (Node& node : graph_.nodes) {
+      if (!has_body(node) || !multiplies(node) || found_.size() >= kMostBodies) continue;
+      if (!typed) infer_types(graph_);
+      typed = true;
+      visit(node);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  static bool multiplies(const Node& node) {
+    return std::ranges::any_of(body_names(node), [&](std::string_view name) {
+      return any_inside(*node.attrs.graph(name), is_product) ||
+             any_inside(*node.attrs.graph(name), is_qdq);
+    });
+  }
+
+  void visit(Node& node) {
+    std::vector<Graph> bodies;
+    for (const std::string_view name : body_names(node)) bodies.push_back(*node.attrs.graph(name));
+    give_constants(graph_, node, bodies);
+    const bool typed = give_types(graph_, node, bodies);
+    if (!typed) note(node, "the types of what it is given are not known before the run");
+    for (size_t i = 0; i < bodies.size(); ++i) {
+      const std::string_view name = body_names(node)[i];
+      const auto plain = std::make_shared<const Graph>(bodies[i]);
+      node.attrs.set(name, typed ? optimized(node, name, std::move(bodies[i]), plain) : plain);
+    }
+  }
+
+  GraphPtr optimized(const Node& node, std::string_view name, Graph body, const GraphPtr& plain) {
+    auto model = std::make_shared<FloatModel>();
+    model->place = fmt::format("{}{}.{}/", outer_.place, node.name, name);
+    model->carries_qdq = outer_.carries_qdq;
+    model->weight_codes = outer_.weight_codes;
+    const std::vector<TensorType> given = types_of(body, body.inputs);
+    try {
+      run_passes(body, float_passes(), options_, nullptr);
+      if (types_of(body, body.inputs) != given)
+        fail(Error::Code::unsupported, "it works for one size alone");
+      model->bodies = optimize_bodies(body, options_, *model, notes_);
+    } catch (const Error& error) {
+      if (error.code() == Error::Code::cancelled) throw;
+      note(node, error.message());
+      return plain;
+    }
+    model->graph = std::make_shared<const Graph>(std::move(body));
+    found_.push_back({model});
+    return model->graph;
+  }
+
+  void note(const Node& node, const std::string& why) {
+    notes_.push_back(fmt::format("the body of {} stays in f32: {}", describe(node), why));
+  }
+
+  Graph& graph_;
+  const PassOptions& options_;
+  const FloatModel& outer_;
+  std::vector<std::string>& notes_;
+  std::vector<FloatBody> found_;
+};
+
+}  // namespace
+
+bool carries_qdq_inside(const Graph& graph) { return any_inside(graph, is_qdq); }
+
+std::vector<FloatBody> optimize_bodies(Graph& graph, const PassOptions& options,
+                                       const FloatModel& outer, std::vector<std::string>& notes) {
+  std::vector<FloatBody> bodies = Optimizer(graph, options, outer, notes).run();
+  if (!bodies.empty()) verify(graph);
+  return bodies;
+}
+
+std::vector<FloatBody> changed_bodies(const FloatModel& model,
+                                      const std::function<void(FloatModel&)>& change) {
+  std::vector<FloatBody> changed;
+  for (const FloatBody& body : model.bodies) {
+    auto copy = std::make_shared<FloatModel>(*body.model);
+    copy->bodies = changed_bodies(*copy, change);
+    change(*copy);
+    changed.push_back({std::move(copy)});
+  }
+  return changed;
+}
+
+std::vector<const FloatModel*> with_bodies(const FloatModel& model) {
+  std::vector<const FloatModel*> all = {&model};
+  for (const FloatBody& body : model.bodies) {
+    const auto inner = with_bodies(*body.model);
+    all.insert(all.end(), inner.begin(), inner.end());
+  }
+  return all;
+}
+
+void replace_body(Graph& graph, const Graph* body, GraphPtr by) {
+  for (Node& node : graph.nodes) {
+    if (!has_body(node)) continue;
+    for (const std::string_view name : body_names(node)) {
+      if (node.attrs.graph(name).get() == body) node.attrs.set(name, by);
+    }
+  }
+}
+
+}  // namespace octet

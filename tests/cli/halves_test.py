@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers of f16 and bf16: what is rounded where, against NumPy to the bit; constraints; and weights that f16 does not hold, before and after."""
+
+import unittest
+
+import harness
+from harness import octet, scratch
+
+
+def bf16(numpy, x):
+    bits = x.astype("f").view("u4")
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).astype("u4").view("f")
+
+
+def rounding(numpy, name):
+    if name == "f16":
+        return lambda x: x.astype("f2").astype("f")
+    return lambda x: bf16(numpy, x)
+
+
+def save(folder, name, nodes, inputs, outputs, weights):
+    onnx = harness.need("onnx")
+    helper, real = onnx.helper, onnx.TensorProto.FLOAT
+    infos = [[helper.make_tensor_value_info(n, real, shape) for n, shape in side] for side in (inputs, outputs)]
+    graph = helper.make_graph(nodes, name, *infos, initializer=[onnx.numpy_helper.from_array(v, k) for k, v in weights.items()])
+    path = folder / f"{name}.onnx"
+    path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString())
+    return path
+
+
+def run(numpy, engine, arrays, env=None):
+    numpy.savez(engine.parent / "in.npz", **arrays)
+    out = engine.parent / "out.npz"
+    octet("run", engine, engine.parent / "in.npz", "-o", out, "--force", env=env)
+    return dict(numpy.load(out))
+
+
+class Exact(unittest.TestCase):
+    """Integers, whose sums no order changes: what is rounded can be told to the bit."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.numpy, onnx = harness.need("numpy"), harness.need("onnx")
+        numpy, make = cls.numpy, onnx.helper.make_node
+        cls.folder = scratch() / "halves_exact"
+        cls.folder.mkdir()
+        random = numpy.random.default_rng(2)
+        cls.w0 = random.integers(-30, 30, (8, 4, 3, 3)).astype("f")
+        cls.w1 = random.integers(-9, 9, (8, 100)).astype("f") / 64
+        cls.x = random.integers(-3000, 3000, (1, 4, 6, 6)).astype("f") / 64
+        nodes = [make("Conv", ["x", "w0"], ["a"], "conv"), make("Relu", ["a"], ["b"], "relu"), make("MaxPool", ["b"], ["c"], "pool", kernel_shape=[4, 4]),
+                 make("Flatten", ["c"], ["d"], "flat"), make("MatMul", ["d", "w1"], ["y"], "head")]
+        cls.model = save(cls.folder, "exact", nodes, [("x", [1, 4, 6, 6])], [("y", [1, 100])], {"w0": cls.w0, "w1": cls.w1})
+
+    def expected(self, r):
+        numpy, x, w = self.numpy, r(self.x).astype("d"), r(self.w0).astype("d")
+        windows = numpy.lib.stride_tricks.sliding_window_view(x, (3, 3), axis=(2, 3))
+        conv = numpy.einsum("nchwij,ocij->nohw", windows, w).astype("f")
+        pooled = numpy.maximum(r(conv), 0).max(axis=(2, 3)).astype("d")
+        return r((pooled @ r(self.w1).astype("d")).astype("f"))
+
+    def build(self, *flags):
+        engine = self.folder / "exact.octet"
+        return engine, octet("build", self.model, "--json", "--force", "-o", engine, *flags).json
+
+    def test_what_is_rounded(self):
+        for name, flag in (("f16", "--fp16"), ("bf16", "--bf16")):
+            engine, _ = self.build(flag)
+            want = self.expected(rounding(self.numpy, name))
+            plain = self.expected(lambda x: x)
+            self.assertFalse(self.numpy.array_equal(want, plain))
+            for isa in ("none", "avx2", None):
+                got = run(self.numpy, engine, {"x": self.x}, env={"OCTET_CPU_ISA": isa} if isa else None)["y"]
+                self.assertTrue(self.numpy.array_equal(got, want), (name, isa, got[0, :5], want[0, :5]))
+
+    def test_layers_say_so(self):
+        engine, built = self.build("--fp16")
+        self.assertEqual({node["resolved"] for node in built["nodes"]}, {"f16"})
+        layers = octet("inspect", engine, "--json").json["layers"]
+        self.assertEqual([layer["precision"] for layer in layers if layer["macs"]], ["f16", "f16"])
+        # The pool and the reshape move values that are rounded already.
+        self.assertEqual(len([layer for layer in layers if layer["op"] == "RoundTo"]), 3)
+
+    def test_weights_take_half_the_bytes(self):
+        whole = self.build()[1]["bytes"]
+        engine, half = self.build("--fp16")
+        weights = self.w0.nbytes + self.w1.nbytes
+        self.assertLess(half["bytes"], whole - weights // 2 + 2500)
+        again = octet("inspect", engine, "--json").json
+        self.assertEqual([x["inputs"][0]["type"][:3] for x in again["layers"] if x["macs"]], ["f32", "f32"])
+
+    def test_constraints_choose_too(self):
+        _, built = self.build("--precision", "conv:bf16,head:f16", "--constraints", "obey")
+        types = {node["name"]: node["resolved"] for node in built["nodes"]}
+        self.assertEqual((types["conv"], types["head"], types["pool"]), ("bf16", "f16", "f32"))
+        _, built = self.build("--fp16", "--precision", "head:f32", "--output-type", "head:bf16", "--constraints", "obey")
+        node = next(node for node in built["nodes"] if node["name"] == "head")
+        self.assertEqual((node["resolved"], node["resolved_output"]), ("f32", "bf16"))
+
+    def test_beside_int8(self):
+        self.numpy.savez(self.folder / "calib.npz", x=self.numpy.repeat(self.x, 8, axis=0))
+        _, built = self.build("--int8", "--calib", self.folder / "calib.npz", "--bf16", "--precision", "head:f32,conv:int8", "--constraints", "obey")
+        types = {node["name"]: node["resolved"] for node in built["nodes"]}
+        self.assertEqual((types["conv"], types["head"]), ("int8", "f32"))
+        _, built = self.build("--int8", "--calib", self.folder / "calib.npz", "--bf16", "--precision", "conv:bf16", "--constraints", "obey")
+        self.assertEqual({n["name"]: n["resolved"] for n in built["nodes"]}["conv"], "bf16")
+
+    def test_best_takes_what_is_fastest(self):
+        _, built = self.build("--best")
+        self.assertIn({n["name"]: n["resolved"] for n in built["nodes"]}["conv"], ("f32", "bf16"))
+        self.numpy.savez(self.folder / "calib.npz", x=self.numpy.repeat(self.x, 8, axis=0))
+        _, built = self.build("--best", "--calib", self.folder / "calib.npz")
+        self.assertEqual({n["name"]: n["resolved"] for n in built["nodes"]}["conv"], "int8")
+
+
+class Underflow(unittest.TestCase):
+    """first has weights that f16 loses; second makes up for them; alone has them where nothing can."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.numpy, onnx = harness.need("numpy"), harness.need("onnx")
+        numpy, make = cls.numpy, onnx.helper.make_node
+        cls.folder = scratch() / "halves_underflow"
+        cls.folder.mkdir()
+        random = numpy.random.default_rng(5)
+        w0 = (random.standard_normal((8, 4, 3, 3)) * 1e-7).astype("f")
+        w1 = (random.standard_normal((8, 8, 1, 1)) * 100).astype("f")
+        w2 = (random.standard_normal((4, 8, 1, 1)) * 1e-7).astype("f")
+        nodes = [make("Conv", ["x", "w0"], ["a"], "first", pads=[1] * 4), make("Relu", ["a"], ["b"], "relu"), make("Conv", ["b", "w1"], ["c"], "second"),
+                 make("Sigmoid", ["c"], ["d"], "sigmoid"), make("Mul", ["d", "k"], ["e"], "mul"), make("Conv", ["e", "w2"], ["y"], "alone")]
+        weights = {"w0": w0, "w1": w1, "w2": w2, "k": numpy.asarray([1e4], "f")}
+        cls.model = save(cls.folder, "under", nodes, [("x", ["N", 4, 8, 8])], [("y", ["N", 4, 8, 8])], weights)
+        cls.data = cls.folder / "x.npz"
+        numpy.savez(cls.data, x=random.standard_normal((16, 4, 8, 8)).astype("f"))
+
+    def build(self, *flags):
+        engine = self.folder / "under.octet"
+        done = octet("build", self.model, "--fp16", "--calib", self.data, "--json", "--force", "-o", engine, *flags)
+        sqnr = octet("compare", engine, "--against", self.model, "--calib", self.data, "--json").json["sqnr_db"]
+        return done.json, sqnr
+
+    def test_before_and_after(self):
+        before, lost = self.build()
+        report = {one["tensor"]: one for one in before["half_weights"]}
+        self.assertEqual(set(report), {"w0", "w2"})
+        w0 = report["w0"]
+        onnx = harness.need("onnx")
+        values = next(onnx.numpy_helper.to_array(w) for w in onnx.load(self.model).graph.initializer if w.name == "w0")
+        half = self.numpy.abs(values.astype("f2").astype("f"))
+        self.assertEqual(w0["flushed"], int(((half == 0) & (values != 0)).sum()))
+        self.assertEqual(w0["subnormal"], int(((half > 0) & (half < 2.0**-14)).sum()))
+        self.assertEqual((w0["elements"], w0["infinite"], w0["layer"]), (values.size, 0, "first"))
+        self.assertGreater(w0["error"], 0.05)
+        lines = [w for w in before["warnings"] if "affected by this issue" in w]
+        self.assertIn("2 weights are affected by this issue: Detected subnormal FP16 values.", lines)
+
+        after, kept = self.build("--fix-subnormals")
+        remedies = {one["tensor"]: one for one in after["half_weights"]}
+        self.assertIn("rescaled", remedies["w0"]["remedy"])
+        self.assertEqual(remedies["w2"]["type"], "bf16")
+        types = {node["name"]: node["resolved"] for node in after["nodes"]}
+        self.assertEqual((types["first"], types["second"], types["alone"]), ("f16", "f16", "bf16"))
+        self.assertLess(lost, 25)
+        self.assertGreater(kept, lost + 15)
+
+    def test_both_types(self):
+        both, sqnr = self.build("--bf16")
+        types = {node["name"]: node["resolved"] for node in both["nodes"]}
+        self.assertEqual((types["first"], types["second"], types["alone"]), ("bf16", "f16", "bf16"))
+        self.assertGreater(sqnr, self.build()[1])
+
+    def test_without_data_nothing_is_measured(self):
+        done = octet("build", self.model, "--fp16", "--json", "--force", "-o", self.folder / "u.octet").json
+        self.assertIsNone(done["half_weights"][0]["error"])
+        text = octet("build", self.model, "--fp16", "--force", "-o", self.folder / "u.octet").out
+        self.assertRegex(text, r"w0 +first +288 ")
+        quiet = octet("build", self.model, "--bf16", "--json", "--force", "-o", self.folder / "u.octet").json
+        self.assertEqual(quiet["half_weights"], [])
+
+
+class Trained(unittest.TestCase):
+    def test_retinaface(self):
+        model = harness.shared_model("retinaface_mobilenet025")
+        done = octet("build", model, "--fp16", "--json", "-o", scratch() / "face.octet", "--shape", "input:1x3x160x160").json
+        counts = [one["subnormal"] + one["flushed"] + one["infinite"] for one in done["half_weights"]]
+        self.assertTrue(counts and min(counts) > 0)
+        self.assertTrue([w for w in done["warnings"] if "Detected subnormal FP16 values." in w])
+
+
+if __name__ == "__main__":
+    harness.main()
