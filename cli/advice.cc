@@ -26,9 +26,16 @@ constexpr Advice kAdvice[] = {
     {"CompileOptions.calibration", "--calib",
      "--calib DIR names a folder of images or arrays, --calib-cache FILE a cache"},
     {"CompileOptions.input_shapes", "--shape", "--shape gives a shape, e.g. --shape x:1x3x224x224"},
+    {"CompileOptions.weights_root", "--weights-root",
+     "--weights-root DIR names the folder that all links to weights lie and end in"},
     {"Limits.loop_trips", "--max-loop-trips",
      "a higher --max-loop-trips lets it go on, if it has to"},
     {"Limits.memory", "--max-memory", "a higher --max-memory allows more, if the machine has it"},
+    {"PrecisionPlan.constraints", "--precision",
+     "--precision asks for types, --output-type for those of results; --constraints prefer takes "
+     "what can be had"},
+    {"PluginInfo.path", "--plugin", "--plugin FILE loads a library that has them"},
+    {"work_limit", "--max-work", "a higher --max-work lets it run, however long that takes"},
     {"PrecisionPlan.keep_float", "--keep-float",
      "--keep-float takes the names that octet inspect lists"},
 };

@@ -14,6 +14,7 @@
 #include "cli/engine_source.h"
 #include "cli/fail.h"
 #include "cli/outputs.h"
+#include "cli/standard_files.h"
 #include "cli/terminal.h"
 #include "octet/engine.h"
 #include "octet/machine.h"
@@ -58,6 +59,7 @@ struct Options {
   Output* runs = nullptr;
   Output* trace = nullptr;
   std::filesystem::path tuning;
+  ModelFlags model;
   LimitFlags limits;
   bool json = false;
 };
@@ -91,7 +93,7 @@ void print_layer_times(const std::vector<LayerTime>& times) {
 }
 
 int run_layers(const Options& options) {
-  const Engine engine = open_engine(options.engine, options.threads);
+  const Engine engine = open_engine({options.engine, options.threads, options.model});
   const auto shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
   ProfileOptions profiled;
   profiled.threads = options.threads;
@@ -123,7 +125,7 @@ int run_layers(const Options& options) {
 }
 
 int run_selection(const Options& options) {
-  const Engine engine = open_engine(options.engine, options.threads);
+  const Engine engine = open_engine({options.engine, options.threads, options.model});
   const auto shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
   return assert_selection(engine, make_inputs(engine, shapes),
                           {options.threads, options.tolerance, options.json, *options.tune,
@@ -131,7 +133,7 @@ int run_selection(const Options& options) {
 }
 
 int run_streams(const Options& options) {
-  const Engine engine = open_engine(options.engine, options.threads);
+  const Engine engine = open_engine({options.engine, options.threads, options.model});
   const auto shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
   return bench_streams(engine, make_inputs(engine, shapes),
                        {options.streams, options.threads, options.seconds, options.warmup,
@@ -143,7 +145,8 @@ int run_layer(const Options& options) {
                                      *options.tune, read_tuning(options.tuning), options.device});
 }
 
-int run(const Options& options) {
+int run(Options options) {
+  options.engine = readable(options.engine);
   put_in_force(options.limits, options.engine);
   if (!options.layer.empty()) return run_layer(options);
   if (options.engine.empty())
@@ -151,9 +154,17 @@ int run(const Options& options) {
   if (options.assert_selection || options.tune->given()) return run_selection(options);
   if (options.layers) return run_layers(options);
   if (options.streams > 0) return run_streams(options);
-  return bench_runs({options.engine, options.tuning, options.shapes, options.device,
-                     options.threads, options.batch, options.seconds, options.iterations,
-                     options.warmup, options.json, *options.runs, *options.trace});
+  return bench_runs({{options.engine, options.threads, options.model},
+                     options.tuning,
+                     options.shapes,
+                     options.device,
+                     options.batch,
+                     options.seconds,
+                     options.iterations,
+                     options.warmup,
+                     options.json,
+                     *options.runs,
+                     *options.trace});
 }
 
 // How long one caller, or each of the streams, goes on.
@@ -233,6 +244,7 @@ Command add_bench(CLI::App& parent) {
   add_selection_flags(*app, *options);
   add_tuning_flag(*app, options->tuning);
   app->add_flag("--layers", options->layers, "time every layer by itself instead of whole runs");
+  add_model_flags(*app, options->model);
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
   refuse_together(*app);

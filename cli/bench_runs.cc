@@ -10,11 +10,13 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
 
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/engine_source.h"
 #include "cli/progress.h"
+#include "cli/standard_files.h"
 #include "cli/terminal.h"
 #include "octet/inspect.h"
 #include "octet/json.h"
@@ -56,6 +58,7 @@ struct Measured {
   double total_seconds = 0;
   std::vector<Shape> shapes;
   Coverage coverage;
+  std::string precision;
   std::vector<double> latency, processor;  // sorted
 
   double mean() const {
@@ -91,6 +94,19 @@ void fill(Tensor& tensor) {
   }
 }
 
+// The one type of all layers that compute on reals, or on codes that stand for them.
+std::string precision_of(const Inspection& inspection) {
+  std::set<std::string_view> types;
+  for (const LayerInfo& layer : inspection.layers) {
+    const bool real = std::ranges::any_of(
+        layer.output_types, [](const TensorType& type) { return type.dtype == Dtype::f32; });
+    if (layer.conversion || (!real && layer.precision != Precision::int8)) continue;
+    types.insert(to_string(layer.precision));
+  }
+  if (types.empty()) return "f32";
+  return types.size() == 1 ? std::string(*types.begin()) : "mixed";
+}
+
 class Bench {
  public:
   Bench(const RunFlags& flags, Measured& result)
@@ -100,16 +116,17 @@ class Bench {
     const auto tuning = read_tuning(flags_.tuning);
     progress_.update({"load", 0, 0});
     auto start = Clock::now();
-    const Engine engine = open_engine(flags_.engine, flags_.threads);
+    const Engine engine = open_engine(flags_.engine);
     result_.load_ms = seconds_since(start) * 1e3;
     result_.shapes = concrete_shapes(engine, parse_shapes(flags_.shapes), flags_.batch);
     const Inspection planned =
-        inspect(engine, {result_.shapes, flags_.threads, tuning, flags_.device});
+        inspect(engine, {result_.shapes, flags_.engine.threads, tuning, flags_.device});
     result_.coverage = planned.coverage;
+    result_.precision = precision_of(planned);
     if (tuning != nullptr) warn_of_stale_choices(planned.layers, flags_.tuning);
     progress_.update({"plan", 0, 0});
     start = Clock::now();
-    Context context = engine.make_context({flags_.threads, tuning, flags_.device});
+    Context context = engine.make_context({flags_.engine.threads, tuning, flags_.device});
     context.prepare(result_.shapes);
     result_.prepare_ms = seconds_since(start) * 1e3;
     run_all(context, make_inputs(engine, result_.shapes));
@@ -182,22 +199,17 @@ Measured measure(const RunFlags& flags) {
   return result;
 }
 
-std::string precision_of(const Coverage& coverage) {
-  if (coverage.int8_layers == 0) return "f32";
-  return coverage.int8_layers == coverage.layers ? "int8" : "mixed";
-}
-
 // Which program measured what, and where.
 Json subject(const RunFlags& flags, const Measured& measured) {
   const DeviceInfo device = device_info(flags.device);
   return {{"version", OCTET_VERSION},
-          {"model", flags.engine.string()},
-          {"precision", precision_of(measured.coverage)},
+          {"model", with_known_names(flags.engine.path.string())},
+          {"precision", measured.precision},
           {"coverage", parsed(to_json(measured.coverage))},
           {"device", flags.device},
           {"cpu", device_info("cpu").chip},
           {"isa", device.level},
-          {"threads", flags.threads},
+          {"threads", flags.engine.threads},
           {"batch", measured.batch()}};
 }
 
@@ -227,7 +239,7 @@ void print_text(const RunFlags& flags, const Measured& m) {
       quantile_of(m.latency, 0.5), quantile_of(m.latency, 0.9), quantile_of(m.latency, 0.95),
       quantile_of(m.latency, 0.99), m.mean(), m.latency.front());
   fmt::print("throughput  {:.1f} samples/s (batch {}, {} thread{}, {} runs, {})\n", m.throughput(),
-             m.batch(), flags.threads, flags.threads == 1 ? "" : "s", m.runs.size(),
+             m.batch(), flags.engine.threads, flags.engine.threads == 1 ? "" : "s", m.runs.size(),
              device_info(flags.device).level);
   fmt::print("start       load {:.1f} ms, plan {:.1f} ms, first run {:.1f} ms\n", m.load_ms,
              m.prepare_ms, m.first_run_ms);
@@ -254,7 +266,7 @@ Json trace_json(const RunFlags& flags, const Measured& measured) {
                     {"ph", "M"},
                     {"pid", 1},
                     {"tid", 1},
-                    {"args", {{"name", "octet bench " + flags.engine.filename().string()}}}});
+                    {"args", {{"name", "octet bench " + flags.engine.path.filename().string()}}}});
   for (const Run& run : measured.runs) {
     events.push_back({{"name", "run"},
                       {"ph", "X"},

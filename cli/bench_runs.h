@@ -8,17 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "cli/engine_source.h"
 #include "cli/outputs.h"
 #include "octet/engine.h"
 
 namespace octet::cli {
 
 struct RunFlags {
-  std::filesystem::path engine;
+  EngineSource engine;
   std::filesystem::path tuning;
   std::vector<std::string> shapes;
   std::string device;
-  int threads = 1;
   int64_t batch = 1;
   double seconds = 2;
   int64_t iterations = 0;  // 0: as many as the seconds take

@@ -2,22 +2,28 @@
 // octet build: ONNX model and calibration data -> engine file, with a summary of what became INT8.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 
 #include "cli/build_report.h"
 #include "cli/calibration_flags.h"
 #include "cli/command.h"
+#include "cli/constraint_flags.h"
 #include "cli/engine_flags.h"
+#include "cli/engine_source.h"
 #include "cli/fail.h"
+#include "cli/half_flags.h"
 #include "cli/input_summaries.h"
 #include "cli/messages.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
+#include "cli/standard_files.h"
 #include "cli/terminal.h"
 #include "octet/compile.h"
 #include "octet/inspect.h"
 #include "octet/json.h"
+#include "octet/profile.h"
 
 namespace octet::cli {
 namespace {
@@ -39,6 +45,8 @@ constexpr const char* kFooter =
     "  octet build yolo.onnx --int8 --calib street/ --letterbox 416x416:114 --report yolo.html\n"
     "  octet build vit.onnx --int8 --calib data.npz --keep-float Gelu --keep-float "
     "/head/MatMul\n"
+    "  octet build vit.onnx --int8 --calib data.npz --precision '/head/*:f32,/stem/Conv:int8' "
+    "--constraints obey\n"
     "  octet build model.onnx -o float.octet             # everything in FP32\n";
 
 struct Options {
@@ -47,6 +55,8 @@ struct Options {
   Output* output = nullptr;
   Output* report = nullptr;
   CalibrationFlags calibration;
+  ConstraintFlags constraints;
+  HalfFlags halves;
   CompileOptions compile;
   std::vector<std::string> shapes;
   LimitFlags limits;
@@ -56,8 +66,12 @@ struct Options {
 CompileOptions compile_options(const Options& options) {
   CompileOptions result = options.compile;
   result.input_shapes = parse_shapes(options.shapes);
+  result.plan.constraints = constraints_of(options.constraints);
+  result.plan.constraint_mode = options.constraints.mode;
   result.calibration = calibration_options(options.calibration);
-  if (result.calibration && !options.compile.plan.int8) {
+  apply(options.halves, result.calibration.has_value(), result.plan);
+  const bool measures = result.plan.f16 && !options.calibration.data.data.empty();
+  if (result.calibration && !result.plan.int8 && !measures) {
     fail(Error::Code::invalid_argument,
          "calibration data, caches and ranges have no use without --int8; add --int8");
   }
@@ -79,11 +93,19 @@ void print_float_layers(const Inspection& inspection) {
   if (rows > kShown) fmt::print("  and {} more; octet inspect shows all\n", rows - kShown);
 }
 
+// With a threshold the engine is looked at before it is written: one that misses it is not.
+struct Judged {
+  Inspection inspection;
+  std::vector<Threshold> thresholds;
+  bool written() const { return std::ranges::all_of(thresholds, &Threshold::passed); }
+};
+
 struct Built {
   const Engine& engine;
   const CompileReport& report;
-  const Inspection& inspection;
+  const Judged& judged;
   double seconds;
+  const Inspection& inspection = judged.inspection;
 };
 
 // What calibration saw, and what the engine remembers of preparing images.
@@ -103,14 +125,23 @@ void print_data(const Built& built) {
 }
 
 void print_summary(const Options& options, const Built& built) {
-  fmt::print("{}: {}, built in {}\n", sanitize(options.output->path().string()),
-             human_bytes(file_bytes(options.output->path())), human_seconds(built.seconds));
+  const std::string path = sanitize(options.output->path().string());
+  if (!built.judged.written()) {
+    fmt::print("{}: not written\n", path);
+  } else if (options.output->is_standard()) {
+    fmt::print("standard output: an engine, built in {}\n", human_seconds(built.seconds));
+  } else {
+    fmt::print("{}: {}, built in {}\n", path, human_bytes(file_bytes(options.output->path())),
+               human_seconds(built.seconds));
+  }
   fmt::print("  coverage     {}\n", coverage_line(built.inspection.coverage));
-  fmt::print("  model        {} ({})\n", sanitize(options.model.string()),
+  fmt::print("  model        {} ({})\n", sanitize(with_known_names(options.model.string())),
              human_bytes(file_bytes(options.model)));
   print_data(built);
   print_missing_ranges(built.report, built.inspection);
+  print_half_weights(built.report);
   if (options.compile.plan.int8) print_float_layers(built.inspection);
+  print_nodes(built.inspection, false);
   if (options.report->given()) {
     fmt::print("  report       {}\n", sanitize(options.report->path().string()));
   }
@@ -121,26 +152,35 @@ void print_summary_json(const Options& options, const Built& built) {
   nlohmann::ordered_json inputs = nlohmann::ordered_json::array();
   for (const InputSummary& input : report.inputs) inputs.push_back(summary_json(input));
   const auto preprocess = built.engine.preprocess();
+  const nlohmann::ordered_json inspected = parsed(to_json(built.inspection));
   nlohmann::ordered_json passes = nlohmann::ordered_json::array();
   for (const PassTrace& pass : report.passes) {
     passes.push_back(
         {{"pass", pass.pass}, {"rewrites", pass.rewrites}, {"milliseconds", pass.milliseconds}});
   }
-  print_json({{"engine", options.output->path().string()},
-              {"bytes", file_bytes(options.output->path())},
-              {"model_bytes", file_bytes(options.model)},
-              {"seconds", built.seconds},
-              {"coverage", parsed(to_json(built.inspection.coverage))},
-              {"calibration",
-               {{"samples", report.calibration_samples},
-                {"method", methods_of(report)},
-                {"skipped", report.calibration_skipped},
-                {"skipped_files", report.skipped_files},
-                {"inputs", std::move(inputs)}}},
-              {"preprocess", preprocess ? parsed(to_json(*preprocess)) : nullptr},
-              {"missing_ranges", missing_ranges_json(report, built.inspection)},
-              {"warnings", report.warnings},
-              {"passes", std::move(passes)}});
+  const bool written = built.judged.written();
+  const auto path = options.output->path();
+  nlohmann::ordered_json object = {
+      {"engine", written ? nlohmann::ordered_json(path.string()) : nullptr},
+      {"bytes", written ? file_bytes(path) : 0},
+      {"model_bytes", file_bytes(options.model)},
+      {"seconds", built.seconds},
+      {"coverage", parsed(to_json(built.inspection.coverage))},
+      {"calibration",
+       {{"samples", report.calibration_samples},
+        {"method", methods_of(report)},
+        {"skipped", report.calibration_skipped},
+        {"skipped_files", report.skipped_files},
+        {"inputs", std::move(inputs)}}},
+      {"preprocess", preprocess ? parsed(to_json(*preprocess)) : nullptr},
+      {"missing_ranges", missing_ranges_json(report, built.inspection)},
+      {"half_weights", half_weights_json(report)},
+      {"constraints", inspected["constraints"]},
+      {"nodes", inspected["nodes"]},
+      {"warnings", report.warnings},
+      {"passes", std::move(passes)}};
+  add_thresholds(object, built.judged.thresholds);
+  print_json(object);
 }
 
 void print_notes(const CompileReport& report) {
@@ -158,17 +198,33 @@ void print_notes(const CompileReport& report) {
   }
 }
 
-Inspection inspect_written(const Engine& engine, const InspectOptions& options,
-                           const std::filesystem::path& model) {
+Inspection inspect_built(const Engine& engine, const Options& options, bool written) {
+  InspectOptions inspected;
+  inspected.threads = options.compile.threads;
   try {
-    return inspect(engine, options);
+    Inspection inspection = inspect(engine, inspected);
+    measure_coverage(engine, inspected, inspection);
+    return inspection;
   } catch (Error& error) {
-    error.add_context("planning the engine of '" + model.string() + "', which is written");
+    error.add_context("planning the engine of '" + options.model.string() + "'" +
+                      (written ? ", which is written" : ""));
     throw;
   }
 }
 
-int run(const Options& options) {
+Judged judge_and_write(const Engine& engine, const Options& options) {
+  if (!options.constraints.min_coverage) {
+    write(*options.output, engine);
+    return {inspect_built(engine, options, true), {}};
+  }
+  Judged judged{inspect_built(engine, options, false), {}};
+  judged.thresholds = judge_coverage(options.constraints, judged.inspection.coverage);
+  if (judged.written()) write(*options.output, engine);
+  return judged;
+}
+
+int run(Options options) {
+  options.model = readable(options.model);
   put_in_force(options.limits, options.model);
   const auto start = std::chrono::steady_clock::now();
   CompileOptions compile_with = compile_options(options);
@@ -179,13 +235,11 @@ int run(const Options& options) {
     return true;
   };
   const Engine engine = compile(options.model, compile_with, &report);
-  write(*options.output, engine);
-  save_cache(options.calibration, report);
+  const Judged judged = judge_and_write(engine, options);
+  if (judged.written()) save_cache(options.calibration, report);
   progress.finish();
-  InspectOptions inspected;
-  inspected.threads = options.compile.threads;
-  const Inspection inspection = inspect_written(engine, inspected, options.model);
-  if (options.report->given()) {
+  const Inspection& inspection = judged.inspection;
+  if (options.report->given() && judged.written()) {
     write_build_report({*options.report, options.model, engine, compile_with, report, inspection},
                        progress);
   }
@@ -193,9 +247,8 @@ int run(const Options& options) {
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   print_notes(report);
-  (options.json ? print_summary_json : print_summary)(options,
-                                                      {engine, report, inspection, seconds});
-  return kDone;
+  (options.json ? print_summary_json : print_summary)(options, {engine, report, judged, seconds});
+  return exit_code(judged.thresholds);
 }
 
 void add_quantization_flags(CLI::App& app, Options& options) {
@@ -205,6 +258,8 @@ void add_quantization_flags(CLI::App& app, Options& options) {
                  "leave a node, by name or operator, in FP32; repeatable")
       ->type_name("NAME")
       ->allow_extra_args(false);
+  add_half_flags(app, options.compile.plan, options.halves);
+  add_constraint_flags(app, options.constraints);
 }
 
 void add_debug_flags(CLI::App& app, Options& options) {
@@ -235,11 +290,14 @@ Command add_build(CLI::App& parent) {
       *app,
       {"-o,--output", "ENGINE", OutputKind::engine, "engine file [the model's name with .octet]"});
   Outputs::set_default(*options->output, [model = &options->model] {
+    if (is_dash(*model))
+      fail(Error::Code::invalid_argument, "a model from standard input has no name; give -o");
     return model->filename().replace_extension(".octet");
   });
   add_quantization_flags(*app, *options);
   add_shape_flag(*app, options->shapes);
   add_threads_flag(*app, options->compile.threads);
+  add_weights_root_flag(*app, options->compile.weights_root);
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
   add_debug_flags(*app, *options);

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 
+#include "cli/bench_runs.h"
 #include "cli/calibration_flags.h"
 #include "cli/input_summaries.h"
 #include "cli/sample_runs.h"
 #include "cli/samples.h"
+#include "octet/profile.h"
 #include "octet/report.h"
 
 namespace octet::cli {
@@ -23,11 +25,12 @@ std::vector<ValueError> layer_errors(const BuildReport& build, ProgressBar& prog
   float_options.plan.simulate = true;
   float_options.input_shapes = build.options.input_shapes;
   float_options.threads = build.options.threads;
+  float_options.weights_root = build.options.weights_root;
   const Engine reference = compile(build.model, float_options);
   DataOptions data = *build.options.calibration;
   data.max_samples =
       data.max_samples == 0 ? kErrorSamples : std::min(data.max_samples, kErrorSamples);
-  Samples samples(build.engine, data);
+  Samples samples(build.engine, data, &progress);
   const auto next = run_source(build.engine, samples, [&](int64_t done) {
     progress.update({"compare", done, samples.size()});
   });
@@ -35,6 +38,19 @@ std::vector<ValueError> layer_errors(const BuildReport& build, ProgressBar& prog
       compare(reference, build.engine, next, {.threads = build.options.threads, .monitor = {}});
   progress.finish();
   return errors;
+}
+
+// On random data; none where the engine does not run on such.
+std::vector<LayerTime> layer_times(const BuildReport& build) {
+  ProfileOptions options;
+  options.threads = build.options.threads;
+  options.runs = 20;
+  try {
+    return profile(build.engine, make_inputs(build.engine, sample_shapes(build.engine)), options);
+  } catch (const Error& error) {
+    if (error.code() == Error::Code::internal) throw;
+    return {};
+  }
 }
 
 std::vector<std::pair<std::string, std::string>> summary_of(const BuildReport& build) {
@@ -58,8 +74,14 @@ std::vector<std::pair<std::string, std::string>> summary_of(const BuildReport& b
 
 void write_build_report(const BuildReport& build, ProgressBar& progress) {
   const std::vector<ValueError> errors = layer_errors(build, progress);
-  const ReportInput page = {build.model.filename().string(), summary_of(build), build.inspection,
-                            build.report.ranges, errors};
+  const std::vector<LayerTime> times = layer_times(build);
+  const ReportInput page = {build.model.filename().string(),
+                            summary_of(build),
+                            build.inspection,
+                            build.report.ranges,
+                            errors,
+                            times,
+                            build.stages};
   write(build.file, page);
 }
 

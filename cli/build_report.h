@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 
 #include "cli/outputs.h"
 #include "cli/progress.h"
@@ -18,6 +19,7 @@ struct BuildReport {
   const CompileOptions& options;
   const CompileReport& report;
   const Inspection& inspection;
+  std::span<const StageRow> stages = {};
 };
 
 void write_build_report(const BuildReport& build, ProgressBar& progress);

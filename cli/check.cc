@@ -5,12 +5,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 
 #include "cli/advice.h"
 #include "cli/command.h"
+#include "cli/constraint_flags.h"
 #include "cli/engine_flags.h"
+#include "cli/engine_source.h"
 #include "cli/fail.h"
+#include "cli/standard_files.h"
 #include "cli/terminal.h"
 #include "octet/json.h"
 #include "octet/operators.h"
@@ -25,6 +29,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  octet check resnet20.onnx\n"
     "  octet check yolo.onnx --shape images:1x3x416x416\n"
+    "  octet check vit.onnx --precision '/head/*:int8' --constraints obey\n"
     "  octet check resnet20.onnx --json | jq '.coverage.macs'\n"
     "  octet check --list-ops            # every operator that Octet knows\n";
 
@@ -32,6 +37,7 @@ struct Options {
   std::filesystem::path model;
   std::vector<std::string> shapes;
   CheckOptions check;
+  ConstraintFlags constraints;
   bool list_ops = false;
   bool all = false;
   LimitFlags limits;
@@ -75,7 +81,7 @@ void print_row(std::string_view title, const std::string& text) {
 }
 
 void print_what(const Options& options, const ModelCheck& check) {
-  fmt::print("{}\n", sanitize(options.model.string()));
+  fmt::print("{}\n", sanitize(with_known_names(options.model.string())));
   std::string opsets;
   for (const auto& [domain, version] : check.opsets) {
     opsets += fmt::format("{}{} {}", opsets.empty() ? "" : ", ", domain_name(domain), version);
@@ -136,6 +142,38 @@ void print_float_layers(const ModelCheck& check, bool all) {
   if (rows > kShown && !all) fmt::print("  and {} more; --all shows them\n", rows - kShown);
 }
 
+// Of equal notes about many nodes one line would say nothing of the others, so each has its own; --all shows more than twenty.
+void print_qdq(const ModelCheck& check, bool all) {
+  constexpr size_t kShown = 20;
+  if (!check.qdq) return;
+  const QdqLint& lint = *check.qdq;
+  const auto int8 =
+      std::ranges::count_if(lint.pairs, [](const QdqPair& pair) { return pair.int8; });
+  print_row("Q/DQ", fmt::format("{} pairs, {} read as codes alone", lint.pairs.size(), int8));
+  print_row("", fmt::format("what blocks INT8: {} here, {} in TensorRT, {} in ONNX Runtime",
+                            count_blocking(lint, "octet"), count_blocking(lint, "tensorrt"),
+                            count_blocking(lint, "onnxruntime")));
+  if (all) {
+    Table pairs({{"  TENSOR", false, 40}, {"ROLE"}, {"FATE", false, 110}});
+    for (const QdqPair& pair : lint.pairs)
+      pairs.add({"  " + pair.tensor, std::string(to_string(pair.role)), pair.fate});
+    pairs.print();
+  }
+  std::vector<const QdqNote*> notes;
+  for (const QdqNote& note : lint.notes) notes.push_back(&note);
+  for (const QdqPair& pair : lint.pairs) {
+    for (const QdqNote& note : pair.notes) notes.push_back(&note);
+  }
+  std::ranges::stable_sort(notes, std::greater<>{}, &QdqNote::blocks);
+  Table table({{"  Q/DQ NOTE"}, {"RULE"}, {"BLOCKS"}, {"WHAT", false, 150}});
+  for (size_t i = 0; i < notes.size() && (all || i < kShown); ++i)
+    table.add(
+        {"  " + notes[i]->runtime, notes[i]->rule, notes[i]->blocks ? "yes" : "", notes[i]->text});
+  if (!notes.empty()) table.print();
+  if (notes.size() > kShown && !all)
+    fmt::print("  and {} more; --all shows them\n", notes.size() - kShown);
+}
+
 void print_verdict(const ModelCheck& check, const CLI::App& app) {
   for (const std::string& warning : check.warnings) print_warning(warning);
   if (check.builds()) {
@@ -172,22 +210,30 @@ int run(Options options, const CLI::App& app) {
   if (options.model.empty()) {
     fail(Error::Code::invalid_argument, "give an ONNX model, or --list-ops");
   }
+  options.model = readable(options.model);
   put_in_force(options.limits, options.model);
   options.check.input_shapes = parse_shapes(options.shapes);
+  options.check.constraints = constraints_of(options.constraints);
+  options.check.constraint_mode = options.constraints.mode;
   const ModelCheck result = check(options.model, options.check);
-  const int code = result.builds() ? kDone : kBadInput;
+  const std::vector<Threshold> judged =
+      result.int8 ? judge_coverage(options.constraints, result.int8->coverage)
+                  : std::vector<Threshold>{};
   if (options.json) {
     nlohmann::ordered_json object = parsed(to_json(result));
-    object["model"] = options.model.string();
+    object["model"] = with_known_names(options.model.string());
     object["bytes"] = file_bytes(options.model);
+    add_thresholds(object, judged);
     print_json(object);
-    return code;
+    return result.builds() ? exit_code(judged) : kBadInput;
   }
   print_what(options, result);
   print_costs(result);
   print_float_layers(result, options.all);
+  if (result.int8) print_nodes(*result.int8, options.all);
+  print_qdq(result, options.all);
   print_verdict(result, app);
-  return code;
+  return result.builds() ? exit_code(judged) : kBadInput;
 }
 
 }  // namespace
@@ -200,8 +246,11 @@ Command add_check(CLI::App& parent) {
   app->add_option("model", options->model, "ONNX model")->type_name("MODEL.onnx");
   add_shape_flag(*app, options->shapes);
   add_threads_flag(*app, options->check.threads);
-  app->add_flag("--all", options->all, "list every layer that is not in INT8");
+  app->add_flag("--all", options->all,
+                "list every layer that is not in INT8, every ONNX node, and every Q/DQ pair");
+  add_constraint_flags(*app, options->constraints);
   app->add_flag("--list-ops", options->list_ops, "print the operators that Octet knows");
+  add_weights_root_flag(*app, options->check.weights_root);
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
   return {app, [options, app] { return run(*options, *app); }};

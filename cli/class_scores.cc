@@ -7,6 +7,7 @@
 
 #include "cli/data_flags.h"
 #include "cli/fail.h"
+#include "octet/data.h"
 #include "octet/error_stats.h"
 
 namespace octet::cli {
@@ -34,6 +35,17 @@ bool is_class_scores(const TensorType& type) {
   return line && elements > 1 && (shape[1] == elements || shape[shape.rank() - 1] == elements);
 }
 
+std::vector<Tensor> score_rows(const Tensor& tensor, int64_t rows) {
+  if (is_class_scores(tensor.type())) return {tensor};
+  TensorType row = tensor.type();
+  if (rows < 2 || row.shape.rank() < 2 || row.shape[0] != rows) return {};
+  row.shape[0] = 1;
+  if (!is_class_scores(row)) return {};
+  std::vector<Tensor> scores;
+  for (auto& part : split_outputs({&tensor, 1}, rows, rows)) scores.push_back(std::move(part[0]));
+  return scores;
+}
+
 std::vector<Ranked> top_of(const Tensor& scores, int64_t count) {
   const std::vector<float> values = to_floats(scores);
   std::vector<int64_t> order(values.size());
@@ -58,13 +70,15 @@ ClassNames::ClassNames(const std::filesystem::path& file, int64_t offset)
   if (names_.empty()) fail(Error::Code::invalid_argument, "{}: holds no names", file_);
 }
 
-void ClassNames::check(std::span<const TensorInfo> outputs, std::span<const Tensor> values) const {
+void ClassNames::check(std::span<const TensorInfo> outputs, std::span<const Tensor> values,
+                       int64_t rows) const {
   if (!given()) return;
   const auto count = static_cast<int64_t>(names_.size());
   std::string found, hints;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (!is_class_scores(values[i].type())) continue;
-    const int64_t classes = values[i].elements();
+    const std::vector<Tensor> scores = score_rows(values[i], rows);
+    if (scores.empty()) continue;
+    const int64_t classes = scores[0].elements();
     if (classes == count + offset_) return;
     found += fmt::format("{}'{}' {}", found.empty() ? "" : ", ", outputs[i].name, classes);
     hints = hint(count, offset_, classes);

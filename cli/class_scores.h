@@ -15,6 +15,10 @@ namespace octet::cli {
 // Scores of one sample, one for each class: real numbers [1,K], [1,K,1,1] or [1,1,1,K], K above 1.
 bool is_class_scores(const TensorType& type);
 
+// The scores of each of `rows` samples: the tensor itself where it is class scores, its rows where it has one for each sample;
+// else none.
+std::vector<Tensor> score_rows(const Tensor& tensor, int64_t rows);
+
 struct Ranked {
   int64_t index = 0;
   float value = 0;
@@ -31,7 +35,8 @@ class ClassNames {
 
   bool given() const { return !names_.empty(); }
   // Throws Error(invalid_argument) unless one of the outputs has a score for each name.
-  void check(std::span<const TensorInfo> outputs, std::span<const Tensor> values) const;
+  void check(std::span<const TensorInfo> outputs, std::span<const Tensor> values,
+             int64_t rows) const;
   // Empty for a class without a name, and for scores of another number of classes.
   std::string name(int64_t index, int64_t classes) const;
 

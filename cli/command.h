@@ -27,5 +27,9 @@ Command add_run(CLI::App& parent);
 Command add_eval(CLI::App& parent);
 Command add_compare(CLI::App& parent);
 Command add_bench(CLI::App& parent);
+Command add_report(CLI::App& parent);
+Command add_plugin(CLI::App& parent);
+Command add_export(CLI::App& parent);
+Command add_devices(CLI::App& parent);
 
 }  // namespace octet::cli

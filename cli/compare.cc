@@ -7,11 +7,13 @@
 #include "cli/command.h"
 #include "cli/data_flags.h"
 #include "cli/engine_flags.h"
+#include "cli/engine_source.h"
 #include "cli/fail.h"
 #include "cli/output_errors.h"
 #include "cli/progress.h"
 #include "cli/sample_runs.h"
 #include "cli/samples.h"
+#include "cli/standard_files.h"
 #include "cli/terminal.h"
 #include "cli/thresholds.h"
 #include "octet/inspect.h"
@@ -37,6 +39,7 @@ struct Options {
   int64_t top = 0;
   std::optional<double> min_sqnr;
   int threads = 1;
+  ModelFlags model;
   LimitFlags limits;
   bool json = false;
 };
@@ -54,8 +57,8 @@ void compare_outputs(const Options& options, const DataOptions& data, const Engi
   Context expected = reference.make_context({.threads = options.threads});
   Context tested = engine.make_context({.threads = options.threads});
   Context* const contexts[] = {&expected, &tested};
-  Samples samples(engine, data);
   ProgressBar progress(options.json);
+  Samples samples(engine, data, &progress);
   run_samples(engine, samples, contexts, [&](const LoadedSample&, auto outputs) {
     result.outputs.add(outputs[0], outputs[1]);
     progress.update({"outputs", ++result.samples, samples.size()});
@@ -65,7 +68,7 @@ void compare_outputs(const Options& options, const DataOptions& data, const Engi
 }
 
 Result measure(const Options& options, const Engine& engine) {
-  const Engine reference = reference_for(options.against, engine, options.threads);
+  const Engine reference = reference_for({options.against, options.threads, options.model}, engine);
   const DataOptions data = data_options(options.data, engine.preprocess());
   Result result;
   compare_outputs(options, data, reference, engine, result);
@@ -73,8 +76,8 @@ Result measure(const Options& options, const Engine& engine) {
     fail(Error::Code::invalid_argument, "{}: no sample could be read", options.data.data.string());
   }
   if (options.layers) {
-    Samples again(engine, data);
     ProgressBar progress(options.json);
+    Samples again(engine, data, &progress);
     const auto next = run_source(engine, again, [&](int64_t done) {
       progress.update({"layers", done, again.size()});
     });
@@ -130,9 +133,10 @@ void print_result_json(const Engine& engine, const Result& result,
   print_json(object);
 }
 
-int run(const Options& options) {
+int run(Options options) {
+  options.engine = readable(options.engine);
   put_in_force(options.limits, options.engine);
-  const Engine engine = Engine::load(options.engine);
+  const Engine engine = open_engine({options.engine, options.threads, options.model});
   const Result result = measure(options, engine);
   std::vector<Threshold> judged;
   if (options.min_sqnr) {
@@ -155,7 +159,10 @@ Command add_compare(CLI::App& parent) {
   auto options = std::make_shared<Options>();
   CLI::App* app = parent.add_subcommand("compare", "Error against the model, for each layer");
   app->footer(kFooter);
-  app->add_option("engine", options->engine, "engine file")->required()->type_name("ENGINE");
+  app->add_option("engine", options->engine,
+                  "engine file, or an ONNX model, which is compiled in memory")
+      ->required()
+      ->type_name("ENGINE|MODEL.onnx");
   app->add_option("--against", options->against, "model in FP32, or another engine")
       ->required()
       ->type_name("MODEL.onnx");
@@ -167,6 +174,7 @@ Command add_compare(CLI::App& parent) {
   app->add_option("--min-sqnr", options->min_sqnr, "exit code 1 when the outputs' SQNR is below")
       ->type_name("DB");
   add_threads_flag(*app, options->threads);
+  add_model_flags(*app, options->model);
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
   return {app, [options] { return run(*options); }};

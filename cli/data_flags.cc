@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/data_flags.h"
 
+#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -8,6 +9,7 @@
 
 #include "cli/choice.h"
 #include "cli/fail.h"
+#include "cli/standard_files.h"
 #include "cli/terminal.h"
 
 namespace octet::cli {
@@ -26,6 +28,7 @@ Json to_object(const PreprocessFlags& flags) {
   set("resize", flags.resize);
   set("crop", flags.crop);
   set("letterbox", flags.letterbox);
+  set("orientation", flags.orientation);
   set("color", flags.color);
   set("layout", flags.layout);
   if (flags.scale) object["scale"] = *flags.scale;
@@ -62,6 +65,10 @@ void add_preprocess_flags(CLI::App& app, PreprocessFlags& flags) {
   add("--crop", flags.crop, "cut out the centre")->type_name("WxH");
   add("--letterbox", flags.letterbox, "scale to fit inside, pad right and bottom with FILL [114]")
       ->type_name("WxH[:FILL]");
+  add("--orientation", flags.orientation,
+      "turn images as their EXIF data say [exif], or take them as they are stored")
+      ->type_name("exif|stored")
+      ->check(one_of({"exif", "stored"}));
   add("--color", flags.color, "channel order")
       ->type_name("rgb|bgr|gray")
       ->check(one_of({"rgb", "bgr", "gray"}));
@@ -117,17 +124,56 @@ CLI::Option* add_data_flags(CLI::App& app, DataFlags& flags, const std::string& 
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--skip-bad", flags.skip_bad, "count and name unreadable files instead of failing");
   add_preprocess_flags(app, flags.preprocess);
+  add_sequence_flags(app, flags.sequences);
   return option;
+}
+
+void add_sequence_flags(CLI::App& app, SequenceFlags& flags) {
+  app.add_option("--sample-axis", flags.axes,
+                 "the axis along which an input's samples lie, where that is not the first or the "
+                 "only open one; repeatable")
+      ->type_name("NAME:AXIS")
+      ->allow_extra_args(false);
+  app.add_option(
+         "--state", flags.states,
+         "each step of a sequence (a row of a file) takes this output of the step before as "
+         "this input; repeatable")
+      ->type_name("OUTPUT:INPUT")
+      ->allow_extra_args(false);
+}
+
+void apply(const SequenceFlags& flags, DataOptions& options) {
+  for (const std::string& text : flags.axes) {
+    const size_t colon = text.rfind(':');
+    int axis = 0;
+    const char* const begin = text.data() + (colon == text.npos ? 0 : colon + 1);
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(begin, end, axis);
+    if (colon == text.npos || colon == 0 || error != std::errc() || rest != end || axis < 0) {
+      fail(Error::Code::invalid_argument,
+           "--sample-axis {}: expected NAME:AXIS, for example state:1", text);
+    }
+    options.sample_axes[text.substr(0, colon)] = axis;
+  }
+  for (const std::string& text : flags.states) {
+    const size_t colon = text.find(':');
+    if (colon == text.npos || colon == 0 || colon + 1 == text.size()) {
+      fail(Error::Code::invalid_argument,
+           "--state {}: expected OUTPUT:INPUT, for example stateN:state", text);
+    }
+    options.states.push_back({text.substr(0, colon), text.substr(colon + 1)});
+  }
 }
 
 DataOptions data_options(const DataFlags& flags, const std::optional<Preprocess>& remembered) {
   DataOptions options;
-  options.data = flags.data;
+  options.data = readable(flags.data);
   const Resolved resolved = resolve(flags.preprocess, remembered);
   options.preprocess = resolved.preprocess;
   options.raw_pixels = resolved.scale_said;
   options.max_samples = flags.max_samples;
   options.skip_bad = flags.skip_bad;
+  apply(flags.sequences, options);
   return options;
 }
 

@@ -17,6 +17,7 @@ struct PreprocessFlags {
   std::string resize;
   std::string crop;
   std::string letterbox;
+  std::string orientation;
   std::string color;
   std::string layout;
   std::optional<double> scale;
@@ -39,11 +40,21 @@ Resolved resolve(const PreprocessFlags& flags, const std::optional<Preprocess>& 
 // Whether any flag is given.
 bool any_given(const PreprocessFlags& flags);
 
+// Where samples lie, and what goes from one to the next.
+struct SequenceFlags {
+  std::vector<std::string> axes;    // "state:1"
+  std::vector<std::string> states;  // "stateN:state"
+};
+void add_sequence_flags(CLI::App& app, SequenceFlags& flags);
+// Throws Error(invalid_argument) for what is no such text.
+void apply(const SequenceFlags& flags, DataOptions& options);
+
 struct DataFlags {
   std::filesystem::path data;
   int64_t max_samples = 0;
   bool skip_bad = false;
   PreprocessFlags preprocess;
+  SequenceFlags sequences;
 };
 
 // `name` is the option for the data itself: "--calib" or "--data".

@@ -11,7 +11,9 @@
 #include "cli/messages.h"
 #include "cli/terminal.h"
 #include "octet/closest.h"
+#include "octet/data.h"
 #include "octet/limits.h"
+#include "octet/work_limit.h"
 
 namespace octet::cli {
 namespace {
@@ -76,8 +78,9 @@ CLI::Option* add_threads_flag(CLI::App& app, int& threads) {
 }
 
 void add_device_flag(CLI::App& app, std::string& device) {
-  app.add_option("--device", device,
-                 "what runs the engine: cpu, or test:N to test copies and waits")
+  app.add_option(
+         "--device", device,
+         "what runs the engine: cpu, cuda:N (an NVIDIA GPU), or test:N to test copies and waits")
       ->type_name("NAME")
       ->capture_default_str();
 }
@@ -97,6 +100,10 @@ void add_limit_flags(CLI::App& app, LimitFlags& flags) {
                  "stop a Loop that goes on after so many trips [1000000]")
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 60).name("from 1"));
+  app.add_option("--max-work", flags.work,
+                 "refuse a run that takes more steps without kernels [2e11: some minutes]")
+      ->type_name("STEPS")
+      ->check(CLI::Range(1.0, 1e30).name("from 1"));
   // What looks at files before the command runs (cli/outputs.h) keeps to the limit, too.
   app.parse_complete_callback([&flags] {
     if (flags.memory == 0) return;
@@ -111,6 +118,7 @@ void put_in_force(const LimitFlags& flags, const std::filesystem::path& file) {
   limits.memory = flags.memory > 0 ? flags.memory : default_memory_limit(file_bytes(file));
   if (flags.loop_trips > 0) limits.loop_trips = flags.loop_trips;
   set_limits(limits);
+  set_work_limit(flags.work);
   detail(fmt::format("limits: {} of memory, {} loop trips",
                      human_bytes(static_cast<uint64_t>(limits.memory)), limits.loop_trips));
 }
@@ -149,7 +157,8 @@ std::vector<Shape> concrete_shapes(const Engine& engine, const std::map<std::str
   check_names(engine, shapes);
   std::vector<Shape> result;
   const std::vector<TensorInfo> inputs = engine.inputs();
-  for (const TensorInfo& input : inputs) {
+  for (size_t n = 0; n < inputs.size(); ++n) {
+    const TensorInfo& input = inputs[n];
     Shape shape = input.type.shape;
     const auto given = shapes.find(input.name);
     if (given != shapes.end()) {
@@ -159,7 +168,7 @@ std::vector<Shape> concrete_shapes(const Engine& engine, const std::map<std::str
     }
     for (int i = 0; i < shape.rank(); ++i) {
       if (shape[i] != Shape::kDynamic) continue;
-      if (i > 0) {
+      if (i > 0 && i != sample_axis(inputs, n)) {
         fail(Error::Code::invalid_argument,
              "input '{}' is {}: its size is not fixed; give it with --shape {}:...", input.name,
              to_string(shape), input.name);
@@ -178,9 +187,11 @@ uint64_t file_bytes(const std::filesystem::path& path) {
 }
 
 std::string coverage_line(const Coverage& coverage) {
-  return fmt::format("{} of {} layers ({}), {} of multiplications in INT8", coverage.int8_layers,
-                     coverage.layers, percent(coverage.layer_share()),
-                     percent(coverage.mac_share()));
+  const std::string time =
+      coverage.us > 0 ? fmt::format(", {} of time", percent(coverage.time_share())) : "";
+  return fmt::format("{} of {} layers ({}), {} of multiplications, {} of bytes{} in INT8",
+                     coverage.int8_layers, coverage.layers, percent(coverage.layer_share()),
+                     percent(coverage.mac_share()), percent(coverage.byte_share()), time);
 }
 
 std::string joined(std::span<const std::string> names, const std::string& separator) {

@@ -24,6 +24,7 @@ CLI::Option* add_shape_flag(CLI::App& app, std::vector<std::string>& shapes);
 struct LimitFlags {
   int64_t memory = 0;
   int64_t loop_trips = 0;
+  double work = 0;
 };
 void add_limit_flags(CLI::App& app, LimitFlags& flags);
 // Puts the limits in force; where no memory is given, what the size of `file` suggests.

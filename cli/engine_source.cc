@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/messages.h"
+#include "cli/standard_files.h"
 #include "octet/compile.h"
 
 namespace octet::cli {
@@ -19,12 +20,25 @@ bool begins_as_engine(const std::filesystem::path& path) {
 
 }  // namespace
 
-Engine open_engine(const std::filesystem::path& path, int threads) {
-  if (path.extension() != ".onnx" || begins_as_engine(path)) return Engine::load(path);
+void add_model_flags(CLI::App& app, ModelFlags& flags) {
+  add_weights_root_flag(app, flags.weights_root);
+}
+
+void add_weights_root_flag(CLI::App& app, std::filesystem::path& folder) {
+  app.add_option("--weights-root", folder,
+                 "weights files of a model may be links that end below this folder")
+      ->type_name("DIR");
+}
+
+Engine open_engine(const EngineSource& source) {
+  const bool model = source.path.extension() == ".onnx" || is_standard_input(source.path);
+  if (!model || begins_as_engine(source.path)) return Engine::load(source.path);
   CompileOptions options;
-  options.threads = threads;
+  options.threads = source.threads;
+  options.weights_root = source.model.weights_root;
+  options.input_shapes = source.shapes;
   CompileReport report;
-  Engine engine = compile(path, options, &report);
+  Engine engine = compile(source.path, options, &report);
   for (const std::string& warning : report.warnings) detail(warning);
   return engine;
 }

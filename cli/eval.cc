@@ -10,12 +10,14 @@
 #include "cli/command.h"
 #include "cli/data_flags.h"
 #include "cli/engine_flags.h"
+#include "cli/engine_source.h"
 #include "cli/eval_counts.h"
 #include "cli/fail.h"
 #include "cli/output_errors.h"
 #include "cli/progress.h"
 #include "cli/sample_runs.h"
 #include "cli/samples.h"
+#include "cli/standard_files.h"
 #include "cli/terminal.h"
 #include "cli/thresholds.h"
 #include "octet/compile.h"
@@ -50,6 +52,7 @@ struct Options {
   std::optional<double> max_drop;
   std::optional<double> min_sqnr;
   int threads = 1;
+  ModelFlags model;
   LimitFlags limits;
   bool json = false;
 };
@@ -65,17 +68,17 @@ Measured measure(const Options& options, const Engine& engine) {
   data.labels = options.labels;
   Measured result{Counts(engine.outputs(), options.scores, options.label_offset), {}, {}};
   Counts& counts = result.counts;
-  Samples samples(engine, data);
+  ProgressBar progress(options.json);
+  Samples samples(engine, data, &progress);
   Context tested = engine.make_context({.threads = options.threads});
   std::optional<Engine> reference_engine;
   std::optional<Context> reference;
   std::vector<Context*> contexts = {&tested};
   if (!options.against.empty()) {
-    reference_engine = reference_for(options.against, engine, options.threads);
+    reference_engine = reference_for({options.against, options.threads, options.model}, engine);
     reference.emplace(reference_engine->make_context({.threads = options.threads}));
     contexts.push_back(&*reference);
   }
-  ProgressBar progress(options.json);
   run_samples(engine, samples, contexts, [&](const LoadedSample& sample, auto outputs) {
     counts.add(sample, outputs[0], outputs.size() > 1 ? &outputs[1] : nullptr);
     progress.update({"evaluate", counts.samples(), samples.size()});
@@ -199,14 +202,15 @@ void check_measured(const Options& options, const Counts& counts) {
   }
 }
 
-int run(const Options& options) {
+int run(Options options) {
+  options.engine = readable(options.engine);
   put_in_force(options.limits, options.engine);
   const bool needs_reference = options.min_agreement || options.max_drop || options.min_sqnr;
   if (needs_reference && options.against.empty()) {
     fail(Error::Code::invalid_argument,
          "--min-agreement, --max-drop and --min-sqnr compare with a float model; add --against");
   }
-  const Engine engine = Engine::load(options.engine);
+  const Engine engine = open_engine({options.engine, options.threads, options.model});
   const Measured measured = measure(options, engine);
   check_measured(options, measured.counts);
   const std::vector<Threshold> judged = thresholds(options, measured.counts);
@@ -240,7 +244,10 @@ Command add_eval(CLI::App& parent) {
   auto options = std::make_shared<Options>();
   CLI::App* app = parent.add_subcommand("eval", "Measure accuracy, and agreement with the model");
   app->footer(kFooter);
-  app->add_option("engine", options->engine, "engine file")->required()->type_name("ENGINE");
+  app->add_option("engine", options->engine,
+                  "engine file, or an ONNX model, which is compiled in memory")
+      ->required()
+      ->type_name("ENGINE|MODEL.onnx");
   add_data_flags(*app, options->data, "--data", "labelled images or arrays")->required();
   app->add_option("--against", options->against, "hold it against this model in FP32")
       ->type_name("MODEL.onnx");
@@ -254,6 +261,7 @@ Command add_eval(CLI::App& parent) {
                   "the output that holds the scores of classes, where there are others")
       ->type_name("NAME");
   add_threads_flag(*app, options->threads);
+  add_model_flags(*app, options->model);
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
   add_threshold_flags(*app, *options);

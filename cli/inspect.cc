@@ -4,10 +4,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <set>
 
 #include "cli/command.h"
+#include "cli/constraint_flags.h"
 #include "cli/engine_flags.h"
+#include "cli/engine_source.h"
+#include "cli/standard_files.h"
 #include "cli/terminal.h"
 #include "octet/engine.h"
 #include "octet/json.h"
@@ -22,6 +27,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  octet inspect resnet20.octet\n"
     "  octet inspect yolo.octet --shape images:1x3x416x416\n"
+    "  octet inspect resnet20.octet --tensors             # scales and zero points\n"
     "  octet inspect resnet20.octet --json | jq '.coverage.macs'\n"
     "  OCTET_CPU_ISA=avx2 octet inspect resnet20.octet     # as a machine without AVX-512 runs "
     "it\n";
@@ -32,9 +38,12 @@ struct Options {
   int threads = 1;
   std::string device = "cpu";
   std::filesystem::path tuning;
+  ModelFlags model;
   LimitFlags limits;
   bool json = false;
   bool wide = false;
+  bool tensors = false;
+  bool nodes = false;
 };
 
 std::string types_text(const LayerInfo& layer) {
@@ -73,15 +82,54 @@ void print_layers(const Inspection& inspection, bool wide) {
   table.print();
 }
 
+// "0.0123", or the smallest and the largest of several.
+std::string scale_text(const CodeScale& codes) {
+  if (codes.scales.size() == 1) return fmt::format("{:.6g}", codes.scales[0]);
+  const auto [low, high] = std::ranges::minmax(codes.scales);
+  return fmt::format("{:.6g} to {:.6g} ({} channels)", low, high, codes.scales.size());
+}
+
+// Every tensor once, where a layer makes it or the first reads it.
+class TensorTable {
+ public:
+  void add(const std::string& name, const TensorType& type, const CodeScale& codes,
+           const std::string& layer) {
+    if (!seen_.insert(name).second) return;
+    const bool scaled = !codes.scales.empty();
+    table_.add({name, to_string(type), scaled ? scale_text(codes) : "",
+                scaled ? std::to_string(codes.zero_point) : "", layer});
+  }
+  void print() const { table_.print(); }
+
+ private:
+  std::set<std::string> seen_;
+  Table table_{
+      {{"TENSOR", false, 60}, {"TYPE"}, {"SCALE"}, {"ZERO POINT", true}, {"LAYER", false, 40}}};
+};
+
+void print_scales(const Inspection& inspection) {
+  TensorTable table;
+  for (const LayerInfo& layer : inspection.layers) {
+    for (size_t i = 0; i < layer.inputs.size(); ++i)
+      table.add(layer.inputs[i], layer.input_types[i], layer.input_codes[i], layer.name);
+    for (const ConstantInfo& constant : layer.constants)
+      table.add(constant.name, constant.type, constant.codes, layer.name);
+    for (size_t i = 0; i < layer.outputs.size(); ++i)
+      table.add(layer.outputs[i], layer.output_types[i], layer.output_codes[i], layer.name);
+  }
+  table.print();
+}
+
 void print_tensors(const char* title, const std::vector<TensorInfo>& tensors) {
   for (const TensorInfo& tensor : tensors) {
     fmt::print("{} {}: {}\n", title, sanitize(tensor.name), to_string(tensor.type));
   }
 }
 
-int run(const Options& options) {
+int run(Options options) {
+  options.engine = readable(options.engine);
   put_in_force(options.limits, options.engine);
-  const Engine engine = Engine::load(options.engine);
+  const Engine engine = open_engine({options.engine, options.threads, options.model});
   InspectOptions inspect_options;
   inspect_options.threads = options.threads;
   inspect_options.device = options.device;
@@ -91,7 +139,7 @@ int run(const Options& options) {
   warn_of_stale_choices(inspection.layers, options.tuning);
   if (options.json) {
     nlohmann::ordered_json object = parsed(to_json(inspection));
-    object["engine"] = options.engine.string();
+    object["engine"] = with_known_names(options.engine.string());
     const auto preprocess = engine.preprocess();
     object["preprocess"] = preprocess ? parsed(to_json(*preprocess)) : nullptr;
     object["bytes"] = file_bytes(options.engine);
@@ -104,7 +152,13 @@ int run(const Options& options) {
     fmt::print("images {}\n", sanitize(to_json(*preprocess)));
   }
   fmt::print("\n");
-  print_layers(inspection, options.wide);
+  if (options.tensors) {
+    print_scales(inspection);
+  } else {
+    print_layers(inspection, options.wide);
+  }
+  if (options.nodes || !inspection.constraints.empty()) fmt::print("\n");
+  print_nodes(inspection, options.nodes);
   fmt::print("\n{}; kernels for {}\n", coverage_line(inspection.coverage),
              inspection.isa == "none" ? "any x86-64" : inspection.isa);
   return kDone;
@@ -117,13 +171,22 @@ Command add_inspect(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand(
       "inspect", "Show every layer: ONNX nodes in it, type, kernel, shapes, and why");
   app->footer(kFooter);
-  app->add_option("engine", options->engine, "engine file")->required()->type_name("ENGINE");
+  app->add_option("engine", options->engine,
+                  "engine file, or an ONNX model, which is compiled in memory")
+      ->required()
+      ->type_name("ENGINE|MODEL.onnx");
   add_shape_flag(*app, options->shapes);
   add_threads_flag(*app, options->threads);
   add_device_flag(*app, options->device);
   add_tuning_flag(*app, options->tuning);
   app->add_flag("--wide", options->wide,
                 "do not shorten long cells, and say why other kernels were not taken");
+  app->add_flag(
+      "--tensors", options->tensors,
+      "list every tensor with the scale and the zero point of its codes, instead of layers");
+  app->add_flag("--nodes", options->nodes,
+                "list every ONNX node with the type that was asked of it and the type it got");
+  add_model_flags(*app, options->model);
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
   return {app, [options] { return run(*options); }};

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,7 +19,10 @@
 #include "cli/completion.h"
 #include "cli/messages.h"
 #include "cli/outputs.h"
+#include "cli/plugin_flags.h"
+#include "cli/standard_files.h"
 #include "cli/terminal.h"
+#include "cli/trtexec/trtexec.h"
 #include "cli/usage.h"
 #include "octet/error.h"
 #include "octet/limits.h"
@@ -42,8 +46,10 @@ class Failure {
  public:
   explicit Failure(bool json) : json_(json) {}
 
-  int operator()(std::string_view code, std::string_view message,
-                 const std::vector<std::string>& context) const {
+  int operator()(std::string_view code, std::string_view said,
+                 std::vector<std::string> context) const {
+    const std::string message = with_known_names(std::string(said));
+    for (std::string& line : context) line = with_known_names(std::move(line));
     print_error(message);
     for (const std::string& line : context) print_context(line);
     if (json_ && !json_printed()) {
@@ -88,12 +94,19 @@ int report(const Error& error, const CLI::App& command, const Failure& fail) {
   return fail(code_name(error.code()), error.message(), context);
 }
 
-int run_command(const Command& command, const MessageOptions& messages, const Failure& fail) {
+// What every command has.
+struct Common {
+  MessageOptions messages;
+  std::vector<std::filesystem::path> plugins;
+};
+
+int run_command(const Command& command, const Common& common, const Failure& fail) {
   try {
-    open_messages(messages);
+    open_messages(common.messages);
     detail(fmt::format("octet {} {}, kernels up to {}", OCTET_VERSION, command.app->get_name(),
                        cpu_isa()));
     const auto start = std::chrono::steady_clock::now();
+    load_plugins(common.plugins);
     if (command.outputs != nullptr) command.outputs->check(*command.app);
     const int code = command.run();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
@@ -110,10 +123,9 @@ int run_command(const Command& command, const MessageOptions& messages, const Fa
   }
 }
 
-int run_chosen(const std::vector<Command>& commands, const MessageOptions& messages,
-               const Failure& fail) {
+int run_chosen(const std::vector<Command>& commands, const Common& common, const Failure& fail) {
   for (const Command& command : commands) {
-    if (command.app->parsed()) return run_command(command, messages, fail);
+    if (command.app->parsed()) return run_command(command, common, fail);
   }
   return kBadInput;
 }
@@ -133,15 +145,31 @@ bool wants_json(std::span<char*> arguments) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+// The program under TensorRT's name, or the command of that name: their flags are none of CLI11's.
+std::optional<int> as_trtexec(std::span<char* const> words) {
+  if (words.empty()) return std::nullopt;
+  const std::string program = words[0];
+  if (program.substr(program.rfind('/') + 1) == "trtexec")
+    return run_trtexec(program, words.subspan(1));
+  if (words.size() < 2 || std::string_view(words[1]) != "trtexec") return std::nullopt;
+  return run_trtexec(program + " trtexec", words.subspan(2));
+}
+
+int run_octet(int argc, char** argv) {
   CLI::App app("Octet: ONNX models and data in, verified INT8 engines out.", "octet");
   app.set_version_flag("--version", "octet " OCTET_VERSION);
   app.footer(kFooter);
   app.require_subcommand(1);
-  std::vector<Command> commands = {add_check(app), add_build(app),   add_inspect(app), add_run(app),
-                                   add_eval(app),  add_compare(app), add_bench(app)};
-  MessageOptions messages;
-  for (const Command& command : commands) add_message_flags(*command.app, messages);
+  std::vector<Command> commands = {add_check(app),  add_build(app),  add_inspect(app),
+                                   add_run(app),    add_eval(app),   add_compare(app),
+                                   add_bench(app),  add_report(app), add_plugin(app),
+                                   add_export(app), add_devices(app)};
+  Common common;
+  for (const Command& command : commands) {
+    add_message_flags(*command.app, common.messages);
+    add_plugin_flag(*command.app, common.plugins);
+  }
+  commands.push_back(add_trtexec(app));
   commands.push_back(add_help(app));
   commands.push_back(add_version(app));
   commands.push_back(add_completion(app));
@@ -152,7 +180,12 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return finish_parse(app, error, fail);
   }
-  const int code = run_chosen(commands, messages, fail);
+  return run_chosen(commands, common, fail);
+}
+
+int main(int argc, char** argv) {
+  const auto other = as_trtexec({argv, static_cast<size_t>(argc)});
+  const int code = other ? *other : run_octet(argc, argv);
   if (std::fflush(stdout) != 0) {
     print_error("standard output could not be written");
     return kBadInput;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/fail.h"
+#include "cli/standard_files.h"
 #include "octet/compile.h"
 
 namespace octet::cli {
@@ -29,10 +30,12 @@ void check_same(const char* what, const std::vector<TensorInfo>& reference,
 
 }  // namespace
 
-Engine reference_for(const std::filesystem::path& model, const Engine& engine, int threads) {
+Engine reference_for(const EngineSource& source, const Engine& engine) {
+  const std::filesystem::path model = readable(source.path);
   CompileOptions options;
+  options.weights_root = source.model.weights_root;
   options.plan.simulate = true;
-  options.threads = threads;
+  options.threads = source.threads;
   for (const TensorInfo& input : engine.inputs()) {
     if (input.type.shape.is_static()) options.input_shapes[input.name] = input.type.shape;
   }

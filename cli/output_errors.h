@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "cli/engine_source.h"
 #include "octet/engine.h"
 #include "octet/error_stats.h"
 
 namespace octet::cli {
 
 // Compiles `model` in FP32 (an engine file is loaded) and checks that inputs and outputs match those of `engine`.
-Engine reference_for(const std::filesystem::path& model, const Engine& engine, int threads);
+Engine reference_for(const EngineSource& model, const Engine& engine);
 
 std::string decibels(double value);  // "38.2 dB", "exact"
 // A number, or null for what is exact.

@@ -9,6 +9,7 @@
 
 #include "cli/fail.h"
 #include "cli/output_inputs.h"
+#include "cli/standard_files.h"
 #include "octet/npz.h"
 #include "octet/output.h"
 
@@ -21,7 +22,8 @@ using namespace std::string_view_literals;
 struct Format {
   OutputKind kind;
   const char* what;
-  std::string_view begins;  // as its writer begins it
+  std::string_view begins;              // as its writer begins it
+  size_t any = std::string_view::npos;  // where in `begins` any byte may stand
 };
 
 constexpr Format kFormats[] = {
@@ -38,6 +40,14 @@ constexpr Format kFormats[] = {
     {OutputKind::cache, "a calibration cache", ""sv},
     {OutputKind::runs, "a list of runs", "{\"format\":\"octet-runs\""sv},
     {OutputKind::trace, "a trace of octet bench", "{\"otherData\":{\"version\":"sv},
+    {OutputKind::fresh_cache, "a calibration cache", "TRT-"sv},
+    // TensorRT's own trtexec begins them so, too.
+    {OutputKind::records, "a list that trtexec wrote", "[\n  { \""sv},
+    {OutputKind::layers, "a list of layers that trtexec wrote", "{\"Layers\": ["sv},
+    // Named after the tensor, its sizes and its type.
+    {OutputKind::raw, "elements of a tensor", ""sv},
+    // The version of the format, then the producer.
+    {OutputKind::onnx, "a model that Octet exported", "\x08\x08\x12\x05octet"sv, 1},
 };
 
 const Format& format_of(OutputKind kind) {
@@ -57,7 +67,8 @@ std::string beginning(const fs::path& path, size_t bytes) {
 // A file of no bytes holds nothing that could be lost.
 void check_ours(const std::string& flag, const fs::path& target, OutputKind kind) {
   const Format& format = format_of(kind);
-  const std::string begins = beginning(target, format.begins.size());
+  std::string begins = beginning(target, format.begins.size());
+  if (format.any < begins.size()) begins[format.any] = format.begins[format.any];
   if (!begins.empty() && begins != format.begins) {
     fail(Error::Code::invalid_argument,
          "{} '{}' is a file already, and not {}; name another, or replace it with --force", flag,
@@ -79,6 +90,18 @@ bool same_place(const fs::path& a, const fs::path& b) {
     return fs::weakly_canonical(fs::absolute(path, error), error);
   };
   return whole(a) == whole(b);
+}
+
+// Whoever reads it there wants nothing else in it.
+void check_standard(const CLI::App& app, const std::string& flag, OutputKind kind) {
+  if (kind == OutputKind::tuning || kind == OutputKind::cache) {
+    fail(Error::Code::invalid_argument, "{} -: this file is read before it is written; name one",
+         flag);
+  }
+  const CLI::Option* json = app.get_option_no_throw("--json");
+  if (json != nullptr && json->count() > 0) {
+    fail(Error::Code::invalid_argument, "{} - and --json both write to standard output", flag);
+  }
 }
 
 }  // namespace
@@ -112,8 +135,11 @@ void Outputs::check(const CLI::App& app) {
     if (output.option_->count() > 0 && !output.given())
       fail(Error::Code::invalid_argument, "{} names no file", output.flag_);
     if (!output.given() && output.default_path_) output.path_ = output.default_path_();
-    if (output.given()) targets.emplace_back(&output, output_target(output.path_));
     output.checked_ = true;
+    if (!output.given()) continue;
+    if (output.is_standard()) check_standard(app, output.flag_, output.kind_);
+    targets.emplace_back(&output,
+                         output.is_standard() ? output.path_ : output_target(output.path_));
   }
   for (size_t i = 0; i < targets.size(); ++i) {
     const auto& [output, target] = targets[i];
@@ -122,7 +148,11 @@ void Outputs::check(const CLI::App& app) {
       fail(Error::Code::invalid_argument, "{} and {} are one file, '{}'; name two",
            targets[j].first->flag_, output->flag_, output->path_.string());
     }
-    check_existing(*output, target, app, flags);
+    if (output->is_standard()) {
+      take_standard_output(output->flag_);
+    } else {
+      check_existing(*output, target, app, flags);
+    }
   }
 }
 
@@ -138,23 +168,48 @@ void Outputs::check_existing(const Output& output, const fs::path& target, const
   if (!force_) check_ours(output.flag_, target, output.kind_);
 }
 
-void write(const Output& to, const Engine& engine) { engine.save(checked_path(to)); }
+namespace {
 
-void write(const Output& to, const ReportInput& report) { save_report(report, checked_path(to)); }
+// `save` writes the file that it is given.
+template <class Save>
+void write_by(const Output& to, const Save& save) {
+  if (!to.is_standard()) return save(checked_path(to));
+  const ScratchFile scratch;
+  save(scratch.path());
+  write_standard_output(scratch.path());
+}
+
+}  // namespace
+
+void write(const Output& to, const Engine& engine) {
+  write_by(to, [&](const fs::path& path) { engine.save(path); });
+}
+
+void write(const Output& to, const ReportInput& report) {
+  write_by(to, [&](const fs::path& path) { save_report(report, path); });
+}
 
 void write(const Output& to, std::span<const std::pair<std::string, Tensor>> arrays) {
-  write_npz(checked_path(to), arrays);
+  write_by(to, [&](const fs::path& path) { write_npz(path, arrays); });
 }
 
 void write(const Output& to, const CalibrationCache& cache) {
   save_calibration_cache(cache, checked_path(to));
 }
 
+void write(const Output& to, std::span<const std::byte> bytes) {
+  write_by(to, [&](const fs::path& path) { write_bytes(bytes, path); });
+}
+
 void write(const Output& to, const Tuning& tuning) { save_tuning(tuning, checked_path(to)); }
 
+void write_lines(const Output& to, std::string_view text) { write_text(text, checked_path(to)); }
+
 void write(const Output& to, const nlohmann::ordered_json& object) {
-  write_text(object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n",
-             checked_path(to));
+  write_by(to, [&](const fs::path& path) {
+    write_text(object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n",
+               path);
+  });
 }
 
 }  // namespace octet::cli

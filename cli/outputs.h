@@ -11,6 +11,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,20 @@
 namespace octet::cli {
 
 // What a file holds: files that begin otherwise are somebody else's.
-enum class OutputKind { engine, report, arrays, tuning, cache, runs, trace };
+enum class OutputKind {
+  engine,
+  report,
+  arrays,
+  tuning,
+  cache,
+  runs,
+  trace,
+  fresh_cache,  // of trtexec: a calibration cache that is written whatever is there
+  records,      // of trtexec: times, profiles, values of outputs
+  layers,       // of TensorRT's inspector
+  raw,          // elements of a tensor
+  onnx,
+};
 
 struct OutputFlag {
   const char* names;  // "-o,--output"
@@ -34,6 +48,8 @@ struct OutputFlag {
 class Output {
  public:
   bool given() const { return !path_.empty(); }
+  // "-": standard output.
+  bool is_standard() const { return path_ == "-"; }
   // As the user wrote it: for messages, and for commands that read before they write.
   const std::filesystem::path& path() const { return path_; }
 
@@ -76,5 +92,7 @@ void write(const Output& to, std::span<const std::pair<std::string, Tensor>> arr
 void write(const Output& to, const Tuning& tuning);
 void write(const Output& to, const nlohmann::ordered_json& object);  // runs and traces
 void write(const Output& to, const CalibrationCache& cache);
+void write_lines(const Output& to, std::string_view text);       // records, layers, raw
+void write(const Output& to, std::span<const std::byte> bytes);  // a model
 
 }  // namespace octet::cli

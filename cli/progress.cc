@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kBarWidth = 30;
 constexpr double kRedrawSeconds = 0.1;
+constexpr double kLineSeconds = 10;
 
 bool is_terminal() {
   const char* term = std::getenv("TERM");
@@ -40,31 +41,44 @@ void ProgressBar::update(const Progress& progress) {
   if (progress.stage != now_.stage) {
     finish();
     stage_start_ = time;
-    last_draw_ = {};
+    last_draw_ = terminal_ ? Clock::time_point() : time;
+    first_done_ = 0;
   }
   now_ = progress;
-  if (terminal_ && seconds_between(last_draw_, time) >= kRedrawSeconds) {
-    last_draw_ = time;
-    draw(seconds_between(stage_start_, time));
+  if (first_done_ == 0 && progress.done > 0) {
+    first_report_ = time;
+    first_done_ = progress.done;
   }
+  if (seconds_between(last_draw_, time) < (terminal_ ? kRedrawSeconds : kLineSeconds)) return;
+  last_draw_ = time;
+  draw();
 }
 
-void ProgressBar::draw(double seconds) {
+std::string ProgressBar::left() const {
+  const int64_t since = now_.done - first_done_;
+  if (first_done_ == 0 || since <= 0 || now_.done >= now_.total) return "";
+  const double pace = seconds_between(first_report_, last_draw_) / static_cast<double>(since);
+  return human_seconds(pace * static_cast<double>(now_.total - now_.done)) + " left";
+}
+
+void ProgressBar::draw() {
+  std::string counts = now_.done > 0 ? fmt::format("{}", now_.done) : "";
+  if (now_.total > 0) counts = fmt::format("{}/{}", now_.done, now_.total);
+  const std::string rest = left();
+  if (!rest.empty()) counts += (terminal_ ? "  " : ", ") + rest;
+  if (!terminal_) {
+    if (!counts.empty()) message(fmt::format("{:<12}{}", sanitize(now_.stage), counts));
+    return;
+  }
   drawn_ = true;
   std::string line = fmt::format("\r{:<12}", sanitize(now_.stage));
   if (now_.total > 0) {
     const double fraction =
         std::clamp(static_cast<double>(now_.done) / static_cast<double>(now_.total), 0.0, 1.0);
     const int filled = static_cast<int>(fraction * kBarWidth);
-    line += fmt::format("[{:=<{}}{: <{}}] {}/{}", "", filled, "", kBarWidth - filled, now_.done,
-                        now_.total);
-    if (now_.done > 0 && now_.done < now_.total) {
-      line += fmt::format("  {} left", human_seconds(seconds * (1 / fraction - 1)));
-    }
-  } else if (now_.done > 0) {
-    line += fmt::format("{}", now_.done);
+    line += fmt::format("[{:=<{}}{: <{}}] ", "", filled, "", kBarWidth - filled);
   }
-  fmt::print(stderr, "{}\x1b[K", line);
+  fmt::print(stderr, "{}{}\x1b[K", line, counts);
   std::fflush(stderr);
 }
 

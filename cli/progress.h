@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress on stderr: a redrawn bar with the time left on a terminal, one plain line a stage elsewhere.
+// Progress on stderr: a redrawn bar with the time left on a terminal; elsewhere a plain line for each stage, and for one that takes long
+// a line every ten seconds.
 #pragma once
 
 #include <chrono>
@@ -23,13 +24,17 @@ class ProgressBar {
 
  private:
   using Clock = std::chrono::steady_clock;
-  void draw(double seconds);
+  void draw();
+  // "3.1 s left", by the pace since the first report: what came before it (planning, reading) is not repeated. Empty where it is not known.
+  std::string left() const;
 
   bool quiet_;
   bool terminal_;
   bool drawn_ = false;
   Progress now_;
   Clock::time_point stage_start_;
+  Clock::time_point first_report_;  // of something done
+  int64_t first_done_ = 0;
   Clock::time_point last_draw_;
 };
 

@@ -10,9 +10,12 @@
 #include "cli/command.h"
 #include "cli/data_flags.h"
 #include "cli/engine_flags.h"
+#include "cli/engine_source.h"
+#include "cli/fail.h"
 #include "cli/outputs.h"
 #include "cli/run_arrays.h"
 #include "cli/run_inputs.h"
+#include "cli/standard_files.h"
 #include "cli/terminal.h"
 #include "octet/engine.h"
 #include "octet/error_stats.h"
@@ -33,6 +36,8 @@ constexpr const char* kFooter =
     "  octet run mobilenet.octet a.jpg b.jpg --top 3 --labels synsets.txt\n"
     "  octet run mobilenet.octet photos/ --labels synsets.txt --label-offset 1\n"
     "  octet run yolo.octet inputs.npz -o outputs.npz\n"
+    "  octet run yolo.octet - -o - <inputs.npz >outputs.npz\n"
+    "  octet run resnet20.onnx --random 3 --json             # the model itself, without data\n"
     "  octet run resnet20.octet cat.jpg --json | jq '.results[0].outputs[0].top[0].index'\n";
 
 struct Options {
@@ -40,27 +45,42 @@ struct Options {
   std::vector<std::filesystem::path> inputs;
   Outputs outputs;
   Output* output = nullptr;
+  bool layers = false;
   std::filesystem::path labels;
   int64_t label_offset = 0;
   int64_t top = 5;
   PreprocessFlags preprocess;
+  SequenceFlags sequences;
   int threads = 1;
   std::string device = "cpu";
   std::filesystem::path tuning;
+  int64_t random = 0;
+  uint64_t seed = 0;
+  int64_t batch = 1;
+  std::vector<std::string> shapes;
+  ModelFlags model;
   LimitFlags limits;
   bool json = false;
 };
 
-void print_output(const Options& options, const ClassNames& names, const TensorInfo& info,
-                  const Tensor& tensor) {
-  fmt::print("  {}: {}\n", sanitize(info.name), to_string(tensor.type()));
-  if (is_class_scores(tensor.type())) {
-    for (const Ranked& entry : top_of(tensor, options.top)) {
-      fmt::print("  {:>6}  {:>12.6g}  {}\n", entry.index, entry.value,
-                 sanitize(names.name(entry.index, tensor.elements())));
-    }
-    return;
+using Json = nlohmann::ordered_json;
+
+void print_top(const Options& options, const ClassNames& names, const Tensor& scores) {
+  for (const Ranked& entry : top_of(scores, options.top)) {
+    fmt::print("  {:>6}  {:>12.6g}  {}\n", entry.index, entry.value,
+               sanitize(names.name(entry.index, scores.elements())));
   }
+}
+
+void print_output(const Options& options, const ClassNames& names, const TensorInfo& info,
+                  const Tensor& tensor, int64_t rows) {
+  fmt::print("  {}: {}\n", sanitize(info.name), to_string(tensor.type()));
+  const std::vector<Tensor> scores = score_rows(tensor, rows);
+  for (size_t row = 0; row < scores.size(); ++row) {
+    if (scores.size() > 1) fmt::print("  row {}\n", row);
+    print_top(options, names, scores[row]);
+  }
+  if (!scores.empty()) return;
   const std::vector<float> values = to_floats(tensor);
   if (values.empty()) return;
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
@@ -69,16 +89,25 @@ void print_output(const Options& options, const ClassNames& names, const TensorI
   fmt::print("    from {:.6g} to {:.6g}, mean {:.6g}\n", *low, *high, mean);
 }
 
-nlohmann::ordered_json output_json(const Options& options, const ClassNames& names,
-                                   const TensorInfo& info, const Tensor& tensor) {
-  nlohmann::ordered_json object = {{"name", info.name}, {"type", to_string(tensor.type())}};
-  if (!is_class_scores(tensor.type())) return object;
-  nlohmann::ordered_json top = nlohmann::ordered_json::array();
-  for (const Ranked& entry : top_of(tensor, options.top)) {
+Json top_json(const Options& options, const ClassNames& names, const Tensor& scores) {
+  Json top = Json::array();
+  for (const Ranked& entry : top_of(scores, options.top)) {
     top.push_back({{"index", entry.index}, {"value", entry.value}});
-    if (names.given()) top.back()["label"] = names.name(entry.index, tensor.elements());
+    if (names.given()) top.back()["label"] = names.name(entry.index, scores.elements());
   }
-  object["top"] = std::move(top);
+  return top;
+}
+
+// "top" of a sample; of several samples that could not be cut apart, "rows" with the top of each.
+Json output_json(const Options& options, const ClassNames& names, const TensorInfo& info,
+                 const Tensor& tensor, int64_t rows) {
+  Json object = {{"name", info.name}, {"type", to_string(tensor.type())}};
+  const std::vector<Tensor> scores = score_rows(tensor, rows);
+  if (scores.size() == 1) object["top"] = top_json(options, names, scores[0]);
+  if (scores.size() < 2) return object;
+  object["rows"] = Json::array();
+  for (const Tensor& row : scores)
+    object["rows"].push_back({{"top", top_json(options, names, row)}});
   return object;
 }
 
@@ -96,36 +125,102 @@ void warn_of_stale(const Options& options, const Engine& engine, const RunResult
   warn_of_stale_choices(inspect(engine, planned).layers, options.tuning);
 }
 
-int run(const Options& options) {
-  put_in_force(options.limits, options.engine);
-  const Engine engine = Engine::load(options.engine);
-  const ClassNames names =
-      options.labels.empty() ? ClassNames() : ClassNames(options.labels, options.label_offset);
-  const std::vector<TensorInfo> infos = engine.outputs();
-  const auto tuning = read_tuning(options.tuning);
-  Context context = engine.make_context({options.threads, tuning, options.device});
-  nlohmann::ordered_json results = nlohmann::ordered_json::array();
-  RunArrays arrays(infos);
-  const auto each = [&](const RunResult& result) {
-    if (tuning != nullptr && results.empty()) warn_of_stale(options, engine, result, tuning);
-    names.check(infos, result.outputs);
-    if (!options.json) fmt::print("{}\n", sanitize(result.name));
-    nlohmann::ordered_json shown = nlohmann::ordered_json::array();
-    for (size_t i = 0; i < result.outputs.size(); ++i) {
-      if (!options.json) print_output(options, names, infos[i], result.outputs[i]);
-      if (options.json) shown.push_back(output_json(options, names, infos[i], result.outputs[i]));
+// Prints each result, or keeps it for the JSON and the file.
+class Results {
+ public:
+  // Of the engine's outputs the first `shown` are; all go into the file.
+  Results(const Options& options, const Engine& engine, std::shared_ptr<const Tuning> tuning,
+          size_t shown)
+      : shown_(shown),
+        options_(options),
+        engine_(engine),
+        tuning_(std::move(tuning)),
+        infos_(engine.outputs()),
+        names_(options.labels.empty() ? ClassNames()
+                                      : ClassNames(options.labels, options.label_offset)),
+        arrays_(infos_) {}
+
+  void add(RunResult result) {
+    if (tuning_ != nullptr && results_.empty()) warn_of_stale(options_, engine_, result, tuning_);
+    result.name = with_known_names(std::move(result.name));
+    names_.check(infos_, result.outputs, result.rows);
+    if (!options_.json) fmt::print("{}\n", sanitize(result.name));
+    Json shown = Json::array();
+    for (size_t i = 0; i < std::min(shown_, result.outputs.size()); ++i) {
+      const Tensor& output = result.outputs[i];
+      if (!options_.json) print_output(options_, names_, infos_[i], output, result.rows);
+      if (options_.json)
+        shown.push_back(output_json(options_, names_, infos_[i], output, result.rows));
     }
-    results.push_back({{"input", result.name}, {"outputs", std::move(shown)}});
-    if (options.output->given()) arrays.add(result.outputs);
-  };
-  const bool prepares = any_given(options.preprocess);
-  DataOptions data;
-  const Resolved resolved = resolve(options.preprocess, engine.preprocess());
-  data.preprocess = resolved.preprocess;
-  run_all(engine, context, {options.inputs, data, prepares}, each);
-  if (options.output->given()) write(*options.output, arrays.joined());
-  if (options.json) print_json({{"results", std::move(results)}});
+    results_.push_back({{"input", result.name}, {"outputs", std::move(shown)}});
+    if (options_.output->given()) arrays_.add(result.outputs);
+  }
+
+  void finish() {
+    if (options_.output->given()) write(*options_.output, arrays_.joined());
+    if (options_.json) print_json({{"results", std::move(results_)}});
+  }
+
+ private:
+  const size_t shown_;
+  const Options& options_;
+  const Engine& engine_;
+  std::shared_ptr<const Tuning> tuning_;
+  std::vector<TensorInfo> infos_;
+  ClassNames names_;
+  RunArrays arrays_;
+  Json results_ = Json::array();
+};
+
+// What is to be run.
+RunInputs inputs_of(const Options& options, const Engine& engine) {
+  if (options.inputs.empty() == (options.random == 0)) {
+    fail(Error::Code::invalid_argument,
+         "nothing to run, or two things; give images or arrays, or --random");
+  }
+  RunInputs inputs;
+  for (const std::filesystem::path& file : options.inputs) inputs.files.push_back(readable(file));
+  inputs.options.preprocess = resolve(options.preprocess, engine.preprocess()).preprocess;
+  apply(options.sequences, inputs.options);
+  inputs.prepare_arrays = any_given(options.preprocess);
+  inputs.random = {options.random, options.seed, {}};
+  if (options.random > 0)
+    inputs.random.shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
+  return inputs;
+}
+
+int run(Options options) {
+  options.engine = readable(options.engine);
+  put_in_force(options.limits, options.engine);
+  if (options.layers && !options.output->given())
+    fail(Error::Code::invalid_argument, "--layers writes what layers give; name the file with -o");
+  const Engine opened = open_engine({options.engine, options.threads, options.model});
+  const Engine engine = options.layers ? with_inner_values(opened) : opened;
+  const auto tuning = read_tuning(options.tuning);
+  Results results(options, engine, tuning, opened.outputs().size());
+  const RunInputs inputs = inputs_of(options, engine);
+  Context context = engine.make_context({options.threads, tuning, options.device});
+  run_all(engine, context, inputs, [&](RunResult result) { results.add(std::move(result)); });
+  results.finish();
   return kDone;
+}
+
+void add_random_flags(CLI::App& app, Options& options) {
+  app.add_option("--random", options.random,
+                 "run N times on random numbers instead of files: reals of 0 to 1, any codes of 8 "
+                 "bits, wider integers all 0")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{1000000}));
+  app.add_option("--seed", options.seed, "of the first of these runs; the next has the next")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--batch", options.batch, "size of a dynamic first dimension of random inputs")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(int64_t{1}, int64_t{65536}));
+  add_shape_flag(app, options.shapes);
+  for (const char* flag : {"--seed", "--batch", "--shape"})
+    app.get_option(flag)->needs(app.get_option("--random"));
 }
 
 }  // namespace
@@ -134,12 +229,18 @@ Command add_run(CLI::App& parent) {
   auto options = std::make_shared<Options>();
   CLI::App* app = parent.add_subcommand("run", "Run images or arrays through an engine");
   app->footer(kFooter);
-  app->add_option("engine", options->engine, "engine file")->required()->type_name("ENGINE");
-  app->add_option("inputs", options->inputs, "images, .npz or .npy files, or folders of them")
+  app->add_option("engine", options->engine,
+                  "engine file, or an ONNX model, which is compiled in memory")
       ->required()
+      ->type_name("ENGINE|MODEL.onnx");
+  app->add_option("inputs", options->inputs,
+                  "images, .npz or .npy files, or folders of them; - is standard input")
       ->type_name("FILE...");
+  add_random_flags(*app, *options);
   options->output = &options->outputs.add_flag(
       *app, {"-o,--output", "FILE.npz", OutputKind::arrays, "write all outputs to this .npz"});
+  app->add_flag("--layers", options->layers,
+                "write every layer's result too, as real numbers, by the value's name");
   app->add_option("--top", options->top, "show so many classes")
       ->type_name("K")
       ->capture_default_str()
@@ -150,9 +251,11 @@ Command add_run(CLI::App& parent) {
                   "class of the first name: 1 for models with a background class")
       ->type_name("N");
   add_preprocess_flags(*app, options->preprocess);
+  add_sequence_flags(*app, options->sequences);
   add_threads_flag(*app, options->threads);
   add_device_flag(*app, options->device);
   add_tuning_flag(*app, options->tuning);
+  add_model_flags(*app, options->model);
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
   return {app, [options] { return run(*options); }, &options->outputs};

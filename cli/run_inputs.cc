@@ -5,17 +5,18 @@
 
 #include <algorithm>
 
+#include "cli/random_inputs.h"
 #include "cli/sample_runs.h"
 #include "cli/samples.h"
 #include "cli/terminal.h"
+#include "octet/npz.h"
 
 namespace octet::cli {
 namespace {
 
-bool is_array_file(const std::filesystem::path& path) {
+bool is_array_data(const std::filesystem::path& path) {
   const std::string text = path.string();
-  return path.extension() == ".npz" || path.extension() == ".npy" ||
-         text.find(".npz:") != text.npos || text.find(".npz[") != text.npos;
+  return is_array_file(path) || text.find(".npz:") != text.npos || text.find(".npz[") != text.npos;
 }
 
 // How many samples a run holds: the first dimension, where all inputs and outputs have the same.
@@ -54,9 +55,12 @@ class Runner {
   void run_whole(const std::string& name, std::span<const Tensor> inputs) {
     const std::vector<Tensor> outputs = run_named(engine_, context_, inputs, name);
     const int64_t rows = rows_of(inputs, outputs);
+    const bool whole = rows == 1 && !inputs.empty() && inputs[0].shape().rank() > 0;
     auto split = split_outputs(outputs, rows, rows);
-    for (size_t row = 0; row < split.size(); ++row)
-      each_({rows == 1 ? name : fmt::format("{}[{}]", name, row), inputs, std::move(split[row])});
+    for (size_t row = 0; row < split.size(); ++row) {
+      each_({rows == 1 ? name : fmt::format("{}[{}]", name, row), inputs, std::move(split[row]),
+             whole ? inputs[0].shape()[0] : 1});
+    }
   }
 
   void run_samples(const DataOptions& options) {
@@ -67,7 +71,7 @@ class Runner {
                      [&](const LoadedSample& sample, std::span<const std::vector<Tensor>> outputs) {
                        const auto name = folder ? options.data / sample.name
                                                 : options.data.parent_path() / sample.name;
-                       each_({name.string(), sample.inputs, outputs[0]});
+                       each_({name.string(), sample.inputs, outputs[0], 1});
                      });
   }
 
@@ -82,9 +86,14 @@ class Runner {
 void run_all(const Engine& engine, Context& context, const RunInputs& inputs,
              const EachResult& each) {
   Runner runner(engine, context, each);
+  for (int64_t i = 0; i < inputs.random.runs; ++i) {
+    const auto seed = inputs.random.seed + static_cast<uint64_t>(i);
+    runner.run_whole(fmt::format("random {}", seed),
+                     random_inputs(engine, inputs.random.shapes, seed));
+  }
   const std::vector<TensorInfo> infos = engine.inputs();
   for (const std::filesystem::path& file : inputs.files) {
-    if (is_array_file(file) && !inputs.prepare_arrays) {
+    if (is_array_data(file) && !inputs.prepare_arrays && inputs.options.states.empty()) {
       if (const auto arrays = read_inputs(file, infos)) {
         warn_of_raw_arrays(file.string(), *arrays, engine.preprocess());
         runner.run_whole(file.string(), *arrays);

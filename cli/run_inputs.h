@@ -17,13 +17,23 @@ struct RunResult {
   std::string name;                // "a.jpg", "data.npz[3]"
   std::span<const Tensor> inputs;  // of the sample, or of the whole run that it is a row of
   std::vector<Tensor> outputs;
+  int64_t rows =
+      1;  // samples of the run that the outputs are of, where they could not be cut into rows
 };
 using EachResult = std::function<void(RunResult)>;
+
+// Runs of numbers that nobody chose.
+struct RandomRuns {
+  int64_t runs = 0;
+  uint64_t seed = 0;  // of the first; the next has the next
+  std::vector<Shape> shapes = {};
+};
 
 struct RunInputs {
   std::vector<std::filesystem::path> files;
   DataOptions options;          // of all files; without the file itself
   bool prepare_arrays = false;  // arrays go through the preprocessing too: flags ask for it
+  RandomRuns random = {};       // before the files
 };
 
 // Runs them all, in order. An array file whose arrays have the inputs' own shapes is one run, used as it stands, and each of its rows

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+
+#include "cli/fail.h"
 #include "octet/image_sizes.h"
 
 namespace octet::cli {
@@ -27,6 +30,36 @@ std::vector<Tensor> stacked(const std::vector<LoadedSample>& taken, int64_t rows
   return stack_samples(inputs, rows);
 }
 
+// A sequence goes step by step.
+void check_steps(const Samples& samples, int64_t rows) {
+  if (samples.states().empty() || rows == 1) return;
+  fail(Error::Code::unsupported,
+       "--state: the model takes {} samples a run; states need a model that takes one", rows);
+}
+
+// One engine along the sequences, for the states alone.
+class StateRun {
+ public:
+  StateRun(const Engine& engine, const Samples& samples, std::shared_ptr<Context> context)
+      : samples_(samples),
+        states_(samples.states(), engine.inputs(), engine.outputs()),
+        context_(std::move(context)) {}
+
+  // Fills the states into the inputs of this step, and takes it.
+  void step(const Engine& engine, std::span<const LoadedSample> taken, int64_t rows,
+            std::vector<Tensor>& inputs) {
+    check_steps(samples_, rows);
+    if (taken[0].begins) states_.begin();
+    states_.fill(inputs);
+    states_.keep(run_named(engine, *context_, inputs, taken[0].name));
+  }
+
+ private:
+  const Samples& samples_;
+  StateLoop states_;
+  std::shared_ptr<Context> context_;
+};
+
 }  // namespace
 
 std::vector<Tensor> run_named(const Engine& engine, Context& context,
@@ -43,12 +76,24 @@ std::vector<Tensor> run_named(const Engine& engine, Context& context,
 
 SampleSource run_source(const Engine& engine, Samples& samples,
                         std::function<void(int64_t done)> done) {
-  return [infos = engine.inputs(), &samples, done = std::move(done), rows = int64_t{0},
-          taken = int64_t{0}](std::vector<Tensor>& inputs) mutable {
-    const std::vector<LoadedSample> next = take(samples, infos, rows);
+  struct Source {
+    std::vector<TensorInfo> infos;
+    std::optional<StateRun> states;
+    int64_t rows = 0, taken = 0;
+  };
+  auto source = std::make_shared<Source>();
+  source->infos = engine.inputs();
+  if (!samples.states().empty()) {
+    // The states of this engine, run here beside the callers' runs.
+    auto context = std::make_shared<Context>(engine.make_context());
+    source->states.emplace(engine, samples, std::move(context));
+  }
+  return [source, &engine, &samples, done = std::move(done)](std::vector<Tensor>& inputs) {
+    const std::vector<LoadedSample> next = take(samples, source->infos, source->rows);
     if (next.empty()) return false;
-    inputs = stacked(next, rows);
-    done(taken += static_cast<int64_t>(next.size()));
+    inputs = stacked(next, source->rows);
+    if (source->states) source->states->step(engine, next, source->rows, inputs);
+    done(source->taken += static_cast<int64_t>(next.size()));
     return true;
   };
 }
@@ -56,15 +101,24 @@ SampleSource run_source(const Engine& engine, Samples& samples,
 void run_samples(const Engine& engine, Samples& samples, std::span<Context* const> contexts,
                  const EachSample& each) {
   const std::vector<TensorInfo> infos = engine.inputs();
+  // Each context has states of its own.
+  std::vector<StateLoop> states(contexts.size(),
+                                StateLoop(samples.states(), infos, engine.outputs()));
   int64_t rows = 0;  // not known before the first sample
   for (auto taken = take(samples, infos, rows); !taken.empty();
        taken = take(samples, infos, rows)) {
     const auto count = static_cast<int64_t>(taken.size());
-    const std::vector<Tensor> inputs = stacked(taken, rows);
+    check_steps(samples, rows);
     std::vector<std::vector<std::vector<Tensor>>> parts;  // of each context, of each sample
-    for (Context* context : contexts)
-      parts.push_back(
-          split_outputs(run_named(engine, *context, inputs, taken[0].name), rows, count));
+    for (size_t c = 0; c < contexts.size(); ++c) {
+      std::vector<Tensor> inputs = stacked(taken, rows);
+      if (taken[0].begins) states[c].begin();
+      states[c].fill(inputs);
+      const auto outputs = run_named(engine, *contexts[c], inputs, taken[0].name);
+      states[c].keep(outputs);
+      parts.push_back(samples.states().empty() ? split_outputs(outputs, rows, count)
+                                               : std::vector<std::vector<Tensor>>{outputs});
+    }
     for (size_t i = 0; i < taken.size(); ++i) {
       std::vector<std::vector<Tensor>> outputs;
       for (auto& part : parts) outputs.push_back(std::move(part[i]));

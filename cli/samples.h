@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/progress.h"
 #include "octet/data.h"
 #include "octet/engine.h"
 
@@ -15,23 +16,27 @@ namespace octet::cli {
 struct LoadedSample {
   std::string name;
   std::optional<int64_t> label;
+  bool begins = true;          // a sequence
   std::vector<Tensor> inputs;  // in the order of Engine::inputs(), batch 1
 };
 
 class Samples {
  public:
-  Samples(const Engine& engine, const DataOptions& options);
+  // All are read once, which `progress` is told of as the stage "check data".
+  Samples(const Engine& engine, const DataOptions& options, ProgressBar* progress = nullptr);
 
   int64_t size() const;
   // The next readable sample, or nothing at the end.
   std::optional<LoadedSample> next();
   // "name: reason" of those that --skip-bad left out.
   const std::vector<std::string>& skipped() const { return skipped_; }
+  const std::vector<StateLink>& states() const { return states_; }
   // What is odd about the data; DataSource::notes().
   const std::vector<std::string>& notes() const { return source_.notes(); }
 
  private:
   DataSource source_;
+  std::vector<StateLink> states_;
   int64_t at_ = 0;
   std::vector<std::string> skipped_;
 };

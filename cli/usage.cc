@@ -34,6 +34,8 @@ std::vector<std::string> flag_names(const CLI::App& app) {
 std::string owners_of(const std::string& flag, const CLI::App& app) {
   std::string owners;
   for (const CLI::App* command : app.get_subcommands(all_commands)) {
+    // Its flags are TensorRT's, and mean other things.
+    if (command->get_name() == "trtexec") continue;
     if (flag.starts_with("--") && command->get_option_no_throw(flag) != nullptr)
       owners += (owners.empty() ? "octet " : ", octet ") + command->get_name();
   }

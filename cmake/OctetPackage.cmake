@@ -1,7 +1,7 @@
 # What a user installs beside the program (completions, manual pages), and the Debian package of it: ./dev package.
 # The program writes them itself, from the tables that parse its flags.
 
-set(OCTET_COMMANDS check build inspect run eval compare bench help version completion manual)
+set(OCTET_COMMANDS check build inspect run eval compare bench report export plugin devices trtexec help version completion manual)
 set(generated ${PROJECT_BINARY_DIR}/generated)
 file(MAKE_DIRECTORY ${generated})
 
@@ -24,8 +24,34 @@ octet_generate(octet.1 manual)
 foreach(command IN LISTS OCTET_COMMANDS)
   octet_generate(octet-${command}.1 manual ${command})
 endforeach()
+
+# Who builds a package answers for it. As for Debian's own tools that is DEBFULLNAME and DEBEMAIL, else whom git names, else this account.
+function(octet_git_config key variable)
+  execute_process(COMMAND git config --get ${key} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE value
+    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  set(${variable} "${value}" PARENT_SCOPE)
+endfunction()
+function(octet_package_contact variable)
+  set(name "$ENV{DEBFULLNAME}")
+  set(address "$ENV{DEBEMAIL}")
+  if(NOT address)
+    octet_git_config(user.email address)
+    octet_git_config(user.name name)
+  endif()
+  if(NOT address)
+    cmake_host_system_information(RESULT host QUERY FQDN)
+    execute_process(COMMAND id -un OUTPUT_VARIABLE user OUTPUT_STRIP_TRAILING_WHITESPACE)
+    set(address "${user}@${host}")
+  endif()
+  if(NOT name)
+    set(name "Builder of this package")
+  endif()
+  set(${variable} "${name} <${address}>" PARENT_SCOPE)
+endfunction()
+octet_package_contact(contact)
+set(OCTET_PACKAGE_CONTACT "${contact}" CACHE STRING "Maintainer of the Debian package: NAME <ADDRESS>")
 file(WRITE ${generated}/changelog "octet (${PROJECT_VERSION}) unstable; urgency=medium\n\n  * See CHANGELOG.md.gz.\n\n"
-  " -- Octet maintainers <octet@localhost.invalid>  Thu, 01 Jan 2026 00:00:00 +0000\n")
+  " -- ${OCTET_PACKAGE_CONTACT}  Thu, 01 Jan 2026 00:00:00 +0000\n")
 add_custom_command(OUTPUT ${generated}/changelog.gz ${generated}/CHANGELOG.md.gz
   COMMAND sh -c "gzip -9nc changelog >changelog.gz && gzip -9nc '${PROJECT_SOURCE_DIR}/CHANGELOG.md' >CHANGELOG.md.gz"
   DEPENDS ${PROJECT_SOURCE_DIR}/CHANGELOG.md WORKING_DIRECTORY ${generated} VERBATIM)
@@ -43,7 +69,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/cmake/copyright DESTINATION share/doc/octet 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME octet)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
-set(CPACK_PACKAGE_CONTACT "Octet maintainers <octet@localhost.invalid>")
+set(CPACK_PACKAGE_CONTACT "${OCTET_PACKAGE_CONTACT}")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "INT8 inference engine for ONNX models")
 set(CPACK_PACKAGE_DESCRIPTION
   "Octet turns an ONNX model and a folder of data into a verified INT8 engine,\nand runs that engine on x86 CPUs. Every quantized result is defined to the\nlast bit, on every instruction set and with any number of threads.")

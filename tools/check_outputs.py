@@ -29,7 +29,7 @@ def main():
     names = writers()
     calls = re.compile(r"(?:\b|[.>])(" + "|".join(sorted(names)) + r")\s*\(")
     problems, files = [], 0
-    for path in sorted((ROOT / "cli").glob("*")):
+    for path in sorted((ROOT / "cli").rglob("*")):
         if path.suffix not in (".cc", ".h") or path.name in (THE_PLACE, APPENDS):
             continue
         files += 1

@@ -8,21 +8,23 @@ import sys
 from check_includes import INCLUDE, ROOT, declared, folder_of
 
 OWNERS = {
-    "core": {"closest", "error", "limits", "machine", "output", "precision", "progress", "range", "tensor", "tensor_view"},
+    "core": {"closest", "constraints", "error", "limits", "machine", "output", "precision", "progress", "range", "tensor", "tensor_view", "work_limit"},
     "onnx": {"weights"},
     "preprocess": {"preprocess"},
     "data": {"data", "npz"},
+    "plugin": {"plugin", "plugin_cpp", "plugin_view", "plugins"},
     "calibrate": {"calibrate", "calibration_cache"},
     "plan": {"tuning"},
-    "runtime": {"engine", "image_sizes"},
-    "pipeline": {"compile"},
-    "inspect": {"check", "error_stats", "inspect", "json", "operators", "profile", "report", "selection"},
+    "runtime": {"attachment", "engine", "image_sizes"},
+    "pipeline": {"compile", "export", "half_weights", "value_types"},
+    "inspect": {"check", "error_stats", "inspect", "json", "operators", "profile", "qdq_lint", "report", "selection", "tensorrt_inspector"},
 }
 # (folder, header): reviewed, with what it is that they share.
 SHARED = {
     ("calibrate", "engine"): "TensorInfo: what the data are for",
     ("data", "engine"): "TensorInfo: what the data are for",
     ("passes", "compile"): "PassTrace: what a pass tells its caller",
+    ("precision", "compile"): "PrecisionPlan: what a build is asked for",
     ("runtime", "calibrate"): "Preprocess: an engine remembers its own",
 }
 

@@ -49,8 +49,17 @@ def check_lowerings(def_file, operators):
     return problems, len(found)
 
 
+def check_kinds(def_file, operators):
+    """KIND("Operator", function): TensorRT's names of layers."""
+    listed = re.findall(r"^KIND\(\"(\w+)\",\s*\w+\)", def_file.read_text(), re.M)
+    name = def_file.relative_to(ROOT)
+    problems = [f"{name}: there is no operator {op}" for op in listed if op not in operators]
+    return problems + [f"{name}: {op} is listed twice" for op in sorted(set(listed)) if listed.count(op) > 1]
+
+
 MATCHING = ("src/passes/", "src/precision/")  # folders that match operators by name
-LISTING = ("src/ops/", "src/backends/", "src/onnx/")  # by operator, by lowering, by the names of a foreign format
+# By operator, by lowering, by the names of a foreign format.
+LISTING = ("src/ops/", "src/backends/", "src/onnx/", "src/inspect/tensorrt_")
 
 
 def without_comments(text):
@@ -91,6 +100,7 @@ def main():
     problems = compare(ops, listed, operators, "operator")
     problems += [f"src/ops/ops.def: {entry} is listed twice" for entry in sorted(set(listed)) if listed.count(entry) > 1]
     problems += check_side_lists(operators)
+    problems += check_kinds(ROOT / "src/inspect/tensorrt_kinds.def", operators)
     backends = ROOT / "src/backends/backends.def"
     problems += compare(backends, entries(backends, "BACKEND"),
                         defined(backends.parent, r"^const Device\* find_(\w+)_device\(std::string_view \w+\) \{"), "devices of")

@@ -5,7 +5,8 @@
     tools/generate_docs.py [OCTET]            # build/release/octet by default
     tools/generate_docs.py --check [OCTET]    # writes nothing; 1 when a page is stale
 
-docs/operators.md, docs/conformance.md, docs/reasons.md, and the passages of README.md between <!-- generated: NAME --> markers."""
+docs/operators.md, docs/conformance.md, docs/reasons.md, and the passages of README.md and docs/tensorrt.md between
+<!-- generated: NAME --> markers."""
 
 import argparse
 import collections
@@ -105,6 +106,20 @@ def summary(ops):
         f"([docs/conformance.md](docs/conformance.md) says why the others do not).\n")
 
 
+def trtexec_flags():
+    """cli/trtexec/flags.def as a table."""
+    text = re.sub(r"^//.*$", "", (ROOT / "cli/trtexec/flags.def").read_text(), flags=re.M)
+    rows = re.findall(r'^(USED|IDLE|REFUSED)\("([^"]*)", (\w+), "([^"]*)", "([^"]*)"(?:, "([^"]*)")?\)$', text, re.M)
+    effects = {"USED": "as there", "IDLE": "no effect", "REFUSED": "refused"}
+    lines = ["| flag | what it asks for | here |", "|---|---|---|"]
+    for effect, name, group, value, help_text, why in rows:
+        here = "Octet's own" if group == "octet" else effects[effect] + (f": {why}" if why else "")
+        flag = name + (f"={value}" if value else "")
+        cells = [f"`{flag}`", help_text, here]
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def replaced(text, name, passage):
     begin, end = f"<!-- generated: {name} -->\n", f"<!-- end: {name} -->"
     at = text.index(begin) + len(begin)
@@ -117,6 +132,8 @@ def pages(program):
     yield ROOT / "docs/operators.md", operators_page(ops)
     yield ROOT / "docs/conformance.md", conformance_page()
     yield ROOT / "docs/reasons.md", reasons_page()
+    tensorrt = ROOT / "docs/tensorrt.md"
+    yield tensorrt, replaced(tensorrt.read_text(), "trtexec flags", trtexec_flags())
     yield readme, replaced(readme.read_text(), "support", summary(ops))
 
 

@@ -204,4 +204,10 @@ void write_text(std::string_view text, const std::filesystem::path& path) {
   file.commit();
 }
 
+void write_bytes(std::span<const std::byte> bytes, const std::filesystem::path& path) {
+  AtomicFile file(path);
+  file.write({reinterpret_cast<const u8*>(bytes.data()), bytes.size()});
+  file.commit();
+}
+
 }  // namespace octet

@@ -2,11 +2,15 @@
 #include "data/array_file.h"
 
 #include <algorithm>
+#include <fstream>
 #include <optional>
+#include <set>
 
 #include "core/check.h"
 #include "data/convert.h"
 #include "data/npz.h"
+#include "data/sample_axis.h"
+#include "octet/npz.h"
 
 namespace octet {
 namespace {
@@ -39,28 +43,48 @@ RowFit make_fit(bool single, s64 rows, const Dims& sample, bool has_batch) {
   return fit;
 }
 
+// ".npz" and the like; of a file without an extension what its first bytes say.
+std::string extension_of(const std::filesystem::path& path) {
+  using namespace std::string_view_literals;
+  const std::string extension = path.extension().string();
+  if (!extension.empty()) return extension;
+  std::string begins(6, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(begins.data(), static_cast<std::streamsize>(begins.size()));
+  if (begins.starts_with("PK\x03\x04"sv)) return ".npz";
+  return begins == "\x93NUMPY"sv ? ".npy" : "";
+}
+
 bool is_npz(const std::filesystem::path& path) {
-  std::string extension = path.extension().string();
+  std::string extension = extension_of(path);
   return extension.size() == 4 && (extension[3] == 'z' || extension[3] == 'Z');
 }
 
+// `has_others`: inputs of more than one number, which tell how many samples there are.
 void add_input(ArrayFile* file, const TensorInfo& input, const NpyHeader& header,
-               const std::string& label) {
-  const RowFit fit = fit_rows(header.type.shape, input.type.shape);
+               const std::string& label, bool has_others) {
+  const size_t index = file->samples.size();
+  const int axis = index < file->axes.size() ? file->axes[index] : 0;
+  const bool moves = axis > 0 && header.type.shape.rank() == input.type.shape.rank();
+  const Shape stored = moves ? axis_to_front(header.type.shape, axis) : header.type.shape;
+  if (!moves && axis > 0) file->axes[index] = 0;
+  const RowFit fit = fit_rows(stored, input.type.shape);
   if (!fit.fits) {
     fail(Error::Code::invalid_argument,
          "'{}': {} does not fit input '{}' {}; its first axis may be the sample, the others must "
          "agree",
          label, to_string(header.type), input.name, to_string(input.type));
   }
-  const bool first = file->samples.empty();
+  file->samples.push_back(fit.sample);
+  const bool serves_all = input.type.shape.rank() == 0 && fit.single;
+  if (serves_all && has_others) return;
+  const bool first = file->rows.count == 0;
   if (!first && (fit.rows != file->rows.count || fit.single != file->single)) {
     fail(Error::Code::invalid_argument, "'{}': {} samples, the other arrays have {}", label,
          fit.rows, file->rows.count);
   }
   file->rows.count = fit.rows;
   file->single = fit.single;
-  file->samples.push_back(fit.sample);
 }
 
 // The array for an input that no array is named after: the only one, if there is one only.
@@ -98,11 +122,43 @@ std::vector<s64> read_labels(const Npz& npz, const std::string& array, s64 rows)
   return {values.begin(), values.end()};
 }
 
+bool is_whole(const NpyHeader& header, const TensorInfo& input) {
+  const Shape& array = header.type.shape;
+  const Shape& wanted = input.type.shape;
+  return matches(Dims(array.begin(), array.end()), Dims(wanted.begin(), wanted.end()));
+}
+
+// Arrays of the inputs' own shapes whose first dimensions are no number of samples, for they differ: the file is one sample.
+bool open_whole(const Npz& npz, const ArraySelector& selector, std::span<const TensorInfo> inputs,
+                ArrayFile* file) {
+  std::set<s64> rows;
+  for (const TensorInfo& input : inputs) {
+    if (input.type.shape.rank() == 0) continue;
+    if (!input.type.shape.is_static()) return false;
+    rows.insert(input.type.shape[0]);
+  }
+  if (rows.size() < 2) return false;
+  ArrayFile whole = *file;
+  for (const TensorInfo& input : inputs) {
+    whole.arrays.push_back(choose_array(npz, selector, inputs, input));
+    const NpyHeader header = npz.header(whole.arrays.back());
+    if (!is_whole(header, input)) return false;
+    whole.samples.push_back(header.type.shape);
+  }
+  whole.rows.count = 1;
+  whole.single = true;
+  *file = std::move(whole);
+  return true;
+}
+
 void open_npz(const ArraySelector& selector, std::span<const TensorInfo> inputs, ArrayFile* file) {
   const Npz npz(selector.file);
+  if (open_whole(npz, selector, inputs, file)) return;
+  const bool has_others = std::ranges::any_of(
+      inputs, [](const TensorInfo& input) { return input.type.shape.rank() > 0; });
   for (const TensorInfo& input : inputs) {
     const std::string array = choose_array(npz, selector, inputs, input);
-    add_input(file, input, npz.header(array), npz.name() + ':' + array);
+    add_input(file, input, npz.header(array), npz.name() + ':' + array, has_others);
     file->arrays.push_back(array);
   }
   const bool named = !selector.labels.empty();
@@ -112,13 +168,12 @@ void open_npz(const ArraySelector& selector, std::span<const TensorInfo> inputs,
   }
 }
 
-bool is_whole(const NpyHeader& header, const TensorInfo& input) {
-  const Shape& array = header.type.shape;
-  const Shape& wanted = input.type.shape;
-  return matches(Dims(array.begin(), array.end()), Dims(wanted.begin(), wanted.end()));
-}
-
 }  // namespace
+
+bool is_array_file(const std::filesystem::path& path) {
+  const std::string extension = extension_of(path);
+  return extension == ".npy" || extension == ".npz" || extension == ".NPY" || extension == ".NPZ";
+}
 
 RowFit fit_rows(const Shape& array_shape, const Shape& input_shape) {
   const bool has_batch = input_shape.rank() > 0;
@@ -140,8 +195,10 @@ RowFit fit_rows(const Shape& array_shape, const Shape& input_shape) {
   return {};
 }
 
-ArrayFile open_array_file(const ArraySelector& selector, std::span<const TensorInfo> inputs) {
+ArrayFile open_array_file(const ArraySelector& selector, std::span<const TensorInfo> inputs,
+                          std::span<const int> axes) {
   ArrayFile file;
+  file.axes.assign(axes.begin(), axes.end());
   file.path = selector.file;
   if (is_npz(file.path)) {
     open_npz(selector, inputs, &file);
@@ -151,7 +208,7 @@ ArrayFile open_array_file(const ArraySelector& selector, std::span<const TensorI
            "'{}' holds one array, the model has {} inputs; give an .npz with arrays named as them",
            file.path.string(), inputs.size());
     }
-    add_input(&file, inputs.front(), read_npy_header(file.path), file.path.string());
+    add_input(&file, inputs.front(), read_npy_header(file.path), file.path.string(), false);
   }
   const s64 total = file.rows.count;
   file.rows = resolve_slice(selector.slice, total);
@@ -182,10 +239,16 @@ std::optional<std::vector<Tensor>> load_whole_arrays(const ArraySelector& select
 }
 
 std::vector<Tensor> load_arrays(const ArrayFile& file) {
-  if (file.arrays.empty()) return {read_npy(file.path)};
-  const Npz npz(file.path);
   std::vector<Tensor> arrays;
-  for (const std::string& array : file.arrays) arrays.push_back(npz.read(array));
+  if (file.arrays.empty()) {
+    arrays.push_back(read_npy(file.path));
+  } else {
+    const Npz npz(file.path);
+    for (const std::string& array : file.arrays) arrays.push_back(npz.read(array));
+  }
+  for (size_t i = 0; i < std::min(arrays.size(), file.axes.size()); ++i) {
+    if (file.axes[i] > 0) arrays[i] = axis_to_front(arrays[i], file.axes[i]);
+  }
   return arrays;
 }
 

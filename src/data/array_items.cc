@@ -12,6 +12,7 @@
 #include "data/data_items.h"
 #include "data/folder_scan.h"
 #include "data/preprocess.h"
+#include "data/sample_axis.h"
 #include "preprocess/preprocess_text.h"
 
 namespace octet {
@@ -62,7 +63,9 @@ std::vector<Tensor> load_sample(ArrayStore& store, const DataItem& item) {
   std::vector<Tensor> sample;
   for (size_t i = 0; i < store.inputs.size(); ++i) {
     const TensorInfo& input = store.inputs[i];
-    const Tensor row = row_view(arrays, i, std::max<s64>(item.row, 0), file.samples[i]);
+    // One number may serve all samples.
+    const bool one = (*arrays)[i].elements() == 1;
+    const Tensor row = row_view(arrays, i, one ? 0 : std::max<s64>(item.row, 0), file.samples[i]);
     if (!store.preprocess || store.inputs.size() > 1 || !is_float(input.type.dtype)) {
       sample.push_back(convert_array(row, input.type.dtype, name));
       continue;
@@ -112,7 +115,9 @@ Tensor as_run_input(const Tensor& array, Dtype dtype, const std::string& name) {
 
 }  // namespace
 
-DataItems list_arrays(const DataOptions& options, std::span<const TensorInfo> inputs) {
+DataItems list_arrays(const DataOptions& options, std::span<const TensorInfo> model_inputs) {
+  const DataInputs from_data = data_inputs(options, model_inputs);
+  const std::vector<TensorInfo>& inputs = from_data.infos;
   if (options.preprocess) check_preprocess(*options.preprocess, "preprocessing");
   DataItems data;
   const auto store = std::make_shared<ArrayStore>();
@@ -123,14 +128,17 @@ DataItems list_arrays(const DataOptions& options, std::span<const TensorInfo> in
   for (size_t i = 0; i < selectors.size(); ++i) {
     ArrayFile file;
     try {
-      file = open_array_file(selectors[i], inputs);
+      file = open_array_file(selectors[i], inputs, from_data.axes);
       add_items(i, file, &data);
     } catch (const Error& error) {
       data.bad.push_back({data.files[i], error.message()});
     }
     store->files.push_back(std::move(file));
   }
-  data.load = [store](const DataItem& item) { return load_sample(*store, item); };
+  data.load = [store, options,
+               all = std::vector(model_inputs.begin(), model_inputs.end())](const DataItem& item) {
+    return with_states(load_sample(*store, item), options, all);
+  };
   return data;
 }
 

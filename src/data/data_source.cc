@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <system_error>
 
 #include "core/check.h"
@@ -7,6 +8,7 @@
 #include "data/folder_scan.h"
 #include "data/input_statistics.h"
 #include "octet/data.h"
+#include "octet/npz.h"
 
 namespace octet {
 namespace fs = std::filesystem;
@@ -14,23 +16,18 @@ namespace {
 
 constexpr size_t kNamedInError = 5;
 
-bool has_array_extension(const fs::path& path) {
-  const std::string extension = path.extension().string();
-  return extension == ".npy" || extension == ".npz" || extension == ".NPY" || extension == ".NPZ";
-}
-
 bool is_array_data(const fs::path& data) {
   std::error_code error;
   const fs::file_status status = fs::status(data, error);
   if (fs::is_directory(status)) return !scan_folder(data).images;
-  if (fs::exists(status)) return has_array_extension(data);
+  if (fs::exists(status)) return is_array_file(data);
   const std::string text = data.string();
   if (text.find(".npz:") != text.npos || text.find(".npz[") != text.npos) return true;
   fail(Error::Code::io, "'{}' does not exist", text);
 }
 
-// Evenly spread, so that a part of a folder sorted by class still holds every class.
-void keep_some(s64 wanted, DataItems* data) {
+// Evenly spread, so that a part of a folder sorted by class still holds every class; of sequences the first steps.
+void keep_some(s64 wanted, bool in_order, DataItems* data) {
   const s64 found = static_cast<s64>(data->items.size());
   if (wanted > found) {
     data->notes.push_back(fmt::format("{} samples were asked for, {} found", wanted, found));
@@ -38,7 +35,7 @@ void keep_some(s64 wanted, DataItems* data) {
   if (wanted <= 0 || wanted >= found) return;
   std::vector<DataItem> kept;
   for (s64 i = 0; i < wanted; ++i) {
-    kept.push_back(data->items[static_cast<size_t>(i * found / wanted)]);
+    kept.push_back(data->items[static_cast<size_t>(in_order ? i : i * found / wanted)]);
   }
   data->items = std::move(kept);
 }
@@ -51,6 +48,7 @@ struct DataSource::Impl {
   std::string source;
   bool skip_bad = false;
   bool raw_pixels = false;
+  std::vector<StateLink> states;
   std::vector<InputSummary> summaries;
 
   // Throws if `data.bad` must not be skipped or nothing is left.
@@ -80,7 +78,8 @@ DataSource DataSource::open(const DataOptions& options, std::span<const TensorIn
     impl->data =
         is_array_data(options.data) ? list_arrays(options, inputs) : list_images(options, inputs);
     impl->settle_bad(impl->data.files.size());
-    keep_some(options.max_samples, &impl->data);
+    keep_some(options.max_samples, !options.states.empty(), &impl->data);
+    impl->states = options.states;
     return DataSource(std::move(impl));
   });
 }
@@ -119,8 +118,14 @@ void DataSource::validate(const std::function<void(int64_t, int64_t)>& progress)
   items = std::move(good);
   impl_->settle_bad(total);
   impl_->summaries = statistics.summaries();
-  for (std::string& doubt : statistics.doubts(impl_->raw_pixels))
-    impl_->data.notes.push_back(std::move(doubt));
+  const auto is_state = [&](const std::string& doubt) {
+    return std::ranges::any_of(impl_->states, [&](const StateLink& link) {
+      return doubt.starts_with("input '" + link.input + "'");
+    });
+  };
+  for (std::string& doubt : statistics.doubts(impl_->raw_pixels)) {
+    if (!is_state(doubt)) impl_->data.notes.push_back(std::move(doubt));
+  }
 }
 
 int64_t DataSource::size() const { return static_cast<int64_t>(impl_->data.items.size()); }
@@ -138,6 +143,10 @@ std::string DataSource::name(int64_t i) const {
   const DataItem& item = impl_->item(i);
   const std::string& file = impl_->data.files[item.file];
   return item.row < 0 ? file : fmt::format("{}[{}]", file, item.row);
+}
+
+bool DataSource::begins_sequence(int64_t i) const {
+  return impl_->states.empty() || i == 0 || impl_->item(i).file != impl_->item(i - 1).file;
 }
 
 const std::optional<Preprocess>& DataSource::preprocess() const { return impl_->data.preprocess; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decodes JPEG, PNG, WebP and BMP from memory, recognised by content. Pixels come as the file stores them: alpha is dropped,
-// 16-bit channels keep their high byte, EXIF orientation and colour profiles are not applied (as in Pillow).
+// 16-bit channels keep their high byte, EXIF orientation (data/exif.h) and colour profiles are not applied (as in Pillow).
 #pragma once
 
 #include <span>

@@ -5,6 +5,7 @@
 #include "data/data_items.h"
 #include "data/folder_scan.h"
 #include "data/preprocess.h"
+#include "data/sample_axis.h"
 
 namespace octet {
 namespace fs = std::filesystem;
@@ -73,7 +74,7 @@ void add_notes(const FolderFiles& folder, DataItems* data) {
 }  // namespace
 
 DataItems list_images(const DataOptions& options, std::span<const TensorInfo> inputs) {
-  const TensorInfo& input = only_input(inputs);
+  const TensorInfo input = only_input(data_inputs(options, inputs).infos);
   const Preprocess preprocess = resolve_preprocess(options.preprocess, input.type, input.name);
   DataItems data;
   data.preprocess = preprocess;
@@ -91,8 +92,9 @@ DataItems list_images(const DataOptions& options, std::span<const TensorInfo> in
   }
   add_notes(folder, &data);
   note_odd_shape(options.preprocess, preprocess, input, &data);
-  data.load = [root, preprocess, input, files = folder.files](const DataItem& item) {
-    return std::vector<Tensor>{load_input(root / files[item.file], preprocess, input)};
+  data.load = [root, preprocess, input, files = folder.files, options,
+               all = std::vector(inputs.begin(), inputs.end())](const DataItem& item) {
+    return with_states({load_input(root / files[item.file], preprocess, input)}, options, all);
   };
   data.files = std::move(folder.files);
   return data;

@@ -7,6 +7,8 @@
 
 #include "core/check.h"
 #include "core/file.h"
+#include "core/memory.h"
+#include "data/exif.h"
 #include "data/resize.h"
 
 namespace octet {
@@ -148,8 +150,19 @@ Tensor preprocess_image(Image src, const Preprocess& p, const std::string& name)
 
 Tensor load_image(const std::filesystem::path& path, const Preprocess& preprocess) {
   const std::string name = path.string();
-  return preprocess_image(decode_image(read_file(path, kMaxImageFileBytes), name), preprocess,
-                          name);
+  Image image;
+  int orientation = 1;
+  {
+    const std::vector<u8> bytes = read_file(path, kMaxImageFileBytes);
+    image = decode_image(bytes, name);
+    if (preprocess.orientation == Preprocess::Orientation::exif)
+      orientation = exif_orientation(bytes);
+  }
+  if (orientation != 1) {
+    check_fits(static_cast<s64>(image.pixels.size()), "turning '" + name + "'");
+    image = turned(std::move(image), orientation);
+  }
+  return preprocess_image(std::move(image), preprocess, name);
 }
 
 void scale_array(Tensor* array, const Preprocess& p, const std::string& name) {

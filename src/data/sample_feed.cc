@@ -18,7 +18,9 @@ class FileFeed : public SampleFeed {
   std::optional<FedSample> next() override {
     const s64 i = next_.fetch_add(1);
     if (i >= data_.size()) return std::nullopt;
-    return FedSample{data_.name(i), data_.sample(i)};
+    FedSample sample{data_.name(i), data_.sample(i)};
+    sample.begins = data_.begins_sequence(i);
+    return sample;
   }
   s64 total() const override { return data_.size(); }
 

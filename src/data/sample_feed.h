@@ -18,7 +18,8 @@ struct FedSample {
   std::string name;            // "cats/a.jpg", "sample 17"
   std::vector<Tensor> inputs;  // of the inputs' dtypes: one sample, or as many as a run takes
   s64 samples = 1;
-  s64 rows = 1;  // of the run: beyond `samples` the last is repeated
+  s64 rows = 1;        // of the run: beyond `samples` the last is repeated
+  bool begins = true;  // a sequence (DataOptions::states)
 };
 
 // Safe from several threads.

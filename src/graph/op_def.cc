@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/memory.h"
+#include "core/run_work.h"
 #include "graph/op_traits.h"
 
 namespace octet {
@@ -112,9 +113,12 @@ std::vector<Tensor> eval_node(const Node& node, std::span<const Tensor> inputs, 
   if (has_body(node)) {
     results.resize(node.outputs.size());  // inferring would run through the body twice
   } else {
-    for (const TensorType& type : infer_node(node, types, values)) {
-      results.push_back(allocate(node, type, max_bytes));
+    const std::vector<TensorType> outputs = infer_node(node, types, values);
+    if (RunWork::is_counting()) {
+      const f64 steps = work_of(node, types, outputs);
+      if (!RunWork::try_take(steps)) RunWork::refuse(steps, describe(node));
     }
+    for (const TensorType& type : outputs) results.push_back(allocate(node, type, max_bytes));
   }
   for (Tensor& tensor : results) out.push_back(mutable_view(tensor));
   try {

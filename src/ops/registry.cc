@@ -2,6 +2,7 @@
 #include "ops/registry.h"
 
 #include <algorithm>
+#include <string>
 
 #include "core/check.h"
 
@@ -12,6 +13,8 @@ namespace octet {
 #undef OP
 
 namespace {
+
+constexpr auto kRefused = Error::Code::invalid_argument;
 
 constexpr const OpDef* kOps[] = {
 #define OP(name) &k##name,
@@ -44,6 +47,10 @@ const OpDef* OpRegistry::find(std::string_view name) const {
 
 const OpDef* OpRegistry::find_onnx(std::string_view domain, std::string_view name) const {
   if (domain == "ai.onnx") domain = "";
+  if (!domain.empty() && has_added_.load(std::memory_order_acquire)) {
+    const OpDef* added = find_added(std::string(domain) + '/' + std::string(name));
+    if (added != nullptr && added->domain == domain) return added;
+  }
   const OpDef* op = find(name);
   return op != nullptr && op->domain == domain ? op : nullptr;
 }
@@ -55,19 +62,27 @@ std::vector<const OpDef*> OpRegistry::all() const {
   return ops;
 }
 
+// "octet" is the domain of operators that only passes make; ONNX will add to its own.
 void OpRegistry::add(const OpDef& op) {
-  constexpr auto kInvalid = Error::Code::invalid_argument;
-  if (op.name.empty() || op.infer == nullptr || op.eval == nullptr || op.traits == nullptr)
-    fail(kInvalid, "operator '{}' needs a name, a shape rule and an evaluation", op.name);
-  // "octet" is the domain of operators that only passes make; ONNX will add to its own.
   if (op.domain.empty() || op.domain == "ai.onnx" || op.domain == "octet")
-    fail(kInvalid, "operator '{}' needs a domain of its own, not '{}'", op.name, op.domain);
+    fail(kRefused, "operator '{}' needs a domain of its own, not '{}'", op.name, op.domain);
+  add_new(op);
+}
+
+void OpRegistry::add_for_passes(const OpDef& op) {
+  OCTET_CHECK(op.domain == "octet");
+  add_new(op);
+}
+
+void OpRegistry::add_new(const OpDef& op) {
+  if (op.name.empty() || op.infer == nullptr || op.eval == nullptr || op.traits == nullptr)
+    fail(kRefused, "operator '{}' needs a name, a shape rule and an evaluation", op.name);
   const OpDef* known = find_built_in(op.name);
   const std::lock_guard lock(mutex_);
   const auto at = std::ranges::find(added_, op.name, &OpDef::name);
   if (known == nullptr && at != added_.end()) known = *at;
   if (known != nullptr)
-    fail(kInvalid, "operator '{}' exists already, in domain '{}'", op.name, known->domain);
+    fail(kRefused, "operator '{}' exists already, in domain '{}'", op.name, known->domain);
   added_.push_back(&op);
   has_added_.store(true, std::memory_order_release);
 }

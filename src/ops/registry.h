@@ -18,15 +18,19 @@ class OpRegistry {
   explicit constexpr OpRegistry(std::span<const OpDef* const> built_in) : built_in_(built_in) {}
 
   const OpDef* find(std::string_view name) const;  // by canonical name; null when unknown
-  // By the name that ONNX files use; "ai.onnx" and "" are one domain.
+  // By the name that ONNX files use; "ai.onnx" and "" are one domain. An added operator may be called "DOMAIN/NAME", so that its
+  // name need not be new.
   const OpDef* find_onnx(std::string_view domain, std::string_view name) const;
   std::vector<const OpDef*> all() const;
 
   // Adds an operator of its own domain, which must live as long as the registry does. Engines and model text name it by
   // `name` alone, so that must be new. Throws Error(invalid_argument).
   void add(const OpDef& op);
+  // The same for an operator of the domain "octet", which no file may name: what passes make of one that was added.
+  void add_for_passes(const OpDef& op);
 
  private:
+  void add_new(const OpDef& op);
   const OpDef* find_built_in(std::string_view name) const;
   const OpDef* find_added(std::string_view name) const;
 

@@ -59,6 +59,18 @@ TEST(OpRegistry, FindsWhatIsBuiltInAndWhatIsAdded) {
   EXPECT_EQ(registry.all().size(), 3u);
 }
 
+TEST(OpRegistry, AnAddedNameWithItsDomainNeedNotBeNew) {
+  Registry registry;
+  static constexpr OpDef kOwn = operator_of("test/First"),
+                         kCodes = operator_of("test/First.codes", "octet");
+  registry.add(kOwn);
+  registry.add_for_passes(kCodes);
+  EXPECT_EQ(registry.find_onnx("test", "First"), &kOwn);
+  EXPECT_EQ(registry.find_onnx("", "First"), &Registry::kFirst);
+  EXPECT_EQ(registry.find_onnx("other", "First"), nullptr);
+  EXPECT_EQ(registry.find("test/First.codes"), &kCodes);
+}
+
 TEST(OpRegistry, RefusesOperatorsThatCannotBeNamedOrRun) {
   Registry registry;
   static constexpr OpDef kHalf = operator_of("Half"), kOther = operator_of("Half", "other");

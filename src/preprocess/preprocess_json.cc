@@ -50,6 +50,10 @@ struct Key {
 };
 
 constexpr Key kKeys[] = {
+    {"orientation",
+     [](const json& v, const std::string& what, Preprocess* p) {
+       p->orientation = parse_orientation(read_string(v, what, "exif"), what);
+     }},
     {"color", [](const json& v, const std::string& what,
                  Preprocess* p) { p->color = parse_color(read_string(v, what, "rgb"), what); }},
     {"resize",
@@ -123,6 +127,7 @@ Preprocess preprocess_from_json(const std::string& text, const std::string& file
 std::string to_json(const Preprocess& preprocess) {
   const Preprocess& p = preprocess;
   json object = json::object();
+  object["orientation"] = orientation_name(p.orientation);
   object["color"] = color_name(p.color);
   if (p.resize_short > 0) object["resize_short"] = p.resize_short;
   if (p.resize) object["resize"] = to_text(*p.resize);

@@ -14,8 +14,10 @@ void refuse(const std::string& text, const std::string& says) {
 }
 
 TEST(PreprocessJson, ReadsEveryKey) {
-  const Preprocess p = read(R"({"color": "bgr", "resize": "256", "crop": "224x200",
+  const Preprocess p =
+      read(R"({"orientation": "stored", "color": "bgr", "resize": "256", "crop": "224x200",
     "letterbox": "416x320:7", "scale": 255, "mean": [0.485, 0.456, 0.406], "std": 2, "layout": "nhwc"})");
+  EXPECT_EQ(p.orientation, Preprocess::Orientation::stored);
   EXPECT_EQ(p.color, Preprocess::Color::bgr);
   EXPECT_EQ(p.resize_short, 256);
   EXPECT_EQ(p.resize, std::nullopt);
@@ -34,6 +36,7 @@ TEST(PreprocessJson, ReadsEveryKey) {
 TEST(PreprocessJson, WrittenFormReadsBackEqual) {
   Preprocess p;
   EXPECT_EQ(read(to_json(p)), p);
+  p.orientation = Preprocess::Orientation::stored;
   p.color = Preprocess::Color::gray;
   p.resize_short = 300;
   p.resize = Size{20, 10};
@@ -65,6 +68,8 @@ TEST(PreprocessJson, ErrorsNameFileAndKey) {
   refuse("{\"mean\": [1, null, 3]}", "'mean'");
   refuse("{\"mean\": {}}", "'mean'");
   refuse("{\"color\": \"grey\"}", "'color'");
+  refuse("{\"orientation\": \"up\"}", "'orientation'");
+  refuse("{\"orientation\": 6}", "'orientation'");
   refuse("{\"color\": 3}", "'color'");
   refuse("{\"crop\": \"224\"}", "'crop'");
   refuse("{\"crop\": [224, 224]}", "'crop'");

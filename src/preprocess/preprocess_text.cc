@@ -103,6 +103,16 @@ Preprocess::Color parse_color(std::string_view text, const std::string& what) {
   fail(Error::Code::invalid_argument, "{}: expected rgb, bgr or gray, got '{}'", what, text);
 }
 
+Preprocess::Orientation parse_orientation(std::string_view text, const std::string& what) {
+  if (text == "exif") return Preprocess::Orientation::exif;
+  if (text == "stored") return Preprocess::Orientation::stored;
+  fail(Error::Code::invalid_argument, "{}: expected exif or stored, got '{}'", what, text);
+}
+
+std::string_view orientation_name(Preprocess::Orientation orientation) {
+  return orientation == Preprocess::Orientation::exif ? "exif" : "stored";
+}
+
 std::string_view color_name(Preprocess::Color color) {
   return kColorNames[static_cast<size_t>(color)];
 }

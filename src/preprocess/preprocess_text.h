@@ -24,6 +24,8 @@ std::vector<f32> parse_floats(std::string_view text, const std::string& what);
 Preprocess::Color parse_color(std::string_view text, const std::string& what);
 
 std::string_view color_name(Preprocess::Color color);
+Preprocess::Orientation parse_orientation(std::string_view text, const std::string& what);
+std::string_view orientation_name(Preprocess::Orientation orientation);
 std::string to_text(const Preprocess::Size& size);  // "224x224"
 
 // Throws Error(invalid_argument) for values that cannot be meant: a scale or std of 0, NaN, sizes past the pixel limit.

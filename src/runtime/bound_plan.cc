@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/run_work.h"
+#include "graph/op_traits.h"
 #include "octet/error.h"
 #include "plan/groups.h"
 
@@ -19,7 +21,9 @@ s64 group_bytes(const Plan& plan, const PlanStep& step, const Buffer& buffer) {
 }  // namespace
 
 BoundPlan::BoundPlan(Plan plan, Queues& queues, PreparedStore& store)
-    : plan_(std::move(plan)), queues_(queues), steps_(bind_steps(plan_, {store, queues.pool()})) {
+    : plan_(std::move(plan)), queues_(queues) {
+  count_reference_work();
+  steps_ = bind_steps(plan_, {store, queues.pool()});
   for (PlanStep& step : plan_.steps) step.candidate = {};  // what it holds is bound now
   for (size_t d = 0; d < plan_.devices.size(); ++d) {
     arenas_.push_back(
@@ -41,6 +45,44 @@ BoundPlan::BoundPlan(Plan plan, Queues& queues, PreparedStore& store)
     lanes_[lane].queue = plan_.devices[kHost]->make_queue(lanes_[lane].pool);
     lanes_[lane].left = std::make_unique<std::atomic<s64>>(0);
     make_lane(static_cast<s64>(lane));
+  }
+  find_repeated();
+}
+
+bool BoundPlan::may_repeat(size_t s) const {
+  const PlanStep& step = plan_.steps[s];
+  const auto own = [&](u32 b) {
+    return b == kNoBuffer || plan_.buffers[b].kind == Buffer::Kind::arena;
+  };
+  return step.device != kHost && step.share.groups == 1 && !is_crossing(plan_, step) &&
+         std::ranges::all_of(step.inputs, own) && std::ranges::all_of(step.outputs, own);
+}
+
+void BoundPlan::find_repeated() {
+  repeated_.resize(plan_.steps.size());
+  for (const Run& run : runs_) {
+    for (size_t s = run.first; s < run.end;) {
+      size_t end = s;
+      while (end < run.end && may_repeat(end)) ++end;
+      repeated_[s].end = end;
+      s = std::max(end, s + 1);
+    }
+  }
+}
+
+// All steps of a run whose only group is the batch.
+void BoundPlan::run_whole(const Run& run) {
+  for (size_t s = run.first; s < run.end;) {
+    Repeated& repeated = repeated_[s];
+    if (repeated.end < s + 2) {
+      run_step(s, step_args(s, 0));
+      ++s;
+      continue;
+    }
+    queues_.of(plan_.steps[s]).repeat(repeated.kept, [&] {
+      for (size_t t = s; t < repeated.end; ++t) run_step(t, step_args(t, 0));
+    });
+    s = repeated.end;
   }
 }
 
@@ -213,8 +255,38 @@ void BoundPlan::run_step(size_t s, const StepArgs& args) const {
   }
 }
 
+void BoundPlan::count_reference_work() {
+  f64 most = 0;
+  for (const PlanStep& step : plan_.steps) {
+    if (step.kernel != "reference" || step.node >= plan_.graph.nodes.size()) continue;
+    const Node& node = plan_.graph.nodes[step.node];
+    if (has_body(node)) continue;  // its bodies count as they run
+    const auto types = [&](const std::vector<ValueId>& ids) {
+      std::vector<TensorType> all;
+      for (ValueId id : ids)
+        all.push_back(id == kNoValue ? TensorType{} : plan_.graph.value(id).type);
+      return all;
+    };
+    const f64 steps = work_of(node, types(node.inputs), types(node.outputs));
+    reference_steps_ += steps;
+    if (steps <= most) continue;
+    most = steps;
+    slowest_ = describe(node);
+  }
+  RunWork::check(reference_steps_, slowest_);
+}
+
 void BoundPlan::run(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
-  visit_in_lanes(inputs, outputs, [&](size_t s, const StepArgs& args, s64) { run_step(s, args); });
+  if (reference_steps_ > 0 && RunWork::is_counting()) RunWork::take(reference_steps_, slowest_);
+  const bool whole = plan_.devices.size() > 1 &&
+                     std::ranges::all_of(runs_, [](const Run& r) { return r.share.groups == 1; });
+  if (!whole)
+    return visit_in_lanes(inputs, outputs,
+                          [&](size_t s, const StepArgs& args, s64) { run_step(s, args); });
+  bind_caller(inputs, outputs);
+  const Awaited awaited(queues_);
+  for (const Run& run : runs_) run_whole(run);
+  queues_.synchronize();
 }
 
 void BoundPlan::run_timed(std::span<const Tensor> inputs, std::span<Tensor> outputs,

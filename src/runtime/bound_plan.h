@@ -105,6 +105,9 @@ class BoundPlan {
   Groups groups_of(const Run& run, s64 lane) const;
   void rethrow_first_error();
   void wait_for(size_t copy, size_t reader);  // steps
+  void find_repeated();
+  bool may_repeat(size_t step) const;
+  void run_whole(const Run& run);
 
   // No step outlives the run that gave it to its queue, which reads the caller's memory and pointers that move.
   class Awaited {
@@ -136,13 +139,25 @@ class BoundPlan {
     s64 group_ = 0;
   };
 
+  // Steps of the reference in one run, and the step that takes most.
+  void count_reference_work();
+
   Plan plan_;
+  f64 reference_steps_ = 0;
+  std::string slowest_;
   Queues& queues_;
   std::vector<RunStep> steps_;
   std::vector<std::shared_ptr<std::byte>> arenas_;  // of each device
   std::vector<std::unique_ptr<Event>> events_;      // of copies that the host waits for
   std::vector<size_t> first_pointer_;               // of each step, in every lane
   std::vector<Run> runs_;                           // all steps
+  // Neighbouring steps of a device's queue that touch nothing of the caller's: the same work in each run. By first step; `end` is
+  // the step itself elsewhere.
+  struct Repeated {
+    size_t end = 0;
+    std::unique_ptr<KeptWork> kept = nullptr;
+  };
+  std::vector<Repeated> repeated_;
   std::vector<Lane> lanes_;
 };
 

@@ -8,6 +8,7 @@
 #include "core/check.h"
 #include "core/memory.h"
 #include "core/rounds.h"
+#include "core/run_work.h"
 #include "graph/op_def.h"
 #include "runtime/inside.h"
 
@@ -63,7 +64,9 @@ Context::Impl::Impl(std::shared_ptr<const Model> m, std::shared_ptr<PreparedStor
       store(std::move(s)),
       target(make_target(options.device, pool->size(), options.tuning)),
       queues(target, pool),
-      views(model->graph) {}
+      views(model->graph),
+      // Threads of their own: those of the pool belong to the run that a body is part of.
+      bodies({.threads = pool->size(), .tuning = options.tuning}, store) {}
 
 BoundPlan* Context::Impl::bound_plan(std::span<const Shape> shapes) {
   const auto at = std::ranges::find_if(
@@ -116,6 +119,7 @@ std::vector<Tensor> Context::Impl::run_staged(std::span<const Tensor> inputs) {
 
 std::vector<Tensor> Context::Impl::run_observed(std::span<const Tensor> inputs,
                                                 const RunObserver& observer) {
+  const BodyRunner::Scope scope(bodies);
   BoundPlan* bound = bound_plan(inputs);
   const ThreadPool::Turn turn(queues.pool());
   if (bound == nullptr) return staged->run(inputs, &observer);
@@ -165,6 +169,8 @@ std::vector<TensorType> Context::output_types() const {
 
 std::vector<Tensor> Context::run(std::span<const Tensor> inputs) {
   const LoopRounds rounds;
+  const RunWork work;
+  const BodyRunner::Scope bodies(impl_->bodies);
   return without_bad_alloc([&] {
     BoundPlan* bound = impl_->bound_plan(inputs);
     impl_->last_was_staged = bound == nullptr;
@@ -180,6 +186,8 @@ std::vector<Tensor> Context::run(std::span<const Tensor> inputs) {
 
 void Context::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const LoopRounds rounds;
+  const RunWork work;
+  const BodyRunner::Scope bodies(impl_->bodies);
   without_bad_alloc([&] {
     BoundPlan* bound = impl_->bound_plan(inputs);
     impl_->last_was_staged = bound == nullptr;

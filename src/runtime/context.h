@@ -10,6 +10,7 @@
 #include "octet/engine.h"
 #include "plan/plan.h"
 #include "plan/prepared_store.h"
+#include "runtime/body_runs.h"
 #include "runtime/bound_plan.h"
 #include "runtime/model.h"
 #include "runtime/queues.h"
@@ -45,6 +46,7 @@ struct Context::Impl {
   std::vector<TensorType> staged_outputs;  // of the shapes prepared or run last
   bool last_was_staged = false;
   ViewBinding views;
+  BodyRuns bodies;  // of control flow
 };
 
 }  // namespace octet

@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <cstring>
+#include <map>
 #include <string_view>
 
 #include "core/check.h"
@@ -13,7 +14,9 @@
 #include "core/sniff.h"
 #include "graph/text.h"
 #include "ops/registry.h"
+#include "runtime/kept_graph.h"
 #include "runtime/manifest.h"
+#include "runtime/stored_halves.h"
 
 namespace octet {
 namespace {
@@ -49,15 +52,17 @@ struct Section {
 };
 static_assert(sizeof(Section) == 32);
 
-constexpr std::string_view kSections[] = {"manifest", "graph", "blobs"};
-constexpr u32 kSectionCount = 3;
+enum : u32 { kManifest, kGraph, kBlobs, kQdq, kMostSections };
+constexpr std::string_view kSections[kMostSections] = {"manifest", "graph", "blobs", "qdq"};
+
+u32 sections_of_format(u32 format) { return format <= kFormatWithoutQdq ? kQdq : kMostSections; }
 
 u64 align(u64 at) { return (at + kAlignment - 1) / kAlignment * kAlignment; }
 
 u64 table_checksum(Header header, const Section* sections) {
   header.checksum = 0;
   const u64 seed = XXH3_64bits(&header, sizeof header);
-  return XXH3_64bits_withSeed(sections, kSectionCount * sizeof(Section), seed);
+  return XXH3_64bits_withSeed(sections, header.sections * sizeof(Section), seed);
 }
 
 void append(std::vector<std::byte>& out, const void* data, size_t bytes) {
@@ -65,18 +70,36 @@ void append(std::vector<std::byte>& out, const void* data, size_t bytes) {
   out.insert(out.end(), from, from + bytes);
 }
 
+// For each tensor the first one of the same bytes: both graphs of a model hold the same weights, often in one storage.
+std::vector<size_t> first_equals(const std::vector<Tensor>& tensors) {
+  std::map<std::pair<u64, size_t>, size_t> known;  // hash and size
+  std::vector<size_t> firsts;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& tensor = tensors[i];
+    const std::pair key(XXH3_64bits(tensor.data(), tensor.bytes()), tensor.bytes());
+    const size_t first = known.emplace(key, i).first->second;
+    const bool same = tensor.bytes() == 0 ||
+                      std::memcmp(tensors[first].data(), tensor.data(), tensor.bytes()) == 0;
+    firsts.push_back(same ? first : i);
+  }
+  return firsts;
+}
+
 std::vector<std::byte> pack_blobs(const std::vector<Tensor>& tensors) {
+  const std::vector<size_t> firsts = first_equals(tensors);
   std::vector<u64> directory{tensors.size()};
   u64 at = align((1 + 2 * tensors.size()) * sizeof(u64));
-  for (const Tensor& tensor : tensors) {
-    directory.push_back(at);
-    directory.push_back(tensor.bytes());
-    at = align(at + tensor.bytes());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const bool fresh = firsts[i] == i;
+    directory.push_back(fresh ? at : directory[1 + 2 * firsts[i]]);
+    directory.push_back(tensors[i].bytes());
+    if (fresh) at = align(at + tensors[i].bytes());
   }
   std::vector<std::byte> out;
   out.reserve(at);
   append(out, directory.data(), directory.size() * sizeof(u64));
   for (size_t i = 0; i < tensors.size(); ++i) {
+    if (firsts[i] != i) continue;
     out.resize(directory[1 + 2 * i]);
     append(out, tensors[i].data(), tensors[i].bytes());
   }
@@ -90,24 +113,27 @@ template <class... Args>
        fmt::format(format, std::forward<Args>(args)...));
 }
 
-// The three sections of a file whose header, table and checksums are right.
+// The sections of a file whose header, table and checksums are right.
 class Reader {
  public:
   Reader(std::shared_ptr<const std::byte> bytes, size_t size)
       : bytes_(std::move(bytes)), size_(size) {
     read_header();
-    for (u32 i = 0; i < kSectionCount; ++i) check_section(i);
+    for (u32 i = 0; i < count_; ++i) check_section(i);
   }
+
+  bool has(u32 section) const { return section < count_; }
 
   std::string_view text(u32 section) const {
     return {reinterpret_cast<const char*>(bytes_.get()) + sections_[section].offset,
             sections_[section].bytes};
   }
 
+  Tensor last_blob(const TensorType& type) const { return blob(blob_count() - 1, type); }
+
   Tensor blob(s64 index, const TensorType& type) const {
-    const Section& section = sections_[2];
-    const u64 count = word(section, 0);
-    if (count > section.bytes / (2 * sizeof(u64))) damaged("the blob directory is cut short");
+    const Section& section = sections_[kBlobs];
+    const auto count = static_cast<u64>(blob_count());
     if (index < 0 || static_cast<u64>(index) >= count) damaged("blob #{} of {}", index, count);
     const u64 at = 1 + 2 * static_cast<u64>(index);
     const u64 offset = word(section, at), bytes = word(section, at + 1);
@@ -129,8 +155,7 @@ class Reader {
                       : (known.empty() ? "no format known to Octet; build one with 'octet build'"
                                        : known));
     }
-    const size_t table_end = sizeof(Header) + kSectionCount * sizeof(Section);
-    if (size_ < table_end) damaged("truncated at the section table ({} bytes)", size_);
+    if (size_ < sizeof(Header)) damaged("truncated in the header ({} bytes)", size_);
     Header header;
     std::memcpy(&header, bytes_.get(), sizeof header);
     if (header.format < kOldestEngineFormat || header.format > kEngineFormat) {
@@ -138,18 +163,21 @@ class Reader {
            "engine format {}; this program reads formats {} to {}; build the engine again",
            header.format, kOldestEngineFormat, kEngineFormat);
     }
-    if (header.sections != kSectionCount)
-      damaged("{} sections, expected {}", header.sections, kSectionCount);
-    std::memcpy(sections_, bytes_.get() + sizeof header, sizeof sections_);
+    count_ = sections_of_format(header.format);
+    if (size_ < table_bytes()) damaged("truncated at the section table ({} bytes)", size_);
+    if (header.sections != count_) damaged("{} sections, expected {}", header.sections, count_);
+    std::memcpy(sections_, bytes_.get() + sizeof header, count_ * sizeof(Section));
     if (header.checksum != table_checksum(header, sections_))
       damaged("checksum of the section table is wrong");
     if (header.file_bytes > size_) {
       u32 cut = 0;  // the first section that is not there as a whole
-      while (cut + 1 < kSectionCount && sections_[cut + 1].offset < size_) ++cut;
+      while (cut + 1 < count_ && sections_[cut + 1].offset < size_) ++cut;
       damaged("truncated at section {}: {} of {} bytes", kSections[cut], size_, header.file_bytes);
     }
     if (header.file_bytes < size_) damaged("{} bytes after its end", size_ - header.file_bytes);
   }
+
+  size_t table_bytes() const { return sizeof(Header) + count_ * sizeof(Section); }
 
   void check_section(u32 index) const {
     const Section& section = sections_[index];
@@ -157,8 +185,8 @@ class Reader {
     std::memcpy(expected, kSections[index].data(), kSections[index].size());
     if (std::memcmp(section.name, expected, sizeof expected) != 0)
       damaged("section {} is not '{}'", index, kSections[index]);
-    const u64 floor = index == 0 ? sizeof(Header) + sizeof sections_
-                                 : sections_[index - 1].offset + sections_[index - 1].bytes;
+    const u64 floor =
+        index == 0 ? table_bytes() : sections_[index - 1].offset + sections_[index - 1].bytes;
     const bool inside = section.offset >= floor && section.offset <= size_ &&
                         section.bytes <= size_ - section.offset;
     if (!inside || section.offset % kAlignment != 0)
@@ -173,6 +201,13 @@ class Reader {
     }
   }
 
+  s64 blob_count() const {
+    const u64 count = word(sections_[kBlobs], 0);
+    if (count > sections_[kBlobs].bytes / (2 * sizeof(u64)))
+      damaged("the blob directory is cut short");
+    return static_cast<s64>(count);
+  }
+
   u64 word(const Section& section, u64 index) const {
     if (section.bytes / sizeof(u64) <= index) damaged("the blob directory is cut short");
     u64 value = 0;
@@ -182,25 +217,44 @@ class Reader {
 
   std::shared_ptr<const std::byte> bytes_;
   size_t size_;
-  Section sections_[kSectionCount];
+  u32 count_ = 0;
+  Section sections_[kMostSections];
 };
+
+Graph read_graph(const Reader& reader, u32 section) {
+  // A node of a dozen characters takes hundreds of bytes.
+  check_fits(kBytesPerCharacter * static_cast<s64>(reader.text(section).size()),
+             "the graph of the engine");
+  try {
+    return parse_graph(reader.text(section), find_op,
+                       [&](s64 index, const TensorType& type) { return reader.blob(index, type); });
+  } catch (Error& error) {
+    error.add_context(fmt::format("reading section {} of the engine", kSections[section]));
+    throw;
+  }
+}
 
 }  // namespace
 
 std::vector<std::byte> write_engine(const Model& model) {
   std::vector<Tensor> tensors;
-  const std::string graph = print(model.graph, {.blobs = &tensors});
+  const std::string graph = print(with_stored_halves(model.graph), {.blobs = &tensors});
+  std::string qdq;
+  if (model.with_qdq != nullptr) qdq = print(model.with_qdq->graph(), {.blobs = &tensors});
+  if (model.attachment) tensors.push_back(model.attachment);
   const std::string manifest = write_manifest(model);
   const std::vector<std::byte> blobs = pack_blobs(tensors);
-  const std::span<const std::byte> contents[kSectionCount] = {
-      std::as_bytes(std::span(manifest)), std::as_bytes(std::span(graph)), blobs};
+  const std::span<const std::byte> contents[kMostSections] = {std::as_bytes(std::span(manifest)),
+                                                              std::as_bytes(std::span(graph)),
+                                                              blobs, std::as_bytes(std::span(qdq))};
   Header header{};
-  Section sections[kSectionCount] = {};
+  Section sections[kMostSections] = {};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
-  header.format = kEngineFormat;
-  header.sections = kSectionCount;
-  std::vector<std::byte> out(align(sizeof header + sizeof sections));
-  for (u32 i = 0; i < kSectionCount; ++i) {
+  header.format = model.with_qdq != nullptr ? kEngineFormat : kFormatWithoutQdq;
+  header.sections = sections_of_format(header.format);
+  const size_t table_bytes = header.sections * sizeof(Section);
+  std::vector<std::byte> out(align(sizeof header + table_bytes));
+  for (u32 i = 0; i < header.sections; ++i) {
     std::memcpy(sections[i].name, kSections[i].data(), kSections[i].size());
     out.resize(align(out.size()));
     sections[i].offset = out.size();
@@ -211,24 +265,20 @@ std::vector<std::byte> write_engine(const Model& model) {
   header.file_bytes = out.size();
   header.checksum = table_checksum(header, sections);
   std::memcpy(out.data(), &header, sizeof header);
-  std::memcpy(out.data() + sizeof header, sections, sizeof sections);
+  std::memcpy(out.data() + sizeof header, sections, table_bytes);
   return out;
 }
 
 Model read_engine(std::shared_ptr<const std::byte> bytes, size_t size) {
   const Reader reader(std::move(bytes), size);
-  // A node of a dozen characters takes hundreds of bytes.
-  check_fits(kBytesPerCharacter * static_cast<s64>(reader.text(1).size()),
-             "the graph of the engine");
   Model model;
-  read_manifest(reader.text(0), model);
-  try {
-    model.graph = parse_graph(reader.text(1), find_op, [&](s64 index, const TensorType& type) {
-      return reader.blob(index, type);
-    });
-  } catch (Error& error) {
-    error.add_context("reading section graph of the engine");
-    throw;
+  const s64 attached = read_manifest(reader.text(kManifest), model);
+  if (attached > 0) model.attachment = reader.last_blob({Dtype::u8, Shape{attached}});
+  model.graph = read_graph(reader, kGraph);
+  widen_stored_halves(model.graph);
+  if (reader.has(kQdq)) {
+    model.with_qdq =
+        std::make_shared<const KeptGraph>([reader] { return read_graph(reader, kQdq); });
   }
   return model;
 }

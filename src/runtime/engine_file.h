@@ -3,9 +3,10 @@
 //
 //   header    magic "OCTETENG", u32 format version, u32 section count, u64 file bytes, u64 XXH3 of header and table
 //   table     per section: char[8] name, u64 offset, u64 bytes, u64 XXH3-64 of its bytes
-//   manifest  JSON: source, producer, preprocessing, calibration
+//   manifest  JSON: source, producer, preprocessing, calibration, bytes of an attachment, which is the last blob
 //   graph     the text form of the graph (graph/text.h), large constants as #index
-//   blobs     u64 count, then per blob u64 offset and u64 bytes (relative to the section), then the blobs
+//   blobs     u64 count, then per blob u64 offset and u64 bytes (relative to the section), then the blobs; equal blobs lie in one place
+//   qdq       in format 3: the graph that the integer operators were made from (runtime/kept_graph.h), as the section graph
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,8 @@
 
 namespace octet {
 
-inline constexpr u32 kEngineFormat = 2;
+inline constexpr u32 kEngineFormat = 3;
+inline constexpr u32 kFormatWithoutQdq = 2;    // still written where there is none
 inline constexpr u32 kOldestEngineFormat = 1;  // without reason codes
 
 std::vector<std::byte> write_engine(const Model& model);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include "core/check.h"
 #include "graph/text.h"
 #include "ops/registry.h"
+#include "runtime/kept_graph.h"
 
 namespace octet {
 namespace {
@@ -62,6 +64,41 @@ std::string error_of(const Bytes& bytes) {
     return error.what();
   }
   return "";
+}
+
+TEST(EngineFile, KeepsTheGraphWithQdq) {
+  Model model = small_model();
+  EXPECT_EQ(read(write_engine(model)).with_qdq, nullptr);
+  Graph kept = model.graph;
+  kept.name = "kept";
+  model.with_qdq = std::make_shared<const KeptGraph>(std::move(kept));
+  const Bytes bytes = write_engine(model);
+  const Model again = read(bytes);
+  EXPECT_EQ(print(again.with_qdq->graph()), print(model.with_qdq->graph()));
+  EXPECT_EQ(print(again.graph), print(model.graph));
+  EXPECT_EQ(write_engine(again), bytes);
+  // Both graphs hold the same weights, which lie in the file once.
+  model.with_qdq = nullptr;
+  EXPECT_LT(bytes.size(), write_engine(model).size() + 2048);
+}
+
+TEST(EngineFile, AKeptGraphThatIsNoGraphFailsWhenItIsAskedFor) {
+  Model model = small_model();
+  model.with_qdq = std::make_shared<const KeptGraph>(
+      []() -> Graph { fail(Error::Code::invalid_model, "no graph"); });
+  EXPECT_THROW(model.with_qdq->graph(), Error);
+  EXPECT_THROW(model.with_qdq->graph(), Error);
+}
+
+TEST(EngineFile, AnAttachmentComesBack) {
+  Model model = small_model();
+  const std::vector<u8> bytes = {1, 2, 3, 0, 255};
+  model.attachment = Tensor::of<u8>(Shape{5}, bytes);
+  const Model again = read(write_engine(model));
+  ASSERT_TRUE(again.attachment);
+  EXPECT_TRUE(std::ranges::equal(again.attachment.as<u8>(), bytes));
+  EXPECT_EQ(print(again.graph), print(model.graph));
+  EXPECT_FALSE(read(write_engine(small_model())).attachment);
 }
 
 TEST(EngineFile, RoundTripKeepsEverything) {

@@ -36,19 +36,24 @@ struct FileHead {
 };
 static_assert(sizeof(FileHead) == 128);
 
-// Makes every checksum of `file` right, as far as its table points inside it.
+// Makes every checksum of `file` right, as far as its table points inside it. Files of format 3 have a section more.
 inline void repair(std::span<std::byte> file) {
-  FileHead head;
-  if (file.size() < sizeof head) return;
-  std::memcpy(&head, file.data(), sizeof head);
-  for (FileSection& section : head.sections) {
+  FileHeader header;
+  if (file.size() < sizeof(FileHead)) return;
+  std::memcpy(&header, file.data(), sizeof header);
+  std::vector<FileSection> sections(header.format >= 3 ? 4 : 3);
+  const size_t table = sections.size() * sizeof(FileSection);
+  if (file.size() < sizeof header + table) return;
+  std::memcpy(sections.data(), file.data() + sizeof header, table);
+  for (FileSection& section : sections) {
     if (section.offset > file.size() || section.bytes > file.size() - section.offset) continue;
     section.checksum = XXH3_64bits(file.data() + section.offset, section.bytes);
   }
-  head.header.checksum = 0;
-  const u64 seed = XXH3_64bits(&head.header, sizeof head.header);
-  head.header.checksum = XXH3_64bits_withSeed(&head.sections, sizeof head.sections, seed);
-  std::memcpy(file.data(), &head, sizeof head);
+  header.checksum = 0;
+  const u64 seed = XXH3_64bits(&header, sizeof header);
+  header.checksum = XXH3_64bits_withSeed(sections.data(), table, seed);
+  std::memcpy(file.data(), &header, sizeof header);
+  std::memcpy(file.data() + sizeof header, sections.data(), table);
 }
 
 inline std::vector<std::byte> forge(std::string_view manifest, std::string_view graph,

@@ -11,6 +11,7 @@ namespace octet {
 
 std::string write_manifest(const Model& model);
 // Fills all members but the graph. Throws Error(invalid_model).
-void read_manifest(std::string_view text, Model& model);
+// Returns how many bytes are attached to the engine.
+s64 read_manifest(std::string_view text, Model& model);
 
 }  // namespace octet

@@ -3,14 +3,25 @@
 // of how it was made. An engine file holds one Model and nothing of the machine.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "graph/graph.h"
+#include "octet/constraints.h"
 #include "octet/preprocess.h"
 
 namespace octet {
+
+// What the build was asked for. What became of it is in the graph: its nodes know the ONNX nodes in them.
+struct AskedPrecisions {
+  ConstraintMode mode = ConstraintMode::prefer;
+  std::vector<PrecisionConstraint> constraints = {};
+  std::vector<NodeRequest> nodes = {};  // that the constraints are about
+};
+
+class KeptGraph;  // runtime/kept_graph.h
 
 struct Model {
   Graph graph;
@@ -19,6 +30,10 @@ struct Model {
   std::optional<Preprocess> preprocess;
   std::string range_method;  // "entropy", "minmax"; empty without calibration
   s64 calibration_samples = 0;
+  AskedPrecisions constraints = {};
+  // What the graph was quantized from, with its Q/DQ; null where nothing became integer.
+  std::shared_ptr<const KeptGraph> with_qdq;
+  Tensor attachment;  // bytes of the caller (octet/attachment.h), or none
 };
 
 }  // namespace octet

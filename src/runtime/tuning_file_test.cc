@@ -73,7 +73,9 @@ TEST(TuningFile, SaysWhatIsWrong) {
         "18446744073709551615", "1e3", "99999999999999999999999"})
     EXPECT_THAT(message_of(file_of(choice("threads", threads))), HasSubstr("'threads'")) << threads;
   for (const char* time : {"-1", "\"1\"", "null", "[]"})
-    EXPECT_THAT(message_of(file_of(choice("microseconds", time))), HasSubstr("'microseconds' is not a")) << time;
+    EXPECT_THAT(message_of(file_of(choice("microseconds", time))),
+                HasSubstr("'microseconds' is not a"))
+        << time;
   EXPECT_THAT(message_of(file_of(choice("microseconds", "1e999"))), HasSubstr("here.json"));
   EXPECT_THAT(message_of(file_of(choice("kernel", "\"\""))), HasSubstr("has 0 bytes"));
   EXPECT_THAT(message_of(file_of(choice("kernel", '"' + std::string(5000, 'k') + '"'))),

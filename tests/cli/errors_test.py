@@ -9,7 +9,7 @@ import harness
 from harness import DIGITS, digits, digits_engine, octet, scratch
 
 MODEL = DIGITS / "digits.onnx"
-COMMANDS = ("check", "build", "inspect", "run", "eval", "compare", "bench")
+COMMANDS = ("check", "build", "inspect", "run", "eval", "compare", "bench", "export")
 BUILD = ("build", MODEL, "--int8", "--calib", digits() / "calib", "--preprocess", DIGITS / "preprocess.json")
 
 
@@ -25,7 +25,8 @@ class Json(unittest.TestCase):
 
     def test_every_command_answers_with_an_object(self):
         for command in COMMANDS:
-            more = {"run": [MODEL], "eval": ["--data", digits()], "compare": ["--against", MODEL, "--calib", digits()]}
+            more = {"run": [MODEL], "eval": ["--data", digits()], "compare": ["--against", MODEL, "--calib", digits()],
+                    "export": ["--onnx", scratch() / "out.onnx"]}
             error = self.error(command, "no-such-file", *more.get(command, []))
             self.assertEqual(error["code"], "io", command)
             self.assertIn("no-such-file", " ".join([error["message"], *error["context"]]))

@@ -9,7 +9,7 @@ import unittest
 import harness
 from harness import BUILD, DIGITS, command, digits, scratch
 
-COMMANDS = ("check", "build", "inspect", "run", "eval", "compare", "bench")
+COMMANDS = ("check", "build", "inspect", "run", "eval", "compare", "bench", "report", "export", "plugin", "devices", "trtexec")
 
 
 class Package(unittest.TestCase):
@@ -30,6 +30,7 @@ class Package(unittest.TestCase):
         expected = pages | {"usr/bin/octet", "usr/share/man/man1/octet.1.gz", "usr/share/doc/octet/copyright",
                             "usr/share/bash-completion/completions/octet", "usr/share/zsh/vendor-completions/_octet"}
         self.assertEqual(expected - files, set())
+        self.assertIn("usr/libexec/octet/octet-kernel-compiler", files)
         self.assertFalse([file for file in files if file.endswith((".h", ".a", ".cmake"))])
         with gzip.open(self.root / "usr/share/man/man1/octet-build.1.gz", "rt") as page:
             self.assertTrue(page.read().startswith(".TH OCTET-BUILD 1"))
@@ -38,6 +39,15 @@ class Package(unittest.TestCase):
         needs = command("dpkg-deb", "-f", self.file, "Depends")
         for library in ("libc6", "libdnnl2", "libprotobuf32", "libjpeg62-turbo", "libpng16-16", "libwebp7"):
             self.assertIn(library, needs)
+
+    def test_its_builder_answers_for_it(self):
+        maintainer = command("dpkg-deb", "-f", self.file, "Maintainer").strip()
+        cache = (BUILD / "CMakeCache.txt").read_text()
+        self.assertIn(f"OCTET_PACKAGE_CONTACT:STRING={maintainer}\n", cache)
+        self.assertNotIn("localhost", maintainer)
+        with gzip.open(self.root / "usr/share/doc/octet/changelog.Debian.gz" if (
+                self.root / "usr/share/doc/octet/changelog.Debian.gz").exists() else self.root / "usr/share/doc/octet/changelog.gz", "rt") as text:
+            self.assertIn(maintainer, text.read())
 
     def test_the_program_does_the_job(self):
         program = self.root / "usr/bin/octet"

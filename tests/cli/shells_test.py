@@ -9,7 +9,7 @@ import unittest
 import harness
 from harness import octet, scratch
 
-COMMANDS = ("check", "build", "inspect", "run", "eval", "compare", "bench")
+COMMANDS = ("check", "build", "inspect", "run", "eval", "compare", "bench", "export")
 
 
 def flags_of(command):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the ONNX project's node tests and holds the result against expected.txt: on the scalar references, or compiled,
-// planned and run on the CPU, or so on devices for tests (backends/test), which pass what the CPU passes.
-//   conformance_tests [FILTER] [--backend reference|cpu|test] [--verbose] [--update] [--json] [--expected FILE] [--core FILE] [--atol X]
+// planned and run on the CPU, or so on devices for tests (backends/test) or a GPU, which pass what the CPU passes.
+//   conformance_tests [FILTER] [--backend reference|cpu|test|cuda] [--verbose] [--update] [--json] [--expected FILE] [--core FILE] [--atol X]
 // --update rewrites the lists of both backends.
 // --json prints one object with the counts and nothing else; a test counts as passed when it passes on both backends, and
 // the core tests are those that FILE lists.
@@ -49,6 +49,7 @@ Options parse_options(int argc, char** argv) {
       const std::string name = argv[++i];
       options.runner = name == "cpu"    ? Runner::cpu
                        : name == "test" ? Runner::test
+                       : name == "cuda" ? Runner::cuda
                                         : Runner::interpreter;
     } else if (argument == "--verbose") {
       options.verbose = true;

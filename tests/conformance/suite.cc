@@ -92,6 +92,7 @@ Run make_run(const Graph& graph, const fs::path& model, Runner runner) {
   }
   ContextOptions options;
   if (runner == Runner::test) options.device = device_of(model);
+  if (runner == Runner::cuda) options.device = "cuda:0";
   const auto context = std::make_shared<Context>(compile(model).make_context(options));
   return [context](std::span<const Tensor> inputs) { return context->run(inputs); };
 }

@@ -15,6 +15,7 @@ enum class Runner {
   interpreter,  // the imported graph, node by node, through the scalar references
   cpu,          // compiled, planned and run as `octet build` and `octet run` do it
   test,         // the same on test devices, partly on the host: another device for each test
+  cuda,         // the same on the first GPU
 };
 
 struct TestResult {

@@ -3,6 +3,7 @@
 
 #include "backends/cpu/lower/convert.h"
 #include "backends/cpu/lower/lowerings.h"
+#include "backends/host/plugin_offer.h"
 #include "backends/reference/reference.h"
 
 namespace octet {
@@ -11,6 +12,7 @@ const Backend& cpu_backend() {
   static const Backend backend{.name = "cpu",
                                .lowerings = cpu_lowerings(),
                                .reference = reference_candidate,
+                               .plugins = offer_plugin_on_host,
                                .convert = cpu_convert,
                                .constant = reference_constant,
                                .fill_border = reference_fill_border,

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/checked.h"
+#include "graph/body_runner.h"
 #include "graph/interpret.h"
 #include "graph/propagate.h"
 #include "ops/shared/axes.h"
@@ -50,6 +51,67 @@ std::vector<TensorType> infer_body(const Graph& body, std::span<const TensorType
   return outputs;
 }
 
+namespace {
+
+// How a node with bodies divides its inputs; attributes tell.
+struct Division {
+  size_t own = 1;  // If: the condition. Loop: trips and condition, of which the body has its own
+  size_t changing = 0;  // carried values or states, each an output of the node too
+  size_t sequences = 0;
+  bool loops = false;
+};
+
+Division division_of(const Node& node) {
+  const auto count = [&](const char* name) { return static_cast<size_t>(node.attrs.i(name, 0)); };
+  if (node.attrs.has("carried"))
+    return {.own = 2, .changing = count("carried"), .sequences = 0, .loops = true};
+  if (!node.attrs.has("num_scan_inputs")) return {};
+  const size_t scanned = count("num_scan_inputs");
+  return {.own = 0,
+          .changing = node.inputs.size() - count("captures") - scanned,
+          .sequences = scanned,
+          .loops = false};
+}
+
+// What one round gets of a sequence.
+TensorType slice_type(const Node& node, const TensorType& sequence, size_t index) {
+  if (sequence.shape.is_unknown()) return sequence;
+  const std::vector<s64> axes = node.attrs.ints("scan_input_axes", std::vector<s64>());
+  const int axis = normalize_axis(index < axes.size() ? axes[index] : 0, sequence.shape.rank());
+  TensorType slice{sequence.dtype, {}};
+  for (int d = 0; d < sequence.shape.rank(); ++d) {
+    if (d != axis) slice.shape.push_back(sequence.shape[d]);
+  }
+  return slice;
+}
+
+}  // namespace
+
+size_t first_capture(const Node& node) {
+  const Division division = division_of(node);
+  return division.own + division.changing + division.sequences;
+}
+
+std::vector<TensorType> types_inside(const Node& node, std::span<const TensorType> inputs,
+                                     std::span<const TensorType> outputs) {
+  const Division division = division_of(node);
+  std::vector<TensorType> types;
+  if (division.loops) types = {{Dtype::s64, {}}, {Dtype::boolean, {}}};
+  for (size_t i = division.own; i < inputs.size(); ++i) {
+    const size_t at = i - division.own;
+    if (at < division.changing) {
+      const bool known = at < outputs.size() && node.outputs[at] != kNoValue;
+      types.push_back(known ? either_type(inputs[i], outputs[at])
+                            : TensorType{inputs[i].dtype, Shape::unknown()});
+    } else if (at < division.changing + division.sequences) {
+      types.push_back(slice_type(node, inputs[i], at - division.changing));
+    } else {
+      types.push_back(inputs[i]);
+    }
+  }
+  return types;
+}
+
 std::vector<Tensor> known_inputs(const Inference& inference, size_t first) {
   std::vector<Tensor> known;
   for (size_t i = first; i < inference.inputs.size(); ++i) {
@@ -76,6 +138,9 @@ Tensor borrowed_input(const Eval& eval, size_t i) {
 }
 
 std::vector<Tensor> run_body(const Graph& body, std::span<const Tensor> inputs, s64 max_bytes) {
+  if (BodyRunner* runner = BodyRunner::current()) {
+    if (auto results = runner->run(body, inputs)) return std::move(*results);
+  }
   return interpret(body, inputs, nullptr, max_bytes);
 }
 

@@ -18,6 +18,12 @@ const Graph& checked_body(const Node& node, std::string_view name, size_t inputs
 std::vector<TensorType> infer_body(const Graph& body, std::span<const TensorType> types,
                                    std::span<const Tensor> known, s64 sample);
 
+// The first input of the node that is a capture: from there on its inputs and those of its bodies pair off.
+size_t first_capture(const Node& node);
+// Types of a body's inputs, from those of the node's inputs and outputs. What a loop changes is as dynamic as the result.
+std::vector<TensorType> types_inside(const Node& node, std::span<const TensorType> inputs,
+                                     std::span<const TensorType> outputs);
+
 // Known values of the node's inputs from `first` on.
 std::vector<Tensor> known_inputs(const Inference& inference, size_t first);
 

@@ -23,6 +23,7 @@ CastFunction kernel_of(Dtype from, Dtype to, Isa isa) {
   if (isa == Isa::none) return nullptr;
   if (from == Dtype::f16 && to == Dtype::f32) return cast_f16_to_f32_avx2;
   if (from == Dtype::f32 && to == Dtype::f16) return cast_f32_to_f16_avx2;
+  if (from == Dtype::f32 && to == Dtype::bf16) return cast_f32_to_bf16_avx2;
   return nullptr;
 }
 
@@ -62,7 +63,9 @@ Offer lower_cast(const LowerRequest& request) {
   const CastStep step{kernel_of(from, to, isa_of(request.target)), from, to,
                       request.outputs[0].shape.elements()};
   Candidate candidate;
-  candidate.kernel = step.function != nullptr ? "cast_f16_avx2" : "cast";
+  const bool brain = to == Dtype::bf16;
+  candidate.kernel =
+      step.function == nullptr ? "cast" : (brain ? "cast_bf16_avx2" : "cast_f16_avx2");
   candidate.inputs = request.layouts;
   candidate.outputs = request.layouts;
   candidate.bind = [step](const BindArgs&) -> RunStep { return step; };

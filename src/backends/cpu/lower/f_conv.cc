@@ -31,6 +31,7 @@ struct Conv {
   Activation activation;
   bool bias = false;
   bool residual = false;
+  memory::data_type type = kF32;  // of input and weights
 
   const WindowAxis& h() const { return geometry.window.h(); }
   const WindowAxis& w() const { return geometry.window.w(); }
@@ -97,15 +98,15 @@ Dims weight_dims(const Conv& conv) {
   return with_spatial(dims, spatial(conv, [](const WindowAxis& a) { return a.kernel; }));
 }
 
-memory::desc plain(const Dims& dims) {
+memory::desc plain(const Dims& dims, memory::data_type type = kF32) {
   Dims strides(dims.size());
   s64 stride = 1;
   for (size_t i = dims.size(); i-- > 0; stride *= dims[i]) strides[i] = stride;
-  return {dims, kF32, strides};
+  return {dims, type, strides};
 }
 
-memory::desc data_desc(const Conv& conv, const Dims& dims) {
-  return conv.image() ? memory::desc(dims, kF32, memory::format_tag::nhwc) : plain(dims);
+memory::desc data_desc(const Conv& conv, const Dims& dims, memory::data_type type) {
+  return conv.image() ? memory::desc(dims, type, memory::format_tag::nhwc) : plain(dims, type);
 }
 
 ConvDesc describe(const Conv& conv, const Part& part, const memory::desc& weights) {
@@ -126,8 +127,8 @@ ConvDesc describe(const Conv& conv, const Part& part, const memory::desc& weight
   const memory::desc bias = conv.bias ? plain({g.out_channels}) : memory::desc();
   const SingleThread guard;
   return ConvDesc(
-      {dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, data_desc(conv, in),
-       weights, bias, data_desc(conv, out),
+      {dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
+       data_desc(conv, in, conv.type), weights, bias, data_desc(conv, out, kF32),
        spatial(conv, [](const WindowAxis& a) { return a.stride; }),
        spatial(conv, [](const WindowAxis& a) { return a.dilation - 1; }), pad_begin, pad_end},
       product_attributes(conv.activation, conv.residual), dnnl_engine());
@@ -144,13 +145,14 @@ DnnlSlice::Place place_of(const Conv& conv, const Part& part) {
   return {.src = part.image * window.in_elements() * g.in_channels + src_row * in_row,
           .weights = 0,
           .dst = part.image * out_image + (whole ? 0 : part.row * out_row),
-          .dst_elements = part.images * (whole ? out_image : part.rows * out_row)};
+          .dst_elements = part.images * (whole ? out_image : part.rows * out_row),
+          .src_bytes = conv.type == kF32 ? s64{sizeof(f32)} : s64{sizeof(bf16)}};
 }
 
 // Every slice reads the same packed weights, in the format that part `picks` prefers. Throws dnnl::error.
 std::vector<ProductSlice> slices_of(const Conv& conv, const std::vector<Part>& parts,
                                     size_t picks) {
-  const memory::desc any(weight_dims(conv), kF32, memory::format_tag::any);
+  const memory::desc any(weight_dims(conv), conv.type, memory::format_tag::any);
   const memory::desc weights = ConvDesc(describe(conv, parts[picks], any)).weights_desc();
   std::vector<ProductSlice> slices;
   for (const Part& part : parts) {
@@ -191,18 +193,22 @@ std::string reject(const LowerRequest& request) {
 
 }  // namespace
 
-Offer lower_f_conv(const LowerRequest& request) {
-  if (std::string reason = reject(request); !reason.empty()) return Reject{reason};
+namespace {
+
+Offer offer(const LowerRequest& request, memory::data_type type) {
   Conv conv{conv_geometry(request.node, request.inputs[kX].shape, request.inputs[kWeights].shape),
-            activation_of(request.node), request.has_input(kBias), request.has_input(kResidual)};
+            activation_of(request.node), request.has_input(kBias), request.has_input(kResidual),
+            type};
   const Tensor* bias = request.constant(kBias);
+  const bool narrow = type != kF32;
   try {
-    const ProductStep step{.kernel = "dnnl_conv_f32",
+    const ProductStep step{.kernel = narrow ? "dnnl_conv_bf16" : "dnnl_conv_f32",
                            .slices = offer_slices(conv, request.target.threads),
                            .weights = *request.constant(kWeights),
                            .weights_given = plain(weight_dims(conv)),
                            .bias = bias ? *bias : Tensor(),
-                           .residual_input = conv.residual ? size_t{kResidual} : size_t{0}};
+                           .residual_input = conv.residual ? size_t{kResidual} : size_t{0},
+                           .narrow_elements = narrow ? request.inputs[kX].shape.elements() : 0};
     Candidate candidate = product_candidate(request, step);
     if (!conv.image()) return candidate;
     candidate.inputs[kX] = Layout::nhwc;
@@ -212,6 +218,17 @@ Offer lower_f_conv(const LowerRequest& request) {
   } catch (const dnnl::error& error) {
     return Reject{std::string("oneDNN has no primitive: ") + error.what()};
   }
+}
+
+}  // namespace
+
+Offer lower_f_conv(const LowerRequest& request) {
+  if (std::string reason = reject(request); !reason.empty()) return Reject{reason};
+  if (multiplies_bf16(request)) {
+    Offer narrow = offer(request, memory::data_type::bf16);
+    if (!std::holds_alternative<Reject>(narrow)) return narrow;
+  }
+  return offer(request, kF32);
 }
 
 }  // namespace octet

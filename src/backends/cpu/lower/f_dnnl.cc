@@ -13,10 +13,12 @@
 #include <new>
 
 #include "backends/cpu/device.h"
+#include "backends/cpu/kernels/float/cast.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/unit_rates.h"
 #include "backends/host/queue.h"
 #include "core/check.h"
+#include "core/cpu_bf16.h"
 #include "core/cpu_isa.h"
 #include "core/memory.h"
 
@@ -34,7 +36,7 @@ dnnl::cpu_isa dnnl_isa(Isa isa) {
     case Isa::avx_vnni:
       return dnnl::cpu_isa::avx2_vnni;
     case Isa::vnni:
-      return dnnl::cpu_isa::avx512_core_vnni;
+      return dnnl::cpu_isa::avx512_core_bf16;
     case Isa::amx:
       return dnnl::cpu_isa::all;
   }
@@ -77,6 +79,11 @@ s64 scratchpad_bytes(const std::vector<ProductSlice>& slices) {
   return static_cast<s64>((bytes + 63) / 64 * 64);
 }
 
+// Of an input as bf16, rounded up to whole cache lines.
+s64 narrow_bytes(s64 elements) {
+  return (elements * static_cast<s64>(sizeof(bf16)) + 63) / 64 * 64;
+}
+
 // Generated code, of each slice.
 using Primitives = std::vector<dnnl::primitive>;
 
@@ -111,7 +118,8 @@ std::string text_of(const dnnl::memory::desc& desc) {
   const auto list = [](const dnnl_dims_t& values, int count) {
     return fmt::join(values, values + count, ",");
   };
-  return fmt::format("[{} in {} from {} by {} blocks {} of {}]", list(d.dims, d.ndims),
+  return fmt::format("[type {}: {} in {} from {} by {} blocks {} of {}]",
+                     static_cast<int>(d.data_type), list(d.dims, d.ndims),
                      list(d.padded_dims, d.ndims), d.offset0, list(blocking.strides, d.ndims),
                      list(blocking.inner_blks, blocking.inner_nblks),
                      list(blocking.inner_idxs, blocking.inner_nblks));
@@ -138,7 +146,8 @@ std::vector<Preparation> prepare_product(const ProductStep& step) {
 DnnlProduct bind_product(const ProductStep& step, const BindArgs& args) {
   DnnlProduct product{.bias = step.bias,
                       .residual_input = step.residual_input,
-                      .scratchpad_bytes = scratchpad_bytes(step.slices)};
+                      .scratchpad_bytes = scratchpad_bytes(step.slices),
+                      .narrow_elements = step.narrow_elements};
   const bool packed = is_packed(step);
   product.weights = packed ? prepared_tensor(args, 0) : step.weights;
   const Primitives& primitives = *args.prepared_as<Primitives>(packed ? 1 : 0);
@@ -233,7 +242,7 @@ dnnl_status_t DnnlSlice::run(const Pointers& p) const noexcept {
     std::memcpy(dst, p.residual + place_.dst,
                 static_cast<size_t>(place_.dst_elements) * sizeof(f32));
   }
-  point(kSrc, p.src + place_.src);
+  point(kSrc, p.src + place_.src * place_.src_bytes);
   point(kWeights, p.weights + place_.weights);
   point(kDst, dst);
   point(kScratchpad, p.scratchpad);
@@ -249,15 +258,29 @@ dnnl_status_t DnnlSlice::run(const Pointers& p) const noexcept {
   }
 }
 
+// The input holds values of bf16 as f32.
+const std::byte* DnnlProduct::narrowed_source(const StepArgs& args) const {
+  constexpr s64 kPiece = 4096;
+  const auto* src = reinterpret_cast<const f32*>(args.inputs[0]);
+  auto* dst = reinterpret_cast<bf16*>(args.workspace);
+  const s64 pieces = (narrow_elements + kPiece - 1) / kPiece;
+  pool_of(args).parallel_for(pieces, [&](s64 begin, s64 end, int) {
+    const s64 first = begin * kPiece, last = std::min(end * kPiece, narrow_elements);
+    const CastArgs cast{src + first, dst + first, last - first};
+    cast_f32_to_bf16_avx2(&cast);
+  });
+  return args.workspace;
+}
+
 void DnnlProduct::operator()(const StepArgs& args) const {
   const auto f32_at = [](const std::byte* p) { return reinterpret_cast<const f32*>(p); };
   const DnnlSlice::Pointers common{
-      .src = f32_at(args.inputs[0]),
+      .src = narrow_elements > 0 ? narrowed_source(args) : args.inputs[0],
       .weights = f32_at(weights ? weights.data() : args.inputs[1]),
       .bias = f32_at(bias.data()),
       .residual = residual_input != 0 ? f32_at(args.inputs[residual_input]) : nullptr,
       .dst = reinterpret_cast<f32*>(args.outputs[0]),
-      .scratchpad = args.workspace};
+      .scratchpad = args.workspace + narrow_bytes(narrow_elements)};
   require_room_to_run();
   std::atomic<dnnl_status_t> failure{dnnl_success};
   pool_of(args).parallel_for(static_cast<s64>(slices.size()), [&](s64 begin, s64 end, int thread) {
@@ -275,15 +298,22 @@ void DnnlProduct::operator()(const StepArgs& args) const {
   fail(Error::Code::internal, "oneDNN could not run a layer: {}", dnnl_status2str(status));
 }
 
+bool multiplies_bf16(const LowerRequest& request) {
+  return request.node.decision.precision == Precision::bf16 && cpu_multiplies_bf16() &&
+         isa_of(request.target) >= Isa::vnni;
+}
+
 Candidate product_candidate(const LowerRequest& request, const ProductStep& step) {
   Candidate candidate;
   candidate.kernel = step.kernel;
   candidate.note = step.slices.front().desc.impl_info_str();
   candidate.close = true;
-  candidate.macs_per_cycle = real_unit_rate(isa_of(request.target));
+  const bool narrow = step.narrow_elements > 0;
+  candidate.macs_per_cycle = real_unit_rate(isa_of(request.target)) * (narrow ? 2 : 1);
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.outputs = {Layout::linear};
-  candidate.workspace_bytes = scratchpad_bytes(step.slices) * request.target.threads;
+  candidate.workspace_bytes =
+      narrow_bytes(step.narrow_elements) + scratchpad_bytes(step.slices) * request.target.threads;
   candidate.prepare = [step](const BindArgs&) { return prepare_product(step); };
   candidate.bind = [step](const BindArgs& args) -> RunStep { return bind_product(step, args); };
   return candidate;

@@ -43,9 +43,10 @@ class DnnlSlice {
     s64 weights = 0;
     s64 dst = 0;  // and the residual
     s64 dst_elements = 0;
+    s64 src_bytes = sizeof(f32);  // of an element
   };
   struct Pointers {
-    const f32* src;
+    const std::byte* src;
     const f32* weights;
     const f32* bias;      // null: none
     const f32* residual;  // null: none
@@ -75,9 +76,12 @@ struct DnnlProduct {
   Tensor bias = {};
   size_t residual_input = 0;
   s64 scratchpad_bytes = 0;  // of one thread
+  s64 narrow_elements = 0;   // of input 0, which the product reads as bf16; 0: as it is
 
   // Throws Error when a slice failed, once all are done.
   void operator()(const StepArgs& args) const;
+  // Input 0 in bf16, at the beginning of the workspace.
+  const std::byte* narrowed_source(const StepArgs& args) const;
 };
 
 // One slice before it is bound. Creating the description is cheap; generating its code is prepared.
@@ -96,7 +100,11 @@ struct ProductStep {
   dnnl::memory::desc weights_given = {};  // their order
   Tensor bias;                            // may be empty
   size_t residual_input = 0;              // 0: none
+  s64 narrow_elements = 0;  // of input 0, which the product reads as bf16; 0: as it is
 };
+
+// Whether the product of a bf16 layer runs on the instructions for bf16 that this machine has.
+bool multiplies_bf16(const LowerRequest& request);
 
 // All of the candidate but the layouts, which are linear until the caller says otherwise.
 Candidate product_candidate(const LowerRequest& request, const ProductStep& step);

@@ -25,6 +25,7 @@ struct Product {
   bool bias = false;
   bool residual = false;
   Activation activation;
+  memory::data_type type = kF32;  // of both sides
 };
 
 // Batches [batch, batch + batches), rows [row, row + rows) of each.
@@ -70,15 +71,16 @@ std::vector<Part> parts_of(const Product& p, const MatMulGeometry& g, int thread
 }
 
 // [batches,] rows, columns; dense.
-memory::desc matrices(const Product& p, s64 batches, s64 rows, s64 columns) {
-  if (!p.batched_b) return {Dims{rows, columns}, kF32, memory::format_tag::ab};
-  return {Dims{batches, rows, columns}, kF32, memory::format_tag::abc};
+memory::desc matrices(const Product& p, s64 batches, s64 rows, s64 columns,
+                      memory::data_type type = kF32) {
+  if (!p.batched_b) return {Dims{rows, columns}, type, memory::format_tag::ab};
+  return {Dims{batches, rows, columns}, type, memory::format_tag::abc};
 }
 
 MatMulDesc describe(const Product& p, const Part& part, const memory::desc& weights) {
   const memory::desc bias = p.bias ? matrices(p, 1, 1, p.n) : memory::desc();
   const SingleThread guard;
-  return MatMulDesc({matrices(p, part.batches, part.rows, p.k), weights, bias,
+  return MatMulDesc({matrices(p, part.batches, part.rows, p.k, p.type), weights, bias,
                      matrices(p, part.batches, part.rows, p.n)},
                     product_attributes(p.activation, p.residual), dnnl_engine());
 }
@@ -87,16 +89,18 @@ memory::desc weights_desc(const Product& p, const Part& part,
                           const std::vector<ProductSlice>& before) {
   if (p.batched_b || !p.constant_b) return matrices(p, part.batches, p.k, p.n);
   if (!before.empty()) return before.front().weights();
-  return {Dims{p.k, p.n}, kF32, memory::format_tag::any};
+  return {Dims{p.k, p.n}, p.type, memory::format_tag::any};
 }
 
 std::vector<ProductSlice> slices_of(const Product& p, const MatMulGeometry& g, int threads) {
   std::vector<ProductSlice> slices;
   for (const Part& part : parts_of(p, g, threads)) {
-    const DnnlSlice::Place place{.src = (part.a_matrix * p.m + part.row) * p.k,
-                                 .weights = part.b_matrix * p.k * p.n,
-                                 .dst = (part.batch * p.m + part.row) * p.n,
-                                 .dst_elements = part.batches * part.rows * p.n};
+    const DnnlSlice::Place place{
+        .src = (part.a_matrix * p.m + part.row) * p.k,
+        .weights = part.b_matrix * p.k * p.n,
+        .dst = (part.batch * p.m + part.row) * p.n,
+        .dst_elements = part.batches * part.rows * p.n,
+        .src_bytes = p.type == kF32 ? s64{sizeof(f32)} : s64{sizeof(bf16)}};
     slices.push_back({describe(p, part, weights_desc(p, part, slices)), place});
   }
   return slices;
@@ -130,20 +134,26 @@ std::string reject(const LowerRequest& request) {
 
 }  // namespace
 
-Offer lower_f_matmul(const LowerRequest& request) {
-  if (std::string reason = reject(request); !reason.empty()) return Reject{reason};
+namespace {
+
+Offer offer(const LowerRequest& request, memory::data_type type) {
   const MatMulGeometry geometry =
       matmul_geometry(request.inputs[kA].shape, request.inputs[kB].shape);
-  const Product product = product_of(request, geometry);
+  Product product = product_of(request, geometry);
+  product.type = type;
+  const bool narrow = type != kF32;
+  if (narrow && (product.batched_b || !product.constant_b))
+    return Reject{"the right side is no constant"};
   const auto constant = [&](size_t i) {
     return request.constant(i) ? *request.constant(i) : Tensor();
   };
   try {
-    ProductStep step{.kernel = "dnnl_matmul_f32",
+    ProductStep step{.kernel = narrow ? "dnnl_matmul_bf16" : "dnnl_matmul_f32",
                      .slices = slices_of(product, geometry, request.target.threads),
                      .weights = constant(kB),
                      .bias = constant(kBias),
-                     .residual_input = product.residual ? size_t{kResidual} : size_t{0}};
+                     .residual_input = product.residual ? size_t{kResidual} : size_t{0},
+                     .narrow_elements = narrow ? request.inputs[kA].shape.elements() : 0};
     // Only a shared right side is packed; batches are read in the order that the graph has.
     step.weights_given = product.batched_b ? step.slices.front().weights()
                                            : matrices(product, 1, product.k, product.n);
@@ -151,6 +161,17 @@ Offer lower_f_matmul(const LowerRequest& request) {
   } catch (const dnnl::error& error) {
     return Reject{std::string("oneDNN has no primitive: ") + error.what()};
   }
+}
+
+}  // namespace
+
+Offer lower_f_matmul(const LowerRequest& request) {
+  if (std::string reason = reject(request); !reason.empty()) return Reject{reason};
+  if (multiplies_bf16(request)) {
+    Offer narrow = offer(request, memory::data_type::bf16);
+    if (!std::holds_alternative<Reject>(narrow)) return narrow;
+  }
+  return offer(request, kF32);
 }
 
 }  // namespace octet

@@ -15,6 +15,7 @@ Offer lower_f_layer_norm(const LowerRequest& request);
 Offer lower_f_reduce(const LowerRequest& request);
 Offer lower_f_rms_norm(const LowerRequest& request);
 Offer lower_f_norm(const LowerRequest& request);
+Offer lower_f_group_norm(const LowerRequest& request);
 Offer lower_f_pool(const LowerRequest& request);
 
 namespace {
@@ -137,6 +138,26 @@ TEST(FloatNorm, EqualsTheReference) {
                              {random_f32(c, 4), true},
                              {variance, true}}},
                  lower_f_norm, "batch");
+  }
+}
+
+TEST(FloatGroupNorm, EqualsTheReference) {
+  struct Case {
+    Shape x;
+    s64 groups;
+    bool by_group;  // one scale for each group, as opset 18 has them
+  };
+  for (const Case& c :
+       {Case{{2, 6, 5, 7}, 3, false}, Case{{1, 8, 9}, 2, true}, Case{{3, 4, 1, 1}, 4, false},
+        Case{{2, 32, 16, 16}, 1, false}, Case{{1, 12, 3, 5, 2}, 6, true}}) {
+    const Shape values{c.by_group ? c.groups : c.x[1]};
+    Probe probe{
+        .op = "GroupNormalization",
+        .inputs = {
+            {random_f32(c.x, 1)}, {random_f32(values, 2), true}, {random_f32(values, 3), true}}};
+    probe.attrs.set("num_groups", c.groups);
+    probe.attrs.set("epsilon", 1e-3f);
+    expect_exact(probe, lower_f_group_norm, to_string(c.x));
   }
 }
 

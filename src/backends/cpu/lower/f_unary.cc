@@ -51,6 +51,8 @@ Choice choose(const LowerRequest& request) {
   if (op == "LeakyRelu") return {.name = "leaky_relu", .a = node.attrs.f("alpha", 0.01f)};
   if (op == "Pow") return choose_pow(request);
   if (op == "Swish") return {.name = "swish", .a = node.attrs.f("alpha", 1.0f)};
+  if (op == "RoundTo")
+    return {.name = node.attrs.s("to", "") == "f16" ? "round_f16" : "round_bf16"};
   if (op == "HardSigmoid") {
     return {
         .name = "hard_sigmoid", .a = node.attrs.f("alpha", 0.2f), .b = node.attrs.f("beta", 0.5f)};

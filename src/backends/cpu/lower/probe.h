@@ -31,6 +31,15 @@ struct Probe {
   std::vector<Tensor> reference() const;
 };
 
+// The graph that a request for the node refers to.
+struct ProbeSetting {
+  Graph graph;
+  Node node;
+  std::vector<TensorType> inputs, outputs;
+  std::vector<Layout> layouts;
+};
+ProbeSetting probe_setting(const Probe& probe);
+
 struct ProbeResult {
   std::string reject;  // empty when there are outputs
   Candidate candidate;

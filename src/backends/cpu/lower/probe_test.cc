@@ -80,16 +80,21 @@ struct Storage {
   Tensor memory;
 };
 
-// The graph that a request refers to.
-struct Setting {
-  Graph graph;
-  Node node;
-  std::vector<TensorType> inputs, outputs;
-  std::vector<Layout> layouts;
-};
+std::vector<Storage> store_inputs(const Probe& probe, const ProbeSetting& s,
+                                  const Candidate& candidate) {
+  std::vector<Storage> storage;
+  for (size_t i = 0; i < probe.inputs.size(); ++i) {
+    const s64 spread = candidate.strided ? probe.spread : 0;
+    storage.emplace_back(s.inputs[i], placement_of(s.inputs[i].shape, candidate.inputs[i], spread));
+    if (probe.inputs[i].tensor) storage.back().write(probe.inputs[i].tensor);
+  }
+  return storage;
+}
 
-Setting setting_of(const Probe& probe) {
-  Setting s;
+}  // namespace
+
+ProbeSetting probe_setting(const Probe& probe) {
+  ProbeSetting s;
   s.node.op = find_op(probe.op);
   OCTET_CHECK(s.node.op != nullptr);
   s.node.name = "probe";
@@ -114,28 +119,15 @@ Setting setting_of(const Probe& probe) {
   return s;
 }
 
-std::vector<Storage> store_inputs(const Probe& probe, const Setting& s,
-                                  const Candidate& candidate) {
-  std::vector<Storage> storage;
-  for (size_t i = 0; i < probe.inputs.size(); ++i) {
-    const s64 spread = candidate.strided ? probe.spread : 0;
-    storage.emplace_back(s.inputs[i], placement_of(s.inputs[i].shape, candidate.inputs[i], spread));
-    if (probe.inputs[i].tensor) storage.back().write(probe.inputs[i].tensor);
-  }
-  return storage;
-}
-
-}  // namespace
-
 std::vector<Tensor> Probe::reference() const {
-  const Setting s = setting_of(*this);
+  const ProbeSetting s = probe_setting(*this);
   std::vector<Tensor> tensors;
   for (const ProbeInput& input : inputs) tensors.push_back(input.tensor);
   return eval_node(s.node, tensors);
 }
 
 ProbeResult run_probe(const Probe& probe, Offer (*lowering)(const LowerRequest&)) {
-  const Setting s = setting_of(probe);
+  const ProbeSetting s = probe_setting(probe);
   const Target target = cpu_target(probe.isa, probe.threads);
   Offer offer = lowering({s.graph, s.node, s.inputs, s.outputs, s.layouts, target});
   if (const Reject* reject = std::get_if<Reject>(&offer)) return {reject->reason, {}, {}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions between f16 and f32 over one dense row. Plain data only, since instruction-set files include it.
+// Conversions between f16 or bf16 and f32 over one dense row. Plain data only, since instruction-set files include it.
 #pragma once
 
 namespace octet {
@@ -12,5 +12,6 @@ struct CastArgs {
 
 void cast_f16_to_f32_avx2(const CastArgs* args);
 void cast_f32_to_f16_avx2(const CastArgs* args);
+void cast_f32_to_bf16_avx2(const CastArgs* args);
 
 }  // namespace octet

@@ -31,6 +31,8 @@ inline V unary_neg(V x, UnaryParams) { return v_negate(x); }
 inline V unary_reciprocal(V x, UnaryParams) { return v_div(v_set(1.0f), x); }
 inline V unary_relu(V x, UnaryParams) { return v_max(x, v_set(0.0f)); }
 inline V unary_round(V x, UnaryParams) { return v_rne(x); }
+inline V unary_round_bf16(V x, UnaryParams) { return v_round_bf16(x); }
+inline V unary_round_f16(V x, UnaryParams) { return v_round_f16(x); }
 inline V unary_sigmoid(V x, UnaryParams) { return v_sigmoid(x); }
 inline V unary_sqrt(V x, UnaryParams) { return v_sqrt(x); }
 inline V unary_square(V x, UnaryParams) { return v_mul(x, x); }

@@ -56,6 +56,20 @@ inline V v_floor(V a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FR
 inline V v_ceil(V a) { return _mm256_round_ps(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
 inline V v_rne(V a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 
+// To the nearest value of a 16-bit float, ties to even: as f16(x) and bf16(x).
+inline V v_round_f16(V x) {
+  return _mm256_cvtph_ps(_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+inline V v_round_bf16(V x) {
+  const I bits = _mm256_castps_si256(x);
+  const I odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+  const I near = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+  const I quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+  const V nan = _mm256_cmp_ps(x, x, _CMP_UNORD_Q);
+  const V chosen = _mm256_blendv_ps(_mm256_castsi256_ps(near), _mm256_castsi256_ps(quiet), nan);
+  return _mm256_and_ps(chosen, _mm256_castsi256_ps(_mm256_set1_epi32(-0x10000)));
+}
+
 // n codes as reals, and integral reals from 0 to 255 as codes.
 inline V v_load_codes_n(const unsigned char* p, int n) {
   unsigned char bytes[kLanes] = {};

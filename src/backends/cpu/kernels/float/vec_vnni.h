@@ -39,6 +39,22 @@ inline V v_rne(V a) {
   return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
+// To the nearest value of a 16-bit float, ties to even: as f16(x) and bf16(x).
+inline V v_round_f16(V x) {
+  const __m256i half =
+      _mm512_maskz_cvtps_ph(0xffff, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  return _mm512_maskz_cvtph_ps(0xffff, half);
+}
+inline V v_round_bf16(V x) {
+  const I bits = _mm512_castps_si512(x);
+  const I odd = _mm512_and_si512(_mm512_maskz_srli_epi32(0xffff, bits, 16), _mm512_set1_epi32(1));
+  const I near = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+  const I quiet = _mm512_or_si512(bits, _mm512_set1_epi32(0x400000));
+  const M nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+  const I chosen = _mm512_mask_blend_epi32(nan, near, quiet);
+  return _mm512_castsi512_ps(_mm512_and_si512(chosen, _mm512_set1_epi32(-0x10000)));
+}
+
 // n codes as reals, and integral reals from 0 to 255 as codes.
 inline V v_load_codes_n(const unsigned char* p, int n) {
   return _mm512_maskz_cvtepi32_ps(0xffff,

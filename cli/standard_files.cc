@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/standard_files.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <vector>
+
+#include "cli/fail.h"
+#include "octet/limits.h"
+
+namespace octet::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kPiece = 1 << 20;
+
+[[noreturn]] void fail_io(const char* what) {
+  fail(Error::Code::io, "{}: {}", what, std::strerror(errno));
+}
+
+void write_all(int to, const char* data, size_t bytes, const char* what) {
+  while (bytes > 0) {
+    const ssize_t written = ::write(to, data, bytes);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) fail_io(what);
+    data += written;
+    bytes -= static_cast<size_t>(written);
+  }
+}
+
+void copy(int from, int to, int64_t most, const char* what) {
+  std::vector<char> piece(kPiece);
+  for (int64_t total = 0;;) {
+    const ssize_t got = ::read(from, piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_io(what);
+    if (got == 0) return;
+    total += got;
+    if (total > most) {
+      throw Error(Error::Code::out_of_memory,
+                  fmt::format("{}: more than the limit of {} bytes", what, most), "Limits.memory");
+    }
+    write_all(to, piece.data(), static_cast<size_t>(got), what);
+  }
+}
+
+// Empty before it is read.
+fs::path& standard_input() {
+  static fs::path path;
+  return path;
+}
+
+int standard_output = STDOUT_FILENO;
+
+}  // namespace
+
+fs::path readable(const fs::path& path) {
+  if (!is_dash(path)) return path;
+  fs::path& file = standard_input();
+  if (!file.empty()) return file;
+  const int memory = ::memfd_create("standard-input", MFD_CLOEXEC);
+  if (memory < 0) fail_io("standard input");
+  copy(STDIN_FILENO, memory, limits().memory, "standard input");
+  return file = fmt::format("/proc/self/fd/{}", memory);
+}
+
+bool is_standard_input(const fs::path& path) {
+  return !standard_input().empty() && path == standard_input();
+}
+
+std::string with_known_names(std::string text) {
+  const std::string name = standard_input().string();
+  if (name.empty()) return text;
+  for (size_t at = text.find(name); at != text.npos; at = text.find(name))
+    text.replace(at, name.size(), "standard input");
+  return text;
+}
+
+void take_standard_output(const std::string& flag) {
+  if (::isatty(STDOUT_FILENO) == 1) {
+    fail(Error::Code::invalid_argument,
+         "{} -: standard output is a terminal; name a file, or send it to one", flag);
+  }
+  std::fflush(stdout);
+  standard_output = ::dup(STDOUT_FILENO);
+  if (standard_output < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) fail_io("standard output");
+}
+
+void write_standard_output(const fs::path& file) {
+  std::ifstream from(file, std::ios::binary);
+  std::vector<char> piece(kPiece);
+  while (from) {
+    from.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    write_all(standard_output, piece.data(), static_cast<size_t>(from.gcount()), "standard output");
+  }
+  if (!from.eof()) fail_io(file.c_str());
+}
+
+ScratchFile::ScratchFile() {
+  std::string folder = (fs::temp_directory_path() / "octet-XXXXXX").string();
+  if (::mkdtemp(folder.data()) == nullptr) fail_io(folder.c_str());
+  folder_ = folder;
+  file_ = folder_ / "output";
+}
+
+ScratchFile::~ScratchFile() {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+}  // namespace octet::cli

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// RoundTo(x) {to}: each element at the nearest value of a 16-bit float type ("f16" or "bf16"), ties to even, kept as f32: what a layer
+// of that type reads and gives (docs/numerics.md section 7).
+#include <string>
+
+#include "core/check.h"
+#include "graph/op_def.h"
+#include "graph/op_traits.h"
+
+namespace octet {
+namespace {
+
+template <class Half>
+void round_elements(std::span<const f32> x, std::span<f32> y) {
+  for (size_t i = 0; i < x.size(); ++i) y[i] = static_cast<f32>(Half(x[i]));
+}
+
+void infer(Inference& inference) {
+  const std::string to = inference.node.attrs.s("to", "");
+  if (to != "f16" && to != "bf16")
+    fail(Error::Code::invalid_model, "rounds to '{}', neither f16 nor bf16", to);
+  check_dtype(Dtype::f32, inference.inputs[0].dtype);
+  inference.same_as_input(0);
+}
+
+void eval(const Eval& eval) {
+  const auto x = eval.inputs[0].as<f32>();
+  const auto y = eval.outputs[0].as<f32>();
+  if (eval.node.attrs.s("to", "") == "f16") {
+    round_elements<f16>(x, y);
+  } else {
+    round_elements<bf16>(x, y);
+  }
+}
+
+constexpr OpTraits kTraits{.elementwise = true};
+
+}  // namespace
+
+extern constinit const OpDef kRoundTo{.name = "RoundTo",
+                                      .domain = "octet",
+                                      .inputs = {1, 1},
+                                      .outputs = {1, 1},
+                                      .infer = infer,
+                                      .eval = eval,
+                                      .traits = &kTraits};
+}  // namespace octet
