@@ -25,6 +25,7 @@
 #include "cli/trtexec/trtexec.h"
 #include "cli/usage.h"
 #include "octet/error.h"
+#include "octet/json.h"
 #include "octet/limits.h"
 #include "octet/machine.h"
 
@@ -61,27 +62,6 @@ class Failure {
  private:
   bool json_;
 };
-
-// For programs: a word that stays.
-std::string_view code_name(Error::Code code) {
-  switch (code) {
-    case Error::Code::invalid_model:
-      return "invalid_model";
-    case Error::Code::unsupported:
-      return "unsupported";
-    case Error::Code::invalid_argument:
-      return "invalid_argument";
-    case Error::Code::out_of_memory:
-      return "out_of_memory";
-    case Error::Code::io:
-      return "io";
-    case Error::Code::cancelled:
-      return "cancelled";
-    case Error::Code::internal:
-      break;
-  }
-  return "internal";
-}
 
 int report(const Error& error, const CLI::App& command, const Failure& fail) {
   std::vector<std::string> context = error.context();

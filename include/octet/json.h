@@ -5,8 +5,10 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "octet/check.h"
+#include "octet/error.h"
 #include "octet/inspect.h"
 #include "octet/operators.h"
 
@@ -19,5 +21,7 @@ std::string to_json(const ModelCheck& check);
 // Arrays. Equal tensors have "sqnr_db": null and "exact": true.
 std::string to_json(std::span<const ValueError> errors);
 std::string to_json(std::span<const OpSupport> table);
+// The word for it in JSON and in other languages, which stays: "invalid_model".
+std::string_view code_name(Error::Code code);
 
 }  // namespace octet

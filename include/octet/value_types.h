@@ -17,4 +17,9 @@ namespace octet {
 std::vector<TensorInfo> value_types(std::span<const std::byte> onnx_model,
                                     const std::filesystem::path& weights_folder = {});
 
+// The inputs alone, in the order of Engine::inputs(), of a file or of the bytes of one. Throws likewise.
+std::vector<TensorInfo> model_inputs(const std::filesystem::path& onnx_file);
+std::vector<TensorInfo> model_inputs(std::span<const std::byte> onnx_model,
+                                     const std::filesystem::path& weights_folder = {});
+
 }  // namespace octet

@@ -137,4 +137,24 @@ std::string to_json(std::span<const ValueError> errors) {
   return json_text(list);
 }
 
+std::string_view code_name(Error::Code code) {
+  switch (code) {
+    case Error::Code::invalid_model:
+      return "invalid_model";
+    case Error::Code::unsupported:
+      return "unsupported";
+    case Error::Code::invalid_argument:
+      return "invalid_argument";
+    case Error::Code::out_of_memory:
+      return "out_of_memory";
+    case Error::Code::io:
+      return "io";
+    case Error::Code::cancelled:
+      return "cancelled";
+    case Error::Code::internal:
+      break;
+  }
+  return "internal";
+}
+
 }  // namespace octet

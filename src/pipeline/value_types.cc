@@ -25,6 +25,13 @@ std::vector<TensorInfo> types_of(std::span<const std::byte> onnx_model,
   return types;
 }
 
+std::vector<TensorInfo> inputs_of_model(const Graph& graph) {
+  std::vector<TensorInfo> types;
+  for (const ValueId id : graph.inputs)
+    types.push_back({graph.value(id).name, graph.value(id).type});
+  return types;
+}
+
 }  // namespace
 
 std::vector<TensorInfo> value_types(std::span<const std::byte> onnx_model,
@@ -33,6 +40,27 @@ std::vector<TensorInfo> value_types(std::span<const std::byte> onnx_model,
     return without_bad_alloc([&] { return types_of(onnx_model, weights_folder); });
   } catch (Error& error) {
     error.add_context(fmt::format("reading the values of a model of {} bytes", onnx_model.size()));
+    throw;
+  }
+}
+
+std::vector<TensorInfo> model_inputs(const std::filesystem::path& onnx_file) {
+  try {
+    return without_bad_alloc([&] { return inputs_of_model(import_onnx(onnx_file, {})); });
+  } catch (Error& error) {
+    error.add_context("reading the inputs of '" + onnx_file.string() + "'");
+    throw;
+  }
+}
+
+std::vector<TensorInfo> model_inputs(std::span<const std::byte> onnx_model,
+                                     const std::filesystem::path& weights_folder) {
+  ImportOptions options;
+  options.external_data_folder = weights_folder;
+  try {
+    return without_bad_alloc([&] { return inputs_of_model(import_onnx(onnx_model, options)); });
+  } catch (Error& error) {
+    error.add_context(fmt::format("reading the inputs of a model of {} bytes", onnx_model.size()));
     throw;
   }
 }

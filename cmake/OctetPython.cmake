@@ -1,0 +1,56 @@
+# Modules of Python: their files as a package in python/ of the build folder, native parts, and stubs made of what the native parts say.
+
+# Looked up at every configure: .venv may appear after the first.
+if(NOT DEFINED SKBUILD AND EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+  set(Python_EXECUTABLE ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+endif()
+find_package(Python 3.11 COMPONENTS Interpreter Development.Module OPTIONAL_COMPONENTS Development.SABIModule)
+set(nanobind_FOUND FALSE)
+if(Python_Development.Module_FOUND)
+  execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir OUTPUT_VARIABLE nanobind_folder
+    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(nanobind_folder)
+    find_package(nanobind CONFIG REQUIRED PATHS ${nanobind_folder} NO_DEFAULT_PATH)
+  endif()
+endif()
+if(NOT nanobind_FOUND)
+  message(STATUS "Python's modules are not built: they need nanobind (./dev setup) and Python's headers (python3-dev)")
+  if(DEFINED SKBUILD)
+    message(FATAL_ERROR "a wheel needs them")
+  endif()
+  return()
+endif()
+
+set(octet_python_folder ${PROJECT_BINARY_DIR}/python)
+
+# octet_python_module(TARGET NAME PACKAGE sources...): PACKAGE/NAME.so beside links to the files of the package. From Python 3.12 on one
+# module serves all later versions.
+function(octet_python_module target name package)
+  set(folder ${octet_python_folder}/${package})
+  file(MAKE_DIRECTORY ${folder})
+  file(GLOB files CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/${package}
+    ${CMAKE_CURRENT_SOURCE_DIR}/${package}/*.py ${CMAKE_CURRENT_SOURCE_DIR}/${package}/py.typed)
+  foreach(file IN LISTS files)
+    file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${package}/${file} ${folder}/${file} SYMBOLIC)
+  endforeach()
+  nanobind_add_module(${target} STABLE_ABI NB_STATIC NB_SUPPRESS_WARNINGS ${ARGN})
+  if(TARGET octet_flags)
+    target_link_libraries(${target} PRIVATE octet_flags)
+  endif()
+  # What a module shows is its one entry point.
+  target_link_options(${target} PRIVATE LINKER:--exclude-libs,ALL)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} LIBRARY_OUTPUT_DIRECTORY ${folder}
+    VISIBILITY_INLINES_HIDDEN ON UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)
+  install(TARGETS ${target} LIBRARY DESTINATION ${package} COMPONENT python EXCLUDE_FROM_ALL)
+  set_property(GLOBAL APPEND PROPERTY OCTET_RELEASE_TESTS ${target})
+endfunction()
+
+# octet_python_stub(TARGET MODULE): the types of a native module, for editors and type checkers.
+function(octet_python_stub target module)
+  string(REPLACE "." "/" path ${module})
+  get_filename_component(package ${path} DIRECTORY)
+  nanobind_add_stub(${target}_stub MODULE ${module} OUTPUT ${octet_python_folder}/${path}.pyi
+    PYTHON_PATH ${octet_python_folder} DEPENDS ${target})
+  install(FILES ${octet_python_folder}/${path}.pyi DESTINATION ${package} COMPONENT python EXCLUDE_FROM_ALL)
+  set_property(GLOBAL APPEND PROPERTY OCTET_RELEASE_TESTS ${target}_stub)
+endfunction()

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ONNX model -> Engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from . import _octet
+from ._data import Data, batches, is_path, wrong
+
+_TYPES = {"int8": "int8", "fp16": "f16", "f16": "f16", "bf16": "bf16", "fp32": "f32", "f32": "f32", "best": "best"}
+
+
+def _set_types(options: _octet.CompileOptions, precision: str | Iterable[str] | None, calibrated: bool) -> None:
+    names = ("int8",) if precision is None and calibrated else precision or ("fp32",)
+    names = (names,) if isinstance(names, str) else tuple(names)
+    unknown = [name for name in names if name not in _TYPES]
+    if unknown:
+        raise wrong(f"precision {unknown[0]!r}: expected one or several of 'fp32', 'int8', 'fp16', 'bf16' and 'best'")
+    types = {_TYPES[name] for name in names}
+    options.set_types(
+        int8="int8" in types or ("best" in types and calibrated), f16="f16" in types, bf16="bf16" in types, fastest="best" in types)
+    if calibrated and not types & {"int8", "best", "f16"}:
+        raise wrong("calibration data, caches and ranges have no use without precision='int8'")
+
+
+def _set_constraints(options: _octet.CompileOptions, asked: Mapping[str, str] | None, output: bool) -> None:
+    for pattern, kind in (asked or {}).items():
+        options.set_constraints(f"{pattern}:{kind}", output)
+
+
+def _set_method(options: _octet.CompileOptions, method: str | Mapping[str, str] | None) -> None:
+    if isinstance(method, str):
+        options.set_method("", method)
+    for pattern, rule in method.items() if isinstance(method, Mapping) else ():
+        options.set_method(pattern, rule)
+
+
+def _set_ranges(options: _octet.CompileOptions, ranges: Mapping[str, float | Sequence[float]] | None) -> None:
+    if ranges:
+        options.set_ranges(json.dumps({name: [float(x) for x in r] if isinstance(r, Sequence) else float(r) for name, r in ranges.items()}))
+
+
+def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be told
+    model: str | os.PathLike | bytes,
+    *,
+    calibration: Data | None = None,
+    method: str | Mapping[str, str] | None = None,
+    precision: str | Iterable[str] | None = None,
+    layer_precisions: Mapping[str, str] | None = None,
+    output_types: Mapping[str, str] | None = None,
+    constraints: str = "prefer",
+    keep_float: Iterable[str] = (),
+    preprocess: Mapping[str, Any] | None = None,
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    cache: str | os.PathLike | None = None,
+    ranges: Mapping[str, float | Sequence[float]] | None = None,
+    max_samples: int = 0,
+    skip_bad: bool = False,
+    threads: int | None = None,
+    weights_folder: str | os.PathLike | None = None,
+    progress: Callable[[str, int, int], bool | None] | None = None,
+) -> _octet.Engine:
+    """Builds an engine of an ONNX model.
+
+    The interpreter's lock is not held meanwhile; `progress` and iterators are called with it, from one thread at a time.
+
+    Args:
+        model: A file, or its bytes.
+        calibration: What INT8 ranges are found on. A folder of images or of .npy/.npz files, or one such file; an array whose first axis
+            is the sample; arrays by the names of inputs; or an iterable of batches (a generator, a DataLoader): arrays, sequences of
+            arrays in the order of the inputs (one more, the labels, is left out), or arrays by name. Elements are converted to the
+            input's type. Read once, and needed no more when the call returns.
+        method: How ranges are chosen: "entropy" (the default), "minmax", "percentile:99.99", "mse", "tensorrt",
+            "legacy:0.999,0.8" or "auto"; or methods by patterns of tensors' names ('*' and '?').
+        precision: "fp32", "int8", "fp16", "bf16", "best", or several of them. None is "int8" with calibration, a cache or ranges, else
+            "fp32". Q/DQ nodes of the model are honored in any case.
+        layer_precisions: Types asked for, by node, operator or pattern: {"/head/*": "fp32"}.
+        output_types: The same of what layers give.
+        constraints: What becomes of these: "prefer" warns where they cannot be had, "obey" fails with all of them, "none" keeps them beside
+            the result.
+        keep_float: Nodes or operators to leave in FP32.
+        preprocess: How images of a folder become inputs, and what the engine remembers:
+            {"resize": "256", "crop": "224x224", "scale": 255, "mean": [...], "std": [...]}; docs/cli.md has the keys.
+        input_shapes: Sizes for inputs that leave them open, by name.
+        cache: A calibration cache in TensorRT's text format: read where it exists (the data are not, then), else made.
+        ranges: Ranges by hand, by name or pattern of tensors: the largest magnitude, or (min, max).
+        max_samples: Of a folder or file: so many, evenly spread; 0: all.
+        skip_bad: Of a folder: count and skip files that cannot be read.
+        threads: Of calibration; None: one for each CPU of the process.
+        weights_folder: Of a model that is given as bytes: where its weights files are.
+        progress: Called with the stage ("import", "calibrate", ...), steps done and their number (0: not known). Returning False ends the
+            call with Error of code "cancelled".
+
+    Returns:
+        The engine. `engine.report` tells what was found.
+
+    Raises:
+        Error: The model, an option or the data are wrong. Nothing is left behind.
+        BaseException: Whatever `progress` or the data raise, unchanged.
+
+    Warns:
+        UserWarning: One for each thing that is worth knowing and no error.
+    """
+    options = _octet.CompileOptions()
+    _set_types(options, precision, calibration is not None or cache is not None or bool(ranges))
+    _set_constraints(options, layer_precisions, False)
+    _set_constraints(options, output_types, True)
+    options.set_mode(constraints)
+    for name in keep_float:
+        options.keep_float(name)
+    for name, sizes in (input_shapes or {}).items():
+        options.set_shape(name, sizes)
+    options.threads = threads or len(os.sched_getaffinity(0))
+    options.weights_folder = weights_folder or ""
+    _set_method(options, method)
+    _set_ranges(options, ranges)
+    if preprocess is not None:
+        options.set_preprocess(json.dumps(preprocess), calibration is not None)
+    reads = calibration is not None and not (cache is not None and options.use_cache(cache))
+    samples = None
+    if reads and is_path(calibration):
+        options.set_data(calibration, max_samples, skip_bad)
+    elif reads:
+        samples = batches(calibration, _octet.model_inputs(model, options))
+    elif cache is not None and calibration is None and not options.use_cache(cache):
+        raise wrong(f"cache {os.fspath(cache)!r}: no such file; calibration makes it")
+    engine = _octet.compile(model, options, samples, progress)
+    if cache is not None:
+        _octet.save_cache(engine, cache)
+    for warning in engine.report["warnings"]:
+        warnings.warn(warning, stacklevel=2)
+    return engine

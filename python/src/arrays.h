@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays of Python as views of memory, and tensors as arrays of NumPy: nothing is copied in either direction.
+#pragma once
+
+#include <nanobind/ndarray.h>
+
+#include <string>
+#include <string_view>
+
+#include "module.h"
+#include "octet/tensor_view.h"
+
+namespace octet::python {
+
+// Keeps the memory of a view alive; may be let go without the interpreter's lock.
+struct InputArray {
+  nb::ndarray<nb::ro> array;
+  std::string device;
+  Dtype dtype = Dtype::f32;
+
+  TensorView view() const;  // valid as long as this object stays where it is
+};
+struct OutputArray {
+  nb::ndarray<> array;
+  std::string device;
+  Dtype dtype = Dtype::f32;
+
+  MutableTensorView view() const;
+};
+
+// Anything with __dlpack__ or the buffer protocol. `what` names it in errors: "input 'x'". Throws Error(invalid_argument) for other
+// objects, for types that Octet has not, and where memory to write is read-only.
+InputArray input_array(nb::handle object, std::string_view what);
+OutputArray output_array(nb::handle object, std::string_view what);
+
+// An array of NumPy over the tensor's memory. Types that NumPy lacks are those of ml_dtypes where it is installed, else their codes.
+nb::object to_numpy(const Tensor& tensor);
+
+// What NumPy or ml_dtypes call the type: "float32", "bfloat16".
+std::string_view numpy_name(Dtype dtype);
+
+}  // namespace octet::python
