@@ -81,7 +81,9 @@ void write_build_report(const BuildReport& build, ProgressBar& progress) {
                             build.report.ranges,
                             errors,
                             times,
-                            build.stages};
+                            build.stages,
+                            build.outputs,
+                            "the model in FP32"};
   write(build.file, page);
 }
 

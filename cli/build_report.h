@@ -20,6 +20,7 @@ struct BuildReport {
   const CompileReport& report;
   const Inspection& inspection;
   std::span<const StageRow> stages = {};
+  std::span<const OutputComparison> outputs = {};  // beside FP32
 };
 
 void write_build_report(const BuildReport& build, ProgressBar& progress);

@@ -5,12 +5,15 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/comparison_flags.h"
 #include "cli/data_flags.h"
 #include "cli/engine_flags.h"
 #include "cli/engine_source.h"
 #include "cli/fail.h"
 #include "cli/output_errors.h"
+#include "cli/outputs.h"
 #include "cli/progress.h"
+#include "cli/reference.h"
 #include "cli/sample_runs.h"
 #include "cli/samples.h"
 #include "cli/standard_files.h"
@@ -29,11 +32,17 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  octet compare resnet20.octet --against resnet20.onnx --calib photos/ --layers\n"
     "  octet compare yolo.octet --against yolo.onnx --calib street/ --max-calib 20 --min-sqnr 25\n"
-    "  octet compare a.octet --against b.octet --calib photos/      # two engines\n";
+    "  octet compare a.octet --against b.octet --calib photos/      # two engines\n"
+    "  octet compare a.octet --against onnxruntime:a.onnx --calib photos/ --atol 1e-3 --rtol 1e-2 "
+    "--save-outputs ort.npz\n"
+    "  octet compare b.octet --load-outputs ort.npz --calib photos/ --top-k 5 --validate\n";
 
 struct Options {
   std::filesystem::path engine;
-  std::filesystem::path against;
+  ReferenceFlags reference;
+  ComparisonFlags comparison;
+  Outputs files;
+  Output* report = nullptr;
   DataFlags data;
   bool layers = false;
   int64_t top = 0;
@@ -46,50 +55,82 @@ struct Options {
 
 struct Result {
   int64_t samples = 0;
+  std::string reference;
   OutputErrors outputs;
+  std::vector<OutputComparison> comparisons;
   std::vector<ValueError> layers;
   std::vector<std::string> skipped;
   std::vector<std::string> warnings;
 };
 
-void compare_outputs(const Options& options, const DataOptions& data, const Engine& reference,
-                     const Engine& engine, Result& result) {
-  Context expected = reference.make_context({.threads = options.threads});
-  Context tested = engine.make_context({.threads = options.threads});
-  Context* const contexts[] = {&expected, &tested};
+void compare_outputs(const Options& options, const Engine& engine, Samples& samples,
+                     Reference& reference, Result& result) {
+  std::vector<std::string> names;
+  for (const TensorInfo& output : engine.outputs()) names.push_back(output.name);
+  OutputComparer comparer(names, comparison_options(options.comparison, engine.outputs()));
+  ProgressBar progress(options.json);
+  reference.run(engine, samples,
+                [&](const LoadedSample& sample, auto tested, const auto& expected) {
+                  comparer.add(sample.name, expected, tested);
+                  result.outputs.add(expected, {tested.begin(), tested.end()});
+                  progress.update({"outputs", ++result.samples, samples.size()});
+                });
+  result.comparisons = comparer.outputs();
+}
+
+std::vector<ValueError> compare_layers(const Options& options, const DataOptions& data,
+                                       const Engine& reference, const Engine& engine) {
   ProgressBar progress(options.json);
   Samples samples(engine, data, &progress);
-  run_samples(engine, samples, contexts, [&](const LoadedSample&, auto outputs) {
-    result.outputs.add(outputs[0], outputs[1]);
-    progress.update({"outputs", ++result.samples, samples.size()});
+  const auto next = run_source(engine, samples, [&](int64_t done) {
+    progress.update({"layers", done, samples.size()});
   });
-  result.skipped = samples.skipped();
-  result.warnings = samples.notes();
+  std::vector<ValueError> layers =
+      compare(reference, engine, next, {.threads = options.threads, .monitor = {}});
+  const auto top = static_cast<size_t>(options.top);
+  if (top > 0 && layers.size() > top) layers.resize(top);
+  return layers;
 }
 
 Result measure(const Options& options, const Engine& engine) {
-  const Engine reference = reference_for({options.against, options.threads, options.model}, engine);
+  // What is wrong with a flag is said before data are read.
+  comparison_options(options.comparison, engine.outputs());
   const DataOptions data = data_options(options.data, engine.preprocess());
-  Result result;
-  compare_outputs(options, data, reference, engine, result);
-  if (result.samples == 0) {
+  ProgressBar progress(options.json);
+  Samples samples(engine, data, &progress);
+  if (samples.size() == 0) {
     fail(Error::Code::invalid_argument, "{}: no sample could be read", options.data.data.string());
   }
-  if (options.layers) {
-    ProgressBar progress(options.json);
-    Samples again(engine, data, &progress);
-    const auto next = run_source(engine, again, [&](int64_t done) {
-      progress.update({"layers", done, again.size()});
-    });
-    result.layers = compare(reference, engine, next, {.threads = options.threads, .monitor = {}});
-    const auto top = static_cast<size_t>(options.top);
-    if (top > 0 && result.layers.size() > top) result.layers.resize(top);
+  Reference reference(options.reference, engine, {options.threads, options.model, samples.size()});
+  if (options.layers && reference.engine() == nullptr) {
+    fail(Error::Code::invalid_argument,
+         "--layers: {} has outputs alone; give --against MODEL.onnx or an engine",
+         reference.name());
   }
+  Result result;
+  result.reference = reference.name();
+  compare_outputs(options, engine, samples, reference, result);
+  result.skipped = samples.skipped();
+  result.warnings = samples.notes();
+  if (options.layers) result.layers = compare_layers(options, data, *reference.engine(), engine);
   return result;
 }
 
-void print_result(const Engine& engine, const Result& result) {
-  fmt::print("samples {}\n\n", result.samples);
+void write_page(const Options& options, const Engine& engine, const Result& result) {
+  InspectOptions how;
+  how.threads = options.threads;
+  const Inspection inspection = inspect(engine, how);
+  ReportInput page{options.engine.filename().string(), {}, inspection, {}, result.layers};
+  page.summary = {{"compared with", result.reference},
+                  {"samples", fmt::format("{}", result.samples)},
+                  {"SQNR of the outputs", decibels(result.outputs.stats().sqnr_db())}};
+  page.outputs = result.comparisons;
+  page.against = result.reference;
+  write(*options.report, page);
+}
+
+void print_result(const Options& options, const Engine& engine, const Result& result) {
+  fmt::print("samples {}, against {}\n\n", result.samples, sanitize(result.reference));
   Table outputs({{"OUTPUT", false, 60}, {"SQNR", true}, {"MAX ABS", true}, {"COSINE", true}});
   const auto infos = engine.outputs();
   for (size_t i = 0; i < infos.size(); ++i) {
@@ -98,6 +139,7 @@ void print_result(const Engine& engine, const Result& result) {
                  fmt::format("{:.6f}", stats.cosine())});
   }
   outputs.print();
+  print_comparison(options.comparison, result.comparisons);
   if (result.layers.empty()) return;
   fmt::print("\n");
   Table layers({{"LAYER, worst first", false, 40},
@@ -124,16 +166,20 @@ void print_result_json(const Engine& engine, const Result& result,
                        {"sqnr_db", sqnr_json(stats.sqnr_db())},
                        {"max_abs", stats.max_abs()},
                        {"cosine", stats.cosine()}});
+    add_comparison(result.comparisons[i], outputs.back());
   }
-  nlohmann::ordered_json object = {
-      {"samples", result.samples},     {"sqnr_db", sqnr_json(result.outputs.stats().sqnr_db())},
-      {"outputs", std::move(outputs)}, {"layers", parsed(to_json(result.layers))},
-      {"skipped", result.skipped},     {"warnings", result.warnings}};
+  nlohmann::ordered_json object = {{"samples", result.samples},
+                                   {"against", result.reference},
+                                   {"sqnr_db", sqnr_json(result.outputs.stats().sqnr_db())},
+                                   {"outputs", std::move(outputs)},
+                                   {"layers", parsed(to_json(result.layers))},
+                                   {"skipped", result.skipped},
+                                   {"warnings", result.warnings}};
   add_thresholds(object, judged);
   print_json(object);
 }
 
-int run(Options options) {
+int run(Options& options) {
   options.engine = readable(options.engine);
   put_in_force(options.limits, options.engine);
   const Engine engine = open_engine({options.engine, options.threads, options.model});
@@ -143,10 +189,12 @@ int run(Options options) {
     judged.push_back(
         at_least("min_sqnr", "SQNR in dB", result.outputs.stats().sqnr_db(), *options.min_sqnr));
   }
+  add_judgments(options.comparison, result.comparisons, judged);
+  if (options.report->given()) write_page(options, engine, result);
   if (options.json) {
     print_result_json(engine, result, judged);
   } else {
-    print_result(engine, result);
+    print_result(options, engine, result);
   }
   for (const std::string& warning : result.warnings) print_warning(warning);
   for (const std::string& name : result.skipped) print_warning("skipped " + name);
@@ -163,9 +211,7 @@ Command add_compare(CLI::App& parent) {
                   "engine file, or an ONNX model, which is compiled in memory")
       ->required()
       ->type_name("ENGINE|MODEL.onnx");
-  app->add_option("--against", options->against, "model in FP32, or another engine")
-      ->required()
-      ->type_name("MODEL.onnx");
+  add_reference_flags(*app, options->files, options->reference);
   add_data_flags(*app, options->data, "--calib", "images or arrays to run on")->required();
   app->add_flag("--layers", options->layers, "one line a layer, worst first");
   app->add_option("--top", options->top, "show only the N worst layers [0: all]")
@@ -173,11 +219,15 @@ Command add_compare(CLI::App& parent) {
       ->check(CLI::NonNegativeNumber);
   app->add_option("--min-sqnr", options->min_sqnr, "exit code 1 when the outputs' SQNR is below")
       ->type_name("DB");
+  add_comparison_flags(*app, options->comparison);
+  options->report = &options->files.add_flag(
+      *app, {"--report", "FILE.html", OutputKind::report,
+             "write one self-contained HTML page, with maps of the errors"});
   add_threads_flag(*app, options->threads);
   add_model_flags(*app, options->model);
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
-  return {app, [options] { return run(*options); }};
+  return {app, [options] { return run(*options); }, &options->files};
 }
 
 }  // namespace octet::cli

@@ -8,13 +8,16 @@
 
 #include "cli/choice.h"
 #include "cli/command.h"
+#include "cli/comparison_flags.h"
 #include "cli/data_flags.h"
 #include "cli/engine_flags.h"
 #include "cli/engine_source.h"
 #include "cli/eval_counts.h"
 #include "cli/fail.h"
 #include "cli/output_errors.h"
+#include "cli/outputs.h"
 #include "cli/progress.h"
+#include "cli/reference.h"
 #include "cli/sample_runs.h"
 #include "cli/samples.h"
 #include "cli/standard_files.h"
@@ -42,7 +45,9 @@ constexpr const char* kFooter =
 
 struct Options {
   std::filesystem::path engine;
-  std::filesystem::path against;
+  ReferenceFlags reference;
+  ComparisonFlags comparison;
+  Outputs files;
   DataFlags data;
   LabelRule labels = LabelRule::folder;
   int64_t label_offset = 0;
@@ -59,40 +64,63 @@ struct Options {
 
 struct Measured {
   Counts counts;
+  std::vector<OutputComparison> comparisons;  // where a flag asks for them
   std::vector<std::string> skipped;
   std::vector<std::string> warnings;
 };
 
+// The engine alone.
+void evaluate(const Options& options, const Engine& engine, Samples& samples, Counts& counts,
+              ProgressBar& progress) {
+  Context context = engine.make_context({.threads = options.threads});
+  const Runner runners[] = {runner_of(context)};
+  run_samples(engine, samples, runners, [&](const LoadedSample& sample, auto outputs) {
+    counts.add(sample, outputs[0], nullptr);
+    progress.update({"evaluate", counts.samples(), samples.size()});
+  });
+}
+
+// The engine beside what it is held against.
+void evaluate_against(const Options& options, const Engine& engine, Samples& samples,
+                      Measured& result, ProgressBar& progress) {
+  Reference reference(options.reference, engine, {options.threads, options.model, samples.size()});
+  std::vector<std::string> names;
+  for (const TensorInfo& output : engine.outputs()) names.push_back(output.name);
+  OutputComparer comparer(names, comparison_options(options.comparison, engine.outputs()));
+  Counts& counts = result.counts;
+  reference.run(engine, samples,
+                [&](const LoadedSample& sample, auto tested, const auto& expected) {
+                  if (options.comparison.any()) comparer.add(sample.name, expected, tested);
+                  counts.add(sample, tested, &expected);
+                  progress.update({"evaluate", counts.samples(), samples.size()});
+                });
+  if (options.comparison.any()) result.comparisons = comparer.outputs();
+}
+
 Measured measure(const Options& options, const Engine& engine) {
   DataOptions data = data_options(options.data, engine.preprocess());
   data.labels = options.labels;
-  Measured result{Counts(engine.outputs(), options.scores, options.label_offset), {}, {}};
-  Counts& counts = result.counts;
+  Measured result{Counts(engine.outputs(), options.scores, options.label_offset), {}, {}, {}};
+  // What is wrong with a flag is said before data are read.
+  comparison_options(options.comparison, engine.outputs());
   ProgressBar progress(options.json);
   Samples samples(engine, data, &progress);
-  Context tested = engine.make_context({.threads = options.threads});
-  std::optional<Engine> reference_engine;
-  std::optional<Context> reference;
-  std::vector<Context*> contexts = {&tested};
-  if (!options.against.empty()) {
-    reference_engine = reference_for({options.against, options.threads, options.model}, engine);
-    reference.emplace(reference_engine->make_context({.threads = options.threads}));
-    contexts.push_back(&*reference);
-  }
-  run_samples(engine, samples, contexts, [&](const LoadedSample& sample, auto outputs) {
-    counts.add(sample, outputs[0], outputs.size() > 1 ? &outputs[1] : nullptr);
-    progress.update({"evaluate", counts.samples(), samples.size()});
-  });
-  result.skipped = samples.skipped();
-  result.warnings = samples.notes();
-  if (counts.samples() == 0) {
+  if (samples.size() == 0) {
     fail(Error::Code::invalid_argument, "{}: no sample could be read", options.data.data.string());
   }
-  if (const auto doubt = counts.doubt()) result.warnings.push_back(*doubt);
+  if (options.reference.given()) {
+    evaluate_against(options, engine, samples, result, progress);
+  } else {
+    evaluate(options, engine, samples, result.counts, progress);
+  }
+  result.skipped = samples.skipped();
+  result.warnings = samples.notes();
+  if (const auto doubt = result.counts.doubt()) result.warnings.push_back(*doubt);
   return result;
 }
 
-std::vector<Threshold> thresholds(const Options& options, const Counts& counts) {
+std::vector<Threshold> thresholds(const Options& options, const Measured& measured) {
+  const Counts& counts = measured.counts;
   std::vector<Threshold> all;
   if (options.min_top1)
     all.push_back(at_least("min_top1", "top-1", counts.top1(), *options.min_top1));
@@ -108,6 +136,7 @@ std::vector<Threshold> thresholds(const Options& options, const Counts& counts) 
     all.push_back(
         at_least("min_sqnr", "SQNR in dB", counts.errors().stats().sqnr_db(), *options.min_sqnr));
   }
+  add_judgments(options.comparison, measured.comparisons, all);
   return all;
 }
 
@@ -136,7 +165,7 @@ void print_top1(const Options& options, const Counts& counts) {
   }
   fmt::print("top-1      {}   {} of {}\n", percent(counts.top1()), counts.right(),
              counts.labelled());
-  if (options.against.empty()) return;
+  if (!options.reference.given()) return;
   fmt::print("reference  {}   {} of {}, {:+.2f} points\n", percent(counts.reference_top1()),
              counts.reference_right(), counts.labelled(),
              100 * (counts.top1() - counts.reference_top1()));
@@ -147,15 +176,17 @@ void print_counts(const Options& options, const Measured& measured) {
   fmt::print("samples    {}{}\n", counts.samples(),
              measured.skipped.empty() ? "" : fmt::format(" ({} skipped)", measured.skipped.size()));
   print_top1(options, counts);
-  if (options.against.empty()) return;
+  if (!options.reference.given()) return;
   if (counts.has_scores()) {
     fmt::print("agreement  {}   {} of {}\n", percent(counts.agreement()), counts.agree(),
                counts.samples());
   }
   print_outputs(counts);
+  print_comparison(options.comparison, measured.comparisons);
 }
 
-nlohmann::ordered_json outputs_json(const Counts& counts) {
+nlohmann::ordered_json outputs_json(const Measured& measured) {
+  const Counts& counts = measured.counts;
   nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
   for (size_t i = 0; i < counts.outputs().size(); ++i) {
     const ErrorStats& stats = counts.errors().outputs()[i];
@@ -163,6 +194,7 @@ nlohmann::ordered_json outputs_json(const Counts& counts) {
                        {"sqnr_db", sqnr_json(stats.sqnr_db())},
                        {"max_abs", stats.max_abs()},
                        {"cosine", stats.cosine()}});
+    if (!measured.comparisons.empty()) add_comparison(measured.comparisons[i], outputs.back());
   }
   return outputs;
 }
@@ -178,11 +210,11 @@ void print_counts_json(const Options& options, const Measured& measured,
                                    {"class_scores", counts.has_scores()},
                                    {"skipped", measured.skipped},
                                    {"warnings", measured.warnings}};
-  if (!options.against.empty()) {
+  if (options.reference.given()) {
     object["sqnr_db"] = sqnr_json(counts.errors().stats().sqnr_db());
     object["max_abs"] = counts.errors().stats().max_abs();
     object["cosine"] = counts.errors().stats().cosine();
-    object["outputs"] = outputs_json(counts);
+    object["outputs"] = outputs_json(measured);
   }
   add_thresholds(object, judged);
   print_json(object);
@@ -202,18 +234,20 @@ void check_measured(const Options& options, const Counts& counts) {
   }
 }
 
-int run(Options options) {
+int run(Options& options) {
   options.engine = readable(options.engine);
   put_in_force(options.limits, options.engine);
-  const bool needs_reference = options.min_agreement || options.max_drop || options.min_sqnr;
-  if (needs_reference && options.against.empty()) {
+  const bool needs_reference = options.min_agreement || options.max_drop || options.min_sqnr ||
+                               options.comparison.any() || options.reference.save->given();
+  if (needs_reference && !options.reference.given()) {
     fail(Error::Code::invalid_argument,
-         "--min-agreement, --max-drop and --min-sqnr compare with a float model; add --against");
+         "--min-agreement, --max-drop, --min-sqnr, --save-outputs and the flags that judge outputs "
+         "compare with a model; add --against or --load-outputs");
   }
   const Engine engine = open_engine({options.engine, options.threads, options.model});
   const Measured measured = measure(options, engine);
   check_measured(options, measured.counts);
-  const std::vector<Threshold> judged = thresholds(options, measured.counts);
+  const std::vector<Threshold> judged = thresholds(options, measured);
   if (options.json) {
     print_counts_json(options, measured, judged);
   } else {
@@ -249,8 +283,7 @@ Command add_eval(CLI::App& parent) {
       ->required()
       ->type_name("ENGINE|MODEL.onnx");
   add_data_flags(*app, options->data, "--data", "labelled images or arrays")->required();
-  app->add_option("--against", options->against, "hold it against this model in FP32")
-      ->type_name("MODEL.onnx");
+  add_reference_flags(*app, options->files, options->reference);
   add_choice<LabelRule>(*app, "--labels", options->labels,
                         {{"folder", LabelRule::folder}, {"prefix", LabelRule::prefix}},
                         "where labels come from");
@@ -265,7 +298,8 @@ Command add_eval(CLI::App& parent) {
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);
   add_threshold_flags(*app, *options);
-  return {app, [options] { return run(*options); }};
+  add_comparison_flags(*app, options->comparison);
+  return {app, [options] { return run(*options); }, &options->files};
 }
 
 }  // namespace octet::cli

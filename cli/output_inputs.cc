@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "cli/reference.h"
 #include "octet/error.h"
 #include "octet/weights.h"
 
@@ -41,8 +42,9 @@ bool holds(const fs::path& folder, const fs::path& file) {
   return false;
 }
 
-// The file of "data.npz:images[0:200]", where that is not a file's name itself.
-fs::path without_selector(const std::string& text) {
+// The file of "data.npz:images[0:200]" or "onnxruntime:model.onnx", where that is not a file's name itself.
+fs::path without_selector(const std::string& words) {
+  const std::string text = without_runtime(words);
   std::error_code error;
   if (fs::exists(text, error)) return text;
   const size_t at = std::min(text.find(".npz:"), text.find(".npz["));

@@ -109,7 +109,7 @@ void write_page(const Options& options, const StageFlags& flags, const std::vect
   }
   const std::vector<StageRow> rows = stage_rows(stages);
   write_build_report({*options.report, flags.model, *shown->engine, flags.compile, shown->report,
-                      shown->inspection, rows},
+                      shown->inspection, rows, shown->outputs},
                      progress);
 }
 

@@ -47,13 +47,13 @@ void warn_of_raw_arrays(const std::string& name, std::span<const Tensor> inputs,
       name, *low, *high, preprocess->scale));
 }
 
-class Runner {
+class FileRunner {
  public:
-  Runner(const Engine& engine, Context& context, const EachResult& each)
+  FileRunner(const Engine& engine, Context& context, const EachResult& each)
       : engine_(engine), context_(context), each_(each) {}
 
   void run_whole(const std::string& name, std::span<const Tensor> inputs) {
-    const std::vector<Tensor> outputs = run_named(engine_, context_, inputs, name);
+    const std::vector<Tensor> outputs = run_named(engine_, runner_of(context_), inputs, name);
     const int64_t rows = rows_of(inputs, outputs);
     const bool whole = rows == 1 && !inputs.empty() && inputs[0].shape().rank() > 0;
     auto split = split_outputs(outputs, rows, rows);
@@ -66,8 +66,8 @@ class Runner {
   void run_samples(const DataOptions& options) {
     Samples samples(engine_, options);
     const bool folder = std::filesystem::is_directory(options.data);
-    Context* const contexts[] = {&context_};
-    cli::run_samples(engine_, samples, contexts,
+    const Runner runners[] = {runner_of(context_)};
+    cli::run_samples(engine_, samples, runners,
                      [&](const LoadedSample& sample, std::span<const std::vector<Tensor>> outputs) {
                        const auto name = folder ? options.data / sample.name
                                                 : options.data.parent_path() / sample.name;
@@ -85,7 +85,7 @@ class Runner {
 
 void run_all(const Engine& engine, Context& context, const RunInputs& inputs,
              const EachResult& each) {
-  Runner runner(engine, context, each);
+  FileRunner runner(engine, context, each);
   for (int64_t i = 0; i < inputs.random.runs; ++i) {
     const auto seed = inputs.random.seed + static_cast<uint64_t>(i);
     runner.run_whole(fmt::format("random {}", seed),

@@ -51,7 +51,7 @@ class StateRun {
     check_steps(samples_, rows);
     if (taken[0].begins) states_.begin();
     states_.fill(inputs);
-    states_.keep(run_named(engine, *context_, inputs, taken[0].name));
+    states_.keep(run_named(engine, runner_of(*context_), inputs, taken[0].name));
   }
 
  private:
@@ -62,10 +62,14 @@ class StateRun {
 
 }  // namespace
 
-std::vector<Tensor> run_named(const Engine& engine, Context& context,
+Runner runner_of(Context& context) {
+  return [&context](std::span<const Tensor> inputs) { return context.run(inputs); };
+}
+
+std::vector<Tensor> run_named(const Engine& engine, const Runner& runner,
                               std::span<const Tensor> inputs, const std::string& name) {
   try {
-    return context.run(inputs);
+    return runner(inputs);
   } catch (Error& error) {
     const std::string advice = size_advice(engine, inputs, error);
     if (!advice.empty()) throw Error(error.code(), name + ": " + advice, "DataOptions.preprocess");
@@ -98,23 +102,23 @@ SampleSource run_source(const Engine& engine, Samples& samples,
   };
 }
 
-void run_samples(const Engine& engine, Samples& samples, std::span<Context* const> contexts,
+void run_samples(const Engine& engine, Samples& samples, std::span<const Runner> runners,
                  const EachSample& each) {
   const std::vector<TensorInfo> infos = engine.inputs();
-  // Each context has states of its own.
-  std::vector<StateLoop> states(contexts.size(),
+  // Each runner has states of its own.
+  std::vector<StateLoop> states(runners.size(),
                                 StateLoop(samples.states(), infos, engine.outputs()));
   int64_t rows = 0;  // not known before the first sample
   for (auto taken = take(samples, infos, rows); !taken.empty();
        taken = take(samples, infos, rows)) {
     const auto count = static_cast<int64_t>(taken.size());
     check_steps(samples, rows);
-    std::vector<std::vector<std::vector<Tensor>>> parts;  // of each context, of each sample
-    for (size_t c = 0; c < contexts.size(); ++c) {
+    std::vector<std::vector<std::vector<Tensor>>> parts;  // of each runner, of each sample
+    for (size_t c = 0; c < runners.size(); ++c) {
       std::vector<Tensor> inputs = stacked(taken, rows);
       if (taken[0].begins) states[c].begin();
       states[c].fill(inputs);
-      const auto outputs = run_named(engine, *contexts[c], inputs, taken[0].name);
+      const auto outputs = run_named(engine, runners[c], inputs, taken[0].name);
       states[c].keep(outputs);
       parts.push_back(samples.states().empty() ? split_outputs(outputs, rows, count)
                                                : std::vector<std::vector<Tensor>>{outputs});

@@ -11,12 +11,17 @@
 
 namespace octet::cli {
 
-// A sample, and what each context made of it.
+// Outputs from inputs, both in the order of the engine's.
+using Runner = std::function<std::vector<Tensor>(std::span<const Tensor> inputs)>;
+// The context's own run.
+Runner runner_of(Context& context);
+
+// A sample, and what each runner made of it.
 using EachSample =
     std::function<void(const LoadedSample&, std::span<const std::vector<Tensor>> outputs)>;
 
-// All samples that are left, in order. The contexts are of engines whose inputs are those of `engine`, which comes first.
-void run_samples(const Engine& engine, Samples& samples, std::span<Context* const> contexts,
+// All samples that are left, in order. The runners take the inputs of `engine`, whose own comes first.
+void run_samples(const Engine& engine, Samples& samples, std::span<const Runner> runners,
                  const EachSample& each);
 
 // The samples that are left as the inputs of runs, one run a call; `done` is told how many samples were taken.
@@ -24,7 +29,7 @@ SampleSource run_source(const Engine& engine, Samples& samples,
                         std::function<void(int64_t done)> done);
 
 // One run. An error names the sample, and where its size is the reason, the sizes that the network takes.
-std::vector<Tensor> run_named(const Engine& engine, Context& context,
+std::vector<Tensor> run_named(const Engine& engine, const Runner& runner,
                               std::span<const Tensor> inputs, const std::string& name);
 
 }  // namespace octet::cli

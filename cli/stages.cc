@@ -113,15 +113,20 @@ void judge(const StageFlags& flags, std::vector<Stage*>& stages, ProgressBar& pr
   std::vector<Context> contexts;
   for (const Stage* stage : stages)
     contexts.push_back(stage->engine->make_context({.threads = flags.compile.threads}));
-  std::vector<Context*> pointers;
-  for (Context& context : contexts) pointers.push_back(&context);
+  std::vector<Runner> runners;
+  for (Context& context : contexts) runners.push_back(runner_of(context));
+  std::vector<std::string> names;
+  for (const TensorInfo& output : reference.outputs()) names.push_back(output.name);
+  OutputComparer comparer(names);
   int64_t done = 0;
-  run_samples(reference, samples, pointers, [&](const LoadedSample& sample, auto outputs) {
+  run_samples(reference, samples, runners, [&](const LoadedSample& sample, auto outputs) {
+    comparer.add(sample.name, outputs[0], outputs.back());
     for (size_t i = 0; i < stages.size(); ++i)
       stages[i]->counts->add(sample, outputs[i], &outputs[0]);
     progress.update({"evaluate", ++done, samples.size()});
   });
   progress.finish();
+  stages.back()->outputs = comparer.outputs();
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ struct Stage {
   double latency_ms = 0;  // median
   uint64_t bytes = 0;     // of the engine file
   std::unique_ptr<Counts> counts;
+  std::vector<OutputComparison> outputs;  // beside FP32; of the last stage that there is
 };
 
 // In the order FP32, FP16, BF16, INT8. INT8 is missing where there is nothing to calibrate with.

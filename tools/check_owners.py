@@ -17,7 +17,8 @@ OWNERS = {
     "plan": {"tuning"},
     "runtime": {"attachment", "engine", "image_sizes"},
     "pipeline": {"compile", "export", "half_weights", "value_types"},
-    "inspect": {"check", "error_stats", "inspect", "json", "operators", "profile", "qdq_lint", "report", "selection", "tensorrt_inspector"},
+    "inspect": {"check", "error_stats", "inspect", "json", "onnxruntime", "operators", "output_comparison", "profile", "qdq_lint", "report",
+                "saved_outputs", "selection", "tensorrt_inspector", "tolerances"},
 }
 # (folder, header): reviewed, with what it is that they share.
 SHARED = {

@@ -11,6 +11,7 @@
 #include "octet/error.h"
 #include "octet/inspect.h"
 #include "octet/operators.h"
+#include "octet/output_comparison.h"
 
 namespace octet {
 
@@ -23,5 +24,7 @@ std::string to_json(std::span<const ValueError> errors);
 std::string to_json(std::span<const OpSupport> table);
 // The word for it in JSON and in other languages, which stays: "invalid_model".
 std::string_view code_name(Error::Code code);
+// One object; errors that are not finite are null. Without its map.
+std::string to_json(const OutputComparison& output);
 
 }  // namespace octet

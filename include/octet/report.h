@@ -12,6 +12,7 @@
 
 #include "octet/compile.h"
 #include "octet/inspect.h"
+#include "octet/output_comparison.h"
 #include "octet/profile.h"
 
 namespace octet {
@@ -37,6 +38,9 @@ struct ReportInput {
   std::span<const ValueError> errors;  // may be empty
   std::span<const LayerTime> times = {};
   std::span<const StageRow> stages = {};
+  // The model's outputs beside those of `against`: "resnet20.onnx in FP32".
+  std::span<const OutputComparison> outputs = {};
+  std::string against = {};
 };
 
 std::string html_report(const ReportInput& input);

@@ -11,6 +11,7 @@
 #include "core/types.h"
 #include "inspect/report_assets.h"
 #include "inspect/report_graph.h"
+#include "inspect/report_outputs.h"
 #include "inspect/report_stages.h"
 #include "inspect/report_text.h"
 #include "octet/output.h"
@@ -225,9 +226,10 @@ std::string html_report(const ReportInput& input) {
              "'unsafe-inline'; script-src 'unsafe-inline'\">\n<meta name=\"viewport\" "
              "content=\"width=device-width\">\n<title>{}</title>\n<style>{}</style></head><body>\n",
              escape_html(input.title), kReportStyle) +
-         summary_section(input) + stages_section(input.stages) + advice_section(input) +
-         graph_section(input.inspection) + layers_section(input) + nodes_section(input.inspection) +
-         errors_section(input.errors) + ranges_section(input.ranges) +
+         summary_section(input) + stages_section(input.stages) + outputs_section(input) +
+         advice_section(input) + graph_section(input.inspection) + layers_section(input) +
+         nodes_section(input.inspection) + errors_section(input.errors) +
+         ranges_section(input.ranges) +
          fmt::format("<footer>Written by octet.</footer>\n<script>{}</script>\n</body></html>\n",
                      kReportScript);
 }

@@ -44,6 +44,11 @@ input { font:inherit; padding:5px 9px; border:1px solid var(--line); border-radi
 figure { margin:0; border:1px solid var(--line); border-radius:8px; padding:8px 10px }
 figcaption { font-size:12px; overflow-wrap:anywhere } figcaption span { color:var(--soft) }
 svg { display:block; width:100% }
+.cards.wide { grid-template-columns:repeat(auto-fill,minmax(420px,1fr)) }
+.heat { background:#fff } .heat svg { margin:6px 0; shape-rendering:crispEdges } .heat p { margin:0 }
+.cell { cursor:pointer; fill:#f7f7f7 } .cell.chosen { stroke:var(--ink); stroke-width:1.5 }
+#heatkinds button { font:inherit; padding:4px 10px; border:1px solid var(--line); border-radius:6px; background:#fff; cursor:pointer }
+#heatkinds button[aria-pressed=true] { background:var(--ink); color:#fff }
 .bins { fill:var(--bar) } .cut { stroke:var(--cut); stroke-width:1.5 } .axis { stroke:var(--soft); stroke-width:.5 }
 svg text { font-size:9px; fill:var(--soft) }
 footer { color:var(--soft); margin-top:32px; font-size:12px }
@@ -89,6 +94,34 @@ for (const box of document.querySelectorAll('.box')) {
   box.addEventListener('click', () => choose(box));
   box.addEventListener('keydown', event => { if (event.key === 'Enter') choose(box); });
 }
+// White to dark red by the square root of the error.
+function heatColor(value, most) {
+  if (!Number.isFinite(value)) return '#000';
+  const share = value > 0 && most > 0 ? Math.min(1, Math.sqrt(value / most)) : 0;
+  return `rgb(${[[247, 127], [247, 16], [247, 24]].map(([light, dark]) => Math.round(light + (dark - light) * share)).join()})`;
+}
+function drawHeat(kind) {
+  for (const figure of document.querySelectorAll('.heat')) {
+    const cells = [...figure.querySelectorAll('.cell')], value = cell => parseFloat(cell.dataset[kind]);
+    const most = Math.max(...cells.map(value).filter(Number.isFinite));
+    for (const cell of cells) cell.style.fill = heatColor(value(cell), most);
+  }
+}
+function chooseCell(cell) {
+  const figure = cell.closest('.heat'), { r, c, mean, largest, relative } = cell.dataset;
+  figure.querySelectorAll('.cell.chosen').forEach(other => other.classList.remove('chosen'));
+  cell.classList.add('chosen');
+  figure.querySelector('.told').textContent = `row ${r}, column ${c}: mean error ${mean}, largest ${largest}, relative ${relative}`;
+}
+for (const cell of document.querySelectorAll('.cell')) cell.addEventListener('click', () => chooseCell(cell));
+const kinds = document.querySelectorAll('#heatkinds button');
+for (const button of kinds) {
+  button.addEventListener('click', () => {
+    kinds.forEach(other => other.setAttribute('aria-pressed', String(other === button)));
+    drawHeat(button.dataset.kind);
+  });
+}
+drawHeat('mean');
 const filter = document.getElementById('filter');
 filter.addEventListener('input', () => {
   const wanted = filter.value.toLowerCase();

@@ -221,7 +221,7 @@ class Help(unittest.TestCase):
     def test_every_command_that_writes_knows_force(self):
         for command in ("check", "build", "inspect", "run", "eval", "compare", "bench", "export"):
             text = octet(command, "--help").out
-            self.assertEqual("--force" in text, command in ("build", "run", "bench", "export"), command)
+            self.assertEqual("--force" in text, command in ("build", "run", "bench", "export", "eval", "compare"), command)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/reference.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "cli/fail.h"
+#include "cli/output_errors.h"
+#include "cli/sample_runs.h"
+#include "cli/standard_files.h"
+#include "octet/onnxruntime.h"
+#include "octet/output_comparison.h"
+#include "octet/saved_outputs.h"
+
+namespace octet::cli {
+namespace {
+
+struct RuntimeName {
+  std::string_view prefix;
+  bool rewrites;
+};
+
+constexpr RuntimeName kRuntimes[] = {{"onnxruntime:", true}, {"onnxruntime-plain:", false}};
+
+const RuntimeName* runtime_of(const std::string& against) {
+  const auto found = std::ranges::find_if(
+      kRuntimes, [&](const RuntimeName& name) { return against.starts_with(name.prefix); });
+  return found == std::end(kRuntimes) ? nullptr : found;
+}
+
+std::vector<std::string> names_of(const std::vector<TensorInfo>& infos) {
+  std::vector<std::string> names;
+  for (const TensorInfo& info : infos) names.push_back(info.name);
+  return names;
+}
+
+bool shapes_meet(const Shape& a, const Shape& b) {
+  bool meet = a.rank() == b.rank();
+  for (int i = 0; meet && i < a.rank(); ++i)
+    meet = a[i] == b[i] || a[i] == Shape::kDynamic || b[i] == Shape::kDynamic;
+  return meet;
+}
+
+// One line for each of `wanted` that `there` lacks, or has in another type.
+std::string differences(const char* what, const std::vector<TensorInfo>& wanted,
+                        const std::vector<TensorInfo>& there, bool real_is_real) {
+  std::string lines;
+  for (const TensorInfo& info : wanted) {
+    const auto at = std::ranges::find(there, info.name, &TensorInfo::name);
+    if (at == there.end()) {
+      lines += fmt::format("\n  it has no {} '{}'", what, info.name);
+      continue;
+    }
+    const bool same = real_is_real ? comparable(at->type.dtype, info.type.dtype)
+                                   : at->type.dtype == info.type.dtype;
+    if (same && shapes_meet(at->type.shape, info.type.shape)) continue;
+    lines += fmt::format("\n  {} '{}' is {}, and {} in the engine", what, info.name,
+                         to_string(at->type), to_string(info.type));
+  }
+  return lines;
+}
+
+// The model takes the engine's inputs, and gives its outputs.
+void check_model(const OnnxRuntime& runtime, const Engine& engine, const std::string& model) {
+  std::string wrong = differences("input", engine.inputs(), runtime.inputs(), false) +
+                      differences("output", engine.outputs(), runtime.outputs(), true);
+  const std::vector<std::string> known = names_of(engine.inputs());
+  for (const TensorInfo& input : runtime.inputs()) {
+    if (std::ranges::find(known, input.name) == known.end())
+      wrong += fmt::format("\n  the engine has no input '{}'", input.name);
+  }
+  if (wrong.empty()) return;
+  fail(Error::Code::invalid_argument, "{}: is it the model that the engine was built from?{}",
+       model, wrong);
+}
+
+// Inputs of the engine in the order of the model's.
+std::vector<size_t> places_of(const OnnxRuntime& runtime, const Engine& engine) {
+  const std::vector<std::string> names = names_of(engine.inputs());
+  std::vector<size_t> places;
+  for (const TensorInfo& input : runtime.inputs())
+    places.push_back(static_cast<size_t>(std::ranges::find(names, input.name) - names.begin()));
+  return places;
+}
+
+}  // namespace
+
+// One of the three.
+struct Reference::Source {
+  std::optional<Context> context;
+  std::optional<OnnxRuntime> runtime;
+  std::optional<SavedOutputs> saved;
+};
+
+std::string without_runtime(const std::string& against) {
+  const RuntimeName* runtime = runtime_of(against);
+  return runtime == nullptr ? against : against.substr(runtime->prefix.size());
+}
+
+void add_reference_flags(CLI::App& app, Outputs& outputs, ReferenceFlags& flags) {
+  app.add_option("--against", flags.against,
+                 "model in FP32, or another engine; onnxruntime:MODEL.onnx runs the model in ONNX "
+                 "Runtime, onnxruntime-plain:MODEL.onnx there without rewriting it")
+      ->type_name("[onnxruntime:]MODEL.onnx");
+  app.add_option("--load-outputs", flags.load,
+                 "compare with the outputs in this file instead: those of --save-outputs, of octet "
+                 "run -o, or arrays named as the outputs")
+      ->type_name("FILE.npz");
+  flags.save = &outputs.add_flag(app, {"--save-outputs", "FILE.npz", OutputKind::arrays,
+                                       "write the outputs of what --against names"});
+  app.add_option("--against-seconds", flags.seconds, "end ONNX Runtime when it takes longer [600]")
+      ->type_name("S")
+      ->check(CLI::Range(0.001, 1e6).name("from 0.001 to 1e6"));
+}
+
+Reference::Reference(const ReferenceFlags& flags, const Engine& engine, const Options& options)
+    : flags_(flags), threads_(options.threads), source_(std::make_unique<Source>()) {
+  if (flags.against.empty() == flags.load.empty())
+    fail(Error::Code::invalid_argument,
+         "either --against or --load-outputs says what to compare with");
+  if (!flags.load.empty()) {
+    name_ = flags.load.string();
+    source_->saved = SavedOutputs::read(readable(flags.load), engine.outputs(), options.samples);
+  } else if (const RuntimeName* runtime = runtime_of(flags.against)) {
+    const std::string model = without_runtime(flags.against);
+    if (is_dash(model))
+      fail(Error::Code::invalid_argument, "{}: ONNX Runtime reads a file", flags.against);
+    source_->runtime = OnnxRuntime::open(
+        model,
+        {.threads = options.threads, .rewrites = runtime->rewrites, .seconds = flags.seconds});
+    name_ = "ONNX Runtime " + source_->runtime->version();
+    check_model(*source_->runtime, engine, model);
+  } else {
+    name_ = flags.against;
+    engine_ = std::make_unique<Engine>(
+        reference_for({flags.against, options.threads, options.model}, engine));
+    source_->context = engine_->make_context({.threads = options.threads});
+  }
+}
+
+Reference::~Reference() = default;
+
+void Reference::run(const Engine& engine, Samples& samples, const EachPair& each) {
+  Context context = engine.make_context({.threads = threads_});
+  std::vector<Runner> runners = {runner_of(context)};
+  const std::vector<std::string> names = names_of(engine.outputs());
+  if (source_->context) runners.push_back(runner_of(*source_->context));
+  if (source_->runtime) {
+    runners.push_back(
+        [&, places = places_of(*source_->runtime, engine)](std::span<const Tensor> inputs) {
+          std::vector<Tensor> ordered;
+          for (const size_t place : places) ordered.push_back(inputs[place]);
+          return source_->runtime->run(ordered, names);
+        });
+  }
+  OutputArrays kept(names);
+  int64_t done = 0;
+  run_samples(engine, samples, runners, [&](const LoadedSample& sample, auto outputs) {
+    const std::vector<Tensor>& reference =
+        source_->saved ? source_->saved->sample(done) : outputs[1];
+    ++done;
+    if (flags_.save->given()) kept.add(reference);
+    each(sample, outputs[0], reference);
+  });
+  if (flags_.save->given()) write(*flags_.save, kept.arrays());
+}
+
+}  // namespace octet::cli
