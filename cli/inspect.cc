@@ -12,6 +12,7 @@
 #include "cli/constraint_flags.h"
 #include "cli/engine_flags.h"
 #include "cli/engine_source.h"
+#include "cli/provenance.h"
 #include "cli/standard_files.h"
 #include "cli/terminal.h"
 #include "octet/engine.h"
@@ -28,6 +29,7 @@ constexpr const char* kFooter =
     "  octet inspect resnet20.octet\n"
     "  octet inspect yolo.octet --shape images:1x3x416x416\n"
     "  octet inspect resnet20.octet --tensors             # scales and zero points\n"
+    "  octet inspect resnet20.octet --provenance          # version, command, hashes\n"
     "  octet inspect resnet20.octet --json | jq '.coverage.macs'\n"
     "  OCTET_CPU_ISA=avx2 octet inspect resnet20.octet     # as a machine without AVX-512 runs "
     "it\n";
@@ -44,6 +46,7 @@ struct Options {
   bool wide = false;
   bool tensors = false;
   bool nodes = false;
+  bool provenance = false;
 };
 
 std::string types_text(const LayerInfo& layer) {
@@ -126,6 +129,23 @@ void print_tensors(const char* title, const std::vector<TensorInfo>& tensors) {
   }
 }
 
+// The engine and what is said of it.
+void name_engine(const Options& options, nlohmann::ordered_json& object) {
+  object["engine"] = with_known_names(options.engine.string());
+  object["bytes"] = file_bytes(options.engine);
+}
+
+int say_provenance(const Options& options, const Engine& engine, const Inspection& inspection) {
+  if (options.json) {
+    nlohmann::ordered_json object = provenance_json(engine, inspection);
+    name_engine(options, object);
+    print_json(object);
+  } else {
+    print_provenance(engine, inspection);
+  }
+  return kDone;
+}
+
 int run(Options options) {
   options.engine = readable(options.engine);
   put_in_force(options.limits, options.engine);
@@ -137,12 +157,12 @@ int run(Options options) {
   inspect_options.input_shapes = concrete_shapes(engine, parse_shapes(options.shapes), 1);
   const Inspection inspection = inspect(engine, inspect_options);
   warn_of_stale_choices(inspection.layers, options.tuning);
+  if (options.provenance) return say_provenance(options, engine, inspection);
   if (options.json) {
     nlohmann::ordered_json object = parsed(to_json(inspection));
-    object["engine"] = with_known_names(options.engine.string());
     const auto preprocess = engine.preprocess();
     object["preprocess"] = preprocess ? parsed(to_json(*preprocess)) : nullptr;
-    object["bytes"] = file_bytes(options.engine);
+    name_engine(options, object);
     print_json(object);
     return kDone;
   }
@@ -186,6 +206,9 @@ Command add_inspect(CLI::App& parent) {
       "list every tensor with the scale and the zero point of its codes, instead of layers");
   app->add_flag("--nodes", options->nodes,
                 "list every ONNX node with the type that was asked of it and the type it got");
+  app->add_flag("--provenance", options->provenance,
+                "say how the engine was made: program, command, hashes of model, data and ranges, "
+                "and decisions, instead of layers");
   add_model_flags(*app, options->model);
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);

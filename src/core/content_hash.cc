@@ -28,6 +28,11 @@ ContentDigest& ContentDigest::operator+=(const ContentDigest& other) {
 ContentHash::ContentHash() : state_(std::make_unique<State>()) {}
 ContentHash::~ContentHash() = default;
 
+ContentDigest digest_of(std::span<const std::byte> bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  return {hash.low64, hash.high64};
+}
+
 void ContentHash::add(std::span<const std::byte> bytes) {
   XXH3_128bits_update(state_->state, bytes.data(), bytes.size());
 }

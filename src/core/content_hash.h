@@ -21,6 +21,9 @@ struct ContentDigest {
   bool operator==(const ContentDigest&) const = default;
 };
 
+// Of bytes that are there at once.
+ContentDigest digest_of(std::span<const std::byte> bytes);
+
 class ContentHash {
  public:
   ContentHash();

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "core/check.h"
+#include "core/content_hash.h"
 #include "passes/match.h"
 #include "pipeline/choose_ranges.h"
 
@@ -34,6 +35,8 @@ class CacheReader {
   }
 
   CachedCalibration read() {
+    const std::string scales = to_text(cache_);
+    result_.calibration->cache_hash = digest_of(std::as_bytes(std::span(scales))).hex();
     if (!cache_.details.empty()) read_details();
     const std::vector<ValueId> values = values_to_observe(*model_.graph);
     for (ValueId id : values) take(id);

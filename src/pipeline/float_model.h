@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@ namespace octet {
 struct Calibration {
   std::filesystem::path data;  // as the user named it; empty where samples came from the caller
   std::string data_hash;       // of all samples as the model gets them, in any order
+  std::string cache_hash;      // of the scales of a cache; empty where there is none
   std::optional<Preprocess> preprocess;
   s64 samples = 0;
   std::vector<InputSummary> inputs;  // one for each input of the graph
@@ -49,6 +51,7 @@ struct FloatModel {
   std::string source;                  // file name of the ONNX model, without its folder
   std::string producer;
   std::string hash;  // of the ONNX model with its weights; empty where it is not known
+  std::map<std::string, Shape> input_shapes;  // that the caller fixed
   // The names of its tensors before any pass; null where they are not known.
   std::shared_ptr<const std::vector<std::string>> tensors;
   std::optional<Preprocess> preprocess;            // remembered where calibration has none

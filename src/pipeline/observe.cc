@@ -64,14 +64,22 @@ class SampleRun {
   std::vector<Tensor> outputs_;
 };
 
-ContentDigest digest_of(std::span<const Tensor> inputs) {
-  ContentHash hash;
-  for (const Tensor& input : inputs) {
-    hash.add(static_cast<s64>(input.dtype()));
-    for (s64 size : input.shape().dims()) hash.add(size);
-    hash.add({input.data(), input.bytes()});
+// Of each sample by itself: which ones share a run depends on their order.
+ContentDigest digest_of(const FedSample& sample) {
+  ContentDigest digest;
+  for (s64 row = 0; row < sample.samples; ++row) {
+    ContentHash hash;
+    for (const Tensor& input : sample.inputs) {
+      Shape shape = input.shape();
+      if (sample.rows > 1) shape[0] /= sample.rows;
+      hash.add(static_cast<s64>(input.dtype()));
+      for (s64 size : shape.dims()) hash.add(size);
+      const size_t bytes = input.bytes() / static_cast<size_t>(sample.rows);
+      hash.add({input.data() + static_cast<size_t>(row) * bytes, bytes});
+    }
+    digest += hash.digest();
   }
-  return hash.digest();
+  return digest;
 }
 
 class Observer {
@@ -191,7 +199,7 @@ class Observer {
         const std::optional<FedSample> sample = data_.next();
         if (!sample) break;
         observe_sample(run, *sample, own.values);
-        data_hash += digest_of(sample->inputs);
+        data_hash += digest_of(*sample);
         const s64 done = done_.fetch_add(sample->samples) + sample->samples;
         if (reports) report_progress(options_.monitor, "calibrate", done, data_.total());
       }

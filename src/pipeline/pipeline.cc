@@ -37,6 +37,7 @@ FloatModel import(const Import& read, const CompileOptions& options, CompileRepo
   FloatModel model = optimize(std::move(graph), options.plan.rewrites, options.monitor);
   model.producer = info.producer;
   model.hash = info.hash;
+  model.input_shapes = options.input_shapes;
   report.warnings.insert(report.warnings.end(), model.notes.begin(), model.notes.end());
   return model;
 }

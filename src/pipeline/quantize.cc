@@ -12,6 +12,7 @@
 #include "passes/pass.h"
 #include "pipeline/bodies.h"
 #include "pipeline/float_model.h"
+#include "pipeline/provenance.h"
 #include "pipeline/slow_engine.h"
 #include "precision/constraints.h"
 #include "precision/explicit_weights.h"
@@ -173,6 +174,7 @@ Model quantize(const FloatModel& model, const PrecisionPlan& plan, CompileReport
   Model result = described(model, places);
   if (!plan.simulate) result.with_qdq = kept(std::move(placed), graph, *model.weight_codes);
   result.graph = std::move(graph);
+  if (model.place.empty()) result.provenance = provenance_of(model, plan, places);
   result.constraints = {plan.constraint_mode, plan.constraints, std::move(requests.nodes)};
   if (report != nullptr) {
     report->passes = std::move(trace);

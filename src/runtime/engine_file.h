@@ -3,7 +3,7 @@
 //
 //   header    magic "OCTETENG", u32 format version, u32 section count, u64 file bytes, u64 XXH3 of header and table
 //   table     per section: char[8] name, u64 offset, u64 bytes, u64 XXH3-64 of its bytes
-//   manifest  JSON: source, producer, preprocessing, calibration, bytes of an attachment, which is the last blob
+//   manifest  JSON: source, producer, preprocessing, calibration, provenance, bytes of an attachment, which is the last blob
 //   graph     the text form of the graph (graph/text.h), large constants as #index
 //   blobs     u64 count, then per blob u64 offset and u64 bytes (relative to the section), then the blobs; equal blobs lie in one place
 //   qdq       in format 3: the graph that the integer operators were made from (runtime/kept_graph.h), as the section graph

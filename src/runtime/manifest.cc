@@ -132,6 +132,8 @@ std::string write_manifest(const Model& model) {
   const AskedPrecisions& asked = model.constraints;
   if (!asked.constraints.empty() && asked.nodes.size() + asked.constraints.size() <= kMaxRequests)
     manifest["constraints"] = constraints_json(asked);
+  // One text, however much it holds: it is parsed where it is asked for.
+  if (!model.provenance.empty()) manifest["provenance"] = model.provenance;
   if (model.attachment) manifest["attachment_bytes"] = model.attachment.bytes();
   // Names come from untrusted models: bytes that are not UTF-8 are replaced rather than refused.
   return manifest.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -146,6 +148,7 @@ s64 read_manifest(std::string_view text, Model& model) {
     model.calibration_samples = manifest.at("calibration_samples").get<s64>();
     if (manifest.contains("constraints"))
       model.constraints = read_constraints(manifest["constraints"]);
+    model.provenance = manifest.value("provenance", std::string());
     check_plugins(plugins_of(manifest));
     if (manifest.contains("preprocess")) {
       json preprocess = manifest["preprocess"];

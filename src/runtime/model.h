@@ -31,6 +31,8 @@ struct Model {
   std::string range_method;  // "entropy", "minmax"; empty without calibration
   s64 calibration_samples = 0;
   AskedPrecisions constraints = {};
+  // What else the build knew, as octet/provenance.h writes it; empty: it did not say.
+  std::string provenance = {};
   // What the graph was quantized from, with its Q/DQ; null where nothing became integer.
   std::shared_ptr<const KeptGraph> with_qdq;
   Tensor attachment;  // bytes of the caller (octet/attachment.h), or none
