@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "octet/engine.h"
 
@@ -13,5 +14,8 @@ namespace octet {
 Engine with_attachment(const Engine& engine, std::span<const std::byte> bytes);
 // What it carries; empty where that is nothing. Valid as long as the engine or a copy of it lives.
 std::span<const std::byte> attachment(const Engine& engine);
+// What an engine file in memory carries, for who needs it before the engine can be loaded: a file whose operators come from a plugin says
+// there which. Throws Error(invalid_model) where the bytes are no engine.
+std::vector<std::byte> attachment(std::span<const std::byte> engine_file);
 
 }  // namespace octet

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/memory.h"
+#include "runtime/engine_file.h"
 #include "runtime/inside.h"
 
 namespace octet {
@@ -25,6 +26,14 @@ std::span<const std::byte> attachment(const Engine& engine) {
   const Tensor& carried = Inside::model(engine).attachment;
   if (!carried) return {};
   return {carried.data(), carried.bytes()};
+}
+
+std::vector<std::byte> attachment(std::span<const std::byte> engine_file) {
+  return without_bad_alloc([&] {
+    const Tensor carried = read_attachment(engine_file);
+    if (!carried) return std::vector<std::byte>();
+    return std::vector<std::byte>(carried.data(), carried.data() + carried.bytes());
+  });
 }
 
 }  // namespace octet

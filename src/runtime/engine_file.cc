@@ -294,6 +294,12 @@ Model read_engine(std::span<const std::byte> bytes) {
   }
 }
 
+Tensor read_attachment(std::span<const std::byte> bytes) {
+  const Reader reader({std::shared_ptr<const std::byte>(), bytes.data()}, bytes.size());
+  const s64 attached = attached_bytes(reader.text(kManifest));
+  return attached > 0 ? reader.last_blob({Dtype::u8, Shape{attached}}) : Tensor();
+}
+
 void save_engine(const Model& model, const std::filesystem::path& path) {
   const std::vector<std::byte> bytes = write_engine(model);
   AtomicFile file(path);

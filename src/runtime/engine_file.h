@@ -29,6 +29,9 @@ Model read_engine(std::shared_ptr<const std::byte> bytes, size_t size);
 // The same from a copy of `bytes`, which may lie anywhere.
 Model read_engine(std::span<const std::byte> bytes);
 
+// What the file carries, without reading anything else of it; valid as long as `bytes`.
+Tensor read_attachment(std::span<const std::byte> bytes);
+
 void save_engine(const Model& model, const std::filesystem::path& path);
 Model load_engine(const std::filesystem::path& path);
 

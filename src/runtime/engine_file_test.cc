@@ -99,6 +99,8 @@ TEST(EngineFile, AnAttachmentComesBack) {
   EXPECT_TRUE(std::ranges::equal(again.attachment.as<u8>(), bytes));
   EXPECT_EQ(print(again.graph), print(model.graph));
   EXPECT_FALSE(read(write_engine(small_model())).attachment);
+  EXPECT_TRUE(std::ranges::equal(read_attachment(write_engine(model)).as<u8>(), bytes));
+  EXPECT_FALSE(read_attachment(write_engine(small_model())));
 }
 
 TEST(EngineFile, RoundTripKeepsEverything) {

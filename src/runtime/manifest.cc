@@ -111,6 +111,12 @@ std::vector<PluginUse> plugins_of(const json& manifest) {
   return uses;
 }
 
+s64 attached_in(const json& manifest) {
+  const s64 attached = manifest.value("attachment_bytes", s64{0});
+  if (attached < 0) fail(Error::Code::invalid_model, "manifest: {} bytes attached", attached);
+  return attached;
+}
+
 }  // namespace
 
 std::string write_manifest(const Model& model) {
@@ -157,9 +163,15 @@ s64 read_manifest(std::string_view text, Model& model) {
         preprocess["orientation"] = "stored";
       model.preprocess = preprocess_from_json(preprocess.dump(), "the engine's manifest");
     }
-    const s64 attached = manifest.value("attachment_bytes", s64{0});
-    if (attached < 0) fail(Error::Code::invalid_model, "manifest: {} bytes attached", attached);
-    return attached;
+    return attached_in(manifest);
+  } catch (const json::exception& error) {
+    fail(Error::Code::invalid_model, "manifest: {}", error.what());
+  }
+}
+
+s64 attached_bytes(std::string_view text) {
+  try {
+    return attached_in(parse_bounded(text));
   } catch (const json::exception& error) {
     fail(Error::Code::invalid_model, "manifest: {}", error.what());
   }

@@ -13,5 +13,7 @@ std::string write_manifest(const Model& model);
 // Fills all members but the graph. Throws Error(invalid_model).
 // Returns how many bytes are attached to the engine.
 s64 read_manifest(std::string_view text, Model& model);
+// The same number alone.
+s64 attached_bytes(std::string_view text);
 
 }  // namespace octet

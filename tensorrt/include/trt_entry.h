@@ -4,7 +4,7 @@
 
 #include "trt_builder.h"
 #include "trt_engine.h"
-#include "trt_plugin.h"
+#include "trt_plugin_registry.h"
 
 extern "C" {
 void* createInferBuilder_INTERNAL(void* logger, int32_t version) noexcept;

@@ -9,6 +9,10 @@ namespace nvinfer1 {
 class IBuilder;
 class IPluginV2;
 class IPluginV2Layer;
+#if NV_TENSORRT_MAJOR >= 10
+class IPluginV3;
+class IPluginV3Layer;
+#endif
 
 enum class NetworkDefinitionCreationFlag : int32_t {
 #if NV_TENSORRT_MAJOR >= 10
@@ -95,7 +99,12 @@ class INetworkDefinition : public INoCopy {
                                                     ITensor& sequenceLens) noexcept = 0;
   virtual INormalizationLayer* addNormalization(ITensor& input, ITensor& scale, ITensor& bias,
                                                 uint32_t axesMask) noexcept = 0;
+  virtual IPluginV2Layer* addPluginV2(ITensor* const* inputs, int32_t nbInputs,
+                                      IPluginV2& plugin) noexcept = 0;
 #if NV_TENSORRT_MAJOR >= 10
+  virtual IPluginV3Layer* addPluginV3(ITensor* const* inputs, int32_t nbInputs,
+                                      ITensor* const* shapeInputs, int32_t nbShapeInputs,
+                                      IPluginV3& plugin) noexcept = 0;
   virtual IFillLayer* addFill(Dims const& dimensions, FillOperation op,
                               DataType outputType) noexcept = 0;
   virtual IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale,

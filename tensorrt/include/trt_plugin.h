@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plugins: the classes that clients derive from, creators of them, and the registry that finds creators by name.
+// Plugins: what they are made from, and the classes of fixed sizes that clients derive from. Dynamic ones: trt_plugin_dynamic.h.
 #pragma once
 
 #include "trt_network.h"
@@ -55,9 +55,15 @@ enum class PluginVersion : uint8_t {
   kV2_DYNAMICEXT = 3,
 };
 
+// Which class a plugin derives from stands in the highest byte of its version: no run-time type information is needed.
+#define OCTET_TRT_PLUGIN_VERSION(kind) \
+  (static_cast<int32_t>((static_cast<uint32_t>(kind) << 24) | (NV_TENSORRT_VERSION & 0xFFFFFF)))
+
 class IPluginV2 {
  public:
-  virtual int32_t getTensorRTVersion() const noexcept { return NV_TENSORRT_VERSION; }
+  virtual int32_t getTensorRTVersion() const noexcept {
+    return OCTET_TRT_PLUGIN_VERSION(PluginVersion::kV2);
+  }
   virtual AsciiChar const* getPluginType() const TRTNOEXCEPT = 0;
   virtual AsciiChar const* getPluginVersion() const TRTNOEXCEPT = 0;
   virtual int32_t getNbOutputs() const TRTNOEXCEPT = 0;
@@ -90,6 +96,9 @@ class IPluginV2 {
 
 class IPluginV2Ext : public IPluginV2 {
  public:
+  int32_t getTensorRTVersion() const noexcept override {
+    return OCTET_TRT_PLUGIN_VERSION(PluginVersion::kV2_EXT);
+  }
   virtual DataType getOutputDataType(int32_t index, DataType const* inputTypes,
                                      int32_t nbInputs) const TRTNOEXCEPT = 0;
   virtual bool isOutputBroadcastAcrossBatch(int32_t, bool const*, int32_t) const TRTNOEXCEPT {
@@ -110,6 +119,9 @@ class IPluginV2Ext : public IPluginV2 {
 
 class IPluginV2IOExt : public IPluginV2Ext {
  public:
+  int32_t getTensorRTVersion() const noexcept override {
+    return OCTET_TRT_PLUGIN_VERSION(PluginVersion::kV2_IOEXT);
+  }
   virtual void configurePlugin(PluginTensorDesc const* in, int32_t nbInput,
                                PluginTensorDesc const* out, int32_t nbOutput) TRTNOEXCEPT = 0;
   virtual bool supportsFormatCombination(int32_t pos, PluginTensorDesc const* inOut,
@@ -121,79 +133,9 @@ class IPluginV2IOExt : public IPluginV2Ext {
   bool supportsFormat(DataType, PluginFormat) const TRTNOEXCEPT final { return false; }
 };
 
-class IPluginCreatorInterface : public IVersionedInterface {
+class IPluginV2Layer : public ILayer {
  public:
-  ~IPluginCreatorInterface() noexcept override = default;
-};
-
-class IPluginCreator : public IPluginCreatorInterface {
- public:
-  virtual int32_t getTensorRTVersion() const noexcept { return NV_TENSORRT_VERSION; }
-  virtual AsciiChar const* getPluginName() const TRTNOEXCEPT = 0;
-  virtual AsciiChar const* getPluginVersion() const TRTNOEXCEPT = 0;
-  virtual PluginFieldCollection const* getFieldNames() TRTNOEXCEPT = 0;
-  virtual IPluginV2* createPlugin(AsciiChar const* name,
-                                  PluginFieldCollection const* fc) TRTNOEXCEPT = 0;
-  virtual IPluginV2* deserializePlugin(AsciiChar const* name, void const* serialData,
-                                       size_t serialLength) TRTNOEXCEPT = 0;
-  virtual void setPluginNamespace(AsciiChar const* pluginNamespace) TRTNOEXCEPT = 0;
-  virtual AsciiChar const* getPluginNamespace() const TRTNOEXCEPT = 0;
-  IPluginCreator() = default;
-  ~IPluginCreator() override = default;
-  InterfaceInfo getInterfaceInfo() const noexcept override {
-    return InterfaceInfo{"PLUGIN CREATOR_V1", 1, 0};
-  }
-};
-
-class IPluginRegistry {
- public:
-  using PluginLibraryHandle = void*;
-  virtual bool registerCreator(IPluginCreator& creator,
-                               AsciiChar const* const pluginNamespace) noexcept = 0;
-  virtual IPluginCreator* const* getPluginCreatorList(
-      int32_t* const numCreators) const noexcept = 0;
-  virtual IPluginCreator* getPluginCreator(
-      AsciiChar const* const pluginName, AsciiChar const* const pluginVersion,
-      AsciiChar const* const pluginNamespace = "") noexcept = 0;
-  virtual void setErrorRecorder(IErrorRecorder* const recorder) noexcept = 0;
-  virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
-  virtual bool deregisterCreator(IPluginCreator const& creator) noexcept = 0;
-  virtual bool isParentSearchEnabled() const = 0;
-  virtual void setParentSearchEnabled(bool const enabled) = 0;
-#if NV_TENSORRT_MAJOR >= 10
-  virtual bool registerCreator(IPluginCreatorInterface& creator,
-                               AsciiChar const* const pluginNamespace) noexcept = 0;
-  virtual IPluginCreatorInterface* const* getAllCreators(
-      int32_t* const numCreators) const noexcept = 0;
-  virtual IPluginCreatorInterface* getCreator(
-      AsciiChar const* const pluginName, AsciiChar const* const pluginVersion,
-      AsciiChar const* const pluginNamespace = "") noexcept = 0;
-  virtual bool deregisterCreator(IPluginCreatorInterface const& creator) noexcept = 0;
-#endif
-
- protected:
-  virtual ~IPluginRegistry() noexcept = default;
-};
-
-template <typename T>
-class PluginRegistrar {
- public:
-  PluginRegistrar();
-
- private:
-  T instance{};
+  virtual IPluginV2& getPlugin() noexcept = 0;
 };
 
 }  // namespace nvinfer1
-
-extern "C" nvinfer1::IPluginRegistry* getPluginRegistry() noexcept;
-
-namespace nvinfer1 {
-template <typename T>
-PluginRegistrar<T>::PluginRegistrar() {
-  ::getPluginRegistry()->registerCreator(instance, "");
-}
-}  // namespace nvinfer1
-
-#define REGISTER_TENSORRT_PLUGIN(name) \
-  static nvinfer1::PluginRegistrar<name> pluginRegistrar##name {}

@@ -5,44 +5,13 @@
 #include <cmath>
 #include <cstring>
 
-#include "engine.h"
+#include "block_format.h"
 
 namespace octet_trt {
 namespace {
 
-// How elements of NxCx(rest) lie in a client's memory: blocks of `block` channels, the channel fastest within a block.
-struct Layout {
-  int64_t batch = 1, channels = 1, inner = 1, block = 1, blocks = 1;
-
-  int64_t elements() const { return batch * blocks * block * inner; }
-  int64_t place(int64_t n, int64_t c, int64_t i) const {
-    return ((n * blocks + c / block) * inner + i) * block + c % block;
-  }
-};
-
-Layout layout_of(const BindingInfo& binding, const octet::Shape& shape) {
-  Layout layout;
-  if (binding.format == TensorFormat::kLINEAR || shape.rank() < 3) {
-    layout.inner = shape.elements();
-    return layout;
-  }
-  const int channel = shape.rank() - 3;
-  for (int i = 0; i < channel; ++i) layout.batch *= shape[i];
-  layout.channels = shape[channel];
-  layout.inner = shape[channel + 1] * shape[channel + 2];
-  layout.block = binding.format == TensorFormat::kHWC ? std::max<int64_t>(1, layout.channels)
-                                                      : components_per_element(binding);
-  layout.blocks = (layout.channels + layout.block - 1) / layout.block;
-  return layout;
-}
-
-// Calls visit(index in the tensor, index in the client's memory) for every element.
-template <class Visit>
-void for_each_place(const Layout& layout, const Visit& visit) {
-  int64_t at = 0;
-  for (int64_t n = 0; n < layout.batch; ++n)
-    for (int64_t c = 0; c < layout.channels; ++c)
-      for (int64_t i = 0; i < layout.inner; ++i) visit(at++, layout.place(n, c, i));
+BlockLayout layout_of(const BindingInfo& binding, const octet::Shape& shape) {
+  return block_layout(binding.format, shape.dims());
 }
 
 int8_t code_of(float value, float scale) {
@@ -63,7 +32,7 @@ int64_t client_bytes(const BindingInfo& binding, const octet::Shape& shape) {
 octet::Tensor read_client(const BindingInfo& binding, const octet::TensorType& type,
                           const void* memory) {
   octet::Tensor tensor(type.dtype, type.shape);
-  const Layout layout = layout_of(binding, type.shape);
+  const BlockLayout layout = layout_of(binding, type.shape);
   const auto* from = static_cast<const std::byte*>(memory);
   if (binding.scale != 0) {
     auto to = tensor.mutable_as<float>();
@@ -82,7 +51,7 @@ octet::Tensor read_client(const BindingInfo& binding, const octet::TensorType& t
 }
 
 void write_client(const BindingInfo& binding, const octet::Tensor& tensor, void* memory) {
-  const Layout layout = layout_of(binding, tensor.shape());
+  const BlockLayout layout = layout_of(binding, tensor.shape());
   auto* to = static_cast<std::byte*>(memory);
   if (!is_direct(binding)) {
     std::memset(memory, 0, static_cast<size_t>(client_bytes(binding, tensor.shape())));

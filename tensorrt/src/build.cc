@@ -253,6 +253,7 @@ octet::Engine build_engine(Network& network, Config& config, int threads, int64_
   info.verbosity = static_cast<int64_t>(config.getProfilingVerbosity());
   info.bindings = binding_infos(network, build.written().bindings);
   info.profiles = config.profiles();
+  for (const auto& plugin : network.plugins_of_model()) info.plugins.push_back(plugin->record);
   if (asks_for_refit(config)) {
     if (!build.written().weights_folder.empty() && octet_trt::has_files(build.written().bytes))
       refuse(

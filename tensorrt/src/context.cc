@@ -250,7 +250,8 @@ void Context::emit_profile(const std::vector<octet::Tensor>& inputs) const {
 }
 
 bool Context::run(const Addresses& addresses, int64_t batch, cudaStream_t stream) {
-  const auto work = [this, addresses, batch] {
+  const auto work = [this, addresses, batch, stream] {
+    current_stream() = stream;
     return guarded(reporter_, "IExecutionContext::enqueue", false, [&] {
       run_now(addresses, batch);
       return true;

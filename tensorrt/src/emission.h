@@ -27,6 +27,9 @@ struct ModelText {
 
 inline constexpr int64_t kFew = 64;
 
+// A model that only hands the inputs of another one on: enough to read their types.
+std::string inputs_of(const OnnxModel& model);
+
 class Emission {
  public:
   Emission(ModelText& model, LayerCore& layer) : model_(model), layer_(layer) {}
@@ -40,7 +43,7 @@ class Emission {
   size_t input_count() const { return layer_.inputs.size(); }
   const std::string& out(size_t i = 0) const;
   std::optional<DataType> output_type(size_t i = 0) const;
-  const LayerCore& layer() const { return layer_; }
+  LayerCore& layer() const { return layer_; }
 
   // 1 where the batch stands before the dimensions that clients see.
   int batch() const;
@@ -53,6 +56,8 @@ class Emission {
   // A node that writes output i of the layer.
   void last(const std::string& op, std::vector<std::string> inputs, OnnxAttributes attributes = {},
             size_t i = 0);
+  // A node of another domain, with all inputs and outputs of the layer as they are.
+  void custom(const std::string& domain, const std::string& op, OnnxAttributes attributes);
   void node_with(const std::string& op, std::vector<std::string> inputs,
                  std::vector<std::string> outputs, OnnxAttributes attributes);
 

@@ -42,7 +42,9 @@ void emit_layer(const IGridSampleLayer& layer, Emission& out);
 void emit_layer(const INMSLayer& layer, Emission& out);
 void emit_layer(const IReverseSequenceLayer& layer, Emission& out);
 void emit_layer(const INormalizationLayer& layer, Emission& out);
+void emit_layer(const IPluginV2Layer& layer, Emission& out);
 #if NV_TENSORRT_MAJOR >= 10
+void emit_layer(const IPluginV3Layer& layer, Emission& out);
 void emit_layer(const ISqueezeLayer& layer, Emission& out);
 void emit_layer(const IUnsqueezeLayer& layer, Emission& out);
 void emit_layer(const ICumulativeLayer& layer, Emission& out);

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "block_format.h"
 #include "builder.h"
 #include "context.h"
 #include "inspector.h"
 #include "octet/inspect.h"
+#include "registry.h"
 
 namespace octet_trt {
 namespace {
@@ -38,26 +40,27 @@ std::string type_text(DataType type) {
   }
 }
 
+// By its creator; a plugin without one lives on where its network does.
+std::shared_ptr<LivePlugin> made_again(const PluginRecord& plugin) {
+  const auto held = find_creator(plugin.name) ? nullptr : find_live(plugin.key);
+  if (held != nullptr) return held;
+  return publish(plugin, deserialize_plugin(plugin.name, plugin.layer, plugin.state));
+}
+
 }  // namespace
 
 int32_t components_per_element(const BindingInfo& binding) {
-  if (binding.format == TensorFormat::kCHW4) return 4;
-  if (binding.format == TensorFormat::kCHW32) return 32;
-  return binding.format == TensorFormat::kLINEAR ? -1 : 1;
+  const FormatInfo* info = format_info(binding.format);
+  return info == nullptr ? -1 : info->component;
 }
 
 std::string format_text(const BindingInfo& binding) {
-  const std::string type = type_text(binding.type);
-  switch (binding.format) {
-    case TensorFormat::kCHW4:
-      return "Four wide channel vectorized row major " + type + " format (kCHW4)";
-    case TensorFormat::kCHW32:
-      return "Thirty-two wide channel vectorized row major " + type + " format (kCHW32)";
-    case TensorFormat::kHWC:
-      return "Channel major " + type + " format (kHWC)";
-    default:
-      return "Row major linear " + type + " format (kLINEAR)";
-  }
+  return format_words(binding.format, type_text(binding.type));
+}
+
+EngineState::EngineState(octet::Engine loaded, PlanInfo told)
+    : engine(std::move(loaded)), info(std::move(told)) {
+  for (const PluginRecord& plugin : info.plugins) plugins.push_back(made_again(plugin));
 }
 
 int EngineState::binding_index(const char* name) const {
@@ -154,7 +157,8 @@ char const* Engine::getTensorFormatDesc(char const* tensorName) const noexcept {
 int32_t Engine::getTensorVectorizedDim(char const* tensorName) const noexcept {
   const BindingInfo* binding = state_->binding(tensorName);
   if (binding == nullptr || components_per_element(*binding) <= 1) return -1;
-  return dims_of(*binding, state_->info.implicit_batch).nbDims - 3;
+  const int spatial = format_info(binding->format)->spatial;
+  return dims_of(*binding, state_->info.implicit_batch).nbDims - spatial - 1;
 }
 
 int32_t Engine::getTensorBytesPerComponent(char const* tensorName, int32_t) const noexcept {

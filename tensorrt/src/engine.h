@@ -17,8 +17,8 @@ namespace octet_trt {
 
 // Shared by an engine, its contexts and its inspectors. A refit replaces `engine`.
 struct EngineState {
-  EngineState(octet::Engine loaded, PlanInfo told)
-      : engine(std::move(loaded)), info(std::move(told)) {}
+  // Makes the plugins of the plan. Throws octet::Error.
+  EngineState(octet::Engine loaded, PlanInfo told);
 
   // -1 for a name that no binding has.
   int binding_index(const char* name) const;
@@ -27,6 +27,7 @@ struct EngineState {
   const std::vector<int64_t>* profile_shape(const std::string& name, int32_t index,
                                             OptProfileSelector select) const;
 
+  LivePlugins plugins;  // end after what runs them
   octet::Engine engine;
   PlanInfo info;
   int64_t changes = 0;  // refits so far

@@ -15,6 +15,7 @@ namespace octet_trt {
 class Emission;
 class LayerCore;
 class Network;
+class PluginCore;
 
 class Tensor final : public ITensor {
  public:
@@ -81,6 +82,8 @@ class LayerCore {
   virtual LayerType kind() const = 0;
   // Writes the layer as nodes of a model.
   virtual void emit(Emission& out) = 0;
+  // Null for a layer that is none.
+  virtual PluginCore* plugin() { return nullptr; }
 
   void touch();  // what was inferred holds no more, here and below
   Tensor* input(size_t i) const { return i < inputs.size() ? inputs[i] : nullptr; }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "builder.h"
+#include "plugin_layer.h"
 
 namespace octet_trt {
 
@@ -110,6 +111,20 @@ bool Network::has_quantizers() const {
   return std::ranges::any_of(layers, [](const auto& layer) {
     return layer->kind() == LayerType::kQUANTIZE || layer->kind() == LayerType::kDEQUANTIZE;
   });
+}
+
+bool Network::has_plugins() const {
+  return std::ranges::any_of(layers, [](const auto& layer) { return layer->plugin() != nullptr; });
+}
+
+std::vector<std::shared_ptr<LivePlugin>> Network::plugins_of_model() const {
+  const std::vector<const LayerCore*> wanted = layers_of_model();
+  std::vector<std::shared_ptr<LivePlugin>> plugins;
+  for (const auto& layer : layers) {
+    const bool is_wanted = std::ranges::find(wanted, layer.get()) != wanted.end();
+    if (is_wanted && layer->plugin() != nullptr) plugins.push_back(layer->plugin()->held());
+  }
+  return plugins;
 }
 
 #if NV_TENSORRT_MAJOR >= 10

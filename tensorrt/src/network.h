@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@
 namespace octet_trt {
 
 class Builder;
+class LivePlugin;
+struct PluginName;
 
 // Where a binding of the engine meets a value of the model.
 struct Binding {
@@ -33,6 +36,9 @@ struct WrittenModel {
   std::string weights_folder;
   std::vector<Binding> bindings;
 };
+
+// Null where Octet has the operator, or no creator of that name is registered.
+std::optional<PluginName> plugin_of_node(const OnnxNode& node);
 
 class Network final : public INetworkDefinition {
  public:
@@ -54,6 +60,9 @@ class Network final : public INetworkDefinition {
   std::vector<const LayerCore*> layers_of_model() const;
   std::vector<const Tensor*> tensors_of_model() const;
   bool has_quantizers() const;
+  bool has_plugins() const;
+  // Those of layers_of_model(), as they were written last.
+  std::vector<std::shared_ptr<LivePlugin>> plugins_of_model() const;
   // Infers the values of the parsed part again.
   void parsed_inputs_changed();
   // Whether a layer computes sizes: from shapes and constants alone.
@@ -122,7 +131,11 @@ class Network final : public INetworkDefinition {
                                             ITensor& sequenceLens) noexcept override;
   INormalizationLayer* addNormalization(ITensor& input, ITensor& scale, ITensor& bias,
                                         uint32_t axesMask) noexcept override;
+  IPluginV2Layer* addPluginV2(ITensor* const* inputs, int32_t nbInputs,
+                              IPluginV2& plugin) noexcept override;
 #if NV_TENSORRT_MAJOR >= 10
+  IPluginV3Layer* addPluginV3(ITensor* const* inputs, int32_t nbInputs, ITensor* const* shapeInputs,
+                              int32_t nbShapeInputs, IPluginV3& plugin) noexcept override;
   IFillLayer* addFill(Dims const& dimensions, FillOperation op,
                       DataType outputType) noexcept override;
   IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale,
@@ -189,7 +202,14 @@ class Network final : public INetworkDefinition {
   Tensor* new_tensor(const std::string& name);
   void take_nodes(std::vector<OnnxNode> nodes);
   void take_node(OnnxNode node, std::map<std::string, Tensor*>& known);
+  std::unique_ptr<LayerCore> make_plugin_layer(const OnnxNode& node, const PluginName& name,
+                                               const std::string& shown);
+  Tensor* parsed_weight(const std::string& name);
+  // Types of the parsed part.
   void take_types();
+  void take_types_of(ModelText& model, const std::vector<std::string>& wanted);
+  void take_plugin_types(LayerCore& layer, ModelText& model);
+  bool is_plugin_output(const std::string& name) const;
   void write_input(Tensor& tensor, ModelText& model, WrittenModel& written) const;
   void write_output(Tensor& tensor, ModelText& model, WrittenModel& written) const;
   void write_layer(LayerCore& layer, ModelText& model, std::string& functions) const;

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <functional>
 
+#include "block_format.h"
 #include "network.h"
 #include "octet/value_types.h"
+#include "plugin_layer.h"
+#include "plugin_operator.h"
 #include "wire.h"
 
 namespace octet_trt {
@@ -19,6 +22,13 @@ std::string opset_import(const std::string& domain, int64_t version) {
   WireWriter out;
   out.bytes(1, domain);
   out.integer(2, version);
+  return out.take();
+}
+
+// As a field of the model.
+std::string import_of(const std::string& domain) {
+  WireWriter out;
+  out.bytes(8, opset_import(domain, 1));
   return out.take();
 }
 
@@ -97,12 +107,12 @@ float code_scale(const Tensor& tensor) {
 // Of the formats that are allowed, the linear one where it is among them.
 TensorFormat format_of(const Tensor& tensor, DataType type) {
   if ((tensor.formats & 1U) != 0) return TensorFormat::kLINEAR;
-  for (const TensorFormat format :
-       {TensorFormat::kCHW4, TensorFormat::kCHW32, TensorFormat::kHWC}) {
-    if ((tensor.formats >> static_cast<uint32_t>(format) & 1U) != 0) return format;
+  std::string names;
+  for (const FormatInfo& info : known_formats()) {
+    if ((tensor.formats >> static_cast<uint32_t>(info.format) & 1U) != 0) return info.format;
+    names += std::string(names.empty() ? "" : ", ") + info.name;
   }
-  refuse("'" + tensor.name + "' of type " + name_of(type) +
-         " allows none of the formats kLINEAR, kCHW4, kCHW32 and kHWC");
+  refuse("'" + tensor.name + "' of type " + name_of(type) + " allows none of the formats " + names);
 }
 
 Dtype border_type(const Tensor& tensor) {
@@ -176,7 +186,8 @@ void Network::write_layer(LayerCore& layer, ModelText& model, std::string& funct
   layer.emit(emission);
   model.counter = own.counter;
   std::ranges::move(own.initializers, std::back_inserter(model.initializers));
-  if (has_parsed_ && parsed_.opset != kOpset && !own.nodes.empty()) {
+  const bool fits = !has_parsed_ || parsed_.opset == kOpset || layer.plugin() != nullptr;
+  if (!fits && !own.nodes.empty()) {
     model.nodes.push_back(call_of(layer, own, functions));
   } else {
     std::ranges::move(own.nodes, std::back_inserter(model.nodes));
@@ -208,13 +219,26 @@ std::string Network::model_bytes(const ModelText& model, const std::string& func
   WireWriter out;
   out.bytes(7, bytes_of_graph(model, more.text()));
   std::string head = has_parsed_ ? parsed_.head : head_of_own();
+  if (has_plugins()) head += import_of(kPluginDomain);
   if (!functions.empty()) {
     WireWriter own;
     own.integer(1, kIrVersion);
-    own.bytes(8, opset_import(kDomain, 1));
-    head += own.text() + functions;
+    head += own.text() + import_of(kDomain) + functions;
   }
   return head + out.take();
+}
+
+std::string inputs_of(const OnnxModel& model) {
+  ModelText text;
+  text.inputs = model.input_infos;
+  for (const std::string& input : model.inputs) {
+    const std::string copy = text.fresh(input);
+    text.nodes.push_back({"Identity", "", copy, {input}, {copy}, ""});
+    text.outputs.push_back(only_name(copy));
+  }
+  WireWriter graph;
+  graph.bytes(7, bytes_of_graph(text, ""));
+  return head_of_own() + graph.text();
 }
 
 std::vector<const LayerCore*> Network::layers_of_model() const {
@@ -275,7 +299,8 @@ class Excerpt {
  private:
   void need(Tensor& tensor) {
     const octet::TensorType type = tensor.model_type();
-    const bool has_layer = tensor.producer != nullptr && !tensor.producer->parsed;
+    const bool has_layer = tensor.producer != nullptr && !tensor.producer->parsed &&
+                           tensor.producer->plugin() == nullptr;
     const bool is_constant = has_layer && tensor.producer->kind() == LayerType::kCONSTANT &&
                              type.shape.is_static() && type.shape.elements() <= kFew;
     if (is_constant || (is_integer(type) && has_layer)) {
@@ -295,6 +320,11 @@ class Excerpt {
 void Network::infer(LayerCore& layer) {
   if (layer.inferred) return;
   if (layer.parsed) return parsed_inputs_changed();
+  if (PluginCore* plugin = layer.plugin(); plugin != nullptr) {
+    plugin->infer(layer);
+    layer.inferred = true;
+    return;
+  }
   ModelText model;
   model.with_weights = false;
   Excerpt(model).add(layer);

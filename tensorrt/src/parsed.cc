@@ -6,6 +6,7 @@
 #include "emit.h"
 #include "network.h"
 #include "octet/value_types.h"
+#include "plugin_object.h"
 
 namespace octet_trt {
 namespace {
@@ -146,11 +147,15 @@ std::unique_ptr<LayerCore> make_layer(Network& network, const OnnxNode& node,
 void Network::take_node(OnnxNode node, std::map<std::string, Tensor*>& known) {
   std::string name = node.name;
   if (name.empty() && !node.outputs.empty()) name = "node_of_" + node.outputs.front();
-  std::unique_ptr<LayerCore> layer = make_layer(*this, node, name);
+  const std::optional<PluginName> plugin = plugin_of_node(node);
+  std::unique_ptr<LayerCore> layer =
+      plugin ? make_plugin_layer(node, *plugin, name) : make_layer(*this, node, name);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const auto tensor = known.find(node.inputs[i]);
-    if (tensor == known.end()) continue;
-    layer->inputs.push_back(tensor->second);
+    Tensor* input = tensor == known.end() ? nullptr : tensor->second;
+    if (input == nullptr && plugin) input = parsed_weight(node.inputs[i]);
+    if (input == nullptr) continue;
+    layer->inputs.push_back(input);
     layer->input_places.push_back(i);
   }
   for (const std::string& output : node.outputs) {
@@ -162,7 +167,7 @@ void Network::take_node(OnnxNode node, std::map<std::string, Tensor*>& known) {
     known[output] = tensor.get();
     layer->outputs.push_back(std::move(tensor));
   }
-  layer->parsed = std::move(node);
+  if (!plugin) layer->parsed = std::move(node);
   layer->inferred = true;
   layers.push_back(std::move(layer));
 }
@@ -181,34 +186,6 @@ void Network::take_nodes(std::vector<OnnxNode> nodes) {
   }
 }
 
-void Network::take_types() {
-  ModelText model;
-  model.initializers = parsed_.initializers;
-  for (Tensor* input : inputs_)
-    if (!input->parsed_name.empty())
-      model.inputs.push_back(value_info(input->parsed_name, input->type));
-  std::string functions;
-  for (const auto& layer : layers) {
-    if (!layer->parsed) continue;
-    write_layer(*layer, model, functions);
-    layer->inferred = true;
-  }
-  for (const std::string& output : parsed_.outputs)
-    model.outputs.push_back(value_info(output, {octet::Dtype::f32, octet::Shape::unknown()}));
-  const std::string bytes = model_bytes(model, "");
-  std::map<std::string, octet::TensorType> types;
-  for (const auto& info : octet::value_types(std::as_bytes(std::span(bytes)), parsed_folder_))
-    types.emplace(info.name, info.type);
-  for (const auto& layer : layers) {
-    for (const auto& output : layer->outputs) {
-      const auto found = types.find(output->parsed_name);
-      if (found != types.end()) output->type = found->second;
-    }
-  }
-}
-
-void Network::parsed_inputs_changed() { take_types(); }
-
 void Network::parse(std::string_view bytes, const std::string& folder) {
   if (has_parsed_) refuse("the network holds a model already");
   if (implicit_) {
@@ -216,12 +193,16 @@ void Network::parse(std::string_view bytes, const std::string& folder) {
         "a model that is parsed needs a network with explicit batch: createNetworkV2(1U << "
         "static_cast<uint32_t>(NetworkDefinitionCreationFlag::kEXPLICIT_BATCH))");
   }
+  OnnxModel model = read_onnx(bytes);
+  const bool has_plugin = std::ranges::any_of(
+      model.nodes, [](const OnnxNode& node) { return plugin_of_node(node).has_value(); });
   // What is wrong with the model is said before the network changes.
+  const std::string inputs_alone = has_plugin ? inputs_of(model) : "";
   std::map<std::string, octet::TensorType> types;
-  for (const auto& info :
-       octet::value_types({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, folder))
+  for (const auto& info : octet::value_types(
+           std::as_bytes(std::span(has_plugin ? std::string_view(inputs_alone) : bytes)), folder))
     types.emplace(info.name, info.type);
-  parsed_ = read_onnx(bytes);
+  parsed_ = std::move(model);
   parsed_folder_ = folder;
   has_parsed_ = true;
   for (size_t i = 0; i < parsed_.inputs.size(); ++i) {
@@ -235,6 +216,7 @@ void Network::parse(std::string_view bytes, const std::string& folder) {
     inputs_.push_back(tensor);
   }
   take_nodes(std::move(parsed_.nodes));
+  if (has_plugin) return take_types();
   for (const auto& layer : layers)
     for (const auto& output : layer->outputs)
       if (const auto found = types.find(output->parsed_name); found != types.end())

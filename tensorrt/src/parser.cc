@@ -5,7 +5,7 @@
 
 #include "octet/error.h"
 #include "octet/operators.h"
-#include "octet/value_types.h"
+#include "registry.h"
 
 namespace octet_trt {
 namespace {
@@ -88,7 +88,7 @@ bool Parser::supportsOperator(char const* op_name) const noexcept {
   return guarded(reporter_, "IParser::supportsOperator", false, [&] {
     for (const octet::OpSupport& op : octet::supported_operators())
       if (op_name != nullptr && op.name == op_name) return true;
-    return false;
+    return op_name != nullptr && !creator_spaces_of(op_name).empty();
   });
 }
 
@@ -126,7 +126,7 @@ bool Parser::supportsModel(void const* serialized_onnx_model, size_t serialized_
     all_nodes_.clear();
     sub_graph_collection.clear();
     try {
-      octet::value_types(std::as_bytes(std::span(bytes)), folder_of(model_path));
+      Network(network_.builder, reporter_, false, 1).parse(bytes, folder_of(model_path));
       supported_ = true;
     } catch (const octet::Error& error) {
       add_error(error);

@@ -3,9 +3,12 @@
 
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "octet/attachment.h"
 #include "octet/error.h"
+#include "plugin_json.h"
+#include "plugin_operator.h"
 
 namespace octet_trt {
 namespace {
@@ -98,6 +101,12 @@ std::string to_bytes(const PlanInfo& info) {
   for (const BindingInfo& binding : info.bindings) bindings.push_back(to_json(binding));
   for (const ProfileInfo& profile : info.profiles)
     profiles.push_back({{"shapes", profile.shapes}, {"values", profile.values}});
+  json plugins = json::array();
+  std::string states;
+  for (const PluginRecord& plugin : info.plugins) {
+    plugins.push_back(to_json(plugin));
+    states += plugin.state;
+  }
   const json all = {{"name", info.name},
                     {"implicit", info.implicit_batch},
                     {"max_batch", info.max_batch},
@@ -107,35 +116,88 @@ std::string to_bytes(const PlanInfo& info) {
                     {"profiles", profiles},
                     {"debug", info.debug_tensors},
                     {"tuning", info.tuning},
-                    {"refit", info.refit_options}};
+                    {"refit", info.refit_options},
+                    {"plugins", plugins}};
   const std::string text = all.dump(-1, ' ', false, json::error_handler_t::replace);
   const uint64_t bytes = text.size();
   std::string out(kMagic, sizeof kMagic);
   out.append(reinterpret_cast<const char*>(&bytes), sizeof bytes);
-  return out + text + info.refit_model;
+  return out + text + states + info.refit_model;
 }
 
-PlanInfo plan_info(const octet::Engine& engine) {
-  const auto raw = octet::attachment(engine);
+namespace {
+
+// The parts of what is attached to a plan: JSON, the states of plugins, the model of a refit.
+struct Attached {
+  json text;
+  std::string_view rest;
+};
+
+// Nothing where no facade wrote it.
+std::optional<Attached> parts_of(std::span<const std::byte> raw) {
   const std::string_view bytes(reinterpret_cast<const char*>(raw.data()), raw.size());
   constexpr size_t kHead = sizeof kMagic + sizeof(uint64_t);
-  if (bytes.size() < kHead || bytes.substr(0, sizeof kMagic) != std::string_view(kMagic, 8)) {
-    PlanInfo info;
-    for (const auto& input : engine.inputs()) info.bindings.push_back(own_binding(input, true));
-    for (const auto& output : engine.outputs()) info.bindings.push_back(own_binding(output, false));
-    return info;
-  }
+  if (bytes.size() < kHead || bytes.substr(0, sizeof kMagic) != std::string_view(kMagic, 8))
+    return std::nullopt;
   uint64_t length = 0;
   std::memcpy(&length, bytes.data() + sizeof kMagic, sizeof length);
   if (length > bytes.size() - kHead) damaged("its length");
+  return Attached{json::parse(bytes.substr(kHead, length)), bytes.substr(kHead + length)};
+}
+
+// Takes the states off the rest.
+std::vector<PluginRecord> take_plugins(Attached& attached) {
+  std::vector<PluginRecord> plugins;
+  if (!attached.text.contains("plugins")) return plugins;
+  for (const json& value : attached.text.at("plugins")) {
+    plugins.push_back(plugin_from(value));
+    const size_t bytes = state_bytes(value);
+    if (bytes > attached.rest.size()) damaged("the state of a plugin");
+    plugins.back().state = attached.rest.substr(0, bytes);
+    attached.rest.remove_prefix(bytes);
+    if (plugins.back().key != key_of(plugins.back())) damaged("the key of a plugin");
+  }
+  return plugins;
+}
+
+// Reads a part; what the JSON lacks is an error of the plan.
+template <class Work>
+auto reading(const Work& work) {
   try {
-    PlanInfo info = from_json(json::parse(bytes.substr(kHead, length)));
-    info.refit_model = bytes.substr(kHead + length);
-    check(info, engine);
-    return info;
+    return work();
   } catch (const json::exception& error) {
     damaged(error.what());
   }
+}
+
+}  // namespace
+
+PlanInfo plan_info(const octet::Engine& engine) {
+  return reading([&] {
+    std::optional<Attached> attached = parts_of(octet::attachment(engine));
+    PlanInfo info;
+    if (!attached) {
+      for (const auto& input : engine.inputs()) info.bindings.push_back(own_binding(input, true));
+      for (const auto& output : engine.outputs())
+        info.bindings.push_back(own_binding(output, false));
+      return info;
+    }
+    info = from_json(attached->text);
+    info.plugins = take_plugins(*attached);
+    info.refit_model = attached->rest;
+    check(info, engine);
+    return info;
+  });
+}
+
+octet::Engine load_plan(std::span<const std::byte> plan) {
+  const std::vector<std::byte> raw = octet::attachment(plan);
+  reading([&] {
+    std::optional<Attached> attached = parts_of(raw);
+    if (!attached) return;
+    for (const PluginRecord& plugin : take_plugins(*attached)) declare_operator(plugin.signature);
+  });
+  return octet::Engine::load(plan);
 }
 
 }  // namespace octet_trt

@@ -5,10 +5,12 @@
 
 #include <array>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "octet/engine.h"
+#include "plugin_live.h"
 #include "types.h"
 
 namespace octet_trt {
@@ -44,10 +46,13 @@ struct PlanInfo {
   std::string tuning;       // of octet/tuning.h, as JSON
   std::string refit_model;  // what a refit builds from; empty where the plan does not allow it
   std::string refit_options;
+  std::vector<PluginRecord> plugins;
 };
 
 std::string to_bytes(const PlanInfo& info);
 // Of an engine that no facade made, what it says itself. Throws octet::Error.
 PlanInfo plan_info(const octet::Engine& engine);
+// The engine of a plan, whose plugins are told to Octet before. Throws octet::Error.
+octet::Engine load_plan(std::span<const std::byte> plan);
 
 }  // namespace octet_trt

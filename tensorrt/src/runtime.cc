@@ -11,13 +11,12 @@
 namespace octet_trt {
 
 ICudaEngine* Runtime::deserializeCudaEngine(void const* blob, std::size_t size) noexcept {
-  return guarded(reporter_, "IRuntime::deserializeCudaEngine", static_cast<ICudaEngine*>(nullptr),
-                 [&] {
-                   if (blob == nullptr) refuse("the plan is a null pointer");
-                   const octet::Engine engine =
-                       octet::Engine::load({static_cast<const std::byte*>(blob), size});
-                   return make_engine(engine, reporter_);
-                 });
+  return guarded(
+      reporter_, "IRuntime::deserializeCudaEngine", static_cast<ICudaEngine*>(nullptr), [&] {
+        if (blob == nullptr) refuse("the plan is a null pointer");
+        const octet::Engine engine = load_plan({static_cast<const std::byte*>(blob), size});
+        return make_engine(engine, reporter_);
+      });
 }
 
 #if NV_TENSORRT_MAJOR < 10
@@ -59,7 +58,7 @@ ICudaEngine* Runtime::deserializeCudaEngine(IStreamReaderV2& streamReader) {
 EngineValidity Runtime::getEngineValidity(void const* blob, int64_t blobSize,
                                           uint64_t* diagnostics) const noexcept {
   try {
-    octet::Engine::load({static_cast<const std::byte*>(blob), static_cast<size_t>(blobSize)});
+    load_plan({static_cast<const std::byte*>(blob), static_cast<size_t>(blobSize)});
     if (diagnostics != nullptr) *diagnostics = 0;
     return EngineValidity::kVALID;
   } catch (const std::exception&) {

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes of a parsed model that name a registered creator: they become layers of plugins, as TensorRT's parser makes them.
+#include <algorithm>
+#include <set>
+
+#include "network.h"
+#include "octet/operators.h"
+#include "octet/value_types.h"
+#include "plugin_fields.h"
+#include "plugin_layer.h"
+#include "registry.h"
+
+namespace octet_trt {
+namespace {
+
+bool is_octets(const OnnxNode& node) {
+  static const auto* const names = [] {
+    auto* all = new std::set<std::string>;
+    for (const octet::OpSupport& op : octet::supported_operators())
+      if (op.domain.empty()) all->insert(op.name);
+    return all;
+  }();
+  const bool is_standard = node.domain.empty() || node.domain == "ai.onnx";
+  return is_standard && names->contains(node.op);
+}
+
+// Of an attribute that is a text; PluginField has no other way to hold it.
+std::string text_field(const FieldStore& fields, const std::string& name,
+                       const std::string& otherwise) {
+  const PluginFieldCollection all = fields.collection();
+  for (int32_t i = 0; i < all.nbFields; ++i) {
+    const PluginField& field = all.fields[i];
+    if (name == field.name && field.type == PluginFieldType::kCHAR)
+      return {static_cast<const char*>(field.data), static_cast<size_t>(field.length)};
+  }
+  return otherwise;
+}
+
+const PluginFieldCollection* declared_fields(const PluginName& name, const FoundCreator& found) {
+  return ask_plugin(name, "getFieldNames()", [&]() -> const PluginFieldCollection* {
+    if (found.v2 != nullptr) return found.v2->getFieldNames();
+#if NV_TENSORRT_MAJOR >= 10
+    if (found.v3 != nullptr) return found.v3->getFieldNames();
+#endif
+    return nullptr;
+  });
+}
+
+}  // namespace
+
+// The type is the operator's; version and namespace are attributes.
+std::optional<PluginName> plugin_of_node(const OnnxNode& node) {
+  if (is_octets(node)) return std::nullopt;
+  if (creator_spaces_of(node.op).empty()) return std::nullopt;
+  const FieldStore fields = fields_of_node(node, nullptr);
+  PluginName name{node.op, text_field(fields, "plugin_version", "1"),
+                  text_field(fields, "plugin_namespace", "")};
+  if (find_creator(name)) return name;
+  return std::nullopt;
+}
+
+std::unique_ptr<LayerCore> Network::make_plugin_layer(const OnnxNode& node, const PluginName& name,
+                                                      const std::string& shown) {
+  const FoundCreator found = find_creator(name);
+  const FieldStore fields = fields_of_node(node, declared_fields(name, found));
+  std::unique_ptr<PluginObject> object = create_plugin(name, shown, fields.collection());
+  if (object->output_count() != static_cast<int32_t>(node.outputs.size())) {
+    plugin_failed(name, "node '" + shown + "' has " + std::to_string(node.outputs.size()) +
+                            " outputs, and getNbOutputs() returned " +
+                            std::to_string(object->output_count()));
+  }
+#if NV_TENSORRT_MAJOR >= 10
+  if (found.v3 != nullptr) {
+    auto layer = std::make_unique<PluginV3Layer>(*this, LayerType::kPLUGIN_V3, shown);
+    layer->set(name, std::move(object));
+    return layer;
+  }
+#endif
+  auto layer = std::make_unique<PluginV2Layer>(*this, LayerType::kPLUGIN_V2, shown);
+  layer->set(name, std::move(object));
+  return layer;
+}
+
+// A weight of the parsed model that a plugin reads.
+Tensor* Network::parsed_weight(const std::string& name) {
+  const auto at = std::ranges::find(parsed_.initializer_names, name);
+  if (at == parsed_.initializer_names.end()) return nullptr;
+  const auto index = static_cast<size_t>(at - parsed_.initializer_names.begin());
+  auto tensor = std::make_unique<Tensor>(*this, name);
+  tensor->parsed_name = name;
+  tensor->type = read_tensor(parsed_.initializers[index]).type;
+  input_tensors_.push_back(std::move(tensor));
+  return input_tensors_.back().get();
+}
+
+// Types of what is written so far, of a parsed model that may end anywhere.
+void Network::take_types_of(ModelText& model, const std::vector<std::string>& wanted) {
+  model.outputs.clear();
+  for (const std::string& output : wanted)
+    model.outputs.push_back(value_info(output, {octet::Dtype::f32, octet::Shape::unknown()}));
+  const std::string bytes = model_bytes(model, "");
+  std::map<std::string, octet::TensorType> types;
+  for (const auto& info : octet::value_types(std::as_bytes(std::span(bytes)), parsed_folder_))
+    types.emplace(info.name, info.type);
+  for (const auto& layer : layers) {
+    if (layer->plugin() != nullptr) continue;
+    for (const auto& output : layer->outputs) {
+      const auto found = types.find(output->parsed_name);
+      if (found != types.end()) output->type = found->second;
+    }
+  }
+}
+
+void Network::take_plugin_types(LayerCore& layer, ModelText& model) {
+  std::vector<std::string> before;
+  for (const Tensor* input : layer.inputs)
+    if (input->producer != nullptr) before.push_back(input->onnx_name());
+  if (!before.empty()) take_types_of(model, before);
+  layer.plugin()->infer(layer);
+  for (const auto& output : layer.outputs)
+    model.inputs.push_back(value_info(output->parsed_name, output->type));
+}
+
+// A plugin is asked as soon as the types of its inputs are known; for the rest of the model its outputs are inputs.
+void Network::take_types() {
+  ModelText model;
+  model.initializers = parsed_.initializers;
+  for (const Tensor* input : inputs_)
+    if (!input->parsed_name.empty())
+      model.inputs.push_back(value_info(input->parsed_name, input->type));
+  std::string functions;
+  for (const auto& layer : layers) {
+    const bool is_plugin = layer->plugin() != nullptr && !layer->outputs[0]->parsed_name.empty();
+    if (is_plugin) {
+      take_plugin_types(*layer, model);
+    } else if (layer->parsed) {
+      write_layer(*layer, model, functions);
+    } else {
+      continue;
+    }
+    layer->inferred = true;
+  }
+  std::vector<std::string> made;
+  for (const std::string& output : parsed_.outputs)
+    if (!is_plugin_output(output)) made.push_back(output);
+  if (!made.empty()) take_types_of(model, made);
+}
+
+bool Network::is_plugin_output(const std::string& name) const {
+  return std::ranges::any_of(layers, [&](const auto& layer) {
+    const auto gives = [&](const auto& output) { return output->parsed_name == name; };
+    return layer->plugin() != nullptr && std::ranges::any_of(layer->outputs, gives);
+  });
+}
+
+void Network::parsed_inputs_changed() { take_types(); }
+
+}  // namespace octet_trt

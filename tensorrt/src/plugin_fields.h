@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fields that plugins are made from: of a node's attributes, and as bytes in a plan.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "onnx_text.h"
+#include "plugin_object.h"
+
+namespace octet_trt {
+
+// Fields with what they point to.
+class FieldStore {
+ public:
+  FieldStore() = default;
+  FieldStore(FieldStore&&) = default;  // texts stay where they are
+  void add(const std::string& name, PluginFieldType type, std::string bytes, int32_t length);
+  // Valid as long as the store.
+  PluginFieldCollection collection() const;
+
+ private:
+  std::deque<std::string> texts_;
+  std::vector<PluginField> fields_;
+};
+
+// A node's attributes as its creator declares them, or by their own types where it does not. Throws octet::Error.
+FieldStore fields_of_node(const OnnxNode& node, const PluginFieldCollection* declared);
+
+// As bytes, of which read_fields() makes the same. Both throw octet::Error.
+std::string write_fields(const PluginName& name, const PluginFieldCollection& fields);
+FieldStore read_fields(std::string_view bytes);
+
+}  // namespace octet_trt

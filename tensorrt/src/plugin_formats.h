@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a plugin can run on: every combination of types and formats that supportsFormatCombination() admits is looked for, without
+// TensorRT's limit of 100.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plugin_object.h"
+
+namespace octet_trt {
+
+struct TypedFormat {
+  DataType type = DataType::kFLOAT;
+  TensorFormat format = TensorFormat::kLINEAR;
+  bool operator==(const TypedFormat&) const = default;
+};
+using PluginCombo = std::vector<TypedFormat>;  // of inputs, then outputs
+
+// What Octet is told of a plugin: plugins of one signature are one operator.
+struct PluginSignature {
+  std::string type;            // of the plugin, for people
+  std::vector<int32_t> ranks;  // of inputs, then outputs; with the batch where it is implicit
+  int32_t inputs = 0;
+  std::vector<PluginCombo> combos;  // the first is of reals, if any is
+};
+
+// `io` has the types that the network gives and wants. Throws octet::Error with the matrix of what was offered and refused. Warns where
+// there are more combinations than an operator may have.
+PluginSignature negotiate(const PluginObject& plugin, const PluginName& name, PluginIo io,
+                          const Reporter& reporter);
+
+}  // namespace octet_trt

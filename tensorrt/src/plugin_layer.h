@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers that are plugins.
+#pragma once
+
+#include <memory>
+
+#include "emit.h"
+#include "plugin_live.h"
+
+namespace octet_trt {
+
+// What such a layer has beside the rest.
+class PluginCore {
+ public:
+  void set(PluginName name, std::unique_ptr<PluginObject> object);
+  PluginObject& object() const { return *object_; }
+  // Sets the types of the layer's outputs by asking the plugin. Throws octet::Error.
+  void infer(LayerCore& layer) const;
+  // The plugin as the network has it now: negotiated, configured for reals, serialized. It is held until the next call.
+  const std::shared_ptr<LivePlugin>& live(const LayerCore& layer);
+  const std::shared_ptr<LivePlugin>& held() const { return held_; }
+
+ private:
+  PluginIo io_of(const LayerCore& layer) const;
+
+  PluginName name_;
+  std::unique_ptr<PluginObject> object_;
+  std::shared_ptr<LivePlugin> held_;
+};
+
+class PluginV2Layer final : public LayerOf<IPluginV2Layer>, public PluginCore {
+ public:
+  using LayerOf::LayerOf;
+  PluginCore* plugin() override { return this; }
+  IPluginV2& getPlugin() noexcept override { return *object().v2(); }
+};
+
+#if NV_TENSORRT_MAJOR >= 10
+class PluginV3Layer final : public LayerOf<IPluginV3Layer>, public PluginCore {
+ public:
+  using LayerOf::LayerOf;
+  PluginCore* plugin() override { return this; }
+  IPluginV3& getPlugin() noexcept override { return *object().v3(); }
+};
+#endif
+
+}  // namespace octet_trt
