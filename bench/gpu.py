@@ -79,9 +79,10 @@ def measure(args):
             except subprocess.CalledProcessError as error:
                 print(f"{name}, batch {batch}: {error.stderr.strip()}", file=sys.stderr)
                 continue
-            on_host = [layer["name"] for layer in layers if layer["kernel"] == "reference"]
-            results.append({"name": name, "batch": batch, "ms": round(ms, 4), "images_per_s": round(batch / ms * 1e3, 1), "peers": {},
-                            "layers_on_cpu": len(on_host), "clocks": clocks()})
+            on_host = [layer["name"] for layer in layers if layer["device"] == "cpu" and layer["kernel"] not in COPIES]
+            floor = sum(layer["floor_us"] for layer in layers) / 1e3
+            results.append({"name": name, "batch": batch, "ms": round(ms, 4), "images_per_s": round(batch / ms * 1e3, 1),
+                            "floor_ms": round(floor, 4), "peers": {}, "layers_on_cpu": len(on_host), "clocks": clocks()})
             if not args.json:
                 print(f"{name:22} batch {batch:4} {ms:9.3f} ms {batch / ms * 1e3:12.0f} images/s, {len(on_host)} layers on the CPU")
     return results

@@ -64,7 +64,7 @@ struct Options {
   bool json = false;
 };
 
-void print_layer_times(const std::vector<LayerTime>& times) {
+void print_layer_times(const std::vector<LayerTime>& times, const std::string& device) {
   Table table({{"LAYER", false, 40},
                {"OP"},
                {"TYPE"},
@@ -88,8 +88,8 @@ void print_layer_times(const std::vector<LayerTime>& times) {
   table.print();
   fmt::print(
       "\nsum {:.1f} us, floor {:.1f} us: multiplications at the full rate of their unit, or each "
-      "byte once from beyond L2\n",
-      spent, floor);
+      "byte once {}\n",
+      spent, floor, device == "cpu" ? "from beyond L2" : "in the device's memory");
 }
 
 int run_layers(const Options& options) {
@@ -101,7 +101,7 @@ int run_layers(const Options& options) {
   profiled.tuning = read_tuning(options.tuning);
   const auto times = profile(engine, make_inputs(engine, shapes), profiled);
   if (!options.json) {
-    print_layer_times(times);
+    print_layer_times(times, options.device);
     return kDone;
   }
   nlohmann::ordered_json layers = nlohmann::ordered_json::array();
@@ -110,6 +110,7 @@ int run_layers(const Options& options) {
                       {"op", time.layer.op},
                       {"precision", to_string(time.layer.precision)},
                       {"kernel", time.layer.kernel},
+                      {"device", time.layer.device},
                       {"choice", to_string(time.layer.choice)},
                       {"signature", time.layer.signature},
                       {"macs", time.layer.macs},

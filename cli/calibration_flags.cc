@@ -118,6 +118,7 @@ struct MissingRow {
 
 // The most expensive first.
 std::vector<MissingRow> missing_rows(const CompileReport& report, const Inspection& inspection) {
+  if (report.missing_ranges.empty()) return {};
   std::unordered_map<std::string, int64_t> macs;
   for (const LayerInfo& layer : inspection.layers) macs[layer.name] += layer.macs;
   std::vector<MissingRow> rows;

@@ -104,9 +104,9 @@ void print_what(const Options& options, const ModelCheck& check) {
                                       human_bytes_of(check.parameter_bytes)));
 }
 
-std::string memory_text(const Inspection& inspection) {
-  return fmt::format("{} of weights, {} for activations", human_bytes_of(inspection.weight_bytes),
-                     human_bytes_of(inspection.arena_bytes));
+std::string memory_text(const EngineMemory& memory) {
+  return fmt::format("{} of weights, {} for activations", human_bytes_of(memory.weight_bytes),
+                     human_bytes_of(memory.arena_bytes));
 }
 
 void print_costs(const ModelCheck& check) {
@@ -116,7 +116,7 @@ void print_costs(const ModelCheck& check) {
   print_row("work", fmt::format("{} multiply-accumulates for{}",
                                 human_count(check.int8->coverage.macs), shapes));
   if (check.f32) print_row("FP32", memory_text(*check.f32));
-  print_row("INT8", memory_text(*check.int8));
+  print_row("INT8", memory_text({check.int8->weight_bytes, check.int8->arena_bytes}));
   print_row("", coverage_line(check.int8->coverage) +
                     (check.carries_qdq ? ", by the model's own scales" : ", if calibrated"));
 }

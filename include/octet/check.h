@@ -62,7 +62,7 @@ struct ModelCheck {
 
   // As this machine would run it: in FP32 (absent for a model that carries Q/DQ), and in INT8, which is assumed to be
   // calibrated on data that reach every layer. Absent where the model does not get that far.
-  std::optional<Inspection> f32;
+  std::optional<EngineMemory> f32;
   std::optional<Inspection> int8;
   std::vector<Shape> planned_shapes;  // of the inputs, where they are dynamic with sample sizes
 

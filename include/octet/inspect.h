@@ -96,6 +96,11 @@ struct Inspection {
   int64_t arena_bytes = 0;   // activations and workspace of one context, on all its devices
 };
 
+struct EngineMemory {
+  int64_t weight_bytes = 0;  // as in Inspection
+  int64_t arena_bytes = 0;
+};
+
 struct InspectOptions {
   std::vector<Shape> input_shapes;  // empty: sample_shapes()
   int threads = 1;
@@ -107,6 +112,9 @@ struct InspectOptions {
 std::vector<Shape> sample_shapes(const Engine& engine);
 
 Inspection inspect(const Engine& engine, const InspectOptions& options = {});
+
+// What an inspection says of memory alone.
+EngineMemory memory_of(const Engine& engine, const InspectOptions& options = {});
 
 // Difference between a value of one engine and the value of that name in another, over all samples.
 struct ValueError {

@@ -34,7 +34,7 @@ std::vector<LayerTime> profile(const Engine& engine, std::span<const Tensor> inp
                                const ProfileOptions& options = {});
 
 // Times a few runs on random data, and puts into the inspection's coverage which part of the time INT8 layers take. Leaves it as it is where
-// the engine does not run on such data.
+// no layer is INT8, where a run takes long, and where the engine does not run on such data.
 void measure_coverage(const Engine& engine, const InspectOptions& options, Inspection& inspection);
 
 }  // namespace octet

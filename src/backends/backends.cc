@@ -38,14 +38,6 @@ Target make_target(std::string_view name, int threads, std::shared_ptr<const Tun
           .tuning = std::move(tuning)};
 }
 
-namespace {
-
-bool is_absent_device(const Error& error) {
-  return error.message().starts_with("there is no device");
-}
-
-}  // namespace
-
 DeviceInfo device_info(const std::string& name) {
   const Device& device = find_device(name);
   return {std::string(device.name()), device.identity(), std::string(device.level())};
@@ -60,8 +52,9 @@ std::vector<DeviceEntry> list_devices() {
       entries.push_back({device_info(name), ""});
     } catch (const Error& error) {
       // Behind the last there is none; before the first that is news, and so is one that refuses.
-      if (i == 0 || !is_absent_device(error)) entries.push_back({{name, "", ""}, error.message()});
-      if (i == 0 || is_absent_device(error)) break;
+      const bool absent = error.code() == Error::Code::invalid_argument;
+      if (i == 0 || !absent) entries.push_back({{name, "", ""}, error.message()});
+      if (i == 0 || absent) break;
     }
   }
   return entries;

@@ -7,27 +7,27 @@
 namespace octet {
 namespace {
 
-struct Count {
+struct RoundCount {
   int open = 0;  // LoopRounds inside of each other
   s64 rounds = 0;
 };
 
-Count& count_of_thread() {
-  thread_local Count count;
+RoundCount& rounds_of_thread() {
+  thread_local RoundCount count;
   return count;
 }
 
 }  // namespace
 
 LoopRounds::LoopRounds() {
-  Count& count = count_of_thread();
+  RoundCount& count = rounds_of_thread();
   if (count.open++ == 0) count.rounds = 0;
 }
 
-LoopRounds::~LoopRounds() { --count_of_thread().open; }
+LoopRounds::~LoopRounds() { --rounds_of_thread().open; }
 
 void LoopRounds::count(s64 rounds) {
-  s64& total = count_of_thread().rounds;
+  s64& total = rounds_of_thread().rounds;
   const s64 limit = limits().loop_trips;
   if (rounds > limit - total) {
     fail_about("Limits.loop_trips", Error::Code::out_of_memory,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/run_work.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "core/check.h"
@@ -11,30 +12,38 @@ namespace {
 
 std::atomic<f64> limit{kDefaultWorkLimit};
 
-struct Count {
+struct WorkCount {
   int open = 0;  // RunWork inside of each other
   f64 steps = 0;
+  f64 most = 0;  // of the outermost
 };
 
-Count& count_of_thread() {
-  thread_local Count count;
+WorkCount& work_of_thread() {
+  thread_local WorkCount count;
   return count;
+}
+
+f64 limit_of_thread() {
+  const WorkCount& count = work_of_thread();
+  return count.open > 0 ? std::min(limit.load(), count.most) : limit.load();
 }
 
 }  // namespace
 
-RunWork::RunWork() {
-  Count& count = count_of_thread();
-  if (count.open++ == 0) count.steps = 0;
+RunWork::RunWork(f64 most) {
+  WorkCount& count = work_of_thread();
+  if (count.open++ > 0) return;
+  count.steps = 0;
+  count.most = most;
 }
 
-RunWork::~RunWork() { --count_of_thread().open; }
+RunWork::~RunWork() { --work_of_thread().open; }
 
-bool RunWork::is_counting() { return count_of_thread().open > 0; }
+bool RunWork::is_counting() { return work_of_thread().open > 0; }
 
 bool RunWork::try_take(f64 steps) {
-  Count& count = count_of_thread();
-  if (count.steps + steps > limit.load()) return false;
+  WorkCount& count = work_of_thread();
+  if (count.steps + steps > limit_of_thread()) return false;
   count.steps += steps;
   return true;
 }
@@ -44,7 +53,7 @@ void RunWork::refuse(f64 steps, const std::string& what) {
       "work_limit", Error::Code::unsupported,
       "{} has no kernel and takes about {:.2g} steps in the scalar reference; with them a run "
       "passes its limit of {:.2g}",
-      what, steps, limit.load());
+      what, steps, limit_of_thread());
 }
 
 void RunWork::take(f64 steps, const std::string& what) {
@@ -52,7 +61,7 @@ void RunWork::take(f64 steps, const std::string& what) {
 }
 
 void RunWork::check(f64 steps, const std::string& what) {
-  if (steps > limit.load()) refuse(steps, what);
+  if (steps > limit_of_thread()) refuse(steps, what);
 }
 
 void set_work_limit(double steps) { limit = steps > 0 ? steps : kDefaultWorkLimit; }

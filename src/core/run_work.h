@@ -3,6 +3,7 @@
 // step of it legal. Counted together over a run, for a loop repeats what is legal once.
 #pragma once
 
+#include <limits>
 #include <string>
 
 #include "core/types.h"
@@ -12,7 +13,8 @@ namespace octet {
 // Counts from its beginning to its end, for everything that its thread runs; one inside of another joins it.
 class RunWork {
  public:
-  RunWork();
+  // `most`: a lower limit than the one in force, for what is run by the way; of the outermost.
+  explicit RunWork(f64 most = std::numeric_limits<f64>::infinity());
   ~RunWork();
   RunWork(const RunWork&) = delete;
   RunWork& operator=(const RunWork&) = delete;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/image.h"
 
+#include <algorithm>
+
 #include "core/check.h"
 #include "core/memory.h"
 
@@ -56,6 +58,10 @@ std::string_view image_format(std::span<const u8> bytes) { return find(kSignatur
 void check_image_size(s64 width, s64 height, const std::string& name) {
   if (width <= 0 || height <= 0) {
     fail(Error::Code::invalid_argument, "'{}': image of {}x{} pixels", name, width, height);
+  }
+  if (std::max(width, height) > kMaxImageSide) {
+    fail(Error::Code::invalid_argument, "'{}': image of {}x{} pixels, the limit is {} on a side",
+         name, width, height, kMaxImageSide);
   }
   if (width > kMaxImagePixels / height) {
     fail(Error::Code::invalid_argument, "'{}': image of {}x{} pixels, the limit is {} pixels", name,

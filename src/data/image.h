@@ -32,7 +32,7 @@ Image decode_png(std::span<const u8> bytes, const std::string& name);
 Image decode_bmp(std::span<const u8> bytes, const std::string& name);
 Image decode_webp(std::span<const u8> bytes, const std::string& name);
 
-// Throws when width x height is empty, passes kMaxImagePixels or does not fit limits().memory.
+// Throws when width x height is empty, passes a limit of preprocess/image_limits.h or does not fit limits().memory.
 void check_image_size(s64 width, s64 height, const std::string& name);
 
 }  // namespace octet

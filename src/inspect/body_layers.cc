@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graph/node_types.h"
 #include "graph/op_traits.h"
 #include "inspect/layers.h"
 #include "ops/shared/control_flow.h"
@@ -11,13 +12,6 @@ namespace octet {
 namespace {
 
 constexpr s64 kOtherSize = 8;
-
-std::vector<TensorType> types_of(const Graph& graph, const std::vector<ValueId>& ids) {
-  std::vector<TensorType> types;
-  for (const ValueId id : ids)
-    types.push_back(id == kNoValue ? TensorType{} : graph.value(id).type);
-  return types;
-}
 
 // A size for what only a run tells. False where not even the rank is known.
 bool make_concrete(Shape& shape) {

@@ -123,7 +123,13 @@ void plan(const Graph& graph, const ImportInfo& info, const CheckOptions& option
     if (const auto slow = slower_than_float(Inside::model(engine).graph))
       result.warnings.push_back(*slow);
   }
-  if (!result.carries_qdq) result.f32 = inspect(build(model, {}, options.monitor), inspect_options);
+  if (result.carries_qdq) return;
+  // Where nothing becomes INT8, both are one engine.
+  if (result.int8->coverage.int8_layers == 0) {
+    result.f32 = {result.int8->weight_bytes, result.int8->arena_bytes};
+  } else {
+    result.f32 = memory_of(build(model, {}, options.monitor), inspect_options);
+  }
 }
 
 bool has_dynamic_input(const ModelCheck& result) {

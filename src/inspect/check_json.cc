@@ -40,9 +40,11 @@ Json opsets_json(const ModelCheck& check) {
   return opsets;
 }
 
-Json memory_json(const std::optional<Inspection>& inspection) {
-  if (!inspection) return nullptr;
-  return {{"weight_bytes", inspection->weight_bytes}, {"arena_bytes", inspection->arena_bytes}};
+// Of an Inspection or an EngineMemory.
+template <class T>
+Json memory_json(const std::optional<T>& of) {
+  if (!of) return nullptr;
+  return {{"weight_bytes", of->weight_bytes}, {"arena_bytes", of->arena_bytes}};
 }
 
 Json problems_json(const ModelCheck& check) {

@@ -48,9 +48,9 @@ s64 bytes_of(const std::vector<TensorType>& types) {
 
 }  // namespace
 
-MachineRates measure_rates() { return {measure_cycles(), measure_bandwidth()}; }
+DeviceRates measure_rates() { return {measure_cycles(), measure_bandwidth()}; }
 
-double floor_us(const LayerInfo& layer, const MachineRates& rates, int threads) {
+double floor_us(const LayerInfo& layer, const DeviceRates& rates, int threads) {
   const f64 bytes = static_cast<f64>(bytes_of(layer.input_types) + bytes_of(layer.output_types) +
                                      layer.constant_bytes);
   const f64 rate = layer.macs_per_cycle * rates.cycles_per_us * threads;

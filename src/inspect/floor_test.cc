@@ -7,7 +7,7 @@ namespace octet {
 namespace {
 
 TEST(Floor, IsTheLongerOfMultiplicationsAndBytes) {
-  const MachineRates rates{1000, 500};  // 1 GHz, 500 bytes a microsecond
+  const DeviceRates rates{1000, 500};  // 1 GHz, 500 bytes a microsecond
   LayerInfo conv;
   conv.macs_per_cycle = 1024;
   conv.macs = 1024 * 1000 * 3;
@@ -26,7 +26,7 @@ TEST(Floor, WithoutMultiplicationsTheBytesAlone) {
 }
 
 TEST(Floor, MeasuresThisMachine) {
-  const MachineRates rates = measure_rates();
+  const DeviceRates rates = measure_rates();
   EXPECT_GT(rates.cycles_per_us, 0);
   EXPECT_GT(rates.bytes_per_us, 0);
 }

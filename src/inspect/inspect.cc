@@ -44,6 +44,10 @@ void add_stages(const Graph& graph, const StageStart& start, const Target& targe
   }
 }
 
+std::vector<Shape> shapes_of(const Engine& engine, const InspectOptions& options) {
+  return options.input_shapes.empty() ? sample_shapes(engine) : options.input_shapes;
+}
+
 }  // namespace
 
 std::vector<Shape> sample_shapes(const Engine& engine) {
@@ -65,8 +69,7 @@ std::vector<Shape> sample_shapes(const Engine& engine) {
 
 Inspection inspect(const Engine& engine, const InspectOptions& options) {
   const Target target = make_target(options.device, options.threads, options.tuning);
-  const std::vector<Shape> shapes =
-      options.input_shapes.empty() ? sample_shapes(engine) : options.input_shapes;
+  const std::vector<Shape> shapes = shapes_of(engine, options);
   Inspection inspection;
   inspection.weight_bytes = constant_bytes_of(Inside::model(engine).graph);
   inspection.isa = std::string(target.device->level());
@@ -82,6 +85,21 @@ Inspection inspect(const Engine& engine, const InspectOptions& options) {
   inspection.constraints = model.constraints.constraints;
   inspection.constraint_mode = model.constraints.mode;
   return inspection;
+}
+
+EngineMemory memory_of(const Engine& engine, const InspectOptions& options) {
+  const Target target = make_target(options.device, options.threads, options.tuning);
+  const Graph& graph = Inside::model(engine).graph;
+  const std::vector<Shape> shapes = shapes_of(engine, options);
+  EngineMemory memory{.weight_bytes = constant_bytes_of(graph)};
+  try {
+    memory.arena_bytes = make_plan(graph, shapes, target).arena_bytes();
+  } catch (const NeedsData&) {
+    Inspection stages;
+    add_stages(graph, first_start(graph, shapes), target, stages);
+    memory.arena_bytes = stages.arena_bytes;
+  }
+  return memory;
 }
 
 }  // namespace octet

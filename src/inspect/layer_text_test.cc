@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "backends/cpu/device.h"
+#include "graph/node_types.h"
 #include "graph/op_def.h"
 #include "graph/text.h"
 #include "octet/error.h"
@@ -26,12 +27,9 @@ using ::testing::HasSubstr;
 
 LowerRequest request_for(const LayerText& layer, const Target& target) {
   const Node& node = layer.graph.nodes.at(0);
-  LowerRequest request{layer.graph, node, {}, {}, layer.layouts, target};
-  for (ValueId id : node.inputs)
-    request.inputs.push_back(id == kNoValue ? TensorType{} : layer.graph.value(id).type);
-  for (ValueId id : node.outputs)
-    request.outputs.push_back(id == kNoValue ? TensorType{} : layer.graph.value(id).type);
-  return request;
+  return {
+      layer.graph,   node,  types_of(layer.graph, node.inputs), types_of(layer.graph, node.outputs),
+      layer.layouts, target};
 }
 
 // The graphs of tests/plans, quantized as there.

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inspect/layers.h"
 
+#include "graph/node_types.h"
 #include "graph/op_traits.h"
 #include "inspect/code_scales.h"
 
 namespace octet {
 namespace {
-
-std::vector<TensorType> types_of(const Graph& graph, const std::vector<ValueId>& values) {
-  std::vector<TensorType> types;
-  for (const ValueId id : values) {
-    types.push_back(id == kNoValue ? TensorType{} : graph.value(id).type);
-  }
-  return types;
-}
 
 // A step that falls back to the scalar reference says why each kernel refused; else only its own note.
 std::string kernel_reason(const PlanStep& step) {

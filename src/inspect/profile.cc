@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "backends/backends.h"
 #include "core/check.h"
 #include "core/memory.h"
+#include "core/run_work.h"
 #include "graph/op_traits.h"
 #include "inspect/floor.h"
 #include "inspect/layer_text.h"
@@ -64,6 +66,13 @@ struct Samples {
   }
 };
 
+// None of a copy between a device's memory and the host's: what lies between them says nothing of itself.
+f64 floor_of(const LayerInfo& layer, const DeviceRates& host, int threads) {
+  if (layer.op == "Copy" && layer.device != "cpu") return 0;
+  const DeviceRates rates = find_device(layer.device).rates();
+  return rates.bytes_per_us > 0 ? floor_us(layer, rates, 1) : floor_us(layer, host, threads);
+}
+
 }  // namespace
 
 std::vector<LayerTime> profile(const Engine& engine, std::span<const Tensor> inputs,
@@ -78,13 +87,13 @@ std::vector<LayerTime> profile(const Engine& engine, std::span<const Tensor> inp
   };
   for (int64_t run = 0; run < options.runs || seconds() < options.seconds; ++run)
     samples.add_run(context, inputs);
-  const MachineRates rates = measure_rates();
+  const DeviceRates host = measure_rates();
   std::vector<LayerTime> times;
   double total = 0;
   for (size_t s = 0; s < samples.layers.size(); ++s) {
     const LayerInfo& layer = samples.layers[s];
-    const f64 floor = floor_us(layer, rates, options.threads);
-    times.push_back({layer, median(samples.step_us[s]), 0, floor, samples.step_us[s]});
+    times.push_back({layer, median(samples.step_us[s]), 0, floor_of(layer, host, options.threads),
+                     samples.step_us[s]});
     total += times.back().microseconds;
   }
   for (LayerTime& time : times) time.share = total > 0 ? time.microseconds / total : 0;
@@ -93,18 +102,18 @@ std::vector<LayerTime> profile(const Engine& engine, std::span<const Tensor> inp
 
 namespace {
 
-// A few runs take moments, and nothing loops for as long as random data say.
+// A few runs, and planning them, take moments, and nothing loops for as long as random data say.
 bool is_quick(const Graph& graph, const Coverage& coverage) {
-  constexpr s64 kMostMacs = s64{8} << 30, kMostBytes = s64{1} << 30;
+  constexpr s64 kMostMacs = s64{8} << 30, kMostBytes = s64{1} << 30, kMostLayers = 20'000;
   return coverage.macs <= kMostMacs && coverage.bytes <= kMostBytes &&
-         std::ranges::none_of(graph.nodes, has_body);
+         coverage.layers <= kMostLayers && std::ranges::none_of(graph.nodes, has_body);
 }
 
 }  // namespace
 
 void measure_coverage(const Engine& engine, const InspectOptions& options, Inspection& inspection) {
   Coverage& coverage = inspection.coverage;
-  if (!is_quick(Inside::model(engine).graph, coverage)) return;
+  if (coverage.int8_layers == 0 || !is_quick(Inside::model(engine).graph, coverage)) return;
   const std::vector<Shape> shapes =
       options.input_shapes.empty() ? sample_shapes(engine) : options.input_shapes;
   const std::vector<TensorInfo> infos = engine.inputs();
@@ -116,7 +125,9 @@ void measure_coverage(const Engine& engine, const InspectOptions& options, Inspe
   profiled.runs = 3;
   profiled.tuning = options.tuning;
   profiled.device = options.device;
+  constexpr f64 kMostSteps = 4e9;  // of the scalar reference, seconds
   try {
+    const RunWork work(kMostSteps);
     const std::vector<LayerTime> times =
         without_bad_alloc([&] { return profile(engine, inputs, profiled); });
     for (const LayerTime& time : times) {

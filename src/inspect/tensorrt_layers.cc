@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "graph/node_types.h"
 #include "graph/op_traits.h"
 #include "inspect/layers.h"
 
@@ -29,12 +30,7 @@ std::string fused_name(const Node& node, const TensorRtKind& kind) {
 }
 
 TensorRtNode with_types(const Graph& graph, const Node& node) {
-  TensorRtNode layer{graph, node, {}, {}};
-  for (const ValueId id : node.inputs)
-    layer.inputs.push_back(id == kNoValue ? TensorType{} : graph.value(id).type);
-  for (const ValueId id : node.outputs)
-    layer.outputs.push_back(id == kNoValue ? TensorType{} : graph.value(id).type);
-  return layer;
+  return {graph, node, types_of(graph, node.inputs), types_of(graph, node.outputs)};
 }
 
 class Namer {

@@ -190,6 +190,8 @@ void GraphImporter::declare_inputs() {
 }
 
 void GraphImporter::declare_node_outputs() {
+  symbols_.reserve(symbols_.size() + nodes_.size());
+  node_names_.reserve(nodes_.size());
   for (size_t n = 0; n < nodes_.size(); ++n) {
     FlatNode& node = nodes_[n];
     for (const std::string& output : node.proto->output()) {
@@ -321,11 +323,12 @@ void GraphImporter::add_spliced(Node node) {
 
 std::string GraphImporter::unique_name(const std::string& wanted) {
   const std::string base = checked_name(wanted);
-  std::string name = base;
-  for (u64& n = name_counts_[base]; !node_names_.insert(name).second;) {
-    name = fmt::format("{}_{}", base, ++n);
+  if (node_names_.insert(base).second) return base;
+  u64& n = name_counts_[base];
+  for (;;) {
+    std::string name = fmt::format("{}_{}", base, ++n);
+    if (node_names_.insert(name).second) return name;
   }
-  return name;
 }
 
 void GraphImporter::fold_constant(NodeProto& proto) {

@@ -17,7 +17,8 @@ using QuantizeKey = std::tuple<ValueId, f32, s32, Dtype>;
 
 class Canceller {
  public:
-  Canceller(Graph& graph, Rewrites& rewrites) : graph_(graph), rewrites_(rewrites), uses_(graph) {}
+  Canceller(Graph& graph, Rewrites& rewrites)
+      : graph_(graph), rewrites_(rewrites), uses_(rewrites.uses(graph)) {}
 
   void run() {
     for (Node& node : graph_.nodes) {
@@ -61,7 +62,7 @@ class Canceller {
 
   Graph& graph_;
   Rewrites& rewrites_;
-  const Uses uses_;
+  const Uses& uses_;
   std::unordered_map<ValueId, ValueId> renamed_;
   std::unordered_map<ValueId, const Node*> dequantize_;
   std::map<QuantizeKey, ValueId> seen_;

@@ -17,7 +17,7 @@ namespace {
 
 class Clipper {
  public:
-  explicit Clipper(Graph& graph) : graph_(graph), uses_(graph), edit_(graph) {}
+  Clipper(Graph& graph, const Uses& uses) : graph_(graph), uses_(uses), edit_(graph) {}
 
   void run(Rewrites& rewrites) {
     for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
@@ -69,13 +69,15 @@ class Clipper {
   }
 
   Graph& graph_;
-  Uses uses_;
+  const Uses& uses_;
   GraphEdit edit_;
   size_t at_ = 0;  // the node that is looked at
 };
 
 }  // namespace
 
-void clip_before_quantize(Graph& graph, Rewrites& rewrites) { Clipper(graph).run(rewrites); }
+void clip_before_quantize(Graph& graph, Rewrites& rewrites) {
+  Clipper(graph, rewrites.uses(graph)).run(rewrites);
+}
 
 }  // namespace octet

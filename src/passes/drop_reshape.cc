@@ -30,7 +30,7 @@ bool by_constant_weights(const Graph& graph, const Node& node) {
 }  // namespace
 
 void drop_reshape(Graph& graph, Rewrites& rewrites) {
-  const Uses uses(graph);
+  const Uses& uses = rewrites.uses(graph);
   for (Node& last : graph.nodes) {
     if (!is_op(last, "Reshape")) continue;
     const Node* product = producer_of(graph, uses, last.inputs[0]);

@@ -87,7 +87,7 @@ std::optional<CodedWeights> scaled_codes(const Tensor& codes, const QuantizedInp
 
 class Folder {
  public:
-  explicit Folder(Graph& graph) : graph_(graph), uses_(graph), edit_(graph) {}
+  Folder(Graph& graph, const Uses& uses) : graph_(graph), uses_(uses), edit_(graph) {}
 
   void run(Rewrites& rewrites) {
     for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
@@ -171,13 +171,15 @@ class Folder {
   }
 
   Graph& graph_;
-  Uses uses_;
+  const Uses& uses_;
   GraphEdit edit_;
   size_t at_ = 0;  // the node that is looked at
 };
 
 }  // namespace
 
-void fold_batchnorm(Graph& graph, Rewrites& rewrites) { Folder(graph).run(rewrites); }
+void fold_batchnorm(Graph& graph, Rewrites& rewrites) {
+  Folder(graph, rewrites.uses(graph)).run(rewrites);
+}
 
 }  // namespace octet

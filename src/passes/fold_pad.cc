@@ -38,7 +38,7 @@ bool fold_into(Node& conv, const Node& pad, const std::vector<s64>& pads) {
 }  // namespace
 
 void fold_pad(Graph& graph, Rewrites& rewrites) {
-  const Uses uses(graph);
+  const Uses& uses = rewrites.uses(graph);
   for (Node& node : graph.nodes) {
     if (!is_op(node, "Conv")) continue;
     const Node* pad = producer_of(graph, uses, node.inputs[0]);

@@ -40,7 +40,7 @@ bool has_room(const Tensor& multipliers) {
 }  // namespace
 
 void fold_scale(Graph& graph, Rewrites& rewrites) {
-  const Uses uses(graph);
+  const Uses& uses = rewrites.uses(graph);
   for (Node& node : graph.nodes) {
     size_t input = 0;
     const f32 factor = power_of_two(graph, node, input);

@@ -59,7 +59,7 @@ bool set_activation(const Graph& graph, const Node& node, const Activation& befo
 }  // namespace
 
 void fuse_activation(Graph& graph, Rewrites& rewrites) {
-  const Uses uses(graph);
+  const Uses& uses = rewrites.uses(graph);
   for (Node& node : graph.nodes) {
     if (node.inputs.empty()) continue;
     const Node* before = producer_of(graph, uses, node.inputs[0]);

@@ -57,7 +57,7 @@ ValueId bias_value(Graph& graph, const Uses& uses, const Node& node, ValueId add
 }  // namespace
 
 void fuse_bias(Graph& graph, Rewrites& rewrites) {
-  const Uses uses(graph);
+  const Uses& uses = rewrites.uses(graph);
   for (Node& add : graph.nodes) {
     if (!is_op(add, "Add")) continue;
     for (size_t side = 0; side < 2; ++side) {

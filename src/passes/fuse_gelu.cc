@@ -18,9 +18,9 @@ struct Gate {
   bool by_tanh = false;
 };
 
-class Matcher {
+class GeluMatcher {
  public:
-  explicit Matcher(const Chain& chain) : chain_(chain) {}
+  explicit GeluMatcher(const Chain& chain) : chain_(chain) {}
 
   // x when the node computes GELU(x): (x * gate) * 0.5, (0.5 * x) * gate or (0.5 * gate) * x.
   Gate gelu(const Node& mul) const {
@@ -97,9 +97,9 @@ class Matcher {
 }  // namespace
 
 void fuse_gelu(Graph& graph, Rewrites& rewrites) {
-  const Uses uses(graph);
+  const Uses& uses = rewrites.uses(graph);
   const Chain chain(graph, uses);
-  const Matcher matcher(chain);
+  const GeluMatcher matcher(chain);
   for (Node& mul : graph.nodes) {
     if (!is_op(mul, "Mul")) continue;
     const Gate gate = matcher.gelu(mul);

@@ -7,9 +7,9 @@
 namespace octet {
 namespace {
 
-class Matcher {
+class HardSwishMatcher {
  public:
-  Matcher(const Graph& graph, const Chain& chain) : graph_(graph), chain_(chain) {}
+  HardSwishMatcher(const Graph& graph, const Chain& chain) : graph_(graph), chain_(chain) {}
 
   // x when the node computes HardSwish(x), else kNoValue.
   ValueId argument(const Node& last) const {
@@ -47,9 +47,9 @@ class Matcher {
 }  // namespace
 
 void fuse_hard_swish(Graph& graph, Rewrites& rewrites) {
-  const Uses uses(graph);
+  const Uses& uses = rewrites.uses(graph);
   const Chain chain(graph, uses);
-  const Matcher matcher(graph, chain);
+  const HardSwishMatcher matcher(graph, chain);
   for (Node& last : graph.nodes) {
     if (last.inputs.size() != 2) continue;
     const ValueId x = matcher.argument(last);

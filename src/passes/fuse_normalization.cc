@@ -152,7 +152,7 @@ enum class Form { none, rows, pixels, channels };
 
 class NormalizationFuser {
  public:
-  explicit NormalizationFuser(Graph& graph) : graph_(graph), uses_(graph), edit_(graph) {}
+  NormalizationFuser(Graph& graph, const Uses& uses) : graph_(graph), uses_(uses), edit_(graph) {}
 
   void run(Rewrites& rewrites) {
     const NormalizationMatcher matcher(graph_, uses_);
@@ -317,7 +317,7 @@ class NormalizationFuser {
   static constexpr s64 kMostParameters = s64{1} << 24;
 
   Graph& graph_;
-  Uses uses_;
+  const Uses& uses_;
   GraphEdit edit_;
   size_t at_ = 0;  // the node that is looked at
 };
@@ -325,7 +325,7 @@ class NormalizationFuser {
 }  // namespace
 
 void fuse_normalization(Graph& graph, Rewrites& rewrites) {
-  NormalizationFuser(graph).run(rewrites);
+  NormalizationFuser(graph, rewrites.uses(graph)).run(rewrites);
 }
 
 }  // namespace octet

@@ -207,7 +207,7 @@ const PluginCombination* of_model(Graph& graph, const Uses& uses, const Node& no
 }  // namespace
 
 void fuse_plugin(Graph& graph, Rewrites& rewrites) {
-  const Uses uses(graph);
+  const Uses& uses = rewrites.uses(graph);
   GraphEdit edit(graph);
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     Node& node = graph.nodes[n];

@@ -102,7 +102,7 @@ void finish(Graph& graph, Node& place, const Node& node, const Surroundings& aro
 }  // namespace
 
 void fuse_qdq(Graph& graph, Rewrites& rewrites) {
-  const Uses uses(graph);
+  const Uses& uses = rewrites.uses(graph);
   for (Node& node : graph.nodes) {
     if (!has_integer_form(graph, node)) continue;
     Surroundings around = look_around(graph, uses, node);

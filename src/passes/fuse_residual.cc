@@ -20,7 +20,7 @@ bool takes_residual(Graph& graph, const Uses& uses, const Node& add, size_t side
 }  // namespace
 
 void fuse_residual(Graph& graph, Rewrites& rewrites) {
-  const Uses uses(graph);
+  const Uses& uses = rewrites.uses(graph);
   for (Node& add : graph.nodes) {
     if (!is_op(add, "Add") || !add.attrs.s("activation", "").empty()) continue;
     // Of two convolutions the later one takes the other's result.

@@ -86,7 +86,7 @@ Node fused(Graph& graph, const Node& product, const Node& add, size_t side) {
 }  // namespace
 
 void fuse_sum(Graph& graph, Rewrites& rewrites) {
-  const Uses uses(graph);
+  const Uses& uses = rewrites.uses(graph);
   for (Node& add : graph.nodes) {
     if (!is_op(add, "QAdd") || !add.attrs.s("activation", "").empty()) continue;
     // Of two products the later one takes the other's result.

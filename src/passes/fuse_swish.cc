@@ -20,7 +20,7 @@ const OpDef* gated(const Node& gate) {
 }  // namespace
 
 void fuse_swish(Graph& graph, Rewrites& rewrites) {
-  const Uses uses(graph);
+  const Uses& uses = rewrites.uses(graph);
   for (Node& mul : graph.nodes) {
     if (!is_op(mul, "Mul")) continue;
     for (size_t side = 0; side < 2; ++side) {

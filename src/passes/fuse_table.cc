@@ -84,7 +84,7 @@ void put_before(Graph& graph, const Source& source, Node fused, Node& table) {
 }  // namespace
 
 void fuse_table(Graph& graph, Rewrites& rewrites) {
-  const Uses uses(graph);
+  const Uses& uses = rewrites.uses(graph);
   for (Node& table : graph.nodes) {
     const Tensor* second = is_table(table) ? graph.constant_input(table, 1) : nullptr;
     if (second == nullptr) continue;

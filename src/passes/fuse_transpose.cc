@@ -24,7 +24,8 @@ Perm perm_of(const Graph& graph, const Node& transpose) {
 
 class Fuser {
  public:
-  Fuser(Graph& graph, Rewrites& rewrites) : graph_(graph), rewrites_(rewrites), uses_(graph) {}
+  Fuser(Graph& graph, Rewrites& rewrites)
+      : graph_(graph), rewrites_(rewrites), uses_(rewrites.uses(graph)) {}
 
   void run() {
     for (Node& node : graph_.nodes) {
@@ -153,7 +154,7 @@ class Fuser {
 
   Graph& graph_;
   Rewrites& rewrites_;
-  Uses uses_;
+  const Uses& uses_;
 };
 
 }  // namespace

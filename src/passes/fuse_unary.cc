@@ -32,7 +32,7 @@ class UnaryFuser {
   UnaryFuser(Graph& graph, Rewrites& rewrites)
       : graph_(graph),
         rewrites_(rewrites),
-        uses_(graph),
+        uses_(rewrites.uses(graph)),
         origin_(graph.value_count()),
         covered_(graph.nodes.size(), false) {}
 
@@ -192,7 +192,7 @@ class UnaryFuser {
 
   Graph& graph_;
   Rewrites& rewrites_;
-  Uses uses_;
+  const Uses& uses_;
   std::vector<Origin> origin_;                       // of each value
   std::vector<bool> covered_;                        // of each node: a part of some table
   std::unordered_map<ValueId, Tensor> dequantized_;  // constants of one element

@@ -82,7 +82,7 @@ bool plain_scales(const Node& node) {
 }  // namespace
 
 void gemm_to_matmul(Graph& graph, Rewrites& rewrites) {
-  const Uses uses(graph);
+  const Uses& uses = rewrites.uses(graph);
   for (Node& node : graph.nodes) {
     if (!is_op(node, "Gemm") || !plain_scales(node)) continue;
     const Tensor* b = constant_matrix(graph, uses, node);

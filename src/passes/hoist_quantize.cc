@@ -29,7 +29,7 @@ class Hoister {
   Hoister(Graph& graph, Rewrites& rewrites)
       : graph_(graph),
         rewrites_(rewrites),
-        uses_(graph),
+        uses_(rewrites.uses(graph)),
         fate_(graph.value_count()),
         hoisted_(graph.nodes.size(), false),
         edit_(graph) {}
@@ -117,7 +117,7 @@ class Hoister {
 
   Graph& graph_;
   Rewrites& rewrites_;
-  Uses uses_;
+  const Uses& uses_;
   std::vector<Fate> fate_;     // of each value
   std::vector<bool> hoisted_;  // of each node: quantization moves above it
   GraphEdit edit_;

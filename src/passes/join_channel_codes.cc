@@ -36,7 +36,7 @@ void leave_relu(Attrs& attrs) {
 
 class Joiner {
  public:
-  explicit Joiner(Graph& graph) : graph_(graph), uses_(graph), edit_(graph) {}
+  Joiner(Graph& graph, const Uses& uses) : graph_(graph), uses_(uses), edit_(graph) {}
 
   void run(Rewrites& rewrites) {
     for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
@@ -149,7 +149,7 @@ class Joiner {
   }
 
   Graph& graph_;
-  Uses uses_;
+  const Uses& uses_;
   GraphEdit edit_;
   size_t at_ = 0;
   // Of the QuantizeLinear that is looked at, for each channel: its zero point, and its highest code less that.
@@ -159,6 +159,8 @@ class Joiner {
 
 }  // namespace
 
-void join_channel_codes(Graph& graph, Rewrites& rewrites) { Joiner(graph).run(rewrites); }
+void join_channel_codes(Graph& graph, Rewrites& rewrites) {
+  Joiner(graph, rewrites.uses(graph)).run(rewrites);
+}
 
 }  // namespace octet

@@ -15,7 +15,7 @@ namespace {
 class Mover {
  public:
   Mover(Graph& graph, Rewrites& rewrites)
-      : graph_(graph), rewrites_(rewrites), uses_(graph), edit_(graph) {}
+      : graph_(graph), rewrites_(rewrites), uses_(rewrites.uses(graph)), edit_(graph) {}
 
   void run() {
     for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
@@ -126,7 +126,7 @@ class Mover {
 
   Graph& graph_;
   Rewrites& rewrites_;
-  Uses uses_;
+  const Uses& uses_;
   GraphEdit edit_;
   size_t at_ = 0;                                 // the node that is looked at
   std::unordered_map<ValueId, Node> dequantize_;  // by the real value it produces

@@ -2,6 +2,7 @@
 // Graph -> Graph rewrites. passes.cc holds the ordered lists; each pass is one file with one function.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,8 +22,13 @@ class WeightCodes;    // ops/quantized/weight_codes.h
 class Rewrites {
  public:
   explicit Rewrites(s64 limit = -1, WeightCodes* weight_codes = nullptr,
-                    FoldingBudget* folding = nullptr)
-      : limit_(limit), weight_codes_(weight_codes), folding_(folding) {}
+                    FoldingBudget* folding = nullptr, std::optional<Uses>* uses = nullptr)
+      : limit_(limit),
+        weight_codes_(weight_codes),
+        folding_(folding),
+        uses_(uses != nullptr ? uses : &own_uses_) {}
+  Rewrites(const Rewrites&) = delete;
+  Rewrites& operator=(const Rewrites&) = delete;
   // Asked before each rewrite; false: leave the graph as it is.
   bool allow() {
     if (limit_ >= 0 && count_ >= limit_) return false;
@@ -30,6 +36,11 @@ class Rewrites {
     return true;
   }
   s64 count() const { return count_; }
+  // Of the graph as the pass found it: passes that change nothing share one.
+  const Uses& uses(const Graph& graph) {
+    if (!*uses_) uses_->emplace(graph);
+    return **uses_;
+  }
   WeightCodes* weight_codes() const { return weight_codes_; }  // may be null
   // For PropagateOptions: one budget for all passes; may be null.
   FoldingBudget* folding() const { return folding_; }
@@ -38,6 +49,8 @@ class Rewrites {
   s64 limit_;
   WeightCodes* weight_codes_;
   FoldingBudget* folding_;
+  std::optional<Uses> own_uses_;
+  std::optional<Uses>* uses_;
   s64 count_ = 0;
 };
 

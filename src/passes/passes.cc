@@ -135,18 +135,20 @@ void run_passes(Graph& graph, std::span<const Pass> passes, const PassOptions& o
   }
   std::optional<FoldingBudget> own;
   FoldingBudget* folding = options.folding != nullptr ? options.folding : &own.emplace(graph);
+  std::optional<Uses> uses;
   bool is_first = true;  // what the caller made is cleaned and verified too
   for (const Pass& pass : passes) {
     if (!is_enabled(pass, options)) continue;
     report_progress(options.monitor, options.stage);
     const auto start = std::chrono::steady_clock::now();
-    Rewrites rewrites(budget, options.weight_codes, folding);
+    Rewrites rewrites(budget, options.weight_codes, folding, &uses);
     try {
       pass.run(graph, rewrites);
       // Most passes find nothing in most graphs.
       if (rewrites.count() > 0 || is_first) {
         remove_dead_nodes(graph);
         verify(graph);
+        uses.reset();
       }
       is_first = false;
     } catch (Error& error) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "graph/node_types.h"
 #include "ops/quantized/epilogue.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -20,10 +21,7 @@ constexpr auto kInvalid = Error::Code::invalid_model;
 bool takes_codes(const Graph& graph, const Node& node) {
   const PluginOp* op = plugin_of(node);
   if (op == nullptr || is_plugin_codes(node) || op->declaration.commutes()) return false;
-  std::vector<TensorType> types;
-  for (ValueId id : node.inputs)
-    types.push_back(id == kNoValue ? TensorType{} : graph.value(id).type);
-  return codes_combination(*op, types) != nullptr;
+  return codes_combination(*op, types_of(graph, node.inputs)) != nullptr;
 }
 
 class Annotator {
@@ -32,10 +30,8 @@ class Annotator {
       : graph_(graph), uses_(uses), node_(node), declaration_(plugin_of(node)->declaration) {}
 
   void run() {
-    std::vector<TensorType> types;
-    for (ValueId id : node_.inputs)
-      types.push_back(id == kNoValue ? TensorType{} : graph_.value(id).type);
-    const PluginCombination& c = *codes_combination(*plugin_of(node_), types);
+    const PluginCombination& c =
+        *codes_combination(*plugin_of(node_), types_of(graph_, node_.inputs));
     CodesForm form;
     for (size_t i = 0; i < node_.inputs.size(); ++i) form.inputs.push_back(input(c, i));
     for (size_t i = 0; i < node_.outputs.size(); ++i) form.outputs.push_back(output(c, i));
@@ -112,7 +108,7 @@ class Annotator {
 }  // namespace
 
 void plugin_codes(Graph& graph, Rewrites& rewrites) {
-  const Uses uses(graph);
+  const Uses& uses = rewrites.uses(graph);
   for (Node& node : graph.nodes) {
     if (!takes_codes(graph, node)) continue;
     if (!rewrites.allow()) return;

@@ -20,7 +20,7 @@ bool is_function(const Graph& graph, const Node& node) {
 }  // namespace
 
 void quantize_function(Graph& graph, Rewrites& rewrites) {
-  const Uses uses(graph);
+  const Uses& uses = rewrites.uses(graph);
   for (Node& quantize : graph.nodes) {
     if (!is_quantize(quantize)) continue;
     const ValueId real = quantize.inputs[0];

@@ -23,7 +23,7 @@ const OpDef* as_codes(const Graph& graph, const Node& node) {
 }  // namespace
 
 void quantize_rows(Graph& graph, Rewrites& rewrites) {
-  const Uses uses(graph);
+  const Uses& uses = rewrites.uses(graph);
   for (Node& quantize : graph.nodes) {
     if (!is_quantize(quantize)) continue;
     const ValueId real = quantize.inputs[0];

@@ -21,7 +21,10 @@ bool drops_nothing(const Uses& uses, const Node& node) {
 class CopyRemover {
  public:
   CopyRemover(Graph& graph, Rewrites& rewrites)
-      : graph_(graph), rewrites_(rewrites), uses_(graph), stands_for_(graph.value_count()) {
+      : graph_(graph),
+        rewrites_(rewrites),
+        uses_(rewrites.uses(graph)),
+        stands_for_(graph.value_count()) {
     std::iota(stands_for_.begin(), stands_for_.end(), ValueId{0});
   }
 
@@ -64,7 +67,7 @@ class CopyRemover {
 
   Graph& graph_;
   Rewrites& rewrites_;
-  const Uses uses_;
+  const Uses& uses_;
   // For the output of a removed node what it copied, which may have been handed over since; else the value itself.
   std::vector<ValueId> stands_for_;
 };

@@ -144,7 +144,8 @@ std::string read_phases(const Node& product, Shape x, const Shape& weights, Phas
 
 class Splitter {
  public:
-  Splitter(Graph& graph, Rewrites& rewrites) : graph_(graph), rewrites_(rewrites), uses_(graph) {}
+  Splitter(Graph& graph, Rewrites& rewrites)
+      : graph_(graph), rewrites_(rewrites), uses_(rewrites.uses(graph)) {}
 
   void run() {
     GraphEdit edit(graph_);
@@ -313,7 +314,7 @@ class Splitter {
 
   Graph& graph_;
   Rewrites& rewrites_;
-  Uses uses_;
+  const Uses& uses_;
   Phases phases_;            // of the node at hand
   std::vector<Node> made_;   // what comes in its place
   ValueId last_ = kNoValue;  // of the codes made so far

@@ -17,7 +17,7 @@ namespace {
 
 class Rewriter {
  public:
-  explicit Rewriter(Graph& graph) : graph_(graph), uses_(graph), edit_(graph) {}
+  Rewriter(Graph& graph, const Uses& uses) : graph_(graph), uses_(uses), edit_(graph) {}
 
   void run(Rewrites& rewrites) {
     for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
@@ -114,13 +114,15 @@ class Rewriter {
   }
 
   Graph& graph_;
-  Uses uses_;
+  const Uses& uses_;
   GraphEdit edit_;
   size_t at_ = 0;  // the node that is rewritten
 };
 
 }  // namespace
 
-void symmetric_weights(Graph& graph, Rewrites& rewrites) { Rewriter(graph).run(rewrites); }
+void symmetric_weights(Graph& graph, Rewrites& rewrites) {
+  Rewriter(graph, rewrites.uses(graph)).run(rewrites);
+}
 
 }  // namespace octet

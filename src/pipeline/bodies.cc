@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "graph/node_types.h"
 #include "graph/op_traits.h"
 #include "graph/verify.h"
 #include "ops/shared/control_flow.h"
@@ -39,13 +40,6 @@ bool any_inside(const Graph& graph, bool (*is_such)(const Node&)) {
       return any_inside(*node.attrs.graph(name), is_such);
     });
   });
-}
-
-std::vector<TensorType> types_of(const Graph& graph, const std::vector<ValueId>& ids) {
-  std::vector<TensorType> types;
-  for (const ValueId id : ids)
-    types.push_back(id == kNoValue ? TensorType{} : graph.value(id).type);
-  return types;
 }
 
 // Constants that bodies capture become their own: weights are seen as such, and packed once.

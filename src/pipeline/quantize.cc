@@ -110,7 +110,6 @@ void judge(const Graph& graph, const Requests& requests, const PrecisionPlan& pl
 
 // Where Q/DQ became integer operators, what they were made of.
 std::shared_ptr<const KeptGraph> kept(Graph placed, const Graph& fused, WeightCodes& codes) {
-  if (std::ranges::none_of(placed.nodes, is_dequantize)) return nullptr;
   drop_marks(placed);
   Graph graph = with_explicit_weights(std::move(placed), fused, codes);
   forget_size_numbers(graph);
@@ -151,7 +150,8 @@ Model quantize(const FloatModel& model, const PrecisionPlan& plan, CompileReport
   Requests requests = requests_of(graph, plan, model.carries_qdq);
   if (plan.constraint_mode == ConstraintMode::none) requests.layers.clear();
   if (places) place_precisions(graph, model, {plan.keep_float, requests.layers}, report);
-  Graph placed = graph;
+  std::optional<Graph> placed;
+  if (!plan.simulate && std::ranges::any_of(graph.nodes, is_dequantize)) placed = graph;
   quantize_bodies(graph, model, plan, report);
   std::vector<PassTrace> trace = model.passes;
   const PassOptions options{plan.rewrites.disabled_passes,
@@ -172,7 +172,7 @@ Model quantize(const FloatModel& model, const PrecisionPlan& plan, CompileReport
     if (const auto slow = slower_than_float(graph)) report->warnings.push_back(*slow);
   }
   Model result = described(model, places);
-  if (!plan.simulate) result.with_qdq = kept(std::move(placed), graph, *model.weight_codes);
+  if (placed) result.with_qdq = kept(std::move(*placed), graph, *model.weight_codes);
   result.graph = std::move(graph);
   if (model.place.empty()) result.provenance = provenance_of(model, plan, places);
   result.constraints = {plan.constraint_mode, plan.constraints, std::move(requests.nodes)};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/graph_edit.h"
+#include "graph/node_types.h"
 #include "graph/op_traits.h"
 #include "ops/quantized/epilogue.h"
 
@@ -22,12 +23,6 @@ struct Tally {
   s64 products = 0, real_products = 0, reference_conversions = 0;
   std::string first_product, first_conversion;
 };
-
-std::vector<TensorType> types_of(const Graph& graph, const std::vector<ValueId>& ids) {
-  std::vector<TensorType> types;
-  for (ValueId id : ids) types.push_back(id == kNoValue ? TensorType{} : graph.value(id).type);
-  return types;
-}
 
 bool all_known(const std::vector<TensorType>& types) {
   for (const TensorType& type : types) {

@@ -64,6 +64,12 @@ struct DeviceCosts {
   f64 convert_bytes_per_cycle = 2;
 };
 
+// What a device does at best, by what it says of itself; zeros where only measuring tells (inspect/floor.h).
+struct DeviceRates {
+  f64 cycles_per_us = 0;  // of the clock that Candidate::macs_per_cycle counts
+  f64 bytes_per_us = 0;   // of its memory
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -74,6 +80,7 @@ class Device {
   virtual std::string_view level() const = 0;
   virtual const Backend& backend() const = 0;
   virtual const DeviceCosts& costs() const = 0;
+  virtual DeviceRates rates() const { return {}; }
   // The same with fewer abilities, whose kernels run here too; null when there is none. Only measuring asks for it.
   virtual const Device* lesser() const { return nullptr; }
 

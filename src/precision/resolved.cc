@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/check.h"
 #include "graph/op_traits.h"
@@ -27,6 +28,8 @@ class Table {
   }
 
   std::vector<NodePrecision> run(std::span<const NodeRequest> requests) {
+    nodes_.reserve(graph_.nodes.size());
+    seen_.reserve(graph_.nodes.size());
     for (const Node& node : graph_.nodes) {
       if (!is_conversion(node)) add(node);
     }
@@ -169,16 +172,17 @@ std::string relaxation(std::span<const NodePrecision> nodes) {
   return text;
 }
 
-// Rows that are read as codes alone are written as codes, whatever was decided.
-bool becomes_codes(const Graph& graph, const Uses& uses, const NodePrecision& node) {
-  if (node.reason_code != ReasonCode::kept_for_accuracy) return false;
+// The layers whose rows are read as codes alone: they are written as codes, whatever was decided.
+std::unordered_set<std::string_view> rows_that_become_codes(const Graph& graph) {
+  const Uses uses(graph);
   const auto is_int8 = [&](u32 n) { return graph.nodes[n].decision.precision == Precision::int8; };
-  return std::ranges::any_of(graph.nodes, [&](const Node& layer) {
-    if (layer.name != node.layer || layer.op->traits->rows_as_codes == nullptr) return false;
+  std::unordered_set<std::string_view> names;
+  for (const Node& layer : graph.nodes) {
+    if (layer.op->traits->rows_as_codes == nullptr || uses.is_output(layer.outputs[0])) continue;
     const std::span<const u32> readers = uses.consumers(layer.outputs[0]);
-    return !readers.empty() && !uses.is_output(layer.outputs[0]) &&
-           std::ranges::all_of(readers, is_int8);
-  });
+    if (!readers.empty() && std::ranges::all_of(readers, is_int8)) names.insert(layer.name);
+  }
+  return names;
 }
 
 }  // namespace
@@ -234,8 +238,10 @@ void check_obeyable(Graph graph, const Ranges& assumed, const PrecisionPlan& pla
     if (request.precision != Precision::int8) request.precision = Precision::none;
   }
   std::vector<NodePrecision> nodes = node_precisions(graph, asked);
-  const Uses uses(graph);
-  std::erase_if(nodes, [&](const NodePrecision& node) { return becomes_codes(graph, uses, node); });
+  const std::unordered_set<std::string_view> codes = rows_that_become_codes(graph);
+  std::erase_if(nodes, [&](const NodePrecision& node) {
+    return node.reason_code == ReasonCode::kept_for_accuracy && codes.contains(node.layer);
+  });
   check_obeyed(nodes);
 }
 

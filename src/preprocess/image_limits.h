@@ -8,5 +8,7 @@ namespace octet {
 
 // Decoding anything larger is refused before memory is taken.
 inline constexpr s64 kMaxImagePixels = 178'956'970;
+// Each row costs time of its own, however short it is.
+inline constexpr s64 kMaxImageSide = 1'000'000;
 
 }  // namespace octet

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/run_work.h"
+#include "graph/node_types.h"
 #include "graph/op_traits.h"
 #include "octet/error.h"
 #include "plan/groups.h"
@@ -261,13 +262,8 @@ void BoundPlan::count_reference_work() {
     if (step.kernel != "reference" || step.node >= plan_.graph.nodes.size()) continue;
     const Node& node = plan_.graph.nodes[step.node];
     if (has_body(node)) continue;  // its bodies count as they run
-    const auto types = [&](const std::vector<ValueId>& ids) {
-      std::vector<TensorType> all;
-      for (ValueId id : ids)
-        all.push_back(id == kNoValue ? TensorType{} : plan_.graph.value(id).type);
-      return all;
-    };
-    const f64 steps = work_of(node, types(node.inputs), types(node.outputs));
+    const f64 steps =
+        work_of(node, types_of(plan_.graph, node.inputs), types_of(plan_.graph, node.outputs));
     reference_steps_ += steps;
     if (steps <= most) continue;
     most = steps;

@@ -238,7 +238,9 @@ Graph read_graph(const Reader& reader, u32 section) {
 
 std::vector<std::byte> write_engine(const Model& model) {
   std::vector<Tensor> tensors;
-  const std::string graph = print(with_stored_halves(model.graph), {.blobs = &tensors});
+  const std::string graph = has_halves(model.graph)
+                                ? print(with_stored_halves(model.graph), {.blobs = &tensors})
+                                : print(model.graph, {.blobs = &tensors});
   std::string qdq;
   if (model.with_qdq != nullptr) qdq = print(model.with_qdq->graph(), {.blobs = &tensors});
   if (model.attachment) tensors.push_back(model.attachment);

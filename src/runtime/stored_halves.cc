@@ -47,11 +47,13 @@ Tensor narrowed(const Tensor& real, Precision type) {
 
 }  // namespace
 
-Graph with_stored_halves(Graph graph) {
-  const auto is_half = [](const Node& node) {
+bool has_halves(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes, [](const Node& node) {
     return node.decision.precision == Precision::f16 || node.decision.precision == Precision::bf16;
-  };
-  if (std::ranges::none_of(graph.nodes, is_half)) return graph;
+  });
+}
+
+Graph with_stored_halves(Graph graph) {
   const Uses uses(graph);
   GraphEdit edit(graph);
   const auto count = static_cast<ValueId>(graph.value_count());

@@ -147,19 +147,19 @@ def engines(rng, engine):
     hashed = checksum()
     if hashed is None:
         return
-    (manifest_name, manifest), graph, blobs = sections_of(engine)
+    (manifest_name, manifest), graph, *others = sections_of(engine)
     values = ["[" + ",".join(["[]"] * 3_000_000) + "]", "[" * 100 + "]" * 100, '"' + "a" * 30_000_000 + '"',
               "{" + ",".join(f'"{i}":0' for i in range(500_000)) + "}"]
     for i, value in enumerate(values):
         for key in ("x", "source"):
             bomb = manifest.rstrip()[:-1] + f',"{key}":{value}}}'.encode()
-            data = forged(engine, [(manifest_name, bomb), graph, blobs], hashed)
+            data = forged(engine, [(manifest_name, bomb), graph, *others], hashed)
             yield Case(f"manifest_{i}_{key}", {"e.octet": data}, [["inspect", "e.octet"]])
     for i in range(15):
         text = bytearray(graph[1])
         for _ in range(rng.randint(1, 3)):
             text[rng.randrange(len(text))] = rng.choice(b"0129%\"{}[],=xf \n-")
-        data = forged(engine, [(manifest_name, manifest), (graph[0], bytes(text)), blobs], hashed)
+        data = forged(engine, [(manifest_name, manifest), (graph[0], bytes(text)), *others], hashed)
         yield Case(f"graph_{i}", {"e.octet": data}, [["bench", "e.octet", "--seconds", "0", "--warmup", "0"]])
 
 

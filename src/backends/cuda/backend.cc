@@ -21,10 +21,7 @@ constexpr Lowering kLowerings[] = {
 }  // namespace
 
 const Backend& cuda_backend() {
-  static const Backend backend{.name = "cuda",
-                               .lowerings = kLowerings,
-                               .convert = cuda_convert,
-                               .fill_border = cuda_fill_border};
+  static const Backend backend{.name = "cuda", .lowerings = kLowerings, .convert = cuda_convert};
   return backend;
 }
 

@@ -51,8 +51,9 @@ CUdevice find_device(int ordinal) {
   int count = 0;
   check(driver().cuDeviceGetCount(&count), "to count devices");
   if (ordinal >= count)
-    fail(kRefused, "there is no device cuda:{}; the NVIDIA driver knows {} device{}", ordinal,
-         count, count == 1 ? "" : "s");
+    fail(Error::Code::invalid_argument,
+         "there is no device cuda:{}; the NVIDIA driver knows {} device{}", ordinal, count,
+         count == 1 ? "" : "s");
   CUdevice device = 0;
   check(driver().cuDeviceGet(&device, ordinal), "to open the device");
   return device;

@@ -65,6 +65,9 @@ class CudaDevice final : public Device {
   std::string_view level() const override { return arch_; }
   const Backend& backend() const override;
   const DeviceCosts& costs() const override;
+  DeviceRates rates() const override {
+    return {chip_.clock_hertz / 1e6, chip_.memory_bytes_per_second / 1e6};
+  }
   bool has_host_memory() const override { return false; }
   int preparations() const override;
   std::shared_ptr<std::byte> allocate(s64 bytes, const char* what) const override;

@@ -69,8 +69,6 @@ Kernel::Kernel(const CudaDevice& device, std::vector<char> cubin, std::string na
   device_.make_current();
   check(api.cuModuleLoadData(&module_, cubin.data()), "to load a kernel");
   check(api.cuModuleGetFunction(&function_, module_, "octet_kernel"), "to find a kernel");
-  check(api.cuFuncGetAttribute(&registers_, kRegisters, function_), "to read a kernel");
-  check(api.cuFuncGetAttribute(&local_bytes_, kLocalBytes, function_), "to read a kernel");
 }
 
 Kernel::~Kernel() {

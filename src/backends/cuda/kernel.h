@@ -43,8 +43,6 @@ class Kernel {
 
   const std::string& name() const { return name_; }
   CUfunction function() const { return function_; }
-  int registers() const { return registers_; }
-  int spilled_bytes() const { return local_bytes_; }
   // Must be called before a launch that asks for more than 48 KB of shared memory.
   void allow_shared_bytes(s64 bytes) const;
 
@@ -53,8 +51,6 @@ class Kernel {
   const std::string name_;
   CUmodule module_ = nullptr;
   CUfunction function_ = nullptr;
-  int registers_ = 0;
-  int local_bytes_ = 0;
 };
 
 // Of the device: one that is in use, or loaded from the cache on disk, or compiled. Any number of threads may ask. Throws Error with

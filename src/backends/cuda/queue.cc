@@ -73,7 +73,7 @@ void CudaQueue::launch_bytes(const Kernel& kernel, const LaunchShape& shape,
                              const void* parameters) {
   if (shape.blocks == 0) return;
   device_.make_current();
-  CUlaunchAttribute attributes[2] = {};
+  CUlaunchAttribute attribute{};
   CUlaunchConfig config{};
   config.gridDimX = static_cast<unsigned>(shape.blocks);
   config.gridDimY = config.gridDimZ = 1;
@@ -81,28 +81,16 @@ void CudaQueue::launch_bytes(const Kernel& kernel, const LaunchShape& shape,
   config.blockDimY = config.blockDimZ = 1;
   config.sharedMemBytes = static_cast<unsigned>(shape.shared_bytes);
   config.hStream = stream_;
-  config.attrs = attributes;
-  if (shape.cluster > 1) {
-    CUlaunchAttribute& attribute = attributes[config.numAttrs++];
-    attribute.id = kLaunchCluster;
-    attribute.value.cluster[0] = static_cast<unsigned>(shape.cluster);
-    attribute.value.cluster[1] = attribute.value.cluster[2] = 1;
-  }
+  config.attrs = &attribute;
   if (shape.programmatic_dependent) {
-    CUlaunchAttribute& attribute = attributes[config.numAttrs++];
+    config.numAttrs = 1;
     attribute.id = kLaunchProgrammaticDependent;
     attribute.value.flag = 1;
   }
   // The driver reads the struct, and copies it, before the call returns.
   void* list[] = {const_cast<void*>(parameters)};
-  check_call(driver().cuLaunchKernelEx(&config, kernel.function(), list, nullptr),
-             ("to start kernel " + kernel.name()).c_str());
-}
-
-void CudaQueue::fill(std::byte* to, u8 value, s64 bytes) {
-  device_.make_current();
-  check_call(driver().cuMemsetD8Async(address(to), value, static_cast<size_t>(bytes), stream_),
-             "to fill memory");
+  const CUresult result = driver().cuLaunchKernelEx(&config, kernel.function(), list, nullptr);
+  if (result != kSuccess) check_call(result, ("to start kernel " + kernel.name()).c_str());
 }
 
 void CudaQueue::copy(std::byte* to, const std::byte* from, s64 bytes) {

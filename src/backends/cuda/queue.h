@@ -17,9 +17,8 @@ struct LaunchShape {
   s64 blocks = 1;
   int threads = 256;
   s64 shared_bytes = 0;
-  int cluster = 1;  // blocks along x
-  bool programmatic_dependent =
-      false;  // may begin before its predecessor has ended; the kernel waits itself
+  // May begin before its predecessor has ended; the kernel waits itself.
+  bool programmatic_dependent = false;
 };
 
 class CudaQueue final : public Queue {
@@ -37,7 +36,6 @@ class CudaQueue final : public Queue {
   void launch(const Kernel& kernel, const LaunchShape& shape, const P& parameters) {
     launch_bytes(kernel, shape, &parameters);
   }
-  void fill(std::byte* to, u8 value, s64 bytes);
 
   void copy(std::byte* to, const std::byte* from, s64 bytes) override;
   std::unique_ptr<Event> make_event() override;

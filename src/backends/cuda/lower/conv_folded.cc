@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // QConv of few channels, as the first of a network: blocks of pixels become pixels of many channels (kernels/fold.cu), whose convolution
 // has stride 1 and no padding. Neighbouring cells of a row lie together, so all taps of a row are channels of one pixel.
+#include <algorithm>
+#include <array>
+
 #include "backends/cuda/lower/conv_cost.h"
 #include "backends/cuda/lower/conv_request.h"
 #include "core/divide.h"
@@ -112,7 +115,8 @@ Candidate behind_fold(const LowerRequest& request, const ConvRequest& conv, Cand
       const auto* x = reinterpret_cast<const u8*>(args.inputs[kProductX]);
       cuda_queue(args).launch(*held->kernel, shape,
                               params::FoldParams{x, reinterpret_cast<u8*>(args.workspace)});
-      std::vector<const std::byte*> from(args.inputs, args.inputs + inputs);
+      std::array<const std::byte*, kProductAddend + 1> from{};
+      std::copy_n(args.inputs, inputs, from.begin());
       from[kProductX] = args.workspace;
       run({from.data(), args.outputs, args.workspace, args.queue});
     };

@@ -25,15 +25,4 @@ Candidate cuda_convert(const TensorType& type, Layout from, Layout to, const Tar
   return candidate;
 }
 
-// Written before each run: other values of the arena lie there meanwhile. Rows above and below, then both ends of each row.
-RunStep cuda_fill_border(const BorderFill& border) {
-  return [border](const StepArgs& args) {
-    const Placement& at = border.placement;
-    const s64 image = at.image_stride;
-    std::byte* first = args.outputs[border.output] - border.origin_bytes;
-    for (s64 i = 0; i < border.images; ++i)
-      cuda_queue(args).fill(first + i * image, static_cast<u8>(border.code), image);
-  };
-}
-
 }  // namespace octet::cuda

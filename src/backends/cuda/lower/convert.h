@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of layout and borders within a GPU's memory.
+// Changes of layout within a GPU's memory.
 #pragma once
 
 #include "plan/backend.h"
@@ -7,6 +7,5 @@
 namespace octet::cuda {
 
 Candidate cuda_convert(const TensorType& type, Layout from, Layout to, const Target& target);
-RunStep cuda_fill_border(const BorderFill& border);
 
 }  // namespace octet::cuda

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lies in the cache is another process's, or a stranger's: it is taken whole and right, or not at all.
+#include "backends/cuda/kernel_cache.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+
+namespace octet::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+class KernelCache : public ::testing::Test {
+ protected:
+  void SetUp() override { setenv("OCTET_KERNEL_CACHE", folder_.c_str(), 1); }
+  void TearDown() override {
+    unsetenv("OCTET_KERNEL_CACHE");
+    fs::remove_all(root_);
+  }
+
+  std::vector<fs::path> files() const {
+    std::vector<fs::path> all;
+    for (const auto& entry : fs::directory_iterator(folder_)) all.push_back(entry.path());
+    return all;
+  }
+  std::string bytes_of(const fs::path& file) const {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  void write(const fs::path& file, const std::string& bytes) const {
+    std::ofstream(file, std::ios::binary) << bytes;
+  }
+
+  const fs::path root_ = fs::temp_directory_path() / ("octet_kernels_" + std::to_string(getpid()));
+  const fs::path folder_ = root_ / "not" / "there";
+  const KernelImage image_{"the text of a source", "sm_90a", 13, 0};
+  const std::vector<char> code_ = {'c', 'o', 'd', 'e', 0, 1};
+};
+
+TEST_F(KernelCache, GivesBackWhatItKept) {
+  EXPECT_TRUE(read_kernel(image_).empty());
+  keep_kernel(image_, code_);
+  EXPECT_EQ(read_kernel(image_), code_);
+  EXPECT_EQ(files().size(), 1u) << "a temporary file was left";
+}
+
+TEST_F(KernelCache, KnowsWhatTheCodeWasMadeFrom) {
+  keep_kernel(image_, code_);
+  EXPECT_TRUE(read_kernel({"the text of a sourcf", "sm_90a", 13, 0}).empty());
+  EXPECT_TRUE(read_kernel({"the text of a source", "sm_89", 13, 0}).empty());
+  EXPECT_TRUE(read_kernel({"the text of a source", "sm_90a", 12, 0}).empty());
+  EXPECT_TRUE(read_kernel({"the text of a source", "sm_90a", 13, 1}).empty());
+}
+
+// Under the name of another kernel, too.
+TEST_F(KernelCache, TakesNothingDamaged) {
+  keep_kernel(image_, code_);
+  const fs::path file = files().at(0);
+  const std::string good = bytes_of(file);
+  for (size_t i = 0; i < good.size(); ++i) {
+    std::string damaged = good;
+    damaged[i] = static_cast<char>(damaged[i] ^ 4);
+    write(file, damaged);
+    EXPECT_TRUE(read_kernel(image_).empty()) << "byte " << i;
+    write(file, good.substr(0, i));
+    EXPECT_TRUE(read_kernel(image_).empty()) << i << " bytes";
+  }
+  write(file, good + "x");
+  EXPECT_TRUE(read_kernel(image_).empty());
+  const KernelImage other{"another text", "sm_90a", 13, 0};
+  keep_kernel(other, {'o'});
+  for (const fs::path& path : files()) write(path, good);
+  EXPECT_TRUE(read_kernel(other).empty());
+  EXPECT_EQ(read_kernel(image_), code_);
+}
+
+TEST_F(KernelCache, IsAbsentWhereItCannotBe) {
+  keep_kernel(image_, code_);
+  const fs::path file = files().at(0);
+  fs::remove(file);
+  fs::create_directory(file);
+  keep_kernel(image_, code_);
+  EXPECT_TRUE(read_kernel(image_).empty()) << "a folder in its place";
+  fs::remove_all(folder_);
+  write(folder_.string(), "no folder");
+  keep_kernel(image_, code_);
+  EXPECT_TRUE(read_kernel(image_).empty()) << "a file in the folder's place";
+  setenv("OCTET_KERNEL_CACHE", "off", 1);
+  keep_kernel(image_, code_);
+  EXPECT_TRUE(kernel_cache_folder().empty());
+  EXPECT_TRUE(read_kernel(image_).empty());
+}
+
+TEST_F(KernelCache, ForgetsTheOldestFirst) {
+  fs::create_directories(folder_);
+  const auto now = fs::file_time_type::clock::now();
+  for (int i = 0; i < 4; ++i) {  // sparse: they take no room
+    const fs::path file = folder_ / (std::to_string(i) + ".kernel");
+    write(file, "");
+    fs::resize_file(file, kKernelCacheBytes / 3);
+    fs::last_write_time(file, now - std::chrono::hours(4 - i));
+  }
+  write(folder_ / "notes.txt", "not ours");
+  keep_kernel(image_, code_);
+  EXPECT_EQ(read_kernel(image_), code_);
+  EXPECT_FALSE(fs::exists(folder_ / "0.kernel"));
+  EXPECT_FALSE(fs::exists(folder_ / "1.kernel"));
+  EXPECT_TRUE(fs::exists(folder_ / "3.kernel"));
+  EXPECT_TRUE(fs::exists(folder_ / "notes.txt"));
+}
+
+}  // namespace
+}  // namespace octet::cuda
