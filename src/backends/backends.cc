@@ -51,10 +51,10 @@ std::vector<DeviceEntry> list_devices() {
     try {
       entries.push_back({device_info(name), ""});
     } catch (const Error& error) {
-      // Behind the last there is none; before the first that is news, and so is one that refuses.
-      const bool absent = error.code() == Error::Code::invalid_argument;
-      if (i == 0 || !absent) entries.push_back({{name, "", ""}, error.message()});
-      if (i == 0 || absent) break;
+      // Behind the last there is none, and what the machine lacks is said once.
+      const bool absent = error.code() == Error::Code::invalid_argument && i > 0;
+      if (absent || error.message() == entries.back().missing) break;
+      entries.push_back({{name, "", ""}, error.message()});
     }
   }
   return entries;
