@@ -108,6 +108,12 @@ void judge(const Graph& graph, const Requests& requests, const PrecisionPlan& pl
   report->warnings.insert(report->warnings.end(), violations.begin(), violations.end());
 }
 
+// What integer operators are about to be made of, if there is any.
+std::optional<Graph> if_quantized(const Graph& graph) {
+  if (std::ranges::none_of(graph.nodes, is_dequantize)) return std::nullopt;
+  return graph;
+}
+
 // Where Q/DQ became integer operators, what they were made of.
 std::shared_ptr<const KeptGraph> kept(Graph placed, const Graph& fused, WeightCodes& codes) {
   drop_marks(placed);
@@ -150,8 +156,7 @@ Model quantize(const FloatModel& model, const PrecisionPlan& plan, CompileReport
   Requests requests = requests_of(graph, plan, model.carries_qdq);
   if (plan.constraint_mode == ConstraintMode::none) requests.layers.clear();
   if (places) place_precisions(graph, model, {plan.keep_float, requests.layers}, report);
-  std::optional<Graph> placed;
-  if (!plan.simulate && std::ranges::any_of(graph.nodes, is_dequantize)) placed = graph;
+  std::optional<Graph> placed = plan.simulate ? std::nullopt : if_quantized(graph);
   quantize_bodies(graph, model, plan, report);
   std::vector<PassTrace> trace = model.passes;
   const PassOptions options{plan.rewrites.disabled_passes,
