@@ -106,12 +106,28 @@ enum class TilingOptimizationLevel : int32_t { kNONE = 0, kFAST = 1, kMODERATE =
 OCTET_TRT_ENUM_MAX(TilingOptimizationLevel, 4)
 #endif
 
+#if NV_TENSORRT_MAJOR >= 10
+// What a measurement is kept under, and the measurement.
+struct TimingCacheKey {
+  uint8_t data[16];
+};
+struct TimingCacheValue {
+  uint64_t tacticHash;
+  float timingMSec;
+};
+#endif
+
 class ITimingCache : public INoCopy {
  public:
   virtual ~ITimingCache() noexcept = default;
   virtual IHostMemory* serialize() const noexcept = 0;
   virtual bool combine(ITimingCache const& inputCache, bool ignoreMismatch) noexcept = 0;
   virtual bool reset() noexcept = 0;
+#if NV_TENSORRT_MAJOR >= 10
+  virtual int64_t queryKeys(TimingCacheKey* keyBuffer, int64_t capacity) const noexcept = 0;
+  virtual TimingCacheValue query(TimingCacheKey const& key) const noexcept = 0;
+  virtual bool update(TimingCacheKey const& key, TimingCacheValue const& value) noexcept = 0;
+#endif
 };
 
 class IBuilderConfig : public INoCopy {
@@ -169,6 +185,8 @@ class IBuilderConfig : public INoCopy {
   virtual int32_t getNbPluginsToSerialize() const noexcept = 0;
   virtual void setMaxAuxStreams(int32_t nbStreams) noexcept = 0;
   virtual int32_t getMaxAuxStreams() const noexcept = 0;
+  virtual void setAlgorithmSelector(IAlgorithmSelector* selector) noexcept = 0;
+  virtual IAlgorithmSelector* getAlgorithmSelector() const noexcept = 0;
 #if NV_TENSORRT_MAJOR >= 10
   virtual void setProgressMonitor(IProgressMonitor* monitor) noexcept = 0;
   virtual IProgressMonitor* getProgressMonitor() const noexcept = 0;

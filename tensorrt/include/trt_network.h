@@ -2,7 +2,7 @@
 // A network in the making.
 #pragma once
 
-#include "trt_layers_shape.h"
+#include "trt_control.h"
 
 namespace nvinfer1 {
 
@@ -99,6 +99,13 @@ class INetworkDefinition : public INoCopy {
                                                     ITensor& sequenceLens) noexcept = 0;
   virtual INormalizationLayer* addNormalization(ITensor& input, ITensor& scale, ITensor& bias,
                                                 uint32_t axesMask) noexcept = 0;
+  virtual ILoop* addLoop() noexcept = 0;
+  virtual IIfConditional* addIfConditional() noexcept = 0;
+  virtual IRaggedSoftMaxLayer* addRaggedSoftMax(ITensor& input, ITensor& bounds) noexcept = 0;
+#if NV_TENSORRT_MAJOR < 10
+  virtual IRNNv2Layer* addRNNv2(ITensor& input, int32_t layerCount, int32_t hiddenSize,
+                                int32_t maxSeqLen, RNNOperation op) noexcept = 0;
+#endif
   virtual IPluginV2Layer* addPluginV2(ITensor* const* inputs, int32_t nbInputs,
                                       IPluginV2& plugin) noexcept = 0;
 #if NV_TENSORRT_MAJOR >= 10

@@ -114,6 +114,27 @@ bool TimingCache::reset() noexcept {
   return true;
 }
 
+#if NV_TENSORRT_MAJOR >= 10
+void TimingCache::refuse_edit(const char* function) const {
+  reporter_.error(ErrorCode::kUNSUPPORTED_STATE,
+                  std::string("ITimingCache::") + function +
+                      ": what is kept are choices of kernels by layer, not times of tactics by "
+                      "hash; serialize() gives them as JSON that can be read and changed");
+}
+int64_t TimingCache::queryKeys(TimingCacheKey*, int64_t) const noexcept {
+  refuse_edit("queryKeys");
+  return -1;
+}
+TimingCacheValue TimingCache::query(TimingCacheKey const&) const noexcept {
+  refuse_edit("query");
+  return {0, -1.0F};
+}
+bool TimingCache::update(TimingCacheKey const&, TimingCacheValue const&) noexcept {
+  refuse_edit("update");
+  return false;
+}
+#endif
+
 void Config::clearFlag(BuilderFlag builderFlag) noexcept {
   flags_ &= ~(1U << static_cast<uint32_t>(builderFlag));
 }
@@ -178,11 +199,19 @@ IOptimizationProfile const* Config::getCalibrationProfile() noexcept {
 ITimingCache* Config::createTimingCache(void const* blob, std::size_t size) const noexcept {
   return guarded(reporter, "IBuilderConfig::createTimingCache", static_cast<ITimingCache*>(nullptr),
                  [&]() -> ITimingCache* {
-                   if (blob == nullptr || size == 0) return new TimingCache("");
+                   if (blob == nullptr || size == 0) return new TimingCache("", reporter);
                    const std::string text(static_cast<const char*>(blob), size);
                    octet::tuning_from_json(text, "the timing cache");
-                   return new TimingCache(text);
+                   return new TimingCache(text, reporter);
                  });
+}
+
+void Config::setAlgorithmSelector(IAlgorithmSelector* selector) noexcept {
+  if (selector == nullptr) return;
+  reporter.error(ErrorCode::kUNSUPPORTED_STATE,
+                 "IBuilderConfig::setAlgorithmSelector: kernels are chosen by costs or by "
+                 "a timing cache, and no list of them is offered; the selector "
+                 "is not kept");
 }
 
 bool Config::setTimingCache(ITimingCache const& cache, bool) noexcept {

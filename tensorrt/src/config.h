@@ -47,12 +47,21 @@ class Profile final : public IOptimizationProfile {
 
 class TimingCache final : public ITimingCache {
  public:
-  explicit TimingCache(std::string json) : tuning(std::move(json)) {}
+  TimingCache(std::string json, Reporter told) : tuning(std::move(json)), reporter_(told) {}
   IHostMemory* serialize() const noexcept override;
   bool combine(ITimingCache const& inputCache, bool ignoreMismatch) noexcept override;
   bool reset() noexcept override;
+#if NV_TENSORRT_MAJOR >= 10
+  int64_t queryKeys(TimingCacheKey* keyBuffer, int64_t capacity) const noexcept override;
+  TimingCacheValue query(TimingCacheKey const& key) const noexcept override;
+  bool update(TimingCacheKey const& key, TimingCacheValue const& value) noexcept override;
+#endif
 
   std::string tuning;  // of octet/tuning.h; empty: nothing measured yet
+
+ private:
+  void refuse_edit(const char* function) const;
+  Reporter reporter_;
 };
 
 class Config final : public IBuilderConfig {
@@ -135,6 +144,8 @@ class Config final : public IBuilderConfig {
   int32_t getNbPluginsToSerialize() const noexcept override;
   void setMaxAuxStreams(int32_t nbStreams) noexcept override { max_aux_streams_ = nbStreams; }
   int32_t getMaxAuxStreams() const noexcept override { return max_aux_streams_; }
+  void setAlgorithmSelector(IAlgorithmSelector* selector) noexcept override;
+  IAlgorithmSelector* getAlgorithmSelector() const noexcept override { return nullptr; }
 #if NV_TENSORRT_MAJOR >= 10
   void setProgressMonitor(IProgressMonitor* monitor) noexcept override {
     progress_monitor_ = monitor;

@@ -131,6 +131,13 @@ class Network final : public INetworkDefinition {
                                             ITensor& sequenceLens) noexcept override;
   INormalizationLayer* addNormalization(ITensor& input, ITensor& scale, ITensor& bias,
                                         uint32_t axesMask) noexcept override;
+  ILoop* addLoop() noexcept override;
+  IIfConditional* addIfConditional() noexcept override;
+  IRaggedSoftMaxLayer* addRaggedSoftMax(ITensor& input, ITensor& bounds) noexcept override;
+#if NV_TENSORRT_MAJOR < 10
+  IRNNv2Layer* addRNNv2(ITensor& input, int32_t layerCount, int32_t hiddenSize, int32_t maxSeqLen,
+                        RNNOperation op) noexcept override;
+#endif
   IPluginV2Layer* addPluginV2(ITensor* const* inputs, int32_t nbInputs,
                               IPluginV2& plugin) noexcept override;
 #if NV_TENSORRT_MAJOR >= 10

@@ -159,6 +159,19 @@ bool Registry::deregisterCreator(IPluginCreator const& creator) noexcept {
 bool Registry::isParentSearchEnabled() const { return searches_parent_; }
 void Registry::setParentSearchEnabled(bool const enabled) { searches_parent_ = enabled; }
 
+// What libraries ask for a logger: the one that the first builder or runtime was given.
+class LoggerFinder final : public ILoggerFinder {
+ public:
+  ILogger* findLogger() override { return getLogger(); }
+};
+
+void tell_logger(void* library) {
+  static LoggerFinder finder;
+  using Set = void (*)(ILoggerFinder*);
+  if (const auto set = reinterpret_cast<Set>(dlsym(library, "setLoggerFinder")); set != nullptr)
+    set(&finder);
+}
+
 // Libraries show a list of creators; at level 10 that of all kinds, or the elder one.
 std::vector<AnyCreator*> Registry::creators_of(void* library) {
   int32_t count = 0;
@@ -189,6 +202,7 @@ IPluginRegistry::PluginLibraryHandle Registry::loadLibrary(AsciiChar const* plug
     void* library = dlopen(pluginPath, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) refuse(dlerror());
     try {
+      tell_logger(library);
       std::vector<AnyCreator*> creators = creators_of(library);
       const std::lock_guard lock(mutex_);
       libraries_[library] = std::move(creators);

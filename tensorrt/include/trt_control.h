@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops, conditions, the elder recurrent layer and the selector of algorithms: declared, so that programs that know of them compile. Networks
+// refuse to make them, and say why; models that hold loops and conditions are parsed.
+#pragma once
+
+#include "trt_layers_shape.h"
+
+namespace nvinfer1 {
+
+class ILoop;
+class IIfConditional;
+
+enum class TripLimit : int32_t { kCOUNT = 0, kWHILE = 1 };
+OCTET_TRT_ENUM_MAX(TripLimit, 2)
+enum class LoopOutput : int32_t { kLAST_VALUE = 0, kCONCATENATE = 1, kREVERSE = 2 };
+OCTET_TRT_ENUM_MAX(LoopOutput, 3)
+
+class ILoopBoundaryLayer : public ILayer {
+ public:
+  virtual ILoop* getLoop() const noexcept = 0;
+};
+class IRecurrenceLayer : public ILoopBoundaryLayer {};
+class ITripLimitLayer : public ILoopBoundaryLayer {
+ public:
+  virtual TripLimit getTripLimit() const noexcept = 0;
+};
+class IIteratorLayer : public ILoopBoundaryLayer {
+ public:
+  virtual void setAxis(int32_t axis) noexcept = 0;
+  virtual int32_t getAxis() const noexcept = 0;
+  virtual void setReverse(bool reverse) noexcept = 0;
+  virtual bool getReverse() const noexcept = 0;
+};
+class ILoopOutputLayer : public ILoopBoundaryLayer {
+ public:
+  virtual LoopOutput getLoopOutput() const noexcept = 0;
+  virtual void setAxis(int32_t axis) noexcept = 0;
+  virtual int32_t getAxis() const noexcept = 0;
+};
+class ILoop : public INoCopy {
+ public:
+  virtual IRecurrenceLayer* addRecurrence(ITensor& initialValue) noexcept = 0;
+  virtual ITripLimitLayer* addTripLimit(ITensor& tensor, TripLimit limit) noexcept = 0;
+  virtual IIteratorLayer* addIterator(ITensor& tensor, int32_t axis = 0,
+                                      bool reverse = false) noexcept = 0;
+  virtual ILoopOutputLayer* addLoopOutput(ITensor& tensor, LoopOutput outputKind,
+                                          int32_t axis = 0) noexcept = 0;
+  virtual void setName(char const* name) noexcept = 0;
+  virtual char const* getName() const noexcept = 0;
+};
+
+class IIfConditionalBoundaryLayer : public ILayer {
+ public:
+  virtual IIfConditional* getConditional() const noexcept = 0;
+};
+class IConditionLayer : public IIfConditionalBoundaryLayer {};
+class IIfConditionalInputLayer : public IIfConditionalBoundaryLayer {};
+class IIfConditionalOutputLayer : public IIfConditionalBoundaryLayer {};
+class IIfConditional : public INoCopy {
+ public:
+  virtual IConditionLayer* setCondition(ITensor& condition) noexcept = 0;
+  virtual IIfConditionalOutputLayer* addOutput(ITensor& trueSubgraphOutput,
+                                               ITensor& falseSubgraphOutput) noexcept = 0;
+  virtual IIfConditionalInputLayer* addInput(ITensor& input) noexcept = 0;
+  virtual void setName(char const* name) noexcept = 0;
+  virtual char const* getName() const noexcept = 0;
+};
+
+class IRaggedSoftMaxLayer : public ILayer {};
+
+class IAlgorithmIOInfo : public INoCopy {
+ public:
+  virtual DataType getDataType() const noexcept = 0;
+  virtual Dims getStrides() const noexcept = 0;
+};
+class IAlgorithmVariant : public INoCopy {
+ public:
+  virtual int64_t getImplementation() const noexcept = 0;
+  virtual int64_t getTactic() const noexcept = 0;
+};
+class IAlgorithmContext : public INoCopy {
+ public:
+  virtual char const* getName() const noexcept = 0;
+  virtual Dims getDimensions(int32_t index, OptProfileSelector select) const noexcept = 0;
+  virtual int32_t getNbInputs() const noexcept = 0;
+  virtual int32_t getNbOutputs() const noexcept = 0;
+};
+class IAlgorithm : public INoCopy {
+ public:
+  virtual IAlgorithmVariant const& getAlgorithmVariant() const noexcept = 0;
+  virtual float getTimingMSec() const noexcept = 0;
+  virtual std::size_t getWorkspaceSize() const noexcept = 0;
+  virtual IAlgorithmIOInfo const* getAlgorithmIOInfoByIndex(int32_t index) const noexcept = 0;
+};
+class IAlgorithmSelector : public IVersionedInterface {
+ public:
+  virtual int32_t selectAlgorithms(IAlgorithmContext const& context,
+                                   IAlgorithm const* const* choices, int32_t nbChoices,
+                                   int32_t* selection) TRTNOEXCEPT = 0;
+  virtual void reportAlgorithms(IAlgorithmContext const* const* algoContexts,
+                                IAlgorithm const* const* algoChoices,
+                                int32_t nbAlgorithms) TRTNOEXCEPT = 0;
+  ~IAlgorithmSelector() noexcept override = default;
+};
+
+#if NV_TENSORRT_MAJOR < 10
+enum class RNNOperation : int32_t { kRELU = 0, kTANH = 1, kLSTM = 2, kGRU = 3 };
+OCTET_TRT_ENUM_MAX(RNNOperation, 4)
+enum class RNNDirection : int32_t { kUNIDIRECTION = 0, kBIDIRECTION = 1 };
+OCTET_TRT_ENUM_MAX(RNNDirection, 2)
+enum class RNNInputMode : int32_t { kLINEAR = 0, kSKIP = 1 };
+OCTET_TRT_ENUM_MAX(RNNInputMode, 2)
+enum class RNNGateType : int32_t {
+  kINPUT = 0,
+  kOUTPUT = 1,
+  kFORGET = 2,
+  kUPDATE = 3,
+  kRESET = 4,
+  kCELL = 5,
+  kHIDDEN = 6,
+};
+OCTET_TRT_ENUM_MAX(RNNGateType, 7)
+
+class IRNNv2Layer : public ILayer {
+ public:
+  virtual int32_t getLayerCount() const noexcept = 0;
+  virtual int32_t getHiddenSize() const noexcept = 0;
+  virtual int32_t getMaxSeqLength() const noexcept = 0;
+  virtual int32_t getDataLength() const noexcept = 0;
+  virtual void setSequenceLengths(ITensor& seqLengths) noexcept = 0;
+  virtual void setOperation(RNNOperation op) noexcept = 0;
+  virtual void setInputMode(RNNInputMode op) noexcept = 0;
+  virtual void setDirection(RNNDirection op) noexcept = 0;
+  virtual void setWeightsForGate(int32_t layerIndex, RNNGateType gate, bool isW,
+                                 Weights weights) noexcept = 0;
+  virtual void setBiasForGate(int32_t layerIndex, RNNGateType gate, bool isW,
+                              Weights bias) noexcept = 0;
+  virtual void setHiddenState(ITensor& hidden) noexcept = 0;
+  virtual void setCellState(ITensor& cell) noexcept = 0;
+};
+#endif
+
+}  // namespace nvinfer1

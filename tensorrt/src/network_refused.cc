@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers that networks do not make: null, and the reason in the log and the error recorder.
+#include "network.h"
+
+namespace octet_trt {
+namespace {
+
+template <class Layer>
+Layer* refused(const Reporter& reporter, const char* function, const char* why) {
+  reporter.error(ErrorCode::kUNSUPPORTED_STATE,
+                 std::string("INetworkDefinition::") + function + ": " + why);
+  return nullptr;
+}
+
+}  // namespace
+
+ILoop* Network::addLoop() noexcept {
+  return refused<ILoop>(reporter, "addLoop",
+                        "loops are not made layer by layer; parse a model with a Loop or Scan "
+                        "node, which the parser takes");
+}
+
+IIfConditional* Network::addIfConditional() noexcept {
+  return refused<IIfConditional>(reporter, "addIfConditional",
+                                 "conditions are not made layer by layer; parse a model with an If "
+                                 "node, or choose between values by addSelect()");
+}
+
+IRaggedSoftMaxLayer* Network::addRaggedSoftMax(ITensor&, ITensor&) noexcept {
+  return refused<IRaggedSoftMaxLayer>(reporter, "addRaggedSoftMax",
+                                      "no operator does this; mask the input and use addSoftMax()");
+}
+
+#if NV_TENSORRT_MAJOR < 10
+IRNNv2Layer* Network::addRNNv2(ITensor&, int32_t, int32_t, int32_t, RNNOperation) noexcept {
+  return refused<IRNNv2Layer>(reporter, "addRNNv2",
+                              "recurrent layers are not made here; parse a model with an LSTM, GRU "
+                              "or RNN node, which the parser takes");
+}
+#endif
+
+}  // namespace octet_trt

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX models whose nodes name registered creators, and libraries of creators.
+#include "plugin_support.h"
+
+namespace trt_test {
+namespace {
+
+using Values = std::vector<float>;
+
+// Fields of protocol buffers, as few as a small model needs.
+std::string number(int field, uint64_t value) {
+  std::string out;
+  const auto varint = [&](uint64_t rest) {
+    for (; rest >= 0x80; rest >>= 7) out.push_back(static_cast<char>(rest | 0x80));
+    out.push_back(static_cast<char>(rest));
+  };
+  varint(static_cast<uint64_t>(field) << 3);
+  varint(value);
+  return out;
+}
+
+std::string text(int field, const std::string& value) {
+  std::string out = number(field, value.size());
+  out[0] = static_cast<char>(out[0] | 2);
+  return out + value;
+}
+
+std::string real(int field, float value) {
+  std::string out(1, static_cast<char>(field << 3 | 5));
+  return out + std::string(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+std::string value_of(const std::string& name, const std::vector<int>& sizes) {
+  std::string dims;
+  for (const int size : sizes) dims += text(1, number(1, static_cast<uint64_t>(size)));
+  return text(1, name) + text(2, text(1, number(1, 1) + text(2, dims)));
+}
+
+std::string node(const std::string& op, const std::vector<std::string>& inputs,
+                 const std::string& output, const std::string& rest = "") {
+  std::string out;
+  for (const std::string& input : inputs) out += text(1, input);
+  return out + text(2, output) + text(3, op + "_" + output) + text(4, op) + rest;
+}
+
+// Relu, the plugin of two inputs (one a weight) with a version, Relu.
+std::string model_with_plugin(const std::string& op) {
+  const std::string attributes = text(5, text(1, "factor") + real(2, 3) + number(20, 1)) +
+                                 text(5, text(1, "inputs") + number(3, 2) + number(20, 2)) +
+                                 text(5, text(1, "plugin_version") + text(4, "2") + number(20, 3));
+  const Values weight = {1, 2, 3, 4};
+  const std::string raw(reinterpret_cast<const char*>(weight.data()), 16);
+  const std::string graph =
+      text(1, node("Relu", {"x"}, "a")) + text(1, node(op, {"a", "w"}, "b", attributes)) +
+      text(1, node("Relu", {"b"}, "y")) + text(2, "g") +
+      text(5, number(1, 2) + number(1, 2) + number(2, 1) + text(8, "w") + text(9, raw)) +
+      text(11, value_of("x", {2, 2})) + text(12, value_of("y", {2, 2}));
+  return number(1, 8) + text(7, graph) + text(8, number(2, 17));
+}
+
+class PluginParser : public FactorTest {
+ protected:
+  PluginParser() : parser(nvonnxparser::createParser(*maker.network, maker.logger)) {}
+  Maker maker;
+  Own<nvonnxparser::IParser> parser;
+};
+
+TEST_F(PluginParser, ANodeThatNamesACreatorIsAPlugin) {
+  const std::string model = model_with_plugin("Factor_TEST");
+  EXPECT_TRUE(parser->supportsOperator("Factor_TEST"));
+  SubGraphCollection_t graphs;
+  EXPECT_TRUE(parser->supportsModel(model.data(), model.size(), graphs)) << maker.logger.text;
+  ASSERT_TRUE(parser->parse(model.data(), model.size())) << maker.logger.text;
+  ASSERT_EQ(maker.network->getNbLayers(), 3);
+  ILayer* layer = maker.network->getLayer(1);
+  EXPECT_EQ(layer->getType(), LayerType::kPLUGIN_V2);
+  EXPECT_STREQ(layer->getName(), "Factor_TEST_b");
+  EXPECT_EQ(sizes_of(layer->getOutput(0)->getDimensions()), (std::vector<int64_t>{2, 2}));
+  EXPECT_EQ(sizes_of(maker.network->getOutput(0)->getDimensions()), (std::vector<int64_t>{2, 2}));
+  const Own<ICudaEngine> engine = maker.build();
+  ASSERT_TRUE(engine) << maker.logger.text;
+  EXPECT_EQ(run(*engine, {-5, 1, 2, -9}), (Values{3, 9, 15, 12}));
+  parser.reset();
+  maker.network.reset();
+}
+
+TEST_F(PluginParser, ANodeThatNobodyKnowsIsAnError) {
+  const std::string model = model_with_plugin("Unknown_TEST");
+  EXPECT_FALSE(parser->parse(model.data(), model.size()));
+  ASSERT_GT(parser->getNbErrors(), 0);
+  EXPECT_NE(std::string(parser->getError(0)->desc()).find("Unknown_TEST"), std::string::npos);
+}
+
+TEST(PluginLibrary, BringsItsCreatorsAndTakesThemAway) {
+  const Maker maker;  // somebody has a logger
+  IPluginRegistry& registry = *getPluginRegistry();
+  EXPECT_EQ(registry.loadLibrary("/none/such.so"), nullptr);
+  IPluginRegistry::PluginLibraryHandle library = registry.loadLibrary(OCTET_TEST_PLUGIN_LIBRARY);
+  ASSERT_NE(library, nullptr);
+  IPluginCreator* creator = registry.getPluginCreator("Library_TEST", "1");
+  ASSERT_NE(creator, nullptr);
+  EXPECT_EQ(creator->createPlugin("p", nullptr), nullptr);
+  registry.deregisterLibrary(library);
+  EXPECT_EQ(registry.getPluginCreator("Library_TEST", "1"), nullptr);
+}
+
+}  // namespace
+}  // namespace trt_test

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is not there says so: null or false, and the reason in the log and the error recorder.
+#include "support.h"
+
+namespace trt_test {
+namespace {
+
+class Selector : public IAlgorithmSelector {
+ public:
+  int32_t selectAlgorithms(IAlgorithmContext const&, IAlgorithm const* const*, int32_t,
+                           int32_t*) noexcept override {
+    return 0;
+  }
+  void reportAlgorithms(IAlgorithmContext const* const*, IAlgorithm const* const*,
+                        int32_t) noexcept override {}
+};
+
+TEST(Refused, LoopsConditionsAndRaggedSoftMax) {
+  Maker maker;
+  ITensor* x = maker.network->addInput("x", DataType::kFLOAT, Dims2{1, 2});
+  EXPECT_EQ(maker.network->addLoop(), nullptr);
+  EXPECT_TRUE(maker.logger.has("addLoop: loops are not made layer by layer")) << maker.logger.text;
+  EXPECT_EQ(maker.network->addIfConditional(), nullptr);
+  EXPECT_TRUE(maker.logger.has("addIfConditional: conditions are not made layer by layer"));
+  EXPECT_EQ(maker.network->addRaggedSoftMax(*x, *x), nullptr);
+  EXPECT_TRUE(maker.logger.has("addRaggedSoftMax: no operator does this"));
+#if NV_TENSORRT_MAJOR < 10
+  EXPECT_EQ(maker.network->addRNNv2(*x, 1, 2, 3, RNNOperation::kLSTM), nullptr);
+  EXPECT_TRUE(maker.logger.has("addRNNv2: recurrent layers are not made here"));
+#endif
+}
+
+TEST(Refused, AnAlgorithmSelectorIsNotKept) {
+  Maker maker;
+  Selector selector;
+  maker.config->setAlgorithmSelector(nullptr);
+  EXPECT_EQ(maker.logger.text, "");
+  maker.config->setAlgorithmSelector(&selector);
+  EXPECT_EQ(maker.config->getAlgorithmSelector(), nullptr);
+  EXPECT_TRUE(maker.logger.has("setAlgorithmSelector: kernels are chosen by costs"))
+      << maker.logger.text;
+}
+
+#if NV_TENSORRT_MAJOR >= 10
+TEST(Refused, TimingCachesHaveNoTactics) {
+  Maker maker;
+  const Own<ITimingCache> cache(maker.config->createTimingCache(nullptr, 0));
+  EXPECT_EQ(cache->queryKeys(nullptr, 0), -1);
+  EXPECT_EQ(cache->query({}).tacticHash, 0U);
+  EXPECT_FALSE(cache->update({}, {}));
+  for (const char* function : {"queryKeys", "query", "update"})
+    EXPECT_TRUE(maker.logger.has(std::string("ITimingCache::") + function)) << maker.logger.text;
+}
+
+TEST(Refused, DebugTensors) {
+  Maker maker;
+  ITensor* x = maker.network->addInput("x", DataType::kFLOAT, Dims2{1, 2});
+  EXPECT_FALSE(maker.network->markDebug(*x));
+  EXPECT_FALSE(maker.network->unmarkDebug(*x));
+  EXPECT_FALSE(maker.network->isDebugTensor(*x));
+  EXPECT_FALSE(maker.network->markUnfusedTensorsAsDebugTensors());
+  EXPECT_TRUE(maker.network->unmarkUnfusedTensorsAsDebugTensors());
+  EXPECT_TRUE(maker.logger.has("'x' cannot be watched; mark it as an output"));
+}
+#endif
+
+}  // namespace
+}  // namespace trt_test
