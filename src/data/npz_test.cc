@@ -139,7 +139,7 @@ TEST(Npz, PathsOutDuplicatesAndOverlaps) {
       [&] {
         write_npz(folder / "a.npz", Arrays{{"x", one}, {"x", one}});
       },
-      Error::Code::invalid_argument, {"'x'", "twice"});
+      Error::Code::invalid_argument, {"'x.npy'", "twice"});
   write_npz(folder / "a.npz", Arrays{{"x", one}, {"y", one}});
   const std::vector<u8> good = read_file(folder / "a.npz", 1 << 20);
   const size_t first = find(good, "PK\x01\x02");
