@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/manifest.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <unordered_map>
 
 #include "core/check.h"
@@ -32,14 +34,14 @@ json parse_bounded(std::string_view text) {
 
 using Member = Precision NodeRequest::*;
 
-// {"int8": ["conv1", ...]}
+// {"int8": ["conv1", ...]}, sorted: what is read is written equal.
 json nodes_json(const std::vector<NodeRequest>& nodes, Member member) {
-  json object = json::object();
+  std::map<std::string, std::set<std::string>> names;
   for (const NodeRequest& node : nodes) {
     if (node.*member != Precision::none)
-      object[std::string(to_string(node.*member))].push_back(node.node);
+      names[std::string(to_string(node.*member))].insert(node.node);
   }
-  return object;
+  return names;
 }
 
 json constraints_json(const AskedPrecisions& asked) {

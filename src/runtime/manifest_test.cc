@@ -23,5 +23,21 @@ TEST(Manifest, EnginesFromBeforeImagesWereTurnedLeaveThem) {
   EXPECT_EQ(read_again.preprocess->orientation, Orientation::exif);
 }
 
+TEST(Manifest, IsWrittenAsItWasRead) {
+  Model model;
+  model.provenance = R"({"octet":"1"})";
+  model.constraints.mode = ConstraintMode::obey;
+  model.constraints.constraints = {{"b", Precision::f32, false}, {"*", Precision::int8, true}};
+  model.constraints.nodes = {{"b", Precision::f32, Precision::int8},
+                             {"c", Precision::none, Precision::int8},
+                             {"a", Precision::f16, Precision::int8},
+                             {"a2", Precision::f32, Precision::f32}};
+  const std::string text = write_manifest(model);
+  Model read_again;
+  read_manifest(text, read_again);
+  EXPECT_EQ(write_manifest(read_again), text);
+  EXPECT_EQ(read_again.provenance, model.provenance);
+}
+
 }  // namespace
 }  // namespace octet::test
