@@ -31,5 +31,7 @@ Command add_report(CLI::App& parent);
 Command add_plugin(CLI::App& parent);
 Command add_export(CLI::App& parent);
 Command add_devices(CLI::App& parent);
+Command add_bundle(CLI::App& parent);
+Command add_reproduce(CLI::App& parent);
 
 }  // namespace octet::cli

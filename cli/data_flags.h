@@ -57,7 +57,7 @@ struct DataFlags {
   SequenceFlags sequences;
 };
 
-// `name` is the option for the data itself: "--calib" or "--data".
+// `name` is the option for the data itself: "--calib", "--data" or "--inputs". What `flags` hold is the default.
 CLI::Option* add_data_flags(CLI::App& app, DataFlags& flags, const std::string& name,
                             const std::string& help);
 

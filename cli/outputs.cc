@@ -197,6 +197,10 @@ void write(const Output& to, const CalibrationCache& cache) {
   save_calibration_cache(cache, checked_path(to));
 }
 
+void write(const Output& to, const Case& bundled) {
+  write_by(to, [&](const fs::path& path) { save_case(bundled, path); });
+}
+
 void write(const Output& to, std::span<const std::byte> bytes) {
   write_by(to, [&](const fs::path& path) { write_bytes(bytes, path); });
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "octet/calibration_cache.h"
+#include "octet/case.h"
 #include "octet/engine.h"
 #include "octet/report.h"
 #include "octet/tuning.h"
@@ -26,7 +27,7 @@ namespace octet::cli {
 enum class OutputKind {
   engine,
   report,
-  arrays,
+  arrays,  // or a case
   tuning,
   cache,
   runs,
@@ -92,6 +93,7 @@ void write(const Output& to, std::span<const std::pair<std::string, Tensor>> arr
 void write(const Output& to, const Tuning& tuning);
 void write(const Output& to, const nlohmann::ordered_json& object);  // runs and traces
 void write(const Output& to, const CalibrationCache& cache);
+void write(const Output& to, const Case& bundled);
 void write_lines(const Output& to, std::string_view text);       // records, layers, raw
 void write(const Output& to, std::span<const std::byte> bytes);  // a model
 

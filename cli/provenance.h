@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where an engine comes from, as octet inspect --provenance says it.
+// Where an engine comes from, as octet inspect --provenance says it and octet bundle keeps it.
 #pragma once
 
 #include <nlohmann/json.hpp>

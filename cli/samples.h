@@ -26,6 +26,7 @@ class Samples {
   Samples(const Engine& engine, const DataOptions& options, ProgressBar* progress = nullptr);
 
   int64_t size() const;
+  std::string name(int64_t i) const { return source_.name(i); }
   // The next readable sample, or nothing at the end.
   std::optional<LoadedSample> next();
   // "name: reason" of those that --skip-bad left out.

@@ -3,12 +3,14 @@
 """Writes the generated part of corpus/: tiny models, engines, graph texts, arrays, images, preprocessing and tuning files.
 Needs onnx and numpy, and OCTET=path of the octet program. Findings (other names) are left alone."""
 
+import json
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 import numpy as np
 import onnx
@@ -260,6 +262,30 @@ def write_data():
         write("tuning", name + ".json", text.encode())
 
 
+def write_cases(octet):
+    """A case with a run, and its two texts."""
+    with tempfile.TemporaryDirectory() as folder:
+        here = pathlib.Path(folder)
+        seed = CORPUS / "onnx/conv_bn_relu.onnx"
+        np.savez(here / "x.npz", x=np.ones((1, 3, 6, 6), np.float32))
+        (here / "ranges.txt").write_text("*: -4 4\n")
+        subprocess.run([octet, "build", seed, "-o", here / "e.octet", "--int8", "--ranges", here / "ranges.txt", "--keep-float",
+                        "GlobalAveragePool_3", "--precision", "Conv:int8", "--scale", "2", "--quiet"], check=True, capture_output=True)
+        subprocess.run([octet, "bundle", here / "e.octet", "-o", here / "case.zip", "--model", seed, "--inputs", here / "x.npz"],
+                       check=True, capture_output=True)
+        with zipfile.ZipFile(here / "case.zip") as archive:
+            files = {name: archive.read(name) for name in archive.namelist()}
+        said = json.loads(files["case.json"])
+        said["chip"] = "a chip"
+        files["case.json"] = text = json.dumps(said).encode()
+        with zipfile.ZipFile(here / "seed.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in files.items():
+                archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
+        write("bundle", "case.zip", b"\0" + (here / "seed.zip").read_bytes())
+        write("bundle", "case.json", b"\1" + text)
+        write("bundle", "provenance.json", b"\2" + json.dumps(json.loads(text)["provenance"]).encode())
+
+
 def main():
     octet = os.environ.get("OCTET") or shutil.which("octet")
     if octet is None:
@@ -268,6 +294,7 @@ def main():
     write_engines(octet)
     write_texts()
     write_data()
+    write_cases(octet)
     return 0
 
 

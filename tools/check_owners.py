@@ -17,8 +17,8 @@ OWNERS = {
     "plan": {"tuning"},
     "runtime": {"attachment", "engine", "image_sizes"},
     "pipeline": {"compile", "export", "half_weights", "provenance", "value_types"},
-    "inspect": {"check", "error_stats", "inspect", "json", "onnxruntime", "operators", "output_comparison", "profile", "qdq_lint", "report",
-                "saved_outputs", "selection", "tensorrt_inspector", "tolerances"},
+    "inspect": {"case", "check", "error_stats", "inspect", "json", "onnxruntime", "operators", "output_comparison", "profile", "qdq_lint", "report",
+                "reproduce", "saved_outputs", "selection", "tensorrt_inspector", "tolerances"},
 }
 # (folder, header): reviewed, with what it is that they share.
 SHARED = {

@@ -47,7 +47,7 @@ std::optional<Provenance> provenance(const Engine& engine);
 
 // The method that chose the ranges that are not given; nothing where several did, or scales came from a cache.
 std::optional<RangeMethod> range_method(const Provenance& provenance);
-// Of the engine's file.
+// Of the bytes that the engine is saved as.
 std::string engine_hash(const Engine& engine);
 
 // One JSON object, without what is empty. Numbers and texts read back equal.

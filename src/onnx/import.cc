@@ -95,6 +95,12 @@ Graph import_model(ModelProto& model, const ImportOptions& options, ImportInfo& 
   return graph;
 }
 
+std::string hash_of(std::span<const std::byte> file, const ContentDigest& weights) {
+  ContentDigest hash = digest_of(file);
+  hash += weights;
+  return hash.hex();
+}
+
 Graph import_bytes(std::span<const std::byte> bytes, const ImportOptions& options,
                    ImportInfo* info) {
   ImportInfo scratch;
@@ -102,15 +108,15 @@ Graph import_bytes(std::span<const std::byte> bytes, const ImportOptions& option
   ModelProto model = parse_model(bytes, max_bytes_of(options));
   ContentDigest weights;
   Graph graph = import_model(model, options, filled, weights);
-  ContentHash file;
-  file.add(bytes);
-  ContentDigest hash = file.digest();
-  hash += weights;
-  filled.hash = hash.hex();
+  filled.hash = hash_of(bytes, weights);
   return graph;
 }
 
 }  // namespace
+
+std::string model_hash(std::span<const std::byte> bytes) {
+  return hash_of(bytes, ExternalData({}, {}).digest());
+}
 
 Graph import_onnx(std::span<const std::byte> bytes, const ImportOptions& options,
                   ImportInfo* info) {

@@ -70,6 +70,9 @@ Graph import_onnx(const std::filesystem::path& file, const ImportOptions& option
 Graph import_onnx(std::span<const std::byte> bytes, const ImportOptions& options = {},
                   ImportInfo* info = nullptr);
 
+// What ImportInfo::hash is of a model without weights files, which is not looked into.
+std::string model_hash(std::span<const std::byte> bytes);
+
 // One serialized TensorProto (ONNX test data, *.pb).
 Tensor import_tensor(const std::filesystem::path& file);
 

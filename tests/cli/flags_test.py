@@ -8,7 +8,7 @@ import unittest
 import harness
 from harness import ROOT, octet
 
-COMMANDS = ("check", "build", "inspect", "run", "eval", "compare", "bench", "plugin", "export")
+COMMANDS = ("check", "build", "inspect", "run", "eval", "compare", "bench", "plugin", "export", "bundle", "reproduce")
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 # Neighbouring literals are one string, as for the compiler.
 LITERALS = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*')

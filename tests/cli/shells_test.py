@@ -9,7 +9,7 @@ import unittest
 import harness
 from harness import octet, scratch
 
-COMMANDS = ("check", "build", "inspect", "run", "eval", "compare", "bench", "export")
+COMMANDS = ("check", "build", "inspect", "run", "eval", "compare", "bench", "export", "bundle", "reproduce")
 
 
 def flags_of(command):
@@ -27,7 +27,7 @@ class Bash(unittest.TestCase):
         return set(done.stdout.split())
 
     def test_commands(self):
-        self.assertEqual(self.complete("b"), {"build", "bench"})
+        self.assertEqual(self.complete("b"), {"build", "bench", "bundle"})
         self.assertEqual(self.complete("help", "ins"), {"inspect"})
 
     def test_every_flag_of_every_command(self):
