@@ -62,12 +62,14 @@ class Former {
       const bool linear = is_quantize(node) || is_dequantize(node);
       types_.push_back(linear ? code_type(graph_, node) : std::nullopt);
     }
-    if (target_ == ExportTarget::openvino) leave_out_repeated();
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       Node& node = graph_.nodes[n];
       if (is_quantize(node) || is_dequantize(node)) form(n, node);
-      if (target_ == ExportTarget::onnxruntime) code_bias(n, node);
+      // TensorRT's scales are others than the engine's.
+      if (target_ != ExportTarget::tensorrt) round_bias(n, node);
     }
+    // A bias is rounded by the codes that its node reads.
+    if (target_ == ExportTarget::openvino) leave_out_repeated();
     edit_.apply();
   }
 
@@ -173,28 +175,55 @@ class Former {
     return dq == nullptr || !is_dequantize(*dq) ? std::nullopt : read_dequantize(graph_, *dq);
   }
 
-  // s32 codes at the scale of the accumulator: exactly what the integer operator adds.
-  void code_bias(size_t at, Node& node) {
+  // A bias of s32 codes, one scale for each.
+  struct CodedBias {
+    std::vector<s32> codes;
+    std::vector<f32> scales;
+  };
+
+  // At the scale of the accumulator: exactly what the integer operator adds. Nothing where no such operator is made.
+  std::optional<CodedBias> coded_bias(const Node& node) {
     const Tensor* bias = graph_.constant_input(node, kBias);
     if (node.op->traits->integer_product == nullptr || bias == nullptr ||
         bias->dtype() != Dtype::f32)
-      return;
+      return std::nullopt;
     const auto x = codes_behind(node.input(kX)), weights = codes_behind(node.input(kWeights));
-    if (!x || !weights || !graph_.is_constant(weights->codes) || x->scale.elements() != 1) return;
-    if (node.decision.precision == Precision::f32) return;
+    if (!x || !weights || !graph_.is_constant(weights->codes) || x->scale.elements() != 1)
+      return std::nullopt;
+    if (node.decision.precision == Precision::f32) return std::nullopt;
     const std::vector<f64> real(bias->as<f32>().begin(), bias->as<f32>().end());
-    std::vector<f32> weight_scales, scales;
+    std::vector<f32> weight_scales;
+    CodedBias coded;
     for (size_t c = 0; c < real.size(); ++c) {
       weight_scales.push_back(weights->scale.as<f32>()[weights->scale.elements() == 1 ? 0 : c]);
-      scales.push_back(x->scalar_scale() * weight_scales.back());
+      coded.scales.push_back(x->scalar_scale() * weight_scales.back());
     }
-    const std::vector<s32> codes = quantize_bias(real, weight_scales, {.scale = x->scalar_scale()});
-    const s64 count = std::ssize(real);
+    coded.codes = quantize_bias(real, weight_scales, {.scale = x->scalar_scale()});
+    return coded;
+  }
+
+  // What the integer operator adds, as codes, or where those are not wanted as the real numbers that they stand for.
+  void round_bias(size_t at, Node& node) {
+    const std::optional<CodedBias> bias = coded_bias(node);
+    if (!bias) return;
     const std::string name = graph_.value(node.inputs[kBias]).name;
+    if (target_ == ExportTarget::onnxruntime) {
+      insert_bias_codes(at, node, *bias, name);
+      return;
+    }
+    std::vector<f32> real;
+    for (size_t c = 0; c < bias->codes.size(); ++c)
+      real.push_back(dequantize(bias->codes[c], bias->scales[c], 0));
+    node.inputs[kBias] =
+        graph_.add_constant(name + ".rounded", Tensor::of<f32>({std::ssize(real)}, real));
+  }
+
+  void insert_bias_codes(size_t at, Node& node, const CodedBias& bias, const std::string& name) {
+    const s64 count = std::ssize(bias.codes);
     Node dequantize =
         linear_node(find_op("DequantizeLinear"), name + ".dequantized",
-                    {graph_.add_constant(name + ".codes", Tensor::of<s32>({count}, codes)),
-                     graph_.add_constant(name + ".scales", Tensor::of<f32>({count}, scales))});
+                    {graph_.add_constant(name + ".codes", Tensor::of<s32>({count}, bias.codes)),
+                     graph_.add_constant(name + ".scales", Tensor::of<f32>({count}, bias.scales))});
     dequantize.attrs.set("axis", s64{0});
     dequantize.outputs = {graph_.add_value(name + ".dequantized", {Dtype::f32, {count}})};
     node.inputs[kBias] = dequantize.outputs[0];

@@ -270,6 +270,75 @@ class Explicit(unittest.TestCase):
         self.assertIn("'exp': int8 is asked for, and it gets f32", said)
 
 
+class Reasons(unittest.TestCase):
+    """One layer for each reason for which INT8 cannot be had, and the layers that compute in f32 and write codes."""
+
+    WHY = {"running": "no_integer_form", "wide": "refused_by_operator", "relu": "model_output", "pool": "model_output", "soft": "kept_for_accuracy", "best": "not_real"}
+
+    @classmethod
+    def setUpClass(cls):
+        numpy, onnx = harness.need("numpy"), harness.need("onnx")
+        helper, convert = onnx.helper, onnx.numpy_helper.from_array
+        make, info = helper.make_node, helper.make_tensor_value_info
+        w = tensors(numpy, 5, (4, 4, 3, 3), (4, 4, 3, 3), (4, 2, 3, 3), (8, 8))
+        weights = {f"w{i}": value for i, value in enumerate(w)} | {"one": numpy.array(1), "gain": numpy.ones(8, "f")}
+        nodes = [make("Conv", ["x", "w0"], ["a"], "first", pads=[1] * 4), make("CumSum", ["a", "one"], ["b"], "running"),
+                 make("Conv", ["b", "w1"], ["y0"], "behind", pads=[1] * 4), make("ConvTranspose", ["a", "w2"], ["c"], "wide", strides=[17, 17]),
+                 make("Relu", ["c"], ["y1"], "relu"), make("GlobalAveragePool", ["a"], ["y2"], "pool"), make("Softmax", ["a"], ["y3"], "soft", axis=3),
+                 make("Softmax", ["a"], ["d"], "inner", axis=3), make("MatMul", ["d", "d"], ["y4"], "square"),
+                 make("LayerNormalization", ["a", "gain"], ["e"], "norm"), make("MatMul", ["e", "w3"], ["y5"], "head"),
+                 make("ArgMax", ["a"], ["y6"], "best", axis=1)]
+        outputs = [info(f"y{i}", 1 if i < 6 else 7, None) for i in range(7)]
+        graph = helper.make_graph(nodes, "reasons", [info("x", 1, ["N", 4, 8, 8])], outputs, [convert(v, k) for k, v in weights.items()])
+        cls.folder = scratch() / "reasons"
+        cls.folder.mkdir()
+        cls.model = cls.folder / "reasons.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), cls.model)
+        numpy.savez(cls.folder / "x.npz", x=numpy.random.default_rng(4).standard_normal((32, 4, 8, 8)).astype("f"))
+
+    def build(self, *arguments, code=0):
+        return octet("build", self.model, "--int8", "--calib", self.folder / "x.npz", "--json", "--force", "-o", self.folder / "reasons.octet", *arguments,
+                     code=code).json
+
+    def asked(self):
+        return "--precision", "*:int8,best:int8"
+
+    def test_obey_tells_all(self):
+        said = self.build(*self.asked(), "--constraints", "obey", code=2)["error"]["message"]
+        found = dict(re.findall(r"^ *'(\w+)': int8 is asked for, and it gets .* \((\w+)\)$", said, re.M))
+        self.assertEqual(found, self.WHY)
+        types = re.search(r"instead: types (\S+)", said).group(1)
+        without = types.replace("best:s64", "").strip(",")
+        nodes = nodes_of(self.build("--precision", f"*:int8,{without}", "--constraints", "obey"))
+        self.assertEqual([name for name, node in nodes.items() if node["violated"]], [])
+
+    def test_prefer_warns_of_all(self):
+        built = self.build(*self.asked())
+        said = "\n".join(built["warnings"])
+        for name, code in self.WHY.items():
+            self.assertRegex(said, rf"obeys the requested constraints: '{name}': int8 is asked for.*\({code}\)")
+            self.assertEqual(nodes_of(built)[name]["reason_code"], code)
+
+    def test_none_keeps_all(self):
+        built = self.build(*self.asked(), "--constraints", "none")
+        self.assertFalse([text for text in built["warnings"] if "constraints" in text])
+        for name in self.WHY:
+            node = nodes_of(built)[name]
+            self.assertEqual((node["requested"], node["violated"]), ("int8", True))
+
+    def test_rows_as_codes_count_as_either(self):
+        """Softmax and LayerNormalization compute in f32, and write codes where only codes are read."""
+        plain = nodes_of(self.build())
+        for name in ("inner", "norm"):
+            self.assertEqual((plain[name]["resolved"], plain[name]["resolved_output"], plain[name]["reason_code"]), ("int8", "int8", "codes_of_rows"))
+        for asked in ("int8", "f32"):
+            nodes = nodes_of(self.build("--precision", f"inner:{asked},norm:{asked}", "--constraints", "obey"))
+            for name in ("inner", "norm"):
+                self.assertEqual((nodes[name]["resolved"], nodes[name]["violated"]), (asked, False))
+        nodes = nodes_of(self.build("--output-type", "inner:int8,norm:int8", "--constraints", "obey"))
+        self.assertFalse(nodes["norm"]["violated"])
+
+
 class Loss(unittest.TestCase):
     def test_int8_overrides_what_channels_lose(self):
         numpy, onnx = harness.need("numpy"), harness.need("onnx")
