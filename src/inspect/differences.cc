@@ -54,7 +54,7 @@ std::string decision_text(const CaseDecision& decision) {
                      decision.layer);
 }
 
-using Texts = std::map<std::string, std::string>;
+using TextByName = std::map<std::string, std::string>;
 
 // Models may call several nodes alike.
 class UniqueNames {
@@ -73,7 +73,7 @@ void compare_decisions(const Case& recorded, const Case& here, std::vector<Diffe
   const auto add = [&](const std::string& node, const std::string& was, const std::string& is) {
     add_difference(into, fmt::format("decision of '{}'", node), was, is, true);
   };
-  Texts left;
+  TextByName left;
   UniqueNames name_here, name_recorded;
   for (const CaseDecision& one : here.decisions) left[name_here(one.node)] = decision_text(one);
   for (const CaseDecision& one : recorded.decisions) {
@@ -87,7 +87,7 @@ void compare_decisions(const Case& recorded, const Case& here, std::vector<Diffe
 
 // One line for all: they change with the machine, and no result with them.
 void compare_kernels(const Case& recorded, const Case& here, std::vector<Difference>& into) {
-  Texts kernels;
+  TextByName kernels;
   UniqueNames name_here, name_recorded;
   for (const auto& [layer, kernel] : here.kernels) kernels[name_here(layer)] = kernel;
   std::string first_was, first_is;
