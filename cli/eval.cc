@@ -40,6 +40,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  octet eval resnet20.octet --data test/ --against resnet20.onnx\n"
     "  octet eval mobilenet.octet --data val/ --labels prefix --label-offset 1\n"
+    "  octet eval resnet20.octet --data test/ --against onnxruntime:resnet20.onnx --top-k 5\n"
     "  octet eval resnet20.octet --data test/ --against resnet20.onnx --max-drop 0.5 "
     "--min-agreement 0.97\n";
 
