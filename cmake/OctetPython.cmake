@@ -33,7 +33,7 @@ function(octet_python_module target name package)
   foreach(file IN LISTS files)
     file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${package}/${file} ${folder}/${file} SYMBOLIC)
   endforeach()
-  nanobind_add_module(${target} STABLE_ABI NB_STATIC NB_SUPPRESS_WARNINGS ${ARGN})
+  nanobind_add_module(${target} STABLE_ABI NB_STATIC NB_SUPPRESS_WARNINGS NB_DOMAIN ${target} ${ARGN})
   if(TARGET octet_flags)
     target_link_libraries(${target} PRIVATE octet_flags)
   endif()
@@ -45,12 +45,13 @@ function(octet_python_module target name package)
   set_property(GLOBAL APPEND PROPERTY OCTET_RELEASE_TESTS ${target})
 endfunction()
 
-# octet_python_stub(TARGET MODULE): the types of a native module, for editors and type checkers.
+# octet_python_stub(TARGET MODULE others...): the types of a native module, for editors and type checkers. Making it imports the package, which
+# may need other native modules.
 function(octet_python_stub target module)
   string(REPLACE "." "/" path ${module})
   get_filename_component(package ${path} DIRECTORY)
   nanobind_add_stub(${target}_stub MODULE ${module} OUTPUT ${octet_python_folder}/${path}.pyi
-    PYTHON_PATH ${octet_python_folder} DEPENDS ${target})
+    PYTHON_PATH ${octet_python_folder} DEPENDS ${target} ${ARGN})
   install(FILES ${octet_python_folder}/${path}.pyi DESTINATION ${package} COMPONENT python EXCLUDE_FROM_ALL)
   set_property(GLOBAL APPEND PROPERTY OCTET_RELEASE_TESTS ${target}_stub)
 endfunction()

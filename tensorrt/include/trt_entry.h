@@ -20,6 +20,8 @@ int32_t getInferLibBuildVersion() noexcept;
 #endif
 int32_t getInferLibVersion() noexcept;
 nvinfer1::ILogger* getLogger() noexcept;
+// Octet's own: within a calibrator's getBatch(), the bytes that are read from the binding of an input; -1 elsewhere.
+int64_t octetCalibrationBytes(int32_t binding) noexcept;
 }
 
 namespace nvinfer1 {

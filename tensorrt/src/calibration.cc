@@ -46,7 +46,25 @@ octet::Dtype data_type(DataType type) {
   return is_real ? octet::Dtype::f32 : to_octet(type);
 }
 
+// What octetCalibrationBytes() tells: of the call that this thread makes.
+thread_local const std::vector<octet::Tensor>* asked_tensors = nullptr;
+
+// Within the call `tensors` are what is asked for.
+class Asking {
+ public:
+  explicit Asking(const std::vector<octet::Tensor>& tensors) { asked_tensors = &tensors; }
+  ~Asking() { asked_tensors = nullptr; }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+};
+
 }  // namespace
+
+int64_t asked_bytes(int32_t binding) {
+  const auto i = static_cast<size_t>(binding);
+  if (asked_tensors == nullptr || binding < 0 || i >= asked_tensors->size()) return -1;
+  return static_cast<int64_t>((*asked_tensors)[i].bytes());
+}
 
 CalibrationSource::CalibrationSource(const Network& network, const Config& config,
                                      const std::vector<Binding>& bindings)
@@ -126,19 +144,21 @@ bool CalibrationSource::next(std::vector<octet::Tensor>& inputs) {
   std::vector<void*> bindings(names_.size(), nullptr);
   std::vector<const char*> names;
   for (const std::string& name : names_) names.push_back(name.c_str());
+  std::vector<octet::Tensor> tensors;
+  for (size_t i = 0; i < names_.size(); ++i)
+    tensors.emplace_back(data_type(types_[i]), to_shape(dims_[i]));
+  const Asking asking(tensors);
   if (!calibrator_.getBatch(bindings.data(), names.data(), static_cast<int32_t>(names.size())))
     return false;
-  inputs.clear();
   for (size_t i = 0; i < names_.size(); ++i) {
     if (bindings[i] == nullptr) {
       refuse("Tensor `" + names_[i] +
              "` is bound to nullptr: the calibrator's getBatch() returned true and set no pointer "
              "for this input");
     }
-    octet::Tensor tensor(data_type(types_[i]), to_shape(dims_[i]));
-    std::memcpy(tensor.mutable_data(), bindings[i], tensor.bytes());
-    inputs.push_back(std::move(tensor));
+    std::memcpy(tensors[i].mutable_data(), bindings[i], tensors[i].bytes());
   }
+  inputs = tensors;
   return true;
 }
 

@@ -8,6 +8,9 @@
 
 namespace octet_trt {
 
+// octetCalibrationBytes().
+int64_t asked_bytes(int32_t binding);
+
 // What a calibrator is asked, in this order: batch size, cache, batches until there are none, and at last to write the cache.
 class CalibrationSource {
  public:

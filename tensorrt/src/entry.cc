@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C functions of libnvinfer.
 #include "builder.h"
+#include "calibration.h"
 #include "parser.h"
 #include "refitter.h"
 #include "registry.h"
@@ -71,6 +72,9 @@ OCTET_TRT_EXPORT nvinfer1::IPluginRegistry* getPluginRegistry() noexcept {
 
 OCTET_TRT_EXPORT int32_t getInferLibVersion() noexcept { return NV_TENSORRT_VERSION; }
 OCTET_TRT_EXPORT nvinfer1::ILogger* getLogger() noexcept { return first_logger; }
+OCTET_TRT_EXPORT int64_t octetCalibrationBytes(int32_t binding) noexcept {
+  return octet_trt::asked_bytes(binding);
+}
 
 #if NV_TENSORRT_MAJOR >= 10
 OCTET_TRT_EXPORT nvinfer1::IPluginRegistry* getBuilderPluginRegistry(

@@ -23,6 +23,21 @@ assert engine.inspect()["coverage"]["macs"] == 1
 print(octet.__file__)
 """
 
+TENSORRT_JOB = """
+import ctypes
+import tensorrt as trt
+builder = trt.Builder(logger := trt.Logger())
+network = builder.create_network(1)
+assert trt.OnnxParser(network, logger).parse_from_file("digits.onnx")
+profile = builder.create_optimization_profile()
+profile.set_shape("image", *[(1, 1, 8, 8)] * 3)
+config = builder.create_builder_config()
+config.add_optimization_profile(profile)
+assert builder.build_serialized_network(network, config).nbytes > 1000
+ctypes.CDLL(trt.cudart_folder + "/libcudart.so").cudaDeviceSynchronize()
+print(trt.__file__)
+"""
+
 
 class Wheels(unittest.TestCase):
     def setUp(self):
@@ -41,17 +56,31 @@ class Wheels(unittest.TestCase):
             self.assertIn(f"\nVersion: {version}\n", metadata)
             self.assertTrue(any(name.endswith("py.typed") for name in names) and any(name.endswith(".pyi") for name in names))
 
-    def test_one_does_the_job(self):
+    def installed(self, project):
         tag = f"cp3{sys.version_info.minor}"
-        fits = [w for w in WHEELS if w.name.startswith("octet-") and (f"-{tag}-{tag}-" in w.name or ("abi3" in w.name and sys.version_info >= (3, 12)))]
+        fits = [w for w in WHEELS
+                if w.name.startswith(f"{project}-") and (f"-{tag}-{tag}-" in w.name or ("abi3" in w.name and sys.version_info >= (3, 12)))]
         if not fits:
-            self.skipTest(f"no wheel is for {tag}")
-        target = scratch() / "installed"
+            self.skipTest(f"no wheel of {project} is for {tag}")
         if subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True, check=False).returncode != 0:
             self.skipTest("pip is absent")
+        target = scratch() / project
         command(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", target, fits[0])
-        (scratch() / "job.py").write_text(f"import os, sys\nsys.path.insert(0, {str(target)!r})\nos.chdir({str(DIGITS)!r})\n{JOB}")
-        self.assertIn(str(target), command(sys.executable, "-W", "ignore", scratch() / "job.py"))
+        return target
+
+    def done(self, target, job):
+        (scratch() / "job.py").write_text(f"import os, sys\nsys.path.insert(0, {str(target)!r})\nos.chdir({str(DIGITS)!r})\n{job}")
+        return command(sys.executable, "-W", "ignore", scratch() / "job.py")
+
+    def test_octet_does_the_job(self):
+        target = self.installed("octet")
+        self.assertIn(str(target), self.done(target, JOB))
+
+    def test_tensorrt_builds_and_brings_its_libraries(self):
+        target = self.installed("octet_tensorrt")
+        for level in ("8.6.1", "10"):
+            out = self.done(target, f"os.environ['OCTET_TENSORRT_VERSION'] = {level!r}\n{TENSORRT_JOB}")
+            self.assertIn(str(target), out)
 
 
 if __name__ == "__main__":

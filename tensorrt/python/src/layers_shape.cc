@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers that move, choose and compare elements.
+#include "layers.h"
+
+namespace octet_trt_python {
+namespace {
+
+void add_moves(nb::module_& module) {
+  LayerClass<IPaddingLayer>(module, "IPaddingLayer")
+      .OCTET_PROPERTY(IPaddingLayer, "pre_padding_nd", PrePaddingNd)
+      .OCTET_PROPERTY(IPaddingLayer, "post_padding_nd", PostPaddingNd);
+  LayerClass<IShuffleLayer>(module, "IShuffleLayer")
+      .OCTET_PROPERTY(IShuffleLayer, "first_transpose", FirstTranspose)
+      .OCTET_PROPERTY(IShuffleLayer, "second_transpose", SecondTranspose)
+      .OCTET_PROPERTY(IShuffleLayer, "reshape_dims", ReshapeDimensions)
+      .OCTET_PROPERTY(IShuffleLayer, "zero_is_placeholder", ZeroIsPlaceholder);
+  LayerClass<ISliceLayer>(module, "ISliceLayer")
+      .OCTET_PROPERTY(ISliceLayer, "start", Start)
+      .OCTET_PROPERTY(ISliceLayer, "shape", Size)
+      .OCTET_PROPERTY(ISliceLayer, "stride", Stride)
+      .OCTET_PROPERTY(ISliceLayer, "axes", Axes)
+      .OCTET_PROPERTY(ISliceLayer, "mode", Mode);
+  LayerClass<IGatherLayer>(module, "IGatherLayer")
+      .OCTET_PROPERTY(IGatherLayer, "axis", GatherAxis)
+      .OCTET_PROPERTY(IGatherLayer, "num_elementwise_dims", NbElementWiseDims)
+      .OCTET_PROPERTY(IGatherLayer, "mode", Mode);
+  LayerClass<IScatterLayer>(module, "IScatterLayer")
+      .OCTET_PROPERTY(IScatterLayer, "axis", Axis)
+      .OCTET_PROPERTY(IScatterLayer, "mode", Mode);
+  LayerClass<IReverseSequenceLayer>(module, "IReverseSequenceLayer")
+      .OCTET_PROPERTY(IReverseSequenceLayer, "batch_axis", BatchAxis)
+      .OCTET_PROPERTY(IReverseSequenceLayer, "sequence_axis", SequenceAxis);
+  LayerClass<IOneHotLayer>(module, "IOneHotLayer").OCTET_PROPERTY(IOneHotLayer, "axis", Axis);
+}
+
+nb::object scales_of(const IResizeLayer& layer) {
+  float scales[Dims::MAX_DIMS];
+  nb::list list;
+  const int32_t count = layer.getScales(0, nullptr);
+  if (count > 0) layer.getScales(count, scales);
+  for (int32_t i = 0; i < count; ++i) list.append(scales[i]);
+  return list;
+}
+
+void set_scales(IResizeLayer& layer, nb::handle scales) {
+  const auto values = nb::cast<std::vector<float>>(scales);
+  layer.setScales(values.data(), static_cast<int32_t>(values.size()));
+}
+
+void add_resize(nb::module_& module) {
+  LayerClass<IResizeLayer> resize(module, "IResizeLayer");
+  resize.OCTET_PROPERTY(IResizeLayer, "shape", OutputDimensions)
+      .OCTET_PROPERTY(IResizeLayer, "resize_mode", ResizeMode)
+      .OCTET_PROPERTY(IResizeLayer, "coordinate_transformation", CoordinateTransformation)
+      .OCTET_PROPERTY(IResizeLayer, "selector_for_single_pixel", SelectorForSinglePixel)
+      .OCTET_PROPERTY(IResizeLayer, "nearest_rounding", NearestRounding)
+      .OCTET_PROPERTY(IResizeLayer, "cubic_coeff", CubicCoeff)
+      .OCTET_PROPERTY(IResizeLayer, "exclude_outside", ExcludeOutside)
+      .through("scales", scales_of, set_scales);
+#if NV_TENSORRT_MAJOR < 10
+  resize.OCTET_PROPERTY(IResizeLayer, "align_corners", AlignCorners);
+#endif
+}
+
+void add_choices(nb::module_& module) {
+  LayerClass<ITopKLayer> top(module, "ITopKLayer");
+  top.OCTET_PROPERTY(ITopKLayer, "op", Operation)
+      .OCTET_PROPERTY(ITopKLayer, "k", K)
+      .OCTET_PROPERTY(ITopKLayer, "axes", ReduceAxes);
+  LayerClass<INMSLayer>(module, "INMSLayer")
+      .OCTET_PROPERTY(INMSLayer, "bounding_box_format", BoundingBoxFormat)
+      .OCTET_PROPERTY(INMSLayer, "topk_box_limit", TopKBoxLimit);
+  LayerClass<IGridSampleLayer>(module, "IGridSampleLayer")
+      .OCTET_PROPERTY(IGridSampleLayer, "interpolation_mode", InterpolationMode)
+      .OCTET_PROPERTY(IGridSampleLayer, "align_corners", AlignCorners)
+      .OCTET_PROPERTY(IGridSampleLayer, "sample_mode", SampleMode);
+#if NV_TENSORRT_MAJOR >= 10
+  top.OCTET_PROPERTY(ITopKLayer, "indices_type", IndicesType);
+  LayerClass<ISqueezeLayer>(module, "ISqueezeLayer");
+  LayerClass<IUnsqueezeLayer>(module, "IUnsqueezeLayer");
+  LayerClass<ICumulativeLayer>(module, "ICumulativeLayer")
+      .OCTET_PROPERTY(ICumulativeLayer, "op", Operation)
+      .OCTET_PROPERTY(ICumulativeLayer, "exclusive", Exclusive)
+      .OCTET_PROPERTY(ICumulativeLayer, "reverse", Reverse);
+#endif
+}
+
+void add_types(nb::module_& module) {
+  LayerClass<ICastLayer>(module, "ICastLayer").OCTET_PROPERTY(ICastLayer, "to_type", ToType);
+  LayerClass<IQuantizeLayer>(module, "IQuantizeLayer")
+      .OCTET_PROPERTY(IQuantizeLayer, "axis", Axis)
+      .OCTET_PROPERTY(IQuantizeLayer, "to_type", ToType);
+  LayerClass<IDequantizeLayer>(module, "IDequantizeLayer")
+      .OCTET_PROPERTY(IDequantizeLayer, "axis", Axis)
+      .OCTET_PROPERTY(IDequantizeLayer, "to_type", ToType);
+  LayerClass<IConstantLayer>(module, "IConstantLayer")
+      .OCTET_WEIGHTS(IConstantLayer, "weights", Weights)
+      .OCTET_PROPERTY(IConstantLayer, "shape", Dimensions);
+  LayerClass<IFillLayer>(module, "IFillLayer")
+      .OCTET_PROPERTY(IFillLayer, "shape", Dimensions)
+      .OCTET_PROPERTY(IFillLayer, "operation", Operation)
+      .OCTET_PROPERTY(IFillLayer, "alpha", Alpha)
+      .OCTET_PROPERTY(IFillLayer, "beta", Beta)
+      .OCTET_PROPERTY(IFillLayer, "to_type", ToType);
+  LayerClass<INormalizationLayer>(module, "INormalizationLayer")
+      .OCTET_PROPERTY(INormalizationLayer, "epsilon", Epsilon)
+      .OCTET_PROPERTY(INormalizationLayer, "axes", Axes)
+      .OCTET_PROPERTY(INormalizationLayer, "num_groups", NbGroups)
+      .OCTET_PROPERTY(INormalizationLayer, "compute_precision", ComputePrecision);
+}
+
+template <int32_t index>
+LayerClass<IMatrixMultiplyLayer>& add_operation(LayerClass<IMatrixMultiplyLayer>& type,
+                                                const char* name) {
+  return type.through(
+      name, [](const IMatrixMultiplyLayer& layer) { return layer.getOperation(index); },
+      [](IMatrixMultiplyLayer& layer, nb::handle op) {
+        layer.setOperation(index, nb::cast<MatrixOperation>(op));
+      });
+}
+
+void add_others(nb::module_& module) {
+  LayerClass<IMatrixMultiplyLayer> product(module, "IMatrixMultiplyLayer");
+  add_operation<0>(product, "op0");
+  add_operation<1>(product, "op1");
+  LayerClass<IEinsumLayer>(module, "IEinsumLayer")
+      .OCTET_PROPERTY(IEinsumLayer, "equation", Equation);
+  LayerClass<IAssertionLayer>(module, "IAssertionLayer")
+      .OCTET_PROPERTY(IAssertionLayer, "message", Message);
+  LayerClass<IShapeLayer>(module, "IShapeLayer");
+  LayerClass<INonZeroLayer>(module, "INonZeroLayer");
+  LayerClass<IIdentityLayer>(module, "IIdentityLayer");
+  LayerClass<IParametricReLULayer>(module, "IParametricReLULayer");
+  LayerClass<ISelectLayer>(module, "ISelectLayer");
+}
+
+}  // namespace
+
+void add_layers_shape(nb::module_& module) {
+  add_moves(module);
+  add_resize(module);
+  add_choices(module);
+  add_types(module);
+  add_others(module);
+}
+
+}  // namespace octet_trt_python

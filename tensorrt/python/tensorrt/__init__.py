@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TensorRT's Python interface over Octet: what was written for TensorRT 8.6 or 10.x runs here, on CPUs and GPUs.
+
+The level is chosen when the module is imported: OCTET_TENSORRT_VERSION=8.6.1 in the environment is level 8, everything that begins with
+10, or nothing, level 10. docs/tensorrt-api.md says what differs.
+"""
+
+import importlib as _importlib
+import os as _os
+
+
+def _choose_level():
+    asked = _os.environ.get("OCTET_TENSORRT_VERSION", "10")
+    major = asked.split(".")[0]
+    if major not in ("8", "10"):
+        raise ImportError(f"OCTET_TENSORRT_VERSION={asked}: expected 8.6.1 or 10.x")
+    return _importlib.import_module(f"._level{major}", __name__)
+
+
+_level = _choose_level()
+globals().update({name: value for name, value in vars(_level).items() if not name.startswith("_")})
+__version__ = _level.__version__
+
+float32 = DataType.FLOAT  # noqa: F821: of the level, as what follows
+float16 = DataType.HALF  # noqa: F821
+int8 = DataType.INT8  # noqa: F821
+int32 = DataType.INT32  # noqa: F821
+bool = DataType.BOOL  # noqa: A001, F821
+uint8 = DataType.UINT8  # noqa: F821
+fp8 = DataType.FP8  # noqa: F821
+if hasattr(DataType, "BF16"):  # noqa: F821
+    bfloat16 = DataType.BF16  # noqa: F821
+    int64 = DataType.INT64  # noqa: F821
+    int4 = DataType.INT4  # noqa: F821
+    fp4 = DataType.FP4  # noqa: F821
+else:
+    ResizeMode = InterpolationMode  # noqa: F821
+    SliceMode = SampleMode  # noqa: F821
+
+
+def nptype(trt_type):
+    """The type of NumPy for a DataType. Raises TypeError for those that NumPy lacks."""
+    import numpy
+
+    names = {"FLOAT": "float32", "HALF": "float16", "INT8": "int8", "INT32": "int32", "BOOL": "bool_", "UINT8": "uint8", "INT64": "int64"}
+    if trt_type.name not in names:
+        raise TypeError(f"NumPy has no type for {trt_type}")
+    return getattr(numpy, names[trt_type.name])
+
+
+def volume(iterable):
+    """The product of sizes; 1 of none."""
+    product = 1
+    for size in iterable:
+        product *= size
+    return product
+
+
+def _itemsize(data_type):
+    """The bytes of one element; half a byte counts as one half."""
+    return {"FLOAT": 4, "INT32": 4, "HALF": 2, "BF16": 2, "INT64": 8, "INT4": 0.5, "FP4": 0.5}.get(data_type.name, 1)
+
+
+DataType.itemsize = property(_itemsize)  # noqa: F821
+
+# Buffers are the host's, so programs that look for the runtime of CUDA, where LD_LIBRARY_PATH says, are to find the one whose memory that is.
+cudart_folder = _os.path.join(_os.path.dirname(_os.path.abspath(__file__)), "cudart")
+
+
+def _provide_cudart():
+    folders = [folder for folder in _os.environ.get("LD_LIBRARY_PATH", "").split(_os.pathsep) if folder]
+    if cudart_folder not in folders:
+        _os.environ["LD_LIBRARY_PATH"] = _os.pathsep.join([cudart_folder, *folders])
+
+
+_provide_cudart()
