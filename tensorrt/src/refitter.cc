@@ -2,13 +2,14 @@
 #include "refitter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <thread>
 
-#include "NvOnnxParser.h"
 #include "emission.h"
 #include "octet/attachment.h"
 #include "octet/compile.h"
+#include "parser.h"
 #include "refit_options.h"
 #include "wire.h"
 
@@ -176,11 +177,11 @@ bool Refitter::setDynamicRange(char const* tensorName, float min, float max) noe
 }
 float Refitter::getDynamicRangeMin(char const* tensorName) const noexcept {
   const auto found = ranges_.find(tensorName == nullptr ? "" : tensorName);
-  return found == ranges_.end() ? 0 : found->second[0];
+  return found == ranges_.end() ? std::nanf("") : found->second[0];
 }
 float Refitter::getDynamicRangeMax(char const* tensorName) const noexcept {
   const auto found = ranges_.find(tensorName == nullptr ? "" : tensorName);
-  return found == ranges_.end() ? 0 : found->second[1];
+  return found == ranges_.end() ? std::nanf("") : found->second[1];
 }
 int32_t Refitter::getTensorsWithDynamicRange(int32_t size,
                                              char const** tensorNames) const noexcept {
@@ -253,33 +254,53 @@ class ParserRefitter final : public nvonnxparser::IParserRefitter {
 
   bool refitFromBytes(void const* serializedOnnxModel, size_t serializedOnnxModelSize,
                       char const*) noexcept override {
-    return guarded(reporter_, "IParserRefitter::refitFromBytes", false, [&] {
-      bool all = true;
-      const OnnxModel model =
-          read_onnx({static_cast<const char*>(serializedOnnxModel), serializedOnnxModelSize});
-      for (const std::string& initializer : model.initializers) {
-        const OnnxTensor tensor = read_tensor(initializer);
-        all = refitter_.setNamedWeights(
-                  tensor.name.c_str(),
-                  {to_trt(tensor.type.dtype), tensor.raw.data(), tensor.type.shape.elements()}) &&
-              all;
-      }
-      return all;
+    return told("IParserRefitter::refitFromBytes", [&] {
+      return take({static_cast<const char*>(serializedOnnxModel), serializedOnnxModelSize});
     });
   }
   bool refitFromFile(char const* onnxModelFile) noexcept override {
-    return guarded(reporter_, "IParserRefitter::refitFromFile", false, [&] {
-      const std::string bytes = read_file(onnxModelFile == nullptr ? "" : onnxModelFile);
-      return refitFromBytes(bytes.data(), bytes.size(), onnxModelFile);
-    });
+    return told("IParserRefitter::refitFromFile",
+                [&] { return take(read_file(onnxModelFile == nullptr ? "" : onnxModelFile)); });
   }
-  int32_t getNbErrors() const noexcept override { return 0; }
-  nvonnxparser::IParserError const* getError(int32_t) const noexcept override { return nullptr; }
-  void clearErrors() noexcept override {}
+  int32_t getNbErrors() const noexcept override { return static_cast<int32_t>(errors_.size()); }
+  nvonnxparser::IParserError const* getError(int32_t index) const noexcept override {
+    const bool is_one = index >= 0 && index < getNbErrors();
+    return is_one ? errors_[static_cast<size_t>(index)].get() : nullptr;
+  }
+  void clearErrors() noexcept override { errors_.clear(); }
 
  private:
+  // Every weight of the model that the engine has.
+  bool take(std::string_view bytes) {
+    bool all = true;
+    const OnnxModel model = read_onnx(bytes);
+    for (const std::string& initializer : model.initializers) {
+      const OnnxTensor tensor = read_tensor(initializer);
+      all = refitter_.setNamedWeights(
+                tensor.name.c_str(),
+                {to_trt(tensor.type.dtype), tensor.raw.data(), tensor.type.shape.elements()}) &&
+            all;
+    }
+    return all;
+  }
+
+  // What is thrown is kept as an error, too.
+  template <class Work>
+  bool told(const char* function, const Work& work) noexcept {
+    return guarded(reporter_, function, false, [&] {
+      try {
+        return work();
+      } catch (const std::exception& error) {
+        errors_.push_back(
+            std::make_unique<ParserError>(nvonnxparser::ErrorCode::kREFIT_FAILED, error.what()));
+        throw;
+      }
+    });
+  }
+
   IRefitter& refitter_;
   Reporter reporter_;
+  std::vector<std::unique_ptr<ParserError>> errors_;
 };
 
 }  // namespace

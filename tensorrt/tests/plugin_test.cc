@@ -84,6 +84,8 @@ TEST_F(FactorTest, ComputesOnCodesWithTheScaleOfEachTensor) {
 }
 
 // 2^9 combinations, of which the last has codes everywhere.
+// better: IPluginV2DynamicExt::supportsFormatCombination, IPluginV2IOExt::supportsFormatCombination: all combinations are looked for, up
+// to 4096
 TEST_F(FactorTest, CombinationsBeyondAHundredAreLookedFor) {
   factor_settings().codes = [](int pos, const PluginTensorDesc* descs) {
     return descs[pos].format == TensorFormat::kLINEAR;

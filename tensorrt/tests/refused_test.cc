@@ -15,6 +15,12 @@ class Selector : public IAlgorithmSelector {
                         int32_t) noexcept override {}
 };
 
+// refused: INetworkDefinition::addLoop, ILoop::*, ILoopBoundaryLayer::*, ITripLimitLayer::*, IIteratorLayer::*, ILoopOutputLayer::*:
+// loops are not made layer by layer; a model with a Loop or Scan node is parsed
+// refused: INetworkDefinition::addIfConditional, IIfConditional::*, IIfConditionalBoundaryLayer::*: conditions are not made layer by
+// layer; a model with an If node is parsed
+// refused: INetworkDefinition::addRaggedSoftMax: no operator does this
+// refused: INetworkDefinition::addRNNv2, IRNNv2Layer::*: a model with an LSTM, GRU or RNN node is parsed
 TEST(Refused, LoopsConditionsAndRaggedSoftMax) {
   Maker maker;
   ITensor* x = maker.network->addInput("x", DataType::kFLOAT, Dims2{1, 2});
@@ -30,6 +36,8 @@ TEST(Refused, LoopsConditionsAndRaggedSoftMax) {
 #endif
 }
 
+// refused: IBuilderConfig::setAlgorithmSelector, IBuilderConfig::getAlgorithmSelector, IAlgorithmSelector::*, IAlgorithmContext::*,
+// IAlgorithm::*, IAlgorithmVariant::*, IAlgorithmIOInfo::*: no list of kernels is offered
 TEST(Refused, AnAlgorithmSelectorIsNotKept) {
   Maker maker;
   Selector selector;
@@ -42,6 +50,7 @@ TEST(Refused, AnAlgorithmSelectorIsNotKept) {
 }
 
 #if NV_TENSORRT_MAJOR >= 10
+// refused: ITimingCache::queryKeys, ITimingCache::query, ITimingCache::update: choices by layer are kept, no times by hash
 TEST(Refused, TimingCachesHaveNoTactics) {
   Maker maker;
   const Own<ITimingCache> cache(maker.config->createTimingCache(nullptr, 0));
@@ -52,6 +61,9 @@ TEST(Refused, TimingCachesHaveNoTactics) {
     EXPECT_TRUE(maker.logger.has(std::string("ITimingCache::") + function)) << maker.logger.text;
 }
 
+// refused: INetworkDefinition::markDebug, INetworkDefinition::unmarkDebug, INetworkDefinition::isDebugTensor,
+// INetworkDefinition::markUnfusedTensorsAsDebugTensors, INetworkDefinition::unmarkUnfusedTensorsAsDebugTensors,
+// ICudaEngine::isDebugTensor: tensors inside of an engine cannot be watched; mark them as outputs
 TEST(Refused, DebugTensors) {
   Maker maker;
   ITensor* x = maker.network->addInput("x", DataType::kFLOAT, Dims2{1, 2});
