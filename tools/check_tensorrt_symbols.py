@@ -74,7 +74,8 @@ class Header:
 
     def function(self, line):
         found = FUNCTION.match(line)
-        if found and not line.startswith("  ") and "constexpr" not in line:
+        is_own = found and found[1].startswith("octet")  # what our own modules ask beside the interface
+        if found and not is_own and not line.startswith("  ") and "constexpr" not in line:
             self.add(("functions", found[1]))
 
     def member(self, line):
