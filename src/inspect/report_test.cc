@@ -26,7 +26,14 @@ std::string hostile_page() {
       {.tensor = kHostile, .min = -1.0f, .max = 2.0f, .threshold = 1.5f, .seen = seen}};
   const std::vector<ValueError> errors = {
       {kHostile, kHostile, Precision::f32, 12.5, 0.5, 0.99, 10}};
-  return html_report({kHostile, {{kHostile, kHostile}}, inspection, ranges, errors});
+  OutputComparer comparer(std::vector{kHostile});
+  const float wrong[] = {1, 2};
+  comparer.add("s", std::vector{Tensor(Dtype::f32, {2})},
+               std::vector{Tensor::of<float>({2}, wrong)});
+  ReportInput input{kHostile, {{kHostile, kHostile}}, inspection, ranges, errors};
+  input.outputs = comparer.outputs();
+  input.against = kHostile;
+  return html_report(input);
 }
 
 TEST(Report, EscapesEveryName) {
@@ -34,6 +41,12 @@ TEST(Report, EscapesEveryName) {
   EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
   EXPECT_THAT(page, Not(HasSubstr("\x1b")));
   EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;?[31m"));
+}
+
+TEST(Report, HasACellForEachElement) {
+  const std::string page = hostile_page();
+  EXPECT_THAT(page, HasSubstr("data-r=\"0\" data-c=\"1\" data-mean=\"2\" data-largest=\"2\""));
+  EXPECT_THAT(page, Not(HasSubstr("data-c=\"2\"")));
 }
 
 TEST(Report, LoadsNothing) {
