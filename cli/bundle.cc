@@ -102,7 +102,11 @@ void print_case(const Options& options, const Case& made, uint64_t bytes) {
   std::string parts = made.engine ? "engine" : "no engine";
   if (made.model) parts += ", model";
   if (made.cache) parts += ", calibration cache";
-  fmt::print("{}: {}\n", sanitize(options.output->path().string()), human_bytes(bytes));
+  if (options.output->is_standard()) {
+    fmt::print("standard output: a case\n");
+  } else {
+    fmt::print("{}: {}\n", sanitize(options.output->path().string()), human_bytes(bytes));
+  }
   fmt::print("  holds      {}, {} run{}\n", parts, made.runs.size(),
              made.runs.size() == 1 ? "" : "s");
   for (const std::string& command : made.commands)

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import struct
+import subprocess
 import unittest
 import zipfile
 
@@ -117,8 +118,11 @@ class Reproduced(Digits):
         self.assertIn("no calibration cache", got["not_rebuilt"])
 
     def test_a_case_through_a_pipe(self):
-        self.assertIn("case.json", zipfile.ZipFile(io.BytesIO(harness.subprocess.run(
-            [harness.PROGRAM, "bundle", self.engine, "-o", "-", "--quiet"], capture_output=True, check=True).stdout)).namelist())
+        done = subprocess.run([harness.PROGRAM, "bundle", self.engine, "-o", "-"], capture_output=True, check=True)
+        self.assertIn("case.json", zipfile.ZipFile(io.BytesIO(done.stdout)).namelist())
+        self.assertIn(b"standard output: a case", done.stderr)
+        again = subprocess.run([harness.PROGRAM, "reproduce", "-", "--json"], input=done.stdout, capture_output=True, check=True)
+        self.assertTrue(json.loads(again.stdout)["same_engine"])
 
 
 class Rebuilt(unittest.TestCase):
