@@ -240,7 +240,8 @@ class Constraints(unittest.TestCase):
         self.assertTrue(0 < coverage["bytes"] < 1)
         self.assertEqual(coverage["bytes"], coverage["int8_bytes"] / coverage["total_bytes"])
         self.assertTrue(0 < coverage["time"] < 1)
-        self.assertRegex(octet("build", self.net.model, "-o", self.folder / "f.octet", "--force").out, r"0.0 % of multiplications, .* of bytes, 0.0 % of time in INT8")
+        # Without INT8 there is no time to share.
+        self.assertRegex(octet("build", self.net.model, "-o", self.folder / "f.octet", "--force").out, r"0.0 % of multiplications, 0.0 % of bytes in INT8")
 
 
 class Explicit(unittest.TestCase):
