@@ -15,13 +15,11 @@ namespace octet::cli {
 namespace {
 
 constexpr int64_t kMostTop = 1'000'000;
+constexpr const char* kGroup = "Judging outputs";
 
 void add_text_flag(CLI::App& app, const char* flag, std::vector<std::string>& texts,
                    const char* type, const char* help) {
-  app.add_option(flag, texts, help)
-      ->type_name(type)
-      ->allow_extra_args(false)
-      ->group("Judging outputs");
+  app.add_option(flag, texts, help)->type_name(type)->allow_extra_args(false)->group(kGroup);
 }
 
 int64_t failed_outputs(std::span<const OutputComparison> outputs) {
@@ -129,7 +127,6 @@ bool ComparisonFlags::any() const {
 }
 
 void add_comparison_flags(CLI::App& app, ComparisonFlags& flags) {
-  const char* group = "Judging outputs";
   add_text_flag(app, "--atol", flags.tolerances.absolute, "[NAME:]X",
                 "exit code 1 where errors are beyond this absolute tolerance and the relative one "
                 "[1e-5]; repeatable");
@@ -142,22 +139,22 @@ void add_comparison_flags(CLI::App& app, ComparisonFlags& flags) {
                 "the quantile, 0..1 [0.99]; repeatable");
   app.add_flag("--infinities-compare-equal", flags.equal_infinities,
                "equal infinite values have no error, else NaN")
-      ->group(group);
+      ->group(kGroup);
   app.add_option("--top-k", flags.top, "compare the places of the K largest values of each row")
       ->type_name("K")
       ->check(CLI::Range(int64_t{1}, kMostTop))
-      ->group(group);
+      ->group(kGroup);
   app.add_option("--index-tolerance", flags.index_tolerance,
                  "how many places apart an index may stand [0]")
       ->type_name("N")
       ->check(CLI::Range(int64_t{0}, kMostTop))
-      ->group(group);
+      ->group(kGroup);
   app.add_option("--min-top-k", flags.min_top,
                  "exit code 1 when a smaller share of rows has the same indices, 0..1")
       ->type_name("X")
-      ->group(group);
+      ->group(kGroup);
   app.add_flag("--validate", flags.validate, "exit code 1 where a value is NaN or infinite")
-      ->group(group);
+      ->group(kGroup);
 }
 
 ComparisonOptions comparison_options(const ComparisonFlags& flags,
