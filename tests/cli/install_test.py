@@ -8,6 +8,31 @@ import harness
 from harness import BUILD, DIGITS, ROOT, command, digits, octet, scratch
 
 
+IDENTITY = """
+#include <cstdio>
+#include "NvInfer.h"
+class Logger : public nvinfer1::ILogger {
+  void log(Severity severity, const char* text) noexcept override {
+    if (severity <= Severity::kERROR) std::puts(text);
+  }
+} logger;
+int main() {
+  nvinfer1::IBuilder* builder = nvinfer1::createInferBuilder(logger);
+  nvinfer1::INetworkDefinition* network = builder->createNetworkV2(1U);
+  nvinfer1::ITensor* x = network->addInput("x", nvinfer1::DataType::kFLOAT, nvinfer1::Dims2{1, 2});
+  network->markOutput(*network->addIdentity(*x)->getOutput(0));
+  nvinfer1::ICudaEngine* engine = builder->buildEngineWithConfig(*network, *builder->createBuilderConfig());
+  float in[2] = {1, 2}, out[2] = {0, 0};
+  void* memory[2];
+  for (void*& one : memory) cudaMalloc(&one, sizeof in);
+  cudaMemcpy(memory[0], in, sizeof in, cudaMemcpyHostToDevice);
+  engine->createExecutionContext()->executeV2(memory);
+  cudaMemcpy(out, memory[1], sizeof out, cudaMemcpyDeviceToHost);
+  std::printf("%d: %g %g\\n", NV_TENSORRT_MAJOR, out[0], out[1]);
+}
+"""
+
+
 class Install(unittest.TestCase):
     def test_example_builds_against_the_installed_package(self):
         if shutil.which("cmake") is None:
@@ -37,6 +62,21 @@ class Install(unittest.TestCase):
         libraries = command("ldd", build / "serve")
         for name in ("libjpeg", "libpng", "libprotobuf", "libz."):
             self.assertNotIn(name, libraries)
+
+    def test_programs_of_tensorrt_find_it_installed(self):
+        prefix = scratch() / "prefix3"
+        command("cmake", "--install", BUILD, "--component", "tensorrt", "--prefix", prefix)
+        source = scratch() / "identity.cc"
+        source.write_text(IDENTITY)
+        headers, libraries = prefix / "include/octet-tensorrt", prefix / "lib/octet/tensorrt"
+        if not libraries.exists():
+            libraries = next(prefix.glob("lib*/**/tensorrt"))
+        for level in ("8", "10"):
+            program, folders = scratch() / f"identity{level}", (libraries / level, libraries / "cudart")
+            command("c++", "-std=c++11", f"-I{headers}/include-{level}", f"-I{headers}/cudart", source, "-o", program,
+                    *(f"-L{folder}" for folder in folders), "-lnvinfer", "-lcudart",
+                    *(f"-Wl,-rpath,{folder}" for folder in folders))
+            self.assertEqual(command(program), f"{level}: 1 2\n")
 
     def test_example_is_short(self):
         self.assertLess(len((ROOT / "examples/minimal/minimal.cc").read_text().splitlines()), 30)
