@@ -65,9 +65,8 @@ struct Result {
 
 void compare_outputs(const Options& options, const Engine& engine, Samples& samples,
                      Reference& reference, Result& result) {
-  std::vector<std::string> names;
-  for (const TensorInfo& output : engine.outputs()) names.push_back(output.name);
-  OutputComparer comparer(names, comparison_options(options.comparison, engine.outputs()));
+  OutputComparer comparer(names_of(engine.outputs()),
+                          comparison_options(options.comparison, engine.outputs()));
   ProgressBar progress(options.json);
   reference.run(engine, samples,
                 [&](const LoadedSample& sample, auto tested, const auto& expected) {

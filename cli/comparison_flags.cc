@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "cli/engine_flags.h"
 #include "cli/fail.h"
 #include "cli/terminal.h"
 #include "octet/json.h"
@@ -161,9 +162,7 @@ ComparisonOptions comparison_options(const ComparisonFlags& flags,
                                      std::span<const TensorInfo> outputs) {
   if (flags.top == 0 && (flags.min_top || flags.index_tolerance > 0))
     fail(Error::Code::invalid_argument, "--min-top-k and --index-tolerance need --top-k");
-  std::vector<std::string> names;
-  for (const TensorInfo& output : outputs) names.push_back(output.name);
-  return {.tolerances = parse_tolerances(flags.tolerances, names),
+  return {.tolerances = parse_tolerances(flags.tolerances, names_of(outputs)),
           .equal_infinities = flags.equal_infinities,
           .top = flags.top,
           .index_tolerance = flags.index_tolerance};

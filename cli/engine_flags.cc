@@ -48,8 +48,7 @@ void check_names(const Engine& engine, const std::map<std::string, Shape>& shape
     const std::string& name = entry.first;
     if (std::any_of(inputs.begin(), inputs.end(), [&](const auto& i) { return i.name == name; }))
       continue;
-    std::vector<std::string> names;
-    for (const TensorInfo& input : inputs) names.push_back(input.name);
+    const std::vector<std::string> names = names_of(inputs);
     fail(Error::Code::invalid_argument, "--shape {}: no such input; the inputs are {}{}", name,
          joined(names), did_you_mean(name, names));
   }
@@ -192,6 +191,12 @@ std::string coverage_line(const Coverage& coverage) {
   return fmt::format("{} of {} layers ({}), {} of multiplications, {} of bytes{} in INT8",
                      coverage.int8_layers, coverage.layers, percent(coverage.layer_share()),
                      percent(coverage.mac_share()), percent(coverage.byte_share()), time);
+}
+
+std::vector<std::string> names_of(std::span<const TensorInfo> infos) {
+  std::vector<std::string> names;
+  for (const TensorInfo& info : infos) names.push_back(info.name);
+  return names;
 }
 
 std::string joined(std::span<const std::string> names, const std::string& separator) {

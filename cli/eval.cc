@@ -85,9 +85,8 @@ void evaluate(const Options& options, const Engine& engine, Samples& samples, Co
 void evaluate_against(const Options& options, const Engine& engine, Samples& samples,
                       Measured& result, ProgressBar& progress) {
   Reference reference(options.reference, engine, {options.threads, options.model, samples.size()});
-  std::vector<std::string> names;
-  for (const TensorInfo& output : engine.outputs()) names.push_back(output.name);
-  OutputComparer comparer(names, comparison_options(options.comparison, engine.outputs()));
+  OutputComparer comparer(names_of(engine.outputs()),
+                          comparison_options(options.comparison, engine.outputs()));
   Counts& counts = result.counts;
   reference.run(engine, samples,
                 [&](const LoadedSample& sample, auto tested, const auto& expected) {

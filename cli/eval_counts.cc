@@ -27,10 +27,8 @@ Counts::Counts(std::vector<TensorInfo> outputs, std::string scores, int64_t offs
     : outputs_(std::move(outputs)), wanted_(std::move(scores)), offset_(offset) {
   const auto named = [&](const TensorInfo& info) { return info.name == wanted_; };
   if (wanted_.empty() || std::any_of(outputs_.begin(), outputs_.end(), named)) return;
-  std::vector<std::string> names;
-  for (const TensorInfo& info : outputs_) names.push_back(info.name);
   fail(Error::Code::invalid_argument, "--scores {}: no such output; the outputs are {}", wanted_,
-       joined(names));
+       joined(names_of(outputs_)));
 }
 
 double Counts::share(int64_t part, int64_t whole) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "cli/engine_flags.h"
 #include "cli/fail.h"
 #include "cli/output_errors.h"
 #include "cli/sample_runs.h"
@@ -29,12 +30,6 @@ const RuntimeName* runtime_of(const std::string& against) {
   const auto found = std::ranges::find_if(
       kRuntimes, [&](const RuntimeName& name) { return against.starts_with(name.prefix); });
   return found == std::end(kRuntimes) ? nullptr : found;
-}
-
-std::vector<std::string> names_of(const std::vector<TensorInfo>& infos) {
-  std::vector<std::string> names;
-  for (const TensorInfo& info : infos) names.push_back(info.name);
-  return names;
 }
 
 bool shapes_meet(const Shape& a, const Shape& b) {
