@@ -3,9 +3,11 @@
 // told, and counts what is done to it.
 #pragma once
 
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -15,7 +17,10 @@ namespace trt_test {
 
 // What was done to all plugins of a test together.
 struct PluginCounts {
-  int alive = 0, initialized = 0, attached = 0, configured = 0, enqueued = 0, deserialized = 0;
+  std::atomic<int> alive = 0, initialized = 0, attached = 0, configured = 0, enqueued = 0,
+                   deserialized = 0;
+  std::mutex mutex;                    // of the rest
+  cudaStream_t stream = nullptr;       // of the last run
   std::vector<PluginTensorDesc> last;  // of the last run
 };
 
@@ -121,19 +126,25 @@ class FactorPlugin : public IPluginV2DynamicExt {
 
   float factor_;
   int32_t inputs_;
+  std::atomic<int> running_ = 0;
   std::string space_;
 };
 
 // The sum of all inputs, multiplied.
 inline int32_t FactorPlugin::enqueue(PluginTensorDesc const* in, PluginTensorDesc const* out,
                                      void const* const* inputs, void* const* outputs,
-                                     void* workspace, cudaStream_t) {
+                                     void* workspace, cudaStream_t stream) {
   if (fault() == Fault::kFailsEnqueue) return -1;
   if (fault() == Fault::kThrowsInEnqueue) throw std::runtime_error("out of luck");
   std::memset(workspace, 0x7f, 1000);
   count().enqueued += 1;
-  count().last.assign(in, in + inputs_);
-  count().last.push_back(*out);
+  EXPECT_EQ(running_++, 0);  // one run at a time on one object
+  {
+    const std::lock_guard lock(count().mutex);
+    count().last.assign(in, in + inputs_);
+    count().last.push_back(*out);
+    count().stream = stream;
+  }
   // Blocks of channels are filled up with zeros: all elements that lie there are computed alike.
   int64_t elements = volume(in[0].dims);
   if (in[0].format != TensorFormat::kLINEAR) {
@@ -156,6 +167,7 @@ inline int32_t FactorPlugin::enqueue(PluginTensorDesc const* in, PluginTensorDes
           static_cast<int8_t>(code < -128 ? -128.0F : (code > 127 ? 127.0F : code));
     }
   }
+  --running_;
   return 0;
 }
 
