@@ -13,13 +13,13 @@
 #include "cli/engine_source.h"
 #include "cli/fail.h"
 #include "cli/outputs.h"
-#include "cli/run_arrays.h"
 #include "cli/run_inputs.h"
 #include "cli/standard_files.h"
 #include "cli/terminal.h"
 #include "octet/engine.h"
 #include "octet/error_stats.h"
 #include "octet/inspect.h"
+#include "octet/saved_outputs.h"
 
 namespace octet::cli {
 namespace {
@@ -138,7 +138,7 @@ class Results {
         infos_(engine.outputs()),
         names_(options.labels.empty() ? ClassNames()
                                       : ClassNames(options.labels, options.label_offset)),
-        arrays_(infos_) {}
+        arrays_(names_of(infos_), OutputArrays::Join::any_rows) {}
 
   void add(RunResult result) {
     if (tuning_ != nullptr && results_.empty()) warn_of_stale(options_, engine_, result, tuning_);
@@ -157,7 +157,7 @@ class Results {
   }
 
   void finish() {
-    if (options_.output->given()) write(*options_.output, arrays_.joined());
+    if (options_.output->given()) write(*options_.output, arrays_.arrays());
     if (options_.json) print_json({{"results", std::move(results_)}});
   }
 
@@ -168,7 +168,7 @@ class Results {
   std::shared_ptr<const Tuning> tuning_;
   std::vector<TensorInfo> infos_;
   ClassNames names_;
-  RunArrays arrays_;
+  OutputArrays arrays_;
   Json results_ = Json::array();
 };
 

@@ -19,14 +19,20 @@ namespace octet {
 // Gathers the outputs of samples, for write_npz().
 class OutputArrays {
  public:
-  explicit OutputArrays(std::vector<std::string> names)
-      : names_(std::move(names)), samples_(names_.size()) {}
+  // Which outputs may stand in one array: those of one shape, or also those with other numbers of rows, whose borders are lost then.
+  enum class Join { same_shape, any_rows };
+
+  explicit OutputArrays(std::vector<std::string> names, Join join = Join::same_shape)
+      : names_(std::move(names)), join_(join), samples_(names_.size()) {}
 
   void add(std::span<const Tensor> outputs);
   std::vector<std::pair<std::string, Tensor>> arrays() const;
 
  private:
+  bool may_follow(const Tensor& first, const Tensor& next) const;
+
   std::vector<std::string> names_;
+  Join join_;
   std::vector<std::vector<Tensor>> samples_;  // of each output
 };
 

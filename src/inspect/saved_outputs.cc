@@ -20,8 +20,10 @@ namespace {
 constexpr size_t kMostProblems = 20;
 
 Tensor one_after_another(const std::vector<Tensor>& parts) {
+  if (parts.size() == 1) return parts[0];
   Shape shape = parts[0].shape();
-  shape[0] *= static_cast<s64>(parts.size());
+  shape[0] = 0;
+  for (const Tensor& part : parts) shape[0] += part.shape()[0];
   Tensor all(parts[0].dtype(), shape);
   std::byte* at = all.mutable_data();
   for (const Tensor& part : parts) {
@@ -140,14 +142,19 @@ void OutputArrays::add(std::span<const Tensor> outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) samples_[i].push_back(outputs[i]);
 }
 
+bool OutputArrays::may_follow(const Tensor& first, const Tensor& next) const {
+  TensorType type = next.type();
+  if (type.shape.rank() == 0 || type.shape.rank() != first.shape().rank()) return false;
+  if (join_ == Join::any_rows) type.shape[0] = first.shape()[0];
+  return type == first.type();
+}
+
 std::vector<std::pair<std::string, Tensor>> OutputArrays::arrays() const {
   std::vector<std::pair<std::string, Tensor>> arrays;
   for (size_t i = 0; i < names_.size(); ++i) {
     const std::vector<Tensor>& parts = samples_[i];
-    const auto fits = [&](const Tensor& part) {
-      return part.type() == parts[0].type() && part.shape().rank() > 0;
-    };
-    if (std::ranges::all_of(parts, fits)) {
+    const auto fits = [&](const Tensor& part) { return may_follow(parts[0], part); };
+    if (parts.size() == 1 || std::ranges::all_of(parts, fits)) {
       if (!parts.empty()) arrays.emplace_back(names_[i], one_after_another(parts));
       continue;
     }

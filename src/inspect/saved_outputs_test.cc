@@ -61,6 +61,17 @@ TEST_F(SavedOutputsTest, SamplesComeBack) {
   }
 }
 
+TEST_F(SavedOutputsTest, OtherNumbersOfRowsMayFollow) {
+  OutputArrays kept({"a", "b"}, OutputArrays::Join::any_rows);
+  kept.add(std::vector{filled({1, 2}, 1), filled({1, 2}, 1)});
+  kept.add(std::vector{filled({3, 2}, 2), filled({1, 3}, 2)});
+  const auto arrays = kept.arrays();
+  ASSERT_EQ(arrays.size(), 3u);
+  EXPECT_EQ(arrays[0].second.shape(), (Shape{4, 2}));
+  EXPECT_EQ(arrays[0].second.as<float>()[2], 2);
+  EXPECT_EQ(arrays[2].first, "b[1]");
+}
+
 TEST_F(SavedOutputsTest, OneSample) {
   OutputArrays kept({"a", "c"});
   kept.add(std::vector{filled({1, 2}, 5), filled({}, 7)});
