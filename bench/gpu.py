@@ -12,6 +12,7 @@ carried to the one with the GPU, which needs nothing but the program:
 import argparse
 import json
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -19,13 +20,16 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NETWORKS = {  # network of networks.py: batch sizes
     "resnet50_shaped": (256, 1), "resnet18_shaped": (256, 1), "mobilenet_v2_shaped": (256, 1),
-    "retinaface": (32,), "yolox_nano": (32,), "yunet": (32,), "bert_base": (32, 1),
+    "retinaface": (32,), "yolox_nano": (32,), "yunet": (32,),
+    # Not timed: tests/gpu/run compares their outputs with the CPU's.
+    "mobilenet_v2": (), "squeezenet": (), "cifar10_resnet20": (), "cifar10_silunet": (), "cifar10_vit": (),
 }
+IMAGES = 4  # of each network, beside its engine
 COPIES = ("copy_to_device", "copy_to_host")
 
 
 def prepare(args):
-    """An engine of each network, whose first dimension is free where the model allows it."""
+    """An engine of each network, whose first dimension is free where the model allows it, and some of its images."""
     import networks as nets
     import onnx
 
@@ -44,6 +48,10 @@ def prepare(args):
         subprocess.run([args.program, "build", source, "--int8", "--calib", pathlib.Path(args.data) / network.data, "--max-calib", "64",
                         "--resize", f"{width}x{height}", "--calib-method", "minmax", "--precision", "*:int8", "--constraints", "prefer",
                         "-o", target, "--force", "--quiet"], check=True)
+        images = args.prepare / f"{network.name}.images"
+        images.mkdir(exist_ok=True)
+        for image in sorted(path for path in (pathlib.Path(args.data) / network.data).rglob("*") if path.is_file())[:IMAGES]:
+            shutil.copy(image, images)
 
 
 def clocks():

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "plan/select.h"
+
 namespace octet {
 namespace {
 
@@ -16,7 +18,7 @@ constexpr f64 kHopeless = 3;
 }  // namespace
 
 LayerTrial::LayerTrial(const KernelTrial::Setting& setting, const StepArgs& args)
-    : kernels_(setting.step.kernels) {
+    : kernels_(likely_kernels(setting.step.kernels)) {
   for (const Candidate& candidate : kernels_) trials_.emplace_back(setting, candidate, args);
 }
 

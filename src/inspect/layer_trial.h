@@ -23,7 +23,7 @@ class LayerTrial {
   void run_round(LayerSelection& selection, bool all);
   bool result_is_same(size_t i);
 
-  const std::vector<Candidate>& kernels_;
+  const std::vector<Candidate> kernels_;
   std::vector<KernelTrial> trials_;
   std::vector<Tensor> expected_;
 };

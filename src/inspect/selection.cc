@@ -9,6 +9,7 @@
 #include "inspect/layers.h"
 #include "octet/machine.h"
 #include "octet/tuning.h"
+#include "plan/bind.h"
 #include "runtime/context.h"
 #include "runtime/inside.h"
 
@@ -46,6 +47,10 @@ class Measurement {
  private:
   void run_plan(BoundPlan& bound, std::span<const Tensor> in, std::span<Tensor> out) {
     const Plan& plan = bound.plan();
+    if (passes_ == 0) {
+      std::vector<Prepared> made = prepare_others(plan, {*context_.store, context_.queues.pool()});
+      prepared_.insert(prepared_.end(), made.begin(), made.end());
+    }
     bound.visit_steps(in, out, [&](size_t s, const StepArgs& args, s64 group) {
       const PlanStep& step = plan.steps[s];
       // One group stands for all.
@@ -85,6 +90,7 @@ class Measurement {
   Context::Impl& context_;
   const SelectionOptions& options_;
   RunObserver observer_;
+  std::vector<Prepared> prepared_;  // that trials find what they need
   std::vector<LayerSelection> layers_;
   size_t at_ = 0;  // the layer that comes next in this pass
   int64_t single_ = 0;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "plan/select.h"
 
 namespace octet {
 namespace {
@@ -42,6 +43,10 @@ void run_all(std::span<Job> jobs, const Preparing& preparing, int threads) {
   std::vector<std::jthread> waiting;
   while (std::ssize(waiting) < std::min<s64>(threads, std::ssize(jobs)))
     waiting.emplace_back(drain);
+}
+
+int preparations_of(const Plan& plan) {
+  return plan.devices.empty() ? 1 : plan.devices.back()->preparations();
 }
 
 void rethrow(const Job& job, const Plan& plan) {
@@ -85,7 +90,7 @@ std::vector<RunStep> bind_steps(const Plan& plan, const Preparing& preparing) {
       jobs.push_back({args.size() - 1, slot++, std::move(p)});
     args.back().prepared.resize(slot);
   }
-  run_all(jobs, preparing, plan.devices.empty() ? 1 : plan.devices.back()->preparations());
+  run_all(jobs, preparing, preparations_of(plan));
   for (Job& job : jobs) {
     if (job.error != nullptr) rethrow(job, plan);
     args[job.step].prepared[job.slot] = std::move(job.made);
@@ -96,6 +101,24 @@ std::vector<RunStep> bind_steps(const Plan& plan, const Preparing& preparing) {
     steps.push_back(with_borders(plan, step, step.candidate.bind(args[s])));
   }
   return steps;
+}
+
+std::vector<Prepared> prepare_others(const Plan& plan, const Preparing& preparing) {
+  const int threads = preparations_of(plan);
+  std::vector<Job> jobs;
+  for (const PlanStep& step : plan.steps) {
+    if (threads == 1 || step.device == kHost) continue;
+    for (const Candidate& candidate : likely_kernels(step.kernels)) {
+      if (candidate.prepare == nullptr) continue;
+      for (Preparation& p : candidate.prepare(placements(plan, step)))
+        jobs.push_back({0, 0, std::move(p)});
+    }
+  }
+  std::vector<Prepared> made;
+  if (jobs.empty()) return made;
+  run_all(jobs, preparing, threads);
+  for (Job& job : jobs) made.push_back(std::move(job.made));
+  return made;
 }
 
 RunStep bind_alone(const Candidate& candidate, BindArgs args) {

@@ -24,6 +24,10 @@ BindArgs placements(const Plan& plan, const PlanStep& step);
 // Of all steps of the plan. Throws Error naming the step whose preparation failed.
 std::vector<RunStep> bind_steps(const Plan& plan, const Preparing& preparing);
 
+// Of likely_kernels(), for who is about to bind them one by one: all at the same time, where a device's kernels are made by other processes;
+// else nothing. What fails is left to who binds it.
+std::vector<Prepared> prepare_others(const Plan& plan, const Preparing& preparing);
+
 // Of one kernel by itself, which shares nothing.
 RunStep bind_alone(const Candidate& candidate, BindArgs args);
 

@@ -170,4 +170,13 @@ Selection select_kernel(const LowerRequest& asked, const Backend& backend) {
   return selection;
 }
 
+std::vector<Candidate> likely_kernels(std::vector<Candidate> kernels) {
+  constexpr size_t kMost = 16;
+  if (kernels.size() <= kMost) return kernels;
+  std::stable_sort(kernels.begin() + 1, kernels.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
+  kernels.resize(kMost);
+  return kernels;
+}
+
 }  // namespace octet

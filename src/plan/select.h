@@ -30,4 +30,8 @@ size_t cheapest(const LowerRequest& asked, std::span<const Candidate> accepted);
 // Cycles of one core for a candidate, with the layout changes of its inputs; 0 when it names no cost.
 f64 cost_of(const LowerRequest& asked, const Candidate& candidate);
 
+// Of a step's kernel and those that could take its place (PlanStep::kernels): the first, and at most 15 with the least estimates. A GPU has
+// dozens of tiles for a product.
+std::vector<Candidate> likely_kernels(std::vector<Candidate> kernels);
+
 }  // namespace octet

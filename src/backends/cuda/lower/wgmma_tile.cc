@@ -46,6 +46,12 @@ bool fits_registers(const ConvRequest& conv, const WgmmaTile& tile) {
   return sums <= (conv.product.has_residual ? kMostWithResidual : kMost);
 }
 
+// How much longer than for wide rows the tensor memory accelerator takes for the windows of rows of so many bytes.
+f64 narrowness(s64 row_bytes) {
+  if (row_bytes >= 128) return 1;
+  return row_bytes >= 64 ? 1.5 : 2.5;
+}
+
 // As many stages as the memory and the length of k ask for.
 bool set_stages(const ConvRequest& conv, WgmmaTile& tile, const Chip& chip) {
   constexpr s64 kMost = 8, kStageBytes = 16 << 10;
@@ -124,7 +130,8 @@ f64 wgmma_cost(const ConvRequest& conv, const WgmmaTile& tile, const Chip& chip)
   const bool halo = tile.mode == XMode::halo;
   const f64 rows = halo ? static_cast<f64>((tile.th + conv.h().kernel - 1) * tile.wp) : bm;
   const f64 depth = halo ? static_cast<f64>(chunks_of(conv, tile) * tile.bki) : k;
-  work.load_bytes = rows * depth + (tile.resident ? 0.0 : bn * k);
+  work.load_bytes = (rows * depth + (tile.resident ? 0.0 : bn * k)) *
+                    (tile.mode == XMode::im2col ? narrowness(tile.bki) : 1);
   // Each product of 64 rows reads its rows and its columns from shared memory, whose rate narrow columns reach.
   if (tile.bn < 64) work.multiply_cycles *= 1.9;
   if (tile.bn == 64) work.multiply_cycles *= 1.3;
