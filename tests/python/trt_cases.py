@@ -10,6 +10,7 @@ import unittest
 
 import harness
 import numpy as np
+import trt_symbols
 from harness import BUILD, DIGITS
 
 sys.path.insert(0, str(BUILD / "python"))
@@ -330,6 +331,15 @@ class Engines(Case):
         self.assertEqual(refitter.get_missing_weights(), [])
 
 
+class Symbols(unittest.TestCase):
+    def test_what_programs_use_is_there(self):
+        classes = {trt: trt_symbols.MODULE + " " + trt_symbols.LAYERS, **{getattr(trt, name): members for name, members in trt_symbols.CLASSES.items()}}
+        for owner, names in classes.items():
+            has, lacks = trt_symbols.of_level(names, LEVEL)
+            self.assertEqual([name for name in has if not hasattr(owner, name)], [], owner)
+            self.assertEqual([name for name in lacks if hasattr(owner, name)], [], owner)
+
+
 class Values(unittest.TestCase):
     def test_dims_are_sequences(self):
         dims = trt.Dims((1, 2, 3))
@@ -370,6 +380,24 @@ class Values(unittest.TestCase):
         self.assertEqual(runtime.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(64)), 0)
         self.assertEqual(runtime.cudaFree(pointer), 0)
         self.assertIn(trt.cudart_folder, os.environ["LD_LIBRARY_PATH"])
+
+
+class Plugins(Case):
+    def test_registry_and_fields(self):
+        registry = trt.get_plugin_registry()
+        self.assertTrue(trt.init_libnvinfer_plugins(self.log, ""))
+        self.assertIsInstance(registry.plugin_creator_list, list)
+        self.assertIsNone(registry.get_plugin_creator("NoSuchPlugin", "1"))
+        self.assertEqual(registry.load_library("/nowhere.so"), 0)
+        field = trt.PluginField("alpha", np.array([0.5, 1], np.float32), trt.PluginFieldType.FLOAT32)
+        self.assertEqual((field.name, field.type, field.size, field.data.tolist()), ("alpha", trt.PluginFieldType.FLOAT32, 2, [0.5, 1]))
+        fields = trt.PluginFieldCollection([field, trt.PluginField("text", b"abc", trt.PluginFieldType.CHAR)])
+        fields.append(trt.PluginField("count", np.int32([3])))
+        self.assertEqual([(f.name, f.type.name) for f in fields], [("alpha", "FLOAT32"), ("text", "CHAR"), ("count", "INT32")])
+
+    def test_loops_are_refused_with_a_reason(self):
+        self.assertIsNone(self.builder.create_network(EXPLICIT).add_loop())
+        self.assertTrue(self.log.errors())
 
 
 @unittest.skipUnless(LEVEL == 8, "of level 8")

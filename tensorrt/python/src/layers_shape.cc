@@ -134,6 +134,20 @@ void add_others(nb::module_& module) {
   LayerClass<ISelectLayer>(module, "ISelectLayer");
 }
 
+// Kinds that only parsed models have, and loops and conditions, which networks refuse to make and say why.
+void add_control(nb::module_& module) {
+  nb::class_<ILoop>(module, "ILoop");
+  nb::class_<IIfConditional>(module, "IIfConditional");
+  LayerClass<IRecurrenceLayer>(module, "IRecurrenceLayer");
+  LayerClass<ITripLimitLayer>(module, "ITripLimitLayer");
+  LayerClass<IIteratorLayer>(module, "IIteratorLayer");
+  LayerClass<ILoopOutputLayer>(module, "ILoopOutputLayer");
+  LayerClass<IConditionLayer>(module, "IConditionLayer");
+  LayerClass<IIfConditionalInputLayer>(module, "IIfConditionalInputLayer");
+  LayerClass<IIfConditionalOutputLayer>(module, "IIfConditionalOutputLayer");
+  LayerClass<IRaggedSoftMaxLayer>(module, "IRaggedSoftMaxLayer");
+}
+
 }  // namespace
 
 void add_layers_shape(nb::module_& module) {
@@ -142,6 +156,7 @@ void add_layers_shape(nb::module_& module) {
   add_choices(module);
   add_types(module);
   add_others(module);
+  add_control(module);
 }
 
 }  // namespace octet_trt_python

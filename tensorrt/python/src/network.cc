@@ -110,6 +110,8 @@ using N = INetworkDefinition;
 using nb::arg;
 
 void add_elements(Class& type) {
+  type.def("add_loop", &N::addLoop, nb::rv_policy::reference_internal)
+      .def("add_if_conditional", &N::addIfConditional, nb::rv_policy::reference_internal);
   add_function(type, "add_activation", &N::addActivation, arg("input"), arg("type"));
   add_function(type, "add_lrn", &N::addLRN, arg("input"), arg("window"), arg("alpha"), arg("beta"),
                arg("k"));
@@ -150,6 +152,7 @@ void add_moves(Class& type) {
                arg("axis"));
   add_function(type, "add_nms", &N::addNMS, arg("boxes"), arg("scores"),
                arg("max_output_boxes_per_class"));
+  add_function(type, "add_ragged_softmax", &N::addRaggedSoftMax, arg("input"), arg("bounds"));
   add_function(type, "add_reverse_sequence", &N::addReverseSequence, arg("input"),
                arg("sequence_lens"));
   type.def(
