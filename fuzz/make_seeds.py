@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -262,6 +263,33 @@ def write_data():
         write("tuning", name + ".json", text.encode())
 
 
+def plugin_key(record, state):
+    """As tensorrt/src/plugin_live.cc makes it: FNV-1a over all that a plan says of a plugin."""
+    hash_ = 14695981039346656037
+    types, formats = {"Float": 0, "Int8": 2}, {"kLINEAR": 0, "kCHW4": 3}
+    texts = [record[name] for name in ("type", "version", "namespace", "layer")] + [state, record["type"]]
+    numbers = [int(record["implicit"]), record["inputs"], *record["ranks"]]
+    for combination in record["formats"]:
+        numbers += [types[a] * 256 + formats[b] for a, b in zip(combination[::2], combination[1::2])]
+    for text in texts + [str(number) for number in numbers]:
+        for value in [*text.encode(), 0x100]:
+            hash_ = (hash_ ^ value) * 1099511628211 % 2**64
+    return f"{hash_:016x}"
+
+
+def write_plans():
+    """What is attached to a plan with a plugin, and fields of a plugin."""
+    state = "state"
+    record = {"type": "Decode", "version": "1", "namespace": "", "layer": "decode", "implicit": False, "ranks": [4, 4, 2],
+              "inputs": 2, "formats": [["Float", "kLINEAR"] * 3, ["Int8", "kCHW4", "Int8", "kLINEAR", "Float", "kLINEAR"]],
+              "state_bytes": len(state)}
+    for name, plugins in (("none", []), ("one", [dict(record, key=plugin_key(record, state))])):
+        text = json.dumps({"plugins": plugins}).encode()
+        write("plan", name + ".bin", b"OCTTRT01" + struct.pack("<Q", len(text)) + text + state.encode() * len(plugins))
+    field = struct.pack("<I", 6) + b"factor" + struct.pack("<III", 1, 1, 4) + struct.pack("<f", 2)
+    write("plan", "fields.bin", field * 2)
+
+
 def write_cases(octet):
     """A case with a run, and its two texts."""
     with tempfile.TemporaryDirectory() as folder:
@@ -294,6 +322,7 @@ def main():
     write_engines(octet)
     write_texts()
     write_data()
+    write_plans()
     write_cases(octet)
     return 0
 

@@ -190,13 +190,16 @@ PlanInfo plan_info(const octet::Engine& engine) {
   });
 }
 
-octet::Engine load_plan(std::span<const std::byte> plan) {
-  const std::vector<std::byte> raw = octet::attachment(plan);
-  reading([&] {
-    std::optional<Attached> attached = parts_of(raw);
-    if (!attached) return;
-    for (const PluginRecord& plugin : take_plugins(*attached)) declare_operator(plugin.signature);
+std::vector<PluginRecord> attached_plugins(std::span<const std::byte> attached) {
+  return reading([&] {
+    std::optional<Attached> parts = parts_of(attached);
+    return parts ? take_plugins(*parts) : std::vector<PluginRecord>();
   });
+}
+
+octet::Engine load_plan(std::span<const std::byte> plan) {
+  for (const PluginRecord& plugin : attached_plugins(octet::attachment(plan)))
+    declare_operator(plugin.signature);
   return octet::Engine::load(plan);
 }
 

@@ -52,6 +52,8 @@ struct PlanInfo {
 std::string to_bytes(const PlanInfo& info);
 // Of an engine that no facade made, what it says itself. Throws octet::Error.
 PlanInfo plan_info(const octet::Engine& engine);
+// The plugins that these bytes, which are attached to a plan, tell of; none where no facade wrote them. Throws octet::Error.
+std::vector<PluginRecord> attached_plugins(std::span<const std::byte> attached);
 // The engine of a plan, whose plugins are told to Octet before. Throws octet::Error.
 octet::Engine load_plan(std::span<const std::byte> plan);
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as what a plan of TensorRT's interface says of its plugins, and as the fields that one of them is made from. What is accepted is
+// written and read back equal.
+#include <nlohmann/json.hpp>
+
+#include "fuzz/fuzz.h"
+#include "plan_info.h"
+#include "plugin_fields.h"
+#include "plugin_json.h"
+
+// The library's own, which is not part of this program.
+extern "C" nvinfer1::ILogger* getLogger() noexcept { return nullptr; }
+
+namespace octet::fuzz {
+namespace {
+
+constexpr s64 kMemory = s64{4} << 20;
+
+void read_plugins(std::span<const std::byte> bytes) {
+  for (const octet_trt::PluginRecord& plugin : octet_trt::attached_plugins(bytes)) {
+    octet_trt::PluginRecord again = octet_trt::plugin_from(octet_trt::to_json(plugin));
+    again.state = plugin.state;
+    if (key_of(again) != key_of(plugin)) found(plugin.layer.c_str());
+  }
+}
+
+void read_fields(std::string_view bytes) {
+  const octet_trt::FieldStore fields = octet_trt::read_fields(bytes);
+  const std::string written = octet_trt::write_fields({}, fields.collection());
+  if (octet_trt::read_fields(written).collection().nbFields != fields.collection().nbFields)
+    found("fields");
+}
+
+}  // namespace
+}  // namespace octet::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace octet;
+  fuzz::limit_memory(fuzz::kMemory);
+  const auto* bytes = reinterpret_cast<const std::byte*>(data);
+  fuzz::survives([&] { fuzz::read_plugins({bytes, size}); });
+  fuzz::survives([&] { fuzz::read_fields({reinterpret_cast<const char*>(data), size}); });
+  return 0;
+}
