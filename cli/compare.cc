@@ -65,7 +65,7 @@ struct Result {
 
 void compare_outputs(const Options& options, const Engine& engine, Samples& samples,
                      Reference& reference, Result& result) {
-  OutputComparer comparer(names_of(engine.outputs()),
+  OutputComparer comparer(tensor_names(engine.outputs()),
                           comparison_options(options.comparison, engine.outputs()));
   ProgressBar progress(options.json);
   reference.run(engine, samples,

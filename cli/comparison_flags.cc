@@ -16,11 +16,11 @@ namespace octet::cli {
 namespace {
 
 constexpr int64_t kMostTop = 1'000'000;
-constexpr const char* kGroup = "Judging outputs";
+constexpr const char* kJudgingGroup = "Judging outputs";
 
 void add_text_flag(CLI::App& app, const char* flag, std::vector<std::string>& texts,
                    const char* type, const char* help) {
-  app.add_option(flag, texts, help)->type_name(type)->allow_extra_args(false)->group(kGroup);
+  app.add_option(flag, texts, help)->type_name(type)->allow_extra_args(false)->group(kJudgingGroup);
 }
 
 int64_t failed_outputs(std::span<const OutputComparison> outputs) {
@@ -140,29 +140,29 @@ void add_comparison_flags(CLI::App& app, ComparisonFlags& flags) {
                 "the quantile, 0..1 [0.99]; repeatable");
   app.add_flag("--infinities-compare-equal", flags.equal_infinities,
                "equal infinite values have no error, else NaN")
-      ->group(kGroup);
+      ->group(kJudgingGroup);
   app.add_option("--top-k", flags.top, "compare the places of the K largest values of each row")
       ->type_name("K")
       ->check(CLI::Range(int64_t{1}, kMostTop))
-      ->group(kGroup);
+      ->group(kJudgingGroup);
   app.add_option("--index-tolerance", flags.index_tolerance,
                  "how many places apart an index may stand [0]")
       ->type_name("N")
       ->check(CLI::Range(int64_t{0}, kMostTop))
-      ->group(kGroup);
+      ->group(kJudgingGroup);
   app.add_option("--min-top-k", flags.min_top,
                  "exit code 1 when a smaller share of rows has the same indices, 0..1")
       ->type_name("X")
-      ->group(kGroup);
+      ->group(kJudgingGroup);
   app.add_flag("--validate", flags.validate, "exit code 1 where a value is NaN or infinite")
-      ->group(kGroup);
+      ->group(kJudgingGroup);
 }
 
 ComparisonOptions comparison_options(const ComparisonFlags& flags,
                                      std::span<const TensorInfo> outputs) {
   if (flags.top == 0 && (flags.min_top || flags.index_tolerance > 0))
     fail(Error::Code::invalid_argument, "--min-top-k and --index-tolerance need --top-k");
-  return {.tolerances = parse_tolerances(flags.tolerances, names_of(outputs)),
+  return {.tolerances = parse_tolerances(flags.tolerances, tensor_names(outputs)),
           .equal_infinities = flags.equal_infinities,
           .top = flags.top,
           .index_tolerance = flags.index_tolerance};

@@ -48,7 +48,7 @@ void check_names(const Engine& engine, const std::map<std::string, Shape>& shape
     const std::string& name = entry.first;
     if (std::any_of(inputs.begin(), inputs.end(), [&](const auto& i) { return i.name == name; }))
       continue;
-    const std::vector<std::string> names = names_of(inputs);
+    const std::vector<std::string> names = tensor_names(inputs);
     fail(Error::Code::invalid_argument, "--shape {}: no such input; the inputs are {}{}", name,
          joined(names), did_you_mean(name, names));
   }
@@ -193,7 +193,7 @@ std::string coverage_line(const Coverage& coverage) {
                      percent(coverage.mac_share()), percent(coverage.byte_share()), time);
 }
 
-std::vector<std::string> names_of(std::span<const TensorInfo> infos) {
+std::vector<std::string> tensor_names(std::span<const TensorInfo> infos) {
   std::vector<std::string> names;
   for (const TensorInfo& info : infos) names.push_back(info.name);
   return names;

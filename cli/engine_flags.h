@@ -48,7 +48,7 @@ std::vector<Shape> concrete_shapes(const Engine& engine, const std::map<std::str
 uint64_t file_bytes(const std::filesystem::path& path);
 
 std::string coverage_line(const Coverage& coverage);
-std::vector<std::string> names_of(std::span<const TensorInfo> infos);
+std::vector<std::string> tensor_names(std::span<const TensorInfo> infos);
 std::string joined(std::span<const std::string> names, const std::string& separator = ", ");
 
 }  // namespace octet::cli

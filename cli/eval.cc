@@ -85,7 +85,7 @@ void evaluate(const Options& options, const Engine& engine, Samples& samples, Co
 void evaluate_against(const Options& options, const Engine& engine, Samples& samples,
                       Measured& result, ProgressBar& progress) {
   Reference reference(options.reference, engine, {options.threads, options.model, samples.size()});
-  OutputComparer comparer(names_of(engine.outputs()),
+  OutputComparer comparer(tensor_names(engine.outputs()),
                           comparison_options(options.comparison, engine.outputs()));
   Counts& counts = result.counts;
   reference.run(engine, samples,

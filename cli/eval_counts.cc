@@ -28,7 +28,7 @@ Counts::Counts(std::vector<TensorInfo> outputs, std::string scores, int64_t offs
   const auto named = [&](const TensorInfo& info) { return info.name == wanted_; };
   if (wanted_.empty() || std::any_of(outputs_.begin(), outputs_.end(), named)) return;
   fail(Error::Code::invalid_argument, "--scores {}: no such output; the outputs are {}", wanted_,
-       joined(names_of(outputs_)));
+       joined(tensor_names(outputs_)));
 }
 
 double Counts::share(int64_t part, int64_t whole) {

@@ -62,7 +62,7 @@ std::string differences(const char* what, const std::vector<TensorInfo>& wanted,
 void check_model(const OnnxRuntime& runtime, const Engine& engine, const std::string& model) {
   std::string wrong = differences("input", engine.inputs(), runtime.inputs(), false) +
                       differences("output", engine.outputs(), runtime.outputs(), true);
-  const std::vector<std::string> known = names_of(engine.inputs());
+  const std::vector<std::string> known = tensor_names(engine.inputs());
   for (const TensorInfo& input : runtime.inputs()) {
     if (std::ranges::find(known, input.name) == known.end())
       wrong += fmt::format("\n  the engine has no input '{}'", input.name);
@@ -74,7 +74,7 @@ void check_model(const OnnxRuntime& runtime, const Engine& engine, const std::st
 
 // Inputs of the engine in the order of the model's.
 std::vector<size_t> places_of(const OnnxRuntime& runtime, const Engine& engine) {
-  const std::vector<std::string> names = names_of(engine.inputs());
+  const std::vector<std::string> names = tensor_names(engine.inputs());
   std::vector<size_t> places;
   for (const TensorInfo& input : runtime.inputs())
     places.push_back(static_cast<size_t>(std::ranges::find(names, input.name) - names.begin()));
@@ -141,7 +141,7 @@ Reference::~Reference() = default;
 void Reference::run(const Engine& engine, Samples& samples, const EachPair& each) {
   Context context = engine.make_context({.threads = threads_});
   std::vector<Runner> runners = {runner_of(context)};
-  const std::vector<std::string> names = names_of(engine.outputs());
+  const std::vector<std::string> names = tensor_names(engine.outputs());
   if (source_->context) runners.push_back(runner_of(*source_->context));
   if (source_->runtime) {
     runners.push_back(

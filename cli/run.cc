@@ -138,7 +138,7 @@ class Results {
         infos_(engine.outputs()),
         names_(options.labels.empty() ? ClassNames()
                                       : ClassNames(options.labels, options.label_offset)),
-        arrays_(names_of(infos_), OutputArrays::Join::any_rows) {}
+        arrays_(tensor_names(infos_), OutputArrays::Join::any_rows) {}
 
   void add(RunResult result) {
     if (tuning_ != nullptr && results_.empty()) warn_of_stale(options_, engine_, result, tuning_);

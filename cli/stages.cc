@@ -115,7 +115,7 @@ void judge(const StageFlags& flags, std::vector<Stage*>& stages, ProgressBar& pr
     contexts.push_back(stage->engine->make_context({.threads = flags.compile.threads}));
   std::vector<Runner> runners;
   for (Context& context : contexts) runners.push_back(runner_of(context));
-  OutputComparer comparer(names_of(reference.outputs()));
+  OutputComparer comparer(tensor_names(reference.outputs()));
   int64_t done = 0;
   run_samples(reference, samples, runners, [&](const LoadedSample& sample, auto outputs) {
     comparer.add(sample.name, outputs[0], outputs.back());
