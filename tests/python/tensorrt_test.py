@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python module tensorrt at both levels, each in a process of its own, and the examples of examples/tensorrt."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -28,6 +29,12 @@ class Levels(unittest.TestCase):
         for level in LEVELS:
             done = run(level, ROOT / "tests/python/trt_cases.py")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_stubs_name_every_class(self):
+        for level in (8, 10):
+            stub = ast.parse((FOLDER / f"tensorrt/_level{level}.pyi").read_text())
+            classes = {node.name for node in stub.body if isinstance(node, ast.ClassDef)}
+            self.assertTrue({"Builder", "ICudaEngine", "IInt8EntropyCalibrator2", "OnnxParser", "Dims"} <= classes)
 
     def test_another_level_is_refused(self):
         self.assertIn("expected 8.6.1 or 10.x", run("9.2", "-c", "import tensorrt").stderr)

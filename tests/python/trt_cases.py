@@ -160,6 +160,7 @@ class Calibration(Case):
         self.refused(Calibrator([[]]), "before the first sample")
         self.refused(Calibrator([[0]]), "Tensor `image` is bound to nullptr")
         self.refused(Calibrator([[1, 2]]), "2 pointers", "1 inputs")
+        self.refused(Calibrator([[17]]), "17 is no address")
         self.refused(Calibrator([[None]]), "get_batch", "NoneType")
         self.refused(Calibrator([17]), "neither None nor a list")
         self.refused(Calibrator([["text"]]), "get_batch")
@@ -229,6 +230,20 @@ class Networks(Case):
         self.assertEqual((layer.kernel_size_nd, layer.num_output_maps), ((3, 3), 16))
         for parsed in self.parsed():
             self.assertIsInstance(parsed, trt.ILayer)
+
+    def test_builders_may_be_derived(self):
+        class Builder(trt.Builder):
+            def __init__(self, logger):
+                super().__init__(logger)
+                self.built = 0
+
+            def build_serialized_network(self, network, config):
+                self.built += 1
+                return super().build_serialized_network(network, config)
+        with Builder(self.log) as self.builder, self.builder.create_builder_config() as self.config:
+            self.assertGreater(self.built().nbytes, 1000)
+            self.assertEqual(self.builder.built, 1)
+            self.assertIs(self.builder.logger, self.log)
 
     def test_scale_constant_and_concatenation(self):
         network = self.builder.create_network(EXPLICIT)
@@ -356,6 +371,7 @@ class Values(unittest.TestCase):
         self.assertEqual(len({trt.float32, trt.float16, trt.int8, trt.int32, trt.bool}), 5)
         for name in ("BuilderFlag", "MemoryPoolType", "NetworkDefinitionCreationFlag", "PreviewFeature", "QuantizationFlag", "TacticSource"):
             self.assertTrue(getattr(trt, name).__members__)
+        self.assertEqual((trt.float32.itemsize, trt.float16.itemsize, trt.int8.itemsize), (4, 2, 1))
         self.assertEqual(trt.Logger.WARNING, trt.ILogger.Severity.WARNING)
 
     def test_the_levels_differ_where_programs_ask(self):
@@ -413,6 +429,22 @@ class Level8(Case):
         images, logits = digits("test", 2), np.zeros((2, 10), np.float32)
         self.assertTrue(context.execute_async_v2(bindings=[images.ctypes.data, logits.ctypes.data], stream_handle=0))
         self.assertTrue(logits.any())
+
+    def test_implicit_batch(self):
+        self.builder.max_batch_size = 4
+        network = self.builder.create_network()
+        x = network.add_input("x", trt.float32, (3,))
+        network.mark_output(network.add_activation(x, trt.ActivationType.RELU).get_output(0))
+        self.assertTrue(network.has_implicit_batch_dimension)
+        engine = self.builder.build_engine(network, self.config)
+        self.assertEqual((engine.max_batch_size, engine.get_binding_shape(0)), (4, (3,)))
+        given, result = np.float32([[-1, 2, 3], [4, -5, 6]]), np.zeros((2, 3), np.float32)
+        context = engine.create_execution_context()
+        self.assertTrue(context.execute(batch_size=2, bindings=[given.ctypes.data, result.ctypes.data]))
+        np.testing.assert_array_equal(result, np.maximum(given, 0))
+        self.assertTrue(context.execute_async(2, [given.ctypes.data, result.ctypes.data], 0))
+        with self.assertRaises(ValueError):
+            context.execute(batch_size=2)
 
 
 if __name__ == "__main__":

@@ -165,9 +165,9 @@ bool enqueue_batch(C& self, int32_t batch, const nb::sequence& numbers, nb::hand
 void add_level(Class& type) {
   type.def_prop_rw("active_optimization_profile", &C::getOptimizationProfile,
                    &C::setOptimizationProfile)
-      .def("execute", &execute_batch, arg("batch_size") = 1, arg("bindings"))
-      .def("execute_async", &enqueue_batch, arg("batch_size") = 1, arg("bindings"),
-           arg("stream_handle"), arg("input_consumed").none() = nb::none())
+      .def("execute", &execute_batch, arg("batch_size") = 1, arg("bindings") = nb::tuple())
+      .def("execute_async", &enqueue_batch, arg("batch_size") = 1, arg("bindings") = nb::tuple(),
+           arg("stream_handle") = 0, arg("input_consumed").none() = nb::none())
       .def("execute_async_v2", &enqueue_v2, arg("bindings"), arg("stream_handle"),
            arg("input_consumed").none() = nb::none())
       .def("set_binding_shape", &C::setBindingDimensions, arg("binding"), arg("shape"))

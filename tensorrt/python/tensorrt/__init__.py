@@ -56,13 +56,6 @@ def volume(iterable):
     return product
 
 
-def _itemsize(data_type):
-    """The bytes of one element; half a byte counts as one half."""
-    return {"FLOAT": 4, "INT32": 4, "HALF": 2, "BF16": 2, "INT64": 8, "INT4": 0.5, "FP4": 0.5}.get(data_type.name, 1)
-
-
-DataType.itemsize = property(_itemsize)  # noqa: F821
-
 # Buffers are the host's, so programs that look for the runtime of CUDA, where LD_LIBRARY_PATH says, are to find the one whose memory that is.
 cudart_folder = _os.path.join(_os.path.dirname(_os.path.abspath(__file__)), "cudart")
 
