@@ -95,10 +95,9 @@ std::string Emission::node(const std::string& op, std::vector<std::string> input
   return value;
 }
 
-void Emission::custom(const std::string& domain, const std::string& op, OnnxAttributes attributes) {
-  std::vector<std::string> inputs, outputs;
-  for (size_t i = 0; i < input_count(); ++i) inputs.push_back(in(i));
-  for (const auto& output : layer_.outputs) outputs.push_back(output->onnx_name());
+void Emission::custom(const std::string& domain, const std::string& op,
+                      std::vector<std::string> inputs, std::vector<std::string> outputs,
+                      OnnxAttributes attributes) {
   node_with(op, std::move(inputs), std::move(outputs), std::move(attributes));
   model_.nodes.back().domain = domain;
 }

@@ -56,8 +56,10 @@ class Emission {
   // A node that writes output i of the layer.
   void last(const std::string& op, std::vector<std::string> inputs, OnnxAttributes attributes = {},
             size_t i = 0);
-  // A node of another domain, with all inputs and outputs of the layer as they are.
-  void custom(const std::string& domain, const std::string& op, OnnxAttributes attributes);
+  // A node of another domain.
+  void custom(const std::string& domain, const std::string& op, std::vector<std::string> inputs,
+              std::vector<std::string> outputs, OnnxAttributes attributes);
+  std::string fresh(size_t i) { return model_.fresh(out(i)); }
   void node_with(const std::string& op, std::vector<std::string> inputs,
                  std::vector<std::string> outputs, OnnxAttributes attributes);
 

@@ -152,33 +152,54 @@ bool is_of_reals(const PluginCombo& combo, const PluginIo& io) {
   return true;
 }
 
+// Reals as halves, for a plugin that takes no others.
+PluginIo as_halves(PluginIo io) {
+  for (auto& tensor : io.tensors)
+    if (tensor.desc.type == DataType::kFLOAT) tensor.desc.type = DataType::kHALF;
+  return io;
+}
+
+// The combinations for these types, that of the types themselves first; none where that one is not among them.
+struct Found {
+  Found(const PluginObject& plugin, const PluginIo& offered) {
+    PluginIo io = offered;
+    Search search(plugin, io);
+    search.run();
+    cut = search.cut;
+    const auto reals = std::ranges::find_if(
+        search.combos, [&](const PluginCombo& combo) { return is_of_reals(combo, offered); });
+    if (reals == search.combos.end()) return;
+    std::rotate(search.combos.begin(), reals, reals + 1);
+    combos = std::move(search.combos);
+  }
+  std::vector<PluginCombo> combos;
+  bool cut = false;
+};
+
 }  // namespace
 
-PluginSignature negotiate(const PluginObject& plugin, const PluginName& name, PluginIo io,
+PluginSignature negotiate(const PluginObject& plugin, const PluginName& name, const PluginIo& io,
                           const Reporter& reporter) {
-  const PluginIo offered = io;
-  Search search(plugin, io);
-  search.run();
-  const auto reals = std::ranges::find_if(
-      search.combos, [&](const PluginCombo& combo) { return is_of_reals(combo, offered); });
-  if (reals == search.combos.end()) {
+  Found found(plugin, io);
+  if (found.combos.empty()) found = Found(plugin, as_halves(io));
+  if (found.combos.empty()) {
     plugin_failed(name,
                   "could not find any supported formats consistent with input/output data types; "
-                  "calibration and every network without INT8 need the types that are offered:" +
-                      matrix(plugin, offered));
+                  "calibration and every network without INT8 need the types that are offered, or "
+                  "Half for Float:" +
+                      matrix(plugin, io));
   }
-  if (search.cut) {
+  if (found.cut) {
     reporter.warn(name.text() + ": it supports more than " + std::to_string(kMostCombos) +
                   " combinations of formats, or needs more than " + std::to_string(kMostQuestions) +
-                  " questions; the first " + std::to_string(search.combos.size()) +
+                  " questions; the first " + std::to_string(found.combos.size()) +
                   " are considered");
   }
-  std::rotate(search.combos.begin(), reals, reals + 1);
   PluginSignature signature;
   signature.type = name.type;
   signature.inputs = io.inputs;
   for (const auto& tensor : io.tensors) signature.ranks.push_back(tensor.desc.dims.nbDims);
-  signature.combos = std::move(search.combos);
+  signature.combos = std::move(found.combos);
   return signature;
 }
 

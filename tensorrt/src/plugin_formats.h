@@ -25,9 +25,9 @@ struct PluginSignature {
   std::vector<PluginCombo> combos;  // the first is of reals, if any is
 };
 
-// `io` has the types that the network gives and wants. Throws octet::Error with the matrix of what was offered and refused. Warns where
-// there are more combinations than an operator may have.
-PluginSignature negotiate(const PluginObject& plugin, const PluginName& name, PluginIo io,
+// `io` has the types that the network gives and wants; where a plugin takes no floats the combinations are of halves. Throws octet::Error
+// with the matrix of what was offered and refused. Warns where there are more combinations than an operator may have.
+PluginSignature negotiate(const PluginObject& plugin, const PluginName& name, const PluginIo& io,
                           const Reporter& reporter);
 
 }  // namespace octet_trt

@@ -20,12 +20,32 @@ float scale_of(const Tensor& tensor) {
   return std::max(std::abs(tensor.range->min), std::abs(tensor.range->max)) / 127.0F;
 }
 
+// A plugin of halves in a network of floats: they are converted around it.
+bool is_converted(const Tensor& tensor, const TypedFormat& port) {
+  return port.type == DataType::kHALF && type_of(tensor) == DataType::kFLOAT;
+}
+
 // The layer's key is all that its node says: what it stands for is held by who builds and runs.
 void emit_plugin(Emission& out) {
   LayerCore& layer = out.layer();
   const std::shared_ptr<LivePlugin>& live = layer.plugin()->live(layer);
-  out.custom(kPluginDomain, declare_operator(live->record.signature),
+  const PluginCombo& reals = live->record.signature.combos.front();
+  std::vector<std::string> inputs, outputs;
+  for (size_t i = 0; i < layer.inputs.size(); ++i) {
+    const bool converted = is_converted(*layer.inputs[i], reals[i]);
+    inputs.push_back(converted ? out.cast(out.in(i), octet::Dtype::f16) : out.in(i));
+  }
+  const auto converts_output = [&](size_t i) {
+    return is_converted(*layer.outputs[i], reals[layer.inputs.size() + i]);
+  };
+  for (size_t i = 0; i < layer.outputs.size(); ++i)
+    outputs.push_back(converts_output(i) ? out.fresh(i) : out.out(i));
+  out.custom(kPluginDomain, declare_operator(live->record.signature), inputs, outputs,
              {{kPluginKey, live->record.key}});
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (converts_output(i))
+      out.last("Cast", {outputs[i]}, {{"to", onnx_type_of(octet::Dtype::f32)}}, i);
+  }
 }
 
 std::vector<ITensor*> listed(const PluginName& name, ITensor* const* inputs, int32_t count) {
@@ -95,7 +115,10 @@ const std::shared_ptr<LivePlugin>& PluginCore::live(const LayerCore& layer) {
     for (int32_t& rank : record.signature.ranks) ++rank;
   }
   const PluginCombo& reals = record.signature.combos.front();
-  for (size_t i = 0; i < reals.size(); ++i) io.tensors[i].desc.format = reals[i].format;
+  for (size_t i = 0; i < reals.size(); ++i) {
+    io.tensors[i].desc.type = reals[i].type;
+    io.tensors[i].desc.format = reals[i].format;
+  }
   std::unique_ptr<PluginObject> configured = object_->clone();
   configured->configure(io);
   record.state = configured->serialize();

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "octet/tensor.h"
 #include "support.h"
 
 namespace trt_test {
@@ -33,6 +34,7 @@ enum class Fault {
   kNegativeSize,
   kNoOutputs,
   kNoFormats,
+  kHalvesAlone,  // which is no fault
   kThrowsInFormats,
   kWritesMore,
   kThrowsInSerialize,
@@ -76,7 +78,9 @@ class FactorPlugin : public IPluginV2DynamicExt {
   bool supportsFormatCombination(int32_t pos, PluginTensorDesc const* inOut, int32_t,
                                  int32_t) override {
     if (fault() == Fault::kThrowsInFormats) throw std::runtime_error("formats");
-    if (fault() == Fault::kNoFormats) return inOut[pos].type == DataType::kHALF;
+    if (fault() == Fault::kNoFormats) return inOut[pos].type == DataType::kHALF && pos == 0;
+    if (fault() == Fault::kHalvesAlone)
+      return inOut[pos].type == DataType::kHALF && inOut[pos].format == TensorFormat::kLINEAR;
     if (inOut[pos].type == DataType::kINT8) return factor_settings().codes(pos, inOut);
     return inOut[pos].type == DataType::kFLOAT && inOut[pos].format == TensorFormat::kLINEAR &&
            (pos == 0 || inOut[0].type == DataType::kFLOAT || inputs_ > 1);
@@ -130,6 +134,13 @@ class FactorPlugin : public IPluginV2DynamicExt {
   std::string space_;
 };
 
+inline float real_of(const PluginTensorDesc& desc, const void* memory, int64_t at) {
+  if (desc.type == DataType::kFLOAT) return static_cast<const float*>(memory)[at];
+  if (desc.type == DataType::kHALF)
+    return static_cast<float>(static_cast<const octet::f16*>(memory)[at]);
+  return static_cast<float>(static_cast<const int8_t*>(memory)[at]) * desc.scale;
+}
+
 // The sum of all inputs, multiplied.
 inline int32_t FactorPlugin::enqueue(PluginTensorDesc const* in, PluginTensorDesc const* out,
                                      void const* const* inputs, void* const* outputs,
@@ -154,13 +165,13 @@ inline int32_t FactorPlugin::enqueue(PluginTensorDesc const* in, PluginTensorDes
   for (int64_t e = 0; e < elements; ++e) {
     float sum = 0;
     for (int i = 0; i < inputs_; ++i) {
-      sum += in[i].type == DataType::kFLOAT
-                 ? static_cast<const float*>(inputs[i])[e]
-                 : static_cast<float>(static_cast<const int8_t*>(inputs[i])[e]) * in[i].scale;
+      sum += real_of(in[i], inputs[i], e);
     }
     sum *= factor_;
     if (out->type == DataType::kFLOAT) {
       static_cast<float*>(outputs[0])[e] = sum;
+    } else if (out->type == DataType::kHALF) {
+      static_cast<octet::f16*>(outputs[0])[e] = octet::f16(sum);
     } else {
       const float code = std::nearbyint(sum / out->scale);
       static_cast<int8_t*>(outputs[0])[e] =

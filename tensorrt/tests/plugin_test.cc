@@ -109,6 +109,22 @@ TEST_F(FactorTest, CombinationsBeyondAHundredAreLookedFor) {
   for (const PluginTensorDesc& desc : counts.last) EXPECT_EQ(desc.type, DataType::kINT8);
 }
 
+TEST_F(FactorTest, OfHalvesAloneGetsHalves) {
+  factor_settings().fault = Fault::kHalvesAlone;
+  FactorMaker maker;
+  ITensor* x = maker.network->addInput("x", DataType::kFLOAT, Dims4{1, 4, 2, 3});
+  IPluginV2Layer* layer = add(*maker.network, {x}, 2);
+  EXPECT_EQ(layer->getOutput(0)->getType(), DataType::kFLOAT);
+  maker.end(*layer->getOutput(0));
+  const Own<ICudaEngine> engine = maker.build();
+  ASSERT_TRUE(engine) << maker.logger.text;
+  Values wanted;
+  for (const float value : counting(24)) wanted.push_back(2 * value);
+  EXPECT_EQ(run(*engine, counting(24)), wanted);
+  EXPECT_EQ(counts.last.at(0).type, DataType::kHALF);
+  EXPECT_EQ(counts.last.at(1).type, DataType::kHALF);
+}
+
 TEST_F(FactorTest, EndsWithWhatUsesIt) {
   FactorMaker maker;
   ITensor* x = maker.network->addInput("x", DataType::kFLOAT, Dims4{1, 4, 2, 3});
