@@ -91,13 +91,14 @@ enum class PreviewFeature : int32_t {
   kPROFILE_SHARING_0806 = 0,
   kALIASED_PLUGIN_IO_10_03 = 1,
   kRUNTIME_ACTIVATION_RESIZE_10_10 = 2,
+  kMULTIDEVICE_RUNTIME_10_16 = 3,
 #else
   kFASTER_DYNAMIC_SHAPES_0805 = 0,
   kDISABLE_EXTERNAL_TACTIC_SOURCES_FOR_CORE_0805 = 1,
   kPROFILE_SHARING_0806 = 2,
 #endif
 };
-OCTET_TRT_ENUM_MAX(PreviewFeature, 3)
+OCTET_TRT_ENUM_MAX(PreviewFeature, NV_TENSORRT_MAJOR >= 10 ? 4 : 3)
 
 #if NV_TENSORRT_MAJOR >= 10
 enum class RuntimePlatform : int32_t { kSAME_AS_BUILD = 0, kWINDOWS_AMD64 = 1 };
@@ -237,6 +238,11 @@ class IBuilder : public INoCopy {
 #if NV_TENSORRT_MAJOR >= 10
   virtual bool buildSerializedNetworkToStream(INetworkDefinition& network, IBuilderConfig& config,
                                               IStreamWriter& writer) noexcept = 0;
+  IHostMemory* buildSerializedNetwork(INetworkDefinition& network, IBuilderConfig& config,
+                                      IHostMemory*& kernelText) noexcept {
+    kernelText = nullptr;
+    return buildSerializedNetwork(network, config);
+  }
 #else
   virtual void setMaxBatchSize(int32_t batchSize) noexcept = 0;
   virtual int32_t getMaxBatchSize() const noexcept = 0;

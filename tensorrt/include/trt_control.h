@@ -66,6 +66,37 @@ class IIfConditional : public INoCopy {
   virtual char const* getName() const noexcept = 0;
 };
 
+#if NV_TENSORRT_MAJOR >= 10
+enum class AttentionNormalizationOp : int32_t { kNONE = 0, kSOFTMAX = 1 };
+OCTET_TRT_ENUM_MAX(AttentionNormalizationOp, 2)
+
+class IAttention;
+class IAttentionBoundaryLayer : public ILayer {
+ public:
+  virtual IAttention* getAttention() const noexcept = 0;
+};
+class IAttentionInputLayer : public IAttentionBoundaryLayer {};
+class IAttentionOutputLayer : public IAttentionBoundaryLayer {};
+class IAttention : public INoCopy {
+ public:
+  virtual bool setNormalizationOperation(AttentionNormalizationOp op) noexcept = 0;
+  virtual AttentionNormalizationOp getNormalizationOperation() const noexcept = 0;
+  virtual bool setMask(ITensor& mask) noexcept = 0;
+  virtual ITensor* getMask() noexcept = 0;
+  virtual bool setCausal(bool isCausal) noexcept = 0;
+  virtual bool getCausal() const noexcept = 0;
+  virtual bool setDecomposable(bool decomposable) noexcept = 0;
+  virtual bool getDecomposable() const noexcept = 0;
+  virtual bool setInput(int32_t index, ITensor& input) noexcept = 0;
+  virtual int32_t getNbInputs() const noexcept = 0;
+  virtual ITensor* getInput(int32_t index) const noexcept = 0;
+  virtual int32_t getNbOutputs() const noexcept = 0;
+  virtual ITensor* getOutput(int32_t index) const noexcept = 0;
+  virtual bool setName(char const* name) noexcept = 0;
+  virtual char const* getName() const noexcept = 0;
+};
+#endif
+
 class IRaggedSoftMaxLayer : public ILayer {};
 
 class IAlgorithmIOInfo : public INoCopy {

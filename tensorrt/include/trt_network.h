@@ -126,6 +126,8 @@ class INetworkDefinition : public INoCopy {
   virtual ICumulativeLayer* addCumulative(ITensor& input, ITensor& axis,
                                           CumulativeOperation operation, bool exclusive,
                                           bool reverse) noexcept = 0;
+  virtual IAttention* addAttention(ITensor& query, ITensor& key, ITensor& value,
+                                   AttentionNormalizationOp normOp, bool causal) noexcept = 0;
   virtual bool getFlag(NetworkDefinitionCreationFlag flag) const noexcept = 0;
   virtual NetworkDefinitionCreationFlags getFlags() const noexcept = 0;
   virtual bool markDebug(ITensor& tensor) noexcept = 0;

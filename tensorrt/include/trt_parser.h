@@ -54,11 +54,12 @@ enum class OnnxParserFlag : int32_t {
   kENABLE_UINT8_AND_ASYMMETRIC_QUANTIZATION_DLA = 1,
   kREPORT_CAPABILITY_DLA = 2,
   kENABLE_PLUGIN_OVERRIDE = 3,
+  kADJUST_FOR_DLA = 4,
 #endif
 };
 template <>
 constexpr int32_t EnumMax<OnnxParserFlag>() {
-  return NV_TENSORRT_MAJOR >= 10 ? 4 : 1;
+  return NV_TENSORRT_MAJOR >= 10 ? 5 : 1;
 }
 
 class IParserError {

@@ -156,6 +156,8 @@ class Network final : public INetworkDefinition {
   IUnsqueezeLayer* addUnsqueeze(ITensor& input, ITensor& axes) noexcept override;
   ICumulativeLayer* addCumulative(ITensor& input, ITensor& axis, CumulativeOperation operation,
                                   bool exclusive, bool reverse) noexcept override;
+  IAttention* addAttention(ITensor& query, ITensor& key, ITensor& value,
+                           AttentionNormalizationOp normOp, bool causal) noexcept override;
   bool getFlag(NetworkDefinitionCreationFlag flag) const noexcept override;
   NetworkDefinitionCreationFlags getFlags() const noexcept override;
   bool markDebug(ITensor& tensor) noexcept override;

@@ -31,7 +31,14 @@ IRaggedSoftMaxLayer* Network::addRaggedSoftMax(ITensor&, ITensor&) noexcept {
                                       "no operator does this; mask the input and use addSoftMax()");
 }
 
-#if NV_TENSORRT_MAJOR < 10
+#if NV_TENSORRT_MAJOR >= 10
+IAttention* Network::addAttention(ITensor&, ITensor&, ITensor&, AttentionNormalizationOp,
+                                  bool) noexcept {
+  return refused<IAttention>(reporter, "addAttention",
+                             "attention is made of its parts; use addMatrixMultiply() and "
+                             "addSoftMax()");
+}
+#else
 IRNNv2Layer* Network::addRNNv2(ITensor&, int32_t, int32_t, int32_t, RNNOperation) noexcept {
   return refused<IRNNv2Layer>(reporter, "addRNNv2",
                               "recurrent layers are not made here; parse a model with an LSTM, GRU "

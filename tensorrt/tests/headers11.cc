@@ -5,6 +5,10 @@
 #include "NvInferRuntimeCommon.h"
 #include "NvOnnxConfig.h"
 #include "NvOnnxParser.h"
+#if NV_TENSORRT_MAJOR < 10
+#include "NvInferConsistency.h"
+#include "NvInferSafeRuntime.h"
+#endif
 
 namespace {
 

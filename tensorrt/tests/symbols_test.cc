@@ -324,6 +324,22 @@ TEST(Streams, CarryPlans) {
             EngineValidity::kVALID);
   EXPECT_EQ(diagnostics, 0U);
 }
+
+TEST(Builder, HasNoTextOfKernels) {
+  Maker maker;
+  add_non_zero(*maker.network);
+  IHostMemory* text = reinterpret_cast<IHostMemory*>(&maker);
+  const Own<IHostMemory> plan(
+      maker.builder->buildSerializedNetwork(*maker.network, *maker.config, text));
+  EXPECT_TRUE(plan) << maker.logger.text;
+  EXPECT_EQ(text, nullptr);
+}
+
+TEST(Config, KeepsFlagsOfTheLastVersion) {
+  Maker maker;
+  maker.config->setPreviewFeature(PreviewFeature::kMULTIDEVICE_RUNTIME_10_16, true);
+  EXPECT_TRUE(maker.config->getPreviewFeature(PreviewFeature::kMULTIDEVICE_RUNTIME_10_16));
+}
 #else
 TEST(Config, OfLevelEightHasAWorkspace) {
   Maker maker;
