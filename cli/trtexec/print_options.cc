@@ -145,7 +145,7 @@ std::string transfers_text(const Options& options) {
 }
 std::string streaming_budget(const Options& options) {
   const std::string text = options.given.text("--weightStreamingBudget", "-2");
-  if (text == "-2") return "Disabled";
+  if (text == "-2") return "100.000000%";
   if (text == "-1") return "Automatic";
   return text.ends_with('%') ? text : text + " bytes";
 }

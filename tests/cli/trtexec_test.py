@@ -448,6 +448,7 @@ class Layers(unittest.TestCase):
         inference = trex_reader.profiling_log(result.out)["=== Inference Options ==="]
         self.assertEqual(inference["CUDA Graph"], "Enabled")
         self.assertEqual(inference["Duration"], "0s (+ 0ms warm up)")
+        self.assertEqual(inference["Weight Streaming Budget"], "100.000000%")
 
     def test_real_models(self):
         for name, flags in (("cifar10_resnet20", ("--int8",)), ("cifar10_silunet", ("--int8",)), ("cifar10_vit", ("--int8",)),
