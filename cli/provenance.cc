@@ -115,7 +115,9 @@ void print_decisions(const Inspection& inspection) {
 
 std::string build_command(const Provenance& provenance) {
   CommandLine line("octet build");
-  line.argument(provenance.model.empty() ? "MODEL.onnx" : provenance.model);
+  // A name of any model, which must not be taken for a flag.
+  const std::string& model = provenance.model;
+  line.argument(model.empty() ? "MODEL.onnx" : model.starts_with('-') ? "./" + model : model);
   add_types(provenance.plan, line);
   add_ranges(provenance, line);
   if (provenance.preprocess) add_preprocess(*provenance.preprocess, line);

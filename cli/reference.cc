@@ -32,10 +32,12 @@ const RuntimeName* runtime_of(const std::string& against) {
   return found == std::end(kRuntimes) ? nullptr : found;
 }
 
-bool shapes_meet(const Shape& a, const Shape& b) {
-  bool meet = a.rank() == b.rank();
-  for (int i = 0; meet && i < a.rank(); ++i)
-    meet = a[i] == b[i] || a[i] == Shape::kDynamic || b[i] == Shape::kDynamic;
+// ONNX Runtime says the same of a scalar and of a rank that it does not know: `there` is its own.
+bool shapes_meet(const Shape& there, const Shape& wanted) {
+  if (there.rank() <= 0 || wanted.is_unknown()) return true;
+  bool meet = there.rank() == wanted.rank();
+  for (int i = 0; meet && i < there.rank(); ++i)
+    meet = there[i] == wanted[i] || there[i] == Shape::kDynamic || wanted[i] == Shape::kDynamic;
   return meet;
 }
 

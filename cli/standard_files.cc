@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/standard_files.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -90,7 +91,8 @@ void take_standard_output(const std::string& flag) {
          "{} -: standard output is a terminal; name a file, or send it to one", flag);
   }
   std::fflush(stdout);
-  standard_output = ::dup(STDOUT_FILENO);
+  // No process that is started later gets it.
+  standard_output = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (standard_output < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) fail_io("standard output");
 }
 

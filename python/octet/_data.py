@@ -53,7 +53,17 @@ def _batch(item: Any, inputs: Sequence[TensorInfo]) -> Sequence[Any]:
     return item[: len(inputs)]
 
 
+def _sliced(array: Any) -> Any:
+    """What has a first axis that can be cut: the array, or NumPy's view of one that speaks DLPack alone."""
+    if hasattr(array, "shape") and hasattr(array, "__getitem__"):
+        return array
+    import numpy
+
+    return numpy.from_dlpack(array)
+
+
 def _rows(arrays: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    arrays = [_sliced(array) for array in arrays]
     sizes = {int(array.shape[0]) if len(array.shape) > 0 else 0 for array in arrays}
     if len(sizes) != 1 or sizes == {0}:
         raise wrong(f"the first axis of every array is the sample: got {sorted(sizes)} samples")

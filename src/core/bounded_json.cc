@@ -10,6 +10,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Objects are lists that are searched from the front.
+constexpr size_t kMostKeys = 40'000;
+
 class Bounds {
  public:
   Bounds(const std::string& file, int most_depth) : file_(file), most_depth_(most_depth) {}
@@ -19,6 +22,8 @@ class Bounds {
       fail(Error::Code::invalid_argument, "{}: nested deeper than {}", file_, most_depth_);
     if (event == Json::parse_event_t::object_start) keys_.emplace_back();
     if (event == Json::parse_event_t::object_end) keys_.pop_back();
+    if (event == Json::parse_event_t::key && keys_.back().size() == kMostKeys)
+      fail(Error::Code::invalid_argument, "{}: an object of more than {} keys", file_, kMostKeys);
     if (event == Json::parse_event_t::key && !keys_.back().insert(parsed.get<std::string>()).second)
       fail(Error::Code::invalid_argument, "{}: key {} appears twice", file_, parsed.dump());
     return true;

@@ -10,8 +10,8 @@
 
 namespace octet {
 
-// Throws Error(invalid_argument) naming `file` for what is no JSON, nests deeper than `most_depth`, or has a key twice in one
-// object.
+// Throws Error(invalid_argument) naming `file` for what is no JSON, nests deeper than `most_depth`, or has a key twice or 40,000
+// of them in one object.
 nlohmann::ordered_json parse_bounded_json(std::string_view text, const std::string& file,
                                           int most_depth);
 

@@ -53,9 +53,14 @@ pid_t start(const std::vector<std::string>& words, int input, int errors) {
   // The program changes none of its arguments; the interface takes them without const.
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
+  // A group of its own, which ends whole: the program may be a script that starts another.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   pid_t child = -1;
   const int failed =
-      posix_spawnp(&child, words[0].c_str(), &actions, nullptr, arguments.data(), environ);
+      posix_spawnp(&child, words[0].c_str(), &actions, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) fail(Error::Code::io, "'{}' cannot be started: {}", words[0], strerror(failed));
   return child;
@@ -71,7 +76,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& words) : program_(wor
 }
 
 ChildProcess::~ChildProcess() {
-  kill(pid_, SIGKILL);
+  kill(-pid_, SIGKILL);
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
   close(socket_);
@@ -135,8 +140,8 @@ bool ChildProcess::take_words() {
 }
 
 void ChildProcess::fail_ended() {
-  // What it said before lies in the pipe.
-  while (errors_ >= 0 && take_words()) {
+  // What it said before lies in the pipe, which holds 64 KiB; others may go on writing.
+  for (int piece = 0; piece < 32 && errors_ >= 0 && take_words(); ++piece) {
   }
   fail(Error::Code::io, "'{}' ended before it answered{}", program_, last_words());
 }

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <fstream>
+#include <thread>
+
 #include "core/error_testing.h"
 
 namespace octet {
@@ -64,6 +67,24 @@ TEST(ChildProcess, EndsWithTheObject) {
     EXPECT_EQ(kill(std::stoi(number), 0), 0);
   }
   EXPECT_NE(kill(std::stoi(number), 0), 0);
+}
+
+// Killed, and at some time collected by who inherits it.
+TEST(ChildProcess, WhatItStartedEndsWithIt) {
+  std::string number(8, ' ');
+  {
+    ChildProcess child({"sh", "-c", "sleep 1000 & printf %8d $! >&0; wait"});
+    child.read({reinterpret_cast<u8*>(number.data()), number.size()}, soon());
+  }
+  const std::string state = "/proc/" + std::to_string(std::stoi(number)) + "/stat";
+  const auto lives = [&] {
+    std::ifstream in(state);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    return !text.empty() && text.find(") Z ") == text.npos;
+  };
+  const auto end = soon();
+  while (lives() && steady_clock::now() < end) std::this_thread::yield();
+  EXPECT_FALSE(lives());
 }
 
 }  // namespace

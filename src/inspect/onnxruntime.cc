@@ -95,7 +95,8 @@ OnnxRuntime OnnxRuntime::open(const std::filesystem::path& model,
                               const OnnxRuntimeOptions& options) {
   auto impl = std::make_unique<Impl>();
   impl->model = model.string();
-  if (!std::filesystem::is_regular_file(model))
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(model, error))
     fail(Error::Code::io, "'{}' is no file", impl->model);
   impl->channel = start(options, impl->version);
   impl->channel->send(

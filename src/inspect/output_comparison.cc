@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/check.h"
+#include "core/memory.h"
 #include "core/small_types.h"
 #include "inspect/error_map.h"
 #include "inspect/sample_errors.h"
@@ -104,6 +105,9 @@ void OutputComparer::add(const std::string& sample, std::span<const Tensor> refe
   check_comparable(outputs_, sample, reference, tested);
   for (size_t i = 0; i < outputs_.size(); ++i) {
     OutputComparison& output = outputs_[i];
+    constexpr s64 kBytesPerElement = 7 * sizeof(f64);  // values and errors, and what sorts them
+    const Reserved reserved(tested[i].elements() * kBytesPerElement,
+                            "the errors of '" + output.name + "'");
     const SampleErrors errors = sample_errors(reference[i], tested[i], options_.equal_infinities);
     ++output.samples;
     output.elements += tested[i].elements();

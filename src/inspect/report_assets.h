@@ -104,7 +104,8 @@ function drawHeat(kind) {
   for (const figure of document.querySelectorAll('.heat')) {
     const cells = [...figure.querySelectorAll('.cell')], value = cell => parseFloat(cell.dataset[kind]);
     const most = Math.max(...cells.map(value).filter(Number.isFinite));
-    for (const cell of cells) cell.style.fill = heatColor(value(cell), most);
+    const isFinite = cell => Number.isFinite(parseFloat(cell.dataset.largest));
+    for (const cell of cells) cell.style.fill = isFinite(cell) ? heatColor(value(cell), most) : heatColor(NaN, most);
   }
 }
 function chooseCell(cell) {

@@ -11,6 +11,7 @@
 #include "data/convert.h"
 #include "data/npy.h"
 #include "inspect/differences.h"
+#include "octet/attachment.h"
 #include "octet/error_stats.h"
 #include "runtime/inside.h"
 
@@ -47,7 +48,11 @@ Engine rebuilt(const Case& from, const ReproduceOptions& options) {
   // Bytes have no name, and that of the file does not matter.
   Model named = Inside::model(engine);
   named.source = from.provenance->model;
-  return Inside::engine(std::make_shared<const Model>(std::move(named)));
+  const Engine made = Inside::engine(std::make_shared<const Model>(std::move(named)));
+  if (!from.engine) return made;
+  // What a program put into the engine's file is no result of the build.
+  const std::vector<std::byte> carried = attachment(file_bytes(from.engine));
+  return carried.empty() ? made : with_attachment(made, carried);
 }
 
 std::optional<Engine> engine_of(const Case& from, const ReproduceOptions& options,
@@ -129,6 +134,10 @@ class RunsAgain {
   void repeat(const CaseRun& run, Reproduction& into) {
     try {
       const std::vector<Tensor> outputs = context_.run(inputs_of_run(run));
+      if (run.outputs.size() != outputs.size()) {
+        fail(Error::Code::invalid_argument, "it has {} outputs, the engine {}", run.outputs.size(),
+             outputs.size());
+      }
       for (size_t i = 0; i < outputs.size(); ++i)
         compare(run, i, numpy_compatible(outputs[i]), into);
       ++into.runs;

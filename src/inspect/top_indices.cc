@@ -50,10 +50,13 @@ void add_to_top(const Shape& shape, std::span<const f64> reference, std::span<co
   for (size_t at = 0; at < reference.size(); at += static_cast<size_t>(length)) {
     const auto wanted = largest(reference.subspan(at, static_cast<size_t>(length)), count);
     const auto found = largest(tested.subspan(at, static_cast<size_t>(length)), looked_at);
+    std::vector<s64> places(static_cast<size_t>(length), -1);
+    for (size_t i = 0; i < found.size(); ++i)
+      places[static_cast<size_t>(found[i])] = static_cast<s64>(i);
     bool same = true;
     for (s64 i = 0; i < count && same; ++i) {
-      const auto place = std::ranges::find(found, wanted[static_cast<size_t>(i)]);
-      same = place != found.end() && std::abs(place - found.begin() - i) <= within;
+      const s64 place = places[static_cast<size_t>(wanted[static_cast<size_t>(i)])];
+      same = place >= 0 && std::abs(place - i) <= within;
     }
     ++top.rows;
     top.same += same ? 1 : 0;

@@ -194,6 +194,8 @@ class Observer {
       const BodyWatch watch = watch_of(own);
       ContentDigest data_hash;
       SampleRun run(model_, watch);
+      // One thread tells, which may find all samples taken by others.
+      if (reports) report_progress(options_.monitor, "calibrate", 0, data_.total());
       while (!stop_.load()) {
         check_stop(options_.monitor);
         const std::optional<FedSample> sample = data_.next();

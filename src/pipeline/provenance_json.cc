@@ -164,6 +164,13 @@ void read_options(const JsonFields& fields, Provenance& into) {
   from.check_known();
 }
 
+GivenRange read_range(const JsonFields& fields, const Json& entry) {
+  if (!entry.is_array() || entry.size() != 3 || !entry[0].is_string())
+    fields.wrong("'ranges' holds something that is no tensor with two numbers");
+  return {entry[0].get<std::string>(), static_cast<f32>(fields.number(entry[1], "ranges")),
+          static_cast<f32>(fields.number(entry[2], "ranges"))};
+}
+
 }  // namespace
 
 std::string to_json(const Provenance& from) {
@@ -174,8 +181,10 @@ std::string to_json(const Provenance& from) {
   object["options"] = options_json(from);
   if (from.preprocess) object["preprocess"] = Json::parse(to_json(*from.preprocess));
   if (from.samples > 0) object["samples"] = from.samples;
+  Json ranges = Json::array();
   for (const GivenRange& range : from.given)
-    object["ranges"][range.pattern] = {range.min, range.max};
+    ranges.push_back({range.pattern, range.min, range.max});
+  if (!ranges.empty()) object["ranges"] = std::move(ranges);
   return text_of(object);
 }
 
@@ -192,8 +201,9 @@ Provenance provenance_from_json(std::string_view text, const std::string& name) 
   if (const Json* preprocess = from.object("preprocess"))
     read.preprocess = preprocess_from_json(text_of(*preprocess), name);
   read.samples = from.count("samples", 0);
-  if (const Json* ranges = from.object("ranges"))
-    read.given = parse_given_ranges(text_of(*ranges), name);
+  if (from.has("ranges")) {
+    for (const Json& entry : fields.list("ranges")) read.given.push_back(read_range(fields, entry));
+  }
   from.check_known();
   return read;
 }

@@ -70,7 +70,9 @@ TEST(Provenance, WhatIsNotItsOwnIsOneErrorOfTheFile) {
       {R"({"options":{"shapes":{"x":[0]}}})", "shape of 'x'"},
       {R"({"options":{"shapes":{"x":[18446744073709551615]}}})", "shape of 'x'"},
       {R"({"preprocess":{"color":"ultraviolet"}})", "color"},
-      {R"({"ranges":{"x":[1]}})", "x"},
+      {R"({"ranges":{"x":[1,2]}})", "'ranges' is not a list"},
+      {R"({"ranges":[["x",1]]})", "'ranges'"},
+      {R"({"ranges":[["x","1",2]]})", "'ranges' is not a number"},
       {R"({"octet":"1","octet":"2"})", "twice"},
       {R"({"options":{"a":[[[[[[1]]]]]]}})", "nested"},
   };

@@ -10,7 +10,8 @@ import zipfile
 import harness
 from harness import DIGITS, ROOT, command, need, scratch
 
-WHEELS = sorted((ROOT / "build/wheels").glob("*.whl"))
+VERSION = re.search(r"project\(Octet VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+WHEELS = sorted((ROOT / "build/wheels").glob(f"*-{VERSION}-*.whl"))
 
 JOB = """
 import numpy as np
@@ -52,8 +53,7 @@ class Wheels(unittest.TestCase):
                 metadata = archive.read(next(name for name in names if name.endswith("/METADATA"))).decode()
             self.assertRegex(wheel.name, r"-(cp3\d+-cp3\d+|cp312-abi3)-manylinux_2_\d+_x86_64\.whl$")
             self.assertEqual([name for name in names if name.startswith(("lib/", "bin/", "include/", "share/"))], [])
-            version = re.search(r"project\(Octet VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
-            self.assertIn(f"\nVersion: {version}\n", metadata)
+            self.assertIn(f"\nVersion: {VERSION}\n", metadata)
             self.assertTrue(any(name.endswith("py.typed") for name in names) and any(name.endswith(".pyi") for name in names))
 
     def installed(self, project):
