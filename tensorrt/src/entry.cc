@@ -18,8 +18,10 @@ bool is_of_level(void* logger, int32_t version) {
   auto* own = static_cast<nvinfer1::ILogger*>(logger);
   const int32_t major = version >= 10000 ? version / 10000 : version / 1000;
   if (own == nullptr) return false;
-  if (first_logger == nullptr) first_logger = own;
-  if (major == NV_TENSORRT_MAJOR) return true;
+  if (major == NV_TENSORRT_MAJOR) {
+    if (first_logger == nullptr) first_logger = own;
+    return true;
+  }
   const octet_trt::Reporter reporter{own, nullptr};
   reporter.error(octet_trt::ErrorCode::kINVALID_ARGUMENT,
                  "the program was compiled for TensorRT " + std::to_string(major) +

@@ -49,7 +49,7 @@ int32_t ParserError::localFunctionStackSize() const { return 0; }
 #endif
 
 void Parser::add_error(const std::exception& error) {
-  errors_.push_back(std::make_unique<ParserError>(parser_code(error), error.what()));
+  errors_.add(parser_code(error), error.what());
   reporter_.error("IParser::parse", error);
 }
 
@@ -92,10 +92,9 @@ bool Parser::supportsOperator(char const* op_name) const noexcept {
   });
 }
 
-int Parser::getNbErrors() const noexcept { return static_cast<int>(errors_.size()); }
+int Parser::getNbErrors() const noexcept { return errors_.count(); }
 nvonnxparser::IParserError const* Parser::getError(int index) const noexcept {
-  const bool is_one = index >= 0 && index < getNbErrors();
-  return is_one ? errors_[static_cast<size_t>(index)].get() : nullptr;
+  return errors_.at(index);
 }
 void Parser::clearErrors() noexcept { errors_.clear(); }
 

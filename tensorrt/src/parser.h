@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -30,6 +30,24 @@ class ParserError final : public nvonnxparser::IParserError {
  private:
   nvonnxparser::ErrorCode code_;
   std::string desc_;
+};
+
+// Clients hold pointers to errors beyond clear(): all of them live as long as this.
+class ParserErrors {
+ public:
+  void add(nvonnxparser::ErrorCode code, std::string what) {
+    all_.emplace_back(code, std::move(what));
+  }
+  void clear() { cleared_ = all_.size(); }
+  int32_t count() const { return static_cast<int32_t>(all_.size() - cleared_); }
+  // Null where there is none.
+  const ParserError* at(int32_t index) const {
+    return index >= 0 && index < count() ? &all_[cleared_ + static_cast<size_t>(index)] : nullptr;
+  }
+
+ private:
+  std::deque<ParserError> all_;
+  size_t cleared_ = 0;
 };
 
 class Parser final : public nvonnxparser::IParser {
@@ -70,7 +88,7 @@ class Parser final : public nvonnxparser::IParser {
 
   Network& network_;
   Reporter reporter_;
-  std::vector<std::unique_ptr<ParserError>> errors_;
+  ParserErrors errors_;
   nvonnxparser::OnnxParserFlags flags_ = 1;
   int64_t nodes_ = 0;
   bool supported_ = false;

@@ -81,13 +81,15 @@ int32_t LivePlugin::aliased_input(int32_t output) const {
 // One that ran these tensors before, or one whose sizes change, or a new one.
 LivePlugin::Started LivePlugin::start(const PluginIo& io, bool as_serialized) {
   const std::lock_guard lock(mutex_);
-  auto at = std::ranges::find_if(idle_, [&](const Started& one) { return same(one.io, io); });
-  if (at == idle_.end() && !idle_.empty()) {
-    Started other = std::move(idle_.back());
-    idle_.pop_back();
-    if (other.object->resize(io)) return {io, std::move(other.object)};
+  const auto at = std::ranges::find_if(idle_, [&](const Started& one) { return same(one.io, io); });
+  if (at == idle_.end()) {
+    if (!idle_.empty()) {
+      Started other = std::move(idle_.back());
+      idle_.pop_back();
+      if (other.object->resize(io)) return {io, std::move(other.object)};
+    }
+    return {io, object_->started(io, as_serialized)};
   }
-  if (at == idle_.end()) return {io, object_->started(io, as_serialized)};
   Started found = std::move(*at);
   idle_.erase(at);
   return found;

@@ -262,10 +262,9 @@ class ParserRefitter final : public nvonnxparser::IParserRefitter {
     return told("IParserRefitter::refitFromFile",
                 [&] { return take(read_file(onnxModelFile == nullptr ? "" : onnxModelFile)); });
   }
-  int32_t getNbErrors() const noexcept override { return static_cast<int32_t>(errors_.size()); }
+  int32_t getNbErrors() const noexcept override { return errors_.count(); }
   nvonnxparser::IParserError const* getError(int32_t index) const noexcept override {
-    const bool is_one = index >= 0 && index < getNbErrors();
-    return is_one ? errors_[static_cast<size_t>(index)].get() : nullptr;
+    return errors_.at(index);
   }
   void clearErrors() noexcept override { errors_.clear(); }
 
@@ -291,8 +290,7 @@ class ParserRefitter final : public nvonnxparser::IParserRefitter {
       try {
         return work();
       } catch (const std::exception& error) {
-        errors_.push_back(
-            std::make_unique<ParserError>(nvonnxparser::ErrorCode::kREFIT_FAILED, error.what()));
+        errors_.add(nvonnxparser::ErrorCode::kREFIT_FAILED, error.what());
         throw;
       }
     });
@@ -300,7 +298,7 @@ class ParserRefitter final : public nvonnxparser::IParserRefitter {
 
   IRefitter& refitter_;
   Reporter reporter_;
-  std::vector<std::unique_ptr<ParserError>> errors_;
+  ParserErrors errors_;
 };
 
 }  // namespace

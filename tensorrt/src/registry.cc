@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <utility>
 
 #include "plugin_object.h"
 
@@ -64,14 +65,20 @@ class Registry final : public IPluginRegistry {
   std::vector<std::string> spaces(const std::string& type, const std::string& version) const;
 
  private:
+  struct Library {
+    int64_t loads = 0;
+    std::vector<AnyCreator*> creators;
+  };
+
   bool add(Entry entry);
   bool remove(const AnyCreator* creator);
   Reporter reporter() const { return {nullptr, recorder_}; }
-  std::vector<AnyCreator*> creators_of(void* library);
+  bool register_shown(void* library);
+  void keep(void* library, bool shows, const std::vector<AnyCreator*>& creators);
 
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
-  std::map<void*, std::vector<AnyCreator*>> libraries_;
+  std::map<void*, Library> libraries_;
   mutable std::vector<IPluginCreator*> list_;
 #if NV_TENSORRT_MAJOR >= 10
   struct Resource {
@@ -85,6 +92,19 @@ class Registry final : public IPluginRegistry {
   bool searches_parent_ = true;
 };
 
+// What this thread's loadLibrary() registers: a library does so itself while it is opened, or shows a list.
+thread_local std::vector<AnyCreator*>* loaded_creators = nullptr;
+
+class Loading {
+ public:
+  explicit Loading(std::vector<AnyCreator*>& creators)
+      : outer_(std::exchange(loaded_creators, &creators)) {}
+  ~Loading() { loaded_creators = outer_; }
+
+ private:
+  std::vector<AnyCreator*>* outer_;
+};
+
 bool same_name(const PluginName& a, const PluginName& b) {
   return a.type == b.type && a.version == b.version && a.space == b.space;
 }
@@ -93,6 +113,7 @@ bool Registry::add(Entry entry) {
   const std::lock_guard lock(mutex_);
   for (const Entry& other : entries_)
     if (same_name(other.name, entry.name)) return false;
+  if (loaded_creators != nullptr) loaded_creators->push_back(entry.creator);
   entries_.push_back(std::move(entry));
   return true;
 }
@@ -172,41 +193,52 @@ void tell_logger(void* library) {
     set(&finder);
 }
 
-// Libraries show a list of creators; at level 10 that of all kinds, or the elder one.
-std::vector<AnyCreator*> Registry::creators_of(void* library) {
+// Libraries show a list of creators; at level 10 that of all kinds, or the elder one. False: this one shows none.
+bool Registry::register_shown(void* library) {
   int32_t count = 0;
-  std::vector<AnyCreator*> creators;
 #if NV_TENSORRT_MAJOR >= 10
   using All = IPluginCreatorInterface* const* (*)(int32_t&);
   if (const auto all = reinterpret_cast<All>(dlsym(library, "getCreators")); all != nullptr) {
     IPluginCreatorInterface* const* list = all(count);
     for (int32_t i = 0; list != nullptr && i < count; ++i)
-      if (list[i] != nullptr && registerCreator(*list[i], "")) creators.push_back(list[i]);
-    return creators;
+      if (list[i] != nullptr) registerCreator(*list[i], "");
+    return true;
   }
 #endif
   using Elder = IPluginCreator* const* (*)(int32_t&);
   const auto elder = reinterpret_cast<Elder>(dlsym(library, "getPluginCreators"));
-  if (elder == nullptr) {
-    refuse("the library shows neither getCreators() nor getPluginCreators()");
-  }
+  if (elder == nullptr) return false;
   IPluginCreator* const* list = elder(count);
   for (int32_t i = 0; list != nullptr && i < count; ++i)
-    if (list[i] != nullptr && registerCreator(*list[i], "")) creators.push_back(list[i]);
-  return creators;
+    if (list[i] != nullptr) registerCreator(*list[i], "");
+  return true;
+}
+
+// Nothing is new of a library that is loaded again.
+void Registry::keep(void* library, bool shows, const std::vector<AnyCreator*>& creators) {
+  const std::lock_guard lock(mutex_);
+  if (!shows && creators.empty() && !libraries_.contains(library)) {
+    refuse(
+        "the library registers no creator, and shows neither getCreators() nor "
+        "getPluginCreators()");
+  }
+  Library& kept = libraries_[library];
+  kept.creators.insert(kept.creators.end(), creators.begin(), creators.end());
+  ++kept.loads;
 }
 
 IPluginRegistry::PluginLibraryHandle Registry::loadLibrary(AsciiChar const* pluginPath) noexcept {
   return guarded(reporter(), "IPluginRegistry::loadLibrary", PluginLibraryHandle{}, [&] {
     if (pluginPath == nullptr || *pluginPath == '\0') refuse("no path was given");
+    std::vector<AnyCreator*> creators;
+    const Loading loading(creators);
     void* library = dlopen(pluginPath, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) refuse(dlerror());
     try {
       tell_logger(library);
-      std::vector<AnyCreator*> creators = creators_of(library);
-      const std::lock_guard lock(mutex_);
-      libraries_[library] = std::move(creators);
+      keep(library, register_shown(library), creators);
     } catch (...) {
+      for (const AnyCreator* creator : creators) remove(creator);
       dlclose(library);
       throw;
     }
@@ -220,8 +252,10 @@ void Registry::deregisterLibrary(PluginLibraryHandle handle) noexcept {
     const std::lock_guard lock(mutex_);
     const auto at = libraries_.find(handle);
     if (at == libraries_.end()) return;
-    creators = std::move(at->second);
-    libraries_.erase(at);
+    if (--at->second.loads == 0) {
+      creators = std::move(at->second.creators);
+      libraries_.erase(at);
+    }
   }
   for (const AnyCreator* creator : creators) remove(creator);
   dlclose(handle);

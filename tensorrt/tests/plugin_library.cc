@@ -20,6 +20,11 @@ class LibraryCreator : public nvinfer1::IPluginCreator {
   const char* getPluginNamespace() const noexcept override { return ""; }
 };
 
+#ifdef OCTET_TEST_REGISTERS
+REGISTER_TENSORRT_PLUGIN(LibraryCreator);
+
+}  // namespace
+#else
 LibraryCreator creator;
 nvinfer1::ILogger* logger = nullptr;
 
@@ -43,3 +48,4 @@ nvinfer1::IPluginCreator* const* getPluginCreators(int32_t& count) {
   count = logger == nullptr ? 0 : 1;
   return list;
 }
+#endif

@@ -328,7 +328,12 @@ class Engines(Case):
         parser = trt.OnnxParser(self.builder.create_network(EXPLICIT), self.log)
         self.assertFalse(parser.parse(b"no model"))
         self.assertGreater(parser.num_errors, 0)
-        self.assertTrue(str(parser.get_error(0)) and parser.get_error(0).desc())
+        error = parser.get_error(0)
+        said = error.desc()
+        self.assertTrue(str(error) and said)
+        parser.clear_errors()
+        self.assertFalse(parser.parse(b""))
+        self.assertEqual(error.desc(), said)
         with self.assertRaises(ValueError):
             self.builder.create_optimization_profile().set_shape("image", (2, 1, 8, 8), (1, 1, 8, 8), (1, 1, 8, 8))
         with self.assertRaises(TypeError):
@@ -344,6 +349,13 @@ class Engines(Case):
         names = refitter.get_all_weights()
         self.assertTrue(names)
         self.assertEqual(refitter.get_missing_weights(), [])
+        if LEVEL == 10:
+            count = refitter.get_weights_prototype(names[0]).size
+            self.assertTrue(refitter.set_named_weights(names[0], np.full(count, 2, np.float32)))
+            kept = refitter.get_named_weights(names[0])
+            self.assertTrue(refitter.set_named_weights(names[0], np.full(count, 3, np.float32)))
+            np.testing.assert_array_equal(kept, np.full(count, 2))
+            self.assertTrue(refitter.refit_cuda_engine_async(0))
 
 
 class Symbols(unittest.TestCase):

@@ -65,6 +65,7 @@ void add_builder(nb::module_& module) {
       "__init__",
       [](BuilderHolder* self, ILogger& logger) {
         new (self) BuilderHolder(createInferBuilder(logger));
+        keep_first(logger);
       },
       nb::arg("logger"), nb::keep_alive<1, 2>());
   add_builds(type);

@@ -103,6 +103,7 @@ class PyCalibrator : public Base {
     if (given != count)
       refuse("get_batch() returned " + std::to_string(given) + " pointers; the network has " +
              std::to_string(count) + " inputs");
+    batch_ = nb::list(batch_);  // a sequence may make its items as they are asked for
     for (int32_t i = 0; i < count; ++i) {
       const nb::object item = batch_[i];
       // Numbers of NumPy are arrays without axes.

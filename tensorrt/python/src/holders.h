@@ -17,6 +17,11 @@ struct Holder {
   std::unique_ptr<T> held;
 };
 
+// The first logger that anybody gives is the library's own for as long as the process runs.
+inline void keep_first(ILogger& logger) {
+  [[maybe_unused]] static const nb::handle first = nb::find(logger).release();
+}
+
 // The class `name` of objects that hold a T; calls of T's members go through the holder.
 template <class T>
 class HolderClass : public nb::class_<Holder<T>> {

@@ -29,14 +29,14 @@ nb::tuple layers_of(IRefitter& refitter, Get get) {
 void add_weights(HolderClass<IRefitter>& type) {
   type.def(
           "set_weights",
-          [](nb::handle self, const char* layer, WeightsRole role, nb::handle weights) {
-            return nb::cast<H&>(self).get().setWeights(layer, role, kept_weights(weights, self));
+          [](H& self, const char* layer, WeightsRole role, nb::handle weights) {
+            return self.get().setWeights(layer, role, weights_of(weights).weights);
           },
           arg("layer_name"), arg("role"), arg("weights"))
       .def(
           "set_named_weights",
-          [](nb::handle self, const char* name, nb::handle weights) {
-            return nb::cast<H&>(self).get().setNamedWeights(name, kept_weights(weights, self));
+          [](H& self, const char* name, nb::handle weights) {
+            return self.get().setNamedWeights(name, weights_of(weights).weights);
           },
           arg("name"), arg("weights"))
       .def("get_missing", [](H& self) { return layers_of(self.get(), &IRefitter::getMissing); })
@@ -72,7 +72,8 @@ void add_level(HolderClass<IRefitter>& type) {
   type.def(
           "get_named_weights",
           [](nb::handle self, const char* name) {
-            return array_of(nb::cast<H&>(self).get().getNamedWeights(name), self);
+            // The next that are set take this memory's place.
+            return array_of(nb::cast<H&>(self).get().getNamedWeights(name), self).attr("copy")();
           },
           arg("weights_name"))
       .def(
@@ -84,7 +85,9 @@ void add_level(HolderClass<IRefitter>& type) {
       .def(
           "refit_cuda_engine_async",
           [](H& self, nb::handle stream) {
-            return self.get().refitCudaEngineAsync(static_cast<cudaStream_t>(pointer_of(stream)));
+            auto* const own = static_cast<cudaStream_t>(pointer_of(stream));
+            const nb::gil_scoped_release others_run;
+            return self.get().refitCudaEngineAsync(own);
           },
           arg("stream_handle"));
   type.call("get_weights_location", &IRefitter::getWeightsLocation, arg("weights_name"))
@@ -104,6 +107,7 @@ void add_refitter(nb::module_& module) {
       "__init__",
       [](H* self, ICudaEngine& engine, ILogger& logger) {
         new (self) H(createInferRefitter(engine, logger));
+        keep_first(logger);
       },
       arg("engine"), arg("logger"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
   type.call("refit_cuda_engine", &IRefitter::refitCudaEngine,

@@ -78,6 +78,7 @@ void add_runtime(nb::module_& module) {
       "__init__",
       [](RuntimeHolder* self, ILogger& logger) {
         new (self) RuntimeHolder(createInferRuntime(logger));
+        keep_first(logger);
       },
       nb::arg("logger"), nb::keep_alive<1, 2>());
   type.def("deserialize_cuda_engine", &deserialize, nb::arg("serialized_engine"),
