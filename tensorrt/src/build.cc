@@ -243,7 +243,8 @@ bool asks_for_refit(const Config& config) {
 
 }  // namespace
 
-octet::Engine build_engine(Network& network, Config& config, int threads, int64_t max_batch) {
+octet::Engine build_engine(Network& network, Config& config, int threads, int32_t max_batch) {
+  network.max_batch = max_batch;
   Build build(network, config, threads);
   const octet::Engine engine = build.run();
   PlanInfo info;

@@ -10,6 +10,6 @@
 namespace octet_trt {
 
 // Throws octet::Error.
-octet::Engine build_engine(Network& network, Config& config, int threads, int64_t max_batch);
+octet::Engine build_engine(Network& network, Config& config, int threads, int32_t max_batch);
 
 }  // namespace octet_trt

@@ -199,6 +199,7 @@ class Network final : public INetworkDefinition {
   IBuilder& getBuilder() const noexcept override;
 
   Builder& builder;
+  int32_t max_batch = 1;  // that it is built for, where the batch is implicit
   Reporter reporter;
   std::vector<std::unique_ptr<LayerCore>> layers;
   std::map<const void*, std::string> weight_names;

@@ -95,6 +95,7 @@ void PluginCore::infer(LayerCore& layer) const {
 PluginIo PluginCore::io_of(const LayerCore& layer) const {
   PluginIo io;
   io.inputs = static_cast<int32_t>(layer.inputs.size());
+  if (layer.network.is_implicit()) io.batch = layer.network.max_batch;
   const auto add = [&](const Tensor& tensor) {
     io.tensors.push_back(
         describe(tensor.getDimensions(), type_of(tensor), TensorFormat::kLINEAR, scale_of(tensor)));

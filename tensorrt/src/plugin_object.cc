@@ -30,7 +30,8 @@ bool same(const PluginIo& a, const PluginIo& b) {
     return equal(x.desc.dims, y.desc.dims) && x.desc.type == y.desc.type &&
            x.desc.format == y.desc.format && x.desc.scale == y.desc.scale;
   };
-  return a.inputs == b.inputs && std::ranges::equal(a.tensors, b.tensors, equals);
+  return a.inputs == b.inputs && b.batch <= a.batch &&
+         std::ranges::equal(a.tensors, b.tensors, equals);
 }
 
 void plugin_failed(const PluginName& name, const std::string& what) {

@@ -31,6 +31,7 @@ struct PluginIo {
 };
 
 DynamicPluginTensorDesc describe(const Dims& dims, DataType type, TensorFormat format, float scale);
+// Whether what is configured for `a` runs `b`: the same tensors, of a batch that is no larger.
 bool same(const PluginIo& a, const PluginIo& b);
 
 struct PluginCall {

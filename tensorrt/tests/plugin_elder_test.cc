@@ -10,7 +10,7 @@ namespace {
 using Values = std::vector<float>;
 
 struct ElderCounts {
-  int configured = 0, broadcasts = 0;
+  int configured = 0, broadcasts = 0, max_batch = 0;
   DataType type = DataType::kINT32;
 };
 ElderCounts elder;
@@ -29,18 +29,20 @@ class PlusOne : public Base {
     return type == DataType::kFLOAT && format == PluginFormat::kLINEAR;
   }
   void configureWithFormat(Dims const* inputs, int32_t, Dims const*, int32_t, DataType type,
-                           PluginFormat, int32_t) noexcept override {
+                           PluginFormat, int32_t max_batch) noexcept override {
     elder.configured += 1;
+    elder.max_batch = max_batch;
     elder.type = type;
     size_ = static_cast<int>(volume(inputs[0]));
   }
   int32_t initialize() noexcept override { return 0; }
   void terminate() noexcept override {}
   size_t getWorkspaceSize(int32_t) const noexcept override { return 0; }
-  int32_t enqueue(int32_t, void const* const* inputs, void* const* outputs, void*,
+  int32_t enqueue(int32_t batch, void const* const* inputs, void* const* outputs, void*,
                   cudaStream_t) noexcept override {
     const auto* x = static_cast<const float*>(inputs[0]);
-    std::transform(x, x + size_, static_cast<float*>(outputs[0]), [](float v) { return v + 1; });
+    std::transform(x, x + batch * size_, static_cast<float*>(outputs[0]),
+                   [](float v) { return v + 1; });
     return 0;
   }
   size_t getSerializationSize() const noexcept override { return sizeof size_; }
@@ -130,6 +132,34 @@ void expect_plus_one() {
   EXPECT_EQ(elder.type, DataType::kFLOAT);
   getPluginRegistry()->deregisterCreator(creator);
 }
+
+#if NV_TENSORRT_MAJOR < 10
+// Objects that ran a small batch are told of no larger one.
+TEST(ElderPlugin, IsConfiguredForTheLargestBatch) {
+  elder = {};
+  ElderCreator<Plain> creator;
+  ASSERT_TRUE(getPluginRegistry()->registerCreator(creator, ""));
+  Maker maker(0);
+  maker.builder->setMaxBatchSize(4);
+  ITensor* x = maker.network->addInput("x", DataType::kFLOAT, Dims2{2, 3});
+  Plain plugin;
+  maker.network->markOutput(*maker.network->addPluginV2(&x, 1, plugin)->getOutput(0));
+  {
+    const Own<ICudaEngine> engine = maker.build();
+    ASSERT_TRUE(engine) << maker.logger.text;
+    EXPECT_EQ(elder.max_batch, 4);
+    const Own<IExecutionContext> context(engine->createExecutionContext());
+    for (const int32_t batch : {1, 4, 2}) {
+      const auto values = static_cast<size_t>(6 * batch);
+      Values in = counting(values), out(values);
+      void* bindings[] = {in.data(), out.data()};
+      ASSERT_TRUE(context->execute(batch, bindings)) << maker.logger.text;
+      EXPECT_EQ(out, counting(values, 1));
+    }
+  }
+  getPluginRegistry()->deregisterCreator(creator);
+}
+#endif
 
 // accepted without effect: IPluginV2Ext::isOutputBroadcastAcrossBatch, IPluginV2Ext::canBroadcastInputAcrossBatch,
 // ITensor::setBroadcastAcrossBatch, ITensor::getBroadcastAcrossBatch: nothing is broadcast
