@@ -2,6 +2,7 @@
 #include "plugin_expr.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace octet_trt {
 namespace {
@@ -89,7 +90,8 @@ Dims SizeBuilder::dims(const DimsExprs& sizes) const {
   for (int32_t i = 0; i < sizes.nbDims; ++i) {
     if (sizes.d[i] == nullptr) refuse("dimension " + std::to_string(i) + " is a null pointer");
     const auto& value = static_cast<const SizeExpr*>(sizes.d[i])->value;
-    if (value && *value < 0) refuse("a dimension of " + std::to_string(*value));
+    if (value && (*value < 0 || !std::in_range<OctetSize>(*value)))
+      refuse("a dimension of " + std::to_string(*value));
     dims.d[i] = static_cast<OctetSize>(value.value_or(-1));
   }
   return dims;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
+#include <utility>
 
 #include "wire.h"
 
@@ -88,9 +90,24 @@ NodeAttribute read_attribute(std::string_view bytes) {
 }
 
 template <class T>
+bool is_in_range(int64_t number) {
+  if constexpr (std::is_integral_v<T>) return std::in_range<T>(number);
+  return true;
+}
+
+// What is no number is in the range of no integers.
+template <class T>
+bool is_in_range(float number) {
+  constexpr auto kLowest = static_cast<double>(std::numeric_limits<T>::lowest());
+  return !std::is_integral_v<T> || (number >= kLowest && number < -kLowest);
+}
+
+template <class T>
 std::string bytes_of_numbers(const NodeAttribute& attribute) {
   std::string bytes;
   const auto put = [&](auto number) {
+    if (!is_in_range<T>(number))
+      refuse("attribute '" + attribute.name + "': the field cannot hold " + std::to_string(number));
     const T value = static_cast<T>(number);
     bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
   };
@@ -100,7 +117,7 @@ std::string bytes_of_numbers(const NodeAttribute& attribute) {
 }
 
 std::string dims_bytes(const NodeAttribute& attribute) {
-  const Dims dims = to_dims(attribute.integers);
+  const Dims dims = exact_dims(attribute.integers);
   return std::string(reinterpret_cast<const char*>(&dims), sizeof dims);
 }
 
@@ -110,7 +127,11 @@ PluginFieldType natural_type(const NodeAttribute& attribute) {
 }
 
 std::string field_value(const NodeAttribute& attribute, PluginFieldType type) {
-  if (attribute.is_text) return attribute.text;
+  if (attribute.is_text) {
+    if (type == PluginFieldType::kCHAR) return attribute.text;
+    refuse("attribute '" + attribute.name + "' is a text, and the field is of kind " +
+           std::to_string(static_cast<int>(type)));
+  }
   switch (type) {
     case PluginFieldType::kFLOAT64:
       return bytes_of_numbers<double>(attribute);

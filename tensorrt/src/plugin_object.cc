@@ -51,11 +51,10 @@ namespace {
 // Plugins learn their namespace from us, and are never asked for it: careless ones copy a pointer that nobody set.
 std::unique_ptr<PluginObject> with_namespace(IPluginV2* plugin, const PluginName& name,
                                              const char* maker) {
-  if (plugin != nullptr) {
-    ask_plugin(name, "setPluginNamespace()",
-               [&] { plugin->setPluginNamespace(kept_text(name.space)); });
-  }
-  return adopt(plugin, name, maker);
+  std::unique_ptr<PluginObject> object = adopt(plugin, name, maker);
+  ask_plugin(name, "setPluginNamespace()",
+             [&] { plugin->setPluginNamespace(kept_text(name.space)); });
+  return object;
 }
 
 }  // namespace

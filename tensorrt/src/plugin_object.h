@@ -89,6 +89,16 @@ std::unique_ptr<PluginObject> deserialize_plugin(const PluginName& name, const s
 
 [[noreturn]] void plugin_failed(const PluginName& name, const std::string& what);
 
+// What a function of a plugin made of it, which is to be ours: another object, or there are two owners of one.
+template <class Plugin>
+Plugin* checked_clone(Plugin* made, const Plugin* plugin, const PluginName& name,
+                      const char* function) {
+  if (made == plugin)
+    plugin_failed(name, std::string(function) + " returned the plugin itself, not a clone");
+  if (made == nullptr) plugin_failed(name, std::string(function) + " returned a null pointer");
+  return made;
+}
+
 // Runs a function of a plugin; what it throws is an error that names it.
 template <class Work>
 auto ask_plugin(const PluginName& name, const char* function, const Work& work) {

@@ -8,6 +8,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 
 #include "block_format.h"
 #include "octet/plugin.h"
@@ -18,6 +20,7 @@ namespace octet_trt {
 namespace {
 
 constexpr int64_t kAlign = 256;  // of what plugins get as workspace
+constexpr size_t kMostWorkspace = size_t{1} << 40;
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
@@ -92,7 +95,9 @@ class AbiCall {
       if (is_blocked(i)) bytes += block_bytes(i);
     return bytes;
   }
-  int64_t plugin_bytes() const { return static_cast<int64_t>(plugin_->workspace(io())); }
+  int64_t plugin_bytes() const;
+  // The input that output i is written over; nothing where it has its own memory.
+  std::optional<size_t> aliased(size_t i) const;
   PluginIo io() const;
   void move(size_t i, std::byte* blocks, bool into) const;
 
@@ -109,13 +114,40 @@ PluginIo AbiCall::io() const {
   const bool implicit = plugin_->record.implicit;
   for (size_t i = 0; i < count(); ++i) {
     const octet_plugin_tensor& given = tensor(i);
-    const Dims all = to_dims(std::vector<int64_t>(given.dims, given.dims + given.rank));
+    const Dims all = exact_dims(std::vector<int64_t>(given.dims, given.dims + given.rank));
     if (implicit && i == 0) io.batch = static_cast<int32_t>(all.d[0]);
     const float scale = given.param_count > 0 ? given.scales[0] : 0;
     io.tensors.push_back(
         describe(implicit ? without_front(all) : all, combo_[i].type, combo_[i].format, scale));
   }
   return io;
+}
+
+int64_t AbiCall::plugin_bytes() const {
+  const size_t bytes = plugin_->workspace(io());
+  if (bytes > kMostWorkspace) {
+    plugin_failed(plugin_->record.name, "getWorkspaceSize() says " + std::to_string(bytes) +
+                                            " bytes; the limit is " +
+                                            std::to_string(kMostWorkspace));
+  }
+  return static_cast<int64_t>(bytes);
+}
+
+std::optional<size_t> AbiCall::aliased(size_t i) const {
+  const int32_t output = static_cast<int32_t>(i) - signature_.inputs;
+  const int32_t alias = plugin_->aliased_input(output);
+  if (alias < 0) return std::nullopt;
+  const auto input = static_cast<size_t>(alias);
+  const auto sizes = [&](size_t at) {
+    return std::span(tensor(at).dims, static_cast<size_t>(tensor(at).rank));
+  };
+  if (alias >= signature_.inputs || combo_[input] != combo_[i] ||
+      !std::ranges::equal(sizes(input), sizes(i))) {
+    plugin_failed(plugin_->record.name, "getAliasedInput(" + std::to_string(output) +
+                                            ") returned " + std::to_string(alias) +
+                                            ", no input of the output's sizes, type and format");
+  }
+  return input;
 }
 
 // Between the rows of a tensor and its blocks; what fills blocks up is zero.
@@ -144,10 +176,10 @@ void AbiCall::run() {
   }
   const auto inputs = static_cast<size_t>(signature_.inputs);
   for (size_t i = inputs; i < count(); ++i) {
-    const int32_t alias = plugin_->aliased_input(static_cast<int32_t>(i - inputs));
-    if (alias < 0 || alias >= signature_.inputs) continue;
+    const std::optional<size_t> alias = aliased(i);
+    if (!alias) continue;
     // It is changed where it lies, and others may read it: the output is a copy that is changed.
-    void*& input = data[static_cast<size_t>(alias)];
+    void*& input = data[*alias];
     std::memcpy(data[i], input, static_cast<size_t>(stored_bytes(i)));
     input = data[i];
   }
@@ -222,7 +254,7 @@ int32_t infer_plugin(octet_plugin_call* call) {
     std::vector<Dims> inputs;
     for (uint64_t i = 0; i < call->input_count; ++i) {
       const octet_plugin_tensor& input = call->inputs[i];
-      inputs.push_back(to_dims(std::vector<int64_t>(input.dims, input.dims + input.rank)));
+      inputs.push_back(exact_dims(std::vector<int64_t>(input.dims, input.dims + input.rank)));
     }
     const std::vector<Dims> outputs = plugin->output_dims(inputs);
     for (size_t i = 0; i < outputs.size() && i < call->output_count; ++i) {

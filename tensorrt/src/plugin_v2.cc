@@ -271,8 +271,7 @@ std::unique_ptr<V2Object> wrap(IPluginV2& plugin, const PluginName& name) {
 
 std::unique_ptr<V2Object> V2Object::copy() const {
   IPluginV2* other = ask_plugin(name_, "clone()", [&] { return plugin_->clone(); });
-  if (other == nullptr) plugin_failed(name_, "clone() returned a null pointer");
-  auto object = wrap(*other, name_);
+  auto object = wrap(*checked_clone(other, plugin_, name_, "clone()"), name_);
   ask_plugin(name_, "setPluginNamespace()",
              [&] { other->setPluginNamespace(kept_text(name_.space)); });
   return object;
@@ -296,7 +295,7 @@ std::unique_ptr<PluginObject> adopt_clone(IPluginV2& plugin, PluginName& name) {
     name.space = space_of(plugin, name);
   });
   IPluginV2* own = ask_plugin(name, "clone()", [&] { return plugin.clone(); });
-  return adopt(own, name, "clone()");
+  return wrap(*checked_clone(own, &plugin, name, "clone()"), name);
 }
 
 std::unique_ptr<PluginObject> adopt(IPluginV2* plugin, const PluginName& name, const char* maker) {

@@ -20,7 +20,9 @@ class V3Object final : public PluginObject {
   V3Object(IPluginV3& plugin, PluginName name) : plugin_(&plugin), name_(std::move(name)) {}
 
   std::unique_ptr<PluginObject> clone() const override {
-    return adopt(ask_plugin(name_, "clone()", [&] { return plugin_->clone(); }), name_, "clone()");
+    IPluginV3* other = ask_plugin(name_, "clone()", [&] { return plugin_->clone(); });
+    return std::make_unique<V3Object>(*checked_clone(other, plugin_.get(), name_, "clone()"),
+                                      name_);
   }
   bool is_dynamic() const override { return true; }
   IPluginV3* v3() const override { return plugin_.get(); }
@@ -142,8 +144,8 @@ std::unique_ptr<PluginObject> V3Object::started(const PluginIo& io, bool) const 
   static Resources resources;
   IPluginV3* attached =
       ask_plugin(name_, "attachToContext()", [&] { return runtime().attachToContext(&resources); });
-  if (attached == nullptr) plugin_failed(name_, "attachToContext() returned a null pointer");
-  auto one = std::make_unique<V3Object>(*attached, name_);
+  auto one = std::make_unique<V3Object>(
+      *checked_clone(attached, plugin_.get(), name_, "attachToContext()"), name_);
   choose_tactic(*one);
   one->resize(io);
   return one;
@@ -174,7 +176,8 @@ std::unique_ptr<PluginObject> adopt_clone(IPluginV3& plugin, PluginName& name) {
     name.version = text_of_field(own.getPluginVersion());
     name.space = text_of_field(own.getPluginNamespace());
   });
-  return adopt(ask_plugin(name, "clone()", [&] { return plugin.clone(); }), name, "clone()");
+  IPluginV3* other = ask_plugin(name, "clone()", [&] { return plugin.clone(); });
+  return std::make_unique<V3Object>(*checked_clone(other, &plugin, name, "clone()"), name);
 }
 
 }  // namespace octet_trt

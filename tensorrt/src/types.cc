@@ -2,6 +2,7 @@
 #include "types.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "octet/error.h"
 
@@ -109,6 +110,15 @@ Dims to_dims(const std::vector<int64_t>& sizes) {
   for (int32_t i = 0; i < dims.nbDims; ++i)
     dims.d[i] = static_cast<OctetSize>(sizes[static_cast<size_t>(i)]);
   return dims;
+}
+
+Dims exact_dims(const std::vector<int64_t>& sizes) {
+  if (sizes.size() > Dims::MAX_DIMS) refuse("a tensor has more than eight dimensions");
+  for (const int64_t size : sizes) {
+    if (!std::in_range<OctetSize>(size))
+      refuse("a dimension of " + std::to_string(size) + " does not fit");
+  }
+  return to_dims(sizes);
 }
 
 Dims no_dims() {

@@ -44,9 +44,10 @@ std::string node(const std::string& op, const std::vector<std::string>& inputs,
 }
 
 // Relu, the plugin of two inputs (one a weight) with a version, Relu.
-std::string model_with_plugin(const std::string& op) {
-  const std::string attributes = text(5, text(1, "factor") + real(2, 3) + number(20, 1)) +
-                                 text(5, text(1, "inputs") + number(3, 2) + number(20, 2)) +
+std::string model_with_plugin(const std::string& op, const std::string& factor = real(2, 3),
+                              const std::string& plugin_inputs = number(3, 2)) {
+  const std::string attributes = text(5, text(1, "factor") + factor) +
+                                 text(5, text(1, "inputs") + plugin_inputs) +
                                  text(5, text(1, "plugin_version") + text(4, "2") + number(20, 3));
   const Values weight = {1, 2, 3, 4};
   const std::string raw(reinterpret_cast<const char*>(weight.data()), 16);
@@ -84,6 +85,38 @@ TEST_F(PluginParser, ANodeThatNamesACreatorIsAPlugin) {
   maker.network.reset();
 }
 
+TEST_F(PluginParser, AttributesThatTheirFieldsCannotHoldAreRefused) {
+  const struct {
+    std::string factor, inputs, said;
+  } cases[] = {
+      {text(4, "3"), number(3, 2), "attribute 'factor' is a text"},
+      {real(2, 3), text(4, "2"), "attribute 'inputs' is a text"},
+      {real(2, 3), number(3, (uint64_t{1} << 32) + 2), "cannot hold 4294967298"},
+      {real(2, 3), real(2, 3e9F), "cannot hold 3000000000"},
+      {real(2, 3), real(2, std::nanf("")), "cannot hold nan"},
+  };
+  for (const auto& one : cases) {
+    const std::string model = model_with_plugin("Factor_TEST", one.factor, one.inputs);
+    Maker other;
+    const Own<nvonnxparser::IParser> fresh(
+        nvonnxparser::createParser(*other.network, other.logger));
+    EXPECT_FALSE(fresh->parse(model.data(), model.size())) << one.said;
+    EXPECT_TRUE(other.logger.has(one.said)) << one.said << "\n" << other.logger.text;
+  }
+}
+
+TEST_F(PluginParser, AnErrorOutlivesThatItIsCleared) {
+  EXPECT_FALSE(parser->parse("x", 1));
+  ASSERT_EQ(parser->getNbErrors(), 1);
+  const nvonnxparser::IParserError* error = parser->getError(0);
+  const std::string said = error->desc();
+  parser->clearErrors();
+  EXPECT_EQ(parser->getNbErrors(), 0);
+  EXPECT_EQ(parser->getError(0), nullptr);
+  EXPECT_FALSE(parser->parse("", 0));
+  EXPECT_EQ(error->desc(), said);
+}
+
 TEST_F(PluginParser, ANodeThatNobodyKnowsIsAnError) {
   const std::string model = model_with_plugin("Unknown_TEST");
   EXPECT_FALSE(parser->parse(model.data(), model.size()));
@@ -100,6 +133,18 @@ TEST(PluginLibrary, BringsItsCreatorsAndTakesThemAway) {
   IPluginCreator* creator = registry.getPluginCreator("Library_TEST", "1");
   ASSERT_NE(creator, nullptr);
   EXPECT_EQ(creator->createPlugin("p", nullptr), nullptr);
+  registry.deregisterLibrary(library);
+  EXPECT_EQ(registry.getPluginCreator("Library_TEST", "1"), nullptr);
+}
+
+TEST(PluginLibrary, OwnsWhatItRegistersWhileItIsOpened) {
+  IPluginRegistry& registry = *getPluginRegistry();
+  const auto library = registry.loadLibrary(OCTET_TEST_REGISTERING_LIBRARY);
+  ASSERT_NE(library, nullptr);
+  EXPECT_NE(registry.getPluginCreator("Library_TEST", "1"), nullptr);
+  EXPECT_EQ(registry.loadLibrary(OCTET_TEST_REGISTERING_LIBRARY), library);
+  registry.deregisterLibrary(library);
+  EXPECT_NE(registry.getPluginCreator("Library_TEST", "1"), nullptr);  // it is loaded once more
   registry.deregisterLibrary(library);
   EXPECT_EQ(registry.getPluginCreator("Library_TEST", "1"), nullptr);
 }

@@ -30,6 +30,7 @@ enum class Fault {
   kNone,
   kNullClone,
   kThrowsInClone,
+  kReturnsItself,
   kThrowsInShapes,
   kNegativeSize,
   kNoOutputs,
@@ -42,6 +43,7 @@ enum class Fault {
   kFailsEnqueue,
   kThrowsInEnqueue,
   kNullDeserialized,
+  kAsksForTooMuch,
 };
 
 struct FactorSettings {
@@ -66,6 +68,7 @@ class FactorPlugin : public IPluginV2DynamicExt {
   IPluginV2DynamicExt* clone() const override {
     if (fault() == Fault::kNullClone) return nullptr;
     if (fault() == Fault::kThrowsInClone) throw std::runtime_error("no more of these");
+    if (fault() == Fault::kReturnsItself) return const_cast<FactorPlugin*>(this);
     return new FactorPlugin(factor_, inputs_);
   }
   DimsExprs getOutputDimensions(int32_t, DimsExprs const* inputs, int32_t,
@@ -92,7 +95,7 @@ class FactorPlugin : public IPluginV2DynamicExt {
   }
   size_t getWorkspaceSize(PluginTensorDesc const*, int32_t, PluginTensorDesc const*,
                           int32_t) const override {
-    return 1000;
+    return fault() == Fault::kAsksForTooMuch ? static_cast<size_t>(-1) : 1000;
   }
   int32_t enqueue(PluginTensorDesc const* in, PluginTensorDesc const* out,
                   void const* const* inputs, void* const* outputs, void* workspace,

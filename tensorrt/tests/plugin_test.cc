@@ -187,6 +187,7 @@ TEST_F(FactorTest, WhatAPluginDoesWrongIsOneNamedError) {
   const FaultCase cases[] = {
       {Fault::kNullClone, "clone() returned a null pointer"},
       {Fault::kThrowsInClone, "clone() let an exception out: no more of these"},
+      {Fault::kReturnsItself, "clone() returned the plugin itself, not a clone"},
       {Fault::kThrowsInShapes, "getOutputDimensions() let an exception out: what shapes?"},
       {Fault::kNegativeSize, "a dimension of -3"},
       {Fault::kNoOutputs, "getNbOutputs() returned 0"},
@@ -198,6 +199,7 @@ TEST_F(FactorTest, WhatAPluginDoesWrongIsOneNamedError) {
       {Fault::kFailsInitialize, "initialize() returned 7"},
       {Fault::kFailsEnqueue, "enqueue() returned -1"},
       {Fault::kThrowsInEnqueue, "enqueue() let an exception out: out of luck"},
+      {Fault::kAsksForTooMuch, "getWorkspaceSize() says 18446744073709551615 bytes"},
       {Fault::kNullDeserialized, "deserializePlugin() returned a null pointer"},
   };
   for (const FaultCase& one : cases) {

@@ -12,7 +12,8 @@ struct V3Counts {
   int alive = 0, attached = 0, shapes = 0, tactic = -1, enqueued = 0;
   std::vector<PluginTensorDesc> last;
   bool aliases = false;
-  bool fails_shapes = false, null_attach = false, needs_data_size = false;
+  bool fails_shapes = false, null_attach = false, attaches_itself = false, aliases_other = false,
+       needs_data_size = false;
   std::vector<TensorRTPhase> phases;
 };
 V3Counts v3;
@@ -61,6 +62,7 @@ class ScaleV3 : public IPluginV3,
           *builder.operation(DimensionOperation::kPROD, *inputs[0].d[0], *builder.constant(6)),
           *builder.constant(6));
     }
+    if (v3.aliases_other) outputs[0].d[1] = builder.constant(2);
     return v3.fails_shapes ? 3 : 0;
   }
   bool supportsFormatCombination(int32_t pos, DynamicPluginTensorDesc const* descs, int32_t,
@@ -70,7 +72,9 @@ class ScaleV3 : public IPluginV3,
     const bool is_code = desc.type == DataType::kINT8 && desc.format == TensorFormat::kCHW32;
     return (is_real || is_code) && (pos == 0 || desc.type == descs[0].desc.type);
   }
-  int32_t getAliasedInput(int32_t) noexcept override { return v3.aliases ? 0 : -1; }
+  int32_t getAliasedInput(int32_t) noexcept override {
+    return v3.aliases || v3.aliases_other ? 0 : -1;
+  }
   int32_t getNbTactics() noexcept override { return 2; }
   int32_t getValidTactics(int32_t* tactics, int32_t count) noexcept override {
     for (int32_t i = 0; i < count; ++i) tactics[i] = 40 + i;
@@ -100,6 +104,7 @@ class ScaleV3 : public IPluginV3,
     if (context == nullptr || v3.null_attach || context->getGpuAllocator() != nullptr)
       return nullptr;
     v3.attached += 1;
+    if (v3.attaches_itself) return this;
     return clone();
   }
   PluginFieldCollection const* getFieldsToSerialize() noexcept override { return &fields_; }
@@ -236,6 +241,8 @@ TEST_F(V3Test, WhatFailsIsNamed) {
   } const cases[] = {
       {&V3Counts::fails_shapes, "getOutputShapes() returned 3"},
       {&V3Counts::null_attach, "attachToContext() returned a null pointer"},
+      {&V3Counts::attaches_itself, "attachToContext() returned the plugin itself, not a clone"},
+      {&V3Counts::aliases_other, "getAliasedInput(0) returned 0, no input of the output's sizes"},
       {&V3Counts::needs_data_size, "results whose sizes depend on data are not supported"},
   };
   for (const auto& one : cases) {
