@@ -33,6 +33,7 @@ enum class Fault {
   kReturnsItself,
   kThrowsInShapes,
   kNegativeSize,
+  kLargeSize,  // which is no fault where sizes have 64 bits
   kNoOutputs,
   kNoFormats,
   kHalvesAlone,  // which is no fault
@@ -76,6 +77,10 @@ class FactorPlugin : public IPluginV2DynamicExt {
     if (fault() == Fault::kThrowsInShapes) throw std::runtime_error("what shapes?");
     DimsExprs out = inputs[0];
     if (fault() == Fault::kNegativeSize) out.d[0] = builder.constant(-3);
+    if (fault() == Fault::kLargeSize) {
+      out.d[0] = builder.operation(DimensionOperation::kPROD, *builder.constant(1 << 20),
+                                   *builder.constant(1 << 20));
+    }
     return out;
   }
   bool supportsFormatCombination(int32_t pos, PluginTensorDesc const* inOut, int32_t,

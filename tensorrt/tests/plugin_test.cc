@@ -235,5 +235,16 @@ TEST_F(FactorTest, ARefusalShowsWhatWasOfferedAndRefused) {
   EXPECT_TRUE(maker.logger.has(" Half kCHW4")) << maker.logger.text;
 }
 
+#if NV_TENSORRT_MAJOR < 10
+TEST_F(FactorTest, SizesThatTheLevelDoesNotHoldAreRefused) {
+  factor_settings().fault = Fault::kLargeSize;
+  Maker maker;
+  ITensor* x = maker.network->addInput("x", DataType::kFLOAT, Dims2{2, 3});
+  IPluginV2Layer* layer = add(*maker.network, {x}, 2);
+  EXPECT_EQ(layer->getOutput(0)->getDimensions().nbDims, -1);
+  EXPECT_TRUE(maker.logger.has("a dimension of 1099511627776")) << maker.logger.text;
+}
+#endif
+
 }  // namespace
 }  // namespace trt_test

@@ -122,6 +122,20 @@ class Calibration(Case):
         from_arrays = self.calibrated(Calibrator([images[i : i + 10]] for i in range(0, 200, 10)))
         self.assertEqual(bytes(from_arrays), bytes(self.calibrated(Calibrator(pointers()))))
 
+        class Lazy:
+            def __init__(self, first):
+                self.first = first
+
+            def __len__(self):
+                return 1
+
+            def __getitem__(self, i):
+                if i != 0:
+                    raise IndexError
+                return images[self.first : self.first + 10].copy()
+        lazy = Calibrator(Lazy(i) for i in range(0, 200, 10))
+        self.assertEqual(bytes(self.calibrated(lazy)), bytes(from_arrays))
+
     def test_every_kind(self):
         algorithm = trt.CalibrationAlgoType
         kinds = {trt.IInt8EntropyCalibrator: algorithm.ENTROPY_CALIBRATION, trt.IInt8EntropyCalibrator2: algorithm.ENTROPY_CALIBRATION_2,
