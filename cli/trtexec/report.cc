@@ -18,7 +18,7 @@ constexpr float kEnqueueBound = 0.8f;
 // Of averages, so many are printed at the beginning and at the end.
 constexpr size_t kPrintedAverages = 200;
 
-std::string number(float value) { return fmt::format("{:g}", value); }
+std::string short_number(float value) { return fmt::format("{:g}", value); }
 
 struct Metric {
   float min, max, mean, median, variation;
@@ -43,12 +43,12 @@ Metric metric_of(const std::vector<Timing>& timings, const std::function<float(c
 }
 
 std::string metric_text(const Metric& metric, const std::vector<float>& percentiles) {
-  std::string text =
-      fmt::format("min = {} ms, max = {} ms, mean = {} ms, median = {} ms", number(metric.min),
-                  number(metric.max), number(metric.mean), number(metric.median));
+  std::string text = fmt::format("min = {} ms, max = {} ms, mean = {} ms, median = {} ms",
+                                 short_number(metric.min), short_number(metric.max),
+                                 short_number(metric.mean), short_number(metric.median));
   for (size_t i = 0; i < percentiles.size(); ++i)
-    text += fmt::format(", percentile({}%) = {} ms", number(percentiles[i]),
-                        number(metric.percentiles[i]));
+    text += fmt::format(", percentile({}%) = {} ms", short_number(percentiles[i]),
+                        short_number(metric.percentiles[i]));
   return text;
 }
 
@@ -63,7 +63,8 @@ std::string average_text(std::span<const Timing> timings) {
   const auto n = static_cast<float>(timings.size());
   return fmt::format(
       "Average on {} runs - GPU latency: {} ms - Host latency: {} ms (enqueue {} ms)",
-      timings.size(), number(sum.compute / n), number(sum.latency() / n), number(sum.enqueue / n));
+      timings.size(), short_number(sum.compute / n), short_number(sum.latency() / n),
+      short_number(sum.enqueue / n));
 }
 
 void add_averages(const std::vector<Timing>& timings, const ReportFlags& flags, Report& report) {
@@ -109,7 +110,7 @@ void add_warnings(const Metrics& m, const ReportFlags& flags, Report& report) {
   if (m.compute.variation > flags.unstable_percent) {
     report.warnings.push_back(
         fmt::format("* GPU compute time is unstable, with coefficient of variance = {}%.",
-                    number(m.compute.variation)));
+                    short_number(m.compute.variation)));
     report.warnings.push_back(
         "  If not already in use, locking GPU clock frequency or adding --useSpinWait may improve "
         "the stability.");
@@ -128,15 +129,16 @@ void add_summary(const Metrics& m, size_t queries, float walltime_ms, const Repo
     report.info.push_back(fmt::format("{}: {}", name, metric_text(metric, flags.percentiles)));
   };
   report.info.insert(report.info.end(), {"", "=== Performance summary ==="});
-  report.info.push_back(fmt::format("Throughput: {} qps", number(count / walltime_ms * 1000)));
+  report.info.push_back(
+      fmt::format("Throughput: {} qps", short_number(count / walltime_ms * 1000)));
   line("Latency", m.latency);
   line("Enqueue Time", m.enqueue);
   line("H2D Latency", m.h2d);
   line("GPU Compute Time", m.compute);
   line("D2H Latency", m.d2h);
-  report.info.push_back(fmt::format("Total Host Walltime: {} s", number(walltime_ms / 1000)));
+  report.info.push_back(fmt::format("Total Host Walltime: {} s", short_number(walltime_ms / 1000)));
   report.info.push_back(
-      fmt::format("Total GPU Compute Time: {} s", number(m.compute.mean * count / 1000)));
+      fmt::format("Total GPU Compute Time: {} s", short_number(m.compute.mean * count / 1000)));
 }
 
 std::vector<std::string> explanations() {
@@ -208,10 +210,10 @@ Report performance_report(const std::vector<Trace>& traces, const ReportFlags& f
                  timing_of);
   const float walltime_ms = traces.back().d2h_end - traces[warm_ups].h2d_start;
   Report report;
-  report.info.push_back(
-      fmt::format("Warmup completed {} queries over {} ms", warm_ups, number(flags.warm_up_ms)));
+  report.info.push_back(fmt::format("Warmup completed {} queries over {} ms", warm_ups,
+                                    short_number(flags.warm_up_ms)));
   report.info.push_back(fmt::format("Timing trace has {} queries over {} s", timings.size(),
-                                    number(walltime_ms / 1000)));
+                                    short_number(walltime_ms / 1000)));
   add_averages(timings, flags, report);
   const auto metric = [&](const std::function<float(const Timing&)>& get) {
     return metric_of(timings, get, flags.percentiles);

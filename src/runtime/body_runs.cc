@@ -16,15 +16,15 @@ bool multiplies(const Graph& body) {
                              [](const Node& node) { return node.op->traits->macs != nullptr; });
 }
 
-// Where a run yields a watched value.
-struct Tap {
-  bool is_input = false;
-  size_t index = 0;
-};
-
 }  // namespace
 
 struct BodyRuns::Body {
+  // Where a run yields a watched value.
+  struct Tap {
+    bool is_input = false;
+    size_t index = 0;
+  };
+
   std::optional<Context> context;  // nothing: the reference runs it
   std::vector<Dtype> dtypes;       // of the inputs that the context takes
   size_t results = 0;              // outputs of the body itself; watched values follow
@@ -73,7 +73,7 @@ std::optional<std::vector<Tensor>> BodyRuns::run(const Graph& graph,
   if (!body.context || !fits) return std::nullopt;
   std::vector<Tensor> outputs = body.context->run(inputs);
   for (size_t i = 0; i < body.taps.size(); ++i) {
-    const Tap& tap = body.taps[i];
+    const Body::Tap& tap = body.taps[i];
     watch_->seen(graph, i, tap.is_input ? inputs[tap.index] : outputs[tap.index]);
   }
   outputs.resize(body.results);
