@@ -13,6 +13,11 @@ inline constexpr s64 kBlockChannels = 32;
 
 std::string_view layout_name(Layout layout);
 
+// An image of one pixel lies the same way in linear and in nhwc.
+inline bool has_one_pixel(const Shape& shape) {
+  return shape.rank() == 4 && shape[2] == 1 && shape[3] == 1;
+}
+
 // Of a value that shares its memory with no other, with a border around each image; only strides of 0 for linear.
 Placement dense_placement(const TensorType& type, Layout layout, s64 border);
 

@@ -10,30 +10,6 @@ namespace octet_trt {
 
 using octet::Dtype;
 
-int64_t onnx_type_of(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f32:
-      return 1;
-    case Dtype::u8:
-      return 2;
-    case Dtype::s8:
-      return 3;
-    case Dtype::s32:
-      return 6;
-    case Dtype::s64:
-      return 7;
-    case Dtype::boolean:
-      return 9;
-    case Dtype::f16:
-      return 10;
-    case Dtype::bf16:
-      return 16;
-    default:
-      break;
-  }
-  refuse("no layer makes elements of type " + std::string(dtype_name(dtype)));
-}
-
 const std::string& Emission::in(size_t i) const {
   const Tensor* tensor = layer_.input(i);
   if (tensor == nullptr) {

@@ -78,7 +78,6 @@ class Emission {
   LayerCore& layer_;
 };
 
-int64_t onnx_type_of(octet::Dtype dtype);
 std::string as_f32(const Weights& weights);  // raw bytes; half floats are widened
 
 }  // namespace octet_trt

@@ -13,44 +13,6 @@ namespace {
 
 using octet::Dtype;
 
-// TensorProto.DataType
-int onnx_type(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f32:
-      return 1;
-    case Dtype::u8:
-      return 2;
-    case Dtype::s8:
-      return 3;
-    case Dtype::u16:
-      return 4;
-    case Dtype::s16:
-      return 5;
-    case Dtype::s32:
-      return 6;
-    case Dtype::s64:
-      return 7;
-    case Dtype::boolean:
-      return 9;
-    case Dtype::f16:
-      return 10;
-    case Dtype::f64:
-      return 11;
-    case Dtype::u32:
-      return 12;
-    case Dtype::u64:
-      return 13;
-    case Dtype::bf16:
-      return 16;
-    case Dtype::e4m3fn:
-      return 17;
-    default:
-      break;
-  }
-  throw octet::Error(octet::Error::Code::unsupported,
-                     "no network has values of type " + std::string(dtype_name(dtype)));
-}
-
 struct AttributeWriter {
   WireWriter& out;
   void operator()(int64_t value) const {
@@ -157,6 +119,43 @@ void read_opset(std::string_view bytes, OnnxModel& model) {
 
 }  // namespace
 
+int64_t onnx_type_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f32:
+      return 1;
+    case Dtype::u8:
+      return 2;
+    case Dtype::s8:
+      return 3;
+    case Dtype::u16:
+      return 4;
+    case Dtype::s16:
+      return 5;
+    case Dtype::s32:
+      return 6;
+    case Dtype::s64:
+      return 7;
+    case Dtype::boolean:
+      return 9;
+    case Dtype::f16:
+      return 10;
+    case Dtype::f64:
+      return 11;
+    case Dtype::u32:
+      return 12;
+    case Dtype::u64:
+      return 13;
+    case Dtype::bf16:
+      return 16;
+    case Dtype::e4m3fn:
+      return 17;
+    default:
+      break;
+  }
+  throw octet::Error(octet::Error::Code::unsupported,
+                     "no network has values of type " + std::string(dtype_name(dtype)));
+}
+
 std::string to_wire(const OnnxAttribute& attribute) {
   WireWriter out;
   out.bytes(1, attribute.name);
@@ -182,7 +181,7 @@ std::string value_info(const std::string& name, const octet::TensorType& type) {
     shape.bytes(1, dim.text());
   }
   WireWriter tensor;
-  tensor.integer(1, onnx_type(type.dtype));
+  tensor.integer(1, onnx_type_of(type.dtype));
   if (!type.shape.is_unknown()) tensor.bytes(2, shape.text());
   WireWriter holder;
   holder.bytes(1, tensor.text());
@@ -196,7 +195,7 @@ std::string tensor_proto(const std::string& name, const octet::TensorType& type,
                          std::string_view raw) {
   WireWriter out;
   for (int64_t size : type.shape.dims()) out.integer(1, size);
-  out.integer(2, onnx_type(type.dtype));
+  out.integer(2, onnx_type_of(type.dtype));
   out.bytes(8, name);
   out.bytes(9, raw);
   return out.take();
@@ -223,7 +222,7 @@ Dtype dtype_of(uint64_t onnx) {
     const auto dtype = static_cast<Dtype>(i);
     const bool has_number = octet::dtype_bytes(dtype) > 1 || dtype == Dtype::s8 ||
                             dtype == Dtype::u8 || dtype == Dtype::boolean;
-    if (has_number && static_cast<uint64_t>(onnx_type(dtype)) == onnx) return dtype;
+    if (has_number && static_cast<uint64_t>(onnx_type_of(dtype)) == onnx) return dtype;
   }
   throw octet::Error(octet::Error::Code::unsupported,
                      "weights of ONNX's type " + std::to_string(onnx));

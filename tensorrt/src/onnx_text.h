@@ -32,6 +32,8 @@ struct OnnxNode {
   std::string rest;  // fields of a NodeProto: attributes above all
 };
 
+// TensorProto.DataType. Throws octet::Error(unsupported) for a type that no network has.
+int64_t onnx_type_of(octet::Dtype dtype);
 std::string to_wire(const OnnxAttribute& attribute);
 std::string to_wire(const OnnxNode& node);
 std::string value_info(const std::string& name, const octet::TensorType& type);

@@ -3,26 +3,16 @@
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
 #include "ops/shared/axes.h"
+#include "ops/shared/permutation.h"
 #include "ops/shared/strided.h"
 
 namespace octet {
 namespace {
 
-std::vector<int> permutation(const Node& node, int rank) {
-  std::vector<s64> reversed;
-  for (int i = rank - 1; i >= 0; --i) reversed.push_back(i);
-  const std::vector<s64> perm = node.attrs.ints("perm", reversed);
-  if (perm.size() != static_cast<size_t>(rank)) {
-    fail(Error::Code::invalid_model, "attribute 'perm' has {} axes, the input has rank {}",
-         perm.size(), rank);
-  }
-  return normalize_axes(perm, rank);
-}
-
 void infer(Inference& inference) {
   const TensorType& input = inference.inputs[0];
   Shape output;
-  for (int axis : permutation(inference.node, input.shape.rank())) {
+  for (int axis : permutation_of(inference.node, input.shape.rank())) {
     output.push_back(input.shape[axis]);
   }
   inference.output(input.dtype, output);
@@ -32,7 +22,7 @@ void eval(const Eval& eval) {
   const ConstView& input = eval.inputs[0];
   const std::vector<s64> strides = dense_strides(input.shape);
   StridedView view{.shape = eval.outputs[0].shape, .strides = {}, .offset = 0};
-  for (int axis : permutation(eval.node, input.shape.rank())) {
+  for (int axis : permutation_of(eval.node, input.shape.rank())) {
     view.strides.push_back(strides[static_cast<size_t>(axis)]);
   }
   strided_copy(view, input.dtype, input.data, eval.outputs[0].data);

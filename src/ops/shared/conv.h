@@ -27,4 +27,7 @@ ConvGeometry conv_geometry(const Node& node, const Shape& input, const Shape& we
 // elements, or more: those beyond the last tap hold the bias alone.
 ConvGeometry conv_transpose_geometry(const Node& node, const Shape& x, const Shape& weights);
 
+// A product of matrices, [rows, k] by [k, n], as a convolution of 1x1: the rows are the pixels of an image of one row.
+ConvGeometry rows_as_pixels(s64 rows, s64 k, s64 n);
+
 }  // namespace octet

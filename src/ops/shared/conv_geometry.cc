@@ -49,4 +49,13 @@ ConvGeometry conv_geometry(const Node& node, const Shape& input, const Shape& we
           .window = window_of(node, input, kernel)};
 }
 
+ConvGeometry rows_as_pixels(s64 rows, s64 k, s64 n) {
+  ConvGeometry geometry;
+  geometry.in_channels = k;
+  geometry.out_channels = n;
+  geometry.window.axes[1] = {.in = 1, .out = 1};
+  geometry.window.axes[2] = {.in = rows, .out = rows};
+  return geometry;
+}
+
 }  // namespace octet

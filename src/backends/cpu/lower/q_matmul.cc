@@ -15,16 +15,6 @@
 namespace octet {
 namespace {
 
-// Rows of a as pixels of one row.
-ConvGeometry rows_as_pixels(s64 rows, s64 k, s64 n) {
-  ConvGeometry geometry;
-  geometry.in_channels = k;
-  geometry.out_channels = n;
-  geometry.window.axes[1] = {.in = 1, .out = 1};
-  geometry.window.axes[2] = {.in = rows, .out = rows};
-  return geometry;
-}
-
 Placement dense_rows(s64 rows, s64 columns) {
   return {Layout::nhwc, columns, rows * columns, rows * columns, 0};
 }

@@ -7,7 +7,8 @@
 #include "backends/cpu/kernels/codes/move/move.h"
 #include "backends/cpu/lower/q_common.h"
 #include "backends/host/queue.h"
-#include "ops/shared/axes.h"
+#include "ops/shared/permutation.h"
+#include "plan/format.h"
 
 namespace octet {
 namespace {
@@ -27,9 +28,6 @@ std::function<RunStep(const BindArgs&)> copy_bytes(const TensorType& type) {
   };
 }
 
-// An image of one pixel lies the same way in both layouts.
-bool one_pixel(const Shape& shape) { return shape.rank() == 4 && shape[2] == 1 && shape[3] == 1; }
-
 // Elements keep their order, so images that stay as many stay where they are.
 bool same_images(const LowerRequest& request) {
   const Shape& from = request.inputs[0].shape;
@@ -37,19 +35,12 @@ bool same_images(const LowerRequest& request) {
   return from.rank() > 0 && to.rank() > 0 && from[0] == to[0];
 }
 
-std::vector<int> permutation(const LowerRequest& request) {
-  const int rank = request.inputs[0].shape.rank();
-  std::vector<s64> reversed;
-  for (int i = rank - 1; i >= 0; --i) reversed.push_back(i);
-  return normalize_axes(request.node.attrs.ints("perm", reversed), rank);
-}
-
 }  // namespace
 
 Offer lower_q_reshape(const LowerRequest& request) {
   if (request.constant(0) != nullptr) return Reject{"the input is a constant"};
   Candidate candidate = candidate_of(request, "reshape", Layout::linear);
-  if (one_pixel(request.inputs[0].shape)) candidate.inputs[0] = request.layouts[0];
+  if (has_one_pixel(request.inputs[0].shape)) candidate.inputs[0] = request.layouts[0];
   candidate.same_bytes = true;
   candidate.by_image = same_images(request);
   candidate.bind = copy_bytes(request.inputs[0]);
@@ -58,7 +49,7 @@ Offer lower_q_reshape(const LowerRequest& request) {
 
 Offer lower_q_transpose(const LowerRequest& request) {
   if (request.constant(0) != nullptr) return Reject{"the input is a constant"};
-  const std::vector<int> perm = permutation(request);
+  const std::vector<int> perm = permutation_of(request.node, request.inputs[0].shape.rank());
   Candidate candidate = candidate_of(request, "transpose", Layout::linear);
   candidate.by_image = !perm.empty() && perm[0] == 0;
   const bool to_last = perm == std::vector<int>{0, 2, 3, 1};

@@ -6,15 +6,6 @@
 namespace octet::cuda {
 namespace {
 
-ConvGeometry rows_as_pixels(s64 rows, s64 k, s64 n) {
-  ConvGeometry geometry;
-  geometry.in_channels = k;
-  geometry.out_channels = n;
-  geometry.window.axes[1] = {.in = 1, .out = 1};
-  geometry.window.axes[2] = {.in = rows, .out = rows};
-  return geometry;
-}
-
 std::string read(const LowerRequest& request, ConvRequest& conv) {
   const Tensor* weights = request.constant(kProductWeights);
   if (weights == nullptr || weights->dtype() != Dtype::s8) return "b is not constant s8";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reshape and its relatives, which move nothing, and Transpose, which often does not.
 #include "backends/cuda/lower/move.h"
-#include "ops/shared/axes.h"
+#include "ops/shared/permutation.h"
+#include "plan/format.h"
 
 namespace octet::cuda {
 namespace {
@@ -19,28 +20,18 @@ Candidate same_bytes(const LowerRequest& request, std::string kernel) {
   return candidate;
 }
 
-// An image of one pixel lies the same way in both layouts.
-bool one_pixel(const Shape& shape) { return shape.rank() == 4 && shape[2] == 1 && shape[3] == 1; }
-
-std::vector<int> permutation(const LowerRequest& request) {
-  const int rank = request.inputs[0].shape.rank();
-  std::vector<s64> reversed;
-  for (int i = rank - 1; i >= 0; --i) reversed.push_back(i);
-  return normalize_axes(request.node.attrs.ints("perm", reversed), rank);
-}
-
 }  // namespace
 
 Offer lower_reshape(const LowerRequest& request) {
   if (request.constant(0) != nullptr) return Reject{"the input is a constant"};
   Candidate candidate = same_bytes(request, "reshape");
-  if (one_pixel(request.inputs[0].shape)) candidate.inputs[0] = request.layouts[0];
+  if (has_one_pixel(request.inputs[0].shape)) candidate.inputs[0] = request.layouts[0];
   return candidate;
 }
 
 Offer lower_transpose(const LowerRequest& request) {
   if (request.constant(0) != nullptr) return Reject{"the input is a constant"};
-  const std::vector<int> perm = permutation(request);
+  const std::vector<int> perm = permutation_of(request.node, request.inputs[0].shape.rank());
   const bool to_last = perm == std::vector<int>{0, 2, 3, 1};
   const bool to_first = perm == std::vector<int>{0, 3, 1, 2};
   if (to_first || (to_last && request.layouts[0] == Layout::nhwc)) {
