@@ -25,7 +25,7 @@ NETWORKS = {  # network of networks.py: batch sizes
     "mobilenet_v2": (), "squeezenet": (), "cifar10_resnet20": (), "cifar10_silunet": (), "cifar10_vit": (),
 }
 IMAGES = 4  # of each network, beside its engine
-COPIES = ("copy_to_device", "copy_to_host")
+COPIES = ("copy_to_device", "copy_to_host", "copy_on_device")
 
 
 def prepare(args):

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "octet/error.h"
@@ -45,6 +46,14 @@ struct ContextOptions {
 
 class Context;
 
+// Of one run.
+struct RunOptions {
+  // A stream of the context's device (a cudaStream_t; null is CUDA's default stream). The run begins when what the stream was given
+  // before is done, and what the stream is given afterwards begins when the run is done. The call itself returns as soon as all work is
+  // given where inputs, outputs and every step are the device's: then their memory must stay until the stream is done with it.
+  std::optional<void*> stream = std::nullopt;
+};
+
 // Copies are cheap and share everything.
 class Engine {
  public:
@@ -80,15 +89,21 @@ class Context {
   Context(Context&&) noexcept;
   Context& operator=(Context&&) noexcept;
 
-  // Plans for these input shapes (milliseconds; cached). run() does so on demand.
-  void prepare(std::span<const Shape> input_shapes);
+  // Plans for these input shapes, with inputs and outputs in the memory of `memory`: "cpu", or the context's device (milliseconds;
+  // cached). run() does so on demand.
+  void prepare(std::span<const Shape> input_shapes, std::string_view memory = "cpu");
   // Inputs and outputs in the order of Engine::inputs() and outputs(). Throws Error(invalid_argument) naming the input
   // whose dtype, shape or memory does not fit. The returned tensors are fresh.
   std::vector<Tensor> run(std::span<const Tensor> inputs);
-  std::vector<Tensor> run(std::span<const TensorView> inputs);
+  std::vector<Tensor> run(std::span<const TensorView> inputs, const RunOptions& options = {});
   // The same into the caller's memory, of the right types: once the shapes were seen, the loop allocates nothing.
   void run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs);
-  void run_into(std::span<const TensorView> inputs, std::span<const MutableTensorView> outputs);
+  void run_into(std::span<const TensorView> inputs, std::span<const MutableTensorView> outputs,
+                const RunOptions& options = {});
+  // Returns when all runs are done that were given with a stream; throws the first Error of theirs.
+  void synchronize();
+  // In memory of the host that is copied fastest to and from the context's device: page-locked for a GPU. Zeroed.
+  Tensor make_tensor(const TensorType& type) const;
   // Output types for the shapes prepared or run last. Where only the data tell a size, Shape::kDynamic before the run.
   std::vector<TensorType> output_types() const;
 

@@ -16,14 +16,16 @@ namespace octet {
 // Of each axis: elements from one index to the next, as in DLPack. 0 repeats an element, negative strides run backwards.
 using Strides = std::array<int64_t, Shape::kMaxRank>;
 
-// `data` points to the first element. It is read or written in place when the view is dense (is_dense) and `data` a multiple of
-// the element's size; any other view of host memory costs one copy. Nothing is kept after the call.
+// `data` points to the first element. Of host memory it is read or written in place when the view is dense (is_dense) and `data` a
+// multiple of the element's size; any other view costs one copy. Memory of the context's device must be dense, and is copied within the
+// device. Nothing is kept after the call.
 template <class Byte>
 struct BasicTensorView {
   TensorType type;  // every size is known
   Byte* data = nullptr;
-  std::optional<Strides> strides;   // absent: dense, row-major
-  std::string_view device = "cpu";  // whose memory it is; "cpu" is the host's
+  std::optional<Strides> strides;  // absent: dense, row-major
+  std::string_view device =
+      "cpu";  // whose memory it is: the host's, or the context's device ("cuda:0")
 
   // What may be written may be read.
   operator BasicTensorView<const std::byte>() const requires(!std::is_const_v<Byte>) {

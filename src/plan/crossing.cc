@@ -6,10 +6,12 @@
 
 namespace octet {
 
-Candidate crossing_copy(const TensorType& type, Layout layout, u32 to) {
+Candidate crossing_copy(const TensorType& type, Layout layout, u32 from, u32 to) {
   const s64 bytes = format_bytes(type, dense_placement(type, layout, 0));
   Candidate candidate;
-  candidate.kernel = to == kHost ? "copy_to_host" : "copy_to_device";
+  candidate.kernel = from == to    ? "copy_on_device"
+                     : to == kHost ? "copy_to_host"
+                                   : "copy_to_device";
   candidate.note = fmt::format("{} bytes", bytes);
   candidate.inputs = candidate.outputs = {layout};
   candidate.bind = [bytes](const BindArgs&) -> RunStep {

@@ -59,9 +59,10 @@ TEST(Crossing, StepsWithinOneMemoryAreNone) {
 
 TEST(Crossing, ACopySaysItsBytes) {
   const TensorType type{Dtype::u8, {2, 40, 3, 5}};
-  EXPECT_EQ(crossing_copy(type, Layout::nhwc, kHost).kernel, "copy_to_host");
-  EXPECT_EQ(crossing_copy(type, Layout::nhwc, kDevice).note, "1200 bytes");
-  EXPECT_EQ(crossing_copy(type, Layout::nc32hw32, kDevice).note, "1920 bytes");
+  EXPECT_EQ(crossing_copy(type, Layout::nhwc, kDevice, kHost).kernel, "copy_to_host");
+  EXPECT_EQ(crossing_copy(type, Layout::nhwc, kHost, kDevice).note, "1200 bytes");
+  EXPECT_EQ(crossing_copy(type, Layout::nc32hw32, kHost, kDevice).note, "1920 bytes");
+  EXPECT_EQ(crossing_copy(type, Layout::linear, kDevice, kDevice).kernel, "copy_on_device");
 }
 
 // Each memory has its own arena, and buffers of one do not push those of the other.

@@ -44,11 +44,13 @@ class Queue {
   // Does what give() gives to this queue. It is the same each time: pointers included, and no event. So a queue may keep it, where it
   // does work that it knows sooner than work that is given step by step.
   virtual void repeat(std::unique_ptr<KeptWork>& kept, const std::function<void()>& give);
+  // A stream of the caller, as the device's own library knows it (a cudaStream_t): what this queue is given from now on begins after
+  // what the stream was given, and the other way round. Throw Error(invalid_argument) for what is no stream of the device.
+  virtual void begin_after(void* stream);
+  virtual void end_before(void* stream);
   // Returns when all is done; throws the first error since the last call, an Error that names its step.
   virtual void synchronize() = 0;
 };
-
-inline void Queue::repeat(std::unique_ptr<KeptWork>&, const std::function<void()>& give) { give(); }
 
 // What the planner's own estimates must know of a device.
 struct DeviceCosts {
@@ -90,8 +92,28 @@ class Device {
   virtual int preparations() const { return 1; }
   // Zeroed, at a multiple of 4096. Throws Error(out_of_memory) naming `what` when the device's budget would be passed.
   virtual std::shared_ptr<std::byte> allocate(s64 bytes, const char* what) const = 0;
+  // The same in memory of the host that copies to and from the device are fastest with.
+  virtual std::shared_ptr<std::byte> allocate_host(s64 bytes, const char* what) const;
+  // The name of the device in whose memory an address lies, as far as this one knows: "cpu" for the host; empty for memory of all.
+  virtual std::string memory_of(const std::byte* address) const;
   // `pool`: the host's threads that its work may take, where it takes any.
   virtual std::unique_ptr<Queue> make_queue(std::shared_ptr<ThreadPool> pool) const = 0;
+
+  // Which device the calling thread works with, where the device's library has such a state: runs leave it as it was.
+  virtual void* current() const { return nullptr; }
+  virtual void restore(void*) const noexcept {}
+};
+
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(const Device& device) : device_(device), before_(device.current()) {}
+  ~CurrentDevice() { device_.restore(before_); }
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+
+ private:
+  const Device& device_;
+  void* const before_;
 };
 
 }  // namespace octet

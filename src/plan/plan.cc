@@ -33,8 +33,10 @@ LowerRequest request_for(const Graph& graph, const Node& node, s64 groups,
 class Planner {
  public:
   // `shares`: of each node.
-  Planner(Graph graph, const Target& target, std::vector<BatchShare> shares)
+  Planner(Graph graph, const Target& target, std::vector<BatchShare> shares,
+          const CallerMemory& caller)
       : targets_{target}, lane_(target), node_shares_(std::move(shares)) {
+    plan_.caller = caller;
     lane_.threads = std::min(target.threads, 1 + kMostHelpers);
     // The host's own nodes are planned as if there were no other device.
     targets_[kHost].device = target.host;
@@ -84,6 +86,8 @@ class Planner {
   struct Form {
     Layout layout = Layout::linear;
     u32 space = kHost;
+    bool callers =
+        false;  // the caller's own memory of a device: kernels ask for more than it promises
 
     auto operator<=>(const Form&) const = default;
   };
@@ -105,7 +109,9 @@ class Planner {
   void add_input(u32 index) {
     const ValueId id = plan_.graph.inputs[index];
     plan_.input_types.push_back(plan_.graph.value(id).type);
-    Buffer& buffer = plan_.buffers[add_buffer(id, {})];
+    const u32 space = plan_.caller.of_input(index);
+    first_[id] = {Layout::linear, space, space != kHost};
+    Buffer& buffer = plan_.buffers[add_buffer(id, first_[id])];
     buffer.kind = Buffer::Kind::input;
     buffer.index = index;
   }
@@ -120,10 +126,11 @@ class Planner {
   u32 buffer_in(ValueId value, Form wanted) {
     if (const auto at = buffer_of_.find({value, wanted}); at != buffer_of_.end()) return at->second;
     Form from = first_[value];
-    if (from.space != wanted.space) {
+    if (from.space != wanted.space || from.callers) {
       from.layout = known_layout(from.layout, wanted.space);
       const u32 source = buffer_in(value, from);
       from.space = wanted.space;
+      from.callers = false;
       cross(value, source, from);
     }
     if (from == wanted) return buffer_of_.at({value, wanted});
@@ -142,14 +149,20 @@ class Planner {
   // Copies all images, also where the reader takes them in groups.
   void cross(ValueId value, u32 source, Form to) {
     if (buffer_of_.contains({value, to})) return;
-    const u32 result = add_buffer(value, to);
+    push_copy(value, source, add_buffer(value, to), to.layout);
+  }
+
+  void push_copy(ValueId value, u32 source, u32 result, Layout layout) {
+    const u32 from = plan_.buffers[source].space, to = plan_.buffers[result].space;
     const BatchShare share = std::exchange(share_, {});
     // The queue of the device that is not the host.
-    push_step({.name = name_of(value) + (to.space == kHost ? ".to_host" : ".to_device"),
+    push_step({.name = name_of(value) + (from == to    ? ".copy"
+                                         : to == kHost ? ".to_host"
+                                                       : ".to_device"),
                .inputs = {source},
                .outputs = {result},
-               .device = std::max(to.space, plan_.buffers[source].space)},
-              crossing_copy(plan_.graph.value(value).type, to.layout, to.space));
+               .device = std::max(to, from)},
+              crossing_copy(plan_.graph.value(value).type, layout, from, to));
     share_ = share;
   }
 
@@ -243,12 +256,10 @@ class Planner {
   void add_output(u32 index) {
     const ValueId id = plan_.graph.outputs[index];
     plan_.output_types.push_back(plan_.graph.value(id).type);
+    if (const u32 space = plan_.caller.of_output(index); space != kHost)
+      return add_device_output(id, index, space);
     const Backend& host = backend(kHost);
-    if (plan_.graph.is_constant(id)) {
-      push_step({.name = name_of(id), .outputs = {add_output_buffer(id, index)}},
-                host.constant(plan_.graph.value(id).constant));
-      return;
-    }
+    if (plan_.graph.is_constant(id)) return push_constant(id, add_output_buffer(id, index, kHost));
     const u32 source = buffer_in(id, {});
     Buffer& linear = plan_.buffers[source];
     if (linear.kind == Buffer::Kind::arena) {
@@ -259,15 +270,29 @@ class Planner {
     push_step(
         {.name = name_of(id) + ".copy",
          .inputs = {source},
-         .outputs = {add_output_buffer(id, index)}},
+         .outputs = {add_output_buffer(id, index, kHost)}},
         host.convert(plan_.output_types.back(), Layout::linear, Layout::linear, targets_[kHost]));
   }
 
-  u32 add_output_buffer(ValueId id, u32 index) {
+  void push_constant(ValueId id, u32 output) {
+    push_step({.name = name_of(id), .outputs = {output}},
+              backend(kHost).constant(plan_.graph.value(id).constant));
+  }
+
+  // Kernels write where they may ask for alignment, and the caller gets a copy.
+  void add_device_output(ValueId id, u32 index, u32 space) {
+    if (plan_.graph.is_constant(id) && !buffer_of_.contains({id, Form{}}))
+      push_constant(id, add_buffer(id, {}));
+    const u32 source = buffer_in(id, {Layout::linear, space});
+    push_copy(id, source, add_output_buffer(id, index, space), Layout::linear);
+  }
+
+  u32 add_output_buffer(ValueId id, u32 index, u32 space) {
     Buffer buffer;
     buffer.value = id;
     buffer.kind = Buffer::Kind::output;
     buffer.index = index;
+    buffer.space = space;
     plan_.buffers.push_back(buffer);
     return static_cast<u32>(plan_.buffers.size() - 1);
   }
@@ -297,10 +322,11 @@ class Planner {
   std::map<std::pair<ValueId, Form>, u32> buffer_of_;
 };
 
-Planner plan_whole(const Graph& graph, std::span<const Shape> input_shapes, const Target& target) {
+Planner plan_whole(const Graph& graph, std::span<const Shape> input_shapes, const Target& target,
+                   const CallerMemory& caller = {}) {
   Graph concrete = specialize(graph, input_shapes);
   if (target.device->backend().relabel_s8) relabel_s8(concrete);
-  return Planner(std::move(concrete), target, {});
+  return Planner(std::move(concrete), target, {}, caller);
 }
 
 }  // namespace
@@ -322,11 +348,12 @@ std::string signature_of(const Plan& plan, const PlanStep& step) {
   return layer_signature(request_of(plan, step, target));
 }
 
-Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Target& target) {
-  Planner whole = plan_whole(graph, input_shapes, target);
+Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Target& target,
+               const CallerMemory& caller) {
+  Planner whole = plan_whole(graph, input_shapes, target, caller);
   const std::vector<BatchShare> shares = whole.wanted_shares();
   if (std::ranges::count(shares, BatchShare{}) == std::ssize(shares)) return whole.finish();
-  return Planner(whole.graph(), target, shares).finish();
+  return Planner(whole.graph(), target, shares, caller).finish();
 }
 
 Plan make_plan_in_groups(const Graph& graph, std::span<const Shape> input_shapes,
@@ -334,7 +361,7 @@ Plan make_plan_in_groups(const Graph& graph, std::span<const Shape> input_shapes
   const Planner whole = plan_whole(graph, input_shapes, target);
   shares.resize(whole.graph().nodes.size());
   whole.keep_possible(shares);
-  return Planner(whole.graph(), target, std::move(shares)).finish();
+  return Planner(whole.graph(), target, std::move(shares), {}).finish();
 }
 
 }  // namespace octet

@@ -27,7 +27,7 @@ struct Buffer {
   enum class Kind : u8 { arena, input, output };
   ValueId value = kNoValue;
   Kind kind = Kind::arena;
-  u32 space = kHost;  // whose memory it lies in; the caller's is the host's
+  u32 space = kHost;  // whose memory it lies in
   u32 index = 0;      // input, output: its position in graph.inputs or graph.outputs
   s64 bytes = 0;      // arena: including the border
   s64 offset = 0;     // arena: of the first byte; data starts `origin_bytes` later
@@ -86,6 +86,16 @@ struct Slices {
   s64 workspace_offset = 0;  // within one
 };
 
+// Which of the caller's inputs and outputs lie in the memory of the target's device; the others, and where nothing is said all, in
+// the host's.
+struct CallerMemory {
+  std::vector<bool> inputs, outputs;
+
+  u32 of_input(size_t i) const { return i < inputs.size() && inputs[i] ? 1 : kHost; }
+  u32 of_output(size_t i) const { return i < outputs.size() && outputs[i] ? 1 : kHost; }
+  bool operator==(const CallerMemory&) const = default;
+};
+
 struct Plan {
   std::vector<const Device*> devices;  // the host, then the target's device if that is another one
   std::vector<Arena> arenas;           // of each device
@@ -95,6 +105,7 @@ struct Plan {
   std::vector<PlanStep> steps;
   std::vector<TensorType> input_types;
   std::vector<TensorType> output_types;
+  CallerMemory caller;
 
   s64 arena_bytes() const;  // of all devices
 };
@@ -106,7 +117,8 @@ std::string signature_of(const Plan& plan, const PlanStep& step);
 
 // Throws Error(invalid_argument) for shapes that the graph does not take, naming the node where they fail, and NeedsData
 // when a type inside depends on data: such a graph runs in stages (runtime/staged.h).
-Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Target& target);
+Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Target& target,
+               const CallerMemory& caller = {});
 
 // The same, with the share asked for each node instead of the cheapest; a node that cannot run in groups runs whole. For tests.
 Plan make_plan_in_groups(const Graph& graph, std::span<const Shape> input_shapes,
@@ -120,8 +132,8 @@ Graph specialize(const Graph& graph, std::span<const Shape> input_shapes);  // s
 void relabel_s8(Graph& graph);                                              // relabel.cc
 // border.cc: `run`, of a step that is bound, after writing the zero point around each image of its outputs.
 RunStep with_borders(const Plan& plan, const PlanStep& step, RunStep run);
-// crossing.cc: a copy of a whole value, in the layout that it has, into the memory of another device.
-Candidate crossing_copy(const TensorType& type, Layout layout, u32 to);
+// crossing.cc: a copy of a whole value, in the layout that it has, between the memories of devices or within one.
+Candidate crossing_copy(const TensorType& type, Layout layout, u32 from, u32 to);
 bool is_crossing(const Plan& plan, const PlanStep& step);
 void order_queues(Plan& plan);  // crossing.cc: PlanStep::after
 // placing.cc: borders, sizes and strides of buffers, and which share memory because a step need not copy.

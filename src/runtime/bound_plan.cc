@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
 #include "core/run_work.h"
 #include "graph/node_types.h"
 #include "graph/op_traits.h"
 #include "octet/error.h"
 #include "plan/groups.h"
+#include "plugin/plugin_op.h"
 
 namespace octet {
 namespace {
@@ -27,8 +29,11 @@ BoundPlan::BoundPlan(Plan plan, Queues& queues, PreparedStore& store)
   steps_ = bind_steps(plan_, {store, queues.pool()});
   for (PlanStep& step : plan_.steps) step.candidate = {};  // what it holds is bound now
   for (size_t d = 0; d < plan_.devices.size(); ++d) {
-    arenas_.push_back(
-        plan_.devices[d]->allocate(plan_.arenas[d].bytes, "the plan for these input sizes"));
+    constexpr const char* kWhat = "the plan for these input sizes";
+    const s64 bytes = plan_.arenas[d].bytes;
+    const bool crossed = d == kHost && plan_.devices.size() > 1;
+    arenas_.push_back(crossed ? plan_.devices.back()->allocate_host(bytes, kWhat)
+                              : plan_.devices[d]->allocate(bytes, kWhat));
   }
   size_t count = 0;
   for (size_t s = 0; s < plan_.steps.size(); ++s) {
@@ -50,11 +55,17 @@ BoundPlan::BoundPlan(Plan plan, Queues& queues, PreparedStore& store)
   find_repeated();
 }
 
+// The queue may still work for the last run.
+BoundPlan::~BoundPlan() { const Awaited awaited(queues_); }
+
 bool BoundPlan::may_repeat(size_t s) const {
   const PlanStep& step = plan_.steps[s];
   const auto own = [&](u32 b) {
     return b == kNoBuffer || plan_.buffers[b].kind == Buffer::Kind::arena;
   };
+  // What a plugin does need not be the same each time.
+  const auto& nodes = plan_.graph.nodes;
+  if (step.node < nodes.size() && plugin_of(nodes[step.node]) != nullptr) return false;
   return step.device != kHost && step.share.groups == 1 && !is_crossing(plan_, step) &&
          std::ranges::all_of(step.inputs, own) && std::ranges::all_of(step.outputs, own);
 }
@@ -270,6 +281,25 @@ void BoundPlan::count_reference_work() {
     slowest_ = describe(node);
   }
   RunWork::check(reference_steps_, slowest_);
+}
+
+bool BoundPlan::is_of_device() const {
+  const auto of_host = [](const PlanStep& step) { return step.device == kHost; };
+  const auto in_host = [](const Buffer& buffer) { return buffer.space == kHost; };
+  return std::ranges::none_of(plan_.steps, of_host) &&
+         std::ranges::none_of(plan_.buffers, in_host) &&
+         std::ranges::all_of(runs_, [](const Run& r) { return r.share.groups == 1; });
+}
+
+void BoundPlan::give(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  OCTET_CHECK(is_of_device());
+  bind_caller(inputs, outputs);
+  try {
+    for (const Run& run : runs_) run_whole(run);
+  } catch (...) {
+    const Awaited awaited(queues_);
+    throw;
+  }
 }
 
 void BoundPlan::run(std::span<const Tensor> inputs, std::span<Tensor> outputs) {

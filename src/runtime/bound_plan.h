@@ -21,6 +21,7 @@ class BoundPlan {
   // The queues are those of the plan's target, and live longer; it is the caller's turn to use their pool. Throws Error where a
   // kernel cannot be prepared or there is no memory.
   BoundPlan(Plan plan, Queues& queues, PreparedStore& store);
+  ~BoundPlan();
   BoundPlan(const BoundPlan&) = delete;
   BoundPlan& operator=(const BoundPlan&) = delete;
 
@@ -37,8 +38,13 @@ class BoundPlan {
   }
   // Executes one step; an Error from a vendor library or a reference names it.
   void run_step(size_t s, const StepArgs& args) const;
-  // Inputs and outputs must have the plan's types. Allocates nothing but what a reference step does for itself.
+  // Inputs and outputs must have the plan's types, and lie where the plan says (Plan::caller). Allocates nothing but what a reference
+  // step does for itself.
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs);
+  // The same for a plan that is the device's alone: returns when its queue has all steps.
+  void give(std::span<const Tensor> inputs, std::span<Tensor> outputs);
+  // Whether all steps and all memory, the caller's too, are the device's.
+  bool is_of_device() const;
   // The same, with the time of each step in microseconds, by the clock of its queue, added to `step_us`; of a step that threads
   // run at the same time, each for its images, a thread's mean time.
   void run_timed(std::span<const Tensor> inputs, std::span<Tensor> outputs, std::span<f64> step_us);

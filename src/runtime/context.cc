@@ -19,8 +19,9 @@ std::shared_ptr<ThreadPool> pool_for(const ContextOptions& options) {
   return options.pool != nullptr ? options.pool : make_thread_pool(std::max(1, options.threads));
 }
 
-bool same_shapes(const Plan& plan, std::span<const Shape> shapes) {
-  return std::ranges::equal(plan.input_types, shapes, {}, &TensorType::shape);
+bool is_plan_for(const Plan& plan, std::span<const Shape> shapes, const CallerMemory& memory) {
+  return std::ranges::equal(plan.input_types, shapes, {}, &TensorType::shape) &&
+         plan.caller == memory;
 }
 
 void check_outputs(std::span<const Tensor> outputs, std::span<const TensorType> types,
@@ -64,20 +65,20 @@ Context::Impl::Impl(std::shared_ptr<const Model> m, std::shared_ptr<PreparedStor
       store(std::move(s)),
       target(make_target(options.device, pool->size(), options.tuning)),
       queues(target, pool),
-      views(model->graph),
+      views(model->graph, *target.device),
       // Threads of their own: those of the pool belong to the run that a body is part of.
       bodies({.threads = pool->size(), .tuning = options.tuning}, store) {}
 
-BoundPlan* Context::Impl::bound_plan(std::span<const Shape> shapes) {
+BoundPlan* Context::Impl::bound_plan(std::span<const Shape> shapes, const CallerMemory& memory) {
   const auto at = std::ranges::find_if(
-      plans, [&](const BoundPlan& p) { return same_shapes(p.plan(), shapes); });
+      plans, [&](const BoundPlan& p) { return is_plan_for(p.plan(), shapes, memory); });
   if (at != plans.end()) {
     plans.splice(plans.begin(), plans, at);
     return &plans.front();
   }
   if (staged) return nullptr;
   try {
-    Plan plan = make_plan(model->graph, shapes, target);
+    Plan plan = make_plan(model->graph, shapes, target, memory);
     const ThreadPool::Turn turn(queues.pool());
     plans.emplace_front(std::move(plan), queues, *store);
   } catch (const NeedsData&) {
@@ -94,7 +95,7 @@ BoundPlan* Context::Impl::bound_plan(std::span<const Tensor> inputs) {
   if (inputs.size() != graph.inputs.size()) {
     fail(kCode, "the model has {} inputs, got {}", graph.inputs.size(), inputs.size());
   }
-  if (!plans.empty() &&
+  if (!plans.empty() && plans.front().plan().caller == views.memory() &&
       std::ranges::equal(inputs, plans.front().plan().input_types, {}, &Tensor::type))
     return &plans.front();
   std::vector<Shape> shapes;
@@ -106,7 +107,69 @@ BoundPlan* Context::Impl::bound_plan(std::span<const Tensor> inputs) {
     }
     shapes.push_back(inputs[i].shape());
   }
-  return bound_plan(shapes);
+  return bound_plan(shapes, views.memory());
+}
+
+CallerMemory Context::Impl::all_in(std::string_view memory) const {
+  if (memory == "cpu") return {};
+  if (memory != target.device->name())
+    fail(Error::Code::invalid_argument, "this context has no memory of '{}', only of 'cpu'{}",
+         memory,
+         target.device == target.host ? "" : fmt::format(" and '{}'", target.device->name()));
+  return {std::vector<bool>(model->graph.inputs.size(), true),
+          std::vector<bool>(model->graph.outputs.size(), true)};
+}
+
+void Context::Impl::execute(BoundPlan& bound, std::span<const Tensor> inputs,
+                            std::span<Tensor> outputs, const RunOptions& options) {
+  const ThreadPool::Turn turn(queues.pool());
+  if (!options.stream) return bound.run(inputs, outputs);
+  Queue& queue = queues.device();
+  queue.begin_after(*options.stream);
+  if (bound.is_of_device())
+    bound.give(inputs, outputs);
+  else
+    bound.run(inputs, outputs);
+  queue.end_before(*options.stream);
+}
+
+std::vector<Tensor> Context::Impl::run(std::span<const Tensor> inputs, const RunOptions& options) {
+  const LoopRounds rounds;
+  const RunWork work;
+  const BodyRunner::Scope scope(bodies);
+  const CurrentDevice unchanged(*target.device);
+  BoundPlan* bound = bound_plan(inputs);
+  last_was_staged = bound == nullptr;
+  if (bound == nullptr) {
+    bring_to_host(options);
+    return run_staged(inputs);
+  }
+  std::vector<Tensor> outputs;
+  for (const TensorType& type : bound->plan().output_types)
+    outputs.emplace_back(type.dtype, type.shape);
+  execute(*bound, inputs, outputs, options);
+  return outputs;
+}
+
+void Context::Impl::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                             const RunOptions& options) {
+  const LoopRounds rounds;
+  const RunWork work;
+  const BodyRunner::Scope scope(bodies);
+  const CurrentDevice unchanged(*target.device);
+  BoundPlan* bound = bound_plan(inputs);
+  last_was_staged = bound == nullptr;
+  if (bound == nullptr) {
+    bring_to_host(options);
+    return run_staged_into(inputs, outputs);
+  }
+  check_outputs(outputs, bound->plan().output_types, "");
+  execute(*bound, inputs, outputs, options);
+}
+
+void Context::Impl::bring_to_host(const RunOptions& options) {
+  if (options.stream) queues.device().begin_after(*options.stream);
+  views.move_to_host(queues.device());
 }
 
 std::vector<Tensor> Context::Impl::run_staged(std::span<const Tensor> inputs) {
@@ -120,6 +183,7 @@ std::vector<Tensor> Context::Impl::run_staged(std::span<const Tensor> inputs) {
 std::vector<Tensor> Context::Impl::run_observed(std::span<const Tensor> inputs,
                                                 const RunObserver& observer) {
   const BodyRunner::Scope scope(bodies);
+  const CurrentDevice unchanged(*target.device);
   BoundPlan* bound = bound_plan(inputs);
   const ThreadPool::Turn turn(queues.pool());
   if (bound == nullptr) return staged->run(inputs, &observer);
@@ -142,19 +206,25 @@ void Context::Impl::run_staged_into(std::span<const Tensor> inputs, std::span<Te
 Context Inside::context(std::shared_ptr<const Model> model, const ContextOptions& options,
                         std::shared_ptr<PreparedStore> store) {
   return Context(without_bad_alloc([&] {
+    const CurrentDevice unchanged(find_device(options.device));
     if (store == nullptr) store = std::make_shared<PreparedStore>();
     return std::make_unique<Context::Impl>(std::move(model), std::move(store), options);
   }));
 }
 
 Context::Context(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Context::~Context() = default;
+Context::~Context() {
+  if (impl_ == nullptr) return;
+  const CurrentDevice unchanged(*impl_->target.device);
+  impl_.reset();
+}
 Context::Context(Context&&) noexcept = default;
 Context& Context::operator=(Context&&) noexcept = default;
 
-void Context::prepare(std::span<const Shape> input_shapes) {
+void Context::prepare(std::span<const Shape> input_shapes, std::string_view memory) {
   without_bad_alloc([&] {
-    impl_->last_was_staged = impl_->bound_plan(input_shapes) == nullptr;
+    const CurrentDevice unchanged(*impl_->target.device);
+    impl_->last_was_staged = impl_->bound_plan(input_shapes, impl_->all_in(memory)) == nullptr;
     if (!impl_->last_was_staged) return;
     const ThreadPool::Turn turn(impl_->queues.pool());
     impl_->staged_outputs = impl_->staged->prepare(input_shapes);
@@ -167,53 +237,42 @@ std::vector<TensorType> Context::output_types() const {
                               : impl_->plans.front().plan().output_types;
 }
 
-std::vector<Tensor> Context::run(std::span<const Tensor> inputs) {
-  const LoopRounds rounds;
-  const RunWork work;
-  const BodyRunner::Scope bodies(impl_->bodies);
+void Context::synchronize() {
+  const CurrentDevice unchanged(*impl_->target.device);
+  impl_->queues.synchronize();
+}
+
+Tensor Context::make_tensor(const TensorType& type) const {
   return without_bad_alloc([&] {
-    BoundPlan* bound = impl_->bound_plan(inputs);
-    impl_->last_was_staged = bound == nullptr;
-    if (bound == nullptr) return impl_->run_staged(inputs);
-    std::vector<Tensor> outputs;
-    for (const TensorType& type : bound->plan().output_types)
-      outputs.emplace_back(type.dtype, type.shape);
-    const ThreadPool::Turn turn(impl_->queues.pool());
-    bound->run(inputs, outputs);
-    return outputs;
+    const CurrentDevice unchanged(*impl_->target.device);
+    return Tensor(type, impl_->target.device->allocate_host(type.bytes(), "a tensor"));
   });
+}
+
+std::vector<Tensor> Context::run(std::span<const Tensor> inputs) {
+  return without_bad_alloc([&] { return impl_->run(inputs, {}); });
 }
 
 void Context::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
-  const LoopRounds rounds;
-  const RunWork work;
-  const BodyRunner::Scope bodies(impl_->bodies);
-  without_bad_alloc([&] {
-    BoundPlan* bound = impl_->bound_plan(inputs);
-    impl_->last_was_staged = bound == nullptr;
-    if (bound == nullptr) {
-      impl_->run_staged_into(inputs, outputs);
-      return;
-    }
-    check_outputs(outputs, bound->plan().output_types, "");
-    const ThreadPool::Turn turn(impl_->queues.pool());
-    bound->run(inputs, outputs);
-  });
+  without_bad_alloc([&] { impl_->run_into(inputs, outputs, {}); });
 }
 
-std::vector<Tensor> Context::run(std::span<const TensorView> inputs) {
+std::vector<Tensor> Context::run(std::span<const TensorView> inputs, const RunOptions& options) {
   return without_bad_alloc([&] {
+    const CurrentDevice unchanged(*impl_->target.device);
     const Released at_end(impl_->views);
-    return run(impl_->views.bind_inputs(inputs));
+    return impl_->run(impl_->views.bind_inputs(inputs), options);
   });
 }
 
 void Context::run_into(std::span<const TensorView> inputs,
-                       std::span<const MutableTensorView> outputs) {
+                       std::span<const MutableTensorView> outputs, const RunOptions& options) {
   without_bad_alloc([&] {
+    const CurrentDevice unchanged(*impl_->target.device);
     const Released at_end(impl_->views);
-    run_into(impl_->views.bind_inputs(inputs), impl_->views.bind_outputs(outputs));
-    impl_->views.deliver(outputs);
+    const std::span<const Tensor> bound = impl_->views.bind_inputs(inputs);
+    impl_->run_into(bound, impl_->views.bind_outputs(outputs), options);
+    impl_->views.deliver(outputs, impl_->queues.device());
   });
 }
 

@@ -29,9 +29,19 @@ struct Context::Impl {
        const ContextOptions& options, const std::shared_ptr<ThreadPool>& pool);
 
   // Null for a model that runs in stages.
-  BoundPlan* bound_plan(std::span<const Shape> shapes);
+  BoundPlan* bound_plan(std::span<const Shape> shapes, const CallerMemory& memory);
+  // Inputs and outputs all in the memory of "cpu" or of the context's device; throws Error for that of another.
+  CallerMemory all_in(std::string_view memory) const;
+  // For memory of the caller as the views say that are bound.
   BoundPlan* bound_plan(std::span<const Tensor> inputs);
+  std::vector<Tensor> run(std::span<const Tensor> inputs, const RunOptions& options);
+  void run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                const RunOptions& options);
+  void execute(BoundPlan& bound, std::span<const Tensor> inputs, std::span<Tensor> outputs,
+               const RunOptions& options);
   std::vector<Tensor> run_staged(std::span<const Tensor> inputs);
+  // What a run in stages needs beforehand: everything on the host, and the stream's work done.
+  void bring_to_host(const RunOptions& options);
   // One run whose plans the observer executes, in stages or not.
   std::vector<Tensor> run_observed(std::span<const Tensor> inputs, const RunObserver& observer);
   void run_staged_into(std::span<const Tensor> inputs, std::span<Tensor> outputs);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 #include <thread>
 
 #include "backends/cuda/backend.h"
@@ -135,6 +136,46 @@ std::shared_ptr<std::byte> CudaDevice::allocate(s64 bytes, const char* what) con
   check(driver().cuMemsetD8Async(pointer, 0, size, nullptr), "to clear memory");
   check(driver().cuStreamSynchronize(nullptr), "to clear memory");
   return memory;
+}
+
+std::shared_ptr<std::byte> CudaDevice::allocate_host(s64 bytes, const char* what) const {
+  constexpr s64 kSlack = 4096;
+  make_current();
+  const auto counted = std::make_shared<const Reserved>(bytes + kSlack, what);
+  void* memory = nullptr;
+  const size_t size = static_cast<size_t>(bytes + kSlack);
+  if (driver().cuMemHostAlloc(&memory, size, 0) != kSuccess)
+    return Device::allocate_host(bytes, what);
+  std::memset(memory, 0, size);
+  return {static_cast<std::byte*>(memory), [this, counted](std::byte* at) {
+            const CurrentDevice unchanged(*this);
+            if (try_make_current()) driver().cuMemFreeHost(at);
+          }};
+}
+
+// The driver does not know what it has neither made nor locked: that is the host's.
+std::string CudaDevice::memory_of(const std::byte* address) const {
+  const auto pointer = reinterpret_cast<CUdeviceptr>(address);
+  unsigned type = 0, managed = 0;
+  int ordinal = 0;
+  make_current();
+  const auto asked = [&](auto* value, PointerAttribute which) {
+    return driver().cuPointerGetAttribute(value, which, pointer) == kSuccess;
+  };
+  if (!asked(&type, kPointerMemoryType)) return "cpu";
+  if (asked(&managed, kPointerIsManaged) && managed != 0) return "";
+  if (type != kMemoryOfDevice || !asked(&ordinal, kPointerDevice)) return "cpu";
+  return ordinal == ordinal_ ? name_ : "cuda:" + std::to_string(ordinal);
+}
+
+void* CudaDevice::current() const {
+  CUcontext context = nullptr;
+  driver().cuCtxGetCurrent(&context);
+  return context;
+}
+
+void CudaDevice::restore(void* context) const noexcept {
+  driver().cuCtxSetCurrent(static_cast<CUcontext>(context));
 }
 
 // Each waits for a process that compiles.

@@ -71,7 +71,12 @@ class CudaDevice final : public Device {
   bool has_host_memory() const override { return false; }
   int preparations() const override;
   std::shared_ptr<std::byte> allocate(s64 bytes, const char* what) const override;
+  // Page-locked, where the system has so much; else ordinary.
+  std::shared_ptr<std::byte> allocate_host(s64 bytes, const char* what) const override;
+  std::string memory_of(const std::byte* address) const override;
   std::unique_ptr<Queue> make_queue(std::shared_ptr<ThreadPool> pool) const override;
+  void* current() const override;
+  void restore(void* context) const noexcept override;
 
  private:
   const int ordinal_;

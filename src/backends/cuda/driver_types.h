@@ -52,6 +52,8 @@ namespace octet::cuda {
 inline constexpr CUresult kSuccess = 0;
 inline constexpr CUresult kOutOfMemory = 2;
 inline constexpr CUresult kNoDevice = 100;
+inline constexpr CUresult kInvalidContext = 201;
+inline constexpr CUresult kInvalidHandle = 400;
 
 // CUdevice_attribute.
 enum DeviceAttribute : int {
@@ -74,10 +76,19 @@ enum FunctionAttribute : int {
   kMaxDynamicSharedBytes = 8,
 };
 
+// CUpointer_attribute, and a value of CUmemorytype.
+enum PointerAttribute : int {
+  kPointerMemoryType = 2,
+  kPointerIsManaged = 8,
+  kPointerDevice = 9,
+};
+inline constexpr unsigned kMemoryOfDevice = 2;
+
 inline constexpr int kLaunchCluster = 4;                // CUlaunchAttributeID
 inline constexpr int kLaunchProgrammaticDependent = 6;  // programmatic stream serialization
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventWithTime = 0;
+inline constexpr unsigned kEventWithoutTime = 2;
 inline constexpr int kCaptureThreadLocal = 1;
 
 // CUtensorMapDataType, ...Interleave, ...Swizzle, ...L2promotion, ...FloatOOBfill.

@@ -56,9 +56,13 @@ bool is_sticky(CUresult result) {
 CudaQueue::CudaQueue(const CudaDevice& device) : device_(device) {
   device_.make_current();
   check(driver().cuStreamCreate(&stream_, kStreamNonBlocking), "to make a stream");
+  check(driver().cuEventCreate(&mark_, kEventWithoutTime), "to make an event");
 }
 
-CudaQueue::~CudaQueue() { driver().cuStreamDestroy(stream_); }
+CudaQueue::~CudaQueue() {
+  driver().cuEventDestroy(mark_);
+  driver().cuStreamDestroy(stream_);
+}
 
 void CudaQueue::check_call(CUresult result, const char* doing) const {
   if (result == kSuccess) return;
@@ -109,13 +113,17 @@ void CudaQueue::record(Event& event) {
              "to record an event");
 }
 
-// Nothing is kept of what runs once. What is given while a stream is captured does not run.
+// Nothing is kept of what runs once. What is given while a stream is captured does not run; a stream of the caller that is captured
+// takes this one along, and then its graph keeps the work.
 void CudaQueue::repeat(std::unique_ptr<KeptWork>& kept, const std::function<void()>& give) {
   if (kept == nullptr) {
     kept = std::make_unique<GraphWork>(device_);
     return give();
   }
   device_.make_current();
+  int capturing = 0;
+  check_call(driver().cuStreamIsCapturing(stream_, &capturing), "to look at a stream");
+  if (capturing != 0) return give();
   auto& work = static_cast<GraphWork&>(*kept);
   if (work.graph == nullptr) work.graph = capture(give);
   check_call(driver().cuGraphLaunch(work.graph, stream_), "to start a graph of kernels");
@@ -139,6 +147,20 @@ CUgraphExec CudaQueue::capture(const std::function<void()>& give) {
   check_call(made, "to make a graph of kernels");
   return executable;
 }
+
+void CudaQueue::order(CUstream first, CUstream second) {
+  device_.make_current();
+  CUresult result = driver().cuEventRecord(mark_, first);
+  if (result == kSuccess) result = driver().cuStreamWaitEvent(second, mark_, 0);
+  if (result == kInvalidHandle || result == kInvalidContext)
+    fail(Error::Code::invalid_argument, "the stream that a run is given is none of {}: {}",
+         device_.name(), error_text(result));
+  check_call(result, "to wait for a stream");
+}
+
+void CudaQueue::begin_after(void* stream) { order(static_cast<CUstream>(stream), stream_); }
+
+void CudaQueue::end_before(void* stream) { order(stream_, static_cast<CUstream>(stream)); }
 
 void CudaQueue::synchronize() {
   device_.make_current();

@@ -42,6 +42,8 @@ class CudaQueue final : public Queue {
   void record(Event& event) override;
   // The second time as a graph of the driver's, which starts a kernel for a fraction of what a call costs.
   void repeat(std::unique_ptr<KeptWork>& kept, const std::function<void()>& give) override;
+  void begin_after(void* stream) override;
+  void end_before(void* stream) override;
   void synchronize() override;
 
   // Throws Error for a failed call; the device serves nobody after one that it does not recover from.
@@ -49,10 +51,13 @@ class CudaQueue final : public Queue {
 
  private:
   CUgraphExec capture(const std::function<void()>& give);
+  // `second` goes on when what `first` was given is done; one of them is the caller's.
+  void order(CUstream first, CUstream second);
   void launch_bytes(const Kernel& kernel, const LaunchShape& shape, const void* parameters);
 
   const CudaDevice& device_;
   CUstream stream_ = nullptr;
+  CUevent mark_ = nullptr;  // of order()
 };
 
 inline CudaQueue& cuda_queue(const StepArgs& args) { return static_cast<CudaQueue&>(args.queue); }

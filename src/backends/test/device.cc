@@ -27,6 +27,10 @@ std::shared_ptr<std::byte> TestDevice::allocate(s64 bytes, const char* what) con
   return memory_.allocate(bytes, what);
 }
 
+std::string TestDevice::memory_of(const std::byte* address) const {
+  return memory_.inside(const_cast<std::byte*>(address)) != nullptr ? name_ : "cpu";
+}
+
 std::unique_ptr<Queue> TestDevice::make_queue(std::shared_ptr<ThreadPool> pool) const {
   return std::make_unique<TestQueue>(memory_, std::move(pool), number_);
 }

@@ -23,6 +23,7 @@ class TestDevice final : public Device {
   const DeviceCosts& costs() const override;
   bool has_host_memory() const override { return false; }
   std::shared_ptr<std::byte> allocate(s64 bytes, const char* what) const override;
+  std::string memory_of(const std::byte* address) const override;
   std::unique_ptr<Queue> make_queue(std::shared_ptr<ThreadPool> pool) const override;
 
  private:

@@ -83,6 +83,14 @@ void TestQueue::record(Event& event) {
   mark.ticket = given_;
 }
 
+void TestQueue::begin_after(void* stream) {
+  if (stream == nullptr) return;  // it has no default stream
+  push([&other = *static_cast<TestQueue*>(stream),
+        ticket = static_cast<TestQueue*>(stream)->given_] { other.wait_until(ticket); });
+}
+
+void TestQueue::end_before(void* stream) { static_cast<TestQueue*>(stream)->begin_after(this); }
+
 void TestQueue::synchronize() { wait_until(given_); }
 
 void TestQueue::push(Work work) {

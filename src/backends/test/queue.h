@@ -38,6 +38,9 @@ class TestQueue final : public Queue {
   void copy(std::byte* to, const std::byte* from, s64 bytes) override;
   std::unique_ptr<Event> make_event() override;
   void record(Event& event) override;
+  // Streams are queues of such devices.
+  void begin_after(void* stream) override;
+  void end_before(void* stream) override;
   void synchronize() override;
 
  private:

@@ -271,6 +271,12 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   return (*context)->sticky;
 }
 
+CUresult cuCtxGetCurrent(CUcontext* context) {
+  EMULATED_ENTER("cuCtxGetCurrent", driver);
+  *context = current_context;
+  return 0;
+}
+
 CUresult cuCtxSetCurrent(CUcontext context) {
   EMULATED_ENTER("cuCtxSetCurrent", driver);
   if (context != nullptr && (context < context_of(0) || context >= context_of(0) + devices()))

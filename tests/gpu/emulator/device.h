@@ -26,9 +26,9 @@ struct CUctx_st {
 
 namespace octet::emulator {
 
+using cuda::kInvalidContext, cuda::kInvalidHandle;
 inline constexpr CUresult kInvalidValue = 1, kNotInitialized = 3, kInvalidImage = 200,
-                          kInvalidContext = 201, kNoBinary = 209, kInvalidHandle = 400,
-                          kNotFound = 500, kNotReady = 600, kIllegalAddress = 700,
+                          kNoBinary = 209, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700,
                           kOutOfResources = 701, kMisaligned = 716, kLaunchFailed = 719,
                           kNotSupported = 801, kCaptureUnsupported = 900, kCaptureInvalidated = 901,
                           kCaptureUnjoined = 904, kCaptureIllegal = 905, kCapturedEvent = 907,

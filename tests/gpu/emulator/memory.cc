@@ -143,6 +143,27 @@ CUresult cuMemFree_v2(CUdeviceptr at) {
   return current()->sticky;
 }
 
+// Types of memory: 1 for page-locked memory of the host, 2 for a device's.
+CUresult cuPointerGetAttribute(void* value, int attribute, CUdeviceptr at) {
+  EMULATED_ENTER("cuPointerGetAttribute", context);
+  const bool of_device = place_of(at, 1) == Place::device;
+  if (!of_device && !is_pinned(pointer(at), 1)) return kInvalidValue;
+  switch (attribute) {
+    case octet::cuda::kPointerMemoryType:
+      *static_cast<unsigned*>(value) = of_device ? octet::cuda::kMemoryOfDevice : 1;
+      return 0;
+    case octet::cuda::kPointerIsManaged:
+      *static_cast<unsigned*>(value) = 0;
+      return 0;
+    case octet::cuda::kPointerDevice:
+      *static_cast<int*>(value) =
+          of_device ? std::prev(range().live.upper_bound(at))->second.context->ordinal : 0;
+      return 0;
+    default:
+      return kInvalidValue;
+  }
+}
+
 CUresult cuMemHostAlloc(void** result, size_t bytes, unsigned) {
   EMULATED_ENTER("cuMemHostAlloc", context);
   if (bytes == 0) return kInvalidValue;

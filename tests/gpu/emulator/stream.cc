@@ -196,6 +196,13 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   });
 }
 
+CUresult cuStreamIsCapturing(CUstream stream, int* status) {
+  EMULATED_ENTER("cuStreamIsCapturing", context);
+  if (const CUresult error = check_stream(stream)) return error;
+  *status = is_capturing(stream) ? 1 : 0;
+  return 0;
+}
+
 CUresult cuStreamBeginCapture_v2(CUstream stream, int mode) {
   EMULATED_ENTER("cuStreamBeginCapture_v2", context);
   if (stream == nullptr) return kCaptureUnsupported;
