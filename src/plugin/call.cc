@@ -255,10 +255,10 @@ class CallTensors {
 }  // namespace
 
 void PluginStep::run(const void* const* inputs, void* const* outputs, std::byte* workspace,
-                     ThreadPool* pool) const {
+                     const PluginRun& with) const {
   CallTensors tensors(inputs_, outputs_);
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    const void* data = tensors_.constants[i] ? tensors_.constants[i].data() : inputs[i];
+    const void* data = inputs[i] == nullptr ? tensors_.constants[i].data() : inputs[i];
     tensors.inputs[i].data = const_cast<void*>(data);
   }
   for (size_t i = 0; i < outputs_.size(); ++i) tensors.outputs[i].data = outputs[i];
@@ -271,19 +271,22 @@ void PluginStep::run(const void* const* inputs, void* const* outputs, std::byte*
   char message[kPluginMessageBytes];
   octet_plugin_call asked = empty_call(op_, message);
   call(asked);
-  Fan fan{pool};
+  Fan fan{with.pool};
   asked.inputs = tensors.inputs;
   asked.outputs = tensors.outputs;
   asked.workspace =
       plugin_bytes_ > 0 ? workspace + workspace_bytes_ - aligned(plugin_bytes_) : nullptr;
   asked.workspace_bytes = static_cast<u64>(plugin_bytes_);
-  asked.threads = pool != nullptr ? pool->size() : 1;
+  asked.stream = with.stream;
+  asked.device_index = with.device;
+  asked.threads = with.pool != nullptr ? with.pool->size() : 1;
   asked.parallel = Fan::parallel;
   asked.host = &fan;
   std::unique_lock<std::mutex> alone;
   if (!op_.declaration.concurrent()) alone = std::unique_lock(op_.running);
   const s32 status = guard_plugin(op_, "run", [&] { return combination_.raw.run(&asked); });
   check_plugin_status(op_, "run", status, message);
+  if (alone.owns_lock() && with.wait != nullptr) (*with.wait)();
   if (fan.failed)
     check_plugin_status(op_, "run", OCTET_PLUGIN_FAILED,
                         "a piece of its work let an exception out");

@@ -2,6 +2,7 @@
 // Calls into a plugin: what it is asked with, and what its answers are held to.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -16,6 +17,16 @@ namespace octet {
 std::vector<Shape> plugin_shapes(const PluginOp& op, const Node& node, const CodesForm& form,
                                  std::span<const TensorType> inputs,
                                  std::span<const Tensor* const> values);
+
+// What a call may use beside its tensors.
+struct PluginRun {
+  ThreadPool* pool = nullptr;  // the threads of the run, or none
+  // Of a combination for a device's pointers: where it puts its work, and how the host waits for that before another call of an
+  // operator that is not concurrent.
+  void* stream = nullptr;
+  int device = 0;
+  const std::function<void()>* wait = nullptr;
+};
 
 // One combination for one node and concrete types, ready to run: immutable, so any threads run it.
 class PluginStep {
@@ -33,9 +44,9 @@ class PluginStep {
   f64 cost() const;
   // How many tensors the host turns between u8 and s8.
   size_t turned() const { return turns_.size(); }
-  // Throws Error naming plugin and operator. Pool: null, or the threads of the run.
+  // Throws Error naming plugin and operator. Inputs that are null are the constants that the step has.
   void run(const void* const* inputs, void* const* outputs, std::byte* workspace,
-           ThreadPool* pool) const;
+           const PluginRun& with) const;
 
  private:
   struct Turn {

@@ -276,7 +276,7 @@ std::vector<Tensor> run_plain(const Trial& trial, const PluginStep& step) {
     out.push_back(own.back().mutable_data());
   }
   Tensor workspace(Dtype::u8, Shape{step.workspace_bytes()});
-  step.run(in.data(), out.data(), workspace.mutable_data(), nullptr);
+  step.run(in.data(), out.data(), workspace.mutable_data(), {});
   for (size_t i = 0; i < own.size(); ++i)
     transpose_if(format_of(trial.combination->outputs, i), own[i], results.emplace_back(), false);
   return results;
@@ -305,7 +305,7 @@ std::vector<Tensor> run_guarded(const Trial& trial, const PluginStep& step,
   }
   const GuardedMemory workspace(step.workspace_bytes(), "the workspace", memory.at);
   workspace.fill(memory.poison);
-  step.run(in.data(), out.data(), workspace.data(), nullptr);
+  step.run(in.data(), out.data(), workspace.data(), {});
   std::vector<Tensor> results;
   for (size_t i = 0; i < trial.outputs.size(); ++i) {
     if (!out_memory[i]->slack_is_untouched())

@@ -146,7 +146,7 @@ void eval_plugin(const Eval& eval) {
   }
   const PluginStep step(op, eval.node, form, combination, std::move(tensors));
   Tensor workspace(Dtype::u8, Shape{step.workspace_bytes()});
-  step.run(in.data(), out.data(), workspace.mutable_data(), nullptr);
+  step.run(in.data(), out.data(), workspace.mutable_data(), {});
   for (const auto& [i, tensor] : turned) {
     const MutableView& v = eval.outputs[i];
     transpose(v.shape, dtype_bytes(v.dtype), tensor.data(), static_cast<std::byte*>(v.data), false);

@@ -3,6 +3,7 @@
 #include "backends/cuda/backend.h"
 
 #include "backends/cuda/lower/convert.h"
+#include "backends/cuda/lower/plugin.h"
 
 namespace octet::cuda {
 
@@ -21,7 +22,10 @@ constexpr Lowering kLowerings[] = {
 }  // namespace
 
 const Backend& cuda_backend() {
-  static const Backend backend{.name = "cuda", .lowerings = kLowerings, .convert = cuda_convert};
+  static const Backend backend{.name = "cuda",
+                               .lowerings = kLowerings,
+                               .plugins = offer_plugin_on_device,
+                               .convert = cuda_convert};
   return backend;
 }
 

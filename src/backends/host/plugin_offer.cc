@@ -58,10 +58,12 @@ bool matches(const LowerRequest& asked, const CodesForm& form, const PluginCombi
   return true;
 }
 
-std::string refusal(const LowerRequest& asked, const CodesForm& form, const PluginCombination& c) {
+std::string refusal(const LowerRequest& asked, const CodesForm& form, const PluginCombination& c,
+                    const PluginCalls& calls) {
   if (!matches(asked, form, c)) return "other element types or parameters than the engine has here";
-  if (c.device != OCTET_DEVICE_HOST) return "it is for CUDA pointers";
-  if (!asked.target.device->has_host_memory()) return "it is for pointers of the host";
+  if (c.device != calls.device)
+    return c.device == OCTET_DEVICE_HOST ? "it is for pointers of the host"
+                                         : "it is for CUDA pointers";
   for (size_t i = 0; i < form.inputs.size(); ++i) {
     if (asked.constant(i) != nullptr && layout_of(format_of(c.inputs, i)) != Layout::linear)
       return fmt::format("constant input {} lies linear", i);
@@ -69,13 +71,16 @@ std::string refusal(const LowerRequest& asked, const CodesForm& form, const Plug
   return {};
 }
 
-Candidate candidate_of(const LowerRequest& asked, const CodesForm& form,
-                       const PluginCombination& c) {
+Offer offer_of(const LowerRequest& asked, const CodesForm& form, const PluginCombination& c,
+               const PluginCalls& calls) {
   const PluginOp& op = *plugin_of(asked.node);
   PluginStep::Tensors tensors{asked.inputs, asked.outputs, {}};
   for (size_t i = 0; i < asked.inputs.size(); ++i)
     tensors.constants.push_back(asked.constant(i) != nullptr ? *asked.constant(i) : Tensor());
   const auto step = std::make_shared<const PluginStep>(op, asked.node, form, c, std::move(tensors));
+  if (step->turned() > 0 && !calls.turns_codes)
+    return Reject{fmt::format("{} of its tensors are u8 here and s8 there, or the other way round",
+                              step->turned())};
   Candidate candidate;
   candidate.kernel = op.declaration.plugin + ":" + c.name;
   for (size_t i = 0; i < asked.inputs.size(); ++i)
@@ -85,29 +90,35 @@ Candidate candidate_of(const LowerRequest& asked, const CodesForm& form,
   candidate.workspace_bytes = step->workspace_bytes();
   candidate.note = note_of(op.declaration, c, form, step->turned());
   candidate.cost = step->cost();
+  calls.set_bind(candidate, asked, step);
+  return candidate;
+}
+
+void set_host_bind(Candidate& candidate, const LowerRequest&,
+                   const std::shared_ptr<const PluginStep>& step) {
   candidate.bind = [step](const BindArgs&) -> RunStep {
     return [step](const StepArgs& args) {
       step->run(reinterpret_cast<const void* const*>(args.inputs),
-                reinterpret_cast<void* const*>(args.outputs), args.workspace, &pool_of(args));
+                reinterpret_cast<void* const*>(args.outputs), args.workspace, {&pool_of(args)});
     };
   };
-  return candidate;
 }
 
 }  // namespace
 
-PluginOffers offer_plugin_on_host(const LowerRequest& asked) {
+PluginOffers offer_plugins(const LowerRequest& asked, const PluginCalls& calls) {
   const Declaration& d = plugin_of(asked.node)->declaration;
   CodesForm form = form_of(asked.node, asked.inputs);
   PluginOffers offers;
   for (const PluginCombination& c : d.combinations) {
-    const std::string no = refusal(asked, form, c);
-    if (no.empty())
-      offers.emplace_back(c.name, candidate_of(asked, form, c));
-    else
-      offers.emplace_back(c.name, Reject{no});
+    const std::string no = refusal(asked, form, c, calls);
+    offers.emplace_back(c.name, no.empty() ? offer_of(asked, form, c, calls) : Offer(Reject{no}));
   }
   return offers;
+}
+
+PluginOffers offer_plugin_on_host(const LowerRequest& asked) {
+  return offer_plugins(asked, {OCTET_DEVICE_HOST, true, set_host_bind});
 }
 
 }  // namespace octet

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "plan/backend.h"
+
+namespace octet::cuda {
+
+PluginOffers offer_plugin_on_device(const LowerRequest& asked);
+
+}  // namespace octet::cuda
