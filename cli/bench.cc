@@ -2,6 +2,7 @@
 // octet bench: latency and throughput of an engine on this machine.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -32,6 +33,7 @@ constexpr const char* kFooter =
     "  octet bench resnet20.octet --threads 1 --batch 1\n"
     "  octet bench yolo.octet --shape images:1x3x416x416 --seconds 5\n"
     "  octet bench resnet20.octet --streams 16           # sixteen callers in one process\n"
+    "  octet bench resnet20.octet --device cuda:0,cuda:1 # a context on each; total and each\n"
     "  octet bench resnet20.onnx                         # the model itself, in FP32\n"
     "  octet bench resnet20.octet --iterations 100 --export-trace runs.json\n"
     "  octet bench resnet20.octet --layers               # the time of every layer\n"
@@ -133,12 +135,24 @@ int run_selection(const Options& options) {
                            read_tuning(options.tuning), options.device});
 }
 
-int run_streams(const Options& options) {
+// "cuda:0,cuda:1"
+std::vector<std::string> devices_of(const Options& options) {
+  std::vector<std::string> names = CLI::detail::split(options.device, ',');
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (std::ranges::count(names, names[i]) > 1)
+      fail(Error::Code::invalid_argument,
+           "--device names {} twice; --streams N runs several contexts on each device", names[i]);
+  }
+  return names;
+}
+
+// One caller on each device, or so many as --streams says.
+int run_streams(const Options& options, const std::vector<std::string>& devices) {
   const Engine engine = open_engine({options.engine, options.threads, options.model});
   const auto shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
   return bench_streams(engine, make_inputs(engine, shapes),
-                       {options.streams, options.threads, options.seconds, options.warmup,
-                        read_tuning(options.tuning), options.json, options.device});
+                       {std::max(1, options.streams), options.threads, options.seconds,
+                        options.warmup, read_tuning(options.tuning), options.json, devices});
 }
 
 int run_layer(const Options& options) {
@@ -149,12 +163,20 @@ int run_layer(const Options& options) {
 int run(Options options) {
   options.engine = readable(options.engine);
   put_in_force(options.limits, options.engine);
+  const std::vector<std::string> devices = devices_of(options);
+  const bool whole_runs = options.layer.empty() && !options.assert_selection &&
+                          !options.tune->given() && !options.layers && options.iterations == 0 &&
+                          !options.runs->given() && !options.trace->given();
+  if (devices.size() > 1 && !whole_runs)
+    fail(Error::Code::invalid_argument,
+         "several devices are measured by whole runs for --seconds; with other wishes name one of "
+         "them");
   if (!options.layer.empty()) return run_layer(options);
   if (options.engine.empty())
     fail(Error::Code::invalid_argument, "nothing to measure; expected an ENGINE, or --layer");
   if (options.assert_selection || options.tune->given()) return run_selection(options);
   if (options.layers) return run_layers(options);
-  if (options.streams > 0) return run_streams(options);
+  if (options.streams > 0 || devices.size() > 1) return run_streams(options, devices);
   return bench_runs({{options.engine, options.threads, options.model},
                      options.tuning,
                      options.shapes,
@@ -232,6 +254,7 @@ Command add_bench(CLI::App& parent) {
       ->type_name("ENGINE|MODEL.onnx");
   add_threads_flag(*app, options->threads);
   add_device_flag(*app, options->device);
+  app->get_option("--device")->type_name("NAME[,NAME...]");
   app->add_option("--streams", options->streams,
                   "callers that run side by side, each with a context of --threads threads")
       ->type_name("N")

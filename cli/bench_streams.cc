@@ -28,6 +28,7 @@ double elapsed(Clock::time_point start) {
 
 // One caller. What it measured is read when its thread has ended.
 struct Stream {
+  std::string device;
   std::vector<double> milliseconds;  // of each run; sorted at the end
   double seconds = 0;                // of all of them
   std::exception_ptr error;
@@ -45,8 +46,10 @@ class Streams {
       : engine_(engine),
         inputs_(inputs),
         flags_(flags),
-        ready_(flags.streams),
-        streams_(static_cast<size_t>(flags.streams)) {
+        ready_(flags.streams * std::ssize(flags.devices)) {
+    for (const std::string& device : flags.devices) {
+      for (int i = 0; i < flags.streams; ++i) streams_.push_back({device, {}, 0, nullptr});
+    }
     std::vector<std::thread> threads;
     for (Stream& stream : streams_) threads.emplace_back([&] { run(stream); });
     for (std::thread& thread : threads) thread.join();
@@ -60,7 +63,7 @@ class Streams {
  private:
   void run(Stream& stream) noexcept {
     try {
-      Context context = engine_.make_context({flags_.threads, flags_.tuning, flags_.device});
+      Context context = engine_.make_context({flags_.threads, flags_.tuning, stream.device});
       const auto start = Clock::now();
       std::vector<Tensor> outputs = context.run(inputs_);
       for (int64_t i = 1; i < flags_.warmup && elapsed(start) < flags_.seconds; ++i)
@@ -93,7 +96,8 @@ class Streams {
 };
 
 Json to_json(const Stream& stream, double samples) {
-  return {{"latency_ms",
+  return {{"device", stream.device},
+          {"latency_ms",
            {{"median", stream.quantile(0.5)},
             {"p90", stream.quantile(0.9)},
             {"p95", stream.quantile(0.95)},
@@ -106,6 +110,7 @@ Json to_json(const Stream& stream, double samples) {
 
 void print_table(const std::vector<Stream>& streams, double samples) {
   Table table({{"STREAM"},
+               {"DEVICE"},
                {"P50 MS", true},
                {"P90", true},
                {"P95", true},
@@ -115,16 +120,29 @@ void print_table(const std::vector<Stream>& streams, double samples) {
   for (size_t i = 0; i < streams.size(); ++i) {
     const Stream& s = streams[i];
     const auto ms = [&](double q) { return fmt::format("{:.3f}", s.quantile(q)); };
-    table.add({std::to_string(i), ms(0.5), ms(0.9), ms(0.95), ms(0.99),
+    table.add({std::to_string(i), s.device, ms(0.5), ms(0.9), ms(0.95), ms(0.99),
                std::to_string(s.milliseconds.size()),
                fmt::format("{:.1f}", samples * s.runs_per_second())});
   }
   table.print();
 }
 
+// What the streams of one device do together.
+double throughput_of(const std::vector<Stream>& streams, std::string_view device, double samples) {
+  double total = 0;
+  for (const Stream& stream : streams)
+    total += stream.device == device ? samples * stream.runs_per_second() : 0;
+  return total;
+}
+
 // Samples of one run: the first dimension of the first input, where it has one.
 int64_t samples_of(std::span<const Tensor> inputs) {
   return inputs.empty() || inputs[0].shape().rank() == 0 ? 1 : inputs[0].shape()[0];
+}
+
+std::string text_of(const Json& device) {
+  return fmt::format("{}, {}", device["device"].get<std::string>(),
+                     device["isa"].get<std::string>());
 }
 
 }  // namespace
@@ -134,12 +152,21 @@ int bench_streams(const Engine& engine, std::span<const Tensor> inputs, const St
   const int64_t batch = samples_of(inputs);
   const auto samples = static_cast<double>(batch);
   double total = 0;
-  for (const Stream& stream : streams) total += samples * stream.runs_per_second();
+  Json devices = Json::array();
+  for (const std::string& device : flags.devices) {
+    const double own = throughput_of(streams, device, samples);
+    devices.push_back(
+        {{"device", device}, {"isa", device_info(device).level}, {"throughput", own}});
+    total += own;
+  }
   if (!flags.json) {
     print_table(streams, samples);
-    fmt::print("\nthroughput  {:.1f} samples/s ({} stream{} of {} thread{}, batch {}, {})\n", total,
-               flags.streams, flags.streams == 1 ? "" : "s", flags.threads,
-               flags.threads == 1 ? "" : "s", batch, device_info(flags.device).level);
+    for (const Json& device : devices)
+      fmt::print("\nthroughput  {:.1f} samples/s ({} stream{} of {} thread{}, batch {}, {})",
+                 device["throughput"].get<double>(), flags.streams, flags.streams == 1 ? "" : "s",
+                 flags.threads, flags.threads == 1 ? "" : "s", batch, text_of(device));
+    fmt::print("\n");
+    if (devices.size() > 1) fmt::print("together    {:.1f} samples/s\n", total);
     return kDone;
   }
   Json each = Json::array();
@@ -148,8 +175,9 @@ int bench_streams(const Engine& engine, std::span<const Tensor> inputs, const St
               {"streams", std::move(each)},
               {"batch", batch},
               {"threads", flags.threads},
-              {"device", flags.device},
-              {"isa", device_info(flags.device).level}});
+              {"device", flags.devices[0]},
+              {"isa", devices[0]["isa"]},
+              {"devices", devices}});
   return kDone;
 }
 

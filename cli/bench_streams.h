@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// octet bench --streams: many callers of one engine in one process, each with a context of its own.
+// octet bench --streams, and on several devices: many callers of one engine in one process, each with a context of its own.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "octet/engine.h"
 #include "octet/tensor.h"
@@ -13,13 +14,13 @@
 namespace octet::cli {
 
 struct StreamFlags {
-  int streams = 1;
+  int streams = 1;  // on each device
   int threads = 1;  // of each stream
   double seconds = 2;
   int64_t warmup = 10;
   std::shared_ptr<const Tuning> tuning;
   bool json = false;
-  std::string device = "cpu";
+  std::vector<std::string> devices = {"cpu"};
 };
 
 // Runs the streams side by side and prints their latencies and what they do together; the exit code.

@@ -57,6 +57,23 @@ class Gpu(unittest.TestCase):
         layers = self.on_gpu("bench", digits_engine(), "--device", "cuda", "--layers", "--json", "--seconds", 0).json["layers"]
         self.assertEqual({layer["device"] for layer in layers} - {"cpu"}, {"cuda:0"})
 
+    def test_several_gpus(self):
+        def bench(*more, code=0):
+            return self.on_gpu("bench", digits_engine(), "--device", "cuda:0,cuda:1", "--seconds", "0.05", *more, code=code,
+                               OCTET_EMULATED_DEVICES=2)
+
+        measured = bench("--json").json
+        self.assertEqual([d["device"] for d in measured["devices"]], ["cuda:0", "cuda:1"])
+        self.assertEqual([s["device"] for s in measured["streams"]], ["cuda:0", "cuda:1"])
+        self.assertTrue(all(d["throughput"] > 0 for d in measured["devices"]))
+        self.assertAlmostEqual(measured["throughput"], sum(d["throughput"] for d in measured["devices"]), places=3)
+        text = bench("--streams", "2").out
+        self.assertIn("together", text)
+        self.assertEqual(text.count("cuda:1"), 3)  # two streams, and what they do
+        self.assertIn("name one of them", bench("--layers", code=2).err)
+        self.assertIn("twice", self.on_gpu("bench", digits_engine(), "--device", "cuda:0,cuda:0", code=2).err)
+        self.assertIn("cuda:7", self.on_gpu("bench", digits_engine(), "--device", "cuda:0,cuda:7", code=2).err)
+
     def test_what_a_machine_lacks(self):
         self.refused("/no/such", OCTET_CUDA_DRIVER="/no/such")
         self.refused("libnvrtc", OCTET_NVRTC="/no/such")
