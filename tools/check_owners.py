@@ -8,7 +8,7 @@ import sys
 from check_includes import INCLUDE, ROOT, declared, folder_of
 
 OWNERS = {
-    "core": {"closest", "constraints", "error", "limits", "machine", "output", "precision", "progress", "range", "tensor", "tensor_view", "work_limit"},
+    "core": {"closest", "constraints", "device_memory", "error", "limits", "machine", "output", "precision", "progress", "range", "tensor", "tensor_view", "work_limit"},
     "onnx": {"weights"},
     "preprocess": {"preprocess"},
     "data": {"data", "npz"},
