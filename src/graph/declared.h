@@ -2,6 +2,7 @@
 // What a model file says about the type of a value that its nodes compute.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "core/types.h"
@@ -10,6 +11,7 @@
 namespace octet {
 
 struct DeclaredType {
+  std::shared_ptr<const Graph> body;  // in which the value is; null: in the main graph
   ValueId id = kNoValue;
   bool is_output = false;      // of the graph; else a value inside of it
   std::string dtype;           // ONNX's name of it; empty where the file does not say

@@ -96,12 +96,34 @@ void GraphImporter::drop_unread_captures() {
 
 GraphImporter::Body GraphImporter::import_body(FlatBody& flat) try {
   GraphImporter importer(context_, *flat.proto, flat.nodes, this);
-  Body body{flat.attribute, importer.run_body(), {}};
+  Body body{flat.attribute, importer.run_body(), {}, {}};
   body.captures = std::move(importer.captures_);
+  body.declared = std::move(importer.declared_);
   return body;
 } catch (Error& error) {
   error.add_context("importing " + quote_name(flat.attribute));
   throw;
+}
+
+GraphPtr GraphImporter::finished(Body body) {
+  // Values get other numbers and keep their names.
+  std::vector<std::string> names;
+  for (const DeclaredType& type : body.declared) names.push_back(body.graph.value(type.id).name);
+  body.graph.compact();
+  std::unordered_map<std::string_view, ValueId> ids;
+  for (ValueId id = 0; id < body.graph.value_count(); ++id)
+    ids.emplace(body.graph.value(id).name, id);
+  for (size_t i = 0; i < names.size(); ++i) {
+    const auto at = ids.find(names[i]);
+    body.declared[i].id = at != ids.end() ? at->second : kNoValue;
+  }
+  const auto graph = std::make_shared<const Graph>(std::move(body.graph));
+  for (DeclaredType& type : body.declared) {
+    if (type.id == kNoValue) continue;  // nobody reads it
+    type.body = graph;
+    context_.info.declared.push_back(std::move(type));
+  }
+  return graph;
 }
 
 Attrs GraphImporter::add_bodies(FlatNode& flat, Node& node) {
@@ -125,8 +147,8 @@ Attrs GraphImporter::add_bodies(FlatNode& flat, Node& node) {
       body.graph.inputs.push_back(own != inner.end() ? own->second
                                                      : body.graph.add_value("unused", kUnknown));
     }
-    body.graph.compact();
-    attrs.set(body.name, std::make_shared<const Graph>(std::move(body.graph)));
+    const std::string name = body.name;
+    attrs.set(name, finished(std::move(body)));
   }
   // Omitted inputs at the end keep their places before the captures.
   node.inputs.resize(std::max(node.inputs.size(), static_cast<size_t>(node.op->inputs.min)),

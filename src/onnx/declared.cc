@@ -25,7 +25,8 @@ Shape shape_of(const octet_onnx::TensorShapeProto& proto) {
 std::optional<DeclaredType> declared_type(const octet_onnx::ValueInfoProto& proto, ValueId id) {
   if (!proto.type().has_tensor_type()) return {};
   const auto& type = proto.type().tensor_type();
-  DeclaredType declared{.id = id, .is_output = false, .dtype = {}, .known = {}, .shape = {}};
+  DeclaredType declared;
+  declared.id = id;
   if (type.elem_type() != kUndefined) {
     declared.dtype = onnx_dtype_name(type.elem_type());
     declared.known = find_onnx_dtype(type.elem_type());

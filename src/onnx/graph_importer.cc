@@ -85,6 +85,7 @@ Graph GraphImporter::run() {
   }
   attempt([&] { bind_outputs(); });
   attempt([&] { note_declared(); });
+  std::ranges::move(declared_, std::back_inserter(context_.info.declared));
   const auto* problems = context_.options.problems;
   if (problems == nullptr || problems->empty()) verify(graph_);
   return std::move(graph_);
@@ -104,6 +105,7 @@ Graph GraphImporter::run_body() {
     add_node(nodes_[n]);
   }
   bind_outputs();
+  note_declared();
   remove_dead_nodes(graph_);
   lift_constants();
   drop_unread_captures();
@@ -359,7 +361,7 @@ void GraphImporter::note_declared() {
     auto declared = declared_type(proto, at->second.id);
     if (!declared) return;
     declared->is_output = is_output;
-    context_.info.declared.push_back(std::move(*declared));
+    declared_.push_back(std::move(*declared));
   };
   for (const auto& proto : proto_.input()) note(proto, false);
   for (const auto& proto : proto_.value_info()) note(proto, false);

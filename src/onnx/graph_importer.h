@@ -48,6 +48,7 @@ class GraphImporter {
     std::string name;  // of the attribute
     Graph graph;
     std::vector<Capture> captures;
+    std::vector<DeclaredType> declared;
   };
 
   // Runs a stage that later ones do not need to look for their own problems; false: it failed and that was noted.
@@ -86,6 +87,8 @@ class GraphImporter {
   // Appends what the bodies read to the node's inputs; the bodies themselves, as attributes.
   Attrs add_bodies(FlatNode& flat, Node& node);
   Body import_body(FlatBody& flat);
+  // The body, complete, with what the file says of its values.
+  GraphPtr finished(Body body);
   void declare_body_inputs();
   Graph run_body();
   void lift_constants();
@@ -97,6 +100,7 @@ class GraphImporter {
   GraphImporter* parent_;
   Graph graph_;
   std::vector<Capture> captures_;
+  std::vector<DeclaredType> declared_;
   std::unordered_map<std::string, Symbol> symbols_;
   std::unordered_set<std::string> node_names_;
   std::unordered_map<std::string, u64> name_counts_;

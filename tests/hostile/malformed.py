@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models that contradict ONNX or themselves. Each must be refused, in words that name the node or the tensor."""
 
+import itertools
 import math
 import struct
 
@@ -108,8 +109,7 @@ def payloads(rng):
         yield refused(f"payload_raw_and_{name}", w.model(reader, X, y(), [head + w.field(9, raw) + payload]), "weights")
         outside = w.external("weights", [4], w.FLOAT, "w.bin")
         yield refused(f"payload_external_and_{name}", w.model(reader, X, y(), [outside + payload]), "weights", w__bin=raw)
-    pairs = [rng.sample(sorted(typed), 2) for _ in range(6)]
-    for a, b in pairs:
+    for a, b in rng.sample(list(itertools.permutations(sorted(typed), 2)), 6):
         yield refused(f"payload_{a}_and_{b}", w.model(reader, X, y(), [head + typed[a] + typed[b]]), "weights")
     outside = w.external("weights", [4], w.FLOAT, "w.bin")
     yield refused("payload_external_and_raw", w.model(reader, X, y(), [outside + w.field(9, raw)]), "weights", w__bin=raw)
@@ -133,24 +133,57 @@ def sparse_tensors(rng):
         yield refused(f"sparse_{name}", w.model([w.node("Add", ["x", "weights"], ["y"])], X, y(), extra=tensor), "weights")
 
 
+def lie(rng, shape):
+    """What is wrong with it, and a shape and a type that f32 of `shape` is not."""
+    wrong = list(shape)
+    kind = rng.choice(["size", "rank", "type"])
+    dtype = w.FLOAT
+    if kind == "size":
+        wrong[rng.randrange(len(shape))] += rng.randint(1, 1000)
+    elif kind == "rank":
+        wrong = wrong + [1] if rng.random() < 0.5 or len(wrong) == 1 else wrong[:-1]
+    else:
+        dtype = rng.choice([w.INT64, w.BOOL, w.UINT8, 8, 11, 999])
+    return kind, wrong, dtype
+
+
 def declarations(rng):
     """Outputs and values inside that are declared as what they are not."""
     for i in range(16):
         shape = [rng.randint(1, 5) for _ in range(rng.randint(1, 4))]
-        wrong = list(shape)
-        kind = rng.choice(["size", "rank", "type"])
-        dtype = w.FLOAT
-        if kind == "size":
-            wrong[rng.randrange(len(shape))] += rng.randint(1, 1000)
-        elif kind == "rank":
-            wrong = wrong + [1] if rng.random() < 0.5 or len(wrong) == 1 else wrong[:-1]
-        else:
-            dtype = rng.choice([w.INT64, w.BOOL, w.UINT8, 8, 11, 999])
+        kind, wrong, dtype = lie(rng, shape)
         nodes = [w.node("Relu", ["x"], ["t"]), w.node("Sigmoid", ["t"], ["y"])]
         inputs = [w.value("x", shape)]
         yield refused(f"declared_output_{kind}_{i}", w.model(nodes, inputs, [w.value("y", wrong, dtype)]), "'y'")
         inside = w.field(13, w.value("t", wrong, dtype))
         yield refused(f"declared_inside_{kind}_{i}", w.model(nodes, inputs, [w.value("y", shape)], extra=inside), "'t'")
+
+
+def bodies(rng):
+    """The same inside of control flow: of a branch's result, of what a loop carries, collects and is given, and one level deeper."""
+    for i in range(8):
+        shape = [rng.randint(1, 5) for _ in range(rng.randint(1, 4))]
+        kind, wrong, dtype = lie(rng, shape)
+        good, bad = (lambda name: w.value(name, shape)), (lambda name: w.value(name, wrong, dtype))
+        inputs, y_any = [w.value("x", shape), w.value("c", [1], w.BOOL)], [w.value("y", [], 0)]
+        other = w.graph([w.node("Neg", ["x"], ["e"])], [], [good("e")])
+
+        def chosen(branch, inputs=inputs, y_any=y_any, other=other):
+            return w.model([w.node("If", ["c"], ["y"], then_branch=branch, else_branch=other)], inputs, y_any)
+
+        steps = [w.node("Relu", ["x"], ["t"]), w.node("Sigmoid", ["t"], ["r"])]
+        yield refused(f"body_output_{kind}_{i}", chosen(w.graph(steps, [], [bad("r")])), "'r'", "then_branch")
+        yield refused(f"body_inside_{kind}_{i}", chosen(w.graph(steps, [], [good("r")]) + w.field(13, bad("t"))), "'t'")
+        deeper = w.graph([w.node("If", ["c"], ["r"], then_branch=w.graph(steps, [], [bad("r")]), else_branch=other)], [], [good("r")])
+        yield refused(f"body_deeper_{kind}_{i}", chosen(deeper), "'r'", "then_branch")
+        for place in ("given", "carried", "collected"):
+            head, state = [w.value("i", [], w.INT64), w.value("k", [], w.BOOL)], good("s")
+            outputs = {"carried": good("t"), "collected": good("u"), place: bad({"carried": "t", "collected": "u"}.get(place, "s"))}
+            round_ = [w.node("Identity", ["k"], ["l"]), w.node("Neg", ["s"], ["t"]), w.node("Relu", ["s"], ["u"])]
+            loop = w.graph(round_, [*head, outputs.get("given", state)], [w.value("l", [], w.BOOL), outputs["carried"], outputs["collected"]])
+            trips = w.integers("n", [3], scalar=True)
+            yield refused(f"body_{place}_{kind}_{i}", w.model([w.node("Loop", ["n", "", "x"], ["y", "z"], body=loop)], inputs, y_any, [trips]),
+                          {"given": "'s'", "carried": "'t'", "collected": "'u'"}[place], "body")
 
 
 def arithmetic(rng):
@@ -190,4 +223,4 @@ def functions(rng):
     yield refused("scan_directions", w.model([direction], X, y()), "Scan", "scan_input_directions")
 
 
-FAMILIES = (scales, attributes, payloads, sparse_tensors, declarations, arithmetic, functions)
+FAMILIES = (scales, attributes, payloads, sparse_tensors, declarations, bodies, arithmetic, functions)

@@ -73,16 +73,25 @@ Division division_of(const Node& node) {
           .loops = false};
 }
 
+TensorType without_axis(const TensorType& type, s64 axis) {
+  if (type.shape.is_unknown()) return type;
+  const int dropped = normalize_axis(axis, type.shape.rank());
+  TensorType result{type.dtype, {}};
+  for (int d = 0; d < type.shape.rank(); ++d) {
+    if (d != dropped) result.shape.push_back(type.shape[d]);
+  }
+  return result;
+}
+
+// Of a Scan of opset 8, what one of its runs gets of states and sequences.
+TensorType of_one(const Node& node, const TensorType& type) {
+  return node.attrs.i("batched", 0) != 0 ? without_axis(type, 0) : type;
+}
+
 // What one round gets of a sequence.
 TensorType slice_type(const Node& node, const TensorType& sequence, size_t index) {
-  if (sequence.shape.is_unknown()) return sequence;
   const std::vector<s64> axes = node.attrs.ints("scan_input_axes", std::vector<s64>());
-  const int axis = normalize_axis(index < axes.size() ? axes[index] : 0, sequence.shape.rank());
-  TensorType slice{sequence.dtype, {}};
-  for (int d = 0; d < sequence.shape.rank(); ++d) {
-    if (d != axis) slice.shape.push_back(sequence.shape[d]);
-  }
-  return slice;
+  return without_axis(of_one(node, sequence), index < axes.size() ? axes[index] : 0);
 }
 
 }  // namespace
@@ -101,7 +110,7 @@ std::vector<TensorType> types_inside(const Node& node, std::span<const TensorTyp
     const size_t at = i - division.own;
     if (at < division.changing) {
       const bool known = at < outputs.size() && node.outputs[at] != kNoValue;
-      types.push_back(known ? either_type(inputs[i], outputs[at])
+      types.push_back(known ? of_one(node, either_type(inputs[i], outputs[at]))
                             : TensorType{inputs[i].dtype, Shape::unknown()});
     } else if (at < division.changing + division.sequences) {
       types.push_back(slice_type(node, inputs[i], at - division.changing));
