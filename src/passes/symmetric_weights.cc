@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Constant weights behind a DequantizeLinear with zero points become s8 codes without: what kernels multiply by. Where a
-// difference does not fit s8 the weights become a sum of s8 parts, and the product reads its input's channels that often; those of a
-// depthwise convolution become s16.
+// difference does not fit s8 the weights become a sum of s8 parts, and the product reads the input's channels of such weights that
+// often; those of a depthwise convolution become s16.
 #include <algorithm>
 #include <vector>
 
@@ -62,14 +62,16 @@ class Rewriter {
     if (!axes) return;
     const auto s8s =
         s8_weights(codes, zeros ? &zero : nullptr, *axes, takes_s16_weights(node, op, codes));
+    if (!s8s) return;
+    const InputChannels channels = input_channels(node, op, codes, *axes);
+    const bool once = std::ssize(s8s->inputs) == channels.in_group;
     const bool known = !graph_.value(x_dq->inputs[0]).type.shape.is_unknown();
-    if (!s8s || (s8s->parts > 1 && !known) || !rewrites.allow()) return;
+    if ((!once && !known) || !rewrites.allow()) return;
     node.inputs[1] = dequantized(
         *weights_dq,
         {graph_.add_constant(node.name + "_centered", s8s->codes), weights_dq->input(1)});
-    if (s8s->parts == 1) return;
-    const InputChannels channels = input_channels(node, op, codes, *axes);
-    const ValueId x = gathered(*x_dq, channels, s8s->parts);
+    if (once) return;
+    const ValueId x = gathered(*x_dq, channels, s8s->inputs);
     std::vector<ValueId> inputs = x_dq->inputs;
     inputs[0] = x;
     node.inputs[0] = dequantized(*x_dq, std::move(inputs));
@@ -87,14 +89,14 @@ class Rewriter {
     return result;
   }
 
-  ValueId gathered(const Node& dq, const InputChannels& channels, s64 parts) {
+  ValueId gathered(const Node& dq, const InputChannels& channels, std::span<const s64> inputs) {
     const Value x = graph_.value(dq.inputs[0]);
     TensorType type = x.type;
     const int axis =
         static_cast<int>(channels.axis < 0 ? channels.axis + type.shape.rank() : channels.axis);
-    if (type.shape[axis] >= 0) type.shape[axis] *= parts;
+    const std::vector<s64> order = repeated_order(channels, inputs);
+    type.shape[axis] = std::ssize(order);
     const std::string name = dq.name + "_repeated";
-    const std::vector<s64> order = repeated_order(channels, parts);
     Node node = node_beside(dq, find_op("GatherChannels"), name, {dq.inputs[0]});
     if (gathers_channels(channels)) {
       node.attrs.set("channels", order);
@@ -106,7 +108,7 @@ class Rewriter {
     }
     node.outputs = {graph_.add_value(node.name, type)};
     node.decision = {Precision::int8, ReasonCode::moves_codes,
-                     "repeats the channels for each part of the weights"};
+                     "repeats the channels whose weights have nine bits"};
     const ValueId result = node.outputs[0];
     graph_.value(result).quant = x.quant;
     edit_.insert_before(at_, std::move(node));

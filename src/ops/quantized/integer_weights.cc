@@ -35,11 +35,10 @@ std::vector<s32> centered(const Tensor& weights, const Tensor* zero_points, s64 
   return result;
 }
 
-s64 parts_of(const std::vector<s32>& values) {
+// How many s8 a value is the sum of.
+s64 parts_of(s32 value) {
   s64 parts = 1;
-  for (s32 value : values) {
-    while (value < parts * kLowest || value > parts * kHighest) ++parts;
-  }
+  while (value < parts * kLowest || value > parts * kHighest) ++parts;
   return parts;
 }
 
@@ -55,6 +54,42 @@ s8 part_of(s32 value, s64 part) {
   for (; part > 0; --part) value -= std::clamp(value, kLowest, kHighest);
   return static_cast<s8>(std::clamp(value, kLowest, kHighest));
 }
+
+// [outer][inputs][inner] of [outer][channels][inner] values: the first parts of all, then the next ones of those channels that have any.
+class Parts {
+ public:
+  Parts(const std::vector<s32>& values, s64 channels, s64 inner)
+      : values_(values), channels_(channels), inner_(inner) {
+    std::vector<s64> most(static_cast<size_t>(channels), 1);
+    for (size_t i = 0; i < values.size(); ++i) {
+      s64& parts = most[i / static_cast<size_t>(inner) % most.size()];
+      parts = std::max(parts, parts_of(values[i]));
+    }
+    for (s64 part = 0; part < *std::ranges::max_element(most); ++part) {
+      for (s64 c = 0; c < channels; ++c) {
+        if (most[static_cast<size_t>(c)] <= part) continue;
+        inputs_.push_back(c);
+        parts_.push_back(part);
+      }
+    }
+  }
+
+  const std::vector<s64>& inputs() const { return inputs_; }
+  s64 most() const { return parts_.back() + 1; }
+
+  s8 code(s64 index) const {
+    const s64 count = std::ssize(inputs_);
+    const s64 outer = index / inner_ / count, rest = index % inner_;
+    const auto input = static_cast<size_t>(index / inner_ % count);
+    const s64 from = (outer * channels_ + inputs_[input]) * inner_ + rest;
+    return part_of(values_[static_cast<size_t>(from)], parts_[input]);
+  }
+
+ private:
+  const std::vector<s32>& values_;
+  s64 channels_, inner_;
+  std::vector<s64> inputs_, parts_;
+};
 
 Tensor s16_codes(const std::vector<s32>& values, const Shape& shape) {
   Tensor codes(Dtype::s16, shape);
@@ -113,40 +148,35 @@ std::optional<S8Weights> s8_weights(const Tensor& weights, const Tensor* zero_po
                      (zero_points->elements() == 1 || zero_points->elements() == channels));
   if (!fits) return {};
   const std::vector<s32> values = centered(weights, zero_points, inner);
+  const Parts parts(values, shape[axes.input], dims_product(shape, axes.input + 1, shape.rank()));
   S8Weights result;
-  result.parts = parts_of(values);
   result.max_sum = largest_sum(values, channels, inner);
-  if (allow_s16 && result.parts == 2) {
+  if (allow_s16 && parts.most() == 2) {
     result.codes = s16_codes(values, shape);
-    result.parts = 1;
+    result.inputs = {0};
     return result;
   }
+  result.inputs = parts.inputs();
   Shape wide = shape;
-  wide[axes.input] *= result.parts;
+  wide[axes.input] = std::ssize(result.inputs);
   result.codes = Tensor(Dtype::s8, wide);
-  // [outer][parts][block]: a block is everything from the input axis on.
-  const s64 block = dims_product(shape, axes.input, shape.rank());
   const auto dst = result.codes.mutable_as<s8>();
-  for (size_t i = 0; i < dst.size(); ++i) {
-    const s64 at = static_cast<s64>(i), outer = at / (block * result.parts);
-    const s64 part = at / block % result.parts;
-    dst[i] = part_of(values[static_cast<size_t>(outer * block + at % block)], part);
-  }
+  for (size_t i = 0; i < dst.size(); ++i) dst[i] = parts.code(static_cast<s64>(i));
   return result;
 }
 
-std::vector<s64> repeated_order(const InputChannels& channels, s64 parts) {
+std::vector<s64> repeated_order(const InputChannels& channels, std::span<const s64> inputs) {
   std::vector<s64> order;
   for (s64 group = 0; group < channels.groups; ++group) {
-    for (s64 i = 0; i < parts * channels.in_group; ++i)
-      order.push_back(group * channels.in_group + i % channels.in_group);
+    for (s64 input : inputs) order.push_back(group * channels.in_group + input);
   }
   return order;
 }
 
-ValueId repeat_channels(NodeParser& parser, ValueId x, const InputChannels& channels, s64 parts) {
-  if (parts == 1) return x;
-  const std::vector<s64> order = repeated_order(channels, parts);
+ValueId repeat_channels(NodeParser& parser, ValueId x, const InputChannels& channels,
+                        std::span<const s64> inputs) {
+  if (std::ssize(inputs) == channels.in_group) return x;
+  const std::vector<s64> order = repeated_order(channels, inputs);
   Attrs attrs;
   if (gathers_channels(channels)) {
     attrs.set("channels", order);
@@ -191,7 +221,7 @@ void parse_integer_product(NodeParser& parser, std::string_view op) {
   if (dynamic && (op == "QConv" || weights.shape().rank() != 2 || !parser.is_one_code(kXZeroPoint)))
     return;
   const InputChannels channels = input_channels(parser.node, op, weights, *axes);
-  const ValueId x = repeat_channels(parser, parser.node.input(kX), channels, s8s->parts);
+  const ValueId x = repeat_channels(parser, parser.node.input(kX), channels, s8s->inputs);
   if (dynamic) parser.emit_after("Sub", {correction(parser, weights, zeros ? &zeros : nullptr)});
   Attrs to_integer;
   to_integer.set("to", std::string("s32"));

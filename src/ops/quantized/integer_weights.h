@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Constant weights with zero points, as ONNX's integer operators have them, become s8 weights without: w - zero_point has up to
-// nine bits, so it is split into a sum of s8 parts, and the input's channels are read once for each part. A depthwise convolution
-// takes it as s16: its kernels read each channel once anyway.
+// nine bits, so it is split into a sum of s8 parts, and input channels with such weights are read once for each part. A depthwise
+// convolution takes it as s16: its kernels read each channel once anyway.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -16,12 +17,13 @@ namespace octet {
 // Where the axes of the weights lie, counted from the front.
 struct WeightAxes {
   int output = 0;  // zero points belong to its indices
-  int input = 1;   // its length is multiplied by the number of parts
+  int input = 1;   // longer by the channels that are read again
 };
 
 struct S8Weights {
   Tensor codes;  // s8; s16 where that was allowed and two parts would be needed
-  s64 parts = 1;
+  // The input channel, of its group, that each index of the input axis meets: all of them, then those that are read again.
+  std::vector<s64> inputs;
   s64 max_sum = 0;  // the largest sum of |w - zero_point| of an output channel
 };
 
@@ -31,16 +33,17 @@ std::optional<S8Weights> s8_weights(const Tensor& weights, const Tensor* zero_po
 // Whether QConv takes s16 weights of that shape in the place of `node`: a depthwise convolution of images.
 bool takes_s16_weights(const Node& node, std::string_view op, const Tensor& weights);
 
-// Reads the channels of each group `parts` times: GatherChannels of images, or a Gather along `axis`, before the node; or x itself for
-// one part.
+// Reads S8Weights::inputs of each group: GatherChannels of images, or a Gather along `axis`, before the node; or x itself where each
+// is read once.
 struct InputChannels {
   s64 groups = 1;
   s64 in_group = 1;
   s64 axis = 1;
 };
-ValueId repeat_channels(NodeParser& parser, ValueId x, const InputChannels& channels, s64 parts);
+ValueId repeat_channels(NodeParser& parser, ValueId x, const InputChannels& channels,
+                        std::span<const s64> inputs);
 // The indices of that gathering.
-std::vector<s64> repeated_order(const InputChannels& channels, s64 parts);
+std::vector<s64> repeated_order(const InputChannels& channels, std::span<const s64> inputs);
 // Images have their channels where GatherChannels picks them.
 inline bool gathers_channels(const InputChannels& channels) { return channels.axis == 1; }
 

@@ -66,7 +66,7 @@ std::optional<Operands> by_constant(NodeParser& parser, std::string_view op, s64
                               takes_s16_weights(parser.node, op, weights));
   if (!s8s) return {};
   const InputChannels channels = input_channels(parser.node, op, weights, *axes);
-  return Operands{repeat_channels(parser, parser.node.input(kQlX), channels, s8s->parts),
+  return Operands{repeat_channels(parser, parser.node.input(kQlX), channels, s8s->inputs),
                   parser.add_constant(s8s->codes), 0};
 }
 
