@@ -26,6 +26,7 @@ void fold_pad(Graph&, Rewrites&);
 void fold_batchnorm(Graph&, Rewrites&);
 void clip_before_quantize(Graph&, Rewrites&);
 void fuse_normalization(Graph&, Rewrites&);
+void fuse_group_norm(Graph&, Rewrites&);
 void fuse_bias(Graph&, Rewrites&);
 void fuse_swish(Graph&, Rewrites&);
 void fuse_gelu(Graph&, Rewrites&);
@@ -69,6 +70,7 @@ constexpr Pass kFloatPasses[] = {
     {"fold_pad", fold_pad},
     {"fold_batchnorm", fold_batchnorm},
     {"fuse_normalization", fuse_normalization},
+    {"fuse_group_norm", fuse_group_norm},
     {"fuse_bias", fuse_bias},
     {"fuse_swish", fuse_swish},
     {"fuse_gelu", fuse_gelu},
