@@ -146,16 +146,23 @@ int say_provenance(const Options& options, const Engine& engine, const Inspectio
   return kDone;
 }
 
-int run(Options options) {
-  options.engine = readable(options.engine);
-  put_in_force(options.limits, options.engine);
-  const Engine engine = open_engine({options.engine, options.threads, options.model});
+Inspection inspected(const Options& options, const Engine& engine) try {
   InspectOptions inspect_options;
   inspect_options.threads = options.threads;
   inspect_options.device = options.device;
   inspect_options.tuning = read_tuning(options.tuning);
   inspect_options.input_shapes = concrete_shapes(engine, parse_shapes(options.shapes), 1);
-  const Inspection inspection = inspect(engine, inspect_options);
+  return inspect(engine, inspect_options);
+} catch (Error& error) {
+  error.add_context("inspecting '" + options.engine.string() + "'");
+  throw;
+}
+
+int run(Options options) {
+  options.engine = readable(options.engine);
+  put_in_force(options.limits, options.engine);
+  const Engine engine = open_engine({options.engine, options.threads, options.model});
+  const Inspection inspection = inspected(options, engine);
   warn_of_stale_choices(inspection.layers, options.tuning);
   if (options.provenance) return say_provenance(options, engine, inspection);
   if (options.json) {

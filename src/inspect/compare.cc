@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error of every value that two engines of one model both compute.
+// Error of every value that two engines of one model both compute, inside of bodies too.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "core/check.h"
 #include "core/monitor.h"
+#include "core/rounding.h"
 #include "graph/graph.h"
+#include "graph/op_traits.h"
 #include "inspect/taps.h"
 #include "octet/error_stats.h"
 #include "octet/inspect.h"
+#include "ops/quantized/epilogue.h"
+#include "runtime/context.h"
 #include "runtime/inside.h"
 #include "runtime/model.h"
 
@@ -32,7 +36,8 @@ Engine tapped_engine(const Engine& engine, std::span<const std::string> names) {
 
 // Which layer of the tested engine computes each value, and in which precision.
 std::vector<ValueError> errors_without_numbers(const Graph& graph,
-                                               std::span<const std::string> names) {
+                                               std::span<const std::string> names,
+                                               const std::string& prefix = "") {
   std::unordered_map<std::string, const Node*> producers;
   for (const Node& node : graph.nodes) {
     for (const ValueId id : node.outputs) {
@@ -43,25 +48,122 @@ std::vector<ValueError> errors_without_numbers(const Graph& graph,
   for (const std::string& name : names) {
     const Node& node = *producers.at(name);
     ValueError error;
-    error.value = name;
-    error.layer = node.name;
+    error.value = prefix + name;
+    error.layer = prefix + node.name;
     error.precision = node.decision.precision;
     errors.push_back(std::move(error));
   }
   return errors;
 }
 
-void add_sample(const std::vector<Tensor>& expected, const std::vector<Tensor>& got,
-                const std::vector<ValueError>& errors, std::vector<ErrorStats>& stats) {
-  for (size_t i = 0; i < stats.size(); ++i) {
-    if (!(expected[i].type() == got[i].type())) {
-      fail(Error::Code::invalid_argument,
-           "value '{}' is {} in one engine and {} in the other; are they of one model?",
-           errors[i].value, to_string(expected[i].type()), to_string(got[i].type()));
-    }
-    stats[i].add(expected[i].as<f32>(), got[i].as<f32>());
+void add_value(const Tensor& expected, const Tensor& got, const ValueError& error,
+               ErrorStats& stats) {
+  if (!(expected.type() == got.type())) {
+    fail(Error::Code::invalid_argument,
+         "value '{}' is {} in one engine and {} in the other; are they of one model?", error.value,
+         to_string(expected.type()), to_string(got.type()));
   }
+  stats.add(expected.as<f32>(), got.as<f32>());
 }
+
+void set_numbers(ValueError& error, const ErrorStats& stats) {
+  error.sqnr_db = stats.sqnr_db();
+  error.max_abs = stats.max_abs();
+  error.cosine = stats.cosine();
+  error.elements = stats.elements();
+}
+
+// The values that bodies of both engines compute, round by round. Of a loop that does not go round equally often the rounds that both
+// have are compared.
+class BodyErrors {
+ public:
+  BodyErrors(const Graph& reference, const Graph& tested) {
+    collect(reference, tested, "");
+    stats_.resize(errors_.size());
+    reference_.seen = [this](const Graph& body, size_t index, const Tensor& value) {
+      const Value& codes = body.value(reference_.values.at(&body)[index]);
+      rounds_[first_.at(&body) + index].push_back(reals(codes, value));
+    };
+    tested_.seen = [this](const Graph& body, size_t index, const Tensor& value) {
+      const Value& codes = body.value(tested_.values.at(&body)[index]);
+      const size_t at = first_.at(&body) + index;
+      const size_t round = met_[at]++;
+      if (round < rounds_[at].size())
+        add_value(rounds_[at][round], reals(codes, value), errors_[at], stats_[at]);
+    };
+  }
+  BodyErrors(const BodyErrors&) = delete;  // the watches refer to it
+  BodyErrors& operator=(const BodyErrors&) = delete;
+
+  const BodyWatch& reference() const { return reference_; }
+  const BodyWatch& tested() const { return tested_; }
+
+  // The reference runs each sample first.
+  void begin_sample() {
+    rounds_.assign(errors_.size(), {});
+    met_.assign(errors_.size(), 0);
+  }
+
+  // Of the values that were computed.
+  std::vector<ValueError> errors() {
+    std::vector<ValueError> seen;
+    for (size_t i = 0; i < errors_.size(); ++i) {
+      set_numbers(errors_[i], stats_[i]);
+      if (errors_[i].elements > 0) seen.push_back(std::move(errors_[i]));
+    }
+    return seen;
+  }
+
+ private:
+  void collect(const Graph& reference, const Graph& tested, const std::string& prefix) {
+    std::unordered_map<std::string_view, const Node*> nodes;
+    for (const Node& node : reference.nodes) {
+      if (has_body(node)) nodes.emplace(node.name, &node);
+    }
+    for (const Node& node : tested.nodes) {
+      const auto same = has_body(node) ? nodes.find(node.name) : nodes.end();
+      if (same == nodes.end() || same->second->op != node.op) continue;
+      for (const std::string_view name : node.op->traits->bodies) {
+        if (!node.attrs.has(name) || !same->second->attrs.has(name)) continue;
+        add_body(*same->second->attrs.graph(name), *node.attrs.graph(name),
+                 fmt::format("{}{}.{}/", prefix, node.name, name));
+      }
+    }
+  }
+
+  void add_body(const Graph& reference, const Graph& tested, const std::string& prefix) {
+    const std::vector<std::string> names = common_values(reference, tested);
+    first_[&reference] = first_[&tested] = errors_.size();
+    reference_.values[&reference] = ids_of(reference, names);
+    tested_.values[&tested] = ids_of(tested, names);
+    std::ranges::move(errors_without_numbers(tested, names, prefix), std::back_inserter(errors_));
+    collect(reference, tested, prefix);
+  }
+
+  static std::vector<ValueId> ids_of(const Graph& graph, const std::vector<std::string>& names) {
+    std::unordered_map<std::string_view, ValueId> ids;
+    for (ValueId id = 0; id < graph.value_count(); ++id) ids.emplace(graph.value(id).name, id);
+    std::vector<ValueId> found;
+    for (const std::string& name : names) found.push_back(ids.at(name));
+    return found;
+  }
+
+  static Tensor reals(const Value& codes, const Tensor& value) {
+    if (value.dtype() == Dtype::f32) return value;
+    Tensor real(Dtype::f32, value.shape());
+    const auto dst = real.mutable_as<f32>();
+    for (size_t i = 0; i < dst.size(); ++i)
+      dst[i] = dequantize(code_at(view(value), i), codes.quant->scale, codes.quant->zero_point);
+    return real;
+  }
+
+  std::vector<ValueError> errors_;  // of all bodies, one after the other
+  std::vector<ErrorStats> stats_;
+  std::unordered_map<const Graph*, size_t> first_;  // of each body's values
+  std::vector<std::vector<Tensor>> rounds_;  // of each value in this sample, by the reference
+  std::vector<size_t> met_;                  // rounds of the tested engine so far
+  BodyWatch reference_, tested_;
+};
 
 }  // namespace
 
@@ -98,20 +200,21 @@ std::vector<ValueError> compare(const Engine& reference, const Engine& tested,
   }
   std::vector<ValueError> errors = errors_without_numbers(graph, names);
   std::vector<ErrorStats> stats(names.size());
+  BodyErrors bodies(Inside::model(reference).graph, graph);
   Context expected = tapped_engine(reference, names).make_context({.threads = options.threads});
   Context got = tapped_engine(tested, names).make_context({.threads = options.threads});
+  Inside::impl(expected).bodies.watch(&bodies.reference());
+  Inside::impl(got).bodies.watch(&bodies.tested());
   s64 done = 0;
   check_stop(options.monitor);
   for (std::vector<Tensor> inputs; next(inputs);) {
-    add_sample(expected.run(inputs), got.run(inputs), errors, stats);
+    bodies.begin_sample();
+    const std::vector<Tensor> wanted = expected.run(inputs), results = got.run(inputs);
+    for (size_t i = 0; i < stats.size(); ++i) add_value(wanted[i], results[i], errors[i], stats[i]);
     report_progress(options.monitor, "compare", ++done);
   }
-  for (size_t i = 0; i < errors.size(); ++i) {
-    errors[i].sqnr_db = stats[i].sqnr_db();
-    errors[i].max_abs = stats[i].max_abs();
-    errors[i].cosine = stats[i].cosine();
-    errors[i].elements = stats[i].elements();
-  }
+  for (size_t i = 0; i < errors.size(); ++i) set_numbers(errors[i], stats[i]);
+  std::ranges::move(bodies.errors(), std::back_inserter(errors));
   std::stable_sort(errors.begin(), errors.end(),
                    [](const auto& a, const auto& b) { return a.sqnr_db < b.sqnr_db; });
   return errors;

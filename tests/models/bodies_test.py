@@ -237,6 +237,10 @@ class States(WithModels):
         for more in ((), ("--layers",)):
             found = octet("compare", engine, "--against", path, "--calib", folder, *links, *more, "--json").json
             self.assertGreater(found["sqnr_db"], LEAST_DB)
+        within = [layer for layer in found["layers"] if "_branch/" in layer["layer"] and layer["precision"] == "int8"]
+        self.assertGreaterEqual(len(within), 8)
+        for layer in within:
+            self.assertTrue(layer["exact"] or layer["sqnr_db"] > LEAST_DB / 2, layer)
 
     def test_states_as_samples(self):
         """Without --state the state is data like other data, along the axis that is found, or told."""
