@@ -57,8 +57,9 @@ struct ImportInfo {
   s64 parameters = 0;  // elements of all weights; shape arithmetic (s64, bool) apart
   s64 parameter_bytes = 0;
   std::vector<std::string>
-      default_zero_points;             // QuantizeLinear and DequantizeLinear nodes that name none
-  std::vector<DeclaredType> declared;  // what the file says of the values of the graph and its bodies
+      default_zero_points;  // QuantizeLinear and DequantizeLinear nodes that name none
+  std::vector<DeclaredType>
+      declared;  // what the file says of the values of the graph and its bodies
   std::vector<std::string> warnings;
 };
 

@@ -49,7 +49,8 @@ TEST(CheckDeclared, ShapesOfTheCallerOverruleSizes) {
 // What is said of a value of one of two branches (x is f32[?,4]), of a loop that hands it on and collects it, or of a Scan of opset 8.
 std::string error_inside(std::string_view node, std::string_view body, std::string_view value,
                          const DeclaredType& said) {
-  Graph graph = parse_graph(R"(graph "g"(%x: f32[?,4], %c: bool[1], %states: f32[2,4], %steps: f32[2,3,4]) {
+  Graph graph =
+      parse_graph(R"(graph "g"(%x: f32[?,4], %c: bool[1], %states: f32[2,4], %steps: f32[2,3,4]) {
   const %trips: s64[] = {3}
   const %two: f32[] = {2.0}
   %y: f32[*] = If(%c, %x, %two) {else_branch=graph "e"(%a: f32[*], %b: f32[*]) {
@@ -69,7 +70,7 @@ std::string error_inside(std::string_view node, std::string_view body, std::stri
   }, num_scan_inputs=1} name "scan"
   return %y, %z, %all, %last, %sums
 })",
-                            find_op);
+                  find_op);
   DeclaredType declared = said;
   for (const Node& each : graph.nodes) {
     if (each.name == node) declared.body = each.attrs.graph(body);
