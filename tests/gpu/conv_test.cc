@@ -5,8 +5,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <random>
 
+#include "backends/backends.h"
+#include "compile_only.h"
+#include "graph/interpret.h"
 #include "one_node.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
@@ -192,6 +196,33 @@ TEST(GpuConv, EveryKernelGivesTheBytesOfTheCpu) {
   std::printf("%d kernels:", static_cast<int>(end - kernels.begin()));
   for (auto at = kernels.begin(); at != end; ++at) std::printf(" %s", at->c_str());
   std::printf("\n");
+}
+
+// What padding adds to a sum belongs to a layer's window, not to its weights.
+TEST(GpuConv, BranchesThatShareWeightsHaveTheirOwnEdges) {
+  std::string why;
+  const Device* device = gpu_device(why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  const ConvGraph one({.channels = 32, .height = 9, .width = 9, .outputs = 32, .zero_x = 117}, 7);
+  Graph graph = one.graph();
+  Node dilated = graph.nodes[0];
+  dilated.name = "dilated";
+  dilated.attrs.set("pads", std::vector<s64>{2, 2, 2, 2});
+  dilated.attrs.set("dilations", std::vector<s64>{2, 2});
+  const ValueId result = graph.add_value("z", graph.value(graph.outputs[0]).type);
+  dilated.outputs = {result};
+  graph.nodes.push_back(std::move(dilated));
+  graph.outputs.push_back(result);
+  const Target target = make_target(device->name(), 1, nullptr);
+  if (only_compiles()) {
+    compile_kernels(make_plan(graph, std::vector<Shape>{one.inputs()[0].shape()}, target));
+    return;
+  }
+  const std::vector<Tensor> want = interpret(graph, one.inputs()),
+                            got = run_on(graph, one.inputs(), target);
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i)
+    EXPECT_EQ(std::memcmp(got[i].data(), want[i].data(), want[i].bytes()), 0) << "output " << i;
 }
 
 }  // namespace

@@ -141,6 +141,12 @@ Launch make_launch(const ConvRequest& conv, const WgmmaTile& tile, const Chip& c
   return launch;
 }
 
+// All of an axis that the sums depend on.
+std::string edge_key(const WindowAxis& axis) {
+  return fmt::format("{}>{} by {}, {} apart, {} dilated, {} padded", axis.in, axis.out, axis.kernel,
+                     axis.stride, axis.dilation, axis.pad_begin);
+}
+
 std::vector<BlobRecipe> blobs(const ConvRequest& conv, const WgmmaTile& tile) {
   std::vector<BlobRecipe> all =
       conv_blobs(conv, {fmt::format("conv_wgmma {}x{} {}", tile.bn, tile.bki, conv.strides.channel),
@@ -149,8 +155,8 @@ std::vector<BlobRecipe> blobs(const ConvRequest& conv, const WgmmaTile& tile) {
   if (needs_edges(conv)) {
     const s64 channels = padded_channels(conv, tile);
     const s32 zero_point = conv.product.epilogue.zero_point(kProductX);
-    all.push_back({fmt::format("edges {} {} {} {}", channels, zero_point, conv.y.elements(),
-                               conv.x.elements()),
+    all.push_back({fmt::format("edges {} {} {} {}", channels, zero_point, edge_key(conv.h()),
+                               edge_key(conv.w())),
                    {conv.weights},
                    [conv, channels] { return bytes_of<s32>(edge_sums(conv, channels)); }});
   }
