@@ -27,7 +27,7 @@ struct WrittenModel {
   std::vector<std::string> kept_float;  // named in the file's metadata
 };
 
-// Throws Error(unsupported) listing every node that standard operators cannot stand for, and Error(invalid_argument) beyond 2 GiB.
+// Throws Error(unsupported) listing every node that standard operators cannot stand for, and Error(invalid_argument) beyond 1 GiB of weights.
 WrittenModel write_onnx(const Graph& graph, const WriteOptions& options = {});
 
 }  // namespace octet

@@ -129,6 +129,15 @@ class CodesOfModels(unittest.TestCase):
         x = normal(20, 500)
         np.testing.assert_array_equal(case.run(x=x)["b_d"], Case(explicit("codes3"), plugin(SNAKE)).run(x=x)["b_d"])
 
+    def test_an_exported_engine_is_read_again(self):
+        case = Case(self.around("to_export"), plugin(SNAKE))
+        path = scratch() / "exported.onnx"
+        octet("export", case.engine, "--onnx", path, "--plugin", plugin(SNAKE))
+        again = Case(path, plugin(SNAKE))
+        self.assertEqual(again.layer("Snake")["op"], "octet.examples/Snake.codes")
+        x = normal(20, 500)
+        np.testing.assert_array_equal(next(iter(again.run(x=x).values())), next(iter(case.run(x=x).values())))
+
     def test_codes_move_through_what_commutes(self):
         nodes = [quantize("x", "a"), quantize("a_q", "a", "DequantizeLinear"),
                  node("Backwards", ["a_d"], ["b"], "org.several"), quantize("b", "a2"),
