@@ -80,15 +80,27 @@ Offer lower_f_group_norm(const LowerRequest& request) {
                            pixels,
                            groups,
                            request.node.attrs.f("epsilon", 1e-5f),
-                           filled(count, 1),
-                           filled(count, 0),
+                           Tensor(),
+                           Tensor(),
                            for_channels(*request.constant(1), shape[1]),
                            for_channels(*request.constant(2), shape[1])};
   Candidate candidate;
   candidate.kernel = kernel_name("f32", "group_norm", isa_of(request.target));
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.outputs = {Layout::linear};
-  candidate.bind = [step](const BindArgs&) -> RunStep { return step; };
+  // As large as a group of the image, and one for all layers of that size.
+  candidate.prepare = [count](const BindArgs&) {
+    return std::vector<Preparation>{preparation<Tensor>(fmt::format("{} ones", count), {},
+                                                        [count] { return filled(count, 1); }),
+                                    preparation<Tensor>(fmt::format("{} zeros", count), {},
+                                                        [count] { return filled(count, 0); })};
+  };
+  candidate.bind = [step](const BindArgs& args) -> RunStep {
+    GroupNormStep bound = step;
+    bound.ones = prepared_tensor(args, 0);
+    bound.zeros = prepared_tensor(args, 1);
+    return bound;
+  };
   return candidate;
 }
 
