@@ -49,11 +49,11 @@ class Annotator {
     if (!port.format.is_codes()) return port;
     const Node* quantize = producer_of(graph_, uses_, node_.inputs[i]);
     if (quantize != nullptr && is_quantize(*quantize))
-      return with_params(port, *quantize, i, "input");
+      return with_params(port, *quantize, i, "input", declaration_.input(i).name);
     for (u32 reader : uses_.consumers(node_.inputs[i])) {
       const Node& other = graph_.nodes[reader];
       if (is_dequantize(other) && other.inputs[0] == node_.inputs[i])
-        return with_params(port, other, i, "input");
+        return with_params(port, other, i, "input", declaration_.input(i).name);
     }
     lacks_scale("input", declaration_.input(i).name, i, "a QuantizeLinear before it");
   }
@@ -67,12 +67,13 @@ class Annotator {
     for (u32 reader : uses_.consumers(node_.outputs[i])) {
       const Node& other = graph_.nodes[reader];
       if (is_dequantize(other) && other.inputs[0] == node_.outputs[i])
-        return with_params(port, other, i, "output");
+        return with_params(port, other, i, "output", declaration_.output(i).name);
     }
     lacks_scale("output", declaration_.output(i).name, i, "a DequantizeLinear behind it");
   }
 
-  PortCodes with_params(PortCodes port, const Node& qdq, size_t i, const char* side) const {
+  PortCodes with_params(PortCodes port, const Node& qdq, size_t i, const char* side,
+                        const std::string& name) const {
     const Tensor* scale = graph_.constant_input(qdq, 1);
     const auto type = code_type(graph_, qdq);
     const auto channels = is_quantize(qdq) ? channel_codes(graph_, qdq) : std::nullopt;
@@ -84,9 +85,9 @@ class Annotator {
       port.scales = channels->scales;
       port.zero_point = channels->zero_point;
     } else {
-      fail(kInvalid, "{} {} '{}' of {} has {} scales; '{}' declares {}", side, i,
-           declaration_.input(i).name, describe(node_), scale == nullptr ? 0 : scale->elements(),
-           declaration_.full_name(), to_string(port.format));
+      fail(kInvalid, "{} {} '{}' of {} has {} scales; '{}' declares {}", side, i, name,
+           describe(node_), scale == nullptr ? 0 : scale->elements(), declaration_.full_name(),
+           to_string(port.format));
     }
     return port;
   }

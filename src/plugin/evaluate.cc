@@ -69,6 +69,19 @@ void check_scales(const CodesForm& form) {
     fail(Error::Code::unsupported, "a plugin's codes without a scale cannot be evaluated");
 }
 
+// A plugin reads a scale for each channel: engine files and models may bring fewer.
+void check_channels(const CodesForm& form, std::span<const TensorType> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const PluginFormat& format = form.inputs[i].format;
+    if (format.params != OCTET_PARAMS_PER_CHANNEL) continue;
+    const Shape& shape = inputs[i].shape;
+    const s64 scales = std::ssize(form.inputs[i].scales);
+    if (format.axis < shape.rank() && shape[format.axis] == scales) continue;
+    fail(Error::Code::invalid_model, "input {} is {}, and has {} scales for dimension {}", i,
+         to_string(inputs[i]), scales, format.axis);
+  }
+}
+
 bool wants_nhwc(const PluginFormat& format, const TensorType& type) {
   return format.layout == OCTET_LAYOUT_NHWC && type.shape.rank() == 4;
 }
@@ -92,7 +105,11 @@ const PluginCombination& combination_for(const PluginOp& op, const CodesForm& fo
 
 CodesForm form_of(const Node& node, std::span<const TensorType> inputs) {
   const PluginOp& op = *plugin_of(node);
-  if (is_plugin_codes(node)) return read_codes(node);
+  if (is_plugin_codes(node)) {
+    CodesForm own = read_codes(node);
+    check_channels(own, inputs);
+    return own;
+  }
   const bool codes =
       op.real.quant.kind == QuantKind::move_codes && !inputs.empty() && is_byte(inputs[0].dtype);
   CodesForm form = codes ? moved_codes(op.declaration, inputs) : reals_form(op, inputs);

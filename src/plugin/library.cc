@@ -137,7 +137,7 @@ const octet_plugin& open_plugin(const std::filesystem::path& library) {
   if (entry == nullptr)
     fail(kInvalid, "'{}' is no plugin: it has no function {}", library.string(),
          OCTET_PLUGIN_ENTRY);
-  static const octet_plugin_host host = {sizeof host, OCTET_PLUGIN_ABI, 0, "0.1.0"};
+  static const octet_plugin_host host = {sizeof host, OCTET_PLUGIN_ABI, 0, OCTET_VERSION};
   const octet_plugin* plugin = nullptr;
   try {
     plugin = entry(&host);
