@@ -147,6 +147,8 @@ Loss loss_in(const Tensor& real, Precision type) {
 
 std::vector<size_t> f16_layers(const Graph& graph, const PrecisionPlan& plan,
                                const Requests& requests) {
+  const auto asks = [](const LayerRequest& layer) { return layer.precision == Precision::f16; };
+  if (!plan.f16 && std::ranges::none_of(requests.layers, asks)) return {};
   const std::vector<bool> real = stays_real(graph, plan, requests);
   std::vector<size_t> layers;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -229,12 +231,16 @@ void measure_halves(const Graph& graph, const CalibrationOptions& data, const St
 
 void note_remedies(std::span<const HalfWeights> rest, std::vector<HalfWeights>& found) {
   for (HalfWeights& weights : found) {
-    const auto of_layer = [&](const std::string& tensor) {
+    const auto of_layer = [&](const auto& is_it) {
       return std::ranges::find_if(rest, [&](const HalfWeights& other) {
-        return other.layer == weights.layer && other.tensor == tensor;
+        return other.layer == weights.layer && is_it(other.tensor);
       });
     };
-    const auto same = of_layer(weights.tensor), moved = of_layer(weights.tensor + ".rescaled");
+    // A layer between two others may be rescaled twice, and names that are taken get a number.
+    const std::string rescaled = weights.tensor + ".rescaled";
+    const auto same = of_layer([&](const std::string& name) { return name == weights.tensor; });
+    const auto moved =
+        of_layer([&](const std::string& name) { return name.starts_with(rescaled); });
     if (same != rest.end()) {
       weights.remedy = same->remedy;
       weights.type = same->type;

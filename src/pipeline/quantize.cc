@@ -124,7 +124,7 @@ std::shared_ptr<const KeptGraph> kept(Graph placed, const Graph& fused, WeightCo
 
 // Each body as its own model.
 void quantize_bodies(Graph& graph, const FloatModel& model, const PrecisionPlan& plan,
-                     CompileReport* report) {
+                     CompileReport* report, const Monitor& monitor) {
   // Names of layers and types of 16 bits are asked of the graph around.
   PrecisionPlan plain = plan;
   plain.constraints = {};
@@ -132,7 +132,7 @@ void quantize_bodies(Graph& graph, const FloatModel& model, const PrecisionPlan&
   plain.f16 = plain.bf16 = plain.fastest = false;
   for (const FloatBody& body : model.bodies) {
     CompileReport inside;
-    const Model done = quantize(*body.model, plain, &inside);
+    const Model done = quantize(*body.model, plain, &inside, monitor);
     replace_body(graph, body.model->graph.get(), std::make_shared<const Graph>(done.graph));
     if (report == nullptr) continue;
     for (MissingRange& missing : inside.missing_ranges) {
@@ -157,7 +157,7 @@ Model quantize(const FloatModel& model, const PrecisionPlan& plan, CompileReport
   if (plan.constraint_mode == ConstraintMode::none) requests.layers.clear();
   if (places) place_precisions(graph, model, {plan.keep_float, requests.layers}, report);
   std::optional<Graph> placed = plan.simulate ? std::nullopt : if_quantized(graph);
-  quantize_bodies(graph, model, plan, report);
+  quantize_bodies(graph, model, plan, report, monitor);
   std::vector<PassTrace> trace = model.passes;
   const PassOptions options{plan.rewrites.disabled_passes,
                             plan.rewrites.stop_after_rewrites,

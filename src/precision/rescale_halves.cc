@@ -162,6 +162,7 @@ Graph rescaled_for_halves(Graph graph, std::span<const size_t> layers) {
     Pair pair(graph, first, graph.nodes[static_cast<size_t>(reader)]);
     if (pair.fits()) pair.rescale();
   }
+  remove_dead_nodes(graph);  // the copies that were not needed, and what others replaced
   return graph;
 }
 

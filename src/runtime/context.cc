@@ -182,6 +182,8 @@ std::vector<Tensor> Context::Impl::run_staged(std::span<const Tensor> inputs) {
 
 std::vector<Tensor> Context::Impl::run_observed(std::span<const Tensor> inputs,
                                                 const RunObserver& observer) {
+  const LoopRounds rounds;
+  const RunWork work;
   const BodyRunner::Scope scope(bodies);
   const CurrentDevice unchanged(*target.device);
   BoundPlan* bound = bound_plan(inputs);
