@@ -16,7 +16,8 @@ BlockLayout layout_of(const BindingInfo& binding, const octet::Shape& shape) {
 
 int8_t code_of(float value, float scale) {
   const float rounded = std::nearbyint(value / scale);
-  return static_cast<int8_t>(std::clamp(rounded, -128.0F, 127.0F));
+  return std::isnan(rounded) ? int8_t{0}
+                             : static_cast<int8_t>(std::clamp(rounded, -128.0F, 127.0F));
 }
 
 }  // namespace

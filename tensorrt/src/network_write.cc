@@ -115,14 +115,11 @@ TensorFormat format_of(const Tensor& tensor, DataType type) {
   refuse("'" + tensor.name + "' of type " + name_of(type) + " allows none of the formats " + names);
 }
 
+// What the client's level has no type for is converted: 64-bit integers at level 8, f64.
 Dtype border_type(const Tensor& tensor) {
-#if NV_TENSORRT_MAJOR < 10
-  const bool is_index = tensor.model_type().dtype == Dtype::s64;
-  if (is_index) return Dtype::s32;
-#endif
   if (is_coded(tensor)) return Dtype::f32;
   const bool asked = tensor.asked_type || tensor.is_input;
-  return asked ? to_octet(tensor.getType()) : tensor.model_type().dtype;
+  return to_octet(asked ? tensor.getType() : to_trt(tensor.model_type().dtype));
 }
 
 Binding binding_of(const Tensor& tensor, const std::string& onnx) {

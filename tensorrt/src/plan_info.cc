@@ -94,6 +94,21 @@ void check(const PlanInfo& info, const octet::Engine& engine) {
   }
 }
 
+// Clients make memory for the type that they are told: it is the engine's, but for codes of reals.
+void check_types(const PlanInfo& info, const octet::Engine& engine) {
+  const auto inputs = engine.inputs(), outputs = engine.outputs();
+  for (size_t i = 0; i < info.bindings.size(); ++i) {
+    const BindingInfo& binding = info.bindings[i];
+    const octet::Dtype own =
+        (i < inputs.size() ? inputs[i] : outputs[i - inputs.size()]).type.dtype;
+    const bool coded = binding.scale != 0 && binding.type == DataType::kINT8;
+    if (own == (coded ? octet::Dtype::f32 : to_octet(binding.type))) continue;
+    throw octet::Error(octet::Error::Code::unsupported,
+                       "'" + binding.name + "' is of type " + std::string(dtype_name(own)) +
+                           ", which clients of this level have no type for");
+  }
+}
+
 }  // namespace
 
 std::string to_bytes(const PlanInfo& info) {
@@ -180,12 +195,14 @@ PlanInfo plan_info(const octet::Engine& engine) {
       for (const auto& input : engine.inputs()) info.bindings.push_back(own_binding(input, true));
       for (const auto& output : engine.outputs())
         info.bindings.push_back(own_binding(output, false));
+      check_types(info, engine);
       return info;
     }
     info = from_json(attached->text);
     info.plugins = take_plugins(*attached);
     info.refit_model = attached->rest;
     check(info, engine);
+    check_types(info, engine);
     return info;
   });
 }
