@@ -9,16 +9,12 @@
 #include "octet/compile.h"
 
 namespace octet::cli {
-namespace {
-
 bool begins_as_engine(const std::filesystem::path& path) {
   constexpr std::string_view kEngine = "OCTETENG";
   std::string begins(kEngine.size(), '\0');
   std::ifstream file(path, std::ios::binary);
   return file.read(begins.data(), static_cast<std::streamsize>(begins.size())) && begins == kEngine;
 }
-
-}  // namespace
 
 void add_model_flags(CLI::App& app, ModelFlags& flags) {
   add_weights_root_flag(app, flags.weights_root);

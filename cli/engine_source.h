@@ -25,6 +25,9 @@ struct EngineSource {
   std::map<std::string, Shape> shapes = {};  // of a model's inputs that it leaves open
 };
 
+// Whatever its name is: plans of trtexec and standard input too.
+bool begins_as_engine(const std::filesystem::path& path);
+
 // What begins as an engine file is loaded; a name that ends in .onnx, or standard input that begins as no engine, is compiled; the
 // rest is an error.
 Engine open_engine(const EngineSource& source);

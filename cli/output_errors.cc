@@ -39,7 +39,7 @@ Engine reference_for(const EngineSource& source, const Engine& engine) {
   for (const TensorInfo& input : engine.inputs()) {
     if (input.type.shape.is_static()) options.input_shapes[input.name] = input.type.shape;
   }
-  const bool built = model.extension() == ".octet";
+  const bool built = model.extension() == ".octet" || begins_as_engine(model);
   Engine reference = built ? Engine::load(model) : compile(model, options);
   check_same("inputs", reference.inputs(), engine.inputs(), model.string());
   check_same("outputs", reference.outputs(), engine.outputs(), model.string());
@@ -62,7 +62,7 @@ void OutputErrors::add(const std::vector<Tensor>& reference, const std::vector<T
     const std::vector<float> expected = to_floats(reference[i]);
     const std::vector<float> got = to_floats(tested[i]);
     if (expected.size() != got.size()) {
-      fail(Error::Code::invalid_argument, "output {}: the float model gives {}, the engine {}", i,
+      fail(Error::Code::invalid_argument, "output {}: the reference gives {}, the engine {}", i,
            to_string(reference[i].type()), to_string(tested[i].type()));
     }
     each_[i].add(expected, got);

@@ -66,7 +66,11 @@ void add_preprocess(const Preprocess& preprocess, CommandLine& line) {
 void add_ranges(const Provenance& from, CommandLine& line) {
   if (!from.data_hash.empty()) line.flag("--calib DATA");
   if (!from.cache_hash.empty()) line.flag("--calib-cache CACHE");
-  if (const auto method = range_method(from)) line.option("--calib-method", to_string(*method));
+  if (const auto method = range_method(from)) {
+    line.option("--calib-method", to_string(*method));
+  } else {
+    line.flag("--calib-method METHODS", !from.data_hash.empty());
+  }
   line.flag("--ranges RANGES", !from.given.empty());
 }
 

@@ -8,6 +8,7 @@
 #include "cli/random_inputs.h"
 #include "cli/sample_runs.h"
 #include "cli/samples.h"
+#include "cli/standard_files.h"
 #include "cli/terminal.h"
 #include "octet/npz.h"
 
@@ -95,7 +96,7 @@ void run_all(const Engine& engine, Context& context, const RunInputs& inputs,
   for (const std::filesystem::path& file : inputs.files) {
     if (is_array_data(file) && !inputs.prepare_arrays && inputs.options.states.empty()) {
       if (const auto arrays = read_inputs(file, infos)) {
-        warn_of_raw_arrays(file.string(), *arrays, engine.preprocess());
+        warn_of_raw_arrays(with_known_names(file.string()), *arrays, engine.preprocess());
         runner.run_whole(file.string(), *arrays);
         continue;
       }

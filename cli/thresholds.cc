@@ -44,7 +44,7 @@ void add_thresholds(nlohmann::ordered_json& object, const std::vector<Threshold>
 int exit_code(const std::vector<Threshold>& judged) {
   for (const Threshold& one : judged) {
     if (one.passed) continue;
-    message(fmt::format("failed: {} is {:.4f}, {} than {}", one.what, one.value,
+    message(fmt::format("failed: {} is {:.6g}, {} than {}", one.what, one.value,
                         one.least ? "less" : "more", one.limit));
   }
   return all_passed(judged) ? kDone : kThresholdFailed;

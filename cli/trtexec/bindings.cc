@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -54,11 +55,12 @@ void fill_random(Tensor& tensor, std::mt19937& random) {
 }
 
 void load(Tensor& tensor, const std::string& name, const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail(Error::Code::io, "--loadInputs: '{}': {}", path, std::strerror(errno));
   const uint64_t bytes = file_bytes(path);
   if (bytes != tensor.bytes())
     fail(Error::Code::invalid_argument, "--loadInputs: '{}' has {} bytes, input {} of {} takes {}",
          path, bytes, name, to_string(tensor.type()), tensor.bytes());
-  std::ifstream file(path, std::ios::binary);
   file.read(reinterpret_cast<char*>(tensor.mutable_data()), static_cast<std::streamsize>(bytes));
   if (!file) fail(Error::Code::io, "'{}': cannot be read", path);
 }

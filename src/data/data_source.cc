@@ -96,8 +96,7 @@ void DataSource::Impl::settle_bad(size_t total) const {
   }
   fail_about(skip_bad ? "" : "DataOptions.skip_bad", Error::Code::invalid_argument,
              "{} of {} in '{}' cannot be used: {}{}; {}", bad.size(), total, source,
-             bad.front().reason, others,
-             skip_bad ? "nothing is left" : "repair or remove them, or skip them");
+             bad.front().reason, others, skip_bad ? "nothing is left" : "repair or remove them");
 }
 
 void DataSource::validate(const std::function<void(int64_t, int64_t)>& progress) {

@@ -137,7 +137,8 @@ TEST(ImageFolder, BadFilesAreAnErrorOrANamedSkip) {
   folder.write("4.gif", std::string("GIF89a..............."));
   folder.copy("rgb.jpg", "5.png");  // the content decides, not the name
   DataOptions options = at(folder.path());
-  refuse(options, kImageInput, {"3 of 5", "2.jpg", "empty", "'3.jpg'", "'4.gif'", "or skip them"});
+  refuse(options, kImageInput,
+         {"3 of 5", "2.jpg", "empty", "'3.jpg'", "'4.gif'", "repair or remove"});
   options.skip_bad = true;
   DataSource source = open(options, kImageInput);
   source.validate();

@@ -115,6 +115,12 @@ FloatModel fitted_to_halves(const FloatModel& model, const CompileOptions& optio
   return fitted;
 }
 
+// What an engine says that it was made from. A descriptor's number is an accident: the same model gives the same engine.
+std::string model_name(const std::filesystem::path& file) {
+  const std::filesystem::path folder = file.parent_path();
+  return folder == "/proc/self/fd" || folder == "/dev/fd" ? "" : file.filename().string();
+}
+
 Engine compile_model(const Import& read, const std::string& source, const CompileOptions& options,
                      CompileReport* report) {
   CompileReport local;
@@ -137,7 +143,7 @@ Engine compile(const std::filesystem::path& onnx_file, const CompileOptions& opt
   };
   try {
     return without_bad_alloc(
-        [&] { return compile_model(read, onnx_file.filename().string(), options, report); });
+        [&] { return compile_model(read, model_name(onnx_file), options, report); });
   } catch (Error& error) {
     error.add_context("compiling '" + onnx_file.string() + "'");
     throw;

@@ -123,6 +123,12 @@ class Runtime(unittest.TestCase):
         for theirs in (saved()[1], compare(digits_engine(), "--against", runtime().replace(":", "-plain:", 1), "--json").json):
             self.assertAlmostEqual(mine["sqnr_db"], theirs["outputs"][0]["sqnr_db"], places=2)
 
+    def test_an_engine_of_any_name(self):
+        plan = scratch() / "reference.plan"
+        plan.write_bytes(digits_engine().read_bytes())
+        output, = compare(digits_engine(), "--against", plan, "--json").json["outputs"]
+        self.assertEqual(output["beyond"], 0)
+
     def test_eval(self):
         flags = ("eval", digits_engine(), "--data", digits() / "test", "--json")
         mine = octet(*flags, "--against", MODEL).json

@@ -51,6 +51,10 @@ class Provenance(unittest.TestCase):
             octet(*words, "-o", scratch() / "again.octet", "--quiet")
             self.assertEqual((scratch() / "again.octet").read_bytes(), engine.read_bytes(), name)
 
+    def test_several_methods_have_a_place_in_the_command(self):
+        engine = build("--calib-method", "image=minmax", name="several")
+        self.assertIn("--calib DATA --calib-method METHODS", said(engine)["command"])
+
     def test_a_float_engine_has_no_data(self):
         of = said(build(calib=False, name="float"))["provenance"]
         self.assertEqual(of["options"], {})

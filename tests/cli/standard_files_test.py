@@ -13,8 +13,8 @@ from harness import DIGITS, PROGRAM, digits, digits_engine, need, octet, scratch
 MODEL = DIGITS / "digits.onnx"
 
 
-def piped(*arguments, data=b"", code=0):
-    done = subprocess.run([str(PROGRAM), *map(str, arguments)], input=data, capture_output=True, check=False)
+def piped(*arguments, data=b"", code=0, more_files=()):
+    done = subprocess.run([str(PROGRAM), *map(str, arguments)], input=data, capture_output=True, check=False, pass_fds=more_files)
     if done.returncode != code:
         raise AssertionError(f"ended with {done.returncode}: {done.stdout[-400:]}{done.stderr[-400:]}")
     return done
@@ -60,6 +60,12 @@ class Streams(unittest.TestCase):
         for command in (["inspect", "-"], ["bench", "-", "--iterations", "2"], ["check", "-"]):
             piped(*command, data=MODEL.read_bytes())
         piped("inspect", "-", data=built.stdout)
+
+    def test_the_same_engine_whatever_else_is_open(self):
+        alone = piped("build", "-", "-o", "-", data=MODEL.read_bytes()).stdout
+        with open(MODEL, "rb") as other:
+            beside = piped("build", "-", "-o", "-", data=MODEL.read_bytes(), more_files=[other.fileno()]).stdout
+        self.assertEqual(alone, beside)
 
     def test_mistakes(self):
         self.assertIn(b"give -o", piped("build", "-", data=MODEL.read_bytes(), code=2).stderr)
