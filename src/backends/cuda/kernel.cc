@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/kernel.h"
 
+#include <fmt/ranges.h>
+
 #include <bit>
 
 #include "backends/cuda/device.h"
@@ -86,7 +88,9 @@ void Kernel::allow_shared_bytes(s64 bytes) const {
 std::shared_ptr<const Kernel> load_kernel(const CudaDevice& device, const KernelSource& source) {
   const std::string key = source.key();
   if (std::shared_ptr<const Kernel> known = device.kernels().find(key)) return known;
-  const KernelImage image{source.text(), device.arch(), nvrtc().major, nvrtc().minor};
+  const KernelImage image{source.text(),
+                          fmt::format("{}", fmt::join(compile_options(device.arch()), " ")),
+                          nvrtc().major, nvrtc().minor};
   std::vector<char> cubin = read_kernel(image);
   if (cubin.empty()) {
     cubin = compile_kernel(source, device.arch());

@@ -32,7 +32,7 @@ ContentDigest digest_of(std::span<const char> bytes) {
 ContentDigest digest_of(const KernelImage& image) {
   ContentHash hash;
   hash.add(std::as_bytes(std::span(image.text)));
-  hash.add(std::as_bytes(std::span(image.arch)));
+  hash.add(std::as_bytes(std::span(image.options)));
   hash.add(s64{image.compiler_major});
   hash.add(s64{image.compiler_minor});
   return hash.digest();

@@ -14,8 +14,8 @@ namespace octet::cuda {
 
 // What the machine code depends on.
 struct KernelImage {
-  std::string text;  // of the source
-  std::string arch;  // "sm_90a"
+  std::string text;     // of the source
+  std::string options;  // of the compiler, with the target
   int compiler_major = 0, compiler_minor = 0;
 };
 

@@ -37,7 +37,7 @@ class KernelCache : public ::testing::Test {
 
   const fs::path root_ = fs::temp_directory_path() / ("octet_kernels_" + std::to_string(getpid()));
   const fs::path folder_ = root_ / "not" / "there";
-  const KernelImage image_{"the text of a source", "sm_90a", 13, 0};
+  const KernelImage image_{"the text of a source", "-arch=sm_90a", 13, 0};
   const std::vector<char> code_ = {'c', 'o', 'd', 'e', 0, 1};
 };
 
@@ -50,10 +50,11 @@ TEST_F(KernelCache, GivesBackWhatItKept) {
 
 TEST_F(KernelCache, KnowsWhatTheCodeWasMadeFrom) {
   keep_kernel(image_, code_);
-  EXPECT_TRUE(read_kernel({"the text of a sourcf", "sm_90a", 13, 0}).empty());
-  EXPECT_TRUE(read_kernel({"the text of a source", "sm_89", 13, 0}).empty());
-  EXPECT_TRUE(read_kernel({"the text of a source", "sm_90a", 12, 0}).empty());
-  EXPECT_TRUE(read_kernel({"the text of a source", "sm_90a", 13, 1}).empty());
+  EXPECT_TRUE(read_kernel({"the text of a sourcf", "-arch=sm_90a", 13, 0}).empty());
+  EXPECT_TRUE(read_kernel({"the text of a source", "-arch=sm_89", 13, 0}).empty());
+  EXPECT_TRUE(read_kernel({"the text of a source", "-arch=sm_90a -fmad=false", 13, 0}).empty());
+  EXPECT_TRUE(read_kernel({"the text of a source", "-arch=sm_90a", 12, 0}).empty());
+  EXPECT_TRUE(read_kernel({"the text of a source", "-arch=sm_90a", 13, 1}).empty());
 }
 
 // Under the name of another kernel, too.
@@ -71,7 +72,7 @@ TEST_F(KernelCache, TakesNothingDamaged) {
   }
   write(file, good + "x");
   EXPECT_TRUE(read_kernel(image_).empty());
-  const KernelImage other{"another text", "sm_90a", 13, 0};
+  const KernelImage other{"another text", "-arch=sm_90a", 13, 0};
   keep_kernel(other, {'o'});
   for (const fs::path& path : files()) write(path, good);
   EXPECT_TRUE(read_kernel(other).empty());

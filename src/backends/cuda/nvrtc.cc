@@ -114,13 +114,16 @@ const Nvrtc& nvrtc() {
   return found(result);
 }
 
+std::vector<std::string> compile_options(const std::string& arch) {
+  return {"-arch=" + arch, "-fmad=false", "-default-device", "-w"};
+}
+
 std::vector<char> compile_here(const std::string& text, const std::string& name,
                                const std::string& arch) {
   static std::mutex mutex;  // the compiler is one for the process
   const Nvrtc& compiler = nvrtc();
   const std::lock_guard lock(mutex);
-  return Program(compiler, text, name)
-      .compile({"-arch=" + arch, "-fmad=false", "-default-device", "-w"});
+  return Program(compiler, text, name).compile(compile_options(arch));
 }
 
 }  // namespace octet::cuda

@@ -21,7 +21,10 @@ struct Nvrtc {
 // names the places.
 const Nvrtc& nvrtc();
 
-// Machine code for a target such as "sm_90a". Throws Error(internal) with the compiler's words: the sources are ours.
+// What kernels for a target such as "sm_90a" are compiled with.
+std::vector<std::string> compile_options(const std::string& arch);
+
+// Machine code for a target. Throws Error(internal) with the compiler's words: the sources are ours.
 std::vector<char> compile_here(const std::string& text, const std::string& name,
                                const std::string& arch);
 
