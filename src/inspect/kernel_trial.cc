@@ -2,6 +2,7 @@
 #include "inspect/kernel_trial.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "plan/bind.h"
 #include "plan/groups.h"
@@ -99,6 +100,7 @@ KernelTrial::KernelTrial(const Setting& setting, const Candidate& candidate, con
     bind.outputs.emplace_back();
     output_data_.push_back(nullptr);
     if (b == kNoBuffer) continue;
+    output_buffers_.push_back(b);
     const Buffer& buffer = setting.plan.buffers[b];
     const TensorType type = type_of(buffer);
     const bool as_planned = candidate.outputs[i] == buffer.placement.layout &&
@@ -116,7 +118,7 @@ KernelTrial::KernelTrial(const Setting& setting, const Candidate& candidate, con
     bind.outputs.back() = outputs_.back().placement;
     output_data_.back() = outputs_.back().data;
   }
-  kernel_ = bind_alone(candidate, std::move(bind));
+  kernel_ = bind_alone(candidate, std::move(bind), setting.store);
 }
 
 f64 KernelTrial::run() {
@@ -130,16 +132,58 @@ f64 KernelTrial::run() {
   return end_->microseconds_since(*begin_);
 }
 
-std::vector<Tensor> KernelTrial::results() {
-  std::vector<Tensor> tensors;
-  for (const Form& form : outputs_) {
-    Tensor& tensor = tensors.emplace_back(form.type.dtype, form.type.shape);
-    const Form linear = dense(form.type, Layout::linear);
-    finish(conversion(form, linear));
-    setting_.queue.copy(tensor.mutable_data(), linear.data, form.type.bytes());
-    setting_.queue.synchronize();
+Layout KernelTrial::planned_layout(size_t output) const {
+  return setting_.plan.buffers[output_buffers_[output]].placement.layout;
+}
+
+std::vector<KernelTrial::Form> KernelTrial::results() {
+  std::vector<Form> copies;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    copies.push_back(dense(outputs_[i].type, planned_layout(i)));
+    finish(conversion(outputs_[i], copies.back()));
   }
-  return tensors;
+  return copies;
+}
+
+bool KernelTrial::gives(const std::vector<Form>& results) {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const Form& own = outputs_[i];
+    const bool lies_so =
+        own.placement.layout == planned_layout(i) && is_dense(own.type, own.placement);
+    if (lies_so && same_bytes(own, results[i])) continue;
+    if (lies_so) return false;
+    const Form copy = dense(own.type, planned_layout(i));
+    finish(conversion(own, copy));
+    if (!same_bytes(copy, results[i])) return false;
+  }
+  return true;
+}
+
+// Both dense. Large results stay where they are, if the device can compare them.
+bool KernelTrial::same_bytes(const Form& a, const Form& b) const {
+  const Device& device = *setting_.target.device;
+  const s64 bytes = format_bytes(a.type, a.placement);
+  if (device.has_host_memory()) return std::memcmp(a.data, b.data, static_cast<size_t>(bytes)) == 0;
+  Queue& queue = setting_.queue;
+  if (device.backend().compare != nullptr) {
+    const Form flag = dense({Dtype::s32, {1}}, Layout::linear);
+    const RunStep compare = bind_alone(device.backend().compare(bytes, setting_.target),
+                                       {{{}, {}}, {{}}}, setting_.store);
+    const std::byte* both[] = {a.data, b.data};
+    std::byte* to = flag.data;
+    compare({both, &to, nullptr, queue});
+    s32 differ = 0;
+    queue.copy(reinterpret_cast<std::byte*>(&differ), to, sizeof differ);
+    queue.synchronize();
+    return differ == 0;
+  }
+  std::vector<std::byte> on_host[2];
+  for (const auto& [form, host] : {std::pair(&a, &on_host[0]), std::pair(&b, &on_host[1])}) {
+    host->resize(static_cast<size_t>(bytes));
+    queue.copy(host->data(), form->data, bytes);
+  }
+  queue.synchronize();
+  return on_host[0] == on_host[1];
 }
 
 }  // namespace octet

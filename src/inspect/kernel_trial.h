@@ -7,6 +7,7 @@
 
 #include "plan/backend.h"
 #include "plan/plan.h"
+#include "plan/prepared_store.h"
 
 namespace octet {
 
@@ -17,6 +18,13 @@ class KernelTrial {
     const PlanStep& step;
     Target target;  // for the step's device
     Queue& queue;   // the step's
+    PreparedStore& store;
+  };
+  struct Form {  // memory of one value in one placement
+    TensorType type;
+    Placement placement;
+    std::byte* data = nullptr;
+    std::shared_ptr<std::byte> storage;
   };
 
   // `args` are the step's; their inputs hold this run's data.
@@ -24,16 +32,12 @@ class KernelTrial {
 
   // Runs the kernel, after whatever its inputs need to change their layout, and microseconds for both.
   f64 run();
-  // What the last run wrote, each output dense and row-major.
-  std::vector<Tensor> results();
+  // A copy of what the last run wrote, each output dense in the plan's layout, where the step's device computes.
+  std::vector<Form> results();
+  // Whether the last run wrote the same bytes.
+  bool gives(const std::vector<Form>& results);
 
  private:
-  struct Form {  // memory of one value in one placement
-    TensorType type;
-    Placement placement;
-    std::byte* data = nullptr;
-    std::shared_ptr<std::byte> storage;
-  };
   using Step = std::function<void()>;
 
   TensorType type_of(const Buffer& buffer) const;  // as one group of the step sees it
@@ -43,9 +47,12 @@ class KernelTrial {
   Step conversion(const Form& from, const Form& to) const;
   void finish(const Step& step) const;  // runs it to its end
   Form take_input(const Form& live, Layout given, Layout wanted, bool strided);
+  Layout planned_layout(size_t output) const;
+  bool same_bytes(const Form& a, const Form& b) const;
 
   const Setting setting_;
   std::vector<Form> inputs_, outputs_;
+  std::vector<u32> output_buffers_;  // of outputs_
   std::vector<std::byte*> input_data_, output_data_;
   std::vector<Step> before_, after_;
   std::shared_ptr<std::byte> workspace_;

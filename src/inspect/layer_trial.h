@@ -25,7 +25,7 @@ class LayerTrial {
 
   const std::vector<Candidate> kernels_;
   std::vector<KernelTrial> trials_;
-  std::vector<Tensor> expected_;
+  std::vector<KernelTrial::Form> expected_;
 };
 
 }  // namespace octet

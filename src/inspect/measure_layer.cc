@@ -62,7 +62,7 @@ class LayerMeasurement {
     as_given.candidate = choice.chosen;
     as_given.kernels = std::move(choice.others);
     as_given.kernels.insert(as_given.kernels.begin(), std::move(choice.chosen));
-    selection_ = LayerTrial({plan, as_given, target, args.queue}, args).compare();
+    selection_ = LayerTrial({plan, as_given, target, args.queue, *context_.store}, args).compare();
     selection_.layer = layer_of(plan, as_given);
   }
 

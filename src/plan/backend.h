@@ -34,6 +34,8 @@ struct Backend {
   // Copies a tensor from one layout to the other (or between two buffers of one layout).
   Candidate (*convert)(const TensorType& type, Layout from, Layout to,
                        const Target& target) = nullptr;
+  // Sets output 0, s32[1], which is 0, to 1 where the bytes of two tensors of one type differ, both as they lie. Null where the host has to.
+  Candidate (*compare)(s64 bytes, const Target& target) = nullptr;
   // Writes a constant into output 0. The host's alone, for constants that the graph returns.
   Candidate (*constant)(const Tensor& tensor) = nullptr;
   // Null where `wanted_border` is never asked for. The step runs after what this returns.

@@ -121,11 +121,16 @@ std::vector<Prepared> prepare_others(const Plan& plan, const Preparing& preparin
   return made;
 }
 
-RunStep bind_alone(const Candidate& candidate, BindArgs args) {
+RunStep bind_alone(const Candidate& candidate, BindArgs args, PreparedStore& store) {
   if (candidate.prepare != nullptr) {
-    for (const Preparation& p : candidate.prepare(args)) args.prepared.push_back(p.make());
+    for (const Preparation& p : candidate.prepare(args)) args.prepared.push_back(store.get(p));
   }
   return candidate.bind(args);
+}
+
+RunStep bind_alone(const Candidate& candidate, BindArgs args) {
+  PreparedStore own;
+  return bind_alone(candidate, std::move(args), own);
 }
 
 }  // namespace octet

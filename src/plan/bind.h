@@ -28,7 +28,8 @@ std::vector<RunStep> bind_steps(const Plan& plan, const Preparing& preparing);
 // else nothing. What fails is left to who binds it.
 std::vector<Prepared> prepare_others(const Plan& plan, const Preparing& preparing);
 
-// Of one kernel by itself, which shares nothing.
+// Of one kernel by itself. What it prepares comes from the store; without one it shares nothing.
+RunStep bind_alone(const Candidate& candidate, BindArgs args, PreparedStore& store);
 RunStep bind_alone(const Candidate& candidate, BindArgs args);
 
 }  // namespace octet

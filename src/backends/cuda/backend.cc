@@ -2,6 +2,7 @@
 // What a GPU offers. It has no reference of its own: what no lowering accepts runs on the CPU, with copies that the plan shows.
 #include "backends/cuda/backend.h"
 
+#include "backends/cuda/lower/compare.h"
 #include "backends/cuda/lower/convert.h"
 #include "backends/cuda/lower/plugin.h"
 
@@ -25,7 +26,8 @@ const Backend& cuda_backend() {
   static const Backend backend{.name = "cuda",
                                .lowerings = kLowerings,
                                .plugins = offer_plugin_on_device,
-                               .convert = cuda_convert};
+                               .convert = cuda_convert,
+                               .compare = cuda_compare};
   return backend;
 }
 
