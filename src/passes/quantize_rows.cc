@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax or LayerNormalization of reals that are only quantized afterwards writes codes itself: the same codes, two passes over
-// memory less.
+// memory less. Where the reals are codes dequantized, it reads those.
 #include "graph/op_traits.h"
 #include "ops/quantized/quantize_node.h"
 #include "ops/quantized/zero_points.h"
@@ -18,6 +18,22 @@ const OpDef* as_codes(const Graph& graph, const Node& node) {
     if (node.inputs[i] != kNoValue && !graph.is_constant(node.inputs[i])) return nullptr;
   }
   return node.op->traits->rows_as_codes;
+}
+
+// The codes that the rows are made of, and their type; else the rows themselves, reals.
+struct RowsInput {
+  ValueId value;
+  f32 scale = 1.0f;
+  s32 zero_point = 0;
+};
+
+RowsInput input_of(Graph& graph, const Uses& uses, const Node& rows) {
+  const ValueId reals = rows.inputs[0];
+  const Node* dequantize = producer_of(graph, uses, reals);
+  if (dequantize == nullptr || !is_dequantize(*dequantize)) return {reals};
+  const std::optional<CodeType> type = code_type(graph, *dequantize);
+  if (!type || graph.is_constant(dequantize->inputs[0])) return {reals};
+  return {dequantize->inputs[0], type->params.scale, type->params.zero_point};
 }
 
 }  // namespace
@@ -39,8 +55,10 @@ void quantize_rows(Graph& graph, Rewrites& rewrites) {
     if (!rewrites.allow()) return;
     Node fused = *rows;
     fused.op = codes;
-    fused.attrs.set("scales", std::vector<f32>{1.0f, type->params.scale});
-    set_input_zero_points(fused, std::array{0});
+    const RowsInput input = input_of(graph, uses, *rows);
+    fused.inputs[0] = input.value;
+    fused.attrs.set("scales", std::vector<f32>{input.scale, type->params.scale});
+    set_input_zero_points(fused, std::array{input.zero_point});
     set_output_attrs(fused, request, Activation{});
     fused.decision = {Precision::int8, ReasonCode::codes_of_rows, "its result is only quantized"};
     replace_fused(quantize, std::move(fused), *rows);
