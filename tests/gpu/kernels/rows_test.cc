@@ -111,6 +111,21 @@ TEST(GpuLayerNorm, Reals) {
   }
 }
 
+// Shares near the middle between two codes, where a quotient is divided and not guessed: equal elements have equal shares, 1 / count.
+TEST(GpuSoftmax, SharesBetweenTwoCodes) {
+  NEEDS_GPU();
+  for (s64 count : {16, 96}) {
+    for (f32 codes : {0.5f, 100.5f}) {
+      Quant quant{1.0f, 0, 1.0f / (codes * static_cast<f32>(count)), 0};
+      for (const f32 nudge : {0.0f, 1e-7f, -1e-7f}) {
+        quant.scale_y *= 1.0f + nudge;
+        expect_exact_on_gpu(code_probe("QSoftmax", Tensor(Dtype::f32, {40, count}), quant),
+                            cuda::lower_softmax, fmt::format("{} codes of {}", codes, count));
+      }
+    }
+  }
+}
+
 TEST(GpuInstanceNorm, Layouts) {
   NEEDS_GPU();
   for (const Shape& shape : {Shape{2, 5, 3, 7}, Shape{1, 37, 12, 11}, Shape{1, 16, 40, 30}}) {

@@ -10,6 +10,7 @@
 //   A_S8, B_S8          codes are signed; ZP_A, ZP_B their zero points
 //   A_ROW, A_K, B_N, B_K, Y_ROW, Y_N: strides; A_VEC, B_VEC: bytes of one load (16, 8, 4 or 1), along whichever axis is dense
 //   BATCHES             X(size, stride of a, of b, of y) for each axis of the batch, the last first
+//   UNIFORM             columns have one multiplier and no bias
 //   EPI_...             epilogue.cu; OUT_VEC: codes stored at once; ADD_COLUMNS: the addend is a row
 //   tiles               WARPS_M x WARPS_N warps of TILES_M x TILES_N mma tiles, BK bytes of k in a stage, STAGES
 #define BM (16 * TILES_M * WARPS_M)
@@ -26,14 +27,21 @@ struct RowOfA {
   static const u32 kFill = 0;
   static __device__ __forceinline__ s32 place(s32 row) { return row; }
 };
-// A thread owns 2 * TILES_N neighbouring columns: column 2 * TILES_N * q + 2j + e of a warp lies in row 8j + 2q + e.
+// A thread owns 2 * TILES_N columns of a warp's, 2j + e in row 8j + 2q + e: neighbours, so that it stores many codes at once; of reals four
+// neighbours in each 16, so that four threads store 64 bytes.
+#if EPI_REAL
+#define RUN 4
+#else
+#define RUN (2 * TILES_N)
+#endif
+__device__ __forceinline__ s32 column_of(s32 q, s32 own) { return own / RUN * 4 * RUN + RUN * q + own % RUN; }
 struct RowOfB {
   static const s32 kTile = BN, kRows = SIZE_N, kVec = B_VEC;
   static const s64 kRow = B_N, kStep = B_K;
   static const u32 kFill = B_S8 ? 0 : 0x80808080u;
   static __device__ __forceinline__ s32 place(s32 row) {
-    const s32 in_warp = row % (8 * TILES_N), q = in_warp / (2 * TILES_N), pair = in_warp % (2 * TILES_N);
-    return row - in_warp + pair / 2 * 8 + 2 * q + pair % 2;
+    const s32 in_warp = row % (8 * TILES_N), q = in_warp % (4 * RUN) / RUN, own = in_warp / (4 * RUN) * RUN + in_warp % RUN;
+    return row - in_warp + own / 2 * 8 + 2 * q + own % 2;
   }
 };
 
@@ -163,45 +171,38 @@ struct Accumulators {
   }
 };
 
-__device__ __forceinline__ void store_row(const EpilogueParams& p, const u8* table, s64 y, s32 m, s32 n,
+// `n0`: the warp's first column; `uniform`: the multiplier of all columns, if they have one.
+__device__ __forceinline__ void store_row(const EpilogueParams& p, const u8* table, s64 y, s32 m, s32 n0, f32 uniform,
                                           const Accumulators& acc, s32 i, s32 half) {
 #pragma unroll
   for (s32 v = 0; v < 2 * TILES_N; v += OUT_VEC) {
-    if (n + v >= SIZE_N) return;
-    const s64 at = y + (s64)m * Y_ROW + (s64)(n + v) * Y_N;
+    const s32 n = n0 + column_of(threadIdx.x % 4, v);
+    if (n >= SIZE_N) return;
+    const s64 at = y + (s64)m * Y_ROW + (s64)n * Y_N;
     __align__(16) u8 residual[OUT_VEC] = {}, addend[OUT_VEC] = {};
 #if EPI_REAL
-    f32 reals[OUT_VEC];
+    __align__(16) f32 results[OUT_VEC];
 #else
-    __align__(16) u8 codes[OUT_VEC];
+    __align__(16) u8 results[OUT_VEC];
 #endif
 #if EPI_RESIDUAL
     load_codes<OUT_VEC>(residual, p.residual + at);
 #endif
 #if EPI_SUM
-    load_codes<OUT_VEC>(addend, p.addend + (ADD_COLUMNS ? n + v : at));
+    load_codes<OUT_VEC>(addend, p.addend + (ADD_COLUMNS ? n : at));
 #endif
 #pragma unroll
     for (s32 e = 0; e < OUT_VEC; ++e) {
-      const s32 c = n + v + e;
-      const s32 sum = (s32)((u32)acc.sum(i, (v + e) / 2, half, (v + e) % 2) + (u32)p.bias[c]);
-      const f32 t = product_real(sum, p.multiplier[c], residual[e]);
+      const s32 bias = UNIFORM ? 0 : p.bias[n + e];
+      const s32 sum = (s32)((u32)acc.sum(i, (v + e) / 2, half, (v + e) % 2) + (u32)bias);
+      const f32 t = product_real(sum, UNIFORM ? uniform : p.multiplier[n + e], residual[e]);
 #if EPI_REAL
-      reals[e] = t;
+      results[e] = t;
 #else
-      codes[e] = (u8)product_code(t, table, addend[e]);
+      results[e] = (u8)product_code(t, table, addend[e]);
 #endif
     }
-#if !EPI_REAL
-    store_codes<OUT_VEC>(p.out + at, codes);
-#elif OUT_VEC >= 4
-#pragma unroll
-    for (s32 e = 0; e < OUT_VEC; e += 4)
-      *(float4*)((f32*)p.out + at + e) = make_float4(reals[e], reals[e + 1], reals[e + 2], reals[e + 3]);
-#else
-#pragma unroll
-    for (s32 e = 0; e < OUT_VEC; ++e) ((f32*)p.out)[at + e] = reals[e];
-#endif
+    store_codes<OUT_VEC * OUT_BYTES>(p.out + at * OUT_BYTES, (const u8*)results);
   }
 }
 
@@ -236,6 +237,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) octet_kernel(const __grid_
     }
     copy_async_commit();
   }
+  const f32 uniform = p.end.multiplier[0];
   const s32 row_a = warp % WARPS_M * TILES_M * 16, row_b = warp / WARPS_M * TILES_N * 8;
   for (s32 k_tile = 0; k_tile < K_TILES; ++k_tile) {
     copy_async_wait<STAGES - 2>();
@@ -261,6 +263,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) octet_kernel(const __grid_
 #pragma unroll
     for (s32 half = 0; half < 2; ++half) {
       const s32 m = m0 + row_a + i * 16 + half * 8 + lane / 4;
-      if (m < SIZE_M) store_row(p.end, table, y, m, n0 + row_b + lane % 4 * 2 * TILES_N, acc, i, half);
+      if (m < SIZE_M) store_row(p.end, table, y, m, n0 + row_b, uniform, acc, i, half);
     }
 }

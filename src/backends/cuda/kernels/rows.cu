@@ -76,14 +76,37 @@ struct Own {
     EACH_OWN(e) kept[e] = real_at(p, place(e));
   }
   __device__ __forceinline__ f32 operator[](s32 e) const { return kept[e]; }
+  // Results take the place of elements until all are there: a store between two loads would let the second wait.
+  __device__ __forceinline__ void give(s32 e, f32 y) { kept[e] = y; }
+  __device__ __forceinline__ void store_given(s32 lane) const { EACH_OWN(e) store(p, place(e), kept[e]); }
 #else
   __device__ __forceinline__ Own(const RowsParams& params, s64 row_first, s32 lane) : p(params), first(row_first + (s64)lane * INNER) {}
   __device__ __forceinline__ f32 operator[](s32 e) const { return real_at(p, place(e)); }
+  __device__ __forceinline__ void give(s32 e, f32 y) const { store(p, place(e), y); }
+  __device__ __forceinline__ void store_given(s32) const {}
 #endif
   __device__ __forceinline__ s64 place(s32 e) const { return first + (s64)e * 16 * INNER; }
 };
 
 #if SOFTMAX
+#if Y_CODES
+// Called seldom, and by code that is unrolled far.
+__device__ __noinline__ u8 exact_share_code(f32 power, f32 sum) {
+  return (u8)quantized(f32_div(power, sum), Y_SCALE, Y_RECIPROCAL, ZP_Y, LO, HI);
+}
+
+// The code of power / sum. A guess by one multiplication differs from both quotients by less than 2^-12 where codes are; `near`: how far from
+// a code it may be to be sure of it.
+__device__ __forceinline__ u8 share_code(f32 power, f32 sum, f32 factor, f32 near) {
+  const f32 magic = 0x1.8p+23f;
+  const f32 guess = fminf(fmaxf(f32_mul(power, factor), (f32)(LO - ZP_Y)), (f32)(HI - ZP_Y));
+  const f32 shifted = f32_add(guess, magic);
+  const f32 rest = f32_sub(guess, f32_sub(shifted, magic));
+  if (!(fabsf(rest) < near)) return exact_share_code(power, sum);
+  return (u8)(bits_of(shifted) + ZP_Y);
+}
+#endif
+
 __device__ __forceinline__ void normalize(const RowsParams& p, Own& own, s64 row, s32 lane, bool present) {
   f32 most = -INFINITY_F32;
   EACH_OWN(e) most = Larger()(most, own[e]);
@@ -101,7 +124,14 @@ __device__ __forceinline__ void normalize(const RowsParams& p, Own& own, s64 row
 #endif
   sum = combined(sum, Add());
   if (!present) return;
+#if Y_CODES
+  const f32 factor = f32_div(1.0f, f32_mul(sum, Y_SCALE));
+  // Where a sum is NaN or a scale extreme, all are divided.
+  const f32 near = factor < 0x1p+100f ? 0.5f - 0x1p-12f : 0.0f;
+  EACH_OWN(e) p.y[own.place(e)] = share_code(POWER(e), sum, factor, near);
+#else
   EACH_OWN(e) store(p, own.place(e), f32_div(POWER(e), sum));
+#endif
 }
 #else
 __device__ __forceinline__ void normalize(const RowsParams& p, Own& own, s64 row, s32 lane, bool present) {
@@ -127,8 +157,9 @@ __device__ __forceinline__ void normalize(const RowsParams& p, Own& own, s64 row
 #elif CENTERED
     y = f32_add(y, 0.0f);
 #endif
-    store(p, own.place(e), y);
+    own.give(e, y);
   }
+  own.store_given(lane);
 }
 #endif
 

@@ -28,7 +28,8 @@ struct MatmulRequest {
 
 MatmulTile choose_tile(const MatMulGeometry& g) {
   MatmulTile tile;
-  tile.tiles_m = g.m > 64 ? 2 : 1;
+  // A short k leaves little to do but storing: small tiles, more of them at once.
+  tile.tiles_m = g.m > 64 && g.k > 2 * kStep ? 2 : 1;
   tile.warps_m = g.m > 32 ? 4 : g.m > 16 ? 2 : 1;
   tile.tiles_n = g.n <= 16 ? 2 : g.n <= 32 ? 4 : 8;
   tile.stages = std::clamp<s64>(ceil_div(g.k, kStep) + 1, 2, 4);
@@ -75,8 +76,9 @@ s64 store_width(const MatmulRequest& matmul, const BindArgs& bind) {
   const MatMulViews& v = matmul.views;
   if (v.y_n != 1) return 1;
   const s64 bytes = matmul.product.element_bytes();
-  s64 width = common_power(
-      16, {2 * matmul.tile.tiles_n, v.geometry.n, v.y_row, bind.output_offset(0) / bytes});
+  s64 width =
+      common_power(matmul.product.real() ? 4 : 16,
+                   {2 * matmul.tile.tiles_n, v.geometry.n, v.y_row, bind.output_offset(0) / bytes});
   for (s64 stride : v.y_batch) width = common_power(width, {stride});
   for (size_t i : {kProductResidual, kProductAddend}) {
     const bool read =
@@ -120,6 +122,8 @@ Launch make_launch(const MatmulRequest& matmul, const BindArgs& bind) {
   launch.source.set("A_VEC", load_width(matmul, bind, kProductX));
   launch.source.set("B_VEC", load_width(matmul, bind, kProductWeights));
   launch.source.set("OUT_VEC", store_width(matmul, bind));
+  const bool uniform = !matmul.product.bias && matmul.product.multiplier.shape().elements() == 1;
+  launch.source.set("UNIFORM", s64{uniform});
   launch.source.set("ADD_COLUMNS", s64{bool{matmul.product.addend_row}});
   launch.source.set("WARPS_M", tile.warps_m), launch.source.set("WARPS_N", s64{1});
   launch.source.set("TILES_M", tile.tiles_m), launch.source.set("TILES_N", tile.tiles_n);

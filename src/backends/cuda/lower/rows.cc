@@ -66,9 +66,21 @@ void set_codes(KernelSource& source, const LowerRequest& request) {
   source.set("HI", s64{epilogue.range.hi});
 }
 
+constexpr s64 kLanes = 16;  // threads of a row
+
+// Few rows are spread over all multiprocessors, a warp at least.
+s64 block_rows(const RowsRequest& rows, const Chip& chip) {
+  constexpr s64 kMost = 8, kLeast = 2;
+  if (rows.inner != 1) return 2 * kMost;
+  s64 block = kMost;
+  while (block > kLeast && rows.rows < block * chip.multiprocessors) block /= 2;
+  return block;
+}
+
 Launch launch_of(const LowerRequest& request, const RowsRequest& rows) {
-  constexpr s64 kLanes = 16, kMostKept = 64, kBlockRows = 16;
+  constexpr s64 kMostKept = 64;
   const s64 kept = ceil_div(rows.count, kLanes);
+  const s64 block = block_rows(rows, device_of(request).chip());
   Launch launch{.source = {"rows", {}}, .shape = {}};
   KernelSource& source = launch.source;
   source.set("ROWS", rows.rows), source.set("COUNT", rows.count), source.set("INNER", rows.inner);
@@ -76,12 +88,12 @@ Launch launch_of(const LowerRequest& request, const RowsRequest& rows) {
   source.set("CHANNELS", rows.channels);
   source.set("EPSILON", rows.epsilon);
   source.set("BIAS", s64{rows.has_bias});
-  source.set("BLOCK_ROWS", kBlockRows);
+  source.set("BLOCK_ROWS", block);
   source.set("LANES_FIRST", s64{rows.inner == 1});
   source.set("KEPT", kept <= kMostKept ? kept : 0);
   set_codes(source, request);
-  launch.shape = {.blocks = ceil_div(rows.rows, kBlockRows),
-                  .threads = static_cast<int>(kLanes * kBlockRows),
+  launch.shape = {.blocks = ceil_div(rows.rows, block),
+                  .threads = static_cast<int>(kLanes * block),
                   .programmatic_dependent = true};
   return launch;
 }
