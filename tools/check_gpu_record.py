@@ -30,8 +30,8 @@ def problems_of(record):
         if network["same_bytes"] != network["inputs"]:
             yield f"{name}: {network}"
     for tool, found in record.get("sanitizer", {}).items():
-        if isinstance(found, dict) and found["errors"]:
-            yield f"{tool}: {found['errors']} errors"
+        if isinstance(found, dict) and (found["errors"] or found["exit"]):
+            yield f"{tool}: {found}"
     if record.get("node_tests", {}).get("exit"):
         yield f"node tests: {record['node_tests']}"
 
