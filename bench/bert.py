@@ -16,7 +16,8 @@ HIDDEN, HEADS, FFN = 768, 12, 3072
 class _Encoder:
     """Collects nodes and weights; every method returns the name of its result."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, alike):
+        self.seed, self.alike, self.turned = seed, alike, 0
         self.random = np.random.default_rng(seed)
         self.nodes, self.weights, self.constants = [], [], {}
 
@@ -42,6 +43,7 @@ class _Encoder:
         """Columns differ in spread by some ten times, as trained ones do: that is what per-channel scales are for."""
         spread = gain / np.sqrt(inputs) * np.exp(self.random.normal(0, 0.4, outputs))
         weight = (self.random.normal(0, 1, (inputs, outputs)) * spread).astype(np.float32)
+        weight = np.roll(weight, self.turned, axis=0)
         bias = self.random.normal(0, 0.1, outputs).astype(np.float32)
         return self.add("Add", [self.tensor(bias), self.add("MatMul", [x, self.tensor(weight)])])
 
@@ -72,14 +74,21 @@ class _Encoder:
         return self.add("Mul", [product, self.constant(0.5)])
 
     def layer(self, x):
+        if self.alike:
+            self.random = np.random.default_rng(self.seed)
+            self.turned += 1
         x = self.norm(self.add("Add", [self.attention(x), x]))
         inner = self.gelu(self.linear(x, HIDDEN, FFN))
         return self.norm(self.add("Add", [self.linear(inner, FFN, HIDDEN), x]))
 
 
-def bert(layers=12, tokens=384):
-    """The float model: f32 embeddings [N, tokens, 768] in, hidden states of that shape out."""
-    encoder = _Encoder(layers)
+def bert(layers=12, tokens=384, alike=False):
+    """The float model: f32 embeddings [N, tokens, 768] in, hidden states of that shape out.
+
+    `alike`: the matrices of all layers are those of one, each turned by another number of rows: no two are equal, and a packed engine
+    is a tenth of its size.
+    """
+    encoder = _Encoder(layers, alike)
     x = encoder.norm("embeddings")
     for _ in range(layers):
         x = encoder.layer(x)

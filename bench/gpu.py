@@ -6,7 +6,7 @@ median of several runs. Engines are built on any machine beforehand (--prepare, 
 carried to the one with the GPU, which needs nothing but the program:
 
     bench/gpu.py --prepare build/gpu
-    bench/gpu.py --engines build/gpu --device cuda:0 --json
+    bench/gpu.py --engines build/gpu --device cuda:0 --peers eager compiled --json
 """
 
 import argparse
@@ -20,12 +20,25 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NETWORKS = {  # network of networks.py: batch sizes
     "resnet50_shaped": (256, 1), "resnet18_shaped": (256, 1), "mobilenet_v2_shaped": (256, 1),
-    "retinaface": (32,), "yolox_nano": (32,), "yunet": (32,),
+    "retinaface": (32,), "yolox_nano": (32,), "yunet": (32,), "bert_alike_384": (32, 1),
     # Not timed: tests/gpu/run compares their outputs with the CPU's.
     "mobilenet_v2": (), "squeezenet": (), "cifar10_resnet20": (), "cifar10_silunet": (), "cifar10_vit": (),
 }
 IMAGES = 4  # of each network, beside its engine
 COPIES = ("copy_to_device", "copy_to_host", "copy_on_device")
+
+
+def calibration(args, network):
+    if network.data:
+        height, width = network.size
+        return ["--calib", pathlib.Path(args.data) / network.data, "--max-calib", "64", "--resize", f"{width}x{height}"]
+    import bert
+    import numpy as np
+
+    arrays = args.prepare / f"{network.name}.npz"
+    feeds = list(bert.calibration())
+    np.savez(arrays, **{name: np.concatenate([feed[name] for feed in feeds]) for name in feeds[0]})
+    return ["--calib", arrays]
 
 
 def prepare(args):
@@ -34,9 +47,9 @@ def prepare(args):
     import onnx
 
     args.prepare.mkdir(parents=True, exist_ok=True)
-    for network in nets.NETWORKS:
+    for network in (*nets.NETWORKS, *nets.PACKABLE):
         target = args.prepare / f"{network.name}.octet"
-        if network.name not in NETWORKS or target.exists() or not network.data:
+        if network.name not in NETWORKS or target.exists():
             continue
         model = nets.load(network, args.models)
         for value in (*model.graph.input, *model.graph.output):
@@ -44,10 +57,10 @@ def prepare(args):
         del model.graph.value_info[:]
         source = args.prepare / f"{network.name}.onnx"
         onnx.save(model, source)
-        height, width = network.size
-        subprocess.run([args.program, "build", source, "--int8", "--calib", pathlib.Path(args.data) / network.data, "--max-calib", "64",
-                        "--resize", f"{width}x{height}", "--calib-method", "minmax", "--precision", "*:int8", "--constraints", "prefer",
-                        "-o", target, "--force", "--quiet"], check=True)
+        subprocess.run([args.program, "build", source, "--int8", *calibration(args, network), "--calib-method", "minmax", "--precision",
+                        "*:int8", "--constraints", "prefer", "-o", target, "--force", "--quiet"], check=True)
+        if not network.data:
+            continue
         images = args.prepare / f"{network.name}.images"
         images.mkdir(exist_ok=True)
         for image in sorted(path for path in (pathlib.Path(args.data) / network.data).rglob("*") if path.is_file())[:IMAGES]:
@@ -77,8 +90,23 @@ def device_ms(args, engine, batch):
     return statistics.median(runs), layers
 
 
+def peers(args):
+    """What gpu_peers.py measures of PyTorch on this GPU: {(network, batch): {mode: milliseconds}}; nothing where it is not installed."""
+    asked = [f"{name}:{batch}" for name, batches in NETWORKS.items() for batch in batches if (args.engines / f"{name}.octet").exists()]
+    if not args.peers or not asked:
+        return {}
+    done = subprocess.run([args.python, ROOT / "bench/gpu_peers.py", *asked, "--modes", *args.peers, "--seconds", str(args.seconds)],
+                          capture_output=True, text=True, check=False)
+    sys.stderr.write(done.stderr)
+    found = {}
+    for line in done.stdout.splitlines():
+        figure = json.loads(line)
+        found.setdefault((figure["name"], figure["batch"]), {})[f"pytorch_{figure['mode']}_fp16_ms"] = figure["ms"]
+    return found
+
+
 def measure(args):
-    results = []
+    results, others = [], peers(args)
     for name, batches in NETWORKS.items():
         engine = args.engines / f"{name}.octet"
         for batch in batches if engine.exists() else ():
@@ -90,7 +118,7 @@ def measure(args):
             on_host = [layer["name"] for layer in layers if layer["device"] == "cpu" and layer["kernel"] not in COPIES]
             floor = sum(layer["floor_us"] for layer in layers) / 1e3
             results.append({"name": name, "batch": batch, "ms": round(ms, 4), "images_per_s": round(batch / ms * 1e3, 1),
-                            "floor_ms": round(floor, 4), "peers": {}, "layers_on_cpu": len(on_host), "clocks": clocks()})
+                            "floor_ms": round(floor, 4), "peers": others.get((name, batch), {}), "layers_on_cpu": len(on_host), "clocks": clocks()})
             if not args.json:
                 print(f"{name:22} batch {batch:4} {ms:9.3f} ms {batch / ms * 1e3:12.0f} images/s, {len(on_host)} layers on the CPU")
     return results
@@ -107,6 +135,8 @@ def main():
     parser.add_argument("--tuning", help="kernels as octet bench --tune measured them")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=1)
+    parser.add_argument("--peers", nargs="*", choices=("eager", "compiled"), default=[], help="measure PyTorch in the same run")
+    parser.add_argument("--python", default="python3", help="one that has PyTorch")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     if args.prepare:

@@ -66,6 +66,8 @@ NETWORKS = [
     Network("style", "style_candy_instancenorm", (720, 720), "imagenet/calib", color="bgr", scale=1.0),
     Network("bert_base_384", "generated:bert", (384, 768), ""),
 ]
+# For machines that engines are carried to.
+PACKABLE = [Network("bert_alike_384", "generated:bert_alike", (384, 768), "")]
 
 
 def _read(network, models):
@@ -80,7 +82,7 @@ def load(network, models):
     """The model of a network for one image: float (or Q/DQ, see Network.quantized), opset 17, shapes inferred."""
     kind, _, name = network.source.rpartition(":")
     if kind == "generated":
-        model = bert.bert() if name == "bert" else generated.MODELS[name]()
+        model = bert.bert(alike=name == "bert_alike") if name.startswith("bert") else generated.MODELS[name]()
     else:
         model = _read(network, models)
     rewrite.to_f32(model)
