@@ -7,7 +7,7 @@
 //              in which a tap is a shift by rows (stride 1, weights resident)
 //   x          X_S8, CIN, CHUNKS (of BKI channels), R, S, STRIDE_H, STRIDE_W, DIL_H, DIL_W, PAD_T, PAD_L; X_MODE 2: TH, WP (pixels of a
 //              row with its halo), A_BYTES (of a tile), TILES_H (tiles of an image)
-//   y          M (pixels), OH, OW, COUT, Y_IMAGE, Y_ROW, Y_PIXEL, Y_DENSE (pixels lie one after another), OUT_VEC; RES_..., ADD_...
+//   y          M (pixels), OH, OW, COUT, Y_IMAGE, Y_ROW, Y_PIXEL, OUT_VEC; RES_..., ADD_...
 //   edges      EDGES; TOP, BOTTOM, LEFT, RIGHT (rows and columns of y whose windows reach into padding)
 //   tiles      BM_WG (64 or 128 rows of a warpgroup), BN, BKI, SUB (pieces of k in a stage), STAGES, NWG, PINGPONG, RESIDENT
 //              (weights stay in shared memory), MIN_BLOCKS
@@ -16,6 +16,7 @@
 // thread owns CHANNELS neighbours.
 #define BM (PINGPONG ? BM_WG : BM_WG * NWG)
 #define TALL (BM_WG / 64)
+#define ROWS (2 * TALL)  // of a thread
 #define N_TILES ((COUT + BN - 1) / BN)
 #define PIECES (R * S * CHUNKS)
 #define K_STEPS (X_MODE == 2 ? CHUNKS : (PIECES + SUB - 1) / SUB)
@@ -132,25 +133,28 @@ __device__ __forceinline__ void multiply(s32 (&acc)[TALL][BN / 2], u32 memory, s
 #endif
 }
 
-// A row of a tile as a pixel of y.
+// A row of a tile as a pixel of y; `m`: of all, where tiles are rows of pixels.
 struct Pixel {
-  s32 n, h, w;
+  s32 m, n, h, w;
   bool exists;
 };
 __device__ __forceinline__ Pixel pixel_of(s32 m_tile, s32 row) {
   Pixel pixel;
+  pixel.m = m_tile * BM + row;
 #if X_MODE == 2
   const s32 y = row / WP;
   pixel.n = m_tile / TILES_H, pixel.h = m_tile % TILES_H * TH + y, pixel.w = row % WP;
   pixel.exists = y < TH && pixel.h < OH && pixel.w < OW;
 #else
-  const s32 m = m_tile * BM + row, rest = m % (OH * OW);
-  pixel.n = m / (OH * OW), pixel.h = rest / OW, pixel.w = rest % OW;
-  pixel.exists = m < M;
+  const s32 rest = pixel.m % (OH * OW);
+  pixel.n = pixel.m / (OH * OW), pixel.h = rest / OW, pixel.w = rest % OW;
+  pixel.exists = pixel.m < M;
 #endif
   return pixel;
 }
+// Of constant strides; pixels that lie one after another need no division.
 __device__ __forceinline__ s64 place(const Pixel& at, s64 image, s64 row, s64 pixel) {
+  if (X_MODE != 2 && (OH == 1 || row == OW * pixel) && (OH * OW == M || image == (s64)(OH * OW) * pixel)) return at.m * pixel;
   return at.n * image + at.h * row + at.w * pixel;
 }
 
@@ -170,47 +174,55 @@ __device__ __forceinline__ void load_operand(u8 (&to)[CHANNELS], const u8* from,
     if (channel + v < COUT) load_codes<OUT_VEC>(to + v, from + channel + v);
 }
 
-__device__ __forceinline__ void finish(const WgmmaParams& p, const s32 (&acc)[BN / 2], s32 g, s32 i, const Pixel& at, s32 channel,
-                                       const u8* end, const u8* table, const u8 (&residual)[CHANNELS]) {
-  u8 addend[CHANNELS] = {};
+// A group of channels of a thread's rows: what is known of a channel is read once for all of them.
+__device__ __forceinline__ void finish(const WgmmaParams& p, const s32 (&acc)[TALL][BN / 2], s32 g, const Pixel (&at)[ROWS], s32 channel,
+                                       const u8* end, const u8* table, const u8 (&residual)[ROWS][CHANNELS]) {
+  u8 addend[ROWS][CHANNELS] = {};
 #if EPI_SUM
-  load_operand(addend, p.end.addend + place(at, ADD_IMAGE, ADD_ROW, ADD_PIXEL), channel);
+#pragma unroll
+  for (s32 row = 0; row < ROWS; ++row)
+    if (at[row].exists) load_operand(addend[row], p.end.addend + place(at[row], ADD_IMAGE, ADD_ROW, ADD_PIXEL), channel);
 #endif
   const s32 q = threadIdx.x % 4;
-#if EDGES
-  const s32 edge = edge_class(at);
-#endif
-  u32 words[CHANNELS / 4];
-  const s64 to = place(at, Y_IMAGE, Y_ROW, Y_PIXEL) + channel;
+  u32 words[ROWS][CHANNELS / 4];
 #pragma unroll
   for (s32 w = 0; w < CHANNELS / 4; ++w) {
     const u8* four = end + (g * GROUP + w * 16 + q * 4) * 4;
     const uint4 f = *(const uint4*)four;
     const int4 b = *(const int4*)(four + N_TILES_BYTES);
-    s32 sums[4] = {acc[g * GROUP / 2 + 8 * w + 2 * i] + b.x, acc[g * GROUP / 2 + 8 * w + 2 * i + 1] + b.y,
-                   acc[g * GROUP / 2 + 8 * w + 2 * i + 4] + b.z, acc[g * GROUP / 2 + 8 * w + 2 * i + 5] + b.w};
-#if EDGES
-    if (edge != 0 && channel + 4 * w < COUT) {
-      const int4 e = *(const int4*)(p.border + (s64)edge * COUT_PADDED + channel + 4 * w);
-      sums[0] += e.x, sums[1] += e.y, sums[2] += e.z, sums[3] += e.w;
-    }
-#endif
     const f32 scales[4] = {f32_bits(f.x), f32_bits(f.y), f32_bits(f.z), f32_bits(f.w)};
-    f32 t[4];
 #pragma unroll
-    for (s32 e = 0; e < 4; ++e) t[e] = product_real(sums[e], scales[e], residual[4 * w + e]);
+    for (s32 row = 0; row < ROWS; ++row) {
+      const s32* own = acc[row / 2] + g * GROUP / 2 + 8 * w + row % 2 * 2;
+      s32 sums[4] = {own[0] + b.x, own[1] + b.y, own[4] + b.z, own[5] + b.w};
+#if EDGES
+      const s32 edge = edge_class(at[row]);
+      if (at[row].exists && edge != 0 && channel + 4 * w < COUT) {
+        const int4 e = *(const int4*)(p.border + (s64)edge * COUT_PADDED + channel + 4 * w);
+        sums[0] += e.x, sums[1] += e.y, sums[2] += e.z, sums[3] += e.w;
+      }
+#endif
+      f32 t[4];
+#pragma unroll
+      for (s32 e = 0; e < 4; ++e) t[e] = product_real(sums[e], scales[e], residual_real(((const u32*)residual[row])[w], e));
 #if EPI_REAL
 #pragma unroll
-    for (s32 e = 0; e < 4; ++e)
-      if (channel + 4 * w + e < COUT) ((f32*)p.end.out)[to + 4 * w + e] = t[e];
+      for (s32 e = 0; e < 4; ++e)
+        if (at[row].exists && channel + 4 * w + e < COUT)
+          ((f32*)p.end.out)[place(at[row], Y_IMAGE, Y_ROW, Y_PIXEL) + channel + 4 * w + e] = t[e];
 #else
-    words[w] = product_codes(t, table, addend + 4 * w);
+      words[row][w] = product_codes(t, table, addend[row] + 4 * w);
 #endif
+    }
   }
 #if !EPI_REAL
 #pragma unroll
-  for (s32 v = 0; v < CHANNELS; v += OUT_VEC)
-    if (channel + v < COUT) store_codes<OUT_VEC>(p.end.out + to + v, (const u8*)words + v);
+  for (s32 row = 0; row < ROWS; ++row) {
+    u8* to = p.end.out + place(at[row], Y_IMAGE, Y_ROW, Y_PIXEL) + channel;
+#pragma unroll
+    for (s32 v = 0; v < CHANNELS; v += OUT_VEC)
+      if (at[row].exists && channel + v < COUT) store_codes<OUT_VEC>(to + v, (const u8*)words[row] + v);
+  }
 #endif
 }
 
@@ -258,17 +270,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) octet_kernel(c
   Stage stage = {own * K_STEPS % STAGES, (u32)(own * K_STEPS / STAGES & 1)};
   for (s32 tile = blockIdx.x + own * gridDim.x; tile < TILES; tile += step * gridDim.x) {
     const s32 m_tile = tile / N_TILES, n_tile = tile % N_TILES;
-    u8 residual[EPI_RESIDUAL ? TALL : 1][2][EPI_RESIDUAL ? BN / GROUP : 1][CHANNELS] = {};
+    const s32 first_channel = n_tile * BN + lane % 4 * CHANNELS;
+    Pixel at[ROWS];
+#pragma unroll
+    for (s32 row = 0; row < ROWS; ++row) at[row] = pixel_of(m_tile, first_row + row / 2 * 64 + row_in_wg + row % 2 * 8);
+    u8 residual[EPI_RESIDUAL ? BN / GROUP : 1][ROWS][CHANNELS] = {};
 #if EPI_RESIDUAL
 #pragma unroll
-    for (s32 m = 0; m < TALL; ++m)
+    for (s32 row = 0; row < ROWS; ++row) {
+      const u8* from = p.end.residual + place(at[row], RES_IMAGE, RES_ROW, RES_PIXEL);
 #pragma unroll
-      for (s32 i = 0; i < 2; ++i) {
-        const Pixel at = pixel_of(m_tile, first_row + m * 64 + row_in_wg + 8 * i);
-#pragma unroll
-        for (s32 g = 0; g < BN / GROUP; ++g)
-          if (at.exists) load_operand(residual[m][i][g], p.end.residual + place(at, RES_IMAGE, RES_ROW, RES_PIXEL), n_tile * BN + g * GROUP + lane % 4 * CHANNELS);
-      }
+      for (s32 g = 0; g < BN / GROUP; ++g)
+        if (at[row].exists) load_operand(residual[g][row], from, first_channel + g * GROUP);
+    }
 #endif
 #if PINGPONG
     asm volatile("bar.sync %0, 256;" ::"r"(3 + wg) : "memory");
@@ -298,13 +312,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) octet_kernel(c
     }
 #pragma unroll
     for (s32 g = 0; g < BN / GROUP; ++g)
-#pragma unroll
-      for (s32 m = 0; m < TALL; ++m)
-#pragma unroll
-        for (s32 i = 0; i < 2; ++i) {
-          const Pixel at = pixel_of(m_tile, first_row + m * 64 + row_in_wg + 8 * i);
-          const s32 channel = n_tile * BN + g * GROUP + lane % 4 * CHANNELS;
-          if (at.exists) finish(p, acc[m], g, i, at, channel, base + OFF_END + n_tile * BN * 4, base + OFF_TABLE, residual[EPI_RESIDUAL ? m : 0][i][EPI_RESIDUAL ? g : 0]);
-        }
+      finish(p, acc, g, at, first_channel + g * GROUP, base + OFF_END + n_tile * BN * 4, base + OFF_TABLE, residual[EPI_RESIDUAL ? g : 0]);
   }
 }

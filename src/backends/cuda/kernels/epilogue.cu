@@ -49,13 +49,21 @@ __device__ __forceinline__ s32 code_of(u8 byte, bool is_signed) {
   return is_signed ? (s32)(s8)byte : (s32)byte;
 }
 
-// acc with the bias -> t, before codes. `residual` is the byte of the residual.
-__device__ __forceinline__ f32 product_real(s32 acc, f32 multiplier, u8 residual) {
+// acc with the bias -> t, before codes. `residual`: less its zero point.
+__device__ __forceinline__ f32 product_real(s32 acc, f32 multiplier, f32 residual) {
   f32 t = f32_mul(f32_of(acc), multiplier);
-  if (EPI_RESIDUAL) t = f32_fma(f32_of(code_of(residual, RES_S8) - RES_ZP), RES_M, t);
+  if (EPI_RESIDUAL) t = f32_fma(residual, RES_M, t);
   if (EPI_LEAKY) t = t < 0.0f ? f32_mul(t, ALPHA) : t;
   if (EPI_CLAMP) t = clamp_f32(t, CLAMP_LO, CLAMP_HI);
   return t;
+}
+__device__ __forceinline__ f32 product_real(s32 acc, f32 multiplier, u8 residual) {
+  return product_real(acc, multiplier, f32_of(code_of(residual, RES_S8) - RES_ZP));
+}
+// Byte e of a word of the residual, less its zero point: 2^23 + code is a float whose low byte is the code.
+__device__ __forceinline__ f32 residual_real(u32 word, u32 e) {
+  const u32 code = __byte_perm(RES_S8 ? word ^ 0x80808080u : word, 0x4B000000u, 0x7440u + e);
+  return f32_add(f32_bits(code), (f32)(-8388608 - (RES_S8 ? 128 : 0) - RES_ZP));
 }
 
 #if !EPI_REAL
