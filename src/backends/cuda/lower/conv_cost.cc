@@ -8,9 +8,9 @@
 namespace octet::cuda {
 namespace {
 
-constexpr f64 kCacheBytes = 42;     // of the second-level cache, for a multiprocessor in a cycle
+constexpr f64 kCacheBytes = 64;     // of the second-level cache, for a multiprocessor in a cycle
 constexpr f64 kStartCycles = 3000;  // of a kernel, until its first products and after its last
-constexpr f64 kBoundBy = 0.9;       // of the memory's rate is reached
+constexpr f64 kBoundBy = 0.68;      // of the memory's rate is reached
 
 }  // namespace
 
@@ -29,14 +29,17 @@ f64 bytes_cost(f64 bytes, const Chip& chip) {
 }
 
 f64 tile_cost(const TileWork& work, f64 bytes, const Chip& chip) {
+  constexpr f64 kBeside =
+      0.64;  // of a tile's time alone, where another block works at the same time
   const s64 waves = ceil_div(work.tiles, s64{chip.multiprocessors} * work.at_once);
   const f64 loads = std::max(work.load_bytes / kCacheBytes, work.load_cycles);
-  const f64 main_loop = std::max(work.multiply_cycles, loads);
-  const f64 tile =
-      work.overlaps ? std::max(main_loop, work.finish_cycles) : main_loop + work.finish_cycles;
+  const f64 main_loop = std::max(work.multiply_cycles, loads),
+            whole = main_loop + work.finish_cycles;
+  f64 tile = work.overlaps ? std::max(main_loop, whole / 2) : whole;
+  if (work.at_once > 1) tile = std::max(main_loop, tile * kBeside);
   const f64 busy = static_cast<f64>(waves * work.at_once) * tile;
   // The two overlap, but not wholly: of several that memory bounds the one with the least work is the best.
-  constexpr f64 kApart = 0.3;
+  constexpr f64 kApart = 0.25;
   const f64 moving = bytes_cost(bytes, chip) - kStartCycles;
   return kStartCycles + std::max(busy, moving) + kApart * std::min(busy, moving);
 }

@@ -6,11 +6,11 @@
 
 namespace octet::cuda {
 
-// Of one multiprocessor, in a cycle: multiplications by mma.sync and by wgmma at the rates that were measured, outputs through the
-// epilogue.
+// Multiplications of one multiprocessor in a cycle, by mma.sync and by wgmma, at the rates that were measured.
 inline constexpr f64 kMmaRate = 1400;
 inline constexpr f64 kWgmmaRate = 3400;
-inline constexpr f64 kFinishRate = 16;
+// Until a tile's first product, and behind its last.
+inline constexpr f64 kTileCycles = 1540;
 
 // One tile of a product, alone on its multiprocessor.
 struct TileWork {
@@ -20,7 +20,7 @@ struct TileWork {
   f64 load_bytes = 0;   // through the second-level cache
   f64 load_cycles = 0;  // of the threads that ask for them
   f64 finish_cycles = 0;
-  bool overlaps = false;  // one tile's end with the next one's products
+  bool overlaps = false;  // one tile's end with the next one's products, of two that take turns
 };
 
 // Bytes that must pass the device's memory: x, weights, y, and what is added.

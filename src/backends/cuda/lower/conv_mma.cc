@@ -94,6 +94,8 @@ BlobRecipe packing(const ConvRequest& conv, const MmaTile& tile) {
       [conv, tile] { return packed(conv, tile); }};
 }
 
+constexpr f64 kMmaFinishRate = 4.5;  // outputs of a multiprocessor in a cycle
+
 f64 cost(const ConvRequest& conv, const MmaTile& tile, const Chip& chip) {
   TileWork work;
   work.tiles =
@@ -101,10 +103,12 @@ f64 cost(const ConvRequest& conv, const MmaTile& tile, const Chip& chip) {
   const f64 k = static_cast<f64>(ceil_div(conv.k(), tile.bk) * tile.bk);
   const f64 bm = static_cast<f64>(tile.bm()), bn = static_cast<f64>(tile.bn());
   work.multiply_cycles = bm * bn * k / kMmaRate;
+  // Several blocks hide what each of them waits for.
+  if (work.tiles <= chip.multiprocessors) work.multiply_cycles += kTileCycles;
   work.load_bytes = (bm + bn) * k;
   // Few bytes at a time take as many instructions.
-  work.load_cycles = bm * k / static_cast<f64>(common_power(16, {conv.cin()})) / 16;
-  work.finish_cycles = bm * bn / kFinishRate;
+  work.load_cycles = bm * k / static_cast<f64>(common_power(16, {conv.cin()}));
+  work.finish_cycles = bm * bn / kMmaFinishRate;
   return tile_cost(work, conv_bytes(conv), chip);
 }
 

@@ -78,6 +78,27 @@ std::vector<s32> ConvRequest::weight_sums() const {
   return sums;
 }
 
+bool ConvRequest::sums_fit() const {
+  constexpr f64 kFar = 1 << 30;
+  const std::span<const f32> multipliers = product.multiplier.as<f32>();
+  f64 largest = 0;
+  for (s64 c = 0; c < geometry.out_channels; ++c) {
+    const size_t at = static_cast<size_t>(c);
+    f64 sum = product.bias ? std::abs(static_cast<f64>(product.bias.as<s32>()[at])) : 0.0;
+    for (s64 i = 0; i < k(); ++i) sum += 255.0 * std::abs(static_cast<f64>(weight(c, i)));
+    const f32 m = multipliers[multipliers.size() == 1 ? 0 : at];
+    largest = std::max(largest, sum * std::abs(static_cast<f64>(m)));
+  }
+  return largest + 512.0 * std::abs(static_cast<f64>(product.epilogue.residual_multiplier)) < kFar;
+}
+
+bool ConvRequest::pointwise() const {
+  const auto one = [](const WindowAxis& axis) {
+    return axis.kernel == 1 && axis.stride == 1 && axis.pad_begin == 0 && axis.pad_end == 0;
+  };
+  return one(h()) && one(w());
+}
+
 PixelStrides ConvRequest::input_strides(const Placement& placement) const {
   return rows ? PixelStrides{0, 0, geometry.in_channels} : pixel_strides(x, placement);
 }

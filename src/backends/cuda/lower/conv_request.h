@@ -34,8 +34,12 @@ struct ConvRequest {
     return weights.as<s8>()[static_cast<size_t>(channel * strides.channel +
                                                 k % cin() * strides.cin + k / cin() * strides.tap)];
   }
+  // 1x1, each pixel of y from that of x.
+  bool pointwise() const;
   // For each channel, of all groups.
   std::vector<s32> weight_sums() const;
+  // Whether t of every output stays far within s32: T_FITS of kernels/epilogue.cu.
+  bool sums_fit() const;
   PixelStrides input_strides(const Placement& placement) const;
   PixelStrides output_strides(const Placement& placement) const;
 };

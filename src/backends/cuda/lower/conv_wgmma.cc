@@ -17,6 +17,7 @@ struct Edge {
   s64 first = 0, last = 0;
 
   explicit Edge(const WindowAxis& axis) {
+    if (axis.pad_begin == 0 && axis.pad_end == 0) return;
     for (s64 o = 0; o < axis.out; ++o) {
       const TapRange taps = taps_inside(axis, o);
       if (taps.first == 0 && taps.last == axis.kernel) continue;
@@ -78,22 +79,6 @@ std::vector<std::byte> packed(const ConvRequest& conv, const WgmmaTile& tile) {
   return bytes;
 }
 
-// Whether t of every output stays far within s32.
-bool sums_fit(const ConvRequest& conv) {
-  constexpr f64 kFar = 1 << 30;
-  const std::span<const f32> multiplier = conv.product.multiplier.as<f32>();
-  f64 largest = 0;
-  for (s64 c = 0; c < conv.cout(); ++c) {
-    const size_t at = static_cast<size_t>(c);
-    f64 sum = conv.product.bias ? std::abs(static_cast<f64>(conv.product.bias.as<s32>()[at])) : 0.0;
-    for (s64 i = 0; i < conv.k(); ++i) sum += 255.0 * std::abs(static_cast<f64>(conv.weight(c, i)));
-    const f32 m = multiplier[multiplier.size() == 1 ? 0 : static_cast<size_t>(c)];
-    largest = std::max(largest, sum * std::abs(static_cast<f64>(m)));
-  }
-  return largest + 512.0 * std::abs(static_cast<f64>(conv.product.epilogue.residual_multiplier)) <
-         kFar;
-}
-
 void set_tile(KernelSource& source, const ConvRequest& conv, const WgmmaTile& tile) {
   const WgmmaMemory memory = memory_of(conv, tile);
   source.set("X_MODE", static_cast<s64>(tile.mode));
@@ -104,7 +89,7 @@ void set_tile(KernelSource& source, const ConvRequest& conv, const WgmmaTile& ti
   source.set("BM_WG", tile.bm_wg), source.set("BN", tile.bn), source.set("BKI", tile.bki);
   source.set("SUB", tile.sub), source.set("STAGES", tile.stages);
   source.set("NWG", tile.warpgroups), source.set("PINGPONG", s64{tile.pingpong});
-  source.set("RESIDENT", s64{tile.resident}), source.set("MIN_BLOCKS", s64{1});
+  source.set("RESIDENT", s64{tile.resident}), source.set("MIN_BLOCKS", tile.blocks);
   source.set("OFF_B", memory.weights), source.set("OFF_END", memory.end);
   source.set("N_TILES_BYTES", memory.end_bytes);
   source.set("OFF_TABLE", memory.table), source.set("OFF_BARRIERS", memory.barriers);
@@ -124,13 +109,13 @@ Launch make_launch(const ConvRequest& conv, const WgmmaTile& tile, const Chip& c
   Launch launch{.source = {"conv_wgmma", {}}, .shape = {}};
   set_window(launch.source, conv);
   set_epilogue(launch.source, conv.product);
-  launch.source.set("T_FITS", s64{sums_fit(conv)});
+  launch.source.set("T_FITS", s64{conv.sums_fit()});
   set_tile(launch.source, conv, tile);
   set_edges(launch.source, conv, tile);
   set_operands(launch.source, conv, bind);
   launch.source.set("OUT_VEC", output_access(conv, bind, tile.bn < 64 ? kNarrow : kWidest));
   const s64 columns = n_tiles(conv, tile), tiles = m_tiles(conv, tile) * columns;
-  s64 blocks = std::min<s64>(tiles, chip.multiprocessors);
+  s64 blocks = std::min<s64>(tiles, chip.multiprocessors * tile.blocks);
   // Weights that stay are those of one column tile.
   if (tile.resident) blocks = std::max(columns, blocks / columns * columns);
   constexpr int kWarpgroup = 128, kLoader = 32;

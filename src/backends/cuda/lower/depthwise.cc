@@ -19,7 +19,6 @@ struct Strip {
 
 std::string reject(const ConvRequest& conv) {
   if (!conv.geometry.depthwise()) return "it is not depthwise";
-  if (conv.geometry.out_channels % kWord != 0) return "the channels are not a multiple of 4";
   if (conv.w().dilation != 1) return "it is dilated along rows";
   if (std::max(conv.h().kernel, conv.w().kernel) > kLargestWindow) return "the window is large";
   return {};
@@ -27,10 +26,13 @@ std::string reject(const ConvRequest& conv) {
 
 constexpr Strip kStrips[] = {{4, 2}, {2, 2}, {2, 1}, {1, 1}};
 
+// Four channels each; the last may have fewer.
+s64 words_of(const ConvRequest& conv) { return ceil_div(conv.geometry.out_channels, kWord); }
+
 // Few outputs: short strips, so that all multiprocessors have some.
 Strip choose_strip(const ConvRequest& conv, const Chip& chip) {
   Strip strip;
-  const s64 words = conv.y.elements() / kWord;
+  const s64 words = conv.pixels() * words_of(conv);
   const s64 wanted = s64{chip.multiprocessors} * 1024;
   while (strip.rows > 1 && words / (strip.rows * strip.columns) < wanted) strip.rows /= 2;
   if (words / (strip.rows * strip.columns) < wanted) strip.columns = 1;
@@ -44,7 +46,7 @@ s64 pixel_groups(const ConvRequest& conv, const Strip& strip) {
 
 // [tap row][output column][group of pixels][channel] words of four taps, those between which the window lies being zero.
 std::vector<std::byte> packed(const ConvRequest& conv, const Strip& strip) {
-  const s64 channels = conv.geometry.out_channels, taps_h = conv.h().kernel;
+  const s64 channels = words_of(conv) * kWord, taps_h = conv.h().kernel;
   const s64 taps_w = conv.w().kernel, groups = pixel_groups(conv, strip);
   const std::span<const s8> weights = conv.weights.as<s8>();
   std::vector<std::byte> bytes(
@@ -64,6 +66,7 @@ Launch make_launch(const ConvRequest& conv, const Strip& strip, const BindArgs& 
   Launch launch{.source = {"depthwise", {}}, .shape = {}};
   set_window(launch.source, conv);
   set_epilogue(launch.source, conv.product);
+  launch.source.set("T_FITS", s64{conv.sums_fit()});
   set_operands(launch.source, conv, bind);
   ConvRequest whole = conv;  // accesses go over the channels of all groups
   whole.geometry.groups = 1;
@@ -73,7 +76,7 @@ Launch make_launch(const ConvRequest& conv, const Strip& strip, const BindArgs& 
   launch.source.set("CHANNELS", conv.geometry.out_channels);
   launch.source.set("ROWS", strip.rows), launch.source.set("COLS", strip.columns);
   const s64 items = conv.geometry.batch * ceil_div(conv.h().out, strip.rows) *
-                    ceil_div(conv.w().out, strip.columns) * (conv.geometry.out_channels / kWord);
+                    ceil_div(conv.w().out, strip.columns) * words_of(conv);
   launch.shape = {.blocks = ceil_div(items, s64{kThreads}),
                   .threads = kThreads,
                   .programmatic_dependent = true};

@@ -21,6 +21,7 @@ struct WgmmaTile {
   s64 warpgroups = 2;
   bool pingpong = false;
   bool resident = false;
+  s64 blocks = 1;      // that share a multiprocessor
   s64 th = 0, wp = 0;  // halo: rows of y in a tile, pixels of a row with its halo
 
   s64 bm() const { return pingpong ? bm_wg : bm_wg * warpgroups; }
