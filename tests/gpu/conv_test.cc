@@ -230,5 +230,44 @@ TEST(GpuConv, BranchesThatShareWeightsHaveTheirOwnEdges) {
     EXPECT_EQ(std::memcmp(got[i].data(), want[i].data(), want[i].bytes()), 0) << "output " << i;
 }
 
+// The last word of four channels is not full, and accesses are as wide as the channels allow.
+TEST(GpuConv, DepthwiseOfAnyChannels) {
+  std::string why;
+  const Device* device = gpu_device(why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  std::vector<std::string> kernels;
+  for (const s64 channels : {1, 2, 7, 10}) {
+    ConvCase c{.batch = 2, .channels = channels, .height = 9, .width = 11, .outputs = channels};
+    c.groups = channels;
+    c.x_s8 = channels % 2 == 0, c.zero_x = 7, c.zero_y = 3;
+    c.residual = channels > 2, c.sum = channels == 2, c.real = channels == 1;
+    const ConvGraph graph(c, static_cast<u32>(channels));
+    expect_cpu_bytes(graph.graph(), 0, graph.inputs(), c.text(), kernels);
+  }
+  EXPECT_TRUE(std::ranges::any_of(
+      kernels, [](const std::string& kernel) { return kernel.starts_with("depthwise"); }));
+}
+
+// Neighbouring pixels of a 1x1 convolution are one row of a product where that makes whole 16 bytes.
+TEST(GpuConv, PixelsOfFewChannelsAreJoined) {
+  std::string why;
+  const Device* device = gpu_device(why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  std::vector<std::string> kernels;
+  for (const s64 channels : {8, 24, 32, 20}) {
+    ConvCase c{.batch = 2, .channels = channels, .height = 8, .width = 6, .outputs = 24};
+    c.kernel = 1, c.pad = 0;
+    c.x_s8 = channels == 24, c.zero_x = 5, c.zero_y = 2;
+    c.residual = channels == 32, c.sum = channels == 20, c.table = channels == 8;
+    const ConvGraph graph(c, static_cast<u32>(channels));
+    expect_cpu_bytes(graph.graph(), 0, graph.inputs(), c.text(), kernels);
+  }
+  const auto any_is = [&](std::string_view prefix) {
+    return std::ranges::any_of(kernels,
+                               [&](const std::string& k) { return k.starts_with(prefix); });
+  };
+  EXPECT_EQ(any_is("joined"), any_is("conv_wgmma"));
+}
+
 }  // namespace
 }  // namespace octet::test
