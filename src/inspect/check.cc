@@ -13,7 +13,7 @@
 #include "ops/registry.h"
 #include "passes/check_declared.h"
 #include "passes/infer_types.h"
-#include "pipeline/float_model.h"
+#include "pipeline/bodies.h"
 #include "pipeline/slow_engine.h"
 #include "runtime/inside.h"
 
@@ -185,7 +185,7 @@ ModelCheck check_model(const Import& read, const CheckOptions& options) {
   describe_model(info, result);
   result.inputs = infos_of(graph, graph.inputs);
   result.outputs = infos_of(graph, graph.outputs);
-  result.carries_qdq = carries_qdq(graph);
+  result.carries_qdq = carries_qdq_inside(graph);
   if (result.builds()) check_declared_or_note(graph, info, options, result);
   if (result.builds()) plan_or_note(graph, info, options, result);
   return result;

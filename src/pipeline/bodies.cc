@@ -16,9 +16,8 @@ namespace {
 // More are left as they are: each costs its own walk through all passes.
 constexpr size_t kMostBodies = 256;
 
-bool is_qdq(const Node& node) {
-  return is_quantize(node) || is_dequantize(node) || node.op->domain == "octet";
-}
+// Other operators of our own compute with reals: Interpolate.
+bool computes_codes(const Node& node) { return node.op->traits->codes != CodeMeaning::unknown; }
 
 bool is_product(const Node& node) { return node.op->quant.kind == QuantKind::compute; }
 
@@ -95,7 +94,7 @@ class Optimizer {
   static bool multiplies(const Node& node) {
     return std::ranges::any_of(body_names(node), [&](std::string_view name) {
       return any_inside(*node.attrs.graph(name), is_product) ||
-             any_inside(*node.attrs.graph(name), is_qdq);
+             any_inside(*node.attrs.graph(name), computes_codes);
     });
   }
 
@@ -146,7 +145,7 @@ class Optimizer {
 
 }  // namespace
 
-bool carries_qdq_inside(const Graph& graph) { return any_inside(graph, is_qdq); }
+bool carries_qdq_inside(const Graph& graph) { return any_inside(graph, computes_codes); }
 
 std::vector<FloatBody> optimize_bodies(Graph& graph, const PassOptions& options,
                                        const FloatModel& outer, std::vector<std::string>& notes) {

@@ -194,8 +194,10 @@ CalibrationCache make_cache(const FloatModel& model) {
                        .tensors = {}};
   CalibrationCache cache;
   for (size_t i = 0; i < calibration.values.size(); ++i) {
-    const Range& range = calibration.own_ranges->at(calibration.values[i]);
-    if (i == 0) cache.header = header_of(range);
+    const auto own = calibration.own_ranges->find(calibration.values[i]);
+    if (own == calibration.own_ranges->end()) continue;  // it holds infinities
+    const Range& range = own->second;
+    if (details.tensors.empty()) cache.header = header_of(range);
     if (fits_in_line(range.tensor)) cache.scales.push_back({range.tensor, scale_of(range)});
     details.tensors.push_back({range, calibration.observations[i].histogram});
   }

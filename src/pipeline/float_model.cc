@@ -137,12 +137,6 @@ void observe_own(const Calibrating& work) {
 
 }  // namespace
 
-bool carries_qdq(const Graph& graph) {
-  return std::ranges::any_of(graph.nodes, [](const Node& node) {
-    return is_quantize(node) || is_dequantize(node) || node.op->domain == "octet";
-  });
-}
-
 FloatModel optimize(Graph graph, const RewriteOptions& rewrites, const Monitor& monitor) {
   auto tensors = std::make_shared<std::vector<std::string>>();
   for (ValueId id = 0; id < graph.value_count(); ++id) tensors->push_back(graph.value(id).name);

@@ -71,9 +71,6 @@ struct StageOptions {
   Monitor monitor = {};
 };
 
-// True when the graph brings its own scales.
-bool carries_qdq(const Graph& graph);
-
 // The float passes over an imported graph.
 FloatModel optimize(Graph graph, const RewriteOptions& rewrites, const Monitor& monitor = {});
 
