@@ -51,6 +51,7 @@ void fuse_sum(Graph&, Rewrites&);
 void fuse_shuffle(Graph&, Rewrites&);
 void fold_focus(Graph&, Rewrites&);
 void fuse_transpose(Graph&, Rewrites&);
+void rows_as_images(Graph&, Rewrites&);
 void fold_dequantize(Graph&, Rewrites&);
 
 namespace {
@@ -99,6 +100,7 @@ constexpr Pass kQuantizePasses[] = {
     {"fuse_transpose", fuse_transpose},
     {"fuse_shuffle", fuse_shuffle},
     {"fold_focus", fold_focus},
+    {"rows_as_images", rows_as_images},
     {"fold_dequantize", fold_dequantize},
 };
 
