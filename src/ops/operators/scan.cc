@@ -85,14 +85,6 @@ void parse(NodeParser& parser) {
   Division{parser.node};  // checks the structure
 }
 
-TensorType without_axis(const TensorType& type, int axis) {
-  TensorType result{type.dtype, {}};
-  for (int d = 0; d < type.shape.rank(); ++d) {
-    if (d != axis) result.shape.push_back(type.shape[d]);
-  }
-  return result;
-}
-
 TensorType with_axis(const TensorType& type, s64 axis, s64 size) {
   if (type.shape.is_unknown()) return type;
   const int at = normalize_axis(axis, type.shape.rank() + 1);

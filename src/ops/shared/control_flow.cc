@@ -73,16 +73,6 @@ Division division_of(const Node& node) {
           .loops = false};
 }
 
-TensorType without_axis(const TensorType& type, s64 axis) {
-  if (type.shape.is_unknown()) return type;
-  const int dropped = normalize_axis(axis, type.shape.rank());
-  TensorType result{type.dtype, {}};
-  for (int d = 0; d < type.shape.rank(); ++d) {
-    if (d != dropped) result.shape.push_back(type.shape[d]);
-  }
-  return result;
-}
-
 // Of a Scan of opset 8, what one of its runs gets of states and sequences.
 TensorType of_one(const Node& node, const TensorType& type) {
   return node.attrs.i("batched", 0) != 0 ? without_axis(type, 0) : type;
@@ -128,6 +118,16 @@ std::vector<Tensor> known_inputs(const Inference& inference, size_t first) {
     known.push_back(value != nullptr ? *value : Tensor());
   }
   return known;
+}
+
+TensorType without_axis(const TensorType& type, s64 axis) {
+  if (type.shape.is_unknown()) return type;
+  const int dropped = normalize_axis(axis, type.shape.rank());
+  TensorType result{type.dtype, {}};
+  for (int d = 0; d < type.shape.rank(); ++d) {
+    if (d != dropped) result.shape.push_back(type.shape[d]);
+  }
+  return result;
 }
 
 TensorType either_type(const TensorType& a, const TensorType& b) {

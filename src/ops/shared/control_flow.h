@@ -27,6 +27,9 @@ std::vector<TensorType> types_inside(const Node& node, std::span<const TensorTyp
 // Known values of the node's inputs from `first` on.
 std::vector<Tensor> known_inputs(const Inference& inference, size_t first);
 
+// The type of one slice along an axis; an unknown shape stays so.
+TensorType without_axis(const TensorType& type, s64 axis);
+
 // A type for what may be either: dimensions that differ are dynamic, ranks or element types that differ unknown.
 TensorType either_type(const TensorType& a, const TensorType& b);
 

@@ -16,6 +16,7 @@ namespace octet {
 
 Offer lower_f_unary(const LowerRequest& request);
 Offer lower_f_binary(const LowerRequest& request);
+Offer lower_f_where(const LowerRequest& request);
 
 namespace {
 
@@ -194,6 +195,44 @@ TEST(FloatBinary, NaNsAreKeptByMaxAndMin) {
                 .isa = Isa::avx2};
     expect_same_f32(run_probe(probe, lower_f_binary).outputs[0], probe.reference()[0], op);
   }
+}
+
+Tensor random_bool(const Shape& shape) {
+  Tensor tensor(Dtype::boolean, shape);
+  const Tensor values = random_f32(shape, 9);
+  for (size_t i = 0; i < tensor.mutable_as<bool>().size(); ++i)
+    tensor.mutable_as<bool>()[i] = values.as<f32>()[i] > 0.3f;
+  return tensor;
+}
+
+TEST(Where, EqualsTheReference) {
+  struct Case {
+    Shape condition, x, y;
+  };
+  const Case cases[] = {{{37}, {37}, {37}},
+                        {{}, {5, 7}, {7}},
+                        {{2, 1, 1, 40}, {2, 3, 40, 40}, {}},
+                        {{40, 40}, {}, {2, 3, 40, 40}},
+                        {{2, 1, 5, 1}, {1, 6, 1, 9}, {9}},
+                        {{300, 300}, {1}, {1}}};
+  for (const Case& c : cases) {
+    for (int constants = 0; constants < 8; ++constants) {
+      Probe probe{.op = "Where",
+                  .inputs = {{random_bool(c.condition), (constants & 1) != 0},
+                             {random_f32(c.x, 3), (constants & 2) != 0},
+                             {random_f32(c.y, 4), (constants & 4) != 0}},
+                  .threads = 2};
+      const ProbeResult result = run_probe(probe, lower_f_where);
+      ASSERT_EQ(result.reject, "");
+      expect_same_f32(result.outputs[0], probe.reference()[0], to_string(c.x));
+    }
+  }
+}
+
+TEST(Where, SaysWhyNot) {
+  const Tensor x(Dtype::s64, Shape{3});
+  const Probe probe{.op = "Where", .inputs = {{random_bool({3})}, {x}, {x}}};
+  EXPECT_EQ(run_probe(probe, lower_f_where).reject, "only f32 values are chosen from");
 }
 
 }  // namespace
