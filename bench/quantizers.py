@@ -25,7 +25,7 @@ PACKAGES = {
 }
 MODELS = ["mobilenet_v2_imagenet", "mobilenet_v1_025_imagenet", "cifar10_resnet20", "cifar10_resnet20_batchnorm", "cifar10_silunet", "cifar10_vit",
           "retinaface_mobilenet025"]
-FIXED = {"retinaface_mobilenet025": ("input", [1, 3, 320, 320])}  # of inputs with dynamic sizes
+FIXED = {"retinaface_mobilenet025": ("input", [1, 3, 320, 320]), "yunet_n_dynamic": ("input", [1, 3, 320, 320])}  # of inputs with dynamic sizes
 
 # Run in the quantizers' own environment: sys.argv holds the float model, the result and the shape of its input.
 SAMPLES = """
