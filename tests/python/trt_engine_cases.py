@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Engines, values and plugins of the module tensorrt, at the level of OCTET_TENSORRT_VERSION."""
+
+import ctypes
+import gc
+import json
+import os
+import unittest
+
+import harness
+import numpy as np
+import trt_symbols
+from trt_support import EXPLICIT, LEVEL, Case, digits, trt
+
+
+class Engines(Case):
+    def test_it_tells_of_itself_and_outlives_its_makers(self):
+        self.config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED
+        with trt.Runtime(self.log) as runtime:
+            engine = runtime.deserialize_cuda_engine(self.built())
+        del runtime, self.builder, self.config
+        gc.collect()
+        names = [engine.get_tensor_name(i) for i in range(engine.num_io_tensors)]
+        self.assertEqual(names, ["image", "logits"])
+        self.assertEqual([engine.get_tensor_mode(name) for name in names], [trt.TensorIOMode.INPUT, trt.TensorIOMode.OUTPUT])
+        self.assertEqual(engine.get_tensor_profile_shape("image", 0), [(1, 1, 8, 8), (10, 1, 8, 8), (64, 1, 8, 8)])
+        inspector = engine.create_engine_inspector()
+        for i in range(engine.num_layers):
+            self.assertIn("Name", json.loads(inspector.get_layer_information(i, trt.LayerInformationFormat.JSON)))
+        self.assertEqual(bytes(engine.serialize()), bytes(self.engine(engine.serialize()).serialize()))
+        context = engine.create_execution_context()
+        self.assertIs(context.engine, engine)
+        inspector.execution_context = context
+        self.assertIs(inspector.execution_context, context)
+
+    def test_allocators_and_profilers(self):
+        engine, test = self.engine(self.built()), self
+
+        class Allocator(trt.IOutputAllocator):
+            def __init__(self):
+                trt.IOutputAllocator.__init__(self)
+                self.shape, self.memory = None, None
+
+            def reallocate_output(self, name, memory, size, alignment):
+                test.assertEqual((name, size), ("logits", 160))
+                self.memory = np.zeros(size, np.uint8)
+                return self.memory.ctypes.data
+
+            def notify_shape(self, name, shape):
+                self.shape = tuple(shape)
+
+        class Profiler(trt.IProfiler):
+            def __init__(self):
+                trt.IProfiler.__init__(self)
+                self.times = {}
+
+            def report_layer_time(self, name, ms):
+                self.times[name] = ms
+        context, allocator, profiler = engine.create_execution_context(), Allocator(), Profiler()
+        context.profiler = profiler
+        self.assertIs(context.profiler, profiler)
+        images = digits("test", 4)
+        context.set_input_shape("image", images.shape)
+        self.assertTrue(context.set_tensor_address("image", images.ctypes.data))
+        self.assertTrue(context.set_output_allocator("logits", allocator))
+        self.assertTrue(context.execute_async_v3(stream_handle=0))
+        self.assertEqual((allocator.shape, len(profiler.times)), ((4, 10), engine.num_layers))
+        self.assertTrue(all(ms >= 0 for ms in profiler.times.values()))
+
+    def test_what_is_wrong_is_none_or_false_and_told(self):
+        runtime = trt.Runtime(self.log)
+        self.assertIsNone(runtime.deserialize_cuda_engine(b"no engine"))
+        self.assertTrue(self.log.errors())
+        engine = self.engine(self.built())
+        context = engine.create_execution_context()
+        with self.assertRaises(ValueError):
+            context.execute_v2([1])
+        self.assertFalse(context.execute_async_v3(0))
+        self.assertFalse(context.set_input_shape("image", (65, 1, 8, 8)))
+        parser = trt.OnnxParser(self.builder.create_network(EXPLICIT), self.log)
+        self.assertFalse(parser.parse(b"no model"))
+        self.assertGreater(parser.num_errors, 0)
+        error = parser.get_error(0)
+        said = error.desc()
+        self.assertTrue(str(error) and said)
+        parser.clear_errors()
+        self.assertFalse(parser.parse(b""))
+        self.assertEqual(error.desc(), said)
+        with self.assertRaises(ValueError):
+            self.builder.create_optimization_profile().set_shape("image", (2, 1, 8, 8), (1, 1, 8, 8), (1, 1, 8, 8))
+        with self.assertRaises(TypeError):
+            runtime.deserialize_cuda_engine(17)
+
+    def test_timing_cache_and_refit(self):
+        self.config.set_timing_cache(self.config.create_timing_cache(b""), ignore_mismatch=False)
+        self.config.set_flag(trt.BuilderFlag.REFIT)
+        engine = self.engine(self.built())
+        self.assertGreaterEqual(self.config.get_timing_cache().serialize().nbytes, 0)
+        self.assertTrue(engine.refittable)
+        refitter = trt.Refitter(engine, self.log)
+        names = refitter.get_all_weights()
+        self.assertTrue(names)
+        self.assertEqual(refitter.get_missing_weights(), [])
+        if LEVEL == 10:
+            count = refitter.get_weights_prototype(names[0]).size
+            self.assertTrue(refitter.set_named_weights(names[0], np.full(count, 2, np.float32)))
+            kept = refitter.get_named_weights(names[0])
+            self.assertTrue(refitter.set_named_weights(names[0], np.full(count, 3, np.float32)))
+            np.testing.assert_array_equal(kept, np.full(count, 2))
+            self.assertTrue(refitter.refit_cuda_engine_async(0))
+
+
+class Symbols(unittest.TestCase):
+    def test_what_programs_use_is_there(self):
+        classes = {trt: trt_symbols.MODULE + " " + trt_symbols.LAYERS, **{getattr(trt, name): members for name, members in trt_symbols.CLASSES.items()}}
+        for owner, names in classes.items():
+            has, lacks = trt_symbols.of_level(names, LEVEL)
+            self.assertEqual([name for name in has if not hasattr(owner, name)], [], owner)
+            self.assertEqual([name for name in lacks if hasattr(owner, name)], [], owner)
+
+
+class Values(unittest.TestCase):
+    def test_dims_are_sequences(self):
+        dims = trt.Dims((1, 2, 3))
+        self.assertEqual((dims, len(dims), dims[1:], dims[-1], list(dims)), ((1, 2, 3), 3, (2, 3), 3, [1, 2, 3]))
+        dims[2] = 4
+        self.assertTrue(dims == [1, 2, 4] and dims != (1, 2))
+        self.assertEqual((trt.Dims4(1, 2, 3, 4), trt.DimsHW(5, 6).w, trt.volume(dims)), ((1, 2, 3, 4), 6, 8))
+        for wrong in ((1,) * 9, (1.5,), ("x",)):
+            with self.assertRaises((ValueError, TypeError)):
+                trt.Dims(wrong)
+
+    def test_enumerations(self):
+        self.assertEqual((1 << int(trt.BuilderFlag.INT8), str(trt.float32), trt.nptype(trt.int8)), (2, "DataType.FLOAT", np.int8))
+        self.assertEqual(len({trt.float32, trt.float16, trt.int8, trt.int32, trt.bool}), 5)
+        for name in ("BuilderFlag", "MemoryPoolType", "NetworkDefinitionCreationFlag", "PreviewFeature", "QuantizationFlag", "TacticSource"):
+            self.assertTrue(getattr(trt, name).__members__)
+        self.assertEqual((trt.float32.itemsize, trt.float16.itemsize, trt.int8.itemsize), (4, 2, 1))
+        self.assertEqual(trt.Logger.WARNING, trt.ILogger.Severity.WARNING)
+
+    def test_the_levels_differ_where_programs_ask(self):
+        for owner, name in ((trt.ICudaEngine, "num_bindings"), (trt.IBuilderConfig, "max_workspace_size"), (trt.Builder, "build_engine"),
+                            (trt.IExecutionContext, "execute_async_v2"), (trt.INetworkDefinition, "add_fully_connected")):
+            self.assertEqual(hasattr(owner, name), LEVEL == 8, name)
+        self.assertEqual(hasattr(trt, "int64"), LEVEL == 10)
+        self.assertEqual(trt.__version__, {8: "8.6.1", 10: "10.16.1"}[LEVEL])
+
+    def test_weights(self):
+        array = np.arange(6, dtype=np.int32)
+        weights = trt.Weights(array)
+        self.assertEqual((weights.dtype, weights.size, weights.nbytes), (trt.int32, 6, 24))
+        array[0] = 7
+        self.assertEqual(weights.numpy()[0], 7)
+        with self.assertRaises(TypeError):
+            trt.Weights(np.zeros(2, complex))
+
+    def test_cudart(self):
+        runtime = ctypes.CDLL(os.path.join(trt.cudart_folder, "libcudart.so"))
+        pointer = ctypes.c_void_p()
+        self.assertEqual(runtime.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(64)), 0)
+        self.assertEqual(runtime.cudaFree(pointer), 0)
+        self.assertIn(trt.cudart_folder, os.environ["LD_LIBRARY_PATH"])
+
+
+class Plugins(Case):
+    def test_registry_and_fields(self):
+        registry = trt.get_plugin_registry()
+        self.assertTrue(trt.init_libnvinfer_plugins(self.log, ""))
+        self.assertIsInstance(registry.plugin_creator_list, list)
+        self.assertIsNone(registry.get_plugin_creator("NoSuchPlugin", "1"))
+        self.assertEqual(registry.load_library("/nowhere.so"), 0)
+        field = trt.PluginField("alpha", np.array([0.5, 1], np.float32), trt.PluginFieldType.FLOAT32)
+        self.assertEqual((field.name, field.type, field.size, field.data.tolist()), ("alpha", trt.PluginFieldType.FLOAT32, 2, [0.5, 1]))
+        fields = trt.PluginFieldCollection([field, trt.PluginField("text", b"abc", trt.PluginFieldType.CHAR)])
+        fields.append(trt.PluginField("count", np.int32([3])))
+        self.assertEqual([(f.name, f.type.name) for f in fields], [("alpha", "FLOAT32"), ("text", "CHAR"), ("count", "INT32")])
+
+    def test_loops_are_refused_with_a_reason(self):
+        self.assertIsNone(self.builder.create_network(EXPLICIT).add_loop())
+        self.assertTrue(self.log.errors())
+
+
+@unittest.skipUnless(LEVEL == 8, "of level 8")
+class Level8(Case):
+    def test_bindings(self):
+        engine = self.engine(self.built())
+        self.assertEqual((engine.num_bindings, list(engine), engine["logits"], engine[0]), (2, ["image", "logits"], 1, "image"))
+        self.assertEqual([engine.binding_is_input(name) for name in engine], [True, False])
+        self.assertEqual(engine.get_binding_shape(0), (-1, 1, 8, 8))
+        self.assertEqual(engine.get_binding_dtype("logits"), trt.float32)
+        context = engine.create_execution_context()
+        context.set_binding_shape(0, (2, 1, 8, 8))
+        images, logits = digits("test", 2), np.zeros((2, 10), np.float32)
+        self.assertTrue(context.execute_async_v2(bindings=[images.ctypes.data, logits.ctypes.data], stream_handle=0))
+        self.assertTrue(logits.any())
+
+    def test_implicit_batch(self):
+        self.builder.max_batch_size = 4
+        network = self.builder.create_network()
+        x = network.add_input("x", trt.float32, (3,))
+        network.mark_output(network.add_activation(x, trt.ActivationType.RELU).get_output(0))
+        self.assertTrue(network.has_implicit_batch_dimension)
+        engine = self.builder.build_engine(network, self.config)
+        self.assertEqual((engine.max_batch_size, engine.get_binding_shape(0)), (4, (3,)))
+        given, result = np.float32([[-1, 2, 3], [4, -5, 6]]), np.zeros((2, 3), np.float32)
+        context = engine.create_execution_context()
+        self.assertTrue(context.execute(batch_size=2, bindings=[given.ctypes.data, result.ctypes.data]))
+        np.testing.assert_array_equal(result, np.maximum(given, 0))
+        self.assertTrue(context.execute_async(2, [given.ctypes.data, result.ctypes.data], 0))
+        with self.assertRaises(ValueError):
+            context.execute(batch_size=2)
+
+
+if __name__ == "__main__":
+    harness.main()
