@@ -102,6 +102,7 @@ class Build {
     start_ = Clock::now();
     Engine engine = compiled();
     say_parsed();
+    if (!options_.version.old) say_profiles(engine.inputs());
     log_report();
     if (options_.int8 && !options_.has("--fp16") && !options_.has("--best"))
       log_info(
@@ -135,6 +136,17 @@ class Build {
     if (parsed_) return;
     parsed_ = true;
     info("Finished parsing network model. Parse time: {}", number(seconds_since(start_)));
+  }
+
+  void say_profiles(const std::vector<TensorInfo>& inputs) const {
+    for (size_t p = 0; p < options_.profiles.size(); ++p) {
+      for (const TensorInfo& input : inputs) {
+        const ShapeRange* range = entry_for(options_.profiles[p], input.name);
+        if (range == nullptr || input.type.shape.is_static()) continue;
+        info("Set shape of input tensor {} for optimization profile {} to: MIN={} OPT={} MAX={}",
+             input.name, p, dims_text(range->min), dims_text(range->opt), dims_text(range->max));
+      }
+    }
   }
 
   void log_report() const {

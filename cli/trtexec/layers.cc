@@ -13,8 +13,8 @@ std::vector<Shape> ends_of(const std::vector<TensorInfo>& inputs, const ShapeRan
                            Shape ShapeRange::*end, const std::vector<Shape>& otherwise) {
   std::vector<Shape> shapes;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const auto found = ranges.find(inputs[i].name);
-    shapes.push_back(found == ranges.end() ? otherwise[i] : found->second.*end);
+    const ShapeRange* found = entry_for(ranges, inputs[i].name);
+    shapes.push_back(found == nullptr ? otherwise[i] : found->*end);
   }
   return shapes;
 }
@@ -63,10 +63,9 @@ void report_profiles(const Options& options, const Engine& engine,
   for (size_t p = 0; p < options.profiles.size(); ++p) {
     const std::vector<TensorInfo> inputs = engine.inputs();
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const auto found = options.profiles[p].find(inputs[i].name);
-      const ShapeRange range = found == options.profiles[p].end()
-                                   ? ShapeRange{shapes[i], shapes[i], shapes[i]}
-                                   : found->second;
+      const ShapeRange* found = entry_for(options.profiles[p], inputs[i].name);
+      const ShapeRange range =
+          found == nullptr ? ShapeRange{shapes[i], shapes[i], shapes[i]} : *found;
       info("Model input {} (profile {}): min={}, opt={}, max={}", inputs[i].name, p,
            dims_text(range.min), dims_text(range.opt), dims_text(range.max));
     }

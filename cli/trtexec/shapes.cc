@@ -97,18 +97,11 @@ std::vector<ShapeRanges> numbered_profiles(const Arguments& given) {
   return profiles;
 }
 
-bool matches(std::string_view pattern, std::string_view name) {
-  const size_t star = pattern.find('*');
-  if (star == pattern.npos) return pattern == name;
-  return name.size() + 1 >= pattern.size() && name.starts_with(pattern.substr(0, star)) &&
-         name.ends_with(pattern.substr(star + 1));
-}
-
 void check_names(const std::vector<TensorInfo>& inputs,
                  const std::map<std::string, Shape>& shapes) {
   for (const auto& [name, shape] : shapes) {
     const bool known = std::ranges::any_of(
-        inputs, [&](const TensorInfo& input) { return matches(name, input.name); });
+        inputs, [&](const TensorInfo& input) { return names(name, input.name); });
     if (known) continue;
     fail(Error::Code::invalid_argument,
          "Cannot find input tensor with name \"{}\" in the network inputs! Please make sure the "
@@ -174,12 +167,11 @@ std::string dims_text(const Shape& shape) {
   return text;
 }
 
-const Shape* shape_for(const std::map<std::string, Shape>& shapes, const std::string& input) {
-  if (const auto exact = shapes.find(input); exact != shapes.end()) return &exact->second;
-  for (const auto& [name, shape] : shapes) {
-    if (matches(name, input)) return &shape;
-  }
-  return nullptr;
+bool names(std::string_view pattern, std::string_view input) {
+  const size_t star = pattern.find('*');
+  if (star == pattern.npos) return pattern == input;
+  return input.size() + 1 >= pattern.size() && input.starts_with(pattern.substr(0, star)) &&
+         input.ends_with(pattern.substr(star + 1));
 }
 
 std::vector<Shape> shapes_of_inputs(const std::vector<TensorInfo>& inputs,
@@ -187,7 +179,7 @@ std::vector<Shape> shapes_of_inputs(const std::vector<TensorInfo>& inputs,
   check_names(inputs, shapes);
   std::vector<Shape> result;
   for (const TensorInfo& input : inputs) {
-    const Shape* given = shape_for(shapes, input.name);
+    const Shape* given = entry_for(shapes, input.name);
     Shape shape = given == nullptr ? input.type.shape : *given;
     if (given != nullptr && !fits(input.type.shape, shape))
       fail(Error::Code::invalid_argument,

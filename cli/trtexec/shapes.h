@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/trtexec/arguments.h"
@@ -26,8 +27,17 @@ std::vector<ShapeRanges> parse_profiles(const Arguments& given);
 ShapeRanges parse_calibration_shapes(const Arguments& given);
 
 std::string dims_text(const Shape& shape);  // "1x3x224x224"
-// The entry of an input, by its name or by one '*' in that; null where there is none.
-const Shape* shape_for(const std::map<std::string, Shape>& shapes, const std::string& input);
+// Whether an input is meant by its name, or by one with a '*' in it.
+bool names(std::string_view pattern, std::string_view input);
+// The entry of an input, by its name rather than by a pattern; null where there is none.
+template <class Value>
+const Value* entry_for(const std::map<std::string, Value>& entries, const std::string& input) {
+  if (const auto exact = entries.find(input); exact != entries.end()) return &exact->second;
+  for (const auto& [name, value] : entries) {
+    if (names(name, input)) return &value;
+  }
+  return nullptr;
+}
 // One for each input. Where none is given and the engine leaves sizes open, they are 1, and a warning says so. Throws
 // Error(invalid_argument) for names of no input and for sizes that the engine has otherwise.
 std::vector<Shape> shapes_of_inputs(const std::vector<TensorInfo>& inputs,

@@ -16,6 +16,7 @@
 #include "cli/trtexec/layers.h"
 #include "cli/trtexec/log.h"
 #include "cli/trtexec/print_options.h"
+#include "octet/inspect.h"
 #include "octet/limits.h"
 
 namespace octet::cli {
@@ -177,6 +178,23 @@ void report_outputs(const Options& options, const Files& files, const Subject& s
   if (files.output().given()) write_lines(files.output(), outputs_json(infos, outputs));
 }
 
+// What a context is given and takes, for each stream.
+void report_contexts(const Options& options, const Engine& engine,
+                     const std::vector<Shape>& shapes) {
+  if (options.version.old) return;
+  const std::vector<TensorInfo> inputs = engine.inputs();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].type.shape.is_static()) continue;
+    for (int s = 0; s < options.streams; ++s)
+      info("Set shape of input tensor {} to: {}", inputs[i].name, dims_text(shapes[i]));
+  }
+  const EngineMemory memory =
+      memory_of(engine, {shapes, threads_of(options), nullptr, options.device});
+  for (int s = 0; s < options.streams; ++s)
+    info("Created execution context with device memory size: {} MiB",
+         number(static_cast<double>(memory.arena_bytes) / (1 << 20)));
+}
+
 // Measures, and profiles where that is asked for: in a run of its own, or instead of measuring.
 void infer(const Options& options, const Files& files, const Subject& subject) {
   Streams streams(options, subject);
@@ -229,6 +247,7 @@ bool Run::work(const Options& options) {
     time_deserialization(engine);
     return true;
   }
+  report_contexts(options, engine, shapes);
   Subject subject{engine, make_inputs(options, engine, shapes), shapes, nullptr,
                   threads_of(options)};
   subject.tuning = obtain_tuning(options, files, engine, subject.inputs);

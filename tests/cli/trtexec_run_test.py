@@ -60,6 +60,9 @@ class Measuring(unittest.TestCase):
         _, _, result = self.summary("--warmUp=0", "--duration=0", "--iterations=5", "--infStreams=3", f"--exportTimes={times}")
         self.assertEqual(len(json.loads(times.read_text())), 15)
         self.assertIn("* Multiple inference streams are used.", result.err)
+        found = re.findall(r"Created execution context with device memory size: ([\d.]+) MiB", result.out)
+        self.assertEqual(len(found), 3)
+        self.assertGreater(float(found[0]), 0)
         begins = [record["startComputeMs"] for record in json.loads(times.read_text())]
         self.assertEqual(begins, sorted(begins))
 
