@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The runtime of CUDA without a GPU, and runs of an engine inside of its graphs.
+#include <dlfcn.h>
+
+#include <cstring>
+
 #include "support.h"
 
 namespace trt_test {
@@ -39,6 +43,50 @@ TEST(Cudart, OneDevice) {
   EXPECT_GT(prop.totalGlobalMem, 0U);
   EXPECT_EQ(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), cudaSuccess);
   EXPECT_EQ(major, prop.major);
+}
+
+// Programs that were compiled with headers of CUDA 13 have its layout and this name.
+TEST(Cudart, PropertiesAsOfCuda13) {
+  using Get = cudaError_t (*)(void*, int);
+  const auto get = reinterpret_cast<Get>(dlsym(RTLD_DEFAULT, "cudaGetDeviceProperties"));
+  ASSERT_NE(get, nullptr);
+  std::vector<char> bytes(1008 + 1, 'x');
+  EXPECT_EQ(get(bytes.data(), 0), cudaSuccess);
+  EXPECT_EQ(get(bytes.data(), 1), cudaErrorInvalidDevice);
+  EXPECT_EQ(bytes.back(), 'x');
+  cudaDeviceProp prop;
+  EXPECT_EQ(cudaGetDeviceProperties(&prop, 0), cudaSuccess);
+  EXPECT_STREQ(bytes.data(), prop.name);
+  const auto at = [&](size_t offset) {
+    int value = 0;
+    std::memcpy(&value, &bytes[offset], sizeof(value));
+    return value;
+  };
+  EXPECT_EQ(at(360), prop.major);
+  EXPECT_EQ(at(384), prop.multiProcessorCount);
+  EXPECT_EQ(at(388), prop.integrated);
+  EXPECT_EQ(at(560), prop.concurrentKernels);
+  EXPECT_EQ(at(588), prop.unifiedAddressing);
+  EXPECT_EQ(at(592), prop.memoryBusWidth);
+  EXPECT_EQ(at(636), prop.managedMemory);
+  EXPECT_EQ(at(672), static_cast<int>(prop.sharedMemPerBlockOptin));
+}
+
+// So are those compiled for a default stream of each thread.
+TEST(Cudart, NamesOfStreamsOfThreads) {
+  for (const char* name :
+       {"cudaMemcpy_ptds", "cudaMemset_ptds", "cudaMemsetAsync_ptsz", "cudaMallocAsync_ptsz",
+        "cudaFreeAsync_ptsz", "cudaStreamSynchronize_ptsz", "cudaStreamWaitEvent_ptsz",
+        "cudaStreamQuery_ptsz", "cudaStreamBeginCapture_ptsz", "cudaStreamEndCapture_ptsz",
+        "cudaStreamIsCapturing_ptsz", "cudaLaunchHostFunc_ptsz", "cudaGraphLaunch_ptsz",
+        "cudaEventRecord_ptsz"})
+    EXPECT_NE(dlsym(RTLD_DEFAULT, name), nullptr) << name;
+  const auto copy =
+      reinterpret_cast<decltype(&cudaMemcpyAsync)>(dlsym(RTLD_DEFAULT, "cudaMemcpyAsync_ptsz"));
+  ASSERT_NE(copy, nullptr);
+  int from = 7, to = 0;
+  EXPECT_EQ(copy(&to, &from, sizeof(to), cudaMemcpyHostToHost, nullptr), cudaSuccess);
+  EXPECT_EQ(to, 7);
 }
 
 TEST(Cudart, EventsTellTime) {

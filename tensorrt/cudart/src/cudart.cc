@@ -253,5 +253,24 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) 
   return cudaSuccess;
 }
 
+// What programs call that were compiled for a default stream of each thread: it is as done as any.
+#define PER_THREAD(function, suffix, ...) \
+  cudaError_t function##suffix(__VA_ARGS__) __attribute__((alias(#function)));
+PER_THREAD(cudaMemcpy, _ptds, void*, const void*, size_t, cudaMemcpyKind)
+PER_THREAD(cudaMemset, _ptds, void*, int, size_t)
+PER_THREAD(cudaMemcpyAsync, _ptsz, void*, const void*, size_t, cudaMemcpyKind, cudaStream_t)
+PER_THREAD(cudaMemsetAsync, _ptsz, void*, int, size_t, cudaStream_t)
+PER_THREAD(cudaMallocAsync, _ptsz, void**, size_t, cudaStream_t)
+PER_THREAD(cudaFreeAsync, _ptsz, void*, cudaStream_t)
+PER_THREAD(cudaStreamSynchronize, _ptsz, cudaStream_t)
+PER_THREAD(cudaStreamWaitEvent, _ptsz, cudaStream_t, cudaEvent_t, unsigned int)
+PER_THREAD(cudaStreamQuery, _ptsz, cudaStream_t)
+PER_THREAD(cudaStreamBeginCapture, _ptsz, cudaStream_t, cudaStreamCaptureMode)
+PER_THREAD(cudaStreamEndCapture, _ptsz, cudaStream_t, cudaGraph_t*)
+PER_THREAD(cudaStreamIsCapturing, _ptsz, cudaStream_t, cudaStreamCaptureStatus*)
+PER_THREAD(cudaLaunchHostFunc, _ptsz, cudaStream_t, cudaHostFn_t, void*)
+PER_THREAD(cudaGraphLaunch, _ptsz, cudaGraphExec_t, cudaStream_t)
+PER_THREAD(cudaEventRecord, _ptsz, cudaEvent_t, cudaStream_t)
+
 }  // extern "C"
 #pragma GCC visibility pop

@@ -22,7 +22,57 @@ size_t free_memory() {
          static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
 }
 
+// The layout of CUDA 13, whose programs call the function without a version in its name.
+struct Properties13 {
+  char name[256];
+  cudaUUID_t uuid;
+  char luid[8];
+  unsigned int luidDeviceNodeMask;
+  size_t totalGlobalMem, sharedMemPerBlock;
+  int regsPerBlock, warpSize;
+  size_t memPitch;
+  int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];
+  size_t totalConstMem;
+  int major, minor;
+  size_t textureAlignment, texturePitchAlignment;
+  int multiProcessorCount, integrated, canMapHostMemory;
+  int texturesAndSurfaces[39];
+  size_t surfaceAlignment;
+  int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver;
+  int asyncEngineCount, unifiedAddressing, memoryBusWidth, l2CacheSize;
+  int persistingL2CacheMaxSize, maxThreadsPerMultiProcessor, streamPrioritiesSupported;
+  int globalL1CacheSupported, localL1CacheSupported;
+  size_t sharedMemPerMultiprocessor;
+  int regsPerMultiprocessor, managedMemory, isMultiGpuBoard, multiGpuBoardGroupID;
+  int hostNativeAtomicSupported, pageableMemoryAccess, concurrentManagedAccess;
+  int computePreemptionSupported, canUseHostPointerForRegisteredMem, cooperativeLaunch;
+  size_t sharedMemPerBlockOptin;
+  int more[82];
+};
+static_assert(sizeof(Properties13) == 1008 && sizeof(cudaDeviceProp) == 1032);
+
 int processors() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
+
+template <class Properties>
+void fill(Properties& prop) {
+  prop = Properties{};
+  std::strcpy(prop.name, "Octet on the host's processors");
+  prop.totalGlobalMem = machine_memory();
+  prop.sharedMemPerBlock = size_t{48} << 10;
+  prop.sharedMemPerMultiprocessor = size_t{100} << 10;
+  prop.sharedMemPerBlockOptin = size_t{99} << 10;
+  prop.warpSize = 32;
+  prop.maxThreadsPerBlock = 1024;
+  prop.memoryBusWidth = 64;
+  prop.major = 8;
+  prop.minor = 6;
+  prop.multiProcessorCount = processors();
+  prop.integrated = 1;
+  prop.canMapHostMemory = 1;
+  prop.unifiedAddressing = 1;
+  prop.managedMemory = 1;
+  prop.concurrentKernels = 1;
+}
 
 }  // namespace
 
@@ -54,34 +104,25 @@ cudaError_t cudaGetDeviceCount(int* count) {
   return cudaSuccess;
 }
 
-cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp* prop, int device) {
+cudaError_t cudaGetDeviceProperties_v2(struct cudaDeviceProp* prop, int device) {
   if (prop == nullptr || device != 0) return done(cudaErrorInvalidDevice);
-  *prop = cudaDeviceProp{};
-  std::strcpy(prop->name, "Octet on the host's processors");
-  prop->totalGlobalMem = machine_memory();
-  prop->sharedMemPerBlock = size_t{48} << 10;
-  prop->sharedMemPerMultiprocessor = size_t{100} << 10;
-  prop->sharedMemPerBlockOptin = size_t{99} << 10;
-  prop->warpSize = 32;
-  prop->maxThreadsPerBlock = 1024;
+  fill(*prop);
   prop->clockRate = 2'000'000;
   prop->memoryClockRate = 1'600'000;
-  prop->memoryBusWidth = 64;
-  prop->major = 8;
-  prop->minor = 6;
-  prop->multiProcessorCount = processors();
-  prop->integrated = 1;
-  prop->canMapHostMemory = 1;
-  prop->unifiedAddressing = 1;
-  prop->managedMemory = 1;
-  prop->concurrentKernels = 1;
+  return cudaSuccess;
+}
+
+#undef cudaGetDeviceProperties
+cudaError_t cudaGetDeviceProperties(Properties13* prop, int device) {
+  if (prop == nullptr || device != 0) return done(cudaErrorInvalidDevice);
+  fill(*prop);
   return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, enum cudaDeviceAttr attr, int device) {
   if (value == nullptr || device != 0) return done(cudaErrorInvalidValue);
   cudaDeviceProp prop;
-  cudaGetDeviceProperties(&prop, 0);
+  cudaGetDeviceProperties_v2(&prop, 0);
   const std::map<int, int> known = {
       {cudaDevAttrMaxThreadsPerBlock, prop.maxThreadsPerBlock},
       {cudaDevAttrMaxSharedMemoryPerBlock, static_cast<int>(prop.sharedMemPerBlock)},
