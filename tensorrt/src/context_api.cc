@@ -10,13 +10,13 @@ namespace octet_trt {
 namespace {
 
 Dims strides_of(const octet::Shape& shape) {
-  Dims strides = to_dims(shape);
+  std::vector<int64_t> strides(static_cast<size_t>(shape.rank()));
   int64_t step = 1;
   for (int32_t i = shape.rank() - 1; i >= 0; --i) {
-    strides.d[i] = static_cast<OctetSize>(step);
+    strides[static_cast<size_t>(i)] = step;
     step *= std::max<int64_t>(1, shape[i]);
   }
-  return strides;
+  return to_dims(strides);
 }
 
 }  // namespace
@@ -31,9 +31,9 @@ char const* Context::getName() const noexcept { return name_.c_str(); }
 void Context::setDeviceMemory(void*) noexcept {}
 
 Dims Context::getTensorStrides(char const* tensorName) const noexcept {
-  const int i = state_->binding_index(tensorName);
-  if (i < 0) return no_dims();
-  return strides_of(to_shape(getTensorShape(tensorName)));
+  if (state_->binding_index(tensorName) < 0) return no_dims();
+  return guarded(reporter_, "IExecutionContext::getTensorStrides", no_dims(),
+                 [&] { return strides_of(to_shape(getTensorShape(tensorName))); });
 }
 
 int32_t Context::getOptimizationProfile() const noexcept { return profile_; }

@@ -99,38 +99,39 @@ int64_t groups_of(int64_t groups, int64_t channels, const std::string& layer) {
          std::to_string(groups) + " groups");
 }
 
-}  // namespace
-
-void emit_layer(const IConvolutionLayer& layer, Emission& out) {
+// `maps` tells the first two sizes of the kernel, of the input's channels and the groups.
+template <class Layer, class Maps>
+void emit_convolution(const Layer& layer, Emission& out, const char* operation, PaddingMode mode,
+                      const Maps& maps) {
   const Dims input = out.dims(0);
   Window window = window_of(layer, layer.getKernelSizeNd());
   window.dilations = filled(layer.getDilationNd(), window.kernel.size(), 1);
   const std::string& name = out.layer().name;
   const int64_t channels = channels_of(input, window.kernel.size(), name);
   const int64_t groups = groups_of(layer.getNbGroups(), channels, name);
-  Sizes kernel = window.kernel;
-  kernel.insert(kernel.begin(), {layer.getNbOutputMaps(), channels / groups});
-  OnnxAttributes attributes = window_attributes(window, layer.getPaddingMode(), input);
-  attributes.push_back({"dilations", window.dilations});
-  attributes.push_back({"group", groups});
-  out.last("Conv", operands(layer, out, kernel), attributes);
-}
-
-void emit_layer(const IDeconvolutionLayer& layer, Emission& out) {
-  const Dims input = out.dims(0);
-  Window window = window_of(layer, layer.getKernelSizeNd());
-  window.dilations = filled(layer.getDilationNd(), window.kernel.size(), 1);
-  const std::string& name = out.layer().name;
-  const int64_t channels = channels_of(input, window.kernel.size(), name);
-  const int64_t groups = groups_of(layer.getNbGroups(), channels, name);
-  Sizes kernel = window.kernel;
-  kernel.insert(kernel.begin(), {channels, layer.getNbOutputMaps() / groups});
-  PaddingMode mode = layer.getPaddingMode();
-  if (mode == PaddingMode::kEXPLICIT_ROUND_UP) mode = PaddingMode::kEXPLICIT_ROUND_DOWN;
+  Sizes kernel = maps(channels, groups);
+  kernel.insert(kernel.end(), window.kernel.begin(), window.kernel.end());
   OnnxAttributes attributes = window_attributes(window, mode, input);
   attributes.push_back({"dilations", window.dilations});
   attributes.push_back({"group", groups});
-  out.last("ConvTranspose", operands(layer, out, kernel), attributes);
+  out.last(operation, operands(layer, out, kernel), attributes);
+}
+
+}  // namespace
+
+void emit_layer(const IConvolutionLayer& layer, Emission& out) {
+  emit_convolution(layer, out, "Conv", layer.getPaddingMode(),
+                   [&](int64_t channels, int64_t groups) {
+                     return Sizes{layer.getNbOutputMaps(), channels / groups};
+                   });
+}
+
+void emit_layer(const IDeconvolutionLayer& layer, Emission& out) {
+  PaddingMode mode = layer.getPaddingMode();
+  if (mode == PaddingMode::kEXPLICIT_ROUND_UP) mode = PaddingMode::kEXPLICIT_ROUND_DOWN;
+  emit_convolution(layer, out, "ConvTranspose", mode, [&](int64_t channels, int64_t groups) {
+    return Sizes{channels, layer.getNbOutputMaps() / groups};
+  });
 }
 
 void emit_layer(const IPoolingLayer& layer, Emission& out) {

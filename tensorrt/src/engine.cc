@@ -83,6 +83,15 @@ const std::vector<int64_t>* EngineState::profile_shape(const std::string& name, 
   return found == shapes.end() ? nullptr : &found->second[static_cast<size_t>(select) % 3];
 }
 
+const std::vector<int64_t>* EngineState::profile_values(const char* name, int32_t index,
+                                                        OptProfileSelector select) const {
+  if (name == nullptr || index < 0 || static_cast<size_t>(index) >= info.profiles.size())
+    return nullptr;
+  const auto& values = info.profiles[static_cast<size_t>(index)].values;
+  const auto found = values.find(name);
+  return found == values.end() ? nullptr : &found->second[static_cast<size_t>(select) % 3];
+}
+
 Engine::Engine(std::shared_ptr<EngineState> state, Reporter told)
     : reporter(told), state_(std::move(state)) {}
 
@@ -91,8 +100,10 @@ ICudaEngine* make_engine(const octet::Engine& engine, const Reporter& reporter) 
 }
 
 Dims Engine::getTensorShape(char const* tensorName) const noexcept {
-  const BindingInfo* binding = state_->binding(tensorName);
-  return binding == nullptr ? no_dims() : dims_of(*binding, state_->info.implicit_batch);
+  return guarded(reporter, "ICudaEngine::getTensorShape", no_dims(), [&] {
+    const BindingInfo* binding = state_->binding(tensorName);
+    return binding == nullptr ? no_dims() : dims_of(*binding, state_->info.implicit_batch);
+  });
 }
 
 DataType Engine::getTensorDataType(char const* tensorName) const noexcept {
@@ -187,7 +198,9 @@ Dims Engine::getProfileShape(char const* tensorName, int32_t profileIndex,
   const BindingInfo* binding = state_->binding(tensorName);
   if (binding == nullptr || !binding->is_input) return no_dims();
   const auto* shape = state_->profile_shape(binding->name, profileIndex, select);
-  return shape == nullptr ? getTensorShape(tensorName) : to_dims(*shape);
+  if (shape == nullptr) return getTensorShape(tensorName);
+  return guarded(reporter, "ICudaEngine::getProfileShape", no_dims(),
+                 [&] { return to_dims(*shape); });
 }
 
 EngineCapability Engine::getEngineCapability() const noexcept {
@@ -233,17 +246,12 @@ IExecutionContext* Engine::createExecutionContextWithoutDeviceMemory() noexcept 
 
 int32_t const* Engine::getProfileTensorValues(char const* tensorName, int32_t profileIndex,
                                               OptProfileSelector select) const noexcept {
-  if (tensorName == nullptr || profileIndex < 0 ||
-      static_cast<size_t>(profileIndex) >= state_->info.profiles.size())
-    return nullptr;
-  const auto& values = state_->info.profiles[static_cast<size_t>(profileIndex)].values;
-  const auto found = values.find(tensorName);
-  if (found == values.end()) return nullptr;
-  const auto& wide = found->second[static_cast<size_t>(select) % 3];
+  const auto* wide = state_->profile_values(tensorName, profileIndex, select);
+  if (wide == nullptr) return nullptr;
   const std::lock_guard lock(state_->mutex);
   std::vector<int32_t>& narrow =
       values_[std::string(tensorName) + " " + std::to_string(static_cast<int>(select))];
-  narrow.assign(wide.begin(), wide.end());
+  narrow.assign(wide->begin(), wide->end());
   return narrow.data();
 }
 

@@ -26,6 +26,8 @@ struct EngineState {
   // Of profile `index`, as clients write them; null where it says nothing.
   const std::vector<int64_t>* profile_shape(const std::string& name, int32_t index,
                                             OptProfileSelector select) const;
+  const std::vector<int64_t>* profile_values(const char* name, int32_t index,
+                                             OptProfileSelector select) const;
 
   LivePlugins plugins;  // end after what runs them
   octet::Engine engine;

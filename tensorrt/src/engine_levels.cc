@@ -83,12 +83,8 @@ int64_t Engine::getDeviceMemorySizeForProfileV2(int32_t) const noexcept {
 
 int64_t const* Engine::getProfileTensorValuesV2(char const* tensorName, int32_t profileIndex,
                                                 OptProfileSelector select) const noexcept {
-  if (tensorName == nullptr || profileIndex < 0 ||
-      static_cast<size_t>(profileIndex) >= state_->info.profiles.size())
-    return nullptr;
-  const auto& values = state_->info.profiles[static_cast<size_t>(profileIndex)].values;
-  const auto found = values.find(tensorName);
-  return found == values.end() ? nullptr : found->second[static_cast<size_t>(select) % 3].data();
+  const auto* values = state_->profile_values(tensorName, profileIndex, select);
+  return values == nullptr ? nullptr : values->data();
 }
 
 // Weights lie in the host's memory, which is the device's: none is streamed.

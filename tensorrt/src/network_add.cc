@@ -25,22 +25,32 @@ void set_window(Layer& layer, int32_t rank) {
   layer.setPaddingNd(zeros(rank));
 }
 
+void check_kernel(const Dims& sizes) {
+  if (sizes.nbDims == 2 || sizes.nbDims == 3) return;
+  refuse("a kernel of sizes " + to_string(sizes) + " has neither two nor three dimensions");
+}
+
+// What convolutions of both directions are made with.
+template <class Layer>
+void set_kernel(Layer& layer, OctetSize maps, const Dims& sizes, const Weights& kernel,
+                const Weights& bias) {
+  layer.setNbOutputMaps(maps);
+  layer.setKernelSizeNd(sizes);
+  layer.setKernelWeights(kernel);
+  layer.setBiasWeights(bias);
+  layer.setDilationNd(ones(sizes.nbDims));
+  set_window(layer, sizes.nbDims);
+}
+
 }  // namespace
 
 IConvolutionLayer* Network::addConvolutionNd(ITensor& input, OctetSize nbOutputMaps,
                                              Dims const& kernelSize, Weights kernelWeights,
                                              Weights biasWeights) noexcept {
   OCTET_TRT_ADD("addConvolutionNd", IConvolutionLayer, {
-    if (kernelSize.nbDims != 2 && kernelSize.nbDims != 3)
-      refuse("a kernel of sizes " + to_string(kernelSize) +
-             " has neither two nor three dimensions");
+    check_kernel(kernelSize);
     auto* layer = add<LayerOf<IConvolutionLayer>>(LayerType::kCONVOLUTION, "Convolution", {&input});
-    layer->setNbOutputMaps(nbOutputMaps);
-    layer->setKernelSizeNd(kernelSize);
-    layer->setKernelWeights(kernelWeights);
-    layer->setBiasWeights(biasWeights);
-    layer->setDilationNd(ones(kernelSize.nbDims));
-    set_window(*layer, kernelSize.nbDims);
+    set_kernel(*layer, nbOutputMaps, kernelSize, kernelWeights, biasWeights);
     return layer;
   });
 }
@@ -49,14 +59,10 @@ IDeconvolutionLayer* Network::addDeconvolutionNd(ITensor& input, OctetSize nbOut
                                                  Dims kernelSize, Weights kernelWeights,
                                                  Weights biasWeights) noexcept {
   OCTET_TRT_ADD("addDeconvolutionNd", IDeconvolutionLayer, {
+    check_kernel(kernelSize);
     auto* layer =
         add<LayerOf<IDeconvolutionLayer>>(LayerType::kDECONVOLUTION, "Deconvolution", {&input});
-    layer->setNbOutputMaps(nbOutputMaps);
-    layer->setKernelSizeNd(kernelSize);
-    layer->setKernelWeights(kernelWeights);
-    layer->setBiasWeights(biasWeights);
-    layer->setDilationNd(ones(kernelSize.nbDims));
-    set_window(*layer, kernelSize.nbDims);
+    set_kernel(*layer, nbOutputMaps, kernelSize, kernelWeights, biasWeights);
     return layer;
   });
 }

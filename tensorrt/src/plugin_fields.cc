@@ -117,7 +117,7 @@ std::string bytes_of_numbers(const NodeAttribute& attribute) {
 }
 
 std::string dims_bytes(const NodeAttribute& attribute) {
-  const Dims dims = exact_dims(attribute.integers);
+  const Dims dims = to_dims(attribute.integers);
   return std::string(reinterpret_cast<const char*>(&dims), sizeof dims);
 }
 

@@ -114,7 +114,7 @@ PluginIo AbiCall::io() const {
   const bool implicit = plugin_->record.implicit;
   for (size_t i = 0; i < count(); ++i) {
     const octet_plugin_tensor& given = tensor(i);
-    const Dims all = exact_dims(std::vector<int64_t>(given.dims, given.dims + given.rank));
+    const Dims all = to_dims(std::vector<int64_t>(given.dims, given.dims + given.rank));
     if (implicit && i == 0) io.batch = static_cast<int32_t>(all.d[0]);
     const float scale = given.param_count > 0 ? given.scales[0] : 0;
     io.tensors.push_back(
@@ -254,7 +254,7 @@ int32_t infer_plugin(octet_plugin_call* call) {
     std::vector<Dims> inputs;
     for (uint64_t i = 0; i < call->input_count; ++i) {
       const octet_plugin_tensor& input = call->inputs[i];
-      inputs.push_back(exact_dims(std::vector<int64_t>(input.dims, input.dims + input.rank)));
+      inputs.push_back(to_dims(std::vector<int64_t>(input.dims, input.dims + input.rank)));
     }
     const std::vector<Dims> outputs = plugin->output_dims(inputs);
     for (size_t i = 0; i < outputs.size() && i < call->output_count; ++i) {

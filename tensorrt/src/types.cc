@@ -105,20 +105,14 @@ const char* name_of(DataType type) {
 }
 
 Dims to_dims(const std::vector<int64_t>& sizes) {
-  Dims dims{};
-  dims.nbDims = static_cast<int32_t>(std::min<size_t>(sizes.size(), Dims::MAX_DIMS));
-  for (int32_t i = 0; i < dims.nbDims; ++i)
-    dims.d[i] = static_cast<OctetSize>(sizes[static_cast<size_t>(i)]);
-  return dims;
-}
-
-Dims exact_dims(const std::vector<int64_t>& sizes) {
   if (sizes.size() > Dims::MAX_DIMS) refuse("a tensor has more than eight dimensions");
+  Dims dims{};
   for (const int64_t size : sizes) {
     if (!std::in_range<OctetSize>(size))
       refuse("a dimension of " + std::to_string(size) + " does not fit");
+    dims.d[dims.nbDims++] = static_cast<OctetSize>(size);
   }
-  return to_dims(sizes);
+  return dims;
 }
 
 Dims no_dims() {

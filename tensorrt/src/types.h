@@ -18,11 +18,10 @@ octet::Dtype to_octet(DataType type);  // throws octet::Error for types of fewer
 size_t bytes_of(DataType type);
 const char* name_of(DataType type);
 
-Dims no_dims();                           // nbDims -1: not known, or no such tensor
+Dims no_dims();  // nbDims -1: not known, or no such tensor
+// Refuse more than eight sizes, and sizes that do not fit.
 Dims to_dims(const octet::Shape& shape);  // nbDims -1 where the rank is unknown
 Dims to_dims(const std::vector<int64_t>& sizes);
-// Refuses more than eight sizes, and sizes that do not fit.
-Dims exact_dims(const std::vector<int64_t>& sizes);
 octet::Shape to_shape(const Dims& dims);
 std::vector<int64_t> to_vector(const Dims& dims);
 std::string to_string(const Dims& dims);

@@ -108,6 +108,31 @@ TEST(Network, ShuffleTransposesReshapesTransposes) {
   EXPECT_EQ(y, (Values{0, 4, 3, 2, 1, 5}));
 }
 
+// Level 8 counts elements with 32 bits: what does not fit is no size, and never another one.
+TEST(Network, SizesThatDoNotFitAreNone) {
+  Maker maker;
+  ITensor* x = maker.network->addInput("x", DataType::kFLOAT, Dims2{65536, 65536});
+  auto* flat = maker.network->addShuffle(*x);
+  flat->setReshapeDimensions(Dims{1, {-1}});
+  const Dims dims = flat->getOutput(0)->getDimensions();
+#if NV_TENSORRT_MAJOR >= 10
+  EXPECT_EQ(dims.nbDims, 1);
+  EXPECT_EQ(dims.d[0], int64_t{1} << 32);
+#else
+  EXPECT_EQ(dims.nbDims, -1);
+  EXPECT_NE(maker.logger.text.find("a dimension of 4294967296 does not fit"), std::string::npos)
+      << maker.logger.text;
+#endif
+}
+
+TEST(Network, KernelsHaveTwoOrThreeDimensions) {
+  Maker maker;
+  ITensor* x = maker.network->addInput("x", DataType::kFLOAT, Dims4{1, 1, 4, 4});
+  const Dims one{1, {3}};
+  EXPECT_EQ(maker.network->addConvolutionNd(*x, 1, one, {}, {}), nullptr);
+  EXPECT_EQ(maker.network->addDeconvolutionNd(*x, 1, one, {}, {}), nullptr);
+}
+
 TEST(Network, SlicesOfTheFocusLayer) {
   const Values y = layer_result({1, 1, 4, 4}, counting(16), [](INetworkDefinition& n, ITensor& x) {
     ITensor* parts[4];
