@@ -81,6 +81,15 @@ CalibrationSource::CalibrationSource(const Network& network, const Config& confi
     types_.push_back(binding.type);
     if (reads_batches()) dims_.push_back(batch_dims(binding));
   }
+  if (!dims_.empty()) compare_batches();
+}
+
+void CalibrationSource::compare_batches() const {
+  const Dims& first = dims_.front();
+  if (batch_ < 1 || first.nbDims == 0 || first.d[0] == batch_) return;
+  reporter_.warn("the calibrator's batch size is " + std::to_string(batch_) + ", and input '" +
+                 names_.front() + "' is calibrated with the sizes " + to_string(first) +
+                 ": these are read of each batch. A calibration profile says otherwise");
 }
 
 Dims CalibrationSource::batch_dims(const Binding& binding) const {

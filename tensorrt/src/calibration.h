@@ -25,6 +25,8 @@ class CalibrationSource {
  private:
   bool next(std::vector<octet::Tensor>& inputs);
   Dims batch_dims(const Binding& binding) const;
+  // Warns where a batch of the calibrator is not what is read of it.
+  void compare_batches() const;
   std::shared_ptr<const octet::CalibrationCache> read_cache() const;
 
   IInt8Calibrator& calibrator_;

@@ -48,6 +48,13 @@ class Calibration(Case):
         lazy = Calibrator(Lazy(i) for i in range(0, 200, 10))
         self.assertEqual(bytes(self.calibrated(lazy)), bytes(from_arrays))
 
+    def test_batches_of_another_size_than_is_read_are_told(self):
+        for size, told in ((10, False), (1, True)):
+            self.log.lines.clear()
+            self.calibrated(Calibrator(pointers(), size=size))
+            warned = [line for _, line in self.log.lines if f"the calibrator's batch size is {size}, and input 'image'" in line]
+            self.assertEqual(len(warned), int(told))
+
     def test_every_kind(self):
         algorithm = trt.CalibrationAlgoType
         kinds = {trt.IInt8EntropyCalibrator: algorithm.ENTROPY_CALIBRATION, trt.IInt8EntropyCalibrator2: algorithm.ENTROPY_CALIBRATION_2,
