@@ -2,6 +2,7 @@
 """The Python module tensorrt at both levels, each in a process of its own, and the examples of examples/tensorrt."""
 
 import ast
+import ctypes
 import os
 import subprocess
 import sys
@@ -14,17 +15,37 @@ FOLDER = BUILD / "python"
 LEVELS = ("8.6.1", "10.16.1")
 
 
-def run(level, *command):
+def run(level, *command, python=sys.executable):
     env = {**os.environ, "OCTET_TENSORRT_VERSION": level, "PYTHONPATH": os.pathsep.join([str(FOLDER), str(ROOT / "tests")])}
-    return subprocess.run([sys.executable, *map(str, command)], env=env, capture_output=True, text=True, check=False)
+    return subprocess.run([python, *map(str, command)], env=env, capture_output=True, text=True, check=False)
 
 
-class Levels(unittest.TestCase):
+def python_with(module):
+    """An interpreter that has it and loads our native modules: this one, or the system's, whose packages may be Debian's."""
+    tag = f"import sys, {module}; print(sys.implementation.cache_tag)"
+    for python in (sys.executable, "/usr/bin/python3"):
+        done = subprocess.run([python, "-c", tag], capture_output=True, text=True, check=False)
+        if done.stdout.strip() == sys.implementation.cache_tag:
+            return python
+    raise unittest.SkipTest(f"no Python of this version has {module}")
+
+
+def no_driver():
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return True
+    return False
+
+
+class Built(unittest.TestCase):
     def setUp(self):
         need("numpy")
         if len(list((FOLDER / "tensorrt").glob("_level*.so"))) < 2:
             self.skipTest(f"{FOLDER} has no module: nanobind or Python's headers are absent; ./dev setup installs them")
 
+
+class Levels(Built):
     def test_cases(self):
         for cases in sorted((ROOT / "tests/python").glob("trt_*_cases.py")):
             for level in LEVELS:
@@ -40,23 +61,52 @@ class Levels(unittest.TestCase):
     def test_another_level_is_refused(self):
         self.assertIn("expected 8.6.1 or 10.x", run("9.2", "-c", "import tensorrt").stderr)
 
-    def test_example(self):
-        numpy = need("numpy")
-        arrays = numpy.load(DIGITS / "digits.npz")
-        images = arrays["train_images"][:64, None].astype(numpy.float32) / 16
-        numpy.save(scratch() / "images.npy", images)
+    def test_another_order_of_imports(self):
+        program = scratch() / "first.py"
+        program.write_text("import sys\nimport pycuda.autoinit\nfrom cuda import cudart\nimport tensorrt\nprint(sys.argv[1:])\n")
+        if no_driver():
+            self.assertEqual(run("10", "-m", "tensorrt", program, "--flag", "x").stdout, "['--flag', 'x']\n")
+        self.assertIn("usage: python -m tensorrt", run("10", "-m", "tensorrt").stderr)
+
+
+class Examples(Built):
+    """Each is run twice: the second time reads the cache."""
+
+    def setUp(self):
+        super().setUp()
+        arrays = need("numpy").load(DIGITS / "digits.npz")
+        images = arrays["train_images"][:64, None].astype("float32") / 16
+        need("numpy").save(scratch() / "images.npy", images)
+        self.labels = arrays["train_labels"][:8].tolist()
+
+    def twice(self, level, program, *files, python=sys.executable):
+        cache = scratch() / f"{program}.{level}.cache"
+        outputs = []
+        for _ in range(2):
+            done = run(level, ROOT / "examples/tensorrt" / program, DIGITS / "digits.onnx", scratch() / "images.npy", *files, cache, python=python)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            outputs.append(done.stdout)
+        self.assertEqual(outputs[0], outputs[1])
+        self.assertTrue(cache.read_bytes().startswith(b"TRT-"))
+        return outputs[0]
+
+    def test_numpy(self):
         for level in LEVELS:
-            plan, cache = scratch() / f"{level}.plan", scratch() / f"{level}.cache"
-            outputs = []
-            for _ in range(2):  # the second reads the cache
-                done = run(level, ROOT / "examples/tensorrt/build_int8.py", DIGITS / "digits.onnx", scratch() / "images.npy", plan, cache)
-                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-                outputs.append(done.stdout)
-            self.assertEqual(outputs[0], outputs[1])
-            self.assertIn("/0/Conv: LayerType.CONVOLUTION, asked for DataType.FLOAT", outputs[0])
-            self.assertIn("Int8", outputs[0])
-            self.assertIn(f"logits {arrays['train_labels'][:8].tolist()}", outputs[0])
-            self.assertTrue(cache.read_bytes().startswith(b"TRT-"))
+            output = self.twice(level, "build_int8.py", scratch() / f"{level}.plan")
+            self.assertIn("/0/Conv: LayerType.CONVOLUTION, asked for DataType.FLOAT", output)
+            self.assertIn("Int8", output)
+            self.assertIn(f"logits {self.labels}", output)
+
+    def test_pycuda(self):
+        if not no_driver():
+            self.skipTest("there is a driver of CUDA: pycuda itself would be used")
+        for level in LEVELS:
+            self.assertEqual(self.twice(level, "int8_pycuda.py"), f"{self.labels}\n")
+
+    def test_torch(self):
+        python = python_with("torch")
+        for level in LEVELS:
+            self.assertEqual(self.twice(level, "int8_torch.py", python=python), f"{self.labels}\n")
 
 
 if __name__ == "__main__":

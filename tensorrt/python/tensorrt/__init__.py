@@ -5,8 +5,10 @@ The level is chosen when the module is imported: OCTET_TENSORRT_VERSION=8.6.1 in
 10, or nothing, level 10. docs/tensorrt-api.md says what differs.
 """
 
+import ctypes as _ctypes
 import importlib as _importlib
 import os as _os
+import sys as _sys
 
 
 def _choose_level():
@@ -57,7 +59,9 @@ def volume(iterable):
 
 
 # Buffers are the host's, so programs that look for the runtime of CUDA, where LD_LIBRARY_PATH says, are to find the one whose memory that is.
-cudart_folder = _os.path.join(_os.path.dirname(_os.path.abspath(__file__)), "cudart")
+_folder = _os.path.dirname(_os.path.abspath(__file__))
+cudart_folder = _os.path.join(_folder, "cudart")
+stand_ins_folder = _os.path.join(_folder, "stand_ins")
 
 
 def _provide_cudart():
@@ -66,4 +70,19 @@ def _provide_cudart():
         _os.environ["LD_LIBRARY_PATH"] = _os.pathsep.join([cudart_folder, *folders])
 
 
+def _has_driver():
+    try:
+        _ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+def _provide_stand_ins():
+    """Programs allocate by pycuda or cuda-python, which do nothing without a driver: in front of these, behind the program's own folder."""
+    if stand_ins_folder not in _sys.path and not _has_driver():
+        _sys.path.insert(1, stand_ins_folder)
+
+
 _provide_cudart()
+_provide_stand_ins()

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The name of cuda.bindings.nvrtc in cuda-python's versions before 12.6."""
+
+from cuda.bindings.nvrtc import *  # noqa: F403
+from cuda.bindings.nvrtc import __getattr__  # noqa: F401
