@@ -62,24 +62,41 @@ install(FILES ${generated}/octet DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-compl
 install(FILES ${generated}/_octet DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program OPTIONAL)
 list(FILTER files INCLUDE REGEX "\\.1\\.gz$")
 install(FILES ${files} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program OPTIONAL)
-# Of the package alone: cmake --install puts LICENSE and README.md beside the headers.
-install(FILES ${generated}/changelog.gz ${generated}/CHANGELOG.md.gz DESTINATION share/doc/octet COMPONENT package OPTIONAL EXCLUDE_FROM_ALL)
-install(FILES ${PROJECT_SOURCE_DIR}/cmake/copyright DESTINATION share/doc/octet COMPONENT package EXCLUDE_FROM_ALL)
+# Of the packages alone: cmake --install puts LICENSE and README.md beside the headers.
+foreach(name octet octet-tensorrt)
+  install(FILES ${generated}/changelog.gz ${generated}/CHANGELOG.md.gz DESTINATION share/doc/${name} COMPONENT ${name} OPTIONAL EXCLUDE_FROM_ALL)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/copyright DESTINATION share/doc/${name} COMPONENT ${name} EXCLUDE_FROM_ALL)
+endforeach()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME octet)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_CONTACT "${OCTET_PACKAGE_CONTACT}")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "INT8 inference engine for ONNX models")
-set(CPACK_PACKAGE_DESCRIPTION
-  "Octet turns an ONNX model and a folder of data into a verified INT8 engine,\nand runs that engine on x86 CPUs. Every quantized result is defined to the\nlast bit, on every instruction set and with any number of threads.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
-set(CPACK_COMPONENTS_ALL program package)
-set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+set(CPACK_COMPONENTS_ALL program octet tensorrt octet-tensorrt)
+set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_OCTET_PACKAGE_NAME octet)
+set(CPACK_DEBIAN_OCTET_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_OCTET_DESCRIPTION "INT8 inference engine for ONNX models
+Octet turns an ONNX model and a folder of data into a verified INT8 engine,
+and runs that engine on x86 CPUs. Every quantized result is defined to the
+last bit, on every instruction set and with any number of threads.")
+set(CPACK_DEBIAN_TENSORRT_PACKAGE_NAME octet-tensorrt)
+set(CPACK_DEBIAN_TENSORRT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_TENSORRT_DESCRIPTION "TensorRT's C++ interface over Octet
+Headers and libraries for programs that were written for TensorRT 8.6 or 10,
+which run on Octet, and a CUDA runtime for machines without a GPU. All lie in
+folders of their own and shadow no TensorRT and no CUDA.")
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/tensorrt/lib-8 ${PROJECT_BINARY_DIR}/tensorrt/lib-10)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 include(CPack)
+cpack_add_component_group(octet)
+cpack_add_component_group(tensorrt)
+cpack_add_component(program GROUP octet)
+cpack_add_component(octet GROUP octet)
+cpack_add_component(tensorrt GROUP tensorrt)
+cpack_add_component(octet-tensorrt GROUP tensorrt)

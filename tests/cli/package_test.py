@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Debian package: what lies in it, that lintian finds nothing, and that the program in it works where it is unpacked."""
+"""The Debian packages: what lies in them, that lintian finds nothing, and that what is in them works where it is unpacked."""
 
+import functools
 import gzip
 import os
 import shutil
@@ -12,20 +13,41 @@ from harness import BUILD, DIGITS, command, digits, scratch
 COMMANDS = ("check", "build", "inspect", "run", "eval", "compare", "bench", "report", "export", "plugin", "devices", "trtexec")
 
 
-class Package(unittest.TestCase):
+@functools.cache
+def packages():
+    """The folder with both."""
+    for tool in ("cmake", "cpack", "dpkg-deb", "dpkg-shlibdeps"):
+        if shutil.which(tool) is None:
+            raise unittest.SkipTest(f"{tool} is absent; ./dev package installs it")
+    command("cmake", "--build", BUILD, "--target", "octet_package_files", "tensorrt_libraries")
+    command("cpack", "--config", BUILD / "CPackConfig.cmake", "-G", "DEB", "-B", scratch() / "package")
+    return scratch() / "package"
+
+
+class Unpacked:
+    """What holds for each package."""
+
     @classmethod
     def setUpClass(cls):
-        for tool in ("cmake", "cpack", "dpkg-deb", "dpkg-shlibdeps"):
-            if shutil.which(tool) is None:
-                raise unittest.SkipTest(f"{tool} is absent; ./dev package installs it")
-        command("cmake", "--build", BUILD, "--target", "octet_package_files")
-        command("cpack", "--config", BUILD / "CPackConfig.cmake", "-G", "DEB", "-B", scratch() / "package")
-        cls.file = next((scratch() / "package").glob("*.deb"))
-        cls.root = scratch() / "root"
+        cls.file = next(packages().glob(f"{cls.name}_*.deb"))
+        cls.root = scratch() / cls.name
         command("dpkg-deb", "-x", cls.file, cls.root)
 
+    def files(self):
+        return {str(path.relative_to(self.root)) for path in self.root.rglob("*") if path.is_file()}
+
+    def test_lintian(self):
+        if shutil.which("lintian") is None:
+            self.skipTest("lintian is absent; ./dev package installs it")
+        options = ["--allow-root"] if os.getuid() == 0 else []
+        self.assertEqual(command("lintian", *options, "--fail-on", "error,warning", self.file).strip(), "")
+
+
+class Package(Unpacked, unittest.TestCase):
+    name = "octet"
+
     def test_what_lies_in_it(self):
-        files = {str(path.relative_to(self.root)) for path in self.root.rglob("*") if path.is_file()}
+        files = self.files()
         pages = {f"usr/share/man/man1/octet-{name}.1.gz" for name in COMMANDS}
         expected = pages | {"usr/bin/octet", "usr/share/man/man1/octet.1.gz", "usr/share/doc/octet/copyright",
                             "usr/share/bash-completion/completions/octet", "usr/share/zsh/vendor-completions/_octet"}
@@ -56,11 +78,48 @@ class Package(unittest.TestCase):
                 DIGITS / "preprocess.json", "-o", engine, "--quiet")
         self.assertIn("top-1", command(program, "eval", engine, "--data", digits() / "test"))
 
-    def test_lintian(self):
-        if shutil.which("lintian") is None:
-            self.skipTest("lintian is absent; ./dev package installs it")
-        options = ["--allow-root"] if os.getuid() == 0 else []
-        self.assertEqual(command("lintian", *options, "--fail-on", "error,warning", self.file).strip(), "")
+
+CLIENT = """
+#include <NvInfer.h>
+#include <cstdio>
+struct Log : nvinfer1::ILogger {
+  void log(Severity, const char* text) noexcept override { std::fprintf(stderr, "%s\\n", text); }
+} log;
+int main() {
+  void* memory = nullptr;
+  nvinfer1::IBuilder* builder = nvinfer1::createInferBuilder(log);
+  std::printf("%d %d\\n", NV_TENSORRT_MAJOR, builder != nullptr && cudaMalloc(&memory, 64) == cudaSuccess);
+  return cudaFree(memory);
+}
+"""
+
+
+class TensorRT(Unpacked, unittest.TestCase):
+    name = "octet-tensorrt"
+
+    def test_what_lies_in_it(self):
+        files = self.files()
+        library = next(file.rsplit("/", 2)[0] for file in files if file.endswith("/10/libnvinfer.so.10"))
+        for level in (8, 10):
+            self.assertLessEqual({f"{library}/{level}/lib{name}.so.{level}" for name in ("nvinfer", "nvonnxparser", "nvinfer_plugin")}, files)
+            self.assertIn(f"usr/include/octet-tensorrt/include-{level}/NvInfer.h", files)
+        self.assertTrue(any(file.startswith(f"{library}/cudart/libcudart.so.") for file in files))
+        self.assertIn("usr/share/doc/octet-tensorrt/copyright", files)
+        self.assertEqual([file for file in files if file.startswith(("usr/bin", "usr/libexec"))], [])
+
+    def test_a_program_is_built_and_runs(self):
+        compiler = shutil.which("c++")
+        if compiler is None:
+            self.skipTest("c++ is absent")
+        (scratch() / "client.cc").write_text(CLIENT)
+        headers = self.root / "usr/include/octet-tensorrt"
+        for level in (8, 10):
+            library = next(self.root.rglob(f"tensorrt/{level}"))
+            folders = (library, library.parent / "cudart")
+            client = scratch() / f"client-{level}"
+            command(compiler, scratch() / "client.cc", "-o", client, f"-I{headers / f'include-{level}'}", f"-I{headers / 'cudart'}",
+                    *(f"-L{folder}" for folder in folders), *(f"-Wl,-rpath,{folder}" for folder in folders), "-lnvinfer", "-lcudart")
+            self.assertEqual(command(client), f"{level} 1\n")
 
 
 if __name__ == "__main__":
