@@ -18,7 +18,7 @@ import numpy as np
 from PIL import Image
 
 def load_data():
-    for file in sorted(glob.glob({folder!r} + "/calib/**/*.*", recursive=True))[:64]:
+    for file in sorted(glob.glob({folder!r} + "/calib/**/*.*", recursive=True))[:{count}]:
         pixels = np.asarray(Image.open(file).convert("RGB"), np.float32) / 255
         pixels = (pixels - [0.4914, 0.4822, 0.4465]) / [0.2470, 0.2435, 0.2616]
         yield {{"input": np.ascontiguousarray(pixels.transpose(2, 0, 1)[None], dtype=np.float32)}}
@@ -55,13 +55,36 @@ class Polygraphy(unittest.TestCase):
         return self.polygraphy("run", model, "--onnxrt", "--trt", "--int8", "--precision-constraints", "obey", "--data-loader-script", data, *TOLERANCE,
                                *more, **how)
 
+    def cifar(self, count):
+        data = scratch() / f"cifar{count}.py"
+        data.write_text(CIFAR.format(folder=str(shared_data("cifar10")), count=count))
+        return data
+
     def test_resnet20_with_real_data(self):
-        model, data = shared_model("cifar10_resnet20"), scratch() / "cifar.py"
-        data.write_text(CIFAR.format(folder=str(shared_data("cifar10"))))
+        model, data = shared_model("cifar10_resnet20"), self.cifar(64)
         for old, level in ((False, "10.16.1"), (True, "8.6.1")):
             cache = scratch() / f"resnet20.{level}.cache"
             self.assertIn("Pass Rate: 100.0", self.compared(model, data, "--calibration-cache", cache, old=old, level=level))
             self.assertTrue(cache.read_text().startswith("TRT-"))
+
+    def test_residual_models(self):
+        for name in ("cifar10_silunet", "cifar10_vit"):
+            self.assertIn("Pass Rate: 100.0", self.compared(shared_model(name), self.cifar(32)))
+        out = self.polygraphy("run", shared_model("polygraphy_residual_block"), "--onnxrt", "--trt", "--int8", "--precision-constraints", "obey", *TOLERANCE)
+        self.assertIn("Pass Rate: 100.0", out)
+
+    def test_every_tensor_of_residual_models(self):
+        for name in ("cifar10_resnet20_batchnorm", "cifar10_silunet"):
+            out = self.polygraphy("run", shared_model(name), "--onnxrt", "--trt", "--trt-outputs", "mark", "all", "--onnx-outputs", "mark", "all",
+                                  "--data-loader-script", self.cifar(1), "--atol", "1e-3", "--rtol", "1e-3")
+            self.assertIn("Pass Rate: 100.0", out)
+
+    def test_debug_precision_of_a_residual_model(self):
+        cache = scratch() / "debug.cache"
+        out = self.polygraphy("debug", "precision", shared_model("cifar10_resnet20"), "--int8", "--data-loader-script", self.cifar(32), "--calibration-cache",
+                              cache, "-p", "float32", "--mode", "bisect", "--check", "true")
+        self.assertRegex(out, r"Passed: (\d+)/\1 ")
+        self.assertTrue(cache.read_text().startswith("TRT-"))
 
     def test_digits(self):
         for old, level in ((False, "8.6.1"), (True, "10.16.1")):
