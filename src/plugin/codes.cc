@@ -253,7 +253,11 @@ std::string format_matrix(const Declaration& declaration, const std::vector<std:
     }
     rows.push_back(std::move(row));
   }
-  for (const PluginCombination& c : declaration.combinations) rows[0].push_back(c.name);
+  rows.push_back({"device", ""});
+  for (const PluginCombination& c : declaration.combinations) {
+    rows[0].push_back(c.name);
+    rows.back().push_back(c.device == OCTET_DEVICE_CUDA ? "cuda" : "host");
+  }
   std::vector<size_t> widths(rows[0].size(), 0);
   for (const auto& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());

@@ -48,7 +48,8 @@ void plugin_writes_as_u8(Node& node, size_t output);
 // OpTraits::verify of codes: the parameters of values are those of the node.
 void verify_plugin_codes(const Graph& graph, const Node& node);
 
-// A table for people: what a node offers, and each combination that is declared, with the cells that do not match in brackets.
+// A table for people: the types that a node offers, and of each combination that is declared types, parameters, layouts and device, with
+// the cells that do not match in brackets.
 std::string format_matrix(const Declaration& declaration, const std::vector<std::string>& offered,
                           const std::vector<std::vector<bool>>& matches);
 

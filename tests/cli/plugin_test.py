@@ -98,6 +98,7 @@ class Plugins(unittest.TestCase):
         self.assertIn(["offered", "reals"], rows)
         self.assertIn(["bias", "s64", "[f32]"], rows)
         self.assertIn(["scale", "f32", "f32"], rows)
+        self.assertIn(["device", "host"], rows)
         self.assertEqual(TensorProto.INT64, 7)
 
     def test_a_file_that_is_no_plugin(self):
