@@ -90,6 +90,10 @@ class Examples(Built):
         self.assertTrue(cache.read_bytes().startswith(b"TRT-"))
         return outputs[0]
 
+    def test_plugin(self):
+        done = run("10", ROOT / "examples/tensorrt/python_plugin.py", scratch() / "plugin.plan")
+        self.assertEqual(done.stdout, "[[5, 3, 4, 5, 3], [2, 0, 1, 2, 0], [5, 3, 4, 5, 3], [2, 0, 1, 2, 0]]\n", done.stderr)
+
     def test_numpy(self):
         for level in LEVELS:
             output = self.twice(level, "build_int8.py", scratch() / f"{level}.plan")

@@ -10,7 +10,9 @@ ITimingCache Profiler PaddingMode InterpolationMode 8:SliceMode UnaryOperation I
 10:bfloat16 10:int4 10:fp4 IInt8EntropyCalibrator IInt8LegacyCalibrator IExecutionContext EngineCapability OnnxParserFlag Permutation ILoop
 ExecutionContextAllocationStrategy HardwareCompatibilityLevel 10:RuntimePlatform 10:TilingOptimizationLevel 10:IDebugListener 10:IStreamWriter
 10:IStreamReader IProfiler IErrorRecorder IGpuAllocator IOptimizationProfile EngineInspector TopKOperation ResizeCoordinateTransformation FillOperation
-GatherMode ScatterMode SampleMode"""
+GatherMode ScatterMode SampleMode IPluginCreator IPluginV2 10:IPluginV2DynamicExt 10:IPluginV3 10:IPluginCapability 10:IPluginV3OneCore
+10:IPluginV3OneBuild 10:IPluginV3OneRuntime 10:IPluginCreatorV3One 10:DimsExprs 10:DimensionOperation 10:PluginCapabilityType 10:PluginTensorDesc
+10:DynamicPluginTensorDesc"""
 
 LAYERS = """IConvolutionLayer IActivationLayer IPoolingLayer ILRNLayer IScaleLayer ISoftMaxLayer IDeconvolutionLayer IConcatenationLayer IElementWiseLayer
 IUnaryLayer IPaddingLayer IShuffleLayer IReduceLayer ITopKLayer IGatherLayer IMatrixMultiplyLayer IConstantLayer IIdentityLayer ISliceLayer IShapeLayer
@@ -50,7 +52,7 @@ get_tensor_address get_tensor_strides 10:update_device_memory_size_for_shapes 10
     "Runtime": "deserialize_cuda_engine max_threads gpu_allocator DLA_core engine_host_code_allowed logger error_recorder __enter__ __exit__",
     "IOptimizationProfile": "set_shape get_shape set_shape_input get_shape_input __bool__",
     "Logger": "INFO VERBOSE WARNING ERROR min_severity Severity INTERNAL_ERROR log __enter__ __exit__",
-    "IPluginRegistry": "get_plugin_creator plugin_creator_list 10:get_creator 10:all_creators load_library",
+    "IPluginRegistry": "get_plugin_creator plugin_creator_list 10:get_creator 10:all_creators load_library 10:register_creator 10:deregister_creator",
     "Refitter": "refit_cuda_engine set_named_weights get_missing_weights get_all 10:get_weights_prototype set_weights get_missing get_all_weights",
     "EngineInspector": "get_layer_information get_engine_information execution_context",
     "ITimingCache": "serialize combine",

@@ -1,123 +1,148 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plugins of libraries: the registry, creators, the fields that they are made with, and layers of them. None are written in Python.
+// Plugins of libraries and of Python: the registry, creators, and layers of them.
 #include <memory>
 #include <string>
 
+#include "callbacks.h"
 #include "layers.h"
+#include "plugin_python.h"
 
 namespace octet_trt_python {
 namespace {
 
 using nb::arg;
 
-// A field that keeps its data alive.
-struct Field {
-  std::string name;
-  nb::object data;  // an array of NumPy
-  PluginFieldType type;
-};
-
-struct Kind {
-  PluginFieldType type;
-  const char* numpy;
-};
-constexpr Kind kKinds[] = {
-    {PluginFieldType::kFLOAT16, "float16"}, {PluginFieldType::kFLOAT32, "float32"},
-    {PluginFieldType::kFLOAT64, "float64"}, {PluginFieldType::kINT8, "int8"},
-    {PluginFieldType::kINT16, "int16"},     {PluginFieldType::kINT32, "int32"},
-#if NV_TENSORRT_MAJOR >= 10
-    {PluginFieldType::kINT64, "int64"},
-#endif
-};
-
-Field make_field(const std::string& name, nb::handle data, PluginFieldType type) {
-  const nb::module_ numpy = nb::module_::import_("numpy");
-  if (nb::isinstance<nb::bytes>(data))
-    return {name, numpy.attr("frombuffer")(data, arg("dtype") = "int8"), type};
-  nb::object array = data.is_none() ? nb::object(numpy.attr("empty")(0))
-                                    : nb::object(numpy.attr("ascontiguousarray")(data));
-  if (type == PluginFieldType::kUNKNOWN) {
-    const std::string dtype =
-        nb::cast<std::string>(nb::str(nb::handle(nb::object(array.attr("dtype")))));
-    for (const Kind& kind : kKinds) {
-      if (dtype == kind.numpy) type = kind.type;
-    }
-  }
-  return {name, std::move(array), type};
-}
-
-PluginField field_of(const Field& field) {
-  const auto address = nb::cast<uintptr_t>(field.data.attr("ctypes").attr("data"));
-  return {field.name.c_str(), reinterpret_cast<const void*>(address), field.type,
-          nb::cast<int32_t>(field.data.attr("size"))};
-}
-
-// Valid as long as the fields are.
-struct Collection {
-  explicit Collection(const std::vector<Field>& of) {
-    for (const Field& field : of) fields.push_back(field_of(field));
-    all = {static_cast<int32_t>(fields.size()), fields.data()};
-  }
-  Collection(const Collection&) = delete;
-  Collection& operator=(const Collection&) = delete;
-
-  std::vector<PluginField> fields;
-  PluginFieldCollection all{};
-};
-
-struct Fields {
-  std::vector<Field> list;
-};
-
-Fields fields_of(const PluginFieldCollection* names) {
-  Fields fields;
-  for (int32_t i = 0; names != nullptr && i < names->nbFields; ++i)
-    fields.list.push_back(
-        make_field(text_of(names->fields[i].name), nb::none(), names->fields[i].type));
-  return fields;
-}
-
-void add_fields(nb::module_& module) {
-  nb::class_<Field>(module, "PluginField")
-      .def(
-          "__init__",
-          [](Field* self, const std::string& name, nb::handle data, PluginFieldType type) {
-            new (self) Field(make_field(name, data, type));
-          },
-          arg("name") = "", arg("data").none() = nb::none(),
-          arg("type") = PluginFieldType::kUNKNOWN)
-      .def_rw("name", &Field::name)
-      .def_ro("data", &Field::data)
-      .def_ro("type", &Field::type)
-      .def_prop_ro("size", [](const Field& self) { return nb::object(self.data.attr("size")); });
-  nb::class_<Fields>(module, "PluginFieldCollection")
-      .def(nb::init<>())
-      .def(
-          "__init__", [](Fields* self, const std::vector<Field>& list) { new (self) Fields{list}; },
-          arg("fields"))
-      .def(
-          "append", [](Fields& self, const Field& field) { self.list.push_back(field); },
-          arg("field"))
-      .def("__len__", [](const Fields& self) { return self.list.size(); })
-      .def("__getitem__", [](const Fields& self, size_t i) {
-        if (i >= self.list.size()) throw nb::index_error();
-        return self.list[i];
-      });
-  nb::implicitly_convertible<std::vector<Field>, Fields>();
-}
-
 struct Destroy {
   void operator()(IPluginV2* plugin) const { plugin->destroy(); }
 };
-struct PluginV2 {
+// Plugins of libraries are held; those of Python derive from what these derive from.
+struct PluginV2 {};
+struct LibraryPluginV2 : PluginV2 {
   std::unique_ptr<IPluginV2, Destroy> plugin;
 };
 
-nb::object plugin_object(IPluginV2* plugin) {
-  if (plugin == nullptr) return nb::none();
-  return nb::cast(PluginV2{std::unique_ptr<IPluginV2, Destroy>(plugin)});
+template <class Plugin, class Held>
+nb::object plugin_object(Held* made) {
+  if (made == nullptr) return nb::none();
+  Plugin plugin;
+  plugin.plugin.reset(made);
+  return nb::cast(std::move(plugin));
 }
 
+// Whether a class of Python's own is behind an object.
+template <class Base>
+bool is_derived(nb::handle object) {
+  return !nb::type<Base>().is(object.type());
+}
+
+// What makes plugins where the creator is a library's.
+template <class Creator>
+Creator& maker(nb::handle self) {
+  if (is_derived<Creator>(self))
+    throw nb::type_error("create_plugin() and deserialize_plugin() are to be overridden");
+  return nb::cast<Creator&>(self);
+}
+
+#if NV_TENSORRT_MAJOR >= 10
+struct PluginV2Dynamic : PluginV2 {};
+struct PluginV3 {};
+struct LibraryPluginV3 : PluginV3 {
+  std::unique_ptr<IPluginV3> plugin;
+};
+
+// Null where Python returned None.
+IPluginV2* made_v2(const nb::object& plugin) {
+  return plugin.is_none() ? nullptr : make_python_plugin_v2(plugin);
+}
+IPluginV3* made_v3(const nb::object& plugin) {
+  return plugin.is_none() ? nullptr : make_python_plugin_v3(plugin);
+}
+
+// What creators of both classes have when they are derived in Python: what it assigns to them.
+template <class Creator>
+class PythonCreator : public Creator {
+ public:
+  NB_TRAMPOLINE(Creator);
+  const AsciiChar* getPluginName() const override { return name.c_str(); }
+  const AsciiChar* getPluginVersion() const override { return version.c_str(); }
+  const AsciiChar* getPluginNamespace() const override { return space.c_str(); }
+  const PluginFieldCollection* getFieldNames() override {
+    return fields == nullptr ? nullptr : &fields->all;
+  }
+  void name_fields(const Fields& list) {
+    named = list;
+    fields = std::make_unique<Collection>(named.list);
+  }
+
+  std::string name, version, space;
+
+ protected:
+  template <class Use>
+  auto made(const char* method, const Use& use) const {
+    return with_python(this->nb_trampoline.base(), method,
+                       [&](auto call) { return use(nb::object(call)); });
+  }
+
+ private:
+  Fields named;
+  std::unique_ptr<Collection> fields;
+};
+
+class PythonCreatorV2 final : public PythonCreator<IPluginCreator> {
+ public:
+  using PythonCreator::PythonCreator;
+  void setPluginNamespace(const AsciiChar* of) override { space = text_of(of); }
+  IPluginV2* createPlugin(const AsciiChar* layer, const PluginFieldCollection* given) override {
+    return made("create_plugin", [&](const nb::object& call) {
+      return made_v2(call(str_of(layer), filled_fields_of(given)));
+    });
+  }
+  IPluginV2* deserializePlugin(const AsciiChar* layer, const void* data, size_t size) override {
+    return made("deserialize_plugin", [&](const nb::object& call) {
+      return made_v2(call(str_of(layer), nb::bytes(data, size)));
+    });
+  }
+};
+
+class PythonCreatorV3 final : public PythonCreator<IPluginCreatorV3One> {
+ public:
+  using PythonCreator::PythonCreator;
+  IPluginV3* createPlugin(const AsciiChar* layer, const PluginFieldCollection* given,
+                          TensorRTPhase phase) override {
+    return made("create_plugin", [&](const nb::object& call) {
+      return made_v3(call(str_of(layer), filled_fields_of(given), phase));
+    });
+  }
+};
+
+// A creator of a library keeps what it has; one of Python's classes is given its names.
+template <class Creator, class Python>
+nb::class_<Creator, IPluginCreatorInterface, Python> creator_class(nb::module_& module,
+                                                                   const char* name) {
+  nb::class_<Creator, IPluginCreatorInterface, Python> type(module, name);
+  const auto own = [](nb::handle self) -> Python& {
+    if (!is_derived<Creator>(self))
+      throw nb::attribute_error("the creator of a library keeps its names");
+    return static_cast<Python&>(nb::cast<Creator&>(self));
+  };
+  using Text = const std::string&;
+  type.def(nb::init<>())
+      .def_prop_rw(
+          "name", [](const Creator& self) { return text_of(self.getPluginName()); },
+          [own](nb::handle self, Text text) { own(self).name = text; })
+      .def_prop_rw(
+          "plugin_version", [](const Creator& self) { return text_of(self.getPluginVersion()); },
+          [own](nb::handle self, Text text) { own(self).version = text; })
+      .def_prop_rw(
+          "plugin_namespace",
+          [](const Creator& self) { return text_of(self.getPluginNamespace()); },
+          [own](nb::handle self, Text text) { own(self).space = text; })
+      .def_prop_rw(
+          "field_names", [](Creator& self) { return fields_of(self.getFieldNames()); },
+          [own](nb::handle self, const Fields& fields) { own(self).name_fields(fields); });
+  return type;
+}
+#else
 template <class Creator>
 nb::class_<Creator, IPluginCreatorInterface> creator_class(nb::module_& module, const char* name) {
   nb::class_<Creator, IPluginCreatorInterface> type(module, name);
@@ -129,40 +154,59 @@ nb::class_<Creator, IPluginCreatorInterface> creator_class(nb::module_& module, 
       .def_prop_ro("field_names", [](Creator& self) { return fields_of(self.getFieldNames()); });
   return type;
 }
+#endif
 
 void add_creators(nb::module_& module) {
   nb::class_<IPluginCreatorInterface>(module, "IPluginCreatorInterface");
-  nb::class_<PluginV2>(module, "IPluginV2")
-      .def_prop_ro("plugin_type",
-                   [](const PluginV2& self) { return text_of(self.plugin->getPluginType()); })
-      .def_prop_ro("plugin_version",
-                   [](const PluginV2& self) { return text_of(self.plugin->getPluginVersion()); })
-      .def_prop_ro("num_outputs", [](const PluginV2& self) { return self.plugin->getNbOutputs(); });
+#if NV_TENSORRT_MAJOR >= 10
+  auto creator = creator_class<IPluginCreator, PythonCreatorV2>(module, "IPluginCreator");
+#else
   auto creator = creator_class<IPluginCreator>(module, "IPluginCreator");
+#endif
   creator.def(
       "create_plugin",
-      [](IPluginCreator& self, const char* name, const Fields& fields) {
+      [](nb::handle self, const char* name, const Fields& fields) {
         const Collection collection(fields.list);
-        return plugin_object(self.createPlugin(name, &collection.all));
+        return plugin_object<LibraryPluginV2>(
+            maker<IPluginCreator>(self).createPlugin(name, &collection.all));
       },
       arg("name"), arg("field_collection"));
   creator.def(
       "deserialize_plugin",
-      [](IPluginCreator& self, const char* name, nb::handle serialized) {
+      [](nb::handle self, const char* name, nb::handle serialized) {
         const Bytes bytes(serialized);
-        return plugin_object(self.deserializePlugin(name, bytes.data(), bytes.size()));
+        return plugin_object<LibraryPluginV2>(
+            maker<IPluginCreator>(self).deserializePlugin(name, bytes.data(), bytes.size()));
       },
       arg("name"), arg("serialized_plugin"));
 #if NV_TENSORRT_MAJOR >= 10
-  nb::class_<IPluginV3>(module, "IPluginV3");
-  auto three = creator_class<IPluginCreatorV3One>(module, "IPluginCreatorV3One");
+  auto three = creator_class<IPluginCreatorV3One, PythonCreatorV3>(module, "IPluginCreatorV3One");
   three.def(
       "create_plugin",
-      [](IPluginCreatorV3One& self, const char* name, const Fields& fields, TensorRTPhase phase) {
+      [](nb::handle self, const char* name, const Fields& fields, TensorRTPhase phase) {
         const Collection collection(fields.list);
-        return self.createPlugin(name, &collection.all, phase);
+        return plugin_object<LibraryPluginV3>(
+            maker<IPluginCreatorV3One>(self).createPlugin(name, &collection.all, phase));
       },
-      arg("name"), arg("field_collection"), arg("phase"), nb::rv_policy::take_ownership);
+      arg("name"), arg("field_collection"), arg("phase"));
+#endif
+}
+
+void add_plugin_classes(nb::module_& module) {
+  nb::class_<PluginV2>(module, "IPluginV2");
+  nb::class_<LibraryPluginV2, PluginV2>(module, "LibraryPluginV2")
+      .def_prop_ro(
+          "plugin_type",
+          [](const LibraryPluginV2& self) { return text_of(self.plugin->getPluginType()); })
+      .def_prop_ro(
+          "plugin_version",
+          [](const LibraryPluginV2& self) { return text_of(self.plugin->getPluginVersion()); })
+      .def_prop_ro("num_outputs",
+                   [](const LibraryPluginV2& self) { return self.plugin->getNbOutputs(); });
+#if NV_TENSORRT_MAJOR >= 10
+  nb::class_<PluginV2Dynamic, PluginV2>(module, "IPluginV2DynamicExt").def(nb::init<>());
+  nb::class_<PluginV3>(module, "IPluginV3").def(nb::init<>());
+  nb::class_<LibraryPluginV3, PluginV3>(module, "LibraryPluginV3");
 #endif
 }
 
@@ -219,7 +263,23 @@ void add_registry(nb::module_& module) {
           arg("handle"))
       .def_prop_rw("parent_search_enabled", &R::isParentSearchEnabled, &R::setParentSearchEnabled);
 #if NV_TENSORRT_MAJOR >= 10
-  type.def_prop_ro("all_creators", &all_creators)
+  // What is registered lives as long as the process: plans name it.
+  type.def(
+          "register_creator",
+          [](R& self, nb::handle creator, const char* space) {
+            const bool registered =
+                self.registerCreator(nb::cast<IPluginCreatorInterface&>(creator), space);
+            if (registered) creator.inc_ref();
+            return registered;
+          },
+          arg("creator"), arg("plugin_namespace") = "")
+      .def(
+          "deregister_creator",
+          [](R& self, const IPluginCreatorInterface& creator) {
+            return self.deregisterCreator(creator);
+          },
+          arg("creator"))
+      .def_prop_ro("all_creators", &all_creators)
       .def(
           "get_creator",
           [](R& self, const char* kind, const char* version, const char* space) {
@@ -230,6 +290,8 @@ void add_registry(nb::module_& module) {
   module.def("get_plugin_registry", &getPluginRegistry, nb::rv_policy::reference);
 }
 
+using Tensors = std::vector<ITensor*>;
+
 INetworkDefinition& network_of(nb::handle self) { return nb::cast<INetworkDefinition&>(self); }
 
 void add_layers_of_plugins(nb::module_& module) {
@@ -237,21 +299,38 @@ void add_layers_of_plugins(nb::module_& module) {
   auto network = nb::borrow<nb::class_<INetworkDefinition>>(module.attr("INetworkDefinition"));
   network.def(
       "add_plugin_v2",
-      [](nb::handle self, const std::vector<ITensor*>& inputs, const PluginV2& plugin) {
-        return layer_object(
-            self, network_of(self).addPluginV2(inputs.data(), static_cast<int32_t>(inputs.size()),
-                                               *plugin.plugin));
+      [](nb::handle self, const Tensors& inputs, nb::handle plugin) {
+        const auto add = [&](IPluginV2& of) {
+          return layer_object(self, network_of(self).addPluginV2(
+                                        inputs.data(), static_cast<int32_t>(inputs.size()), of));
+        };
+        if (nb::isinstance<LibraryPluginV2>(plugin))
+          return add(*nb::cast<LibraryPluginV2&>(plugin).plugin);
+#if NV_TENSORRT_MAJOR >= 10
+        if (nb::isinstance<PluginV2Dynamic>(plugin)) {
+          const std::unique_ptr<IPluginV2, Destroy> python(
+              make_python_plugin_v2(nb::borrow(plugin)));
+          return add(*python);  // keeps a clone
+        }
+#endif
+        throw nb::type_error("a plugin is expected");
       },
       arg("inputs"), arg("plugin"));
 #if NV_TENSORRT_MAJOR >= 10
   LayerClass<IPluginV3Layer>(module, "IPluginV3Layer");
-  using Tensors = std::vector<ITensor*>;
   network.def(
       "add_plugin_v3",
-      [](nb::handle self, const Tensors& inputs, const Tensors& shapes, IPluginV3& plugin) {
-        return layer_object(self, network_of(self).addPluginV3(
-                                      inputs.data(), static_cast<int32_t>(inputs.size()),
-                                      shapes.data(), static_cast<int32_t>(shapes.size()), plugin));
+      [](nb::handle self, const Tensors& inputs, const Tensors& shapes, nb::handle plugin) {
+        const auto add = [&](IPluginV3& of) {
+          return layer_object(self, network_of(self).addPluginV3(
+                                        inputs.data(), static_cast<int32_t>(inputs.size()),
+                                        shapes.data(), static_cast<int32_t>(shapes.size()), of));
+        };
+        if (nb::isinstance<LibraryPluginV3>(plugin))
+          return add(*nb::cast<LibraryPluginV3&>(plugin).plugin);
+        if (!nb::isinstance<PluginV3>(plugin)) throw nb::type_error("a plugin is expected");
+        const std::unique_ptr<IPluginV3> python(make_python_plugin_v3(nb::borrow(plugin)));
+        return add(*python);  // keeps a clone
       },
       arg("inputs"), arg("shape_inputs"), arg("plugin"));
 #endif
@@ -260,7 +339,11 @@ void add_layers_of_plugins(nb::module_& module) {
 }  // namespace
 
 void add_plugins(nb::module_& module) {
-  add_fields(module);
+  add_plugin_fields(module);
+#if NV_TENSORRT_MAJOR >= 10
+  add_plugin_values(module);
+#endif
+  add_plugin_classes(module);
   add_creators(module);
   add_registry(module);
   add_layers_of_plugins(module);
