@@ -36,6 +36,11 @@ config = builder.create_builder_config()
 config.add_optimization_profile(profile)
 assert builder.build_serialized_network(network, config).nbytes > 1000
 ctypes.CDLL(trt.cudart_folder + "/libcudart.so").cudaDeviceSynchronize()
+if trt.stand_ins_folder in sys.path:
+    import pycuda.autoinit
+    import pycuda.driver
+    from cuda.bindings import driver, nvrtc, runtime
+    assert pycuda.driver.mem_alloc(64).size == 64
 print(trt.__file__)
 """
 
