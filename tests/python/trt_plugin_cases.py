@@ -2,6 +2,7 @@
 """Plugins that are written in Python: level 10 has them."""
 
 import ctypes
+import threading
 import unittest
 
 import harness
@@ -124,6 +125,29 @@ class Derived(Case):
         for rows in (1, 4):
             given = np.random.default_rng(rows).normal(size=(rows, 3)).astype(np.float32)
             np.testing.assert_array_equal(self.result(engine, given), np.concatenate([given] * 2, 1))
+
+    def test_contexts_of_several_threads(self):
+        network = self.network_of(Repeat(2), (-1, 3))
+        profile = self.builder.create_optimization_profile()
+        profile.set_shape("x", (1, 3), (2, 3), (4, 3))
+        self.config.add_optimization_profile(profile)
+        engine, wrong = self.engine(self.built(network)), []
+
+        def work():
+            context = engine.create_execution_context()
+            for i in range(60):  # other sizes each time: the plugin is asked by one thread while another runs it
+                given = np.full((1 + i % 4, 3), i, np.float32)
+                context.set_input_shape("x", given.shape)
+                result = np.zeros(tuple(context.get_tensor_shape("y")), np.float32)
+                if not context.execute_v2([given.ctypes.data, result.ctypes.data]) or result.shape[1] != 6 or (result != i).any():
+                    wrong.append(i)
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
 
     def test_a_node_of_a_model(self):
         onnx = need("onnx")

@@ -4,7 +4,6 @@
 namespace octet_trt_python {
 namespace {
 
-using Unlocked = nb::call_guard<nb::gil_scoped_release>;
 using BuilderHolder = Holder<IBuilder>;
 
 INetworkDefinition* create_network(BuilderHolder& self, uint32_t flags) {

@@ -60,14 +60,14 @@ void add_tensors(Class& type) {
           "get_tensor_address",
           [](const C& self, const char* name) { return number_of(self.getTensorAddress(name)); },
           arg("name"))
-      .def("set_input_shape", &C::setInputShape, arg("name"), arg("shape"))
-      .def("get_tensor_shape", &C::getTensorShape, arg("name"))
-      .def("get_tensor_strides", &C::getTensorStrides, arg("name"))
+      .def("set_input_shape", &C::setInputShape, arg("name"), arg("shape"), Unlocked())
+      .def("get_tensor_shape", &C::getTensorShape, arg("name"), Unlocked())
+      .def("get_tensor_strides", &C::getTensorStrides, arg("name"), Unlocked())
       .def("set_output_allocator", &C::setOutputAllocator, arg("name"),
            arg("output_allocator").none(), nb::keep_alive<1, 3>())
       .def("get_output_allocator", &C::getOutputAllocator, arg("name"), nb::rv_policy::reference)
-      .def("get_max_output_size", &C::getMaxOutputSize, arg("name"))
-      .def("infer_shapes", &infer_shapes)
+      .def("get_max_output_size", &C::getMaxOutputSize, arg("name"), Unlocked())
+      .def("infer_shapes", &infer_shapes, Unlocked())
       .def_prop_ro("all_binding_shapes_specified", &C::allInputDimensionsSpecified)
       .def_prop_ro("all_shape_inputs_specified", &C::allInputShapesSpecified);
 }

@@ -37,6 +37,9 @@ void add_context(nb::module_& module);
 void add_refitter(nb::module_& module);
 void add_plugins(nb::module_& module);
 
+// A call without the interpreter's lock: it may take long, or wait for a thread that calls Python.
+using Unlocked = nb::call_guard<nb::gil_scoped_release>;
+
 // `with object as name:` leaves the object as it is.
 template <class Class>
 void add_with(Class& type) {
