@@ -241,28 +241,9 @@ nb::list all_creators(const IPluginRegistry& self) {
     list.append(creator_object(creator));
   return list;
 }
-#endif
 
-void add_registry(nb::module_& module) {
+void add_creators_of_all_kinds(nb::class_<IPluginRegistry>& type) {
   using R = IPluginRegistry;
-  nb::class_<R> type(module, "IPluginRegistry");
-  type.def_prop_ro("plugin_creator_list", &creators_of, nb::rv_policy::reference)
-      .def(
-          "get_plugin_creator",
-          [](R& self, const char* kind, const char* version, const char* space) {
-            return self.getPluginCreator(kind, version, space);
-          },
-          arg("type"), arg("version"), arg("plugin_namespace") = "", nb::rv_policy::reference)
-      .def(
-          "load_library",
-          [](R& self, const char* path) { return number_of(self.loadLibrary(path)); },
-          arg("plugin_path"))
-      .def(
-          "deregister_library",
-          [](R& self, nb::handle handle) { self.deregisterLibrary(pointer_of(handle)); },
-          arg("handle"))
-      .def_prop_rw("parent_search_enabled", &R::isParentSearchEnabled, &R::setParentSearchEnabled);
-#if NV_TENSORRT_MAJOR >= 10
   // What is registered lives as long as the process: plans name it.
   type.def(
           "register_creator",
@@ -286,6 +267,30 @@ void add_registry(nb::module_& module) {
             return creator_object(self.getCreator(kind, version, space));
           },
           arg("type"), arg("version"), arg("plugin_namespace") = "");
+}
+#endif
+
+void add_registry(nb::module_& module) {
+  using R = IPluginRegistry;
+  nb::class_<R> type(module, "IPluginRegistry");
+  type.def_prop_ro("plugin_creator_list", &creators_of, nb::rv_policy::reference)
+      .def(
+          "get_plugin_creator",
+          [](R& self, const char* kind, const char* version, const char* space) {
+            return self.getPluginCreator(kind, version, space);
+          },
+          arg("type"), arg("version"), arg("plugin_namespace") = "", nb::rv_policy::reference)
+      .def(
+          "load_library",
+          [](R& self, const char* path) { return number_of(self.loadLibrary(path)); },
+          arg("plugin_path"))
+      .def(
+          "deregister_library",
+          [](R& self, nb::handle handle) { self.deregisterLibrary(pointer_of(handle)); },
+          arg("handle"))
+      .def_prop_rw("parent_search_enabled", &R::isParentSearchEnabled, &R::setParentSearchEnabled);
+#if NV_TENSORRT_MAJOR >= 10
+  add_creators_of_all_kinds(type);
 #endif
   module.def("get_plugin_registry", &getPluginRegistry, nb::rv_policy::reference);
 }
