@@ -17,7 +17,7 @@ constexpr f64 kHopeless = 3;
 }  // namespace
 
 LayerTrial::LayerTrial(const KernelTrial::Setting& setting, const StepArgs& args)
-    : kernels_(likely_kernels(setting.step.kernels)) {
+    : kernels_(likely_kernels(setting.step.kernels, *setting.target.device)) {
   for (const Candidate& candidate : kernels_) trials_.emplace_back(setting, candidate, args);
 }
 

@@ -108,7 +108,7 @@ std::vector<Prepared> prepare_others(const Plan& plan, const Preparing& preparin
   std::vector<Job> jobs;
   for (const PlanStep& step : plan.steps) {
     if (threads == 1 || step.device == kHost) continue;
-    for (const Candidate& candidate : likely_kernels(step.kernels)) {
+    for (const Candidate& candidate : likely_kernels(step.kernels, *plan.devices.back())) {
       if (candidate.prepare == nullptr) continue;
       for (Preparation& p : candidate.prepare(placements(plan, step)))
         jobs.push_back({0, 0, std::move(p)});

@@ -170,12 +170,13 @@ Selection select_kernel(const LowerRequest& asked, const Backend& backend) {
   return selection;
 }
 
-std::vector<Candidate> likely_kernels(std::vector<Candidate> kernels) {
-  constexpr size_t kMost = 16;
-  if (kernels.size() <= kMost) return kernels;
+std::vector<Candidate> likely_kernels(std::vector<Candidate> kernels, const Device& device) {
+  constexpr size_t kMost = 16, kMostCompiled = 8;
+  const size_t most = device.preparations() > 1 ? kMostCompiled : kMost;
+  if (kernels.size() <= most) return kernels;
   std::stable_sort(kernels.begin() + 1, kernels.end(),
                    [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
-  kernels.resize(kMost);
+  kernels.resize(most);
   return kernels;
 }
 
