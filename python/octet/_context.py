@@ -33,14 +33,17 @@ class Context:
         self._outputs = engine.outputs
         self._native = _octet.NativeContext(engine, threads, device)
 
-    def run(self, *inputs: Any, out: Any = None) -> list[Any]:
+    def run(self, *inputs: Any, out: Any = None, stream: int | None = None) -> list[Any]:
         """Runs the engine once.
 
         Args:
             inputs: The inputs' arrays in the order of `engine.inputs`, or one sequence of them, or one mapping by name. Types and
                 shapes must be the inputs' (float64 is not float32). Arrays of elements that lie one after another are read where they
-                are, others are copied.
+                are, others are copied; those of a GPU (DLPack or `__cuda_array_interface__`) must be dense and of the context's device.
             out: Arrays to write the outputs into, given as `inputs` are: writable, of the outputs' types and shapes.
+            stream: A CUDA stream (`torch.cuda.current_stream().cuda_stream`): the run begins behind what it was given, and what it is
+                given later begins behind the run. The call may return before the run is done where inputs and `out` are on the GPU.
+                Without one the run begins behind the default stream, and is done when the call returns.
 
         Returns:
             An array of NumPy for each output, in the order of `engine.outputs`; the arrays of `out` where they are given. Elements of
@@ -51,14 +54,22 @@ class Context:
         """
         arrays = self._arrays(inputs, self._inputs)
         if out is None:
-            return self._native.run(arrays)
+            return self._native.run(arrays, stream)
         outputs = self._arrays((out,), self._outputs)
-        self._native.run_into(arrays, outputs)
+        self._native.run_into(arrays, outputs, stream)
         return outputs
 
-    def prepare(self, *shapes: Sequence[int]) -> None:
-        """Plans for inputs of these shapes, which the first run of such inputs would do (milliseconds)."""
-        self._native.prepare(shapes)
+    def prepare(self, *shapes: Sequence[int], memory: str = "cpu") -> None:
+        """Plans for inputs of these shapes in the memory of "cpu" or of the context's device, as the first such run would (milliseconds)."""
+        self._native.prepare(shapes, memory)
+
+    def synchronize(self) -> None:
+        """Returns when all runs are done that were given with a stream.
+
+        Raises:
+            Error: One of them failed.
+        """
+        self._native.synchronize()
 
     @staticmethod
     def _arrays(given: tuple[Any, ...], infos: Sequence[_octet.TensorInfo]) -> list[Any]:

@@ -28,7 +28,8 @@ def is_path(data: Data) -> bool:
 
 
 def is_array(value: Any) -> bool:
-    return hasattr(value, "__dlpack__") or hasattr(value, "__array_interface__") or isinstance(value, memoryview)
+    names = ("__dlpack__", "__array_interface__", "__cuda_array_interface__")
+    return any(hasattr(value, name) for name in names) or isinstance(value, memoryview)
 
 
 def by_name(arrays: Mapping[str, Any], inputs: Sequence[TensorInfo]) -> list[Any]:

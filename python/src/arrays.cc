@@ -2,11 +2,14 @@
 #include "arrays.h"
 
 #include <fmt/format.h>
+#include <nanobind/stl/pair.h>
 
 #include <array>
 #include <memory>
 #include <optional>
+#include <utility>
 
+#include "cuda_array.h"
 #include "octet/error.h"
 
 namespace octet::python {
@@ -105,14 +108,28 @@ std::string device_of(int type, int id, std::string_view what) {
                            writes ? "a writable array" : "an array of numbers", kind));
 }
 
+// The array itself, or what stands for memory of a GPU: a capsule of DLPack whose maker let the stream wait for its own work.
+nb::object on_stream(nb::object array, const DeviceAccess& access) {
+  if (!nb::hasattr(array, "__dlpack_device__")) return array;
+  const auto device = nb::cast<std::pair<int, int>>(array.attr("__dlpack_device__")());
+  const bool cuda =
+      device.first == nb::device::cuda::value || device.first == nb::device::cuda_managed::value;
+  return cuda ? array.attr("__dlpack__")(nb::arg("stream") = access.stream) : array;
+}
+
 template <class Array, class Handle>
-Array import_array(nb::handle object, std::string_view what, bool writes) {
+Array import_array(nb::handle object, std::string_view what, bool writes,
+                   const DeviceAccess& access) {
   const Row* row = ml_dtype(object);
   nb::object codes = nb::borrow(object);
   if (row != nullptr) codes = object.attr("view")(row->bits == 16 ? "uint16" : "uint8");
   Array result;
-  if (!nb::try_cast<Handle>(codes, result.array, false) || !result.array.is_valid())
+  if (is_cuda_array(object)) {
+    result.array = Handle(cuda_array(object, what, writes, access.device));
+  } else if (!nb::try_cast<Handle>(on_stream(codes, access), result.array, false) ||
+             !result.array.is_valid()) {
     refuse_object(object, what, writes);
+  }
   const Handle& array = result.array;
   const std::optional<Dtype> dtype = row != nullptr ? row->dtype : dtype_of(array.dtype());
   if (!dtype) refuse_object(object, what, writes);
@@ -155,12 +172,12 @@ MutableTensorView OutputArray::view() const {
   return view_as<MutableTensorView>(array, dtype, device);
 }
 
-InputArray input_array(nb::handle object, std::string_view what) {
-  return import_array<InputArray, nb::ndarray<nb::ro>>(object, what, false);
+InputArray input_array(nb::handle object, std::string_view what, const DeviceAccess& access) {
+  return import_array<InputArray, nb::ndarray<nb::ro>>(object, what, false, access);
 }
 
-OutputArray output_array(nb::handle object, std::string_view what) {
-  return import_array<OutputArray, nb::ndarray<>>(object, what, true);
+OutputArray output_array(nb::handle object, std::string_view what, const DeviceAccess& access) {
+  return import_array<OutputArray, nb::ndarray<>>(object, what, true, access);
 }
 
 std::string_view numpy_name(Dtype dtype) { return row_of(dtype).name; }

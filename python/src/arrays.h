@@ -28,10 +28,17 @@ struct OutputArray {
   MutableTensorView view() const;
 };
 
-// Anything with __dlpack__ or the buffer protocol. `what` names it in errors: "input 'x'". Throws Error(invalid_argument) for other
-// objects, for types that Octet has not, and where memory to write is read-only.
-InputArray input_array(nb::handle object, std::string_view what);
-OutputArray output_array(nb::handle object, std::string_view what);
+// Who reads and writes memory of a GPU.
+struct DeviceAccess {
+  int64_t stream = 1;  // as DLPack counts: 1 is CUDA's default stream, others are handles
+  int device = 0;      // of arrays that do not say it
+};
+
+// Anything with __dlpack__, __cuda_array_interface__ or the buffer protocol. `what` names it in errors: "input 'x'". Memory of a GPU may
+// be used behind what the stream was given. Throws Error(invalid_argument) for other objects, for types that Octet has not, and where
+// memory to write is read-only.
+InputArray input_array(nb::handle object, std::string_view what, const DeviceAccess& access);
+OutputArray output_array(nb::handle object, std::string_view what, const DeviceAccess& access);
 
 // An array of NumPy over the tensor's memory. Types that NumPy lacks are those of ml_dtypes where it is installed, else their codes.
 nb::object to_numpy(const Tensor& tensor);

@@ -45,7 +45,7 @@ std::vector<Tensor> tensors_of(nb::handle batch, const std::vector<TensorInfo>& 
   for (const nb::handle array : nb::iter(batch)) {
     const std::string name =
         tensors.size() < inputs.size() ? inputs[tensors.size()].name : std::string("?");
-    tensors.push_back(to_tensor(input_array(array, fmt::format("input '{}'", name)).view()));
+    tensors.push_back(to_tensor(input_array(array, fmt::format("input '{}'", name), {}).view()));
   }
   return tensors;
 }
