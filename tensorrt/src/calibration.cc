@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "gpu.h"
 #include "octet/error.h"
 
 namespace octet_trt {
@@ -165,7 +166,8 @@ bool CalibrationSource::next(std::vector<octet::Tensor>& inputs) {
              "` is bound to nullptr: the calibrator's getBatch() returned true and set no pointer "
              "for this input");
     }
-    std::memcpy(tensors[i].mutable_data(), bindings[i], tensors[i].bytes());
+    read_memory(tensors[i].mutable_data(), bindings[i], static_cast<int64_t>(tensors[i].bytes()),
+                run_device(), nullptr);
   }
   inputs = tensors;
   return true;

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "border.h"
+#include "gpu.h"
 #include "octet/error.h"
 #include "octet/profile.h"
 #include "stream.h"
@@ -31,7 +32,11 @@ octet::Shape unknown_sizes(const std::vector<int64_t>& sizes) {
 }  // namespace
 
 Context::Context(const Engine& engine, ExecutionContextAllocationStrategy)
-    : engine_(engine), state_(engine.state()), reporter_(engine.reporter) {
+    : engine_(engine),
+      state_(engine.state()),
+      reporter_(engine.reporter),
+      device_(run_device()),
+      owners_(state_->info.bindings.size(), "cpu") {
   slots_.resize(state_->info.bindings.size());
   use_profile(0);
   context();
@@ -41,6 +46,7 @@ octet::Context& Context::context() {
   if (!context_ || context_changes_ != state_->changes) {
     octet::ContextOptions options;
     options.pool = all_processors();
+    options.device = device_;
     options.tuning = tuning_of(state_->info);
     context_.emplace(state_->engine.make_context(options));
     context_changes_ = state_->changes;
@@ -131,7 +137,9 @@ std::vector<octet::Shape> Context::input_shapes(int64_t batch) const {
 void Context::prepare(int64_t batch) {
   octet::Context& own = context();
   const std::vector<octet::Shape> shapes = input_shapes(batch);
-  own.prepare(shapes);
+  // Runs plan again where a client's memory is another.
+  const bool direct = std::ranges::all_of(state_->info.bindings, is_direct);
+  own.prepare(shapes, direct ? device_ : "cpu");
   output_types_ = own.output_types();
   prepared_ = true;
 }
@@ -164,20 +172,45 @@ void* Context::output_address(size_t i, void* given, const octet::TensorType& ty
   return memory;
 }
 
-void Context::write_outputs(const Addresses& addresses, const std::vector<octet::Tensor>& outputs) {
+void Context::write_outputs(const Addresses& addresses, const std::vector<octet::Tensor>& outputs,
+                            cudaStream_t stream) {
   const size_t inputs = slots_.size() - outputs.size();
   output_types_.clear();
   for (size_t i = 0; i < outputs.size(); ++i) {
     void* memory = output_address(inputs + i, addresses[inputs + i], outputs[i].type());
-    write_client(info(inputs + i), outputs[i], memory);
     output_types_.push_back(outputs[i].type());
+    if (!is_on_gpu()) {
+      write_client(info(inputs + i), outputs[i], memory);
+      continue;
+    }
+    const int64_t bytes = client_bytes(info(inputs + i), outputs[i].shape());
+    std::vector<std::byte> host(static_cast<size_t>(bytes));
+    write_client(info(inputs + i), outputs[i], host.data());
+    write_memory(memory, host.data(), bytes, device_, stream);
   }
+}
+
+octet::Tensor Context::from_client(size_t i, const octet::TensorType& type, const void* memory,
+                                   cudaStream_t stream) const {
+  if (!is_on_gpu()) return read_client(info(i), type, memory);
+  const int64_t bytes = client_bytes(info(i), type.shape);
+  std::vector<std::byte> host(static_cast<size_t>(bytes));
+  read_memory(host.data(), memory, bytes, device_, stream);
+  return read_client(info(i), type, host.data());
+}
+
+octet::Tensor Context::on_host(const octet::TensorView& view, cudaStream_t stream) const {
+  if (view.device == "cpu") return octet::to_tensor(view);
+  octet::Tensor tensor(view.type.dtype, view.type.shape);
+  read_memory(tensor.mutable_data(), view.data, view.type.bytes(), device_, stream);
+  return tensor;
 }
 
 // Where inputs lie: in the client's memory, or converted in `staged`.
 std::vector<octet::TensorView> Context::input_views(const Addresses& addresses,
                                                     const std::vector<octet::Shape>& shapes,
-                                                    std::vector<octet::Tensor>& staged) const {
+                                                    std::vector<octet::Tensor>& staged,
+                                                    cudaStream_t stream) const {
   const std::vector<octet::TensorInfo> inputs = state_->engine.inputs();
   std::vector<octet::TensorView> views;
   staged.reserve(inputs.size());
@@ -186,9 +219,10 @@ std::vector<octet::TensorView> Context::input_views(const Addresses& addresses,
       refuse("Neither address or allocator is set for input tensor " + info(i).name);
     const octet::TensorType type{inputs[i].type.dtype, shapes[i]};
     if (is_direct(info(i))) {
-      views.push_back({type, static_cast<const std::byte*>(addresses[i]), {}, "cpu"});
+      owners_[i] = owner_of(addresses[i], device_);
+      views.push_back({type, static_cast<const std::byte*>(addresses[i]), {}, owners_[i]});
     } else {
-      staged.push_back(read_client(info(i), type, addresses[i]));
+      staged.push_back(from_client(i, type, addresses[i], stream));
       views.push_back(octet::view_of(staged.back()));
     }
   }
@@ -206,26 +240,29 @@ std::optional<std::vector<octet::MutableTensorView>> Context::output_views(
       refuse("Neither address or allocator is set for output tensor " + info(i).name);
     const octet::TensorType& type = output_types_[i - first];
     is_plain = is_plain && type.shape.is_static() && !slots_[i].allocator && is_direct(info(i));
-    views.push_back({type, static_cast<std::byte*>(addresses[i]), {}, "cpu"});
+    owners_[i] = owner_of(addresses[i], device_);
+    views.push_back({type, static_cast<std::byte*>(addresses[i]), {}, owners_[i]});
   }
   if (!is_plain) return std::nullopt;
   return views;
 }
 
-void Context::run_now(const Addresses& addresses, int64_t batch) {
+void Context::run_now(const Addresses& addresses, int64_t batch, cudaStream_t stream) {
   octet::Context& own = context();
   const std::vector<octet::Shape> shapes = input_shapes(batch);
   if (!prepared_ || state_->info.implicit_batch) prepare(batch);
   std::vector<octet::Tensor> staged;
-  const std::vector<octet::TensorView> inputs = input_views(addresses, shapes, staged);
+  const std::vector<octet::TensorView> inputs = input_views(addresses, shapes, staged, stream);
+  octet::RunOptions options;
+  if (is_on_gpu()) options.stream = stream;
   if (const auto outputs = output_views(addresses)) {
-    own.run_into(inputs, *outputs);
+    own.run_into(inputs, *outputs, options);
   } else {
-    write_outputs(addresses, own.run(inputs));
+    write_outputs(addresses, own.run(inputs, options), stream);
   }
   if (profiler_ == nullptr) return;
   last_inputs_.clear();
-  for (const octet::TensorView& view : inputs) last_inputs_.push_back(octet::to_tensor(view));
+  for (const octet::TensorView& view : inputs) last_inputs_.push_back(on_host(view, stream));
   if (emits_profile_) emit_profile(last_inputs_);
 }
 
@@ -233,10 +270,12 @@ void Context::run_now(const Addresses& addresses, int64_t batch) {
 void Context::emit_profile(const std::vector<octet::Tensor>& inputs) const {
   octet::ProfileOptions options;
   options.runs = 1;
+  options.device = device_;
   options.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   if (!names_ || names_changes_ != shape_changes_) {
     octet::InspectorOptions shown;
     shown.threads = options.threads;
+    shown.device = device_;
     shown.profiles.push_back({});
     for (const octet::Tensor& input : inputs) shown.profiles[0].opt.push_back(input.shape());
     names_.emplace(state_->engine, shown);
@@ -253,11 +292,11 @@ bool Context::run(const Addresses& addresses, int64_t batch, cudaStream_t stream
   const auto work = [this, addresses, batch, stream] {
     current_stream() = stream;
     return guarded(reporter_, "IExecutionContext::enqueue", false, [&] {
-      run_now(addresses, batch);
+      run_now(addresses, batch, stream);
       return true;
     });
   };
-  return run_on(stream, work);
+  return is_on_gpu() ? work() : run_on(stream, work);
 }
 
 }  // namespace octet_trt

@@ -103,14 +103,21 @@ class Context final : public IExecutionContext {
   std::vector<octet::Shape> input_shapes(int64_t batch) const;
   void prepare(int64_t batch);
   octet::Shape shape_of(size_t i) const;
+  bool finish(const char* where) noexcept;
+  bool is_on_gpu() const { return device_ != "cpu"; }
   bool run(const Addresses& addresses, int64_t batch, cudaStream_t stream);
-  void run_now(const Addresses& addresses, int64_t batch);
+  void run_now(const Addresses& addresses, int64_t batch, cudaStream_t stream);
   std::vector<octet::TensorView> input_views(const Addresses& addresses,
                                              const std::vector<octet::Shape>& shapes,
-                                             std::vector<octet::Tensor>& staged) const;
+                                             std::vector<octet::Tensor>& staged,
+                                             cudaStream_t stream) const;
   std::optional<std::vector<octet::MutableTensorView>> output_views(
       const Addresses& addresses) const;
-  void write_outputs(const Addresses& addresses, const std::vector<octet::Tensor>& outputs);
+  void write_outputs(const Addresses& addresses, const std::vector<octet::Tensor>& outputs,
+                     cudaStream_t stream);
+  octet::Tensor from_client(size_t i, const octet::TensorType& type, const void* memory,
+                            cudaStream_t stream) const;
+  octet::Tensor on_host(const octet::TensorView& view, cudaStream_t stream) const;
   void* output_address(size_t i, void* given, const octet::TensorType& type);
   void emit_profile(const std::vector<octet::Tensor>& inputs) const;
   Addresses own_addresses() const;
@@ -119,6 +126,9 @@ class Context final : public IExecutionContext {
   const Engine& engine_;
   std::shared_ptr<EngineState> state_;
   Reporter reporter_;
+  const std::string device_;  // "cpu", or whose memory bindings are
+  // By binding, for views: "cpu", or device_, or another's.
+  mutable std::vector<std::string> owners_;
   std::optional<octet::Context> context_;
   int64_t context_changes_ = 0;
   std::vector<Slot> slots_;

@@ -70,7 +70,16 @@ IErrorRecorder* Context::getErrorRecorder() const noexcept { return reporter_.re
 
 bool Context::executeV2(void* const* bindings) noexcept {
   if (bindings == nullptr) return false;
-  return run(Addresses(bindings, bindings + slots_.size()), default_batch(), nullptr);
+  return run(Addresses(bindings, bindings + slots_.size()), default_batch(), nullptr) &&
+         finish("IExecutionContext::executeV2");
+}
+
+// What was given is done.
+bool Context::finish(const char* where) noexcept {
+  return guarded(reporter_, where, false, [&] {
+    context().synchronize();
+    return true;
+  });
 }
 
 bool Context::setOptimizationProfileAsync(int32_t profileIndex, cudaStream_t) noexcept {
@@ -213,7 +222,7 @@ bool Context::setUnfusedTensorsDebugState(bool flag) noexcept { return !flag; }
 bool Context::getUnfusedTensorsDebugState() const noexcept { return false; }
 #else
 bool Context::execute(int32_t batchSize, void* const* bindings) noexcept {
-  return enqueue(batchSize, bindings, nullptr, nullptr);
+  return enqueue(batchSize, bindings, nullptr, nullptr) && finish("IExecutionContext::execute");
 }
 
 bool Context::enqueue(int32_t batchSize, void* const* bindings, cudaStream_t stream,

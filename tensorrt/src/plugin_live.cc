@@ -78,17 +78,20 @@ int32_t LivePlugin::aliased_input(int32_t output) const {
   return object_->aliased_input(output);
 }
 
-// One that ran these tensors before, or one whose sizes change, or a new one.
-LivePlugin::Started LivePlugin::start(const PluginIo& io, bool as_serialized) {
+// One of the queue that ran these tensors before, or one whose sizes change, or a new one.
+LivePlugin::Started LivePlugin::start(const PluginCall& call, bool as_serialized) {
   const std::lock_guard lock(mutex_);
-  const auto at = std::ranges::find_if(idle_, [&](const Started& one) { return same(one.io, io); });
+  const auto is_free = [&](const Started& one) { return one.queue == call.queue; };
+  const auto at = std::ranges::find_if(
+      idle_, [&](const Started& one) { return is_free(one) && same(one.io, call.io); });
   if (at == idle_.end()) {
-    if (!idle_.empty()) {
-      Started other = std::move(idle_.back());
-      idle_.pop_back();
-      if (other.object->resize(io)) return {io, std::move(other.object)};
+    const auto other = std::ranges::find_if(idle_.rbegin(), idle_.rend(), is_free);
+    if (other != idle_.rend()) {
+      Started resized = std::move(*other);
+      idle_.erase(std::next(other).base());
+      if (resized.object->resize(call.io)) return {call.io, std::move(resized.object), call.queue};
     }
-    return {io, object_->started(io, as_serialized)};
+    return {call.io, object_->started(call.io, as_serialized), call.queue};
   }
   Started found = std::move(*at);
   idle_.erase(at);
@@ -96,7 +99,7 @@ LivePlugin::Started LivePlugin::start(const PluginIo& io, bool as_serialized) {
 }
 
 void LivePlugin::enqueue(const PluginCall& call, bool as_serialized) {
-  Started one = start(call.io, as_serialized);
+  Started one = start(call, as_serialized);
   one.object->enqueue(call);
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(one));

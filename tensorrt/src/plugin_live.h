@@ -32,7 +32,7 @@ class LivePlugin {
   std::vector<Dims> output_dims(const std::vector<Dims>& inputs) const;
   size_t workspace(const PluginIo& io) const;
   int32_t aliased_input(int32_t output) const;
-  // Runs on one object at a time; there are as many as there were runs at the same time.
+  // Runs on one object at a time; there are as many as there were runs at the same time, or queues whose work goes on.
   void enqueue(const PluginCall& call, bool as_serialized);
 
   const PluginRecord record;
@@ -41,8 +41,9 @@ class LivePlugin {
   struct Started {
     PluginIo io;
     std::unique_ptr<PluginObject> object;
+    const void* queue;
   };
-  Started start(const PluginIo& io, bool as_serialized);
+  Started start(const PluginCall& call, bool as_serialized);
 
   std::unique_ptr<PluginObject> object_;
   mutable std::mutex mutex_;  // of object_ and idle_

@@ -40,6 +40,7 @@ struct PluginCall {
   void* const* outputs;
   void* workspace;
   cudaStream_t stream;
+  const void* queue = nullptr;  // whose work goes on when the call returns; null: it is done then
 };
 
 class PluginObject {

@@ -12,9 +12,11 @@
 #include <span>
 
 #include "block_format.h"
+#include "gpu.h"
+#include "octet/device_memory.h"
 #include "octet/plugin.h"
 #include "octet/plugins.h"
-#include "plugin_live.h"
+#include "plugin_staging.h"
 
 namespace octet_trt {
 namespace {
@@ -75,6 +77,7 @@ class AbiCall {
   void run();
 
  private:
+  void enqueue(const PluginIo& io, std::vector<void*>& data, std::byte* workspace);
   const octet_plugin_tensor& tensor(size_t i) const {
     const auto inputs = static_cast<size_t>(call_.input_count);
     return i < inputs ? call_.inputs[i] : call_.outputs[i - inputs];
@@ -180,12 +183,31 @@ void AbiCall::run() {
     if (!alias) continue;
     // It is changed where it lies, and others may read it: the output is a copy that is changed.
     void*& input = data[*alias];
-    std::memcpy(data[i], input, static_cast<size_t>(stored_bytes(i)));
+    if (call_.stream == nullptr)
+      std::memcpy(data[i], input, static_cast<size_t>(stored_bytes(i)));
+    else
+      octet::copy_memory(data[i], input, stored_bytes(i),
+                         "cuda:" + std::to_string(call_.device_index), call_.stream);
     input = data[i];
   }
-  plugin_->enqueue({tensors, data.data(), data.data() + inputs, at, current_stream()}, index_ == 0);
+  enqueue(tensors, data, at);
   for (size_t i = inputs; i < count(); ++i)
     if (is_blocked(i)) move(i, static_cast<std::byte*>(data[i]), false);
+}
+
+// In the stream of a run on the GPU; else a plugin that knows a GPU's pointers alone gets copies there.
+void AbiCall::enqueue(const PluginIo& io, std::vector<void*>& data, std::byte* workspace) {
+  const std::string device = call_.stream == nullptr ? run_device() : "cpu";
+  if (device != "cpu") {
+    StagedCall staged{io, data, {}, plugin_bytes()};
+    for (size_t i = 0; i < count(); ++i) staged.bytes.push_back(stored_bytes(i));
+    return enqueue_staged(*plugin_, staged, index_ == 0, device);
+  }
+  cudaStream_t stream =
+      call_.stream == nullptr ? current_stream() : static_cast<cudaStream_t>(call_.stream);
+  plugin_->enqueue(
+      {io, data.data(), data.data() + signature_.inputs, workspace, stream, call_.stream},
+      index_ == 0);
 }
 
 // An operator as it is declared, with all that it points to. It lives as long as the process.
@@ -195,12 +217,13 @@ class Declared {
   const octet_plugin& plugin() const { return plugin_; }
   const std::string& name() const { return name_; }
   const PluginSignature& signature() const { return signature_; }
+  // Of the signature's.
   size_t index_of(const octet_plugin_combination* combination) const {
-    return static_cast<size_t>(combination - combinations_.data());
+    return combos_[static_cast<size_t>(combination - combinations_.data())];
   }
 
  private:
-  void add_combination(const PluginCombo& combo);
+  void add_combination(size_t index, uint32_t device);
 
   PluginSignature signature_;
   std::string name_;
@@ -209,6 +232,7 @@ class Declared {
   std::deque<std::vector<octet_plugin_format>> formats_;
   std::vector<octet_plugin_port> ports_;
   std::vector<octet_plugin_combination> combinations_;
+  std::vector<size_t> combos_;  // of each: the signature's
   octet_plugin_operator operator_ = {};
   const octet_plugin_operator* list_[1] = {};
   octet_plugin plugin_ = {};
@@ -300,7 +324,8 @@ Declared::Declared(const PluginSignature& signature)
     ports_.push_back(
         {sizeof(octet_plugin_port), name.c_str(), 0, 1, signature.ranks[i], signature.ranks[i]});
   }
-  for (const PluginCombo& combo : signature.combos) add_combination(combo);
+  for (size_t i = 0; i < signature.combos.size(); ++i) add_combination(i, OCTET_DEVICE_HOST);
+  for (size_t i = 0; i < signature.combos.size(); ++i) add_combination(i, OCTET_DEVICE_CUDA);
   operator_.size = sizeof operator_;
   operator_.name = name_.c_str();
   operator_.domain = kPluginDomain;
@@ -322,9 +347,15 @@ Declared::Declared(const PluginSignature& signature)
   plugin_ = {sizeof plugin_, OCTET_PLUGIN_ABI, 0, "TensorRT plugin", "1", 1, list_};
 }
 
-void Declared::add_combination(const PluginCombo& combo) {
+void Declared::add_combination(size_t index, uint32_t device) {
+  const PluginCombo& combo = signature_.combos[index];
+  for (size_t i = 0; i < combo.size(); ++i) {
+    // Blocks are made on the host.
+    if (device == OCTET_DEVICE_CUDA && !is_octets_own(combo[i], signature_.ranks[i])) return;
+  }
+  combos_.push_back(index);
   std::vector<octet_plugin_format>& formats = formats_.emplace_back();
-  std::string name = std::to_string(combinations_.size());
+  std::string name = std::to_string(index);
   for (size_t i = 0; i < combo.size(); ++i) {
     formats.push_back(abi_format(combo[i], signature_.ranks[i]));
     name += std::string(i == static_cast<size_t>(signature_.inputs) ? "--" : "-") +
@@ -332,10 +363,11 @@ void Declared::add_combination(const PluginCombo& combo) {
     if (combo[i].format != TensorFormat::kLINEAR)
       name += std::string(".") + (format_info(combo[i].format)->name + 1);
   }
+  if (device == OCTET_DEVICE_CUDA) name += "-cuda";
   octet_plugin_combination combination = {};
   combination.size = sizeof combination;
   combination.name = texts_.emplace_back(std::move(name)).c_str();
-  combination.device = OCTET_DEVICE_HOST;
+  combination.device = device;
   combination.inputs = formats.data();
   combination.outputs = formats.data() + signature_.inputs;
   combination.run = run_plugin;

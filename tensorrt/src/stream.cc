@@ -6,6 +6,8 @@
 #include <list>
 #include <mutex>
 
+#include "gpu.h"
+
 namespace octet_trt {
 namespace {
 
@@ -41,9 +43,14 @@ bool run_on(cudaStream_t stream, const std::function<bool()>& work) {
   return launch(stream, call, &kept->back()) == cudaSuccess;
 }
 
+// Events and streams of the runtime are those of the driver, which alone is found where clients link the runtime into themselves.
 void record(cudaEvent_t event, cudaStream_t stream) {
   static const auto ask = find<Record>("cudaEventRecord");
-  if (ask != nullptr && event != nullptr) ask(event, stream);
+  if (event == nullptr) return;
+  if (ask != nullptr)
+    ask(event, stream);
+  else if (const auto driver = reinterpret_cast<Record>(driver_function("cuEventRecord")))
+    driver(event, stream);
 }
 
 }  // namespace octet_trt

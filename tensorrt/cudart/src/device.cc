@@ -84,6 +84,10 @@ cudaError_t done(cudaError_t error) {
 #pragma GCC visibility push(default)
 extern "C" {
 
+// What this runtime is known by: its device memory is the host's.
+extern const int octet_cudart_of_host;
+const int octet_cudart_of_host = 1;
+
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   if (free != nullptr) *free = free_memory();
   if (total != nullptr) *total = machine_memory();

@@ -58,13 +58,21 @@ def volume(iterable):
     return product
 
 
-# Buffers are the host's, so programs that look for the runtime of CUDA, where LD_LIBRARY_PATH says, are to find the one whose memory that is.
+# Without a GPU buffers are the host's: programs that look for the runtime of CUDA, where LD_LIBRARY_PATH says, are to find the one whose
+# memory that is.
 _folder = _os.path.dirname(_os.path.abspath(__file__))
 cudart_folder = _os.path.join(_folder, "cudart")
 stand_ins_folder = _os.path.join(_folder, "stand_ins")
 
 
+def _runs_on_gpu():
+    device = _os.environ.get("OCTET_TENSORRT_DEVICE", "")
+    return device.startswith("cuda") or (not device and any(map(_os.path.exists, ("/dev/nvidiactl", "/dev/dxg"))))
+
+
 def _provide_cudart():
+    if _runs_on_gpu():
+        return
     folders = [folder for folder in _os.environ.get("LD_LIBRARY_PATH", "").split(_os.pathsep) if folder]
     if cudart_folder not in folders:
         _os.environ["LD_LIBRARY_PATH"] = _os.pathsep.join([cudart_folder, *folders])

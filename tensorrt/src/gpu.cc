@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "octet/device_memory.h"
+#include "octet/error.h"
+#include "octet/machine.h"
+
+namespace octet_trt {
+namespace {
+
+constexpr const char* kHost = "cpu";
+
+// Octet's own runtime says so by a symbol (cudart/src/device.cc).
+int is_own_cudart(dl_phdr_info* library, size_t, void*) {
+  if (std::strstr(library->dlpi_name, "libcudart") == nullptr) return 0;
+  void* opened = dlopen(library->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+  if (opened == nullptr) return 0;
+  const bool own = dlsym(opened, "octet_cudart_of_host") != nullptr;
+  dlclose(opened);
+  return own ? 1 : 0;
+}
+
+bool has_gpu() {
+  static const bool found = [] {
+    try {
+      octet::device_info("cuda:0");
+      return true;
+    } catch (const octet::Error&) {
+      return false;
+    }
+  }();
+  return found;
+}
+
+std::string current_gpu() {
+  using GetDevice = int (*)(int*);
+  int ordinal = 0;
+  const auto get = reinterpret_cast<GetDevice>(driver_function("cuCtxGetDevice"));
+  if (get == nullptr || get(&ordinal) != 0) ordinal = 0;
+  return "cuda:" + std::to_string(ordinal);
+}
+
+}  // namespace
+
+void* driver_function(const char* name) {
+  const char* own = std::getenv("OCTET_CUDA_DRIVER");
+  void* library =
+      dlopen(own != nullptr && *own != '\0' ? own : "libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return nullptr;
+  void* found = dlsym(library, name);
+  dlclose(library);
+  return found;
+}
+
+std::string run_device() {
+  const char* asked = std::getenv("OCTET_TENSORRT_DEVICE");
+  if (asked != nullptr && *asked != '\0') return octet::device_info(asked).name;
+  if (dl_iterate_phdr(is_own_cudart, nullptr) != 0 || !has_gpu()) return kHost;
+  return current_gpu();
+}
+
+std::string owner_of(const void* address, const std::string& device) {
+  if (device == kHost) return device;
+  const std::string owner = octet::memory_of(address, device);
+  return owner.empty() ? device : owner;
+}
+
+void read_memory(void* to, const void* client, int64_t bytes, const std::string& device,
+                 void* stream) {
+  if (owner_of(client, device) == kHost)
+    std::memcpy(to, client, static_cast<size_t>(bytes));
+  else
+    octet::copy_memory(to, client, bytes, device, stream);
+}
+
+void write_memory(void* client, const void* from, int64_t bytes, const std::string& device,
+                  void* stream) {
+  if (owner_of(client, device) == kHost)
+    std::memcpy(client, from, static_cast<size_t>(bytes));
+  else
+    octet::copy_memory(client, from, bytes, device, stream);
+}
+
+}  // namespace octet_trt
