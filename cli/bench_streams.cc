@@ -140,7 +140,7 @@ int64_t samples_of(std::span<const Tensor> inputs) {
   return inputs.empty() || inputs[0].shape().rank() == 0 ? 1 : inputs[0].shape()[0];
 }
 
-std::string text_of(const Json& device) {
+std::string device_text(const Json& device) {
   return fmt::format("{}, {}", device["device"].get<std::string>(),
                      device["isa"].get<std::string>());
 }
@@ -164,7 +164,7 @@ int bench_streams(const Engine& engine, std::span<const Tensor> inputs, const St
     for (const Json& device : devices)
       fmt::print("\nthroughput  {:.1f} samples/s ({} stream{} of {} thread{}, batch {}, {})",
                  device["throughput"].get<double>(), flags.streams, flags.streams == 1 ? "" : "s",
-                 flags.threads, flags.threads == 1 ? "" : "s", batch, text_of(device));
+                 flags.threads, flags.threads == 1 ? "" : "s", batch, device_text(device));
     fmt::print("\n");
     if (devices.size() > 1) fmt::print("together    {:.1f} samples/s\n", total);
     return kDone;

@@ -71,8 +71,8 @@ std::string refusal(const LowerRequest& asked, const CodesForm& form, const Plug
   return {};
 }
 
-Offer offer_of(const LowerRequest& asked, const CodesForm& form, const PluginCombination& c,
-               const PluginCalls& calls) {
+Offer combination_offer(const LowerRequest& asked, const CodesForm& form,
+                        const PluginCombination& c, const PluginCalls& calls) {
   const PluginOp& op = *plugin_of(asked.node);
   PluginStep::Tensors tensors{asked.inputs, asked.outputs, {}};
   for (size_t i = 0; i < asked.inputs.size(); ++i)
@@ -112,7 +112,8 @@ PluginOffers offer_plugins(const LowerRequest& asked, const PluginCalls& calls) 
   PluginOffers offers;
   for (const PluginCombination& c : d.combinations) {
     const std::string no = refusal(asked, form, c, calls);
-    offers.emplace_back(c.name, no.empty() ? offer_of(asked, form, c, calls) : Offer(Reject{no}));
+    offers.emplace_back(c.name,
+                        no.empty() ? combination_offer(asked, form, c, calls) : Offer(Reject{no}));
   }
   return offers;
 }
