@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #include "backends/backends.h"
@@ -107,6 +108,36 @@ TEST(GpuPlugin, RunsOnPointersOfTheGpu) {
   EXPECT_EQ(std::memcmp(got[0].data(), x.data(), x.bytes()), 0);
   EXPECT_EQ(got[1].as<f32>()[0], 4);
   EXPECT_EQ(got[1].as<f32>()[3], 1);
+}
+
+// tests/gpu/plugin_kernel.cu
+TEST(GpuPlugin, AKernelOfItsOwn) {
+  const char* library = std::getenv("OCTET_TEST_PLUGIN");
+  if (library == nullptr) GTEST_SKIP() << "OCTET_TEST_PLUGIN names no library";
+  std::string why;
+  const Device* device = test::gpu_device(why);
+  ASSERT_NE(device, nullptr) << why;
+  load_plugin(library);
+  Graph graph;
+  Node node;
+  node.op = find_op("octet.tests/Scaled");
+  node.name = "scaled";
+  const TensorType type{Dtype::f32, {100, 1000}};
+  graph.inputs = {graph.add_value("x", type)};
+  graph.outputs = {graph.add_value("y", type)};
+  node.inputs = graph.inputs;
+  node.outputs = graph.outputs;
+  graph.nodes = {node};
+  Tensor x(type.dtype, type.shape);
+  f32 next = -3;
+  for (f32& value : x.mutable_as<f32>()) value = next += 0.5f;
+  const std::vector<Tensor> inputs = {x};
+  const Target target = make_target(device->name(), 1, nullptr);
+  const Plan plan = make_plan(graph, std::vector<Shape>{type.shape}, target);
+  EXPECT_EQ(std::ranges::find(plan.steps, 0u, &PlanStep::node)->kernel, "scaled:gpu");
+  const std::vector<Tensor> got = test::run_on(graph, inputs, target);
+  const std::vector<Tensor> want = test::run_on(graph, inputs, make_target("cpu", 1, nullptr));
+  EXPECT_EQ(std::memcmp(got[0].data(), want[0].data(), want[0].bytes()), 0);
 }
 
 TEST(GpuPlugin, TheCpuTakesPointersOfTheHost) {
