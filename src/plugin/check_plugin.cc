@@ -124,7 +124,7 @@ class Checker {
 
   void check_combination(const Row& row) {
     const PluginFinding named{row.op_name, row.combination_name, "all", false, false, ""};
-    if (!row.on_host) return skip(named, "CUDA: checked where such a device is");
+    if (!row.on_host) return skip(named, "for CUDA pointers: the checks run on the host");
     for (const CombinationCheck& check : kCombinationChecks) {
       PluginFinding finding = named;
       finding.check = check.name;
