@@ -2,7 +2,6 @@
 """The Python module tensorrt at both levels, each in a process of its own, and the examples of examples/tensorrt."""
 
 import ast
-import ctypes
 import os
 import subprocess
 import sys
@@ -15,8 +14,8 @@ FOLDER = BUILD / "python"
 LEVELS = ("8.6.1", "10.16.1")
 
 
-def run(level, *command, python=sys.executable):
-    env = {**os.environ, "OCTET_TENSORRT_VERSION": level, "PYTHONPATH": os.pathsep.join([str(FOLDER), str(ROOT / "tests")])}
+def run(level, *command, python=sys.executable, **more):
+    env = {**os.environ, "OCTET_TENSORRT_VERSION": level, "PYTHONPATH": os.pathsep.join([str(FOLDER), str(ROOT / "tests")]), **more}
     return subprocess.run([python, *map(str, command)], env=env, capture_output=True, text=True, check=False)
 
 
@@ -30,12 +29,9 @@ def python_with(module):
     raise unittest.SkipTest(f"no Python of this version has {module}")
 
 
-def no_driver():
-    try:
-        ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return True
-    return False
+def stands_in(**env):
+    """Whether importing the module provides pycuda and cuda-python."""
+    return run("10", "-c", "import sys, tensorrt; print(tensorrt.stand_ins_folder in sys.path)", **env).stdout == "True\n"
 
 
 class Built(unittest.TestCase):
@@ -64,9 +60,14 @@ class Levels(Built):
     def test_another_order_of_imports(self):
         program = scratch() / "first.py"
         program.write_text("import sys\nimport pycuda.autoinit\nfrom cuda import cudart\nimport tensorrt\nprint(sys.argv[1:])\n")
-        if no_driver():
+        if stands_in():
             self.assertEqual(run("10", "-m", "tensorrt", program, "--flag", "x").stdout, "['--flag', 'x']\n")
         self.assertIn("usage: python -m tensorrt", run("10", "-m", "tensorrt").stderr)
+
+
+    def test_a_gpu_needs_no_stand_ins(self):
+        self.assertTrue(stands_in(OCTET_TENSORRT_DEVICE="cpu"))
+        self.assertFalse(stands_in(OCTET_TENSORRT_DEVICE="cuda:0"))
 
 
 class Examples(Built):
@@ -102,8 +103,8 @@ class Examples(Built):
             self.assertIn(f"logits {self.labels}", output)
 
     def test_pycuda(self):
-        if not no_driver():
-            self.skipTest("there is a driver of CUDA: pycuda itself would be used")
+        if not stands_in():
+            self.skipTest("there is a GPU: pycuda itself would be used")
         for level in LEVELS:
             self.assertEqual(self.twice(level, "int8_pycuda.py"), f"{self.labels}\n")
 

@@ -11,7 +11,7 @@ from trt_support import Calibrator, Case, digits, trt
 STANDS_IN = trt.stand_ins_folder in sys.path
 
 
-@unittest.skipUnless(STANDS_IN, "there is a driver of CUDA")
+@unittest.skipUnless(STANDS_IN, "there is a GPU")
 class Pycuda(Case):
     def test_memory(self):
         import pycuda.driver as cuda
@@ -71,7 +71,7 @@ class Pycuda(Case):
         self.assertTrue(calibrator.written)
 
 
-@unittest.skipUnless(STANDS_IN, "there is a driver of CUDA")
+@unittest.skipUnless(STANDS_IN, "there is a GPU")
 class CudaPython(unittest.TestCase):
     def test_results_are_tuples(self):
         from cuda.bindings import runtime as cudart

@@ -5,7 +5,6 @@ The level is chosen when the module is imported: OCTET_TENSORRT_VERSION=8.6.1 in
 10, or nothing, level 10. docs/tensorrt-api.md says what differs.
 """
 
-import ctypes as _ctypes
 import importlib as _importlib
 import os as _os
 import sys as _sys
@@ -78,17 +77,9 @@ def _provide_cudart():
         _os.environ["LD_LIBRARY_PATH"] = _os.pathsep.join([cudart_folder, *folders])
 
 
-def _has_driver():
-    try:
-        _ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return False
-    return True
-
-
 def _provide_stand_ins():
-    """Programs allocate by pycuda or cuda-python, which do nothing without a driver: in front of these, behind the program's own folder."""
-    if stand_ins_folder not in _sys.path and not _has_driver():
+    """Programs allocate by pycuda or cuda-python, which do nothing without a GPU: in front of these, behind the program's own folder."""
+    if stand_ins_folder not in _sys.path and not _runs_on_gpu():
         _sys.path.insert(1, stand_ins_folder)
 
 
