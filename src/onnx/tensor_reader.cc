@@ -310,7 +310,9 @@ void TensorReader::warn_not_finite(const std::string& name, const Tensor& tensor
                    : tensor.dtype() == Dtype::f16  ? has_not_finite<f16>(tensor)
                    : tensor.dtype() == Dtype::bf16 ? has_not_finite<bf16>(tensor)
                                                    : false;
-  if (bad) warnings_.push_back("tensor " + quote_name(name) + " holds NaN or infinite values");
+  if (!bad) return;
+  const std::string what = name.empty() ? "a constant" : "tensor " + quote_name(name);
+  warnings_.push_back(what + " holds NaN or infinite values");
 }
 
 }  // namespace octet

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DepthToSpace of nhwc images in mode DCR: the channels of a pixel for one row of its block lie next to each other already,
-// so every pixel gives one run of bytes to each row of the output.
+// DepthToSpace of nhwc images. In mode DCR the channels of a pixel for one row of its block lie next to each other already, so every
+// pixel gives one run of bytes to each row of the output; in mode CRD they lie apart and are picked.
 #include <cstring>
 
 #include "backends/cpu/lower/q_common.h"
@@ -13,7 +13,8 @@ namespace {
 struct Interleave {
   Shape input;
   s64 block;
-  s64 bytes;  // of an output pixel
+  bool apart;  // the channels of an output pixel
+  s64 bytes;   // of an output pixel
   size_t element;
   Placement from, to;
 
@@ -33,7 +34,26 @@ struct Interleave {
     const std::byte* row = args.inputs[0] + at(from, image, y) * size;
     for (s64 i = 0; i < block; ++i) {
       std::byte* dst = args.outputs[0] + at(to, image, y * block + i) * size;
-      copy_runs(row + i * block * bytes, dst);
+      if (!apart) {
+        copy_runs(row + i * block * bytes, dst);
+      } else if (element == sizeof(u8)) {
+        pick<u8>(row, i, dst);
+      } else {
+        pick<f32>(row, i, dst);
+      }
+    }
+  }
+
+  // Row `i` of the blocks.
+  template <class T>
+  void pick(const std::byte* row, s64 i, std::byte* to_row) const noexcept {
+    const s64 channels = bytes / static_cast<s64>(sizeof(T)), area = block * block;
+    const T* src = reinterpret_cast<const T*>(row) + i * block;
+    T* dst = reinterpret_cast<T*>(to_row);
+    for (s64 x = 0; x < input[3]; ++x, src += from.pixel_stride) {
+      for (s64 j = 0; j < block; ++j, dst += to.pixel_stride) {
+        for (s64 c = 0; c < channels; ++c) dst[c] = src[c * area + j];
+      }
     }
   }
 
@@ -66,15 +86,21 @@ Offer lower_q_interleave(const LowerRequest& request) {
   if (request.constant(0) != nullptr) return Reject{"the input is a constant"};
   if (common_layout(request) == Layout::linear) return Reject{"the input is not nhwc"};
   const SpaceDepth depth = space_depth_of(request.node, request.inputs[0].shape);
-  if (!depth.depth_first) return Reject{"the mode is CRD: a pixel's channels lie apart"};
+  const size_t element = dtype_bytes(request.inputs[0].dtype);
+  const bool apart = !depth.depth_first;
+  if (apart && request.outputs[0].shape[1] == 1)
+    return Reject{"the mode is CRD and the result has one channel: planes are copied faster"};
+  if (apart && element != sizeof(u8) && element != sizeof(f32))
+    return Reject{"in mode CRD elements of one or four bytes are picked"};
   if (request.outputs[0].shape.elements() == 0) return Reject{"the result is empty"};
   Candidate candidate = candidate_of(request, "interleave_pixels", Layout::nhwc);
   candidate.strided = candidate.by_image = true;
   candidate.bind = [input = request.inputs[0], output = request.outputs[0].shape,
-                    block = depth.block](const BindArgs& bind) -> RunStep {
+                    block = depth.block, apart](const BindArgs& bind) -> RunStep {
     Interleave step;
     step.input = input.shape;
     step.block = block;
+    step.apart = apart;
     step.element = dtype_bytes(input.dtype);
     step.bytes = output[1] * static_cast<s64>(step.element);
     step.from = nhwc_placement(input.shape, bind.inputs[0]);

@@ -171,6 +171,11 @@ TEST(QMove, InterleavesPixels) {
       expect_exact(probe, lower_q_interleave, fmt::format("{} codes by {}", channels, block));
       probe.inputs = {activation(random_f32(shape, 1), Layout::nhwc)};
       expect_exact(probe, lower_q_interleave, fmt::format("{} reals by {}", channels, block));
+      if (channels == 1) continue;
+      probe.attrs.set("mode", std::string("CRD"));
+      expect_exact(probe, lower_q_interleave, fmt::format("{} reals apart by {}", channels, block));
+      probe.inputs = {image(shape)};
+      expect_exact(probe, lower_q_interleave, fmt::format("{} codes apart by {}", channels, block));
     }
   }
 }
