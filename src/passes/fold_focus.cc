@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The "focus" of detectors: four Slices take each second row and column of an image, a Concat joins them as channels, and a
-// convolution reads those. It is a convolution of the image itself, with twice the window and stride: the same sums.
+// convolution reads those. It is a convolution of the image itself, with twice the window and stride: the same sums. So is one of
+// SpaceToDepth's blocks of two by two, which quantizers make of such Slices, with a Gather that puts the channels in order.
 #include <algorithm>
-#include <array>
+#include <numeric>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
 #include "ops/shared/axes.h"
+#include "ops/shared/space_depth.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -37,6 +40,14 @@ class Focus {
     ValueId image = kNoValue;
     Phase phase;
     std::vector<std::string> origins;
+  };
+
+  // What the convolution reads: each of its channels is one of the image, at one of four phases.
+  struct Joined {
+    ValueId image = kNoValue;
+    // Of each channel: (2 * row + column) * channels of the image + channel of the image.
+    std::vector<s64> from = {};
+    Node earlier = {};  // with the names of all nodes that go
   };
 
   const Shape& shape_of(ValueId id) const { return graph_.value(id).type.shape; }
@@ -93,33 +104,73 @@ class Focus {
   }
 
   void fold(const Uses& uses, Node& conv) {
-    const Node* concat = producer_of(graph_, uses, conv.inputs[kProductX]);
-    if (concat == nullptr || !is_op(*concat, "Concat") || concat->inputs.size() != 4 ||
-        only_reader(graph_, uses, concat->outputs[0]) == nullptr || !fits(conv))
+    const Node* last = producer_of(graph_, uses, conv.inputs[kProductX]);
+    if (last == nullptr || only_reader(graph_, uses, last->outputs[0]) == nullptr || !fits(conv))
       return;
-    if (shape_of(concat->outputs[0]).rank() != 4 || normalize_axis(concat->attrs.i("axis"), 4) != 1)
-      return;
-    std::array<s64, 4> phases{};  // of the pieces: 2 * row + column
-    std::array<bool, 4> seen{};
-    Node earlier = *concat;
-    earlier.origins.clear();
-    ValueId image = kNoValue;
-    for (size_t i = 0; i < 4; ++i) {
-      const std::optional<Piece> part = piece(uses, concat->inputs[i]);
-      if (!part || (i > 0 && part->image != image)) return;
-      image = part->image;
-      phases[i] = 2 * part->phase.row + part->phase.column;
-      bool& known = seen[static_cast<size_t>(phases[i])];
-      if (known) return;
-      known = true;
-      add_origins(earlier, part->origins);
-    }
-    add_origins(earlier, concat->origins);
     // Channels that are not known yet could be any.
-    const s64 joined = graph_.constant_input(conv, kProductWeights)->shape()[1];
-    if (joined % 4 != 0 || shape_of(image)[1] != joined / 4) return;
-    if (graph_.is_constant(image) || !rewrites_.allow()) return;
-    replace(conv, image, phases, earlier);
+    const s64 channels = graph_.constant_input(conv, kProductWeights)->shape()[1];
+    if (channels % 4 != 0) return;
+    const std::optional<Joined> joined = is_op(*last, "Concat") ? of_slices(uses, *last, channels)
+                                                                : of_blocks(uses, *last, channels);
+    if (!joined || shape_of(joined->image)[1] != channels / 4 || !is_order(joined->from, channels))
+      return;
+    if (graph_.is_constant(joined->image) || !rewrites_.allow()) return;
+    replace(conv, *joined);
+  }
+
+  static bool is_order(std::vector<s64> from, s64 channels) {
+    if (std::ssize(from) != channels) return false;
+    std::ranges::sort(from);
+    for (size_t i = 0; i < from.size(); ++i) {
+      if (from[i] != static_cast<s64>(i)) return false;
+    }
+    return true;
+  }
+
+  std::optional<Joined> of_slices(const Uses& uses, const Node& concat, s64 channels) {
+    if (concat.inputs.size() != 4 || shape_of(concat.outputs[0]).rank() != 4 ||
+        normalize_axis(concat.attrs.i("axis"), 4) != 1)
+      return std::nullopt;
+    Joined joined{.earlier = concat};
+    joined.earlier.origins.clear();
+    for (size_t i = 0; i < 4; ++i) {
+      const std::optional<Piece> part = piece(uses, concat.inputs[i]);
+      if (!part || (i > 0 && part->image != joined.image)) return std::nullopt;
+      joined.image = part->image;
+      const s64 phase = 2 * part->phase.row + part->phase.column;
+      for (s64 c = 0; c < channels / 4; ++c) joined.from.push_back(phase * (channels / 4) + c);
+      add_origins(joined.earlier, part->origins);
+    }
+    add_origins(joined.earlier, concat.origins);
+    return joined;
+  }
+
+  // `last`: SpaceToDepth, or a Gather of its channels.
+  std::optional<Joined> of_blocks(const Uses& uses, const Node& last, s64 channels) {
+    std::vector<s64> order(static_cast<size_t>(channels));
+    std::iota(order.begin(), order.end(), 0);
+    const Node* blocks = &last;
+    if (is_op(last, "Gather")) {
+      const std::optional<std::vector<s64>> indices = ints(last, 1);
+      const bool of_channels = shape_of(last.outputs[0]).rank() == 4 &&
+                               shape_of(last.inputs[0]).rank() == 4 &&
+                               normalize_axis(last.attrs.i("axis", 0), 4) == 1;
+      blocks = producer_of(graph_, uses, last.inputs[0]);
+      if (!indices || !of_channels || only_reader(graph_, uses, last.inputs[0]) == nullptr)
+        return std::nullopt;
+      order = *indices;
+    }
+    if (blocks == nullptr || !is_op(*blocks, "SpaceToDepth")) return std::nullopt;
+    const Shape& image = shape_of(blocks->inputs[0]);
+    const SpaceDepth depth = space_depth_of(*blocks, image);
+    if (depth.block != 2 || image[2] <= 0 || image[3] <= 0) return std::nullopt;
+    Joined joined{.image = blocks->inputs[0], .earlier = *blocks};
+    for (const s64 i : order) {
+      const s64 at = i < 0 ? i + channels : i;
+      joined.from.push_back(depth.depth_first ? at : at % 4 * (channels / 4) + at / 4);
+    }
+    if (blocks != &last) add_origins(joined.earlier, last.origins);
+    return joined;
   }
 
   // Slices of all rows serve two pieces each.
@@ -130,32 +181,33 @@ class Focus {
     }
   }
 
-  void replace(Node& conv, ValueId image, const std::array<s64, 4>& phases, const Node& earlier) {
-    const Tensor weights = wide_weights(*graph_.constant_input(conv, kProductWeights), phases);
+  void replace(Node& conv, const Joined& joined) {
+    const Tensor weights = wide_weights(*graph_.constant_input(conv, kProductWeights), joined.from);
     const ValueId old = conv.inputs[kProductWeights];
     Node node = conv;
-    node.inputs[kProductX] = image;
+    node.inputs[kProductX] = joined.image;
     node.inputs[kProductWeights] = graph_.add_constant(graph_.value(old).name + ".wide", weights);
     std::vector<s64> pads = conv.attrs.ints("pads", {0, 0, 0, 0});
     for (s64& pad : pads) pad *= 2;
     node.attrs.set("pads", pads);
     node.attrs.set("strides", std::vector<s64>{2, 2});
     node.attrs.set("kernel_shape", std::vector<s64>{weights.shape()[2], weights.shape()[3]});
-    replace_fused(conv, std::move(node), earlier);
+    replace_fused(conv, std::move(node), joined.earlier);
   }
 
   // [O, 4 * C, h, w] -> [O, C, 2 * h, 2 * w]
-  static Tensor wide_weights(const Tensor& weights, const std::array<s64, 4>& phases) {
+  static Tensor wide_weights(const Tensor& weights, const std::vector<s64>& joined) {
     const Shape& s = weights.shape();
     const s64 channels = s[1] / 4, h = s[2], w = s[3];
     Tensor wide(Dtype::s8, Shape{s[0], channels, 2 * h, 2 * w});
     const auto from = weights.as<s8>();
     const auto to = wide.mutable_as<s8>();
     for (s64 i = 0; i < weights.elements(); ++i) {
-      const s64 x = i % w, y = i / w % h, channel = i / (w * h) % s[1], out = i / (w * h * s[1]);
-      const s64 phase = phases[static_cast<size_t>(channel / channels)];
+      const s64 x = i % w, y = i / w % h, out = i / (w * h * s[1]);
+      const s64 of_image = joined[static_cast<size_t>(i / (w * h) % s[1])];
+      const s64 phase = of_image / channels;
       const s64 row = 2 * y + phase / 2, column = 2 * x + phase % 2;
-      const s64 at = ((out * channels + channel % channels) * 2 * h + row) * 2 * w + column;
+      const s64 at = ((out * channels + of_image % channels) * 2 * h + row) * 2 * w + column;
       to[static_cast<size_t>(at)] = from[static_cast<size_t>(i)];
     }
     return wide;
