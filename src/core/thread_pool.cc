@@ -76,6 +76,9 @@ struct ThreadPool::State {
   std::condition_variable turn_over;
   u64 last_ticket = 0, served = 0;
 
+  State() = default;
+  ~State() { end(); }
+
   void make_marks(int most) {
     threads = std::clamp(most, 1, kMaxThreads);
     marks = std::make_unique<Piece[]>(static_cast<size_t>(threads));
@@ -88,10 +91,11 @@ struct ThreadPool::State {
 
   Piece& mark(s64 piece) { return marks[static_cast<size_t>(piece)]; }
 
-  // Runs what nobody has begun.
+  // Runs what nobody has begun, as long as the step lasts.
   void help(u64 word, int thread) {
     const s64 pieces = pieces_of(word);
-    for (s64 i = 1; i <= pieces; ++i) run_chunks(word, (thread + i) % pieces, thread, Side::back);
+    for (s64 i = 1; i <= pieces && !has_news(number(word)); ++i)
+      run_chunks(word, (thread + i) % pieces, thread, Side::back);
   }
 
   static Range piece_of(s64 items, s64 piece, s64 pieces) {
@@ -109,6 +113,9 @@ struct ThreadPool::State {
     const s64 smallest = grain.load(std::memory_order_relaxed);
     const s64 pieces = pieces_of(word);
     if (piece >= pieces) return;
+    // A claim is a barrier: what the step's thread has just written comes meanwhile.
+    __builtin_prefetch(data);
+    __builtin_prefetch(static_cast<const std::byte*>(data) + kLine / 2);
     const Range all = piece_of(items, piece, pieces);
     const s64 chunks = chunks_of(all, smallest), size = all.end - all.begin;
     u64 done = 0;
@@ -242,7 +249,7 @@ struct ThreadPool::State {
   }
 };
 
-ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
+ThreadPool::ThreadPool(int threads) : state_(std::make_shared<State>()) {
   state_->make_marks(threads);
   state_->workers.reserve(static_cast<size_t>(state_->threads));
   try {
@@ -250,19 +257,20 @@ ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
       state_->workers.emplace_back([state = state_.get(), i] { state->work(i); });
     }
   } catch (const std::system_error& error) {
-    state_->end();
     fail(Error::Code::out_of_memory, "cannot start {} threads: {}", state_->threads, error.what());
-  } catch (...) {
-    state_->end();
-    throw;
   }
 }
 
-ThreadPool::ThreadPool(Guests guests) : state_(std::make_unique<State>()) {
+ThreadPool::ThreadPool(Guests guests) : state_(std::make_shared<State>()) {
   state_->make_marks(guests.most + 1);
 }
 
-ThreadPool::~ThreadPool() { state_->end(); }
+ThreadPool::ThreadPool(std::shared_ptr<State> state)
+    : state_(std::move(state)), whole_pieces_(true) {}
+
+std::shared_ptr<ThreadPool> ThreadPool::with_whole_pieces() const {
+  return std::shared_ptr<ThreadPool>(new ThreadPool(state_));
+}
 
 int ThreadPool::size() const { return state_->present(); }
 
@@ -299,11 +307,12 @@ void ThreadPool::run(Task task, s64 count, s64 grain) noexcept {
     if (count > 0) task.call(task.context, 0, count, 0);
     return;
   }
+  const s64 smallest = whole_pieces_ ? count : std::max<s64>(grain, 1);
   s.call.store(task.call, std::memory_order_relaxed);
   s.context.store(task.context, std::memory_order_relaxed);
   s.count.store(count, std::memory_order_relaxed);
-  s.grain.store(std::max<s64>(grain, 1), std::memory_order_relaxed);
-  const u64 word = s.publish(s.expect(count, std::max<s64>(grain, 1), present));
+  s.grain.store(smallest, std::memory_order_relaxed);
+  const u64 word = s.publish(s.expect(count, smallest, present));
   s.run_chunks(word, 0, 0, State::Side::front);
   s.wait_for_pieces(word);
 }

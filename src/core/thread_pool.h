@@ -22,12 +22,14 @@ class ThreadPool {
 
   explicit ThreadPool(int threads);
   explicit ThreadPool(Guests guests);  // closed
-  ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   // Threads that take part at present.
   int size() const;
+
+  // The same threads, for steps so short that nobody takes from another's piece: a call for each part of a piece costs something, too.
+  std::shared_ptr<ThreadPool> with_whole_pieces() const;
 
   // For guests. The caller's thread opens the pool and closes it, both between steps; on return from close() all have left.
   void open() noexcept;
@@ -55,8 +57,10 @@ class ThreadPool {
     const void* context;
   };
   struct State;
+  explicit ThreadPool(std::shared_ptr<State> state);  // with whole pieces
   void run(Task task, s64 count, s64 grain) noexcept;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
+  bool whole_pieces_ = false;
 };
 
 class ThreadPool::Turn {

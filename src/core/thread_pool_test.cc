@@ -101,6 +101,28 @@ TEST(ThreadPool, NoRangeIsSmallerThanItsGrain) {
   }
 }
 
+TEST(ThreadPool, WholePiecesAreOneCallEach) {
+  std::shared_ptr<ThreadPool> whole;
+  {
+    ThreadPool pool(3);
+    whole = pool.with_whole_pieces();
+    std::atomic<s64> calls{0};
+    pool.parallel_for(3000, [&](s64, s64, int) { ++calls; });
+    EXPECT_GT(calls, 3);
+  }
+  // The threads live as long as one of their pools.
+  EXPECT_EQ(whole->size(), 3);
+  for (int step = 0; step < 200; ++step) {
+    std::atomic<s64> calls{0}, covered{0};
+    whole->parallel_for(3000, [&](s64 begin, s64 end, int) {
+      ++calls;
+      covered += end - begin;
+    });
+    EXPECT_EQ(calls, 3);
+    EXPECT_EQ(covered, 3000);
+  }
+}
+
 TEST(ThreadPool, GuestsTakePartUntilThePoolCloses) {
   constexpr int kGuests = 2;
   ThreadPool pool(ThreadPool::Guests{kGuests});

@@ -76,7 +76,7 @@ class Planner {
     place_buffers(plan_, candidates_);
     hand_over();
     plan_memory(plan_, targets_[kHost].threads, plan_.devices[kHost]->costs().cache_bytes);
-    choose_alone(plan_);
+    choose_sharing(plan_, targets_[kHost].threads);
     order_queues(plan_);
     return std::move(plan_);
   }

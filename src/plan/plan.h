@@ -49,6 +49,13 @@ struct BatchShare {
   bool operator==(const BatchShare&) const = default;
 };
 
+// How far threads share a step: short ones less, since each call for a part of the work costs something.
+enum class Sharing : u8 {
+  alone,   // one thread runs it
+  pieces,  // each thread runs its piece
+  chunks,  // who is done takes from what others have left
+};
+
 struct PlanStep {
   std::string name;
   std::string kernel = {};
@@ -62,9 +69,9 @@ struct PlanStep {
   u32 after =
       kNoStep;  // on the host: the last copy of another device's queue that must be done first
   s64 workspace_bytes = 0;
-  BatchShare share = {};     // a bound step runs one group
-  f64 cost = 0;              // the candidate's estimate, 0 for none
-  bool alone = false;        // runs on one thread: not worth sharing
+  BatchShare share = {};  // a bound step runs one group
+  f64 cost = 0;           // the candidate's estimate, 0 for none
+  Sharing sharing = Sharing::chunks;
   Candidate candidate = {};  // how its kernel is prepared and bound (plan/bind.h)
   KernelChoice choice = {};
   std::vector<Layout> given = {};  // the layouts in which producers left the inputs of a node
@@ -140,6 +147,6 @@ void order_queues(Plan& plan);  // crossing.cc: PlanStep::after
 void place_buffers(Plan& plan, std::span<const Candidate> candidates);
 // memory.cc: offsets, arenas; for so many threads of the host, each with a cache of its own.
 void plan_memory(Plan& plan, s64 threads, s64 cache_bytes);
-void choose_alone(Plan& plan);  // sharing.cc: steps that threads do not share
+void choose_sharing(Plan& plan, int threads);  // sharing.cc: PlanStep::sharing
 
 }  // namespace octet

@@ -216,7 +216,7 @@ TEST(PlanMemory, OutputsTakeTheMemoryOfInputsThatEnd) {
   EXPECT_NE(b[1].offset, b[2].offset);
 }
 
-// Steps of this cost each, one after another.
+// Steps of this cost each, one after another, for two threads.
 Plan chain_of(std::span<const f64> costs) {
   Plan plan;
   plan.devices = {&test::paper_device(1)};
@@ -225,28 +225,39 @@ Plan chain_of(std::span<const f64> costs) {
     step.cost = costs[s];
     plan.steps.push_back(std::move(step));
   }
-  choose_alone(plan);
+  choose_sharing(plan, 2);
   return plan;
 }
 
 TEST(Sharing, RowsOfShortStepsRunAlone) {
-  for (const PlanStep& step : chain_of(std::vector<f64>(8, 5000)).steps) EXPECT_TRUE(step.alone);
-  for (const PlanStep& step : chain_of(std::vector<f64>(7, 5000)).steps) EXPECT_FALSE(step.alone);
-  for (const PlanStep& step : chain_of(std::vector<f64>(8, 50000)).steps) EXPECT_FALSE(step.alone);
+  for (const PlanStep& step : chain_of(std::vector<f64>(8, 5000)).steps)
+    EXPECT_EQ(step.sharing, Sharing::alone);
+  for (const PlanStep& step : chain_of(std::vector<f64>(7, 5000)).steps)
+    EXPECT_EQ(step.sharing, Sharing::pieces);
+  for (const PlanStep& step : chain_of(std::vector<f64>(8, 50000)).steps)
+    EXPECT_EQ(step.sharing, Sharing::chunks);
+}
+
+// A step that is not short itself may fall into pieces that are.
+TEST(Sharing, ShortPiecesStayWhole) {
+  for (const PlanStep& step : chain_of(std::vector<f64>(8, 20000)).steps)
+    EXPECT_EQ(step.sharing, Sharing::pieces);
 }
 
 TEST(Sharing, ShortStepsAmongLongOnesAreShared) {
   std::vector<f64> costs(20, 5000);
   costs[5] = costs[14] = 50000;
   const Plan plan = chain_of(costs);
-  for (size_t s = 0; s < 20; ++s) EXPECT_EQ(plan.steps[s].alone, s > 5 && s < 14) << s;
+  for (size_t s = 0; s < 20; ++s)
+    EXPECT_EQ(plan.steps[s].sharing == Sharing::alone, s > 5 && s < 14) << s;
 }
 
 // Without an estimate the bytes decide, and floats stay with their kernel, which knows its work.
 TEST(Sharing, BytesDecideWhereNoCostIsNamed) {
-  for (const auto& [type, bytes, alone] : {std::tuple{Dtype::u8, s64{1000}, true},
-                                           {Dtype::u8, s64{1} << 20, false},
-                                           {Dtype::f32, s64{1000}, false}}) {
+  for (const auto& [type, bytes, sharing] : {std::tuple{Dtype::u8, s64{1000}, Sharing::alone},
+                                             {Dtype::u8, s64{150} << 10, Sharing::pieces},
+                                             {Dtype::u8, s64{1} << 20, Sharing::chunks},
+                                             {Dtype::f32, s64{1000}, Sharing::chunks}}) {
     Plan plan;
     plan.devices = {&test::paper_device(1)};
     const ValueId value = plan.graph.add_value("v", {type, {bytes}});
@@ -256,8 +267,8 @@ TEST(Sharing, BytesDecideWhereNoCostIsNamed) {
     plan.buffers.push_back(buffer);
     plan.steps.resize(8);
     for (PlanStep& step : plan.steps) step.outputs = {0};
-    choose_alone(plan);
-    for (const PlanStep& step : plan.steps) EXPECT_EQ(step.alone, alone) << bytes;
+    choose_sharing(plan, 2);
+    for (const PlanStep& step : plan.steps) EXPECT_EQ(step.sharing, sharing) << bytes;
   }
 }
 

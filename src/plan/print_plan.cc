@@ -61,7 +61,8 @@ std::string step_text(const Plan& plan, const PlanStep& step) {
   text += share_text(step.share);
   if (step.workspace_bytes > 0) text += fmt::format(", workspace {}", step.workspace_bytes);
   if (step.device != kHost) text += fmt::format(", on device {}", step.device);
-  if (step.alone) text += ", one thread";
+  if (step.sharing == Sharing::alone) text += ", one thread";
+  if (step.sharing == Sharing::pieces) text += ", whole pieces";
   return text + "\n" + buffers_text(plan, "reads ", step.inputs) +
          buffers_text(plan, "writes", step.outputs);
 }

@@ -48,7 +48,8 @@ BoundPlan::BoundPlan(Plan plan, Queues& queues, PreparedStore& store)
   for (size_t lane = 0; lane < lanes_.size(); ++lane) {
     lanes_[lane].pointers.resize(count);
     lanes_[lane].pool = std::make_shared<ThreadPool>(ThreadPool::Guests{kMostHelpers});
-    lanes_[lane].queue = plan_.devices[kHost]->make_queue(lanes_[lane].pool);
+    lanes_[lane].chunks = plan_.devices[kHost]->make_queue(lanes_[lane].pool);
+    lanes_[lane].pieces = plan_.devices[kHost]->make_queue(lanes_[lane].pool->with_whole_pieces());
     lanes_[lane].left = std::make_unique<std::atomic<s64>>(0);
     make_lane(static_cast<s64>(lane));
   }
@@ -165,12 +166,18 @@ StepArgs BoundPlan::step_args(size_t s, s64 lane) {
   const PlanStep& step = plan_.steps[s];
   std::byte** pointers = lanes_[static_cast<size_t>(lane)].pointers.data() + first_pointer_[s];
   const Slices& slices = plan_.slices;
-  const bool with_helpers = step.share.by_thread && !step.alone;
   const s64 workspace = step.share.by_thread
                             ? slices.offset + lane * slices.bytes + slices.workspace_offset
                             : plan_.arenas[step.device].workspace_offset;
   return {pointers, pointers + step.inputs.size(), arenas_[step.device].get() + workspace,
-          with_helpers ? *lanes_[static_cast<size_t>(lane)].queue : queues_.of(step)};
+          queue_of(step, lane)};
+}
+
+// A lane may have helpers.
+Queue& BoundPlan::queue_of(const PlanStep& step, s64 lane) {
+  if (!step.share.by_thread || step.sharing == Sharing::alone) return queues_.of(step);
+  const Lane& own = lanes_[static_cast<size_t>(lane)];
+  return step.sharing == Sharing::pieces ? *own.pieces : *own.chunks;
 }
 
 s64 BoundPlan::lanes_of(const Run& run) const {

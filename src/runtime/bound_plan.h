@@ -76,7 +76,7 @@ class BoundPlan {
     std::exception_ptr error;                        // of its last run, until all lanes have ended
     // Its thread, and those that are done with their own lanes and help.
     std::shared_ptr<ThreadPool> pool;
-    std::unique_ptr<Queue> queue;
+    std::unique_ptr<Queue> chunks, pieces;   // by PlanStep::sharing
     std::unique_ptr<std::atomic<s64>> left;  // steps of its groups that are not done
   };
 
@@ -88,6 +88,7 @@ class BoundPlan {
   std::byte* resolve(u32 buffer, s64 lane);
   void add_pointer(const PlanStep& step, u32 buffer, s64 lane, std::byte** slot);
   void bind_caller(std::span<const Tensor> inputs, std::span<Tensor> outputs);
+  Queue& queue_of(const PlanStep& step, s64 lane);
   StepArgs step_args(size_t step, s64 lane);
   s64 lanes_of(const Run& run) const;
   // Like visit_steps, on all threads where the plan says so: visitors of different groups may run at the same time.

@@ -6,7 +6,8 @@ namespace octet {
 Queues::Queues(const Target& target, std::shared_ptr<ThreadPool> pool)
     : pool_(std::move(pool)),
       host_(target.host->make_queue(pool_)),
-      alone_(target.host->make_queue(std::make_shared<ThreadPool>(1))) {
+      alone_(target.host->make_queue(std::make_shared<ThreadPool>(1))),
+      pieces_(target.host->make_queue(pool_->with_whole_pieces())) {
   // Its steps may run while those of the host do.
   if (target.device != target.host)
     device_ = target.device->make_queue(std::make_shared<ThreadPool>(target.threads));

@@ -19,7 +19,8 @@ class Queues {
 
   Queue& of(const PlanStep& step) {
     if (step.device != kHost) return *device_;
-    return step.alone || step.share.by_thread ? *alone_ : *host_;
+    if (step.share.by_thread || step.sharing == Sharing::alone) return *alone_;
+    return step.sharing == Sharing::pieces ? *pieces_ : *host_;
   }
   // Of the plan's last device.
   Queue& device() { return device_ != nullptr ? *device_ : *host_; }
@@ -33,6 +34,7 @@ class Queues {
   std::unique_ptr<Queue> host_;
   // The host's for steps that one thread runs: too short to be shared, or of images that are the thread's own.
   std::unique_ptr<Queue> alone_;
+  std::unique_ptr<Queue> pieces_;  // the host's for steps whose pieces stay whole
   std::unique_ptr<Queue> device_;  // null where the host is the target's device
 };
 

@@ -285,23 +285,25 @@ void TileConv::run(const Call& call) const noexcept {
     });
     return;
   }
-  const auto job = [&](int thread) { return job_of(call, all_rows(call), thread); };
-  const s64 tiles = job(0).last_tile, threads = call.pool.size();
+  const s64 tiles = job_of(call, all_rows(call), 0).last_tile, threads = call.pool.size();
   const ThreadGrid grid = grid_of(tiles, threads);
   const ThreadGrid cut = threads == 1 ? ThreadGrid{} : cut_of(grid, tiles);
-  const s64 cuts = cut.rows * cut.columns;
-  call.pool.parallel_for(grid.rows * grid.columns * cuts, [&](s64 begin, s64 end, int thread) {
+  // By value, so that what other threads read of it lies in one place.
+  const auto share = [this, call, grid, cut, tiles](s64 begin, s64 end, int thread) {
+    const s64 cuts = cut.rows * cut.columns;
     for (s64 i = begin; i < end;) {
       const s64 piece = i / cuts, stop = std::min(end, (piece + 1) * cuts);
       const Range all{0, 1}, taken{i - piece * cuts, stop - piece * cuts};
       const s64 row = piece / grid.columns, column = piece % grid.columns;
       const Range rows = part({0, tiles}, {row, row + 1}, grid.rows),
                   lines = part({0, column_lines()}, {column, column + 1}, grid.columns);
-      run_job(job(thread), part(rows, cut.rows > 1 ? taken : all, cut.rows),
+      run_job(job_of(call, all_rows(call), thread),
+              part(rows, cut.rows > 1 ? taken : all, cut.rows),
               blocks_of(part(lines, cut.rows > 1 ? all : taken, cut.columns)));
       i = stop;
     }
-  });
+  };
+  call.pool.parallel_for(grid.rows * grid.columns * cut.rows * cut.columns, share);
 }
 
 // Of equal parts of a range.
