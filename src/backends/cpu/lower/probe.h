@@ -44,6 +44,7 @@ struct ProbeResult {
   std::string reject;  // empty when there are outputs
   Candidate candidate;
   std::vector<Tensor> outputs;  // in linear order
+  size_t offered = 1;           // candidates
 };
 
 ProbeResult run_probe(const Probe& probe, Offer (*lowering)(const LowerRequest&));

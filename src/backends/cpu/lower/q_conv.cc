@@ -264,11 +264,10 @@ Offer lower_q_conv_winograd(const LowerRequest& request) {
   return candidate;
 }
 
-Offer lower_q_conv(const LowerRequest& request) {
-  ConvRequest conv;
-  if (std::string reason = read(request, conv); !reason.empty()) return Reject{reason};
-  if (const char* reason = conv_reject(conv.geometry)) return Reject{reason};
-  const ConvKernel& kernel = best_kernel(kConstantConvKernels, isa_of(request.target));
+namespace {
+
+Candidate dense_candidate(const LowerRequest& request, const ConvKernel& kernel,
+                          const ConvRequest& conv) {
   Candidate candidate = image_candidate(request, kernel.name, conv);
   set_overwrites(candidate, conv);
   candidate.writes_slices = true;
@@ -282,6 +281,21 @@ Offer lower_q_conv(const LowerRequest& request) {
     return bound<DenseConv>(kernel, dense_spec(conv, bind), conv, bind);
   };
   return candidate;
+}
+
+}  // namespace
+
+Offer lower_q_conv(const LowerRequest& request) {
+  ConvRequest conv;
+  if (std::string reason = read(request, conv); !reason.empty()) return Reject{reason};
+  if (const char* reason = conv_reject(conv.geometry)) return Reject{reason};
+  const Isa isa = isa_of(request.target);
+  // Weights that are sorted before need pixels that are: for few output channels that may not pay.
+  const ConvKernel& sorted = best_kernel(kConstantConvKernels, isa);
+  const ConvKernel& plain = best_kernel(kConvKernels, isa);
+  Candidates candidates{dense_candidate(request, sorted, conv)};
+  if (plain.run != sorted.run) candidates.push_back(dense_candidate(request, plain, conv));
+  return candidates;
 }
 
 }  // namespace octet

@@ -16,11 +16,12 @@ using LowerFunction = Offer (*)(const LowerRequest&);
 struct Surroundings {
   s64 border = 0;         // around nhwc values of steps that are `strided`
   bool at_front = false;  // values start at a guard page; else they end at one
+  size_t candidate = 0;   // where the lowering offers several
 };
 
 ProbeResult run_guarded(const Probe& probe, LowerFunction lowering, const Surroundings& around);
 
-// Every instruction set, 1 to 3 threads, dense and sliced values, with and without borders: the outputs equal the
+// Every instruction set, every candidate, 1 to 3 threads, dense and sliced values, with and without borders: the outputs equal the
 // reference's to the bit, and the lowering accepts. Returns the kernels' names.
 std::vector<std::string> expect_exact(Probe probe, LowerFunction lowering, const std::string& what);
 

@@ -173,6 +173,11 @@ s32 first_zero_point(const Node& node) {
   return all.empty() ? 0 : static_cast<s32>(all[0]);
 }
 
+Candidates candidates_of(Offer offer) {
+  if (Candidates* several = std::get_if<Candidates>(&offer)) return std::move(*several);
+  return {std::get<Candidate>(std::move(offer))};
+}
+
 }  // namespace
 
 ProbeResult run_guarded(const Probe& probe, LowerFunction lowering, const Surroundings& around) {
@@ -180,7 +185,8 @@ ProbeResult run_guarded(const Probe& probe, LowerFunction lowering, const Surrou
   const Target target = cpu_target(probe.isa, probe.threads);
   Offer offer = lowering({s.graph, s.node, s.inputs, s.outputs, s.layouts, target});
   if (const Reject* reject = std::get_if<Reject>(&offer)) return {reject->reason, {}, {}};
-  ProbeResult result{{}, std::get<Candidate>(offer), {}};
+  const Candidates offered = candidates_of(std::move(offer));
+  ProbeResult result{{}, offered[around.candidate], {}, offered.size()};
   // What multiplies names the rate of its unit.
   EXPECT_EQ(result.candidate.macs_per_cycle > 0, s.node.op->traits->macs != nullptr);
   const Candidate& candidate = result.candidate;
@@ -237,6 +243,13 @@ void expect_equal(const Tensor& got, const Tensor& want, const std::string& what
   }
 }
 
+void expect_outputs(const ProbeResult& result, const std::vector<Tensor>& want,
+                    const std::string& name) {
+  EXPECT_EQ(result.reject, "") << name;
+  if (!result.reject.empty()) return;
+  for (size_t i = 0; i < want.size(); ++i) expect_equal(result.outputs[i], want[i], name);
+}
+
 }  // namespace
 
 std::vector<std::string> expect_exact(Probe probe, LowerFunction lowering,
@@ -262,15 +275,16 @@ std::vector<std::string> expect_exact(Probe probe, LowerFunction lowering,
       probe.isa = isa;
       probe.threads = v.threads;
       probe.spread = v.spread;
-      const ProbeResult result = run_guarded(probe, lowering, {v.border, v.at_front});
-      const std::string name = what + " on " + result.candidate.kernel + " with spread " +
-                               std::to_string(v.spread) + ", border " + std::to_string(v.border) +
-                               ", " + std::to_string(v.threads) + " threads";
-      EXPECT_EQ(result.reject, "") << name;
-      if (!result.reject.empty()) return kernels;
-      for (size_t i = 0; i < want.size(); ++i) expect_equal(result.outputs[i], want[i], name);
-      if (testing::Test::HasFatalFailure()) return kernels;
-      kernels.push_back(result.candidate.kernel);
+      for (size_t candidate = 0, offered = 1; candidate < offered; ++candidate) {
+        const ProbeResult result = run_guarded(probe, lowering, {v.border, v.at_front, candidate});
+        expect_outputs(result, want,
+                       what + " on " + result.candidate.kernel + " with spread " +
+                           std::to_string(v.spread) + ", border " + std::to_string(v.border) +
+                           ", " + std::to_string(v.threads) + " threads");
+        if (!result.reject.empty() || testing::Test::HasFatalFailure()) return kernels;
+        kernels.push_back(result.candidate.kernel);
+        offered = result.offered;
+      }
     }
   }
   return kernels;
