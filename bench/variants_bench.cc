@@ -8,6 +8,7 @@
 #include <string>
 
 #include "graph/op_def.h"
+#include "octet/source_model.h"
 #include "onnx/import.h"
 #include "pipeline/float_model.h"
 
@@ -23,6 +24,20 @@ auto timed(const char* what, const Work& work) {
   const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   fmt::print("{:<28} {:8.1f} ms\n", what, seconds * 1e3);
   return result;
+}
+
+// The same for a program, by the installed headers.
+void run_public(const char* file, const CalibrationOptions& data) {
+  CompileOptions options;
+  options.calibration = data;
+  const SourceModel source =
+      timed("SourceModel::read", [&] { return SourceModel::read(file, options); });
+  PrecisionPlan plan;
+  plan.int8 = true;
+  timed("its first INT8 engine", [&] { return source.build(plan); });
+  plan.f16 = true;
+  timed("another, the rest in f16", [&] { return source.build(plan); });
+  timed("its FP32 engine", [&] { return source.build({}); });
 }
 
 void run(const char* file, const CalibrationOptions& data) {
@@ -54,6 +69,7 @@ int main(int argc, char** argv) {
     data.data = argv[2];
     if (argc > 3) data.max_samples = std::atol(argv[3]);
     run(argv[1], data);
+    run_public(argv[1], data);
   } catch (const Error& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;

@@ -234,14 +234,16 @@ int run(Options options) {
     progress.update(now);
     return true;
   };
-  const Engine engine = compile(options.model, compile_with, &report);
+  const SourceModel source = SourceModel::read(options.model, compile_with);
+  const Engine engine = source.build(compile_with.plan, &report);
   const Judged judged = judge_and_write(engine, options);
   if (judged.written()) save_cache(options.calibration, report);
   progress.finish();
   const Inspection& inspection = judged.inspection;
   if (options.report->given() && judged.written()) {
-    write_build_report({*options.report, options.model, engine, compile_with, report, inspection},
-                       progress);
+    write_build_report(
+        {*options.report, options.model, source, engine, compile_with, report, inspection},
+        progress);
   }
   // All that the user waited for, the report too.
   const double seconds =

@@ -21,12 +21,9 @@ constexpr int64_t kErrorSamples = 32;
 
 std::vector<ValueError> layer_errors(const BuildReport& build, ProgressBar& progress) {
   if (!build.options.calibration) return {};
-  CompileOptions float_options;
-  float_options.plan.simulate = true;
-  float_options.input_shapes = build.options.input_shapes;
-  float_options.threads = build.options.threads;
-  float_options.weights_root = build.options.weights_root;
-  const Engine reference = compile(build.model, float_options);
+  PrecisionPlan real;
+  real.simulate = true;
+  const Engine reference = build.source.build(real);
   DataOptions data = *build.options.calibration;
   data.max_samples =
       data.max_samples == 0 ? kErrorSamples : std::min(data.max_samples, kErrorSamples);

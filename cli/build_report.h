@@ -7,14 +7,15 @@
 
 #include "cli/outputs.h"
 #include "cli/progress.h"
-#include "octet/compile.h"
 #include "octet/inspect.h"
+#include "octet/source_model.h"
 
 namespace octet::cli {
 
 struct BuildReport {
   const Output& file;
   std::filesystem::path model;
+  const SourceModel& source;  // of the engine
   const Engine& engine;
   const CompileOptions& options;
   const CompileReport& report;

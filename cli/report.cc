@@ -101,15 +101,15 @@ StageFlags stage_flags(Options& options) {
 }
 
 // Of the last stage that there is, with the errors of its layers.
-void write_page(const Options& options, const StageFlags& flags, const std::vector<Stage>& stages,
-                ProgressBar& progress) {
+void write_page(const Options& options, const StageFlags& flags, const SourceModel& source,
+                const std::vector<Stage>& stages, ProgressBar& progress) {
   const Stage* shown = &stages[0];
   for (const Stage& stage : stages) {
     if (stage.missing.empty()) shown = &stage;
   }
   const std::vector<StageRow> rows = stage_rows(stages);
-  write_build_report({*options.report, flags.model, *shown->engine, flags.compile, shown->report,
-                      shown->inspection, rows, shown->outputs},
+  write_build_report({*options.report, flags.model, source, *shown->engine, flags.compile,
+                      shown->report, shown->inspection, rows, shown->outputs},
                      progress);
 }
 
@@ -118,9 +118,10 @@ int run(Options& options) {
   put_in_force(options.limits, options.stages.model);
   const StageFlags flags = stage_flags(options);
   ProgressBar progress(options.json);
-  const std::vector<Stage> stages = run_stages(flags, progress);
+  const SourceModel source = stage_source(flags, progress);
+  const std::vector<Stage> stages = run_stages(source, flags, progress);
   for (const Stage& stage : stages) save_cache(options.calibration, stage.report);
-  if (options.report->given()) write_page(options, flags, stages, progress);
+  if (options.report->given()) write_page(options, flags, source, stages, progress);
   if (const auto doubt = stages[0].counts->doubt()) print_warning(*doubt);
   const std::vector<StageRow> rows = stage_rows(stages);
   if (options.json) {

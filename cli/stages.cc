@@ -43,27 +43,15 @@ constexpr Variant kVariants[] = {
     {"INT8", [](PrecisionPlan& plan) { plan.int8 = true; }},
 };
 
-CompileOptions options_of(const StageFlags& flags, const Variant& variant, ProgressBar& progress) {
-  CompileOptions options = flags.compile;
-  variant.choose(options.plan);
-  if (!options.plan.int8 && !options.plan.f16 && options.calibration) {
-    options.preprocess = options.calibration->preprocess;
-    options.calibration.reset();
-  }
-  options.monitor.report = [&progress](const Progress& now) {
-    progress.update(now);
-    return true;
-  };
-  return options;
-}
-
-Stage build(const StageFlags& flags, const Variant& variant, ProgressBar& progress) {
+Stage build(const SourceModel& source, const StageFlags& flags, const Variant& variant,
+            ProgressBar& progress) {
   Stage stage;
   stage.name = variant.name;
   const auto start = Clock::now();
   try {
-    const CompileOptions options = options_of(flags, variant, progress);
-    stage.engine = std::make_shared<const Engine>(compile(flags.model, options, &stage.report));
+    PrecisionPlan plan = flags.compile.plan;
+    variant.choose(plan);
+    stage.engine = std::make_shared<const Engine>(source.build(plan, &stage.report));
   } catch (const Error& error) {
     // FP32 is what the others are held against.
     const bool first = variant.name == kVariants[0].name;
@@ -129,9 +117,20 @@ void judge(const StageFlags& flags, std::vector<Stage*>& stages, ProgressBar& pr
 
 }  // namespace
 
-std::vector<Stage> run_stages(const StageFlags& flags, ProgressBar& progress) {
+SourceModel stage_source(const StageFlags& flags, ProgressBar& progress) {
+  CompileOptions options = flags.compile;
+  options.monitor.report = [&progress](const Progress& now) {
+    progress.update(now);
+    return true;
+  };
+  return SourceModel::read(flags.model, options);
+}
+
+std::vector<Stage> run_stages(const SourceModel& source, const StageFlags& flags,
+                              ProgressBar& progress) {
   std::vector<Stage> stages;
-  for (const Variant& variant : kVariants) stages.push_back(build(flags, variant, progress));
+  for (const Variant& variant : kVariants)
+    stages.push_back(build(source, flags, variant, progress));
   std::vector<Stage*> there;
   for (Stage& stage : stages) {
     if (!stage.missing.empty()) continue;

@@ -9,9 +9,9 @@
 #include "cli/data_flags.h"
 #include "cli/eval_counts.h"
 #include "cli/progress.h"
-#include "octet/compile.h"
 #include "octet/inspect.h"
 #include "octet/report.h"
+#include "octet/source_model.h"
 
 namespace octet::cli {
 
@@ -37,8 +37,12 @@ struct Stage {
   std::vector<OutputComparison> outputs;  // beside FP32; of the last stage that there is
 };
 
+// What all of them are built from.
+SourceModel stage_source(const StageFlags& flags, ProgressBar& progress);
+
 // In the order FP32, FP16, BF16, INT8. INT8 is missing where there is nothing to calibrate with.
-std::vector<Stage> run_stages(const StageFlags& flags, ProgressBar& progress);
+std::vector<Stage> run_stages(const SourceModel& source, const StageFlags& flags,
+                              ProgressBar& progress);
 
 // Rows for the page and for people: one for each stage.
 std::vector<StageRow> stage_rows(const std::vector<Stage>& stages);

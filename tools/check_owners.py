@@ -16,7 +16,7 @@ OWNERS = {
     "calibrate": {"calibrate", "calibration_cache"},
     "plan": {"tuning"},
     "runtime": {"attachment", "engine", "image_sizes"},
-    "pipeline": {"compile", "export", "half_weights", "provenance", "value_types"},
+    "pipeline": {"compile", "export", "half_weights", "provenance", "source_model", "value_types"},
     "inspect": {"case", "check", "error_stats", "inspect", "json", "onnxruntime", "operators", "output_comparison", "profile", "qdq_lint", "report",
                 "reproduce", "saved_outputs", "selection", "tensorrt_inspector", "tolerances"},
 }

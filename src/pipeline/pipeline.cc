@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// THE SPINE: compile() calls every stage in order. Read this first.
+// THE SPINE: SourceModel::build(), and with it compile(), calls every stage in order. Read this first.
 #include <fmt/format.h>
 
 #include <functional>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/memory.h"
 #include "core/monitor.h"
 #include "data/preprocess.h"
-#include "octet/compile.h"
+#include "octet/source_model.h"
 #include "onnx/import.h"
 #include "passes/check_declared.h"
 #include "pipeline/choose_ranges.h"
@@ -25,20 +29,21 @@ namespace {
 // Reads the model, wherever it is.
 using Import = std::function<Graph(const ImportOptions&, ImportInfo*)>;
 
-FloatModel import(const Import& read, const CompileOptions& options, CompileReport& report) {
+FloatModel import(const Import& read, const CompileOptions& options,
+                  std::vector<std::string>& warnings) {
   report_progress(options.monitor, "import");
   ImportInfo info;
   ImportOptions import;
   import.input_shapes = options.input_shapes;
   import.external_data_root = options.weights_root;
   Graph graph = read(import, &info);
-  report.warnings = info.warnings;
+  warnings = info.warnings;
   check_declared(graph, info.declared, options.input_shapes.empty());
   FloatModel model = optimize(std::move(graph), options.plan.rewrites, options.monitor);
   model.producer = info.producer;
   model.hash = info.hash;
   model.input_shapes = options.input_shapes;
-  report.warnings.insert(report.warnings.end(), model.notes.begin(), model.notes.end());
+  warnings.insert(warnings.end(), model.notes.begin(), model.notes.end());
   return model;
 }
 
@@ -56,24 +61,16 @@ std::optional<Preprocess> told_preprocess(const CompileOptions& options, const G
   return resolve_preprocess(given, input.type, input.name);
 }
 
-FloatModel calibrated(const FloatModel& model, const CompileOptions& options,
-                      CompileReport& report) {
-  if (!options.plan.int8 || !options.calibration) return model;
-  if (model.carries_qdq) {
-    report.warnings.push_back(
-        "the model carries Q/DQ nodes: its own scales are used and the calibration data is not");
-    return model;
-  }
-  FloatModel result = calibrate(model, *options.calibration, {options.threads, options.monitor});
-  const Calibration& seen = *result.calibration;
+void report_calibration(const FloatModel& model, const CalibrationOptions& options,
+                        CompileReport& report) {
+  const Calibration& seen = *model.calibration;
   report.calibration_samples = seen.samples;
   report.calibration_skipped = static_cast<s64>(seen.skipped.size());
   report.skipped_files = seen.skipped;
   report.inputs = seen.inputs;
   report.warnings.insert(report.warnings.end(), seen.notes.begin(), seen.notes.end());
-  if (options.calibration->make_cache && seen.own_ranges != nullptr)
-    report.cache = std::make_shared<const CalibrationCache>(make_cache(result));
-  return result;
+  if (options.make_cache && seen.own_ranges != nullptr)
+    report.cache = std::make_shared<const CalibrationCache>(make_cache(model));
 }
 
 // Before the long work: what is asked of nodes that are not there, or cannot be had.
@@ -121,47 +118,114 @@ std::string model_name(const std::filesystem::path& file) {
   return folder == "/proc/self/fd" || folder == "/dev/fd" ? "" : file.filename().string();
 }
 
-Engine compile_model(const Import& read, const std::string& source, const CompileOptions& options,
-                     CompileReport* report) {
-  CompileReport local;
-  CompileReport& out = report != nullptr ? *report : local;
-  FloatModel imported = import(read, options, out);
-  imported.source = source;
-  imported.preprocess = told_preprocess(options, *imported.graph);
-  check_names(imported, options.plan, out);
-  const FloatModel model = calibrated(fitted_to_halves(imported, options, out), options, out);
-  return Inside::engine(
-      std::make_shared<const Model>(quantize(model, options.plan, &out, options.monitor)));
+// Runs work() and names the model in what goes wrong.
+template <class Work>
+auto named(const std::string& what, const Work& work) {
+  try {
+    return without_bad_alloc(work);
+  } catch (Error& error) {
+    error.add_context("compiling " + what);
+    throw;
+  }
 }
 
 }  // namespace
 
-Engine compile(const std::filesystem::path& onnx_file, const CompileOptions& options,
-               CompileReport* report) {
+struct SourceModel::Impl {
+  CompileOptions options;
+  std::string what;  // for errors
+  FloatModel imported;
+  std::vector<std::string> warnings;  // of the import
+  mutable std::mutex mutex;
+  mutable std::shared_ptr<const FloatModel> calibrated;  // null: no engine has needed it
+
+  static SourceModel read(const Import& read, std::string what, const std::string& source,
+                          const CompileOptions& options) {
+    auto impl = std::make_shared<Impl>();
+    impl->options = options;
+    impl->what = std::move(what);
+    named(impl->what, [&] { impl->imported = import(read, options, impl->warnings); });
+    impl->imported.source = source;
+    return SourceModel(std::move(impl));
+  }
+
+  // With ranges where the plan needs those of the data.
+  FloatModel calibrated_for(const PrecisionPlan& plan, FloatModel model,
+                            CompileReport& report) const {
+    if (!plan.int8 || !options.calibration) return model;
+    if (model.carries_qdq) {
+      report.warnings.push_back(
+          "the model carries Q/DQ nodes: its own scales are used and the calibration data is not");
+      return model;
+    }
+    model =
+        model.graph == imported.graph ? with_shared_calibration(std::move(model)) : run_data(model);
+    report_calibration(model, *options.calibration, report);
+    return model;
+  }
+
+  FloatModel run_data(const FloatModel& model) const {
+    return calibrate(model, *options.calibration, {options.threads, options.monitor});
+  }
+
+  FloatModel with_shared_calibration(FloatModel model) const {
+    const std::lock_guard lock(mutex);
+    if (calibrated == nullptr) calibrated = std::make_shared<const FloatModel>(run_data(model));
+    model.calibration = calibrated->calibration;
+    model.ranges = calibrated->ranges;
+    model.bodies = calibrated->bodies;
+    return model;
+  }
+
+  Engine build(const PrecisionPlan& wanted, CompileReport& report) const {
+    CompileOptions with_plan = options;
+    with_plan.plan = wanted;
+    const PrecisionPlan& plan = with_plan.plan;
+    with_plan.plan.rewrites = options.plan.rewrites;
+    report.warnings = warnings;
+    FloatModel model = imported;
+    model.preprocess = told_preprocess(with_plan, *model.graph);
+    check_names(model, plan, report);
+    model = calibrated_for(plan, fitted_to_halves(model, with_plan, report), report);
+    return Inside::engine(
+        std::make_shared<const Model>(quantize(model, plan, &report, options.monitor)));
+  }
+};
+
+SourceModel::SourceModel(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+SourceModel SourceModel::read(const std::filesystem::path& onnx_file,
+                              const CompileOptions& options) {
   const Import read = [&](const ImportOptions& import, ImportInfo* info) {
     return import_onnx(onnx_file, import, info);
   };
-  try {
-    return without_bad_alloc(
-        [&] { return compile_model(read, model_name(onnx_file), options, report); });
-  } catch (Error& error) {
-    error.add_context("compiling '" + onnx_file.string() + "'");
-    throw;
-  }
+  return Impl::read(read, "'" + onnx_file.string() + "'", model_name(onnx_file), options);
 }
 
-Engine compile(std::span<const std::byte> onnx_model, const CompileOptions& options,
-               CompileReport* report) {
+SourceModel SourceModel::read(std::span<const std::byte> onnx_model,
+                              const CompileOptions& options) {
   const Import read = [&](ImportOptions import, ImportInfo* info) {
     import.external_data_folder = options.weights_folder;
     return import_onnx(onnx_model, import, info);
   };
-  try {
-    return without_bad_alloc([&] { return compile_model(read, "", options, report); });
-  } catch (Error& error) {
-    error.add_context(fmt::format("compiling a model of {} bytes from memory", onnx_model.size()));
-    throw;
-  }
+  return Impl::read(read, fmt::format("a model of {} bytes from memory", onnx_model.size()), "",
+                    options);
+}
+
+Engine SourceModel::build(const PrecisionPlan& plan, CompileReport* report) const {
+  CompileReport local;
+  CompileReport& out = report != nullptr ? *report : local;
+  return named(impl_->what, [&] { return impl_->build(plan, out); });
+}
+
+Engine compile(const std::filesystem::path& onnx_file, const CompileOptions& options,
+               CompileReport* report) {
+  return SourceModel::read(onnx_file, options).build(options.plan, report);
+}
+
+Engine compile(std::span<const std::byte> onnx_model, const CompileOptions& options,
+               CompileReport* report) {
+  return SourceModel::read(onnx_model, options).build(options.plan, report);
 }
 
 }  // namespace octet
