@@ -72,7 +72,7 @@ std::vector<s32> ConvRequest::weight_sums() const {
   std::vector<s32> sums;
   for (s64 c = 0; c < geometry.out_channels; ++c) {
     s32 sum = 0;
-    for (s64 i = 0; i < k(); ++i) sum += weight(c, i);
+    for_each_weight(c, [&](s64, s64, s8 weight) { sum += weight; });
     sums.push_back(sum);
   }
   return sums;
@@ -85,7 +85,9 @@ bool ConvRequest::sums_fit() const {
   for (s64 c = 0; c < geometry.out_channels; ++c) {
     const size_t at = static_cast<size_t>(c);
     f64 sum = product.bias ? std::abs(static_cast<f64>(product.bias.as<s32>()[at])) : 0.0;
-    for (s64 i = 0; i < k(); ++i) sum += 255.0 * std::abs(static_cast<f64>(weight(c, i)));
+    s64 magnitude = 0;
+    for_each_weight(c, [&](s64, s64, s8 weight) { magnitude += std::abs(weight); });
+    sum += 255.0 * static_cast<f64>(magnitude);
     const f32 m = multipliers[multipliers.size() == 1 ? 0 : at];
     largest = std::max(largest, sum * std::abs(static_cast<f64>(m)));
   }

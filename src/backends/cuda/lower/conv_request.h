@@ -21,7 +21,8 @@ struct ConvRequest {
   Tensor weights;  // s8
   WeightStrides strides;
   Shape x, y;
-  bool rows = false;  // of a dense matrix: OH = 1, OW rows
+  bool rows = false;    // of a dense matrix: OH = 1, OW rows
+  bool t_fits = false;  // sums_fit(), where it was asked for many tiles
 
   s64 pixels() const { return geometry.batch * geometry.window.out_elements(); }
   s64 cin() const { return geometry.in_channels_per_group(); }
@@ -33,6 +34,15 @@ struct ConvRequest {
   s8 weight(s64 channel, s64 k) const {
     return weights.as<s8>()[static_cast<size_t>(channel * strides.channel +
                                                 k % cin() * strides.cin + k / cin() * strides.tap)];
+  }
+  // f(tap, channel of x, weight) of an output channel's weights: who reads all of them divides nothing for each.
+  template <class F>
+  void for_each_weight(s64 channel, const F& f) const {
+    const s8* own = weights.as<s8>().data() + channel * strides.channel;
+    const s64 taps = geometry.window.kernel_elements(), channels = cin();
+    for (s64 tap = 0; tap < taps; ++tap) {
+      for (s64 c = 0; c < channels; ++c) f(tap, c, own[tap * strides.tap + c * strides.cin]);
+    }
   }
   // 1x1, each pixel of y from that of x.
   bool pointwise() const;
@@ -64,6 +74,6 @@ Candidate conv_candidate(const LowerRequest& request, std::string kernel, Layout
 // By kernels/conv_mma.cu, on any GPU.
 Candidate conv_mma_candidate(const LowerRequest& request, const ConvRequest& conv, Layout layout);
 // By kernels/conv_wgmma.cu.
-Offer conv_wgmma_offer(const LowerRequest& request, const ConvRequest& conv, Layout layout);
+Offer conv_wgmma_offer(const LowerRequest& request, ConvRequest conv, Layout layout);
 
 }  // namespace octet::cuda

@@ -65,16 +65,16 @@ std::vector<s32> edge_sums(const ConvRequest& conv, s64 channels) {
 
 // Rows of k: for each tap the channels, filled up to whole chunks. Row p of a group is the channel that the kernel's head names.
 std::vector<std::byte> packed(const ConvRequest& conv, const WgmmaTile& tile) {
-  const s64 taps = conv.geometry.window.kernel_elements(), cin = conv.cin();
-  const s64 chunk_bytes = chunks_of(conv, tile) * tile.bki, k = taps * chunk_bytes;
+  const s64 chunk_bytes = chunks_of(conv, tile) * tile.bki;
+  const s64 k = conv.geometry.window.kernel_elements() * chunk_bytes;
   const s64 group = std::min<s64>(tile.bn, 64), own = group / 4;
   std::vector<std::byte> bytes(static_cast<size_t>(padded_channels(conv, tile) * k));
   for (s64 row = 0; row < padded_channels(conv, tile); ++row) {
     const s64 p = row % group, c = row - p + own * (p % 8 / 2) + 2 * (p / 8) + p % 2;
     if (c >= conv.cout()) continue;
-    for (s64 i = 0; i < cin * taps; ++i)
-      bytes[static_cast<size_t>(row * k + i / cin * chunk_bytes + i % cin)] =
-          static_cast<std::byte>(conv.weight(c, i));
+    conv.for_each_weight(c, [&](s64 tap, s64 i, s8 weight) {
+      bytes[static_cast<size_t>(row * k + tap * chunk_bytes + i)] = static_cast<std::byte>(weight);
+    });
   }
   return bytes;
 }
@@ -109,7 +109,7 @@ Launch make_launch(const ConvRequest& conv, const WgmmaTile& tile, const Chip& c
   Launch launch{.source = {"conv_wgmma", {}}, .shape = {}};
   set_window(launch.source, conv);
   set_epilogue(launch.source, conv.product);
-  launch.source.set("T_FITS", s64{conv.sums_fit()});
+  launch.source.set("T_FITS", s64{conv.t_fits});
   set_tile(launch.source, conv, tile);
   set_edges(launch.source, conv, tile);
   set_operands(launch.source, conv, bind);
@@ -218,9 +218,10 @@ Candidate candidate_for(const LowerRequest& request, const ConvRequest& conv, co
 
 }  // namespace
 
-Offer conv_wgmma_offer(const LowerRequest& request, const ConvRequest& conv, Layout layout) {
+Offer conv_wgmma_offer(const LowerRequest& request, ConvRequest conv, Layout layout) {
   const CudaDevice& device = device_of(request);
   if (std::string reason = reject(conv, device); !reason.empty()) return Reject{reason};
+  conv.t_fits = conv.sums_fit();
   const std::vector<WgmmaTile> tiles = wgmma_tiles(conv, device.chip());
   if (tiles.empty()) return Reject{"no tile fits the chip"};
   const bool measured = request.target.keep_others || request.target.tuning != nullptr;
