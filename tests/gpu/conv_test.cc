@@ -266,7 +266,8 @@ TEST(GpuConv, PixelsOfFewChannelsAreJoined) {
     return std::ranges::any_of(kernels,
                                [&](const std::string& k) { return k.starts_with(prefix); });
   };
-  EXPECT_EQ(any_is("joined"), any_is("conv_wgmma"));
+  // By warpgroups alone.
+  EXPECT_EQ(any_is("joined"), device->level() == "sm_90a");
 }
 
 }  // namespace
