@@ -47,13 +47,15 @@ FloatModel import(const Import& read, const CompileOptions& options,
   return model;
 }
 
-// What the caller says of images, for builds that see no data: made to fit an input that images can feed.
-std::optional<Preprocess> told_preprocess(const CompileOptions& options, const Graph& graph) {
+// What the caller says of images. Where no data are read it is made to fit an input that images can feed; where some are, they say what
+// they are: arrays take no colors.
+std::optional<Preprocess> told_preprocess(const CompileOptions& options, bool int8,
+                                          const Graph& graph) {
   std::optional<Preprocess> given = options.preprocess;
   if (!given && options.calibration) given = options.calibration->preprocess;
   if (!given) return std::nullopt;
   check_preprocess(*given, "preprocessing");
-  const bool reads = options.plan.int8 && options.calibration && reads_data(*options.calibration);
+  const bool reads = int8 && options.calibration && reads_data(*options.calibration);
   const bool images = !reads && graph.inputs.size() == 1 &&
                       image_channel_axis(graph.value(graph.inputs[0]).type.shape) >= 0;
   if (!images) return given;
@@ -184,7 +186,7 @@ struct SourceModel::Impl {
     with_plan.plan.rewrites = options.plan.rewrites;
     report.warnings = warnings;
     FloatModel model = imported;
-    model.preprocess = told_preprocess(with_plan, *model.graph);
+    model.preprocess = told_preprocess(options, plan.int8 || options.plan.int8, *model.graph);
     check_names(model, plan, report);
     model = calibrated_for(plan, fitted_to_halves(model, with_plan, report), report);
     return Inside::engine(
@@ -196,20 +198,24 @@ SourceModel::SourceModel(std::shared_ptr<const Impl> impl) : impl_(std::move(imp
 
 SourceModel SourceModel::read(const std::filesystem::path& onnx_file,
                               const CompileOptions& options) {
-  const Import read = [&](const ImportOptions& import, ImportInfo* info) {
-    return import_onnx(onnx_file, import, info);
-  };
-  return Impl::read(read, "'" + onnx_file.string() + "'", model_name(onnx_file), options);
+  return without_bad_alloc([&] {
+    const Import read = [&](const ImportOptions& import, ImportInfo* info) {
+      return import_onnx(onnx_file, import, info);
+    };
+    return Impl::read(read, "'" + onnx_file.string() + "'", model_name(onnx_file), options);
+  });
 }
 
 SourceModel SourceModel::read(std::span<const std::byte> onnx_model,
                               const CompileOptions& options) {
-  const Import read = [&](ImportOptions import, ImportInfo* info) {
-    import.external_data_folder = options.weights_folder;
-    return import_onnx(onnx_model, import, info);
-  };
-  return Impl::read(read, fmt::format("a model of {} bytes from memory", onnx_model.size()), "",
-                    options);
+  return without_bad_alloc([&] {
+    const Import read = [&](ImportOptions import, ImportInfo* info) {
+      import.external_data_folder = options.weights_folder;
+      return import_onnx(onnx_model, import, info);
+    };
+    return Impl::read(read, fmt::format("a model of {} bytes from memory", onnx_model.size()), "",
+                      options);
+  });
 }
 
 Engine SourceModel::build(const PrecisionPlan& plan, CompileReport* report) const {

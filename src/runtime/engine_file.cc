@@ -311,10 +311,12 @@ void save_engine(const Model& model, const std::filesystem::path& path) {
 
 Model load_engine(const std::filesystem::path& path) {
   try {
-    const File file(path);
-    const auto bytes = allocate_engine(file.size());
-    file.read_at(0, {reinterpret_cast<u8*>(bytes.get()), file.size()});
-    return read_engine(bytes, file.size());
+    return without_bad_alloc([&] {
+      const File file(path);
+      const auto bytes = allocate_engine(file.size());
+      file.read_at(0, {reinterpret_cast<u8*>(bytes.get()), file.size()});
+      return read_engine(bytes, file.size());
+    });
   } catch (Error& error) {
     error.add_context("loading '" + path.string() + "'");
     throw;
