@@ -40,8 +40,12 @@ def main():
     if not RECORD.exists():
         print(f"{RECORD} is missing: run tests/gpu/run on a machine with a GPU")
         return 1
-    problems = list(problems_of(json.loads(RECORD.read_text())))
+    record = json.loads(RECORD.read_text())
+    problems = list(problems_of(record))
     print("\n".join(problems) or "the record holds for these kernels")
+    for name, suite in record.get("kernels", {}).items():
+        if suite.get("unfinished"):
+            print(f"{name}: programs that were ended before all of their tests: {suite['unfinished']}")
     return 1 if problems else 0
 
 

@@ -37,6 +37,16 @@ std::vector<Tensor> run_plan(Plan plan, std::span<const Tensor> inputs, const Ta
   return outputs;
 }
 
+// The plan with another kernel of that step, and the memory that this one works in: it lies behind everything else.
+Plan with_kernel(Plan plan, size_t which, const Candidate& candidate) {
+  PlanStep& step = plan.steps[which];
+  step.candidate = candidate;
+  step.workspace_bytes = candidate.workspace_bytes;
+  auto& arena = plan.arenas[step.device];
+  arena.bytes = std::max(arena.bytes, arena.workspace_offset + candidate.workspace_bytes);
+  return plan;
+}
+
 s64 first_difference(const Tensor& got, const Tensor& want) {
   s64 i = 0;
   const s64 bytes = static_cast<s64>(want.bytes());
@@ -72,8 +82,7 @@ void expect_cpu_bytes(const Graph& graph, size_t node, std::span<const Tensor> i
   std::vector<Candidate> candidates = step->kernels;
   if (candidates.empty()) candidates = {step->candidate};
   for (const Candidate& candidate : candidates) {
-    Plan one = plan;
-    one.steps[static_cast<size_t>(step - plan.steps.begin())].candidate = candidate;
+    Plan one = with_kernel(plan, static_cast<size_t>(step - plan.steps.begin()), candidate);
     kernels.push_back(candidate.kernel);
     if (only_compiles()) {
       compile_kernels(one);

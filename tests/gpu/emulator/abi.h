@@ -21,6 +21,15 @@ struct EmulatedLdmatrix {
   unsigned* d;
 };
 
+// What the emulated driver makes of CUtensorMap: sizes, strides and boxes begin with the innermost dimension; those that a tensor has not
+// are 1. Windows (im2col): their corners, counted from the first and from the last pixel, steps, and pixels of one copy.
+struct EmulatedTensorMap {
+  unsigned char* base;
+  unsigned sizes[4], strides[3], box[4];
+  int lower[2], upper[2];
+  unsigned pixels, steps[2];
+};
+
 // Does for all lanes what they came together for; lanes[i] is null where `present` lacks the lane.
 using EmulatedWork = void (*)(void** lanes, unsigned present);
 
@@ -31,6 +40,10 @@ struct EmulatedServices {
   void (*exchange)(unsigned mask, EmulatedWork work, void* mine);
   void (*trap)(const char* why);
   EmulatedWork mma, ldmatrix;
+  void (*yield)();     // another thread goes on; this one waits for what `progress` tells of
+  void (*progress)();  // something has come that threads may wait for
+  void (*named)(unsigned id, unsigned threads,
+                bool waits);  // a barrier of some threads of the block
 };
 
 // What the running thread sees; the driver changes it.

@@ -84,7 +84,8 @@ std::string compiler() { return environment("OCTET_EMULATED_CXX", "g++"); }
 std::string hash(const std::string& source, const std::vector<std::string>& defines) {
   const fs::path folder = OCTET_EMULATOR_SOURCES;
   std::string all = compiler() + '\0' + __VERSION__ + '\0';
-  for (const char* part : {"abi.h", "shim.h", "words.h"}) all += read(folder / part) + '\0';
+  for (const char* part : {"abi.h", "shim.h", "words.h", "hopper_words.h"})
+    all += read(folder / part) + '\0';
   for (const char* flag : kFlags) all += flag + std::string(1, '\0');
   for (const std::string& define : defines) all += define + '\0';
   all += source;
@@ -162,10 +163,31 @@ std::string log_of(const Scratch& files) {
   return log;
 }
 
+void replace(std::string& text, std::string_view from, std::string_view to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+}
+
+// Hopper's instructions (kernels/hopper.cu, and barriers of some threads in kernels/conv_wgmma.cu) are PTX.
+std::string without_ptx(std::string text) {
+  const size_t begin = text.find("#if X_S8\n#define A_TYPE"),
+               end = text.find("#define BM (PINGPONG");
+  if (begin == std::string::npos || end == std::string::npos) return text;
+  text.replace(begin, end - begin, "#include \"" OCTET_EMULATOR_SOURCES "/hopper_words.h\"\n");
+  constexpr std::pair<std::string_view, std::string_view> kBarriers[] = {
+      {R"(asm volatile("bar.arrive 3, 256;" ::: "memory");)", "3, 256, false"},
+      {R"(asm volatile("bar.sync %0, 256;" ::"r"(3 + wg) : "memory");)", "3 + wg, 256, true"},
+      {R"(asm volatile("bar.arrive %0, 256;" ::"r"(4 - wg) : "memory");)", "4 - wg, 256, false"}};
+  for (const auto& [ptx, arguments] : kBarriers)
+    replace(text, ptx, "emulated.services->named(" + std::string(arguments) + ");");
+  replace(text, R"(asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");)", "");
+  return text;
+}
+
 Compiled compile_into(const fs::path& kept, const std::string& source,
                       const std::vector<std::string>& defines) {
   const Scratch files(kept.parent_path());
-  write(files.path(".cu"), source);
+  write(files.path(".cu"), without_ptx(source));
   if (!preprocess(files, defines)) return {false, "", log_of(files)};
   write(files.path(".cc"), host_source(read(files.path(".ii"))));
   if (!build(files)) return {false, "", log_of(files)};

@@ -40,7 +40,7 @@ emulated_switch:
 namespace octet::emulator {
 namespace {
 
-constexpr unsigned kMostThreads = 1024, kLanes = 32;
+constexpr unsigned kMostThreads = 1024, kLanes = 32, kNamedBarriers = 16;
 constexpr size_t kStack = 64 << 10, kGuard = 64 << 10;
 
 struct Fiber {
@@ -60,6 +60,10 @@ struct Warp {
   std::vector<Meeting> meetings;
 };
 
+struct NamedBarrier {
+  unsigned arrived, phase;
+};
+
 struct Block {
   const Launch* launch;
   void** values;
@@ -67,6 +71,9 @@ struct Block {
   void* caller;
   Fiber fibers[kMostThreads];
   Warp warps[kMostThreads / kLanes];
+  unsigned turns[kMostThreads / kLanes];  // of each warp: the lane whose turn it is after a yield
+  NamedBarrier named[kNamedBarriers];
+  unsigned long yields;  // since something came
 };
 Block block;
 
@@ -177,6 +184,32 @@ void exchange(unsigned mask, EmulatedWork work, void* mine) {
   leave();
 }
 
+void progress() { block.yields = 0; }
+
+// Warps in turn, and the lanes of each.
+void yield() {
+  constexpr unsigned long kForever = 10'000'000;
+  if (++block.yields > kForever) stop_kernel(kLaunchFailed, "threads wait for what never comes");
+  const unsigned warps = (block.threads + kLanes - 1) / kLanes, from = block.current;
+  unsigned w = (from / kLanes + 1) % warps;
+  while (block.warps[w].ready == 0) w = (w + 1) % warps;
+  const unsigned to = w * kLanes + ready_lane(block.warps[w], block.turns[w]);
+  block.turns[w] = (to + 1) % kLanes;
+  if (to == from) return;
+  enter_thread(to);
+  emulated_switch(&block.fibers[from].at, block.fibers[to].at);
+}
+
+void named(unsigned id, unsigned threads, bool waits) {
+  NamedBarrier& barrier = block.named[id % kNamedBarriers];
+  const unsigned phase = barrier.phase;
+  if (++barrier.arrived == threads) {
+    barrier = {0, phase + 1};
+    progress();
+  }
+  while (waits && barrier.phase == phase) yield();
+}
+
 void trap(const char* why) { stop_kernel(kLaunchFailed, why); }
 
 // A thread that returns may be the last that others wait for.
@@ -276,7 +309,8 @@ void ldmatrix(void** lanes, unsigned present) {
 }  // namespace
 
 const EmulatedServices& services() {
-  static constexpr EmulatedServices all = {barrier, exchange, trap, mma, ldmatrix};
+  static constexpr EmulatedServices all = {barrier,  exchange, trap,     mma,
+                                           ldmatrix, yield,    progress, named};
   return all;
 }
 
@@ -291,7 +325,10 @@ void run_fibers(const Launch& launch, void** values) {
   block.values = values;
   block.threads = block.alive = launch.block.x * launch.block.y * launch.block.z;
   block.at_barrier = 0;
+  block.yields = 0;
+  for (NamedBarrier& barrier : block.named) barrier = {};
   for (unsigned i = 0; i < kMostThreads / kLanes; ++i) {
+    block.turns[i] = 0;
     const unsigned first = i * kLanes;
     const unsigned count = block.threads > first ? std::min(block.threads - first, kLanes) : 0;
     const unsigned lanes = count == 0 ? 0 : ~0u >> (kLanes - count);

@@ -4,7 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 
@@ -37,6 +39,25 @@ Handles<CUmod_st>& modules() {
 Handles<CUfunc_st>& functions() {
   static auto* all = new Handles<CUfunc_st>;
   return *all;
+}
+
+EmulatedTensorMap tensor_map(void* base, std::uint32_t dimensions, const std::uint64_t* sizes,
+                             const std::uint64_t* strides) {
+  EmulatedTensorMap map = {};
+  map.base = static_cast<unsigned char*>(base);
+  std::fill_n(map.sizes, 4, 1);
+  std::fill_n(map.box, 4, 1);
+  for (std::uint32_t i = 0; i < dimensions; ++i) map.sizes[i] = static_cast<unsigned>(sizes[i]);
+  for (std::uint32_t i = 0; i + 1 < dimensions; ++i)
+    map.strides[i] = static_cast<unsigned>(strides[i]);
+  return map;
+}
+
+CUresult give(const EmulatedTensorMap& map, CUtensorMap* result) {
+  static_assert(sizeof map <= sizeof *result);
+  std::memset(result, 0, sizeof *result);
+  std::memcpy(result, &map, sizeof map);
+  return octet::cuda::kSuccess;
 }
 
 // The bytes at `image`, as far as they can be read: the system copies them, and says where it cannot.
@@ -212,16 +233,26 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   return submit(config->hStream, [launch] { return run_grid(*launch); });
 }
 
-CUresult cuTensorMapEncodeTiled(CUtensorMap*, int, std::uint32_t, void*, const std::uint64_t*,
-                                const std::uint64_t*, const std::uint32_t*, const std::uint32_t*,
-                                int, int, int, int) {
+CUresult cuTensorMapEncodeTiled(CUtensorMap* result, int, std::uint32_t dimensions, void* base,
+                                const std::uint64_t* sizes, const std::uint64_t* strides,
+                                const std::uint32_t* box, const std::uint32_t*, int, int, int,
+                                int) {
   EMULATED_ENTER("cuTensorMapEncodeTiled", driver);
-  return kNotSupported;
+  EmulatedTensorMap map = tensor_map(base, dimensions, sizes, strides);
+  std::copy_n(box, dimensions, map.box);
+  return give(map, result);
 }
 
-CUresult cuTensorMapEncodeIm2col(CUtensorMap*, int, std::uint32_t, void*, const std::uint64_t*,
-                                 const std::uint64_t*, const int*, const int*, std::uint32_t,
-                                 std::uint32_t, const std::uint32_t*, int, int, int, int) {
+CUresult cuTensorMapEncodeIm2col(CUtensorMap* result, int, std::uint32_t dimensions, void* base,
+                                 const std::uint64_t* sizes, const std::uint64_t* strides,
+                                 const int* lower, const int* upper, std::uint32_t channels,
+                                 std::uint32_t pixels, const std::uint32_t* steps, int, int, int,
+                                 int) {
   EMULATED_ENTER("cuTensorMapEncodeIm2col", driver);
-  return kNotSupported;
+  EmulatedTensorMap map = tensor_map(base, dimensions, sizes, strides);
+  map.box[0] = channels, map.pixels = pixels;
+  std::copy_n(lower, 2, map.lower);
+  std::copy_n(upper, 2, map.upper);
+  std::copy_n(steps + 1, 2, map.steps);
+  return give(map, result);
 }
