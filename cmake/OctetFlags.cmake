@@ -7,7 +7,7 @@ target_include_directories(octet_flags INTERFACE
 # -Wno-restrict: g++ 12 reports it falsely for std::string operator+ (gcc bug 105651).
 target_compile_options(octet_flags INTERFACE
   -ffp-contract=off -fno-math-errno -Wall -Wextra)
-# g++ is the compiler of every release and its warnings count; clang builds the fuzz targets.
+# g++ is the compiler of every release and its warnings count; clang builds with sanitizers.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(octet_flags INTERFACE -Wshadow=local -Wconversion -Wsign-conversion -Wno-restrict)
 else()

@@ -29,19 +29,24 @@ void check_size(const std::string& name, const TensorType& type) {
 // Some exporters write these for every dimension that they do not know: two of them need not be equal.
 bool is_anonymous(const std::string& name) { return name.empty() || name == "?" || name == "None"; }
 
+bool is_no_tensor(const octet_onnx::TypeProto& type) {
+  return type.has_sequence_type() || type.has_map_type() || type.has_sparse_tensor_type() ||
+         type.has_optional_type();
+}
+
 }  // namespace
 
 TensorType InputTypes::type_of(const octet_onnx::ValueInfoProto& proto) {
   const std::string& name = proto.name();
   const auto& type = proto.type();
-  if (type.value_case() == octet_onnx::TypeProto::VALUE_NOT_SET) {
-    fail(Error::Code::invalid_model,
-         "input {} has no type; export the model again with typed inputs", quote_name(name));
-  }
-  if (!type.has_tensor_type()) {
+  if (is_no_tensor(type)) {
     fail(Error::Code::unsupported,
          "input {} is a sequence, map, optional or sparse tensor; only tensors are supported",
          quote_name(name));
+  }
+  if (!type.has_tensor_type()) {
+    fail(Error::Code::invalid_model,
+         "input {} has no type; export the model again with typed inputs", quote_name(name));
   }
   const auto dtype = find_onnx_dtype(type.tensor_type().elem_type());
   if (!dtype) {

@@ -38,11 +38,11 @@ struct Workspace {
   u8* nowhere;  // for pixels of a tile that lie outside the image
   s64 bytes;
 
-  Workspace(std::byte* base, s64 tiles, s64 channels) {
-    std::byte* next = base;
-    const auto take = [&next](s64 count) {
-      std::byte* here = next;
-      next += round_up(count, 64);
+  // Without a base only `bytes` means something.
+  Workspace(std::byte* base, s64 tiles, s64 channels) : bytes(0) {
+    const auto take = [&](s64 count) {
+      std::byte* here = base == nullptr ? nullptr : base + bytes;
+      bytes += round_up(count, 64);
       return here;
     };
     patches = reinterpret_cast<s16*>(take(kWinogradPatch * tiles * channels * 2));
@@ -50,7 +50,6 @@ struct Workspace {
     dst = reinterpret_cast<u8**>(take(tiles * kTileOutputs * 8));
     residual = reinterpret_cast<const u8**>(take(tiles * kTileOutputs * 8));
     nowhere = reinterpret_cast<u8*>(take(64));
-    bytes = next - base;
   }
 };
 
