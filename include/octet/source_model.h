@@ -23,7 +23,8 @@ class SourceModel {
   static SourceModel read(std::span<const std::byte> onnx_model,
                           const CompileOptions& options = {});
 
-  // The engine that compile() makes of the model with this plan, to the byte, and its report.
+  // The engine that compile() makes of the model with this plan, to the byte, and its report. Where the options' own plan is INT8 and there
+  // are data, every engine keeps what was told of preprocessing as it was told: arrays need not be what images become.
   Engine build(const PrecisionPlan& plan, CompileReport* report = nullptr) const;
 
   struct Impl;  // Octet's own
