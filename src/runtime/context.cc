@@ -49,6 +49,23 @@ class Released {
   ViewBinding& views_;
 };
 
+// What counts and stands for the length of one run.
+struct RunScope {
+  RunScope(BodyRunner& runner, const Device& device) : bodies(runner), unchanged(device) {}
+
+  LoopRounds rounds;
+  RunWork work;
+  BodyRunner::Scope bodies;
+  CurrentDevice unchanged;
+};
+
+std::vector<Tensor> fresh_outputs(const BoundPlan& bound) {
+  std::vector<Tensor> outputs;
+  for (const TensorType& type : bound.plan().output_types)
+    outputs.emplace_back(type.dtype, type.shape);
+  return outputs;
+}
+
 }  // namespace
 
 std::shared_ptr<ThreadPool> make_thread_pool(int threads) {
@@ -134,29 +151,21 @@ void Context::Impl::execute(BoundPlan& bound, std::span<const Tensor> inputs,
 }
 
 std::vector<Tensor> Context::Impl::run(std::span<const Tensor> inputs, const RunOptions& options) {
-  const LoopRounds rounds;
-  const RunWork work;
-  const BodyRunner::Scope scope(bodies);
-  const CurrentDevice unchanged(*target.device);
+  const RunScope scope(bodies, *target.device);
   BoundPlan* bound = bound_plan(inputs);
   last_was_staged = bound == nullptr;
   if (bound == nullptr) {
     bring_to_host(options);
     return run_staged(inputs);
   }
-  std::vector<Tensor> outputs;
-  for (const TensorType& type : bound->plan().output_types)
-    outputs.emplace_back(type.dtype, type.shape);
+  std::vector<Tensor> outputs = fresh_outputs(*bound);
   execute(*bound, inputs, outputs, options);
   return outputs;
 }
 
 void Context::Impl::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs,
                              const RunOptions& options) {
-  const LoopRounds rounds;
-  const RunWork work;
-  const BodyRunner::Scope scope(bodies);
-  const CurrentDevice unchanged(*target.device);
+  const RunScope scope(bodies, *target.device);
   BoundPlan* bound = bound_plan(inputs);
   last_was_staged = bound == nullptr;
   if (bound == nullptr) {
@@ -182,16 +191,11 @@ std::vector<Tensor> Context::Impl::run_staged(std::span<const Tensor> inputs) {
 
 std::vector<Tensor> Context::Impl::run_observed(std::span<const Tensor> inputs,
                                                 const RunObserver& observer) {
-  const LoopRounds rounds;
-  const RunWork work;
-  const BodyRunner::Scope scope(bodies);
-  const CurrentDevice unchanged(*target.device);
+  const RunScope scope(bodies, *target.device);
   BoundPlan* bound = bound_plan(inputs);
   const ThreadPool::Turn turn(queues.pool());
   if (bound == nullptr) return staged->run(inputs, &observer);
-  std::vector<Tensor> outputs;
-  for (const TensorType& type : bound->plan().output_types)
-    outputs.emplace_back(type.dtype, type.shape);
+  std::vector<Tensor> outputs = fresh_outputs(*bound);
   observer.run_plan(*bound, inputs, outputs);
   return outputs;
 }
