@@ -37,15 +37,17 @@ class Bounds {
 
 }  // namespace
 
-Json parse_bounded_json(std::string_view text, const std::string& file, int most_depth) {
+OrderedJsonTree parse_bounded_json(std::string_view text, const std::string& file, int most_depth) {
   Bounds bounds(file, most_depth);
   const auto bounded = [&](int depth, Json::parse_event_t event, Json& parsed) {
     return bounds(depth, event, parsed);
   };
   try {
-    return Json::parse(text.begin(), text.end(), bounded);
+    return OrderedJsonTree(Json::parse(text.begin(), text.end(), bounded));
   } catch (const Json::exception& error) {
-    fail(Error::Code::invalid_argument, "{}: not valid JSON: {}", file, error.what());
+    std::string_view said = error.what();  // "[json.exception.parse_error.101] parse error at ..."
+    if (const size_t end = said.find("] "); end != said.npos) said.remove_prefix(end + 2);
+    fail(Error::Code::invalid_argument, "{}: not valid JSON: {}", file, said);
   }
 }
 

@@ -5,15 +5,36 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/check.h"
 
 namespace octet {
 
+// JSON that is given back without memory for it: the destructor of nlohmann's values that hold others takes some, and ends the process where
+// there is none.
+template <class Json>
+struct JsonTree {
+  explicit JsonTree(Json json) : value(std::move(json)) {}
+  JsonTree(const JsonTree&) = delete;
+  JsonTree& operator=(const JsonTree&) = delete;
+  ~JsonTree() { empty(value); }
+
+  Json value;
+
+ private:
+  // From the inside out: what holds nothing takes no memory.
+  static void empty(Json& json) {
+    if (!json.is_structured()) return;
+    for (Json& held : json) empty(held);
+    json.clear();
+  }
+};
+using OrderedJsonTree = JsonTree<nlohmann::ordered_json>;
+
 // Throws Error(invalid_argument) naming `file` for what is no JSON, nests deeper than `most_depth`, or has a key twice or 40,000
 // of them in one object.
-nlohmann::ordered_json parse_bounded_json(std::string_view text, const std::string& file,
-                                          int most_depth);
+OrderedJsonTree parse_bounded_json(std::string_view text, const std::string& file, int most_depth);
 
 // One object of a file. `where` says which in errors ("choice 3: "), `expected` what the file should be.
 struct JsonFields {

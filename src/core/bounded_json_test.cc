@@ -17,7 +17,7 @@ void refuse(const std::string& text, const char* why) {
 
 TEST(BoundedJson, WhatIsRefused) {
   refuse("", "not valid JSON");
-  refuse("{\"a\": ", "not valid JSON");
+  refuse("{\"a\": ", "not valid JSON: parse error at line 1, column 7: ");
   refuse("[[[[1]]]]", "deeper than 3");
   refuse(std::string(100'000, '['), "deeper than 3");
   refuse("{\"a\": 1, \"a\": 1}", "key \"a\" appears twice");
@@ -25,13 +25,13 @@ TEST(BoundedJson, WhatIsRefused) {
 }
 
 TEST(BoundedJson, OneKeyInSeveralObjectsIsFine) {
-  EXPECT_EQ(parse_bounded_json("[{\"a\": {\"a\": 1}}, {\"a\": 2}]", kFile, 3).size(), 2u);
+  EXPECT_EQ(parse_bounded_json("[{\"a\": {\"a\": 1}}, {\"a\": 2}]", kFile, 3).value.size(), 2u);
 }
 
 TEST(BoundedJson, FieldsNameWhatIsWrong) {
-  const auto object = parse_bounded_json(
+  const OrderedJsonTree tree = parse_bounded_json(
       "{\"t\": \"x\", \"n\": 3, \"big\": 18446744073709551615, \"l\": []}", kFile, 3);
-  const JsonFields fields{object, kFile, "a good file", "part 1: "};
+  const JsonFields fields{tree.value, kFile, "a good file", "part 1: "};
   EXPECT_EQ(fields.text("t"), "x");
   EXPECT_EQ(fields.integer("n", 1, 3), 3);
   EXPECT_TRUE(fields.list("l").empty());
@@ -43,7 +43,7 @@ TEST(BoundedJson, FieldsNameWhatIsWrong) {
   refused([&] { fields.list("n"); }, "'n' is not a list");
   refused([&] { fields.integer("n", 1, 2); }, "'n' is not an integer from 1 to 2");
   refused([&] { fields.integer("big", 0, INT64_MAX); }, "'big' is not an integer");
-  refused([&] { fields.number(object["t"], "t"); }, "'t' is not a number");
+  refused([&] { fields.number(tree.value["t"], "t"); }, "'t' is not a number");
 }
 
 }  // namespace

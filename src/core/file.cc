@@ -56,6 +56,14 @@ bool has_a_name(int fd) {
   return ::fstat(fd, &facts) == 0 && facts.st_nlink > 0;
 }
 
+// Whether the name is still that of the open file: a writer may have given its file the final name, and another taken the old one.
+bool is_name_of(const std::filesystem::path& path, int fd) {
+  struct stat named {
+  }, open{};
+  return ::lstat(path.c_str(), &named) == 0 && ::fstat(fd, &open) == 0 &&
+         named.st_dev == open.st_dev && named.st_ino == open.st_ino;
+}
+
 // "model.octet.1234-0.tmp" for "model.octet".
 bool is_temporary_of(const std::string& name, const std::string& target) {
   constexpr std::string_view kSuffix = ".tmp";
@@ -79,7 +87,8 @@ void remove_abandoned(const std::filesystem::path& path) {
   for (const std::filesystem::path& temporary : found) {
     const int fd = ::open(temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) continue;
-    if (lock_now(fd)) ::unlink(temporary.c_str());
+    // With the lock nobody else renames or removes this file.
+    if (lock_now(fd) && is_name_of(temporary, fd)) ::unlink(temporary.c_str());
     ::close(fd);
   }
 }
@@ -110,6 +119,11 @@ std::filesystem::path output_target(const std::filesystem::path& path) {
   if (!around || !S_ISDIR(around->st_mode)) {
     fail(Error::Code::io, "'{}': cannot write: there is no folder '{}'", path.string(),
          folder.string());
+  }
+  // Before hours of work for it, not after. A file is replaced by a new one, so that its own permissions do not matter.
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+    fail(Error::Code::io, "'{}': cannot write in folder '{}': {}", path.string(), folder.string(),
+         std::strerror(errno));
   }
   return target;
 }
@@ -174,8 +188,9 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(output_target(
 
 AtomicFile::~AtomicFile() {
   if (fd_ < 0) return;
-  ::close(fd_);
+  // While the lock is held nobody else takes the name.
   ::unlink(temporary_.c_str());
+  ::close(fd_);
 }
 
 void AtomicFile::write(std::span<const u8> bytes) {

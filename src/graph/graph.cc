@@ -103,6 +103,7 @@ Uses::Uses(const Graph& graph)
 }
 
 s32 Uses::only_consumer(ValueId id) const {
+  if (id == kNoValue) return -1;  // a result that is left out
   const std::span<const u32> readers = consumers(id);
   return readers.size() == 1 && !is_output_[id] ? static_cast<s32>(readers[0]) : -1;
 }

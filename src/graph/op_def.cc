@@ -5,6 +5,7 @@
 
 #include "core/memory.h"
 #include "core/run_work.h"
+#include "graph/eval_by.h"
 #include "graph/op_traits.h"
 
 namespace octet {
@@ -100,6 +101,11 @@ Tensor allocate(const Node& node, const TensorType& type, s64 max_bytes) {
 }  // namespace
 
 std::vector<Tensor> eval_node(const Node& node, std::span<const Tensor> inputs, s64 max_bytes) {
+  return eval_node_by(node, inputs, max_bytes, node.op->eval);
+}
+
+std::vector<Tensor> eval_node_by(const Node& node, std::span<const Tensor> inputs, s64 max_bytes,
+                                 const std::function<void(const Eval&)>& eval) {
   std::vector<TensorType> types;
   std::vector<const Tensor*> values;
   std::vector<ConstView> in;
@@ -122,7 +128,7 @@ std::vector<Tensor> eval_node(const Node& node, std::span<const Tensor> inputs, 
   }
   for (Tensor& tensor : results) out.push_back(mutable_view(tensor));
   try {
-    node.op->eval({node, in, out, results, max_bytes});
+    eval({node, in, out, results, max_bytes});
   } catch (Error& error) {
     error.add_context("evaluating " + describe(node));
     throw;

@@ -24,7 +24,9 @@ f64 work_of(const Node& node, TensorTypes inputs, TensorTypes outputs) {
   const OpTraits& traits = *node.op->traits;
   if (traits.work != nullptr) return traits.work(node, inputs, outputs);
   f64 steps = traits.macs == nullptr ? 0 : traits.macs(node, inputs, outputs);
-  for (const TensorType& type : inputs) steps += element_count(type.shape);
+  if (!traits.reads_types_only) {
+    for (const TensorType& type : inputs) steps += element_count(type.shape);
+  }
   for (const TensorType& type : outputs) steps += element_count(type.shape);
   return steps;
 }

@@ -114,10 +114,11 @@ class Propagator {
   void take(const Node& node, std::vector<TensorType> outputs, bool from_data) {
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const ValueId id = node.outputs[i];
-      if (id == kNoValue) continue;
       Shape& shape = outputs[i].shape;
       const bool open = !shape.is_static();
+      // Also of a result that nobody reads: it is written all the same.
       if (open) result_.reasons.back() = "the size of its result depends on run-time data";
+      if (id == kNoValue) continue;
       if (open && options_.sample == 0) shape = Shape::unknown();
       for (int d = 0; d < shape.rank(); ++d) {
         if (shape[d] < 0) shape[d] = options_.sample + (options_.distinct_samples ? opened_++ : 0);

@@ -47,9 +47,9 @@ const OpDef* OpRegistry::find(std::string_view name) const {
 
 const OpDef* OpRegistry::find_onnx(std::string_view domain, std::string_view name) const {
   if (domain == "ai.onnx") domain = "";
-  if (!domain.empty() && has_added_.load(std::memory_order_acquire)) {
-    const OpDef* added = find_added(std::string(domain) + '/' + std::string(name));
-    if (added != nullptr && added->domain == domain) return added;
+  if (!domain.empty()) {
+    const OpDef* of_domain = find(std::string(domain) + '/' + std::string(name));
+    if (of_domain != nullptr && of_domain->domain == domain) return of_domain;
   }
   const OpDef* op = find(name);
   return op != nullptr && op->domain == domain ? op : nullptr;

@@ -18,8 +18,8 @@ class OpRegistry {
   explicit constexpr OpRegistry(std::span<const OpDef* const> built_in) : built_in_(built_in) {}
 
   const OpDef* find(std::string_view name) const;  // by canonical name; null when unknown
-  // By the name that ONNX files use; "ai.onnx" and "" are one domain. An added operator may be called "DOMAIN/NAME", so that its
-  // name need not be new.
+  // By the name that ONNX files use; "ai.onnx" and "" are one domain. An operator of another domain may be called "DOMAIN/NAME",
+  // so that its name need not be new.
   const OpDef* find_onnx(std::string_view domain, std::string_view name) const;
   std::vector<const OpDef*> all() const;
 

@@ -19,7 +19,13 @@ namespace {
 constexpr f64 kFoldedSteps = 1 << 24;   // as for a plan
 constexpr s64 kFoldedBytes = 64 << 10;  // of a value inside of a body
 
+bool is_one(const Shape& shape) {
+  return shape.rank() <= 1 && shape.is_static() && shape.elements() == 1;
+}
+
 bool sizes_fit(const Shape& declared, const Shape& computed) {
+  // Exporters say of a scalar that it is a list of one: tf2onnx of the round's number.
+  if (is_one(declared) && is_one(computed)) return true;
   if (declared.rank() != computed.rank()) return false;
   for (int d = 0; d < declared.rank(); ++d) {
     if (declared[d] >= 0 && computed[d] >= 0 && declared[d] != computed[d]) return false;
@@ -43,10 +49,15 @@ class Checker {
   void check(const DeclaredType& declared) const {
     const TensorType computed = type_of(declared.id);
     if (computed.shape.is_unknown()) return;  // only a run tells, the element type too
-    if (!declared.dtype.empty() && declared.known != computed.dtype) refuse(declared, computed);
+    if (!declared.dtype.empty() && declared.known != computed.dtype)
+      fail(Error::Code::invalid_model, "{}; export the model again",
+           contradiction(declared, computed));
     const bool from_data = types_.first.from_data[declared.id];
     if (!declared.shape || from_data || !sizes_) return;
-    if (!sizes_fit(*declared.shape, computed.shape)) refuse(declared, computed);
+    if (sizes_fit(*declared.shape, computed.shape)) return;
+    fail_about("CompileOptions.input_shapes", Error::Code::invalid_model,
+               "{}; export the model again, or give the shapes of its inputs, which overrule this",
+               contradiction(declared, computed));
   }
 
  private:
@@ -54,14 +65,13 @@ class Checker {
     return either_type(types_.first.types[id], types_.second.types[id]);
   }
 
-  [[noreturn]] void refuse(const DeclaredType& declared, const TensorType& computed) const {
+  std::string contradiction(const DeclaredType& declared, const TensorType& computed) const {
     const Value& value = graph_.value(declared.id);
     const s32 producer = uses_.producer(declared.id);
-    fail(Error::Code::invalid_model,
-         "the file declares {} '{}' as {}, but {} gives {}; export the model again",
-         declared.is_output ? "output" : "value", value.name, words(declared),
-         producer < 0 ? "it" : describe(graph_.nodes[static_cast<size_t>(producer)]),
-         to_string(computed));
+    return fmt::format("the file declares {} '{}' as {}, but {} gives {}",
+                       declared.is_output ? "output" : "value", value.name, words(declared),
+                       producer < 0 ? "it" : describe(graph_.nodes[static_cast<size_t>(producer)]),
+                       to_string(computed));
   }
 
   const Graph& graph_;

@@ -35,7 +35,7 @@ TEST(CheckDeclared, WhatFitsIsFine) {
 TEST(CheckDeclared, NamesWhatIsDeclaredAndWhatIsComputed) {
   EXPECT_EQ(error_of(Shape{2, 5}),
             "the file declares output 'y' as f32[2,5], but node 'n' (Relu) gives f32[?,4]; export "
-            "the model again");
+            "the model again, or give the shapes of its inputs, which overrule this");
   EXPECT_NE(error_of(Shape{4}), "");
   EXPECT_NE(error_of(Shape{2, 4}, Dtype::s64), "");
   EXPECT_NE(error_of({}, Dtype::boolean), "");
@@ -100,12 +100,16 @@ TEST(CheckDeclared, LooksIntoBodies) {
   EXPECT_EQ(error_inside("if", "else_branch", "r", said(Dtype::f32, {2, 4})), "");
   EXPECT_EQ(error_inside("if", "else_branch", "r", said(Dtype::f32, {2, 5})),
             "the file declares output 'r' as f32[2,5], but node 'mul' (Mul) gives f32[?,4]; export "
-            "the model again\n  in 'else_branch' of node 'if' (If)");
+            "the model again, or give the shapes of its inputs, which overrule this\n  in "
+            "'else_branch' of node 'if' (If)");
   EXPECT_NE(error_inside("if", "else_branch", "r", said(Dtype::s32, {2, 4})), "");
   EXPECT_EQ(error_inside("loop", "body", "t", said(Dtype::f32, {7, 4})), "");
   EXPECT_NE(error_inside("loop", "body", "t", said(Dtype::f32, {4})), "");
   EXPECT_NE(error_inside("loop", "body", "s", said(Dtype::u8, {7, 4})), "");
   EXPECT_NE(error_inside("loop", "body", "i", said(Dtype::s32, {})), "") << "a round's number";
+  EXPECT_EQ(error_inside("loop", "body", "i", said(Dtype::s64, {1})), "");
+  EXPECT_NE(error_inside("loop", "body", "i", said(Dtype::s64, {2})), "");
+  EXPECT_NE(error_inside("loop", "body", "i", said(Dtype::s64, {1, 1})), "");
 }
 
 TEST(CheckDeclared, AScanOfOpset8TakesTheBatchApart) {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// BatchNormalization after a convolution: the scale goes into the weights, the shift into the bias. Weights that are codes behind a
-// DequantizeLinear keep them: their scales take the factor, and codes of a channel with a negative factor change their sign.
+// BatchNormalization after a product: the scale goes into the weights, the shift into the bias. A convolution's weights that are codes behind
+// a DequantizeLinear keep them: their scales take the factor, and codes of a channel with a negative factor change their sign.
+// Of other images (sums, concatenations, what others read too) it becomes a convolution of each channel alone, which has an integer form and
+// takes an activation.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 
 #include "ops/quantized/epilogue.h"
+#include "ops/registry.h"
+#include "passes/affine.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/qdq.h"
 
 namespace octet {
 namespace {
-
-struct Affine {
-  std::vector<f64> scale;  // per channel
-  std::vector<f64> shift;
-};
 
 bool read_affine(const Graph& graph, const Node& norm, Affine& affine) {
   const Tensor* parts[4];
@@ -34,27 +34,6 @@ bool read_affine(const Graph& graph, const Node& norm, Affine& affine) {
     affine.shift.push_back(static_cast<f64>(bias[c]) - static_cast<f64>(mean[c]) * factor);
   }
   return true;
-}
-
-// w is (O, I/g, ...): output channel first.
-Tensor scaled_weights(const Tensor& w, const Affine& affine) {
-  Tensor result = w.clone();
-  auto data = result.mutable_as<f32>();
-  const size_t row = data.size() / affine.scale.size();
-  for (size_t i = 0; i < data.size(); ++i) {
-    data[i] = static_cast<f32>(static_cast<f64>(data[i]) * affine.scale[i / row]);
-  }
-  return result;
-}
-
-Tensor folded_bias(const Tensor* bias, const Affine& affine) {
-  Tensor result(Dtype::f32, {static_cast<s64>(affine.scale.size())});
-  auto data = result.mutable_as<f32>();
-  for (size_t c = 0; c < data.size(); ++c) {
-    const f64 before = bias != nullptr ? static_cast<f64>(bias->as<f32>()[c]) : 0.0;
-    data[c] = static_cast<f32>(before * affine.scale[c] + affine.shift[c]);
-  }
-  return result;
 }
 
 // s8 codes without a zero point, with one scale for each of their channels.
@@ -100,35 +79,61 @@ class Folder {
  private:
   // False when no more rewrites are allowed.
   bool fold(Node& norm, Rewrites& rewrites) {
-    const Node* conv = producer_of(graph_, uses_, norm.inputs[0]);
-    if (conv == nullptr || !is_op(*conv, "Conv")) return true;
-    if (only_reader(graph_, uses_, norm.inputs[0]) == nullptr) return true;
     Affine affine;
-    if (!read_affine(graph_, norm, affine) || !takes_affine(*conv, affine.scale.size()))
-      return true;
-    const std::string name = graph_.value(conv->inputs[1]).name;
-    Node fused = *conv;
-    fused.inputs.resize(3, kNoValue);
-    const std::optional<Tensor> bias = real_bias(*conv);
-    if (!bias) return true;
-    const Tensor* weights = graph_.constant_input(*conv, 1);
-    std::optional<CodedWeights> coded;
-    if (weights == nullptr && !(coded = coded_weights(*conv, affine))) return true;
-    if (!rewrites.allow()) return false;
-    const Tensor shifted = folded_bias(*bias ? &*bias : nullptr, affine);
-    fused.inputs[1] = coded
-                          ? dequantized(*conv, *coded)
-                          : graph_.add_constant(name + ".folded", scaled_weights(*weights, affine));
-    fused.inputs[2] = graph_.add_constant(name + ".folded_bias", shifted);
-    replace_fused(norm, std::move(fused), *conv);
+    if (!read_affine(graph_, norm, affine)) return true;
+    const Node* before = producer_of(graph_, uses_, norm.inputs[0]);
+    if (before == nullptr) return true;  // what enters as f32 is scaled before it is rounded
+    if (std::optional<Node> product = folded(norm, *before, affine, rewrites)) {
+      replace_fused(norm, *std::move(product), *before);
+    } else if (is_image(norm, affine)) {
+      if (!rewrites.allow()) return false;
+      become_convolution(norm, affine);
+    }
     return true;
   }
 
-  bool takes_affine(const Node& conv, size_t channels) const {
-    const TensorType& w = graph_.value(conv.inputs[1]).type;
-    return w.dtype == Dtype::f32 && !w.shape.is_unknown() && w.shape.rank() >= 3 &&
-           w.shape[0] == static_cast<s64>(channels) && conv.input(3) == kNoValue &&
-           conv.attrs.s("activation", "").empty();
+  // The product that does what the normalization does too.
+  std::optional<Node> folded(const Node& norm, const Node& product, const Affine& affine,
+                             Rewrites& rewrites) {
+    if (!takes_affine(graph_, product, affine.scale.size())) return {};
+    if (output_channel_axis(graph_, product) != 1) return {};
+    if (only_reader(graph_, uses_, norm.inputs[0]) == nullptr) return {};
+    const std::optional<Tensor> bias = real_bias(product);
+    if (!bias) return {};
+    const std::string name = graph_.value(product.inputs[1]).name;
+    const Tensor* weights = graph_.constant_input(product, 1);
+    std::optional<CodedWeights> coded;
+    if (weights == nullptr && !(coded = coded_weights(product, affine))) return {};
+    if (!rewrites.allow()) return {};
+    Node fused = product;
+    fused.inputs.resize(3, kNoValue);
+    const Tensor shifted = folded_bias(*bias ? &*bias : nullptr, affine);
+    fused.inputs[1] =
+        coded ? dequantized(product, *coded)
+              : graph_.add_constant(name + ".folded", scaled_weights(product, *weights, affine));
+    fused.inputs[2] = graph_.add_constant(name + ".folded_bias", shifted);
+    return fused;
+  }
+
+  bool is_image(const Node& norm, const Affine& affine) const {
+    const TensorType& x = graph_.value(norm.inputs[0]).type;
+    const auto finite = [](f64 value) { return std::isfinite(static_cast<f32>(value)); };
+    return x.dtype == Dtype::f32 && !x.shape.is_unknown() && x.shape.rank() == 4 &&
+           std::ranges::all_of(affine.scale, finite) && std::ranges::all_of(affine.shift, finite);
+  }
+
+  void become_convolution(Node& norm, const Affine& affine) {
+    const s64 channels = std::ssize(affine.scale);
+    const std::string name = graph_.value(norm.outputs[0]).name;
+    Tensor factors(Dtype::f32, {channels, 1, 1, 1});
+    std::ranges::transform(affine.scale, factors.mutable_as<f32>().begin(),
+                           [](f64 factor) { return static_cast<f32>(factor); });
+    norm.op = find_op("Conv");
+    norm.attrs = {};
+    norm.attrs.set("group", channels);
+    norm.attrs.set("kernel_shape", std::vector<s64>{1, 1});
+    norm.inputs = {norm.inputs[0], graph_.add_constant(name + ".factors", std::move(factors)),
+                   graph_.add_constant(name + ".shifts", folded_bias(nullptr, affine))};
   }
 
   // The convolution's bias, empty where it has none; nothing where it is computed. Behind a DequantizeLinear it becomes real.
@@ -146,6 +151,7 @@ class Folder {
   }
 
   std::optional<CodedWeights> coded_weights(const Node& conv, const Affine& affine) {
+    if (!is_op(conv, "Conv")) return {};
     const Node* dq = producer_of(graph_, uses_, conv.inputs[1]);
     if (dq == nullptr || !is_dequantize(*dq) || !graph_.is_constant(dq->inputs[0])) return {};
     const Tensor& codes = graph_.value(dq->inputs[0]).constant;

@@ -52,6 +52,28 @@ TEST(FoldingBudget, IsOneForAllNodes) {
   EXPECT_LT(count_of(graph, "Exp"), kNodes) << "some are folded";
 }
 
+// Who asks for a size reads no element.
+TEST(FoldingBudget, SizesOfLargeValuesCostNothing) {
+  std::string body = "const %zero: s64[1] = {0}\n";
+  constexpr int kNodes = 40;
+  for (int i = 0; i < kNodes; ++i) {
+    body += fmt::format(
+        "%t{}: f32[64,1000,1000] = Relu(%{}) name \"r{}\"\n%s{}: s64[3] = Shape(%t{}) name "
+        "\"s{}\"\n"
+        "%n{}: s64[1] = Gather(%s{}, %zero) {{axis=0}} name \"n{}\"\n",
+        i, i == 0 ? "x" : fmt::format("t{}", i - 1), i, i, i, i, i, i, i);
+  }
+  const Graph graph = parse_graph(
+      fmt::format("graph \"g\"(%x: f32[?,1000,1000]) {{\n{}return %n{}\n}}", body, kNodes - 1),
+      find_op);
+  const Propagated types = propagate(graph, std::vector<Shape>{{64, 1000, 1000}}, {});
+  for (int i = 0; i < kNodes; ++i) {
+    const Tensor& size = types.known[graph.find_value(fmt::format("n{}", i))];
+    ASSERT_TRUE(size) << i;
+    EXPECT_EQ(size.as<s64>()[0], 64);
+  }
+}
+
 // Weights pay for what is made of them, and sizes are always computed.
 TEST(FoldingBudget, GrowsWithTheConstants) {
   Graph graph;

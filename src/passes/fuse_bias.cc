@@ -64,6 +64,8 @@ void fuse_bias(Graph& graph, Rewrites& rewrites) {
       const Node* node = producer_of(graph, uses, add.inputs[side]);
       if (node == nullptr || !takes_bias(*node)) continue;
       if (only_reader(graph, uses, add.inputs[side]) == nullptr) continue;
+      const auto rank = [&](ValueId id) { return graph.value(id).type.shape.rank(); };
+      if (rank(add.outputs[0]) != rank(add.inputs[side])) continue;
       const ValueId bias = bias_value(graph, uses, *node, add.inputs[1 - side]);
       if (bias == kNoValue || !rewrites.allow()) continue;
       Node fused = *node;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A QuantizeLinear after operators that only move elements (Slice, Concat, Transpose of an image that enters as f32) is
-// written before them as well: moving codes costs a quarter, and move_dequantize and cancel_qdq remove what is then double.
+// written before them as well: moving codes costs a quarter, and move_dequantize and cancel_qdq remove what is then double. So it is behind
+// what stays f32 by calibration (LayerNormalization before the windows of a Swin, before the Transpose of a ConvNeXt): it then writes codes.
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -48,6 +50,7 @@ class Hoister {
     for (ValueId id : graph_.outputs) fate_[id].mixed = true;
     for (size_t n = graph_.nodes.size(); n-- > 0;) {
       const Node& node = graph_.nodes[n];
+      if (node.op->traits->reads_types_only) continue;
       std::optional<CodeType> type;
       if (is_quantize(node)) type = code_type(graph_, node);
       hoisted_[n] = is_hoisted(node);
@@ -63,7 +66,7 @@ class Hoister {
     const QuantRule& rule = node.op->quant;
     if (rule.kind != QuantKind::move_codes || rule.quantize != nullptr || is_op(node, "Pad"))
       return false;
-    if (node.outputs.size() != 1 || node.decision.precision == Precision::f32) return false;
+    if (node.outputs.size() != 1 || stays_real(node)) return false;
     const ValueId output = node.outputs[0];
     if (output == kNoValue || graph_.value(output).type.dtype != Dtype::f32) return false;
     if (!fate_[output].quantized()) return false;
@@ -71,6 +74,43 @@ class Hoister {
       if (comes_from_codes(node.inputs[i])) return false;
     }
     return true;
+  }
+
+  // By the user's wish, or because quantizing before the node would be more work than behind it. Who only got reals may move codes.
+  bool stays_real(const Node& node) const {
+    if (node.decision.precision != Precision::f32) return false;
+    if (node.decision.code != ReasonCode::float_input) return true;
+    const std::vector<size_t> moved = moved_inputs(node);
+    return !std::ranges::all_of(moved, [&](size_t i) {
+      const ValueId id = node.inputs[i];
+      return id == kNoValue || (is_read_whole(id) && (moved.size() == 1 || is_moved(id)));
+    });
+  }
+
+  // One QuantizeLinear behind a Concat becomes several only where they meet again.
+  bool is_moved(ValueId id) const {
+    const s32 producer = uses_.producer(id);
+    return producer >= 0 &&
+           graph_.nodes[static_cast<size_t>(producer)].op->quant.kind == QuantKind::move_codes;
+  }
+
+  // Its readers make no less of it than it has.
+  bool is_read_whole(ValueId id) const {
+    f64 made = 0;
+    for (const u32 reader : uses_.consumers(id)) {
+      if (graph_.nodes[reader].op->traits->permutes) return true;
+      for (const ValueId output : graph_.nodes[reader].outputs)
+        made += output == kNoValue ? 0 : size_of(output);
+    }
+    return made >= size_of(id);
+  }
+
+  // Elements; a dynamic dimension counts as one.
+  f64 size_of(ValueId id) const {
+    const Shape& shape = graph_.value(id).type.shape;
+    f64 size = 1;
+    for (int d = 0; d < shape.rank(); ++d) size *= static_cast<f64>(std::max<s64>(shape[d], 1));
+    return size;
   }
 
   // What comes from codes already moves as codes.
@@ -90,6 +130,8 @@ class Hoister {
       if (!rewrites_.allow()) return;
       node.inputs[i] = rounded(id, type);
     }
+    if (node.decision.precision == Precision::f32)
+      node.decision = {Precision::int8, ReasonCode::moves_codes, "moves codes; the scale stays"};
   }
 
   // DequantizeLinear(QuantizeLinear(id)), made once and placed where the value is made.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/infer_types.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -17,7 +19,45 @@ struct SampleSizes {
   s64 image;  // height and width: a multiple of 32, as detectors ask
 };
 
-constexpr SampleSizes kFirst{2, 8, 224}, kSecond{3, 9, 256};
+struct Samples {
+  SampleSizes first, second;
+};
+
+constexpr Samples kUsual{{2, 8, 224}, {3, 9, 256}};
+
+// How the open sizes of a model may be taken.
+struct Attempt {
+  Samples samples = kUsual;
+  bool one_sample = false;  // the batch becomes 1
+  s64 image = 0;            // unless 0, images have this size
+};
+
+// The usual sizes; where the model refuses these: a batch of 1, sequences long enough for convolutions of spectrograms and of sound, and images
+// of the one size that transformers have positions for, small ones last: one position alone would be added to any.
+constexpr Attempt kAttempts[] = {
+    {},
+    {.one_sample = true},
+    {.samples = {{2, 160, 224}, {3, 192, 256}}},
+    {.samples = {{2, 16000, 224}, {3, 17600, 256}}},
+    {.image = 224},
+    {.image = 256},
+    {.image = 384},
+    {.image = 512},
+    {.image = 640},
+    {.image = 518},
+    {.image = 448},
+    {.image = 336},
+    {.image = 320},
+    {.image = 288},
+    {.image = 240},
+    {.image = 192},
+    {.image = 160},
+    {.image = 128},
+    {.image = 112},
+    {.image = 96},
+    {.image = 64},
+    {.image = 32},
+};
 
 bool is_image_size(const Shape& shape, int d) { return shape.rank() == 4 && d >= 2; }
 
@@ -69,43 +109,95 @@ bool has_types_from_data(const Propagated& types) {
   return std::ranges::find(types.from_data, true) != types.from_data.end();
 }
 
-SampledTypes sample(const Graph& graph, PropagateOptions options) {
+SampledTypes sample(const Graph& graph, const Samples& samples, PropagateOptions options) {
   SampledTypes types;
   options.sample = 5;
-  types.first = propagate(graph, sample_shapes(graph, kFirst), options);
+  types.first = propagate(graph, sample_shapes(graph, samples.first), options);
   if (!has_dynamic_input(graph) && !has_types_from_data(types.first)) {
     types.second = types.first;
     return types;
   }
   options.sample = 7;
-  types.second = propagate(graph, sample_shapes(graph, kSecond), options);
+  types.second = propagate(graph, sample_shapes(graph, samples.second), options);
   return types;
 }
 
-void fix_batch(Graph& graph) {
-  for (ValueId id : graph.inputs) {
-    Shape& shape = graph.value(id).type.shape;
-    if (shape.rank() > 0 && shape[0] < 0) shape[0] = 1;
-  }
+// Takes steps of the budget only where it succeeds: with too few left, types would stay unknown, which no size contradicts.
+SampledTypes sample_within(const Graph& graph, const Samples& samples, PropagateOptions options) {
+  if (options.budget == nullptr) return sample(graph, samples, options);
+  FoldingBudget& shared = *options.budget;
+  FoldingBudget own = shared;
+  options.budget = &own;
+  SampledTypes types = sample(graph, samples, options);
+  shared = own;
+  return types;
 }
 
-SampledTypes sample_or_fix_batch(Graph& graph, const PropagateOptions& options) {
-  if (!has_dynamic_input(graph)) return sample(graph, options);
-  std::optional<Error> dynamic_error;
-  try {
-    return sample(graph, options);
-  } catch (const Error& error) {
-    dynamic_error = error;
+// The shapes of the inputs with the sizes that the attempt states.
+std::vector<Shape> stated_shapes(const std::vector<Shape>& declared, const Attempt& attempt) {
+  std::vector<Shape> shapes = declared;
+  for (Shape& shape : shapes) {
+    if (attempt.one_sample && shape.rank() > 0 && shape[0] < 0) shape[0] = 1;
+    for (int d = 0; attempt.image > 0 && d < shape.rank(); ++d) {
+      if (is_image_size(shape, d) && shape[d] < 0) shape[d] = attempt.image;
+    }
   }
-  Graph fixed = graph;
-  fix_batch(fixed);
-  try {
-    SampledTypes types = sample(fixed, options);
-    graph = std::move(fixed);
-    return types;
-  } catch (const Error&) {
-    throw *dynamic_error;
+  return shapes;
+}
+
+std::vector<Shape> input_shapes(const Graph& graph) {
+  std::vector<Shape> shapes;
+  for (ValueId id : graph.inputs) shapes.push_back(graph.value(id).type.shape);
+  return shapes;
+}
+
+void set_input_shapes(Graph& graph, const std::vector<Shape>& shapes) {
+  for (size_t i = 0; i < shapes.size(); ++i) graph.value(graph.inputs[i]).type.shape = shapes[i];
+}
+
+// Other sizes may help where the model refuses these; a limit stays one.
+bool refuses_sizes(const Error& error) {
+  return error.code() == Error::Code::invalid_model || error.code() == Error::Code::unsupported ||
+         error.code() == Error::Code::invalid_argument;
+}
+
+// The error of the usual sizes, with the option that states others.
+[[noreturn]] void fail_with_sizes(const Graph& graph, const Error& error) {
+  Error said(error.code(), error.message(), "CompileOptions.input_shapes");
+  for (const std::string& line : error.context()) said.add_context(line);
+  const std::vector<Shape> shapes = sample_shapes(graph, kUsual.first);
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const Value& input = graph.value(graph.inputs[i]);
+    if (input.type.shape.is_static()) continue;
+    said.add_context(fmt::format("taking {} for input '{}', whose sizes the model leaves open",
+                                 to_string(shapes[i]), input.name));
   }
+  throw std::move(said);
+}
+
+// Leaves the sizes that the attempt states in the graph's inputs, and the samples in `samples`.
+SampledTypes sample_somehow(Graph& graph, Samples& samples, const PropagateOptions& options) {
+  samples = kUsual;
+  if (!has_dynamic_input(graph)) return sample(graph, samples, options);
+  const std::vector<Shape> declared = input_shapes(graph);
+  std::vector<std::vector<Shape>> tried;
+  std::optional<Error> first;
+  for (const Attempt& attempt : kAttempts) {
+    set_input_shapes(graph, stated_shapes(declared, attempt));
+    std::vector<Shape> sizes = sample_shapes(graph, attempt.samples.first);
+    std::ranges::copy(sample_shapes(graph, attempt.samples.second), std::back_inserter(sizes));
+    if (std::ranges::find(tried, sizes) != tried.end()) continue;
+    tried.push_back(std::move(sizes));
+    try {
+      samples = attempt.samples;
+      return sample_within(graph, samples, options);
+    } catch (const Error& error) {
+      if (!first) first = error;
+      if (!refuses_sizes(error)) break;
+    }
+  }
+  set_input_shapes(graph, declared);
+  fail_with_sizes(graph, *first);
 }
 
 // The dynamic dimensions that inputs do not share. Sizes of images are left out: pyramids of one pixel add what no other
@@ -132,15 +224,15 @@ std::set<s64> independent_sizes(const Graph& graph) {
 
 // Sizes under which dimensions differ that are equal in the two samples by chance alone: one input's batch is 1 and the
 // other's is not, what depends on data has one size here and another there. What the model refuses cannot happen.
-std::vector<Propagated> telling_samples(const Graph& graph, bool from_data,
-                                        PropagateOptions options) {
+std::vector<Propagated> telling_samples(const Graph& graph, const SampleSizes& sizes,
+                                        bool from_data, PropagateOptions options) {
   constexpr size_t kMostSamples = 8;
   std::vector<Propagated> samples;
   size_t tried = 0;  // each costs a walk over the graph, those that the model refuses too
   const auto add = [&](s64 single) {
     if (tried++ >= kMostSamples) return;
     try {
-      samples.push_back(propagate(graph, sample_shapes(graph, kFirst, single), options));
+      samples.push_back(propagate(graph, sample_shapes(graph, sizes, single), options));
     } catch (const Error&) {
       return;
     }
@@ -189,8 +281,10 @@ class Merger {
 }  // namespace
 
 SampledTypes infer_types(Graph& graph, const PropagateOptions& options) {
-  SampledTypes types = sample_or_fix_batch(graph, options);
-  Merger merger(types, telling_samples(graph, has_types_from_data(types.first), options));
+  Samples samples = kUsual;
+  SampledTypes types = sample_somehow(graph, samples, options);
+  const bool from_data = has_types_from_data(types.first);
+  Merger merger(types, telling_samples(graph, samples.first, from_data, options));
   for (ValueId id = 0; id < graph.value_count(); ++id) {
     if (!graph.is_constant(id)) graph.value(id).type = merger.type_of(id);
   }

@@ -14,7 +14,8 @@ struct SampledTypes {
   Propagated second;
 };
 
-// Sets the type of every value. Where the model works only for a batch of 1, the inputs' dynamic batch becomes 1.
+// Sets the type of every value. Where the model works only for a batch of 1, or for images of one size, the inputs' dynamic sizes become these.
+// Throws Error, naming the sizes that were tried first, where it works for none.
 SampledTypes infer_types(Graph& graph, const PropagateOptions& options = {});
 
 // All dynamic dimensions become Shape::kDynamic, which is what callers of an engine know.

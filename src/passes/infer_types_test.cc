@@ -85,6 +85,51 @@ TEST(InferTypes, CountsThatDataTellAreNotEqual) {
   EXPECT_EQ(shape_of(graph, "a"), shape_of(graph, "c"));
 }
 
+// A transformer's positions are for one size of image.
+TEST(InferTypes, ImagesGetTheOneSizeThatTheModelTakes) {
+  Graph graph = parse_graph(R"(graph "g"(%x: f32[?,1,?,?]) {
+    const %flat: s64[2] = {0, -1}
+    const %positions: f32[1,4] = {1, 2, 3, 4}
+    %a: f32[] = MaxPool(%x) {kernel_shape=ints[32, 32], strides=ints[32, 32]} name "a"
+    %b: f32[] = Reshape(%a, %flat) name "b"
+    %c: f32[] = Add(%b, %positions) name "c"
+    return %c
+  })",
+                            find_op);
+  infer_types(graph);
+  EXPECT_EQ(to_string(shape_of(graph, "x")), "?x1x64x64");
+  EXPECT_EQ(to_string(shape_of(graph, "c")), "?x4");
+}
+
+TEST(InferTypes, SequencesAreLongEnoughForTheirConvolutions) {
+  Graph graph = parse_graph(R"(graph "g"(%x: f32[?,1,?]) {
+    %a: f32[] = MaxPool(%x) {kernel_shape=ints[400], strides=ints[320]} name "a"
+    return %a
+  })",
+                            find_op);
+  infer_types(graph);
+  EXPECT_EQ(to_string(shape_of(graph, "x")), "?x1x?");
+  EXPECT_EQ(to_string(shape_of(graph, "a")), "?x1x?");
+}
+
+TEST(InferTypes, SaysWhichSizesAModelRefused) {
+  Graph graph = parse_graph(R"(graph "g"(%x: f32[?,1,?,?]) {
+    const %bias: f32[7] = {1, 2, 3, 4, 5, 6, 7}
+    %a: f32[] = Add(%x, %bias) name "a"
+    return %a
+  })",
+                            find_op);
+  try {
+    infer_types(graph);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.field(), "CompileOptions.input_shapes");
+    EXPECT_NE(std::string(error.what()).find("taking 2x1x224x224 for input 'x'"), std::string::npos)
+        << error.what();
+  }
+  EXPECT_EQ(to_string(shape_of(graph, "x")), "?x1x?x?");
+}
+
 TEST(InferTypes, NumbersAreForgotten) {
   Graph graph = two_inputs(-2, -3);
   forget_size_numbers(graph);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // An operator that only moves elements runs on codes: DQ -> op becomes op -> DQ. Where the inputs of a Concat have
-// different parameters, they are brought to those of the QuantizeLinear that follows, by a table each.
+// different parameters, they are brought to those of the QuantizeLinear that follows, by a table each; so is the input of a Pad
+// whose value has no code among the input's.
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
 
+#include "core/rounding.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/qdq.h"
@@ -48,7 +50,39 @@ class Mover {
       same = same && (!type || *type == *own);
       type = own;
     }
+    if (is_op(node, "Pad") && type && !has_code(pad_value(node), *type)) same = false;
+    if (type && cuts_constants(node, *type)) same = false;
     return same ? type : following_quantize(node);
+  }
+
+  // What a Pad puts around its input: zero where it does not say; no value where only a run tells.
+  Tensor pad_value(const Node& pad) const {
+    if (pad.attrs.s("mode", "constant") != "constant" || pad.input(2) == kNoValue)
+      return Tensor::scalar<f32>(0.0f);
+    const Tensor* value = graph_.constant_input(pad, 2);
+    return value != nullptr ? *value : Tensor();
+  }
+
+  static bool has_code(const Tensor& value, const CodeType& type) {
+    if (!value) return false;
+    const Tensor code = quantize_tensor(value, type);
+    const s32 q = type.dtype == Dtype::u8 ? s32{code.as<u8>()[0]} : s32{code.as<s8>()[0]};
+    return dequantize(q, type.params.scale, type.params.zero_point) == value.as<f32>()[0];
+  }
+
+  // A constant beside what has codes (a Concat's) that is beyond them.
+  bool cuts_constants(const Node& node, const CodeType& type) const {
+    const s32 first = type.dtype == Dtype::u8 ? 0 : -128;
+    const f32 low = dequantize(first, type.params.scale, type.params.zero_point);
+    const f32 high = dequantize(first + 255, type.params.scale, type.params.zero_point);
+    const auto is_cut = [&](f32 value) {
+      return value < low - type.params.scale || value > high + type.params.scale;
+    };
+    return std::ranges::any_of(moved_inputs(node), [&](size_t i) {
+      const Tensor* constant = graph_.constant_input(node, i);
+      return constant != nullptr && constant->dtype() == Dtype::f32 &&
+             std::ranges::any_of(constant->as<f32>(), is_cut);
+    });
   }
 
   std::optional<CodeType> following_quantize(const Node& node) const {
@@ -63,7 +97,9 @@ class Mover {
     if (rule.kind != QuantKind::move_codes || node.decision.precision == Precision::f32)
       return false;
     if (rule.quantize != nullptr && !rejection(node).empty()) return false;
-    return graph_.value(node.outputs[0]).type.dtype == Dtype::f32;
+    if (is_op(node, "Pad") && !pad_value(node)) return false;
+    const ValueId result = node.outputs[0];  // a Split may leave out its first
+    return result != kNoValue && graph_.value(result).type.dtype == Dtype::f32;
   }
 
   std::string rejection(const Node& node) const {
@@ -106,8 +142,7 @@ class Mover {
   }
 
   void set_pad_code(Node& pad, const CodeType& type) {
-    const Tensor* real = graph_.constant_input(pad, 2);
-    const Tensor value = real != nullptr ? *real : Tensor::scalar<f32>(0.0f);
+    const Tensor value = pad_value(pad);
     if (pad.inputs.size() < 3) pad.inputs.resize(3, kNoValue);
     pad.inputs[2] = graph_.add_constant(pad.name + ".code", quantize_tensor(value, type));
   }

@@ -19,9 +19,12 @@ void fold_constants(Graph&, Rewrites&);
 void inline_if(Graph&, Rewrites&);
 void integer_operators(Graph&, Rewrites&);
 void plugin_codes(Graph&, Rewrites&);
-void remove_cast(Graph&, Rewrites&);
+void remove_copy(Graph&, Rewrites&);
 void widen_halves(Graph&, Rewrites&);
+void attention_to_products(Graph&, Rewrites&);
+void einsum_to_matmul(Graph&, Rewrites&);
 void gemm_to_matmul(Graph&, Rewrites&);
+void split_gemm(Graph&, Rewrites&);
 void fold_pad(Graph&, Rewrites&);
 void fold_batchnorm(Graph&, Rewrites&);
 void clip_before_quantize(Graph&, Rewrites&);
@@ -31,8 +34,10 @@ void fuse_bias(Graph&, Rewrites&);
 void fuse_swish(Graph&, Rewrites&);
 void fuse_gelu(Graph&, Rewrites&);
 void fuse_hard_swish(Graph&, Rewrites&);
+void fold_factor(Graph&, Rewrites&);
 void fuse_residual(Graph&, Rewrites&);
 void fuse_activation(Graph&, Rewrites&);
+void drop_nan_guard(Graph&, Rewrites&);
 void hoist_quantize(Graph&, Rewrites&);
 void move_dequantize(Graph&, Rewrites&);
 void cancel_qdq(Graph&, Rewrites&);
@@ -42,6 +47,7 @@ void symmetric_weights(Graph&, Rewrites&);
 void fuse_unary(Graph&, Rewrites&);
 void fuse_qdq(Graph&, Rewrites&);
 void fuse_plugin(Graph&, Rewrites&);
+void plugin_halves(Graph&, Rewrites&);
 void quantize_rows(Graph&, Rewrites&);
 void quantize_function(Graph&, Rewrites&);
 void fold_scale(Graph&, Rewrites&);
@@ -66,8 +72,11 @@ constexpr Pass kFloatPasses[] = {
     {"integer_operators", integer_operators},
     {"plugin_codes", plugin_codes},
     {"widen_halves", widen_halves},
-    {"remove_cast", remove_cast},
+    {"remove_copy", remove_copy},
+    {"attention_to_products", attention_to_products},
+    {"einsum_to_matmul", einsum_to_matmul},
     {"gemm_to_matmul", gemm_to_matmul},
+    {"split_gemm", split_gemm},
     {"fold_pad", fold_pad},
     {"fold_batchnorm", fold_batchnorm},
     {"fuse_normalization", fuse_normalization},
@@ -76,12 +85,14 @@ constexpr Pass kFloatPasses[] = {
     {"fuse_swish", fuse_swish},
     {"fuse_gelu", fuse_gelu},
     {"fuse_hard_swish", fuse_hard_swish},
+    {"fold_factor", fold_factor},
     {"fuse_residual", fuse_residual},
     {"clip_before_quantize", clip_before_quantize},
     {"fuse_activation", fuse_activation},
 };
 
 constexpr Pass kQuantizePasses[] = {
+    {"drop_nan_guard", drop_nan_guard},
     {"hoist_quantize", hoist_quantize, kMakesIntegers},
     {"move_dequantize", move_dequantize, kMakesIntegers},
     {"cancel_qdq", cancel_qdq, kMakesIntegers},
@@ -91,6 +102,7 @@ constexpr Pass kQuantizePasses[] = {
     {"fuse_unary", fuse_unary, kMakesIntegers},
     {"fuse_qdq", fuse_qdq, kMakesIntegers},
     {"fuse_plugin", fuse_plugin, kMakesIntegers},
+    {"plugin_halves", plugin_halves},
     {"quantize_rows", quantize_rows, kMakesIntegers},
     {"quantize_function", quantize_function, kMakesIntegers},
     {"fold_scale", fold_scale},

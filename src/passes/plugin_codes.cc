@@ -21,7 +21,7 @@ constexpr auto kInvalid = Error::Code::invalid_model;
 bool takes_codes(const Graph& graph, const Node& node) {
   const PluginOp* op = plugin_of(node);
   if (op == nullptr || is_plugin_codes(node) || op->declaration.commutes()) return false;
-  return codes_combination(*op, types_of(graph, node.inputs)) != nullptr;
+  return codes_combination(node, types_of(graph, node.inputs)) != nullptr;
 }
 
 class Annotator {
@@ -30,8 +30,7 @@ class Annotator {
       : graph_(graph), uses_(uses), node_(node), declaration_(plugin_of(node)->declaration) {}
 
   void run() {
-    const PluginCombination& c =
-        *codes_combination(*plugin_of(node_), types_of(graph_, node_.inputs));
+    const PluginCombination& c = *codes_combination(node_, types_of(graph_, node_.inputs));
     CodesForm form;
     for (size_t i = 0; i < node_.inputs.size(); ++i) form.inputs.push_back(input(c, i));
     for (size_t i = 0; i < node_.outputs.size(); ++i) form.outputs.push_back(output(c, i));
@@ -63,7 +62,11 @@ class Annotator {
     port.format = c.outputs[Declaration::port_of(declaration_.outputs, i)];
     port.stored = node_.outputs[i] == kNoValue ? *dtype_of(port.format.type)
                                                : graph_.value(node_.outputs[i]).type.dtype;
-    if (!port.format.is_codes() || node_.outputs[i] == kNoValue) return port;
+    if (!port.format.is_codes()) return port;
+    if (node_.outputs[i] == kNoValue) {  // nobody reads it: any parameters will do
+      port.scales = {1.0f};
+      return port;
+    }
     for (u32 reader : uses_.consumers(node_.outputs[i])) {
       const Node& other = graph_.nodes[reader];
       if (is_dequantize(other) && other.inputs[0] == node_.outputs[i])

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plugin of the test program itself: test/Double, y = 2 x, of reals and of u8 codes, which may be fused in models with Q/DQ.
+// A plugin of the test program itself: test/Double, y = 2 x, of reals and of u8 codes, which may be fused in models with Q/DQ, and
+// test/SameHalf, y = x, of f16 alone.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +28,15 @@ struct DoublePlugin {
   }
 };
 
+struct SameHalfPlugin {
+  explicit SameHalfPlugin(const plugin::Attributes&) {}
+  void shapes(plugin::Shapes& s) const { s.same(0, 0); }
+  void halves(plugin::Call& call) const {
+    std::copy_n(call.input(0).data<uint16_t>(), call.input(0).elements(),
+                call.output(0).data<uint16_t>());
+  }
+};
+
 inline void add_double_plugin() {
   using namespace plugin;
   static Library library = std::move(
@@ -37,7 +47,13 @@ inline void add_double_plugin() {
                    .output({"y"})
                    .shapes<&DoublePlugin::shapes>()
                    .combination<&DoublePlugin::reals>("reals", {plugin::f32()}, {plugin::f32()})
-                   .combination<&DoublePlugin::codes>("codes", {plugin::u8()}, {plugin::u8()})));
+                   .combination<&DoublePlugin::codes>("codes", {plugin::u8()}, {plugin::u8()}))
+          .add(Operator<SameHalfPlugin>("test", "SameHalf", 1)
+                   .input({"x"})
+                   .output({"y"})
+                   .shapes<&SameHalfPlugin::shapes>()
+                   .combination<&SameHalfPlugin::halves>("halves", {plugin::format(OCTET_TYPE_F16)},
+                                                         {plugin::format(OCTET_TYPE_F16)})));
   static const octet_plugin& plugin = *library.get();
   add_plugin(plugin);
 }

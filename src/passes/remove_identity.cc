@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Identity (also what Dropout becomes) disappears, and so does Cast to the type that its input has; a graph output keeps its
-// name.
+// Identity (also what Dropout becomes) disappears, and so do Concat of one tensor, Cast to the type that its input has, and Pad by nothing;
+// a graph output keeps its name.
 #include <algorithm>
 #include <numeric>
 
@@ -16,6 +16,18 @@ bool drops_nothing(const Uses& uses, const Node& node) {
   return std::all_of(node.outputs.begin() + 1, node.outputs.end(), [&](ValueId id) {
     return id == kNoValue || (uses.consumers(id).empty() && !uses.is_output(id));
   });
+}
+
+bool casts_nothing(const Graph& graph, const Node& node) {
+  return is_op(node, "Cast") &&
+         node.attrs.s("to", "") == dtype_name(graph.value(node.inputs[0]).type.dtype);
+}
+
+// What exporters write for images of a multiple of the window.
+bool pads_nothing(const Graph& graph, const Node& node) {
+  const Tensor* pads = is_op(node, "Pad") ? graph.constant_input(node, 1) : nullptr;
+  return pads != nullptr && pads->dtype() == Dtype::s64 &&
+         std::ranges::all_of(pads->as<s64>(), [](s64 pad) { return pad == 0; });
 }
 
 class CopyRemover {
@@ -76,15 +88,15 @@ class CopyRemover {
 
 void remove_identity(Graph& graph, Rewrites& rewrites) {
   CopyRemover(graph, rewrites).run([](const Uses& uses, const Node& node) {
-    return is_op(node, "Identity") || drops_nothing(uses, node);
+    const bool joins_nothing = is_op(node, "Concat") && node.inputs.size() == 1;
+    return is_op(node, "Identity") || joins_nothing || drops_nothing(uses, node);
   });
 }
 
-// Types are known from fold_constants on.
-void remove_cast(Graph& graph, Rewrites& rewrites) {
+// Types, and what follows from shapes, are known from fold_constants on.
+void remove_copy(Graph& graph, Rewrites& rewrites) {
   CopyRemover(graph, rewrites).run([&](const Uses&, const Node& node) {
-    return is_op(node, "Cast") &&
-           node.attrs.s("to", "") == dtype_name(graph.value(node.inputs[0]).type.dtype);
+    return casts_nothing(graph, node) || pads_nothing(graph, node);
   });
 }
 

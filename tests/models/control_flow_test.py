@@ -38,6 +38,19 @@ class ControlFlow(unittest.TestCase):
                     self.numpy.testing.assert_allclose(have[name], want[name], rtol=1e-4, atol=1e-5)
         return engine
 
+    def test_branches_of_fully_connected_layers(self):
+        """A Gemm is a product for who runs the branch, though none for who quantizes it."""
+        small, helper = Small(), self.onnx.helper
+        x = small.feed("x", self.reals(3, 8))
+        weights = [small.const(self.reals(4, 8)) for _ in range(2)]
+        branches = {}
+        for name, weight in zip(("then_branch", "else_branch"), weights):
+            product = helper.make_node("Gemm", [x, weight], [f"{name}_y"], transB=1)
+            branches[name] = body(name, [product], [], [(f"{name}_y", self.float, (3, 4))])
+        total = small.node("ReduceSum", [x], keepdims=0)
+        small.node("If", [small.node("Greater", [total, small.const(self.numpy.float32(0))])], ["y"], **branches)
+        self.hold(small, ["y"], {"x": -small.feeds["x"]})
+
     def detector(self):
         """A convolution for boxes and scores, NMS, and a second head on what it chose."""
         numpy = self.numpy

@@ -25,15 +25,19 @@ class Exported(unittest.TestCase):
         fan_in = self.numpy.prod(shape[1:])
         return self.small.const(self.reals(*shape) / self.numpy.float32(self.numpy.sqrt(fan_in)))
 
+    def engine_of(self, path, feeds, *flags):
+        data, engine = (scratch() / name for name in ("exported.npz", "exported.octet"))
+        self.numpy.savez(data, **{name: self.numpy.concatenate([array] * 2) for name, array in feeds.items()})
+        self.warnings = octet("build", path, "--int8", "--calib", data, "-o", engine, "--json", *flags).json["warnings"]
+        return engine
+
     def layers_of(self, *flags):
         """Those of the INT8 engine, of which all levels give the same outputs, near those of ONNX Runtime."""
         numpy = self.numpy
         path, feeds = self.small.save("y"), self.small.feeds
         self.path = path
-        data, target, engine = (scratch() / name for name in ("exported.npz", "exported_y.npz", "exported.octet"))
-        numpy.savez(data, **{name: numpy.concatenate([array] * 2) for name, array in feeds.items()})
-        built = octet("build", path, "--int8", "--calib", data, "-o", engine, "--json", *flags).json
-        self.warnings = built["warnings"]
+        data, target = (scratch() / name for name in ("exported.npz", "exported_y.npz"))
+        engine = self.engine_of(path, feeds, *flags)
         numpy.savez(data, **feeds)
         results = []
         for isa in ("none", "avx2", "avx_vnni", "vnni"):
@@ -106,6 +110,96 @@ class Exported(unittest.TestCase):
         layers = self.layers_of()
         self.hold(layers, 4)
         self.assertLessEqual(sum(layer["op"] in ("Unsqueeze", "Squeeze") for layer in layers), 2)
+
+    def test_einsum_of_any_batches(self):
+        """The dots of an equation stand for axes that the ranks tell."""
+        small = self.small
+        x = small.feed("x", self.reals(2, 3, 12, 16))
+        hidden = small.node("Relu", [small.node("MatMul", [x, self.weights(16, 16)])])
+        scores = small.node("Einsum", [hidden, hidden], equation="...ik,...jk->...ij")
+        small.node("Einsum", [scores, self.weights(8, 12)], ["y"], equation="...ik,jk->...ij")
+        self.hold(self.layers_of(), 3)
+
+    def test_gemm_of_computed_matrices(self):
+        small = self.small
+        x = small.feed("x", self.reals(12, 16))
+        left, right = (small.node("Relu", [small.node("MatMul", [x, self.weights(16, 16)])]) for _ in range(2))
+        product = small.node("Gemm", [left, right, small.node("MatMul", [x, self.weights(16, 12)])], alpha=0.25, beta=0.5, transB=1)
+        small.node("MatMul", [product, self.weights(12, 8)], ["y"])
+        self.hold(self.layers_of(), 5)
+
+    def normalized(self, x, channels):
+        parts = [self.small.const(self.rng.uniform(0.5, 1.5, channels).astype(self.numpy.float32)) for _ in range(4)]
+        return self.small.node("Relu", [self.small.node("BatchNormalization", [x, *parts])])
+
+    def test_normalized_concatenations(self):
+        """DenseNet: what several layers read is normalized again before each of them."""
+        small = self.small
+        x = small.feed("x", self.reals(1, 3, 12, 12))
+        features = [small.node("Conv", [x, self.weights(8, 3, 3, 3)], pads=[1] * 4)]
+        for layer in range(2):
+            joined = small.node("Concat", features, axis=1)
+            features.append(small.node("Conv", [self.normalized(joined, 8 + 4 * layer), self.weights(4, 8 + 4 * layer, 3, 3)], pads=[1] * 4))
+        up = small.node("ConvTranspose", [small.node("Concat", features, axis=1), self.weights(16, 6, 2, 2)], strides=[2, 2])
+        small.node("Conv", [self.normalized(up, 6), self.weights(4, 6, 1, 1)], ["y"])
+        layers = self.layers_of()
+        self.hold(layers, 7)
+        self.assertFalse([layer["op"] for layer in layers if layer["precision"] == "f32" and layer["op"] not in ("Reorder", "Reshape")])
+
+    def test_layer_scale_and_scaled_queries(self):
+        small, numpy = self.small, self.numpy
+        x = small.feed("x", self.reals(1, 16, 32))
+        split, joined = small.const(numpy.array([0, -1, 2, 16])), small.const(numpy.array([0, -1, 32]))
+        heads = [small.node("Transpose", [small.node("Reshape", [small.node("MatMul", [x, self.weights(32, 32)]), split])], perm=perm)
+                 for perm in ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])]
+        queries = small.node("Mul", [heads[0], small.const(numpy.float32(0.3))])
+        scores = small.node("Softmax", [small.node("MatMul", [queries, heads[1]])], axis=-1)
+        mixed = small.node("Transpose", [small.node("MatMul", [scores, heads[2]])], perm=[0, 2, 1, 3])
+        result = small.node("MatMul", [small.node("Reshape", [mixed, joined]), self.weights(32, 32)])
+        gamma = small.const(self.rng.uniform(0.1, 2, 32).astype(numpy.float32))
+        small.node("Add", [x, small.node("Mul", [gamma, small.node("Add", [result, small.const(self.reals(32))])])], ["y"])
+        layers = self.layers_of()
+        self.hold(layers, 6)
+        self.assertFalse({"Mul", "QMul", "QTable"} & {layer["op"] for layer in layers})
+
+    def test_einsums_are_products(self):
+        """Attention as Keras writes it: heads in the shape of weights, queries by keys in other orders."""
+        small = self.small
+        x = small.feed("x", self.reals(1, 16, 32))
+        heads = [small.node("Einsum", [x, self.weights(32, 2, 16)], equation="abc,cde->abde") for _ in range(3)]
+        scores = small.node("Softmax", [small.node("Einsum", heads[:2], equation="aecd,abcd->acbe")], axis=-1)
+        mixed = small.node("Einsum", [scores, heads[2]], equation="acbe,aecd->abcd")
+        small.node("Einsum", [mixed, self.weights(2, 16, 32)], ["y"], equation="abcd,cde->abe")
+        layers = self.layers_of()
+        self.hold(layers, 6)
+        self.assertNotIn("Einsum", [layer["op"] for layer in layers])
+
+    def test_a_batch_of_constant_matrices(self):
+        """Relative positions: reals multiply by them, for codes there is no kernel."""
+        small = self.small
+        x = small.feed("x", self.reals(1, 8, 8, 16))
+        rows = small.node("MatMul", [x, self.weights(16, 16)])
+        small.node("Einsum", [rows, self.weights(8, 6, 16)], ["y"], equation="bhwc,hkc->bhwk")
+        engine = self.engine_of(small.save("y"), small.feeds)
+        products = [layer for layer in octet("inspect", engine, "--json").json["layers"] if layer["macs"]]
+        self.assertEqual([(layer["precision"], layer["reason_code"]) for layer in products],
+                         [("int8", "constant_weights"), ("f32", "refused_by_operator")])
+        self.assertNotIn("reference", [layer["kernel"] for layer in products])
+
+    def test_a_part_that_no_sample_reaches(self):
+        """A detector that finds nothing: its second stage stays real, the first is INT8."""
+        small, numpy = self.small, self.numpy
+        x = small.feed("x", self.reals(1, 16, 32))
+        rows = small.node("MatMul", [x, self.weights(32, 8)])
+        boxes = small.node("Reshape", [rows, small.const(numpy.array([-1, 4]))])
+        best = small.node("ReduceMax", [boxes], axes=[1], keepdims=0)
+        found = small.node("NonZero", [small.node("Greater", [best, small.const(numpy.float32(1e9))])])
+        kept = small.node("Gather", [boxes, small.node("Squeeze", [found, small.const(numpy.array([0]))])], axis=0)
+        scores = small.node("MatMul", [kept, self.weights(4, 2)])
+        small.node("Add", [rows, small.node("ReduceSum", [scores], keepdims=0)], ["y"])
+        layers = self.layers_of()
+        self.assertEqual([(layer["precision"], layer["reason_code"]) for layer in layers if "MatMul" in layer["op"]],
+                         [("int8", "constant_weights"), ("f32", "no_range")])
 
 
 if __name__ == "__main__":

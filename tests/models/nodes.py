@@ -60,4 +60,5 @@ def got(path, feeds, *flags, env=None):
     octet("build", path, "-o", engine, "--quiet", *flags)
     numpy.savez(source, **feeds)
     octet("run", engine, source, "-o", target, env=env)
-    return dict(numpy.load(target)), octet("inspect", engine, "--json").json["layers"]
+    sizes = [flag for name, array in feeds.items() if array.ndim for flag in ("--shape", f"{name}:{'x'.join(map(str, array.shape))}")]
+    return dict(numpy.load(target)), octet("inspect", engine, "--json", *sizes).json["layers"]

@@ -10,6 +10,7 @@
 #include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
+#include "ops/shared/einsum_terms.h"
 
 namespace octet {
 namespace {
@@ -18,29 +19,6 @@ constexpr auto kInvalid = Error::Code::invalid_model;
 constexpr int kEllipsis = 1000;  // labels of the axes behind "...", counted from the right
 
 using Labels = std::vector<int>;
-
-struct Terms {
-  std::vector<std::string> operands;
-  std::string result;
-  bool has_result = false;
-};
-
-Terms split(std::string equation) {
-  std::erase(equation, ' ');
-  Terms terms;
-  const size_t arrow = equation.find("->");
-  if (arrow != equation.npos) {
-    terms.result = equation.substr(arrow + 2);
-    terms.has_result = true;
-    equation.resize(arrow);
-  }
-  size_t begin = 0;
-  for (size_t comma = 0; (comma = equation.find(',', begin)) != equation.npos; begin = comma + 1) {
-    terms.operands.push_back(equation.substr(begin, comma - begin));
-  }
-  terms.operands.push_back(equation.substr(begin));
-  return terms;
-}
 
 // "...ij" with `hidden` axes behind the dots.
 Labels labels_of(const std::string& term, int hidden) {
@@ -99,7 +77,7 @@ Labels implicit_result(const Plan& plan) {
 }
 
 Plan plan_of(const Node& node, std::span<const Shape> shapes) {
-  const Terms terms = split(node.attrs.s("equation", ""));
+  const EinsumTerms terms = einsum_terms(node.attrs.s("equation", ""));
   if (terms.operands.size() != shapes.size()) {
     fail(kInvalid, "attribute 'equation' has {} terms for {} inputs", terms.operands.size(),
          shapes.size());

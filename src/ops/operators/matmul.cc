@@ -50,7 +50,18 @@ void eval(const Eval& eval) {
   y.store();
 }
 
+// The shape of weights that are known before the run; empty where they are not.
+Shape constant_shape(const QuantizeRequest& request) {
+  const ValueId codes = request.inputs[kB].codes;
+  const ValueId id = codes == kNoValue ? request.node.inputs[kB] : codes;
+  return request.graph.is_constant(id) ? request.graph.value(id).type.shape : Shape{};
+}
+
 QuantizeResult quantize(const QuantizeRequest& request) {
+  // Kernels multiply codes by one matrix of weights, or by activations; those of reals take any.
+  const Shape weights = constant_shape(request);
+  if (weights.rank() > 2 && dims_product(weights, 0, weights.rank() - 2) > 1)
+    return {.node = {}, .reject = "its weights are a batch of matrices"};
   return quantize_product(request,
                           {.op = "QMatMul", .channel_axis = -1, .activation_weights = true});
 }

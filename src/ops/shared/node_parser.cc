@@ -70,6 +70,13 @@ void NodeParser::emit_after(std::string_view op, std::vector<ValueId> other_inpu
   after_.push_back(std::move(added));
 }
 
+void NodeParser::give(size_t i, std::string_view op, std::vector<ValueId> inputs, Attrs attrs) {
+  if (i >= node.outputs.size() || node.outputs[i] == kNoValue) return;
+  emit_before(op, std::move(inputs), std::move(attrs));
+  before_.back().outputs = {node.outputs[i]};
+  node.outputs[i] = kNoValue;
+}
+
 void NodeParser::become(std::string_view op) { node.op = known_op(op); }
 
 }  // namespace octet

@@ -33,7 +33,11 @@ class NodeParser {
   // `rename_output`: the new node takes over this node's output 0, and this node gets a fresh one.
   ValueId emit_before(std::string_view op, std::vector<ValueId> inputs, Attrs attrs = {});
   void emit_after(std::string_view op, std::vector<ValueId> other_inputs, Attrs attrs = {});
+  // Adds a node before this one that computes output i of this one, where there is such an output, instead of it.
+  void give(size_t i, std::string_view op, std::vector<ValueId> inputs, Attrs attrs = {});
   void become(std::string_view op);  // changes node.op
+  // The same, seen by an operator of another domain: ONNX's own, of that opset.
+  NodeParser at_opset(int version) { return {graph_, node, version, before_, after_}; }
 
  private:
   Graph& graph_;

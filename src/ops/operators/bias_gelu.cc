@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// com.microsoft BiasGelu(x, bias): the exact Gelu of x + bias.
+#include "ops/shared/contrib.h"
+
+namespace octet {
+namespace {
+
+void parse(NodeParser& parser) {
+  Node& node = parser.node;
+  node.inputs = {parser.emit_before("Add", {node.inputs.at(0), node.inputs.at(1)})};
+  parser.become("Gelu");
+}
+
+}  // namespace
+
+extern constinit const OpDef kBiasGelu{.name = "BiasGelu",
+                                       .domain = "com.microsoft",
+                                       .inputs = {2, 2},
+                                       .outputs = {1, 1},
+                                       .parse = parse};
+}  // namespace octet

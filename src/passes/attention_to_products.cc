@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// An Attention becomes what it is short for: queries by keys, the mask, Softmax, by values. Those have kernels and integer forms, and the
+// passes behind know them from models that write them out.
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/registry.h"
+#include "ops/shared/attention.h"
+#include "passes/infer_types.h"
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace octet {
+namespace {
+
+enum : size_t { kY, kPresentK, kPresentV };
+constexpr int kLengthAxis = 2;
+
+class AttentionRewriter {
+ public:
+  AttentionRewriter(Graph& graph, Rewrites& rewrites)
+      : graph_(graph), rewrites_(rewrites), edit_(graph) {}
+
+  void run() {
+    for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
+      if (!is_op(attention(), "Attention") || !is_plain() || !read()) continue;
+      if (!rewrites_.allow()) break;
+      replace();
+      replaced_ = true;
+    }
+    edit_.apply();
+    if (replaced_) infer_types(graph_, {.keep_dequantize = true, .budget = rewrites_.folding()});
+  }
+
+ private:
+  struct Heads {
+    s64 count = 0, size = 0;
+    bool flat = false;  // 3-D
+  };
+
+  bool is_plain() const {
+    const Node& node = attention();
+    const bool windows =
+        node.attrs.i("left_window_size", -1) >= 0 || node.attrs.i("right_window_size", -1) >= 0;
+    return !windows && node.input(kAttentionNonpad) == kNoValue && node.outputs.size() <= 3 &&
+           mask_fits();
+  }
+
+  const Shape& shape_of(AttentionInput i) const {
+    return graph_.value(attention().input(i)).type.shape;
+  }
+
+  // Whether the mask reaches over all keys; a shorter one hides those behind it.
+  bool mask_fits() const {
+    if (attention().input(kAttentionMask) == kNoValue) return true;
+    const Shape &mask = shape_of(kAttentionMask), &k = shape_of(kAttentionK);
+    const bool past = attention().input(kAttentionPastK) != kNoValue;
+    if (mask.is_unknown() || mask.rank() < 1 || k.is_unknown()) return false;
+    const s64 keys = mask[mask.rank() - 1], now = k[k.rank() == 4 ? kLengthAxis : 1];
+    if (!past) return keys == now;
+    const Shape& before = shape_of(kAttentionPastK);
+    if (before.is_unknown() || before.rank() != 4) return false;
+    if (now == Shape::kDynamic || before[kLengthAxis] == Shape::kDynamic)
+      return keys == Shape::kDynamic;
+    return keys == now + before[kLengthAxis];
+  }
+
+  std::optional<Heads> heads_of(AttentionInput i, const char* attribute) const {
+    const TensorType& type = graph_.value(attention().inputs[i]).type;
+    const Shape& shape = type.shape;
+    if (type.dtype != Dtype::f32 || shape.is_unknown()) return {};
+    if (shape.rank() == 4 && shape[1] > 0 && shape[3] > 0) return Heads{shape[1], shape[3]};
+    const s64 heads = attention().attrs.i(attribute, 0);
+    if (shape.rank() != 3 || heads < 1 || shape[2] < heads) return {};
+    return Heads{heads, shape[2] / heads, true};
+  }
+
+  bool read() {
+    const auto q = heads_of(kAttentionQ, "q_num_heads");
+    const auto k = heads_of(kAttentionK, "kv_num_heads");
+    const auto v = heads_of(kAttentionV, "kv_num_heads");
+    if (!q || !k || !v) return false;
+    q_ = *q, k_ = *k, v_ = *v;
+    return true;
+  }
+
+  void replace() {
+    const Node& node = attention();
+    ValueId q = apart(node.inputs[kAttentionQ], q_);
+    const ValueId k = with_past(kAttentionK, k_, kAttentionPastK, kPresentK);
+    const ValueId v = with_past(kAttentionV, v_, kAttentionPastV, kPresentV);
+    q = add("Mul", {q, scalar(node.attrs.f("scale", 1.0f / std::sqrt(static_cast<f32>(q_.size))))});
+    ValueId scores = add("MatMul", {grouped(q, q_.size), turned(k, {0, 1, 3, 2})});
+    scores = masked(capped(of_heads(scores, 0)), q, k);
+    ValueId shares = add("Softmax", {scores}, axis(-1));
+    shares = zeros_where_hidden(shares);
+    ValueId y = of_heads(add("MatMul", {grouped(shares, 0), v}), v_.size);
+    if (q_.flat) y = reshaped(turned(y, {0, 2, 1, 3}), {0, 0, q_.count * v_.size});
+    nodes_.back().name = node.name;
+    nodes_.back().outputs[0] = node.outputs[kY];
+    edit_.replace(at_, std::move(nodes_));
+    nodes_.clear();
+  }
+
+  // [batch, length, heads * size] as [batch, heads, length, size].
+  ValueId apart(ValueId id, const Heads& heads) {
+    if (!heads.flat) return id;
+    return turned(reshaped(id, {0, 0, heads.count, heads.size}), {0, 2, 1, 3});
+  }
+
+  ValueId with_past(AttentionInput now, const Heads& heads, AttentionInput past, size_t present) {
+    const Node& node = attention();
+    ValueId id = apart(node.inputs[now], heads);
+    if (node.input(past) != kNoValue)
+      id = add("Concat", {node.inputs[past], id}, axis(kLengthAxis));
+    if (present < node.outputs.size() && node.outputs[present] != kNoValue) {
+      add("Identity", {id});
+      nodes_.back().outputs[0] = node.outputs[present];
+    }
+    return id;
+  }
+
+  // Heads of queries that share keys, as rows of one matrix, and apart again; `size` 0 keeps the last axis.
+  ValueId grouped(ValueId id, s64 size) {
+    return q_.count == k_.count ? id : reshaped(id, {0, k_.count, -1, size});
+  }
+  ValueId of_heads(ValueId id, s64 size) {
+    return q_.count == k_.count ? id : reshaped(id, {0, q_.count, -1, size});
+  }
+
+  ValueId capped(ValueId scores) {
+    const f32 cap = attention().attrs.f("softcap", 0.0f);
+    if (cap <= 0.0f) return scores;
+    const ValueId parts = add("Div", {scores, scalar(cap)});
+    scores = add("Tanh", {parts});
+    return add("Mul", {scores, scalar(cap)});
+  }
+
+  ValueId masked(ValueId scores, ValueId q, ValueId k) {
+    if (attention().attrs.i("is_causal", 0) != 0) scores = add("Add", {scores, causal(q, k)});
+    const ValueId mask = attention().input(kAttentionMask);
+    if (mask == kNoValue) return scores;
+    if (graph_.value(mask).type.dtype != Dtype::boolean) return add("Add", {scores, mask});
+    return add("Where", {mask, scores, scalar(-std::numeric_limits<f32>::infinity())});
+  }
+
+  // [queries, keys]: -inf where the key comes after the query.
+  ValueId causal(ValueId q, ValueId k) {
+    const ValueId queries = length(q), keys = length(k);
+    const ValueId past = attention().input(kAttentionPastK) == kNoValue
+                             ? scalar<s64>(0)
+                             : add("Squeeze", {length(attention().inputs[kAttentionPastK])});
+    const ValueId sizes = add("Concat", {queries, keys}, axis(0));
+    const ValueId hidden = scalar(-std::numeric_limits<f32>::infinity());
+    const ValueId all = add("Expand", {hidden, sizes});
+    const ValueId first_hidden = add("Add", {past, scalar<s64>(1)});
+    return add("Trilu", {all, first_hidden});
+  }
+
+  ValueId length(ValueId id) {
+    Attrs attrs;
+    attrs.set("start", s64{kLengthAxis});
+    attrs.set("end", s64{kLengthAxis + 1});
+    return add("Shape", {id}, attrs);
+  }
+
+  // Softmax gives NaN to a query that the mask hides from all keys, Attention zeros.
+  ValueId zeros_where_hidden(ValueId shares) {
+    const ValueId mask = attention().input(kAttentionMask);
+    if (mask == kNoValue || shows_to_all(mask)) return shares;
+    const ValueId test = add("IsNaN", {shares});
+    return add("Where", {test, scalar(0.0f), shares});
+  }
+
+  // Whether a known mask of reals leaves every query its first key, which those that come before it do as well.
+  bool shows_to_all(ValueId mask) const {
+    if (!graph_.is_constant(mask) || graph_.value(mask).type.dtype != Dtype::f32) return false;
+    const Tensor& known = graph_.value(mask).constant;
+    const auto elements = known.as<f32>();
+    const s64 keys = known.shape()[known.shape().rank() - 1];
+    for (s64 i = 0; i < known.elements(); i += keys) {
+      if (!std::isfinite(elements[static_cast<size_t>(i)])) return false;
+    }
+    return true;
+  }
+
+  ValueId turned(ValueId id, std::vector<s64> perm) {
+    Attrs attrs;
+    attrs.set("perm", std::move(perm));
+    return add("Transpose", {id}, attrs);
+  }
+
+  ValueId reshaped(ValueId id, const std::vector<s64>& sizes) {
+    const ValueId list = graph_.add_constant(attention().name + ".sizes",
+                                             Tensor::of<s64>(Shape{std::ssize(sizes)}, sizes));
+    return add("Reshape", {id, list});
+  }
+
+  template <class T>
+  ValueId scalar(T number) {
+    return graph_.add_constant(attention().name + ".number", Tensor::scalar<T>(number));
+  }
+
+  static Attrs axis(s64 at) {
+    Attrs attrs;
+    attrs.set("axis", at);
+    return attrs;
+  }
+
+  ValueId add(const char* op, std::vector<ValueId> inputs, const Attrs& attrs = {}) {
+    const std::string name = attention().name + "." + op;
+    Node node = node_beside(attention(), find_op(op), name, std::move(inputs));
+    node.attrs = attrs;
+    node.outputs = {graph_.add_value(name, {Dtype::f32, Shape::unknown()})};
+    nodes_.push_back(node);
+    return node.outputs[0];
+  }
+
+  const Node& attention() const { return graph_.nodes[at_]; }
+
+  Graph& graph_;
+  Rewrites& rewrites_;
+  GraphEdit edit_;
+  size_t at_ = 0;  // the Attention that is looked at
+  bool replaced_ = false;
+  std::vector<Node> nodes_;  // that take its place
+  Heads q_, k_, v_;
+};
+
+}  // namespace
+
+void attention_to_products(Graph& graph, Rewrites& rewrites) {
+  AttentionRewriter(graph, rewrites).run();
+}
+
+}  // namespace octet
