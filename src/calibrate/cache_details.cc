@@ -162,7 +162,8 @@ std::string write_cache_details(const CacheDetails& details) {
 
 CacheDetails read_cache_details(std::string_view text, const std::string& file) {
   check_fits(static_cast<s64>(text.size()) * kParsedBytes, "the parsed text of " + file);
-  const Json json = parse_bounded_json(text, file, kMaxDepth);
+  const OrderedJsonTree tree = parse_bounded_json(text, file, kMaxDepth);
+  const Json& json = tree.value;
   const Reader reader{{json, file, kExpected}};
   reader.check_object();
   if (reader.text("format") != kFormat) reader.wrong("'format' is not {}", kFormat);

@@ -101,7 +101,8 @@ std::optional<GivenRange> range_of(const std::string& tensor, const Json& value)
 }
 
 std::vector<GivenRange> parse_json(std::string_view text, const std::string& name) {
-  const Json json = parse_bounded_json(text, name, kMaxNesting);
+  const OrderedJsonTree tree = parse_bounded_json(text, name, kMaxNesting);
+  const Json& json = tree.value;
   Collector collector(name);
   s64 entry = 0;
   for (const auto& [tensor, value] : json.items()) {

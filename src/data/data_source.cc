@@ -87,6 +87,7 @@ DataSource DataSource::open(const DataOptions& options, std::span<const TensorIn
 void DataSource::Impl::settle_bad(size_t total) const {
   const std::vector<SkippedItem>& bad = data.bad;
   if (bad.empty() || (skip_bad && !data.items.empty())) return;
+  if (total == 1 && !skip_bad) fail(Error::Code::invalid_argument, "{}", bad.front().reason);
   std::string others;
   for (size_t i = 1; i < bad.size() && i < kNamedInError; ++i) {
     others += fmt::format("{} '{}'", i == 1 ? "; also" : ",", bad[i].name);

@@ -78,7 +78,8 @@ Image decode_image(std::span<const u8> bytes, const std::string& name) {
   if (format == "BMP") return decode_bmp(bytes, name);
   if (format == "WebP") return decode_webp(bytes, name);
   if (!format.empty()) {
-    fail(Error::Code::unsupported, "'{}' is a {} image; convert it to JPEG or PNG", name, format);
+    fail(Error::Code::unsupported, "'{}' is an image in {}; convert it to JPEG or PNG", name,
+         format);
   }
   const std::string_view mistake = find(kMistakes, bytes);
   fail(Error::Code::invalid_argument, "'{}' is {}, expected a JPEG, PNG, WebP or BMP image", name,

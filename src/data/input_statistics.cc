@@ -30,6 +30,14 @@ bool is_number(Dtype dtype) {
          dtype == Dtype::s16 || dtype == Dtype::s32 || dtype == Dtype::s64;
 }
 
+// Samples of one input have one rank.
+void widen(const Shape& shape, Shape& smallest, Shape& largest) {
+  for (int d = 0; d < std::min(shape.rank(), largest.rank()); ++d) {
+    smallest[d] = std::min(smallest[d], shape[d]);
+    largest[d] = std::max(largest[d], shape[d]);
+  }
+}
+
 template <class T>
 f64 real_of(const T& value) {
   if constexpr (std::is_arithmetic_v<T>) return static_cast<f64>(value);
@@ -47,7 +55,13 @@ InputStatistics::InputStatistics(std::span<const TensorInfo> inputs) {
 }
 
 void InputStatistics::add(std::span<const Tensor> sample) {
-  for (size_t i = 0; i < inputs_.size(); ++i) add(inputs_[i], sample[i]);
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    Input& input = inputs_[i];
+    const Shape& shape = sample[i].shape();
+    if (samples_ == 0) input.smallest = input.largest = shape;
+    widen(shape, input.smallest, input.largest);
+    add(input, sample[i]);
+  }
   ++samples_;
 }
 
@@ -85,6 +99,8 @@ std::vector<InputSummary> InputStatistics::summaries() const {
     InputSummary& summary = summaries.emplace_back();
     summary.input = input.info.name;
     summary.samples = samples_;
+    summary.smallest = input.smallest;
+    summary.largest = input.largest;
     summary.min = input.min;
     summary.max = input.max;
     summary.constant = input.constant;

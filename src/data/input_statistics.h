@@ -30,7 +30,8 @@ class InputStatistics {
   struct Input {
     TensorInfo info;
     int channel_axis = -1;  // -1: no image
-    s64 elements = 0;       // of all samples
+    Shape smallest, largest;
+    s64 elements = 0;  // of all samples
     f64 min = 0;
     f64 max = 0;
     std::vector<Sums> channels;

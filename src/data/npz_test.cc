@@ -161,6 +161,8 @@ TEST(Npz, NotAnArchive) {
                Error::Code::invalid_argument, {"a.npz", "empty"});
   expect_error([&] { read_npz(folder.write("a.npz", std::string("hello"))); },
                Error::Code::invalid_argument, {"a.npz", "end-of-directory"});
+  expect_error([&] { read_npz(folder.write("a.npz", std::string("\x93NUMPY\x01"))); },
+               Error::Code::invalid_argument, {"a.npz' is a NumPy array, and a zip archive"});
 }
 
 TEST(Npz, EveryPrefixIsAnErrorAndEveryFlipIsSurvived) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/check.h"
+#include "core/sniff.h"
 
 namespace octet {
 namespace {
@@ -86,6 +87,16 @@ Directory zip64_directory(const File& file, u64 locator_offset) {
   return directory;
 }
 
+// Names what was given instead, where its first bytes tell.
+[[noreturn]] void not_an_archive(const File& file) {
+  const std::vector<u8> bytes = read_span(file, 0, std::min<u64>(file.size(), 256));
+  const std::string_view is = sniff_foreign(std::as_bytes(std::span(bytes)));
+  if (!is.empty() && !is.starts_with("a zip archive"))
+    fail(Error::Code::invalid_argument, "'{}' is {}, and a zip archive is expected", file.name(),
+         is.substr(0, is.find_first_of(",;")));
+  corrupt(file, "no end-of-directory record");
+}
+
 Directory find_directory(const File& file) {
   const u64 tail = std::min<u64>(file.size(), kEndBytes + kMaxComment);
   const std::vector<u8> bytes = read_span(file, file.size() - tail, tail);
@@ -102,7 +113,7 @@ Directory find_directory(const File& file) {
     const u64 end_offset = file.size() - tail + at;
     return zip64 && end_offset >= 20 ? zip64_directory(file, end_offset - 20) : directory;
   }
-  corrupt(file, "no end-of-directory record");
+  not_an_archive(file);
 }
 
 // The extra field gives, in this order, whichever of the three did not fit 32 bits.

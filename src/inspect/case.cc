@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "calibrate/cache_details.h"
 #include "core/check.h"
 #include "core/content_hash.h"
 #include "core/file.h"
@@ -93,6 +94,21 @@ void add_model(Case& into, const std::filesystem::path& onnx_file) {
   });
 }
 
+namespace {
+
+// Of an engine that was calibrated itself: a cache of Octet's says what it was made of.
+void check_origin(const Provenance& engine, const CalibrationCache& cache) {
+  if (engine.data_hash.empty() || cache.details.empty()) return;
+  const CacheDetails details = read_cache_details(cache.details, cache.name);
+  const bool same_data = details.data_hash.empty() || details.data_hash == engine.data_hash;
+  if (same_data && details.model_hash == engine.model_hash) return;
+  fail(Error::Code::invalid_argument,
+       "'{}' is not the cache of the engine's calibration: it was made of {}", cache.name,
+       same_data ? "another model" : "other data");
+}
+
+}  // namespace
+
 void add_cache(Case& into, CalibrationCache cache) {
   const std::string text = to_text(cache);
   const std::string hash = digest_of(std::as_bytes(std::span(text))).hex();
@@ -102,6 +118,7 @@ void add_cache(Case& into, CalibrationCache cache) {
          "'{}' is not the cache that the engine's scales came from: its hash is {}, that one's {}",
          cache.name, hash, into.provenance->cache_hash);
   }
+  if (!known && into.provenance) check_origin(*into.provenance, cache);
   into.cache = std::move(cache);
 }
 

@@ -88,7 +88,8 @@ std::string write_case_json(const Case& from, const CaseFiles& files) {
 
 void read_case_json(std::string_view text, const std::string& name, Case& into, CaseFiles& files) {
   check_fits(static_cast<s64>(text.size()) * kBytesPerCaseCharacter, "the parsed text of " + name);
-  const Json json = parse_bounded_json(text, name, kCaseNesting);
+  const OrderedJsonTree tree = parse_bounded_json(text, name, kCaseNesting);
+  const Json& json = tree.value;
   const JsonFields fields{json, name, kCaseExpected};
   fields.check_object();
   if (fields.text("format") != kCaseFormat) fields.wrong("'format' is not {}", kCaseFormat);

@@ -44,14 +44,19 @@ void add_stages(const Graph& graph, const StageStart& start, const Target& targe
   }
 }
 
+Target target_of(const InspectOptions& options) {
+  Target target = make_target(options.device, options.threads, options.tuning);
+  target.chains = options.chains;
+  return target;
+}
+
 std::vector<Shape> shapes_of(const Engine& engine, const InspectOptions& options) {
   return options.input_shapes.empty() ? sample_shapes(engine) : options.input_shapes;
 }
 
-}  // namespace
-
-std::vector<Shape> sample_shapes(const Engine& engine) {
-  constexpr s64 kImage = 224, kOther = 8;
+// With `other` for every open size that is neither the batch nor an image's.
+std::vector<Shape> shapes_with(const Engine& engine, s64 other) {
+  constexpr s64 kImage = 224;
   std::vector<Shape> shapes;
   const std::vector<TensorInfo> inputs = engine.inputs();
   for (size_t n = 0; n < inputs.size(); ++n) {
@@ -60,15 +65,40 @@ std::vector<Shape> sample_shapes(const Engine& engine) {
     for (int i = 0; i < shape.rank(); ++i) {
       if (shape[i] != Shape::kDynamic) continue;
       const bool image = shape.rank() == 4 && i >= 2;
-      shape[i] = i == 0 || i == sample ? 1 : (image ? kImage : kOther);
+      shape[i] = i == 0 || i == sample ? 1 : (image ? kImage : other);
     }
     shapes.push_back(shape);
   }
   return shapes;
 }
 
+bool takes_shapes(const Engine& engine, const std::vector<Shape>& shapes) {
+  try {
+    specialize(Inside::model(engine).graph, shapes);
+  } catch (const NeedsData&) {
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<Shape> sample_shapes(const Engine& engine) {
+  // The longer ones leave something of spectrograms and of sound, where convolutions make sequences short.
+  constexpr s64 kOthers[] = {8, 160, 16000};
+  const std::vector<Shape> usual = shapes_with(engine, kOthers[0]);
+  for (const s64 other : kOthers) {
+    std::vector<Shape> shapes = shapes_with(engine, other);
+    if (other != kOthers[0] && shapes == usual) break;
+    if (takes_shapes(engine, shapes)) return shapes;
+  }
+  return usual;
+}
+
 Inspection inspect(const Engine& engine, const InspectOptions& options) {
-  const Target target = make_target(options.device, options.threads, options.tuning);
+  const Target target = target_of(options);
   const std::vector<Shape> shapes = shapes_of(engine, options);
   Inspection inspection;
   inspection.weight_bytes = constant_bytes_of(Inside::model(engine).graph);
@@ -88,7 +118,7 @@ Inspection inspect(const Engine& engine, const InspectOptions& options) {
 }
 
 EngineMemory memory_of(const Engine& engine, const InspectOptions& options) {
-  const Target target = make_target(options.device, options.threads, options.tuning);
+  const Target target = target_of(options);
   const Graph& graph = Inside::model(engine).graph;
   const std::vector<Shape> shapes = shapes_of(engine, options);
   EngineMemory memory{.weight_bytes = constant_bytes_of(graph)};

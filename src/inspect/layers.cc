@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inspect/layers.h"
 
+#include <fmt/format.h>
+
 #include "graph/node_types.h"
 #include "graph/op_traits.h"
 #include "inspect/code_scales.h"
+#include "plan/chain.h"
 
 namespace octet {
 namespace {
 
-// A step that falls back to the scalar reference says why each kernel refused; else only its own note.
-std::string kernel_reason(const PlanStep& step) {
+// A step that falls back to the scalar reference says why each kernel refused, one that another device left to the host why that did, and a
+// chain what it is; others have only their own notes.
+std::string kernel_reason(const Plan& plan, const PlanStep& step, const Node& node) {
   std::string reason = step.note;
-  if (step.kernel != "reference") return reason;
-  for (const std::string& reject : step.rejects) reason += (reason.empty() ? "" : "; ") + reject;
+  const auto add = [&](const std::string& more) { reason += (reason.empty() ? "" : "; ") + more; };
+  const bool left = step.device == kHost && plan.devices.size() > 1;
+  if (const ChainRule* rule = rule_of(node, plan.devices.back()->backend()))
+    add(fmt::format("one kernel for {} layers ({})", chain_body(node).nodes.size(), rule->name));
+  if (step.kernel == "reference") {
+    for (const std::string& reject : step.rejects) add(reject);
+  } else if (left && !step.rejects.empty()) {
+    add(fmt::format("on the CPU: {}", step.rejects[0]));
+  }
   return reason;
 }
 
@@ -30,7 +41,26 @@ void add_values(const Graph& graph, const std::vector<ValueId>& values,
 void add_tensors(const Graph& graph, const Node& node, LayerInfo& layer) {
   add_values(graph, node.inputs, layer.inputs, layer.input_types, layer.input_codes);
   add_values(graph, node.outputs, layer.outputs, layer.output_types, layer.output_codes);
-  layer.constants = constants_of(graph, node);
+  if (!is_chain(node)) {
+    layer.constants = constants_of(graph, node);
+    return;
+  }
+  for (const Node& part : chain_body(node).nodes) {
+    for (ConstantInfo& constant : constants_of(chain_body(node), part))
+      layer.constants.push_back(std::move(constant));
+  }
+}
+
+s64 constant_bytes(const Graph& graph, const Node& node) {
+  s64 bytes = 0;
+  if (is_chain(node)) {
+    for (const Node& part : chain_body(node).nodes) bytes += constant_bytes(chain_body(node), part);
+    return bytes;
+  }
+  for (const ValueId id : node.inputs) {
+    if (graph.is_constant(id)) bytes += static_cast<s64>(graph.value(id).constant.bytes());
+  }
+  return bytes;
 }
 
 // Between types of reals: it stands for no ONNX node.
@@ -44,7 +74,9 @@ bool is_conversion(const Node& node) {
          (is_table(node) && node.origins.empty());
 }
 
-LayerInfo node_layer(const Graph& graph, const Node& node, const PlanStep& step) {
+LayerInfo node_layer(const Plan& plan, const PlanStep& step) {
+  const Graph& graph = plan.graph;
+  const Node& node = graph.nodes[step.node];
   LayerInfo layer;
   layer.name = node.name;
   layer.op = std::string(node.op->name);
@@ -52,15 +84,12 @@ LayerInfo node_layer(const Graph& graph, const Node& node, const PlanStep& step)
   layer.reason_code = node.decision.code;
   layer.reason = node.decision.reason;
   layer.kernel = step.kernel;
-  layer.kernel_reason = kernel_reason(step);
+  layer.kernel_reason = kernel_reason(plan, step, node);
   layer.nodes = node.origins;
   add_tensors(graph, node, layer);
   layer.conversion = is_conversion(node);
   layer.macs = count_macs(node, types_of(graph, node.inputs), types_of(graph, node.outputs));
-  for (const ValueId id : node.inputs) {
-    if (graph.is_constant(id))
-      layer.constant_bytes += static_cast<s64>(graph.value(id).constant.bytes());
-  }
+  layer.constant_bytes = constant_bytes(graph, node);
   return layer;
 }
 
@@ -94,9 +123,8 @@ LayerInfo move_layer(const Plan& plan, const PlanStep& step) {
 }  // namespace
 
 LayerInfo layer_of(const Plan& plan, const PlanStep& step) {
-  LayerInfo layer = step.node < plan.graph.nodes.size()
-                        ? node_layer(plan.graph, plan.graph.nodes[step.node], step)
-                        : move_layer(plan, step);
+  LayerInfo layer =
+      step.node < plan.graph.nodes.size() ? node_layer(plan, step) : move_layer(plan, step);
   layer.device = plan.devices[step.device]->name();
   layer.rejected = step.rejects;
   layer.choice = step.choice;

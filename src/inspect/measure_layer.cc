@@ -75,6 +75,10 @@ class LayerMeasurement {
 }  // namespace
 
 LayerSelection measure_layer(std::string_view signature, const SelectionOptions& options) {
+  if (signature.starts_with("Chain{"))
+    fail(Error::Code::invalid_argument,
+         "several layers in one kernel (Chain) cannot be run alone, only in their network; the "
+         "signatures of its parts are in this text");
   const LayerText layer = parse_layer(signature);
   auto model = std::make_shared<Model>();
   model->graph = layer.graph;

@@ -71,7 +71,7 @@ OnnxRuntimeChannel::Message OnnxRuntimeChannel::receive() {
   std::string text(length, '\0');
   child_.read({reinterpret_cast<u8*>(text.data()), text.size()}, end);
   Message message;
-  message.words = parse_bounded_json(text, name_, kMostDepth);
+  message.words = parse_bounded_json(text, name_, kMostDepth).value;
   const JsonFields fields{message.words, name_, kExpected};
   fields.check_object();
   for (const Json& size : fields.list("arrays")) {

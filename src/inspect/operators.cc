@@ -34,14 +34,20 @@ std::string import_form(const OpDef& op) {
   return op.parse != nullptr ? "brought to one canonical form" : "as it is";
 }
 
+// As files call it: a name that ONNX has too is kept with its domain.
+std::string file_name(const OpDef& op) {
+  const std::string prefix = std::string(op.domain) + '/';
+  return std::string(op.name.starts_with(prefix) ? op.name.substr(prefix.size()) : op.name);
+}
+
 }  // namespace
 
 std::vector<OpSupport> supported_operators() {
   std::vector<OpSupport> table;
   for (const OpDef* op : op_registry().all()) {
     if (op->domain == "octet") continue;
-    table.push_back({std::string(op->name), std::string(op->domain), import_form(*op),
-                     f32_kernel(*op), int8_form(*op)});
+    table.push_back({file_name(*op), std::string(op->domain), import_form(*op), f32_kernel(*op),
+                     int8_form(*op)});
   }
   table.push_back({"Constant", "", "becomes a constant of the graph", "none needed", "none"});
   std::ranges::sort(table, [](const OpSupport& a, const OpSupport& b) {

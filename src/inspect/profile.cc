@@ -78,7 +78,8 @@ f64 floor_of(const LayerInfo& layer, const DeviceRates& host, int threads) {
 std::vector<LayerTime> profile(const Engine& engine, std::span<const Tensor> inputs,
                                const ProfileOptions& options) {
   if (options.runs < 1) fail(Error::Code::invalid_argument, "a profile needs at least one run");
-  Context context = engine.make_context({options.threads, options.tuning, options.device});
+  Context context = engine.make_context(
+      {options.threads, options.tuning, options.device, nullptr, options.chains});
   context.run(inputs);
   Samples samples;
   const auto start = std::chrono::steady_clock::now();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <unordered_map>
 
 #include "inspect/layer_trial.h"
 #include "inspect/layers.h"
@@ -74,19 +75,35 @@ class Measurement {
 
   void measure(const KernelTrial::Setting& setting, const StepArgs& args) {
     const bool first = at_ == layers_.size();
-    if (!first && !layers_[at_].wrong) {
-      ++at_;
+    if (first) {
+      layers_.emplace_back();
+      layers_.back().layer = layer_of(setting.plan, setting.step);
+    }
+    LayerSelection& selection = layers_[at_++];
+    if (!first && !selection.wrong) return;
+    if (const LayerSelection* twin = measured_twin(setting, selection)) {
+      selection.kernels = twin->kernels;
+      selection.wrong = twin->wrong;
       return;
     }
     LayerTrial trial(setting, args);
     if (first) {
-      layers_.push_back(trial.compare());
-      layers_.back().layer = layer_of(setting.plan, setting.step);
+      selection.kernels = trial.compare().kernels;
     } else {
-      trial.run_rounds(layers_[at_], kRoundsOfLaterPasses);
+      trial.run_rounds(selection, kRoundsOfLaterPasses);
     }
-    LayerSelection& selection = layers_[at_++];
     selection.wrong = selection.is_wrong(options_);
+  }
+
+  // An earlier layer of the same shapes and kernel. On a device of its own memory, where all data are as far away, its times are this
+  // one's too.
+  const LayerSelection* measured_twin(const KernelTrial::Setting& setting,
+                                      const LayerSelection& selection) {
+    if (setting.target.device->has_host_memory()) return nullptr;
+    const size_t own = at_ - 1;
+    const std::string key = selection.layer.signature + '\n' + setting.step.kernel;
+    const size_t first = first_alike_.try_emplace(key, own).first->second;
+    return first < own ? &layers_[first] : nullptr;
   }
 
   Context::Impl& context_;
@@ -94,7 +111,8 @@ class Measurement {
   RunObserver observer_;
   std::vector<Prepared> prepared_;  // that trials find what they need
   std::vector<LayerSelection> layers_;
-  size_t at_ = 0;  // the layer that comes next in this pass
+  std::unordered_map<std::string, size_t> first_alike_;  // by signature and kernel
+  size_t at_ = 0;                                        // the layer that comes next in this pass
   int64_t single_ = 0;
   int passes_ = 0;
 };

@@ -19,7 +19,8 @@ constexpr size_t kMostBodies = 256;
 // Other operators of our own compute with reals: Interpolate.
 bool computes_codes(const Node& node) { return node.op->traits->codes != CodeMeaning::unknown; }
 
-bool is_product(const Node& node) { return node.op->quant.kind == QuantKind::compute; }
+// As BodyRuns asks: a Gemm too, which only the passes make a product of codes.
+bool is_product(const Node& node) { return node.op->traits->macs != nullptr; }
 
 // Some operators may be without some of their bodies.
 std::vector<std::string_view> body_names(const Node& node) {

@@ -98,9 +98,11 @@ std::optional<RangeMethod> method_for(const CalibrationOptions& options,
   return found;
 }
 
-// Masks of attention are infinite where nothing may be read: such a tensor gets no range and stays real. NaN is an error still.
-bool holds_infinities(const Observation& observation) {
-  return observation.histogram.infs() > 0 && observation.histogram.nans() == 0;
+// Masks of attention are infinite where nothing may be read, and a detector that finds nothing has no boxes to look at: such a tensor gets no
+// range and stays real. NaN is an error still.
+bool shows_no_range(const Observation& observation) {
+  const Histogram& seen = observation.histogram;
+  return seen.nans() == 0 && (seen.infs() > 0 || seen.count() == 0);
 }
 
 }  // namespace
@@ -125,7 +127,7 @@ Ranges ranges_by_method(const FloatModel& model, const CalibrationOptions& optio
   for (size_t i = 0; i < names.size(); ++i) {
     const auto asked = method_for(options, names[i]);
     if (!asked && ranges.contains(calibration.values[i])) continue;
-    if (holds_infinities(calibration.observations[i])) continue;
+    if (shows_no_range(calibration.observations[i])) continue;
     RangeMethod method = asked.value_or(RangeRule::entropy);
     // Samples are tried on the whole model; a round of a body is no sample.
     if (is_body && method.rule == RangeRule::automatic) method = RangeRule::entropy;

@@ -50,6 +50,18 @@ std::string placement(const Graph& graph, const Uses& uses, const Node& node) {
       describe(node), d.name, d.name);
 }
 
+std::string on_gpus_alone(const Node& node) {
+  const Declaration& d = plugin_of(node)->declaration;
+  if (std::ranges::find(d.combinations, u32{OCTET_DEVICE_HOST}, &PluginCombination::device) !=
+      d.combinations.end())
+    return {};
+  return fmt::format(
+      "{}: the plugin's combinations are for CUDA pointers alone, so the engine runs on a GPU "
+      "only; "
+      "calibration and comparison need one for the host",
+      describe(node));
+}
+
 std::string native(const Node& node) {
   const Declaration& d = plugin_of(node)->declaration;
   for (const PluginInfo& plugin : loaded_plugins()) {
@@ -72,7 +84,7 @@ std::vector<std::string> plugin_notes(const Graph& graph) {
   std::vector<std::string> notes;
   for (const Node& node : graph.nodes) {
     if (plugin_of(node) == nullptr || notes.size() >= kMost) continue;
-    for (std::string note : {placement(graph, uses, node), native(node)}) {
+    for (std::string note : {placement(graph, uses, node), native(node), on_gpus_alone(node)}) {
       if (!note.empty()) notes.push_back(std::move(note));
     }
   }

@@ -174,7 +174,8 @@ GivenRange read_range(const JsonFields& fields, const Json& entry) {
 }  // namespace
 
 std::string to_json(const Provenance& from) {
-  Json object = Json::object();
+  OrderedJsonTree tree(Json::object());
+  Json& object = tree.value;
   for (const auto& [key, member] : kTexts) {
     if (!(from.*member).empty()) object[key] = from.*member;
   }
@@ -191,7 +192,8 @@ std::string to_json(const Provenance& from) {
 Provenance provenance_from_json(std::string_view text, const std::string& name) {
   check_fits(static_cast<s64>(text.size()) * kBytesPerProvenanceCharacter,
              "the parsed text of " + name);
-  const Json json = parse_bounded_json(text, name, kProvenanceNesting);
+  const OrderedJsonTree tree = parse_bounded_json(text, name, kProvenanceNesting);
+  const Json& json = tree.value;
   const JsonFields fields{json, name, kProvenanceExpected};
   OptionalFields from(fields);
   Provenance read;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/check.h"
 #include "core/memory.h"
 #include "onnx/import.h"
 #include "passes/infer_types.h"
@@ -25,6 +26,44 @@ std::vector<TensorInfo> types_of(std::span<const std::byte> onnx_model,
   return types;
 }
 
+using Integers = std::vector<std::optional<s64>>;
+
+s64 integer_at(const Tensor& tensor, s64 i) {
+  const auto at = static_cast<size_t>(i);
+  return tensor.dtype() == Dtype::s32 ? tensor.as<s32>()[at] : tensor.as<s64>()[at];
+}
+
+// What both samples agree in does not depend on what was sampled.
+Integers integers_of(const Graph& graph, const SampledTypes& samples, ValueId id) {
+  const TensorType& type = graph.value(id).type;
+  if (type.dtype != Dtype::s32 && type.dtype != Dtype::s64)
+    fail(Error::Code::invalid_argument, "value '{}' is {}, no integers of 32 or 64 bits",
+         graph.value(id).name, to_string(type));
+  if (!type.shape.is_static()) return {};
+  Integers integers(static_cast<size_t>(type.shape.elements()));
+  const Tensor &first = samples.first.known[id], &second = samples.second.known[id];
+  if (!first || !second) return integers;
+  for (s64 i = 0; i < std::ssize(integers); ++i) {
+    const s64 number = integer_at(first, i);
+    if (number == integer_at(second, i)) integers[static_cast<size_t>(i)] = number;
+  }
+  return integers;
+}
+
+std::vector<Integers> integers_of(std::span<const std::byte> onnx_model,
+                                  std::span<const std::string> names,
+                                  const ImportOptions& options) {
+  Graph graph = import_onnx(onnx_model, options);
+  const SampledTypes samples = infer_types(graph);
+  std::vector<Integers> all;
+  for (const std::string& name : names) {
+    const ValueId id = graph.find_value(name);
+    if (id == kNoValue) fail(Error::Code::invalid_argument, "the model has no value '{}'", name);
+    all.push_back(integers_of(graph, samples, id));
+  }
+  return all;
+}
+
 std::vector<TensorInfo> inputs_of_model(const Graph& graph) {
   std::vector<TensorInfo> types;
   for (const ValueId id : graph.inputs)
@@ -40,6 +79,19 @@ std::vector<TensorInfo> value_types(std::span<const std::byte> onnx_model,
     return without_bad_alloc([&] { return types_of(onnx_model, weights_folder); });
   } catch (Error& error) {
     error.add_context(fmt::format("reading the values of a model of {} bytes", onnx_model.size()));
+    throw;
+  }
+}
+
+std::vector<std::vector<std::optional<int64_t>>> value_integers(
+    std::span<const std::byte> onnx_model, std::span<const std::string> names,
+    const std::filesystem::path& weights_folder) {
+  ImportOptions options;
+  options.external_data_folder = weights_folder;
+  try {
+    return without_bad_alloc([&] { return integers_of(onnx_model, names, options); });
+  } catch (Error& error) {
+    error.add_context(fmt::format("reading integers of a model of {} bytes", onnx_model.size()));
     throw;
   }
 }

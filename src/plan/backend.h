@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "plan/chain.h"
 #include "plan/offer.h"
 
 namespace octet {
@@ -27,10 +28,14 @@ using PluginOffers = std::vector<std::pair<std::string, Offer>>;
 struct Backend {
   std::string_view name;
   std::span<const Lowering> lowerings;  // of one operator: in order, best first
+  std::span<const ChainRule> chains = {};
   // Runs any operator through its scalar reference, on linear tensors. Null where the host runs what no lowering accepts.
   Candidate (*reference)(const LowerRequest&) = nullptr;
   // What plugins have for a node of theirs. Null where their pointers are of no use.
   PluginOffers (*plugins)(const LowerRequest&) = nullptr;
+  // Runs a node of a plugin whose results data size, between tensors of the host, with copies. False where nothing that the plugin has for
+  // the device takes these numbers. Null: as `plugins`.
+  bool (*sized_plugin)(const Eval&, Queue&) = nullptr;
   // Copies a tensor from one layout to the other (or between two buffers of one layout).
   Candidate (*convert)(const TensorType& type, Layout from, Layout to,
                        const Target& target) = nullptr;

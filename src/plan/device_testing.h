@@ -11,7 +11,7 @@
 
 namespace octet::test {
 
-class PaperDevice final : public Device {
+class PaperDevice : public Device {
  public:
   explicit PaperDevice(int number, const Device* lesser = nullptr)
       : number_(number), level_(std::to_string(number)), lesser_(lesser) {}

@@ -13,7 +13,13 @@ namespace octet {
 namespace {
 
 constexpr s64 kAlignment = 64;
-// Kernels may read (never write) this far past the end of a buffer.
+// Of buffers of a device. On an H200 a ResNet-50 takes 2.3 % longer where every other buffer begins within a line of 128 bytes, and
+// 0.5 % where they begin at multiples of 128 alone.
+constexpr s64 kDeviceAlignment = 64 << 10;
+// Of so many buffers most are small: 200,000 would take 13 GB.
+constexpr size_t kManyBuffers = 4096;
+constexpr s64 kDeviceAlignmentOfMany = 256;
+// Kernels of the CPU may read (never write) this far past the end of a buffer; those of a GPU read nothing there.
 constexpr s64 kSlack = 64;
 
 struct Life {
@@ -23,7 +29,11 @@ struct Life {
   s64 bytes;
 };
 
-s64 aligned(s64 bytes) { return (bytes + kSlack + kAlignment - 1) / kAlignment * kAlignment; }
+s64 aligned(s64 bytes, const Plan& plan, u32 space) {
+  const s64 apart = plan.buffers.size() > kManyBuffers ? kDeviceAlignmentOfMany : kDeviceAlignment;
+  const s64 to = space == kHost ? kAlignment : apart;
+  return (bytes + kSlack + to - 1) / to * to;
+}
 
 u32 root_of(const Plan& plan, u32 b) {
   while (plan.buffers[b].same_as != kNoBuffer) b = plan.buffers[b].same_as;
@@ -102,7 +112,8 @@ void live_through_groups(const Plan& plan, std::vector<Life>& all) {
 
 std::vector<Life> lives(const Plan& plan) {
   std::vector<Life> all(plan.buffers.size());
-  for (u32 b = 0; b < all.size(); ++b) all[b] = {b, -1, -1, aligned(plan.buffers[b].bytes)};
+  for (u32 b = 0; b < all.size(); ++b)
+    all[b] = {b, -1, -1, aligned(plan.buffers[b].bytes, plan, plan.buffers[b].space)};
   const auto root = [&](u32 b) { return root_of(plan, b); };
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const s64 step = static_cast<s64>(s);
@@ -234,7 +245,7 @@ s64 largest_workspace(const Plan& plan, u32 space, bool by_thread) {
     if (step.device == space && step.share.by_thread == by_thread)
       bytes = std::max(bytes, step.workspace_bytes);
   }
-  return aligned(bytes);
+  return aligned(bytes, plan, space);
 }
 
 std::vector<Life> lives_in(const Plan& plan, const std::vector<Life>& all, u32 space, bool sliced) {

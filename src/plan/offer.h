@@ -54,6 +54,7 @@ struct Target {
   // Plans keep the kernels that accepted a node and were not chosen, those of lesser devices too: for measuring.
   bool keep_others = false;
   std::shared_ptr<const Tuning> tuning = nullptr;  // measured choices, or null
+  bool chains = true;  // one kernel may run several nodes (plan/chain.h)
 };
 
 // What a lowering is asked. Activation codes are always u8 here: planning for the CPU relabels s8 values first.

@@ -34,8 +34,8 @@ class Planner {
  public:
   // `shares`: of each node.
   Planner(Graph graph, const Target& target, std::vector<BatchShare> shares,
-          const CallerMemory& caller)
-      : targets_{target}, lane_(target), node_shares_(std::move(shares)) {
+          const CallerMemory& caller, ChainRejects apart = {})
+      : targets_{target}, lane_(target), node_shares_(std::move(shares)), apart_(std::move(apart)) {
     plan_.caller = caller;
     lane_.threads = std::min(target.threads, 1 + kMostHelpers);
     // The host's own nodes are planned as if there were no other device.
@@ -44,13 +44,15 @@ class Planner {
     for (const Target& t : targets_) plan_.devices.push_back(t.device);
     plan_.graph = std::move(graph);
     first_.resize(plan_.graph.value_count());
-    for (u32 i = 0; i < plan_.graph.inputs.size(); ++i) add_input(i);
+    const Uses uses(plan_.graph);
+    for (u32 i = 0; i < plan_.graph.inputs.size(); ++i) add_input(i, uses);
     for (u32 n = 0; n < plan_.graph.nodes.size(); ++n) add_node(n);
     share_ = {};
     for (u32 i = 0; i < plan_.graph.outputs.size(); ++i) add_output(i);
   }
 
   const Graph& graph() const { return plan_.graph; }
+  const ChainRejects& apart() const { return apart_; }
 
   // Of each node, the share that costs least with these kernels.
   std::vector<BatchShare> wanted_shares() const {
@@ -106,14 +108,19 @@ class Planner {
     return id;
   }
 
-  void add_input(u32 index) {
+  void add_input(u32 index, const Uses& uses) {
     const ValueId id = plan_.graph.inputs[index];
     plan_.input_types.push_back(plan_.graph.value(id).type);
     const u32 space = plan_.caller.of_input(index);
-    first_[id] = {Layout::linear, space, space != kHost};
+    first_[id] = {Layout::linear, space, space != kHost && !is_read_in_place(index, uses)};
     Buffer& buffer = plan_.buffers[add_buffer(id, first_[id])];
     buffer.kind = Buffer::Kind::input;
     buffer.index = index;
+  }
+
+  // A kernel that reads the caller's memory is given anew in each run; what several read is copied, so that they need not be.
+  bool is_read_in_place(u32 index, const Uses& uses) const {
+    return plan_.caller.is_aligned(index) && uses.consumers(plan_.graph.inputs[index]).size() <= 1;
   }
 
   // The value as a request to the device gives it: in a layout that the device knows.
@@ -127,8 +134,10 @@ class Planner {
     if (const auto at = buffer_of_.find({value, wanted}); at != buffer_of_.end()) return at->second;
     Form from = first_[value];
     if (from.space != wanted.space || from.callers) {
-      from.layout = known_layout(from.layout, wanted.space);
-      const u32 source = buffer_in(value, from);
+      // A device turns what the host will read: it has the faster memory.
+      const bool to_host = wanted.space == kHost && !from.callers;
+      from.layout = to_host ? wanted.layout : known_layout(from.layout, wanted.space);
+      const u32 source = whole_buffer_in(value, from);
       from.space = wanted.space;
       from.callers = false;
       cross(value, source, from);
@@ -144,6 +153,14 @@ class Planner {
                   .convert(type_of(plan_.graph, value, share_.groups), from.layout, wanted.layout,
                            target_of(wanted.space)));
     return result;
+  }
+
+  // All images, also where the reader takes them in groups.
+  u32 whole_buffer_in(ValueId value, Form wanted) {
+    const BatchShare share = std::exchange(share_, {});
+    const u32 buffer = buffer_in(value, wanted);
+    share_ = share;
+    return buffer;
   }
 
   // Copies all images, also where the reader takes them in groups.
@@ -202,6 +219,10 @@ class Planner {
     OCTET_CHECK(device != kHost);
     device = kHost;
     Selection on_host = select(node, kHost);
+    // What both say is said once.
+    std::erase_if(on_host.rejects, [&](const std::string& reason) {
+      return std::ranges::find(selection.rejects, reason) != selection.rejects.end();
+    });
     on_host.rejects.insert(on_host.rejects.begin(), selection.rejects.begin(),
                            selection.rejects.end());
     return on_host;
@@ -226,6 +247,8 @@ class Planner {
                   .device = device,
                   .choice = std::move(selection.choice),
                   .given = std::move(asked.layouts)};
+    if (const auto apart = apart_.find(node.outputs[0]); apart != apart_.end())
+      step.rejects.insert(step.rejects.end(), apart->second.begin(), apart->second.end());
     connect(node, candidate, step);
     if (targets_[device].keep_others) {
       step.kernels = std::move(selection.others);
@@ -317,6 +340,7 @@ class Planner {
   const std::vector<BatchShare> node_shares_;  // empty: the whole batch everywhere
   BatchShare share_;                           // of the node that is being added
   Plan plan_;
+  const ChainRejects apart_;           // of nodes that might have been a chain's last
   std::vector<Form> first_;            // as each value's producer leaves it
   std::vector<Candidate> candidates_;  // of each step
   std::map<std::pair<ValueId, Form>, u32> buffer_of_;
@@ -326,7 +350,8 @@ Planner plan_whole(const Graph& graph, std::span<const Shape> input_shapes, cons
                    const CallerMemory& caller = {}) {
   Graph concrete = specialize(graph, input_shapes);
   if (target.device->backend().relabel_s8) relabel_s8(concrete);
-  return Planner(std::move(concrete), target, {}, caller);
+  ChainRejects apart = join_chains(concrete, target);
+  return Planner(std::move(concrete), target, {}, caller, std::move(apart));
 }
 
 }  // namespace
@@ -353,7 +378,7 @@ Plan make_plan(const Graph& graph, std::span<const Shape> input_shapes, const Ta
   Planner whole = plan_whole(graph, input_shapes, target, caller);
   const std::vector<BatchShare> shares = whole.wanted_shares();
   if (std::ranges::count(shares, BatchShare{}) == std::ssize(shares)) return whole.finish();
-  return Planner(whole.graph(), target, shares, caller).finish();
+  return Planner(whole.graph(), target, shares, caller, whole.apart()).finish();
 }
 
 Plan make_plan_in_groups(const Graph& graph, std::span<const Shape> input_shapes,
@@ -361,7 +386,7 @@ Plan make_plan_in_groups(const Graph& graph, std::span<const Shape> input_shapes
   const Planner whole = plan_whole(graph, input_shapes, target);
   shares.resize(whole.graph().nodes.size());
   whole.keep_possible(shares);
-  return Planner(whole.graph(), target, std::move(shares), {}).finish();
+  return Planner(whole.graph(), target, std::move(shares), {}, whole.apart()).finish();
 }
 
 }  // namespace octet

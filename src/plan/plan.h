@@ -96,9 +96,15 @@ struct Slices {
 // Which of the caller's inputs and outputs lie in the memory of the target's device; the others, and where nothing is said all, in
 // the host's.
 struct CallerMemory {
+  // What kernels may rely on of memory that they read where it lies, as of a device's own.
+  static constexpr s64 kAlignment = 256;
+
   std::vector<bool> inputs, outputs;
+  std::vector<bool>
+      aligned;  // inputs in the device's memory that begin at a multiple of kAlignment
 
   u32 of_input(size_t i) const { return i < inputs.size() && inputs[i] ? 1 : kHost; }
+  bool is_aligned(size_t i) const { return i < aligned.size() && aligned[i]; }
   u32 of_output(size_t i) const { return i < outputs.size() && outputs[i] ? 1 : kHost; }
   bool operator==(const CallerMemory&) const = default;
 };

@@ -49,6 +49,8 @@ void ask(const LowerRequest& asked, const Backend& backend, Answers& answers) {
   for (const Lowering& lowering : backend.lowerings) {
     if (lowering.op == asked.node.op->name) answers.take(lowering.name, lowering.offer(asked));
   }
+  if (const ChainRule* rule = rule_of(asked.node, backend))
+    answers.take(rule->name, rule->offer(asked));
   if (backend.plugins != nullptr && plugin_of(asked.node) != nullptr) {
     for (auto& [name, offer] : backend.plugins(asked)) answers.take(name, std::move(offer));
   }
@@ -172,7 +174,11 @@ Selection select_kernel(const LowerRequest& asked, const Backend& backend) {
 
 std::vector<Candidate> likely_kernels(std::vector<Candidate> kernels, const Device& device) {
   constexpr size_t kMost = 16, kMostCompiled = 8;
-  const size_t most = device.preparations() > 1 ? kMostCompiled : kMost;
+  constexpr f64 kUnlikely = 1.5;  // times the estimate of the chosen one
+  const bool compiled = device.preparations() > 1;
+  const size_t most = compiled ? kMostCompiled : kMost;
+  const f64 dearest = compiled && !kernels.empty() ? kUnlikely * kernels.front().cost : 0;
+  if (dearest > 0) std::erase_if(kernels, [&](const Candidate& c) { return c.cost > dearest; });
   if (kernels.size() <= most) return kernels;
   std::stable_sort(kernels.begin() + 1, kernels.end(),
                    [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });

@@ -213,5 +213,25 @@ TEST(SelectTuned, SignaturesTellLayersApart) {
             "const) -> u8[1,4,4,4]");
 }
 
+// Its kernels are compiled side by side.
+class CompilingDevice final : public test::PaperDevice {
+ public:
+  CompilingDevice() : PaperDevice(1) {}
+  int preparations() const override { return 4; }
+};
+
+TEST(LikelyKernels, OnlyNearEstimatesWhereEachIsCompiled) {
+  const std::vector<Candidate> kernels = {forged("chosen", 100), forged("twice", 200),
+                                          forged("near", 140), forged("less", 90)};
+  const auto names = [](const std::vector<Candidate>& of) {
+    std::vector<std::string> all;
+    for (const Candidate& candidate : of) all.push_back(candidate.kernel);
+    return all;
+  };
+  EXPECT_THAT(names(likely_kernels(kernels, CompilingDevice())),
+              ElementsAre("chosen", "near", "less"));
+  EXPECT_EQ(likely_kernels(kernels, test::paper_device(1)).size(), 4u);
+}
+
 }  // namespace
 }  // namespace octet

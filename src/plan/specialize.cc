@@ -16,8 +16,10 @@ void check_input_shapes(const Graph& graph, std::span<const Shape> shapes) {
   for (size_t i = 0; i < shapes.size(); ++i) {
     const Value& value = graph.value(graph.inputs[i]);
     const Shape& expected = value.type.shape;
-    bool fits = shapes[i].rank() == expected.rank() && shapes[i].is_static();
-    for (int d = 0; fits && d < expected.rank(); ++d)
+    // Of a body's inputs a run may be the first to know the rank.
+    const bool open = expected.is_unknown();
+    bool fits = shapes[i].is_static() && (open || shapes[i].rank() == expected.rank());
+    for (int d = 0; fits && !open && d < expected.rank(); ++d)
       fits = expected[d] < 0 || expected[d] == shapes[i][d];
     if (!fits) {
       fail(kCode, "input '{}' expects {}, got {}", value.name, to_string(expected),

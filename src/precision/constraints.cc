@@ -40,6 +40,11 @@ struct Matched {
   Winner computes, gives;
 };
 
+struct NodeMatch {
+  std::string name;
+  Matched matched;
+};
+
 std::vector<std::string> onnx_nodes(const Node& node) {
   return node.origins.empty() ? std::vector{node.name} : node.origins;
 }
@@ -112,6 +117,11 @@ class Matcher {
   Precision precision_at(size_t c) const {
     return c == kNone ? Precision::none : list_[c].precision;
   }
+  // Of a node: a name of its layer counts before what was asked of the node in general.
+  Precision precision_of(const Winner& node, const Winner& layer) const {
+    const bool overruled = node.at != kNone && !node.named && layer.named;
+    return precision_at(overruled ? layer.at : node.at);
+  }
   std::string text_at(size_t c) const { return c == kNone ? "" : to_string(list_[c]); }
 
   // Names of two nodes of one layer with two types.
@@ -128,12 +138,15 @@ class Matcher {
     const ValueId id = node.outputs.empty() ? kNoValue : node.outputs[0];
     const bool real = id != kNoValue && is_real(graph_.value(id).type);
     Matched layer;
+    std::vector<NodeMatch> nodes;
     for (const std::string& name : onnx_nodes(node)) {
-      const Matched matched = match(node, name, real);
-      join(layer.computes, matched.computes, node);
-      join(layer.gives, matched.gives, node);
-      const NodeRequest request{name, precision_at(matched.computes.at),
-                                precision_at(matched.gives.at)};
+      const NodeMatch& last = nodes.emplace_back(NodeMatch{name, match(node, name, real)});
+      join(layer.computes, last.matched.computes, node);
+      join(layer.gives, last.matched.gives, node);
+    }
+    for (const auto& [name, matched] : nodes) {
+      const NodeRequest request{name, precision_of(matched.computes, layer.computes),
+                                precision_of(matched.gives, layer.gives)};
       if (request.precision != Precision::none || request.output != Precision::none)
         requests.nodes.push_back(request);
     }

@@ -65,6 +65,20 @@ TEST(NarrowTableInputs, CutsTheFlatTailOfSwish) {
   EXPECT_EQ(y.min, -0.28f);
 }
 
+// PyTorch writes the one slope of a PReLU as f32[1,1,1].
+TEST(NarrowTableInputs, TakesConstantsOfOneElementOfAnyRank) {
+  Graph graph = parse_graph(R"(graph "g"(%x: f32[1,2,4,4]) {
+    const %slope: f32[1,1,1] = {0.0}
+    %y: f32[1,2,4,4] = PRelu(%x, %slope) name "y"
+    return %y
+  })",
+                            find_op);
+  graph.nodes[0].decision.precision = Precision::int8;
+  Ranges ranges{{value(graph, "x"), range(-10.0f, 10.0f)}, {value(graph, "y"), range(0.0f, 10.0f)}};
+  narrow_table_inputs(graph, ranges);
+  EXPECT_GT(ranges.at(value(graph, "x")).min, -0.1f);
+}
+
 TEST(NarrowTableInputs, LeavesWhatOthersReadToo) {
   Graph graph = parse_graph(R"(graph "g"(%x: f32[1,2,4,4]) {
     %y: f32[1,2,4,4] = Swish(%x) name "y"

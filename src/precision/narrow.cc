@@ -26,8 +26,8 @@ std::vector<f32> sampled(const Graph& graph, const Node& node, f32 low, f32 high
   for (size_t i = 1; i < node.inputs.size(); ++i) {
     const Tensor* constant = graph.constant_input(node, i);
     if (constant == nullptr && node.input(i) != kNoValue) return {};
-    inputs.push_back(constant != nullptr ? *constant : Tensor());
-    if (constant != nullptr && constant->elements() > 1) return {};
+    if (constant != nullptr && constant->elements() != 1) return {};
+    inputs.push_back(constant != nullptr ? constant->reshaped(Shape{}) : Tensor());
   }
   const Tensor y = eval_node(node, inputs)[0];
   const auto values = y.as<f32>();

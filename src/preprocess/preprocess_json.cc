@@ -84,7 +84,7 @@ constexpr Key kKeys[] = {
                   Preprocess* p) { p->layout = read_string(v, what, "nchw"); }},
 };
 
-json parse(const std::string& text, const std::string& file_name) {
+OrderedJsonTree parse(const std::string& text, const std::string& file_name) {
   if (text.size() > kMaxBytes) {
     fail(Error::Code::invalid_argument, "'{}': {} bytes, the limit for this file is {}", file_name,
          text.size(), kMaxBytes);
@@ -104,7 +104,8 @@ json short_decimals(const std::vector<f32>& values) {
 }  // namespace
 
 Preprocess preprocess_from_json(const std::string& text, const std::string& file_name) {
-  const json object = parse(text, file_name);
+  const OrderedJsonTree tree = parse(text, file_name);
+  const json& object = tree.value;
   if (!object.is_object()) {
     fail(Error::Code::invalid_argument, "'{}': expected a JSON object", file_name);
   }
@@ -126,7 +127,8 @@ Preprocess preprocess_from_json(const std::string& text, const std::string& file
 
 std::string to_json(const Preprocess& preprocess) {
   const Preprocess& p = preprocess;
-  json object = json::object();
+  JsonTree<json> tree(json::object());
+  json& object = tree.value;
   object["orientation"] = orientation_name(p.orientation);
   object["color"] = color_name(p.color);
   if (p.resize_short > 0) object["resize_short"] = p.resize_short;

@@ -36,6 +36,7 @@ BoundPlan::BoundPlan(Plan plan, Queues& queues, PreparedStore& store)
                               : plan_.devices[d]->allocate(bytes, kWhat));
   }
   size_t count = 0;
+  awaited_.resize(plan_.steps.size());
   for (size_t s = 0; s < plan_.steps.size(); ++s) {
     const PlanStep& step = plan_.steps[s];
     first_pointer_.push_back(count);
@@ -120,10 +121,7 @@ void BoundPlan::wait_for(size_t copy, size_t reader) {
     run(args);
     args.queue.record(event);
   };
-  steps_[reader] = [&event, run = std::move(steps_[reader])](const StepArgs& args) {
-    event.synchronize();
-    run(args);
-  };
+  awaited_[reader] = &event;
 }
 
 BoundPlan::Awaited::~Awaited() {
@@ -266,10 +264,15 @@ void BoundPlan::rethrow_first_error() {
 }
 
 void BoundPlan::run_step(size_t s, const StepArgs& args) const {
+  bool waits = awaited_[s] != nullptr;
   try {
+    if (waits) awaited_[s]->synchronize();
+    waits = false;
     steps_[s](args);
   } catch (Error& error) {
-    error.add_context("running '" + plan_.steps[s].name + "'");
+    // What it waits for may name the step that failed.
+    if (!waits || error.context().empty())
+      error.add_context("running '" + plan_.steps[s].name + "'");
     throw;
   }
 }

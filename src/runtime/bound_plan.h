@@ -154,6 +154,7 @@ class BoundPlan {
   std::string slowest_;
   Queues& queues_;
   std::vector<RunStep> steps_;
+  std::vector<Event*> awaited_;  // of a step, or null
   std::vector<std::shared_ptr<std::byte>> arenas_;  // of each device
   std::vector<std::unique_ptr<Event>> events_;      // of copies that the host waits for
   std::vector<size_t> first_pointer_;               // of each step, in every lane

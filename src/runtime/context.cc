@@ -15,6 +15,12 @@
 namespace octet {
 namespace {
 
+Target target_for(const ContextOptions& options, int threads) {
+  Target target = make_target(options.device, threads, options.tuning);
+  target.chains = options.chains;
+  return target;
+}
+
 std::shared_ptr<ThreadPool> pool_for(const ContextOptions& options) {
   return options.pool != nullptr ? options.pool : make_thread_pool(std::max(1, options.threads));
 }
@@ -80,7 +86,7 @@ Context::Impl::Impl(std::shared_ptr<const Model> m, std::shared_ptr<PreparedStor
                     const ContextOptions& options, const std::shared_ptr<ThreadPool>& pool)
     : model(std::move(m)),
       store(std::move(s)),
-      target(make_target(options.device, pool->size(), options.tuning)),
+      target(target_for(options, pool->size())),
       queues(target, pool),
       views(model->graph, *target.device),
       // Threads of their own: those of the pool belong to the run that a body is part of.
@@ -133,8 +139,8 @@ CallerMemory Context::Impl::all_in(std::string_view memory) const {
     fail(Error::Code::invalid_argument, "this context has no memory of '{}', only of 'cpu'{}",
          memory,
          target.device == target.host ? "" : fmt::format(" and '{}'", target.device->name()));
-  return {std::vector<bool>(model->graph.inputs.size(), true),
-          std::vector<bool>(model->graph.outputs.size(), true)};
+  const std::vector<bool> inputs(model->graph.inputs.size(), true);
+  return {inputs, std::vector<bool>(model->graph.outputs.size(), true), inputs};
 }
 
 void Context::Impl::execute(BoundPlan& bound, std::span<const Tensor> inputs,

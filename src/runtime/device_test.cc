@@ -54,6 +54,7 @@ size_t strayed(const Plan& plan) {
 
 struct Counts {
   size_t device = 0, host = 0, crossings = 0, blocks = 0, in_groups = 0;
+  size_t turned_by_host = 0;  // conversions of layouts
 
   void add(const Plan& plan) {
     for (const PlanStep& step : plan.steps) {
@@ -61,6 +62,11 @@ struct Counts {
       const bool node = step.node < plan.graph.nodes.size();
       if (node) ++(step.device == kHost ? host : device);
       crossings += is_crossing(plan, step) ? 1u : 0u;
+      const bool copies = !node && step.device == kHost && step.inputs.size() == 1;
+      turned_by_host += copies && plan.buffers[step.inputs[0]].placement.layout !=
+                                      plan.buffers[step.outputs[0]].placement.layout
+                            ? 1u
+                            : 0u;
       in_groups += step.device != kHost && step.share.groups > 1 ? 1u : 0u;
     }
     for (const Buffer& buffer : plan.buffers)
@@ -101,6 +107,7 @@ Counts run_random_graphs(u32 first_device, u32 devices, bool in_groups) {
 TEST(Device, RandomGraphsWhollyOnIt) {
   const Counts counts = run_random_graphs(0, 1, false);
   EXPECT_EQ(counts.host, 0u);
+  EXPECT_EQ(counts.turned_by_host, 0u);
   EXPECT_GE(counts.crossings, 3u * 60);  // one input, two outputs
   EXPECT_GT(counts.blocks, 100u);
 }

@@ -118,6 +118,37 @@ TEST(DeviceViews, NothingGoesThroughTheHostWithoutNeed) {
   EXPECT_FALSE(impl.plans.front().is_of_device());
 }
 
+s64 copies_on_device(const Plan& plan) {
+  return std::ranges::count(plan.steps, "copy_on_device", &PlanStep::kernel);
+}
+
+TEST(DeviceViews, AlignedInputsAreReadWhereTheyLie) {
+  const auto model = model_of(R"(graph "g"(%x: f32[5], %z: f32[5]) {
+    %a: f32[5] = Add(%x, %z) name "a"
+    %b: f32[5] = Mul(%a, %z) name "b"
+    return %b
+  })");
+  const std::vector<Tensor> inputs = {ramp({5}, 1), ramp({5}, 7)};
+  const std::vector<Tensor> want = interpret(model->graph, inputs);
+  const Device& device = find_device("test:0");
+  const Placed placed(device, inputs, want, 7);
+  Context context = Inside::context(model, {.device = "test:0"});
+  Context::Impl& impl = Inside::impl(context);
+  context.run_into(placed.inputs(), placed.outputs());
+  expect_same(placed.output(0), want[0], "aligned");
+  EXPECT_EQ(copies_on_device(impl.plans.front().plan()),
+            2);  // of z, which two kernels read, and of the output
+  const DeviceTensor longer(device, Tensor::of<f32>({6}, std::vector<f32>{0, 1, 2, 3, 4, 5}));
+  std::vector<TensorView> elsewhere = placed.inputs();
+  elsewhere[0].data = longer.view().data + sizeof(f32);
+  context.run_into(elsewhere, placed.outputs());
+  const std::vector<Tensor> other = {Tensor::of<f32>({5}, std::vector<f32>{1, 2, 3, 4, 5}),
+                                     inputs[1]};
+  expect_same(placed.output(0), interpret(model->graph, other)[0], "at any address");
+  EXPECT_EQ(copies_on_device(impl.plans.front().plan()), 3);
+  EXPECT_EQ(impl.plans.size(), 2u);
+}
+
 TEST(DeviceViews, OutputsThatNothingComputes) {
   const auto model = model_of(R"(graph "g"(%x: f32[2]) {
     const %c: f32[2] = {1.0, 2.0}

@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "core/bounded_json.h"
 #include "core/check.h"
 #include "plugin/library.h"
 
@@ -122,7 +123,8 @@ s64 attached_in(const json& manifest) {
 }  // namespace
 
 std::string write_manifest(const Model& model) {
-  json manifest = json::object();
+  JsonTree<json> tree(json::object());
+  json& manifest = tree.value;
   manifest["source"] = model.source;
   manifest["producer"] = model.producer;
   manifest["range_method"] = model.range_method;
@@ -149,7 +151,8 @@ std::string write_manifest(const Model& model) {
 
 s64 read_manifest(std::string_view text, Model& model) {
   try {
-    const json manifest = parse_bounded(text);
+    const JsonTree<json> tree(parse_bounded(text));
+    const json& manifest = tree.value;
     model.source = manifest.at("source").get<std::string>();
     model.producer = manifest.at("producer").get<std::string>();
     model.range_method = manifest.at("range_method").get<std::string>();
@@ -159,7 +162,8 @@ s64 read_manifest(std::string_view text, Model& model) {
     model.provenance = manifest.value("provenance", std::string());
     check_plugins(plugins_of(manifest));
     if (manifest.contains("preprocess")) {
-      json preprocess = manifest["preprocess"];
+      JsonTree<json> own(manifest["preprocess"]);
+      json& preprocess = own.value;
       // Engines that say nothing of it are older than the turning of images: theirs were never turned.
       if (preprocess.is_object() && !preprocess.contains("orientation"))
         preprocess["orientation"] = "stored";
@@ -173,7 +177,7 @@ s64 read_manifest(std::string_view text, Model& model) {
 
 s64 attached_bytes(std::string_view text) {
   try {
-    return attached_in(parse_bounded(text));
+    return attached_in(JsonTree<json>(parse_bounded(text)).value);
   } catch (const json::exception& error) {
     fail(Error::Code::invalid_model, "manifest: {}", error.what());
   }

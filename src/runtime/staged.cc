@@ -6,7 +6,9 @@
 #include <unordered_set>
 
 #include "core/check.h"
-#include "graph/op_def.h"
+#include "graph/eval_by.h"
+#include "plugin/evaluate.h"
+#include "plugin/plugin_op.h"
 
 namespace octet {
 namespace {
@@ -103,6 +105,16 @@ void StagedRun::run_plan(const Planned& planned, Values& values,
   for (size_t i = 0; i < outputs.size(); ++i) values[graph.outputs[i]] = std::move(outputs[i]);
 }
 
+// A plugin's node runs where it can: on the device, or on the threads of the run.
+std::vector<Tensor> StagedRun::evaluated(const Node& node, std::span<const Tensor> inputs) const {
+  if (plugin_of(node) == nullptr) return eval_node(node, inputs);
+  const auto on_device = target_.device->backend().sized_plugin;
+  return eval_node_by(node, inputs, kDefaultMaxBytes, [&](const Eval& eval) {
+    if (on_device == nullptr || !on_device(eval, queues_.device()))
+      eval_plugin_with(eval, &queues_.pool());
+  });
+}
+
 void StagedRun::run_reference(const Stage& stage, Values& values,
                               const RunObserver* observer) const {
   using Clock = std::chrono::steady_clock;
@@ -111,7 +123,7 @@ void StagedRun::run_reference(const Stage& stage, Values& values,
     std::vector<Tensor> inputs;
     for (ValueId id : node.inputs) inputs.push_back(id == kNoValue ? Tensor() : value(values, id));
     const auto start = Clock::now();
-    std::vector<Tensor> outputs = eval_node(node, inputs);
+    std::vector<Tensor> outputs = evaluated(node, inputs);
     if (observer != nullptr) {
       const std::chrono::duration<f64, std::micro> spent = Clock::now() - start;
       observer->after_node(node, inputs, outputs, spent.count());

@@ -75,6 +75,7 @@ class StagedRun {
   void make_room();
   void run_plan(const Planned& planned, Values& values, const RunObserver* observer) const;
   void run_reference(const Stage& stage, Values& values, const RunObserver* observer) const;
+  std::vector<Tensor> evaluated(const Node& node, std::span<const Tensor> inputs) const;
   const Tensor& value(const Values& values, ValueId id) const;
 
   const Graph& graph_;

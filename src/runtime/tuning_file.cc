@@ -51,7 +51,8 @@ void read_choice(const ChoiceReader& reader, Tuning& tuning) {
 }  // namespace
 
 Tuning tuning_from_json(std::string_view text, const std::string& file_name) {
-  const Json json = parse_bounded_json(text, file_name, kMaxNesting);
+  const OrderedJsonTree tree = parse_bounded_json(text, file_name, kMaxNesting);
+  const Json& json = tree.value;
   const ChoiceReader reader{{json, file_name, kExpected}};
   reader.check_object();
   if (reader.text("format") != kFormat) reader.wrong("'format' is not {}", kFormat);

@@ -20,8 +20,11 @@ Tensor borrowed(const TensorView& view) {
 
 bool is_on_host(const TensorView& view) { return view.device == "cpu"; }
 
+bool is_multiple(const std::byte* address, s64 bytes) {
+  return reinterpret_cast<uintptr_t>(address) % static_cast<uintptr_t>(bytes) == 0;
+}
 bool is_aligned(const TensorView& view) {
-  return reinterpret_cast<uintptr_t>(view.data) % dtype_bytes(view.type.dtype) == 0;
+  return is_multiple(view.data, static_cast<s64>(dtype_bytes(view.type.dtype)));
 }
 
 // Which of the model's tensors a view is for.
@@ -100,8 +103,12 @@ void ViewBinding::Side::bind_copy(size_t i, const TensorType& type) {
 std::span<const Tensor> ViewBinding::bind_inputs(std::span<const TensorView> views) {
   inputs_.resize(views.size());
   memory_.inputs = places_of(views);
+  memory_.aligned.clear();
   for (size_t i = 0; i < views.size(); ++i) {
     check_view(views[i], {graph_, false, i}, device_);
+    if (!memory_.inputs.empty())
+      memory_.aligned.push_back(memory_.inputs[i] &&
+                                is_multiple(views[i].data, CallerMemory::kAlignment));
     inputs_.bind(i, views[i]);
     if (inputs_.is_copied(i)) copy(views[i], view_of(inputs_.copies[i]));
   }
