@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Octet on an NVIDIA GPU: device time of whole networks, from the input in the device's memory to the outputs there.
 
-Times are the sum of the steps of one batch by the device's own clock (octet bench --layers), copies to and from the host left out; the
-median of several runs. Engines are built on any machine beforehand (--prepare, which needs the benchmark's Python packages) and may be
+`ms` is the sum of the steps of one batch by the device's own clock (octet bench --layers), copies to and from the host left out; the
+median of several runs. `stream_ms` is what a program sees whose data are on the device and which gives one batch behind the other (octet
+bench --no-transfers); --sustained does that for so long, and samples clocks and power meanwhile. Engines are built on any machine beforehand (--prepare, which needs the benchmark's Python packages) and may be
 carried to the one with the GPU, which needs nothing but the program:
 
     bench/gpu.py --prepare build/gpu
@@ -16,6 +17,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import threading
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NETWORKS = {  # network of networks.py: batch sizes
@@ -90,6 +92,40 @@ def device_ms(args, engine, batch):
     return statistics.median(runs), layers
 
 
+def stream_ms(args, engine, batch, seconds):
+    """Of one batch whose data are on the device, in milliseconds; None where the program says that it cannot."""
+    command = [args.program, "bench", engine, "--device", args.device, "--batch", str(batch), "--no-transfers", "--seconds", str(seconds), "--json"]
+    if args.tuning:
+        command += ["--tuning", args.tuning]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        print(f"{engine.stem}, batch {batch}: {done.stderr.strip()}", file=sys.stderr)
+        return None
+    return batch / json.loads(done.stdout)["throughput"] * 1e3
+
+
+def sustained(args, engine, batch):
+    """The same for args.sustained seconds, with the medians of clocks and power once it is warm."""
+    samples, ended = [], threading.Event()
+
+    def sample():
+        while not ended.wait(1):
+            samples.append(clocks())
+
+    sampler = threading.Thread(target=sample)
+    sampler.start()
+    try:
+        ms = stream_ms(args, engine, batch, args.sustained)
+    finally:
+        ended.set()
+        sampler.join()
+    steady = [sample for sample in samples[len(samples) // 2:] if sample]
+    if ms is None or not steady:
+        return None
+    return {"seconds": args.sustained, "ms": round(ms, 4), "images_per_s": round(batch / ms * 1e3, 1),
+            "clocks": {name: statistics.median(sample[name] for sample in steady) for name in steady[0]}}
+
+
 def peers(args):
     """What gpu_peers.py measures of PyTorch on this GPU: {(network, batch): {mode: milliseconds}}; nothing where it is not installed."""
     asked = [f"{name}:{batch}" for name, batches in NETWORKS.items() for batch in batches if (args.engines / f"{name}.octet").exists()]
@@ -115,10 +151,13 @@ def measure(args):
             except subprocess.CalledProcessError as error:
                 print(f"{name}, batch {batch}: {error.stderr.strip()}", file=sys.stderr)
                 continue
+            streamed = stream_ms(args, engine, batch, args.seconds)
             on_host = [layer["name"] for layer in layers if layer["device"] == "cpu" and layer["kernel"] not in COPIES]
             floor = sum(layer["floor_us"] for layer in layers) / 1e3
             results.append({"name": name, "batch": batch, "ms": round(ms, 4), "images_per_s": round(batch / ms * 1e3, 1),
-                            "floor_ms": round(floor, 4), "peers": others.get((name, batch), {}), "layers_on_cpu": len(on_host), "clocks": clocks()})
+                            "stream_ms": streamed and round(streamed, 4), "floor_ms": round(floor, 4), "peers": others.get((name, batch), {}), "layers_on_cpu": len(on_host), "clocks": clocks()})
+            if args.sustained and batch == max(batches) and name in (args.networks or NETWORKS):
+                results[-1]["sustained"] = sustained(args, engine, batch)
             if not args.json:
                 print(f"{name:22} batch {batch:4} {ms:9.3f} ms {batch / ms * 1e3:12.0f} images/s, {len(on_host)} layers on the CPU")
     return results
@@ -135,6 +174,8 @@ def main():
     parser.add_argument("--tuning", help="kernels as octet bench --tune measured them")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=1)
+    parser.add_argument("--sustained", type=float, default=0, metavar="SECONDS", help="and each network's largest batch for so long")
+    parser.add_argument("--networks", nargs="*", choices=NETWORKS, metavar="NAME", help="those that --sustained means; all, if none is named")
     parser.add_argument("--peers", nargs="*", choices=("eager", "compiled"), default=[], help="measure PyTorch in the same run")
     parser.add_argument("--python", default="python3", help="one that has PyTorch")
     parser.add_argument("--json", action="store_true")

@@ -24,13 +24,13 @@ def problems_of(record):
     if record.get("kernels_hash") != kernels_hash():
         yield f"the kernels have changed since {record.get('commit')}: run tests/gpu/run on a machine with a GPU, and commit its record"
     for name, suite in record.get("kernels", {}).items():
-        if suite["failed"] or suite["exit"]:
+        if suite["failed"] or suite["exit"] or not suite["passed"]:
             yield f"{name}: {suite}"
     for name, network in record.get("networks", {}).items():
         if network["same_bytes"] != network["inputs"]:
             yield f"{name}: {network}"
     for tool, found in record.get("sanitizer", {}).items():
-        if isinstance(found, dict) and (found["errors"] or found["exit"]):
+        if isinstance(found, dict) and (found["errors"] or found["exit"] or not found["tests"]):
             yield f"{tool}: {found}"
     if record.get("node_tests", {}).get("exit"):
         yield f"node tests: {record['node_tests']}"
@@ -43,9 +43,10 @@ def main():
     record = json.loads(RECORD.read_text())
     problems = list(problems_of(record))
     print("\n".join(problems) or "the record holds for these kernels")
-    for name, suite in record.get("kernels", {}).items():
-        if suite.get("unfinished"):
-            print(f"{name}: programs that were ended before all of their tests: {suite['unfinished']}")
+    for part in ("kernels", "sanitizer"):
+        for name, found in record.get(part, {}).items():
+            if isinstance(found, dict) and found.get("unfinished"):
+                print(f"{name}: ended by time: {found['unfinished']}")
     return 1 if problems else 0
 
 

@@ -3,32 +3,61 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <sstream>
 #include <unordered_set>
 
 #include "backends/cuda/device.h"
 #include "backends/cuda/lower/step.h"
+#include "cubin.h"
 #include "octet/error.h"
 #include "plan/bind.h"
 
 namespace octet::test {
 namespace {
 
-// What the key of a preparation says: the type it makes, the device, then KernelSource::key(). Values may hold spaces.
-cuda::KernelSource source_of(std::string_view key) {
-  std::istringstream words{std::string(key)};
+// "NAME=value"; expressions in values have words of their own.
+bool names_constant(std::string_view word, size_t equals) {
+  if (equals == 0 || equals == word.npos) return false;
+  return std::ranges::all_of(word.substr(0, equals), [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+// What KernelSource::key() says, as far as a part's end. Values may hold spaces.
+cuda::KernelSource source_of(std::istringstream& words) {
   cuda::KernelSource source;
   words >> source.family;
   for (std::string word; words >> word;) {
-    const bool begins = word.find('=') != std::string::npos;
-    if (begins) {
+    const size_t value = word.find('='), part = word.find('{');
+    if (part < value) {  // the family is what stands behind the bracket
+      words.seekg(-static_cast<std::streamoff>(word.size() - part - 1), std::ios::cur);
+      source.add_part(word.substr(0, part), source_of(words));
+      continue;
+    }
+    const bool ends = word.back() == '}';
+    if (ends) word.pop_back();
+    if (names_constant(word, value)) {
       source.constants.push_back(word);
     } else {
       source.constants.back() += ' ' + word;
     }
+    if (ends) break;
   }
   return source;
+}
+
+// Few values that registers should hold go through memory, and products are those of the unit that the source was written for.
+void expect_good_code(const cuda::KernelSource& source, const CubinFacts& facts) {
+  const std::string text = source.text();
+  const auto says = [&](const char* words) { return text.find(words) != text.npos; };
+  EXPECT_GT(facts.registers, 0) << source.key();
+  // Where registers are few for the work of a block, some values wait outside: fewer than one instruction in ten is about them.
+  EXPECT_LE(10 * facts.spills, facts.instructions) << source.key();
+  EXPECT_TRUE(facts.group_products > 0 || !says("wgmma.mma_async")) << source.key();
+  EXPECT_TRUE(facts.warp_products > 0 || !source.family.ends_with("_mma")) << source.key();
+  EXPECT_TRUE(facts.dot_products > 0 || source.family != "depthwise") << source.key();
 }
 
 }  // namespace
@@ -43,15 +72,11 @@ void compile_kernels(const Device& device, const Candidate& candidate, const Bin
       std::string(typeid(cuda::HeldKernel).name()) + ' ' + std::string(gpu.name()) + ' ';
   for (const Preparation& preparation : candidate.prepare(bind)) {
     if (!preparation.key.starts_with(prefix) || !done.insert(preparation.key).second) continue;
-    const cuda::KernelSource source =
-        source_of(std::string_view(preparation.key).substr(prefix.size()));
+    std::istringstream words(preparation.key.substr(prefix.size()));
+    const cuda::KernelSource source = source_of(words);
     try {
       const std::vector<char> code = cuda::compile_kernel(source, gpu.arch());
-      const std::string_view magic(code.data(), std::min<size_t>(code.size(), 4));
-      EXPECT_EQ(magic,
-                "\x7f"
-                "ELF")
-          << source.key();
+      expect_good_code(source, read_cubin(code));
     } catch (const Error& error) {
       ADD_FAILURE() << source.key() << "\n" << error.what();
     }

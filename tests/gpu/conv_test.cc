@@ -4,11 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <random>
 
 #include "backends/backends.h"
+#include "codes_graph.h"
 #include "compile_only.h"
 #include "graph/interpret.h"
 #include "one_node.h"
@@ -35,9 +36,9 @@ struct ConvCase {
   }
 };
 
-class ConvGraph {
+class ConvGraph : public CodesGraph {
  public:
-  ConvGraph(const ConvCase& c, u32 seed) : case_(c), random_(seed) {
+  ConvGraph(const ConvCase& c, u32 seed) : CodesGraph(seed), case_(c) {
     const s64 depth = c.channels / c.groups * c.kernel * c.kernel;
     const f32 spread = 0.02f / std::sqrt(static_cast<f32>(depth));
     const Shape y{c.batch, c.outputs, c.out(c.height), c.out(c.width)};
@@ -67,9 +68,6 @@ class ConvGraph {
     graph_.nodes.push_back(std::move(node_));
     graph_.outputs = {result};
   }
-
-  const Graph& graph() const { return graph_; }
-  std::span<const Tensor> inputs() const { return inputs_; }
 
  private:
   void set_attributes() {
@@ -104,35 +102,9 @@ class ConvGraph {
     node_.inputs[i] = value;
   }
 
-  ValueId input(const char* name, const Shape& shape, bool is_signed) {
-    const Dtype dtype = is_signed ? Dtype::s8 : Dtype::u8;
-    const ValueId id = graph_.add_value(name, {dtype, shape});
-    graph_.inputs.push_back(id);
-    Tensor tensor(dtype, shape);
-    for (std::byte* at = tensor.mutable_data(); at < tensor.mutable_data() + tensor.bytes(); ++at)
-      *at = static_cast<std::byte>(random_() >> 8);
-    inputs_.push_back(std::move(tensor));
-    return id;
-  }
-
-  template <class T, class Make>
-  ValueId constant(const char* name, const Shape& shape, const Make& make) {
-    Tensor tensor(DtypeOf<T>::value, shape);
-    for (T& value : tensor.mutable_as<T>()) value = make();
-    return graph_.add_constant(name, std::move(tensor));
-  }
-
   const ConvCase case_;
-  std::mt19937 random_;
-  Graph graph_;
   Node node_;
-  std::vector<Tensor> inputs_;
 };
-
-// A GPU takes large cases in no time; an emulated one does not.
-bool is_emulated(const Device& device) {
-  return device.identity().find("Emulated") != std::string::npos;
-}
 
 template <size_t N>
 s64 any(std::mt19937& random, const s64 (&values)[N]) {
@@ -180,8 +152,7 @@ TEST_P(GpuConv, EveryKernelGivesTheBytesOfTheCpu) {
   std::string why;
   const Device* device = gpu_device(why);
   if (device == nullptr) GTEST_SKIP() << why;
-  const char* asked = std::getenv("OCTET_TEST_CASES");
-  const int count = asked != nullptr ? std::atoi(asked) : 60;
+  const int count = case_count(60);
   std::vector<std::string> kernels;
   for (int i = GetParam(); i < count; i += kSlices) {
     std::mt19937 random(static_cast<u32>(i));
@@ -203,31 +174,59 @@ TEST_P(GpuConv, EveryKernelGivesTheBytesOfTheCpu) {
   std::printf("\n");
 }
 
-// What padding adds to a sum belongs to a layer's window, not to its weights.
-TEST(GpuConv, BranchesThatShareWeightsHaveTheirOwnEdges) {
+// What a device keeps of shared weights belongs to a layer's window and to what ends its products as well.
+void expect_shared_weights(const ConvCase& c, const std::function<void(Graph&, Node&)>& change) {
   std::string why;
   const Device* device = gpu_device(why);
   if (device == nullptr) GTEST_SKIP() << why;
-  const ConvGraph one({.channels = 32, .height = 9, .width = 9, .outputs = 32, .zero_x = 117}, 7);
+  const ConvGraph one(c, 7);
   Graph graph = one.graph();
-  Node dilated = graph.nodes[0];
-  dilated.name = "dilated";
-  dilated.attrs.set("pads", std::vector<s64>{2, 2, 2, 2});
-  dilated.attrs.set("dilations", std::vector<s64>{2, 2});
+  Node other = graph.nodes[0];
+  other.name = "other";
+  change(graph, other);
   const ValueId result = graph.add_value("z", graph.value(graph.outputs[0]).type);
-  dilated.outputs = {result};
-  graph.nodes.push_back(std::move(dilated));
+  other.outputs = {result};
+  graph.nodes.push_back(std::move(other));
   graph.outputs.push_back(result);
   const Target target = make_target(device->name(), 1, nullptr);
   if (only_compiles()) {
-    compile_kernels(make_plan(graph, std::vector<Shape>{one.inputs()[0].shape()}, target));
+    compile_kernels(make_plan(graph, one.shapes(), target));
     return;
   }
   const std::vector<Tensor> want = interpret(graph, one.inputs()),
                             got = run_on(graph, one.inputs(), target);
   ASSERT_EQ(got.size(), want.size());
   for (size_t i = 0; i < want.size(); ++i)
-    EXPECT_EQ(std::memcmp(got[i].data(), want[i].data(), want[i].bytes()), 0) << "output " << i;
+    EXPECT_EQ(std::memcmp(got[i].data(), want[i].data(), want[i].bytes()), 0)
+        << c.text() << ", output " << i;
+}
+
+TEST(GpuConv, BranchesThatShareWeightsHaveTheirOwnEdges) {
+  for (const s64 groups : {1, 4}) {
+    expect_shared_weights(
+        {.channels = 32, .height = 9, .width = 9, .outputs = 32, .groups = groups, .zero_x = 117},
+        [](Graph&, Node& dilated) {
+          dilated.attrs.set("pads", std::vector<s64>{2, 2, 2, 2});
+          dilated.attrs.set("dilations", std::vector<s64>{2, 2});
+        });
+  }
+}
+
+TEST(GpuConv, BranchesThatShareWeightsHaveTheirOwnEnds) {
+  for (const s64 groups : {1, 4}) {
+    expect_shared_weights(
+        {.channels = 32, .height = 9, .width = 9, .outputs = 32, .groups = groups},
+        [](Graph& graph, Node& other) {
+          for (const size_t i : {2u, 3u}) {  // bias, multipliers
+            Tensor changed = graph.value(other.inputs[i]).constant.clone();
+            if (i == 2) std::ranges::reverse(changed.mutable_as<s32>());
+            if (i == 3) std::ranges::reverse(changed.mutable_as<f32>());
+            const ValueId id = graph.add_value(fmt::format("other {}", i), changed.type());
+            graph.value(id).constant = std::move(changed);
+            other.inputs[i] = id;
+          }
+        });
+  }
 }
 
 // The last word of four channels is not full, and accesses are as wide as the channels allow.
@@ -248,6 +247,24 @@ TEST(GpuConv, DepthwiseOfAnyChannels) {
       kernels, [](const std::string& kernel) { return kernel.starts_with("depthwise"); }));
 }
 
+// More steps of k than stages of shared memory: each is filled again while products go on.
+TEST(GpuConv, StagesAreFilledAgain) {
+  std::string why;
+  const Device* device = gpu_device(why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  std::vector<std::string> kernels;
+  for (const s64 kernel : {1, 3}) {
+    const ConvCase c{.channels = kernel == 1 ? 2048 : 256,
+                     .height = 4,
+                     .width = 4,
+                     .outputs = 32,
+                     .kernel = kernel,
+                     .pad = kernel / 2};
+    const ConvGraph graph(c, static_cast<u32>(kernel));
+    expect_cpu_bytes(graph.graph(), 0, graph.inputs(), c.text(), kernels);
+  }
+}
+
 // Neighbouring pixels of a 1x1 convolution are one row of a product where that makes whole 16 bytes.
 TEST(GpuConv, PixelsOfFewChannelsAreJoined) {
   std::string why;
@@ -265,6 +282,24 @@ TEST(GpuConv, PixelsOfFewChannelsAreJoined) {
   };
   // By warpgroups alone.
   EXPECT_EQ(any_is("joined"), device->level() == "sm_90a");
+}
+
+// Groups of few channels, whose rows nobody brings at once, are one group with zeros between them.
+TEST(GpuConv, NarrowGroupsAreOneGroup) {
+  std::string why;
+  const Device* device = gpu_device(why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  std::vector<std::string> kernels;
+  for (const s64 groups : {2, 8}) {
+    ConvCase c{.batch = 2, .channels = 32, .height = 6, .width = 7, .outputs = 48};
+    c.groups = groups;
+    c.x_s8 = groups == 2, c.zero_x = 5, c.zero_y = 2, c.residual = groups == 8;
+    const ConvGraph graph(c, static_cast<u32>(groups));
+    expect_cpu_bytes(graph.graph(), 0, graph.inputs(), c.text(), kernels);
+  }
+  EXPECT_EQ(std::ranges::any_of(
+                kernels, [](const std::string& kernel) { return kernel.starts_with("grouped_"); }),
+            device->level() == "sm_90a");
 }
 
 }  // namespace

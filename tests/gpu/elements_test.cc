@@ -109,6 +109,11 @@ const Case kCases[] = {
      "1, 1]}"},
     {{"x T 1 6 9 8"},
      "%y: T[1,6,9,8] = MaxPool(%x) {kernel_shape=ints[5, 5], pads=ints[2, 2, 2, 2]}"},
+    {{"x T 2 32 9 11"},
+     "%y: T[2,32,9,11] = MaxPool(%x) {kernel_shape=ints[13, 9], pads=ints[6, 4, 6, 4]}"},
+    {{"x T 1 16 14 9"},
+     "%y: T[1,16,6,4] = MaxPool(%x) {kernel_shape=ints[4, 5], strides=ints[2, 3], dilations=ints["
+     "1, 2], pads=ints[0, 5, 1, 4]}"},
     {{"x T 1 3 11 9"},
      "%y: T[1,3,4,5] = MaxPool(%x) {kernel_shape=ints[2, 3], strides=ints[3, 2], dilations=ints[2, "
      "2], pads=ints[1, 2, 0, 2]}"},
@@ -143,6 +148,24 @@ const Case kCases[] = {
     {{"x f32 2 20 7 9"}, "%a: s64[2] = {2, 3}; %y: f32[2,20,1,1] = ReduceMean(%x, %a)"},
     {{"x f32 3 33 41"}, "%a: s64[1] = {-1}; %y: f32[3,33] = ReduceSum(%x, %a) {keepdims=0}"},
     {{"x f32 3 33 8"}, "%a: s64[1] = {1}; %y: f32[3,1,8] = ReduceMean(%x, %a)"},
+    {{"x f32 2 20 7 9"}, "%a: s64[2] = {2, 3}; %y: f32[2,20,1,1] = ReduceMax(%x, %a)"},
+    {{"x f32 3 33 8"}, "%a: s64[1] = {1}; %y: f32[3,1,8] = ReduceL2(%x, %a)"},
+    {{"x f32 2 20 7 9"}, "%y: s64[2,7,9] = ArgMax(%x) {axis=1, keepdims=0}"},
+    {{"x f32 3 33"}, "%k: s64[1] = {5}; %y: f32[3,5], %i: s64[3,5] = TopK(%x, %k)"},
+    // Masks, and what indices of a run pick.
+    {{"a f32 2 8 5 7", "b f32 8 1 1"},
+     "%c: f32[] = {0.5}; %m: bool[2,8,5,7] = Less(%a, %b); %y: f32[2,8,5,7] = Where(%m, %a, %c)"},
+    {{"a f32 2 8 5 7", "b f32 2 8 5 7"},
+     "%m: bool[2,8,5,7] = GreaterOrEqual(%a, %b); %n: bool[2,8,5,7] = IsNaN(%a); %y: "
+     "bool[2,8,5,7] = Or(%m, %n)"},
+    {{"x f32 6 5"},
+     "%c: f32[5,3] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}; %i: s64[6] = ArgMax(%x) "
+     "{axis=1, keepdims=0}; %y: f32[6,3] = Gather(%c, %i) {axis=0}"},
+    {{"x f32 2 3 5 7", "g f32 2 4 6 2"}, "%y: f32[2,3,4,6] = GridSample(%x, %g)"},
+    {{"x T 2 3 5 7"}, "%n: s64[4] = {1, 2, 3, 1}; %y: T[2,6,15,7] = Tile(%x, %n)"},
+    {{"x f32 2 6 5 7"},
+     "%s: f32[6] = {1, 2, 3, 4, 5, 6}; %b: f32[6] = {0, 1, 2, 0, 1, 2}; %y: f32[2,6,5,7] = "
+     "GroupNormalization(%x, %s, %b) {num_groups=2}"},
     {{"x T 2 16 5 7"},
      "%n: s64[4] = {2, 16, 10, 11}; %y: T[2,16,10,11] = QInterpolate(%x, _, _, %n) "
      "{mode=\"linear\", multiplier=0.9, input_zero_points=ints[Z], output_dtype=\"T\", "

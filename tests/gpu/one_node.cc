@@ -8,7 +8,12 @@
 #include <cstring>
 
 #include "backends/backends.h"
+#include "backends/cuda/device.h"
+#include "backends/cuda/driver.h"
 #include "compile_only.h"
+#include "core/divide.h"
+#include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "octet/error.h"
 #include "runtime/bound_plan.h"
 
@@ -37,9 +42,14 @@ std::vector<Tensor> run_plan(Plan plan, std::span<const Tensor> inputs, const Ta
   return outputs;
 }
 
-// The plan with another kernel of that step, and the memory that this one works in: it lies behind everything else.
-Plan with_kernel(Plan plan, size_t which, const Candidate& candidate) {
-  PlanStep& step = plan.steps[which];
+size_t step_of(const Plan& plan, size_t node) {
+  const auto at = std::ranges::find(plan.steps, static_cast<u32>(node), &PlanStep::node);
+  return static_cast<size_t>(at - plan.steps.begin());
+}
+
+// The plan with another kernel of that node, and the memory that this one works in: it lies behind everything else.
+Plan with_kernel(Plan plan, size_t node, const Candidate& candidate) {
+  PlanStep& step = plan.steps[step_of(plan, node)];
   step.candidate = candidate;
   step.workspace_bytes = candidate.workspace_bytes;
   auto& arena = plan.arenas[step.device];
@@ -54,6 +64,53 @@ s64 first_difference(const Tensor& got, const Tensor& want) {
   return i < bytes ? i : -1;
 }
 
+// Tensors of a caller in an emulated GPU's memory, behind whose last 16 bytes nobody may read.
+class GuardedTensors {
+ public:
+  GuardedTensors(const Device& device, std::span<const Tensor> values) {
+    const std::unique_ptr<Queue> queue = device.make_queue(nullptr);
+    for (const Tensor& value : values) {
+      std::byte* const at = allocate(device, static_cast<s64>(value.bytes()));
+      queue->copy(at, value.data(), static_cast<s64>(value.bytes()));
+      tensors_.emplace_back(value.type(),
+                            std::shared_ptr<const std::byte>(std::shared_ptr<void>(), at));
+    }
+    queue->synchronize();
+  }
+  ~GuardedTensors() {
+    for (const CUdeviceptr pointer : allocated_) cuda::driver().cuMemFree(pointer);
+  }
+  GuardedTensors(const GuardedTensors&) = delete;
+  GuardedTensors& operator=(const GuardedTensors&) = delete;
+
+  std::span<const Tensor> get() const { return tensors_; }
+
+ private:
+  // Where allocations end, a page begins that faults; they begin at multiples of 256, and accesses take 16 bytes at most.
+  std::byte* allocate(const Device& device, s64 bytes) {
+    constexpr s64 kUnit = 256, kAccess = 16;
+    const s64 whole = ceil_div(std::max<s64>(bytes, 1), kUnit) * kUnit;
+    cuda::cuda_device(&device).make_current();
+    EXPECT_EQ(cuda::driver().cuMemAlloc(&allocated_.emplace_back(), static_cast<size_t>(whole)), 0);
+    const s64 unused = whole - ceil_div(bytes, kAccess) * kAccess;
+    return reinterpret_cast<std::byte*>(allocated_.back()) + unused;
+  }
+
+  std::vector<CUdeviceptr> allocated_;
+  std::vector<Tensor> tensors_;
+};
+
+// What a caller's plan is made for whose inputs lie in the device's memory, where kernels read them.
+CallerMemory inputs_on_device(size_t count) {
+  return {.inputs = std::vector<bool>(count, true),
+          .outputs = {},
+          .aligned = std::vector<bool>(count, true)};
+}
+
+bool multiplies(const Node& node) {
+  return node.op->traits != nullptr && node.op->traits->macs != nullptr;
+}
+
 }  // namespace
 
 const Device* gpu_device(std::string& why) {
@@ -63,6 +120,15 @@ const Device* gpu_device(std::string& why) {
     why = error.what();
     return nullptr;
   }
+}
+
+bool is_emulated(const Device& device) {
+  return device.identity().find("Emulated") != std::string::npos;
+}
+
+int case_count(int otherwise) {
+  const char* asked = std::getenv("OCTET_TEST_CASES");
+  return asked != nullptr ? std::atoi(asked) : otherwise;
 }
 
 std::vector<Tensor> run_on(const Graph& graph, std::span<const Tensor> inputs,
@@ -76,21 +142,34 @@ void expect_cpu_bytes(const Graph& graph, size_t node, std::span<const Tensor> i
   Target target = make_target(device_name(), 1, nullptr);
   target.keep_others = true;
   const Plan plan = make_plan(graph, shapes_of(inputs), target);
-  const auto step = std::ranges::find(plan.steps, static_cast<u32>(node), &PlanStep::node);
-  ASSERT_NE(step, plan.steps.end()) << what;
-  ASSERT_NE(step->device, kHost) << what << ": " << (step->rejects.empty() ? "" : step->rejects[0]);
-  std::vector<Candidate> candidates = step->kernels;
-  if (candidates.empty()) candidates = {step->candidate};
+  ASSERT_LT(step_of(plan, node), plan.steps.size()) << what;
+  const PlanStep& step = plan.steps[step_of(plan, node)];
+  ASSERT_NE(step.device, kHost) << what << ": " << (step.rejects.empty() ? "" : step.rejects[0]);
+  std::vector<Candidate> candidates = step.kernels;
+  if (candidates.empty()) candidates = {step.candidate};
+  const bool guarded = is_emulated(*target.device) && !only_compiles();
+  const Plan in_place =
+      make_plan(graph, shapes_of(inputs), target, inputs_on_device(guarded ? inputs.size() : 0));
   for (const Candidate& candidate : candidates) {
-    Plan one = with_kernel(plan, static_cast<size_t>(step - plan.steps.begin()), candidate);
+    Plan one = with_kernel(plan, node, candidate);
     kernels.push_back(candidate.kernel);
+    // What multiplies names the rate of its unit.
+    EXPECT_EQ(candidate.macs_per_cycle > 0, multiplies(plan.graph.nodes[node]))
+        << what << ", " << candidate.kernel;
     if (only_compiles()) {
       compile_kernels(one);
       continue;
     }
-    const std::vector<Tensor> got = run_plan(std::move(one), inputs, target);
-    for (size_t i = 0; i < want.size(); ++i)
-      EXPECT_EQ(first_difference(got[i], want[i]), -1) << what << ", " << candidate.kernel;
+    const auto expect_want = [&](const std::vector<Tensor>& got, const char* where) {
+      for (size_t i = 0; i < want.size(); ++i)
+        EXPECT_EQ(first_difference(got[i], want[i]), -1)
+            << what << ", " << candidate.kernel << where;
+    };
+    expect_want(run_plan(std::move(one), inputs, target), "");
+    if (!guarded) continue;
+    const GuardedTensors there(*target.device, inputs);
+    expect_want(run_plan(with_kernel(in_place, node, candidate), there.get(), target),
+                ", inputs where they lie");
   }
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #include "backends/backends.h"
@@ -109,6 +110,84 @@ TEST_F(GpuPointers, StreamsOrderRuns) {
     EXPECT_EQ(std::memcmp(got.data(), want.data(), want.bytes()), 0) << i;
   }
   EXPECT_EQ(cuda::driver().cuStreamDestroy(stream), 0);
+}
+
+class OwnStream {
+ public:
+  OwnStream() { EXPECT_EQ(cuda::driver().cuStreamCreate(&stream_, cuda::kStreamNonBlocking), 0); }
+  ~OwnStream() { EXPECT_EQ(cuda::driver().cuStreamDestroy(stream_), 0); }
+  OwnStream(const OwnStream&) = delete;
+  OwnStream& operator=(const OwnStream&) = delete;
+
+  CUstream get() const { return stream_; }
+  void synchronize() const { EXPECT_EQ(cuda::driver().cuStreamSynchronize(stream_), 0); }
+  void copy(const DeviceTensor& to, const Tensor& from) const {
+    const auto address = [](const std::byte* at) { return reinterpret_cast<CUdeviceptr>(at); };
+    EXPECT_EQ(cuda::driver().cuMemcpyAsync(address(to.view().data), address(from.data()),
+                                           from.bytes(), stream_),
+              0);
+  }
+
+ private:
+  CUstream stream_ = nullptr;
+};
+
+class OwnEvent {
+ public:
+  OwnEvent() { EXPECT_EQ(cuda::driver().cuEventCreate(&event_, cuda::kEventWithoutTime), 0); }
+  ~OwnEvent() { EXPECT_EQ(cuda::driver().cuEventDestroy(event_), 0); }
+  OwnEvent(const OwnEvent&) = delete;
+  OwnEvent& operator=(const OwnEvent&) = delete;
+
+  void record(const OwnStream& stream) const {
+    EXPECT_EQ(cuda::driver().cuEventRecord(event_, stream.get()), 0);
+  }
+  void hold(const OwnStream& stream) const {
+    EXPECT_EQ(cuda::driver().cuStreamWaitEvent(stream.get(), event_, 0), 0);
+  }
+
+ private:
+  CUevent event_ = nullptr;
+};
+
+// One context, two buffers of the caller's: the next input is copied while the present one is read (docs/gpu.md). Where the GPU is emulated
+// work comes late: when runs are waited for, or copies as soon as they may and runs after them.
+class GpuCopies : public GpuPointers, public testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(Early, GpuCopies, testing::Bool());
+
+TEST_P(GpuCopies, GoOnBesideRuns) {
+  cuda::cuda_device(device_).make_current();
+  const OwnStream copies, runs;
+  const OwnEvent full[2], free[2];
+  Context ran = context();
+  std::vector<Tensor> staged;
+  for (int i = 0; i < 7; ++i) {
+    const Tensor x = ramp(static_cast<f32>(10 * i));
+    staged.push_back(ran.make_tensor(x.type()));
+    std::memcpy(staged.back().mutable_data(), x.data(), x.bytes());
+  }
+  const DeviceTensor in[2] = {{*device_, staged[0].type()}, {*device_, staged[0].type()}};
+  std::vector<DeviceTensor> outs;
+  for (const Tensor& x : staged) outs.emplace_back(*device_, x.type());
+  setenv("OCTET_EMULATED_LATE", "1", 1);
+  for (size_t i = 0; i < staged.size(); ++i) {
+    const size_t k = i % 2;
+    free[k].hold(copies);
+    copies.copy(in[k], staged[i]);
+    full[k].record(copies), full[k].hold(runs);
+    if (GetParam()) copies.synchronize();
+    ran.run_into(std::vector<TensorView>{in[k].view()},
+                 std::vector<MutableTensorView>{outs[i].view()}, {.stream = runs.get()});
+    free[k].record(runs);
+  }
+  runs.synchronize();
+  unsetenv("OCTET_EMULATED_LATE");
+  for (size_t i = 0; i < staged.size(); ++i) {
+    const Tensor want = interpret(add_model()->graph, std::vector<Tensor>{staged[i]})[0];
+    const Tensor got = outs[i].read();
+    EXPECT_EQ(std::memcmp(got.data(), want.data(), want.bytes()), 0) << i;
+  }
+  EXPECT_EQ(Inside::impl(ran).plans.size(), 1u);
 }
 
 // A graph of the caller's, launched twice.

@@ -2,14 +2,15 @@
 // Random graphs of codes on a GPU: layouts, slices of concatenations and borders between steps, with the bits of the reference.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <random>
 
 #include "backends/backends.h"
 #include "compile_only.h"
 #include "graph/interpret.h"
 #include "one_node.h"
+#include "plan/chain_testing.h"
 #include "runtime/random_graph_testing.h"
 
 namespace octet::test {
@@ -31,9 +32,7 @@ TEST_P(GpuGraphs, RandomGraphsGiveTheBitsOfTheReference) {
   std::string why;
   const Device* device = gpu_device(why);
   if (device == nullptr) GTEST_SKIP() << why;
-  const bool emulated = device->identity().find("Emulated") != std::string::npos;
-  const char* asked = std::getenv("OCTET_TEST_CASES");
-  const int count = asked != nullptr ? std::atoi(asked) : emulated ? 6 : 60;
+  const int count = case_count(is_emulated(*device) ? 6 : 60);
   const Target target = make_target(device->name(), 1, nullptr);
   for (int i = GetParam(); i < count; i += kGraphSlices) {
     constexpr s64 kBatches[] = {1, 2, 4, 6};
@@ -41,6 +40,8 @@ TEST_P(GpuGraphs, RandomGraphsGiveTheBitsOfTheReference) {
     const s64 batch = kBatches[seed % 4];
     const Graph graph = GraphMaker(batch, seed).finish();
     const std::vector<Tensor> inputs = {noise({batch, 3, 12, 10}, seed)};
+    std::optional<DearChains> chains;
+    if (seed % 2 == 1) chains.emplace();
     if (only_compiles()) {
       compile_kernels(make_plan(graph, std::vector<Shape>{inputs[0].shape()}, target));
       continue;

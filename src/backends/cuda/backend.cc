@@ -2,6 +2,8 @@
 // What a GPU offers. It has no reference of its own: what no lowering accepts runs on the CPU, with copies that the plan shows.
 #include "backends/cuda/backend.h"
 
+#include <vector>
+
 #include "backends/cuda/lower/compare.h"
 #include "backends/cuda/lower/convert.h"
 #include "backends/cuda/lower/plugin.h"
@@ -11,6 +13,11 @@ namespace octet::cuda {
 #define LOWERING(op, function, f32) Offer function(const LowerRequest& request);
 #include "backends/cuda/lower/lowerings.def"
 #undef LOWERING
+#define CHAIN(name, find, offer)                                         \
+  std::vector<u32> find(const Graph& graph, const Uses& uses, u32 last); \
+  Offer offer(const LowerRequest& request);
+#include "backends/cuda/lower/chains.def"
+#undef CHAIN
 
 namespace {
 
@@ -23,9 +30,16 @@ constexpr Lowering kLowerings[] = {
 }  // namespace
 
 const Backend& cuda_backend() {
+  static const std::vector<ChainRule> chains{
+#define CHAIN(name, find, offer) {name, find, offer},
+#include "backends/cuda/lower/chains.def"
+#undef CHAIN
+  };
   static const Backend backend{.name = "cuda",
                                .lowerings = kLowerings,
+                               .chains = chains,
                                .plugins = offer_plugin_on_device,
+                               .sized_plugin = run_sized_plugin,
                                .convert = cuda_convert,
                                .compare = cuda_compare};
   return backend;

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels compiled by another process: the source is its standard input, machine code or the compiler's words its standard output,
 // both files in memory.
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
 
 #include "backends/cuda/nvrtc.h"
 #include "core/check.h"
+#include "core/types.h"
 
 extern char** environ;
 
@@ -79,7 +85,30 @@ const std::string& program() {
   return path;
 }
 
-// The exit code, or -1 where the program could not be run.
+int most_seconds() {
+  constexpr int kMost = 300;
+  const char* own = std::getenv("OCTET_KERNEL_COMPILER_SECONDS");
+  const int seconds = own != nullptr ? std::atoi(own) : kMost;
+  return seconds > 0 ? seconds : kMost;
+}
+
+// False where the process still runs then. A system that cannot tell waits for it.
+bool ends_in(pid_t child, int seconds) {
+  const int process = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+  if (process < 0) return true;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  int ready = 0;
+  do {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    pollfd wait = {process, POLLIN, 0};
+    ready = poll(&wait, 1, static_cast<int>(std::max<s64>(left.count(), 0)));
+  } while (ready < 0 && errno == EINTR);
+  close(process);
+  return ready != 0;
+}
+
+// The exit code, or -1 where the program could not be run. Throws Error where it takes too long.
 int run_program(const std::string& name, const std::string& arch, int in, int out) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -94,10 +123,16 @@ int run_program(const std::string& name, const std::string& arch, int in, int ou
       posix_spawn(&child, program().c_str(), &actions, nullptr, words.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return -1;
+  const bool late = !ends_in(child, most_seconds());
+  if (late) kill(child, SIGKILL);
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) return -1;
   }
+  if (late)
+    fail(Error::Code::unsupported,
+         "'{}' does not compile kernel {} within {} s (OCTET_KERNEL_COMPILER_SECONDS)", program(),
+         name, most_seconds());
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

@@ -36,7 +36,11 @@ Chip read_chip(CUdevice device) {
   chip.major = attribute(device, kComputeMajor);
   chip.minor = attribute(device, kComputeMinor);
   chip.multiprocessors = attribute(device, kMultiprocessors);
+  chip.threads = attribute(device, kThreadsOfMultiprocessor);
+  chip.registers = attribute(device, kRegistersOfMultiprocessor);
+  chip.shared_bytes = attribute(device, kSharedBytesOfMultiprocessor);
   chip.shared_bytes_per_block = attribute(device, kSharedBytesPerBlock);
+  chip.reserved_shared_bytes = attribute(device, kReservedSharedBytes);
   chip.l2_bytes = attribute(device, kL2Bytes);
   chip.clock_hertz = 1e3 * attribute(device, kClockKilohertz);
   // Two transfers in a clock.
@@ -58,6 +62,13 @@ CUdevice find_device(int ordinal) {
   CUdevice device = 0;
   check(driver().cuDeviceGet(&device, ordinal), "to open the device");
   return device;
+}
+
+// Behind these no call of this process to the device works.
+bool is_sticky(CUresult result) {
+  constexpr CUresult kFirst = 700, kLast = 721, kUnavailable = 46, kEcc = 214, kUnknown = 999;
+  return (result >= kFirst && result <= kLast && result != 701) || result == kUnavailable ||
+         result == kEcc || result == kUnknown;
 }
 
 }  // namespace
@@ -97,17 +108,24 @@ void CudaDevice::make_current() const {
          "device {} failed before ({}) and takes no more work in this process; the CPU does", name_,
          failure_);
   }
-  check(driver().cuCtxSetCurrent(context_), "to use the device");
+  check_call(driver().cuCtxSetCurrent(context_), "to be used");
 }
 
 bool CudaDevice::try_make_current() const noexcept {
   return !has_failed_ && driver().cuCtxSetCurrent(context_) == kSuccess;
 }
 
-void CudaDevice::mark_failed(const std::string& why) const {
-  const std::lock_guard lock(mutex_);
-  if (!has_failed_) failure_ = why;
-  has_failed_ = true;
+void CudaDevice::check_call(CUresult result, const std::string& doing) const {
+  if (result == kSuccess) return;
+  const std::string why = error_text(result);
+  if (is_sticky(result)) {
+    const std::lock_guard lock(mutex_);
+    if (!has_failed_) failure_ = why;
+    has_failed_ = true;
+  }
+  fail(result == kOutOfMemory ? Error::Code::out_of_memory : kRefused,
+       "device {} ({}) failed {}: {}{}", name_, chip_.name, doing, why,
+       is_sticky(result) ? "; it takes no more work in this process, the CPU does" : "");
 }
 
 const Backend& CudaDevice::backend() const { return cuda_backend(); }
@@ -118,27 +136,29 @@ const DeviceCosts& CudaDevice::costs() const {
 }
 
 std::shared_ptr<std::byte> CudaDevice::allocate(s64 bytes, const char* what) const {
-  // Kernels may read a little past the end.
-  constexpr s64 kSlack = 4096;
   make_current();
   CUdeviceptr pointer = 0;
-  const size_t size = static_cast<size_t>(bytes + kSlack);
-  if (driver().cuMemAlloc(&pointer, size) != kSuccess) {
+  const size_t size =
+      static_cast<size_t>(std::max<s64>(bytes, 1));  // the driver has no memory of no bytes
+  const CUresult result = driver().cuMemAlloc(&pointer, size);
+  if (result == kOutOfMemory) {
     size_t free = 0, total = 0;
     driver().cuMemGetInfo(&free, &total);
     fail(Error::Code::out_of_memory, "{} takes {}, and {} has {} free of {}", what,
          human_memory(bytes), name_, human_memory(static_cast<s64>(free)),
          human_memory(static_cast<s64>(total)));
   }
+  check_call(result, "to give memory");
   std::shared_ptr<std::byte> memory(reinterpret_cast<std::byte*>(pointer), [this](std::byte* at) {
     if (try_make_current()) driver().cuMemFree(reinterpret_cast<CUdeviceptr>(at));
   });
-  check(driver().cuMemsetD8Async(pointer, 0, size, nullptr), "to clear memory");
-  check(driver().cuStreamSynchronize(nullptr), "to clear memory");
+  check_call(driver().cuMemsetD8Async(pointer, 0, size, nullptr), "to clear memory");
+  check_call(driver().cuStreamSynchronize(nullptr), "to clear memory");
   return memory;
 }
 
 std::shared_ptr<std::byte> CudaDevice::allocate_host(s64 bytes, const char* what) const {
+  // Kernels of the CPU may read a little past the end.
   constexpr s64 kSlack = 4096;
   make_current();
   const auto counted = std::make_shared<const Reserved>(bytes + kSlack, what);
@@ -160,7 +180,9 @@ std::string CudaDevice::memory_of(const std::byte* address) const {
   int ordinal = 0;
   make_current();
   const auto asked = [&](auto* value, PointerAttribute which) {
-    return driver().cuPointerGetAttribute(value, which, pointer) == kSuccess;
+    const CUresult result = driver().cuPointerGetAttribute(value, which, pointer);
+    if (result != kInvalidValue) check_call(result, "to tell whose memory an address is");
+    return result == kSuccess;
   };
   if (!asked(&type, kPointerMemoryType)) return "cpu";
   if (asked(&managed, kPointerIsManaged) && managed != 0) return "";

@@ -2,6 +2,7 @@
 // An NVIDIA GPU as a device: "cuda:0". Its kernels are compiled for the chip when an engine is prepared.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -19,14 +20,26 @@ struct Chip {
   std::string name;
   int major = 0, minor = 0;  // compute capability
   int multiprocessors = 0;
-  s64 shared_bytes_per_block = 0;
+  // Of a multiprocessor, which blocks share.
+  s64 threads = 0, registers = 0, shared_bytes = 0;
+  // What a block may ask for, and what it takes beside that.
+  s64 shared_bytes_per_block = 0, reserved_shared_bytes = 0;
   s64 l2_bytes = 0;
   s64 memory_bytes = 0;
   f64 clock_hertz = 0;
   f64 memory_bytes_per_second = 0;
 
+  // How many blocks of so many threads, with what each thread and the block need, are on a multiprocessor at the same time.
+  s64 blocks_at_once(s64 block_threads, s64 thread_registers, s64 block_shared_bytes) const {
+    return std::min({threads / block_threads, registers / (thread_registers * block_threads),
+                     shared_bytes / (block_shared_bytes + reserved_shared_bytes)});
+  }
   // wgmma, the tensor memory accelerator and clusters are Hopper's.
   bool hopper() const { return major == 9 && minor == 0; }
+  // Why what needs those is not taken; empty where they are.
+  std::string reject_unless_hopper() const {
+    return hopper() ? "" : "the chip is not of compute capability 9.0";
+  }
 };
 
 // Kernels that somebody uses, by their source's key.
@@ -57,8 +70,9 @@ class CudaDevice final : public Device {
   void make_current() const;
   // For what is freed: false where the device has failed.
   bool try_make_current() const noexcept;
-  // After a failure that no later call recovers from.
-  void mark_failed(const std::string& why) const;
+  // Throws Error for a failed call of the driver's, naming the device; after one that no later call recovers from the device serves
+  // nobody any more. `doing`: "to copy".
+  void check_call(CUresult result, const std::string& doing) const;
 
   std::string_view name() const override { return name_; }
   const std::string& identity() const override { return identity_; }

@@ -11,6 +11,12 @@ namespace {
 
 constexpr int kOldestDriver = 12000;
 
+// By this variable a process sees some of a machine's devices, or none.
+std::string hidden_devices() {
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  return visible != nullptr ? fmt::format("; CUDA_VISIBLE_DEVICES is '{}'", visible) : "";
+}
+
 Driver load_driver() {
   const std::string own = environment("OCTET_CUDA_DRIVER");
   Driver driver;
@@ -26,8 +32,8 @@ Driver load_driver() {
   if (const CUresult result = driver.cuInit(0); result != kSuccess) {
     const char* text = nullptr;
     driver.cuGetErrorString(result, &text);
-    fail(kMissing, "the NVIDIA driver does not start: {} (error {})",
-         text != nullptr ? text : "unknown", result);
+    fail(kMissing, "the NVIDIA driver does not start: {} (error {}){}",
+         text != nullptr ? text : "unknown", result, result == kNoDevice ? hidden_devices() : "");
   }
   driver.cuDriverGetVersion(&driver.version);
   if (driver.version < kOldestDriver)

@@ -50,9 +50,12 @@ using nvrtcResult = int;
 namespace octet::cuda {
 
 inline constexpr CUresult kSuccess = 0;
+inline constexpr CUresult kInvalidValue = 1;
 inline constexpr CUresult kOutOfMemory = 2;
 inline constexpr CUresult kNoDevice = 100;
+inline constexpr CUresult kInvalidImage = 200;
 inline constexpr CUresult kInvalidContext = 201;
+inline constexpr CUresult kNoBinary = 209;
 inline constexpr CUresult kInvalidHandle = 400;
 
 // CUdevice_attribute.
@@ -63,9 +66,13 @@ enum DeviceAttribute : int {
   kMemoryClockKilohertz = 36,
   kMemoryBusBits = 37,
   kL2Bytes = 38,
+  kThreadsOfMultiprocessor = 39,
   kComputeMajor = 75,
   kComputeMinor = 76,
+  kSharedBytesOfMultiprocessor = 81,
+  kRegistersOfMultiprocessor = 82,
   kSharedBytesPerBlock = 97,
+  kReservedSharedBytes = 111,
 };
 
 // CUfunction_attribute.

@@ -4,10 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <bit>
+#include <set>
+#include <utility>
 
 #include "backends/cuda/device.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/kernel_cache.h"
+#include "backends/cuda/library.h"
 #include "backends/cuda/nvrtc.h"
 #include "core/check.h"
 
@@ -30,7 +33,49 @@ std::string_view text_of(std::string_view family) {
   return {};
 }
 
+std::string defined(const std::string& constant) {
+  const size_t at = constant.find('=');
+  return fmt::format("#define {} {}\n", constant.substr(0, at), constant.substr(at + 1));
+}
+
+// For each macro of the text.
+std::string undefined(std::string_view text) {
+  constexpr std::string_view kDefine = "\n#define ";
+  std::set<std::string_view> names;
+  for (size_t at = 0; (at = text.find(kDefine, at)) != text.npos;) {
+    at += kDefine.size();
+    names.insert(text.substr(at, text.find_first_of(" (\n", at) - at));
+  }
+  std::string result;
+  for (const std::string_view name : names) result += fmt::format("#undef {}\n", name);
+  return result;
+}
+
+std::string part_text(const KernelSource& part) {
+  std::string text = "\n";
+  for (const std::string& constant : part.constants) text += defined(constant);
+  text += fmt::format("namespace {} {{\n{}\n}}\n", part.space, text_of(part.family));
+  return text + undefined(text);
+}
+
+// Machine code that the driver cannot read: what made it is newer than the driver, or knows not the chip.
+[[noreturn]] void refuse_image(const CudaDevice& device, const std::string& kernel,
+                               CUresult result) {
+  const Nvrtc& compiler = nvrtc();
+  const int version = driver().version;
+  fail(kMissing,
+       "device {} ({}) does not take kernel {} ({}); its compiler '{}' is of CUDA {}.{} and the "
+       "driver for CUDA {}.{}: install a newer driver, or a compiler of the driver's version",
+       device.name(), device.chip().name, kernel, error_text(result), compiler.path, compiler.major,
+       compiler.minor, version / 1000, version % 1000 / 10);
+}
+
 }  // namespace
+
+void KernelSource::add_part(std::string name, KernelSource part) {
+  part.space = std::move(name);
+  parts.push_back(std::move(part));
+}
 
 void KernelSource::set(std::string_view name, s64 value) {
   constants.push_back(fmt::format("{}={}", name, value));
@@ -47,16 +92,15 @@ void KernelSource::set(std::string_view name, f32 value) {
 std::string KernelSource::key() const {
   std::string key = family;
   for (const std::string& constant : constants) key += ' ' + constant;
+  for (const KernelSource& part : parts) key += fmt::format(" {}{{{}}}", part.space, part.key());
   return key;
 }
 
 std::string KernelSource::text() const {
   std::string text(kPrelude);
   text += kParams;
-  for (const std::string& constant : constants) {
-    const size_t at = constant.find('=');
-    text += fmt::format("#define {} {}\n", constant.substr(0, at), constant.substr(at + 1));
-  }
+  for (const KernelSource& part : parts) text += part_text(part);
+  for (const std::string& constant : constants) text += defined(constant);
   text += text_of(family);
   return text;
 }
@@ -65,24 +109,29 @@ std::vector<char> compile_kernel(const KernelSource& source, const std::string& 
   return compile_text(source.text(), source.family + ".cu", arch);
 }
 
+// The destructor cleans up behind a failure, too.
 Kernel::Kernel(const CudaDevice& device, std::vector<char> cubin, std::string name)
-    : device_(device), name_(std::move(name)) {
+    : Kernel(device, std::move(name)) {
   const Driver& api = driver();
   device_.make_current();
-  check(api.cuModuleLoadData(&module_, cubin.data()), "to load a kernel");
-  check(api.cuModuleGetFunction(&function_, module_, "octet_kernel"), "to find a kernel");
+  const CUresult loaded = api.cuModuleLoadData(&module_, cubin.data());
+  if (loaded == kInvalidImage || loaded == kNoBinary) refuse_image(device_, name_, loaded);
+  device_.check_call(loaded, "to load kernel " + name_);
+  device_.check_call(api.cuModuleGetFunction(&function_, module_, "octet_kernel"),
+                     "to find kernel " + name_);
 }
 
 Kernel::~Kernel() {
-  if (device_.try_make_current()) driver().cuModuleUnload(module_);
+  if (module_ != nullptr && device_.try_make_current()) driver().cuModuleUnload(module_);
 }
 
 void Kernel::allow_shared_bytes(s64 bytes) const {
   constexpr s64 kAlwaysAllowed = 48 << 10;
   if (bytes <= kAlwaysAllowed) return;
   device_.make_current();
-  check(driver().cuFuncSetAttribute(function_, kMaxDynamicSharedBytes, static_cast<int>(bytes)),
-        "to give a kernel shared memory");
+  device_.check_call(
+      driver().cuFuncSetAttribute(function_, kMaxDynamicSharedBytes, static_cast<int>(bytes)),
+      "to give shared memory to kernel " + name_);
 }
 
 std::shared_ptr<const Kernel> load_kernel(const CudaDevice& device, const KernelSource& source) {

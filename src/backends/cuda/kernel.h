@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "backends/cuda/driver_types.h"
@@ -22,7 +23,12 @@ namespace params {
 struct KernelSource {
   std::string family;
   std::vector<std::string> constants;  // "ELEMENT=1"
+  // Before the family's own text: parts of it in namespaces, each with constants of its own.
+  std::vector<KernelSource> parts = {};
+  std::string space = {};  // of a part
 
+  // "project" and a source of family "epilogue": project::product_codes() and the others end that product.
+  void add_part(std::string name, KernelSource part);
   void set(std::string_view name, s64 value);
   void set(std::string_view name, const std::string& value);
   // Exactly this value, as a constant of CUDA's.
@@ -47,6 +53,8 @@ class Kernel {
   void allow_shared_bytes(s64 bytes) const;
 
  private:
+  Kernel(const CudaDevice& device, std::string name) : device_(device), name_(std::move(name)) {}
+
   const CudaDevice& device_;
   const std::string name_;
   CUmodule module_ = nullptr;

@@ -54,8 +54,10 @@ void make_room(const fs::path& folder) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     if (entry.path().extension() != ".kernel" || !entry.is_regular_file(error)) continue;
-    all.push_back({entry.last_write_time(error), entry.path(), entry.file_size(error)});
-    total += all.back().bytes;
+    const Kept kept{entry.last_write_time(error), entry.path(), entry.file_size(error)};
+    if (error) continue;
+    total += kept.bytes;
+    all.push_back(kept);
   }
   if (total <= kKernelCacheBytes) return;
   std::ranges::sort(all, {}, &Kept::at);
@@ -111,7 +113,10 @@ void keep_kernel(const KernelImage& image, const std::vector<char>& cubin) noexc
   Header header{
       .magic = {}, .bytes = cubin.size(), .image = digest_of(image), .code = digest_of(cubin)};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
-  AtomicFile file(file_of(folder, image));
+  const fs::path path = file_of(folder, image);
+  // A link would be followed: what it leads to is nobody's kernel.
+  if (fs::is_symlink(path)) fs::remove(path);
+  AtomicFile file(path);
   file.write({reinterpret_cast<const u8*>(&header), sizeof header});
   file.write({reinterpret_cast<const u8*>(cubin.data()), cubin.size()});
   file.commit();

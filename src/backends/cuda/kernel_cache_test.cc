@@ -3,9 +3,11 @@
 #include "backends/cuda/kernel_cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 
@@ -94,6 +96,56 @@ TEST_F(KernelCache, IsAbsentWhereItCannotBe) {
   keep_kernel(image_, code_);
   EXPECT_TRUE(kernel_cache_folder().empty());
   EXPECT_TRUE(read_kernel(image_).empty());
+}
+
+// What they lead to stays as it is.
+TEST_F(KernelCache, FollowsNoLinks) {
+  keep_kernel(image_, code_);
+  const fs::path file = files().at(0), elsewhere = root_ / "elsewhere";
+  for (const char* contents : {"somebody's letters", ""}) {
+    write(elsewhere, contents);
+    fs::remove(file);
+    fs::create_symlink(elsewhere, file);
+    EXPECT_TRUE(read_kernel(image_).empty());
+    keep_kernel(image_, code_);
+    EXPECT_EQ(bytes_of(elsewhere), contents);
+    EXPECT_EQ(read_kernel(image_), code_);
+  }
+  for (const char* there : {"/dev/zero", "/no/such", "."}) {
+    fs::remove(file);
+    fs::create_symlink(there, file);
+    EXPECT_TRUE(read_kernel(image_).empty()) << there;
+    keep_kernel(image_, code_);
+    EXPECT_EQ(read_kernel(image_), code_) << there;
+  }
+}
+
+TEST_F(KernelCache, KeepsNoPartOnAFullDisk) {
+  struct rlimit before {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  for (const rlim_t room : {rlim_t{0}, rlim_t{4}, rlim_t{50}}) {  // bytes that a file may have
+    const struct rlimit full { room, before.rlim_max };
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &full), 0);
+    keep_kernel(image_, code_);
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    EXPECT_TRUE(files().empty()) << room;
+    EXPECT_TRUE(read_kernel(image_).empty());
+  }
+  std::signal(SIGXFSZ, handler);
+  keep_kernel(image_, code_);
+  EXPECT_EQ(read_kernel(image_), code_);
+}
+
+// A process that died while it wrote leaves a part, and a lock that went with it.
+TEST_F(KernelCache, PassesOverWhatAnotherLeft) {
+  keep_kernel(image_, code_);
+  const fs::path file = files().at(0);
+  write(file.string() + ".1-0.tmp", "a part");
+  fs::remove(file);
+  keep_kernel(image_, code_);
+  EXPECT_EQ(read_kernel(image_), code_);
+  EXPECT_EQ(files().size(), 1u);
 }
 
 TEST_F(KernelCache, ForgetsTheOldestFirst) {

@@ -11,6 +11,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kOldestCompiler = 12;
+constexpr nvrtcResult kCompilerOutOfMemory = 1, kInvalidOption = 5, kCompilation = 6;
+
 // Newest version first, in one folder.
 std::vector<std::string> libraries_in(const fs::path& folder) {
   std::vector<std::string> paths;
@@ -49,21 +52,28 @@ std::vector<std::string> nvrtc_places() {
 }
 
 Nvrtc load_nvrtc() {
-  const std::vector<std::string> places = nvrtc_places();
-  for (const std::string& place : places) {
+  std::string tried;
+  for (const std::string& place : nvrtc_places()) {
+    tried += (tried.empty() ? "" : ", ") + place;
     void* library = open_library(place);
     if (library == nullptr) continue;
     Nvrtc nvrtc;
     nvrtc.path = place;
-#define NVRTC(name, parameters) \
-  nvrtc.name = reinterpret_cast<decltype(nvrtc.name)>(symbol_of(library, #name, place));
+    const char* lacks = nullptr;
+#define NVRTC(name, parameters)                                               \
+  nvrtc.name = reinterpret_cast<decltype(nvrtc.name)>(dlsym(library, #name)); \
+  if (nvrtc.name == nullptr) lacks = #name;
 #include "backends/cuda/nvrtc_functions.def"
 #undef NVRTC
+    if (lacks != nullptr) {
+      tried += fmt::format(" (has no function {})", lacks);
+      continue;
+    }
     nvrtc.nvrtcVersion(&nvrtc.major, &nvrtc.minor);
-    return nvrtc;
+    if (nvrtc.major >= kOldestCompiler) return nvrtc;
+    tried += fmt::format(" (is of CUDA {}.{}, and {}.0 is needed)", nvrtc.major, nvrtc.minor,
+                         kOldestCompiler);
   }
-  std::string tried;
-  for (const std::string& place : places) tried += (tried.empty() ? "" : ", ") + place;
   fail(kMissing,
        "CUDA's run-time compiler (libnvrtc) is missing; install the CUDA toolkit or Python's "
        "nvidia-cuda-nvrtc, or name the library in OCTET_NVRTC. Tried: {}",
@@ -74,8 +84,9 @@ Nvrtc load_nvrtc() {
 class Program {
  public:
   Program(const Nvrtc& nvrtc, const std::string& text, const std::string& name) : nvrtc_(nvrtc) {
-    OCTET_CHECK(
-        nvrtc_.nvrtcCreateProgram(&program_, text.c_str(), name.c_str(), 0, nullptr, nullptr) == 0);
+    check_result(
+        nvrtc_.nvrtcCreateProgram(&program_, text.c_str(), name.c_str(), 0, nullptr, nullptr),
+        name);
   }
   ~Program() { nvrtc_.nvrtcDestroyProgram(&program_); }
   Program(const Program&) = delete;
@@ -86,15 +97,26 @@ class Program {
     for (const std::string& option : options) words.push_back(option.c_str());
     const nvrtcResult result =
         nvrtc_.nvrtcCompileProgram(program_, static_cast<int>(words.size()), words.data());
-    if (result != 0) fail(Error::Code::internal, "a kernel does not compile:\n{}", log());
+    if (result == kCompilation)
+      fail(Error::Code::internal, "a kernel does not compile:\n{}", log());
+    check_result(result, options.front());
     size_t bytes = 0;
-    nvrtc_.nvrtcGetCUBINSize(program_, &bytes);
+    check_result(nvrtc_.nvrtcGetCUBINSize(program_, &bytes), options.front());
     std::vector<char> cubin(bytes);
-    nvrtc_.nvrtcGetCUBIN(program_, cubin.data());
+    check_result(nvrtc_.nvrtcGetCUBIN(program_, cubin.data()), options.front());
     return cubin;
   }
 
  private:
+  // What is no fault of the source.
+  void check_result(nvrtcResult result, const std::string& what) const {
+    if (result == 0) return;
+    fail(result == kCompilerOutOfMemory ? Error::Code::out_of_memory : kMissing,
+         "the compiler '{}' (CUDA {}.{}) does not take {}: error {}{}", nvrtc_.path, nvrtc_.major,
+         nvrtc_.minor, what, result,
+         result == kInvalidOption ? "; a newer one is needed for this chip" : "");
+  }
+
   std::string log() {
     size_t bytes = 0;
     nvrtc_.nvrtcGetProgramLogSize(program_, &bytes);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/queue.h"
 
+#include <algorithm>
+
 #include "backends/cuda/driver.h"
 #include "core/check.h"
 
@@ -10,25 +12,28 @@ namespace {
 CUdeviceptr address(const std::byte* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
 struct CudaEvent final : Event {
-  explicit CudaEvent(const CudaQueue& owner) : queue(owner) {
+  explicit CudaEvent(CudaQueue& owner) : queue(owner) {
     queue.device().make_current();
-    check(driver().cuEventCreate(&event, kEventWithTime), "to make an event");
+    queue.check_call(driver().cuEventCreate(&event, kEventWithTime), "to make an event");
   }
-  ~CudaEvent() override { driver().cuEventDestroy(event); }
+  ~CudaEvent() override {
+    if (queue.device().try_make_current()) driver().cuEventDestroy(event);
+  }
   CudaEvent(const CudaEvent&) = delete;
   CudaEvent& operator=(const CudaEvent&) = delete;
 
   void synchronize() override {
     queue.check_call(driver().cuEventSynchronize(event), "while work was running");
+    queue.check_reports();
   }
   f64 microseconds_since(const Event& earlier) const override {
     float milliseconds = 0;
     const CUevent begin = static_cast<const CudaEvent&>(earlier).event;
-    check(driver().cuEventElapsedTime(&milliseconds, begin, event), "to read a clock");
+    queue.check_call(driver().cuEventElapsedTime(&milliseconds, begin, event), "to read a clock");
     return 1e3 * static_cast<f64>(milliseconds);
   }
 
-  const CudaQueue& queue;
+  CudaQueue& queue;
   CUevent event = nullptr;
 };
 
@@ -44,33 +49,30 @@ struct GraphWork final : KeptWork {
   CUgraphExec graph = nullptr;  // null: given once, not yet kept
 };
 
-// Errors behind which no call of this process to the device works.
-bool is_sticky(CUresult result) {
-  constexpr CUresult kFirst = 700, kLast = 721, kUnavailable = 46, kEcc = 214, kUnknown = 999;
-  return (result >= kFirst && result <= kLast && result != 701) || result == kUnavailable ||
-         result == kEcc || result == kUnknown;
-}
-
 }  // namespace
 
-CudaQueue::CudaQueue(const CudaDevice& device) : device_(device) {
+// The destructor cleans up behind a failure, too.
+CudaQueue::CudaQueue(const CudaDevice& device) : CudaQueue(device, Empty{}) {
   device_.make_current();
-  check(driver().cuStreamCreate(&stream_, kStreamNonBlocking), "to make a stream");
-  check(driver().cuEventCreate(&mark_, kEventWithoutTime), "to make an event");
+  check_call(driver().cuStreamCreate(&stream_, kStreamNonBlocking), "to make a stream");
+  check_call(driver().cuEventCreate(&mark_, kEventWithoutTime), "to make an event");
+}
+
+// Work that was given before lies before in the stream.
+std::byte* CudaQueue::scratch(s64 bytes, const char* what) {
+  if (scratch_ != nullptr && bytes <= scratch_bytes_) return scratch_.get();
+  synchronize();
+  scratch_.reset();
+  scratch_bytes_ = 0;
+  scratch_ = device_.allocate(bytes, what);
+  scratch_bytes_ = bytes;
+  return scratch_.get();
 }
 
 CudaQueue::~CudaQueue() {
-  driver().cuEventDestroy(mark_);
-  driver().cuStreamDestroy(stream_);
-}
-
-void CudaQueue::check_call(CUresult result, const char* doing) const {
-  if (result == kSuccess) return;
-  if (is_sticky(result)) device_.mark_failed(error_text(result));
-  fail(result == kOutOfMemory ? Error::Code::out_of_memory : Error::Code::unsupported,
-       "device {} ({}) failed {}: {}{}", device_.name(), device_.chip().name, doing,
-       error_text(result),
-       is_sticky(result) ? "; it takes no more work in this process, the CPU does" : "");
+  if (!device_.try_make_current()) return;
+  if (mark_ != nullptr) driver().cuEventDestroy(mark_);
+  if (stream_ != nullptr) driver().cuStreamDestroy(stream_);
 }
 
 void CudaQueue::launch_bytes(const Kernel& kernel, const LaunchShape& shape,
@@ -94,7 +96,7 @@ void CudaQueue::launch_bytes(const Kernel& kernel, const LaunchShape& shape,
   // The driver reads the struct, and copies it, before the call returns.
   void* list[] = {const_cast<void*>(parameters)};
   const CUresult result = driver().cuLaunchKernelEx(&config, kernel.function(), list, nullptr);
-  if (result != kSuccess) check_call(result, ("to start kernel " + kernel.name()).c_str());
+  if (result != kSuccess) check_call(result, "to start kernel " + kernel.name());
 }
 
 void CudaQueue::copy(std::byte* to, const std::byte* from, s64 bytes) {
@@ -163,8 +165,37 @@ void CudaQueue::begin_after(void* stream) { order(static_cast<CUstream>(stream),
 void CudaQueue::end_before(void* stream) { order(stream_, static_cast<CUstream>(stream)); }
 
 void CudaQueue::synchronize() {
+  wait_for_all();
+  check_reports();
+}
+
+void CudaQueue::wait_for_all() {
   device_.make_current();
   check_call(driver().cuStreamSynchronize(stream_), "while work was running");
+}
+
+void CudaQueue::watch(const std::shared_ptr<Report>& report) {
+  const auto is_report = [&](const std::weak_ptr<Report>& r) { return r.lock() == report; };
+  if (std::ranges::any_of(reports_, is_report)) return;
+  std::erase_if(reports_, [](const std::weak_ptr<Report>& r) { return r.expired(); });
+  reports_.push_back(report);
+}
+
+// Behind an event kernels may still run that write to them, too. The first in the order of steps counts; of what follows from it, and of the
+// runs behind it, nothing is told.
+void CudaQueue::check_reports() {
+  std::shared_ptr<Report> first;
+  for (const std::weak_ptr<Report>& watched : reports_) {
+    const std::shared_ptr<Report> report = watched.lock();
+    if (report == nullptr || report->is_empty()) continue;
+    if (first != nullptr) {
+      report->clear();
+      continue;
+    }
+    wait_for_all();
+    first = report;
+  }
+  if (first != nullptr) first->deliver();
 }
 
 }  // namespace octet::cuda

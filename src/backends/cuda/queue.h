@@ -4,9 +4,12 @@
 
 #include <memory>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "backends/cuda/device.h"
 #include "backends/cuda/kernel.h"
+#include "backends/cuda/report.h"
 #include "plan/device.h"
 #include "plan/offer.h"
 
@@ -36,6 +39,19 @@ class CudaQueue final : public Queue {
   void launch(const Kernel& kernel, const LaunchShape& shape, const P& parameters) {
     launch_bytes(kernel, shape, &parameters);
   }
+  // The struct of those that a step's kernels take.
+  template <class... P>
+  void launch(const Kernel& kernel, const LaunchShape& shape,
+              const std::variant<P...>& parameters) {
+    std::visit([&](const auto& p) { launch(kernel, shape, p); }, parameters);
+  }
+
+  // Memory of the device for work that the queue gets now: at least so many bytes, until the next call.
+  std::byte* scratch(s64 bytes, const char* what);
+  // What kernels of this queue may write from now on, until it is gone.
+  void watch(const std::shared_ptr<Report>& report);
+  // Throws what is reported. The kernels that report it are done.
+  void check_reports();
 
   void copy(std::byte* to, const std::byte* from, s64 bytes) override;
   std::unique_ptr<Event> make_event() override;
@@ -46,11 +62,15 @@ class CudaQueue final : public Queue {
   void end_before(void* stream) override;
   void synchronize() override;
 
-  // Throws Error for a failed call; the device serves nobody after one that it does not recover from.
-  void check_call(CUresult result, const char* doing) const;
+  void check_call(CUresult result, const std::string& doing) const {
+    device_.check_call(result, doing);
+  }
 
  private:
+  struct Empty {};
+  CudaQueue(const CudaDevice& device, Empty) : device_(device) {}
   CUgraphExec capture(const std::function<void()>& give);
+  void wait_for_all();
   // `second` goes on when what `first` was given is done; one of them is the caller's.
   void order(CUstream first, CUstream second);
   void launch_bytes(const Kernel& kernel, const LaunchShape& shape, const void* parameters);
@@ -58,6 +78,9 @@ class CudaQueue final : public Queue {
   const CudaDevice& device_;
   CUstream stream_ = nullptr;
   CUevent mark_ = nullptr;  // of order()
+  std::shared_ptr<std::byte> scratch_;
+  s64 scratch_bytes_ = 0;
+  std::vector<std::weak_ptr<Report>> reports_;
 };
 
 inline CudaQueue& cuda_queue(const StepArgs& args) { return static_cast<CudaQueue&>(args.queue); }

@@ -33,6 +33,12 @@ struct EmulatedTensorMap {
 // Does for all lanes what they came together for; lanes[i] is null where `present` lacks the lane.
 using EmulatedWork = void (*)(void** lanes, unsigned present);
 
+// Does what a thread gave away: a copy, a product.
+using EmulatedLater = void (*)(const void* what);
+
+// Where it waits: what a thread gives for itself, and what all wait for at a barrier of shared memory (its address is added).
+enum EmulatedQueue : unsigned { kEmulatedCopies, kEmulatedProducts, kEmulatedLoads };
+
 // What the driver does for a kernel.
 struct EmulatedServices {
   void (*barrier)();  // of the block
@@ -44,6 +50,11 @@ struct EmulatedServices {
   void (*progress)();  // something has come that threads may wait for
   void (*named)(unsigned id, unsigned threads,
                 bool waits);  // a barrier of some threads of the block
+  // The bytes of `what` are kept; `work` is done with them when `come` asks for their group.
+  void (*later)(unsigned queue, EmulatedLater work, const void* what, unsigned bytes);
+  void (*end_group)(unsigned queue);
+  void (*come)(unsigned queue, unsigned left);  // all groups but the last ones
+  void (*wait_for_predecessor)();               // the kernel that was launched before this one
 };
 
 // What the running thread sees; the driver changes it.
@@ -51,6 +62,9 @@ struct EmulatedState {
   EmulatedDim thread, block, block_dim, grid_dim;
   unsigned lane;
   unsigned char* shared;  // dynamic shared memory of the block
+  // The same as copies brought it and threads published it (fence.proxy.async).
+  unsigned char* published;
+  unsigned shared_bytes;
   const EmulatedServices* services;
 };
 

@@ -81,12 +81,18 @@ fs::path cache_folder() {
 
 std::string compiler() { return environment("OCTET_EMULATED_CXX", "g++"); }
 
-std::string hash(const std::string& source, const std::vector<std::string>& defines) {
+// The compiler, and what it puts around every source.
+std::string surroundings() {
   const fs::path folder = OCTET_EMULATOR_SOURCES;
   std::string all = compiler() + '\0' + __VERSION__ + '\0';
   for (const char* part : {"abi.h", "shim.h", "words.h", "hopper_words.h"})
     all += read(folder / part) + '\0';
   for (const char* flag : kFlags) all += flag + std::string(1, '\0');
+  return all;
+}
+
+std::string hash(const std::string& source, const std::vector<std::string>& defines) {
+  std::string all = surroundings();
   for (const std::string& define : defines) all += define + '\0';
   all += source;
   const XXH128_hash_t value = XXH3_128bits(all.data(), all.size());
@@ -163,31 +169,31 @@ std::string log_of(const Scratch& files) {
   return log;
 }
 
-void replace(std::string& text, std::string_view from, std::string_view to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-    text.replace(at, from.size(), to);
+// What stands from `begin` to before `end`.
+void replace_part(std::string& text, std::string_view begin, std::string_view end,
+                  std::string_view other) {
+  const size_t from = text.find(begin), to = text.find(end, from);
+  if (from != std::string::npos && to != std::string::npos) text.replace(from, to - from, other);
 }
 
-// Hopper's instructions (kernels/hopper.cu, and barriers of some threads in kernels/conv_wgmma.cu) are PTX.
-std::string without_ptx(std::string text) {
-  const size_t begin = text.find("#if X_S8\n#define A_TYPE"),
-               end = text.find("#define BM (PINGPONG");
-  if (begin == std::string::npos || end == std::string::npos) return text;
-  text.replace(begin, end - begin, "#include \"" OCTET_EMULATOR_SOURCES "/hopper_words.h\"\n");
-  constexpr std::pair<std::string_view, std::string_view> kBarriers[] = {
-      {R"(asm volatile("bar.arrive 3, 256;" ::: "memory");)", "3, 256, false"},
-      {R"(asm volatile("bar.sync %0, 256;" ::"r"(3 + wg) : "memory");)", "3 + wg, 256, true"},
-      {R"(asm volatile("bar.arrive %0, 256;" ::"r"(4 - wg) : "memory");)", "4 - wg, 256, false"}};
-  for (const auto& [ptx, arguments] : kBarriers)
-    replace(text, ptx, "emulated.services->named(" + std::string(arguments) + ");");
-  replace(text, R"(asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");)", "");
+// Hopper's instructions (kernels/hopper.cu) are PTX, and copies of the prelude come at once: words of this folder take their place.
+std::string with_own_words(std::string text) {
+  replace_part(text, "// Begin of Hopper's instructions.", "// End of Hopper's instructions.",
+               "#include \"" OCTET_EMULATOR_SOURCES "/hopper_words.h\"\n");
+  const size_t copies = text.find("static inline void copy_async16(");
+  constexpr std::string_view kLast = "static inline void copy_async_wait() {}";
+  const size_t last = text.find(kLast);
+  if (copies != std::string::npos && last != std::string::npos)
+    text.erase(copies, last + kLast.size() - copies);
+  replace_part(text, "void wait_for_predecessor() {}\n#endif", "\n#endif",
+               "void wait_for_predecessor() { emulated_wait_for_predecessor(); }");
   return text;
 }
 
 Compiled compile_into(const fs::path& kept, const std::string& source,
                       const std::vector<std::string>& defines) {
   const Scratch files(kept.parent_path());
-  write(files.path(".cu"), without_ptx(source));
+  write(files.path(".cu"), with_own_words(source));
   if (!preprocess(files, defines)) return {false, "", log_of(files)};
   write(files.path(".cc"), host_source(read(files.path(".ii"))));
   if (!build(files)) return {false, "", log_of(files)};
@@ -199,6 +205,11 @@ Compiled compile_into(const fs::path& kept, const std::string& source,
 }
 
 }  // namespace
+
+int compiler_version() {
+  const std::string all = surroundings();
+  return static_cast<int>(XXH3_64bits(all.data(), all.size()) >> 34);
+}
 
 Compiled compile(const std::string& source, const std::vector<std::string>& defines) {
   const fs::path folder = cache_folder();

@@ -12,6 +12,9 @@ struct Compiled {
   std::string image, log;
 };
 
+// Another one for another compiler or other words of this folder: who keeps images by version does not keep old ones.
+int compiler_version();
+
 // `defines` are -D and -U options. OCTET_EMULATED_CXX names another compiler, OCTET_EMULATED_CACHE another folder.
 Compiled compile(const std::string& source, const std::vector<std::string>& defines);
 

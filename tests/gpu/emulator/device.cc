@@ -50,7 +50,17 @@ void read_failures(Failures& failures, const std::string& text) {
   }
 }
 
+Failures& failures() {
+  static auto* all = new Failures;
+  return *all;
+}
+
 }  // namespace
+
+size_t& live_objects() {
+  static size_t count = 0;
+  return count;
+}
 
 std::recursive_mutex& machine_lock() {
   static auto* lock = new std::recursive_mutex;  // until the process ends
@@ -84,13 +94,12 @@ size_t memory_bytes() {
 
 // An error with `*` stays for all functions, as when the device is lost.
 CUresult injected(const char* function) {
-  static auto* failures = new Failures;
   const char* value = std::getenv("OCTET_EMULATED_FAIL");
   const std::string text = value != nullptr ? value : "";
-  if (text != failures->text) read_failures(*failures, text);
-  if (failures->list.empty()) return 0;
-  const long call = ++failures->calls[function];
-  for (const Failure& failure : failures->list) {
+  if (text != failures().text) read_failures(failures(), text);
+  if (failures().list.empty()) return 0;
+  const long call = ++failures().calls[function];
+  for (const Failure& failure : failures().list) {
     if (failure.function != function || failure.call != call) continue;
     if (failure.always && current() != nullptr) current()->sticky = failure.error;
     return failure.error;
@@ -109,6 +118,13 @@ CUresult enter(const char* function, Needs needs) {
 
 using namespace octet::emulator;
 
+size_t octet_emulated_live_objects() { return live_objects(); }
+
+long octet_emulated_calls(const char* function) {
+  const std::lock_guard machine(machine_lock());
+  return failures().calls[function];
+}
+
 CUresult cuInit(unsigned flags) {
   EMULATED_ENTER("cuInit", nothing);
   if (flags != 0) return kInvalidValue;
@@ -119,7 +135,7 @@ CUresult cuInit(unsigned flags) {
 
 CUresult cuDriverGetVersion(int* version) {
   EMULATED_ENTER("cuDriverGetVersion", nothing);
-  *version = 13000;
+  *version = static_cast<int>(environment_number("OCTET_EMULATED_DRIVER_VERSION", 13000));
   return 0;
 }
 
@@ -216,6 +232,9 @@ int capability(bool minor) {
   return numbers[minor ? 1 : 0];
 }
 
+constexpr int kHopper = 9;
+constexpr int kReservedShared = 1 << 10;  // of a block, kept by the system
+
 const std::map<int, int>& attributes() {
   static const auto* const values = new std::map<int, int>{
       {octet::cuda::kMaxThreadsPerBlock, 1024},
@@ -234,19 +253,26 @@ const std::map<int, int>& attributes() {
       {octet::cuda::kMemoryClockKilohertz, 1000000},
       {octet::cuda::kMemoryBusBits, 64},
       {octet::cuda::kL2Bytes, 1 << 20},
-      {39, 1536},  // threads of a multiprocessor
-      {41, 1},     // unified addresses
+      {octet::cuda::kThreadsOfMultiprocessor, capability(false) >= kHopper ? 2048 : 1536},
+      {41, 1},  // unified addresses
       {octet::cuda::kComputeMajor, capability(false)},
       {octet::cuda::kComputeMinor, capability(true)},
-      {81, 100 << 10},  // shared memory of a multiprocessor
-      {octet::cuda::kSharedBytesPerBlock, static_cast<int>(kSharedBytesOptIn)},
-      {106, 32},       // blocks of a multiprocessor
-      {111, 1 << 10},  // shared memory that the system keeps of a block
+      {octet::cuda::kSharedBytesOfMultiprocessor,
+       static_cast<int>(shared_bytes_opt_in() + kReservedShared)},
+      {octet::cuda::kRegistersOfMultiprocessor, 65536},
+      {octet::cuda::kSharedBytesPerBlock, static_cast<int>(shared_bytes_opt_in())},
+      {106, 32},  // blocks of a multiprocessor
+      {octet::cuda::kReservedSharedBytes, kReservedShared},
   };
   return *values;
 }
 
 }  // namespace
+
+size_t octet::emulator::shared_bytes_opt_in() {
+  constexpr size_t kOthers = 99 << 10;
+  return capability(false) >= kHopper ? kMostSharedBytes : kOthers;
+}
 
 CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice device) {
   EMULATED_ENTER("cuDeviceGetAttribute", driver);

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -14,6 +15,9 @@ extern "C" {
 #define DRIVER(name, symbol, parameters) CUresult symbol parameters;
 #include "backends/cuda/driver_functions.def"
 #undef DRIVER
+// For tests, which find them by name: live_objects(), and how often a function was called since OCTET_EMULATED_FAIL has its present text.
+size_t octet_emulated_live_objects();
+long octet_emulated_calls(const char* function);
 }
 
 // One of a device: its primary context.
@@ -26,14 +30,15 @@ struct CUctx_st {
 
 namespace octet::emulator {
 
-using cuda::kInvalidContext, cuda::kInvalidHandle;
-inline constexpr CUresult kInvalidValue = 1, kNotInitialized = 3, kInvalidImage = 200,
-                          kNoBinary = 209, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700,
-                          kOutOfResources = 701, kMisaligned = 716, kLaunchFailed = 719,
-                          kNotSupported = 801, kCaptureUnsupported = 900, kCaptureInvalidated = 901,
-                          kCaptureUnjoined = 904, kCaptureIllegal = 905, kCapturedEvent = 907,
-                          kCaptureWrongThread = 908, kInvalidCluster = 912;
-inline constexpr size_t kSharedBytes = 48 << 10, kSharedBytesOptIn = 99 << 10;
+using cuda::kInvalidContext, cuda::kInvalidHandle, cuda::kInvalidImage, cuda::kInvalidValue,
+    cuda::kNoBinary;
+inline constexpr CUresult kNotInitialized = 3, kNotFound = 500, kNotReady = 600,
+                          kIllegalAddress = 700, kOutOfResources = 701, kMisaligned = 716,
+                          kLaunchFailed = 719, kNotSupported = 801, kCaptureUnsupported = 900,
+                          kCaptureInvalidated = 901, kCaptureUnjoined = 904, kCaptureIllegal = 905,
+                          kCapturedEvent = 907, kCaptureWrongThread = 908, kInvalidCluster = 912;
+inline constexpr size_t kSharedBytes = 48 << 10, kMostSharedBytes = 227 << 10;
+size_t shared_bytes_opt_in();  // of a block: kMostSharedBytes of a Hopper, 99 KB of others
 
 // One lock for all: functions of the driver run one at a time, kernels included.
 std::recursive_mutex& machine_lock();
@@ -56,6 +61,9 @@ CUresult enter(const char* function, Needs needs);
   if (const CUresult failed = octet::emulator::enter(function, octet::emulator::Needs::needs)) \
   return failed
 
+// Of objects behind handles and allocations: what nobody has given back.
+size_t& live_objects();
+
 // The objects behind handles of one kind; a handle that was destroyed is found out.
 template <class T>
 class Handles {
@@ -64,11 +72,13 @@ class Handles {
   T* make(A&&... arguments) {
     T* made = new T{std::forward<A>(arguments)...};
     live_.insert(made);
+    ++live_objects();
     return made;
   }
   bool has(T* handle) const { return live_.count(handle) != 0; }
   bool destroy(T* handle) {
     if (live_.erase(handle) == 0) return false;
+    --live_objects();
     delete handle;
     return true;
   }
@@ -82,6 +92,17 @@ class Handles {
 enum class Place { host, device, outside };
 Place place_of(CUdeviceptr at, size_t bytes);
 bool is_pinned(const void* at, size_t bytes);
+
+// The pages of one allocation, and which of them a kernel wrote: ranges apart from each other, by their first.
+struct DevicePages {
+  CUdeviceptr begin;
+  size_t count;
+  std::map<size_t, size_t> written;
+};
+inline constexpr size_t kPage = 4096;
+size_t allocations();
+void for_each_pages(const std::function<void(DevicePages&)>& act);
+DevicePages* pages_at(CUdeviceptr at);  // null where nothing is allocated
 
 // Of stream.cc. A task returns what becomes the context's sticky error.
 using Task = std::function<CUresult()>;

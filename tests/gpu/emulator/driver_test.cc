@@ -153,6 +153,43 @@ TEST(EmulatedGpu, WorkIsLateWhereAskedFor) {
   for (CUstream one : {first, second}) EXPECT_EQ(gpu().cuStreamDestroy(one), 0);
 }
 
+// Streams behind a function of the host are done when somebody waits for one of them, a piece of each in turn; where all work is late,
+// that one alone.
+TEST(EmulatedGpu, StreamsAreHeldByFunctionsOfTheHost) {
+  const Kernel kernel(simple("out[0] = in[0];\n"));
+  const Buffer<int> shared(1), first_in(std::vector<int>{1}), second_in(std::vector<int>{2}),
+      first_out(std::vector<int>{0}), second_out(std::vector<int>{0});
+  CUstream gate = nullptr, first = nullptr, second = nullptr;
+  CUevent open = nullptr;
+  for (CUstream* stream : {&gate, &first, &second})
+    ASSERT_EQ(gpu().cuStreamCreate(stream, cuda::kStreamNonBlocking), 0);
+  ASSERT_EQ(gpu().cuEventCreate(&open, 2), 0);
+  bool called = false;
+  const auto call = [](void* user) { *static_cast<bool*>(user) = true; };
+  ASSERT_EQ(gpu().cuLaunchHostFunc(gate, call, &called), 0);
+  ASSERT_EQ(gpu().cuEventRecord(open, gate), 0);
+  for (CUstream stream : {first, second}) {
+    const bool is_first = stream == first;
+    const Buffer<int>&in = is_first ? first_in : second_in,
+          &out = is_first ? first_out : second_out;
+    ASSERT_EQ(gpu().cuStreamWaitEvent(stream, open, 0), 0);
+    ASSERT_EQ(kernel.launch(shape(1, 1, 0, stream), Pointers{in.pointer(), shared.pointer()}), 0);
+    ASSERT_EQ(kernel.launch(shape(1, 1, 0, stream), Pointers{shared.pointer(), out.pointer()}), 0);
+  }
+  EXPECT_FALSE(called);
+  EXPECT_EQ(first_out.read()[0], 0);
+  EXPECT_EQ(gpu().cuStreamSynchronize(first), 0);
+  EXPECT_TRUE(called);
+  const bool late = std::strcmp(std::getenv("OCTET_EMULATED_LATE"), "1") == 0;
+  const int read_by_first = first_out.read()[0];
+  EXPECT_EQ(gpu().cuStreamSynchronize(second), 0);
+  const int read_by_second = second_out.read()[0];
+  // They share a buffer: one of them reads what the other wrote, where both go on together.
+  EXPECT_EQ(read_by_first == read_by_second, !late) << read_by_first << ' ' << read_by_second;
+  EXPECT_EQ(gpu().cuEventDestroy(open), 0);
+  for (CUstream stream : {gate, first, second}) EXPECT_EQ(gpu().cuStreamDestroy(stream), 0);
+}
+
 TEST(EmulatedGpu, CallsFailWhereAskedFor) {
   CUdeviceptr memory = 0;
   setenv("OCTET_EMULATED_FAIL", "cuMemAlloc_v2:2:2,cuStreamCreate:1:999", 1);

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads of a block that wait for each other. Each has a stack and runs until it must wait; then the next one that can go on does,
-// first those of the same warp. Threads that have returned count as arrived.
-#include <emmintrin.h>
+// Threads of a block that wait for each other. Each has a stack and runs until it must wait; then another that can go on does. Warps have
+// ranks by chance (order.h): what relies on an order is found. Threads that have returned count as arrived.
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstring>
+#include <map>
+#include <utility>
 
 #include "device.h"
+#include "later.h"
 #include "launch.h"
+#include "matrix.h"
+#include "order.h"
+#include "watch.h"
 
 // Saves what a function must keep, and goes on where the other stack was left.
 extern "C" void emulated_switch(void** left, void* to);
@@ -56,7 +62,7 @@ struct Meeting {
 };
 
 struct Warp {
-  unsigned alive, ready;
+  unsigned alive, ready, parked;  // parked: wait for the predecessor
   std::vector<Meeting> meetings;
 };
 
@@ -71,11 +77,15 @@ struct Block {
   void* caller;
   Fiber fibers[kMostThreads];
   Warp warps[kMostThreads / kLanes];
-  unsigned turns[kMostThreads / kLanes];  // of each warp: the lane whose turn it is after a yield
   NamedBarrier named[kNamedBarriers];
-  unsigned long yields;  // since something came
+  unsigned ranks[kMostThreads / kLanes];  // warps, those before others first
+  unsigned long yields;                   // since something came
+  bool hides;                             // what kernels wrote
 };
 Block block;
+// What was given away: by each thread, and at barriers of shared memory by their address.
+LaterQueue own[kMostThreads][kEmulatedLoads];
+std::map<unsigned, LaterQueue> loads;
 
 unsigned char* stacks() {
   static unsigned char* const all = [] {
@@ -98,14 +108,28 @@ unsigned ready_lane(const Warp& warp, unsigned first) {
   return (static_cast<unsigned>(std::countr_zero(turned)) + first) % kLanes;
 }
 
-// A thread that can go on, or kMostThreads.
+unsigned warps_of_block() { return (block.threads + kLanes - 1) / kLanes; }
+
+void shuffle_warps() {
+  const unsigned warps = warps_of_block();
+  for (unsigned i = 0; i < warps; ++i) block.ranks[i] = i;
+  for (unsigned i = 0; i < warps; ++i)
+    std::swap(block.ranks[i], block.ranks[i + any_below(warps - i)]);
+}
+
+// The warp that asked for something in vain goes behind all others.
+void go_behind(unsigned warp) {
+  unsigned* end = block.ranks + warps_of_block();
+  unsigned* at = std::find(block.ranks, end, warp);
+  std::rotate(at, at + 1, end);
+}
+
+// A thread that can go on, or kMostThreads: one of the first warp that has any, so that a warp comes as far before others as it can.
 unsigned next_thread() {
-  const unsigned warps = (block.threads + kLanes - 1) / kLanes;
-  const unsigned first = block.current / kLanes;
-  for (unsigned i = 0; i < warps; ++i) {
-    const unsigned w = (first + i) % warps;
+  for (unsigned i = 0; i < warps_of_block(); ++i) {
+    const unsigned w = block.ranks[i];
     if (block.warps[w].ready == 0) continue;
-    return w * kLanes + ready_lane(block.warps[w], i == 0 ? block.current % kLanes + 1 : 0);
+    return w * kLanes + ready_lane(block.warps[w], any_below(kLanes));
   }
   return kMostThreads;
 }
@@ -123,9 +147,22 @@ void enter_thread(unsigned thread) {
   stop_kernel(kLaunchFailed, text);
 }
 
+// All that could be done before the predecessor has ended was done.
+void end_hiding() {
+  block.hides = false;
+  show_written();
+  for (Warp& warp : block.warps) warp.ready |= std::exchange(warp.parked, 0);
+}
+
 // The current thread waits, or has returned.
 void leave() {
-  const unsigned from = block.current, to = next_thread();
+  const unsigned from = block.current;
+  unsigned to = next_thread();
+  if (to == kMostThreads && block.hides) {
+    end_hiding();
+    to = next_thread();
+    if (to == from) return;
+  }
   if (to == kMostThreads && block.alive != 0) stop_waiting();
   if (to == kMostThreads) {
     emulated_switch(&block.fibers[from].at, block.caller);
@@ -186,15 +223,14 @@ void exchange(unsigned mask, EmulatedWork work, void* mine) {
 
 void progress() { block.yields = 0; }
 
-// Warps in turn, and the lanes of each.
 void yield() {
   constexpr unsigned long kForever = 10'000'000;
   if (++block.yields > kForever) stop_kernel(kLaunchFailed, "threads wait for what never comes");
-  const unsigned warps = (block.threads + kLanes - 1) / kLanes, from = block.current;
-  unsigned w = (from / kLanes + 1) % warps;
-  while (block.warps[w].ready == 0) w = (w + 1) % warps;
-  const unsigned to = w * kLanes + ready_lane(block.warps[w], block.turns[w]);
-  block.turns[w] = (to + 1) % kLanes;
+  const unsigned long turns =
+      8ul * block.threads;  // threads that only ask again can go on for ever
+  if (block.hides && block.yields > turns) end_hiding();
+  go_behind(block.current / kLanes);
+  const unsigned from = block.current, to = next_thread();
   if (to == from) return;
   enter_thread(to);
   emulated_switch(&block.fibers[from].at, block.fibers[to].at);
@@ -208,6 +244,23 @@ void named(unsigned id, unsigned threads, bool waits) {
     progress();
   }
   while (waits && barrier.phase == phase) yield();
+}
+
+LaterQueue& queue_of(unsigned queue) {
+  return queue < kEmulatedLoads ? own[block.current][queue] : loads[queue - kEmulatedLoads];
+}
+
+void later(unsigned queue, EmulatedLater work, const void* what, unsigned bytes) {
+  queue_of(queue).give(work, what, bytes);
+}
+void end_group(unsigned queue) { queue_of(queue).end_group(); }
+void come(unsigned queue, unsigned left) { queue_of(queue).come(left); }
+
+void wait_for_predecessor() {
+  if (!block.hides) return;
+  current_warp().ready &= ~current_bit();
+  current_warp().parked |= current_bit();
+  leave();
 }
 
 void trap(const char* why) { stop_kernel(kLaunchFailed, why); }
@@ -235,82 +288,12 @@ void prepare(unsigned thread) {
                           {thread % size.x, thread / size.x % size.y, thread / size.x / size.y}};
 }
 
-void all_lanes(unsigned present, const char* what) {
-  if (present != ~0u) stop_kernel(kLaunchFailed, what);
-}
-
-// Two codes of neighboring k in one word, as pmaddwd multiplies them.
-struct Tile {
-  int a[16][16];  // row, pair of k
-  int b[16][8];   // pair of k, column
-};
-
-// Bytes 2h and 2h + 1 of `word`, widened to 16 bits.
-int widened(unsigned word, int h, bool is_signed) {
-  const unsigned low = word >> (16 * h) & 255, high = word >> (16 * h + 8) & 255;
-  if (!is_signed) return static_cast<int>(low | high << 16);
-  return static_cast<int>((((low ^ 128) - 128) & 0xffff) | ((high ^ 128) - 128) << 16);
-}
-
-void gather(Tile& tile, const EmulatedMma& mine, int lane) {
-  const int group = lane / 4, k = lane % 4 * 2;
-  for (int h = 0; h < 2; ++h) {
-    for (int part = 0; part < 4; ++part)
-      tile.a[group + part % 2 * 8][k + part / 2 * 8 + h] = widened(mine.a[part], h, mine.a_signed);
-    for (int part = 0; part < 2; ++part)
-      tile.b[k + part * 8 + h][group] = widened(mine.b[part], h, true);
-  }
-}
-
-// The fragments of mma.m16n8k32 for 8-bit types, as the PTX manual draws them.
-void mma(void** lanes, unsigned present) {
-  all_lanes(present, "lanes of the warp are missing at mma");
-  Tile tile;
-  for (int lane = 0; lane < 32; ++lane)
-    gather(tile, *static_cast<const EmulatedMma*>(lanes[lane]), lane);
-  alignas(16) int sums[16][8];
-  for (int row = 0; row < 16; ++row) {
-    __m128i left = _mm_setzero_si128(), right = left;
-    for (int k = 0; k < 16; ++k) {
-      const __m128i a = _mm_set1_epi32(tile.a[row][k]);
-      const auto* b = reinterpret_cast<const __m128i*>(tile.b[k]);
-      left = _mm_add_epi32(left, _mm_madd_epi16(a, _mm_loadu_si128(b)));
-      right = _mm_add_epi32(right, _mm_madd_epi16(a, _mm_loadu_si128(b + 1)));
-    }
-    _mm_store_si128(reinterpret_cast<__m128i*>(sums[row]), left);
-    _mm_store_si128(reinterpret_cast<__m128i*>(sums[row] + 4), right);
-  }
-  for (int lane = 0; lane < 32; ++lane) {
-    int* d = static_cast<const EmulatedMma*>(lanes[lane])->d;
-    for (int i = 0; i < 4; ++i)
-      d[i] =
-          static_cast<int>(static_cast<unsigned>(d[i]) +
-                           static_cast<unsigned>(sums[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2]));
-  }
-}
-
-void ldmatrix(void** lanes, unsigned present) {
-  all_lanes(present, "lanes of the warp are missing at ldmatrix");
-  const unsigned char* rows[32];
-  for (int lane = 0; lane < 32; ++lane) {
-    const void* row = static_cast<const EmulatedLdmatrix*>(lanes[lane])->row;
-    if (reinterpret_cast<std::uintptr_t>(row) % 16 != 0)
-      stop_kernel(kMisaligned, "a row for ldmatrix is not aligned to 16 bytes");
-    if (!in_shared_memory(row, 16))
-      stop_kernel(kIllegalAddress, "a row for ldmatrix is outside of shared memory");
-    rows[lane] = static_cast<const unsigned char*>(row);
-  }
-  for (int lane = 0; lane < 32; ++lane)
-    for (int i = 0; i < 4; ++i)
-      std::memcpy(static_cast<EmulatedLdmatrix*>(lanes[lane])->d + i,
-                  rows[8 * i + lane / 4] + lane % 4 * 4, 4);
-}
-
 }  // namespace
 
 const EmulatedServices& services() {
-  static constexpr EmulatedServices all = {barrier,  exchange, trap,     mma,
-                                           ldmatrix, yield,    progress, named};
+  static constexpr EmulatedServices all = {barrier,  exchange,  trap,     mma,
+                                           ldmatrix, yield,     progress, named,
+                                           later,    end_group, come,     wait_for_predecessor};
   return all;
 }
 
@@ -320,24 +303,34 @@ bool in_fiber_guard(const void* at) {
   return static_cast<size_t>(address - stacks()) % (kStack + kGuard) < kGuard;
 }
 
-void run_fibers(const Launch& launch, void** values) {
+void run_fibers(const Launch& launch, void** values, bool hides) {
   block.launch = &launch;
   block.values = values;
   block.threads = block.alive = launch.block.x * launch.block.y * launch.block.z;
   block.at_barrier = 0;
   block.yields = 0;
+  block.hides = hides;
+  if (hides) hide_written();
   for (NamedBarrier& barrier : block.named) barrier = {};
   for (unsigned i = 0; i < kMostThreads / kLanes; ++i) {
-    block.turns[i] = 0;
     const unsigned first = i * kLanes;
     const unsigned count = block.threads > first ? std::min(block.threads - first, kLanes) : 0;
     const unsigned lanes = count == 0 ? 0 : ~0u >> (kLanes - count);
     block.warps[i].alive = block.warps[i].ready = lanes;
+    block.warps[i].parked = 0;
     block.warps[i].meetings.clear();
   }
-  for (unsigned thread = 0; thread < block.threads; ++thread) prepare(thread);
-  enter_thread(0);
-  emulated_switch(&block.caller, block.fibers[0].at);
+  for (unsigned thread = 0; thread < block.threads; ++thread) {
+    prepare(thread);
+    for (LaterQueue& queue : own[thread]) queue.clear();
+  }
+  loads.clear();
+  shuffle_warps();
+  enter_thread(next_thread());
+  emulated_switch(&block.caller, block.fibers[block.current].at);
+  for (const auto& [barrier, queue] : loads)
+    if (!queue.is_empty())
+      stop_kernel(kLaunchFailed, "a copy into shared memory was not waited for");
 }
 
 }  // namespace octet::emulator

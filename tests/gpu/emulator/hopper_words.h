@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of kernels/hopper.cu where a kernel is compiled for the host (compile.cc): the same functions with the same constants. Copies come at
-// once, and products are made by each thread for itself, so a barrier's phase is all that anybody waits for.
+// In place of kernels/hopper.cu where a kernel is compiled for the host (compile.cc): the same functions with the same constants. Copies come when
+// a thread waits at their barrier, and products, which each thread makes for itself, when it waits for them.
 
 inline u32 shared_address(const void* p) { return (u32)((const u8*)p - emulated.shared); }
 
@@ -21,6 +21,7 @@ inline void barrier_init(u32 at, u32 arrivals) {
   EMULATED_WAITS();
   barrier_at(at) = {0, arrivals, arrivals, 0};
 }
+inline void barriers_are_ready() {}
 inline void barrier_expect(u32 at, u32 bytes) {
   EmulatedBarrier& barrier = barrier_at(at);
   if (barrier.pending == 0)
@@ -31,20 +32,46 @@ inline void barrier_expect(u32 at, u32 bytes) {
 }
 inline void barrier_arrive(u32 at) { barrier_expect(at, 0); }
 inline void barrier_wait(u32 at, u32 phase) {
-  while (barrier_at(at).phase == phase) emulated.services->yield();
+  while (barrier_at(at).phase == phase) {
+    emulated.services->come(kEmulatedLoads + at, 0);
+    if (barrier_at(at).phase == phase) emulated.services->yield();
+  }
+  asm volatile("" ::: "memory");
+}
+
+template <int kThreads>
+inline void threads_arrive(u32 number) {
+  emulated.services->named(number, kThreads, false);
+}
+template <int kThreads>
+inline void threads_meet(u32 number) {
+  emulated.services->named(number, kThreads, true);
   asm volatile("" ::: "memory");
 }
 
 // Where a byte of a row of BKI bytes lies: 16-byte chunks change places within eight rows.
-inline u8& swizzled(u32 at) {
+inline u32 swizzled(u32 at) {
   const u32 rows = BKI == 128 ? 7 : BKI == 64 ? 3 : 1;
-  return emulated.shared[at ^ (at >> 7 & rows) << 4];
+  return at ^ (at >> 7 & rows) << 4;
 }
+
+constexpr u8 kUndefined = 0xA5;
+
+// What a thread wrote and did not publish, or wrote since, a product may find or not.
+inline u8 published(u32 at) {
+  const u8 written = emulated.shared[at];
+  return written == emulated.published[at] ? written : kUndefined;
+}
+// Of all threads: those that did not ask for it are not told apart.
+inline void publish_shared() { memcpy(emulated.published, emulated.shared, emulated.shared_bytes); }
 
 // Channels c to c + BKI of a pixel; what the tensor has not is zero.
 inline void copy_row(u32 to, const EmulatedTensorMap& map, const u8* pixel, s32 c) {
-  for (s32 i = 0; i < BKI; ++i)
-    swizzled(to + i) = pixel != nullptr && c + i < (s32)map.sizes[0] ? pixel[c + i] : 0;
+  for (s32 i = 0; i < BKI; ++i) {
+    const u32 at = swizzled(to + i);
+    const u8 code = pixel != nullptr && c + i < (s32)map.sizes[0] ? pixel[c + i] : 0;
+    emulated.shared[at] = emulated.published[at] = code;
+  }
 }
 inline void copied(u32 at, u32 rows) {
   EmulatedBarrier& barrier = barrier_at(at);
@@ -56,34 +83,59 @@ inline const u8* pixel_of_map(const EmulatedTensorMap& map, s32 w, s32 h, s32 n)
   return map.base + (s64)n * map.strides[2] + (s64)h * map.strides[1] + (s64)w * map.strides[0];
 }
 
-inline void load_box4(u32 to, const TensorMap* given, u32 barrier, s32 c, s32 w, s32 h, s32 n) {
-  const EmulatedTensorMap& map = *(const EmulatedTensorMap*)given;
-  if (map.box[0] != BKI || to % (8 * BKI) != 0) emulated.services->trap("a box of other rows");
+// A copy that was asked for.
+struct EmulatedLoad {
+  u32 to, barrier;
+  const EmulatedTensorMap* map;
+  s32 c, w, h, n, dw, dh;
+};
+inline void load_later(EmulatedLater work, const EmulatedLoad& load, u32 rows) {
+  memset(emulated.shared + load.to, kUndefined, rows * BKI);
+  memset(emulated.published + load.to, kUndefined, rows * BKI);
+  emulated.services->later(kEmulatedLoads + load.barrier, work, &load, sizeof load);
+  emulated.services->end_group(kEmulatedLoads + load.barrier);
+}
+
+inline void box_comes(const void* what) {
+  const EmulatedLoad& load = *(const EmulatedLoad*)what;
+  const EmulatedTensorMap& map = *load.map;
   u32 row = 0;
   for (u32 y = 0; y < map.box[2]; ++y)
     for (u32 x = 0; x < map.box[1]; ++x, ++row)
-      copy_row(to + row * BKI, map, pixel_of_map(map, w + (s32)x, h + (s32)y, n), c);
-  copied(barrier, row);
+      copy_row(load.to + row * BKI, map,
+               pixel_of_map(map, load.w + (s32)x, load.h + (s32)y, load.n), load.c);
+  copied(load.barrier, row);
+}
+inline void load_box4(u32 to, const TensorMap* given, u32 barrier, s32 c, s32 w, s32 h, s32 n) {
+  const EmulatedTensorMap& map = *(const EmulatedTensorMap*)given;
+  if (map.box[0] != BKI || to % (8 * BKI) != 0) emulated.services->trap("a box of other rows");
+  load_later(box_comes, {to, barrier, &map, c, w, h, n, 0, 0}, map.box[1] * map.box[2]);
 }
 inline void load_box2(u32 to, const TensorMap* map, u32 barrier, s32 c, s32 row) {
   load_box4(to, map, barrier, c, row, 0, 0);
 }
 
 // Windows one after another, each at its tap (dw, dh): behind the last of a row comes the first of the next.
-inline void load_im2col(u32 to, const TensorMap* given, u32 barrier, s32 c, s32 w, s32 h, s32 n,
-                        u16 dw, u16 dh) {
-  const EmulatedTensorMap& map = *(const EmulatedTensorMap*)given;
+inline void windows_come(const void* what) {
+  const EmulatedLoad& load = *(const EmulatedLoad*)what;
+  const EmulatedTensorMap& map = *load.map;
+  s32 w = load.w, h = load.h, n = load.n;
   const s32 last_w = (s32)map.sizes[1] - 1 + map.upper[0];
   const s32 last_h = (s32)map.sizes[2] - 1 + map.upper[1];
   for (u32 row = 0; row < map.pixels; ++row) {
-    copy_row(to + row * BKI, map, pixel_of_map(map, w + dw, h + dh, n), c);
+    copy_row(load.to + row * BKI, map, pixel_of_map(map, w + load.dw, h + load.dh, n), load.c);
     w += (s32)map.steps[0];
     if (w <= last_w) continue;
     w = map.lower[0], h += (s32)map.steps[1];
     if (h <= last_h) continue;
     h = map.lower[1], n += 1;
   }
-  copied(barrier, map.pixels);
+  copied(load.barrier, map.pixels);
+}
+inline void load_im2col(u32 to, const TensorMap* given, u32 barrier, s32 c, s32 w, s32 h, s32 n,
+                        u16 dw, u16 dh) {
+  const EmulatedTensorMap& map = *(const EmulatedTensorMap*)given;
+  load_later(windows_come, {to, barrier, &map, c, w, h, n, dw, dh}, map.pixels);
 }
 
 // In units of 16 bytes, so that what kernels add to an operand means the same.
@@ -91,27 +143,88 @@ inline u64 operand(u32 address) { return address >> 4; }
 
 // A warp's lanes go on together: the first of them says for all that a stage is free.
 inline void products_begin() { __syncwarp(); }
-inline void products_end() { __syncwarp(); }
+inline void products_end() {
+  emulated.services->end_group(kEmulatedProducts);
+  __syncwarp();
+}
 template <int kLeft>
 inline void products_wait() {
+  emulated.services->come(kEmulatedProducts, kLeft);
   __syncwarp();
 }
 
-// This thread's part of d: rows lane / 4 and 8 further of its warp's 16, columns 2 (lane % 4) and the next of each eight.
-inline void product(s32 (&d)[BN / 2], u64 a, u64 b, s32 sum) {
-  const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+// This thread's part of d (rows lane / 4 and 8 further of its warp's 16, columns 2 (lane % 4) and the next of each eight) from two rows
+// of codes.
+template <int kColumns>
+inline void product_of_rows(s32* d, const s32 (&codes)[2][32], u64 b, s32 sum) {
+  const u32 lane = threadIdx.x % 32;
   for (u32 half = 0; half < 2; ++half) {
-    const u32 row = 16 * warp + lane / 4 + 8 * half;
-    s32 codes[32];
-    for (u32 k = 0; k < 32; ++k) {
-      const u8 code = swizzled((u32)a * 16 + row * BKI + k);
-      codes[k] = X_S8 ? (s32)(s8)code : (s32)code;
-    }
-    for (u32 i = 0; i < BN / 4; ++i) {
+    for (u32 i = 0; i < kColumns / 4; ++i) {
       const u32 column = i / 2 * 8 + 2 * (lane % 4) + i % 2, at = (u32)b * 16 + column * BKI;
       s32& own = d[i / 2 * 4 + 2 * half + i % 2];
       if (sum == 0) own = 0;
-      for (u32 k = 0; k < 32; ++k) own += codes[k] * (s32)(s8)swizzled(at + k);
+      for (u32 k = 0; k < 32; ++k) own += codes[half][k] * (s32)(s8)published(swizzled(at + k));
     }
   }
 }
+inline s32 code_of_row(u8 code, bool is_signed) { return is_signed ? (s32)(s8)code : (s32)code; }
+
+template <int kColumns, bool kSigned>
+inline void product_of_shared(s32* d, u64 a, u64 b, s32 sum) {
+  struct Operands {
+    s32* d;
+    u64 a, b;
+    s32 sum;
+  };
+  const auto work = [](const void* what) {
+    const Operands& given = *(const Operands*)what;
+    const u32 row = threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4;
+    s32 codes[2][32];
+    for (u32 i = 0; i < 64; ++i)
+      codes[i / 32][i % 32] = code_of_row(
+          published(swizzled((u32)given.a * 16 + (row + i / 32 * 8) * BKI + i % 32)), kSigned);
+    product_of_rows<kColumns>(given.d, codes, given.b, given.sum);
+  };
+  const Operands operands = {d, a, b, sum};
+  emulated.services->later(kEmulatedProducts, work, &operands, sizeof operands);
+}
+inline void product(s32 (&d)[BN / 2], u64 a, u64 b, s32 sum) {
+  product_of_shared<BN, X_S8>(d, a, b, sum);
+}
+
+// The four lanes of a row have its codes.
+template <int kColumns, bool kSigned>
+inline void product_of_registers(s32* d, const u32 (&a)[4], u64 b, s32 sum) {
+  struct Operands {
+    s32* d;
+    s32 codes[2][32];
+    u64 b;
+    s32 sum;
+  };
+  Operands operands = {d, {}, b, sum};
+  for (u32 i = 0; i < 64; ++i) {
+    const u32 k = i % 32, word = __shfl_sync(~0u, a[i / 32 + k / 16 * 2], (int)(k / 4 % 4), 4);
+    operands.codes[i / 32][k] = code_of_row((u8)(word >> (k % 4 * 8)), kSigned);
+  }
+  const auto work = [](const void* what) {
+    const Operands& given = *(const Operands*)what;
+    product_of_rows<kColumns>(given.d, given.codes, given.b, given.sum);
+  };
+  emulated.services->later(kEmulatedProducts, work, &operands, sizeof operands);
+}
+inline void product(s32 (&d)[BN / 2], const u32 (&a)[4], u64 b, s32 sum) {
+  product_of_registers<BN, X_S8>(d, a, b, sum);
+}
+#define PRODUCT64(name, is_signed)                                                \
+  inline void name(s32(&d)[32], u64 a, u64 b, s32 sum) {                          \
+    product_of_shared<64, is_signed>(d, a, b, sum);                               \
+  }                                                                               \
+  inline void name(s32(&d)[32], u32 a0, u32 a1, u32 a2, u32 a3, u64 b, s32 sum) { \
+    const u32 a[] = {a0, a1, a2, a3};                                             \
+    product_of_registers<64, is_signed>(d, a, b, sum);                            \
+  }
+PRODUCT64(product64_u8, false)
+PRODUCT64(product64_s8, true)
+
+template <int kSums>
+inline void hold(s32 (&)[kSums]) {}

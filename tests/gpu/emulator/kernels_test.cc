@@ -68,6 +68,17 @@ TEST(EmulatedGpu, BarriersOrderStaticAndDynamicSharedMemory) {
     ASSERT_EQ(values[static_cast<size_t>(i)], i / 256 * 256 + 255 - i % 256 + 2);
 }
 
+// Each block once with one thread that says so, then with none.
+TEST(EmulatedGpu, BarriersSayWhetherAnyThreadDid) {
+  const std::string body = R"(
+    for (int round = 0; round < 4; ++round) {
+      const int any = __syncthreads_or(round % 2 == 0 && threadIdx.x == 7u * round + blockIdx.x);
+      out[(blockIdx.x * 4 + round) * 40 + threadIdx.x] = any != 0;
+    })";
+  const std::vector<int> values = run(simple(body), {0}, 320, shape(2, 40));
+  for (size_t i = 0; i < 320; ++i) EXPECT_EQ(values[i], i / 40 % 2 == 0) << i;
+}
+
 TEST(EmulatedGpu, ThreadsThatReturnedCountAtBarriers) {
   const std::string body = R"(
     __shared__ s32 sum;

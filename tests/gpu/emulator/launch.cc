@@ -9,11 +9,13 @@
 #include <cstring>
 
 #include "device.h"
+#include "order.h"
+#include "watch.h"
 
 namespace octet::emulator {
 namespace {
 
-constexpr size_t kPage = 4096, kSharedUnit = 128, kSignalStack = 64 << 10;
+constexpr size_t kSharedUnit = 128, kSignalStack = 64 << 10;
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
 // Of the one kernel that runs.
@@ -31,11 +33,19 @@ unsigned char* map_with_guard(size_t bytes) {
   return static_cast<unsigned char*>(address);
 }
 
-// A page that nobody can touch lies behind it.
-unsigned char* shared_memory(size_t bytes) {
-  static constexpr size_t kAll = (kSharedBytesOptIn + kPage - 1) / kPage * kPage;
-  static unsigned char* const all = map_with_guard(kAll);
-  return all + kAll - (bytes + kSharedUnit - 1) / kSharedUnit * kSharedUnit;
+// Pages that nobody can touch lie behind both.
+struct SharedMemory {
+  static constexpr size_t kAll = (kMostSharedBytes + kPage - 1) / kPage * kPage;
+  unsigned char* const written = map_with_guard(kAll);
+  unsigned char* const published = map_with_guard(kAll);
+};
+
+void give_shared_memory(EmulatedState& state, size_t bytes) {
+  static const SharedMemory all;
+  const size_t begin = SharedMemory::kAll - (bytes + kSharedUnit - 1) / kSharedUnit * kSharedUnit;
+  state.shared = all.written + begin;
+  state.published = all.published + begin;
+  state.shared_bytes = static_cast<unsigned>(bytes);
 }
 
 const char* described(int signal, const siginfo_t& info) {
@@ -48,6 +58,10 @@ const char* described(int signal, const siginfo_t& info) {
 }
 
 void on_signal(int signal, siginfo_t* info, void*) {
+  const Fault fault = fault_at(info->si_addr);
+  if (fault == Fault::first_write) return;
+  if (fault == Fault::before_wait)
+    stop_kernel(kIllegalAddress, "it touches memory before it waits for the kernel in front of it");
   stop_kernel(kIllegalAddress, described(signal, *info));
 }
 
@@ -75,22 +89,33 @@ class FaultGuard {
   struct sigaction old_[std::size(kSignals)];
 };
 
-void run_block(const Launch& launch, EmulatedDim at, void** values) {
+void run_block(const Launch& launch, EmulatedDim at, void** values, bool hides) {
   const EmulatedModule& module = launch.module;
   module.state->block = at;
   const auto fixed = static_cast<size_t>(module.static_end - module.static_begin);
   if (fixed != 0) std::memset(module.static_begin, 0xA5, fixed);
-  if (launch.shared != 0) std::memset(module.state->shared, 0xA5, launch.shared);
-  if (module.cooperates)
-    run_fibers(launch, values);
+  if (launch.shared != 0) {
+    std::memset(module.state->shared, 0xA5, launch.shared);
+    std::memset(module.state->published, 0xA5, launch.shared);
+  }
+  if (module.cooperates || hides)
+    run_fibers(launch, values, hides);
   else
     launch.kernel->whole_block(values);
 }
 
+// From any block on around.
 void run_blocks(const Launch& launch, void** values) {
-  for (unsigned z = 0; z < launch.grid.z; ++z)
-    for (unsigned y = 0; y < launch.grid.y; ++y)
-      for (unsigned x = 0; x < launch.grid.x; ++x) run_block(launch, {x, y, z}, values);
+  constexpr unsigned kHiding = 4;  // blocks that show whether a kernel waits
+  const EmulatedDim& grid = launch.grid;
+  const size_t all = size_t{grid.x} * grid.y * grid.z, first = any_below(grid.x);
+  for (size_t i = 0; i < all; ++i) {
+    const size_t at = (first + i) % all, row = at / grid.x;
+    const EmulatedDim block = {static_cast<unsigned>(at % grid.x),
+                               static_cast<unsigned>(row % grid.y),
+                               static_cast<unsigned>(row / grid.y)};
+    run_block(launch, block, values, launch.watched && launch.programmatic && i < kHiding);
+  }
 }
 
 }  // namespace
@@ -121,12 +146,14 @@ CUresult run_grid(const Launch& launch) {
   state = {};
   state.block_dim = launch.block;
   state.grid_dim = launch.grid;
-  state.shared = shared_memory(launch.shared);
+  give_shared_memory(state, launch.shared);
   state.services = &services();
   running.launch = &launch;
   running.error = 0;
   const FaultGuard guard;
+  if (launch.watched) begin_watch();
   if (sigsetjmp(running.escape, 1) == 0) run_blocks(launch, values.data());
+  end_watch();
   return running.error;
 }
 

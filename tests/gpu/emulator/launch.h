@@ -17,6 +17,8 @@ struct Launch {
   EmulatedDim grid, block;
   size_t shared;                          // dynamic, in bytes
   std::vector<std::vector<char>> values;  // of the parameters
+  bool programmatic;                      // may begin before the kernel in front of it has ended
+  bool watched;                           // what it writes is noted (watch.h)
 };
 
 // Runs the grid's blocks one after another. A fault is told on the standard error and returned as the driver's error.
@@ -26,7 +28,8 @@ CUresult run_grid(const Launch& launch);
 [[noreturn]] void stop_kernel(CUresult error, const char* why);
 
 // Of fibers.cc: runs a block whose threads wait for each other, each on a stack of its own.
-void run_fibers(const Launch& launch, void** values);
+// With `hides` what kernels wrote is hidden until its threads wait for their predecessor.
+void run_fibers(const Launch& launch, void** values, bool hides);
 const EmulatedServices& services();
 bool in_shared_memory(const void* at, size_t bytes);
 bool in_fiber_guard(const void* at);

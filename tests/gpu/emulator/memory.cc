@@ -11,7 +11,7 @@
 namespace octet::emulator {
 namespace {
 
-constexpr size_t kPage = 4096, kUnit = 256;
+constexpr size_t kUnit = 256;
 
 size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -19,6 +19,7 @@ struct Allocation {
   size_t bytes;  // as asked for
   CUdeviceptr first_page, end_page;
   CUcontext context;
+  DevicePages pages;
 };
 
 // Pages between guards, found from a cursor that goes around.
@@ -85,7 +86,8 @@ CUresult allocate(CUdeviceptr* result, size_t bytes) {
   *result = first + pages - units;
   std::memset(pointer(first), 0xA5, pages);
   context->used += units;
-  range().live[*result] = {bytes, first, first + pages, context};
+  range().live[*result] = {bytes, first, first + pages, context, {first, pages / kPage, {}}};
+  ++live_objects();
   return 0;
 }
 
@@ -98,6 +100,21 @@ Place place_of(CUdeviceptr at, size_t bytes) {
   const auto& [begin, allocation] = *--next;
   const bool inside = at - begin <= allocation.bytes && bytes <= allocation.bytes - (at - begin);
   return inside ? Place::device : Place::outside;
+}
+
+size_t allocations() { return range().live.size(); }
+
+void for_each_pages(const std::function<void(DevicePages&)>& act) {
+  for (auto& [begin, allocation] : range().live) act(allocation.pages);
+}
+
+DevicePages* pages_at(CUdeviceptr at) {
+  auto next = range().live.upper_bound(at);
+  // The first page begins before the pointer that was given out.
+  if (next != range().live.end() && at >= next->second.first_page) return &next->second.pages;
+  if (next == range().live.begin()) return nullptr;
+  Allocation& allocation = (--next)->second;
+  return at < allocation.end_page ? &allocation.pages : nullptr;
 }
 
 bool is_pinned(const void* at, size_t bytes) {
@@ -140,6 +157,7 @@ CUresult cuMemFree_v2(CUdeviceptr at) {
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   gone.context->used -= round_up(gone.bytes, kUnit);
   range().live.erase(found);
+  --live_objects();
   return current()->sticky;
 }
 
@@ -172,6 +190,7 @@ CUresult cuMemHostAlloc(void** result, size_t bytes, unsigned) {
   if (address == MAP_FAILED) return octet::cuda::kOutOfMemory;
   std::memset(address, 0xA5, bytes);
   pinned()[address] = bytes;
+  ++live_objects();
   *result = address;
   return 0;
 }
@@ -184,6 +203,7 @@ CUresult cuMemFreeHost(void* at) {
   for (int i = 0; i < devices(); ++i) finish_all(context_of(i));
   munmap(at, found->second);
   pinned().erase(found);
+  --live_objects();
   return current()->sticky;
 }
 

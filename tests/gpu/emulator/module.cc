@@ -25,6 +25,7 @@ struct CUfunc_st {
   std::string name;
   const EmulatedKernel* kernel;
   size_t most_dynamic;
+  unsigned launches = 0;
 };
 
 using namespace octet::emulator;
@@ -173,7 +174,7 @@ CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
   if (attribute == 9) return 0;  // how shared memory and cache share: a hint
   if (attribute != octet::cuda::kMaxDynamicSharedBytes || value < 0) return kInvalidValue;
   const auto bytes = static_cast<size_t>(value);
-  if (bytes + static_bytes(*function->module) > kSharedBytesOptIn) return kInvalidValue;
+  if (bytes + static_bytes(*function->module) > shared_bytes_opt_in()) return kInvalidValue;
   function->most_dynamic = bytes;
   return 0;
 }
@@ -207,10 +208,19 @@ CUresult check_attributes(const CUlaunchConfig& config) {
   return 0;
 }
 
+bool is_programmatic(const CUlaunchConfig& config) {
+  for (unsigned i = 0; i < config.numAttrs; ++i)
+    if (config.attrs[i].id == octet::cuda::kLaunchProgrammaticDependent &&
+        config.attrs[i].value.flag != 0)
+      return true;
+  return false;
+}
+
 }  // namespace
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
                           void** extra) {
+  constexpr unsigned kWatched = 8;  // of each kernel: to close memory takes long
   EMULATED_ENTER("cuLaunchKernelEx", context);
   if (config == nullptr || extra != nullptr) return kInvalidValue;
   if (!functions().has(function) || function->module->context != current()) return kInvalidHandle;
@@ -225,7 +235,9 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
              {config->gridDimX, config->gridDimY, config->gridDimZ},
              {config->blockDimX, config->blockDimY, config->blockDimZ},
              config->sharedMemBytes,
-             {}};
+             {},
+             is_programmatic(*config),
+             function->launches++ < kWatched};
   for (int i = 0; i < function->kernel->parameters; ++i) {
     const char* value = static_cast<const char*>(parameters[i]);
     launch->values.emplace_back(value, value + function->kernel->sizes[i]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams, events, captures and graphs. Work is done when it is given, or, with OCTET_EMULATED_LATE, when somebody waits for it.
+// Streams, events, captures and graphs. Work is done when it is given, or when somebody waits for it: with OCTET_EMULATED_LATE, and in
+// streams that are held because a function of the host stands in them.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -17,17 +18,7 @@ struct CUgraphExec_st {
   std::vector<octet::emulator::Task> tasks;
 };
 
-struct CUstream_st {
-  CUcontext context;
-  unsigned flags;
-  std::deque<octet::emulator::Task> pending;
-  unsigned long long given = 0, done = 0;
-  CUgraph capture = nullptr;
-  bool captures_here = false;  // began the capture, and did not join it
-};
-
 namespace octet::emulator {
-namespace {
 
 using Clock = std::chrono::steady_clock;
 
@@ -38,6 +29,30 @@ struct Mark {
   bool done = false;
   Clock::time_point time;
 };
+
+struct Work {
+  Task task;
+  std::shared_ptr<Mark> after = nullptr;  // of work that waits
+  bool calls_host = false;
+
+  bool can_begin() const { return !calls_host && (after == nullptr || after->done); }
+};
+
+}  // namespace octet::emulator
+
+struct CUstream_st {
+  CUcontext context;
+  unsigned flags;
+  std::deque<octet::emulator::Work> pending;
+  unsigned long long given = 0, done = 0;
+  bool held = false;  // what it is given is not done at once
+  bool busy = false;
+  CUgraph capture = nullptr;
+  bool captures_here = false;  // began the capture, and did not join it
+};
+
+namespace octet::emulator {
+namespace {
 
 thread_local int captures_of_thread = 0;
 
@@ -69,12 +84,30 @@ void perform(CUcontext context, const Task& task) {
   context->sticky = task();
 }
 
+void finish_one(CUstream stream) {
+  const Work work = std::move(stream->pending.front());
+  stream->pending.pop_front();
+  ++stream->done;
+  stream->busy = true;
+  perform(stream->context, work.task);
+  stream->busy = false;
+  if (stream->pending.empty()) stream->held = false;
+}
+
+// Streams that were held together go on together.
+void go_on_beside(CUstream stream) {
+  if (late()) return;
+  for (CUstream other : streams().all()) {
+    const bool may = other != stream && other->context == stream->context && other->held &&
+                     !other->busy && !other->pending.empty();
+    if (may && other->pending.front().can_begin()) finish_one(other);
+  }
+}
+
 void finish_until(CUstream stream, unsigned long long until) {
   while (stream->done < until && !stream->pending.empty()) {
-    const Task task = std::move(stream->pending.front());
-    stream->pending.pop_front();
-    ++stream->done;
-    perform(stream->context, task);
+    finish_one(stream);
+    go_on_beside(stream);
   }
 }
 
@@ -89,6 +122,24 @@ void wait_for(const std::shared_ptr<Mark>& mark) {
     finish_until(mark->stream, mark->until);
 }
 
+CUresult give(CUstream stream, Work work) {
+  if (stream->capture != nullptr) {
+    stream->capture->tasks.push_back(std::move(work.task));
+    return 0;
+  }
+  stream->held |= work.calls_host || !work.can_begin();
+  stream->pending.push_back(std::move(work));
+  ++stream->given;
+  if (!late() && !stream->held) finish_until(stream, stream->given);
+  return 0;
+}
+
+// The default stream begins behind those that do not say otherwise.
+CUstream ready_stream(CUstream stream) {
+  if (stream == nullptr) finish_blocking(current());
+  return resolve(stream);
+}
+
 }  // namespace
 
 CUresult check_stream(CUstream stream) {
@@ -100,21 +151,11 @@ CUresult check_stream(CUstream stream) {
 bool is_capturing(CUstream stream) { return stream != nullptr && stream->capture != nullptr; }
 
 CUresult submit(CUstream stream, Task task) {
-  if (stream == nullptr) finish_blocking(current());
-  stream = resolve(stream);
-  if (stream->capture != nullptr) {
-    stream->capture->tasks.push_back(std::move(task));
-    return 0;
-  }
-  stream->pending.push_back(std::move(task));
-  ++stream->given;
-  if (!late()) finish_until(stream, stream->given);
-  return 0;
+  return give(ready_stream(stream), {std::move(task)});
 }
 
 void finish(CUstream stream) {
-  if (stream == nullptr) finish_blocking(current());
-  stream = resolve(stream);
+  stream = ready_stream(stream);
   finish_until(stream, stream->given);
 }
 
@@ -190,10 +231,22 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   }
   if (is_capturing(stream)) return kCaptureIllegal;
   if (event->mark == nullptr) return 0;
-  return submit(stream, [mark = event->mark] {
+  const auto wait = [mark = event->mark] {
     wait_for(mark);
     return 0;
-  });
+  };
+  return give(ready_stream(stream), {wait, event->mark});
+}
+
+CUresult cuLaunchHostFunc(CUstream stream, void (*function)(void*), void* user) {
+  EMULATED_ENTER("cuLaunchHostFunc", context);
+  if (const CUresult error = check_stream(stream)) return error;
+  if (function == nullptr) return kInvalidValue;
+  const auto call = [=] {
+    function(user);
+    return 0;
+  };
+  return give(ready_stream(stream), {call, nullptr, true});
 }
 
 CUresult cuStreamIsCapturing(CUstream stream, int* status) {
@@ -214,13 +267,9 @@ CUresult cuStreamBeginCapture_v2(CUstream stream, int mode) {
   return 0;
 }
 
-CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
-  EMULATED_ENTER("cuStreamEndCapture", context);
-  *graph = nullptr;
-  if (stream == nullptr || !streams().has(stream) || stream->context != current())
-    return kInvalidHandle;
-  if (!is_capturing(stream) || !stream->captures_here) return kInvalidValue;
-  if (captures_of_thread == 0) return kCaptureWrongThread;
+namespace {
+
+CUgraph end_capture(CUstream stream) {
   CUgraph captured = stream->capture;
   --captures_of_thread;
   stream->captures_here = false;
@@ -228,12 +277,27 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
     if (other->capture == captured) other->capture = nullptr;
   for (CUevent event : events().all())
     if (event->captured == captured) event->captured = nullptr;
-  if (captured->valid) {
+  return captured;
+}
+
+}  // namespace
+
+// A capture has ended also where this fails.
+CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+  const std::lock_guard machine(machine_lock());
+  *graph = nullptr;
+  const CUresult failed = enter("cuStreamEndCapture", Needs::context);
+  if (stream == nullptr || !streams().has(stream) || stream->context != current())
+    return kInvalidHandle;
+  if (!is_capturing(stream) || !stream->captures_here) return kInvalidValue;
+  if (captures_of_thread == 0) return kCaptureWrongThread;
+  CUgraph captured = end_capture(stream);
+  if (captured->valid && failed == 0) {
     *graph = captured;
     return 0;
   }
   graphs().destroy(captured);
-  return kCaptureInvalidated;
+  return failed != 0 ? failed : kCaptureInvalidated;
 }
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long) {

@@ -187,6 +187,15 @@ inline void __syncthreads() {
   emulated.services->barrier();
   asm volatile("" ::: "memory");
 }
+inline int __syncthreads_or(int value) {
+  static int any;  // of the block: one runs at a time
+  __syncthreads();
+  any = 0;
+  __syncthreads();
+  if (value != 0) any = 1;
+  __syncthreads();
+  return any;
+}
 inline void emulated_meet(unsigned mask, EmulatedWork work, void* mine) {
   EMULATED_WAITS();
   emulated.services->exchange(mask, work, mine);
@@ -254,6 +263,44 @@ inline unsigned __ballot_sync(unsigned mask, int vote) {
 }
 inline int __any_sync(unsigned mask, int vote) { return __ballot_sync(mask, vote) != 0; }
 inline int __all_sync(unsigned mask, int vote) { return __ballot_sync(mask, !vote) == 0; }
+
+// Of the prelude, in place of its copies that come at once: what they write to is undefined until they are waited for.
+struct EmulatedCopy {
+  void* to;
+  const void* from;  // null: zeros
+  unsigned bytes;
+};
+inline void emulated_copy(const void* what) {
+  const EmulatedCopy copy = *(const EmulatedCopy*)what;
+  if (copy.from != nullptr)
+    memcpy(copy.to, copy.from, copy.bytes);
+  else
+    memset(copy.to, 0, copy.bytes);
+}
+inline void emulated_copy_later(void* to, const void* from, unsigned bytes) {
+  EMULATED_WAITS();
+  const EmulatedCopy copy = {to, from, bytes};
+  memset(to, 0xA5, bytes);
+  emulated.services->later(kEmulatedCopies, emulated_copy, &copy, sizeof copy);
+}
+inline void copy_async16(void* to, const void* from) { emulated_copy_later(to, from, 16); }
+inline void copy_async8(void* to, const void* from) { emulated_copy_later(to, from, 8); }
+inline void copy_async4(void* to, const void* from) { emulated_copy_later(to, from, 4); }
+template <int kBytes>
+inline void copy_async_or_zero(void* to, const void* from, bool there) {
+  emulated_copy_later(to, there ? from : nullptr, kBytes);
+}
+inline void copy_async_commit() { emulated.services->end_group(kEmulatedCopies); }
+template <int kLeft>
+inline void copy_async_wait() {
+  emulated.services->come(kEmulatedCopies, kLeft);
+  asm volatile("" ::: "memory");
+}
+
+inline void emulated_wait_for_predecessor() {
+  emulated.services->wait_for_predecessor();
+  asm volatile("" ::: "memory");
+}
 
 // Of the prelude: all lanes of the warp take part.
 inline void emulated_mma(bool a_signed, int* d, const unsigned* a, const unsigned* b) {

@@ -9,6 +9,8 @@
 #include "backends/backends.h"
 #include "compile_only.h"
 #include "core/check.h"
+#include "graph/op_traits.h"
+#include "ops/registry.h"
 #include "plan/bind.h"
 #include "plan/device.h"
 
@@ -174,6 +176,9 @@ void expect_on_gpu(const Probe& probe, LowerFunction lowering, bool close,
   const ProbeResult result = run_on_gpu(probe, lowering);
   ASSERT_EQ(result.reject, "") << what;
   EXPECT_EQ(result.candidate.close, close) << what;
+  // Several kernels take them: each says what it costs.
+  const bool multiplies = find_op(probe.op)->traits->product_epilogue;
+  EXPECT_TRUE(!multiplies || result.candidate.cost > 0) << what;
   for (size_t i = 0; i < wanted.size(); ++i) {
     const Tensor &got = result.outputs[i], &want = wanted[i];
     if (want.dtype() == Dtype::f32) {

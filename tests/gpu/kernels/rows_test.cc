@@ -13,6 +13,7 @@ Offer lower_softmax(const LowerRequest& request);
 Offer lower_layer_norm(const LowerRequest& request);
 Offer lower_rms_norm(const LowerRequest& request);
 Offer lower_instance_norm(const LowerRequest& request);
+Offer lower_group_norm(const LowerRequest& request);
 }  // namespace cuda
 
 namespace {
@@ -137,6 +138,30 @@ TEST(GpuInstanceNorm, Layouts) {
   }
   Probe probe{"InstanceNormalization", {activation(random_f32({2, 3, 50}, 1))}};
   expect_exact_on_gpu(with_parameters(probe, 3, true), cuda::lower_instance_norm, "signals");
+}
+
+// One parameter for each channel, or one for each group.
+TEST(GpuGroupNorm, GroupsOfAnySize) {
+  NEEDS_GPU();
+  for (const Shape& shape : {Shape{2, 12, 3, 7}, Shape{1, 12, 16, 11}, Shape{3, 12},
+                             Shape{2, 12, 2, 3, 4}, Shape{1, 12, 40, 30}}) {
+    for (s64 groups : {1, 2, 3, 12}) {
+      for (s64 parameters : {groups, s64{12}}) {
+        Probe probe{"GroupNormalization", {activation(special_f32(shape))}};
+        probe.attrs.set("num_groups", groups);
+        const std::string what = fmt::format("{} groups, {} parameters", groups, parameters);
+        expect_exact_on_gpu(with_parameters(probe, parameters, true), cuda::lower_group_norm, what);
+        if (shape.rank() != 4) continue;
+        probe.inputs[0].layout = Layout::nhwc;
+        expect_exact_on_gpu(with_parameters(probe, parameters, true), cuda::lower_group_norm,
+                            what + ", nhwc");
+      }
+    }
+  }
+  Probe given{"GroupNormalization", {activation(random_f32({2, 4, 9}, 1))}};
+  given.attrs.set("num_groups", s64{2});
+  EXPECT_EQ(run_on_gpu(with_parameters(given, 4, true, false), cuda::lower_group_norm).reject,
+            "scale or bias is not constant");
 }
 
 }  // namespace

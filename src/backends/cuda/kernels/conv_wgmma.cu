@@ -8,6 +8,7 @@
 //   x          X_S8, CIN, CHUNKS (of BKI channels), R, S, STRIDE_H, STRIDE_W, DIL_H, DIL_W, PAD_T, PAD_L; X_MODE 2: TH, WP (pixels of a
 //              row with its halo), A_BYTES (of a tile), TILES_H (tiles of an image)
 //   y          M (pixels), OH, OW, COUT, Y_IMAGE, Y_ROW, Y_PIXEL, OUT_VEC; RES_..., ADD_...
+//   parts      PARTS: y is so many matrices of COUT / PARTS columns, PART_BYTES apart, of whole tiles; ZP_OF_PART: the zero point of codes of `part`
 //   edges      EDGES; TOP, BOTTOM, LEFT, RIGHT (rows and columns of y whose windows reach into padding)
 //   tiles      BM_WG (64 or 128 rows of a warpgroup), BN, BKI, SUB (pieces of k in a stage), STAGES, NWG, PINGPONG, RESIDENT
 //              (weights stay in shared memory), MIN_BLOCKS
@@ -27,6 +28,7 @@
 #define CHANNELS (GROUP / 4)
 #define M_TILES (X_MODE == 2 ? M / (OH * OW) * TILES_H : (M + BM - 1) / BM)
 #define TILES (M_TILES * N_TILES)
+#define ADDEND_AHEAD (EPI_SUM && !EPI_RESIDUAL)
 
 extern __shared__ u8 shared_memory[];
 
@@ -176,9 +178,13 @@ __device__ __forceinline__ void load_operand(u8 (&to)[CHANNELS], const u8* from,
 
 // A group of channels of a thread's rows: what is known of a channel is read once for all of them.
 __device__ __forceinline__ void finish(const WgmmaParams& p, const s32 (&acc)[TALL][BN / 2], s32 g, const Pixel (&at)[ROWS], s32 channel,
-                                       const u8* end, const u8* table, const u8 (&residual)[ROWS][CHANNELS]) {
+                                       const u8* end, const u8* table, const u8 (&residual)[ROWS][CHANNELS], s32 part) {
+#if ADDEND_AHEAD
+  const u8 (&addend)[ROWS][CHANNELS] = residual;
+#else
   u8 addend[ROWS][CHANNELS] = {};
-#if EPI_SUM
+#endif
+#if EPI_SUM && !ADDEND_AHEAD
 #pragma unroll
   for (s32 row = 0; row < ROWS; ++row)
     if (at[row].exists) load_operand(addend[row], p.end.addend + place(at[row], ADD_IMAGE, ADD_ROW, ADD_PIXEL), channel);
@@ -211,14 +217,14 @@ __device__ __forceinline__ void finish(const WgmmaParams& p, const s32 (&acc)[TA
         if (at[row].exists && channel + 4 * w + e < COUT)
           ((f32*)p.end.out)[place(at[row], Y_IMAGE, Y_ROW, Y_PIXEL) + channel + 4 * w + e] = t[e];
 #else
-      words[row][w] = product_codes(t, table, addend[row] + 4 * w);
+      words[row][w] = product_codes(t, table, addend[row] + 4 * w, ZP_OF_PART);
 #endif
     }
   }
 #if !EPI_REAL
 #pragma unroll
   for (s32 row = 0; row < ROWS; ++row) {
-    u8* to = p.end.out + place(at[row], Y_IMAGE, Y_ROW, Y_PIXEL) + channel;
+    u8* to = p.end.out + place(at[row], Y_IMAGE, Y_ROW, Y_PIXEL) + channel + part * (s64)(PART_BYTES - COUT / PARTS);
 #pragma unroll
     for (s32 v = 0; v < CHANNELS; v += OUT_VEC)
       if (at[row].exists && channel + v < COUT) store_codes<OUT_VEC>(to + v, (const u8*)words[row] + v);
@@ -237,7 +243,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) octet_kernel(c
       barrier_init(empty + 8 * i, 4 * (PINGPONG ? 1 : NWG));
     }
     barrier_init(resident, 1);
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    barriers_are_ready();
   }
   // Multipliers and biases: within a GROUP channel CHANNELS * q + 4w + e lies at 16w + 4q + e, so that four threads read 64 bytes.
   for (s32 i = threadIdx.x; i < N_TILES * BN; i += THREADS) {
@@ -247,7 +253,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) octet_kernel(c
     *(s32*)((u8*)to + N_TILES_BYTES) = i < COUT ? p.end.bias[i] : 0;
   }
 #if EPI_TABLE
-  for (s32 i = threadIdx.x; i < 256; i += THREADS) base[OFF_TABLE + i] = p.end.table[i];
+  copy_table(base + OFF_TABLE, p.end.table, threadIdx.x, THREADS);
 #endif
   __syncthreads();
   let_successor_begin();
@@ -264,7 +270,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) octet_kernel(c
   const s32 row_in_wg = (warp & 3) * 16 + lane / 4;
 #if PINGPONG
   // Main loops take turns (named barriers 3, 4): a wait for a parity cannot tell a phase from the one two before it.
-  if (wg == 1) asm volatile("bar.arrive 3, 256;" ::: "memory");
+  if (wg == 1) threads_arrive<256>(3);
 #endif
   s32 acc[TALL][BN / 2];
   Stage stage = {own * K_STEPS % STAGES, (u32)(own * K_STEPS / STAGES & 1)};
@@ -274,18 +280,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) octet_kernel(c
     Pixel at[ROWS];
 #pragma unroll
     for (s32 row = 0; row < ROWS; ++row) at[row] = pixel_of(m_tile, first_row + row / 2 * 64 + row_in_wg + row % 2 * 8);
-    u8 residual[EPI_RESIDUAL ? BN / GROUP : 1][ROWS][CHANNELS] = {};
-#if EPI_RESIDUAL
+    // Of the residual, or of the addend where there is no residual: asked for before the products.
+    u8 ahead[EPI_RESIDUAL || EPI_SUM ? BN / GROUP : 1][ROWS][CHANNELS] = {};
+#if EPI_RESIDUAL || EPI_SUM
 #pragma unroll
     for (s32 row = 0; row < ROWS; ++row) {
+#if EPI_RESIDUAL
       const u8* from = p.end.residual + place(at[row], RES_IMAGE, RES_ROW, RES_PIXEL);
+#else
+      const u8* from = p.end.addend + place(at[row], ADD_IMAGE, ADD_ROW, ADD_PIXEL);
+#endif
 #pragma unroll
       for (s32 g = 0; g < BN / GROUP; ++g)
-        if (at[row].exists) load_operand(residual[g][row], from, first_channel + g * GROUP);
+        if (at[row].exists) load_operand(ahead[g][row], from, first_channel + g * GROUP);
     }
 #endif
 #if PINGPONG
-    asm volatile("bar.sync %0, 256;" ::"r"(3 + wg) : "memory");
+    threads_meet<256>(3 + wg);
 #endif
     s32 last = 0;
     for (s32 it = 0; it < K_STEPS; ++it) {
@@ -301,7 +312,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) octet_kernel(c
       stage.next();
     }
 #if PINGPONG
-    asm volatile("bar.arrive %0, 256;" ::"r"(4 - wg) : "memory");
+    threads_arrive<256>(4 - wg);
 #endif
     products_wait<0>();
     if (lane == 0) barrier_arrive(empty + 8 * last);
@@ -312,6 +323,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) octet_kernel(c
     }
 #pragma unroll
     for (s32 g = 0; g < BN / GROUP; ++g)
-      finish(p, acc, g, at, first_channel + g * GROUP, base + OFF_END + n_tile * BN * 4, base + OFF_TABLE, residual[EPI_RESIDUAL ? g : 0]);
+      finish(p, acc, g, at, first_channel + g * GROUP, base + OFF_END + n_tile * BN * 4, base + OFF_TABLE, ahead[EPI_RESIDUAL || EPI_SUM ? g : 0],
+             PARTS > 1 ? n_tile * BN / (COUT / PARTS) : 0);
   }
 }

@@ -18,19 +18,31 @@ __device__ __forceinline__ f32 polynomial(const f32 (&c)[kCount], f32 x) {
   return p;
 }
 
+// exp(x) is p 2^n, where n are the low bits of `shifted`; -104 <= x <= 89, or NaN.
+struct ExpParts {
+  f32 p, shifted;
+  __device__ __forceinline__ explicit ExpParts(f32 x) {
+    const f32 c[] = {0x1.000000p-1f, 0x1.555490p-3f, 0x1.5554c2p-5f, 0x1.123adap-7f, 0x1.6d7810p-10f};
+    const f32 magic = 0x1.8p+23f;
+    shifted = f32_fma(x, 0x1.715476p+0f, magic);
+    const f32 n = f32_sub(shifted, magic);
+    f32 r = f32_fma(n, -0x1.62e400p-1f, x);
+    r = f32_fma(n, -0x1.7f7d1cp-20f, r);
+    p = f32_add(f32_fma(f32_mul(r, r), polynomial(c, r), r), 1.0f);
+  }
+};
+
 __device__ __forceinline__ f32 math_exp(f32 x) {
-  const f32 c[] = {0x1.000000p-1f, 0x1.555490p-3f, 0x1.5554c2p-5f, 0x1.123adap-7f, 0x1.6d7810p-10f};
-  const f32 magic = 0x1.8p+23f;
-  x = at_most(89.0f, at_least(-104.0f, x));
-  const f32 shifted = f32_fma(x, 0x1.715476p+0f, magic);
-  const f32 n = f32_sub(shifted, magic);
-  f32 r = f32_fma(n, -0x1.62e400p-1f, x);
-  r = f32_fma(n, -0x1.7f7d1cp-20f, r);
-  const f32 p = f32_add(f32_fma(f32_mul(r, r), polynomial(c, r), r), 1.0f);
+  const ExpParts parts(at_most(89.0f, at_least(-104.0f, x)));
   // For NaN the factors are arbitrary and p is NaN.
-  const s32 e = (s32)(bits_of(shifted) - bits_of(magic));
+  const s32 e = (s32)(bits_of(parts.shifted) - bits_of(0x1.8p+23f));
   const s32 half = e >> 1;
-  return f32_mul(f32_mul(p, power_of_two(half)), power_of_two(e - half));
+  return f32_mul(f32_mul(parts.p, power_of_two(half)), power_of_two(e - half));
+}
+// The same where the result is a normal number: -87 <= x <= 88.
+__device__ __forceinline__ f32 math_exp_normal(f32 x) {
+  const ExpParts parts(x);
+  return f32_bits(bits_of(parts.p) + (bits_of(parts.shifted) << 23));
 }
 
 __device__ __forceinline__ f32 math_log(f32 x) {

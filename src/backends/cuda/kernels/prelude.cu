@@ -13,7 +13,8 @@ typedef long long s64;
 typedef float f32;
 typedef double f64;
 
-// f32 operations that nothing fuses (sources are compiled with -fmad=false as well). rne: ties to even, saturating.
+// f32 operations that nothing fuses (sources are compiled with -fmad=false as well). rne: ties to even, saturating. half_real: of two halves
+// in a word, exactly; subnormals are kept.
 #ifdef OCTET_EMULATED
 static inline f32 f32_mul(f32 a, f32 b) { return a * b; }
 static inline f32 f32_add(f32 a, f32 b) { return a + b; }
@@ -26,6 +27,12 @@ static inline s32 rne(f32 a) {
   return a < -2147483648.0f ? -2147483647 - 1 : (s32)__builtin_nearbyintf(a);
 }
 static inline f32 f32_bits(u32 a) { return __builtin_bit_cast(f32, a); }
+static inline f32 half_real(u32 pair, u32 i) {
+  const u32 half = pair >> (16 * i) & 0xFFFFu, exponent = half >> 10 & 31;
+  const f32 size = exponent == 0 ? (f32)(half & 1023) / 16777216.0f
+                                 : f32_bits((exponent == 31 ? 255u : exponent + 112) << 23 | (half & 1023) << 13);
+  return half >> 15 != 0 ? -size : size;
+}
 static inline u32 bits_of(f32 a) { return __builtin_bit_cast(u32, a); }
 #else
 __device__ __forceinline__ f32 f32_mul(f32 a, f32 b) { return __fmul_rn(a, b); }
@@ -36,6 +43,15 @@ __device__ __forceinline__ f32 f32_sqrt(f32 a) { return __fsqrt_rn(a); }
 __device__ __forceinline__ f32 f32_of(s32 a) { return __int2float_rn(a); }
 __device__ __forceinline__ s32 rne(f32 a) { return __float2int_rn(a); }
 __device__ __forceinline__ f32 f32_bits(u32 a) { return __uint_as_float(a); }
+__device__ __forceinline__ f32 half_real(u32 pair, u32 i) {
+  f32 real;
+  if (i == 0) {
+    asm("{\n.reg .b16 low, high;\nmov.b32 {low, high}, %1;\ncvt.f32.f16 %0, low;\n}" : "=f"(real) : "r"(pair));
+  } else {
+    asm("{\n.reg .b16 low, high;\nmov.b32 {low, high}, %1;\ncvt.f32.f16 %0, high;\n}" : "=f"(real) : "r"(pair));
+  }
+  return real;
+}
 __device__ __forceinline__ u32 bits_of(f32 a) { return __float_as_uint(a); }
 #endif
 
@@ -90,6 +106,10 @@ static inline void ldmatrix4(u32 (&d)[4], const void* row) { emulated_ldmatrix4(
 static inline void copy_async16(void* shared, const void* global) { __builtin_memcpy(shared, global, 16); }
 static inline void copy_async8(void* shared, const void* global) { __builtin_memcpy(shared, global, 8); }
 static inline void copy_async4(void* shared, const void* global) { __builtin_memcpy(shared, global, 4); }
+template <int kBytes> static inline void copy_async_or_zero(void* shared, const void* global, bool there) {
+  if (there) __builtin_memcpy(shared, global, kBytes);
+  else __builtin_memset(shared, 0, kBytes);
+}
 static inline void copy_async_commit() {}
 template <int kLeft> static inline void copy_async_wait() {}
 #else
@@ -120,6 +140,11 @@ __device__ __forceinline__ void copy_async8(void* shared, const void* global) {
 }
 __device__ __forceinline__ void copy_async4(void* shared, const void* global) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared_address(shared)), "l"(global) : "memory");
+}
+// 4 or 8 bytes; zeros, and nothing read, where nothing is there.
+template <int kBytes> __device__ __forceinline__ void copy_async_or_zero(void* shared, const void* global, bool there) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(shared)), "l"(global), "n"(kBytes), "r"(there ? kBytes : 0)
+               : "memory");
 }
 __device__ __forceinline__ void copy_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int kLeft> __device__ __forceinline__ void copy_async_wait() {

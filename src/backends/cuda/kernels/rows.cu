@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows that are normalized each on its own: Softmax, LayerNormalization, RMSNormalization, InstanceNormalization; of reals or codes, to
-// reals or codes. Sums and maxima run in 16 lanes (docs/numerics.md section 7), a thread for each.
+// Rows that are normalized each on its own: Softmax, LayerNormalization, RMSNormalization, InstanceNormalization, GroupNormalization; of
+// reals or codes, to reals or codes. Sums and maxima run in 16 lanes (docs/numerics.md section 7), a thread for each.
 //
 // Constants:
 //   ROWS, COUNT, INNER    COUNT elements of a row lie INNER apart; row r begins at r / INNER * COUNT * INNER + r % INNER
 //   SOFTMAX, CENTERED     one of Softmax, of normalizations that subtract the mean, of those that do not
-//   CHANNELS              0: scale and bias by element; else by row, r % CHANNELS
+//   CHANNELS              0: scale and bias by element; else so many for the rows of an image, ROW_CHANNELS of them for each
 //   EPSILON, BIAS         BIAS: there is one (reals add 0 where a centered norm has none)
 //   X_CODES: X_S8, X_SCALE, ZP_X;  Y_CODES: Y_SCALE, Y_RECIPROCAL (reciprocal_of()), ZP_Y, LO, HI
-//   BLOCK_ROWS            rows of a block of 16 * BLOCK_ROWS threads
+//   LANES                 of a row that have an element: 16, or fewer where the others add nothing
+//   BLOCK_ROWS            rows of a block of LANES * BLOCK_ROWS threads
 //   LANES_FIRST           neighbouring threads are lanes of a row, else rows
 //   KEPT                  elements that a thread keeps in registers, all of its lane; 0: they are read for each pass
 #if KEPT
-#define EACH_OWN(e) _Pragma("unroll") for (s32 e = 0; e < KEPT; ++e) if (lane + 16 * e < COUNT)
+#define EACH_OWN(e) _Pragma("unroll") for (s32 e = 0; e < KEPT; ++e) if (lane + LANES * e < COUNT)
 #else
-#define EACH_OWN(e) for (s32 e = 0; lane + 16 * e < COUNT; ++e)
+#define EACH_OWN(e) for (s32 e = 0; lane + LANES * e < COUNT; ++e)
 #endif
 
 struct Add {
@@ -29,8 +30,8 @@ struct Larger {
 template <class Op>
 __device__ __forceinline__ f32 combined(f32 own, const Op& op) {
 #pragma unroll
-  for (s32 width = 8; width > 0; width /= 2) own = op(own, __shfl_down_sync(~0u, own, width, 16));
-  return __shfl_sync(~0u, own, 0, 16);
+  for (s32 width = LANES / 2; width > 0; width /= 2) own = op(own, __shfl_down_sync(~0u, own, width, LANES));
+  return __shfl_sync(~0u, own, 0, LANES);
 }
 #else
 __shared__ f32 partial[16][BLOCK_ROWS];
@@ -66,7 +67,7 @@ __device__ __forceinline__ void store(const RowsParams& p, s64 at, f32 y) {
 #endif
 }
 
-// The elements of this thread: every 16th of a row.
+// The elements of this thread: one in LANES of a row.
 struct Own {
   const RowsParams& p;
   s64 first;
@@ -85,28 +86,10 @@ struct Own {
   __device__ __forceinline__ void give(s32 e, f32 y) const { store(p, place(e), y); }
   __device__ __forceinline__ void store_given(s32) const {}
 #endif
-  __device__ __forceinline__ s64 place(s32 e) const { return first + (s64)e * 16 * INNER; }
+  __device__ __forceinline__ s64 place(s32 e) const { return first + (s64)e * LANES * INNER; }
 };
 
 #if SOFTMAX
-#if Y_CODES
-// Called seldom, and by code that is unrolled far.
-__device__ __noinline__ u8 exact_share_code(f32 power, f32 sum) {
-  return (u8)quantized(f32_div(power, sum), Y_SCALE, Y_RECIPROCAL, ZP_Y, LO, HI);
-}
-
-// The code of power / sum. A guess by one multiplication differs from both quotients by less than 2^-12 where codes are; `near`: how far from
-// a code it may be to be sure of it.
-__device__ __forceinline__ u8 share_code(f32 power, f32 sum, f32 factor, f32 near) {
-  const f32 magic = 0x1.8p+23f;
-  const f32 guess = fminf(fmaxf(f32_mul(power, factor), (f32)(LO - ZP_Y)), (f32)(HI - ZP_Y));
-  const f32 shifted = f32_add(guess, magic);
-  const f32 rest = f32_sub(guess, f32_sub(shifted, magic));
-  if (!(fabsf(rest) < near)) return exact_share_code(power, sum);
-  return (u8)(bits_of(shifted) + ZP_Y);
-}
-#endif
-
 __device__ __forceinline__ void normalize(const RowsParams& p, Own& own, s64 row, s32 lane, bool present) {
   f32 most = -INFINITY_F32;
   EACH_OWN(e) most = Larger()(most, own[e]);
@@ -125,10 +108,8 @@ __device__ __forceinline__ void normalize(const RowsParams& p, Own& own, s64 row
   sum = combined(sum, Add());
   if (!present) return;
 #if Y_CODES
-  const f32 factor = f32_div(1.0f, f32_mul(sum, Y_SCALE));
-  // Where a sum is NaN or a scale extreme, all are divided.
-  const f32 near = factor < 0x1p+100f ? 0.5f - 0x1p-12f : 0.0f;
-  EACH_OWN(e) p.y[own.place(e)] = share_code(POWER(e), sum, factor, near);
+  const Shares shares(sum);
+  EACH_OWN(e) p.y[own.place(e)] = shares.code(POWER(e));
 #else
   EACH_OWN(e) store(p, own.place(e), f32_div(POWER(e), sum));
 #endif
@@ -150,7 +131,11 @@ __device__ __forceinline__ void normalize(const RowsParams& p, Own& own, s64 row
   const f32 inverse = f32_div(1.0f, f32_sqrt(f32_add(f32_div(squares, count), EPSILON)));
   if (!present) return;
   EACH_OWN(e) {
-    const s64 parameter = CHANNELS ? row % (CHANNELS ? CHANNELS : 1) : lane + 16 * e;
+#if CHANNELS
+    const s64 parameter = row % (CHANNELS / ROW_CHANNELS) * ROW_CHANNELS + (lane + LANES * e) / (COUNT / ROW_CHANNELS);
+#else
+    const s64 parameter = lane + LANES * e;
+#endif
     f32 y = f32_mul(f32_mul(DEVIATION(e), inverse), p.scale[parameter]);
 #if BIAS
     y = f32_add(y, p.bias[parameter]);
@@ -163,11 +148,11 @@ __device__ __forceinline__ void normalize(const RowsParams& p, Own& own, s64 row
 }
 #endif
 
-extern "C" __global__ void __launch_bounds__(16 * BLOCK_ROWS) octet_kernel(const __grid_constant__ RowsParams p) {
+extern "C" __global__ void __launch_bounds__(LANES * BLOCK_ROWS) octet_kernel(const __grid_constant__ RowsParams p) {
   let_successor_begin();
   wait_for_predecessor();
-  const s32 lane = LANES_FIRST ? threadIdx.x % 16 : threadIdx.x / BLOCK_ROWS;
-  const s64 wanted = (s64)blockIdx.x * BLOCK_ROWS + (LANES_FIRST ? threadIdx.x / 16 : threadIdx.x % BLOCK_ROWS);
+  const s32 lane = LANES_FIRST ? threadIdx.x % LANES : threadIdx.x / BLOCK_ROWS;
+  const s64 wanted = (s64)blockIdx.x * BLOCK_ROWS + (LANES_FIRST ? threadIdx.x / LANES : threadIdx.x % BLOCK_ROWS);
   // Threads beyond the last row take part in what their warp exchanges.
   const s64 row = wanted < ROWS ? wanted : (s64)ROWS - 1;
   Own own(p, row / INNER * COUNT * INNER + row % INNER, lane);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backends/cuda/lower/codes.h"
+#include "backends/cuda/lower/conv_cost.h"
 #include "backends/cuda/lower/elements.h"
 #include "ops/quantized/quant_axis.h"
 #include "ops/shared/axes.h"
@@ -101,7 +102,12 @@ Offer lower_quantize(const LowerRequest& request) {
                   : fmt::format("quantized(a, b, 0.0f, {}, {})", zero_point, range_text(codes));
   const bool turned = scaling.one && is_picture(request);
   Offer offer = elementwise(request, "quantize", common_layout(request), std::move(step));
-  if (Candidate* candidate = std::get_if<Candidate>(&offer); candidate != nullptr && turned) {
+  Candidate* candidate = std::get_if<Candidate>(&offer);
+  if (candidate == nullptr) return offer;
+  candidate->cost =
+      bytes_cost(static_cast<f64>(request.inputs[0].bytes() + request.outputs[0].bytes()),
+                 device_of(request).chip());
+  if (turned) {
     candidate->outputs = {Layout::nhwc};
     candidate->note = "nchw to nhwc in one pass";
   }
@@ -135,27 +141,11 @@ Offer lower_table(const LowerRequest& request) {
 
 namespace {
 
-// Constants keep the order of the shape: they are small, or the same for all pixels.
 Offer binary(const LowerRequest& request, const char* kernel, std::string body) {
-  Elementwise step{.types = {request.outputs[0]}, .body = std::move(body)};
-  constexpr size_t kMostInputs = 3;
-  if (request.inputs.size() > kMostInputs) return Reject{"there are more than three operands"};
-  bool brought = false;
-  for (size_t i = 0; i < request.inputs.size(); ++i) {
-    if (!is_code(request.inputs[i].dtype)) return Reject{"the operands are not codes"};
-    const Tensor* constant = request.constant(i);
-    step.types.push_back(request.inputs[i]);
-    step.constants.push_back(constant != nullptr ? *constant : Tensor());
-    brought = brought || constant == nullptr;
+  for (const TensorType& type : request.inputs) {
+    if (!is_code(type.dtype)) return Reject{"the operands are not codes"};
   }
-  if (!brought) return Reject{"all operands are constant"};
-  Offer offer = elementwise(request, kernel, common_layout(request), std::move(step));
-  if (Candidate* candidate = std::get_if<Candidate>(&offer)) {
-    for (size_t i = 0; i < request.inputs.size(); ++i) {
-      if (request.inputs[i] == request.outputs[0]) candidate->overwrites.push_back(i);
-    }
-  }
-  return offer;
+  return elementwise_of_inputs(request, kernel, std::move(body));
 }
 
 }  // namespace

@@ -16,10 +16,18 @@ constexpr f64 kBoundBy = 0.68;      // of the memory's rate is reached
 
 f64 conv_bytes(const ConvRequest& conv) {
   const f64 y = static_cast<f64>(conv.y.elements());
-  f64 bytes = static_cast<f64>(conv.x.elements()) + static_cast<f64>(conv.weights.elements());
+  const s64 weights = conv.part_count() * conv.weights.elements();
+  f64 bytes = static_cast<f64>(conv.x.elements() + weights);
   bytes += y * static_cast<f64>(conv.product.element_bytes());
   if (conv.product.has_residual) bytes += y;
   if (conv.product.has_addend && !conv.product.addend_row) bytes += y;
+  return bytes;
+}
+
+f64 moved_bytes(const LowerRequest& request) {
+  f64 bytes = 0;
+  for (const TensorType& type : request.inputs) bytes += static_cast<f64>(type.bytes());
+  for (const TensorType& type : request.outputs) bytes += static_cast<f64>(type.bytes());
   return bytes;
 }
 

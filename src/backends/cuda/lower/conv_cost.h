@@ -9,6 +9,10 @@ namespace octet::cuda {
 // Multiplications of one multiprocessor in a cycle, by mma.sync and by wgmma, at the rates that were measured.
 inline constexpr f64 kMmaRate = 1400;
 inline constexpr f64 kWgmmaRate = 3400;
+// By dp4a, by multiplications of 32-bit integers and of f32: what the chips' manual gives for 8.6 to 9.0.
+inline constexpr f64 kDotRate = 256;
+inline constexpr f64 kIntegerRate = 64;
+inline constexpr f64 kRealRate = 128;
 // Until a tile's first product, and behind its last.
 inline constexpr f64 kTileCycles = 1540;
 
@@ -26,6 +30,8 @@ struct TileWork {
 // Bytes that must pass the device's memory: x, weights, y, and what is added.
 f64 conv_bytes(const ConvRequest& conv);
 f64 tile_cost(const TileWork& work, f64 bytes, const Chip& chip);
+// All that a node reads and writes.
+f64 moved_bytes(const LowerRequest& request);
 // Of a kernel that only moves so many bytes.
 f64 bytes_cost(f64 bytes, const Chip& chip);
 

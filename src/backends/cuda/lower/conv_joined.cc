@@ -59,6 +59,8 @@ Offer lower_conv_joined(const LowerRequest& request) {
   ConvRequest conv;
   if (std::string reason = read_conv(request, conv); !reason.empty()) return Reject{reason};
   if (std::string reason = reject(conv); !reason.empty()) return Reject{reason};
+  if (std::string reason = device_of(request).chip().reject_unless_hopper(); !reason.empty())
+    return Reject{reason};
   Candidates all;
   for (s64 pixels = 2; pixels * conv.cin() <= kWidest; pixels *= 2) {
     if (conv.pixels() % pixels != 0) break;

@@ -106,8 +106,9 @@ f64 cost(const ConvRequest& conv, const MmaTile& tile, const Chip& chip) {
   // Several blocks hide what each of them waits for.
   if (work.tiles <= chip.multiprocessors) work.multiply_cycles += kTileCycles;
   work.load_bytes = (bm + bn) * k;
-  // Few bytes at a time take as many instructions.
-  work.load_cycles = bm * k / static_cast<f64>(common_power(16, {conv.cin()}));
+  // Few bytes at a time take as many instructions; what fills k up is not loaded.
+  work.load_cycles =
+      bm * static_cast<f64>(conv.k()) / static_cast<f64>(common_power(16, {conv.cin()}));
   work.finish_cycles = bm * bn / kMmaFinishRate;
   return tile_cost(work, conv_bytes(conv), chip);
 }

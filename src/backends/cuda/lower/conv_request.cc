@@ -80,6 +80,9 @@ std::vector<s32> ConvRequest::weight_sums() const {
 
 bool ConvRequest::sums_fit() const {
   constexpr f64 kFar = 1 << 30;
+  if (const std::optional<SumStage>& sum = product.epilogue.sum;
+      sum && !(std::abs(sum->own_multiplier) < kFar && std::abs(sum->addend_multiplier) < kFar))
+    return false;
   const std::span<const f32> multipliers = product.multiplier.as<f32>();
   f64 largest = 0;
   for (s64 c = 0; c < geometry.out_channels; ++c) {
@@ -106,15 +109,17 @@ PixelStrides ConvRequest::input_strides(const Placement& placement) const {
 }
 
 PixelStrides ConvRequest::output_strides(const Placement& placement) const {
-  return rows ? PixelStrides{0, 0, geometry.out_channels} : pixel_strides(y, placement);
+  return rows ? PixelStrides{0, 0, columns()} : pixel_strides(y, placement);
 }
 
 std::vector<BlobRecipe> conv_blobs(const ConvRequest& conv, BlobRecipe weights) {
   std::vector<BlobRecipe> all{std::move(weights)};
   const s64 channels = conv.geometry.out_channels;
-  for (BlobRecipe& blob :
-       epilogue_blobs(conv.product, conv.weights, channels, [conv] { return conv.weight_sums(); }))
+  for (BlobRecipe& blob : epilogue_blobs(conv.product, conv.weights, channels,
+                                         [conv] { return conv.weight_sums(); })) {
+    if (!conv.sources.empty()) blob.constants = conv.sources;
     all.push_back(std::move(blob));
+  }
   return all;
 }
 

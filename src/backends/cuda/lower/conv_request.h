@@ -2,6 +2,7 @@
 // A product by constant weights as the kernels of convolutions see it: of QConv, or of QMatMul with its rows as pixels.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -15,30 +16,41 @@ struct WeightStrides {
   s64 channel = 0, cin = 0, tap = 0;
 };
 
+// One of several products of one x.
+struct ProductPart {
+  Tensor weights;  // as ConvRequest::weights
+  s32 zero_point = 0;
+};
+
 struct ConvRequest {
   Product product;
   ConvGeometry geometry;
-  Tensor weights;  // s8
+  Tensor weights;  // s8; of the first part
   WeightStrides strides;
   Shape x, y;
   bool rows = false;    // of a dense matrix: OH = 1, OW rows
   bool t_fits = false;  // sums_fit(), where it was asked for many tiles
+  // Several products of one x, equally wide, whose results lie one behind another in y; empty: it is one.
+  std::vector<ProductPart> parts = {};
+  // The graph's constants that all of these are made of, what ends the product included; empty: they are the graph's own.
+  std::vector<Tensor> sources = {};
 
   s64 pixels() const { return geometry.batch * geometry.window.out_elements(); }
   s64 cin() const { return geometry.in_channels_per_group(); }
   s64 cout() const { return geometry.out_channels_per_group(); }
+  s64 part_count() const { return std::max<s64>(1, std::ssize(parts)); }
+  s64 columns() const { return cout() / part_count(); }  // of a part
   s64 k() const { return cin() * geometry.window.kernel_elements(); }
   const WindowAxis& h() const { return geometry.window.h(); }
   const WindowAxis& w() const { return geometry.window.w(); }
   // k goes over taps, then channels.
   s8 weight(s64 channel, s64 k) const {
-    return weights.as<s8>()[static_cast<size_t>(channel * strides.channel +
-                                                k % cin() * strides.cin + k / cin() * strides.tap)];
+    return weights_of(channel)[k % cin() * strides.cin + k / cin() * strides.tap];
   }
   // f(tap, channel of x, weight) of an output channel's weights: who reads all of them divides nothing for each.
   template <class F>
   void for_each_weight(s64 channel, const F& f) const {
-    const s8* own = weights.as<s8>().data() + channel * strides.channel;
+    const s8* own = weights_of(channel);
     const s64 taps = geometry.window.kernel_elements(), channels = cin();
     for (s64 tap = 0; tap < taps; ++tap) {
       for (s64 c = 0; c < channels; ++c) f(tap, c, own[tap * strides.tap + c * strides.cin]);
@@ -52,8 +64,17 @@ struct ConvRequest {
   bool sums_fit() const;
   PixelStrides input_strides(const Placement& placement) const;
   PixelStrides output_strides(const Placement& placement) const;
+
+ private:
+  const s8* weights_of(s64 channel) const {
+    if (parts.empty()) return weights.as<s8>().data() + channel * strides.channel;
+    const Tensor& own = parts[static_cast<size_t>(channel / columns())].weights;
+    return own.as<s8>().data() + channel % columns() * strides.channel;
+  }
 };
 
+// A QMatMul by a constant matrix: its rows are the pixels of a 1x1 convolution. Empty, or why not.
+std::string read_linear(const LowerRequest& request, ConvRequest& conv);
 // Empty, or why no kernel takes it.
 std::string read_conv(const LowerRequest& request, ConvRequest& conv);
 

@@ -95,6 +95,19 @@ void set_tile(KernelSource& source, const ConvRequest& conv, const WgmmaTile& ti
   source.set("OFF_TABLE", memory.table), source.set("OFF_BARRIERS", memory.barriers);
 }
 
+void set_parts(KernelSource& source, const ConvRequest& conv) {
+  std::string zero_point = "ZP_Y";
+  if (conv.parts.size() > 1) {
+    zero_point = fmt::format("{}", conv.parts.back().zero_point);
+    for (size_t i = conv.parts.size() - 1; i-- > 0;)
+      zero_point =
+          fmt::format("(part < {} ? {} : {})", i + 1, conv.parts[i].zero_point, zero_point);
+  }
+  source.set("PARTS", conv.part_count());
+  source.set("PART_BYTES", conv.pixels() * conv.columns());
+  source.set("ZP_OF_PART", zero_point);
+}
+
 void set_edges(KernelSource& source, const ConvRequest& conv, const WgmmaTile& tile) {
   const Edge h(conv.h()), w(conv.w());
   source.set("EDGES", s64{needs_edges(conv)});
@@ -109,9 +122,10 @@ Launch make_launch(const ConvRequest& conv, const WgmmaTile& tile, const Chip& c
   Launch launch{.source = {"conv_wgmma", {}}, .shape = {}};
   set_window(launch.source, conv);
   set_epilogue(launch.source, conv.product);
-  launch.source.set("T_FITS", s64{conv.t_fits});
+  launch.source.set("T_FITS", s64{conv.t_fits}), launch.source.set("TABLE_LANES", s64{1});
   set_tile(launch.source, conv, tile);
   set_edges(launch.source, conv, tile);
+  set_parts(launch.source, conv);
   set_operands(launch.source, conv, bind);
   launch.source.set("OUT_VEC", output_access(conv, bind, tile.bn < 64 ? kNarrow : kWidest));
   const s64 columns = n_tiles(conv, tile), tiles = m_tiles(conv, tile) * columns;
@@ -135,42 +149,44 @@ std::string edge_key(const WindowAxis& axis) {
 std::vector<BlobRecipe> blobs(const ConvRequest& conv, const WgmmaTile& tile) {
   std::vector<BlobRecipe> all =
       conv_blobs(conv, {fmt::format("conv_wgmma {}x{} {}", tile.bn, tile.bki, conv.strides.channel),
-                        {conv.weights},
+                        conv.sources.empty() ? std::vector{conv.weights} : conv.sources,
                         [conv, tile] { return packed(conv, tile); }});
   if (needs_edges(conv)) {
     const s64 channels = padded_channels(conv, tile);
     const s32 zero_point = conv.product.epilogue.zero_point(kProductX);
-    all.push_back({fmt::format("edges {} {} {} {}", channels, zero_point, edge_key(conv.h()),
-                               edge_key(conv.w())),
-                   {conv.weights},
+    all.push_back({fmt::format("edges {} of {} {} {} {}", channels, conv.strides.channel,
+                               zero_point, edge_key(conv.h()), edge_key(conv.w())),
+                   conv.sources.empty() ? std::vector{conv.weights} : conv.sources,
                    [conv, channels] { return bytes_of<s32>(edge_sums(conv, channels)); }});
   }
   return all;
 }
 
 params::TensorMap x_map(const ConvRequest& conv, const WgmmaTile& tile, const PixelStrides& x,
-                        const u8* data) {
+                        const StepData& data) {
+  const CudaDevice& device = cuda_queue(data.args).device();
+  const u8* const at = data.input(kProductX);
   if (tile.mode == XMode::rows)
-    return rows_map({conv.cin(), conv.pixels(), x.pixel, tile.bki, tile.bm()}, data);
+    return rows_map(device, {conv.cin(), conv.pixels(), x.pixel, tile.bki, tile.bm()}, at);
   const ImageMap image{{conv.cin(), conv.w().in, conv.h().in, conv.geometry.batch},
                        {x.pixel, x.row, x.image},
                        tile.bki};
   if (tile.mode == XMode::halo)
-    return tile_map(image, tile.wp, tile.th + conv.h().kernel - 1, data);
+    return tile_map(device, image, tile.wp, tile.th + conv.h().kernel - 1, at);
   const auto upper = [](const WindowAxis& axis) {
     // The last window begins here, counted from the last pixel of x.
     return (axis.out - 1) * axis.stride - axis.pad_begin - (axis.in - 1);
   };
-  return im2col_map(image,
+  return im2col_map(device, image,
                     {{-conv.w().pad_begin, -conv.h().pad_begin},
                      {upper(conv.w()), upper(conv.h())},
                      {conv.w().stride, conv.h().stride},
                      tile.bm()},
-                    data);
+                    at);
 }
 
 std::string reject(const ConvRequest& conv, const CudaDevice& device) {
-  if (!device.chip().hopper()) return "the chip is not of compute capability 9.0";
+  if (std::string reason = device.chip().reject_unless_hopper(); !reason.empty()) return reason;
   if (conv.geometry.groups != 1) return "it has groups";
   if (conv.cin() % kTmaAlignment != 0) return "input channels are not a multiple of 16";
   constexpr s64 kLargestCorner = 127, kLargestStride = 8;
@@ -187,8 +203,9 @@ params::WgmmaParams parameters(const ConvRequest& conv, const WgmmaTile& tile,
                                const PixelStrides& x, const StepData& data) {
   const s64 k = pieces_of(conv, tile) * tile.bki;
   params::WgmmaParams p{};
-  p.x = x_map(conv, tile, x, data.input(kProductX));
-  p.weights = rows_map({k, padded_channels(conv, tile), k, tile.bki, tile.bn}, data.blob<u8>(0));
+  p.x = x_map(conv, tile, x, data);
+  p.weights = rows_map(cuda_queue(data.args).device(),
+                       {k, padded_channels(conv, tile), k, tile.bki, tile.bn}, data.blob<u8>(0));
   p.border = needs_edges(conv) ? data.blob<s32>(data.blobs.size() - 1) : nullptr;
   p.end = epilogue_params(conv.product, data, 1);
   return p;

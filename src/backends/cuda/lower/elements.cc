@@ -60,4 +60,26 @@ Offer elementwise(const LowerRequest& request, const char* kernel, Layout layout
   return candidate;
 }
 
+// Constants keep the order of the shape: they are small, or the same for all pixels.
+Offer elementwise_of_inputs(const LowerRequest& request, const char* kernel, std::string body) {
+  Elementwise step{.types = {request.outputs[0]}, .body = std::move(body)};
+  constexpr size_t kMostInputs = 3;
+  if (request.inputs.size() > kMostInputs) return Reject{"there are more than three operands"};
+  bool brought = false;
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    const Tensor* constant = request.constant(i);
+    step.types.push_back(request.inputs[i]);
+    step.constants.push_back(constant != nullptr ? *constant : Tensor());
+    brought = brought || constant == nullptr;
+  }
+  if (!brought) return Reject{"all operands are constant"};
+  Offer offer = elementwise(request, kernel, common_layout(request), std::move(step));
+  if (Candidate* candidate = std::get_if<Candidate>(&offer)) {
+    for (size_t i = 0; i < request.inputs.size(); ++i) {
+      if (request.inputs[i] == request.outputs[0]) candidate->overwrites.push_back(i);
+    }
+  }
+  return offer;
+}
+
 }  // namespace octet::cuda

@@ -19,5 +19,7 @@ struct Elementwise {
 
 // A candidate that keeps `layout`.
 Offer elementwise(const LowerRequest& request, const char* kernel, Layout layout, Elementwise step);
+// Of all inputs of the node, up to three, any but one of which may be constant.
+Offer elementwise_of_inputs(const LowerRequest& request, const char* kernel, std::string body);
 
 }  // namespace octet::cuda

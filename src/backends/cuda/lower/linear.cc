@@ -4,9 +4,8 @@
 #include "ops/shared/matmul_views.h"
 
 namespace octet::cuda {
-namespace {
 
-std::string read(const LowerRequest& request, ConvRequest& conv) {
+std::string read_linear(const LowerRequest& request, ConvRequest& conv) {
   const Tensor* weights = request.constant(kProductWeights);
   if (weights == nullptr || weights->dtype() != Dtype::s8) return "b is not constant s8";
   if (has_permutation(request.node)) return "an operand or the result is turned";
@@ -25,11 +24,9 @@ std::string read(const LowerRequest& request, ConvRequest& conv) {
                                                                 : "";
 }
 
-}  // namespace
-
 Offer lower_linear_wgmma(const LowerRequest& request) {
   ConvRequest conv;
-  if (std::string reason = read(request, conv); !reason.empty()) return Reject{reason};
+  if (std::string reason = read_linear(request, conv); !reason.empty()) return Reject{reason};
   Offer offer = conv_wgmma_offer(request, conv, Layout::linear);
   if (Candidates* candidates = std::get_if<Candidates>(&offer)) {
     for (Candidate& candidate : *candidates) candidate.by_image = conv.x.rank() > 1;
@@ -39,7 +36,7 @@ Offer lower_linear_wgmma(const LowerRequest& request) {
 
 Offer lower_linear_mma(const LowerRequest& request) {
   ConvRequest conv;
-  if (std::string reason = read(request, conv); !reason.empty()) return Reject{reason};
+  if (std::string reason = read_linear(request, conv); !reason.empty()) return Reject{reason};
   Candidate candidate = conv_mma_candidate(request, conv, Layout::linear);
   candidate.by_image = conv.x.rank() > 1;
   return candidate;

@@ -2,6 +2,7 @@
 // QMatMul of two activations: kernels/matmul_mma.cu.
 #include <algorithm>
 
+#include "backends/cuda/lower/conv_cost.h"
 #include "backends/cuda/lower/product.h"
 #include "core/divide.h"
 #include "ops/shared/matmul_views.h"
@@ -136,6 +137,16 @@ Launch make_launch(const MatmulRequest& matmul, const BindArgs& bind) {
   return launch;
 }
 
+// In cycles. Operands are read once: neighbouring tiles find them in the second-level cache.
+f64 matmul_cost(const LowerRequest& request, const MatmulRequest& matmul, const Chip& chip) {
+  const MatMulGeometry& g = matmul.views.geometry;
+  const f64 tiles =
+      static_cast<f64>(g.batches() * ceil_div(g.m, matmul.tile.bm()) *
+                       ceil_div(g.n, matmul.tile.bn()) * matmul.tile.bm() * matmul.tile.bn());
+  return bytes_cost(moved_bytes(request), chip) +
+         tiles * static_cast<f64>(g.k) / (kMmaRate * chip.multiprocessors);
+}
+
 }  // namespace
 
 Offer lower_matmul_mma(const LowerRequest& request) {
@@ -144,6 +155,8 @@ Offer lower_matmul_mma(const LowerRequest& request) {
   const MatmulTile& tile = matmul.tile;
   Candidate candidate =
       candidate_of(request, fmt::format("matmul_mma_{}x{}", tile.bm(), tile.bn()), Layout::linear);
+  candidate.cost = matmul_cost(request, matmul, device_of(request).chip());
+  candidate.macs_per_cycle = kMmaRate * device_of(request).chip().multiprocessors;
   // Sums over b's codes are the kernel's own.
   const s64 n = matmul.views.geometry.n;
   const auto recipes = [product = matmul.product, n](const BindArgs&) {

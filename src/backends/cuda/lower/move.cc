@@ -2,6 +2,10 @@
 #include "backends/cuda/lower/move.h"
 
 #include <algorithm>
+#include <optional>
+#include <variant>
+
+#include "backends/cuda/lower/copies.h"
 
 namespace octet::cuda {
 namespace {
@@ -62,14 +66,40 @@ bool lies_there(const Ends& ends, const Move& move, const BindArgs& bind) {
              bind.output_offset(0) + move.out_first.second * element_bytes(in);
 }
 
-std::vector<Launch> launches_of(const CudaDevice& device, const MoveStep& step, const Ends& ends,
-                                const BindArgs& bind) {
-  std::vector<Launch> launches;
+// Moves of one launch.
+struct Group {
+  std::vector<size_t> moves;
+  std::vector<UnitCopy> copies;  // of each where there are several
+};
+
+// Copies of one access go together; a move that is no such copy, or alone, has a kernel of its own.
+std::vector<Group> groups_of(const MoveStep& step, const Ends& ends, const BindArgs& bind) {
+  std::vector<Group> groups;
   for (size_t i = 0; i < step.moves.size(); ++i) {
     const Move& move = step.moves[i];
     if (step.joins && lies_there(ends, move, bind)) continue;
-    launches.push_back(walk_launch(device, walk_of(step, ends, move, bind)));
-    launches.back().part = i;
+    const std::optional<UnitCopy> copy = unit_copy(walk_of(step, ends, move, bind));
+    const auto group = std::ranges::find_if(groups, [&](const Group& g) {
+      return copy && !g.copies.empty() && g.copies[0].access == copy->access &&
+             g.copies.size() < kMostCopies;
+    });
+    Group& mine = group == groups.end() ? groups.emplace_back() : *group;
+    mine.moves.push_back(i);
+    if (copy) mine.copies.push_back(*copy);
+  }
+  return groups;
+}
+
+std::vector<Launch> launches_of(const CudaDevice& device, const MoveStep& step, const Ends& ends,
+                                const BindArgs& bind) {
+  std::vector<Launch> launches;
+  for (const Group& group : groups_of(step, ends, bind)) {
+    const Move& first = step.moves[group.moves[0]];
+    const size_t part = launches.size();
+    launches.push_back(group.moves.size() == 1
+                           ? walk_launch(device, walk_of(step, ends, first, bind))
+                           : copies_launch(device, group.copies));
+    launches.back().part = part;
   }
   return launches;
 }
@@ -88,18 +118,35 @@ std::vector<BlobRecipe> blobs_of(const MoveStep& step, const Ends& ends, const B
   return blobs;
 }
 
-params::MapParams parameters(const MoveStep& step, const StepData& data, size_t part) {
-  const Move& move = step.moves[part];
-  const void* in = data.input(move.input);
+const void* source_of(const MoveStep& step, const StepData& data, const Move& move) {
   size_t blob = 0;
-  for (size_t i = 0; i < step.constants.size(); ++i) {
-    if (!step.constants[i]) continue;
-    if (i == move.input) in = data.blob<u8>(blob);
-    ++blob;
+  for (size_t i = 0; i < move.input; ++i) blob += step.constants[i] ? 1u : 0u;
+  return step.constants[move.input] ? data.blob<u8>(blob) : data.input(move.input);
+}
+
+const s32* maps_of(const MoveStep& step, const StepData& data, size_t number) {
+  if (!is_mapped(step.moves[number])) return nullptr;
+  size_t blob = 0;
+  for (const Tensor& constant : step.constants) blob += constant ? 1u : 0u;
+  for (size_t i = 0; i < number; ++i) blob += is_mapped(step.moves[i]) ? 1u : 0u;
+  return data.blob<s32>(blob);
+}
+
+using Parameters = std::variant<params::MapParams, params::CopiesParams>;
+
+Parameters parameters(const MoveStep& step, const StepData& data, const Group& group) {
+  if (group.moves.size() == 1) {
+    const Move& move = step.moves[group.moves[0]];
+    return move_params(source_of(step, data, move), data.output(move.output),
+                       maps_of(step, data, group.moves[0]));
   }
-  for (size_t i = 0; i < part; ++i) blob += is_mapped(step.moves[i]) ? 1u : 0u;
-  return move_params(in, data.output(move.output),
-                     is_mapped(move) ? data.blob<s32>(blob) : nullptr);
+  params::CopiesParams p{};
+  for (size_t i = 0; i < group.moves.size(); ++i) {
+    const Move& move = step.moves[group.moves[i]];
+    p.x[i] = source_of(step, data, move);
+    p.y[i] = data.output(move.output);
+  }
+  return p;
 }
 
 }  // namespace
@@ -136,8 +183,10 @@ void set_moves(Candidate& candidate, const LowerRequest& request, MoveStep step)
       {.make_launches = [&device, step, ends](
                             const BindArgs& bind) { return launches_of(device, step, ends, bind); },
        .recipes = [step, ends](const BindArgs& bind) { return blobs_of(step, ends, bind); }},
-      [step](const BindArgs&) {
-        return [step](const StepData& data, size_t part) { return parameters(step, data, part); };
+      [step, ends](const BindArgs& bind) {
+        return [step, groups = groups_of(step, ends, bind)](const StepData& data, size_t part) {
+          return parameters(step, data, groups[part]);
+        };
       });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Concat, Split, Slice, Gather, Expand, Pad, nearest Resize, DepthToSpace and SpaceToDepth: elements of any type and layout.
+// Concat, Split, Slice, Gather, Expand, Tile, Pad, nearest Resize, DepthToSpace and SpaceToDepth: elements of any type and layout.
 #include <algorithm>
 #include <numeric>
 
@@ -36,7 +36,12 @@ bool read_ints(const LowerRequest& request, size_t i, std::vector<s64>& values) 
 
 }  // namespace
 
+// Each part is a kernel that is compiled for it.
+constexpr size_t kMostParts = 64;
+constexpr const char* kManyParts = "it has more than 64 parts";
+
 Offer lower_concat(const LowerRequest& request) {
+  if (request.inputs.size() > kMostParts) return Reject{kManyParts};
   const Shape& output = request.outputs[0].shape;
   if (output.elements() == 0) return Reject{"there is nothing to move"};
   const int axis = normalize_axis(request.node.attrs.i("axis"), output.rank());
@@ -59,6 +64,7 @@ Offer lower_concat(const LowerRequest& request) {
 }
 
 Offer lower_split(const LowerRequest& request) {
+  if (request.outputs.size() > kMostParts) return Reject{kManyParts};
   if (request.constant(0) != nullptr) return Reject{"the input is a constant"};
   const Shape& input = request.inputs[0].shape;
   const int axis = normalize_axis(request.node.attrs.i("axis", 0), input.rank());
@@ -143,6 +149,17 @@ Offer lower_expand(const LowerRequest& request) {
     move.axes[static_cast<size_t>(d)].in_axis = repeats ? -1 : d - missing;
   }
   return moves(request, "expand", {.moves = {move}});
+}
+
+Offer lower_tile(const LowerRequest& request) {
+  if (std::string reason = move_reject(request); !reason.empty()) return Reject{reason};
+  const Shape &input = request.inputs[0].shape, &output = request.outputs[0].shape;
+  Move move;
+  for (int d = 0; d < input.rank(); ++d) {
+    move.axes.push_back({.size = output[d] / input[d], .out_axis = d, .out_step = input[d]});
+    move.axes.push_back({.size = input[d], .in_axis = d, .out_axis = d});
+  }
+  return moves(request, "tile", {.moves = {move}});
 }
 
 Offer lower_pad(const LowerRequest& request) {

@@ -6,5 +6,6 @@
 namespace octet::cuda {
 
 PluginOffers offer_plugin_on_device(const LowerRequest& asked);
+bool run_sized_plugin(const Eval& eval, Queue& queue);  // Backend::sized_plugin
 
 }  // namespace octet::cuda

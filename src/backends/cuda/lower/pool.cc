@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "backends/cuda/lower/codes.h"
+#include "backends/cuda/lower/conv_cost.h"
 #include "backends/cuda/lower/product.h"
 #include "backends/cuda/lower/walk.h"
 #include "core/divide.h"
@@ -118,9 +119,16 @@ Launch make_launch(const CudaDevice& device, const PoolStep& step, const BindArg
   return launch;
 }
 
-Offer candidate_for(const LowerRequest& request, const char* kernel, PoolStep step) {
+Candidate pool_candidate(const LowerRequest& request, const char* kernel, const PoolStep& step) {
   Candidate candidate = candidate_of(request, kernel, Layout::nhwc);
   candidate.strided = candidate.writes_slices = true;
+  candidate.cost =
+      bytes_cost(static_cast<f64>(step.x.bytes() + step.y.bytes()), device_of(request).chip());
+  return candidate;
+}
+
+Offer candidate_for(const LowerRequest& request, const char* kernel, PoolStep step) {
+  Candidate candidate = pool_candidate(request, kernel, step);
   const CudaDevice& device = device_of(request);
   const bool varies = !step.multipliers.empty() && !all_equal(step.multipliers);
   const std::vector<f32> multipliers = varies ? step.multipliers : std::vector<f32>{};
@@ -141,6 +149,49 @@ Offer candidate_for(const LowerRequest& request, const char* kernel, PoolStep st
   return candidate;
 }
 
+constexpr s64 kImageChannels = 16;
+
+// Of an image's channels, and of its rows' largest.
+s64 pooled_image_bytes(const Window& window) {
+  return kImageChannels * (window.in_elements() + window.h().in * window.w().out);
+}
+
+// kernels/pool_image.cu
+Launch pooled_image_launch(const PoolStep& step, const BindArgs& bind) {
+  constexpr int kThreads = 256;
+  Launch launch{.source = {"pool_image", {}}, .shape = {}};
+  launch.source.set("S8", s64{step.x.dtype == Dtype::s8});
+  launch.source.set("C", step.geometry.channels);
+  set_window(launch.source, step.geometry.window);
+  set_strides(launch.source, "X", pixel_strides(step.x.shape, bind.inputs[0]));
+  set_strides(launch.source, "Y", pixel_strides(step.y.shape, bind.outputs[0]));
+  launch.shape = {.blocks = step.geometry.batch * (step.geometry.channels / kImageChannels),
+                  .threads = kThreads,
+                  .shared_bytes = pooled_image_bytes(step.geometry.window),
+                  .programmatic_dependent = true};
+  return launch;
+}
+
+Candidate pooled_image_candidate(const LowerRequest& request, const PoolStep& step) {
+  Candidate candidate = pool_candidate(request, "max_pool_image", step);
+  candidate.alignment = kImageChannels;
+  set_step(
+      candidate, device_of(request),
+      {.make_launch = [step](const BindArgs& bind) { return pooled_image_launch(step, bind); }},
+      [](const StepData& data) {
+        return params::PoolParams{data.input(0), nullptr, data.output()};
+      });
+  return candidate;
+}
+
+// Whose pixels are read more often than an image is brought to shared memory and back.
+bool fits_as_image(const PoolStep& step) {
+  constexpr s64 kLargeWindow = 16, kMostBytes = 48 << 10;
+  return dtype_bytes(step.x.dtype) == 1 && step.geometry.channels % kImageChannels == 0 &&
+         step.geometry.window.kernel_elements() > kLargeWindow &&
+         pooled_image_bytes(step.geometry.window) <= kMostBytes;
+}
+
 }  // namespace
 
 Offer lower_max_pool(const LowerRequest& request) {
@@ -150,6 +201,7 @@ Offer lower_max_pool(const LowerRequest& request) {
     return Reject{"the elements are neither codes nor f32 nor s32"};
   if (std::string reason = read(request, step); !reason.empty()) return Reject{reason};
   step.max = true;
+  if (fits_as_image(step)) return pooled_image_candidate(request, step);
   return candidate_for(request, "max_pool", std::move(step));
 }
 

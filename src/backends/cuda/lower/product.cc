@@ -2,6 +2,7 @@
 #include "backends/cuda/lower/product.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace octet::cuda {
 namespace {
@@ -25,6 +26,10 @@ void set_residual(KernelSource& source, const Product& product) {
   source.set("RES_S8", s64{product.residual_s8});
   source.set("RES_ZP", s64{product.epilogue.zero_point(kProductResidual)});
   source.set("RES_M", product.epilogue.residual_multiplier);
+  constexpr f32 kFactor = 1 << 24;
+  source.set("RES_HALVES",
+             s64{!product.residual_s8 && product.epilogue.zero_point(kProductResidual) == 0 &&
+                 std::isfinite(product.epilogue.residual_multiplier * kFactor)});
 }
 
 void set_activation(KernelSource& source, const Activation& activation) {
@@ -54,7 +59,15 @@ void set_sum(KernelSource& source, const Product& product) {
   source.set("SUM_HI", s64{sum.range.hi});
 }
 
-std::vector<s32> bias_of(const Product& product, s64 channels, const std::vector<s32>& sums) {
+BlobRecipe copied(const char* key, const Tensor& tensor) {
+  return {key, {tensor}, [tensor] {
+            return std::vector<std::byte>(tensor.data(), tensor.data() + tensor.bytes());
+          }};
+}
+
+}  // namespace
+
+std::vector<s32> biases_of(const Product& product, s64 channels, const std::vector<s32>& sums) {
   std::vector<s32> bias(static_cast<size_t>(channels));
   const u32 zero_point = static_cast<u32>(product.epilogue.zero_point(kProductX));
   for (size_t c = 0; c < bias.size(); ++c) {
@@ -70,14 +83,6 @@ std::vector<f32> multipliers_of(const Tensor& multiplier, s64 channels) {
   if (given.size() > 1) return {given.begin(), given.end()};
   return std::vector<f32>(static_cast<size_t>(channels), given[0]);
 }
-
-BlobRecipe copied(const char* key, const Tensor& tensor) {
-  return {key, {tensor}, [tensor] {
-            return std::vector<std::byte>(tensor.data(), tensor.data() + tensor.bytes());
-          }};
-}
-
-}  // namespace
 
 std::string read_product(const LowerRequest& request, Product& product) {
   if (std::string reason = read_constants(request, product); !reason.empty()) return reason;
@@ -112,6 +117,14 @@ void set_epilogue(KernelSource& source, const Product& product) {
   set_sum(source, product);
 }
 
+void add_epilogue(KernelSource& source, const std::string& name, const Product& product,
+                  bool t_fits) {
+  KernelSource part{"epilogue", {}};
+  set_epilogue(part, product);
+  part.set("T_FITS", s64{t_fits});
+  source.add_part(name, std::move(part));
+}
+
 std::vector<BlobRecipe> epilogue_blobs(const Product& product, const Tensor& weights, s64 channels,
                                        std::function<std::vector<s32>()> weight_sums) {
   std::vector<BlobRecipe> blobs;
@@ -119,7 +132,7 @@ std::vector<BlobRecipe> epilogue_blobs(const Product& product, const Tensor& wei
   blobs.push_back({fmt::format("{} biases, zero point {}", channels, zero_point),
                    {weights, product.bias},
                    [=, sums = std::move(weight_sums)] {
-                     return bytes_of<s32>(bias_of(product, channels, sums()));
+                     return bytes_of<s32>(biases_of(product, channels, sums()));
                    }});
   blobs.push_back({fmt::format("{} multipliers", channels), {product.multiplier}, [=] {
                      return bytes_of<f32>(multipliers_of(product.multiplier, channels));

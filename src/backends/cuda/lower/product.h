@@ -29,6 +29,14 @@ std::string read_product(const LowerRequest& request, Product& product);
 
 // The constants of kernels/epilogue.cu.
 void set_epilogue(KernelSource& source, const Product& product);
+// Of one of several products of a kernel: kernels/epilogue.cu once more, in a namespace.
+void add_epilogue(KernelSource& source, const std::string& name, const Product& product,
+                  bool t_fits);
+
+// For each channel: the bias less what the zero point of x adds (weight_sums: of each channel's weights), and the multiplier.
+std::vector<s32> biases_of(const Product& product, s64 channels,
+                           const std::vector<s32>& weight_sums);
+std::vector<f32> multipliers_of(const Tensor& multiplier, s64 channels);
 
 // Blobs in this order: bias, multiplier, table, the addend's row; those that are not there are left out. `weight_sums`: for each
 // channel the sum of its weights, which the zero point of x multiplies.

@@ -2,6 +2,7 @@
 // Conv, ConvTranspose and MatMul of reals: kernels/product_f32.cu.
 #include <algorithm>
 
+#include "backends/cuda/lower/conv_cost.h"
 #include "backends/cuda/lower/window.h"
 #include "core/divide.h"
 #include "ops/shared/activation.h"
@@ -163,6 +164,7 @@ Offer offer(const LowerRequest& request, const ProductF32& product, const std::s
   candidate.by_image = !product.rows;
   candidate.close = !product.direct;
   const CudaDevice& device = device_of(request);
+  candidate.macs_per_cycle = kRealRate * device.chip().multiprocessors;
   set_step(candidate, device,
            {.make_launch = [&device, product](
                                const BindArgs& bind) { return make_launch(device, product, bind); },

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of reals, element by element, with or without the quantization of what they give; and Cast.
 #include <algorithm>
+#include <cmath>
 
 #include "backends/cuda/lower/codes.h"
 #include "backends/cuda/lower/elements.h"
+#include "backends/cuda/lower/integers.h"
 #include "ops/quantized/qfunction.h"
 #include "ops/shared/activation.h"
 
@@ -99,22 +101,6 @@ bool has_two_operands(std::string_view op) {
   return std::ranges::find(kOperators, op) != std::end(kOperators);
 }
 
-bool is_integer(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::s8:
-    case Dtype::u8:
-    case Dtype::s16:
-    case Dtype::u16:
-    case Dtype::s32:
-    case Dtype::u32:
-    case Dtype::s64:
-    case Dtype::u64:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 Offer lower_reals(const LowerRequest& request) {
@@ -153,6 +139,20 @@ Offer lower_function(const LowerRequest& request) {
   return elementwise(request, "function_codes", common_layout(request), std::move(step));
 }
 
+namespace {
+
+// Towards zero; what is beyond the type becomes its end, NaN 0.
+std::string integer_of_real(Dtype to) {
+  const bool is_signed = is_signed_integer(to);
+  const int digits = static_cast<int>(8 * dtype_bytes(to)) - (is_signed ? 1 : 0);
+  const f32 limit = std::ldexp(1.0f, digits);
+  const std::string least = is_signed ? fmt::format("(OUT)(1ull << {})", digits) : "(OUT)0";
+  return fmt::format("a != a ? (OUT)0 : a >= {} ? (OUT)~({}) : a <= {} ? {} : (OUT)a",
+                     exact_text(limit), least, exact_text(is_signed ? -limit : 0.0f), least);
+}
+
+}  // namespace
+
 // Integers keep their low bits, or become the nearest f32.
 Offer lower_cast(const LowerRequest& request) {
   const Dtype from = request.inputs[0].dtype, to = request.outputs[0].dtype;
@@ -161,10 +161,13 @@ Offer lower_cast(const LowerRequest& request) {
   const bool to_number =
       (is_integer(from) || from == Dtype::boolean) && (is_integer(to) || to == Dtype::f32);
   if (request.constant(0) != nullptr) return Reject{"the input is a constant"};
-  if (!same && !to_bool && !to_number)
+  const bool to_integer = from == Dtype::f32 && is_integer(to);
+  if (!same && !to_bool && !to_number && !to_integer)
     return Reject{fmt::format("{} to {} is left to the CPU", dtype_name(from), dtype_name(to))};
   Elementwise step{.types = {request.outputs[0], request.inputs[0]},
-                   .body = to_bool && !same ? "a != 0" : "a"};
+                   .body = to_integer         ? integer_of_real(to)
+                           : to_bool && !same ? "a != 0"
+                                              : "a"};
   return elementwise(request, "cast", request.layouts[0], std::move(step));
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// QReduceMean, ReduceMean and ReduceSum over any axes: kernels/reduce.cu.
+// Means, sums, products and extremes over any axes: kernels/reduce.cu.
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "backends/cuda/lower/codes.h"
+#include "backends/cuda/lower/integers.h"
 #include "backends/cuda/lower/product.h"
 #include "backends/cuda/lower/walk.h"
 #include "core/divide.h"
@@ -13,12 +15,22 @@
 namespace octet::cuda {
 namespace {
 
+// How elements become one, as text of CUDA.
+struct Combination {
+  std::string type = {};     // of what is combined
+  std::string value = "x";   // of element x, number i of its row
+  std::string first = "0";   // where there is none
+  std::string combine = {};  // of a and b
+  std::string finish = "sum";
+  bool one_by_one = false;  // in the order of the row
+  bool any_order = false;   // has the same bits
+};
+
 struct ReduceStep {
   TensorType x, y;
-  std::vector<bool> reduced;  // of each axis of x
-  bool keep = true;           // reduced axes remain in y, with one element
-  bool real = false;
-  std::string finish;
+  std::vector<bool> reduced = {};  // of each axis of x
+  bool keep = true;                // reduced axes remain in y, with one element
+  Combination combination = {};
 
   s64 count() const {
     s64 product = 1;
@@ -58,7 +70,7 @@ Axes axes_of(const ReduceStep& step, const BindArgs& bind) {
     const ReduceAxis axis{size, x[d], reduced ? 0 : y[at]};
     if (!reduced || step.keep) ++at;
     if (size == 1) continue;
-    if (!reduced && axis.x == 1) {
+    if (!reduced && axis.x == 1 && !step.combination.one_by_one) {
       axes.inner = axis;
       axes.has_inner = true;
     } else {
@@ -74,31 +86,69 @@ s64 product_of(const std::vector<ReduceAxis>& axes) {
   return product;
 }
 
-s64 vector_of(const Axes& axes, s64 bytes, s64 offset, s64 multiprocessors) {
+s64 widest_vector(const Axes& axes, s64 bytes, s64 offset) {
   s64 vector = common_power(16 / bytes, {axes.inner.size, offset / bytes});
   for (const std::vector<ReduceAxis>* list : {&axes.kept, &axes.reduced}) {
     for (const ReduceAxis& axis : *list) vector = common_power(vector, {axis.x});
   }
-  // Rather more blocks than wider loads.
-  constexpr s64 kColumns = 16;
-  while (vector > 4 / bytes && vector > 1 &&
-         product_of(axes.kept) * ceil_div(axes.inner.size / vector, kColumns) < multiprocessors)
-    vector /= 2;
   return vector;
+}
+
+// What a block takes of the inner axis (vectors side by side), and how many threads share the elements of a row.
+struct Split {
+  s64 vector = 1, columns = 16, lanes = 16;
+};
+
+s64 blocks_of(const Axes& axes, const Split& split) {
+  return product_of(axes.kept) * ceil_div(axes.inner.size / split.vector, split.columns);
+}
+
+// Sums of reals have 16 lanes.
+Split fixed_split(const Axes& axes, s64 bytes, s64 offset, s64 multiprocessors) {
+  Split split{.vector = widest_vector(axes, bytes, offset)};
+  // Rather more blocks than wider loads.
+  while (split.vector > 4 / bytes && split.vector > 1 && blocks_of(axes, split) < multiprocessors)
+    split.vector /= 2;
+  return split;
+}
+
+// Where the order is free: wide loads, narrow blocks, and of a long row so many lanes that one block keeps a multiprocessor busy.
+Split free_split(const Axes& axes, const Combination& combination, s64 bytes, s64 offset,
+                 s64 multiprocessors) {
+  constexpr s64 kWide = 16, kFewest = 64, kMost = 512, kShared = 32 << 10;
+  Split split{.vector = widest_vector(axes, bytes, offset)};
+  const auto vectors = static_cast<u64>(axes.inner.size / split.vector);
+  split.columns = std::min(split.columns, static_cast<s64>(std::bit_ceil(vectors)));
+  while (split.columns > 1 && split.columns * split.vector * bytes > kWide &&
+         blocks_of(axes, split) < multiprocessors)
+    split.columns /= 2;
+  const s64 sum_bytes = combination.type.ends_with("64") ? 8 : 4;  // at most
+  const s64 most = std::min(kMost, kShared / (sum_bytes * split.vector));
+  const auto wanted = static_cast<s64>(
+      std::bit_ceil(static_cast<u64>(split.columns * ceil_div(product_of(axes.reduced), 4))));
+  split.lanes = std::clamp(wanted, kFewest, most) / split.columns;
+  return split;
 }
 
 Launch make_launch(const CudaDevice& device, const ReduceStep& step, const BindArgs& bind) {
   const Axes axes = axes_of(step, bind);
   const s64 bytes = static_cast<s64>(dtype_bytes(step.x.dtype));
-  const s64 vector = vector_of(axes, bytes, bind.input_offset(0), device.chip().multiprocessors);
+  const bool is_free = step.combination.any_order && axes.has_inner;
+  const s64 offset = bind.input_offset(0), chip = device.chip().multiprocessors;
+  const Split split = is_free ? free_split(axes, step.combination, bytes, offset, chip)
+                              : fixed_split(axes, bytes, offset, chip);
   const s64 outers = product_of(axes.kept);
   Launch launch{.source = {"reduce", {}}, .shape = {}};
   KernelSource& source = launch.source;
   source.set("ELEMENT", kernel_type(step.x.dtype));
   source.set("OUT", kernel_type(step.y.dtype));
-  source.set("SUM", step.real ? "f32" : "s32");
-  source.set("REAL", s64{step.real});
-  source.set("FINISH", step.finish);
+  const Combination& combination = step.combination;
+  const s64 lanes = combination.one_by_one ? 1 : split.lanes;
+  source.set("SUM", combination.type);
+  source.set("VALUE", combination.value), source.set("FIRST", combination.first);
+  source.set("COMBINE", combination.combine), source.set("FINISH", combination.finish);
+  source.set("LANES", lanes), source.set("COLUMNS", split.columns);
+  source.set("UNROLL", s64{is_free ? 8 : 4});
   std::string outer, reduced;
   for (size_t d = axes.kept.size(); d-- > 0;)
     outer += fmt::format("X({},{},{}) ", axes.kept[d].size, axes.kept[d].x, axes.kept[d].y);
@@ -107,19 +157,17 @@ Launch make_launch(const CudaDevice& device, const ReduceStep& step, const BindA
   source.set("OUTER", outer), source.set("OUTERS", outers);
   source.set("REDUCED", reduced), source.set("COUNT", step.count());
   source.set("INNER", axes.inner.size), source.set("Y_INNER", axes.inner.y);
-  source.set("VEC", vector), source.set("ACCESS", vector * bytes);
+  source.set("VEC", split.vector), source.set("ACCESS", split.vector * bytes);
   source.set("MODE", s64{axes.has_inner ? 0 : 1});
-  constexpr s64 kColumns = 16, kLanes = 16, kThreads = 256;
-  launch.shape.threads = kThreads;
-  launch.shape.blocks = axes.has_inner ? outers * ceil_div(axes.inner.size / vector, kColumns)
-                                       : ceil_div(outers * kLanes, kThreads);
+  launch.shape.threads = axes.has_inner ? static_cast<int>(lanes * split.columns) : 256;
+  launch.shape.blocks =
+      axes.has_inner ? blocks_of(axes, split) : ceil_div(outers * lanes, s64{launch.shape.threads});
+  source.set("THREADS", s64{launch.shape.threads});
   return launch;
 }
 
 std::string read(const LowerRequest& request, const std::vector<s64>& axes, ReduceStep& step) {
   if (request.constant(0) != nullptr) return "the input is a constant";
-  step.x = request.inputs[0];
-  step.y = request.outputs[0];
   if (step.x.shape.elements() == 0) return "there is nothing to compute";
   step.keep = request.node.attrs.i("keepdims", 1) != 0;
   step.reduced.assign(static_cast<size_t>(step.x.shape.rank()), axes.empty());
@@ -149,10 +197,81 @@ Offer candidate_for(const LowerRequest& request, const char* kernel, ReduceStep 
   return candidate;
 }
 
+// An extreme element, or (`place`) where it lies in its row.
+Combination extreme_of_reals(bool largest, bool place, bool last) {
+  const bool nan_wins = !place;
+  const std::string decoded = fmt::format("extreme_place(sum, {}, {})", nan_wins, last);
+  return {.type = "u64",
+          .value = fmt::format("extreme_key(x, i, {}, {}, {})", largest, nan_wins, last),
+          .combine = "a > b ? a : b",
+          .finish = place ? decoded : fmt::format("row[element_at({})]", decoded)};
+}
+
+// Empty where there is none.
+Combination combination_of_reals(const LowerRequest& request, s64 count) {
+  const std::string_view op = request.node.op->name;
+  const bool last = request.node.attrs.i("select_last_index", 0) != 0;
+  if (op == "ArgMax" || op == "ArgMin") return extreme_of_reals(op == "ArgMax", true, last);
+  if (op == "ReduceMax" || op == "ReduceMin")
+    return extreme_of_reals(op == "ReduceMax", false, true);
+  Combination combination{.type = "f32", .combine = "f32_add(a, b)"};
+  if (op == "ReduceMean")
+    combination.finish = fmt::format("f32_div(sum, {})", exact_text(static_cast<f32>(count)));
+  if (op == "ReduceL1") combination.value = "fabsf(x)";
+  if (op == "ReduceL2" || op == "ReduceSumSquare") combination.value = "f32_mul(x, x)";
+  if (op == "ReduceL2") combination.finish = "f32_sqrt(sum)";
+  if (op == "ReduceProd") {
+    combination.combine = "f32_mul(a, b)", combination.first = "1.0f";
+    combination.one_by_one = true;
+  }
+  return combination;
+}
+
+Combination place_of_integer(bool largest, bool last, Dtype dtype) {
+  const char* wide = dtype == Dtype::u32 ? "u32" : "s32";
+  return {.type = "u64",
+          .value = fmt::format("extreme_key(({})x, i, {}, false, {})", wide, largest, last),
+          .combine = "a > b ? a : b",
+          .finish = last ? "(u32)sum" : "~(u32)sum"};
+}
+
+// The same; of integers the order does not matter.
+Combination combination_of_integers(const LowerRequest& request, Dtype dtype) {
+  const std::string_view op = request.node.op->name;
+  const bool is_signed = is_signed_integer(dtype);
+  const bool last = request.node.attrs.i("select_last_index", 0) != 0;
+  const std::string sign = fmt::format("(1ull << {})", 8 * dtype_bytes(dtype) - 1);
+  const std::string own = kernel_type(dtype);
+  if (op.starts_with("Arg") && dtype_bytes(dtype) <= 4)
+    return place_of_integer(op == "ArgMax", last, dtype);
+  if (op == "ReduceMax")
+    return {.type = own, .first = is_signed ? sign : "0", .combine = "a > b ? a : b"};
+  if (op == "ReduceMin")
+    return {.type = own, .first = is_signed ? sign + " - 1" : "~0ull", .combine = "a < b ? a : b"};
+  if (op == "ReduceProd") return {.type = wrapping_type(dtype), .first = "1", .combine = "a * b"};
+  if (op == "ReduceSum") return {.type = wrapping_type(dtype), .combine = "a + b"};
+  return {};
+}
+
+// Of ArgMax and ArgMin the attribute `axis`, else the constant input 1; why they are not known.
+std::string read_axes(const LowerRequest& request, std::vector<s64>& axes) {
+  const Attrs& attrs = request.node.attrs;
+  if (request.node.op->name.starts_with("Arg")) {
+    axes = {attrs.i("axis", 0)};
+    return {};
+  }
+  const Tensor* given = request.has_input(1) ? request.constant(1) : nullptr;
+  if (request.has_input(1) && (given == nullptr || given->dtype() != Dtype::s64))
+    return "the axes are not constant";
+  if (given != nullptr) axes.assign(given->as<s64>().begin(), given->as<s64>().end());
+  if (axes.empty() && attrs.i("noop_with_empty_axes", 0) != 0) return "no axis is reduced";
+  return {};
+}
+
 }  // namespace
 
 Offer lower_mean_codes(const LowerRequest& request) {
-  ReduceStep step;
+  ReduceStep step{.x = request.inputs[0], .y = request.outputs[0]};
   if (std::string reason = read(request, request.node.attrs.ints("axes", std::vector<s64>{}), step);
       !reason.empty())
     return Reject{reason};
@@ -161,27 +280,27 @@ Offer lower_mean_codes(const LowerRequest& request) {
   const Epilogue epilogue = epilogue_of(request.node);
   const s64 zero = step.count() * epilogue.zero_point(0);
   const f32 multiplier = mean_scales(request.node).multiplier(step.count());
-  step.finish = code_text(
+  step.combination = {.type = "s32", .combine = "a + b", .any_order = true};
+  step.combination.finish = code_text(
       epilogue, fmt::format("f32_mul(f32_of(sum - ({})), {})", zero, exact_text(multiplier)));
   return candidate_for(request, "mean_codes", std::move(step));
 }
 
 Offer lower_reduce(const LowerRequest& request) {
-  ReduceStep step;
-  if (request.inputs[0].dtype != Dtype::f32) return Reject{"the input is not f32"};
-  const Tensor* given = request.has_input(1) ? request.constant(1) : nullptr;
-  if (request.has_input(1) && (given == nullptr || given->dtype() != Dtype::s64))
-    return Reject{"the axes are not constant"};
+  const Dtype dtype = request.inputs[0].dtype;
   std::vector<s64> axes;
-  if (given != nullptr) axes.assign(given->as<s64>().begin(), given->as<s64>().end());
-  if (axes.empty() && request.node.attrs.i("noop_with_empty_axes", 0) != 0)
-    return Reject{"no axis is reduced"};
+  if (std::string reason = read_axes(request, axes); !reason.empty()) return Reject{reason};
+  ReduceStep step{.x = request.inputs[0], .y = request.outputs[0]};
   if (std::string reason = read(request, axes, step); !reason.empty()) return Reject{reason};
-  step.real = true;
-  step.finish = request.node.op->name == "ReduceMean"
-                    ? fmt::format("f32_div(sum, {})", exact_text(static_cast<f32>(step.count())))
-                    : "sum";
-  return candidate_for(request, "sum_reals", std::move(step));
+  if (dtype == Dtype::f32) step.combination = combination_of_reals(request, step.count());
+  if (is_integer(dtype)) {
+    step.combination = combination_of_integers(request, dtype);
+    step.combination.any_order = true;
+  }
+  if (step.combination.type.empty())
+    return Reject{fmt::format("reducing {} is left to the CPU", dtype_name(dtype))};
+  return candidate_for(request, dtype == Dtype::f32 ? "reduce_reals" : "reduce_integers",
+                       std::move(step));
 }
 
 }  // namespace octet::cuda

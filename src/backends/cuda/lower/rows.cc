@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax and the normalizations of rows, of reals and of codes: kernels/rows.cu.
+// Softmax and the normalizations of rows, of reals and of codes: kernels/rows.cu, kernels/norm_pairs.cu.
 #include <algorithm>
+#include <bit>
 
 #include "backends/cuda/lower/codes.h"
+#include "backends/cuda/lower/conv_cost.h"
 #include "backends/cuda/lower/step.h"
 #include "core/divide.h"
 #include "ops/quantized/code_rows.h"
@@ -19,7 +21,8 @@ enum : size_t { kX, kScale, kBias };
 struct RowsRequest {
   const char* name = "";
   s64 rows = 0, count = 0, inner = 1;
-  s64 channels = 0;  // scale and bias belong to rows
+  s64 channels = 0;  // of an image, where scale and bias belong to them
+  s64 group = 1;     // of a row
   bool softmax = false, centered = false;
   f32 epsilon = 0.0f;
   bool has_bias = false;
@@ -66,34 +69,56 @@ void set_codes(KernelSource& source, const LowerRequest& request) {
   source.set("HI", s64{epilogue.range.hi});
 }
 
-constexpr s64 kLanes = 16;  // threads of a row
-
-// Few rows are spread over all multiprocessors, a warp at least.
-s64 block_rows(const RowsRequest& rows, const Chip& chip) {
-  constexpr s64 kMost = 8, kLeast = 2;
-  if (rows.inner != 1) return 2 * kMost;
-  s64 block = kMost;
-  while (block > kLeast && rows.rows < block * chip.multiprocessors) block /= 2;
-  return block;
+// Whether kernels/norm_pairs.cu takes it: rows of whole 16 elements, few enough to keep.
+bool takes_pairs(const RowsRequest& rows) {
+  constexpr s64 kMost = 1024, kStep = 16;
+  return !rows.softmax && rows.inner == 1 && rows.channels == 0 && rows.count % kStep == 0 &&
+         rows.count <= kMost;
 }
 
-Launch launch_of(const LowerRequest& request, const RowsRequest& rows) {
-  constexpr s64 kMostKept = 64;
-  const s64 kept = ceil_div(rows.count, kLanes);
-  const s64 block = block_rows(rows, device_of(request).chip());
-  Launch launch{.source = {"rows", {}}, .shape = {}};
+// Whether it may load several elements at once from where values lie.
+bool pairs_are_aligned(const BindArgs& bind) {
+  constexpr s64 kAccess = 16;  // bytes, of four parameters
+  bool aligned = bind.output_offset(0) % kAccess == 0;
+  for (const s64 offset : bind.input_offsets) aligned = aligned && offset % kAccess == 0;
+  return aligned;
+}
+
+// Threads of a row. Sixteen; of short rows as many as have an element: what the others add to a sum of powers, or to a maximum, changes nothing.
+s64 lanes_of(const RowsRequest& rows) {
+  constexpr s64 kLanes = 16;
+  if (!rows.softmax || rows.inner != 1) return kLanes;
+  return std::min<s64>(kLanes, static_cast<s64>(std::bit_ceil(static_cast<u64>(rows.count))));
+}
+
+// Of a block. Few rows are spread over all multiprocessors, a warp at least.
+s64 threads_of(const RowsRequest& rows, s64 lanes, const Chip& chip) {
+  constexpr s64 kMost = 128, kLeast = 32;
+  if (rows.inner != 1) return 2 * kMost;
+  s64 threads = kMost;
+  while (threads > kLeast && rows.rows * lanes < threads * chip.multiprocessors) threads /= 2;
+  return threads;
+}
+
+Launch launch_of(const LowerRequest& request, const RowsRequest& rows, bool pairs) {
+  constexpr s64 kMostKept = 64, kLanesOfPairs = 8;
+  const s64 lanes = pairs ? kLanesOfPairs : lanes_of(rows), kept = ceil_div(rows.count, lanes);
+  const s64 threads = threads_of(rows, lanes, device_of(request).chip());
+  Launch launch{.source = {pairs ? "norm_pairs" : "rows", {}}, .shape = {}};
   KernelSource& source = launch.source;
   source.set("ROWS", rows.rows), source.set("COUNT", rows.count), source.set("INNER", rows.inner);
   source.set("SOFTMAX", s64{rows.softmax}), source.set("CENTERED", s64{rows.centered});
-  source.set("CHANNELS", rows.channels);
+  source.set("CHANNELS", rows.channels), source.set("ROW_CHANNELS", rows.group);
   source.set("EPSILON", rows.epsilon);
   source.set("BIAS", s64{rows.has_bias});
-  source.set("BLOCK_ROWS", block);
+  source.set("CONSTANTS", s64{rows.scale && (rows.bias || !rows.has_bias)});
+  source.set("LANES", lanes);
+  source.set("BLOCK_ROWS", threads / lanes);
   source.set("LANES_FIRST", s64{rows.inner == 1});
   source.set("KEPT", kept <= kMostKept ? kept : 0);
   set_codes(source, request);
-  launch.shape = {.blocks = ceil_div(rows.rows, block),
-                  .threads = static_cast<int>(kLanes * block),
+  launch.shape = {.blocks = ceil_div(rows.rows * lanes, threads),
+                  .threads = static_cast<int>(threads),
                   .programmatic_dependent = true};
   return launch;
 }
@@ -111,10 +136,13 @@ Offer offer(const LowerRequest& request, const RowsRequest& rows) {
       request, fmt::format("{}{}", rows.name, request.outputs[0].dtype == Dtype::f32 ? "_f32" : ""),
       rows.layout);
   for (size_t i = kScale; i < candidate.inputs.size(); ++i) candidate.inputs[i] = Layout::linear;
-  const Launch launch = launch_of(request, rows);
+  candidate.cost = bytes_cost(moved_bytes(request), device_of(request).chip());
+  const Launch plain = launch_of(request, rows, false);
+  const Launch pairs = launch_of(request, rows, takes_pairs(rows));
   set_step(
       candidate, device_of(request),
-      {.make_launch = [launch](const BindArgs&) { return launch; },
+      {.make_launch =
+           [plain, pairs](const BindArgs& bind) { return pairs_are_aligned(bind) ? pairs : plain; },
        .recipes = [rows](const BindArgs&) { return blobs(rows); }},
       [rows, parameters = request.node.inputs.size()](const StepData& data) {
         size_t blob = 0;
@@ -127,6 +155,15 @@ Offer offer(const LowerRequest& request, const RowsRequest& rows) {
         return p;
       });
   return candidate;
+}
+
+// One value for each channel, of one for each or one for each group (opset 18).
+Tensor for_channels(const Tensor& values, s64 channels) {
+  const size_t each = static_cast<size_t>(channels / values.elements());
+  Tensor all(Dtype::f32, {channels});
+  const std::span<f32> to = all.mutable_as<f32>();
+  for (size_t c = 0; c < to.size(); ++c) to[c] = values.as<f32>()[c / each];
+  return all;
 }
 
 }  // namespace
@@ -168,6 +205,24 @@ Offer lower_instance_norm(const LowerRequest& request) {
   set_rows(rows, shape, 2);
   rows.channels = shape[1];
   if (rows.layout == Layout::nhwc) rows.inner = rows.channels;
+  rows.epsilon = request.node.attrs.f("epsilon", 1e-5f);
+  return offer(request, rows);
+}
+
+// A group's channels lie side by side, and so does what scales them: a row.
+Offer lower_group_norm(const LowerRequest& request) {
+  RowsRequest rows{.name = "group_norm", .centered = true};
+  if (std::string reason = read(request, rows); !reason.empty()) return Reject{reason};
+  if (!rows.scale || !rows.bias) return Reject{"scale or bias is not constant"};
+  const Shape& shape = request.inputs[kX].shape;
+  const s64 groups = request.node.attrs.i("num_groups");
+  if (shape.elements() == 0) return Reject{"there is nothing to compute"};
+  rows.channels = shape[1];
+  rows.group = shape[1] / groups;
+  rows.rows = shape[0] * groups;
+  rows.count = shape.elements() / rows.rows;
+  rows.scale = for_channels(rows.scale, rows.channels);
+  rows.bias = for_channels(rows.bias, rows.channels);
   rows.epsilon = request.node.attrs.f("epsilon", 1e-5f);
   return offer(request, rows);
 }

@@ -36,42 +36,46 @@ struct ImageArguments {
 
 }  // namespace
 
-params::TensorMap rows_map(const RowsMap& map, const void* data) {
+params::TensorMap rows_map(const CudaDevice& device, const RowsMap& map, const void* data) {
   const std::uint64_t sizes[] = {u64_of(map.row_bytes), u64_of(map.rows)};
   const std::uint64_t strides[] = {u64_of(map.stride)};
   const std::uint32_t box[] = {u32_of(map.box_bytes), u32_of(map.box_rows)};
   const std::uint32_t ones[] = {1, 1};
   CUtensorMap encoded;
-  check(driver().cuTensorMapEncodeTiled(&encoded, kTensorMapBytes, 2, address(data), sizes, strides,
-                                        box, ones, kNoInterleave, swizzle_of(map.box_bytes),
-                                        kL2Promotion256, kNoFill),
-        "to describe rows");
+  device.check_call(driver().cuTensorMapEncodeTiled(
+                        &encoded, kTensorMapBytes, 2, address(data), sizes, strides, box, ones,
+                        kNoInterleave, swizzle_of(map.box_bytes), kL2Promotion256, kNoFill),
+                    "to describe rows");
   return given(encoded);
 }
 
-params::TensorMap tile_map(const ImageMap& map, s64 box_width, s64 box_height, const void* data) {
+params::TensorMap tile_map(const CudaDevice& device, const ImageMap& map, s64 box_width,
+                           s64 box_height, const void* data) {
   const ImageArguments arguments(map);
   const std::uint32_t box[] = {u32_of(map.box_bytes), u32_of(box_width), u32_of(box_height), 1};
   const std::uint32_t ones[] = {1, 1, 1, 1};
   CUtensorMap encoded;
-  check(driver().cuTensorMapEncodeTiled(
-            &encoded, kTensorMapBytes, 4, address(data), arguments.sizes, arguments.strides, box,
-            ones, kNoInterleave, swizzle_of(map.box_bytes), kL2Promotion256, kNoFill),
-        "to describe images");
+  device.check_call(
+      driver().cuTensorMapEncodeTiled(&encoded, kTensorMapBytes, 4, address(data), arguments.sizes,
+                                      arguments.strides, box, ones, kNoInterleave,
+                                      swizzle_of(map.box_bytes), kL2Promotion256, kNoFill),
+      "to describe images");
   return given(encoded);
 }
 
-params::TensorMap im2col_map(const ImageMap& map, const Windows& windows, const void* data) {
+params::TensorMap im2col_map(const CudaDevice& device, const ImageMap& map, const Windows& windows,
+                             const void* data) {
   const ImageArguments arguments(map);
   const int lower[] = {static_cast<int>(windows.lower[0]), static_cast<int>(windows.lower[1])};
   const int upper[] = {static_cast<int>(windows.upper[0]), static_cast<int>(windows.upper[1])};
   const std::uint32_t steps[] = {1, u32_of(windows.stride[0]), u32_of(windows.stride[1]), 1};
   CUtensorMap encoded;
-  check(driver().cuTensorMapEncodeIm2col(
-            &encoded, kTensorMapBytes, 4, address(data), arguments.sizes, arguments.strides, lower,
-            upper, u32_of(map.box_bytes), u32_of(windows.pixels), steps, kNoInterleave,
-            swizzle_of(map.box_bytes), kL2Promotion256, kNoFill),
-        "to describe windows of images");
+  device.check_call(
+      driver().cuTensorMapEncodeIm2col(&encoded, kTensorMapBytes, 4, address(data), arguments.sizes,
+                                       arguments.strides, lower, upper, u32_of(map.box_bytes),
+                                       u32_of(windows.pixels), steps, kNoInterleave,
+                                       swizzle_of(map.box_bytes), kL2Promotion256, kNoFill),
+      "to describe windows of images");
   return given(encoded);
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tensor memory accelerator is told of a tensor of codes: sizes, strides in bytes (multiples of 16), the box of one load.
+// What the tensor memory accelerator of a device is told of a tensor of codes: sizes, strides in bytes (multiples of 16), the box of one
+// load.
 #pragma once
 
 #include <array>
 
+#include "backends/cuda/device.h"
 #include "backends/cuda/kernel.h"
 
 namespace octet::cuda {
@@ -13,7 +15,7 @@ struct RowsMap {
   s64 row_bytes = 0, rows = 0, stride = 0;
   s64 box_bytes = 0, box_rows = 0;
 };
-params::TensorMap rows_map(const RowsMap& map, const void* data);
+params::TensorMap rows_map(const CudaDevice& device, const RowsMap& map, const void* data);
 
 // Images in nhwc.
 struct ImageMap {
@@ -22,7 +24,8 @@ struct ImageMap {
   s64 box_bytes = 0;           // of channels
 };
 // A box of so many pixels and rows.
-params::TensorMap tile_map(const ImageMap& map, s64 box_width, s64 box_height, const void* data);
+params::TensorMap tile_map(const CudaDevice& device, const ImageMap& map, s64 box_width,
+                           s64 box_height, const void* data);
 
 // Windows: `pixels` of them at a time, from one corner of the image to the other.
 struct Windows {
@@ -31,6 +34,7 @@ struct Windows {
   std::array<s64, 2> stride;
   s64 pixels = 0;
 };
-params::TensorMap im2col_map(const ImageMap& map, const Windows& windows, const void* data);
+params::TensorMap im2col_map(const CudaDevice& device, const ImageMap& map, const Windows& windows,
+                             const void* data);
 
 }  // namespace octet::cuda

@@ -32,12 +32,15 @@ struct Form {
 constexpr Form kForms[] = {
     {64, 1, false}, {64, 2, true}, {128, 2, true}, {64, 2, false}, {128, 2, false}};
 
+constexpr s64 kColumns[] = {32, 64, 128, 192, 256};
+
 // Registers that hold sums, and what waits to be added to them.
 bool fits_registers(const ConvRequest& conv, const WgmmaTile& tile) {
-  constexpr s64 kMost = 128, kMostWithResidual = 96, kMostOfTwo = 64;
+  constexpr s64 kMost = 128, kMostWithOperand = 96, kMostOfTwo = 64;
   const s64 sums = tile.bm_wg / 64 * tile.bn / 2;
   if (tile.blocks > 1) return sums <= kMostOfTwo;
-  return sums <= (conv.product.has_residual ? kMostWithResidual : kMost);
+  const bool operand = conv.product.has_residual || conv.product.has_addend;
+  return sums <= (operand ? kMostWithOperand : kMost);
 }
 
 // How much longer than for wide rows the tensor memory accelerator takes for the windows of rows of so many bytes. Two blocks wait for
@@ -52,8 +55,7 @@ f64 narrowness(s64 row_bytes, s64 blocks) {
 // As many stages as the memory and the length of k ask for.
 bool set_stages(const ConvRequest& conv, WgmmaTile& tile, const Chip& chip) {
   constexpr s64 kMost = 8, kStageBytes = 16 << 10;
-  constexpr s64 kReserved = 1 << 10;  // of a block, beside what it asks for
-  const s64 most = (chip.shared_bytes_per_block + kReserved) / tile.blocks - kReserved;
+  const s64 most = chip.shared_bytes / tile.blocks - chip.reserved_shared_bytes;
   const s64 stage = tile.bki * (tile.bm() + tile.bn);
   tile.sub =
       tile.mode == XMode::halo ? 1 : std::clamp<s64>(kStageBytes / stage, 1, pieces_of(conv, tile));
@@ -70,6 +72,7 @@ void add(const ConvRequest& conv, WgmmaTile tile, const Chip& chip, std::vector<
     tile.th = std::min({tile.bm() / tile.wp, conv.h().out, kLargestBox - conv.h().kernel + 1});
     if (tile.wp > kLargestBox || tile.th < 1) return;
   }
+  if (conv.part_count() > 1 && conv.columns() % tile.bn != 0) return;
   if (fits_registers(conv, tile) && set_stages(conv, tile, chip)) all.push_back(tile);
 }
 
@@ -116,7 +119,7 @@ s64 n_tiles(const ConvRequest& conv, const WgmmaTile& tile) {
 }
 
 WgmmaMemory memory_of(const ConvRequest& conv, const WgmmaTile& tile) {
-  constexpr s64 kTableBytes = 256, kBarrierBytes = 8;
+  constexpr s64 kTableBytes = 128 * 256, kBarrierBytes = 8;
   WgmmaMemory memory;
   memory.a_block = tile.bm() * tile.bki;
   if (tile.mode == XMode::halo) {
@@ -166,7 +169,8 @@ std::vector<WgmmaTile> wgmma_tiles(const ConvRequest& conv, const Chip& chip) {
   WgmmaTile tile{.bki = bytes_of_k(conv.cin())};
   for (const Form& form : kForms) {
     tile.bm_wg = form.bm_wg, tile.warpgroups = form.warpgroups, tile.pingpong = form.pingpong;
-    for (tile.bn = 32; tile.bn <= 256; tile.bn *= 2) {
+    for (const s64 bn : kColumns) {
+      tile.bn = bn;
       if (tile.bn > 32 && tile.bn >= 2 * conv.cout()) continue;
       for (tile.blocks = 1; tile.blocks <= 2; ++tile.blocks) add_modes(conv, tile, chip, all);
     }

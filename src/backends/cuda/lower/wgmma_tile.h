@@ -14,7 +14,7 @@ enum class XMode : u8 { rows, im2col, halo };
 struct WgmmaTile {
   XMode mode = XMode::rows;
   s64 bm_wg = 64;  // rows of a warpgroup: 64 or 128
-  s64 bn = 64;     // columns: 32, 64, 128 or 256
+  s64 bn = 64;     // columns: 32, 64, 128, 192 or 256
   s64 bki = 64;    // bytes of k in a row of shared memory: 32, 64 or 128
   s64 sub = 1;     // such pieces in a stage
   s64 stages = 4;

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// LayerNormalization and RMSNormalization of rows of whole 16 elements, by kernels/rows.cu's constants: eight threads for a row, each with two
+// of its 16 lanes, elements 16e + 2r and the next, which are loaded and stored together.
+//
+// Constants: as in kernels/rows.cu, INNER 1, CHANNELS 0; BLOCK_ROWS rows of a block of 8 * BLOCK_ROWS threads; CONSTANTS: scale and bias depend on
+// no predecessor
+#define STEPS (COUNT / 16)
+#define THREADS (8 * BLOCK_ROWS)
+#define STAGED (X_CODES && Y_CODES)  // codes pass through shared memory
+
+// Scale, then bias.
+__shared__ __align__(16) f32 parameters[2][COUNT];
+
+__device__ __forceinline__ void load_parameters(const RowsParams& p) {
+#pragma unroll 4
+  for (s32 i = threadIdx.x; i < COUNT / 4; i += THREADS) {
+    ((float4*)parameters[0])[i] = ((const float4*)p.scale)[i];
+    if (BIAS) ((float4*)parameters[1])[i] = ((const float4*)p.bias)[i];
+  }
+}
+
+#if STAGED
+// Rows begin in banks of their own.
+__shared__ __align__(16) u8 staged[BLOCK_ROWS][COUNT + 16];
+
+// By the eight threads of the row, 16 codes at a time.
+__device__ __forceinline__ void copy_row(u8* to, const u8* from) {
+  uint4 codes[(STEPS + 7) / 8];
+#pragma unroll
+  for (s32 i = 0; i < (STEPS + 7) / 8; ++i) {
+    const s32 at = 8 * i + (s32)threadIdx.x % 8;
+    if (at < STEPS) codes[i] = ((const uint4*)from)[at];
+  }
+#pragma unroll
+  for (s32 i = 0; i < (STEPS + 7) / 8; ++i) {
+    const s32 at = 8 * i + (s32)threadIdx.x % 8;
+    if (at < STEPS) ((uint4*)to)[at] = codes[i];
+  }
+}
+#endif
+
+// Of both elements of a step.
+struct Pair {
+  f32 even, odd;
+};
+
+__device__ __forceinline__ Pair real_pair(const u8* x, s64 at) {
+#if X_CODES
+  const u32 codes = *(const u16*)(x + at) ^ (X_S8 ? 0x8080u : 0);
+  const s32 zero_point = X_S8 ? ZP_X + 128 : ZP_X;
+  return {f32_mul(centered((u8)codes, zero_point), X_SCALE), f32_mul(centered((u8)(codes >> 8), zero_point), X_SCALE)};
+#else
+  const float2 pair = *(const float2*)((const f32*)x + at);
+  return {pair.x, pair.y};
+#endif
+}
+
+// Lanes 8 apart, then 4, 2, 1: of eight threads, in all of them.
+__device__ __forceinline__ f32 sum_of_lanes(Pair lanes) {
+#pragma unroll
+  for (s32 threads = 4; threads > 0; threads /= 2) {
+    lanes.even = f32_add(lanes.even, __shfl_xor_sync(~0u, lanes.even, threads));
+    lanes.odd = f32_add(lanes.odd, __shfl_xor_sync(~0u, lanes.odd, threads));
+  }
+  return f32_add(lanes.even, lanes.odd);
+}
+
+#if Y_CODES
+#define GROUP 4  // steps whose codes are looked at together
+__device__ __noinline__ u32 exact_codes(f32 even, f32 odd) {
+  return (u32)(quantized(even, Y_SCALE, Y_RECIPROCAL, ZP_Y, LO, HI) & 255) | (u32)(quantized(odd, Y_SCALE, Y_RECIPROCAL, ZP_Y, LO, HI) & 255) << 8;
+}
+
+// 2^23 + 2^22 and a multiple of y, rounded to an integer.
+__device__ __forceinline__ f32 shifted(f32 y, f32 factor) { return f32_fma(y, factor, 0x1.8p+23f); }
+__device__ __forceinline__ u32 code(f32 shifted) {
+  const f32 magic = 0x1.8p+23f;
+  return bits_of(fminf(fmaxf(shifted, magic + (f32)(LO - ZP_Y)), magic + (f32)(HI - ZP_Y))) + ZP_Y;
+}
+
+// Codes of a little less and of a little more than the quotient: where both are one code it is the quotient's.
+__device__ __forceinline__ void store_all(u8* to, const Pair (&y)[STEPS]) {
+  const f32 low = Y_RECIPROCAL * (1.0f - 0x1p-21f), high = Y_RECIPROCAL * (1.0f + 0x1p-21f);
+#pragma unroll
+  for (s32 first = 0; first < STEPS; first += GROUP) {
+    u32 codes[GROUP] = {}, differ = Y_RECIPROCAL == 0.0f;
+#pragma unroll
+    for (s32 i = 0; i < GROUP && first + i < STEPS; ++i) {
+      const Pair& own = y[first + i];
+      const f32 even = shifted(own.even, low), odd = shifted(own.odd, low);
+      differ |= bits_of(even) ^ bits_of(shifted(own.even, high)), differ |= bits_of(odd) ^ bits_of(shifted(own.odd, high));
+      codes[i] = __byte_perm(code(even), code(odd), 0x0040);
+    }
+    if (differ != 0) {
+#pragma unroll
+      for (s32 i = 0; i < GROUP && first + i < STEPS; ++i) codes[i] = exact_codes(y[first + i].even, y[first + i].odd);
+    }
+#pragma unroll
+    for (s32 i = 0; i < GROUP && first + i < STEPS; ++i) *(u16*)(to + 16 * (first + i)) = (u16)codes[i];
+  }
+}
+#endif
+
+__device__ __forceinline__ f32 ended(f32 deviation, f32 inverse, f32 scale, f32 bias) {
+  const f32 y = f32_mul(f32_mul(deviation, inverse), scale);
+  return BIAS ? f32_add(y, bias) : CENTERED ? f32_add(y, 0.0f) : y;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) octet_kernel(const __grid_constant__ RowsParams p) {
+  let_successor_begin();
+  if (CONSTANTS) load_parameters(p);
+  wait_for_predecessor();
+  if (!CONSTANTS) load_parameters(p);
+  const s64 wanted = (s64)blockIdx.x * BLOCK_ROWS + threadIdx.x / 8;
+  // Threads beyond the last row take part in what their warp exchanges.
+  const s64 row = wanted < ROWS ? wanted : (s64)ROWS - 1;
+  const s32 own = threadIdx.x % 8 * 2;
+#if STAGED
+  u8* const codes = staged[threadIdx.x / 8];
+  copy_row(codes, p.x + row * COUNT);
+#endif
+  Pair x[STEPS];
+#if !STAGED
+#pragma unroll
+  for (s32 e = 0; e < STEPS; ++e) x[e] = real_pair(p.x, row * COUNT + 16 * e + own);
+#endif
+  __syncthreads();
+#if STAGED
+#pragma unroll
+  for (s32 e = 0; e < STEPS; ++e) x[e] = real_pair(codes, 16 * e + own);
+#endif
+  const f32 count = f32_of(COUNT);
+#if CENTERED
+  Pair sums = {0.0f, 0.0f};
+#pragma unroll
+  for (s32 e = 0; e < STEPS; ++e) sums = {f32_add(sums.even, x[e].even), f32_add(sums.odd, x[e].odd)};
+  const f32 mean = f32_div(sum_of_lanes(sums), count);
+#pragma unroll
+  for (s32 e = 0; e < STEPS; ++e) x[e] = {f32_sub(x[e].even, mean), f32_sub(x[e].odd, mean)};
+#endif
+  Pair squares = {0.0f, 0.0f};
+#pragma unroll
+  for (s32 e = 0; e < STEPS; ++e)
+    squares = {f32_add(squares.even, f32_mul(x[e].even, x[e].even)), f32_add(squares.odd, f32_mul(x[e].odd, x[e].odd))};
+  const f32 inverse = f32_div(1.0f, f32_sqrt(f32_add(f32_div(sum_of_lanes(squares), count), EPSILON)));
+#pragma unroll
+  for (s32 e = 0; e < STEPS; ++e) {
+    const float2 scale = *(const float2*)(parameters[0] + 16 * e + own);
+    const float2 bias = BIAS ? *(const float2*)(parameters[1] + 16 * e + own) : float2{0.0f, 0.0f};
+    x[e] = {ended(x[e].even, inverse, scale.x, bias.x), ended(x[e].odd, inverse, scale.y, bias.y)};
+  }
+#if STAGED
+  store_all(codes + own, x);
+  __syncwarp();
+#endif
+  if (wanted >= ROWS) return;
+#if STAGED
+  copy_row(p.y + row * COUNT, codes);
+#elif Y_CODES
+  store_all(p.y + row * COUNT + own, x);
+#else
+#pragma unroll
+  for (s32 e = 0; e < STEPS; ++e) *(float2*)((f32*)p.y + row * COUNT + 16 * e + own) = float2{x[e].even, x[e].odd};
+#endif
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention of codes as kernels/attention.cu sees it: of all heads of a batch, queries, keys and values as QMatMul reads them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/cuda/lower/product.h"
+#include "ops/quantized/code_rows.h"
+#include "ops/shared/matmul_views.h"
+
+namespace octet::cuda {
+
+// Elements from one index to the next: of the axes of the batch, and what the mask has of a row and a key.
+struct ScoreMask {
+  bool exists = false;
+  Tensor constant;
+  size_t input = 0;  // of the chain, where it is no constant
+  std::vector<s64> batch;
+  s64 row = 0, key = 0;
+};
+
+struct Heads {
+  Product scores, context;
+  MatMulViews by_keys, by_values;
+  size_t queries = 0, keys = 0, values = 0;  // inputs of the chain
+  bool keys_s8 = false, values_s8 = false, shares_s8 = false;
+  RowScales shares;
+  CodeRange range;  // of the shares' codes
+  ScoreMask mask;
+
+  s64 query_count() const { return by_keys.geometry.m; }
+  s64 key_count() const { return by_keys.geometry.n; }
+  s64 head() const { return by_keys.geometry.k; }
+};
+
+// Input `i` of a node of a graph.
+struct NodeInput {
+  u32 node;
+  size_t i;
+};
+// The node that produces it, if it is an `op`; else -1.
+s32 producer_of(const Graph& graph, const Uses& uses, const NodeInput& input, std::string_view op);
+
+// Queries by keys, perhaps a sum with a mask, Softmax, shares by values: nodes in this order, where `last` is the last of them.
+std::vector<u32> find_attention(const Graph& graph, const Uses& uses, u32 last);
+// Of a chain that ends with attention. Empty, or why no kernel takes it.
+std::string read_heads(const LowerRequest& chain, Heads& heads);
+// The cheapest first; none where no tile fits the chip.
+Candidates heads_candidates(const LowerRequest& request, const Heads& heads);
+
+}  // namespace octet::cuda

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gather, GatherElements and GatherND by indices that a run brings, embeddings for example: kernels/gather.cu. An index outside of its axis is the
+// Error that it is on the CPU, thrown where the run is waited for.
+#include <limits>
+
+#include "backends/cuda/lower/step.h"
+#include "backends/cuda/lower/walk.h"
+#include "ops/shared/axes.h"
+#include "ops/shared/indexing.h"
+
+namespace octet::cuda {
+namespace {
+
+enum : size_t { kX, kIds };
+
+struct GatherStep {
+  std::string node = {};
+  Shape shape = {};          // of x
+  int first = 0, width = 1;  // axes that are picked along
+  s64 ids = 0;               // slices of the output for each index of the axes before
+  bool single = false;       // each element has an index of its own
+  std::string number = {};   // kernels/gather.cu
+  std::string reports = {};
+  std::string id = "s64";
+  s64 elements = 0;             // of the output
+  s64 bytes = 1;                // of an element
+  Tensor x = {}, indices = {};  // where they are constant
+
+  s64 slices(int axis) const { return dims_product(shape, axis, first + width); }
+  s64 inner() const { return dims_product(shape, first + width, shape.rank()); }
+};
+
+std::string read(const LowerRequest& request, GatherStep& step) {
+  const Tensor *constant = request.constant(kX), *indices = request.constant(kIds);
+  if (constant != nullptr && indices != nullptr) return "all operands are constant";
+  if (constant != nullptr) step.x = *constant;
+  if (indices != nullptr) step.indices = *indices;
+  step.node = request.node.name;
+  step.shape = request.inputs[kX].shape;
+  step.elements = request.outputs[0].shape.elements();
+  step.bytes = static_cast<s64>(dtype_bytes(request.inputs[kX].dtype));
+  step.id = kernel_type(request.inputs[kIds].dtype);
+  if (step.elements == 0 || step.shape.elements() == 0) return "there is nothing to move";
+  constexpr s64 kMost = std::numeric_limits<s32>::max();  // what a report has bits for
+  if (request.inputs[kIds].shape.elements() > kMost) return "there are 2^31 indices";
+  return {};
+}
+
+// What a thread may copy at once where values lie: up to 16 bytes of a slice.
+s64 access_of(const GatherStep& step, const BindArgs& bind) {
+  s64 access = step.single ? step.bytes : 16;
+  const s64 from = step.x ? 0 : bind.input_offset(kX);
+  while (step.inner() * step.bytes % access != 0 || from % access != 0 ||
+         bind.output_offset(0) % access != 0)
+    access /= 2;
+  return access;
+}
+
+Launch make_launch(const CudaDevice& device, const GatherStep& step, const BindArgs& bind) {
+  const s64 access = access_of(step, bind);
+  const s64 count = step.elements * step.bytes / access;
+  Launch launch{.source = {"gather", {}}, .shape = blocks_for(device, count)};
+  KernelSource& source = launch.source;
+  source.set("ELEMENT", access == 16 ? std::string("uint4") : bits_type(access));
+  source.set("INNER", step.inner() * step.bytes / access);
+  source.set("COUNT", count);
+  source.set("IDS", step.ids), source.set("SLICES", step.slices(step.first));
+  source.set("NUMBER", step.number), source.set("REPORTS", step.reports);
+  source.set("ID", step.id);
+  std::string tuple;
+  for (int k = 0; k < step.width; ++k) {
+    const int axis = step.first + k;
+    tuple += fmt::format("X({},{},{}) ", k, step.shape[axis], step.slices(axis + 1));
+  }
+  source.set("TUPLE", tuple);
+  return launch;
+}
+
+std::vector<BlobRecipe> blobs_of(const GatherStep& step) {
+  std::vector<BlobRecipe> blobs;
+  if (step.x) blobs.push_back(constant_blob(step.x));
+  if (step.indices) blobs.push_back(constant_blob(step.indices));
+  return blobs;
+}
+
+// Throws what the definition throws.
+Report::Raise raise_of(const GatherStep& step) {
+  return [node = step.node, shape = step.shape, first = step.first, width = step.width](u32 number,
+                                                                                        s64 index) {
+    const int axis = first + static_cast<int>(number % static_cast<u32>(width));
+    try {
+      checked_index(index, shape[axis], axis);
+    } catch (Error& error) {
+      error.add_context("running '" + node + "'");
+      throw;
+    }
+  };
+}
+
+Offer offer(const LowerRequest& request, const char* kernel, const GatherStep& step) {
+  Candidate candidate = candidate_of(request, kernel, Layout::linear);
+  const CudaDevice& device = device_of(request);
+  set_placed_step(
+      candidate, device,
+      {.make_launch = [&device,
+                       step](const BindArgs& bind) { return make_launch(device, step, bind); },
+       .recipes = [step](const BindArgs&) { return blobs_of(step); }},
+      [&device, step](const BindArgs&) {
+        return [report = std::make_shared<Report>(device, raise_of(step)),
+                x_is_constant = static_cast<bool>(step.x),
+                ids_are_constant = static_cast<bool>(step.indices)](const StepData& data) {
+          cuda_queue(data.args).watch(report);
+          params::GatherParams p{};
+          p.x = x_is_constant ? data.blob<u8>(0) : data.input(kX);
+          p.ids = ids_are_constant ? data.blob<u8>(0) : data.input(kIds);
+          p.outside = report->words();
+          p.y = data.output();
+          return p;
+        };
+      });
+  return candidate;
+}
+
+}  // namespace
+
+Offer lower_gather_at_run(const LowerRequest& request) {
+  GatherStep step{.number = "slice % IDS", .reports = "e == 0 && outer == 0"};
+  if (std::string reason = read(request, step); !reason.empty()) return Reject{reason};
+  if (step.indices) return Reject{"the indices are constant"};
+  step.first = normalize_axis(request.node.attrs.i("axis", 0), step.shape.rank());
+  step.ids = request.inputs[kIds].shape.elements();
+  return offer(request, "gather_at_run", step);
+}
+
+Offer lower_gather_elements(const LowerRequest& request) {
+  GatherStep step{.single = true, .number = "at", .reports = "true"};
+  if (std::string reason = read(request, step); !reason.empty()) return Reject{reason};
+  const Shape& indices = request.inputs[kIds].shape;
+  step.first = normalize_axis(request.node.attrs.i("axis", 0), step.shape.rank());
+  step.ids = indices[step.first];
+  for (int d = 0; d < step.shape.rank(); ++d) {
+    if (d != step.first && indices[d] != step.shape[d])
+      return Reject{"there are fewer indices than elements along another axis"};
+  }
+  return offer(request, "gather_elements", step);
+}
+
+Offer lower_gather_nd(const LowerRequest& request) {
+  GatherStep step;
+  if (std::string reason = read(request, step); !reason.empty()) return Reject{reason};
+  const Shape& indices = request.inputs[kIds].shape;
+  step.first = static_cast<int>(request.node.attrs.i("batch_dims", 0));
+  step.width = static_cast<int>(indices[indices.rank() - 1]);
+  step.ids = dims_product(indices, step.first, indices.rank() - 1);
+  step.number = fmt::format("slice * {}", step.width);
+  step.reports = "e == 0";
+  return offer(request, "gather_nd", step);
+}
+
+}  // namespace octet::cuda

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integer arithmetic between steps: positions, sizes, sums of masks. Functions of elements in kernels/map.cu.
+#include "backends/cuda/lower/integers.h"
+
+#include "backends/cuda/lower/elements.h"
+#include "core/check.h"
+
+namespace octet::cuda {
+
+bool is_integer(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::u8:
+    case Dtype::u16:
+    case Dtype::u32:
+    case Dtype::u64:
+      return true;
+    default:
+      return is_signed_integer(dtype);
+  }
+}
+
+bool is_signed_integer(Dtype dtype) {
+  return dtype == Dtype::s8 || dtype == Dtype::s16 || dtype == Dtype::s32 || dtype == Dtype::s64;
+}
+
+std::string wrapping_type(Dtype dtype) { return dtype_bytes(dtype) == 8 ? "u64" : "u32"; }
+
+namespace {
+
+bool has_one_operand(std::string_view op) { return op == "Abs" || op == "Neg"; }
+
+// Of a and b, which have the type of the result.
+std::string body_of(const Node& node, Dtype dtype) {
+  const std::string_view op = node.op->name;
+  const std::string wrap = wrapping_type(dtype);
+  const auto wrapping = [&](char sign) { return fmt::format("({0})a {1} ({0})b", wrap, sign); };
+  if (op == "Abs") return fmt::format("a < 0 ? ({0})0 - ({0})a : ({0})a", wrap);
+  if (op == "Add") return wrapping('+');
+  if (op == "Div") return "whole_quotient(a, b)";
+  if (op == "Max") return "a > b ? a : b";
+  if (op == "Min") return "a < b ? a : b";
+  if (op == "Mod")
+    return node.attrs.i("fmod", 0) != 0 ? "rest_of_division(a, b)" : "floored_rest(a, b)";
+  if (op == "Mul") return wrapping('*');
+  if (op == "Neg") return fmt::format("({0})0 - ({0})a", wrap);
+  if (op == "Sub") return wrapping('-');
+  return {};
+}
+
+}  // namespace
+
+Offer lower_integers(const LowerRequest& request) {
+  for (const TensorType& type : request.inputs) {
+    if (!is_integer(type.dtype)) return Reject{"the operands are not integers"};
+  }
+  if (!request.node.attrs.s("activation", "").empty())
+    return Reject{"an activation is computed with it"};
+  const size_t operands = has_one_operand(request.node.op->name) ? 1 : 2;
+  if (request.inputs.size() != operands) return Reject{"there are not two operands"};
+  std::string body = body_of(request.node, request.outputs[0].dtype);
+  OCTET_CHECK(!body.empty());  // lowerings.def and the functions above are one list
+  return elementwise_of_inputs(request, "integers", std::move(body));
+}
+
+}  // namespace octet::cuda

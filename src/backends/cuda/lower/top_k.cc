@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// TopK of reals: kernels/top_k.cu.
+#include <algorithm>
+#include <bit>
+
+#include "backends/cuda/lower/step.h"
+#include "ops/shared/axes.h"
+
+namespace octet::cuda {
+
+Offer lower_top_k(const LowerRequest& request) {
+  constexpr s64 kMostSorted = 2048, kMostCount = 1 << 18, kLeastThreads = 32;
+  if (request.inputs[0].dtype != Dtype::f32) return Reject{"the input is not f32"};
+  if (request.constant(0) != nullptr) return Reject{"the input is a constant"};
+  const Shape &x = request.inputs[0].shape, &y = request.outputs[0].shape;
+  if (y.elements() == 0) return Reject{"there is nothing to compute"};
+  const int axis = normalize_axis(request.node.attrs.i("axis", -1), x.rank());
+  const s64 count = x[axis], k = y[axis];
+  if (count > kMostCount) return Reject{"a row has more than 2^18 elements"};
+  const s64 whole = static_cast<s64>(std::bit_ceil(static_cast<u64>(count)));
+  const s64 size = std::clamp(whole, 2 * kLeastThreads, kMostSorted);
+  if (count > size && k > size / 2) return Reject{"more than 1024 are taken"};
+  Launch launch{.source = {"top_k", {}}, .shape = {}};
+  KernelSource& source = launch.source;
+  source.set("COUNT", count), source.set("K", k);
+  source.set("INNER", dims_product(x, axis + 1, x.rank()));
+  source.set("LARGEST", s64{request.node.attrs.i("largest", 1) != 0});
+  source.set("SIZE", size), source.set("THREADS", size / 2);
+  launch.shape = {.blocks = x.elements() / count, .threads = static_cast<int>(size / 2)};
+  Candidate candidate = candidate_of(request, "top_k", Layout::linear);
+  set_step(candidate, device_of(request),
+           {.make_launch = [launch](const BindArgs&) { return launch; }},
+           [outputs = request.outputs.size()](const StepData& data) {
+             const auto result = [&](size_t i) { return i < outputs ? data.output(i) : nullptr; };
+             return params::TopKParams{reinterpret_cast<const f32*>(data.input(0)),
+                                       reinterpret_cast<f32*>(result(0)),
+                                       reinterpret_cast<s64*>(result(1))};
+           });
+  return candidate;
+}
+
+}  // namespace octet::cuda

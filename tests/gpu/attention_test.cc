@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention on a GPU, as one kernel where there is one: the bytes of the CPU, node by node.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+#include "backends/backends.h"
+#include "codes_graph.h"
+#include "compile_only.h"
+#include "one_node.h"
+#include "ops/quantized/epilogue.h"
+#include "ops/registry.h"
+#include "plan/chain_testing.h"
+
+namespace octet::test {
+namespace {
+
+enum class MaskKind { none, keys, matrix, constant, hidden };
+
+struct AttentionCase {
+  s64 batch = 1, heads = 2, queries = 20, keys = 20, size = 32;
+  bool q_s8 = false, k_s8 = false, v_s8 = false, shares_s8 = false, y_s8 = false;
+  s64 zero_q = 0, zero_k = 0, zero_v = 0, zero_shares = 0, zero_y = 0;
+  f32 score = 1e-5f;          // of a product of codes
+  f32 share = 1.0f / 255.0f;  // of a code
+  MaskKind mask = MaskKind::none;
+  s64 hidden =
+      0;  // of the value that queries, keys and values are products of; 0: they come from outside
+
+  std::string text() const {
+    return fmt::format(
+        "{}x{} heads of {}, {} queries, {} keys, signs {}{}{}{}{}, zero points {} {} {} {} {}, "
+        "scales {} {}, mask {}, hidden {}",
+        batch, heads, size, queries, keys, q_s8, k_s8, v_s8, shares_s8, y_s8, zero_q, zero_k,
+        zero_v, zero_shares, zero_y, score, share, static_cast<int>(mask), hidden);
+  }
+};
+
+class AttentionGraph : public CodesGraph {
+ public:
+  AttentionGraph(const AttentionCase& c, u32 seed) : CodesGraph(seed), case_(c) {
+    if (c.hidden > 0) x_ = input("x", {c.batch, c.keys, c.hidden}, c.q_s8);
+    const ValueId q = operand("q", c.queries, c.q_s8, c.zero_q);
+    const ValueId k = operand("k", c.keys, c.k_s8, c.zero_k);
+    const ValueId v = operand("v", c.keys, c.v_s8, c.zero_v);
+    const Shape scores{c.batch, c.heads, c.queries, c.keys};
+    ValueId last = product("scores", q, k, c.score, {Dtype::f32, scores});
+    Attrs& by_keys = graph_.nodes.back().attrs;
+    by_keys.set("perm_a", std::vector<s64>{0, 2, 1, 3});
+    by_keys.set("perm_b", std::vector<s64>{0, 2, 3, 1});
+    by_keys.set("input_zero_points", std::vector<s64>{c.zero_q, c.zero_k});
+    by_keys.set("output_dtype", std::string("f32"));
+    if (c.mask != MaskKind::none) last = add_mask(last, scores);
+    last = softmax(last, scores);
+    last = product("context", last, v, 1.0f / (80.0f * static_cast<f32>(c.share > 0.01f ? 20 : 60)),
+                   {codes_of(c.y_s8), {c.batch, c.queries, c.heads, c.size}});
+    Attrs& by_values = graph_.nodes.back().attrs;
+    by_values.set("perm_b", std::vector<s64>{0, 2, 1, 3});
+    by_values.set("perm_y", std::vector<s64>{0, 2, 1, 3});
+    by_values.set("input_zero_points", std::vector<s64>{c.zero_shares, c.zero_v});
+    set_codes(by_values, c.y_s8, c.zero_y);
+    graph_.outputs = {last};
+  }
+
+ private:
+  ValueId operand(const std::string& name, s64 tokens, bool is_signed, s64 zero_point) {
+    const AttentionCase& c = case_;
+    const Shape heads{c.batch, tokens, c.heads, c.size};
+    if (c.hidden == 0) return input(name, heads, is_signed);
+    const s64 width = c.heads * c.size;
+    Tensor weights(Dtype::s8, {c.hidden, width}), bias(Dtype::s32, {width});
+    Tensor multipliers(Dtype::f32, {width}), sizes(Dtype::s64, {4});
+    for (s8& w : weights.mutable_as<s8>()) w = static_cast<s8>(random_() % 255 - 127);
+    for (s32& b : bias.mutable_as<s32>()) b = static_cast<s32>(random_() % 6000) - 3000;
+    for (f32& m : multipliers.mutable_as<f32>())
+      m = (0.5f + 0.001f * static_cast<f32>(random_() % 1000)) / 1024.0f;
+    for (size_t i = 0; i < 4; ++i) sizes.mutable_as<s64>()[i] = heads[static_cast<int>(i)];
+    const ValueId result = node("QMatMul", name,
+                                {x_, graph_.add_constant(name + "_w", std::move(weights)),
+                                 graph_.add_constant(name + "_b", std::move(bias)),
+                                 graph_.add_constant(name + "_m", std::move(multipliers))},
+                                {codes_of(is_signed), {c.batch, tokens, width}});
+    Attrs& attrs = graph_.nodes.back().attrs;
+    attrs.set("input_zero_points", std::vector<s64>{c.zero_q});
+    set_codes(attrs, is_signed, zero_point);
+    const ValueId shape = graph_.add_constant(name + "_sizes", std::move(sizes));
+    return node("Reshape", name + "_heads", {result, shape}, {codes_of(is_signed), heads});
+  }
+
+  void set_codes(Attrs& attrs, bool is_signed, s64 zero_point) {
+    const CodeRange range = code_range(codes_of(is_signed));
+    attrs.set("output_dtype", std::string(is_signed ? "s8" : "u8"));
+    attrs.set("output_zero_point", zero_point);
+    attrs.set("lo", s64{range.lo}), attrs.set("hi", s64{range.hi});
+  }
+
+  ValueId node(const char* op, const std::string& name, std::vector<ValueId> inputs,
+               TensorType type) {
+    Node node;
+    node.op = find_op(op);
+    node.name = name;
+    node.inputs = std::move(inputs);
+    const ValueId result = graph_.add_value(name + "_y", type);
+    node.outputs = {result};
+    graph_.nodes.push_back(std::move(node));
+    return result;
+  }
+
+  ValueId product(const char* name, ValueId a, ValueId b, f32 multiplier, const TensorType& type) {
+    Tensor scale(Dtype::f32, {1});
+    scale.mutable_as<f32>()[0] = multiplier;
+    const ValueId m = graph_.add_constant(std::string(name) + "_m", std::move(scale));
+    return node("QMatMul", name, {a, b, kNoValue, m}, type);
+  }
+
+  ValueId softmax(ValueId x, const Shape& shape) {
+    const ValueId y = node("QSoftmax", "softmax", {x}, {codes_of(case_.shares_s8), shape});
+    Attrs& attrs = graph_.nodes.back().attrs;
+    attrs.set("axis", s64{-1});
+    attrs.set("scales", std::vector<f32>{1.0f, case_.share});
+    set_codes(attrs, case_.shares_s8, case_.zero_shares);
+    return y;
+  }
+
+  // Some keys are taken away from a query as exporters do it, in a row all of them.
+  ValueId add_mask(ValueId scores, const Shape& shape) {
+    const AttentionCase& c = case_;
+    const bool matrix = c.mask == MaskKind::matrix || c.mask == MaskKind::hidden;
+    Tensor mask(Dtype::f32, matrix ? Shape{c.batch, 1, c.queries, c.keys} : Shape{1, 1, 1, c.keys});
+    const f32 least = c.mask == MaskKind::hidden ? -std::numeric_limits<f32>::infinity() : -1e4f;
+    const auto values = mask.mutable_as<f32>();
+    for (size_t i = 0; i < values.size(); ++i) {
+      const bool first_row = c.mask == MaskKind::hidden && static_cast<s64>(i) < c.keys;
+      values[i] = first_row || random_() % 4 == 0 ? least : 0.0f;
+    }
+    const ValueId id = c.mask == MaskKind::constant ? graph_.add_constant("mask", std::move(mask))
+                                                    : input("mask", std::move(mask));
+    const bool first = random_() % 2 == 0;
+    return node("Add", "masked", {first ? id : scores, first ? scores : id}, {Dtype::f32, shape});
+  }
+
+  const AttentionCase case_;
+  ValueId x_ = kNoValue;
+};
+
+template <class T, size_t N>
+T any(std::mt19937& random, const T (&values)[N]) {
+  return values[random() % N];
+}
+
+AttentionCase random_case(std::mt19937& random, bool small) {
+  constexpr s64 kTokens[] = {1, 16, 65, 130, 197, 384, 385, 512, 700};
+  constexpr s64 kSmallTokens[] = {1, 17, 48, 64, 70, 130};
+  constexpr s64 kSizes[] = {16, 32, 48, 64, 80, 128};
+  constexpr f32 kScores[] = {1e-5f, 1.0f / 32768.0f, 1e-3f, 0.01f};
+  constexpr f32 kShares[] = {1.0f / 255.0f, 0.00390625f, 1e-4f, 0.0009765625f};
+  constexpr MaskKind kMasks[] = {MaskKind::none,   MaskKind::none,     MaskKind::none,
+                                 MaskKind::keys,   MaskKind::matrix,   MaskKind::constant,
+                                 MaskKind::hidden, MaskKind::constant, MaskKind::none};
+  AttentionCase c;
+  c.batch = any(random, {1, 2, 3}), c.heads = any(random, {1, 2, 3});
+  c.queries = small ? any(random, kSmallTokens) : any(random, kTokens);
+  c.keys = random() % 2 ? c.queries : small ? any(random, kSmallTokens) : any(random, kTokens);
+  c.size = any(random, kSizes);
+  const auto zero = [&](bool is_signed) {
+    return random() % 3 == 0 ? s64{0} : is_signed ? s64{-19} : s64{131};
+  };
+  c.q_s8 = random() % 2, c.k_s8 = random() % 2, c.v_s8 = random() % 2;
+  c.shares_s8 = random() % 4 == 0, c.y_s8 = random() % 2;
+  c.zero_q = zero(c.q_s8), c.zero_k = zero(c.k_s8), c.zero_v = zero(c.v_s8);
+  c.zero_shares = c.shares_s8 ? -128 : random() % 4 == 0 ? 7 : 0;
+  c.zero_y = zero(c.y_s8);
+  if (random() % 3 == 0) {
+    c.queries = c.keys;
+    c.hidden = any(random, {32, 80, 192});
+    c.size = c.size <= 32 ? 32 : 64;  // whole tiles of columns
+  }
+  c.score = any(random, kScores), c.share = any(random, kShares), c.mask = any(random, kMasks);
+  return c;
+}
+
+constexpr int kSlices = 6;  // tests of their own, which processes may share
+
+class GpuAttention : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Slices, GpuAttention, testing::Range(0, kSlices));
+
+TEST_P(GpuAttention, EveryKernelGivesTheBytesOfTheCpu) {
+  std::string why;
+  const Device* device = gpu_device(why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  const bool emulated = is_emulated(*device);
+  const int count = case_count(emulated ? 6 : 60);
+  const Target target = make_target(device->name(), 1, nullptr);
+  std::vector<std::string> kernels;
+  for (int i = GetParam(); i < count; i += kSlices) {
+    std::mt19937 random(static_cast<u32>(i));
+    const AttentionCase c = random_case(random, emulated);
+    const AttentionGraph graph(c, static_cast<u32>(i) + 1000);
+    // One node where a kernel takes all of them.
+    const Plan plan = make_plan(graph.graph(), graph.shapes(), target);
+    const size_t last = plan.graph.nodes.size() - 1;
+    expect_cpu_bytes(graph.graph(), last, graph.inputs(), fmt::format("case {}: {}", i, c.text()),
+                     kernels);
+  }
+  const auto together = std::ranges::count_if(
+      kernels, [](const std::string& kernel) { return kernel.starts_with("attention"); });
+  const auto joined = std::ranges::count_if(
+      kernels, [](const std::string& kernel) { return kernel.find("_of_") != kernel.npos; });
+  std::printf("%d of %d kernels run all of it, %d its operands too\n", static_cast<int>(together),
+              static_cast<int>(kernels.size()), static_cast<int>(joined));
+  EXPECT_EQ(together > 0, device->level() == "sm_90a");
+}
+
+TEST(GpuSelfAttention, ItsOperandsAreOneProduct) {
+  std::string why;
+  const Device* device = gpu_device(why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  if (device->level() != "sm_90a") GTEST_SKIP() << "no such kernel";
+  const DearChains whatever_they_cost;
+  const AttentionGraph graph({.queries = 64, .keys = 64, .size = 64, .hidden = 192}, 7);
+  const Plan plan =
+      make_plan(graph.graph(), graph.shapes(), make_target(device->name(), 1, nullptr));
+  EXPECT_TRUE(std::ranges::any_of(plan.steps, [](const PlanStep& step) {
+    return step.kernel.find("_of_conv_wgmma") != std::string::npos;
+  }));
+}
+
+}  // namespace
+}  // namespace octet::test

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What machine code says of itself: the ELF file that NVIDIA's compiler makes of one kernel.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "core/types.h"
+
+namespace octet::test {
+
+struct CubinFacts {
+  s64 registers = 0;  // of a thread
+  s64 instructions = 0;
+  s64 spills = 0;          // loads and stores of local memory
+  s64 warp_products = 0;   // IMMA: mma.sync of codes
+  s64 group_products = 0;  // IGMMA: wgmma of codes
+  s64 dot_products = 0;    // IDP: dp4a
+};
+
+// Of `octet_kernel`. Operations are those of compute capability 8.0 to 9.0. Throws Error(internal) for what is no such file.
+CubinFacts read_cubin(std::span<const char> file);
+
+}  // namespace octet::test

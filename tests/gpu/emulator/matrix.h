@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the lanes of a warp do together for matrices (abi.h: EmulatedMma, EmulatedLdmatrix).
+#pragma once
+
+namespace octet::emulator {
+
+void mma(void** lanes, unsigned present);
+void ldmatrix(void** lanes, unsigned present);
+
+}  // namespace octet::emulator
