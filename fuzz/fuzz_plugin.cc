@@ -119,7 +119,7 @@ struct Declared {
   void add_port(Source& s, std::vector<octet_plugin_port>& to) {
     static const char* const kNames[] = {"p", "q", "r"};
     to.push_back({sizeof(octet_plugin_port), s.text(kNames[to.size() % 3]),
-                  static_cast<u32>(s.number(s.byte() % 8)), static_cast<u32>(s.number(1)),
+                  static_cast<u32>(s.number(s.byte() % 16)), static_cast<u32>(s.number(1)),
                   s.small(4), s.small(4)});
   }
   void add_combination(Source& s, u64 i) {

@@ -55,7 +55,8 @@ Case make_case(const Engine& engine, const std::vector<Shape>& input_shapes = {}
 // Puts the model in. Throws Error(invalid_argument) where the engine was built from another, Error(unsupported) where its weights lie in
 // files of their own.
 void add_model(Case& into, const std::filesystem::path& onnx_file);
-// Throws Error(invalid_argument) where scales of the engine came from another cache.
+// Throws Error(invalid_argument) where scales of the engine came from another cache, or, as far as the cache says, from another model or
+// other data.
 void add_cache(Case& into, CalibrationCache cache);
 
 // Why the engine cannot be built again of the case; empty: it can. `model_given`: the model need not be in it.

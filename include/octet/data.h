@@ -52,6 +52,7 @@ struct DataOptions {
 struct InputSummary {
   std::string input;
   int64_t samples = 0;
+  Shape smallest, largest;  // of each dimension over all samples; equal where all have one size
   double min = 0;
   double max = 0;
   std::vector<double> mean;       // of each channel of an image, else of all elements

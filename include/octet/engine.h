@@ -42,6 +42,7 @@ struct ContextOptions {
       nullptr;                 // measured choices of kernels; null: the cost model's
   std::string device = "cpu";  // what runs the engine; what it cannot run, the CPU does
   std::shared_ptr<ThreadPool> pool = nullptr;  // shared with other contexts; null: one of its own
+  bool chains = true;  // one kernel of the device may run several layers; false: each by itself
 };
 
 class Context;

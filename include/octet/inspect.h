@@ -106,6 +106,7 @@ struct InspectOptions {
   int threads = 1;
   std::shared_ptr<const Tuning> tuning = nullptr;
   std::string device = "cpu";
+  bool chains = true;  // as in ContextOptions
 };
 
 // One shape for each input: the engine's own, with batch 1, images of 224 x 224 and 8 for whatever else is dynamic.

@@ -12,7 +12,7 @@ namespace octet {
 
 // The file that a writer given `path` replaces or makes: `path` itself, or, where it is a symbolic link, the file that the link names
 // (the link stays). Throws Error(io) where something stands that is no regular file (a folder, a device, a FIFO), or the folder is
-// missing.
+// missing or cannot be written.
 std::filesystem::path output_target(const std::filesystem::path& path);
 // Writes a text so.
 void write_text(std::string_view text, const std::filesystem::path& path);

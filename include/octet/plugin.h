@@ -106,10 +106,14 @@ typedef struct octet_plugin_attribute {
 
 /* Flags of ports. */
 enum {
-  OCTET_PORT_OPTIONAL = 1, /* a model may leave it out: its tensor has OCTET_TYPE_NONE */
+  /* A model may leave it out: an input's tensor has OCTET_TYPE_NONE then; an output's has its type, and memory that nobody reads. */
+  OCTET_PORT_OPTIONAL = 1,
   OCTET_PORT_VARIADIC =
       2, /* the last one: any number of tensors from min_count on, which share its formats */
-  OCTET_PORT_CONSTANT = 4 /* input: a weight, whose data the shape rule sees too */
+  OCTET_PORT_CONSTANT = 4, /* input: a weight, whose data the shape rule sees too */
+  /* Output: data tell some of its dimensions (octet_plugin_tensor.open_dims). It holds numbers, never codes: nobody knows their range
+   * before the size. */
+  OCTET_PORT_DATA_SIZED = 8
 };
 
 typedef struct octet_plugin_port {
@@ -153,7 +157,14 @@ typedef struct octet_plugin_tensor {
   uint64_t param_count; /* of scales and of zero points; each tensor has its own */
   const float* scales;
   const int32_t* zero_points;
-  void* data; /* 64-byte aligned on the host; null where only shapes are asked about */
+  /* 64-byte aligned on the host; null where only shapes are asked about. Of a tensor without elements nothing may be read or written. */
+  void* data;
+  /* Outputs with OCTET_PORT_DATA_SIZED: bit i is set by the shape rule where dims[i] is the most that dimension i may be. `run` gets such
+   * dims, memory for all of them, and writes what they are; elements are dense for these. On OCTET_DEVICE_CUDA the work in the stream
+   * writes them, into `told_dims`. */
+  uint64_t open_dims;
+  /* Of such outputs on OCTET_DEVICE_CUDA: `rank` numbers in the device's memory, which are `dims` when the work begins. Else null. */
+  int64_t* told_dims;
 } octet_plugin_tensor;
 
 struct octet_plugin_operator;
@@ -169,7 +180,7 @@ typedef struct octet_plugin_call {
   uint64_t output_count;
   const octet_plugin_tensor* inputs;
   octet_plugin_tensor* outputs;
-  void* workspace; /* 64-byte aligned, in the device's memory; arbitrary bytes */
+  void* workspace; /* 64-byte aligned, in the device's memory; arbitrary bytes; null: none */
   uint64_t workspace_bytes;
   void* stream; /* OCTET_DEVICE_CUDA: the cudaStream_t; else null */
   int32_t device_index;
@@ -208,7 +219,8 @@ typedef struct octet_plugin_creation {
   uint64_t message_capacity;
 } octet_plugin_creation;
 
-/* An example for `octet plugin check`: attributes (others have their defaults) and input shapes that fit together. */
+/* An example for `octet plugin check`: attributes (others have their defaults) and input shapes that fit together. A variadic output has
+ * as many results as the shape rule first accepts. */
 typedef struct octet_plugin_case {
   uint64_t size;
   uint64_t attribute_count;

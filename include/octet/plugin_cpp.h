@@ -21,6 +21,7 @@
 #include <deque>
 #include <exception>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -143,7 +144,12 @@ class Declared {
   Declared(Declared&&) =
       default;  // what is declared points into itself, and deques move as a whole
   virtual ~Declared() = default;
+  // Throws std::logic_error for what was declared of nothing, and for lists of formats that do not go with the ports.
   const octet_plugin_operator* get() {
+    for (size_t i = 0; i < combinations_.size(); ++i) {
+      check_formats(combinations_[i].name, formats_[2 * i].size(), inputs_.size(), "inputs");
+      check_formats(combinations_[i].name, formats_[2 * i + 1].size(), outputs_.size(), "outputs");
+    }
     op_.attribute_count = attributes_.size();
     op_.attributes = attributes_.data();
     op_.input_count = inputs_.size();
@@ -158,6 +164,22 @@ class Declared {
   }
 
  protected:
+  [[noreturn]] void wrong(const std::string& what) const {
+    throw std::logic_error(std::string("operator '") + op_.name + "': " + what);
+  }
+  void check_formats(const char* combination, size_t has, size_t ports, const char* side) const {
+    if (has != ports)
+      wrong(std::string("combination '") + combination + "' has formats for " +
+            std::to_string(has) + " " + side + " of " + std::to_string(ports));
+  }
+  octet_plugin_attribute& last_attribute(const char* of) {
+    if (attributes_.empty()) wrong(std::string(of) + " stands before any attribute");
+    return attributes_.back();
+  }
+  octet_plugin_combination& last_combination(const char* of) {
+    if (combinations_.empty()) wrong(std::string(of) + " stands before any combination");
+    return combinations_.back();
+  }
   octet_plugin_value& value(const char* name, uint32_t type, uint64_t count) {
     values_.push_back(
         {sizeof(octet_plugin_value), name, type, 0, count, nullptr, nullptr, nullptr});
@@ -238,13 +260,15 @@ class Operator : public Declared {
     return *this;
   }
   Operator& between(double least, double most) {
-    attributes_.back().least = least;
-    attributes_.back().most = most;
+    octet_plugin_attribute& last = last_attribute("between()");
+    last.least = least;
+    last.most = most;
     return *this;
   }
   Operator& count(uint64_t min, uint64_t max) {
-    attributes_.back().min_count = min;
-    attributes_.back().max_count = max;
+    octet_plugin_attribute& last = last_attribute("count()");
+    last.min_count = min;
+    last.max_count = max;
     return *this;
   }
 
@@ -288,12 +312,12 @@ class Operator : public Declared {
   // Of the combination added last: int64_t (const Call&) const, double (const Call&) const.
   template <auto method>
   Operator& workspace() {
-    combinations_.back().workspace = detail::workspace<method>;
+    last_combination("workspace()").workspace = detail::workspace<method>;
     return *this;
   }
   template <auto method>
   Operator& cost() {
-    combinations_.back().cost = detail::cost<method>;
+    last_combination("cost()").cost = detail::cost<method>;
     return *this;
   }
 

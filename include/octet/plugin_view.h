@@ -106,6 +106,8 @@ class Tensor {
   T* data() const {
     return static_cast<T*>(tensor_->data);
   }
+  // Of an output that data size, on a GPU: where in its memory the work writes the dimensions.
+  int64_t* told_dims() const { return tensor_->told_dims; }
 
  private:
   const octet_plugin_tensor* tensor_;
@@ -119,6 +121,13 @@ class Call {
   uint64_t outputs() const { return call_.output_count; }
   Tensor input(uint64_t i) const { return Tensor(at(call_.inputs, i)); }
   Tensor output(uint64_t i) const { return Tensor(at(call_.outputs, i)); }
+  // Of an output that data size, on the host: at most the dimensions that it has when the call begins.
+  void set_dims(uint64_t output, const Dims& dims) const {
+    octet_plugin_tensor& tensor = at(call_.outputs, output);
+    if (dims.size() != static_cast<size_t>(tensor.rank))
+      throw std::logic_error("sizes of another rank than the shape rule's");
+    for (size_t i = 0; i < dims.size(); ++i) tensor.dims[i] = dims[i];
+  }
   void* workspace() const { return call_.workspace; }
   void* stream() const { return call_.stream; }
   int threads() const { return call_.threads; }
@@ -155,6 +164,11 @@ class Shapes : public Call {
     octet_plugin_tensor& tensor = at(call_.outputs, output);
     tensor.rank = static_cast<int32_t>(dims.size());
     for (size_t i = 0; i < dims.size(); ++i) tensor.dims[i] = dims[i];
+  }
+  // Dimension `open` of the output is told by data, and at most what `dims` has.
+  void at_most(uint64_t output, const Dims& dims, int open) {
+    set(output, dims);
+    at(call_.outputs, output).open_dims |= uint64_t{1} << open;
   }
   void same(uint64_t output, uint64_t input) { set(output, this->input(input).dims()); }
 };

@@ -49,6 +49,8 @@ struct PluginFinding {
 };
 
 struct PluginCheckOptions {
+  // "cuda", "cuda:1": also runs combinations for CUDA pointers, there. A device that cannot be used is a finding. Empty: they are skipped.
+  std::string device;
   int threads = 4;    // that run one instance at the same time
   int seconds = 20;   // for one check; who takes longer hangs
   uint64_t seed = 1;  // of data and shapes
@@ -59,7 +61,7 @@ struct PluginCheck {
   bool passed() const;
 };
 
-// Throws Error for a file that cannot be read; what is wrong with the plugin is in the findings.
+// Throws Error for a file that cannot be read and for a device that is none of CUDA's; what is wrong with the plugin is in the findings.
 PluginCheck check_plugin(const std::filesystem::path& library,
                          const PluginCheckOptions& options = {});
 

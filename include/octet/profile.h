@@ -26,6 +26,7 @@ struct ProfileOptions {
   double seconds = 0;  // more runs, until they took so long together
   std::shared_ptr<const Tuning> tuning = nullptr;
   std::string device = "cpu";
+  bool chains = true;  // as in ContextOptions
 };
 
 // Runs the engine and times every layer by itself, in the order of execution. Reading the clock between layers adds about

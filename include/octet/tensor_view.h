@@ -17,8 +17,8 @@ namespace octet {
 using Strides = std::array<int64_t, Shape::kMaxRank>;
 
 // `data` points to the first element. Of host memory it is read or written in place when the view is dense (is_dense) and `data` a
-// multiple of the element's size; any other view costs one copy. Memory of the context's device must be dense, and is copied within the
-// device. Nothing is kept after the call.
+// multiple of the element's size; any other view costs one copy. Memory of the context's device must be dense; an input at a
+// multiple of 256 that one kernel reads is read in place, other tensors there are copied within the device. Nothing is kept after the call.
 template <class Byte>
 struct BasicTensorView {
   TensorType type;  // every size is known

@@ -13,28 +13,17 @@ namespace {
 
 constexpr s64 kAlign = 64;
 constexpr s64 kMostWorkspace = s64{1} << 40;
-constexpr s32 kTopBit = 128;
 
 s64 aligned(s64 bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
-octet_plugin_call empty_call(const PluginOp& op, char* message) {
-  message[0] = '\0';
+octet_plugin_call empty_call(const PluginOp& op, PluginMessage& message) {
   octet_plugin_call call = {};
   call.size = sizeof call;
   call.op = op.declaration.given;
   call.threads = 1;
-  call.message = message;
+  call.message = message.data();
   call.message_capacity = kPluginMessageBytes;
   return call;
-}
-
-// Reals, or codes that another byte type stores than the plugin declares.
-bool is_turned(const PortCodes& port, const PluginFormat& format, Dtype stored) {
-  return port.is_codes() && plugin_type(stored) != format.type;
-}
-
-const PluginFormat& format_of(const std::vector<PluginFormat>& formats, size_t tensor) {
-  return formats[std::min(tensor, formats.size() - 1)];
 }
 
 octet_plugin_tensor tensor_of(const PluginFormat& format, const Shape& shape, bool constant) {
@@ -50,6 +39,11 @@ octet_plugin_tensor tensor_of(const PluginFormat& format, const Shape& shape, bo
   return tensor;
 }
 
+// What a node leaves out at the end of its list has a tensor, too.
+void add_omitted(const Declaration& d, std::vector<octet_plugin_tensor>& inputs) {
+  while (inputs.size() < d.fixed_inputs()) inputs.push_back(tensor_of({}, {}, false));
+}
+
 void check_rank(const PluginPort& port, const char* side, int rank) {
   if (rank >= port.min_rank && rank <= port.max_rank) return;
   fail(Error::Code::invalid_model, "{} '{}' has {} dimensions; the plugin declares {} to {}", side,
@@ -57,7 +51,7 @@ void check_rank(const PluginPort& port, const char* side, int rank) {
 }
 
 // What the shape rule wrote. Nothing of it is believed.
-Shape checked_shape(const PluginOp& op, size_t i, const octet_plugin_tensor& tensor) {
+PluginShape checked_shape(const PluginOp& op, size_t i, const octet_plugin_tensor& tensor) {
   const PluginPort& port = op.declaration.output(i);
   const auto nonsense = [&](const std::string& what) {
     check_plugin_status(
@@ -76,7 +70,11 @@ Shape checked_shape(const PluginOp& op, size_t i, const octet_plugin_tensor& ten
   if (tensor.rank < port.min_rank || tensor.rank > port.max_rank)
     nonsense(fmt::format("{} dimensions; it declares {} to {}", tensor.rank, port.min_rank,
                          port.max_rank));
-  return Shape(dims);
+  const u64 all = (u64{1} << tensor.rank) - 1;
+  if ((tensor.open_dims & ~(port.data_sized ? all : 0)) != 0)
+    nonsense(
+        fmt::format("dimensions that data tell ({:#x}), which are not declared", tensor.open_dims));
+  return {Shape(dims), tensor.open_dims};
 }
 
 // Fans a plugin's pieces out over the run's threads. Its exceptions stop here.
@@ -113,11 +111,28 @@ void check_plugin_status(const PluginOp& op, std::string_view what, s32 status,
       said.empty() ? fmt::format("status {}, and it does not say why", status) : std::string(said));
 }
 
-std::vector<Shape> plugin_shapes(const PluginOp& op, const Node& node, const CodesForm& form,
-                                 std::span<const TensorType> inputs,
-                                 std::span<const Tensor* const> values) {
+void PluginMessage::check(const PluginOp& op, std::string_view what, s32 status) const {
+  if (std::ranges::any_of(slack_, [](char c) { return c != kMark; }))
+    check_plugin_status(
+        op, what, OCTET_PLUGIN_FAILED,
+        fmt::format("its message is longer than message_capacity, {} bytes", kPluginMessageBytes)
+            .c_str());
+  check_plugin_status(op, what, status, text_);
+}
+
+Shape PluginShape::known() const {
+  Shape shape = most;
+  for (int d = 0; d < shape.rank(); ++d) {
+    if ((open >> d & 1) != 0) shape[d] = Shape::kDynamic;
+  }
+  return shape;
+}
+
+std::vector<PluginShape> plugin_shapes(const PluginOp& op, const Node& node, const CodesForm& form,
+                                       std::span<const TensorType> inputs,
+                                       std::span<const Tensor* const> values) {
   const auto instance = op.instance_of(node);
-  char message[kPluginMessageBytes];
+  PluginMessage message;
   octet_plugin_call call = empty_call(op, message);
   std::vector<octet_plugin_tensor> in, out;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -132,6 +147,7 @@ std::vector<Shape> plugin_shapes(const PluginOp& op, const Node& node, const Cod
     in.push_back(tensor_of(form.inputs[i].format, inputs[i].shape, value != nullptr));
     if (port.constant) in.back().data = const_cast<std::byte*>(value->data());
   }
+  add_omitted(op.declaration, in);
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     out.push_back(tensor_of(form.outputs[i].format, {}, false));
     out.back().rank = -1;
@@ -142,8 +158,8 @@ std::vector<Shape> plugin_shapes(const PluginOp& op, const Node& node, const Cod
   call.inputs = in.data();
   call.outputs = out.data();
   const s32 status = guard_plugin(op, "infer", [&] { return op.declaration.raw.infer(&call); });
-  check_plugin_status(op, "infer", status, message);
-  std::vector<Shape> shapes;
+  message.check(op, "infer", status);
+  std::vector<PluginShape> shapes;
   for (size_t i = 0; i < out.size(); ++i) shapes.push_back(checked_shape(op, i, out[i]));
   return shapes;
 }
@@ -161,25 +177,29 @@ PluginStep::PluginStep(const PluginOp& op, const Node& node, const CodesForm& fo
         node.input(i) == kNoValue ? PluginFormat{} : format_of(combination.inputs, i);
     inputs_.push_back(describe_tensor(form_.inputs[i], format, tensors_.inputs[i]));
     if (tensors_.constants[i]) inputs_.back().flags |= OCTET_TENSOR_CONSTANT;
-    if (is_turned(form_.inputs[i], format, tensors_.inputs[i].dtype))
-      plan_turn(i, false, form_.inputs[i], tensors_.inputs[i]);
+    if (form_.inputs[i].is_turned()) plan_turn(i, false, tensors_.inputs[i]);
   }
+  add_omitted(op.declaration, inputs_);
   for (size_t i = 0; i < tensors_.outputs.size(); ++i) {
     const PluginFormat& format = format_of(combination.outputs, i);
     outputs_.push_back(describe_tensor(form_.outputs[i], format, tensors_.outputs[i]));
-    if (is_turned(form_.outputs[i], format, tensors_.outputs[i].dtype))
-      plan_turn(i, true, form_.outputs[i], tensors_.outputs[i]);
+    if (!tensors_.open.empty()) outputs_.back().open_dims = tensors_.open[i];
+    if (form_.outputs[i].is_turned()) plan_turn(i, true, tensors_.outputs[i]);
+    spares_.push_back(workspace_bytes_);
+    if (node.outputs[i] == kNoValue) workspace_bytes_ += aligned(tensors_.outputs[i].bytes());
   }
   if (combination_.raw.workspace == nullptr) return;
-  char message[kPluginMessageBytes];
+  PluginMessage message;
   octet_plugin_call asked = empty_call(op_, message);
   call(asked);
   plugin_bytes_ =
       guard_plugin(op_, "workspace", [&] { return combination_.raw.workspace(&asked); });
+  message.check(op_, "workspace", OCTET_PLUGIN_OK);
   if (plugin_bytes_ < 0 || plugin_bytes_ > kMostWorkspace)
-    check_plugin_status(
-        op_, "workspace", OCTET_PLUGIN_FAILED,
-        message[0] != '\0' ? message : fmt::format("it asks for {} bytes", plugin_bytes_).c_str());
+    check_plugin_status(op_, "workspace", OCTET_PLUGIN_FAILED,
+                        message.data()[0] != '\0'
+                            ? message.data()
+                            : fmt::format("it asks for {} bytes", plugin_bytes_).c_str());
   workspace_bytes_ += aligned(plugin_bytes_);
 }
 
@@ -187,17 +207,14 @@ octet_plugin_tensor PluginStep::describe_tensor(const PortCodes& port, const Plu
                                                 const TensorType& type) {
   octet_plugin_tensor tensor = tensor_of(format, type.shape, false);
   if (format.type == OCTET_TYPE_NONE || !port.is_codes()) return tensor;
-  s32 zero_point = port.zero_point;
-  if (is_turned(port, format, type.dtype))
-    zero_point += type.dtype == Dtype::u8 ? -kTopBit : kTopBit;
-  zero_points_.emplace_back(port.scales.size(), zero_point);
+  zero_points_.emplace_back(port.scales.size(), port.declared_zero_point());
   tensor.param_count = port.scales.size();
   tensor.scales = port.scales.data();
   tensor.zero_points = zero_points_.back().data();
   return tensor;
 }
 
-void PluginStep::plan_turn(size_t tensor, bool output, const PortCodes&, const TensorType& type) {
+void PluginStep::plan_turn(size_t tensor, bool output, const TensorType& type) {
   turns_.push_back({tensor, output, workspace_bytes_, type.bytes()});
   if (!output) workspace_bytes_ += aligned(type.bytes());
 }
@@ -212,19 +229,56 @@ void PluginStep::call(octet_plugin_call& call) const {
   call.outputs = const_cast<octet_plugin_tensor*>(outputs_.data());
 }
 
+std::optional<f64> PluginStep::own_cost() const {
+  if (combination_.raw.cost == nullptr) return std::nullopt;
+  PluginMessage message;
+  octet_plugin_call asked = empty_call(op_, message);
+  call(asked);
+  const f64 cycles = guard_plugin(op_, "cost", [&] { return combination_.raw.cost(&asked); });
+  message.check(op_, "cost", OCTET_PLUGIN_OK);
+  return cycles;
+}
+
 f64 PluginStep::cost() const {
   constexpr f64 kCyclesPerByte = 1;
-  if (combination_.raw.cost != nullptr) {
-    char message[kPluginMessageBytes];
-    octet_plugin_call asked = empty_call(op_, message);
-    call(asked);
-    const f64 cycles = guard_plugin(op_, "cost", [&] { return combination_.raw.cost(&asked); });
-    if (std::isfinite(cycles) && cycles > 0) return cycles;
-  }
+  const f64 cycles = own_cost().value_or(0);
+  if (std::isfinite(cycles) && cycles > 0) return cycles;
   f64 bytes = 1;
   for (const TensorType& type : tensors_.inputs) bytes += static_cast<f64>(type.bytes());
   for (const TensorType& type : tensors_.outputs) bytes += static_cast<f64>(type.bytes());
   return bytes * kCyclesPerByte;
+}
+
+Shape PluginStep::checked_size(size_t output, const octet_plugin_tensor& said) const {
+  const octet_plugin_tensor& most = outputs_[output];
+  const Shape& whole = tensors_.outputs[output].shape;
+  if (most.open_dims == 0) return whole;
+  bool fits = said.rank == most.rank;
+  for (int d = 0; fits && d < most.rank; ++d) {
+    const bool open = (most.open_dims >> d & 1) != 0;
+    fits = open ? said.dims[d] >= 0 && said.dims[d] <= most.dims[d] : said.dims[d] == most.dims[d];
+  }
+  const int rank = std::clamp(said.rank, 0, OCTET_PLUGIN_MAX_RANK);
+  const Shape size(std::span<const s64>(said.dims, static_cast<size_t>(rank)));
+  if (!fits)
+    check_plugin_status(
+        op_, "run", OCTET_PLUGIN_FAILED,
+        fmt::format("it gives output '{}' the sizes {}, its shape rule at most {}",
+                    op_.declaration.output(output).name, to_string(size), to_string(whole))
+            .c_str());
+  return size;
+}
+
+std::vector<Shape> PluginStep::checked_sizes(const octet_plugin_tensor* said) const {
+  std::vector<Shape> sizes;
+  for (size_t i = 0; i < outputs_.size(); ++i) sizes.push_back(checked_size(i, said[i]));
+  return sizes;
+}
+
+std::vector<Shape> PluginStep::told_sizes(std::span<const std::vector<s64>> dims) const {
+  std::vector<octet_plugin_tensor> said = outputs_;
+  for (size_t i = 0; i < said.size(); ++i) std::ranges::copy(dims[i], said[i].dims);
+  return checked_sizes(said.data());
 }
 
 namespace {
@@ -254,21 +308,29 @@ class CallTensors {
 
 }  // namespace
 
+// Codes of the other byte type go by way of the workspace.
+void PluginStep::give_data(octet_plugin_tensor* tensors, const void* const* inputs,
+                           std::byte* workspace) const {
+  for (size_t i = 0; i < tensors_.inputs.size(); ++i) {
+    const void* data = inputs[i] == nullptr ? tensors_.constants[i].data() : inputs[i];
+    tensors[i].data = const_cast<void*>(data);
+  }
+  for (const Turn& t : turns_) {
+    if (t.output) continue;
+    turn(workspace + t.offset, static_cast<const std::byte*>(tensors[t.tensor].data), t.bytes);
+    tensors[t.tensor].data = workspace + t.offset;
+  }
+}
+
 void PluginStep::run(const void* const* inputs, void* const* outputs, std::byte* workspace,
                      const PluginRun& with) const {
   CallTensors tensors(inputs_, outputs_);
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    const void* data = inputs[i] == nullptr ? tensors_.constants[i].data() : inputs[i];
-    tensors.inputs[i].data = const_cast<void*>(data);
+  give_data(tensors.inputs, inputs, workspace);
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    tensors.outputs[i].data = outputs[i] != nullptr ? outputs[i] : workspace + spares_[i];
+    if (with.told_dims != nullptr) tensors.outputs[i].told_dims = with.told_dims[i];
   }
-  for (size_t i = 0; i < outputs_.size(); ++i) tensors.outputs[i].data = outputs[i];
-  for (const Turn& t : turns_) {
-    if (t.output) continue;
-    turn(workspace + t.offset, static_cast<const std::byte*>(tensors.inputs[t.tensor].data),
-         t.bytes);
-    tensors.inputs[t.tensor].data = workspace + t.offset;
-  }
-  char message[kPluginMessageBytes];
+  PluginMessage message;
   octet_plugin_call asked = empty_call(op_, message);
   call(asked);
   Fan fan{with.pool};
@@ -285,8 +347,9 @@ void PluginStep::run(const void* const* inputs, void* const* outputs, std::byte*
   std::unique_lock<std::mutex> alone;
   if (!op_.declaration.concurrent()) alone = std::unique_lock(op_.running);
   const s32 status = guard_plugin(op_, "run", [&] { return combination_.raw.run(&asked); });
-  check_plugin_status(op_, "run", status, message);
+  message.check(op_, "run", status);
   if (alone.owns_lock() && with.wait != nullptr) (*with.wait)();
+  if (with.sizes != nullptr) *with.sizes = checked_sizes(tensors.outputs);
   if (fan.failed)
     check_plugin_status(op_, "run", OCTET_PLUGIN_FAILED,
                         "a piece of its work let an exception out");

@@ -5,39 +5,20 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <thread>
 
 #include "core/check.h"
 #include "core/rounding.h"
+#include "core/visit.h"
+#include "plugin/evaluate.h"
 
 namespace octet {
 namespace {
 
-constexpr s64 kMostElements = s64{1} << 20;
-
-const PluginFormat& format_of(const std::vector<PluginFormat>& formats, size_t tensor) {
-  return formats[std::min(tensor, formats.size() - 1)];
-}
-
-Node node_of(const PluginOp& op, const Attrs& attrs, size_t inputs) {
-  Node node;
-  node.op = &op.real;
-  node.name = "checked";
-  for (size_t i = 0; i < inputs; ++i) node.inputs.push_back(static_cast<ValueId>(i));
-  const size_t outputs = op.declaration.outputs.size();
-  for (size_t i = 0; i < outputs; ++i) node.outputs.push_back(static_cast<ValueId>(inputs + i));
-  node.attrs = attrs;
-  return node;
-}
-
-std::string shapes_text(std::span<const Shape> shapes) {
-  std::string text;
-  for (const Shape& shape : shapes) text += (text.empty() ? "" : ", ") + to_string(shape);
-  return text;
-}
-
-void fill_reals(std::span<f32> to, std::mt19937_64& random) {
+template <class T>
+void fill_reals(std::span<T> to, std::mt19937_64& random) {
   std::normal_distribution<f32> normal(0.0f, 2.0f);
-  for (f32& x : to) x = normal(random);
+  for (T& x : to) x = static_cast<T>(normal(random));
 }
 
 template <class T>
@@ -52,6 +33,12 @@ Tensor random_tensor(Dtype dtype, const Shape& shape, std::mt19937_64& random) {
   switch (dtype) {
     case Dtype::f32:
       fill_reals(tensor.mutable_as<f32>(), random);
+      break;
+    case Dtype::f16:
+      fill_reals(tensor.mutable_as<f16>(), random);
+      break;
+    case Dtype::bf16:
+      fill_reals(tensor.mutable_as<bf16>(), random);
       break;
     case Dtype::u8:
       fill_ints(tensor.mutable_as<u8>(), random, 0, 255);
@@ -110,7 +97,8 @@ Tensor dequantized(const Tensor& codes, const PortCodes& port) {
 // Parameters under which these reals have all codes.
 void fit(PortCodes& port, const Tensor& real) {
   f32 low = 0, high = 0;
-  for (f32 x : real.as<f32>()) {
+  for (s64 i = 0; i < real.elements(); ++i) {
+    const f32 x = static_cast<f32>(value_at(real, i));
     if (!std::isfinite(x)) continue;
     low = std::min(low, x);
     high = std::max(high, x);
@@ -125,72 +113,11 @@ void fit(PortCodes& port, const Tensor& real) {
       static_cast<s32>(std::nearbyint(-low / scale)) - (port.stored == Dtype::s8 ? 128 : 0);
 }
 
-bool accepts(const PluginOp& op, const CheckCase& from) {
-  const PluginCombination* reals = op.declaration.reals();
-  const PluginCombination& c = reals != nullptr ? *reals : op.declaration.combinations[0];
-  try {
-    make_trial(op, c, from, 1);
-    return true;
-  } catch (const Error& error) {
-    if (error.code() == Error::Code::invalid_model) return false;
-    throw;
-  }
-}
-
-bool is_small(std::span<const Shape> shapes) {
-  return std::ranges::all_of(shapes, [](const Shape& s) { return s.elements() <= kMostElements; });
-}
-
-// One dimension, that several inputs may share, otherwise: batches of 1 and 3, odd sizes.
-void add_variants(const PluginOp& op, const CheckCase& from, std::vector<CheckCase>& cases) {
-  for (const s64 batch : {s64{1}, s64{3}}) {
-    CheckCase other = from;
-    for (Shape& shape : other.inputs) {
-      if (shape.rank() > 1) shape[0] = batch;
-    }
-    other.text = shapes_text(other.inputs);
-    const auto same = [&](const CheckCase& c) { return c.text == other.text; };
-    if (std::ranges::none_of(cases, same) && accepts(op, other)) cases.push_back(std::move(other));
-  }
-}
-
-void add_generated(const PluginOp& op, std::mt19937_64& random, std::vector<CheckCase>& cases) {
-  constexpr int kTries = 200;
-  constexpr size_t kEnough = 8;
-  const Declaration& d = op.declaration;
-  std::uniform_int_distribution<s64> size(1, 9);
-  for (int i = 0; i < kTries && cases.size() < kEnough; ++i) {
-    std::vector<Shape> shapes;
-    Shape first;
-    for (const PluginPort& port : d.inputs) {
-      std::uniform_int_distribution<int> rank(port.min_rank,
-                                              std::max(port.min_rank, std::min(port.max_rank, 4)));
-      Shape shape;
-      for (int r = rank(random); r > 0; --r) shape.push_back(size(random));
-      // Half of the tries have equal shapes.
-      if (shapes.empty()) first = shape;
-      if (i % 2 == 0 && first.rank() >= port.min_rank && first.rank() <= port.max_rank)
-        shape = first;
-      shapes.push_back(shape);
-    }
-    CheckCase made{node_of(op, checked_attributes(d, {}), shapes.size()), shapes,
-                   shapes_text(shapes)};
-    if (is_small(made.inputs) && accepts(op, made)) cases.push_back(std::move(made));
-  }
-}
-
-bool has_defaults(const Declaration& d) {
-  return std::ranges::all_of(d.attributes,
-                             [](const PluginAttribute& a) { return a.otherwise.has_value(); });
-}
-
-void transpose_if(const PluginFormat& format, const Tensor& from, Tensor& to, bool to_nhwc) {
+// Between the memory of both layouts; other formats than nhwc of rank 4 stay as they are.
+Tensor transposed(const PluginFormat& format, const Tensor& from, bool to_nhwc) {
   const Shape& s = from.shape();
-  if (format.layout != OCTET_LAYOUT_NHWC || s.rank() != 4) {
-    to = from;
-    return;
-  }
-  to = Tensor(from.dtype(), s);
+  if (format.layout != OCTET_LAYOUT_NHWC || s.rank() != 4) return from;
+  Tensor to(from.dtype(), s);
   const size_t bytes = dtype_bytes(from.dtype());
   const s64 pixels = s[2] * s[3];
   for (s64 n = 0; n < s[0]; ++n) {
@@ -203,32 +130,69 @@ void transpose_if(const PluginFormat& format, const Tensor& from, Tensor& to, bo
       }
     }
   }
+  return to;
+}
+
+// The same numbers as the float evaluation takes them.
+Tensor as_reals(const Tensor& numbers, Dtype dtype) {
+  const bool real = dtype == Dtype::f32 || dtype == Dtype::f16 || dtype == Dtype::bf16;
+  if (numbers.dtype() == dtype || !real) return numbers;
+  Tensor reals(dtype, numbers.shape());
+  for (s64 i = 0; i < numbers.elements(); ++i) {
+    const auto at = static_cast<size_t>(i);
+    const f32 x = static_cast<f32>(value_at(numbers, i));
+    if (dtype == Dtype::f32) reals.mutable_as<f32>()[at] = x;
+    if (dtype == Dtype::f16) reals.mutable_as<f16>()[at] = static_cast<f16>(x);
+    if (dtype == Dtype::bf16) reals.mutable_as<bf16>()[at] = static_cast<bf16>(x);
+  }
+  return reals;
 }
 
 }  // namespace
 
-std::vector<CheckCase> cases_of(const PluginOp& op, u64 seed) {
-  std::mt19937_64 random(seed);
-  std::vector<CheckCase> cases;
-  for (const PluginCase& example : op.declaration.cases) {
-    CheckCase made{node_of(op, example.attributes, example.inputs.size()), example.inputs,
-                   shapes_text(example.inputs)};
-    if (!accepts(op, made))
-      fail(Error::Code::invalid_argument, "the shape rule refuses the plugin's own example {}",
-           made.text);
-    cases.push_back(made);
-    add_variants(op, made, cases);
+Tensor to_layout(const PluginFormat& format, const Tensor& linear) {
+  return transposed(format, linear, true);
+}
+
+Tensor from_layout(const PluginFormat& format, const Tensor& laid) {
+  return transposed(format, laid, false);
+}
+
+Tensor result_of(const Trial& trial, size_t i, const std::byte* data, const Shape& size) {
+  Tensor own(trial.outputs[i].dtype, size);
+  if (own.bytes() > 0) std::memcpy(own.mutable_data(), data, own.bytes());
+  return from_layout(format_of(trial.combination->outputs, i), own);
+}
+
+f64 value_at(const Tensor& tensor, s64 i) {
+  return visit_dtype(tensor.dtype(), [&]<class T>() -> f64 {
+    const T value = tensor.as<T>()[static_cast<size_t>(i)];
+    if constexpr (std::is_class_v<T>)  // 16-bit floats
+      return static_cast<f32>(value);
+    else
+      return static_cast<f64>(value);
+  });
+}
+
+bool can_occur(const Trial& trial) {
+  const std::vector<PluginFormat>& formats = trial.combination->inputs;
+  std::vector<TensorType> types;
+  for (size_t i = 0; i < trial.inputs.size(); ++i) {
+    const Shape& shape = trial.inputs[i].shape();
+    const PluginFormat& f = format_of(formats, i);
+    types.push_back(trial.inputs[i].type());
+    if (trial.of.omits(i)) continue;
+    if (f.params == OCTET_PARAMS_PER_CHANNEL && f.axis < shape.rank() && shape[f.axis] == 0)
+      return false;
   }
-  if (cases.empty() && has_defaults(op.declaration)) add_generated(op, random, cases);
-  if (cases.empty())
-    fail(Error::Code::invalid_argument,
-         "no shapes were found that the shape rule accepts; give an example (octet_plugin_case)");
-  return cases;
+  return trial.combination->device == OCTET_DEVICE_HOST ||
+         !is_for_host(*trial.op, trial.form, types);
 }
 
 PluginStep step_of(const Trial& trial) {
   PluginStep::Tensors tensors;
   tensors.outputs = trial.outputs;
+  tensors.open = trial.open;
   for (const Tensor& input : trial.inputs) tensors.inputs.push_back(input.type());
   tensors.constants.resize(trial.inputs.size());
   return PluginStep(*trial.op, trial.of.node, trial.form, *trial.combination, std::move(tensors));
@@ -238,49 +202,73 @@ Trial make_trial(const PluginOp& op, const PluginCombination& combination, const
                  u64 seed) {
   std::mt19937_64 random(seed);
   const Declaration& d = op.declaration;
-  Trial trial{&op, &combination, from, {}, {}, {}, {}};
+  Trial trial{&op, &combination, from, {}, {}, {}, {}, {}};
   std::vector<TensorType> types;
   std::vector<const Tensor*> values;
   for (size_t i = 0; i < from.inputs.size(); ++i) {
-    const PluginFormat& format = format_of(combination.inputs, i);
-    trial.form.inputs.push_back(random_codes(format, from.inputs[i], d.commutes(), random));
-    trial.inputs.push_back(random_tensor(*dtype_of(format.type), from.inputs[i], random));
+    const bool omitted = from.omits(i);
+    const PluginFormat format = omitted ? PluginFormat{} : format_of(combination.inputs, i);
+    trial.form.inputs.push_back(
+        omitted ? PortCodes{} : random_codes(format, from.inputs[i], d.commutes(), random));
+    trial.inputs.push_back(omitted ? Tensor()
+                                   : random_tensor(*dtype_of(format.type), from.inputs[i], random));
     types.push_back(trial.inputs.back().type());
   }
   for (size_t i = 0; i < from.inputs.size(); ++i)
-    values.push_back(d.input(i).constant ? &trial.inputs[i] : nullptr);
+    values.push_back(d.input(i).constant && !from.omits(i) ? &trial.inputs[i] : nullptr);
   for (size_t i = 0; i < from.node.outputs.size(); ++i)
     trial.form.outputs.push_back(
         random_codes(format_of(combination.outputs, i), {}, d.commutes(), random));
-  const std::vector<Shape> shapes = plugin_shapes(op, from.node, trial.form, types, values);
+  const std::vector<PluginShape> shapes = plugin_shapes(op, from.node, trial.form, types, values);
   for (size_t i = 0; i < shapes.size(); ++i) {
-    trial.outputs.push_back({trial.form.outputs[i].stored, shapes[i]});
-    if (shapes[i].elements() > kMostElements * 16)
+    trial.outputs.push_back({trial.form.outputs[i].stored, shapes[i].most});
+    trial.open.push_back(shapes[i].open);
+    if (shapes[i].most.elements() > kMostCheckedElements * 16)
       fail(Error::Code::invalid_model, "a result of {} elements is too large to check",
-           shapes[i].elements());
+           shapes[i].most.elements());
   }
   return trial;
 }
 
-std::vector<Tensor> run_plain(const Trial& trial, const PluginStep& step) {
+std::vector<Tensor> run_plain(const Trial& trial, const PluginStep& step, ThreadPool* pool) {
   std::vector<Tensor> inputs, own, results;
   std::vector<const void*> in;
   std::vector<void*> out;
   for (size_t i = 0; i < trial.inputs.size(); ++i) {
-    transpose_if(format_of(trial.combination->inputs, i), trial.inputs[i], inputs.emplace_back(),
-                 true);
+    inputs.push_back(to_layout(format_of(trial.combination->inputs, i), trial.inputs[i]));
     in.push_back(inputs.back().data());
   }
-  for (const TensorType& type : trial.outputs) {
-    own.emplace_back(type.dtype, type.shape);
-    out.push_back(own.back().mutable_data());
+  for (size_t i = 0; i < trial.outputs.size(); ++i) {
+    own.emplace_back(trial.outputs[i].dtype, trial.outputs[i].shape);
+    out.push_back(trial.of.omits_result(i) ? nullptr : own.back().mutable_data());
   }
   Tensor workspace(Dtype::u8, Shape{step.workspace_bytes()});
-  step.run(in.data(), out.data(), workspace.mutable_data(), {});
-  for (size_t i = 0; i < own.size(); ++i)
-    transpose_if(format_of(trial.combination->outputs, i), own[i], results.emplace_back(), false);
+  std::vector<Shape> sizes;
+  step.run(in.data(), out.data(), workspace.mutable_data(), {.pool = pool, .sizes = &sizes});
+  for (size_t i = 0; i < own.size(); ++i) {
+    const bool read = !trial.of.omits_result(i);
+    results.push_back(read ? result_of(trial, i, own[i].data(), sizes[i]) : unread());
+  }
   return results;
 }
+
+namespace {
+
+void hold_at_rest(const Trial& trial, const std::vector<std::unique_ptr<GuardedMemory>>& outputs,
+                  const RunMemory& memory) {
+  for (const auto& output : outputs) output->fill(memory.poison);
+  std::this_thread::sleep_for(memory.rest);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (trial.of.omits_result(i)) continue;
+    const std::byte* data = outputs[i]->data();
+    if (std::any_of(data, data + outputs[i]->bytes(),
+                    [&](std::byte b) { return b != memory.poison; }))
+      fail(Error::Code::invalid_argument, "{}: it writes to output '{}' when it has returned",
+           trial.text(), trial.op->declaration.output(i).name);
+  }
+}
+
+}  // namespace
 
 std::vector<Tensor> run_guarded(const Trial& trial, const PluginStep& step,
                                 const RunMemory& memory) {
@@ -289,33 +277,34 @@ std::vector<Tensor> run_guarded(const Trial& trial, const PluginStep& step,
   std::vector<const void*> in;
   std::vector<void*> out;
   for (size_t i = 0; i < trial.inputs.size(); ++i) {
-    Tensor input;
-    transpose_if(format_of(trial.combination->inputs, i), trial.inputs[i], input, true);
+    const Tensor input = to_layout(format_of(trial.combination->inputs, i), trial.inputs[i]);
+    const size_t bytes = trial.of.omits(i) ? 0 : input.bytes();
     auto& guarded = *in_memory.emplace_back(std::make_unique<GuardedMemory>(
-        static_cast<s64>(input.bytes()), "input '" + d.input(i).name + "'", memory.at));
-    if (input.bytes() > 0) std::memcpy(guarded.data(), input.data(), input.bytes());
+        static_cast<s64>(bytes), "input '" + d.input(i).name + "'", memory.at));
+    if (bytes > 0) std::memcpy(guarded.data(), input.data(), bytes);
     guarded.forbid_writing();
-    in.push_back(guarded.data());
+    in.push_back(trial.of.omits(i) ? nullptr : guarded.data());
   }
   for (size_t i = 0; i < trial.outputs.size(); ++i) {
     auto& guarded = *out_memory.emplace_back(std::make_unique<GuardedMemory>(
         trial.outputs[i].bytes(), "output '" + d.output(i).name + "'", memory.at));
     guarded.fill(memory.poison);
-    out.push_back(guarded.data());
+    out.push_back(trial.of.omits_result(i) ? nullptr : guarded.data());
   }
   const GuardedMemory workspace(step.workspace_bytes(), "the workspace", memory.at);
   workspace.fill(memory.poison);
-  step.run(in.data(), out.data(), workspace.data(), {});
+  std::vector<Shape> sizes;
+  step.run(in.data(), out.data(), workspace.data(), {.sizes = &sizes});
   std::vector<Tensor> results;
   for (size_t i = 0; i < trial.outputs.size(); ++i) {
     if (!out_memory[i]->slack_is_untouched())
       fail(Error::Code::invalid_argument, "it writes beside output '{}'", d.output(i).name);
-    Tensor own(trial.outputs[i].dtype, trial.outputs[i].shape);
-    if (own.bytes() > 0) std::memcpy(own.mutable_data(), out_memory[i]->data(), own.bytes());
-    transpose_if(format_of(trial.combination->outputs, i), own, results.emplace_back(), false);
+    const bool read = !trial.of.omits_result(i);
+    results.push_back(read ? result_of(trial, i, out_memory[i]->data(), sizes[i]) : unread());
   }
   if (!workspace.slack_is_untouched())
     fail(Error::Code::invalid_argument, "it writes beside the workspace that it asked for");
+  if (memory.rest.count() > 0) hold_at_rest(trial, out_memory, memory);
   return results;
 }
 
@@ -331,13 +320,19 @@ PortCodes Trial::meaning(PortCodes port) const {
 void measure_reals(Trial& trial) {
   const PluginCombination* reals = trial.op->declaration.reals();
   if (reals == nullptr) return;
-  Trial real{trial.op, reals, trial.of, {}, {}, {}, {}};
+  Trial real{trial.op, reals, trial.of, {}, {}, {}, trial.open, {}};
   for (size_t i = 0; i < trial.inputs.size(); ++i) {
     const PluginFormat& format = format_of(reals->inputs, i);
+    if (trial.of.omits(i)) {
+      real.form.inputs.emplace_back();
+      real.inputs.emplace_back();
+      continue;
+    }
     real.form.inputs.push_back({format, *dtype_of(format.type), {}, 0});
-    const bool codes = trial.form.inputs[i].is_codes();
-    real.inputs.push_back(codes ? dequantized(trial.inputs[i], trial.meaning(trial.form.inputs[i]))
-                                : trial.inputs[i]);
+    const PortCodes port = trial.meaning(trial.form.inputs[i]);
+    real.inputs.push_back(
+        as_reals(port.is_codes() ? dequantized(trial.inputs[i], port) : trial.inputs[i],
+                 real.form.inputs[i].stored));
   }
   for (size_t i = 0; i < trial.outputs.size(); ++i) {
     const PluginFormat& format = format_of(reals->outputs, i);
@@ -347,7 +342,8 @@ void measure_reals(Trial& trial) {
   trial.reals = run_plain(real, step_of(real));
   for (size_t i = 0; i < trial.outputs.size(); ++i) {
     PortCodes& port = trial.form.outputs[i];
-    if (port.is_codes() && !trial.op->declaration.commutes()) fit(port, trial.reals[i]);
+    const bool fits = port.is_codes() && !trial.op->declaration.commutes();
+    if (fits && !trial.of.omits_result(i)) fit(port, trial.reals[i]);
   }
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // octet plugin check: which checks there are, each in a process of its own.
+#include "plugin/check_plugin.h"
+
 #include <algorithm>
 #include <sstream>
 
 #include "core/check.h"
 #include "core/file.h"
-#include "octet/plugins.h"
+#include "plugin/check_process.h"
 #include "plugin/check_run.h"
 #include "plugin/elf_symbols.h"
 #include "plugin/isolated.h"
@@ -21,6 +23,18 @@ struct CombinationCheck {
 constexpr CombinationCheck kCombinationChecks[] = {
     {"memory", check_memory},   {"results", check_results}, {"against reals", check_against_reals},
     {"layouts", check_layouts}, {"threads", check_threads}, {"leaks", check_leaks},
+    {"process", check_process},
+};
+
+// For pointers of a device.
+constexpr CombinationCheck kDeviceChecks[] = {
+    {"memory", check_device_memory},
+    {"results", check_results},
+    {"against reals", check_against_reals},
+    {"layouts", check_layouts},
+    {"stream", check_stream},
+    {"threads", check_streams},
+    {"leaks", check_leaks},
 };
 
 struct OperatorCheck {
@@ -34,7 +48,7 @@ constexpr OperatorCheck kOperatorChecks[] = {
 struct Row {
   size_t op, combination;
   std::string op_name, combination_name;
-  bool on_host, has_reals, has_codes;
+  bool on_host, has_reals, differs_from_reals;
 };
 
 std::string list_rows(const std::filesystem::path& library) {
@@ -45,9 +59,9 @@ std::string list_rows(const std::filesystem::path& library) {
     const Declaration& d = declarations[o];
     for (size_t c = 0; c < d.combinations.size(); ++c) {
       const PluginCombination& combination = d.combinations[c];
+      const bool differs = d.reals() != nullptr && !combination.means_same(*d.reals());
       text += fmt::format("{} {} {} {} {:d} {:d} {:d}\n", o, c, d.full_name(), combination.name,
-                          combination.device == OCTET_DEVICE_HOST, d.reals() != nullptr,
-                          combination.has_codes());
+                          combination.device == OCTET_DEVICE_HOST, d.reals() != nullptr, differs);
     }
   }
   return text;
@@ -57,15 +71,16 @@ std::vector<Row> read_rows(const std::string& text) {
   std::vector<Row> rows;
   std::istringstream lines(text);
   for (Row row; lines >> row.op >> row.combination >> row.op_name >> row.combination_name >>
-                row.on_host >> row.has_reals >> row.has_codes;)
+                row.on_host >> row.has_reals >> row.differs_from_reals;)
     rows.push_back(row);
   return rows;
 }
 
 class Checker {
  public:
-  Checker(const std::filesystem::path& library, const PluginCheckOptions& options)
-      : library_(library), options_(options) {}
+  Checker(const std::filesystem::path& library, const PluginCheckOptions& options,
+          const OpenCheckDevice& open_device)
+      : library_(library), options_(options), open_device_(open_device) {}
 
   PluginCheck run() {
     const File readable(library_);  // a file that cannot be read is the caller's affair
@@ -75,6 +90,8 @@ class Checker {
     const std::vector<Row> rows = read_rows(first.message);
     first.message = fmt::format("{} combinations", rows.size());
     check_symbols();
+    check_loading();
+    if (open_device_ != nullptr) check_device(rows);
     for (size_t i = 0; i < rows.size(); ++i) {
       if (i == 0 || rows[i].op != rows[i - 1].op) check_operator(rows[i]);
       check_combination(rows[i]);
@@ -107,6 +124,23 @@ class Checker {
          others.empty() ? "the entry alone" : "gives others the symbols " + others});
   }
 
+  void check_loading() {
+    add({"", "", "process", false, false, ""}, [&]() -> std::string {
+      const ProcessState before;
+      open_plugin(library_);
+      before.hold("loading it");
+      return "as it was before";
+    });
+  }
+
+  void check_device(const std::vector<Row>& rows) {
+    const PluginFinding named{"", "", "device", false, false, ""};
+    if (std::ranges::all_of(rows, &Row::on_host))
+      return skip(named, "no combination is for CUDA pointers");
+    add(named, [&] { return open_device_()->name(); });
+    has_device_ = result_.findings.back().passed;
+  }
+
   // A fresh copy of the operator, in the child.
   std::unique_ptr<PluginOp> open(size_t op) const {
     return std::make_unique<PluginOp>(read_plugin(open_plugin(library_)).at(op));
@@ -123,22 +157,31 @@ class Checker {
   }
 
   void check_combination(const Row& row) {
-    const PluginFinding named{row.op_name, row.combination_name, "all", false, false, ""};
-    if (!row.on_host) return skip(named, "for CUDA pointers: the checks run on the host");
-    for (const CombinationCheck& check : kCombinationChecks) {
-      PluginFinding finding = named;
-      finding.check = check.name;
-      if (check.run == check_against_reals && (!row.has_codes || !row.has_reals)) continue;
-      add(std::move(finding), [&] {
+    if (row.on_host) return run_checks(row, kCombinationChecks, nullptr);
+    if (has_device_) return run_checks(row, kDeviceChecks, open_device_);
+    skip({row.op_name, row.combination_name, "all", false, false, ""},
+         open_device_ == nullptr ? "for CUDA pointers, and no device was named"
+                                 : "for CUDA pointers, and the device cannot be used");
+  }
+
+  void run_checks(const Row& row, std::span<const CombinationCheck> checks,
+                  const OpenCheckDevice& open_device) {
+    for (const CombinationCheck& check : checks) {
+      const bool against_reals = check.run == check_against_reals;
+      if (against_reals && (!row.has_reals || (row.on_host && !row.differs_from_reals))) continue;
+      add({row.op_name, row.combination_name, check.name, false, false, ""}, [&] {
         const auto op = open(row.op);
+        const auto device = open_device != nullptr ? open_device() : nullptr;
         return check.run({*op, op->declaration.combinations.at(row.combination), options_.threads,
-                          options_.seed});
+                          options_.seed, device.get()});
       });
     }
   }
 
   std::filesystem::path library_;
   PluginCheckOptions options_;
+  OpenCheckDevice open_device_;  // null: none was named
+  bool has_device_ = false;
   PluginCheck result_;
 };
 
@@ -146,8 +189,9 @@ class Checker {
 
 bool PluginCheck::passed() const { return std::ranges::all_of(findings, &PluginFinding::passed); }
 
-PluginCheck check_plugin(const std::filesystem::path& library, const PluginCheckOptions& options) {
-  return Checker(library, options).run();
+PluginCheck check_plugin(const std::filesystem::path& library, const PluginCheckOptions& options,
+                         const OpenCheckDevice& open_device) {
+  return Checker(library, options, open_device).run();
 }
 
 }  // namespace octet

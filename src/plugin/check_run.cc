@@ -1,78 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/check_run.h"
 
-#include <malloc.h>
-
+#include <algorithm>
 #include <atomic>
 #include <barrier>
-#include <chrono>
 #include <cmath>
-#include <cstring>
-#include <limits>
 #include <thread>
+#include <utility>
 
 #include "core/check.h"
 #include "core/rounding.h"
-#include "plugin/isolated.h"
+#include "plugin/check_trials.h"
 
 namespace octet {
 namespace {
-
-constexpr std::chrono::milliseconds kTogether{200};
-constexpr auto kWrong = Error::Code::invalid_argument;
-
-enum class Reals { measured, unknown };
-
-template <class Body>
-size_t for_each_trial(const CheckContext& context, const char* stage, const Body& body,
-                      Reals reals = Reals::measured) {
-  size_t count = 0;
-  for (const CheckCase& from : cases_of(context.op, context.seed)) {
-    Trial trial = make_trial(context.op, context.combination, from, context.seed + count++);
-    note_stage(fmt::format("{}, {}", stage, trial.text()));
-    if (reals == Reals::measured) measure_reals(trial);
-    body(trial);
-  }
-  return count;
-}
-
-s64 first_difference(const Tensor& a, const Tensor& b) {
-  const size_t size = dtype_bytes(a.dtype());
-  for (size_t at = 0; at < a.bytes(); ++at) {
-    if (a.data()[at] != b.data()[at]) return static_cast<s64>(at / size);
-  }
-  return -1;
-}
-
-// Throws where any output of two runs differs; `how` says what the difference between the runs was.
-void same_results(const Trial& trial, const std::vector<Tensor>& a, const std::vector<Tensor>& b,
-                  const char* how) {
-  for (size_t i = 0; i < a.size(); ++i) {
-    const s64 at = first_difference(a[i], b[i]);
-    if (at >= 0)
-      fail(kWrong, "{}: element {} of output '{}' {}", trial.text(), at,
-           trial.op->declaration.output(i).name, how);
-  }
-}
-
-f64 value_at(const Tensor& tensor, s64 i) {
-  const auto at = static_cast<size_t>(i);
-  switch (tensor.dtype()) {
-    case Dtype::u8:
-      return tensor.as<u8>()[at];
-    case Dtype::s8:
-      return tensor.as<s8>()[at];
-    case Dtype::f32:
-      return tensor.as<f32>()[at];
-    case Dtype::s32:
-      return tensor.as<s32>()[at];
-    case Dtype::s64:
-      return static_cast<f64>(tensor.as<s64>()[at]);
-    default:
-      return static_cast<f64>(
-          std::to_integer<int>(tensor.data()[at * dtype_bytes(tensor.dtype())]));
-  }
-}
 
 struct Allowed {
   f64 error;
@@ -80,18 +21,44 @@ struct Allowed {
 };
 
 // What a result may differ by: one code; of reals one 255th of their range; of other numbers nothing.
-Allowed allowed(const Trial& trial, size_t i) {
+Allowed allowed(const Trial& trial, size_t i, const Tensor& wanted) {
   if (trial.op->declaration.commutes()) return {0, "value"};
   if (trial.form.outputs[i].is_codes()) return {1, "code"};
-  const Tensor& real = trial.reals[i];
-  if (real.dtype() != Dtype::f32) return {0, "value"};
+  const Dtype dtype = wanted.dtype();
+  if (dtype != Dtype::f32 && dtype != Dtype::f16 && dtype != Dtype::bf16) return {0, "value"};
   f64 low = 0, high = 0;
-  for (f32 x : real.as<f32>()) {
+  for (s64 e = 0; e < wanted.elements(); ++e) {
+    const f64 x = value_at(wanted, e);
     if (!std::isfinite(x)) continue;
-    low = std::min<f64>(low, x);
-    high = std::max<f64>(high, x);
+    low = std::min(low, x);
+    high = std::max(high, x);
   }
   return {std::max((high - low) / 255, 1e-6), "255th of the range"};
+}
+
+// Throws for an element that differs by more, from what `whose` gives. The worst share of what is allowed.
+template <class Wanted>
+f64 hold_to(const Trial& trial, const std::vector<Tensor>& got, const std::vector<Tensor>& from,
+            const std::string& whose, const Wanted& wanted_at) {
+  f64 worst = 0;
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (trial.of.omits_result(i)) continue;
+    if (got[i].shape() != from[i].shape())
+      fail(kWrong, "{}: output '{}' is {}, {} gives {}", trial.text(),
+           trial.op->declaration.output(i).name, to_string(got[i].shape()), whose,
+           to_string(from[i].shape()));
+    const Allowed most = allowed(trial, i, from[i]);
+    for (s64 e = 0; e < got[i].elements(); ++e) {
+      const f64 value = value_at(got[i], e), wanted = wanted_at(i, e);
+      const f64 error = std::fabs(value - wanted);
+      if (!(error <= most.error) && value != wanted && !(std::isnan(value) && std::isnan(wanted)))
+        fail(kWrong, "{}: element {} of output '{}' is {}, {} gives {}: more than one {}",
+             trial.text(), e, trial.op->declaration.output(i).name, value, whose, wanted,
+             most.unit);
+      if (most.error > 0 && value != wanted) worst = std::max(worst, error / most.error);
+    }
+  }
+  return worst;
 }
 
 f64 wanted_at(const Trial& trial, size_t i, s64 e) {
@@ -105,68 +72,136 @@ f64 wanted_at(const Trial& trial, size_t i, s64 e) {
 
 }  // namespace
 
+namespace {
+
+// Nothing at all for tensors without elements.
+void check_cost(const PluginStep& step) {
+  const auto empty = [](const TensorType& type) { return type.shape.elements() == 0; };
+  const bool free = std::ranges::any_of(step.tensors().inputs, empty);
+  const f64 cost = step.own_cost().value_or(1);
+  if (!std::isfinite(cost) || cost < 0 || (cost == 0 && !free))
+    fail(kWrong, "cost returns {} cycles", cost);
+}
+
+template <class T>
+void fill_edges(Tensor& tensor, std::initializer_list<T> edges) {
+  size_t next = 0;
+  for (T& x : tensor.mutable_as<T>()) x = edges.begin()[next++ % edges.size()];
+}
+
+// Numbers that no example has: a network, or who feeds it, may give them. A plugin may fail then, and must touch no other memory.
+void run_edges(const Trial& trial) {
+  using Floats = std::numeric_limits<f32>;
+  constexpr s64 kFar = s64{1} << 40;
+  Trial edge = trial;
+  for (size_t i = 0; i < edge.inputs.size(); ++i) {
+    Tensor& input = edge.inputs[i];
+    if (edge.of.omits(i) || edge.op->declaration.input(i).constant) continue;
+    input = input.clone();
+    if (input.dtype() == Dtype::f32)
+      fill_edges<f32>(input, {Floats::quiet_NaN(), 1e30f, -1e30f, Floats::infinity(),
+                              -Floats::infinity(), 0.0f, -0.0f, Floats::denorm_min()});
+    if (input.dtype() == Dtype::s64) fill_edges<s64>(input, {-1, kFar, -kFar, 0, 1 << 20});
+    if (input.dtype() == Dtype::s32) fill_edges<s32>(input, {-1, 1 << 30, 0, 1 << 20});
+  }
+  note_stage("NaN, infinities and far integers, " + trial.text());
+  try {
+    run_guarded(edge, step_of(edge), {});
+  } catch (const Error& error) {
+    if (error.code() == kWrong) throw;
+  }
+}
+
+}  // namespace
+
 // Nothing runs outside of guarded memory here: what writes where it must not is found before it does harm.
 std::string check_memory(const CheckContext& context) {
+  constexpr std::chrono::milliseconds kRest{30};
+  std::chrono::milliseconds rest = kRest;  // of the first case
   const auto body = [&](const Trial& trial) {
     const PluginStep step = step_of(trial);
-    run_guarded(trial, step, {GuardedMemory::At::end, std::byte{0xa5}});
+    run_guarded(trial, step, {.at = GuardedMemory::At::end, .rest = std::exchange(rest, {})});
     run_guarded(trial, step, {GuardedMemory::At::start, std::byte{0xa5}});
+    check_cost(step);
+    run_edges(trial);
   };
   const size_t count = for_each_trial(context, "between guard pages", body, Reals::unknown);
   return fmt::format("{} cases, at both ends", count);
 }
 
+namespace {
+
+// On several threads, which take the pieces of Call::parallel.
+void run_in_pieces(const CheckContext& context, const Trial& trial,
+                   const std::vector<Tensor>& wanted) {
+  constexpr int kRounds = 16;
+  const PluginStep step = step_of(trial);
+  ThreadPool pool(context.threads);
+  for (int round = 0; round < kRounds; ++round)
+    same_results(trial, wanted, run_plain(trial, step, &pool),
+                 "is another one where several threads take the pieces of `parallel`");
+}
+
+}  // namespace
+
 std::string check_results(const CheckContext& context) {
   const size_t count = for_each_trial(context, "poisoned outputs", [&](const Trial& trial) {
     const PluginStep step = step_of(trial);
-    const auto first = run_guarded(trial, step, {GuardedMemory::At::end, std::byte{0xa5}});
-    const auto again = run_guarded(trial, step, {GuardedMemory::At::end, std::byte{0xa5}});
+    const RunMemory memory;
+    const auto first = run_trial(context, trial, step, memory);
+    const auto again = run_trial(context, trial, step, memory);
     same_results(trial, first, again, "changes from run to run");
-    const auto other = run_guarded(trial, step, {GuardedMemory::At::end, std::byte{0x5a}});
+    const auto other = run_trial(context, trial, step, {memory.at, std::byte{0x5a}});
     same_results(trial, first, other,
                  "is not written, or depends on what lay in the outputs or the workspace before");
-    same_results(trial, first, run_plain(trial, step_of(trial)),
+    same_results(trial, first, run_trial(context, trial, step_of(trial)),
                  "depends on where its memory lies");
+    if (context.device == nullptr) run_in_pieces(context, trial, first);
   });
-  return fmt::format("{} cases, four runs each", count);
+  return fmt::format("{} cases, in several runs each", count);
 }
 
 std::string check_against_reals(const CheckContext& context) {
   f64 worst = 0;
   const size_t count =
       for_each_trial(context, "against the float evaluation", [&](const Trial& trial) {
-        const std::vector<Tensor> got = run_plain(trial, step_of(trial));
-        for (size_t i = 0; i < got.size(); ++i) {
-          const Allowed most = allowed(trial, i);
-          for (s64 e = 0; e < got[i].elements(); ++e) {
-            const f64 value = value_at(got[i], e), wanted = wanted_at(trial, i, e);
-            const f64 error = std::fabs(value - wanted);
-            if (!(error <= most.error) && !(std::isnan(value) && std::isnan(wanted)))
-              fail(kWrong,
-                   "{}: element {} of output '{}' is {}, the float evaluation gives {}: more than "
-                   "one {}",
-                   trial.text(), e, context.op.declaration.output(i).name, value, wanted,
-                   most.unit);
-            if (most.error > 0) worst = std::max(worst, error / most.error);
-          }
-        }
+        const std::vector<Tensor> got = run_trial(context, trial, step_of(trial));
+        const auto wanted = [&](size_t i, s64 e) { return wanted_at(trial, i, e); };
+        worst = std::max(worst, hold_to(trial, got, trial.reals, "the float evaluation", wanted));
       });
   return fmt::format("{} cases, at most {:.2f} of what is allowed", count, worst);
 }
 
+namespace {
+
+// Where both run on one device, the same bits; else as near as to reals.
+void hold_to_other(const CheckContext& context, const Trial& trial, const std::vector<Tensor>& got,
+                   const PluginCombination& other) {
+  const bool same_device = other.device == context.combination.device;
+  const CheckContext beside{context.op, other, context.threads, context.seed,
+                            same_device ? context.device : nullptr};
+  Trial twin = trial;
+  twin.combination = &other;
+  const std::vector<Tensor> wanted = run_trial(beside, twin, step_of(twin));
+  const std::string name = fmt::format("combination '{}'", other.name);
+  if (same_device)
+    return same_results(
+        trial, got, wanted,
+        ("differs from that of " + name + ", which takes the same numbers").c_str());
+  hold_to(trial, got, wanted, name + " on the host",
+          [&](size_t i, s64 e) { return value_at(wanted[i], e); });
+}
+
+}  // namespace
+
 std::string check_layouts(const CheckContext& context) {
   size_t others = 0;
-  for_each_trial(context, "in other layouts", [&](const Trial& trial) {
-    const auto got = run_plain(trial, step_of(trial));
+  for_each_trial(context, "beside other combinations", [&](const Trial& trial) {
+    const auto got = run_trial(context, trial, step_of(trial));
     for (const PluginCombination& c : context.op.declaration.combinations) {
-      const bool other = &c != &context.combination && c.device == OCTET_DEVICE_HOST;
-      if (!other || !c.means_same(context.combination)) continue;
-      Trial twin = trial;
-      twin.combination = &c;
-      same_results(
-          trial, got, run_plain(twin, step_of(twin)),
-          fmt::format("differs from that of combination '{}', which takes the same numbers", c.name)
-              .c_str());
+      const bool runs = c.device == context.combination.device || c.device == OCTET_DEVICE_HOST;
+      if (!runs || &c == &context.combination || !c.means_same(context.combination)) continue;
+      hold_to_other(context, trial, got, c);
       ++others;
     }
   });
@@ -193,12 +228,7 @@ struct Runner {
 };
 
 Runner runner_of(const CheckContext& context, const Trial& trial, u64 thread) {
-  Runner runner{trial, {}};
-  runner.trial.inputs =
-      make_trial(context.op, context.combination, trial.of, context.seed + 1000 + thread).inputs;
-  for (size_t i = 0; i < trial.inputs.size(); ++i) {
-    if (context.op.declaration.input(i).constant) runner.trial.inputs[i] = trial.inputs[i];
-  }
+  Runner runner{twin_of(context, trial, thread), {}};
   runner.wanted = run_plain(runner.trial, step_of(trial));
   return runner;
 }
@@ -226,44 +256,20 @@ int run_together(const std::vector<Runner>& runners, const PluginStep& step) {
 
 std::string check_threads(const CheckContext& context) {
   if (!context.op.declaration.concurrent()) return "declared to run one at a time";
-  const size_t count = for_each_trial(context, "on several threads", [&](const Trial& trial) {
-    std::vector<Runner> runners;
-    for (int t = 0; t < context.threads; ++t)
-      runners.push_back(runner_of(context, trial, static_cast<u64>(t)));
-    const int wrong = run_together(runners, step_of(trial));
-    if (wrong >= 0)
-      fail(kWrong, "{}: output '{}' is another one while other threads run the same instance",
-           trial.text(), context.op.declaration.output(static_cast<size_t>(wrong)).name);
-  });
+  const size_t count = for_each_trial(
+      context, "on several threads",
+      [&](const Trial& trial) {
+        std::vector<Runner> runners;
+        for (int t = 0; t < context.threads; ++t)
+          runners.push_back(runner_of(context, trial, static_cast<u64>(t)));
+        const int wrong = run_together(runners, step_of(trial));
+        if (wrong >= 0)
+          fail(kWrong, "{}: output '{}' is another one while other threads run the same instance",
+               trial.text(), context.op.declaration.output(static_cast<size_t>(wrong)).name);
+      },
+      Reals::measured, kSomeCases);
   return fmt::format("{} cases, {} threads for {} ms each", count, context.threads,
                      kTogether.count());
-}
-
-std::string check_leaks(const CheckContext& context) {
-  constexpr s64 kWarm = 64, kRuns = 512;
-  const auto live = [] {
-    const struct mallinfo2 info = mallinfo2();
-    return static_cast<s64>(info.uordblks + info.hblkhd);
-  };
-  const CheckCase from = cases_of(context.op, context.seed).front();
-  const Trial trial = make_trial(context.op, context.combination, from, context.seed);
-  note_stage("looking for leaks, " + trial.text());
-  const auto once = [&] {
-    Trial own = trial;
-    own.of.node.op = &context.op.real;
-    const PluginInstance instance(context.op, own.of.node);
-    instance.state();
-    run_plain(own, step_of(own));
-  };
-  for (s64 i = 0; i < kWarm; ++i) once();
-  const s64 before = live();
-  for (s64 i = 0; i < kRuns; ++i) once();
-  const s64 grown = live() - before;
-  // What is leaked at every turn is at least a byte, which malloc makes 32.
-  if (grown >= kRuns * 16)
-    fail(kWrong, "memory grows by {} bytes for each instance that is made, run and destroyed",
-         grown / kRuns);
-  return fmt::format("{} instances", kWarm + kRuns);
 }
 
 }  // namespace octet

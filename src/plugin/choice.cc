@@ -14,13 +14,12 @@ constexpr const char* kChoice = "octet.combination";
 // A byte read or written by a conversion, in the cycles that costs are in.
 constexpr f64 kCyclesPerByte = 1;
 
+// One for each size that is open.
 f64 elements_of(const Graph& graph, ValueId id) {
-  const Shape& shape = graph.value(id).type.shape;
-  return shape.is_unknown() || !shape.is_static() ? 1 : static_cast<f64>(shape.elements());
-}
-
-const PluginFormat& format_of(const std::vector<PluginFormat>& formats, size_t tensor) {
-  return formats[std::min(tensor, formats.size() - 1)];
+  f64 elements = 1;
+  for (const s64 size : graph.value(id).type.shape)
+    elements *= size < 0 ? 1 : static_cast<f64>(size);
+  return elements;
 }
 
 bool is_real(const Graph& graph, ValueId id) {
@@ -75,8 +74,10 @@ f64 cost_of(const Graph& graph, const Node& node, const PluginCombination& c,
   const auto add = [&](ValueId id, const PluginFormat& format, const PortSurroundings& port) {
     if (id == kNoValue) return;
     if (format.is_codes()) fits = fits && is_real(graph, id) && port.can_be_codes;
-    if (!format.is_codes()) fits = fits && plugin_type(graph.value(id).type.dtype) == format.type;
-    const bool crosses = is_real(graph, id) && format.is_codes() != port.prefers_codes;
+    const Dtype dtype = graph.value(id).type.dtype;
+    const bool widened = is_widened(format, dtype);
+    if (!format.is_codes()) fits = fits && (plugin_type(dtype) == format.type || widened);
+    const bool crosses = is_real(graph, id) && (widened || format.is_codes() != port.prefers_codes);
     if (crosses && !graph.is_constant(id)) cost += crossing(graph, id);
   };
   for (size_t i = 0; i < node.inputs.size(); ++i)

@@ -53,7 +53,18 @@ void write_side(Node& node, const Names& names, const std::vector<PortCodes>& po
   node.attrs.set(names.stored, std::move(stored));
 }
 
+bool is_byte(Dtype dtype) { return dtype == Dtype::u8 || dtype == Dtype::s8; }
+
+// The type of a value may be the other byte type where it holds codes, and f32 where it holds halves.
+bool stored_as(Dtype value, const PluginFormat& format) {
+  return format.type == OCTET_TYPE_NONE || plugin_type(value) == format.type ||
+         (format.is_codes() && is_byte(value)) || is_widened(format, value);
+}
+
 void check_port(const PortCodes& port, const char* side, size_t i) {
+  if (!stored_as(port.stored, port.format))
+    fail(kInvalid, "{} {}: {} stored as {}", side, i, to_string(port.format),
+         dtype_name(port.stored));
   if (port.format.is_codes() != port.is_codes())
     fail(kInvalid, "{} {}: {} with {} scales", side, i, to_string(port.format), port.scales.size());
   if (port.format.params == OCTET_PARAMS_PER_TENSOR && port.scales.size() != 1)
@@ -99,13 +110,6 @@ std::vector<PortCodes> read_side(const Node& node, const Names& names, size_t te
   return ports;
 }
 
-bool is_byte(Dtype dtype) { return dtype == Dtype::u8 || dtype == Dtype::s8; }
-
-// The type of a value may be the other byte type where it holds codes.
-bool stored_as(Dtype value, const PluginFormat& format) {
-  return plugin_type(value) == format.type || (format.is_codes() && is_byte(value));
-}
-
 void verify_side(const Graph& graph, const Node& node, std::span<const ValueId> ids,
                  const std::vector<PortCodes>& ports) {
   for (size_t i = 0; i < ids.size(); ++i) {
@@ -132,6 +136,13 @@ bool matches(const std::vector<PortCodes>& ports, const std::vector<PluginFormat
 
 }  // namespace
 
+bool PortCodes::is_turned() const { return is_codes() && plugin_type(stored) != format.type; }
+
+s32 PortCodes::declared_zero_point() const {
+  if (!is_turned()) return zero_point;
+  return zero_point + (stored == Dtype::u8 ? -kTopBit : kTopBit);
+}
+
 void write_codes(Node& node, const CodesForm& form) {
   write_side(node, kIn, form.inputs);
   write_side(node, kOut, form.outputs);
@@ -150,17 +161,17 @@ const PluginCombination* find_combination(const Declaration& declaration, const 
   return nullptr;
 }
 
-const PluginCombination* codes_combination(const PluginOp& op, std::span<const TensorType> inputs) {
-  const Declaration& d = op.declaration;
+const PluginCombination* codes_combination(const Node& node, std::span<const TensorType> inputs) {
+  const Declaration& d = plugin_of(node)->declaration;
   const PluginCombination* best = nullptr;
   for (const PluginCombination& c : d.combinations) {
     bool fits = true;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const PluginFormat& format = format_for(c.inputs, i);
-      const bool omitted = inputs[i].shape.rank() == 0 && d.input(i).optional;
       // s8 is turned into u8 on the way, symmetric codes are not.
       const bool turned = format.is_codes() && !format.symmetric && is_byte(inputs[i].dtype);
-      fits = fits && (omitted || turned || plugin_type(inputs[i].dtype) == format.type);
+      fits = fits &&
+             (node.input(i) == kNoValue || turned || plugin_type(inputs[i].dtype) == format.type);
     }
     if (!fits) continue;
     if (std::ranges::none_of(c.inputs, &PluginFormat::is_codes)) return nullptr;
@@ -171,9 +182,65 @@ const PluginCombination* codes_combination(const PluginOp& op, std::span<const T
   return best;
 }
 
-CodesForm reals_form(const PluginOp& op, std::span<const TensorType> inputs) {
-  const Declaration& d = op.declaration;
-  if (const PluginCombination* c = d.commutes() ? nullptr : codes_combination(op, inputs)) {
+bool is_widened(const PluginFormat& format, Dtype dtype) {
+  return dtype == Dtype::f32 && !format.is_codes() &&
+         (format.type == OCTET_TYPE_F16 || format.type == OCTET_TYPE_BF16);
+}
+
+namespace {
+
+bool takes_real(const PluginFormat& format, Dtype dtype, bool widened) {
+  return !format.is_codes() &&
+         (plugin_type(dtype) == format.type || (widened && is_widened(format, dtype)));
+}
+
+bool takes_reals(const Node& node, const PluginCombination& c, std::span<const TensorType> inputs,
+                 bool widened) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (node.input(i) != kNoValue && !takes_real(format_for(c.inputs, i), inputs[i].dtype, widened))
+      return false;
+  }
+  return !c.has_codes();
+}
+
+CodesForm form_of_reals(const PluginCombination& c, std::span<const TensorType> inputs,
+                        bool widened) {
+  CodesForm form;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    form.inputs.push_back({format_for(c.inputs, i), inputs[i].dtype, {}, 0});
+  for (const PluginFormat& f : c.outputs) {
+    const bool wide = widened && is_widened(f, Dtype::f32);
+    form.outputs.push_back({f, wide ? Dtype::f32 : *dtype_of(f.type), {}, 0});
+  }
+  return form;
+}
+
+[[noreturn]] void refuse_types(const Node& node, std::span<const TensorType> inputs) {
+  const Declaration& d = plugin_of(node)->declaration;
+  std::vector<std::string> offered;
+  std::vector<std::vector<bool>> cells;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    offered.emplace_back(node.input(i) == kNoValue ? "none" : dtype_name(inputs[i].dtype));
+  for (const PluginCombination& c : d.combinations) {
+    cells.emplace_back();
+    for (size_t i = 0; i < inputs.size(); ++i)
+      cells.back().push_back(node.input(i) == kNoValue ||
+                             takes_real(format_for(c.inputs, i), inputs[i].dtype, false));
+  }
+  const bool codes_alone =
+      std::ranges::all_of(d.combinations, [](const PluginCombination& c) { return c.has_codes(); });
+  fail(kInvalid, "{} takes no such types:\n{}{}", d.full_name(), format_matrix(d, offered, cells),
+       codes_alone ? fmt::format("\n  it computes on codes alone: write Q -> {0} -> DQ, or declare "
+                                 "a combination of reals, which calibration needs too",
+                                 d.name)
+                   : "");
+}
+
+}  // namespace
+
+CodesForm reals_form(const Node& node, std::span<const TensorType> inputs) {
+  const Declaration& d = plugin_of(node)->declaration;
+  if (const PluginCombination* c = d.commutes() ? nullptr : codes_combination(node, inputs)) {
     // Of codes whose parameters nobody has told yet: enough for types.
     CodesForm form;
     for (size_t i = 0; i < inputs.size(); ++i)
@@ -186,26 +253,29 @@ CodesForm reals_form(const PluginOp& op, std::span<const TensorType> inputs) {
     }
     return form;
   }
-  std::vector<std::string> offered;
-  std::vector<std::vector<bool>> cells;
-  for (const TensorType& type : inputs) offered.emplace_back(dtype_name(type.dtype));
-  for (const PluginCombination& c : d.combinations) {
-    cells.emplace_back();
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const PluginFormat& format = format_for(c.inputs, i);
-      const bool omitted = inputs[i].shape.rank() == 0 && d.input(i).optional;
-      cells.back().push_back(omitted ||
-                             (!format.is_codes() && plugin_type(inputs[i].dtype) == format.type));
+  for (const bool widened : {false, true}) {
+    for (const PluginCombination& c : d.combinations) {
+      if (takes_reals(node, c, inputs, widened)) return form_of_reals(c, inputs, widened);
     }
-    if (c.has_codes() || !std::ranges::all_of(cells.back(), [](bool cell) { return cell; }))
-      continue;
-    CodesForm form;
-    for (size_t i = 0; i < inputs.size(); ++i)
-      form.inputs.push_back({format_for(c.inputs, i), inputs[i].dtype, {}, 0});
-    for (const PluginFormat& f : c.outputs) form.outputs.push_back({f, *dtype_of(f.type), {}, 0});
-    return form;
   }
-  fail(kInvalid, "{} takes no such types:\n{}", d.full_name(), format_matrix(d, offered, cells));
+  refuse_types(node, inputs);
+}
+
+void check_inputs(const CodesForm& form, std::span<const TensorType> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const PortCodes& port = form.inputs[i];
+    const PluginFormat& format = port.format;
+    if (format.type == OCTET_TYPE_NONE) continue;
+    if (inputs[i].dtype != port.stored)
+      fail(kInvalid, "input {} is {}, and is said to be {}", i, to_string(inputs[i]),
+           dtype_name(port.stored));
+    if (format.params != OCTET_PARAMS_PER_CHANNEL) continue;
+    const Shape& shape = inputs[i].shape;
+    const s64 scales = std::ssize(port.scales);
+    if (format.axis < shape.rank() && shape[format.axis] == scales) continue;
+    fail(kInvalid, "input {} is {}, and has {} scales for dimension {}", i, to_string(inputs[i]),
+         scales, format.axis);
+  }
 }
 
 void plugin_reads_as_u8(Node& node, size_t input) {
@@ -232,9 +302,11 @@ void verify_plugin_codes(const Graph& graph, const Node& node) {
     fail(kInvalid, "{}: {} declares no such combination; build the engine again", describe(node),
          declaration.full_name());
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    if (node.inputs[i] == kNoValue || !form.inputs[i].is_codes()) continue;
-    if (!stored_as(graph.value(node.inputs[i]).type.dtype, form.inputs[i].format))
-      fail(kInvalid, "{}: input {} is no tensor of codes", describe(node), i);
+    if (node.inputs[i] == kNoValue) continue;
+    const Dtype dtype = graph.value(node.inputs[i]).type.dtype;
+    if (dtype != form.inputs[i].stored)
+      fail(kInvalid, "{}: input {} is {}, and is said to be {}", describe(node), i,
+           dtype_name(dtype), dtype_name(form.inputs[i].stored));
   }
   verify_side(graph, node, node.inputs, form.inputs);
   verify_side(graph, node, node.outputs, form.outputs);

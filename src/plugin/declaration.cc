@@ -60,10 +60,11 @@ PluginPort read_port(const octet_plugin_port* from, bool last) {
   port.optional = (known.flags & OCTET_PORT_OPTIONAL) != 0;
   port.variadic = (known.flags & OCTET_PORT_VARIADIC) != 0;
   port.constant = (known.flags & OCTET_PORT_CONSTANT) != 0;
+  port.data_sized = (known.flags & OCTET_PORT_DATA_SIZED) != 0;
   port.min_count = known.min_count;
   port.min_rank = known.min_rank;
   port.max_rank = known.max_rank;
-  if (known.flags > 7) bad_declaration("port '{}' has unknown flags {}", port.name, known.flags);
+  if (known.flags > 15) bad_declaration("port '{}' has unknown flags {}", port.name, known.flags);
   if (port.variadic && !last) bad_declaration("port '{}' is variadic and not the last", port.name);
   if (port.min_count > kMaxPluginTensors)
     bad_declaration("port '{}' needs {} tensors", port.name, port.min_count);
@@ -138,6 +139,20 @@ PluginCombination read_combination(const octet_plugin_combination* from, const D
   return combination;
 }
 
+// Those that are optional may be missing at the end.
+void check_case_inputs(u64 count, const Declaration& of) {
+  const size_t fixed = of.fixed_inputs();
+  u64 least = 0;
+  for (size_t i = 0; i < fixed; ++i) {
+    if (!of.inputs[i].optional) least = i + 1;
+  }
+  const PluginPort& last = of.inputs.back();
+  const u64 most = last.variadic ? kMaxPluginTensors : fixed;
+  if (last.variadic) least = fixed + last.min_count;
+  if (count < least || count > most)
+    bad_declaration("a case has {} inputs; the operator has {} to {}", count, least, most);
+}
+
 PluginCase read_case(const octet_plugin_case* from, const Declaration& of) {
   const octet_plugin_case known = known_part(from, "a case");
   PluginCase result;
@@ -151,6 +166,7 @@ PluginCase read_case(const octet_plugin_case* from, const Declaration& of) {
   }
   result.attributes = checked_attributes(of, result.attributes);
   check_count(known.input_count, kMaxPluginTensors, known.ranks, "inputs of a case");
+  check_case_inputs(known.input_count, of);
   const s64* dims = known.dims;
   for (u64 i = 0; i < known.input_count; ++i) {
     const s32 rank = known.ranks[i];
@@ -204,8 +220,8 @@ void check_functions(const Declaration& of) {
 
 void hash_ports(std::string& text, const std::vector<PluginPort>& ports) {
   for (const PluginPort& p : ports)
-    text += fmt::format("port {} {} {} {} {} {} {}\n", p.name, p.optional, p.variadic, p.constant,
-                        p.min_count, p.min_rank, p.max_rank);
+    text += fmt::format("port {} {} {} {} {} {} {}{}\n", p.name, p.optional, p.variadic, p.constant,
+                        p.min_count, p.min_rank, p.max_rank, p.data_sized ? " data_sized" : "");
 }
 
 std::string canonical_text(const Declaration& d) {
@@ -297,6 +313,23 @@ const PluginCombination* Declaration::reals() const {
   return nullptr;
 }
 
+namespace {
+
+// Nobody can give the codes of results a range before their size is known.
+void check_data_sized(const Declaration& d) {
+  if (std::ranges::any_of(d.inputs, &PluginPort::data_sized))
+    bad_declaration("an input is declared to be sized by data");
+  for (const PluginCombination& c : d.combinations) {
+    for (size_t i = 0; i < d.outputs.size(); ++i) {
+      if (d.outputs[i].data_sized && c.outputs[i].is_codes())
+        bad_declaration("data size output '{}', and combination '{}' gives it as codes",
+                        d.outputs[i].name, c.name);
+    }
+  }
+}
+
+}  // namespace
+
 Declaration read_declaration(const octet_plugin_operator& op, const octet_plugin& plugin) {
   Declaration declaration;
   declaration.given = &op;
@@ -311,6 +344,7 @@ Declaration read_declaration(const octet_plugin_operator& op, const octet_plugin
     if (declaration.flags > 7) bad_declaration("unknown flags {}", declaration.flags);
     read_lists(declaration);
     check_functions(declaration);
+    check_data_sized(declaration);
   } catch (Error& error) {
     error.add_context("in the declaration of operator '" + declaration.name + "'");
     throw;

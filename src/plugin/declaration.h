@@ -2,6 +2,7 @@
 // What a plugin's operator declares, read once through the sizes of its structs and checked: whoever has a Declaration need not ask again.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,7 +33,7 @@ struct PluginAttribute {
 
 struct PluginPort {
   std::string name;
-  bool optional = false, variadic = false, constant = false;
+  bool optional = false, variadic = false, constant = false, data_sized = false;
   u32 min_count = 1;
   int min_rank = 0, max_rank = 0;
 };
@@ -47,6 +48,11 @@ struct PluginFormat {
   // Layout apart.
   bool means_same(const PluginFormat& other) const;
 };
+
+// Of the i-th tensor of a node: the last format may stand for many.
+inline const PluginFormat& format_of(const std::vector<PluginFormat>& formats, size_t tensor) {
+  return formats[std::min(tensor, formats.size() - 1)];
+}
 
 struct PluginCombination {
   std::string name;
@@ -86,6 +92,8 @@ struct Declaration {
   static size_t port_of(const std::vector<PluginPort>& ports, size_t tensor);
   const PluginPort& input(size_t tensor) const { return inputs[port_of(inputs, tensor)]; }
   const PluginPort& output(size_t tensor) const { return outputs[port_of(outputs, tensor)]; }
+  // How many inputs every node has, given or not.
+  size_t fixed_inputs() const { return inputs.size() - (inputs.back().variadic ? 1 : 0); }
   // The first combination of reals on the host: what calibration and comparison run. Null where the plugin has none.
   const PluginCombination* reals() const;
 };

@@ -73,8 +73,12 @@ void GuardedMemory::forbid_writing() const {
   mprotect(map_ + page(), map_bytes_ - 2 * page(), PROT_READ);
 }
 
-void GuardedMemory::allow_writing() const {
-  mprotect(map_ + page(), map_bytes_ - 2 * page(), PROT_READ | PROT_WRITE);
+void GuardedMemory::take_back() const {
+  constexpr std::string_view kWrites = "it writes to ";
+  Slot& slot = slots[slot_];
+  const std::string name = slot.inside + kWrites.size();
+  std::snprintf(slot.inside, sizeof slot.inside, "it reads %s later", name.c_str());
+  mprotect(map_ + page(), map_bytes_ - 2 * page(), PROT_NONE);
 }
 
 bool GuardedMemory::slack_is_untouched() const {

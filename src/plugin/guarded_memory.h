@@ -21,7 +21,8 @@ class GuardedMemory {
   s64 bytes() const { return bytes_; }
   void fill(std::byte value) const;
   void forbid_writing() const;
-  void allow_writing() const;
+  // Nobody may read it either, from now on.
+  void take_back() const;
   // Bytes between the forbidden page and the aligned end were written. They are poisoned by fill().
   bool slack_is_untouched() const;
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/check.h"
 #include "core/content_hash.h"
@@ -66,20 +67,37 @@ void check_state(const Node& node) {
     fail(Error::Code::invalid_model, "attribute '{}' is no state of a plugin", kPluginState);
 }
 
-void check_variadic(const std::vector<PluginPort>& ports, size_t has, const char* side) {
-  const PluginPort& last = ports.back();
-  const size_t least = ports.size() - 1 + last.min_count;
-  if (has > kMaxPluginTensors || (last.variadic && has < least))
-    fail(Error::Code::invalid_model, "{} {}; port '{}' takes {} to {}", has, side, last.name,
-         last.min_count, kMaxPluginTensors);
+void check_count(const std::vector<PluginPort>& ports, size_t has, size_t least, const char* side) {
+  if (has >= least && has <= kMaxPluginTensors) return;
+  fail(Error::Code::invalid_model, "{} {}; port '{}' takes {} to {}", has, side, ports.back().name,
+       ports.back().min_count, kMaxPluginTensors);
+}
+
+// What a model leaves out at the end is left out like any other input.
+void check_inputs(const Declaration& d, const Node& node) {
+  const size_t fixed = d.fixed_inputs();
+  for (size_t i = 0; i < fixed; ++i) {
+    if (node.input(i) == kNoValue && !d.input(i).optional)
+      fail(Error::Code::invalid_model, "input {} '{}' is missing, and is not optional", i,
+           d.input(i).name);
+  }
+  const bool variadic = fixed < d.inputs.size();
+  check_count(d.inputs, node.inputs.size(), variadic ? fixed + d.inputs.back().min_count : 0,
+              "inputs");
+}
+
+void check_outputs(const Declaration& d, const Node& node) {
+  const PluginPort& last = d.outputs.back();
+  const size_t all = d.outputs.size() - 1 + (last.variadic ? last.min_count : 1);
+  check_count(d.outputs, node.outputs.size(), all, "outputs");
 }
 
 void verify_real(const Graph&, const Node& node) try {
   const Declaration& declaration = plugin_of(node)->declaration;
   checked_attributes(declaration, node.attrs);
   check_state(node);
-  check_variadic(declaration.inputs, node.inputs.size(), "inputs");
-  check_variadic(declaration.outputs, node.outputs.size(), "outputs");
+  check_inputs(declaration, node);
+  check_outputs(declaration, node);
 } catch (Error& error) {
   error.add_context("checking " + describe(node) + " against what its plugin declares");
   throw;
@@ -98,6 +116,10 @@ void parse(NodeParser& parser) {
       fail(Error::Code::invalid_model, "attribute '{}' is not declared", name);
   }
   parser.node.attrs = checked_attributes(op.declaration, parser.node.attrs);
+  std::vector<ValueId>& outputs = parser.node.outputs;
+  const std::vector<PluginPort>& ports = op.declaration.outputs;
+  if (outputs.size() < ports.size() && !ports.back().variadic)
+    outputs.resize(ports.size(), kNoValue);  // all are written, and those read by nobody too
   const std::vector<std::byte> state = op.instance_of(parser.node)->state();
   if (state.empty()) return;
   Tensor bytes(Dtype::u8, Shape{static_cast<s64>(state.size())});
@@ -131,31 +153,41 @@ PluginInstance::PluginInstance(const PluginOp& op, const Node& node) : op_(op) {
   check_state(node);
   if (d.raw.create == nullptr) return;
   const std::vector<octet_plugin_value> values = values_of(d, attrs);
-  char message[kPluginMessageBytes] = "";
+  PluginMessage message;
   octet_plugin_creation creation = {};
   creation.size = sizeof creation;
   creation.op = d.given;
   creation.attribute_count = values.size();
-  creation.attributes = values.data();
+  creation.attributes = op.shown != nullptr ? op.shown->show(values) : values.data();
   if (const AttrValue* state = node.attrs.find(kPluginState)) {
     creation.state = std::get<Tensor>(*state).data();
     creation.state_bytes = std::get<Tensor>(*state).bytes();
   }
-  creation.message = message;
-  creation.message_capacity = sizeof message;
+  creation.message = message.data();
+  creation.message_capacity = kPluginMessageBytes;
   const s32 status = guard_plugin(op, "create", [&] { return d.raw.create(&creation); });
-  check_plugin_status(op, "create", status, message);
+  if (op.shown != nullptr) op.shown->take_back();
+  message.check(op, "create", status);
   if (creation.instance == nullptr)
     check_plugin_status(op, "create", OCTET_PLUGIN_FAILED, "it returned no instance");
   instance_ = creation.instance;
 }
 
 PluginInstance::~PluginInstance() {
-  if (instance_ == nullptr) return;
   try {
-    op_.declaration.raw.destroy(op_.declaration.given, instance_);
+    destroy();
   } catch (...) {  // nothing can be told to anybody; octet plugin check finds it
   }
+}
+
+void PluginInstance::destroy() {
+  if (instance_ == nullptr) return;
+  void* own = std::exchange(instance_, nullptr);
+  const Declaration& d = op_.declaration;
+  guard_plugin(op_, "destroy", [&] {
+    d.raw.destroy(d.given, own);
+    return 0;
+  });
 }
 
 std::vector<std::byte> PluginInstance::state() const {

@@ -16,6 +16,14 @@ namespace octet {
 
 struct PluginOp;
 
+// Where instances are shown their attributes, which are theirs while create() runs and no longer.
+class ShownAttributes {
+ public:
+  virtual ~ShownAttributes() = default;
+  virtual const octet_plugin_value* show(const std::vector<octet_plugin_value>& values) = 0;
+  virtual void take_back() = 0;
+};
+
 struct PluginDef : OpDef {
   const PluginOp* plugin = nullptr;
 };
@@ -29,6 +37,8 @@ class PluginInstance {
   PluginInstance& operator=(const PluginInstance&) = delete;
 
   void* get() const { return instance_; }
+  // Ends it before its time; throws Error naming the plugin where destroy() lets an exception out.
+  void destroy();
   // What serialize() writes; throws Error naming the plugin.
   std::vector<std::byte> state() const;
 
@@ -45,6 +55,7 @@ struct PluginOp {
   std::string real_name, codes_name;
   OpTraits real_traits, codes_traits;
   PluginDef real, codes;
+  mutable ShownAttributes* shown = nullptr;  // null: as nodes have them
   // Held during a call of an operator that is not concurrent.
   mutable std::mutex running;
 

@@ -38,12 +38,11 @@ class Faults : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  // Steps of `stride` once the first hundred faults, where set-up differs most, are through.
-  void every_fault(Kind kind, const std::function<void()>& scenario, long stride = 1) {
+  void every_fault(Kind kind, const std::function<void()>& scenario) {
     scenario();  // whatever the process allocates once
     const s64 before = counted_bytes();
     long failed = 0;
-    for (long n = 1;; n += n < 100 ? 1 : stride) {
+    for (long n = 1;; ++n) {
       faults::arm(kind, n);
       try {
         scenario();
@@ -75,13 +74,12 @@ TEST_F(Faults, ImportAndCompile) {
   const fs::path model = kSeeds / "attention.onnx";
   const auto scenario = [&] { compile(model); };
   for (Kind kind : {Kind::error, Kind::short_call, Kind::early_end}) every_fault(kind, scenario);
-  every_fault(Kind::allocation, scenario, 5);
+  every_fault(Kind::allocation, scenario);
 }
 
 TEST_F(Faults, Functions) {
   const fs::path model = kSeeds / "function.onnx";
-  every_fault(
-      Kind::allocation, [&] { compile(model); }, 3);
+  every_fault(Kind::allocation, [&] { compile(model); });
 }
 
 TEST_F(Faults, CompileWithCalibration) {
@@ -95,7 +93,7 @@ TEST_F(Faults, CompileWithCalibration) {
   options.calibration->data = data;
   const auto scenario = [&] { compile(model, options); };
   for (Kind kind : {Kind::error, Kind::short_call, Kind::early_end}) every_fault(kind, scenario);
-  every_fault(Kind::allocation, scenario, 41);
+  every_fault(Kind::allocation, scenario);
 }
 
 TEST_F(Faults, SaveKeepsWhatWasThere) {

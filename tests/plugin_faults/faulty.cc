@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // An operator over the bare C interface, z = gain * x + y, and by -DFAULT_... one of the mistakes that octet plugin check must find.
 // Without one it passes.
+#include <xmmintrin.h>
+
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <thread>
 
 #include "octet/plugin.h"
 
@@ -15,9 +19,16 @@ namespace {
 
 struct Instance {
   float gain;
+  const octet_plugin_value* attributes = nullptr;
+  float scale = 0;  // of the first call
 };
 
 std::atomic<int> calls = 0;
+
+[[maybe_unused]] void flush_small_numbers() { _mm_setcsr(_mm_getcsr() | 0x8040); }
+#ifdef FAULT_LOADS_FAST_MATH
+[[maybe_unused]] const int loaded = (flush_small_numbers(), 0);
+#endif
 
 int64_t count_of(const octet_plugin_tensor& t) {
   int64_t count = 1;
@@ -28,6 +39,9 @@ int64_t count_of(const octet_plugin_tensor& t) {
 int32_t refuse(char* message, uint64_t capacity, const char* why) {
 #ifndef FAULT_REFUSES_WITHOUT_A_WORD
   std::snprintf(message, capacity, "%s", why);
+#endif
+#ifdef FAULT_SAYS_TOO_MUCH
+  std::memset(message, 'x', capacity + 100);
 #endif
   (void)message, (void)capacity, (void)why;
   return OCTET_PLUGIN_REFUSED;
@@ -44,6 +58,9 @@ int32_t infer(octet_plugin_call* call) {
   std::copy(x.dims, x.dims + x.rank, z.dims);
 #ifdef FAULT_NEGATIVE_DIMENSION
   z.dims[0] = -7;
+#endif
+#ifdef FAULT_SAYS_THAT_DATA_SIZE_IT
+  z.open_dims = 1;
 #endif
 #ifdef FAULT_TOO_MANY_DIMENSIONS
   z.rank = 9;
@@ -78,11 +95,14 @@ int32_t create(octet_plugin_creation* creation) {
     if (creation->state_bytes != sizeof gain) *reinterpret_cast<volatile int*>(1) = 0;
 #endif
   }
-  creation->instance = new Instance{gain};
+  creation->instance = new Instance{gain, creation->attributes};
   return OCTET_PLUGIN_OK;
 }
 
 void destroy(const octet_plugin_operator*, void* instance) {
+#ifdef FAULT_DESTROY_THROWS
+  throw std::runtime_error("thrown at the end");
+#endif
 #ifndef FAULT_LEAKS_INSTANCES
   delete static_cast<Instance*>(instance);
 #endif
@@ -108,6 +128,20 @@ int64_t workspace(octet_plugin_call* call) {
 #else
   return count_of(call->inputs[0]) * 4;
 #endif
+}
+
+// What others in the process, or after the call, would feel.
+void disturbs(float* z) {
+#ifdef FAULT_FLUSHES_SMALL_NUMBERS
+  flush_small_numbers();
+#endif
+#ifdef FAULT_WORKS_ON
+  std::thread([z] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    z[0] = 0;
+  }).detach();
+#endif
+  (void)z;
 }
 
 // What should never happen. True: it fails.
@@ -148,16 +182,51 @@ bool misbehaves(const float* x, float* z, int64_t count) {
   return false;
 }
 
+void add(octet_plugin_call* call, const float* own, const float* y, float* z, int64_t count) {
+#ifdef FAULT_ONE_PIECE
+  struct Task {
+    const float *own, *y;
+    float* z;
+  } task = {own, y, z};
+  const auto piece = [](void* user, int64_t begin, int64_t end) {
+    const Task& t = *static_cast<Task*>(user);
+    for (int64_t i = 0; i < end - begin; ++i) t.z[i] = t.own[i] + t.y[i];
+  };
+  call->parallel(call->host, count, piece, &task);
+#else
+  for (int64_t i = 0; i < count; ++i) z[i] = own[i] + y[i];
+#endif
+  (void)call;
+}
+
+// Between 0 and the last, for every number; for what is none the comparisons are false.
+[[maybe_unused]] void index_by_value(const float* x, const float* own, float* z, int64_t count) {
+  const float last = static_cast<float>(count - 1);
+  for (int64_t i = 0; i < count; ++i) {
+    const float place = std::min(std::max(x[i], 0.0f), last);
+    z[i] += 0 * own[static_cast<int>(place)];
+  }
+}
+
 int32_t reals(octet_plugin_call* call) {
   const auto* x = static_cast<const float*>(call->inputs[0].data);
   const auto* y = static_cast<const float*>(call->inputs[1].data);
   auto* z = static_cast<float*>(call->outputs[0].data);
   auto* own = static_cast<float*>(call->workspace);
+#ifdef FAULT_KEEPS_ITS_ATTRIBUTES
+  const float gain = *static_cast<const Instance*>(call->instance)->attributes[0].floats;
+#else
   const float gain = static_cast<const Instance*>(call->instance)->gain;
+#endif
   int64_t count = count_of(call->inputs[0]);
+  disturbs(z);
   if (misbehaves(x, z, count)) return OCTET_PLUGIN_FAILED;
 #ifdef FAULT_FORGETS_THE_LAST
   --count;
+#endif
+#ifdef FAULT_CHANNELS_OF_THREE
+  const int64_t* dims = call->inputs[0].dims;
+  count = dims[0] * ((dims[1] + 2) / 3 * 3) * dims[2] * dims[3];
 #endif
 #ifdef FAULT_SHARES_A_BUFFER
   static float shared[1 << 16];
@@ -166,7 +235,10 @@ int32_t reals(octet_plugin_call* call) {
 #ifndef FAULT_READS_ITS_WORKSPACE_FIRST
   for (int64_t i = 0; i < count; ++i) own[i] = gain * x[i];
 #endif
-  for (int64_t i = 0; i < count; ++i) z[i] = own[i] + y[i];
+  add(call, own, y, z, count);
+#ifdef FAULT_INDEX_BY_VALUE
+  index_by_value(x, own, z, count);
+#endif
 #ifdef FAULT_CHANGES_FROM_RUN_TO_RUN
   z[0] += static_cast<float>(calls++);
 #endif
@@ -186,10 +258,16 @@ int32_t codes(octet_plugin_call* call) {
   const octet_plugin_tensor& y = call->inputs[1];
 #endif
   const float gain = static_cast<const Instance*>(call->instance)->gain;
+  float scale = x.scales[0];
+#ifdef FAULT_KEEPS_THE_FIRST_SCALE
+  float& first = static_cast<Instance*>(call->instance)->scale;
+  if (first == 0) first = scale;
+  scale = first;
+#endif
   for (int64_t i = 0; i < count_of(x); ++i) {
     const int a = static_cast<const uint8_t*>(x.data)[i] - x.zero_points[0];
     const int b = static_cast<const uint8_t*>(call->inputs[1].data)[i] - y.zero_points[0];
-    float real = gain * x.scales[0] * static_cast<float>(a) + y.scales[0] * static_cast<float>(b);
+    float real = gain * scale * static_cast<float>(a) + y.scales[0] * static_cast<float>(b);
 #ifdef FAULT_THREE_CODES_OFF
     real += 3 * z.scales[0];
 #endif
@@ -197,6 +275,12 @@ int32_t codes(octet_plugin_call* call) {
   }
   return OCTET_PLUGIN_OK;
 }
+
+#ifdef FAULT_COSTS_NO_NUMBER
+double cost(octet_plugin_call*) { return std::nan(""); }
+#else
+constexpr double (*cost)(octet_plugin_call*) = nullptr;
+#endif
 
 // The elements lie in another order, which an elementwise operator need not know.
 int32_t nhwc(octet_plugin_call* call) {
@@ -244,8 +328,7 @@ constexpr int32_t (*kRun)(octet_plugin_call*) = reals;
 #endif
 
 const octet_plugin_combination kCombinations[] = {
-    {kCombinationBytes, "reals", OCTET_DEVICE_HOST, 0, kReals, kReals + 1, kRun, workspace,
-     nullptr},
+    {kCombinationBytes, "reals", OCTET_DEVICE_HOST, 0, kReals, kReals + 1, kRun, workspace, cost},
     {kCombinationBytes, kSecond, OCTET_DEVICE_HOST, 0, kCodes, kCodes, codes, nullptr, nullptr},
     {kCombinationBytes, "nhwc", OCTET_DEVICE_HOST, 0, kNhwcs, kNhwcs, nhwc, workspace, nullptr}};
 
@@ -261,14 +344,25 @@ const octet_plugin_attribute kAttributes[] = {{sizeof(octet_plugin_attribute), "
                                                nullptr}};
 const octet_plugin_port kInputs[] = {{sizeof(octet_plugin_port), "x", 0, 1, 4, 4},
                                      {sizeof(octet_plugin_port), "y", 0, 1, 4, 4}};
-const octet_plugin_port kOutputs[] = {{sizeof(octet_plugin_port), "z", 0, 1, 4, 4}};
+#ifdef FAULT_DATA_SIZE_CODES
+constexpr uint32_t kOutputFlags = OCTET_PORT_DATA_SIZED;
+#else
+constexpr uint32_t kOutputFlags = 0;
+#endif
+const octet_plugin_port kOutputs[] = {{sizeof(octet_plugin_port), "z", kOutputFlags, 1, 4, 4}};
 const int32_t kRanks[] = {4, 4};
 #ifdef FAULT_REFUSES_ITS_EXAMPLE
 const int64_t kDims[] = {2, 3, 4, 5, 2, 3, 4, 6};
 #else
 const int64_t kDims[] = {2, 3, 4, 5, 2, 3, 4, 5};
 #endif
-const octet_plugin_case kCases[] = {{sizeof(octet_plugin_case), 0, nullptr, 2, kRanks, kDims}};
+#ifdef FAULT_EXAMPLE_OF_ONE_INPUT
+constexpr uint64_t kCaseInputs = 1;
+#else
+constexpr uint64_t kCaseInputs = 2;
+#endif
+const octet_plugin_case kCases[] = {
+    {sizeof(octet_plugin_case), 0, nullptr, kCaseInputs, kRanks, kDims}};
 
 #ifdef FAULT_COMPUTES_AND_COMMUTES
 constexpr uint32_t kFlags = OCTET_OPERATOR_CONCURRENT | OCTET_OPERATOR_COMMUTES;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that between them use what a declaration can say: one that commutes with quantization, one with weights in codes for each
-// channel and codes around zero, one with any number of inputs that runs one at a time and has state and attributes of every kind.
+// channel and codes around zero, one with any number of inputs that runs one at a time and has state and attributes of every kind, one
+// whose results data size, one whose inputs and results a model may leave out, one with any number of results, one that has results where its
+// input has no elements, some of halves or codes alone. OCTET_TEST_FAULT names what one of them then does wrong.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <numeric>
 
 #include "octet/plugin_cpp.h"
@@ -11,6 +15,11 @@
 namespace {
 
 using namespace octet::plugin;
+
+bool has_fault(const char* name) {
+  const char* fault = std::getenv("OCTET_TEST_FAULT");
+  return fault != nullptr && std::strcmp(fault, name) == 0;
+}
 
 // The last dimension backwards.
 struct Backwards {
@@ -67,6 +76,7 @@ struct Mix {
     divisor = static_cast<float>(a.i("one")) + std::accumulate(floats.begin(), floats.end(), 0.0f) +
               static_cast<float>(std::accumulate(ints.begin(), ints.end(), int64_t{0}));
     if (a.text("mode") == "double") divisor *= 2;
+    one = static_cast<uint64_t>(a.i("one"));
     if (divisor == 0) throw Refused("its attributes add up to nothing");
     if (!state.empty() && state != "mixed") throw Refused("not its own state");
   }
@@ -79,9 +89,11 @@ struct Mix {
   }
   void reals(Call& call) const {
     busy = static_cast<float>(call.inputs());  // not for two calls at once
+    if (has_fault("DIVIDES_BY_AN_ATTRIBUTE") && call.inputs() % one != 0) busy += 1;
     for (int64_t i = 0; i < call.output(0).elements(); ++i) {
       float sum = 0;
-      for (uint64_t n = 0; n < call.inputs(); ++n) sum += call.input(n).data<float>()[i];
+      const uint64_t inputs = has_fault("KNOWS_THREE_INPUTS") ? 3 : call.inputs();
+      for (uint64_t n = 0; n < inputs; ++n) sum += call.input(n).data<float>()[i];
       call.output(0).data<float>()[i] =
           busy == static_cast<float>(call.inputs()) ? sum / divisor : 0;
     }
@@ -89,8 +101,215 @@ struct Mix {
 
   std::string state;
   float divisor = 1;
+  uint64_t one = 1;
   mutable float busy = 0;
 };
+
+// y = x / 2, of halves, or of codes too where the operator is called HalvesOrCodes.
+struct Halves {
+  explicit Halves(const Attributes&) {}
+  void shapes(Shapes& s) const { s.same(0, 0); }
+  // Subtracts one from the exponent; small numbers become 0.
+  void reals(Call& call) const {
+    constexpr uint16_t kSign = 0x8000, kExponent = 0x7c00, kOne = 0x0400;
+    for (int64_t i = 0; i < call.input(0).elements(); ++i) {
+      const uint16_t x = call.input(0).data<uint16_t>()[i];
+      const bool keeps = (x & kExponent) == kExponent;
+      const auto half = static_cast<uint16_t>((x & kExponent) > kOne ? x - kOne : x & kSign);
+      call.output(0).data<uint16_t>()[i] = keeps ? x : half;
+    }
+  }
+  void codes(Call& call) const {
+    const Tensor x = call.input(0), y = call.output(0);
+    for (int64_t i = 0; i < x.elements(); ++i) {
+      const float real = x.scale() * static_cast<float>(x.data<int8_t>()[i]) / 2;
+      const float code = std::nearbyint(real / y.scale());
+      y.data<int8_t>()[i] = static_cast<int8_t>(std::min(127.0f, std::max(-128.0f, code)));
+    }
+  }
+};
+
+// y = the sum of each row of x [n,m].
+struct RowSums {
+  explicit RowSums(const Attributes&) {}
+  void shapes(Shapes& s) const { s.set(0, {s.input(0).dim(0)}); }
+  void reals(Call& call) const {
+    const Tensor x = call.input(0);
+    if (has_fault("LEAVES_EMPTY_SUMS") && x.elements() == 0) return;
+    const int64_t width = x.dim(1), begins = has_fault("BEGINS_WITH_THE_FIRST") ? 1 : 0;
+    const int64_t rows = has_fault("DIVIDES_BY_WIDTH") ? x.elements() / width : x.dim(0);
+    for (int64_t row = 0; row < rows; ++row) {
+      const float* begin = x.data<float>() + row * width;
+      const float first = begins > 0 ? *begin : 0;
+      call.output(0).data<float>()[row] =
+          std::accumulate(begin + std::min(begins, width), begin + width, first);
+    }
+  }
+};
+
+// x [n,m] in as many parts of equal rows as there are results.
+struct Parts {
+  explicit Parts(const Attributes&) {}
+  void shapes(Shapes& s) const {
+    const auto parts = static_cast<int64_t>(s.outputs());
+    if (parts < 2 || s.input(0).dim(0) % parts != 0) throw Refused("parts of equal rows");
+    for (uint64_t i = 0; i < s.outputs(); ++i)
+      s.set(i, {s.input(0).dim(0) / parts, s.input(0).dim(1)});
+  }
+  void reals(Call& call) const {
+    const float* x = call.input(0).data<float>();
+    const uint64_t parts = has_fault("KNOWS_TWO_RESULTS") ? 2 : call.outputs();
+    for (uint64_t i = 0; i < parts; ++i) {
+      const int64_t count = call.output(i).elements();
+      std::copy_n(x, count, call.output(i).data<float>());
+      x += count;
+    }
+  }
+};
+
+// y = x + b * c where those are given; z = y / 2.
+struct Shifted {
+  explicit Shifted(const Attributes&) {}
+  void shapes(Shapes& s) const {
+    for (uint64_t i : {1, 2}) {
+      if (s.input(i).given() && s.input(i).dim(0) == 0) throw Refused("b and c have a number");
+    }
+    s.same(0, 0);
+    s.same(1, 0);
+  }
+  void reals(Call& call) const {
+    const auto first = [&](uint64_t i) {
+      const Tensor t = call.input(i);
+      return has_fault("TAKES_ALL_AS_GIVEN") || t.given() ? t.data<float>()[0] : 1;
+    };
+    const Tensor x = call.input(0);
+    const float by = call.input(1).given() || call.input(2).given() ? first(1) * first(2) : 0;
+    for (int64_t i = 0; i < x.elements(); ++i) {
+      const float y = x.data<float>()[i] + by;
+      call.output(0).data<float>()[i] = y;
+      call.output(1).data<float>()[i] = y / 2;
+    }
+  }
+};
+
+// The rows [n,4] whose first number is above a threshold, and which they are: what stands behind a detector.
+struct RowsAbove {
+  explicit RowsAbove(const Attributes& a) : threshold(a.f("threshold")) {}
+
+  void shapes(Shapes& s) const {
+    const int64_t rows = s.input(0).dim(0);
+    if (s.input(0).dim(1) != 4) throw Refused("rows of four numbers");
+    s.at_most(0, {rows, 4}, 0);
+    s.at_most(1, {rows}, 0);
+  }
+  void reals(Call& call) const {
+    keep(call, [&](int64_t i) { return call.input(0).data<float>()[i]; });
+  }
+  void codes(Call& call) const {
+    const Tensor x = call.input(0);
+    keep(call, [&](int64_t i) {
+      return x.scale() * static_cast<float>(x.data<uint8_t>()[i] - x.zero_point());
+    });
+  }
+
+  template <class Real>
+  void keep(Call& call, const Real& real) const {
+    const Tensor x = call.input(0);
+    int64_t kept = 0;
+    for (int64_t row = 0; row < x.dim(0); ++row) {
+      if (!(real(4 * row) > threshold)) continue;
+      for (int i = 0; i < 4; ++i) call.output(0).data<float>()[4 * kept + i] = real(4 * row + i);
+      call.output(1).data<int64_t>()[kept++] = row;
+    }
+    if (has_fault("SAYS_MORE_THAN_ITS_RULE")) kept = x.dim(0) + 1;
+    static int64_t calls = 0;
+    if (has_fault("SIZES_CHANGE")) kept -= std::min(kept, ++calls % 2);
+    if (has_fault("COUNTS_WHAT_IT_DID_NOT_WRITE")) kept = x.dim(0);
+    call.set_dims(0, {kept, 4});
+    if (!has_fault("SETS_ONE_SIZE")) call.set_dims(1, {kept});
+  }
+
+  float threshold;
+};
+
+void add_shifted(Library& library) {
+  library.add(Operator<Shifted>("org.several", "Shifted", 1)
+                  .input({"x", 0, 1})
+                  .input({"b", OCTET_PORT_OPTIONAL, 1, 1})
+                  .input({"c", OCTET_PORT_OPTIONAL, 1, 1})
+                  .output({"y", OCTET_PORT_OPTIONAL, 1})
+                  .output({"z", OCTET_PORT_OPTIONAL, 1})
+                  .shapes<&Shifted::shapes>()
+                  .combination<&Shifted::reals>("reals", {f32(), f32(), f32()}, {f32(), f32()})
+                  .example({{2, 3}, {1}, {1}}));
+}
+
+void add_rows(Library& library) {
+  library.add(Operator<RowSums>("org.several", "RowSums", 1)
+                  .input({"x", 0, 2, 2})
+                  .output({"y", 0, 1, 1})
+                  .shapes<&RowSums::shapes>()
+                  .combination<&RowSums::reals>("reals", {f32()}, {f32()})
+                  .example({{3, 5}}));
+  library.add(Operator<Parts>("org.several", "Parts", 1)
+                  .input({"x", 0, 2, 2})
+                  .output({"y", OCTET_PORT_VARIADIC, 2, 2})
+                  .shapes<&Parts::shapes>()
+                  .combination<&Parts::reals>("reals", {f32()}, {f32()})
+                  .example({{6, 5}}));
+}
+
+void add_mix(Library& library) {
+  library.add(Operator<Mix>("org.several", "Mix", 1)
+                  .one_at_a_time()
+                  .integer("one", 1)
+                  .between(0, 100)
+                  .integers("ints", {})
+                  .between(0, 10)
+                  .count(0, 3)
+                  .reals("floats", {0.5f, 0.5f})
+                  .between(0, 1)
+                  .count(0, 4)
+                  .text("mode", "plain", "plain|double")
+                  .input({"x", OCTET_PORT_VARIADIC, 0, 8, 2})
+                  .output({"y"})
+                  .shapes<&Mix::shapes>()
+                  .state<&Mix::serialize>()
+                  .combination<&Mix::reals>("reals", {f32()}, {f32()})
+                  .example({{2, 3}, {2, 3}, {2, 3}}));
+}
+
+void add_halves(Library& library) {
+  const octet_plugin_format half = format(OCTET_TYPE_F16);
+  library.add(Operator<Halves>("org.several", "Halves", 1)
+                  .input({"x", 0, 4, 4})
+                  .output({"y", 0, 4, 4})
+                  .shapes<&Halves::shapes>()
+                  .combination<&Halves::reals>("halves", {half}, {half}));
+  library.add(Operator<Halves>("org.several", "HalvesOrCodes", 1)
+                  .input({"x", 0, 4, 4})
+                  .output({"y", 0, 4, 4})
+                  .shapes<&Halves::shapes>()
+                  .combination<&Halves::reals>("halves", {half}, {half})
+                  .combination<&Halves::codes>("int8", {symmetric(s8())}, {symmetric(s8())}));
+  library.add(Operator<Halves>("org.several", "CodesAlone", 1)
+                  .input({"x", 0, 4, 4})
+                  .output({"y", 0, 4, 4})
+                  .shapes<&Halves::shapes>()
+                  .combination<&Halves::codes>("int8", {symmetric(s8())}, {symmetric(s8())}));
+}
+
+void add_rows_above(Library& library) {
+  library.add(Operator<RowsAbove>("org.several", "RowsAbove", 1)
+                  .real("threshold", 0)
+                  .input({"x", 0, 2, 2})
+                  .output({"y", OCTET_PORT_DATA_SIZED, 2, 2})
+                  .output({"rows", OCTET_PORT_DATA_SIZED, 1, 1})
+                  .shapes<&RowsAbove::shapes>()
+                  .combination<&RowsAbove::reals>("reals", {f32()}, {f32(), s64()})
+                  .combination<&RowsAbove::codes>("int8", {u8()}, {f32(), s64()})
+                  .example({{17, 4}}));
+}
 
 Library make() {
   Library library("several", "2.1");
@@ -111,23 +330,11 @@ Library make() {
                   .combination<&ScaleChannels::codes>(
                       "int8", {symmetric(s8()), per_channel(symmetric(s8()), 0)}, {symmetric(s8())})
                   .example({{2, 4, 3}, {4}}));
-  library.add(Operator<Mix>("org.several", "Mix", 1)
-                  .one_at_a_time()
-                  .integer("one", 1)
-                  .between(0, 100)
-                  .integers("ints", {})
-                  .between(0, 10)
-                  .count(0, 3)
-                  .reals("floats", {0.5f, 0.5f})
-                  .between(0, 1)
-                  .count(0, 4)
-                  .text("mode", "plain", "plain|double")
-                  .input({"x", OCTET_PORT_VARIADIC, 0, 8, 2})
-                  .output({"y"})
-                  .shapes<&Mix::shapes>()
-                  .state<&Mix::serialize>()
-                  .combination<&Mix::reals>("reals", {f32()}, {f32()})
-                  .example({{2, 3}, {2, 3}, {2, 3}}));
+  add_mix(library);
+  add_halves(library);
+  add_rows(library);
+  add_shifted(library);
+  add_rows_above(library);
   return library;
 }
 
