@@ -42,7 +42,12 @@ def _set_method(options: _octet.CompileOptions, method: str | Mapping[str, str] 
 
 def _set_ranges(options: _octet.CompileOptions, ranges: Mapping[str, float | Sequence[float]] | None) -> None:
     if ranges:
-        options.set_ranges(json.dumps({name: [float(x) for x in r] if isinstance(r, Sequence) else float(r) for name, r in ranges.items()}))
+        options.set_ranges(json.dumps({name: _range_of(r) for name, r in ranges.items()}))
+
+
+def _range_of(given: float | Iterable[float]) -> float | list[float]:
+    # An array of no dimensions is a number that can say that it is iterable.
+    return float(given) if getattr(given, "ndim", None) == 0 or not isinstance(given, Iterable) else [float(x) for x in given]
 
 
 def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be told

@@ -180,6 +180,19 @@ OutputArray output_array(nb::handle object, std::string_view what, const DeviceA
   return import_array<OutputArray, nb::ndarray<>>(object, what, true, access);
 }
 
+nb::object sizes_of(const Shape& shape) {
+  if (shape.is_unknown()) return nb::none();
+  nb::list sizes;
+  for (const int64_t size : shape) {
+    if (size < 0) {
+      sizes.append(nb::none());
+    } else {
+      sizes.append(size);
+    }
+  }
+  return nb::tuple(sizes);
+}
+
 std::string_view numpy_name(Dtype dtype) { return row_of(dtype).name; }
 
 nb::object to_numpy(const Tensor& tensor) {

@@ -43,6 +43,9 @@ OutputArray output_array(nb::handle object, std::string_view what, const DeviceA
 // An array of NumPy over the tensor's memory. Types that NumPy lacks are those of ml_dtypes where it is installed, else their codes.
 nb::object to_numpy(const Tensor& tensor);
 
+// A tuple, with None for a size that is open; None where even the rank is.
+nb::object sizes_of(const Shape& shape);
+
 // What NumPy or ml_dtypes call the type: "float32", "bfloat16".
 std::string_view numpy_name(Dtype dtype);
 

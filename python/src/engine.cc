@@ -15,19 +15,6 @@
 namespace octet::python {
 namespace {
 
-nb::object sizes_of(const Shape& shape) {
-  if (shape.is_unknown()) return nb::none();
-  nb::list sizes;
-  for (const int64_t size : shape) {
-    if (size < 0) {
-      sizes.append(nb::none());
-    } else {
-      sizes.append(size);
-    }
-  }
-  return nb::tuple(sizes);
-}
-
 std::string repr(const TensorInfo& info) {
   return nb::cast<std::string>(nb::str("TensorInfo(name={!r}, dtype={!r}, shape={!r})")
                                    .attr("format")(to_str(info.name), numpy_name(info.type.dtype),

@@ -3,6 +3,8 @@
 
 #include <nanobind/stl/vector.h>
 
+#include "arrays.h"
+
 namespace octet::python {
 namespace {
 
@@ -26,6 +28,8 @@ nb::dict input_dict(const InputSummary& input) {
   nb::dict dict;
   dict["input"] = to_str(input.input);
   dict["samples"] = input.samples;
+  dict["smallest"] = sizes_of(input.smallest);
+  dict["largest"] = sizes_of(input.largest);
   dict["min"] = input.min;
   dict["max"] = input.max;
   dict["mean"] = nb::cast(input.mean);

@@ -108,6 +108,7 @@ void choose_types(const Network& network, const Config& config, octet::Precision
     config.reporter.warn(
         "kOBEY_PRECISION_CONSTRAINTS is set, and no layer has a precision or type of output: it "
         "binds nothing");
+    plan.constraint_mode = octet::ConstraintMode::prefer;  // the compiler would say so once more
   }
 }
 

@@ -166,8 +166,8 @@ bool CalibrationSource::next(std::vector<octet::Tensor>& inputs) {
              "` is bound to nullptr: the calibrator's getBatch() returned true and set no pointer "
              "for this input");
     }
-    read_memory(tensors[i].mutable_data(), bindings[i], static_cast<int64_t>(tensors[i].bytes()),
-                run_device(), nullptr);
+    copy_client(tensors[i].mutable_data(), bindings[i], static_cast<int64_t>(tensors[i].bytes()),
+                {bindings[i], run_device(), nullptr});
   }
   inputs = tensors;
   return true;

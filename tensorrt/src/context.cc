@@ -186,7 +186,7 @@ void Context::write_outputs(const Addresses& addresses, const std::vector<octet:
     const int64_t bytes = client_bytes(info(inputs + i), outputs[i].shape());
     std::vector<std::byte> host(static_cast<size_t>(bytes));
     write_client(info(inputs + i), outputs[i], host.data());
-    write_memory(memory, host.data(), bytes, device_, stream);
+    copy_client(memory, host.data(), bytes, {memory, device_, stream});
   }
 }
 
@@ -195,14 +195,14 @@ octet::Tensor Context::from_client(size_t i, const octet::TensorType& type, cons
   if (!is_on_gpu()) return read_client(info(i), type, memory);
   const int64_t bytes = client_bytes(info(i), type.shape);
   std::vector<std::byte> host(static_cast<size_t>(bytes));
-  read_memory(host.data(), memory, bytes, device_, stream);
+  copy_client(host.data(), memory, bytes, {memory, device_, stream});
   return read_client(info(i), type, host.data());
 }
 
 octet::Tensor Context::on_host(const octet::TensorView& view, cudaStream_t stream) const {
   if (view.device == "cpu") return octet::to_tensor(view);
   octet::Tensor tensor(view.type.dtype, view.type.shape);
-  read_memory(tensor.mutable_data(), view.data, view.type.bytes(), device_, stream);
+  copy_client(tensor.mutable_data(), view.data, view.type.bytes(), {view.data, device_, stream});
   return tensor;
 }
 

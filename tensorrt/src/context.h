@@ -104,6 +104,9 @@ class Context final : public IExecutionContext {
   void prepare(int64_t batch);
   octet::Shape shape_of(size_t i) const;
   bool finish(const char* where) noexcept;
+#if NV_TENSORRT_MAJOR >= 10
+  bool refuse_watching(const char* function, bool asked) noexcept;
+#endif
   bool is_on_gpu() const { return device_ != "cpu"; }
   bool run(const Addresses& addresses, int64_t batch, cudaStream_t stream);
   void run_now(const Addresses& addresses, int64_t batch, cudaStream_t stream);

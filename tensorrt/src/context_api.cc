@@ -207,18 +207,27 @@ std::size_t Context::updateDeviceMemorySizeForShapes() noexcept {
 }
 
 // No tensor inside of an engine can be watched while it runs.
+bool Context::refuse_watching(const char* function, bool asked) noexcept {
+  if (asked)
+    reporter_.error(ErrorCode::kUNSUPPORTED_STATE,
+                    std::string("IExecutionContext::") + function +
+                        ": tensors inside of an engine cannot be watched; mark them as outputs");
+  return !asked;
+}
 bool Context::setDebugListener(IDebugListener* listener) noexcept {
-  if (listener == nullptr) return true;
-  reporter_.error(ErrorCode::kUNSUPPORTED_STATE,
-                  "IExecutionContext::setDebugListener: tensors inside of an engine cannot be "
-                  "watched; mark them as outputs");
-  return false;
+  return refuse_watching("setDebugListener", listener != nullptr);
 }
 IDebugListener* Context::getDebugListener() noexcept { return nullptr; }
-bool Context::setTensorDebugState(char const*, bool flag) noexcept { return !flag; }
-bool Context::setAllTensorsDebugState(bool flag) noexcept { return !flag; }
+bool Context::setTensorDebugState(char const*, bool flag) noexcept {
+  return refuse_watching("setTensorDebugState", flag);
+}
+bool Context::setAllTensorsDebugState(bool flag) noexcept {
+  return refuse_watching("setAllTensorsDebugState", flag);
+}
 bool Context::getDebugState(char const*) const noexcept { return false; }
-bool Context::setUnfusedTensorsDebugState(bool flag) noexcept { return !flag; }
+bool Context::setUnfusedTensorsDebugState(bool flag) noexcept {
+  return refuse_watching("setUnfusedTensorsDebugState", flag);
+}
 bool Context::getUnfusedTensorsDebugState() const noexcept { return false; }
 #else
 bool Context::execute(int32_t batchSize, void* const* bindings) noexcept {

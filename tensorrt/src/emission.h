@@ -27,6 +27,9 @@ struct ModelText {
 
 inline constexpr int64_t kFew = 64;
 
+// These values become the outputs of the model, whatever they are.
+void hand_on(const std::vector<std::string>& names, ModelText& model);
+
 // A model that only hands the inputs of another one on: enough to read their types.
 std::string inputs_of(const OnnxModel& model);
 

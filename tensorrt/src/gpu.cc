@@ -71,20 +71,11 @@ std::string owner_of(const void* address, const std::string& device) {
   return owner.empty() ? device : owner;
 }
 
-void read_memory(void* to, const void* client, int64_t bytes, const std::string& device,
-                 void* stream) {
-  if (owner_of(client, device) == kHost)
-    std::memcpy(to, client, static_cast<size_t>(bytes));
+void copy_client(void* to, const void* from, int64_t bytes, const ClientMemory& client) {
+  if (owner_of(client.address, client.device) == kHost)
+    std::memcpy(to, from, static_cast<size_t>(bytes));
   else
-    octet::copy_memory(to, client, bytes, device, stream);
-}
-
-void write_memory(void* client, const void* from, int64_t bytes, const std::string& device,
-                  void* stream) {
-  if (owner_of(client, device) == kHost)
-    std::memcpy(client, from, static_cast<size_t>(bytes));
-  else
-    octet::copy_memory(client, from, bytes, device, stream);
+    octet::copy_memory(to, from, bytes, client.device, client.stream);
 }
 
 }  // namespace octet_trt

@@ -14,11 +14,14 @@ std::string run_device();
 
 // The name of the device in whose memory an address lies that a client gave for a run on `device`.
 std::string owner_of(const void* address, const std::string& device);
-// Between a client's memory and the host's, behind what the stream was given; done when they return.
-void read_memory(void* to, const void* client, int64_t bytes, const std::string& device,
-                 void* stream);
-void write_memory(void* client, const void* from, int64_t bytes, const std::string& device,
-                  void* stream);
+// What a client gave for a run on `device`.
+struct ClientMemory {
+  const void* address;
+  const std::string& device;
+  void* stream;
+};
+// Between a client's memory, which is `to` or `from`, and the host's, behind what the stream was given; done when it returns.
+void copy_client(void* to, const void* from, int64_t bytes, const ClientMemory& client);
 
 // A function of the CUDA driver that Octet uses; null where it uses none.
 void* driver_function(const char* name);

@@ -17,6 +17,7 @@ namespace octet_trt {
 class Builder;
 class LivePlugin;
 struct PluginName;
+using ShapeNumbers = std::vector<std::optional<int64_t>>;
 
 // Where a binding of the engine meets a value of the model.
 struct Binding {
@@ -213,17 +214,27 @@ class Network final : public INetworkDefinition {
   void take_nodes(std::vector<OnnxNode> nodes);
   void take_node(OnnxNode node, std::map<std::string, Tensor*>& known);
   std::unique_ptr<LayerCore> make_plugin_layer(const OnnxNode& node, const PluginName& name,
-                                               const std::string& shown);
+                                               const std::string& shown,
+                                               const std::map<std::string, Tensor*>& known);
+  Tensor* plugin_input(const OnnxNode& node, const std::string& shown, size_t i,
+                       const std::map<std::string, Tensor*>& known);
   Tensor* parsed_weight(const std::string& name);
   // Types of the parsed part.
   void take_types();
   void take_types_of(ModelText& model, const std::vector<std::string>& wanted);
   void take_plugin_types(LayerCore& layer, ModelText& model);
+  void infer_plugin(LayerCore& layer);
+  // What is known of the numbers of these inputs of the layer, which are few integers.
+  std::vector<ShapeNumbers> numbers_of(const LayerCore& layer, const std::vector<Tensor*>& inputs);
+  // Of a network with a parsed part: all of it that stands before the layer, and what else these inputs follow from. What plugins give are
+  // inputs.
+  std::string model_before(const LayerCore& layer, const std::vector<Tensor*>& inputs);
   bool is_plugin_output(const std::string& name) const;
   void write_input(Tensor& tensor, ModelText& model, WrittenModel& written) const;
   void write_output(Tensor& tensor, ModelText& model, WrittenModel& written) const;
   void write_layer(LayerCore& layer, ModelText& model, std::string& functions) const;
   std::set<const LayerCore*> needed() const;
+  std::set<const LayerCore*> needed_by(const std::vector<Tensor*>& tensors) const;
   std::string model_bytes(const ModelText& model, const std::string& functions) const;
 
   bool implicit_;

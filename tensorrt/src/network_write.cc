@@ -191,14 +191,16 @@ void Network::write_layer(LayerCore& layer, ModelText& model, std::string& funct
   }
 }
 
-// The layers that outputs need. Nodes of a parsed model may be read from inside of others, where nobody here looks.
-std::set<const LayerCore*> Network::needed() const {
+std::set<const LayerCore*> Network::needed() const { return needed_by(outputs_); }
+
+// The layers that these tensors need. Nodes of a parsed model may be read from inside of others, where nobody here looks.
+std::set<const LayerCore*> Network::needed_by(const std::vector<Tensor*>& tensors) const {
   std::set<const LayerCore*> found;
   std::vector<const LayerCore*> open;
   const auto reach = [&](const LayerCore* layer) {
     if (layer != nullptr && found.insert(layer).second) open.push_back(layer);
   };
-  for (const Tensor* output : outputs_) reach(output->producer);
+  for (const Tensor* tensor : tensors) reach(tensor->producer);
   for (const auto& layer : layers)
     if (layer->parsed) reach(layer.get());
   while (!open.empty()) {
@@ -225,14 +227,18 @@ std::string Network::model_bytes(const ModelText& model, const std::string& func
   return head + out.take();
 }
 
+void hand_on(const std::vector<std::string>& names, ModelText& model) {
+  for (const std::string& name : names) {
+    const std::string copy = model.fresh(name);
+    model.nodes.push_back({"Identity", "", copy, {name}, {copy}, ""});
+    model.outputs.push_back(only_name(copy));
+  }
+}
+
 std::string inputs_of(const OnnxModel& model) {
   ModelText text;
   text.inputs = model.input_infos;
-  for (const std::string& input : model.inputs) {
-    const std::string copy = text.fresh(input);
-    text.nodes.push_back({"Identity", "", copy, {input}, {copy}, ""});
-    text.outputs.push_back(only_name(copy));
-  }
+  hand_on(model.inputs, text);
   WireWriter graph;
   graph.bytes(7, bytes_of_graph(text, ""));
   return head_of_own() + graph.text();
@@ -285,15 +291,7 @@ class Excerpt {
  public:
   explicit Excerpt(ModelText& model) : model_(model) {}
 
-  void add(LayerCore& layer) {
-    if (!done_.insert(&layer).second) return;
-    for (Tensor* tensor : layer.inputs)
-      if (tensor != nullptr) need(*tensor);
-    Emission emission(model_, layer);
-    layer.emit(emission);
-  }
-
- private:
+  // The tensor as the model computes it, if it is integers; else as an input of the model.
   void need(Tensor& tensor) {
     const octet::TensorType type = tensor.model_type();
     const bool has_layer = tensor.producer != nullptr && !tensor.producer->parsed &&
@@ -307,6 +305,15 @@ class Excerpt {
     }
   }
 
+  void add(LayerCore& layer) {
+    if (!done_.insert(&layer).second) return;
+    for (Tensor* tensor : layer.inputs)
+      if (tensor != nullptr) need(*tensor);
+    Emission emission(model_, layer);
+    layer.emit(emission);
+  }
+
+ private:
   ModelText& model_;
   std::set<const LayerCore*> done_;
   std::set<const Tensor*> inputs_;
@@ -317,11 +324,7 @@ class Excerpt {
 void Network::infer(LayerCore& layer) {
   if (layer.inferred) return;
   if (layer.parsed) return parsed_inputs_changed();
-  if (PluginCore* plugin = layer.plugin(); plugin != nullptr) {
-    plugin->infer(layer);
-    layer.inferred = true;
-    return;
-  }
+  if (layer.plugin() != nullptr) return infer_plugin(layer);
   ModelText model;
   model.with_weights = false;
   Excerpt(model).add(layer);
@@ -337,6 +340,31 @@ void Network::infer(LayerCore& layer) {
     if (found != types.end()) output->type = found->second;
   }
   layer.inferred = true;
+}
+
+void Network::infer_plugin(LayerCore& layer) {
+  PluginCore& plugin = *layer.plugin();
+  plugin.infer(layer, numbers_of(layer, plugin.shape_inputs(layer)));
+  layer.inferred = true;
+}
+
+std::vector<ShapeNumbers> Network::numbers_of(const LayerCore& layer,
+                                              const std::vector<Tensor*>& inputs) {
+  if (inputs.empty()) return {};
+  std::vector<std::string> names;
+  for (const Tensor* input : inputs) names.push_back(input->onnx_name());
+  std::string bytes;
+  if (has_parsed_) {
+    bytes = model_before(layer, inputs);
+  } else {
+    ModelText model;
+    model.with_weights = false;
+    Excerpt excerpt(model);
+    for (Tensor* input : inputs) excerpt.need(*input);
+    hand_on(names, model);
+    bytes = model_bytes(model, "");
+  }
+  return octet::value_integers(std::as_bytes(std::span(bytes)), names, parsed_folder_);
 }
 
 bool Network::is_shape_arithmetic(const LayerCore& layer) const {

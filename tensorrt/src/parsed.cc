@@ -149,13 +149,11 @@ void Network::take_node(OnnxNode node, std::map<std::string, Tensor*>& known) {
   if (name.empty() && !node.outputs.empty()) name = "node_of_" + node.outputs.front();
   const std::optional<PluginName> plugin = plugin_of_node(node);
   std::unique_ptr<LayerCore> layer =
-      plugin ? make_plugin_layer(node, *plugin, name) : make_layer(*this, node, name);
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
+      plugin ? make_plugin_layer(node, *plugin, name, known) : make_layer(*this, node, name);
+  for (size_t i = 0; !plugin && i < node.inputs.size(); ++i) {
     const auto tensor = known.find(node.inputs[i]);
-    Tensor* input = tensor == known.end() ? nullptr : tensor->second;
-    if (input == nullptr && plugin) input = parsed_weight(node.inputs[i]);
-    if (input == nullptr) continue;
-    layer->inputs.push_back(input);
+    if (tensor == known.end()) continue;
+    layer->inputs.push_back(tensor->second);
     layer->input_places.push_back(i);
   }
   for (const std::string& output : node.outputs) {

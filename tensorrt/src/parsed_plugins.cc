@@ -24,18 +24,6 @@ bool is_octets(const OnnxNode& node) {
   return is_standard && names->contains(node.op);
 }
 
-// Of an attribute that is a text; PluginField has no other way to hold it.
-std::string text_field(const FieldStore& fields, const std::string& name,
-                       const std::string& otherwise) {
-  const PluginFieldCollection all = fields.collection();
-  for (int32_t i = 0; i < all.nbFields; ++i) {
-    const PluginField& field = all.fields[i];
-    if (name == field.name && field.type == PluginFieldType::kCHAR)
-      return {static_cast<const char*>(field.data), static_cast<size_t>(field.length)};
-  }
-  return otherwise;
-}
-
 const PluginFieldCollection* declared_fields(const PluginName& name, const FoundCreator& found) {
   return ask_plugin(name, "getFieldNames()", [&]() -> const PluginFieldCollection* {
     if (found.v2 != nullptr) return found.v2->getFieldNames();
@@ -46,22 +34,69 @@ const PluginFieldCollection* declared_fields(const PluginName& name, const Found
   });
 }
 
+// Which inputs of the node are shape inputs, of a plugin that can have some.
+std::vector<bool> shape_inputs_of(const OnnxNode& node, const std::string& shown, bool is_v3,
+                                  const Reporter& reporter) {
+  std::vector<bool> are(node.inputs.size());
+  const std::vector<int64_t> indices = integers_attribute(node, kShapeInputIndices);
+  if (!is_v3 && !indices.empty()) {
+    reporter.warn("node '" + shown + "': " + kShapeInputIndices +
+                  " is for plugins of IPluginV3, and its plugin is none");
+    return are;
+  }
+  const auto count = static_cast<int64_t>(are.size());
+  for (const int64_t index : indices) {
+    if (index < -count || index >= count) {
+      refuse("node '" + shown + "': " + kShapeInputIndices + " names input " +
+             std::to_string(index) + " of " + std::to_string(count));
+    }
+    are[static_cast<size_t>(index < 0 ? index + count : index)] = true;
+  }
+  return are;
+}
+
 }  // namespace
 
 // The type is the operator's; version and namespace are attributes.
 std::optional<PluginName> plugin_of_node(const OnnxNode& node) {
   if (is_octets(node)) return std::nullopt;
   if (creator_spaces_of(node.op).empty()) return std::nullopt;
-  const FieldStore fields = fields_of_node(node, nullptr);
-  PluginName name{node.op, text_field(fields, "plugin_version", "1"),
-                  text_field(fields, "plugin_namespace", "")};
+  PluginName name{node.op, text_attribute(node, kPluginVersion, "1"),
+                  text_attribute(node, kPluginNamespace, "")};
   if (find_creator(name)) return name;
   return std::nullopt;
 }
 
+// Inputs that the node leaves out at its end are none; between others nobody could tell a plugin of one that is not there.
+Tensor* Network::plugin_input(const OnnxNode& node, const std::string& shown, size_t i,
+                              const std::map<std::string, Tensor*>& known) {
+  const std::string& name = node.inputs[i];
+  const auto at = known.find(name);
+  Tensor* input = at != known.end() ? at->second : parsed_weight(name);
+  if (input != nullptr) return input;
+  const auto rest = node.inputs.begin() + static_cast<int64_t>(i);
+  const bool is_end = std::all_of(rest, node.inputs.end(), [](const auto& n) { return n.empty(); });
+  if (is_end) return nullptr;
+  refuse("node '" + shown + "': its input " + std::to_string(i) +
+         (name.empty() ? " is left out, and others behind it are not"
+                       : ", '" + name + "', is given by nothing before it"));
+}
+
 std::unique_ptr<LayerCore> Network::make_plugin_layer(const OnnxNode& node, const PluginName& name,
-                                                      const std::string& shown) {
+                                                      const std::string& shown,
+                                                      const std::map<std::string, Tensor*>& known) {
   const FoundCreator found = find_creator(name);
+  const std::vector<bool> are_shapes = shape_inputs_of(node, shown, found.is_v3(), reporter);
+  std::vector<Tensor*> inputs, shapes;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (Tensor* input = plugin_input(node, shown, i, known); input != nullptr)
+      (are_shapes[i] ? shapes : inputs).push_back(input);
+  }
+  const auto with_inputs = [&](auto layer) {
+    layer->inputs = std::move(inputs);
+    std::ranges::copy(shapes, std::back_inserter(layer->inputs));
+    return layer;
+  };
   const FieldStore fields = fields_of_node(node, declared_fields(name, found));
   std::unique_ptr<PluginObject> object = create_plugin(name, shown, fields.collection());
   if (object->output_count() != static_cast<int32_t>(node.outputs.size())) {
@@ -72,13 +107,13 @@ std::unique_ptr<LayerCore> Network::make_plugin_layer(const OnnxNode& node, cons
 #if NV_TENSORRT_MAJOR >= 10
   if (found.v3 != nullptr) {
     auto layer = std::make_unique<PluginV3Layer>(*this, LayerType::kPLUGIN_V3, shown);
-    layer->set(name, std::move(object));
-    return layer;
+    layer->set(name, std::move(object), static_cast<int32_t>(shapes.size()));
+    return with_inputs(std::move(layer));
   }
 #endif
   auto layer = std::make_unique<PluginV2Layer>(*this, LayerType::kPLUGIN_V2, shown);
   layer->set(name, std::move(object));
-  return layer;
+  return with_inputs(std::move(layer));
 }
 
 // A weight of the parsed model that a plugin reads.
@@ -116,9 +151,32 @@ void Network::take_plugin_types(LayerCore& layer, ModelText& model) {
   for (const Tensor* input : layer.inputs)
     if (input->producer != nullptr) before.push_back(input->onnx_name());
   if (!before.empty()) take_types_of(model, before);
-  layer.plugin()->infer(layer);
+  infer_plugin(layer);
   for (const auto& output : layer.outputs)
     model.inputs.push_back(value_info(output->parsed_name, output->type));
+}
+
+std::string Network::model_before(const LayerCore& layer, const std::vector<Tensor*>& inputs) {
+  ModelText model;
+  model.initializers = parsed_.initializers;
+  for (const Tensor* input : inputs_)
+    model.inputs.push_back(value_info(input->onnx_name(), input->model_type()));
+  const std::set<const LayerCore*> wanted = needed_by(inputs);
+  std::string functions;
+  for (const auto& before : layers) {
+    if (before.get() == &layer) break;
+    if (before->plugin() != nullptr) {
+      for (const auto& output : before->outputs)
+        model.inputs.push_back(value_info(output->onnx_name(), output->model_type()));
+    } else if (before->parsed || wanted.contains(before.get())) {
+      write_layer(*before, model, functions);
+    }
+  }
+  std::vector<std::string> names;
+  for (const Tensor* input : inputs) names.push_back(input->onnx_name());
+  model.outputs.clear();
+  hand_on(names, model);
+  return model_bytes(model, functions);
 }
 
 // A plugin is asked as soon as the types of its inputs are known; for the rest of the model its outputs are inputs.

@@ -81,7 +81,25 @@ BindingInfo own_binding(const octet::TensorInfo& tensor, bool is_input) {
                      "what the plan says of itself is damaged: " + why);
 }
 
-// Every binding is a value of the engine, of no more dimensions than a tensor may have.
+// What both know. Sizes that one of them leaves open are settled when the engine runs.
+bool fits(const std::vector<int64_t>& dims, const octet::Shape& shape) {
+  if (shape.is_unknown()) return dims.size() <= Dims::MAX_DIMS;
+  if (dims.size() != static_cast<size_t>(shape.rank())) return false;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const int64_t size = shape[static_cast<int>(i)];
+    if (dims[i] < -1 || (dims[i] >= 0 && size >= 0 && dims[i] != size)) return false;
+  }
+  return true;
+}
+
+// Every binding is a value of the engine, of its sizes; every profile tells of sizes of inputs.
+void check(const ProfileInfo& profile, const BindingInfo& binding) {
+  const auto at = profile.shapes.find(binding.name);
+  if (at == profile.shapes.end()) return;
+  for (const std::vector<int64_t>& dims : at->second)
+    if (dims.size() != binding.dims.size()) damaged("a profile of " + binding.name);
+}
+
 void check(const PlanInfo& info, const octet::Engine& engine) {
   const auto inputs = engine.inputs(), outputs = engine.outputs();
   if (info.bindings.size() != inputs.size() + outputs.size()) damaged("bindings");
@@ -90,7 +108,8 @@ void check(const PlanInfo& info, const octet::Engine& engine) {
     const bool is_input = i < inputs.size();
     const octet::TensorInfo& value = is_input ? inputs[i] : outputs[i - inputs.size()];
     if (binding.is_input != is_input || binding.onnx != value.name) damaged(binding.name);
-    if (binding.dims.size() > Dims::MAX_DIMS) damaged(binding.name);
+    if (!fits(binding.dims, value.type.shape)) damaged("the sizes of " + binding.name);
+    for (const ProfileInfo& profile : info.profiles) check(profile, binding);
   }
 }
 

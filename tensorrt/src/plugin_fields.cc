@@ -89,6 +89,14 @@ NodeAttribute read_attribute(std::string_view bytes) {
   return attribute;
 }
 
+std::vector<NodeAttribute> attributes_of(const OnnxNode& node) {
+  std::vector<NodeAttribute> attributes;
+  WireReader reader(node.rest);
+  while (const auto field = reader.next())
+    if (field->number == 5) attributes.push_back(read_attribute(field->bytes));
+  return attributes;
+}
+
 template <class T>
 bool is_in_range(int64_t number) {
   if constexpr (std::is_integral_v<T>) return std::in_range<T>(number);
@@ -209,16 +217,34 @@ PluginFieldCollection FieldStore::collection() const {
   return {static_cast<int32_t>(fields_.size()), fields_.data()};
 }
 
+std::string text_attribute(const OnnxNode& node, const std::string& name,
+                           const std::string& otherwise) {
+  for (const NodeAttribute& attribute : attributes_of(node))
+    if (attribute.name == name && attribute.is_text) return attribute.text;
+  return otherwise;
+}
+
+std::vector<int64_t> integers_attribute(const OnnxNode& node, const std::string& name) {
+  for (const NodeAttribute& attribute : attributes_of(node)) {
+    if (attribute.name != name) continue;
+    if (attribute.is_text || attribute.is_real || attribute.is_other)
+      refuse("attribute '" + name + "' of node '" + node.name + "' is no list of integers");
+    return attribute.integers;
+  }
+  return {};
+}
+
 FieldStore fields_of_node(const OnnxNode& node, const PluginFieldCollection* declared) {
   FieldStore store;
-  WireReader reader(node.rest);
-  while (const auto field = reader.next()) {
-    if (field->number != 5) continue;
-    const NodeAttribute attribute = read_attribute(field->bytes);
+  for (const NodeAttribute& attribute : attributes_of(node)) {
+    const bool is_parsers = attribute.name == kPluginVersion ||
+                            attribute.name == kPluginNamespace ||
+                            attribute.name == kShapeInputIndices;
+    const PluginField* asked = declared_field(declared, attribute.name);
+    if (is_parsers && asked == nullptr) continue;
     if (attribute.is_other)
       refuse("attribute '" + attribute.name + "' of node '" + node.name +
              "' is neither a number, a list of numbers nor a text");
-    const PluginField* asked = declared_field(declared, attribute.name);
     const bool is_known = asked != nullptr && asked->type != PluginFieldType::kUNKNOWN;
     const PluginFieldType type = is_known ? asked->type : natural_type(attribute);
     std::string value = field_value(attribute, type);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,18 @@ class FieldStore {
   std::vector<PluginField> fields_;
 };
 
-// A node's attributes as its creator declares them, or by their own types where it does not. Throws octet::Error.
+// Attributes of nodes that tell the parser about a plugin. They are fields of it where its creator declares them.
+inline constexpr const char* kPluginVersion = "plugin_version";
+inline constexpr const char* kPluginNamespace = "plugin_namespace";
+inline constexpr const char* kShapeInputIndices = "tensorrt_plugin_shape_input_indices";
+
+// Of an attribute that is a text; `otherwise` where the node has none of that name.
+std::string text_attribute(const OnnxNode& node, const std::string& name,
+                           const std::string& otherwise);
+// Of an attribute that is a list of integers; empty where the node has none of that name. Throws octet::Error for another one.
+std::vector<int64_t> integers_attribute(const OnnxNode& node, const std::string& name);
+
+// A node's other attributes as its creator declares them, or by their own types where it does not. Throws octet::Error.
 FieldStore fields_of_node(const OnnxNode& node, const PluginFieldCollection* declared);
 
 // As bytes, of which read_fields() makes the same. Both throw octet::Error.

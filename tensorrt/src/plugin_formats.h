@@ -22,7 +22,9 @@ struct PluginSignature {
   std::string type;            // of the plugin, for people
   std::vector<int32_t> ranks;  // of inputs, then outputs; with the batch where it is implicit
   int32_t inputs = 0;
+  int32_t shapes = 0;  // shape inputs, which stand between inputs and outputs and have no formats
   std::vector<PluginCombo> combos;  // the first is of reals, if any is
+  std::vector<int32_t> sized;       // outputs of which others tell a size
 };
 
 // `io` has the types that the network gives and wants; where a plugin takes no floats the combinations are of halves. Throws octet::Error

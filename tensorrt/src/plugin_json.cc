@@ -61,7 +61,9 @@ json to_json(const PluginRecord& record) {
           {"implicit", record.implicit},
           {"ranks", record.signature.ranks},
           {"inputs", record.signature.inputs},
+          {"shapes", record.signature.shapes},
           {"formats", combos},
+          {"sized", record.signature.sized},
           {"state_bytes", record.state.size()}};
 }
 
@@ -79,9 +81,16 @@ PluginRecord plugin_from(const json& value) {
   const bool fits =
       ports <= kMostPorts && signature.inputs > 0 && static_cast<size_t>(signature.inputs) < ports;
   if (!fits) damaged_plugin("inputs and outputs of layer '" + record.layer + "'");
+  signature.shapes = value.value("shapes", 0);
+  if (signature.shapes < 0 || static_cast<size_t>(signature.shapes) > kMostPorts)
+    damaged_plugin("shape inputs of layer '" + record.layer + "'");
   for (const int32_t rank : signature.ranks)
     if (rank < 0 || rank > Dims::MAX_DIMS || (record.implicit && rank == 0))
       damaged_plugin("rank " + std::to_string(rank));
+  signature.sized = value.value("sized", std::vector<int32_t>());
+  for (const int32_t output : signature.sized)
+    if (output < 0 || output >= static_cast<int32_t>(ports) - signature.inputs)
+      damaged_plugin("output " + std::to_string(output));
   const json& formats = value.at("formats");
   if (formats.empty() || formats.size() > kMostListed) damaged_plugin("combinations of formats");
   for (const json& combo : formats) signature.combos.push_back(combo_from(combo, ports));

@@ -12,18 +12,25 @@ namespace octet_trt {
 // What such a layer has beside the rest.
 class PluginCore {
  public:
-  void set(PluginName name, std::unique_ptr<PluginObject> object);
+  // The last `shapes` inputs of the layer are shape inputs.
+  void set(PluginName name, std::unique_ptr<PluginObject> object, int32_t shapes = 0);
   PluginObject& object() const { return *object_; }
-  // Sets the types of the layer's outputs by asking the plugin. Throws octet::Error.
-  void infer(LayerCore& layer) const;
+  // The layer's shape inputs, checked to be what a shape input can be. Throws octet::Error.
+  std::vector<Tensor*> shape_inputs(const LayerCore& layer) const;
+  // Sets the types of the layer's outputs by asking the plugin. `shapes`: what is known of its shape inputs. Throws octet::Error.
+  void infer(LayerCore& layer, std::vector<ShapeNumbers> shapes);
   // The plugin as the network has it now: negotiated, configured for reals, serialized. It is held until the next call.
   const std::shared_ptr<LivePlugin>& live(const LayerCore& layer);
   const std::shared_ptr<LivePlugin>& held() const { return held_; }
 
  private:
   PluginIo io_of(const LayerCore& layer) const;
+  // How many inputs are no shape inputs.
+  size_t data_inputs(const LayerCore& layer) const;
 
   PluginName name_;
+  int32_t shapes_ = 0;
+  std::vector<ShapeNumbers> numbers_;  // of shape inputs, as they were known last
   std::unique_ptr<PluginObject> object_;
   std::shared_ptr<LivePlugin> held_;
 };

@@ -49,21 +49,34 @@ std::string key_of(const PluginRecord& record) {
     digest.add(*text);
   digest.add(record.implicit ? 1 : 0);
   digest.add(record.signature.inputs);
+  if (record.signature.shapes > 0) digest.add("shapes " + std::to_string(record.signature.shapes));
   for (const int32_t rank : record.signature.ranks) digest.add(rank);
   for (const PluginCombo& combo : record.signature.combos)
     for (const TypedFormat& port : combo)
       digest.add(static_cast<int64_t>(port.type) * 256 + static_cast<int64_t>(port.format));
+  for (const int32_t output : record.signature.sized) digest.add(output);
   return digest.text();
 }
 
-std::vector<Dims> LivePlugin::output_dims(const std::vector<Dims>& inputs) const {
-  std::vector<Dims> seen = inputs;
-  const bool has_batch = record.implicit && !inputs.empty();
-  if (record.implicit) std::ranges::transform(seen, seen.begin(), without_front);
+ToldSizes LivePlugin::told_sizes(const SizeSources& from) const {
+  if (record.signature.sized.empty()) return {};
+  const std::lock_guard lock(mutex_);
+  return object_->told_sizes(from);
+}
+
+std::vector<Dims> LivePlugin::told_dims(const SizeSources& from, const SizeValues& values) const {
+  const std::lock_guard lock(mutex_);
+  return object_->told_dims(from, values);
+}
+
+std::vector<Dims> LivePlugin::output_dims(const SizeSources& from) const {
+  SizeSources seen = from;
+  const bool has_batch = record.implicit && !from.inputs.empty();
+  if (record.implicit) std::ranges::transform(seen.inputs, seen.inputs.begin(), without_front);
   const std::lock_guard lock(mutex_);
   std::vector<Dims> outputs = object_->output_dims(seen);
   if (has_batch) {
-    for (Dims& dims : outputs) dims = with_front(inputs[0].d[0], dims);
+    for (Dims& dims : outputs) dims = with_front(from.inputs[0].d[0], dims);
   }
   return outputs;
 }

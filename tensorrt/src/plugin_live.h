@@ -29,7 +29,9 @@ class LivePlugin {
       : record(std::move(about)), object_(std::move(object)) {}
 
   // With the batch where it is implicit.
-  std::vector<Dims> output_dims(const std::vector<Dims>& inputs) const;
+  std::vector<Dims> output_dims(const SizeSources& from) const;
+  ToldSizes told_sizes(const SizeSources& from) const;
+  std::vector<Dims> told_dims(const SizeSources& from, const SizeValues& values) const;
   size_t workspace(const PluginIo& io) const;
   int32_t aliased_input(int32_t output) const;
   // Runs on one object at a time; there are as many as there were runs at the same time, or queues whose work goes on.

@@ -91,10 +91,12 @@ std::unique_ptr<PluginObject> deserialize_plugin(const PluginName& name, const s
   if (found.v3 != nullptr) {
     const FieldStore fields = read_fields(state);
     const PluginFieldCollection collection = fields.collection();
-    IPluginV3* plugin = ask_plugin(name, "createPlugin()", [&] {
-      return found.v3->createPlugin(layer.c_str(), &collection, TensorRTPhase::kRUNTIME);
-    });
-    return adopt(plugin, name, "createPlugin()");
+    const auto create = [&](TensorRTPhase phase) {
+      return found.v3->createPlugin(layer.c_str(), &collection, phase);
+    };
+    IPluginV3* plugin =
+        ask_plugin(name, "createPlugin()", [&] { return create(TensorRTPhase::kRUNTIME); });
+    return adopt_runtime(plugin, name, [&] { return create(TensorRTPhase::kBUILD); });
   }
 #endif
   no_creator(name);

@@ -3,7 +3,10 @@
 // that cannot be true, becomes an octet::Error that names plugin and function.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,13 +16,31 @@
 
 namespace octet_trt {
 
+// What a run tells of a plugin's results.
+struct ToldSizes {
+  std::vector<std::vector<bool>> open;  // of each output and dimension; empty: the inputs tell all
+  std::vector<int32_t> by;              // the outputs that are size tensors
+};
+using SizeValues = std::map<int32_t, int64_t>;  // of size tensors
+
+// The numbers of a shape input, one after another; nothing where one is not known yet.
+using ShapeNumbers = std::vector<std::optional<int64_t>>;
+
+inline constexpr size_t kMostShapeNumbers = Dims::MAX_DIMS;  // DimsExprs has room for no more
+
+// What the sizes of outputs follow from. Nothing else is told of shape inputs: they are among the tensors of no other question.
+struct SizeSources {
+  std::vector<Dims> inputs;
+  std::vector<ShapeNumbers> shapes;
+};
+
 // What a creator is found by.
 struct PluginName {
   std::string type, version, space;
   std::string text() const { return "plugin '" + type + "' version " + version; }
 };
 
-// The tensors of one call as plugins are told of them: inputs, then outputs. Without the batch where it is implicit.
+// The tensors of one call as plugins are told of them: inputs, then outputs; shape inputs are none of them. Without the batch where it is implicit.
 struct PluginIo {
   std::vector<DynamicPluginTensorDesc> tensors;
   int32_t inputs = 0;
@@ -51,8 +72,13 @@ class PluginObject {
   // Whether sizes may be open while the network is made.
   virtual bool is_dynamic() const = 0;
   virtual std::vector<DataType> output_types(const std::vector<DataType>& inputs) const = 0;
-  // -1 for sizes that are not known yet.
-  virtual std::vector<Dims> output_dims(const std::vector<Dims>& inputs) const = 0;
+  // -1 for sizes that are not known yet; of sizes that outputs tell, what they are at most.
+  virtual std::vector<Dims> output_dims(const SizeSources& from) const = 0;
+  virtual ToldSizes told_sizes(const SizeSources&) const { return {}; }
+  // What output_dims() says when size tensors have been written.
+  virtual std::vector<Dims> told_dims(const SizeSources& from, const SizeValues&) const {
+    return output_dims(from);
+  }
   // Whether tensor `at` may be as it stands; what comes behind it means nothing.
   virtual bool supports(int32_t at, const PluginIo& io) const = 0;
   virtual void configure(const PluginIo& io) = 0;
@@ -80,6 +106,9 @@ std::unique_ptr<PluginObject> adopt(IPluginV2* plugin, const PluginName& name, c
 #if NV_TENSORRT_MAJOR >= 10
 std::unique_ptr<PluginObject> adopt_clone(IPluginV3& plugin, PluginName& name);
 std::unique_ptr<PluginObject> adopt(IPluginV3* plugin, const PluginName& name, const char* maker);
+// Of the runtime phase, in which a plugin need not show how it is built: one of the build phase then tells sizes and workspace.
+std::unique_ptr<PluginObject> adopt_runtime(IPluginV3* plugin, const PluginName& name,
+                                            const std::function<IPluginV3*()>& make_builder);
 #endif
 
 // By the creator that the registry has under this name. `layer` is what the plugin is called in its network.

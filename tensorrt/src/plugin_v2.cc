@@ -100,7 +100,7 @@ class FixedPlugin final : public V2Object {
     for (int32_t i = 0; i < output_count(); ++i) types.push_back(type_of(i, inputs));
     return types;
   }
-  std::vector<Dims> output_dims(const std::vector<Dims>& inputs) const override;
+  std::vector<Dims> output_dims(const SizeSources& from) const override;
   bool supports(int32_t at, const PluginIo& io) const override;
   void configure(const PluginIo& io) override;
   size_t workspace(const PluginIo& io) const override {
@@ -121,7 +121,8 @@ class FixedPlugin final : public V2Object {
   void configure_plain(const PluginIo& io);
 };
 
-std::vector<Dims> FixedPlugin::output_dims(const std::vector<Dims>& inputs) const {
+std::vector<Dims> FixedPlugin::output_dims(const SizeSources& from) const {
+  const std::vector<Dims>& inputs = from.inputs;
   for (const Dims& dims : inputs) {
     if (volume(dims) < 0) {
       plugin_failed(name_,
@@ -216,15 +217,18 @@ class DynamicPlugin final : public V2Object {
     for (int32_t i = 0; i < output_count(); ++i) types.push_back(type_of(i, inputs));
     return types;
   }
-  std::vector<Dims> output_dims(const std::vector<Dims>& inputs) const override {
+  std::vector<Dims> output_dims(const SizeSources& from) const override {
     SizeBuilder builder;
     std::vector<DimsExprs> sizes;
-    for (const Dims& dims : inputs) sizes.push_back(builder.sizes(dims));
+    for (const Dims& dims : from.inputs) sizes.push_back(builder.sizes(dims));
     std::vector<Dims> outputs;
     for (int32_t i = 0; i < output_count(); ++i) {
       outputs.push_back(ask_plugin(name_, "getOutputDimensions()", [&] {
-        return builder.dims(own().getOutputDimensions(i, sizes.data(),
-                                                      static_cast<int32_t>(sizes.size()), builder));
+        const DimsExprs dims =
+            own().getOutputDimensions(i, sizes.data(), static_cast<int32_t>(sizes.size()), builder);
+        const Dims most = builder.dims(dims);
+        if (!builder.size_tensors().empty()) refuse("size tensors are for plugins of IPluginV3");
+        return most;
       }));
     }
     return outputs;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plugins of the third kind, which show a capability for each phase.
+#include <algorithm>
+#include <functional>
+
 #include "plugin_expr.h"
 #include "plugin_fields.h"
 #include "plugin_object.h"
@@ -17,7 +20,8 @@ class Resources final : public IPluginResourceContext {
 
 class V3Object final : public PluginObject {
  public:
-  V3Object(IPluginV3& plugin, PluginName name) : plugin_(&plugin), name_(std::move(name)) {}
+  V3Object(IPluginV3& plugin, PluginName name, std::unique_ptr<IPluginV3> builder = nullptr)
+      : plugin_(&plugin), builder_(std::move(builder)), name_(std::move(name)) {}
 
   std::unique_ptr<PluginObject> clone() const override {
     IPluginV3* other = ask_plugin(name_, "clone()", [&] { return plugin_->clone(); });
@@ -30,7 +34,12 @@ class V3Object final : public PluginObject {
     return ask_plugin(name_, "getNbOutputs()", [&] { return build().getNbOutputs(); });
   }
   std::vector<DataType> output_types(const std::vector<DataType>& inputs) const override;
-  std::vector<Dims> output_dims(const std::vector<Dims>& inputs) const override;
+  std::vector<Dims> output_dims(const SizeSources& from) const override;
+  ToldSizes told_sizes(const SizeSources& from) const override;
+  std::vector<Dims> told_dims(const SizeSources& from, const SizeValues& values) const override {
+    SizeBuilder builder(values);
+    return dims_by(from, builder);
+  }
   bool supports(int32_t at, const PluginIo& io) const override {
     return ask_plugin(name_, "supportsFormatCombination()", [&] {
       return build().supportsFormatCombination(at, io.tensors.data(), io.inputs, io.outputs());
@@ -78,18 +87,19 @@ class V3Object final : public PluginObject {
  private:
   // Of the capability that a phase needs; null where the plugin does not show it.
   template <class Capability>
-  Capability& capability(PluginCapabilityType type, const char* text) const {
+  Capability& capability(IPluginV3& of, PluginCapabilityType type, const char* text) const {
     IPluginCapability* found = ask_plugin(name_, "getCapabilityInterface()",
-                                          [&] { return plugin_->getCapabilityInterface(type); });
+                                          [&] { return of.getCapabilityInterface(type); });
     if (found == nullptr)
       plugin_failed(name_, std::string("getCapabilityInterface() returned no capability ") + text);
     return static_cast<Capability&>(*found);
   }
   IPluginV3OneBuild& build() const {
-    return capability<IPluginV3OneBuild>(PluginCapabilityType::kBUILD, "kBUILD");
+    IPluginV3& of = builder_ != nullptr ? *builder_ : *plugin_;
+    return capability<IPluginV3OneBuild>(of, PluginCapabilityType::kBUILD, "kBUILD");
   }
   IPluginV3OneRuntime& runtime() const {
-    return capability<IPluginV3OneRuntime>(PluginCapabilityType::kRUNTIME, "kRUNTIME");
+    return capability<IPluginV3OneRuntime>(*plugin_, PluginCapabilityType::kRUNTIME, "kRUNTIME");
   }
   template <class Work>
   void check(const char* function, const Work& work) const {
@@ -97,9 +107,12 @@ class V3Object final : public PluginObject {
     if (status != 0)
       plugin_failed(name_, std::string(function) + " returned " + std::to_string(status));
   }
+  std::vector<DimsExprs> output_sizes(const SizeSources& from, SizeBuilder& builder) const;
+  std::vector<Dims> dims_by(const SizeSources& from, SizeBuilder& builder) const;
   void choose_tactic(V3Object& one) const;
 
   std::unique_ptr<IPluginV3> plugin_;
+  std::unique_ptr<IPluginV3> builder_;  // where the plugin shows no kBUILD itself
   PluginName name_;
 };
 
@@ -112,19 +125,44 @@ std::vector<DataType> V3Object::output_types(const std::vector<DataType>& inputs
   return types;
 }
 
-std::vector<Dims> V3Object::output_dims(const std::vector<Dims>& inputs) const {
-  SizeBuilder builder;
-  std::vector<DimsExprs> sizes, outputs(static_cast<size_t>(std::max(0, output_count())));
-  for (const Dims& dims : inputs) sizes.push_back(builder.sizes(dims));
+std::vector<DimsExprs> V3Object::output_sizes(const SizeSources& from, SizeBuilder& builder) const {
+  std::vector<DimsExprs> sizes, shapes;
+  std::vector<DimsExprs> outputs(static_cast<size_t>(std::max(0, output_count())));
+  for (const Dims& dims : from.inputs) sizes.push_back(builder.sizes(dims));
+  for (const ShapeNumbers& numbers : from.shapes) shapes.push_back(builder.numbers(numbers));
   check("getOutputShapes()", [&] {
-    return build().getOutputShapes(sizes.data(), static_cast<int32_t>(sizes.size()), nullptr, 0,
-                                   outputs.data(), static_cast<int32_t>(outputs.size()), builder);
+    return build().getOutputShapes(sizes.data(), static_cast<int32_t>(sizes.size()),
+                                   shapes.empty() ? nullptr : shapes.data(),
+                                   static_cast<int32_t>(shapes.size()), outputs.data(),
+                                   static_cast<int32_t>(outputs.size()), builder);
   });
+  return outputs;
+}
+
+std::vector<Dims> V3Object::dims_by(const SizeSources& from, SizeBuilder& builder) const {
   std::vector<Dims> dims;
-  for (const DimsExprs& output : outputs) {
+  for (const DimsExprs& output : output_sizes(from, builder)) {
     dims.push_back(ask_plugin(name_, "getOutputShapes()", [&] { return builder.dims(output); }));
   }
   return dims;
+}
+
+std::vector<Dims> V3Object::output_dims(const SizeSources& from) const {
+  SizeBuilder builder;
+  return dims_by(from, builder);
+}
+
+ToldSizes V3Object::told_sizes(const SizeSources& from) const {
+  SizeBuilder builder;
+  ToldSizes told;
+  bool any = false;
+  for (const DimsExprs& output : output_sizes(from, builder)) {
+    ask_plugin(name_, "getOutputShapes()", [&] { return builder.dims(output); });
+    told.open.push_back(SizeBuilder::told(output));
+    any |= std::ranges::find(told.open.back(), true) != told.open.back().end();
+  }
+  told.by = builder.size_tensors();
+  return any ? told : ToldSizes();
 }
 
 // Nothing is measured: the first of the plugin's own tactics, or tactic 0.
@@ -158,6 +196,23 @@ std::string text_of_field(const AsciiChar* text) { return text == nullptr ? "" :
 std::unique_ptr<PluginObject> adopt(IPluginV3* plugin, const PluginName& name, const char* maker) {
   if (plugin == nullptr) plugin_failed(name, std::string(maker) + " returned a null pointer");
   return std::make_unique<V3Object>(*plugin, name);
+}
+
+std::unique_ptr<PluginObject> adopt_runtime(IPluginV3* plugin, const PluginName& name,
+                                            const std::function<IPluginV3*()>& make_builder) {
+  if (plugin == nullptr) plugin_failed(name, "createPlugin() returned a null pointer");
+  std::unique_ptr<IPluginV3> own(plugin), builder;
+  const auto builds = [&] {
+    return own->getCapabilityInterface(PluginCapabilityType::kBUILD) != nullptr;
+  };
+  if (!ask_plugin(name, "getCapabilityInterface()", builds)) {
+    builder.reset(ask_plugin(name, "createPlugin()", make_builder));
+    if (builder == nullptr)
+      plugin_failed(name,
+                    "it shows no capability kBUILD, and createPlugin() makes none for the build "
+                    "phase of what it serialized: its sizes and workspace are not known");
+  }
+  return std::make_unique<V3Object>(*own.release(), name, std::move(builder));
 }
 
 std::unique_ptr<PluginObject> adopt_clone(IPluginV3& plugin, PluginName& name) {

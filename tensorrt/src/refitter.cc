@@ -54,8 +54,9 @@ Refitter::Refitter(Engine& engine, ILogger* logger)
   const OnnxModel model = read_onnx(engine.state()->info.refit_model);
   for (size_t i = 0; i < model.initializers.size(); ++i) {
     OnnxTensor tensor = read_tensor(model.initializers[i]);
-    // Constants that the library made for a layer are no weights of the client.
-    if (tensor.name.find(".weights~") != std::string::npos) continue;
+    // Constants that the library made for a layer are no weights of the client, and what has no values cannot get others.
+    if (tensor.name.find(".weights~") != std::string::npos || tensor.type.shape.elements() == 0)
+      continue;
     weights_[tensor.name] = {tensor.name, tensor.type, i, std::move(tensor.raw), false};
   }
 }
@@ -69,7 +70,8 @@ bool Refitter::set(const std::string& name, const Weights& weights) {
   Weight* weight = find(name);
   if (weight == nullptr) refuse("the engine has no weights '" + name + "'");
   const int64_t expected = weight->type.shape.elements();
-  if (weights.values == nullptr || weights.count != expected) {
+  if (weights.values == nullptr) refuse("weights '" + name + "' were given as a null pointer");
+  if (weights.count != expected) {
     refuse("weights '" + name + "' have " + std::to_string(expected) + " values, and " +
            std::to_string(weights.count) + " were given");
   }
@@ -137,7 +139,8 @@ bool Refitter::rebuild() {
   info.refit_model = bytes;
   const std::string attached = to_bytes(info);
   state->engine = octet::with_attachment(engine, std::as_bytes(std::span(attached)));
-  state->info = std::move(info);
+  // All else stays where it is: clients keep the names that they were given.
+  state->info.refit_model = std::move(info.refit_model);
   ++state->changes;
   return true;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -86,6 +87,8 @@ class Registry final : public IPluginRegistry {
     int64_t users;
   };
   mutable std::vector<IPluginCreatorInterface*> interfaces_;
+  // With one user more; null where nobody acquired it.
+  IPluginResource* kept_resource(const std::string& key);
   std::map<std::string, Resource> resources_;
 #endif
   IErrorRecorder* recorder_ = nullptr;
@@ -313,34 +316,48 @@ bool Registry::deregisterCreator(IPluginCreatorInterface const& creator) noexcep
   return remove(&creator);
 }
 
-// The first user of a key gives what others get; what is kept is a clone.
+IPluginResource* Registry::kept_resource(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  const auto at = resources_.find(key);
+  if (at == resources_.end()) return nullptr;
+  ++at->second.users;
+  return at->second.one;
+}
+
+// The first user of a key gives what others get; what is kept is a clone. Resources are called without the lock: they may use the registry.
 IPluginResource* Registry::acquirePluginResource(AsciiChar const* key,
                                                  IPluginResource* resource) noexcept {
   return guarded(reporter(), "IPluginRegistry::acquirePluginResource",
                  static_cast<IPluginResource*>(nullptr), [&] {
                    if (key == nullptr || resource == nullptr) refuse("no key or no resource");
-                   const std::lock_guard lock(mutex_);
-                   auto [at, is_new] = resources_.try_emplace(key, Resource{nullptr, 0});
-                   if (is_new) at->second.one = resource->clone();
-                   if (at->second.one == nullptr) {
-                     resources_.erase(at);
-                     refuse("clone() of the resource returned a null pointer");
+                   if (IPluginResource* kept = kept_resource(key); kept != nullptr) return kept;
+                   std::unique_ptr<IPluginResource> clone(resource->clone());
+                   if (clone == nullptr) refuse("clone() of the resource returned a null pointer");
+                   IPluginResource* first = nullptr;
+                   {
+                     const std::lock_guard lock(mutex_);
+                     auto [at, is_new] = resources_.try_emplace(key, Resource{clone.get(), 0});
+                     ++at->second.users;
+                     first = at->second.one;
+                     if (is_new) return clone.release();
                    }
-                   ++at->second.users;
-                   return at->second.one;
+                   clone->release();  // another thread was first
+                   return first;
                  });
 }
 
 int32_t Registry::releasePluginResource(AsciiChar const* key) noexcept {
   return guarded(reporter(), "IPluginRegistry::releasePluginResource", int32_t{-1}, [&] {
-    const std::lock_guard lock(mutex_);
-    const auto at = resources_.find(word_of(key));
-    if (at == resources_.end()) refuse("nobody acquired '" + word_of(key) + "'");
-    if (--at->second.users > 0) return int32_t{0};
-    const int32_t status = at->second.one->release();
-    delete at->second.one;
-    resources_.erase(at);
-    return status;
+    std::unique_ptr<IPluginResource> last;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto at = resources_.find(word_of(key));
+      if (at == resources_.end()) refuse("nobody acquired '" + word_of(key) + "'");
+      if (--at->second.users > 0) return int32_t{0};
+      last.reset(at->second.one);
+      resources_.erase(at);
+    }
+    return last->release();
   });
 }
 #endif

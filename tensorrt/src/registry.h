@@ -17,10 +17,11 @@ struct FoundCreator {
   nvinfer1::IPluginCreator* v2 = nullptr;
 #if NV_TENSORRT_MAJOR >= 10
   nvinfer1::IPluginCreatorV3One* v3 = nullptr;
-  explicit operator bool() const { return v2 != nullptr || v3 != nullptr; }
+  bool is_v3() const { return v3 != nullptr; }
 #else
-  explicit operator bool() const { return v2 != nullptr; }
+  bool is_v3() const { return false; }
 #endif
+  explicit operator bool() const { return v2 != nullptr || is_v3(); }
 };
 FoundCreator find_creator(const PluginName& name);
 // The namespaces in which a plugin of this type and version has a creator.

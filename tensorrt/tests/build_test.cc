@@ -321,8 +321,13 @@ TEST(Refit, NewWeightsGiveNewResults) {
   EXPECT_EQ(refitter->getAllWeights(4, names), 1);
   const Values seven = {7}, two = {1, 2};
   EXPECT_FALSE(refitter->setWeights("conv", WeightsRole::kKERNEL, weights_of(two)));
+  EXPECT_FALSE(
+      refitter->setWeights("conv", WeightsRole::kKERNEL, Weights{DataType::kFLOAT, nullptr, 1}));
+  EXPECT_TRUE(maker.logger.has("were given as a null pointer")) << maker.logger.text;
   EXPECT_TRUE(refitter->setWeights("conv", WeightsRole::kKERNEL, weights_of(seven)));
+  const char* const input = engine->getIOTensorName(0);
   EXPECT_TRUE(refitter->refitCudaEngine());
+  EXPECT_EQ(engine->getIOTensorName(0), input) << "names live as long as the engine";
   EXPECT_EQ(run(*engine, {2}), Values{14});
 }
 

@@ -99,15 +99,15 @@ TEST_F(FactorTest, SurvivesARefitOfItsEngine) {
   EXPECT_EQ(run(*engine, {1, 2}), (Values{10, 20}));
 }
 
-// A plan of an engine without plugins, with these words of plugins in what is attached to it.
-std::string forged(const std::string& plan, const std::string& plugins) {
+// The plan with other words in what is attached to it.
+std::string forged(const std::string& plan, const std::string& from, const std::string& to) {
   const auto engine =
       octet::Engine::load({reinterpret_cast<const std::byte*>(plan.data()), plan.size()});
   const auto raw = octet::attachment(engine);
   std::string text(reinterpret_cast<const char*>(raw.data()), raw.size());
-  const size_t at = text.find("\"plugins\":[]");
-  EXPECT_NE(at, std::string::npos);
-  text.replace(at, 12, "\"plugins\":" + plugins);
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from << " in " << text;
+  text.replace(at, from.size(), to);
   const uint64_t length = text.size() - 16;
   std::memcpy(text.data() + 8, &length, sizeof length);
   const auto bytes = octet::with_attachment(engine, std::as_bytes(std::span(text))).to_bytes();
@@ -142,11 +142,27 @@ TEST_F(FactorTest, WhatAPlanSaysOfPluginsIsNotBelieved) {
   const Own<IRuntime> runtime(createInferRuntime(maker.logger));
   for (const std::string& plugins : cases) {
     maker.logger.text.clear();
-    const std::string plan = forged(maker.plan_bytes, plugins);
+    const std::string plan = forged(maker.plan_bytes, "\"plugins\":[]", "\"plugins\":" + plugins);
     EXPECT_EQ(runtime->deserializeCudaEngine(plan.data(), plan.size()), nullptr) << plugins;
     EXPECT_TRUE(maker.logger.has("damaged")) << plugins << "\n" << maker.logger.text;
   }
   EXPECT_EQ(counts.deserialized, 0);
+}
+
+// Clients make memory by the sizes that a plan tells them.
+TEST_F(FactorTest, SizesOfAPlanAreThoseOfItsEngine) {
+  Maker maker;
+  ITensor* x = maker.network->addInput("x", DataType::kFLOAT, Dims2{3, 2});
+  maker.network->markOutput(*maker.network->addIdentity(*x)->getOutput(0));
+  ASSERT_TRUE(maker.build()) << maker.logger.text;
+  const Own<IRuntime> runtime(createInferRuntime(maker.logger));
+  for (const char* sizes : {"[3,1]", "[3]", "[3,2,1]", "[-7,2]", "[]"}) {
+    maker.logger.text.clear();
+    const std::string plan =
+        forged(maker.plan_bytes, "\"dims\":[3,2]", std::string("\"dims\":") + sizes);
+    EXPECT_EQ(runtime->deserializeCudaEngine(plan.data(), plan.size()), nullptr) << sizes;
+    EXPECT_TRUE(maker.logger.has("the sizes of")) << sizes << "\n" << maker.logger.text;
+  }
 }
 
 }  // namespace

@@ -14,6 +14,8 @@ struct V3Counts {
   bool aliases = false;
   bool fails_shapes = false, null_attach = false, attaches_itself = false, aliases_other = false,
        needs_data_size = false;
+  bool hides_build = false;  // in the runtime phase
+  bool makes_no_builder = false;
   std::vector<TensorRTPhase> phases;
 };
 V3Counts v3;
@@ -24,7 +26,8 @@ class ScaleV3 : public IPluginV3,
                 public IPluginV3OneBuildV2,
                 public IPluginV3OneRuntime {
  public:
-  explicit ScaleV3(float factor) : factor_(factor) {
+  explicit ScaleV3(float factor, TensorRTPhase phase = TensorRTPhase::kBUILD)
+      : factor_(factor), phase_(phase) {
     v3.alive += 1;
     field_ = {"factor", &factor_, PluginFieldType::kFLOAT32, 1};
     fields_ = {1, &field_};
@@ -32,10 +35,12 @@ class ScaleV3 : public IPluginV3,
   ~ScaleV3() override { v3.alive -= 1; }
   IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override {
     if (type == PluginCapabilityType::kCORE) return static_cast<IPluginV3OneCore*>(this);
+    const bool hides = v3.hides_build && phase_ == TensorRTPhase::kRUNTIME;
+    if (type == PluginCapabilityType::kBUILD && hides) return nullptr;
     if (type == PluginCapabilityType::kBUILD) return static_cast<IPluginV3OneBuildV2*>(this);
     return static_cast<IPluginV3OneRuntime*>(this);
   }
-  IPluginV3* clone() noexcept override { return new ScaleV3(factor_); }
+  IPluginV3* clone() noexcept override { return new ScaleV3(factor_, phase_); }
   char const* getPluginName() const noexcept override { return "Scale_V3"; }
   char const* getPluginVersion() const noexcept override { return "1"; }
   char const* getPluginNamespace() const noexcept override { return "test"; }
@@ -121,6 +126,7 @@ class ScaleV3 : public IPluginV3,
   }
 
   float factor_;
+  TensorRTPhase phase_;
   PluginField field_;
   PluginFieldCollection fields_;
 };
@@ -131,7 +137,8 @@ class ScaleV3Creator : public IPluginCreatorV3One {
                           TensorRTPhase phase) noexcept override {
     v3.phases.push_back(phase);
     if (fields->nbFields != 1 || std::string(fields->fields[0].name) != "factor") return nullptr;
-    return new ScaleV3(*static_cast<const float*>(fields->fields[0].data));
+    if (v3.makes_no_builder && phase == TensorRTPhase::kBUILD) return nullptr;
+    return new ScaleV3(*static_cast<const float*>(fields->fields[0].data), phase);
   }
   PluginFieldCollection const* getFieldNames() noexcept override { return nullptr; }
   char const* getPluginName() const noexcept override { return "Scale_V3"; }
@@ -189,6 +196,27 @@ TEST_F(V3Test, RunsWithItsFieldsAndItsTactic) {
   maker.network.reset();
 }
 
+// In the runtime phase a plugin need not show how it is built.
+TEST_F(V3Test, ShowsHowItIsBuiltInTheBuildPhaseAlone) {
+  v3.hides_build = true;
+  Maker maker;
+  ITensor* x = maker.network->addInput("x", DataType::kFLOAT, Dims2{2, 3});
+  maker.network->markOutput(*add(maker, x));
+  {
+    const Own<ICudaEngine> engine = maker.build();
+    ASSERT_TRUE(engine) << maker.logger.text;
+    EXPECT_EQ(run(*engine, counting(6)), (Values{0, 2, 4, 6, 8, 10}));
+  }
+  EXPECT_EQ(v3.phases,
+            (std::vector<TensorRTPhase>{TensorRTPhase::kRUNTIME, TensorRTPhase::kBUILD}));
+  EXPECT_EQ(v3.tactic, 40);
+  v3.makes_no_builder = true;
+  EXPECT_FALSE(maker.build());
+  EXPECT_TRUE(maker.logger.has("it shows no capability kBUILD, and createPlugin() makes none"))
+      << maker.logger.text;
+  maker.network.reset();
+}
+
 TEST_F(V3Test, ComputesOnCodesInBlocks) {
   Maker maker;
   maker.config->setFlag(BuilderFlag::kINT8);
@@ -232,7 +260,6 @@ TEST_F(V3Test, AnOutputMayLieWhereItsInputDoes) {
   maker.network.reset();
 }
 
-// refused: IExprBuilder::declareSizeTensor, IDimensionExpr::isSizeTensor: results of plugins whose sizes depend on data
 // refused: IPluginCreatorV3Quick::*: plugins of IPluginV3OneCore, OneBuild and OneRuntime are run
 TEST_F(V3Test, WhatFailsIsNamed) {
   struct {
@@ -243,7 +270,8 @@ TEST_F(V3Test, WhatFailsIsNamed) {
       {&V3Counts::null_attach, "attachToContext() returned a null pointer"},
       {&V3Counts::attaches_itself, "attachToContext() returned the plugin itself, not a clone"},
       {&V3Counts::aliases_other, "getAliasedInput(0) returned 0, no input of the output's sizes"},
-      {&V3Counts::needs_data_size, "results whose sizes depend on data are not supported"},
+      {&V3Counts::needs_data_size,
+       "declareSizeTensor(0): that output is no INT32 or INT64 of no dimensions"},
   };
   for (const auto& one : cases) {
     v3.*one.fault = true;
@@ -261,14 +289,6 @@ TEST_F(V3Test, WhatFailsIsNamed) {
     v3.*one.fault = false;
     maker.network.reset();
   }
-}
-
-TEST_F(V3Test, ShapeInputsAreRefused) {
-  Maker maker;
-  ITensor* x = maker.network->addInput("x", DataType::kFLOAT, Dims2{2, 3});
-  ScaleV3 plugin(2);
-  EXPECT_EQ(maker.network->addPluginV3(&x, 1, &x, 1, plugin), nullptr);
-  EXPECT_TRUE(maker.logger.has("shape inputs of plugins are not supported")) << maker.logger.text;
 }
 
 class Shared : public IPluginResource {

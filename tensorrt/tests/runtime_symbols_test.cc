@@ -188,6 +188,7 @@ TEST(Context, KeepsWhatItIsTold) {
   EXPECT_EQ(context->getDebugListener(), nullptr);
   EXPECT_FALSE(context->setTensorDebugState("x", true));
   EXPECT_FALSE(context->setAllTensorsDebugState(true));
+  EXPECT_TRUE(context->setAllTensorsDebugState(false));
   EXPECT_FALSE(context->getDebugState("x"));
   EXPECT_FALSE(context->setUnfusedTensorsDebugState(true));
   EXPECT_FALSE(context->getUnfusedTensorsDebugState());

@@ -89,6 +89,9 @@ class FromTheArrays(unittest.TestCase):
         tensor = self.engine.report["ranges"][0]["tensor"]
         given = compiled(calibration=self.calibration, ranges={tensor: 0.5}).report["ranges"]
         self.assertEqual(next(r for r in given if r["tensor"] == tensor)["threshold"], 0.5)
+        for written in (np.float32(0.5), np.array(0.5), np.array([-0.5, 0.5]), (-0.5, 0.5)):
+            again = compiled(calibration=self.calibration, ranges={tensor: written}).report["ranges"]
+            self.assertEqual(next(r for r in again if r["tensor"] == tensor)["threshold"], 0.5)
         kept = compiled(calibration=self.calibration, layer_precisions={"/4/c2/Conv": "fp32"}, constraints="obey").inspect()
         self.assertEqual(next(layer["precision"] for layer in kept["layers"] if "/4/c2/Conv" in layer["nodes"]), "f32")
         self.assertEqual({layer["precision"] for layer in compiled(precision="fp32").inspect()["layers"]} & {"int8"}, set())

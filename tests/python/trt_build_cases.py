@@ -84,6 +84,12 @@ class Calibration(Case):
         for word in words:
             self.assertIn(word, errors[0])
 
+    def test_obeying_nothing_is_said_once(self):
+        self.config.set_flag(trt.BuilderFlag.OBEY_PRECISION_CONSTRAINTS)
+        self.assertIsNotNone(self.built())
+        self.assertEqual([text for _, text in self.log.lines if "obey" in text.lower()],
+                         ["kOBEY_PRECISION_CONSTRAINTS is set, and no layer has a precision or type of output: it binds nothing"])
+
     def test_wrong_calibrators_are_one_message_each(self):
         good = digits("train", 10)
 

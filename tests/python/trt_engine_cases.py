@@ -32,6 +32,8 @@ class Engines(Case):
         self.assertIs(context.engine, engine)
         inspector.execution_context = context
         self.assertIs(inspector.execution_context, context)
+        inspector.error_recorder = None
+        self.assertIsNone(inspector.error_recorder)
 
     def test_allocators_and_profilers(self):
         engine, test = self.engine(self.built()), self
@@ -73,8 +75,13 @@ class Engines(Case):
         self.assertTrue(self.log.errors())
         engine = self.engine(self.built())
         context = engine.create_execution_context()
-        with self.assertRaises(ValueError):
-            context.execute_v2([1])
+        memory = np.zeros(16)
+        with self.assertRaisesRegex(ValueError, "has 1 addresses; the engine has 2"):
+            context.execute_v2([memory.ctypes.data])
+        with self.assertRaisesRegex(ValueError, "bindings: 7 is no address of memory"):
+            context.execute_v2([memory.ctypes.data, 7])
+        with self.assertRaisesRegex(ValueError, "image: 1 is no address of memory"):
+            context.set_tensor_address("image", 1)
         self.assertFalse(context.execute_async_v3(0))
         self.assertFalse(context.set_input_shape("image", (65, 1, 8, 8)))
         parser = trt.OnnxParser(self.builder.create_network(EXPLICIT), self.log)
@@ -105,7 +112,7 @@ class Engines(Case):
             count = refitter.get_weights_prototype(names[0]).size
             self.assertTrue(refitter.set_named_weights(names[0], np.full(count, 2, np.float32)))
             kept = refitter.get_named_weights(names[0])
-            self.assertTrue(refitter.set_named_weights(names[0], np.full(count, 3, np.float32)))
+            self.assertTrue(refitter.set_named_weights(names[0], np.full(count, 3, np.float32), location=trt.TensorLocation.HOST))
             np.testing.assert_array_equal(kept, np.full(count, 2))
             self.assertTrue(refitter.refit_cuda_engine_async(0))
 
@@ -125,7 +132,7 @@ class Values(unittest.TestCase):
         self.assertEqual((dims, len(dims), dims[1:], dims[-1], list(dims)), ((1, 2, 3), 3, (2, 3), 3, [1, 2, 3]))
         dims[2] = 4
         self.assertTrue(dims == [1, 2, 4] and dims != (1, 2))
-        self.assertEqual((trt.Dims4(1, 2, 3, 4), trt.DimsHW(5, 6).w, trt.volume(dims)), ((1, 2, 3, 4), 6, 8))
+        self.assertEqual((trt.Dims4(1, 2, 3, 4), trt.DimsHW(w=6, h=5).w, trt.volume(dims)), ((1, 2, 3, 4), 6, 8))
         for wrong in ((1,) * 9, (1.5,), ("x",)):
             with self.assertRaises((ValueError, TypeError)):
                 trt.Dims(wrong)
@@ -162,6 +169,16 @@ class Values(unittest.TestCase):
         self.assertIn(trt.cudart_folder, os.environ["LD_LIBRARY_PATH"])
 
 
+class Names(Case):
+    def test_an_engine_is_a_sequence_of_names_at_both_levels(self):
+        engine = self.engine(self.built())
+        self.assertEqual([name for name in engine], ["image", "logits"])
+        self.assertEqual((engine[0], engine[1], engine[-1], engine[-2]), ("image", "logits", "logits", "image"))
+        for beyond in (2, -3):
+            with self.assertRaises(IndexError):
+                engine[beyond]
+
+
 class Plugins(Case):
     def test_registry_and_fields(self):
         registry = trt.get_plugin_registry()
@@ -180,8 +197,22 @@ class Plugins(Case):
         self.assertTrue(self.log.errors())
 
 
+@unittest.skipUnless(LEVEL == 10, "of level 10")
+class Level10(Case):
+    def test_the_config_of_a_parser_has_tensorrts_keyword(self):
+        parser = trt.OnnxParser(self.builder.create_network(EXPLICIT), self.log)
+        self.assertTrue(parser.set_builder_config(builder_config=self.config))
+
+
 @unittest.skipUnless(LEVEL == 8, "of level 8")
 class Level8(Case):
+    def test_padding_of_images(self):
+        network = self.builder.create_network(EXPLICIT)
+        layer = network.add_padding_nd(network.add_input("x", trt.float32, (1, 1, 4, 4)), (1, 2), (3, 4))
+        self.assertEqual((layer.pre_padding, layer.post_padding), ((1, 2), (3, 4)))
+        layer.post_padding = (5, 6)
+        self.assertEqual(layer.post_padding_nd, (5, 6))
+
     def test_bindings(self):
         engine = self.engine(self.built())
         self.assertEqual((engine.num_bindings, list(engine), engine["logits"], engine[0]), (2, ["image", "logits"], 1, "image"))

@@ -81,6 +81,21 @@ class Wheels(unittest.TestCase):
         target = self.installed("octet")
         self.assertIn(str(target), self.done(target, JOB))
 
+    def test_the_page_of_octet_runs(self):
+        blocks = (ROOT / "docs/python.md").read_text().split("```python\n")[1:]
+        page = "".join(block.split("```")[0] for block in blocks)
+        self.done(self.installed("octet"), page.replace('engine.save("digits.octet")', f"engine.save({str(scratch() / 'digits.octet')!r})"))
+        self.assertTrue((scratch() / "digits.octet").exists())
+
+    def test_the_examples_of_tensorrt_run(self):
+        target, numpy = self.installed("octet_tensorrt"), need("numpy")
+        numpy.save(scratch() / "images.npy", numpy.load(DIGITS / "digits.npz")["train_images"][:64, None].astype("float32") / 16)
+        for program, arguments in {"build_int8.py": (DIGITS / "digits.onnx", "images.npy", "out.plan", "out.cache"),
+                                   "python_plugin.py": ("out.plan",), "quick_plugin.py": ("out.plan",)}.items():
+            given = [program, *map(str, arguments)]
+            run = f"os.chdir({str(scratch())!r})\nimport runpy\nsys.argv = {given}\nrunpy.run_path({str(ROOT / 'examples/tensorrt' / program)!r}, run_name='__main__')"
+            self.assertTrue(self.done(target, run), program)
+
     def test_tensorrt_builds_and_brings_its_libraries(self):
         target = self.installed("octet_tensorrt")
         for level in ("8.6.1", "10"):

@@ -32,15 +32,6 @@ const void* memory_of(nb::handle array, const char* input, int64_t bytes) {
   return view.data();
 }
 
-// The first page of memory belongs to nobody: such a number is an index or a count. Null is the facade's to name.
-void* address_of(nb::handle number) {
-  constexpr uintptr_t kPage = 4096;
-  void* pointer = pointer_of(number);
-  if (pointer != nullptr && number_of(pointer) < kPage)
-    refuse("get_batch(): " + std::to_string(number_of(pointer)) + " is no address of memory");
-  return pointer;
-}
-
 // What the five kinds share. `Base` is one of them.
 template <class Base>
 class PyCalibrator : public Base {
@@ -111,7 +102,7 @@ class PyCalibrator : public Base {
           nb::ndarray_check(item) && nb::cast<int>(nb::getattr(item, "ndim", nb::int_(1))) > 0;
       bindings[i] = is_array
                         ? const_cast<void*>(memory_of(item, names[i], octetCalibrationBytes(i)))
-                        : address_of(item);
+                        : address_of(item, "get_batch()");
     }
     return true;
   }

@@ -240,6 +240,24 @@ class PyGpuAllocator : public IGpuAllocator {
 #endif
 };
 
+#if NV_TENSORRT_MAJOR >= 10
+class PyGpuAsyncAllocator : public IGpuAsyncAllocator {
+ public:
+  NB_TRAMPOLINE(IGpuAsyncAllocator);
+  void* allocateAsync(uint64_t size, uint64_t alignment, AllocatorFlags flags,
+                      cudaStream_t stream) override {
+    return with_python(nb_trampoline.base(), "allocate_async", [&](auto call) {
+      return pointer_of(call(size, alignment, flags, number_of(stream)));
+    });
+  }
+  bool deallocateAsync(void* memory, cudaStream_t stream) override {
+    return with_python(nb_trampoline.base(), "deallocate_async", [&](auto call) {
+      return nb::cast<bool>(call(number_of(memory), number_of(stream)));
+    });
+  }
+};
+#endif
+
 template <class Base, class Derived>
 void add_base(nb::module_& module, const char* name) {
   nb::class_<Base, Derived>(module, name).def(nb::init<>());
@@ -255,6 +273,8 @@ void add_callbacks(nb::module_& module) {
   add_base<IOutputAllocator, PyOutputAllocator>(module, "IOutputAllocator");
   add_base<IGpuAllocator, PyGpuAllocator>(module, "IGpuAllocator");
 #if NV_TENSORRT_MAJOR >= 10
+  nb::class_<IGpuAsyncAllocator, IGpuAllocator, PyGpuAsyncAllocator>(module, "IGpuAsyncAllocator")
+      .def(nb::init<>());
   add_base<IProgressMonitor, PyProgressMonitor>(module, "IProgressMonitor");
   add_base<IDebugListener, PyDebugListener>(module, "IDebugListener");
   add_base<IStreamReader, PyStreamReader>(module, "IStreamReader");

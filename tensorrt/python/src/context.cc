@@ -18,7 +18,9 @@ std::vector<void*> pointers_of(const nb::sequence& numbers) {
 
 // As many addresses as the engine has inputs and outputs: fewer would be read beyond.
 std::vector<void*> bindings_of(const C& self, const nb::sequence& numbers) {
-  std::vector<void*> bindings = pointers_of(numbers);
+  std::vector<void*> bindings;
+  for (const nb::handle number : nb::iter(numbers))
+    bindings.push_back(address_of(number, "bindings"));
   const auto needed = static_cast<size_t>(self.getEngine().getNbIOTensors());
   if (bindings.size() < needed) {
     throw nb::value_error(("bindings has " + std::to_string(bindings.size()) +
@@ -53,7 +55,7 @@ void add_tensors(Class& type) {
   type.def(
           "set_tensor_address",
           [](C& self, const char* name, nb::handle memory) {
-            return self.setTensorAddress(name, pointer_of(memory));
+            return self.setTensorAddress(name, address_of(memory, name));
           },
           arg("name"), arg("memory"))
       .def(
@@ -136,6 +138,7 @@ void add_level(Class& type) {
            nb::keep_alive<1, 2>())
       .def("get_debug_listener", &C::getDebugListener, nb::rv_policy::reference)
       .def("set_tensor_debug_state", &C::setTensorDebugState, arg("name"), arg("flag"))
+      // No set_all_tensors_debug_state: by its presence Polygraphy knows that tensors can be watched.
       .def("get_debug_state", &C::getDebugState, arg("name"))
       .def_prop_rw("unfused_tensors_debug_state", &C::getUnfusedTensorsDebugState,
                    &C::setUnfusedTensorsDebugState);

@@ -97,6 +97,22 @@ void add_facts(Class& type) {
            nb::keep_alive<0, 1>());
 }
 
+// engine[0], engine[-1], and by them `for name in engine`, at both levels. With several profiles level 8 counts the bindings of each.
+const char* name_at(const E& self, int32_t index) {
+#if NV_TENSORRT_MAJOR >= 10
+  const int32_t count = self.getNbIOTensors();
+#else
+  const int32_t count = self.getNbBindings();
+#endif
+  const int32_t at = index < 0 ? count + index : index;
+  if (at < 0 || at >= count) throw nb::index_error("the engine has no such input or output");
+#if NV_TENSORRT_MAJOR >= 10
+  return self.getIOTensorName(at);
+#else
+  return self.getBindingName(at);
+#endif
+}
+
 #if NV_TENSORRT_MAJOR >= 10
 void add_level(Class& type) {
   using Strategy = ExecutionContextAllocationStrategy;
@@ -119,6 +135,9 @@ void add_level(Class& type) {
       .def("is_debug_tensor", &E::isDebugTensor, arg("name"))
       .def("get_aliased_input_tensor", &E::getAliasedInputTensor, arg("name"))
       .def_prop_ro("streamable_weights_size", &E::getStreamableWeightsSize)
+      .def_prop_rw("weight_streaming_budget", &E::getWeightStreamingBudget,
+                   &E::setWeightStreamingBudget)
+      .def_prop_ro("minimum_weight_streaming_budget", &E::getMinimumWeightStreamingBudget)
       .def_prop_rw("weight_streaming_budget_v2", &E::getWeightStreamingBudgetV2,
                    &E::setWeightStreamingBudgetV2)
       .def("get_weight_streaming_automatic_budget", &E::getWeightStreamingAutomaticBudget)
@@ -148,10 +167,7 @@ void add_bindings(Class& type) {
       .def("get_binding_index", &E::getBindingIndex, arg("name"))
       .def("__len__", &E::getNbBindings)
       .def("__getitem__",
-           [](const E& self, const char* name) { return binding_of(self, nb::str(name)); })
-      .def("__getitem__", [](const E& self, int32_t index) {
-        return self.getBindingName(binding_of(self, nb::int_(index)));
-      });
+           [](const E& self, const char* name) { return binding_of(self, nb::str(name)); });
   add_binding(type, "get_binding_name", &E::getBindingName);
   add_binding(type, "binding_is_input", &E::bindingIsInput);
   add_binding(type, "get_binding_shape", &E::getBindingDimensions);
@@ -187,6 +203,7 @@ void add_engine(nb::module_& module) {
   add_tensors(type);
   add_profiles(type);
   add_facts(type);
+  type.def("__getitem__", &name_at, arg("index"));
   add_level(type);
 }
 

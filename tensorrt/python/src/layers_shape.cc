@@ -6,9 +6,13 @@ namespace octet_trt_python {
 namespace {
 
 void add_moves(nb::module_& module) {
-  LayerClass<IPaddingLayer>(module, "IPaddingLayer")
-      .OCTET_PROPERTY(IPaddingLayer, "pre_padding_nd", PrePaddingNd)
+  LayerClass<IPaddingLayer> padding(module, "IPaddingLayer");
+  padding.OCTET_PROPERTY(IPaddingLayer, "pre_padding_nd", PrePaddingNd)
       .OCTET_PROPERTY(IPaddingLayer, "post_padding_nd", PostPaddingNd);
+#if NV_TENSORRT_MAJOR < 10
+  padding.OCTET_PROPERTY(IPaddingLayer, "pre_padding", PrePaddingNd)
+      .OCTET_PROPERTY(IPaddingLayer, "post_padding", PostPaddingNd);
+#endif
   LayerClass<IShuffleLayer>(module, "IShuffleLayer")
       .OCTET_PROPERTY(IShuffleLayer, "first_transpose", FirstTranspose)
       .OCTET_PROPERTY(IShuffleLayer, "second_transpose", SecondTranspose)

@@ -57,6 +57,18 @@ inline void* pointer_of(nb::handle number) {
 }
 inline uintptr_t number_of(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
+// The same of memory that is read or written. The first page belongs to nobody: such a number is an index or a count. Null is the facade's
+// to name.
+inline void* address_of(nb::handle number, const char* where) {
+  constexpr uintptr_t kPage = 4096;
+  void* pointer = pointer_of(number);
+  if (pointer != nullptr && number_of(pointer) < kPage) {
+    throw nb::value_error(
+        (where + (": " + std::to_string(number_of(pointer))) + " is no address of memory").c_str());
+  }
+  return pointer;
+}
+
 // A text that may be None, which is null there.
 using OptionalText = std::optional<std::string>;
 inline const char* text_of(const OptionalText& text) { return text ? text->c_str() : nullptr; }

@@ -79,6 +79,13 @@ nb::tuple supports_model(ParserHolder& self, nb::handle model, const OptionalTex
   return nb::make_tuple(supported, list);
 }
 
+#if NV_TENSORRT_MAJOR >= 10
+nb::object output_of_layer(nb::handle self, const char* name, int64_t index) {
+  auto& parser = nb::cast<ParserHolder&>(self).get();
+  return inside(const_cast<ITensor*>(parser.getLayerOutputTensor(name, index)), self);
+}
+#endif
+
 void add_flags(HolderClass<IParser>& type) {
   type.write("flags", &IParser::getFlags, &IParser::setFlags)
       .call("set_flag", &IParser::setFlag, nb::arg("flag"))
@@ -99,7 +106,8 @@ void add_flags(HolderClass<IParser>& type) {
         return self.get().supportsModelV2(bytes.data(), bytes.size(), text_of(path));
       },
       nb::arg("model"), nb::arg("path").none() = nb::none());
-  type.call("set_builder_config", &IParser::setBuilderConfig, nb::arg("config"),
+  type.def("get_layer_output_tensor", &output_of_layer, nb::arg("name"), nb::arg("i"));
+  type.call("set_builder_config", &IParser::setBuilderConfig, nb::arg("builder_config"),
             nb::keep_alive<1, 2>())
       .read("num_subgraphs", &IParser::getNbSubgraphs)
       .call("is_subgraph_supported", &IParser::isSubgraphSupported, nb::arg("index"));

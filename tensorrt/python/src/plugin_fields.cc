@@ -105,6 +105,7 @@ void add_plugin_fields(nb::module_& module) {
         return self.list[i];
       });
   nb::implicitly_convertible<std::vector<Field>, Fields>();
+  module.attr("PluginFieldCollection_") = module.attr("PluginFieldCollection");  // the struct
 }
 
 }  // namespace octet_trt_python

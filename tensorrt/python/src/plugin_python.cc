@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "callbacks.h"
+#include "plugin_python_object.h"
 
 #if NV_TENSORRT_MAJOR >= 10
 namespace octet_trt_python {
@@ -21,62 +21,6 @@ nb::list addresses(void const* const* pointers, int32_t count) {
   for (int32_t i = 0; i < count; ++i) list.append(number_of(pointers[i]));
   return list;
 }
-
-// What both kinds of plugin have: the object, texts and counts that it was told last.
-class PythonObject {
- public:
-  explicit PythonObject(nb::object object) : object_(std::move(object)) {}
-  ~PythonObject() {
-    if (Py_IsInitialized() == 0) {
-      object_.release();
-      return;
-    }
-    const nb::gil_scoped_acquire lock;
-    object_.reset();
-  }
-  PythonObject(const PythonObject&) = delete;
-  PythonObject& operator=(const PythonObject&) = delete;
-
-  nb::handle get() const { return object_; }
-
-  // A method that may be missing: what it does otherwise is nothing.
-  template <class Use>
-  auto optional(const char* method, decltype(std::declval<Use>()(nb::object())) otherwise,
-                const Use& use) const {
-    {
-      const nb::gil_scoped_acquire lock;
-      if (!nb::hasattr(object_, method)) return otherwise;
-    }
-    return call(method, use);
-  }
-  template <class Use>
-  auto call(const char* method, const Use& use) const {
-    return with_python(object_, method, [&](auto found) { return use(nb::object(found)); });
-  }
-  // None is success.
-  template <class... A>
-  int32_t status(const char* method, const A&... arguments) const {
-    return optional(method, int32_t{0}, [&](const nb::object& function) {
-      const nb::object result = function(arguments...);
-      return result.is_none() ? 0 : nb::cast<int32_t>(result);
-    });
-  }
-  template <class T>
-  T attribute(const char* name) const {
-    return call(name, [](const nb::object& value) { return nb::cast<T>(value); });
-  }
-  // Texts are read once: pointers to them stay with the library.
-  const char* text(const char* name, std::string& kept) const {
-    if (kept.empty()) kept = attribute<std::string>(name);
-    return kept.c_str();
-  }
-  nb::object clone() const {
-    return call("clone", [](const nb::object& function) { return nb::object(function()); });
-  }
-
- private:
-  nb::object object_;
-};
 
 template <class Plugin>
 Plugin* cloned(const PythonObject& object) {
@@ -261,10 +205,11 @@ class PythonPluginV3 final : public IPluginV3,
                           addresses(inputs, inputs_), addresses(outputs, outputs_),
                           number_of(workspace), number_of(stream));
   }
-  IPluginV3* attachToContext(IPluginResourceContext*) override {
+  IPluginV3* attachToContext(IPluginResourceContext* context) override {
     const nb::gil_scoped_acquire lock;
-    nb::object attached = object_.call(
-        "attach_to_context", [](const nb::object& call) { return nb::object(call(nb::none())); });
+    nb::object attached = object_.call("attach_to_context", [&](const nb::object& call) {
+      return nb::object(call(nb::cast(context, nb::rv_policy::reference)));
+    });
     return attached.is_none() ? nullptr : new PythonPluginV3(std::move(attached));
   }
   const PluginFieldCollection* getFieldsToSerialize() override {

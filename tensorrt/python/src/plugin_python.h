@@ -17,5 +17,8 @@ IPluginV3* make_python_plugin_v3(nb::object plugin);
 // What their methods are told: descriptions of tensors, sizes as expressions, the parts of IPluginV3.
 void add_plugin_values(nb::module_& module);
 
+// What plugins share, and the registry's functions for it.
+void add_plugin_resources(nb::module_& module, nb::class_<IPluginRegistry>& registry);
+
 }  // namespace octet_trt_python
 #endif

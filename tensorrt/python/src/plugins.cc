@@ -261,6 +261,7 @@ void add_creators_of_all_kinds(nb::class_<IPluginRegistry>& type) {
           },
           arg("creator"))
       .def_prop_ro("all_creators", &all_creators)
+      .def_prop_ro("all_creators_recursive", &all_creators)  // the registry has no parent
       .def(
           "get_creator",
           [](R& self, const char* kind, const char* version, const char* space) {
@@ -288,16 +289,50 @@ void add_registry(nb::module_& module) {
           "deregister_library",
           [](R& self, nb::handle handle) { self.deregisterLibrary(pointer_of(handle)); },
           arg("handle"))
+      .def_prop_rw("error_recorder", &R::getErrorRecorder, &R::setErrorRecorder,
+                   nb::for_getter(nb::rv_policy::reference), nb::for_setter(nb::keep_alive<1, 2>()),
+                   nb::for_setter(arg("recorder").none()))
       .def_prop_rw("parent_search_enabled", &R::isParentSearchEnabled, &R::setParentSearchEnabled);
 #if NV_TENSORRT_MAJOR >= 10
   add_creators_of_all_kinds(type);
+  add_plugin_resources(module, type);
 #endif
   module.def("get_plugin_registry", &getPluginRegistry, nb::rv_policy::reference);
+#if NV_TENSORRT_MAJOR >= 10
+  module.def("get_builder_plugin_registry", &getBuilderPluginRegistry, arg("capability"),
+             nb::rv_policy::reference);
+#endif
 }
 
 using Tensors = std::vector<ITensor*>;
 
 INetworkDefinition& network_of(nb::handle self) { return nb::cast<INetworkDefinition&>(self); }
+
+#if NV_TENSORRT_MAJOR >= 10
+void add_layers_of_v3(nb::module_& module, nb::class_<INetworkDefinition>& network) {
+  LayerClass<IPluginV3Layer>(module, "IPluginV3Layer");
+  network.def(
+      "add_plugin_v3",
+      [](nb::handle self, const Tensors& inputs, const Tensors& shapes, nb::handle plugin) {
+        const auto add = [&](IPluginV3& of) {
+          return layer_object(self, network_of(self).addPluginV3(
+                                        inputs.data(), static_cast<int32_t>(inputs.size()),
+                                        shapes.data(), static_cast<int32_t>(shapes.size()), of));
+        };
+        if (nb::isinstance<LibraryPluginV3>(plugin))
+          return add(*nb::cast<LibraryPluginV3&>(plugin).plugin);
+        if (!nb::isinstance<PluginV3>(plugin)) throw nb::type_error("a plugin is expected");
+        const std::unique_ptr<IPluginV3> python(make_python_plugin_v3(nb::borrow(plugin)));
+        return add(*python);  // keeps a clone
+      },
+      arg("inputs"), arg("shape_inputs"), arg("plugin"));
+  // What functions as plugins give (tensorrt.plugin.op) adds itself.
+  network.def(
+      "add_plugin",
+      [](nb::handle self, const nb::callable& plugin, nb::handle aot) { return plugin(self, aot); },
+      arg("tuple_func"), arg("aot").none() = nb::none());
+}
+#endif
 
 void add_layers_of_plugins(nb::module_& module) {
   LayerClass<IPluginV2Layer>(module, "IPluginV2Layer");
@@ -322,22 +357,7 @@ void add_layers_of_plugins(nb::module_& module) {
       },
       arg("inputs"), arg("plugin"));
 #if NV_TENSORRT_MAJOR >= 10
-  LayerClass<IPluginV3Layer>(module, "IPluginV3Layer");
-  network.def(
-      "add_plugin_v3",
-      [](nb::handle self, const Tensors& inputs, const Tensors& shapes, nb::handle plugin) {
-        const auto add = [&](IPluginV3& of) {
-          return layer_object(self, network_of(self).addPluginV3(
-                                        inputs.data(), static_cast<int32_t>(inputs.size()),
-                                        shapes.data(), static_cast<int32_t>(shapes.size()), of));
-        };
-        if (nb::isinstance<LibraryPluginV3>(plugin))
-          return add(*nb::cast<LibraryPluginV3&>(plugin).plugin);
-        if (!nb::isinstance<PluginV3>(plugin)) throw nb::type_error("a plugin is expected");
-        const std::unique_ptr<IPluginV3> python(make_python_plugin_v3(nb::borrow(plugin)));
-        return add(*python);  // keeps a clone
-      },
-      arg("inputs"), arg("shape_inputs"), arg("plugin"));
+  add_layers_of_v3(module, network);
 #endif
 }
 

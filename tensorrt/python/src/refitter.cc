@@ -94,6 +94,12 @@ void add_level(HolderClass<IRefitter>& type) {
       .call("unset_named_weights", &IRefitter::unsetNamedWeights, arg("weights_name"))
       .write("weights_validation", &IRefitter::getWeightsValidation,
              &IRefitter::setWeightsValidation);
+  type.def(
+      "set_named_weights",
+      [](H& self, const char* name, nb::handle weights, TensorLocation location) {
+        return self.get().setNamedWeights(name, weights_of(weights).weights, location);
+      },
+      arg("name"), arg("weights"), arg("location"));
 }
 #else
 void add_level(HolderClass<IRefitter>&) {}

@@ -36,7 +36,11 @@ void add_inspector(nb::module_& module) {
             self.setExecutionContext(context);
           },
           nb::for_getter(nb::rv_policy::reference), nb::for_setter(nb::keep_alive<1, 2>()),
-          nb::for_setter(nb::arg("context").none()));
+          nb::for_setter(nb::arg("context").none()))
+      .def_prop_rw("error_recorder", &IEngineInspector::getErrorRecorder,
+                   &IEngineInspector::setErrorRecorder, nb::for_getter(nb::rv_policy::reference),
+                   nb::for_setter(nb::keep_alive<1, 2>()),
+                   nb::for_setter(nb::arg("recorder").none()));
   add_with(type);
 }
 

@@ -93,7 +93,9 @@ void add_dims(nb::module_& module) {
   nb::implicitly_convertible<nb::sequence, Dims>();
   add_fixed<Dims2>(module, "Dims2", 2);
   nb::class_<DimsHW, Dims2> area(module, "DimsHW");
-  area.def("__init__", [](DimsHW* self, OctetSize h, OctetSize w) { new (self) DimsHW(h, w); });
+  area.def(
+      "__init__", [](DimsHW* self, OctetSize h, OctetSize w) { new (self) DimsHW(h, w); },
+      nb::arg("h"), nb::arg("w"));
   area.def("__init__", [](DimsHW* self, const nb::sequence& sizes) {
     const Dims two = dims_of(sizes);
     if (two.nbDims != 2) throw nb::value_error("height and width are expected");

@@ -83,5 +83,21 @@ def _provide_stand_ins():
         _sys.path.insert(1, stand_ins_folder)
 
 
+# What TensorRT has and this module has not, with what to do instead.
+_ABSENT = {
+    "IAlgorithmSelector": "kernels are not chosen by clients; choices that were measured are kept by IBuilderConfig.set_timing_cache()",
+    "IPluginCreatorV3Quick": "functions become plugins by tensorrt.plugin.register() and impl()",
+    "CaffeParser": "convert the model to ONNX",
+    "UffParser": "convert the model to ONNX",
+}
+
+
+def __getattr__(name):
+    if name == "plugin" and hasattr(_level, "IPluginV3"):
+        return _importlib.import_module(".plugin", __name__)
+    advice = f": {_ABSENT[name]}" if name in _ABSENT else ""
+    raise AttributeError(f"module 'tensorrt' has no attribute '{name}'{advice}")
+
+
 _provide_cudart()
 _provide_stand_ins()
