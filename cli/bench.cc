@@ -14,6 +14,7 @@
 #include "cli/engine_flags.h"
 #include "cli/engine_source.h"
 #include "cli/fail.h"
+#include "cli/number_range.h"
 #include "cli/outputs.h"
 #include "cli/standard_files.h"
 #include "cli/terminal.h"
@@ -34,6 +35,7 @@ constexpr const char* kFooter =
     "  octet bench yolo.octet --shape images:1x3x416x416 --seconds 5\n"
     "  octet bench resnet20.octet --streams 16           # sixteen callers in one process\n"
     "  octet bench resnet20.octet --device cuda:0,cuda:1 # a context on each; total and each\n"
+    "  octet bench resnet20.octet --device cuda --no-transfers  # data that are on the GPU\n"
     "  octet bench resnet20.onnx                         # the model itself, in FP32\n"
     "  octet bench resnet20.octet --iterations 100 --export-trace runs.json\n"
     "  octet bench resnet20.octet --layers               # the time of every layer\n"
@@ -53,6 +55,8 @@ struct Options {
   int64_t warmup = 10;
   int64_t iterations = 0;
   bool layers = false;
+  bool no_chains = false;
+  bool no_transfers = false;
   std::string layer;
   bool assert_selection = false;
   double tolerance = 0.1;
@@ -101,6 +105,7 @@ int run_layers(const Options& options) {
   profiled.threads = options.threads;
   profiled.device = options.device;
   profiled.tuning = read_tuning(options.tuning);
+  profiled.chains = !options.no_chains;
   const auto times = profile(engine, make_inputs(engine, shapes), profiled);
   if (!options.json) {
     print_layer_times(times, options.device);
@@ -166,7 +171,8 @@ int run(Options options) {
   const std::vector<std::string> devices = devices_of(options);
   const bool whole_runs = options.layer.empty() && !options.assert_selection &&
                           !options.tune->given() && !options.layers && options.iterations == 0 &&
-                          !options.runs->given() && !options.trace->given();
+                          !options.runs->given() && !options.trace->given() && !options.no_chains &&
+                          !options.no_transfers;
   if (devices.size() > 1 && !whole_runs)
     fail(Error::Code::invalid_argument,
          "several devices are measured by whole runs for --seconds; with other wishes name one of "
@@ -186,6 +192,8 @@ int run(Options options) {
                      options.iterations,
                      options.warmup,
                      options.json,
+                     !options.no_chains,
+                     !options.no_transfers,
                      *options.runs,
                      *options.trace});
 }
@@ -195,14 +203,14 @@ void add_run_flags(CLI::App& app, Options& options) {
   app.add_option("--seconds", options.seconds, "measure for this long; warm up at most as long")
       ->type_name("S")
       ->capture_default_str()
-      ->check(CLI::Range(0.0, 3600.0));
+      ->check(from_to(0.0, 3600.0));
   app.add_option("--iterations", options.iterations, "measure so many runs instead")
       ->type_name("N")
-      ->check(CLI::Range(int64_t{1}, int64_t{1000000}));
+      ->check(from_to(int64_t{1}, int64_t{1000000}));
   app.add_option("--warmup", options.warmup, "runs before measuring, at most; one is always made")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(from(int64_t{0}));
   options.runs = &options.outputs.add_flag(
       app, {"--export-runs", "FILE.json", OutputKind::runs, "write the time of every run"});
   options.trace =
@@ -218,7 +226,7 @@ void add_selection_flags(CLI::App& app, Options& options) {
                  "share of the fastest kernel's time by which the chosen one may be slower")
       ->type_name("X")
       ->capture_default_str()
-      ->check(CLI::Range(0.0, 10.0));
+      ->check(from_to(0.0, 10.0));
   options.tune = &options.outputs.add_flag(
       app, {"--tune", "FILE", OutputKind::tuning,
             "time them too, and write the fastest into this file for --tuning"});
@@ -230,6 +238,11 @@ void add_selection_flags(CLI::App& app, Options& options) {
 
 // Layers and kernels are timed by one caller: of two wishes one would be dropped.
 void refuse_together(CLI::App& app) {
+  for (const char* other : {"--streams", "--assert-selection", "--tune", "--layer"}) {
+    app.get_option("--no-chains")->excludes(app.get_option(other));
+    app.get_option("--no-transfers")->excludes(app.get_option(other));
+  }
+  app.get_option("--no-transfers")->excludes(app.get_option("--layers"));
   for (const char* other : {"--layers", "--assert-selection", "--tune"})
     app.get_option("--streams")->excludes(app.get_option(other));
   // These are of one caller's whole runs.
@@ -258,16 +271,22 @@ Command add_bench(CLI::App& parent) {
   app->add_option("--streams", options->streams,
                   "callers that run side by side, each with a context of --threads threads")
       ->type_name("N")
-      ->check(CLI::Range(1, 256));
+      ->check(from_to(1, 256));
   app->add_option("--batch", options->batch, "size of a dynamic first dimension")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::Range(int64_t{1}, int64_t{65536}));
+      ->check(from_to(int64_t{1}, int64_t{65536}));
   add_shape_flag(*app, options->shapes);
   add_run_flags(*app, *options);
   add_selection_flags(*app, *options);
   add_tuning_flag(*app, options->tuning);
   app->add_flag("--layers", options->layers, "time every layer by itself instead of whole runs");
+  app->add_flag("--no-chains", options->no_chains,
+                "run every layer by itself, also where the device has one kernel for several");
+  app->add_flag(
+      "--no-transfers", options->no_transfers,
+      "inputs and outputs stay in the device's memory, and runs follow each other without "
+      "waiting");
   add_model_flags(*app, options->model);
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);

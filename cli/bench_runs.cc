@@ -12,6 +12,7 @@
 #include <numeric>
 #include <set>
 
+#include "cli/bench_calls.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/engine_source.h"
@@ -55,6 +56,7 @@ struct Measured {
   double first_run_ms = 0;
   int64_t warmup_runs = 0;  // the first included
   std::vector<Run> runs;
+  int64_t runs_of_call = 1;  // each of `runs` is the mean of so many
   double total_seconds = 0;
   std::vector<Shape> shapes;
   Coverage coverage;
@@ -67,9 +69,8 @@ struct Measured {
   }
   // The first dimension of the first input, where it has one.
   int64_t batch() const { return shapes.empty() || shapes[0].rank() == 0 ? 1 : shapes[0][0]; }
-  double throughput() const {
-    return static_cast<double>(runs.size()) * static_cast<double>(batch()) / total_seconds;
-  }
+  int64_t run_count() const { return static_cast<int64_t>(runs.size()) * runs_of_call; }
+  double throughput() const { return static_cast<double>(run_count() * batch()) / total_seconds; }
 };
 
 // The most memory this process ever held. What getrusage says covers the program that started this one as well, so it is
@@ -119,15 +120,16 @@ class Bench {
     const Engine engine = open_engine(flags_.engine);
     result_.load_ms = seconds_since(start) * 1e3;
     result_.shapes = concrete_shapes(engine, parse_shapes(flags_.shapes), flags_.batch);
-    const Inspection planned =
-        inspect(engine, {result_.shapes, flags_.engine.threads, tuning, flags_.device});
+    const Inspection planned = inspect(
+        engine, {result_.shapes, flags_.engine.threads, tuning, flags_.device, flags_.chains});
     result_.coverage = planned.coverage;
     result_.precision = precision_of(planned);
     if (tuning != nullptr) warn_of_stale_choices(planned.layers, flags_.tuning);
     progress_.update({"plan", 0, 0});
     start = Clock::now();
-    Context context = engine.make_context({flags_.engine.threads, tuning, flags_.device});
-    context.prepare(result_.shapes);
+    Context context =
+        engine.make_context({flags_.engine.threads, tuning, flags_.device, nullptr, flags_.chains});
+    context.prepare(result_.shapes, flags_.transfers ? "cpu" : device_info(flags_.device).name);
     result_.prepare_ms = seconds_since(start) * 1e3;
     run_all(context, make_inputs(engine, result_.shapes));
     progress_.finish();
@@ -137,13 +139,15 @@ class Bench {
   void run_all(Context& context, const std::vector<Tensor>& inputs) {
     progress_.update({"warm up", 0, flags_.warmup});
     auto start = Clock::now();
-    std::vector<Tensor> outputs = context.run(inputs);
+    const BenchCalls calls = flags_.transfers ? calls_with_transfers(context, inputs)
+                                              : calls_on_device(context, inputs, flags_.device);
+    result_.runs_of_call = calls.runs;
     result_.first_run_ms = seconds_since(start) * 1e3;
     // The first run is part of the warm-up, which ends early where a run takes long: ten runs of a second tell no more than two.
     for (result_.warmup_runs = 1;
          result_.warmup_runs < flags_.warmup && seconds_since(start) < flags_.seconds;
          ++result_.warmup_runs) {
-      context.run_into(inputs, outputs);
+      calls.give();
       progress_.update({"warm up", result_.warmup_runs + 1, flags_.warmup});
     }
     result_.runs.reserve(1 << 16);
@@ -153,9 +157,10 @@ class Bench {
       Run run{seconds_since(start) * 1e3, 0, 0};
       const auto begin = Clock::now();
       const double processor_start = processor_ms();
-      context.run_into(inputs, outputs);
-      run.processor_ms = processor_ms() - processor_start;
-      run.milliseconds = seconds_since(begin) * 1e3;
+      calls.give();
+      const auto share = static_cast<double>(calls.runs);
+      run.processor_ms = (processor_ms() - processor_start) / share;
+      run.milliseconds = seconds_since(begin) * 1e3 / share;
       result_.runs.push_back(run);
       result_.total_seconds = seconds_since(start);
       report();
@@ -164,7 +169,7 @@ class Bench {
   }
 
   bool is_enough() const {
-    const auto runs = static_cast<int64_t>(result_.runs.size());
+    const int64_t runs = result_.run_count();
     if (flags_.iterations > 0) return runs >= flags_.iterations;
     return runs > 0 && (result_.total_seconds >= flags_.seconds || runs >= kMaxRuns);
   }
@@ -227,8 +232,8 @@ void print_object(const RunFlags& flags, const Measured& m) {
       {"start_ms", {{"load", m.load_ms}, {"prepare", m.prepare_ms}, {"first_run", m.first_run_ms}}},
       {"peak_memory_bytes", peak_memory_bytes()},
       {"throughput", m.throughput()},
-      {"runs", m.runs.size()},
-      {"warmup_runs", m.warmup_runs}};
+      {"runs", m.run_count()},
+      {"warmup_runs", m.warmup_runs * m.runs_of_call}};
   object.update(subject(flags, m));
   print_json(object);
 }
@@ -239,7 +244,7 @@ void print_text(const RunFlags& flags, const Measured& m) {
       quantile_of(m.latency, 0.5), quantile_of(m.latency, 0.9), quantile_of(m.latency, 0.95),
       quantile_of(m.latency, 0.99), m.mean(), m.latency.front());
   fmt::print("throughput  {:.1f} samples/s (batch {}, {} thread{}, {} runs, {})\n", m.throughput(),
-             m.batch(), flags.engine.threads, flags.engine.threads == 1 ? "" : "s", m.runs.size(),
+             m.batch(), flags.engine.threads, flags.engine.threads == 1 ? "" : "s", m.run_count(),
              device_info(flags.device).level);
   fmt::print("start       load {:.1f} ms, plan {:.1f} ms, first run {:.1f} ms\n", m.load_ms,
              m.prepare_ms, m.first_run_ms);

@@ -24,8 +24,10 @@ struct RunFlags {
   int64_t iterations = 0;  // 0: as many as the seconds take
   int64_t warmup = 10;
   bool json = false;
-  const Output& runs;   // JSON of every run, if it is given
-  const Output& trace;  // the same for the viewers of Chrome and Perfetto
+  bool chains = true;
+  bool transfers = true;  // else inputs and outputs stay in the device's memory
+  const Output& runs;     // JSON of every run, if it is given
+  const Output& trace;    // the same for the viewers of Chrome and Perfetto
 };
 
 // Of sorted values, by the nearest rank.

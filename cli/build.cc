@@ -16,6 +16,7 @@
 #include "cli/half_flags.h"
 #include "cli/input_summaries.h"
 #include "cli/messages.h"
+#include "cli/number_range.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
 #include "cli/standard_files.h"
@@ -108,6 +109,30 @@ struct Built {
   const Inspection& inspection = judged.inspection;
 };
 
+// Of inputs whose sizes the engine leaves open: what coverage and layers are told for.
+void print_open_sizes(const Engine& engine) {
+  const std::vector<TensorInfo> inputs = engine.inputs();
+  const std::vector<Shape> assumed = assumed_shapes(engine);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Shape& shape = inputs[i].type.shape;
+    if (shape.is_static()) continue;
+    fmt::print("  open sizes   {}: {}, looked at as {}\n", sanitize(inputs[i].name),
+               to_string(shape), to_string(assumed[i]));
+  }
+}
+
+nlohmann::ordered_json inputs_json(const Engine& engine) {
+  const std::vector<TensorInfo> inputs = engine.inputs();
+  const std::vector<Shape> assumed = assumed_shapes(engine);
+  auto list = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    list.push_back({{"name", inputs[i].name},
+                    {"type", to_string(inputs[i].type)},
+                    {"assumed", to_string(assumed[i])}});
+  }
+  return list;
+}
+
 // What calibration saw, and what the engine remembers of preparing images.
 void print_data(const Built& built) {
   const CompileReport& report = built.report;
@@ -137,6 +162,7 @@ void print_summary(const Options& options, const Built& built) {
   fmt::print("  coverage     {}\n", coverage_line(built.inspection.coverage));
   fmt::print("  model        {} ({})\n", sanitize(with_known_names(options.model.string())),
              human_bytes(file_bytes(options.model)));
+  print_open_sizes(built.engine);
   print_data(built);
   print_missing_ranges(built.report, built.inspection);
   print_half_weights(built.report);
@@ -149,8 +175,8 @@ void print_summary(const Options& options, const Built& built) {
 
 void print_summary_json(const Options& options, const Built& built) {
   const CompileReport& report = built.report;
-  nlohmann::ordered_json inputs = nlohmann::ordered_json::array();
-  for (const InputSummary& input : report.inputs) inputs.push_back(summary_json(input));
+  nlohmann::ordered_json seen = nlohmann::ordered_json::array();
+  for (const InputSummary& input : report.inputs) seen.push_back(summary_json(input));
   const auto preprocess = built.engine.preprocess();
   const nlohmann::ordered_json inspected = parsed(to_json(built.inspection));
   nlohmann::ordered_json passes = nlohmann::ordered_json::array();
@@ -171,7 +197,8 @@ void print_summary_json(const Options& options, const Built& built) {
         {"method", methods_of(report)},
         {"skipped", report.calibration_skipped},
         {"skipped_files", report.skipped_files},
-        {"inputs", std::move(inputs)}}},
+        {"inputs", std::move(seen)}}},
+      {"inputs", inputs_json(built.engine)},
       {"preprocess", preprocess ? parsed(to_json(*preprocess)) : nullptr},
       {"missing_ranges", missing_ranges_json(report, built.inspection)},
       {"half_weights", half_weights_json(report)},
@@ -201,6 +228,7 @@ void print_notes(const CompileReport& report) {
 Inspection inspect_built(const Engine& engine, const Options& options, bool written) {
   InspectOptions inspected;
   inspected.threads = options.compile.threads;
+  inspected.input_shapes = assumed_shapes(engine);
   try {
     Inspection inspection = inspect(engine, inspected);
     measure_coverage(engine, inspected, inspection);
@@ -277,7 +305,7 @@ void add_debug_flags(CLI::App& app, Options& options) {
   app.add_option("--stop-after-rewrites", options.compile.plan.rewrites.stop_after_rewrites,
                  "stop rewriting the graph after N steps, for bisecting")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber)
+      ->check(from(int64_t{0}))
       ->group(group);
 }
 

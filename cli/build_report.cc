@@ -7,6 +7,7 @@
 
 #include "cli/bench_runs.h"
 #include "cli/calibration_flags.h"
+#include "cli/engine_flags.h"
 #include "cli/input_summaries.h"
 #include "cli/sample_runs.h"
 #include "cli/samples.h"
@@ -43,7 +44,7 @@ std::vector<LayerTime> layer_times(const BuildReport& build) {
   options.threads = build.options.threads;
   options.runs = 20;
   try {
-    return profile(build.engine, make_inputs(build.engine, sample_shapes(build.engine)), options);
+    return profile(build.engine, make_inputs(build.engine, assumed_shapes(build.engine)), options);
   } catch (const Error& error) {
     if (error.code() == Error::Code::internal) throw;
     return {};

@@ -10,6 +10,7 @@
 #include "cli/engine_flags.h"
 #include "cli/engine_source.h"
 #include "cli/fail.h"
+#include "cli/number_range.h"
 #include "cli/output_errors.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
@@ -215,9 +216,10 @@ Command add_compare(CLI::App& parent) {
   app->add_flag("--layers", options->layers, "one line a layer, worst first");
   app->add_option("--top", options->top, "show only the N worst layers [0: all]")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(from(int64_t{0}));
   app->add_option("--min-sqnr", options->min_sqnr, "exit code 1 when the outputs' SQNR is below")
-      ->type_name("DB");
+      ->type_name("DB")
+      ->check(any_number());
   add_comparison_flags(*app, options->comparison);
   options->report = &options->files.add_flag(
       *app, {"--report", "FILE.html", OutputKind::report,

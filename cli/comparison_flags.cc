@@ -9,6 +9,7 @@
 
 #include "cli/engine_flags.h"
 #include "cli/fail.h"
+#include "cli/number_range.h"
 #include "cli/terminal.h"
 #include "octet/json.h"
 
@@ -143,16 +144,17 @@ void add_comparison_flags(CLI::App& app, ComparisonFlags& flags) {
       ->group(kJudgingGroup);
   app.add_option("--top-k", flags.top, "compare the places of the K largest values of each row")
       ->type_name("K")
-      ->check(CLI::Range(int64_t{1}, kMostTop))
+      ->check(from_to(int64_t{1}, kMostTop))
       ->group(kJudgingGroup);
   app.add_option("--index-tolerance", flags.index_tolerance,
                  "how many places apart an index may stand [0]")
       ->type_name("N")
-      ->check(CLI::Range(int64_t{0}, kMostTop))
+      ->check(from_to(int64_t{0}, kMostTop))
       ->group(kJudgingGroup);
   app.add_option("--min-top-k", flags.min_top,
-                 "exit code 1 when a smaller share of rows has the same indices, 0..1")
+                 "exit code 1 when a smaller share of rows has the same indices")
       ->type_name("X")
+      ->check(from_to(0.0, 1.0))
       ->group(kJudgingGroup);
   app.add_flag("--validate", flags.validate, "exit code 1 where a value is NaN or infinite")
       ->group(kJudgingGroup);

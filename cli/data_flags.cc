@@ -9,6 +9,7 @@
 
 #include "cli/choice.h"
 #include "cli/fail.h"
+#include "cli/number_range.h"
 #include "cli/standard_files.h"
 #include "cli/terminal.h"
 
@@ -125,7 +126,7 @@ CLI::Option* add_data_flags(CLI::App& app, DataFlags& flags, const std::string& 
       flags.max_samples > 0 ? std::to_string(flags.max_samples) + "; " : "";
   app.add_option(max_name, flags.max_samples, "use at most N samples [" + otherwise + "0: all]")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(from(int64_t{0}));
   app.add_flag("--skip-bad", flags.skip_bad, "count and name unreadable files instead of failing");
   add_preprocess_flags(app, flags.preprocess);
   add_sequence_flags(app, flags.sequences);

@@ -9,6 +9,7 @@
 
 #include "cli/fail.h"
 #include "cli/messages.h"
+#include "cli/number_range.h"
 #include "cli/terminal.h"
 #include "octet/closest.h"
 #include "octet/data.h"
@@ -73,7 +74,7 @@ CLI::Option* add_threads_flag(CLI::App& app, int& threads) {
   return app.add_option("--threads", threads, "threads to use")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::Range(1, kMaxThreads));
+      ->check(from_to(1, kMaxThreads));
 }
 
 void add_device_flag(CLI::App& app, std::string& device) {
@@ -93,16 +94,16 @@ CLI::Option* add_shape_flag(CLI::App& app, std::vector<std::string>& shapes) {
 void add_limit_flags(CLI::App& app, LimitFlags& flags) {
   app.add_option("--max-memory", flags.memory, "refuse what needs more [4 x the file, at least 8G]")
       ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(int64_t{1} << 20, int64_t{1} << 60).name("from 1M"));
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->check(number_within(int64_t{1} << 20, int64_t{1} << 60, {"from 1M", "not from 1M on"}));
   app.add_option("--max-loop-trips", flags.loop_trips,
                  "stop a Loop that goes on after so many trips [1000000]")
       ->type_name("N")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 60).name("from 1"));
+      ->check(from(int64_t{1}));
   app.add_option("--max-work", flags.work,
                  "refuse a run that takes more steps without kernels [2e11: some minutes]")
       ->type_name("STEPS")
-      ->check(CLI::Range(1.0, 1e30).name("from 1"));
+      ->check(from(1.0));
   // What looks at files before the command runs (cli/outputs.h) keeps to the limit, too.
   app.parse_complete_callback([&flags] {
     if (flags.memory == 0) return;
@@ -147,7 +148,12 @@ CLI::Option* add_json_flag(CLI::App& app, bool& json) {
 
 std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& texts) {
   std::map<std::string, Shape> shapes;
-  for (const std::string& text : texts) shapes.insert(parse_shape(text));
+  for (const std::string& text : texts) {
+    const auto [at, is_new] = shapes.insert(parse_shape(text));
+    if (is_new) continue;
+    fail(Error::Code::invalid_argument, "--shape {}: the size of '{}' is given before, as {}", text,
+         at->first, to_string(at->second));
+  }
   return shapes;
 }
 
@@ -177,6 +183,17 @@ std::vector<Shape> concrete_shapes(const Engine& engine, const std::map<std::str
     result.push_back(shape);
   }
   return result;
+}
+
+std::vector<Shape> assumed_shapes(const Engine& engine) {
+  std::vector<Shape> shapes = sample_shapes(engine);
+  const std::vector<TensorInfo> inputs = engine.inputs();
+  if (inputs.size() != 1) return shapes;
+  const Shape sized = with_image_size(inputs[0].type.shape, engine.preprocess());
+  for (int d = 0; d < sized.rank(); ++d) {
+    if (sized[d] != Shape::kDynamic) shapes[0][d] = sized[d];
+  }
+  return shapes;
 }
 
 uint64_t file_bytes(const std::filesystem::path& path) {

@@ -45,6 +45,9 @@ std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& texts)
 std::vector<Shape> concrete_shapes(const Engine& engine, const std::map<std::string, Shape>& shapes,
                                    int64_t batch);
 
+// The same where nobody is asked, for looking at an engine: later dimensions have the sizes of sample_shapes().
+std::vector<Shape> assumed_shapes(const Engine& engine);
+
 uint64_t file_bytes(const std::filesystem::path& path);
 
 std::string coverage_line(const Coverage& coverage);

@@ -14,6 +14,7 @@
 #include "cli/engine_source.h"
 #include "cli/eval_counts.h"
 #include "cli/fail.h"
+#include "cli/number_range.h"
 #include "cli/output_errors.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
@@ -119,14 +120,20 @@ Measured measure(const Options& options, const Engine& engine) {
   return result;
 }
 
+// Whoever asks for more than all means per cent.
+std::string share_text(std::string_view what, double limit) {
+  return limit > 1 ? fmt::format("{} (a share, from 0 to 1)", what) : std::string(what);
+}
+
 std::vector<Threshold> thresholds(const Options& options, const Measured& measured) {
   const Counts& counts = measured.counts;
   std::vector<Threshold> all;
   if (options.min_top1)
-    all.push_back(at_least("min_top1", "top-1", counts.top1(), *options.min_top1));
+    all.push_back(at_least("min_top1", share_text("top-1", *options.min_top1), counts.top1(),
+                           *options.min_top1));
   if (options.min_agreement) {
-    all.push_back(
-        at_least("min_agreement", "agreement", counts.agreement(), *options.min_agreement));
+    all.push_back(at_least("min_agreement", share_text("agreement", *options.min_agreement),
+                           counts.agreement(), *options.min_agreement));
   }
   if (options.max_drop) {
     const double drop = 100 * (counts.reference_top1() - counts.top1());
@@ -260,15 +267,21 @@ int run(Options& options) {
 
 void add_threshold_flags(CLI::App& app, Options& options) {
   const char* group = "Thresholds: exit code 1 when missed";
-  app.add_option("--min-top1", options.min_top1, "least top-1, 0..1")->type_name("X")->group(group);
-  app.add_option("--min-agreement", options.min_agreement, "least agreement, 0..1")
+  app.add_option("--min-top1", options.min_top1, "least top-1")
       ->type_name("X")
+      ->check(from_to(0.0, 1.0))
+      ->group(group);
+  app.add_option("--min-agreement", options.min_agreement, "least agreement")
+      ->type_name("X")
+      ->check(from_to(0.0, 1.0))
       ->group(group);
   app.add_option("--max-drop", options.max_drop, "largest loss of top-1, in points")
       ->type_name("POINTS")
+      ->check(from_to(-100.0, 100.0))
       ->group(group);
   app.add_option("--min-sqnr", options.min_sqnr, "least SQNR of the outputs")
       ->type_name("DB")
+      ->check(any_number())
       ->group(group);
 }
 

@@ -41,6 +41,8 @@ constexpr const char* kFooter =
     "  octet inspect model.octet\n"
     "  octet eval model.octet --data test/ --against model.onnx\n";
 
+constexpr const char* kLostOutput = "standard output could not be written";
+
 // How main() answers an error: text on standard error, and with --json the same as an object on standard output, whose
 // readers need not parse sentences.
 class Failure {
@@ -99,6 +101,8 @@ int run_command(const Command& command, const Common& common, const Failure& fai
                 fmt::format("out of memory; the limit is {} bytes", limits().memory),
                 {std::string(advice_for("Limits.memory", *command.app))});
   } catch (const std::exception& error) {
+    if (std::ferror(stdout) != 0)
+      return fail(code_name(Error::Code::io), kLostOutput, {error.what()});
     return fail(code_name(Error::Code::internal), error.what(), {});
   }
 }
@@ -166,8 +170,8 @@ int run_octet(int argc, char** argv) {
 int main(int argc, char** argv) {
   const auto other = as_trtexec({argv, static_cast<size_t>(argc)});
   const int code = other ? *other : run_octet(argc, argv);
-  if (std::fflush(stdout) != 0) {
-    print_error("standard output could not be written");
+  if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && code == kDone) {
+    print_error(kLostOutput);
     return kBadInput;
   }
   return code;

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/choice.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/fail.h"
+#include "cli/number_range.h"
 #include "cli/terminal.h"
 #include "octet/plugins.h"
 
@@ -27,6 +29,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  octet plugin new Leaky\n"
     "  octet plugin check build/libleaky.so\n"
+    "  octet plugin check build/libdecode.so --device cuda\n"
     "  octet plugin check libdecode.so --json | jq '.findings[] | select(.passed | not)'\n";
 
 struct Options {
@@ -102,19 +105,22 @@ Command add_plugin(CLI::App& parent) {
   app->add_option("action", options->action, "check or new")
       ->required()
       ->type_name("ACTION")
-      ->check(CLI::IsMember({"check", "new"}));
+      ->check(one_of({"check", "new"}));
   app->add_option("subject", options->subject, "check: the library; new: the operator's name")
       ->required()
       ->type_name("FILE|NAME");
   app->add_option("--folder", options->folder, "where new writes [the name]")->type_name("DIR");
+  app->add_option("--device", options->check.device,
+                  "check: cuda or cuda:N, which runs combinations for CUDA pointers [none]")
+      ->type_name("NAME");
   app->add_option("--threads", options->check.threads, "that run an instance at the same time")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::Range(1, 256));
+      ->check(from_to(1, 256));
   app->add_option("--seconds", options->check.seconds, "what a single check may take")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::Range(1, 3600));
+      ->check(from_to(1, 3600));
   app->add_option("--seed", options->check.seed, "of data and shapes")
       ->type_name("N")
       ->capture_default_str();

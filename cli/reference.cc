@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <string_view>
 
 #include "cli/engine_flags.h"
 #include "cli/fail.h"
+#include "cli/number_range.h"
 #include "cli/output_errors.h"
 #include "cli/sample_runs.h"
 #include "cli/standard_files.h"
@@ -30,6 +32,18 @@ const RuntimeName* runtime_of(const std::string& against) {
   const auto found = std::ranges::find_if(
       kRuntimes, [&](const RuntimeName& name) { return against.starts_with(name.prefix); });
   return found == std::end(kRuntimes) ? nullptr : found;
+}
+
+// "tensorrt:model.onnx" is no file, and Octet runs no such program.
+void check_name(const std::string& against) {
+  const size_t colon = against.find(':');
+  if (colon == against.npos || colon < 2 || runtime_of(against) != nullptr) return;
+  if (against.find('/') < colon || std::filesystem::exists(against)) return;
+  fail(Error::Code::invalid_argument,
+       "--against {}: there is no such file, and '{}' is no runtime that is known; "
+       "onnxruntime:MODEL.onnx and "
+       "onnxruntime-plain:MODEL.onnx name the two ways of ONNX Runtime",
+       against, against.substr(0, colon));
 }
 
 // ONNX Runtime says the same of a scalar and of a rank that it does not know: `there` is its own.
@@ -110,7 +124,7 @@ void add_reference_flags(CLI::App& app, Outputs& outputs, ReferenceFlags& flags)
                                        "write the outputs of what --against names"});
   app.add_option("--against-seconds", flags.seconds, "end ONNX Runtime when it takes longer [600]")
       ->type_name("S")
-      ->check(CLI::Range(0.001, 1e6).name("from 0.001 to 1e6"));
+      ->check(from_to(0.001, 1e6));
 }
 
 Reference::Reference(const ReferenceFlags& flags, const Engine& engine, const Options& options)
@@ -131,6 +145,7 @@ Reference::Reference(const ReferenceFlags& flags, const Engine& engine, const Op
     name_ = "ONNX Runtime " + source_->runtime->version();
     check_model(*source_->runtime, engine, model);
   } else {
+    check_name(flags.against);
     name_ = flags.against;
     engine_ = std::make_unique<Engine>(
         reference_for({flags.against, options.threads, options.model}, engine));

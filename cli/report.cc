@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/engine_source.h"
+#include "cli/number_range.h"
 #include "cli/outputs.h"
 #include "cli/stages.h"
 #include "cli/standard_files.h"
@@ -161,7 +162,7 @@ Command add_report(CLI::App& parent) {
       ->type_name("NAME");
   app->add_option("--seconds", options->stages.seconds, "time each type for so long [1]")
       ->type_name("S")
-      ->check(CLI::PositiveNumber);
+      ->check(from_to(0.001, 3600.0));
   options->report = &options->outputs.add_flag(
       *app, {"--report", "FILE.html", OutputKind::report, "write one self-contained HTML page"});
   add_shape_flag(*app, options->shapes);

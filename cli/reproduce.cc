@@ -12,6 +12,7 @@
 #include "cli/engine_flags.h"
 #include "cli/engine_source.h"
 #include "cli/fail.h"
+#include "cli/number_range.h"
 #include "cli/output_errors.h"
 #include "cli/progress.h"
 #include "cli/standard_files.h"
@@ -180,7 +181,8 @@ Command add_reproduce(CLI::App& parent) {
       ->excludes(model);
   app->add_option("--min-sqnr", options->min_sqnr,
                   "outputs may differ: exit code 1 when their SQNR is below")
-      ->type_name("DB");
+      ->type_name("DB")
+      ->check(any_number());
   add_threads_flag(*app, options->threads);
   add_model_flags(*app, options->model_flags);
   add_limit_flags(*app, options->limits);

@@ -12,6 +12,7 @@
 #include "cli/engine_flags.h"
 #include "cli/engine_source.h"
 #include "cli/fail.h"
+#include "cli/number_range.h"
 #include "cli/outputs.h"
 #include "cli/run_inputs.h"
 #include "cli/standard_files.h"
@@ -210,14 +211,14 @@ void add_random_flags(CLI::App& app, Options& options) {
                  "run N times on random numbers instead of files: reals of 0 to 1, any codes of 8 "
                  "bits, wider integers all 0")
       ->type_name("N")
-      ->check(CLI::Range(int64_t{1}, int64_t{1000000}));
+      ->check(from_to(int64_t{1}, int64_t{1000000}));
   app.add_option("--seed", options.seed, "of the first of these runs; the next has the next")
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--batch", options.batch, "size of a dynamic first dimension of random inputs")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::Range(int64_t{1}, int64_t{65536}));
+      ->check(from_to(int64_t{1}, int64_t{65536}));
   add_shape_flag(app, options.shapes);
   for (const char* flag : {"--seed", "--batch", "--shape"})
     app.get_option(flag)->needs(app.get_option("--random"));
@@ -244,7 +245,7 @@ Command add_run(CLI::App& parent) {
   app->add_option("--top", options->top, "show so many classes")
       ->type_name("K")
       ->capture_default_str()
-      ->check(CLI::Range(int64_t{1}, int64_t{1000000}));
+      ->check(from_to(int64_t{1}, int64_t{1000000}));
   app->add_option("--labels", options->labels, "text file with one class name a line")
       ->type_name("FILE");
   app->add_option("--label-offset", options->label_offset,

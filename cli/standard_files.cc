@@ -107,7 +107,11 @@ void write_standard_output(const fs::path& file) {
 }
 
 ScratchFile::ScratchFile() {
-  std::string folder = (fs::temp_directory_path() / "octet-XXXXXX").string();
+  std::error_code error;
+  const fs::path all = fs::temp_directory_path(error);
+  if (error)
+    fail(Error::Code::io, "there is no folder for temporary files (TMPDIR): {}", error.message());
+  std::string folder = (all / "octet-XXXXXX").string();
   if (::mkdtemp(folder.data()) == nullptr) fail_io(folder.c_str());
   folder_ = folder;
   file_ = folder_ / "output";

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "cli/fail.h"
@@ -52,6 +54,9 @@ std::string unknown_command(const CLI::App& app, const std::string& word) {
 std::string unknown_flag(const CLI::App& app, const CLI::App& command,
                          const std::string& argument) {
   const std::string flag = argument.substr(0, argument.find('='));
+  if (std::error_code none; std::filesystem::exists(argument, none))
+    return fmt::format("octet {} has no flag {}; the file of that name is ./{}", command.get_name(),
+                       argument, argument);
   const std::string meant = did_you_mean(flag, flag_names(command));
   return fmt::format("octet {} has no flag {}{}", command.get_name(), flag,
                      meant.empty() ? owners_of(flag, app) : meant);
@@ -107,12 +112,12 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
     return fmt::format("no flag {}{}", words.front(), did_you_mean(words.front(), flag_names(app)));
   }
   const CLI::App& command = *chosen.front();
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
-  // Of "--thread 2" the flag is what went wrong.
+  // Of "--thread 2" the flag is what went wrong, and of "--dat photos/" it, and not that --data is missing.
   const auto extra = command.remaining();
   const auto flag =
       std::ranges::find_if(extra, [](const auto& word) { return word.starts_with('-'); });
   if (flag != extra.end()) return unknown_flag(app, command, *flag);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
   if (!extra.empty())
     return fmt::format("octet {} takes no further argument '{}'", command.get_name(),
                        extra.front());

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the Python suites share: running the program, temporary folders, the bundled digits, ../shared, and skipping.
 
-A suite ends with 77 (ctest: skipped) when none of its tests could run, and prints why."""
+A suite ends with SKIPPED (77, which ctest reads so) when none of its tests could run, and prints why."""
 
 import functools
 import json
 import lzma
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,14 @@ SHARED = ROOT.parent / "shared"
 DIGITS = ROOT / "examples/digits"
 BUILD = pathlib.Path(os.environ.get("OCTET_BUILD", ROOT / "build/release"))
 PROGRAM = pathlib.Path(os.environ.get("OCTET", BUILD / "octet"))
+EMULATOR = BUILD / "tests/gpu/emulator"
+SKIPPED = 77
+
+
+def emulated_gpu():
+    """The variables by which --device cuda is the emulated GPU, or None where that was not built."""
+    libraries = {"OCTET_CUDA_DRIVER": EMULATOR / "libcuda_emulated.so", "OCTET_NVRTC": EMULATOR / "libnvrtc_emulated.so"}
+    return {name: str(path) for name, path in libraries.items()} if all(path.exists() for path in libraries.values()) else None
 
 
 class Result:
@@ -46,6 +55,19 @@ def command(*arguments):
     if done.returncode != 0:
         raise AssertionError(f"{' '.join(map(str, arguments))}\n{done.stdout}{done.stderr}")
     return done.stdout
+
+
+@functools.cache
+def commands():
+    """The program's commands, as its help lists them."""
+    listed = octet("--help").out.partition("Subcommands:\n")[2].partition("\n\n")[0]
+    return tuple(line.split()[0] for line in listed.splitlines())
+
+
+@functools.cache
+def flags_of(name):
+    """The long flags of a command, as its help lists them."""
+    return frozenset(re.findall(r"^  (?:-\w,)?(--[\w-]+)", octet(name, "--help").out, re.M))
 
 
 @functools.cache
@@ -122,4 +144,4 @@ def main():
         sys.exit(1)
     if result.testsRun <= len(result.skipped):
         print("nothing could run")
-        sys.exit(77)
+        sys.exit(SKIPPED)

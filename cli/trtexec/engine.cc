@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <optional>
 #include <thread>
 
+#include "cli/data_flags.h"
 #include "cli/engine_flags.h"
 #include "cli/fail.h"
 #include "cli/trtexec/constraints.h"
@@ -24,12 +24,6 @@ double seconds_since(Clock::time_point start) {
 }
 
 double mebibytes(size_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail(Error::Code::io, "'{}': cannot be read", path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // TensorRT's names beside ours. Its own rule cuts off what some models need, so ours stands for its calibrator.
 RangeMethod method_of(const std::string& text) {
@@ -74,7 +68,7 @@ std::optional<CalibrationOptions> calibration_of(const Options& options) {
   calibration.data = options.given.text("--calibData");
   if (options.has("--calibPreprocess")) {
     const std::string path = options.given.text("--calibPreprocess");
-    calibration.preprocess = preprocess_from_json(text_of(path), path);
+    calibration.preprocess = preprocess_from_json(read_text_file(path), path);
   }
   if (options.has("--calib")) add_cache(options, calibration);
   if (calibration.cache == nullptr)
@@ -180,6 +174,7 @@ Engine loaded(const Options& options) {
     try {
       return Engine::load(options.load);
     } catch (Error& error) {
+      if (error.code() == Error::Code::io) throw;
       error.add_context(
           "an engine of TensorRT holds code for one GPU and one version: build Octet's from the "
           "model, with --onnx");

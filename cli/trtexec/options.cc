@@ -208,7 +208,13 @@ void join_shapes(Options& options) {
   for (const auto& [name, shape] : options.shapes) profile.insert({name, {shape, shape, shape}});
 }
 
-// A number is that of a GPU; where there is none, the CPU stands for it.
+bool has_gpu() {
+  return std::ranges::any_of(list_devices(), [](const DeviceEntry& device) {
+    return device.missing.empty() && device.info.name != "cpu";
+  });
+}
+
+// A number is that of a GPU; where there is none at all, the CPU stands for it.
 std::string device_of(const Arguments& given) {
   const std::string text = given.text("--device", "0");
   const bool number =
@@ -217,6 +223,7 @@ std::string device_of(const Arguments& given) {
   try {
     return device_info("cuda:" + text).name;
   } catch (const Error&) {
+    if (has_gpu()) throw;
     return "cpu";
   }
 }

@@ -198,4 +198,16 @@ std::vector<Shape> shapes_of_inputs(const std::vector<TensorInfo>& inputs,
   return result;
 }
 
+std::string open_inputs(const std::vector<TensorInfo>& inputs,
+                        const std::map<std::string, Shape>& shapes) {
+  std::string text;
+  for (const TensorInfo& input : inputs) {
+    Shape shape = input.type.shape;
+    if (shape.is_static() || entry_for(shapes, input.name) != nullptr) continue;
+    for (int i = 0; i < shape.rank(); ++i) shape[i] = shape[i] < 0 ? (i == 0 ? 1 : 224) : shape[i];
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", input.name, dims_text(shape));
+  }
+  return text;
+}
+
 }  // namespace octet::cli::trtexec

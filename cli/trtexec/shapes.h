@@ -42,5 +42,8 @@ const Value* entry_for(const std::map<std::string, Value>& entries, const std::s
 // Error(invalid_argument) for names of no input and for sizes that the engine has otherwise.
 std::vector<Shape> shapes_of_inputs(const std::vector<TensorInfo>& inputs,
                                     const std::map<std::string, Shape>& shapes);
+// An example for --shapes of the inputs of open sizes that `shapes` does not give; empty: it gives all.
+std::string open_inputs(const std::vector<TensorInfo>& inputs,
+                        const std::map<std::string, Shape>& shapes);
 
 }  // namespace octet::cli::trtexec

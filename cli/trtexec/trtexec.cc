@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdio>
 #include <new>
+#include <system_error>
+#include <utility>
 
 #include "cli/terminal.h"
 #include "cli/trtexec/bindings.h"
@@ -16,6 +18,7 @@
 #include "cli/trtexec/layers.h"
 #include "cli/trtexec/log.h"
 #include "cli/trtexec/print_options.h"
+#include "octet/closest.h"
 #include "octet/inspect.h"
 #include "octet/limits.h"
 
@@ -67,14 +70,27 @@ class Run {
       print_help();
       return true;
     }
-    std::string unknown;
+    const std::string unknown = unknown_options();
+    return unknown.empty() ? parse_and_work() : refuse(unknown);
+  }
+
+  // A line for each, and what was probably meant; empty where all are known.
+  std::string unknown_options() const {
+    std::vector<std::string> known, lines, advice;
+    for (const Flag& flag : flags()) known.emplace_back(flag.name);
+    const Argument* before = nullptr;
     for (const Argument& argument : arguments_.all()) {
-      if (find_flag(argument.name) == nullptr)
-        unknown += fmt::format("{}Unknown option: {} {}", unknown.empty() ? "" : "\n",
-                               argument.name, argument.value);
+      const Argument* flag = std::exchange(before, &argument);
+      if (find_flag(argument.name) != nullptr) continue;
+      lines.push_back(fmt::format("Unknown option: {} {}", argument.name, argument.value));
+      if (const std::string near = closest(argument.name, known); !near.empty())
+        advice.push_back(fmt::format("did you mean '{}'?", near));
+      else if (!argument.name.starts_with('-') && flag != nullptr)
+        advice.push_back(
+            fmt::format("a value stands behind '=': {}={}", flag->name, argument.name));
     }
-    if (!unknown.empty()) return refuse(unknown);
-    return parse_and_work();
+    lines.insert(lines.end(), advice.begin(), advice.end());
+    return fmt::format("{}", fmt::join(lines, "\n"));
   }
 
   bool parse_and_work() {
@@ -247,11 +263,21 @@ bool Run::work(const Options& options) {
     time_deserialization(engine);
     return true;
   }
-  report_contexts(options, engine, shapes);
-  Subject subject{engine, make_inputs(options, engine, shapes), shapes, nullptr,
-                  threads_of(options)};
-  subject.tuning = obtain_tuning(options, files, engine, subject.inputs);
-  infer(options, files, subject);
+  try {
+    report_contexts(options, engine, shapes);
+    Subject subject{engine, make_inputs(options, engine, shapes), shapes, nullptr,
+                    threads_of(options)};
+    subject.tuning = obtain_tuning(options, files, engine, subject.inputs);
+    infer(options, files, subject);
+  } catch (Error& error) {
+    const std::string open = open_inputs(engine.inputs(), options.shapes);
+    const bool of_flags =
+        error.code() == Error::Code::invalid_argument || error.code() == Error::Code::io;
+    if (!open.empty() && !of_flags)
+      error.add_context("open sizes were taken as 1; --shapes gives them, for example --shapes=" +
+                        open);
+    throw;
+  }
   return true;
 }
 
@@ -259,7 +285,13 @@ bool Run::work(const Options& options) {
 }  // namespace trtexec
 
 int run_trtexec(const std::string& name, std::span<char* const> arguments) {
-  return trtexec::Run(name, arguments)();
+  try {
+    return trtexec::Run(name, arguments)();
+  } catch (
+      const std::system_error& error) {  // of standard output, where its first words went already
+    trtexec::log_error(error.what());
+    return trtexec::kFailed;
+  }
 }
 
 Command add_trtexec(CLI::App& parent) {

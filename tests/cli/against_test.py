@@ -247,6 +247,7 @@ class Saved(unittest.TestCase):
         self.assertIn("wrong.npz", compare(digits_engine(), "--load-outputs", path, code=2).err)
         self.assertIn("--against or --load-outputs", compare(digits_engine(), code=2).err)
         self.assertIn("--layers", compare(digits_engine(), "--load-outputs", saved()[0], "--layers", code=2).err)
+        self.assertIn("'tensorrt' is no runtime that is known; onnxruntime:MODEL.onnx", compare(digits_engine(), "--against", f"tensorrt:{MODEL.name}", code=2).err)
 
     def test_flags(self):
         flags = ("--against", MODEL, "--atol", "boxes:1", "--atol", "-1", "--rtol", "nan", "--check-error-stat", "mode", "--quantile", "2")

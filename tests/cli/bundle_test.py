@@ -109,6 +109,18 @@ class Reproduced(Digits):
         self.assertEqual(reproduce(case, "--engine", self.engine)["equal_outputs"], 1)
         self.assertIn("no outputs were compared", reproduce(case, "--min-sqnr", "10", code=2)["message"])
 
+    def test_a_cache_of_other_data_or_another_model_is_refused(self):
+        other = scratch() / "other.cache"
+        build("other", "--int8", "--calib", digits() / "calib", "--preprocess", DIGITS / "preprocess.json", "--max-calib", "20",
+              "--calib-cache", other, data=False)
+        said = bundle(self.engine, "--calib-cache", other, name="other", code=2)
+        self.assertIn("is not the cache of the engine's calibration: it was made of other data", said)
+        details = json.loads((scratch() / "digits.cache.json").read_text())
+        foreign = scratch() / "foreign.cache"
+        foreign.write_bytes(self.cache.read_bytes())
+        (scratch() / "foreign.cache.json").write_text(json.dumps({**details, "model_hash": "0" * 32}))
+        self.assertIn("it was made of another model", bundle(self.engine, "--calib-cache", foreign, name="foreign", code=2))
+
     def test_without_a_cache_the_cases_engine_runs(self):
         case = scratch() / "uncached.zip"
         said = octet("bundle", self.engine, "-o", case, "--model", MODEL, "--inputs", digits() / "test")

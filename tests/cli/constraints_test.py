@@ -116,6 +116,11 @@ class Constraints(unittest.TestCase):
             again = self.net.refused("--precision", "*:int8" + ("," + rest if rest else ""), "--constraints", "obey")
             self.assertIn(f"'{name}'", again)
 
+    def test_a_name_counts_before_its_operator_in_all_of_a_layer(self):
+        nodes = nodes_of(self.net.build("--precision", "Conv:int8,first:f32", "--constraints", "obey", name="named").json)
+        self.assertEqual({name: (nodes[name]["requested"], nodes[name]["resolved"]) for name in ("first", "relu", "second")},
+                         {"first": ("f32", "f32"), "relu": ("f32", "f32"), "second": ("int8", "int8")})
+
     def test_obey_fails_before_data_are_read(self):
         broken = self.folder / "broken.npz"
         broken.write_bytes(b"no zip")

@@ -69,5 +69,13 @@ class Preprocessing(unittest.TestCase):
         self.assertLess(wrong, kept)
 
 
+class One(unittest.TestCase):
+    def test_a_file_that_cannot_be_used_is_its_own_error(self):
+        broken = scratch() / "broken.png"
+        broken.write_bytes((digits() / "calib/0000.png").read_bytes()[:60])
+        error = octet("run", digits_engine(), broken, code=2).err
+        self.assertEqual(error, f"error: '{broken}': truncated or corrupt PNG: the file ends too early\n")
+
+
 if __name__ == "__main__":
     harness.main()

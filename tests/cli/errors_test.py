@@ -56,14 +56,15 @@ class Thresholds(unittest.TestCase):
         self.assertNotIn("passed", octet(*base).json)
         good = octet(*base, "--min-top1", "0.9", "--max-drop", "50").json
         self.assertIs(good["passed"], True)
-        result = octet(*base, "--min-top1", "0.9", "--min-sqnr", "300", "--min-agreement", "1.1", code=1)
+        result = octet(*base, "--min-top1", "1", "--min-sqnr", "300", "--min-agreement", "0.9", code=1)
         self.assertIs(result.json["passed"], False)
         rows = {row["name"]: row for row in result.json["thresholds"]}
         self.assertEqual({name: row["passed"] for name, row in rows.items()},
-                         {"min_top1": True, "min_sqnr": False, "min_agreement": False})
+                         {"min_top1": False, "min_sqnr": False, "min_agreement": True})
         self.assertEqual(rows["min_sqnr"]["limit"], 300)
         self.assertEqual(rows["min_agreement"]["value"], result.json["agreement"])
         self.assertEqual(result.err.count("failed: "), 2)
+        self.assertIn("failed: top-1 is ", result.err)
 
     def test_compare(self):
         base = ("compare", digits_engine(), "--against", MODEL, "--calib", digits() / "calib", "--json")

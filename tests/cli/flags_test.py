@@ -6,20 +6,14 @@ import re
 import unittest
 
 import harness
-from harness import ROOT, octet
+from harness import ROOT, commands, flags_of
 
-COMMANDS = ("check", "build", "inspect", "run", "eval", "compare", "bench", "plugin", "export", "bundle", "reproduce")
+COMMANDS = tuple(name for name in commands() if name != "trtexec")  # whose flags tests/cli/trtexec_test.py looks at
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 # Neighbouring literals are one string, as for the compiler.
 LITERALS = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*')
 # What belongs to other programs, in documents that show several.
 OTHERS = {"--preset", "--build", "--target", "--smoke", "--hours", "--tsan"}
-
-
-@functools.cache
-def flags_of(command):
-    rows = re.findall(r"^  (?:-\w,)?(--[\w-]+)", octet(command, "--help").out, re.M)
-    return frozenset(rows)
 
 
 @functools.cache
@@ -36,7 +30,7 @@ def strings(path):
 def unknown(text, owner):
     """Flags of `text` that do not exist; those after 'octet COMMAND' are that command's."""
     command, found = owner, []
-    for word in re.finditer(r"octet (\w+)|\n|(?<![\w-])--[a-z][a-z0-9-]*", text):
+    for word in re.finditer(r"(?<![\w.])octet (\w+)|\n|(?<![\w-])--[a-z][a-z0-9-]*", text):
         if word.group(1):
             command = word.group(1) if word.group(1) in COMMANDS else owner
         elif word.group(0) == "\n":
@@ -70,6 +64,16 @@ class Flags(unittest.TestCase):
                     wrong += [(path.name, start.group(1), f) for f in flags if f not in flags_of(start.group(1))]
         self.assertEqual(wrong, [])
         self.assertGreater(seen, 10)
+
+    def test_the_page_of_the_command_line_has_every_flag(self):
+        page = (ROOT / "docs/cli.md").read_text()
+        named = set(FLAG.findall(page))
+        short = {"--output": "-o", "--help": "--help"}
+        for command in COMMANDS:
+            missing = [flag for flag in flags_of(command) if flag not in named and f"`{short.get(flag, flag)} " not in page]
+            self.assertEqual(missing, [], command)
+            self.assertIn(f"octet {command}", page)
+        self.assertEqual(named - all_flags() - {"--install"}, set())
 
     def test_advice_is_given_where_its_flag_exists(self):
         table = (ROOT / "cli/advice.cc").read_text()

@@ -2,20 +2,44 @@
 # SPDX-License-Identifier: Apache-2.0
 """--device cuda as a user meets it, on the emulated GPU: the CPU's bits, and one clear error for all that a machine can lack."""
 
+import json
 import os
 import pathlib
 import tempfile
 import unittest
 
-from harness import BUILD, DIGITS, digits, digits_engine, main, octet
+import plugins
+from harness import DIGITS, EMULATOR, digits, digits_engine, emulated_gpu, main, octet
 
-EMULATOR = BUILD / "tests/gpu/emulator"
 DRIVER, NVRTC = EMULATOR / "libcuda_emulated.so", EMULATOR / "libnvrtc_emulated.so"
+
+
+def two_convolutions(separable=False):
+    """A quantized model of two convolutions of one shape; or of a depthwise one and one of 1x1."""
+    import numpy as np
+    from onnx import helper
+
+    def weights(*shape):
+        return (np.arange(np.prod(shape)) % 7 - 3).astype(np.int8).reshape(shape)
+
+    constants = [("s", np.float32(0.02)), ("z", np.uint8(3)), ("ws", np.float32(0.01)), ("wz", np.int8(0)),
+                 ("w1", weights(16, 16, 1, 1)), ("w0", weights(16, 1, 3, 3) if separable else weights(16, 16, 1, 1))]
+    attributes = [{"group": 16, "pads": [1, 1, 1, 1]} if separable else {}, {}]
+    image, nodes, x = [1, 16, *[64 if separable else 8] * 2], [], "x"
+    for i in range(3):
+        nodes += [helper.make_node("QuantizeLinear", [x, "s", "z"], [f"q{i}"], f"quantize{i}"),
+                  helper.make_node("DequantizeLinear", [f"q{i}", "s", "z"], [f"d{i}"], f"dequantize{i}")]
+        if i < 2:
+            x = f"c{i}"
+            nodes += [helper.make_node("DequantizeLinear", [f"w{i}", "ws", "wz"], [f"wd{i}"], f"weights{i}"),
+                      helper.make_node("Conv", [f"d{i}", f"wd{i}"], [x], f"conv{i}", **attributes[i])]
+    return plugins.model(f"two_convolutions_{separable}", nodes, [("x", image)], [("d2", image)], constants,
+                         domains=())
 
 
 class Gpu(unittest.TestCase):
     def setUp(self):
-        if not DRIVER.exists() or not NVRTC.exists():
+        if emulated_gpu() is None:
             self.skipTest(f"{EMULATOR} was not built")
         work = tempfile.TemporaryDirectory()
         self.addCleanup(work.cleanup)
@@ -23,7 +47,7 @@ class Gpu(unittest.TestCase):
         self.image = sorted((digits() / "test/3").iterdir())[0]
 
     def on_gpu(self, *arguments, code=0, **variables):
-        env = {"OCTET_CUDA_DRIVER": str(DRIVER), "OCTET_NVRTC": str(NVRTC), "OCTET_KERNEL_CACHE": str(self.folder / "kernels")}
+        env = {**emulated_gpu(), "OCTET_KERNEL_CACHE": str(self.folder / "kernels")}
         return octet(*arguments, code=code, env={**env, **{name: str(value) for name, value in variables.items()}}, cwd=self.folder)
 
     def run_digit(self, code=0, device="cuda", **variables):
@@ -53,9 +77,59 @@ class Gpu(unittest.TestCase):
         self.assertEqual(len(old), 3)
         self.assertIn("7.5", old[2]["missing"])
 
+    def test_a_number_that_no_gpu_has_is_no_cpu(self):
+        model = f"--onnx={DIGITS / 'digits.onnx'}"
+        flags = ("trtexec", model, "--iterations=1", "--duration=0", "--warmUp=0")
+        self.assertIn("cuda:3", self.on_gpu(*flags, "--device=3", code=1).err)
+        self.assertIn("Selected Device UUID: cuda:0", self.on_gpu(*flags).out)
+        self.assertIn("Selected Device UUID: cpu", self.on_gpu(*flags, "--device=3", OCTET_CUDA_DRIVER="/no/such").out)
+
     def test_layers_say_where_they_run(self):
         layers = self.on_gpu("bench", digits_engine(), "--device", "cuda", "--layers", "--json", "--seconds", 0).json["layers"]
         self.assertEqual({layer["device"] for layer in layers} - {"cpu"}, {"cuda:0"})
+
+    def test_data_that_stay_on_the_gpu(self):
+        measured = self.on_gpu("bench", digits_engine(), "--device", "cuda", "--no-transfers", "--iterations", "16", "--json").json
+        self.assertEqual(measured["runs"], 16)
+        self.assertGreater(measured["throughput"], 0)
+        # One plan is made ready, that of data on the device; its part of the host's memory is the only one.
+        self.on_gpu("bench", digits_engine(), "--device", "cuda", "--no-transfers", "--iterations", "1",
+                    OCTET_EMULATED_FAIL="cuMemHostAlloc:2:719:*")
+        error = octet("bench", digits_engine(), "--no-transfers", code=2).err
+        self.assertIn("expected --device cuda, got cpu", error)
+        for wish in ("--no-transfers", "--no-chains"):
+            several = self.on_gpu("bench", digits_engine(), "--device", "cuda:0,cuda:1", wish, code=2, OCTET_EMULATED_DEVICES=2).err
+            self.assertIn("several devices", several)
+        alone = self.on_gpu("bench", "--layer", "Chain{kind=x}(f32[1]) -> f32[1]", "--device", "cuda", code=2).err
+        self.assertIn("cannot be run alone", alone)
+
+    def test_layers_of_one_shape_are_measured_once(self):
+        report = self.on_gpu("bench", two_convolutions(), "--device", "cuda", "--tune", "here.json", "--json").json
+        times = {}
+        for layer in report["layers"]:
+            times.setdefault(layer["signature"], []).append([kernel["microseconds"] for kernel in layer["kernels"]])
+        alike = [all_times for all_times in times.values() if len(all_times) > 1]
+        self.assertTrue(alike)
+        for all_times in alike:
+            self.assertTrue(all(one == all_times[0] for one in all_times))
+
+    def test_choices_of_chains_and_of_their_parts(self):
+        model, file = two_convolutions(separable=True), self.folder / "here.json"
+
+        def bench(*more):
+            return self.on_gpu("bench", model, "--device", "cuda", "--iterations", "1", *more)
+
+        self.on_gpu("bench", model, "--device", "cuda", "--tune", file)
+        choices = json.loads(file.read_text())
+        chains = [choice for choice in choices["choices"] if choice["layer"].startswith("Chain{")]
+        self.assertEqual(len(chains), 1)
+        for more in ((), ("--no-chains",)):
+            self.assertNotIn("fall back", bench("--tuning", file, *more).err)
+        chains[0]["kernel"] = "no_such_kernel"
+        file.write_text(json.dumps(choices))
+        self.assertIn("no_such_kernel is not offered", bench("--tuning", file).err)
+        # There is no chain of which it could be a choice.
+        self.assertNotIn("no_such_kernel", bench("--tuning", file, "--no-chains").err)
 
     def test_several_gpus(self):
         def bench(*more, code=0):
@@ -71,6 +145,9 @@ class Gpu(unittest.TestCase):
         self.assertIn("together", text)
         self.assertEqual(text.count("cuda:1"), 3)  # two streams, and what they do
         self.assertIn("name one of them", bench("--layers", code=2).err)
+        lost = self.on_gpu("bench", digits_engine(), "--device", "cuda:0,cuda:1", "--seconds", "0.05", code=2, OCTET_EMULATED_DEVICES=2,
+                           OCTET_EMULATED_FAIL="cuGraphLaunch:3:719:*").err
+        self.assertRegex(lost, "error: device cuda:[01] .* takes no more work in this process")
         self.assertIn("twice", self.on_gpu("bench", digits_engine(), "--device", "cuda:0,cuda:0", code=2).err)
         self.assertIn("cuda:7", self.on_gpu("bench", digits_engine(), "--device", "cuda:0,cuda:7", code=2).err)
 
@@ -79,8 +156,39 @@ class Gpu(unittest.TestCase):
         self.refused("libnvrtc", OCTET_NVRTC="/no/such")
         self.refused("device", OCTET_EMULATED_DEVICES=0)
         self.refused("cuda:7", device="cuda:7")
-        self.refused("7.5", OCTET_EMULATED_CAPABILITY="7.5")
-        self.refused("12.0", OCTET_EMULATED_CAPABILITY="12.0")
+        self.refused("CUDA_VISIBLE_DEVICES is ''", OCTET_EMULATED_DEVICES=0, CUDA_VISIBLE_DEVICES="")
+        for capability in ("7.5", "10.0", "12.0"):
+            self.refused(capability, "8.0 to 9.0", OCTET_EMULATED_CAPABILITY=capability)
+        for capability in ("8.6", "8.9", "9.0"):
+            self.run_digit(OCTET_EMULATED_CAPABILITY=capability)
+
+    def test_libraries_of_another_kind(self):
+        self.refused("has no function cuInit", OCTET_CUDA_DRIVER=NVRTC)
+        self.refused("(has no function nvrtc", OCTET_NVRTC=DRIVER)
+        self.refused("CUDA 11.8", "12.0 is needed", OCTET_EMULATED_DRIVER_VERSION=11080)
+        self.refused("is of CUDA 11.8", "12.0 is needed", OCTET_EMULATED_NVRTC_VERSION=11080)
+        self.run_digit(OCTET_EMULATED_NVRTC_VERSION=15020)
+
+    def test_compilers_and_drivers_that_do_not_fit(self):
+        self.refused("(CUDA 13.", "does not take -arch=sm_80", "newer one", OCTET_EMULATED_NVRTC_FAIL=5)
+        self.refused("does not take", OCTET_EMULATED_NVRTC_FAIL=1)
+        for error in (200, 209):
+            self.refused("is of CUDA 13.", "driver for CUDA 12.0", "preparing '", OCTET_EMULATED_DRIVER_VERSION=12000,
+                         OCTET_EMULATED_FAIL=f"cuModuleLoadData:1:{error}")
+
+    def test_a_compiler_that_lacks_a_function_is_passed_over(self):
+        for name, library in (("first", DRIVER), ("second", NVRTC)):
+            (self.folder / name / "lib64").mkdir(parents=True)
+            (self.folder / name / "lib64/libnvrtc.so.12").symlink_to(library)
+        self.run_digit(OCTET_NVRTC="", CUDA_HOME=self.folder / "first", CUDA_PATH=self.folder / "second")
+
+    def test_kernel_compilers_that_do_not_answer(self):
+        hanging = self.folder / "compiler"
+        hanging.write_text("#!/bin/sh\nexec sleep 1000\n")
+        hanging.chmod(0o755)
+        self.refused("does not compile kernel", "within 1 s", OCTET_KERNEL_COMPILER=hanging, OCTET_KERNEL_COMPILER_SECONDS=1)
+        for other in ("/no/such", "/bin/false", "/bin/true"):  # then this process compiles
+            self.run_digit(OCTET_KERNEL_COMPILER=other)
 
     def test_failing_calls(self):
         self.refused("cuda:0 has", OCTET_EMULATED_FAIL="cuMemAlloc_v2:1:2")
@@ -102,6 +210,20 @@ class Gpu(unittest.TestCase):
         self.assertEqual((self.folder / "out.npz").read_bytes(), good)
         self.run_digit(OCTET_KERNEL_CACHE="/proc/no/such")
         self.assertEqual((self.folder / "out.npz").read_bytes(), good)
+
+    def test_what_runs_on_the_cpu_says_why(self):
+        import numpy as np
+        from onnx import helper
+
+        nodes = [helper.make_node("Relu", ["x"], ["r"], "relu"), helper.make_node("CumSum", ["r", "axis"], ["y"], "sum")]
+        model = plugins.model("sum", nodes, [("x", [4, 4])], [("y", [4, 4])], [("axis", np.int64(1))], domains=())
+        layers = {layer["name"]: layer for layer in self.on_gpu("inspect", model, "--device", "cuda", "--json").json["layers"]}
+        self.assertEqual((layers["relu"]["device"], layers["sum"]["device"]), ("cuda:0", "cpu"))
+        self.assertIn("lower_running_sum: only integers are added up", layers["sum"]["kernel_reason"])
+        self.assertIn("r.to_host", layers)
+        chain = next(layer for layer in self.on_gpu("inspect", two_convolutions(separable=True), "--device", "cuda", "--json").json["layers"]
+                     if layer["op"] == "Chain")
+        self.assertIn("one kernel for 2 layers (depthwise_pointwise)", chain["kernel_reason"])
 
 
 if __name__ == "__main__":

@@ -6,10 +6,11 @@ import os
 import pathlib
 import shutil
 import stat
+import subprocess
 import unittest
 
 import harness
-from harness import DIGITS, digits, digits_engine, need, octet, scratch
+from harness import DIGITS, PROGRAM, digits, digits_engine, need, octet, scratch
 
 MODEL = DIGITS / "digits.onnx"
 
@@ -209,6 +210,20 @@ class Others(Case):
         self.assertIn("write-protected", octet("build", self.model, "-o", self.engine, code=2).err)
         octet("build", self.model, "-o", self.engine, "--force")
         self.assertEqual(stat.S_IMODE(self.engine.stat().st_mode), 0o444)
+
+    def test_a_folder_that_cannot_be_written(self):
+        """Before the work; root may write anywhere, and is somebody else here."""
+        closed = self.folder / "closed"
+        closed.mkdir(mode=0o555)
+        for folder in (scratch(), self.folder):
+            folder.chmod(0o755)
+        try:
+            done = subprocess.run([PROGRAM, "build", "no-model.onnx", "-o", closed / "x.octet"], user=65534 if os.geteuid() == 0 else None,
+                                  capture_output=True, text=True, check=False)
+        except PermissionError:
+            self.skipTest("another user cannot run the program here")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(f"x.octet': cannot write in folder '{closed}': Permission denied", done.stderr)
 
     def test_before_the_work(self):
         """Nothing of the model is read where the output cannot be: its fault is not even found."""

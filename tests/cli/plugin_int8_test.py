@@ -152,13 +152,13 @@ class CodesOfModels(unittest.TestCase):
         np.testing.assert_array_equal(case.run(x=x)["out"].reshape(2, 50), want)
 
 
-def convolved(name, op, domain, inputs=("c",), constants=()):
+def convolved(name, op, domain, inputs=("c",), constants=(), batch=1):
     """Conv -> plugin -> Conv, for calibration."""
     rng = np.random.default_rng(2)
     weights = [(f"w{i}", (rng.normal(size=(8, c, 3, 3)) / 5).astype(np.float32)) for i, c in enumerate((3, 8))]
     nodes = [node("Conv", ["x", "w0"], ["c"], pads=[1, 1, 1, 1]), node(op, list(inputs), ["p"], domain),
              node("Conv", ["p", "w1"], ["y"], pads=[1, 1, 1, 1])]
-    return model(name, nodes, [("x", [1, 3, 12, 10])], [("y", [1, 8, 12, 10])], [*weights, *constants], domains=(domain,))
+    return model(name, nodes, [("x", [batch, 3, 12, 10])], [("y", [batch, 8, 12, 10])], [*weights, *constants], domains=(domain,))
 
 
 def calibration():
@@ -194,6 +194,19 @@ class Calibrated(unittest.TestCase):
         self.assertIn("w s8 8 scales", layer["kernel_reason"])
         self.assertRegex(layer["kernel_reason"], r"x s8 [0-9.e-]+@(0|128), ")
 
+    def test_open_sizes_are_priced_as_one(self):
+        weights = [("w", np.linspace(-1, 3, 8).astype(np.float32))]
+        reasons = [Case(convolved(f"batch_{batch}", "ScaleChannels", "org.several", ("c", "w"), weights, batch), plugin(SEVERAL), "--int8", "--calib",
+                        calibration()).layer("ScaleChannels")["reason"] for batch in (1, "n")]
+        self.assertIn("combination 'int8' costs least", reasons[0])
+        self.assertEqual(*reasons)
+
+    def test_an_operator_in_c_with_state(self):
+        quality, layer = self.sqnr(convolved("power", "Power", "octet.examples"), plugin(EXAMPLES / "power.c"), "Power")
+        self.assertGreater(quality, 25)
+        self.assertIn("x s8", layer["kernel_reason"])
+        self.assertIn("2 tensors turned between u8 and s8", layer["kernel_reason"])
+
     def test_what_commutes_keeps_the_scale(self):
         case = Case(convolved("flip", "Backwards", "org.several"), plugin(SEVERAL), "--int8", "--calib", calibration())
         self.assertEqual(case.layer("Backwards")["precision"], "int8")
@@ -227,6 +240,42 @@ class Calibrated(unittest.TestCase):
                      domains=("org.several",))
         error = octet("build", path, "-o", scratch() / "no.octet", "--plugin", plugin(SEVERAL), code=2).err
         self.assertIn("needs at least 2 inputs, has 1", error)
+
+    def halves(self, name, operator, *flags):
+        """Between two convolutions; what runs them, and how far the result lies from the reals."""
+        rng = np.random.default_rng(4)
+        w = (rng.normal(size=(4, 4, 3, 3)) / 6).astype(np.float32)
+        nodes = [node("Conv", ["x", "w"], ["a"], pads=[1, 1, 1, 1]), node(operator, ["a"], ["b"], "org.several"),
+                 node("Conv", ["b", "w"], ["y"], pads=[1, 1, 1, 1])]
+        path = model(name, nodes, [("x", [1, 4, 9, 9])], [("y", [1, 4, 9, 9])], [("w", w)], domains=("org.several",))
+        case = Case(path, plugin(SEVERAL), *flags)
+        x = normal(1, 4, 9, 9, seed=9, spread=1.0)
+
+        def conv(v):
+            padded = np.pad(v, ((0, 0), (0, 0), (1, 1), (1, 1)))
+            return sum(np.einsum("oi,nixy->noxy", w[:, :, i, j], padded[:, :, i:i + 9, j:j + 9]) for i in range(3) for j in range(3))
+        return case, np.abs(case.run(x=x)["y"].reshape(1, 4, 9, 9) - conv(conv(x) / 2)).max()
+
+    def test_a_plugin_of_halves_in_a_model_of_reals(self):
+        np.savez(scratch() / "halves.npz", x=normal(16, 4, 9, 9, spread=1.0))
+        int8 = ("--int8", "--calib", scratch() / "halves.npz")
+        for name, operator, flags, casts, kernel, far in (
+                ("reals_of_halves", "Halves", (), 2, "several:halves", 2e-3), ("int8_of_halves", "Halves", int8, 2, "several:halves", 0.1),
+                ("reals_of_both", "HalvesOrCodes", (), 2, "several:halves", 2e-3), ("int8_of_both", "HalvesOrCodes", int8, 0, "several:int8", 0.1)):
+            with self.subTest(name):
+                case, off = self.halves(name, operator, *flags)
+                layers = case.layers()
+                self.assertEqual(sum(layer["op"] == "Cast" for layer in layers), casts, layers)
+                self.assertEqual(case.layer(operator)["kernel"], kernel)
+                self.assertLess(off, far)
+        self.assertIn("x s8", case.layer("HalvesOrCodes")["kernel_reason"])
+        self.assertRegex(case.layer("HalvesOrCodes")["kernel_reason"], r"x s8 [\d.]+@0 -> y s8 [\d.]+@0")  # as the plugin is told
+
+    def test_a_plugin_of_codes_alone_says_what_it_needs(self):
+        nodes = [node("CodesAlone", ["x"], ["y"], "org.several")]
+        path = model("alone", nodes, [("x", [1, 4, 9, 9])], [("y", [1, 4, 9, 9])], domains=("org.several",))
+        error = octet("build", path, "-o", scratch() / "no.octet", "--plugin", plugin(SEVERAL), code=2).err
+        self.assertIn("it computes on codes alone: write Q -> CodesAlone -> DQ, or declare a combination of reals", error)
 
     def test_octet_says_what_it_has_itself(self):
         library = plugin(EXAMPLES / "layer_normalization.cc")

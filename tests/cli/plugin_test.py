@@ -7,10 +7,11 @@ import unittest
 import numpy as np
 
 import harness
-from harness import octet, scratch
+from harness import ROOT, octet, scratch
 from plugins import EXAMPLES, model, plugin
 
 SOURCE = EXAMPLES / "layer_normalization.cc"
+SEVERAL = ROOT / "tests/plugin_faults/several.cc"
 
 
 def nodes(**attributes):
@@ -44,6 +45,89 @@ class Plugins(unittest.TestCase):
         np.testing.assert_allclose(got.reshape(expected.shape), expected, rtol=0, atol=1e-5)
         layer = octet("inspect", engine, "--plugin", library, "--json").json["layers"][0]
         self.assertEqual(layer["op"], "octet.examples/LayerNormalization")
+
+    def rows_above(self, run, *flags):
+        """Layers around an operator whose results data size: what stands before it, and after."""
+        from onnx import TensorProto, helper
+        rng = np.random.default_rng(5)
+        weights = rng.normal(size=(8, 4)).astype(np.float32)
+        half = np.float32([0.5])
+        path = model(f"above_{run}", [helper.make_node("MatMul", ["x", "w"], ["m"], name="before"),
+                                      helper.make_node("RowsAbove", ["m"], ["kept", "rows"], name="above", domain="org.several", threshold=0.25),
+                                      helper.make_node("Mul", ["kept", "half"], ["y"], name="after")],
+                     [("x", [40, 8])], [("y", ["n", 4]), ("rows", ["n"], TensorProto.INT64)], [("w", weights), ("half", half)],
+                     domains=("org.several",))
+        library = plugin(SEVERAL)
+        engine, _ = built(path, library, *flags)
+        for seed, shift in ((1, 0), (2, 0), (3, -9), (4, 9)):  # some, others, none, many
+            x = rng.normal(size=(40, 8)).astype(np.float32)
+            x += shift * weights[:, 0]
+            np.savez(scratch() / "rows.npz", x=x)
+            octet("run", engine, scratch() / "rows.npz", "-o", scratch() / "kept.npz", "--plugin", library, "--force")
+            yield x @ weights, np.load(scratch() / "kept.npz")
+
+    def test_sizes_that_data_tell(self):
+        counts = set()
+        for m, got in self.rows_above("f32"):
+            rows = np.flatnonzero(m[:, 0] > 0.25)
+            counts.add(len(rows))
+            np.testing.assert_array_equal(got["rows"].ravel(), rows)
+            np.testing.assert_allclose(got["y"].reshape(-1, 4), m[rows] / 2, rtol=0, atol=1e-5)
+        self.assertGreater(len(counts), 2)
+        self.assertIn(0, counts)
+
+    def test_sizes_that_data_tell_behind_layers_in_int8(self):
+        np.savez(scratch() / "rows_calib.npz", x=np.random.default_rng(6).normal(size=(400, 8)).astype(np.float32).reshape(10, 40, 8)[0])
+        for m, got in self.rows_above("int8", "--int8", "--calib", scratch() / "rows_calib.npz"):
+            rows = got["rows"].ravel()
+            self.assertEqual(got["y"].size, 4 * len(rows))
+            far = np.abs(m[:, 0] - 0.25) > 1
+            np.testing.assert_array_equal(np.isin(np.flatnonzero(far), rows), m[far, 0] > 0.25)
+
+    def test_inputs_and_results_that_a_model_leaves_out(self):
+        """Those at the end of the list too: the plugin is told of all of its ports, and has memory for all results."""
+        from onnx import helper
+        library = plugin(SEVERAL)
+        rng = np.random.default_rng(8)
+        x = rng.normal(size=(1, 3, 6, 6)).astype(np.float32)
+        w = rng.normal(size=(3, 3, 1, 1)).astype(np.float32)
+        np.savez(scratch() / "part.npz", x=x)
+        np.savez(scratch() / "parts.npz", x=rng.normal(size=(16, 3, 6, 6)).astype(np.float32))
+        made = np.einsum("oihw,nixy->noxy", w, x)
+        for at, (inputs, outputs, expected) in enumerate((
+                (["m"], ["y", "z"], made / 2), (["m", "", "c"], ["y"], made + 3), (["m", "b"], ["y", ""], made + 2),
+                (["m", "b", "c"], ["", "z"], made / 2 + 3), (["m", "", ""], ["", "z"], made / 2))):
+            read = [name for name in outputs if name][-1]
+            path = model(f"parts{at}", [helper.make_node("Conv", ["x", "w"], ["m"], name="conv"),
+                                        helper.make_node("Shifted", inputs, outputs, name="shifted", domain="org.several"),
+                                        helper.make_node("Conv", [read, "eye"], ["out"], name="last")],
+                         [("x", [1, 3, 6, 6])], [("out", [1, 3, 6, 6])],
+                         [("w", w), ("eye", np.eye(3, dtype=np.float32).reshape(3, 3, 1, 1)), ("b", np.float32([2])), ("c", np.float32([3]))],
+                         domains=("org.several",))
+            for flags, tolerance in ([], 1e-5), (["--int8", "--calib", scratch() / "parts.npz"], 0.25):
+                with self.subTest(inputs=inputs, outputs=outputs, flags=flags):
+                    engine, _ = built(path, library, *flags, "--force")
+                    octet("run", engine, scratch() / "part.npz", "-o", scratch() / "whole.npz", "--plugin", library, "--force")
+                    got = np.load(scratch() / "whole.npz")["out"]
+                    np.testing.assert_allclose(got.reshape(expected.shape), expected, rtol=0, atol=tolerance)
+
+    def test_an_input_that_is_needed(self):
+        from onnx import helper
+        for at, (inputs, words) in enumerate(((["x", "", "bias"], "input 1 is omitted, but octet.examples/LayerNormalization requires it|"
+                                               "input 1 'scale' is missing, and is not optional"),
+                                              (["x", "scale"], "octet.examples/LayerNormalization needs 3 inputs, has 2"))):
+            path = model(f"needed{at}", [helper.make_node("LayerNormalization", inputs, ["y"], name="norm", domain="octet.examples")],
+                         [("x", [2, 16])], [("y", [2, 16])], [(name, np.ones(16, np.float32)) for name in inputs[1:] if name])
+            _, result = built(path, plugin(SOURCE), code=2)
+            self.assertRegex(result.err, words)
+
+    def test_a_size_that_the_shape_rule_does_not_allow(self):
+        path = scratch() / "above_f32.octet"
+        for _ in self.rows_above("f32"):
+            pass
+        error = octet("run", path, scratch() / "rows.npz", "--plugin", plugin(SEVERAL), code=2,
+                      env={"OCTET_TEST_FAULT": "SAYS_MORE_THAN_ITS_RULE"}).err
+        self.assertIn("gives output 'y' the sizes 41x4, its shape rule at most 40x4", error)
 
     def test_a_model_without_its_plugin_says_what_it_lacks(self):
         path, _ = normalized("lacking")

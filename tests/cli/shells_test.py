@@ -7,13 +7,9 @@ import subprocess
 import unittest
 
 import harness
-from harness import octet, scratch
+from harness import flags_of, octet, scratch
 
-COMMANDS = ("check", "build", "inspect", "run", "eval", "compare", "bench", "export", "bundle", "reproduce")
-
-
-def flags_of(command):
-    return set(re.findall(r"^  (?:-\w,)?(--[\w-]+)", octet(command, "--help").out, re.M))
+COMMANDS = ("check", "build", "inspect", "run", "eval", "compare", "bench", "report", "plugin", "export", "devices", "bundle", "reproduce")
 
 
 class Bash(unittest.TestCase):

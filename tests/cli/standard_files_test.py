@@ -50,6 +50,12 @@ class Streams(unittest.TestCase):
         said = piped("run", digits_engine(), "-", "--json", data=image.read_bytes()).stdout.decode()
         self.assertEqual(said.replace("standard input", str(image)), octet("run", digits_engine(), image, "--json").out)
 
+    def test_without_a_folder_for_temporary_files(self):
+        done = subprocess.run([str(PROGRAM), "build", str(MODEL), "-o", "-"], capture_output=True, text=True, check=False,
+                              env={**os.environ, "TMPDIR": "/no/such/folder"})
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("there is no folder for temporary files (TMPDIR)", done.stderr)
+
     def test_models_and_engines(self):
         built = piped("build", "-", "-o", "-", data=MODEL.read_bytes())
         (scratch() / "piped.octet").write_bytes(built.stdout)

@@ -35,6 +35,11 @@ class Measuring(unittest.TestCase):
         self.assertIn("Explanations of the performance metrics are printed in the verbose logs.", text)
         self.assertNotIn("=== Explanations of the performance metrics ===", text)
 
+    def test_open_sizes_that_are_too_small_are_asked_for(self):
+        result = trtexec(f"--onnx={shared_model('yunet_n_dynamic')}", *QUICK, code=1)
+        self.assertEqual(lines(result.err)[-1].strip(), "open sizes were taken as 1; --shapes gives them, for example --shapes=input:1x3x224x224")
+        trtexec(f"--onnx={shared_model('yunet_n_dynamic')}", *QUICK, "--shapes=input:1x3x224x224")
+
     def test_iterations_and_duration_are_both_reached(self):
         for iterations, flags in ((40, ("--duration=0",)), (1, ("--duration=0.05",))):
             times = scratch() / "times.json"
@@ -172,6 +177,8 @@ class Calibration(unittest.TestCase):
 
     def test_a_missing_cache(self):
         self.assertIn("no such calibration cache", quick("--int8", f"--calib={scratch() / 'absent'}", code=1).err)
+        for endless in ("/dev/zero", scratch()):
+            quick("--int8", f"--calibData={digits() / 'calib'}", f"--calibPreprocess={endless}", code=1)
 
 
 class Constraints(unittest.TestCase):

@@ -58,7 +58,8 @@ class Program(unittest.TestCase):
 
     def test_a_value_behind_a_blank_is_a_flag_of_its_own(self):
         result = trtexec("--onnx", str(MODEL), code=1)
-        self.assertIn(f"Unknown option: {MODEL} ", lines(result.err))
+        self.assertEqual(lines(result.err), [f"Unknown option: {MODEL} ", f"a value stands behind '=': --onnx={MODEL}"])
+        self.assertEqual(lines(trtexec(f"--onnx={MODEL}", "--verbos", code=1).err), ["Unknown option: --verbos ", "did you mean '--verbose'?"])
 
     def test_no_model(self):
         self.assertEqual(lines(trtexec("--int8", code=1).err), ["Model missing or format not recognized"])

@@ -45,6 +45,30 @@ class Usage(unittest.TestCase):
         self.fails("inspect")
         self.fails("bench", digits_engine(), "--threads", "0")
 
+    def test_a_misspelled_flag_is_named_before_what_is_missing_for_it(self):
+        self.assertIn("octet eval has no flag --dat; did you mean '--data'?\n", self.fails("eval", "x.octet", "--dat", "photos"))
+        self.assertIn("octet export has no flag --onx; did you mean '--onnx'?\n", self.fails("export", "x.octet", "--onx", "y.onnx"))
+        self.assertIn("octet build has no flag --int9; did you mean '--int8'?\n", self.fails("build", "--int9"))
+        self.assertIn("--data is required\n", self.fails("eval", "x.octet"))
+
+    def test_a_file_whose_name_begins_with_a_dash(self):
+        (scratch() / "-model.onnx").write_bytes((DIGITS / "digits.onnx").read_bytes())
+        result = octet("build", "-model.onnx", code=2, cwd=scratch())
+        self.assertIn("octet build has no flag -model.onnx; the file of that name is ./-model.onnx\n", result.err)
+        octet("build", "./-model.onnx", "-o", "dash.octet", cwd=scratch())
+
+    def test_numbers_that_are_out_of_range(self):
+        model = DIGITS / "digits.onnx"
+        self.assertIn("--max-calib: -3 is not from 0 on\n", self.fails("build", model, "--max-calib", "-3"))
+        self.assertIn("--seconds: 0 is not from 0.001 to 3600\n", self.fails("report", model, "--seconds", "0"))
+        self.assertIn("--min-coverage: 101 is not from 0 to 100\n", self.fails("build", model, "--min-coverage", "101"))
+        self.assertIn("--min-top1: 89 is not from 0 to 1\n", self.fails("eval", model, "--data", DIGITS, "--min-top1", "89"))
+        self.assertIn("--threads: 'two' is no whole number\n", self.fails("bench", model, "--threads", "two"))
+        self.assertIn("--threads: 'nan' is no whole number\n", self.fails("bench", model, "--threads", "nan"))
+        for flag in ("--seconds", "--tolerance"):
+            self.assertIn(f"{flag}: 'nan' is no number\n", self.fails("bench", model, flag, "nan"))
+        self.assertIn("--min-sqnr: 'nan' is no number\n", self.fails("compare", model, "--calib", DIGITS, "--min-sqnr", "nan"))
+
     def test_missing_files_are_named(self):
         self.assertIn("nowhere.onnx", self.fails("build", "nowhere.onnx"))
         self.assertIn("nowhere.octet", self.fails("inspect", "nowhere.octet"))

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 from generated_test import BESIDE, MIB, run
-from harness import DIGITS, PROGRAM, SHARED, main
+from harness import DIGITS, PROGRAM, SHARED, emulated_gpu, main
 
 FOUND = SHARED / "hostile/found"
 LIMITS = (64 * MIB, 512 * MIB)
@@ -35,9 +35,9 @@ class Found(unittest.TestCase):
         self.addCleanup(work.cleanup)
         self.folder = pathlib.Path(work.name)
 
-    def outcome(self, *arguments, limit):
+    def outcome(self, *arguments, limit, variables=None):
         """The exit code of a command that neither hangs, dies nor takes too much."""
-        code, peak, _, text = run([PROGRAM, *arguments, "--max-memory", str(limit)], self.folder)
+        code, peak, _, text = run([PROGRAM, *arguments, "--max-memory", str(limit)], self.folder, variables)
         with self.subTest(arguments=arguments, limit=limit):
             self.assertIn(code, (0, 2), text[-300:])
             self.assertLess(peak, 1.1 * limit + BESIDE)
@@ -53,6 +53,16 @@ class Found(unittest.TestCase):
                     self.assertEqual(codes, {2}, f"{packed.name} was accepted")
                 if packed.name.startswith("D5") and codes == {0}:
                     self.outcome("bench", "e.octet", "--seconds", "0", "--warmup", "0", limit=limit)
+
+    def test_on_the_gpu(self):
+        gpu = emulated_gpu()
+        if gpu is None:
+            self.skipTest("the emulated GPU was not built")
+        for packed in sorted(FOUND.glob("D3*.onnx*")):
+            file, limit = unpacked(packed, self.folder), LIMITS[1]
+            if self.outcome("build", file, "-o", "e.octet", "--quiet", "--force", limit=limit) == 0:
+                self.outcome("bench", "e.octet", "--device", "cuda", "--seconds", "0", "--warmup", "0", limit=limit,
+                             variables={**gpu, "OCTET_KERNEL_CACHE": str(self.folder / "kernels")})
 
     def test_images(self):
         for packed in sorted([*FOUND.glob("D1*.png"), *FOUND.glob("D1*.jpg.xz")]):

@@ -27,7 +27,7 @@ LIMITS = (64 * MIB, 256 * MIB, 1024 * MIB)
 BESIDE = 64 * MIB  # the process itself
 
 
-def run(arguments, folder):
+def run(arguments, folder, variables=None):
     """Exit code (negative: the signal), peak resident memory, processor time, and what it printed."""
     def prepare():
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
@@ -35,7 +35,8 @@ def run(arguments, folder):
         signal.alarm(WAIT_SECONDS)
 
     with tempfile.TemporaryFile() as out:
-        process = subprocess.Popen([str(a) for a in arguments], cwd=folder, stdout=out, stderr=out, preexec_fn=prepare)
+        process = subprocess.Popen([str(a) for a in arguments], cwd=folder, stdout=out, stderr=out, preexec_fn=prepare,
+                                   env={**os.environ, **(variables or {})})
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from harness import PROGRAM, SHARED
+from harness import PROGRAM, SHARED, emulated_gpu, scratch
 
 GENERATOR = SHARED / "hostile/make_hostile_models.py"
 # Of processor time, so that a busy machine makes no difference; a process that waits for nothing meets the second.
@@ -39,14 +39,16 @@ LEGAL = {
 class Outcome:
     """How one command ended: its exit code, whether it hung, its peak memory and its errors."""
 
-    def __init__(self, arguments, folder):
+    def __init__(self, arguments, folder, variables=None):
+        # An emulated GPU takes the time of one that is not there.
+        seconds = SECONDS if variables is None else 2 * SECONDS
         self.hung = False
         self.reports = "check" in arguments  # its list of problems is its output
         with tempfile.TemporaryFile() as errors:
             process = subprocess.Popen(
-                [str(a) for a in arguments], cwd=folder, stdout=subprocess.DEVNULL, stderr=errors,
+                [str(a) for a in arguments], cwd=folder, stdout=subprocess.DEVNULL, stderr=errors, env={**os.environ, **(variables or {})},
                 preexec_fn=lambda: (resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE)),
-                                    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1)),
+                                    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1)),
                                     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))))
             deadline = time.monotonic() + WAIT_SECONDS
             while True:
@@ -87,8 +89,19 @@ def generate(folder):
     return []
 
 
-def run_model(model, folder, run=True):
-    """The outcomes of build, of check and, where build succeeds, of one run; and what was written that nobody named."""
+def run_on_gpu(engine, folder):
+    """The outcome of one run on the emulated GPU, in a list; of none where that was not built."""
+    gpu = emulated_gpu()
+    if gpu is None:
+        return []
+    room = {"OCTET_EMULATED_MEMORY_MB": "512", "OCTET_KERNEL_CACHE": str(scratch() / "kernels")}
+    return [Outcome([PROGRAM, "bench", engine, "--device", "cuda", "--seconds", 0, "--warmup", 0, "--max-memory", MAX_MEMORY], folder,
+                    {**gpu, **room})]
+
+
+def run_model(model, folder, run=True, gpu=True):
+    """The outcomes of build, of check and, where build succeeds, of one run on the CPU and one on the GPU; and what was written that nobody
+    named."""
     engine = folder / "out.octet"
     outcomes = [Outcome([PROGRAM, "build", model, "-o", engine, "--quiet", "--max-memory", MAX_MEMORY], folder)]
     outcomes.append(Outcome([PROGRAM, "check", model, "--max-memory", MAX_MEMORY], folder))
@@ -96,6 +109,7 @@ def run_model(model, folder, run=True):
     if outcomes[0].code == 0 and run:
         outcomes.append(Outcome([PROGRAM, "bench", engine, "--seconds", 0, "--warmup", 0, "--max-memory", MAX_MEMORY],
                                 folder))
+        outcomes += run_on_gpu(engine, folder) if gpu else []
     if outcomes[0].code == 0:
         engine.unlink()
     elif engine.exists():

@@ -143,17 +143,27 @@ LEGAL = {
     "attributes_100k": lambda: attributes(100_000),
 }
 
+# On the emulated GPU, too.
+ON_GPU = {
+    "nodes_60k": lambda: w.model(chain("Relu", 60_000), X, Y),
+    "readers_10k": lambda: fan_out(10_000),
+    "inputs_30k": lambda: many_inputs(30_000, [1]),
+    "outputs_100k": lambda: many_outputs(100_000),
+    "output_copies_20k": lambda: output_copies(20_000),
+    "captures_20k": lambda: captures(20_000),
+}
+
 
 class Large(unittest.TestCase):
-    """One test for each model of LEGAL and HOGS, below."""
+    """One test for each model of LEGAL, ON_GPU and HOGS, below."""
 
-    def check(self, model, run=True):
+    def check(self, model, run=True, gpu=False):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "model.onnx"
             file.write_bytes(model)
             with tempfile.TemporaryDirectory() as work:
-                outcomes, left = run_model(file, pathlib.Path(work), run)
-        for name, outcome in zip(("build", "check", "run"), outcomes):
+                outcomes, left = run_model(file, pathlib.Path(work), run, gpu)
+        for name, outcome in zip(("build", "check", "run", "run on the GPU"), outcomes):
             self.assertFalse(outcome.hung, f"{name} took too long")
             self.assertFalse(outcome.died, f"{name} ended with {outcome.code}: {outcome.errors[:300]}")
             self.assertFalse(outcome.overran, f"{name} took {outcome.peak >> 20} MiB")
@@ -161,12 +171,14 @@ class Large(unittest.TestCase):
         self.assertEqual(left, [])
 
 
-def test_of(make, run):
-    return lambda self: self.check(make(), run)
+def test_of(make, run=True, gpu=False):
+    return lambda self: self.check(make(), run, gpu)
 
 
 for case, make in LEGAL.items():
-    setattr(Large, f"test_{case}", test_of(make, run=True))
+    setattr(Large, f"test_{case}", test_of(make))
+for case, make in ON_GPU.items():
+    setattr(Large, f"test_gpu_{case}", test_of(make, gpu=True))
 for case, make in HOGS.items():
     setattr(Large, f"test_folding_{case}", test_of(make, run=False))
 
