@@ -38,11 +38,13 @@ def compare(def_file, listed, found, what):
 
 
 def check_lowerings(def_file, operators):
-    """LOWERING("Operator", function, "kernels for f32"): one function may serve several operators."""
+    """LOWERING("Operator", function, "kernels for f32"): one function may serve several operators. CHAIN("name", find, offer), in chains.def."""
     text = re.sub(r"//.*", "", def_file.read_text())
     lines = re.findall(r"\bLOWERING\(\s*\"(\w+)\",\s*(\w+),\s*\"[^\"]*\"\s*\)", text)
     found = defined(def_file.parent, r"^Offer (\w+)\(const LowerRequest& \w+\) \{")
-    problems = compare(def_file, [function for _, function in lines], found, "lowering")
+    chains_file = def_file.with_name("chains.def")
+    chains = re.findall(r"^CHAIN\(\"\w+\",\s*\w+,\s*(\w+)\)", chains_file.read_text(), re.M) if chains_file.exists() else []
+    problems = compare(def_file, [function for _, function in lines] + chains, found, "lowering")
     name = def_file.relative_to(ROOT)
     problems += [f"{name}: there is no operator {op}" for op, _ in lines if op not in operators]
     problems += [f"{name}: {line} is listed twice" for line in sorted(set(lines)) if lines.count(line) > 1]

@@ -35,8 +35,13 @@ def operators_page(ops):
         "brings every version of an operator to one form, and everything after it knows that form alone.", "",
         "* **f32 kernel**: *own* and *oneDNN* are vectorized; *reference* is the plain definition, exact but slow. Where a kernel does not",
         "  take a case, the reference runs, and `octet inspect` says why.",
-        "* **INT8**: *compute* multiplies codes by codes; *arithmetic* joins codes of several scales; *moves codes* leaves them as they are;",
-        "  *table* is one lookup of 256 entries; *none* stays in f32. ConvTranspose becomes a convolution and DepthToSpace, of codes.", ""]
+        "* **INT8**, what the operator itself does with codes: *compute* multiplies codes by codes; *arithmetic* joins codes of several scales;",
+        "  *moves codes* leaves them as they are; *table* is one lookup of 256 entries; *none*: it stays in f32, unless it is one of these.",
+        "  * The importer or a pass makes another operator of it, which has an INT8 form: Gemm, an Einsum that is a product, MatMulInteger and QLinearMatMul",
+        "    are a MatMul, ConvInteger and QLinearConv a Conv; BatchNormalization is part of the product before it, or a Conv of each channel alone.",
+        "  * Softmax and LayerNormalization compute in f32 and write codes where only codes are read.",
+        "  * Div, Max, Min, Neg and Pow of one tensor are in a table where Q/DQ nodes of the model stand around them, alone or with others (SiLU as Sigmoid and Mul).", "",
+        "  ConvTranspose becomes a convolution and DepthToSpace, of codes.", ""]
     for domain in sorted({op["domain"] for op in ops}):
         lines += [f"## {domain or 'ai.onnx'}", "", "| operator | import | f32 kernel | INT8 |", "|---|---|---|---|"]
         lines += [f"| {op['name']} | {op['import']} | {op['f32_kernel']} | {op['int8']} |" for op in ops if op["domain"] == domain]
@@ -100,11 +105,11 @@ def family(name):
 
 def summary(ops):
     kernels = collections.Counter(op["f32_kernel"].split(" ")[0].rstrip(",") for op in ops)
-    int8 = collections.Counter(op["int8"] for op in ops)
+    int8 = collections.Counter(op["int8"].split(" ")[0] for op in ops)
     bad = sum(len(tests) for _, _, tests in failing())
     return (
         f"{len(ops)} operators ([docs/operators.md](docs/operators.md)), {kernels['own'] + kernels['oneDNN']} of them with vectorized f32 kernels, "
-        f"{len(ops) - int8['none'] - int8['that']} with an\nINT8 form; {len(passing())} of {len(passing()) + bad} ONNX node tests pass "
+        f"{len(ops) - int8['none'] - int8['that']} with an\nINT8 form of their own; {len(passing())} of {len(passing()) + bad} ONNX node tests pass "
         f"([docs/conformance.md](docs/conformance.md) says why the others do not).\n")
 
 
