@@ -12,31 +12,6 @@ namespace {
 
 constexpr s64 kTmaAlignment = 16;  // of addresses and strides, in bytes
 
-// Rows or columns of y, at both ends, whose windows reach into padding.
-struct Edge {
-  s64 first = 0, last = 0;
-
-  explicit Edge(const WindowAxis& axis) {
-    if (axis.pad_begin == 0 && axis.pad_end == 0) return;
-    for (s64 o = 0; o < axis.out; ++o) {
-      const TapRange taps = taps_inside(axis, o);
-      if (taps.first == 0 && taps.last == axis.kernel) continue;
-      (o < axis.out / 2 ? first : last) += 1;
-    }
-  }
-  s64 classes() const { return 1 + first + last; }
-  // The output whose class this is; 0 has none.
-  s64 output(s64 index, const WindowAxis& axis) const {
-    return index <= first ? index - 1 : axis.out - last + (index - 1 - first);
-  }
-};
-
-// Padding holds the zero point, and the accelerator brings zeros: what that makes of the sums is a constant of the pixel's class.
-bool needs_edges(const ConvRequest& conv) {
-  const Edge h(conv.h()), w(conv.w());
-  return conv.product.epilogue.zero_point(kProductX) != 0 && h.classes() * w.classes() > 1;
-}
-
 s64 padded_channels(const ConvRequest& conv, const WgmmaTile& tile) {
   return n_tiles(conv, tile) * tile.bn;
 }

@@ -34,12 +34,14 @@ constexpr Form kForms[] = {
 
 constexpr s64 kColumns[] = {32, 64, 128, 192, 256};
 
-// Registers that hold sums, and what waits to be added to them.
+// Registers that hold sums, and what waits to be added to them. Of two blocks that share a multiprocessor, each thread has 80: not enough for
+// 64 sums, an operand and the edges that a pixel may lie on.
 bool fits_registers(const ConvRequest& conv, const WgmmaTile& tile) {
-  constexpr s64 kMost = 128, kMostWithOperand = 96, kMostOfTwo = 64;
+  constexpr s64 kMost = 128, kMostWithOperand = 96, kMostOfTwo = 64, kMostOfTwoWithBoth = 32;
   const s64 sums = tile.bm_wg / 64 * tile.bn / 2;
-  if (tile.blocks > 1) return sums <= kMostOfTwo;
   const bool operand = conv.product.has_residual || conv.product.has_addend;
+  if (tile.blocks > 1)
+    return sums <= (operand && needs_edges(conv) ? kMostOfTwoWithBoth : kMostOfTwo);
   return sums <= (operand ? kMostWithOperand : kMost);
 }
 
@@ -99,6 +101,20 @@ std::string WgmmaTile::name() const {
                                        : "co",
                      kModes[static_cast<size_t>(mode)],
                      resident && mode != XMode::halo ? "_res" : "", blocks > 1 ? "_x2" : "");
+}
+
+Edge::Edge(const WindowAxis& axis) {
+  if (axis.pad_begin == 0 && axis.pad_end == 0) return;
+  for (s64 o = 0; o < axis.out; ++o) {
+    const TapRange taps = taps_inside(axis, o);
+    if (taps.first == 0 && taps.last == axis.kernel) continue;
+    (o < axis.out / 2 ? first : last) += 1;
+  }
+}
+
+bool needs_edges(const ConvRequest& conv) {
+  const Edge h(conv.h()), w(conv.w());
+  return conv.product.epilogue.zero_point(kProductX) != 0 && h.classes() * w.classes() > 1;
 }
 
 s64 chunks_of(const ConvRequest& conv, const WgmmaTile& tile) {

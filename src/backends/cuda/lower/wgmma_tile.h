@@ -34,6 +34,21 @@ struct WgmmaMemory {
   s64 end_bytes = 0;  // of the biases, and of the multipliers
 };
 
+// Rows or columns of y, at both ends, whose windows reach into padding.
+struct Edge {
+  s64 first = 0, last = 0;
+
+  explicit Edge(const WindowAxis& axis);
+  s64 classes() const { return 1 + first + last; }
+  // The output whose class this is; 0 has none.
+  s64 output(s64 index, const WindowAxis& axis) const {
+    return index <= first ? index - 1 : axis.out - last + (index - 1 - first);
+  }
+};
+
+// Padding holds the zero point, and the accelerator brings zeros: what that makes of the sums is a constant of the pixel's class.
+bool needs_edges(const ConvRequest& conv);
+
 s64 chunks_of(const ConvRequest& conv, const WgmmaTile& tile);
 s64 pieces_of(const ConvRequest& conv, const WgmmaTile& tile);
 s64 m_tiles(const ConvRequest& conv, const WgmmaTile& tile);
