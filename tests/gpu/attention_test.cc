@@ -8,11 +8,13 @@
 #include <random>
 
 #include "backends/backends.h"
+#include "backends/cuda/device.h"
 #include "codes_graph.h"
 #include "compile_only.h"
 #include "one_node.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
+#include "plan/bind.h"
 #include "plan/chain_testing.h"
 
 namespace octet::test {
@@ -226,6 +228,29 @@ TEST(GpuSelfAttention, ItsOperandsAreOneProduct) {
   EXPECT_TRUE(std::ranges::any_of(plan.steps, [](const PlanStep& step) {
     return step.kernel.find("_of_conv_wgmma") != std::string::npos;
   }));
+}
+
+// With so many heads that each has one block, which loads and publishes the queries of a second tile and a third.
+TEST(GpuSelfAttention, BlocksTakeTileAfterTile) {
+  std::string why;
+  const Device* device = gpu_device(why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  if (device->level() != "sm_90a") GTEST_SKIP() << "no such kernel";
+  const s64 multiprocessors = static_cast<const cuda::CudaDevice&>(*device).chip().multiprocessors;
+  const AttentionGraph graph(
+      {.batch = multiprocessors, .heads = 4, .queries = 150, .keys = 20, .size = 32}, 5);
+  const Plan plan =
+      make_plan(graph.graph(), graph.shapes(), make_target(device->name(), 1, nullptr));
+  const size_t last = plan.graph.nodes.size() - 1;
+  std::vector<std::string> kernels;
+  expect_cpu_bytes(graph.graph(), last, graph.inputs(), "one block each", kernels);
+  s64 of_one_block = 0;
+  for (const PlanStep& step : plan.steps) {
+    if (step.device == kHost || step.candidate.prepare == nullptr) continue;
+    for (const Preparation& preparation : step.candidate.prepare(placements(plan, step)))
+      of_one_block += preparation.key.find(" PARTS=1 ") != std::string::npos;
+  }
+  EXPECT_GT(of_one_block, 0);
 }
 
 }  // namespace
