@@ -125,6 +125,8 @@ TEST(PluginCodes, TypesThatAreNotThoseOfTheTensorsAreRefused) {
       {"s8", "u8", 262, 6, 1, 262, 6, "input 0 is s8, and is said to be u8"},
       {"f32", "u8", 1, 1, 0, 1, 6, "octet.out 0: f32 stored as u8"},
       {"u8", "u8", 262, 1, 1, 262, 6, "octet.in 0: u8 per tensor stored as f32"},
+      {"u8", "f32", 0, 6, 0, 1, 1, "octet.in 0 is u8 and has no type"},
+      {"f32", "u8", 1, 1, 0, 0, 6, "octet.out 0 is u8 and has no type"},
   };
   for (const auto& c : cases) {
     const std::string scales(c.scales == 0 ? "" : "0.5");

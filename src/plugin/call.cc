@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/check.h"
+#include "plugin/evaluate.h"
 
 namespace octet {
 namespace {
@@ -131,6 +132,7 @@ Shape PluginShape::known() const {
 std::vector<PluginShape> plugin_shapes(const PluginOp& op, const Node& node, const CodesForm& form,
                                        std::span<const TensorType> inputs,
                                        std::span<const Tensor* const> values) {
+  std::vector<Tensor> constants;  // as declared
   const auto instance = op.instance_of(node);
   PluginMessage message;
   octet_plugin_call call = empty_call(op, message);
@@ -145,7 +147,9 @@ std::vector<PluginShape> plugin_shapes(const PluginOp& op, const Node& node, con
     check_rank(port, "input", inputs[i].shape.rank());
     if (port.constant && value == nullptr) Inference::needs_data(i, "input '" + port.name + "'");
     in.push_back(tensor_of(form.inputs[i].format, inputs[i].shape, value != nullptr));
-    if (port.constant) in.back().data = const_cast<std::byte*>(value->data());
+    if (!port.constant) continue;
+    constants.push_back(kept_as(*value, *dtype_of(form.inputs[i].format.type)));
+    in.back().data = const_cast<std::byte*>(constants.back().data());
   }
   add_omitted(op.declaration, in);
   for (size_t i = 0; i < node.outputs.size(); ++i) {

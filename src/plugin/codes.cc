@@ -77,7 +77,10 @@ void check_port(const PortCodes& port, const char* side, size_t i) {
     fail(kInvalid, "{} {} has zero point {}", side, i, port.zero_point);
 }
 
-std::vector<PortCodes> read_side(const Node& node, const Names& names, size_t tensors) {
+// `given`: of each tensor, whether it has a format; only inputs that the node leaves out have none.
+std::vector<PortCodes> read_side(const Node& node, const Names& names,
+                                 const std::vector<bool>& given) {
+  const size_t tensors = given.size();
   const std::vector<s64> formats = node.attrs.ints(names.formats),
                          counts = node.attrs.ints(names.counts),
                          zero_points = node.attrs.ints(names.zero_points),
@@ -104,6 +107,8 @@ std::vector<PortCodes> read_side(const Node& node, const Names& names, size_t te
     if (!dtype) fail(kInvalid, "attribute '{}' holds {}", names.stored, stored[i]);
     port.stored = *dtype;
     check_port(port, names.formats, i);
+    if (given[i] && port.format.type == OCTET_TYPE_NONE)
+      fail(kInvalid, "{} {} is {} and has no type", names.formats, i, dtype_name(port.stored));
     ports.push_back(std::move(port));
   }
   if (at != scales.size()) fail(kInvalid, "attribute '{}' holds too many", names.scales);
@@ -122,14 +127,10 @@ void verify_side(const Graph& graph, const Node& node, std::span<const ValueId> 
   }
 }
 
-const PluginFormat& format_for(const std::vector<PluginFormat>& formats, size_t tensor) {
-  return formats[std::min(tensor, formats.size() - 1)];
-}
-
 bool matches(const std::vector<PortCodes>& ports, const std::vector<PluginFormat>& formats) {
   for (size_t i = 0; i < ports.size(); ++i) {
     if (ports[i].format.type == OCTET_TYPE_NONE) continue;
-    if (!ports[i].format.means_same(format_for(formats, i))) return false;
+    if (!ports[i].format.means_same(format_of(formats, i))) return false;
   }
   return true;
 }
@@ -149,7 +150,10 @@ void write_codes(Node& node, const CodesForm& form) {
 }
 
 CodesForm read_codes(const Node& node) {
-  return {read_side(node, kIn, node.inputs.size()), read_side(node, kOut, node.outputs.size())};
+  std::vector<bool> given;
+  for (const ValueId id : node.inputs) given.push_back(id != kNoValue);
+  return {read_side(node, kIn, given),
+          read_side(node, kOut, std::vector(node.outputs.size(), true))};
 }
 
 const PluginCombination* find_combination(const Declaration& declaration, const CodesForm& form,
@@ -167,7 +171,7 @@ const PluginCombination* codes_combination(const Node& node, std::span<const Ten
   for (const PluginCombination& c : d.combinations) {
     bool fits = true;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const PluginFormat& format = format_for(c.inputs, i);
+      const PluginFormat& format = format_of(c.inputs, i);
       // s8 is turned into u8 on the way, symmetric codes are not.
       const bool turned = format.is_codes() && !format.symmetric && is_byte(inputs[i].dtype);
       fits = fits &&
@@ -197,17 +201,29 @@ bool takes_real(const PluginFormat& format, Dtype dtype, bool widened) {
 bool takes_reals(const Node& node, const PluginCombination& c, std::span<const TensorType> inputs,
                  bool widened) {
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (node.input(i) != kNoValue && !takes_real(format_for(c.inputs, i), inputs[i].dtype, widened))
+    if (node.input(i) != kNoValue && !takes_real(format_of(c.inputs, i), inputs[i].dtype, widened))
       return false;
   }
   return !c.has_codes();
+}
+
+// Codes that an operator moves without knowing their parameters: one type of them for all of its ports.
+bool takes_moved(const Node& node, const PluginCombination& c, std::span<const TensorType> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const PluginFormat& format = format_of(c.inputs, i);
+    const Dtype dtype = inputs[i].dtype;
+    const bool fits =
+        format.is_codes() ? dtype == inputs[0].dtype : takes_real(format, dtype, true);
+    if (node.input(i) != kNoValue && !fits) return false;
+  }
+  return c.has_codes();
 }
 
 CodesForm form_of_reals(const PluginCombination& c, std::span<const TensorType> inputs,
                         bool widened) {
   CodesForm form;
   for (size_t i = 0; i < inputs.size(); ++i)
-    form.inputs.push_back({format_for(c.inputs, i), inputs[i].dtype, {}, 0});
+    form.inputs.push_back({format_of(c.inputs, i), inputs[i].dtype, {}, 0});
   for (const PluginFormat& f : c.outputs) {
     const bool wide = widened && is_widened(f, Dtype::f32);
     form.outputs.push_back({f, wide ? Dtype::f32 : *dtype_of(f.type), {}, 0});
@@ -225,7 +241,7 @@ CodesForm form_of_reals(const PluginCombination& c, std::span<const TensorType> 
     cells.emplace_back();
     for (size_t i = 0; i < inputs.size(); ++i)
       cells.back().push_back(node.input(i) == kNoValue ||
-                             takes_real(format_for(c.inputs, i), inputs[i].dtype, false));
+                             takes_real(format_of(c.inputs, i), inputs[i].dtype, false));
   }
   const bool codes_alone =
       std::ranges::all_of(d.combinations, [](const PluginCombination& c) { return c.has_codes(); });
@@ -244,7 +260,7 @@ CodesForm reals_form(const Node& node, std::span<const TensorType> inputs) {
     // Of codes whose parameters nobody has told yet: enough for types.
     CodesForm form;
     for (size_t i = 0; i < inputs.size(); ++i)
-      form.inputs.push_back({format_for(c->inputs, i), inputs[i].dtype, {}, 0});
+      form.inputs.push_back({format_of(c->inputs, i), inputs[i].dtype, {}, 0});
     const auto codes =
         std::ranges::find_if(inputs, [](const TensorType& t) { return is_byte(t.dtype); });
     for (const PluginFormat& f : c->outputs) {
@@ -259,6 +275,23 @@ CodesForm reals_form(const Node& node, std::span<const TensorType> inputs) {
     }
   }
   refuse_types(node, inputs);
+}
+
+std::optional<CodesForm> moved_form(const Node& node, std::span<const TensorType> inputs) {
+  const Declaration& d = plugin_of(node)->declaration;
+  if (!d.commutes() || inputs.empty() || !is_byte(inputs[0].dtype)) return std::nullopt;
+  const auto fits = [&](const PluginCombination& c) { return takes_moved(node, c, inputs); };
+  const auto c = std::ranges::find_if(d.combinations, fits);
+  if (c == d.combinations.end()) return std::nullopt;
+  const auto port = [](const PluginFormat& f, Dtype stored) {
+    return PortCodes{f, stored, f.is_codes() ? std::vector{1.0f} : std::vector<f32>(), 0};
+  };
+  CodesForm form;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    form.inputs.push_back(port(format_of(c->inputs, i), inputs[i].dtype));
+  for (const PluginFormat& f : c->outputs)
+    form.outputs.push_back(port(f, f.is_codes() ? inputs[0].dtype : *dtype_of(f.type)));
+  return form;
 }
 
 void check_inputs(const CodesForm& form, std::span<const TensorType> inputs) {
@@ -320,7 +353,7 @@ std::string format_matrix(const Declaration& declaration, const std::vector<std:
     if (i >= declaration.inputs.size())
       row[0] += fmt::format("[{}]", i - declaration.inputs.size() + 1);
     for (size_t c = 0; c < declaration.combinations.size(); ++c) {
-      const PluginFormat& format = format_for(declaration.combinations[c].inputs, i);
+      const PluginFormat& format = format_of(declaration.combinations[c].inputs, i);
       row.push_back(matches[c][i] ? to_string(format) : "[" + to_string(format) + "]");
     }
     rows.push_back(std::move(row));

@@ -3,6 +3,7 @@
 // file alone knows the attributes ("octet.in_scales" and so on).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,9 @@ bool is_widened(const PluginFormat& format, Dtype dtype);
 // Of a node of reals: formats by the types of its tensors; where none fit, f32 is taken for halves. Throws Error(invalid_model) with the
 // matrix of what is declared.
 CodesForm reals_form(const Node& node, std::span<const TensorType> inputs);
+// Codes that an operator moves without knowing their parameters: the first combination for these types, with parameters that mean nothing.
+// Nothing where the first input is no codes, or other inputs are of other types than that.
+std::optional<CodesForm> moved_form(const Node& node, std::span<const TensorType> inputs);
 
 // A node that is given u8 or s8 where the plugin declares codes: the combination for these types, one that gives codes before one that
 // gives reals. Codes go out as the type that the first ones come in. Null where the types are those of reals, or of nothing.

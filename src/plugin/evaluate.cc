@@ -9,40 +9,6 @@
 namespace octet {
 namespace {
 
-bool is_byte(Dtype dtype) { return dtype == Dtype::u8 || dtype == Dtype::s8; }
-
-// Codes that an operator moves without knowing their parameters: one combination for them, with parameters that mean nothing.
-CodesForm moved_codes(const Declaration& d, std::span<const TensorType> inputs) {
-  for (const PluginCombination& c : d.combinations) {
-    if (!c.has_codes()) continue;
-    CodesForm form;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const PluginFormat& f = c.inputs[Declaration::port_of(d.inputs, i)];
-      form.inputs.push_back({f, inputs[i].dtype, {}, 0});
-      if (f.is_codes()) form.inputs.back().scales = {1.0f};
-    }
-    for (const PluginFormat& f : c.outputs) {
-      form.outputs.push_back({f, f.is_codes() ? inputs[0].dtype : *dtype_of(f.type), {}, 0});
-      if (f.is_codes()) form.outputs.back().scales = {1.0f};
-    }
-    return form;
-  }
-  OCTET_CHECK(false);
-  return {};
-}
-
-void set_outputs(Inference& inference, CodesForm form) {
-  const PluginOp& op = *plugin_of(inference.node);
-  while (form.outputs.size() < inference.node.outputs.size())
-    form.outputs.push_back(form.outputs.back());
-  std::vector<const Tensor*> values;
-  for (size_t i = 0; i < inference.inputs.size(); ++i) values.push_back(inference.value(i));
-  const std::vector<PluginShape> shapes =
-      plugin_shapes(op, inference.node, form, inference.inputs, values);
-  for (size_t i = 0; i < shapes.size(); ++i)
-    inference.output(form.outputs[i].stored, shapes[i].known());
-}
-
 // Rank 4 between the order of the shape and N, H, W, C.
 void transpose(const Shape& shape, size_t bytes, const std::byte* from, std::byte* to,
                bool to_nhwc) {
@@ -89,37 +55,63 @@ const PluginCombination* combination_for(const PluginOp& op, const CodesForm& fo
 }  // namespace
 
 CodesForm form_of(const Node& node, std::span<const TensorType> inputs) {
-  const PluginOp& op = *plugin_of(node);
   if (is_plugin_codes(node)) {
     CodesForm own = read_codes(node);
     check_inputs(own, inputs);
     return own;
   }
-  const bool codes =
-      op.real.quant.kind == QuantKind::move_codes && !inputs.empty() && is_byte(inputs[0].dtype);
-  CodesForm form = codes ? moved_codes(op.declaration, inputs) : reals_form(node, inputs);
+  const std::optional<CodesForm> moved = moved_form(node, inputs);
+  CodesForm form = moved ? *moved : reals_form(node, inputs);
   for (size_t i = 0; i < form.inputs.size(); ++i) {
     if (node.input(i) == kNoValue) form.inputs[i] = {};
   }
-  while (form.outputs.size() < node.outputs.size()) form.outputs.push_back(form.outputs.back());
+  form.outputs.resize(node.outputs.size(),
+                      PortCodes(form.outputs.back()));  // one may stand for many
   return form;
 }
 
-void infer_plugin_reals(Inference& inference) {
-  set_outputs(inference, form_of(inference.node, inference.inputs));
-}
-
-void infer_plugin_codes(Inference& inference) {
-  set_outputs(inference, form_of(inference.node, inference.inputs));
+void infer_plugin(Inference& inference) {
+  const PluginOp& op = *plugin_of(inference.node);
+  const CodesForm form = form_of(inference.node, inference.inputs);
+  std::vector<const Tensor*> values;
+  for (size_t i = 0; i < inference.inputs.size(); ++i) values.push_back(inference.value(i));
+  const std::vector<PluginShape> shapes =
+      plugin_shapes(op, inference.node, form, inference.inputs, values);
+  for (size_t i = 0; i < shapes.size(); ++i)
+    inference.output(form.outputs[i].stored, shapes[i].known());
 }
 
 namespace {
 
-// Between u8 and s8: their highest bit.
-void turn_codes(Tensor& tensor) {
-  constexpr std::byte kTop{0x80};
-  for (size_t i = 0; i < tensor.bytes(); ++i) tensor.mutable_data()[i] ^= kTop;
+template <class From, class To>
+void convert_elements(const Tensor& from, Tensor& to) {
+  std::ranges::transform(from.as<From>(), to.mutable_as<To>().begin(),
+                         [](From x) { return static_cast<To>(static_cast<f32>(x)); });
 }
+
+}  // namespace
+
+Tensor kept_as(const Tensor& tensor, Dtype dtype) {
+  if (tensor.dtype() == dtype) return tensor;
+  Tensor other(dtype, tensor.shape());
+  if (dtype == Dtype::f16) {
+    convert_elements<f32, f16>(tensor, other);
+  } else if (dtype == Dtype::bf16) {
+    convert_elements<f32, bf16>(tensor, other);
+  } else if (tensor.dtype() == Dtype::f16) {
+    convert_elements<f16, f32>(tensor, other);
+  } else if (tensor.dtype() == Dtype::bf16) {
+    convert_elements<bf16, f32>(tensor, other);
+  } else {
+    OCTET_CHECK(dtype_bytes(dtype) == 1 && dtype_bytes(tensor.dtype()) == 1);
+    constexpr std::byte kTop{0x80};
+    std::transform(tensor.data(), tensor.data() + tensor.bytes(), other.mutable_data(),
+                   [](std::byte code) { return code ^ kTop; });
+  }
+  return other;
+}
+
+namespace {
 
 // Ports whose values are of another type than the plugin declares, as it declares them: halves, and where the step does not turn them itself,
 // codes.
@@ -133,32 +125,6 @@ void store_as_declared(std::vector<PortCodes>& ports, std::vector<TensorType>& t
     ports[i].zero_point = ports[i].declared_zero_point();
     ports[i].stored = types[i].dtype = *declared;
   }
-}
-
-template <class From, class To>
-void convert_elements(const Tensor& from, Tensor& to) {
-  const auto x = from.as<From>();
-  const auto y = to.mutable_as<To>();
-  for (size_t i = 0; i < x.size(); ++i) y[i] = static_cast<To>(static_cast<f32>(x[i]));
-}
-
-// Between the types of store_as_declared().
-Tensor kept_as(Tensor tensor, Dtype dtype) {
-  if (tensor.dtype() == dtype) return tensor;
-  Tensor other(dtype, tensor.shape());
-  if (dtype == Dtype::f16) {
-    convert_elements<f32, f16>(tensor, other);
-  } else if (dtype == Dtype::bf16) {
-    convert_elements<f32, bf16>(tensor, other);
-  } else if (tensor.dtype() == Dtype::f16) {
-    convert_elements<f16, f32>(tensor, other);
-  } else if (tensor.dtype() == Dtype::bf16) {
-    convert_elements<bf16, f32>(tensor, other);
-  } else {
-    if (tensor.bytes() > 0) std::memcpy(other.mutable_data(), tensor.data(), tensor.bytes());
-    turn_codes(other);
-  }
-  return other;
 }
 
 // The tensors of one evaluation as the combination has them: copies where the layout or the byte type is another, or where data tell a

@@ -12,8 +12,7 @@
 
 namespace octet {
 
-void infer_plugin_reals(Inference& inference);
-void infer_plugin_codes(Inference& inference);
+void infer_plugin(Inference& inference);
 // Runs the first combination of the host that takes these numbers, with copies where it wants another layout.
 void eval_plugin(const Eval& eval);
 // The same on the threads of a run.
@@ -31,6 +30,9 @@ bool eval_plugin_by(const Eval& eval, const PluginRunner& runner);
 
 // Tensors without elements are the host's affair, where the plugin has a combination for it: a kernel of no blocks is an error of CUDA.
 bool is_for_host(const PluginOp& op, const CodesForm& form, std::span<const TensorType> inputs);
+
+// The same numbers as another type: codes as the other byte type, halves as f32 and back.
+Tensor kept_as(const Tensor& tensor, Dtype dtype);
 
 // What a node of this plugin means, from its attributes or, of reals, from its types.
 CodesForm form_of(const Node& node, std::span<const TensorType> inputs);

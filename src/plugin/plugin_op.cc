@@ -219,7 +219,7 @@ PluginOp::PluginOp(Declaration declared) : declaration(std::move(declared)) {
   r.inputs = arity_of(declaration.inputs);
   r.outputs = arity_of(declaration.outputs);
   r.parse = parse;
-  r.infer = infer_plugin_reals;
+  r.infer = infer_plugin;
   r.eval = eval_plugin;
   r.quant.kind = kind_of(declaration);
   r.quant.moved_input = -1;
@@ -229,7 +229,6 @@ PluginOp::PluginOp(Declaration declared) : declaration(std::move(declared)) {
   c.name = codes_name;
   c.domain = "octet";
   c.parse = nullptr;
-  c.infer = infer_plugin_codes;
   c.quant = {};
   c.traits = &codes_traits;
   real.plugin = codes.plugin = this;
