@@ -31,6 +31,8 @@ struct AttentionCase {
   MaskKind mask = MaskKind::none;
   s64 hidden =
       0;  // of the value that queries, keys and values are products of; 0: they come from outside
+  s64 shares_apart = 0,
+      operands_apart = 0;  // what zero points differ by where codes made inside are read
 
   std::string text() const {
     return fmt::format(
@@ -53,7 +55,8 @@ class AttentionGraph : public CodesGraph {
     Attrs& by_keys = graph_.nodes.back().attrs;
     by_keys.set("perm_a", std::vector<s64>{0, 2, 1, 3});
     by_keys.set("perm_b", std::vector<s64>{0, 2, 3, 1});
-    by_keys.set("input_zero_points", std::vector<s64>{c.zero_q, c.zero_k});
+    const s64 apart = c.hidden > 0 ? c.operands_apart : 0;
+    by_keys.set("input_zero_points", std::vector<s64>{c.zero_q + apart, c.zero_k + apart});
     by_keys.set("output_dtype", std::string("f32"));
     if (c.mask != MaskKind::none) last = add_mask(last, scores);
     last = softmax(last, scores);
@@ -62,7 +65,8 @@ class AttentionGraph : public CodesGraph {
     Attrs& by_values = graph_.nodes.back().attrs;
     by_values.set("perm_b", std::vector<s64>{0, 2, 1, 3});
     by_values.set("perm_y", std::vector<s64>{0, 2, 1, 3});
-    by_values.set("input_zero_points", std::vector<s64>{c.zero_shares, c.zero_v});
+    by_values.set("input_zero_points",
+                  std::vector<s64>{c.zero_shares + c.shares_apart, c.zero_v + apart});
     set_codes(by_values, c.y_s8, c.zero_y);
     graph_.outputs = {last};
   }
@@ -214,6 +218,24 @@ TEST_P(GpuAttention, EveryKernelGivesTheBytesOfTheCpu) {
   std::printf("%d of %d kernels run all of it, %d its operands too\n", static_cast<int>(together),
               static_cast<int>(kernels.size()), static_cast<int>(joined));
   EXPECT_EQ(together > 0, device->level() == "sm_90a");
+}
+
+// A model may quantize with one zero point and dequantize with another.
+TEST(GpuSelfAttention, ZeroPointsThatContradict) {
+  std::string why;
+  const Device* device = gpu_device(why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  const AttentionCase plain{.heads = 1, .queries = 48, .keys = 48, .share = 1e-4f, .hidden = 32};
+  AttentionCase shares = plain, operands = plain;
+  shares.shares_apart = 5, operands.operands_apart = 3;
+  for (const AttentionCase& c : {shares, operands}) {
+    const DearChains whatever_they_cost;
+    const AttentionGraph graph(c, 11);
+    const Target target = make_target(device->name(), 1, nullptr);
+    const size_t last = make_plan(graph.graph(), graph.shapes(), target).graph.nodes.size() - 1;
+    std::vector<std::string> kernels;
+    expect_cpu_bytes(graph.graph(), last, graph.inputs(), c.text(), kernels);
+  }
 }
 
 TEST(GpuSelfAttention, ItsOperandsAreOneProduct) {

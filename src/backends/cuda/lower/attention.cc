@@ -9,6 +9,7 @@
 #include "backends/cuda/lower/conv_cost.h"
 #include "core/divide.h"
 #include "graph/op_def.h"
+#include "ops/shared/activation.h"
 #include "ops/shared/softmax.h"
 #include "plan/chain.h"
 
@@ -82,6 +83,8 @@ std::string read_mask(const LowerRequest& request, size_t scores, const Node& ch
   Shape rows = g.batch;
   rows.push_back(g.m), rows.push_back(g.n);
   if (whole != rows) return "scores are turned, or of a vector";
+  if (activation_of(request.node).kind != Activation::Kind::none)
+    return "the sum has an activation";
   if (request.inputs[other].dtype != Dtype::f32) return "the mask is not f32";
   if (request.outputs[0].shape != whole) return "the mask is larger than the scores";
   mask.exists = true;
@@ -152,6 +155,8 @@ std::string read_heads(const LowerRequest& request, Heads& heads) {
   if (std::string reason = read_shares(part_request(request, parts[last - 1]), heads);
       !reason.empty())
     return reason;
+  if (heads.context.epilogue.zero_point(kProductX) != heads.range.zero_point)
+    return "shares are read with another zero point";
   return check_sizes(heads);
 }
 

@@ -54,10 +54,10 @@ std::string read_operand(const LowerRequest& request, ConvRequest& conv) {
   return {};
 }
 
-// As s8 the same reals have this zero point.
-s32 signed_zero_point(const Epilogue& epilogue) {
+// Of the same reals as s8.
+s32 signed_zero_point(s32 zero_point, bool is_s8) {
   constexpr s32 kMiddle = 128;
-  return epilogue.range.zero_point - (epilogue.output_dtype == Dtype::u8 ? kMiddle : 0);
+  return is_s8 ? zero_point : zero_point - kMiddle;
 }
 
 template <class T>
@@ -85,7 +85,9 @@ ConvRequest joined(const std::array<ConvRequest, kOperands>& all) {
   conv.product.epilogue.output_dtype = Dtype::s8;
   conv.product.epilogue.range = code_range(Dtype::s8);
   for (const ConvRequest& one : all) {
-    conv.parts.push_back({one.weights, signed_zero_point(one.product.epilogue)});
+    const Epilogue& epilogue = one.product.epilogue;
+    conv.parts.push_back({one.weights, signed_zero_point(epilogue.range.zero_point,
+                                                         epilogue.output_dtype == Dtype::s8)});
     conv.sources.insert(conv.sources.end(),
                         {one.weights, one.product.bias, one.product.multiplier});
   }
@@ -102,18 +104,26 @@ std::string read_products(const LowerRequest& request, ConvRequest& conv) {
     const LowerRequest part = part_request(request, nodes[i].product);
     if (std::string reason = read_operand(part, all[i]); !reason.empty()) return reason;
     if (all[i].cout() != all[0].cout()) return "operands differ in width";
+    const auto zero_point = [&](size_t k) { return all[k].product.epilogue.zero_point(kProductX); };
+    if (zero_point(i) != zero_point(0)) return "operands are made with different zero points";
   }
   conv = joined(all);
   return {};
 }
 
 // Operands are inputs 0, 1, 2 of attention, a mask is the third, all of them s8.
-void read_from_workspace(const ConvRequest& conv, Heads& heads) {
+void read_from_workspace(Heads& heads) {
+  std::vector<s32>&by_keys = heads.scores.epilogue.zero_points,
+  &by_values = heads.context.epilogue.zero_points;
+  by_keys.resize(kProductWeights + 1), by_values.resize(kProductWeights + 1);
+  const auto turn = [](s32& zero_point, bool& is_s8) {
+    zero_point = signed_zero_point(zero_point, is_s8);
+    is_s8 = true;
+  };
+  turn(by_keys[kProductX], heads.scores.x_s8);
+  turn(by_keys[kProductWeights], heads.keys_s8);
+  turn(by_values[kProductWeights], heads.values_s8);
   heads.queries = 0, heads.keys = 1, heads.values = 2;
-  heads.scores.x_s8 = heads.keys_s8 = heads.values_s8 = true;
-  heads.scores.epilogue.zero_points = {conv.parts[0].zero_point, conv.parts[1].zero_point};
-  heads.context.epilogue.zero_points.resize(kProductWeights + 1);
-  heads.context.epilogue.zero_points[kProductWeights] = conv.parts[2].zero_point;
 }
 
 // Where things are for either kernel of the step.
@@ -197,7 +207,7 @@ Offer offer_self_attention(const LowerRequest& request) {
     self.mask_input = heads.mask.input;
     heads.mask.input = kOperands;
   }
-  read_from_workspace(conv, heads);
+  read_from_workspace(heads);
   Offer product = conv_wgmma_offer(request, conv, Layout::linear);
   const Candidates* products = std::get_if<Candidates>(&product);
   if (products == nullptr) return product;
