@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/reference/reference.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
 #include "backends/host/queue.h"
 #include "core/check.h"
+#include "core/divide.h"
+#include "graph/op_def.h"
+#include "graph/op_traits.h"
 
 namespace octet {
 namespace {
@@ -16,6 +20,9 @@ struct ReferenceStep {
   std::vector<Tensor> constants;  // empty where the input is an activation
   std::vector<TensorType> inputs;
   std::vector<TensorType> outputs;
+  std::vector<s64>
+      spares;  // where results that the node leaves out lie in the workspace; -1: elsewhere
+  s64 workspace_bytes = 0;
 
   // The views live on the stack of the call: contexts on several threads share one step.
   void run(const StepArgs& args) const {
@@ -35,9 +42,27 @@ struct ReferenceStep {
           constants[i] ? static_cast<const void*>(constants[i].data()) : args.inputs[i];
       in[i] = {inputs[i].dtype, inputs[i].shape, data};
     }
-    for (size_t i = 0; i < outputs.size(); ++i)
-      out[i] = {outputs[i].dtype, outputs[i].shape, args.outputs[i]};
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      std::byte* data = spares[i] >= 0 ? args.workspace + spares[i] : args.outputs[i];
+      out[i] = {outputs[i].dtype, outputs[i].shape, data};
+    }
     node.op->eval({node, {in, inputs.size()}, {out, outputs.size()}});
+  }
+
+  // A plan has no types of results that the node leaves out; definitions take sizes from them, and write them all the same.
+  void keep_omitted() {
+    spares.assign(outputs.size(), -1);
+    if (std::ranges::find(node.outputs, kNoValue) == node.outputs.end() || has_body(node)) return;
+    std::vector<const Tensor*> values;
+    for (const Tensor& constant : constants) values.push_back(constant ? &constant : nullptr);
+    const std::vector<TensorType> all = infer_node(node, inputs, values);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (node.outputs[i] != kNoValue || !all[i].shape.is_static()) continue;
+      constexpr s64 kAlignment = 64;
+      outputs[i] = all[i];
+      spares[i] = workspace_bytes;
+      workspace_bytes += ceil_div(outputs[i].bytes(), kAlignment) * kAlignment;
+    }
   }
 };
 
@@ -52,8 +77,10 @@ Candidate reference_candidate(const LowerRequest& request) {
     const Tensor* constant = request.constant(i);
     step->constants.push_back(constant != nullptr ? *constant : Tensor());
   }
+  step->keep_omitted();
   Candidate candidate;
   candidate.kernel = "reference";
+  candidate.workspace_bytes = step->workspace_bytes;
   candidate.inputs.assign(request.node.inputs.size(), Layout::linear);
   candidate.outputs.assign(request.node.outputs.size(), Layout::linear);
   candidate.bind = [step](const BindArgs&) -> RunStep {

@@ -12,7 +12,10 @@ Offer lower_top_k(const LowerRequest& request) {
   constexpr s64 kMostSorted = 2048, kMostCount = 1 << 18, kLeastThreads = 32;
   if (request.inputs[0].dtype != Dtype::f32) return Reject{"the input is not f32"};
   if (request.constant(0) != nullptr) return Reject{"the input is a constant"};
-  const Shape &x = request.inputs[0].shape, &y = request.outputs[0].shape;
+  const std::vector<ValueId>& results = request.node.outputs;
+  const auto is_read = [&](size_t i) { return i < results.size() && results[i] != kNoValue; };
+  if (!is_read(0) && !is_read(1)) return Reject{"nobody reads it"};
+  const Shape &x = request.inputs[0].shape, &y = request.outputs[is_read(0) ? 0 : 1].shape;
   if (y.elements() == 0) return Reject{"there is nothing to compute"};
   const int axis = normalize_axis(request.node.attrs.i("axis", -1), x.rank());
   const s64 count = x[axis], k = y[axis];
@@ -30,11 +33,10 @@ Offer lower_top_k(const LowerRequest& request) {
   Candidate candidate = candidate_of(request, "top_k", Layout::linear);
   set_step(candidate, device_of(request),
            {.make_launch = [launch](const BindArgs&) { return launch; }},
-           [outputs = request.outputs.size()](const StepData& data) {
-             const auto result = [&](size_t i) { return i < outputs ? data.output(i) : nullptr; };
+           [values = is_read(0), places = is_read(1)](const StepData& data) {
              return params::TopKParams{reinterpret_cast<const f32*>(data.input(0)),
-                                       reinterpret_cast<f32*>(result(0)),
-                                       reinterpret_cast<s64*>(result(1))};
+                                       values ? reinterpret_cast<f32*>(data.output(0)) : nullptr,
+                                       places ? reinterpret_cast<s64*>(data.output(1)) : nullptr};
            });
   return candidate;
 }
