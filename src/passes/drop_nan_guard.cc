@@ -20,6 +20,8 @@ bool writes_zero_for_nan(const Graph& graph, const Node& quantize) {
 // The test of such a guard, or null.
 const Node* guard_of(Graph& graph, const Uses& uses, const Node& where) {
   if (!is_op(where, "Where") || scalar_constant(graph, where.inputs[1]) != 0.0f) return nullptr;
+  const auto shape = [&](ValueId id) { return graph.value(id).type.shape; };
+  if (shape(where.outputs[0]) != shape(where.inputs[2])) return nullptr;  // a zero of more axes
   const Node* test = producer_of(graph, uses, where.inputs[0]);
   const bool guards =
       test != nullptr && is_op(*test, "IsNaN") && test->inputs[0] == where.inputs[2];
