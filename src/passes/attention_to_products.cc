@@ -7,33 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "ops/registry.h"
 #include "ops/shared/attention.h"
-#include "passes/infer_types.h"
-#include "passes/match.h"
-#include "passes/pass.h"
+#include "passes/node_rewriter.h"
 
 namespace octet {
 namespace {
 
-enum : size_t { kY, kPresentK, kPresentV };
+enum : size_t { kPresentK = 1, kPresentV };  // outputs
 constexpr int kLengthAxis = 2;
 
-class AttentionRewriter {
+class AttentionRewriter : public NodeRewriter {
  public:
   AttentionRewriter(Graph& graph, Rewrites& rewrites)
-      : graph_(graph), rewrites_(rewrites), edit_(graph) {}
-
-  void run() {
-    for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
-      if (!is_op(attention(), "Attention") || !is_plain() || !read()) continue;
-      if (!rewrites_.allow()) break;
-      replace();
-      replaced_ = true;
-    }
-    edit_.apply();
-    if (replaced_) infer_types(graph_, {.keep_dequantize = true, .budget = rewrites_.folding()});
-  }
+      : NodeRewriter(graph, rewrites, "Attention") {}
 
  private:
   struct Heads {
@@ -42,22 +28,20 @@ class AttentionRewriter {
   };
 
   bool is_plain() const {
-    const Node& node = attention();
+    const Attrs& attrs = node().attrs;
     const bool windows =
-        node.attrs.i("left_window_size", -1) >= 0 || node.attrs.i("right_window_size", -1) >= 0;
-    return !windows && node.input(kAttentionNonpad) == kNoValue && node.outputs.size() <= 3 &&
+        attrs.i("left_window_size", -1) >= 0 || attrs.i("right_window_size", -1) >= 0;
+    return !windows && node().input(kAttentionNonpad) == kNoValue && node().outputs.size() <= 3 &&
            mask_fits();
   }
 
-  const Shape& shape_of(AttentionInput i) const {
-    return graph_.value(attention().input(i)).type.shape;
-  }
+  const Shape& shape_of(AttentionInput i) const { return graph_.value(node().input(i)).type.shape; }
 
   // Whether the mask reaches over all keys; a shorter one hides those behind it.
   bool mask_fits() const {
-    if (attention().input(kAttentionMask) == kNoValue) return true;
+    if (node().input(kAttentionMask) == kNoValue) return true;
     const Shape &mask = shape_of(kAttentionMask), &k = shape_of(kAttentionK);
-    const bool past = attention().input(kAttentionPastK) != kNoValue;
+    const bool past = node().input(kAttentionPastK) != kNoValue;
     if (mask.is_unknown() || mask.rank() < 1 || k.is_unknown()) return false;
     const s64 keys = mask[mask.rank() - 1], now = k[k.rank() == 4 ? kLengthAxis : 1];
     if (!past) return keys == now;
@@ -69,16 +53,17 @@ class AttentionRewriter {
   }
 
   std::optional<Heads> heads_of(AttentionInput i, const char* attribute) const {
-    const TensorType& type = graph_.value(attention().inputs[i]).type;
+    const TensorType& type = graph_.value(node().inputs[i]).type;
     const Shape& shape = type.shape;
     if (type.dtype != Dtype::f32 || shape.is_unknown()) return {};
     if (shape.rank() == 4 && shape[1] > 0 && shape[3] > 0) return Heads{shape[1], shape[3]};
-    const s64 heads = attention().attrs.i(attribute, 0);
+    const s64 heads = node().attrs.i(attribute, 0);
     if (shape.rank() != 3 || heads < 1 || shape[2] < heads) return {};
     return Heads{heads, shape[2] / heads, true};
   }
 
-  bool read() {
+  bool read() override {
+    if (!is_plain()) return false;
     const auto q = heads_of(kAttentionQ, "q_num_heads");
     const auto k = heads_of(kAttentionK, "kv_num_heads");
     const auto v = heads_of(kAttentionV, "kv_num_heads");
@@ -87,39 +72,31 @@ class AttentionRewriter {
     return true;
   }
 
-  void replace() {
-    const Node& node = attention();
-    ValueId q = apart(node.inputs[kAttentionQ], q_);
+  void write() override {
+    ValueId q = apart(node().inputs[kAttentionQ], q_);
     const ValueId k = with_past(kAttentionK, k_, kAttentionPastK, kPresentK);
     const ValueId v = with_past(kAttentionV, v_, kAttentionPastV, kPresentV);
-    q = add("Mul", {q, scalar(node.attrs.f("scale", 1.0f / std::sqrt(static_cast<f32>(q_.size))))});
-    ValueId scores = add("MatMul", {grouped(q, q_.size), turned(k, {0, 1, 3, 2})});
+    const f32 usual = 1.0f / std::sqrt(static_cast<f32>(q_.size));
+    q = add("Mul", {q, scalar(node().attrs.f("scale", usual))});
+    ValueId scores = add("MatMul", {grouped(q, q_.size), transposed(k, {0, 1, 3, 2})});
     scores = masked(capped(of_heads(scores, 0)), q, k);
     ValueId shares = add("Softmax", {scores}, axis(-1));
     shares = zeros_where_hidden(shares);
     ValueId y = of_heads(add("MatMul", {grouped(shares, 0), v}), v_.size);
-    if (q_.flat) y = reshaped(turned(y, {0, 2, 1, 3}), {0, 0, q_.count * v_.size});
-    nodes_.back().name = node.name;
-    nodes_.back().outputs[0] = node.outputs[kY];
-    edit_.replace(at_, std::move(nodes_));
-    nodes_.clear();
+    if (q_.flat) y = reshaped(transposed(y, {0, 2, 1, 3}), {0, 0, q_.count * v_.size});
   }
 
   // [batch, length, heads * size] as [batch, heads, length, size].
   ValueId apart(ValueId id, const Heads& heads) {
     if (!heads.flat) return id;
-    return turned(reshaped(id, {0, 0, heads.count, heads.size}), {0, 2, 1, 3});
+    return transposed(reshaped(id, {0, 0, heads.count, heads.size}), {0, 2, 1, 3});
   }
 
   ValueId with_past(AttentionInput now, const Heads& heads, AttentionInput past, size_t present) {
-    const Node& node = attention();
-    ValueId id = apart(node.inputs[now], heads);
-    if (node.input(past) != kNoValue)
-      id = add("Concat", {node.inputs[past], id}, axis(kLengthAxis));
-    if (present < node.outputs.size() && node.outputs[present] != kNoValue) {
-      add("Identity", {id});
-      nodes_.back().outputs[0] = node.outputs[present];
-    }
+    ValueId id = apart(node().inputs[now], heads);
+    if (node().input(past) != kNoValue)
+      id = add("Concat", {node().inputs[past], id}, axis(kLengthAxis));
+    give(present, id);
     return id;
   }
 
@@ -132,7 +109,7 @@ class AttentionRewriter {
   }
 
   ValueId capped(ValueId scores) {
-    const f32 cap = attention().attrs.f("softcap", 0.0f);
+    const f32 cap = node().attrs.f("softcap", 0.0f);
     if (cap <= 0.0f) return scores;
     const ValueId parts = add("Div", {scores, scalar(cap)});
     scores = add("Tanh", {parts});
@@ -140,8 +117,8 @@ class AttentionRewriter {
   }
 
   ValueId masked(ValueId scores, ValueId q, ValueId k) {
-    if (attention().attrs.i("is_causal", 0) != 0) scores = add("Add", {scores, causal(q, k)});
-    const ValueId mask = attention().input(kAttentionMask);
+    if (node().attrs.i("is_causal", 0) != 0) scores = add("Add", {scores, causal(q, k)});
+    const ValueId mask = node().input(kAttentionMask);
     if (mask == kNoValue) return scores;
     if (graph_.value(mask).type.dtype != Dtype::boolean) return add("Add", {scores, mask});
     return add("Where", {mask, scores, scalar(-std::numeric_limits<f32>::infinity())});
@@ -150,9 +127,9 @@ class AttentionRewriter {
   // [queries, keys]: -inf where the key comes after the query.
   ValueId causal(ValueId q, ValueId k) {
     const ValueId queries = length(q), keys = length(k);
-    const ValueId past = attention().input(kAttentionPastK) == kNoValue
+    const ValueId past = node().input(kAttentionPastK) == kNoValue
                              ? scalar<s64>(0)
-                             : add("Squeeze", {length(attention().inputs[kAttentionPastK])});
+                             : add("Squeeze", {length(node().inputs[kAttentionPastK])});
     const ValueId sizes = add("Concat", {queries, keys}, axis(0));
     const ValueId hidden = scalar(-std::numeric_limits<f32>::infinity());
     const ValueId all = add("Expand", {hidden, sizes});
@@ -169,7 +146,7 @@ class AttentionRewriter {
 
   // Softmax gives NaN to a query that the mask hides from all keys, Attention zeros.
   ValueId zeros_where_hidden(ValueId shares) {
-    const ValueId mask = attention().input(kAttentionMask);
+    const ValueId mask = node().input(kAttentionMask);
     if (mask == kNoValue || shows_to_all(mask)) return shares;
     const ValueId test = add("IsNaN", {shares});
     return add("Where", {test, scalar(0.0f), shares});
@@ -187,21 +164,9 @@ class AttentionRewriter {
     return true;
   }
 
-  ValueId turned(ValueId id, std::vector<s64> perm) {
-    Attrs attrs;
-    attrs.set("perm", std::move(perm));
-    return add("Transpose", {id}, attrs);
-  }
-
-  ValueId reshaped(ValueId id, const std::vector<s64>& sizes) {
-    const ValueId list = graph_.add_constant(attention().name + ".sizes",
-                                             Tensor::of<s64>(Shape{std::ssize(sizes)}, sizes));
-    return add("Reshape", {id, list});
-  }
-
   template <class T>
   ValueId scalar(T number) {
-    return graph_.add_constant(attention().name + ".number", Tensor::scalar<T>(number));
+    return add_constant("number", Tensor::scalar<T>(number));
   }
 
   static Attrs axis(s64 at) {
@@ -210,23 +175,6 @@ class AttentionRewriter {
     return attrs;
   }
 
-  ValueId add(const char* op, std::vector<ValueId> inputs, const Attrs& attrs = {}) {
-    const std::string name = attention().name + "." + op;
-    Node node = node_beside(attention(), find_op(op), name, std::move(inputs));
-    node.attrs = attrs;
-    node.outputs = {graph_.add_value(name, {Dtype::f32, Shape::unknown()})};
-    nodes_.push_back(node);
-    return node.outputs[0];
-  }
-
-  const Node& attention() const { return graph_.nodes[at_]; }
-
-  Graph& graph_;
-  Rewrites& rewrites_;
-  GraphEdit edit_;
-  size_t at_ = 0;  // the Attention that is looked at
-  bool replaced_ = false;
-  std::vector<Node> nodes_;  // that take its place
   Heads q_, k_, v_;
 };
 

@@ -6,11 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "ops/registry.h"
 #include "ops/shared/einsum_terms.h"
-#include "passes/infer_types.h"
-#include "passes/match.h"
-#include "passes/pass.h"
+#include "passes/node_rewriter.h"
 
 namespace octet {
 namespace {
@@ -58,41 +55,29 @@ bool is_plain(const std::string& term) {
   });
 }
 
-class EinsumRewriter {
+class EinsumRewriter : public NodeRewriter {
  public:
-  EinsumRewriter(Graph& graph, Rewrites& rewrites)
-      : graph_(graph), rewrites_(rewrites), edit_(graph) {}
-
-  void run() {
-    for (at_ = 0; at_ < graph_.nodes.size(); ++at_) {
-      if (!is_op(einsum(), "Einsum") || !read() || !is_product()) continue;
-      if (!rewrites_.allow()) break;
-      replace();
-      replaced_ = true;
-    }
-    edit_.apply();
-    if (replaced_) infer_types(graph_, {.keep_dequantize = true, .budget = rewrites_.folding()});
-  }
+  EinsumRewriter(Graph& graph, Rewrites& rewrites) : NodeRewriter(graph, rewrites, "Einsum") {}
 
  private:
   // Fills a_, b_ and result_; weights on the left change sides.
-  bool read() {
-    const Node& node = einsum();
-    EinsumTerms terms = einsum_terms(node.attrs.s("equation", ""));
-    if (node.inputs.size() != 2 || terms.operands.size() != 2 || !terms.has_result) return false;
+  bool read() override {
+    const std::vector<ValueId>& inputs = node().inputs;
+    EinsumTerms terms = einsum_terms(node().attrs.s("equation", ""));
+    if (inputs.size() != 2 || terms.operands.size() != 2 || !terms.has_result) return false;
     name_hidden_axes(terms);
-    a_ = {node.inputs[0], terms.operands[0]}, b_ = {node.inputs[1], terms.operands[1]};
+    a_ = {inputs[0], terms.operands[0]}, b_ = {inputs[1], terms.operands[1]};
     result_ = terms.result;
     if (graph_.is_constant(a_.id)) std::swap(a_, b_);
-    return is_plain(result_) && fits(a_) && fits(b_) && !graph_.is_constant(a_.id);
+    return is_plain(result_) && fits(a_) && fits(b_) && !graph_.is_constant(a_.id) && is_product();
   }
 
   void name_hidden_axes(EinsumTerms& terms) const {
-    const std::string letters = unused_letters(einsum().attrs.s("equation", ""));
+    const std::string letters = unused_letters(node().attrs.s("equation", ""));
     s64 most = 0;
     for (size_t i = 0; i < terms.operands.size(); ++i) {
       std::string& term = terms.operands[i];
-      const Shape& shape = graph_.value(einsum().inputs[i]).type.shape;
+      const Shape& shape = graph_.value(node().inputs[i]).type.shape;
       if (shape.is_unknown() || !holds(term, '.')) continue;
       const s64 hidden = shape.rank() - std::ssize(term) + std::ssize(kDots);
       most = std::max(most, hidden);
@@ -131,14 +116,7 @@ class EinsumRewriter {
            graph_.value(b_.id).constant.elements() > 0;  // Reshape reads a zero otherwise
   }
 
-  void replace() {
-    Labeled last = is_matrix() ? by_matrix() : by_batches();
-    last = transposed(last, result_);
-    nodes_.back().name = einsum().name;
-    nodes_.back().outputs = einsum().outputs;
-    edit_.replace(at_, std::move(nodes_));
-    nodes_.clear();
-  }
+  void write() override { in_order(is_matrix() ? by_matrix() : by_batches(), result_); }
 
   Labeled by_matrix() {
     s64 depth = 1, width = 1;
@@ -148,10 +126,10 @@ class EinsumRewriter {
     joined.push_back(depth);
     for (const char label : columns_) split.push_back(size(b_, label));
     for (const char label : columns_) width *= size(b_, label);
-    const Labeled weights = transposed(b_, summed_ + columns_);
-    const ValueId matrix = graph_.add_constant(
-        einsum().name + ".matrix", graph_.value(weights.id).constant.reshaped({depth, width}));
-    ValueId x = transposed(a_, rows_ + summed_).id;
+    const Labeled weights = in_order(b_, summed_ + columns_);
+    const ValueId matrix =
+        add_constant("matrix", graph_.value(weights.id).constant.reshaped({depth, width}));
+    ValueId x = in_order(a_, rows_ + summed_).id;
     if (summed_.size() > 1) x = reshaped(x, joined);
     x = add("MatMul", {x, matrix});
     if (columns_.size() > 1) x = reshaped(x, split);
@@ -170,13 +148,13 @@ class EinsumRewriter {
       if (!holds(result_, product.labels[i])) ones.push_back(static_cast<s64>(i));
     }
     if (ones.empty()) return product;
-    return {add("Squeeze", {product.id, list("ones", ones)}), common(product.labels, result_)};
+    return {add("Squeeze", {product.id, add_list("ones", ones)}), common(product.labels, result_)};
   }
 
   // With an axis of one element for each label that the tensor lacks, where any is before it, and for a row or column that it lacks: MatMul
   // drops those of vectors.
   ValueId spread(const Labeled& tensor, const std::string& labels) {
-    const Labeled turned = transposed(tensor, common(labels, tensor.labels));
+    const Labeled turned = in_order(tensor, common(labels, tensor.labels));
     const auto known =
         std::ranges::find_if(labels, [&](char label) { return holds(tensor.labels, label); });
     const auto first = std::min(known, labels.end() - 2);
@@ -184,52 +162,16 @@ class EinsumRewriter {
     for (auto at = first; at != labels.end(); ++at) {
       if (!holds(tensor.labels, *at)) ones.push_back(at - first);
     }
-    return ones.empty() ? turned.id : add("Unsqueeze", {turned.id, list("ones", ones)});
+    return ones.empty() ? turned.id : add_or_fold("Unsqueeze", {turned.id, add_list("ones", ones)});
   }
 
-  Labeled transposed(const Labeled& tensor, const std::string& labels) {
+  Labeled in_order(const Labeled& tensor, const std::string& labels) {
     if (tensor.labels == labels) return tensor;
     std::vector<s64> perm;
     for (const char label : labels) perm.push_back(static_cast<s64>(tensor.labels.find(label)));
-    Attrs attrs;
-    attrs.set("perm", perm);
-    return {add("Transpose", {tensor.id}, attrs), labels};
+    return {transposed(tensor.id, perm), labels};
   }
 
-  ValueId reshaped(ValueId id, const std::vector<s64>& sizes) {
-    return add("Reshape", {id, list("sizes", sizes)});
-  }
-
-  ValueId list(const char* what, const std::vector<s64>& values) {
-    return graph_.add_constant(einsum().name + "." + what,
-                               Tensor::of<s64>(Shape{std::ssize(values)}, values));
-  }
-
-  // The result of a new node, a constant where its inputs are.
-  ValueId add(const char* op, std::vector<ValueId> inputs, const Attrs& attrs = {}) {
-    const std::string name = einsum().name + "." + op;
-    Node node = node_beside(einsum(), find_op(op), name, std::move(inputs));
-    node.attrs = attrs;
-    std::vector<Tensor> constants;
-    for (const ValueId id : node.inputs) {
-      if (graph_.is_constant(id)) constants.push_back(graph_.value(id).constant);
-    }
-    node.outputs = {kNoValue};
-    if (constants.size() == node.inputs.size())
-      return graph_.add_constant(name, eval_node(node, constants)[0]);
-    node.outputs[0] = graph_.add_value(name, {Dtype::f32, Shape::unknown()});
-    nodes_.push_back(node);
-    return node.outputs[0];
-  }
-
-  const Node& einsum() const { return graph_.nodes[at_]; }
-
-  Graph& graph_;
-  Rewrites& rewrites_;
-  GraphEdit edit_;
-  size_t at_ = 0;  // the Einsum that is looked at
-  bool replaced_ = false;
-  std::vector<Node> nodes_;  // that take its place
   Labeled a_, b_;
   std::string result_, batches_, summed_, rows_, columns_;
 };
