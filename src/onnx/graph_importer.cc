@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <set>
-#include <stdexcept>
 
 #include "core/check.h"
 #include "graph/op_traits.h"
@@ -36,9 +35,14 @@ void trim(std::vector<ValueId>& ids) {
   while (!ids.empty() && ids.back() == kNoValue) ids.pop_back();
 }
 
-// Older opsets gave as attributes what are inputs in the canonical form: parse adds those.
+// Older opsets gave as attributes what are inputs in the canonical form: parse adds those. Other domains have one version.
 int parsed_min(const OpDef& op) {
-  return op.parse != nullptr ? std::min(op.inputs.min, 1) : op.inputs.min;
+  return op.parse != nullptr && op.domain.empty() ? std::min(op.inputs.min, 1) : op.inputs.min;
+}
+
+// ONNX Runtime's operators are read as ONNX's; those of plugins name attributes as they like.
+bool names_attributes_as_onnx(const OpDef& op) {
+  return op.domain.empty() || op.domain == "com.microsoft";
 }
 
 void check_arity(const Node& node, int min_inputs) {
@@ -281,7 +285,7 @@ void GraphImporter::add_node(FlatNode& flat) try {
   const Attrs bodies = add_bodies(flat, node);
   check_arity(node, parsed_min(*node.op));
   node.attrs = read_attributes(proto, context_.tensors);
-  if (node.op->domain.empty()) check_attribute_values(node.attrs);
+  if (names_attributes_as_onnx(*node.op)) check_attribute_values(node.attrs);
   for (const auto& [name, value] : bodies.entries()) node.attrs.set(name, value);
   const std::string domain = canonical_domain(proto.domain());
   if ((is_quantize(node) || is_dequantize(node)) && node.input(2) == kNoValue)
@@ -303,13 +307,8 @@ void GraphImporter::splice(Node node, int opset) {
   std::vector<Node> after;
   if (node.op->parse != nullptr) {
     NodeParser parser(graph_, node, opset, before, after);
-    const OpDef& onnx_op = *node.op;
-    try {
-      onnx_op.parse(parser);
-    } catch (const std::out_of_range&) {  // an input that is not there
-      fail(Error::Code::invalid_model, "{} needs at least {} inputs, has {}", onnx_op.name,
-           onnx_op.inputs.min, node.inputs.size());
-    }
+    node.op->parse(parser);
+    if (parser.has_real_weights()) context_.info.real_weights.push_back(node.name);
     trim(node.inputs);
     check_arity(node, node.op->inputs.min);
   }

@@ -58,6 +58,8 @@ struct ImportInfo {
   s64 parameter_bytes = 0;
   std::vector<std::string>
       default_zero_points;  // QuantizeLinear and DequantizeLinear nodes that name none
+  std::vector<std::string>
+      real_weights;  // nodes whose weights are codes in the file and real in the graph
   std::vector<DeclaredType>
       declared;  // what the file says of the values of the graph and its bodies
   std::vector<std::string> warnings;

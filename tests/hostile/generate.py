@@ -9,6 +9,7 @@ import json
 import pathlib
 import random
 
+import contrib
 import files
 import hogs
 import malformed
@@ -33,7 +34,7 @@ def damaged(rng, models):
 def cases(seed=SEED, engine=b""):
     """Those that must be refused, then the others."""
     rng = random.Random(seed)
-    refused = [case for family in malformed.FAMILIES for case in family(rng)]
+    refused = [case for module in (malformed, contrib) for family in module.FAMILIES for case in family(rng)]
     others = [case for module in (hogs, files) for family in module.FAMILIES for case in family(rng)]
     small = [case.files["m.onnx"] for case in refused if len(case.files.get("m.onnx", b"")) > 20]
     others += damaged(rng, small)

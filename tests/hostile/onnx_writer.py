@@ -29,7 +29,7 @@ def fields(number, values):
 
 
 def attribute(name, value):
-    """An integer, integers, a float, a string or a graph (bytes)."""
+    """An integer, integers, a float, floats, a string or a graph (bytes)."""
     if isinstance(value, int):
         return field(1, name) + field(3, value) + field(20, 2)
     if isinstance(value, float):
@@ -38,6 +38,8 @@ def attribute(name, value):
         return field(1, name) + field(4, value) + field(20, 3)
     if isinstance(value, bytes):
         return field(1, name) + field(6, value) + field(20, 5)
+    if value and isinstance(value[0], float):
+        return field(1, name) + field(7, struct.pack(f"<{len(value)}f", *value)) + field(20, 6)
     return field(1, name) + fields(8, value) + field(20, 7)
 
 

@@ -124,6 +124,25 @@ class Microsoft(unittest.TestCase):
         path = self.small.save("y")
         self.assertIn("expected positive sizes", octet("check", path, code=2).out)
 
+    def test_products_of_codes_and_scales(self):
+        """Ranges of the run, or given; zero points and bias may be left out."""
+        numpy, rng = self.numpy, self.rng
+        for dtype, low in (("int8", -127), ("uint8", 0)):
+            for zeros in (False, True):
+                with self.subTest(dtype, zeros=zeros):
+                    codes = rng.integers(low, 128, (16, 6)).astype(dtype)
+                    scales, zero = rng.uniform(0.01, 0.02, 6).astype(numpy.float32), rng.integers(low, 100, 6).astype(dtype)
+                    self.small = small = Small()
+                    rest = [self.const(zero) if zeros else "", self.const(self.reals(6))]
+                    x = small.feed("x", self.reals(5, 16))
+                    small.node("DynamicQuantizeMatMul", [x, self.const(codes), self.const(scales), *rest], ["y"], MS)
+                    a = small.feed("a", rng.integers(0, 256, (5, 16)).astype(numpy.uint8))
+                    given = [self.const(numpy.float32(0.03)), self.const(scales), self.const(numpy.uint8(7)), *rest]
+                    small.node("MatMulIntegerToFloat", [a, self.const(codes), *given], ["z"], MS)
+                    layers = self.same("y", "z")
+                    self.assertEqual([layer["op"] for layer in layers].count("QMatMul"), 2)
+                    self.assertNotIn("reference", [layer["kernel"] for layer in layers])
+
     def test_codes_of_16_bits(self):
         numpy, small = self.numpy, self.small
         value = small.feed("x", self.reals(2, 3, 8, 8))

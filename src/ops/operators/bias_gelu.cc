@@ -7,7 +7,7 @@ namespace {
 
 void parse(NodeParser& parser) {
   Node& node = parser.node;
-  node.inputs = {parser.emit_before("Add", {node.inputs.at(0), node.inputs.at(1)})};
+  node.inputs = {parser.emit_before("Add", {parser.required(0), parser.required(1)})};
   parser.become("Gelu");
 }
 

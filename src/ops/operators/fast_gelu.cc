@@ -8,7 +8,7 @@ namespace {
 void parse(NodeParser& parser) {
   Node& node = parser.node;
   if (parser.has_input(1)) {
-    node.inputs = {parser.emit_before("Add", {node.inputs.at(0), node.inputs.at(1)})};
+    node.inputs = {parser.emit_before("Add", {parser.required(0), parser.required(1)})};
   }
   node.attrs.set("approximate", "tanh");
   parser.become("Gelu");

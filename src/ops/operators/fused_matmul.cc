@@ -22,8 +22,7 @@ void parse(NodeParser& parser) {
   const f32 alpha = attrs.f("alpha", 1.0f);
   attrs.erase("alpha");
   const bool transpose_a = flag(attrs, "transA"), transpose_b = flag(attrs, "transB");
-  if (alpha != 1.0f)
-    parser.emit_after("Mul", {typed_scalar(parser, alpha, parser.node.inputs.at(0))});
+  if (alpha != 1.0f) parser.emit_after("Mul", {typed_scalar(parser, alpha, parser.required(0))});
   if (!transpose_a && !transpose_b) return parser.become("MatMul");
   // What an axis is counted from the end of, an Einsum knows without the rank.
   const std::string a = transpose_a ? "...ki" : "...ik", b = transpose_b ? "...jk" : "...kj";

@@ -46,11 +46,6 @@ Packing packing_of(Attrs& attrs) {
   return packing;
 }
 
-const Tensor& known(const NodeParser& parser, size_t i, const char* what) {
-  if (const Tensor* tensor = parser.constant(i)) return *tensor;
-  fail(Error::Code::unsupported, "the {} are computed, expected constants", what);
-}
-
 void check_elements(const Tensor& tensor, s64 rows, s64 columns, const char* what) {
   if (checked_mul(rows, columns) == std::optional<s64>(tensor.elements())) return;
   fail(Error::Code::invalid_model, "the {} are {}, expected {} for each of {} rows", what,
@@ -61,8 +56,8 @@ class Weights {
  public:
   Weights(const NodeParser& parser, const Packing& packing)
       : packing_(packing),
-        codes_(known(parser, kCodes, "codes")),
-        scale_tensor_(known(parser, kScales, "scales")),
+        codes_(known_input(parser, kCodes, "codes")),
+        scale_tensor_(known_reals(parser, kScales, "scales")),
         scales_(view(scale_tensor_)) {
     if (codes_.dtype() != Dtype::u8)
       fail(Error::Code::invalid_model, "the codes are {}, expected bytes",
@@ -87,19 +82,19 @@ class Weights {
  private:
   void read_zero_points(const NodeParser& parser) {
     if (!parser.has_input(kZeroPoints)) return;
-    const Tensor& zeros = known(parser, kZeroPoints, "zero points");
+    const Tensor& zeros = known_input(parser, kZeroPoints, "zero points");
     if (zeros.dtype() == Dtype::u8) {
       check_elements(zeros, packing_.rows, packing_.zero_bytes(), "zero points");
       zero_codes_ = zeros.as<u8>();
       return;
     }
     check_elements(zeros, packing_.rows, packing_.blocks(), "zero points");
-    zero_reals_.emplace(view(zeros));
+    zero_reals_.emplace(view(known_reals(parser, kZeroPoints, "zero points")));
   }
 
   void read_groups(const NodeParser& parser) {
     if (!parser.has_input(kGroups)) return;
-    const Tensor& groups = known(parser, kGroups, "groups");
+    const Tensor& groups = known_input(parser, kGroups, "groups");
     if (groups.dtype() != Dtype::s32 || groups.elements() < packing_.depth)
       fail(Error::Code::invalid_model, "the groups are {}, expected {} of s32",
            to_string(groups.type()), packing_.depth);
@@ -143,7 +138,8 @@ void parse(NodeParser& parser) {
   const Packing packing = packing_of(node.attrs);
   const ValueId bias = node.input(kBias);
   const ValueId weights = parser.add_constant(Weights(parser, packing).reals());
-  node.inputs = {node.inputs.at(kA), weights};
+  parser.note_real_weights();
+  node.inputs = {parser.required(kA), weights};
   if (bias != kNoValue) parser.emit_after("Add", {bias});
   parser.become("MatMul");
 }

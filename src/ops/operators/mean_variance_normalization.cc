@@ -14,7 +14,7 @@ void parse(NodeParser& parser) {
   node.attrs.erase("axes");
   const ValueId over =
       parser.add_constant(Tensor::of<s64>(Shape{static_cast<s64>(axes.size())}, axes));
-  const ValueId x = node.inputs.at(0);
+  const ValueId x = parser.required(0);
   const ValueId mean = parser.emit_before("ReduceMean", {x, over});
   const ValueId centered = parser.emit_before("Sub", {x, mean});
   const ValueId squares = parser.emit_before("Mul", {centered, centered});

@@ -10,8 +10,8 @@ void parse(NodeParser& parser) {
   Node& node = parser.node;
   const f32 alpha = node.attrs.f("alpha", 1.0f), beta = node.attrs.f("beta", 1.0f);
   node.attrs = {};
-  node.inputs[0] =
-      parser.emit_before("Mul", {node.inputs[0], parser.add_constant(Tensor::scalar(beta))});
+  const ValueId x = parser.required(0);
+  node.inputs[0] = parser.emit_before("Mul", {x, parser.add_constant(Tensor::scalar(beta))});
   parser.emit_after("Mul", {parser.add_constant(Tensor::scalar(alpha))});
   parser.become("Tanh");
 }

@@ -69,7 +69,7 @@ class Division {
 
 // Opset 8: a batch axis leads, and each sequence may have its own length.
 void parse_batched(Node& node) {
-  if (node.inputs.at(0) != kNoValue) {
+  if (node.input(0) != kNoValue) {
     fail(Error::Code::unsupported, "Scan of opset 8 with lengths of its own for each sequence");
   }
   node.inputs.erase(node.inputs.begin());

@@ -10,7 +10,7 @@ enum : size_t { kX, kSkip, kGamma, kBeta, kBias };
 void parse(NodeParser& parser) {
   Node& node = parser.node;
   const ValueId sum = skip_sum(parser, kBias);
-  node.inputs = {sum, node.inputs.at(kGamma), node.input(kBeta)};
+  node.inputs = {sum, parser.required(kGamma), node.input(kBeta)};
   node.attrs.set("epsilon", node.attrs.f("epsilon", 1e-12f));
   parser.become("LayerNormalization");
 }

@@ -10,7 +10,8 @@ void parse(NodeParser& parser) {
   Attrs swish;
   if (parser.node.attrs.has("alpha")) swish.set("alpha", parser.node.attrs.f("alpha", 1.0f));
   parser.node.attrs.erase("alpha");
-  parser.node.inputs.at(0) = parser.emit_before("Swish", {parser.node.inputs.at(0)}, swish);
+  const ValueId x = parser.required(0);
+  parser.node.inputs[0] = parser.emit_before("Swish", {x}, swish);
   parser.become("Mul");
 }
 

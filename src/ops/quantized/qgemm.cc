@@ -2,6 +2,7 @@
 // com.microsoft QGemm, which only ONNX files have: Gemm of codes with an s32 bias; without a scale of y the result is real.
 #include "core/check.h"
 #include "ops/quantized/qlinear_chain.h"
+#include "ops/shared/contrib.h"
 #include "ops/shared/float_io.h"
 
 namespace octet {
@@ -19,11 +20,14 @@ ValueId dequantized(NodeParser& parser, size_t codes, s64 axis) {
 
 // The bias has the scale of the accumulators.
 ValueId real_bias(NodeParser& parser) {
-  const Tensor *a = parser.constant(kAScale), *b = parser.constant(kBScale);
-  if (a == nullptr || b == nullptr || a->elements() != 1)
-    fail(Error::Code::unsupported, "QGemm with a bias needs constant scales");
-  const FloatInput a_scale(view(*a)), b_scale(view(*b));
-  Tensor scale(Dtype::f32, b->shape());
+  const Tensor& a = known_reals(parser, kAScale, "scales of a");
+  const Tensor& b = known_reals(parser, kBScale, "scales of b");
+  if (a.elements() != 1) {
+    fail(Error::Code::unsupported, "the scale of a is {}, expected one number",
+         to_string(a.type()));
+  }
+  const FloatInput a_scale(view(a)), b_scale(view(b));
+  Tensor scale(Dtype::f32, b.shape());
   const auto dst = scale.mutable_as<f32>();
   for (size_t i = 0; i < dst.size(); ++i) dst[i] = a_scale[0] * b_scale[static_cast<s64>(i)];
   Attrs attrs;

@@ -3,6 +3,7 @@
 
 #include "core/check.h"
 #include "ops/registry.h"
+#include "ops/shared/dtypes.h"
 
 namespace octet {
 namespace {
@@ -25,6 +26,21 @@ void parse_as(NodeParser& parser, std::string_view op, int opset) {
 ValueId typed_scalar(NodeParser& parser, f32 number, ValueId like) {
   const ValueId scalar = parser.add_constant(Tensor::scalar<f32>(number));
   return parser.emit_before("CastLike", {scalar, like});
+}
+
+const Tensor& known_input(const NodeParser& parser, size_t i, const char* what) {
+  if (const Tensor* tensor = parser.constant(i)) return *tensor;
+  parser.required(i);
+  fail(Error::Code::unsupported, "the {} are computed, expected constants", what);
+}
+
+const Tensor& known_reals(const NodeParser& parser, size_t i, const char* what) {
+  const Tensor& tensor = known_input(parser, i, what);
+  bool real = false;
+  visit_dtype(tensor.dtype(), [&]<class T>() { real = kIsReal<T>; });
+  if (real) return tensor;
+  fail(Error::Code::invalid_model, "the {} are {}, expected real numbers", what,
+       to_string(tensor.type()));
 }
 
 void emit_activation(NodeParser& parser, std::string_view name, std::span<const f32> parameters) {
@@ -51,10 +67,22 @@ void emit_activation(NodeParser& parser, std::string_view name, std::span<const 
   parser.emit_after(name, std::move(bounds), std::move(attrs));
 }
 
+void parse_scaled_product(NodeParser& parser, const ScaledProduct& product) {
+  constexpr int kOpset = 10;  // MatMulInteger has one version
+  Attrs real;
+  real.set("to", std::string("f32"));
+  const ValueId scale = parser.emit_before("Mul", {product.a_scale, product.b_scale});
+  parser.node.inputs = {product.a, product.b, product.a_zero, product.b_zero};
+  parse_as(parser, "MatMulInteger", kOpset);
+  parser.emit_after("Cast", {}, std::move(real));
+  parser.emit_after("Mul", {scale});
+  if (product.bias != kNoValue) parser.emit_after("Add", {product.bias});
+}
+
 ValueId skip_sum(NodeParser& parser, size_t bias) {
   const Node& node = parser.node;
-  ValueId sum = node.inputs.at(0);
-  const ValueId skip = node.inputs.at(1);
+  ValueId sum = parser.required(0);
+  const ValueId skip = parser.required(1);
   if (parser.has_input(bias)) sum = parser.emit_before("Add", {sum, node.input(bias)});
   sum = parser.emit_before("Add", {sum, skip});
   parser.give(kSumOutput, "Identity", {sum});

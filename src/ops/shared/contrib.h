@@ -15,9 +15,25 @@ void parse_as(NodeParser& parser, std::string_view op, int opset);
 // A number in the element type of `like`.
 ValueId typed_scalar(NodeParser& parser, f32 number, ValueId like);
 
+// Input i, which is constant; as is what the second gives, whose elements are real numbers. They throw Error(unsupported) for one that is
+// computed and Error(invalid_model) for other elements, and call it `what`.
+const Tensor& known_input(const NodeParser& parser, size_t i, const char* what);
+const Tensor& known_reals(const NodeParser& parser, size_t i, const char* what);
+
 // Adds the activation behind the node, by the name that FusedConv and FusedGemm give it, with what `parameters` it has; none
 // for "". Throws Error(unsupported) for a name that is unknown.
 void emit_activation(NodeParser& parser, std::string_view name, std::span<const f32> parameters);
+
+// What com.microsoft's products of codes take: codes of a and b, their scales and zero points, and a bias; kNoValue where there is none.
+struct ScaledProduct {
+  ValueId a = kNoValue, b = kNoValue;
+  ValueId a_scale = kNoValue, b_scale = kNoValue;
+  ValueId a_zero = kNoValue, b_zero = kNoValue;
+  ValueId bias = kNoValue;
+};
+
+// The node becomes a MatMulInteger whose sums are multiplied by both scales, plus the bias.
+void parse_scaled_product(NodeParser& parser, const ScaledProduct& product);
 
 // The sum of x, the skip connection and a bias where there is one, which the node's last output is where it has four: what SkipLayerNormalization
 // and SkipSimplifiedLayerNormalization normalize.

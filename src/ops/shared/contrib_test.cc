@@ -50,6 +50,61 @@ TEST(Contrib, TheSumIsAnOutputOfItsOwn) {
               ::testing::HasSubstr("statistics"));
 }
 
+TEST(Contrib, ProductsOfCodesBecomeRealByBothScales) {
+  const Tensor codes = tensor<s8>({2, 1}, {1, -2}), scale = floats({}, {0.5f});
+  const Parsed dynamic = parse("DynamicQuantizeMatMul", 1, {{}, codes, scale, {}, {}});
+  EXPECT_EQ(names(dynamic.before), (std::vector<std::string>{"DynamicQuantizeLinear", "Mul"}));
+  ASSERT_EQ(dynamic.before[0].outputs.size(), 3u);
+  // Types of what is computed are not known yet: with them the sums become a product of codes.
+  EXPECT_EQ(dynamic.node.op->name, "MatMulInteger");
+  EXPECT_EQ(dynamic.node.inputs[0], dynamic.before[0].outputs[0]);
+  EXPECT_EQ(dynamic.node.inputs[2], dynamic.before[0].outputs[2]);
+  EXPECT_EQ(dynamic.before[1].inputs[0], dynamic.before[0].outputs[1]);
+  EXPECT_EQ(names(dynamic.after), (std::vector<std::string>{"Cast", "Mul", "Add"}));
+  const Parsed given = parse("MatMulIntegerToFloat", 1, {{}, codes, scale, scale});
+  EXPECT_EQ(given.node.op->name, "QMatMul");
+  EXPECT_EQ(names(given.before), (std::vector<std::string>{"Mul"}));
+  EXPECT_EQ(names(given.after), (std::vector<std::string>{"Cast", "Cast", "Mul"}));
+}
+
+// What is said of the node whose input `without` is left out by an empty name, or ends the list.
+std::string said_without(std::string_view op, size_t inputs, size_t without, bool omitted,
+                         const AttrList& attrs) {
+  Graph graph;
+  Node node = make_node(op, {}, attrs, 1);
+  for (size_t i = 0; i < inputs; ++i) {
+    if (i == without && !omitted) break;
+    node.inputs.push_back(i == without ? kNoValue : graph.add_value("x", {}));
+  }
+  std::vector<Node> before, after;
+  NodeParser parser(graph, node, 1, before, after);
+  try {
+    node.op->parse(parser);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Error::Code::invalid_model) << error.what();
+    return error.message();
+  }
+  return "";
+}
+
+TEST(Contrib, RequiredInputsAreNamed) {
+  const std::vector<std::pair<std::string_view, size_t>> required = {
+      {"BiasGelu", 2},
+      {"DynamicQuantizeMatMul", 3},
+      {"FusedMatMul", 1},
+      {"MatMulIntegerToFloat", 4},
+      {"SkipLayerNormalization", 3},
+      {"SkipSimplifiedLayerNormalization", 3}};
+  for (const auto& [op, count] : required) {
+    for (size_t i = 0; i < count; ++i) {
+      EXPECT_EQ(said_without(op, count, i, true, {{"alpha", 2.0f}}),
+                fmt::format("input {} is omitted, but {} requires it", i, op));
+      EXPECT_EQ(said_without(op, count, i, false, {{"alpha", 2.0f}}),
+                fmt::format("{} needs at least {} inputs, has {}", op, i + 1, i));
+    }
+  }
+}
+
 AttrList packing(s64 rows, s64 depth, s64 bits, s64 block) {
   return {{"N", rows}, {"K", depth}, {"bits", bits}, {"block_size", block}};
 }

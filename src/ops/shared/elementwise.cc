@@ -60,8 +60,8 @@ void parse_legacy_broadcast(NodeParser& parser) {
   Attrs align;
   align.set("axis", attrs.i("axis"));
   attrs.erase("axis");
-  parser.node.inputs.at(1) =
-      parser.emit_before("AlignAxis", {parser.node.inputs.at(1), parser.node.inputs.at(0)}, align);
+  const ValueId x = parser.required(0), other = parser.required(1);
+  parser.node.inputs[1] = parser.emit_before("AlignAxis", {other, x}, align);
 }
 
 }  // namespace octet

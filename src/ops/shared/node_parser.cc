@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "core/check.h"
 #include "ops/registry.h"
 
 namespace octet {
@@ -15,6 +16,14 @@ const OpDef* known_op(std::string_view name) {
 }
 
 }  // namespace
+
+ValueId NodeParser::required(size_t i) const {
+  if (has_input(i)) return node.inputs[i];
+  if (i < node.inputs.size())
+    fail(Error::Code::invalid_model, "input {} is omitted, but {} requires it", i, node.op->name);
+  fail(Error::Code::invalid_model, "{} needs at least {} inputs, has {}", node.op->name, i + 1,
+       node.inputs.size());
+}
 
 ValueId NodeParser::add_constant(Tensor tensor) {
   return graph_.add_constant(node.name + "_constant", std::move(tensor));
@@ -40,17 +49,25 @@ void NodeParser::ints_to_input(std::string_view attr, size_t i) {
 }
 
 ValueId NodeParser::emit_before(std::string_view op, std::vector<ValueId> inputs, Attrs attrs) {
+  const ValueId output = emit_several(op, std::move(inputs), 1)[0];
+  before_.back().attrs = std::move(attrs);
+  return output;
+}
+
+std::vector<ValueId> NodeParser::emit_several(std::string_view op, std::vector<ValueId> inputs,
+                                              size_t count) {
   Node added{.op = known_op(op),
              .name = node.name + "_" + std::string(op),
              .inputs = std::move(inputs),
              .outputs = {},
-             .attrs = std::move(attrs),
+             .attrs = {},
              .origins = node.origins,
              .decision = {}};
-  const ValueId output = graph_.add_value(added.name, {});
-  added.outputs.push_back(output);
+  std::vector<ValueId> outputs;
+  for (size_t i = 0; i < count; ++i) outputs.push_back(graph_.add_value(added.name, {}));
+  added.outputs = outputs;
   before_.push_back(std::move(added));
-  return output;
+  return outputs;
 }
 
 void NodeParser::emit_after(std::string_view op, std::vector<ValueId> other_inputs, Attrs attrs) {

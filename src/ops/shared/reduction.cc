@@ -42,7 +42,7 @@ void parse_reduction(NodeParser& parser) { parser.ints_to_input("axes", 1); }
 
 void parse_global_pool(NodeParser& parser, std::string_view reduction) {
   // The rank is not known yet, so the axes 2, 3, ... are shape arithmetic, which folds to a constant.
-  const ValueId shape = parser.emit_before("Shape", {parser.node.inputs.at(0)});
+  const ValueId shape = parser.emit_before("Shape", {parser.required(0)});
   const ValueId rank = parser.emit_before("Size", {shape});
   const ValueId first = parser.add_constant(Tensor::scalar<s64>(2));
   const ValueId step = parser.add_constant(Tensor::scalar<s64>(1));
