@@ -13,7 +13,8 @@
 #include "ops/registry.h"
 #include "passes/check_declared.h"
 #include "passes/infer_types.h"
-#include "pipeline/bodies.h"
+#include "passes/real_weights.h"
+#include "pipeline/float_model.h"
 #include "pipeline/slow_engine.h"
 #include "runtime/inside.h"
 
@@ -111,6 +112,7 @@ void plan(const Graph& graph, const ImportInfo& info, const CheckOptions& option
   InspectOptions inspect_options;
   inspect_options.threads = options.threads;
   const FloatModel model = with_assumed_ranges(optimize(graph, {}, options.monitor));
+  result.carries_qdq = model.carries_qdq;
   result.warnings.insert(result.warnings.end(), model.notes.begin(), model.notes.end());
   const Engine engine = build_constrained(model, options, result);
   result.inputs = engine.inputs();
@@ -185,7 +187,7 @@ ModelCheck check_model(const Import& read, const CheckOptions& options) {
   describe_model(info, result);
   result.inputs = infos_of(graph, graph.inputs);
   result.outputs = infos_of(graph, graph.outputs);
-  result.carries_qdq = carries_qdq_inside(graph);
+  result.carries_qdq = has_coded_activations(graph);
   if (result.builds()) check_declared_or_note(graph, info, options, result);
   if (result.builds()) plan_or_note(graph, info, options, result);
   return result;

@@ -79,6 +79,16 @@ void keep_marked_nodes(const ModelProto& model, Graph& graph) {
   }
 }
 
+// One line for all of them.
+void note_real_weights(ImportInfo& info) {
+  if (info.real_weights.empty()) return;
+  info.warnings.push_back(fmt::format(
+      "the weights of {} node{} (first {}) are codes that no integer operator here takes as they "
+      "stand: the engine is made from their real values",
+      info.real_weights.size(), info.real_weights.size() == 1 ? "" : "s",
+      quote_name(info.real_weights[0])));
+}
+
 Graph import_model(ModelProto& model, const ImportOptions& options, ImportInfo& info,
                    ContentDigest& weights) {
   const s64 max_bytes = max_bytes_of(options);
@@ -91,6 +101,7 @@ Graph import_model(ModelProto& model, const ImportOptions& options, ImportInfo& 
   ImportContext context{options, info, tensors};
   Graph graph = GraphImporter(context, *model.mutable_graph(), flat.nodes).run();
   keep_marked_nodes(model, graph);
+  note_real_weights(info);
   weights = external.digest();
   return graph;
 }

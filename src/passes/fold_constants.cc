@@ -55,10 +55,11 @@ void fold_constants(Graph& graph, Rewrites& rewrites) {
 }
 
 void fold_dequantize(Graph& graph, Rewrites& rewrites) {
+  const auto known = [&](ValueId id) { return id == kNoValue || graph.is_constant(id); };
   std::vector<u32> folded;
   for (u32 n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    if (!is_dequantize(node) || !graph.is_constant(node.inputs[0])) continue;
+    if (!is_dequantize(node) || !std::ranges::all_of(node.inputs, known)) continue;
     if (!rewrites.allow()) break;
     std::vector<Tensor> inputs;
     for (ValueId id : node.inputs) {

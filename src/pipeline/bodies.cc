@@ -146,8 +146,6 @@ class Optimizer {
 
 }  // namespace
 
-bool carries_qdq_inside(const Graph& graph) { return any_inside(graph, computes_codes); }
-
 std::vector<FloatBody> optimize_bodies(Graph& graph, const PassOptions& options,
                                        const FloatModel& outer, std::vector<std::string>& notes) {
   std::vector<FloatBody> bodies = Optimizer(graph, options, outer, notes).run();

@@ -10,9 +10,6 @@
 
 namespace octet {
 
-// Whether the graph, or a body in it, holds Q/DQ nodes or integer operators.
-bool carries_qdq_inside(const Graph& graph);
-
 // Gives each body in which something multiplies its constants and the types of its inputs, and runs the float passes over it. Bodies of
 // whose inputs a type is not known, or which fit no sample of sizes, stay as they are, with a note.
 std::vector<FloatBody> optimize_bodies(Graph& graph, const PassOptions& options,

@@ -13,6 +13,7 @@
 #include "graph/op_traits.h"
 #include "graph/propagate.h"
 #include "passes/pass.h"
+#include "passes/real_weights.h"
 #include "pipeline/automatic.h"
 #include "pipeline/bodies.h"
 #include "pipeline/choose_ranges.h"
@@ -135,6 +136,17 @@ void observe_own(const Calibrating& work) {
   into.preprocess = options.preprocess;
 }
 
+// Where the pass found weights that are codes and activations that are real.
+bool made_weights_real(const std::vector<PassTrace>& passes) {
+  return std::ranges::any_of(passes, [](const PassTrace& pass) {
+    return pass.pass == "real_weights" && pass.rewrites > 0;
+  });
+}
+
+constexpr const char* kRealWeights =
+    "the model's Q/DQ nodes hold weights alone, and its activations are real: the engine is made "
+    "from the real values of the weights, as without Q/DQ nodes, and INT8 takes calibration";
+
 }  // namespace
 
 FloatModel optimize(Graph graph, const RewriteOptions& rewrites, const Monitor& monitor) {
@@ -146,7 +158,8 @@ FloatModel optimize(Graph graph, const RewriteOptions& rewrites, const Monitor& 
   FoldingBudget folding(graph);
   options.folding = &folding;
   run_passes(graph, float_passes(), options, &model.passes);
-  model.carries_qdq = carries_qdq_inside(graph);
+  model.carries_qdq = has_coded_activations(graph);
+  if (made_weights_real(model.passes)) model.notes.emplace_back(kRealWeights);
   for (std::string& note : plugin_notes(graph)) model.notes.push_back(std::move(note));
   model.tensors = std::move(tensors);
   model.weight_codes = std::make_shared<WeightCodes>();

@@ -55,7 +55,7 @@ struct FloatModel {
   // The names of its tensors before any pass; null where they are not known.
   std::shared_ptr<const std::vector<std::string>> tensors;
   std::optional<Preprocess> preprocess;            // remembered where calibration has none
-  bool carries_qdq = false;                        // the model brings its own scales
+  bool carries_qdq = false;                        // the model brings scales of its activations
   std::vector<PassTrace> passes;                   // that made the graph
   std::vector<std::string> notes;                  // for the user, about the graph
   std::shared_ptr<const Calibration> calibration;  // null: none yet

@@ -27,7 +27,7 @@ void place_precisions(Graph& graph, const FloatModel& model, const PrecisionOpti
                       CompileReport* report) {
   if (model.ranges == nullptr) {
     fail_about("CompileOptions.calibration", Error::Code::invalid_argument,
-               "INT8 needs calibration data, or a model that carries Q/DQ nodes");
+               "INT8 needs calibration data, or a model with Q/DQ nodes around its activations");
   }
   Ranges ranges = *model.ranges;
   assign_precision(graph, ranges, options);
