@@ -6,6 +6,7 @@
 #include "network.h"
 #include "octet/operators.h"
 #include "octet/value_types.h"
+#include "plugin_attributes.h"
 #include "plugin_fields.h"
 #include "plugin_layer.h"
 #include "registry.h"
@@ -97,7 +98,7 @@ std::unique_ptr<LayerCore> Network::make_plugin_layer(const OnnxNode& node, cons
     std::ranges::copy(shapes, std::back_inserter(layer->inputs));
     return layer;
   };
-  const FieldStore fields = fields_of_node(node, declared_fields(name, found));
+  const FieldStore fields = fields_of_node(node, shown, declared_fields(name, found), reporter);
   std::unique_ptr<PluginObject> object = create_plugin(name, shown, fields.collection());
   if (object->output_count() != static_cast<int32_t>(node.outputs.size())) {
     plugin_failed(name, "node '" + shown + "' has " + std::to_string(node.outputs.size()) +

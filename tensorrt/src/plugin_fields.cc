@@ -2,12 +2,15 @@
 #include "plugin_fields.h"
 
 #include <algorithm>
-#include <bit>
+#include <charconv>
+#include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
+#include <type_traits>
 #include <utility>
 
-#include "wire.h"
+#include "plugin_attributes.h"
 
 namespace octet_trt {
 namespace {
@@ -40,128 +43,178 @@ size_t field_bytes(PluginFieldType type) {
   }
 }
 
-// An attribute of a node: its numbers, or its text.
-struct NodeAttribute {
-  std::string name, text;
-  std::vector<int64_t> integers;
-  std::vector<float> reals;
-  bool is_text = false, is_real = false, is_other = false;
-};
-
-float real_of(uint64_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits)); }
-
-float real_of(std::string_view bytes) {
-  uint32_t bits = 0;
-  std::memcpy(&bits, bytes.data(), std::min(bytes.size(), sizeof bits));
-  return real_of(bits);
+std::string text_of(int64_t number) { return std::to_string(number); }
+std::string text_of(double number) {
+  char text[32];
+  return {text, std::to_chars(text, std::end(text), number).ptr};
 }
 
-void read_reals(const WireField& field, NodeAttribute& attribute) {
-  attribute.is_real = true;
-  for (size_t at = 0; at + sizeof(float) <= field.bytes.size(); at += sizeof(float))
-    attribute.reals.push_back(real_of(field.bytes.substr(at)));
-}
-
-void read_integers(const WireField& field, NodeAttribute& attribute) {
-  if (field.type == 0) {
-    attribute.integers.push_back(static_cast<int64_t>(field.integer));
-    return;
+// The same number in another type of its kind; nothing where that has none.
+template <class T>
+std::optional<T> exactly(int64_t number) {
+  if constexpr (std::is_integral_v<T>) {
+    if (!std::in_range<T>(number)) return std::nullopt;
+    return static_cast<T>(number);
+  } else {
+    return number == 0 ? std::optional(T{}) : std::nullopt;
   }
-  for (const uint64_t value : read_packed(field.bytes))
-    attribute.integers.push_back(static_cast<int64_t>(value));
-}
-
-// Fields of ONNX's AttributeProto.
-NodeAttribute read_attribute(std::string_view bytes) {
-  NodeAttribute attribute;
-  WireReader reader(bytes);
-  while (const auto field = reader.next()) {
-    if (field->number == 1) attribute.name = field->bytes;
-    if (field->number == 2 || field->number == 7) read_reals(*field, attribute);
-    if (field->number == 3 || field->number == 8) read_integers(*field, attribute);
-    if (field->number == 4) {
-      attribute.is_text = true;
-      attribute.text = field->bytes;
-    }
-    if (field->number == 5 || field->number == 6 || field->number == 9 || field->number == 10)
-      attribute.is_other = true;
-  }
-  return attribute;
-}
-
-std::vector<NodeAttribute> attributes_of(const OnnxNode& node) {
-  std::vector<NodeAttribute> attributes;
-  WireReader reader(node.rest);
-  while (const auto field = reader.next())
-    if (field->number == 5) attributes.push_back(read_attribute(field->bytes));
-  return attributes;
 }
 
 template <class T>
-bool is_in_range(int64_t number) {
-  if constexpr (std::is_integral_v<T>) return std::in_range<T>(number);
-  return true;
-}
-
-// What is no number is in the range of no integers.
-template <class T>
-bool is_in_range(float number) {
-  constexpr auto kLowest = static_cast<double>(std::numeric_limits<T>::lowest());
-  return !std::is_integral_v<T> || (number >= kLowest && number < -kLowest);
-}
-
-template <class T>
-std::string bytes_of_numbers(const NodeAttribute& attribute) {
-  std::string bytes;
-  const auto put = [&](auto number) {
-    if (!is_in_range<T>(number))
-      refuse("attribute '" + attribute.name + "': the field cannot hold " + std::to_string(number));
-    const T value = static_cast<T>(number);
-    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-  };
-  for (const float value : attribute.reals) put(value);
-  for (const int64_t value : attribute.integers) put(value);
-  return bytes;
-}
-
-std::string dims_bytes(const NodeAttribute& attribute) {
-  const Dims dims = to_dims(attribute.integers);
-  return std::string(reinterpret_cast<const char*>(&dims), sizeof dims);
-}
-
-PluginFieldType natural_type(const NodeAttribute& attribute) {
-  if (attribute.is_text) return PluginFieldType::kCHAR;
-  return attribute.is_real ? PluginFieldType::kFLOAT32 : PluginFieldType::kINT32;
-}
-
-std::string field_value(const NodeAttribute& attribute, PluginFieldType type) {
-  if (attribute.is_text) {
-    if (type == PluginFieldType::kCHAR) return attribute.text;
-    refuse("attribute '" + attribute.name + "' is a text, and the field is of kind " +
-           std::to_string(static_cast<int>(type)));
+std::optional<T> exactly(double number) {
+  if constexpr (std::is_integral_v<T>) {
+    return std::nullopt;
+  } else {
+    if constexpr (std::is_same_v<T, double>) return number;
+    const bool is_wide =
+        std::isfinite(number) && std::abs(number) > std::numeric_limits<float>::max();
+    const T value(is_wide ? 0 : static_cast<float>(number));
+    const bool is_same = static_cast<float>(value) == number || std::isnan(number);
+    return is_same ? std::optional(value) : std::nullopt;
   }
-  switch (type) {
-    case PluginFieldType::kFLOAT64:
-      return bytes_of_numbers<double>(attribute);
-    case PluginFieldType::kFLOAT32:
-      return bytes_of_numbers<float>(attribute);
-    case PluginFieldType::kINT32:
-      return bytes_of_numbers<int32_t>(attribute);
-    case PluginFieldType::kINT16:
-      return bytes_of_numbers<int16_t>(attribute);
-    case PluginFieldType::kINT8:
-      return bytes_of_numbers<int8_t>(attribute);
-    case PluginFieldType::kDIMS:
-      return dims_bytes(attribute);
+}
+
+bool is_real(PluginFieldType type) {
 #if NV_TENSORRT_MAJOR >= 10
-    case PluginFieldType::kINT64:
-      return bytes_of_numbers<int64_t>(attribute);
+  if (type == PluginFieldType::kBF16) return true;
 #endif
-    default:
-      refuse("attribute '" + attribute.name + "' cannot become a field of kind " +
-             std::to_string(static_cast<int>(type)));
-  }
+  return type == PluginFieldType::kFLOAT16 || type == PluginFieldType::kFLOAT32 ||
+         type == PluginFieldType::kFLOAT64;
 }
+
+bool is_integer(PluginFieldType type) {
+#if NV_TENSORRT_MAJOR >= 10
+  if (type == PluginFieldType::kINT64) return true;
+#endif
+  return type == PluginFieldType::kINT8 || type == PluginFieldType::kINT16 ||
+         type == PluginFieldType::kINT32 || type == PluginFieldType::kDIMS;
+}
+
+const char* name_of(PluginFieldType type) {
+  constexpr const char* kNames[] = {"kFLOAT16", "kFLOAT32", "kFLOAT64", "kINT8",    "kINT16",
+                                    "kINT32",   "kCHAR",    "kDIMS",    "kUNKNOWN", "kBF16",
+                                    "kINT64",   "kFP8",     "kINT4",    "kFP4"};
+  const auto index = static_cast<size_t>(type);
+  return index < std::size(kNames) ? kNames[index] : "of no known type";
+}
+
+// One attribute of one node on its way into a field of some type.
+class FieldMaker {
+ public:
+  FieldMaker(const NodeAttribute& attribute, const std::string& node, const Reporter& reporter)
+      : attribute_(attribute), node_(node), reporter_(reporter) {}
+
+  // Numbers of the kind that is declared become the declared type, exactly or not at all. Where reals meet integers the field is the
+  // attribute's own, as TensorRT's parser makes it: a creator may look at the type, and none is lied to.
+  void add_to(FieldStore& store, const PluginField* declared) const {
+    PluginFieldType type = attribute_.own;
+    if (declared != nullptr && declared->type != PluginFieldType::kUNKNOWN)
+      type = agreed_type(declared->type);
+    std::string value = bytes_as(type, declared);
+    const auto length = static_cast<int32_t>(value.size() / field_bytes(type));
+    store.add(attribute_.name, type, std::move(value), length);
+  }
+
+  // One that nobody declares and that is no field of TensorRT's; its parser leaves out all that nobody declares.
+  bool is_left_out(const PluginField* declared) const {
+    const auto fits = [](int64_t number) { return std::in_range<int32_t>(number); };
+    const bool is_wide = attribute_.own == PluginFieldType::kINT32 &&
+                         !std::ranges::all_of(attribute_.integers, fits);
+    if (declared != nullptr || (attribute_.kind != Kind::kOther && !is_wide)) return false;
+    reporter_.warn(what() +
+                   ", which its plugin's creator does not declare and no field can hold: "
+                   "it is left out");
+    return true;
+  }
+
+ private:
+  using Kind = NodeAttribute::Kind;
+
+  PluginFieldType agreed_type(PluginFieldType declared) const {
+    if (attribute_.kind == Kind::kNothing) return declared;
+    if (attribute_.kind == Kind::kOther) refuse_it("which is neither numbers nor a text");
+    const bool has_text = attribute_.kind == Kind::kText;
+    const bool wants_text = declared == PluginFieldType::kCHAR;
+    if (has_text != wants_text || !(wants_text || is_real(declared) || is_integer(declared)))
+      refuse_it(std::string("and its plugin's creator declares ") + name_of(declared));
+    if (has_text || (attribute_.kind == Kind::kReals) == is_real(declared)) return declared;
+    reporter_.warn(what() + ", and its plugin's creator declares " + name_of(declared) +
+                   ": the field is " + name_of(attribute_.own));
+    return attribute_.own;
+  }
+
+  std::string bytes_as(PluginFieldType type, const PluginField* declared) const {
+    switch (type) {
+      case PluginFieldType::kFLOAT64:
+        return numbers<double>(declared);
+      case PluginFieldType::kFLOAT32:
+        return numbers<float>(declared);
+      case PluginFieldType::kFLOAT16:
+        return numbers<octet::f16>(declared);
+      case PluginFieldType::kINT32:
+        return numbers<int32_t>(declared);
+      case PluginFieldType::kINT16:
+        return numbers<int16_t>(declared);
+      case PluginFieldType::kINT8:
+        return numbers<int8_t>(declared);
+      case PluginFieldType::kDIMS:
+        return dims();
+#if NV_TENSORRT_MAJOR >= 10
+      case PluginFieldType::kBF16:
+        return numbers<octet::bf16>(declared);
+      case PluginFieldType::kINT64:
+        return numbers<int64_t>(declared);
+#endif
+      default:
+        return attribute_.text;
+    }
+  }
+
+  // A model that leaves out types and zeros has nothing for a number of zero.
+  template <class T>
+  std::string numbers(const PluginField* declared) const {
+    std::string bytes;
+    for (const double value : attribute_.reals) put<T>(value, bytes);
+    for (const int64_t value : attribute_.integers) put<T>(value, bytes);
+    const bool is_zero =
+        attribute_.kind == Kind::kNothing && declared != nullptr && declared->length == 1;
+    if (is_zero) put<T>(int64_t{0}, bytes);
+    return bytes;
+  }
+
+  template <class T, class Number>
+  void put(Number number, std::string& bytes) const {
+    const std::optional<T> value = exactly<T>(number);
+    if (!value) refuse_it("and the field cannot hold " + text_of(number));
+    bytes.append(reinterpret_cast<const char*>(&*value), sizeof *value);
+  }
+
+  std::string dims() const {
+    Dims dims{};
+    const std::vector<int64_t>& sizes = attribute_.integers;
+    if (sizes.size() > Dims::MAX_DIMS)
+      refuse_it("and kDIMS has no room for its " + std::to_string(sizes.size()) + " sizes");
+    for (const int64_t size : sizes) {
+      if (!std::in_range<OctetSize>(size))
+        refuse_it("and the field cannot hold " + std::to_string(size));
+      dims.d[dims.nbDims++] = static_cast<OctetSize>(size);
+    }
+    return std::string(reinterpret_cast<const char*>(&dims), sizeof dims);
+  }
+
+  std::string what() const {
+    const bool is_listed = attribute_.kind == Kind::kIntegers || attribute_.kind == Kind::kReals;
+    const std::string type = is_listed ? attribute_.onnx + " (" + name_of(attribute_.own) + ")"
+                             : attribute_.kind == Kind::kText ? "a text"
+                                                              : attribute_.onnx;
+    return "node '" + node_ + "': attribute '" + attribute_.name + "' is " + type;
+  }
+  [[noreturn]] void refuse_it(const std::string& why) const { refuse(what() + ", " + why); }
+
+  const NodeAttribute& attribute_;
+  const std::string& node_;
+  const Reporter& reporter_;
+};
 
 // The list that a creator declares; creators that never set theirs have any pointer there.
 const PluginField* declared_field(const PluginFieldCollection* declared, const std::string& name) {
@@ -208,6 +261,8 @@ class FieldReader {
 
 void FieldStore::add(const std::string& name, PluginFieldType type, std::string bytes,
                      int32_t length) {
+  // A creator that reads a wider type than it is told stays within memory.
+  bytes.append(sizeof(Dims), '\0');
   const std::string& kept_name = texts_.emplace_back(name);
   const std::string& kept = texts_.emplace_back(std::move(bytes));
   fields_.emplace_back(kept_name.c_str(), kept.data(), type, length);
@@ -217,40 +272,26 @@ PluginFieldCollection FieldStore::collection() const {
   return {static_cast<int32_t>(fields_.size()), fields_.data()};
 }
 
-std::string text_attribute(const OnnxNode& node, const std::string& name,
-                           const std::string& otherwise) {
-  for (const NodeAttribute& attribute : attributes_of(node))
-    if (attribute.name == name && attribute.is_text) return attribute.text;
-  return otherwise;
-}
-
-std::vector<int64_t> integers_attribute(const OnnxNode& node, const std::string& name) {
-  for (const NodeAttribute& attribute : attributes_of(node)) {
-    if (attribute.name != name) continue;
-    if (attribute.is_text || attribute.is_real || attribute.is_other)
-      refuse("attribute '" + name + "' of node '" + node.name + "' is no list of integers");
-    return attribute.integers;
-  }
-  return {};
-}
-
-FieldStore fields_of_node(const OnnxNode& node, const PluginFieldCollection* declared) {
+FieldStore fields_of_node(const OnnxNode& node, const std::string& shown,
+                          const PluginFieldCollection* declared, const Reporter& reporter) {
+  const auto asked = [&](const NodeAttribute& attribute) {
+    return declared_field(declared, attribute.name);
+  };
+  std::vector<NodeAttribute> attributes = attributes_of(node);
+  std::ranges::stable_sort(attributes, [&](const auto& a, const auto& b) {
+    const PluginField* first = asked(a);
+    const PluginField* second = asked(b);
+    return first != nullptr && (second == nullptr || first < second);
+  });
   FieldStore store;
-  for (const NodeAttribute& attribute : attributes_of(node)) {
+  for (const NodeAttribute& attribute : attributes) {
     const bool is_parsers = attribute.name == kPluginVersion ||
                             attribute.name == kPluginNamespace ||
                             attribute.name == kShapeInputIndices;
-    const PluginField* asked = declared_field(declared, attribute.name);
-    if (is_parsers && asked == nullptr) continue;
-    if (attribute.is_other)
-      refuse("attribute '" + attribute.name + "' of node '" + node.name +
-             "' is neither a number, a list of numbers nor a text");
-    const bool is_known = asked != nullptr && asked->type != PluginFieldType::kUNKNOWN;
-    const PluginFieldType type = is_known ? asked->type : natural_type(attribute);
-    std::string value = field_value(attribute, type);
-    const auto length =
-        static_cast<int32_t>(value.size() / (attribute.is_text ? 1 : field_bytes(type)));
-    store.add(attribute.name, type, std::move(value), length);
+    const PluginField* field = asked(attribute);
+    if (is_parsers && field == nullptr) continue;
+    const FieldMaker maker(attribute, shown, reporter);
+    if (!maker.is_left_out(field)) maker.add_to(store, field);
   }
   return store;
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <deque>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,14 +31,10 @@ inline constexpr const char* kPluginVersion = "plugin_version";
 inline constexpr const char* kPluginNamespace = "plugin_namespace";
 inline constexpr const char* kShapeInputIndices = "tensorrt_plugin_shape_input_indices";
 
-// Of an attribute that is a text; `otherwise` where the node has none of that name.
-std::string text_attribute(const OnnxNode& node, const std::string& name,
-                           const std::string& otherwise);
-// Of an attribute that is a list of integers; empty where the node has none of that name. Throws octet::Error for another one.
-std::vector<int64_t> integers_attribute(const OnnxNode& node, const std::string& name);
-
-// A node's other attributes as its creator declares them, or by their own types where it does not. Throws octet::Error.
-FieldStore fields_of_node(const OnnxNode& node, const PluginFieldCollection* declared);
+// A node's other attributes, in the order in which its creator declares them. One of the declared kind is of the declared type; of another
+// kind it keeps its own, and the log says so, as of what is left out. `shown` is the node's name. Throws octet::Error.
+FieldStore fields_of_node(const OnnxNode& node, const std::string& shown,
+                          const PluginFieldCollection* declared, const Reporter& reporter);
 
 // As bytes, of which read_fields() makes the same. Both throw octet::Error.
 std::string write_fields(const PluginName& name, const PluginFieldCollection& fields);

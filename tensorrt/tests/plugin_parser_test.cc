@@ -1,47 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // ONNX models whose nodes name registered creators, and libraries of creators.
+#include "model_bytes.h"
 #include "plugin_support.h"
 
 namespace trt_test {
 namespace {
 
 using Values = std::vector<float>;
-
-// Fields of protocol buffers, as few as a small model needs.
-std::string number(int field, uint64_t value) {
-  std::string out;
-  const auto varint = [&](uint64_t rest) {
-    for (; rest >= 0x80; rest >>= 7) out.push_back(static_cast<char>(rest | 0x80));
-    out.push_back(static_cast<char>(rest));
-  };
-  varint(static_cast<uint64_t>(field) << 3);
-  varint(value);
-  return out;
-}
-
-std::string text(int field, const std::string& value) {
-  std::string out = number(field, value.size());
-  out[0] = static_cast<char>(out[0] | 2);
-  return out + value;
-}
-
-std::string real(int field, float value) {
-  std::string out(1, static_cast<char>(field << 3 | 5));
-  return out + std::string(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
-std::string value_of(const std::string& name, const std::vector<int>& sizes) {
-  std::string dims;
-  for (const int size : sizes) dims += text(1, number(1, static_cast<uint64_t>(size)));
-  return text(1, name) + text(2, text(1, number(1, 1) + text(2, dims)));
-}
-
-std::string node(const std::string& op, const std::vector<std::string>& inputs,
-                 const std::string& output, const std::string& rest = "") {
-  std::string out;
-  for (const std::string& input : inputs) out += text(1, input);
-  return out + text(2, output) + text(3, op + "_" + output) + text(4, op) + rest;
-}
 
 // Relu, the plugin of two inputs (one a weight) with a version, Relu.
 std::string model_with_plugin(const std::string& op, const std::string& factor = real(2, 3),
@@ -92,8 +57,6 @@ TEST_F(PluginParser, AttributesThatTheirFieldsCannotHoldAreRefused) {
       {text(4, "3"), number(3, 2), "attribute 'factor' is a text"},
       {real(2, 3), text(4, "2"), "attribute 'inputs' is a text"},
       {real(2, 3), number(3, (uint64_t{1} << 32) + 2), "cannot hold 4294967298"},
-      {real(2, 3), real(2, 3e9F), "cannot hold 3000000000"},
-      {real(2, 3), real(2, std::nanf("")), "cannot hold nan"},
   };
   for (const auto& one : cases) {
     const std::string model = model_with_plugin("Factor_TEST", one.factor, one.inputs);

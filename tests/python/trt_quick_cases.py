@@ -184,6 +184,53 @@ class Quick(Case):
         self.assertTrue(context.execute_v2([given.ctypes.data, y.ctypes.data]), self.log.errors())
         self.assertEqual(y.tolist(), [[4, 5, 5]])
 
+    def creator_fields(self, name, *fields):
+        """The attributes of quick::NAME made of fields, as parsers and plans give them."""
+        creator = trt.get_plugin_registry().get_creator(name, "1", "quick")
+        return creator.create_plugin("x", trt.PluginFieldCollection(list(fields)), trt.TensorRTPhase.BUILD).attributes
+
+    def test_no_number_of_a_field_is_cut(self):
+        def field(name, *numbers, dtype, type=None):
+            return trt.PluginField(name, np.array(numbers, dtype), type or trt.PluginFieldType.UNKNOWN)
+
+        amount, text = field("amount", 2, dtype=np.float64), field("mode", *b"edge", dtype=np.int8, type=trt.PluginFieldType.CHAR)
+        self.assertEqual(self.creator_fields("add", field("amount", 3, dtype=np.int32), field("times", 2, dtype=np.int64)), {"amount": 3.0, "times": 2})
+        for wrong, error, said in ((field("times", 2.7, dtype=np.float32), TypeError, "'times' is 2.7.*, and int is expected"),
+                                   (field("times", 2, dtype=np.float32), TypeError, "'times' is 2.0, and int is expected"),
+                                   (field("times", 1, 2, dtype=np.int64), ValueError, "has 2 values, and one is expected"),
+                                   (field("times", 50, dtype=np.int8, type=trt.PluginFieldType.CHAR), TypeError, "'times' is a field of type CHAR, and int")):
+            with self.assertRaisesRegex(error, said):
+                self.creator_fields("add", amount, wrong)
+        trtp.op.quick.pad.register()
+        pads = self.creator_fields("pad", field("pads", 1, 2, dtype=np.int64), text)
+        self.assertEqual((pads["pads"].tolist(), pads["pads"].dtype, pads["mode"]), ([1, 2], np.int32, "edge"))
+        for wrong, said in ((field("pads", 1.5, dtype=np.float32), "an array of float32 with 1 dimensions, and one of int32"),
+                            (field("pads", 1 << 40, dtype=np.int64), "'pads' has values that int32 cannot hold"),
+                            (field("mode", 1, dtype=np.int32), "'mode' is a field of type INT32, and str is expected")):
+            with self.assertRaisesRegex(TypeError, said):
+                self.creator_fields("pad", wrong, *([] if "pads" == wrong.name else [field("pads", 1, dtype=np.int32)]))
+        self.assertEqual(self.creator_fields("tuned", field("factor", 1, dtype=np.float32), field("unused", 1, dtype=np.int8)), {"factor": 1.0, "unused": True})
+        with self.assertRaisesRegex(TypeError, "'unused' is 2, and bool is expected"):
+            self.creator_fields("tuned", field("factor", 1, dtype=np.float32), field("unused", 2, dtype=np.int8))
+
+    def test_a_real_number_for_an_integer_attribute_of_a_node(self):
+        onnx = need("onnx")
+        helper = onnx.helper
+        infos = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 2]) for name in ("x", "y")]
+        for attributes, error in (({"amount": 2, "times": 2}, None), ({"amount": 1.5, "times": 2.7}, "'times' is 2.7")):
+            node = helper.make_node("add", ["x"], ["y"], name="first", plugin_namespace="quick", **attributes)
+            model = helper.make_model(helper.make_graph([node], "g", infos[:1], infos[1:]), ir_version=10, opset_imports=[helper.make_opsetid("", 17)])
+            network = self.builder.create_network(EXPLICIT)
+            parser = trt.OnnxParser(network, self.log)
+            self.assertEqual(parser.parse(model.SerializeToString()), error is None)
+            if error is None:  # an integer for a real one is the same number
+                context = self.engine(self.built(network)).create_execution_context()
+                given, y = np.float32([[1, 2]]), np.zeros((1, 2), np.float32)
+                self.assertTrue(context.execute_v2([given.ctypes.data, y.ctypes.data]), self.log.errors())
+                self.assertEqual(y.tolist(), [[5, 6]])
+            else:
+                self.assertIn(error, parser.get_error(0).desc())
+
     def test_arguments(self):
         x = self.builder.create_network(EXPLICIT).add_input("x", trt.float32, (2, 3))
         for arguments, named, text in (((), {}, "takes 1 tensors"), ((x,), {}, "needs the attribute 'amount'"), ((x,), {"scale": 1}, "no attribute 'scale'"),

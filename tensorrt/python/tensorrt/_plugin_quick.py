@@ -51,7 +51,7 @@ class Attribute:
         if array.ndim > 1 or not np.can_cast(array.dtype, self.dtype, "same_kind"):
             raise TypeError(f"attribute '{self.name}' is an array of {array.dtype} with {array.ndim} dimensions, and one of {self.dtype} is expected")
         checked = np.atleast_1d(array).astype(self.dtype)
-        if self.dtype.kind == "i" and not np.array_equal(checked, np.atleast_1d(array)):
+        if array.dtype.kind != "f" and not np.array_equal(checked, np.atleast_1d(array)):
             raise TypeError(f"attribute '{self.name}' has values that {self.dtype} cannot hold")
         return checked
 
@@ -61,14 +61,22 @@ class Attribute:
         return trt.PluginField(self.name, array.view(np.int8) if array.dtype == np.bool_ else array, getattr(trt.PluginFieldType, self.kind))
 
     def read(self, field):
-        if self.built_in in (str, bytes):
+        """What a field says, as checked() takes it: numbers keep their type, so that none is cut."""
+        is_text = self.built_in in (str, bytes)
+        if (field.type == trt.PluginFieldType.CHAR) != is_text:
+            expected = self.built_in.__name__ if self.built_in else f"an array of {self.dtype}"
+            raise TypeError(f"attribute '{self.name}' is a field of type {field.type.name}, and {expected} is expected")
+        if is_text:
             data = field.data.tobytes()
             return data.decode() if self.built_in is str else data
-        if self.built_in:
-            if len(field.data) != 1:
-                raise ValueError(f"attribute '{self.name}' has {len(field.data)} values, and one is expected")
-            return self.built_in(field.data[0])
-        return field.data.astype(self.dtype)
+        data = field.data
+        if (self.built_in is bool or self.dtype == np.bool_) and set(data.tolist()) <= {0, 1}:
+            data = data.astype(bool)  # which fields have no type for
+        if not self.built_in:
+            return data
+        if len(data) != 1:
+            raise ValueError(f"attribute '{self.name}' has {len(data)} values, and one is expected")
+        return data[0].item()
 
 
 class Signature:
