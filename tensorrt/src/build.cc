@@ -95,12 +95,35 @@ std::vector<octet::PrecisionConstraint> constraints_of(const Network& network) {
   return constraints;
 }
 
+// What octet trtexec makes of --fp16 and --bf16: the types of layers that are not INT8.
+void choose_halves(const Network& network, const Config& config, octet::PrecisionPlan& plan) {
+  plan.f16 = config.has(BuilderFlag::kFP16);
+  std::string flags = plan.f16 ? "kFP16" : "";
+#if NV_TENSORRT_MAJOR >= 10
+  plan.bf16 = config.has(BuilderFlag::kBF16);
+  if (plan.bf16) flags += plan.f16 ? " and kBF16" : "kBF16";
+  const bool is_typed = network.getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
+  if (is_typed && !flags.empty()) {
+    plan.f16 = plan.bf16 = false;
+    config.reporter.warn(flags +
+                         " without effect: the network is strongly typed, and each layer computes "
+                         "in the type that it has there");
+  }
+#else
+  static_cast<void>(network);
+#endif
+  if (plan.f16) {
+    config.reporter.log(Severity::kINFO,
+                        flags +
+                            ": layers of f16 have its values and half the bytes of weights; they "
+                            "are multiplied in f32, which takes no less time");
+  }
+}
+
 // Without one of the flags types are hints, and the build takes its own choice.
 void choose_types(const Network& network, const Config& config, octet::PrecisionPlan& plan) {
   const bool obeys = config.has(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);
-#if NV_TENSORRT_MAJOR >= 10
-  plan.fastest = config.has(BuilderFlag::kBF16);
-#endif
+  choose_halves(network, config, plan);
   if (!obeys && !config.has(BuilderFlag::kPREFER_PRECISION_CONSTRAINTS)) return;
   plan.constraint_mode = obeys ? octet::ConstraintMode::obey : octet::ConstraintMode::prefer;
   plan.constraints = constraints_of(network);
@@ -183,6 +206,7 @@ class Build {
     options.plan.int8 = config_.has(BuilderFlag::kINT8);
     choose_ranges(options);
     choose_types(network_, config_, options.plan);
+    halves_ = {options.plan.f16, options.plan.bf16};
     octet::CompileReport report;
     octet::Engine engine =
         octet::compile(std::as_bytes(std::span(written_.bytes)), options, &report);
@@ -199,6 +223,7 @@ class Build {
   RefitOptions refit_options() const {
     RefitOptions options;
     options.int8 = config_.has(BuilderFlag::kINT8);
+    options.halves = halves_;
     if (used_cache_ != nullptr) {
       options.cache = octet::to_text(*used_cache_);
       options.cache_details = used_cache_->details;
@@ -232,6 +257,7 @@ class Build {
   WrittenModel written_;
   std::optional<CalibrationSource> source_;
   std::shared_ptr<const octet::CalibrationCache> used_cache_;
+  HalfTypes halves_;
 };
 
 bool asks_for_refit(const Config& config) {

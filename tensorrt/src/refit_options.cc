@@ -13,10 +13,9 @@ std::string to_text(const RefitOptions& options) {
   json ranges = json::array();
   for (const octet::GivenRange& range : options.ranges)
     ranges.push_back({range.pattern, range.min, range.max});
-  const json all = {{"int8", options.int8},
-                    {"cache", options.cache},
-                    {"details", options.cache_details},
-                    {"ranges", ranges}};
+  const json all = {
+      {"int8", options.int8},   {"f16", options.halves.f16},        {"bf16", options.halves.bf16},
+      {"cache", options.cache}, {"details", options.cache_details}, {"ranges", ranges}};
   return all.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -38,6 +37,8 @@ octet::CompileOptions compile_options(const std::string& text, int threads) {
   const bool has_ranges = calibration.cache != nullptr || !calibration.ranges.empty();
   options.plan.int8 = all.at("int8").get<bool>() && has_ranges;
   if (options.plan.int8) options.calibration = calibration;
+  options.plan.f16 = all.value("f16", false);  // plans of elder builds have no such types
+  options.plan.bf16 = all.value("bf16", false);
   return options;
 }
 

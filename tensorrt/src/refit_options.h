@@ -11,8 +11,13 @@
 
 namespace octet_trt {
 
+struct HalfTypes {
+  bool f16 = false, bf16 = false;
+};
+
 struct RefitOptions {
   bool int8 = false;
+  HalfTypes halves;   // of layers that are not INT8
   std::string cache;  // a calibration cache's text; empty: none
   std::string cache_details;
   std::vector<octet::GivenRange> ranges;

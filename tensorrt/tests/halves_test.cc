@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Builder flags that let layers compute in 16 bits.
+#include "octet/tensor.h"
+#include "support.h"
+
+namespace trt_test {
+namespace {
+
+using Values = std::vector<float>;
+
+// 1/3, times one weight of 1/3, where both are rounded to 16 bits or neither is.
+struct ThirdMaker : Maker {
+  explicit ThirdMaker(uint32_t flags = kExplicit) : Maker(flags) {
+    ITensor* x = network->addInput("x", DataType::kFLOAT, Dims4{1, 1, 1, 1});
+    auto* conv = network->addConvolutionNd(*x, 1, DimsHW{1, 1}, weights_of(third), Weights{});
+    conv->setName("conv");
+    network->markOutput(*conv->getOutput(0));
+  }
+  template <class Half>
+  static Values product(const Half& a, const Half& b) {
+    return {static_cast<float>(a) * static_cast<float>(b)};
+  }
+  const Values third = {1.0F / 3};
+};
+
+TEST(Halves, LayersHaveTheTypesThatFlagsAllow) {
+  ThirdMaker plain, half;
+  ASSERT_EQ(run(*plain.build(), plain.third), ThirdMaker::product(plain.third[0], plain.third[0]));
+  half.config->setFlag(BuilderFlag::kFP16);
+  const octet::f16 third(half.third[0]);
+  const Own<ICudaEngine> engine = half.build();
+  ASSERT_TRUE(engine) << half.logger.text;
+  // The output of a network keeps its type, and its last layer rounds to its own.
+  const Values rounded = {static_cast<float>(octet::f16(ThirdMaker::product(third, third)[0]))};
+  EXPECT_EQ(run(*engine, half.third), rounded);
+  EXPECT_NE(run(*engine, half.third), run(*plain.build(), half.third));
+  EXPECT_EQ(half.logger.text, "");
+#if NV_TENSORRT_MAJOR >= 10
+  ThirdMaker brain;
+  brain.config->setFlag(BuilderFlag::kBF16);
+  const octet::bf16 short_third(brain.third[0]);
+  const Own<ICudaEngine> other = brain.build();
+  ASSERT_TRUE(other) << brain.logger.text;
+  const float product = ThirdMaker::product(short_third, short_third)[0];
+  EXPECT_EQ(run(*other, brain.third), Values{static_cast<float>(octet::bf16(product))});
+#endif
+}
+
+TEST(Halves, StayThroughARefit) {
+  ThirdMaker maker;
+  maker.config->setFlag(BuilderFlag::kFP16);
+  maker.config->setFlag(BuilderFlag::kREFIT);
+  const Own<ICudaEngine> engine = maker.build();
+  ASSERT_TRUE(engine) << maker.logger.text;
+  const Values before = run(*engine, maker.third);
+  const Own<IRefitter> refitter(createInferRefitter(*engine, maker.logger));
+  EXPECT_TRUE(refitter->setWeights("conv", WeightsRole::kKERNEL, weights_of(maker.third)));
+  ASSERT_TRUE(refitter->refitCudaEngine()) << maker.logger.text;
+  EXPECT_EQ(run(*engine, maker.third), before);
+}
+
+#if NV_TENSORRT_MAJOR >= 10
+TEST(Halves, AStronglyTypedNetworkHasItsOwnTypesAndTheLogSaysSo) {
+  ThirdMaker maker(1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED));
+  maker.config->setFlag(BuilderFlag::kFP16);
+  maker.config->setFlag(BuilderFlag::kBF16);
+  const Own<ICudaEngine> engine = maker.build();
+  ASSERT_TRUE(engine) << maker.logger.text;
+  EXPECT_EQ(run(*engine, maker.third), ThirdMaker::product(maker.third[0], maker.third[0]));
+  const std::string said = "kFP16 and kBF16 without effect: the network is strongly typed";
+  const size_t first = maker.logger.text.find(said);
+  EXPECT_NE(first, std::string::npos) << maker.logger.text;
+  EXPECT_EQ(maker.logger.text.find(said, first + 1), std::string::npos) << maker.logger.text;
+}
+#endif
+
+}  // namespace
+}  // namespace trt_test
