@@ -107,12 +107,20 @@ Engine build_constrained(const FloatModel& model, const CheckOptions& options, M
   }
 }
 
-void plan(const Graph& graph, const ImportInfo& info, const CheckOptions& options,
-          ModelCheck& result) {
+// A model that may be planned.
+struct Imported {
+  const Graph& graph;
+  const ImportInfo& info;
+  const OpenSizes& open;
+};
+
+void plan(const Imported& from, const CheckOptions& options, ModelCheck& result) {
   InspectOptions inspect_options;
   inspect_options.threads = options.threads;
-  const FloatModel model = with_assumed_ranges(optimize(graph, {}, options.monitor));
+  const FloatModel model = with_assumed_ranges(optimize(from.graph, {}, options.monitor));
   result.carries_qdq = model.carries_qdq;
+  if (std::string note = from.open.settled(*model.graph); !note.empty())
+    result.warnings.push_back(std::move(note));
   result.warnings.insert(result.warnings.end(), model.notes.begin(), model.notes.end());
   const Engine engine = build_constrained(model, options, result);
   result.inputs = engine.inputs();
@@ -121,7 +129,7 @@ void plan(const Graph& graph, const ImportInfo& info, const CheckOptions& option
   result.planned_shapes = inspect_options.input_shapes;
   result.int8 = inspect(engine, inspect_options);
   if (result.carries_qdq) {
-    result.qdq = lint_qdq(graph, Inside::model(engine).graph, info.default_zero_points);
+    result.qdq = lint_qdq(from.graph, Inside::model(engine).graph, from.info.default_zero_points);
     if (const auto slow = slower_than_float(Inside::model(engine).graph))
       result.warnings.push_back(*slow);
   }
@@ -140,10 +148,9 @@ bool has_dynamic_input(const ModelCheck& result) {
 }
 
 // With sizes that only this check chose, not being able to plan is no fault of the model.
-void plan_or_note(const Graph& graph, const ImportInfo& info, const CheckOptions& options,
-                  ModelCheck& result) {
+void plan_or_note(const Imported& from, const CheckOptions& options, ModelCheck& result) {
   try {
-    plan(graph, info, options, result);
+    plan(from, options, result);
   } catch (const Error& error) {
     if (error.code() == Error::Code::cancelled) throw;
     if (!result.planned_shapes.empty() && has_dynamic_input(result)) {
@@ -188,8 +195,9 @@ ModelCheck check_model(const Import& read, const CheckOptions& options) {
   result.inputs = infos_of(graph, graph.inputs);
   result.outputs = infos_of(graph, graph.outputs);
   result.carries_qdq = has_coded_activations(graph);
+  const OpenSizes open(graph);
   if (result.builds()) check_declared_or_note(graph, info, options, result);
-  if (result.builds()) plan_or_note(graph, info, options, result);
+  if (result.builds()) plan_or_note({graph, info, open}, options, result);
   return result;
 }
 

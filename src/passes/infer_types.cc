@@ -291,6 +291,41 @@ SampledTypes infer_types(Graph& graph, const PropagateOptions& options) {
   return types;
 }
 
+OpenSizes::OpenSizes(const Graph& imported) {
+  if (has_dynamic_input(imported)) imported_ = imported;
+}
+
+// The walk that infer_types() makes first: what it says names the node.
+std::string OpenSizes::refusal() const {
+  FoldingBudget budget(*imported_);
+  try {
+    sample(*imported_, kUsual, {.keep_dequantize = true, .budget = &budget});
+  } catch (const Error& error) {
+    const std::string place = error.context().empty() ? "" : " (" + error.context().front() + ")";
+    return error.message() + place;
+  }
+  return "no others were found to fit";
+}
+
+std::string OpenSizes::settled(const Graph& graph) const {
+  if (!imported_) return {};
+  std::string sizes;
+  OCTET_CHECK(graph.inputs.size() == imported_->inputs.size());
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    const Value& now = graph.value(graph.inputs[i]);
+    const Shape& open = imported_->value(imported_->inputs[i]).type.shape;
+    const Shape& shape = now.type.shape;
+    bool same = open.rank() == shape.rank();
+    for (int d = 0; same && d < open.rank(); ++d) same = (open[d] < 0) == (shape[d] < 0);
+    if (same) continue;
+    sizes += fmt::format("{}input '{}' {} is {} now", sizes.empty() ? "" : ", ", now.name,
+                         to_string(open), to_string(shape));
+  }
+  if (sizes.empty()) return {};
+  return fmt::format("sizes that the model leaves open are fixed: {}; others it refuses: {}", sizes,
+                     refusal());
+}
+
 void forget_size_numbers(Graph& graph) {
   for (ValueId id = 0; id < graph.value_count(); ++id) {
     Shape& shape = graph.value(id).type.shape;

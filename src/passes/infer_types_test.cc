@@ -2,6 +2,7 @@
 // Which dynamic dimensions infer_types() takes for equal: passes compare shapes by it.
 #include "passes/infer_types.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "graph/text.h"
@@ -96,9 +97,16 @@ TEST(InferTypes, ImagesGetTheOneSizeThatTheModelTakes) {
     return %c
   })",
                             find_op);
+  const OpenSizes open(graph);
+  EXPECT_EQ(open.settled(graph), "");
   infer_types(graph);
   EXPECT_EQ(to_string(shape_of(graph, "x")), "?x1x64x64");
   EXPECT_EQ(to_string(shape_of(graph, "c")), "?x4");
+  EXPECT_THAT(
+      open.settled(graph),
+      testing::StartsWith("sizes that the model leaves open are fixed: input 'x' ?x1x?x? is "
+                          "?x1x64x64 now; others it refuses: "));
+  EXPECT_THAT(open.settled(graph), testing::HasSubstr("'c'"));
 }
 
 TEST(InferTypes, SequencesAreLongEnoughForTheirConvolutions) {
@@ -107,7 +115,9 @@ TEST(InferTypes, SequencesAreLongEnoughForTheirConvolutions) {
     return %a
   })",
                             find_op);
+  const OpenSizes open(graph);
   infer_types(graph);
+  EXPECT_EQ(open.settled(graph), "");  // chosen for the compiler's own samples, and no less open
   EXPECT_EQ(to_string(shape_of(graph, "x")), "?x1x?");
   EXPECT_EQ(to_string(shape_of(graph, "a")), "?x1x?");
 }

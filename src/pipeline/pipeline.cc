@@ -14,6 +14,7 @@
 #include "octet/source_model.h"
 #include "onnx/import.h"
 #include "passes/check_declared.h"
+#include "passes/infer_types.h"
 #include "pipeline/choose_ranges.h"
 #include "pipeline/float_model.h"
 #include "pipeline/half_weights.h"
@@ -38,11 +39,14 @@ FloatModel import(const Import& read, const CompileOptions& options,
   import.external_data_root = options.weights_root;
   Graph graph = read(import, &info);
   warnings = info.warnings;
+  const OpenSizes open(graph);
   check_declared(graph, info.declared, options.input_shapes.empty());
   FloatModel model = optimize(std::move(graph), options.plan.rewrites, options.monitor);
   model.producer = info.producer;
   model.hash = info.hash;
   model.input_shapes = options.input_shapes;
+  if (std::string note = open.settled(*model.graph); !note.empty())
+    warnings.push_back(std::move(note));
   warnings.insert(warnings.end(), model.notes.begin(), model.notes.end());
   return model;
 }

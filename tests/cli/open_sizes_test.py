@@ -58,6 +58,27 @@ class OpenSizes(unittest.TestCase):
         layers = octet("inspect", scratch() / "told.octet", "--json").json["coverage"]["total_macs"]
         self.assertEqual(built["coverage"]["total_macs"], layers)
 
+    def test_one_size_that_a_model_takes_is_said_with_the_node_that_wants_it(self):
+        onnx, numpy = need("onnx", "numpy")
+        helper = onnx.helper
+        weights = [onnx.numpy_helper.from_array(numpy.full((8, 3, 16, 16), 0.1, "float32"), "w"),
+                   onnx.numpy_helper.from_array(numpy.array([0, 8, 576], "int64"), "tokens"),  # of 384x384, patches of 16
+                   onnx.numpy_helper.from_array(numpy.ones((1, 8, 576), "float32"), "positions")]
+        nodes = [helper.make_node("Conv", ["x", "w"], ["p"], "patches", strides=[16, 16]), helper.make_node("Reshape", ["p", "tokens"], ["t"], "flatten"),
+                 helper.make_node("Add", ["t", "positions"], ["y"], "place")]
+        infos = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, sizes) for name, sizes in (("x", ["N", 3, "H", "W"]), ("y", ["N", 8, 576]))]
+        graph = helper.make_graph(nodes, "vit", infos[:1], infos[1:], initializer=weights)
+        path = scratch() / "vit.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+        note = "sizes that the model leaves open are fixed: input 'x' ?x3x?x? is ?x3x384x384 now; others it refuses: "
+        for command in (("check", path), ("build", path, "-o", scratch() / "vit.octet")):
+            (said,) = octet(*command, "--json").json["warnings"]
+            self.assertTrue(said.startswith(note), said)
+            self.assertIn("flatten", said)
+            shown = octet(*command)
+            self.assertEqual((shown.out + shown.err).count(note), 1, shown.err)
+            self.assertEqual(octet(*command, "--shape", "x:1x3x384x384", "--json").json["warnings"], [])
+
     def test_sizes_that_are_given_are_not_open(self):
         flags = ("build", convolution("given"), "--shape", "x:2x3x16x16", "-o", scratch() / "given.octet")
         self.assertEqual(octet(*flags, "--json").json["inputs"], [{"name": "x", "type": "f32[2,3,16,16]", "assumed": "2x3x16x16"}])
