@@ -46,6 +46,8 @@ def octet(*arguments, code=0, env=None, cwd=None):
     if done.returncode != code:
         raise AssertionError(
             f"octet {' '.join(map(str, arguments))}\nended with {done.returncode}, expected {code}\n{done.stdout}{done.stderr}")
+    if nested := re.search(r"^.*[^\s(=]''.*$", done.stderr, re.M):
+        raise AssertionError(f"octet {' '.join(map(str, arguments))}\nsays quotes within quotes: {nested.group()}")
     return Result(done)
 
 

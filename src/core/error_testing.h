@@ -20,6 +20,8 @@ void expect_error(const F& call, Error::Code code, const std::vector<std::string
     ADD_FAILURE() << "no error; expected one that says: " << ::testing::PrintToString(texts);
   } catch (const Error& error) {
     EXPECT_EQ(to_string(error.code()), std::string(to_string(code))) << error.message();
+    // What is named is quoted once: no message quotes a text that has quotes of its own.
+    EXPECT_THAT(error.message(), ::testing::Not(::testing::ContainsRegex("[^ (=]''")));
     for (const std::string& text : texts) {
       EXPECT_THAT(error.message(), ::testing::HasSubstr(text));
     }

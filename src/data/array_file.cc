@@ -109,15 +109,15 @@ std::string choose_array(const Npz& npz, const ArraySelector& selector,
 }
 
 std::vector<s64> read_labels(const Npz& npz, const std::string& array, s64 rows) {
-  const std::string label = npz.name() + ':' + array;
+  const std::string what = fmt::format("'{}:{}'", npz.name(), array);
   const s64 count = npz.header(array).type.shape.elements();
   if (count != rows) {
-    fail(Error::Code::invalid_argument, "'{}': {} labels for {} samples", label, count, rows);
+    fail(Error::Code::invalid_argument, "{}: {} labels for {} samples", what, count, rows);
   }
-  const Tensor labels = convert_array(npz.read(array), Dtype::s64, label);
+  const Tensor labels = convert_array(npz.read(array), Dtype::s64, what);
   const std::span<const s64> values = labels.as<s64>();
   for (s64 v : values) {
-    if (v < 0) fail(Error::Code::invalid_argument, "'{}': label {} is negative", label, v);
+    if (v < 0) fail(Error::Code::invalid_argument, "{}: label {} is negative", what, v);
   }
   return {values.begin(), values.end()};
 }

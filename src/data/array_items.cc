@@ -60,6 +60,7 @@ std::vector<Tensor> load_sample(ArrayStore& store, const DataItem& item) {
   const std::shared_ptr<const Arrays> arrays = store.arrays(item.file);
   std::string name = file.path.string();
   if (item.row >= 0) name += fmt::format("[{}]", item.row);
+  const std::string what = fmt::format("'{}'", name);
   std::vector<Tensor> sample;
   for (size_t i = 0; i < store.inputs.size(); ++i) {
     const TensorInfo& input = store.inputs[i];
@@ -67,12 +68,12 @@ std::vector<Tensor> load_sample(ArrayStore& store, const DataItem& item) {
     const bool one = (*arrays)[i].elements() == 1;
     const Tensor row = row_view(arrays, i, one ? 0 : std::max<s64>(item.row, 0), file.samples[i]);
     if (!store.preprocess || store.inputs.size() > 1 || !is_float(input.type.dtype)) {
-      sample.push_back(convert_array(row, input.type.dtype, name));
+      sample.push_back(convert_array(row, input.type.dtype, what));
       continue;
     }
-    Tensor values = convert_array(row, Dtype::f32, name);
+    Tensor values = convert_array(row, Dtype::f32, what);
     scale_array(&values, *store.preprocess, name);
-    sample.push_back(convert_array(values, input.type.dtype, name));
+    sample.push_back(convert_array(values, input.type.dtype, what));
   }
   return sample;
 }
@@ -102,12 +103,12 @@ void add_items(size_t index, const ArrayFile& file, DataItems* data) {
 }
 
 // Infinity is a value that a run may want (a mask, the limit of a loop); NaN is a mistake.
-Tensor as_run_input(const Tensor& array, Dtype dtype, const std::string& name) {
-  if (array.dtype() != Dtype::f32 || dtype != Dtype::f32) return convert_array(array, dtype, name);
+Tensor as_run_input(const Tensor& array, Dtype dtype, const std::string& what) {
+  if (array.dtype() != Dtype::f32 || dtype != Dtype::f32) return convert_array(array, dtype, what);
   const std::span<const f32> values = array.as<f32>();
   const auto nan = std::ranges::find_if(values, [](f32 value) { return std::isnan(value); });
   if (nan != values.end()) {
-    fail(Error::Code::invalid_argument, "'{}': NaN at element {}; values must be numbers", name,
+    fail(Error::Code::invalid_argument, "{}: NaN at element {}; values must be numbers", what,
          nan - values.begin());
   }
   return array;
@@ -148,9 +149,10 @@ std::optional<std::vector<Tensor>> read_inputs(const fs::path& file,
     const ArraySelector selector = parse_array_selector(file);
     std::optional<Arrays> arrays = load_whole_arrays(selector, inputs);
     for (size_t i = 0; arrays && i < inputs.size(); ++i) {
-      const std::string name = fmt::format("{}: {}", selector.file.string(), inputs[i].name);
+      const std::string what =
+          fmt::format("'{}', input '{}'", selector.file.string(), inputs[i].name);
       Tensor& array = (*arrays)[i];
-      array = as_run_input(array, inputs[i].type.dtype, name);
+      array = as_run_input(array, inputs[i].type.dtype, what);
     }
     return arrays;
   });

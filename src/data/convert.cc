@@ -28,7 +28,7 @@ Tensor to_f32(const Tensor& array) {
   return result;
 }
 
-Tensor from_f32(const Tensor& array, Dtype dtype, const std::string& name) {
+Tensor from_f32(const Tensor& array, Dtype dtype, const std::string& what) {
   if (dtype == Dtype::f32) return array;
   Tensor result(dtype, array.shape());
   const std::span<const f32> src = array.as<f32>();
@@ -37,7 +37,7 @@ Tensor from_f32(const Tensor& array, Dtype dtype, const std::string& name) {
     for (size_t i = 0; i < dst.size(); ++i) {
       dst[i] = static_cast<T>(src[i]);
       if (!std::isfinite(static_cast<f32>(dst[i]))) {
-        fail(Error::Code::invalid_argument, "'{}': value {} at element {} does not fit {}", name,
+        fail(Error::Code::invalid_argument, "{}: value {} at element {} does not fit {}", what,
              src[i], i, dtype_name(dtype));
       }
     }
@@ -49,7 +49,7 @@ Tensor from_f32(const Tensor& array, Dtype dtype, const std::string& name) {
 }
 
 template <class T>
-void to_integers(std::span<const s64> values, Tensor* result, const std::string& name) {
+void to_integers(std::span<const s64> values, Tensor* result, const std::string& what) {
   const std::span<T> dst = result->mutable_as<T>();
   // u64 holds every s64 that is not negative, so its upper end is no limit here.
   constexpr s64 kHighest = std::same_as<T, u64> ? std::numeric_limits<s64>::max()
@@ -58,36 +58,36 @@ void to_integers(std::span<const s64> values, Tensor* result, const std::string&
   for (size_t i = 0; i < dst.size(); ++i) {
     const bool fits = values[i] >= kLowest && values[i] <= kHighest;
     if (!fits) {
-      fail(Error::Code::invalid_argument, "'{}': value {} at element {} does not fit {}", name,
+      fail(Error::Code::invalid_argument, "{}: value {} at element {} does not fit {}", what,
            values[i], i, dtype_name(result->dtype()));
     }
     dst[i] = static_cast<T>(values[i]);
   }
 }
 
-Tensor from_integers(std::span<const s64> values, const TensorType& type, const std::string& name) {
+Tensor from_integers(std::span<const s64> values, const TensorType& type, const std::string& what) {
   Tensor result(type.dtype, type.shape);
   visit_dtype(type.dtype, [&]<class T>() {
-    if constexpr (std::integral<T>) to_integers<T>(values, &result, name);
+    if constexpr (std::integral<T>) to_integers<T>(values, &result, what);
   });
   return result;
 }
 
 template <std::integral T>
-s64 integer_of(T value, const std::string& name) {
+s64 integer_of(T value, const std::string& what) {
   if constexpr (std::same_as<T, u64>) {
     if (value > static_cast<u64>(std::numeric_limits<s64>::max()))
-      fail(Error::Code::invalid_argument, "'{}': value {} is out of range", name, value);
+      fail(Error::Code::invalid_argument, "{}: value {} is out of range", what, value);
   }
   return static_cast<s64>(value);
 }
 
-std::vector<s64> integers_of(const Tensor& array, const std::string& name) {
+std::vector<s64> integers_of(const Tensor& array, const std::string& what) {
   std::vector<s64> values(static_cast<size_t>(array.elements()));
   visit_dtype(array.dtype(), [&]<class T>() {
     if constexpr (std::integral<T>) {
       const std::span<const T> src = array.as<T>();
-      std::ranges::transform(src, values.begin(), [&](T value) { return integer_of(value, name); });
+      std::ranges::transform(src, values.begin(), [&](T value) { return integer_of(value, what); });
     }
   });
   return values;
@@ -95,38 +95,38 @@ std::vector<s64> integers_of(const Tensor& array, const std::string& name) {
 
 }  // namespace
 
-void check_finite(const Tensor& array, const std::string& name) {
+void check_finite(const Tensor& array, const std::string& what) {
   const std::span<const f32> values = array.as<f32>();
   for (size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i])) continue;
-    fail(Error::Code::invalid_argument, "'{}': {} at element {}; values must be finite", name,
+    fail(Error::Code::invalid_argument, "{}: {} at element {}; values must be finite", what,
          std::isnan(values[i]) ? "NaN" : "Inf", i);
   }
 }
 
-Tensor convert_array(const Tensor& array, Dtype dtype, const std::string& name) {
+Tensor convert_array(const Tensor& array, Dtype dtype, const std::string& what) {
   if (holds_reals(dtype)) {
     const Tensor values = to_f32(array);
-    check_finite(values, name);
-    return from_f32(values, dtype, name);
+    check_finite(values, what);
+    return from_f32(values, dtype, what);
   }
   if (holds_reals(array.dtype())) {
-    fail(Error::Code::invalid_argument, "'{}': holds {}, the input needs {}", name,
+    fail(Error::Code::invalid_argument, "{}: holds {}, the input needs {}", what,
          dtype_name(array.dtype()), dtype_name(dtype));
   }
-  return from_integers(integers_of(array, name), {dtype, array.shape()}, name);
+  return from_integers(integers_of(array, what), {dtype, array.shape()}, what);
 }
 
-Tensor convert_pixels(const Tensor& pixels, Dtype dtype, const std::string& name) {
-  check_finite(pixels, name);
-  if (holds_reals(dtype)) return from_f32(pixels, dtype, name);
+Tensor convert_pixels(const Tensor& pixels, Dtype dtype, const std::string& what) {
+  check_finite(pixels, what);
+  if (holds_reals(dtype)) return from_f32(pixels, dtype, what);
   const std::span<const f32> src = pixels.as<f32>();
   std::vector<s64> values(src.size());
   for (size_t i = 0; i < src.size(); ++i) {
     // Beyond 2^31 no integer input type of images can hold it; the clamp keeps the conversion defined.
     values[i] = std::llrint(std::fmin(std::fmax(src[i], -0x1p31f), 0x1p31f));
   }
-  return from_integers(values, {dtype, pixels.shape()}, name);
+  return from_integers(values, {dtype, pixels.shape()}, what);
 }
 
 }  // namespace octet

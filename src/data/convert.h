@@ -8,14 +8,14 @@
 
 namespace octet {
 
-// Any number becomes a float; floats never become integers; integers must fit. Throws Error(invalid_argument) naming `name`
-// otherwise, and for NaN or Inf.
-Tensor convert_array(const Tensor& array, Dtype dtype, const std::string& name);
+// Any number becomes a float; floats never become integers; integers must fit. Throws Error(invalid_argument) otherwise, and for NaN or
+// Inf, in a sentence that begins with `what`: "'cats/a.npy'", "sample 3, input 'x'".
+Tensor convert_array(const Tensor& array, Dtype dtype, const std::string& what);
 
 // As above for pixels computed in f32: integers take the nearest value.
-Tensor convert_pixels(const Tensor& pixels, Dtype dtype, const std::string& name);
+Tensor convert_pixels(const Tensor& pixels, Dtype dtype, const std::string& what);
 
 // Throws when an f32 array holds NaN or Inf.
-void check_finite(const Tensor& array, const std::string& name);
+void check_finite(const Tensor& array, const std::string& what);
 
 }  // namespace octet

@@ -39,7 +39,7 @@ Tensor load_input(const fs::path& path, const Preprocess& preprocess, const Tens
          "'{}': becomes {}, input '{}' needs {}; set resize, crop or letterbox to its size",
          path.string(), to_string(image.shape()), input.name, to_string(input.type.shape));
   }
-  return convert_pixels(image, input.type.dtype, path.string());
+  return convert_pixels(image, input.type.dtype, fmt::format("'{}'", path.string()));
 }
 
 // Photos become anything that has one or three channels, also what was never an image.

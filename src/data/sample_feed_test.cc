@@ -69,7 +69,7 @@ TEST(SampleFeed, WhatDoesNotFitIsNamed) {
   refuse({Tensor(), Tensor(Dtype::s64, {1})}, {"nothing for input 'x'"});
   std::vector<Tensor> nan = batch(1, 0);
   nan[0].mutable_as<f32>()[1] = std::numeric_limits<f32>::quiet_NaN();
-  refuse(nan, {"sample 0, input 'x'", "NaN"});
+  refuse(nan, {"sample 0, input 'x': NaN at element 1"});
 }
 
 TEST(SampleFeed, WhatTheSourceThrowsPassesThrough) {

@@ -155,7 +155,8 @@ class RunsAgain {
     std::vector<Tensor> inputs = run.inputs;
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (infos_[i].type.dtype == Dtype::bf16)
-        inputs[i] = convert_array(inputs[i], Dtype::bf16, from_.inputs[i]);
+        inputs[i] =
+            convert_array(inputs[i], Dtype::bf16, fmt::format("input '{}'", from_.inputs[i]));
     }
     return inputs;
   }
