@@ -33,7 +33,7 @@ COPIES = ("copy_to_device", "copy_to_host", "copy_on_device")
 def calibration(args, network):
     if network.data:
         height, width = network.size
-        return ["--calib", pathlib.Path(args.data) / network.data, "--max-calib", "64", "--resize", f"{width}x{height}"]
+        return ["--calib", pathlib.Path(args.data) / network.data, "--max-samples", "64", "--resize", f"{width}x{height}"]
     import bert
     import numpy as np
 

@@ -92,7 +92,7 @@ class Preparation:
             feeds = list(nets.bert.calibration())
             np.savez(arrays, **{name: np.concatenate([feed[name] for feed in feeds]) for name in feeds[0]})
             return ["--int8", "--calib", str(arrays)]
-        return ["--int8", "--calib", str(self.data), "--max-calib", str(quantize.IMAGES),
+        return ["--int8", "--calib", str(self.data), "--max-samples", str(quantize.IMAGES),
                 *image_flags(self.network)]
 
     def engine(self, key):

@@ -31,7 +31,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  octet bundle resnet20.octet -o case.zip\n"
     "  octet bundle resnet20.octet -o case.zip --model resnet20.onnx --calib-cache calib.cache\n"
-    "  octet bundle resnet20.octet -o case.zip --inputs photos/ --count 10\n"
+    "  octet bundle resnet20.octet -o case.zip --inputs photos/ --max-samples 10\n"
     "  octet reproduce case.zip                            # on another machine\n";
 
 constexpr int64_t kDefaultRuns = 10;

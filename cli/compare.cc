@@ -32,7 +32,7 @@ constexpr const char* kFooter =
     "layers before it. SQNR in dB is 10 log10(signal / error): 6 dB are one bit.\n\n"
     "Examples:\n"
     "  octet compare resnet20.octet --against resnet20.onnx --calib photos/ --layers\n"
-    "  octet compare yolo.octet --against yolo.onnx --calib street/ --max-calib 20 --min-sqnr 25\n"
+    "  octet compare yolo.octet --against yolo.onnx --calib day/ --max-samples 20 --min-sqnr 25\n"
     "  octet compare a.octet --against b.octet --calib photos/      # two engines\n"
     "  octet compare a.octet --against onnxruntime:a.onnx --calib photos/ --atol 1e-3 --rtol 1e-2 "
     "--save-outputs ort.npz\n"

@@ -119,12 +119,10 @@ Resolved resolve(const PreprocessFlags& flags, const std::optional<Preprocess>& 
 CLI::Option* add_data_flags(CLI::App& app, DataFlags& flags, const std::string& name,
                             const std::string& help) {
   CLI::Option* option = app.add_option(name, flags.data, help)->type_name("DIR|FILE");
-  const std::string max_name = name == "--calib"    ? "--max-calib"
-                               : name == "--inputs" ? "--count"
-                                                    : "--max-samples";
   const std::string otherwise =
       flags.max_samples > 0 ? std::to_string(flags.max_samples) + "; " : "";
-  app.add_option(max_name, flags.max_samples, "use at most N samples [" + otherwise + "0: all]")
+  app.add_option("--max-samples", flags.max_samples,
+                 "use at most N samples [" + otherwise + "0: all]")
       ->type_name("N")
       ->check(from(int64_t{0}));
   app.add_flag("--skip-bad", flags.skip_bad, "count and name unreadable files instead of failing");

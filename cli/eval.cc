@@ -120,21 +120,14 @@ Measured measure(const Options& options, const Engine& engine) {
   return result;
 }
 
-// Whoever asks for more than all means per cent.
-std::string share_text(std::string_view what, double limit) {
-  return limit > 1 ? fmt::format("{} (a share, from 0 to 1)", what) : std::string(what);
-}
-
 std::vector<Threshold> thresholds(const Options& options, const Measured& measured) {
   const Counts& counts = measured.counts;
   std::vector<Threshold> all;
   if (options.min_top1)
-    all.push_back(at_least("min_top1", share_text("top-1", *options.min_top1), counts.top1(),
-                           *options.min_top1));
-  if (options.min_agreement) {
-    all.push_back(at_least("min_agreement", share_text("agreement", *options.min_agreement),
-                           counts.agreement(), *options.min_agreement));
-  }
+    all.push_back(at_least("min_top1", "top-1", counts.top1(), *options.min_top1));
+  if (options.min_agreement)
+    all.push_back(
+        at_least("min_agreement", "agreement", counts.agreement(), *options.min_agreement));
   if (options.max_drop) {
     const double drop = 100 * (counts.reference_top1() - counts.top1());
     all.push_back(at_most("max_drop", "loss of top-1 in points", drop, *options.max_drop));

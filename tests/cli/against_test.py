@@ -23,7 +23,7 @@ def runtime(model=MODEL):
 
 
 def compare(engine, *flags, code=0, env=PYTHON):
-    return octet("compare", engine, "--calib", digits() / "test", "--max-calib", COUNT, *flags, code=code, env=env)
+    return octet("compare", engine, "--calib", digits() / "test", "--max-samples", COUNT, *flags, code=code, env=env)
 
 
 @functools.cache
@@ -188,7 +188,7 @@ class Python(unittest.TestCase):
         program("bare/python3", f'#!/bin/sh\nexec {sys.executable} -S -E "$@"\n')
         program("full/python3", f'#!/bin/sh\nexec {sys.executable} "$@"\n')
         path = f"{scratch() / 'bare'}:{scratch() / 'full'}"
-        result = octet("compare", digits_engine(), "--calib", digits() / "test", "--max-calib", "2", "--against", f"onnxruntime:{MODEL}", "--json",
+        result = octet("compare", digits_engine(), "--calib", digits() / "test", "--max-samples", "2", "--against", f"onnxruntime:{MODEL}", "--json",
                        env={"PATH": path, "OCTET_PYTHON": "", "VIRTUAL_ENV": ""}, cwd=scratch()).json
         self.assertEqual(result["samples"], 2)
 
@@ -211,7 +211,7 @@ class Python(unittest.TestCase):
         folder = scratch() / "hostile"
         folder.mkdir(exist_ok=True)
         (folder / "numpy.py").write_text("raise SystemError('taken')")
-        octet("compare", digits_engine(), "--calib", digits() / "test", "--max-calib", "1", "--against", f"onnxruntime:{MODEL}", env=PYTHON, cwd=folder)
+        octet("compare", digits_engine(), "--calib", digits() / "test", "--max-samples", "1", "--against", f"onnxruntime:{MODEL}", env=PYTHON, cwd=folder)
 
 
 class Saved(unittest.TestCase):

@@ -20,7 +20,7 @@ MODEL = DIGITS / "digits.onnx"
 def build(name, *flags, data=True):
     engine = scratch() / f"{name}.octet"
     if data:
-        flags = ("--int8", "--calib", digits() / "calib", "--preprocess", DIGITS / "preprocess.json", "--max-calib", "40", *flags)
+        flags = ("--int8", "--calib", digits() / "calib", "--preprocess", DIGITS / "preprocess.json", "--max-samples", "40", *flags)
     octet("build", MODEL, *flags, "-o", engine, "--quiet", "--force")
     return engine
 
@@ -64,7 +64,7 @@ class Digits(unittest.TestCase):
     def setUpClass(cls):
         cls.cache = scratch() / "digits.cache"
         cls.engine = build("digits", "--calib-cache", cls.cache)
-        cls.case = bundle(cls.engine, "--model", MODEL, "--calib-cache", cls.cache, "--inputs", digits() / "test", "--count", "3",
+        cls.case = bundle(cls.engine, "--model", MODEL, "--calib-cache", cls.cache, "--inputs", digits() / "test", "--max-samples", "3",
                           name="digits")
 
 
@@ -76,7 +76,7 @@ class Reproduced(Digits):
         self.assertIn("no difference", octet("reproduce", self.case, "--quiet").out)
 
     def test_the_same_gives_the_same_case(self):
-        again = bundle(self.engine, "--model", MODEL, "--calib-cache", self.cache, "--inputs", digits() / "test", "--count", "3",
+        again = bundle(self.engine, "--model", MODEL, "--calib-cache", self.cache, "--inputs", digits() / "test", "--max-samples", "3",
                        "--threads", "2", name="again")
         self.assertEqual(again.read_bytes(), self.case.read_bytes())
 
@@ -102,7 +102,7 @@ class Reproduced(Digits):
         self.assertFalse(any(one["changes_results"] for one in got["differences"]))
 
     def test_without_engine_and_model_nothing_runs(self):
-        case = bundle(self.engine, "--without-engine", "--inputs", digits() / "test", "--count", "1", name="bare")
+        case = bundle(self.engine, "--without-engine", "--inputs", digits() / "test", "--max-samples", "1", name="bare")
         self.assertEqual(set(members(case)), {"case.json", "runs/0/inputs/0.npy", "runs/0/outputs/0.npy"})
         got = reproduce(case)
         self.assertEqual((got["engine"], got["runs"], got["differences"]), ("nothing", 0, []))
@@ -111,7 +111,7 @@ class Reproduced(Digits):
 
     def test_a_cache_of_other_data_or_another_model_is_refused(self):
         other = scratch() / "other.cache"
-        build("other", "--int8", "--calib", digits() / "calib", "--preprocess", DIGITS / "preprocess.json", "--max-calib", "20",
+        build("other", "--int8", "--calib", digits() / "calib", "--preprocess", DIGITS / "preprocess.json", "--max-samples", "20",
               "--calib-cache", other, data=False)
         said = bundle(self.engine, "--calib-cache", other, name="other", code=2)
         self.assertIn("is not the cache of the engine's calibration: it was made of other data", said)

@@ -37,7 +37,7 @@ class BadData(unittest.TestCase):
         self.assertIn("0007.png", result.json["calibration"]["skipped_files"][0])
 
     def test_maximum(self):
-        self.assertEqual(self.build("--max-calib", "20", "--json").json["calibration"]["samples"], 20)
+        self.assertEqual(self.build("--max-samples", "20", "--json").json["calibration"]["samples"], 20)
 
 
 class Preprocessing(unittest.TestCase):

@@ -60,7 +60,7 @@ class Outputs(unittest.TestCase):
 
     def test_p3_nothing_when_a_command_fails(self):
         box = Sandbox("fails")
-        for command in (quantize("-o", "a.octet", "--max-calib", "1", "--keep-float", "no such node"),
+        for command in (quantize("-o", "a.octet", "--max-samples", "1", "--keep-float", "no such node"),
                         ("build", "none.onnx", "-o", "a.octet"),
                         ("build", DIGITS / "preprocess.json", "-o", "a.octet", "--report", "a.html")):
             self.assertEqual(box.run(*command).returncode, 2)

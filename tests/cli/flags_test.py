@@ -75,6 +75,11 @@ class Flags(unittest.TestCase):
             self.assertIn(f"octet {command}", page)
         self.assertEqual(named - all_flags() - {"--install"}, set())
 
+    def test_one_name_limits_what_is_read_of_data(self):
+        readers = [command for command in COMMANDS if "--skip-bad" in flags_of(command)]
+        self.assertEqual([command for command in readers if "--max-samples" not in flags_of(command)], [])
+        self.assertGreaterEqual(set(readers), {"build", "eval", "compare", "report", "bundle"})
+
     def test_advice_is_given_where_its_flag_exists(self):
         table = (ROOT / "cli/advice.cc").read_text()
         rows = re.findall(r'\{"[\w.]+",\s*"(--[\w-]+)",\s*((?:"[^"]*"\s*)+)\}', table)

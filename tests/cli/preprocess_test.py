@@ -37,7 +37,7 @@ class Remembered(unittest.TestCase):
         self.assertIsNone(octet("inspect", plain, "--json").json["preprocess"])
         image = sorted(shared_data("cifar10/test").rglob("*.*"))[0]
         self.assertEqual(octet("run", engine, image, "--json").json, octet("run", plain, image, *CIFAR, "--json").json)
-        compared = octet("compare", engine, "--against", plain, "--calib", shared_data("cifar10/calib"), "--max-calib", "8", "--json")
+        compared = octet("compare", engine, "--against", plain, "--calib", shared_data("cifar10/calib"), "--max-samples", "8", "--json")
         self.assertIsNone(compared.json["sqnr_db"])  # exact: one preprocessing for both
         octet("bench", engine, "--seconds", "0")
 
@@ -69,7 +69,7 @@ class ForgottenScale(unittest.TestCase):
         run = octet("run", plain, image, *FORGOTTEN, "--json")
         self.assertEqual(run.err.count("--scale 255"), 1)
         self.assertEqual(run.json, octet("run", plain, image, *CIFAR, "--json").json)
-        compared = octet("compare", plain, "--against", engine, "--calib", shared_data("cifar10/calib"), "--max-calib", "4", "--layers",
+        compared = octet("compare", plain, "--against", engine, "--calib", shared_data("cifar10/calib"), "--max-samples", "4", "--layers",
                          *FORGOTTEN, "--json")
         self.assertEqual(compared.err.count("--scale 255"), 1)
         self.assertIsNone(compared.json["sqnr_db"])

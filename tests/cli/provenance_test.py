@@ -24,7 +24,7 @@ def said(engine):
 
 class Provenance(unittest.TestCase):
     def test_it_says_program_command_and_hashes(self):
-        engine = build("--keep-float", "/0/Conv", "--max-calib", "20")
+        engine = build("--keep-float", "/0/Conv", "--max-samples", "20")
         got = said(engine)
         of = got["provenance"]
         self.assertEqual(of["octet"], octet("version").out.split()[1])
@@ -62,7 +62,7 @@ class Provenance(unittest.TestCase):
 
     def test_data_and_options_are_told_apart(self):
         first = said(build())["provenance"]
-        fewer = said(build("--max-calib", "50"))["provenance"]
+        fewer = said(build("--max-samples", "50"))["provenance"]
         self.assertEqual(first["model_hash"], fewer["model_hash"])
         self.assertNotEqual(first["data_hash"], fewer["data_hash"])
         other = said(build("--calib-method", "minmax"))["provenance"]

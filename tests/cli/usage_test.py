@@ -59,7 +59,7 @@ class Usage(unittest.TestCase):
 
     def test_numbers_that_are_out_of_range(self):
         model = DIGITS / "digits.onnx"
-        self.assertIn("--max-calib: -3 is not from 0 on\n", self.fails("build", model, "--max-calib", "-3"))
+        self.assertIn("--max-samples: -3 is not from 0 on\n", self.fails("build", model, "--max-samples", "-3"))
         self.assertIn("--seconds: 0 is not from 0.001 to 3600\n", self.fails("report", model, "--seconds", "0"))
         self.assertIn("--min-coverage: 101 is not from 0 to 100\n", self.fails("build", model, "--min-coverage", "101"))
         self.assertIn("--min-top1: 89 is not from 0 to 1\n", self.fails("eval", model, "--data", DIGITS, "--min-top1", "89"))

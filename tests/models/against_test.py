@@ -16,8 +16,8 @@ class Against(unittest.TestCase):
     def check(self, name, count):
         need("onnxruntime")
         model = MODELS[name]
-        octet("build", model.path, "--int8", "--calib", model.calib, *model.flags, *model.shapes, "--max-calib", "8", "-o", model.engine, "--quiet")
-        flags = ("compare", model.engine, "--calib", model.test, "--max-calib", count, *FLAGS)
+        octet("build", model.path, "--int8", "--calib", model.calib, *model.flags, *model.shapes, "--max-samples", "8", "-o", model.engine, "--quiet")
+        flags = ("compare", model.engine, "--calib", model.test, "--max-samples", count, *FLAGS)
         mine = octet(*flags, "--against", model.path).json
         theirs = octet(*flags, "--against", f"onnxruntime:{model.path}", env={"OCTET_PYTHON": sys.executable}).json
         self.assertEqual(mine["samples"], theirs["samples"])

@@ -18,7 +18,7 @@ INTS = {"uint8": 2, "int8": 3}  # ONNX's numbers of the types
 @functools.cache
 def engine_of(name):
     model = MODELS[name]
-    octet("build", model.path, "--int8", "--calib", model.calib, *model.flags, *model.shapes, "--max-calib", "16", "-o", model.engine,
+    octet("build", model.path, "--int8", "--calib", model.calib, *model.flags, *model.shapes, "--max-samples", "16", "-o", model.engine,
           "--quiet")
     return model.engine
 

@@ -74,7 +74,7 @@ class Detectors(unittest.TestCase):
 class Pictures(unittest.TestCase):
     def psnr(self, name, peak):
         numpy = need("numpy")
-        fp32, int8, coverage = build(name, "--max-calib", "16")
+        fp32, int8, coverage = build(name, "--max-samples", "16")
         entry = {"super_resolution": "input", "style_candy_instancenorm": "inputImage"}[name]
         worst = 1e9
         for image in prepared_images(MODELS[name], 4):
@@ -106,11 +106,11 @@ class Coverage(unittest.TestCase):
 
     def test_squeezenet_f16(self):
         model = MODELS["squeezenet1.0_imagenet_fp16"]
-        self.check(model.name, model.path, "--calib", model.calib, *model.flags, "--max-calib", "8")
+        self.check(model.name, model.path, "--calib", model.calib, *model.flags, "--max-samples", "8")
 
     def test_residual_block(self):
         model = MODELS["mobilenet_v2_imagenet"]
-        self.check("residual_block", shared_model("polygraphy_residual_block"), "--calib", model.calib, *model.flags, "--max-calib", "4")
+        self.check("residual_block", shared_model("polygraphy_residual_block"), "--calib", model.calib, *model.flags, "--max-samples", "4")
 
     def test_vit_tracker(self):
         numpy = need("numpy")

@@ -34,7 +34,7 @@ class Explicit(unittest.TestCase):
 
     def test_residual_block_is_int8_from_end_to_end(self):
         model = MODELS["mobilenet_v2_imagenet"]
-        _, layers = build("polygraphy_residual_block", "--calib", model.calib, *model.flags, "--max-calib", "8")
+        _, layers = build("polygraphy_residual_block", "--calib", model.calib, *model.flags, "--max-samples", "8")
         for layer in layers:
             if layer["op"] not in ("QuantizeLinear", "DequantizeLinear", "Reorder"):
                 self.assertEqual(layer["precision"], "int8", layer)

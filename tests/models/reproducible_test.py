@@ -35,7 +35,7 @@ class OneAnswer(unittest.TestCase):
     def check(self, name):
         numpy = need("numpy")
         model = MODELS[name]
-        build(model, model.engine, model.calib, "--max-calib", "16")
+        build(model, model.engine, model.calib, "--max-samples", "16")
         input_name = octet("inspect", model.engine).out.split()[1].rstrip(":")
         for index, image in enumerate(prepared_images(model, IMAGES)):
             numpy.savez(scratch() / f"{name}_{index}.npz", **{input_name: image})
