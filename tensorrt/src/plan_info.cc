@@ -17,6 +17,11 @@ using nlohmann::json;
 
 constexpr char kMagic[8] = {'O', 'C', 'T', 'T', 'R', 'T', '0', '1'};
 
+[[noreturn]] void damaged(const std::string& why) {
+  throw octet::Error(octet::Error::Code::invalid_model,
+                     "what the plan says of itself is damaged: " + why);
+}
+
 // Types by name, since levels number them alike today and nobody promises it.
 DataType type_of(const std::string& name) {
   for (int32_t i = 0; i < EnumMax<DataType>(); ++i)
@@ -43,7 +48,9 @@ BindingInfo binding_from(const json& value) {
   binding.type = type_of(value.at("type"));
   binding.dims = value.at("dims").get<std::vector<int64_t>>();
   binding.scale = value.at("scale");
-  binding.format = static_cast<TensorFormat>(value.at("format").get<int>() % 13);
+  const int format = value.at("format");
+  if (format < 0 || format >= EnumMax<TensorFormat>()) damaged("the format of " + binding.name);
+  binding.format = static_cast<TensorFormat>(format);
   binding.on_host = value.at("host");
   return binding;
 }
@@ -74,11 +81,6 @@ BindingInfo own_binding(const octet::TensorInfo& tensor, bool is_input) {
   if (!tensor.type.shape.is_unknown())
     binding.dims.assign(tensor.type.shape.begin(), tensor.type.shape.end());
   return binding;
-}
-
-[[noreturn]] void damaged(const std::string& why) {
-  throw octet::Error(octet::Error::Code::invalid_model,
-                     "what the plan says of itself is damaged: " + why);
 }
 
 // What both know. Sizes that one of them leaves open are settled when the engine runs.

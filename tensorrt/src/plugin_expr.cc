@@ -7,9 +7,12 @@
 namespace octet_trt {
 namespace {
 
+// Of -2^63 by -1 there is none.
 int64_t floor_div(int64_t a, int64_t b) {
-  const int64_t quotient = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+}
+int64_t ceil_div(int64_t a, int64_t b) {
+  return a / b + (a % b != 0 && (a < 0) == (b < 0) ? 1 : 0);
 }
 
 // Nothing where a result does not fit or a divisor is 0.
@@ -38,7 +41,7 @@ std::optional<int64_t> computed(DimensionOperation op, int64_t a, int64_t b) {
       break;
   }
   if (b == 0 || (b == -1 && a == INT64_MIN)) return std::nullopt;
-  return op == DimensionOperation::kFLOOR_DIV ? floor_div(a, b) : -floor_div(-a, b);
+  return op == DimensionOperation::kFLOOR_DIV ? floor_div(a, b) : ceil_div(a, b);
 }
 
 // The least and the most that an operation gives whose result lies between those of the ends.

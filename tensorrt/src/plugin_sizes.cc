@@ -50,6 +50,8 @@ void open_sizes(octet_plugin_call& call, const ToldSizes& told) {
 }
 
 void tell_sizes(octet_plugin_call& call, const LivePlugin& plugin) {
+  // Others may run on a GPU, where the host cannot read the numbers of shape inputs.
+  if (plugin.record.signature.sized.empty()) return;
   const SizeSources from = size_sources(call, plugin.record.signature.shapes);
   SizeValues values;
   for (const int32_t output : plugin.told_sizes(from).by) {

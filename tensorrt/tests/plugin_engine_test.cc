@@ -149,6 +149,21 @@ TEST_F(FactorTest, WhatAPlanSaysOfPluginsIsNotBelieved) {
   EXPECT_EQ(counts.deserialized, 0);
 }
 
+TEST_F(FactorTest, FormatsOfAPlanAreThoseThatThereAre) {
+  Maker maker;
+  ITensor* x = maker.network->addInput("x", DataType::kFLOAT, Dims2{3, 2});
+  maker.network->markOutput(*maker.network->addIdentity(*x)->getOutput(0));
+  ASSERT_TRUE(maker.build()) << maker.logger.text;
+  const Own<IRuntime> runtime(createInferRuntime(maker.logger));
+  for (const char* format : {"-5", "13", "26"}) {
+    maker.logger.text.clear();
+    const std::string plan =
+        forged(maker.plan_bytes, "\"format\":0", std::string("\"format\":") + format);
+    EXPECT_EQ(runtime->deserializeCudaEngine(plan.data(), plan.size()), nullptr) << format;
+    EXPECT_TRUE(maker.logger.has("the format of")) << format << "\n" << maker.logger.text;
+  }
+}
+
 // Clients make memory by the sizes that a plan tells them.
 TEST_F(FactorTest, SizesOfAPlanAreThoseOfItsEngine) {
   Maker maker;

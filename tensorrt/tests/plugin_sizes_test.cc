@@ -60,6 +60,10 @@ class Positives : public IPluginV3,
         sizes_asked.names,
         *builder.operation(DimensionOperation::kFLOOR_DIV, most, *builder.constant(2)), most);
     EXPECT_EQ(told->isSizeTensor(), sizes_asked.names >= 0);
+    const IDimensionExpr* least = builder.constant(INT64_MIN);
+    EXPECT_EQ(builder.operation(DimensionOperation::kCEIL_DIV, *least, *builder.constant(2))
+                  ->getConstantValue(),
+              INT64_MIN / 2);
     EXPECT_NE(told->isConstant(), told->isSizeTensor());
     if (sizes_asked.kept == Kept::kTwice)
       told = builder.operation(DimensionOperation::kPROD, *told, *builder.constant(2));
