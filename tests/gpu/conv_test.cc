@@ -284,6 +284,23 @@ TEST(GpuConv, PixelsOfFewChannelsAreJoined) {
   EXPECT_EQ(any_is("joined"), device->level() == "sm_90a");
 }
 
+// The accelerator describes no tensors without elements: the host computes what is padding alone.
+TEST(GpuConv, ImagesOfPaddingAlone) {
+  std::string why;
+  const Device* device = gpu_device(why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  if (only_compiles()) GTEST_SKIP() << "nothing runs here";
+  const ConvCase c{
+      .channels = 16, .height = 0, .width = 5, .outputs = 16, .kernel = 1, .zero_x = 9};
+  const ConvGraph graph(c, 3);
+  const auto run = [&](std::string_view name) {
+    return run_on(graph.graph(), graph.inputs(), make_target(name, 1, nullptr))[0];
+  };
+  const Tensor want = run("cpu"), got = run(device->name());
+  ASSERT_GT(want.bytes(), 0u);
+  EXPECT_EQ(std::memcmp(got.data(), want.data(), want.bytes()), 0);
+}
+
 // Groups of few channels, whose rows nobody brings at once, are one group with zeros between them.
 TEST(GpuConv, NarrowGroupsAreOneGroup) {
   std::string why;

@@ -102,7 +102,7 @@ bool ends_in(pid_t child, int seconds) {
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
     pollfd wait = {process, POLLIN, 0};
-    ready = poll(&wait, 1, static_cast<int>(std::max<s64>(left.count(), 0)));
+    ready = poll(&wait, 1, static_cast<int>(std::clamp<s64>(left.count(), 0, INT_MAX)));
   } while (ready < 0 && errno == EINTR);
   close(process);
   return ready != 0;

@@ -54,6 +54,21 @@ EmulatedTensorMap tensor_map(void* base, std::uint32_t dimensions, const std::ui
   return map;
 }
 
+// What the driver asks of a map of bytes, whose rows are not interleaved.
+bool is_map(const EmulatedTensorMap& map, std::uint32_t dimensions, const std::uint64_t* sizes,
+            const std::uint64_t* strides) {
+  constexpr std::uint64_t kMostSize = std::uint64_t{1} << 32, kMostStride = std::uint64_t{1} << 40;
+  constexpr unsigned kAlignment = 16, kMostBox = 256;
+  bool fits =
+      reinterpret_cast<std::uintptr_t>(map.base) % kAlignment == 0 && map.box[0] % kAlignment == 0;
+  for (std::uint32_t i = 0; i < dimensions; ++i)
+    fits =
+        fits && sizes[i] >= 1 && sizes[i] <= kMostSize && map.box[i] >= 1 && map.box[i] <= kMostBox;
+  for (std::uint32_t i = 0; i + 1 < dimensions; ++i)
+    fits = fits && strides[i] % kAlignment == 0 && strides[i] < kMostStride;
+  return fits;
+}
+
 CUresult give(const EmulatedTensorMap& map, CUtensorMap* result) {
   static_assert(sizeof map <= sizeof *result);
   std::memset(result, 0, sizeof *result);
@@ -252,6 +267,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* result, int, std::uint32_t dimensio
   EMULATED_ENTER("cuTensorMapEncodeTiled", driver);
   EmulatedTensorMap map = tensor_map(base, dimensions, sizes, strides);
   std::copy_n(box, dimensions, map.box);
+  if (!is_map(map, dimensions, sizes, strides)) return kInvalidValue;
   return give(map, result);
 }
 
@@ -266,5 +282,6 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap* result, int, std::uint32_t dimensi
   std::copy_n(lower, 2, map.lower);
   std::copy_n(upper, 2, map.upper);
   std::copy_n(steps + 1, 2, map.steps);
+  if (!is_map(map, dimensions, sizes, strides)) return kInvalidValue;
   return give(map, result);
 }

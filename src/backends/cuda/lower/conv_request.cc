@@ -11,7 +11,9 @@ std::string read_conv(const LowerRequest& request, ConvRequest& conv) {
   if (weights->dtype() != Dtype::s8) return "the weights are not s8";
   conv.geometry = conv_geometry(request.node, request.inputs[kProductX].shape, weights->shape());
   if (conv.geometry.window.rank != 2) return "it has not two spatial axes";
-  if (conv.geometry.in_channels == 0 || conv.geometry.out_channels == 0 || conv.pixels() == 0)
+  // An image of padding alone is no tensor that the memory accelerator takes.
+  const bool is_empty = request.inputs[kProductX].shape.elements() == 0;
+  if (is_empty || conv.geometry.out_channels == 0 || conv.pixels() == 0)
     return "there is nothing to compute";
   conv.weights = *weights;
   conv.strides = {.channel = conv.k(), .cin = conv.geometry.window.kernel_elements(), .tap = 1};

@@ -20,8 +20,8 @@ s64 padded_channels(const ConvRequest& conv, const WgmmaTile& tile) {
 std::vector<s32> edge_sums(const ConvRequest& conv, s64 channels) {
   const Edge edge_h(conv.h()), edge_w(conv.w());
   const s64 taps_w = conv.w().kernel, cin = conv.cin();
-  const s32 zero_point = conv.product.epilogue.zero_point(kProductX);
-  std::vector<s32> sums(static_cast<size_t>(edge_h.classes() * edge_w.classes() * channels));
+  const auto zero_point = static_cast<u32>(conv.product.epilogue.zero_point(kProductX));
+  std::vector<u32> sums(static_cast<size_t>(edge_h.classes() * edge_w.classes() * channels));
   const auto taps_of = [](const Edge& edge, const WindowAxis& axis, s64 index) {
     return index == 0 ? TapRange{0, axis.kernel} : taps_inside(axis, edge.output(index, axis));
   };
@@ -32,10 +32,11 @@ std::vector<s32> edge_sums(const ConvRequest& conv, s64 channels) {
       const s64 k = i % conv.k(), tap = k / cin, r = tap / taps_w, t = tap % taps_w;
       if (r >= h.first && r < h.last && t >= w.first && t < w.last) continue;
       const s64 c = i / conv.k();
-      sums[static_cast<size_t>(index * channels + c)] += zero_point * conv.weight(c, k);
+      sums[static_cast<size_t>(index * channels + c)] +=
+          zero_point * static_cast<u32>(conv.weight(c, k));
     }
   }
-  return sums;
+  return {sums.begin(), sums.end()};  // modulo 2^32, as the sums of the kernel
 }
 
 // Rows of k: for each tap the channels, filled up to whole chunks. Row p of a group is the channel that the kernel's head names.
