@@ -264,15 +264,19 @@ void BoundPlan::rethrow_first_error() {
 }
 
 void BoundPlan::run_step(size_t s, const StepArgs& args) const {
-  bool waits = awaited_[s] != nullptr;
+  const auto add_name = [&](Error& error) {
+    error.add_context("running '" + plan_.steps[s].name + "'");
+  };
   try {
-    if (waits) awaited_[s]->synchronize();
-    waits = false;
+    if (awaited_[s] != nullptr) awaited_[s]->synchronize();
+  } catch (Error& error) {
+    if (error.context().empty()) add_name(error);  // else it names the step that failed
+    throw;
+  }
+  try {
     steps_[s](args);
   } catch (Error& error) {
-    // What it waits for may name the step that failed.
-    if (!waits || error.context().empty())
-      error.add_context("running '" + plan_.steps[s].name + "'");
+    add_name(error);
     throw;
   }
 }

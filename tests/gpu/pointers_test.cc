@@ -9,11 +9,10 @@
 #include "backends/backends.h"
 #include "backends/cuda/device.h"
 #include "backends/cuda/driver.h"
-#include "compile_only.h"
 #include "graph/interpret.h"
 #include "graph/text.h"
 #include "octet/engine.h"
-#include "one_node.h"
+#include "on_gpu.h"
 #include "ops/registry.h"
 #include "runtime/context.h"
 #include "runtime/device_memory_testing.h"
@@ -44,14 +43,8 @@ Tensor ramp(f32 first) {
   return tensor;
 }
 
-class GpuPointers : public testing::Test {
+class GpuPointers : public test::OnGpu {
  protected:
-  void SetUp() override {
-    std::string why;
-    if (test::only_compiles()) GTEST_SKIP() << "nothing runs here";
-    device_ = test::gpu_device(why);
-    ASSERT_NE(device_, nullptr) << why;
-  }
   Context context() const {
     return Inside::context(add_model(), {.device = std::string(device_->name())});
   }
@@ -64,8 +57,6 @@ class GpuPointers : public testing::Test {
     }
     return "no error";
   }
-
-  const Device* device_ = nullptr;
 };
 
 TEST_F(GpuPointers, AreReadAndWrittenOnTheDevice) {

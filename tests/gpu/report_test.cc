@@ -6,12 +6,11 @@
 #include <functional>
 
 #include "backends/backends.h"
-#include "compile_only.h"
 #include "graph/interpret.h"
 #include "graph/text.h"
 #include "octet/engine.h"
 #include "octet/error.h"
-#include "one_node.h"
+#include "on_gpu.h"
 #include "ops/registry.h"
 #include "runtime/context.h"
 #include "runtime/device_memory_testing.h"
@@ -62,14 +61,8 @@ std::string error_of(const std::function<void()>& run) {
   return "no error";
 }
 
-class GpuReports : public testing::Test {
+class GpuReports : public test::OnGpu {
  protected:
-  void SetUp() override {
-    std::string why;
-    if (test::only_compiles()) GTEST_SKIP() << "nothing runs here";
-    device_ = test::gpu_device(why);
-    ASSERT_NE(device_, nullptr) << why;
-  }
   Context context(const std::shared_ptr<const Model>& model, const std::string& device) const {
     return Inside::context(model, {.device = device});
   }
@@ -87,8 +80,6 @@ class GpuReports : public testing::Test {
       }
     }
   }
-
-  const Device* device_ = nullptr;
 };
 
 TEST_F(GpuReports, AreTheErrorsOfTheCpu) {
