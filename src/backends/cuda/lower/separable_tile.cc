@@ -2,6 +2,7 @@
 #include "backends/cuda/lower/separable_tile.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/divide.h"
 
@@ -219,9 +220,14 @@ std::vector<SeparableTile> separable_tiles(const SeparableRequest& request, cons
         add_heights(request, tile, chip, all);
     }
   }
-  std::ranges::stable_sort(
-      all, {}, [&](const SeparableTile& each) { return separable_cost(request, each, chip); });
-  return all;
+  // There are hundreds: each is estimated once.
+  std::vector<std::pair<f64, size_t>> order;
+  for (const SeparableTile& each : all)
+    order.emplace_back(separable_cost(request, each, chip), order.size());
+  std::ranges::sort(order);
+  std::vector<SeparableTile> sorted;
+  for (const auto& [cost, i] : order) sorted.push_back(all[i]);
+  return sorted;
 }
 
 }  // namespace octet::cuda
