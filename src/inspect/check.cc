@@ -128,12 +128,14 @@ void plan(const Imported& from, const CheckOptions& options, ModelCheck& result)
   inspect_options.input_shapes = sample_shapes(engine);
   result.planned_shapes = inspect_options.input_shapes;
   result.int8 = inspect(engine, inspect_options);
-  if (result.carries_qdq) {
-    result.qdq = lint_qdq(from.graph, Inside::model(engine).graph, from.info.default_zero_points);
-    if (const auto slow = slower_than_float(Inside::model(engine).graph))
-      result.warnings.push_back(*slow);
+  const Graph& built = Inside::model(engine).graph;
+  if (result.carries_qdq || has_integer_products(built)) {
+    if (const auto slow = slower_than_float(built)) result.warnings.push_back(*slow);
   }
-  if (result.carries_qdq) return;
+  if (result.carries_qdq) {
+    result.qdq = lint_qdq(from.graph, built, from.info.default_zero_points);
+    return;
+  }
   // Where nothing becomes INT8, both are one engine.
   if (result.int8->coverage.int8_layers == 0) {
     result.f32 = {result.int8->weight_bytes, result.int8->arena_bytes};

@@ -161,7 +161,8 @@ struct SourceModel::Impl {
     if (!plan.int8 || !options.calibration) return model;
     if (model.carries_qdq) {
       report.warnings.push_back(
-          "the model carries Q/DQ nodes: its own scales are used and the calibration data is not");
+          "the model carries Q/DQ nodes or integer operators: its own scales are used and the "
+          "calibration data is not");
       return model;
     }
     model =

@@ -173,7 +173,8 @@ Model quantize(const FloatModel& model, const PrecisionPlan& plan, CompileReport
   forget_size_numbers(graph);
   verify(graph);
   judge(graph, requests, plan, report);
-  if (model.carries_qdq && report != nullptr && model.place.empty()) {
+  const bool own_codes = model.carries_qdq || has_integer_products(graph);
+  if (own_codes && report != nullptr && model.place.empty()) {
     if (const auto slow = slower_than_float(graph)) report->warnings.push_back(*slow);
   }
   Model result = described(model, places);

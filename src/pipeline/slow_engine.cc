@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "graph/graph_edit.h"
@@ -14,7 +15,7 @@ namespace octet {
 namespace {
 
 // Nanoseconds of one core with AVX-512, as measured; ratios are what matters.
-constexpr f64 kRealProduct = 0.0125, kIntegerProduct = 0.003;
+constexpr f64 kRealProduct = 0.0125, kIntegerProduct = 0.003, kReferenceProduct = 3.5;
 constexpr f64 kConversion = 0.1, kReferenceConversion = 10.0;
 constexpr f64 kWorthSaying = 1.3;  // estimates are no closer
 
@@ -51,18 +52,30 @@ void count_conversion(const Graph& graph, const Node& node, Tally& tally) {
     tally.first_conversion = fmt::format("{}: {}", describe(node), why);
 }
 
+// ONNX's own integer operators, which no kernel takes as they stand.
+bool is_integer_product(const Node& node) {
+  return node.op->traits->parse_again && node.op->traits->macs != nullptr;
+}
+
 void count_product(const Node& node, f64 macs, Tally& tally) {
   const bool integer = node.op->traits->product_epilogue;
+  const bool reference = is_integer_product(node);
   ++tally.products;
   tally.in_float += macs * kRealProduct;
-  tally.nanoseconds += macs * (integer ? kIntegerProduct : kRealProduct);
-  if (!integer && tally.real_products++ == 0)
-    tally.first_product = fmt::format("{}: {}", describe(node), node.decision.reason);
+  tally.nanoseconds += macs * (integer     ? kIntegerProduct
+                               : reference ? kReferenceProduct
+                                           : kRealProduct);
+  if (integer || tally.real_products++ != 0) return;
+  tally.first_product = fmt::format(
+      "{}: {}", describe(node),
+      reference ? "no kernel multiplies its codes (weights or zero points of the run, or sums "
+                  "beyond 24 bits), the scalar reference does"
+                : node.decision.reason);
 }
 
 std::string advice(const Tally& tally) {
   std::string text = fmt::format(
-      "the model's Q/DQ nodes make the engine slower than FP32 would be, by an estimate {:.1f} "
+      "the model's own codes make the engine slower than FP32 would be, by an estimate {:.1f} "
       "times: "
       "{} of {} convolutions and matrix products are INT8",
       tally.nanoseconds / tally.in_float, tally.products - tally.real_products, tally.products);
@@ -74,6 +87,10 @@ std::string advice(const Tally& tally) {
 }
 
 }  // namespace
+
+bool has_integer_products(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes, is_integer_product);
+}
 
 std::optional<std::string> slower_than_float(const Graph& graph) {
   Tally tally;

@@ -35,6 +35,19 @@ TEST(SlowEngine, ConversionsOnTheReferenceAreNamed) {
   EXPECT_NE(said->find("its codes are u16"), std::string::npos) << *said;
 }
 
+TEST(SlowEngine, IntegersOnTheReferenceAreNamed) {
+  const Graph graph = parse_graph(R"(graph "g"(%x: u8[4,8], %w: u8[8,8]) {
+    %y: s32[4,8] = MatMulInteger(%x, %w) name "product"
+    return %y
+  })",
+                                  find_op);
+  EXPECT_TRUE(has_integer_products(graph));
+  EXPECT_FALSE(has_integer_products(quantized_with("u8")));
+  const auto said = slower_than_float(graph);
+  ASSERT_TRUE(said);
+  EXPECT_NE(said->find("node 'product' (MatMulInteger): no kernel"), std::string::npos) << *said;
+}
+
 TEST(SlowEngine, AFewConversionsAreNoReason) {
   const auto said = slower_than_float(quantized_with("u8"));
   EXPECT_FALSE(said) << *said;

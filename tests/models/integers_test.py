@@ -217,6 +217,21 @@ class Integers(unittest.TestCase):
         c.small.node("Mul", ["real", "scale"], ["y"])
         self.hold(c, ["codes", "x_zero", "sums"])
 
+    def test_dynamic_quantization_of_convolutions(self):
+        """A zero point of the run is what the padding holds."""
+        shapes = {"plain": ((10, 6, 1, 1), {}), "padded": ((10, 6, 3, 3), {"pads": [1, 2, 0, 1], "strides": [2, 1]}),
+                  "groups": ((6, 2, 3, 3), {"pads": [1] * 4, "group": 3}), "depthwise": ((6, 1, 3, 3), {"pads": [1] * 4, "group": 6}),
+                  "dilated": ((4, 6, 3, 3), {"pads": [2] * 4, "dilations": [2, 2]}), "valid": ((4, 6, 3, 3), {"auto_pad": "VALID"})}
+        for (seed, (name, (shape, attrs))), dtype in itertools.product(enumerate(shapes.items()), ("int8", "uint8")):
+            with self.subTest(name, dtype=dtype):
+                c = Case(seed)
+                x = c.small.feed("x", c.rng.normal(0.5, 1, (2, 6, 9, 7)).astype("float32"))
+                c.small.node("DynamicQuantizeLinear", [x], ["codes", "x_scale", "x_zero"])
+                weights = [c.const(c.codes(dtype, *shape)), "x_zero"] + ([c.const(c.zero_point(dtype))] if dtype == "uint8" else [])
+                c.small.node("ConvInteger", ["codes", weights[0], *weights[1:]], ["sums"], **attrs)
+                layers = self.hold(c, ["codes", "x_zero", "sums"])
+                self.assertIn("QConv", [layer["op"] for layer in layers])
+
     # ---- Q/DQ graphs
 
     def weights(self, c, dtype, shape, axis, channels, zero_point):

@@ -104,19 +104,47 @@ const Tensor* scalar_code(const NodeParser& parser, size_t i) {
                                                                                   : nullptr;
 }
 
-// zero_point * (sums of the weights of each column), real.
-ValueId correction(NodeParser& parser, const Tensor& weights, const Tensor* zero_points) {
-  const s64 n = weights.shape()[1];
-  const std::vector<s32> values = centered(weights, zero_points, 1);
-  Tensor sums(Dtype::f32, Shape{n});
+// zero_point * (sums of the weights of each output channel), real.
+ValueId correction(NodeParser& parser, const Tensor& weights, const Tensor* zero_points,
+                   const WeightAxes& axes) {
+  const Shape& shape = weights.shape();
+  const s64 channels = shape[axes.output];
+  const s64 inner = dims_product(shape, axes.output + 1, shape.rank());
+  const std::vector<s32> values = centered(weights, zero_points, inner);
+  Shape broadcast{channels};
+  for (int d = axes.input + 1; axes.output < axes.input && d < shape.rank(); ++d)
+    broadcast.push_back(1);  // of an image, whose channels come before height and width
+  Tensor sums(Dtype::f32, broadcast);
   const auto dst = sums.mutable_as<f32>();
   for (size_t i = 0; i < values.size(); ++i)
-    dst[i % static_cast<size_t>(n)] += static_cast<f32>(values[i]);
+    dst[i / static_cast<size_t>(inner) % dst.size()] += static_cast<f32>(values[i]);
   Attrs to_real;
   to_real.set("to", std::string("f32"));
   const ValueId zero =
       parser.emit_before("Cast", {parser.node.input(kXZeroPoint)}, std::move(to_real));
   return parser.emit_before("Mul", {zero, parser.add_constant(std::move(sums))});
+}
+
+// Padding is the zero point of x, which a convolution that knows it pads with by itself; one of the run becomes the value of a Pad before
+// it. Nothing where the sizes of the padding depend on those of x.
+std::optional<ValueId> padded_by_zero_point(NodeParser& parser) {
+  constexpr size_t kBatchAndChannels = 2;
+  Attrs& attrs = parser.node.attrs;
+  const std::string mode = attrs.s("auto_pad", "NOTSET");
+  const std::vector<s64> given = attrs.ints("pads", {});
+  const ValueId x = parser.node.input(kX);
+  if (mode != "NOTSET" && mode != "VALID") return {};
+  if (mode == "VALID" || std::ranges::all_of(given, [](s64 pad) { return pad == 0; })) return x;
+  const size_t spatial = given.size() / 2;
+  if (given.size() % 2 != 0 || std::ranges::any_of(given, [](s64 pad) { return pad < 0; }))
+    return {};
+  std::vector<s64> pads(2 * (spatial + kBatchAndChannels), 0);
+  std::copy_n(given.begin(), spatial, pads.begin() + kBatchAndChannels);
+  std::copy_n(given.begin() + static_cast<s64>(spatial), spatial,
+              pads.end() - static_cast<s64>(spatial));
+  attrs.erase("pads");
+  const ValueId sizes = parser.add_constant(Tensor::of<s64>(Shape{std::ssize(pads)}, pads));
+  return parser.emit_before("Pad", {x, sizes, parser.node.input(kXZeroPoint)});
 }
 
 // QConv or QMatMul of codes whose accumulators come out as they are, in f32.
@@ -216,13 +244,22 @@ void parse_integer_product(NodeParser& parser, std::string_view op) {
   if (!s8s || s8s->max_sum * kMostOfX > kExactInF32) return;
   const Tensor* zero = scalar_code(parser, kXZeroPoint);
   const s32 zero_point = zero == nullptr ? 0 : code_at(view(*zero), 0);
-  // A zero point of the run is subtracted after the product; padding would need it before.
+  // A zero point of the run is subtracted after the product.
   const bool dynamic = zero == nullptr && parser.has_input(kXZeroPoint);
-  if (dynamic && (op == "QConv" || weights.shape().rank() != 2 || !parser.is_one_code(kXZeroPoint)))
-    return;
+  ValueId x = parser.node.input(kX);
+  if (dynamic) {
+    if (!parser.is_one_code(kXZeroPoint) || (op == "QMatMul" && weights.shape().rank() != 2))
+      return;
+    if (op == "QConv") {
+      const std::optional<ValueId> padded = padded_by_zero_point(parser);
+      if (!padded) return;
+      x = *padded;
+    }
+  }
   const InputChannels channels = input_channels(parser.node, op, weights, *axes);
-  const ValueId x = repeat_channels(parser, parser.node.input(kX), channels, s8s->inputs);
-  if (dynamic) parser.emit_after("Sub", {correction(parser, weights, zeros ? &zeros : nullptr)});
+  x = repeat_channels(parser, x, channels, s8s->inputs);
+  if (dynamic)
+    parser.emit_after("Sub", {correction(parser, weights, zeros ? &zeros : nullptr, *axes)});
   Attrs to_integer;
   to_integer.set("to", std::string("s32"));
   parser.emit_after("Cast", {}, std::move(to_integer));

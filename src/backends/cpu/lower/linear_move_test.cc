@@ -138,6 +138,14 @@ TEST(LinearMove, ExpandRepeats) {
   }
 }
 
+TEST(LinearMove, PadsByAValueOfTheRun) {
+  Probe probe{
+      .op = "Pad",
+      .inputs = {
+          {random_f32(Shape{2, 3, 4}, 1)}, ints({0, 1, 2, 1, 0, 3}), {Tensor::scalar<f32>(-1.5f)}}};
+  expect_exact(probe, lower_linear_pad, "value");
+}
+
 TEST(LinearMove, PadsInEveryMode) {
   for (const char* mode : {"constant", "reflect", "edge", "wrap"}) {
     for (const Layout layout : {Layout::linear, Layout::nhwc}) {

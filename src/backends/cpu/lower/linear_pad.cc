@@ -17,6 +17,7 @@ namespace {
 
 // Longer axes would make the maps as large as the tensor.
 constexpr s64 kMaxDim = 1 << 24;
+constexpr size_t kValue = 2;  // input
 
 // Consecutive elements of a row of the output; from < 0: the fill value.
 struct Run {
@@ -40,23 +41,23 @@ std::vector<Run> runs_of(std::span<const s64> map) {
 
 struct PadStep {
   size_t bytes;
-  std::array<std::byte, 8> fill{};
-  AxisMaps outer;  // source offsets in elements; -1: filled
+  std::array<std::byte, 8> known{};
+  bool reads_value = false;  // of the run
+  AxisMaps outer;            // source offsets in elements; -1: filled
   std::vector<Run> runs;
   s64 rows = 1, length = 0;
 
-  void fill_run(std::byte* to, s64 count) const noexcept {
-    for (s64 i = 0; i < count; ++i)
-      std::memcpy(to + static_cast<size_t>(i) * bytes, fill.data(), bytes);
+  void fill_run(const std::byte* value, std::byte* to, s64 count) const noexcept {
+    for (s64 i = 0; i < count; ++i) std::memcpy(to + static_cast<size_t>(i) * bytes, value, bytes);
   }
 
-  void row(const std::byte* src, std::byte* dst, s64 index) const noexcept {
+  void row(const std::byte* src, const std::byte* value, std::byte* dst, s64 index) const noexcept {
     dst += static_cast<size_t>(index * length) * bytes;
     s64 offset = 0;
     for (size_t d = outer.size(); d-- > 0;) {
       const auto size = static_cast<s64>(outer[d].size());
       const s64 at = outer[d][static_cast<size_t>(index % size)];
-      if (at < 0) return fill_run(dst, length);
+      if (at < 0) return fill_run(value, dst, length);
       offset += at;
       index /= size;
     }
@@ -64,7 +65,7 @@ struct PadStep {
     for (const Run& run : runs) {
       std::byte* to = dst + static_cast<size_t>(run.to) * bytes;
       if (run.from < 0) {
-        fill_run(to, run.length);
+        fill_run(value, to, run.length);
       } else {
         std::memcpy(to, src + static_cast<size_t>(run.from) * bytes,
                     static_cast<size_t>(run.length) * bytes);
@@ -73,8 +74,9 @@ struct PadStep {
   }
 
   void operator()(const StepArgs& step) const noexcept {
+    const std::byte* value = reads_value ? step.inputs[kValue] : known.data();
     pool_of(step).parallel_for(rows, [&](s64 begin, s64 end, int) {
-      for (s64 i = begin; i < end; ++i) row(step.inputs[0], step.outputs[0], i);
+      for (s64 i = begin; i < end; ++i) row(step.inputs[0], value, step.outputs[0], i);
     });
   }
 };
@@ -152,13 +154,14 @@ Offer lower_linear_pad(const LowerRequest& request) {
   if (!read_ints(request, 1, pads) || !read_ints(request, 3, axes))
     return Reject{"the pads are not constant"};
   const bool has_value =
-      request.has_input(2) && request.node.attrs.s("mode", "constant") == "constant";
-  if (has_value && request.constant(2) == nullptr) return Reject{"the value is not constant"};
+      request.has_input(kValue) && request.node.attrs.s("mode", "constant") == "constant";
   const Layout layout = request.layouts[0];
   const size_t bytes = dtype_bytes(request.inputs[0].dtype);
   auto step = step_of(pad_maps({request.node, input, output, pads, axes, request.has_input(3)}),
                       input, layout, bytes);
-  if (has_value) std::memcpy(step->fill.data(), request.constant(2)->data(), bytes);
+  step->reads_value = has_value && request.constant(kValue) == nullptr;
+  if (has_value && !step->reads_value)
+    std::memcpy(step->known.data(), request.constant(kValue)->data(), bytes);
   Candidate candidate;
   candidate.kernel = "pad_rows";
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
