@@ -108,6 +108,12 @@ void judge(const Graph& graph, const Requests& requests, const PrecisionPlan& pl
   report->warnings.insert(report->warnings.end(), violations.begin(), violations.end());
 }
 
+// Where codes that the model brought cost more than they bring.
+void warn_of_own_codes(const Graph& graph, const FloatModel& model, CompileReport& report) {
+  if (!model.carries_qdq && !has_integer_products(graph)) return;
+  if (const auto slow = slower_than_float(graph)) report.warnings.push_back(*slow);
+}
+
 // What integer operators are about to be made of, if there is any.
 std::optional<Graph> if_quantized(const Graph& graph) {
   if (std::ranges::none_of(graph.nodes, is_dequantize)) return std::nullopt;
@@ -173,10 +179,7 @@ Model quantize(const FloatModel& model, const PrecisionPlan& plan, CompileReport
   forget_size_numbers(graph);
   verify(graph);
   judge(graph, requests, plan, report);
-  const bool own_codes = model.carries_qdq || has_integer_products(graph);
-  if (own_codes && report != nullptr && model.place.empty()) {
-    if (const auto slow = slower_than_float(graph)) report->warnings.push_back(*slow);
-  }
+  if (report != nullptr && model.place.empty()) warn_of_own_codes(graph, model, *report);
   Model result = described(model, places);
   if (placed) result.with_qdq = kept(std::move(*placed), graph, *model.weight_codes);
   result.graph = std::move(graph);
