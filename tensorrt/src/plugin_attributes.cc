@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <optional>
+#include <type_traits>
 
+#include "octet/error.h"
 #include "wire.h"
 
 namespace octet_trt {
@@ -29,14 +30,15 @@ constexpr Form kForms[] = {
     {"SPARSE_TENSORS", 23, AttributeKind::kOther}, {"TYPE_PROTO", 14, AttributeKind::kOther},
     {"TYPE_PROTOS", 15, AttributeKind::kOther},
 };
-constexpr int kName = 1, kFloat = 2, kInt = 3, kString = 4, kTensor = 5, kStrings = 9, kType = 20;
+constexpr int kNameField = 1, kFloatField = 2, kIntField = 3, kStringField = 4, kTensorField = 5,
+              kStringsField = 9, kTypeField = 20;
 
 // The type that is written down; of a model that writes none, the one whose value there is.
 const Form& form_of(std::string_view bytes) {
   const Form* found = kForms;
   WireReader reader(bytes);
   while (const auto field = reader.next()) {
-    if (field->number == kType && field->integer > 0 && field->integer < std::size(kForms))
+    if (field->number == kTypeField && field->integer > 0 && field->integer < std::size(kForms))
       return kForms[field->integer];
     const auto* holds = std::ranges::find(kForms, field->number, &Form::field);
     if (holds != std::end(kForms) && holds != kForms) found = holds;
@@ -56,22 +58,22 @@ void read_floats(const WireField& field, NodeAttribute& attribute) {
     throw octet::Error(octet::Error::Code::invalid_model,
                        "attribute '" + attribute.name + "' ends within a number");
   }
-  if (field.number == kFloat) attribute.reals.clear();  // of one number the last counts
+  if (field.number == kFloatField) attribute.reals.clear();  // of one number the last counts
   for (size_t i = 0; i < field.bytes.size() / sizeof(float); ++i)
     attribute.reals.push_back(element<float>(field.bytes, i));
 }
 
 void read_integers(const WireField& field, NodeAttribute& attribute) {
-  if (field.number == kInt) attribute.integers.clear();
+  if (field.number == kIntField) attribute.integers.clear();
   if (field.type == 0) attribute.integers.push_back(static_cast<int64_t>(field.integer));
   for (const uint64_t value : read_packed(field.bytes))
     attribute.integers.push_back(static_cast<int64_t>(value));
 }
 
 void read_texts(const WireField& field, NodeAttribute& attribute) {
-  if (field.number == kString) attribute.text.clear();
+  if (field.number == kStringField) attribute.text.clear();
   attribute.text += field.bytes;
-  if (field.number == kStrings) attribute.text += '\0';
+  if (field.number == kStringsField) attribute.text += '\0';
 }
 
 template <class Element, class Number>
@@ -152,8 +154,8 @@ void read_tensor_attribute(std::string_view bytes, NodeAttribute& attribute) {
 
 // A number of zero and an empty text may be left out of a message.
 void read_left_out(int field, NodeAttribute& attribute) {
-  if (field == kFloat && attribute.reals.empty()) attribute.reals.push_back(0);
-  if (field == kInt && attribute.integers.empty()) attribute.integers.push_back(0);
+  if (field == kFloatField && attribute.reals.empty()) attribute.reals.push_back(0);
+  if (field == kIntField && attribute.integers.empty()) attribute.integers.push_back(0);
 }
 
 PluginFieldType type_of_kind(AttributeKind kind) {
@@ -170,12 +172,12 @@ NodeAttribute read_attribute(std::string_view bytes) {
   std::optional<std::string_view> tensor;
   WireReader reader(bytes);
   while (const auto field = reader.next()) {
-    if (field->number == kName) attribute.name = field->bytes;
+    if (field->number == kNameField) attribute.name = field->bytes;
     if (field->number != form.field) continue;
     if (form.kind == AttributeKind::kReals) read_floats(*field, attribute);
     if (form.kind == AttributeKind::kIntegers) read_integers(*field, attribute);
     if (form.kind == AttributeKind::kText) read_texts(*field, attribute);
-    if (form.field == kTensor) tensor = field->bytes;
+    if (form.field == kTensorField) tensor = field->bytes;
   }
   if (tensor) read_tensor_attribute(*tensor, attribute);
   read_left_out(form.field, attribute);

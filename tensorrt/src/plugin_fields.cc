@@ -90,7 +90,7 @@ bool is_integer(PluginFieldType type) {
          type == PluginFieldType::kINT32 || type == PluginFieldType::kDIMS;
 }
 
-const char* name_of(PluginFieldType type) {
+const char* field_type_name(PluginFieldType type) {
   constexpr const char* kNames[] = {"kFLOAT16", "kFLOAT32", "kFLOAT64", "kINT8",    "kINT16",
                                     "kINT32",   "kCHAR",    "kDIMS",    "kUNKNOWN", "kBF16",
                                     "kINT64",   "kFP8",     "kINT4",    "kFP4"};
@@ -136,10 +136,10 @@ class FieldMaker {
     const bool has_text = attribute_.kind == Kind::kText;
     const bool wants_text = declared == PluginFieldType::kCHAR;
     if (has_text != wants_text || !(wants_text || is_real(declared) || is_integer(declared)))
-      refuse_it(std::string("and its plugin's creator declares ") + name_of(declared));
+      refuse_it(std::string("and its plugin's creator declares ") + field_type_name(declared));
     if (has_text || (attribute_.kind == Kind::kReals) == is_real(declared)) return declared;
-    reporter_.warn(what() + ", and its plugin's creator declares " + name_of(declared) +
-                   ": the field is " + name_of(attribute_.own));
+    reporter_.warn(what() + ", and its plugin's creator declares " + field_type_name(declared) +
+                   ": the field is " + field_type_name(attribute_.own));
     return attribute_.own;
   }
 
@@ -204,7 +204,8 @@ class FieldMaker {
 
   std::string what() const {
     const bool is_listed = attribute_.kind == Kind::kIntegers || attribute_.kind == Kind::kReals;
-    const std::string type = is_listed ? attribute_.onnx + " (" + name_of(attribute_.own) + ")"
+    const std::string type = is_listed
+                                 ? attribute_.onnx + " (" + field_type_name(attribute_.own) + ")"
                              : attribute_.kind == Kind::kText ? "a text"
                                                               : attribute_.onnx;
     return "node '" + node_ + "': attribute '" + attribute_.name + "' is " + type;

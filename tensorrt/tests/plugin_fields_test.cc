@@ -3,7 +3,7 @@
 #include "model_bytes.h"
 #include "plugin_support.h"
 
-namespace trt_test {
+namespace trt_test::fields_of_plugins {
 namespace {
 
 using Type = PluginFieldType;
@@ -296,4 +296,4 @@ TEST_F(PluginFields, AreReadAsWiderTypesWithoutLeavingMemory) {
 }
 
 }  // namespace
-}  // namespace trt_test
+}  // namespace trt_test::fields_of_plugins
