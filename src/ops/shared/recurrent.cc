@@ -98,49 +98,6 @@ std::vector<CellFunction> functions_of(const Node& node, const RecurrentKind& ki
   return functions;
 }
 
-struct Geometry {
-  s64 steps = 0, batch = 0, input = 0, hidden = 0, directions = 1;
-  bool batch_first = false;
-  bool reverse = false;  // the first direction
-
-  // Offsets of a row of elements.
-  s64 x_at(s64 time, s64 n) const {
-    return (batch_first ? n * steps + time : time * batch + n) * input;
-  }
-  s64 y_at(s64 time, s64 d, s64 n) const {
-    const s64 row =
-        batch_first ? (n * steps + time) * directions + d : (time * directions + d) * batch + n;
-    return row * hidden;
-  }
-  s64 state_at(s64 d, s64 n) const {
-    return (batch_first ? n * directions + d : d * batch + n) * hidden;
-  }
-  Shape state_shape() const {
-    return batch_first ? Shape{batch, directions, hidden} : Shape{directions, batch, hidden};
-  }
-  Shape y_shape() const {
-    return batch_first ? Shape{batch, steps, directions, hidden}
-                       : Shape{steps, directions, batch, hidden};
-  }
-};
-
-Geometry geometry_of(const Node& node, const Shape& x, const Shape& r) {
-  if (x.rank() != 3 || r.rank() != 3)
-    fail(kMalformed, "the input is {} and R is {}, expected rank 3", to_string(x), to_string(r));
-  Geometry g;
-  const std::string direction = node.attrs.s("direction", "forward");
-  if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
-    fail(kMalformed, "attribute 'direction' is '{}'", direction);
-  g.reverse = direction == "reverse";
-  g.directions = direction == "bidirectional" ? 2 : 1;
-  g.batch_first = node.attrs.i("layout", 0) != 0;
-  g.steps = x[g.batch_first ? 1 : 0];
-  g.batch = x[g.batch_first ? 0 : 1];
-  g.input = x[2];
-  g.hidden = r[2];
-  return g;
-}
-
 void require_input(const Inference& inference, size_t i, const Shape& wanted) {
   if (!inference.has_input(i) || inference.inputs[i].shape == wanted) return;
   fail(kMalformed, "input {} is {}, expected {}", i, to_string(inference.inputs[i].shape),
@@ -152,7 +109,7 @@ class Walk {
  public:
   Walk(const Eval& eval, const RecurrentKind& kind)
       : kind_(kind),
-        g_(geometry_of(eval.node, eval.inputs[kRecX].shape, eval.inputs[kRecR].shape)),
+        g_(recurrent_geometry(eval.node, eval.inputs[kRecX].shape, eval.inputs[kRecR].shape)),
         functions_(functions_of(eval.node, kind, g_.directions)),
         x_(eval, kRecX),
         w_(eval, kRecW),
@@ -235,7 +192,7 @@ class Walk {
   }
 
   const RecurrentKind& kind_;
-  const Geometry g_;
+  const RecurrentGeometry g_;
   std::vector<CellFunction> functions_;
   FloatInput x_, w_, r_, bias_, initial_h_, initial_c_, peepholes_;
   std::vector<s64> lengths_;
@@ -245,6 +202,23 @@ class Walk {
 };
 
 }  // namespace
+
+RecurrentGeometry recurrent_geometry(const Node& node, const Shape& x, const Shape& r) {
+  if (x.rank() != 3 || r.rank() != 3)
+    fail(kMalformed, "the input is {} and R is {}, expected rank 3", to_string(x), to_string(r));
+  RecurrentGeometry g;
+  const std::string direction = node.attrs.s("direction", "forward");
+  if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
+    fail(kMalformed, "attribute 'direction' is '{}'", direction);
+  g.reverse = direction == "reverse";
+  g.directions = direction == "bidirectional" ? 2 : 1;
+  g.batch_first = node.attrs.i("layout", 0) != 0;
+  g.steps = x[g.batch_first ? 1 : 0];
+  g.batch = x[g.batch_first ? 0 : 1];
+  g.input = x[2];
+  g.hidden = r[2];
+  return g;
+}
 
 f32 CellStep::from_input(s64 row) const {
   const f32 sum = dot(w + row * input, x, input);
@@ -263,8 +237,8 @@ f32 CellStep::clipped(f32 value) const {
 void infer_recurrent(Inference& inference, const RecurrentKind& kind) {
   for (size_t i : {kRecX, kRecW, kRecR}) require_dtype(inference, i, DtypeClass::real);
   const Dtype dtype = inference.inputs[kRecX].dtype;
-  const Geometry g =
-      geometry_of(inference.node, inference.inputs[kRecX].shape, inference.inputs[kRecR].shape);
+  const RecurrentGeometry g = recurrent_geometry(inference.node, inference.inputs[kRecX].shape,
+                                                 inference.inputs[kRecR].shape);
   functions_of(inference.node, kind, g.directions);
   if (inference.node.attrs.i("hidden_size", g.hidden) != g.hidden)
     fail(kMalformed, "attribute 'hidden_size' is {}, R has {}",

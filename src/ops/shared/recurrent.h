@@ -26,6 +26,33 @@ enum RecurrentInput : size_t {
   kRecPeepholes,
 };
 
+// Sizes, and offsets of rows of elements.
+struct RecurrentGeometry {
+  s64 steps = 0, batch = 0, input = 0, hidden = 0, directions = 1;
+  bool batch_first = false;
+  bool reverse = false;  // the first direction
+
+  s64 x_at(s64 time, s64 n) const {
+    return (batch_first ? n * steps + time : time * batch + n) * input;
+  }
+  s64 y_at(s64 time, s64 d, s64 n) const {
+    const s64 row =
+        batch_first ? (n * steps + time) * directions + d : (time * directions + d) * batch + n;
+    return row * hidden;
+  }
+  s64 state_at(s64 d, s64 n) const {
+    return (batch_first ? n * directions + d : d * batch + n) * hidden;
+  }
+  Shape state_shape() const {
+    return batch_first ? Shape{batch, directions, hidden} : Shape{directions, batch, hidden};
+  }
+  Shape y_shape() const {
+    return batch_first ? Shape{batch, steps, directions, hidden}
+                       : Shape{steps, directions, batch, hidden};
+  }
+};
+RecurrentGeometry recurrent_geometry(const Node& node, const Shape& x, const Shape& r);
+
 // What distinguishes the three operators.
 struct RecurrentKind {
   s64 gates = 1;                                 // rows of the weights for each hidden element

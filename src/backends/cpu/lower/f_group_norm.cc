@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// f32 GroupNormalization. A group's channels lie side by side, so that a group is a row of LayerNormalization's kernel, with scales of 1;
+// f32 GroupNormalization, and InstanceNormalization of what is no image: groups of one channel. A group's channels lie side by side, so that a group is a row of LayerNormalization's kernel, with scales of 1;
 // scale and bias of each channel follow, which leaves the roundings of docs/numerics.md section 7 as they are.
 #include <algorithm>
 #include <string>
@@ -72,7 +72,8 @@ Offer lower_f_group_norm(const LowerRequest& request) {
   const Shape& shape = request.inputs[0].shape;
   const s64 pixels = dims_product(shape, 2, shape.rank());
   if (shape.elements() == 0) return Reject{"there is nothing to normalize"};
-  const s64 groups = request.node.attrs.i("num_groups");
+  const bool instance = request.node.op->name == "InstanceNormalization";
+  const s64 groups = instance ? shape[1] : request.node.attrs.i("num_groups");
   const s64 count = shape[1] / groups * pixels;
   const GroupNormStep step{kernel_for(kLayerNormF32, isa_of(request.target)),
                            shape[0] * groups,

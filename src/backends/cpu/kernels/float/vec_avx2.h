@@ -126,8 +126,11 @@ struct Lanes {
 };
 inline Lanes lanes_set(float x) { return {v_set(x), v_set(x)}; }
 
+// Lane i and lane i + 8.
+inline __m256 fold_halves(Lanes x) { return v_add(x.low, x.high); }
+
 inline float fold_add(Lanes x) {
-  const V eight = v_add(x.low, x.high);
+  const V eight = fold_halves(x);
   const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));

@@ -102,8 +102,11 @@ inline Lanes lanes_set(float x) { return {v_set(x)}; }
 inline __m256 lower_half(V x) { return _mm512_maskz_extractf32x8_ps(0xff, x, 0); }
 inline __m256 upper_half(V x) { return _mm512_maskz_extractf32x8_ps(0xff, x, 1); }
 
+// Lane i and lane i + 8.
+inline __m256 fold_halves(Lanes x) { return _mm256_add_ps(lower_half(x.all), upper_half(x.all)); }
+
 inline float fold_add(Lanes x) {
-  const __m256 eight = _mm256_add_ps(lower_half(x.all), upper_half(x.all));
+  const __m256 eight = fold_halves(x);
   const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
