@@ -2,6 +2,7 @@
 // Softmax or LayerNormalization of reals that are only quantized afterwards writes codes itself: the same codes, two passes over
 // memory less. Where the reals are codes dequantized, it reads those.
 #include "graph/op_traits.h"
+#include "ops/quantized/code_rows.h"
 #include "ops/quantized/quantize_node.h"
 #include "ops/quantized/zero_points.h"
 #include "passes/match.h"
@@ -17,6 +18,7 @@ const OpDef* as_codes(const Graph& graph, const Node& node) {
   for (size_t i = 1; i < node.inputs.size(); ++i) {
     if (node.inputs[i] != kNoValue && !graph.is_constant(node.inputs[i])) return nullptr;
   }
+  if (!rows_lie_last(graph, node)) return nullptr;
   return node.op->traits->rows_as_codes;
 }
 

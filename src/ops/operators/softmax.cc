@@ -23,6 +23,9 @@ namespace {
 void eval(const Eval& eval) { eval_rows(eval, softmax_row); }
 
 QuantizeResult quantize_softmax(const QuantizeRequest& request) {
+  if (!rows_lie_last(request.graph, request.node))
+    return {.node = {},
+            .reject = "rows of codes lie along the last axis: reals of others are faster"};
   return code_rows_node(request, "QSoftmax");
 }
 

@@ -24,6 +24,13 @@ RowScales row_scales(const Node& node) {
   return {scales[0], scales[1]};
 }
 
+bool rows_lie_last(const Graph& graph, const Node& node) {
+  if (node.inputs.size() > 1 || node.attrs.i("flatten", 0) != 0) return true;
+  const Shape& shape = graph.value(node.inputs[0]).type.shape;
+  const s64 axis = node.attrs.i("axis", -1);
+  return axis == -1 || shape.is_unknown() || axis == shape.rank() - 1;
+}
+
 QuantizeResult code_rows_node(const QuantizeRequest& request, std::string_view op) {
   if (request.node.outputs.size() != 1) return reject("it has more than one output");
   QuantizeResult result = code_node(request, op, 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// f32 operators whose unit is a dense row: Softmax, LayerNormalization, RMSNormalization.
+// f32 operators whose unit is a dense row: Softmax, LayerNormalization, RMSNormalization. A Softmax over another axis than the last takes
+// many rows side by side, or the channels of pixels.
 #include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/rows.h"
 #include "backends/cpu/lower/f_common.h"
@@ -37,6 +38,40 @@ struct RowStep {
   }
 };
 
+// Columns that a thread takes at once: some registers of them, so that each line of memory is read by one thread.
+constexpr s64 kColumnBlock = 64;
+
+struct SoftmaxColumnsStep {
+  void (*function)(const SoftmaxColumnsArgs*);
+  SoftmaxGeometry g;
+
+  void operator()(const StepArgs& step) const noexcept {
+    const s64 blocks = (g.inner + kColumnBlock - 1) / kColumnBlock;
+    const auto body = [&](s64 begin, s64 end, int) {
+      for (s64 item = begin; item < end; ++item) {
+        const s64 first = item % blocks * kColumnBlock;
+        const s64 at = item / blocks * g.count * g.inner + first;
+        const SoftmaxColumnsArgs args{f32_input(step, 0) + at, f32_output(step, 0) + at, g.count,
+                                      g.inner, std::min(kColumnBlock, g.inner - first)};
+        function(&args);
+      }
+    };
+    if (g.outer * g.count * g.inner < kSerial) return body(0, g.outer * blocks, 0);
+    pool_of(step).parallel_for(g.outer * blocks, body);
+  }
+};
+
+Candidate columns_candidate(const LowerRequest& request, const SoftmaxGeometry& g) {
+  const Isa isa = isa_of(request.target);
+  Candidate candidate;
+  candidate.kernel = kernel_name("f32", kSoftmaxColumnsF32.name, isa);
+  candidate.inputs.assign(request.inputs.size(), Layout::linear);
+  candidate.outputs = {Layout::linear};
+  candidate.bind = [step = SoftmaxColumnsStep{kernel_for(kSoftmaxColumnsF32, isa), g}](
+                       const BindArgs&) -> RunStep { return step; };
+  return candidate;
+}
+
 Candidate row_candidate(const LowerRequest& request, const FloatKernel<RowArgs>& kernel,
                         RowStep step) {
   step.function = kernel_for(kernel, isa_of(request.target));
@@ -54,9 +89,16 @@ Offer lower_f_softmax(const LowerRequest& request) {
   if (std::string reason = float_reject(request); !reason.empty()) return Reject{reason};
   const Shape& shape = request.inputs[0].shape;
   const SoftmaxGeometry g = softmax_geometry(request.node, shape);
-  if (g.inner != 1) return Reject{"the axis is not the last one"};
-  const RowStep step{nullptr, shape.elements() == 0 ? 0 : g.outer, g.count, {}, {}, 0.0f};
-  return row_candidate(request, kSoftmaxF32, step);
+  if (shape.elements() == 0) return Reject{"there is nothing to normalize"};
+  const bool pixels = shape.rank() == 4 && request.layouts[0] == Layout::nhwc &&
+                      g.count == shape[1] && g.inner == shape[2] * shape[3];
+  if (g.inner != 1 && !pixels) return columns_candidate(request, g);
+  Candidate candidate = row_candidate(request, kSoftmaxF32,
+                                      {nullptr, shape.elements() / g.count, g.count, {}, {}, 0.0f});
+  if (!pixels) return candidate;
+  candidate.inputs[0] = Layout::nhwc;  // the channels of a pixel are a row
+  candidate.outputs = {Layout::nhwc};
+  return candidate;
 }
 
 Offer lower_f_rms_norm(const LowerRequest& request) {

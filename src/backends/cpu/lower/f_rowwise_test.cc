@@ -66,10 +66,23 @@ TEST(FloatSoftmax, SpecialValues) {
                "special");
 }
 
-TEST(FloatSoftmax, SaysWhyNot) {
-  Probe probe{.op = "Softmax", .inputs = {{random_f32(Shape{2, 3, 4}, 1)}}, .isa = Isa::avx2};
-  probe.attrs.set("axis", s64{1});
-  EXPECT_EQ(run_probe(probe, lower_f_softmax).reject, "the axis is not the last one");
+// Over channels (segmentation) and over bins (the boxes of YOLO), of dense values and of images.
+TEST(FloatSoftmax, OtherAxes) {
+  for (const Shape& shape :
+       {Shape{2, 16, 4, 37}, Shape{1, 21, 9, 8}, Shape{3, 1, 5, 1}, Shape{1, 35, 1, 130}}) {
+    for (s64 axis : {0, 1, 2}) {
+      for (Layout layout : {Layout::linear, Layout::nhwc}) {
+        Probe probe{.op = "Softmax", .inputs = {{random_f32(shape, 4, 6.0f), false, layout}}};
+        probe.attrs.set("axis", axis);
+        expect_exact(probe, lower_f_softmax, fmt::format("{} axis {}", to_string(shape), axis));
+      }
+    }
+  }
+  const f32 inf = std::numeric_limits<f32>::infinity(), nan = std::numeric_limits<f32>::quiet_NaN();
+  const f32 columns[] = {1.0f, -inf, 2.0f, nan, 0.0f, 1.0f, -inf, -inf, -inf, inf, 1.0f, 0.0f};
+  Probe special{.op = "Softmax", .inputs = {{Tensor::of<f32>(Shape{4, 3}, columns)}}};
+  special.attrs.set("axis", s64{0});
+  expect_exact(special, lower_f_softmax, "special");
 }
 
 TEST(FloatLayerNorm, EqualsTheReference) {
@@ -138,6 +151,17 @@ TEST(FloatNorm, EqualsTheReference) {
                              {random_f32(c, 4), true},
                              {variance, true}}},
                  lower_f_norm, "batch");
+  }
+}
+
+// Rows and volumes: groups of one channel.
+TEST(FloatGroupNorm, InstancesThatAreNoImages) {
+  for (const Shape& shape : {Shape{2, 5, 37}, Shape{2, 3, 4, 5, 6}, Shape{1, 16, 1}}) {
+    const Shape c{shape[1]};
+    expect_exact(
+        {.op = "InstanceNormalization",
+         .inputs = {{random_f32(shape, 1)}, {random_f32(c, 2), true}, {random_f32(c, 3), true}}},
+        lower_f_group_norm, "instance");
   }
 }
 

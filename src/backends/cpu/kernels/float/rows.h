@@ -61,6 +61,15 @@ struct ColumnArgs {
   float divisor;
 };
 
+// Softmax of `columns` rows that lie side by side: element i of each is `stride` behind element i - 1.
+struct SoftmaxColumnsArgs {
+  const float* src;
+  float* dst;
+  long count;
+  long stride;
+  long columns;
+};
+
 // One output pixel of a pool: `rows` x `columns` taps from src on.
 struct PoolArgs {
   const float* src;
@@ -77,6 +86,7 @@ struct PoolArgs {
   void row##_f32_avx2(const args* arguments); \
   void row##_f32_vnni(const args* arguments);
 ROW_FAMILY(softmax, RowArgs)
+ROW_FAMILY(softmax_columns, SoftmaxColumnsArgs)
 ROW_FAMILY(layer_norm, RowArgs)
 ROW_FAMILY(rms_norm, RowArgs)
 ROW_FAMILY(code_softmax, CodeRowArgs)
@@ -97,6 +107,8 @@ struct FloatKernel {
 };
 
 constexpr FloatKernel<RowArgs> kSoftmaxF32 = {"softmax", softmax_f32_avx2, softmax_f32_vnni};
+constexpr FloatKernel<SoftmaxColumnsArgs> kSoftmaxColumnsF32 = {
+    "softmax_columns", softmax_columns_f32_avx2, softmax_columns_f32_vnni};
 constexpr FloatKernel<RowArgs> kLayerNormF32 = {"layer_norm", layer_norm_f32_avx2,
                                                 layer_norm_f32_vnni};
 constexpr FloatKernel<RowArgs> kRmsNormF32 = {"rms_norm", rms_norm_f32_avx2, rms_norm_f32_vnni};

@@ -95,6 +95,30 @@ inline void softmax(const RowArgs* args) {
   }
 }
 
+// A register holds one element of many rows, and another each of their lanes.
+inline void softmax_columns(const SoftmaxColumnsArgs* args) {
+  for (long column = 0; column < args->columns; column += kLanes) {
+    const int n = rest_of(args->columns, column);
+    const float* src = args->src + column;
+    float* dst = args->dst + column;
+    V max = v_set(-__builtin_inff()), sums[kReduceWidth];
+    for (V& sum : sums) sum = v_set(0.0f);
+    for (long i = 0; i < args->count; ++i) max = v_max(v_load_n(src + i * args->stride, n), max);
+    for (long i = 0; i < args->count; ++i) {
+      const V value = v_exp(v_sub(v_load_n(src + i * args->stride, n), max));
+      v_store_n(dst + i * args->stride, value, n);
+      sums[i % kReduceWidth] = v_add(sums[i % kReduceWidth], value);
+    }
+    for (long width = kReduceWidth / 2; width > 0; width /= 2) {
+      for (long c = 0; c < width; ++c) sums[c] = v_add(sums[c], sums[c + width]);
+    }
+    for (long i = 0; i < args->count; ++i) {
+      float* at = dst + i * args->stride;
+      v_store_n(at, v_div(v_load_n(at, n), sums[0]), n);
+    }
+  }
+}
+
 inline V normalized(V x, V mean, V factor, V scale, V bias) {
   return v_add(v_mul(v_mul(v_sub(x, mean), factor), scale), bias);
 }
@@ -214,6 +238,7 @@ inline void average_pool(const PoolArgs* args) {
 }  // namespace
 
 void OCTET_ISA(softmax_f32)(const RowArgs* args) { softmax(args); }
+void OCTET_ISA(softmax_columns_f32)(const SoftmaxColumnsArgs* args) { softmax_columns(args); }
 void OCTET_ISA(layer_norm_f32)(const RowArgs* args) { each_row<layer_norm_row>(args); }
 void OCTET_ISA(rms_norm_f32)(const RowArgs* args) { each_row<rms_norm_row>(args); }
 void OCTET_ISA(row_sum_f32)(const RowArgs* args) { row_sum(args); }
