@@ -83,7 +83,13 @@ class Folder {
     if (!read_affine(graph_, norm, affine)) return true;
     const Node* before = producer_of(graph_, uses_, norm.inputs[0]);
     if (before == nullptr) return true;  // what enters as f32 is scaled before it is rounded
-    if (std::optional<Node> product = folded(norm, *before, affine, rewrites)) {
+    if (Node* rows = product_of_rows(norm, *before)) {
+      if (std::optional<Node> product = folded(*before, *rows, affine, rewrites)) {
+        replace_fused_under(norm, *before, *rows, *std::move(product));
+        return true;
+      }
+    }
+    if (std::optional<Node> product = folded_here(norm, *before, affine, rewrites)) {
       replace_fused(norm, *std::move(product), *before);
     } else if (is_image(norm, affine)) {
       if (!rewrites.allow()) return false;
@@ -92,12 +98,44 @@ class Folder {
     return true;
   }
 
-  // The product that does what the normalization does too.
-  std::optional<Node> folded(const Node& norm, const Node& product, const Affine& affine,
+  // The product whose rows `reshape` puts into one matrix for the normalization, both read by nobody else; or null. Networks of tokens
+  // that normalize by batches write so (LeViT).
+  Node* product_of_rows(const Node& norm, const Node& reshape) {
+    if (!reshape.op->traits->permutes) return nullptr;
+    Node* product = producer_of(graph_, uses_, reshape.inputs[0]);
+    if (product == nullptr || only_reader(graph_, uses_, norm.inputs[0]) == nullptr) return nullptr;
+    const Shape& rows = graph_.value(reshape.inputs[0]).type.shape;
+    const Shape& matrix = graph_.value(norm.inputs[0]).type.shape;
+    if (rows.is_unknown() || matrix.is_unknown() || matrix.rank() != 2) return nullptr;
+    // What changes the rank does not transpose.
+    if (rows.rank() == 2) return nullptr;
+    const bool same_channels = rows.rank() > 0 && rows[rows.rank() - 1] == matrix[1];
+    const bool by_rows = output_channel_axis(graph_, *product) == rows.rank() - 1;
+    return same_channels && by_rows ? product : nullptr;
+  }
+
+  // The reshaping gives what the normalization gave; the old one loses its reader and dies.
+  static void replace_fused_under(Node& norm, const Node& reshape, Node& product, Node fused) {
+    fused.outputs = product.outputs;
+    fused.origins = product.origins;
+    append_origins(fused, norm);
+    product = std::move(fused);
+    const std::vector<ValueId> result = norm.outputs;
+    norm = reshape;
+    norm.outputs = result;
+  }
+
+  std::optional<Node> folded_here(const Node& norm, const Node& product, const Affine& affine,
+                                  Rewrites& rewrites) {
+    if (output_channel_axis(graph_, product) != 1) return {};
+    return folded(norm, product, affine, rewrites);
+  }
+
+  // The product that does what the normalization does too; `reader` alone reads its result.
+  std::optional<Node> folded(const Node& reader, const Node& product, const Affine& affine,
                              Rewrites& rewrites) {
     if (!takes_affine(graph_, product, affine.scale.size())) return {};
-    if (output_channel_axis(graph_, product) != 1) return {};
-    if (only_reader(graph_, uses_, norm.inputs[0]) == nullptr) return {};
+    if (only_reader(graph_, uses_, reader.inputs[0]) == nullptr) return {};
     const std::optional<Tensor> bias = real_bias(product);
     if (!bias) return {};
     const std::string name = graph_.value(product.inputs[1]).name;

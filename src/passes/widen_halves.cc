@@ -117,8 +117,10 @@ class Widener {
 // Moving 16-bit values about needs no f32; products do.
 bool has_half_product(const Graph& graph) {
   return std::ranges::any_of(graph.nodes, [&](const Node& node) {
-    return node.op->quant.kind == QuantKind::compute && node.outputs[0] != kNoValue &&
-           is_half(graph.value(node.outputs[0]).type.dtype);
+    const auto half = [&](ValueId id) {
+      return id != kNoValue && is_half(graph.value(id).type.dtype);
+    };
+    return node.op->traits->macs != nullptr && std::ranges::any_of(node.outputs, half);
   });
 }
 

@@ -202,9 +202,17 @@ class Relabeller {
     }
   }
 
+  // s8 codes that stand where an activation may: what is added or multiplied elementwise. Weights of products stay s8.
+  bool is_constant_operand(const Node& node, size_t i) const {
+    const ValueId id = node.inputs[i];
+    return id != kNoValue && !node.op->traits->product_epilogue && graph_.is_constant(id) &&
+           graph_.value(id).type.dtype == Dtype::s8;
+  }
+
   void rewrite_integer(Node& node) {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (changed(node.inputs[i])) read_as_u8(node, i);
+      if (changed(node.inputs[i]) || is_constant_operand(node, i)) read_as_u8(node, i);
+      if (is_constant_operand(node, i)) node.inputs[i] = shifted_constant(node.inputs[i]);
     }
     if (changed(node.outputs[0])) write_as_u8(graph_, node);
   }

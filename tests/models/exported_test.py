@@ -128,6 +128,92 @@ class Exported(unittest.TestCase):
         small.node("MatMul", [product, self.weights(12, 8)], ["y"])
         self.hold(self.layers_of(), 5)
 
+    def test_recurrent_layers_have_kernels(self):
+        """As PyTorch writes nn.LSTM and nn.GRU: two directions, states of zeros, a product behind them."""
+        small, numpy = self.small, self.numpy
+        x = small.feed("x", self.reals(12, 2, 20))
+        states = [small.const(numpy.zeros((2, 2, 24), numpy.float32)) for _ in range(2)]
+        bias = [small.const(self.reals(2, 2 * rows) / 4) for rows in (96, 72)]
+        first = small.node("LSTM", [x, self.weights(2, 96, 20), self.weights(2, 96, 24), bias[0], "", *states], ["lstm"],
+                           hidden_size=24, direction="bidirectional")
+        joined = small.node("Reshape", [small.node("Transpose", [first], perm=[0, 2, 1, 3]), small.const(numpy.array([0, 0, -1]))])
+        second = small.node("GRU", [joined, self.weights(2, 72, 48), self.weights(2, 72, 24), bias[1], "", states[0]], ["gru"],
+                            hidden_size=24, direction="bidirectional", linear_before_reset=1)
+        rows = small.node("Reshape", [small.node("Transpose", [second], perm=[0, 2, 1, 3]), small.const(numpy.array([0, 0, -1]))])
+        small.node("MatMul", [rows, self.weights(48, 10)], ["y"])
+        kernels = {layer["op"]: layer["kernel"] for layer in self.layers_of()}
+        self.assertRegex(kernels["LSTM"], "^f32_recurrent_")
+        self.assertRegex(kernels["GRU"], "^f32_recurrent_")
+
+    def test_tokens_normalized_by_batches(self):
+        """LeViT: a product of tokens, flattened to one matrix and normalized by channels."""
+        small, numpy = self.small, self.numpy
+        x = small.feed("x", self.reals(1, 12, 16))
+        for width, reads in ((24, 16), (16, 24)):
+            rows = small.node("MatMul", [x, self.weights(reads, width)])
+            parts = [small.const(self.rng.uniform(0.5, 1.5, width).astype(numpy.float32)) for _ in range(4)]
+            flat = small.node("BatchNormalization", [small.node("Reshape", [rows, small.const(numpy.array([-1, width]))]), *parts])
+            x = small.node("HardSwish", [small.node("Reshape", [flat, small.const(numpy.array([1, 12, width]))])])
+        small.node("MatMul", [x, self.weights(16, 8)], ["y"])
+        layers = self.layers_of()
+        self.hold(layers, 3)
+        self.assertFalse({"BatchNormalization"} & {layer["op"] for layer in layers})
+
+    def test_softmax_of_channels_and_bins(self):
+        """Segmentation, and boxes as distributions (YOLO): an axis that is not the last."""
+        small, numpy = self.small, self.numpy
+        x = small.feed("x", self.reals(1, 3, 12, 12))
+        features = small.node("Relu", [small.node("Conv", [x, self.weights(32, 3, 3, 3)], pads=[1] * 4)])
+        classes = small.node("Softmax", [small.node("Conv", [features, self.weights(8, 32, 1, 1)])], axis=1)
+        bins = small.node("Reshape", [small.node("Conv", [features, self.weights(64, 32, 1, 1)]), small.const(numpy.array([1, 4, 16, -1]))])
+        shares = small.node("Softmax", [small.node("Transpose", [bins], perm=[0, 2, 1, 3])], axis=1)
+        sides = small.node("Conv", [shares, small.const(numpy.arange(16, dtype=numpy.float32).reshape(1, 16, 1, 1))])
+        joined = [small.node("Reshape", [part, small.const(numpy.array([1, -1, 144]))]) for part in (classes, sides)]
+        small.node("Concat", joined, ["y"], axis=1)
+        layers = self.layers_of()
+        self.assertNotIn("reference", [layer["kernel"] for layer in layers])
+
+    def test_volumes_stay_real(self):
+        """Codes of volumes have no kernel: these layers ran on the reference."""
+        small = self.small
+        x = small.feed("x", self.reals(1, 3, 6, 10, 10))
+        low = small.node("Conv", [x, self.weights(8, 3, 3, 3, 3)], pads=[1] * 6, strides=[1, 2, 2])
+        parts = [small.const(self.rng.uniform(0.5, 1.5, 8).astype(self.numpy.float32)) for _ in range(2)]
+        normal = small.node("LeakyRelu", [small.node("InstanceNormalization", [low, *parts])])
+        small.node("Conv", [normal, self.weights(4, 8, 3, 3, 3)], ["y"], pads=[1] * 6)
+        engine = self.engine_of(small.save("y"), small.feeds)
+        layers = octet("inspect", engine, "--json").json["layers"]
+        self.assertEqual([layer["reason"] for layer in layers if layer["op"] == "Conv"],
+                         ["reals of volumes are faster than codes, which have no kernel of their own"] * 2)
+        self.assertNotIn("reference", [layer["kernel"] for layer in layers])
+
+    def test_constants_beside_codes(self):
+        """What attention adds to queries (Conformer, Transformer-XL) and what stands on one axis of several: codes of constants."""
+        small, numpy = self.small, self.numpy
+        x = small.feed("x", self.reals(1, 12, 32))
+        queries = small.node("Reshape", [small.node("MatMul", [x, self.weights(32, 32)]), small.const(numpy.array([0, -1, 2, 16]))])
+        turned = small.node("Transpose", [small.node("Add", [queries, small.const(self.reals(2, 16))])], perm=[0, 2, 1, 3])
+        keys = small.node("Transpose", [small.node("Reshape", [small.node("MatMul", [x, self.weights(32, 32)]),
+                                                              small.const(numpy.array([0, -1, 2, 16]))])], perm=[0, 2, 3, 1])
+        scaled = small.node("Mul", [turned, small.const(self.reals(2, 1, 16))])
+        small.node("MatMul", [small.node("MatMul", [scaled, keys]), self.weights(12, 6)], ["y"])
+        layers = self.layers_of()
+        self.hold(layers, 4)
+        self.assertNotIn("reference", [layer["kernel"] for layer in layers])
+
+    def test_brain_floats_of_fully_connected_layers(self):
+        """A model whose only products are Gemms of bf16, between casts: it ran on the reference."""
+        small, numpy = self.small, self.numpy
+        x = small.feed("x", self.reals(4, 32))
+        narrow = small.node("Cast", [x], to=16)
+        for reads, width in ((32, 48), (48, 8)):
+            weights = small.node("Cast", [self.weights(width, reads)], to=16)
+            narrow = small.node("Gemm", [narrow, weights, small.node("Cast", [small.const(self.reals(width))], to=16)], transB=1)
+        small.node("Cast", [narrow], ["y"], to=1)
+        engine = self.engine_of(small.save("y"), small.feeds)
+        layers = octet("inspect", engine, "--json").json["layers"]
+        self.hold(layers, 2)
+
     def normalized(self, x, channels):
         parts = [self.small.const(self.rng.uniform(0.5, 1.5, channels).astype(self.numpy.float32)) for _ in range(4)]
         return self.small.node("Relu", [self.small.node("BatchNormalization", [x, *parts])])

@@ -57,6 +57,10 @@ void eval(const Eval& eval) {
 }
 
 QuantizeResult quantize(const QuantizeRequest& request) {
+  const TensorType& x = request.graph.value(request.node.inputs[0]).type;
+  if (!x.shape.is_unknown() && x.shape.rank() > 4)
+    return {.node = {},
+            .reject = "reals of volumes are faster than codes, which have no kernel of their own"};
   return quantize_product(request, kConvolutionRule);
 }
 
