@@ -67,6 +67,57 @@ class IIfConditional : public INoCopy {
 };
 
 #if NV_TENSORRT_MAJOR >= 10
+// Layers that networks refuse.
+enum class KVCacheMode : int32_t { kLINEAR = 0 };
+OCTET_TRT_ENUM_MAX(KVCacheMode, 1)
+enum class MoEActType : int32_t { kNONE = 0, kSILU = 1 };
+OCTET_TRT_ENUM_MAX(MoEActType, 2)
+class IKVCacheUpdateLayer : public ILayer {
+ public:
+  virtual void setCacheMode(KVCacheMode value) noexcept = 0;
+  virtual KVCacheMode getCacheMode() const noexcept = 0;
+};
+class IDynamicQuantizeLayer : public ILayer {
+ public:
+  virtual void setToType(DataType value) noexcept = 0;
+  virtual DataType getToType() const noexcept = 0;
+  virtual void setScaleType(DataType value) noexcept = 0;
+  virtual DataType getScaleType() const noexcept = 0;
+  virtual void setAxis(int32_t value) noexcept = 0;
+  virtual int32_t getAxis() const noexcept = 0;
+  virtual void setBlockSize(int32_t value) noexcept = 0;
+  virtual int32_t getBlockSize() const noexcept = 0;
+  virtual void setBlockShape(Dims const& value) noexcept = 0;
+  virtual Dims getBlockShape() const noexcept = 0;
+};
+class IMoELayer : public ILayer {
+ public:
+  virtual void setActivationType(MoEActType value) noexcept = 0;
+  virtual MoEActType getActivationType() const noexcept = 0;
+  virtual void setQuantizationToType(DataType value) noexcept = 0;
+  virtual DataType getQuantizationToType() const noexcept = 0;
+  virtual void setQuantizationBlockShape(Dims const& value) noexcept = 0;
+  virtual Dims getQuantizationBlockShape() const noexcept = 0;
+  virtual void setDynQOutputScaleType(DataType value) noexcept = 0;
+  virtual DataType getDynQOutputScaleType() const noexcept = 0;
+  virtual void setSwigluParamLimit(float value) noexcept = 0;
+  virtual float getSwigluParamLimit() const noexcept = 0;
+  virtual void setSwigluParamAlpha(float value) noexcept = 0;
+  virtual float getSwigluParamAlpha() const noexcept = 0;
+  virtual void setSwigluParamBeta(float value) noexcept = 0;
+  virtual float getSwigluParamBeta() const noexcept = 0;
+  virtual void setGatedWeights(ITensor& fcGateWeights, ITensor& fcUpWeights, ITensor& fcDownWeights,
+                               MoEActType activationType) noexcept = 0;
+  virtual void setGatedBiases(ITensor& fcGateBiases, ITensor& fcUpBiases,
+                              ITensor& fcDownBiases) noexcept = 0;
+  virtual void setQuantizationStatic(ITensor& fcDownActivationScale,
+                                     DataType dataType) noexcept = 0;
+  virtual void setQuantizationDynamicDblQ(ITensor& fcDownActivationDblQScale, DataType dataType,
+                                          Dims const& blockShape,
+                                          DataType dynQOutputScaleType) noexcept = 0;
+  virtual void setSwigluParams(float limit, float alpha, float beta) noexcept = 0;
+};
+
 enum class AttentionNormalizationOp : int32_t { kNONE = 0, kSOFTMAX = 1 };
 OCTET_TRT_ENUM_MAX(AttentionNormalizationOp, 2)
 

@@ -155,6 +155,7 @@ class IExecutionContext : public INoCopy {
   virtual bool getDebugState(char const* name) const noexcept = 0;
   virtual bool setUnfusedTensorsDebugState(bool flag) noexcept = 0;
   virtual bool getUnfusedTensorsDebugState() const noexcept = 0;
+  virtual IRuntimeConfig* getRuntimeConfig() const noexcept = 0;
 #else
   virtual bool execute(int32_t batchSize, void* const* bindings) noexcept = 0;
   virtual bool enqueue(int32_t batchSize, void* const* bindings, cudaStream_t stream,

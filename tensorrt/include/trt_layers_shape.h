@@ -172,15 +172,63 @@ class IFillLayer : public ILayer {
   OCTET_TRT_VALUE(double, Alpha, 0)
   OCTET_TRT_VALUE(double, Beta, 1)
   OCTET_TRT_VALUE(DataType, ToType, DataType::kFLOAT)
+#if NV_TENSORRT_MAJOR >= 10
+ public:
+  // The same as integers, which then count.
+  void setAlphaInt64(int64_t alpha) noexcept {
+    mAlphaInt64 = alpha;
+    mIsInt64 = true;
+    changed();
+  }
+  int64_t getAlphaInt64() const noexcept { return mAlphaInt64; }
+  void setBetaInt64(int64_t beta) noexcept {
+    mBetaInt64 = beta;
+    mIsInt64 = true;
+    changed();
+  }
+  int64_t getBetaInt64() const noexcept { return mBetaInt64; }
+  bool isAlphaBetaInt64() const noexcept { return mIsInt64; }
+
+ protected:
+  int64_t mAlphaInt64 = 0;
+  int64_t mBetaInt64 = 1;
+  bool mIsInt64 = false;
+#endif
 };
 
 class IQuantizeLayer : public ILayer {
   OCTET_TRT_VALUE(int32_t, Axis, -1)
   OCTET_TRT_VALUE(DataType, ToType, DataType::kINT8)
+#if NV_TENSORRT_MAJOR >= 10
+ public:
+  // Sizes of the blocks that have a scale each; what is built has none.
+  bool setBlockShape(Dims const& blockShape) noexcept {
+    mBlockShape = blockShape;
+    changed();
+    return true;
+  }
+  Dims getBlockShape() const noexcept { return mBlockShape; }
+
+ protected:
+  Dims mBlockShape = Dims{0, {}};
+#endif
 };
 class IDequantizeLayer : public ILayer {
   OCTET_TRT_VALUE(int32_t, Axis, -1)
   OCTET_TRT_VALUE(DataType, ToType, DataType::kFLOAT)
+#if NV_TENSORRT_MAJOR >= 10
+ public:
+  // Sizes of the blocks that have a scale each; what is built has none.
+  bool setBlockShape(Dims const& blockShape) noexcept {
+    mBlockShape = blockShape;
+    changed();
+    return true;
+  }
+  Dims getBlockShape() const noexcept { return mBlockShape; }
+
+ protected:
+  Dims mBlockShape = Dims{0, {}};
+#endif
 };
 
 class IEinsumLayer : public ILayer {
@@ -238,11 +286,30 @@ class INormalizationLayer : public ILayer {
   OCTET_TRT_VALUE(uint32_t, Axes, 0)
   OCTET_TRT_VALUE(OctetSize, NbGroups, 1)
   OCTET_TRT_VALUE(DataType, ComputePrecision, DataType::kFLOAT)
+#if NV_TENSORRT_MAJOR >= 10
+ public:
+  virtual bool isV2() const noexcept { return false; }
+#endif
 };
 
 #if NV_TENSORRT_MAJOR >= 10
 class ISqueezeLayer : public ILayer {};
 class IUnsqueezeLayer : public ILayer {};
+class IRotaryEmbeddingLayer : public ILayer {
+  OCTET_TRT_VALUE(bool, Interleaved, false)
+ public:
+  // Of how many numbers of a head pairs are turned; 0: of all. False for a number that is odd or negative.
+  bool setRotaryEmbeddingDim(int32_t rotaryEmbeddingDim) noexcept {
+    if (rotaryEmbeddingDim < 0 || rotaryEmbeddingDim % 2 != 0) return false;
+    mRotaryEmbeddingDim = rotaryEmbeddingDim;
+    changed();
+    return true;
+  }
+  int32_t getRotaryEmbeddingDim() const noexcept { return mRotaryEmbeddingDim; }
+
+ protected:
+  int32_t mRotaryEmbeddingDim = 0;
+};
 enum class CumulativeOperation : int32_t { kSUM = 0 };
 OCTET_TRT_ENUM_MAX(CumulativeOperation, 1)
 class ICumulativeLayer : public ILayer {

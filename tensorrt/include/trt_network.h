@@ -128,6 +128,22 @@ class INetworkDefinition : public INoCopy {
                                           bool reverse) noexcept = 0;
   virtual IAttention* addAttention(ITensor& query, ITensor& key, ITensor& value,
                                    AttentionNormalizationOp normOp, bool causal) noexcept = 0;
+  virtual INormalizationLayer* addNormalizationV2(ITensor& input, ITensor& scale, ITensor& bias,
+                                                  uint32_t axesMask) noexcept = 0;
+  virtual IRotaryEmbeddingLayer* addRotaryEmbedding(ITensor& input, ITensor& cosCache,
+                                                    ITensor& sinCache, bool interleaved,
+                                                    int32_t rotaryEmbeddingDim) noexcept = 0;
+  virtual IKVCacheUpdateLayer* addKVCacheUpdate(ITensor& cache, ITensor& update,
+                                                ITensor& writeIndices,
+                                                KVCacheMode cacheMode) noexcept = 0;
+  virtual IDynamicQuantizeLayer* addDynamicQuantize(ITensor& input, int32_t axis, int32_t blockSize,
+                                                    DataType outputType,
+                                                    DataType scaleType) noexcept = 0;
+  virtual IDynamicQuantizeLayer* addDynamicQuantizeV2(ITensor& input, Dims const& blockShape,
+                                                      DataType outputType,
+                                                      DataType scaleType) noexcept = 0;
+  virtual IMoELayer* addMoE(ITensor& hiddenStates, ITensor& selectedExpertsForTokens,
+                            ITensor& scoresForSelectedExperts) noexcept = 0;
   virtual bool getFlag(NetworkDefinitionCreationFlag flag) const noexcept = 0;
   virtual NetworkDefinitionCreationFlags getFlags() const noexcept = 0;
   virtual bool markDebug(ITensor& tensor) noexcept = 0;

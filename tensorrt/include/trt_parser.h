@@ -108,6 +108,10 @@ class IParser {
   virtual bool isSubgraphSupported(int64_t const index) noexcept = 0;
   virtual int64_t* getSubgraphNodes(int64_t const index, int64_t& subgraphLength) noexcept = 0;
   virtual bool setBuilderConfig(nvinfer1::IBuilderConfig const* const builderConfig) noexcept = 0;
+  virtual bool loadModelProto(void const* serializedOnnxModel, size_t serializedOnnxModelSize,
+                              char const* modelPath = nullptr) noexcept = 0;
+  virtual bool loadInitializer(char const* name, void const* data, size_t size) noexcept = 0;
+  virtual bool parseModelProto() noexcept = 0;
 #else
   virtual bool parseWithWeightDescriptors(void const* serialized_onnx_model,
                                           size_t serialized_onnx_model_size) noexcept = 0;
@@ -124,6 +128,10 @@ class IParserRefitter {
   virtual int32_t getNbErrors() const noexcept = 0;
   virtual IParserError const* getError(int32_t index) const noexcept = 0;
   virtual void clearErrors() noexcept = 0;
+  virtual bool loadModelProto(void const* serializedOnnxModel, size_t serializedOnnxModelSize,
+                              char const* modelPath = nullptr) noexcept = 0;
+  virtual bool loadInitializer(char const* name, void const* data, size_t size) noexcept = 0;
+  virtual bool refitModelProto() noexcept = 0;
   virtual ~IParserRefitter() noexcept = default;
 };
 #endif

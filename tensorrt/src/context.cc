@@ -31,13 +31,16 @@ octet::Shape unknown_sizes(const std::vector<int64_t>& sizes) {
 
 }  // namespace
 
-Context::Context(const Engine& engine, ExecutionContextAllocationStrategy)
+Context::Context(const Engine& engine, [[maybe_unused]] ExecutionContextAllocationStrategy strategy)
     : engine_(engine),
       state_(engine.state()),
       reporter_(engine.reporter),
       device_(run_device()),
       owners_(state_->info.bindings.size(), "cpu") {
   slots_.resize(state_->info.bindings.size());
+#if NV_TENSORRT_MAJOR >= 10
+  runtime_config_.setExecutionContextAllocationStrategy(strategy);
+#endif
   use_profile(0);
   context();
 }

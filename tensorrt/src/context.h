@@ -13,6 +13,26 @@
 
 namespace octet_trt {
 
+#if NV_TENSORRT_MAJOR >= 10
+class RuntimeConfig final : public IRuntimeConfig {
+ public:
+  explicit RuntimeConfig(
+      ExecutionContextAllocationStrategy strategy = ExecutionContextAllocationStrategy::kSTATIC)
+      : strategy_(strategy) {}
+  void setExecutionContextAllocationStrategy(
+      ExecutionContextAllocationStrategy strategy) noexcept override {
+    strategy_ = strategy;
+  }
+  ExecutionContextAllocationStrategy getExecutionContextAllocationStrategy()
+      const noexcept override {
+    return strategy_;
+  }
+
+ private:
+  ExecutionContextAllocationStrategy strategy_;
+};
+#endif
+
 class Context final : public IExecutionContext {
  public:
   Context(const Engine& engine, ExecutionContextAllocationStrategy strategy);
@@ -65,6 +85,7 @@ class Context final : public IExecutionContext {
   bool setTensorDebugState(char const* name, bool flag) noexcept override;
   bool setAllTensorsDebugState(bool flag) noexcept override;
   bool getDebugState(char const* name) const noexcept override;
+  IRuntimeConfig* getRuntimeConfig() const noexcept override;
   bool setUnfusedTensorsDebugState(bool flag) noexcept override;
   bool getUnfusedTensorsDebugState() const noexcept override;
 #else
@@ -129,6 +150,9 @@ class Context final : public IExecutionContext {
   const Engine& engine_;
   std::shared_ptr<EngineState> state_;
   Reporter reporter_;
+#if NV_TENSORRT_MAJOR >= 10
+  mutable RuntimeConfig runtime_config_;
+#endif
   const std::string device_;  // "cpu", or whose memory bindings are
   // By binding, for views: "cpu", or device_, or another's.
   mutable std::vector<std::string> owners_;

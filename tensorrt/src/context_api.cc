@@ -225,6 +225,8 @@ bool Context::setAllTensorsDebugState(bool flag) noexcept {
   return refuse_watching("setAllTensorsDebugState", flag);
 }
 bool Context::getDebugState(char const*) const noexcept { return false; }
+// The context's own, with what it was made by: the client's may be gone.
+IRuntimeConfig* Context::getRuntimeConfig() const noexcept { return &runtime_config_; }
 bool Context::setUnfusedTensorsDebugState(bool flag) noexcept {
   return refuse_watching("setUnfusedTensorsDebugState", flag);
 }

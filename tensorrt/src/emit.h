@@ -48,6 +48,7 @@ void emit_layer(const IPluginV3Layer& layer, Emission& out);
 void emit_layer(const ISqueezeLayer& layer, Emission& out);
 void emit_layer(const IUnsqueezeLayer& layer, Emission& out);
 void emit_layer(const ICumulativeLayer& layer, Emission& out);
+void emit_layer(const IRotaryEmbeddingLayer& layer, Emission& out);
 #else
 void emit_layer(const IFullyConnectedLayer& layer, Emission& out);
 #endif

@@ -309,6 +309,20 @@ void emit_layer(const IEinsumLayer& layer, Emission& out) {
   out.last("Einsum", inputs, {{"equation", std::string(layer.getEquation())}});
 }
 
+namespace {
+
+// Whether scale and bias are those of groups, as addNormalization() has them, and not of channels.
+bool has_groups(const INormalizationLayer& layer, const Emission& out, int64_t groups) {
+#if NV_TENSORRT_MAJOR >= 10
+  if (layer.isV2()) return false;
+#else
+  static_cast<void>(layer);
+#endif
+  return out.dims(0).d[1] != groups && volume(out.dims(1)) == groups;
+}
+
+}  // namespace
+
 void emit_layer(const INormalizationLayer& layer, Emission& out) {
   std::string x = out.in(0);
   const std::vector<int64_t> axes = out.axes(layer.getAxes());
@@ -328,6 +342,14 @@ void emit_layer(const INormalizationLayer& layer, Emission& out) {
   const std::string variance = out.node("ReduceMean", {square}, {{"axes", over}});
   const std::string epsilon = out.node("Add", {variance, out.scalar(layer.getEpsilon())});
   std::string y = out.node("Div", {off, out.node("Sqrt", {epsilon})});
+  if (groups != 1 && has_groups(layer, out, groups)) {
+    const auto grouped = [&](size_t i) {
+      return out.node("Reshape", {out.in(i), out.integers({1, groups, 1})});
+    };
+    y = out.node("Add", {out.node("Mul", {y, grouped(1)}), grouped(2)});
+    out.last("Reshape", {y, out.node("Shape", {out.in(0)})});
+    return;
+  }
   if (groups != 1) y = out.node("Reshape", {y, out.node("Shape", {out.in(0)})});
   out.last("Add", {out.node("Mul", {y, out.in(1)}), out.in(2)});
 }

@@ -291,6 +291,25 @@ void emit_layer(const IResizeLayer& layer, Emission& out) {
   out.last("Resize", resize_inputs(layer, out), attributes);
 }
 
+#if NV_TENSORRT_MAJOR >= 10
+namespace {
+
+void range_of_integers(const IFillLayer& layer, Emission& out) {
+  std::vector<int64_t> values;
+  for (int64_t i = 0; i < layer.getDimensions().d[0]; ++i) {
+    int64_t value = 0;
+    if (__builtin_mul_overflow(i, layer.getBetaInt64(), &value) ||
+        __builtin_add_overflow(value, layer.getAlphaInt64(), &value))
+      refuse("layer '" + out.layer().name + "': its range leaves what 64 bits hold");
+    values.push_back(value);
+  }
+  const auto type = onnx_type_of(to_octet(layer.getToType()));
+  out.last("Cast", {out.integers(values)}, {{"to", type}});
+}
+
+}  // namespace
+#endif
+
 void emit_layer(const IFillLayer& layer, Emission& out) {
   if (out.input_count() > 0)
     refuse("layer '" + out.layer().name + "': fills of tensors are not supported");
@@ -307,6 +326,9 @@ void emit_layer(const IFillLayer& layer, Emission& out) {
   }
   if (sizes.size() != 1)
     refuse("layer '" + out.layer().name + "': a range of numbers has one dimension");
+#if NV_TENSORRT_MAJOR >= 10
+  if (layer.isAlphaBetaInt64()) return range_of_integers(layer, out);
+#endif
   std::vector<float> values;
   for (int64_t i = 0; i < sizes[0]; ++i) values.push_back(alpha + beta * static_cast<float>(i));
   const std::string line = out.floats(values, sizes);

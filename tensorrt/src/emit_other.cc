@@ -17,6 +17,18 @@ std::string zero_points(Emission& out) {
   return out.cast(zeros, Dtype::s8);
 }
 
+template <class Layer>
+void refuse_blocks(const Layer& layer, const Emission& out) {
+#if NV_TENSORRT_MAJOR >= 10
+  if (layer.getBlockShape().nbDims != 0)
+    refuse(
+        "layer '" + out.layer().name +
+        "': scales of blocks are not supported; codes have one for a tensor or for each channel");
+#else
+  static_cast<void>(layer), static_cast<void>(out);
+#endif
+}
+
 OnnxAttributes axis_of(int32_t axis, const Emission& out) {
   if (volume(out.dims(1)) == 1) return {};
   return {{"axis", out.axis(axis < 0 ? 0 : axis)}};
@@ -25,11 +37,13 @@ OnnxAttributes axis_of(int32_t axis, const Emission& out) {
 }  // namespace
 
 void emit_layer(const IQuantizeLayer& layer, Emission& out) {
+  refuse_blocks(layer, out);
   const std::string scale = out.in(1);
   out.last("QuantizeLinear", {out.in(0), scale, zero_points(out)}, axis_of(layer.getAxis(), out));
 }
 
 void emit_layer(const IDequantizeLayer& layer, Emission& out) {
+  refuse_blocks(layer, out);
   out.last("DequantizeLinear", {out.in(0), out.in(1), zero_points(out)},
            axis_of(layer.getAxis(), out));
 }
@@ -65,5 +79,49 @@ void emit_layer(const INMSLayer& layer, Emission& out) {
       out.node("Gather", {shape, out.node("Squeeze", {out.integers({0})})}, {{"axis", int64_t{0}}});
   out.last("Cast", {count}, {{"to", onnx_type_of(Dtype::s32)}}, 1);
 }
+
+#if NV_TENSORRT_MAJOR >= 10
+// Pairs of each head, neighbors or halves, turned by the angles of their place.
+void emit_layer(const IRotaryEmbeddingLayer& layer, Emission& out) {
+  const Dims sizes = out.dims(0);
+  const std::string told = "layer '" + out.layer().name + "': ";
+  if (sizes.nbDims != 4 || sizes.d[3] < 0)
+    refuse(told + "its input is batch, heads, places and a head of known size, not " +
+           to_string(sizes));
+  const int64_t head = sizes.d[3];
+  const int64_t turned = layer.getRotaryEmbeddingDim() == 0 ? head : layer.getRotaryEmbeddingDim();
+  if (turned > head || turned % 2 != 0)
+    refuse(told + std::to_string(turned) + " numbers of a head of " + std::to_string(head) +
+           " are no pairs");
+  const auto part = [&](int64_t begin, int64_t end, int64_t step) {
+    return out.node("Slice", {out.in(0), out.integers({begin}), out.integers({end}),
+                              out.integers({3}), out.integers({step})});
+  };
+  // For each place, the same for all heads.
+  const auto angles = [&](size_t i) {
+    const std::string all = out.in(i);
+    const std::string of_places =
+        out.has(3) ? out.node("Gather", {all, out.in_as_int64(3)}, {{"axis", int64_t{0}}}) : all;
+    return out.node("Unsqueeze", {of_places, out.integers({1})});
+  };
+  const bool neighbors = layer.getInterleaved();
+  const std::string a = neighbors ? part(0, turned, 2) : part(0, turned / 2, 1);
+  const std::string b = neighbors ? part(1, turned, 2) : part(turned / 2, turned, 1);
+  const std::string cosine = angles(1), sine = angles(2);
+  const auto product = [&](const std::string& x, const std::string& y) {
+    return out.node("Mul", {x, y});
+  };
+  std::string first = out.node("Sub", {product(cosine, a), product(sine, b)});
+  std::string second = out.node("Add", {product(sine, a), product(cosine, b)});
+  std::vector<std::string> parts = {first, second};
+  if (neighbors) {
+    for (std::string& one : parts) one = out.node("Unsqueeze", {one, out.integers({4})});
+    const std::string pairs = out.node("Concat", parts, {{"axis", int64_t{4}}});
+    parts = {out.node("Reshape", {pairs, out.integers({0, 0, 0, turned})})};
+  }
+  if (turned < head) parts.push_back(part(turned, head, 1));
+  out.last("Concat", parts, {{"axis", int64_t{3}}});
+}
+#endif
 
 }  // namespace octet_trt

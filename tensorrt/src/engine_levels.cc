@@ -32,21 +32,6 @@ class SerializationConfig final : public ISerializationConfig {
   SerializationFlags flags_ = 0;
 };
 
-class RuntimeConfig final : public IRuntimeConfig {
- public:
-  void setExecutionContextAllocationStrategy(
-      ExecutionContextAllocationStrategy strategy) noexcept override {
-    strategy_ = strategy;
-  }
-  ExecutionContextAllocationStrategy getExecutionContextAllocationStrategy()
-      const noexcept override {
-    return strategy_;
-  }
-
- private:
-  ExecutionContextAllocationStrategy strategy_ = ExecutionContextAllocationStrategy::kSTATIC;
-};
-
 }  // namespace
 
 bool Engine::hasImplicitBatchDimension() const noexcept { return false; }

@@ -159,6 +159,21 @@ class Network final : public INetworkDefinition {
                                   bool exclusive, bool reverse) noexcept override;
   IAttention* addAttention(ITensor& query, ITensor& key, ITensor& value,
                            AttentionNormalizationOp normOp, bool causal) noexcept override;
+  INormalizationLayer* addNormalizationV2(ITensor& input, ITensor& scale, ITensor& bias,
+                                          uint32_t axesMask) noexcept override;
+  IRotaryEmbeddingLayer* addRotaryEmbedding(ITensor& input, ITensor& cosCache, ITensor& sinCache,
+                                            bool interleaved,
+                                            int32_t rotaryEmbeddingDim) noexcept override;
+  IKVCacheUpdateLayer* addKVCacheUpdate(ITensor& cache, ITensor& update, ITensor& writeIndices,
+                                        KVCacheMode cacheMode) noexcept override;
+  IDynamicQuantizeLayer* addDynamicQuantize(ITensor& input, int32_t axis, int32_t blockSize,
+                                            DataType outputType,
+                                            DataType scaleType) noexcept override;
+  IDynamicQuantizeLayer* addDynamicQuantizeV2(ITensor& input, Dims const& blockShape,
+                                              DataType outputType,
+                                              DataType scaleType) noexcept override;
+  IMoELayer* addMoE(ITensor& hiddenStates, ITensor& selectedExpertsForTokens,
+                    ITensor& scoresForSelectedExperts) noexcept override;
   bool getFlag(NetworkDefinitionCreationFlag flag) const noexcept override;
   NetworkDefinitionCreationFlags getFlags() const noexcept override;
   bool markDebug(ITensor& tensor) noexcept override;

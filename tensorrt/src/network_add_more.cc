@@ -191,6 +191,41 @@ INormalizationLayer* Network::addNormalization(ITensor& input, ITensor& scale, I
 }
 
 #if NV_TENSORRT_MAJOR >= 10
+namespace {
+
+// With scale and bias of channels, whatever the groups.
+class NormalizationV2 final : public LayerOf<INormalizationLayer> {
+ public:
+  using LayerOf<INormalizationLayer>::LayerOf;
+  bool isV2() const noexcept override { return true; }
+};
+
+}  // namespace
+
+INormalizationLayer* Network::addNormalizationV2(ITensor& input, ITensor& scale, ITensor& bias,
+                                                 uint32_t axesMask) noexcept {
+  OCTET_TRT_ADD("addNormalizationV2", INormalizationLayer, {
+    auto* layer =
+        add<NormalizationV2>(LayerType::kNORMALIZATION, "Normalization", {&input, &scale, &bias});
+    layer->setAxes(axesMask);
+    return layer;
+  });
+}
+
+IRotaryEmbeddingLayer* Network::addRotaryEmbedding(ITensor& input, ITensor& cosCache,
+                                                   ITensor& sinCache, bool interleaved,
+                                                   int32_t rotaryEmbeddingDim) noexcept {
+  OCTET_TRT_ADD("addRotaryEmbedding", IRotaryEmbeddingLayer, {
+    if (rotaryEmbeddingDim < 0 || rotaryEmbeddingDim % 2 != 0)
+      refuse(std::to_string(rotaryEmbeddingDim) + " numbers of a head are no pairs");
+    auto* layer = add<LayerOf<IRotaryEmbeddingLayer>>(
+        LayerType::kROTARY_EMBEDDING, "RotaryEmbedding", {&input, &cosCache, &sinCache});
+    layer->setInterleaved(interleaved);
+    static_cast<void>(layer->setRotaryEmbeddingDim(rotaryEmbeddingDim));
+    return layer;
+  });
+}
+
 IFillLayer* Network::addFill(Dims const& dimensions, FillOperation op,
                              DataType outputType) noexcept {
   IFillLayer* layer = addFill(dimensions, op);

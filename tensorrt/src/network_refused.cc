@@ -38,6 +38,37 @@ IAttention* Network::addAttention(ITensor&, ITensor&, ITensor&, AttentionNormali
                              "attention is made of its parts; use addMatrixMultiply() and "
                              "addSoftMax()");
 }
+
+IKVCacheUpdateLayer* Network::addKVCacheUpdate(ITensor&, ITensor&, ITensor&, KVCacheMode) noexcept {
+  return refused<IKVCacheUpdateLayer>(
+      reporter, "addKVCacheUpdate",
+      "no output is written over its input; give the cache as an input and its longer form as an "
+      "output, by addConcatenation() or addScatter()");
+}
+
+namespace {
+
+constexpr const char* kNoDynamicScales =
+    "no scale is computed while a network runs; quantize by addQuantize(), whose scale is a "
+    "constant";
+
+}  // namespace
+
+IDynamicQuantizeLayer* Network::addDynamicQuantize(ITensor&, int32_t, int32_t, DataType,
+                                                   DataType) noexcept {
+  return refused<IDynamicQuantizeLayer>(reporter, "addDynamicQuantize", kNoDynamicScales);
+}
+
+IDynamicQuantizeLayer* Network::addDynamicQuantizeV2(ITensor&, Dims const&, DataType,
+                                                     DataType) noexcept {
+  return refused<IDynamicQuantizeLayer>(reporter, "addDynamicQuantizeV2", kNoDynamicScales);
+}
+
+IMoELayer* Network::addMoE(ITensor&, ITensor&, ITensor&) noexcept {
+  return refused<IMoELayer>(reporter, "addMoE",
+                            "experts are made of their parts; use addMatrixMultiply(), "
+                            "addActivation() and addGather()");
+}
 #else
 IRNNv2Layer* Network::addRNNv2(ITensor&, int32_t, int32_t, int32_t, RNNOperation) noexcept {
   return refused<IRNNv2Layer>(reporter, "addRNNv2",

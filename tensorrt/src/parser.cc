@@ -48,9 +48,9 @@ char const* const* ParserError::localFunctionStack() const { return nullptr; }
 int32_t ParserError::localFunctionStackSize() const { return 0; }
 #endif
 
-void Parser::add_error(const std::exception& error) {
+void Parser::add_error(const std::exception& error, const char* function) {
   errors_.add(parser_code(error), error.what());
-  reporter_.error("IParser::parse", error);
+  reporter_.error(function, error);
 }
 
 bool Parser::parse_bytes(std::string_view bytes, const std::string& folder) {
@@ -163,6 +163,34 @@ int64_t* Parser::getSubgraphNodes(int64_t const index, int64_t& subgraphLength) 
   return subgraphLength == 0 ? nullptr : all_nodes_.data();
 }
 bool Parser::setBuilderConfig(IBuilderConfig const* const) noexcept { return true; }
+
+template <class Work>
+bool Parser::told(const char* function, const Work& work) noexcept {
+  return guarded(reporter_, function, false, [&] {
+    try {
+      work();
+      return true;
+    } catch (const std::exception& error) {
+      add_error(error, function);
+      return false;
+    }
+  });
+}
+
+bool Parser::loadModelProto(void const* serializedOnnxModel, size_t serializedOnnxModelSize,
+                            char const* modelPath) noexcept {
+  return told("IParser::loadModelProto", [&] {
+    loaded_.load({static_cast<const char*>(serializedOnnxModel), serializedOnnxModelSize},
+                 folder_of(modelPath));
+  });
+}
+bool Parser::loadInitializer(char const* name, void const* data, size_t size) noexcept {
+  return told("IParser::loadInitializer", [&] { loaded_.set(name, data, size); });
+}
+bool Parser::parseModelProto() noexcept {
+  return told("IParser::parseModelProto",
+              [&] { network_.parse(loaded_.bytes(), loaded_.folder()); });
+}
 #else
 bool Parser::parseWithWeightDescriptors(void const* serialized_onnx_model,
                                         size_t serialized_onnx_model_size) noexcept {

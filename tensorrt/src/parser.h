@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "NvOnnxParser.h"
+#include "loaded_model.h"
 #include "network.h"
 
 namespace octet_trt {
@@ -77,6 +78,10 @@ class Parser final : public nvonnxparser::IParser {
   bool isSubgraphSupported(int64_t const index) noexcept override;
   int64_t* getSubgraphNodes(int64_t const index, int64_t& subgraphLength) noexcept override;
   bool setBuilderConfig(IBuilderConfig const* const builderConfig) noexcept override;
+  bool loadModelProto(void const* serializedOnnxModel, size_t serializedOnnxModelSize,
+                      char const* modelPath = nullptr) noexcept override;
+  bool loadInitializer(char const* name, void const* data, size_t size) noexcept override;
+  bool parseModelProto() noexcept override;
 #else
   bool parseWithWeightDescriptors(void const* serialized_onnx_model,
                                   size_t serialized_onnx_model_size) noexcept override;
@@ -84,11 +89,15 @@ class Parser final : public nvonnxparser::IParser {
 
  private:
   bool parse_bytes(std::string_view bytes, const std::string& folder);
-  void add_error(const std::exception& error);
+  // What is thrown is an error of the parser's list, too.
+  template <class Work>
+  bool told(const char* function, const Work& work) noexcept;
+  void add_error(const std::exception& error, const char* function = "IParser::parse");
 
   Network& network_;
   Reporter reporter_;
   ParserErrors errors_;
+  LoadedModel loaded_;
   nvonnxparser::OnnxParserFlags flags_ = 1;
   int64_t nodes_ = 0;
   bool supported_ = false;

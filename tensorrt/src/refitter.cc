@@ -265,6 +265,22 @@ class ParserRefitter final : public nvonnxparser::IParserRefitter {
     return told("IParserRefitter::refitFromFile",
                 [&] { return take(read_file(onnxModelFile == nullptr ? "" : onnxModelFile)); });
   }
+  bool loadModelProto(void const* serializedOnnxModel, size_t serializedOnnxModelSize,
+                      char const*) noexcept override {
+    return told("IParserRefitter::loadModelProto", [&] {
+      loaded_.load({static_cast<const char*>(serializedOnnxModel), serializedOnnxModelSize}, "");
+      return true;
+    });
+  }
+  bool loadInitializer(char const* name, void const* data, size_t size) noexcept override {
+    return told("IParserRefitter::loadInitializer", [&] {
+      loaded_.set(name, data, size);
+      return true;
+    });
+  }
+  bool refitModelProto() noexcept override {
+    return told("IParserRefitter::refitModelProto", [&] { return take(loaded_.bytes()); });
+  }
   int32_t getNbErrors() const noexcept override { return errors_.count(); }
   nvonnxparser::IParserError const* getError(int32_t index) const noexcept override {
     return errors_.at(index);
@@ -302,6 +318,7 @@ class ParserRefitter final : public nvonnxparser::IParserRefitter {
   IRefitter& refitter_;
   Reporter reporter_;
   ParserErrors errors_;
+  LoadedModel loaded_;
 };
 
 }  // namespace

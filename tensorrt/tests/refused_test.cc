@@ -59,6 +59,49 @@ TEST(Refused, AttentionInOnePiece) {
   EXPECT_TRUE(maker.logger.has("addAttention: attention is made of its parts"));
 }
 
+// refused: INetworkDefinition::addKVCacheUpdate, IKVCacheUpdateLayer::*: no output is written over its input
+// refused: INetworkDefinition::addDynamicQuantize, INetworkDefinition::addDynamicQuantizeV2, IDynamicQuantizeLayer::*: no scale is computed
+// while a network runs
+// refused: INetworkDefinition::addMoE, IMoELayer::*: experts are made of their parts
+TEST(Refused, LayersOfLanguageModels) {
+  Maker maker;
+  INetworkDefinition& n = *maker.network;
+  ITensor* x = n.addInput("x", DataType::kFLOAT, Dims4{1, 2, 3, 4});
+  EXPECT_EQ(n.addKVCacheUpdate(*x, *x, *x, KVCacheMode::kLINEAR), nullptr);
+  EXPECT_TRUE(maker.logger.has("addKVCacheUpdate: no output is written over its input"));
+  EXPECT_EQ(n.addDynamicQuantize(*x, 3, 16, DataType::kFP4, DataType::kFP8), nullptr);
+  EXPECT_TRUE(maker.logger.has("addDynamicQuantize: no scale is computed while a network runs"));
+  EXPECT_EQ(n.addDynamicQuantizeV2(*x, Dims4{1, 1, 1, 4}, DataType::kFP8, DataType::kFLOAT),
+            nullptr);
+  EXPECT_TRUE(maker.logger.has("addDynamicQuantizeV2: no scale is computed"));
+  EXPECT_EQ(n.addMoE(*x, *x, *x), nullptr);
+  EXPECT_TRUE(maker.logger.has("addMoE: experts are made of their parts"));
+}
+
+// refused: IQuantizeLayer::setBlockShape, IQuantizeLayer::getBlockShape, IDequantizeLayer::setBlockShape,
+// IDequantizeLayer::getBlockShape: codes have one scale for a tensor or for each channel
+TEST(Refused, ScalesOfBlocks) {
+  static const std::vector<float> half = {0.5F};
+  for (const bool quantizes : {true, false}) {
+    Maker maker;
+    INetworkDefinition& n = *maker.network;
+    ITensor* x = n.addInput("x", DataType::kFLOAT, Dims2{2, 4});
+    ITensor* scale = n.addConstant(Dims{0, {}}, weights_of(half))->getOutput(0);
+    IQuantizeLayer* codes = n.addQuantize(*x, *scale);
+    IDequantizeLayer* back = n.addDequantize(*codes->getOutput(0), *scale);
+    if (quantizes) {
+      EXPECT_TRUE(codes->setBlockShape(Dims2{1, 2}));
+      EXPECT_EQ(sizes_of(codes->getBlockShape()), (std::vector<int64_t>{1, 2}));
+    } else {
+      EXPECT_TRUE(back->setBlockShape(Dims2{1, 2}));
+      EXPECT_EQ(sizes_of(back->getBlockShape()), (std::vector<int64_t>{1, 2}));
+    }
+    n.markOutput(*back->getOutput(0));
+    EXPECT_EQ(maker.build(), nullptr);
+    EXPECT_TRUE(maker.logger.has("scales of blocks are not supported")) << maker.logger.text;
+  }
+}
+
 // refused: ITimingCache::queryKeys, ITimingCache::query, ITimingCache::update: choices by layer are kept, no times by hash
 TEST(Refused, TimingCachesHaveNoTactics) {
   Maker maker;

@@ -142,7 +142,9 @@ TEST(Engine, OfLevelTenHasNothingToStream) {
   EXPECT_EQ(config->getExecutionContextAllocationStrategy(),
             ExecutionContextAllocationStrategy::kUSER_MANAGED);
   const Own<IExecutionContext> context(engine.createExecutionContext(config.get()));
-  EXPECT_TRUE(context);
+  ASSERT_TRUE(context);
+  EXPECT_EQ(context->getRuntimeConfig()->getExecutionContextAllocationStrategy(),
+            ExecutionContextAllocationStrategy::kUSER_MANAGED);
   const Own<ISerializationConfig> how(engine.createSerializationConfig());
   EXPECT_TRUE(how->setFlag(SerializationFlag::kEXCLUDE_WEIGHTS));
   EXPECT_TRUE(how->getFlag(SerializationFlag::kEXCLUDE_WEIGHTS));
