@@ -53,7 +53,8 @@ bool has_coded_data(const Graph& graph, IsData data) {
 }  // namespace
 
 bool has_coded_activations(const Graph& graph) {
-  IsData data(graph.value_count(), false);
+  // A model without inputs computes on its constants.
+  IsData data(graph.value_count(), graph.inputs.empty());
   for (const ValueId id : graph.inputs) data[id] = true;
   return has_coded_data(graph, std::move(data));
 }
