@@ -108,9 +108,19 @@ std::vector<Tensor*> Network::all_tensors() const {
 }
 
 bool Network::has_quantizers() const {
-  return std::ranges::any_of(layers, [](const auto& layer) {
-    return layer->kind() == LayerType::kQUANTIZE || layer->kind() == LayerType::kDEQUANTIZE;
-  });
+  std::set<const Tensor*> data(inputs_.begin(), inputs_.end());
+  // Layers may stand in any order.
+  for (size_t before = 0; before != data.size();) {
+    before = data.size();
+    for (const auto& layer : layers) {
+      const auto is_data = [&](const Tensor* input) { return data.contains(input); };
+      if (std::ranges::none_of(layer->inputs, is_data)) continue;
+      if (layer->kind() == LayerType::kQUANTIZE || layer->kind() == LayerType::kDEQUANTIZE)
+        return true;
+      for (const auto& output : layer->outputs) data.insert(output.get());
+    }
+  }
+  return false;
 }
 
 bool Network::has_plugins() const {

@@ -60,6 +60,7 @@ class Network final : public INetworkDefinition {
   // Those that the text of the model has.
   std::vector<const LayerCore*> layers_of_model() const;
   std::vector<const Tensor*> tensors_of_model() const;
+  // Of data; those of constants are the weights'.
   bool has_quantizers() const;
   bool has_plugins() const;
   // Those of layers_of_model(), as they were written last.

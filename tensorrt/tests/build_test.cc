@@ -109,6 +109,36 @@ TEST(Calibrator, IsAskedInTensorRtsOrder) {
   EXPECT_NE(calibrator.cache.find("\nx: "), std::string::npos) << calibrator.cache;
 }
 
+// Weights as codes say nothing of the data's ranges.
+void add_product_by_codes(INetworkDefinition& network) {
+  static const std::vector<int8_t> codes(64, 3);
+  static const Values scale = {0.5F};
+  ITensor* x = network.addInput("x", DataType::kFLOAT, Dims4{1, 4, 8, 8});
+  ITensor* weights =
+      network.addConstant(Dims4{1, 1, 8, 8}, Weights{DataType::kINT8, codes.data(), 64})
+          ->getOutput(0);
+  ITensor* step = network.addConstant(Dims{0, {}}, weights_of(scale))->getOutput(0);
+  ITensor* real = network.addDequantize(*weights, *step)->getOutput(0);
+  network.markOutput(
+      *network.addMatrixMultiply(*x, MatrixOperation::kNONE, *real, MatrixOperation::kNONE)
+           ->getOutput(0));
+}
+
+TEST(Calibrator, IsAskedWhereWeightsAloneAreCodes) {
+  Calibrator calibrator(2);
+  Maker maker, uncalibrated;
+  for (Maker* each : {&maker, &uncalibrated}) {
+    add_product_by_codes(*each->network);
+    each->config->setFlag(BuilderFlag::kINT8);
+  }
+  maker.config->setInt8Calibrator(&calibrator);
+  ASSERT_TRUE(maker.build()) << maker.logger.text;
+  EXPECT_FALSE(calibrator.calls.empty());
+  EXPECT_GT(int8_layers(maker.plan_bytes), 0);
+  ASSERT_TRUE(uncalibrated.build()) << uncalibrated.logger.text;
+  EXPECT_EQ(int8_layers(uncalibrated.plan_bytes), 0);
+}
+
 TEST(Calibrator, ACacheIsEnough) {
   Calibrator first(4);
   Int8Maker maker(&first);
