@@ -173,7 +173,7 @@ class WeightsAlone(unittest.TestCase):
         # What calibration sees, and the codes that weights get, follow from the same reals.
         results = []
         for path in (model.path, model.real):
-            octet("build", path, "--int8", "--calib", MODELS[name].calib, "--max-calib", "16", *flags, "-o", engine, "--quiet")
+            octet("build", path, "--int8", "--calib", MODELS[name].calib, "--max-samples", "16", *flags, "-o", engine, "--quiet")
             results.append(logits_of(engine))
             layers = layers_of(engine)
             products = [layer for layer in layers if layer["macs"] and layer["reason_code"] == "constant_weights"]
