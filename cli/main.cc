@@ -127,6 +127,32 @@ bool wants_json(std::span<char*> arguments) {
   return std::ranges::any_of(arguments, [](std::string_view text) { return text == "--json"; });
 }
 
+// Flags that have another name since, as older scripts call them.
+struct FormerFlag {
+  std::string_view command;  // empty: of all
+  std::string_view former, name;
+};
+constexpr FormerFlag kFormerFlags[] = {{"", "--max-calib", "--max-samples"},
+                                       {"bundle", "--count", "--max-samples"}};
+
+std::string under_present_name(std::string_view command, std::string word) {
+  for (const FormerFlag& flag : kFormerFlags) {
+    if (!flag.command.empty() && flag.command != command) continue;
+    const std::string_view name = std::string_view(word).substr(0, word.find('='));
+    if (name == flag.former) word.replace(0, name.size(), flag.name);
+  }
+  return word;
+}
+
+// What the parser takes: the last word first, without the program's name.
+std::vector<std::string> words_of(std::span<char*> arguments) {
+  const std::string_view command = arguments.size() > 1 ? arguments[1] : "";
+  std::vector<std::string> words;
+  for (size_t i = arguments.size(); i-- > 1;)
+    words.push_back(under_present_name(command, arguments[i]));
+  return words;
+}
+
 }  // namespace
 
 // The program under TensorRT's name, or the command of that name: their flags are none of CLI11's.
@@ -160,7 +186,7 @@ int run_octet(int argc, char** argv) {
   commands.push_back(add_manual(app));
   const Failure fail(wants_json({argv, static_cast<size_t>(argc)}));
   try {
-    app.parse(argc, argv);
+    app.parse(words_of({argv, static_cast<size_t>(argc)}));
   } catch (const CLI::ParseError& error) {
     return finish_parse(app, error, fail);
   }

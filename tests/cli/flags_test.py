@@ -80,6 +80,12 @@ class Flags(unittest.TestCase):
         self.assertEqual([command for command in readers if "--max-samples" not in flags_of(command)], [])
         self.assertGreaterEqual(set(readers), {"build", "eval", "compare", "report", "bundle"})
 
+    def test_former_names_are_taken_and_not_shown(self):
+        for command, former in (("build", "--max-calib"), ("compare", "--max-calib"), ("bundle", "--count")):
+            self.assertNotIn(former, flags_of(command))
+            for words in ((former, "-1"), (f"{former}=-1",)):
+                self.assertIn("--max-samples: -1 is not from 0 on", harness.octet(command, "x", *words, code=2).err)
+
     def test_advice_is_given_where_its_flag_exists(self):
         table = (ROOT / "cli/advice.cc").read_text()
         rows = re.findall(r'\{"[\w.]+",\s*"(--[\w-]+)",\s*((?:"[^"]*"\s*)+)\}', table)
