@@ -17,9 +17,9 @@ struct RowScales {
 };
 RowScales row_scales(const Node& node);
 
-// The integer node over the codes of input 0, with the float node's other inputs and its attributes; or a reason.
 // Whether the node's rows reach to the last axis, as the kernels of codes want them. Normalizations begin at their axis.
 bool rows_lie_last(const Graph& graph, const Node& node);
+// The integer node over the codes of input 0, with the float node's other inputs and its attributes; or a reason.
 QuantizeResult code_rows_node(const QuantizeRequest& request, std::string_view op);
 
 // Checks codes (or reals, where `reals`), scales and zero points; the output has the shape of input 0.
