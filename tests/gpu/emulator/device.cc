@@ -235,8 +235,19 @@ int capability(bool minor) {
 constexpr int kHopper = 9;
 constexpr int kReservedShared = 1 << 10;  // of a block, kept by the system
 
+// OCTET_EMULATED_ATTRIBUTES, "16:132,13:1980000": of another chip, by the numbers of CUdevice_attribute.
+std::map<int, int> with_asked(std::map<int, int> values) {
+  const char* at = std::getenv("OCTET_EMULATED_ATTRIBUTES");
+  for (int key = 0, value = 0; at != nullptr && std::sscanf(at, "%d:%d", &key, &value) == 2;) {
+    values[key] = value;
+    at = std::strchr(at, ',');
+    if (at != nullptr) ++at;
+  }
+  return values;
+}
+
 const std::map<int, int>& attributes() {
-  static const auto* const values = new std::map<int, int>{
+  static const auto* const values = new std::map<int, int>(with_asked({
       {octet::cuda::kMaxThreadsPerBlock, 1024},
       {2, 1024},
       {3, 1024},
@@ -263,7 +274,7 @@ const std::map<int, int>& attributes() {
       {octet::cuda::kSharedBytesPerBlock, static_cast<int>(shared_bytes_opt_in())},
       {106, 32},  // blocks of a multiprocessor
       {octet::cuda::kReservedSharedBytes, kReservedShared},
-  };
+  }));
   return *values;
 }
 

@@ -112,6 +112,40 @@ TEST(GpuLayerNorm, Reals) {
   }
 }
 
+// Layer normalization by the kernel of that number alone.
+size_t kernel_of_test = 0, kernels_of_test = 1;
+
+Offer lower_one_norm(const LowerRequest& request) {
+  Target target = request.target;
+  target.keep_others = true;
+  Offer offer = cuda::lower_layer_norm(
+      {request.graph, request.node, request.inputs, request.outputs, request.layouts, target});
+  auto* all = std::get_if<Candidates>(&offer);
+  if (all == nullptr) return offer;
+  kernels_of_test = all->size();
+  return all->at(kernel_of_test);
+}
+
+// Rows that one, two or four eights of threads share, fewer rows than a block has among them.
+TEST(GpuLayerNorm, EveryShareOfARow) {
+  NEEDS_GPU();
+  size_t most = 0;
+  for (const s64 count : {16, 32, 160, 768}) {
+    kernels_of_test = 1;
+    for (kernel_of_test = 0; kernel_of_test < kernels_of_test; ++kernel_of_test) {
+      const std::string what = fmt::format("{} by kernel {}", count, kernel_of_test);
+      for (const s64 rows : {1, 37}) {
+        const Probe codes = code_probe("QLayerNormalization", random_s8({rows, count}, 1), kQuants[0]);
+        expect_exact_on_gpu(with_parameters(codes, count, true), lower_one_norm, what);
+      }
+      const Probe reals{"LayerNormalization", {activation(special_f32({37, count}))}};
+      expect_exact_on_gpu(with_parameters(reals, count, true), lower_one_norm, what + ", reals");
+    }
+    most = std::max(most, kernels_of_test);
+  }
+  EXPECT_EQ(most, 3u);
+}
+
 // Shares near the middle between two codes, where a quotient is divided and not guessed: equal elements have equal shares, 1 / count.
 TEST(GpuSoftmax, SharesBetweenTwoCodes) {
   NEEDS_GPU();

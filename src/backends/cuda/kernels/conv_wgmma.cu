@@ -29,6 +29,8 @@
 #define M_TILES (X_MODE == 2 ? M / (OH * OW) * TILES_H : (M + BM - 1) / BM)
 #define TILES (M_TILES * N_TILES)
 #define ADDEND_AHEAD (EPI_SUM && !EPI_RESIDUAL)
+// Of two warpgroups that share tiles the first begins so many stages earlier and stays ahead: while it ends its rows, the other multiplies.
+#define AHEAD (!PINGPONG && NWG == 2 ? (K_STEPS < STAGES ? K_STEPS : STAGES) : 0)
 
 extern __shared__ u8 shared_memory[];
 
@@ -245,8 +247,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) octet_kernel(c
     barrier_init(resident, 1);
     barriers_are_ready();
   }
-  // Multipliers and biases: within a GROUP channel CHANNELS * q + 4w + e lies at 16w + 4q + e, so that four threads read 64 bytes.
-  for (s32 i = threadIdx.x; i < N_TILES * BN; i += THREADS) {
+  // Multipliers and biases: within a GROUP channel CHANNELS * q + 4w + e lies at 16w + 4q + e, so that four threads read 64 bytes. A block
+  // whose tiles are all of one column needs no others.
+  const bool one_column = RESIDENT || gridDim.x >= TILES;
+  const s32 of_block = one_column ? blockIdx.x % N_TILES * BN : 0, columns = one_column ? BN : N_TILES * BN;
+#pragma unroll 4
+  for (s32 i = of_block + threadIdx.x; i < of_block + columns; i += THREADS) {
     const s32 in = i % GROUP, q = in / CHANNELS, w = in % CHANNELS / 4, e = in % 4;
     f32* to = (f32*)(base + OFF_END) + (i - in + 16 * w + 4 * q + e);
     *to = i < COUT ? p.end.multiplier[i] : 0.0f;
@@ -272,6 +278,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) octet_kernel(c
   // Main loops take turns (named barriers 3, 4): a wait for a parity cannot tell a phase from the one two before it.
   if (wg == 1) threads_arrive<256>(3);
 #endif
+  if (AHEAD != 0 && wg == 1 && blockIdx.x < TILES) threads_meet<256>(3);
   s32 acc[TALL][BN / 2];
   Stage stage = {own * K_STEPS % STAGES, (u32)(own * K_STEPS / STAGES & 1)};
   for (s32 tile = blockIdx.x + own * gridDim.x; tile < TILES; tile += step * gridDim.x) {
@@ -310,6 +317,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) octet_kernel(c
       }
       last = stage.index;
       stage.next();
+      if (AHEAD != 0 && it == AHEAD - 1 && wg == 0 && tile == blockIdx.x) threads_arrive<256>(3);
     }
 #if PINGPONG
     threads_arrive<256>(4 - wg);

@@ -98,15 +98,28 @@ __device__ __forceinline__ u32 sum_code(f32 t, u32 addends, u32 e) {
 
 #if TABLE_LANES
 // A copy for each lane of a warp in a bank of its own, so that no two lanes wait for each other: the entry for code LO + i is byte
-// 128 i + 4 * lane.
+// 128 i + 4 * lane. Four lanes' entries are stored at once.
 __device__ __forceinline__ void copy_table(u8* to, const u8* table, s32 thread, s32 threads) {
 #pragma unroll 8
-  for (s32 i = thread; i < (HI - LO + 1) * 32; i += threads) to[4 * i] = table[i / 32 + LO + (EPI_S8 ? 128 : 0)];
+  for (s32 i = thread; i < (HI - LO + 1) * 8; i += threads) {
+    const u32 entry = table[i / 8 + LO + (EPI_S8 ? 128 : 0)];
+    ((uint4*)to)[i] = uint4{entry, entry, entry, entry};
+  }
+}
+// `offset` is modulo 2^32, as addresses of shared memory are.
+__device__ __forceinline__ u8 load_shared_byte(const u8* shared, u32 offset) {
+#ifdef OCTET_EMULATED
+  return shared[offset];
+#else
+  u32 byte;
+  asm("ld.shared.u8 %0, [%1];" : "=r"(byte) : "r"(shared_address(shared) + offset));
+  return (u8)byte;
+#endif
 }
 // The entry for the code of t.
 __device__ __forceinline__ u8 table_entry(f32 t, const u8* table) {
   const f32 shifted = f32_add(fminf(fmaxf(t, (f32)(LO - ZP_Y)), (f32)(HI - ZP_Y)), 0x1.8p+23f);
-  return table[(bits_of(shifted) << 7) + (threadIdx.x % 32 * 4 - ((0x4B400000u + LO - ZP_Y) << 7))];
+  return load_shared_byte(table, (bits_of(shifted) << 7) + (threadIdx.x % 32 * 4 - ((0x4B400000u + LO - ZP_Y) << 7)));
 }
 #endif
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // LayerNormalization and RMSNormalization of rows of whole 16 elements, by kernels/rows.cu's constants: eight threads for a row, each with two
-// of its 16 lanes, elements 16e + 2r and the next, which are loaded and stored together.
+// of its 16 lanes, elements 16e + 2r and the next, which are loaded and stored together. Where rows are few a row has PARTS such eights, which
+// follow each other along the row: sums of lanes go from one to the next, all else is shared.
 //
-// Constants: as in kernels/rows.cu, INNER 1, CHANNELS 0; BLOCK_ROWS rows of a block of 8 * BLOCK_ROWS threads; CONSTANTS: scale and bias depend on
-// no predecessor
-#define STEPS (COUNT / 16)
-#define THREADS (8 * BLOCK_ROWS)
+// Constants: as in kernels/rows.cu, INNER 1, CHANNELS 0; PARTS (1, 2 or 4; divides COUNT / 16); BLOCK_ROWS rows of a block of
+// 8 * PARTS * BLOCK_ROWS threads; CONSTANTS: scale and bias depend on no predecessor
+#define STEPS (COUNT / 16 / PARTS)  // of a thread
+#define ROW_THREADS (8 * PARTS)
+#define THREADS (ROW_THREADS * BLOCK_ROWS)
+#define ACCESSES (COUNT / 16)  // of 16 codes
 #define STAGED (X_CODES && Y_CODES)  // codes pass through shared memory
 
 // Scale, then bias.
@@ -23,18 +26,19 @@ __device__ __forceinline__ void load_parameters(const RowsParams& p) {
 // Rows begin in banks of their own.
 __shared__ __align__(16) u8 staged[BLOCK_ROWS][COUNT + 16];
 
-// By the eight threads of the row, 16 codes at a time.
+// By the threads of the row, 16 codes at a time.
 __device__ __forceinline__ void copy_row(u8* to, const u8* from) {
-  uint4 codes[(STEPS + 7) / 8];
+  constexpr s32 kEach = (ACCESSES + ROW_THREADS - 1) / ROW_THREADS;
+  uint4 codes[kEach];
 #pragma unroll
-  for (s32 i = 0; i < (STEPS + 7) / 8; ++i) {
-    const s32 at = 8 * i + (s32)threadIdx.x % 8;
-    if (at < STEPS) codes[i] = ((const uint4*)from)[at];
+  for (s32 i = 0; i < kEach; ++i) {
+    const s32 at = ROW_THREADS * i + (s32)threadIdx.x % ROW_THREADS;
+    if (at < ACCESSES) codes[i] = ((const uint4*)from)[at];
   }
 #pragma unroll
-  for (s32 i = 0; i < (STEPS + 7) / 8; ++i) {
-    const s32 at = 8 * i + (s32)threadIdx.x % 8;
-    if (at < STEPS) ((uint4*)to)[at] = codes[i];
+  for (s32 i = 0; i < kEach; ++i) {
+    const s32 at = ROW_THREADS * i + (s32)threadIdx.x % ROW_THREADS;
+    if (at < ACCESSES) ((uint4*)to)[at] = codes[i];
   }
 }
 #endif
@@ -55,14 +59,29 @@ __device__ __forceinline__ Pair real_pair(const u8* x, s64 at) {
 #endif
 }
 
-// Lanes 8 apart, then 4, 2, 1: of eight threads, in all of them.
+// Sums of what `element` makes of each pair, along the row: a part begins with what the part before it has. Of all threads the last part's is
+// the sum.
+template <class F>
+__device__ __forceinline__ Pair sums_along_row(const Pair (&x)[STEPS], const F& element) {
+  Pair sums = {0.0f, 0.0f};
+#pragma unroll
+  for (s32 part = 0; part < PARTS; ++part) {
+    if (part != 0) sums = {__shfl_up_sync(~0u, sums.even, 8), __shfl_up_sync(~0u, sums.odd, 8)};
+#pragma unroll
+    for (s32 e = 0; e < STEPS; ++e) sums = {f32_add(sums.even, element(x[e].even)), f32_add(sums.odd, element(x[e].odd))};
+  }
+  return sums;
+}
+
+// Lanes 8 apart, then 4, 2, 1: of the last part's eight threads, in all of the row.
 __device__ __forceinline__ f32 sum_of_lanes(Pair lanes) {
 #pragma unroll
   for (s32 threads = 4; threads > 0; threads /= 2) {
     lanes.even = f32_add(lanes.even, __shfl_xor_sync(~0u, lanes.even, threads));
     lanes.odd = f32_add(lanes.odd, __shfl_xor_sync(~0u, lanes.odd, threads));
   }
-  return f32_add(lanes.even, lanes.odd);
+  const f32 sum = f32_add(lanes.even, lanes.odd);
+  return PARTS == 1 ? sum : __shfl_sync(~0u, sum, ROW_THREADS - 1, ROW_THREADS);
 }
 
 #if Y_CODES
@@ -111,12 +130,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) octet_kernel(const __grid_
   if (CONSTANTS) load_parameters(p);
   wait_for_predecessor();
   if (!CONSTANTS) load_parameters(p);
-  const s64 wanted = (s64)blockIdx.x * BLOCK_ROWS + threadIdx.x / 8;
+  const s64 wanted = (s64)blockIdx.x * BLOCK_ROWS + threadIdx.x / ROW_THREADS;
   // Threads beyond the last row take part in what their warp exchanges.
   const s64 row = wanted < ROWS ? wanted : (s64)ROWS - 1;
-  const s32 own = threadIdx.x % 8 * 2;
+  const s32 own = threadIdx.x % ROW_THREADS / 8 * STEPS * 16 + threadIdx.x % 8 * 2;
 #if STAGED
-  u8* const codes = staged[threadIdx.x / 8];
+  u8* const codes = staged[threadIdx.x / ROW_THREADS];
   copy_row(codes, p.x + row * COUNT);
 #endif
   Pair x[STEPS];
@@ -131,18 +150,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) octet_kernel(const __grid_
 #endif
   const f32 count = f32_of(COUNT);
 #if CENTERED
-  Pair sums = {0.0f, 0.0f};
-#pragma unroll
-  for (s32 e = 0; e < STEPS; ++e) sums = {f32_add(sums.even, x[e].even), f32_add(sums.odd, x[e].odd)};
-  const f32 mean = f32_div(sum_of_lanes(sums), count);
+  const f32 mean = f32_div(sum_of_lanes(sums_along_row(x, [](f32 own) { return own; })), count);
 #pragma unroll
   for (s32 e = 0; e < STEPS; ++e) x[e] = {f32_sub(x[e].even, mean), f32_sub(x[e].odd, mean)};
 #endif
-  Pair squares = {0.0f, 0.0f};
-#pragma unroll
-  for (s32 e = 0; e < STEPS; ++e)
-    squares = {f32_add(squares.even, f32_mul(x[e].even, x[e].even)), f32_add(squares.odd, f32_mul(x[e].odd, x[e].odd))};
-  const f32 inverse = f32_div(1.0f, f32_sqrt(f32_add(f32_div(sum_of_lanes(squares), count), EPSILON)));
+  const f32 squares = sum_of_lanes(sums_along_row(x, [](f32 own) { return f32_mul(own, own); }));
+  const f32 inverse = f32_div(1.0f, f32_sqrt(f32_add(f32_div(squares, count), EPSILON)));
 #pragma unroll
   for (s32 e = 0; e < STEPS; ++e) {
     const float2 scale = *(const float2*)(parameters[0] + 16 * e + own);

@@ -69,11 +69,14 @@ void set_codes(KernelSource& source, const LowerRequest& request) {
   source.set("HI", s64{epilogue.range.hi});
 }
 
+constexpr s64 kStepOfPairs = 16;
+constexpr s64 kLanesOfPairs = 8;  // threads that have all of a step
+
 // Whether kernels/norm_pairs.cu takes it: rows of whole 16 elements, few enough to keep.
 bool takes_pairs(const RowsRequest& rows) {
-  constexpr s64 kMost = 1024, kStep = 16;
-  return !rows.softmax && rows.inner == 1 && rows.channels == 0 && rows.count % kStep == 0 &&
-         rows.count <= kMost;
+  constexpr s64 kMost = 1024;
+  return !rows.softmax && rows.inner == 1 && rows.channels == 0 &&
+         rows.count % kStepOfPairs == 0 && rows.count <= kMost;
 }
 
 // Whether it may load several elements at once from where values lie.
@@ -100,11 +103,13 @@ s64 threads_of(const RowsRequest& rows, s64 lanes, const Chip& chip) {
   return threads;
 }
 
-Launch launch_of(const LowerRequest& request, const RowsRequest& rows, bool pairs) {
-  constexpr s64 kMostKept = 64, kLanesOfPairs = 8;
-  const s64 lanes = pairs ? kLanesOfPairs : lanes_of(rows), kept = ceil_div(rows.count, lanes);
+// `parts`: eights of threads that share a row of kernels/norm_pairs.cu; 0: kernels/rows.cu.
+Launch launch_of(const LowerRequest& request, const RowsRequest& rows, s64 parts) {
+  constexpr s64 kMostKept = 64;
+  const s64 lanes = parts > 0 ? kLanesOfPairs * parts : lanes_of(rows);
+  const s64 kept = ceil_div(rows.count, lanes);
   const s64 threads = threads_of(rows, lanes, device_of(request).chip());
-  Launch launch{.source = {pairs ? "norm_pairs" : "rows", {}}, .shape = {}};
+  Launch launch{.source = {parts > 0 ? "norm_pairs" : "rows", {}}, .shape = {}};
   KernelSource& source = launch.source;
   source.set("ROWS", rows.rows), source.set("COUNT", rows.count), source.set("INNER", rows.inner);
   source.set("SOFTMAX", s64{rows.softmax}), source.set("CENTERED", s64{rows.centered});
@@ -112,7 +117,7 @@ Launch launch_of(const LowerRequest& request, const RowsRequest& rows, bool pair
   source.set("EPSILON", rows.epsilon);
   source.set("BIAS", s64{rows.has_bias});
   source.set("CONSTANTS", s64{rows.scale && (rows.bias || !rows.has_bias)});
-  source.set("LANES", lanes);
+  source.set("LANES", lanes), source.set("PARTS", parts);
   source.set("BLOCK_ROWS", threads / lanes);
   source.set("LANES_FIRST", s64{rows.inner == 1});
   source.set("KEPT", kept <= kMostKept ? kept : 0);
@@ -130,15 +135,28 @@ std::vector<BlobRecipe> blobs(const RowsRequest& rows) {
   return all;
 }
 
-Offer offer(const LowerRequest& request, const RowsRequest& rows) {
-  if (rows.rows == 0 || rows.count == 0) return Reject{"there is nothing to compute"};
-  Candidate candidate = candidate_of(
-      request, fmt::format("{}{}", rows.name, request.outputs[0].dtype == Dtype::f32 ? "_f32" : ""),
-      rows.layout);
+// Of kernels/norm_pairs.cu in cycles, a fit to rows of 768: a warp alone waits for itself, several share a scheduler.
+f64 pairs_cycles(const RowsRequest& rows, s64 parts, const Chip& chip) {
+  constexpr f64 kOfElement = 19, kOfSums = 3, kOfRow = 250, kAlone = 4.5, kBeside = 2;
+  constexpr s64 kWarp = 32, kSchedulers = 4;
+  const f64 count = static_cast<f64>(rows.count) / kLanesOfPairs;
+  const f64 sums = parts > 1 ? count * kOfSums : 0.0;
+  const f64 instructions = count / static_cast<f64>(parts) * kOfElement + sums + kOfRow;
+  const s64 warps = ceil_div(rows.rows * kLanesOfPairs * parts,
+                             kWarp * kSchedulers * s64{chip.multiprocessors});
+  return instructions * std::max(kAlone, kBeside * static_cast<f64>(warps));
+}
+
+Candidate candidate_for(const LowerRequest& request, const RowsRequest& rows, s64 parts) {
+  std::string name = rows.name;
+  if (request.outputs[0].dtype == Dtype::f32) name += "_f32";
+  if (parts > 1) name += fmt::format("_x{}", parts);
+  Candidate candidate = candidate_of(request, name, rows.layout);
   for (size_t i = kScale; i < candidate.inputs.size(); ++i) candidate.inputs[i] = Layout::linear;
-  candidate.cost = bytes_cost(moved_bytes(request), device_of(request).chip());
-  const Launch plain = launch_of(request, rows, false);
-  const Launch pairs = launch_of(request, rows, takes_pairs(rows));
+  const Chip& chip = device_of(request).chip();
+  candidate.cost = bytes_cost(moved_bytes(request), chip);
+  if (parts > 0) candidate.cost += pairs_cycles(rows, parts, chip);
+  const Launch plain = launch_of(request, rows, 0), pairs = launch_of(request, rows, parts);
   set_step(
       candidate, device_of(request),
       {.make_launch =
@@ -155,6 +173,20 @@ Offer offer(const LowerRequest& request, const RowsRequest& rows) {
         return p;
       });
   return candidate;
+}
+
+Offer offer(const LowerRequest& request, const RowsRequest& rows) {
+  if (rows.rows == 0 || rows.count == 0) return Reject{"there is nothing to compute"};
+  if (!takes_pairs(rows)) return candidate_for(request, rows, 0);
+  Candidates candidates;
+  for (const s64 parts : {1, 2, 4}) {
+    if (rows.count % (kStepOfPairs * parts) == 0)
+      candidates.push_back(candidate_for(request, rows, parts));
+  }
+  std::ranges::stable_sort(candidates, {}, &Candidate::cost);
+  const bool measured = request.target.keep_others || request.target.tuning != nullptr;
+  if (!measured) candidates.resize(1);
+  return candidates;
 }
 
 // One value for each channel, of one for each or one for each group (opset 18).
