@@ -11,7 +11,8 @@
 //   parts      PARTS: y is so many matrices of COUT / PARTS columns, PART_BYTES apart, of whole tiles; ZP_OF_PART: the zero point of codes of `part`
 //   edges      EDGES; TOP, BOTTOM, LEFT, RIGHT (rows and columns of y whose windows reach into padding)
 //   tiles      BM_WG (64 or 128 rows of a warpgroup), BN, BKI, SUB (pieces of k in a stage), STAGES, NWG, PINGPONG, RESIDENT
-//              (weights stay in shared memory), MIN_BLOCKS
+//              (weights stay in shared memory), MIN_BLOCKS; ROLLED: the end of a tile is a loop, since a block has so few tiles that fetching
+//              its instructions takes longer than moving sums
 //   memory     OFF_B, OFF_END (bias and multipliers), OFF_TABLE, OFF_BARRIERS
 // Weights: rows of CHUNKS * R * S * BKI bytes of k, zero beyond CIN; row 8j + 2q + e of GROUP is channel CHANNELS * q + 2j + e, so that a
 // thread owns CHANNELS neighbours.
@@ -29,8 +30,6 @@
 #define M_TILES (X_MODE == 2 ? M / (OH * OW) * TILES_H : (M + BM - 1) / BM)
 #define TILES (M_TILES * N_TILES)
 #define ADDEND_AHEAD (EPI_SUM && !EPI_RESIDUAL)
-// Of two warpgroups that share tiles the first begins so many stages earlier and stays ahead: while it ends its rows, the other multiplies.
-#define AHEAD (!PINGPONG && NWG == 2 ? (K_STEPS < STAGES ? K_STEPS : STAGES) : 0)
 
 extern __shared__ u8 shared_memory[];
 
@@ -178,8 +177,23 @@ __device__ __forceinline__ void load_operand(u8 (&to)[CHANNELS], const u8* from,
     if (channel + v < COUT) load_codes<OUT_VEC>(to + v, from + channel + v);
 }
 
-// A group of channels of a thread's rows: what is known of a channel is read once for all of them.
-__device__ __forceinline__ void finish(const WgmmaParams& p, const s32 (&acc)[TALL][BN / 2], s32 g, const Pixel (&at)[ROWS], s32 channel,
+// The sums and operands of the next group of channels become those of the first.
+template <s32 kOperands>
+__device__ __forceinline__ void next_group(s32 (&acc)[TALL][BN / 2], u8 (&operands)[kOperands][ROWS][CHANNELS]) {
+#pragma unroll
+  for (s32 m = 0; m < TALL; ++m)
+#pragma unroll
+    for (s32 i = 0; i < BN / 2 - GROUP / 2; ++i) acc[m][i] = acc[m][i + GROUP / 2];
+#pragma unroll
+  for (s32 g = 1; g < kOperands; ++g)
+#pragma unroll
+    for (s32 row = 0; row < ROWS; ++row)
+#pragma unroll
+      for (s32 c = 0; c < CHANNELS; ++c) operands[g - 1][row][c] = operands[g][row][c];
+}
+
+// The first group of channels of a thread's rows: what is known of a channel is read once for all of them.
+__device__ __forceinline__ void finish(const WgmmaParams& p, const s32 (&acc)[TALL][BN / 2], const Pixel (&at)[ROWS], s32 channel,
                                        const u8* end, const u8* table, const u8 (&residual)[ROWS][CHANNELS], s32 part) {
 #if ADDEND_AHEAD
   const u8 (&addend)[ROWS][CHANNELS] = residual;
@@ -195,13 +209,13 @@ __device__ __forceinline__ void finish(const WgmmaParams& p, const s32 (&acc)[TA
   u32 words[ROWS][CHANNELS / 4];
 #pragma unroll
   for (s32 w = 0; w < CHANNELS / 4; ++w) {
-    const u8* four = end + (g * GROUP + w * 16 + q * 4) * 4;
+    const u8* four = end + (w * 16 + q * 4) * 4;
     const uint4 f = *(const uint4*)four;
     const int4 b = *(const int4*)(four + N_TILES_BYTES);
     const f32 scales[4] = {f32_bits(f.x), f32_bits(f.y), f32_bits(f.z), f32_bits(f.w)};
 #pragma unroll
     for (s32 row = 0; row < ROWS; ++row) {
-      const s32* own = acc[row / 2] + g * GROUP / 2 + 8 * w + row % 2 * 2;
+      const s32* own = acc[row / 2] + 8 * w + row % 2 * 2;
       s32 sums[4] = {own[0] + b.x, own[1] + b.y, own[4] + b.z, own[5] + b.w};
 #if EDGES
       const s32 edge = edge_class(at[row]);
@@ -278,7 +292,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) octet_kernel(c
   // Main loops take turns (named barriers 3, 4): a wait for a parity cannot tell a phase from the one two before it.
   if (wg == 1) threads_arrive<256>(3);
 #endif
-  if (AHEAD != 0 && wg == 1 && blockIdx.x < TILES) threads_meet<256>(3);
   s32 acc[TALL][BN / 2];
   Stage stage = {own * K_STEPS % STAGES, (u32)(own * K_STEPS / STAGES & 1)};
   for (s32 tile = blockIdx.x + own * gridDim.x; tile < TILES; tile += step * gridDim.x) {
@@ -317,7 +330,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) octet_kernel(c
       }
       last = stage.index;
       stage.next();
-      if (AHEAD != 0 && it == AHEAD - 1 && wg == 0 && tile == blockIdx.x) threads_arrive<256>(3);
     }
 #if PINGPONG
     threads_arrive<256>(4 - wg);
@@ -329,9 +341,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) octet_kernel(c
       stage.index = skipped % STAGES;
       stage.phase ^= skipped / STAGES & 1;
     }
+#if ROLLED
+#pragma unroll 1
+#else
 #pragma unroll
-    for (s32 g = 0; g < BN / GROUP; ++g)
-      finish(p, acc, g, at, first_channel + g * GROUP, base + OFF_END + n_tile * BN * 4, base + OFF_TABLE, ahead[EPI_RESIDUAL || EPI_SUM ? g : 0],
+#endif
+    for (s32 g = 0; g < BN / GROUP; ++g) {
+      finish(p, acc, at, first_channel + g * GROUP, base + OFF_END + (n_tile * BN + g * GROUP) * 4, base + OFF_TABLE, ahead[0],
              PARTS > 1 ? n_tile * BN / (COUT / PARTS) : 0);
+      next_group(acc, ahead);
+    }
   }
 }

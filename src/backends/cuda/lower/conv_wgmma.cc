@@ -108,6 +108,8 @@ Launch make_launch(const ConvRequest& conv, const WgmmaTile& tile, const Chip& c
   s64 blocks = std::min<s64>(tiles, chip.multiprocessors * tile.blocks);
   // Weights that stay are those of one column tile.
   if (tile.resident) blocks = std::max(columns, blocks / columns * columns);
+  constexpr s64 kTilesOfLoop = 2;
+  launch.source.set("ROLLED", s64{tiles <= kTilesOfLoop * blocks});
   constexpr int kWarpgroup = 128, kLoader = 32;
   launch.shape = {.blocks = blocks,
                   .threads = kWarpgroup * static_cast<int>(tile.warpgroups) + kLoader,
