@@ -53,6 +53,7 @@ void quantize_rows(Graph&, Rewrites&);
 void quantize_function(Graph&, Rewrites&);
 void fold_scale(Graph&, Rewrites&);
 void drop_reshape(Graph&, Rewrites&);
+void remove_plain_table(Graph&, Rewrites&);
 void fuse_table(Graph&, Rewrites&);
 void fuse_sum(Graph&, Rewrites&);
 void fuse_shuffle(Graph&, Rewrites&);
@@ -109,6 +110,7 @@ constexpr Pass kQuantizePasses[] = {
     {"quantize_function", quantize_function, kMakesIntegers},
     {"fold_scale", fold_scale},
     {"drop_reshape", drop_reshape},
+    {"remove_plain_table", remove_plain_table},
     {"fuse_table", fuse_table, kMakesIntegers},
     {"fuse_sum", fuse_sum},
     {"fuse_transpose", fuse_transpose},

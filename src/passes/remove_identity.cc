@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Identity (also what Dropout becomes) disappears, and so do Concat of one tensor, Cast to the type that its input has, and Pad by nothing;
-// a graph output keeps its name.
+// a graph output keeps its name. So do tables that leave codes as they are.
 #include <algorithm>
 #include <numeric>
 
+#include "ops/quantized/epilogue.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -28,6 +29,18 @@ bool pads_nothing(const Graph& graph, const Node& node) {
   const Tensor* pads = is_op(node, "Pad") ? graph.constant_input(node, 1) : nullptr;
   return pads != nullptr && pads->dtype() == Dtype::s64 &&
          std::ranges::all_of(pads->as<s64>(), [](s64 pad) { return pad == 0; });
+}
+
+// A product with one positive number, whose codes have the scale of the other side times that number; a Clip beyond all codes.
+bool changes_nothing(const Graph& graph, const Node& node) {
+  const Tensor* table = is_table(node) ? graph.constant_input(node, 1) : nullptr;
+  if (table == nullptr || table->elements() != 256) return false;
+  const Dtype dtype = graph.value(node.inputs[0]).type.dtype;
+  if (dtype != table->dtype()) return false;
+  const CodeRange range = code_range(dtype);
+  for (s32 code = range.lo; code <= range.hi; ++code)
+    if (code_at(view(*table), table_index(code, dtype)) != code) return false;
+  return true;
 }
 
 class CopyRemover {
@@ -97,6 +110,12 @@ void remove_identity(Graph& graph, Rewrites& rewrites) {
 void remove_copy(Graph& graph, Rewrites& rewrites) {
   CopyRemover(graph, rewrites).run([&](const Uses&, const Node& node) {
     return casts_nothing(graph, node) || pads_nothing(graph, node);
+  });
+}
+
+void remove_plain_table(Graph& graph, Rewrites& rewrites) {
+  CopyRemover(graph, rewrites).run([&](const Uses&, const Node& node) {
+    return changes_nothing(graph, node);
   });
 }
 

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
+#include <unordered_map>
 
 #include "core/check.h"
 #include "ops/quantized/quantize_weights.h"
@@ -53,6 +55,7 @@ class Placer {
   }
 
   void run() {
+    find_multiples();
     const size_t value_count = graph_.value_count();
     std::vector<Node> original = std::move(graph_.nodes);
     graph_.nodes.clear();
@@ -78,7 +81,53 @@ class Placer {
   }
 
   // The parameters that numerics section 1 gives to a range.
-  CodeType type_of(ValueId id) { return code_type_of(merged_.at(shared_.root(id))); }
+  CodeType type_of_range(ValueId root) const { return code_type_of(merged_.at(root)); }
+  CodeType type_of(ValueId id) {
+    const ValueId root = shared_.root(id);
+    const auto at = multiples_.find(root);
+    return at == multiples_.end() ? type_of_range(root) : at->second;
+  }
+
+  // Codes that are multiplied by one positive number stay what they are, and their scale is multiplied: another scale would round them again.
+  // Not where others share that scale. Nodes come in order, so that a multiple of a multiple follows.
+  void find_multiples() {
+    const std::unordered_map<ValueId, int> sources = count_sources();
+    for (const Node& node : graph_.nodes) {
+      const std::optional<Multiple> multiple = is_int8(node) ? multiple_of(node) : std::nullopt;
+      if (!multiple) continue;
+      const ValueId root = shared_.root(node.outputs[0]), of = shared_.root(multiple->of);
+      if (root == of || sources.at(root) != 1 || !merged_.contains(of)) continue;
+      CodeType type = type_of(of);
+      type.params.scale = static_cast<f32>(f64{type.params.scale} * multiple->factor);
+      if (std::isnormal(type.params.scale)) multiples_.emplace(root, type);
+    }
+  }
+
+  // Of each scale: the values that are not moved from others of the same scale.
+  std::unordered_map<ValueId, int> count_sources() {
+    std::unordered_map<ValueId, int> sources;
+    for (ValueId id : graph_.inputs) ++sources[shared_.root(id)];
+    for (const Node& node : graph_.nodes) {
+      const bool moves = is_int8(node) && node.op->quant.kind == QuantKind::move_codes;
+      for (ValueId id : node.outputs)
+        if (id != kNoValue && !moves) ++sources[shared_.root(id)];
+    }
+    return sources;
+  }
+
+  struct Multiple {
+    ValueId of;
+    f64 factor;
+  };
+  std::optional<Multiple> multiple_of(const Node& node) const {
+    const bool divides = is_op(node, "Div");
+    if ((!divides && !is_op(node, "Mul")) || !node.attrs.s("activation", "").empty()) return {};
+    const size_t side = !divides && graph_.is_constant(node.inputs[0]) ? 0 : 1;
+    const std::optional<f32> factor = scalar_constant(graph_, node.inputs[side]);
+    if (!factor || !(*factor > 0) || !std::isfinite(*factor)) return {};
+    const f64 value{*factor};
+    return Multiple{node.inputs[1 - side], divides ? 1 / value : value};
+  }
 
   bool read_as_codes(const std::vector<Node>& nodes, ValueId id) const {
     for (u32 reader : uses_.consumers(id)) {
@@ -173,6 +222,7 @@ class Placer {
   Uses uses_;
   SharedScales shared_;
   std::unordered_map<ValueId, Range> merged_;
+  std::unordered_map<ValueId, CodeType> multiples_;  // by the root of those that share it
   std::vector<ValueId> real_;  // the dequantized value standing for each original value
   std::unordered_map<ValueId, bool> produced_int8_;
 };

@@ -21,6 +21,8 @@ namespace octet::test {
 namespace {
 
 enum class MaskKind { none, keys, matrix, constant, hidden };
+// Queries, keys and values are parts of one value: picked from it and turned, as PyTorch's MultiheadAttention has it, or split.
+enum class Packed { no, picked, split };
 
 struct AttentionCase {
   s64 batch = 1, heads = 2, queries = 20, keys = 20, size = 32;
@@ -31,15 +33,17 @@ struct AttentionCase {
   MaskKind mask = MaskKind::none;
   s64 hidden =
       0;  // of the value that queries, keys and values are products of; 0: they come from outside
+  Packed packed = Packed::no;  // of one sign, as many queries as keys, from outside
   s64 shares_apart = 0,
       operands_apart = 0;  // what zero points differ by where codes made inside are read
 
   std::string text() const {
     return fmt::format(
         "{}x{} heads of {}, {} queries, {} keys, signs {}{}{}{}{}, zero points {} {} {} {} {}, "
-        "scales {} {}, mask {}, hidden {}",
+        "scales {} {}, mask {}, hidden {}, packed {}",
         batch, heads, size, queries, keys, q_s8, k_s8, v_s8, shares_s8, y_s8, zero_q, zero_k,
-        zero_v, zero_shares, zero_y, score, share, static_cast<int>(mask), hidden);
+        zero_v, zero_shares, zero_y, score, share, static_cast<int>(mask), hidden,
+        static_cast<int>(packed));
   }
 };
 
@@ -47,6 +51,7 @@ class AttentionGraph : public CodesGraph {
  public:
   AttentionGraph(const AttentionCase& c, u32 seed) : CodesGraph(seed), case_(c) {
     if (c.hidden > 0) x_ = input("x", {c.batch, c.keys, c.hidden}, c.q_s8);
+    if (c.packed != Packed::no) pack();
     const ValueId q = operand("q", c.queries, c.q_s8, c.zero_q);
     const ValueId k = operand("k", c.keys, c.k_s8, c.zero_k);
     const ValueId v = operand("v", c.keys, c.v_s8, c.zero_v);
@@ -72,8 +77,59 @@ class AttentionGraph : public CodesGraph {
   }
 
  private:
+  // The value that the parts are of.
+  void pack() {
+    const AttentionCase& c = case_;
+    const s64 width = c.heads * c.size;
+    if (c.packed == Packed::picked) {
+      x_ = input("qkv", {3, c.keys, c.batch, width}, c.q_s8);
+      return;
+    }
+    x_ = input("qkv", {c.batch, c.keys, 3 * width}, c.q_s8);
+    const TensorType part{codes_of(c.q_s8), {c.batch, c.keys, width}};
+    parts_.push_back(node("Split", "split", {x_}, part));
+    Node& split = graph_.nodes.back();
+    split.attrs.set("axis", s64{2});
+    for (const char* name : {"split_k", "split_v"}) {
+      parts_.push_back(graph_.add_value(name, part));
+      split.outputs.push_back(parts_.back());
+    }
+  }
+
+  ValueId sized(const char* op, const std::string& name, ValueId x, const Shape& shape) {
+    Tensor sizes(Dtype::s64, {shape.rank()});
+    for (int d = 0; d < shape.rank(); ++d)
+      sizes.mutable_as<s64>()[static_cast<size_t>(d)] = shape[d];
+    const ValueId id = graph_.add_constant(name + "_sizes", std::move(sizes));
+    return node(op, name, {x, id}, {codes_of(case_.q_s8), shape});
+  }
+
+  ValueId turned(const std::string& name, ValueId x, const std::vector<s64>& perm) {
+    Shape shape;
+    for (const s64 axis : perm) shape.push_back(graph_.value(x).type.shape[static_cast<int>(axis)]);
+    const ValueId y = node("Transpose", name, {x}, {codes_of(case_.q_s8), shape});
+    graph_.nodes.back().attrs.set("perm", perm);
+    return y;
+  }
+
+  ValueId part(const std::string& name, s64 index) {
+    const AttentionCase& c = case_;
+    const s64 tokens = c.keys, width = c.heads * c.size;
+    if (c.packed == Packed::split)
+      return sized("Reshape", name, parts_[static_cast<size_t>(index)],
+                   {c.batch, tokens, c.heads, c.size});
+    const ValueId at = graph_.add_constant(name + "_at", Tensor::of<s64>({}, {{index}}));
+    ValueId x =
+        node("Gather", name + "_picked", {x_, at}, {codes_of(c.q_s8), {tokens, c.batch, width}});
+    x = sized("Reshape", name + "_rows", x, {tokens, c.batch * c.heads, c.size});
+    x = turned(name + "_turned", x, {1, 0, 2});
+    x = sized("Reshape", name + "_heads", x, {c.batch, c.heads, tokens, c.size});
+    return turned(name, x, {0, 2, 1, 3});
+  }
+
   ValueId operand(const std::string& name, s64 tokens, bool is_signed, s64 zero_point) {
     const AttentionCase& c = case_;
+    if (c.packed != Packed::no) return part(name, name == "q" ? 0 : name == "k" ? 1 : 2);
     const Shape heads{c.batch, tokens, c.heads, c.size};
     if (c.hidden == 0) return input(name, heads, is_signed);
     const s64 width = c.heads * c.size;
@@ -150,6 +206,7 @@ class AttentionGraph : public CodesGraph {
 
   const AttentionCase case_;
   ValueId x_ = kNoValue;
+  std::vector<ValueId> parts_;
 };
 
 template <class T, size_t N>
@@ -183,6 +240,12 @@ AttentionCase random_case(std::mt19937& random, bool small) {
     c.queries = c.keys;
     c.hidden = any(random, {32, 80, 192});
     c.size = c.size <= 32 ? 32 : 64;  // whole tiles of columns
+  }
+  if (c.hidden == 0 && random() % 3 == 0) {
+    c.queries = c.keys;
+    c.k_s8 = c.v_s8 = c.q_s8;
+    c.zero_k = zero(c.q_s8), c.zero_v = zero(c.q_s8);
+    c.packed = random() % 2 ? Packed::picked : Packed::split;
   }
   c.score = any(random, kScores), c.share = any(random, kShares), c.mask = any(random, kMasks);
   return c;
@@ -250,6 +313,37 @@ TEST(GpuSelfAttention, ItsOperandsAreOneProduct) {
   EXPECT_TRUE(std::ranges::any_of(plan.steps, [](const PlanStep& step) {
     return step.kernel.find("_of_conv_wgmma") != std::string::npos;
   }));
+}
+
+// What picks and turns its operands is no step.
+TEST(GpuPackedAttention, OperandsAreReadWhereTheyLay) {
+  std::string why;
+  const Device* device = gpu_device(why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  if (device->level() != "sm_90a") GTEST_SKIP() << "no such kernel";
+  for (const Packed packed : {Packed::picked, Packed::split}) {
+    for (const bool is_signed : {false, true}) {
+      const AttentionCase c{.batch = 2,
+                            .heads = 3,
+                            .queries = 50,
+                            .keys = 50,
+                            .size = 48,
+                            .q_s8 = is_signed,
+                            .k_s8 = is_signed,
+                            .v_s8 = is_signed,
+                            .zero_q = 3,
+                            .zero_k = 5,
+                            .zero_v = 7,
+                            .packed = packed};
+      const AttentionGraph graph(c, 13);
+      const Plan plan =
+          make_plan(graph.graph(), graph.shapes(), make_target(device->name(), 1, nullptr));
+      EXPECT_EQ(plan.graph.nodes.size(), 1u) << c.text();
+      std::vector<std::string> kernels;
+      expect_cpu_bytes(graph.graph(), plan.graph.nodes.size() - 1, graph.inputs(), c.text(),
+                       kernels);
+    }
+  }
 }
 
 // With so many heads that each has one block, which loads and publishes the queries of a second tile and a third.

@@ -19,21 +19,25 @@ std::vector<int> permutation(const Node& node, std::string_view name, int rank) 
   return normalize_axes(perm, rank);
 }
 
+StridedView dense(const Shape& shape) {
+  StridedView view{shape, std::vector<s64>(static_cast<size_t>(shape.rank())), 0};
+  u64 stride = 1;  // wraps only where another dimension is 0
+  for (size_t i = view.strides.size(); i-- > 0;) {
+    view.strides[i] = static_cast<s64>(stride);
+    stride *= static_cast<u64>(shape[static_cast<int>(i)]);
+  }
+  return view;
+}
+
 // A stored value under a permutation.
 struct View {
   Shape shape;
   std::vector<s64> strides;
 
-  View(const Shape& stored, const std::vector<int>& perm) {
-    std::vector<s64> dense(perm.size());
-    u64 stride = 1;  // wraps only where another dimension is 0
-    for (size_t i = dense.size(); i-- > 0;) {
-      dense[i] = static_cast<s64>(stride);
-      stride *= static_cast<u64>(stored[static_cast<int>(i)]);
-    }
+  View(const StridedView& stored, const std::vector<int>& perm) {
     for (int axis : perm) {
-      shape.push_back(stored[axis]);
-      strides.push_back(dense[static_cast<size_t>(axis)]);
+      shape.push_back(stored.shape[axis]);
+      strides.push_back(stored.strides[static_cast<size_t>(axis)]);
     }
   }
 
@@ -63,7 +67,7 @@ View result_view(const Shape& product, const std::vector<int>& perm, Shape& outp
     output.push_back(product[perm[i]]);
     inverse[static_cast<size_t>(perm[i])] = static_cast<int>(i);
   }
-  return View(output, inverse);
+  return View(dense(output), inverse);
 }
 
 }  // namespace
@@ -78,8 +82,12 @@ s64 MatMulViews::first(const std::vector<s64>& strides, s64 batch) const {
 }
 
 MatMulViews matmul_views(const Node& node, const Shape& a, const Shape& b) {
-  const View left(a, permutation(node, "perm_a", a.rank()));
-  const View right(b, permutation(node, "perm_b", b.rank()));
+  return matmul_views(node, dense(a), dense(b));
+}
+
+MatMulViews matmul_views(const Node& node, const StridedView& a, const StridedView& b) {
+  const View left(a, permutation(node, "perm_a", a.shape.rank()));
+  const View right(b, permutation(node, "perm_b", b.shape.rank()));
   MatMulViews views;
   views.geometry = matmul_geometry(left.shape, right.shape);
   const MatMulGeometry& g = views.geometry;

@@ -7,6 +7,7 @@
 
 #include "graph/graph.h"
 #include "ops/shared/matmul.h"
+#include "ops/shared/strided.h"
 
 namespace octet {
 
@@ -29,6 +30,8 @@ struct MatMulViews {
 
 // Throws Error(invalid_model) for shapes and permutations that do not fit.
 MatMulViews matmul_views(const Node& node, const Shape& a, const Shape& b);
+// Of operands that lie as these views of others do; their offsets are left to the caller.
+MatMulViews matmul_views(const Node& node, const StridedView& a, const StridedView& b);
 
 inline bool has_permutation(const Node& node) {
   return node.attrs.has("perm_a") || node.attrs.has("perm_b") || node.attrs.has("perm_y");

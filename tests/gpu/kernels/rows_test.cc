@@ -135,7 +135,8 @@ TEST(GpuLayerNorm, EveryShareOfARow) {
     for (kernel_of_test = 0; kernel_of_test < kernels_of_test; ++kernel_of_test) {
       const std::string what = fmt::format("{} by kernel {}", count, kernel_of_test);
       for (const s64 rows : {1, 37}) {
-        const Probe codes = code_probe("QLayerNormalization", random_s8({rows, count}, 1), kQuants[0]);
+        const Probe codes =
+            code_probe("QLayerNormalization", random_s8({rows, count}, 1), kQuants[0]);
         expect_exact_on_gpu(with_parameters(codes, count, true), lower_one_norm, what);
       }
       const Probe reals{"LayerNormalization", {activation(special_f32({37, count}))}};

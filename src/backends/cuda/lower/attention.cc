@@ -10,6 +10,7 @@
 #include "core/divide.h"
 #include "graph/op_def.h"
 #include "ops/shared/activation.h"
+#include "ops/shared/moved_view.h"
 #include "ops/shared/softmax.h"
 #include "plan/chain.h"
 
@@ -36,8 +37,42 @@ bool has_only_operands(const LowerRequest& request) {
   return true;
 }
 
+// What a product reads: an input of the chain, as moves inside of it turn it.
+struct Operand {
+  size_t input = 0;
+  StridedView view;
+};
+
+size_t output_of(const Node& node, ValueId id) {
+  return static_cast<size_t>(std::ranges::find(node.outputs, id) - node.outputs.begin());
+}
+
+// Behind products of the chain it is none of its inputs, and lies as it is.
+std::optional<Operand> operand_of(const LowerRequest& chain, ValueId id) {
+  const Graph& body = chain_body(chain.node);
+  const Uses uses(body);
+  std::vector<ValueId> moved;
+  ValueId source = id;
+  for (s32 n;
+       (n = uses.producer(source)) >= 0 && makes_views(body.nodes[static_cast<size_t>(n)]);) {
+    moved.push_back(source);
+    source = body.nodes[static_cast<size_t>(n)].inputs[0];
+  }
+  const std::optional<size_t> input = chain_input(chain.node, source);
+  if (!input) return Operand{0, dense_view(body.value(id).type.shape)};
+  Operand operand{*input, dense_view(body.value(source).type.shape)};
+  for (; !moved.empty(); moved.pop_back()) {
+    const Node& node = body.nodes[static_cast<size_t>(uses.producer(moved.back()))];
+    std::optional<StridedView> view =
+        view_behind(body, node, output_of(node, moved.back()), operand.view);
+    if (!view) return {};
+    operand.view = *std::move(view);
+  }
+  return operand;
+}
+
 // A product of two activations with one multiplier and nothing added.
-std::string read_plain(const LowerRequest& request, Product& product, MatMulViews& views) {
+std::string read_plain(const LowerRequest& request, Product& product) {
   for (const size_t i : {kProductX, kProductWeights}) {
     if (!is_code(request.inputs[i].dtype)) return "an operand is not u8 or s8";
     if (request.constant(i) != nullptr) return "an operand is a constant";
@@ -50,8 +85,23 @@ std::string read_plain(const LowerRequest& request, Product& product, MatMulView
   if (!(multiplier[0] > 1 / kLargest && multiplier[0] < kLargest)) return "a multiplier is extreme";
   if (product.epilogue.activation.kind != Activation::Kind::none)
     return "a product has an activation";
-  views = matmul_views(request.node, request.inputs[kProductX].shape,
-                       request.inputs[kProductWeights].shape);
+  return {};
+}
+
+// Where the kernel finds queries, keys and values.
+std::string read_operands(const LowerRequest& chain, const Node& scores, const Node& context,
+                          Heads& heads) {
+  const std::optional<Operand> queries = operand_of(chain, scores.input(kProductX)),
+                               keys = operand_of(chain, scores.input(kProductWeights)),
+                               values = operand_of(chain, context.input(kProductWeights));
+  if (!queries || !keys || !values) return "an operand is no view of what it is moved from";
+  const StridedView shares =
+      dense_view(chain_body(chain.node).value(context.input(kProductX)).type.shape);
+  heads.by_keys = matmul_views(scores, queries->view, keys->view);
+  heads.by_values = matmul_views(context, shares, values->view);
+  heads.queries = queries->input, heads.queries_at = queries->view.offset;
+  heads.keys = keys->input, heads.keys_at = keys->view.offset;
+  heads.values = values->input, heads.values_at = values->view.offset;
   return {};
 }
 
@@ -130,19 +180,13 @@ std::string read_heads(const LowerRequest& request, Heads& heads) {
   const std::vector<u32> parts = find_attention(body, Uses(body), end);
   const size_t last = parts.size() - 1;
   const LowerRequest scores = part_request(request, parts[0]), context = part_request(request, end);
-  if (std::string reason = read_plain(scores, heads.scores, heads.by_keys); !reason.empty())
-    return reason;
+  if (std::string reason = read_plain(scores, heads.scores); !reason.empty()) return reason;
   if (!heads.scores.real()) return "scores are codes";
-  if (std::string reason = read_plain(context, heads.context, heads.by_values); !reason.empty())
-    return reason;
+  if (std::string reason = read_plain(context, heads.context); !reason.empty()) return reason;
   if (heads.context.real()) return "the result is not codes";
-  // Behind products of the chain they are none of its inputs.
-  const auto operand = [&](const LowerRequest& part, size_t i) {
-    return chain_input(request.node, part.node.input(i)).value_or(0);
-  };
-  heads.queries = operand(scores, kProductX);
-  heads.keys = operand(scores, kProductWeights);
-  heads.values = operand(context, kProductWeights);
+  if (std::string reason = read_operands(request, scores.node, context.node, heads);
+      !reason.empty())
+    return reason;
   heads.keys_s8 = scores.inputs[kProductWeights].dtype == Dtype::s8;
   heads.values_s8 = context.inputs[kProductWeights].dtype == Dtype::s8;
   if (last == 3) {
@@ -239,10 +283,12 @@ void set_operands_of(KernelSource& source, const Heads& heads, const BindArgs& b
   const auto narrow = [](s64 width) { return width >= kWord ? width : 1; };
   source.set("Q_ROW", k.a_row), source.set("K_ROW", k.b_n);
   source.set("V_ROW", v.b_k), source.set("OUT_ROW", v.y_row);
-  source.set("Q_VEC",
-             narrow(access_of(kWidest, bind.input_offset(heads.queries), k.a_row, k.a_batch)));
-  source.set("K_VEC", narrow(access_of(kWidest, bind.input_offset(heads.keys), k.b_n, k.b_batch)));
-  source.set("V_VEC", narrow(access_of(kWord, bind.input_offset(heads.values), v.b_k, v.b_batch)));
+  source.set("Q_VEC", narrow(access_of(kWidest, bind.input_offset(heads.queries) + heads.queries_at,
+                                       k.a_row, k.a_batch)));
+  source.set("K_VEC", narrow(access_of(kWidest, bind.input_offset(heads.keys) + heads.keys_at,
+                                       k.b_n, k.b_batch)));
+  source.set("V_VEC", narrow(access_of(kWord, bind.input_offset(heads.values) + heads.values_at,
+                                       v.b_k, v.b_batch)));
   source.set("OUT_VEC", access_of(kWidest, bind.output_offset(0), v.y_row, v.y_batch));
   source.set("Q_S8", s64{heads.scores.x_s8}), source.set("K_S8", s64{heads.keys_s8});
   source.set("V_S8", s64{heads.values_s8}), source.set("Y_S8", s64{heads.shares_s8});
@@ -285,8 +331,9 @@ Launch launch_of_heads(const Heads& heads, const HeadsTile& tile, const BindArgs
 
 params::AttentionParams heads_params(const Heads& heads, const StepData& data) {
   const ScoreMask& mask = heads.mask;
-  params::AttentionParams p{data.input(heads.queries), data.input(heads.keys),
-                            data.input(heads.values), nullptr, data.output()};
+  params::AttentionParams p{data.input(heads.queries) + heads.queries_at,
+                            data.input(heads.keys) + heads.keys_at,
+                            data.input(heads.values) + heads.values_at, nullptr, data.output()};
   if (mask.constant) {
     p.mask = data.blob<f32>(0);
   } else if (mask.exists) {
@@ -313,28 +360,6 @@ Candidate heads_candidate(const LowerRequest& request, const Heads& heads, const
 }
 
 }  // namespace
-
-s32 producer_of(const Graph& graph, const Uses& uses, const NodeInput& input, std::string_view op) {
-  const ValueId id = graph.nodes[input.node].input(input.i);
-  const s32 producer = id == kNoValue ? -1 : uses.producer(id);
-  return producer >= 0 && graph.nodes[static_cast<u32>(producer)].op->name == op ? producer : -1;
-}
-
-std::vector<u32> find_attention(const Graph& graph, const Uses& uses, u32 last) {
-  if (graph.nodes[last].op->name != "QMatMul") return {};
-  const s32 softmax = producer_of(graph, uses, {last, kProductX}, "QSoftmax");
-  if (softmax < 0) return {};
-  std::vector<u32> nodes{static_cast<u32>(softmax), last};
-  s32 scores = producer_of(graph, uses, {nodes[0], 0}, "QMatMul");
-  if (const s32 add = producer_of(graph, uses, {nodes[0], 0}, "Add"); add >= 0) {
-    nodes.insert(nodes.begin(), static_cast<u32>(add));
-    for (size_t i = 0; i < 2 && scores < 0; ++i)
-      scores = producer_of(graph, uses, {nodes[0], i}, "QMatMul");
-  }
-  if (scores < 0) return {};
-  nodes.insert(nodes.begin(), static_cast<u32>(scores));
-  return nodes;
-}
 
 Candidates heads_candidates(const LowerRequest& request, const Heads& heads) {
   Candidates candidates;

@@ -24,7 +24,8 @@ struct ScoreMask {
 struct Heads {
   Product scores, context;
   MatMulViews by_keys, by_values;
-  size_t queries = 0, keys = 0, values = 0;  // inputs of the chain
+  size_t queries = 0, keys = 0, values = 0;        // inputs of the chain
+  s64 queries_at = 0, keys_at = 0, values_at = 0;  // where they begin in it
   bool keys_s8 = false, values_s8 = false, shares_s8 = false;
   RowScales shares;
   CodeRange range;  // of the shares' codes
@@ -45,6 +46,8 @@ s32 producer_of(const Graph& graph, const Uses& uses, const NodeInput& input, st
 
 // Queries by keys, perhaps a sum with a mask, Softmax, shares by values: nodes in this order, where `last` is the last of them.
 std::vector<u32> find_attention(const Graph& graph, const Uses& uses, u32 last);
+// The same with what moves its operands, which the kernel reads where they lay before; none where nothing does.
+std::vector<u32> find_moved_attention(const Graph& graph, const Uses& uses, u32 last);
 // Of a chain that ends with attention. Empty, or why no kernel takes it.
 std::string read_heads(const LowerRequest& chain, Heads& heads);
 // The cheapest first; none where no tile fits the chip.

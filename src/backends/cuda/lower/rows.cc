@@ -75,8 +75,8 @@ constexpr s64 kLanesOfPairs = 8;  // threads that have all of a step
 // Whether kernels/norm_pairs.cu takes it: rows of whole 16 elements, few enough to keep.
 bool takes_pairs(const RowsRequest& rows) {
   constexpr s64 kMost = 1024;
-  return !rows.softmax && rows.inner == 1 && rows.channels == 0 &&
-         rows.count % kStepOfPairs == 0 && rows.count <= kMost;
+  return !rows.softmax && rows.inner == 1 && rows.channels == 0 && rows.count % kStepOfPairs == 0 &&
+         rows.count <= kMost;
 }
 
 // Whether it may load several elements at once from where values lie.
@@ -142,8 +142,8 @@ f64 pairs_cycles(const RowsRequest& rows, s64 parts, const Chip& chip) {
   const f64 count = static_cast<f64>(rows.count) / kLanesOfPairs;
   const f64 sums = parts > 1 ? count * kOfSums : 0.0;
   const f64 instructions = count / static_cast<f64>(parts) * kOfElement + sums + kOfRow;
-  const s64 warps = ceil_div(rows.rows * kLanesOfPairs * parts,
-                             kWarp * kSchedulers * s64{chip.multiprocessors});
+  const s64 warps =
+      ceil_div(rows.rows * kLanesOfPairs * parts, kWarp * kSchedulers * s64{chip.multiprocessors});
   return instructions * std::max(kAlone, kBeside * static_cast<f64>(warps));
 }
 
