@@ -166,6 +166,18 @@ const Case kCases[] = {
     {{"x f32 2 6 5 7"},
      "%s: f32[6] = {1, 2, 3, 4, 5, 6}; %b: f32[6] = {0, 1, 2, 0, 1, 2}; %y: f32[2,6,5,7] = "
      "GroupNormalization(%x, %s, %b) {num_groups=2}"},
+    // Recurrent layers: all steps of a sequence in one block, and a launch for each step. No sum is infinite.
+    {{"x0 f32 5 3 6", "w f32 2 40 6", "r f32 2 40 10", "b f32 2 80", "h0 f32 2 3 10",
+      "c f32 2 3 10"},
+     "%x: f32[5,3,6] = Tanh(%x0); %h: f32[2,3,10] = Tanh(%h0); %l: s32[3] = {5, 2, 4}; %y: "
+     "f32[5,2,3,10], %y2: f32[2,3,10], %y3: f32[2,3,10] = LSTM(%x, %w, %r, %b, %l, %h, %c) "
+     "{direction=\"bidirectional\"}"},
+    {{"x0 f32 5 3 8", "w f32 1 36 8", "r f32 1 36 12"},
+     "%x: f32[5,3,8] = Tanh(%x0); %y: f32[5,1,3,12] = GRU(%x, %w, %r) {linear_before_reset=1}"},
+    {{"x0 f32 5 3 8", "w f32 1 36 8", "r f32 1 36 12"},
+     "%x: f32[5,3,8] = Tanh(%x0); %y: f32[5,1,3,12] = GRU(%x, %w, %r) {direction=\"reverse\"}"},
+    {{"x0 f32 4 1 7", "w f32 1 33 7", "r f32 1 33 33"},
+     "%x: f32[4,1,7] = Tanh(%x0); %y: f32[4,1,1,33] = RNN(%x, %w, %r)"},
     {{"x T 2 16 5 7"},
      "%n: s64[4] = {2, 16, 10, 11}; %y: T[2,16,10,11] = QInterpolate(%x, _, _, %n) "
      "{mode=\"linear\", multiplier=0.9, input_zero_points=ints[Z], output_dtype=\"T\", "

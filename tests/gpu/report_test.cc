@@ -41,6 +41,14 @@ constexpr std::string_view kWithHost = R"(graph "g"(%ids: s64[?,3]) {
   return %y
 })";
 
+// Sequences of lengths that a run brings.
+constexpr std::string_view kRecurrent = R"(graph "g"(%x: f32[3,2,1], %lengths: s32[2]) {
+  const %w: f32[1,4,1] = {1, 2, 3, 4}
+  const %r: f32[1,4,1] = {4, 3, 2, 1}
+  %y: f32[3,1,2,1] = LSTM(%x, %w, %r, _, %lengths) {hidden_size=1} name "walk"
+  return %y
+})";
+
 std::shared_ptr<const Model> model_of(std::string_view text) {
   auto model = std::make_shared<Model>();
   model->graph = parse_graph(text, find_op);
@@ -97,6 +105,18 @@ TEST_F(GpuReports, AreTheErrorsOfTheCpu) {
 TEST_F(GpuReports, ComeBeforeWhatTheHostDoesWithResults) {
   expect_alike(kWithHost,
                {{ids({0, 3, -4})}, {ids({0, 3, -5})}, {ids({1, 1, 2})}, {ids({9, 3, -5})}});
+}
+
+TEST_F(GpuReports, AreOfLengthsToo) {
+  const std::vector<f32> values = {1, -2, 3, -0.5f, 0.25f, 2};
+  const Tensor x = Tensor::of<f32>(Shape{3, 2, 1}, values);
+  const auto run = [&](s32 a, s32 b) {
+    return std::vector<Tensor>{x, Tensor::of<s32>(Shape{2}, std::vector<s32>{a, b})};
+  };
+  expect_alike(kRecurrent, {run(3, 1), run(3, 4), run(0, 2), run(-1, 4), run(3, 3), run(2, -5)});
+  const auto model = model_of(kRecurrent);
+  EXPECT_EQ(error_of([&] { context(model, std::string(device_->name())).run(run(3, -7)); }),
+            "sequence 1 has length -7 of 3\n  running 'walk'");
 }
 
 TEST_F(GpuReports, AreWaitedForInStreams) {

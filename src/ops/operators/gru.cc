@@ -9,10 +9,7 @@
 namespace octet {
 namespace {
 
-const RecurrentKind& kind() {
-  static const RecurrentKind kind{3, {"Sigmoid", "Tanh"}, false};
-  return kind;
-}
+const RecurrentKind& kind() { return recurrent_kind("GRU"); }
 
 // sums[0, H): z; sums[H, 2H): r.
 void gates(const CellStep& s) {

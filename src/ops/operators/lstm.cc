@@ -9,10 +9,7 @@
 namespace octet {
 namespace {
 
-const RecurrentKind& kind() {
-  static const RecurrentKind kind{4, {"Sigmoid", "Tanh", "Tanh"}, true};
-  return kind;
-}
+const RecurrentKind& kind() { return recurrent_kind("LSTM"); }
 
 template <bool kInputForget>
 void cell(const CellStep& s) {

@@ -8,10 +8,7 @@
 namespace octet {
 namespace {
 
-const RecurrentKind& kind() {
-  static const RecurrentKind kind{1, {"Tanh"}, false};
-  return kind;
-}
+const RecurrentKind& kind() { return recurrent_kind("RNN"); }
 
 void cell(const CellStep& s) {
   for (s64 j = 0; j < s.hidden; ++j)

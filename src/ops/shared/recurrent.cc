@@ -81,23 +81,6 @@ std::vector<std::string> activation_names(const Node& node, const RecurrentKind&
   return names;
 }
 
-// Parameters are listed for the functions that take them, in the order of these.
-std::vector<CellFunction> functions_of(const Node& node, const RecurrentKind& kind,
-                                       s64 directions) {
-  const std::vector<f32> alphas = node.attrs.floats("activation_alpha", {});
-  const std::vector<f32> betas = node.attrs.floats("activation_beta", {});
-  size_t alpha = 0, beta = 0;
-  std::vector<CellFunction> functions;
-  for (const std::string& name : activation_names(node, kind, directions)) {
-    const NamedFunction& named = function_of(name);
-    CellFunction function{named.call, named.alpha, named.beta};
-    if (named.parameters > 0 && alpha < alphas.size()) function.alpha = alphas[alpha++];
-    if (named.parameters > 1 && beta < betas.size()) function.beta = betas[beta++];
-    functions.push_back(function);
-  }
-  return functions;
-}
-
 void require_input(const Inference& inference, size_t i, const Shape& wanted) {
   if (!inference.has_input(i) || inference.inputs[i].shape == wanted) return;
   fail(kMalformed, "input {} is {}, expected {}", i, to_string(inference.inputs[i].shape),
@@ -110,7 +93,7 @@ class Walk {
   Walk(const Eval& eval, const RecurrentKind& kind)
       : kind_(kind),
         g_(recurrent_geometry(eval.node, eval.inputs[kRecX].shape, eval.inputs[kRecR].shape)),
-        functions_(functions_of(eval.node, kind, g_.directions)),
+        functions_(recurrent_functions(eval.node, kind, g_.directions)),
         x_(eval, kRecX),
         w_(eval, kRecW),
         r_(eval, kRecR),
@@ -157,9 +140,7 @@ class Walk {
 
   s64 length_of(s64 n) const {
     if (lengths_.empty()) return g_.steps;
-    const s64 length = lengths_[static_cast<size_t>(n)];
-    if (length >= 0 && length <= g_.steps) return length;
-    fail(Error::Code::invalid_argument, "sequence {} has length {} of {}", n, length, g_.steps);
+    return checked_length(lengths_[static_cast<size_t>(n)], n, g_.steps);
   }
 
   void load(std::vector<f32>& state, const FloatInput& initial, s64 at) const {
@@ -203,6 +184,35 @@ class Walk {
 
 }  // namespace
 
+const RecurrentKind& recurrent_kind(std::string_view op) {
+  static const RecurrentKind lstm{4, {"Sigmoid", "Tanh", "Tanh"}, true};
+  static const RecurrentKind gru{3, {"Sigmoid", "Tanh"}, false};
+  static const RecurrentKind rnn{1, {"Tanh"}, false};
+  return op == "LSTM" ? lstm : op == "GRU" ? gru : rnn;
+}
+
+// Parameters are listed for the functions that take them, in the order of these.
+std::vector<CellFunction> recurrent_functions(const Node& node, const RecurrentKind& kind,
+                                              s64 directions) {
+  const std::vector<f32> alphas = node.attrs.floats("activation_alpha", {});
+  const std::vector<f32> betas = node.attrs.floats("activation_beta", {});
+  size_t alpha = 0, beta = 0;
+  std::vector<CellFunction> functions;
+  for (const std::string& name : activation_names(node, kind, directions)) {
+    const NamedFunction& named = function_of(name);
+    CellFunction function{named.name, named.call, named.alpha, named.beta};
+    if (named.parameters > 0 && alpha < alphas.size()) function.alpha = alphas[alpha++];
+    if (named.parameters > 1 && beta < betas.size()) function.beta = betas[beta++];
+    functions.push_back(function);
+  }
+  return functions;
+}
+
+s64 checked_length(s64 length, s64 sequence, s64 steps) {
+  if (length >= 0 && length <= steps) return length;
+  fail(Error::Code::invalid_argument, "sequence {} has length {} of {}", sequence, length, steps);
+}
+
 RecurrentGeometry recurrent_geometry(const Node& node, const Shape& x, const Shape& r) {
   if (x.rank() != 3 || r.rank() != 3)
     fail(kMalformed, "the input is {} and R is {}, expected rank 3", to_string(x), to_string(r));
@@ -239,7 +249,7 @@ void infer_recurrent(Inference& inference, const RecurrentKind& kind) {
   const Dtype dtype = inference.inputs[kRecX].dtype;
   const RecurrentGeometry g = recurrent_geometry(inference.node, inference.inputs[kRecX].shape,
                                                  inference.inputs[kRecR].shape);
-  functions_of(inference.node, kind, g.directions);
+  recurrent_functions(inference.node, kind, g.directions);
   if (inference.node.attrs.i("hidden_size", g.hidden) != g.hidden)
     fail(kMalformed, "attribute 'hidden_size' is {}, R has {}",
          inference.node.attrs.i("hidden_size", 0), g.hidden);

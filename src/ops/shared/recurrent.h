@@ -2,6 +2,7 @@
 // What RNN, GRU and LSTM share: shapes, directions, activations, and the walk over time. An operator's file adds its cell.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "graph/op_def.h"
@@ -10,6 +11,7 @@ namespace octet {
 
 // One activation of a cell, applied to clipped sums.
 struct CellFunction {
+  std::string_view name;  // as ONNX writes it
   f32 (*call)(f32 x, f32 alpha, f32 beta) = nullptr;
   f32 alpha = 0.0f, beta = 0.0f;
   f32 operator()(f32 x) const { return call(x, alpha, beta); }
@@ -59,6 +61,15 @@ struct RecurrentKind {
   std::vector<const char*> default_activations;  // of one direction
   bool has_cell = false;                         // carries C besides H
 };
+
+const RecurrentKind& recurrent_kind(std::string_view op);
+
+// Of each direction, as many as the kind has by default. Throws Error for what is no function.
+std::vector<CellFunction> recurrent_functions(const Node& node, const RecurrentKind& kind,
+                                              s64 directions);
+
+// Throws Error where the sequence is longer than the input, or shorter than nothing.
+s64 checked_length(s64 length, s64 sequence, s64 steps);
 
 // One step of one sequence: the cell reads x and h (and c) and writes h (and c).
 struct CellStep {

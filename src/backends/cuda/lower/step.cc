@@ -41,6 +41,22 @@ Preparation prepare_blob(const CudaDevice& device, BlobRecipe recipe) {
       [&device, make = std::move(recipe.make)] { return DeviceBlob{upload(device, make())}; });
 }
 
+std::vector<HeldLaunch> held_launches(std::span<const Launch> launches, const BindArgs& bind) {
+  std::vector<HeldLaunch> held;
+  for (const Launch& launch : launches) {
+    auto kernel = bind.prepared_as<HeldKernel>(held.size());
+    kernel->kernel->allow_shared_bytes(launch.shape.shared_bytes);
+    held.push_back({std::move(kernel), launch.shape, launch.part, launch.rounds, launch.every});
+  }
+  return held;
+}
+
+s64 rounds_of(std::span<const HeldLaunch> launches) {
+  s64 rounds = 0;
+  for (const HeldLaunch& launch : launches) rounds = std::max(rounds, launch.rounds);
+  return rounds;
+}
+
 Candidate candidate_of(const LowerRequest& request, std::string kernel, Layout layout) {
   Candidate candidate;
   candidate.kernel = std::move(kernel);

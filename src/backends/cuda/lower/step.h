@@ -23,6 +23,9 @@ struct Launch {
   KernelSource source;
   LaunchShape shape;
   size_t part = 0;  // which of the step's launches it is, where some may be left out
+  // A step may give its launches in turn so many times; this one is among them in each round that is a multiple of `every`.
+  s64 rounds = 1;
+  s64 every = 1;
 };
 
 // Constants of the graph, as a kernel reads them, in the device's memory.
@@ -46,6 +49,7 @@ struct BlobRecipe {
 struct StepData {
   const StepArgs& args;
   std::span<const std::shared_ptr<const DeviceBlob>> blobs;
+  s64 round = 0;
 
   const u8* input(size_t i) const { return reinterpret_cast<const u8*>(args.inputs[i]); }
   u8* output(size_t i = 0) const { return reinterpret_cast<u8*>(args.outputs[i]); }
@@ -70,6 +74,19 @@ struct HeldKernel {
   std::shared_ptr<const Kernel> kernel;
 };
 
+// A launch whose kernel is ready.
+struct HeldLaunch {
+  std::shared_ptr<const HeldKernel> held;
+  LaunchShape shape;
+  size_t part;
+  s64 rounds, every;
+
+  bool is_in(s64 round) const { return round < rounds && round % every == 0; }
+};
+// The first preparations are their kernels.
+std::vector<HeldLaunch> held_launches(std::span<const Launch> launches, const BindArgs& bind);
+s64 rounds_of(std::span<const HeldLaunch> launches);
+
 // Steps of several launches, one after the other.
 struct LaunchParts {
   std::function<std::vector<Launch>(const BindArgs&)> make_launches;
@@ -92,28 +109,23 @@ void set_launches(Candidate& candidate, const CudaDevice& device, LaunchParts pa
     return all;
   };
   candidate.bind = [parts, make_parameters](const BindArgs& bind) -> RunStep {
-    struct Part {
-      std::shared_ptr<const HeldKernel> held;
-      LaunchShape shape;
-      size_t number;
-    };
     struct Step {
-      std::vector<Part> launches;
+      std::vector<HeldLaunch> launches;
       std::vector<std::shared_ptr<const DeviceBlob>> blobs;
       decltype(make_parameters(bind)) parameters;
     };
-    auto step = std::make_shared<Step>(Step{{}, {}, make_parameters(bind)});
-    for (const Launch& launch : parts.make_launches(bind)) {
-      const size_t i = step->launches.size();
-      step->launches.push_back({bind.prepared_as<HeldKernel>(i), launch.shape, launch.part});
-      step->launches[i].held->kernel->allow_shared_bytes(launch.shape.shared_bytes);
-    }
+    auto step = std::make_shared<Step>(
+        Step{held_launches(parts.make_launches(bind), bind), {}, make_parameters(bind)});
     for (size_t i = step->launches.size(); i < bind.prepared.size(); ++i)
       step->blobs.push_back(bind.prepared_as<DeviceBlob>(i));
-    return [step = std::shared_ptr<const Step>(std::move(step))](const StepArgs& args) {
-      for (const Part& part : step->launches) {
-        cuda_queue(args).launch(*part.held->kernel, part.shape,
-                                step->parameters(StepData{args, step->blobs}, part.number));
+    const s64 rounds = rounds_of(step->launches);
+    return [step = std::shared_ptr<const Step>(std::move(step)), rounds](const StepArgs& args) {
+      for (s64 round = 0; round < rounds; ++round) {
+        for (const HeldLaunch& launch : step->launches) {
+          if (!launch.is_in(round)) continue;
+          cuda_queue(args).launch(*launch.held->kernel, launch.shape,
+                                  step->parameters({args, step->blobs, round}, launch.part));
+        }
       }
     };
   };
