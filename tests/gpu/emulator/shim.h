@@ -25,6 +25,7 @@ float nearbyintf(float);
 float fabsf(float);
 float sqrtf(float);
 float fmaf(float, float, float);
+float fmodf(float, float);
 float fminf(float, float);
 float fmaxf(float, float);
 double exp(double);

@@ -53,7 +53,8 @@ std::vector<Probe> unary_probes() {
   }
   probes.push_back({.op = "Clip", .inputs = {{}, constant(scalar(-0.5f)), constant(scalar(6.0f))}});
   probes.push_back({.op = "Clip", .inputs = {{}, omitted(), constant(scalar(1.0f))}});
-  probes.push_back({.op = "Pow", .inputs = {{}, constant(scalar(2.0f))}});
+  for (const f32 exponent : {2.0f, 1.0f, 0.5f, 0.0f, -1.0f})
+    probes.push_back({.op = "Pow", .inputs = {{}, constant(scalar(exponent))}});
   return probes;
 }
 
@@ -83,7 +84,7 @@ TEST(GpuUnary, SaysWhyNot) {
   NEEDS_GPU();
   const std::string why = "there is no such function, or a parameter is not constant";
   const Probe cube{.op = "Pow", .inputs = {activation(random_f32({4}, 1)), constant(scalar(3.0f))}};
-  EXPECT_EQ(run_on_gpu(cube, cuda::lower_reals).reject, why);
+  EXPECT_EQ(run_on_gpu(cube, cuda::lower_reals).reject, "the exponent is not -1, 0, 1/2, 1 or 2");
   const Probe bounds{.op = "Clip", .inputs = {activation(random_f32({4}, 1)), {scalar(0.0f)}}};
   EXPECT_EQ(run_on_gpu(bounds, cuda::lower_reals).reject, why);
 }

@@ -38,8 +38,8 @@ TEST(GpuGridSample, ModesBordersAndSizes) {
   const Sizes all[] = {
       {{2, 3, 5, 7}, {2, 4, 6, 2}}, {{1, 5, 1, 1}, {1, 3, 3, 2}}, {{3, 32, 8, 4}, {3, 30, 4, 2}}};
   for (const Sizes& sizes : all) {
-    for (const char* mode : {"linear", "nearest"}) {
-      for (const char* padding : {"zeros", "border"}) {
+    for (const char* mode : {"linear", "nearest", "cubic"}) {
+      for (const char* padding : {"zeros", "border", "reflection"}) {
         for (s64 align : {0, 1}) {
           Probe probe{
               .op = "GridSample",
@@ -57,17 +57,20 @@ TEST(GpuGridSample, ModesBordersAndSizes) {
   }
 }
 
+TEST(GpuGridSample, ConstantPositions) {
+  NEEDS_GPU();
+  const Probe probe{
+      .op = "GridSample",
+      .inputs = {activation(random_f32({1, 2, 3, 3}, 1)), constant(positions({1, 2, 2, 2}, 2))}};
+  expect_exact_on_gpu(probe, cuda::lower_grid_sample, "constant positions");
+}
+
 TEST(GpuGridSample, SaysWhyNot) {
   NEEDS_GPU();
-  Probe probe{
-      .op = "GridSample",
-      .inputs = {activation(random_f32({1, 2, 3, 3}, 1)), activation(positions({1, 2, 2, 2}, 2))}};
-  probe.attrs.set("mode", std::string("cubic"));
-  EXPECT_EQ(run_on_gpu(probe, cuda::lower_grid_sample).reject, "the mode is not linear or nearest");
-  probe.attrs.set("mode", std::string("linear"));
-  probe.attrs.set("padding_mode", std::string("reflection"));
-  EXPECT_EQ(run_on_gpu(probe, cuda::lower_grid_sample).reject,
-            "the padding is not zeros or border");
+  const Probe volume{.op = "GridSample",
+                     .inputs = {activation(random_f32({1, 2, 3, 3, 3}, 1)),
+                                activation(positions({1, 2, 2, 2, 3}, 2))}};
+  EXPECT_EQ(run_on_gpu(volume, cuda::lower_grid_sample).reject, "the input is not an image");
 }
 
 // Types take turns: each is a kernel that is compiled for it.

@@ -94,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) octet_kernel(const __grid_
     for (s32 i = lane; i < COUNT; i += LANES) sum = combined(sum, value_of(x[element_at(i)], i));
   }
 #pragma unroll
-  for (s32 half = LANES / 2; half > 0; half /= 2) sum = combined(sum, __shfl_xor_sync(0xffffffffu, sum, half));
+  for (s32 half = LANES / 2; half > 0; half /= 2) sum = combined(sum, of_lane_beside(sum, half));
   if (row < OUTERS && lane == 0) ((OUT*)p.y)[y_at] = finished(sum, x);
 #endif
 }

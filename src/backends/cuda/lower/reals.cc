@@ -59,12 +59,23 @@ std::string clip_text(const LowerRequest& request) {
   return low.empty() ? low : bounded(request, 2, ">", low);
 }
 
-// The definition rounds x^2 once, as the product does; other powers go through f64.
+// The definition computes in f64 and rounds once more. Of these powers no exact result lies so near to the middle between two f32 that what
+// f64 loses would matter: they are the product, root or quotient of f32. Zero and -infinity have roots of their own in C's pow().
+std::string power_text(f32 exponent) {
+  if (exponent == 2.0f) return "f32_mul(a, a)";
+  if (exponent == 1.0f) return "a";
+  if (exponent == 0.0f) return "1.0f";
+  if (exponent == -1.0f) return "f32_div(1.0f, a)";
+  if (exponent == 0.5f) return "a == 0.0f ? 0.0f : a == -INFINITY_F32 ? INFINITY_F32 : f32_sqrt(a)";
+  return {};
+}
+
 std::string pow_text(const LowerRequest& request) {
   const Tensor* exponent = request.constant(1);
-  const bool square = exponent != nullptr && exponent->dtype() == Dtype::f32 &&
-                      exponent->elements() == 1 && exponent->as<f32>()[0] == 2.0f;
-  return square && request.outputs[0].shape == request.inputs[0].shape ? "f32_mul(a, a)" : "";
+  const bool is_one =
+      exponent != nullptr && exponent->dtype() == Dtype::f32 && exponent->elements() == 1;
+  if (!is_one || request.outputs[0].shape != request.inputs[0].shape) return {};
+  return power_text(exponent->as<f32>()[0]);
 }
 
 // What passes fold into Add.
@@ -105,6 +116,8 @@ bool has_two_operands(std::string_view op) {
 
 Offer lower_reals(const LowerRequest& request) {
   Elementwise step{.types = {request.outputs[0]}, .body = body_of(request, request.node)};
+  if (step.body.empty() && request.node.op->name == "Pow")
+    return Reject{"the exponent is not -1, 0, 1/2, 1 or 2"};
   if (step.body.empty()) return Reject{"there is no such function, or a parameter is not constant"};
   const size_t operands = has_two_operands(request.node.op->name) ? 2 : 1;
   if (operands == 2 && request.inputs.size() != 2) return Reject{"there are not two operands"};

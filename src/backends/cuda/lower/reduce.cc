@@ -122,7 +122,9 @@ Split free_split(const Axes& axes, const Combination& combination, s64 bytes, s6
   while (split.columns > 1 && split.columns * split.vector * bytes > kWide &&
          blocks_of(axes, split) < multiprocessors)
     split.columns /= 2;
-  const s64 sum_bytes = combination.type.ends_with("64") ? 8 : 4;  // at most
+  const s64 sum_bytes = combination.type == "Ranked"       ? 16
+                        : combination.type.ends_with("64") ? 8
+                                                           : 4;  // at most
   const s64 most = std::min(kMost, kShared / (sum_bytes * split.vector));
   const auto wanted = static_cast<s64>(
       std::bit_ceil(static_cast<u64>(split.columns * ceil_div(product_of(axes.reduced), 4))));
@@ -228,6 +230,12 @@ Combination combination_of_reals(const LowerRequest& request, s64 count) {
 }
 
 Combination place_of_integer(bool largest, bool last, Dtype dtype) {
+  if (dtype_bytes(dtype) == sizeof(s64))
+    return {.type = "Ranked",
+            .value = fmt::format("extreme_ranked(x, i, {}, {})", largest, last),
+            .first = "Ranked(0, 0)",
+            .combine = "a > b ? a : b",
+            .finish = last ? "sum.place" : "~sum.place"};
   const char* wide = dtype == Dtype::u32 ? "u32" : "s32";
   return {.type = "u64",
           .value = fmt::format("extreme_key(({})x, i, {}, false, {})", wide, largest, last),
@@ -242,8 +250,7 @@ Combination combination_of_integers(const LowerRequest& request, Dtype dtype) {
   const bool last = request.node.attrs.i("select_last_index", 0) != 0;
   const std::string sign = fmt::format("(1ull << {})", 8 * dtype_bytes(dtype) - 1);
   const std::string own = kernel_type(dtype);
-  if (op.starts_with("Arg") && dtype_bytes(dtype) <= 4)
-    return place_of_integer(op == "ArgMax", last, dtype);
+  if (op.starts_with("Arg")) return place_of_integer(op == "ArgMax", last, dtype);
   if (op == "ReduceMax")
     return {.type = own, .first = is_signed ? sign : "0", .combine = "a > b ? a : b"};
   if (op == "ReduceMin")

@@ -245,16 +245,19 @@ Offer lower_instance_norm(const LowerRequest& request) {
 Offer lower_group_norm(const LowerRequest& request) {
   RowsRequest rows{.name = "group_norm", .centered = true};
   if (std::string reason = read(request, rows); !reason.empty()) return Reject{reason};
-  if (!rows.scale || !rows.bias) return Reject{"scale or bias is not constant"};
   const Shape& shape = request.inputs[kX].shape;
+  for (size_t i : {kScale, kBias}) {
+    if (request.constant(i) == nullptr && request.inputs[i].shape.elements() != shape[1])
+      return Reject{"a run brings one scale or bias for several channels"};
+  }
   const s64 groups = request.node.attrs.i("num_groups");
   if (shape.elements() == 0) return Reject{"there is nothing to compute"};
   rows.channels = shape[1];
   rows.group = shape[1] / groups;
   rows.rows = shape[0] * groups;
   rows.count = shape.elements() / rows.rows;
-  rows.scale = for_channels(rows.scale, rows.channels);
-  rows.bias = for_channels(rows.bias, rows.channels);
+  if (rows.scale) rows.scale = for_channels(rows.scale, rows.channels);
+  if (rows.bias) rows.bias = for_channels(rows.bias, rows.channels);
   rows.epsilon = request.node.attrs.f("epsilon", 1e-5f);
   return offer(request, rows);
 }
