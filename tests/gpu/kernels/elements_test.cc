@@ -36,9 +36,12 @@ Tensor scalar(f32 value) { return Tensor::scalar(value); }
 // Each function that has a kernel, with and without its attributes.
 std::vector<Probe> unary_probes() {
   std::vector<Probe> probes;
-  for (const char* op :
-       {"Abs", "Ceil", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu",
-        "Log", "Neg", "Reciprocal", "Relu", "Round", "Sigmoid", "Sqrt", "Swish", "Tanh"})
+  for (const char* op : {"Abs",      "Ceil",           "Erf",       "Exp",       "Floor",
+                         "Gelu",     "HardSigmoid",    "HardSwish", "LeakyRelu", "Log",
+                         "Neg",      "Reciprocal",     "Relu",      "Round",     "Sigmoid",
+                         "Sqrt",     "Swish",          "Tanh",      "Celu",      "Elu",
+                         "Mish",     "Selu",           "Shrink",    "Sign",      "Softplus",
+                         "Softsign", "ThresholdedRelu"})
     probes.push_back({.op = op, .inputs = {{}}});
   Probe gelu{.op = "Gelu", .inputs = {{}}};
   gelu.attrs.set("approximate", std::string("tanh"));
@@ -46,9 +49,17 @@ std::vector<Probe> unary_probes() {
   Probe sigmoid{.op = "HardSigmoid", .inputs = {{}}};
   sigmoid.attrs.set("alpha", 0.3f), sigmoid.attrs.set("beta", 0.1f);
   probes.push_back(sigmoid);
-  for (const char* op : {"LeakyRelu", "Swish"}) {
+  for (const char* op : {"LeakyRelu", "Swish", "Celu", "Elu", "Selu", "ThresholdedRelu"}) {
     Probe probe{.op = op, .inputs = {{}}};
     probe.attrs.set("alpha", 0.7f);
+    probes.push_back(probe);
+  }
+  Probe shrink{.op = "Shrink", .inputs = {{}}};
+  shrink.attrs.set("lambd", 1.25f), shrink.attrs.set("bias", 0.3f);
+  probes.push_back(shrink);
+  for (const char* to : {"f16", "bf16"}) {
+    Probe probe{.op = "RoundTo", .inputs = {{}}};
+    probe.attrs.set("to", std::string(to));
     probes.push_back(probe);
   }
   probes.push_back({.op = "Clip", .inputs = {{}, constant(scalar(-0.5f)), constant(scalar(6.0f))}});

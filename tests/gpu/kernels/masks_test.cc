@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <initializer_list>
 #include <limits>
 #include <random>
@@ -118,6 +119,16 @@ TEST(GpuComparison, NaN) {
                         cuda::lower_comparison, "IsNaN");
 }
 
+TEST(GpuComparison, Infinities) {
+  NEEDS_GPU();
+  for (int ends : {0, 1, 2, 3}) {
+    Probe probe{.op = "IsInf", .inputs = {activation(any_values(Dtype::f32, {1021}, 3))}};
+    probe.attrs.set("detect_negative", s64{ends % 2});
+    probe.attrs.set("detect_positive", s64{ends / 2});
+    expect_exact_on_gpu(probe, cuda::lower_comparison, fmt::format("IsInf {}", ends));
+  }
+}
+
 TEST(GpuComparison, SaysWhyNot) {
   NEEDS_GPU();
   const Tensor half(Dtype::f16, {4});
@@ -214,6 +225,32 @@ TEST(GpuCast, RealsToIntegers) {
     Probe probe{.op = "Cast", .inputs = {activation(x)}};
     probe.attrs.set("to", std::string(dtype_name(dtype)));
     expect_exact_on_gpu(probe, cuda::lower_cast, fmt::format("to {}", dtype_name(dtype)));
+  }
+}
+
+// To halves the reals at each step of theirs, between two and beside both; from them all bits.
+TEST(GpuCast, Halves) {
+  NEEDS_GPU();
+  for (Dtype dtype : {Dtype::f16, Dtype::bf16}) {
+    const int dropped = dtype == Dtype::f16 ? 13 : 16;  // bits
+    const u32 half = 1u << (dropped - 1), near[] = {0, half - 1, half, half + 1};
+    Tensor x(Dtype::f32, {1, 4, 128, s64{1} << (32 - dropped - 7)});
+    u32 number = 0;
+    for (f32& v : x.mutable_as<f32>()) {
+      v = std::bit_cast<f32>(number / 4 << dropped | near[number % 4]);
+      ++number;
+    }
+    Probe to{.op = "Cast", .inputs = {activation(x)}};
+    to.attrs.set("to", std::string(dtype_name(dtype)));
+    expect_exact_on_gpu(to, cuda::lower_cast, fmt::format("to {}", dtype_name(dtype)));
+    Tensor all(dtype, {1, 2, 128, 256});
+    for (u32 i = 0; i < 1u << 16; ++i) {
+      const u16 bits = static_cast<u16>(i);
+      std::memcpy(all.mutable_data() + 2 * i, &bits, sizeof bits);
+    }
+    Probe from{.op = "Cast", .inputs = {activation(all)}};
+    from.attrs.set("to", std::string("f32"));
+    expect_exact_on_gpu(from, cuda::lower_cast, fmt::format("from {}", dtype_name(dtype)));
   }
 }
 

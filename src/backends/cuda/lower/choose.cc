@@ -25,6 +25,13 @@ std::string body_of(const LowerRequest& request, const Function (&functions)[kCo
   return {};
 }
 
+// Either infinity, or one that the attributes name.
+std::string infinity_text(const Node& node) {
+  const auto is_wanted = [&](const char* name) { return node.attrs.i(name, 1) != 0; };
+  return fmt::format("({} && a == INFINITY_F32) || ({} && a == -INFINITY_F32)",
+                     is_wanted("detect_positive"), is_wanted("detect_negative"));
+}
+
 // Halves are no type of kernels.
 bool is_compared(Dtype dtype) {
   return is_integer(dtype) || dtype == Dtype::f32 || dtype == Dtype::f64 || dtype == Dtype::boolean;
@@ -36,7 +43,9 @@ Offer lower_comparison(const LowerRequest& request) {
   const Dtype dtype = request.inputs[0].dtype;
   if (!is_compared(dtype))
     return Reject{fmt::format("comparing {} is left to the CPU", dtype_name(dtype))};
-  return elementwise_of_inputs(request, "comparison", body_of(request, kComparisons));
+  return elementwise_of_inputs(request, "comparison",
+                               request.node.op->name == "IsInf" ? infinity_text(request.node)
+                                                                : body_of(request, kComparisons));
 }
 
 Offer lower_logic(const LowerRequest& request) {

@@ -16,7 +16,7 @@ struct Function {
   std::string_view op, body;
 };
 
-// As text of CUDA: kernels/math.cu. What has attributes is below.
+// As text of CUDA: kernels/math.cu and functions.cu.
 constexpr Function kFunctions[] = {{"Abs", "fabsf(a)"},
                                    {"Add", "f32_add(a, b)"},
                                    {"Ceil", "ceilf(a)"},
@@ -28,6 +28,7 @@ constexpr Function kFunctions[] = {{"Abs", "fabsf(a)"},
                                    {"Log", "math_log(a)"},
                                    {"Max", "larger(a, b)"},
                                    {"Min", "smaller(a, b)"},
+                                   {"Mish", "real_mish(a)"},
                                    {"Mul", "f32_mul(a, b)"},
                                    {"Neg", "-a"},
                                    {"PRelu", "a < 0.0f ? f32_mul(a, b) : a"},
@@ -35,13 +36,43 @@ constexpr Function kFunctions[] = {{"Abs", "fabsf(a)"},
                                    {"Relu", "a > 0.0f ? a : 0.0f"},
                                    {"Round", "rintf(a)"},
                                    {"Sigmoid", "math_sigmoid(a)"},
+                                   {"Sign", "a > 0.0f ? 1.0f : a < 0.0f ? -1.0f : a"},
+                                   {"Softplus", "real_softplus(a)"},
+                                   {"Softsign", "f32_div(a, f32_add(1.0f, fabsf(a)))"},
                                    {"Sqrt", "f32_sqrt(a)"},
                                    {"Sub", "f32_sub(a, b)"},
                                    {"Tanh", "math_tanh(a)"}};
 
-// Of the attribute, exactly.
-std::string attribute(const Node& node, std::string_view name, f32 otherwise) {
-  return exact_text(node.attrs.f(name, otherwise));
+struct Attribute {
+  std::string_view name = {};
+  f32 otherwise = 0.0f;
+};
+struct FunctionOfAttributes {
+  std::string_view op, body;
+  Attribute first = {}, second = {};
+};
+constexpr FunctionOfAttributes kFunctionsOfAttributes[] = {
+    {"Celu", "real_celu(a, {0})", {"alpha", 1.0f}},
+    {"Elu", "a < 0.0f ? f32_mul({0}, f32_sub(math_exp(a), 1.0f)) : a", {"alpha", 1.0f}},
+    {"HardSigmoid", "math_hard_sigmoid(a, {0}, {1})", {"alpha", 0.2f}, {"beta", 0.5f}},
+    {"LeakyRelu", "leaky(a, {0})", {"alpha", 0.01f}},
+    {"Selu",
+     "f32_mul({1}, a > 0.0f ? a : f32_mul({0}, f32_sub(math_exp(a), 1.0f)))",
+     {"alpha", 1.67326319217681884765625f},
+     {"gamma", 1.05070102214813232421875f}},
+    {"Shrink",
+     "a < -{0} ? f32_add(a, {1}) : a > {0} ? f32_sub(a, {1}) : 0.0f",
+     {"lambd", 0.5f},
+     {"bias", 0.0f}},
+    {"Swish", "math_swish(a, {0})", {"alpha", 1.0f}},
+    {"ThresholdedRelu", "a > {0} ? a : 0.0f", {"alpha", 1.0f}}};
+
+std::string body_with_attributes(const Node& node, const FunctionOfAttributes& function) {
+  const auto text = [&](const Attribute& attribute) {
+    return attribute.name.empty() ? ""
+                                  : exact_text(node.attrs.f(attribute.name, attribute.otherwise));
+  };
+  return fmt::format(fmt::runtime(function.body), text(function.first), text(function.second));
 }
 
 // The bound's comparison, or nothing where there is none; "?" where it is not constant.
@@ -96,11 +127,11 @@ std::string body_of(const LowerRequest& request, const Node& node) {
   if (op == "Pow") return pow_text(request);
   if (op == "Gelu")
     return node.attrs.s("approximate", "none") == "tanh" ? "math_gelu_tanh(a)" : "math_gelu(a)";
-  if (op == "HardSigmoid")
-    return fmt::format("math_hard_sigmoid(a, {}, {})", attribute(node, "alpha", 0.2f),
-                       attribute(node, "beta", 0.5f));
-  if (op == "LeakyRelu") return fmt::format("leaky(a, {})", attribute(node, "alpha", 0.01f));
-  if (op == "Swish") return fmt::format("math_swish(a, {})", attribute(node, "alpha", 1.0f));
+  if (op == "RoundTo")
+    return node.attrs.s("to", "") == "f16" ? "real_of_f16(f16_of(a))" : "real_of_bf16(bf16_of(a))";
+  for (const FunctionOfAttributes& function : kFunctionsOfAttributes) {
+    if (function.op == op) return body_with_attributes(node, function);
+  }
   for (const Function& function : kFunctions) {
     if (function.op == op) return activated(node, std::string(function.body));
   }
@@ -166,6 +197,13 @@ std::string integer_of_real(Dtype to) {
 
 }  // namespace
 
+// Between f32 and a type of 16 bits: the function that does it, or nothing.
+std::string_view half_cast(Dtype from, Dtype to) {
+  if (from == Dtype::f32) return to == Dtype::f16 ? "f16_of" : to == Dtype::bf16 ? "bf16_of" : "";
+  if (to != Dtype::f32) return "";
+  return from == Dtype::f16 ? "real_of_f16" : from == Dtype::bf16 ? "real_of_bf16" : "";
+}
+
 // Integers keep their low bits, or become the nearest f32.
 Offer lower_cast(const LowerRequest& request) {
   const Dtype from = request.inputs[0].dtype, to = request.outputs[0].dtype;
@@ -175,10 +213,12 @@ Offer lower_cast(const LowerRequest& request) {
       (is_integer(from) || from == Dtype::boolean) && (is_integer(to) || to == Dtype::f32);
   if (request.constant(0) != nullptr) return Reject{"the input is a constant"};
   const bool to_integer = from == Dtype::f32 && is_integer(to);
-  if (!same && !to_bool && !to_number && !to_integer)
+  const std::string_view half = half_cast(from, to);
+  if (!same && !to_bool && !to_number && !to_integer && half.empty())
     return Reject{fmt::format("{} to {} is left to the CPU", dtype_name(from), dtype_name(to))};
   Elementwise step{.types = {request.outputs[0], request.inputs[0]},
-                   .body = to_integer         ? integer_of_real(to)
+                   .body = !half.empty()      ? fmt::format("{}(a)", half)
+                           : to_integer       ? integer_of_real(to)
                            : to_bool && !same ? "a != 0"
                                               : "a"};
   return elementwise(request, "cast", request.layouts[0], std::move(step));
