@@ -32,12 +32,12 @@ constexpr std::string_view kEmbedding = R"(graph "g"(%ids: s64[?,3], %more: s64[
   return %y
 })";
 
-// The running sum is the CPU's: the GPU is waited for in the middle of a run.
+// The running product is the CPU's: the GPU is waited for in the middle of a run.
 constexpr std::string_view kWithHost = R"(graph "g"(%ids: s64[?,3]) {
   const %t: f32[4,2] = {1, 2, 3, 4, 5, 6, 7, 8}
   const %axis: s64[] = {1}
   %e: f32[?,3,2] = Gather(%t, %ids) {axis=0} name "embed"
-  %y: f32[?,3,2] = CumSum(%e, %axis) name "sum"
+  %y: f32[?,3,2] = CumProd(%e, %axis) name "product"
   return %y
 })";
 

@@ -49,7 +49,7 @@ constexpr std::string_view kText = R"(graph "g"(%x: f32[1,16,6,5]) {
   %d: f32[1,16,6,5] = DequantizeLinear(%c, %s, %z) name "d"
   %i: s64[1,16,6] = ArgMax(%d) {axis=3, keepdims=0} name "most"
   %e: f32[1,16,6,5] = Gather(%t, %i) {axis=0} name "pick"
-  %y: f32[1,16,6,5] = CumSum(%e, %axis) name "sum"
+  %y: f32[1,16,6,5] = CumProd(%e, %axis) name "product"
   return %y, %d
 })";
 

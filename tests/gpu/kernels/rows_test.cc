@@ -11,6 +11,8 @@ namespace octet {
 namespace cuda {
 Offer lower_softmax(const LowerRequest& request);
 Offer lower_layer_norm(const LowerRequest& request);
+Offer lower_log_softmax(const LowerRequest& request);
+Offer lower_lp_norm(const LowerRequest& request);
 Offer lower_rms_norm(const LowerRequest& request);
 Offer lower_instance_norm(const LowerRequest& request);
 Offer lower_group_norm(const LowerRequest& request);
@@ -75,6 +77,28 @@ TEST(GpuSoftmax, RealsAndAxes) {
   Probe flat{.op = "Softmax", .inputs = {activation(random_f32({3, 40, 30}, 6, 8.0f))}};
   flat.attrs.set("axis", s64{1}), flat.attrs.set("flatten", s64{1});
   expect_exact_on_gpu(flat, cuda::lower_softmax, "flattened");
+}
+
+TEST(GpuRowFunctions, RowsOfAnyAxis) {
+  NEEDS_GPU();
+  for (s64 count : kCounts) {
+    for (s64 p : {0, 1, 2}) {  // 0: LogSoftmax
+      const auto lowering = p == 0 ? cuda::lower_log_softmax : cuda::lower_lp_norm;
+      Probe probe{.op = p == 0 ? "LogSoftmax" : "LpNormalization"};
+      if (p != 0) probe.attrs.set("p", p);
+      probe.attrs.set("axis", s64{-1});
+      const std::string what = fmt::format("{} of {}, {}", probe.op, count, p);
+      probe.inputs = {activation(random_f32({21, count}, 5, 8.0f))};
+      expect_exact_on_gpu(probe, lowering, what);
+      probe.inputs = {activation(special_f32({5, count}))};
+      expect_exact_on_gpu(probe, lowering, what + ", odd");
+      probe.attrs.set("axis", s64{1});
+      probe.inputs = {activation(random_f32({2, count, 3}, 5, 8.0f))};
+      expect_exact_on_gpu(probe, lowering, what + ", columns");
+      probe.inputs = {activation(Tensor(Dtype::f32, {2, count, 2}))};
+      expect_exact_on_gpu(probe, lowering, what + ", zeros");
+    }
+  }
 }
 
 Probe with_parameters(Probe probe, s64 count, bool bias, bool constants = true) {

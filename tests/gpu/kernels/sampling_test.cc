@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GridSample and CumSum of integers on the device against the scalar reference: positions at and beyond the borders, between pixels and on them.
+// GridSample and CumSum on the device against the scalar reference: positions at and beyond the borders, between pixels and on them.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -88,12 +88,16 @@ TEST(GpuRunningSum, EveryTypeAndAxis) {
         Probe probe{.op = "CumSum", .inputs = {activation(x), constant(Tensor::scalar<s64>(axis))}};
         probe.attrs.set("reverse", flags % 2), probe.attrs.set("exclusive", flags / 2);
         expect_exact_on_gpu(probe, cuda::lower_running_sum, fmt::format("{}, {}", axis, flags));
+        probe.inputs[0] = activation(random_f32(shape, number));
+        expect_exact_on_gpu(probe, cuda::lower_running_sum, fmt::format("reals, {}", axis));
       }
     }
   }
-  const Probe reals{.op = "CumSum",
-                    .inputs = {activation(random_f32({4}, 1)), constant(Tensor::scalar<s64>(0))}};
-  EXPECT_EQ(run_on_gpu(reals, cuda::lower_running_sum).reject, "only integers are added up");
+  const Probe doubles{
+      .op = "CumSum",
+      .inputs = {activation(Tensor(Dtype::f64, {4})), constant(Tensor::scalar<s64>(0))}};
+  EXPECT_EQ(run_on_gpu(doubles, cuda::lower_running_sum).reject,
+            "only integers and f32 are added up");
 }
 
 }  // namespace

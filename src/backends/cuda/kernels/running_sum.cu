@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of a line's integers up to each of them; a thread takes a line. Constants:
+// Sums of a line's numbers up to each of them; a thread takes a line. Constants:
 //   ELEMENT, SUM       types of the elements, and in which they are added
 //   LINES, COUNT, INNER  COUNT elements of a line lie INNER apart; line l begins at l / INNER * COUNT * INNER + l % INNER
 //   REVERSE, EXCLUSIVE from the end; without the element itself

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CumSum of integers (positions of tokens): kernels/running_sum.cu.
+// CumSum of integers (positions of tokens) and of reals: kernels/running_sum.cu.
 #include "backends/cpu/lower/resize_request.h"
 #include "backends/cuda/lower/integers.h"
 #include "backends/cuda/lower/move.h"
@@ -12,7 +12,8 @@ Offer lower_running_sum(const LowerRequest& request) {
   constexpr s64 kMostCount = 1 << 16;
   constexpr int kThreads = 64;
   const TensorType& x = request.inputs[0];
-  if (!is_integer(x.dtype)) return Reject{"only integers are added up"};
+  const bool is_real = x.dtype == Dtype::f32;
+  if (!is_real && !is_integer(x.dtype)) return Reject{"only integers and f32 are added up"};
   if (request.constant(0) != nullptr) return Reject{"the input is a constant"};
   std::vector<s64> axes;
   if (!read_constant_ints(request, 1, axes)) return Reject{"the axis is not constant"};
@@ -22,7 +23,8 @@ Offer lower_running_sum(const LowerRequest& request) {
   if (count > kMostCount) return Reject{"a line has more than 2^16 elements"};
   Launch launch{.source = {"running_sum", {}}, .shape = {}};
   KernelSource& source = launch.source;
-  source.set("ELEMENT", kernel_type(x.dtype)), source.set("SUM", wrapping_type(x.dtype));
+  source.set("ELEMENT", kernel_type(x.dtype)),
+      source.set("SUM", is_real ? "f32" : wrapping_type(x.dtype));
   source.set("LINES", lines), source.set("COUNT", count);
   source.set("INNER", dims_product(x.shape, axis + 1, x.shape.rank()));
   source.set("REVERSE", s64{request.node.attrs.i("reverse", 0) != 0});
