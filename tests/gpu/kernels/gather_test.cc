@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gather, GatherElements and GatherND by indices of a run on the device against the scalar reference; indices outside of the axis are the reference's error.
+// Gather, GatherElements and GatherND by indices of a run, ScatterND and ScatterElements by constant ones, on the device against the scalar reference; indices outside of the axis are the reference's error.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,6 +17,8 @@ namespace cuda {
 Offer lower_gather_at_run(const LowerRequest& request);
 Offer lower_gather_elements(const LowerRequest& request);
 Offer lower_gather_nd(const LowerRequest& request);
+Offer lower_scatter_elements(const LowerRequest& request);
+Offer lower_scatter_nd(const LowerRequest& request);
 }  // namespace cuda
 
 namespace {
@@ -137,6 +139,60 @@ TEST(GpuGather, Tuples) {
                         "two axes of a batch");
     expect_exact_on_gpu(gather_nd(dtype, {9, 40}, {1}, 0), cuda::lower_gather_nd, "one");
   }
+}
+
+// Updates of one place more than once among them; which operand is constant makes no other kernel.
+void expect_assigned(Probe probe, LowerFunction lowering, const std::string& what) {
+  for (size_t i = 0; i < 3; ++i) {
+    probe.inputs[1].constant = true;
+    if (i != 1) probe.inputs[i].constant = true;
+    expect_exact_on_gpu(probe, lowering, fmt::format("{}, operand {} constant", what, i));
+    probe.inputs[i].constant = false;
+  }
+}
+
+TEST(GpuAssign, SlicesAndElements) {
+  NEEDS_GPU();
+  struct Sizes {
+    Shape x, ids, updates;
+    s64 dim;
+  };
+  const Sizes slices[] = {{{5, 7, 16}, {6, 2}, {6, 16}, 5},
+                          {{5, 7, 3}, {4, 9, 3}, {4, 9}, 3},
+                          {{40, 9}, {3, 1}, {3, 9}, 40},
+                          {{9, 40}, {1}, {40}, 9}};
+  size_t number = 0;
+  for (const Sizes& s : slices) {
+    for (Dtype dtype : {Dtype::f32, kTypes[++number % std::size(kTypes)]}) {
+      const Probe probe{
+          .op = "ScatterND",
+          .inputs = {activation(bytes(dtype, s.x)), constant(indices(Dtype::s64, s.ids, s.dim)),
+                     activation(bytes(dtype, s.updates))}};
+      expect_assigned(probe, cuda::lower_scatter_nd, to_string(s.ids));
+    }
+  }
+  for (s64 axis : {0, 1, -1}) {
+    const Shape x{6, 7, 8}, ids{4, 5, 3};
+    Probe probe{.op = "ScatterElements",
+                .inputs = {activation(bytes(Dtype::f32, x)), constant(indices(Dtype::s32, ids, 6)),
+                           activation(bytes(Dtype::f32, ids))}};
+    probe.attrs.set("axis", axis);
+    expect_assigned(probe, cuda::lower_scatter_elements, fmt::format("axis {}", axis));
+  }
+}
+
+TEST(GpuAssign, SaysWhyNot) {
+  NEEDS_GPU();
+  Probe probe{
+      .op = "ScatterND",
+      .inputs = {activation(bytes(Dtype::f32, {5, 7})), activation(indices(Dtype::s64, {2, 1}, 5)),
+                 activation(bytes(Dtype::f32, {2, 7}))}};
+  const auto why = [&] { return run_on_gpu(probe, cuda::lower_scatter_nd).reject; };
+  EXPECT_EQ(why(), "the indices are not constant");
+  probe.inputs[1] = constant(Tensor::of<s64>(Shape{2, 1}, std::vector<s64>{4, -6}));
+  EXPECT_EQ(why(), "an index lies outside its axis");
+  probe.attrs.set("reduction", std::string("add"));
+  EXPECT_EQ(why(), "updates are combined with what is there");
 }
 
 std::string error_of(const std::function<void()>& run) {
