@@ -47,6 +47,8 @@ def main():
         for name, found in record.get(part, {}).items():
             if isinstance(found, dict) and found.get("unfinished"):
                 print(f"{name}: ended by time: {found['unfinished']}")
+            if isinstance(found, dict) and isinstance(found.get("failed"), list):
+                print(f"{name}: found nothing, but tests failed themselves: {found['failed']}")
     return 1 if problems else 0
 
 

@@ -280,7 +280,11 @@ TEST_P(GpuAttention, EveryKernelGivesTheBytesOfTheCpu) {
       kernels, [](const std::string& kernel) { return kernel.find("_of_") != kernel.npos; });
   std::printf("%d of %d kernels run all of it, %d its operands too\n", static_cast<int>(together),
               static_cast<int>(kernels.size()), static_cast<int>(joined));
-  EXPECT_EQ(together > 0, device->level() == "sm_90a");
+  if (device->level() != "sm_90a") {
+    EXPECT_EQ(together, 0);
+  } else if (emulated || count >= 10 * kSlices) {  // one case alone may have no such kernel
+    EXPECT_GT(together, 0);
+  }
 }
 
 // A model may quantize with one zero point and dequantize with another.

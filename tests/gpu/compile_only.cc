@@ -75,7 +75,7 @@ void compile_kernels(const Device& device, const Candidate& candidate, const Bin
     std::istringstream words(preparation.key.substr(prefix.size()));
     const cuda::KernelSource source = source_of(words);
     try {
-      const std::vector<char> code = cuda::compile_kernel(source, gpu.arch());
+      const std::vector<char> code = cuda::machine_code(source, gpu.arch());
       expect_good_code(source, read_cubin(code));
     } catch (const Error& error) {
       ADD_FAILURE() << source.key() << "\n" << error.what();

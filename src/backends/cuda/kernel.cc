@@ -109,6 +109,17 @@ std::vector<char> compile_kernel(const KernelSource& source, const std::string& 
   return compile_text(source.text(), source.family + ".cu", arch);
 }
 
+std::vector<char> machine_code(const KernelSource& source, const std::string& arch) {
+  const KernelImage image{source.text(), fmt::format("{}", fmt::join(compile_options(arch), " ")),
+                          nvrtc().major, nvrtc().minor};
+  std::vector<char> cubin = read_kernel(image);
+  if (cubin.empty()) {
+    cubin = compile_kernel(source, arch);
+    keep_kernel(image, cubin);
+  }
+  return cubin;
+}
+
 // The destructor cleans up behind a failure, too.
 Kernel::Kernel(const CudaDevice& device, std::vector<char> cubin, std::string name)
     : Kernel(device, std::move(name)) {
@@ -137,16 +148,8 @@ void Kernel::allow_shared_bytes(s64 bytes) const {
 std::shared_ptr<const Kernel> load_kernel(const CudaDevice& device, const KernelSource& source) {
   const std::string key = source.key();
   if (std::shared_ptr<const Kernel> known = device.kernels().find(key)) return known;
-  const KernelImage image{source.text(),
-                          fmt::format("{}", fmt::join(compile_options(device.arch()), " ")),
-                          nvrtc().major, nvrtc().minor};
-  std::vector<char> cubin = read_kernel(image);
-  if (cubin.empty()) {
-    cubin = compile_kernel(source, device.arch());
-    keep_kernel(image, cubin);
-  }
-  return device.kernels().add(
-      key, std::make_shared<const Kernel>(device, std::move(cubin), source.family));
+  return device.kernels().add(key, std::make_shared<const Kernel>(
+                                       device, machine_code(source, device.arch()), source.family));
 }
 
 }  // namespace octet::cuda

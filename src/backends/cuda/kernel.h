@@ -67,5 +67,7 @@ std::shared_ptr<const Kernel> load_kernel(const CudaDevice& device, const Kernel
 
 // Machine code for a target such as "sm_90a". Throws Error(internal) with the compiler's words: the sources are ours.
 std::vector<char> compile_kernel(const KernelSource& source, const std::string& arch);
+// The same, from the cache where it has it.
+std::vector<char> machine_code(const KernelSource& source, const std::string& arch);
 
 }  // namespace octet::cuda

@@ -218,7 +218,8 @@ CUresult cuDeviceGetName(char* name, int bytes, CUdevice device) {
   EMULATED_ENTER("cuDeviceGetName", driver);
   if (device < 0 || device >= devices()) return 101;
   if (bytes <= 0) return kInvalidValue;
-  std::snprintf(name, static_cast<size_t>(bytes), "Emulated GPU");
+  const char* asked = std::getenv("OCTET_EMULATED_NAME");
+  std::snprintf(name, static_cast<size_t>(bytes), "%s", asked != nullptr ? asked : "Emulated GPU");
   return 0;
 }
 
