@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "core/types.h"
@@ -48,6 +49,9 @@ struct OpTraits {
   CodeMeaning codes = CodeMeaning::unknown;
   // Throws Error(invalid_model) where the node contradicts what its values say of themselves. Null: it cannot.
   void (*verify)(const Graph&, const Node&) = nullptr;
+  // Why a sum may pass the 32 bits that kernels add in, of nodes whose definition does not end there; empty where it cannot. Sizes of a run
+  // decide, so a plan asks, for a graph whose types are known; the reference then runs the node. Null: it cannot.
+  std::string (*wide_sums)(const Graph&, const Node&) = nullptr;
   // Of a product of reals: the integer operator that multiplies codes.
   const OpDef* integer_product = nullptr;
   // The operator that computes the same rows of reals and writes codes.

@@ -135,6 +135,14 @@ f64 cost_alone(const LowerRequest& request) {
   return rates.bytes_per_us > 0 ? bytes / rates.bytes_per_us * rates.cycles_per_us : bytes;
 }
 
+// Why a part of the chain is nothing for kernels; empty where all are.
+std::string needs_reference_inside(const LowerRequest& chain) {
+  std::string reason;
+  for (size_t i = 0; reason.empty() && i < chain_body(chain.node).nodes.size(); ++i)
+    reason = needs_reference(part_request(chain, i));
+  return reason;
+}
+
 f64 least_cost(const LowerRequest& request, const Offer& offer) {
   const Candidates* several = std::get_if<Candidates>(&offer);
   const std::span<const Candidate> all =
@@ -194,6 +202,10 @@ class Joiner {
     FoundChain found{&rule, {std::move(nodes)}, {}};
     found.node = make_node(found);
     const LowerRequest request = request_alone(graph_, found.node, target_);
+    if (const std::string reason = needs_reference_inside(request); !reason.empty()) {
+      reject(last, rule, reason);
+      return {};
+    }
     const Offer offer = rule.offer(request);
     if (const Reject* reason = std::get_if<Reject>(&offer)) {
       reject(last, rule, reason->reason);

@@ -29,13 +29,14 @@ Candidate chain_kernel(const LowerRequest& request, const char* kernel, f64 cost
 }
 
 Offer costs_100(const LowerRequest& request) { return chain_kernel(request, "alone", 100); }
+Candidate reference(const LowerRequest& request) { return chain_kernel(request, "reference", 0); }
 Offer costs_100_or_400(const LowerRequest& request) {
   return Candidates{chain_kernel(request, "alone", 100), chain_kernel(request, "other", 400)};
 }
-constexpr Lowering kAlone[] = {{"Relu", "relu", costs_100},
-                               {"Abs", "abs", costs_100},
-                               {"Add", "add", costs_100},
-                               {"Sqrt", "sqrt", costs_100_or_400}};
+constexpr Lowering kAlone[] = {
+    {"Relu", "relu", costs_100},       {"Abs", "abs", costs_100},
+    {"Add", "add", costs_100},         {"Transpose", "transpose", costs_100},
+    {"QMatMul", "product", costs_100}, {"Sqrt", "sqrt", costs_100_or_400}};
 
 // `ops` one after the other, the last of which is node `last`.
 std::vector<u32> find_ops(const Graph& graph, const Uses& uses, u32 last,
@@ -74,7 +75,8 @@ constexpr ChainRule kTwoRules[] = {kRules[0], {"three", find_three, offer_three}
 class ChainDevice final : public test::PaperDevice {
  public:
   explicit ChainDevice(std::span<const ChainRule> rules)
-      : PaperDevice(1), backend_{.name = "forged", .lowerings = kAlone, .chains = rules} {}
+      : PaperDevice(1),
+        backend_{.name = "forged", .lowerings = kAlone, .chains = rules, .reference = reference} {}
   const Backend& backend() const override { return backend_; }
 
  private:
@@ -195,6 +197,31 @@ TEST(Chain, MeasuredPartsChangeNoEstimate) {
               {"other", 1.0});
   EXPECT_THAT(kernels_of(make_plan(graph, std::vector<Shape>{{2, 3}}, target)),
               ElementsAre("alone", "other"));
+}
+
+std::vector<u32> find_product(const Graph& graph, const Uses& uses, u32 last) {
+  constexpr std::string_view kOps[] = {"Transpose", "QMatMul"};
+  return find_ops(graph, uses, last, kOps);
+}
+
+// What adds in 32 bits is given no product whose sums may pass them, alone or in a chain.
+TEST(Chain, NoPartWhoseSumsPass32Bits) {
+  constexpr ChainRule kProductRules[] = {{"product", find_product, offer_pair}};
+  pair_cost = 50;
+  const auto kernels = [&](s64 depth) {
+    const ChainDevice device(kProductRules);
+    const Graph graph = parse_graph(R"(graph "g"(%a: u8[2,?], %b: u8[?,3]) {
+  const %m: f32[1] = {1}
+  %t: u8[2,?] = Transpose(%a) {perm=ints[0, 1]} name "turn"
+  %y: u8[2,3] = QMatMul(%t, %b, _, %m) name "product"
+  return %y
+})",
+                                    find_op);
+    const Target target{.device = &device, .host = &device};
+    return kernels_of(make_plan(graph, std::vector<Shape>{{2, depth}, {depth, 3}}, target));
+  };
+  EXPECT_THAT(kernels(33025), ElementsAre("pair"));
+  EXPECT_THAT(kernels(33026), ElementsAre("alone", "reference"));
 }
 
 TEST(Chain, SignaturesTellChainsApart) {

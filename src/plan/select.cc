@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "plan/device.h"
 #include "plan/tuning.h"
 #include "plugin/plugin_op.h"
@@ -137,6 +138,11 @@ size_t cheapest(const LowerRequest& asked, std::span<const Candidate> accepted) 
   return best;
 }
 
+std::string needs_reference(const LowerRequest& asked) {
+  const auto wide_sums = asked.node.op->traits->wide_sums;
+  return wide_sums != nullptr ? wide_sums(asked.graph, asked.node) : std::string();
+}
+
 Selection select_kernel(const LowerRequest& asked, const Backend& backend) {
   Selection selection;
   const auto refer = [&] {
@@ -147,6 +153,10 @@ Selection select_kernel(const LowerRequest& asked, const Backend& backend) {
   // Kernels take their data from the run; the reference brings constants along.
   if (only_constants(asked)) {
     selection.rejects.push_back("all inputs are constants");
+    return refer();
+  }
+  if (std::string reason = needs_reference(asked); !reason.empty()) {
+    selection.rejects.push_back(std::move(reason));
     return refer();
   }
   Answers answers;

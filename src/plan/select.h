@@ -21,6 +21,9 @@ struct Selection {
   KernelChoice choice;
 };
 
+// Why the reference alone runs the node (OpTraits::wide_sums); empty: any kernel may.
+std::string needs_reference(const LowerRequest& asked);
+
 Selection select_kernel(const LowerRequest& asked, const Backend& backend);
 
 // Index of the candidate to take; `accepted` is in the order of the table and not empty. Costs decide between candidates

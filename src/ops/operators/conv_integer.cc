@@ -28,7 +28,7 @@ void eval(const Eval& eval) {
   const auto weights = centered_operand(eval, 1, 3, taps);
   const auto y = eval.outputs[0].as<s32>();
   convolve(geometry, x.data(), weights.data(),
-           [&](s64 index, s64, s32 acc) { y[static_cast<size_t>(index)] = acc; });
+           [&](s64 index, s64, s64 acc) { y[static_cast<size_t>(index)] = wrapped(acc); });
 }
 
 constexpr OpTraits kTraits{.macs = convolution_macs, .parse_again = true};

@@ -25,7 +25,7 @@ void eval(const Eval& eval) {
   const auto b = centered_operand(eval, 1, 3, 1);
   const auto y = eval.outputs[0].as<s32>();
   multiply(geometry, a.data(), b.data(),
-           [&](s64 index, s64, s32 acc) { y[static_cast<size_t>(index)] = acc; });
+           [&](s64 index, s64, s64 acc) { y[static_cast<size_t>(index)] = wrapped(acc); });
 }
 
 constexpr OpTraits kTraits{.macs = matrix_product_macs, .parse_again = true};

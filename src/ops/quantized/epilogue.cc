@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "ops/quantized/zero_points.h"
+#include "ops/shared/dot.h"
 #include "ops/shared/dtypes.h"
 
 namespace octet {
@@ -156,11 +157,11 @@ ProductEpilogue::ProductEpilogue(const Eval& eval)
   if (eval.has_input(kProductAddend)) addend_ = eval.inputs[kProductAddend];
 }
 
-void ProductEpilogue::store(s64 index, s64 channel, s32 acc) const {
+void ProductEpilogue::store(s64 index, s64 channel, s64 acc) const {
   const size_t i = static_cast<size_t>(index);
   const size_t c = static_cast<size_t>(channel);
   // Modulo 2^32 as the vector units add; models that Octet builds are proven not to wrap.
-  if (!bias_.empty()) acc = static_cast<s32>(static_cast<u32>(acc) + static_cast<u32>(bias_[c]));
+  if (!bias_.empty()) acc = wrapped(acc + bias_[c]);
   f32 t = static_cast<f32>(acc) * multiplier_[multiplier_.size() == 1 ? 0 : c];
   if (residual_) {
     t = add_residual(epilogue_, t, code_at(residual_, i) - epilogue_.zero_point(kProductResidual));

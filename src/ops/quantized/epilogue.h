@@ -89,8 +89,8 @@ class ProductEpilogue {
  public:
   explicit ProductEpilogue(const Eval& eval);
   const Epilogue& attributes() const { return epilogue_; }
-  // `index` into the output (and residual), `channel` into bias and multiplier; acc without the bias.
-  void store(s64 index, s64 channel, s32 acc) const;
+  // `index` into the output (and residual), `channel` into bias and multiplier; acc without the bias, exact.
+  void store(s64 index, s64 channel, s64 acc) const;
 
  private:
   Epilogue epilogue_;

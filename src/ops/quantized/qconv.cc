@@ -30,7 +30,7 @@ void eval(const Eval& eval) {
   const auto x_codes = centered_codes(x, epilogue.attributes().zero_point(kProductX));
   const auto w_codes = centered_codes(weights, epilogue.attributes().zero_point(kProductWeights));
   convolve(conv_geometry(eval.node, x.shape, weights.shape), x_codes.data(), w_codes.data(),
-           [&](s64 index, s64 channel, s32 acc) { epilogue.store(index, channel, acc); });
+           [&](s64 index, s64 channel, s64 acc) { epilogue.store(index, channel, wrapped(acc)); });
 }
 
 constexpr OpTraits kTraits{.macs = convolution_macs,

@@ -25,7 +25,7 @@ void eval(const Eval& eval) {
   const auto weights = centered_operand(eval, kQlWeights, kQlWeightZeroPoint, taps);
   const QLinearEpilogue epilogue(eval);
   convolve(geometry, x.data(), weights.data(),
-           [&](s64 index, s64 channel, s32 acc) { epilogue.store(index, channel, acc); });
+           [&](s64 index, s64 channel, s64 acc) { epilogue.store(index, channel, wrapped(acc)); });
 }
 
 f64 macs(const Node& node, TensorTypes inputs, TensorTypes outputs) {

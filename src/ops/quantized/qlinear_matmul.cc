@@ -23,7 +23,7 @@ void eval(const Eval& eval) {
   const auto b = centered_operand(eval, kQlWeights, kQlWeightZeroPoint, 1);
   const QLinearEpilogue epilogue(eval);
   multiply(geometry, a.data(), b.data(),
-           [&](s64 index, s64 column, s32 acc) { epilogue.store(index, column, acc); });
+           [&](s64 index, s64 column, s64 acc) { epilogue.store(index, column, wrapped(acc)); });
 }
 
 constexpr OpTraits kTraits{.macs = matrix_product_macs, .parse_again = true};

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // QMatMul: docs/numerics.md sections 3 and 4. Inputs a, b, bias, multiplier, residual, table, addend; b may be an
 // activation.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
 #include "core/check.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/quantized/zero_points.h"
@@ -53,7 +58,7 @@ void eval_turned(const Eval& eval, const MatMulViews& views) {
   for (s64 batch = 0; batch < g.batches(); ++batch) {
     const auto left = a.gather(a_codes, views.a_first(batch));
     const auto right = b.gather(b_codes, views.b_first(batch));
-    multiply(one, left.data(), right.data(), [&](s64 index, s64 column, s32 acc) {
+    multiply(one, left.data(), right.data(), [&](s64 index, s64 column, s64 acc) {
       const s64 at = views.y_first(batch) + index / g.n * views.y_row + column * views.y_n;
       epilogue.store(at, column, acc);
     });
@@ -72,13 +77,49 @@ void eval(const Eval& eval) {
   const auto a_codes = centered_codes(a, epilogue.attributes().zero_point(kProductX));
   const auto b_codes = centered_codes(b, epilogue.attributes().zero_point(kProductWeights));
   multiply(matmul_geometry(a.shape, b.shape), a_codes.data(), b_codes.data(),
-           [&](s64 index, s64 column, s32 acc) { epilogue.store(index, column, acc); });
+           [&](s64 index, s64 column, s64 acc) { epilogue.store(index, column, acc); });
+}
+
+// The largest sum of magnitudes of a column of constant codes.
+s64 largest_column(const Node& node, const Tensor& b, const MatMulViews& views) {
+  const auto codes = centered_codes(view(b), input_zero_point(node, kProductWeights));
+  const MatMulGeometry& g = views.geometry;
+  s64 largest = 0;
+  for (s64 batch = 0; batch < g.batches(); ++batch) {
+    for (s64 column = 0; column < g.n; ++column) {
+      const s64 first = views.b_first(batch) + column * views.b_n;
+      s64 sum = 0;
+      for (s64 i = 0; i < g.k; ++i)
+        sum += std::abs(s64{codes[static_cast<size_t>(first + i * views.b_k)]});
+      largest = std::max(largest, sum);
+    }
+  }
+  return largest;
+}
+
+// A product of two activations has the depth that the run gives it. With a bias, sums are modulo 2^32 by definition.
+std::string wide_sums(const Graph& graph, const Node& node) {
+  if (node.input(kProductBias) != kNoValue) return {};
+  const TensorType& a = graph.value(node.inputs[kProductX]).type;
+  const TensorType& b = graph.value(node.inputs[kProductWeights]).type;
+  const auto magnitude = [&](size_t i, Dtype dtype) {
+    const CodeRange codes = code_range(dtype);
+    const s64 zero_point = input_zero_point(node, i);
+    return std::max(zero_point - codes.lo, codes.hi - zero_point);
+  };
+  const MatMulViews views = matmul_views(node, a.shape, b.shape);
+  const s64 largest = std::numeric_limits<s32>::max() / magnitude(kProductX, a.dtype);
+  if (views.geometry.k <= largest / magnitude(kProductWeights, b.dtype)) return {};
+  const Tensor* constant = graph.constant_input(node, kProductWeights);
+  if (constant != nullptr && largest_column(node, *constant, views) <= largest) return {};
+  return fmt::format("the sum of {} products can pass 32 bits", views.geometry.k);
 }
 
 constexpr OpTraits kTraits{.macs = matrix_product_macs,
                            .product_epilogue = true,
                            .codes = CodeMeaning::attributes,
-                           .verify = verify_zero_points};
+                           .verify = verify_zero_points,
+                           .wide_sums = wide_sums};
 
 }  // namespace
 

@@ -387,7 +387,7 @@ TEST(QuantizeMatMul, TwoActivations) {
   EXPECT_EQ(r.node.inputs.size(), 4u);
   EXPECT_EQ(r.node.attrs.ints("input_zero_points"), (std::vector<s64>{0, 128, 0, 0}));
   EXPECT_THAT(build(100000).reject, HasSubstr("pass 32 bits"));
-  EXPECT_THAT(build(Shape::kDynamic).reject, HasSubstr("depends on the input"));
+  EXPECT_EQ(build(Shape::kDynamic).reject, "");  // plans look at the depth of a run
   Fixture f("MatMul");
   f.activation(Dtype::u8, Shape{2, 3}, 0.5f, 0).activation(Dtype::u8, Shape{3, 4}, 0.5f, 0);
   f.constant(Tensor(Dtype::f32, Shape{4}));

@@ -18,10 +18,14 @@ TEST(Dot, FloatsAreTheSixteenLanesOfAllReductions) {
   }
 }
 
-TEST(Dot, IntegersWrapModulo32Bits) {
-  const std::vector<s16> largest(40000, 255);
-  const u64 exact = 40000ull * 255 * 255;
-  EXPECT_EQ(static_cast<u32>(dot(largest.data(), largest.data(), 40000)), static_cast<u32>(exact));
+TEST(Dot, IntegersAreExactBeyond32Bits) {
+  const std::vector<s16> largest(100000, 255), lowest(100000, -255);
+  for (s64 n : {0, 1, 32767, 32768, 32769, 65536, 100000}) {
+    EXPECT_EQ(dot(largest.data(), largest.data(), n), n * 255 * 255) << n;
+    EXPECT_EQ(dot(largest.data(), lowest.data(), n), -n * 255 * 255) << n;
+  }
+  EXPECT_EQ(wrapped(dot(largest.data(), largest.data(), 40000)),
+            static_cast<s32>(static_cast<u32>(40000ull * 255 * 255)));
 }
 
 }  // namespace

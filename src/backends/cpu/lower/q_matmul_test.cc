@@ -143,6 +143,18 @@ TEST(QMatMul, TwoActivations) {
   }
 }
 
+// As deep as sums fit s32, and past the depth at which those of other zero points would.
+TEST(QMatMul, DeepProductsOfTwoActivations) {
+  for (s64 k : {20001, 40000, 65792, 65793}) {
+    Probe probe = product_probe({2, k}, {k, 17}, 0, 128);
+    expect_product_exact(probe, fmt::format("k {}", k));
+    probe.inputs[0].tensor = random_u8({2, k}, 1, Codes::highest);
+    probe.inputs[1].tensor = random_u8({k, 17}, 2, Codes::extremes);
+    expect_product_exact(probe, fmt::format("k {}, extreme codes", k));
+  }
+  expect_product_exact(product_probe({2, 130000}, {130000, 5}, 128, 128), "k 130000");
+}
+
 TEST(QMatMul, BatchesBroadcast) {
   const Shape shapes[][2] = {
       {{2, 3, 5, 8}, {2, 3, 8, 9}}, {{2, 3, 5, 8}, {8, 9}}, {{2, 1, 5, 8}, {1, 3, 8, 9}},

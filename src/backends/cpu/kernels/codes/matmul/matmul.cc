@@ -26,6 +26,8 @@ s32 row_sum(const u8* row, s64 k) {
   return sum;
 }
 
+constexpr s64 kMostDepth = 131071;
+
 }  // namespace
 
 const char* matmul_reject(const MatMulViews& views) {
@@ -33,8 +35,9 @@ const char* matmul_reject(const MatMulViews& views) {
   if (views.a_k != 1 && g.k > 1) return "the rows of a are not dense";
   if (views.y_n != 1 && g.n > 1) return "the rows of the result are not dense";
   if (g.k < kConvChunk) return "the inner dimension is below 4";
-  // 255 * 255 * k and its corrections must stay within s32.
-  if (g.k > 16384) return "the inner dimension is above 16384";
+  // Where sums of more products fit s32, b is constant or there is a bias (OpTraits::wide_sums). Nothing here but a row's sum has to fit:
+  // all else is added modulo 2^32.
+  if (g.k > kMostDepth) return "the inner dimension is above 131071";
   return nullptr;
 }
 
@@ -194,7 +197,8 @@ void BatchedMatmul::run_tiles(const Call& call, s64 first, s64 last,
       src[p] = call.a + views_.a_first(batch) + (row + p) * views_.a_row;
       dst[p] = call.y + at * element;
       residual[p] = call.residual + (call.residual != nullptr ? at : 0);
-      row_bias[p] = -shifted_zero_b_ * (vectors_ ? row_sum_vnni(src[p], k) : row_sum(src[p], k));
+      const s32 sum = vectors_ ? row_sum_vnni(src[p], k) : row_sum(src[p], k);
+      row_bias[p] = static_cast<s32>(0 - static_cast<u32>(shifted_zero_b_) * static_cast<u32>(sum));
     }
     kernel_.run(tile);
   }

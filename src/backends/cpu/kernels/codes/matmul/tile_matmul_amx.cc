@@ -163,8 +163,12 @@ void read_rows(const ProductJob& job, s64 tile, s64 steps, RowTile& rows) {
   rows.stride = job.a_row;
   rows.dst = job.y + first * job.y_row;
   for (s64 r = 0; r < job.rows; ++r) {
-    rows.terms[r] =
-        job.zero_b == 0 ? 0 : -job.zero_b * row_sum_vnni(rows.src + r * rows.stride, job.k);
+    if (job.zero_b == 0) {
+      rows.terms[r] = 0;
+      continue;
+    }
+    const auto sum = static_cast<u32>(row_sum_vnni(rows.src + r * rows.stride, job.k));
+    rows.terms[r] = static_cast<s32>(0 - static_cast<u32>(job.zero_b) * sum);  // modulo 2^32
   }
   if (job.k % kProductStep != 0) copy_rows(job, steps, rows);
 }
