@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
 #include "plan/device.h"
+#include "plan/kept_result.h"
 #include "plan/tuning.h"
 #include "plugin/plugin_op.h"
 
@@ -153,7 +155,11 @@ Selection select_kernel(const LowerRequest& asked, const Backend& backend) {
   // Kernels take their data from the run; the reference brings constants along.
   if (only_constants(asked)) {
     selection.rejects.push_back("all inputs are constants");
-    return refer();
+    if (backend.reference == nullptr) return refer();
+    std::optional<Candidate> kept = kept_result(asked, backend);
+    if (!kept) return refer();
+    selection.chosen = std::move(*kept);
+    return selection;
   }
   if (std::string reason = needs_reference(asked); !reason.empty()) {
     selection.rejects.push_back(std::move(reason));

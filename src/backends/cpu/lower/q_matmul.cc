@@ -11,6 +11,7 @@
 #include "backends/cpu/kernels/codes/conv/tile_conv.h"
 #include "backends/cpu/lower/unit_rates.h"
 #include "backends/host/queue.h"
+#include "ops/quantized/zero_points.h"
 
 namespace octet {
 namespace {
@@ -23,16 +24,16 @@ template <class Kernel>
 RunStep step_of(Kernel kernel, const MatmulRequest& matmul) {
   struct Step {
     Kernel kernel;
-    ProductConstants constants;
+    MatmulRequest matmul;
   };
-  auto step = std::make_shared<const Step>(Step{std::move(kernel), matmul.constants});
+  auto step = std::make_shared<const Step>(Step{std::move(kernel), matmul});
   return [step](const StepArgs& args) {
-    const u8* r = step->constants.residual_of(args);
+    const u8* r = step->matmul.constants.residual_of(args);
     if constexpr (!std::is_same_v<Kernel, BatchedMatmul>) {
       step->kernel.run({u8_input(args, 0), r, u8_output(args, 0), args.workspace, pool_of(args)});
     } else {
-      step->kernel.run({u8_input(args, 0), u8_input(args, 1), r, u8_output(args, 0), args.workspace,
-                        pool_of(args)});
+      step->kernel.run({u8_input(args, 0), step->matmul.b_of(args), r, u8_output(args, 0),
+                        args.workspace, pool_of(args)});
     }
   };
 }
@@ -104,8 +105,20 @@ std::string read_matmul(const LowerRequest& request, MatmulRequest& matmul) {
 
 std::string read_activations(const LowerRequest& request, MatmulRequest& matmul) {
   if (std::string reason = read_matmul(request, matmul); !reason.empty()) return reason;
-  if (request.constant(kProductWeights) != nullptr) return "b is a constant";
-  if (request.inputs[kProductWeights].dtype != Dtype::u8) return "b's codes are not u8";
+  const Tensor* b = request.constant(kProductWeights);
+  if (b == nullptr)
+    return request.inputs[kProductWeights].dtype == Dtype::u8 ? "" : "b's codes are not u8";
+  const s32 zero_point = matmul.epilogue.zero_point(kProductWeights);
+  const bool matrix = b->elements() == matmul.views.geometry.k * matmul.views.geometry.n;
+  if (b->dtype() == Dtype::s8 && matrix && zero_point == 0 && !has_permutation(request.node))
+    return "b is constant weights";
+  // Kernels of two activations read u8.
+  matmul.b = *b;
+  if (b->dtype() == Dtype::u8) return {};
+  matmul.b = codes_as_u8(*b);
+  matmul.epilogue.zero_points.resize(
+      std::max(matmul.epilogue.zero_points.size(), size_t{kProductWeights} + 1));
+  matmul.epilogue.zero_points[kProductWeights] = zero_point + kS8ToU8;
   return {};
 }
 

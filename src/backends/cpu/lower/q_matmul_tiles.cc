@@ -28,17 +28,17 @@ Offer lower_q_matmul_tiles(const LowerRequest& request) {
   const TileProductKernel& kernel = kTileProductKernels[0];
   struct Step {
     TileMatmul kernel;
-    Tensor table;
+    MatmulRequest product;
   };
-  const auto step = std::make_shared<const Step>(
-      Step{TileMatmul(kernel, activations_spec(product)), product.constants.table});
+  const auto step =
+      std::make_shared<const Step>(Step{TileMatmul(kernel, activations_spec(product)), product});
   Candidate candidate = candidate_of(request, kernel.name, Layout::linear);
   candidate.macs_per_cycle = code_unit_rate(kernel.isa);
   candidate.note = "b is packed at run time";
   candidate.workspace_bytes = step->kernel.workspace_bytes(request.target.threads);
   candidate.bind = [step](const BindArgs&) -> RunStep {
     return [step](const StepArgs& args) {
-      step->kernel.run({u8_input(args, kProductX), u8_input(args, kProductWeights), nullptr,
+      step->kernel.run({u8_input(args, kProductX), step->product.b_of(args), nullptr,
                         u8_output(args, 0), args.workspace, pool_of(args)});
     };
   };
