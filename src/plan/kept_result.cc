@@ -103,7 +103,8 @@ std::string key_of(const LowerRequest& asked, const Candidate& kernel) {
 
 std::optional<Candidate> kept_result(const LowerRequest& asked, const Backend& backend) {
   const bool one = asked.node.outputs.size() == 1 && asked.outputs[0].shape.elements() > 0;
-  if (!is_product(asked.node) || !one || !asked.target.device->has_host_memory()) return {};
+  if (backend.reference == nullptr || !is_product(asked.node) || !one) return {};
+  if (!asked.target.device->has_host_memory()) return {};
   if (!asked.has_input(0) || asked.constant(0)->elements() == 0) return {};
   const auto alone = std::make_shared<const Alone>(asked);
   Candidate kernel = select_kernel(alone->request(asked), backend).chosen;

@@ -155,7 +155,6 @@ Selection select_kernel(const LowerRequest& asked, const Backend& backend) {
   // Kernels take their data from the run; the reference brings constants along.
   if (only_constants(asked)) {
     selection.rejects.push_back("all inputs are constants");
-    if (backend.reference == nullptr) return refer();
     std::optional<Candidate> kept = kept_result(asked, backend);
     if (!kept) return refer();
     selection.chosen = std::move(*kept);
