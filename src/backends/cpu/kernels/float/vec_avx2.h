@@ -39,6 +39,13 @@ inline V v_gather_n(const float* p, const int* index, int n) {
   __builtin_memcpy(some, index, sizeof(int) * static_cast<unsigned>(n));
   return v_gather(p, some);
 }
+// The same of a whole register of indices, zero where an index is -1.
+inline V v_gather_inside(const float* p, const int* index) {
+  const void* from = index;
+  const __m256i at = _mm256_loadu_si256(static_cast<const __m256i*>(from));
+  const __m256 inside = _mm256_castsi256_ps(_mm256_xor_si256(at, _mm256_set1_epi32(-1)));
+  return _mm256_mask_i32gather_ps(_mm256_setzero_ps(), p, at, inside, 4);
+}
 // `x` in the first n lanes, `fill` in the others.
 inline V v_keep_n(V x, V fill, int n) {
   return _mm256_blendv_ps(fill, x, _mm256_castsi256_ps(v_first(n)));

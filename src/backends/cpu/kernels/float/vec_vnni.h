@@ -23,6 +23,11 @@ inline V v_gather_n(const float* p, const int* index, int n) {
   const __m512i at = _mm512_maskz_loadu_epi32(v_first(n), index);
   return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), v_first(n), at, p, 4);
 }
+inline V v_gather_inside(const float* p, const int* index) {
+  const __m512i at = _mm512_loadu_si512(index);
+  const __mmask16 inside = _mm512_cmpge_epi32_mask(at, _mm512_setzero_si512());
+  return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), inside, at, p, 4);
+}
 inline V v_keep_n(V x, V fill, int n) { return _mm512_mask_mov_ps(fill, v_first(n), x); }
 
 inline V v_add(V a, V b) { return _mm512_add_ps(a, b); }
