@@ -40,6 +40,7 @@ Probe unary_probe(const UnaryKernel& kernel, const Tensor& x) {
   const std::string_view name = kernel.name;
   if (name == "gelu_tanh") probe.attrs.set("approximate", std::string("tanh"));
   if (name == "leaky_relu") probe.attrs.set("alpha", 0.1f);
+  if (name == "celu" || name == "elu") probe.attrs.set("alpha", 1.5f);
   if (name == "round_f16") probe.attrs.set("to", std::string("f16"));
   if (name == "round_bf16") probe.attrs.set("to", std::string("bf16"));
   if (name == "swish") probe.attrs.set("alpha", 1.25f);

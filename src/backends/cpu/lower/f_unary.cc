@@ -13,6 +13,10 @@
 namespace octet {
 namespace {
 
+// ONNX's defaults, written as there.
+constexpr f32 kSeluAlpha = 1.67326319217681884765625f;
+constexpr f32 kSeluGamma = 1.05070102214813232421875f;
+
 struct Choice {
   std::string_view name = {};  // of the table row
   f32 a = 0.0f;
@@ -48,6 +52,13 @@ Choice choose(const LowerRequest& request) {
   const std::string_view op = node.op->name;
   if (op == "Clip") return choose_clip(request);
   if (op == "Gelu") return choose_gelu(node);
+  if (op == "Celu") return {.name = "celu", .a = node.attrs.f("alpha", 1.0f)};
+  if (op == "Elu") return {.name = "elu", .a = node.attrs.f("alpha", 1.0f)};
+  if (op == "Selu") {
+    return {.name = "selu",
+            .a = node.attrs.f("alpha", kSeluAlpha),
+            .b = node.attrs.f("gamma", kSeluGamma)};
+  }
   if (op == "LeakyRelu") return {.name = "leaky_relu", .a = node.attrs.f("alpha", 0.01f)};
   if (op == "Pow") return choose_pow(request);
   if (op == "Swish") return {.name = "swish", .a = node.attrs.f("alpha", 1.0f)};

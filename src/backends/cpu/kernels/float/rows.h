@@ -91,7 +91,8 @@ ROW_FAMILY(layer_norm, RowArgs)
 ROW_FAMILY(rms_norm, RowArgs)
 ROW_FAMILY(code_softmax, CodeRowArgs)
 ROW_FAMILY(code_layer_norm, CodeRowArgs)
-ROW_FAMILY(row_sum, RowArgs)  // dst[0] = sum; count elements
+ROW_FAMILY(row_sum, RowArgs)      // dst[0] = sum; count elements
+ROW_FAMILY(row_squares, RowArgs)  // that of their squares
 ROW_FAMILY(normalize, NormalizeArgs)
 ROW_FAMILY(column_sum, ColumnArgs)
 ROW_FAMILY(max_pool, PoolArgs)
@@ -117,6 +118,8 @@ constexpr FloatKernel<CodeRowArgs> kSoftmaxU8 = {"softmax", code_softmax_f32_avx
 constexpr FloatKernel<CodeRowArgs> kLayerNormU8 = {"layer_norm", code_layer_norm_f32_avx2,
                                                    code_layer_norm_f32_vnni};
 constexpr FloatKernel<RowArgs> kRowSumF32 = {"row_sum", row_sum_f32_avx2, row_sum_f32_vnni};
+constexpr FloatKernel<RowArgs> kRowSquaresF32 = {"row_squares", row_squares_f32_avx2,
+                                                 row_squares_f32_vnni};
 constexpr FloatKernel<NormalizeArgs> kNormalizeF32 = {"normalize", normalize_f32_avx2,
                                                       normalize_f32_vnni};
 constexpr FloatKernel<ColumnArgs> kColumnSumF32 = {"column_sum", column_sum_f32_avx2,

@@ -153,6 +153,10 @@ inline void row_sum(const RowArgs* args) {
   *args->dst = fold_add(reduce_row<step_sum>(args->src, args->count, 0.0f, v_set(0.0f)));
 }
 
+inline void row_squares(const RowArgs* args) {
+  *args->dst = fold_add(reduce_row<step_square>(args->src, args->count, 0.0f, v_set(0.0f)));
+}
+
 template <bool kMoves>
 inline void normalize_row(const NormalizeArgs* args) {
   const V mean = v_set(*args->mean), factor = v_set(*args->factor);
@@ -242,6 +246,7 @@ void OCTET_ISA(softmax_columns_f32)(const SoftmaxColumnsArgs* args) { softmax_co
 void OCTET_ISA(layer_norm_f32)(const RowArgs* args) { each_row<layer_norm_row>(args); }
 void OCTET_ISA(rms_norm_f32)(const RowArgs* args) { each_row<rms_norm_row>(args); }
 void OCTET_ISA(row_sum_f32)(const RowArgs* args) { row_sum(args); }
+void OCTET_ISA(row_squares_f32)(const RowArgs* args) { row_squares(args); }
 void OCTET_ISA(normalize_f32)(const NormalizeArgs* args) { normalize(args); }
 void OCTET_ISA(column_sum_f32)(const ColumnArgs* args) { column_sum(args); }
 void OCTET_ISA(max_pool_f32)(const PoolArgs* args) { max_pool(args); }

@@ -14,8 +14,18 @@ struct UnaryParams {
 
 inline V unary_abs(V x, UnaryParams) { return v_magnitude(x); }
 inline V unary_ceil(V x, UnaryParams) { return v_ceil(x); }
+// As in the definition, what is no number is neither above nor below zero.
+inline V unary_celu(V x, UnaryParams p) {
+  const V zero = v_set(0.0f);
+  const V below = v_mul(p.a, v_sub(v_exp(v_div(x, p.a)), v_set(1.0f)));
+  return v_add(v_select(v_lt(zero, x), x, zero), v_select(v_lt(below, zero), below, zero));
+}
 // NaN stays: the instructions return their second operand.
 inline V unary_clip(V x, UnaryParams p) { return v_min(p.b, v_max(p.a, x)); }
+inline V unary_elu(V x, UnaryParams p) {
+  const V below = v_mul(p.a, v_sub(v_exp(x), v_set(1.0f)));
+  return v_select(v_lt(x, v_set(0.0f)), below, x);
+}
 inline V unary_erf(V x, UnaryParams) { return v_erf(x); }
 inline V unary_exp(V x, UnaryParams) { return v_exp(x); }
 inline V unary_floor(V x, UnaryParams) { return v_floor(x); }
@@ -27,13 +37,30 @@ inline V unary_leaky_relu(V x, UnaryParams p) {
   return v_select(v_lt(x, v_set(0.0f)), v_mul(x, p.a), x);
 }
 inline V unary_log(V x, UnaryParams) { return v_log(x); }
+inline V unary_mish(V x, UnaryParams) {
+  const V most = v_set(20.0f);
+  const V e = v_exp(v_select(v_lt(most, x), most, x));
+  const V n = v_mul(e, v_add(e, v_set(2.0f)));
+  return v_mul(x, v_div(n, v_add(n, v_set(2.0f))));
+}
 inline V unary_neg(V x, UnaryParams) { return v_negate(x); }
 inline V unary_reciprocal(V x, UnaryParams) { return v_div(v_set(1.0f), x); }
 inline V unary_relu(V x, UnaryParams) { return v_max(x, v_set(0.0f)); }
 inline V unary_round(V x, UnaryParams) { return v_rne(x); }
 inline V unary_round_bf16(V x, UnaryParams) { return v_round_bf16(x); }
 inline V unary_round_f16(V x, UnaryParams) { return v_round_f16(x); }
+inline V unary_selu(V x, UnaryParams p) {
+  const V below = v_mul(p.a, v_sub(v_exp(x), v_set(1.0f)));
+  return v_mul(p.b, v_select(v_lt(v_set(0.0f), x), x, below));
+}
 inline V unary_sigmoid(V x, UnaryParams) { return v_sigmoid(x); }
+inline V unary_softplus(V x, UnaryParams) {
+  const V zero = v_set(0.0f), one = v_set(1.0f);
+  const V t = v_exp(v_from_bits(i_or(v_bits(x), i_set(static_cast<int>(0x80000000u)))));  // -|x|
+  const V u = v_add(one, t);
+  const V log = v_select(v_eq(u, one), t, v_mul(v_log(u), v_div(t, v_sub(u, one))));
+  return v_add(v_select(v_lt(x, zero), zero, x), log);
+}
 inline V unary_sqrt(V x, UnaryParams) { return v_sqrt(x); }
 inline V unary_square(V x, UnaryParams) { return v_mul(x, x); }
 inline V unary_swish(V x, UnaryParams p) { return v_swish(x, p.a); }
