@@ -68,8 +68,8 @@ void count_product(const Node& node, f64 macs, Tally& tally) {
   if (integer || tally.real_products++ != 0) return;
   tally.first_product = fmt::format(
       "{}: {}", describe(node),
-      reference ? "no kernel multiplies its codes (weights or zero points of the run, or sums "
-                  "beyond 24 bits), the scalar reference does"
+      reference ? "no kernel multiplies its codes (weights or zero points of the run, or sums of "
+                  "groups or batches beyond 24 bits), the scalar reference does"
                 : node.decision.reason);
 }
 

@@ -232,6 +232,29 @@ class Integers(unittest.TestCase):
                 layers = self.hold(c, ["codes", "x_zero", "sums"])
                 self.assertIn("QConv", [layer["op"] for layer in layers])
 
+    def test_sums_beyond_24_bits(self):
+        """f32 does not hold them: products by parts of the input channels, whose sums it holds, added as integers."""
+        for (seed, (rows, w_type)), dynamic in itertools.product(enumerate(itertools.product((600, 3072), ("int8", "uint8"))), (False, True)):
+            with self.subTest("product", rows=rows, weights=w_type, dynamic=dynamic):
+                c = Case(seed)
+                x = c.feed("a", "uint8", 2, 5, rows)
+                zero = c.small.feed("zero", c.numpy.array(77, "uint8")) if dynamic else c.const(c.zero_point("uint8"))
+                codes = c.codes(w_type, rows, 20)
+                codes[:, 3] = 127 if w_type == "int8" else 255
+                codes[:, 4] = -128 if w_type == "int8" else 0
+                args = [x, c.const(codes), zero] + ([c.const(c.numpy.array(128, "uint8"))] if w_type == "uint8" else [])
+                c.small.node("MatMulInteger", args, ["y"])
+                self.assertNotIn("MatMulInteger", [layer["op"] for layer in self.hold(c, ["y"])])
+            with self.subTest("convolution", channels=rows // 6, weights=w_type, dynamic=dynamic):
+                c = Case(seed)
+                x = c.feed("a", "uint8", 1, rows // 6, 6, 5)
+                zero = c.small.feed("zero", c.numpy.array(77, "uint8")) if dynamic else c.const(c.zero_point("uint8"))
+                codes = c.codes(w_type, 10, rows // 6, 3, 3)
+                codes[2] = 127 if w_type == "int8" else 255
+                args = [x, c.const(codes), zero] + ([c.const(c.numpy.array(128, "uint8"))] if w_type == "uint8" else [])
+                c.small.node("ConvInteger", args, ["y"], pads=[1, 1, 1, 1])
+                self.assertNotIn("ConvInteger", [layer["op"] for layer in self.hold(c, ["y"])])
+
     # ---- Q/DQ graphs
 
     def weights(self, c, dtype, shape, axis, channels, zero_point):

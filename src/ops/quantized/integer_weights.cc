@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/quantized/integer_weights.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -147,6 +149,14 @@ std::optional<ValueId> padded_by_zero_point(NodeParser& parser) {
   return parser.emit_before("Pad", {x, sizes, parser.node.input(kXZeroPoint)});
 }
 
+// What a product reads whose zero point is subtracted afterwards; nothing where it has no integer form.
+std::optional<ValueId> x_of_dynamic(NodeParser& parser, std::string_view op,
+                                    const Tensor& weights) {
+  if (!parser.is_one_code(kXZeroPoint)) return {};
+  if (op == "QConv") return padded_by_zero_point(parser);
+  return weights.shape().rank() == 2 ? std::optional(parser.node.input(kX)) : std::nullopt;
+}
+
 // QConv or QMatMul of codes whose accumulators come out as they are, in f32.
 void become_real_product(NodeParser& parser, std::string_view op, ValueId x, s32 zero_point) {
   Node& node = parser.node;
@@ -228,6 +238,111 @@ InputChannels input_channels(const Node& node, std::string_view op, const Tensor
   return {std::max(node.attrs.i("group", 1), s64{1}), in_group, 1};
 }
 
+namespace {
+
+// Input channels [first, last) of weights.
+Tensor weights_between(const Tensor& weights, int axis, s64 first, s64 last) {
+  Shape shape = weights.shape();
+  const s64 all = shape[axis], bytes = dims_product(shape, axis + 1, shape.rank());
+  shape[axis] = last - first;
+  Tensor part(weights.dtype(), shape);
+  const std::byte* src = weights.data() + first * bytes;
+  std::byte* dst = part.mutable_data();
+  for (s64 outer = 0; outer < dims_product(shape, 0, axis); ++outer) {
+    std::copy_n(src + outer * all * bytes, shape[axis] * bytes, dst);
+    dst += shape[axis] * bytes;
+  }
+  return part;
+}
+
+// A product of codes whose sums f32 does not hold exactly, by parts of its input channels whose sums it does.
+class SplitProduct {
+ public:
+  SplitProduct(NodeParser& parser, std::string_view op, const Tensor& weights, const Tensor& zeros,
+               const WeightAxes& axes)
+      : parser_(parser), op_(op), weights_(weights), zeros_(zeros), axes_(axes) {}
+
+  // False, with nothing changed, where so many parts are no help.
+  bool prepare() {
+    const bool grouped = op_ == "QConv" && parser_.node.attrs.i("group", 1) != 1;
+    if (grouped || (op_ == "QMatMul" && weights_.shape().rank() != 2)) return false;
+    const s64 channels = weights_.shape()[axes_.input];
+    for (s64 count = 2; count <= std::min(kMostParts, channels); count *= 2) {
+      parts_.clear();
+      for (s64 i = 0; i < count; ++i) {
+        const s64 first = channels * i / count, last = channels * (i + 1) / count;
+        const Tensor part = weights_between(weights_, axes_.input, first, last);
+        const auto s8s = s8_weights(part, zero_points(), axes_);
+        if (!s8s || s8s->max_sum * kMostOfX > kExactInF32) break;
+        parts_.push_back({first, last, part, *s8s});
+      }
+      if (std::ssize(parts_) == count) return true;
+    }
+    return false;
+  }
+
+  // `zero_point`: of x; nothing where the run tells it.
+  void emit(ValueId x, std::optional<s32> zero_point) {
+    ValueId sum = kNoValue;
+    const std::string name = parser_.node.name;
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      parser_.node.name = fmt::format("{}_part{}", name, i);
+      const ValueId part = emit_part(x, zero_point, parts_[i]);
+      if (i + 1 == parts_.size()) {
+        parser_.node.inputs = {sum, part};
+      } else {
+        sum = sum == kNoValue ? part : parser_.emit_before("Add", {sum, part});
+      }
+    }
+    parser_.node.name = name;
+    parser_.node.attrs = {};
+    parser_.become("Add");
+  }
+
+ private:
+  static constexpr s64 kMostParts = 64;
+
+  struct Part {
+    s64 first, last;  // input channels
+    Tensor weights;
+    S8Weights s8s;
+  };
+
+  const Tensor* zero_points() const { return zeros_ ? &zeros_ : nullptr; }
+
+  ValueId ints(s64 value) {
+    return parser_.add_constant(Tensor::of<s64>(Shape{1}, std::vector<s64>{value}));
+  }
+
+  ValueId emit_part(ValueId x, std::optional<s32> zero_point, const Part& part) {
+    const s64 axis = op_ == "QConv" ? 1 : -1;
+    x = parser_.emit_before("Slice", {x, ints(part.first), ints(part.last), ints(axis)});
+    x = repeat_channels(parser_, x, {1, part.last - part.first, axis}, part.s8s.inputs);
+    Attrs attrs = parser_.node.attrs;
+    attrs.set("output_dtype", std::string("f32"));
+    attrs.set("input_zero_points", std::vector<s64>{zero_point.value_or(0), 0, 0, 0});
+    const Tensor one = Tensor::of<f32>(Shape{1}, std::vector<f32>{1.0f});
+    ValueId sum = parser_.emit_before(
+        op_, {x, parser_.add_constant(part.s8s.codes), kNoValue, parser_.add_constant(one)},
+        std::move(attrs));
+    if (!zero_point)
+      sum = parser_.emit_before("Sub",
+                                {sum, correction(parser_, part.weights, zero_points(), axes_)});
+    Attrs to_integer;
+    to_integer.set("to", std::string("s32"));
+    return parser_.emit_before("Cast", {sum}, std::move(to_integer));
+  }
+
+  NodeParser& parser_;
+  const std::string_view op_;
+  const Tensor& weights_;
+  const Tensor& zeros_;
+  const WeightAxes& axes_;
+  std::vector<Part> parts_;
+};
+
+}  // namespace
+
 void parse_integer_product(NodeParser& parser, std::string_view op) {
   const Tensor* given = parser.constant(kWeights);
   if (given == nullptr ||
@@ -241,21 +356,21 @@ void parse_integer_product(NodeParser& parser, std::string_view op) {
   if (!axes) return;
   const auto s8s = s8_weights(weights, zeros ? &zeros : nullptr, *axes,
                               takes_s16_weights(parser.node, op, weights));
-  if (!s8s || s8s->max_sum * kMostOfX > kExactInF32) return;
+  if (!s8s) return;
+  const bool wide = s8s->max_sum * kMostOfX > kExactInF32;
+  SplitProduct split(parser, op, weights, zeros, *axes);
+  if (wide && !split.prepare()) return;
   const Tensor* zero = scalar_code(parser, kXZeroPoint);
   const s32 zero_point = zero == nullptr ? 0 : code_at(view(*zero), 0);
   // A zero point of the run is subtracted after the product.
   const bool dynamic = zero == nullptr && parser.has_input(kXZeroPoint);
   ValueId x = parser.node.input(kX);
   if (dynamic) {
-    if (!parser.is_one_code(kXZeroPoint) || (op == "QMatMul" && weights.shape().rank() != 2))
-      return;
-    if (op == "QConv") {
-      const std::optional<ValueId> padded = padded_by_zero_point(parser);
-      if (!padded) return;
-      x = *padded;
-    }
+    const std::optional<ValueId> padded = x_of_dynamic(parser, op, weights);
+    if (!padded) return;
+    x = *padded;
   }
+  if (wide) return split.emit(x, dynamic ? std::nullopt : std::optional(zero_point));
   const InputChannels channels = input_channels(parser.node, op, weights, *axes);
   x = repeat_channels(parser, x, channels, s8s->inputs);
   if (dynamic)
