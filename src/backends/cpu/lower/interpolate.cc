@@ -103,7 +103,8 @@ std::string read_plane(const ResizeGeometry& geometry, const Shape& input, Layou
   if (layout == Layout::nhwc) std::rotate(axes.begin() + 1, axes.begin() + 2, axes.end());
   size_t last = axes.size();
   while (last > 0 && axes[last - 1].identity) --last;
-  if (last == 0) return "no axis is resized";
+  if (axes.empty()) return "it has no axes";
+  if (last == 0) last = axes.size();  // none is resized: a copy, or other codes
   plane.inner = plane.outer = 1;
   for (size_t i = last; i < axes.size(); ++i) plane.inner *= axes[i].in;
   plane.columns = axes[last - 1];

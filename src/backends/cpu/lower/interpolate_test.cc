@@ -56,6 +56,19 @@ TEST(Interpolate, EveryCoordinateTransformation) {
   }
 }
 
+TEST(Interpolate, NothingIsResized) {
+  for (s64 n : {1, 5, 40}) {
+    for (Layout layout : {Layout::linear, Layout::nhwc}) {
+      Probe probe = reals(random_f32({2, n, 7, 9}, 1), layout, {2, n, 7, 9});
+      probe.inputs[0].tensor.mutable_as<f32>()[0] = -0.0f;
+      expect_exact_above_none(probe, lower_f_interpolate, "reals");
+    }
+    expect_exact_above_none(codes({2, n, 7, 9}, {2, n, 7, 9}), lower_q_interpolate, "codes");
+  }
+  expect_exact_above_none(reals(random_f32({9}, 1), Layout::linear, {9}), lower_f_interpolate,
+                          "one axis");
+}
+
 TEST(Interpolate, ChannelsAndWidthsAroundARegister) {
   for (s64 n : {1, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65}) {
     expect_exact_above_none(codes({1, n, 4, 5}, {1, n, 8, 10}), lower_q_interpolate,
