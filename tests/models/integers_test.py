@@ -221,7 +221,8 @@ class Integers(unittest.TestCase):
         """A zero point of the run is what the padding holds."""
         shapes = {"plain": ((10, 6, 1, 1), {}), "padded": ((10, 6, 3, 3), {"pads": [1, 2, 0, 1], "strides": [2, 1]}),
                   "groups": ((6, 2, 3, 3), {"pads": [1] * 4, "group": 3}), "depthwise": ((6, 1, 3, 3), {"pads": [1] * 4, "group": 6}),
-                  "dilated": ((4, 6, 3, 3), {"pads": [2] * 4, "dilations": [2, 2]}), "valid": ((4, 6, 3, 3), {"auto_pad": "VALID"})}
+                  "dilated": ((4, 6, 3, 3), {"pads": [2] * 4, "dilations": [2, 2]}), "valid": ((4, 6, 3, 3), {"auto_pad": "VALID"}),
+                  "same": ((4, 6, 3, 3), {"auto_pad": "SAME_UPPER"}), "same, even": ((4, 6, 2, 4), {"auto_pad": "SAME_LOWER"})}
         for (seed, (name, (shape, attrs))), dtype in itertools.product(enumerate(shapes.items()), ("int8", "uint8")):
             with self.subTest(name, dtype=dtype):
                 c = Case(seed)

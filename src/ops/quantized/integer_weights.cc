@@ -12,6 +12,7 @@
 #include "core/check.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/quantized/integer_inputs.h"
+#include "ops/quantized/integer_padding.h"
 #include "ops/quantized/zero_points.h"
 #include "ops/shared/axes.h"
 
@@ -127,33 +128,11 @@ ValueId correction(NodeParser& parser, const Tensor& weights, const Tensor* zero
   return parser.emit_before("Mul", {zero, parser.add_constant(std::move(sums))});
 }
 
-// Padding is the zero point of x, which a convolution that knows it pads with by itself; one of the run becomes the value of a Pad before
-// it. Nothing where the sizes of the padding depend on those of x.
-std::optional<ValueId> padded_by_zero_point(NodeParser& parser) {
-  constexpr size_t kBatchAndChannels = 2;
-  Attrs& attrs = parser.node.attrs;
-  const std::string mode = attrs.s("auto_pad", "NOTSET");
-  const std::vector<s64> given = attrs.ints("pads", {});
-  const ValueId x = parser.node.input(kX);
-  if (mode != "NOTSET" && mode != "VALID") return {};
-  if (mode == "VALID" || std::ranges::all_of(given, [](s64 pad) { return pad == 0; })) return x;
-  const size_t spatial = given.size() / 2;
-  if (given.size() % 2 != 0 || std::ranges::any_of(given, [](s64 pad) { return pad < 0; }))
-    return {};
-  std::vector<s64> pads(2 * (spatial + kBatchAndChannels), 0);
-  std::copy_n(given.begin(), spatial, pads.begin() + kBatchAndChannels);
-  std::copy_n(given.begin() + static_cast<s64>(spatial), spatial,
-              pads.end() - static_cast<s64>(spatial));
-  attrs.erase("pads");
-  const ValueId sizes = parser.add_constant(Tensor::of<s64>(Shape{std::ssize(pads)}, pads));
-  return parser.emit_before("Pad", {x, sizes, parser.node.input(kXZeroPoint)});
-}
-
 // What a product reads whose zero point is subtracted afterwards; nothing where it has no integer form.
 std::optional<ValueId> x_of_dynamic(NodeParser& parser, std::string_view op,
                                     const Tensor& weights) {
   if (!parser.is_one_code(kXZeroPoint)) return {};
-  if (op == "QConv") return padded_by_zero_point(parser);
+  if (op == "QConv") return padded_by_zero_point(parser, weights.shape(), kXZeroPoint);
   return weights.shape().rank() == 2 ? std::optional(parser.node.input(kX)) : std::nullopt;
 }
 
