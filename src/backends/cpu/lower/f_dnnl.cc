@@ -145,6 +145,7 @@ std::vector<Preparation> prepare_product(const ProductStep& step) {
 
 DnnlProduct bind_product(const ProductStep& step, const BindArgs& args) {
   DnnlProduct product{.bias = step.bias,
+                      .source = step.source,
                       .residual_input = step.residual_input,
                       .scratchpad_bytes = scratchpad_bytes(step.slices),
                       .narrow_elements = step.narrow_elements};
@@ -275,7 +276,9 @@ const std::byte* DnnlProduct::narrowed_source(const StepArgs& args) const {
 void DnnlProduct::operator()(const StepArgs& args) const {
   const auto f32_at = [](const std::byte* p) { return reinterpret_cast<const f32*>(p); };
   const DnnlSlice::Pointers common{
-      .src = narrow_elements > 0 ? narrowed_source(args) : args.inputs[0],
+      .src = narrow_elements > 0 ? narrowed_source(args)
+             : source            ? source.data()
+                                 : args.inputs[0],
       .weights = f32_at(weights ? weights.data() : args.inputs[1]),
       .bias = f32_at(bias.data()),
       .residual = residual_input != 0 ? f32_at(args.inputs[residual_input]) : nullptr,

@@ -74,6 +74,7 @@ struct DnnlProduct {
   std::vector<DnnlSlice> slices = {};
   Tensor weights = {};  // packed; empty: input 1 is read at run time
   Tensor bias = {};
+  Tensor source = {};  // constant; empty: input 0 is read at run time
   size_t residual_input = 0;
   s64 scratchpad_bytes = 0;  // of one thread
   s64 narrow_elements = 0;   // of input 0, which the product reads as bf16; 0: as it is
@@ -99,6 +100,7 @@ struct ProductStep {
   Tensor weights;  // as the graph has them; empty: input 1 is read at run time
   dnnl::memory::desc weights_given = {};  // their order
   Tensor bias;                            // may be empty
+  Tensor source = {};                     // constant; empty: input 0 is read at run time
   size_t residual_input = 0;              // 0: none
   s64 narrow_elements = 0;  // of input 0, which the product reads as bf16; 0: as it is
 };

@@ -122,7 +122,6 @@ Product product_of(const LowerRequest& request, const MatMulGeometry& g) {
 
 std::string reject(const LowerRequest& request) {
   if (std::string reason = float_reject(request); !reason.empty()) return reason;
-  if (request.constant(kA) != nullptr) return "the left side is constant";
   if (request.has_input(kBias) && request.constant(kBias) == nullptr)
     return "the bias is not constant";
   if (request.constant(kResidual) != nullptr) return "the residual is constant";
@@ -144,6 +143,7 @@ Offer offer(const LowerRequest& request, memory::data_type type) {
   const bool narrow = type != kF32;
   if (narrow && (product.batched_b || !product.constant_b))
     return Reject{"the right side is no constant"};
+  if (narrow && request.constant(kA) != nullptr) return Reject{"the left side is constant"};
   const auto constant = [&](size_t i) {
     return request.constant(i) ? *request.constant(i) : Tensor();
   };
@@ -152,6 +152,7 @@ Offer offer(const LowerRequest& request, memory::data_type type) {
                      .slices = slices_of(product, geometry, request.target.threads),
                      .weights = constant(kB),
                      .bias = constant(kBias),
+                     .source = constant(kA),
                      .residual_input = product.residual ? size_t{kResidual} : size_t{0},
                      .narrow_elements = narrow ? request.inputs[kA].shape.elements() : 0};
     // Only a shared right side is packed; batches are read in the order that the graph has.

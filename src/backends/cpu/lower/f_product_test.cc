@@ -111,6 +111,25 @@ struct MatMulCase {
   bool constant;
 };
 
+// Weights that a model multiplies from the left, one matrix for all batches or one for each.
+TEST(FloatMatMul, ConstantLeft) {
+  const MatMulCase cases[] = {{{128, 4}, {1, 4, 32}, false},
+                              {{9, 8}, {3, 8, 65}, false},
+                              {{2, 8, 5, 16}, {2, 8, 16, 7}, false},
+                              {{1, 17, 8}, {8, 5}, false}};
+  for (const MatMulCase& c : cases) {
+    Probe probe{.op = "MatMul",
+                .inputs = {{random_f32(c.a, 1), true}, {random_f32(c.b, 2, 0.2f)}},
+                .isa = hardware_isa()};
+    for (int threads : {1, 3}) {
+      probe.threads = threads;
+      const ProbeResult result = run_probe(probe, lower_f_matmul);
+      ASSERT_EQ(result.reject, "");
+      expect_close_f32(result.outputs[0], probe.reference()[0], to_string(c.a) + to_string(c.b));
+    }
+  }
+}
+
 TEST(FloatMatMul, IsCloseToTheReference) {
   const MatMulCase cases[] = {{{65, 192}, {192, 576}, true},
                               {{1, 65, 192}, {192, 192}, true},
