@@ -19,6 +19,7 @@ void fold_constants(Graph&, Rewrites&);
 void inline_if(Graph&, Rewrites&);
 void integer_operators(Graph&, Rewrites&);
 void plugin_codes(Graph&, Rewrites&);
+void widen_codes(Graph&, Rewrites&);
 void real_weights(Graph&, Rewrites&);
 void remove_copy(Graph&, Rewrites&);
 void widen_halves(Graph&, Rewrites&);
@@ -73,6 +74,7 @@ constexpr Pass kFloatPasses[] = {
     {"inline_if", inline_if},
     {"integer_operators", integer_operators},
     {"plugin_codes", plugin_codes},
+    {"widen_codes", widen_codes},
     {"real_weights", real_weights},
     {"widen_halves", widen_halves},
     {"remove_copy", remove_copy},
