@@ -18,6 +18,7 @@ void remove_identity(Graph&, Rewrites&);
 void fold_constants(Graph&, Rewrites&);
 void inline_if(Graph&, Rewrites&);
 void integer_operators(Graph&, Rewrites&);
+void interpolate_codes(Graph&, Rewrites&);
 void plugin_codes(Graph&, Rewrites&);
 void widen_codes(Graph&, Rewrites&);
 void real_weights(Graph&, Rewrites&);
@@ -73,6 +74,7 @@ constexpr Pass kFloatPasses[] = {
     {"fold_constants", fold_constants},
     {"inline_if", inline_if},
     {"integer_operators", integer_operators},
+    {"interpolate_codes", interpolate_codes},
     {"plugin_codes", plugin_codes},
     {"widen_codes", widen_codes},
     {"real_weights", real_weights},

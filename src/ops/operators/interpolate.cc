@@ -3,14 +3,12 @@
 // scales, sizes.
 #include "ops/shared/interpolate.h"
 
-#include <algorithm>
 #include <array>
 
 #include "ops/quantized/quantize_node.h"
 #include "ops/quantized/zero_points.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
-#include "ops/shared/float_io.h"
 
 namespace octet {
 namespace {
@@ -24,7 +22,7 @@ constexpr std::string_view kKeptAttrs[] = {"antialias",
                                            "mode"};
 
 void infer(Inference& inference) {
-  require_dtype(inference, 0, DtypeClass::real);
+  require_dtype(inference, 0, DtypeClass::number);
   inference.output(inference.inputs[0].dtype, resized_shape(inference));
 }
 
@@ -33,12 +31,7 @@ void eval(const Eval& eval) {
   const Shape& shape = eval.inputs[0].shape;
   const ResizeGeometry geometry = resize_geometry(eval.node, shape, resize_parameters(eval));
   require_shape(eval.outputs[0].shape, geometry.output);
-  const FloatInput x(eval, 0);
-  const FloatOutput y(eval.outputs[0]);
-  const std::vector<f32> values =
-      interpolate(geometry, shape, {x.values().begin(), x.values().end()});
-  std::copy(values.begin(), values.end(), y.data());
-  y.store();
+  store_numbers(eval.outputs[0], interpolate(geometry, shape, read_numbers(eval.inputs[0])));
 }
 
 QuantizeResult quantize(const QuantizeRequest& request) {

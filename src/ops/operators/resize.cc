@@ -47,7 +47,7 @@ void parse(NodeParser& parser) {
 
 void infer(Inference& inference) {
   const Shape shape = resized_shape(inference);
-  if (!resize_moves_elements(inference.node)) require_dtype(inference, kX, DtypeClass::real);
+  if (!resize_moves_elements(inference.node)) require_dtype(inference, kX, DtypeClass::number);
   inference.output(inference.inputs[kX].dtype, shape);
 }
 
@@ -93,17 +93,16 @@ void extrapolate(const ResizeGeometry& geometry, std::span<f32> dst) {
 }
 
 void compute(const Eval& eval, const ResizeGeometry& geometry) {
-  const FloatInput x(eval, kX);
-  const FloatOutput y(eval.outputs[0]);
+  const Shape& shape = eval.inputs[kX].shape;
+  std::vector<f32> x = read_numbers(eval.inputs[kX]), y;
   if (geometry.nearest) {
-    nearest(geometry, eval.inputs[kX].shape, x.data(), y.data());
+    y.resize(static_cast<size_t>(geometry.output.elements()));
+    nearest(geometry, shape, x.data(), y.data());
   } else {
-    const std::vector<f32> values =
-        interpolate(geometry, eval.inputs[kX].shape, {x.values().begin(), x.values().end()});
-    std::copy(values.begin(), values.end(), y.data());
+    y = interpolate(geometry, shape, std::move(x));
   }
-  extrapolate(geometry, y.values());
-  y.store();
+  extrapolate(geometry, y);
+  store_numbers(eval.outputs[0], y);
 }
 
 void eval(const Eval& eval) {

@@ -2,6 +2,9 @@
 #include "ops/shared/interpolate.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
 
 #include "core/check.h"
 #include "ops/shared/axes.h"
@@ -38,7 +41,36 @@ std::vector<f32> along(const ResizeAxis& axis, std::span<const f32> src, s64 out
   return dst;
 }
 
+template <class T>
+T to_integer(f32 value) {
+  using Limits = std::numeric_limits<T>;
+  const f64 x = std::nearbyint(static_cast<f64>(value));
+  if (!(x > static_cast<f64>(Limits::min()))) return std::isnan(x) ? T{0} : Limits::min();
+  return x >= static_cast<f64>(Limits::max()) ? Limits::max() : static_cast<T>(x);
+}
+
 }  // namespace
+
+std::vector<f32> read_numbers(const ConstView& view) {
+  std::vector<f32> values;
+  visit_number(view.dtype, [&]<class T>() {
+    for (const T x : view.as<T>()) values.push_back(static_cast<f32>(x));
+  });
+  return values;
+}
+
+void store_numbers(const MutableView& view, std::span<const f32> values) {
+  visit_number(view.dtype, [&]<class T>() {
+    const std::span<T> dst = view.as<T>();
+    for (size_t i = 0; i < dst.size(); ++i) {
+      if constexpr (std::is_integral_v<T>) {
+        dst[i] = to_integer<T>(values[i]);
+      } else {
+        dst[i] = static_cast<T>(values[i]);
+      }
+    }
+  });
+}
 
 Shape resized_shape(const Inference& inference) {
   if (dims_are_open(inference, kScales) || dims_are_open(inference, kSizes))

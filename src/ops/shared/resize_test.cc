@@ -46,6 +46,20 @@ class Line {
   OpCall call_{"Resize"};
 };
 
+// Integers are rounded, ties to even, and end at the bounds of their type, which cubic weights go beyond.
+TEST(Resize, Integers) {
+  const auto run = [](const char* mode, auto type, std::vector<decltype(type)> x) {
+    const auto length = static_cast<s64>(x.size());
+    OpCall call("Resize");
+    call.attr("mode", std::string(mode)).in(tensor(Shape{length}, x)).omit();
+    return values_of<decltype(type)>(call.in(tensor<f32>(Shape{1}, {2.0f})).run());
+  };
+  EXPECT_THAT(run("linear", u8{}, {0, 10, 255}), ElementsAre(0, 2, 8, 71, 194, 255));
+  EXPECT_THAT(run("linear", s8{}, {-128, 0, 6}), ElementsAre(-128, -96, -32, 2, 4, 6));
+  EXPECT_THAT(run("linear", s64{}, {0, 2}), ElementsAre(0, 0, 2, 2));
+  EXPECT_THAT(run("cubic", u8{}, {0, 0, 255, 255}), ElementsAre(0, 0, 0, 58, 197, 255, 255, 255));
+}
+
 TEST(Resize, NearestModesOnTies) {
   const auto at = [](const char* nearest, const char* coordinates) {
     return Line(4)
@@ -125,8 +139,10 @@ TEST(Resize, NearestMovesAnyElements) {
   const Tensor scales = tensor<f32>(Shape{4}, {1, 1, 2, 2});
   EXPECT_EQ(values_of<s8>(OpCall("Resize").in(x).omit().in(scales).run()),
             (std::vector<s8>{-128, -128, 5, 5, -128, -128, 5, 5, 127, 127, 0, 0, 127, 127, 0, 0}));
-  EXPECT_THAT(OpCall("Resize").in(x).omit().in(scales).attr("mode", std::string("linear")).error(),
-              HasSubstr("s8"));
+  const Tensor truths(Dtype::boolean, Shape{1, 1, 2, 2});
+  EXPECT_THAT(
+      OpCall("Resize").in(truths).omit().in(scales).attr("mode", std::string("linear")).error(),
+      HasSubstr("bool"));
   Graph graph;
   Node node;
   const auto reject = [&] {
