@@ -201,11 +201,14 @@ TEST(FloatPool, EqualsTheReference) {
   const Case cases[] = {{{2, 2}, {2, 2}, {0, 0, 0, 0}, 0, 0}, {{3, 3}, {2, 2}, {1, 1, 1, 1}, 0, 0},
                         {{3, 3}, {2, 2}, {1, 1, 1, 1}, 0, 1}, {{3, 2}, {1, 2}, {1, 0, 0, 1}, 1, 1},
                         {{5, 5}, {1, 1}, {2, 2, 2, 2}, 0, 0}, {{3, 3}, {2, 2}, {0, 0, 0, 0}, 1, 0}};
+  const std::pair<s64, Layout> images[] = {
+      {1, Layout::linear},  {1, Layout::nhwc},  {6, Layout::linear}, {6, Layout::nhwc},
+      {16, Layout::linear}, {16, Layout::nhwc}, {37, Layout::nhwc}};
   for (const Case& c : cases) {
     for (const char* op : {"MaxPool", "AveragePool"}) {
-      for (s64 channels : {1, 6, 16, 37}) {
+      for (const auto& [channels, layout] : images) {
         Probe probe{.op = op,
-                    .inputs = {{random_f32(Shape{2, channels, 13, 12}, 1), false, Layout::nhwc}},
+                    .inputs = {{random_f32(Shape{2, channels, 13, 12}, 1), false, layout}},
                     .spread = 2};
         probe.attrs.set("kernel_shape", c.kernel);
         probe.attrs.set("strides", c.strides);
@@ -213,6 +216,10 @@ TEST(FloatPool, EqualsTheReference) {
         probe.attrs.set("ceil_mode", c.ceil);
         if (op[0] == 'A') probe.attrs.set("count_include_pad", c.include_pad);
         expect_exact(probe, lower_f_pool, op + std::to_string(channels));
+        probe.isa = Isa::avx2;
+        const std::string kernel = run_probe(probe, lower_f_pool).candidate.kernel;
+        const bool planes = layout == Layout::linear && channels < 8;
+        EXPECT_EQ(kernel.find("planes") != std::string::npos, planes) << kernel;
       }
     }
   }
