@@ -13,6 +13,7 @@ Offer lower_linear_split(const LowerRequest& request);
 Offer lower_linear_slice(const LowerRequest& request);
 Offer lower_linear_gather(const LowerRequest& request);
 Offer lower_linear_expand(const LowerRequest& request);
+Offer lower_known_moves(const LowerRequest& request);
 Offer lower_linear_pad(const LowerRequest& request);
 
 namespace {
@@ -30,6 +31,54 @@ void expect_exact(const Probe& probe, Offer (*lowering)(const LowerRequest&),
   const std::vector<Tensor> want = probe.reference();
   ASSERT_EQ(result.outputs.size(), want.size());
   for (size_t i = 0; i < want.size(); ++i) expect_same_f32(result.outputs[i], want[i], what);
+}
+
+ProbeInput indices(const Shape& shape, s64 most, u64 seed) {
+  Tensor tensor(Dtype::s64, shape);
+  const Tensor random = random_f32(shape, seed, 1000.0f);
+  for (size_t i = 0; i < static_cast<size_t>(shape.elements()); ++i)
+    tensor.mutable_as<s64>()[i] = static_cast<s64>(random.as<f32>()[i]) % most;
+  return {tensor, true};
+}
+
+TEST(KnownMoves, GathersEqualTheReference) {
+  for (int threads : {1, 3}) {
+    Probe rows{.op = "Gather",
+               .inputs = {{random_f32(Shape{40, 70}, 1)}, indices({300, 2}, 40, 2)},
+               .threads = threads};
+    expect_exact(rows, lower_known_moves, "rows");
+    rows.attrs.set("axis", s64{1});
+    expect_exact(rows, lower_known_moves, "columns");
+    Probe elements{.op = "GatherElements",
+                   .inputs = {{random_f32(Shape{4, 64, 128}, 1)}, indices({4, 64, 90}, 128, 3)},
+                   .threads = threads};
+    elements.attrs.set("axis", s64{-1});
+    expect_exact(elements, lower_known_moves, "elements");
+    Probe slices{.op = "GatherND",
+                 .inputs = {{random_f32(Shape{3, 6, 8, 5}, 1)}, indices({3, 7, 1}, 6, 4)},
+                 .threads = threads};
+    slices.attrs.set("batch_dims", s64{1});
+    expect_exact(slices, lower_known_moves, "slices");
+  }
+}
+
+// The data as a constant, as an activation, and an index that comes twice: the last one stays.
+TEST(KnownMoves, ScattersEqualTheReference) {
+  for (bool constant : {false, true}) {
+    const ProbeInput data{random_f32(Shape{50, 400}, 1), constant};
+    Probe slices{.op = "ScatterND",
+                 .inputs = {data, indices({30, 1}, 50, 2), {random_f32(Shape{30, 400}, 3)}},
+                 .threads = 2};
+    expect_exact(slices, lower_known_moves, "slices");
+    slices.attrs.set("reduction", std::string("add"));
+    EXPECT_EQ(run_probe(slices, lower_known_moves).reject, "elements are combined");
+    Probe elements{.op = "ScatterElements",
+                   .inputs = {data, indices({50, 9}, 400, 2), {random_f32(Shape{50, 9}, 3)}}};
+    elements.attrs.set("axis", s64{1});
+    expect_exact(elements, lower_known_moves, "elements");
+    elements.inputs[1].constant = false;
+    EXPECT_EQ(run_probe(elements, lower_known_moves).reject, "the indices are not constant");
+  }
 }
 
 TEST(LinearMove, ConcatOnEachAxis) {
