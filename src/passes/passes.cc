@@ -17,6 +17,7 @@ namespace octet {
 void remove_identity(Graph&, Rewrites&);
 void fold_constants(Graph&, Rewrites&);
 void inline_if(Graph&, Rewrites&);
+void loop_invariants(Graph&, Rewrites&);
 void integer_operators(Graph&, Rewrites&);
 void interpolate_codes(Graph&, Rewrites&);
 void plugin_codes(Graph&, Rewrites&);
@@ -73,6 +74,7 @@ constexpr Pass kFloatPasses[] = {
     {"remove_identity", remove_identity},
     {"fold_constants", fold_constants},
     {"inline_if", inline_if},
+    {"loop_invariants", loop_invariants},
     {"integer_operators", integer_operators},
     {"interpolate_codes", interpolate_codes},
     {"plugin_codes", plugin_codes},

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a Loop carries and its body gives back as it came is a capture: exporters of while loops (tf2onnx) carry weights like that. A
+// constant is then the body's own, and what the body makes of it (transposed, split) is computed once.
+#include <memory>
+
+#include "ops/registry.h"
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace octet {
+namespace {
+
+// The value that Identity nodes hand on.
+ValueId origin_of(const Graph& graph, const Uses& uses, ValueId id) {
+  for (s32 at = uses.producer(id); at >= 0; at = uses.producer(id)) {
+    const Node& node = graph.nodes[static_cast<size_t>(at)];
+    if (!is_op(node, "Identity")) break;
+    id = node.inputs[0];
+  }
+  return id;
+}
+
+std::vector<size_t> invariants(const Graph& body, s64 carried) {
+  const Uses uses(body);
+  std::vector<size_t> found;
+  for (size_t i = static_cast<size_t>(carried); i-- > 0;) {
+    if (origin_of(body, uses, body.outputs[1 + i]) == body.inputs[2 + i]) found.push_back(i);
+  }
+  return found;
+}
+
+void move_to_end(std::vector<ValueId>& ids, size_t at) {
+  ids.push_back(ids[at]);
+  ids.erase(ids.begin() + static_cast<s64>(at));
+}
+
+// The last value of what stays as it is.
+Node handed_on(const Graph& graph, const Node& loop, ValueId from, ValueId to) {
+  Node node = node_beside(loop, find_op("Identity"), graph.value(to).name, {from});
+  node.outputs = {to};
+  return node;
+}
+
+}  // namespace
+
+void loop_invariants(Graph& graph, Rewrites& rewrites) {
+  GraphEdit edit(graph);
+  for (size_t at = 0; at < graph.nodes.size(); ++at) {
+    Node& node = graph.nodes[at];
+    if (!is_op(node, "Loop")) continue;
+    const s64 carried = node.attrs.i("carried");
+    const std::vector<size_t> found = invariants(*node.attrs.graph("body"), carried);
+    if (found.empty() || !rewrites.allow()) continue;
+    auto body = std::make_shared<Graph>(*node.attrs.graph("body"));
+    for (const size_t i : found) {
+      const ValueId last = i < node.outputs.size() ? node.outputs[i] : kNoValue;
+      if (last != kNoValue)
+        edit.insert_before(at, handed_on(graph, node, node.inputs[2 + i], last));
+      if (i < node.outputs.size()) node.outputs.erase(node.outputs.begin() + static_cast<s64>(i));
+      body->outputs.erase(body->outputs.begin() + static_cast<s64>(1 + i));
+      move_to_end(node.inputs, 2 + i);
+      move_to_end(body->inputs, 2 + i);
+    }
+    node.attrs.set("carried", carried - std::ssize(found));
+    node.attrs.set("body", GraphPtr(std::move(body)));
+  }
+  edit.apply();
+}
+
+}  // namespace octet
