@@ -11,6 +11,8 @@ namespace octet {
 
 Offer lower_q_max_pool(const LowerRequest& request);
 Offer lower_q_average_pool(const LowerRequest& request);
+Offer lower_linear_max_pool(const LowerRequest& request);
+Offer lower_q_row_mean(const LowerRequest& request);
 Offer lower_q_mean(const LowerRequest& request);
 Offer lower_q_concat(const LowerRequest& request);
 Offer lower_q_split(const LowerRequest& request);
@@ -86,6 +88,51 @@ TEST(QPool, DilatedAndLargeWindows) {
   for (s64 zero_point : {0, 1, 255}) {
     average.attrs.set("input_zero_points", std::vector<s64>{zero_point});
     expect_exact(average, lower_q_average_pool, "40x41");
+  }
+}
+
+TEST(LinearPool, MaximaOfLinesAndVolumes) {
+  struct Case {
+    Shape x;
+    std::vector<s64> kernel, strides, pads, dilations;
+    s64 ceil;
+  };
+  const Case cases[] = {
+      {{2, 5, 37}, {3}, {2}, {1, 1}, {1}, 0},
+      {{1, 3, 40}, {5}, {1}, {2, 2}, {2}, 0},
+      {{2, 3, 7}, {9}, {3}, {4, 4}, {1}, 1},
+      {{2, 16, 8, 32, 33}, {2, 2, 2}, {2, 2, 2}, {0, 0, 0, 0, 0, 0}, {1, 1, 1}, 0},
+      {{1, 3, 5, 9, 11}, {3, 3, 3}, {1, 2, 2}, {1, 1, 1, 1, 0, 1}, {1, 1, 1}, 1},
+      {{1, 2, 6, 7, 8}, {2, 1, 3}, {1, 1, 1}, {0, 0, 0, 0, 0, 0}, {2, 1, 2}, 0}};
+  for (const Case& c : cases) {
+    for (bool codes : {false, true}) {
+      Probe probe{.op = "MaxPool", .threads = 2};
+      probe.inputs = {codes ? activation(random_u8(c.x, 1), Layout::linear)
+                            : ProbeInput{random_f32(c.x, 1)}};
+      probe.attrs.set("kernel_shape", c.kernel);
+      probe.attrs.set("strides", c.strides);
+      probe.attrs.set("pads", c.pads);
+      probe.attrs.set("dilations", c.dilations);
+      probe.attrs.set("ceil_mode", c.ceil);
+      const ProbeResult result = run_probe(probe, lower_linear_max_pool);
+      ASSERT_EQ(result.reject, "");
+      const Tensor want = probe.reference()[0];
+      EXPECT_EQ(std::memcmp(result.outputs[0].data(), want.data(), want.bytes()), 0)
+          << to_string(c.x);
+    }
+  }
+}
+
+TEST(LinearPool, MeansOfTheLastAxes) {
+  for (const std::vector<s64>& axes : {std::vector<s64>{2, 3, 4}, {-1}, {4, 3}}) {
+    Probe probe{.op = "QReduceMean"};
+    probe.inputs = {activation(random_u8(Shape{2, 7, 4, 9, 33}, 1), Layout::linear)};
+    probe.attrs.set("axes", axes);
+    probe.attrs.set("keepdims", s64{0});
+    probe.attrs.set("scales", std::vector<f32>{0.11f, 0.03f});
+    probe.attrs.set("input_zero_points", std::vector<s64>{119});
+    probe.attrs.set("output_zero_point", s64{128});
+    expect_exact(probe, lower_q_row_mean, "means");
   }
 }
 
