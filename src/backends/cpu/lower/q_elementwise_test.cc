@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "backends/cpu/kernels/codes/quantize/quantize.h"
@@ -15,6 +16,8 @@ Offer lower_q_min(const LowerRequest& request);
 Offer lower_q_mul(const LowerRequest& request);
 Offer lower_q_table(const LowerRequest& request);
 Offer lower_q_quantize(const LowerRequest& request);
+Offer lower_quantize_wide(const LowerRequest& request);
+Offer lower_dequantize_wide(const LowerRequest& request);
 Offer lower_q_dequantize(const LowerRequest& request);
 Offer lower_q_quantize_channels(const LowerRequest& request);
 Offer lower_q_dequantize_channels(const LowerRequest& request);
@@ -190,6 +193,38 @@ TEST(QuantizeLinear, PlanesToPixels) {
                    to_string(shape));
     }
   }
+}
+
+// Codes of 16 bits there and back; the scale of the first makes most values end at the bounds.
+template <class T>
+void wide_codes_equal_the_reference(Dtype dtype, T zero_point) {
+  const ProbeInput zero{Tensor::scalar(zero_point), true};
+  for (f32 scale : {1e-6f, 2e-5f, 0.013f}) {
+    const ProbeInput scales{Tensor::scalar(scale), true};
+    for (s64 channels : {1, 5, 16}) {
+      for (Layout layout : {Layout::linear, Layout::nhwc}) {
+        const Tensor x = awkward_f32(Shape{2, channels, 3, 7}, 0.02f);
+        Probe there{.op = "QuantizeLinear", .inputs = {{x, false, layout}, scales, zero}};
+        const Tensor codes = there.reference()[0];
+        ASSERT_EQ(codes.dtype(), dtype);
+        Probe back{.op = "DequantizeLinear", .inputs = {{codes, false, layout}, scales, zero}};
+        there.isa = back.isa = Isa::avx2;
+        const ProbeResult wide = run_probe(there, lower_quantize_wide);
+        ASSERT_EQ(wide.reject, "");
+        EXPECT_EQ(std::memcmp(wide.outputs[0].data(), codes.data(), codes.bytes()), 0) << scale;
+        const ProbeResult reals = run_probe(back, lower_dequantize_wide);
+        ASSERT_EQ(reals.reject, "");
+        expect_same_f32(reals.outputs[0], back.reference()[0], "reals");
+      }
+    }
+  }
+}
+
+TEST(QuantizeLinear, SixteenBits) {
+  wide_codes_equal_the_reference<u16>(Dtype::u16, 32111);
+  wide_codes_equal_the_reference<u16>(Dtype::u16, 0);
+  wide_codes_equal_the_reference<s16>(Dtype::s16, 0);
+  wide_codes_equal_the_reference<s16>(Dtype::s16, -700);
 }
 
 TEST(QuantizeLinear, AScaleForEachChannel) {

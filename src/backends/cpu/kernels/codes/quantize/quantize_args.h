@@ -32,6 +32,25 @@ struct DequantizeRun {
   s32 zero_point;
 };
 
+// Codes of 16 bits, from `lowest` (0, or -32768 of s16) to `lowest` + 65535.
+struct QuantizeWideRun {
+  const f32* src;
+  u16* dst;
+  s64 count;
+  f32 scale;
+  s32 zero_point;
+  s32 lowest;
+};
+
+struct DequantizeWideRun {
+  const u16* src;
+  f32* dst;
+  s64 count;
+  f32 scale;
+  s32 zero_point;
+  bool is_signed;
+};
+
 // Three planes of codes as pixels of three bytes: dst[3 * i + c] = planes[c * stride + i].
 struct InterleaveRun {
   const u8* planes;
@@ -48,5 +67,7 @@ void quantize_f32_u8_vnni(const QuantizeRun& run);
 void dequantize_u8_f32_plain(const DequantizeRun& run);
 void dequantize_u8_f32_avx2(const DequantizeRun& run);
 void dequantize_u8_f32_vnni(const DequantizeRun& run);
+void quantize_f32_wide_avx2(const QuantizeWideRun& run);
+void dequantize_wide_f32_avx2(const DequantizeWideRun& run);
 
 }  // namespace octet
