@@ -16,7 +16,7 @@ namespace {
 
 // Nanoseconds of one core with AVX-512, as measured; ratios are what matters.
 constexpr f64 kRealProduct = 0.0125, kIntegerProduct = 0.003, kReferenceProduct = 3.5;
-constexpr f64 kConversion = 0.1, kReferenceConversion = 10.0;
+constexpr f64 kConversion = 0.1, kWideConversion = 0.25, kReferenceConversion = 10.0;
 constexpr f64 kWorthSaying = 1.3;  // estimates are no closer
 
 struct Tally {
@@ -32,21 +32,31 @@ bool all_known(const std::vector<TensorType>& types) {
   return true;
 }
 
+Dtype codes_of(const Graph& graph, const Node& node) {
+  return graph.value(is_quantize(node) ? node.outputs[0] : node.inputs[0]).type.dtype;
+}
+
+bool is_wide(Dtype codes) { return codes == Dtype::u16 || codes == Dtype::s16; }
+
 // Why no kernel converts; empty: one does.
 std::string left_to_reference(const Graph& graph, const Node& node) {
-  const ValueId codes = is_quantize(node) ? node.outputs[0] : node.inputs[0];
-  const Dtype dtype = graph.value(codes).type.dtype;
-  if (!is_code(dtype)) return fmt::format("its codes are {}, not u8 or s8", dtype_name(dtype));
+  const Dtype dtype = codes_of(graph, node);
+  const bool wide = is_wide(dtype);
+  if (!is_code(dtype) && !wide)
+    return fmt::format("its codes are {}, not of 8 or 16 bits", dtype_name(dtype));
   if (node.attrs.i("block_size", 0) != 0) return "it has a scale for each block";
-  if (graph.constant_input(node, 1) == nullptr) return "its scale is not constant";
+  const Tensor* scale = graph.constant_input(node, 1);
+  if (scale == nullptr) return "its scale is not constant";
+  if (wide && scale->elements() != 1) return "its 16-bit codes have a scale for each channel";
   return {};
 }
 
 void count_conversion(const Graph& graph, const Node& node, Tally& tally) {
   if (graph.is_constant(node.inputs[0])) return;
   const std::string why = left_to_reference(graph, node);
+  const f64 kernel = is_wide(codes_of(graph, node)) ? kWideConversion : kConversion;
   tally.nanoseconds += element_count(graph.value(node.outputs[0]).type.shape) *
-                       (why.empty() ? kConversion : kReferenceConversion);
+                       (why.empty() ? kernel : kReferenceConversion);
   if (why.empty()) return;
   if (tally.reference_conversions++ == 0)
     tally.first_conversion = fmt::format("{}: {}", describe(node), why);

@@ -27,12 +27,12 @@ Graph quantized_with(const std::string& type) {
 }
 
 TEST(SlowEngine, ConversionsOnTheReferenceAreNamed) {
-  const auto said = slower_than_float(quantized_with("u16"));
+  const auto said = slower_than_float(quantized_with("e4m3fn"));
   ASSERT_TRUE(said);
   EXPECT_NE(said->find("slower than FP32"), std::string::npos) << *said;
   EXPECT_NE(said->find("0 of 1 convolutions"), std::string::npos) << *said;
   EXPECT_NE(said->find("2 conversions"), std::string::npos) << *said;
-  EXPECT_NE(said->find("its codes are u16"), std::string::npos) << *said;
+  EXPECT_NE(said->find("its codes are e4m3fn"), std::string::npos) << *said;
 }
 
 TEST(SlowEngine, IntegersOnTheReferenceAreNamed) {
@@ -51,6 +51,14 @@ TEST(SlowEngine, IntegersOnTheReferenceAreNamed) {
 TEST(SlowEngine, AFewConversionsAreNoReason) {
   const auto said = slower_than_float(quantized_with("u8"));
   EXPECT_FALSE(said) << *said;
+}
+
+TEST(SlowEngine, SixteenBitsHaveKernels) {
+  for (const char* type : {"u16", "s16"}) {
+    const auto said = slower_than_float(quantized_with(type));
+    ASSERT_TRUE(said);
+    EXPECT_EQ(said->find("reference"), std::string::npos) << *said;
+  }
 }
 
 }  // namespace
