@@ -14,6 +14,7 @@
 #include "onnx/flatten.h"
 #include "onnx/graph_importer.h"
 #include "onnx/model_reader.h"
+#include "onnx/sequences.h"
 #include "onnx/support.h"
 #include "onnx/tensor_reader.h"
 #include "onnx/text.h"
@@ -94,6 +95,7 @@ Graph import_model(ModelProto& model, const ImportOptions& options, ImportInfo& 
   const s64 max_bytes = max_bytes_of(options);
   read_header(model, info);
   FlatGraph flat = flatten(model);
+  resolve_sequences(model, flat);
   attempt(options, [&] { check_support(flat, info); });
   ExternalData external(options.external_data_folder, options.external_data_root);
   if (!attempt(options, [&] { open_all(external, model.graph(), flat); })) return {};
