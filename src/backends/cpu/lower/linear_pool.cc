@@ -156,6 +156,8 @@ Offer lower_q_row_mean(const LowerRequest& request) {
   if (request.outputs[0].shape.elements() == 0) return Reject{"the output is empty"};
   const s64 count = last_elements(request.node, shape);
   if (count == 0) return Reject{"the mean is not over the last axes"};
+  if (shape.rank() == 4 && count == shape[2] * shape[3] && shape[2] != 1)
+    return Reject{"images are averaged in nhwc"};
   const RowMeans step{shape.elements() / count, count, epilogue,
                       mean_scales(request.node).multiplier(count)};
   Candidate candidate;
