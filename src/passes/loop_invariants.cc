@@ -29,6 +29,11 @@ std::vector<size_t> invariants(const Graph& body, s64 carried) {
   return found;
 }
 
+// A Loop that only counts stays, with the limit for its trips.
+bool leaves_nothing(const Node& loop, const std::vector<size_t>& found) {
+  return std::ssize(found) == loop.attrs.i("carried") && loop.outputs.size() <= found.size();
+}
+
 void move_to_end(std::vector<ValueId>& ids, size_t at) {
   ids.push_back(ids[at]);
   ids.erase(ids.begin() + static_cast<s64>(at));
@@ -50,7 +55,7 @@ void loop_invariants(Graph& graph, Rewrites& rewrites) {
     if (!is_op(node, "Loop")) continue;
     const s64 carried = node.attrs.i("carried");
     const std::vector<size_t> found = invariants(*node.attrs.graph("body"), carried);
-    if (found.empty() || !rewrites.allow()) continue;
+    if (found.empty() || leaves_nothing(node, found) || !rewrites.allow()) continue;
     auto body = std::make_shared<Graph>(*node.attrs.graph("body"));
     for (const size_t i : found) {
       const ValueId last = i < node.outputs.size() ? node.outputs[i] : kNoValue;

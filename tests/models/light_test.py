@@ -13,7 +13,7 @@ RTOL, ATOL = 1e-3, 1e-7
 # Parts of names of the simple tests that need what Octet does not have, and what that is.
 OUT_OF_SCOPE = {
     "test_gradient_": "training",
-    "test_sequence_": "sequences of tensors",
+    "test_sequence_": "sequences whose elements a run brings",
     "test_strnorm_": "strings",
 }
 
@@ -67,7 +67,8 @@ class Simple(unittest.TestCase):
         onnx, numpy = need("onnx", "numpy")
         ran = 0
         for folder in sorted(onnx_tests("simple").iterdir()):
-            if any(folder.name.startswith(name) for name in OUT_OF_SCOPE):
+            out_of_scope = any(folder.name.startswith(name) for name in OUT_OF_SCOPE)
+            if out_of_scope and not builds(folder / "model.onnx"):
                 octet("check", folder / "model.onnx", code=2)
                 continue
             if folder.name.startswith("test_expand_shape_") and not builds(folder / "model.onnx"):
@@ -76,7 +77,9 @@ class Simple(unittest.TestCase):
             with self.subTest(folder.name):
                 graph = onnx.load(folder / "model.onnx").graph
                 data = folder / "test_data_set_0"
-                inputs = {value.name: tensor(data / f"input_{i}.pb") for i, value in enumerate(graph.input)}
+                given = {constant.name for constant in graph.initializer}
+                brought = [value.name for value in graph.input if value.name not in given]
+                inputs = {name: tensor(data / f"input_{i}.pb") for i, name in enumerate(brought)}
                 got = run(folder / "model.onnx", inputs)
                 for i, value in enumerate(graph.output):
                     numpy.testing.assert_allclose(got[value.name], tensor(data / f"output_{i}.pb"), rtol=RTOL, atol=ATOL)
