@@ -66,8 +66,10 @@ TEST(MultiplesOfCodes, NeedNoTable) {
     const Tensor want = interpret(real, std::vector{x})[0],
                  got = interpret(graph, std::vector{x})[0];
     const f32 factor = multiple[0] == 'D' ? 1 / 0.3125f : 0.3125f;
-    // Half a code of x and of a, each through at most four weights of one; half a code of the result.
-    const f32 most = (16 * 2.0f / 127 * factor + 4 * 2.0f / 127 * factor + 2.0f / 127) / 2 + 0.05f;
+    // Of the first product: half a code (1 / 127) of each of four inputs, half a code of weights up to one for inputs up to 1/2, half a code of
+    // its result; four of these, half a code of four weights for values up to 2, and half a code of the last result, in f32 as it is.
+    const f32 first = (4.0f + 4 * 0.25f + 1.0f) / 127;
+    const f32 most = factor * (4 * first + 4 * 2 * 0.5f / 127) + 1.0f / 127;
     for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(got.as<f32>()[i], want.as<f32>()[i], most) << i;
   }
 }
