@@ -22,6 +22,7 @@ struct SourceText {
   std::string_view text;
 };
 
+using namespace std::string_view_literals;
 // Written by cmake/OctetKernels.cmake: kPrelude, kParams, and kSources with a row for each family.
 #include "cuda_kernels/sources.inc"
 
