@@ -39,6 +39,28 @@ std::shared_ptr<std::byte> KernelTrial::allocate(s64 bytes) const {
   return setting_.target.device->allocate(bytes, "measuring a kernel");
 }
 
+KernelTrial::Form KernelTrial::input(u32 b, const std::byte* data) const {
+  const Buffer& buffer = setting_.plan.buffers[b];
+  // Inputs are only read: forms have one type for both directions.
+  return {type_of(buffer), buffer.placement, const_cast<std::byte*>(data), nullptr};
+}
+
+// The plan's own kernel may hold it.
+bool KernelTrial::reads_constant(const Candidate& candidate, size_t i) const {
+  const Graph& graph = setting_.plan.graph;
+  const Node& node = graph.nodes[setting_.step.node];
+  return graph.constant_input(node, i) != nullptr && !candidate.holds_input(i);
+}
+
+KernelTrial::Form KernelTrial::constant_input(size_t i) const {
+  const Graph& graph = setting_.plan.graph;
+  const Tensor& constant = *graph.constant_input(graph.nodes[setting_.step.node], i);
+  Form form = dense(constant.type(), Layout::linear);
+  setting_.queue.copy(form.data, constant.data(), constant.type().bytes());
+  setting_.queue.synchronize();
+  return form;
+}
+
 void KernelTrial::finish(const Step& step) const {
   step();
   setting_.queue.synchronize();
@@ -86,11 +108,8 @@ KernelTrial::KernelTrial(const Setting& setting, const Candidate& candidate, con
     const u32 b = step.inputs[i];
     bind.inputs.emplace_back();
     input_data_.push_back(nullptr);
-    if (b == kNoBuffer) continue;
-    const Buffer& buffer = setting.plan.buffers[b];
-    // Inputs are only read: forms have one type for both directions.
-    const Form live{type_of(buffer), buffer.placement, const_cast<std::byte*>(args.inputs[i]),
-                    nullptr};
+    if (b == kNoBuffer && !reads_constant(candidate, i)) continue;
+    const Form live = b == kNoBuffer ? constant_input(i) : input(b, args.inputs[i]);
     inputs_.push_back(take_input(live, step.given[i], candidate.inputs[i], candidate.strided));
     bind.inputs.back() = inputs_.back().placement;
     input_data_.back() = inputs_.back().data;

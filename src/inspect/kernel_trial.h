@@ -46,6 +46,9 @@ class KernelTrial {
   std::shared_ptr<std::byte> allocate(s64 bytes) const;  // where the step's device computes
   Step conversion(const Form& from, const Form& to) const;
   void finish(const Step& step) const;  // runs it to its end
+  bool reads_constant(const Candidate& candidate, size_t i) const;
+  Form input(u32 buffer, const std::byte* data) const;
+  Form constant_input(size_t i) const;
   Form take_input(const Form& live, Layout given, Layout wanted, bool strided);
   Layout planned_layout(size_t output) const;
   bool same_bytes(const Form& a, const Form& b) const;

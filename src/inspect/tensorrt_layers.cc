@@ -135,14 +135,14 @@ class Namer {
       const u32 out = step(s).outputs[i];
       if (out == kNoBuffer || !buffers_[out].empty() || is_of_caller(out)) continue;
       const bool again = std::ranges::any_of(plan_.buffers, [&](const Buffer& other) {
-        return other.kind != Buffer::Kind::arena && other.value == plan_.buffers[out].value;
+        return other.is_of_caller() && other.value == plan_.buffers[out].value;
       });
       if (again)
         buffers_[out] = fmt::format("Reformatted Output Tensor {} to {}", i, layers_[s].name);
     }
   }
 
-  bool is_of_caller(u32 b) const { return plan_.buffers[b].kind != Buffer::Kind::arena; }
+  bool is_of_caller(u32 b) const { return plan_.buffers[b].is_of_caller(); }
 
   TensorRtTensor tensor(u32 b) const {
     const Value& value = value_of(b);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "plan/operands.h"
 #include "plan/select.h"
 
 namespace octet {
@@ -58,6 +59,17 @@ void rethrow(const Job& job, const Plan& plan) {
   }
 }
 
+// Kernels of the CPU may read a little past the end of a value.
+std::shared_ptr<std::byte> copied_to(const Device& device, const Tensor& constant) {
+  constexpr s64 kSlack = 64;
+  const s64 bytes = constant.type().bytes();
+  std::shared_ptr<std::byte> memory = device.allocate(bytes + kSlack, "a constant");
+  const auto queue = device.make_queue(std::make_shared<ThreadPool>(1));
+  queue->copy(memory.get(), constant.data(), bytes);
+  queue->synchronize();
+  return memory;
+}
+
 }  // namespace
 
 BindArgs placements(const Plan& plan, const PlanStep& step) {
@@ -80,6 +92,7 @@ BindArgs placements(const Plan& plan, const PlanStep& step) {
 }
 
 std::vector<RunStep> bind_steps(const Plan& plan, const Preparing& preparing) {
+  check_operands(plan);
   std::vector<BindArgs> args;
   std::vector<Job> jobs;
   for (const PlanStep& step : plan.steps) {
@@ -101,6 +114,22 @@ std::vector<RunStep> bind_steps(const Plan& plan, const Preparing& preparing) {
     steps.push_back(with_borders(plan, step, step.candidate.bind(args[s])));
   }
   return steps;
+}
+
+std::vector<std::shared_ptr<std::byte>> bind_constants(const Plan& plan, PreparedStore& store) {
+  std::vector<std::shared_ptr<std::byte>> memory(plan.buffers.size());
+  for (size_t b = 0; b < memory.size(); ++b) {
+    const Buffer& buffer = plan.buffers[b];
+    if (buffer.kind != Buffer::Kind::constant) continue;
+    const Device& device = *plan.devices[buffer.space];
+    const Tensor& constant = plan.graph.value(buffer.value).constant;
+    const Prepared made = store.get(preparation<std::shared_ptr<std::byte>>(
+        "in memory of " + std::string(device.name()), {constant},
+        [&] { return copied_to(device, constant); }));
+    const auto held = std::static_pointer_cast<const std::shared_ptr<std::byte>>(made);
+    memory[b] = {held, held->get()};  // in use, so the store knows it
+  }
+  return memory;
 }
 
 std::vector<Prepared> prepare_others(const Plan& plan, const Preparing& preparing) {

@@ -3,6 +3,7 @@
 // shared between plans; then each learns where its values lie.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -21,8 +22,12 @@ struct Preparing {
 // Where the inputs and outputs of a step lie; nothing is prepared yet.
 BindArgs placements(const Plan& plan, const PlanStep& step);
 
-// Of all steps of the plan. Throws Error naming the step whose preparation failed.
+// Of all steps of the plan. Throws Error naming the step whose preparation failed, and Error(internal) where an operand has not what
+// plan/operands.h promises.
 std::vector<RunStep> bind_steps(const Plan& plan, const Preparing& preparing);
+
+// The memory of each buffer that is a constant, filled, in its device's memory; null for others.
+std::vector<std::shared_ptr<std::byte>> bind_constants(const Plan& plan, PreparedStore& store);
 
 // Of likely_kernels(), for who is about to bind them one by one: all at the same time, where a device's kernels are made by other processes;
 // else nothing. What fails is left to who binds it.

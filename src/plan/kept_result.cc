@@ -55,6 +55,19 @@ struct Alone {
     return alone;
   }
 
+  // What the kernel finds in memory at input i, or null.
+  const Tensor* read(const Candidate& kernel, size_t i) const {
+    if (i == 0) return &x;
+    return kernel.holds_input(i) ? nullptr : graph.constant_input(graph.nodes[0], i);
+  }
+
+  bool reads_linear(const Candidate& kernel) const {
+    for (size_t i = 0; i < kernel.inputs.size(); ++i) {
+      if (read(kernel, i) != nullptr && kernel.inputs[i] != Layout::linear) return false;
+    }
+    return kernel.outputs[0] == Layout::linear;
+  }
+
  private:
   // As activations are.
   void take_u8() {
@@ -67,16 +80,22 @@ struct Alone {
   }
 };
 
-// `kernel` reads x and its prepared constants.
-Tensor computed(const Candidate& kernel, const Tensor& x, const TensorType& type,
-                const Device& device) {
+// `kernel` reads x, constants that it does not hold, and what it prepared.
+Tensor computed(const Candidate& kernel, const Alone& alone, const TensorType& type) {
+  const Device& device = *alone.target.device;
   const auto queue = device.make_queue(std::make_shared<ThreadPool>(1));
   const auto memory = [&](s64 bytes) { return device.allocate(bytes, "a product of constants"); };
-  const std::shared_ptr<std::byte> input = memory(x.type().bytes()), output = memory(type.bytes());
+  const std::shared_ptr<std::byte> output = memory(type.bytes());
   const std::shared_ptr<std::byte> workspace = memory(kernel.workspace_bytes);
-  std::memcpy(input.get(), x.data(), x.bytes());
+  std::vector<std::shared_ptr<std::byte>> owned;
   std::vector<const std::byte*> inputs(kernel.inputs.size(), nullptr);
-  inputs[0] = input.get();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor* read = alone.read(kernel, i);
+    if (read == nullptr) continue;
+    owned.push_back(memory(read->type().bytes()));
+    std::memcpy(owned.back().get(), read->data(), read->bytes());
+    inputs[i] = owned.back().get();
+  }
   std::byte* outputs[] = {output.get()};
   BindArgs args;
   args.inputs.resize(inputs.size());
@@ -108,8 +127,7 @@ std::optional<Candidate> kept_result(const LowerRequest& asked, const Backend& b
   if (!asked.has_input(0) || asked.constant(0)->elements() == 0) return {};
   const auto alone = std::make_shared<const Alone>(asked);
   Candidate kernel = select_kernel(alone->request(asked), backend).chosen;
-  if (kernel.inputs[0] != Layout::linear || kernel.outputs[0] != Layout::linear)
-    kernel = backend.reference(alone->request(asked));
+  if (!alone->reads_linear(kernel)) kernel = backend.reference(alone->request(asked));
   std::vector<Tensor> constants;
   for (size_t i = 0; i < asked.inputs.size(); ++i) {
     if (asked.has_input(i)) constants.push_back(*asked.constant(i));
@@ -119,11 +137,11 @@ std::optional<Candidate> kept_result(const LowerRequest& asked, const Backend& b
   kept.note = "its inputs are constants: computed once, copied in each run";
   kept.inputs.assign(asked.inputs.size(), Layout::linear);
   kept.outputs = {Layout::linear};
+  kept.holds = asked.constants();
   const TensorType type = asked.outputs[0];
   kept.prepare = [alone, kernel, type, constants, key = key_of(asked, kernel)](const BindArgs&) {
-    return std::vector<Preparation>{preparation<Tensor>(key, constants, [alone, kernel, type] {
-      return computed(kernel, alone->x, type, *alone->target.device);
-    })};
+    return std::vector<Preparation>{preparation<Tensor>(
+        key, constants, [alone, kernel, type] { return computed(kernel, *alone, type); })};
   };
   kept.bind = [](const BindArgs& bind) -> RunStep {
     return [result = bind.prepared_as<Tensor>()](const StepArgs& args) {

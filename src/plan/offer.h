@@ -69,11 +69,18 @@ struct LowerRequest {
   bool has_input(size_t i) const { return node.input(i) != kNoValue; }
   // The constant at input i, or null. Constants of node inputs are always linear.
   const Tensor* constant(size_t i) const { return graph.constant_input(node, i); }
+  // Of each input, whether it is a constant: for Candidate::holds.
+  std::vector<bool> constants() const {
+    std::vector<bool> all;
+    for (size_t i = 0; i < node.inputs.size(); ++i) all.push_back(constant(i) != nullptr);
+    return all;
+  }
 };
 
-// Pointers of one call. Constant inputs are not among them: what a kernel needs of those it prepares.
+// Pointers of one call. plan/operands.h says what a plan that is bound promises of them.
 struct StepArgs {
-  const std::byte* const* inputs;  // one for each node input; null for constants and omitted ones
+  // One for each node input; null for omitted ones, and nothing that a kernel may read for constants that it holds itself.
+  const std::byte* const* inputs;
   std::byte* const* outputs;
   std::byte*
       workspace;  // 64-byte aligned, Candidate::workspace_bytes long, shared by no concurrent step
@@ -126,6 +133,10 @@ struct Candidate {
   std::string kernel;           // "conv_u8s8_6x64_vnni", "dnnl_conv_f32", "reference"
   std::vector<Layout> inputs;   // the layout required of each input
   std::vector<Layout> outputs;  // the layout that each output gets
+  // Of each input, whether it is a constant of which the step itself holds what it needs, prepared or as the graph has it: it reads no
+  // pointer of that. Constants that it does not hold are bound like activations, in its device's memory and the layout
+  // required; so a lowering that does not think of a constant gets it as any value. May be shorter than `inputs`.
+  std::vector<bool> holds = {};
   s64 workspace_bytes = 0;
   std::string note;  // for the inspector, may be empty
   // What it makes of constants, given where values lie; null: nothing. Preparing takes milliseconds, happens on several threads
@@ -159,6 +170,8 @@ struct Candidate {
   bool by_image = false;
   // The last bits may differ from the definition (docs/numerics.md, class `close`).
   bool close = false;
+
+  bool holds_input(size_t i) const { return i < holds.size() && holds[i]; }
 };
 
 struct Reject {

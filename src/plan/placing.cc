@@ -67,6 +67,7 @@ class Placing {
       Buffer& result = plan_.buffers[plan_.steps[s].outputs[0]];
       if (from == kNoBuffer || result.kind != Buffer::Kind::arena) continue;
       const Buffer& source = plan_.buffers[from];
+      if (source.kind == Buffer::Kind::constant) continue;
       if (source.bytes != result.bytes || source.origin_bytes != 0 || result.origin_bytes != 0)
         continue;
       if (source.groups != result.groups) continue;  // one holds the batch, the other a group

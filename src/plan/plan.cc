@@ -132,6 +132,7 @@ class Planner {
   // The buffer of a value in a form, copied and converted from its first form where needed.
   u32 buffer_in(ValueId value, Form wanted) {
     if (const auto at = buffer_of_.find({value, wanted}); at != buffer_of_.end()) return at->second;
+    if (plan_.graph.is_constant(value)) add_constant(value, wanted.space);
     Form from = first_[value];
     if (from.space != wanted.space || from.callers) {
       // A device turns what the host will read: it has the faster memory.
@@ -153,6 +154,13 @@ class Planner {
                   .convert(type_of(plan_.graph, value, share_.groups), from.layout, wanted.layout,
                            target_of(wanted.space)));
     return result;
+  }
+
+  // Constants lie in each memory where a step reads them.
+  void add_constant(ValueId value, u32 space) {
+    first_[value] = {Layout::linear, space};
+    if (buffer_of_.contains({value, first_[value]})) return;
+    plan_.buffers[add_buffer(value, first_[value])].kind = Buffer::Kind::constant;
   }
 
   // All images, also where the reader takes them in groups.
@@ -251,6 +259,8 @@ class Planner {
       step.rejects.insert(step.rejects.end(), apart->second.begin(), apart->second.end());
     connect(node, candidate, step);
     if (targets_[device].keep_others) {
+      // One that cannot take a group was asked for what it does not do.
+      if (share_.groups > 1) std::erase_if(selection.others, [](auto& c) { return !c.by_image; });
       step.kernels = std::move(selection.others);
       step.kernels.insert(step.kernels.begin(), candidate);
     }
@@ -261,7 +271,7 @@ class Planner {
   void connect(const Node& node, const Candidate& candidate, PlanStep& step) {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId id = node.inputs[i];
-      const bool read = id != kNoValue && !plan_.graph.is_constant(id);
+      const bool read = id != kNoValue && !candidate.holds_input(i);
       step.inputs.push_back(read ? buffer_in(id, {candidate.inputs[i], step.device}) : kNoBuffer);
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
@@ -282,7 +292,10 @@ class Planner {
     if (const u32 space = plan_.caller.of_output(index); space != kHost)
       return add_device_output(id, index, space);
     const Backend& host = backend(kHost);
-    if (plan_.graph.is_constant(id)) return push_constant(id, add_output_buffer(id, index, kHost));
+    if (plan_.graph.is_constant(id)) {
+      return push_step({.name = name_of(id), .outputs = {add_output_buffer(id, index, kHost)}},
+                       host.constant(plan_.graph.value(id).constant));
+    }
     const u32 source = buffer_in(id, {});
     Buffer& linear = plan_.buffers[source];
     if (linear.kind == Buffer::Kind::arena) {
@@ -297,15 +310,8 @@ class Planner {
         host.convert(plan_.output_types.back(), Layout::linear, Layout::linear, targets_[kHost]));
   }
 
-  void push_constant(ValueId id, u32 output) {
-    push_step({.name = name_of(id), .outputs = {output}},
-              backend(kHost).constant(plan_.graph.value(id).constant));
-  }
-
   // Kernels write where they may ask for alignment, and the caller gets a copy.
   void add_device_output(ValueId id, u32 index, u32 space) {
-    if (plan_.graph.is_constant(id) && !buffer_of_.contains({id, Form{}}))
-      push_constant(id, add_buffer(id, {}));
     const u32 source = buffer_in(id, {Layout::linear, space});
     push_copy(id, source, add_output_buffer(id, index, space), Layout::linear);
   }

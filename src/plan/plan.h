@@ -24,7 +24,8 @@ inline constexpr u32 kHost = 0;
 
 // One stored form of a value. A value that kernels want in two layouts, or in the memory of two devices, has two buffers.
 struct Buffer {
-  enum class Kind : u8 { arena, input, output };
+  // constant: of the graph, copied into the space when the plan is bound.
+  enum class Kind : u8 { arena, input, output, constant };
   ValueId value = kNoValue;
   Kind kind = Kind::arena;
   u32 space = kHost;  // whose memory it lies in
@@ -38,6 +39,8 @@ struct Buffer {
   bool sliced =
       false;  // every thread has one of its own: `offset` counts from the thread's slice of the arena
   Placement placement;
+
+  bool is_of_caller() const { return kind == Kind::input || kind == Kind::output; }
 };
 
 // How a step goes through the batch: in so many groups of images, each group through all neighbouring steps with the same
@@ -62,7 +65,8 @@ struct PlanStep {
   std::string note = {};                  // what the inspector prints beside the kernel
   std::vector<std::string> rejects = {};  // why each other kernel was not taken: "name: reason"
   u32 node = std::numeric_limits<u32>::max();  // index into graph.nodes; max for layout conversions
-  std::vector<u32> inputs = {};  // buffers, kNoBuffer for constants and omitted inputs
+  std::vector<u32> inputs =
+      {};  // buffers, kNoBuffer for omitted inputs and constants that the kernel holds
   std::vector<u32> outputs = {};
   std::vector<u32> overwrites = {};  // inputs whose memory outputs[0] may take, see Candidate
   u32 device = kHost;                // whose queue runs it

@@ -14,6 +14,7 @@ namespace {
 std::string place_text(const Plan& plan, const Buffer& buffer) {
   if (buffer.kind == Buffer::Kind::input) return fmt::format("input {}", buffer.index);
   if (buffer.kind == Buffer::Kind::output) return fmt::format("output {}", buffer.index);
+  if (buffer.kind == Buffer::Kind::constant) return "constant";
   std::string text = fmt::format("{} {}", buffer.sliced ? "in slices at" : "at", buffer.offset);
   if (buffer.origin_bytes != 0) text += fmt::format("+{}", buffer.origin_bytes);
   if (buffer.same_as == kNoBuffer) return text;

@@ -75,6 +75,15 @@ void ask_lesser(const LowerRequest& asked, const Backend& backend, Answers& answ
   }
 }
 
+// What a kernel reads of a constant is the whole of it, also where it is asked for a part of the batch.
+void keep_whole(const LowerRequest& asked, std::vector<Candidate>& accepted) {
+  for (Candidate& candidate : accepted) {
+    for (size_t i = 0; i < asked.inputs.size(); ++i) {
+      if (asked.constant(i) != nullptr && !candidate.holds_input(i)) candidate.by_image = false;
+    }
+  }
+}
+
 // Index of the tuned kernel, or -1.
 s64 index_of(const Answers& answers, const std::string& kernel) {
   const auto at = std::ranges::find(answers.accepted, kernel, &Candidate::kernel);
@@ -89,6 +98,7 @@ size_t choose(const LowerRequest& asked, const Backend& backend, Answers& answer
       asked.target.tuning != nullptr ? asked.target.tuning->find(tuning_key(asked)) : nullptr;
   const bool tuned_is_lesser = tuned != nullptr && index_of(answers, tuned->kernel) < 0;
   if (asked.target.keep_others || tuned_is_lesser) ask_lesser(asked, backend, answers);
+  keep_whole(asked, answers.accepted);
   if (answers.accepted.size() > 1)
     choice.by =
         cost_of(asked, answers.accepted[0]) > 0 ? KernelChoice::By::cost : KernelChoice::By::order;
@@ -120,8 +130,8 @@ f64 cost_of(const LowerRequest& asked, const Candidate& candidate) {
   if (candidate.cost <= 0) return 0;
   f64 cost = candidate.cost;
   for (size_t i = 0; i < asked.inputs.size(); ++i) {
-    const bool activation = asked.has_input(i) && asked.constant(i) == nullptr;
-    if (activation && candidate.inputs[i] != asked.layouts[i])
+    const bool read = asked.has_input(i) && !candidate.holds_input(i);
+    if (read && candidate.inputs[i] != asked.layouts[i])
       cost += 2 * static_cast<f64>(asked.inputs[i].bytes()) /
               asked.target.device->costs().convert_bytes_per_cycle;
   }

@@ -27,6 +27,7 @@ BoundPlan::BoundPlan(Plan plan, Queues& queues, PreparedStore& store)
     : plan_(std::move(plan)), queues_(queues) {
   count_reference_work();
   steps_ = bind_steps(plan_, {store, queues.pool()});
+  constants_ = bind_constants(plan_, store);
   for (PlanStep& step : plan_.steps) step.candidate = {};  // what it holds is bound now
   for (size_t d = 0; d < plan_.devices.size(); ++d) {
     constexpr const char* kWhat = "the plan for these input sizes";
@@ -62,9 +63,7 @@ BoundPlan::~BoundPlan() { const Awaited awaited(queues_); }
 
 bool BoundPlan::may_repeat(size_t s) const {
   const PlanStep& step = plan_.steps[s];
-  const auto own = [&](u32 b) {
-    return b == kNoBuffer || plan_.buffers[b].kind == Buffer::Kind::arena;
-  };
+  const auto own = [&](u32 b) { return b == kNoBuffer || !plan_.buffers[b].is_of_caller(); };
   // What a plugin does need not be the same each time.
   const auto& nodes = plan_.graph.nodes;
   if (step.node < nodes.size() && plugin_of(nodes[step.node]) != nullptr) return false;
@@ -107,7 +106,7 @@ void BoundPlan::make_lane(s64 index) {
     lane.moving.emplace_back();
     for (size_t s = run.first; s < run.end; ++s) {
       const PlanStep& step = plan_.steps[s];
-      for (u32 b : step.inputs) add_pointer(step, b, index, slot++);
+      for (size_t i = 0; i < step.inputs.size(); ++i) add_input(step, i, index, slot++);
       for (u32 b : step.outputs) add_pointer(step, b, index, slot++);
     }
   }
@@ -132,20 +131,34 @@ BoundPlan::Awaited::~Awaited() {
   }
 }
 
+void BoundPlan::add_input(const PlanStep& step, size_t i, s64 index, std::byte** slot) {
+  add_pointer(step, step.inputs[i], index, slot);
+  if (step.inputs[i] == kNoBuffer) *slot = constant_of(step, i);
+}
+
 void BoundPlan::add_pointer(const PlanStep& step, u32 b, s64 index, std::byte** slot) {
   *slot = resolve(b, index);
   if (b == kNoBuffer) return;
   Lane& lane = lanes_[static_cast<size_t>(index)];
   const Buffer& buffer = plan_.buffers[b];
-  if (buffer.kind != Buffer::Kind::arena)
+  if (buffer.is_of_caller())
     lane.caller.push_back({slot, buffer.kind == Buffer::Kind::output, buffer.index});
   if (step.share.groups > buffer.groups)
     lane.moving.back().push_back({slot, group_bytes(plan_, step, buffer)});
 }
 
+// What a kernel of the host holds itself it finds here too: no pointer of an input that the node has is null.
+std::byte* BoundPlan::constant_of(const PlanStep& step, size_t i) const {
+  if (step.node >= plan_.graph.nodes.size()) return nullptr;
+  const Tensor* constant = plan_.graph.constant_input(plan_.graph.nodes[step.node], i);
+  if (constant == nullptr || !plan_.devices[step.device]->has_host_memory()) return nullptr;
+  return const_cast<std::byte*>(constant->data());  // NOLINT: inputs are only read
+}
+
 std::byte* BoundPlan::resolve(u32 b, s64 lane) {
-  if (b == kNoBuffer || plan_.buffers[b].kind != Buffer::Kind::arena) return nullptr;
+  if (b == kNoBuffer || plan_.buffers[b].is_of_caller()) return nullptr;
   const Buffer& buffer = plan_.buffers[b];
+  if (buffer.kind == Buffer::Kind::constant) return constants_[b].get();
   const s64 slice = buffer.sliced ? plan_.slices.offset + lane * plan_.slices.bytes : 0;
   return arenas_[buffer.space].get() + slice + buffer.offset + buffer.origin_bytes;
 }

@@ -86,6 +86,8 @@ class BoundPlan {
 
   void make_lane(s64 index);
   std::byte* resolve(u32 buffer, s64 lane);
+  std::byte* constant_of(const PlanStep& step, size_t input) const;
+  void add_input(const PlanStep& step, size_t input, s64 lane, std::byte** slot);
   void add_pointer(const PlanStep& step, u32 buffer, s64 lane, std::byte** slot);
   void bind_caller(std::span<const Tensor> inputs, std::span<Tensor> outputs);
   Queue& queue_of(const PlanStep& step, s64 lane);
@@ -154,11 +156,12 @@ class BoundPlan {
   std::string slowest_;
   Queues& queues_;
   std::vector<RunStep> steps_;
-  std::vector<Event*> awaited_;  // of a step, or null
-  std::vector<std::shared_ptr<std::byte>> arenas_;  // of each device
-  std::vector<std::unique_ptr<Event>> events_;      // of copies that the host waits for
-  std::vector<size_t> first_pointer_;               // of each step, in every lane
-  std::vector<Run> runs_;                           // all steps
+  std::vector<Event*> awaited_;                        // of a step, or null
+  std::vector<std::shared_ptr<std::byte>> arenas_;     // of each device
+  std::vector<std::shared_ptr<std::byte>> constants_;  // of each buffer; null where it is none
+  std::vector<std::unique_ptr<Event>> events_;         // of copies that the host waits for
+  std::vector<size_t> first_pointer_;                  // of each step, in every lane
+  std::vector<Run> runs_;                              // all steps
   // Neighbouring steps of a device's queue that touch nothing of the caller's: the same work in each run. By first step; `end` is
   // the step itself elsewhere.
   struct Repeated {

@@ -105,6 +105,7 @@ Offer combination_offer(const LowerRequest& asked, const CodesForm& form,
     candidate.inputs.push_back(layout_of(format_of(c.inputs, i)));
   for (size_t i = 0; i < asked.outputs.size(); ++i)
     candidate.outputs.push_back(layout_of(format_of(c.outputs, i)));
+  candidate.holds = asked.constants();
   candidate.workspace_bytes = step->workspace_bytes();
   candidate.note = note_of(op.declaration, c, form, step->turned());
   candidate.cost = step->cost();

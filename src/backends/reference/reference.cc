@@ -83,6 +83,7 @@ Candidate reference_candidate(const LowerRequest& request) {
   candidate.workspace_bytes = step->workspace_bytes;
   candidate.inputs.assign(request.node.inputs.size(), Layout::linear);
   candidate.outputs.assign(request.node.outputs.size(), Layout::linear);
+  candidate.holds = request.constants();
   candidate.bind = [step](const BindArgs&) -> RunStep {
     return [step](const StepArgs& args) { step->run(args); };
   };

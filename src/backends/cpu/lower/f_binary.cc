@@ -158,6 +158,7 @@ Offer lower_f_binary(const LowerRequest& request) {
   candidate.kernel = kernel_name("f32", choice.name, isa_of(request.target));
   candidate.inputs.assign(layouts.inputs.begin(), layouts.inputs.end());
   candidate.outputs = {layouts.output};
+  candidate.holds = request.constants();
   candidate.strided = layouts.output == Layout::nhwc && operands.output[1] != 1;
   for (size_t i = 0; i < 2; ++i) {
     if (operands.inputs[i] == operands.output) candidate.overwrites.push_back(i);

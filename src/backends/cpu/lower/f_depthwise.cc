@@ -121,6 +121,7 @@ Offer lower_f_depthwise(const LowerRequest& request) {
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.inputs[0] = Layout::nhwc;
   candidate.outputs = {Layout::nhwc};
+  candidate.holds = {false, true, request.has_input(2)};
   const Tensor bias = request.has_input(2) ? *request.constant(2) : Tensor();
   candidate.prepare = [weights, bias](const BindArgs&) {
     return std::vector<Preparation>{preparation<PackedConstants>(

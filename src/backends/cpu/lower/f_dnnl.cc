@@ -315,6 +315,8 @@ Candidate product_candidate(const LowerRequest& request, const ProductStep& step
   candidate.macs_per_cycle = real_unit_rate(isa_of(request.target)) * (narrow ? 2 : 1);
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.outputs = {Layout::linear};
+  candidate.holds = {step.source && !narrow, static_cast<bool>(step.weights),
+                     static_cast<bool>(step.bias)};
   candidate.workspace_bytes =
       narrow_bytes(step.narrow_elements) + scratchpad_bytes(step.slices) * request.target.threads;
   candidate.prepare = [step](const BindArgs&) { return prepare_product(step); };

@@ -89,6 +89,7 @@ Offer lower_f_group_norm(const LowerRequest& request) {
   candidate.kernel = kernel_name("f32", "group_norm", isa_of(request.target));
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.outputs = {Layout::linear};
+  candidate.holds = {false, true, true};
   // As large as a group of the image, and one for all layers of that size.
   candidate.prepare = [count](const BindArgs&) {
     return std::vector<Preparation>{preparation<Tensor>(fmt::format("{} ones", count), {},

@@ -119,6 +119,8 @@ Offer lower_f_norm(const LowerRequest& request) {
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.inputs[0] = Layout::nhwc;
   candidate.outputs = {Layout::nhwc};
+  candidate.holds = request.constants();
+  candidate.holds[0] = false;
   if (!step.mean) {
     candidate.workspace_bytes = step.shape[0] * 2 * step.channels() * static_cast<s64>(sizeof(f32));
   }

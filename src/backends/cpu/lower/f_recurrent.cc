@@ -300,6 +300,7 @@ Offer lower_f_recurrent(const LowerRequest& request) {
   candidate.kernel = kernel_name("f32", "recurrent", isa_of(request.target));
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.outputs.assign(request.outputs.size(), Layout::linear);
+  candidate.holds = request.constants();
   candidate.macs_per_cycle = real_unit_rate(isa_of(request.target));
   candidate.workspace_bytes = step.room.size * request.target.threads * s64{sizeof(f32)};
   candidate.bind = [step](const BindArgs&) -> RunStep { return step; };

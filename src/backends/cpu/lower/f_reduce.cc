@@ -117,6 +117,7 @@ Candidate candidate_of(const LowerRequest& request, const char* kernel) {
   candidate.kernel = kernel_name("f32", kernel, isa_of(request.target));
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.outputs = {Layout::linear};
+  candidate.holds = {false, request.has_input(1)};
   return candidate;
 }
 

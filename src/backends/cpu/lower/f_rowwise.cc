@@ -79,6 +79,8 @@ Candidate row_candidate(const LowerRequest& request, const FloatKernel<RowArgs>&
   candidate.kernel = kernel_name("f32", kernel.name, isa_of(request.target));
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.outputs = {Layout::linear};
+  candidate.holds = request.constants();
+  candidate.holds[0] = false;
   candidate.bind = [step](const BindArgs&) { return step; };
   return candidate;
 }

@@ -116,6 +116,8 @@ Offer lower_f_unary(const LowerRequest& request) {
   candidate.kernel = kernel_name("f32", choice.name, isa_of(request.target));
   candidate.inputs = request.layouts;
   candidate.outputs = {request.layouts[0]};
+  candidate.holds = request.constants();
+  candidate.holds[0] = false;
   // One channel leaves no dense dimension to walk when its pixels are apart.
   candidate.strided = request.layouts[0] == Layout::nhwc && request.outputs[0].shape[1] != 1;
   candidate.overwrites = {0};

@@ -73,6 +73,7 @@ Offer lower_f_where(const LowerRequest& request) {
   candidate.kernel = "f32_where";
   candidate.inputs.assign(3, Layout::linear);
   candidate.outputs = {Layout::linear};
+  candidate.holds = request.constants();
   for (size_t i = 0; i < 3; ++i) {
     if (const Tensor* constant = request.constant(i)) step.constants[i] = *constant;
     if (i != kCondition && request.inputs[i].shape == request.outputs[0].shape)

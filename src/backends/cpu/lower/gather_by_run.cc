@@ -178,6 +178,7 @@ Candidate candidate_for(const LowerRequest& request, const char* kernel, Step st
   candidate.kernel = kernel;
   candidate.inputs.assign(2, Layout::linear);
   candidate.outputs = {Layout::linear};
+  candidate.holds = request.constants();
   const bool wide = request.inputs[1].dtype == Dtype::s64;
   candidate.bind = [shared = std::make_shared<const Step>(std::move(step)),
                     wide](const BindArgs&) -> RunStep {

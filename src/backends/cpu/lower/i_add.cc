@@ -47,6 +47,7 @@ Offer lower_i_add(const LowerRequest& request) {
   candidate.kernel = "add_integers";
   candidate.inputs.assign(2, Layout::linear);
   candidate.outputs = {Layout::linear};
+  candidate.holds = request.constants();
   candidate.bind = [step = a.dtype == Dtype::s32 ? step_of<u32>(request) : step_of<u64>(request)](
                        const BindArgs&) { return step; };
   return candidate;

@@ -154,6 +154,8 @@ Offer candidate_for(const LowerRequest& request, InterpolateStep step, Layout la
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.inputs[0] = layout;
   candidate.outputs = {layout};
+  candidate.holds = request.constants();
+  candidate.holds[0] = false;
   candidate.workspace_bytes = request.target.threads * step.thread_bytes();
   auto shared = std::make_shared<const InterpolateStep>(std::move(step));
   candidate.bind = [shared](const BindArgs&) -> RunStep {

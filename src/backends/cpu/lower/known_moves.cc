@@ -162,6 +162,7 @@ Offer lower_known_moves(const LowerRequest& request) {
   candidate.kernel = numbering->scatters ? "scatter_known" : "gather_known";
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.outputs = {Layout::linear};
+  candidate.holds = request.constants();
   if (numbering->scatters && !numbering->constants[0]) candidate.overwrites = {0};
   candidate.prepare = [numbering](const BindArgs&) {
     return std::vector<Preparation>{preparation<KnownMoves>(

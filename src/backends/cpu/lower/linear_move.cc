@@ -41,6 +41,7 @@ Candidate move_candidate(const LowerRequest& request, const char* kernel, std::v
   candidate.kernel = kernel;
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.outputs.assign(request.outputs.size(), Layout::linear);
+  candidate.holds = request.constants();
   candidate.bind = [step](const BindArgs&) -> RunStep { return step; };
   return candidate;
 }

@@ -167,6 +167,7 @@ Offer lower_linear_pad(const LowerRequest& request) {
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.inputs[0] = layout;
   candidate.outputs = {layout};
+  candidate.holds = request.constants();
   candidate.bind = [step](const BindArgs&) -> RunStep {
     return [step](const StepArgs& args) { (*step)(args); };
   };

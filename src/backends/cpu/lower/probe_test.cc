@@ -141,7 +141,7 @@ ProbeResult run_probe(const Probe& probe, Offer (*lowering)(const LowerRequest&)
   std::vector<const std::byte*> sources;
   std::vector<std::byte*> destinations;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const bool given = probe.inputs[i].tensor && !probe.inputs[i].constant;
+    const bool given = probe.inputs[i].tensor && !candidate.holds_input(i);
     bind.inputs.push_back(inputs[i].placement);
     sources.push_back(given ? inputs[i].memory.data() : nullptr);
   }

@@ -121,6 +121,7 @@ Candidate candidate_of(const LowerRequest& request, const char* kernel, Layout l
   for (const TensorType& type : request.outputs) {
     candidate.outputs.push_back(type.shape.rank() == 4 ? layout : Layout::linear);
   }
+  candidate.holds = request.constants();
   return candidate;
 }
 

@@ -197,7 +197,7 @@ ProbeResult run_guarded(const Probe& probe, LowerFunction lowering, const Surrou
   std::vector<const std::byte*> sources;
   std::vector<std::byte*> destinations;
   for (size_t i = 0; i < probe.inputs.size(); ++i) {
-    const bool given = probe.inputs[i].tensor && !probe.inputs[i].constant;
+    const bool given = probe.inputs[i].tensor && !candidate.holds_input(i);
     const bool bordered = i == 0 && candidate.wanted_border > 0;
     inputs.push_back(store(given ? s.inputs[i] : TensorType{Dtype::u8, Shape{1}},
                            {given ? candidate.inputs[i] : Layout::linear, spread,

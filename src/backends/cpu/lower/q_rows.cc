@@ -82,6 +82,7 @@ Candidate candidate_for(const LowerRequest& request, const FloatKernel<CodeRowAr
   candidate.kernel = kernel_name("u8", kernel.name, isa_of(request.target));
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.outputs = {Layout::linear};
+  candidate.holds = request.constants();
   candidate.workspace_bytes = request.target.threads * step.thread_bytes();
   candidate.by_image = step.rows % std::max<s64>(request.inputs[0].shape[0], 1) == 0;
   candidate.bind = [step](const BindArgs&) { return step; };

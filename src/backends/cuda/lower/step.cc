@@ -67,6 +67,7 @@ Candidate candidate_of(const LowerRequest& request, std::string kernel, Layout l
   }
   for (const TensorType& type : request.outputs)
     candidate.outputs.push_back(type.shape.rank() == 4 ? layout : Layout::linear);
+  candidate.holds = request.constants();
   return candidate;
 }
 
