@@ -3,10 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,8 +12,6 @@
 #include <utility>
 
 #include "core/check.h"
-
-extern char** environ;
 
 namespace octet {
 namespace {
@@ -43,44 +38,20 @@ Ends open_ends(bool socket) {
   return {ends[0], ends[1]};
 }
 
-pid_t start(const std::vector<std::string>& words, int input, int errors) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, errors, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
-  std::vector<char*> arguments;
-  // The program changes none of its arguments; the interface takes them without const.
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  // A group of its own, which ends whole: the program may be a script that starts another.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  pid_t child = -1;
-  const int failed =
-      posix_spawnp(&child, words[0].c_str(), &actions, &attributes, arguments.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) fail(Error::Code::io, "'{}' cannot be started: {}", words[0], strerror(failed));
-  return child;
-}
-
 }  // namespace
 
-ChildProcess::ChildProcess(const std::vector<std::string>& words) : program_(words.at(0)) {
+ChildProcess::ChildProcess(const std::vector<std::string>& words, const ChildLimits& limits)
+    : program_(words.at(0)), limits_(limits) {
   Ends socket = open_ends(true), errors = open_ends(false);
-  pid_ = start(words, socket.others, errors.others);
+  child_.emplace(words, ChildStreams{socket.others, errors.others, errors.others}, limits);
   socket_ = socket.take();
   errors_ = errors.take();
 }
 
 ChildProcess::~ChildProcess() {
-  kill(-pid_, SIGKILL);
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  child_.reset();
   close(socket_);
-  close(errors_);
+  if (errors_ >= 0) close(errors_);
 }
 
 void ChildProcess::write(std::span<const u8> bytes, Deadline deadline) {
@@ -110,16 +81,20 @@ void ChildProcess::read(std::span<u8> bytes, Deadline deadline) {
 }
 
 void ChildProcess::wait_for(short event, Deadline deadline) {
+  constexpr s64 kPatience = 1000;  // in ms, until the limits are looked at again
   for (;;) {
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     pollfd ends[] = {{socket_, event, 0}, {errors_, POLLIN, 0}};
-    const auto milliseconds = std::clamp<s64>(left.count(), 0, 60'000);
+    const auto milliseconds = std::clamp<s64>(left.count(), 0, kPatience);
     const int ready = poll(ends, 2, static_cast<int>(milliseconds));
     if (ready < 0 && errno != EINTR)
       fail(Error::Code::io, "waiting for '{}': {}", program_, strerror(errno));
     if (ready > 0 && ends[1].revents != 0) take_words();
     if (ready > 0 && ends[0].revents != 0) return;
+    if (const auto limit = child_->passed())
+      fail_about(*limit == ChildEnd::memory ? "Limits.memory" : "", Error::Code::out_of_memory,
+                 "'{}' {}{}", program_, to_string({.how = *limit}, limits_), last_words());
     if (left.count() <= 0)
       fail(Error::Code::io, "'{}' does not answer in time{}", program_, last_words());
   }

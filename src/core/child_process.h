@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Another program that answers: bytes to and from it with a deadline, and the end of what it says on standard error. It ends with the
-// object.
+// object, and so does whatever it has started.
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/spawned_child.h"
 #include "core/types.h"
 
 namespace octet {
@@ -20,12 +20,12 @@ class ChildProcess {
 
   // `words`: the program (looked for in PATH where it has no slash) and its arguments. Its standard input is one socket for both
   // directions; what it prints on standard output goes to standard error. Throws Error(io) where it cannot be started.
-  explicit ChildProcess(const std::vector<std::string>& words);
-  ~ChildProcess();  // kills it
+  explicit ChildProcess(const std::vector<std::string>& words, const ChildLimits& limits = {});
+  ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  // Throw Error(io) with the program's last words where it ends first, or the deadline passes.
+  // Throw Error(io) with the program's last words where it ends first, the deadline passes, or it takes more than its limits.
   void write(std::span<const u8> bytes, Deadline deadline);
   void read(std::span<u8> bytes, Deadline deadline);
 
@@ -37,10 +37,11 @@ class ChildProcess {
   std::string last_words() const;
 
   std::string program_;
-  pid_t pid_ = -1;
+  ChildLimits limits_;
   int socket_ = -1;
   int errors_ = -1;
   std::string words_;  // the last of standard error
+  std::optional<SpawnedChild> child_;
 };
 
 }  // namespace octet

@@ -3,11 +3,12 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
-#include <fstream>
-#include <thread>
+#include <algorithm>
 
 #include "core/error_testing.h"
+#include "core/running_processes.h"
 
 namespace octet {
 namespace {
@@ -69,22 +70,50 @@ TEST(ChildProcess, EndsWithTheObject) {
   EXPECT_NE(kill(std::stoi(number), 0), 0);
 }
 
-// Killed, and at some time collected by who inherits it.
+bool lives(pid_t pid) {
+  const auto all = running_processes();
+  return std::ranges::find(all, pid, &RunningProcess::pid) != all.end();
+}
+
+// Also what has left its group and its session, and whose parent is gone.
 TEST(ChildProcess, WhatItStartedEndsWithIt) {
-  std::string number(8, ' ');
-  {
-    ChildProcess child({"sh", "-c", "sleep 1000 & printf %8d $! >&0; wait"});
-    child.read({reinterpret_cast<u8*>(number.data()), number.size()}, soon());
+  for (const char* start :
+       {"sleep 1000 & printf %8d $! >&0; wait",
+        "exec 3>&0; (setsid sh -c 'printf %8d $$ >&3; exec sleep 1000' &); exec sleep 1000"}) {
+    std::string number(8, ' ');
+    {
+      ChildProcess child({"sh", "-c", start});
+      child.read({reinterpret_cast<u8*>(number.data()), number.size()}, soon());
+      EXPECT_TRUE(lives(std::stoi(number)));
+    }
+    EXPECT_FALSE(lives(std::stoi(number)));
   }
-  const std::string state = "/proc/" + std::to_string(std::stoi(number)) + "/stat";
-  const auto lives = [&] {
-    std::ifstream in(state);
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
-    return !text.empty() && text.find(") Z ") == text.npos;
-  };
-  const auto end = soon();
-  while (lives() && steady_clock::now() < end) std::this_thread::yield();
-  EXPECT_FALSE(lives());
+}
+
+TEST(ChildProcess, HasThreeDescriptorsOfOurs) {
+  const int other = dup(STDERR_FILENO);
+  ChildProcess child(
+      {"sh", "-c", "[ ! -e /proc/$$/fd/" + std::to_string(other) + " ] && printf x >&0"});
+  std::vector<u8> answer(1);
+  child.read(answer, soon());
+  close(other);
+  EXPECT_EQ(answer[0], 'x');
+}
+
+TEST(ChildProcess, MoreProcessesThanAllowedAreAnError) {
+  ChildProcess child({"sh", "-c", "for i in 1 2 3 4 5; do sleep 1000 & done; wait"},
+                     {.processes = 3});
+  std::vector<u8> answer(1);
+  expect_error([&] { child.read(answer, soon()); }, Error::Code::out_of_memory,
+               {"'sh' starts more than 3 processes"});
+}
+
+TEST(SpawnedChild, WaitsUntilItEndsOrIsLate) {
+  SpawnedChild good({"sh", "-c", "exit 3"}, {}, {});
+  EXPECT_EQ(to_string(good.wait(), {}), "ends with 3");
+  const ChildLimits limits{.seconds = 1};
+  SpawnedChild late({"sh", "-c", "sleep 1000"}, {}, limits);
+  EXPECT_EQ(to_string(late.wait(), limits), "does not end within 1 s");
 }
 
 }  // namespace
