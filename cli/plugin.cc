@@ -121,6 +121,11 @@ Command add_plugin(CLI::App& parent) {
       ->type_name("N")
       ->capture_default_str()
       ->check(from_to(1, 3600));
+  app->add_option("--max-memory", options->check.memory,
+                  "that a single check may take, with all processes that it starts [4G]")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->check(number_within(int64_t{1} << 26, int64_t{1} << 60, {"from 64M", "not from 64M on"}));
   app->add_option("--seed", options->check.seed, "of data and shapes")
       ->type_name("N")
       ->capture_default_str();

@@ -54,6 +54,8 @@ struct PluginCheckOptions {
   int threads = 4;    // that run one instance at the same time
   int seconds = 20;   // for one check; who takes longer hangs
   uint64_t seed = 1;  // of data and shapes
+  int64_t memory =
+      int64_t{4} << 30;  // resident bytes of one check and of all processes that it starts
 };
 
 struct PluginCheck {

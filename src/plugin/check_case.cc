@@ -94,25 +94,6 @@ Tensor dequantized(const Tensor& codes, const PortCodes& port) {
   return real;
 }
 
-// Parameters under which these reals have all codes.
-void fit(PortCodes& port, const Tensor& real) {
-  f32 low = 0, high = 0;
-  for (s64 i = 0; i < real.elements(); ++i) {
-    const f32 x = static_cast<f32>(value_at(real, i));
-    if (!std::isfinite(x)) continue;
-    low = std::min(low, x);
-    high = std::max(high, x);
-  }
-  if (port.format.symmetric) {
-    port.scales = {std::max(std::max(-low, high) / 127, 1e-6f)};
-    return;
-  }
-  const f32 scale = std::max((high - low) / 255, 1e-6f);
-  port.scales = {scale};
-  port.zero_point =
-      static_cast<s32>(std::nearbyint(-low / scale)) - (port.stored == Dtype::s8 ? 128 : 0);
-}
-
 // Between the memory of both layouts; other formats than nhwc of rank 4 stay as they are.
 Tensor transposed(const PluginFormat& format, const Tensor& from, bool to_nhwc) {
   const Shape& s = from.shape();
@@ -149,6 +130,24 @@ Tensor as_reals(const Tensor& numbers, Dtype dtype) {
 }
 
 }  // namespace
+
+void fit_codes(PortCodes& port, const Tensor& real) {
+  f32 low = 0, high = 0;
+  for (s64 i = 0; i < real.elements(); ++i) {
+    const f32 x = static_cast<f32>(value_at(real, i));
+    if (!std::isfinite(x)) continue;
+    low = std::min(low, x);
+    high = std::max(high, x);
+  }
+  if (port.format.symmetric) {
+    port.scales = {std::max(std::max(-low, high) / 127, 1e-6f)};
+    return;
+  }
+  const f32 scale = std::max((high - low) / 255, 1e-6f);
+  port.scales = {scale};
+  port.zero_point =
+      static_cast<s32>(std::nearbyint(-low / scale)) - (port.stored == Dtype::s8 ? 128 : 0);
+}
 
 Tensor to_layout(const PluginFormat& format, const Tensor& linear) {
   return transposed(format, linear, true);
@@ -308,12 +307,15 @@ std::vector<Tensor> run_guarded(const Trial& trial, const PluginStep& step,
   return results;
 }
 
-PortCodes Trial::meaning(PortCodes port) const {
+void mean_moved_codes(PortCodes& port) {
   constexpr f32 kScale = 0.5f;
   constexpr s32 kZeroPoint = 100;
-  if (!op->declaration.commutes() || !port.is_codes()) return port;
   port.scales = {kScale};
   port.zero_point = kZeroPoint;
+}
+
+PortCodes Trial::meaning(PortCodes port) const {
+  if (op->declaration.commutes() && port.is_codes()) mean_moved_codes(port);
   return port;
 }
 
@@ -343,7 +345,7 @@ void measure_reals(Trial& trial) {
   for (size_t i = 0; i < trial.outputs.size(); ++i) {
     PortCodes& port = trial.form.outputs[i];
     const bool fits = port.is_codes() && !trial.op->declaration.commutes();
-    if (fits && !trial.of.omits_result(i)) fit(port, trial.reals[i]);
+    if (fits && !trial.of.omits_result(i)) fit_codes(port, trial.reals[i]);
   }
 }
 

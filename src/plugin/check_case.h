@@ -62,6 +62,10 @@ void measure_reals(Trial& trial);
 
 PluginStep step_of(const Trial& trial);
 
+// Parameters under which these reals have all codes; those of codes that an operator only moves.
+void fit_codes(PortCodes& port, const Tensor& real);
+void mean_moved_codes(PortCodes& port);
+
 // A tensor as a port of this format has it in memory, and back.
 Tensor to_layout(const PluginFormat& format, const Tensor& linear);
 Tensor from_layout(const PluginFormat& format, const Tensor& laid);

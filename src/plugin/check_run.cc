@@ -9,32 +9,10 @@
 #include <utility>
 
 #include "core/check.h"
-#include "core/rounding.h"
 #include "plugin/check_trials.h"
 
 namespace octet {
 namespace {
-
-struct Allowed {
-  f64 error;
-  const char* unit;
-};
-
-// What a result may differ by: one code; of reals one 255th of their range; of other numbers nothing.
-Allowed allowed(const Trial& trial, size_t i, const Tensor& wanted) {
-  if (trial.op->declaration.commutes()) return {0, "value"};
-  if (trial.form.outputs[i].is_codes()) return {1, "code"};
-  const Dtype dtype = wanted.dtype();
-  if (dtype != Dtype::f32 && dtype != Dtype::f16 && dtype != Dtype::bf16) return {0, "value"};
-  f64 low = 0, high = 0;
-  for (s64 e = 0; e < wanted.elements(); ++e) {
-    const f64 x = value_at(wanted, e);
-    if (!std::isfinite(x)) continue;
-    low = std::min(low, x);
-    high = std::max(high, x);
-  }
-  return {std::max((high - low) / 255, 1e-6), "255th of the range"};
-}
 
 // Throws for an element that differs by more, from what `whose` gives. The worst share of what is allowed.
 template <class Wanted>
@@ -47,11 +25,12 @@ f64 hold_to(const Trial& trial, const std::vector<Tensor>& got, const std::vecto
       fail(kWrong, "{}: output '{}' is {}, {} gives {}", trial.text(),
            trial.op->declaration.output(i).name, to_string(got[i].shape()), whose,
            to_string(from[i].shape()));
-    const Allowed most = allowed(trial, i, from[i]);
+    const Allowed most =
+        allowed(trial.op->declaration.commutes(), trial.form.outputs[i].is_codes(), from[i]);
     for (s64 e = 0; e < got[i].elements(); ++e) {
       const f64 value = value_at(got[i], e), wanted = wanted_at(i, e);
       const f64 error = std::fabs(value - wanted);
-      if (!(error <= most.error) && value != wanted && !(std::isnan(value) && std::isnan(wanted)))
+      if (!most.allows(value, wanted))
         fail(kWrong, "{}: element {} of output '{}' is {}, {} gives {}: more than one {}",
              trial.text(), e, trial.op->declaration.output(i).name, value, whose, wanted,
              most.unit);
@@ -62,12 +41,7 @@ f64 hold_to(const Trial& trial, const std::vector<Tensor>& got, const std::vecto
 }
 
 f64 wanted_at(const Trial& trial, size_t i, s64 e) {
-  const PortCodes port = trial.meaning(trial.form.outputs[i]);
-  const f64 real = value_at(trial.reals[i], e);
-  if (!port.is_codes()) return real;
-  const bool u = port.stored == Dtype::u8;
-  return quantize(static_cast<f32>(real), port.scales[0], port.zero_point, u ? 0 : -128,
-                  u ? 255 : 127);
+  return wanted_value(trial.meaning(trial.form.outputs[i]), value_at(trial.reals[i], e));
 }
 
 }  // namespace

@@ -53,6 +53,16 @@ Trial twin_of(const CheckContext& context, const Trial& trial, u64 number);
 // Whether an instance is made of these attributes, or refused with a sentence; throws Error where neither is so.
 bool takes_instance(const PluginOp& op, const Node& node, const std::string& what);
 
+// What a result may differ by: one code; of reals one 255th of their range; of other numbers, and codes that are moved, nothing.
+struct Allowed {
+  f64 error;
+  const char* unit;
+  bool allows(f64 value, f64 wanted) const;
+};
+Allowed allowed(bool commutes, bool codes, const Tensor& wanted);
+// What a port should give where the float evaluation gives `real`.
+f64 wanted_value(const PortCodes& port, f64 real);
+
 // The first element that differs, or -1; of tensors of other sizes the first of all.
 s64 first_difference(const Tensor& a, const Tensor& b);
 // Throws where any output of two runs differs; `how` says what the difference between the runs was.
