@@ -10,6 +10,7 @@ import unittest
 
 import plugins
 from harness import DIGITS, EMULATOR, digits, digits_engine, emulated_gpu, main, octet
+from processes import Tag
 
 DRIVER, NVRTC = EMULATOR / "libcuda_emulated.so", EMULATOR / "libnvrtc_emulated.so"
 
@@ -182,11 +183,22 @@ class Gpu(unittest.TestCase):
             (self.folder / name / "lib64/libnvrtc.so.12").symlink_to(library)
         self.run_digit(OCTET_NVRTC="", CUDA_HOME=self.folder / "first", CUDA_PATH=self.folder / "second")
 
+    def compiler(self, name, *lines):
+        program = self.folder / name
+        program.write_text("\n".join(("#!/bin/sh", *lines, "")))
+        program.chmod(0o755)
+        return program
+
     def test_kernel_compilers_that_do_not_answer(self):
-        hanging = self.folder / "compiler"
-        hanging.write_text("#!/bin/sh\nexec sleep 1000\n")
-        hanging.chmod(0o755)
-        self.refused("does not compile kernel", "within 1 s", OCTET_KERNEL_COMPILER=hanging, OCTET_KERNEL_COMPILER_SECONDS=1)
+        late = ("does not compile kernel", "within 1 s", "preparing '")
+        for name, lines in (("sleeps", ("exec sleep 1000",)), ("closes", ("exec sleep 1000 <&- >&- 2>&-",)),
+                            ("has_children", ("sleep 1000 &", "(setsid sleep 1000 &)", "echo busy >&2", "sleep 1000"))):
+            tag = Tag()
+            self.refused(*late, OCTET_KERNEL_COMPILER=self.compiler(name, *lines), OCTET_KERNEL_COMPILER_SECONDS=1, **tag.env)
+            self.assertEqual(tag.end(), 0, name)
+        self.refused(*late, "it said:\nbusy", OCTET_KERNEL_COMPILER=self.folder / "has_children", OCTET_KERNEL_COMPILER_SECONDS=1)
+        self.refused("dies: Segmentation fault while it compiles kernel", "preparing '",
+                     OCTET_KERNEL_COMPILER=self.compiler("dies", "kill -SEGV $$"))
         for other in ("/no/such", "/bin/false", "/bin/true"):  # then this process compiles
             self.run_digit(OCTET_KERNEL_COMPILER=other)
 

@@ -1,27 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels compiled by another process: the source is its standard input, machine code or the compiler's words its standard output,
 // both files in memory.
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <chrono>
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include "backends/cuda/nvrtc.h"
 #include "core/check.h"
+#include "core/spawned_child.h"
 #include "core/types.h"
-
-extern char** environ;
 
 namespace octet::cuda {
 namespace {
@@ -85,6 +78,9 @@ const std::string& program() {
   return path;
 }
 
+// That a compiler may use at once.
+constexpr int kThreads = 4;
+
 int most_seconds() {
   constexpr int kMost = 300;
   const char* own = std::getenv("OCTET_KERNEL_COMPILER_SECONDS");
@@ -92,48 +88,49 @@ int most_seconds() {
   return seconds > 0 ? seconds : kMost;
 }
 
-// False where the process still runs then. A system that cannot tell waits for it.
-bool ends_in(pid_t child, int seconds) {
-  const int process = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
-  if (process < 0) return true;
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-  int ready = 0;
-  do {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-    pollfd wait = {process, POLLIN, 0};
-    ready = poll(&wait, 1, static_cast<int>(std::clamp<s64>(left.count(), 0, INT_MAX)));
-  } while (ready < 0 && errno == EINTR);
-  close(process);
-  return ready != 0;
+// The largest kernel that we have takes NVRTC a few hundred megabytes and no process of its own.
+ChildLimits compiler_limits() {
+  constexpr s64 kMostMemory = s64{16} << 30, kMostFile = s64{1} << 30;
+  const int seconds = most_seconds();
+  return {.seconds = seconds,
+          .processor_seconds = std::min(seconds, INT_MAX / kThreads) * kThreads,
+          .memory = kMostMemory,
+          .processes = 64,
+          .file_bytes = kMostFile,
+          .open_files = 1024};
 }
 
-// The exit code, or -1 where the program could not be run. Throws Error where it takes too long.
+// What it said last, for a reader.
+std::string last_words(MemoryFile& file) {
+  constexpr size_t kMost = 2000;
+  const std::vector<char> bytes = file.read_all();
+  const std::string words(bytes.end() - static_cast<std::ptrdiff_t>(std::min(bytes.size(), kMost)),
+                          bytes.end());
+  const size_t end = words.find_last_not_of(" \n");
+  return end == words.npos ? "" : "; it said:\n" + words.substr(0, end + 1);
+}
+
+// The exit code, or -1 where the program could not be run. Throws Error where it does not end by itself: what it did there it would do to
+// this process, too.
 int run_program(const std::string& name, const std::string& arch, int in, int out) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-  // The program changes none of its arguments; the interface takes them without const.
-  const std::array<char*, 4> words = {const_cast<char*>(program().c_str()),
-                                      const_cast<char*>(name.c_str()),
-                                      const_cast<char*>(arch.c_str()), nullptr};
-  pid_t child = 0;
-  const int failed =
-      posix_spawn(&child, program().c_str(), &actions, nullptr, words.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) return -1;
-  const bool late = !ends_in(child, most_seconds());
-  if (late) kill(child, SIGKILL);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) return -1;
+  MemoryFile words("words");
+  const ChildLimits limits = compiler_limits();
+  std::optional<SpawnedChild> child;
+  try {
+    child.emplace(std::vector<std::string>{program(), name, arch},
+                  ChildStreams{in, out, words.fd()}, limits);
+  } catch (const Error&) {
+    return -1;
   }
-  if (late)
+  const ChildOutcome outcome = child->wait();
+  if (outcome.how == ChildEnd::left) return outcome.code;
+  if (outcome.how == ChildEnd::late)
     fail(Error::Code::unsupported,
-         "'{}' does not compile kernel {} within {} s (OCTET_KERNEL_COMPILER_SECONDS)", program(),
-         name, most_seconds());
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+         "'{}' does not compile kernel {} within {} s (OCTET_KERNEL_COMPILER_SECONDS){}", program(),
+         name, limits.seconds, last_words(words));
+  fail(Error::Code::unsupported,
+       "'{}' {} while it compiles kernel {}; OCTET_KERNEL_COMPILER names another program{}",
+       program(), to_string(outcome, limits), name, last_words(words));
 }
 
 }  // namespace
