@@ -8,6 +8,7 @@
 #include "core/check.h"
 #include "data/npy.h"
 #include "inspect/onnxruntime_script.h"
+#include "octet/limits.h"
 
 namespace octet {
 namespace {
@@ -29,10 +30,17 @@ std::span<const u8> bytes_of(const std::string& text) {
   return {reinterpret_cast<const u8*>(text.data()), text.size()};
 }
 
+// Time apart, which is each answer's.
+ChildLimits script_limits() {
+  return {.memory = static_cast<s64>(limits().memory), .processes = 256, .open_files = 4096};
+}
+
 }  // namespace
 
 OnnxRuntimeChannel::OnnxRuntimeChannel(const std::string& python, double seconds)
-    : child_({python, "-c", kOnnxRuntimeScript}), name_(python), seconds_(seconds) {}
+    : child_({python, "-c", kOnnxRuntimeScript}, script_limits()),
+      name_(python),
+      seconds_(seconds) {}
 
 ChildProcess::Deadline OnnxRuntimeChannel::deadline() const {
   return std::chrono::steady_clock::now() +
