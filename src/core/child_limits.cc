@@ -80,10 +80,11 @@ void close_from(int first, Closing when) {
   }
 }
 
-ChildWatch::ChildWatch(pid_t child, const Kin& kin, const ChildLimits& limits)
+ChildWatch::ChildWatch(pid_t child, const Kin& kin, const ChildLimits& limits, s64 inherited)
     : child_(child),
       kin_(kin),
       limits_(limits),
+      inherited_(inherited),
       pidfd_(static_cast<int>(syscall(SYS_pidfd_open, child, 0))),
       end_(Clock::now() + std::chrono::seconds(limits.seconds)),
       next_sample_(Clock::now()) {}
@@ -107,7 +108,7 @@ std::optional<ChildEnd> ChildWatch::passed() {
   s64 bytes = 0;
   int count = -1;  // itself
   for (const RunningProcess& process : kin_of(kin_)) {
-    bytes += process.resident_bytes;
+    bytes += std::max<s64>(process.resident_bytes - inherited_, 0);
     ++count;
   }
   next_sample_ =

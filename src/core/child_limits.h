@@ -17,9 +17,10 @@ namespace octet {
 struct ChildLimits {
   int seconds = 0;            // until it must have ended
   int processor_seconds = 0;  // of each of its processes
-  s64 memory = 0;             // resident bytes of all of its processes together
-  int processes = 0;          // that live at the same time, itself apart
-  s64 file_bytes = 0;         // of each file that it writes
+  s64 memory =
+      0;  // resident bytes of all of its processes together, beyond those that they were forked with
+  int processes = 0;   // that live at the same time, itself apart
+  s64 file_bytes = 0;  // of each file that it writes
   int open_files = 0;
 };
 
@@ -52,7 +53,8 @@ void close_from(int first, Closing when);
 // Over a child of this process, which it does not collect, and those that belong to it.
 class ChildWatch {
  public:
-  ChildWatch(pid_t child, const Kin& kin, const ChildLimits& limits);
+  // `inherited`: resident bytes that are no work of each process, but a copy of the caller's memory.
+  ChildWatch(pid_t child, const Kin& kin, const ChildLimits& limits, s64 inherited = 0);
   ~ChildWatch();
   ChildWatch(const ChildWatch&) = delete;
   ChildWatch& operator=(const ChildWatch&) = delete;
@@ -70,6 +72,7 @@ class ChildWatch {
   const pid_t child_;
   const Kin kin_;
   const ChildLimits limits_;
+  const s64 inherited_;
   int pidfd_ = -1;  // where the system has none, it is asked again and again
   Clock::time_point end_, next_sample_;
 };

@@ -139,7 +139,7 @@ void keep_descriptors(int life, int verdict, int words) {
   Verdict verdict = {ChildEnd::lost, 0, 0};
   if (child > 0) {
     const Kin kin{.root = guarded.keeper};
-    verdict.how = ChildWatch(child, kin, limits).wait(kLife);
+    verdict.how = ChildWatch(child, kin, limits, own_resident_bytes()).wait(kLife);
     if (verdict.how == ChildEnd::left) {
       const ChildOutcome ended = collect_child(child);
       verdict = {ended.how, ended.code, 0};

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 #include "core/running_processes.h"
 
@@ -139,6 +140,17 @@ TEST(ForkedChild, LimitsCountAllOfItsProcesses) {
     sleep_forever();
   };
   EXPECT_EQ(to_string(run_forked(greedy, little), little), "takes more than 64 MiB of memory");
+}
+
+// A process of gigabytes may check a plugin.
+TEST(ForkedChild, MemoryOfTheCallerIsNotTheChilds) {
+  std::vector<char> much(size_t{96} << 20, 'x');
+  const ChildLimits little{.seconds = 600, .memory = s64{64} << 20};
+  const auto body = [&] {
+    usleep(300'000);  // to be counted more than once
+    _exit(much.back() == 'x' ? 0 : 1);
+  };
+  EXPECT_EQ(to_string(run_forked(body, little), little), "ends with 0");
 }
 
 TEST(ForkedChild, FilesAndProcessorTimeAreLimited) {

@@ -82,6 +82,11 @@ std::vector<RunningProcess> running_processes() {
   return all;
 }
 
+s64 own_resident_bytes() {
+  RunningProcess own;
+  return read_process(getpid(), own) ? own.resident_bytes : 0;
+}
+
 std::vector<RunningProcess> kin_of(const Kin& kin) {
   const std::vector<RunningProcess> all = running_processes();
   const u64 since = start_of(kin.root, all);

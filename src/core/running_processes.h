@@ -19,6 +19,7 @@ struct RunningProcess {
 
 // Those that have not ended.
 std::vector<RunningProcess> running_processes();
+s64 own_resident_bytes();
 
 // Which processes belong to a child: `root` and what descends from it, what is in the session `session`, and what has the text `mark` in the
 // environment that it was started with; never the process that asks. 0 and "": nobody by that.

@@ -29,8 +29,8 @@ FATAL = {
     "forges_in_memory": "does not give the results that it should have|declares nothing",
     "kills_its_group": "the process dies: Killed",
     "stops_itself": "does not return within 1 s",
-    "takes_memory": "takes more than 128 MiB of memory|does not return within 1 s",
-    "takes_shared_memory": "takes more than 128 MiB of memory|does not return within 1 s",
+    "takes_memory": "takes more than 256 MiB of memory|does not return within 1 s",
+    "takes_shared_memory": "takes more than 256 MiB of memory|does not return within 1 s",
     "spins": "does not return within 1 s|processor time",
     "spins_in_threads": "does not return within 1 s|processor time",
     "fills_a_file": "writes a file of more than",
@@ -50,7 +50,7 @@ def check(library, behaviors):
     """What is wrong with how the check of such a library went, and its findings."""
     tag = Tag()
     process = subprocess.Popen(
-        [str(PROGRAM), "plugin", "check", str(library), "--seconds", "1", "--threads", "1", "--max-memory", "128M", "--json"],
+        [str(PROGRAM), "plugin", "check", str(library), "--seconds", "1", "--threads", "1", "--max-memory", "256M", "--json"],
         env={**os.environ, **tag.env, "OCTET_TEST_ROGUE": ",".join(behaviors)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         out, err = process.communicate(timeout=WAIT_SECONDS)
