@@ -196,7 +196,7 @@ class Gpu(unittest.TestCase):
             tag = Tag()
             self.refused(*late, OCTET_KERNEL_COMPILER=self.compiler(name, *lines), OCTET_KERNEL_COMPILER_SECONDS=1, **tag.env)
             self.assertEqual(tag.end(), 0, name)
-        self.refused(*late, "it said:\nbusy", OCTET_KERNEL_COMPILER=self.folder / "has_children", OCTET_KERNEL_COMPILER_SECONDS=1)
+        self.refused(*late, "it said:\n  busy\n", OCTET_KERNEL_COMPILER=self.folder / "has_children", OCTET_KERNEL_COMPILER_SECONDS=1)
         self.refused("dies: Segmentation fault while it compiles kernel", "preparing '",
                      OCTET_KERNEL_COMPILER=self.compiler("dies", "kill -SEGV $$"))
         for other in ("/no/such", "/bin/false", "/bin/true"):  # then this process compiles
