@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "core/run_work.h"
 #include "graph/eval_by.h"
+#include "graph/float_attributes.h"
 #include "graph/op_traits.h"
 
 namespace octet {
@@ -73,6 +74,7 @@ std::vector<TensorType> infer_node(const Node& node, std::vector<TensorType> inp
   inference.sample = sample;
   try {
     check_runnable(node);
+    check_float_attributes(node);
     node.op->infer(inference);
     for (const TensorType& type : inference.outputs) {
       if (!type.shape.is_static()) continue;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/types.h"
+#include "graph/float_attributes.h"
 #include "graph/op_def.h"
 
 namespace octet {
@@ -52,6 +53,10 @@ struct OpTraits {
   // Why a sum may pass the 32 bits that kernels add in, of nodes whose definition does not end there; empty where it cannot. Sizes of a run
   // decide, so a plan asks, for a graph whose types are known; the reference then runs the node. Null: it cannot.
   std::string (*wide_sums)(const Graph&, const Node&) = nullptr;
+  // Float attributes that may be something else than graph/float_attributes.h says of their names.
+  std::span<const FloatAttribute> floats = {};
+  // What the attributes may be is for others to say: a plugin.
+  bool foreign_attributes = false;
   // Of a product of reals: the integer operator that multiplies codes.
   const OpDef* integer_product = nullptr;
   // The operator that computes the same rows of reals and writes codes.

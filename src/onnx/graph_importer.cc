@@ -305,6 +305,7 @@ ValueId GraphImporter::id_of(const std::string& name) const {
 void GraphImporter::splice(Node node, int opset) {
   std::vector<Node> before;
   std::vector<Node> after;
+  check_float_attributes(node);  // `parse` makes constants of some
   if (node.op->parse != nullptr) {
     NodeParser parser(graph_, node, opset, before, after);
     node.op->parse(parser);

@@ -211,6 +211,7 @@ std::vector<std::byte> PluginInstance::state() const {
 PluginOp::PluginOp(Declaration declared) : declaration(std::move(declared)) {
   real_name = declaration.full_name();
   codes_name = real_name + ".codes";
+  real_traits.foreign_attributes = codes_traits.foreign_attributes = true;
   real_traits.verify = verify_real;
   codes_traits.verify = verify_codes;
   OpDef& r = real;

@@ -273,7 +273,9 @@ f64 work(const Node& node, TensorTypes inputs, TensorTypes) {
   return rows * static_cast<f64>(g.total) * static_cast<f64>(g.q.size + g.v.size + 1);
 }
 
-constexpr OpTraits kTraits{.work = work};
+constexpr FloatAttribute kFloats[] = {{"scale", FloatDomain::non_negative},
+                                      {"softcap", FloatDomain::non_negative}};
+constexpr OpTraits kTraits{.work = work, .floats = kFloats};
 
 }  // namespace
 

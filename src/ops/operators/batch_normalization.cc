@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // BatchNormalization with given statistics (inference).
 #include <cmath>
+#include <string>
 
 #include "core/check.h"
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
+#include "ops/shared/dtypes.h"
 #include "ops/shared/elementwise.h"
 #include "ops/shared/float_io.h"
 #include "ops/shared/node_parser.h"
@@ -72,6 +75,25 @@ void eval(const Eval& eval) {
   y.store();
 }
 
+// What no statistics of data can be is found when the model is built; kernels and passes would make NaN of it, and Relu or a
+// quantization something that looks healthy.
+void verify(const Graph& graph, const Node& node) {
+  const Tensor* known = graph.constant_input(node, 4);
+  if (known == nullptr || !is_real(known->dtype())) return;
+  const f32 epsilon = node.attrs.f("epsilon", 1e-5f);
+  const FloatInput variance(view(*known));
+  for (s64 c = 0; c < std::ssize(variance.values()); ++c) {
+    if (variance[c] + epsilon > 0.0f) continue;
+    fail(Error::Code::invalid_model,
+         "{}: the variance of channel {} is {} and epsilon {}, expected a sum above 0; the "
+         "statistics in the model are damaged",
+         describe(node), c,
+         std::isnan(variance[c]) ? std::string("NaN") : fmt::format("{}", variance[c]), epsilon);
+  }
+}
+
+constexpr OpTraits kTraits{.verify = verify};
+
 }  // namespace
 
 extern constinit const OpDef kBatchNormalization{.name = "BatchNormalization",
@@ -80,5 +102,6 @@ extern constinit const OpDef kBatchNormalization{.name = "BatchNormalization",
                                                  .outputs = {1, 5},
                                                  .parse = parse,
                                                  .infer = infer,
-                                                 .eval = eval};
+                                                 .eval = eval,
+                                                 .traits = &kTraits};
 }  // namespace octet

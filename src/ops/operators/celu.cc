@@ -5,6 +5,7 @@
 
 #include "core/math.h"
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "ops/quantized/quantize_table.h"
 #include "ops/shared/elementwise.h"
 #include "ops/shared/float_io.h"
@@ -31,6 +32,9 @@ void eval(const Eval& eval) {
 
 QuantizeResult quantize(const QuantizeRequest& request) { return quantize_table(request, real); }
 
+constexpr FloatAttribute kFloats[] = {{"alpha", FloatDomain::nonzero}};
+constexpr OpTraits kTraits{.floats = kFloats};
+
 }  // namespace
 
 extern constinit const OpDef kCelu{.name = "Celu",
@@ -40,5 +44,6 @@ extern constinit const OpDef kCelu{.name = "Celu",
                                    .parse = drop_consumed_inputs,
                                    .infer = infer,
                                    .eval = eval,
-                                   .quant = {.kind = QuantKind::table, .quantize = quantize}};
+                                   .quant = {.kind = QuantKind::table, .quantize = quantize},
+                                   .traits = &kTraits};
 }  // namespace octet

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clip: x between the optional scalars min and max. Where min > max, the result is max.
+#include <cmath>
 #include <limits>
 #include <optional>
 
 #include "core/check.h"
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "ops/quantized/quantize_table.h"
+#include "ops/shared/dtypes.h"
 #include "ops/shared/elementwise.h"
 #include "ops/shared/node_parser.h"
 
@@ -24,6 +27,15 @@ void parse(NodeParser& parser) {
   }
 }
 
+template <class W>
+std::optional<W> bound_of(const ConstView& view) {
+  if (!view) return {};
+  std::optional<W> value;
+  visit_number(view.dtype,
+               [&]<class T>() { value = static_cast<W>(static_cast<Wide<T>>(view.as<T>()[0])); });
+  return value;
+}
+
 void infer(Inference& inference) {
   require_dtype(inference, 0, DtypeClass::number);
   for (size_t i = 1; i < inference.inputs.size(); ++i) {
@@ -40,13 +52,14 @@ void infer(Inference& inference) {
   inference.same_as_input(0);
 }
 
-template <class W>
-std::optional<W> bound(const ConstView& view) {
-  if (!view) return {};
-  std::optional<W> value;
-  visit_number(view.dtype,
-               [&]<class T>() { value = static_cast<W>(static_cast<Wide<T>>(view.as<T>()[0])); });
-  return value;
+void verify(const Graph& graph, const Node& node) {
+  for (size_t i = 1; i < node.inputs.size(); ++i) {
+    const Tensor* bound = graph.constant_input(node, i);
+    if (bound == nullptr || bound->elements() != 1 || !is_real(bound->dtype())) continue;
+    if (!std::isnan(bound_of<f64>(view(*bound)).value_or(0.0))) continue;
+    fail(Error::Code::invalid_model, "{}: its {} is NaN, expected a number", describe(node),
+         i == 1 ? "min" : "max");
+  }
 }
 
 ConstView input_or_none(const Eval& eval, size_t i) {
@@ -56,8 +69,8 @@ ConstView input_or_none(const Eval& eval, size_t i) {
 void eval(const Eval& eval) {
   visit_number(eval.outputs[0].dtype, [&]<class T>() {
     using W = Wide<T>;
-    const auto min = bound<W>(input_or_none(eval, 1));
-    const auto max = bound<W>(input_or_none(eval, 2));
+    const auto min = bound_of<W>(input_or_none(eval, 1));
+    const auto max = bound_of<W>(input_or_none(eval, 2));
     const auto src = eval.inputs[0].as<T>();
     const auto dst = eval.outputs[0].as<T>();
     for (size_t i = 0; i < dst.size(); ++i) {
@@ -75,13 +88,16 @@ QuantizeResult quantize(const QuantizeRequest& request) {
     if (request.node.input(i) == kNoValue) continue;
     const Tensor* constant = request.graph.constant_input(request.node, i);
     if (constant == nullptr) return {.node = {}, .reject = "its bounds are computed at run time"};
-    bounds[i - 1] = bound<f64>(view(*constant)).value();
+    bounds[i - 1] = bound_of<f64>(view(*constant)).value();
   }
   return quantize_table(request, [&](f64 x) {
     x = x > bounds[0] ? x : bounds[0];
     return x < bounds[1] ? x : bounds[1];
   });
 }
+
+constexpr FloatAttribute kFloats[] = {{"max", FloatDomain::number}, {"min", FloatDomain::number}};
+constexpr OpTraits kTraits{.verify = verify, .floats = kFloats};
 
 }  // namespace
 
@@ -92,5 +108,6 @@ extern constinit const OpDef kClip{.name = "Clip",
                                    .parse = parse,
                                    .infer = infer,
                                    .eval = eval,
-                                   .quant = {.kind = QuantKind::table, .quantize = quantize}};
+                                   .quant = {.kind = QuantKind::table, .quantize = quantize},
+                                   .traits = &kTraits};
 }  // namespace octet

@@ -2,6 +2,7 @@
 // com.microsoft FusedConv(x, weights, bias, z): activation(Conv + z).
 #include <string>
 
+#include "graph/op_traits.h"
 #include "ops/shared/contrib.h"
 
 namespace octet {
@@ -20,11 +21,15 @@ void parse(NodeParser& parser) {
   parse_as(parser, "Conv", parser.opset);
 }
 
+constexpr FloatAttribute kFloats[] = {{"activation_params", FloatDomain::number}};  // of Clip
+constexpr OpTraits kTraits{.floats = kFloats};
+
 }  // namespace
 
 extern constinit const OpDef kFusedConv{.name = "FusedConv",
                                         .domain = "com.microsoft",
                                         .inputs = {2, 4},
                                         .outputs = {1, 1},
-                                        .parse = parse};
+                                        .parse = parse,
+                                        .traits = &kTraits};
 }  // namespace octet

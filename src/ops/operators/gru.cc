@@ -48,7 +48,8 @@ void eval(const Eval& eval) {
   eval_recurrent(eval, kind(), linear ? linear_cell : cell);
 }
 
-constexpr OpTraits kTraits{.macs = recurrence_macs};
+constexpr FloatAttribute kFloats[] = {{"clip", FloatDomain::non_negative}};
+constexpr OpTraits kTraits{.macs = recurrence_macs, .floats = kFloats};
 
 }  // namespace
 

@@ -47,7 +47,8 @@ QuantizeResult quantize(const QuantizeRequest& request) {
   return result;
 }
 
-constexpr OpTraits kTraits{.work = resize_work};
+constexpr FloatAttribute kFloats[] = {{"extrapolation_value", FloatDomain::any}};
+constexpr OpTraits kTraits{.work = resize_work, .floats = kFloats};
 
 }  // namespace
 

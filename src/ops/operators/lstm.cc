@@ -34,7 +34,8 @@ void eval(const Eval& eval) {
   eval_recurrent(eval, kind(), coupled ? cell<true> : cell<false>);
 }
 
-constexpr OpTraits kTraits{.macs = recurrence_macs};
+constexpr FloatAttribute kFloats[] = {{"clip", FloatDomain::non_negative}};
+constexpr OpTraits kTraits{.macs = recurrence_macs, .floats = kFloats};
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 
 #include "core/checked.h"
 #include "graph/op_def.h"
+#include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/axis_maps.h"
 #include "ops/shared/node_parser.h"
@@ -140,6 +141,9 @@ void eval(const Eval& eval) {
   mapped_copy(maps, input, eval.outputs[0], has_value ? eval.inputs[2].data : nullptr);
 }
 
+constexpr FloatAttribute kFloats[] = {{"value", FloatDomain::any}};
+constexpr OpTraits kTraits{.floats = kFloats};
+
 }  // namespace
 
 extern constinit const OpDef kPad{.name = "Pad",
@@ -149,5 +153,6 @@ extern constinit const OpDef kPad{.name = "Pad",
                                   .parse = parse,
                                   .infer = infer,
                                   .eval = eval,
-                                  .quant = {.kind = QuantKind::move_codes}};
+                                  .quant = {.kind = QuantKind::move_codes},
+                                  .traits = &kTraits};
 }  // namespace octet

@@ -124,7 +124,8 @@ QuantizeResult quantize(const QuantizeRequest& request) {
 }
 
 // Scales that turn out constant make it Interpolate.
-constexpr OpTraits kTraits{.work = resize_work, .parse_again = true};
+constexpr FloatAttribute kFloats[] = {{"extrapolation_value", FloatDomain::any}};
+constexpr OpTraits kTraits{.work = resize_work, .parse_again = true, .floats = kFloats};
 
 }  // namespace
 

@@ -19,7 +19,8 @@ void cell(const CellStep& s) {
 void infer(Inference& inference) { infer_recurrent(inference, kind()); }
 void eval(const Eval& eval) { eval_recurrent(eval, kind(), cell); }
 
-constexpr OpTraits kTraits{.macs = recurrence_macs};
+constexpr FloatAttribute kFloats[] = {{"clip", FloatDomain::non_negative}};
+constexpr OpTraits kTraits{.macs = recurrence_macs, .floats = kFloats};
 
 }  // namespace
 

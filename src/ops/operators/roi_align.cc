@@ -170,7 +170,8 @@ f64 work(const Node& node, TensorTypes, TensorTypes outputs) {
   return element_count(outputs[0].shape) * samples * samples * 4;
 }
 
-constexpr OpTraits kTraits{.work = work};
+constexpr FloatAttribute kFloats[] = {{"spatial_scale", FloatDomain::positive}};
+constexpr OpTraits kTraits{.work = work, .floats = kFloats};
 
 }  // namespace
 

@@ -27,6 +27,25 @@ TEST(Unary, SimpleFloatFunctions) {
   EXPECT_TRUE(std::isnan(run("Sign", {floats({1}, {kNan})}).as<f32>()[0]));
 }
 
+TEST(Unary, FloatAttributesHaveADomain) {
+  const Tensor x = floats({1, 2}, {1, 2});
+  EXPECT_EQ(error_of("Elu", {x}, {{"alpha", kNan}}),
+            "attribute 'alpha' is NaN, expected a finite number");
+  EXPECT_EQ(error_of("LeakyRelu", {x}, {{"alpha", kInf}}),
+            "attribute 'alpha' is inf, expected a finite number");
+  EXPECT_EQ(error_of("Celu", {x}, {{"alpha", 0.0f}}),
+            "attribute 'alpha' is 0, expected a finite number other than 0");
+  for (const char* op : {"LayerNormalization", "RMSNormalization"})
+    EXPECT_EQ(error_of(op, {x, floats({2}, {1, 1})}, {{"epsilon", -1.0f}}),
+              "attribute 'epsilon' is -1, expected a finite number from 0 on")
+        << op;
+  EXPECT_EQ(run("LayerNormalization", {x, floats({2}, {1, 1})}, {{"epsilon", 0.0f}}).shape(),
+            (Shape{1, 2}));
+  const std::vector<f32> list = {1.0f, kNan};
+  EXPECT_EQ(error_of("Relu", {x}, {{"unknown", list}}),
+            "element 1 of attribute 'unknown' is NaN, expected a finite number");
+}
+
 TEST(Unary, IntegersAtTheirEnds) {
   expect_tensor<s8>(run("Abs", {tensor<s8>({3}, {-128, -5, 5})}), {3}, {-128, 5, 5});
   expect_tensor<s64>(run("Neg", {ints({std::numeric_limits<s64>::min(), 3})}), {2},

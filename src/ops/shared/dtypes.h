@@ -56,6 +56,10 @@ void visit_number(Dtype dtype, F&& f) {
   });
 }
 
+inline bool is_real(Dtype dtype) {
+  return dtype == Dtype::f16 || dtype == Dtype::bf16 || dtype == Dtype::f32 || dtype == Dtype::f64;
+}
+
 // For operators that move elements without reading them: the unsigned integer of the dtype's size.
 template <class F>
 void visit_size(Dtype dtype, F&& f) {
