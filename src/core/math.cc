@@ -99,8 +99,8 @@ f32 math_gelu_tanh(f32 x) {
 
 f32 math_hard_sigmoid(f32 x, f32 alpha, f32 beta) {
   f32 y = std::fma(alpha, x, beta);
-  y = y > 0.0f ? y : 0.0f;
-  return y < 1.0f ? y : 1.0f;
+  y = y < 0.0f ? 0.0f : y;
+  return y > 1.0f ? 1.0f : y;
 }
 
 f32 math_hard_swish(f32 x) { return x * math_hard_sigmoid(x, 1.0f / 6.0f, 0.5f); }

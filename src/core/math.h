@@ -19,7 +19,7 @@ f32 math_swish(f32 x, f32 alpha = 1.0f);  // x * sigmoid(alpha * x)
 f32 math_gelu(f32 x);                     // (0.5 * x) * (1 + erf(x / sqrt 2))
 f32 math_gelu_tanh(f32 x);  // (0.5 * x) * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))
 f32 math_hard_sigmoid(f32 x, f32 alpha,
-                      f32 beta);  // clamp(fma(alpha, x, beta), 0, 1), NaN becomes 0
+                      f32 beta);  // clamp(fma(alpha, x, beta), 0, 1)
 f32 math_hard_swish(f32 x);       // x * math_hard_sigmoid(x, 1 / 6, 0.5)
 
 }  // namespace octet

@@ -11,19 +11,28 @@ namespace octet {
 // Nearest integer, ties to even. |x| must be below 2^31 (callers clamp first or prove it).
 inline s32 rne(f32 x) { return static_cast<s32>(std::nearbyintf(x)); }
 
-// Written max-then-min with the value as first operand, so that NaN becomes `lo` as on x86 (maxps) and CUDA.
+// Of positions and of what becomes codes: written max-then-min with the value as first operand, so that NaN becomes `lo` as on
+// x86 (maxps).
 inline f32 clamp_f32(f32 x, f32 lo, f32 hi) {
   x = x > lo ? x : lo;
   return x < hi ? x : hi;
 }
 
+// Of reals that stay reals: NaN passes, and a zero keeps its sign. In x86's terms minps(hi, maxps(lo, x)).
+inline f32 bounded(f32 x, f32 lo, f32 hi) {
+  x = x < lo ? lo : x;
+  return x > hi ? hi : x;
+}
+
 inline s32 clamp_s32(s32 x, s32 lo, s32 hi) { return x < lo ? lo : (x > hi ? hi : x); }
 
-// Section 2: q = rne(clamp(x / scale, lo - zp, hi - zp)) + zp.
+// Section 2: q = rne(clamp(x / scale, lo - zp, hi - zp)) + zp; of a quotient that is NaN the code of 0.
 inline s32 quantize(f32 x, f32 scale, s32 zero_point, s32 lo, s32 hi) {
-  const f32 t =
-      clamp_f32(x / scale, static_cast<f32>(lo - zero_point), static_cast<f32>(hi - zero_point));
-  return rne(t) + zero_point;
+  const f32 t = x / scale;
+  const f32 number = t == t ? t : 0.0f;
+  return rne(clamp_f32(number, static_cast<f32>(lo - zero_point),
+                       static_cast<f32>(hi - zero_point))) +
+         zero_point;
 }
 
 inline f32 dequantize(s32 q, f32 scale, s32 zero_point) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// max(0, x) + min(0, alpha * (e^(x / alpha) - 1)).
+// max(0, x) + min(0, alpha * (e^(x / alpha) - 1)); NaN passes.
 #include <algorithm>
 #include <cmath>
 
@@ -26,7 +26,8 @@ void infer(Inference& inference) {
 void eval(const Eval& eval) {
   const f32 alpha = eval.node.attrs.f("alpha", 1.0f);
   eval_elementwise(eval, [&](f32 x) {
-    return std::max(0.0f, x) + std::min(0.0f, alpha * (math_exp(x / alpha) - 1.0f));
+    const f32 below = alpha * (math_exp(x / alpha) - 1.0f);
+    return (x < 0.0f ? 0.0f : x) + (below > 0.0f ? 0.0f : below);
   });
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clip: x between the optional scalars min and max. Where min > max, the result is max.
+// Clip: x between the optional scalars min and max. Where min > max, the result is max. NaN passes; a bound that is NaN is refused
+// where it is known before the run, and is the result else.
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -62,6 +63,11 @@ void verify(const Graph& graph, const Node& node) {
   }
 }
 
+template <class W>
+bool is_nan(W x) {
+  return x != x;  // NOLINT: of integers, never
+}
+
 ConstView input_or_none(const Eval& eval, size_t i) {
   return eval.has_input(i) ? eval.inputs[i] : ConstView{};
 }
@@ -75,8 +81,8 @@ void eval(const Eval& eval) {
     const auto dst = eval.outputs[0].as<T>();
     for (size_t i = 0; i < dst.size(); ++i) {
       W x = static_cast<W>(src[i]);
-      if (min && x < *min) x = *min;
-      if (max && x > *max) x = *max;
+      if (min && !(x >= *min) && !is_nan(x)) x = *min;
+      if (max && !(x <= *max) && !is_nan(x)) x = *max;
       dst[i] = static_cast<T>(x);
     }
   });
@@ -91,8 +97,8 @@ QuantizeResult quantize(const QuantizeRequest& request) {
     bounds[i - 1] = bound_of<f64>(view(*constant)).value();
   }
   return quantize_table(request, [&](f64 x) {
-    x = x > bounds[0] ? x : bounds[0];
-    return x < bounds[1] ? x : bounds[1];
+    x = x < bounds[0] ? bounds[0] : x;
+    return x > bounds[1] ? bounds[1] : x;
   });
 }
 

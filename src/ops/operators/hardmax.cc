@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hardmax: 1 at the first maximum of each row along attribute axis, 0 elsewhere.
+// Hardmax: 1 at the first maximum of each row, which NaN is, along attribute axis, 0 elsewhere.
 #include "ops/shared/float_io.h"
 #include "ops/shared/softmax.h"
 
@@ -15,7 +15,8 @@ void eval(const Eval& eval) {
     const s64 first = row / rows.inner * rows.count * rows.inner + row % rows.inner;
     s64 best = 0;
     for (s64 i = 0; i < rows.count; ++i) {
-      if (x[first + i * rows.inner] > x[first + best * rows.inner]) best = i;
+      const f32 value = x[first + i * rows.inner], most = x[first + best * rows.inner];
+      if (value > most || (value != value && most == most)) best = i;
     }
     for (s64 i = 0; i < rows.count; ++i) y[first + i * rows.inner] = i == best ? 1.0f : 0.0f;
   }

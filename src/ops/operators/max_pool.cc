@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MaxPool of any numeric type, codes included; the optional second output holds the positions in the input.
+// MaxPool of any numeric type, codes included; NaN wins; the optional second output holds the positions in the input.
 #include <limits>
 
 #include "core/check.h"
@@ -42,7 +42,9 @@ void pool(const Eval& eval, std::span<s64> indices) {
     s64 best_at = 0;
     for_each_tap(geometry.window, window, [&](s64 z, s64 y, s64 x) {
       const Wide<T> value = static_cast<Wide<T>>(plane[(z * h.in + y) * w.in + x]);
-      if (!(value > best)) return;
+      // NaN wins, the first of several.
+      const bool first_nan = value != value && best == best;  // NOLINT: of integers, never
+      if (!(value > best) && !first_nan) return;
       best = value;
       best_at = column_major ? z + (y + x * h.in) * d.in : (z * h.in + y) * w.in + x;
     });

@@ -9,6 +9,7 @@
 #include "core/check.h"
 #include "graph/op_traits.h"
 #include "ops/shared/axes.h"
+#include "ops/shared/dtypes.h"
 #include "ops/shared/float_io.h"
 #include "ops/shared/node_parser.h"
 
@@ -134,9 +135,10 @@ f32 bin_value(const Settings& s, const f32* plane, const Shape& shape, const Sam
       std::array<f32, 4> four{};
       if (y.inside && x.inside) four = pixels(plane, shape[3], y, x);
       sum += four[0] + four[1] + four[2] + four[3];
-      const f32 largest = *std::max_element(four.begin(), four.end());
-      best = first ? largest : std::max(best, largest);
-      first = false;
+      for (const f32 part : four) {
+        best = first ? part : larger(best, part);
+        first = false;
+      }
     }
   }
   return s.maximum ? best : sum / static_cast<f32>(std::max(rows.count * columns.count, s64{1}));

@@ -27,6 +27,22 @@ TEST(Unary, SimpleFloatFunctions) {
   EXPECT_TRUE(std::isnan(run("Sign", {floats({1}, {kNan})}).as<f32>()[0]));
 }
 
+// docs/numerics.md, section 8.
+TEST(Unary, NanPasses) {
+  for (const char* op : {"Relu", "Celu", "Elu", "HardSigmoid", "HardSwish", "LeakyRelu", "Mish",
+                         "Selu", "Sigmoid", "Softplus", "Tanh", "Clip"})
+    EXPECT_TRUE(std::isnan(run(op, {floats({1}, {kNan})}).as<f32>()[0])) << op;
+  const Tensor low = floats({}, {-1}), high = floats({}, {1}), nan = floats({}, {kNan});
+  EXPECT_TRUE(std::isnan(run("Clip", {floats({1}, {kNan}), low, high}).as<f32>()[0]));
+  // Of a bound that a run computes.
+  EXPECT_TRUE(std::isnan(run("Clip", {floats({1}, {3}), nan, high}).as<f32>()[0]));
+  EXPECT_TRUE(std::isnan(run("Clip", {floats({1}, {3}), low, nan}).as<f32>()[0]));
+  expect_tensor<f32>(run("ThresholdedRelu", {floats({1}, {kNan})}), {1}, {0});
+  expect_tensor<f32>(run("Shrink", {floats({1}, {kNan})}), {1}, {0});
+  expect_tensor<f32>(run("Relu", {floats({4}, {-kInf, kInf, -2, 2})}), {4}, {0, kInf, 0, 2});
+  expect_tensor<f32>(run("Hardmax", {floats({1, 3}, {1, kNan, 5})}), {1, 3}, {0, 1, 0});
+}
+
 TEST(Unary, FloatAttributesHaveADomain) {
   const Tensor x = floats({1, 2}, {1, 2});
   EXPECT_EQ(error_of("Elu", {x}, {{"alpha", kNan}}),

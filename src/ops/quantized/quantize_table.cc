@@ -9,9 +9,9 @@ namespace octet {
 namespace {
 
 s32 quantize_f64(f64 real, const QuantParams& params, const CodeRange& codes) {
+  if (std::isnan(real)) return params.zero_point;  // docs/numerics.md, section 2
   f64 code = std::nearbyint(real / f64{params.scale}) + params.zero_point;
-  code =
-      code > codes.lo ? code : codes.lo;  // as first operand, so that NaN becomes the lowest code
+  code = code > codes.lo ? code : codes.lo;
   return static_cast<s32>(code < codes.hi ? code : codes.hi);
 }
 

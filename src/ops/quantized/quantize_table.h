@@ -17,7 +17,7 @@ struct TableSpec {
   QuantParams output;
 };
 
-// In f64, rounded once: clamp(rne(f(real) / scale_y) + zp_y). NaN becomes the lowest code.
+// In f64, rounded once: clamp(rne(f(real) / scale_y) + zp_y). NaN becomes zp_y.
 Tensor make_table(const TableSpec& spec, const std::function<f64(f64)>& f);
 
 // The QTable node of a unary float node.

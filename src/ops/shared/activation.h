@@ -29,7 +29,7 @@ class NodeParser;
 void refuse_fused_form(const NodeParser& parser, size_t onnx_inputs);
 
 inline f32 apply(const Activation& activation, f32 x) {
-  if (activation.is_clamp()) return clamp_f32(x, activation.min, activation.max);
+  if (activation.is_clamp()) return bounded(x, activation.min, activation.max);
   if (activation.kind == Activation::Kind::leaky_relu && x < 0.0f) return x * activation.alpha;
   return x;
 }

@@ -21,10 +21,10 @@ s64 index_of_extreme(const Line& line, const T* src) {
   W extreme = static_cast<W>(src[0]);
   for (s64 i = 1; i < line.length; ++i) {
     const W x = static_cast<W>(src[i * line.stride]);
-    const bool better = line.largest ? x > extreme : x < extreme;
-    // x == x: a NaN at the front gives way to the first number.
-    const bool was_nan = extreme != extreme, is_number = x == x;  // NOLINT: of integers, never
-    if (better || (line.last && x == extreme) || (was_nan && is_number)) {
+    const bool was_nan = extreme != extreme, is_nan = x != x;  // NOLINT: of integers, never
+    const bool better = (line.largest ? x > extreme : x < extreme) || (is_nan && !was_nan);
+    const bool equal = x == extreme || (is_nan && was_nan);
+    if (better || (line.last && equal)) {
       best = i;
       extreme = x;
     }

@@ -152,7 +152,11 @@ TEST(ArgMax, TiesAxesAndNan) {
   expect_tensor<s64>(run("ArgMax", {x}, {{"axis", s64{-1}}, {"select_last_index", s64{1}}}), {2, 1},
                      {2, 2});
   expect_tensor<s64>(run("ArgMin", {x}, {{"keepdims", s64{0}}}), {3}, {1, 1, 1});
-  expect_tensor<s64>(run("ArgMax", {floats({3}, {kNan, 1, 2})}), {1}, {2});
+  for (const char* op : {"ArgMax", "ArgMin"}) {
+    const Tensor nan = floats({4}, {1, kNan, kNan, 2});
+    expect_tensor<s64>(run(op, {nan}), {1}, {1});
+    expect_tensor<s64>(run(op, {nan}, {{"select_last_index", s64{1}}}), {1}, {2});
+  }
   expect_tensor<s64>(run("ArgMin", {tensor<u8>({3}, {9, 3, 200})}), {1}, {1});
   EXPECT_EQ(run("ArgMax", {floats({0, 2}, {})}, {{"axis", s64{1}}}).shape(), (Shape{0, 1}));
   EXPECT_THAT(error_of("ArgMax", {floats({0, 2}, {})}), HasSubstr("axis 0 of 0x2 is empty"));

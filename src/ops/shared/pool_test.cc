@@ -141,5 +141,15 @@ TEST(Pools, AutoPad) {
   EXPECT_EQ(run("VALID"), (std::vector<f32>{1.5f, 2.5f, 3.5f}));
 }
 
+TEST(MaxPool, NanWins) {
+  const f32 nan = std::numeric_limits<f32>::quiet_NaN();
+  const Tensor x = tensor<f32>(Shape{1, 1, 6}, {1, nan, 2, nan, 5, 4});
+  const std::vector<Tensor> y =
+      OpCall("MaxPool").in(x).ints("kernel_shape", {3}).ints("strides", {1}).outputs(2).run_all();
+  const auto values = values_of<f32>(y[0]);
+  for (const f32 value : values) EXPECT_TRUE(std::isnan(value));
+  EXPECT_EQ(values_of<s64>(y[1]), (std::vector<s64>{1, 1, 3, 3}));
+}
+
 }  // namespace
 }  // namespace octet

@@ -240,9 +240,7 @@ f32 CellStep::from_state(s64 row, const f32* state) const {
   return bias == nullptr ? sum : sum + bias[gates * hidden + row];
 }
 
-f32 CellStep::clipped(f32 value) const {
-  return clip > 0.0f ? clamp_f32(value, -clip, clip) : value;
-}
+f32 CellStep::clipped(f32 value) const { return clip > 0.0f ? bounded(value, -clip, clip) : value; }
 
 void infer_recurrent(Inference& inference, const RecurrentKind& kind) {
   for (size_t i : {kRecX, kRecW, kRecR}) require_dtype(inference, i, DtypeClass::real);

@@ -43,18 +43,19 @@ dnnl::cpu_isa dnnl_isa(Isa isa) {
   return dnnl::cpu_isa::all;
 }
 
-void append_activation(dnnl::post_ops& ops, const Activation& activation) {
-  using dnnl::algorithm;
-  switch (activation.kind) {
-    case Activation::Kind::none:
-      return;
-    case Activation::Kind::relu:
-      return ops.append_eltwise(1.0f, algorithm::eltwise_relu, 0.0f, 0.0f);
-    case Activation::Kind::clip:
-      return ops.append_eltwise(1.0f, algorithm::eltwise_clip, activation.min, activation.max);
-    case Activation::Kind::leaky_relu:
-      return ops.append_eltwise(1.0f, algorithm::eltwise_relu, activation.alpha, 0.0f);
-  }
+// oneDNN's own maximum and minimum make a number of NaN: of its activations only the one with a slope keeps it. The others are
+// applied to a slice when it is done.
+bool keeps_nan(const Activation& activation) {
+  return activation.kind == Activation::Kind::leaky_relu && activation.alpha != 0.0f;
+}
+
+EndOfSlice end_of(const Activation& activation, Isa isa) {
+  const bool avx512 = isa >= Isa::vnni;
+  if (activation.is_clamp())
+    return {avx512 ? unary_clip_vnni : unary_clip_avx2, activation.min, activation.max};
+  if (activation.kind == Activation::Kind::leaky_relu && !keeps_nan(activation))
+    return {avx512 ? unary_leaky_relu_vnni : unary_leaky_relu_avx2, activation.alpha, 0.0f};
+  return {};
 }
 
 // f32 constants in the format that a primitive wants.
@@ -148,7 +149,8 @@ DnnlProduct bind_product(const ProductStep& step, const BindArgs& args) {
                       .source = step.source,
                       .residual_input = step.residual_input,
                       .scratchpad_bytes = scratchpad_bytes(step.slices),
-                      .narrow_elements = step.narrow_elements};
+                      .narrow_elements = step.narrow_elements,
+                      .end = step.end};
   const bool packed = is_packed(step);
   product.weights = packed ? prepared_tensor(args, 0) : step.weights;
   const Primitives& primitives = *args.prepared_as<Primitives>(packed ? 1 : 0);
@@ -210,7 +212,8 @@ dnnl::primitive_attr product_attributes(const Activation& activation, bool resid
   dnnl::post_ops ops;
   // A binary post-op would save the copy, but falls off the fast implementations of oneDNN 2.6.
   if (residual) ops.append_sum(1.0f);
-  append_activation(ops, activation);
+  if (keeps_nan(activation))
+    ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, activation.alpha, 0.0f);
   attributes.set_post_ops(ops);
   return attributes;
 }
@@ -250,8 +253,13 @@ dnnl_status_t DnnlSlice::run(const Pointers& p) const noexcept {
   if (args_.size() > kBias) point(kBias, p.bias);
   const SingleThread guard;
   try {
-    return dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(args_.size()),
-                                  args_.data());
+    const dnnl_status_t status = dnnl_primitive_execute(
+        primitive_.get(), stream_.get(), static_cast<int>(args_.size()), args_.data());
+    if (p.end.function != nullptr && status == dnnl_success) {
+      const UnaryArgs end{dst, dst, place_.dst_elements, p.end.a, p.end.b};
+      p.end.function(&end);
+    }
+    return status;
   } catch (const std::bad_alloc&) {  // oneDNN lets it pass
     return dnnl_out_of_memory;
   } catch (...) {
@@ -283,7 +291,8 @@ void DnnlProduct::operator()(const StepArgs& args) const {
       .bias = f32_at(bias.data()),
       .residual = residual_input != 0 ? f32_at(args.inputs[residual_input]) : nullptr,
       .dst = reinterpret_cast<f32*>(args.outputs[0]),
-      .scratchpad = args.workspace + narrow_bytes(narrow_elements)};
+      .scratchpad = args.workspace + narrow_bytes(narrow_elements),
+      .end = end};
   require_room_to_run();
   std::atomic<dnnl_status_t> failure{dnnl_success};
   pool_of(args).parallel_for(static_cast<s64>(slices.size()), [&](s64 begin, s64 end, int thread) {
@@ -306,7 +315,8 @@ bool multiplies_bf16(const LowerRequest& request) {
          isa_of(request.target) >= Isa::vnni;
 }
 
-Candidate product_candidate(const LowerRequest& request, const ProductStep& step) {
+Candidate product_candidate(const LowerRequest& request, ProductStep step) {
+  step.end = end_of(activation_of(request.node), isa_of(request.target));
   Candidate candidate;
   candidate.kernel = step.kernel;
   candidate.note = step.slices.front().desc.impl_info_str();

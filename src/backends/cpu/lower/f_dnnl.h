@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cpu/kernels/float/unary.h"
 #include "core/types.h"
 #include "octet/tensor.h"
 #include "ops/shared/activation.h"
@@ -31,7 +32,14 @@ class SingleThread {
   int before_;
 };
 
-// User-provided scratchpad, a residual as sum (the slice's output holds it beforehand), then the activation.
+// What is computed of a slice of the result when oneDNN is done with it; null: nothing.
+struct EndOfSlice {
+  UnaryFunction function = nullptr;
+  f32 a = 0.0f, b = 0.0f;
+};
+
+// User-provided scratchpad, a residual as sum (the slice's output holds it beforehand), then the activation where oneDNN's
+// keeps NaN; EndOfSlice has the others.
 dnnl::primitive_attr product_attributes(const Activation& activation, bool residual);
 
 // One slice: a primitive with its memory objects. Not reentrant: a plan belongs to one context.
@@ -52,6 +60,7 @@ class DnnlSlice {
     const f32* residual;  // null: none
     f32* dst;
     std::byte* scratchpad;
+    EndOfSlice end;
   };
 
   DnnlSlice(const dnnl::primitive& primitive, const dnnl::primitive_desc_base& desc,
@@ -78,6 +87,7 @@ struct DnnlProduct {
   size_t residual_input = 0;
   s64 scratchpad_bytes = 0;  // of one thread
   s64 narrow_elements = 0;   // of input 0, which the product reads as bf16; 0: as it is
+  EndOfSlice end = {};
 
   // Throws Error when a slice failed, once all are done.
   void operator()(const StepArgs& args) const;
@@ -103,13 +113,14 @@ struct ProductStep {
   Tensor source = {};                     // constant; empty: input 0 is read at run time
   size_t residual_input = 0;              // 0: none
   s64 narrow_elements = 0;  // of input 0, which the product reads as bf16; 0: as it is
+  EndOfSlice end = {};      // product_candidate() says it
 };
 
 // Whether the product of a bf16 layer runs on the instructions for bf16 that this machine has.
 bool multiplies_bf16(const LowerRequest& request);
 
-// All of the candidate but the layouts, which are linear until the caller says otherwise.
-Candidate product_candidate(const LowerRequest& request, const ProductStep& step);
+// All of the candidate but the layouts, which are linear until the caller says otherwise. The activation is the node's.
+Candidate product_candidate(const LowerRequest& request, ProductStep step);
 
 // begin of part `i` when `count` items are cut into `parts`.
 inline s64 part_begin(s64 count, s64 parts, s64 i) { return count * i / parts; }

@@ -2,6 +2,10 @@
 // Float convolutions and matrix products of oneDNN against the scalar reference: tolerance class `close`.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+#include <string>
+
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/probe.h"
 
@@ -62,6 +66,39 @@ TEST(FloatConv, IsCloseToTheReference) {
         ASSERT_EQ(result.reject, "");
         expect_close_f32(result.outputs[0], want, to_string(c.x) + to_string(c.w));
       }
+    }
+  }
+}
+
+// docs/numerics.md, section 8: oneDNN's own Relu and Clip would make numbers of NaN, and of -infinity times a slope of 0 as well.
+TEST(FloatConv, ActivationsKeepNan) {
+  const f32 nan = std::numeric_limits<f32>::quiet_NaN(), inf = std::numeric_limits<f32>::infinity();
+  for (const char* activation : {"", "relu", "clip", "leaky_relu", "flat"}) {
+    const bool flat = activation == std::string("flat");
+    for (bool residual : {false, true}) {
+      Probe probe{.op = "Conv", .isa = hardware_isa(), .threads = 2};
+      Tensor x = random_f32(Shape{1, 8, 9, 9}, 1);
+      x.mutable_as<f32>()[5] = nan, x.mutable_as<f32>()[40] = inf, x.mutable_as<f32>()[41] = -inf;
+      probe.inputs = {{x, false, Layout::nhwc},
+                      {random_f32(Shape{24, 8, 1, 1}, 2), true},
+                      {random_f32(Shape{24}, 3), true}};
+      if (residual) probe.inputs.push_back({random_f32(Shape{1, 24, 9, 9}, 4), false});
+      probe.attrs.set("activation", std::string(flat ? "leaky_relu" : activation));
+      probe.attrs.set("activation_min", -0.5f);
+      probe.attrs.set("activation_max", 1.0f);
+      probe.attrs.set("activation_alpha", flat ? 0.0f : 0.2f);
+      const Tensor want = probe.reference()[0];
+      const ProbeResult result = run_probe(probe, lower_f_conv);
+      ASSERT_EQ(result.reject, "");
+      s64 nans = 0;
+      for (s64 i = 0; i < want.elements(); ++i) {
+        const f32 w = want.as<f32>()[static_cast<size_t>(i)];
+        const f32 g = result.outputs[0].as<f32>()[static_cast<size_t>(i)];
+        ASSERT_EQ(std::isnan(g), std::isnan(w)) << activation << " " << i;
+        ASSERT_EQ(std::isinf(g), std::isinf(w)) << activation << " " << i;
+        nans += std::isnan(w) ? 1 : 0;
+      }
+      EXPECT_GE(nans, 24) << activation;
     }
   }
 }

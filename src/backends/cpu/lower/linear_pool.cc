@@ -17,10 +17,15 @@ namespace {
 
 constexpr s64 kSerial = 16384;
 
-// The definition's maximum: NaN is skipped, and nothing gives the lowest.
+// The definition's maximum: NaN wins, and nothing gives the lowest.
 template <class T>
 constexpr T kLowest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
                                                            : std::numeric_limits<T>::lowest();
+
+template <class T>
+T larger_or_nan(T x, T most) noexcept {
+  return x > most || x != x ? x : most;  // NOLINT: of integers, never
+}
 
 template <class T>
 struct LinearMaxPool {
@@ -40,7 +45,7 @@ struct LinearMaxPool {
       const s64 from_z = z * d.stride - d.pad_begin + (deep.first + tap / height) * d.dilation;
       const s64 from_y = y * h.stride - h.pad_begin + (high.first + tap % height) * h.dilation;
       const T* src = plane + (from_z * h.in + from_y) * w.in;
-      for (s64 x = 0; x < w.in; ++x) line[x] = src[x] > line[x] ? src[x] : line[x];
+      for (s64 x = 0; x < w.in; ++x) line[x] = larger_or_nan(src[x], line[x]);
     }
   }
 
@@ -54,8 +59,7 @@ struct LinearMaxPool {
       const s64 inside = w.in - shift;  // o * stride stays below
       const s64 last = inside <= 0 ? 0 : std::min(w.out, (inside + w.stride - 1) / w.stride);
       for (s64 o = first; o < last; ++o) {
-        const T x = line[o * w.stride + shift];
-        dst[o] = x > dst[o] ? x : dst[o];
+        dst[o] = larger_or_nan(line[o * w.stride + shift], dst[o]);
       }
     }
   }

@@ -12,7 +12,7 @@ struct BinaryParams {
 };
 
 inline V binary_add(V x, V y, BinaryParams) { return v_add(x, y); }
-inline V binary_add_clamp(V x, V y, BinaryParams p) { return v_min(v_max(v_add(x, y), p.a), p.b); }
+inline V binary_add_clamp(V x, V y, BinaryParams p) { return v_bounded(v_add(x, y), p.a, p.b); }
 inline V leaky(V x, V slope) { return v_select(v_lt(x, v_set(0.0f)), v_mul(x, slope), x); }
 inline V binary_add_leaky_relu(V x, V y, BinaryParams p) { return leaky(v_add(x, y), p.a); }
 inline V binary_div(V x, V y, BinaryParams) { return v_div(x, y); }

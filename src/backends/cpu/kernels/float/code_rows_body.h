@@ -47,7 +47,9 @@ struct ToCodes {
         lo(v_set(-args->zero_y)),
         hi(v_set(255.0f - args->zero_y)) {}
 
-  V exact(V real) const { return v_add(v_rne(v_min(v_max(v_div(real, scale), lo), hi)), zero); }
+  // Of what is within the codes; NaN is the code of 0.
+  V inside(V quotient) const { return v_min(v_max(v_number(quotient), lo), hi); }
+  V exact(V real) const { return v_add(v_rne(inside(v_div(real, scale))), zero); }
 
   // The codes of `count` elements; guess(i, n) is about the quotient of real(i, n), n elements from i on.
   template <class Guess, class Real>
@@ -57,7 +59,7 @@ struct ToCodes {
     for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
       V codes[4], doubt = v_set(0.0f);
       for (int j = 0; j < 4; ++j) {
-        const V t = v_min(v_max(guess(i + j * kLanes, kLanes), lo), hi);
+        const V t = inside(guess(i + j * kLanes, kLanes));
         const V n = v_sub(v_add(t, v_set(kRound)), v_set(kRound));
         doubt = v_max(doubt, v_magnitude(v_sub(t, n)));
         codes[j] = v_add(n, zero);

@@ -14,7 +14,7 @@ struct DepthwiseF32Args {
   float* dst;
   long count;
   long channels;  // also between pixels of dst
-  bool clamps;    // to [min, max], NaN to min; else alpha is the slope below zero
+  bool clamps;    // to [min, max]; else alpha is the slope below zero
   float min;
   float max;
   float alpha;

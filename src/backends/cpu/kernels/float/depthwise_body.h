@@ -31,7 +31,7 @@ inline void depthwise(const DepthwiseF32Args* args) {
     float* dst = args->dst + c;
     for (long p = 0; p < args->count; ++p, dst += args->channels) {
       const V y = v_add(nine_products(w, x, n), bias);
-      const V clamped = v_min(v_max(y, low), high);
+      const V clamped = v_bounded(y, low, high);
       const V sloped = v_select(v_lt(y, v_set(0.0f)), v_mul(y, alpha), y);
       v_store_n(dst, args->clamps ? clamped : sloped, n);
       for (int i = 0; i < 9; ++i) x[i] += args->steps[i];

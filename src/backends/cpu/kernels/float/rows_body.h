@@ -33,6 +33,8 @@ inline Lanes reduce_row(const float* src, long count, float start, V parameter) 
 
 inline V step_sum(V lane, V x, V) { return v_add(lane, x); }
 inline V step_max(V lane, V x, V) { return v_max(x, lane); }
+// NaN wins: the instruction alone keeps the lane's.
+inline V step_max_or_nan(V lane, V x, V) { return v_select(v_eq(x, x), v_max(x, lane), x); }
 inline V step_square(V lane, V x, V mean) {
   const V d = v_sub(x, mean);
   return v_add(lane, v_mul(d, d));
@@ -226,7 +228,7 @@ inline V pool_taps(const PoolArgs* args, long channel, V start) {
 
 inline void max_pool(const PoolArgs* args) {
   for (long c = 0; c < args->channels; c += kLanes) {
-    const V value = pool_taps<step_max>(args, c, v_set(-__builtin_inff()));
+    const V value = pool_taps<step_max_or_nan>(args, c, v_set(-__builtin_inff()));
     v_store_n(args->dst + c, value, rest_of(args->channels, c));
   }
 }

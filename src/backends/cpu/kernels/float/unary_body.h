@@ -14,14 +14,12 @@ struct UnaryParams {
 
 inline V unary_abs(V x, UnaryParams) { return v_magnitude(x); }
 inline V unary_ceil(V x, UnaryParams) { return v_ceil(x); }
-// As in the definition, what is no number is neither above nor below zero.
 inline V unary_celu(V x, UnaryParams p) {
   const V zero = v_set(0.0f);
   const V below = v_mul(p.a, v_sub(v_exp(v_div(x, p.a)), v_set(1.0f)));
-  return v_add(v_select(v_lt(zero, x), x, zero), v_select(v_lt(below, zero), below, zero));
+  return v_add(v_max(zero, x), v_min(zero, below));
 }
-// NaN stays: the instructions return their second operand.
-inline V unary_clip(V x, UnaryParams p) { return v_min(p.b, v_max(p.a, x)); }
+inline V unary_clip(V x, UnaryParams p) { return v_bounded(x, p.a, p.b); }
 inline V unary_elu(V x, UnaryParams p) {
   const V below = v_mul(p.a, v_sub(v_exp(x), v_set(1.0f)));
   return v_select(v_lt(x, v_set(0.0f)), below, x);
@@ -45,7 +43,8 @@ inline V unary_mish(V x, UnaryParams) {
 }
 inline V unary_neg(V x, UnaryParams) { return v_negate(x); }
 inline V unary_reciprocal(V x, UnaryParams) { return v_div(v_set(1.0f), x); }
-inline V unary_relu(V x, UnaryParams) { return v_max(x, v_set(0.0f)); }
+// NaN stays: it is the second operand.
+inline V unary_relu(V x, UnaryParams) { return v_max(v_set(0.0f), x); }
 inline V unary_round(V x, UnaryParams) { return v_rne(x); }
 inline V unary_round_bf16(V x, UnaryParams) { return v_round_bf16(x); }
 inline V unary_round_f16(V x, UnaryParams) { return v_round_f16(x); }

@@ -59,6 +59,10 @@ inline V v_fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
 inline V v_sqrt(V a) { return _mm256_sqrt_ps(a); }
 inline V v_max(V a, V b) { return _mm256_max_ps(a, b); }  // a > b ? a : b
 inline V v_min(V a, V b) { return _mm256_min_ps(a, b); }  // a < b ? a : b
+// bounded() of core/rounding.h: NaN passes, since the instructions return their second operand for it.
+inline V v_bounded(V x, V lo, V hi) { return v_min(hi, v_max(lo, x)); }
+// NaN becomes 0, numbers stay.
+inline V v_number(V x) { return _mm256_and_ps(x, _mm256_cmp_ps(x, x, _CMP_ORD_Q)); }
 inline V v_floor(V a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
 inline V v_ceil(V a) { return _mm256_round_ps(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
 inline V v_rne(V a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }

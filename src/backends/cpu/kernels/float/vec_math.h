@@ -92,7 +92,7 @@ inline V v_gelu_tanh(V x) {
 }
 
 inline V v_hard_sigmoid(V x, V alpha, V beta) {
-  return v_min(v_max(v_fma(alpha, x, beta), v_set(0.0f)), v_set(1.0f));
+  return v_bounded(v_fma(alpha, x, beta), v_set(0.0f), v_set(1.0f));
 }
 
 inline V v_hard_swish(V x) { return v_mul(x, v_hard_sigmoid(x, v_set(1.0f / 6.0f), v_set(0.5f))); }

@@ -38,6 +38,10 @@ inline V v_fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
 inline V v_sqrt(V a) { return _mm512_sqrt_ps(a); }
 inline V v_max(V a, V b) { return _mm512_max_ps(a, b); }
 inline V v_min(V a, V b) { return _mm512_min_ps(a, b); }
+// bounded() of core/rounding.h: NaN passes, since the instructions return their second operand for it.
+inline V v_bounded(V x, V lo, V hi) { return v_min(hi, v_max(lo, x)); }
+// NaN becomes 0, numbers stay.
+inline V v_number(V x) { return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), x); }
 inline V v_floor(V a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
 inline V v_ceil(V a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
 inline V v_rne(V a) {

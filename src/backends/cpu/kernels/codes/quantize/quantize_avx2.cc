@@ -6,11 +6,13 @@
 namespace octet {
 namespace {
 
+// The code of 0 is that of NaN: x where it is a number, else 0.
+inline __m256 number(__m256 x) { return _mm256_and_ps(x, _mm256_cmp_ps(x, x, _CMP_ORD_Q)); }
+
 // Bounds keep the sums of codes and zero points within s16; packing saturates them to codes.
 inline __m256i near_codes8(const QuantizeRun& run, const f32* src) {
   const __m256 reciprocal = _mm256_set1_ps(run.near.reciprocal);
-  // NaN becomes the lowest value: it is the first operand.
-  const __m256 x = _mm256_max_ps(_mm256_loadu_ps(src), _mm256_set1_ps(run.near.lowest));
+  const __m256 x = _mm256_max_ps(number(_mm256_loadu_ps(src)), _mm256_set1_ps(run.near.lowest));
   const __m256 inside = _mm256_min_ps(x, _mm256_set1_ps(run.near.highest));
   const __m256 t = _mm256_mul_ps(inside, reciprocal);
   const __m256 rest = _mm256_fnmadd_ps(t, _mm256_set1_ps(run.scale), inside);
@@ -23,7 +25,7 @@ inline __m256i codes8(const QuantizeRun& run, const f32* src) {
   const __m256 lo = _mm256_set1_ps(static_cast<f32>(-run.zero_point));
   const __m256 hi = _mm256_set1_ps(static_cast<f32>(255 - run.zero_point));
   const __m256 x = _mm256_div_ps(_mm256_loadu_ps(src), _mm256_set1_ps(run.scale));
-  const __m256 t = _mm256_min_ps(_mm256_max_ps(x, lo), hi);
+  const __m256 t = _mm256_min_ps(_mm256_max_ps(number(x), lo), hi);
   return _mm256_add_epi32(_mm256_cvtps_epi32(t), _mm256_set1_epi32(run.zero_point));
 }
 

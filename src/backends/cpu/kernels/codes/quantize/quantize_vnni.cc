@@ -7,6 +7,11 @@ namespace octet {
 
 namespace {
 
+// max(x, low), but 0, whose code is that of NaN, where x is NaN.
+inline __m512 at_least(__m512 x, __m512 low) {
+  return _mm512_maskz_max_ps(_mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), x, low);
+}
+
 // Whole registers of codes; returns how many.
 s64 quantize_near(const QuantizeRun& run) {
   const __m512 scale = _mm512_set1_ps(run.scale), reciprocal = _mm512_set1_ps(run.near.reciprocal);
@@ -19,8 +24,7 @@ s64 quantize_near(const QuantizeRun& run) {
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) {
       _mm_prefetch(reinterpret_cast<const char*>(run.src + i + kAhead + 16 * v), _MM_HINT_T0);
-      // NaN becomes the lowest value: it is the first operand.
-      const __m512 x = _mm512_max_ps(_mm512_loadu_ps(run.src + i + 16 * v), lowest);
+      const __m512 x = at_least(_mm512_loadu_ps(run.src + i + 16 * v), lowest);
       const __m512 inside = _mm512_min_ps(x, highest);
       const __m512 t = _mm512_mul_ps(inside, reciprocal);
       const __m512 rest = _mm512_fnmadd_ps(t, scale, inside);
@@ -43,7 +47,7 @@ void quantize_f32_u8_vnni(const QuantizeRun& run) {
   for (s64 i = run.near.reciprocal != 0.0f ? quantize_near(run) : 0; i < run.count; i += 16) {
     const __mmask16 mask = first_lanes16(run.count - i);
     const __m512 x = _mm512_maskz_loadu_ps(mask, run.src + i);
-    const __m512 t = _mm512_min_ps(_mm512_max_ps(_mm512_div_ps(x, scale), lo), hi);
+    const __m512 t = _mm512_min_ps(at_least(_mm512_div_ps(x, scale), lo), hi);
     const __m512i q = _mm512_add_epi32(_mm512_cvtps_epi32(t), zero_point);
     _mm_mask_storeu_epi8(run.dst + i, mask, _mm512_cvtepi32_epi8(q));
   }

@@ -11,8 +11,9 @@ inline __m128i wide_codes8(const QuantizeWideRun& run, const f32* src) {
   const __m256 lo = _mm256_set1_ps(static_cast<f32>(run.lowest - run.zero_point));
   const __m256 hi = _mm256_set1_ps(static_cast<f32>(run.lowest + 65535 - run.zero_point));
   const __m256 x = _mm256_div_ps(_mm256_loadu_ps(src), _mm256_set1_ps(run.scale));
-  // NaN becomes the lowest value: it is the first operand.
-  const __m256 t = _mm256_min_ps(_mm256_max_ps(x, lo), hi);
+  // The code of 0 is that of NaN.
+  const __m256 number = _mm256_and_ps(x, _mm256_cmp_ps(x, x, _CMP_ORD_Q));
+  const __m256 t = _mm256_min_ps(_mm256_max_ps(number, lo), hi);
   // From the lowest code on, so that both types are packed as u16.
   const __m256i from_lowest =
       _mm256_add_epi32(_mm256_cvtps_epi32(t), _mm256_set1_epi32(run.zero_point - run.lowest));
