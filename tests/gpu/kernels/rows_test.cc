@@ -67,6 +67,16 @@ TEST(GpuSoftmax, Codes) {
   }
 }
 
+// The code of 0 for NaN, and no other row's.
+TEST(GpuSoftmax, CodesOfNan) {
+  NEEDS_GPU();
+  for (s64 count : {5, 16, 130, 768}) {
+    for (const Quant& quant : kQuants)
+      expect_exact_on_gpu(code_probe("QSoftmax", special_f32({7, count}), quant),
+                          cuda::lower_softmax, fmt::format("{} of NaN", count));
+  }
+}
+
 TEST(GpuSoftmax, RealsAndAxes) {
   NEEDS_GPU();
   for (s64 axis : {0, 1, 2}) {
@@ -114,6 +124,17 @@ TEST(GpuLayerNorm, Codes) {
       const Probe probe = code_probe("QLayerNormalization", random_u8({2, 9, count}, 1), quant);
       expect_exact_on_gpu(with_parameters(probe, count, count % 2 == 0), cuda::lower_layer_norm,
                           fmt::format("{} of scale {}", count, quant.scale_x));
+    }
+  }
+}
+
+TEST(GpuLayerNorm, CodesOfNan) {
+  NEEDS_GPU();
+  for (s64 count : {5, 16, 130, 768}) {
+    for (const Quant& quant : kQuants) {
+      const Probe probe = code_probe("QLayerNormalization", special_f32({18, count}), quant);
+      expect_exact_on_gpu(with_parameters(probe, count, true), cuda::lower_layer_norm,
+                          fmt::format("{} of NaN", count));
     }
   }
 }

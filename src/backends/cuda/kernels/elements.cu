@@ -1,9 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // What steps compute of one element: docs/numerics.md, sections 2 and 5. Steps name these functions in their constant BODY.
 
-// t -> a code. NaN becomes the lowest.
+// The larger and the smaller of two; NaN where one is: one instruction, as fmaxf() and fminf() are, which drop it.
+#ifdef OCTET_EMULATED
+static inline f32 max_or_nan(f32 a, f32 b) { return a != a || b != b ? f32_bits(0x7fffffffu) : fmaxf(a, b); }
+static inline f32 min_or_nan(f32 a, f32 b) { return a != a || b != b ? f32_bits(0x7fffffffu) : fminf(a, b); }
+#else
+__device__ __forceinline__ f32 max_or_nan(f32 a, f32 b) {
+  f32 c;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+  return c;
+}
+__device__ __forceinline__ f32 min_or_nan(f32 a, f32 b) {
+  f32 c;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+  return c;
+}
+#endif
+
+// t -> a code. NaN becomes that of 0, or the nearest to it of those allowed: rne() makes 0 of it.
 __device__ __forceinline__ s32 code_of_real(f32 t, s32 zero_point, s32 lo, s32 hi) {
-  return rne(fminf(fmaxf(t, (f32)(lo - zero_point)), (f32)(hi - zero_point))) + zero_point;
+  const s32 code = rne(min_or_nan(max_or_nan(t, (f32)(lo - zero_point)), (f32)(hi - zero_point))) + zero_point;
+  return lo > zero_point || hi < zero_point ? clamp_s32(code, lo, hi) : code;
 }
 
 // A NaN in either is the result.

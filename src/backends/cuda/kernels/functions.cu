@@ -22,7 +22,7 @@ __device__ __forceinline__ f32 real_of_bf16(u16 half) { return f32_bits((u32)hal
 
 __device__ __forceinline__ f32 real_celu(f32 x, f32 alpha) {
   const f32 below = f32_mul(alpha, f32_sub(math_exp(f32_div(x, alpha)), 1.0f));
-  return f32_add(x > 0.0f ? x : 0.0f, below < 0.0f ? below : 0.0f);
+  return f32_add(x < 0.0f ? 0.0f : x, below > 0.0f ? 0.0f : below);
 }
 
 __device__ __forceinline__ f32 real_mish(f32 x) {

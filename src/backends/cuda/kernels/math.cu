@@ -103,9 +103,8 @@ __device__ __forceinline__ f32 math_gelu_tanh(f32 x) {
 }
 
 __device__ __forceinline__ f32 math_hard_sigmoid(f32 x, f32 alpha, f32 beta) {
-  f32 y = f32_fma(alpha, x, beta);
-  y = y > 0.0f ? y : 0.0f;
-  return y < 1.0f ? y : 1.0f;
+  const f32 y = f32_fma(alpha, x, beta);
+  return bounded(y, 0.0f, 1.0f);
 }
 
 __device__ __forceinline__ f32 math_hard_swish(f32 x) { return f32_mul(x, math_hard_sigmoid(x, 1.0f / 6.0f, 0.5f)); }

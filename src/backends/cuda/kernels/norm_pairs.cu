@@ -102,15 +102,16 @@ __device__ __forceinline__ void store_all(u8* to, const Pair (&y)[STEPS]) {
   const f32 low = Y_RECIPROCAL * (1.0f - 0x1p-21f), high = Y_RECIPROCAL * (1.0f + 0x1p-21f);
 #pragma unroll
   for (s32 first = 0; first < STEPS; first += GROUP) {
-    u32 codes[GROUP] = {}, differ = Y_RECIPROCAL == 0.0f;
+    u32 codes[GROUP] = {};
+    bool differ = Y_RECIPROCAL == 0.0f;
 #pragma unroll
     for (s32 i = 0; i < GROUP && first + i < STEPS; ++i) {
       const Pair& own = y[first + i];
       const f32 even = shifted(own.even, low), odd = shifted(own.odd, low);
-      differ |= bits_of(even) ^ bits_of(shifted(own.even, high)), differ |= bits_of(odd) ^ bits_of(shifted(own.odd, high));
+      differ |= even != shifted(own.even, high), differ |= odd != shifted(own.odd, high);  // NaN does
       codes[i] = __byte_perm(code(even), code(odd), 0x0040);
     }
-    if (differ != 0) {
+    if (differ) {
 #pragma unroll
       for (s32 i = 0; i < GROUP && first + i < STEPS; ++i) codes[i] = exact_codes(y[first + i].even, y[first + i].odd);
     }

@@ -62,7 +62,7 @@ struct Window {
   }
   __device__ __forceinline__ void add(const Values<ELEMENT, VEC>& x) {
 #pragma unroll
-    for (s32 i = 0; i < VEC; ++i) best[i] = x.at[i] > best[i] ? x.at[i] : best[i];
+    for (s32 i = 0; i < VEC; ++i) best[i] = x.at[i] > best[i] || x.at[i] != x.at[i] ? x.at[i] : best[i];  // NaN wins
   }
   __device__ __forceinline__ void end(Values<OUT, VEC>& y, s32, f32) const {
 #pragma unroll

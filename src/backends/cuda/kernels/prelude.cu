@@ -13,7 +13,7 @@ typedef long long s64;
 typedef float f32;
 typedef double f64;
 
-// f32 operations that nothing fuses (sources are compiled with -fmad=false as well). rne: ties to even, saturating. half_real: of two halves
+// f32 operations that nothing fuses (sources are compiled with -fmad=false as well). rne: ties to even, saturating, NaN to 0. half_real: of two halves
 // in a word, exactly; subnormals are kept.
 #ifdef OCTET_EMULATED
 static inline f32 f32_mul(f32 a, f32 b) { return a * b; }
@@ -23,6 +23,7 @@ static inline f32 f32_fma(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c);
 static inline f32 f32_sqrt(f32 a) { return __builtin_sqrtf(a); }
 static inline f32 f32_of(s32 a) { return (f32)a; }
 static inline s32 rne(f32 a) {
+  if (a != a) return 0;
   if (a >= 2147483648.0f) return 2147483647;
   return a < -2147483648.0f ? -2147483647 - 1 : (s32)__builtin_nearbyintf(a);
 }
@@ -55,10 +56,15 @@ __device__ __forceinline__ f32 half_real(u32 pair, u32 i) {
 __device__ __forceinline__ u32 bits_of(f32 a) { return __float_as_uint(a); }
 #endif
 
-// The value first: NaN becomes `lo`.
+// The value first: NaN becomes `lo`. Of positions and of what becomes codes.
 __device__ __forceinline__ f32 clamp_f32(f32 x, f32 lo, f32 hi) {
   x = x > lo ? x : lo;
   return x < hi ? x : hi;
+}
+// Of reals that stay reals: NaN passes, and a zero keeps its sign.
+__device__ __forceinline__ f32 bounded(f32 x, f32 lo, f32 hi) {
+  x = x < lo ? lo : x;
+  return x > hi ? hi : x;
 }
 __device__ __forceinline__ s32 clamp_s32(s32 x, s32 lo, s32 hi) {
   return x < lo ? lo : (x > hi ? hi : x);

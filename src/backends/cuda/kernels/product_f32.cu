@@ -36,7 +36,7 @@ __device__ __forceinline__ f32 ended(f32 sum, const ProductParams& p, s32 channe
 #if LEAKY
   sum = sum < 0.0f ? f32_mul(sum, ALPHA) : sum;
 #elif CLAMP
-  sum = clamp_f32(sum, CLAMP_LO, CLAMP_HI);
+  sum = bounded(sum, CLAMP_LO, CLAMP_HI);
 #endif
   return sum;
 }

@@ -48,7 +48,7 @@ struct Item {
   f32 bias[GATES], from_input[GATES];
 };
 
-__device__ __forceinline__ f32 clipped(f32 x) { return CLIP ? clamp_f32(x, -CLIP_AT, CLIP_AT) : x; }
+__device__ __forceinline__ f32 clipped(f32 x) { return CLIP ? bounded(x, -CLIP_AT, CLIP_AT) : x; }
 __device__ __forceinline__ f32 function_0(f32 x, s32 d) { return F0; }
 #if GATES > 1
 __device__ __forceinline__ f32 function_1(f32 x, s32 d) { return F1; }

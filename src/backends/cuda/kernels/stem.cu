@@ -88,7 +88,7 @@ struct Source {
 // The code in the low byte. FAST: quotient() of kernels/elements.cu, clamped before; adding 1.5 * 2^23 rounds, ties to even.
 __device__ __forceinline__ u32 code_of_pixel(f32 x) {
 #if FAST
-  x = fminf(fmaxf(x, LEAST), MOST);
+  x = x == x ? fminf(fmaxf(x, LEAST), MOST) : 0.0f;
   const f32 q = f32_mul(x, RECIPROCAL);
   const f32 better = f32_fma(f32_fma(-q, SCALE, x), RECIPROCAL, q);
   return bits_of(f32_add(better, 12582912.0f + (f32)(ZP_X - (ZP_X & 1)))) + (ZP_X & 1);

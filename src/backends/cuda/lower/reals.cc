@@ -33,7 +33,7 @@ constexpr Function kFunctions[] = {{"Abs", "fabsf(a)"},
                                    {"Neg", "-a"},
                                    {"PRelu", "a < 0.0f ? f32_mul(a, b) : a"},
                                    {"Reciprocal", "f32_div(1.0f, a)"},
-                                   {"Relu", "a > 0.0f ? a : 0.0f"},
+                                   {"Relu", "a < 0.0f ? 0.0f : a"},
                                    {"Round", "rintf(a)"},
                                    {"Sigmoid", "math_sigmoid(a)"},
                                    {"Sign", "a > 0.0f ? 1.0f : a < 0.0f ? -1.0f : a"},
@@ -113,7 +113,7 @@ std::string pow_text(const LowerRequest& request) {
 std::string activated(const Node& node, std::string body) {
   const Activation activation = activation_of(node);
   if (activation.is_clamp())
-    return fmt::format("clamp_f32({}, {}, {})", body, exact_text(activation.min),
+    return fmt::format("bounded({}, {}, {})", body, exact_text(activation.min),
                        exact_text(activation.max));
   if (activation.kind == Activation::Kind::leaky_relu)
     return fmt::format("leaky({}, {})", body, exact_text(activation.alpha));

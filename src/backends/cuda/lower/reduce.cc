@@ -199,12 +199,12 @@ Offer candidate_for(const LowerRequest& request, const char* kernel, ReduceStep 
   return candidate;
 }
 
-// An extreme element, or (`place`) where it lies in its row.
+// An extreme element, or (`place`) where it lies in its row. NaN wins.
 Combination extreme_of_reals(bool largest, bool place, bool last) {
-  const bool nan_wins = !place;
-  const std::string decoded = fmt::format("extreme_place(sum, {}, {})", nan_wins, last);
+  const bool last_nan = place && last;
+  const std::string decoded = fmt::format("extreme_place(sum, true, {}, {})", last, last_nan);
   return {.type = "u64",
-          .value = fmt::format("extreme_key(x, i, {}, {}, {})", largest, nan_wins, last),
+          .value = fmt::format("extreme_key(x, i, {}, true, {}, {})", largest, last, last_nan),
           .combine = "a > b ? a : b",
           .finish = place ? decoded : fmt::format("row[element_at({})]", decoded)};
 }
