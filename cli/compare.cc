@@ -2,6 +2,7 @@
 // octet compare: the error of an engine against the float model, for outputs and for each layer.
 #include <fmt/format.h>
 
+#include <iterator>
 #include <memory>
 
 #include "cli/command.h"
@@ -10,6 +11,7 @@
 #include "cli/engine_flags.h"
 #include "cli/engine_source.h"
 #include "cli/fail.h"
+#include "cli/nan_watch.h"
 #include "cli/number_range.h"
 #include "cli/output_errors.h"
 #include "cli/outputs.h"
@@ -58,6 +60,7 @@ struct Result {
   int64_t samples = 0;
   std::string reference;
   OutputErrors outputs;
+  NanReport nan;
   std::vector<OutputComparison> comparisons;
   std::vector<ValueError> layers;
   std::vector<std::string> skipped;
@@ -69,13 +72,16 @@ void compare_outputs(const Options& options, const Engine& engine, Samples& samp
   OutputComparer comparer(tensor_names(engine.outputs()),
                           comparison_options(options.comparison, engine.outputs()));
   ProgressBar progress(options.json);
+  NanWatch watch(engine, {.threads = options.threads});
   reference.run(engine, samples,
                 [&](const LoadedSample& sample, auto tested, const auto& expected) {
+                  watch.look_at(sample.name, sample.inputs, tested);
                   comparer.add(sample.name, expected, tested);
                   result.outputs.add(expected, {tested.begin(), tested.end()});
                   progress.update({"outputs", ++result.samples, samples.size()});
                 });
   result.comparisons = comparer.outputs();
+  result.nan = watch.report();
 }
 
 std::vector<ValueError> compare_layers(const Options& options, const DataOptions& data,
@@ -172,6 +178,7 @@ void print_result_json(const Engine& engine, const Result& result,
                                    {"against", result.reference},
                                    {"sqnr_db", sqnr_json(result.outputs.stats().sqnr_db())},
                                    {"outputs", std::move(outputs)},
+                                   {"not_finite", result.nan.json},
                                    {"layers", parsed(to_json(result.layers))},
                                    {"skipped", result.skipped},
                                    {"warnings", result.warnings}};
@@ -183,7 +190,8 @@ int run(Options& options) {
   options.engine = readable(options.engine);
   put_in_force(options.limits, options.engine);
   const Engine engine = open_engine({options.engine, options.threads, options.model});
-  const Result result = measure(options, engine);
+  Result result = measure(options, engine);
+  std::ranges::copy(result.nan.warnings, std::back_inserter(result.warnings));
   std::vector<Threshold> judged;
   if (options.min_sqnr) {
     judged.push_back(

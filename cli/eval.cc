@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 
 #include "cli/choice.h"
@@ -14,6 +15,7 @@
 #include "cli/engine_source.h"
 #include "cli/eval_counts.h"
 #include "cli/fail.h"
+#include "cli/nan_watch.h"
 #include "cli/number_range.h"
 #include "cli/output_errors.h"
 #include "cli/outputs.h"
@@ -66,20 +68,25 @@ struct Options {
 
 struct Measured {
   Counts counts;
+  NanReport nan;
   std::vector<OutputComparison> comparisons;  // where a flag asks for them
   std::vector<std::string> skipped;
   std::vector<std::string> warnings;
 };
 
 // The engine alone.
-void evaluate(const Options& options, const Engine& engine, Samples& samples, Counts& counts,
+void evaluate(const Options& options, const Engine& engine, Samples& samples, Measured& result,
               ProgressBar& progress) {
+  Counts& counts = result.counts;
+  NanWatch watch(engine, {.threads = options.threads});
   Context context = engine.make_context({.threads = options.threads});
   const Runner runners[] = {runner_of(context)};
   run_samples(engine, samples, runners, [&](const LoadedSample& sample, auto outputs) {
+    watch.look_at(sample.name, sample.inputs, outputs[0]);
     counts.add(sample, outputs[0], nullptr);
     progress.update({"evaluate", counts.samples(), samples.size()});
   });
+  result.nan = watch.report();
 }
 
 // The engine beside what it is held against.
@@ -89,19 +96,22 @@ void evaluate_against(const Options& options, const Engine& engine, Samples& sam
   OutputComparer comparer(tensor_names(engine.outputs()),
                           comparison_options(options.comparison, engine.outputs()));
   Counts& counts = result.counts;
+  NanWatch watch(engine, {.threads = options.threads});
   reference.run(engine, samples,
                 [&](const LoadedSample& sample, auto tested, const auto& expected) {
+                  watch.look_at(sample.name, sample.inputs, tested);
                   if (options.comparison.any()) comparer.add(sample.name, expected, tested);
                   counts.add(sample, tested, &expected);
                   progress.update({"evaluate", counts.samples(), samples.size()});
                 });
   if (options.comparison.any()) result.comparisons = comparer.outputs();
+  result.nan = watch.report();
 }
 
 Measured measure(const Options& options, const Engine& engine) {
   DataOptions data = data_options(options.data, engine.preprocess());
   data.labels = options.labels;
-  Measured result{Counts(engine.outputs(), options.scores, options.label_offset), {}, {}, {}};
+  Measured result{Counts(engine.outputs(), options.scores, options.label_offset), {}, {}, {}, {}};
   // What is wrong with a flag is said before data are read.
   comparison_options(options.comparison, engine.outputs());
   ProgressBar progress(options.json);
@@ -112,7 +122,7 @@ Measured measure(const Options& options, const Engine& engine) {
   if (options.reference.given()) {
     evaluate_against(options, engine, samples, result, progress);
   } else {
-    evaluate(options, engine, samples, result.counts, progress);
+    evaluate(options, engine, samples, result, progress);
   }
   result.skipped = samples.skipped();
   result.warnings = samples.notes();
@@ -208,6 +218,7 @@ void print_counts_json(const Options& options, const Measured& measured,
                                    {"agreement", number(counts.agreement())},
                                    {"labelled", counts.labelled()},
                                    {"class_scores", counts.has_scores()},
+                                   {"not_finite", measured.nan.json},
                                    {"skipped", measured.skipped},
                                    {"warnings", measured.warnings}};
   if (options.reference.given()) {
@@ -245,7 +256,8 @@ int run(Options& options) {
          "compare with a model; add --against or --load-outputs");
   }
   const Engine engine = open_engine({options.engine, options.threads, options.model});
-  const Measured measured = measure(options, engine);
+  Measured measured = measure(options, engine);
+  std::ranges::copy(measured.nan.warnings, std::back_inserter(measured.warnings));
   check_measured(options, measured.counts);
   const std::vector<Threshold> judged = thresholds(options, measured);
   if (options.json) {

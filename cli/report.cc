@@ -124,10 +124,16 @@ int run(Options& options) {
   for (const Stage& stage : stages) save_cache(options.calibration, stage.report);
   if (options.report->given()) write_page(options, flags, source, stages, progress);
   if (const auto doubt = stages[0].counts->doubt()) print_warning(*doubt);
+  for (const Stage& stage : stages) {
+    for (const std::string& warning : stage.nan.warnings) print_warning(warning);
+  }
   const std::vector<StageRow> rows = stage_rows(stages);
   if (options.json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const StageRow& row : rows) list.push_back(row_json(row));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      list.push_back(row_json(rows[i]));
+      list.back()["not_finite"] = stages[i].nan.json;
+    }
     print_json({{"model", flags.model.string()},
                 {"data", flags.data.data.string()},
                 {"threads", flags.compile.threads},

@@ -12,6 +12,7 @@
 #include "cli/engine_flags.h"
 #include "cli/engine_source.h"
 #include "cli/fail.h"
+#include "cli/nan_watch.h"
 #include "cli/number_range.h"
 #include "cli/outputs.h"
 #include "cli/run_inputs.h"
@@ -131,8 +132,9 @@ class Results {
  public:
   // Of the engine's outputs the first `shown` are; all go into the file.
   Results(const Options& options, const Engine& engine, std::shared_ptr<const Tuning> tuning,
-          size_t shown)
-      : shown_(shown),
+          size_t shown, NanWatch& watch)
+      : watch_(watch),
+        shown_(shown),
         options_(options),
         engine_(engine),
         tuning_(std::move(tuning)),
@@ -144,6 +146,7 @@ class Results {
   void add(RunResult result) {
     if (tuning_ != nullptr && results_.empty()) warn_of_stale(options_, engine_, result, tuning_);
     result.name = with_known_names(std::move(result.name));
+    const bool traced = watch_.look_at(result.name, result.inputs, result.outputs);
     names_.check(infos_, result.outputs, result.rows);
     if (!options_.json) fmt::print("{}\n", sanitize(result.name));
     Json shown = Json::array();
@@ -154,6 +157,9 @@ class Results {
         shown.push_back(output_json(options_, names_, infos_[i], output, result.rows));
     }
     results_.push_back({{"input", result.name}, {"outputs", std::move(shown)}});
+    const NanReport nan = traced ? watch_.report() : NanReport();
+    results_.back()["not_finite"] = nan.json;
+    for (const std::string& warning : nan.warnings) print_warning(warning);
     if (options_.output->given()) arrays_.add(result.outputs);
   }
 
@@ -163,6 +169,7 @@ class Results {
   }
 
  private:
+  NanWatch& watch_;
   const size_t shown_;
   const Options& options_;
   const Engine& engine_;
@@ -198,7 +205,8 @@ int run(Options options) {
   const Engine opened = open_engine({options.engine, options.threads, options.model});
   const Engine engine = options.layers ? with_inner_values(opened) : opened;
   const auto tuning = read_tuning(options.tuning);
-  Results results(options, engine, tuning, opened.outputs().size());
+  NanWatch watch(opened, {options.threads, options.device});
+  Results results(options, engine, tuning, opened.outputs().size(), watch);
   const RunInputs inputs = inputs_of(options, engine);
   Context context = engine.make_context({options.threads, tuning, options.device});
   run_all(engine, context, inputs, [&](RunResult result) { results.add(std::move(result)); });

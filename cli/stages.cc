@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <list>
 
 #include "cli/bench_runs.h"
 #include "cli/engine_flags.h"
@@ -103,15 +104,22 @@ void judge(const StageFlags& flags, std::vector<Stage*>& stages, ProgressBar& pr
     contexts.push_back(stage->engine->make_context({.threads = flags.compile.threads}));
   std::vector<Runner> runners;
   for (Context& context : contexts) runners.push_back(runner_of(context));
+  std::list<NanWatch> watches;
+  for (const Stage* stage : stages)
+    watches.emplace_back(*stage->engine, TraceOptions{.threads = flags.compile.threads},
+                         stage->name);
   OutputComparer comparer(tensor_names(reference.outputs()));
   int64_t done = 0;
   run_samples(reference, samples, runners, [&](const LoadedSample& sample, auto outputs) {
     comparer.add(sample.name, outputs[0], outputs.back());
+    for (size_t i = 0; NanWatch & watch : watches)
+      watch.look_at(sample.name, sample.inputs, outputs[i++]);
     for (size_t i = 0; i < stages.size(); ++i)
       stages[i]->counts->add(sample, outputs[i], &outputs[0]);
     progress.update({"evaluate", ++done, samples.size()});
   });
   progress.finish();
+  for (size_t i = 0; const NanWatch& watch : watches) stages[i++]->nan = watch.report();
   stages.back()->outputs = comparer.outputs();
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/data_flags.h"
 #include "cli/eval_counts.h"
+#include "cli/nan_watch.h"
 #include "cli/progress.h"
 #include "octet/inspect.h"
 #include "octet/report.h"
@@ -34,6 +35,7 @@ struct Stage {
   double latency_ms = 0;  // median
   uint64_t bytes = 0;     // of the engine file
   std::unique_ptr<Counts> counts;
+  NanReport nan;                          // of its runs
   std::vector<OutputComparison> outputs;  // beside FP32; of the last stage that there is
 };
 

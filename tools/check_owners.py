@@ -17,7 +17,7 @@ OWNERS = {
     "plan": {"tuning"},
     "runtime": {"attachment", "engine", "image_sizes"},
     "pipeline": {"compile", "export", "half_weights", "provenance", "source_model", "value_types"},
-    "inspect": {"case", "check", "error_stats", "inspect", "json", "onnxruntime", "operators", "output_comparison", "profile", "qdq_lint", "report",
+    "inspect": {"case", "check", "error_stats", "inspect", "json", "nan_trace", "onnxruntime", "operators", "output_comparison", "profile", "qdq_lint", "report",
                 "reproduce", "saved_outputs", "selection", "tensorrt_inspector", "tolerances"},
 }
 # (folder, header): reviewed, with what it is that they share.

@@ -59,6 +59,8 @@ struct OpTraits {
   bool foreign_attributes = false;
   // Of a product of reals: the integer operator that multiplies codes.
   const OpDef* integer_product = nullptr;
+  // Of a step from reals to codes: the node's function of reals, whose result is nowhere. Null: it is no such step.
+  Node (*function_of_reals)(const Node&) = nullptr;
   // The operator that computes the same rows of reals and writes codes.
   const OpDef* rows_as_codes = nullptr;
 };

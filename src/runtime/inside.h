@@ -21,6 +21,9 @@ struct Inside {
   static Context context(std::shared_ptr<const Model> model, const ContextOptions& options = {},
                          std::shared_ptr<PreparedStore> store = nullptr);
   static const Model& model(const Engine& engine) { return *engine.impl_->model; }
+  static const std::shared_ptr<PreparedStore>& store(const Engine& engine) {
+    return engine.impl_->store;
+  }
   static Context::Impl& impl(Context& context) { return *context.impl_; }
 };
 

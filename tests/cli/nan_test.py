@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Float attributes and statistics that no data have are refused."""
+"""Float attributes and statistics that no data have are refused; NaN that a run makes is traced to its layer and element, also where a
+quantization made a code of it."""
 
+import functools
 import pathlib
 import sys
 import unittest
@@ -80,6 +82,93 @@ class Attributes(unittest.TestCase):
         error = refused(small.save(small.node("Clip", [x, small.const(numpy.array(numpy.nan, "f4"))], ["y"])))
         self.assertIn("n0_Clip", error)
         self.assertIn("its min is NaN", error)
+
+
+@functools.cache
+def rooted(coded):
+    """Roots, a part of which are of negative numbers; `coded`: behind them codes, whose layers look healthy."""
+    numpy = need("numpy")
+    small = Small()
+    x = small.feed("x", numpy.ones((1, 2, 3), "f4"))
+    y = small.node("Sqrt", [small.node("Add", [x, small.const(numpy.array(-1, "f4"))])], ["roots"])
+    if coded:
+        scale, zero = small.const(numpy.array(0.125, "f4")), small.const(numpy.array(128, "u1"))
+        y = small.node("DequantizeLinear", [small.node("QuantizeLinear", [y, scale, zero]), scale, zero])
+    path = small.save(small.node("Relu", [y], ["y"]))
+    engine = path.with_suffix(".octet")
+    octet("build", path, "-o", engine, "--quiet")
+    return path, engine
+
+
+@functools.cache
+def data(*values):
+    """As many samples, of which each but its element [1, 2] is 5."""
+    numpy = need("numpy")
+    rows = numpy.full((len(values), 2, 3), 5, "f4")
+    rows[:, 1, 2] = values
+    path = scratch() / f"data{'_'.join(map(str, values))}.npz"
+    numpy.savez(path, x=rows)
+    return path
+
+
+class Origin(unittest.TestCase):
+    def check_origin(self, found, sample, coded=False):
+        self.assertEqual(found["nan"]["element"], [0, 1, 2])
+        self.assertEqual((found["nan"]["op"], found["nan"]["count"], found["nan"]["elements"]), ("Sqrt", 1, 6))
+        self.assertIn("Sqrt", found["nan"]["layer"])
+        self.assertIsNone(found["infinity"])
+        self.assertEqual(found["quantized_nan"], 1 if coded else 0)
+        self.assertTrue(found["sample"].endswith(sample), found["sample"])
+
+    def test_run_says_where_it_begins(self):
+        numpy = need("numpy")
+        for coded in (False, True):
+            engine = rooted(coded)[1]
+            result = octet("run", engine, data(0), "-o", scratch() / "y.npz")
+            self.assertIn("NaN first comes from layer", result.err)
+            self.assertIn("element [0, 1, 2]", result.err)
+            self.assertEqual("became the code of 0" in result.err, coded)
+            y = numpy.load(scratch() / "y.npz")["y"]
+            self.assertEqual(bool(numpy.isnan(y).any()), not coded)
+            self.check_origin(octet("run", engine, data(0), "--json").json["results"][0]["not_finite"], data(0).name, coded)
+            self.assertIsNone(octet("run", engine, data(2), "--json").json["results"][0]["not_finite"])
+
+    def test_eval_and_compare_say_it_once(self):
+        for coded in (False, True):
+            model, engine = rooted(coded)
+            values = (0, 2, 0) if coded else (2, 0, 0)
+            for command in (("eval", engine, "--data", data(*values)), ("compare", engine, "--calib", data(*values), "--against", model)):
+                result = octet(*command)
+                self.assertEqual(result.err.count("NaN first comes from"), 1)
+                found = octet(*command, "--json").json
+                self.check_origin(found["not_finite"], f"[{values.index(0)}]", coded)
+                self.assertTrue(any("NaN first comes from" in warning for warning in found["warnings"]))
+
+    def test_report_says_it_of_each_type(self):
+        model = rooted(False)[0]
+        result = octet("report", model, "--data", data(2, 0), "--seconds", "0.01", "--json").json
+        for stage in result["stages"]:
+            if "missing" not in stage:
+                self.check_origin(stage["not_finite"], "[1]")
+
+    def test_damaged_constants_are_named(self):
+        numpy = need("numpy")
+        small = Small()
+        x = small.feed("x", numpy.ones((1, 2, 3), "f4"))
+        path = small.save(small.node("Mul", [x, small.const(numpy.array([1, numpy.nan, 1], "f4"), "factors")], ["y"]))
+        found = octet("run", path, data(2), "--json").json["results"][0]["not_finite"]["nan"]
+        self.assertEqual((found["constant"], found["element"], found["count"]), ("factors", [0, 0, 1], 2))
+
+    def test_infinities(self):
+        numpy = need("numpy")
+        small = Small()
+        x = small.feed("x", numpy.ones((1, 2, 3), "f4"))
+        path = small.save(small.node("Relu", [small.node("Exp", [small.node("Exp", [x])])], ["y"]))
+        result = octet("run", path, data(2), "--json")
+        found = result.json["results"][0]["not_finite"]
+        self.assertIsNone(found["nan"])
+        self.assertEqual((found["infinity"]["op"], found["infinity"]["count"]), ("Exp", 5))
+        self.assertIn("an infinity first comes from layer", result.err)
 
 
 if __name__ == "__main__":

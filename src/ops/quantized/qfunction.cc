@@ -58,7 +58,9 @@ void eval(const Eval& eval) {
                quantize(values[i], scale, range.zero_point, range.lo, range.hi));
 }
 
-constexpr OpTraits kTraits{.codes = CodeMeaning::attributes, .verify = verify_zero_points};
+constexpr OpTraits kTraits{.codes = CodeMeaning::attributes,
+                           .verify = verify_zero_points,
+                           .function_of_reals = function_of};
 
 }  // namespace
 
