@@ -55,7 +55,16 @@ void add_types(const PrecisionPlan& plan, CommandLine& line) {
 
 // The keys of the JSON are the names of the flags.
 void add_preprocess(const Preprocess& preprocess, CommandLine& line) {
-  const Json keys = parsed(to_json(preprocess));
+  Json keys = parsed(to_json(preprocess));
+  if (keys.contains("letterbox")) {
+    keys["letterbox"] =
+        fmt::format("{}:{}:{}", keys["letterbox"].get<std::string>(), preprocess.letterbox_fill,
+                    keys["letterbox_align"].get<std::string>());
+  }
+  if (keys.contains("resize_short")) keys["resize"] = keys["resize_short"];
+  // What has no flag of its own: it is said above, or in a file.
+  for (const char* key : {"letterbox_align", "letterbox_fill", "resize_short", "fit", "crop_share"})
+    keys.erase(key);
   for (const auto& [key, value] : keys.items()) {
     std::string text = value.is_string() ? value.get<std::string>() : value.dump();
     std::erase_if(text, [](char c) { return c == '[' || c == ']'; });

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "core/check.h"
@@ -56,20 +57,46 @@ Image resize_shorter(const Image& src, int shorter, const std::string& name) {
   return resize_bilinear(src, width, height);
 }
 
-Image letterbox(const Image& src, const Preprocess::Size& size, u8 fill) {
+// Where the image lies in its letterbox, and its size there.
+struct Place {
+  int width, height, left = 0, top = 0;
+};
+
+// As YOLOX: sides rounded down, at the top left.
+Place corner_place(const Image& src, const Preprocess::Size& size) {
   const bool fills_width =
       static_cast<s64>(size.width) * src.height <= static_cast<s64>(size.height) * src.width;
-  const int width = fills_width ? size.width : scaled_side(src.width, size.height, src.height);
-  const int height = fills_width ? scaled_side(src.height, size.width, src.width) : size.height;
-  const Image inner = resize_bilinear(src, width, height);
+  if (fills_width) return {size.width, scaled_side(src.height, size.width, src.width)};
+  return {scaled_side(src.width, size.height, src.height), size.height};
+}
+
+// As Ultralytics: sides rounded to nearest, ties to even, and of an odd number of rows that are left the smaller half before the image.
+Place center_place(const Image& src, const Preprocess::Size& size) {
+  const f64 ratio = std::min(static_cast<f64>(size.width) / src.width,
+                             static_cast<f64>(size.height) / src.height);
+  const auto side = [&](int length, int most) {
+    return std::clamp(static_cast<int>(std::nearbyint(length * ratio)), 1, most);
+  };
+  Place place{side(src.width, size.width), side(src.height, size.height)};
+  place.left = (size.width - place.width) / 2;
+  place.top = (size.height - place.height) / 2;
+  return place;
+}
+
+Image letterbox(const Image& src, const Preprocess& p) {
+  const Preprocess::Size& size = *p.letterbox;
+  const Place place = p.letterbox_align == Preprocess::Align::center ? center_place(src, size)
+                                                                     : corner_place(src, size);
+  const Image inner = resize_bilinear(src, place.width, place.height);
   const size_t channels = static_cast<size_t>(src.channels);
   const size_t row = static_cast<size_t>(size.width) * channels;
-  const size_t inner_row = static_cast<size_t>(width) * channels;
+  const size_t inner_row = static_cast<size_t>(place.width) * channels;
   Image dst{size.width, size.height, src.channels, {}};
-  dst.pixels.assign(row * static_cast<size_t>(size.height), fill);
-  for (size_t y = 0; y < static_cast<size_t>(height); ++y) {
-    std::copy_n(inner.pixels.data() + y * inner_row, inner_row, dst.pixels.data() + y * row);
-  }
+  dst.pixels.assign(row * static_cast<size_t>(size.height), static_cast<u8>(p.letterbox_fill));
+  u8* first = dst.pixels.data() + static_cast<size_t>(place.top) * row +
+              static_cast<size_t>(place.left) * channels;
+  for (size_t y = 0; y < static_cast<size_t>(place.height); ++y)
+    std::copy_n(inner.pixels.data() + y * inner_row, inner_row, first + y * row);
   return dst;
 }
 
@@ -121,7 +148,7 @@ Image apply_geometry(Image src, const Preprocess& p, const std::string& name) {
   Image image = convert_color(std::move(src), p.color);
   if (p.resize_short > 0) image = resize_shorter(image, p.resize_short, name);
   if (p.resize) image = resize_bilinear(std::move(image), p.resize->width, p.resize->height);
-  if (p.letterbox) image = letterbox(image, *p.letterbox, static_cast<u8>(p.letterbox_fill));
+  if (p.letterbox) image = letterbox(image, p);
   if (p.crop) image = center_crop(image, *p.crop, name);
   return image;
 }

@@ -14,7 +14,7 @@ namespace octet {
 
 // f32 [C,H,W], or [H,W,C] for layout "nhwc". `name` is the image's name in errors.
 // Geometry equals torchvision on Pillow: the shorter side decides (longer side rounded down), the crop offset is half the
-// difference, ties to even. Color changes before resizing. Letterbox rounds sides down and pads at the right and bottom.
+// difference, ties to even. Color changes before resizing. A letterbox with the image in its corner equals YOLOX's, one with it in the center that of Ultralytics.
 Tensor preprocess_image(Image image, const Preprocess& preprocess, const std::string& name);
 Tensor load_image(const std::filesystem::path& path, const Preprocess& preprocess);
 
@@ -29,7 +29,7 @@ Preprocess default_preprocess(const TensorType& input);
 int image_channel_axis(const Shape& input);
 
 // What is applied for this input: `given`, made to fit (the model's size decides the resize when no geometry step is
-// given) and checked against the input; or the default.
+// given) and checked against the input; or the default. Preprocess::fit becomes steps: 224 pixels, in letterboxes 640, where the input's size is open.
 Preprocess resolve_preprocess(const std::optional<Preprocess>& given, const TensorType& input,
                               const std::string& input_name);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fits preprocessing to a model's input: what is not said follows from its shape, what contradicts it is an error before any
 // image is read.
+#include <algorithm>
+
 #include "core/check.h"
 #include "data/preprocess.h"
 #include "preprocess/preprocess_text.h"
@@ -76,6 +78,27 @@ void check_fit(const Preprocess& p, const ImageInput& input, const std::string& 
   }
 }
 
+constexpr int kOpenSize = 224;
+constexpr int kOpenLetterbox = 640;
+
+// What follows from the input, step by step.
+void settle_fit(const ImageInput& input, const TensorType& type, Preprocess* p) {
+  using Fit = Preprocess::Fit;
+  const int open = p->fit == Fit::letterbox ? kOpenLetterbox : kOpenSize;
+  const Preprocess::Size size =
+      fixed_size(input) ? size_of(input, type) : Preprocess::Size{open, open};
+  if (p->fit == Fit::stretch && fixed_size(input)) p->resize = size;
+  if (p->fit == Fit::letterbox) p->letterbox = size;
+  if (p->fit == Fit::crop) {
+    p->crop = size;
+    const int shorter = std::max(size.width, size.height);
+    p->resize_short = std::min(65535, static_cast<int>(static_cast<f32>(shorter) / p->crop_share));
+  }
+  if (input.channels > 0) p->layout = input.nhwc ? "nhwc" : "nchw";
+  p->fit = Fit::as_said;
+  p->crop_share = Preprocess{}.crop_share;
+}
+
 }  // namespace
 
 int image_channel_axis(const Shape& shape) {
@@ -101,6 +124,7 @@ Preprocess resolve_preprocess(const std::optional<Preprocess>& given, const Tens
   if (!given) return default_preprocess(type);
   Preprocess preprocess = *given;
   check_preprocess(preprocess, "preprocessing");
+  if (preprocess.fit != Preprocess::Fit::as_said) settle_fit(input, type, &preprocess);
   const bool no_geometry = preprocess.resize_short == 0 && !preprocess.resize &&
                            !preprocess.letterbox && !preprocess.crop;
   if (no_geometry && fixed_size(input)) preprocess.resize = size_of(input, type);

@@ -112,6 +112,43 @@ TEST(Preprocess, LetterboxPadsRightAndBottom) {
   EXPECT_EQ(tensor.as<f32>()[312 * 416 + 5], 9);
 }
 
+// As Ultralytics' LetterBox: sides to the nearest, what is left over shared, the odd row behind.
+TEST(Preprocess, LetterboxInTheCenter) {
+  Preprocess p = gray();
+  p.letterbox = Size{4, 4};
+  p.letterbox_fill = 9;
+  p.letterbox_align = Preprocess::Align::center;
+  const Image wide{4, 2, 1, {1, 2, 3, 4, 5, 6, 7, 8}};
+  EXPECT_THAT(values(preprocess_image(wide, p, "x")),
+              ElementsAre(9, 9, 9, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 9));
+  const Image high{1, 4, 1, {1, 2, 3, 4}};
+  EXPECT_THAT(values(preprocess_image(high, p, "x")),
+              ElementsAre(9, 1, 9, 9, 9, 2, 9, 9, 9, 3, 9, 9, 9, 4, 9, 9));
+  p.letterbox = Size{640, 640};
+  const Tensor tensor = preprocess_image(make_pattern(500, 375, 1), p, "x");
+  EXPECT_EQ(tensor.as<f32>()[79 * 640 + 5], 9);
+  EXPECT_NE(tensor.as<f32>()[80 * 640 + 5], 9);
+  EXPECT_NE(tensor.as<f32>()[559 * 640 + 5], 9);
+  EXPECT_EQ(tensor.as<f32>()[560 * 640 + 5], 9);
+}
+
+TEST(Preprocess, PresetsFollowTheInput) {
+  const TensorType nhwc{Dtype::f32, {1, 299, 299, 3}};
+  const Preprocess keras =
+      resolve_preprocess(find_preprocess_preset("keras")->preprocess, nhwc, "x");
+  EXPECT_EQ(keras.layout, "nhwc");
+  EXPECT_EQ(keras.resize, (Size{299, 299}));
+  EXPECT_EQ(keras.fit, Preprocess::Fit::as_said);
+  const TensorType nchw{Dtype::f32, {1, 3, 224, 224}};
+  const Preprocess torchvision =
+      resolve_preprocess(find_preprocess_preset("torchvision")->preprocess, nchw, "x");
+  EXPECT_EQ(torchvision.resize_short, 256);
+  EXPECT_EQ(torchvision.crop, (Size{224, 224}));
+  const TensorType open{Dtype::f32, {1, 3, Shape::kDynamic, Shape::kDynamic}};
+  EXPECT_EQ(resolve_preprocess(find_preprocess_preset("yolo")->preprocess, open, "x").letterbox,
+            (Size{640, 640}));
+}
+
 TEST(Preprocess, StepsRunInTheOrderOfTheMembers) {
   Preprocess p;
   p.resize_short = 8;

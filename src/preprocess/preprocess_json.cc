@@ -49,7 +49,10 @@ struct Key {
   void (*read)(const json&, const std::string& what, Preprocess*);
 };
 
+void no_fit(Preprocess* p) { p->fit = Preprocess::Fit::as_said; }
+
 constexpr Key kKeys[] = {
+    {"preset", [](const json&, const std::string&, Preprocess*) {}},  // read before the others
     {"orientation",
      [](const json& v, const std::string& what, Preprocess* p) {
        p->orientation = parse_orientation(read_string(v, what, "exif"), what);
@@ -58,22 +61,38 @@ constexpr Key kKeys[] = {
                  Preprocess* p) { p->color = parse_color(read_string(v, what, "rgb"), what); }},
     {"resize",
      [](const json& v, const std::string& what, Preprocess* p) {
+       no_fit(p);
        if (v.is_number()) {
          p->resize_short = read_side(v, what);
        } else {
          parse_resize(read_string(v, what, "256"), what, p);
        }
      }},
-    {"resize_short", [](const json& v, const std::string& what,
-                        Preprocess* p) { p->resize_short = read_side(v, what); }},
+    {"resize_short",
+     [](const json& v, const std::string& what, Preprocess* p) {
+       no_fit(p);
+       p->resize_short = read_side(v, what);
+     }},
     {"letterbox",
      [](const json& v, const std::string& what, Preprocess* p) {
+       no_fit(p);
        parse_letterbox(read_string(v, what, "416x416:114"), what, p);
+     }},
+    {"letterbox_align",
+     [](const json& v, const std::string& what, Preprocess* p) {
+       p->letterbox_align = parse_align(read_string(v, what, "center"), what);
      }},
     {"letterbox_fill", [](const json& v, const std::string& what,
                           Preprocess* p) { p->letterbox_fill = read_number(v, what); }},
-    {"crop", [](const json& v, const std::string& what,
-                Preprocess* p) { p->crop = parse_size(read_string(v, what, "224x224"), what); }},
+    {"crop",
+     [](const json& v, const std::string& what, Preprocess* p) {
+       no_fit(p);
+       p->crop = parse_size(read_string(v, what, "224x224"), what);
+     }},
+    {"fit", [](const json& v, const std::string& what,
+               Preprocess* p) { p->fit = parse_fit(read_string(v, what, "crop"), what); }},
+    {"crop_share", [](const json& v, const std::string& what,
+                      Preprocess* p) { p->crop_share = read_number(v, what); }},
     {"scale", [](const json& v, const std::string& what,
                  Preprocess* p) { p->scale = read_number(v, what); }},
     {"mean", [](const json& v, const std::string& what,
@@ -90,6 +109,16 @@ OrderedJsonTree parse(const std::string& text, const std::string& file_name) {
          text.size(), kMaxBytes);
   }
   return parse_bounded_json(text, "'" + file_name + "'", kMaxDepth);
+}
+
+const Preprocess& preset_called(const json& name, const std::string& what) {
+  const std::string& text = read_string(name, what, "torchvision");
+  const PreprocessPreset* preset = find_preprocess_preset(text);
+  if (preset == nullptr) {
+    fail(Error::Code::invalid_argument, "{}: no preset is called '{}'; there are {}", what, text,
+         preset_names());
+  }
+  return preset->preprocess;
 }
 
 // The shortest decimal that reads back as this f32: 0.485, not 0.48500001430511475.
@@ -110,6 +139,8 @@ Preprocess preprocess_from_json(const std::string& text, const std::string& file
     fail(Error::Code::invalid_argument, "'{}': expected a JSON object", file_name);
   }
   Preprocess preprocess;
+  if (object.contains("preset"))
+    preprocess = preset_called(object["preset"], fmt::format("'{}': key 'preset'", file_name));
   for (const auto& [name, value] : object.items()) {
     const Key* key = nullptr;
     for (const Key& k : kKeys) key = name == k.name ? &k : key;
@@ -134,6 +165,9 @@ std::string to_json(const Preprocess& preprocess) {
   if (p.resize_short > 0) object["resize_short"] = p.resize_short;
   if (p.resize) object["resize"] = to_text(*p.resize);
   if (p.letterbox) object["letterbox"] = to_text(*p.letterbox);
+  if (p.letterbox || p.fit == Preprocess::Fit::letterbox ||
+      p.letterbox_align != Preprocess::Align::corner)
+    object["letterbox_align"] = align_name(p.letterbox_align);
   if (p.letterbox_fill != Preprocess{}.letterbox_fill) {
     object["letterbox_fill"] = short_decimal(p.letterbox_fill);
   }
@@ -142,6 +176,9 @@ std::string to_json(const Preprocess& preprocess) {
   if (!p.mean.empty()) object["mean"] = short_decimals(p.mean);
   if (!p.std.empty()) object["std"] = short_decimals(p.std);
   object["layout"] = p.layout;
+  if (p.fit != Preprocess::Fit::as_said) object["fit"] = fit_name(p.fit);
+  if (p.fit == Preprocess::Fit::crop || p.crop_share != Preprocess{}.crop_share)
+    object["crop_share"] = short_decimal(p.crop_share);
   return object.dump();
 }
 

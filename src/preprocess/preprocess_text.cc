@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "preprocess/preprocess_text.h"
 
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -13,6 +14,8 @@ namespace {
 constexpr int kMaxSide = 65535;
 constexpr size_t kMaxChannels = 3;
 constexpr std::string_view kColorNames[] = {"rgb", "bgr", "gray"};
+constexpr std::string_view kAlignNames[] = {"corner", "center"};
+constexpr std::string_view kFitNames[] = {"as_said", "stretch", "crop", "letterbox"};
 
 int parse_side(std::string_view text, const std::string& what, std::string_view whole,
                std::string_view expected) {
@@ -33,6 +36,15 @@ f32 parse_float(std::string_view text, const std::string& what, std::string_view
          whole);
   }
   return value;
+}
+
+f32 parse_fill(std::string_view word, const std::string& what, std::string_view whole) {
+  const f32 fill = parse_float(word, what, whole);
+  if (!(fill >= 0 && fill <= 255) || fill != std::floor(fill)) {
+    fail(Error::Code::invalid_argument, "{}: the fill must be a whole number of 0 to 255, got '{}'",
+         what, whole);
+  }
+  return fill;
 }
 
 void check_channels(const std::vector<f32>& values, const char* key, const std::string& where) {
@@ -76,13 +88,16 @@ void parse_resize(std::string_view text, const std::string& what, Preprocess* pr
 void parse_letterbox(std::string_view text, const std::string& what, Preprocess* preprocess) {
   const size_t colon = text.find(':');
   preprocess->letterbox = parse_size(text.substr(0, colon), what);
-  if (colon == text.npos) return;
-  const f32 fill = parse_float(text.substr(colon + 1), what, text);
-  if (!(fill >= 0 && fill <= 255) || fill != std::floor(fill)) {
-    fail(Error::Code::invalid_argument, "{}: the fill must be a whole number of 0 to 255, got '{}'",
-         what, text);
+  for (std::string_view rest = colon == text.npos ? "" : text.substr(colon); !rest.empty();) {
+    rest.remove_prefix(1);
+    const std::string_view word = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(word.size());
+    if (!word.empty() && std::isalpha(static_cast<unsigned char>(word[0])) != 0) {
+      preprocess->letterbox_align = parse_align(word, what);
+    } else {
+      preprocess->letterbox_fill = parse_fill(word, what, text);
+    }
   }
-  preprocess->letterbox_fill = fill;
 }
 
 std::vector<f32> parse_floats(std::string_view text, const std::string& what) {
@@ -117,6 +132,27 @@ std::string_view color_name(Preprocess::Color color) {
   return kColorNames[static_cast<size_t>(color)];
 }
 
+Preprocess::Align parse_align(std::string_view text, const std::string& what) {
+  if (text == kAlignNames[0]) return Preprocess::Align::corner;
+  if (text == kAlignNames[1]) return Preprocess::Align::center;
+  fail(Error::Code::invalid_argument, "{}: expected corner (top left) or center, got '{}'", what,
+       text);
+}
+
+std::string_view align_name(Preprocess::Align align) {
+  return kAlignNames[static_cast<size_t>(align)];
+}
+
+Preprocess::Fit parse_fit(std::string_view text, const std::string& what) {
+  for (size_t i = 1; i < std::size(kFitNames); ++i) {
+    if (text == kFitNames[i]) return static_cast<Preprocess::Fit>(i);
+  }
+  fail(Error::Code::invalid_argument, "{}: expected stretch, crop or letterbox, got '{}'", what,
+       text);
+}
+
+std::string_view fit_name(Preprocess::Fit fit) { return kFitNames[static_cast<size_t>(fit)]; }
+
 std::string to_text(const Preprocess::Size& size) {
   return fmt::format("{}x{}", size.width, size.height);
 }
@@ -144,6 +180,10 @@ void check_preprocess(const Preprocess& preprocess, const std::string& where) {
       p.letterbox_fill != std::floor(p.letterbox_fill)) {
     fail(Error::Code::invalid_argument, "{}: letterbox_fill must be a whole number of 0 to 255",
          where);
+  }
+  if (!(p.crop_share > 0 && p.crop_share <= 1)) {
+    fail(Error::Code::invalid_argument, "{}: crop_share must be above 0 and at most 1, got {}",
+         where, p.crop_share);
   }
   if (p.layout != "nchw" && p.layout != "nhwc") {
     fail(Error::Code::invalid_argument, "{}: layout must be nchw or nhwc, got '{}'", where,
