@@ -14,6 +14,7 @@
 
 #include "cli/bench_calls.h"
 #include "cli/command.h"
+#include "cli/data_checks.h"
 #include "cli/engine_flags.h"
 #include "cli/engine_source.h"
 #include "cli/progress.h"
@@ -61,6 +62,7 @@ struct Measured {
   std::vector<Shape> shapes;
   Coverage coverage;
   std::string precision;
+  DataChecks checks = {};                  // of the numbers that it runs on
   std::vector<double> latency, processor;  // sorted
 
   double mean() const {
@@ -131,7 +133,11 @@ class Bench {
         engine.make_context({flags_.engine.threads, tuning, flags_.device, nullptr, flags_.chains});
     context.prepare(result_.shapes, flags_.transfers ? "cpu" : device_info(flags_.device).name);
     result_.prepare_ms = seconds_since(start) * 1e3;
-    run_all(context, make_inputs(engine, result_.shapes));
+    const std::vector<Tensor> inputs = make_inputs(engine, result_.shapes);
+    InputWatch watch(known_inputs(engine));
+    watch.add(inputs);
+    result_.checks.clipped = watch.clipped();
+    run_all(context, inputs);
     progress_.finish();
   }
 
@@ -233,7 +239,8 @@ void print_object(const RunFlags& flags, const Measured& m) {
       {"peak_memory_bytes", peak_memory_bytes()},
       {"throughput", m.throughput()},
       {"runs", m.run_count()},
-      {"warmup_runs", m.warmup_runs * m.runs_of_call}};
+      {"warmup_runs", m.warmup_runs * m.runs_of_call},
+      {"clipped", clipped_json(m.checks.clipped)}};
   object.update(subject(flags, m));
   print_json(object);
 }
@@ -308,6 +315,7 @@ int bench_runs(const RunFlags& flags) {
     print_warning(fmt::format("the input's first dimension is {}; --batch {} has no effect",
                               measured.batch(), flags.batch));
   }
+  for (const std::string& warning : measured.checks.warnings()) print_warning(warning);
   if (flags.runs.given()) write(flags.runs, runs_json(flags, measured));
   if (flags.trace.given()) write(flags.trace, trace_json(flags, measured));
   flags.json ? print_object(flags, measured) : print_text(flags, measured);

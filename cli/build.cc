@@ -10,6 +10,7 @@
 #include "cli/calibration_flags.h"
 #include "cli/command.h"
 #include "cli/constraint_flags.h"
+#include "cli/data_checks.h"
 #include "cli/engine_flags.h"
 #include "cli/engine_source.h"
 #include "cli/fail.h"
@@ -196,6 +197,7 @@ void print_summary_json(const Options& options, const Built& built) {
        {{"samples", report.calibration_samples},
         {"method", methods_of(report)},
         {"skipped", report.calibration_skipped},
+        {"prepared", report.handling ? handling_json(*report.handling) : nullptr},
         {"skipped_files", report.skipped_files},
         {"inputs", std::move(seen)}}},
       {"inputs", inputs_json(built.engine)},
@@ -267,6 +269,7 @@ int run(Options options) {
   const Judged judged = judge_and_write(engine, options);
   if (judged.written()) save_cache(options.calibration, report);
   progress.finish();
+  if (report.handling) say_handling(*report.handling);
   const Inspection& inspection = judged.inspection;
   if (options.report->given() && judged.written()) {
     write_build_report(

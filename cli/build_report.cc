@@ -28,6 +28,11 @@ std::vector<ValueError> layer_errors(const BuildReport& build, ProgressBar& prog
   DataOptions data = *build.options.calibration;
   data.max_samples =
       data.max_samples == 0 ? kErrorSamples : std::min(data.max_samples, kErrorSamples);
+  // As calibration had it.
+  if (const auto& handling = build.report.handling; handling && handling->applied) {
+    data.preprocess = handling->applied;
+    data.preprocess_from = handling->from;
+  }
   Samples samples(build.engine, data, &progress);
   const auto next = run_source(build.engine, samples, [&](int64_t done) {
     progress.update({"compare", done, samples.size()});

@@ -73,6 +73,8 @@ Recorded record_runs(const Options& options, const Engine& engine) {
     run.inputs = std::move(inputs);
     progress.update({"runs", taken, samples.size()});
   }
+  for (const std::string& warning : samples.checks().warnings())
+    recorded.warnings.push_back(warning);
   for (const std::string& name : samples.skipped()) recorded.warnings.push_back("skipped " + name);
   return recorded;
 }

@@ -65,6 +65,7 @@ struct Result {
   std::vector<ValueError> layers;
   std::vector<std::string> skipped;
   std::vector<std::string> warnings;
+  DataChecks checks = {};
 };
 
 void compare_outputs(const Options& options, const Engine& engine, Samples& samples,
@@ -118,6 +119,7 @@ Result measure(const Options& options, const Engine& engine) {
   compare_outputs(options, engine, samples, reference, result);
   result.skipped = samples.skipped();
   result.warnings = samples.notes();
+  result.checks = samples.checks();
   if (options.layers) result.layers = compare_layers(options, data, *reference.engine(), engine);
   return result;
 }
@@ -182,6 +184,7 @@ void print_result_json(const Engine& engine, const Result& result,
                                    {"layers", parsed(to_json(result.layers))},
                                    {"skipped", result.skipped},
                                    {"warnings", result.warnings}};
+  add_checks(result.checks, object);
   add_thresholds(object, judged);
   print_json(object);
 }

@@ -8,10 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/choice.h"
+#include "cli/engine_flags.h"
 #include "cli/fail.h"
 #include "cli/number_range.h"
 #include "cli/standard_files.h"
 #include "cli/terminal.h"
+#include "octet/closest.h"
 
 namespace octet::cli {
 namespace {
@@ -59,13 +61,18 @@ void add_preprocess_flags(CLI::App& app, PreprocessFlags& flags) {
   const auto add = [&](const char* name, auto& target, const char* help) {
     return app.add_option(name, target, help)->group(group);
   };
-  add("--preprocess", flags.file, "JSON file with the keys below; flags override it")
-      ->type_name("FILE");
+  add("--preprocess", flags.file,
+      "what a family of models takes (torchvision, ultralytics, yolox, keras, caffe ...: see "
+      "docs/cli.md), or a JSON file with the keys below; flags override it")
+      ->type_name("NAME|FILE");
   add("--resize", flags.resize, "scale to WxH, or so that the shorter side is SHORT pixels")
       ->type_name("WxH|SHORT");
   add("--crop", flags.crop, "cut out the centre")->type_name("WxH");
-  add("--letterbox", flags.letterbox, "scale to fit inside, pad right and bottom with FILL [114]")
-      ->type_name("WxH[:FILL]");
+  add("--letterbox", flags.letterbox,
+      "scale to fit inside and pad with FILL [114]: the image in the corner at the top left, as "
+      "YOLOX "
+      "[corner], or in the center, as Ultralytics")
+      ->type_name("WxH[:FILL][:corner|center]");
   add("--orientation", flags.orientation,
       "turn images as their EXIF data say [exif], or take them as they are stored")
       ->type_name("exif|stored")
@@ -91,21 +98,49 @@ bool any_given(const PreprocessFlags& flags) {
   return !flags.file.empty() || !to_object(flags).empty();
 }
 
-Resolved resolve(const PreprocessFlags& flags, const std::optional<Preprocess>& remembered) {
-  Resolved result{remembered, remembered.has_value()};
-  if (!flags.file.empty()) {
-    const std::string text = read_text_file(flags.file);
-    result = {preprocess_from_json(text, flags.file), Json::parse(text).contains("scale")};
+namespace {
+
+// What --preprocess names.
+Resolved named(const std::string& name) {
+  if (const PreprocessPreset* preset = find_preprocess_preset(name))
+    return {preset->preprocess, true, "--preprocess " + name};
+  std::error_code error;
+  if (!std::filesystem::exists(name, error)) {
+    std::vector<std::string> names;
+    for (const PreprocessPreset& preset : preprocess_presets()) names.emplace_back(preset.name);
+    fail(Error::Code::invalid_argument,
+         "--preprocess {}: no such file, and no preset; those are {}{}", name, joined(names),
+         did_you_mean(name, names));
   }
+  const std::string text = read_text_file(name);
+  const Preprocess preprocess = preprocess_from_json(text, name);
+  const Json keys = Json::parse(text);
+  return {preprocess, keys.contains("scale") || keys.contains("preset"), name};
+}
+
+// One geometry replaces another: --letterbox on top of a remembered --resize means letterbox alone.
+void drop_replaced(const Json& overrides, Json& object) {
+  const bool boxes = overrides.contains("letterbox");
+  const bool sizes = overrides.contains("resize") || overrides.contains("crop");
+  if (boxes) object.erase("resize"), object.erase("crop");
+  if (sizes) object.erase("letterbox");
+  if (boxes || sizes) object.erase("letterbox_align");
+  if (boxes || sizes) object.erase("fit"), object.erase("crop_share");
+}
+
+}  // namespace
+
+Resolved resolve(const PreprocessFlags& flags, const std::optional<Preprocess>& remembered) {
+  Resolved result{remembered, remembered.has_value(), remembered ? "the engine" : ""};
+  if (!flags.file.empty()) result = named(flags.file);
   const Json overrides = to_object(flags);
   result.scale_said = result.scale_said || overrides.contains("scale");
   if (!overrides.empty()) {
     Json object = result.preprocess ? Json::parse(to_json(*result.preprocess)) : Json::object();
-    // One geometry replaces another: --letterbox on top of a remembered --resize means letterbox alone.
-    if (overrides.contains("letterbox")) object.erase("resize"), object.erase("crop");
-    if (overrides.contains("resize") || overrides.contains("crop")) object.erase("letterbox");
+    drop_replaced(overrides, object);
     object.update(overrides);
     result.preprocess = preprocess_from_json(object.dump(), "command line");
+    result.from = result.from.empty() ? "the flags" : "the flags over " + result.from;
   }
   if (!result.scale_said && result.preprocess && of_unit_pixels(*result.preprocess)) {
     result.preprocess->scale = kPixelScale;
@@ -173,6 +208,9 @@ DataOptions data_options(const DataFlags& flags, const std::optional<Preprocess>
   options.data = readable(flags.data);
   const Resolved resolved = resolve(flags.preprocess, remembered);
   options.preprocess = resolved.preprocess;
+  options.preprocess_from = resolved.from;
+  // Arrays are what they are, unless this command says what to do with them.
+  options.prepared_arrays = !any_given(flags.preprocess);
   options.raw_pixels = resolved.scale_said;
   options.max_samples = flags.max_samples;
   options.skip_bad = flags.skip_bad;

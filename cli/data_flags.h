@@ -13,7 +13,7 @@
 namespace octet::cli {
 
 struct PreprocessFlags {
-  std::string file;
+  std::string file;  // or the name of a preset
   std::string resize;
   std::string crop;
   std::string letterbox;
@@ -31,9 +31,10 @@ struct Resolved {
   std::optional<Preprocess>
       preprocess;           // nothing where no flag, no file and nothing remembered says any
   bool scale_said = false;  // by a flag, the file or the engine: pixels of 0 to 255 are then meant
+  std::string from;         // who says so: "the flags over the engine"
 };
 
-// The preprocessing that the flags describe on top of --preprocess FILE, or of `remembered` when no file is named. Where mean and std
+// The preprocessing that the flags describe on top of --preprocess NAME|FILE, or of `remembered` when no file is named. Where mean and std
 // are of pixels of 0 to 1 and no scale is said, 255 is chosen, with a warning.
 Resolved resolve(const PreprocessFlags& flags, const std::optional<Preprocess>& remembered);
 

@@ -14,6 +14,7 @@
 #include "cli/engine_flags.h"
 #include "cli/engine_source.h"
 #include "cli/eval_counts.h"
+#include "cli/eval_trials.h"
 #include "cli/fail.h"
 #include "cli/nan_watch.h"
 #include "cli/number_range.h"
@@ -36,7 +37,11 @@ constexpr const char* kFooter =
     "from 0; with\n"
     "--labels prefix it is the number that the file name begins with. Without labels only "
     "agreement and SQNR\n"
-    "are measured. Preprocessing comes from the engine; flags override it.\n"
+    "are measured. Photos are prepared as the engine remembers, and flags override that; arrays "
+    "are taken as they\n"
+    "are unless flags prepare them. Data that calibration speaks against are warned of, and where "
+    "labels are known\n"
+    "other preparations are tried.\n"
     "Top-1 and agreement (the share of samples whose top-1 is the same in both) are of the first "
     "output where all\n"
     "outputs are scores of classes, or of --scores NAME; SQNR and cosine compare all outputs.\n\n"
@@ -72,6 +77,8 @@ struct Measured {
   std::vector<OutputComparison> comparisons;  // where a flag asks for them
   std::vector<std::string> skipped;
   std::vector<std::string> warnings;
+  DataChecks checks = {};
+  std::optional<Trial> trial = std::nullopt;
 };
 
 // The engine alone.
@@ -126,7 +133,15 @@ Measured measure(const Options& options, const Engine& engine) {
   }
   result.skipped = samples.skipped();
   result.warnings = samples.notes();
-  if (const auto doubt = result.counts.doubt()) result.warnings.push_back(*doubt);
+  result.checks = samples.checks();
+  const auto doubt = result.counts.doubt();
+  if (result.counts.labelled() > 0) {
+    result.trial =
+        try_preparations(engine, {data, options.scores, options.label_offset, options.threads},
+                         samples.other_preparations(doubt.has_value()));
+  }
+  if (doubt) result.warnings.push_back(*doubt);
+  if (result.trial) result.warnings.push_back(result.trial->text());
   return result;
 }
 
@@ -221,6 +236,8 @@ void print_counts_json(const Options& options, const Measured& measured,
                                    {"not_finite", measured.nan.json},
                                    {"skipped", measured.skipped},
                                    {"warnings", measured.warnings}};
+  add_checks(measured.checks, object);
+  object["trial"] = trial_json(measured.trial);
   if (options.reference.given()) {
     object["sqnr_db"] = sqnr_json(counts.errors().stats().sqnr_db());
     object["max_abs"] = counts.errors().stats().max_abs();

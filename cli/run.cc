@@ -163,9 +163,14 @@ class Results {
     if (options_.output->given()) arrays_.add(result.outputs);
   }
 
-  void finish() {
+  void finish(const DataChecks& checks) {
     if (options_.output->given()) write(*options_.output, arrays_.arrays());
-    if (options_.json) print_json({{"results", std::move(results_)}});
+    const std::vector<std::string> warnings = checks.warnings();
+    for (const std::string& warning : warnings) print_warning(warning);
+    if (!options_.json) return;
+    Json object = {{"results", std::move(results_)}, {"warnings", warnings}};
+    add_checks(checks, object);
+    print_json(object);
   }
 
  private:
@@ -188,7 +193,9 @@ RunInputs inputs_of(const Options& options, const Engine& engine) {
   }
   RunInputs inputs;
   for (const std::filesystem::path& file : options.inputs) inputs.files.push_back(readable(file));
-  inputs.options.preprocess = resolve(options.preprocess, engine.preprocess()).preprocess;
+  Resolved resolved = resolve(options.preprocess, engine.preprocess());
+  inputs.options.preprocess = std::move(resolved.preprocess);
+  inputs.options.preprocess_from = std::move(resolved.from);
   apply(options.sequences, inputs.options);
   inputs.prepare_arrays = any_given(options.preprocess);
   inputs.random = {options.random, options.seed, {}};
@@ -209,8 +216,9 @@ int run(Options options) {
   Results results(options, engine, tuning, opened.outputs().size(), watch);
   const RunInputs inputs = inputs_of(options, engine);
   Context context = engine.make_context({options.threads, tuning, options.device});
-  run_all(engine, context, inputs, [&](RunResult result) { results.add(std::move(result)); });
-  results.finish();
+  const DataChecks checks =
+      run_all(engine, context, inputs, [&](RunResult result) { results.add(std::move(result)); });
+  results.finish(checks);
   return kDone;
 }
 

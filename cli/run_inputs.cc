@@ -33,25 +33,55 @@ int64_t rows_of(std::span<const Tensor> inputs, std::span<const Tensor> outputs)
   return std::max<int64_t>(rows, 1);
 }
 
-// Pixels as they are stored, given to a network whose images were scaled.
-void warn_of_raw_arrays(const std::string& name, std::span<const Tensor> inputs,
-                        const std::optional<Preprocess>& preprocess) {
-  constexpr float kScaled = 30;
-  if (!preprocess || preprocess->scale == 1 || inputs.size() != 1) return;
-  if (inputs[0].dtype() != Dtype::f32 || inputs[0].elements() == 0) return;
-  const auto values = inputs[0].as<float>();
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  if (*low < 0 || *high <= kScaled || *high > preprocess->scale) return;
-  print_warning(fmt::format(
-      "{}: runs from {:.6g} to {:.6g}, and is used as it stands, though images of this engine are "
-      "divided by {:.6g}; --scale and its like prepare arrays, too",
-      name, *low, *high, preprocess->scale));
-}
+// Photos and arrays each by themselves, over all files.
+class Watched {
+ public:
+  Watched(const Engine& engine, bool photos)
+      : known_(known_inputs(engine)), watch_(known_), history_{photos, {}, engine.preprocess()} {}
+
+  void handled(const DataHandling& handling) {
+    handling_ = handling;
+    history_.applied = handling.applied;
+    say_handling(handling);
+  }
+  void add(std::span<const Tensor> inputs) { watch_.add(inputs); }
+
+  void report(DataChecks& into) const {
+    if (!handling_) return;
+    into.handlings.push_back(*handling_);
+    for (InputDoubt& doubt : doubts_about(known_, watch_.profiles(), history_))
+      into.doubts.push_back(std::move(doubt));
+    for (InputWatch::Clipped& entry : watch_.clipped()) into.clipped.push_back(std::move(entry));
+  }
+
+ private:
+  KnownInputs known_;
+  InputWatch watch_;
+  InputHistory history_;
+  std::optional<DataHandling> handling_;
+};
 
 class FileRunner {
  public:
   FileRunner(const Engine& engine, Context& context, const EachResult& each)
-      : engine_(engine), context_(context), each_(each) {}
+      : engine_(engine),
+        context_(context),
+        each_(each),
+        photos_(engine, true),
+        arrays_(engine, false) {}
+
+  DataChecks checks() const {
+    DataChecks checks;
+    photos_.report(checks);
+    arrays_.report(checks);
+    return checks;
+  }
+
+  void run_arrays(const std::string& name, std::span<const Tensor> inputs) {
+    arrays_.handled({});
+    arrays_.add(inputs);
+    run_whole(name, inputs);
+  }
 
   void run_whole(const std::string& name, std::span<const Tensor> inputs) {
     const std::vector<Tensor> outputs = run_named(engine_, runner_of(context_), inputs, name);
@@ -66,10 +96,14 @@ class FileRunner {
 
   void run_samples(const DataOptions& options) {
     Samples samples(engine_, options);
+    const DataHandling& handling = samples.checks().handlings[0];
+    Watched& watched = handling.photos ? photos_ : arrays_;
+    watched.handled(handling);
     const bool folder = std::filesystem::is_directory(options.data);
     const Runner runners[] = {runner_of(context_)};
     cli::run_samples(engine_, samples, runners,
                      [&](const LoadedSample& sample, std::span<const std::vector<Tensor>> outputs) {
+                       watched.add(sample.inputs);
                        const auto name = folder ? options.data / sample.name
                                                 : options.data.parent_path() / sample.name;
                        each_({name.string(), sample.inputs, outputs[0], 1});
@@ -80,12 +114,13 @@ class FileRunner {
   const Engine& engine_;
   Context& context_;
   const EachResult& each_;
+  Watched photos_, arrays_;
 };
 
 }  // namespace
 
-void run_all(const Engine& engine, Context& context, const RunInputs& inputs,
-             const EachResult& each) {
+DataChecks run_all(const Engine& engine, Context& context, const RunInputs& inputs,
+                   const EachResult& each) {
   FileRunner runner(engine, context, each);
   for (int64_t i = 0; i < inputs.random.runs; ++i) {
     const auto seed = inputs.random.seed + static_cast<uint64_t>(i);
@@ -96,8 +131,7 @@ void run_all(const Engine& engine, Context& context, const RunInputs& inputs,
   for (const std::filesystem::path& file : inputs.files) {
     if (is_array_data(file) && !inputs.prepare_arrays && inputs.options.states.empty()) {
       if (const auto arrays = read_inputs(file, infos)) {
-        warn_of_raw_arrays(with_known_names(file.string()), *arrays, engine.preprocess());
-        runner.run_whole(file.string(), *arrays);
+        runner.run_arrays(file.string(), *arrays);
         continue;
       }
     }
@@ -106,6 +140,7 @@ void run_all(const Engine& engine, Context& context, const RunInputs& inputs,
     options.prepared_arrays = !inputs.prepare_arrays;
     runner.run_samples(options);
   }
+  return runner.checks();
 }
 
 }  // namespace octet::cli

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/data_checks.h"
 #include "cli/data_flags.h"
 #include "octet/engine.h"
 
@@ -38,7 +39,8 @@ struct RunInputs {
 
 // Runs them all, in order. An array file whose arrays have the inputs' own shapes is one run, used as it stands, and each of its rows
 // one result where inputs and outputs agree on their number; other data go sample by sample, as calibration reads them.
-void run_all(const Engine& engine, Context& context, const RunInputs& inputs,
-             const EachResult& each);
+// Tells how photos and arrays are prepared, and gives what is wrong with them, all data together.
+DataChecks run_all(const Engine& engine, Context& context, const RunInputs& inputs,
+                   const EachResult& each);
 
 }  // namespace octet::cli

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/data_checks.h"
 #include "cli/progress.h"
 #include "octet/data.h"
 #include "octet/engine.h"
@@ -22,7 +23,7 @@ struct LoadedSample {
 
 class Samples {
  public:
-  // All are read once, which `progress` is told of as the stage "check data".
+  // All are read once, which `progress` is told of as the stage "check data", and how they are prepared is said.
   Samples(const Engine& engine, const DataOptions& options, ProgressBar* progress = nullptr);
 
   int64_t size() const;
@@ -32,11 +33,17 @@ class Samples {
   // "name: reason" of those that --skip-bad left out.
   const std::vector<std::string>& skipped() const { return skipped_; }
   const std::vector<StateLink>& states() const { return states_; }
-  // What is odd about the data; DataSource::notes().
-  const std::vector<std::string>& notes() const { return source_.notes(); }
+  // What is odd about the data: DataSource::notes(), and what the engine's calibration says against them.
+  std::vector<std::string> notes() const;
+  const DataChecks& checks() const { return checks_; }
+  // What may be tried where answers are known.
+  std::vector<InputDoubt> other_preparations(bool mostly_wrong) const;
 
  private:
+  KnownInputs known_;
   DataSource source_;
+  InputHistory history_;
+  DataChecks checks_;
   std::vector<StateLink> states_;
   int64_t at_ = 0;
   std::vector<std::string> skipped_;

@@ -98,7 +98,16 @@ void time(const StageFlags& flags, Stage& stage, ProgressBar& progress) {
 // All stages on each sample, in one reading of the data.
 void judge(const StageFlags& flags, std::vector<Stage*>& stages, ProgressBar& progress) {
   const Engine& reference = *stages[0]->engine;
-  Samples samples(reference, flags.data);
+  // The last knows what calibration saw, and how photos are prepared where nobody said so here.
+  const Engine& last = *stages.back()->engine;
+  DataOptions data = flags.data;
+  const std::optional<DataHandling>& handling = stages.back()->report.handling;
+  if (!data.preprocess && last.preprocess()) {
+    data.preprocess = last.preprocess();
+    data.preprocess_from = handling && handling->photos ? handling->from : "the engine";
+  }
+  Samples samples(last, data);
+  for (const std::string& warning : samples.checks().warnings()) print_warning(warning);
   std::vector<Context> contexts;
   for (const Stage* stage : stages)
     contexts.push_back(stage->engine->make_context({.threads = flags.compile.threads}));

@@ -254,6 +254,13 @@ def write_data():
         "letterbox": '{"letterbox":"16x16:114","color":"bgr","scale":255,"layout":"nhwc"}',
         "short": '{"resize":"7","color":"gray","mean":"0.5","std":0.25}',
         "empty": "{}",
+        "preset": '{"preset":"torchvision","mean":0.5,"crop_share":0.9}',
+        "center": '{"letterbox":"16x12:7:center","fit":"letterbox","scale":255}',
+        "hugging_face": '{"do_resize":true,"size":{"shortest_edge":8},"crop_pct":0.875,"do_center_crop":true,"crop_size":{"height":4,"width":5},'
+                        '"do_rescale":true,"rescale_factor":0.00392156862745098,"rescale_offset":true,"do_normalize":true,'
+                        '"image_mean":[0.5,0.5,0.5],"image_std":[0.5,0.5,0.5],"resample":3}',
+        "timm": '{"pretrained_cfg":{"input_size":[3,5,4],"mean":[0.4,0.5,0.6],"std":[0.2,0.2,0.2],"crop_pct":0.9,"interpolation":"bicubic"}}',
+        "profiles": '[{"input":"x","samples":3,"interleaving":0.25,"min":[-1,0],"max":[2.5,0],"mean":[0.1,0],"deviation":[0.2,0]}]',
     }
     for name, text in texts.items():
         write("preprocess", name + ".json", text.encode())

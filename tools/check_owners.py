@@ -10,7 +10,7 @@ from check_includes import INCLUDE, ROOT, declared, folder_of
 OWNERS = {
     "core": {"closest", "constraints", "device_memory", "error", "limits", "machine", "output", "precision", "progress", "range", "tensor", "tensor_view", "work_limit"},
     "onnx": {"weights"},
-    "preprocess": {"preprocess"},
+    "preprocess": {"input_profile", "preprocess"},
     "data": {"data", "npz"},
     "plugin": {"plugin", "plugin_cpp", "plugin_view", "plugins"},
     "calibrate": {"calibrate", "calibration_cache"},

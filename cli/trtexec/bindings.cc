@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "cli/data_checks.h"
 #include "cli/engine_flags.h"
 #include "cli/fail.h"
 #include "cli/trtexec/files.h"
@@ -73,6 +74,25 @@ void check_names(const Options& options, const std::vector<TensorInfo>& inputs) 
          "input tensor names are correct.",
          name);
   }
+}
+
+// What files hold, against calibration; random numbers are what they are.
+void check_loaded(const Options& options, const Engine& engine, const std::vector<Tensor>& inputs) {
+  if (options.inputs.empty()) return;
+  const KnownInputs known = known_inputs(engine);
+  InputWatch watch(known);
+  watch.add(inputs);
+  DataChecks checks;
+  checks.doubts = doubts_about(known, watch.profiles(), {false, std::nullopt, engine.preprocess()});
+  checks.clipped = watch.clipped();
+  const auto is_random = [&](const std::string& name) {
+    return std::ranges::none_of(options.inputs, [&](const auto& one) { return one.first == name; });
+  };
+  std::erase_if(checks.doubts, [&](const InputDoubt& doubt) { return is_random(doubt.name); });
+  std::erase_if(checks.clipped, [&](const auto& entry) { return is_random(entry.input); });
+  // trtexec has no flags that prepare inputs.
+  for (InputDoubt& doubt : checks.doubts) doubt.change = {};
+  for (const std::string& text : checks.warnings()) log_warning(text);
 }
 
 template <class T>
@@ -181,6 +201,7 @@ std::vector<Tensor> make_inputs(const Options& options, const Engine& engine,
     }
     log_bindings({infos[i]}, {tensor.type()}, "Input");
   }
+  check_loaded(options, engine, inputs);
   return inputs;
 }
 

@@ -68,7 +68,12 @@ std::optional<CalibrationOptions> calibration_of(const Options& options) {
   calibration.data = options.given.text("--calibData");
   if (options.has("--calibPreprocess")) {
     const std::string path = options.given.text("--calibPreprocess");
-    calibration.preprocess = preprocess_from_json(read_text_file(path), path);
+    PreprocessFlags flags;
+    flags.file = path;
+    Resolved resolved = resolve(flags, {});
+    calibration.preprocess = std::move(resolved.preprocess);
+    calibration.preprocess_from = std::move(resolved.from);
+    calibration.raw_pixels = resolved.scale_said;
   }
   if (options.has("--calib")) add_cache(options, calibration);
   if (calibration.cache == nullptr)
@@ -151,6 +156,7 @@ class Build {
           "for any layer consuming or producing given tensor",
           range.tensor);
     }
+    if (report_.handling) log_info(report_.handling->line());
     if (report_.calibration_samples > 0)
       info("Calibrated on {} samples", report_.calibration_samples);
     for (const Range& range : report_.ranges) {

@@ -77,6 +77,7 @@ struct CompileReport {
   int64_t calibration_skipped = 0;
   std::vector<std::string> skipped_files;  // "name: reason"
   std::vector<InputSummary> inputs;        // what calibration saw
+  std::optional<DataHandling> handling;    // what was done to its data; nothing where it read none
 };
 
 // Throws one Error for whatever is wrong with model, options or data. Nothing is written to any file.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "octet/engine.h"
+#include "octet/input_profile.h"
 #include "octet/preprocess.h"
 #include "octet/tensor.h"
 
@@ -46,6 +47,19 @@ struct DataOptions {
   // The samples of each file are the steps of a sequence, in their order. Inputs that are states have no array.
   std::vector<StateLink> states = {};
   bool raw_pixels = false;  // values of 0 to 255 are meant: no note that they look unnormalised
+  // Who says so of `preprocess`, for people: "the engine", "the flags".
+  std::string preprocess_from = {};
+  // KnownInputs::codes of the engine that the data are for: validate() counts what they clip.
+  std::vector<std::optional<CodeSpan>> input_codes = {};
+};
+
+// What is done to data before a network sees them.
+struct DataHandling {
+  bool photos = false;
+  std::optional<Preprocess> applied = std::nullopt;  // nothing: arrays as they are
+  std::string from = {};                             // "the engine"; empty for arrays as they are
+  // "photos: letterbox 640x640 (center, fill 114), rgb, /255, from the engine", "arrays: taken as they are".
+  std::string line() const;
 };
 
 // What one input looked like over all samples, as the network sees it: after preprocessing.
@@ -90,12 +104,15 @@ class DataSource {
 
   // What is applied, and what an engine should remember: for images always, for arrays what the options gave.
   const std::optional<Preprocess>& preprocess() const;
+  const DataHandling& handling() const;
   const std::vector<SkippedItem>& skipped() const;
   // Worth telling the user, no error: fewer samples than asked for, only one class, files of other kinds; after validate() also
   // what is doubtful in the values: all zero, constant, as pixels are stored, too few samples.
   const std::vector<std::string>& notes() const;
   // One for each input; none before validate().
   const std::vector<InputSummary>& summaries() const;
+  const std::vector<InputProfile>& profiles() const;
+  const std::vector<InputWatch::Clipped>& clipped() const;
 
  private:
   struct Impl;

@@ -17,6 +17,7 @@ SampleSource files_of(const std::filesystem::path& path, const PyEngine& tested)
   DataOptions options;
   options.data = path;
   options.preprocess = tested.engine.preprocess();
+  options.prepared_arrays = true;
   const std::vector<TensorInfo> inputs = tested.engine.inputs();
   const auto source = std::make_shared<const DataSource>(DataSource::open(options, inputs));
   return [source, next = int64_t{0}](std::vector<Tensor>& sample) mutable {

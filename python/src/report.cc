@@ -58,6 +58,7 @@ nb::dict report_dict(const CompileReport& report) {
   dict["samples"] = report.calibration_samples;
   dict["skipped"] = strings(report.skipped_files);
   dict["inputs"] = dicts(report.inputs, input_dict);
+  dict["prepared"] = report.handling ? nb::object(to_str(report.handling->line())) : nb::none();
   dict["ranges"] = dicts(report.ranges, range_dict);
   dict["missing_ranges"] = dicts(report.missing_ranges, missing_dict);
   dict["warnings"] = strings(report.warnings);

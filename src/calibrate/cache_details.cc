@@ -6,6 +6,7 @@
 #include "calibrate/range.h"
 #include "core/bounded_json.h"
 #include "core/memory.h"
+#include "preprocess/profile_json.h"
 
 namespace octet {
 namespace {
@@ -152,6 +153,7 @@ std::string write_cache_details(const CacheDetails& details) {
                {"samples", details.samples},
                {"bins", Histogram::kBins}};
   if (details.preprocess) head["preprocess"] = Json::parse(to_json(*details.preprocess));
+  if (!details.inputs.empty()) head["inputs"] = profiles_json(details.inputs);
   std::string text = dumped(head);
   text.pop_back();
   text += ",\"tensors\":[";
@@ -175,6 +177,7 @@ CacheDetails read_cache_details(std::string_view text, const std::string& file) 
   details.samples = reader.integer("samples", 0, kMaxCount);
   if (json.contains("preprocess"))
     details.preprocess = preprocess_from_json(dumped(json["preprocess"]), file);
+  if (json.contains("inputs")) details.inputs = profiles_from_json(json["inputs"], file);
   details.tensors = read_tensors(reader);
   return details;
 }

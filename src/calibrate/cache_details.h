@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "calibrate/histogram.h"
+#include "octet/input_profile.h"
 #include "octet/preprocess.h"
 #include "octet/range.h"
 
@@ -25,6 +26,7 @@ struct CacheDetails {
   std::string data;       // as the user named it
   s64 samples = 0;
   std::optional<Preprocess> preprocess;
+  std::vector<InputProfile> inputs;  // empty: an older Octet did not say
   std::vector<TensorDetails> tensors;
 };
 

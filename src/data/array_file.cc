@@ -15,6 +15,21 @@
 namespace octet {
 namespace {
 
+// Channels at the other end of an image.
+const char* hint_of_layout(const Shape& array, const Shape& input) {
+  if (array.rank() < 3 || input.rank() != 4) return "";
+  const auto turned = [&](std::initializer_list<int> order) {
+    std::vector<s64> dims = {input[0]};
+    for (const int d : order) dims.push_back(array[array.rank() - 3 + d]);
+    return fit_rows(Shape(dims), input).fits;
+  };
+  if (turned({2, 0, 1}))
+    return ". Its axes are those of NHWC, the input's NCHW: transpose the array, do not reshape it";
+  if (turned({1, 2, 0}))
+    return ". Its axes are those of NCHW, the input's NHWC: transpose the array, do not reshape it";
+  return "";
+}
+
 using Dims = std::vector<s64>;
 
 bool matches(const Dims& dims, const Dims& wanted) {
@@ -72,8 +87,9 @@ void add_input(ArrayFile* file, const TensorInfo& input, const NpyHeader& header
   if (!fit.fits) {
     fail(Error::Code::invalid_argument,
          "'{}': {} does not fit input '{}' {}; its first axis may be the sample, the others must "
-         "agree",
-         label, to_string(header.type), input.name, to_string(input.type));
+         "agree{}",
+         label, to_string(header.type), input.name, to_string(input.type),
+         hint_of_layout(stored, input.type.shape));
   }
   file->samples.push_back(fit.sample);
   const bool serves_all = input.type.shape.rank() == 0 && fit.single;

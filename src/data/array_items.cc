@@ -67,7 +67,7 @@ std::vector<Tensor> load_sample(ArrayStore& store, const DataItem& item) {
     // One number may serve all samples.
     const bool one = (*arrays)[i].elements() == 1;
     const Tensor row = row_view(arrays, i, one ? 0 : std::max<s64>(item.row, 0), file.samples[i]);
-    if (!store.preprocess || store.inputs.size() > 1 || !is_float(input.type.dtype)) {
+    if (!store.preprocess) {
       sample.push_back(convert_array(row, input.type.dtype, what));
       continue;
     }
@@ -123,8 +123,10 @@ DataItems list_arrays(const DataOptions& options, std::span<const TensorInfo> mo
   DataItems data;
   const auto store = std::make_shared<ArrayStore>();
   store->inputs.assign(inputs.begin(), inputs.end());
-  if (!options.prepared_arrays) store->preprocess = options.preprocess;
+  const bool one_real = inputs.size() == 1 && is_float(inputs[0].type.dtype);
+  if (!options.prepared_arrays && one_real) store->preprocess = options.preprocess;
   data.preprocess = options.preprocess;
+  if (store->preprocess) data.handling = {false, store->preprocess, options.preprocess_from};
   const std::vector<ArraySelector> selectors = find_files(options.data, &data);
   for (size_t i = 0; i < selectors.size(); ++i) {
     ArrayFile file;

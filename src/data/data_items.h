@@ -26,6 +26,7 @@ struct DataItems {
   std::vector<DataItem> items;
   std::function<std::vector<Tensor>(const DataItem&)> load;  // thread-safe
   std::optional<Preprocess> preprocess;
+  DataHandling handling;
   std::vector<SkippedItem> bad;  // found while listing
   std::vector<std::string> notes;
 };

@@ -50,6 +50,9 @@ struct DataSource::Impl {
   bool raw_pixels = false;
   std::vector<StateLink> states;
   std::vector<InputSummary> summaries;
+  std::vector<InputProfile> profiles;
+  std::vector<InputWatch::Clipped> clipped;
+  std::vector<std::optional<CodeSpan>> codes;
 
   // Throws if `data.bad` must not be skipped or nothing is left.
   void settle_bad(size_t total) const;
@@ -80,6 +83,7 @@ DataSource DataSource::open(const DataOptions& options, std::span<const TensorIn
     impl->settle_bad(impl->data.files.size());
     keep_some(options.max_samples, !options.states.empty(), &impl->data);
     impl->states = options.states;
+    impl->codes = options.input_codes;
     return DataSource(std::move(impl));
   });
 }
@@ -105,9 +109,12 @@ void DataSource::validate(const std::function<void(int64_t, int64_t)>& progress)
   const size_t total = items.size();
   std::vector<DataItem> good;
   InputStatistics statistics(impl_->inputs);
+  InputWatch watch(KnownInputs{impl_->inputs, {}, impl_->codes});
   for (size_t i = 0; i < total; ++i) {
     try {
-      statistics.add(sample(static_cast<s64>(i)));
+      const std::vector<Tensor> inputs = sample(static_cast<s64>(i));
+      statistics.add(inputs);
+      watch.add(inputs);
       good.push_back(items[i]);
     } catch (const Error& error) {
       if (error.code() == Error::Code::internal) throw;
@@ -118,6 +125,8 @@ void DataSource::validate(const std::function<void(int64_t, int64_t)>& progress)
   items = std::move(good);
   impl_->settle_bad(total);
   impl_->summaries = statistics.summaries();
+  impl_->profiles = watch.profiles();
+  impl_->clipped = watch.clipped();
   const auto is_state = [&](const std::string& doubt) {
     return std::ranges::any_of(impl_->states, [&](const StateLink& link) {
       return doubt.starts_with("input '" + link.input + "'");
@@ -150,8 +159,18 @@ bool DataSource::begins_sequence(int64_t i) const {
 }
 
 const std::optional<Preprocess>& DataSource::preprocess() const { return impl_->data.preprocess; }
+const DataHandling& DataSource::handling() const { return impl_->data.handling; }
 const std::vector<SkippedItem>& DataSource::skipped() const { return impl_->data.bad; }
 const std::vector<std::string>& DataSource::notes() const { return impl_->data.notes; }
 const std::vector<InputSummary>& DataSource::summaries() const { return impl_->summaries; }
+const std::vector<InputProfile>& DataSource::profiles() const { return impl_->profiles; }
+const std::vector<InputWatch::Clipped>& DataSource::clipped() const { return impl_->clipped; }
+
+std::string DataHandling::line() const {
+  if (!applied) return "arrays: taken as they are";
+  std::string text = (photos ? "photos: " : "arrays: ") + describe(*applied, !photos);
+  if (from.empty()) return text;
+  return text + (from.starts_with("a guess") ? " (" + from + ")" : ", from " + from);
+}
 
 }  // namespace octet

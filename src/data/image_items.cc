@@ -11,6 +11,10 @@ namespace octet {
 namespace fs = std::filesystem;
 namespace {
 
+// Of the default preprocessing.
+constexpr std::string_view kGuess =
+    "a guess: neither flags nor engine nor the model's metadata say how";
+
 const TensorInfo& only_input(std::span<const TensorInfo> inputs) {
   if (inputs.size() == 1) return inputs.front();
   fail(Error::Code::invalid_argument,
@@ -78,6 +82,8 @@ DataItems list_images(const DataOptions& options, std::span<const TensorInfo> in
   const Preprocess preprocess = resolve_preprocess(options.preprocess, input.type, input.name);
   DataItems data;
   data.preprocess = preprocess;
+  data.handling = {true, preprocess,
+                   options.preprocess ? options.preprocess_from : std::string(kGuess)};
   fs::path root = options.data;
   FolderFiles folder;
   if (fs::is_directory(root)) {

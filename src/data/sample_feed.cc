@@ -31,8 +31,12 @@ class FileFeed : public SampleFeed {
 
 class CallerFeed : public SampleFeed {
  public:
-  CallerFeed(SampleSource source, std::span<const TensorInfo> inputs, InputStatistics* seen)
-      : source_(std::move(source)), inputs_(inputs.begin(), inputs.end()), seen_(seen) {}
+  CallerFeed(SampleSource source, std::span<const TensorInfo> inputs, InputStatistics* seen,
+             InputWatch* watch)
+      : source_(std::move(source)),
+        inputs_(inputs.begin(), inputs.end()),
+        seen_(seen),
+        watch_(watch) {}
 
   std::optional<FedSample> next() override {
     std::vector<Tensor> rows;
@@ -52,6 +56,7 @@ class CallerFeed : public SampleFeed {
     if (seen_ != nullptr) {
       const std::lock_guard lock(mutex_);
       seen_->add(sample.inputs);
+      if (watch_ != nullptr) watch_->add(sample.inputs);
     }
     return sample;
   }
@@ -113,6 +118,7 @@ class CallerFeed : public SampleFeed {
   const SampleSource source_;
   const std::vector<TensorInfo> inputs_;
   InputStatistics* const seen_;
+  InputWatch* const watch_;
   std::mutex mutex_;
   std::vector<Tensor> batch_;   // given last
   std::vector<Shape> samples_;  // one for each input: the shape of one sample
@@ -161,8 +167,8 @@ std::unique_ptr<SampleFeed> feed_of(const DataSource& data, std::span<const Tens
 }
 
 std::unique_ptr<SampleFeed> feed_of(SampleSource source, std::span<const TensorInfo> inputs,
-                                    InputStatistics* seen) {
-  auto samples = std::make_unique<CallerFeed>(std::move(source), inputs, seen);
+                                    InputStatistics* seen, InputWatch* watch) {
+  auto samples = std::make_unique<CallerFeed>(std::move(source), inputs, seen, watch);
   return std::make_unique<RunFeed>(std::move(samples), inputs);
 }
 

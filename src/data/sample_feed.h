@@ -34,8 +34,8 @@ class SampleFeed {
 // Every sample of `data`, which lives longer. Where the inputs have a fixed first dimension, so many at a time (samples_of_run).
 std::unique_ptr<SampleFeed> feed_of(const DataSource& data, std::span<const TensorInfo> inputs);
 // What the source gives, checked against the inputs: several samples at once are cut into single ones, numbers are converted
-// (data/convert.h). Throws Error(invalid_argument) naming the sample. `seen`, which lives longer, gets every sample.
+// (data/convert.h). Throws Error(invalid_argument) naming the sample. `seen` and `watch`, which live longer, get every sample.
 std::unique_ptr<SampleFeed> feed_of(SampleSource source, std::span<const TensorInfo> inputs,
-                                    InputStatistics* seen = nullptr);
+                                    InputStatistics* seen = nullptr, InputWatch* watch = nullptr);
 
 }  // namespace octet

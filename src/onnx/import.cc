@@ -80,6 +80,15 @@ void keep_marked_nodes(const ModelProto& model, Graph& graph) {
   }
 }
 
+void read_metadata(const ModelProto& model, ImportInfo& info) {
+  constexpr size_t kMostEntries = 1000, kMostBytes = 4096;
+  for (const auto& entry : model.metadata_props()) {
+    if (info.metadata.size() == kMostEntries) return;
+    if (entry.key().size() + entry.value().size() <= kMostBytes)
+      info.metadata.emplace_back(entry.key(), entry.value());
+  }
+}
+
 // One line for all of them.
 void note_real_weights(ImportInfo& info) {
   if (info.real_weights.empty()) return;
@@ -94,6 +103,7 @@ Graph import_model(ModelProto& model, const ImportOptions& options, ImportInfo& 
                    ContentDigest& weights) {
   const s64 max_bytes = max_bytes_of(options);
   read_header(model, info);
+  read_metadata(model, info);
   FlatGraph flat = flatten(model);
   resolve_sequences(model, flat);
   attempt(options, [&] { check_support(flat, info); });

@@ -48,6 +48,8 @@ struct ImportInfo {
 
   std::string hash;      // of the file and what was read of its weights files
   std::string producer;  // "pytorch 2.4.0"
+  // What exporters say beside the graph; long texts, and more than a thousand, are left out.
+  std::vector<std::pair<std::string, std::string>> metadata;
   s64 ir_version = 0;
   std::vector<std::pair<std::string, s64>> opsets;  // domain ("" is ai.onnx), version
   std::vector<DimName> dim_names;                   // dynamic dimensions that have a name

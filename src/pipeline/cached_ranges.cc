@@ -64,6 +64,8 @@ class CacheReader {
     calibration.data = details.data;
     calibration.data_hash = details.data_hash;
     calibration.preprocess = details.preprocess;
+    if (details.inputs.size() == model_.graph->inputs.size())
+      calibration.profiles = std::move(details.inputs);
     for (TensorDetails& tensor : details.tensors) {
       std::string key = tensor.range.tensor;
       details_.emplace(std::move(key), std::move(tensor));
@@ -191,6 +193,7 @@ CalibrationCache make_cache(const FloatModel& model) {
                        .data = calibration.data.string(),
                        .samples = calibration.samples,
                        .preprocess = calibration.preprocess,
+                       .inputs = calibration.profiles,
                        .tensors = {}};
   CalibrationCache cache;
   for (size_t i = 0; i < calibration.values.size(); ++i) {

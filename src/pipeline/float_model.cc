@@ -8,6 +8,7 @@
 #include "core/check.h"
 #include "core/monitor.h"
 #include "data/input_statistics.h"
+#include "data/preprocess.h"
 #include "data/sample_feed.h"
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
@@ -18,6 +19,7 @@
 #include "pipeline/bodies.h"
 #include "pipeline/choose_ranges.h"
 #include "pipeline/plugin_notes.h"
+#include "preprocess/profile_json.h"
 
 namespace octet {
 namespace {
@@ -89,11 +91,13 @@ void observe_files(const Calibrating& work) {
   const CalibrationOptions& options = work.options;
   const StageOptions& stage = work.stage;
   Calibration& into = work.into;
-  DataSource data = DataSource::open(options, inputs_of(graph));
+  DataSource data = DataSource::open(with_found(options, work.model), inputs_of(graph));
   data.validate(
       [&](s64 done, s64 total) { report_progress(stage.monitor, "check data", done, total); });
   observe_samples(work, *feed_of(data, inputs_of(graph)));
   into.inputs = data.summaries();
+  into.profiles = fit_to_keep(data.profiles());
+  into.handling = data.handling();
   if (tries_samples(options)) {
     const auto again = feed_of(data, inputs_of(graph));
     while (!are_enough(into.first_samples)) {
@@ -120,7 +124,8 @@ void observe_own(const Calibrating& work) {
          options.data.string());
   }
   InputStatistics statistics(inputs_of(graph));
-  const auto feed = feed_of(options.samples, inputs_of(graph), &statistics);
+  InputWatch watch(KnownInputs{inputs_of(graph)});
+  const auto feed = feed_of(options.samples, inputs_of(graph), &statistics, &watch);
   if (tries_samples(options)) {
     KeepingFeed keeping(*feed, into.first_samples);
     observe_samples(work, keeping);
@@ -128,6 +133,7 @@ void observe_own(const Calibrating& work) {
     observe_samples(work, *feed);
   }
   into.inputs = statistics.summaries();
+  into.profiles = fit_to_keep(watch.profiles());
   into.notes = statistics.doubts(options.raw_pixels);
   if (into.samples == 0) {
     fail(Error::Code::invalid_argument,
@@ -148,6 +154,14 @@ constexpr const char* kRealWeights =
     "from the real values of the weights, as without Q/DQ nodes, and INT8 takes calibration";
 
 }  // namespace
+
+CalibrationOptions with_found(CalibrationOptions options, const FloatModel& model) {
+  if (options.preprocess || !model.found) return options;
+  options.preprocess = model.found->preprocess;
+  options.preprocess_from = model.found->from;
+  options.prepared_arrays = true;
+  return options;
+}
 
 FloatModel optimize(Graph graph, const RewriteOptions& rewrites, const Monitor& monitor) {
   auto tensors = std::make_shared<std::vector<std::string>>();
@@ -228,10 +242,24 @@ void check_cached_preprocess(const FloatModel& model, const CalibrationOptions& 
              options.cache->name, to_json(*cached), to_json(*options.preprocess));
 }
 
+// What nobody will know later.
+void note_unknown_images(const FloatModel& model, const CalibrationOptions& options,
+                         Calibration& into) {
+  const Graph& graph = *model.graph;
+  if (model.preprocess || into.preprocess || options.preprocess || graph.inputs.size() != 1) return;
+  const Shape& shape = graph.value(graph.inputs[0]).type.shape;
+  if (!options.cache->details.empty() || image_channel_axis(shape) < 0) return;
+  into.notes.push_back(fmt::format(
+      "{}: the cache does not say how images were prepared, nor do the options and the model: the "
+      "engine does not know, and photos will be resized and divided by 255, which is a guess",
+      options.cache->name));
+}
+
 FloatModel from_cache(const FloatModel& model, const CalibrationOptions& options,
                       const StageOptions& stage) {
   CachedCalibration cached = read_cache(model, *options.cache, options.cache_of_any_model);
   check_cached_preprocess(model, options, cached.calibration->preprocess);
+  note_unknown_images(model, options, *cached.calibration);
   FloatModel result = model;
   result.calibration = std::move(cached.calibration);
   result.ranges = std::make_shared<const Ranges>(std::move(cached.ranges));

@@ -16,6 +16,7 @@
 #include "ops/quantized/weight_codes.h"
 #include "pipeline/observe.h"
 #include "precision/precision.h"
+#include "preprocess/found_preprocess.h"
 #include "runtime/model.h"
 
 namespace octet {
@@ -27,10 +28,12 @@ struct Calibration {
   std::string cache_hash;      // of the scales of a cache; empty where there is none
   std::optional<Preprocess> preprocess;
   s64 samples = 0;
-  std::vector<InputSummary> inputs;  // one for each input of the graph
-  std::vector<std::string> skipped;  // "name: reason"
-  std::vector<std::string> notes;    // about the data
-  std::vector<ValueId> values;       // of the float graph, in its order; those that codes may need
+  std::vector<InputSummary> inputs;      // one for each input of the graph
+  std::vector<InputProfile> profiles;    // likewise, or none: an older cache does not say
+  std::optional<DataHandling> handling;  // of files
+  std::vector<std::string> skipped;      // "name: reason"
+  std::vector<std::string> notes;        // about the data
+  std::vector<ValueId> values;  // of the float graph, in its order; those that codes may need
   std::vector<Observation> observations;                            // one for each
   std::vector<std::shared_ptr<const TensorStatistics>> statistics;  // one for each
   std::vector<std::vector<Tensor>> first_samples;                   // where a method tries some
@@ -55,6 +58,7 @@ struct FloatModel {
   // The names of its tensors before any pass; null where they are not known.
   std::shared_ptr<const std::vector<std::string>> tensors;
   std::optional<Preprocess> preprocess;            // remembered where calibration has none
+  std::optional<FoundPreprocess> found;            // what the file, or one beside it, says
   bool carries_qdq = false;                        // the model brings scales of its activations
   std::vector<PassTrace> passes;                   // that made the graph
   std::vector<std::string> notes;                  // for the user, about the graph
@@ -70,6 +74,9 @@ struct StageOptions {
   int threads = 1;
   Monitor monitor = {};
 };
+
+// What the model's makers say of photos counts where the caller says nothing. Arrays are what they are.
+CalibrationOptions with_found(CalibrationOptions options, const FloatModel& model);
 
 // The float passes over an imported graph.
 FloatModel optimize(Graph graph, const RewriteOptions& rewrites, const Monitor& monitor = {});

@@ -17,6 +17,7 @@
 #include "passes/infer_types.h"
 #include "pipeline/choose_ranges.h"
 #include "pipeline/float_model.h"
+#include "pipeline/found_beside.h"
 #include "pipeline/half_weights.h"
 #include "precision/constraints.h"
 #include "precision/precision.h"
@@ -31,7 +32,7 @@ namespace {
 using Import = std::function<Graph(const ImportOptions&, ImportInfo*)>;
 
 FloatModel import(const Import& read, const CompileOptions& options,
-                  std::vector<std::string>& warnings) {
+                  const std::filesystem::path& folder, std::vector<std::string>& warnings) {
   report_progress(options.monitor, "import");
   ImportInfo info;
   ImportOptions import;
@@ -48,15 +49,18 @@ FloatModel import(const Import& read, const CompileOptions& options,
   if (std::string note = open.settled(*model.graph); !note.empty())
     warnings.push_back(std::move(note));
   warnings.insert(warnings.end(), model.notes.begin(), model.notes.end());
+  model.found = find_preprocess(model, info.metadata, folder, warnings);
   return model;
 }
 
 // What the caller says of images. Where no data are read it is made to fit an input that images can feed; where some are, they say what
 // they are: arrays take no colors.
 std::optional<Preprocess> told_preprocess(const CompileOptions& options, bool int8,
-                                          const Graph& graph) {
+                                          const FloatModel& model) {
+  const Graph& graph = *model.graph;
   std::optional<Preprocess> given = options.preprocess;
   if (!given && options.calibration) given = options.calibration->preprocess;
+  if (!given && model.found) return model.found->preprocess;
   if (!given) return std::nullopt;
   check_preprocess(*given, "preprocessing");
   const bool reads = int8 && options.calibration && reads_data(*options.calibration);
@@ -74,6 +78,7 @@ void report_calibration(const FloatModel& model, const CalibrationOptions& optio
   report.calibration_skipped = static_cast<s64>(seen.skipped.size());
   report.skipped_files = seen.skipped;
   report.inputs = seen.inputs;
+  report.handling = seen.handling;
   report.warnings.insert(report.warnings.end(), seen.notes.begin(), seen.notes.end());
   if (options.make_cache && seen.own_ranges != nullptr)
     report.cache = std::make_shared<const CalibrationCache>(make_cache(model));
@@ -102,7 +107,8 @@ FloatModel fitted_to_halves(const FloatModel& model, const CompileOptions& optio
   std::vector<HalfWeights> found = examine_halves(*model.graph, layers);
   if (found.empty()) return model;
   if (options.calibration && !options.calibration->data.empty())
-    measure_halves(*model.graph, *options.calibration, {options.threads, options.monitor}, found);
+    measure_halves(*model.graph, with_found(*options.calibration, model),
+                   {options.threads, options.monitor}, found);
   FloatModel fitted = model;
   if (plan.fix_subnormals)
     fitted.graph = std::make_shared<const Graph>(rescaled_for_halves(*model.graph, layers));
@@ -122,6 +128,12 @@ FloatModel fitted_to_halves(const FloatModel& model, const CompileOptions& optio
 std::string model_name(const std::filesystem::path& file) {
   const std::filesystem::path folder = file.parent_path();
   return folder == "/proc/self/fd" || folder == "/dev/fd" ? "" : file.filename().string();
+}
+
+// Where files may lie beside it; none for a model that came as bytes or by a descriptor.
+std::filesystem::path folder_of(const std::filesystem::path& file) {
+  if (file.empty() || model_name(file).empty()) return {};
+  return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
 }
 
 // Runs work() and names the model in what goes wrong.
@@ -145,13 +157,14 @@ struct SourceModel::Impl {
   mutable std::mutex mutex;
   mutable std::shared_ptr<const FloatModel> calibrated;  // null: no engine has needed it
 
-  static SourceModel read(const Import& read, std::string what, const std::string& source,
+  static SourceModel read(const Import& read, std::string what, const std::filesystem::path& file,
                           const CompileOptions& options) {
     auto impl = std::make_shared<Impl>();
     impl->options = options;
     impl->what = std::move(what);
-    named(impl->what, [&] { impl->imported = import(read, options, impl->warnings); });
-    impl->imported.source = source;
+    named(impl->what,
+          [&] { impl->imported = import(read, options, folder_of(file), impl->warnings); });
+    impl->imported.source = file.empty() ? "" : model_name(file);
     return SourceModel(std::move(impl));
   }
 
@@ -191,7 +204,7 @@ struct SourceModel::Impl {
     with_plan.plan.rewrites = options.plan.rewrites;
     report.warnings = warnings;
     FloatModel model = imported;
-    model.preprocess = told_preprocess(options, plan.int8 || options.plan.int8, *model.graph);
+    model.preprocess = told_preprocess(options, plan.int8 || options.plan.int8, model);
     check_names(model, plan, report);
     model = calibrated_for(plan, fitted_to_halves(model, with_plan, report), report);
     return Inside::engine(
@@ -207,7 +220,7 @@ SourceModel SourceModel::read(const std::filesystem::path& onnx_file,
     const Import read = [&](const ImportOptions& import, ImportInfo* info) {
       return import_onnx(onnx_file, import, info);
     };
-    return Impl::read(read, "'" + onnx_file.string() + "'", model_name(onnx_file), options);
+    return Impl::read(read, "'" + onnx_file.string() + "'", onnx_file, options);
   });
 }
 

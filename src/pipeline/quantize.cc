@@ -62,6 +62,7 @@ Model described(const FloatModel& from, bool calibrated) {
   if (!calibrated || from.calibration == nullptr) return model;
   if (from.calibration->preprocess) model.preprocess = from.calibration->preprocess;
   model.calibration_samples = from.calibration->samples;
+  model.calibrated_inputs = from.calibration->profiles;
   model.range_method = methods_of(*from.ranges);
   return model;
 }

@@ -278,6 +278,11 @@ Model read_engine(std::shared_ptr<const std::byte> bytes, size_t size) {
   if (attached > 0) model.attachment = reader.last_blob({Dtype::u8, Shape{attached}});
   model.graph = read_graph(reader, kGraph);
   widen_stored_halves(model.graph);
+  if (const size_t seen = model.calibrated_inputs.size();
+      seen != 0 && seen != model.graph.inputs.size()) {
+    fail(Error::Code::invalid_model, "manifest: calibration saw {} inputs, and the graph has {}",
+         seen, model.graph.inputs.size());
+  }
   if (reader.has(kQdq)) {
     model.with_qdq =
         std::make_shared<const KeptGraph>([reader] { return read_graph(reader, kQdq); });

@@ -9,6 +9,7 @@
 #include "core/bounded_json.h"
 #include "core/check.h"
 #include "plugin/library.h"
+#include "preprocess/profile_json.h"
 
 namespace octet {
 namespace {
@@ -114,6 +115,16 @@ std::vector<PluginUse> plugins_of(const json& manifest) {
   return uses;
 }
 
+std::vector<InputProfile> profiles_of(const json& manifest) {
+  if (!manifest.contains("calibrated_inputs")) return {};
+  const OrderedJsonTree own{nlohmann::ordered_json(manifest.at("calibrated_inputs"))};
+  try {
+    return profiles_from_json(own.value, "manifest");
+  } catch (const Error& error) {
+    fail(Error::Code::invalid_model, "{}", error.message());
+  }
+}
+
 s64 attached_in(const json& manifest) {
   const s64 attached = manifest.value("attachment_bytes", s64{0});
   if (attached < 0) fail(Error::Code::invalid_model, "manifest: {} bytes attached", attached);
@@ -138,6 +149,8 @@ std::string write_manifest(const Model& model) {
                        {"declaration", use.declaration}});
   }
   if (!plugins.empty()) manifest["plugins"] = std::move(plugins);
+  if (!model.calibrated_inputs.empty())
+    manifest["calibrated_inputs"] = json(profiles_json(model.calibrated_inputs));
   if (model.preprocess) manifest["preprocess"] = json::parse(to_json(*model.preprocess));
   const AskedPrecisions& asked = model.constraints;
   if (!asked.constraints.empty() && asked.nodes.size() + asked.constraints.size() <= kMaxRequests)
@@ -161,6 +174,7 @@ s64 read_manifest(std::string_view text, Model& model) {
       model.constraints = read_constraints(manifest["constraints"]);
     model.provenance = manifest.value("provenance", std::string());
     check_plugins(plugins_of(manifest));
+    model.calibrated_inputs = profiles_of(manifest);
     if (manifest.contains("preprocess")) {
       JsonTree<json> own(manifest["preprocess"]);
       json& preprocess = own.value;

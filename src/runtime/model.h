@@ -10,6 +10,7 @@
 
 #include "graph/graph.h"
 #include "octet/constraints.h"
+#include "octet/input_profile.h"
 #include "octet/preprocess.h"
 
 namespace octet {
@@ -30,6 +31,7 @@ struct Model {
   std::optional<Preprocess> preprocess;
   std::string range_method;  // "entropy", "minmax"; empty without calibration
   s64 calibration_samples = 0;
+  std::vector<InputProfile> calibrated_inputs = {};  // one for each input, or none
   AskedPrecisions constraints = {};
   // What else the build knew, as octet/provenance.h writes it; empty: it did not say.
   std::string provenance = {};

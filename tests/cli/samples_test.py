@@ -111,7 +111,7 @@ class OneReader(unittest.TestCase):
     def test_pixels_that_nobody_prepared(self):
         batch, _ = images(4)
         self.assertIn("--scale", octet("run", float_engine(), saved("raw", image=batch * 240)).err)
-        self.assertEqual(octet("run", float_engine(), saved("prepared", image=batch)).err, "")
+        self.assertEqual(octet("run", float_engine(), saved("prepared", image=batch)).err, "arrays: taken as they are\n")
 
     def test_what_calibration_refuses_run_refuses(self):
         numpy = need("numpy")
@@ -158,7 +158,7 @@ class FixedBatch(unittest.TestCase):
             built = octet("build", model, "--int8", "--calib", f"{calib}:train_images[0:200]", "--scale", "16", "-o", engine, "--json").json
             self.assertEqual(built["calibration"]["samples"], 200)
             data = ("--calib", f"{calib}:test_images[0:40]")
-            compared = octet("compare", engine, "--against", model, *data, "--layers", "--json").json
+            compared = octet("compare", engine, "--against", model, *data, "--scale", "16", "--color", "gray", "--layers", "--json").json
             self.assertEqual(compared["samples"], 40)
             result.append((built["calibration"]["inputs"], compared["sqnr_db"], [layer["sqnr_db"] for layer in compared["layers"]]))
             codes = scratch() / "fixed_codes.npz"
