@@ -338,11 +338,11 @@ class Examiner {
 
   // What makes of photos, or of arrays as they are, what `to` makes of pixels.
   PreprocessChange change_between(const PixelMap& from, const PixelMap& to) const {
-    if (history_.photos) return change_to(to);
+    if (history_.photos) return change_to(to, history_);
     const bool plain = from.numbers.mean.empty() && from.numbers.std.empty();
     const bool by_number = std::ranges::all_of(from.offset, [](f64 offset) { return offset == 0; });
     if (history_.applied || !plain || !by_number) return {};
-    PreprocessChange change = change_to(to);
+    PreprocessChange change = change_to(to, history_);
     change.scale = static_cast<f32>(static_cast<f64>(to.numbers.scale) * from.factor[0]);
     change.color.reset();  // of photos alone
     return change;

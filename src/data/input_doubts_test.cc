@@ -129,6 +129,17 @@ TEST(InputDoubts, ChangesForArrays) {
   EXPECT_TRUE(change("unit", "torchvision").empty()) << "nothing divides first and adds then";
 }
 
+TEST(InputDoubts, AMeanThatIsToGoIsSaid) {
+  const InputHistory history{true, find_preprocess_preset("torchvision")->preprocess,
+                             find_preprocess_preset("pixels")->preprocess};
+  const InputProfile seen = profile_of(photos(8), preset("torchvision"));
+  const auto found = doubts_about(calibrated(preset("pixels")), {&seen, 1}, history);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].change.scale, 1);
+  EXPECT_EQ(found[0].change.mean, std::vector<f32>{0});
+  EXPECT_EQ(found[0].change.std, std::vector<f32>{1});
+}
+
 TEST(InputDoubts, OtherDataOfTheSamePreparationRaiseNone) {
   for (const char* name : {"torchvision", "keras", "unit", "pixels", "caffe", "clip"}) {
     const PixelMap right = preset(name);

@@ -40,14 +40,15 @@ bool has_turned(const KnownInputs& known, size_t i, const InputProfile& seen, co
   return then * now < 0 && std::abs(then) > kTint && std::abs(now) > kTint;
 }
 
-InputDoubt prepared_as(const PixelMap& from, const PixelMap& to, bool photos, size_t input) {
+InputDoubt prepared_as(const PixelMap& from, const PixelMap& to, const InputHistory& history,
+                       size_t input) {
   InputDoubt other;
   other.cause = InputDoubt::Cause::wrong_mean;
   other.input = input;
   other.repair = between(from, to);
   other.text = fmt::format("prepared as {}", to.name);
   const bool turned = to.numbers.color != from.numbers.color;
-  if (photos) other.change = change_to(to);
+  if (history.photos) other.change = change_to(to, history);
   other.reverse_channels = turned;
   return other;
 }
@@ -88,8 +89,7 @@ std::vector<InputDoubt> other_preparations(const KnownInputs& known,
     }
     if (!map || !mostly_wrong || !known.calibrated.empty()) continue;
     for (const PixelMap& family : family_maps(channels)) {
-      if (distance(*map, family) > 0.02)
-        others.push_back(prepared_as(*map, family, history.photos, i));
+      if (distance(*map, family) > 0.02) others.push_back(prepared_as(*map, family, history, i));
     }
   }
   return others;

@@ -141,10 +141,16 @@ ChannelMap between(const PixelMap& from, const PixelMap& to) {
   return map;
 }
 
-PreprocessChange change_to(const PixelMap& map) {
+PreprocessChange change_to(const PixelMap& map, const InputHistory& history) {
   const Preprocess& p = map.numbers;
   PreprocessChange change{p.scale, p.mean, p.std, std::nullopt};
   if (p.color == Preprocess::Color::bgr) change.color = p.color;
+  // What is not said stays: a mean and a std that are to go are said.
+  for (const auto* present : {&history.applied, &history.remembered}) {
+    if (!*present) continue;
+    if (change.mean.empty() && !(*present)->mean.empty()) change.mean = {0};
+    if (change.std.empty() && !(*present)->std.empty()) change.std = {1};
+  }
   return change;
 }
 

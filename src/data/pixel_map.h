@@ -45,8 +45,8 @@ const PixelMap* maker_of(const InputProfile& seen, std::span<const PixelMap> map
 
 // What brings values of one map to those of another.
 ChannelMap between(const PixelMap& from, const PixelMap& to);
-// The map's numbers.
-PreprocessChange change_to(const PixelMap& map);
+// The map's numbers, instead of those that are in force.
+PreprocessChange change_to(const PixelMap& map, const InputHistory& history);
 
 // Channels that were in the opposite order when `map` prepared them, put right.
 InputDoubt reversed_channels(const PixelMap& map);
