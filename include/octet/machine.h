@@ -11,6 +11,10 @@ namespace octet {
 // OCTET_CPU_ISA. Throws Error(invalid_argument) for another value there.
 std::string cpu_isa();
 
+// On how many processors this process may run, from 1 to 256: its affinity and the limits of its control groups (version 2) are
+// respected.
+int usable_processors();
+
 // A device by its name ("cpu", "test:1"), and what measured choices of kernels hold for.
 struct DeviceInfo {
   std::string name;
@@ -25,6 +29,8 @@ DeviceInfo device_info(const std::string& name);
 struct DeviceEntry {
   DeviceInfo info;      // only the name where it cannot be used
   std::string missing;  // empty: it can be used
+  std::string note =
+      {};  // what somebody who uses it should know: why compiled kernels are not kept
 };
 // The CPU, then each GPU; those for tests are left out. Throws nothing.
 std::vector<DeviceEntry> list_devices();
