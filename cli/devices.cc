@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/terminal.h"
 #include "octet/machine.h"
 
 namespace octet::cli {
@@ -22,7 +23,8 @@ void print_json(const std::vector<DeviceEntry>& entries) {
                     {"chip", entry.info.chip},
                     {"level", entry.info.level},
                     {"usable", entry.missing.empty()},
-                    {"missing", entry.missing}});
+                    {"missing", entry.missing},
+                    {"note", entry.note}});
   }
   fmt::print("{}\n", nlohmann::ordered_json{{"devices", list}}.dump(2));
 }
@@ -36,6 +38,7 @@ int run(const Options& options) {
   for (const DeviceEntry& entry : entries) {
     if (entry.missing.empty()) {
       fmt::print("{:<8} {} ({})\n", entry.info.name, entry.info.chip, entry.info.level);
+      if (!entry.note.empty()) fmt::print("{:<8} {}\n", "", sanitize(entry.note));
     } else {
       fmt::print("{:<8} not usable: {}\n", entry.info.name, entry.missing);
     }

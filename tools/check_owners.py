@@ -8,7 +8,7 @@ import sys
 from check_includes import INCLUDE, ROOT, declared, folder_of
 
 OWNERS = {
-    "core": {"closest", "constraints", "device_memory", "error", "limits", "machine", "output", "precision", "progress", "range", "tensor", "tensor_view", "work_limit"},
+    "core": {"closest", "constraints", "device_memory", "error", "input", "limits", "line_log", "machine", "output", "precision", "progress", "range", "tensor", "tensor_view", "threads", "work_limit"},
     "onnx": {"weights"},
     "preprocess": {"input_profile", "preprocess"},
     "data": {"data", "npz"},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/cuda/kernel_cache.h"
 #include "core/check.h"
 #include "octet/error.h"
 #include "octet/machine.h"
@@ -49,7 +50,7 @@ std::vector<DeviceEntry> list_devices() {
   for (int i = 0; i < kMost; ++i) {
     const std::string name = "cuda:" + std::to_string(i);
     try {
-      entries.push_back({device_info(name), ""});
+      entries.push_back({device_info(name), "", cuda::kernel_cache_doubt()});
     } catch (const Error& error) {
       // Behind the last there is none, and what the machine lacks is said once.
       const bool absent = error.code() == Error::Code::invalid_argument && i > 0;

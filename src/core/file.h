@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/descriptor.h"
 #include "core/types.h"
 
 namespace octet {
@@ -15,9 +16,8 @@ namespace octet {
 class File {
  public:
   explicit File(const std::filesystem::path& path);
-  ~File();
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
+  // One that is open; a `descriptor` of nothing is an error with the last errno.
+  File(std::string name, Descriptor descriptor);
 
   const std::string& name() const { return name_; }
   u64 size() const { return size_; }
@@ -26,18 +26,20 @@ class File {
 
  private:
   std::string name_;
-  int fd_ = -1;
+  Descriptor fd_;
   u64 size_ = 0;
 };
 
 // The whole file; Error(invalid_argument) when it is larger than `limit`.
+std::vector<u8> read_file(const File& file, u64 limit);
 std::vector<u8> read_file(const std::filesystem::path& path, u64 limit);
 
 // Writes beside output_target(path) under a temporary name; commit() syncs and renames. A file that is replaced keeps its permissions.
 // Without commit() nothing remains; what a killed process left is removed by the next that writes the same file.
 class AtomicFile {
  public:
-  explicit AtomicFile(const std::filesystem::path& path);
+  // `mode`: of a file that is new, less what the process masks.
+  explicit AtomicFile(const std::filesystem::path& path, mode_t mode = 0666);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -48,8 +50,8 @@ class AtomicFile {
 
  private:
   std::filesystem::path path_;
-  std::string temporary_;
-  int fd_ = -1;
+  std::filesystem::path temporary_;
+  Descriptor fd_;
   u64 written_ = 0;
 };
 

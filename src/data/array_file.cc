@@ -2,7 +2,6 @@
 #include "data/array_file.h"
 
 #include <algorithm>
-#include <fstream>
 #include <optional>
 #include <set>
 
@@ -10,6 +9,7 @@
 #include "data/convert.h"
 #include "data/npz.h"
 #include "data/sample_axis.h"
+#include "octet/input.h"
 #include "octet/npz.h"
 
 namespace octet {
@@ -63,9 +63,7 @@ std::string extension_of(const std::filesystem::path& path) {
   using namespace std::string_view_literals;
   const std::string extension = path.extension().string();
   if (!extension.empty()) return extension;
-  std::string begins(6, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(begins.data(), static_cast<std::streamsize>(begins.size()));
+  const std::string begins = read_beginning(path, 6).value_or("");
   if (begins.starts_with("PK\x03\x04"sv)) return ".npz";
   return begins == "\x93NUMPY"sv ? ".npy" : "";
 }

@@ -79,7 +79,8 @@ std::vector<Tensor> load_sample(ArrayStore& store, const DataItem& item) {
 }
 
 std::vector<ArraySelector> find_files(const fs::path& data, DataItems* result) {
-  if (!fs::is_directory(data)) {
+  std::error_code unknown;
+  if (!fs::is_directory(data, unknown)) {
     const ArraySelector selector = parse_array_selector(data);
     result->files.push_back(selector.file.filename().string());
     return {selector};

@@ -19,6 +19,8 @@ constexpr size_t kNamedInError = 5;
 bool is_array_data(const fs::path& data) {
   std::error_code error;
   const fs::file_status status = fs::status(data, error);
+  if (error && status.type() == fs::file_type::none)
+    fail(Error::Code::io, "'{}': {}", data.string(), error.message());
   if (fs::is_directory(status)) return !scan_folder(data).images;
   if (fs::exists(status)) return is_array_file(data);
   const std::string text = data.string();

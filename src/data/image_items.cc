@@ -86,7 +86,8 @@ DataItems list_images(const DataOptions& options, std::span<const TensorInfo> in
                    options.preprocess ? options.preprocess_from : std::string(kGuess)};
   fs::path root = options.data;
   FolderFiles folder;
-  if (fs::is_directory(root)) {
+  std::error_code unknown;
+  if (fs::is_directory(root, unknown)) {
     folder = scan_folder(root);
   } else {
     folder.files = {root.filename().string()};

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "core/check.h"
 #include "core/checked.h"
@@ -61,20 +62,7 @@ void check_location(const std::string& location) {
   }
 }
 
-struct Descriptor {
-  int fd = -1;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
-
 }  // namespace
-
-ExternalData::~ExternalData() {
-  for (auto& [location, file] : files_) {
-    if (file.descriptor >= 0) ::close(file.descriptor);
-  }
-}
 
 void ExternalData::open_all(const std::vector<std::string>& locations) {
   std::string missing;
@@ -113,8 +101,8 @@ bool ExternalData::open(const std::string& location) {
     }
     file = open_beneath(root, relative, location);
   }
-  if (file.descriptor < 0) return false;
-  files_[location] = file;
+  if (!file.descriptor) return false;
+  files_[location] = std::move(file);
   return true;
 }
 
@@ -122,13 +110,13 @@ bool ExternalData::open(const std::string& location) {
 ExternalData::File ExternalData::open_beneath(const std::filesystem::path& folder,
                                               const std::string& relative,
                                               const std::string& location) const {
-  Descriptor at{::open(folder.c_str(), O_DIRECTORY | O_CLOEXEC | O_PATH)};
-  if (at.fd < 0) fail(Error::Code::io, "{}: {}", folder.string(), std::strerror(errno));
+  Descriptor at = open_file(folder, O_DIRECTORY | O_PATH);
+  if (!at) fail(Error::Code::io, "{}: {}", folder.string(), std::strerror(errno));
   const std::vector<std::string> parts = split(relative);
   for (size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].empty() || parts[i] == ".") continue;
     struct stat seen = {};
-    if (::fstatat(at.fd, parts[i].c_str(), &seen, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (::fstatat(at.get(), parts[i].c_str(), &seen, AT_SYMLINK_NOFOLLOW) != 0) {
       if (errno == ENOENT) return {};
       fail(Error::Code::io, "external data {}: {}", quote_name(location), std::strerror(errno));
     }
@@ -137,16 +125,16 @@ ExternalData::File ExternalData::open_beneath(const std::filesystem::path& folde
     if (last && !S_ISREG(seen.st_mode)) refuse(location, "is not a regular file");
     if (last && root_.empty() && seen.st_nlink != 1) refuse_link(location, "is a hard link");
     const int flags = last ? O_RDONLY | O_NONBLOCK : O_DIRECTORY | O_PATH;
-    Descriptor next{::openat(at.fd, parts[i].c_str(), flags | O_NOFOLLOW | O_CLOEXEC)};
+    Descriptor next{::openat(at.get(), parts[i].c_str(), flags | O_NOFOLLOW | O_CLOEXEC)};
     struct stat opened = {};
-    if (next.fd < 0 || ::fstat(next.fd, &opened) != 0) {
+    if (!next || ::fstat(next.get(), &opened) != 0) {
       fail(Error::Code::io, "external data {}: {}", quote_name(location), std::strerror(errno));
     }
     if (opened.st_ino != seen.st_ino || opened.st_dev != seen.st_dev) {
       refuse(location, "changed while it was opened");
     }
-    std::swap(at.fd, next.fd);
-    if (last) return {std::exchange(at.fd, -1), static_cast<s64>(opened.st_size)};
+    std::swap(at, next);
+    if (last) return {std::move(at), static_cast<s64>(opened.st_size)};
   }
   refuse(location, "is a folder");
 }
@@ -169,7 +157,7 @@ void ExternalData::check(const ExternalSlice& slice, s64 bytes) {
 
 void ExternalData::check_sum(const ExternalSlice& slice) {
   File& file = files_.at(slice.location);
-  if (file.sha1.empty()) file.sha1 = sha1_of(file.descriptor);
+  if (file.sha1.empty()) file.sha1 = sha1_of(file.descriptor.get());
   std::string given = slice.checksum;
   for (char& c : given) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   if (given == file.sha1) return;
@@ -182,8 +170,8 @@ void ExternalData::read(const ExternalSlice& slice, s64 bytes, std::byte* dst) {
   check(slice, bytes);
   const File& file = files_.at(slice.location);
   for (s64 done = 0; done < bytes;) {
-    const ssize_t got = ::pread(file.descriptor, dst + done, static_cast<size_t>(bytes - done),
-                                slice.offset + done);
+    const ssize_t got = ::pread(file.descriptor.get(), dst + done,
+                                static_cast<size_t>(bytes - done), slice.offset + done);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
       fail(Error::Code::io, "reading {}: {}", quote_name(slice.location),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/content_hash.h"
+#include "core/descriptor.h"
 #include "core/types.h"
 
 namespace octet {
@@ -25,7 +26,6 @@ class ExternalData {
   // `folder` empty: the model came as bytes, any external tensor is an error. `root`: see ImportOptions.
   ExternalData(std::filesystem::path folder, std::filesystem::path root)
       : folder_(std::move(folder)), root_(std::move(root)) {}
-  ~ExternalData();
   ExternalData(const ExternalData&) = delete;
   ExternalData& operator=(const ExternalData&) = delete;
 
@@ -40,7 +40,7 @@ class ExternalData {
 
  private:
   struct File {
-    int descriptor = -1;
+    Descriptor descriptor = {};
     s64 size = 0;
     std::string sha1 = {};  // empty until somebody asks
   };

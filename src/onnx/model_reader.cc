@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "core/check.h"
+#include "core/descriptor.h"
 #include "core/sniff.h"
 #include "octet/limits.h"
 #include "onnx/wire.h"
@@ -27,27 +28,24 @@ constexpr s64 kMaxModelBytes = std::numeric_limits<s32>::max();
 
 class OpenFile {
  public:
-  explicit OpenFile(const std::filesystem::path& file)
-      // Not blocking: a FIFO must not stop us before it is seen to be one.
-      : fd_(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
-    if (fd_ < 0) fail_errno();
+  explicit OpenFile(const std::filesystem::path& file) : file_(open_file(file, O_RDONLY)) {
+    if (!file_) fail_errno();
   }
-  ~OpenFile() { ::close(fd_); }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
 
   s64 regular_size() const {
     struct stat status = {};
-    if (::fstat(fd_, &status) != 0) fail_errno();
+    if (::fstat(file_.get(), &status) != 0) fail_errno();
     if (S_ISDIR(status.st_mode))
       fail(Error::Code::io, "it is a folder; give the .onnx file inside");
-    if (!S_ISREG(status.st_mode)) fail(Error::Code::io, "it is not a regular file");
+    if (!S_ISREG(status.st_mode)) {
+      fail(Error::Code::io, "it is not a regular file but {}", special_kind(status.st_mode));
+    }
     return status.st_size;
   }
 
   void read(std::vector<std::byte>& bytes) const {
     for (size_t done = 0; done < bytes.size();) {
-      const ssize_t got = ::read(fd_, bytes.data() + done, bytes.size() - done);
+      const ssize_t got = ::read(file_.get(), bytes.data() + done, bytes.size() - done);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) fail_errno();
       if (got == 0) fail(Error::Code::io, "the file became shorter while it was read");
@@ -56,7 +54,7 @@ class OpenFile {
   }
 
  private:
-  int fd_;
+  Descriptor file_;
 };
 
 }  // namespace

@@ -129,7 +129,9 @@ std::string difference(const PluginUse& use, const Declaration& d) {
 const octet_plugin& open_plugin(const std::filesystem::path& library) {
   check_file(library);
   // A name without a slash would be searched for in folders that nobody named.
-  const std::filesystem::path path = std::filesystem::absolute(library);
+  std::error_code nowhere;
+  const std::filesystem::path path = std::filesystem::absolute(library, nowhere);
+  if (nowhere) fail(Error::Code::io, "'{}': {}", library.string(), nowhere.message());
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) fail(kInvalid, "'{}' is no plugin: {}", library.string(), dlerror());
   const auto entry =

@@ -2,10 +2,9 @@
 #include "onnx_text.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include "octet/error.h"
+#include "octet/input.h"
 #include "wire.h"
 
 namespace octet_trt {
@@ -282,9 +281,8 @@ OnnxTensor read_tensor(std::string_view bytes) {
 }
 
 std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw octet::Error(octet::Error::Code::io, "cannot open '" + path + "'");
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  constexpr uint64_t kMostBytes = uint64_t{2} << 30;  // of an ONNX file
+  return octet::read_text(path, kMostBytes);
 }
 
 std::vector<std::string> dimension_names(std::string_view value_info) {

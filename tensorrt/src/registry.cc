@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -233,6 +234,11 @@ void Registry::keep(void* library, bool shows, const std::vector<AnyCreator*>& c
 IPluginRegistry::PluginLibraryHandle Registry::loadLibrary(AsciiChar const* pluginPath) noexcept {
   return guarded(reporter(), "IPluginRegistry::loadLibrary", PluginLibraryHandle{}, [&] {
     if (pluginPath == nullptr || *pluginPath == '\0') refuse("no path was given");
+    // Of a FIFO the loader would wait for the other end.
+    std::error_code unknown;
+    if (const auto status = std::filesystem::status(pluginPath, unknown);
+        std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+      refuse("the path is not one of a regular file");
     std::vector<AnyCreator*> creators;
     const Loading loading(creators);
     void* library = dlopen(pluginPath, RTLD_NOW | RTLD_LOCAL);

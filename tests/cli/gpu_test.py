@@ -70,7 +70,11 @@ class Gpu(unittest.TestCase):
     def test_devices(self):
         listed = self.on_gpu("devices", "--json", OCTET_EMULATED_DEVICES=2).json["devices"]
         self.assertEqual([d["name"] for d in listed], ["cpu", "cuda:0", "cuda:1"])
-        self.assertTrue(all(d["usable"] for d in listed))
+        self.assertTrue(all(d["usable"] and d["note"] == "" for d in listed))
+        (self.folder / "open").mkdir(mode=0o700)
+        (self.folder / "open").chmod(0o777)
+        told = self.on_gpu("devices", "--json", OCTET_KERNEL_CACHE=self.folder / "open").json["devices"]
+        self.assertRegex(told[1]["note"], "compiled kernels are not kept: '.*' may be written by other users")
         absent = self.on_gpu("devices", "--json", OCTET_CUDA_DRIVER="/no/such").json["devices"]
         self.assertEqual([d["name"] for d in absent], ["cpu", "cuda:0"])
         self.assertIn("/no/such", absent[1]["missing"])

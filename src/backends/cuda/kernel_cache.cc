@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/kernel_cache.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <span>
+#include <string_view>
+#include <utility>
 
+#include "core/check.h"
 #include "core/content_hash.h"
 #include "core/file.h"
 
@@ -40,6 +48,27 @@ ContentDigest digest_of(const KernelImage& image) {
 
 fs::path file_of(const fs::path& folder, const KernelImage& image) {
   return folder / (digest_of(image).hex() + ".kernel");
+}
+
+// Machine code runs with all rights of this process: who else could have written it? Empty: nobody but this user and root.
+std::string_view distrust(const struct stat& facts) {
+  if (facts.st_uid != 0 && facts.st_uid != ::geteuid()) return "belongs to another user";
+  if ((facts.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "may be written by other users";
+  return {};
+}
+
+// A kernel's file under its one name.
+bool is_ours(const struct stat& facts) {
+  return S_ISREG(facts.st_mode) && facts.st_nlink == 1 && distrust(facts).empty();
+}
+
+// What is missing of the folder, for this user alone.
+void make_private(const fs::path& folder) {
+  fs::path made;
+  for (const fs::path& part : folder) {
+    made /= part;
+    ::mkdir(made.c_str(), S_IRWXU);
+  }
 }
 
 // Another process may remove the same files at the same time.
@@ -95,13 +124,32 @@ fs::path kernel_cache_folder() {
   return home.empty() ? fs::path{} : fs::path(home) / ".cache" / "octet" / "kernels";
 }
 
+std::string why_not_trusted(const fs::path& folder) {
+  struct stat facts {};
+  const Descriptor open = open_file(folder, O_PATH | O_DIRECTORY);
+  if (!open || ::fstat(open.get(), &facts) != 0)
+    return fmt::format("'{}': {}", folder.string(), std::strerror(errno));
+  const std::string_view why = distrust(facts);
+  return why.empty() ? "" : fmt::format("'{}' {}", folder.string(), why);
+}
+
+std::string kernel_cache_doubt() {
+  const fs::path folder = kernel_cache_folder();
+  std::error_code error;
+  if (folder.empty() || !fs::exists(folder, error)) return {};
+  const std::string why = why_not_trusted(folder);
+  return why.empty() ? "" : "compiled kernels are not kept: " + why;
+}
+
 std::vector<char> read_kernel(const KernelImage& image) noexcept try {
   const fs::path folder = kernel_cache_folder();
-  if (folder.empty()) return {};
+  if (folder.empty() || !why_not_trusted(folder).empty()) return {};
   const fs::path path = file_of(folder, image);
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) return {};
-  return checked(image, read_file(path, kLargest));
+  // Judged when it is open: the name may be another file's a moment later.
+  Descriptor open = open_file(path, O_RDONLY | O_NOFOLLOW);
+  struct stat facts {};
+  if (!open || ::fstat(open.get(), &facts) != 0 || !is_ours(facts)) return {};
+  return checked(image, read_file(File(path.string(), std::move(open)), kLargest));
 } catch (...) {
   return {};
 }
@@ -109,14 +157,17 @@ std::vector<char> read_kernel(const KernelImage& image) noexcept try {
 void keep_kernel(const KernelImage& image, const std::vector<char>& cubin) noexcept try {
   const fs::path folder = kernel_cache_folder();
   if (folder.empty()) return;
-  fs::create_directories(folder);
+  make_private(folder);
+  if (!why_not_trusted(folder).empty()) return;
   Header header{
       .magic = {}, .bytes = cubin.size(), .image = digest_of(image), .code = digest_of(cubin)};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   const fs::path path = file_of(folder, image);
-  // A link would be followed: what it leads to is nobody's kernel.
-  if (fs::is_symlink(path)) fs::remove(path);
-  AtomicFile file(path);
+  // A link would be followed: what it leads to is nobody's kernel. A file that others can write would stay so.
+  struct stat facts {};
+  if (::lstat(path.c_str(), &facts) == 0 && !S_ISDIR(facts.st_mode) && !is_ours(facts))
+    fs::remove(path);
+  AtomicFile file(path, S_IRUSR | S_IWUSR);
   file.write({reinterpret_cast<const u8*>(&header), sizeof header});
   file.write({reinterpret_cast<const u8*>(cubin.data()), cubin.size()});
   file.commit();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled kernels on disk, so that an engine starts at once the second time. They are machine code: they lie in the user's cache
 // folder (OCTET_KERNEL_CACHE, else below XDG_CACHE_HOME or ~/.cache), never in an engine, and are taken only when the checksum in
-// them is right.
+// them is right, and folder and file are such as nobody but this user and root can write.
 #pragma once
 
 #include <filesystem>
@@ -25,6 +25,10 @@ inline constexpr u64 kKernelCacheBytes = u64{256} << 20;  // oldest files go fir
 std::vector<char> read_kernel(const KernelImage& image) noexcept;
 // A cache that cannot be written is none: nothing is said, the next run compiles again.
 void keep_kernel(const KernelImage& image, const std::vector<char>& cubin) noexcept;
+// Why a folder is no cache: it cannot be opened, or others could put code into it. Empty: it is one.
+std::string why_not_trusted(const std::filesystem::path& folder);
+// What should be told of the folder that is in force: that nothing is kept in it, and why.
+std::string kernel_cache_doubt();
 // Empty: nothing is kept (OCTET_KERNEL_CACHE is "off", or there is no home).
 std::filesystem::path kernel_cache_folder();
 

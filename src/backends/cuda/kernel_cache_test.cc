@@ -4,12 +4,15 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+
+#include "core/temporary.h"
 
 namespace octet::cuda {
 namespace {
@@ -98,6 +101,56 @@ TEST_F(KernelCache, IsAbsentWhereItCannotBe) {
   EXPECT_TRUE(read_kernel(image_).empty());
 }
 
+// Machine code that others could have put there is not run, and no more is put there.
+TEST_F(KernelCache, TakesNothingThatOthersCanWrite) {
+  keep_kernel(image_, code_);
+  const fs::path file = files().at(0);
+  ASSERT_EQ(read_kernel(image_), code_);
+  for (const fs::path& place : {folder_, file}) {
+    const fs::perms before = fs::status(place).permissions();
+    for (const fs::perms other : {fs::perms::group_write, fs::perms::others_write}) {
+      fs::permissions(place, before | other);
+      EXPECT_TRUE(read_kernel(image_).empty()) << place;
+    }
+    fs::permissions(place, before);
+    EXPECT_EQ(read_kernel(image_), code_);
+  }
+  fs::permissions(folder_, fs::perms::all);
+  EXPECT_TRUE(why_not_trusted(folder_).ends_with("may be written by other users"));
+  keep_kernel({"another text", "", 13, 0}, code_);
+  EXPECT_EQ(files().size(), 1u);
+}
+
+TEST_F(KernelCache, TakesNothingOfAnotherUser) {
+  constexpr uid_t kOther = 54321;
+  keep_kernel(image_, code_);
+  const fs::path file = files().at(0);
+  if (::chown(file.c_str(), kOther, kOther) != 0) GTEST_SKIP() << "only root gives files away";
+  EXPECT_TRUE(read_kernel(image_).empty());
+  ASSERT_EQ(::chown(file.c_str(), ::geteuid(), ::getegid()), 0);
+  EXPECT_EQ(read_kernel(image_), code_);
+  ASSERT_EQ(::chown(folder_.c_str(), kOther, kOther), 0);
+  EXPECT_TRUE(read_kernel(image_).empty());
+  keep_kernel({"another text", "", 13, 0}, code_);
+  EXPECT_EQ(files().size(), 1u);
+  EXPECT_TRUE(why_not_trusted(folder_).ends_with("belongs to another user"));
+}
+
+TEST_F(KernelCache, IsPrivateFromTheFirstDay) {
+  const mode_t before = ::umask(0);
+  keep_kernel(image_, code_);
+  ::umask(before);
+  EXPECT_EQ(read_kernel(image_), code_);
+  EXPECT_EQ(fs::status(folder_).permissions(), fs::perms::owner_all);
+}
+
+// A second name may be in a folder that others can write.
+TEST_F(KernelCache, TakesNothingThatHasAnotherName) {
+  keep_kernel(image_, code_);
+  fs::create_hard_link(files().at(0), root_ / "other");
+  EXPECT_TRUE(read_kernel(image_).empty());
+}
+
 // What they lead to stays as it is.
 TEST_F(KernelCache, FollowsNoLinks) {
   keep_kernel(image_, code_);
@@ -141,7 +194,7 @@ TEST_F(KernelCache, KeepsNoPartOnAFullDisk) {
 TEST_F(KernelCache, PassesOverWhatAnotherLeft) {
   keep_kernel(image_, code_);
   const fs::path file = files().at(0);
-  write(file.string() + ".1-0.tmp", "a part");
+  write(folder_ / temporary_name(file.filename().string(), 1, 0), "a part");
   fs::remove(file);
   keep_kernel(image_, code_);
   EXPECT_EQ(read_kernel(image_), code_);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <string>
@@ -20,8 +21,12 @@ inline std::string environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// A library by path or by the name that the system's loader looks up; stays open as long as the process.
+// A library by path or by the name that the system's loader looks up; stays open as long as the process. Of a FIFO the loader would wait
+// for the other end.
 inline void* open_library(const std::string& name) {
+  struct stat facts {};
+  if (name.find('/') != name.npos && stat(name.c_str(), &facts) == 0 && S_ISFIFO(facts.st_mode))
+    fail(kMissing, "'{}' is no library but a pipe", name);
   return dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
