@@ -28,6 +28,8 @@ constexpr Advice kAdvice[] = {
     {"CompileOptions.input_shapes", "--shape", "--shape gives a shape, e.g. --shape x:1x3x224x224"},
     {"CompileOptions.weights_root", "--weights-root",
      "--weights-root DIR names the folder that all links to weights lie and end in"},
+    {"ContextOptions.threads", "--threads",
+     "fewer --threads ask less of the system; ulimit -u and the limits of a container bound them"},
     {"Limits.loop_trips", "--max-loop-trips",
      "a higher --max-loop-trips lets it go on, if it has to"},
     {"Limits.memory", "--max-memory", "a higher --max-memory allows more, if the machine has it"},

@@ -6,15 +6,14 @@
 #include <algorithm>
 #include <barrier>
 #include <chrono>
-#include <exception>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "octet/machine.h"
+#include "octet/threads.h"
 
 namespace octet::cli {
 namespace {
@@ -31,7 +30,6 @@ struct Stream {
   std::string device;
   std::vector<double> milliseconds;  // of each run; sorted at the end
   double seconds = 0;                // of all of them
-  std::exception_ptr error;
 
   double quantile(double q) const {
     return milliseconds[static_cast<size_t>(q * static_cast<double>(milliseconds.size() - 1) +
@@ -48,20 +46,16 @@ class Streams {
         flags_(flags),
         ready_(flags.streams * std::ssize(flags.devices)) {
     for (const std::string& device : flags.devices) {
-      for (int i = 0; i < flags.streams; ++i) streams_.push_back({device, {}, 0, nullptr});
+      for (int i = 0; i < flags.streams; ++i) streams_.push_back({device, {}, 0});
     }
-    std::vector<std::thread> threads;
-    for (Stream& stream : streams_) threads.emplace_back([&] { run(stream); });
-    for (std::thread& thread : threads) thread.join();
-    for (const Stream& stream : streams_) {
-      if (stream.error) std::rethrow_exception(stream.error);
-    }
+    run_threads(static_cast<int>(streams_.size()),
+                [&](int i) { run(streams_[static_cast<size_t>(i)]); });
   }
 
   std::vector<Stream> take() { return std::move(streams_); }
 
  private:
-  void run(Stream& stream) noexcept {
+  void run(Stream& stream) {
     try {
       Context context = engine_.make_context({flags_.threads, flags_.tuning, stream.device});
       const auto start = Clock::now();
@@ -72,8 +66,8 @@ class Streams {
       ready_.arrive_and_wait();
       measure(context, outputs, stream);
     } catch (...) {
-      stream.error = std::current_exception();
       ready_.arrive_and_drop();
+      throw;
     }
   }
 

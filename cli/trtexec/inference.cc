@@ -2,11 +2,12 @@
 #include "cli/trtexec/inference.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
-#include <exception>
 #include <thread>
 
 #include "cli/trtexec/log.h"
+#include "octet/threads.h"
 
 namespace octet::cli::trtexec {
 namespace {
@@ -28,34 +29,37 @@ class Stream {
   Stream(Context& context, const Options& options, const Subject& subject)
       : context_(context), options_(options), subject_(subject) {}
 
-  // Until both iterations and duration are reached, counted from the end of the warm-up.
-  void run(Clock::time_point start) noexcept {
+  // Until both iterations and duration are reached, counted from the end of the warm-up; or another stream has failed.
+  void run(Clock::time_point start, std::atomic<bool>& failed) {
     try {
-      const auto warm_up = static_cast<float>(options_.warm_up_ms);
-      const auto limit = static_cast<float>(options_.duration_s * 1000) + warm_up;
-      const bool endless = options_.duration_s < 0;
-      int64_t skipped = 0;
-      float now = 0;
-      for (int64_t i = 0; endless || i < options_.iterations + skipped || now < limit; ++i) {
-        now = query(start, !endless);
-        if (now < warm_up) {
-          ++skipped;
-        } else {
-          sleep_ms(options_.idle_ms);
-        }
-      }
+      go_on(start, failed);
     } catch (...) {
-      error_ = std::current_exception();
+      failed = true;
+      throw;
     }
   }
 
-  void check() const {
-    if (error_) std::rethrow_exception(error_);
-  }
   const std::vector<Trace>& traces() const { return traces_; }
   std::vector<Tensor> take_outputs() { return std::move(outputs_); }
 
  private:
+  void go_on(Clock::time_point start, const std::atomic<bool>& failed) {
+    const auto warm_up = static_cast<float>(options_.warm_up_ms);
+    const auto limit = static_cast<float>(options_.duration_s * 1000) + warm_up;
+    const bool endless = options_.duration_s < 0;
+    int64_t skipped = 0;
+    float now = 0;
+    for (int64_t i = 0; endless || i < options_.iterations + skipped || now < limit; ++i) {
+      if (failed) return;
+      now = query(start, !endless);
+      if (now < warm_up) {
+        ++skipped;
+      } else {
+        sleep_ms(options_.idle_ms);
+      }
+    }
+  }
+
   float query(Clock::time_point start, bool keeps) {
     const float begin = ms_since(start);
     // Sizes that depend on data make fresh outputs.
@@ -77,7 +81,6 @@ class Stream {
   std::vector<Trace> traces_;
   std::vector<Tensor> outputs_;
   bool fixed_ = false;
-  std::exception_ptr error_;
 };
 
 }  // namespace
@@ -103,12 +106,11 @@ Measured Streams::run() {
         "CTRL-C (SIGINT)");
   sleep_ms(options_.sleep_ms);
   const auto start = Clock::now();
-  std::vector<std::thread> threads;
-  for (Stream& stream : streams) threads.emplace_back([&stream, start] { stream.run(start); });
-  for (std::thread& thread : threads) thread.join();
+  std::atomic<bool> failed{false};
+  run_threads(static_cast<int>(streams.size()),
+              [&](int i) { streams[static_cast<size_t>(i)].run(start, failed); });
   Measured measured;
   for (Stream& stream : streams) {
-    stream.check();
     measured.traces.insert(measured.traces.end(), stream.traces().begin(), stream.traces().end());
   }
   std::ranges::stable_sort(measured.traces, {}, &Trace::h2d_start);

@@ -5,11 +5,10 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
-#include "core/check.h"
+#include "core/start_thread.h"
 
 namespace octet {
 namespace {
@@ -252,12 +251,11 @@ struct ThreadPool::State {
 ThreadPool::ThreadPool(int threads) : state_(std::make_shared<State>()) {
   state_->make_marks(threads);
   state_->workers.reserve(static_cast<size_t>(state_->threads));
-  try {
-    for (int i = 1; i < state_->threads; ++i) {
-      state_->workers.emplace_back([state = state_.get(), i] { state->work(i); });
-    }
-  } catch (const std::system_error& error) {
-    fail(Error::Code::out_of_memory, "cannot start {} threads: {}", state_->threads, error.what());
+  // Where one cannot be started, the state's end sends the others home.
+  const int others = state_->threads - 1;
+  for (int i = 1; i <= others; ++i) {
+    state_->workers.push_back(
+        start_thread([state = state_.get(), i] { state->work(i); }, i - 1, others));
   }
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <thread>
 #include <utility>
 
 #include "core/check.h"
@@ -41,9 +40,7 @@ void run_all(std::span<Job> jobs, const Preparing& preparing, int threads) {
     preparing.pool.parallel_for(preparing.pool.size(), [&](s64, s64, int) { drain(); });
     return;
   }
-  std::vector<std::jthread> waiting;
-  while (std::ssize(waiting) < std::min<s64>(threads, std::ssize(jobs)))
-    waiting.emplace_back(drain);
+  run_threads(static_cast<int>(std::min<s64>(threads, std::ssize(jobs))), [&](int) { drain(); });
 }
 
 int preparations_of(const Plan& plan) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/thread_pool.h"
+#include "octet/threads.h"
 #include "plan/plan.h"
 #include "plan/prepared_store.h"
 

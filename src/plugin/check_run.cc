@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <barrier>
 #include <cmath>
-#include <thread>
 #include <utility>
 
 #include "core/check.h"
@@ -212,17 +210,12 @@ int run_together(const std::vector<Runner>& runners, const PluginStep& step) {
   std::atomic<int> wrong = -1;
   // Long enough for all of them to be started, and to be interrupted.
   const auto end = std::chrono::steady_clock::now() + kTogether;
-  std::barrier start(static_cast<std::ptrdiff_t>(runners.size()));
-  std::vector<std::thread> threads;
-  for (const Runner& runner : runners) {
-    threads.emplace_back([&] {
-      start.arrive_and_wait();
-      while (wrong < 0 && std::chrono::steady_clock::now() < end) {
-        if (const int output = runner.run(step); output >= 0) wrong = output;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  run_threads(static_cast<int>(runners.size()), [&](int i) {
+    const Runner& runner = runners[static_cast<size_t>(i)];
+    while (wrong < 0 && std::chrono::steady_clock::now() < end) {
+      if (const int output = runner.run(step); output >= 0) wrong = output;
+    }
+  });
   return wrong;
 }
 

@@ -2,8 +2,8 @@
 // What only combinations for a device's pointers can do wrong.
 #include <atomic>
 #include <deque>
+#include <iterator>
 #include <mutex>
-#include <thread>
 
 #include "plugin/check_trials.h"
 #include "plugin/device_trial.h"
@@ -97,23 +97,20 @@ void run_in_threads(StreamRunners& runners, const PluginStep& step) {
   std::string wrong;
   std::atomic<bool> stop = false;
   const auto end = std::chrono::steady_clock::now() + kTogether;
-  std::vector<std::thread> threads;
-  for (StreamRunner& runner : runners) {
-    threads.emplace_back([&] {
-      try {
-        while (!stop && std::chrono::steady_clock::now() < end) {
-          runner.run.fill(*runner.stream, {});
-          runner.run.give(*runner.stream, step);
-          runner.hold_results();
-        }
-      } catch (const Error& error) {
-        const std::lock_guard lock(mutex);
-        if (wrong.empty()) wrong = error.message();
-        stop = true;
+  run_threads(static_cast<int>(std::ssize(runners)), [&](int i) {
+    StreamRunner& runner = *std::next(runners.begin(), i);
+    try {
+      while (!stop && std::chrono::steady_clock::now() < end) {
+        runner.run.fill(*runner.stream, {});
+        runner.run.give(*runner.stream, step);
+        runner.hold_results();
       }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+    } catch (const Error& error) {
+      const std::lock_guard lock(mutex);
+      if (wrong.empty()) wrong = error.message();
+      stop = true;
+    }
+  });
   if (!wrong.empty()) fail(kWrong, "{}", wrong);
 }
 

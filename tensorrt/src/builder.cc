@@ -2,17 +2,16 @@
 #include "builder.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "build.h"
 #include "engine.h"
+#include "octet/machine.h"
 #include "registry.h"
 
 namespace octet_trt {
 
 int Builder::threads() const {
-  const int machine = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  return std::clamp(max_threads_ > 0 ? max_threads_ : machine, 1, 256);
+  return std::clamp(max_threads_ > 0 ? max_threads_ : octet::usable_processors(), 1, 256);
 }
 
 bool Builder::platformHasFastFp16() const noexcept { return true; }

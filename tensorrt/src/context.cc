@@ -2,11 +2,11 @@
 #include "context.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "border.h"
 #include "gpu.h"
 #include "octet/error.h"
+#include "octet/machine.h"
 #include "octet/profile.h"
 #include "stream.h"
 
@@ -15,8 +15,8 @@ namespace {
 
 // Contexts share the machine's processors: one run at a time has all of them.
 std::shared_ptr<octet::ThreadPool> all_processors() {
-  static const std::shared_ptr<octet::ThreadPool> pool = octet::make_thread_pool(
-      std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 256));
+  static const std::shared_ptr<octet::ThreadPool> pool =
+      octet::make_thread_pool(std::min(octet::usable_processors(), 256));
   return pool;
 }
 
@@ -274,7 +274,7 @@ void Context::emit_profile(const std::vector<octet::Tensor>& inputs) const {
   octet::ProfileOptions options;
   options.runs = 1;
   options.device = device_;
-  options.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  options.threads = std::min(octet::usable_processors(), 256);
   if (!names_ || names_changes_ != shape_changes_) {
     octet::InspectorOptions shown;
     shown.threads = options.threads;

@@ -2,9 +2,9 @@
 #include "inspector.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "context.h"
+#include "octet/machine.h"
 
 namespace octet_trt {
 
@@ -25,7 +25,7 @@ const octet::EngineInspector& Inspector::inspector() const {
   octet::InspectorOptions options;
   options.schema = 10;
   options.has_context = context_ != nullptr;
-  options.threads = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 256);
+  options.threads = std::min(octet::usable_processors(), 256);
   options.verbosity = static_cast<octet::InspectorVerbosity>(state_->info.verbosity % 3);
   if (context_ != nullptr && context_->allInputDimensionsSpecified())
     options.profiles.push_back({context_->known_input_shapes()});

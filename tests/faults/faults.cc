@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "faults.h"
 
+#include <dlfcn.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -117,6 +119,20 @@ ssize_t pread(int fd, void* to, size_t bytes, off_t at) {
 ssize_t write(int fd, const void* from, size_t bytes) {
   const ssize_t n = reduced(bytes, false);
   return n <= 0 && bytes > 0 ? n : ::syscall(SYS_write, fd, from, n);
+}
+
+// Where a sanitizer has its own, that one, which then knows of the thread.
+int __interceptor_pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)
+    __attribute__((weak));
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*),
+                   void* argument) noexcept {
+  if (fails(Kind::thread)) return EAGAIN;
+  static const auto next = __interceptor_pthread_create != nullptr
+                               ? &__interceptor_pthread_create
+                               : reinterpret_cast<decltype(&__interceptor_pthread_create)>(
+                                     ::dlsym(RTLD_NEXT, "pthread_create"));
+  return next(thread, attributes, body, argument);
 }
 
 int fsync(int fd) {

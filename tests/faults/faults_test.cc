@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <functional>
 
@@ -17,6 +18,7 @@
 #include "graph/text.h"
 #include "octet/compile.h"
 #include "octet/engine.h"
+#include "octet/threads.h"
 #include "ops/registry.h"
 #include "runtime/inside.h"
 #include "runtime/model.h"
@@ -144,6 +146,31 @@ TEST_F(Faults, PlanAndRun) {
       ASSERT_EQ(std::memcmp(outputs[0].data(), expected[0].data(), expected[0].bytes()), 0);
     });
   }
+}
+
+// Each time nothing ran, the threads that were there have ended, and what was made before is as good as it was.
+TEST_F(Faults, Threads) {
+  const Engine engine = compile(kSeeds / "qdq_conv.onnx");
+  std::vector<Tensor> inputs;
+  for (const TensorInfo& input : engine.inputs())
+    inputs.emplace_back(input.type.dtype, input.type.shape);
+  const std::vector<Tensor> expected = engine.make_context().run(inputs);
+  for (const char* device : {"cpu", "test:1"}) {
+    every_fault(Kind::thread, [&] {
+      const std::vector<Tensor> outputs =
+          engine.make_context({.threads = 5, .device = device}).run(inputs);
+      ASSERT_EQ(std::memcmp(outputs[0].data(), expected[0].data(), expected[0].bytes()), 0);
+    });
+  }
+  std::atomic<int> calls = 0;
+  every_fault(Kind::thread, [&] {
+    calls = 0;
+    run_threads(5, [&](int) { ++calls; });
+    ASSERT_EQ(calls, 5);
+  });
+  faults::arm(Kind::thread, 3);
+  EXPECT_THROW(run_threads(5, [&](int) { FAIL(); }), Error);
+  EXPECT_TRUE(faults::disarm());
 }
 
 TEST_F(Faults, Arrays) {

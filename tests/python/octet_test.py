@@ -4,8 +4,10 @@
 import ast
 import gc
 import json
+import os
 import pathlib
 import pickle
+import subprocess
 import sys
 import threading
 import unittest
@@ -334,6 +336,30 @@ class Wrong(unittest.TestCase):
             octet.Context(octet.Engine.load(digits_engine()), device="nowhere")
         with self.fails("invalid_argument"):
             octet.Context(octet.Engine.load(digits_engine()), threads=0)
+
+
+# What no limit of the test's own process is set for.
+NO_MORE_THREADS = """
+import resource, sys
+sys.path.insert(0, sys.argv[2])
+import octet
+engine = octet.Engine.load(sys.argv[1])
+pages = int(open("/proc/self/statm").read().split()[0])
+# A thread's stack has 8 MiB.
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (6 << 20), resource.RLIM_INFINITY))
+for threads in (5, 2, 5):
+    try:
+        octet.Context(engine, threads=threads)
+    except octet.Error as error:
+        print(error.code, error.field, error.message.split(":")[0])
+"""
+
+
+class Threads(unittest.TestCase):
+    def test_a_system_that_starts_no_more(self):
+        said = subprocess.run([sys.executable, "-c", NO_MORE_THREADS, str(digits_engine()), str(FOLDER)], capture_output=True, text=True, check=True,
+                              env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}).stdout
+        self.assertEqual(said, "out_of_memory ContextOptions.threads the system starts no more threads\n" * 3)
 
 
 class Texts(unittest.TestCase):

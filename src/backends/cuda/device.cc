@@ -5,7 +5,6 @@
 #include <array>
 #include <charconv>
 #include <cstring>
-#include <thread>
 
 #include "backends/cuda/backend.h"
 #include "backends/cuda/driver.h"
@@ -14,6 +13,7 @@
 #include "backends/cuda/queue.h"
 #include "core/check.h"
 #include "core/memory.h"
+#include "octet/machine.h"
 
 namespace octet {
 namespace cuda {
@@ -202,9 +202,8 @@ void CudaDevice::restore(void* context) const noexcept {
 
 // Each waits for a process that compiles.
 int CudaDevice::preparations() const {
-  constexpr unsigned kMost = 32;
-  return compiles_apart() ? static_cast<int>(std::min(kMost, std::thread::hardware_concurrency()))
-                          : 1;
+  constexpr int kMost = 32;
+  return compiles_apart() ? std::min(kMost, usable_processors()) : 1;
 }
 
 std::unique_ptr<Queue> CudaDevice::make_queue(std::shared_ptr<ThreadPool>) const {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/start_thread.h"
 #include "octet/error.h"
 
 namespace octet {
@@ -27,7 +28,10 @@ struct TestEvent final : Event {
 };
 
 TestQueue::TestQueue(TestMemory& memory, std::shared_ptr<ThreadPool> pool, u32 seed)
-    : memory_(memory), host_(std::move(pool)), random_(seed), thread_([this] { work_off(); }) {}
+    : memory_(memory),
+      host_(std::move(pool)),
+      random_(seed),
+      thread_(start_thread([this] { work_off(); })) {}
 
 TestQueue::~TestQueue() {
   {
