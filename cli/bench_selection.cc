@@ -149,7 +149,8 @@ int assert_selection(const Engine& engine, std::span<const Tensor> inputs,
   options.device = flags.device;
   // What the file has for other layers and machines stays. Read first: a file that is none of ours ends this early.
   Tuning tuning;
-  if (flags.tune.given() && std::filesystem::exists(flags.tune.path()))
+  std::error_code unknown;
+  if (flags.tune.given() && std::filesystem::exists(flags.tune.path(), unknown))
     tuning = load_tuning(flags.tune.path());
   const SelectionReport report = measure_selection(engine, inputs, options);
   const Verdict verdict(report);

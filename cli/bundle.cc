@@ -158,7 +158,7 @@ Command add_bundle(CLI::App& parent) {
       ->required()
       ->type_name("ENGINE|MODEL.onnx");
   options->output = &options->outputs.add_flag(
-      *app, {"-o,--output", "CASE.zip", OutputKind::arrays, "where the case goes"});
+      *app, {"-o,--output", "CASE.zip", OutputKind::bundle, "where the case goes"});
   app->get_option("--output")->required();
   app->add_option("--model", options->model, "put the model in that the engine was built from")
       ->type_name("MODEL.onnx");

@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
 #include <set>
 #include <unordered_map>
 
 #include "cli/fail.h"
 #include "cli/terminal.h"
+#include "octet/input.h"
 
 namespace octet::cli {
 namespace {
@@ -47,10 +47,7 @@ void check_header(const CalibrationFlags& flags, const CalibrationOptions& optio
 // Left behind by a cache that was removed.
 bool is_details(const std::filesystem::path& path) {
   constexpr std::string_view kBegins = "{\"format\":\"octet-calibration\"";
-  std::ifstream file(path, std::ios::binary);
-  std::string begins(kBegins.size(), '\0');
-  file.read(begins.data(), static_cast<std::streamsize>(begins.size()));
-  return file && begins == kBegins;
+  return read_beginning(path, kBegins.size()) == kBegins;
 }
 
 void check_can_be_made(const CalibrationFlags& flags) {

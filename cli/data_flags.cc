@@ -3,8 +3,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "cli/choice.h"
@@ -20,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::uintmax_t kMaxTextBytes = 1 << 20;
+constexpr uint64_t kMaxTextBytes = 1 << 20;
 
 // Flags as the JSON object that a --preprocess file holds, so that one parser judges both.
 Json to_object(const PreprocessFlags& flags) {
@@ -219,17 +217,7 @@ DataOptions data_options(const DataFlags& flags, const std::optional<Preprocess>
 }
 
 std::string read_text_file(const std::filesystem::path& path) {
-  std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(path, error);
-  if (error) fail(Error::Code::io, "{}: {}", path.string(), error.message());
-  if (size > kMaxTextBytes) {
-    fail(Error::Code::invalid_argument, "{}: {} bytes; expected a text file of at most 1 MB",
-         path.string(), size);
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) fail(Error::Code::io, "{}: could not be read", path.string());
-  return text;
+  return read_text(path, kMaxTextBytes);
 }
 
 }  // namespace octet::cli

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/engine_source.h"
 
-#include <fstream>
 #include <string>
 
 #include "cli/messages.h"
 #include "cli/standard_files.h"
 #include "octet/compile.h"
+#include "octet/input.h"
 
 namespace octet::cli {
+
 bool begins_as_engine(const std::filesystem::path& path) {
   constexpr std::string_view kEngine = "OCTETENG";
-  std::string begins(kEngine.size(), '\0');
-  std::ifstream file(path, std::ios::binary);
-  return file.read(begins.data(), static_cast<std::streamsize>(begins.size())) && begins == kEngine;
+  return read_beginning(path, kEngine.size()) == kEngine;
 }
 
 void add_model_flags(CLI::App& app, ModelFlags& flags) {

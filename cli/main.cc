@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -12,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "cli/advice.h"
@@ -20,8 +20,10 @@
 #include "cli/messages.h"
 #include "cli/outputs.h"
 #include "cli/plugin_flags.h"
+#include "cli/process.h"
 #include "cli/standard_files.h"
 #include "cli/terminal.h"
+#include "cli/thread_doubt.h"
 #include "cli/trtexec/trtexec.h"
 #include "cli/usage.h"
 #include "octet/error.h"
@@ -41,6 +43,7 @@ constexpr const char* kFooter =
     "  octet inspect model.octet\n"
     "  octet eval model.octet --data test/ --against model.onnx\n";
 
+constexpr int kTrtexecFailed = 1;
 constexpr const char* kLostOutput = "standard output could not be written";
 
 // How main() answers an error: text on standard error, and with --json the same as an object on standard output, whose
@@ -55,13 +58,20 @@ class Failure {
     for (std::string& line : context) line = with_known_names(std::move(line));
     print_error(message);
     for (const std::string& line : context) print_context(line);
-    if (json_ && !json_printed()) {
-      print_json({{"error", {{"code", code}, {"message", message}, {"context", context}}}});
-    }
+    if (json_ && !json_printed())
+      print_object({{"error", {{"code", code}, {"message", message}, {"context", context}}}});
     return kBadInput;
   }
 
  private:
+  static void print_object(const nlohmann::ordered_json& object) {
+    try {
+      print_json(object);
+    } catch (const std::system_error&) {
+      // Standard output cannot be written: main() sees that, too.
+    }
+  }
+
   bool json_;
 };
 
@@ -88,6 +98,8 @@ int run_command(const Command& command, const Common& common, const Failure& fai
     detail(fmt::format("octet {} {}, kernels up to {}", OCTET_VERSION, command.app->get_name(),
                        cpu_isa()));
     const auto start = std::chrono::steady_clock::now();
+    if (const std::string doubt = doubt_of_threads(*command.app); !doubt.empty())
+      print_warning(doubt);
     load_plugins(common.plugins);
     if (command.outputs != nullptr) command.outputs->check(*command.app);
     const int code = command.run();
@@ -100,9 +112,11 @@ int run_command(const Command& command, const Common& common, const Failure& fai
     return fail(code_name(Error::Code::out_of_memory),
                 fmt::format("out of memory; the limit is {} bytes", limits().memory),
                 {std::string(advice_for("Limits.memory", *command.app))});
-  } catch (const std::exception& error) {
+  } catch (const std::system_error& error) {  // of files, too
     if (std::ferror(stdout) != 0)
       return fail(code_name(Error::Code::io), kLostOutput, {error.what()});
+    return fail(code_name(Error::Code::io), error.what(), {});
+  } catch (const std::exception& error) {
     return fail(code_name(Error::Code::internal), error.what(), {});
   }
 }
@@ -196,22 +210,25 @@ int run_octet(int argc, char** argv) {
 int main(int argc, char** argv) {
   const auto other = as_trtexec({argv, static_cast<size_t>(argc)});
   const int code = other ? *other : run_octet(argc, argv);
-  if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && code == kDone) {
-    print_error(kLostOutput);
-    return kBadInput;
-  }
-  return code;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  const int failed = other ? kTrtexecFailed : kBadInput;
+  // What went wrong before was told.
+  if (code != failed) print_error(kLostOutput);
+  return failed;
 }
 
 }  // namespace octet::cli
 
 int main(int argc, char** argv) {
-  // Beyond the limit of file sizes (ulimit -f) write() then fails, and the temporary file is removed.
-  std::signal(SIGXFSZ, SIG_IGN);
+  octet::cli::prepare_process();
   try {
     return octet::cli::main(argc, argv);
   } catch (const std::bad_alloc&) {  // before a command runs, or while its error is told
-    std::fputs("error: out of memory\n", stderr);
-    return octet::cli::kBadInput;
+    octet::cli::write_to_stderr("error: out of memory\n");
+  } catch (const std::exception& error) {
+    octet::cli::write_to_stderr("error: ");
+    octet::cli::write_to_stderr(error.what());
+    octet::cli::write_to_stderr("\n");
   }
+  return octet::cli::kBadInput;
 }

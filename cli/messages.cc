@@ -3,16 +3,19 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <fstream>
 #include <memory>
 #include <string>
 
 #include "cli/fail.h"
+#include "cli/terminal.h"
+#include "octet/line_log.h"
 
 namespace octet::cli {
 namespace {
@@ -20,13 +23,9 @@ namespace {
 // The first line of every log file: a file without it is somebody else's.
 constexpr std::string_view kHeader = "# log of octet";
 
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-
 struct Messages {
   MessageOptions options;
-  std::unique_ptr<std::FILE, CloseFile> log;
+  std::unique_ptr<LineLog> log;
 };
 
 Messages& messages() {
@@ -39,48 +38,49 @@ std::string time_text() {
   return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(now));
 }
 
+// A log that can be written no longer is given up, which is said once.
 void write_log(std::string_view line) {
-  std::FILE* log = messages().log.get();
-  if (log == nullptr) return;
-  fmt::print(log, "{} {}\n", time_text(), line);
-  std::fflush(log);
-}
-
-// True for a new or empty file.
-bool is_new_log(const std::filesystem::path& path) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) return true;
-  std::ifstream file(path);
-  std::string first;
-  if (std::filesystem::is_regular_file(status) && !std::getline(file, first)) return true;
-  if (first != kHeader) {
-    fail(Error::Code::invalid_argument, "--log-file {}: exists and is no log of Octet's",
-         path.string());
-  }
-  return false;
+  if (messages().log == nullptr) return;
+  if (messages().log->add(fmt::format("{} {}", time_text(), line))) return;
+  const std::string why = std::strerror(errno);
+  messages().log.reset();
+  write_to_stderr(fmt::format("warning: --log-file {}: cannot be written, its lines end here: {}\n",
+                              sanitize(messages().options.log_file.string()), why));
 }
 
 }  // namespace
 
+void write_to_stderr(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const ssize_t n = ::write(STDERR_FILENO, text.data(), text.size());
+    if (n > 0) {
+      text.remove_prefix(static_cast<size_t>(n));
+    } else if (n < 0 && errno == EAGAIN) {
+      pollfd other = {STDERR_FILENO, POLLOUT, 0};
+      ::poll(&other, 1, -1);
+    } else if (n == 0 || errno != EINTR) {
+      return;
+    }
+  }
+}
+
 void open_messages(const MessageOptions& options) {
   messages().options = options;
   if (options.log_file.empty()) return;
-  const bool is_new = is_new_log(options.log_file);
-  messages().log.reset(std::fopen(options.log_file.c_str(), "a"));
-  if (messages().log == nullptr) {
-    fail(Error::Code::io, "--log-file {}: {}", options.log_file.string(), std::strerror(errno));
+  try {
+    messages().log = std::make_unique<LineLog>(options.log_file, kHeader);
+  } catch (const Error& error) {
+    fail(error.code(), "--log-file: {}", error.message());
   }
-  if (is_new) fmt::print(messages().log.get(), "{}\n", kHeader);
 }
 
 void message(std::string_view line) {
-  fmt::print(stderr, "{}\n", line);
+  write_to_stderr(fmt::format("{}\n", line));
   write_log(line);
 }
 
 void detail(std::string_view line) {
-  if (messages().options.verbose) fmt::print(stderr, "{}\n", line);
+  if (messages().options.verbose) write_to_stderr(fmt::format("{}\n", line));
   write_log(line);
 }
 

@@ -13,6 +13,9 @@ struct MessageOptions {
   std::filesystem::path log_file;
 };
 
+// Writes to standard error, as far as it takes it: whoever closed it, or let it fill up, wants no messages, and gets the result still.
+void write_to_stderr(std::string_view text) noexcept;
+
 // Throws Error(io) for a log file that cannot be written, Error(invalid_argument) for a file that is no log of Octet's. Lines are
 // added at the end of one that is.
 void open_messages(const MessageOptions& options);

@@ -2,14 +2,15 @@
 #include "cli/outputs.h"
 
 #include <algorithm>
-#include <fstream>
 #include <set>
 #include <string_view>
 #include <system_error>
 
 #include "cli/fail.h"
 #include "cli/output_inputs.h"
+#include "cli/output_names.h"
 #include "cli/standard_files.h"
+#include "octet/input.h"
 #include "octet/npz.h"
 #include "octet/output.h"
 
@@ -24,16 +25,28 @@ struct Format {
   const char* what;
   std::string_view begins;              // as its writer begins it
   size_t any = std::string_view::npos;  // where in `begins` any byte may stand
+  // Of the first file in an archive: how its name ends.
+  std::string_view first = {};
 };
+
+// Stored, its name in UTF-8, midnight of 1980-01-01: archives of NumPy begin otherwise.
+constexpr std::string_view kArchive = "PK\x03\x04\x14\x00\x00\x08\x00\x00\x00\x00\x21\x00"sv;
+constexpr size_t kNameBytes = 26,
+                 kName = 30;  // where an archive holds the length of that name, and itself
 
 constexpr Format kFormats[] = {
     {OutputKind::engine, "an engine", "OCTETENG"sv},
     {OutputKind::report, "a report of Octet",
      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
      "<meta name=\"generator\" content=\"octet\">"sv},
-    // Stored, its name in UTF-8, midnight of 1980-01-01: archives of NumPy begin otherwise.
-    {OutputKind::arrays, "an archive that Octet wrote",
-     "PK\x03\x04\x14\x00\x00\x08\x00\x00\x00\x00\x21\x00"sv},
+    {.kind = OutputKind::arrays,
+     .what = "an archive of arrays that Octet wrote",
+     .begins = kArchive,
+     .first = ".npy"sv},
+    {.kind = OutputKind::bundle,
+     .what = "a case that Octet bundled",
+     .begins = kArchive,
+     .first = "case.json"sv},
     // Its writer reads what is there, keeps it, and refuses anything else: any JSON of that kind will do.
     {OutputKind::tuning, "a tuning file", ""sv},
     // One that exists is read, and never written.
@@ -55,21 +68,26 @@ const Format& format_of(OutputKind kind) {
                        [&](const Format& format) { return format.kind == kind; });
 }
 
-std::string beginning(const fs::path& path, size_t bytes) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail(Error::Code::io, "'{}': cannot look at what is there", path.string());
-  std::string text(bytes, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(bytes));
-  text.resize(static_cast<size_t>(file.gcount()));
-  return text;
+std::string_view first_name(std::string_view archive) {
+  if (archive.size() < kName) return {};
+  const auto byte = [&](size_t at) {
+    return static_cast<size_t>(static_cast<uint8_t>(archive[at]));
+  };
+  return archive.substr(kName, byte(kNameBytes) | byte(kNameBytes + 1) << 8);
+}
+
+bool is_of(const Format& format, std::string begins) {
+  if (format.any < begins.size()) begins[format.any] = format.begins[format.any];
+  return begins.starts_with(format.begins) && first_name(begins).ends_with(format.first);
 }
 
 // A file of no bytes holds nothing that could be lost.
 void check_ours(const std::string& flag, const fs::path& target, OutputKind kind) {
+  constexpr size_t kLongestBeginning = kName + 0xffff;
   const Format& format = format_of(kind);
-  std::string begins = beginning(target, format.begins.size());
-  if (format.any < begins.size()) begins[format.any] = format.begins[format.any];
-  if (!begins.empty() && begins != format.begins) {
+  const auto begins = read_beginning(target, kLongestBeginning);
+  if (!begins) fail(Error::Code::io, "'{}': cannot look at what is there", target.string());
+  if (!begins->empty() && !is_of(format, *begins)) {
     fail(Error::Code::invalid_argument,
          "{} '{}' is a file already, and not {}; name another, or replace it with --force", flag,
          target.string(), format.what);
@@ -152,6 +170,7 @@ void Outputs::check(const CLI::App& app) {
       take_standard_output(output->flag_);
     } else {
       check_existing(*output, target, app, flags);
+      check_extension(output->flag_, output->path_, output->kind_);
     }
   }
 }

@@ -27,7 +27,8 @@ namespace octet::cli {
 enum class OutputKind {
   engine,
   report,
-  arrays,  // or a case
+  arrays,
+  bundle,  // a case
   tuning,
   cache,
   runs,

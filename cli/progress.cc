@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <string_view>
 
 #include "cli/messages.h"
@@ -33,7 +33,13 @@ double seconds_between(std::chrono::steady_clock::time_point from,
 
 ProgressBar::ProgressBar(bool json) : quiet_(json || quiet()), terminal_(is_terminal()) {}
 
-ProgressBar::~ProgressBar() { finish(); }
+ProgressBar::~ProgressBar() {
+  try {
+    finish();
+  } catch (const std::bad_alloc&) {
+    // The last line of a stage is missing.
+  }
+}
 
 void ProgressBar::update(const Progress& progress) {
   if (quiet_) return;
@@ -78,14 +84,13 @@ void ProgressBar::draw() {
     const int filled = static_cast<int>(fraction * kBarWidth);
     line += fmt::format("[{:=<{}}{: <{}}] ", "", filled, "", kBarWidth - filled);
   }
-  fmt::print(stderr, "{}{}\x1b[K", line, counts);
-  std::fflush(stderr);
+  write_to_stderr(fmt::format("{}{}\x1b[K", line, counts));
 }
 
 void ProgressBar::finish() {
   if (quiet_ || now_.stage.empty()) return;
   const double seconds = seconds_between(stage_start_, Clock::now());
-  if (drawn_) fmt::print(stderr, "\r\x1b[K");
+  if (drawn_) write_to_stderr("\r\x1b[K");
   const std::string count = now_.done > 1 ? fmt::format("{}, ", now_.done) : "";
   message(fmt::format("{:<12}{}{}", sanitize(now_.stage), count, human_seconds(seconds)));
   now_ = {};

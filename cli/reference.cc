@@ -38,7 +38,8 @@ const RuntimeName* runtime_of(const std::string& against) {
 void check_name(const std::string& against) {
   const size_t colon = against.find(':');
   if (colon == against.npos || colon < 2 || runtime_of(against) != nullptr) return;
-  if (against.find('/') < colon || std::filesystem::exists(against)) return;
+  std::error_code unknown;
+  if (against.find('/') < colon || std::filesystem::exists(against, unknown)) return;
   fail(Error::Code::invalid_argument,
        "--against {}: there is no such file, and '{}' is no runtime that is known; "
        "onnxruntime:MODEL.onnx and "

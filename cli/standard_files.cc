@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,10 +11,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <vector>
 
 #include "cli/fail.h"
+#include "cli/messages.h"
 #include "octet/limits.h"
 
 namespace octet::cli {
@@ -27,10 +28,19 @@ constexpr size_t kPiece = 1 << 20;
   fail(Error::Code::io, "{}: {}", what, std::strerror(errno));
 }
 
+// Whether it is worth trying again what the system refused, once that is possible: another program may have made the file one that does
+// not wait.
+bool try_again(int fd, short event) {
+  if (errno == EINTR) return true;
+  if (errno != EAGAIN) return false;
+  pollfd other = {fd, event, 0};
+  return ::poll(&other, 1, -1) >= 0 || errno == EINTR;
+}
+
 void write_all(int to, const char* data, size_t bytes, const char* what) {
   while (bytes > 0) {
     const ssize_t written = ::write(to, data, bytes);
-    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && try_again(to, POLLOUT)) continue;
     if (written <= 0) fail_io(what);
     data += written;
     bytes -= static_cast<size_t>(written);
@@ -41,7 +51,7 @@ void copy(int from, int to, int64_t most, const char* what) {
   std::vector<char> piece(kPiece);
   for (int64_t total = 0;;) {
     const ssize_t got = ::read(from, piece.data(), piece.size());
-    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && try_again(from, POLLIN)) continue;
     if (got < 0) fail_io(what);
     if (got == 0) return;
     total += got;
@@ -60,6 +70,11 @@ fs::path& standard_input() {
 }
 
 int standard_output = STDOUT_FILENO;
+
+ssize_t print_message(void*, const char* text, size_t bytes) {
+  write_to_stderr({text, bytes});
+  return static_cast<ssize_t>(bytes);
+}
 
 }  // namespace
 
@@ -94,16 +109,18 @@ void take_standard_output(const std::string& flag) {
   // No process that is started later gets it.
   standard_output = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (standard_output < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) fail_io("standard output");
+  // What the program prints itself is messages now, which are lost without harm.
+  std::FILE* const messages = ::fopencookie(
+      nullptr, "w", {.read = nullptr, .write = print_message, .seek = nullptr, .close = nullptr});
+  if (messages == nullptr) fail_io("standard output");
+  stdout = messages;
 }
 
 void write_standard_output(const fs::path& file) {
-  std::ifstream from(file, std::ios::binary);
-  std::vector<char> piece(kPiece);
-  while (from) {
-    from.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-    write_all(standard_output, piece.data(), static_cast<size_t>(from.gcount()), "standard output");
-  }
-  if (!from.eof()) fail_io(file.c_str());
+  read_pieces(file, [](std::span<const std::byte> piece) {
+    write_all(standard_output, reinterpret_cast<const char*>(piece.data()), piece.size(),
+              "standard output");
+  });
 }
 
 ScratchFile::ScratchFile() {

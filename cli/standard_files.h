@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <string>
 
+#include "octet/input.h"
+
 namespace octet::cli {
 
 // The file to read for what the user wrote: itself, or for "-" what standard input holds, which is read once: a second "-" is the same

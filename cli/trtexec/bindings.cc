@@ -14,6 +14,7 @@
 #include "cli/fail.h"
 #include "cli/trtexec/files.h"
 #include "cli/trtexec/log.h"
+#include "octet/input.h"
 
 namespace octet::cli::trtexec {
 namespace {
@@ -56,14 +57,8 @@ void fill_random(Tensor& tensor, std::mt19937& random) {
 }
 
 void load(Tensor& tensor, const std::string& name, const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail(Error::Code::io, "--loadInputs: '{}': {}", path, std::strerror(errno));
-  const uint64_t bytes = file_bytes(path);
-  if (bytes != tensor.bytes())
-    fail(Error::Code::invalid_argument, "--loadInputs: '{}' has {} bytes, input {} of {} takes {}",
-         path, bytes, name, to_string(tensor.type()), tensor.bytes());
-  file.read(reinterpret_cast<char*>(tensor.mutable_data()), static_cast<std::streamsize>(bytes));
-  if (!file) fail(Error::Code::io, "'{}': cannot be read", path);
+  read_exactly(path, {tensor.mutable_data(), tensor.bytes()},
+               fmt::format("input {} of {}", name, to_string(tensor.type())));
 }
 
 void check_names(const Options& options, const std::vector<TensorInfo>& inputs) {

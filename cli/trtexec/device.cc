@@ -6,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include "cli/thread_doubt.h"
 #include "cli/trtexec/log.h"
 #include "octet/machine.h"
 
@@ -33,6 +34,10 @@ int64_t memory_mib() {
 }  // namespace
 
 void print_device(const Options& options) {
+  if (options.threads > 0) {
+    const std::string doubt = doubt_of_threads(options.threads, options.streams);
+    if (!doubt.empty()) log_warning(doubt);
+  }
   const DeviceInfo device = device_info(options.device);
   const std::string name = device.chip + ", " + device.level;
   log_info("=== Device Information ===");

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <span>
 
 #include "cli/fail.h"
+#include "octet/input.h"
 
 namespace octet::cli::trtexec {
 namespace {
@@ -21,10 +21,7 @@ void check_details(const std::string& cache, bool force) {
   const std::filesystem::path details = details_path(cache);
   std::error_code error;
   if (cache.empty() || force || !std::filesystem::exists(details, error)) return;
-  std::string begins(kBegins.size(), '\0');
-  std::ifstream(details, std::ios::binary)
-      .read(begins.data(), static_cast<std::streamsize>(begins.size()));
-  if (begins != kBegins)
+  if (read_beginning(details, kBegins.size()) != kBegins)
     fail(
         Error::Code::invalid_argument,
         "--calibCacheOut={}: its details would replace {}, which Octet did not write; name another "

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "cli/messages.h"
 #include "cli/terminal.h"
 
 namespace octet::cli::trtexec {
@@ -21,11 +22,13 @@ std::string prefix(char severity) {
 
 // The two streams are one log to who reads both, so what was printed before goes out first.
 void print(std::FILE* to, char severity, std::string_view text) {
-  std::fflush(to == stdout ? stderr : stdout);
+  if (to == stderr) std::fflush(stdout);
   const std::string begin = prefix(severity);
   for (size_t at = 0; at <= text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
-    fmt::print(to, "{}{}\n", begin, sanitize(std::string(text.substr(at, end - at))));
+    const std::string line =
+        fmt::format("{}{}\n", begin, sanitize(std::string(text.substr(at, end - at))));
+    to == stderr ? write_to_stderr(line) : fmt::print("{}", line);
     at = end + 1;
   }
 }

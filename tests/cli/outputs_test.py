@@ -205,6 +205,33 @@ class Others(Case):
             octet(*command, path)
             self.assertGreater(path.stat().st_size, 0)
 
+    def test_arrays_and_cases_do_not_replace_each_other(self):
+        case, arrays = self.folder / "case", self.folder / "arrays"
+        bundle, run = ("bundle", self.engine, "--inputs", self.image, "-o"), ("run", self.engine, self.image, "-o")
+        octet(*bundle, case)
+        octet(*run, arrays)
+        for command, path, says in ((run, case, "not an archive of arrays"), (bundle, arrays, "not a case")):
+            before = path.read_bytes()
+            self.assertIn(says, octet(*command, path, code=2).err)
+            self.assertEqual(path.read_bytes(), before)
+        octet(*bundle, case)
+        octet(*run, arrays)
+        octet(*run, case, "--force")
+        octet(*run, case)
+
+    def test_files_named_like_temporary_ones(self):
+        """Those of a user stay; what a killed writer of ours left goes."""
+        users = [self.folder / f"out.npz.{end}.tmp" for end in ("123-4", "1-0", "99999-0", "7", "123-4.0123456789abcdef")]
+        for path in users:
+            path.write_text("the user's")
+        process = subprocess.Popen([PROGRAM, "run", self.engine, "--random", "1000000", "-o", self.folder / "out.npz", "--quiet"],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process.kill()
+        process.wait()
+        octet("run", self.engine, self.image, "-o", self.folder / "out.npz")
+        self.assertEqual({path.read_text() for path in users}, {"the user's"})
+        self.assertEqual(sorted(self.folder.glob("out*")), sorted([self.folder / "out.npz", *users]))
+
     def test_write_protected(self):
         self.engine.chmod(0o444)
         self.assertIn("write-protected", octet("build", self.model, "-o", self.engine, code=2).err)
@@ -230,6 +257,27 @@ class Others(Case):
         (self.folder / "broken.onnx").write_bytes(b"\0" * 100)
         (self.folder / "mine").write_text("mine")
         self.assertIn("--force", octet("build", self.folder / "broken.onnx", "-o", self.folder / "mine", code=2).err)
+
+
+class Names(Case):
+    """An extension that promises another format."""
+
+    def test_refused_whatever_is_there(self):
+        bundle = ("bundle", self.engine, "--inputs", self.image, "-o")
+        for command, names, better in ((("run", self.engine, self.image, "-o"), ("x.png", "x.npy", "x.zip", "x.foo", "x.json", "X.PNG"), ".npz"),
+                                       (bundle, ("x.npz", "x.octet", "x.tar"), ".zip"),
+                                       (("build", self.model, "-o"), ("x.onnx", "x.html", "x.png", "x.zip", "x.txt"), ".octet"),
+                                       (("build", self.model, "-o", "y.octet", "--report"), ("x.txt", "x.pdf", "x.octet"), ".html"),
+                                       (("export", self.engine, "--onnx"), ("x.octet", "x.pb"), ".onnx"),
+                                       (("bench", self.engine, "--export-runs"), ("x.csv", "x.npz"), ".json")):
+            for name in names:
+                self.refused(*command, name, says=f"'x{better}'" if name[0] == "x" else better)
+
+    def test_taken(self):
+        for name in ("x", "x.npz", "X.NPZ", "archive.of.npz"):
+            octet("run", self.engine, self.image, "-o", self.folder / name)
+        for name in ("y", "y.engine", "y.plan", "y.v2", "y.int8"):
+            octet("build", self.model, "-o", self.folder / name, "--quiet")
 
 
 class Help(unittest.TestCase):
