@@ -16,6 +16,7 @@
 #include "cli/fail.h"
 #include "cli/number_range.h"
 #include "cli/outputs.h"
+#include "cli/share_flag.h"
 #include "cli/standard_files.h"
 #include "cli/terminal.h"
 #include "octet/engine.h"
@@ -226,7 +227,7 @@ void add_selection_flags(CLI::App& app, Options& options) {
                  "share of the fastest kernel's time by which the chosen one may be slower")
       ->type_name("X")
       ->capture_default_str()
-      ->check(from_to(0.0, 10.0));
+      ->transform(share_in({.whole = 1, .most = 10}));
   options.tune = &options.outputs.add_flag(
       app, {"--tune", "FILE", OutputKind::tuning,
             "time them too, and write the fastest into this file for --tuning"});

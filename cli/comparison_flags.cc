@@ -10,6 +10,7 @@
 #include "cli/engine_flags.h"
 #include "cli/fail.h"
 #include "cli/number_range.h"
+#include "cli/share_flag.h"
 #include "cli/terminal.h"
 #include "octet/json.h"
 
@@ -154,7 +155,7 @@ void add_comparison_flags(CLI::App& app, ComparisonFlags& flags) {
   app.add_option("--min-top-k", flags.min_top,
                  "exit code 1 when a smaller share of rows has the same indices")
       ->type_name("X")
-      ->check(from_to(0.0, 1.0))
+      ->transform(share_in(kFraction))
       ->group(kJudgingGroup);
   app.add_flag("--validate", flags.validate, "exit code 1 where a value is NaN or infinite")
       ->group(kJudgingGroup);

@@ -5,7 +5,7 @@
 
 #include "cli/choice.h"
 #include "cli/fail.h"
-#include "cli/number_range.h"
+#include "cli/share_flag.h"
 #include "cli/terminal.h"
 
 namespace octet::cli {
@@ -56,7 +56,7 @@ void add_constraint_flags(CLI::App& app, ConstraintFlags& flags) {
                  "end with 1, and write nothing, where less than PCT % of the multiplications are "
                  "INT8")
       ->type_name("PCT")
-      ->check(from_to(0.0, 100.0))
+      ->transform(share_in(kPercent))
       ->group(kTypesGroup);
 }
 

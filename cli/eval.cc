@@ -24,6 +24,7 @@
 #include "cli/reference.h"
 #include "cli/sample_runs.h"
 #include "cli/samples.h"
+#include "cli/share_flag.h"
 #include "cli/standard_files.h"
 #include "cli/terminal.h"
 #include "cli/thresholds.h"
@@ -291,15 +292,15 @@ void add_threshold_flags(CLI::App& app, Options& options) {
   const char* group = "Thresholds: exit code 1 when missed";
   app.add_option("--min-top1", options.min_top1, "least top-1")
       ->type_name("X")
-      ->check(from_to(0.0, 1.0))
+      ->transform(share_in(kFraction))
       ->group(group);
   app.add_option("--min-agreement", options.min_agreement, "least agreement")
       ->type_name("X")
-      ->check(from_to(0.0, 1.0))
+      ->transform(share_in(kFraction))
       ->group(group);
   app.add_option("--max-drop", options.max_drop, "largest loss of top-1, in points")
       ->type_name("POINTS")
-      ->check(from_to(-100.0, 100.0))
+      ->transform(share_in(kPoints))
       ->group(group);
   app.add_option("--min-sqnr", options.min_sqnr, "least SQNR of the outputs")
       ->type_name("DB")

@@ -123,7 +123,7 @@ class Json(unittest.TestCase):
         engine, model, data = digits_engine(), DIGITS / "digits.onnx", digits() / "calib"
         image = data / "0000.png"
         words = set(re.findall(r"[a-z][a-z0-9_]*", (ROOT / "docs/cli.md").read_text()))
-        for command in (("check", model), ("check", "--list-ops"), ("build", model, "--int8", "--calib", data, "-o", "a.octet", "--min-coverage", "1"), ("inspect", engine),
+        for command in (("check", model), ("check", "--list-ops"), ("build", model, "--int8", "--calib", data, "-o", "a.octet", "--min-coverage", "1%"), ("inspect", engine),
                         ("inspect", engine, "--provenance"), ("export", engine, "--onnx", "a.onnx"), ("check", folder / "a.onnx"), ("run", engine, image),
                         ("eval", engine, "--data", data, "--against", model, "--atol", "9", "--rtol", "9", "--top-k", "3", "--validate"),
                         ("compare", engine, "--against", model, "--calib", data, "--layers"), ("report", model, "--calib", data, "--seconds", "0.01"),

@@ -61,13 +61,37 @@ class Usage(unittest.TestCase):
         model = DIGITS / "digits.onnx"
         self.assertIn("--max-samples: -3 is not from 0 on\n", self.fails("build", model, "--max-samples", "-3"))
         self.assertIn("--seconds: 0 is not from 0.001 to 3600\n", self.fails("report", model, "--seconds", "0"))
-        self.assertIn("--min-coverage: 101 is not from 0 to 100\n", self.fails("build", model, "--min-coverage", "101"))
-        self.assertIn("--min-top1: 89 is not from 0 to 1\n", self.fails("eval", model, "--data", DIGITS, "--min-top1", "89"))
+        self.assertIn("--min-coverage: 101 is not from 0 to 100, or 0% to 100%\n", self.fails("build", model, "--min-coverage", "101"))
         self.assertIn("--threads: 'two' is no whole number\n", self.fails("bench", model, "--threads", "two"))
         self.assertIn("--threads: 'nan' is no whole number\n", self.fails("bench", model, "--threads", "nan"))
-        for flag in ("--seconds", "--tolerance"):
-            self.assertIn(f"{flag}: 'nan' is no number\n", self.fails("bench", model, flag, "nan"))
+        self.assertIn("--seconds: 'nan' is no number\n", self.fails("bench", model, "--seconds", "nan"))
         self.assertIn("--min-sqnr: 'nan' is no number\n", self.fails("compare", model, "--calib", DIGITS, "--min-sqnr", "nan"))
+
+    def test_shares_in_the_unit_of_another_flag(self):
+        """With a percent sign they mean the same everywhere; without one, what looks like the other unit is refused with both forms."""
+        model = DIGITS / "digits.onnx"
+        evaluate, compare = ("eval", model, "--data", digits() / "test"), ("compare", model, "--calib", DIGITS, "--top-k", "2")
+        for command, flag in ((evaluate, "--min-top1"), (evaluate, "--min-agreement"), (compare, "--min-top-k"), (("bench", model), "--tolerance")):
+            said = self.fails(*command, flag, "89")
+            self.assertIn(f"{flag}: 89 looks like per cent, and the flag counts fractions of one; expected 0.89 or 89%\n", said)
+            for value in ("-0.1", "-1%", "1001%", "101%" if flag != "--tolerance" else "1000.1%"):
+                self.assertIn(f"{flag}: {value} is not from 0 to 1", self.fails(*command, flag, value))
+            for value in ("nan", "%", "9%%", "% 9", "many", "inf"):
+                self.assertIn(f"'{value}' is no number; expected 0 to 1", self.fails(*command, f"{flag}={value}"))
+        for value, better in (("0.9", "90 or 90%, or 0.9%"), ("1", "100 or 100%, or 1%")):
+            self.assertIn(f"--min-coverage: {value} looks like a fraction, and the flag counts per cent; expected {better}\n",
+                          self.fails("build", model, "--min-coverage", value))
+        self.assertIn("--max-drop: 101% is not from -100 to 100, or -100% to 100%\n", self.fails(*evaluate, "--max-drop", "101%"))
+
+    def test_shares_in_both_forms(self):
+        base = ("eval", digits_engine(), "--data", digits() / "test", "--json")
+        for one, other in (("0.9", "90%"), ("1", "100%"), ("0", "0%"), ("0.005", "0.5%")):
+            limits = [octet(*base, "--min-top1", value, code=None).json["thresholds"][0]["limit"] for value in (one, other)]
+            self.assertEqual(*limits)
+        for one, other in (("50", "50%"), ("0.5%", "0.5%"), ("0", "0%")):
+            rows = [octet("build", DIGITS / "digits.onnx", "-o", scratch() / "share.octet", "--json", "--quiet", "--min-coverage", value, code=None)
+                    .json["thresholds"][0]["limit"] for value in (one, other)]
+            self.assertEqual(*rows)
 
     def test_missing_files_are_named(self):
         self.assertIn("nowhere.onnx", self.fails("build", "nowhere.onnx"))
