@@ -27,7 +27,7 @@ enum class RangeRule : uint8_t {
 
 struct RangeMethod {
   RangeRule rule = RangeRule::entropy;
-  double quantile = 0;  // percentile: 0..100; legacy: 0..1
+  double quantile = 0;  // percentile: 50..100; legacy: 0..1
   double cutoff = 0;    // legacy: 0..1
 
   constexpr RangeMethod() = default;
@@ -40,6 +40,9 @@ struct RangeMethod {
 std::string to_string(const RangeMethod& method);
 // Throws Error(invalid_argument) that lists the methods, or says what is wrong with a number.
 RangeMethod parse_range_method(std::string_view text);
+// Throws Error(invalid_argument) for numbers that no method can have been meant with: a percentile below 50, where more than half of all
+// values would saturate (0.9999 is a fraction; 99.99 was meant), or beyond its range.
+void check_range_method(const RangeMethod& method);
 
 // Values of one tensor over all calibration data; every range that is made of them shares it.
 struct TensorStatistics {

@@ -132,6 +132,7 @@ f64 legacy_threshold(const Histogram& histogram, const RangeMethod& method) {
 }
 
 f64 threshold_of(const Histogram& histogram, const RangeMethod& method) {
+  check_range_method(method);
   switch (method.rule) {
     case RangeRule::entropy:
       return entropy_threshold(histogram);

@@ -11,8 +11,10 @@ namespace octet {
 namespace {
 
 constexpr double kDefaultPercentile = 99.99;
+constexpr double kLeastPercentile = 50;
 constexpr const char* kForms =
-    "entropy, minmax, percentile:P (P from 0 to 100), mse, tensorrt, legacy:QUANTILE,CUTOFF (both "
+    "entropy, minmax, percentile:P (P from 50 to 100, per cent), mse, tensorrt, "
+    "legacy:QUANTILE,CUTOFF (both "
     "from 0 to 1) or auto";
 
 struct RuleName {
@@ -41,8 +43,25 @@ double number(std::string_view digits, double most, std::string_view text) {
   return value;
 }
 
+// "99.99" or "99.99%".
+double percentile(std::string_view digits, std::string_view text) {
+  if (digits.ends_with('%')) digits.remove_suffix(1);
+  const double value = number(digits, 100, text);
+  if (value <= 1) {
+    wrong(text, fmt::format("{:g} is a fraction, and percentiles are per cent: percentile:{:g} is "
+                            "probably meant",
+                            value, value * 100));
+  }
+  if (value < kLeastPercentile) {
+    wrong(text, fmt::format("beyond a percentile of {:g} lie more than half of all values, which "
+                            "would saturate",
+                            value));
+  }
+  return value;
+}
+
 RangeMethod with_parameters(RangeRule rule, std::string_view parameters, std::string_view text) {
-  if (rule == RangeRule::percentile) return {rule, number(parameters, 100, text)};
+  if (rule == RangeRule::percentile) return {rule, percentile(parameters, text)};
   if (rule != RangeRule::legacy) wrong(text, "it takes no number");
   const size_t comma = parameters.find(',');
   if (comma == std::string_view::npos) wrong(text, "it takes two numbers");
@@ -61,6 +80,11 @@ std::string to_string(const RangeMethod& method) {
   if (method.rule == RangeRule::legacy)
     return fmt::format("{}:{},{}", name, method.quantile, method.cutoff);
   return std::string(name);
+}
+
+void check_range_method(const RangeMethod& method) {
+  if (method.rule == RangeRule::percentile || method.rule == RangeRule::legacy)
+    parse_range_method(to_string(method));
 }
 
 RangeMethod parse_range_method(std::string_view text) {

@@ -213,6 +213,8 @@ std::vector<FloatBody> observed_bodies(const Calibrating& work) {
 
 FloatModel observed(const FloatModel& model, const CalibrationOptions& options,
                     const StageOptions& stage) {
+  if (options.method) check_range_method(*options.method);
+  for (const TensorMethod& entry : options.methods) check_range_method(entry.method);
   auto calibration = std::make_shared<Calibration>();
   calibration->values = values_to_observe(*model.graph);
   BodyCalibration bodies;
