@@ -15,6 +15,10 @@ struct CalibrationCache {
   struct Scale {
     std::string tensor;
     float scale = 0;  // of s8 codes: threshold / 127
+
+    // TensorRT writes 0 for a tensor that it found no range for. Scales whose bits have fewer than eight hexadecimal digits are as good as
+    // that: of nothing but zeros, or of a line that lost a digit.
+    bool tells_range() const;
   };
 
   std::string header = "TRT-8601-EntropyCalibration2";  // the first line of the text
@@ -23,9 +27,9 @@ struct CalibrationCache {
   std::string name;     // in errors
 };
 
-// The text alone. Accepts any header, tensors whose names have colons, CRLF, a byte order mark and blanks at the ends of lines. Throws one
-// Error(invalid_argument) that lists every line that is wrong: digits, scales that are no positive normal numbers, a tensor
-// with two scales.
+// The text alone. Accepts any header, tensors whose names have colons, scales without their leading zeros, CRLF, a byte order mark and
+// blanks at the ends of lines. Throws one Error(invalid_argument) that lists every line that is wrong: digits, scales that are
+// negative or no finite numbers, a tensor with two scales.
 CalibrationCache parse_calibration_cache(std::string_view text, const std::string& name);
 std::string to_text(const CalibrationCache& cache);
 

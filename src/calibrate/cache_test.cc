@@ -40,6 +40,26 @@ TEST(CacheText, WhatEditorsDoToItIsAccepted) {
             "e");
 }
 
+TEST(CacheText, LeadingZerosAreLeftOutAsTensorRTDoes) {
+  const CalibrationCache cache = parsed(
+      "TRT-8501-EntropyCalibration2\n"
+      "366: 0\n"
+      "(Unnamed Layer* 64) [Shuffle]_output: 0\n"
+      "dead: 1f4add4\n"
+      "denormal: 1\n"
+      "lost a digit: 3c010a1\n"
+      "images: 3c010a14\n"
+      "least: 10000000\n");
+  ASSERT_EQ(cache.scales.size(), 7u);
+  EXPECT_EQ(cache.scales[0].tensor, "366");
+  EXPECT_EQ(cache.scales[0].scale, 0.0f);
+  EXPECT_EQ(cache.scales[1].tensor, "(Unnamed Layer* 64) [Shuffle]_output");
+  EXPECT_EQ(std::bit_cast<u32>(cache.scales[2].scale), 0x01f4add4u);
+  for (size_t i = 0; i < 5; ++i) EXPECT_FALSE(cache.scales[i].tells_range()) << i;
+  for (size_t i = 5; i < 7; ++i) EXPECT_TRUE(cache.scales[i].tells_range()) << i;
+  EXPECT_THAT(to_text(cache), HasSubstr("\n366: 00000000\n"));
+}
+
 TEST(CacheText, TextsComeBack) {
   const std::string text = "TRT-8601-EntropyCalibration2\na: 3c010a14\nb:c: 4000890a\n";
   EXPECT_EQ(to_text(parsed(text)), text);
@@ -50,14 +70,14 @@ TEST(CacheText, EveryWrongLineIsNamedAtOnce) {
       [] {
         parsed(
             "TRT-8601-EntropyCalibration2\n"
-            "inf: 7f800000\nnan: 7fc00000\nzero: 00000000\nminus: bc010a14\ntiny: 00000001\n"
-            "odd: 3c010a1\nlong: 3c010a14ff\ntext: scale\nno scale\n"
+            "inf: 7f800000\nnan: 7fc00000\nnothing:\nminus: bc010a14\nminus zero: 80000000\n"
+            "sign: -3c010a1\nlong: 3c010a14ff\ntext: scale\nno scale\n"
             "twice: 3c010a14\ntwice: 3c010a15\n");
       },
       Error::Code::invalid_argument,
       {"c.cache", "10 lines are wrong", "line 2: tensor 'inf'", "line 3: tensor 'nan'",
-       "line 4: tensor 'zero'", "line 5: tensor 'minus'", "line 6: tensor 'tiny'",
-       "line 7: tensor 'odd'", "line 8: tensor 'long'", "line 9: tensor 'text'", "line 10",
+       "line 4: tensor 'nothing'", "line 5: tensor 'minus'", "line 6: tensor 'minus zero'",
+       "line 7: tensor 'sign'", "line 8: tensor 'long'", "line 9: tensor 'text'", "line 10",
        "line 12: tensor 'twice'", "in line 11"});
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TensorRT's calibration cache: a header line, then "tensor: " and the eight hexadecimal digits of the scale's bits on each line.
+// TensorRT's calibration cache: a header line, then "tensor: " and the hexadecimal digits of the scale's bits on each line. TensorRT
+// leaves leading zeros out: "tensor: 0" is one that it found no range for.
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -16,13 +17,13 @@ namespace {
 
 constexpr u64 kMaxBytes = u64{256} << 20;  // histograms of thousands of tensors
 constexpr size_t kMaxHeader = 256;
-constexpr size_t kDigits = 8;
+constexpr size_t kMaxDigits = 8;
 
 std::optional<u32> hexadecimal(std::string_view digits) {
   u32 bits = 0;
   const char* end = digits.data() + digits.size();
   const auto [stop, error] = std::from_chars(digits.data(), end, bits, 16);
-  if (digits.size() != kDigits || error != std::errc() || stop != end) return std::nullopt;
+  if (digits.size() > kMaxDigits || error != std::errc() || stop != end) return std::nullopt;
   return bits;
 }
 
@@ -48,7 +49,7 @@ class Parser {
     while (const auto line = lines_.next()) {
       if (!line->empty()) read_entry(*line);
     }
-    wrong_.throw_if_any("'tensor: ' and the 8 hexadecimal digits of its scale");
+    wrong_.throw_if_any("'tensor: ' and the hexadecimal digits of its scale, 8 at most");
     if (cache_.scales.empty()) {
       fail(Error::Code::invalid_argument,
            "{}: a calibration cache with no tensor in it; expected a header such as "
@@ -80,9 +81,9 @@ class Parser {
                                                      entry->tensor, entry->digits.substr(0, 40)));
     }
     const f32 scale = std::bit_cast<f32>(*bits);
-    if (!std::isnormal(scale) || scale < 0) {
+    if (!std::isfinite(scale) || std::signbit(scale)) {
       return wrong_.add(lines_.number(), fmt::format("tensor '{}' has the scale {}, which is no "
-                                                     "positive normal number",
+                                                     "positive number",
                                                      entry->tensor, scale));
     }
     add(entry->tensor, scale);
@@ -113,6 +114,8 @@ void write_text(const std::filesystem::path& path, const std::string& text) {
 }
 
 }  // namespace
+
+bool CalibrationCache::Scale::tells_range() const { return scale >= 0x1p-95f; }
 
 CalibrationCache parse_calibration_cache(std::string_view text, const std::string& name) {
   return Parser(text, name).parse();

@@ -30,7 +30,13 @@ class CacheReader {
  public:
   CacheReader(const FloatModel& model, const CalibrationCache& cache, bool any_model)
       : model_(model), cache_(cache), any_model_(any_model) {
-    for (const auto& entry : cache.scales) scales_.emplace(entry.tensor, entry.scale);
+    for (const auto& entry : cache.scales) {
+      if (entry.tells_range()) {
+        scales_.emplace(entry.tensor, entry.scale);
+      } else {
+        without_range_.insert(entry.tensor);
+      }
+    }
     result_.calibration = std::make_shared<Calibration>();
   }
 
@@ -42,7 +48,7 @@ class CacheReader {
     for (ValueId id : values) take(id);
     share_with_moves();
     size_t found = 0;
-    for (ValueId id : values) found += result_.ranges.contains(id) ? size_t{1} : size_t{0};
+    for (ValueId id : values) found += has_range(id) || is_named(id) ? size_t{1} : size_t{0};
     refuse_other_model(found, values);
     tell(values);
     return std::move(result_);
@@ -130,13 +136,18 @@ class CacheReader {
     fail_about("CalibrationOptions.cache_of_any_model", Error::Code::invalid_argument,
                "{}: the cache was made for another model: it names {} of the {} tensors whose "
                "ranges this model needs, and not {}; calibrate again, or take it nevertheless",
-               cache_.name, found, values.size(), counted_list(missing(values)));
+               cache_.name, found, values.size(), counted_list(missing(values, false)));
   }
 
-  std::vector<std::string> missing(std::span<const ValueId> values) const {
+  bool has_range(ValueId id) const { return result_.ranges.contains(id); }
+  // In the cache, without a range.
+  bool is_named(ValueId id) const { return without_range_.contains(model_.graph->value(id).name); }
+
+  // Tensors without a range that the cache names, or does not name.
+  std::vector<std::string> missing(std::span<const ValueId> values, bool named) const {
     std::vector<std::string> names;
     for (ValueId id : values) {
-      if (!result_.ranges.contains(id)) names.push_back(model_.graph->value(id).name);
+      if (!has_range(id) && is_named(id) == named) names.push_back(model_.graph->value(id).name);
     }
     return names;
   }
@@ -158,8 +169,11 @@ class CacheReader {
       if (!names.empty())
         notes.push_back(fmt::format("{}: {}{}", cache_.name, counted_list(names), what));
     };
-    note(missing(values),
+    note(missing(values, false),
          " of the model are missing in the cache; layers that need them stay in f32");
+    note(missing(values, true),
+         " of the model have no range in the cache, which says 0 or next to it; layers that need "
+         "one stay in f32");
     note(extra(), " of the cache are not in the model");
     note(edited_, " have another scale than the details beside the cache; the cache's is taken");
   }
@@ -168,6 +182,7 @@ class CacheReader {
   const CalibrationCache& cache_;
   bool any_model_;
   std::unordered_map<std::string, f32> scales_;
+  std::unordered_set<std::string> without_range_;  // that the cache names nevertheless
   std::unordered_map<std::string, TensorDetails> details_;
   std::vector<std::string> edited_;
   CachedCalibration result_;

@@ -132,9 +132,12 @@ std::shared_ptr<const octet::CalibrationCache> CalibrationSource::read_cache() c
           "; the table is used as it is.");
     }
     return cache;
-  } catch (const octet::Error& error) {
-    reporter_.warn(std::string("the calibration cache is not used: ") + error.what());
-    return nullptr;
+  } catch (octet::Error& error) {
+    // Calibrating anew would end in writeCalibrationCache(), and the client's file be lost.
+    error.add_context(
+        "nothing is calibrated, and writeCalibrationCache() is not called: mend the cache, or let "
+        "readCalibrationCache() return null where a new one is wanted in its place");
+    throw;
   }
 }
 

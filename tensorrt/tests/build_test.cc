@@ -151,6 +151,24 @@ TEST(Calibrator, ACacheIsEnough) {
   EXPECT_EQ(int8_layers(again.plan_bytes), int8_layers(maker.plan_bytes));
 }
 
+TEST(Calibrator, ScalesWithoutLeadingZerosAreRead) {
+  Calibrator calibrator(0, "TRT-8501-EntropyCalibration2\nx: 3c010a14\n366: 0\n");
+  Int8Maker maker(&calibrator);
+  ASSERT_TRUE(maker.build()) << maker.logger.text;
+  EXPECT_EQ(calibrator.calls, (std::vector<std::string>{"getBatchSize", "readCalibrationCache"}));
+}
+
+TEST(Calibrator, ACacheThatCannotBeReadIsNotReplaced) {
+  const std::string text = "TRT-8601-EntropyCalibration2\nx: what is this\n";
+  Calibrator calibrator(4, text);
+  Int8Maker maker(&calibrator);
+  EXPECT_EQ(maker.build(), nullptr);
+  EXPECT_EQ(calibrator.calls, (std::vector<std::string>{"getBatchSize", "readCalibrationCache"}));
+  EXPECT_EQ(calibrator.cache, text);
+  EXPECT_TRUE(maker.logger.has("line 2: tensor 'x'")) << maker.logger.text;
+  EXPECT_TRUE(maker.logger.has("writeCalibrationCache() is not called")) << maker.logger.text;
+}
+
 TEST(Calibrator, NoDataAndNullPointersAreOneMessageEach) {
   Calibrator none(0);
   Int8Maker maker(&none);

@@ -235,6 +235,16 @@ class Caches(unittest.TestCase):
         text = octet("build", self.one.model, "--int8", "--calib-cache", cache, "-o", self.folder / "m.octet").out
         self.assertIn("Missing scale and zero-point for 1 tensor, expect fall back to non-int8 implementation", text)
 
+    def test_scales_without_leading_zeros_as_tensorrt_writes_them(self):
+        text = "TRT-8501-EntropyCalibration2\nx: 3c010a14\n366: 0\nrelu: 3d60dd38\n(Unnamed Layer* 64) [Shuffle]_output: 0\ny: 1f4add4\n"
+        cache = self.write(text)
+        said = self.one.build("--calib-cache", cache)
+        self.assertIn("1 tensor ('y') of the model have no range in the cache", said.err)
+        self.assertIn("2 tensors ('366', '(Unnamed Layer* 64) [Shuffle]_output') of the cache are not in the model", said.err)
+        self.assertNotIn("missing in the cache", said.err)
+        self.assertEqual([m["tensor"] for m in said.json["missing_ranges"]], ["y"])
+        self.assertEqual(cache.read_text(), text)
+
     def test_one_of_another_model_is_refused(self):
         other = self.write("TRT-8601-EntropyCalibration2\nx: 3c010a14\nfeature1: 3c010a14\n")
         said = self.one.build("--calib-cache", other, code=2).err
@@ -259,8 +269,8 @@ class Caches(unittest.TestCase):
         self.assertNotIn(before["x"], got)
 
     def test_damaged_ones_are_one_error(self):
-        for text in ("", "TRT-8601-EntropyCalibration2\n", "x: 3c010a14\n", "TRT-1-X\nx: 7f800000\n", "TRT-1-X\nx: 00000000\n",
-                     "TRT-1-X\nx: 3c01\n", "TRT-1-X\nx: 3c010a14\nx: 3c010a15\n", "TRT-1-X\n" + "x" * 100000 + "\n"):
+        for text in ("", "TRT-8601-EntropyCalibration2\n", "x: 3c010a14\n", "TRT-1-X\nx: 7f800000\n", "TRT-1-X\nx: 80000000\n",
+                     "TRT-1-X\nx: 3c0z\n", "TRT-1-X\nx: 3c010a14\nx: 3c010a15\n", "TRT-1-X\n" + "x" * 100000 + "\n"):
             said = self.one.build("--calib-cache", self.write(text, "bad.cache"), code=2).err
             self.assertIn("bad.cache", said)
         path = self.one.cache("entropy")

@@ -108,6 +108,9 @@ class Calibration(Case):
         self.refused(Calibrator([[good[:5]]]), "1280 bytes", "needs 2560")
         self.refused(Calibrator([broken]), "Calibrator.get_batch(): OSError: no such folder")
         self.refused(Calibrator(pointers(), cache=17), "read_calibration_cache")
+        unreadable = Calibrator(pointers(), cache=b"TRT-8601-EntropyCalibration2\nimage: what is this\n")
+        self.refused(unreadable, "line 2: tensor 'image'", "writeCalibrationCache() is not called")
+        self.assertEqual((unreadable.calls[:2], unreadable.written), (["size", "read"], None))
         self.refused(Calibrator(pointers(), size="ten"), "get_batch_size")
         self.refused(type("Empty", (trt.IInt8MinMaxCalibrator,), {})(), "get_batch_size")
 
