@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as what a plan of TensorRT's interface says of its plugins, and as the fields that one of them is made from. What is accepted is
-// written and read back equal.
+// Any bytes as what a plan of TensorRT's interface says of itself, of its plugins and of its build, and as the fields that a plugin is made
+// from. What is accepted is written and read back equal.
 #include <nlohmann/json.hpp>
 
 #include "fuzz/fuzz.h"
+#include "octet/refit.h"
+#include "octet/tensorrt_plan.h"
 #include "plan_info.h"
 #include "plugin_fields.h"
 #include "plugin_json.h"
@@ -15,6 +17,20 @@ namespace octet::fuzz {
 namespace {
 
 constexpr s64 kMemory = s64{4} << 20;
+
+void read_plan(std::span<const std::byte> bytes) {
+  const std::optional<TensorRtPlan> plan = tensorrt_plan(bytes);
+  if (!plan) return;
+  const std::string written = to_bytes(*plan);
+  if (to_bytes(*tensorrt_plan(std::as_bytes(std::span(written)))) != written) found("a plan");
+}
+
+void read_refit(const std::string& text) {
+  const CompileOptions options = refit_options(text);
+  const auto cache = options.calibration ? options.calibration->cache : nullptr;
+  const std::string written = refit_text(options, cache);
+  if (refit_text(refit_options(written), cache) != written) found("how a plan was built");
+}
 
 void read_plugins(std::span<const std::byte> bytes) {
   for (const octet_trt::PluginRecord& plugin : octet_trt::attached_plugins(bytes)) {
@@ -38,6 +54,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace octet;
   fuzz::limit_memory(fuzz::kMemory);
   const auto* bytes = reinterpret_cast<const std::byte*>(data);
+  fuzz::survives([&] { fuzz::read_plan({bytes, size}); });
+  fuzz::survives([&] { fuzz::read_refit({reinterpret_cast<const char*>(data), size}); });
   fuzz::survives([&] { fuzz::read_plugins({bytes, size}); });
   fuzz::survives([&] { fuzz::read_fields({reinterpret_cast<const char*>(data), size}); });
   return 0;

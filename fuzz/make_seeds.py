@@ -285,16 +285,23 @@ def plugin_key(record, state):
 
 
 def write_plans():
-    """What is attached to a plan with a plugin, and fields of a plugin."""
+    """What is attached to a plan with a plugin, fields of a plugin, and how a plan was built."""
     state = "state"
     record = {"type": "Decode", "version": "1", "namespace": "", "layer": "decode", "implicit": False, "ranks": [4, 4, 2],
               "inputs": 2, "formats": [["Float", "kLINEAR"] * 3, ["Int8", "kCHW4", "Int8", "kLINEAR", "Float", "kLINEAR"]],
               "state_bytes": len(state)}
+    bindings = [{"name": name, "value": name, "input": name == "x", "type": "Float", "dims": [-1, 2], "scale": 0.5, "format": 0, "host": False}
+                for name in ("x", "y")]
+    head = {"name": "net", "implicit": False, "max_batch": 1, "verbosity": 2, "refittable": True, "bindings": bindings,
+            "profiles": [{"shapes": {"x": [[1, 2], [4, 2], [8, 2]]}, "values": {"y": [[-1], [0], [9]]}}], "debug": ["t"], "tuning": "", "refit": "{}"}
     for name, plugins in (("none", []), ("one", [dict(record, key=plugin_key(record, state))])):
-        text = json.dumps({"plugins": plugins}).encode()
+        text = json.dumps(head | {"plugins": plugins}).encode()
         write("plan", name + ".bin", b"OCTTRT01" + struct.pack("<Q", len(text)) + text + state.encode() * len(plugins))
     field = struct.pack("<I", 6) + b"factor" + struct.pack("<III", 1, 1, 4) + struct.pack("<f", 2)
     write("plan", "fields.bin", field * 2)
+    refit = {"int8": True, "f16": False, "bf16": True, "fastest": False, "subnormals": False, "cache": "TRT-8601-EntropyCalibration2\nx: 3c010a14\n",
+             "details": "", "ranges": [["y", -1, 2.5]], "constraints": [["conv", "f32", True]], "mode": "obey"}
+    write("plan", "refit.json", json.dumps(refit).encode())
 
 
 def write_cases(octet):

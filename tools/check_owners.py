@@ -16,9 +16,9 @@ OWNERS = {
     "calibrate": {"calibrate", "calibration_cache"},
     "plan": {"tuning"},
     "runtime": {"attachment", "engine", "image_sizes"},
-    "pipeline": {"compile", "export", "half_weights", "provenance", "source_model", "value_types"},
+    "pipeline": {"compile", "export", "half_weights", "provenance", "refit", "source_model", "value_types"},
     "inspect": {"case", "check", "error_stats", "inspect", "json", "nan_trace", "onnxruntime", "operators", "output_comparison", "profile", "qdq_lint", "report",
-                "reproduce", "saved_outputs", "selection", "tensorrt_inspector", "tolerances"},
+                "reproduce", "saved_outputs", "selection", "tensorrt_inspector", "tensorrt_plan", "tolerances"},
 }
 # (folder, header): reviewed, with what it is that they share.
 SHARED = {

@@ -25,7 +25,7 @@ struct InspectorProfile {
 struct InspectorOptions {
   // Of the second profile on, names end with " [profile N]". None: one, of sample_shapes().
   std::vector<InspectorProfile> profiles = {};
-  // Without a context, sizes that the engine leaves open are -1, and values of such sizes have no format.
+  // Without a context, sizes that the engine leaves open are -1; formats are those of the profile, since scripts read them of every value.
   bool has_context = true;
   InspectorVerbosity verbosity = InspectorVerbosity::detailed;
   int schema =

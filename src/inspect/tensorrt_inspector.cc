@@ -163,7 +163,6 @@ class Writer {
     Json object = {{"Name", tensor.name + suffix_of(profile)},
                    {"Location", tensor.on_host ? "Host" : "Device"},
                    {"Dimensions", dims_of(shape)}};
-    if (!options_.has_context && !shape.is_static()) return object;
     const TensorRtFormat format = tensorrt_format(tensor.type, tensor.layout, tensor.codes);
     if (options_.schema == 10) {
       object["Format/Datatype"] = format.text;

@@ -232,7 +232,11 @@ TEST(TensorRtInspector, WithoutAContextOpenSizesStayOpen) {
   const Json all = information(engine_of(kQuantized), options);
   const Json& input = all["Layers"][0]["Inputs"][0];
   EXPECT_EQ(input["Dimensions"], Json({-1, 16, 8, 8}));
-  EXPECT_FALSE(input.contains("Format/Datatype"));
+  EXPECT_EQ(input["Format/Datatype"], "Row major linear FP32");
+  for (const Json& layer : all["Layers"]) {
+    for (const char* side : {"Inputs", "Outputs"})
+      for (const Json& value : layer[side]) EXPECT_TRUE(value.contains("Format/Datatype")) << value;
+  }
 }
 
 TEST(TensorRtInspector, Schema11) {

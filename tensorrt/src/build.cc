@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "calibration.h"
-#include "octet/attachment.h"
 #include "octet/compile.h"
 #include "octet/error.h"
-#include "refit_options.h"
+#include "octet/refit.h"
+#include "onnx_text.h"
 
 namespace octet_trt {
 namespace {
@@ -161,6 +161,53 @@ void check_profiles(const Network& network, const Config& config,
   }
 }
 
+// Profiles of networks with a batch of their own have no sizes. Scripts name inputs that a network has not.
+std::vector<ProfileInfo> kept_profiles(const Network& network, const Config& config,
+                                       const std::vector<Binding>& bindings) {
+  std::vector<ProfileInfo> kept;
+  const auto is_known = [&](const std::string& name) {
+    return std::ranges::any_of(
+        bindings, [&](const Binding& binding) { return binding.is_input && binding.name == name; });
+  };
+  const auto take = [&](const auto& from, auto& to, const char* what) {
+    for (const auto& [name, sizes] : from) {
+      if (is_known(name)) {
+        to.emplace(name, sizes);
+      } else {
+        config.reporter.warn(std::string("an optimization profile has ") + what + " for '" + name +
+                             "', which is no input of the network");
+      }
+    }
+  };
+  for (const ProfileInfo& profile : config.profiles()) {
+    if (network.is_implicit()) break;
+    take(profile.shapes, kept.emplace_back().shapes, "sizes");
+    take(profile.values, kept.back().values, "values");
+  }
+  return kept;
+}
+
+// What the engine leaves open is open, whatever the network thinks.
+void open_outputs(const octet::Engine& engine, std::vector<BindingInfo>& bindings) {
+  const auto outputs = engine.outputs();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    std::vector<int64_t>& dims = bindings[bindings.size() - outputs.size() + i].dims;
+    const octet::Shape& shape = outputs[i].type.shape;
+    for (int axis = 0; axis < shape.rank(); ++axis)
+      if (shape[axis] < 0 && static_cast<size_t>(axis) < dims.size())
+        dims[static_cast<size_t>(axis)] = -1;
+  }
+}
+
+// Whether a model has weights in files beside it.
+bool has_files(std::string_view model) {
+  for (const std::string& tensor : read_onnx(model).initializers) {
+    const OnnxTensor read = read_tensor(tensor);
+    if (read.raw.empty() && read.type.shape.elements() > 0) return true;
+  }
+  return false;
+}
+
 std::vector<BindingInfo> binding_infos(const Network& network,
                                        const std::vector<Binding>& bindings) {
   std::vector<BindingInfo> infos;
@@ -199,14 +246,13 @@ class Build {
     check_flags(config_);
     check_profiles(network_, config_, written_.bindings);
     Phases phases(config_);
-    octet::CompileOptions options;
+    octet::CompileOptions& options = options_;
     options.threads = threads_;
     options.monitor = phases.monitor();
     options.weights_folder = written_.weights_folder;
     options.plan.int8 = config_.has(BuilderFlag::kINT8);
     choose_ranges(options);
     choose_types(network_, config_, options.plan);
-    halves_ = {options.plan.f16, options.plan.bf16};
     octet::CompileReport report;
     octet::Engine engine =
         octet::compile(std::as_bytes(std::span(written_.bytes)), options, &report);
@@ -220,17 +266,7 @@ class Build {
   const WrittenModel& written() const { return written_; }
 
   // What a refit needs to build the model again.
-  RefitOptions refit_options() const {
-    RefitOptions options;
-    options.int8 = config_.has(BuilderFlag::kINT8);
-    options.halves = halves_;
-    if (used_cache_ != nullptr) {
-      options.cache = octet::to_text(*used_cache_);
-      options.cache_details = used_cache_->details;
-    }
-    if (options.int8) options.ranges = given_ranges(network_);
-    return options;
-  }
+  std::string refit_text() const { return octet::refit_text(options_, used_cache_); }
 
  private:
   void choose_ranges(octet::CompileOptions& options) {
@@ -257,7 +293,7 @@ class Build {
   WrittenModel written_;
   std::optional<CalibrationSource> source_;
   std::shared_ptr<const octet::CalibrationCache> used_cache_;
-  HalfTypes halves_;
+  octet::CompileOptions options_;
 };
 
 bool asks_for_refit(const Config& config) {
@@ -280,18 +316,18 @@ octet::Engine build_engine(Network& network, Config& config, int threads, int32_
   info.max_batch = max_batch;
   info.verbosity = static_cast<int64_t>(config.getProfilingVerbosity());
   info.bindings = binding_infos(network, build.written().bindings);
-  info.profiles = config.profiles();
+  open_outputs(engine, info.bindings);
+  info.profiles = kept_profiles(network, config, build.written().bindings);
   for (const auto& plugin : network.plugins_of_model()) info.plugins.push_back(plugin->record);
   if (asks_for_refit(config)) {
-    if (!build.written().weights_folder.empty() && octet_trt::has_files(build.written().bytes))
+    if (!build.written().weights_folder.empty() && has_files(build.written().bytes))
       refuse(
           "a plan that can be refitted takes its weights from the model, not from files beside it");
     info.refittable = true;
     info.refit_model = build.written().bytes;
-    info.refit_options = to_text(build.refit_options());
+    info.refit_options = build.refit_text();
   }
-  const std::string bytes = to_bytes(info);
-  return octet::with_attachment(engine, std::as_bytes(std::span(bytes)));
+  return with_plan_info(engine, info);
 }
 
 }  // namespace octet_trt

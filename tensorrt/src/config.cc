@@ -78,14 +78,21 @@ bool Profile::setExtraMemoryTarget(float target) noexcept {
 
 float Profile::getExtraMemoryTarget() const noexcept { return extra_memory_; }
 
-bool Profile::isValid() const noexcept {
-  return std::ranges::all_of(info.shapes, [](const auto& entry) {
-    const ProfileShapes& sizes = entry.second;
-    if (sizes[0].size() != sizes[1].size() || sizes[1].size() != sizes[2].size()) return false;
-    for (size_t i = 0; i < sizes[0].size(); ++i)
-      if (sizes[0][i] > sizes[1][i] || sizes[1][i] > sizes[2][i]) return false;
-    return true;
-  });
+bool Profile::isValid() const noexcept { return problem().empty(); }
+
+std::string Profile::problem() const {
+  const auto told = [](const std::string& name, const std::string& wrong) {
+    return wrong.empty() ? wrong : "'" + name + "': " + wrong;
+  };
+  for (const auto& [name, sizes] : info.shapes) {
+    const std::string wrong = told(name, octet::profile_problem(sizes, octet::Shape::unknown()));
+    if (!wrong.empty()) return wrong;
+  }
+  for (const auto& [name, values] : info.values) {
+    const std::string wrong = told(name, octet::order_problem(values));
+    if (!wrong.empty()) return wrong;
+  }
+  return {};
 }
 
 IHostMemory* TimingCache::serialize() const noexcept {
@@ -175,11 +182,14 @@ void Config::reset() noexcept {
 
 int32_t Config::addOptimizationProfile(IOptimizationProfile const* profile) noexcept {
   return guarded(reporter, "IBuilderConfig::addOptimizationProfile", int32_t{-1}, [&] {
-    if (profile == nullptr || !profile->isValid()) {
+    if (profile == nullptr) refuse("an optimization profile that is a null pointer");
+    const auto& own = static_cast<const Profile&>(*profile);
+    if (const std::string wrong = own.problem(); !wrong.empty()) {
       refuse(
-          "an optimization profile lacks sizes, or they do not grow from kMIN over kOPT to kMAX");
+          "an optimization profile lacks sizes, or they do not grow from kMIN over kOPT to kMAX: " +
+          wrong);
     }
-    profiles_.push_back(static_cast<const Profile*>(profile)->info);
+    profiles_.push_back(own.info);
     return static_cast<int32_t>(profiles_.size()) - 1;
   });
 }

@@ -36,6 +36,7 @@ class Profile final : public IOptimizationProfile {
   bool setExtraMemoryTarget(float target) noexcept override;
   float getExtraMemoryTarget() const noexcept override;
   bool isValid() const noexcept override;
+  std::string problem() const;  // empty: it is valid
 
   ProfileInfo info;
   Reporter reporter;

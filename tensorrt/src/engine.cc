@@ -2,6 +2,7 @@
 #include "engine.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "block_format.h"
 #include "builder.h"
@@ -40,14 +41,13 @@ std::string type_text(DataType type) {
   }
 }
 
-// By its creator; a plugin without one lives on where its network does.
-std::shared_ptr<LivePlugin> made_again(const PluginRecord& plugin) {
+}  // namespace
+
+std::shared_ptr<LivePlugin> live_again(const PluginRecord& plugin) {
   const auto held = find_creator(plugin.name) ? nullptr : find_live(plugin.key);
   if (held != nullptr) return held;
   return publish(plugin, deserialize_plugin(plugin.name, plugin.layer, plugin.state));
 }
-
-}  // namespace
 
 int32_t components_per_element(const BindingInfo& binding) {
   const FormatInfo* info = format_info(binding.format);
@@ -60,7 +60,7 @@ std::string format_text(const BindingInfo& binding) {
 
 EngineState::EngineState(octet::Engine loaded, PlanInfo told)
     : engine(std::move(loaded)), info(std::move(told)) {
-  for (const PluginRecord& plugin : info.plugins) plugins.push_back(made_again(plugin));
+  for (const PluginRecord& plugin : info.plugins) plugins.push_back(live_again(plugin));
 }
 
 int EngineState::binding_index(const char* name) const {
@@ -92,6 +92,19 @@ const std::vector<int64_t>* EngineState::profile_values(const char* name, int32_
   return found == values.end() ? nullptr : &found->second[static_cast<size_t>(select) % 3];
 }
 
+std::vector<octet::Shape> EngineState::usual_shapes() const {
+  std::vector<octet::Shape> shapes;
+  const auto inputs = engine.inputs();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto* told = profile_shape(info.bindings[i].name, 0, OptProfileSelector::kOPT);
+    octet::Shape shape = inputs[i].type.shape;
+    if (told != nullptr) shape = octet::Shape(std::span<const int64_t>(*told));
+    if (!shape.is_static()) return {};
+    shapes.push_back(shape);
+  }
+  return shapes;
+}
+
 Engine::Engine(std::shared_ptr<EngineState> state, Reporter told)
     : reporter(told), state_(std::move(state)) {}
 
@@ -113,7 +126,10 @@ DataType Engine::getTensorDataType(char const* tensorName) const noexcept {
 
 int32_t Engine::getNbLayers() const noexcept {
   return guarded(reporter, "ICudaEngine::getNbLayers", int32_t{0}, [&] {
-    if (layers_ < 0) layers_ = static_cast<int32_t>(octet::inspect(state_->engine).layers.size());
+    octet::InspectOptions options;
+    options.input_shapes = state_->usual_shapes();
+    if (layers_ < 0)
+      layers_ = static_cast<int32_t>(octet::inspect(state_->engine, options).layers.size());
     return layers_;
   });
 }
@@ -248,11 +264,19 @@ int32_t const* Engine::getProfileTensorValues(char const* tensorName, int32_t pr
                                               OptProfileSelector select) const noexcept {
   const auto* wide = state_->profile_values(tensorName, profileIndex, select);
   if (wide == nullptr) return nullptr;
-  const std::lock_guard lock(state_->mutex);
-  std::vector<int32_t>& narrow =
-      values_[std::string(tensorName) + " " + std::to_string(static_cast<int>(select))];
-  narrow.assign(wide->begin(), wide->end());
-  return narrow.data();
+  return guarded(reporter, "ICudaEngine::getProfileTensorValues",
+                 static_cast<int32_t const*>(nullptr), [&]() -> int32_t const* {
+                   for (const int64_t value : *wide)
+                     if (!std::in_range<int32_t>(value))
+                       refuse("a value of '" + std::string(tensorName) + "' is " +
+                              std::to_string(value) + ", which needs 64 bits");
+                   // Every question has an answer of its own, which stays where it is.
+                   const std::lock_guard lock(state_->mutex);
+                   std::vector<int32_t>& narrow =
+                       values_[{tensorName, profileIndex, static_cast<int>(select) % 3}];
+                   if (narrow.empty()) narrow.assign(wide->begin(), wide->end());
+                   return narrow.data();
+                 });
 }
 
 }  // namespace octet_trt

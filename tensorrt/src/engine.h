@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "octet/engine.h"
@@ -14,6 +15,9 @@
 #include "report.h"
 
 namespace octet_trt {
+
+// The plugin of a plan by its creator; without one it lives on where its network does. Throws octet::Error.
+std::shared_ptr<LivePlugin> live_again(const PluginRecord& plugin);
 
 // Shared by an engine, its contexts and its inspectors. A refit replaces `engine`.
 struct EngineState {
@@ -28,6 +32,8 @@ struct EngineState {
                                             OptProfileSelector select) const;
   const std::vector<int64_t>* profile_values(const char* name, int32_t index,
                                              OptProfileSelector select) const;
+  // What layers are shown for where no context says: the inputs at kOPT of the first profile; empty where it does not tell all.
+  std::vector<octet::Shape> usual_shapes() const;
 
   LivePlugins plugins;  // end after what runs them
   octet::Engine engine;
@@ -132,7 +138,8 @@ class Engine final : public ICudaEngine {
 
  private:
   std::shared_ptr<EngineState> state_;
-  mutable std::map<std::string, std::vector<int32_t>> values_;
+  // By tensor, profile and end of its range.
+  mutable std::map<std::tuple<std::string, int32_t, int>, std::vector<int32_t>> values_;
   mutable std::map<std::string, std::string> texts_;
   mutable int32_t layers_ = -1;
   mutable int64_t memory_ = -1;

@@ -27,8 +27,10 @@ const octet::EngineInspector& Inspector::inspector() const {
   options.has_context = context_ != nullptr;
   options.threads = std::min(octet::usable_processors(), 256);
   options.verbosity = static_cast<octet::InspectorVerbosity>(state_->info.verbosity % 3);
-  if (context_ != nullptr && context_->allInputDimensionsSpecified())
-    options.profiles.push_back({context_->known_input_shapes()});
+  const bool is_sized = context_ != nullptr && context_->allInputDimensionsSpecified();
+  const std::vector<octet::Shape> shapes =
+      is_sized ? context_->known_input_shapes() : state_->usual_shapes();
+  if (!shapes.empty()) options.profiles.push_back({shapes});
   inspector_.emplace(state_->engine, options);
   changes_ = changes;
   return *inspector_;

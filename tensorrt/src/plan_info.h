@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan holds beside its engine: names and order of the bindings, profiles, what was asked of the build. It is attached to the
-// engine file, so a plan is an Octet engine like any other.
+// What a plan holds beside its engine (octet/tensorrt_plan.h), in the types of the level: a plan is an Octet engine like any other.
 #pragma once
 
-#include <array>
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "octet/engine.h"
+#include "octet/tensorrt_plan.h"
 #include "plugin_live.h"
 #include "types.h"
 
@@ -26,19 +24,14 @@ struct BindingInfo {
   bool on_host = false;
 };
 
-// Of one input: kMIN, kOPT, kMAX.
-using ProfileShapes = std::array<std::vector<int64_t>, 3>;
-
-struct ProfileInfo {
-  std::map<std::string, ProfileShapes> shapes;
-  std::map<std::string, ProfileShapes> values;
-};
+using ProfileShapes = octet::ProfileSizes;
+using ProfileInfo = octet::OptimizationProfile;
 
 struct PlanInfo {
   std::string name = "Unnamed Network 0";
   bool implicit_batch = false;
   int64_t max_batch = 1;
-  int64_t verbosity = 0;
+  int64_t verbosity = 2;  // an engine that no facade made has all details
   bool refittable = false;
   std::vector<BindingInfo> bindings;  // inputs, then outputs
   std::vector<ProfileInfo> profiles;
@@ -49,7 +42,8 @@ struct PlanInfo {
   std::vector<PluginRecord> plugins;
 };
 
-std::string to_bytes(const PlanInfo& info);
+// Throws octet::Error where names and sizes are not the engine's.
+octet::Engine with_plan_info(const octet::Engine& engine, const PlanInfo& info);
 // Of an engine that no facade made, what it says itself. Throws octet::Error.
 PlanInfo plan_info(const octet::Engine& engine);
 // The plugins that these bytes, which are attached to a plan, tell of; none where no facade wrote them. Throws octet::Error.

@@ -7,10 +7,9 @@
 #include <thread>
 
 #include "emission.h"
-#include "octet/attachment.h"
 #include "octet/compile.h"
+#include "octet/refit.h"
 #include "parser.h"
-#include "refit_options.h"
 #include "wire.h"
 
 namespace octet_trt {
@@ -127,8 +126,8 @@ bool Refitter::rebuild() {
     bytes += field->number == 7 ? graph.text() : std::string(field->whole);
   }
   const auto machine = static_cast<int>(std::thread::hardware_concurrency());
-  octet::CompileOptions options =
-      compile_options(state->info.refit_options, std::clamp(machine, 1, 256));
+  octet::CompileOptions options = octet::refit_options(state->info.refit_options);
+  options.threads = std::clamp(machine, 1, 256);
   for (const auto& [name, range] : ranges_) {
     if (!options.calibration) continue;
     options.calibration->ranges.insert(options.calibration->ranges.begin(),
@@ -137,8 +136,7 @@ bool Refitter::rebuild() {
   const octet::Engine engine = octet::compile(std::as_bytes(std::span(bytes)), options);
   PlanInfo info = state->info;
   info.refit_model = bytes;
-  const std::string attached = to_bytes(info);
-  state->engine = octet::with_attachment(engine, std::as_bytes(std::span(attached)));
+  state->engine = with_plan_info(engine, info);
   // All else stays where it is: clients keep the names that they were given.
   state->info.refit_model = std::move(info.refit_model);
   ++state->changes;

@@ -233,6 +233,9 @@ TEST_F(Properties, OfProfiles) {
   const int64_t wide[] = {5};
   EXPECT_TRUE(profile->setShapeValuesV2("w", OptProfileSelector::kMIN, wide, 1));
   EXPECT_EQ(profile->getShapeValuesV2("w", OptProfileSelector::kMIN)[0], 5);
+  EXPECT_FALSE(profile->isValid());  // as long as an end is missing
+  for (auto select : {OptProfileSelector::kOPT, OptProfileSelector::kMAX})
+    EXPECT_TRUE(profile->setShapeValuesV2("w", select, wide, 1));
 #endif
   EXPECT_TRUE(profile->setExtraMemoryTarget(0.5F));
   EXPECT_FALSE(profile->setExtraMemoryTarget(2));
