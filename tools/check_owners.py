@@ -12,7 +12,7 @@ OWNERS = {
     "onnx": {"weights"},
     "preprocess": {"input_profile", "preprocess"},
     "data": {"data", "npz"},
-    "plugin": {"plugin", "plugin_cpp", "plugin_view", "plugins"},
+    "plugin": {"plugin", "plugin_cpp", "plugin_view", "plugins", "tensorrt_bridge"},
     "calibrate": {"calibrate", "calibration_cache"},
     "plan": {"tuning"},
     "runtime": {"attachment", "engine", "image_sizes"},

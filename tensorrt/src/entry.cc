@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C functions of libnvinfer.
+#include "bridge.h"
 #include "builder.h"
 #include "calibration.h"
 #include "parser.h"
@@ -74,6 +75,7 @@ OCTET_TRT_EXPORT nvinfer1::IPluginRegistry* getPluginRegistry() noexcept {
 
 OCTET_TRT_EXPORT int32_t getInferLibVersion() noexcept { return NV_TENSORRT_VERSION; }
 OCTET_TRT_EXPORT nvinfer1::ILogger* getLogger() noexcept { return first_logger; }
+OCTET_TRT_EXPORT const octet_trt_bridge* octetTrtBridge() noexcept { return &octet_trt::bridge(); }
 OCTET_TRT_EXPORT int64_t octetCalibrationBytes(int32_t binding) noexcept {
   return octet_trt::asked_bytes(binding);
 }

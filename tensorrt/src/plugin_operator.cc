@@ -228,16 +228,29 @@ void Declared::add_combination(size_t index, uint32_t device) {
 
 }  // namespace
 
-std::string declare_operator(const PluginSignature& signature) {
+namespace {
+
+// Adds what is not there.
+const Declared& declared(const PluginSignature& signature) {
   static std::mutex* const mutex = new std::mutex;
   static auto* const all = new std::map<std::string, std::unique_ptr<Declared>>;
   const std::lock_guard lock(*mutex);
-  std::string name = operator_name(signature);
-  if (all->contains(name)) return name;
+  const std::string name = operator_name(signature);
+  const auto found = all->find(name);
+  if (found != all->end()) return *found->second;
   auto made = std::make_unique<Declared>(signature);
   octet::add_plugin(made->plugin());
-  all->emplace(name, std::move(made));
-  return name;
+  return *all->emplace(name, std::move(made)).first->second;
+}
+
+}  // namespace
+
+std::string declare_operator(const PluginSignature& signature) {
+  return declared(signature).name();
+}
+
+const octet_plugin& declared_plugin(const PluginSignature& signature) {
+  return declared(signature).plugin();
 }
 
 }  // namespace octet_trt
