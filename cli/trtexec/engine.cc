@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <optional>
 #include <thread>
 
@@ -11,6 +12,7 @@
 #include "cli/fail.h"
 #include "cli/trtexec/constraints.h"
 #include "cli/trtexec/log.h"
+#include "cli/trtexec/plan.h"
 #include "octet/compile.h"
 #include "octet/selection.h"
 
@@ -78,14 +80,15 @@ std::optional<CalibrationOptions> calibration_of(const Options& options) {
   if (options.has("--calib")) add_cache(options, calibration);
   if (calibration.cache == nullptr)
     calibration.method = method_of(options.given.text("--calibMethod"));
-  calibration.make_cache = options.has("--calibCacheOut") && calibration.cache == nullptr;
+  calibration.make_cache =
+      (options.has("--calibCacheOut") || options.has("--refit")) && calibration.cache == nullptr;
   return calibration;
 }
 
 // Compiles, and says how long the model's own part took.
 class Build {
  public:
-  Build(const Options& options, const Files& files) : options_(options), files_(files) {
+  Build(Options& options, const Files& files) : options_(options), files_(files) {
     compile_.plan = precision_plan(options);
     compile_.calibration = calibration_of(options);
     compile_.threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 256u));
@@ -101,6 +104,8 @@ class Build {
     start_ = Clock::now();
     Engine engine = compiled();
     say_parsed();
+    complete_profiles(engine, options_);
+    engine = with_plan(engine, options_, {compile_, report_, plugins_});
     if (!options_.version.old) say_profiles(engine.inputs());
     log_report();
     if (options_.int8 && !options_.has("--fp16") && !options_.has("--best"))
@@ -118,8 +123,10 @@ class Build {
  private:
   // INT8 without ranges from anywhere is measured with ranges that mean nothing, as trtexec does it.
   Engine compiled() {
+    plugins_ = plugin_model(options_);
+    if (plugins_) compile_.weights_folder = std::filesystem::absolute(options_.onnx).parent_path();
     try {
-      return compile(options_.onnx, compile_, &report_);
+      return compiled_once();
     } catch (const Error& error) {
       if (error.field() != "CompileOptions.calibration" || compile_.calibration) throw;
     }
@@ -128,7 +135,12 @@ class Build {
         "Calibrator is not being used. Users must provide dynamic range for all tensors that are "
         "not Int32 or Bool. --calibData=<dir> calibrates on data, --calib=<file> reads a cache.");
     compile_.calibration = synthetic_ranges();
-    return compile(options_.onnx, compile_, &report_);
+    return compiled_once();
+  }
+
+  Engine compiled_once() {
+    return plugins_ ? compile(plugins_->onnx, compile_, &report_)
+                    : compile(options_.onnx, compile_, &report_);
   }
 
   void say_parsed() {
@@ -165,25 +177,36 @@ class Build {
     }
   }
 
-  const Options& options_;
+  Options& options_;
   const Files& files_;
   CompileOptions compile_;
   CompileReport report_;
+  std::optional<PluginModel> plugins_;
   Clock::time_point start_;
   bool parsed_ = false;
 };
 
+bool is_octets(const std::string& path) {
+  constexpr std::string_view kMagic = "OCTETENG";
+  std::string begins(kMagic.size(), '\0');
+  std::ifstream(path, std::ios::binary)
+      .read(begins.data(), static_cast<std::streamsize>(begins.size()));
+  return begins == kMagic;
+}
+
 Engine loaded(const Options& options) {
   put_in_force({}, options.load);
+  open_plan_plugins(options);
   const auto start = Clock::now();
   Engine engine = [&] {
     try {
       return Engine::load(options.load);
     } catch (Error& error) {
-      if (error.code() == Error::Code::io) throw;
-      error.add_context(
-          "an engine of TensorRT holds code for one GPU and one version: build Octet's from the "
-          "model, with --onnx");
+      check_plan_plugins(options);
+      if (error.code() != Error::Code::io && !is_octets(options.load))
+        error.add_context(
+            "an engine of TensorRT holds code for one GPU and one version: build Octet's from the "
+            "model, with --onnx");
       throw;
     }
   }();
@@ -200,8 +223,15 @@ int threads_of(const Options& options) {
   return static_cast<int>(std::max(1u, all / static_cast<unsigned>(options.streams)));
 }
 
-Engine obtain_engine(const Options& options, const Files& files) {
-  return options.load.empty() ? Build(options, files).run() : loaded(options);
+Engine obtain_engine(Options& options, const Files& files) {
+  if (options.load.empty()) return Build(options, files).run();
+  Engine engine = loaded(options);
+  take_plan(engine, options);
+  if (!options.has("--refitFromOnnx")) return engine;
+  const auto start = Clock::now();
+  engine = refitted(engine, options);
+  info("Engine refitted in {} sec.", number(seconds_since(start)));
+  return engine;
 }
 
 std::shared_ptr<const Tuning> obtain_tuning(const Options& options, const Files& files,

@@ -11,8 +11,9 @@
 
 namespace octet::cli::trtexec {
 
-// Logs what trtexec logs, and writes the engine and the calibration cache where they are asked for.
-Engine obtain_engine(const Options& options, const Files& files);
+// Logs what trtexec logs, and writes the engine and the calibration cache where they are asked for. The options get the profiles of a plan
+// that is loaded, and sizes of all inputs.
+Engine obtain_engine(Options& options, const Files& files);
 
 // Threads of each stream.
 int threads_of(const Options& options);

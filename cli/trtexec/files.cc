@@ -12,8 +12,8 @@ namespace octet::cli::trtexec {
 namespace {
 
 // What is read, apart from the files of --loadInputs.
-constexpr const char* kRead[] = {"--onnx", "--loadEngine", "--calib", "--calibData",
-                                 "--calibPreprocess"};
+constexpr const char* kRead[] = {"--onnx",  "--loadEngine", "--refitFromOnnx",
+                                 "--calib", "--calibData",  "--calibPreprocess"};
 
 // A cache is two files; the second is checked here.
 void check_details(const std::string& cache, bool force) {
@@ -27,6 +27,21 @@ void check_details(const std::string& cache, bool force) {
         "--calibCacheOut={}: its details would replace {}, which Octet did not write; name another "
         "file",
         cache, details.string());
+}
+
+// A cache that cannot be read is somebody's, however it begins.
+void check_readable(const std::string& cache, bool force) {
+  std::error_code error;
+  if (cache.empty() || force || !std::filesystem::exists(cache, error)) return;
+  if (std::filesystem::file_size(cache, error) == 0) return;
+  try {
+    load_calibration_cache(cache);
+  } catch (Error& wrong) {
+    wrong.add_context("--calibCacheOut=" + cache +
+                      " is there already and would be replaced; name another file, or replace it "
+                      "with --force");
+    throw;
+  }
 }
 
 }  // namespace
@@ -65,6 +80,7 @@ Files::Files(const Options& options) {
   app_.parse(std::move(words));
   outputs_.check(app_);
   check_details(options.given.text("--calibCacheOut"), options.has("--force"));
+  check_readable(options.given.text("--calibCacheOut"), options.has("--force"));
 }
 
 void write_raw(const std::string& name, std::span<const std::byte> bytes, bool force) {

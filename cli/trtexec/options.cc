@@ -205,7 +205,11 @@ void join_shapes(Options& options) {
   }
   ShapeRanges& profile = options.profiles[options.profile];
   for (const auto& [name, range] : profile) options.shapes.emplace(name, range.opt);
-  for (const auto& [name, shape] : options.shapes) profile.insert({name, {shape, shape, shape}});
+  if (!options.load.empty()) return;  // the plan may have a profile, which is then looked at
+  for (const auto& [name, shape] : options.shapes) {
+    if (entry_for(profile, name) == nullptr) profile.insert({name, {shape, shape, shape}});
+    check_in_profile(profile, options.profile, name, shape);
+  }
 }
 
 bool has_gpu() {

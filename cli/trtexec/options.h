@@ -36,6 +36,7 @@ struct Options {
   InspectorVerbosity verbosity = InspectorVerbosity::layer_names_only;
 
   std::map<std::string, Shape> shapes;
+  std::string assumed;  // "x:1x3x224x224": of inputs whose open sizes nobody gave
   std::vector<std::pair<std::string, std::string>> inputs;  // name, file
   int64_t iterations = 10;
   double warm_up_ms = 200;

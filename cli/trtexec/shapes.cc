@@ -7,6 +7,7 @@
 
 #include "cli/fail.h"
 #include "cli/trtexec/log.h"
+#include "octet/tensorrt_plan.h"
 
 namespace octet::cli::trtexec {
 namespace {
@@ -48,6 +49,18 @@ Shape range_end(const Given& given, Selector end, const std::string& name) {
   return found->second;
 }
 
+// Of the sizes alone: what the model takes is known when it is there.
+void check_order(const std::string& name, const ShapeRange& range) {
+  const auto sizes = [](const Shape& shape) {
+    return std::vector<int64_t>(shape.begin(), shape.end());
+  };
+  const std::string wrong = order_problem({sizes(range.min), sizes(range.opt), sizes(range.max)});
+  if (!wrong.empty())
+    fail(Error::Code::invalid_argument,
+         "minShapes, optShapes and maxShapes of input '{}' make no optimization profile: {}", name,
+         wrong);
+}
+
 ShapeRanges ranges_of(const Given& given) {
   ShapeRanges ranges;
   for (const auto& shapes : given.shapes) {
@@ -57,6 +70,7 @@ ShapeRanges ranges_of(const Given& given) {
       range.min = range_end(given, kMin, name);
       range.opt = range_end(given, kOpt, name);
       range.max = range_end(given, kMax, name);
+      check_order(name, range);
       ranges.emplace(name, range);
     }
   }
@@ -95,19 +109,6 @@ std::vector<ShapeRanges> numbered_profiles(const Arguments& given) {
            "Found invalid or missing shape spec at profile index {}. ", i);
   }
   return profiles;
-}
-
-void check_names(const std::vector<TensorInfo>& inputs,
-                 const std::map<std::string, Shape>& shapes) {
-  for (const auto& [name, shape] : shapes) {
-    const bool known = std::ranges::any_of(
-        inputs, [&](const TensorInfo& input) { return names(name, input.name); });
-    if (known) continue;
-    fail(Error::Code::invalid_argument,
-         "Cannot find input tensor with name \"{}\" in the network inputs! Please make sure the "
-         "input tensor names are correct.",
-         name);
-  }
 }
 
 bool fits(const Shape& declared, const Shape& shape) {
@@ -174,40 +175,52 @@ bool names(std::string_view pattern, std::string_view input) {
          input.ends_with(pattern.substr(star + 1));
 }
 
+void check_names(const std::vector<TensorInfo>& inputs, std::span<const std::string> given) {
+  for (const std::string& name : given) {
+    const bool known = std::ranges::any_of(
+        inputs, [&](const TensorInfo& input) { return names(name, input.name); });
+    if (known) continue;
+    fail(Error::Code::invalid_argument,
+         "Cannot find input tensor with name \"{}\" in the network inputs! Please make sure the "
+         "input tensor names are correct.",
+         name);
+  }
+}
+
+void check_fits(const TensorInfo& input, const Shape& shape) {
+  if (fits(input.type.shape, shape)) return;
+  fail(Error::Code::invalid_argument,
+       "The engine was built with static shapes for input tensor {} but the provided shapes do not "
+       "match the static shapes! It takes {}, given is {}.",
+       input.name, to_string(input.type.shape), to_string(shape));
+}
+
 std::vector<Shape> shapes_of_inputs(const std::vector<TensorInfo>& inputs,
                                     const std::map<std::string, Shape>& shapes) {
   check_names(inputs, shapes);
   std::vector<Shape> result;
   for (const TensorInfo& input : inputs) {
     const Shape* given = entry_for(shapes, input.name);
-    Shape shape = given == nullptr ? input.type.shape : *given;
-    if (given != nullptr && !fits(input.type.shape, shape))
-      fail(Error::Code::invalid_argument,
-           "The engine was built with static shapes for input tensor {} but the provided shapes do "
-           "not match the static shapes! It takes {}, given is {}.",
-           input.name, to_string(input.type.shape), to_string(shape));
-    if (given == nullptr && !shape.is_static()) {
-      for (int i = 0; i < shape.rank(); ++i) shape[i] = shape[i] < 0 ? 1 : shape[i];
-      warning(
-          "Dynamic dimensions required for input: {}, but no shapes were provided. Automatically "
-          "overriding shape to: {}",
-          input.name, dims_text(shape));
-    }
+    const Shape& shape = given == nullptr ? input.type.shape : *given;
+    check_fits(input, shape);
     result.push_back(shape);
   }
   return result;
 }
 
-std::string open_inputs(const std::vector<TensorInfo>& inputs,
-                        const std::map<std::string, Shape>& shapes) {
-  std::string text;
-  for (const TensorInfo& input : inputs) {
-    Shape shape = input.type.shape;
-    if (shape.is_static() || entry_for(shapes, input.name) != nullptr) continue;
-    for (int i = 0; i < shape.rank(); ++i) shape[i] = shape[i] < 0 ? (i == 0 ? 1 : 224) : shape[i];
-    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", input.name, dims_text(shape));
-  }
-  return text;
+void check_in_profile(const ShapeRanges& profile, size_t index, const std::string& input,
+                      const Shape& shape) {
+  const ShapeRange* range = entry_for(profile, input);
+  if (range == nullptr) return;
+  bool inside = shape.rank() == range->min.rank() && shape.rank() == range->max.rank();
+  for (int i = 0; inside && i < shape.rank(); ++i)
+    inside = range->min[i] <= shape[i] && shape[i] <= range->max[i];
+  if (inside) return;
+  fail(Error::Code::invalid_argument,
+       "Set dimension [{}] for tensor {} does not satisfy any optimization profiles. Valid range "
+       "for "
+       "profile {}: [{}]..[{}].",
+       dims_text(shape), input, index, dims_text(range->min), dims_text(range->max));
 }
 
 }  // namespace octet::cli::trtexec

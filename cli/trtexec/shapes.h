@@ -38,12 +38,23 @@ const Value* entry_for(const std::map<std::string, Value>& entries, const std::s
   }
   return nullptr;
 }
-// One for each input. Where none is given and the engine leaves sizes open, they are 1, and a warning says so. Throws
-// Error(invalid_argument) for names of no input and for sizes that the engine has otherwise.
+// Throws Error(invalid_argument) for names of no input.
+void check_names(const std::vector<TensorInfo>& inputs, std::span<const std::string> names);
+template <class Value>
+void check_names(const std::vector<TensorInfo>& inputs,
+                 const std::map<std::string, Value>& entries) {
+  std::vector<std::string> names;
+  for (const auto& entry : entries) names.push_back(entry.first);
+  check_names(inputs, names);
+}
+// Throws Error(invalid_argument) for sizes that the engine has otherwise.
+void check_fits(const TensorInfo& input, const Shape& shape);
+// One for each input, of which those of open sizes are given. Throws Error(invalid_argument) for names of no input and for sizes that the
+// engine has otherwise.
 std::vector<Shape> shapes_of_inputs(const std::vector<TensorInfo>& inputs,
                                     const std::map<std::string, Shape>& shapes);
-// An example for --shapes of the inputs of open sizes that `shapes` does not give; empty: it gives all.
-std::string open_inputs(const std::vector<TensorInfo>& inputs,
-                        const std::map<std::string, Shape>& shapes);
+// Throws Error(invalid_argument) for a shape beyond those of an input in profile `index`.
+void check_in_profile(const ShapeRanges& profile, size_t index, const std::string& input,
+                      const Shape& shape);
 
 }  // namespace octet::cli::trtexec

@@ -17,6 +17,7 @@
 #include "cli/trtexec/inference.h"
 #include "cli/trtexec/layers.h"
 #include "cli/trtexec/log.h"
+#include "cli/trtexec/plugins.h"
 #include "cli/trtexec/print_options.h"
 #include "octet/closest.h"
 #include "octet/inspect.h"
@@ -104,7 +105,8 @@ class Run {
     }
     try {
       return work(options);
-    } catch (const Error& error) {
+    } catch (Error& error) {
+      advise_plugins(error);
       log_error(error.what());
     } catch (const std::bad_alloc&) {
       error("out of memory; the limit is {} bytes", limits().memory);
@@ -128,7 +130,7 @@ class Run {
     }
   }
 
-  static bool work(const Options& options);
+  static bool work(Options options);
 
   Arguments arguments_;
   std::string command_line_;
@@ -241,12 +243,19 @@ void infer(const Options& options, const Files& files, const Subject& subject) {
   report_profile(options, files, times);
 }
 
-bool Run::work(const Options& options) {
+void check_profile(const Options& options, const Engine& engine, const std::vector<Shape>& shapes) {
+  const std::vector<TensorInfo> inputs = engine.inputs();
+  for (size_t i = 0; i < inputs.size(); ++i)
+    check_in_profile(options.profiles[options.profile], options.profile, inputs[i].name, shapes[i]);
+}
+
+bool Run::work(Options options) {
   const Files files(options);
   print_options(options);
   print_device(options);
   log_info("");
   info("TensorRT version: {}", options.version.text);
+  load_plugins(options);
   const Engine engine = obtain_engine(options, files);
   if (options.has("--getPlanVersionOnly")) {
     log_info("Plan was created with Octet, by no version of TensorRT");
@@ -263,6 +272,7 @@ bool Run::work(const Options& options) {
     time_deserialization(engine);
     return true;
   }
+  check_profile(options, engine, shapes);
   try {
     report_contexts(options, engine, shapes);
     Subject subject{engine, make_inputs(options, engine, shapes), shapes, nullptr,
@@ -270,12 +280,11 @@ bool Run::work(const Options& options) {
     subject.tuning = obtain_tuning(options, files, engine, subject.inputs);
     infer(options, files, subject);
   } catch (Error& error) {
-    const std::string open = open_inputs(engine.inputs(), options.shapes);
     const bool of_flags =
         error.code() == Error::Code::invalid_argument || error.code() == Error::Code::io;
-    if (!open.empty() && !of_flags)
-      error.add_context("open sizes were taken as 1; --shapes gives them, for example --shapes=" +
-                        open);
+    if (!options.assumed.empty() && !of_flags)
+      error.add_context("open sizes were taken as --shapes=" + options.assumed +
+                        "; that flag gives others");
     throw;
   }
   return true;

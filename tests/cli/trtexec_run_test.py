@@ -8,7 +8,7 @@ import unittest
 
 import harness
 import trex_reader
-from harness import DIGITS, digits, digits_engine, octet, scratch, shared_model
+from harness import DIGITS, digits, digits_engine, need, octet, scratch, shared_model
 from trtexec_support import MODEL, QUICK, lines, quick, trtexec
 
 
@@ -35,10 +35,21 @@ class Measuring(unittest.TestCase):
         self.assertIn("Explanations of the performance metrics are printed in the verbose logs.", text)
         self.assertNotIn("=== Explanations of the performance metrics ===", text)
 
-    def test_open_sizes_that_are_too_small_are_asked_for(self):
-        result = trtexec(f"--onnx={shared_model('yunet_n_dynamic')}", *QUICK, code=1)
-        self.assertEqual(lines(result.err)[-1].strip(), "open sizes were taken as 1; --shapes gives them, for example --shapes=input:1x3x224x224")
-        trtexec(f"--onnx={shared_model('yunet_n_dynamic')}", *QUICK, "--shapes=input:1x3x224x224")
+    def test_open_sizes_that_nobody_gives_are_those_of_an_image(self):
+        model = shared_model("yunet_n_dynamic")
+        self.assertIn("Automatically overriding shape to: 1x3x224x224", trtexec(f"--onnx={model}", *QUICK).err)
+        self.assertNotIn("overriding", trtexec(f"--onnx={model}", *QUICK, "--shapes=input:1x3x320x320").err)
+
+    def test_open_sizes_that_do_not_run_are_told(self):
+        onnx = need("onnx")
+        make, float_ = onnx.helper.make_tensor_value_info, onnx.TensorProto.FLOAT
+        graph = onnx.helper.make_graph([onnx.helper.make_node("MatMul", ["x", "z"], ["y"])], "g",
+                                       [make("x", float_, ["n", "k"]), make("z", float_, ["k", "m"])], [make("y", float_, ["n", "m"])])
+        path = scratch() / "product.onnx"
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), path)
+        said = lines(trtexec(f"--onnx={path}", *QUICK, code=1).err)
+        self.assertEqual(said[-1].strip(), "open sizes were taken as --shapes=x:1x8,z:1x8; that flag gives others")
+        trtexec(f"--onnx={path}", *QUICK, "--shapes=x:1x8,z:8x3")
 
     def test_iterations_and_duration_are_both_reached(self):
         for iterations, flags in ((40, ("--duration=0",)), (1, ("--duration=0.05",))):

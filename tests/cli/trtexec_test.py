@@ -85,7 +85,7 @@ class Flags(unittest.TestCase):
 
     def test_refused_flags_end_the_run(self):
         refused = [flag for flag, effect in EFFECTS.items() if effect == "REFUSED"]
-        self.assertEqual(refused, ["--maxBatch", "--refitFromOnnx", "--batch"])
+        self.assertEqual(refused, ["--maxBatch", "--batch"])
         for flag in refused:
             result = quick(f"{flag}=x", code=1)
             self.assertIn(f"{flag} is refused: ", result.err)

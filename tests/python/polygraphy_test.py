@@ -102,6 +102,15 @@ class Polygraphy(unittest.TestCase):
             network = self.polygraphy("inspect", "model", DIGITS / "digits.onnx", "--display-as", "trt", "--show", "layers", old=old, level=level)
             self.assertIn("LayerType.CONVOLUTION", network)
 
+    def test_inspect_a_plan_of_trtexec(self):
+        for old, level in ((False, "10.16.1"), (True, "8.6.1")):
+            plan = scratch() / "trtexec.engine"
+            harness.octet("trtexec", f"--onnx={DIGITS / 'digits.onnx'}", "--minShapes=image:1x1x8x8", "--optShapes=image:4x1x8x8",
+                          "--maxShapes=image:16x1x8x8", "--profilingVerbosity=detailed", f"--saveEngine={plan}", "--skipInference")
+            shown = self.polygraphy("inspect", "model", plan, "--model-type", "engine", "--show", "layers", "attrs", old=old, level=level)
+            self.assertNotIn("[Op: Unknown]", shown)
+            self.assertRegex(shown, r"min=[\[(]1, 1, 8, 8[\])], opt=[\[(]4, 1, 8, 8[\])], max=[\[(]16, 1, 8, 8[\])]")
+
     def test_every_tensor_as_an_output(self):
         out = self.polygraphy("run", DIGITS / "digits.onnx", "--onnxrt", "--trt", "--trt-outputs", "mark", "all", "--onnx-outputs", "mark", "all",
                               "--atol", "1e-4", "--rtol", "1e-4")

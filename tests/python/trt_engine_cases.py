@@ -98,6 +98,33 @@ class Engines(Case):
         with self.assertRaises(TypeError):
             runtime.deserialize_cuda_engine(17)
 
+    def test_a_plan_of_trtexec_has_its_profiles_and_details(self):
+        plan = harness.scratch() / f"trtexec{LEVEL}.plan"
+        ranges = [f"--{end}Shapes=image:{size}x1x8x8" for end, size in (("min", 1), ("opt", 4), ("max", 16))]
+        harness.octet("trtexec", f"--onnx={harness.DIGITS / 'digits.onnx'}", *ranges, "--profilingVerbosity=detailed", "--refit", f"--saveEngine={plan}",
+                      "--skipInference")
+        engine = self.engine(plan.read_bytes())
+        self.assertEqual(engine.get_tensor_profile_shape("image", 0), [(1, 1, 8, 8), (4, 1, 8, 8), (16, 1, 8, 8)])
+        self.assertEqual(engine.profiling_verbosity, trt.ProfilingVerbosity.DETAILED)
+        context = engine.create_execution_context()
+        self.assertTrue(context.set_input_shape("image", (16, 1, 8, 8)))
+        self.assertFalse(context.set_input_shape("image", (64, 1, 8, 8)))
+        inspector = engine.create_engine_inspector()
+        for i in range(engine.num_layers):
+            layer = json.loads(inspector.get_layer_information(i, trt.LayerInformationFormat.JSON))
+            for value in layer["Inputs"] + layer["Outputs"]:
+                self.assertIn("Format/Datatype", value, layer["Name"])
+        refitter = trt.Refitter(engine, self.log)
+        self.assertTrue(refitter.get_all_weights())
+        self.assertTrue(refitter.refit_cuda_engine(), self.log.errors())
+
+    def test_an_engine_of_octet_build_has_all_details(self):
+        plan = harness.scratch() / f"build{LEVEL}.octet"
+        harness.octet("build", harness.DIGITS / "digits.onnx", "-o", plan)
+        engine = self.engine(plan.read_bytes())
+        self.assertEqual(engine.profiling_verbosity, trt.ProfilingVerbosity.DETAILED)
+        self.assertIn('"LayerType"', engine.create_engine_inspector().get_engine_information(trt.LayerInformationFormat.JSON))
+
     def test_timing_cache_and_refit(self):
         self.config.set_timing_cache(self.config.create_timing_cache(b""), ignore_mismatch=False)
         self.config.set_flag(trt.BuilderFlag.REFIT)
