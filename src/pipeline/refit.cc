@@ -9,11 +9,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kMaxDepth = 4;
+constexpr int kRefitDepth = 4;
 // What a parsed number takes for each byte of its text, at most.
-constexpr s64 kParsedBytes = 12;
+constexpr s64 kRefitParsedBytes = 12;
 
-struct Reader : JsonFields {
+struct RefitReader : JsonFields {
   bool flag(const char* key) const {
     if (!object.contains(key)) return false;  // of plans of elder builds
     if (!at(key).is_boolean()) wrong("'{}' is neither true nor false", key);
@@ -39,7 +39,7 @@ struct Reader : JsonFields {
   f32 single(const Json& value) const { return static_cast<f32>(number(value, "ranges")); }
 };
 
-void read_constraints(const Reader& reader, PrecisionPlan& plan) {
+void read_constraints(const RefitReader& reader, PrecisionPlan& plan) {
   for (const Json& row : reader.rows("constraints", 3)) {
     const std::optional<Precision> precision = precision_from(reader.words(row[1]));
     if (!precision || !row[2].is_boolean()) reader.wrong("a constraint is of no type");
@@ -51,7 +51,7 @@ void read_constraints(const Reader& reader, PrecisionPlan& plan) {
   plan.constraint_mode = *mode;
 }
 
-CompileOptions read_options(const Reader& reader) {
+CompileOptions read_options(const RefitReader& reader) {
   reader.check_object();
   CompileOptions options;
   CalibrationOptions calibration;
@@ -101,10 +101,10 @@ std::string refit_text(const CompileOptions& options,
 }
 
 CompileOptions refit_options(const std::string& text) {
-  check_fits(static_cast<s64>(text.size()) * kParsedBytes, "what a plan says of its build");
+  check_fits(static_cast<s64>(text.size()) * kRefitParsedBytes, "what a plan says of its build");
   try {
     const std::string file = "the plan";
-    const OrderedJsonTree tree = parse_bounded_json(text, file, kMaxDepth);
+    const OrderedJsonTree tree = parse_bounded_json(text, file, kRefitDepth);
     return read_options({{tree.value, file, "what a build keeps for a refit"}});
   } catch (const Error& error) {
     fail(Error::Code::invalid_model, "what the plan says of its build is damaged: {}",
