@@ -50,10 +50,6 @@ std::string describe(const Node& node) {
   return fmt::format("node '{}' ({})", node.name, node.op->name);
 }
 
-namespace {
-
-// An engine file may name any operator, also one that only ONNX files have. An ONNX file may leave out any input by an
-// empty name; operators read their required ones unasked.
 void check_runnable(const Node& node) {
   if (node.op->infer == nullptr) {
     fail(Error::Code::invalid_model, "{} exists only in ONNX files", node.op->name);
@@ -65,8 +61,6 @@ void check_runnable(const Node& node) {
     fail(Error::Code::invalid_model, "input {} is omitted, but {} requires it", i, node.op->name);
   }
 }
-
-}  // namespace
 
 std::vector<TensorType> infer_node(const Node& node, std::vector<TensorType> inputs,
                                    std::vector<const Tensor*> values, s64 sample) {

@@ -175,6 +175,10 @@ struct OpDef {
 // "node 'conv1' (Conv)", for error context.
 std::string describe(const Node& node);
 
+// Throws Error(invalid_model) where the node cannot stand in a graph: an engine file may name any operator, also one that only ONNX files
+// have, and an ONNX file may leave out any input by an empty name, while operators read their required ones unasked.
+void check_runnable(const Node& node);
+
 // Result types of one node for concrete input types; adds the node to the error's context. They are static unless they
 // depend on data. Throws NeedsData when nothing can be said about them.
 std::vector<TensorType> infer_node(const Node& node, std::vector<TensorType> inputs,

@@ -72,6 +72,14 @@ class Verifier {
     if (node.op == nullptr) fail(kInvalid, "node '{}' has no operator", node.name);
     check_arity(node, "inputs", node.inputs.size(), node.op->inputs);
     check_arity(node, "outputs", node.outputs.size(), node.op->outputs);
+    try {
+      check_runnable(node);
+    } catch (Error& error) {
+      error.add_context(describe(node));
+      throw;
+    }
+    if (node.outputs.size() == 1 && node.op->outputs.max == 1 && node.outputs[0] == kNoValue)
+      fail(kInvalid, "{}: its only output is omitted", describe(node));
     const auto this_node = [&] { return describe(node); };
     for (ValueId id : node.inputs) {
       if (id == kNoValue) continue;

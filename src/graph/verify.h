@@ -6,8 +6,8 @@
 
 namespace octet {
 
-// Throws Error(invalid_model) naming the first broken rule: ids in range, single assignment, topological order, arity of
-// each operator, constants whose type matches their value, zero points of values that are those of the nodes around them.
+// Throws Error(invalid_model) naming the first broken rule: ids in range, single assignment, topological order, arity and
+// required inputs of each operator, constants whose type matches their value, zero points of values that are those of the nodes around them.
 void verify(const Graph& graph);
 
 }  // namespace octet

@@ -161,12 +161,12 @@ TEST(Staged, ControlFlowThatDoesNotFitIsAnError) {
            "%s }}",
            "Scan(%x) {num_scan_inputs=1, batched=1, body=graph(%s: f32[*]) { return %s }}",
        }) {
-    const auto model = model_of(
-        std::string(
-            "graph(%x: f32[2]) { const %t: bool[] = {1} const %n: s64[] = {2} %y: f32[*] = ") +
-        node + " name \"n\" return %y }");
     SCOPED_TRACE(node);
     try {
+      const auto model = model_of(
+          std::string(
+              "graph(%x: f32[2]) { const %t: bool[] = {1} const %n: s64[] = {2} %y: f32[*] = ") +
+          node + " name \"n\" return %y }");
       Inside::context(model, {}).run(x);
       ADD_FAILURE() << "it ran";
     } catch (const Error& error) {
