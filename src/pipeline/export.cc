@@ -9,8 +9,8 @@
 #include "core/memory.h"
 #include "onnx/write.h"
 #include "pipeline/export_form.h"
+#include "pipeline/kept.h"
 #include "runtime/inside.h"
-#include "runtime/kept_graph.h"
 
 namespace octet {
 namespace {
@@ -18,21 +18,6 @@ namespace {
 constexpr std::array kTargets{std::pair{ExportTarget::onnxruntime, std::string_view("onnxruntime")},
                               std::pair{ExportTarget::openvino, std::string_view("openvino")},
                               std::pair{ExportTarget::tensorrt, std::string_view("tensorrt")}};
-
-bool is_integer(const Model& model) {
-  return std::ranges::any_of(model.graph.nodes, [](const Node& node) {
-    return node.decision.precision == Precision::int8;
-  });
-}
-
-const Graph& kept_graph(const Model& model) {
-  if (model.with_qdq != nullptr) return model.with_qdq->graph();
-  fail(Error::Code::unsupported, "{}",
-       is_integer(model)
-           ? "the engine was built before engines kept the graph that they were made of; build it "
-             "again"
-           : "the engine has no INT8 layer, so its ONNX model is what other runtimes take");
-}
 
 std::vector<std::byte> export_model(const Model& model, const ExportOptions& options,
                                     ExportReport& report) {

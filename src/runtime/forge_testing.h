@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -56,25 +57,60 @@ inline void repair(std::span<std::byte> file) {
   std::memcpy(file.data() + sizeof header, sections.data(), table);
 }
 
+// `qdq`: the graph with Q/DQ, which files of format 3 alone have; empty: none.
 inline std::vector<std::byte> forge(std::string_view manifest, std::string_view graph,
-                                    std::string_view blobs) {
+                                    std::string_view blobs, std::string_view qdq = {}) {
   constexpr size_t kAlignment = 64;
-  FileHead head;
-  std::vector<std::byte> file(sizeof head);
-  const std::string_view names[] = {"manifest", "graph", "blobs"};
-  const std::string_view contents[] = {manifest, graph, blobs};
-  for (size_t i = 0; i < 3; ++i) {
+  const std::string_view names[] = {"manifest", "graph", "blobs", "qdq"};
+  const std::string_view contents[] = {manifest, graph, blobs, qdq};
+  FileHeader header;
+  if (!qdq.empty()) header.format = 3;
+  header.sections = qdq.empty() ? 3 : 4;
+  std::vector<FileSection> sections(header.sections);
+  std::vector<std::byte> file(sizeof header + sections.size() * sizeof(FileSection));
+  for (size_t i = 0; i < sections.size(); ++i) {
     file.resize((file.size() + kAlignment - 1) / kAlignment * kAlignment);
-    std::memcpy(head.sections[i].name, names[i].data(), names[i].size());
-    head.sections[i].offset = file.size();
-    head.sections[i].bytes = contents[i].size();
+    std::memcpy(sections[i].name, names[i].data(), names[i].size());
+    sections[i].offset = file.size();
+    sections[i].bytes = contents[i].size();
     const auto* from = reinterpret_cast<const std::byte*>(contents[i].data());
     file.insert(file.end(), from, from + contents[i].size());
   }
-  head.header.file_bytes = file.size();
-  std::memcpy(file.data(), &head, sizeof head);
+  header.file_bytes = file.size();
+  std::memcpy(file.data(), &header, sizeof header);
+  std::memcpy(file.data() + sizeof header, sections.data(), sections.size() * sizeof(FileSection));
   repair(file);
   return file;
+}
+
+// The file with another text in place of one section: 0 manifest, 1 graph, 2 blobs, 3 the graph with Q/DQ.
+inline std::vector<std::byte> with_section(std::span<const std::byte> file, size_t index,
+                                           std::string_view text) {
+  constexpr size_t kAlignment = 64;
+  FileHeader header;
+  std::memcpy(&header, file.data(), sizeof header);
+  std::vector<FileSection> sections(header.sections);
+  std::memcpy(sections.data(), file.data() + sizeof header, sections.size() * sizeof(FileSection));
+  std::vector<std::byte> made(sizeof header + sections.size() * sizeof(FileSection));
+  for (size_t i = 0; i < sections.size(); ++i) {
+    const auto old = file.subspan(sections[i].offset, sections[i].bytes);
+    const auto content = i == index ? std::as_bytes(std::span(text)) : old;
+    made.resize((made.size() + kAlignment - 1) / kAlignment * kAlignment);
+    sections[i].offset = made.size();
+    sections[i].bytes = content.size();
+    made.insert(made.end(), content.begin(), content.end());
+  }
+  header.file_bytes = made.size();
+  std::memcpy(made.data(), &header, sizeof header);
+  std::memcpy(made.data() + sizeof header, sections.data(), sections.size() * sizeof(FileSection));
+  repair(made);
+  return made;
+}
+
+inline std::string section_text(std::span<const std::byte> file, size_t index) {
+  FileSection section;
+  std::memcpy(&section, file.data() + sizeof(FileHeader) + index * sizeof section, sizeof section);
+  return {reinterpret_cast<const char*>(file.data()) + section.offset, section.bytes};
 }
 
 // Storage of exactly this size, so that the address sanitizer sees one byte too many.

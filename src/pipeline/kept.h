@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The graph with Q/DQ that a model keeps (runtime/kept_graph.h), fit to be read.
+#pragma once
+
+#include "graph/graph.h"
+#include "runtime/model.h"
+
+namespace octet {
+
+// Verified, its types inferred. Throws Error(unsupported) where the model keeps none, Error(invalid_model) naming the node that does not fit.
+Graph kept_graph(const Model& model);
+
+}  // namespace octet
