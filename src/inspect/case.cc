@@ -96,11 +96,21 @@ void add_model(Case& into, const std::filesystem::path& onnx_file) {
 
 namespace {
 
-// Of an engine that was calibrated itself: a cache of Octet's says what it was made of.
+// Of an engine whose scales came from no cache: it was calibrated itself, and a cache of Octet's says of what.
 void check_origin(const Provenance& engine, const CalibrationCache& cache) {
-  if (engine.data_hash.empty() || cache.details.empty()) return;
+  if (engine.data_hash.empty() && engine.ranges_hash.empty()) {
+    fail(Error::Code::invalid_argument,
+         "'{}' is no cache of this engine, whose ranges came neither from data nor from a cache",
+         cache.name);
+  }
+  if (cache.details.empty()) {
+    fail(Error::Code::invalid_argument,
+         "'{}' does not say what it was made of, and the engine was calibrated on data; give the "
+         "cache that its build wrote, with '{}' beside it",
+         cache.name, details_path(cache.name).string());
+  }
   const CacheDetails details = read_cache_details(cache.details, cache.name);
-  const bool same_data = details.data_hash.empty() || details.data_hash == engine.data_hash;
+  const bool same_data = details.data_hash == engine.data_hash;
   if (same_data && details.model_hash == engine.model_hash) return;
   fail(Error::Code::invalid_argument,
        "'{}' is not the cache of the engine's calibration: it was made of {}", cache.name,
