@@ -132,11 +132,16 @@ bool is_real_layer(const LayerInfo& layer) {
 void print_float_layers(const ModelCheck& check, bool all) {
   constexpr size_t kShown = 20;
   if (!check.int8) return;
-  Table table({{"  NOT IN INT8", false, 44}, {"OP"}, {"WHY", false, 100}});
+  Table table(
+      {{"  NOT IN INT8", false, 44}, {"OP"}, {"WHY", false, 100}, {"WHAT HELPS", false, 80}});
   size_t rows = 0;
   for (const LayerInfo& layer : check.int8->layers) {
     if (!is_real_layer(layer)) continue;
-    if (rows++ < kShown || all) table.add({"  " + layer.name, layer.op, layer.reason});
+    const std::string_view remedy = remedy_of(layer.reason_code);
+    if (rows++ < kShown || all) {
+      table.add(
+          {"  " + layer.name, layer.op, layer.reason, remedy.empty() ? "-" : std::string(remedy)});
+    }
   }
   if (rows > 0) table.print();
   if (rows > kShown && !all) fmt::print("  and {} more; --all shows them\n", rows - kShown);

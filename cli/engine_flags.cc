@@ -203,11 +203,14 @@ uint64_t file_bytes(const std::filesystem::path& path) {
 }
 
 std::string coverage_line(const Coverage& coverage) {
+  if (coverage.layers == 0) return "no layer that could be INT8";
+  const std::string macs = coverage.macs > 0 ? percent(coverage.mac_share()) + " of multiplications"
+                                             : std::string("no multiplications");
   const std::string time =
       coverage.us > 0 ? fmt::format(", {} of time", percent(coverage.time_share())) : "";
-  return fmt::format("{} of {} layers ({}), {} of multiplications, {} of bytes{} in INT8",
-                     coverage.int8_layers, coverage.layers, percent(coverage.layer_share()),
-                     percent(coverage.mac_share()), percent(coverage.byte_share()), time);
+  return fmt::format("{} of {} layers ({}), {}, {} of bytes{} in INT8", coverage.int8_layers,
+                     coverage.layers, percent(coverage.layer_share()), macs,
+                     percent(coverage.byte_share()), time);
 }
 
 std::vector<std::string> tensor_names(std::span<const TensorInfo> infos) {

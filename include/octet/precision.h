@@ -86,6 +86,8 @@ enum class ReasonCode : uint8_t {
 inline constexpr int kReasonCodeCount = static_cast<int>(ReasonCode::layout_change) + 1;
 
 std::string_view to_string(ReasonCode code);  // "constant_weights"; empty for none
+// What a user can do about a layer that is not in INT8 for this reason; empty where nothing is known to help.
+std::string_view remedy_of(ReasonCode code);
 std::optional<ReasonCode> reason_code_from(std::string_view name);
 
 }  // namespace octet

@@ -34,8 +34,11 @@ struct ProfileOptions {
 std::vector<LayerTime> profile(const Engine& engine, std::span<const Tensor> inputs,
                                const ProfileOptions& options = {});
 
-// Times a few runs on random data, and puts into the inspection's coverage which part of the time INT8 layers take. Leaves it as it is where
-// no layer is INT8, where a run takes long, and where the engine does not run on such data.
-void measure_coverage(const Engine& engine, const InspectOptions& options, Inspection& inspection);
+enum class MeasureRuns { quick, any };  // any: also where a run takes long, or no layer is INT8
+
+// Times a few runs on random data, and puts into the inspection what each layer takes, and which part of the time is INT8. Leaves it as it is
+// where the runs are not of the kind asked for, and where the engine does not run on such data.
+void measure_coverage(const Engine& engine, const InspectOptions& options, Inspection& inspection,
+                      MeasureRuns runs = MeasureRuns::quick);
 
 }  // namespace octet

@@ -25,6 +25,12 @@ constexpr std::string_view kReasonNames[] = {
 #include "core/reasons.def"
 #undef REASON
 };
+constexpr std::string_view kRemedies[] = {
+    "",
+#define REASON(code, precision, meaning, remedy) remedy,
+#include "core/reasons.def"
+#undef REASON
+};
 static_assert(std::size(kReasonNames) == kReasonCodeCount);
 static_assert([] {
   for (size_t i = 0; i < std::size(kListed); ++i) {
@@ -54,6 +60,8 @@ Precision precision_of(Dtype dtype) {
 }
 
 std::string_view to_string(ReasonCode code) { return kReasonNames[static_cast<size_t>(code)]; }
+
+std::string_view remedy_of(ReasonCode code) { return kRemedies[static_cast<size_t>(code)]; }
 
 std::optional<ReasonCode> reason_code_from(std::string_view name) {
   const auto* const at = std::find(std::begin(kReasonNames) + 1, std::end(kReasonNames), name);

@@ -2,22 +2,15 @@
 #include "inspect/coverage.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace octet {
 namespace {
 
-double share(int64_t part, int64_t whole) {
-  return whole == 0 ? 1.0 : static_cast<double>(part) / static_cast<double>(whole);
-}
+constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
-// Conversions are the price of a border between precisions, not work that could be INT8; integers of shape arithmetic
-// have no scale.
-bool counts(const LayerInfo& layer) {
-  if (layer.conversion || layer.holds_layers) return false;
-  return layer.precision == Precision::int8 ||
-         std::any_of(layer.output_types.begin(), layer.output_types.end(), [](const auto& type) {
-           return type.dtype == Dtype::f32 || type.dtype == Dtype::f16;
-         });
+double share(int64_t part, int64_t whole) {
+  return whole == 0 ? kNothing : static_cast<double>(part) / static_cast<double>(whole);
 }
 
 int64_t touched_bytes(const LayerInfo& layer) {
@@ -32,15 +25,25 @@ int64_t touched_bytes(const LayerInfo& layer) {
 
 }  // namespace
 
+// Conversions are the price of a border between precisions, not work that could be INT8; integers of shape arithmetic
+// have no scale.
+bool counts_as_layer(const LayerInfo& layer) {
+  if (layer.conversion || layer.holds_layers) return false;
+  return layer.precision == Precision::int8 ||
+         std::any_of(layer.output_types.begin(), layer.output_types.end(), [](const auto& type) {
+           return type.dtype == Dtype::f32 || type.dtype == Dtype::f16 || type.dtype == Dtype::bf16;
+         });
+}
+
 double Coverage::layer_share() const { return share(int8_layers, layers); }
 double Coverage::mac_share() const { return share(int8_macs, macs); }
 double Coverage::byte_share() const { return share(int8_bytes, bytes); }
-double Coverage::time_share() const { return us > 0 ? int8_us / us : 1.0; }
+double Coverage::time_share() const { return us > 0 ? int8_us / us : kNothing; }
 
 Coverage coverage_of(std::span<const LayerInfo> layers) {
   Coverage coverage;
   for (const LayerInfo& layer : layers) {
-    if (!counts(layer)) continue;
+    if (!counts_as_layer(layer)) continue;
     const bool int8 = layer.precision == Precision::int8;
     coverage.layers += 1;
     coverage.int8_layers += int8 ? 1 : 0;

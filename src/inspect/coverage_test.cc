@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 namespace octet {
@@ -35,8 +36,14 @@ TEST(Coverage, ConversionsAndShapeArithmeticAreNotLayers) {
   EXPECT_EQ(coverage.us, 0);
 }
 
-TEST(Coverage, NothingToQuantizeIsFullyCovered) {
-  EXPECT_DOUBLE_EQ(coverage_of({}).mac_share(), 1.0);
+TEST(Coverage, OfNothingThereIsNoShare) {
+  EXPECT_TRUE(std::isnan(coverage_of({}).layer_share()));
+  const std::vector<LayerInfo> layers = {layer("QTable", Precision::int8, Dtype::u8, 0),
+                                         layer("Pow", Precision::f32, Dtype::f32, 0)};
+  const Coverage coverage = coverage_of(layers);
+  EXPECT_DOUBLE_EQ(coverage.layer_share(), 0.5);
+  EXPECT_TRUE(std::isnan(coverage.mac_share()));
+  EXPECT_TRUE(std::isnan(coverage.time_share()));
 }
 
 }  // namespace

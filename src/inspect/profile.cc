@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
+#include <unordered_map>
 
 #include "backends/backends.h"
 #include "core/check.h"
@@ -110,17 +112,35 @@ bool is_quick(const Graph& graph, const Coverage& coverage) {
          coverage.layers <= kMostLayers && std::ranges::none_of(graph.nodes, has_body);
 }
 
-}  // namespace
-
-void measure_coverage(const Engine& engine, const InspectOptions& options, Inspection& inspection) {
-  Coverage& coverage = inspection.coverage;
-  if (coverage.int8_layers == 0 || !is_quick(Inside::model(engine).graph, coverage)) return;
+std::vector<Tensor> random_inputs(const Engine& engine, const InspectOptions& options) {
   const std::vector<Shape> shapes =
       options.input_shapes.empty() ? sample_shapes(engine) : options.input_shapes;
   const std::vector<TensorInfo> infos = engine.inputs();
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < infos.size(); ++i)
     inputs.push_back(random_tensor({infos[i].type.dtype, shapes[i]}, static_cast<u32>(i)));
+  return inputs;
+}
+
+void add_times(std::span<const LayerTime> times, Inspection& inspection) {
+  std::unordered_map<std::string_view, LayerInfo*> layers;
+  for (LayerInfo& layer : inspection.layers) layers.try_emplace(layer.name, &layer);
+  for (const LayerTime& time : times) {
+    const bool int8 = time.layer.precision == Precision::int8 && !time.layer.conversion;
+    inspection.coverage.us += time.microseconds;
+    inspection.coverage.int8_us += int8 ? time.microseconds : 0;
+    const auto layer = layers.find(time.layer.name);
+    if (layer != layers.end()) layer->second->us += time.microseconds;
+  }
+}
+
+}  // namespace
+
+void measure_coverage(const Engine& engine, const InspectOptions& options, Inspection& inspection,
+                      MeasureRuns runs) {
+  Coverage& coverage = inspection.coverage;
+  const bool quick = coverage.int8_layers > 0 && is_quick(Inside::model(engine).graph, coverage);
+  if (!quick && runs == MeasureRuns::quick) return;
   ProfileOptions profiled;
   profiled.threads = options.threads;
   profiled.runs = 3;
@@ -128,18 +148,13 @@ void measure_coverage(const Engine& engine, const InspectOptions& options, Inspe
   profiled.device = options.device;
   constexpr f64 kMostSteps = 4e9;  // of the scalar reference, seconds
   try {
-    const RunWork work(kMostSteps);
-    const std::vector<LayerTime> times =
-        without_bad_alloc([&] { return profile(engine, inputs, profiled); });
-    for (const LayerTime& time : times) {
-      const bool int8 = time.layer.precision == Precision::int8 && !time.layer.conversion;
-      coverage.us += time.microseconds;
-      coverage.int8_us += int8 ? time.microseconds : 0;
-    }
+    const std::vector<Tensor> inputs = random_inputs(engine, options);
+    std::optional<RunWork> work;
+    if (runs == MeasureRuns::quick) work.emplace(kMostSteps);
+    add_times(without_bad_alloc([&] { return profile(engine, inputs, profiled); }), inspection);
   } catch (const Error& error) {
     // Indices that random data put outside a tensor, say.
     if (error.code() == Error::Code::internal) throw;
-    coverage.us = coverage.int8_us = 0;
   }
 }
 

@@ -35,12 +35,11 @@ std::string summary_section(const ReportInput& input) {
     out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", escape_html(term), escape_html(value));
   };
   const Coverage& coverage = input.inspection.coverage;
-  add("layers in INT8", fmt::format("{} of {} ({:.1f} %)", coverage.int8_layers, coverage.layers,
-                                    100 * coverage.layer_share()));
-  add("multiplications in INT8", fmt::format("{:.2f} %", 100 * coverage.mac_share()));
-  add("bytes in INT8", fmt::format("{:.1f} %", 100 * coverage.byte_share()));
-  if (coverage.us > 0)
-    add("time in INT8", fmt::format("{:.1f} % (measured)", 100 * coverage.time_share()));
+  add("layers in INT8", fmt::format("{} of {} ({})", coverage.int8_layers, coverage.layers,
+                                    share_text(coverage.layer_share(), 1)));
+  add("multiplications in INT8", share_text(coverage.mac_share(), 2));
+  add("bytes in INT8", share_text(coverage.byte_share(), 1));
+  if (coverage.us > 0) add("time in INT8", share_text(coverage.time_share(), 1) + " (measured)");
   for (const auto& [term, value] : input.summary) add(term, value);
   return out + "</dl>\n";
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <unordered_map>
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr size_t kMostLayers = 1500;
 constexpr int kWidth = 148, kHeight = 34, kAcross = 168, kDown = 58, kMargin = 12;
+constexpr int kBeside = kAcross - kWidth;  // between the boxes of a row
 constexpr size_t kLongestName = 22;
 
 // Whole characters.
@@ -36,7 +38,7 @@ class Drawing {
   std::string svg() const {
     size_t widest = 1;
     for (const auto& row : rows_) widest = std::max(widest, row.size());
-    const int width = static_cast<int>(widest) * kAcross + 2 * kMargin;
+    const int width = static_cast<int>(widest) * kAcross + 2 * (kMargin + kBeside);
     const int height = static_cast<int>(rows_.size()) * kDown + 2 * kMargin;
     std::string out = fmt::format(
         "<svg id=\"graph\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" role=\"img\" "
@@ -101,7 +103,33 @@ class Drawing {
   }
   int y_of(size_t i) const { return kMargin + static_cast<int>(place_[i].row) * kDown; }
 
+  // Whether a straight line between the two lies behind a box of a row between: a skip connection past a column of layers.
+  bool is_covered(size_t from, size_t to) const {
+    const auto first = static_cast<double>(place_[from].row);
+    const auto rows = static_cast<double>(place_[to].row) - first;
+    for (size_t r = place_[from].row + 1; r < place_[to].row; ++r) {
+      const double part = (static_cast<double>(r) - first) / rows;
+      const double x = middle(from) + part * (middle(to) - middle(from));
+      const auto covers = [&](size_t i) { return std::abs(middle(i) - x) * kAcross < kWidth / 2; };
+      if (std::ranges::any_of(rows_[r], covers)) return true;
+    }
+    return false;
+  }
+
+  // From side to side, through the gap beside the boxes.
+  std::string skip(size_t from, size_t to, int width) const {
+    const int x0 = x_of(from, width) + kWidth, x1 = x_of(to, width) + kWidth;
+    const int y0 = y_of(from) + kHeight / 2, y1 = y_of(to) + kHeight / 2;
+    const int beside = std::max(x0, x1) + kBeside / 2;
+    return fmt::format(
+        "<path class=\"edge skip\" d=\"M{0} {1}C{2} {1} {2} {1} {2} {3}L{2} {4}C{2} {5} {2} {5} "
+        "{6} "
+        "{5}\"/>",
+        x0, y0, beside, y0 + kDown / 2, y1 - kDown / 2, y1, x1);
+  }
+
   std::string edge(size_t from, size_t to, int width) const {
+    if (is_covered(from, to)) return skip(from, to, width);
     const int x0 = x_of(from, width) + kWidth / 2, y0 = y_of(from) + kHeight;
     const int x1 = x_of(to, width) + kWidth / 2, y1 = y_of(to);
     const int bend = std::max(12, (y1 - y0) / 2);

@@ -16,14 +16,6 @@ namespace {
 constexpr size_t kMostAdvice = 8;
 constexpr double kWorthSaying = 0.02;  // of the time, or of the multiplications
 
-// In the order of ReasonCode.
-constexpr std::string_view kRemedies[] = {
-    "",
-#define REASON(code, precision, meaning, remedy) remedy,
-#include "core/reasons.def"
-#undef REASON
-};
-
 std::string percent_text(const std::optional<double>& share) {
   return share ? fmt::format("{:.2f} %", 100 * *share) : "";
 }
@@ -44,13 +36,11 @@ std::string row_of(const StageRow& row, const StageRow& slowest) {
       static_cast<double>(row.bytes),
       fmt::format("{:.1f} KB", static_cast<double>(row.bytes) / 1e3),
       slowest.bytes > 0 ? static_cast<double>(row.bytes) / static_cast<double>(slowest.bytes) : 0);
-  out += number_cell(row.coverage.mac_share(),
-                     fmt::format("{:.1f} %", 100 * row.coverage.mac_share()));
-  out += number_cell(row.coverage.byte_share(),
-                     fmt::format("{:.1f} %", 100 * row.coverage.byte_share()));
-  out += row.coverage.us > 0 ? number_cell(row.coverage.time_share(),
-                                           fmt::format("{:.1f} %", 100 * row.coverage.time_share()))
-                             : "<td></td>";
+  out += number_cell(row.coverage.mac_share(), share_text(row.coverage.mac_share(), 1));
+  out += number_cell(row.coverage.byte_share(), share_text(row.coverage.byte_share(), 1));
+  out += row.coverage.us > 0
+             ? number_cell(row.coverage.time_share(), share_text(row.coverage.time_share(), 1))
+             : "<td></td>";
   return out + number_cell(row.build_seconds, fmt::format("{:.2f} s", row.build_seconds)) +
          "</tr>\n";
 }
@@ -114,21 +104,13 @@ std::string advice_section(const ReportInput& input) {
   list.resize(std::min(list.size(), kMostAdvice));
   std::string items;
   for (const auto& [code, cause] : list) {
-    const std::string_view remedy = kRemedies[static_cast<size_t>(code)];
+    const std::string_view remedy = remedy_of(code);
     items += fmt::format(
         "<li>{} layer{} not in INT8 ({}): {:.1f} % of the time, {:.1f} % of the multiplications. "
         "{}{}{}</li>\n",
         cause.layers, cause.layers == 1 ? "" : "s", to_string(code), 100 * cause.time,
         100 * cause.macs, escape_html(cause.example),
         remedy.empty() ? "" : ". What helps: ", escape_html(remedy));
-  }
-  for (size_t i = 0; i < std::min<size_t>(3, input.errors.size()); ++i) {
-    const ValueError& error = input.errors[i];
-    if (!std::isfinite(error.sqnr_db) || error.sqnr_db > 20) continue;
-    items += fmt::format(
-        "<li>'{}' has an SQNR of {}: layer '{}' in f32, or another range, would "
-        "bring it nearer.</li>\n",
-        escape_html(error.value), decibels_text(error.sqnr_db), escape_html(error.layer));
   }
   if (items.empty()) return "";
   return "<h2>What to do next</h2>\n<ul id=\"advice\">\n" + items + "</ul>\n";

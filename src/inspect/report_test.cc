@@ -59,10 +59,42 @@ TEST(Report, DrawsThresholdAtItsPlace) {
   EXPECT_THAT(hostile_page(), HasSubstr("class=\"cut\" x1=\"210.0\""));
 }
 
+LayerInfo layer_between(const std::string& name, std::vector<std::string> reads) {
+  LayerInfo layer;
+  layer.name = name;
+  layer.op = "Add";
+  layer.inputs = std::move(reads);
+  layer.outputs = {name + ".y"};
+  return layer;
+}
+
+size_t count_of(const std::string& text, std::string_view part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(Report, ASkipConnectionGoesBesideTheLayersThatItSkips) {
+  Inspection inspection;
+  inspection.layers = {layer_between("a", {}), layer_between("b", {"a.y"}),
+                       layer_between("c", {"b.y", "a.y"}), layer_between("d", {"c.y"})};
+  const std::string page = html_report({"m", {}, inspection, {}, {}});
+  EXPECT_EQ(count_of(page, "class=\"edge skip\""), 1u);
+  EXPECT_EQ(count_of(page, "class=\"edge\""), 3u);
+}
+
+TEST(Report, AdviceIsNotGivenByWhereErrorHasGathered) {
+  Inspection inspection;
+  inspection.layers = {layer_between("late", {})};
+  const std::vector<ValueError> errors = {{"late.y", "late", Precision::int8, 3.0, 1, 0.9, 10}};
+  const std::string page = html_report({"m", {}, inspection, {}, errors});
+  EXPECT_THAT(page, Not(HasSubstr("would bring it nearer")));
+}
+
 TEST(Report, EmptyInspectionIsAPage) {
   const Inspection inspection;
   const std::string page = html_report({"m", {}, inspection, {}, {}});
-  EXPECT_THAT(page, HasSubstr("0 of 0 (100.0 %)"));
+  EXPECT_THAT(page, HasSubstr("0 of 0 (none)"));
   EXPECT_THAT(page, Not(HasSubstr("<h2>Ranges")));
 }
 

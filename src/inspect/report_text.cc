@@ -73,6 +73,10 @@ std::string precision_cell(Precision precision) {
                      to_string(precision));
 }
 
+std::string share_text(f64 share, int decimals) {
+  return std::isnan(share) ? "none" : fmt::format("{:.{}f} %", 100 * share, decimals);
+}
+
 std::string decibels_text(f64 value) {
   if (!std::isfinite(value)) return value > 0 ? "exact" : "none";
   return fmt::format("{:.1f} dB", value);

@@ -20,6 +20,8 @@ std::string bar_cell(double value, const std::string& shown, double share);
 std::string precision_cell(Precision precision);
 // Of the style: "int8", "f32", "f16", "bf16", "other".
 std::string_view precision_class(Precision precision);
+// "93.9 %"; "none" of NaN, the share of nothing.
+std::string share_text(double share, int decimals);
 std::string decibels_text(double value);  // "38.2 dB", "exact"
 
 }  // namespace octet

@@ -226,6 +226,16 @@ class Constraints(unittest.TestCase):
         page = report.read_text()
         self.assertIn('<tr class="violated"><td class="w">soft</td>', page)
 
+    def test_an_operator_with_an_exception_by_name(self):
+        """Of operators too that stand in layers of others: a Relu behind a convolution."""
+        digits = harness.DIGITS / "digits.onnx"
+        for asked in ("Conv:int8,/3/c1/Conv:f32", "Relu:int8,/3/Relu:f32", "Add:f32,/3/Add:int8", "MatMul:f32,/8/Gemm:int8"):
+            told = octet("check", digits, "--precision", asked, "--constraints", "obey", "--json").json
+            nodes = nodes_of(told)
+            name, wanted = asked.split(",")[1].split(":")
+            self.assertEqual(nodes[name]["resolved"], wanted, asked)
+            self.assertTrue(told["builds"], asked)
+
     def test_the_gate_on_coverage(self):
         path = self.folder / "gate.octet"
         failed = self.net.build("--min-coverage", "100", name="gate", code=1).json
@@ -239,6 +249,22 @@ class Constraints(unittest.TestCase):
         self.assertTrue(self.net.build("--min-coverage", "50", name="gate").json["passed"])
         self.assertTrue(path.exists())
         octet("check", self.net.model, "--min-coverage", "100", code=1)
+
+    def test_the_gate_on_time(self):
+        failed = self.net.build("--min-time-coverage", "100", name="time_gate", code=1).json
+        self.assertFalse((self.folder / "time_gate.octet").exists())
+        self.assertEqual(failed["thresholds"][0]["name"], "min_time_coverage")
+        self.assertEqual(failed["thresholds"][0]["value"], 100 * failed["coverage"]["time"])
+        self.assertTrue(self.net.build("--min-time-coverage", "1", name="time_gate").json["passed"])
+        # A gate on time is never left unjudged: not even where nothing is INT8.
+        real = octet("build", self.net.model, "--min-time-coverage", "1", "-o", self.folder / "real.octet", "--json", code=1).json
+        self.assertEqual((real["thresholds"][0]["value"], real["coverage"]["time"]), (0, 0))
+
+    def test_layers_say_their_time_and_what_helps(self):
+        data = ("--calib", self.net.data)
+        text = octet("build", self.net.model, "--int8", *data, "-o", self.folder / "told.octet", "--force").out
+        self.assertRegex(text, r"NOT IN INT8 +OP +TIME +WHY +WHAT HELPS")
+        self.assertRegex(text, r"\n  \S+ +\w+ +\d+\.\d % ")
 
     def test_coverage_by_bytes_and_time(self):
         coverage = self.net.build().json["coverage"]
