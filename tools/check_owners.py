@@ -16,7 +16,7 @@ OWNERS = {
     "calibrate": {"calibrate", "calibration_cache"},
     "plan": {"tuning"},
     "runtime": {"attachment", "engine", "image_sizes"},
-    "pipeline": {"compile", "export", "half_weights", "provenance", "refit", "source_model", "value_types"},
+    "pipeline": {"compile", "export", "extract", "half_weights", "provenance", "refit", "simulate", "source_model", "value_types"},
     "inspect": {"case", "check", "error_stats", "inspect", "json", "nan_trace", "onnxruntime", "operators", "output_comparison", "profile", "qdq_lint", "report",
                 "reproduce", "saved_outputs", "selection", "tensorrt_inspector", "tensorrt_plan", "tolerances"},
 }
@@ -24,6 +24,7 @@ OWNERS = {
 SHARED = {
     ("calibrate", "engine"): "TensorInfo: what the data are for",
     ("data", "engine"): "TensorInfo: what the data are for",
+    ("onnx", "extract"): "ExtractOptions: where a model is cut",
     ("passes", "compile"): "PassTrace: what a pass tells its caller",
     ("precision", "compile"): "PrecisionPlan: what a build is asked for",
     ("runtime", "calibrate"): "Preprocess: an engine remembers its own",
