@@ -30,6 +30,8 @@ Command add_bench(CLI::App& parent);
 Command add_report(CLI::App& parent);
 Command add_plugin(CLI::App& parent);
 Command add_export(CLI::App& parent);
+Command add_extract(CLI::App& parent);
+Command add_simulate(CLI::App& parent);
 Command add_devices(CLI::App& parent);
 Command add_bundle(CLI::App& parent);
 Command add_reproduce(CLI::App& parent);

@@ -40,6 +40,16 @@ constexpr const char* kFooter =
     "--save-outputs ort.npz\n"
     "  octet compare b.octet --load-outputs ort.npz --calib photos/ --top-k 5 --validate\n";
 
+constexpr const char* kSimulateFooter =
+    "The simulation is the graph with QuantizeLinear and DequantizeLinear that the INT8 layers "
+    "were\n"
+    "made of, each node in FP32. Sums of reals round otherwise than sums of integers: outputs "
+    "differ\n"
+    "by a code here and there, and by more only where something is wrong.\n\n"
+    "Examples:\n"
+    "  octet simulate resnet20.octet --calib photos/ --layers\n"
+    "  octet simulate resnet20.octet --calib photos/ -o simulated.npz --min-sqnr 40\n";
+
 struct Options {
   std::filesystem::path engine;
   ReferenceFlags reference;
@@ -63,6 +73,7 @@ struct Result {
   NanReport nan;
   std::vector<OutputComparison> comparisons;
   std::vector<ValueError> layers;
+  std::optional<ValueError> first;  // beyond the tolerances, as layers run
   std::vector<std::string> skipped;
   std::vector<std::string> warnings;
   DataChecks checks = {};
@@ -86,17 +97,16 @@ void compare_outputs(const Options& options, const Engine& engine, Samples& samp
 }
 
 std::vector<ValueError> compare_layers(const Options& options, const DataOptions& data,
-                                       const Engine& reference, const Engine& engine) {
+                                       const Reference& reference, const Engine& engine) {
   ProgressBar progress(options.json);
   Samples samples(engine, data, &progress);
   const auto next = run_source(engine, samples, [&](int64_t done) {
     progress.update({"layers", done, samples.size()});
   });
-  std::vector<ValueError> layers =
-      compare(reference, engine, next, {.threads = options.threads, .monitor = {}});
-  const auto top = static_cast<size_t>(options.top);
-  if (top > 0 && layers.size() > top) layers.resize(top);
-  return layers;
+  return reference.layers(engine, next,
+                          {.threads = options.threads,
+                           .tolerance = general_tolerance(options.comparison),
+                           .monitor = {}});
 }
 
 Result measure(const Options& options, const Engine& engine) {
@@ -109,18 +119,18 @@ Result measure(const Options& options, const Engine& engine) {
     fail(Error::Code::invalid_argument, "{}: no sample could be read", options.data.data.string());
   }
   Reference reference(options.reference, engine, {options.threads, options.model, samples.size()});
-  if (options.layers && reference.engine() == nullptr) {
-    fail(Error::Code::invalid_argument,
-         "--layers: {} has outputs alone; give --against MODEL.onnx or an engine",
-         reference.name());
-  }
+  if (options.layers) reference.check_has_layers();
   Result result;
   result.reference = reference.name();
   compare_outputs(options, engine, samples, reference, result);
   result.skipped = samples.skipped();
   result.warnings = samples.notes();
   result.checks = samples.checks();
-  if (options.layers) result.layers = compare_layers(options, data, *reference.engine(), engine);
+  if (!options.layers) return result;
+  result.layers = compare_layers(options, data, reference, engine);
+  if (const ValueError* first = first_difference(result.layers)) result.first = *first;
+  const auto top = static_cast<size_t>(options.top);
+  if (top > 0 && result.layers.size() > top) result.layers.resize(top);
   return result;
 }
 
@@ -162,6 +172,21 @@ void print_result(const Options& options, const Engine& engine, const Result& re
                 error.value});
   }
   layers.print();
+  if (!result.first) {
+    fmt::print("\nno layer differs beyond --atol and --rtol\n");
+    return;
+  }
+  fmt::print(
+      "\nfirst layer that differs beyond --atol and --rtol: {} ({}), {} of {} elements, at most "
+      "{:.4g}\n",
+      sanitize(result.first->layer), sanitize(result.first->value), result.first->beyond,
+      result.first->elements, result.first->max_abs);
+}
+
+// {"layer", "value", "beyond", ...}, or null.
+nlohmann::ordered_json first_json(const Result& result) {
+  if (!result.first) return nullptr;
+  return parsed(to_json(std::span(&*result.first, 1)))[0];
 }
 
 void print_result_json(const Engine& engine, const Result& result,
@@ -182,6 +207,7 @@ void print_result_json(const Engine& engine, const Result& result,
                                    {"outputs", std::move(outputs)},
                                    {"not_finite", result.nan.json},
                                    {"layers", parsed(to_json(result.layers))},
+                                   {"first_difference", first_json(result)},
                                    {"skipped", result.skipped},
                                    {"warnings", result.warnings}};
   add_checks(result.checks, object);
@@ -212,33 +238,49 @@ int run(Options& options) {
   return exit_code(judged);
 }
 
+void add_flags(CLI::App& app, Options& options) {
+  app.add_option("engine", options.engine,
+                 "engine file, or an ONNX model, which is compiled in memory")
+      ->required()
+      ->type_name("ENGINE|MODEL.onnx");
+  add_data_flags(app, options.data, "--calib", "images or arrays to run on")->required();
+  app.add_flag("--layers", options.layers, "one line a layer, worst first");
+  app.add_option("--top", options.top, "show only the N worst layers [0: all]")
+      ->type_name("N")
+      ->check(from(int64_t{0}));
+  app.add_option("--min-sqnr", options.min_sqnr, "exit code 1 when the outputs' SQNR is below")
+      ->type_name("DB")
+      ->check(any_number());
+  add_comparison_flags(app, options.comparison);
+  options.report =
+      &options.files.add_flag(app, {"--report", "FILE.html", OutputKind::report,
+                                    "write one self-contained HTML page, with maps of the errors"});
+  add_threads_flag(app, options.threads);
+  add_model_flags(app, options.model);
+  add_limit_flags(app, options.limits);
+  add_json_flag(app, options.json);
+}
+
 }  // namespace
 
 Command add_compare(CLI::App& parent) {
   auto options = std::make_shared<Options>();
   CLI::App* app = parent.add_subcommand("compare", "Error against the model, for each layer");
   app->footer(kFooter);
-  app->add_option("engine", options->engine,
-                  "engine file, or an ONNX model, which is compiled in memory")
-      ->required()
-      ->type_name("ENGINE|MODEL.onnx");
   add_reference_flags(*app, options->files, options->reference);
-  add_data_flags(*app, options->data, "--calib", "images or arrays to run on")->required();
-  app->add_flag("--layers", options->layers, "one line a layer, worst first");
-  app->add_option("--top", options->top, "show only the N worst layers [0: all]")
-      ->type_name("N")
-      ->check(from(int64_t{0}));
-  app->add_option("--min-sqnr", options->min_sqnr, "exit code 1 when the outputs' SQNR is below")
-      ->type_name("DB")
-      ->check(any_number());
-  add_comparison_flags(*app, options->comparison);
-  options->report = &options->files.add_flag(
-      *app, {"--report", "FILE.html", OutputKind::report,
-             "write one self-contained HTML page, with maps of the errors"});
-  add_threads_flag(*app, options->threads);
-  add_model_flags(*app, options->model);
-  add_limit_flags(*app, options->limits);
-  add_json_flag(*app, options->json);
+  add_flags(*app, *options);
+  return {app, [options] { return run(*options); }, &options->files};
+}
+
+Command add_simulate(CLI::App& parent) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = parent.add_subcommand(
+      "simulate", "Run the Q/DQ graph of an INT8 engine in FP32 beside the engine");
+  app->footer(kSimulateFooter);
+  options->reference.against = "simulation";
+  options->reference.save = &options->files.add_flag(
+      *app, {"-o,--output", "FILE.npz", OutputKind::arrays, "write the outputs of the simulation"});
+  add_flags(*app, *options);
   return {app, [options] { return run(*options); }, &options->files};
 }
 

@@ -171,6 +171,19 @@ ComparisonOptions comparison_options(const ComparisonFlags& flags,
           .index_tolerance = flags.index_tolerance};
 }
 
+Tolerance general_tolerance(const ComparisonFlags& flags) {
+  const auto unnamed = [](std::vector<std::string> texts) {
+    std::erase_if(texts, [](const std::string& text) { return text.find(':') != text.npos; });
+    return texts;
+  };
+  const std::string all[] = {"all"};
+  return parse_tolerances({.absolute = unnamed(flags.tolerances.absolute),
+                           .relative = unnamed(flags.tolerances.relative),
+                           .statistics = {},
+                           .quantiles = {}},
+                          all)[0];
+}
+
 void add_judgments(const ComparisonFlags& flags, std::span<const OutputComparison> outputs,
                    std::vector<Threshold>& judged) {
   if (flags.judges_tolerances()) {

@@ -30,6 +30,9 @@ void add_comparison_flags(CLI::App& app, ComparisonFlags& flags);
 ComparisonOptions comparison_options(const ComparisonFlags& flags,
                                      std::span<const TensorInfo> outputs);
 
+// That of the texts without a name, for values that are no outputs.
+Tolerance general_tolerance(const ComparisonFlags& flags);
+
 // What the flags ask for decides the exit code.
 void add_judgments(const ComparisonFlags& flags, std::span<const OutputComparison> outputs,
                    std::vector<Threshold>& judged);

@@ -185,9 +185,9 @@ int run_octet(int argc, char** argv) {
   app.footer(kFooter);
   app.require_subcommand(1);
   std::vector<Command> commands = {
-      add_check(app),   add_build(app),  add_inspect(app),  add_run(app),    add_eval(app),
-      add_compare(app), add_bench(app),  add_report(app),   add_plugin(app), add_export(app),
-      add_devices(app), add_bundle(app), add_reproduce(app)};
+      add_check(app),   add_build(app),  add_inspect(app),   add_run(app),     add_eval(app),
+      add_compare(app), add_bench(app),  add_report(app),    add_plugin(app),  add_export(app),
+      add_devices(app), add_bundle(app), add_reproduce(app), add_extract(app), add_simulate(app)};
   Common common;
   for (const Command& command : commands) {
     add_message_flags(*command.app, common.messages);

@@ -14,9 +14,11 @@
 #include "cli/output_errors.h"
 #include "cli/sample_runs.h"
 #include "cli/standard_files.h"
+#include "octet/extract.h"
 #include "octet/onnxruntime.h"
 #include "octet/output_comparison.h"
 #include "octet/saved_outputs.h"
+#include "octet/simulate.h"
 
 namespace octet::cli {
 namespace {
@@ -25,6 +27,9 @@ struct RuntimeName {
   std::string_view prefix;
   bool rewrites;
 };
+
+// In place of a file: what the engine itself was made of.
+constexpr std::string_view kSimulation = "simulation";
 
 constexpr RuntimeName kRuntimes[] = {{"onnxruntime:", true}, {"onnxruntime-plain:", false}};
 
@@ -98,6 +103,43 @@ std::vector<size_t> places_of(const OnnxRuntime& runtime, const Engine& engine) 
   return places;
 }
 
+// The values of a model in ONNX Runtime that the engine computes under the same names, in f32.
+class RuntimeValues {
+ public:
+  RuntimeValues(const std::string& against, const Engine& engine, const OnnxRuntimeOptions& options)
+      : runtime_(open(against, engine, options)), places_(places_of(runtime_, engine)) {
+    std::vector<std::string> wanted = inner_values(engine);
+    const auto is_real = [&](const std::string& name) {
+      const auto& there = runtime_.outputs();
+      const auto at = std::ranges::find(there, name, &TensorInfo::name);
+      return at != there.end() && at->type.dtype == Dtype::f32;
+    };
+    std::erase_if(wanted, [&](const std::string& name) { return !is_real(name); });
+    names_ = std::move(wanted);
+  }
+
+  const std::vector<std::string>& names() const { return names_; }
+
+  std::vector<Tensor> run(std::span<const Tensor> inputs) {
+    std::vector<Tensor> ordered;
+    for (const size_t place : places_) ordered.push_back(inputs[place]);
+    return runtime_.run(ordered, names_);
+  }
+
+ private:
+  static OnnxRuntime open(const std::string& against, const Engine& engine,
+                          const OnnxRuntimeOptions& options) {
+    const std::string model = without_runtime(against);
+    std::vector<std::string> added;
+    const auto bytes = onnx_with_outputs(model, inner_values(engine), added);
+    return OnnxRuntime::open(bytes, model, options);
+  }
+
+  OnnxRuntime runtime_;
+  std::vector<size_t> places_;
+  std::vector<std::string> names_;
+};
+
 }  // namespace
 
 // One of the three.
@@ -113,10 +155,12 @@ std::string without_runtime(const std::string& against) {
 }
 
 void add_reference_flags(CLI::App& app, Outputs& outputs, ReferenceFlags& flags) {
-  app.add_option("--against", flags.against,
-                 "model in FP32, or another engine; onnxruntime:MODEL.onnx runs the model in ONNX "
-                 "Runtime, onnxruntime-plain:MODEL.onnx there without rewriting it")
-      ->type_name("[onnxruntime:]MODEL.onnx");
+  app.add_option(
+         "--against", flags.against,
+         "model in FP32, or another engine; onnxruntime:MODEL.onnx runs the model in ONNX "
+         "Runtime, onnxruntime-plain:MODEL.onnx there without rewriting it; simulation: the "
+         "graph with Q/DQ that the engine was made of, in FP32")
+      ->type_name("[onnxruntime:]MODEL.onnx|simulation");
   app.add_option("--load-outputs", flags.load,
                  "compare with the outputs in this file instead: those of --save-outputs, of octet "
                  "run -o, or arrays named as the outputs")
@@ -145,6 +189,10 @@ Reference::Reference(const ReferenceFlags& flags, const Engine& engine, const Op
         {.threads = options.threads, .rewrites = runtime->rewrites, .seconds = flags.seconds});
     name_ = "ONNX Runtime " + source_->runtime->version();
     check_model(*source_->runtime, engine, model);
+  } else if (flags.against == kSimulation) {
+    name_ = "its Q/DQ graph in f32";
+    engine_ = std::make_unique<Engine>(simulation(engine));
+    source_->context = engine_->make_context({.threads = options.threads});
   } else {
     check_name(flags.against);
     name_ = flags.against;
@@ -155,6 +203,31 @@ Reference::Reference(const ReferenceFlags& flags, const Engine& engine, const Op
 }
 
 Reference::~Reference() = default;
+
+void Reference::check_has_layers() const {
+  if (engine_ != nullptr || source_->runtime) return;
+  fail(Error::Code::invalid_argument,
+       "--layers: {} has outputs alone; give --against MODEL.onnx, onnxruntime:MODEL.onnx or an "
+       "engine",
+       name_);
+}
+
+std::vector<ValueError> Reference::layers(const Engine& engine, const SampleSource& next,
+                                          const CompareOptions& options) const {
+  check_has_layers();
+  if (engine_ != nullptr) return compare(*engine_, engine, next, options);
+  RuntimeValues values(flags_.against, engine,
+                       {.threads = options.threads,
+                        .rewrites = runtime_of(flags_.against)->rewrites,
+                        .seconds = flags_.seconds});
+  if (values.names().empty()) {
+    fail(Error::Code::invalid_argument,
+         "--layers: {} and the engine have no value of one name; are they of one model?", name_);
+  }
+  return compare(
+      values.names(), [&](std::span<const Tensor> inputs) { return values.run(inputs); }, engine,
+      next, options);
+}
 
 void Reference::run(const Engine& engine, Samples& samples, const EachPair& each) {
   Context context = engine.make_context({.threads = threads_});

@@ -14,6 +14,7 @@
 #include "cli/outputs.h"
 #include "cli/samples.h"
 #include "octet/engine.h"
+#include "octet/inspect.h"
 
 namespace octet::cli {
 
@@ -43,8 +44,11 @@ class Reference {
   Reference& operator=(const Reference&) = delete;
 
   const std::string& name() const { return name_; }  // "ONNX Runtime 1.17.1"
-  // That of this process; null where there is none.
-  const Engine* engine() const { return engine_.get(); }
+  // Throws Error(invalid_argument) where there are outputs alone.
+  void check_has_layers() const;
+  // The errors of the values inside, worst first. Throws as check_has_layers().
+  std::vector<ValueError> layers(const Engine& engine, const SampleSource& next,
+                                 const CompareOptions& options) const;
 
   // A sample, with the outputs of the tested engine and of this.
   using EachPair = std::function<void(const LoadedSample&, std::span<const Tensor> tested,

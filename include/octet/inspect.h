@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "octet/precision.h"
 #include "octet/progress.h"
 #include "octet/tensor.h"
+#include "octet/tolerances.h"
 #include "octet/tuning.h"
 
 namespace octet {
@@ -63,6 +65,7 @@ struct LayerInfo {
       0;  // of the kernel's unit at best; 0 for kernels that only move or look up
   int64_t crossing_bytes = 0;  // copied between the memories of two devices
   int64_t constant_bytes = 0;  // weights and other constants that it reads
+  double us = 0;  // median of a run on random inputs, by measure_coverage(); 0: not measured
 };
 
 // Conversions (QuantizeLinear, DequantizeLinear) and shape arithmetic are not layers.
@@ -77,12 +80,15 @@ struct Coverage {
   double int8_us = 0;
   double us = 0;  // 0: not measured
 
-  // Shares from 0 to 1; 1 when there is nothing to quantize.
+  // Shares from 0 to 1; NaN where there is nothing to share: no layer, no multiplication, no time measured.
   double layer_share() const;
   double mac_share() const;
   double byte_share() const;
   double time_share() const;
 };
+
+// What coverage counts: neither a conversion nor arithmetic of shapes.
+bool counts_as_layer(const LayerInfo& layer);
 
 struct Inspection {
   std::vector<LayerInfo> layers;
@@ -126,6 +132,8 @@ struct ValueError {
   double max_abs = 0;
   double cosine = 0;
   int64_t elements = 0;
+  int64_t order = 0;   // of its layer among those of the tested engine, as they run
+  int64_t beyond = 0;  // elements that differ beyond both tolerances, or are NaN on one side
 };
 
 // The engine with every inner value that stands for real numbers as an output too, after its own: dequantized, under the value's name. The
@@ -134,12 +142,26 @@ Engine with_inner_values(const Engine& engine);
 
 struct CompareOptions {
   int threads = 1;
-  Monitor monitor = {};  // told of each sample as stage "compare"
+  Tolerance tolerance = {};  // of ValueError::beyond, element by element
+  Monitor monitor = {};      // told of each sample as stage "compare"
 };
 
 // Runs both engines on every sample (inputs in the order of Engine::inputs()) and compares the values that both compute,
 // dequantized, worst SQNR first. `next` returns false at the end of the data.
 std::vector<ValueError> compare(const Engine& reference, const Engine& tested,
                                 const SampleSource& next, const CompareOptions& options = {});
+
+// The names of all values that compare() can look at, as they are computed.
+std::vector<std::string> inner_values(const Engine& engine);
+// f32 tensors of these values, in that order, for inputs of the tested engine.
+using ValueRunner = std::function<std::vector<Tensor>(std::span<const Tensor> inputs)>;
+// The same against values that somebody else computes, ONNX Runtime say; `names` are among inner_values(). Values of another shape there
+// are left out.
+std::vector<ValueError> compare(std::span<const std::string> names, const ValueRunner& reference,
+                                const Engine& tested, const SampleSource& next,
+                                const CompareOptions& options = {});
+
+// The first of the layers, as they run, that has elements beyond the tolerances; null: none has.
+const ValueError* first_difference(std::span<const ValueError> errors);
 
 }  // namespace octet

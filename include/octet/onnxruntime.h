@@ -29,6 +29,9 @@ class OnnxRuntime {
   // Error(invalid_argument) for what ONNX Runtime says against the model.
   static OnnxRuntime open(const std::filesystem::path& model,
                           const OnnxRuntimeOptions& options = {});
+  // A model in memory, its weights inside; `name` is what errors call it.
+  static OnnxRuntime open(std::span<const std::byte> model, const std::string& name,
+                          const OnnxRuntimeOptions& options = {});
   ~OnnxRuntime();
   OnnxRuntime(OnnxRuntime&&) noexcept;
   OnnxRuntime& operator=(OnnxRuntime&&) noexcept;

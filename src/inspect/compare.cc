@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Error of every value that two engines of one model both compute, inside of bodies too.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -51,19 +53,35 @@ std::vector<ValueError> errors_without_numbers(const Graph& graph,
     error.value = prefix + name;
     error.layer = prefix + node.name;
     error.precision = node.decision.precision;
+    // Inside of bodies layers run in rounds: none is the first of the model.
+    error.order = prefix.empty() ? &node - graph.nodes.data() : std::numeric_limits<s64>::max();
     errors.push_back(std::move(error));
   }
   return errors;
 }
 
-void add_value(const Tensor& expected, const Tensor& got, const ValueError& error,
-               ErrorStats& stats) {
+int64_t count_beyond(std::span<const f32> expected, std::span<const f32> got,
+                     const Tolerance& tolerance) {
+  int64_t count = 0;
+  for (size_t i = 0; i < got.size(); ++i) {
+    const f64 wanted = expected[i], error = std::abs(f64{got[i]} - wanted);
+    const bool close =
+        error <= tolerance.absolute || error <= tolerance.relative * std::abs(wanted);
+    const bool same = expected[i] == got[i] || (std::isnan(expected[i]) && std::isnan(got[i]));
+    count += close || same ? 0 : 1;
+  }
+  return count;
+}
+
+void add_value(const Tensor& expected, const Tensor& got, const CompareOptions& options,
+               ValueError& error, ErrorStats& stats) {
   if (!(expected.type() == got.type())) {
     fail(Error::Code::invalid_argument,
          "value '{}' is {} in one engine and {} in the other; are they of one model?", error.value,
          to_string(expected.type()), to_string(got.type()));
   }
   stats.add(expected.as<f32>(), got.as<f32>());
+  error.beyond += count_beyond(expected.as<f32>(), got.as<f32>(), options.tolerance);
 }
 
 void set_numbers(ValueError& error, const ErrorStats& stats) {
@@ -73,11 +91,17 @@ void set_numbers(ValueError& error, const ErrorStats& stats) {
   error.elements = stats.elements();
 }
 
+std::vector<ValueError> worst_first(std::vector<ValueError> errors) {
+  std::ranges::stable_sort(errors, std::less(), &ValueError::sqnr_db);
+  return errors;
+}
+
 // The values that bodies of both engines compute, round by round. Of a loop that does not go round equally often the rounds that both
 // have are compared.
 class BodyErrors {
  public:
-  BodyErrors(const Graph& reference, const Graph& tested) {
+  BodyErrors(const Graph& reference, const Graph& tested, const CompareOptions& options)
+      : options_(options) {
     collect(reference, tested, "");
     stats_.resize(errors_.size());
     reference_.seen = [this](const Graph& body, size_t index, const Tensor& value) {
@@ -89,7 +113,7 @@ class BodyErrors {
       const size_t at = first_.at(&body) + index;
       const size_t round = met_[at]++;
       if (round < rounds_[at].size())
-        add_value(rounds_[at][round], reals(codes, value), errors_[at], stats_[at]);
+        add_value(rounds_[at][round], reals(codes, value), options_, errors_[at], stats_[at]);
     };
   }
   BodyErrors(const BodyErrors&) = delete;  // the watches refer to it
@@ -157,6 +181,7 @@ class BodyErrors {
     return real;
   }
 
+  const CompareOptions& options_;
   std::vector<ValueError> errors_;  // of all bodies, one after the other
   std::vector<ErrorStats> stats_;
   std::unordered_map<const Graph*, size_t> first_;  // of each body's values
@@ -200,7 +225,7 @@ std::vector<ValueError> compare(const Engine& reference, const Engine& tested,
   }
   std::vector<ValueError> errors = errors_without_numbers(graph, names);
   std::vector<ErrorStats> stats(names.size());
-  BodyErrors bodies(Inside::model(reference).graph, graph);
+  BodyErrors bodies(Inside::model(reference).graph, graph, options);
   Context expected = tapped_engine(reference, names).make_context({.threads = options.threads});
   Context got = tapped_engine(tested, names).make_context({.threads = options.threads});
   Inside::impl(expected).bodies.watch(&bodies.reference());
@@ -210,14 +235,46 @@ std::vector<ValueError> compare(const Engine& reference, const Engine& tested,
   for (std::vector<Tensor> inputs; next(inputs);) {
     bodies.begin_sample();
     const std::vector<Tensor> wanted = expected.run(inputs), results = got.run(inputs);
-    for (size_t i = 0; i < stats.size(); ++i) add_value(wanted[i], results[i], errors[i], stats[i]);
+    for (size_t i = 0; i < stats.size(); ++i)
+      add_value(wanted[i], results[i], options, errors[i], stats[i]);
     report_progress(options.monitor, "compare", ++done);
   }
   for (size_t i = 0; i < errors.size(); ++i) set_numbers(errors[i], stats[i]);
   std::ranges::move(bodies.errors(), std::back_inserter(errors));
-  std::stable_sort(errors.begin(), errors.end(),
-                   [](const auto& a, const auto& b) { return a.sqnr_db < b.sqnr_db; });
-  return errors;
+  return worst_first(std::move(errors));
+}
+
+std::vector<std::string> inner_values(const Engine& engine) {
+  return tappable_values(Inside::model(engine).graph);
+}
+
+std::vector<ValueError> compare(std::span<const std::string> names, const ValueRunner& reference,
+                                const Engine& tested, const SampleSource& next,
+                                const CompareOptions& options) {
+  std::vector<ValueError> errors = errors_without_numbers(Inside::model(tested).graph, names);
+  std::vector<ErrorStats> stats(names.size());
+  Context got = tapped_engine(tested, names).make_context({.threads = options.threads});
+  s64 done = 0;
+  check_stop(options.monitor);
+  for (std::vector<Tensor> inputs; next(inputs);) {
+    const std::vector<Tensor> wanted = reference(inputs), results = got.run(inputs);
+    for (size_t i = 0; i < stats.size(); ++i) {
+      if (wanted[i].type() == results[i].type())
+        add_value(wanted[i], results[i], options, errors[i], stats[i]);
+    }
+    report_progress(options.monitor, "compare", ++done);
+  }
+  for (size_t i = 0; i < errors.size(); ++i) set_numbers(errors[i], stats[i]);
+  std::erase_if(errors, [](const ValueError& error) { return error.elements == 0; });
+  return worst_first(std::move(errors));
+}
+
+const ValueError* first_difference(std::span<const ValueError> errors) {
+  const ValueError* first = nullptr;
+  for (const ValueError& error : errors) {
+    if (error.beyond > 0 && (first == nullptr || error.order < first->order)) first = &error;
+  }
+  return first;
 }
 
 }  // namespace octet

@@ -48,16 +48,11 @@ std::string json_text(const Json& value) {
 }
 
 Json json_of(const Coverage& coverage) {
-  return {{"layers", coverage.layer_share()},
-          {"macs", coverage.mac_share()},
-          {"int8_layers", coverage.int8_layers},
-          {"total_layers", coverage.layers},
-          {"int8_macs", coverage.int8_macs},
-          {"total_macs", coverage.macs},
-          {"bytes", coverage.byte_share()},
-          {"int8_bytes", coverage.int8_bytes},
-          {"total_bytes", coverage.bytes},
-          {"time", coverage.us > 0 ? Json(coverage.time_share()) : Json(nullptr)}};
+  return {{"layers", coverage.layer_share()},    {"macs", coverage.mac_share()},
+          {"int8_layers", coverage.int8_layers}, {"total_layers", coverage.layers},
+          {"int8_macs", coverage.int8_macs},     {"total_macs", coverage.macs},
+          {"bytes", coverage.byte_share()},      {"int8_bytes", coverage.int8_bytes},
+          {"total_bytes", coverage.bytes},       {"time", coverage.time_share()}};
 }
 
 Json json_of(std::span<const NodePrecision> nodes) {
@@ -102,6 +97,9 @@ std::string to_json(const Inspection& inspection) {
          {"crossing_bytes", layer.crossing_bytes},
          {"reason_code", to_string(layer.reason_code)},
          {"reason", layer.reason},
+         {"remedy", remedy_of(layer.reason_code)},
+         {"time_us", layer.us > 0 ? Json(layer.us) : Json(nullptr)},
+         {"time_share", layer.us > 0 ? Json(layer.us / inspection.coverage.us) : Json(nullptr)},
          {"kernel_reason", layer.kernel_reason},
          {"choice", to_string(layer.choice)},
          {"signature", layer.signature},
@@ -132,7 +130,8 @@ std::string to_json(std::span<const ValueError> errors) {
                     {"exact", exact},
                     {"max_abs", error.max_abs},
                     {"cosine", error.cosine},
-                    {"elements", error.elements}});
+                    {"elements", error.elements},
+                    {"beyond", error.beyond}});
   }
   return json_text(list);
 }

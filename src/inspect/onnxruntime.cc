@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "core/bounded_json.h"
 #include "core/check.h"
@@ -85,6 +86,23 @@ struct OnnxRuntime::Impl {
   std::string model;
   std::string version;
   std::vector<TensorInfo> inputs, outputs;
+
+  // `bytes` of the model; empty: `name` is its file.
+  static std::unique_ptr<Impl> open(const std::string& name, Tensor bytes,
+                                    const OnnxRuntimeOptions& options) {
+    auto impl = std::make_unique<Impl>();
+    impl->model = name;
+    impl->channel = start(options, impl->version);
+    std::vector<Tensor> arrays;
+    if (bytes) arrays.push_back(std::move(bytes));
+    impl->channel->send(
+        {{"model", name}, {"threads", options.threads}, {"rewrites", options.rewrites}}, arrays);
+    const Json words = impl->channel->receive().words;
+    const JsonFields fields{words, name, "inputs and outputs"};
+    impl->inputs = infos_of(fields.list("inputs"), name);
+    impl->outputs = infos_of(fields.list("outputs"), name);
+    return impl;
+  }
 };
 OnnxRuntime::OnnxRuntime(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 OnnxRuntime::~OnnxRuntime() = default;
@@ -93,19 +111,17 @@ OnnxRuntime& OnnxRuntime::operator=(OnnxRuntime&&) noexcept = default;
 
 OnnxRuntime OnnxRuntime::open(const std::filesystem::path& model,
                               const OnnxRuntimeOptions& options) {
-  auto impl = std::make_unique<Impl>();
-  impl->model = model.string();
   std::error_code error;
   if (!std::filesystem::is_regular_file(model, error))
-    fail(Error::Code::io, "'{}' is no file", impl->model);
-  impl->channel = start(options, impl->version);
-  impl->channel->send(
-      {{"model", impl->model}, {"threads", options.threads}, {"rewrites", options.rewrites}});
-  const Json words = impl->channel->receive().words;
-  const JsonFields fields{words, impl->model, "inputs and outputs"};
-  impl->inputs = infos_of(fields.list("inputs"), impl->model);
-  impl->outputs = infos_of(fields.list("outputs"), impl->model);
-  return OnnxRuntime(std::move(impl));
+    fail(Error::Code::io, "'{}' is no file", model.string());
+  return OnnxRuntime(Impl::open(model.string(), {}, options));
+}
+
+OnnxRuntime OnnxRuntime::open(std::span<const std::byte> model, const std::string& name,
+                              const OnnxRuntimeOptions& options) {
+  Tensor bytes(Dtype::u8, {std::ssize(model)});
+  std::memcpy(bytes.mutable_data(), model.data(), model.size());
+  return OnnxRuntime(Impl::open(name, std::move(bytes), options));
 }
 
 const std::string& OnnxRuntime::version() const { return impl_->version; }

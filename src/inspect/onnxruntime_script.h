@@ -41,13 +41,14 @@ def describe(values):
              'shape': [size if isinstance(size, int) else -1 for size in value.shape or []]} for value in values]
 
 
-def open_session(request):
+def open_session(request, arrays):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = request['threads']
     options.log_severity_level = 3
     if not request['rewrites']:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return onnxruntime.InferenceSession(request['model'], options, providers=['CPUExecutionProvider'])
+    model = arrays[0].tobytes() if arrays else request['model']
+    return onnxruntime.InferenceSession(model, options, providers=['CPUExecutionProvider'])
 
 
 def run(session, request, arrays):
@@ -73,7 +74,7 @@ while True:
     request, arrays = receive()
     try:
         if session is None:
-            session = open_session(request)
+            session = open_session(request, arrays)
             send({'inputs': describe(session.get_inputs()), 'outputs': describe(session.get_outputs())})
         else:
             send({}, run(session, request, arrays))
