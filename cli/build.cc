@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "cli/build_report.h"
 #include "cli/calibration_flags.h"
@@ -14,6 +17,7 @@
 #include "cli/engine_flags.h"
 #include "cli/engine_source.h"
 #include "cli/fail.h"
+#include "cli/float_layers.h"
 #include "cli/half_flags.h"
 #include "cli/input_summaries.h"
 #include "cli/messages.h"
@@ -25,6 +29,7 @@
 #include "octet/compile.h"
 #include "octet/inspect.h"
 #include "octet/json.h"
+#include "octet/machine.h"
 #include "octet/profile.h"
 
 namespace octet::cli {
@@ -51,8 +56,26 @@ constexpr const char* kFooter =
     "--constraints obey\n"
     "  octet build model.onnx -o float.octet             # everything in FP32\n";
 
+// Plans of this process take the scalar reference while it lives, whatever the machine has. No thread runs yet that could look at the
+// environment.
+class ReferenceLevel {
+ public:
+  ReferenceLevel() {
+    if (const char* level = std::getenv(kVariable)) before_ = level;
+    ::setenv(kVariable, "none", 1);
+  }
+  ~ReferenceLevel() { before_ ? ::setenv(kVariable, before_->c_str(), 1) : ::unsetenv(kVariable); }
+  ReferenceLevel(const ReferenceLevel&) = delete;
+  ReferenceLevel& operator=(const ReferenceLevel&) = delete;
+
+ private:
+  static constexpr const char* kVariable = "OCTET_CPU_ISA";
+  std::optional<std::string> before_;
+};
+
 struct Options {
   std::filesystem::path model;
+  bool reproducible = false;
   Outputs outputs;
   Output* output = nullptr;
   Output* report = nullptr;
@@ -83,18 +106,6 @@ CompileOptions compile_options(const Options& options) {
   return result;
 }
 
-void print_float_layers(const Inspection& inspection) {
-  constexpr size_t kShown = 12;
-  Table table({{"  NOT IN INT8", false, 44}, {"OP"}, {"WHY", false, 100}});
-  size_t rows = 0;
-  for (const LayerInfo& layer : inspection.layers) {
-    if (layer.precision != Precision::f32 || layer.conversion) continue;
-    if (rows++ < kShown) table.add({"  " + layer.name, layer.op, layer.reason});
-  }
-  if (rows > 0) table.print();
-  if (rows > kShown) fmt::print("  and {} more; octet inspect shows all\n", rows - kShown);
-}
-
 // With a threshold the engine is looked at before it is written: one that misses it is not.
 struct Judged {
   Inspection inspection;
@@ -107,6 +118,7 @@ struct Built {
   const CompileReport& report;
   const Judged& judged;
   double seconds;
+  std::string level;  // of the kernels that calibration ran on
   const Inspection& inspection = judged.inspection;
 };
 
@@ -138,6 +150,11 @@ nlohmann::ordered_json inputs_json(const Engine& engine) {
 void print_data(const Built& built) {
   const CompileReport& report = built.report;
   if (report.calibration_samples > 0) {
+    fmt::print("  bytes        {}\n",
+               built.level == "none"
+                   ? "the same on every machine: calibrated on the scalar reference"
+                   : "of this machine: calibrated on f32 kernels of level " + built.level +
+                         ", and those of another may round otherwise (--reproducible)");
     fmt::print("  calibration  {} samples{}, ranges by {}\n", report.calibration_samples,
                report.calibration_skipped > 0
                    ? fmt::format(", {} skipped", report.calibration_skipped)
@@ -196,6 +213,7 @@ void print_summary_json(const Options& options, const Built& built) {
       {"calibration",
        {{"samples", report.calibration_samples},
         {"method", methods_of(report)},
+        {"level", report.calibration_samples > 0 ? nlohmann::ordered_json(built.level) : nullptr},
         {"skipped", report.calibration_skipped},
         {"prepared", report.handling ? handling_json(*report.handling) : nullptr},
         {"skipped_files", report.skipped_files},
@@ -204,6 +222,7 @@ void print_summary_json(const Options& options, const Built& built) {
       {"preprocess", preprocess ? parsed(to_json(*preprocess)) : nullptr},
       {"missing_ranges", missing_ranges_json(report, built.inspection)},
       {"half_weights", half_weights_json(report)},
+      {"float_layers", float_layers_json(built.inspection)},
       {"constraints", inspected["constraints"]},
       {"nodes", inspected["nodes"]},
       {"warnings", report.warnings},
@@ -233,7 +252,9 @@ Inspection inspect_built(const Engine& engine, const Options& options, bool writ
   inspected.input_shapes = assumed_shapes(engine);
   try {
     Inspection inspection = inspect(engine, inspected);
-    measure_coverage(engine, inspected, inspection);
+    const bool judged_by_time = options.constraints.min_time_coverage.has_value();
+    measure_coverage(engine, inspected, inspection,
+                     judged_by_time ? MeasureRuns::any : MeasureRuns::quick);
     return inspection;
   } catch (Error& error) {
     error.add_context("planning the engine of '" + options.model.string() + "'" +
@@ -243,7 +264,7 @@ Inspection inspect_built(const Engine& engine, const Options& options, bool writ
 }
 
 Judged judge_and_write(const Engine& engine, const Options& options) {
-  if (!options.constraints.min_coverage) {
+  if (!options.constraints.min_coverage && !options.constraints.min_time_coverage) {
     write(*options.output, engine);
     return {inspect_built(engine, options, true), {}};
   }
@@ -264,8 +285,11 @@ int run(Options options) {
     progress.update(now);
     return true;
   };
+  std::optional<ReferenceLevel> level;
+  if (options.reproducible) level.emplace();
   const SourceModel source = SourceModel::read(options.model, compile_with);
   const Engine engine = source.build(compile_with.plan, &report);
+  level.reset();
   const Judged judged = judge_and_write(engine, options);
   if (judged.written()) save_cache(options.calibration, report);
   progress.finish();
@@ -280,7 +304,9 @@ int run(Options options) {
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   print_notes(report);
-  (options.json ? print_summary_json : print_summary)(options, {engine, report, judged, seconds});
+  const std::string ran_on = options.reproducible ? "none" : cpu_isa();
+  (options.json ? print_summary_json : print_summary)(options,
+                                                      {engine, report, judged, seconds, ran_on});
   return exit_code(judged.thresholds);
 }
 
@@ -293,10 +319,15 @@ void add_quantization_flags(CLI::App& app, Options& options) {
       ->allow_extra_args(false);
   add_half_flags(app, options.compile.plan, options.halves);
   add_constraint_flags(app, options.constraints);
+  add_time_gate(app, options.constraints);
 }
 
 void add_debug_flags(CLI::App& app, Options& options) {
   const char* group = "Finding out";
+  app.add_flag("--reproducible", options.reproducible,
+               "calibrate on the scalar reference, so that every machine writes the same bytes; "
+               "a hundred times slower than its kernels")
+      ->group(group);
   options.report = &options.outputs.add_flag(
       app, {"--report", "FILE.html", OutputKind::report, "write one self-contained HTML page"});
   app.get_option("--report")->group(group);

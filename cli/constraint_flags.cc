@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/constraint_flags.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/choice.h"
 #include "cli/fail.h"
@@ -13,11 +13,16 @@ namespace {
 
 constexpr const char* kTypesGroup = "Types of layers";
 
+// What is wrong goes to `wrong`, flag by flag: one bad type hides no other.
 void parse_all(const std::vector<std::string>& texts, bool output,
-               std::vector<PrecisionConstraint>& list) {
+               std::vector<PrecisionConstraint>& list, std::vector<std::string>& wrong) {
   for (const std::string& text : texts) {
-    const std::vector<PrecisionConstraint> parsed = parse_constraints(text, output);
-    list.insert(list.end(), parsed.begin(), parsed.end());
+    try {
+      const std::vector<PrecisionConstraint> parsed = parse_constraints(text, output);
+      list.insert(list.end(), parsed.begin(), parsed.end());
+    } catch (const Error& error) {
+      wrong.push_back(std::string(output ? "--output-type: " : "--precision: ") + error.message());
+    }
   }
 }
 
@@ -62,23 +67,36 @@ void add_constraint_flags(CLI::App& app, ConstraintFlags& flags) {
 
 std::vector<PrecisionConstraint> constraints_of(const ConstraintFlags& flags) {
   std::vector<PrecisionConstraint> list;
-  std::string wrong;
-  for (const bool output : {false, true}) {
-    try {
-      parse_all(output ? flags.outputs : flags.precisions, output, list);
-    } catch (const Error& error) {
-      wrong += (wrong.empty() ? "" : "\n  ") +
-               std::string(output ? "--output-type: " : "--precision: ") + error.message();
-    }
-  }
-  if (!wrong.empty()) fail(Error::Code::invalid_argument, "{}", wrong);
+  std::vector<std::string> wrong;
+  parse_all(flags.precisions, false, list, wrong);
+  parse_all(flags.outputs, true, list, wrong);
+  if (!wrong.empty()) fail(Error::Code::invalid_argument, "{}", fmt::join(wrong, "\n  "));
   return list;
 }
 
+void add_time_gate(CLI::App& app, ConstraintFlags& flags) {
+  app.add_option("--min-time-coverage", flags.min_time_coverage,
+                 "the same of the time of a run on random inputs, measured layer by layer with "
+                 "--threads")
+      ->type_name("PCT")
+      ->check(from_to(0.0, 100.0))
+      ->group(kTypesGroup);
+}
+
 std::vector<Threshold> judge_coverage(const ConstraintFlags& flags, const Coverage& coverage) {
-  if (!flags.min_coverage) return {};
-  return {at_least("min_coverage", "coverage (per cent of multiplications in INT8)",
-                   100 * coverage.mac_share(), *flags.min_coverage)};
+  std::vector<Threshold> judged;
+  if (flags.min_coverage) {
+    const char* what = coverage.macs > 0
+                           ? "coverage (per cent of multiplications in INT8)"
+                           : "coverage of no multiplications (--min-time-coverage judges by time)";
+    judged.push_back(
+        at_least("min_coverage", what, 100 * coverage.mac_share(), *flags.min_coverage));
+  }
+  if (flags.min_time_coverage) {
+    judged.push_back(at_least("min_time_coverage", "coverage (per cent of the time in INT8)",
+                              100 * coverage.time_share(), *flags.min_time_coverage));
+  }
+  return judged;
 }
 
 void print_nodes(const Inspection& inspection, bool all) {

@@ -16,7 +16,8 @@ namespace octet::cli {
 struct ConstraintFlags {
   std::vector<std::string> precisions, outputs;  // "PATTERN:TYPE,..."
   ConstraintMode mode = ConstraintMode::prefer;
-  std::optional<double> min_coverage;  // per cent
+  std::optional<double> min_coverage;       // per cent
+  std::optional<double> min_time_coverage;  // per cent
 };
 
 void add_constraint_flags(CLI::App& app, ConstraintFlags& flags);
@@ -24,7 +25,10 @@ void add_constraint_flags(CLI::App& app, ConstraintFlags& flags);
 // Throws Error(invalid_argument) that lists every entry that is wrong.
 std::vector<PrecisionConstraint> constraints_of(const ConstraintFlags& flags);
 
-// Of --min-coverage; empty without it.
+// --min-time-coverage, where layers are timed.
+void add_time_gate(CLI::App& app, ConstraintFlags& flags);
+
+// Of --min-coverage and --min-time-coverage; empty without them.
 std::vector<Threshold> judge_coverage(const ConstraintFlags& flags, const Coverage& coverage);
 
 // ONNX nodes, what was asked of them and what they got: those of which something was asked, or `all`. Prints nothing where there is none.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cli/fail.h"
 #include "cli/terminal.h"
 
 namespace octet::cli {
@@ -36,6 +37,10 @@ void add_half_flags(CLI::App& app, PrecisionPlan& plan, HalfFlags& flags) {
 }
 
 void apply(const HalfFlags& flags, bool has_ranges, PrecisionPlan& plan) {
+  if (plan.fix_subnormals && !plan.f16 && !flags.best) {
+    fail(Error::Code::invalid_argument,
+         "--fix-subnormals has no use without --fp16: no weights become f16");
+  }
   if (!flags.best) return;
   plan.int8 = plan.int8 || has_ranges;
   plan.fastest = true;

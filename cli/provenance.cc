@@ -103,7 +103,7 @@ std::string hashed(const std::string& what, const std::string& hash) {
 void print_making(const Provenance& from) {
   print_line("built by", fmt::format("octet {}, compiled by {}", from.version, from.compiler));
   print_line("command", build_command(from));
-  print_line("model", hashed(from.model.empty() ? "bytes" : from.model, from.model_hash));
+  print_line("model", hashed(from.model.empty() ? "ONNX" : from.model, from.model_hash));
   print_line("producer", from.producer);
   if (from.preprocess) print_line("images", to_json(*from.preprocess));
   if (from.samples > 0)

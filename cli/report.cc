@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/engine_source.h"
+#include "cli/fail.h"
 #include "cli/number_range.h"
 #include "cli/outputs.h"
 #include "cli/stages.h"
@@ -64,7 +65,8 @@ void print_rows(const std::vector<StageRow>& rows) {
     if (!row.missing.empty()) continue;
     table.add({row.name, share_text(row.top1), share_text(row.agreement), sqnr_text(row.sqnr_db),
                fmt::format("{:.3f} ms", row.latency_ms),
-               human_bytes(static_cast<uint64_t>(row.bytes)), percent(row.coverage.mac_share()),
+               human_bytes(static_cast<uint64_t>(row.bytes)),
+               row.coverage.macs > 0 ? percent(row.coverage.mac_share()) : "-",
                row.coverage.us > 0 ? percent(row.coverage.time_share()) : "-",
                human_seconds(row.build_seconds)});
   }
@@ -97,6 +99,10 @@ StageFlags stage_flags(Options& options) {
   DataFlags data = options.calibration.data;
   if (!options.data.empty()) data.data = options.data;
   flags.data = data_options(data);
+  // Before the model is read and calibrated; what is in it is looked at as soon as the inputs are known.
+  if (!flags.data.data.empty() && !std::filesystem::exists(flags.data.data))
+    fail(Error::Code::io, "'{}' does not exist; --data names samples to judge by",
+         flags.data.data.string());
   flags.data.labels = options.labels;
   return flags;
 }

@@ -83,6 +83,23 @@ void print_differences(const Reproduction& result) {
     fmt::print("and {} more; --json lists all\n", result.differences.size() - kShown);
 }
 
+// Why results differ where what was asked for is the same; empty where that is not so.
+std::string explanation(const Reproduction& result) {
+  const auto differs = [&](std::string_view what) {
+    return std::ranges::any_of(result.differences, [&](const Difference& one) {
+      return one.what == what || (what.ends_with('.') && one.what.starts_with(what));
+    });
+  };
+  if (!differs("ranges_hash")) return {};
+  for (const char* input : {"options.", "preprocess", "model_hash", "data_hash", "cache_hash",
+                            "methods", "samples", "ranges"}) {
+    if (differs(input)) return {};
+  }
+  return "the same model, data and options gave other ranges: f32 kernels of another instruction "
+         "set computed what calibration saw; 'octet build --reproducible' gives the same bytes on "
+         "every machine (docs/calibration.md)";
+}
+
 void print_result(const Case& from, const Reproduction& result) {
   const auto line = [](std::string_view title, const std::string& text) {
     fmt::print("{:<10} {}\n", title, sanitize(text));
@@ -96,6 +113,7 @@ void print_result(const Case& from, const Reproduction& result) {
                              result.equal_outputs, result.outputs, decibels(result.sqnr_db)));
   }
   print_differences(result);
+  if (const std::string why = explanation(result); !why.empty()) fmt::print("{}\n", why);
 }
 
 void print_result_json(const Reproduction& result, const std::vector<Threshold>& judged) {
@@ -114,7 +132,8 @@ void print_result_json(const Reproduction& result, const std::vector<Threshold>&
       {"outputs", result.outputs},
       {"equal_outputs", result.equal_outputs},
       {"sqnr_db", result.runs > 0 ? sqnr_json(result.sqnr_db) : nlohmann::ordered_json(nullptr)},
-      {"differences", std::move(differences)}};
+      {"differences", std::move(differences)},
+      {"explanation", explanation(result)}};
   add_thresholds(object, judged);
   print_json(object);
 }

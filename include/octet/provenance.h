@@ -22,10 +22,9 @@ std::string_view octet_compiler();
 
 // Hashes are of XXH3 with 128 bits in hexadecimal, against accidents; empty: not known, or there is nothing to hash.
 struct Provenance {
-  std::string version;   // of the Octet that built the engine
-  std::string compiler;  // of that Octet
-  std::string
-      model;  // file name of the ONNX model, without its folder; empty where it came as bytes
+  std::string version;     // of the Octet that built the engine
+  std::string compiler;    // of that Octet
+  std::string model;       // file name of the ONNX model; older engines alone have it
   std::string producer;    // who wrote the model
   std::string model_hash;  // of the model with its weights
   // What was asked for.

@@ -45,7 +45,7 @@ Engine rebuilt(const Case& from, const ReproduceOptions& options) {
   const CompileOptions compile_with = build_options(from, options);
   const Engine engine = options.model.empty() ? compile(file_bytes(from.model), compile_with)
                                               : compile(options.model, compile_with);
-  // Bytes have no name, and that of the file does not matter.
+  // Older engines hold the name of the file, which does not matter.
   Model named = Inside::model(engine);
   named.source = from.provenance->model;
   const Engine made = Inside::engine(std::make_shared<const Model>(std::move(named)));

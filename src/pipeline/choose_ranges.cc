@@ -54,8 +54,8 @@ Range by_hand(const GivenRange& given, const std::string& tensor, const Range* s
   return range;
 }
 
-void check_patterns(const FloatModel& model, std::span<const GivenRange> given,
-                    const std::vector<std::string>& observed, std::vector<std::string>& notes) {
+void check_given(const FloatModel& model, std::span<const GivenRange> given,
+                 const std::vector<std::string>& observed, std::vector<std::string>& notes) {
   std::vector<std::string> unknown, inside;
   for (const GivenRange& range : given) {
     if (matches_any(range.pattern, observed)) continue;
@@ -116,12 +116,18 @@ std::string quoted_list(const std::vector<std::string>& names) {
   return text;
 }
 
+void check_patterns(const FloatModel& model, const CalibrationOptions& options) {
+  const std::vector<std::string> names = all_names(model);
+  check_methods(options.methods, names);
+  std::vector<std::string> told_later;
+  check_given(model, options.ranges, names, told_later);
+}
+
 Ranges ranges_by_method(const FloatModel& model, const CalibrationOptions& options,
                         const StageOptions& stage) {
   const Calibration& calibration = *model.calibration;
   const bool is_body = !model.place.empty();
   const std::vector<std::string> names = names_of(model, calibration.values);
-  if (!is_body) check_methods(options.methods, all_names(model));
   Ranges ranges = model.ranges != nullptr ? *model.ranges : Ranges();
   std::vector<size_t> automatic;
   for (size_t i = 0; i < names.size(); ++i) {
@@ -160,7 +166,7 @@ void apply_given(const FloatModel& model, std::span<const GivenRange> given, Ran
                  std::vector<std::string>& notes) {
   if (given.empty()) return;
   const std::vector<ValueId> values = values_to_observe(*model.graph);
-  if (model.place.empty()) check_patterns(model, given, all_names(model), notes);
+  if (model.place.empty()) check_given(model, given, all_names(model), notes);
   for (ValueId id : values) {
     const std::string name = model.place + model.graph->value(id).name;
     const GivenRange* range = range_for(given, name);

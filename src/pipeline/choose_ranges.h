@@ -10,6 +10,9 @@
 
 namespace octet {
 
+// Before the long work: throws Error(invalid_argument) listing the patterns of methods and of ranges by hand that match no tensor.
+void check_patterns(const FloatModel& model, const CalibrationOptions& options);
+
 // The ranges of what calibration saw, by the methods that the options ask for: entropy where they say nothing. Ranges that the model
 // has, from a cache, stand where nothing is asked.
 Ranges ranges_by_method(const FloatModel& model, const CalibrationOptions& options,

@@ -166,7 +166,10 @@ CalibrationOptions with_found(CalibrationOptions options, const FloatModel& mode
 FloatModel optimize(Graph graph, const RewriteOptions& rewrites, const Monitor& monitor) {
   auto tensors = std::make_shared<std::vector<std::string>>();
   for (ValueId id = 0; id < graph.value_count(); ++id) tensors->push_back(graph.value(id).name);
+  auto operators = std::make_shared<std::unordered_map<std::string, std::string_view>>();
+  for (const Node& node : graph.nodes) operators->emplace(node.name, node.op->name);
   FloatModel model;
+  model.operators = std::move(operators);
   PassOptions options{rewrites.disabled_passes, rewrites.stop_after_rewrites};
   options.monitor = monitor;
   FoldingBudget folding(graph);
@@ -293,6 +296,7 @@ FloatModel calibrate(const FloatModel& model, const CalibrationOptions& options,
                      const StageOptions& stage) {
   OCTET_CHECK(!model.carries_qdq);
   check_one_source(options);
+  check_patterns(model, options);
   FloatModel result = reads_data(options)        ? observed(model, options, stage)
                       : options.cache != nullptr ? from_cache(model, options, stage)
                                                  : unseen(model);

@@ -51,12 +51,13 @@ struct FloatModel {
   std::string place;  // of a body: "loop1.body/", before its names; empty for the model itself
   std::vector<FloatBody> bodies;       // those in which something multiplies
   std::shared_ptr<const Graph> graph;  // after the float passes; nodes name the ONNX nodes in them
-  std::string source;                  // file name of the ONNX model, without its folder
   std::string producer;
   std::string hash;  // of the ONNX model with its weights; empty where it is not known
   std::map<std::string, Shape> input_shapes;  // that the caller fixed
   // The names of its tensors before any pass; null where they are not known.
   std::shared_ptr<const std::vector<std::string>> tensors;
+  // The operators of its ONNX nodes before any pass, by the nodes' names; null where they are not known.
+  std::shared_ptr<const std::unordered_map<std::string, std::string_view>> operators;
   std::optional<Preprocess> preprocess;            // remembered where calibration has none
   std::optional<FoundPreprocess> found;            // what the file, or one beside it, says
   bool carries_qdq = false;                        // the model brings scales of its activations

@@ -87,7 +87,8 @@ void report_calibration(const FloatModel& model, const CalibrationOptions& optio
 // Before the long work: what is asked of nodes that are not there, or cannot be had.
 void check_names(const FloatModel& model, const PrecisionPlan& plan, CompileReport& report) {
   if (!model.carries_qdq) check_kept_names(*model.graph, plan.keep_float);
-  const Requests requests = requests_of(*model.graph, plan, model.carries_qdq);
+  const Requests requests =
+      requests_of(*model.graph, plan, model.carries_qdq, model.operators.get());
   if (plan.constraint_mode != ConstraintMode::obey) return;
   if (plan.constraints.empty()) {
     report.warnings.emplace_back(
@@ -102,7 +103,8 @@ void check_names(const FloatModel& model, const PrecisionPlan& plan, CompileRepo
 FloatModel fitted_to_halves(const FloatModel& model, const CompileOptions& options,
                             CompileReport& report) {
   const PrecisionPlan& plan = options.plan;
-  const Requests requests = requests_of(*model.graph, plan, model.carries_qdq);
+  const Requests requests =
+      requests_of(*model.graph, plan, model.carries_qdq, model.operators.get());
   const std::vector<size_t> layers = f16_layers(*model.graph, plan, requests);
   std::vector<HalfWeights> found = examine_halves(*model.graph, layers);
   if (found.empty()) return model;
@@ -124,16 +126,11 @@ FloatModel fitted_to_halves(const FloatModel& model, const CompileOptions& optio
   return fitted;
 }
 
-// What an engine says that it was made from. A descriptor's number is an accident: the same model gives the same engine.
-std::string model_name(const std::filesystem::path& file) {
-  const std::filesystem::path folder = file.parent_path();
-  return folder == "/proc/self/fd" || folder == "/dev/fd" ? "" : file.filename().string();
-}
-
 // Where files may lie beside it; none for a model that came as bytes or by a descriptor.
 std::filesystem::path folder_of(const std::filesystem::path& file) {
-  if (file.empty() || model_name(file).empty()) return {};
-  return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  const std::filesystem::path folder = file.parent_path();
+  if (file.empty() || folder == "/proc/self/fd" || folder == "/dev/fd") return {};
+  return file.has_parent_path() ? folder : std::filesystem::path(".");
 }
 
 // Runs work() and names the model in what goes wrong.
@@ -164,7 +161,6 @@ struct SourceModel::Impl {
     impl->what = std::move(what);
     named(impl->what,
           [&] { impl->imported = import(read, options, folder_of(file), impl->warnings); });
-    impl->imported.source = file.empty() ? "" : model_name(file);
     return SourceModel(std::move(impl));
   }
 
@@ -231,7 +227,7 @@ SourceModel SourceModel::read(std::span<const std::byte> onnx_model,
       import.external_data_folder = options.weights_folder;
       return import_onnx(onnx_model, import, info);
     };
-    return Impl::read(read, fmt::format("a model of {} bytes from memory", onnx_model.size()), "",
+    return Impl::read(read, fmt::format("a model of {} bytes from memory", onnx_model.size()), {},
                       options);
   });
 }

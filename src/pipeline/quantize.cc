@@ -56,7 +56,6 @@ std::string methods_of(const Ranges& ranges) {
 // What the model remembers of its making.
 Model described(const FloatModel& from, bool calibrated) {
   Model model;
-  model.source = from.source;
   model.producer = from.producer;
   model.preprocess = from.preprocess;
   if (!calibrated || from.calibration == nullptr) return model;
@@ -160,7 +159,7 @@ Model quantize(const FloatModel& model, const PrecisionPlan& plan, CompileReport
       plan.int8 && !model.carries_qdq && (model.place.empty() || model.ranges != nullptr);
   // A name may be of any body.
   if (places && model.place.empty()) check_kept_names(graph, plan.keep_float);
-  Requests requests = requests_of(graph, plan, model.carries_qdq);
+  Requests requests = requests_of(graph, plan, model.carries_qdq, model.operators.get());
   if (plan.constraint_mode == ConstraintMode::none) requests.layers.clear();
   if (places) place_precisions(graph, model, {plan.keep_float, requests.layers}, report);
   std::optional<Graph> placed = plan.simulate ? std::nullopt : if_quantized(graph);

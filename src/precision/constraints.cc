@@ -51,11 +51,13 @@ std::vector<std::string> onnx_nodes(const Node& node) {
 
 class Matcher {
  public:
-  Matcher(const Graph& graph, const PrecisionPlan& plan, bool carries_qdq)
+  Matcher(const Graph& graph, const PrecisionPlan& plan, bool carries_qdq,
+          const NodeOperators* operators)
       : graph_(graph),
         plan_(plan),
         list_(plan.constraints),
         carries_qdq_(carries_qdq),
+        operators_(operators),
         used_(list_.size(), false) {
     find_named();
   }
@@ -103,6 +105,10 @@ class Matcher {
       offer_named(matched, layer.name, true);
     Matched general;
     offer_named(general, std::string(layer.op->name), false);
+    if (operators_ != nullptr) {
+      if (const auto at = operators_->find(onnx_node); at != operators_->end())
+        offer_named(general, std::string(at->second), false);
+    }
     for (const size_t c : patterns_) {
       const std::string& pattern = list_[c].pattern;
       if (glob_matches(pattern, onnx_node) || glob_matches(pattern, layer.name))
@@ -171,6 +177,9 @@ class Matcher {
       names.emplace(node.op->name);
       names.insert(node.origins.begin(), node.origins.end());
     }
+    if (operators_ != nullptr) {
+      for (const auto& [node, op] : *operators_) names.emplace(op);
+    }
     const std::vector<std::string> known(names.begin(), names.end());
     for (size_t c = 0; c < list_.size(); ++c) {
       if (used_[c]) continue;
@@ -211,6 +220,7 @@ class Matcher {
   const PrecisionPlan& plan_;
   Constraints list_;
   bool carries_qdq_;
+  const NodeOperators* operators_;
   std::map<std::string, std::vector<size_t>> by_name_;
   std::vector<size_t> patterns_;
   std::vector<bool> used_;
@@ -219,9 +229,10 @@ class Matcher {
 
 }  // namespace
 
-Requests requests_of(const Graph& graph, const PrecisionPlan& plan, bool carries_qdq) {
+Requests requests_of(const Graph& graph, const PrecisionPlan& plan, bool carries_qdq,
+                     const NodeOperators* operators) {
   if (plan.constraints.empty()) return {};
-  return Matcher(graph, plan, carries_qdq).run();
+  return Matcher(graph, plan, carries_qdq, operators).run();
 }
 
 }  // namespace octet

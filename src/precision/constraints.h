@@ -4,6 +4,8 @@
 
 #include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/graph.h"
@@ -20,6 +22,9 @@ struct LayerRequest {
   std::string by, output_by;  // the constraints, "conv*:int8"
 };
 
+// The operator of each ONNX node, by the node's name.
+using NodeOperators = std::unordered_map<std::string, std::string_view>;
+
 struct Requests {
   std::vector<LayerRequest> layers;  // one for each node of the graph; empty: nothing is asked
   std::vector<NodeRequest> nodes;    // those of which something is asked
@@ -27,7 +32,9 @@ struct Requests {
 
 // Of the float graph. Throws one Error(invalid_argument) that lists every pattern that matches nothing, all that contradict each other,
 // and types that the build does not make.
-Requests requests_of(const Graph& graph, const PrecisionPlan& plan, bool carries_qdq);
+// `operators`: of the ONNX nodes as they were imported, so that an operator also names those which layers took in; null: not known.
+Requests requests_of(const Graph& graph, const PrecisionPlan& plan, bool carries_qdq,
+                     const NodeOperators* operators = nullptr);
 
 // Of the finished graph: one for each ONNX node in it, in its order, then the nodes that are asked for and gone.
 std::vector<NodePrecision> node_precisions(const Graph& graph,

@@ -26,7 +26,8 @@ class KeptGraph;  // runtime/kept_graph.h
 
 struct Model {
   Graph graph;
-  std::string source;    // file name of the ONNX model, without its folder
+  // File name of the ONNX model in older engines. None in new ones: a copy of a model gives the same engine.
+  std::string source;
   std::string producer;  // who wrote it
   std::optional<Preprocess> preprocess;
   std::string range_method;  // "entropy", "minmax"; empty without calibration

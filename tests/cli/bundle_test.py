@@ -88,7 +88,7 @@ class Reproduced(Digits):
         self.assertEqual(held["model.onnx"], MODEL.read_bytes())
         self.assertEqual(held["calibration.cache"], self.cache.read_bytes())
         self.assertEqual(len(said["runs"]), 3)
-        self.assertTrue(said["commands"][0].startswith("octet build digits.onnx --int8 --calib DATA"))
+        self.assertTrue(said["commands"][0].startswith("octet build MODEL.onnx --int8 --calib DATA"))
         numpy = need("numpy")
         output = numpy.load(io.BytesIO(held["runs/0/outputs/0.npy"]))
         octet("run", self.engine, digits() / "test" / said["runs"][0], "-o", scratch() / "one.npz")
@@ -120,6 +120,15 @@ class Reproduced(Digits):
         foreign.write_bytes(self.cache.read_bytes())
         (scratch() / "foreign.cache.json").write_text(json.dumps({**details, "model_hash": "0" * 32}))
         self.assertIn("it was made of another model", bundle(self.engine, "--calib-cache", foreign, name="foreign", code=2))
+
+    def test_a_cache_that_nothing_ties_to_the_engine_is_refused(self):
+        bare = scratch() / "bare.cache"
+        bare.write_bytes(self.cache.read_bytes())
+        said = bundle(self.engine, "--calib-cache", bare, name="bare_cache", code=2)
+        self.assertIn("does not say what it was made of", said)
+        real = build("real", data=False)
+        said = bundle(real, "--calib-cache", self.cache, name="real_cache", code=2)
+        self.assertIn("ranges came neither from data nor from a cache", said)
 
     def test_without_a_cache_the_cases_engine_runs(self):
         case = scratch() / "uncached.zip"
