@@ -98,6 +98,7 @@ CacheDetails details_of(const std::vector<f32>& values) {
                        .data = "photos",
                        .samples = 3,
                        .preprocess = Preprocess(),
+                       .inputs = {},
                        .tensors = {}};
   Histogram histogram;
   histogram.observe(values);
