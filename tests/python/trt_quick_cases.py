@@ -82,8 +82,24 @@ if LEVEL == 10:
         TOLD.tactics.add((tactic, x.dtype))
         np.asarray(outputs[0])[:] = np.multiply(x, factor)
 
+    @trtp.register("quick::repeated")
+    def describe_repeated(x: trtp.TensorDesc) -> trtp.TensorDesc:
+        sizes = trtp.ShapeExprs.from_tuple((trtp.max(x.shape_expr[0], 3), trtp.min(x.shape_expr[1], 2)))
+        return trtp.from_shape_expr(sizes, x.dtype)
+
+    @trtp.autotune("quick::repeated")
+    def tune_repeated(x: trtp.TensorDesc, outputs: typing.Tuple[trtp.TensorDesc]) -> typing.List[trtp.AutoTuneCombination]:
+        TOLD.shapes.append((x.shape, x.is_dynamic))
+        return [trtp.AutoTuneCombination("FP32, FP32")]
+
+    @trtp.impl("quick::repeated")
+    def repeated(x: trtp.Tensor, outputs: typing.Tuple[trtp.Tensor], stream: int) -> None:
+        flat = x.aliased((x.numel(),))
+        assert flat.is_aliased and not x.is_data_dependent and flat.shape == (x.numel(),) and flat.data_ptr == x.data_ptr
+        np.asarray(outputs[0])[:] = np.resize(np.asarray(flat), outputs[0].shape)
+
     class Told(list):
-        which, tactics = 0, set()
+        which, tactics, shapes = 0, set(), []
 
     TOLD = Told()
 
@@ -166,6 +182,27 @@ class Quick(Case):
             np.testing.assert_array_equal(self.result(lambda x: trtp.op.quick.tuned(x, factor=0.5), given), given / 2)
             self.assertEqual(TOLD[0], (trt.float32, (2, 4), 2))
             self.assertEqual(TOLD.tactics, {(tactic, dtype)})
+
+    def test_sizes_of_open_networks(self):
+        given = np.float32([[1, 2, 3], [4, 5, 6]])
+        np.testing.assert_array_equal(self.result(lambda x: trtp.op.quick.repeated(x), given, shape=(-1, 3)), [[1, 2], [3, 4], [5, 6]])
+        shape, is_dynamic = TOLD.shapes[0]
+        self.assertEqual((shape, is_dynamic, len(shape)), ((-1, 3), True, 2))
+        with self.assertRaisesRegex(AttributeError, "nothing is known of 'opt'"):
+            shape.opt  # noqa: B018
+
+    def test_shapes_are_numbers(self):
+        self.assertEqual((trtp.Shape((2, 3)).numel(), trtp.Shape((2, 3)).is_dynamic, trtp.Shape((2, -1)).is_dynamic), (6, False, True))
+        with self.assertRaisesRegex(ValueError, "is open"):
+            trtp.Shape((2, -1)).numel()
+        with self.assertRaisesRegex(ValueError, "no 'opt'"):
+            trtp.Shape((2, 3)).opt  # noqa: B018
+        with self.assertRaisesRegex(AttributeError, "nothing is known of 'max'"):
+            trtp.Shape((2, -1)).max  # noqa: B018
+        with self.assertRaisesRegex(ValueError, "two numbers"):
+            trtp.max(1, 2)
+        self.assertEqual((trtp.max(trtp.ShapeExpr(3), 5).constant_value(), trtp.min(3, trtp.ShapeExpr(5)).constant_value()), (5, 3))
+        self.assertTrue(trtp.ShapeExpr().is_fake and not trtp.ShapeExpr(3).is_fake)
 
     def test_nodes_of_a_model(self):
         onnx = need("onnx")

@@ -8,7 +8,7 @@ import typing
 import numpy as np
 import tensorrt as trt
 
-from ._plugin_values import ShapeExpr, ShapeExprs, SizeTensorDesc, Tensor, TensorDesc
+from ._plugin_values import Shape, ShapeExpr, ShapeExprs, SizeTensorDesc, Tensor, TensorDesc
 
 _VERSION = "1"
 _STATE = "__state"  # of the plugin itself among the fields of a plan: its tactic, then type and rank of each input
@@ -243,7 +243,7 @@ class QuickPlugin(trt.IPluginV3, trt.IPluginV3OneCore, trt.IPluginV3OneBuildV2, 
         if tune is None:
             return [([desc.dtype for desc in inputs + outputs], [trt.TensorFormat.LINEAR] * len(in_out), [])]
         for desc, known in zip(inputs + outputs, in_out):
-            desc.shape = tuple(known.desc.dims)
+            desc.shape = Shape(known)
         given = tune.call(*inputs, **self.chosen(tune), outputs=tuple(outputs))
         return [one for combination in given for one in combination._expanded(len(in_out))]
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What functions of tensorrt.plugin are given and give: sizes as expressions, descriptions of tensors, tensors of a run, combinations."""
 
+import copy
 import ctypes
 import itertools
 import os
@@ -11,7 +12,7 @@ import tensorrt as trt
 _TYPES = {"FP32": "FLOAT", "FP16": "HALF", "BF16": "BF16", "INT8": "INT8", "INT32": "INT32", "INT64": "INT64", "UINT8": "UINT8",
           "BOOL": "BOOL", "FP8": "FP8", "INT4": "INT4"}
 _COMPUTED = {"SUM": lambda a, b: a + b, "SUB": lambda a, b: a - b, "PROD": lambda a, b: a * b, "FLOOR_DIV": lambda a, b: a // b,
-             "CEIL_DIV": lambda a, b: -(-a // b), "EQUAL": lambda a, b: int(a == b), "LESS": lambda a, b: int(a < b)}
+             "CEIL_DIV": lambda a, b: -(-a // b), "MAX": max, "MIN": min, "EQUAL": lambda a, b: int(a == b), "LESS": lambda a, b: int(a < b)}
 
 
 class ShapeExpr:
@@ -73,6 +74,13 @@ class ShapeExpr:
         return self.constant_value() != 0
 
     @property
+    def is_fake(self):
+        """Whether it is of a call that asks for types alone: nothing is known of it."""
+        if self._parts:
+            return self._parts[1].is_fake or self._parts[2].is_fake
+        return self._value is None
+
+    @property
     def is_constant(self):
         if self._parts:
             return self._parts[1].is_constant and self._parts[2].is_constant
@@ -104,7 +112,23 @@ def cdiv(first, second):
     return _COMPUTED["CEIL_DIV"](first, second)
 
 
-class _ToldSize(ShapeExpr):
+def larger(first, second):
+    """The larger of two sizes."""
+    return _either("MAX", first, second)
+
+
+def smaller(first, second):
+    """The smaller of two sizes."""
+    return _either("MIN", first, second)
+
+
+def _either(name, first, second):
+    if isinstance(first, ShapeExpr) or isinstance(second, ShapeExpr):
+        return ShapeExpr._operation(name, first, second)
+    raise ValueError("two numbers are no sizes: one is a ShapeExpr")
+
+
+class SizeTensorShapeExpr(ShapeExpr):
     """What a size tensor tells."""
 
     def __init__(self, desc):
@@ -114,6 +138,10 @@ class _ToldSize(ShapeExpr):
     @property
     def is_size_tensor(self):
         return True
+
+    @property
+    def is_fake(self):
+        return self._desc.opt.is_fake
 
     def _built(self, builder):
         if self._desc._index is None:
@@ -126,6 +154,10 @@ class ShapeExprs:
 
     def __init__(self, sizes=0):
         self._sizes = [ShapeExpr() for _ in range(sizes)] if isinstance(sizes, int) else [ShapeExpr._of(size) for size in sizes]
+
+    @classmethod
+    def from_tuple(cls, shape_exprs):
+        return cls(shape_exprs)
 
     def __len__(self):
         return len(self._sizes)
@@ -143,12 +175,53 @@ class ShapeExprs:
         return reduce(lambda a, b: a * b, self._sizes, ShapeExpr(1))
 
 
+class Shape(tuple):
+    """The sizes of a tensor as numbers, -1 where one is open: then `min`, `opt` and `max` tell what is known of it."""
+
+    def __new__(cls, sizes):
+        dims = sizes.desc.dims if isinstance(sizes, trt.DynamicPluginTensorDesc) else getattr(sizes, "dims", sizes)
+        shape = super().__new__(cls, tuple(dims))
+        shape._desc = sizes if isinstance(sizes, trt.DynamicPluginTensorDesc) else None
+        return shape
+
+    @property
+    def is_dynamic(self):
+        return -1 in self
+
+    def numel(self):
+        if self.is_dynamic:
+            raise ValueError(f"a size of {tuple(self)} is open: is_dynamic tells")
+        return int(trt.volume(self))
+
+    def _end(self, name):
+        if not self.is_dynamic:
+            raise ValueError(f"no size of {tuple(self)} is open, so that there is no '{name}': is_dynamic tells")
+        end = () if self._desc is None else tuple(getattr(self._desc, name))
+        if self._desc is None or -1 in end:
+            raise AttributeError(f"nothing is known of '{name}' of these sizes")
+        return end
+
+    @property
+    def min(self):
+        return self._end("min")
+
+    @property
+    def opt(self):
+        return self._end("opt")
+
+    @property
+    def max(self):
+        return self._end("max")
+
+
 class TensorDesc:
     """A tensor without its values. `shape` is of numbers (-1: open), where these are known."""
 
-    def __init__(self, shape_expr=None, dtype=None):
+    def __init__(self, shape_expr=None, dtype=None, format=None, scale=None):  # noqa: A002: TensorRT's name
         self.shape_expr = () if shape_expr is None else shape_expr
-        self.dtype, self.format, self.scale, self.shape = dtype, trt.TensorFormat.LINEAR, 1.0, None
+        self.dtype, self.shape = dtype, None
+        self.format = trt.TensorFormat.LINEAR if format is None else format
+        self.scale = 1.0 if scale is None else scale
         self._aliased = None
 
     @property
@@ -166,6 +239,20 @@ class TensorDesc:
     @property
     def has_shape(self):
         return self.shape is not None
+
+    @property
+    def has_shape_expr(self):
+        return True
+
+    @property
+    def is_dynamic(self):
+        if not self.has_shape:
+            raise ValueError("the sizes of this tensor are not known yet: has_shape tells")
+        return self.shape.is_dynamic
+
+    @property
+    def is_size_tensor(self):
+        return False
 
     @property
     def is_aliased(self):
@@ -195,8 +282,16 @@ class SizeTensorDesc(TensorDesc):
         super().__init__((), trt.int32)
         self.opt, self.upper_bound, self._index = ShapeExpr._of(opt), ShapeExpr._of(upper_bound), None
 
+    @property
+    def is_size_tensor(self):
+        return True
+
+    @property
+    def index(self):
+        return self._index
+
     def expr(self):
-        return _ToldSize(self)
+        return SizeTensorShapeExpr(self)
 
 
 def size_tensor(opt, upper_bound):
@@ -225,7 +320,7 @@ class Tensor:
     is the tensor's own memory."""
 
     def __init__(self, desc, address, aliased=None):
-        self.shape, self.dtype, self.format, self.scale = tuple(desc.dims), desc.type, desc.format, desc.scale
+        self.shape, self.dtype, self.format, self.scale = Shape(desc), desc.type, desc.format, desc.scale
         self.data_ptr, self._aliased = address, aliased
 
     @property
@@ -241,11 +336,23 @@ class Tensor:
     def is_aliased(self):
         return self._aliased is not None
 
+    @property
+    def is_data_dependent(self):
+        return self.shape.is_dynamic
+
     def numel(self):
-        return int(trt.volume(self.shape))
+        return self.shape.numel()
 
     def get_aliased(self):
         return self._aliased
+
+    def aliased(self, shape=None):
+        """The same memory as a tensor of another shape, which is no larger."""
+        tensor = copy.copy(self)
+        tensor.shape, tensor._aliased = Shape(self.shape if shape is None else shape), self
+        if not self.is_data_dependent and not tensor.is_data_dependent and tensor.numel() > self.numel():
+            raise ValueError(f"{tuple(tensor.shape)} has {tensor.numel()} elements, and this tensor {self.numel()}")
+        return tensor
 
     @property
     def __array_interface__(self):

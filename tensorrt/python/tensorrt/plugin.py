@@ -20,11 +20,14 @@ if not hasattr(_trt, "IPluginV3"):
     raise ImportError("tensorrt.plugin is of level 10: leave OCTET_TENSORRT_VERSION out of the environment, or set it to 10")
 
 from ._plugin_quick import Definition as _Definition
-from ._plugin_values import (AutoTuneCombination, ShapeExpr, ShapeExprs, SizeTensorDesc, Tensor, TensorDesc, cdiv, from_shape_expr,
-                             size_tensor)
+from ._plugin_values import (AutoTuneCombination, Shape, ShapeExpr, ShapeExprs, SizeTensorDesc, SizeTensorShapeExpr, Tensor, TensorDesc, cdiv,
+                             from_shape_expr, size_tensor)
+from ._plugin_values import larger as max  # noqa: A004: TensorRT's names
+from ._plugin_values import smaller as min  # noqa: A004
 
-__all__ = ["AutoTuneCombination", "KernelLaunchParams", "ShapeExpr", "ShapeExprs", "SizeTensorDesc", "SymExprs", "SymInt32", "SymIntExprs", "Tensor",
-           "TensorDesc", "aot_impl", "autotune", "cdiv", "from_shape_expr", "impl", "op", "register", "size_tensor"]
+__all__ = ["AutoTuneCombination", "KernelLaunchParams", "Shape", "ShapeExpr", "ShapeExprs", "SizeTensorDesc", "SizeTensorShapeExpr", "SymExprs",
+           "SymInt32", "SymIntExprs", "Tensor", "TensorDesc", "aot_impl", "autotune", "cdiv", "from_shape_expr", "impl", "max", "min", "op", "register",
+           "size_tensor"]
 
 _definitions = {}
 
