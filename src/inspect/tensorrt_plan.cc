@@ -128,7 +128,6 @@ TensorRtPlan read_plan(const Reader& reader) {
   plan.refittable = reader.flag("refittable");
   plan.bindings = read_list(reader, "bindings", "binding", read_binding);
   plan.profiles = read_list(reader, "profiles", "profile", read_profile);
-  if (plan.profiles.size() > kMostProfiles) reader.wrong("{} profiles", plan.profiles.size());
   plan.debug_tensors = reader.texts("debug");
   plan.tuning = reader.text("tuning");
   plan.refit_options = reader.text("refit");
@@ -199,6 +198,8 @@ void check_profile(const TensorRtPlan& plan, std::span<const TensorInfo> inputs,
 
 std::string order_problem(const ProfileSizes& values) {
   const auto& [least, usual, most] = values;
+  if (usual.size() > kMostValues)
+    return fmt::format("{} sizes; expected {} at most", usual.size(), kMostValues);
   if (least.size() != usual.size() || usual.size() != most.size())
     return fmt::format("{}, {} and {} sizes for min, opt and max; expected equally many",
                        least.size(), usual.size(), most.size());
@@ -218,6 +219,7 @@ std::string profile_problem(const ProfileSizes& sizes, const Shape& shape) {
     return fmt::format("{} sizes; the input is {}", usual.size(), to_string(shape));
   for (size_t i = 0; i < usual.size(); ++i) {
     if (sizes[0][i] < 0) return fmt::format("min {} at axis {}", sizes[0][i], i);
+    if (sizes[2][i] > kMostSize) return fmt::format("max {} at axis {}", sizes[2][i], i);
     const s64 fixed = shape.is_unknown() ? -1 : shape[static_cast<int>(i)];
     if (fixed >= 0 && (sizes[0][i] != fixed || sizes[2][i] != fixed))
       return fmt::format("{} to {} at axis {}; the input is {}", sizes[0][i], sizes[2][i], i,
@@ -277,6 +279,8 @@ std::optional<TensorRtPlan> tensorrt_plan(const Engine& engine) {
 void check_plan(const TensorRtPlan& plan, const Engine& engine) {
   const std::vector<TensorInfo> inputs = engine.inputs(), outputs = engine.outputs();
   if (!plan.bindings.empty()) check_bindings(plan, inputs, outputs);
+  if (plan.profiles.size() > kMostProfiles)
+    damaged(fmt::format("{} profiles; expected {} at most", plan.profiles.size(), kMostProfiles));
   for (size_t p = 0; p < plan.profiles.size(); ++p) check_profile(plan, inputs, p);
 }
 

@@ -163,6 +163,10 @@ TEST(ProfileProblem, OfSizesAlone) {
             "min 4, opt 2, max 1 at axis 0; expected min <= opt <= max");
   EXPECT_EQ(profile_problem({{{1}, {2}, {4}}}, Shape{-1, 3}), "1 sizes; the input is ?x3");
   EXPECT_EQ(profile_problem({{{-1}, {2}, {4}}}, Shape{-1}), "min -1 at axis 0");
+  EXPECT_EQ(profile_problem({{{1}, {2}, {int64_t{1} << 31}}}, Shape{-1}),
+            "max 2147483648 at axis 0");
+  const std::vector<int64_t> many(4097, 1);
+  EXPECT_EQ(order_problem({many, many, many}), "4097 sizes; expected 4096 at most");
 }
 
 TEST(RefitText, ComesBack) {
