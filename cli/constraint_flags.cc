@@ -79,7 +79,7 @@ void add_time_gate(CLI::App& app, ConstraintFlags& flags) {
                  "the same of the time of a run on random inputs, measured layer by layer with "
                  "--threads")
       ->type_name("PCT")
-      ->check(from_to(0.0, 100.0))
+      ->transform(share_in(kPercent))
       ->group(kTypesGroup);
 }
 

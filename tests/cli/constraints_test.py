@@ -255,9 +255,9 @@ class Constraints(unittest.TestCase):
         self.assertFalse((self.folder / "time_gate.octet").exists())
         self.assertEqual(failed["thresholds"][0]["name"], "min_time_coverage")
         self.assertEqual(failed["thresholds"][0]["value"], 100 * failed["coverage"]["time"])
-        self.assertTrue(self.net.build("--min-time-coverage", "1", name="time_gate").json["passed"])
+        self.assertTrue(self.net.build("--min-time-coverage", "1%", name="time_gate").json["passed"])
         # A gate on time is never left unjudged: not even where nothing is INT8.
-        real = octet("build", self.net.model, "--min-time-coverage", "1", "-o", self.folder / "real.octet", "--json", code=1).json
+        real = octet("build", self.net.model, "--min-time-coverage", "1%", "-o", self.folder / "real.octet", "--json", code=1).json
         self.assertEqual((real["thresholds"][0]["value"], real["coverage"]["time"]), (0, 0))
 
     def test_layers_say_their_time_and_what_helps(self):
