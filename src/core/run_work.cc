@@ -48,6 +48,8 @@ bool RunWork::try_take(f64 steps) {
   return true;
 }
 
+f64 RunWork::taken() { return work_of_thread().steps; }
+
 void RunWork::refuse(f64 steps, const std::string& what) {
   fail_about(
       "work_limit", Error::Code::unsupported,
@@ -62,6 +64,16 @@ void RunWork::take(f64 steps, const std::string& what) {
 
 void RunWork::check(f64 steps, const std::string& what) {
   if (steps > limit_of_thread()) refuse(steps, what);
+}
+
+void RunWork::check_constant(f64 steps, const std::string& what) {
+  constexpr f64 kShare = 1.0 / 200;
+  const f64 most = limit_of_thread() * kShare;
+  if (steps <= most) return;
+  fail_about("work_limit", Error::Code::unsupported,
+             "{} and what else depends on constants alone takes about {:.2g} steps in every run, "
+             "too many to be folded; such may take {:.2g}, of the {:.2g} of a run",
+             what, steps, most, limit_of_thread());
 }
 
 void set_work_limit(double steps) { limit = steps > 0 ? steps : kDefaultWorkLimit; }

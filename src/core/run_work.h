@@ -23,11 +23,14 @@ class RunWork {
   static bool is_counting();
   // As take(), for who finds the name only where it is needed: false where the limit would be passed.
   static bool try_take(f64 steps);
+  static f64 taken();  // since the outermost began
   [[noreturn]] static void refuse(f64 steps, const std::string& what);
   // Before the steps are taken, as work_of() counts them. Throws Error(unsupported) naming `what` where the limit would be passed.
   static void take(f64 steps, const std::string& what);
   // Throws where the steps alone pass the limit.
   static void check(f64 steps, const std::string& what);
+  // The same of what depends on constants alone, and so on the file and not on its user: a two-hundredth of the limit.
+  static void check_constant(f64 steps, const std::string& what);
 };
 
 }  // namespace octet

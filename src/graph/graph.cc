@@ -10,7 +10,8 @@ namespace octet {
 
 ValueId Graph::add_value(std::string_view wanted, TensorType type) {
   std::string unique(wanted);
-  for (u64 n = values_.size(); !names_.insert(unique).second; ++n) {
+  // In growing steps: a file may have taken thousands of names in a row, and each of thousands of values would walk over all of them.
+  for (u64 n = values_.size(), step = 1; !names_.insert(unique).second; n += step, step *= 2) {
     unique = std::string(wanted) + "_" + std::to_string(n);
   }
   values_.push_back({std::move(unique), type, {}, {}});

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <unordered_set>
+
 namespace octet {
 namespace {
 
@@ -42,6 +45,17 @@ TEST(Uses, OfAnEmptyGraph) {
   Graph graph;
   const ValueId x = graph.add_value("x", {});
   EXPECT_THAT(Uses(graph).consumers(x), IsEmpty());
+}
+
+// Names that are taken in a row are not tried one by one, by each value anew: 20,000 times 20,000.
+TEST(Graph, NamesThatAreTakenInARow) {
+  constexpr u64 kNames = 20'000;
+  Graph graph;
+  graph.add_value("v", {});
+  for (u64 n = 0; n < kNames; ++n) graph.add_value("v_" + std::to_string(kNames + n), {});
+  std::unordered_set<std::string> names;
+  for (u64 n = 0; n < kNames; ++n) names.insert(graph.value(graph.add_value("v", {})).name);
+  EXPECT_EQ(names.size(), kNames);
 }
 
 }  // namespace

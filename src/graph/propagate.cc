@@ -2,6 +2,7 @@
 #include "graph/propagate.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/check.h"
 #include "graph/op_traits.h"
@@ -14,20 +15,25 @@ namespace {
 constexpr f64 kStepsToCompile = 1 << 26;
 constexpr f64 kStepsToPlan = 1 << 24;
 constexpr f64 kStepsForByte = 32;
-// What sizes are computed from: a node of so few costs no more than reading it.
-constexpr f64 kAlways = 1 << 10;
+// What sizes are computed from: a node of so few costs no more than reading it. A file may hold hundreds of thousands of such nodes.
+constexpr f64 kAlways = 1 << 7;
 
 class Propagator {
  public:
   Propagator(const Graph& graph, const PropagateOptions& options)
       : graph_(graph),
         options_(options),
-        budget_(options.budget != nullptr ? *options.budget : own_budget_) {
+        budget_(options.budget != nullptr ? *options.budget : own_budget_),
+        around_(std::exchange(innermost, this)) {
     result_.types.resize(graph.value_count());
     result_.known.resize(graph.value_count());
     result_.from_data.resize(graph.value_count());
     certain_.resize(graph.value_count());
   }
+
+  ~Propagator() { innermost = around_; }
+  Propagator(const Propagator&) = delete;
+  Propagator& operator=(const Propagator&) = delete;
 
   Propagated run(std::span<const TensorType> inputs, std::span<const Tensor> known) {
     OCTET_CHECK(inputs.size() == graph_.inputs.size());
@@ -87,7 +93,7 @@ class Propagator {
     try {
       std::vector<TensorType> outputs = infer_node(node, in.types, in.values, options_.sample);
       if (known && fits(outputs) && foldable(node) &&
-          budget_.take(work_of(node, in.types, outputs), node)) {
+          may_take(work_of(node, in.types, outputs), node)) {
         evaluate(node);
       } else {
         take(node, std::move(outputs), in.from_data);
@@ -100,6 +106,11 @@ class Propagator {
       if (!in.from_data) throw;
       leave_to_run(node, error.message());
     }
+  }
+
+  // A body's steps are those of the graphs around it, too: a file may hold thousands of bodies.
+  bool may_take(f64 steps, const Node& node) {
+    return budget_.take(steps, node) && (around_ == nullptr || around_->may_take(steps, node));
   }
 
   void leave_to_run(const Node& node, std::string reason) {
@@ -169,10 +180,14 @@ class Propagator {
   const PropagateOptions& options_;
   FoldingBudget own_budget_{kStepsToPlan};
   FoldingBudget& budget_;
+  Propagator* const around_;  // whose node's types are being inferred; null: none
+  static thread_local Propagator* innermost;
   Propagated result_;
   std::vector<bool> certain_;  // known whatever the sizes are
   s64 opened_ = 0;             // dimensions that were sampled
 };
+
+thread_local Propagator* Propagator::innermost = nullptr;
 
 }  // namespace
 

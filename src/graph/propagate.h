@@ -22,6 +22,7 @@ class FoldingBudget {
 
   // Takes the steps of a node, if so many are left; else remembers it.
   bool take(f64 steps, const Node& node);
+  f64 left() const { return left_; }
   // For the user: which node was too much; empty where none was.
   std::string left_out() const;
 

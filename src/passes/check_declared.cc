@@ -117,8 +117,8 @@ class Walk {
   }
 
   // Nothing where the body does not fit what it is given: of the branches of an If only the one that is taken has to.
-  static std::optional<SampledTypes> types_in(const Graph& body, const Node& node,
-                                              const SampledTypes& types) {
+  std::optional<SampledTypes> types_in(const Graph& body, const Node& node,
+                                       const SampledTypes& types) {
     try {
       return SampledTypes{propagate_body(body, node, types.first, 5),
                           propagate_body(body, node, types.second, 7)};
@@ -127,8 +127,8 @@ class Walk {
     }
   }
 
-  static Propagated propagate_body(const Graph& body, const Node& node, const Propagated& around,
-                                   s64 sample) {
+  Propagated propagate_body(const Graph& body, const Node& node, const Propagated& around,
+                            s64 sample) {
     const auto types_of = [&](std::span<const ValueId> ids) {
       std::vector<TensorType> types;
       for (ValueId id : ids) {
@@ -144,17 +144,17 @@ class Walk {
     OCTET_CHECK(captures <= known.size());
     for (size_t i = 0; i < captures; ++i)
       known[known.size() - captures + i] = around.known[node.inputs[first_capture(node) + i]];
-    FoldingBudget budget(kFoldedSteps);
     return propagate(body, inside, known,
                      {.sample = sample,
                       .fold_bytes = kFoldedBytes,
                       .keep_dequantize = true,
                       .keep_products = true,
-                      .budget = &budget});
+                      .budget = &budget_});
   }
 
   std::map<const Graph*, std::vector<const DeclaredType*>> of_graph_;  // not yet checked
   bool sizes_;
+  FoldingBudget budget_{kFoldedSteps};  // of all bodies
 };
 
 }  // namespace

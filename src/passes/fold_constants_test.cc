@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/run_work.h"
 #include "graph/propagate.h"
 #include "graph/text.h"
 #include "ops/registry.h"
@@ -50,6 +51,37 @@ TEST(FoldingBudget, IsOneForAllNodes) {
   const Graph graph = folded(body);
   EXPECT_GT(count_of(graph, "Exp"), kNodes / 4);
   EXPECT_LT(count_of(graph, "Exp"), kNodes) << "some are folded";
+}
+
+// Two hundred bodies whose constants take as much each as a body may fold.
+TEST(FoldingBudget, IsOneForAllBodies) {
+  constexpr int kBodies = 200;
+  std::string text = "graph \"g\"(%x: f32[1], %k: bool[]) {\n  const %s: s64[1] = {15000}\n";
+  for (int i = 0; i < kBodies; ++i) {
+    const std::string branch = R"(graph "b"(%s: s64[1], %x: f32[1]) {
+      %c: f32[] = ConstantOfShape(%s)
+      %n1: f32[] = Neg(%c)
+      %n2: f32[] = Neg(%n1)
+      %n3: f32[] = Neg(%n2)
+      %n4: f32[] = Neg(%n3)
+      %t: f32[] = ReduceSum(%n4) {keepdims=0}
+      %y: f32[1] = Add(%x, %t)
+      return %y
+    })";
+    text += fmt::format(
+        "  %y{}: f32[1] = If(%k, %s, %x) {{else_branch={}, then_branch={}}}\n", i, branch,
+        branch);
+  }
+  const Graph graph =
+      parse_graph(fmt::format("{}  return %y{}\n}}", text, kBodies - 1), find_op);
+  FoldingBudget budget(4e6);
+  PropagateOptions options;
+  options.budget = &budget;
+  const RunWork work;
+  const Propagated types = propagate(graph, std::vector<Shape>{{1}, {}}, options);
+  EXPECT_EQ(types.types[graph.outputs[0]].shape, Shape({1}));
+  EXPECT_GT(RunWork::taken(), 3e6);
+  EXPECT_LT(RunWork::taken(), 4.5e6);
 }
 
 // Who asks for a size reads no element.

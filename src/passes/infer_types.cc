@@ -122,16 +122,38 @@ SampledTypes sample(const Graph& graph, const Samples& samples, PropagateOptions
   return types;
 }
 
-// Takes steps of the budget only where it succeeds: with too few left, types would stay unknown, which no size contradicts.
-SampledTypes sample_within(const Graph& graph, const Samples& samples, PropagateOptions options) {
-  if (options.budget == nullptr) return sample(graph, samples, options);
-  FoldingBudget& shared = *options.budget;
-  FoldingBudget own = shared;
-  options.budget = &own;
-  SampledTypes types = sample(graph, samples, options);
-  shared = own;
-  return types;
-}
+// Attempts take steps of the budget only where they succeed: with too few left, types would stay unknown, which no size contradicts.
+class Attempts {
+ public:
+  Attempts(const Graph& graph, const PropagateOptions& options)
+      : graph_(graph), options_(options) {}
+
+  SampledTypes run(const Samples& samples) {
+    if (options_.budget == nullptr) return sample(graph_, samples, options_);
+    FoldingBudget& shared = *options_.budget;
+    FoldingBudget trial = shared;
+    PropagateOptions options = options_;
+    options.budget = &trial;
+    try {
+      SampledTypes types = sample(graph_, samples, options);
+      shared = trial;
+      return types;
+    } catch (const Error&) {
+      wasted_ += shared.left() - trial.left();
+      throw;
+    }
+  }
+
+  // Those that failed took as much as all folding may: constants in which hours lie are not folded for each again.
+  bool took_enough() const {
+    return options_.budget != nullptr && wasted_ > options_.budget->left();
+  }
+
+ private:
+  const Graph& graph_;
+  const PropagateOptions& options_;
+  f64 wasted_ = 0;
+};
 
 // The shapes of the inputs with the sizes that the attempt states.
 std::vector<Shape> stated_shapes(const std::vector<Shape>& declared, const Attempt& attempt) {
@@ -182,6 +204,7 @@ SampledTypes sample_somehow(Graph& graph, Samples& samples, const PropagateOptio
   const std::vector<Shape> declared = input_shapes(graph);
   std::vector<std::vector<Shape>> tried;
   std::optional<Error> first;
+  Attempts attempts(graph, options);
   for (const Attempt& attempt : kAttempts) {
     set_input_shapes(graph, stated_shapes(declared, attempt));
     std::vector<Shape> sizes = sample_shapes(graph, attempt.samples.first);
@@ -190,10 +213,10 @@ SampledTypes sample_somehow(Graph& graph, Samples& samples, const PropagateOptio
     tried.push_back(std::move(sizes));
     try {
       samples = attempt.samples;
-      return sample_within(graph, samples, options);
+      return attempts.run(samples);
     } catch (const Error& error) {
       if (!first) first = error;
-      if (!refuses_sizes(error)) break;
+      if (!refuses_sizes(error) || attempts.took_enough()) break;
     }
   }
   set_input_shapes(graph, declared);

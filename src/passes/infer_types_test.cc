@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/check.h"
+#include "core/run_work.h"
+#include "graph/propagate.h"
 #include "graph/text.h"
 #include "ops/registry.h"
 
@@ -145,6 +148,30 @@ TEST(InferTypes, NumbersAreForgotten) {
   forget_size_numbers(graph);
   for (const char* name : {"x", "z", "a", "b", "s"})
     EXPECT_EQ(shape_of(graph, name), (Shape{Shape::kDynamic, 4, 6, 6})) << name;
+}
+
+// Sizes that the model refuses whatever they are, behind constants that take nearly all steps of folding: each attempt would fold them
+// again.
+TEST(InferTypes, AttemptsThatFailTogetherTakeAsMuchAsFoldingMay) {
+  constexpr int kNodes = 500;
+  std::string text = R"(graph "g"(%x: f32[?,?,?,?]) {
+    const %s: s64[1] = {60000}
+    const %shape: s64[2] = {7, 11}
+    %c0: f32[] = ConstantOfShape(%s)
+  )";
+  for (int i = 0; i < kNodes; ++i)
+    text += fmt::format("%c{}: f32[] = Neg(%c{}) name \"n{}\"\n", i + 1, i, i);
+  text += fmt::format("%r: f32[] = Reshape(%x, %shape)\n return %r, %c{}\n}}", kNodes);
+  Graph graph = parse_graph(text, find_op);
+  FoldingBudget budget(graph);
+  const f64 most = budget.left();
+  PropagateOptions options;
+  options.budget = &budget;
+  const RunWork work;
+  EXPECT_THROW(infer_types(graph, options), Error);
+  EXPECT_GT(RunWork::taken(), most / 2);
+  EXPECT_LT(RunWork::taken(), 2.5 * most);
+  EXPECT_EQ(budget.left(), most);
 }
 
 }  // namespace

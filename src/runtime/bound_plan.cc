@@ -21,6 +21,22 @@ s64 group_bytes(const Plan& plan, const PlanStep& step, const Buffer& buffer) {
   return type.shape[0] / step.share.groups * image_bytes(type, buffer.placement);
 }
 
+// Those that no input of the graph reaches.
+std::vector<bool> constant_nodes(const Graph& graph) {
+  std::vector<bool> varies(graph.value_count());
+  for (const ValueId id : graph.inputs) varies[id] = true;
+  std::vector<bool> constant;
+  for (const Node& node : graph.nodes) {
+    const bool depends =
+        std::ranges::any_of(node.inputs, [&](ValueId id) { return id != kNoValue && varies[id]; });
+    constant.push_back(!depends);
+    for (const ValueId id : node.outputs) {
+      if (id != kNoValue && depends) varies[id] = true;
+    }
+  }
+  return constant;
+}
+
 }  // namespace
 
 BoundPlan::BoundPlan(Plan plan, Queues& queues, PreparedStore& store)
@@ -295,7 +311,9 @@ void BoundPlan::run_step(size_t s, const StepArgs& args) const {
 }
 
 void BoundPlan::count_reference_work() {
-  f64 most = 0;
+  const std::vector<bool> constant = constant_nodes(plan_.graph);
+  f64 most = 0, of_constants = 0, most_of_constants = 0;
+  std::string slowest_constant;
   for (const PlanStep& step : plan_.steps) {
     if (step.kernel != "reference" || step.node >= plan_.graph.nodes.size()) continue;
     const Node& node = plan_.graph.nodes[step.node];
@@ -303,10 +321,16 @@ void BoundPlan::count_reference_work() {
     const f64 steps =
         work_of(node, types_of(plan_.graph, node.inputs), types_of(plan_.graph, node.outputs));
     reference_steps_ += steps;
+    if (constant[step.node]) {
+      of_constants += steps;
+      if (steps > most_of_constants) slowest_constant = describe(node);
+      most_of_constants = std::max(most_of_constants, steps);
+    }
     if (steps <= most) continue;
     most = steps;
     slowest_ = describe(node);
   }
+  RunWork::check_constant(of_constants, slowest_constant);
   RunWork::check(reference_steps_, slowest_);
 }
 

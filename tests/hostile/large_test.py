@@ -73,6 +73,31 @@ def captures(count):
     return w.model([*outer, choice], [*X, w.value("k", [], w.BOOL)], Y)
 
 
+def constant_captures(count):
+    """An If whose branches read many constants around it."""
+    constants = [w.floats(f"w{i}", [1], [1.0]) for i in range(count)]
+
+    def branch():
+        return w.graph([w.node("Sum", ["x", *(f"w{i}" for i in range(count))], ["b"])], [], [w.value("b", [1])])
+
+    choice = w.node("If", ["k"], ["y"], then_branch=branch(), else_branch=branch())
+    return w.model([choice], [*X, w.value("k", [], w.BOOL)], Y, constants)
+
+
+def folding_bodies(count):
+    """Bodies each of which folds, in every walk over it, nearly as much as a body may."""
+
+    def branch(name):
+        names = [name, *(f"{name}_{i}" for i in range(8))]
+        nodes = [w.node("ConstantOfShape", ["shape"], [name]), *(w.node("Erf", [names[i]], [names[i + 1]]) for i in range(8)),
+                 w.node("ReduceSum", [names[-1]], [f"{name}_sum"], keepdims=0), w.node("Add", ["x", f"{name}_sum"], [f"{name}_y"])]
+        return w.graph(nodes, [], [w.value(f"{name}_y", [1])])
+
+    nodes = [w.node("If", ["k"], [f"y{i}"], then_branch=branch(f"a{i}"), else_branch=branch(f"b{i}")) for i in range(count)]
+    total = w.node("Sum", [f"y{i}" for i in range(count)], ["y"])
+    return w.model([*nodes, total], [*X, w.value("k", [], w.BOOL)], Y, [w.integers("shape", [15_000])])
+
+
 def attributes(count):
     """In falling order, so that each is put before those that came."""
     names = {f"a{i:06}": 1 for i in range(count, 0, -1)}
@@ -128,6 +153,7 @@ HOGS = {
     "roi_align": roi_align,
     "fourier": lambda: fourier(50),
     "long_chain": lambda: long_chain(500),
+    "bodies": lambda: folding_bodies(400),
 }
 
 LEGAL = {
@@ -140,6 +166,7 @@ LEGAL = {
     "outputs_100k": lambda: many_outputs(100_000),
     "output_copies_50k": lambda: output_copies(50_000),
     "captures_60k": lambda: captures(60_000),
+    "constant_captures_40k": lambda: constant_captures(40_000),
     "attributes_100k": lambda: attributes(100_000),
 }
 

@@ -53,6 +53,23 @@ class Work(unittest.TestCase):
         self.refused("enormous", "run", engine, "--random", "1", "--shape", "boxes:1x60000x4", "--shape", "scores:1x80x60000")
         self.assertLess(time.monotonic() - begin, 20)
 
+    def test_constants_that_are_too_much_to_fold(self):
+        """Fifty transforms of a constant: the file asks for them, and its user has not said so."""
+        nodes = [self.helper.make_node("ConstantOfShape", ["shape"], ["t0"])]
+        nodes += [self.helper.make_node("DFT", [f"t{i}", "", "axis"], [f"t{i + 1}"], name=f"transform{i}") for i in range(50)]
+        nodes += [self.helper.make_node("ReduceSum", ["t50"], ["total"], keepdims=0), self.helper.make_node("Add", ["x", "total"], ["y"])]
+        infos = [[self.helper.make_tensor_value_info(name, 1, [1])] for name in "xy"]
+        constants = [("shape", self.numpy.array([1, 10_000, 2])), ("axis", self.numpy.array(1))]
+        graph = self.helper.make_graph(nodes, "constants", *infos, [self.onnx.numpy_helper.from_array(a, n) for n, a in constants])
+        model, engine = scratch() / "constants.onnx", scratch() / "constants.octet"
+        self.onnx.save(self.helper.make_model(graph, opset_imports=[self.helper.make_opsetid("", 20)], ir_version=9), model)
+        octet("build", model, "-o", engine, "--quiet")
+        octet("check", model)
+        for command in (["run", engine, "--random", "1"], ["bench", engine, "--iterations", "1"]):
+            error = octet(*command, code=2).err
+            self.assertRegex(error, "transform[0-9]+.* depends on constants alone")
+            self.assertIn("--max-work", error)
+
     def test_what_a_loop_repeats(self):
         """Each round is small; all of them are not."""
         nodes = [self.helper.make_node("Det", ["x"], ["d"], name="repeated"), self.helper.make_node("Identity", ["on"], ["still"]),
