@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -89,16 +90,23 @@ void check_loaded(const Options& options, const Engine& engine, const std::vecto
   for (InputDoubt& doubt : checks.doubts) doubt.change = {};
   for (const std::string& text : checks.warnings()) log_warning(text);
 }
+struct ValueFormat {
+  std::string_view separator;
+  bool finite = false;  // what JSON has no number for is null
+};
 
 template <class T>
-std::string joined_values(const Tensor& tensor, std::string_view separator) {
+std::string joined_values(const Tensor& tensor, const ValueFormat& format) {
   std::string text;
+  [[maybe_unused]] const auto add = [&](auto value) {
+    text += format.finite && !std::isfinite(value) ? "null" : number(value);
+  };
   for (const T value : tensor.as<T>()) {
-    if (!text.empty()) text += separator;
+    if (!text.empty()) text += format.separator;
     if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>) {
-      text += number(static_cast<float>(value));
+      add(static_cast<float>(value));
     } else if constexpr (std::is_floating_point_v<T>) {
-      text += number(value);
+      add(value);
     } else {
       text += std::to_string(static_cast<int64_t>(value));
     }
@@ -106,40 +114,30 @@ std::string joined_values(const Tensor& tensor, std::string_view separator) {
   return text;
 }
 
-std::string values_text(const Tensor& tensor, std::string_view separator) {
+std::string values_text(const Tensor& tensor, const ValueFormat& format) {
   switch (tensor.dtype()) {
     case Dtype::f32:
-      return joined_values<float>(tensor, separator);
+      return joined_values<float>(tensor, format);
     case Dtype::f64:
-      return joined_values<double>(tensor, separator);
+      return joined_values<double>(tensor, format);
     case Dtype::f16:
-      return joined_values<f16>(tensor, separator);
+      return joined_values<f16>(tensor, format);
     case Dtype::bf16:
-      return joined_values<bf16>(tensor, separator);
+      return joined_values<bf16>(tensor, format);
     case Dtype::s8:
-      return joined_values<int8_t>(tensor, separator);
+      return joined_values<int8_t>(tensor, format);
     case Dtype::u8:
-      return joined_values<uint8_t>(tensor, separator);
+      return joined_values<uint8_t>(tensor, format);
     case Dtype::s32:
-      return joined_values<int32_t>(tensor, separator);
+      return joined_values<int32_t>(tensor, format);
     case Dtype::s64:
-      return joined_values<int64_t>(tensor, separator);
+      return joined_values<int64_t>(tensor, format);
     case Dtype::boolean:
-      return joined_values<bool>(tensor, separator);
+      return joined_values<bool>(tensor, format);
     default:
       fail(Error::Code::unsupported, "values of type {} are not printed",
            dtype_name(tensor.dtype()));
   }
-}
-
-// What JSON has no number for is null.
-std::string json_values(const Tensor& tensor) {
-  std::string text = values_text(tensor, ", ");
-  for (const char* word : {"-nan", "nan", "-inf", "inf"}) {
-    for (size_t at = text.find(word); at != text.npos; at = text.find(word, at))
-      text.replace(at, std::strlen(word), "null");
-  }
-  return text;
 }
 
 // Letters, digits and "-_." stay.
@@ -220,7 +218,7 @@ void dump_outputs(const Options& options, const std::vector<TensorInfo>& infos,
   if (options.version.old) log_info("Output Tensors:");
   for (size_t i = 0; i < outputs.size(); ++i) {
     info("{}: ({})", infos[i].name, dims_text(outputs[i].shape()));
-    log_info(values_text(outputs[i], " "));
+    log_info(values_text(outputs[i], {" "}));
   }
 }
 
@@ -231,7 +229,7 @@ std::string outputs_json(const std::vector<TensorInfo>& infos, const std::vector
     text += fmt::format(
         "{}{{ \"name\" : {}\n  , \"dimensions\" : \"{}\"\n  , \"values\" : [ {} ]\n  }}\n",
         i == 0 ? "  " : ", ", name.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-        dims_text(outputs[i].shape()), json_values(outputs[i]));
+        dims_text(outputs[i].shape()), values_text(outputs[i], {", ", true}));
   }
   return text + "]\n";
 }

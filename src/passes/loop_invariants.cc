@@ -2,6 +2,9 @@
 // What a Loop carries and its body gives back as it came is a capture: exporters of while loops (tf2onnx) carry weights like that. A
 // constant is then the body's own, and what the body makes of it (transposed, split) is computed once.
 #include <memory>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "ops/registry.h"
 #include "passes/match.h"
@@ -34,9 +37,24 @@ bool leaves_nothing(const Node& loop, const std::vector<size_t>& found) {
   return std::ssize(found) == loop.attrs.i("carried") && loop.outputs.size() <= found.size();
 }
 
-void move_to_end(std::vector<ValueId>& ids, size_t at) {
-  ids.push_back(ids[at]);
-  ids.erase(ids.begin() + static_cast<s64>(at));
+// Without those at `first` plus one of the indices.
+std::vector<ValueId> without(const std::vector<ValueId>& ids, size_t first,
+                             std::span<const size_t> found) {
+  std::vector<bool> leaves(ids.size());
+  for (const size_t i : found) {
+    if (first + i < ids.size()) leaves[first + i] = true;
+  }
+  std::vector<ValueId> rest;
+  for (size_t at = 0; at < ids.size(); ++at) {
+    if (!leaves[at]) rest.push_back(ids[at]);
+  }
+  return rest;
+}
+
+void move_to_end(std::vector<ValueId>& ids, size_t first, std::span<const size_t> found) {
+  std::vector<ValueId> moved = without(ids, first, found);
+  for (const size_t i : found) moved.push_back(ids[first + i]);
+  ids = std::move(moved);
 }
 
 // The last value of what stays as it is.
@@ -61,11 +79,11 @@ void loop_invariants(Graph& graph, Rewrites& rewrites) {
       const ValueId last = i < node.outputs.size() ? node.outputs[i] : kNoValue;
       if (last != kNoValue)
         edit.insert_before(at, handed_on(graph, node, node.inputs[2 + i], last));
-      if (i < node.outputs.size()) node.outputs.erase(node.outputs.begin() + static_cast<s64>(i));
-      body->outputs.erase(body->outputs.begin() + static_cast<s64>(1 + i));
-      move_to_end(node.inputs, 2 + i);
-      move_to_end(body->inputs, 2 + i);
     }
+    node.outputs = without(node.outputs, 0, found);
+    body->outputs = without(body->outputs, 1, found);
+    move_to_end(node.inputs, 2, found);
+    move_to_end(body->inputs, 2, found);
     node.attrs.set("carried", carried - std::ssize(found));
     node.attrs.set("body", GraphPtr(std::move(body)));
   }

@@ -2,6 +2,7 @@
 #include "pipeline/bodies.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/check.h"
 #include "graph/node_types.h"
@@ -45,19 +46,29 @@ bool any_inside(const Graph& graph, bool (*is_such)(const Node&)) {
 // Constants that bodies capture become their own: weights are seen as such, and packed once.
 void give_constants(Graph& graph, Node& node, std::vector<Graph>& bodies) {
   const size_t first = first_capture(node);
-  for (size_t i = node.inputs.size(); i-- > first;) {
-    const ValueId outer = node.inputs[i];
-    if (!graph.is_constant(outer)) continue;
-    for (Graph& body : bodies) {
-      const size_t at = body.inputs.size() - (node.inputs.size() - i);
-      Value& inner = body.value(body.inputs[at]);
-      inner.constant = graph.value(outer).constant;
-      inner.type = inner.constant.type();
-      body.inputs.erase(body.inputs.begin() + static_cast<s64>(at));
+  const std::vector<ValueId> outer = node.inputs;
+  const auto stays = [&](size_t i) { return i < first || !graph.is_constant(outer[i]); };
+  for (Graph& body : bodies) {
+    // Captures are the last inputs of both.
+    const std::vector<ValueId> inner = std::exchange(body.inputs, {});
+    for (size_t at = 0; at < inner.size(); ++at) {
+      const size_t from_end = inner.size() - at;
+      if (from_end > outer.size() || stays(outer.size() - from_end)) {
+        body.inputs.push_back(inner[at]);
+        continue;
+      }
+      Value& value = body.value(inner[at]);
+      value.constant = graph.value(outer[outer.size() - from_end]).constant;
+      value.type = value.constant.type();
     }
-    node.inputs.erase(node.inputs.begin() + static_cast<s64>(i));
-    if (node.attrs.has("captures")) node.attrs.set("captures", node.attrs.i("captures") - 1);
   }
+  node.inputs.clear();
+  for (size_t i = 0; i < outer.size(); ++i) {
+    if (stays(i)) node.inputs.push_back(outer[i]);
+  }
+  const auto given = static_cast<s64>(outer.size() - node.inputs.size());
+  if (given > 0 && node.attrs.has("captures"))
+    node.attrs.set("captures", node.attrs.i("captures") - given);
 }
 
 // False where a type is not known.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -230,24 +231,28 @@ void measure_halves(const Graph& graph, const CalibrationOptions& data, const St
 }
 
 void note_remedies(std::span<const HalfWeights> rest, std::vector<HalfWeights>& found) {
+  std::unordered_map<std::string_view, std::vector<const HalfWeights*>> by_layer;
+  for (const HalfWeights& one : rest) by_layer[one.layer].push_back(&one);
   for (HalfWeights& weights : found) {
-    const auto of_layer = [&](const auto& is_it) {
-      return std::ranges::find_if(rest, [&](const HalfWeights& other) {
-        return other.layer == weights.layer && is_it(other.tensor);
-      });
+    const auto of_layer = [&](const auto& is_it) -> const HalfWeights* {
+      const auto layer = by_layer.find(weights.layer);
+      if (layer == by_layer.end()) return nullptr;
+      const auto at = std::ranges::find_if(
+          layer->second, [&](const HalfWeights* other) { return is_it(other->tensor); });
+      return at == layer->second.end() ? nullptr : *at;
     };
     // A layer between two others may be rescaled twice, and names that are taken get a number.
     const std::string rescaled = weights.tensor + ".rescaled";
     const auto same = of_layer([&](const std::string& name) { return name == weights.tensor; });
     const auto moved =
         of_layer([&](const std::string& name) { return name.starts_with(rescaled); });
-    if (same != rest.end()) {
+    if (same != nullptr) {
       weights.remedy = same->remedy;
       weights.type = same->type;
       continue;
     }
     weights.remedy = "rescaled by powers of two, with the layer beside it";
-    if (moved == rest.end()) continue;
+    if (moved == nullptr) continue;
     weights.remedy += fmt::format("; {} left", lost_of(*moved));
     if (moved->remedy.empty()) continue;
     weights.remedy += "; " + moved->remedy;
@@ -262,10 +267,12 @@ std::unordered_map<std::string, Decision> types_instead(const Graph& graph,
   for (size_t n = 0; n < requests.layers.size(); ++n) {
     if (requests.layers[n].precision == Precision::f16) asked.insert(graph.nodes[n].name);
   }
+  std::unordered_map<std::string_view, ValueId> ids;
+  for (ValueId id = 0; id < graph.value_count(); ++id) ids.emplace(graph.value(id).name, id);
   std::unordered_map<std::string, Decision> instead;
   for (HalfWeights& weights : found) {
     if (asked.contains(weights.layer)) continue;
-    const Tensor& real = graph.value(graph.find_value(weights.tensor)).constant;
+    const Tensor& real = graph.value(ids.at(weights.tensor)).constant;
     const Loss half = loss_in(real, Precision::f16), brain = loss_in(real, Precision::bf16);
     if (half.error <= brain.error) continue;
     weights.type = brain.infinite ? Precision::f32 : Precision::bf16;

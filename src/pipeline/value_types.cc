@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+#include <unordered_map>
+
 #include "core/check.h"
 #include "core/memory.h"
 #include "onnx/import.h"
@@ -55,11 +58,13 @@ std::vector<Integers> integers_of(std::span<const std::byte> onnx_model,
                                   const ImportOptions& options) {
   Graph graph = import_onnx(onnx_model, options);
   const SampledTypes samples = infer_types(graph);
+  std::unordered_map<std::string_view, ValueId> ids;
+  for (ValueId id = 0; id < graph.value_count(); ++id) ids.emplace(graph.value(id).name, id);
   std::vector<Integers> all;
   for (const std::string& name : names) {
-    const ValueId id = graph.find_value(name);
-    if (id == kNoValue) fail(Error::Code::invalid_argument, "the model has no value '{}'", name);
-    all.push_back(integers_of(graph, samples, id));
+    const auto at = ids.find(name);
+    if (at == ids.end()) fail(Error::Code::invalid_argument, "the model has no value '{}'", name);
+    all.push_back(integers_of(graph, samples, at->second));
   }
   return all;
 }

@@ -151,6 +151,19 @@ class Engines(unittest.TestCase):
         data.write_bytes(bytes(60))
         self.assertIn("has 60 bytes, input", quick(f"--loadInputs={info}:{data}", code=1).err)
 
+    def test_numbers_that_json_lacks(self):
+        """Each is null; to put it in place of the number's text moved all that followed, once for each."""
+        onnx = harness.need("onnx")
+        helper = onnx.helper
+        count = 200_000
+        graph = helper.make_graph([helper.make_node("Sqrt", ["x"], ["y"])], "roots",
+                                  *[[helper.make_tensor_value_info(n, 1, [1, count])] for n in "xy"])
+        model, data, record = scratch() / "roots.onnx", scratch() / "roots.bin", scratch() / "roots.json"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+        data.write_bytes(struct.pack(f"<{count}f", *([-1.0, float("inf"), 4.0, 9.0] * (count // 4))))
+        trtexec(f"--onnx={model}", *QUICK, f"--loadInputs=x:{data}", f"--exportOutput={record}")
+        self.assertEqual(json.loads(record.read_text())[0]["values"], [None, None, 2, 3] * (count // 4))
+
     def test_raw_bindings(self):
         folder = scratch() / "raw"
         folder.mkdir()
