@@ -95,6 +95,7 @@ void check_uses(const CalibrationFlags& flags) {
   if (!flags.cache_header.empty() && !flags.cache->given())
     useless("--cache-header", "--calib-cache");
   if (flags.force_cache && !flags.cache->given()) useless("--force-cache", "--calib-cache");
+  if (flags.constant_data && flags.data.data.empty()) useless("--constant-data", "--calib");
 }
 
 // The share of all multiplications in these layers.
@@ -146,6 +147,9 @@ void add_calibration_flags(CLI::App& app, Outputs& outputs, CalibrationFlags& fl
       ->group(kGroup);
   app.add_flag("--force-cache", flags.force_cache, "take a cache that was made for another model")
       ->group(kGroup);
+  app.add_flag("--constant-data", flags.constant_data,
+               "calibrate on data in which an input never changes, such as zeros")
+      ->group(kGroup);
   app.add_option("--ranges", flags.ranges,
                  "ranges by hand: lines 'tensor: min max', or JSON; names may be patterns")
       ->type_name("FILE")
@@ -157,6 +161,7 @@ std::optional<CalibrationOptions> calibration_options(const CalibrationFlags& fl
   if (!chooses_ranges(flags)) return std::nullopt;
   CalibrationOptions options;
   static_cast<DataOptions&>(options) = data_options(flags.data);
+  options.constant_data = flags.constant_data;
   for (const std::string& method : flags.methods) add_method(method, options);
   if (flags.cache->given()) add_cache(flags, options);
   if (!flags.cache_header.empty()) check_header(flags, options);

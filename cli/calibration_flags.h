@@ -22,6 +22,7 @@ struct CalibrationFlags {
   Output* cache = nullptr;           // read where it exists, else made
   std::string cache_header;
   bool force_cache = false;
+  bool constant_data = false;
   std::filesystem::path ranges;
 };
 

@@ -45,7 +45,9 @@ struct CalibrationOptions : DataOptions {
   // Ranges of an earlier calibration, in place of data. Refused where it was made for another model.
   std::shared_ptr<const CalibrationCache> cache = nullptr;
   bool cache_of_any_model = false;  // take it nevertheless
-  bool make_cache = false;          // of what the data gave, into CompileReport::cache
+  // Take data in which an input for images, every input, or every value that the network computes is one number in all samples.
+  bool constant_data = false;
+  bool make_cache = false;  // of what the data gave, into CompileReport::cache
   // Before whatever was calibrated. Each must match a tensor of the model.
   std::vector<GivenRange> ranges = {};
 };

@@ -161,6 +161,8 @@ void add_calibration(nb::class_<Options>& type) {
             calibrated.skip_bad = skip_bad;
           },
           nb::arg("path"), nb::arg("max_samples"), nb::arg("skip_bad"))
+      .def("take_constant_data",
+           [](Options& options) { calibration(options).constant_data = true; })
       .def("set_method", &set_method, nb::arg("pattern"), nb::arg("method"))
       .def("set_preprocess", &set_preprocess, nb::arg("json"), nb::arg("of_data"))
       .def(

@@ -15,6 +15,7 @@ class ChannelPower {
   // Samples [N, C, H, W] in f32, each by itself. Tensors of another rank leave it empty.
   void observe(const Tensor& tensor);
   void merge(const ChannelPower& other);
+  void clear() { *this = {}; }
   // Of each channel; empty when nothing was observed.
   std::vector<f64> mean_squares() const { return means_of(squares_); }
   std::vector<f64> means() const { return means_of(values_); }

@@ -176,18 +176,23 @@ void Histogram::add_counts(std::span<const f32> values) {
 }
 
 void Histogram::merge(const Histogram& other) {
-  Histogram that = other;
-  grow(that.exponent_);
-  that.grow(exponent_);
-  for (size_t i = 0; i < kBins; ++i) counts_[i] += that.counts_[i];
-  if (that.count_ > 0) {
-    min_ = count_ == 0 ? that.min_ : std::min(min_, that.min_);
-    max_ = count_ == 0 ? that.max_ : std::max(max_, that.max_);
-  }
-  count_ += that.count_;
-  zeros_ += that.zeros_;
-  nans_ += that.nans_;
-  infs_ += that.infs_;
+  nans_ += other.nans_;
+  infs_ += other.infs_;
+  if (other.count_ == 0) return;
+  grow(other.exponent_);
+  const int shift = std::min(exponent_ - other.exponent_, kBinBits);
+  for (size_t i = 0; i < kBins; ++i) counts_[i >> shift] += other.counts_[i];
+  min_ = count_ == 0 ? other.min_ : std::min(min_, other.min_);
+  max_ = count_ == 0 ? other.max_ : std::max(max_, other.max_);
+  count_ += other.count_;
+  zeros_ += other.zeros_;
+}
+
+void Histogram::clear() {
+  if (count_ > 0) std::ranges::fill(counts_, 0);
+  exponent_ = kMinExponent;
+  count_ = zeros_ = nans_ = infs_ = 0;
+  min_ = max_ = 0;
 }
 
 }  // namespace octet

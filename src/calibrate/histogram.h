@@ -25,6 +25,7 @@ class Histogram {
   // NaN and Inf are counted, never binned, and do not enter min and max.
   void observe(std::span<const f32> values);
   void merge(const Histogram& other);
+  void clear();  // as if nothing had been observed
 
   u64 count() const { return count_; }  // finite values
   u64 zeros() const { return zeros_; }  // of either sign

@@ -3,13 +3,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <unordered_map>
 
 #include "calibrate/range.h"
 #include "core/check.h"
+#include "core/memory.h"
 #include "core/monitor.h"
+#include "core/side_by_side.h"
 #include "graph/op_traits.h"
 #include "octet/engine.h"
+#include "pipeline/sample_run.h"
+#include "plan/prepared_store.h"
 #include "precision/roles.h"
 #include "runtime/inside.h"
 
@@ -18,9 +23,6 @@ namespace {
 
 constexpr RangeMethod kTried[] = {
     RangeRule::entropy, RangeRule::minmax, {RangeRule::percentile, 99.99}, RangeRule::mse};
-
-constexpr size_t kFewest = 16, kMost = 64;
-constexpr size_t kLargeBytes = size_t{32} << 20;  // of all
 
 // The ranges that a tensor may get, without those whose codes are those of one before; and what each costs its readers.
 struct Trial {
@@ -75,7 +77,7 @@ f64 relative_error(std::span<const Tensor> got, std::span<const Tensor> want) {
 // One layer as a model of its own.
 class Reader {
  public:
-  Reader(const Graph& graph, const Node& node, int threads) {
+  Reader(const Graph& graph, const Node& node) {
     auto model = std::make_shared<Model>();
     Graph& own = model->graph;
     std::unordered_map<ValueId, ValueId> copies;
@@ -87,9 +89,7 @@ class Reader {
       own.outputs.push_back(id);
     }
     own.nodes.push_back(std::move(copy));
-    ContextOptions options;
-    options.threads = threads;
-    context_ = std::make_unique<Context>(Inside::context(std::move(model), options));
+    context_ = std::make_unique<Context>(Inside::context(std::move(model), {}));
   }
 
   const std::vector<ValueId>& inputs() const { return inputs_; }
@@ -123,16 +123,16 @@ class Automatic {
       order_.push_back(id);
     }
     for (const Node& node : graph_.nodes) {
-      if (computes_with_trials(node)) readers_.emplace_back(graph_, node, stage.threads);
+      if (computes_with_trials(node)) readers_.emplace_back(graph_, node);
     }
     make_feeder();
   }
 
   std::vector<Range> run() {
-    const auto total = static_cast<s64>(calibration_.first_samples.size());
+    const auto total = static_cast<s64>(calibration_.tried_samples.size());
     for (s64 i = 0; i < total; ++i) {
       check_stop(stage_.monitor);
-      try_sample(calibration_.first_samples[static_cast<size_t>(i)]);
+      try_sample(calibration_.tried_samples[static_cast<size_t>(i)]);
       report_progress(stage_.monitor, "choose ranges", i + 1, total);
     }
     std::vector<Range> ranges;
@@ -163,36 +163,49 @@ class Automatic {
         model->graph.outputs.push_back(id);
       }
     }
-    ContextOptions options;
-    options.threads = stage_.threads;
-    feeder_ = std::make_unique<Context>(Inside::context(std::move(model), options));
+    feeder_ = std::make_unique<Context>(Inside::context(std::move(model), {}));
   }
 
+  // What one candidate for one value did to one reader.
+  struct Tried {
+    ValueId value = kNoValue;
+    size_t candidate = 0;
+    f64 error = 0;
+  };
+
+  // Readers run side by side, each on one thread, and errors add up in their order: neither depends on the number of threads.
   void try_sample(const std::vector<Tensor>& sample) {
     const std::vector<Tensor> values = feeder_->run(sample);
-    for (Reader& reader : readers_) {
+    std::vector<std::vector<Tried>> tried(readers_.size());
+    side_by_side(readers_.size(), stage_.threads, [&](size_t r) {
       std::vector<Tensor> inputs;
-      for (ValueId id : reader.inputs()) {
+      for (ValueId id : readers_[r].inputs()) {
         const auto input = input_at_.find(id);
         inputs.push_back(input != input_at_.end() ? sample[input->second]
                                                   : values[output_at_.at(id)]);
       }
-      try_reader(reader, inputs);
+      tried[r] = try_reader(readers_[r], inputs);
+    });
+    for (const std::vector<Tried>& of_reader : tried) {
+      for (const Tried& one : of_reader) trials_.at(one.value).errors[one.candidate] += one.error;
     }
   }
 
-  void try_reader(Reader& reader, std::vector<Tensor>& inputs) {
+  std::vector<Tried> try_reader(Reader& reader, std::vector<Tensor>& inputs) const {
+    std::vector<Tried> tried;
     const std::vector<Tensor> truth = reader.run(inputs);
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const auto trial = trials_.find(reader.inputs()[i]);
+      const ValueId id = reader.inputs()[i];
+      const auto trial = trials_.find(id);
       if (trial == trials_.end()) continue;
       const Tensor real = inputs[i];
       for (size_t c = 0; c < trial->second.ranges.size(); ++c) {
         inputs[i] = through_codes(real, code_type_of(trial->second.ranges[c]));
-        trial->second.errors[c] += relative_error(reader.run(inputs), truth);
+        tried.push_back({id, c, relative_error(reader.run(inputs), truth)});
       }
       inputs[i] = real;
     }
+    return tried;
   }
 
   Range best(const Trial& trial, ValueId id) const {
@@ -233,15 +246,31 @@ class WholeModel {
   }
 
  private:
+  // Side by side, each on one thread, as far as memory has room for them.
   std::vector<std::vector<Tensor>> run(Model variant) const {
-    ContextOptions options;
-    options.threads = stage_.threads;
-    Context context = Inside::context(std::make_shared<Model>(std::move(variant)), options);
-    std::vector<std::vector<Tensor>> results;
-    for (const auto& sample : model_.calibration->first_samples) {
+    const auto model = std::make_shared<const Model>(std::move(variant));
+    const auto store = std::make_shared<PreparedStore>();
+    const std::vector<std::vector<Tensor>>& samples = model_.calibration->tried_samples;
+    std::vector<std::vector<Tensor>> results(samples.size());
+    std::vector<Context> idle;
+    const s64 before = counted_bytes();
+    idle.push_back(Inside::context(model, {}, store));
+    results[0] = idle[0].run(samples[0]);
+    const s64 more = more_that_fit(counted_bytes() - before);
+    std::mutex mutex;
+    const auto work = [&](size_t i) {
       check_stop(stage_.monitor);
-      results.push_back(context.run(sample));
-    }
+      std::unique_lock lock(mutex);
+      if (idle.empty()) idle.push_back(Inside::context(model, {}, store));
+      Context context = std::move(idle.back());
+      idle.pop_back();
+      lock.unlock();
+      results[i + 1] = context.run(samples[i + 1]);
+      lock.lock();
+      idle.push_back(std::move(context));
+    };
+    side_by_side(samples.size() - 1, static_cast<int>(std::min<s64>(stage_.threads, 1 + more)),
+                 work);
     return results;
   }
 
@@ -273,17 +302,9 @@ Ranges uniform(const FloatModel& model, const Ranges& known, std::span<const siz
 
 }  // namespace
 
-bool are_enough(std::span<const std::vector<Tensor>> samples) {
-  size_t bytes = 0;
-  for (const auto& inputs : samples) {
-    for (const Tensor& input : inputs) bytes += input.bytes();
-  }
-  return samples.size() >= kMost || (samples.size() >= kFewest && bytes >= kLargeBytes);
-}
-
 Ranges with_automatic_ranges(const FloatModel& model, Ranges known, std::span<const size_t> values,
                              const StageOptions& stage) {
-  if (model.calibration->first_samples.empty()) {
+  if (model.calibration->tried_samples.empty()) {
     fail_about("CalibrationOptions.method", Error::Code::invalid_argument,
                "the method auto tries samples, and a calibration cache has none; give data, or "
                "another method");

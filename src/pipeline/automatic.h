@@ -11,9 +11,6 @@
 
 namespace octet {
 
-// Whether these samples are enough to try: 64, or 16 where they are large. Few would miss what is rare, and cut it off.
-bool are_enough(std::span<const std::vector<Tensor>> samples);
-
 // `known` with the ranges of `values` (positions in Calibration::values). First each reader runs alone, in f32, on what it gets from
 // the float model, with codes in place of one of its inputs; its squared error counts relative to its result. A tensor that no
 // layer computes with gets RangeRule::mse. Then the INT8 models of the candidates run as wholes.

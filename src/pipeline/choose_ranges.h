@@ -19,7 +19,7 @@ Ranges ranges_by_method(const FloatModel& model, const CalibrationOptions& optio
                         const StageOptions& stage);
 // Whether ranges come from files or from samples of the caller.
 bool reads_data(const CalibrationOptions& options);
-// Whether a method is asked for that needs Calibration::first_samples.
+// Whether a method is asked for that needs Calibration::tried_samples.
 bool tries_samples(const CalibrationOptions& options);
 
 // "'a', 'b' and 3 more".

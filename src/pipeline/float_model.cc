@@ -2,10 +2,10 @@
 #include "pipeline/float_model.h"
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include "core/check.h"
+#include "core/memory.h"
 #include "core/monitor.h"
 #include "data/input_statistics.h"
 #include "data/preprocess.h"
@@ -13,12 +13,14 @@
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
 #include "graph/propagate.h"
+#include "octet/limits.h"
 #include "passes/pass.h"
 #include "passes/real_weights.h"
-#include "pipeline/automatic.h"
 #include "pipeline/bodies.h"
 #include "pipeline/choose_ranges.h"
+#include "pipeline/constant_data.h"
 #include "pipeline/plugin_notes.h"
+#include "pipeline/sample_choice.h"
 #include "preprocess/profile_json.h"
 
 namespace octet {
@@ -55,35 +57,26 @@ struct Calibrating {
   const Graph& graph() const { return *model.graph; }
 };
 
+std::string few_at_once(int samples, int threads) {
+  return fmt::format(
+      "calibration ran {} sample{} at once, not {}: more pass the memory limit of {}; the result "
+      "is the same",
+      samples, samples == 1 ? "" : "s", threads, human_memory(limits().memory));
+}
+
 void observe_samples(const Calibrating& work, SampleFeed& feed) {
-  Observations seen =
-      observe({work.graph(), work.into.values, work.bodies.values, work.options.states}, feed,
-              {work.stage.threads, work.stage.monitor});
+  SampleChoice choice;
+  const ObserveOptions options{work.stage.threads, work.stage.monitor,
+                               tries_samples(work.options) ? &choice : nullptr};
+  Observations seen = observe(
+      {work.graph(), work.into.values, work.bodies.values, work.options.states}, feed, options);
+  if (seen.waited_for_memory) work.into.notes.push_back(few_at_once(seen.at_once, options.threads));
   work.into.samples = seen.samples;
   work.into.data_hash = seen.data_hash.hex();
   work.into.observations = std::move(seen.values);
+  work.into.tried_samples = choice.runs();
   work.bodies.seen = std::move(seen.bodies);
 }
-
-// Keeps the first samples of a source that gives them only once.
-class KeepingFeed : public SampleFeed {
- public:
-  KeepingFeed(SampleFeed& feed, std::vector<std::vector<Tensor>>& kept)
-      : feed_(feed), kept_(kept) {}
-
-  std::optional<FedSample> next() override {
-    const std::lock_guard lock(mutex_);
-    auto sample = feed_.next();
-    if (sample && !are_enough(kept_)) kept_.push_back(sample->inputs);
-    return sample;
-  }
-  s64 total() const override { return feed_.total(); }
-
- private:
-  SampleFeed& feed_;
-  std::vector<std::vector<Tensor>>& kept_;
-  std::mutex mutex_;
-};
 
 // Files are read once before anything is computed.
 void observe_files(const Calibrating& work) {
@@ -94,23 +87,16 @@ void observe_files(const Calibrating& work) {
   DataSource data = DataSource::open(with_found(options, work.model), inputs_of(graph));
   data.validate(
       [&](s64 done, s64 total) { report_progress(stage.monitor, "check data", done, total); });
+  check_inputs_change(inputs_of(graph), data.summaries(), options);
   observe_samples(work, *feed_of(data, inputs_of(graph)));
   into.inputs = data.summaries();
   into.profiles = fit_to_keep(data.profiles());
   into.handling = data.handling();
-  if (tries_samples(options)) {
-    const auto again = feed_of(data, inputs_of(graph));
-    while (!are_enough(into.first_samples)) {
-      auto sample = again->next();
-      if (!sample) break;
-      into.first_samples.push_back(std::move(sample->inputs));
-    }
-  }
   into.data = options.data;
   into.preprocess = data.preprocess();
   for (const SkippedItem& item : data.skipped())
     into.skipped.push_back(item.name + ": " + item.reason);
-  into.notes = data.notes();
+  into.notes.insert(into.notes.begin(), data.notes().begin(), data.notes().end());
 }
 
 // The caller's own samples can be read only once: each is checked as it comes.
@@ -126,15 +112,12 @@ void observe_own(const Calibrating& work) {
   InputStatistics statistics(inputs_of(graph));
   InputWatch watch(KnownInputs{inputs_of(graph)});
   const auto feed = feed_of(options.samples, inputs_of(graph), &statistics, &watch);
-  if (tries_samples(options)) {
-    KeepingFeed keeping(*feed, into.first_samples);
-    observe_samples(work, keeping);
-  } else {
-    observe_samples(work, *feed);
-  }
+  observe_samples(work, *feed);
   into.inputs = statistics.summaries();
   into.profiles = fit_to_keep(watch.profiles());
-  into.notes = statistics.doubts(options.raw_pixels);
+  check_inputs_change(inputs_of(graph), into.inputs, options);
+  const std::vector<std::string> doubts = statistics.doubts(options.raw_pixels);
+  into.notes.insert(into.notes.begin(), doubts.begin(), doubts.end());
   if (into.samples == 0) {
     fail(Error::Code::invalid_argument,
          "the caller's calibration data end before the first sample");
@@ -227,6 +210,9 @@ FloatModel observed(const FloatModel& model, const CalibrationOptions& options,
   }
   const Calibrating work{model, options, stage, *calibration, bodies};
   (options.samples ? observe_own : observe_files)(work);
+  std::string constant =
+      constant_values(*model.graph, calibration->values, calibration->observations, options);
+  if (!constant.empty()) calibration->notes.push_back(std::move(constant));
   for (const Observation& seen : calibration->observations)
     calibration->statistics.push_back(statistics_of(seen));
   FloatModel result = model;

@@ -36,7 +36,7 @@ struct Calibration {
   std::vector<ValueId> values;  // of the float graph, in its order; those that codes may need
   std::vector<Observation> observations;                            // one for each
   std::vector<std::shared_ptr<const TensorStatistics>> statistics;  // one for each
-  std::vector<std::vector<Tensor>> first_samples;                   // where a method tries some
+  std::vector<std::vector<Tensor>> tried_samples;  // runs of some, where a method tries them
   std::shared_ptr<const Ranges> own_ranges;  // of the data, before those by hand; null: a cache's
 };
 

@@ -14,9 +14,13 @@
 
 namespace octet {
 
+class SampleChoice;  // pipeline/sample_choice.h
+
 struct ObserveOptions {
-  int threads = 1;  // samples run side by side, one context each; with states one after another
-  Monitor monitor;  // told of each sample as stage "calibrate"
+  // Samples run side by side, one context each: fewer where more would pass the memory limit; with states one after another.
+  int threads = 1;
+  Monitor monitor = {};            // told of each sample as stage "calibrate"
+  SampleChoice* choice = nullptr;  // gets every sample
 };
 
 struct Observation {
@@ -41,11 +45,15 @@ struct Observations {
   std::vector<Observation> values;               // one for each of those asked for
   std::vector<std::vector<Observation>> bodies;  // likewise, of each body: over all of its rounds
   s64 samples = 0;
-  ContentDigest data_hash;  // of their inputs, in any order
+  ContentDigest data_hash;         // of their inputs, in any order
+  int at_once = 1;                 // samples that ran side by side, at most
+  bool waited_for_memory = false;  // there were threads for more
 };
 
 // Over all samples of the feed. Every sample runs alone with batch 1 on one thread, so the result
 // depends neither on the order of the samples nor on how many are handed over or computed at once.
+// Memory is bounded by its limit, not by the number of threads: values are freed after their last reader, what is made of weights is
+// there once, and a sample that memory has no room for waits for others to end.
 Observations observe(const Observed& observed, SampleFeed& data, const ObserveOptions& options);
 
 }  // namespace octet

@@ -150,6 +150,7 @@ octet::CalibrationOptions CalibrationSource::options() {
   options.method = method_of(calibrator_, algorithm_);
   options.make_cache = true;
   options.raw_pixels = true;
+  options.constant_data = true;  // TensorRT takes them; what is doubtful is logged
   return options;
 }
 

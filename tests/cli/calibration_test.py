@@ -153,6 +153,49 @@ class Methods(unittest.TestCase):
         model.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString())
         octet("build", model, "--int8", "--calib", self.one.data, "--calib-method", "auto", "-o", self.one.folder / "boxes.octet")
 
+    def test_neither_the_order_of_samples_nor_threads_nor_memory_matter(self):
+        """150 samples, of which auto tries 64."""
+        numpy = self.numpy
+        random = numpy.random.default_rng(2)
+        # The rare ones are large: whether they are among those that are tried decides.
+        samples = random.laplace(0, 0.2, (150, 4, 8, 8)).astype("f") * numpy.where(random.random((150, 1, 1, 1)) < 0.1, 8, 1).astype("f")
+        data, path = self.one.folder / "ordered.npz", self.one.folder / "one.octet"
+        engines = set()
+        for order, flags in ((range(150), ["--threads", "1"]), (range(149, -1, -1), ["--threads", "16"]),
+                             (random.permutation(150), ["--threads", "3", "--max-memory", "64M"]), (random.permutation(150), [])):
+            numpy.savez(data, x=samples[list(order)])
+            self.one.build("--calib", data, "--calib-method", "auto", *flags)
+            engines.add(path.read_bytes())
+        self.assertEqual(len(engines), 1)
+
+    def test_auto_does_not_look_at_the_names_of_files(self):
+        numpy = self.numpy
+        samples = numpy.random.default_rng(3).laplace(0, 0.3, (80, 1, 4, 8, 8)).astype("f")
+        engines = set()
+        for seed in range(2):
+            folder = self.one.folder / "named"
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            for sample, number in zip(samples, numpy.random.default_rng(seed).permutation(80)):
+                numpy.save(folder / f"{number:03}.npy", sample)
+            self.one.build("--calib", folder, "--calib-method", "auto")
+            engines.add((self.one.folder / "one.octet").read_bytes())
+        self.assertEqual(len(engines), 1)
+
+    def test_data_in_which_nothing_changes(self):
+        numpy = self.numpy
+        data = self.one.folder / "constant.npz"
+        for value in (0, 0.5):
+            numpy.savez(data, x=numpy.full((40, 4, 8, 8), value, "f"))
+            said = self.one.build("--calib", data, code=2).err
+            self.assertIn(f"input 'x' is {value} everywhere, in all of 40 samples", said)
+            self.assertIn("--constant-data", said)
+            self.one.build("--calib", data, "--constant-data")
+        changing = numpy.zeros((40, 4, 8, 8), "f")
+        changing[7, 1, 2, 3], changing[8, 1, 2, 3] = 1, -1
+        numpy.savez(data, x=changing)
+        self.one.build("--calib", data)
+
     def run_engine(self, engine=None):
         """y of all samples; without an engine, of the float model by NumPy."""
         numpy = self.numpy

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/sample_run.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/memory.h"
+#include "octet/limits.h"
+#include "runtime/context.h"
+#include "runtime/inside.h"
+
+namespace octet {
+namespace {
+
+// A plan's copy of a node with its values, and its steps.
+constexpr s64 kBytesOfNode = s64{8} << 10;
+constexpr s64 kBytesOfObservation = Histogram::kBins * sizeof(u64);
+
+// What a value holds of the samples themselves, not of their repetition at the end of a run.
+Tensor of_samples(const Tensor& tensor, const FedSample& sample) {
+  Shape shape = tensor.shape();
+  if (sample.samples == sample.rows || shape.rank() == 0 || shape[0] % sample.rows != 0)
+    return tensor;
+  shape[0] = shape[0] / sample.rows * sample.samples;
+  const auto owner = std::make_shared<const Tensor>(tensor);
+  return {{tensor.dtype(), shape}, std::shared_ptr<const std::byte>(owner, owner->data())};
+}
+
+void observe(Observation& into, const Tensor& value) {
+  into.histogram.observe(value.as<f32>());
+  into.power.observe(value);
+}
+
+void merge(std::vector<Observation>& into, const std::vector<Observation>& own) {
+  for (size_t t = 0; t < own.size(); ++t) {
+    into[t].histogram.merge(own[t].histogram);
+    into[t].power.merge(own[t].power);
+  }
+}
+
+void clear(std::vector<Observation>& observations) {
+  for (Observation& observation : observations) {
+    observation.histogram.clear();
+    observation.power.clear();
+  }
+}
+
+s64 bytes_of(std::span<const Tensor> tensors) {
+  s64 bytes = 0;
+  for (const Tensor& tensor : tensors) bytes += static_cast<s64>(tensor.bytes());
+  return bytes;
+}
+
+}  // namespace
+
+Seen::Seen(const Observed& observed) : values(observed.values.size()) {
+  for (const BodyValues& body : observed.bodies) bodies.emplace_back(body.values.size());
+}
+
+void Seen::merge(const Seen& other) {
+  octet::merge(values, other.values);
+  for (size_t b = 0; b < bodies.size(); ++b) octet::merge(bodies[b], other.bodies[b]);
+}
+
+void Seen::clear() {
+  octet::clear(values);
+  for (std::vector<Observation>& body : bodies) octet::clear(body);
+}
+
+SampleModel::SampleModel(const Observed& observed) : store(std::make_shared<PreparedStore>()) {
+  auto watched = std::make_shared<Model>();
+  watched->graph = observed.graph;
+  // Without a reader the nodes whose bodies are observed would not run, and the next step of a sequence reads states.
+  if (observed.bodies.empty() && observed.states.empty()) watched->graph.outputs.clear();
+  outputs = watched->graph.outputs.size();
+  add_watches(watched->graph, observed.values);
+  model = std::move(watched);
+}
+
+s64 more_that_fit(s64 bytes) {
+  const s64 room = std::max<s64>(0, limits().memory - counted_bytes()) / 4 * 3;
+  return room / std::max<s64>(bytes, 1);
+}
+
+SampleRun::SampleRun(const Observed& observed, const SampleModel& shared)
+    : observed_(observed),
+      shared_(shared),
+      counted_(observed),
+      bodies_(watch_of_bodies()),
+      context_(Inside::context(shared.model, {}, shared.store)) {
+  Inside::impl(context_).bodies.watch(&bodies_);
+}
+
+void SampleRun::seen(size_t index, const Tensor& value) {
+  observe(counted_.values[index], of_samples(value, *sample_));
+}
+
+// Puts what bodies hold in every round where it belongs.
+BodyWatch SampleRun::watch_of_bodies() {
+  BodyWatch watch;
+  std::unordered_map<const Graph*, size_t> places;
+  for (size_t b = 0; b < observed_.bodies.size(); ++b) {
+    watch.values[observed_.bodies[b].body] = observed_.bodies[b].values;
+    places[observed_.bodies[b].body] = b;
+  }
+  watch.seen = [this, places](const Graph& body, size_t index, const Tensor& value) {
+    if (value.dtype() == Dtype::f32) observe(counted_.bodies[places.at(&body)][index], value);
+  };
+  return watch;
+}
+
+std::optional<s64> SampleRun::bytes_of_another(std::span<const Tensor> inputs) {
+  std::vector<Shape> shapes;
+  for (const Tensor& input : inputs) shapes.push_back(input.shape());
+  context_.prepare(shapes);
+  const Context::Impl& context = Inside::impl(context_);
+  if (context.last_was_staged) return std::nullopt;
+  s64 observations = static_cast<s64>(counted_.values.size());
+  for (const auto& body : counted_.bodies) observations += static_cast<s64>(body.size());
+  // The sample, and the one that is being read.
+  return context.plans.front().plan().arena_bytes() + 2 * bytes_of(inputs) +
+         static_cast<s64>(shared_.model->graph.nodes.size()) * kBytesOfNode +
+         observations * kBytesOfObservation;
+}
+
+std::span<const Tensor> SampleRun::run(const FedSample& sample, std::span<const Tensor> inputs) {
+  sample_ = &sample;
+  const Scope watching(*this);
+  std::vector<Shape> shapes;
+  for (const Tensor& input : inputs) shapes.push_back(input.shape());
+  if (planned_ && shapes == shapes_) {
+    context_.run_into(inputs, outputs_);
+  } else {
+    outputs_ = context_.run(inputs);
+    planned_ = !Inside::impl(context_).last_was_staged;
+    shapes_ = std::move(shapes);
+  }
+  return std::span(outputs_).first(shared_.outputs);
+}
+
+}  // namespace octet
