@@ -17,6 +17,7 @@
 #include "cli/data_checks.h"
 #include "cli/engine_flags.h"
 #include "cli/engine_source.h"
+#include "cli/half_flags.h"
 #include "cli/progress.h"
 #include "cli/standard_files.h"
 #include "cli/terminal.h"
@@ -126,6 +127,7 @@ class Bench {
         engine, {result_.shapes, flags_.engine.threads, tuning, flags_.device, flags_.chains});
     result_.coverage = planned.coverage;
     result_.precision = precision_of(planned);
+    if (const std::string slow = slow_halves(planned.layers); !slow.empty()) print_warning(slow);
     if (tuning != nullptr) warn_of_stale_choices(planned.layers, flags_.tuning);
     progress_.update({"plan", 0, 0});
     start = Clock::now();

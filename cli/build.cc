@@ -85,11 +85,13 @@ struct Options {
   CompileOptions compile;
   std::vector<std::string> shapes;
   LimitFlags limits;
+  int threads = 0;  // 0: what the process may use
   bool json = false;
 };
 
 CompileOptions compile_options(const Options& options) {
   CompileOptions result = options.compile;
+  result.threads = options.threads > 0 ? options.threads : usable_processors();
   result.input_shapes = parse_shapes(options.shapes);
   result.plan.constraints = constraints_of(options.constraints);
   result.plan.constraint_mode = options.constraints.mode;
@@ -248,7 +250,7 @@ void print_notes(const CompileReport& report) {
 
 Inspection inspect_built(const Engine& engine, const Options& options, bool written) {
   InspectOptions inspected;
-  inspected.threads = options.compile.threads;
+  inspected.threads = std::max(1, options.threads);  // what a context takes
   inspected.input_shapes = assumed_shapes(engine);
   try {
     Inspection inspection = inspect(engine, inspected);
@@ -295,6 +297,8 @@ int run(Options options) {
   progress.finish();
   if (report.handling) say_handling(*report.handling);
   const Inspection& inspection = judged.inspection;
+  if (std::string slow = slow_halves(inspection.layers); !slow.empty())
+    report.warnings.push_back(std::move(slow));
   if (options.report->given() && judged.written()) {
     write_build_report(
         {*options.report, options.model, source, engine, compile_with, report, inspection},
@@ -360,7 +364,7 @@ Command add_build(CLI::App& parent) {
   });
   add_quantization_flags(*app, *options);
   add_shape_flag(*app, options->shapes);
-  add_threads_flag(*app, options->compile.threads);
+  add_processors_flag(*app, options->threads);
   add_weights_root_flag(*app, options->compile.weights_root);
   add_limit_flags(*app, options->limits);
   add_json_flag(*app, options->json);

@@ -77,6 +77,14 @@ CLI::Option* add_threads_flag(CLI::App& app, int& threads) {
       ->check(from_to(1, kMaxThreads));
 }
 
+CLI::Option* add_processors_flag(CLI::App& app, int& threads) {
+  return app
+      .add_option("--threads", threads,
+                  "threads to use [as many as the process has processors]; results are the same")
+      ->type_name("N")
+      ->check(from_to(1, kMaxThreads));
+}
+
 void add_device_flag(CLI::App& app, std::string& device) {
   app.add_option(
          "--device", device,

@@ -17,6 +17,8 @@
 namespace octet::cli {
 
 CLI::Option* add_threads_flag(CLI::App& app, int& threads);
+// The same where 0 stands for as many as the process has processors.
+CLI::Option* add_processors_flag(CLI::App& app, int& threads);
 // --device NAME: what runs the engine.
 void add_device_flag(CLI::App& app, std::string& device);
 CLI::Option* add_shape_flag(CLI::App& app, std::vector<std::string>& shapes);

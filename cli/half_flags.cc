@@ -46,6 +46,17 @@ void apply(const HalfFlags& flags, bool has_ranges, PrecisionPlan& plan) {
   plan.fastest = true;
 }
 
+std::string slow_halves(std::span<const LayerInfo> layers) {
+  const auto count = std::ranges::count_if(layers, [](const LayerInfo& layer) {
+    return layer.precision == Precision::f16 && layer.device == "cpu" && !layer.conversion;
+  });
+  if (count == 0) return {};
+  return fmt::format(
+      "{} layer{} on f16, for which the CPU has no kernels: f32 computes and each result is "
+      "rounded, which is slower than FP32; f16 saves storage alone",
+      count, count == 1 ? " computes" : "s compute");
+}
+
 void print_half_weights(const CompileReport& report) {
   if (report.half_weights.empty()) return;
   std::vector<HalfWeights> list = report.half_weights;

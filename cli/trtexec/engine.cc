@@ -5,7 +5,6 @@
 #include <chrono>
 #include <fstream>
 #include <optional>
-#include <thread>
 
 #include "cli/data_flags.h"
 #include "cli/engine_flags.h"
@@ -14,6 +13,7 @@
 #include "cli/trtexec/log.h"
 #include "cli/trtexec/plan.h"
 #include "octet/compile.h"
+#include "octet/machine.h"
 #include "octet/selection.h"
 
 namespace octet::cli::trtexec {
@@ -91,7 +91,7 @@ class Build {
   Build(Options& options, const Files& files) : options_(options), files_(files) {
     compile_.plan = precision_plan(options);
     compile_.calibration = calibration_of(options);
-    compile_.threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 256u));
+    compile_.threads = usable_processors();
     compile_.monitor.report = [this](const Progress& progress) {
       if (progress.stage != "import") say_parsed();
       return true;
@@ -112,6 +112,10 @@ class Build {
       log_info(
           "FP32 and INT8 precisions have been specified - more performance might be enabled by "
           "additionally specifying --fp16 or --best");
+    if (compile_.plan.f16 && options_.device == "cpu")
+      log_warning(
+          "FP16 is slower than FP32 on the CPU, which has no kernels for it: FP32 computes and "
+          "each result is rounded");
     if (!options_.version.old)
       info("Created engine with size: {} MiB", number(mebibytes(engine.to_bytes().size())));
     info("Engine built in {} sec.", number(seconds_since(start_)));
@@ -219,8 +223,7 @@ Engine loaded(const Options& options) {
 
 int threads_of(const Options& options) {
   if (options.threads > 0) return options.threads;
-  const unsigned all = std::clamp(std::thread::hardware_concurrency(), 1u, 256u);
-  return static_cast<int>(std::max(1u, all / static_cast<unsigned>(options.streams)));
+  return std::max(1, usable_processors() / options.streams);
 }
 
 Engine obtain_engine(Options& options, const Files& files) {

@@ -25,7 +25,7 @@ def compare(
         reference: Usually the model in FP32.
         tested: The same model in INT8.
         data: As `calibration` of `compile()`; images of a folder are prepared as `tested` remembers it.
-        threads: None: one for each CPU of the process.
+        threads: None: one for each CPU that the process may use.
         progress: As in `compile()`.
 
     Returns:
@@ -37,4 +37,4 @@ def compare(
     """
     files = is_path(data)
     source = os.fspath(data) if files else batches(data, tested.inputs)
-    return _octet.compare(reference, tested, source, threads or len(os.sched_getaffinity(0)), progress)
+    return _octet.compare(reference, tested, source, threads or _octet.usable_processors(), progress)

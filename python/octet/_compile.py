@@ -66,6 +66,7 @@ def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be 
     ranges: Mapping[str, float | Sequence[float]] | None = None,
     max_samples: int = 0,
     skip_bad: bool = False,
+    constant_data: bool = False,
     threads: int | None = None,
     weights_folder: str | os.PathLike | None = None,
     progress: Callable[[str, int, int], bool | None] | None = None,
@@ -96,7 +97,8 @@ def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be 
         ranges: Ranges by hand, by name or pattern of tensors: the largest magnitude, or (min, max).
         max_samples: Of a folder or file: so many, evenly spread; 0: all.
         skip_bad: Of a folder: count and skip files that cannot be read.
-        threads: Of calibration; None: one for each CPU of the process.
+        constant_data: Take data in which an input for images, or every input, is one number in all samples; otherwise that is an error.
+        threads: Of calibration; None: one for each CPU that the process may use. The result is the same, whatever their number.
         weights_folder: Of a model that is given as bytes: where its weights files are.
         progress: Called with the stage ("import", "calibrate", ...), steps done and their number (0: not known). Returning False ends the
             call with Error of code "cancelled".
@@ -120,13 +122,15 @@ def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be 
         options.keep_float(name)
     for name, sizes in (input_shapes or {}).items():
         options.set_shape(name, sizes)
-    options.threads = threads or len(os.sched_getaffinity(0))
+    options.threads = threads or _octet.usable_processors()
     options.weights_folder = weights_folder or ""
     _set_method(options, method)
     _set_ranges(options, ranges)
     if preprocess is not None:
         options.set_preprocess(json.dumps(preprocess), calibration is not None)
     reads = calibration is not None and not (cache is not None and options.use_cache(cache))
+    if reads and constant_data:
+        options.take_constant_data()
     samples = None
     if reads and is_path(calibration):
         options.set_data(calibration, max_samples, skip_bad)

@@ -26,6 +26,8 @@ NB_MODULE(_octet, module) {
   octet::python::add_context(module);
   octet::python::add_compile(module);
   octet::python::add_compare(module);
+  module.def("usable_processors", &octet::usable_processors,
+             "On how many processors this process may run, by its affinity and control groups.");
   module.def("cpu_isa", &octet::cpu_isa,
              "The instruction-set level whose kernels contexts take: 'none', 'avx2', 'avx_vnni', "
              "'vnni' or 'amx', capped by OCTET_CPU_ISA in the environment.");

@@ -52,6 +52,14 @@ class Exact(unittest.TestCase):
                  make("Flatten", ["c"], ["d"], "flat"), make("MatMul", ["d", "w1"], ["y"], "head")]
         cls.model = save(cls.folder, "exact", nodes, [("x", [1, 4, 6, 6])], [("y", [1, 100])], {"w0": cls.w0, "w1": cls.w1})
 
+    def test_what_is_slower_says_so(self):
+        engine = self.folder / "slow.octet"
+        for flags, says in (([], False), (["--fp16"], True), (["--bf16"], False)):
+            built = octet("build", self.model, "-o", engine, "--force", *flags)
+            measured = octet("bench", engine, "--iterations", "1")
+            for result in (built, measured):
+                self.assertEqual(result.err.count("slower than FP32"), int(says), (flags, result.err))
+
     def expected(self, r):
         numpy, x, w = self.numpy, r(self.x).astype("d"), r(self.w0).astype("d")
         windows = numpy.lib.stride_tricks.sliding_window_view(x, (3, 3), axis=(2, 3))
