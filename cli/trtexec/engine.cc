@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <optional>
 
 #include "cli/data_flags.h"
@@ -13,6 +12,7 @@
 #include "cli/trtexec/log.h"
 #include "cli/trtexec/plan.h"
 #include "octet/compile.h"
+#include "octet/input.h"
 #include "octet/machine.h"
 #include "octet/selection.h"
 
@@ -192,10 +192,7 @@ class Build {
 
 bool is_octets(const std::string& path) {
   constexpr std::string_view kMagic = "OCTETENG";
-  std::string begins(kMagic.size(), '\0');
-  std::ifstream(path, std::ios::binary)
-      .read(begins.data(), static_cast<std::streamsize>(begins.size()));
-  return begins == kMagic;
+  return read_beginning(path, kMagic.size()) == kMagic;
 }
 
 Engine loaded(const Options& options) {

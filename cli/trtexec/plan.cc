@@ -2,7 +2,6 @@
 #include "cli/trtexec/plan.h"
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 
 #include "cli/engine_flags.h"
@@ -10,6 +9,7 @@
 #include "cli/trtexec/engine.h"
 #include "cli/trtexec/log.h"
 #include "octet/attachment.h"
+#include "octet/input.h"
 #include "octet/refit.h"
 #include "octet/tensorrt_plan.h"
 #include "octet/weights.h"
@@ -43,13 +43,6 @@ OptimizationProfile kept_profile(const std::vector<TensorInfo>& inputs, const Sh
   return profile;
 }
 
-std::string read_whole(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!file) fail(Error::Code::io, "'{}': cannot be read", path);
-  return bytes;
-}
-
 void keep_model(const Options& options, const Built& built, TensorRtPlan& plan) {
   if (built.plugins)
     fail(Error::Code::unsupported,
@@ -60,7 +53,8 @@ void keep_model(const Options& options, const Built& built, TensorRtPlan& plan) 
          "--refit: a plan that can be refitted takes its weights from the model, not from files "
          "beside it");
   plan.refittable = true;
-  plan.rest = read_whole(options.onnx);
+  constexpr uint64_t kMostModelBytes = uint64_t{2} << 30;
+  plan.rest = read_text(options.onnx, kMostModelBytes);
   auto cache = built.report.cache;
   if (cache == nullptr && built.options.calibration) cache = built.options.calibration->cache;
   plan.refit_options = refit_text(built.options, cache);

@@ -2,17 +2,18 @@
 #include "cli/trtexec/plugins.h"
 
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
 #include "cli/trtexec/log.h"
 #include "cli/trtexec/tensorrt_plugins.h"
+#include "octet/input.h"
 #include "octet/plugin.h"
 #include "octet/plugins.h"
 
 namespace octet::cli::trtexec {
 namespace {
 
+constexpr size_t kMostLibraryBytes = size_t{1} << 30;
 constexpr const char* kPluginFlags[] = {"--plugins", "--staticPlugins", "--dynamicPlugins"};
 
 // Whether a library is one of Octet's, by the name of the function that it exports. It is not opened for that: TensorRT's register their
@@ -20,9 +21,8 @@ constexpr const char* kPluginFlags[] = {"--plugins", "--staticPlugins", "--dynam
 bool is_octet_plugin(const std::string& library) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(library, error)) return true;  // which is told as of those
-  std::ifstream file(library, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  return !file || bytes.find(OCTET_PLUGIN_ENTRY) != bytes.npos;
+  const auto bytes = read_beginning(library, kMostLibraryBytes);
+  return !bytes || bytes->find(OCTET_PLUGIN_ENTRY) != bytes->npos;
 }
 
 void load_tensorrts(const std::string& library, bool old) {

@@ -5,11 +5,11 @@
 
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
 #include "cli/fail.h"
 #include "octet/attachment.h"
+#include "octet/input.h"
 #include "octet/plugins.h"
 #include "octet/tensorrt_bridge.h"
 #include "octet/tensorrt_plan.h"
@@ -78,11 +78,8 @@ void add_operators(const octet_trt_bridge& bridge, const octet_trt_opened* opene
 }
 
 std::vector<std::byte> read_whole(const std::string& path) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) fail(Error::Code::io, "'{}' is not a regular file", path);
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) fail(Error::Code::io, "'{}': cannot be read", path);
+  constexpr uint64_t kMostPlanBytes = uint64_t{16} << 30;
+  const std::string text = read_text(path, kMostPlanBytes);
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
