@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 
 namespace octet::cli {
@@ -27,6 +28,12 @@ void prepare_process() noexcept {
   }
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
+}
+
+void end_if_reader_left(int error) noexcept {
+  if (error != EPIPE) return;
+  std::signal(SIGPIPE, SIG_DFL);
+  (void)std::raise(SIGPIPE);
 }
 
 }  // namespace octet::cli

@@ -54,6 +54,8 @@ std::optional<LoadedSample> Samples::next() {
 }
 
 std::vector<InputDoubt> Samples::other_preparations(bool mostly_wrong) const {
+  // What nobody said is tried against everything else that is usual.
+  mostly_wrong = mostly_wrong || source_.handling().guessed();
   std::vector<InputDoubt> others;
   for (const InputDoubt& doubt : checks_.doubts) {
     if (doubt.repair || doubt.reverse_channels) others.push_back(doubt);

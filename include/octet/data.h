@@ -58,6 +58,7 @@ struct DataHandling {
   bool photos = false;
   std::optional<Preprocess> applied = std::nullopt;  // nothing: arrays as they are
   std::string from = {};                             // "the engine"; empty for arrays as they are
+  bool guessed() const { return from.starts_with("a guess"); }  // nobody said how
   // "photos: letterbox 640x640 (center, fill 114), rgb, /255, from the engine", "arrays: taken as they are".
   std::string line() const;
 };

@@ -85,7 +85,10 @@ File::File(const std::filesystem::path& path) : File(path.string(), open_file(pa
 File::File(std::string name, Descriptor descriptor)
     : name_(std::move(name)), fd_(std::move(descriptor)) {
   struct stat facts {};
-  if (!fd_ || ::fstat(fd_.get(), &facts) != 0) fail_errno(name_, "open");
+  // A socket has a place in a folder, and cannot be opened.
+  const bool known =
+      fd_ ? ::fstat(fd_.get(), &facts) == 0 : errno == ENXIO && ::stat(name_.c_str(), &facts) == 0;
+  if (!known) fail_errno(name_, "open");
   if (!S_ISREG(facts.st_mode)) {
     fail(Error::Code::io, "'{}' is not a regular file but {}", name_, special_kind(facts.st_mode));
   }

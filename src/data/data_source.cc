@@ -172,7 +172,7 @@ std::string DataHandling::line() const {
   if (!applied) return "arrays: taken as they are";
   std::string text = (photos ? "photos: " : "arrays: ") + describe(*applied, !photos);
   if (from.empty()) return text;
-  return text + (from.starts_with("a guess") ? " (" + from + ")" : ", from " + from);
+  return text + (guessed() ? " (" + from + ")" : ", from " + from);
 }
 
 }  // namespace octet

@@ -2,7 +2,6 @@
 #include "graph/propagate.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/check.h"
 #include "graph/op_traits.h"
@@ -24,11 +23,12 @@ class Propagator {
       : graph_(graph),
         options_(options),
         budget_(options.budget != nullptr ? *options.budget : own_budget_),
-        around_(std::exchange(innermost, this)) {
+        around_(innermost) {
     result_.types.resize(graph.value_count());
     result_.known.resize(graph.value_count());
     result_.from_data.resize(graph.value_count());
     certain_.resize(graph.value_count());
+    innermost = this;  // last: what is thrown before runs no destructor
   }
 
   ~Propagator() { innermost = around_; }

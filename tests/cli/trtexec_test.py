@@ -138,7 +138,7 @@ class Flags(unittest.TestCase):
                 (("--weightStreamingBudget=1",), "can only be set with --allowWeightStreaming"),
                 (("--loadInputs=nosuch:file",), 'Cannot find input tensor with name "nosuch"'),
                 (("--loadInputs=nosuch:",), "no file is named for input 'nosuch'"),
-                (("--loadInputs=image:/no/such.bin",), "'/no/such.bin': No such file or directory"),
+                (("--loadInputs=image:/no/such.bin",), "'/no/such.bin': cannot open: No such file or directory"),
                 (("--inputIOFormats=fp32",), "Invalid IOFormat fp32"),
                 (("--inputIOFormats=fp33:chw",), "Invalid DataType fp33"),
                 (("--device=gpu",), "gpu"),

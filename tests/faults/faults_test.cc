@@ -86,8 +86,10 @@ TEST_F(Faults, Functions) {
 
 TEST_F(Faults, CompileWithCalibration) {
   const fs::path data = folder_ / "data.npz";
-  write_npz(data,
-            std::vector<std::pair<std::string, Tensor>>{{"x", Tensor(Dtype::f32, {4, 3, 6, 6})}});
+  Tensor samples(Dtype::f32, {4, 3, 6, 6});
+  f32 value = -1;
+  for (f32& x : samples.mutable_as<f32>()) x = value = value > 1 ? -1 : value + 0.3f;
+  write_npz(data, std::vector<std::pair<std::string, Tensor>>{{"x", samples}});
   const fs::path model = kSeeds / "conv_bn_relu.onnx";
   CompileOptions options;
   options.plan.int8 = true;

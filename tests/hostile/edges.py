@@ -79,6 +79,8 @@ def valid_commands():
         "report": [f["model"], "--calib", f["images"], "--preprocess", f["json"], "--report", "{out}/new.html"],
         "plugin": ["check", f["json"]],  # no plugin: ends with 2
         "export": [f["engine"], "--onnx", "{out}/new.onnx"],
+        "extract": [f["model"], "-o", "{out}/part.onnx"],
+        "simulate": [f["engine"], "--calib", f["images"]],
         "devices": [],
         "bundle": [f["engine"], "--inputs", f["images"], "-o", "{out}/new.zip"],
         "reproduce": [f["case"]],
