@@ -114,10 +114,10 @@ int run_command(const Command& command, const Common& common, const Failure& fai
                 fmt::format("out of memory; the limit is {} bytes", limits().memory),
                 {std::string(advice_for("Limits.memory", *command.app))});
   } catch (const std::system_error& error) {  // of files, too
-    if (std::ferror(stdout) != 0) {
-      end_if_reader_left(error.code().value());
+    // A reader that has left knows it: there is nothing to say.
+    if (std::ferror(stdout) != 0 && error.code().value() == EPIPE) return kBadInput;
+    if (std::ferror(stdout) != 0)
       return fail(code_name(Error::Code::io), kLostOutput, {error.what()});
-    }
     return fail(code_name(Error::Code::io), error.what(), {});
   } catch (const std::exception& error) {
     return fail(code_name(Error::Code::internal), error.what(), {});
@@ -214,10 +214,10 @@ int main(int argc, char** argv) {
   const auto other = as_trtexec({argv, static_cast<size_t>(argc)});
   const int code = other ? *other : run_octet(argc, argv);
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  end_if_reader_left(errno);
+  const bool left = errno == EPIPE;
   const int failed = other ? kTrtexecFailed : kBadInput;
   // What went wrong before was told.
-  if (code != failed) print_error(kLostOutput);
+  if (code != failed && !left) print_error(kLostOutput);
   return failed;
 }
 

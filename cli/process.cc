@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 
 namespace octet::cli {
@@ -28,12 +27,6 @@ void prepare_process() noexcept {
   }
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
-}
-
-void end_if_reader_left(int error) noexcept {
-  if (error != EPIPE) return;
-  std::signal(SIGPIPE, SIG_DFL);
-  (void)std::raise(SIGPIPE);
 }
 
 }  // namespace octet::cli

@@ -9,8 +9,4 @@ namespace octet::cli {
 // that call, and no signal ends the process in the middle of it.
 void prepare_process() noexcept;
 
-// Where nobody reads standard output any more (`error` is that of the write), the process ends as other programs do: quietly, by the signal
-// that prepare_process() has it ignore.
-void end_if_reader_left(int error) noexcept;
-
 }  // namespace octet::cli

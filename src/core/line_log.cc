@@ -48,9 +48,10 @@ LineLog::LineLog(const std::filesystem::path& path, std::string_view header) {
   const auto refused = [&] { fail(Error::Code::io, "'{}': {}", name, std::strerror(errno)); };
   Descriptor file = open_file(path, O_RDWR | O_APPEND | O_CREAT, kNewFile);
   struct stat facts {};
-  // A socket has a place in a folder, and cannot be opened.
+  // Sockets and folders are there, and cannot be opened so.
+  const bool there = !file && (errno == ENXIO || errno == EISDIR);
   const bool known =
-      file ? ::fstat(file.get(), &facts) == 0 : errno == ENXIO && ::stat(name.c_str(), &facts) == 0;
+      file ? ::fstat(file.get(), &facts) == 0 : there && ::stat(name.c_str(), &facts) == 0;
   if (!known) refused();
   if (!S_ISREG(facts.st_mode)) {
     fail(Error::Code::io, "'{}' is {}; lines are added to a regular file", name,

@@ -74,9 +74,9 @@ class Descriptors(unittest.TestCase):
                     done = start(words, dict.fromkeys(closed))
                     self.assertIn(done.returncode, (0, 1, 2), (words, closed, done.stderr))
                     if 1 not in closed:
-                        self.assertEqual((done.returncode, self.told(done)) if closed == (2,) else done.returncode,
-                                         (expected.returncode, self.told(expected)) if closed == (2,) and words[0] != "trtexec"
-                                         else expected.returncode, (words, closed))
+                        self.assertEqual(done.returncode, expected.returncode, (words, closed))
+                        if closed == (2,) and words[0] != "trtexec":
+                            self.assertEqual(self.told(done), self.told(expected), words)
                     elif words[0] not in ("bild", "trtexec"):
                         self.assertEqual(done.returncode, 2, (words, closed))
                     self.assertIn(self.written(path), (whole, None), (words, closed))
