@@ -21,7 +21,7 @@
 namespace octet {
 namespace {
 
-constexpr size_t kMostWords = 4000;
+constexpr size_t kMostLastWords = 4000;
 // Where the keeper finds its descriptors.
 constexpr int kLife = 3, kVerdict = 4, kFirstOther = 5;
 
@@ -158,7 +158,7 @@ bool take_words(int fd, std::string& words) {
   const ssize_t n = read(fd, buffer, sizeof buffer);
   if (n <= 0) return n < 0 && errno == EINTR;
   words.append(buffer, static_cast<size_t>(n));
-  if (words.size() > kMostWords) words.erase(0, words.size() - kMostWords);
+  if (words.size() > kMostLastWords) words.erase(0, words.size() - kMostLastWords);
   return true;
 }
 

@@ -20,13 +20,13 @@ extern char** environ;
 namespace octet {
 namespace {
 
-constexpr const char* kMark = "OCTET_CHILD";
+constexpr const char* kFamilyMark = "OCTET_CHILD";
 
 // A text that no other process has in its environment.
 std::string make_mark() {
   static std::atomic<u64> count = 0;
   std::random_device random;
-  return fmt::format("{}={}.{}.{:08x}{:08x}", kMark, getpid(), count++, random(), random());
+  return fmt::format("{}={}.{}.{:08x}{:08x}", kFamilyMark, getpid(), count++, random(), random());
 }
 
 // All that the child needs, ready before it shares this memory.
@@ -89,7 +89,7 @@ pid_t start(Launch& launch) {
 
 // The environment of this process with the mark; programs that are started by marked ones keep the newest mark only.
 std::vector<char*> variables_with(std::string& mark) {
-  const std::string_view name = kMark;
+  const std::string_view name = kFamilyMark;
   std::vector<char*> variables;
   for (char** at = environ; at != nullptr && *at != nullptr; ++at) {
     const std::string_view text = *at;

@@ -21,12 +21,12 @@ constexpr f64 kStored = 255;
 // Less than two of the 256 steps of a pixel: scaled twice.
 constexpr f64 kFlat = 2.0 / 255;
 
-bool is_real(Dtype dtype) {
+bool is_real_input(Dtype dtype) {
   return dtype == Dtype::f32 || dtype == Dtype::f64 || dtype == Dtype::f16 || dtype == Dtype::bf16;
 }
 
 bool is_number(Dtype dtype) {
-  return is_real(dtype) || dtype == Dtype::u8 || dtype == Dtype::s8 || dtype == Dtype::u16 ||
+  return is_real_input(dtype) || dtype == Dtype::u8 || dtype == Dtype::s8 || dtype == Dtype::u16 ||
          dtype == Dtype::s16 || dtype == Dtype::s32 || dtype == Dtype::s64;
 }
 
@@ -118,7 +118,7 @@ std::vector<std::string> InputStatistics::doubts(bool raw_pixels) const {
   std::vector<std::string> doubts;
   for (const Input& input : inputs_) {
     const std::string name = fmt::format("input '{}'", input.info.name);
-    const bool image = input.channel_axis >= 0 && is_real(input.info.type.dtype);
+    const bool image = input.channel_axis >= 0 && is_real_input(input.info.type.dtype);
     if (input.elements <= samples_) continue;  // one number a sample is no signal
     if (input.min == 0 && input.max == 0) {
       doubts.push_back(name + " is 0 in every sample: no range can be found in such data");

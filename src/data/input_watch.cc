@@ -18,19 +18,13 @@ namespace {
 // A dimension of that many is no channel of an image.
 constexpr s64 kMostChannels = 64;
 
-struct ChannelSums {
-  f64 min = std::numeric_limits<f64>::infinity();
-  f64 max = -std::numeric_limits<f64>::infinity();
-  ExactMean mean, square;
-};
-
 template <class T>
-f64 real_of(const T& value) {
+f64 watched_real(const T& value) {
   if constexpr (std::is_arithmetic_v<T>) return static_cast<f64>(value);
   return static_cast<f64>(static_cast<f32>(value));
 }
 
-bool is_number(Dtype dtype) {
+bool is_watched(Dtype dtype) {
   switch (dtype) {
     case Dtype::f32:
     case Dtype::f64:
@@ -55,7 +49,7 @@ f64 interleaving_of(std::span<const T> values, size_t plane) {
   std::array<f64, 3> sums{};
   for (size_t i = 0; i + 1 < values.size(); ++i) {
     if ((i + 1) % plane == 0) continue;
-    const f64 step = real_of(values[i + 1]) - real_of(values[i]);
+    const f64 step = watched_real(values[i + 1]) - watched_real(values[i]);
     sums[i % 3] += step * step;
   }
   const auto [least, most] = std::minmax_element(sums.begin(), sums.end());
@@ -65,6 +59,11 @@ f64 interleaving_of(std::span<const T> values, size_t plane) {
 }  // namespace
 
 struct InputWatch::Impl {
+  struct ChannelSums {
+    f64 min = std::numeric_limits<f64>::infinity();
+    f64 max = -std::numeric_limits<f64>::infinity();
+    ExactMean mean, square;
+  };
   struct Input {
     TensorInfo info;
     int channel_axis = -1;  // -1: no image
@@ -91,7 +90,7 @@ void InputWatch::Impl::Input::add_values(std::span<const T> values, size_t chann
     const size_t c = from / inner % channels_here;
     ChannelSums& channel = channels[c];
     for (const T& element : values.subspan(from, inner)) {
-      const f64 value = real_of(element);
+      const f64 value = watched_real(element);
       channel.min = std::min(channel.min, value);
       channel.max = std::max(channel.max, value);
       sums[c] += value;
@@ -109,13 +108,13 @@ void InputWatch::Impl::Input::add_values(std::span<const T> values, size_t chann
 template <class T>
 void InputWatch::Impl::Input::count_clipped(std::span<const T> values) {
   for (const T& element : values) {
-    const f64 value = real_of(element);
+    const f64 value = watched_real(element);
     clipped += value < codes->min || value > codes->max ? 1 : 0;
   }
 }
 
 void InputWatch::Impl::Input::add(const Tensor& tensor) {
-  if (!is_number(tensor.dtype()) || tensor.elements() == 0) return;
+  if (!is_watched(tensor.dtype()) || tensor.elements() == 0) return;
   const Shape& shape = tensor.shape();
   int axis = channel_axis < shape.rank() ? channel_axis : -1;
   if (axis >= 0 && (shape[axis] > kMostChannels || shape[axis] < 1)) axis = -1;
@@ -157,7 +156,7 @@ std::vector<InputProfile> InputWatch::profiles() const {
     profile.input = input.info.name;
     profile.samples = input.samples;
     profile.interleaving = input.interleaving.mean();
-    for (const ChannelSums& sums : input.channels) {
+    for (const Impl::ChannelSums& sums : input.channels) {
       const f64 mean = sums.mean.mean();
       const f64 deviation = std::sqrt(std::max(0.0, sums.square.mean() - mean * mean));
       profile.channels.push_back({sums.min, sums.max, mean, deviation});
@@ -173,7 +172,7 @@ std::vector<InputWatch::Clipped> InputWatch::clipped() const {
     Clipped entry{input.info.name, input.elements, input.clipped, 0, 0, *input.codes};
     entry.min = std::numeric_limits<f64>::infinity();
     entry.max = -entry.min;
-    for (const ChannelSums& channel : input.channels) {
+    for (const Impl::ChannelSums& channel : input.channels) {
       entry.min = std::min(entry.min, channel.min);
       entry.max = std::max(entry.max, channel.max);
     }

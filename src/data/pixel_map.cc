@@ -11,7 +11,7 @@ namespace {
 // Resampling takes a little of the extremes; rounding adds a little.
 constexpr f64 kNear = 0.02;
 // One photo may have no white in it; several have.
-constexpr s64 kSeveral = 4;
+constexpr s64 kSeveralSamples = 4;
 constexpr f64 kCoveredByOne = 0.9;
 constexpr f64 kCoveredBySeveral = 0.7;
 
@@ -118,7 +118,7 @@ f64 distance(const PixelMap& a, const PixelMap& b) {
 }
 
 bool are_made_by(const InputProfile& seen, const PixelMap& map) {
-  const f64 wanted = seen.samples < kSeveral ? kCoveredByOne : kCoveredBySeveral;
+  const f64 wanted = seen.samples < kSeveralSamples ? kCoveredByOne : kCoveredBySeveral;
   return excess(seen, map) <= kNear && coverage(seen, map) >= wanted;
 }
 

@@ -18,7 +18,7 @@
 namespace octet {
 namespace {
 
-bool is_code(Dtype dtype) {
+bool is_code_dtype(Dtype dtype) {
   return dtype == Dtype::u8 || dtype == Dtype::s8 || dtype == Dtype::u16 || dtype == Dtype::s16;
 }
 
@@ -96,7 +96,7 @@ class Tracer {
   // What becomes of NaN in a node that writes codes.
   void look_at_codes(const Node& node) {
     const auto gives_codes = [&](ValueId id) {
-      return id != kNoValue && is_code(graph_.value(id).type.dtype);
+      return id != kNoValue && is_code_dtype(graph_.value(id).type.dtype);
     };
     const auto input = values_.find(node.input(0));
     if (input == values_.end() || std::ranges::none_of(node.outputs, gives_codes)) return;
@@ -182,7 +182,7 @@ bool may_hide_nan(const Engine& engine) {
   const std::vector<ValueId> ids = computed_reals(graph);
   const std::unordered_set<ValueId> computed(ids.begin(), ids.end());
   const auto gives_codes = [&](ValueId id) {
-    return id != kNoValue && is_code(graph.value(id).type.dtype);
+    return id != kNoValue && is_code_dtype(graph.value(id).type.dtype);
   };
   const auto hides = [&](const Node& node) {
     return is_function(node) ||

@@ -15,7 +15,7 @@
 namespace octet {
 namespace {
 
-bool is_real(Dtype dtype) {
+bool is_real_number(Dtype dtype) {
   if (is_small_dtype(dtype)) return !is_small_integer(dtype);
   return dtype == Dtype::f32 || dtype == Dtype::f16 || dtype == Dtype::bf16 || dtype == Dtype::f64;
 }
@@ -89,7 +89,7 @@ void judge_sample(const SampleErrors& errors, OutputComparison& output) {
 
 }  // namespace
 
-bool comparable(Dtype a, Dtype b) { return a == b || (is_real(a) && is_real(b)); }
+bool comparable(Dtype a, Dtype b) { return a == b || (is_real_number(a) && is_real_number(b)); }
 
 OutputComparer::OutputComparer(std::span<const std::string> names, ComparisonOptions options)
     : options_(std::move(options)), outputs_(names.size()) {

@@ -20,7 +20,7 @@ namespace {
 using octet_onnx::GraphProto;
 using octet_onnx::NodeProto;
 using octet_onnx::ValueInfoProto;
-using Names = std::unordered_set<std::string>;
+using NameSet = std::unordered_set<std::string>;
 
 template <class Bodies>
 void each_body(Bodies& nodes, const auto& visit) {
@@ -33,7 +33,7 @@ void each_body(Bodies& nodes, const auto& visit) {
 }
 
 // What a body reads by name, its own values among them: a name is defined once in a model, so these are not found outside.
-void add_reads(GraphProto& body, Names& names) {
+void add_reads(GraphProto& body, NameSet& names) {
   for (const NodeProto& node : body.node()) names.insert(node.input().begin(), node.input().end());
   for (const ValueInfoProto& output : body.output()) names.insert(output.name());
   each_body(*body.mutable_node(), [&](GraphProto& inner) { add_reads(inner, names); });
@@ -62,7 +62,7 @@ class Cutter {
     if (outputs.empty()) {
       for (const ValueInfoProto& output : graph_.output()) outputs.push_back(output.name());
     }
-    const Names stops(options_.inputs.begin(), options_.inputs.end());
+    const NameSet stops(options_.inputs.begin(), options_.inputs.end());
     check_names(outputs);
     walk(outputs, stops);
     check_inputs(stops);
@@ -82,7 +82,7 @@ class Cutter {
     std::vector<std::string> known(inputs_.begin(), inputs_.end());
     for (const auto& [name, node] : producer_) known.push_back(name);
     std::ranges::sort(known);
-    Names seen;
+    NameSet seen;
     for (const auto* list : {&options_.inputs, &outputs}) {
       for (const std::string& name : *list) {
         if (!is_known(name)) {
@@ -99,7 +99,7 @@ class Cutter {
   }
 
   // From the outputs back to the tensors where the part begins.
-  void walk(const std::vector<std::string>& outputs, const Names& stops) {
+  void walk(const std::vector<std::string>& outputs, const NameSet& stops) {
     std::vector<std::string> open = outputs;
     while (!open.empty()) {
       const std::string name = std::move(open.back());
@@ -109,7 +109,7 @@ class Cutter {
       if (at == producer_.end() || !nodes_.insert(at->second).second) continue;
       NodeProto& node = *graph_.mutable_node(at->second);
       open.insert(open.end(), node.input().begin(), node.input().end());
-      Names inside;
+      NameSet inside;
       for (auto& attribute : *node.mutable_attribute()) {
         if (attribute.has_g()) add_reads(*attribute.mutable_g(), inside);
         for (auto& body : *attribute.mutable_graphs()) add_reads(body, inside);
@@ -120,7 +120,7 @@ class Cutter {
     }
   }
 
-  void check_inputs(const Names& stops) {
+  void check_inputs(const NameSet& stops) {
     if (!wrong_.empty()) return;
     for (const std::string& name : options_.inputs) {
       if (!needed_.contains(name))
@@ -171,7 +171,7 @@ class Cutter {
   const ExtractOptions& options_;
   std::unordered_map<std::string, int> producer_;
   std::unordered_map<std::string, ValueInfoProto> declared_;
-  Names constants_, inputs_, needed_;
+  NameSet constants_, inputs_, needed_;
   std::unordered_set<int> nodes_;
   std::vector<std::string> wrong_;
 };
@@ -214,7 +214,7 @@ void embed_in(GraphProto& graph, ExternalData& external) {
 void cut_graph(GraphProto& graph, const ExtractOptions& options) { Cutter(graph, options).run(); }
 
 std::vector<std::string> add_outputs(GraphProto& graph, const std::vector<std::string>& tensors) {
-  Names computed;
+  NameSet computed;
   for (const NodeProto& node : graph.node())
     computed.insert(node.output().begin(), node.output().end());
   for (const ValueInfoProto& output : graph.output()) computed.erase(output.name());

@@ -21,7 +21,7 @@ namespace {
 using octet_onnx::ModelProto;
 using octet_onnx::ValueInfoProto;
 
-std::filesystem::path folder_of(const std::filesystem::path& file) {
+std::filesystem::path folder_with_weights(const std::filesystem::path& file) {
   return file.has_parent_path() ? file.parent_path() : ".";
 }
 
@@ -105,9 +105,9 @@ std::vector<std::byte> extract(const std::filesystem::path& file, const ExtractO
   auto& graph = *model.mutable_graph();
   report.all_nodes = graph.node_size();
   cut_graph(graph, options);
-  ExternalData external(folder_of(file), {});
+  ExternalData external(folder_with_weights(file), {});
   embed_weights(graph, external);
-  MissingTypes missing(whole, folder_of(file));
+  MissingTypes missing(whole, folder_with_weights(file));
   for (ValueInfoProto& input : *graph.mutable_input()) missing.fill(input, true);
   for (ValueInfoProto& output : *graph.mutable_output()) missing.fill(output, false);
   report.nodes = graph.node_size();
@@ -122,7 +122,7 @@ std::vector<std::byte> with_outputs(const std::filesystem::path& file,
                                     std::vector<std::string>& added) {
   ModelProto model = parse_model(read_model_file(file, default_max_bytes()), default_max_bytes());
   added = add_outputs(*model.mutable_graph(), tensors);
-  ExternalData external(folder_of(file), {});
+  ExternalData external(folder_with_weights(file), {});
   embed_weights(*model.mutable_graph(), external);
   return serialized(model);
 }

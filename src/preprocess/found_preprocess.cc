@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <system_error>
 
 #include "core/bounded_json.h"
 #include "preprocess/preprocess_text.h"
@@ -15,8 +16,8 @@ using Json = nlohmann::ordered_json;
 using Fit = Preprocess::Fit;
 using Size = Preprocess::Size;
 
-constexpr int kMaxDepth = 16;
-constexpr const char* kExpected = "what preprocesses images for a model";
+constexpr int kMaxFoundDepth = 16;
+constexpr const char* kExpectedFound = "what preprocesses images for a model";
 
 // One object of such a file; what is not there has a default.
 struct Fields : JsonFields {
@@ -157,8 +158,8 @@ std::optional<FoundPreprocess> found_in_metadata(const Metadata& metadata) {
 
 std::optional<FoundPreprocess> found_in_hugging_face(std::string_view text,
                                                      const std::string& file) {
-  const OrderedJsonTree tree = parse_bounded_json(text, file, kMaxDepth);
-  const Fields fields{{tree.value, file, kExpected}};
+  const OrderedJsonTree tree = parse_bounded_json(text, file, kMaxFoundDepth);
+  const Fields fields{{tree.value, file, kExpectedFound}};
   fields.check_object();
   if (!fields.has("image_mean") && !fields.has("do_rescale") && !fields.has("do_normalize") &&
       !fields.has("do_resize"))
@@ -173,14 +174,14 @@ std::optional<FoundPreprocess> found_in_hugging_face(std::string_view text,
 }
 
 std::optional<FoundPreprocess> found_in_timm(std::string_view text, const std::string& file) {
-  const OrderedJsonTree tree = parse_bounded_json(text, file, kMaxDepth);
+  const OrderedJsonTree tree = parse_bounded_json(text, file, kMaxFoundDepth);
   if (!tree.value.is_object()) return std::nullopt;
   const Json& config =
       tree.value.contains("pretrained_cfg") ? tree.value["pretrained_cfg"] : tree.value;
   if (!config.is_object() || !config.contains("mean") || !config.contains("std") ||
       !config.contains("input_size"))
     return std::nullopt;
-  const Fields fields{{config, file, kExpected}};
+  const Fields fields{{config, file, kExpectedFound}};
   FoundPreprocess found{find_preprocess_preset("timm")->preprocess, file + " (timm)", {}};
   Preprocess& p = found.preprocess;
   p.mean = fields.numbers("mean");

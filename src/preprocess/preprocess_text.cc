@@ -3,6 +3,7 @@
 
 #include <cctype>
 #include <charconv>
+#include <system_error>
 #include <cmath>
 
 #include "core/check.h"

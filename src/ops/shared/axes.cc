@@ -5,16 +5,13 @@
 
 #include "core/check.h"
 #include "core/small_types.h"
+#include "ops/shared/dtypes.h"
 
 namespace octet {
 namespace {
 
 constexpr std::string_view kClassNames[] = {"a number", "a float type", "a signed number", "bool",
                                             "s32 or s64"};
-
-bool is_real(Dtype dtype) {
-  return dtype == Dtype::f32 || dtype == Dtype::f16 || dtype == Dtype::bf16 || dtype == Dtype::f64;
-}
 
 bool is_unsigned(Dtype dtype) {
   return dtype == Dtype::u8 || dtype == Dtype::u16 || dtype == Dtype::u32 || dtype == Dtype::u64;
