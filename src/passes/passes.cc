@@ -34,6 +34,7 @@ void fold_batchnorm(Graph&, Rewrites&);
 void clip_before_quantize(Graph&, Rewrites&);
 void fuse_normalization(Graph&, Rewrites&);
 void fuse_group_norm(Graph&, Rewrites&);
+void fuse_softmax(Graph&, Rewrites&);
 void fuse_bias(Graph&, Rewrites&);
 void fuse_swish(Graph&, Rewrites&);
 void fuse_gelu(Graph&, Rewrites&);
@@ -90,6 +91,7 @@ constexpr Pass kFloatPasses[] = {
     {"fold_batchnorm", fold_batchnorm},
     {"fuse_normalization", fuse_normalization},
     {"fuse_group_norm", fuse_group_norm},
+    {"fuse_softmax", fuse_softmax},
     {"fuse_bias", fuse_bias},
     {"fuse_swish", fuse_swish},
     {"fuse_gelu", fuse_gelu},

@@ -92,6 +92,43 @@ class Attention(unittest.TestCase):
         self.assertEqual([layer["precision"] for layer in layers if layer["macs"]], ["int8"] * 6)
         self.assertNotIn("reference", [layer["kernel"] for layer in layers])
 
+    def written_softmax(self, form, scores):
+        small, numpy = self.small, self.numpy
+        if form == "operator":
+            return small.node("Softmax", [scores], axis=-1)
+        last = small.const(numpy.array([-1]))
+        below = small.node("Sub", [scores, small.node("ReduceMax", [scores], axes=[-1], keepdims=1)])
+        exponentials = small.node("Exp", [below])
+        total = small.node("ReduceSum", [exponentials, last], keepdims=1)
+        if form == "product":
+            return small.node("Mul", [exponentials, small.node("Reciprocal", [total])])
+        return small.node("Div", [exponentials, total])
+
+    def test_a_softmax_written_out_is_in_codes_too(self):
+        numpy, results = self.numpy, {}
+        for form in ("operator", "quotient", "product"):
+            self.rng = numpy.random.default_rng(6)
+            small = self.small = Small(17)
+            x = small.feed("x", self.reals(2, 6, 32))
+            heads = [small.node("Transpose", [small.node("Reshape", [small.node("MatMul", [x, small.const(self.reals(32, 32) / 6)]),
+                     small.const(numpy.array([0, 6, 4, 8]))])], perm=perm) for perm in ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])]
+            shares = self.written_softmax(form, small.node("MatMul", heads[:2]))
+            mixed = small.node("Transpose", [small.node("MatMul", [shares, heads[2]])], perm=[0, 2, 1, 3])
+            rows = small.node("Reshape", [mixed, small.const(numpy.array([0, 6, 32]))])
+            small.node("MatMul", [rows, small.const(self.reals(32, 8) / 6)], ["y"])
+            path, data = small.save("y"), scratch() / f"written_{form}.npz"
+            numpy.savez(data, x=numpy.concatenate([small.feeds["x"]] * 2))
+            result, layers = got(path, small.feeds, "--int8", "--calib", data)
+            self.assertEqual([layer["precision"] for layer in layers if layer["macs"]], ["int8"] * 6, form)
+            self.assertEqual([layer["op"] for layer in layers if "oftmax" in layer["op"]], ["QSoftmax"], form)
+            wanted = expected(path, small.feeds)["y"]
+            noise = numpy.sqrt(numpy.mean((result["y"] - wanted) ** 2) / numpy.mean(wanted ** 2))
+            results[form] = result["y"]
+            self.assertLess(noise, 0.03, form)  # 30 dB: one scale of 255 codes for each tensor
+        # The same codes as with the operator.
+        numpy.testing.assert_array_equal(results["quotient"], results["operator"])
+        numpy.testing.assert_array_equal(results["product"], results["operator"])
+
     def test_the_guard_against_nan_is_no_layer(self):
         """PyTorch's exporter writes it behind the Softmax of masked attention. Codes say 0 for NaN by themselves."""
         small, numpy = self.small, self.numpy

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// f32 operators whose unit is a dense row: Softmax, LayerNormalization, RMSNormalization. A Softmax over another axis than the last takes
+// f32 operators whose unit is a dense row: Softmax, LogSoftmax, LayerNormalization, RMSNormalization. A Softmax over another axis than the last takes
 // many rows side by side, or the channels of pixels.
 #include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/rows.h"
@@ -85,22 +85,43 @@ Candidate row_candidate(const LowerRequest& request, const FloatKernel<RowArgs>&
   return candidate;
 }
 
+// The channels of a pixel are a row where they lie one behind the other.
+bool rows_are_pixels(const LowerRequest& request, const SoftmaxGeometry& g) {
+  const Shape& shape = request.inputs[0].shape;
+  return shape.rank() == 4 && request.layouts[0] == Layout::nhwc && g.count == shape[1] &&
+         g.inner == shape[2] * shape[3];
+}
+
+bool rows_are_dense(const LowerRequest& request, const SoftmaxGeometry& g) {
+  return g.inner == 1 || rows_are_pixels(request, g);
+}
+
+Candidate softmax_candidate(const LowerRequest& request, const FloatKernel<RowArgs>& kernel,
+                            const SoftmaxGeometry& g) {
+  const s64 rows = request.inputs[0].shape.elements() / g.count;
+  Candidate candidate = row_candidate(request, kernel, {nullptr, rows, g.count, {}, {}, 0.0f});
+  if (!rows_are_pixels(request, g)) return candidate;
+  candidate.inputs[0] = Layout::nhwc;
+  candidate.outputs = {Layout::nhwc};
+  return candidate;
+}
+
 }  // namespace
 
 Offer lower_f_softmax(const LowerRequest& request) {
   if (std::string reason = float_reject(request); !reason.empty()) return Reject{reason};
-  const Shape& shape = request.inputs[0].shape;
-  const SoftmaxGeometry g = softmax_geometry(request.node, shape);
-  if (shape.elements() == 0) return Reject{"there is nothing to normalize"};
-  const bool pixels = shape.rank() == 4 && request.layouts[0] == Layout::nhwc &&
-                      g.count == shape[1] && g.inner == shape[2] * shape[3];
-  if (g.inner != 1 && !pixels) return columns_candidate(request, g);
-  Candidate candidate = row_candidate(request, kSoftmaxF32,
-                                      {nullptr, shape.elements() / g.count, g.count, {}, {}, 0.0f});
-  if (!pixels) return candidate;
-  candidate.inputs[0] = Layout::nhwc;  // the channels of a pixel are a row
-  candidate.outputs = {Layout::nhwc};
-  return candidate;
+  if (request.inputs[0].shape.elements() == 0) return Reject{"there is nothing to normalize"};
+  const SoftmaxGeometry g = softmax_geometry(request.node, request.inputs[0].shape);
+  if (!rows_are_dense(request, g)) return columns_candidate(request, g);
+  return softmax_candidate(request, kSoftmaxF32, g);
+}
+
+Offer lower_f_log_softmax(const LowerRequest& request) {
+  if (std::string reason = float_reject(request); !reason.empty()) return Reject{reason};
+  if (request.inputs[0].shape.elements() == 0) return Reject{"there is nothing to normalize"};
+  const SoftmaxGeometry g = softmax_geometry(request.node, request.inputs[0].shape);
+  if (!rows_are_dense(request, g)) return Reject{"its rows do not lie along the last axis"};
+  return softmax_candidate(request, kLogSoftmaxF32, g);
 }
 
 Offer lower_f_rms_norm(const LowerRequest& request) {

@@ -12,6 +12,7 @@
 namespace octet {
 
 Offer lower_f_softmax(const LowerRequest& request);
+Offer lower_f_log_softmax(const LowerRequest& request);
 Offer lower_f_layer_norm(const LowerRequest& request);
 Offer lower_f_reduce(const LowerRequest& request);
 Offer lower_f_rms_norm(const LowerRequest& request);
@@ -48,6 +49,21 @@ TEST(FloatSoftmax, EqualsTheReference) {
   }
   expect_exact({.op = "Softmax", .inputs = {{random_f32(Shape{4, 3, 65, 65}, 2, 3.0f)}}},
                lower_f_softmax, "attention");
+}
+
+TEST(FloatLogSoftmax, EqualsTheReference) {
+  for (s64 count = 1; count < 70; ++count) {
+    expect_exact({.op = "LogSoftmax", .inputs = {{random_f32(Shape{5, count}, 1, 5.0f)}}},
+                 lower_f_log_softmax, std::to_string(count));
+  }
+  constexpr f32 kInf = std::numeric_limits<f32>::infinity();
+  const std::vector<f32> rows = {1e30f, -1e30f, 0.0f, -kInf, 1.0f, -kInf, 88.0f, -88.0f, 3.0f};
+  expect_exact({.op = "LogSoftmax", .inputs = {{Tensor::of<f32>(Shape{3, 3}, rows)}}},
+               lower_f_log_softmax, "far apart");
+  Probe pixels{.op = "LogSoftmax",
+               .inputs = {{random_f32(Shape{2, 21, 9, 7}, 4, 6.0f), false, Layout::nhwc}}};
+  pixels.attrs.set("axis", s64{1});
+  expect_exact(pixels, lower_f_log_softmax, "channels of pixels");
 }
 
 // Rows that are turned: more and fewer than a register holds.

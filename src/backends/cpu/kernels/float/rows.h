@@ -12,7 +12,7 @@ struct RowArgs {
   const float* scale;  // layer_norm: one for each element
   const float* bias;   // the same; zeros when the operator has none
   float epsilon;
-  long rows = 1;  // softmax, layer_norm: dense rows, one behind the other
+  long rows = 1;  // softmax, log_softmax, layer_norm: dense rows, one behind the other
 };
 
 // Rows that are worked on at once; longer ones, whose reals leave the cache, one by one.
@@ -87,6 +87,7 @@ struct PoolArgs {
   void row##_f32_vnni(const args* arguments);
 ROW_FAMILY(softmax, RowArgs)
 ROW_FAMILY(softmax_columns, SoftmaxColumnsArgs)
+ROW_FAMILY(log_softmax, RowArgs)
 ROW_FAMILY(layer_norm, RowArgs)
 ROW_FAMILY(rms_norm, RowArgs)
 ROW_FAMILY(code_softmax, CodeRowArgs)
@@ -110,6 +111,8 @@ struct FloatKernel {
 constexpr FloatKernel<RowArgs> kSoftmaxF32 = {"softmax", softmax_f32_avx2, softmax_f32_vnni};
 constexpr FloatKernel<SoftmaxColumnsArgs> kSoftmaxColumnsF32 = {
     "softmax_columns", softmax_columns_f32_avx2, softmax_columns_f32_vnni};
+constexpr FloatKernel<RowArgs> kLogSoftmaxF32 = {"log_softmax", log_softmax_f32_avx2,
+                                                 log_softmax_f32_vnni};
 constexpr FloatKernel<RowArgs> kLayerNormF32 = {"layer_norm", layer_norm_f32_avx2,
                                                 layer_norm_f32_vnni};
 constexpr FloatKernel<RowArgs> kRmsNormF32 = {"rms_norm", rms_norm_f32_avx2, rms_norm_f32_vnni};

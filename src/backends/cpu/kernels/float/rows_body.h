@@ -88,6 +88,20 @@ inline void each_row(const RowArgs* args) {
     kRow(&one);
 }
 
+inline V step_exp(V lane, V x, V max) { return v_add(lane, v_exp(v_sub(x, max))); }
+
+inline void log_softmax_row(const RowArgs* args) {
+  const float* src = args->src;
+  const V max =
+      v_set(fold_max(reduce_row<step_max>(src, args->count, -__builtin_inff(), v_set(0.0f))));
+  const V sum = v_set(fold_add(reduce_row<step_exp>(src, args->count, 0.0f, max)));
+  const V log_sum = v_log(sum);
+  for (long i = 0; i < args->count; i += kLanes) {
+    const int n = rest_of(args->count, i);
+    v_store_n(args->dst + i, v_sub(v_sub(v_load_n(src + i, n), max), log_sum), n);
+  }
+}
+
 inline void softmax(const RowArgs* args) {
   const long count = args->count;
   if (count > kShortRow) return each_row<softmax_long>(args);
@@ -245,6 +259,7 @@ inline void average_pool(const PoolArgs* args) {
 
 void OCTET_ISA(softmax_f32)(const RowArgs* args) { softmax(args); }
 void OCTET_ISA(softmax_columns_f32)(const SoftmaxColumnsArgs* args) { softmax_columns(args); }
+void OCTET_ISA(log_softmax_f32)(const RowArgs* args) { each_row<log_softmax_row>(args); }
 void OCTET_ISA(layer_norm_f32)(const RowArgs* args) { each_row<layer_norm_row>(args); }
 void OCTET_ISA(rms_norm_f32)(const RowArgs* args) { each_row<rms_norm_row>(args); }
 void OCTET_ISA(row_sum_f32)(const RowArgs* args) { row_sum(args); }
