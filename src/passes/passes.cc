@@ -49,6 +49,7 @@ void cancel_qdq(Graph&, Rewrites&);
 void split_conv_transpose(Graph&, Rewrites&);
 void join_channel_codes(Graph&, Rewrites&);
 void symmetric_weights(Graph&, Rewrites&);
+void fold_channel_scales(Graph&, Rewrites&);
 void fuse_unary(Graph&, Rewrites&);
 void fuse_qdq(Graph&, Rewrites&);
 void fuse_plugin(Graph&, Rewrites&);
@@ -110,6 +111,7 @@ constexpr Pass kQuantizePasses[] = {
     {"split_conv_transpose", split_conv_transpose},
     {"symmetric_weights", symmetric_weights},
     {"join_channel_codes", join_channel_codes, kMakesIntegers},
+    {"fold_channel_scales", fold_channel_scales, kMakesIntegers},
     {"fuse_unary", fuse_unary, kMakesIntegers},
     {"fuse_qdq", fuse_qdq, kMakesIntegers},
     {"fuse_plugin", fuse_plugin, kMakesIntegers},

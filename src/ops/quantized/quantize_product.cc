@@ -120,6 +120,11 @@ bool Builder::check_output_scales() {
 
 bool Builder::check_activations() {
   const s64 channels = has_codes(kX) ? lone_channels() : 1;
+  if (has_codes(kX) && channels == 1 && input(kX).scale.elements() > 1 && constant_codes(kWeights))
+    return refuse(
+        fmt::format("input 0 has {} scales, whose ratios its weights, which are codes, cannot take "
+                    "without being rounded; one scale or real weights have an integer form",
+                    input(kX).scale.elements()));
   if (!passes(unreadable_codes(request_, kX, channels))) return false;
   if (request_.graph.is_constant(input(kX).codes)) return refuse("its first operand is constant");
   if (request_.node.input(kResidual) != kNoValue &&
