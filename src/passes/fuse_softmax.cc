@@ -19,7 +19,7 @@
 namespace octet {
 namespace {
 
-struct Core {
+struct FoundSoftmax {
   ValueId x = kNoValue;
   int axis = 0;
   const char* op = "Softmax";
@@ -31,8 +31,8 @@ class SoftmaxMatcher {
       : graph_(graph), uses_(uses), chain_(chain) {}
 
   // The softmax that the node is the last step of.
-  std::optional<Core> core(const Node& node) const {
-    const std::optional<Core> found = is_op(node, "Sub") ? logarithm(node) : quotient(node);
+  std::optional<FoundSoftmax> core(const Node& node) const {
+    const std::optional<FoundSoftmax> found = is_op(node, "Sub") ? logarithm(node) : quotient(node);
     if (!found || graph_.value(found->x).type.dtype != Dtype::f32) return {};
     return found;
   }
@@ -125,15 +125,15 @@ class SoftmaxMatcher {
     return found;
   }
 
-  std::optional<Core> quotient(const Node& node) const {
+  std::optional<FoundSoftmax> quotient(const Node& node) const {
     for (const Quotient& q : quotients(node)) {
       const auto sum = reduced(q.divisor, "ReduceSum");
       if (!sum || !is_read_by(q.divisor, 1) || !is_read_by(sum->node->outputs[0], 1)) continue;
       const auto e = exponentials(q.dividend, *sum, 2);
       if (!e) continue;
       const ValueId x = of_maximum(e->below, e->axis, 1);
-      if (x != kNoValue) return Core{x, e->axis};
-      if (bound_of(e->below, 0) <= kMostWithoutMaximum) return Core{e->below, e->axis};
+      if (x != kNoValue) return FoundSoftmax{x, e->axis};
+      if (bound_of(e->below, 0) <= kMostWithoutMaximum) return FoundSoftmax{e->below, e->axis};
     }
     return {};
   }
@@ -151,12 +151,12 @@ class SoftmaxMatcher {
   }
 
   // (x - max) - log(sum), or x - (max + log(sum)).
-  std::optional<Core> logarithm(const Node& sub) const {
+  std::optional<FoundSoftmax> logarithm(const Node& sub) const {
     if (const auto e = log_of_sum(sub.inputs[1]); e && e->below == sub.inputs[0]) {
       const ValueId x = of_maximum(e->below, e->axis, 2);
-      if (x != kNoValue) return Core{x, e->axis, "LogSoftmax"};
+      if (x != kNoValue) return FoundSoftmax{x, e->axis, "LogSoftmax"};
       const bool inside = bound_of(e->below, 0) <= kMostWithoutMaximum;
-      return inside ? std::optional(Core{e->below, e->axis, "LogSoftmax"}) : std::nullopt;
+      return inside ? std::optional(FoundSoftmax{e->below, e->axis, "LogSoftmax"}) : std::nullopt;
     }
     const Node* add = chain_.produced_by(sub.inputs[1], "Add");
     for (size_t side = 0; add != nullptr && side < 2; ++side) {
@@ -166,7 +166,7 @@ class SoftmaxMatcher {
       if (x == kNoValue || x != sub.inputs[0] || !maximum || !is_read_by(sub.inputs[1], 1))
         continue;
       if (maximum->node->inputs[0] == x && maximum->axis == e->axis)
-        return Core{x, e->axis, "LogSoftmax"};
+        return FoundSoftmax{x, e->axis, "LogSoftmax"};
     }
     return {};
   }
@@ -225,7 +225,7 @@ void fuse_softmax(Graph& graph, Rewrites& rewrites) {
   const Chain chain(graph, uses);
   const SoftmaxMatcher matcher(graph, uses, chain);
   for (Node& node : graph.nodes) {
-    const std::optional<Core> core = matcher.core(node);
+    const std::optional<FoundSoftmax> core = matcher.core(node);
     if (!core || !rewrites.allow()) continue;
     Node fused;
     fused.op = find_op(core->op);
