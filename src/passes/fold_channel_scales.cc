@@ -17,10 +17,10 @@
 namespace octet {
 namespace {
 
-enum : size_t { kX, kWeights };
+enum : size_t { kScaledInput, kFoldedWeights };
 
 // The input channel that each weight meets.
-struct InputChannels {
+struct ScaledChannels {
   s64 count = 0;    // of the input
   s64 own = 1;      // of them that a weight may meet, one group's
   s64 inner = 1;    // weights between neighbours along the input channels
@@ -54,7 +54,7 @@ class ScaleFolder {
   // The DequantizeLinear before a product of constant weights that joins channels, if each of those has a scale.
   const Node* read(const Node& product) {
     if (!is_op(product, "Conv") && !is_matrix_product(product)) return nullptr;
-    const Node* dq = producer_of(graph_, uses_, product.inputs[kX]);
+    const Node* dq = producer_of(graph_, uses_, product.inputs[kScaledInput]);
     if (dq == nullptr || !is_dequantize(*dq) || graph_.is_constant(dq->inputs[0])) return nullptr;
     std::optional<QuantizedInput> input = read_dequantize(graph_, *dq);
     if (!input || input->scale.elements() < 2 || !find_channels(product)) return nullptr;
@@ -70,7 +70,7 @@ class ScaleFolder {
   static bool is_matrix_product(const Node& node) { return is_op(node, "MatMul"); }
 
   bool find_channels(const Node& product) {
-    const Shape& w = graph_.value(product.inputs[kWeights]).type.shape;
+    const Shape& w = graph_.value(product.inputs[kFoldedWeights]).type.shape;
     if (w.is_unknown() || w.rank() < 2) return false;
     if (is_matrix_product(product)) {
       const s64 depth = w[w.rank() - 2];
@@ -86,9 +86,9 @@ class ScaleFolder {
 
   // Real ones, or what stands in the place of their DequantizeLinear; sets the scale of the input.
   std::optional<ValueId> folded_weights(const Node& product) {
-    if (const Tensor* real = graph_.constant_input(product, kWeights))
+    if (const Tensor* real = graph_.constant_input(product, kFoldedWeights))
       return real->dtype() == Dtype::f32 ? std::optional(scaled(product, *real)) : std::nullopt;
-    const Node* dq = producer_of(graph_, uses_, product.inputs[kWeights]);
+    const Node* dq = producer_of(graph_, uses_, product.inputs[kFoldedWeights]);
     if (dq == nullptr || !is_dequantize(*dq)) return {};
     const Tensor* codes = graph_.constant_input(*dq, 0);
     const std::optional<QuantizedInput> weights = read_dequantize(graph_, *dq);
@@ -134,8 +134,8 @@ class ScaleFolder {
   void rewrite(size_t at, const Node& dq, ValueId weights) {
     Node one = make_dequantize(graph_, dq.inputs[0], type_, dq.name + ".one_scale");
     one.origins = dq.origins;
-    graph_.nodes[at].inputs[kX] = one.outputs[0];
-    graph_.nodes[at].inputs[kWeights] = weights;
+    graph_.nodes[at].inputs[kScaledInput] = one.outputs[0];
+    graph_.nodes[at].inputs[kFoldedWeights] = weights;
     edit_.insert_before(at, std::move(one));
     for (Node& made : made_) edit_.insert_before(at, std::move(made));
     made_.clear();
@@ -145,7 +145,7 @@ class ScaleFolder {
   const Uses& uses_;
   GraphEdit edit_;
   // Of the product that is looked at.
-  InputChannels channels_;
+  ScaledChannels channels_;
   std::vector<f32> scales_;
   CodeType type_;  // of the input, with one scale
   std::vector<Node> made_;
