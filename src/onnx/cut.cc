@@ -231,7 +231,7 @@ void embed_weights(GraphProto& graph, ExternalData& external) {
   std::vector<std::string> locations;
   add_locations(graph, locations);
   std::ranges::sort(locations);
-  locations.erase(std::ranges::unique(locations).begin(), locations.end());
+  locations.erase(std::unique(locations.begin(), locations.end()), locations.end());
   external.open_all(locations);
   embed_in(graph, external);
 }
