@@ -287,6 +287,8 @@ int run(Options options) {
     progress.update(now);
     return true;
   };
+  if (options.reproducible && options.calibration.data.data.empty())
+    fail(Error::Code::invalid_argument, "--reproducible has no use without --calib");
   std::optional<ReferenceLevel> level;
   if (options.reproducible) level.emplace();
   const SourceModel source = SourceModel::read(options.model, compile_with);

@@ -121,14 +121,6 @@ void print_costs(const ModelCheck& check) {
                     (check.carries_qdq ? ", by the model's own scales" : ", if calibrated"));
 }
 
-// Real-valued work outside INT8; conversions are not work, and integers have no scale.
-bool is_real_layer(const LayerInfo& layer) {
-  if (layer.conversion || layer.precision == Precision::int8) return false;
-  return std::ranges::any_of(layer.output_types, [](const TensorType& type) {
-    return type.dtype == Dtype::f32 || type.dtype == Dtype::f16 || type.dtype == Dtype::bf16;
-  });
-}
-
 void print_float_layers(const ModelCheck& check, bool all) {
   constexpr size_t kShown = 20;
   if (!check.int8) return;
@@ -136,7 +128,7 @@ void print_float_layers(const ModelCheck& check, bool all) {
       {{"  NOT IN INT8", false, 44}, {"OP"}, {"WHY", false, 100}, {"WHAT HELPS", false, 80}});
   size_t rows = 0;
   for (const LayerInfo& layer : check.int8->layers) {
-    if (!is_real_layer(layer)) continue;
+    if (layer.precision == Precision::int8 || !counts_as_layer(layer)) continue;
     const std::string_view remedy = remedy_of(layer.reason_code);
     if (rows++ < kShown || all) {
       table.add(

@@ -85,7 +85,8 @@ void add_time_gate(CLI::App& app, ConstraintFlags& flags) {
 
 std::vector<Threshold> judge_coverage(const ConstraintFlags& flags, const Coverage& coverage) {
   std::vector<Threshold> judged;
-  if (flags.min_coverage) {
+  // No gate: of no multiplications no share is below it.
+  if (flags.min_coverage && (coverage.macs > 0 || *flags.min_coverage > 0)) {
     const char* what = coverage.macs > 0
                            ? "coverage (per cent of multiplications in INT8)"
                            : "coverage of no multiplications (--min-time-coverage judges by time)";

@@ -20,7 +20,7 @@ std::string looks_like_the_other(const std::string& word, double value, const Sh
     return fmt::format(
         "{} looks like a fraction, and the flag counts per cent; expected {:g} or {:g}%, or {:g}%",
         word, value * 100, value * 100, value);
-  if (unit.whole == 1 && value > 1 && value <= unit.most * 100)
+  if (unit.whole == 1 && value > unit.most && value <= unit.most * 100)
     return fmt::format(
         "{} looks like per cent, and the flag counts fractions of one; expected {:g} or {:g}%",
         word, value / 100, value);

@@ -7,12 +7,14 @@
 
 #include "cli/data_flags.h"
 #include "cli/engine_flags.h"
+#include "cli/engine_source.h"
 #include "cli/fail.h"
+#include "cli/half_flags.h"
 #include "cli/trtexec/constraints.h"
 #include "cli/trtexec/log.h"
 #include "cli/trtexec/plan.h"
 #include "octet/compile.h"
-#include "octet/input.h"
+#include "octet/inspect.h"
 #include "octet/machine.h"
 #include "octet/selection.h"
 
@@ -112,10 +114,7 @@ class Build {
       log_info(
           "FP32 and INT8 precisions have been specified - more performance might be enabled by "
           "additionally specifying --fp16 or --best");
-    if (compile_.plan.f16 && options_.device == "cpu")
-      log_warning(
-          "FP16 is slower than FP32 on the CPU, which has no kernels for it: FP32 computes and "
-          "each result is rounded");
+    if (compile_.plan.f16 && options_.device == "cpu") warn_of_slow_halves(engine);
     if (!options_.version.old)
       info("Created engine with size: {} MiB", number(mebibytes(engine.to_bytes().size())));
     info("Engine built in {} sec.", number(seconds_since(start_)));
@@ -164,6 +163,13 @@ class Build {
     }
   }
 
+  static void warn_of_slow_halves(const Engine& engine) {
+    InspectOptions inspected;
+    inspected.input_shapes = assumed_shapes(engine);
+    const std::string slow = slow_halves(inspect(engine, inspected).layers);
+    if (!slow.empty()) log_warning(slow);
+  }
+
   void log_report() const {
     for (const std::string& text : report_.warnings) log_warning(text);
     for (const MissingRange& range : report_.missing_ranges) {
@@ -190,11 +196,6 @@ class Build {
   bool parsed_ = false;
 };
 
-bool is_octets(const std::string& path) {
-  constexpr std::string_view kMagic = "OCTETENG";
-  return read_beginning(path, kMagic.size()) == kMagic;
-}
-
 Engine loaded(const Options& options) {
   put_in_force({}, options.load);
   open_plan_plugins(options);
@@ -204,7 +205,7 @@ Engine loaded(const Options& options) {
       return Engine::load(options.load);
     } catch (Error& error) {
       check_plan_plugins(options);
-      if (error.code() != Error::Code::io && !is_octets(options.load))
+      if (error.code() != Error::Code::io && !begins_as_engine(options.load))
         error.add_context(
             "an engine of TensorRT holds code for one GPU and one version: build Octet's from the "
             "model, with --onnx");
@@ -224,9 +225,9 @@ int threads_of(const Options& options) {
 }
 
 Engine obtain_engine(Options& options, const Files& files) {
-  if (options.load.empty()) return Build(options, files).run();
-  Engine engine = loaded(options);
-  take_plan(engine, options);
+  const bool builds = options.load.empty();
+  Engine engine = builds ? Build(options, files).run() : loaded(options);
+  if (!builds) take_plan(engine, options);
   if (!options.has("--refitFromOnnx")) return engine;
   const auto start = Clock::now();
   engine = refitted(engine, options);

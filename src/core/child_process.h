@@ -25,7 +25,7 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  // Throw Error(io) with the program's last words where it ends first, the deadline passes, or it takes more than its limits.
+  // Throw Error with the program's last words: io where it ends first or the deadline passes, out_of_memory where it takes more than its limits.
   void write(std::span<const u8> bytes, Deadline deadline);
   void read(std::span<u8> bytes, Deadline deadline);
 

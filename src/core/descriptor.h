@@ -35,7 +35,7 @@ class Descriptor {
   int fd_ = -1;
 };
 
-// open() that waits for nobody: neither for the other end of a FIFO nor for a line that a terminal waits for. False, and errno, where the
+// open() that waits for nobody: neither for the other end of a FIFO nor for a line that a terminal waits for. Holds none, with errno set, where the
 // system refuses.
 Descriptor open_file(const std::filesystem::path& path, int flags, mode_t mode = 0) noexcept;
 

@@ -5,14 +5,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include "core/check.h"
@@ -69,17 +67,20 @@ class Pipe {
 class Closed {
  public:
   Closed() {
+    const std::lock_guard lock(mutex);
     if (count++ == 0) before = prctl(PR_GET_DUMPABLE);
     prctl(PR_SET_DUMPABLE, 0);
   }
   ~Closed() {
+    const std::lock_guard lock(mutex);
     if (--count == 0 && before == 1) prctl(PR_SET_DUMPABLE, 1);
   }
   Closed(const Closed&) = delete;
   Closed& operator=(const Closed&) = delete;
 
  private:
-  static inline std::atomic<int> count = 0, before = 0;
+  static inline std::mutex mutex;
+  static inline int count = 0, before = 0;
 };
 
 void default_signals() {

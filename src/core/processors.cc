@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <thread>
 
 #include "core/divide.h"
+#include "core/input.h"
 #include "octet/machine.h"
 
 namespace octet {
@@ -50,11 +50,6 @@ std::string group_in(std::string_view membership) {
   return {};
 }
 
-std::string content_of(const fs::path& file) {
-  std::ifstream text(file);
-  return {std::istreambuf_iterator<char>(text), {}};
-}
-
 }  // namespace
 
 std::optional<s64> processors_of_groups(const fs::path& root, std::string_view membership) {
@@ -73,7 +68,8 @@ std::optional<s64> processors_of_groups(const fs::path& root, std::string_view m
 int usable_processors() {
   constexpr s64 kMost = 256;  // threads that a pool takes
   s64 count = processors_of_affinity();
-  const auto allowed = processors_of_groups("/sys/fs/cgroup", content_of("/proc/self/cgroup"));
+  const auto allowed =
+      processors_of_groups("/sys/fs/cgroup", read_system_text("/proc/self/cgroup"));
   if (allowed) count = std::min(count, *allowed);
   return static_cast<int>(std::clamp<s64>(count, 1, kMost));
 }

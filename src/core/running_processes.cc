@@ -9,9 +9,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <set>
 #include <string>
@@ -32,7 +32,7 @@ std::string read_small(pid_t pid, const char* name, size_t most) {
   return text;
 }
 
-// False where it has ended. A name may hold anything, so the fields begin behind its last bracket.
+// False where it is gone, and where it has ended and waits to be collected, which has its fields still. A name may hold anything, so the fields begin behind its last bracket.
 bool read_process(pid_t pid, RunningProcess& process) {
   constexpr size_t kMost = 4096;
   const std::string text = read_small(pid, "stat", kMost);
@@ -46,9 +46,9 @@ bool read_process(pid_t pid, RunningProcess& process) {
                                " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
                                "%*d %*d %llu %*u %ld",
                                &state, &parent, &session, &started, &pages);
-  if (read != 5 || state == 'Z' || state == 'X') return false;
+  if (read != 5) return false;
   process = {pid, parent, session, started, s64{pages} * sysconf(_SC_PAGESIZE)};
-  return true;
+  return state != 'Z' && state != 'X';
 }
 
 // Only what was started after the child can have its environment.
@@ -58,9 +58,11 @@ bool has_mark(const RunningProcess& process, std::string_view mark, u64 since) {
          read_small(process.pid, "environ", kMost).find(mark) != std::string::npos;
 }
 
-u64 start_of(pid_t pid, const std::vector<RunningProcess>& all) {
-  const auto at = std::ranges::find(all, pid, &RunningProcess::pid);
-  return at == all.end() ? 0 : at->started;
+// Also of one that has ended and is not collected.
+u64 start_of(pid_t pid) {
+  RunningProcess process;
+  read_process(pid, process);
+  return process.started;
 }
 
 void pause_shortly() {
@@ -89,7 +91,7 @@ s64 own_resident_bytes() {
 
 std::vector<RunningProcess> kin_of(const Kin& kin) {
   const std::vector<RunningProcess> all = running_processes();
-  const u64 since = start_of(kin.root, all);
+  const u64 since = start_of(kin.root);
   std::set<pid_t> known = {kin.root};
   std::vector<RunningProcess> found;
   for (const RunningProcess& p : all) {
@@ -109,9 +111,9 @@ std::vector<RunningProcess> kin_of(const Kin& kin) {
 }
 
 int end_kin(const Kin& kin, bool collects) {
-  constexpr int kMostRounds = 5000;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   int count = 0;
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round == 0 || std::chrono::steady_clock::now() < end; ++round) {
     const std::vector<RunningProcess> living = kin_of(kin);
     if (round == 0) count = static_cast<int>(living.size());
     for (const RunningProcess& process : living) kill(process.pid, SIGKILL);

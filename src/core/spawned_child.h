@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Another program in a child process: in a session of its own, with nothing of this process but three descriptors, within limits. Whatever it
-// starts ends with it: what leaves its session too is known by its environment.
+// starts ends with it: what leaves its session too is known by its environment. The system ends it with the thread that made the object, also
+// where the process goes on.
 #pragma once
 
 #include <string>

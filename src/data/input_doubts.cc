@@ -130,9 +130,6 @@ class Examiner {
     if (image_) find_right();
   }
 
-  const std::optional<PixelMap>& right() const { return right_; }
-  bool is_image() const { return image_; }
-
   std::optional<InputDoubt> doubt() const {
     if (!history_.photos && wrong_layout()) return layout_doubt();
     if ((image_ && as_prepared()) || spans_as_then() || is_own_affair()) return std::nullopt;

@@ -92,7 +92,8 @@ void settle_fit(const ImageInput& input, const TensorType& type, Preprocess* p) 
   if (p->fit == Fit::crop) {
     p->crop = size;
     const int shorter = std::max(size.width, size.height);
-    p->resize_short = std::min(65535, static_cast<int>(static_cast<f32>(shorter) / p->crop_share));
+    p->resize_short =
+        static_cast<int>(std::min(65535.0f, static_cast<f32>(shorter) / p->crop_share));
   }
   if (input.channels > 0) p->layout = input.nhwc ? "nhwc" : "nchw";
   p->fit = Fit::as_said;

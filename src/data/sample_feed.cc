@@ -53,9 +53,9 @@ class CallerFeed : public SampleFeed {
       const std::string what = fmt::format("{}, input '{}'", sample.name, inputs_[i].name);
       sample.inputs.push_back(convert_array(rows[i], inputs_[i].type.dtype, what));
     }
-    if (seen_ != nullptr) {
+    if (seen_ != nullptr || watch_ != nullptr) {
       const std::lock_guard lock(mutex_);
-      seen_->add(sample.inputs);
+      if (seen_ != nullptr) seen_->add(sample.inputs);
       if (watch_ != nullptr) watch_->add(sample.inputs);
     }
     return sample;

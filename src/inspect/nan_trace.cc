@@ -195,7 +195,7 @@ bool may_hide_nan(const Engine& engine) {
 
 bool any_not_finite(std::span<const Tensor> tensors) {
   return std::ranges::any_of(tensors, [](const Tensor& tensor) {
-    return nans(tensor).count + infinities(tensor).count > 0;
+    return count_of(tensor, [](f64 x) { return !std::isfinite(x); }).count > 0;
   });
 }
 

@@ -96,6 +96,10 @@ class Cutter {
       if (std::ranges::find(outputs, name) != outputs.end())
         wrong_.push_back(quote_name(name) + " is named as an input and as an output");
     }
+    seen.clear();
+    for (const std::string& name : outputs) {
+      if (!seen.insert(name).second) wrong_.push_back(quote_name(name) + " is named twice");
+    }
   }
 
   // From the outputs back to the tensors where the part begins.
@@ -177,11 +181,10 @@ class Cutter {
 };
 
 // Elements of less than a byte stay packed as they lie in the file.
-void embed(octet_onnx::TensorProto& tensor, ExternalData& external) {
+void embed(octet_onnx::TensorProto& tensor, ExternalData& external, TensorReader& reader) {
   if (!is_external(tensor)) return;
-  std::vector<std::string> warnings;
   octet_onnx::TensorProto described = tensor;
-  const Tensor value = TensorReader(external, default_max_bytes(), warnings).read(described);
+  const Tensor value = reader.read(described);
   std::string raw(reinterpret_cast<const char*>(value.data()), value.bytes());
   if (is_small_dtype(value.dtype())) {
     const ExternalSlice slice = external_slice(tensor);
@@ -204,9 +207,14 @@ void add_locations(GraphProto& graph, std::vector<std::string>& locations) {
   each_body(*graph.mutable_node(), [&](GraphProto& body) { add_locations(body, locations); });
 }
 
-void embed_in(GraphProto& graph, ExternalData& external) {
-  for (auto& tensor : *graph.mutable_initializer()) embed(tensor, external);
-  each_body(*graph.mutable_node(), [&](GraphProto& body) { embed_in(body, external); });
+void embed_in(GraphProto& graph, ExternalData& external, TensorReader& reader) {
+  for (auto& tensor : *graph.mutable_initializer()) embed(tensor, external, reader);
+  for (NodeProto& node : *graph.mutable_node()) {
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_t()) embed(*attribute.mutable_t(), external, reader);
+    }
+  }
+  each_body(*graph.mutable_node(), [&](GraphProto& body) { embed_in(body, external, reader); });
 }
 
 }  // namespace
@@ -233,7 +241,9 @@ void embed_weights(GraphProto& graph, ExternalData& external) {
   std::ranges::sort(locations);
   locations.erase(std::unique(locations.begin(), locations.end()), locations.end());
   external.open_all(locations);
-  embed_in(graph, external);
+  std::vector<std::string> warnings;
+  TensorReader reader(external, default_max_bytes(), warnings);
+  embed_in(graph, external, reader);
 }
 
 }  // namespace octet

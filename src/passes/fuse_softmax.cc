@@ -31,7 +31,7 @@ class SoftmaxMatcher {
       : graph_(graph), uses_(uses), chain_(chain) {}
 
   // The softmax that the node is the last step of.
-  std::optional<FoundSoftmax> core(const Node& node) const {
+  std::optional<FoundSoftmax> softmax_of(const Node& node) const {
     const std::optional<FoundSoftmax> found = is_op(node, "Sub") ? logarithm(node) : quotient(node);
     if (!found || graph_.value(found->x).type.dtype != Dtype::f32) return {};
     return found;
@@ -72,6 +72,8 @@ class SoftmaxMatcher {
   std::optional<Reduced> reduced(ValueId id, std::string_view op) const {
     const Node* put_back = chain_.produced_by(id, "Unsqueeze");
     if (put_back == nullptr) put_back = chain_.produced_by(id, "Reshape");
+    // What computes a shape would go into the softmax's origins.
+    if (put_back != nullptr && !graph_.is_constant(put_back->input(1))) return {};
     const Node* reduce = chain_.produced_by(put_back != nullptr ? put_back->inputs[0] : id, op);
     if (reduce == nullptr) return {};
     const Shape& shape = graph_.value(reduce->inputs[0]).type.shape;
@@ -225,12 +227,12 @@ void fuse_softmax(Graph& graph, Rewrites& rewrites) {
   const Chain chain(graph, uses);
   const SoftmaxMatcher matcher(graph, uses, chain);
   for (Node& node : graph.nodes) {
-    const std::optional<FoundSoftmax> core = matcher.core(node);
-    if (!core || !rewrites.allow()) continue;
+    const std::optional<FoundSoftmax> softmax = matcher.softmax_of(node);
+    if (!softmax || !rewrites.allow()) continue;
     Node fused;
-    fused.op = find_op(core->op);
-    fused.attrs.set("axis", s64{core->axis});
-    chain.fuse(node, core->x, std::move(fused));
+    fused.op = find_op(softmax->op);
+    fused.attrs.set("axis", s64{softmax->axis});
+    chain.fuse(node, softmax->x, std::move(fused));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/side_by_side.h"
 #include "plan/operands.h"
 #include "plan/select.h"
 
@@ -40,7 +41,7 @@ void run_all(std::span<Job> jobs, const Preparing& preparing, int threads) {
     preparing.pool.parallel_for(preparing.pool.size(), [&](s64, s64, int) { drain(); });
     return;
   }
-  run_threads(static_cast<int>(std::min<s64>(threads, std::ssize(jobs))), [&](int) { drain(); });
+  side_by_side(jobs.size(), threads, [&](size_t) { drain(); });
 }
 
 int preparations_of(const Plan& plan) {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/thread_pool.h"
-#include "octet/threads.h"
 #include "plan/plan.h"
 #include "plan/prepared_store.h"
 

@@ -69,7 +69,7 @@ void apply_share(const Fields& from, Preprocess* into) {
   if (!(share > 0 && share <= 1)) from.wrong("'crop_pct' is not above 0 and at most 1");
   const int side = into->resize_short;
   into->crop = Size{side, side};
-  into->resize_short = static_cast<int>(static_cast<f32>(side) / share);
+  into->resize_short = static_cast<int>(std::min(65535.0f, static_cast<f32>(side) / share));
 }
 
 void read_geometry(const Fields& from, Preprocess* into) {

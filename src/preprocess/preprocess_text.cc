@@ -3,8 +3,8 @@
 
 #include <cctype>
 #include <charconv>
-#include <system_error>
 #include <cmath>
+#include <system_error>
 
 #include "core/check.h"
 #include "preprocess/image_limits.h"

@@ -16,7 +16,7 @@ namespace {
 // Contexts share the machine's processors: one run at a time has all of them.
 std::shared_ptr<octet::ThreadPool> all_processors() {
   static const std::shared_ptr<octet::ThreadPool> pool =
-      octet::make_thread_pool(std::min(octet::usable_processors(), 256));
+      octet::make_thread_pool(octet::usable_processors());
   return pool;
 }
 
@@ -274,7 +274,7 @@ void Context::emit_profile(const std::vector<octet::Tensor>& inputs) const {
   octet::ProfileOptions options;
   options.runs = 1;
   options.device = device_;
-  options.threads = std::min(octet::usable_processors(), 256);
+  options.threads = octet::usable_processors();
   if (!names_ || names_changes_ != shape_changes_) {
     octet::InspectorOptions shown;
     shown.threads = options.threads;

@@ -25,7 +25,7 @@ const octet::EngineInspector& Inspector::inspector() const {
   octet::InspectorOptions options;
   options.schema = 10;
   options.has_context = context_ != nullptr;
-  options.threads = std::min(octet::usable_processors(), 256);
+  options.threads = octet::usable_processors();
   options.verbosity = static_cast<octet::InspectorVerbosity>(state_->info.verbosity % 3);
   const bool is_sized = context_ != nullptr && context_->allInputDimensionsSpecified();
   const std::vector<octet::Shape> shapes =

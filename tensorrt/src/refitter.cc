@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <thread>
 
 #include "emission.h"
 #include "octet/compile.h"
+#include "octet/machine.h"
 #include "octet/refit.h"
 #include "parser.h"
 #include "wire.h"
@@ -125,9 +125,8 @@ bool Refitter::rebuild() {
     if (field->number == 7) graph.bytes(7, changed_graph(field->bytes));
     bytes += field->number == 7 ? graph.text() : std::string(field->whole);
   }
-  const auto machine = static_cast<int>(std::thread::hardware_concurrency());
   octet::CompileOptions options = octet::refit_options(state->info.refit_options);
-  options.threads = std::clamp(machine, 1, 256);
+  options.threads = octet::usable_processors();
   for (const auto& [name, range] : ranges_) {
     if (!options.calibration) continue;
     options.calibration->ranges.insert(options.calibration->ranges.begin(),

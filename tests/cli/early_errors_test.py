@@ -48,6 +48,10 @@ class Bytes(unittest.TestCase):
         build(name="of_copy", model=scratch() / "copy of it.onnx")
         self.assertEqual((scratch() / "of_it.octet").read_bytes(), (scratch() / "of_copy.octet").read_bytes())
 
+    def test_reproducible_needs_data(self):
+        said = octet("build", DIGITS / "digits.onnx", "--reproducible", "-o", scratch() / "no.octet", code=2).err
+        self.assertIn("--reproducible has no use without --calib", said)
+
     def test_reproducible_builds_do_not_depend_on_the_instruction_set(self):
         engines = []
         for isa in ("none", "avx2", "avx_vnni", "vnni", "amx"):

@@ -49,6 +49,7 @@ class Extracted(unittest.TestCase):
         self.assertIn("'imag' is no tensor that the graph computes; did you mean 'image'?", said)
         self.assertIn("'logit' is no tensor that the graph computes; did you mean 'logits'?", said)
         self.assertIn("'nobody'", said)
+        self.assertIn("'logits' is named twice", extract("--outputs", "logits,logits", code=2)["error"]["message"])
         relu = self.middle("Relu")
         said = extract("--inputs", relu[-1], "--outputs", relu[0], code=2)["error"]["message"]
         self.assertIn("is not needed for the outputs", said)
@@ -78,6 +79,16 @@ class Extracted(unittest.TestCase):
         extract(model=folder / "digits.onnx", name="inside")
         x = self.numpy.ones((1, 1, 8, 8), "float32")
         self.assertEqual(self.run_model(scratch() / "inside.onnx", {"image": x})[0].tobytes(), self.run_model(MODEL, {"image": x})[0].tobytes())
+        # Weights of Constant nodes too.
+        model = self.onnx.load(MODEL)
+        for weights in list(model.graph.initializer):
+            model.graph.node.insert(0, self.onnx.helper.make_node("Constant", [], [weights.name], value=weights))
+        del model.graph.initializer[:]
+        self.onnx.save(model, folder / "constants.onnx", save_as_external_data=True, location="constants.bin", size_threshold=0, convert_attribute=True)
+        extract(model=folder / "constants.onnx", name="constants_inside")
+        (folder / "constants.bin").unlink()
+        self.assertEqual(self.run_model(scratch() / "constants_inside.onnx", {"image": x})[0].tobytes(),
+                         self.run_model(MODEL, {"image": x})[0].tobytes())
         (folder / "weights.bin").unlink()
         self.assertIn("weights.bin", extract(model=folder / "digits.onnx", code=2)["error"]["message"])
 

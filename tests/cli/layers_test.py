@@ -26,7 +26,7 @@ class AgainstOnnxRuntime(unittest.TestCase):
 
     def test_the_first_layer_that_differs_is_named(self):
         """A model with one weight changed in its third convolution against the model as it was."""
-        numpy, onnx = need("numpy"), need("onnx")
+        onnx = need("onnx")
         need("onnxruntime")
         model = onnx.load(MODEL)
         third = [node for node in model.graph.node if node.op_type == "Conv"][2]
@@ -42,7 +42,6 @@ class AgainstOnnxRuntime(unittest.TestCase):
         self.assertEqual(told["first_difference"]["layer"], third.name)
         self.assertGreater(told["first_difference"]["beyond"], 0)
         self.assertIn(f"first layer that differs beyond --atol and --rtol: {third.name}", compare(engine, *flags, code=1).out)
-        del numpy
 
     def test_saved_outputs_have_no_layers(self):
         path = scratch() / "saved.npz"

@@ -121,6 +121,9 @@ class Refits(unittest.TestCase):
             said = loaded(plan, f"--refitFromOnnx={self.other(name + '.onnx', change)}", code=1).err
             self.assertIn("the model is not the engine's with other weights: ", said)
             self.assertIn(text, said)
+        both = (f"--refitFromOnnx={self.other('again.onnx', renamed)}", "--skipInference")
+        self.assertIn("the model is not the engine's", quick("--refit", *both, code=1).err)
+        self.assertIn("built without --refit", quick(*both, code=1).err)
         self.assertIn("built without --refit", loaded(digits_engine(), f"--refitFromOnnx={MODEL}", code=1).err)
         self.assertIn("No such file", loaded(plan, f"--refitFromOnnx={scratch() / 'absent.onnx'}", code=1).err)
 

@@ -88,10 +88,11 @@ class Usage(unittest.TestCase):
         for one, other in (("0.9", "90%"), ("1", "100%"), ("0", "0%"), ("0.005", "0.5%")):
             limits = [octet(*base, "--min-top1", value, code=None).json["thresholds"][0]["limit"] for value in (one, other)]
             self.assertEqual(*limits)
-        for one, other in (("50", "50%"), ("0.5%", "0.5%"), ("0", "0%")):
+        for one, other in (("50", "50%"), ("33.5", "33.5%"), ("0", "0%")):
             rows = [octet("build", DIGITS / "digits.onnx", "-o", scratch() / "share.octet", "--json", "--quiet", "--min-coverage", value, code=None)
                     .json["thresholds"][0]["limit"] for value in (one, other)]
             self.assertEqual(*rows)
+            self.assertEqual(rows[1], float(other[:-1]))
 
     def test_missing_files_are_named(self):
         self.assertIn("nowhere.onnx", self.fails("build", "nowhere.onnx"))
