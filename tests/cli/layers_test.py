@@ -5,7 +5,7 @@ import sys
 import unittest
 
 import harness
-from harness import DIGITS, digits, digits_engine, need, octet, scratch
+from harness import DIGITS, digits, digits_engine, need, octet, scratch, shared_data, shared_model
 
 MODEL = DIGITS / "digits.onnx"
 PYTHON = {"OCTET_PYTHON": sys.executable}
@@ -60,6 +60,22 @@ class Simulation(unittest.TestCase):
         self.assertEqual(numpy.load(out)["logits"].shape, (8, 10))
         same = compare(digits_engine(), "--against", "simulation", "--json").json
         self.assertEqual(same["outputs"], told["outputs"])
+
+    def check_first_layer(self, told):
+        """What it is held against is rounded as it is: single codes differ, not every element by half a code."""
+        first = told["first_difference"]
+        if first is not None:
+            self.assertLess(first["beyond"], 0.01 * first["elements"], first)
+
+    def test_the_first_layer_differs_by_single_codes(self):
+        self.check_first_layer(compare(digits_engine(), "--layers", "--json", command="simulate").json)
+
+    def test_the_first_layer_of_a_residual_network(self):
+        model, photos, engine = shared_model("cifar10_resnet20"), shared_data("cifar10"), scratch() / "resnet20.octet"
+        octet("build", model, "--int8", "--calib", photos / "calib", "--max-samples", 16, "--scale", 255, "-o", engine, "--quiet")
+        told = octet("simulate", engine, "--calib", photos / "test", "--max-samples", 2, "--layers", "--json").json
+        self.assertGreater(len(told["layers"]), 20)
+        self.check_first_layer(told)
 
     def test_a_real_engine_has_none(self):
         octet("build", MODEL, "-o", scratch() / "real.octet", "--force")
