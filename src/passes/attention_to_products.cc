@@ -117,7 +117,8 @@ class AttentionRewriter : public NodeRewriter {
   }
 
   ValueId masked(ValueId scores, ValueId q, ValueId k) {
-    if (node().attrs.i("is_causal", 0) != 0) scores = add("Add", {scores, causal(q, k)});
+    causal_ = node().attrs.i("is_causal", 0) != 0 ? causal(q, k) : kNoValue;
+    if (causal_ != kNoValue) scores = add("Add", {scores, causal_});
     const ValueId mask = node().input(kAttentionMask);
     if (mask == kNoValue) return scores;
     if (graph_.value(mask).type.dtype != Dtype::boolean) return add("Add", {scores, mask});
@@ -144,12 +145,25 @@ class AttentionRewriter : public NodeRewriter {
     return add("Shape", {id}, attrs);
   }
 
-  // Softmax gives NaN to a query that the mask hides from all keys, Attention zeros.
+  // Softmax gives NaN to a query that the mask hides from all keys, Attention zeros. NaN that came otherwise stays.
   ValueId zeros_where_hidden(ValueId shares) {
     const ValueId mask = node().input(kAttentionMask);
     if (mask == kNoValue || shows_to_all(mask)) return shares;
     const ValueId test = add("IsNaN", {shares});
-    return add("Where", {test, scalar(0.0f), shares});
+    return add("Where", {test, zero_or_nan(mask), shares});
+  }
+
+  // [.., queries, 1]: zero where no key may be seen.
+  ValueId zero_or_nan(ValueId mask) {
+    const ValueId hidden = scalar(-std::numeric_limits<f32>::infinity()), zero = scalar(0.0f);
+    ValueId bias = mask;
+    if (graph_.value(mask).type.dtype == Dtype::boolean) bias = add("Where", {mask, zero, hidden});
+    if (causal_ != kNoValue) bias = add("Add", {causal_, bias});
+    Attrs keep;
+    keep.set("keepdims", s64{1});
+    const ValueId most = add("ReduceMax", {bias, add_list("axes", {-1})}, keep);
+    const ValueId test = add("Equal", {most, hidden});
+    return add("Where", {test, zero, scalar(std::numeric_limits<f32>::quiet_NaN())});
   }
 
   // Whether a known mask of reals leaves every query its first key, which those that come before it do as well.
@@ -176,6 +190,7 @@ class AttentionRewriter : public NodeRewriter {
   }
 
   Heads q_, k_, v_;
+  ValueId causal_ = kNoValue;  // of the node that is written
 };
 
 }  // namespace

@@ -156,6 +156,35 @@ class Nan(unittest.TestCase):
                 with self.subTest(backend=name, output=output):
                     self.held(got[output], value, f"{name} {output}")
 
+    def test_attention_hides_no_nan(self):
+        """Its own zeros, for queries that a mask hides from every key, are not those of NaN that came with the data."""
+        numpy, onnx_reference = need("numpy"), need("onnx.reference")
+        small, outputs = Small(23), []
+        rng = numpy.random.default_rng(25)
+        q = rng.normal(size=(1, 2, 4, 8)).astype("f4")
+        by = numpy.ones_like(q)
+        q[0, 0, 1, 3] = by[0, 0, 1, 3] = 0
+        feeds = [small.node("Div", [small.feed("q", q), small.feed("by", by)]), *(small.feed(name, rng.normal(size=(1, 2, 5, 8)).astype("f4")) for name in "kv")]
+        seen = numpy.ones((4, 5), bool)
+        seen[2] = False  # of all keys
+        seen[3, :2] = False
+        large = numpy.where(seen, numpy.float32(0), -numpy.inf).astype("f4")
+        large[0, 1] = numpy.inf
+        for name, mask, causal in (("fed", small.feed("seen", seen), 0), ("known_causal", small.const(seen), 1),
+                                   ("known", small.const(large), 0), ("fed_causal", small.feed("large", large), 1)):
+            outputs.append(small.node("Attention", [*feeds, mask], [name], is_causal=causal))
+        path = small.save(*outputs)
+        engine, data = path.with_suffix(".octet"), path.with_suffix(".in.npz")
+        octet("build", path, "-o", engine, "--quiet")
+        numpy.savez(data, **small.feeds)
+        with numpy.errstate(all="ignore"):
+            wanted = dict(zip(outputs, onnx_reference.ReferenceEvaluator(str(path)).run(None, small.feeds)))
+        for name, got in results(engine, data):
+            for output, value in wanted.items():
+                with self.subTest(backend=name, output=output):
+                    self.assertTrue(numpy.isnan(value).any() and (value[0, :, 2] == 0).all())
+                    self.held(got[output], value, f"{name} {output}")
+
     # The evaluator's loops lose NaN where another tap comes first; those of one window and GlobalMaxPool keep it.
     def test_nan_is_the_largest_of_a_window(self):
         numpy = need("numpy")
