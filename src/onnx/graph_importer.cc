@@ -170,7 +170,12 @@ void GraphImporter::declare_constant(const std::string& name, Tensor tensor,
 }
 
 void GraphImporter::declare_inputs() {
-  std::unordered_set<std::string> seen;
+  // Names of the model's own message, which outlives this: a file may list a million.
+  std::unordered_set<std::string_view> seen;
+  const auto count = static_cast<size_t>(proto_.input_size());
+  seen.reserve(count);
+  symbols_.reserve(symbols_.size() + count);
+  graph_.inputs.reserve(count);
   std::set<std::string> given;
   for (const auto& [name, shape] : context_.options.input_shapes) given.insert(name);
   InputTypes types(context_.options.input_shapes, context_.info);
