@@ -69,6 +69,7 @@ std::vector<std::pair<std::string, std::string>> summary_of(const BuildReport& b
   if (const auto preprocess = build.engine.preprocess()) {
     summary.emplace_back("preprocessing", to_json(*preprocess));
   }
+  for (const std::string& line : build.not_finite) summary.emplace_back("not finite", line);
   summary.emplace_back("kernels for", build.inspection.isa);
   return summary;
 }

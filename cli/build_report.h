@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <span>
+#include <string>
 
 #include "cli/outputs.h"
 #include "cli/progress.h"
@@ -22,6 +23,7 @@ struct BuildReport {
   const Inspection& inspection;
   std::span<const StageRow> stages = {};
   std::span<const OutputComparison> outputs = {};  // beside FP32
+  std::span<const std::string> not_finite = {};    // where NaN and infinities come from
 };
 
 void write_build_report(const BuildReport& build, ProgressBar& progress);

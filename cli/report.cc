@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "cli/build_report.h"
@@ -107,6 +109,14 @@ StageFlags stage_flags(Options& options) {
   return flags;
 }
 
+// Of all stages, each line naming its own.
+std::vector<std::string> not_finite_lines(const std::vector<Stage>& stages) {
+  std::vector<std::string> lines;
+  for (const Stage& stage : stages)
+    std::ranges::copy(stage.nan.warnings, std::back_inserter(lines));
+  return lines;
+}
+
 // Of the last stage that there is, with the errors of its layers.
 void write_page(const Options& options, const StageFlags& flags, const SourceModel& source,
                 const std::vector<Stage>& stages, ProgressBar& progress) {
@@ -115,8 +125,9 @@ void write_page(const Options& options, const StageFlags& flags, const SourceMod
     if (stage.missing.empty()) shown = &stage;
   }
   const std::vector<StageRow> rows = stage_rows(stages);
+  const std::vector<std::string> not_finite = not_finite_lines(stages);
   write_build_report({*options.report, flags.model, source, *shown->engine, flags.compile,
-                      shown->report, shown->inspection, rows, shown->outputs},
+                      shown->report, shown->inspection, rows, shown->outputs, not_finite},
                      progress);
 }
 
@@ -130,9 +141,7 @@ int run(Options& options) {
   for (const Stage& stage : stages) save_cache(options.calibration, stage.report);
   if (options.report->given()) write_page(options, flags, source, stages, progress);
   if (const auto doubt = stages[0].counts->doubt()) print_warning(*doubt);
-  for (const Stage& stage : stages) {
-    for (const std::string& warning : stage.nan.warnings) print_warning(warning);
-  }
+  for (const std::string& line : not_finite_lines(stages)) print_warning(line);
   const std::vector<StageRow> rows = stage_rows(stages);
   if (options.json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();

@@ -146,7 +146,9 @@ class Origin(unittest.TestCase):
 
     def test_report_says_it_of_each_type(self):
         model = rooted(False)[0]
-        result = octet("report", model, "--data", data(2, 0), "--seconds", "0.01", "--json").json
+        page = scratch() / "nan.html"
+        result = octet("report", model, "--data", data(2, 0), "--seconds", "0.01", "--report", page, "--json").json
+        self.assertIn("NaN first comes from", page.read_text())
         for stage in result["stages"]:
             if "missing" not in stage:
                 self.check_origin(stage["not_finite"], "[1]")
