@@ -127,6 +127,7 @@ class Build {
   // INT8 without ranges from anywhere is measured with ranges that mean nothing, as trtexec does it.
   Engine compiled() {
     plugins_ = plugin_model(options_);
+    check_refittable(options_, plugins_.has_value());
     if (plugins_) compile_.weights_folder = std::filesystem::absolute(options_.onnx).parent_path();
     try {
       return compiled_once();

@@ -44,14 +44,6 @@ OptimizationProfile kept_profile(const std::vector<TensorInfo>& inputs, const Sh
 }
 
 void keep_model(const Options& options, const Built& built, TensorRtPlan& plan) {
-  if (built.plugins)
-    fail(Error::Code::unsupported,
-         "--refit: plans with plugins of TensorRT are refitted by programs of its interface "
-         "(docs/tensorrt-api.md)");
-  if (!weights_files(options.onnx).empty())
-    fail(Error::Code::unsupported,
-         "--refit: a plan that can be refitted takes its weights from the model, not from files "
-         "beside it");
   plan.refittable = true;
   constexpr uint64_t kMostModelBytes = uint64_t{2} << 30;
   plan.rest = read_text(options.onnx, kMostModelBytes);
@@ -131,6 +123,18 @@ void take_plan(const Engine& engine, Options& options) {
          "Selected profile index {} exceeds the number of profiles that the engine holds. ",
          options.profile);
   complete_profiles(engine, options);
+}
+
+void check_refittable(const Options& options, bool has_plugins) {
+  if (!options.has("--refit")) return;
+  if (has_plugins)
+    fail(Error::Code::unsupported,
+         "--refit: plans with plugins of TensorRT are refitted by programs of its interface "
+         "(docs/tensorrt-api.md)");
+  if (!weights_files(options.onnx).empty())
+    fail(Error::Code::unsupported,
+         "--refit: a plan that can be refitted takes its weights from the model, not from files "
+         "beside it");
 }
 
 Engine with_plan(const Engine& engine, const Options& options, const Built& built) {

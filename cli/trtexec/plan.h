@@ -17,6 +17,9 @@ void complete_profiles(const Engine& engine, Options& options);
 // The same of a loaded plan, whose profiles and verbosity count. Throws Error(invalid_argument) where it has no profile of that number.
 void take_plan(const Engine& engine, Options& options);
 
+// Before anything is built: throws Error(unsupported) where --refit is asked of a model that cannot have it.
+void check_refittable(const Options& options, bool has_plugins);
+
 // How an engine was built.
 struct Built {
   const CompileOptions& options;

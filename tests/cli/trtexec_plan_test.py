@@ -104,6 +104,14 @@ class Refits(unittest.TestCase):
         self.assertNotEqual(refitted, before)
         self.assertEqual(self.outputs(f"--loadEngine={plan}", f"--refitFromOnnx={MODEL}"), before)
 
+    def test_weights_beside_the_model_are_refused_before_it_is_built(self):
+        onnx = need("onnx")
+        path = scratch() / "beside.onnx"
+        onnx.save(onnx.load(MODEL), path, save_as_external_data=True, location="beside.bin", size_threshold=0)
+        refused = trtexec(f"--onnx={path}", *QUICK, "--refit", code=1)
+        self.assertIn("takes its weights from the model, not from files beside it", refused.err)
+        self.assertNotIn("Finished parsing", refused.out)
+
     def test_another_model_is_refused(self):
         plan = scratch() / "whole.plan"
         quick("--refit", f"--saveEngine={plan}", "--skipInference")
@@ -171,7 +179,9 @@ class Plugins(unittest.TestCase):
             self.assertIn("has plugins of TensorRT: --dynamicPlugins=<file> loads the library that has them", said)
             self.assertNotIn("an engine of TensorRT", said)
             self.assertIn("exceeds", loaded(plan, version, f"--plugins={library}", "--useProfile=1", code=1).err)
-            self.assertIn("--refit: plans with plugins", trtexec(f"--onnx={model}", *QUICK, version, f"--plugins={library}", "--refit", code=1).err)
+            refused = trtexec(f"--onnx={model}", *QUICK, version, f"--plugins={library}", "--refit", code=1)
+            self.assertIn("--refit: plans with plugins", refused.err)
+            self.assertNotIn("Finished parsing", refused.out)  # before it is built
 
     def test_what_is_no_such_library(self):
         said = quick(f"--dynamicPlugins={scratch() / 'absent.so'}", code=1).err
