@@ -3,8 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
-#include <thread>
 
 #include "cli/thread_doubt.h"
 #include "cli/trtexec/log.h"
@@ -51,7 +51,7 @@ void print_device(const Options& options) {
     info("Selected Device UUID: {}", device.name);
   }
   log_info("Compute Capability: 0.0");
-  info("SMs: {}", std::max(1u, std::thread::hardware_concurrency()));
+  info("SMs: {}", usable_processors());
   info("Device Global Memory: {} MiB", memory_mib());
   info("Shared Memory per SM: {} KiB", std::max(0L, sysconf(_SC_LEVEL2_CACHE_SIZE)) >> 10);
   log_info("Memory Bus Width: 0 bits (ECC disabled)");

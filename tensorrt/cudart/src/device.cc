@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one device: the host's processors and memory. And errors.
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -51,7 +52,14 @@ struct Properties13 {
 };
 static_assert(sizeof(Properties13) == 1008 && sizeof(cudaDeviceProp) == 1032);
 
-int processors() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
+// Those that this process may run on. What control groups allow is Octet's to read, of which this library holds nothing.
+int processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const bool told = sched_getaffinity(0, sizeof set, &set) == 0;
+  return std::max(1,
+                  told ? CPU_COUNT(&set) : static_cast<int>(std::thread::hardware_concurrency()));
+}
 
 template <class Properties>
 void fill(Properties& prop) {
