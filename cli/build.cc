@@ -186,7 +186,9 @@ void print_summary(const Options& options, const Built& built) {
   print_data(built);
   print_missing_ranges(built.report, built.inspection);
   print_half_weights(built.report);
-  if (options.compile.plan.int8) print_float_layers(built.inspection);
+  constexpr size_t kShown = 12;
+  if (options.compile.plan.int8)
+    print_float_layers(built.inspection, kShown, "octet inspect shows all");
   print_nodes(built.inspection, false);
   if (options.report->given()) {
     fmt::print("  report       {}\n", sanitize(options.report->path().string()));

@@ -14,6 +14,7 @@
 #include "cli/engine_flags.h"
 #include "cli/engine_source.h"
 #include "cli/fail.h"
+#include "cli/float_layers.h"
 #include "cli/standard_files.h"
 #include "cli/terminal.h"
 #include "octet/json.h"
@@ -121,22 +122,10 @@ void print_costs(const ModelCheck& check) {
                     (check.carries_qdq ? ", by the model's own scales" : ", if calibrated"));
 }
 
-void print_float_layers(const ModelCheck& check, bool all) {
+void print_not_int8(const ModelCheck& check, bool all) {
   constexpr size_t kShown = 20;
   if (!check.int8) return;
-  Table table(
-      {{"  NOT IN INT8", false, 44}, {"OP"}, {"WHY", false, 100}, {"WHAT HELPS", false, 80}});
-  size_t rows = 0;
-  for (const LayerInfo& layer : check.int8->layers) {
-    if (layer.precision == Precision::int8 || !counts_as_layer(layer)) continue;
-    const std::string_view remedy = remedy_of(layer.reason_code);
-    if (rows++ < kShown || all) {
-      table.add(
-          {"  " + layer.name, layer.op, layer.reason, remedy.empty() ? "-" : std::string(remedy)});
-    }
-  }
-  if (rows > 0) table.print();
-  if (rows > kShown && !all) fmt::print("  and {} more; --all shows them\n", rows - kShown);
+  print_float_layers(*check.int8, all ? check.int8->layers.size() : kShown, "--all shows them");
 }
 
 // Of equal notes about many nodes one line would say nothing of the others, so each has its own; --all shows more than twenty.
@@ -226,7 +215,7 @@ int run(Options options, const CLI::App& app) {
   }
   print_what(options, result);
   print_costs(result);
-  print_float_layers(result, options.all);
+  print_not_int8(result, options.all);
   if (result.int8) print_nodes(*result.int8, options.all);
   print_qdq(result, options.all);
   print_verdict(result, app);

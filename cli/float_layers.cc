@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/terminal.h"
 
@@ -29,24 +32,25 @@ std::vector<const LayerInfo*> float_layers(const Inspection& inspection) {
 
 }  // namespace
 
-void print_float_layers(const Inspection& inspection) {
-  constexpr size_t kShown = 12;
+void print_float_layers(const Inspection& inspection, size_t most, std::string_view others) {
   const std::vector<const LayerInfo*> layers = float_layers(inspection);
   if (layers.empty()) return;
-  Table table({{"  NOT IN INT8", false, 44},
-               {"OP"},
-               {"TIME", true},
-               {"WHY", false, 100},
-               {"WHAT HELPS", false, 80}});
-  for (const LayerInfo* layer : std::span(layers).first(std::min(layers.size(), kShown))) {
-    const double share = time_share(*layer, inspection);
+  const bool timed = inspection.coverage.us > 0;
+  std::vector<Table::Column> columns = {{"  NOT IN INT8", false, 44}, {"OP"}};
+  if (timed) columns.push_back({"TIME", true});
+  columns.push_back({"WHY", false, 100});
+  columns.push_back({"WHAT HELPS", false, 80});
+  Table table(std::move(columns));
+  for (const LayerInfo* layer : std::span(layers).first(std::min(layers.size(), most))) {
     const std::string_view remedy = remedy_of(layer->reason_code);
-    table.add({"  " + layer->name, layer->op, std::isnan(share) ? "-" : percent(share),
-               layer->reason, remedy.empty() ? "-" : std::string(remedy)});
+    std::vector<std::string> cells = {"  " + layer->name, layer->op};
+    if (timed) cells.push_back(percent(time_share(*layer, inspection)));
+    cells.push_back(layer->reason);
+    cells.push_back(remedy.empty() ? "-" : std::string(remedy));
+    table.add(std::move(cells));
   }
   table.print();
-  if (layers.size() > kShown)
-    fmt::print("  and {} more; octet inspect shows all\n", layers.size() - kShown);
+  if (layers.size() > most) fmt::print("  and {} more; {}\n", layers.size() - most, others);
 }
 
 nlohmann::ordered_json float_layers_json(const Inspection& inspection) {

@@ -103,6 +103,12 @@ std::vector<size_t> places_of(const OnnxRuntime& runtime, const Engine& engine) 
   return places;
 }
 
+std::vector<Tensor> in_order(std::span<const Tensor> inputs, const std::vector<size_t>& places) {
+  std::vector<Tensor> ordered;
+  for (const size_t place : places) ordered.push_back(inputs[place]);
+  return ordered;
+}
+
 // The values of a model in ONNX Runtime that the engine computes under the same names, in f32.
 class RuntimeValues {
  public:
@@ -121,9 +127,7 @@ class RuntimeValues {
   const std::vector<std::string>& names() const { return names_; }
 
   std::vector<Tensor> run(std::span<const Tensor> inputs) {
-    std::vector<Tensor> ordered;
-    for (const size_t place : places_) ordered.push_back(inputs[place]);
-    return runtime_.run(ordered, names_);
+    return runtime_.run(in_order(inputs, places_), names_);
   }
 
  private:
@@ -237,9 +241,7 @@ void Reference::run(const Engine& engine, Samples& samples, const EachPair& each
   if (source_->runtime) {
     runners.push_back(
         [&, places = places_of(*source_->runtime, engine)](std::span<const Tensor> inputs) {
-          std::vector<Tensor> ordered;
-          for (const size_t place : places) ordered.push_back(inputs[place]);
-          return source_->runtime->run(ordered, names);
+          return source_->runtime->run(in_order(inputs, places), names);
         });
   }
   OutputArrays kept(names);
