@@ -2,23 +2,13 @@
 #include "calibrate/channel_power.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "calibrate/stream_args.h"
 #include "core/cpu_isa.h"
+#include "core/exact_mean.h"
 
 namespace octet {
 namespace {
-
-constexpr int kUnitBits = 60;
-// Sums of 2^26 samples stay below 2^127.
-constexpr f64 kLargest = 0x1p40;
-
-__int128 fixed(f64 sum, s64 count) {
-  const f64 mean = sum / static_cast<f64>(count);
-  const f64 bounded = std::isfinite(mean) ? std::clamp(mean, -kLargest, kLargest) : 0.0;
-  return static_cast<__int128>(std::ldexp(bounded, kUnitBits));
-}
 
 void add(std::vector<__int128>& sums, const std::vector<__int128>& more) {
   if (sums.empty()) sums.resize(more.size());
@@ -63,13 +53,14 @@ void ChannelPower::observe(const Tensor& tensor) {
   const Shape& shape = tensor.shape();
   if (tensor.dtype() != Dtype::f32 || shape.rank() != 4 || tensor.elements() == 0) return;
   const s64 pixels = shape[2] * shape[3];
+  const f64 count = static_cast<f64>(pixels);
   const f32* x = tensor.as<f32>().data();
   for (s64 n = 0; n < shape[0]; ++n) {
     ChannelPower sample;
     for (s64 c = 0; c < shape[1]; ++c, x += pixels) {
       const Moments sum = moments(x, static_cast<size_t>(pixels));
-      sample.squares_.push_back(fixed(sum.squares, pixels));
-      sample.values_.push_back(fixed(sum.values, pixels));
+      sample.squares_.push_back(exact_term(sum.squares / count));
+      sample.values_.push_back(exact_term(sum.values / count));
     }
     sample.samples_ = 1;
     merge(sample);
@@ -84,9 +75,7 @@ void ChannelPower::merge(const ChannelPower& other) {
 
 std::vector<f64> ChannelPower::means_of(const Sums& sums) const {
   std::vector<f64> means;
-  for (const __int128 sum : sums) {
-    means.push_back(std::ldexp(static_cast<f64>(sum), -kUnitBits) / static_cast<f64>(samples_));
-  }
+  for (const __int128 sum : sums) means.push_back(exact_mean(sum, samples_));
   return means;
 }
 

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <iterator>
 #include <vector>
 
 #include "core/types.h"

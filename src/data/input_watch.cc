@@ -6,9 +6,9 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/exact_mean.h"
 #include "core/small_types.h"
 #include "core/visit.h"
-#include "data/exact_mean.h"
 #include "data/preprocess.h"
 #include "octet/input_profile.h"
 
