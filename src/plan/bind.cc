@@ -10,6 +10,7 @@
 #include "core/side_by_side.h"
 #include "plan/operands.h"
 #include "plan/select.h"
+#include "plan/slack.h"
 
 namespace octet {
 namespace {
@@ -57,9 +58,7 @@ void rethrow(const Job& job, const Plan& plan) {
   }
 }
 
-// Kernels of the CPU may read a little past the end of a value.
 std::shared_ptr<std::byte> copied_to(const Device& device, const Tensor& constant) {
-  constexpr s64 kSlack = 64;
   const s64 bytes = constant.type().bytes();
   std::shared_ptr<std::byte> memory = device.allocate(bytes + kSlack, "a constant");
   const auto queue = device.make_queue(std::make_shared<ThreadPool>(1));

@@ -8,6 +8,7 @@
 #include "core/check.h"
 #include "core/checked.h"
 #include "plan/plan.h"
+#include "plan/slack.h"
 
 namespace octet {
 namespace {
@@ -19,8 +20,6 @@ constexpr s64 kDeviceAlignment = 64 << 10;
 // Of so many buffers most are small: 200,000 would take 13 GB.
 constexpr size_t kManyBuffers = 4096;
 constexpr s64 kDeviceAlignmentOfMany = 256;
-// Kernels of the CPU may read (never write) this far past the end of a buffer; those of a GPU read nothing there.
-constexpr s64 kSlack = 64;
 
 struct Life {
   u32 buffer;

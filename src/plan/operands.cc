@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/check.h"
-#include "graph/op_def.h"
 #include "plan/groups.h"
 
 namespace octet {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "octet/threads.h"
 #include "plugin/check_trials.h"
 
 namespace octet {

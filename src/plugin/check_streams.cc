@@ -5,6 +5,7 @@
 #include <iterator>
 #include <mutex>
 
+#include "octet/threads.h"
 #include "plugin/check_trials.h"
 #include "plugin/device_trial.h"
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/check.h"
-#include "octet/threads.h"
 #include "plugin/check_case.h"
 #include "plugin/check_run.h"
 #include "plugin/isolated.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an engine knows of its inputs.
-#include "core/check.h"
 #include "graph/op_traits.h"
 #include "octet/input_profile.h"
 #include "ops/quantized/quant_axis.h"
