@@ -8,6 +8,9 @@
 #include <utility>
 
 #include "core/visit.h"
+#include "onnx/external_data.h"
+#include "onnx/model_reader.h"
+#include "onnx/tensor_reader.h"
 
 namespace octet {
 namespace {
@@ -89,6 +92,63 @@ void replace_one(const NodeTest& test, size_t i, std::vector<Named>& made) {
   forget_shapes(*made.back().second.model.mutable_graph());
 }
 
+// A constant of the file, which a run brings instead.
+struct Known {
+  pb::TensorProto tensor;  // under the name that the graph reads
+  bool is_node = false;    // a Constant; else an initializer
+  int at = 0;
+};
+
+std::vector<Known> known_of(const pb::GraphProto& graph) {
+  constexpr size_t kMost = 8;  // functions that are written out hold many
+  std::vector<Known> found;
+  for (int i = 0; i < graph.initializer_size(); ++i) {
+    const std::string& name = graph.initializer(i).name();
+    const bool listed = std::ranges::any_of(
+        graph.input(), [&](const pb::ValueInfoProto& input) { return input.name() == name; });
+    if (!listed) found.push_back({graph.initializer(i), false, i});
+  }
+  for (int i = 0; i < graph.node_size(); ++i) {
+    const pb::NodeProto& node = graph.node(i);
+    if (node.op_type() != "Constant" || node.attribute_size() != 1 || !node.attribute(0).has_t())
+      continue;
+    found.push_back({node.attribute(0).t(), true, i});
+    found.back().tensor.set_name(node.output(0));
+  }
+  found.resize(std::min(found.size(), kMost));
+  return found;
+}
+
+void make_input(NodeTest& test, const Known& known) {
+  pb::GraphProto& graph = *test.model.mutable_graph();
+  if (known.is_node) {
+    graph.mutable_node()->DeleteSubrange(known.at, 1);
+  } else {
+    graph.mutable_initializer()->DeleteSubrange(known.at, 1);
+  }
+  pb::ValueInfoProto& input = *graph.add_input();
+  input.set_name(known.tensor.name());
+  auto& type = *input.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(known.tensor.data_type());
+  type.mutable_shape();
+  for (const int64_t size : known.tensor.dims())
+    type.mutable_shape()->add_dim()->set_dim_value(size);
+  test.inputs.push_back(known.tensor);
+  ExternalData none({}, {});
+  std::vector<std::string> warnings;
+  pb::TensorProto payload = known.tensor;
+  test.tensors.push_back(TensorReader(none, default_max_bytes(), warnings).read(payload));
+  graph.clear_value_info();  // of shapes that the constant gave
+}
+
+void replace_known(const NodeTest& test, std::vector<Named>& made) {
+  const std::vector<Known> known = known_of(test.model.graph());
+  for (size_t i = 0; i < known.size(); ++i) {
+    made.emplace_back(fmt::format("known {} as input", i), test);
+    make_input(made.back().second, known[i]);
+  }
+}
+
 void replace_all_but(const NodeTest& test, size_t kept, std::vector<Named>& made) {
   made.emplace_back(fmt::format("constant but {}", kept), test);
   for (size_t i = test.inputs.size(); i-- > 0;) {
@@ -101,6 +161,7 @@ std::vector<Named> replaced(const NodeTest& test) {
   const size_t count = test.inputs.size();
   for (size_t i = 0; i < count; ++i) replace_one(test, i, made);
   for (size_t i = 0; count > 2 && i < count; ++i) replace_all_but(test, i, made);
+  replace_known(test, made);
   for (size_t i = 0; i < count; ++i) {
     for (size_t k = i + 1; k < count; ++k) {
       if (!(test.tensors[i].type() == test.tensors[k].type())) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models made of a node test: what a run brought is a constant, has no elements, is omitted, or the same value twice, and a result goes on
-// into sums and activations, where passes and plans make one step of both.
+// Models made of a node test: what a run brought is a constant, has no elements, is omitted, or the same value twice, what the file holds
+// is brought by a run, and a result goes on into sums and activations, where passes and plans make one step of both.
 #pragma once
 
 #include <string>
