@@ -19,9 +19,11 @@ bool drops_nothing(const Uses& uses, const Node& node) {
   });
 }
 
+// What only data tell of a value's size is not known of its type either: f32 stands for any (graph/propagate.cc).
 bool casts_nothing(const Graph& graph, const Node& node) {
-  return is_op(node, "Cast") &&
-         node.attrs.s("to", "") == dtype_name(graph.value(node.inputs[0]).type.dtype);
+  if (!is_op(node, "Cast")) return false;
+  const TensorType& type = graph.value(node.inputs[0]).type;
+  return !type.shape.is_unknown() && node.attrs.s("to", "") == dtype_name(type.dtype);
 }
 
 // What exporters write for images of a multiple of the window.
