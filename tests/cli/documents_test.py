@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a stranger meets: the commands of README and docs, run as they stand, keys of JSON, and links that lead somewhere."""
+"""What a stranger meets: the commands of README and docs, run as they stand, keys of JSON, links that lead somewhere, and indexes that have every page."""
 
 import os
 import re
@@ -73,6 +73,10 @@ class Files:
             path.write_bytes((digits() / "calib/0000.png").read_bytes())
         elif word in ("cifar.json", "preprocess.json"):
             path.write_bytes((DIGITS / "preprocess.json").read_bytes())
+        elif word == "calibration.cache":
+            octet("build", DIGITS / "digits.onnx", "--int8", "--calib", digits() / "calib", "--calib-cache", path, "--cache-header",
+                  "TRT-8601-EntropyCalibration2", "-o", scratch() / "cached.octet", "--quiet")
+            path.with_name(f"{word}.json").unlink()
         elif word == "mine.txt":
             path.write_text("image: 0 1\n")
         elif word == "data.npz":
@@ -156,6 +160,19 @@ class Links(unittest.TestCase):
                     wrong.append((page.name, link))
         self.assertEqual(wrong, [])
         self.assertGreater(seen, 100)
+
+    def linked(self, page):
+        """The files that a page links to."""
+        paths = re.findall(r"\]\(([^)\s#]+)(?:#[^)\s]*)?\)", page.read_text())
+        return {(page.parent / path).resolve() for path in paths if not re.match(r"\w+:", path)}
+
+    def test_the_indexes_have_every_page(self):
+        for folder in (ROOT / "docs", ROOT / "docs/adr"):
+            index = folder / "README.md"
+            missing = {page.resolve() for page in folder.glob("*.md")} - self.linked(index) - {index.resolve()}
+            self.assertEqual(sorted(page.name for page in missing), [], f"not linked from {index}")
+        self.assertIn((ROOT / "docs/adr/README.md").resolve(), self.linked(ROOT / "docs/README.md"))
+        self.assertIn((ROOT / "docs/README.md").resolve(), self.linked(ROOT / "README.md"))
 
 
 if __name__ == "__main__":
