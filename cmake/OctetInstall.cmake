@@ -2,7 +2,8 @@
 #   Octet::runtime  loads and runs engines
 #   Octet::data     reads images and arrays
 #   Octet::octet    imports, calibrates and compiles
-# BUILD_SHARED_LIBS chooses static or shared.
+# BUILD_SHARED_LIBS chooses static or shared. Octet::c is all of them in C (octet/octet.h): one shared library that shows nothing of C++ and
+# has a number of its own for its binary interface, which new versions of Octet keep.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -55,13 +56,36 @@ list(REMOVE_DUPLICATES runtime_modules)
 list(REMOVE_DUPLICATES data_modules)
 list(REMOVE_ITEM data_modules ${runtime_modules})
 set(compile_modules ${all_modules})
-list(REMOVE_ITEM compile_modules ${runtime_modules} ${data_modules})
+list(REMOVE_ITEM compile_modules ${runtime_modules} ${data_modules} octet_capi)
 
 octet_library(runtime ${runtime_modules})
 octet_library(data ${data_modules})
 octet_library(octet ${compile_modules})
 target_link_libraries(octet_lib_data PUBLIC octet_lib_runtime)
 target_link_libraries(octet_lib_octet PUBLIC octet_lib_data)
+
+set(OCTET_C_ABI 1)  # OCTET_ABI of octet/octet.h
+set(c_exports ${PROJECT_SOURCE_DIR}/src/capi/exports.map)
+add_library(octet_lib_c SHARED $<TARGET_OBJECTS:octet_capi>)
+add_library(Octet::c ALIAS octet_lib_c)
+target_link_libraries(octet_lib_c PRIVATE Octet::octet fmt::fmt Threads::Threads)
+# Threads of what it holds may outlive their last call: who loads it by hand cannot unload it under them.
+target_link_options(octet_lib_c PRIVATE LINKER:--version-script=${c_exports} LINKER:--exclude-libs,ALL LINKER:-z,nodelete)
+if(NOT OCTET_SANITIZE)  # whose runtime is the program's
+  target_link_options(octet_lib_c PRIVATE LINKER:--no-undefined)
+endif()
+target_include_directories(octet_lib_c INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+set_target_properties(octet_lib_c PROPERTIES OUTPUT_NAME octet_c EXPORT_NAME c LINK_DEPENDS ${c_exports}
+  INSTALL_RPATH "$ORIGIN" VERSION ${OCTET_C_ABI}.${PROJECT_VERSION} SOVERSION ${OCTET_C_ABI})
+# Where a build left it out it is left out.
+install(TARGETS octet_lib_c EXPORT OctetCTargets COMPONENT development OPTIONAL)
+install(EXPORT OctetCTargets NAMESPACE Octet:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Octet)
+# From where the file lies: the prefix may be another one in the end.
+file(RELATIVE_PATH octet_prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" octet_prefix_from_pc "${octet_prefix_from_pc}")
+configure_file(${PROJECT_SOURCE_DIR}/cmake/octet.pc.in ${PROJECT_BINARY_DIR}/octet.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/octet.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/octet DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT OctetTargets NAMESPACE Octet:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Octet)

@@ -13,7 +13,7 @@ RANK = {
     "onnx_proto": 0, "core": 0, "preprocess": 1, "graph": 1, "ops": 2, "data": 2, "plugin": 3,
     "onnx": 3, "passes": 3, "calibrate": 3, "precision": 3,
     "plan": 3, "backends": 3,
-    "runtime": 4, "pipeline": 5, "inspect": 6,
+    "runtime": 4, "pipeline": 5, "inspect": 6, "capi": 7,
 }
 COMPILE_SIDE = {"onnx", "passes", "data", "calibrate", "precision"}
 RUN_SIDE = {"plan", "backends"}
@@ -73,7 +73,7 @@ def include_problems(depends):
 
 
 # Folders of programs that see what is installed, and what else they may include.
-API_USERS = {"cli": ("cli/",), "examples": (), "bench": (), "python": (), "tests/api": ()}
+API_USERS = {"cli": ("cli/",), "src/capi": ("capi/",), "examples": (), "bench": (), "python": (), "tests/api": ()}
 # They time what has no installed header: kernels by themselves, another library, the middle of the pipeline.
 INSIDE = {"bench/conv_bench.cc", "bench/onednn_bench.cc", "bench/variants_bench.cc"}
 
