@@ -35,5 +35,6 @@ Command add_simulate(CLI::App& parent);
 Command add_devices(CLI::App& parent);
 Command add_bundle(CLI::App& parent);
 Command add_reproduce(CLI::App& parent);
+Command add_warm(CLI::App& parent);
 
 }  // namespace octet::cli

@@ -31,6 +31,7 @@
 #include "octet/json.h"
 #include "octet/limits.h"
 #include "octet/machine.h"
+#include "octet/warm.h"
 
 namespace octet::cli {
 namespace {
@@ -104,6 +105,7 @@ int run_command(const Command& command, const Common& common, const Failure& fai
     load_plugins(common.plugins);
     if (command.outputs != nullptr) command.outputs->check(*command.app);
     const int code = command.run();
+    if (const std::string why = unkept_kernels(); !why.empty()) print_warning(why);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     detail(fmt::format("ended with {} after {}", code, human_seconds(took.count())));
     return code;
@@ -188,9 +190,10 @@ int run_octet(int argc, char** argv) {
   app.footer(kFooter);
   app.require_subcommand(1);
   std::vector<Command> commands = {
-      add_check(app),   add_build(app),  add_inspect(app),   add_run(app),     add_eval(app),
-      add_compare(app), add_bench(app),  add_report(app),    add_plugin(app),  add_export(app),
-      add_devices(app), add_bundle(app), add_reproduce(app), add_extract(app), add_simulate(app)};
+      add_check(app),     add_build(app),   add_inspect(app),  add_run(app),
+      add_eval(app),      add_compare(app), add_bench(app),    add_report(app),
+      add_plugin(app),    add_export(app),  add_devices(app),  add_bundle(app),
+      add_reproduce(app), add_extract(app), add_simulate(app), add_warm(app)};
   Common common;
   for (const Command& command : commands) {
     add_message_flags(*command.app, common.messages);

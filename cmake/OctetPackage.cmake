@@ -1,7 +1,7 @@
 # What a user installs beside the program (completions, manual pages), and the Debian package of it: ./dev package.
 # The program writes them itself, from the tables that parse its flags.
 
-set(OCTET_COMMANDS check build inspect run eval compare bench report export bundle reproduce plugin devices trtexec help version completion manual)
+set(OCTET_COMMANDS check build inspect run eval compare bench report export bundle reproduce plugin devices warm trtexec help version completion manual)
 set(generated ${PROJECT_BINARY_DIR}/generated)
 file(MAKE_DIRECTORY ${generated})
 

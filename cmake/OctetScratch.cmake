@@ -6,7 +6,7 @@ option(OCTET_SCRATCH "Compile many files as one: for builds from scratch" OFF)
 
 # Names of unnamed namespaces meet where files are compiled as one. Operators and lowerings are called alike in every file by design;
 # kernels are sealed objects with flags of their own (docs/adr/0003). Commands have their options and their run() alike, too.
-set(OCTET_ALONE "/cli/(build|check|compare|eval|inspect|report|run|bench|export|plugin|devices|bundle|reproduce|main|counted_new)\\.cc$|/cli/trtexec/tensorrt_plugins\\.cc$|/ops/operators/|/ops/quantized/|/backends/cpu/lower/|/backends/cuda/|/src/plugin/|/pipeline/this_program\\.cc$|/backends/.*kernels/|_(avx2|avxvnni|vnni|amx)\\.cc$")
+set(OCTET_ALONE "/cli/(build|check|compare|eval|inspect|report|run|bench|export|plugin|devices|bundle|reproduce|warm|main|counted_new)\\.cc$|/cli/trtexec/tensorrt_plugins\\.cc$|/ops/operators/|/ops/quantized/|/backends/cpu/lower/|/backends/cuda/|/src/plugin/|/pipeline/this_program\\.cc$|/backends/.*kernels/|_(avx2|avxvnni|vnni|amx)\\.cc$")
 
 # octet_merge(TARGET sources...)
 function(octet_merge target)

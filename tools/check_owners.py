@@ -15,7 +15,7 @@ OWNERS = {
     "plugin": {"plugin", "plugin_cpp", "plugin_view", "plugins", "tensorrt_bridge"},
     "calibrate": {"calibrate", "calibration_cache"},
     "plan": {"tuning"},
-    "runtime": {"attachment", "engine", "image_sizes"},
+    "runtime": {"attachment", "engine", "image_sizes", "warm"},
     "pipeline": {"compile", "export", "extract", "half_weights", "provenance", "refit", "simulate", "source_model", "value_types"},
     "inspect": {"case", "check", "error_stats", "inspect", "json", "nan_trace", "onnxruntime", "operators", "output_comparison", "profile", "qdq_lint", "report",
                 "reproduce", "saved_outputs", "selection", "tensorrt_inspector", "tensorrt_plan", "tolerances"},
@@ -23,6 +23,7 @@ OWNERS = {
 }
 # (folder, header): reviewed, with what it is that they share.
 SHARED = {
+    ("backends", "warm"): "KnownGpu: a chip that plans are made for; what is not kept of its kernels",
     ("calibrate", "engine"): "TensorInfo: what the data are for",
     ("data", "engine"): "TensorInfo: what the data are for",
     ("onnx", "extract"): "ExtractOptions: where a model is cut",

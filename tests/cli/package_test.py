@@ -10,7 +10,7 @@ import unittest
 import harness
 from harness import BUILD, DIGITS, command, digits, scratch
 
-COMMANDS = ("check", "build", "inspect", "run", "eval", "compare", "bench", "report", "export", "plugin", "devices", "trtexec")
+COMMANDS = ("check", "build", "inspect", "run", "eval", "compare", "bench", "report", "export", "plugin", "devices", "warm", "trtexec")
 
 
 @functools.cache

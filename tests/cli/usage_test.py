@@ -7,7 +7,7 @@ import unittest
 import harness
 from harness import DIGITS, digits, digits_engine, octet, scratch
 
-COMMANDS = ("check", "build", "inspect", "run", "eval", "compare", "bench", "plugin", "export", "bundle", "reproduce")
+COMMANDS = ("check", "build", "inspect", "run", "eval", "compare", "bench", "plugin", "export", "bundle", "reproduce", "warm")
 
 
 class Help(unittest.TestCase):

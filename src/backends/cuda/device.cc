@@ -64,6 +64,11 @@ CUdevice find_device(int ordinal) {
   return device;
 }
 
+// "sm_90a"
+std::string arch_of(const Chip& chip) {
+  return fmt::format("sm_{}{}{}", chip.major, chip.minor, chip.hopper() ? "a" : "");
+}
+
 // Behind these no call of this process to the device works.
 bool is_sticky(CUresult result) {
   constexpr CUresult kFirst = 700, kLast = 721, kUnavailable = 46, kEcc = 214, kUnknown = 999;
@@ -96,12 +101,21 @@ CudaDevice::CudaDevice(int ordinal)
   if (chip_.major < kOldestMajor || chip_.major > kNewestMajor)
     fail(kRefused, "device {} ({}) has compute capability {}.{}; Octet has kernels for 8.0 to 9.0",
          name_, chip_.name, chip_.major, chip_.minor);
-  arch_ = fmt::format("sm_{}{}{}", chip_.major, chip_.minor, chip_.hopper() ? "a" : "");
+  arch_ = arch_of(chip_);
   identity_ = chip_.name;
   check(driver().cuDevicePrimaryCtxRetain(&context_, device_), "to open the device");
 }
 
+CudaDevice::CudaDevice(Chip chip, Take take)
+    : ordinal_(0),
+      name_("cuda:0"),
+      chip_(std::move(chip)),
+      arch_(arch_of(chip_)),
+      identity_(chip_.name),
+      take_(std::move(take)) {}
+
 void CudaDevice::make_current() const {
+  if (take_ != nullptr) fail(kRefused, "a chip that is planned for ({}) runs nothing", chip_.name);
   if (has_failed_) {
     const std::lock_guard lock(mutex_);
     fail(kRefused,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -14,6 +15,7 @@
 namespace octet::cuda {
 
 class Kernel;
+struct KernelSource;
 
 // Facts of the chip that kernels are chosen by.
 struct Chip {
@@ -58,12 +60,17 @@ class CudaDevice final : public Device {
  public:
   // Throws Error(unsupported) where there is no such device, or its kind is not known.
   explicit CudaDevice(int ordinal);
+  // A chip that this machine need not have: plans are made for it, and what would load a kernel gives its source to `take` instead. It has no
+  // memory and no queue.
+  using Take = std::function<void(const KernelSource&)>;
+  CudaDevice(Chip chip, Take take);
 
   int ordinal() const { return ordinal_; }
   const Chip& chip() const { return chip_; }
   // What kernels are compiled for: "sm_90a".
   const std::string& arch() const { return arch_; }
   LoadedKernels& kernels() const { return kernels_; }
+  const Take& take() const { return take_; }  // null: the machine has the chip
 
   // For the calls of this thread from now on. Throws Error where the device has failed before: then it serves nobody any more, and
   // contexts of the CPU go on.
@@ -104,6 +111,7 @@ class CudaDevice final : public Device {
   mutable std::mutex mutex_;
   mutable std::atomic<bool> has_failed_ = false;
   mutable std::string failure_;
+  const Take take_ = nullptr;
 };
 
 inline const CudaDevice& cuda_device(const Device* device) {

@@ -110,9 +110,13 @@ std::vector<char> compile_kernel(const KernelSource& source, const std::string& 
   return compile_text(source.text(), source.family + ".cu", arch);
 }
 
+KernelImage image_of(const KernelSource& source, const std::string& arch) {
+  return {source.text(), fmt::format("{}", fmt::join(compile_options(arch), " ")), nvrtc().major,
+          nvrtc().minor};
+}
+
 std::vector<char> machine_code(const KernelSource& source, const std::string& arch) {
-  const KernelImage image{source.text(), fmt::format("{}", fmt::join(compile_options(arch), " ")),
-                          nvrtc().major, nvrtc().minor};
+  const KernelImage image = image_of(source, arch);
   std::vector<char> cubin = read_kernel(image);
   if (cubin.empty()) {
     cubin = compile_kernel(source, arch);
@@ -147,6 +151,10 @@ void Kernel::allow_shared_bytes(s64 bytes) const {
 }
 
 std::shared_ptr<const Kernel> load_kernel(const CudaDevice& device, const KernelSource& source) {
+  if (device.take() != nullptr) {
+    device.take()(source);
+    return nullptr;
+  }
   const std::string key = source.key();
   if (std::shared_ptr<const Kernel> known = device.kernels().find(key)) return known;
   return device.kernels().add(key, std::make_shared<const Kernel>(

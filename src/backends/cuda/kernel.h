@@ -14,6 +14,7 @@
 namespace octet::cuda {
 
 class CudaDevice;
+struct KernelImage;  // kernel_cache.h
 
 namespace params {
 #include "backends/cuda/kernels/params.inc"
@@ -62,11 +63,13 @@ class Kernel {
 };
 
 // Of the device: one that is in use, or loaded from the cache on disk, or compiled. Any number of threads may ask. Throws Error with
-// the compiler's words.
+// the compiler's words. Null of a device that takes sources (CudaDevice::take).
 std::shared_ptr<const Kernel> load_kernel(const CudaDevice& device, const KernelSource& source);
 
 // Machine code for a target such as "sm_90a". Throws Error(internal) with the compiler's words: the sources are ours.
 std::vector<char> compile_kernel(const KernelSource& source, const std::string& arch);
+// What it is made from.
+KernelImage image_of(const KernelSource& source, const std::string& arch);
 // The same, from the cache where it has it.
 std::vector<char> machine_code(const KernelSource& source, const std::string& arch);
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "core/check.h"
 #include "core/content_hash.h"
 #include "core/file.h"
+#include "octet/warm.h"
 
 namespace octet::cuda {
 namespace {
@@ -62,13 +64,17 @@ bool is_ours(const struct stat& facts) {
   return S_ISREG(facts.st_mode) && facts.st_nlink == 1 && distrust(facts).empty();
 }
 
-// What is missing of the folder, for this user alone.
-void make_private(const fs::path& folder) {
+// Makes what is missing of the folder. The errno of the first part that could not be made; 0: all is there.
+int make_folders(const fs::path& folder, mode_t mode) {
   fs::path made;
   for (const fs::path& part : folder) {
     made /= part;
-    ::mkdir(made.c_str(), S_IRWXU);
+    if (::mkdir(made.c_str(), mode) == 0) continue;
+    const int why = errno;
+    std::error_code error;
+    if (!fs::is_directory(made, error)) return why;
   }
+  return 0;
 }
 
 // Another process may remove the same files at the same time.
@@ -109,6 +115,56 @@ std::vector<char> checked(const KernelImage& image, const std::vector<u8>& file)
   return whole ? std::vector<char>(code.begin(), code.end()) : std::vector<char>{};
 }
 
+constexpr mode_t kOwnFolder = S_IRWXU, kOwnFile = S_IRUSR | S_IWUSR;
+constexpr mode_t kSharedFolder = S_IRWXU | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH,
+                 kSharedFile = kOwnFile | S_IRGRP | S_IROTH;
+
+void write_file(const fs::path& path, const KernelImage& image, const std::vector<char>& cubin,
+                mode_t mode) {
+  Header header{
+      .magic = {}, .bytes = cubin.size(), .image = digest_of(image), .code = digest_of(cubin)};
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  // A link would be followed: what it leads to is nobody's kernel. A file that others can write would stay so.
+  struct stat facts {};
+  if (::lstat(path.c_str(), &facts) == 0 && !S_ISDIR(facts.st_mode) && !is_ours(facts))
+    fs::remove(path);
+  AtomicFile file(path, mode);
+  file.write({reinterpret_cast<const u8*>(&header), sizeof header});
+  file.write({reinterpret_cast<const u8*>(cubin.data()), cubin.size()});
+  file.commit();
+}
+
+// Why the first kernel of this process that was compiled could not be kept.
+class Unkept {
+ public:
+  void note(const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    if (why_.empty()) why_ = why;
+  }
+  std::string why() const {
+    const std::lock_guard lock(mutex_);
+    return why_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string why_;
+};
+
+Unkept& unkept() {
+  static Unkept noted;
+  return noted;
+}
+
+void keep(const fs::path& folder, const KernelImage& image, const std::vector<char>& cubin) {
+  if (const int why = make_folders(folder, kOwnFolder); why != 0)
+    return unkept().note(
+        fmt::format("'{}' cannot be made: {}", folder.string(), std::strerror(why)));
+  if (const std::string why = why_not_trusted(folder); !why.empty()) return unkept().note(why);
+  write_file(file_of(folder, image), image, cubin, kOwnFile);
+  make_room(folder);
+}
+
 }  // namespace
 
 fs::path kernel_cache_folder() {
@@ -141,8 +197,11 @@ std::string kernel_cache_doubt() {
   return why.empty() ? "" : "compiled kernels are not kept: " + why;
 }
 
-std::vector<char> read_kernel(const KernelImage& image) noexcept try {
-  const fs::path folder = kernel_cache_folder();
+std::vector<char> read_kernel(const KernelImage& image) noexcept {
+  return read_kernel(kernel_cache_folder(), image);
+}
+
+std::vector<char> read_kernel(const fs::path& folder, const KernelImage& image) noexcept try {
   if (folder.empty() || !why_not_trusted(folder).empty()) return {};
   const fs::path path = file_of(folder, image);
   // Judged when it is open: the name may be another file's a moment later.
@@ -157,23 +216,42 @@ std::vector<char> read_kernel(const KernelImage& image) noexcept try {
 void keep_kernel(const KernelImage& image, const std::vector<char>& cubin) noexcept try {
   const fs::path folder = kernel_cache_folder();
   if (folder.empty()) return;
-  make_private(folder);
-  if (!why_not_trusted(folder).empty()) return;
-  Header header{
-      .magic = {}, .bytes = cubin.size(), .image = digest_of(image), .code = digest_of(cubin)};
-  std::memcpy(header.magic, kMagic, sizeof kMagic);
-  const fs::path path = file_of(folder, image);
-  // A link would be followed: what it leads to is nobody's kernel. A file that others can write would stay so.
-  struct stat facts {};
-  if (::lstat(path.c_str(), &facts) == 0 && !S_ISDIR(facts.st_mode) && !is_ours(facts))
-    fs::remove(path);
-  AtomicFile file(path, S_IRUSR | S_IWUSR);
-  file.write({reinterpret_cast<const u8*>(&header), sizeof header});
-  file.write({reinterpret_cast<const u8*>(cubin.data()), cubin.size()});
-  file.commit();
-  make_room(folder);
+  try {
+    keep(folder, image, cubin);
+  } catch (const Error& error) {
+    unkept().note(error.message());
+  }
 } catch (...) {
   // The next run compiles again.
 }
 
+void open_shared_cache(const fs::path& folder) {
+  if (const int why = make_folders(folder, kSharedFolder); why != 0)
+    fail(Error::Code::io, "'{}' cannot be made: {}", folder.string(), std::strerror(why));
+  if (::access(folder.c_str(), W_OK) != 0)
+    fail(Error::Code::io, "'{}' cannot be written: {}", folder.string(), std::strerror(errno));
+  if (const std::string why = why_not_trusted(folder); !why.empty())
+    fail(Error::Code::invalid_argument,
+         "{}: machine code is not taken from there; make the folder yours (chmod go-w), or name "
+         "another",
+         why);
+}
+
+void write_shared_kernel(const fs::path& folder, const KernelImage& image,
+                         const std::vector<char>& cubin) {
+  write_file(file_of(folder, image), image, cubin, kSharedFile);
+}
+
 }  // namespace octet::cuda
+
+namespace octet {
+
+std::string unkept_kernels() {
+  const std::string why = cuda::unkept().why();
+  return why.empty()
+             ? ""
+             : "compiled kernels are not kept, and the next process compiles them again: " + why +
+                   "; OCTET_KERNEL_CACHE names another folder, or is 'off'";
+}
+
+}  // namespace octet

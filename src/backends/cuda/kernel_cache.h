@@ -23,8 +23,18 @@ inline constexpr u64 kKernelCacheBytes = u64{256} << 20;  // oldest files go fir
 
 // Empty where there is none, or what lies there is damaged. Never throws.
 std::vector<char> read_kernel(const KernelImage& image) noexcept;
-// A cache that cannot be written is none: nothing is said, the next run compiles again.
+std::vector<char> read_kernel(const std::filesystem::path& folder,
+                              const KernelImage& image) noexcept;
+// A cache that cannot be written is none: the next run compiles again, and octet/warm.h tells why.
 void keep_kernel(const KernelImage& image, const std::vector<char>& cubin) noexcept;
+
+// For a cache that is made for others, who may read it and no more. What is missing of the folder is made. Throws Error(io) where it cannot
+// be written, Error(invalid_argument) where others could put code into it.
+void open_shared_cache(const std::filesystem::path& folder);
+// Into such a folder. Throws Error(io).
+void write_shared_kernel(const std::filesystem::path& folder, const KernelImage& image,
+                         const std::vector<char>& cubin);
+
 // Why a folder is no cache: it cannot be opened, or others could put code into it. Empty: it is one.
 std::string why_not_trusted(const std::filesystem::path& folder);
 // What should be told of the folder that is in force: that nothing is kept in it, and why.

@@ -13,6 +13,8 @@
 #include <fstream>
 
 #include "core/temporary.h"
+#include "octet/error.h"
+#include "octet/warm.h"
 
 namespace octet::cuda {
 namespace {
@@ -82,6 +84,39 @@ TEST_F(KernelCache, TakesNothingDamaged) {
   for (const fs::path& path : files()) write(path, good);
   EXPECT_TRUE(read_kernel(other).empty());
   EXPECT_EQ(read_kernel(image_), code_);
+}
+
+TEST_F(KernelCache, OthersMayReadWhatIsMadeForThem) {
+  const mode_t before = umask(022);
+  open_shared_cache(folder_);
+  write_shared_kernel(folder_, image_, code_);
+  umask(before);
+  EXPECT_EQ(read_kernel(folder_, image_), code_);
+  EXPECT_EQ(read_kernel(image_), code_);
+  struct stat facts {};
+  ASSERT_EQ(::stat(files().at(0).c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0777u, 0644u);
+  ASSERT_EQ(::stat(folder_.c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0777u, 0755u);
+  open_shared_cache(folder_);  // what is there stays
+  EXPECT_EQ(files().size(), 1u);
+}
+
+TEST_F(KernelCache, IsNotMadeWhereOthersCouldWriteIt) {
+  fs::create_directories(folder_);
+  fs::permissions(folder_, fs::perms::all);
+  EXPECT_THROW(open_shared_cache(folder_), Error);
+  fs::remove(folder_);
+  write(folder_, "a file");
+  EXPECT_THROW(open_shared_cache(folder_), Error);
+  EXPECT_THROW(open_shared_cache("/proc/octet/kernels"), Error);
+}
+
+TEST_F(KernelCache, SaysWhyNothingWasKept) {
+  setenv("OCTET_KERNEL_CACHE", "/proc/octet/kernels", 1);
+  keep_kernel(image_, code_);
+  EXPECT_NE(unkept_kernels().find("'/proc/octet/kernels' cannot be made: "), std::string::npos)
+      << unkept_kernels();
 }
 
 TEST_F(KernelCache, IsAbsentWhereItCannotBe) {

@@ -75,8 +75,9 @@ Nvrtc load_nvrtc() {
                          kOldestCompiler);
   }
   fail(kMissing,
-       "CUDA's run-time compiler (libnvrtc) is missing; install the CUDA toolkit or Python's "
-       "nvidia-cuda-nvrtc, or name the library in OCTET_NVRTC. Tried: {}",
+       "CUDA's run-time compiler (libnvrtc) is missing; install the CUDA toolkit, or the Python "
+       "package in the active environment (pip install nvidia-cuda-nvrtc-cu12), or name the "
+       "library in OCTET_NVRTC. Tried: {}",
        tried);
 }
 
