@@ -88,7 +88,7 @@ octet_status give(octet_error** error, Error::Code code, const char* message) no
 }
 
 // More than this is no size of a struct, but memory that nobody has set.
-constexpr uint64_t kLargestStruct = 65536;
+constexpr uint64_t kLargestStruct = 1024;
 
 uint64_t size_of(const void* sized, const Layout& layout) {
   uint64_t size = 0;
@@ -139,6 +139,16 @@ void read_sized(const void* from, void* to, const Layout& layout) {
                             layout.type, size, layout.known));
   }
   std::memcpy(to, from, common);
+}
+
+void check_step(const void* element, uint64_t step, const Layout& layout) {
+  uint64_t size = 0;
+  std::memcpy(&size, element, sizeof size);
+  if (size != step)
+    refuse(
+        fmt::format("an array of {0} has elements of {1} and of {2} bytes; set size of each to "
+                    "sizeof({0})",
+                    layout.type, step, size));
 }
 
 void write_sized(void* to, const void* from, const Layout& layout) {

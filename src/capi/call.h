@@ -71,6 +71,9 @@ void read_sized(const void* from, void* to, const Layout& layout);
 // Writes as much as the caller has room for, its size apart.
 void write_sized(void* to, const void* from, const Layout& layout);
 
+// Throws where an element says that it is of another size than the first one, by which it was found.
+void check_step(const void* element, uint64_t step, const Layout& layout);
+
 // The struct as this library knows it; all defaults for NULL.
 template <class Struct>
 Struct struct_of(const Struct* given, const Layout& layout) {
@@ -85,6 +88,7 @@ Struct element_of(const Struct* array, uint64_t index, const Layout& layout) {
   Struct own = struct_of(array, layout);
   if (index == 0) return own;
   const char* at = reinterpret_cast<const char*>(array) + own.size * index;
+  check_step(at, own.size, layout);
   own = {};
   read_sized(at, &own, layout);
   return own;

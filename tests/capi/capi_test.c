@@ -210,6 +210,39 @@ static void test_build_errors(const char* model) {
   CHECK(engine == NULL);
 }
 
+static void test_shapes(const char* model) {
+  octet_tensor_info shapes[2], info;
+  octet_build_options options;
+  octet_engine* engine = NULL;
+  memset(&options, 0, sizeof options);
+  memset(shapes, 0, sizeof shapes);
+  memset(&info, 0, sizeof info);
+  options.size = sizeof options;
+  info.size = sizeof info;
+  options.input_shapes = shapes;
+  options.input_shape_count = 1;
+  shapes[0].size = sizeof shapes[0];
+  shapes[0].name = "image";
+  shapes[0].rank = 4;
+  shapes[0].dims[0] = 2;
+  shapes[0].dims[1] = 1;
+  shapes[0].dims[2] = shapes[0].dims[3] = 8;
+  WORKS(octet_build(model, &options, &engine, &error));
+  WORKS(octet_engine_input(engine, 0, &info, &error));
+  CHECK(info.dims[0] == 2);
+  octet_engine_free(engine);
+  options.input_shape_count = 2;
+  shapes[1] = shapes[0];
+  shapes[1].size = 900;
+  FAILS(octet_build(model, &options, &engine, &error), OCTET_INVALID_ARGUMENT, "elements of 88 and of 900 bytes");
+  shapes[1].size = shapes[0].size;
+  shapes[1].name = NULL;
+  FAILS(octet_build(model, &options, &engine, &error), OCTET_INVALID_ARGUMENT, "a name in octet_build_options.input_shapes is NULL");
+  options.input_shapes = NULL;
+  FAILS(octet_build(model, &options, &engine, &error), OCTET_INVALID_ARGUMENT, "octet_build_options.input_shapes is NULL");
+  CHECK(engine == NULL);
+}
+
 /* A caller that was compiled for a newer Octet. */
 static void test_growth(const char* model) {
   struct {
@@ -559,6 +592,7 @@ int main(int argc, char** argv) {
   test_versions();
   engine = test_build(argv[1]);
   test_build_errors(argv[1]);
+  test_shapes(argv[1]);
   test_growth(argv[1]);
   if (engine == NULL) return 1;
   test_description(engine);
