@@ -22,6 +22,9 @@ function(octet_external_libraries out)
   set(${out} ${libraries} PARENT_SCOPE)
 endfunction()
 
+set(cpp_exports ${PROJECT_BINARY_DIR}/cpp_exports.map)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/cpp_exports.map.in ${cpp_exports} @ONLY)
+
 function(octet_library name)
   set(target octet_lib_${name})
   set(objects ${ARGN})
@@ -43,6 +46,10 @@ function(octet_library name)
   endif()
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${output} EXPORT_NAME ${name}
     INSTALL_RPATH "$ORIGIN" VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  if(BUILD_SHARED_LIBS)
+    target_link_options(${target} PRIVATE LINKER:--version-script=${cpp_exports})
+    set_target_properties(${target} PROPERTIES LINK_DEPENDS ${cpp_exports})
+  endif()
   install(TARGETS ${target} EXPORT OctetTargets COMPONENT development)
 endfunction()
 
