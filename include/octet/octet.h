@@ -359,8 +359,8 @@ OCTET_API void octet_memory_free(octet_memory* memory);
 /* Between the host and a device, or within either: after what `stream` was given (NULL: CUDA's default one), done when it returns. */
 typedef struct octet_copy {
   uint64_t size;
-  void* to;
-  const void* from;
+  void* destination;
+  const void* source;
   uint64_t bytes;
   const char* device;
   void* stream;

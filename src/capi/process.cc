@@ -75,9 +75,10 @@ octet_status octet_memory_copy(const octet_copy* copy, octet_error** error) {
     const octet_copy asked = capi::struct_of(copy, capi::kCopy);
     const int64_t bytes = capi::checked_bytes(asked.bytes);
     if (bytes == 0) return;
-    capi::need(asked.to, "octet_copy.to");
-    capi::need(asked.from, "octet_copy.from");
-    octet::copy_memory(asked.to, asked.from, bytes, device_of(asked.device), asked.stream);
+    capi::need(asked.destination, "octet_copy.destination");
+    capi::need(asked.source, "octet_copy.source");
+    octet::copy_memory(asked.destination, asked.source, bytes, device_of(asked.device),
+                       asked.stream);
   });
 }
 

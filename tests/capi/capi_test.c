@@ -374,8 +374,8 @@ static void test_memory(const octet_engine* engine) {
   fill((float*)octet_memory_data(on), 1, 3);
   memset(&copy, 0, sizeof copy);
   copy.size = sizeof copy;
-  copy.to = octet_memory_data(host);
-  copy.from = octet_memory_data(on);
+  copy.destination = octet_memory_data(host);
+  copy.source = octet_memory_data(on);
   copy.bytes = octet_memory_size(host);
   WORKS(octet_memory_copy(&copy, &error));
   input = tensor_of((float*)octet_memory_data(host), 1, PIXELS);
@@ -384,8 +384,8 @@ static void test_memory(const octet_engine* engine) {
   octet_memory_free(host);
   octet_memory_free(on);
   octet_context_free(context);
-  copy.from = NULL;
-  FAILS(octet_memory_copy(&copy, &error), OCTET_INVALID_ARGUMENT, "octet_copy.from is NULL");
+  copy.source = NULL;
+  FAILS(octet_memory_copy(&copy, &error), OCTET_INVALID_ARGUMENT, "octet_copy.source is NULL");
   FAILS(octet_memory_on("cpu", (uint64_t)1 << 62, &on, &error), OCTET_OUT_OF_MEMORY, "");
   FAILS(octet_memory_on("abacus", 1, &on, &error), OCTET_INVALID_ARGUMENT, "abacus");
 }
