@@ -3,6 +3,7 @@
 // the primitive prefers, bias, residual and activation fused. Threads share out images, or the rows of one image.
 #include <algorithm>
 
+#include "backends/cpu/lower/dnnl_api.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_dnnl.h"
 #include "core/check.h"
@@ -126,10 +127,9 @@ ConvDesc describe(const Conv& conv, const Part& part, const memory::desc& weight
   }
   const memory::desc bias = conv.bias ? plain({g.out_channels}) : memory::desc();
   const SingleThread guard;
-  return ConvDesc(
-      {dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
-       data_desc(conv, in, conv.type), weights, bias, data_desc(conv, out, kF32),
-       spatial(conv, [](const WindowAxis& a) { return a.stride; }),
+  return dnnl_convolution(
+      {data_desc(conv, in, conv.type), weights, bias, data_desc(conv, out, kF32)},
+      {spatial(conv, [](const WindowAxis& a) { return a.stride; }),
        spatial(conv, [](const WindowAxis& a) { return a.dilation - 1; }), pad_begin, pad_end},
       product_attributes(conv.activation, conv.residual), dnnl_engine());
 }

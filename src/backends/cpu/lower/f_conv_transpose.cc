@@ -2,6 +2,7 @@
 // f32 transposed convolution through oneDNN; threads share out the images of a batch.
 #include <algorithm>
 
+#include "backends/cpu/lower/dnnl_api.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_dnnl.h"
 #include "ops/shared/conv.h"
@@ -70,15 +71,14 @@ DeconvDesc describe(const Deconv& d, s64 images, const memory::desc& weights) {
   const memory::desc bias =
       d.bias ? memory::desc(Dims{d.y[1]}, kF32, memory::format_tag::a) : memory::desc();
   const SingleThread guard;
-  return DeconvDesc({dnnl::prop_kind::forward_inference, dnnl::algorithm::deconvolution_direct,
-                     data_desc(d, d.x, images), weights, bias, data_desc(d, d.y, images), d.strides,
-                     d.dilations, d.pad_begin, d.pad_end},
-                    product_attributes({}, false), dnnl_engine());
+  return dnnl_deconvolution({data_desc(d, d.x, images), weights, bias, data_desc(d, d.y, images)},
+                            {d.strides, d.dilations, d.pad_begin, d.pad_end},
+                            product_attributes({}, false), dnnl_engine());
 }
 
 std::vector<ProductSlice> slices_of(const Deconv& d, int threads) {
   const s64 batch = d.x[0], count = std::min<s64>(threads, batch);
-  memory::desc weights(given_weights(d).dims(), kF32, memory::format_tag::any);
+  memory::desc weights(dims_of(given_weights(d)), kF32, memory::format_tag::any);
   std::vector<ProductSlice> slices;
   for (s64 i = 0; i < count; ++i) {
     const s64 begin = part_begin(batch, count, i), images = part_begin(batch, count, i + 1) - begin;

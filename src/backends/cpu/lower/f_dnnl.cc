@@ -3,7 +3,6 @@
 
 #include <dnnl_debug.h>
 #include <fmt/format.h>
-#include <omp.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -14,6 +13,7 @@
 
 #include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/cast.h"
+#include "backends/cpu/lower/dnnl_api.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/unit_rates.h"
 #include "backends/host/queue.h"
@@ -26,22 +26,6 @@ namespace octet {
 namespace {
 
 constexpr size_t kSrc = 0, kWeights = 1, kDst = 2, kScratchpad = 3, kBias = 4;
-
-dnnl::cpu_isa dnnl_isa(Isa isa) {
-  switch (isa) {
-    case Isa::none:
-      return dnnl::cpu_isa::sse41;
-    case Isa::avx2:
-      return dnnl::cpu_isa::avx2;
-    case Isa::avx_vnni:
-      return dnnl::cpu_isa::avx2_vnni;
-    case Isa::vnni:
-      return dnnl::cpu_isa::avx512_core_bf16;
-    case Isa::amx:
-      return dnnl::cpu_isa::all;
-  }
-  return dnnl::cpu_isa::all;
-}
 
 // oneDNN's own maximum and minimum make a number of NaN: of its activations only the one with a slope keeps it. The others are
 // applied to a slice when it is done.
@@ -111,22 +95,6 @@ bool is_packed(const ProductStep& step) {
   return step.weights && step.weights_given != step.slices[0].weights();
 }
 
-// All of a description, or nothing where that is more than blocks and strides. Its bytes would not do: some mean nothing.
-std::string text_of(const dnnl::memory::desc& desc) {
-  const dnnl_memory_desc_t& d = desc.data;
-  if (d.format_kind != dnnl_blocked || d.extra.flags != dnnl_memory_extra_flag_none) return {};
-  const dnnl_blocking_desc_t& blocking = d.format_desc.blocking;
-  const auto list = [](const dnnl_dims_t& values, int count) {
-    return fmt::join(values, values + count, ",");
-  };
-  return fmt::format("[type {}: {} in {} from {} by {} blocks {} of {}]",
-                     static_cast<int>(d.data_type), list(d.dims, d.ndims),
-                     list(d.padded_dims, d.ndims), d.offset0, list(blocking.strides, d.ndims),
-                     list(blocking.inner_blks, blocking.inner_nblks),
-                     list(blocking.inner_idxs, blocking.inner_nblks));
-}
-
-// The weights, where they are packed, and the code. oneDNN itself shares equal code of a process.
 std::vector<Preparation> prepare_product(const ProductStep& step) {
   std::vector<Preparation> result;
   if (is_packed(step)) {
@@ -198,12 +166,10 @@ const dnnl::engine& dnnl_engine() {
   return engine;
 }
 
-SingleThread::SingleThread() noexcept : before_(omp_get_max_threads()) {
-  if (before_ != 1) omp_set_num_threads(1);
-}
+SingleThread::SingleThread() noexcept : before_(set_dnnl_threads(1)) {}
 
 SingleThread::~SingleThread() {
-  if (before_ != 1) omp_set_num_threads(before_);
+  if (before_ != 1) (void)set_dnnl_threads(before_);
 }
 
 dnnl::primitive_attr product_attributes(const Activation& activation, bool residual) {
@@ -212,8 +178,7 @@ dnnl::primitive_attr product_attributes(const Activation& activation, bool resid
   dnnl::post_ops ops;
   // A binary post-op would save the copy, but falls off the fast implementations of oneDNN 2.6.
   if (residual) ops.append_sum(1.0f);
-  if (keeps_nan(activation))
-    ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, activation.alpha, 0.0f);
+  if (keeps_nan(activation)) append_leaky_relu(ops, activation.alpha);
   attributes.set_post_ops(ops);
   return attributes;
 }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/cpu/lower/dnnl_api.h"
 #include "backends/host/queue.h"
 #include "core/check.h"
 
@@ -19,10 +20,9 @@ dnnl::matmul::primitive_desc product_desc(bool bias) {
     return Desc({rows, columns}, kF32, dnnl::memory::format_tag::ab);
   };
   const SingleThread guard;
-  return {{matrix(kRows, kSize), matrix(kSize, kSize), bias ? matrix(1, kSize) : Desc(),
-           matrix(kRows, kSize)},
-          product_attributes({}, false),
-          dnnl_engine()};
+  return dnnl_matrix_product({matrix(kRows, kSize), matrix(kSize, kSize),
+                              bias ? matrix(1, kSize) : Desc(), matrix(kRows, kSize)},
+                             product_attributes({}, false), dnnl_engine());
 }
 
 // `broken` slices miss an argument that their code reads.

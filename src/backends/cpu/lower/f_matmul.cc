@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 matrix product through oneDNN: a constant right side is packed once; bias, residual and activation are fused.
 // Threads share out the batches, or the rows of one product.
+#include "backends/cpu/lower/dnnl_api.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_dnnl.h"
 #include "core/check.h"
@@ -80,9 +81,9 @@ memory::desc matrices(const Product& p, s64 batches, s64 rows, s64 columns,
 MatMulDesc describe(const Product& p, const Part& part, const memory::desc& weights) {
   const memory::desc bias = p.bias ? matrices(p, 1, 1, p.n) : memory::desc();
   const SingleThread guard;
-  return MatMulDesc({matrices(p, part.batches, part.rows, p.k, p.type), weights, bias,
-                     matrices(p, part.batches, part.rows, p.n)},
-                    product_attributes(p.activation, p.residual), dnnl_engine());
+  return dnnl_matrix_product({matrices(p, part.batches, part.rows, p.k, p.type), weights, bias,
+                              matrices(p, part.batches, part.rows, p.n)},
+                             product_attributes(p.activation, p.residual), dnnl_engine());
 }
 
 memory::desc weights_desc(const Product& p, const Part& part,
