@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels compiled by another process: the source is its standard input, machine code or the compiler's words its standard output,
 // both files in memory.
-#include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 
 #include "backends/cuda/nvrtc.h"
 #include "core/check.h"
+#include "core/own_file.h"
 #include "core/spawned_child.h"
 #include "core/types.h"
 
@@ -62,29 +62,14 @@ class MemoryFile {
   const int fd_;
 };
 
-// Of this program, and of the shared library that has this code, where that is another file: a program in C, Java or Go lies anywhere.
-std::vector<fs::path> own_folders() {
-  std::vector<fs::path> folders;
-  std::error_code error;
-  if (const fs::path self = fs::read_symlink("/proc/self/exe", error); !error)
-    folders.push_back(self.parent_path());
-  static const char here = 0;
-  Dl_info library{};
-  if (dladdr(&here, &library) != 0 && library.dli_fname != nullptr) {
-    const fs::path path = fs::canonical(library.dli_fname, error);
-    if (!error) folders.push_back(path.parent_path());
-  }
-  return folders;
-}
-
 std::string find_program() {
   if (const char* own = std::getenv("OCTET_KERNEL_COMPILER")) return own;
-  for (const fs::path& folder : own_folders()) {
-    for (const char* place : {"octet-kernel-compiler", "../libexec/octet/octet-kernel-compiler",
-                              "../../libexec/octet/octet-kernel-compiler"}) {
-      const fs::path path = folder / place;
-      if (access(path.c_str(), X_OK) == 0) return path.string();
-    }
+  // Beside the library that has this code, where that is another file than the program: a program in Python, C or Go lies anywhere.
+  const fs::path folder = fs::path(own_file()).parent_path();
+  for (const char* place : {"octet-kernel-compiler", "../libexec/octet/octet-kernel-compiler",
+                            "../../libexec/octet/octet-kernel-compiler"}) {
+    const fs::path path = folder / place;
+    if (access(path.c_str(), X_OK) == 0) return path.string();
   }
   return {};
 }

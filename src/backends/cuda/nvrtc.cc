@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "backends/cuda/library.h"
+#include "core/own_file.h"
 
 namespace octet::cuda {
 namespace {
@@ -34,6 +35,26 @@ void append_python(std::vector<std::string>& all, const fs::path& site) {
     append(all, libraries_in(site / part));
 }
 
+// Of every Python whose libraries lie in that folder.
+void append_pythons(std::vector<std::string>& all, const fs::path& lib) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(lib, error)) {
+    for (const char* packages : {"site-packages", "dist-packages"})
+      append_python(all, entry.path() / packages);
+  }
+}
+
+// What pip has put beside Octet: the module lies in a package of site-packages, the programs in bin and libexec/octet of its environment.
+void append_own_environment(std::vector<std::string>& all) {
+  constexpr int kLevels = 3;
+  fs::path folder = fs::path(own_file()).parent_path();
+  for (int i = 0; i < kLevels && folder.has_relative_path(); ++i) {
+    folder = folder.parent_path();
+    append_python(all, folder);
+    append_pythons(all, folder / "lib");
+  }
+}
+
 std::vector<std::string> nvrtc_places() {
   if (const std::string own = environment("OCTET_NVRTC"); !own.empty()) return {own};
   std::vector<std::string> places;
@@ -41,13 +62,12 @@ std::vector<std::string> nvrtc_places() {
     const std::string folder = environment(home);
     if (!folder.empty()) append(places, libraries_in(fs::path(folder) / "lib64"));
   }
+  append_own_environment(places);
   append(places, {"libnvrtc.so.13", "libnvrtc.so.12"});
   append(places, libraries_in("/usr/local/cuda/lib64"));
   const std::string venv = environment("VIRTUAL_ENV");
   if (venv.empty()) return places;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(fs::path(venv) / "lib", error))
-    append_python(places, entry.path() / "site-packages");
+  append_pythons(places, fs::path(venv) / "lib");
   return places;
 }
 
