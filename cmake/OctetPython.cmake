@@ -4,7 +4,7 @@
 if(NOT DEFINED SKBUILD AND EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
   set(Python_EXECUTABLE ${PROJECT_SOURCE_DIR}/.venv/bin/python)
 endif()
-find_package(Python 3.11 COMPONENTS Interpreter Development.Module OPTIONAL_COMPONENTS Development.SABIModule)
+find_package(Python 3.11 COMPONENTS Interpreter Development.Module)
 set(nanobind_FOUND FALSE)
 if(Python_Development.Module_FOUND)
   execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir OUTPUT_VARIABLE nanobind_folder
@@ -23,9 +23,9 @@ endif()
 
 set(octet_python_folder ${PROJECT_BINARY_DIR}/python)
 
-# octet_python_module(TARGET NAME PACKAGE sources...): PACKAGE/NAME.so beside links to the files of the package. From Python 3.12 on one
-# module serves all later versions.
-function(octet_python_module target name package)
+# octet_python_module(TARGET NAME PACKAGE ABI sources...): PACKAGE/NAME.abi3.so beside links to the files of the package, for every Python
+# from version ABI on. nanobind's own half is the package nanobind-backend, so that one module serves Pythons from 3.10 on.
+function(octet_python_module target name package abi)
   set(folder ${octet_python_folder}/${package})
   file(MAKE_DIRECTORY ${folder})
   file(GLOB files CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/${package}
@@ -33,16 +33,27 @@ function(octet_python_module target name package)
   foreach(file IN LISTS files)
     file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${package}/${file} ${folder}/${file} SYMBOLIC)
   endforeach()
-  nanobind_add_module(${target} STABLE_ABI NB_STATIC NB_SUPPRESS_WARNINGS NB_DOMAIN ${target} ${ARGN})
+  nanobind_add_module(${target} BACKEND_MODULE nanobind_backend STABLE_ABI_VERSION ${abi}
+    NB_SUPPRESS_WARNINGS NB_DOMAIN ${target} ${ARGN})
   if(TARGET octet_flags)
     target_link_libraries(${target} PRIVATE octet_flags)
   endif()
   # What a module shows is its one entry point.
-  target_link_options(${target} PRIVATE LINKER:--exclude-libs,ALL)
+  set(exports ${CMAKE_CURRENT_BINARY_DIR}/${name}.exports)
+  file(CONFIGURE OUTPUT ${exports} CONTENT "{ global: PyInit_${name}; local: *; };\n")
+  target_link_options(${target} PRIVATE LINKER:--version-script=${exports})
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} LIBRARY_OUTPUT_DIRECTORY ${folder}
     VISIBILITY_INLINES_HIDDEN ON UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)
   install(TARGETS ${target} LIBRARY DESTINATION ${package} COMPONENT python EXCLUDE_FROM_ALL)
   set_property(GLOBAL APPEND PROPERTY OCTET_RELEASE_TESTS ${target})
+endfunction()
+
+# octet_wheel_release(): what a released wheel holds besides its modules. OCTET_RELEASE is the folder of licences, SBOM and programs that
+# packaging/wheel.sh prepares; wheels for this machine alone (./dev wheel) do without.
+function(octet_wheel_release)
+  if(DEFINED SKBUILD AND OCTET_RELEASE)
+    install(DIRECTORY ${OCTET_RELEASE}/licenses ${OCTET_RELEASE}/sboms DESTINATION ${SKBUILD_METADATA_DIR} COMPONENT python)
+  endif()
 endfunction()
 
 # octet_python_stub(TARGET MODULE others...): the types of a native module, for editors and type checkers. Making it imports the package, which
