@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What g++ 12's libstdc++ and our code ask of a newer glibc than release builds are linked against (2.28), made of what that one has.
+// Linked into every program and library of a release build, and visible to nothing outside of it.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+
+#define HIDDEN __attribute__((visibility("hidden")))
+
+// glibc 2.32: whether a reference count may be changed without an atomic instruction. Always atomic is always right.
+HIDDEN char __libc_single_threaded = 0;
+
+// glibc 2.36: random_device's source.
+HIDDEN uint32_t arc4random(void) {
+  uint32_t value;
+  size_t done = 0;
+  while (done < sizeof value) {
+    const ssize_t got = getrandom((char*)&value + done, sizeof value - done, 0);
+    if (got > 0) {
+      done += (size_t)got;
+    } else if (errno != EINTR) {
+      abort();
+    }
+  }
+  return value;
+}
+
+// The time of day at which `clock` will show `until`. That clock may be set meanwhile: callers look at their own again when they wake.
+static int day_of(clockid_t clock, const struct timespec* until, struct timespec* day) {
+  const int64_t second = 1000000000;
+  struct timespec now;
+  if (clock_gettime(clock, &now) != 0 || clock_gettime(CLOCK_REALTIME, day) != 0) return EINVAL;
+  int64_t left = (until->tv_sec - now.tv_sec) * second + (until->tv_nsec - now.tv_nsec);
+  if (left < 0) left = 0;
+  const int64_t nanoseconds = day->tv_nsec + left % second;
+  day->tv_sec += left / second + nanoseconds / second;
+  day->tv_nsec = nanoseconds % second;
+  return 0;
+}
+
+// glibc 2.30: waits by a clock that is not the condition's own.
+HIDDEN int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
+                                  const struct timespec* until) {
+  struct timespec day;
+  const int status = day_of(clock, until, &day);
+  return status != 0 ? status : pthread_cond_timedwait(condition, mutex, &day);
+}
+
+// glibc 2.30: likewise, for timed mutexes.
+HIDDEN int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock, const struct timespec* until) {
+  struct timespec day;
+  const int status = day_of(clock, until, &day);
+  return status != 0 ? status : pthread_mutex_timedlock(mutex, &day);
+}
+
+// glibc 2.33: sizes beyond 2 GiB; before, what there is of them.
+HIDDEN struct mallinfo2 mallinfo2(void) {
+  struct mallinfo2 (*newer)(void) = (struct mallinfo2(*)(void))dlsym(RTLD_NEXT, "mallinfo2");
+  if (newer != NULL) return newer();
+  const struct mallinfo old = mallinfo();
+  return (struct mallinfo2){.arena = (unsigned)old.arena,
+                            .ordblks = (unsigned)old.ordblks,
+                            .smblks = (unsigned)old.smblks,
+                            .hblks = (unsigned)old.hblks,
+                            .hblkhd = (unsigned)old.hblkhd,
+                            .usmblks = (unsigned)old.usmblks,
+                            .fsmblks = (unsigned)old.fsmblks,
+                            .uordblks = (unsigned)old.uordblks,
+                            .fordblks = (unsigned)old.fordblks,
+                            .keepcost = (unsigned)old.keepcost};
+}

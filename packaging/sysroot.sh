@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# packaging/sysroot.sh FOLDER [GLIBC]: what g++ links against in release builds: stubs of glibc's libraries of that version (2.28), its
+# start code, and glibc_shim.c. `ziglang` of PyPI holds the symbols of every glibc and writes the stubs; the compiler stays Debian's, so
+# that the code is the development build's to the bit. CMake's toolchain file is packaging/toolchain.cmake.
+set -euo pipefail
+folder=$1 glibc=${2:-2.28}
+here=$(cd "$(dirname "$0")" && pwd)
+[ ! -f "$folder/complete" ] || { [ "$(cat "$folder/complete")" = "$glibc $(sha256sum <"$here/glibc_shim.c")" ] && exit 0; }
+rm -rf "$folder"
+mkdir -p "$folder"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Making two empty programs leaves everything that they link in the compiler's cache. -pie: start code of programs at any address.
+echo 'int main(void) { return 0; }' >"$work/empty.c"
+export ZIG_GLOBAL_CACHE_DIR=$work/cache ZIG_LOCAL_CACHE_DIR=$work/cache
+python=${PYTHON:-python3}
+for kind in "" "-pie -fPIE"; do
+  # shellcheck disable=SC2086  # no flag or two
+  "$python" -m ziglang cc -target "x86_64-linux-gnu.$glibc" $kind "$work/empty.c" -o "$work/empty" ||
+    { echo "error: the stubs of glibc $glibc could not be made; is ziglang installed for $python?" >&2; exit 1; }
+done
+copy() {
+  local found
+  found=$(find "$work/cache" -name "$1" | head -n 1)
+  [ -n "$found" ] || { echo "error: ziglang made no $1" >&2; exit 1; }
+  cp "$found" "$folder/"
+}
+for file in crt1.o Scrt1.o libc_nonshared.a libc.so.6 libm.so.6 libpthread.so.0 libdl.so.2 librt.so.1; do copy "$file"; done
+for name in m pthread dl rt; do ln -s "$(cd "$folder" && echo lib$name.so.*)" "$folder/lib$name.so"; done
+
+# gcc's own driver names libc alone; from 2.34 on that holds threads and the loader's functions, before it does not.
+gcc -std=c11 -O2 -fPIC -Wall -Wno-deprecated-declarations -c "$here/glibc_shim.c" -o "$work/glibc_shim.o"
+ar rcsD "$folder/libglibc_shim.a" "$work/glibc_shim.o"
+cat >"$folder/libc.so" <<'TEXT'
+GROUP ( libglibc_shim.a libc.so.6 libc_nonshared.a AS_NEEDED ( libpthread.so.0 libdl.so.2 librt.so.1 ) )
+TEXT
+echo "$glibc $(sha256sum <"$here/glibc_shim.c")" >"$folder/complete"

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""contents.py WHEEL...: what must hold for a wheel that is published, whatever machine it is looked at on. One line for each; exit code 1 when
+one fails."""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TOOLS = ROOT / ".venv/bin"
+GLIBC = (2, 28)
+MOST_BYTES = 30 << 20
+# What a file may ask the system for: glibc's own libraries and the unwinder.
+SYSTEM = re.compile(r"lib(c|m|dl|pthread|rt|gcc_s)\.so\.\d+|ld-linux-x86-64\.so\.2")
+
+
+def said(*command):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def native_files(folder):
+    return [path for path in sorted(folder.rglob("*")) if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
+
+
+def check_native(path, own):
+    """What is wrong with a program or library; `own`: libraries that the wheel itself holds."""
+    _, dynamic = said("readelf", "-dW", path)
+    for name in re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic):
+        if not SYSTEM.fullmatch(name) and name not in own:
+            yield f"{path.name} needs {name}"
+    _, symbols = said("objdump", "-T", path)
+    asked = [tuple(map(int, version.split("."))) for version in re.findall(r"\*UND\*.*GLIBC_([\d.]+)", symbols)]
+    if asked and max(asked)[:2] > GLIBC:
+        yield f"{path.name} asks for glibc {'.'.join(map(str, max(asked)))}"
+    if re.search(r"\*UND\*.*(GLIBCXX|CXXABI)_", symbols):
+        yield f"{path.name} asks for libstdc++"
+    if path.name.endswith(".abi3.so"):
+        _, defined = said("nm", "-D", "--defined-only", path)
+        shown = [line.split()[-1] for line in defined.splitlines()]
+        if len(shown) != 1 or not shown[0].startswith("PyInit_"):
+            yield f"{path.name} shows {len(shown)} symbols beside its entry point: {', '.join(shown[:3])}"
+    _, sections = said("readelf", "-SW", path)
+    if ".debug_info" in sections or ".symtab" in sections:
+        yield f"{path.name} is not stripped"
+    if str(ROOT).encode() in path.read_bytes():
+        yield f"{path.name} holds the folder that it was built in"
+
+
+def problems(wheel):
+    if not re.search(r"-cp31[01]-abi3-manylinux_\S*2_28_x86_64\.whl$", wheel.name):
+        yield f"its tags: {wheel.name}"
+    if wheel.stat().st_size > MOST_BYTES:
+        yield f"{wheel.stat().st_size >> 20} MiB, and {MOST_BYTES >> 20} are allowed"
+    with tempfile.TemporaryDirectory() as folder:
+        unpacked = pathlib.Path(folder)
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(unpacked)
+        native = native_files(unpacked)
+        own = {path.name for path in native}
+        for path in native:
+            yield from check_native(path, own)
+        names = [str(path.relative_to(unpacked)) for path in unpacked.rglob("*") if path.is_file()]
+        boms = [name for name in names if name.endswith(".dist-info/sboms/octet.cdx.json")]
+        if len(boms) != 1 or len(json.loads((unpacked / boms[0]).read_text())["components"]) < 10:
+            yield "no complete SBOM"
+        for what, pattern in {"licences": r"\.dist-info/licenses/.*copyright$", "types": r"\.pyi$", "py.typed": r"/py\.typed$"}.items():
+            if not any(re.search(pattern, name) for name in names):
+                yield f"no {what}"
+        if wheel.name.startswith("octet_int8"):
+            for end in (".data/scripts/octet", ".data/data/libexec/octet/octet-kernel-compiler", "octet/octet-kernel-compiler"):
+                if not any(name.endswith(end) for name in names):
+                    yield f"no {end}"
+    for tool in (["abi3audit", "--strict"], ["twine", "check", "--strict"]):
+        if not (TOOLS / tool[0]).exists():
+            yield f"{tool[0]} is missing: .venv/bin/pip install -r packaging/requirements.txt"
+            continue
+        code, words = said(TOOLS / tool[0], *tool[1:], wheel)
+        if code != 0:
+            yield f"{tool[0]}: {words.strip()[-600:]}"
+
+
+def main(wheels):
+    failed = 0
+    for wheel in map(pathlib.Path, wheels):
+        found = list(problems(wheel))
+        failed += bool(found)
+        print(f"{wheel.name} ({wheel.stat().st_size / 1e6:.1f} MB): {'; '.join(found) or 'right'}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:] or sorted((ROOT / "build/release-wheels").glob("*.whl"))))

@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""run.py [SUITE...]: installs the wheels of ./dev wheel --release as a stranger does, and prints one line for each place.
+
+Places are Debian roots (made by mmdebstrap in build/install-roots, as root) and the other Pythons of this machine. Each gets a virtual
+environment, `pip install` of the wheel with what it needs from PyPI, and then: import, the digits job in Python and by the command, the
+engine (--reproducible) and the INT8 answers of this machine's own build to the byte, and the TensorRT module. Exit code 1: one place failed.
+"""
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WHEELS = ROOT / "build/release-wheels"
+ROOTS = ROOT / "build/install-roots"
+DIGITS = ROOT / "examples/digits"
+MIRROR = os.environ.get("OCTET_DEBIAN_MIRROR", "http://deb.debian.org/debian")
+SUITES = ("bullseye", "bookworm", "trixie", "forky")
+OLDEST = (3, 10)
+
+# Runs in the place, with the wheel installed; prints one JSON object.
+JOB = r"""
+import hashlib, json, os, subprocess, sys, time
+start = time.perf_counter()
+import numpy
+numpy_seconds = time.perf_counter() - start
+start = time.perf_counter()
+import octet
+seconds = time.perf_counter() - start
+work, digits_folder = sys.argv[1:]
+os.chdir(work)
+digits = numpy.load(digits_folder + "/digits.npz")
+images = digits["train_images"][:, None].astype(numpy.float32) / 16
+engine = octet.compile(digits_folder + "/digits.onnx", calibration=images[:200])
+logits = octet.Context(engine).run(images)[0]
+right = float((logits.argmax(1) == digits["train_labels"]).mean())
+assert right > 0.98, right
+program = os.path.join(os.path.dirname(sys.executable), "octet")
+numpy.save("images.npy", images)
+subprocess.run([program, "build", digits_folder + "/digits.onnx", "--int8", "--calib", "images.npy", "--reproducible", "-o", "digits.octet", "--quiet", "--force"], check=True, stdout=subprocess.DEVNULL)
+subprocess.run([program, "run", "digits.octet", "images.npy", "-o", "answers.npz", "--force"], check=True, stdout=subprocess.DEVNULL)
+answers = numpy.load("answers.npz")
+engine_file = hashlib.sha256(open("digits.octet", "rb").read()).hexdigest()
+tensors = {name: hashlib.sha256(numpy.ascontiguousarray(answers[name]).tobytes()).hexdigest() for name in sorted(answers.files)}
+version = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout.split()
+print(json.dumps({"python": sys.version.split()[0], "numpy": numpy.__version__, "octet": octet.__version__, "version": version,
+                  "import": seconds, "numpy_import": numpy_seconds, "right": right, "answers": tensors, "engine": engine_file,
+                  "python_answers": hashlib.sha256(logits.tobytes()).hexdigest(), "isa": octet.cpu_isa(), "libc": os.confstr("CS_GNU_LIBC_VERSION")}))
+"""
+
+TENSORRT_JOB = r"""
+import sys
+import tensorrt as trt
+builder = trt.Builder(logger := trt.Logger())
+network = builder.create_network(1)
+assert trt.OnnxParser(network, logger).parse_from_file(sys.argv[2] + "/digits.onnx")
+profile = builder.create_optimization_profile()
+profile.set_shape("image", *[(1, 1, 8, 8)] * 3)
+config = builder.create_builder_config()
+config.add_optimization_profile(profile)
+assert builder.build_serialized_network(network, config).nbytes > 1000
+"""
+
+
+def run(command, **options):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, **options)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, command[:4]))} ended with {done.returncode}: {(done.stdout + done.stderr).strip()[-1500:]}")
+    return done.stdout
+
+
+class Host:
+    """This machine."""
+
+    def __init__(self, python):
+        self.name, self.python = f"host {python}", python
+        self.work = pathlib.Path(tempfile.mkdtemp(prefix="octet-install-"))
+        self.wheels, self.digits, self.inside = WHEELS, DIGITS, self.work
+
+    def run(self, *command, **options):
+        return run(command, **options)
+
+    def close(self):
+        shutil.rmtree(self.work, ignore_errors=True)
+
+
+class Debian:
+    """A root folder of a Debian release, entered by chroot in a mount namespace of its own."""
+
+    def __init__(self, suite):
+        self.name, self.python = f"Debian {suite}", "python3"
+        self.root = ROOTS / suite
+        if not (self.root / "usr/bin/python3").exists():
+            ROOTS.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(self.root, ignore_errors=True)
+            run(["mmdebstrap", "--variant=minbase", "--include=python3,python3-venv,ca-certificates",
+                 '--aptopt=Acquire::Check-Valid-Until "false"', suite, self.root, MIRROR])
+        self.work = self.root / "work"
+        shutil.rmtree(self.work, ignore_errors=True)
+        self.work.mkdir()
+        shutil.copytree(WHEELS, self.work / "wheels")
+        shutil.copytree(DIGITS, self.work / "digits")
+        for file in ("etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt"):
+            if pathlib.Path("/", file).exists():
+                shutil.copy(pathlib.Path("/", file), self.root / file)
+        self.wheels, self.digits, self.inside = pathlib.Path("/work/wheels"), pathlib.Path("/work/digits"), pathlib.Path("/work")
+
+    def run(self, *command, **options):
+        script = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" "$@"'
+        return run(["unshare", "-mpf", "sh", "-c", script, self.root, *command], **options)
+
+    def close(self):
+        shutil.rmtree(self.work, ignore_errors=True)
+
+
+def wheel_of(place, project):
+    found = sorted(WHEELS.glob(f"{project}-*.whl"))
+    if len(found) != 1:
+        raise RuntimeError(f"{WHEELS} holds {len(found)} wheels of {project}; ./dev wheel --release makes one")
+    return place.wheels / found[0].name
+
+
+def install(place, environment, *what):
+    place.run(place.python, "-m", "venv", environment)
+    place.run(environment / "bin/pip", "install", "-q", "--disable-pip-version-check", *what)
+
+
+def check(place, numpy, expected):
+    """What the job printed in an environment of the place, with that requirement of NumPy."""
+    version = tuple(map(int, place.run(place.python, "-c", "import sys; print(*sys.version_info[:2])").split()))
+    if version < OLDEST:
+        return f"Python {version[0]}.{version[1]} is older than {OLDEST[0]}.{OLDEST[1]}: {check_program(place, expected)}"
+    environment = place.inside / "environment"
+    install(place, environment, wheel_of(place, "octet_int8"), *numpy)
+    (place.work / "job.py").write_text(JOB)
+    said = json.loads(place.run(environment / "bin/python", place.inside / "job.py", place.inside, place.digits).splitlines()[-1])
+    if (said["engine"], said["answers"]) != (expected["engine"], expected["answers"]):
+        raise RuntimeError("the engine or its INT8 answers differ from those of this machine's own build")
+    line = f"Python {said['python']}, NumPy {said['numpy']}, {said['libc']}, {said['isa']}: {100 * said['right']:.2f} % right, import {said['import']:.2f} s"
+    if version >= (3, 11):
+        place.run(environment / "bin/pip", "install", "-q", "--disable-pip-version-check", "--no-deps", wheel_of(place, "octet_tensorrt"))
+        (place.work / "job.py").write_text(TENSORRT_JOB)
+        place.run(environment / "bin/python", place.inside / "job.py", place.inside, place.digits)
+        line += ", tensorrt"
+    return line
+
+
+def check_program(place, expected):
+    """The command alone, out of the wheel, where Python is too old for the module."""
+    unpacked = place.work / "unpacked"
+    shutil.unpack_archive(WHEELS / wheel_of(place, "octet_int8").name, unpacked, "zip")
+    program = next(unpacked.glob("*.data/scripts/octet"))
+    program.chmod(0o755)
+    inside = place.inside / program.relative_to(place.work)
+    engine, out = place.inside / "digits.octet", place.inside / "answers.npz"
+    images = place.work / "images.npy"
+    shutil.copy(expected["images"], images)
+    place.run(inside, "build", place.digits / "digits.onnx", "--int8", "--calib", place.inside / "images.npy", "--reproducible", "-o", engine, "--quiet")
+    place.run(inside, "run", engine, place.inside / "images.npy", "-o", out)
+    if digest(place.work / "digits.octet") != expected["engine"] or digest(place.work / "answers.npz") != digest(expected["npz"]):
+        raise RuntimeError("the engine or its INT8 answers differ from those of this machine's own build")
+    return "the command alone, same bytes"
+
+
+def digest(path):
+    return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+
+
+def reference(folder):
+    """The engine and the answers of the development build."""
+    import numpy
+    program = ROOT / "build/release/octet"
+    digits = numpy.load(DIGITS / "digits.npz")
+    images = folder / "images.npy"
+    numpy.save(images, digits["train_images"][:, None].astype(numpy.float32) / 16)
+    engine, out = folder / "digits.octet", folder / "answers.npz"
+    run([program, "build", DIGITS / "digits.onnx", "--int8", "--calib", images, "--reproducible", "-o", engine, "--quiet"])
+    run([program, "run", engine, images, "-o", out])
+    answers = numpy.load(out)
+    return {"images": images, "npz": out, "engine": digest(engine),
+            "answers": {name: hashlib.sha256(numpy.ascontiguousarray(answers[name]).tobytes()).hexdigest() for name in sorted(answers.files)}}
+
+
+def pythons():
+    """Other Pythons of this machine, newest first, that can make environments."""
+    for minor in range(20, OLDEST[1] - 1, -1):
+        path = shutil.which(f"python3.{minor}")
+        if path and subprocess.run([path, "-c", "import venv, ensurepip"], capture_output=True, check=False).returncode == 0:
+            yield path
+
+
+def main(chosen):
+    rows, failed = [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        expected = reference(pathlib.Path(folder))
+        places = [(lambda suite=suite: Debian(suite), []) for suite in SUITES if not chosen or suite in chosen]
+        if not chosen:
+            places += [(lambda path=path: Host(path), []) for path in pythons()]
+            places += [(lambda: Debian("bookworm"), ["numpy==1.23.5"])]
+        for make, numpy in places:
+            place = None
+            try:
+                place = make()
+                rows.append((place.name, check(place, numpy, expected)))
+            except (RuntimeError, OSError, StopIteration) as error:
+                failed += 1
+                rows.append((place.name if place else "place", f"FAILED: {error}"))
+            finally:
+                if place:
+                    place.close()
+            print(f"{rows[-1][0]:<28} {rows[-1][1]}", flush=True)
+    print(f"{len(rows) - failed} of {len(rows)} places work")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
