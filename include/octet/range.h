@@ -50,6 +50,8 @@ struct TensorStatistics {
   std::vector<uint64_t> histogram;    // of |x|: [i] counts [i, i + 1) * bin_width
   std::vector<double> channel_mean;   // of each channel, where the tensor is an image; else empty
   std::vector<double> channel_power;  // mean square, likewise
+  std::vector<double> channel_min = {};  // smallest and largest value, likewise
+  std::vector<double> channel_max = {};
 };
 
 // A tensor that is never negative gets u8 codes with scale threshold / 255, the others s8 with threshold / 127, unless they lie

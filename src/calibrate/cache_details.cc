@@ -47,6 +47,8 @@ Json to_json(const TensorDetails& tensor) {
           {"percentiles", percentiles_of(histogram)},
           {"channel_mean", range.seen->channel_mean},
           {"channel_power", range.seen->channel_power},
+          {"channel_min", range.seen->channel_min},
+          {"channel_max", range.seen->channel_max},
           {"bin_width", histogram.bin_width()},
           {"histogram", numbers(histogram.counts())}};
 }
@@ -106,6 +108,17 @@ Histogram read_histogram(const Reader& reader, const Range& range) {
   return *histogram;
 }
 
+// Older files have none.
+void read_extremes(const Reader& reader, TensorStatistics& seen) {
+  if (!reader.object.contains("channel_min")) return;
+  seen.channel_min = reader.reals("channel_min");
+  seen.channel_max = reader.reals("channel_max");
+  const size_t channels = seen.channel_power.size();
+  const size_t lows = seen.channel_min.size(), highs = seen.channel_max.size();
+  if (lows == highs && (lows == channels || lows == 0)) return;
+  reader.wrong("it has {} and {} extremes of {} channels", lows, highs, channels);
+}
+
 TensorDetails read_tensor(const Reader& reader) {
   TensorDetails tensor;
   Range& range = tensor.range;
@@ -121,9 +134,10 @@ TensorDetails read_tensor(const Reader& reader) {
   seen->histogram = {tensor.histogram.counts().begin(), tensor.histogram.counts().end()};
   seen->channel_mean = reader.reals("channel_mean");
   seen->channel_power = reader.reals("channel_power");
-  if (seen->channel_mean.size() != seen->channel_power.size())
-    reader.wrong("it has {} means and {} powers of channels", seen->channel_mean.size(),
-                 seen->channel_power.size());
+  const size_t channels = seen->channel_power.size();
+  if (seen->channel_mean.size() != channels)
+    reader.wrong("it has {} means and {} powers of channels", seen->channel_mean.size(), channels);
+  read_extremes(reader, *seen);
   range.seen = std::move(seen);
   return tensor;
 }

@@ -107,7 +107,9 @@ CacheDetails details_of(const std::vector<f32>& values) {
       TensorStatistics{static_cast<f32>(histogram.bin_width()),
                        {histogram.counts().begin(), histogram.counts().end()},
                        {0.1, -1.0 / 3},
-                       {2.5, 1e-30}});
+                       {2.5, 1e-30},
+                       {-1.5, -1.0 / 7},
+                       {3.25, 0.0}});
   details.tensors.push_back({range, histogram});
   return details;
 }
@@ -130,6 +132,8 @@ TEST(CacheDetails, NumbersReadBackEqual) {
   EXPECT_EQ(a.method, b.method);
   EXPECT_EQ(a.seen->channel_mean, b.seen->channel_mean);
   EXPECT_EQ(a.seen->channel_power, b.seen->channel_power);
+  EXPECT_EQ(a.seen->channel_min, b.seen->channel_min);
+  EXPECT_EQ(a.seen->channel_max, b.seen->channel_max);
   EXPECT_EQ(got.tensors[0].histogram, want.tensors[0].histogram);
 }
 

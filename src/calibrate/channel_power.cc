@@ -2,6 +2,7 @@
 #include "calibrate/channel_power.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "calibrate/stream_args.h"
 #include "core/cpu_isa.h"
@@ -13,6 +14,23 @@ namespace {
 void add(std::vector<__int128>& sums, const std::vector<__int128>& more) {
   if (sums.empty()) sums.resize(more.size());
   for (size_t c = 0; c < std::min(sums.size(), more.size()); ++c) sums[c] += more[c];
+}
+
+// Of the values that are finite; 0 where none is.
+struct Extremes {
+  f32 lowest = 0, highest = 0;
+};
+
+Extremes extremes(const f32* x, size_t count) {
+  constexpr f32 kMost = std::numeric_limits<f32>::max();
+  Extremes e{kMost, -kMost};
+  for (size_t i = 0; i < count; ++i) {
+    // Comparisons with NaN are false.
+    e.lowest = x[i] < e.lowest && x[i] >= -kMost ? x[i] : e.lowest;
+    e.highest = x[i] > e.highest && x[i] <= kMost ? x[i] : e.highest;
+  }
+  // One value alone may be both ends of where the search began.
+  return e.lowest <= e.highest ? e : Extremes{};
 }
 
 struct Moments {
@@ -61,6 +79,9 @@ void ChannelPower::observe(const Tensor& tensor) {
       const Moments sum = moments(x, static_cast<size_t>(pixels));
       sample.squares_.push_back(exact_term(sum.squares / count));
       sample.values_.push_back(exact_term(sum.values / count));
+      const Extremes ends = extremes(x, static_cast<size_t>(pixels));
+      sample.lowest_.push_back(ends.lowest);
+      sample.highest_.push_back(ends.highest);
     }
     sample.samples_ = 1;
     merge(sample);
@@ -70,6 +91,14 @@ void ChannelPower::observe(const Tensor& tensor) {
 void ChannelPower::merge(const ChannelPower& other) {
   add(squares_, other.squares_);
   add(values_, other.values_);
+  if (samples_ == 0) {
+    lowest_ = other.lowest_;
+    highest_ = other.highest_;
+  }
+  for (size_t c = 0; c < std::min(lowest_.size(), other.lowest_.size()); ++c) {
+    lowest_[c] = std::min(lowest_[c], other.lowest_[c]);
+    highest_[c] = std::max(highest_[c], other.highest_[c]);
+  }
   samples_ += other.samples_;
 }
 

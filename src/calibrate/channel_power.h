@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mean and mean square of every channel of an image tensor over the calibration data.
+// Mean, mean square and extremes of every channel of an image tensor over the calibration data.
 #pragma once
 
 #include <vector>
@@ -19,12 +19,15 @@ class ChannelPower {
   // Of each channel; empty when nothing was observed.
   std::vector<f64> mean_squares() const { return means_of(squares_); }
   std::vector<f64> means() const { return means_of(values_); }
+  std::vector<f64> minima() const { return {lowest_.begin(), lowest_.end()}; }
+  std::vector<f64> maxima() const { return {highest_.begin(), highest_.end()}; }
 
  private:
   using Sums = std::vector<__int128>;  // of the samples' means, in units of 2^-60
   std::vector<f64> means_of(const Sums& sums) const;
 
   Sums squares_, values_;
+  std::vector<f32> lowest_, highest_;
   u64 samples_ = 0;
 };
 

@@ -23,6 +23,8 @@ TEST(ChannelPower, MeansOfEachChannel) {
   power.observe(image({5, 5, 0, 0}));
   EXPECT_EQ(power.means(), (std::vector<f64>{3.5, -1.5}));
   EXPECT_EQ(power.mean_squares(), (std::vector<f64>{15.0, 5.0}));
+  EXPECT_EQ(power.minima(), (std::vector<f64>{1.0, -4.0}));
+  EXPECT_EQ(power.maxima(), (std::vector<f64>{5.0, 0.0}));
 }
 
 // Sums of small integers are exact in whatever order.
@@ -70,6 +72,8 @@ TEST(ChannelPower, TheOrderDoesNotMatter) {
   b.merge(c);
   EXPECT_EQ(a.means(), b.means());
   EXPECT_EQ(a.mean_squares(), b.mean_squares());
+  EXPECT_EQ(a.minima(), b.minima());
+  EXPECT_EQ(a.maxima(), b.maxima());
 }
 
 TEST(ChannelPower, OtherTensorsAndValuesThatAreNotFinite) {
@@ -79,6 +83,7 @@ TEST(ChannelPower, OtherTensorsAndValuesThatAreNotFinite) {
   EXPECT_TRUE(power.means().empty());
   power.observe(image({std::numeric_limits<f32>::infinity(), 1, 2, 2}));
   EXPECT_EQ(power.means(), (std::vector<f64>{0.0, 2.0}));
+  EXPECT_EQ(power.maxima(), (std::vector<f64>{1.0, 2.0}));
 }
 
 }  // namespace

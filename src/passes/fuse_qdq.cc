@@ -23,6 +23,24 @@ void add_origins(Surroundings& around, const Node& node) {
   around.origins.insert(around.origins.end(), node.origins.begin(), node.origins.end());
 }
 
+// The Relu behind a normalization, where it alone reads it: the lower end of the codes that are made of its result.
+const Node* clamp_behind(Graph& graph, const Uses& uses, const Node& node) {
+  if (!is_op(node, "InstanceNormalization")) return nullptr;
+  const Node* reader = only_reader(graph, uses, node.outputs[0]);
+  if (reader == nullptr || !is_op(*reader, "Relu")) return nullptr;
+  const Node* quantize = only_reader(graph, uses, reader->outputs[0]);
+  return quantize != nullptr && is_quantize(*quantize) ? reader : nullptr;
+}
+
+// With the Relu's result for its own; nobody runs it.
+Node with_clamp(const Node& node, const Node& relu) {
+  Node clamped = node;
+  clamped.attrs.set("activation", std::string("relu"));
+  clamped.outputs = relu.outputs;
+  append_origins(clamped, relu);
+  return clamped;
+}
+
 Surroundings look_around(Graph& graph, const Uses& uses, const Node& node) {
   Surroundings around{{graph, node, {}, {}, Dtype::f32}, nullptr, {}, {}};
   for (ValueId id : node.inputs) {
@@ -105,7 +123,9 @@ void fuse_qdq(Graph& graph, Rewrites& rewrites) {
   const Uses& uses = rewrites.uses(graph);
   for (Node& node : graph.nodes) {
     if (!has_integer_form(graph, node)) continue;
-    Surroundings around = look_around(graph, uses, node);
+    const Node* clamp = clamp_behind(graph, uses, node);
+    const Node asked = clamp == nullptr ? node : with_clamp(node, *clamp);
+    Surroundings around = look_around(graph, uses, asked);
     around.request.weight_codes = rewrites.weight_codes();
     if (!has_codes(around.request)) {
       explain_unread(graph, uses, node);
@@ -118,8 +138,7 @@ void fuse_qdq(Graph& graph, Rewrites& rewrites) {
     }
     if (!rewrites.allow()) return;
     Node& place = around.quantize != nullptr ? *around.quantize : node;
-    const Node copy = node;
-    finish(graph, place, copy, around, std::move(result.node));
+    finish(graph, place, asked, around, std::move(result.node));
   }
 }
 

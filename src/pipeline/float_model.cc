@@ -38,7 +38,9 @@ std::shared_ptr<const TensorStatistics> statistics_of(const Observation& seen) {
       TensorStatistics{static_cast<f32>(seen.histogram.bin_width()),
                        {counts.begin(), counts.end()},
                        seen.power.means(),
-                       seen.power.mean_squares()});
+                       seen.power.mean_squares(),
+                       seen.power.minima(),
+                       seen.power.maxima()});
 }
 
 // What is to be observed in bodies, and what was.

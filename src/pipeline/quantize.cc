@@ -17,6 +17,7 @@
 #include "precision/constraints.h"
 #include "precision/explicit_weights.h"
 #include "precision/halves.h"
+#include "precision/level_channels.h"
 #include "runtime/kept_graph.h"
 
 namespace octet {
@@ -33,6 +34,7 @@ void place_precisions(Graph& graph, const FloatModel& model, const PrecisionOpti
   assign_precision(graph, ranges, options);
   if (report != nullptr) report->missing_ranges = missing_ranges(graph, ranges);
   narrow_table_inputs(graph, ranges);
+  level_channels(graph, ranges);
   correct_biases(graph, ranges, *model.weight_codes);
   mark_results(graph, options.requests, ranges);
   place_qdq(graph, ranges, *model.weight_codes);

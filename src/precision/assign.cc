@@ -7,8 +7,10 @@
 #include <unordered_set>
 
 #include "core/check.h"
+#include "passes/match.h"
 #include "passes/split_conv_transpose.h"
 #include "precision/constraints.h"
+#include "precision/level_channels.h"
 #include "precision/plugin_role.h"
 #include "precision/precision.h"
 #include "precision/roles.h"
@@ -18,6 +20,8 @@ namespace {
 
 // Beyond this share of a result, a layer is worth its time in f32 (docs/adr/0010).
 constexpr f64 kMostLost = 0.15;
+// Of what a normalization reads (docs/adr/0010).
+constexpr f64 kMostLostBeforeNorm = 0.0004;
 
 class Assigner {
  public:
@@ -117,7 +121,23 @@ class Assigner {
     if (auto missing = missing_range(node)) return *std::move(missing);
     if (std::string loss = channel_loss(node); !loss.empty())
       return real(ReasonCode::channel_loss, std::move(loss));
+    if (std::string loss = normalization_loss(node); !loss.empty())
+      return real(ReasonCode::kept_for_accuracy, std::move(loss));
     return first_int8(node);
+  }
+
+  // A normalization of each channel by itself takes the rounding of its input along, which adds up where many stand in a row.
+  std::string normalization_loss(const Node& node) const {
+    if (!is_op(node, "InstanceNormalization") || is_asked_for(node)) return {};
+    const std::string& name = graph_.value(node.inputs[0]).name;
+    const std::optional<f64> lost = lost_by_normalization(graph_, uses_, node, ranges_);
+    if (!lost)
+      return fmt::format("calibration does not know what codes of '{}' would cost (docs/adr/0010)",
+                         name);
+    if (*lost <= kMostLostBeforeNorm) return {};
+    return fmt::format(
+        "codes of '{}' would cost {:.3f} % of what it reads, more than {:.3f} (docs/adr/0010)",
+        name, *lost * 100, kMostLostBeforeNorm * 100);
   }
 
   // A convolution whose input loses too much in codes.

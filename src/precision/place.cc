@@ -139,9 +139,19 @@ class Placer {
     return false;
   }
 
+  // A Relu alone reads the normalization's result: it is the lower end of its codes (passes/fuse_qdq.cc), which are those behind the Relu.
+  bool is_clamped(const std::vector<Node>& nodes, const Node* producer, ValueId id) const {
+    const s32 reader = uses_.only_consumer(id);
+    if (producer == nullptr || reader < 0 || !is_int8(*producer)) return false;
+    if (!is_op(*producer, "InstanceNormalization")) return false;
+    const Node& relu = nodes[static_cast<size_t>(reader)];
+    return is_int8(relu) && is_op(relu, "Relu");
+  }
+
   // Q and DQ after the value; its readers follow in rewire().
   void place(const std::vector<Node>& nodes, ValueId id, bool produced_as_codes) {
     if (id == kNoValue || id >= real_.size() || !is_real_activation(graph_, id)) return;
+    if (produced_as_codes && is_clamped(nodes, &graph_.nodes.back(), id)) return;
     if (!produced_as_codes && !read_as_codes(nodes, id)) return;
     const CodeType type = type_of(id);
     const std::string name = graph_.value(id).name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// QInstanceNormalization: each channel of each image of codes on its own, as codes; scale and bias are real. Mean and variance
-// come from exact sums of codes, as QReduceMean's.
+// QInstanceNormalization: each channel of each image of codes or reals on its own, as codes; scale and bias are real. Mean and
+// variance of codes come from exact sums of codes, as QReduceMean's; those of reals are InstanceNormalization's, which is then quantized.
 #include "graph/op_traits.h"
 #include "ops/quantized/code_rows.h"
 #include "ops/quantized/epilogue.h"
@@ -8,6 +8,7 @@
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 #include "ops/shared/instance_norm.h"
+#include "ops/shared/normalize.h"
 
 namespace octet {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 enum : size_t { kX, kScale, kBias };
 
 void infer(Inference& inference) {
-  infer_code_rows(inference);
+  infer_code_rows(inference, true);
   check_instance_norm_parameters(inference);
 }
 
@@ -29,7 +30,25 @@ CodeMoments moments_of(const ConstView& x, s64 first, s64 count) {
   return moments;
 }
 
+void eval_reals(const Eval& eval) {
+  const Shape& shape = eval.inputs[kX].shape;
+  const s64 count = dims_product(shape, 2, shape.rank());
+  const f32 epsilon = eval.node.attrs.f("epsilon", 1e-5f);
+  const FloatInput scale(eval, kScale), bias(eval, kBias);
+  std::vector<f32> reals = dequantized_rows(eval);
+  for (s64 first = 0; count > 0 && first < shape.elements(); first += count) {
+    const s64 channel = first / count % shape[1];
+    const Moments m = moments(reals.data() + first, count, epsilon);
+    for (s64 i = first; i < first + count; ++i) {
+      f32& real = reals[static_cast<size_t>(i)];
+      real = normalize(real, m, scale[channel], bias[channel]);
+    }
+  }
+  store_quantized_rows(eval, reals);
+}
+
 void eval(const Eval& eval) {
+  if (eval.inputs[kX].dtype == Dtype::f32) return eval_reals(eval);
   const ConstView& x = eval.inputs[kX];
   const RowScales scales = row_scales(eval.node);
   const InstanceNorm norm{scales.x, scales.y, eval.node.attrs.f("epsilon", 1e-5f)};

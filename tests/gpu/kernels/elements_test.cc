@@ -211,6 +211,23 @@ TEST(GpuInstanceNorm, Codes) {
   }
 }
 
+TEST(GpuInstanceNorm, RealsToCodes) {
+  NEEDS_GPU();
+  for (const Shape& shape : {Shape{2, 5, 3, 7}, Shape{1, 16, 20, 21}}) {
+    for (Layout layout : {Layout::linear, Layout::nhwc}) {
+      Probe probe{.op = "QInstanceNormalization",
+                  .inputs = {activation(random_f32(shape, 3), layout)}};
+      probe.inputs.push_back(constant(random_f32({shape[1]}, 4)));
+      probe.inputs.push_back(constant(random_f32({shape[1]}, 5)));
+      probe.attrs.set("scales", std::vector<f32>{1.0f, 0.013f});
+      expect_exact_on_gpu(probe, cuda::lower_instance_norm_codes, "reals");
+      probe.attrs.set("output_zero_point", s64{100});
+      probe.attrs.set("lo", s64{100});
+      expect_exact_on_gpu(probe, cuda::lower_instance_norm_codes, "a clamp");
+    }
+  }
+}
+
 // Equal codes: no variance; and sums of squares near 2^32 in one piece.
 TEST(GpuInstanceNorm, LargestSums) {
   NEEDS_GPU();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 BatchNormalization that no convolution took in, and InstanceNormalization, of nhwc images.
-#include <algorithm>
 #include <cmath>
 
 #include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/rows.h"
+#include "backends/cpu/lower/f_channel_moments.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_rows.h"
 #include "backends/host/queue.h"
@@ -13,8 +13,6 @@
 namespace octet {
 namespace {
 
-constexpr s64 kChannelBlock = 16;
-
 struct Statistics {
   const f32* mean;
   const f32* factor;
@@ -22,56 +20,28 @@ struct Statistics {
 
 struct NormStep {
   void (*normalize)(const NormalizeArgs*);
-  void (*column_sum)(const ColumnArgs*);
-  Shape shape;
-  f32 epsilon;
+  ChannelMoments moments;
   Tensor scale, bias;
   Tensor mean, factor;  // BatchNormalization; empty: measured in each image
-
-  s64 channels() const { return shape[1]; }
-  s64 pixels() const { return shape[2] * shape[3]; }
-
-  // Mean and 1 / sqrt(variance + epsilon) of some channels of an image, into the workspace.
-  void measure(const StepArgs& step, s64 item) const noexcept {
-    const s64 blocks = (channels() + kChannelBlock - 1) / kChannelBlock;
-    const s64 image = item / blocks, first = item % blocks * kChannelBlock;
-    f32* out = reinterpret_cast<f32*>(step.workspace) + image * 2 * channels() + first;
-    ColumnArgs args{f32_input(step, 0) + image * pixels() * channels() + first,
-                    out,
-                    std::min(kChannelBlock, channels() - first),
-                    pixels(),
-                    channels(),
-                    nullptr,
-                    static_cast<f32>(pixels())};
-    column_sum(&args);
-    args.mean = out;
-    args.dst = out + channels();
-    column_sum(&args);
-    for (s64 c = 0; c < args.channels; ++c) args.dst[c] = 1.0f / std::sqrt(args.dst[c] + epsilon);
-  }
 
   Statistics statistics(const StepArgs& step, s64 image) const noexcept {
     if (mean) {
       return {reinterpret_cast<const f32*>(mean.data()),
               reinterpret_cast<const f32*>(factor.data())};
     }
-    const f32* own = reinterpret_cast<const f32*>(step.workspace) + image * 2 * channels();
-    return {own, own + channels()};
+    const f32* room = reinterpret_cast<const f32*>(step.workspace);
+    return {moments.means(room, image), moments.factors(room, image)};
   }
 
   void operator()(const StepArgs& step) const noexcept {
-    const s64 blocks = (channels() + kChannelBlock - 1) / kChannelBlock;
-    if (!mean) {
-      pool_of(step).parallel_for(shape[0] * blocks, [&](s64 begin, s64 end, int) {
-        for (s64 item = begin; item < end; ++item) measure(step, item);
-      });
-    }
-    pool_of(step).parallel_for(shape[0] * pixels(), [&](s64 begin, s64 end, int) {
+    if (!mean) moments.measure(f32_input(step, 0), reinterpret_cast<f32*>(step.workspace), step);
+    const s64 pixels = moments.pixels(), channels = moments.channels();
+    pool_of(step).parallel_for(moments.shape[0] * pixels, [&](s64 begin, s64 end, int) {
       for (s64 pixel = begin; pixel < end; ++pixel) {
-        const Statistics s = statistics(step, pixel / pixels());
-        const NormalizeArgs args{f32_input(step, 0) + pixel * channels(),
-                                 f32_output(step, 0) + pixel * channels(),
-                                 channels(),
+        const Statistics s = statistics(step, pixel / pixels);
+        const NormalizeArgs args{f32_input(step, 0) + pixel * channels,
+                                 f32_output(step, 0) + pixel * channels,
+                                 channels,
                                  s.mean,
                                  s.factor,
                                  reinterpret_cast<const f32*>(scale.data()),
@@ -93,18 +63,18 @@ std::string reject(const LowerRequest& request) {
 }
 
 NormStep step_of(const LowerRequest& request) {
-  NormStep step{kernel_for(kNormalizeF32, isa_of(request.target)),
-                kernel_for(kColumnSumF32, isa_of(request.target)),
-                request.inputs[0].shape,
-                request.node.attrs.f("epsilon", 1e-5f),
-                *request.constant(1),
-                *request.constant(2),
-                {},
-                {}};
+  const f32 epsilon = request.node.attrs.f("epsilon", 1e-5f);
+  NormStep step{
+      kernel_for(kNormalizeF32, isa_of(request.target)),
+      {kernel_for(kColumnSumF32, isa_of(request.target)), request.inputs[0].shape, epsilon},
+      *request.constant(1),
+      *request.constant(2),
+      {},
+      {}};
   if (request.inputs.size() < 5) return step;
   step.mean = *request.constant(3);
   step.factor = request.constant(4)->clone();
-  for (f32& x : step.factor.mutable_as<f32>()) x = 1.0f / std::sqrt(x + step.epsilon);
+  for (f32& x : step.factor.mutable_as<f32>()) x = 1.0f / std::sqrt(x + epsilon);
   return step;
 }
 
@@ -117,13 +87,11 @@ Offer lower_f_norm(const LowerRequest& request) {
   candidate.kernel =
       kernel_name("f32", step.mean ? "batch_norm" : "instance_norm", isa_of(request.target));
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
-  candidate.inputs[0] = Layout::nhwc;
-  candidate.outputs = {Layout::nhwc};
   candidate.holds = request.constants();
   candidate.holds[0] = false;
-  if (!step.mean) {
-    candidate.workspace_bytes = step.shape[0] * 2 * step.channels() * static_cast<s64>(sizeof(f32));
-  }
+  candidate.inputs[0] = Layout::nhwc;
+  candidate.outputs = {Layout::nhwc};
+  if (!step.mean) candidate.workspace_bytes = step.moments.bytes();
   candidate.bind = [step](const BindArgs&) -> RunStep { return step; };
   return candidate;
 }

@@ -10,6 +10,7 @@
 namespace octet {
 
 Offer lower_q_instance_norm(const LowerRequest& request);
+Offer lower_q_instance_norm_reals(const LowerRequest& request);
 
 namespace {
 
@@ -56,6 +57,37 @@ TEST(QInstanceNorm, SumsBeyondOneChunk) {
     const Tensor x = random_u8({1, 5, 257, 260}, 1, codes);
     expect_exact(norm(x, kQuants[0]), lower_q_instance_norm, "large image");
   }
+}
+
+Probe norm_of_reals(const Shape& shape, const Quant& quant) {
+  Probe probe = norm(random_u8(shape, 1), quant);
+  probe.inputs[0] = activation(random_f32(shape, 5, 3.0f), Layout::nhwc);
+  probe.attrs.set("input_zero_points", std::vector<s64>{0, 0, 0});
+  return probe;
+}
+
+// Reals, of few channels (which are taken in groups of pixels) and of many; with pixels left over; with a Relu; and ties of rounding.
+TEST(QInstanceNorm, OfReals) {
+  for (s64 channels : {1, 2, 3, 8, 16, 31, 33, 48, 64, 65, 130}) {
+    for (const auto& [rows, columns] : {std::pair<s64, s64>{1, 1}, {1, 3}, {7, 6}, {9, 13}}) {
+      for (s64 lo : {0, 7}) {
+        Probe probe = norm_of_reals({2, channels, rows, columns}, {1.0f, 0.0078125f, 7, 1e-5f});
+        probe.attrs.set("lo", lo);
+        expect_exact_above_none(probe, lower_q_instance_norm_reals,
+                                fmt::format("{} channels of {}x{}", channels, rows, columns));
+      }
+    }
+  }
+}
+
+TEST(QInstanceNorm, OfRealsThatAreNone) {
+  constexpr f32 kInf = std::numeric_limits<f32>::infinity();
+  Probe probe = norm_of_reals({1, 4, 3, 5}, kQuants[0]);
+  const auto x = probe.inputs[0].tensor.mutable_as<f32>();
+  std::fill_n(x.begin(), 15, 2.5f);  // no variance
+  x[20] = kInf;
+  x[40] = std::numeric_limits<f32>::quiet_NaN();
+  expect_exact_above_none(probe, lower_q_instance_norm_reals, "odd reals");
 }
 
 TEST(QInstanceNorm, ClampsOfTheOutput) {

@@ -12,6 +12,9 @@
 #include "ops/shared/axes.h"
 
 namespace octet::cuda {
+
+Offer lower_instance_norm(const LowerRequest& request);
+
 namespace {
 
 enum : size_t { kX, kScale, kBias, kMean, kVariance };
@@ -182,6 +185,8 @@ Offer lower_batch_norm(const LowerRequest& request) {
 }
 
 Offer lower_instance_norm_codes(const LowerRequest& request) {
+  // Reals are normalized as such, and the rows' kernel quantizes them.
+  if (request.inputs[kX].dtype == Dtype::f32) return lower_instance_norm(request);
   if (std::string reason = parameters_reject(request); !reason.empty()) return Reject{reason};
   InstanceNormRequest norm;
   norm.shape = request.inputs[kX].shape;

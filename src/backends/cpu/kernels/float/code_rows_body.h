@@ -47,6 +47,13 @@ struct ToCodes {
         lo(v_set(-args->zero_y)),
         hi(v_set(255.0f - args->zero_y)) {}
 
+  explicit ToCodes(const CodeNormalizeArgs* args)
+      : scale(v_set(args->scale_y)),
+        reciprocal(v_set(1.0f / args->scale_y)),
+        zero(v_set(args->zero_y)),
+        lo(v_set(args->lo - args->zero_y)),
+        hi(v_set(args->hi - args->zero_y)) {}
+
   // Of what is within the codes; NaN is the code of 0.
   V inside(V quotient) const { return v_min(v_max(v_number(quotient), lo), hi); }
   V exact(V real) const { return v_add(v_rne(inside(v_div(real, scale))), zero); }
@@ -235,8 +242,24 @@ inline void code_softmax(CodeRowArgs* args, const Source* src) {
   some.template operator()<1>();
 }
 
+inline void code_normalize(const CodeNormalizeArgs* args) {
+  const ToCodes to_codes(args);
+  for (long row = 0; row < args->rows; ++row) {
+    const float* src = args->src + row * args->count;
+    const auto real = [&](long i, int n) {
+      return normalized(v_load_n(src + i, n), v_load_n(args->mean + i, n),
+                        v_load_n(args->factor + i, n), v_load_n(args->scale + i, n),
+                        v_load_n(args->bias + i, n));
+    };
+    to_codes.row(
+        args->dst + row * args->count, args->count,
+        [&](long i, int n) { return v_mul(real(i, n), to_codes.reciprocal); }, real);
+  }
+}
+
 }  // namespace
 
+void OCTET_ISA(code_normalize_f32)(const CodeNormalizeArgs* args) { code_normalize(args); }
 void OCTET_ISA(code_softmax_f32)(const CodeRowArgs* arguments) {
   CodeRowArgs args = *arguments;
   if (args.real_src != nullptr) return code_softmax<false, AreReals>(&args, args.real_src);

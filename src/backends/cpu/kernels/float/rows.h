@@ -50,6 +50,23 @@ struct NormalizeArgs {
   long step;
 };
 
+// Rows of such results as codes of [lo, hi]: code = rne(clamp(y / scale_y, lo - zero_y, hi - zero_y)) + zero_y. The parameters, one for each
+// element of a row, are those of every row.
+struct CodeNormalizeArgs {
+  const float* src;
+  unsigned char* dst;
+  long count;
+  long rows;
+  const float* mean;
+  const float* factor;
+  const float* scale;
+  const float* bias;
+  float scale_y;
+  float zero_y;
+  float lo;
+  float hi;
+};
+
 // Per channel over all pixels, in lane order: sum(x) or, with a mean, sum((x - mean)^2); then / divisor.
 struct ColumnArgs {
   const float* src;
@@ -95,6 +112,7 @@ ROW_FAMILY(code_layer_norm, CodeRowArgs)
 ROW_FAMILY(row_sum, RowArgs)      // dst[0] = sum; count elements
 ROW_FAMILY(row_squares, RowArgs)  // that of their squares
 ROW_FAMILY(normalize, NormalizeArgs)
+ROW_FAMILY(code_normalize, CodeNormalizeArgs)
 ROW_FAMILY(column_sum, ColumnArgs)
 ROW_FAMILY(max_pool, PoolArgs)
 ROW_FAMILY(average_pool, PoolArgs)
@@ -125,6 +143,8 @@ constexpr FloatKernel<RowArgs> kRowSquaresF32 = {"row_squares", row_squares_f32_
                                                  row_squares_f32_vnni};
 constexpr FloatKernel<NormalizeArgs> kNormalizeF32 = {"normalize", normalize_f32_avx2,
                                                       normalize_f32_vnni};
+constexpr FloatKernel<CodeNormalizeArgs> kInstanceNormU8 = {
+    "instance_norm_of_reals", code_normalize_f32_avx2, code_normalize_f32_vnni};
 constexpr FloatKernel<ColumnArgs> kColumnSumF32 = {"column_sum", column_sum_f32_avx2,
                                                    column_sum_f32_vnni};
 constexpr FloatKernel<PoolArgs> kMaxPoolF32 = {"max_pool", max_pool_f32_avx2, max_pool_f32_vnni};
