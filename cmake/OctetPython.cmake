@@ -23,6 +23,14 @@ endif()
 
 set(octet_python_folder ${PROJECT_BINARY_DIR}/python)
 
+# nanobind's own half beside the modules: tests run them by other interpreters of this version, too.
+execute_process(COMMAND ${Python_EXECUTABLE} -c "import nanobind_backend, os; print(os.path.dirname(nanobind_backend.__file__))"
+  OUTPUT_VARIABLE nanobind_backend OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(nanobind_backend AND NOT DEFINED SKBUILD)
+  file(MAKE_DIRECTORY ${octet_python_folder})
+  file(CREATE_LINK ${nanobind_backend} ${octet_python_folder}/nanobind_backend SYMBOLIC)
+endif()
+
 # octet_python_module(TARGET NAME PACKAGE ABI sources...): PACKAGE/NAME.abi3.so beside links to the files of the package, for every Python
 # from version ABI on. nanobind's own half is the package nanobind-backend, so that one module serves Pythons from 3.10 on.
 function(octet_python_module target name package abi)

@@ -58,6 +58,17 @@ class Levels(Built):
     def test_another_level_is_refused(self):
         self.assertIn("expected 8.6.1 or 10.x", run("9.2", "-c", "import tensorrt").stderr)
 
+    def test_another_tensorrt_in_the_same_folder_is_refused(self):
+        site = scratch() / "site"
+        site.mkdir()
+        (site / "tensorrt").symlink_to(FOLDER / "tensorrt")
+        for name, refused in (("octet_tensorrt-0.1.0.dist-info", False), ("tensorrt_lean-10.3.dist-info", False),
+                              ("tensorrt-10.3.0.dist-info", True), ("tensorrt_cu12_bindings-10.3.0.dist-info", True)):
+            (site / name).mkdir()
+            said = run("10", "-c", "import tensorrt", PYTHONPATH=os.pathsep.join([str(site), str(FOLDER)])).stderr
+            self.assertEqual("are both installed" in said, refused, said)
+            (site / name).rmdir()
+
     def test_what_is_absent_says_what_to_do(self):
         for level, name, text in ((10, "IAlgorithmSelector", "IBuilderConfig.set_timing_cache"), (8, "UffParser", "convert the model to ONNX")):
             done = run(f"{level}.6", "-c", f"import tensorrt; assert not hasattr(tensorrt, {name!r}); tensorrt.{name}")

@@ -7,7 +7,26 @@ The level is chosen when the module is imported: OCTET_TENSORRT_VERSION=8.6.1 in
 
 import importlib as _importlib
 import os as _os
+import re as _re
 import sys as _sys
+
+_folder = _os.path.dirname(_os.path.abspath(__file__))
+
+
+def _refuse_two():
+    """Another distribution of a module of this name beside this one: each has overwritten files of the other."""
+    try:
+        names = _os.listdir(_os.path.dirname(_folder))
+    except OSError:
+        return
+    for name in sorted(names):
+        if _re.fullmatch(r"tensorrt(_cu\d+)?(_bindings)?-.*\.(dist|egg)-info", name):
+            raise ImportError(
+                f"octet-tensorrt and {name.rsplit('.', 1)[0]} are both installed in {_os.path.dirname(_folder)}, and both are the module "
+                "tensorrt; uninstall both, then install one of them (another environment takes the other)")
+
+
+_refuse_two()
 
 
 def _choose_level():
@@ -59,7 +78,6 @@ def volume(iterable):
 
 # Without a GPU buffers are the host's: programs that look for the runtime of CUDA, where LD_LIBRARY_PATH says, are to find the one whose
 # memory that is.
-_folder = _os.path.dirname(_os.path.abspath(__file__))
 cudart_folder = _os.path.join(_folder, "cudart")
 stand_ins_folder = _os.path.join(_folder, "stand_ins")
 
