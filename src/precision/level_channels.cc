@@ -12,7 +12,7 @@
 namespace octet {
 namespace {
 
-enum : size_t { kX, kWeights, kBias, kResidual };
+enum : size_t { kInput, kProductWeights, kProductBias, kProductResidual };
 
 constexpr f64 kCodes = 254;  // between the lowest and the highest code of s8
 // A channel this much livelier than epsilon is normalized alike with any
@@ -21,7 +21,7 @@ constexpr f64 kLively = 1024;
 
 // The statistics of the normalization's input, where each channel has its own.
 const TensorStatistics* statistics_of(const Node& norm, const Ranges& ranges) {
-  const auto range = ranges.find(norm.inputs[kX]);
+  const auto range = ranges.find(norm.inputs[kInput]);
   if (range == ranges.end() || range->second.seen == nullptr) return nullptr;
   // What a user gave has the last word.
   const std::optional<RangeMethod>& method = range->second.method;
@@ -58,22 +58,22 @@ bool is_transposed(const Node& node) { return is_op(node, "ConvTranspose"); }
 
 bool is_plain_product(const Graph& graph, const Node& node, size_t channels) {
   if (!is_op(node, "Conv") && !is_transposed(node)) return false;
-  const Tensor* weights = graph.constant_input(node, kWeights);
-  const Tensor* bias = graph.constant_input(node, kBias);
+  const Tensor* weights = graph.constant_input(node, kProductWeights);
+  const Tensor* bias = graph.constant_input(node, kProductBias);
   if (weights == nullptr || weights->dtype() != Dtype::f32 || weights->shape().rank() != 4)
     return false;
-  if (node.input(kBias) != kNoValue && (bias == nullptr || bias->dtype() != Dtype::f32))
+  if (node.input(kProductBias) != kNoValue && (bias == nullptr || bias->dtype() != Dtype::f32))
     return false;
   const s64 groups = std::max<s64>(1, node.attrs.i("group", 1));
   const s64 outputs = is_transposed(node) ? weights->shape()[1] * groups : weights->shape()[0];
-  return outputs == static_cast<s64>(channels) && node.input(kResidual) == kNoValue &&
+  return outputs == static_cast<s64>(channels) && node.input(kProductResidual) == kNoValue &&
          activation_of(node).kind == Activation::Kind::none;
 }
 
 std::optional<Leveling> leveling_of(const Graph& graph, const Uses& uses, const Node& norm,
                                     size_t channels) {
   Leveling leveling;
-  ValueId id = norm.inputs[kX];
+  ValueId id = norm.inputs[kInput];
   while (uses.only_consumer(id) >= 0 && uses.producer(id) >= 0) {
     leveling.values.push_back(id);
     leveling.product = static_cast<size_t>(uses.producer(id));
@@ -126,8 +126,8 @@ std::vector<Line> lines_of(const TensorStatistics& seen, f64 reach, f32 epsilon)
 }
 
 void apply(Graph& graph, Node& product, const std::vector<Line>& lines) {
-  const Tensor weights = *graph.constant_input(product, kWeights);
-  const Tensor* bias = graph.constant_input(product, kBias);
+  const Tensor weights = *graph.constant_input(product, kProductWeights);
+  const Tensor* bias = graph.constant_input(product, kProductBias);
   const OutputChannels channels(product, weights.shape());
   Tensor leveled(Dtype::f32, weights.shape());
   for (size_t i = 0; i < leveled.mutable_as<f32>().size(); ++i) {
@@ -140,18 +140,19 @@ void apply(Graph& graph, Node& product, const std::vector<Line>& lines) {
     moved.mutable_as<f32>()[c] = static_cast<f32>(lines[c].factor * before + lines[c].offset);
   }
   product.inputs.resize(std::max<size_t>(product.inputs.size(), 3), kNoValue);
-  product.inputs[kWeights] =
+  product.inputs[kProductWeights] =
       graph.add_constant(product.name + ".leveled_weights", std::move(leveled));
-  product.inputs[kBias] = graph.add_constant(product.name + ".leveled_bias", std::move(moved));
+  product.inputs[kProductBias] =
+      graph.add_constant(product.name + ".leveled_bias", std::move(moved));
 }
 
-bool is_int8(const Node& node) { return node.decision.precision == Precision::int8; }
+bool is_in_codes(const Node& node) { return node.decision.precision == Precision::int8; }
 
 void level(Graph& graph, const Uses& uses, const Node& norm, Ranges& ranges) {
   const TensorStatistics* seen = statistics_of(norm, ranges);
   if (seen == nullptr) return;
   const auto leveling = leveling_of(graph, uses, norm, seen->channel_power.size());
-  if (!leveling || !is_int8(graph.nodes[leveling->product])) return;
+  if (!leveling || !is_in_codes(graph.nodes[leveling->product])) return;
   f64 reach = 0;
   for (size_t c = 0; c < seen->channel_power.size(); ++c)
     reach = std::max(reach, half_width(*seen, c));
@@ -174,7 +175,7 @@ std::optional<f64> lost_by_normalization(const Graph& graph, const Uses& uses, c
                                          const Ranges& ranges) {
   const TensorStatistics* seen = statistics_of(norm, ranges);
   if (seen == nullptr) return {};
-  const Range& range = ranges.at(norm.inputs[kX]);
+  const Range& range = ranges.at(norm.inputs[kInput]);
   const size_t channels = seen->channel_power.size();
   const bool leveled = leveling_of(graph, uses, norm, channels).has_value();
   const f64 largest = std::max(std::fabs(f64{range.min}), std::fabs(f64{range.max}));
@@ -196,7 +197,7 @@ void level_channels(Graph& graph, Ranges& ranges) {
   const Uses uses(graph);
   // Ids of values stay, and so do the places of nodes.
   for (const Node& node : graph.nodes) {
-    if (is_op(node, "InstanceNormalization") && is_int8(node)) level(graph, uses, node, ranges);
+    if (is_op(node, "InstanceNormalization") && is_in_codes(node)) level(graph, uses, node, ranges);
   }
 }
 
