@@ -39,7 +39,7 @@ constexpr Board kBoards[] = {
     {"rtx4090", "NVIDIA GeForce RTX 4090", 8, 9, 128, 2520, 24, 1008.096, 72},
     {"h100", "NVIDIA H100 80GB HBM3", 9, 0, 132, 1980, 80, 3352.32, 50},
     {"h100_pcie", "NVIDIA H100 PCIe", 9, 0, 114, 1755, 80, 2039.04, 50},
-    {"h200", "NVIDIA H200", 9, 0, 132, 1980, 141, 4917.0, 50},
+    {"h200", "NVIDIA H200", 9, 0, 132, 1980, 141, 4814.304, 60},
 };
 
 // Of a multiprocessor of an architecture.
