@@ -11,6 +11,7 @@
 #include "graph/op_def.h"
 #include "plan/plan.h"
 #include "runtime/inside.h"
+#include "runtime/staged.h"
 
 namespace octet {
 namespace {
@@ -21,6 +22,16 @@ std::vector<CallerMemory> places_for(const Graph& graph) {
   return {{}, {inputs, std::vector<bool>(graph.outputs.size(), true), inputs}};
 }
 
+// Of a run in stages the first, which is the same for all data of these sizes.
+void add_first_stage(cuda::WantedKernels& wanted, const Graph& graph, const Target& target,
+                     std::span<const Shape> shapes) {
+  const Graph planned = make_stage(graph, first_start(graph, shapes)).planned;
+  if (planned.outputs.empty()) return;
+  std::vector<Shape> inputs;
+  for (ValueId id : planned.inputs) inputs.push_back(planned.value(id).type.shape);
+  wanted.add(make_plan(planned, inputs, target));
+}
+
 // False where data must tell sizes first.
 bool add_plans(cuda::WantedKernels& wanted, const Graph& graph, const Target& target,
                std::span<const Shape> shapes) {
@@ -29,6 +40,7 @@ bool add_plans(cuda::WantedKernels& wanted, const Graph& graph, const Target& ta
       wanted.add(make_plan(graph, shapes, target, memory));
     return true;
   } catch (const NeedsData&) {
+    add_first_stage(wanted, graph, target, shapes);
     return false;
   }
 }

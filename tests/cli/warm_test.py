@@ -8,7 +8,7 @@ import stat
 import tempfile
 import unittest
 
-from harness import EMULATOR, ROOT, digits, digits_engine, emulated_gpu, main, octet
+from harness import EMULATOR, ROOT, digits, digits_engine, emulated_gpu, main, need, octet
 
 PYTHON = ROOT / ".venv"
 # An RTX 3090, as the emulated driver is told to be one: octet warm knows it by the same numbers.
@@ -58,6 +58,23 @@ class Warm(unittest.TestCase):
         self.assertEqual((self.folder / "gpu.npz").read_bytes(), (self.folder / "cpu.npz").read_bytes())
         octet("bench", digits_engine(), "--device", "cuda", "--batch", "2", "--no-transfers", "--iterations", "1", env=env, cwd=self.folder)
         self.assertEqual(self.files(), files)
+
+    def test_kernels_in_front_of_sizes_that_data_tell(self):
+        gpu, numpy, onnx = self.emulated(), need("numpy"), need("onnx")
+        helper, random = onnx.helper, numpy.random.default_rng(1)
+        nodes = [helper.make_node("Conv", ["x", "w"], ["c"]), helper.make_node("Relu", ["c"], ["r"]), helper.make_node("NonZero", ["r"], ["y"])]
+        graph = helper.make_graph(nodes, "found", [helper.make_tensor_value_info("x", 1, [1, 4, 32, 32])],
+                                  [helper.make_tensor_value_info("y", 7, None)],
+                                  [onnx.numpy_helper.from_array(random.standard_normal((4, 4, 1, 1)).astype("f"), "w")])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        (self.folder / "found.onnx").write_bytes(model.SerializeToString())
+        numpy.savez(self.folder / "x.npz", x=random.standard_normal((1, 4, 32, 32)).astype("f"))
+        octet("build", "found.onnx", "-o", "found.octet", "--quiet", cwd=self.folder)
+        said = octet("warm", "found.octet", "--for", "rtx3090", "-o", self.kernels, "--json", env=gpu, cwd=self.folder).json
+        self.assertTrue(said["sizes_depend_on_data"])
+        self.assertGreater(said["kernels"], 0)
+        env = {**gpu, **RTX3090, "OCTET_KERNEL_CACHE": str(self.kernels), "OCTET_EMULATED_NVRTC_FAIL": "5"}
+        octet("run", "found.octet", "x.npz", "-o", "y.npz", "--device", "cuda", env=env, cwd=self.folder)
 
     def test_nvidias_compiler_without_a_gpu(self):
         if not list(PYTHON.glob("lib/python*/site-packages/nvidia/*/lib/libnvrtc.so.*")):
