@@ -163,9 +163,10 @@ enum {
 typedef void (*octet_log_function)(void* user, int32_t level, const char* text);
 
 /* Samples of the caller's own. There is one tensor for each input of the model, with its type, and its sizes where the model fixes them
- * (1 elsewhere); the function sets data, bytes and dims. What it gives is read before it is called again. 1: a sample; 0: there are no more; else
- * the call ends with OCTET_CANCELLED. It is called by one thread at a time, not always the same. */
-typedef int32_t (*octet_samples_function)(void* user, octet_tensor* inputs, uint64_t input_count);
+ * (1 elsewhere); the function sets data, bytes and dims, or the whole struct with its size. What it gives is read before it is called again.
+ * 1: a sample; 0: there are no more; else the call ends with OCTET_CANCELLED. It is called by one thread at a time, not always the same. */
+typedef int32_t (*octet_samples_function)(void* user, octet_tensor* const* inputs,
+                                          uint64_t input_count);
 
 /* Ends a call from another thread, within one sample or pass. */
 typedef struct octet_stop octet_stop;

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <new>
 #include <span>
 
 #include "capi/call.h"
@@ -61,6 +62,11 @@ PrecisionPlan plan_of(const octet_build_options& asked) {
   return plan;
 }
 
+// For the caller's octet_tensor, which may be larger than this library's.
+struct Room {
+  alignas(octet_tensor) std::byte bytes[kLargestStruct];
+};
+
 // What the caller's function gives, once for each sample.
 class Samples {
  public:
@@ -68,8 +74,10 @@ class Samples {
       : next_(asked.samples), user_(asked.samples_user), inputs_(std::move(inputs)) {}
 
   bool operator()(std::vector<Tensor>& sample) const {
-    std::vector<octet_tensor> tensors;
-    for (const TensorInfo& input : inputs_) tensors.push_back(wanted(input));
+    std::vector<Room> rooms(inputs_.size());
+    std::vector<octet_tensor*> tensors;
+    for (const TensorInfo& input : inputs_)
+      tensors.push_back(::new (rooms[tensors.size()].bytes) octet_tensor(wanted(input)));
     const int32_t answer = next_(user_, tensors.data(), tensors.size());
     if (answer == 0) return false;
     if (answer != 1) {
@@ -79,7 +87,7 @@ class Samples {
     }
     sample.clear();
     for (Place place{"input", inputs_}; place.index < tensors.size(); ++place.index) {
-      const MutableTensorView view = view_of(tensors[place.index], place);
+      const MutableTensorView view = view_of(struct_of(tensors[place.index], kTensor), place);
       if (view.device != "cpu")
         refuse(fmt::format("a sample of {} lies in memory of '{}'; give it in memory of the host",
                            place.name(), view.device));

@@ -87,9 +87,6 @@ octet_status give(octet_error** error, Error::Code code, const char* message) no
   }
 }
 
-// More than this is no size of a struct, but memory that nobody has set.
-constexpr uint64_t kLargestStruct = 1024;
-
 uint64_t size_of(const void* sized, const Layout& layout) {
   uint64_t size = 0;
   std::memcpy(&size, sized, sizeof size);

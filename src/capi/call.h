@@ -50,6 +50,9 @@ struct Layout {
   uint64_t first;
   uint64_t known;
 };
+// More than this is no size of a struct, but memory that nobody has set.
+inline constexpr uint64_t kLargestStruct = 1024;
+
 // A struct that grows keeps the number that it had here.
 inline constexpr Layout kTensorInfo{"octet_tensor_info", 88, sizeof(octet_tensor_info)};
 inline constexpr Layout kTensor{"octet_tensor", 112, sizeof(octet_tensor)};

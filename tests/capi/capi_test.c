@@ -117,14 +117,24 @@ struct samples {
   int given;
   int most;
   int32_t after; /* the answer behind the last */
+  int newer;     /* they are given in a struct that has grown */
+  uint64_t later;
 };
 
-static int32_t next_sample(void* user, octet_tensor* inputs, uint64_t count) {
+static int32_t next_sample(void* user, octet_tensor* const* inputs, uint64_t count) {
   struct samples* samples = (struct samples*)user;
-  CHECK(count == 1 && inputs[0].dtype == OCTET_DTYPE_F32 && inputs[0].rank == 4 && inputs[0].dims[2] == 8);
+  struct {
+    octet_tensor known;
+    uint64_t later;
+  } tensor;
+  CHECK(count == 1 && inputs[0]->dtype == OCTET_DTYPE_F32 && inputs[0]->rank == 4 && inputs[0]->dims[2] == 8);
+  CHECK(inputs[0]->size == sizeof *inputs[0]);
   if (samples->given == samples->most) return samples->after;
   fill(samples->pixels, 1, samples->given++);
-  inputs[0] = tensor_of(samples->pixels, 1, PIXELS);
+  tensor.known = tensor_of(samples->pixels, 1, PIXELS);
+  tensor.later = samples->later;
+  if (samples->newer) tensor.known.size = sizeof tensor;
+  memcpy(inputs[0], &tensor, samples->newer ? sizeof tensor : sizeof tensor.known);
   return 1;
 }
 
@@ -249,6 +259,8 @@ static void test_growth(const char* model) {
     octet_build_options known;
     uint64_t later;
   } options;
+  struct samples samples;
+  octet_build_options int8 = int8_options(&samples);
   octet_engine* engine = NULL;
   memset(&options, 0, sizeof options);
   options.known.size = sizeof options;
@@ -256,6 +268,14 @@ static void test_growth(const char* model) {
   octet_engine_free(engine);
   options.later = 1;
   FAILS(octet_build(model, &options.known, &engine, &error), OCTET_UNSUPPORTED, "octet_build_options has");
+  memset(&samples, 0, sizeof samples);
+  samples.most = 8;
+  samples.newer = 1;
+  WORKS(octet_build(model, &int8, &engine, &error));
+  octet_engine_free(engine);
+  samples.given = 0;
+  samples.later = 1;
+  FAILS(octet_build(model, &int8, &engine, &error), OCTET_UNSUPPORTED, "octet_tensor has");
 }
 
 static void test_description(const octet_engine* engine) {
