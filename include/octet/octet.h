@@ -194,6 +194,7 @@ enum {
   OCTET_CONSTRAINTS_NONE = 2    /* recorded alone */
 };
 
+/* An option that would change nothing (a method without data, data without OCTET_BUILD_INT8) is OCTET_INVALID_ARGUMENT. */
 typedef struct octet_build_options {
   uint64_t size;
   uint64_t flags;  /* OCTET_BUILD_... */
@@ -302,8 +303,8 @@ OCTET_API octet_status octet_context_create(const octet_engine* engine,
                                             octet_context** out, octet_error** error);
 OCTET_API void octet_context_free(octet_context* context);
 
-/* Plans for these inputs, of which type, sizes and device alone are looked at; outputs lie in the memory of the first input's device. A run does so on
- * demand. */
+/* Plans for these inputs, of which type and sizes alone are looked at, and of the first its device: for all inputs and outputs in that memory. A run
+ * does so on demand. */
 OCTET_API octet_status octet_context_prepare(octet_context* context, const octet_tensor* inputs,
                                              uint64_t input_count, octet_error** error);
 /* An output for the sizes prepared or run last; OCTET_DYNAMIC where only data tell a size, before the run. */

@@ -113,6 +113,34 @@ class Samples {
   Infos inputs_;
 };
 
+// What would change nothing was meant to change something.
+void check_uses(const octet_build_options& asked) {
+  const bool int8 = has(asked, OCTET_BUILD_INT8), f16 = has(asked, OCTET_BUILD_F16);
+  const bool files = asked.data != nullptr, data = files || asked.samples != nullptr;
+  const bool cache = asked.cache != nullptr;
+  const struct {
+    const char* option;
+    bool is_set, has_use;
+    const char* without;
+  } uses[] = {
+      {"data, samples, cache or ranges", data || cache || asked.ranges != nullptr,
+       int8 || (f16 && files), "OCTET_BUILD_INT8"},
+      {"method", asked.method != nullptr, data || cache, "data, samples or cache"},
+      {"save_cache", asked.save_cache != nullptr, int8 && data, "data or samples"},
+      {"max_samples", asked.max_samples != 0, files, "data"},
+      {"OCTET_BUILD_SKIP_BAD", has(asked, OCTET_BUILD_SKIP_BAD), files, "data"},
+      {"OCTET_BUILD_CONSTANT_DATA", has(asked, OCTET_BUILD_CONSTANT_DATA), data, "data or samples"},
+      {"OCTET_BUILD_CACHE_OF_ANY_MODEL", has(asked, OCTET_BUILD_CACHE_OF_ANY_MODEL), cache,
+       "cache"},
+      {"OCTET_BUILD_FIX_SUBNORMALS", has(asked, OCTET_BUILD_FIX_SUBNORMALS), f16,
+       "OCTET_BUILD_F16"},
+  };
+  for (const auto& use : uses) {
+    if (use.is_set && !use.has_use)
+      refuse(fmt::format("octet_build_options: {} has no use without {}", use.option, use.without));
+  }
+}
+
 // Nothing where neither data nor ranges are given: then the model has Q/DQ nodes, or the build says what is missing.
 std::optional<CalibrationOptions> calibration_of(const octet_build_options& asked,
                                                  const std::function<Infos()>& inputs) {
@@ -177,6 +205,7 @@ CompileOptions compile_options(const octet_build_options& asked,
     refuse("octet_build_options.threads and max_samples are not negative");
   CompileOptions options;
   options.plan = plan_of(asked);
+  check_uses(asked);
   options.calibration = calibration_of(asked, inputs);
   add_preprocess(options, asked);
   add_shapes(options, asked);
@@ -225,6 +254,8 @@ octet_status octet_build(const char* onnx_file, const octet_build_options* optio
     return capi::build(
         options, [&](const octet_build_options&) { return octet::model_inputs(onnx_file); },
         [&](const octet::CompileOptions& asked, octet::CompileReport* report) {
+          if (!asked.weights_folder.empty())
+            capi::refuse("octet_build_options.weights_folder is for octet_build_bytes()");
           return octet::compile(onnx_file, asked, report);
         });
   });

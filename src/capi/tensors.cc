@@ -74,7 +74,7 @@ Shape shape_of(int32_t rank, const int64_t* dims, const Place& place) {
   Shape shape;
   for (int32_t i = 0; i < rank; ++i) {
     if (dims[i] < 0)
-      refuse(fmt::format("{} has size {} in dimension {}; a run needs its sizes", place.name(),
+      refuse(fmt::format("{} has size {} in dimension {}; expected 0 or more", place.name(),
                          dims[i], i));
     shape.push_back(dims[i]);
   }

@@ -220,6 +220,41 @@ static void test_build_errors(const char* model) {
   CHECK(engine == NULL);
 }
 
+/* Options that would change nothing. */
+static void test_useless_options(const char* model) {
+  struct samples samples;
+  octet_build_options options = int8_options(&samples);
+  octet_engine* engine = NULL;
+  memset(&samples, 0, sizeof samples);
+#define USELESS(words) FAILS(octet_build(model, &options, &engine, &error), OCTET_INVALID_ARGUMENT, words)
+  options.flags = 0;
+  USELESS("data, samples, cache or ranges has no use without OCTET_BUILD_INT8");
+  options.flags = OCTET_BUILD_INT8;
+  options.max_samples = 5;
+  USELESS("max_samples has no use without data");
+  options.max_samples = 0;
+  options.flags = OCTET_BUILD_INT8 | OCTET_BUILD_SKIP_BAD;
+  USELESS("OCTET_BUILD_SKIP_BAD has no use without data");
+  options.flags = OCTET_BUILD_INT8 | OCTET_BUILD_CACHE_OF_ANY_MODEL;
+  USELESS("OCTET_BUILD_CACHE_OF_ANY_MODEL has no use without cache");
+  options.flags = OCTET_BUILD_INT8 | OCTET_BUILD_FIX_SUBNORMALS;
+  USELESS("OCTET_BUILD_FIX_SUBNORMALS has no use without OCTET_BUILD_F16");
+  options.flags = OCTET_BUILD_INT8 | OCTET_BUILD_CONSTANT_DATA;
+  options.samples = NULL;
+  USELESS("OCTET_BUILD_CONSTANT_DATA has no use without data or samples");
+  options.flags = OCTET_BUILD_INT8;
+  options.save_cache = "calib.cache";
+  USELESS("save_cache has no use without data or samples");
+  options.save_cache = NULL;
+  options.method = "entropy";
+  USELESS("method has no use without data, samples or cache");
+  options.method = NULL;
+  options.flags = 0;
+  options.weights_folder = ".";
+  USELESS("weights_folder is for octet_build_bytes()");
+  CHECK(engine == NULL && samples.given == 0);
+}
+
 static void test_shapes(const char* model) {
   octet_tensor_info shapes[2], info;
   octet_build_options options;
@@ -612,6 +647,7 @@ int main(int argc, char** argv) {
   test_versions();
   engine = test_build(argv[1]);
   test_build_errors(argv[1]);
+  test_useless_options(argv[1]);
   test_shapes(argv[1]);
   test_growth(argv[1]);
   if (engine == NULL) return 1;
