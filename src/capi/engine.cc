@@ -29,11 +29,14 @@ octet_channel_numbers numbers_of(const InputProfile& profile) {
 
 void ask(const octet_engine& engine) {
   std::call_once(engine.asked, [&] {
-    engine.known = known_inputs(engine.engine);
-    engine.known.calibrated.resize(engine.inputs.size());
-    engine.known.codes.resize(engine.inputs.size());
-    for (const InputProfile& profile : engine.known.calibrated)
-      engine.channels.push_back(numbers_of(profile));
+    KnownInputs known = known_inputs(engine.engine);
+    known.calibrated.resize(engine.inputs.size());
+    known.codes.resize(engine.inputs.size());
+    std::vector<octet_channel_numbers> channels;
+    for (const InputProfile& profile : known.calibrated) channels.push_back(numbers_of(profile));
+    // All at the end: what failed for want of memory is asked once more.
+    engine.known = std::move(known);
+    engine.channels = std::move(channels);
   });
 }
 

@@ -89,7 +89,11 @@ octet_status octet_device_check(const char* device, octet_error** error) {
   });
 }
 
-int32_t octet_usable_processors() { return octet::usable_processors(); }
+int32_t octet_usable_processors() {
+  int32_t count = 1;
+  capi::guarded(nullptr, [&] { count = octet::usable_processors(); });
+  return count;
+}
 
 octet_status octet_set_memory_limit(int64_t bytes, octet_error** error) {
   return capi::guarded(error, [&] {
