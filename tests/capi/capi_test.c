@@ -5,6 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,55 @@ static void test_versions(void) {
   CHECK(octet_usable_processors() >= 1);
   WORKS(octet_device_check("cpu", &error));
   FAILS(octet_device_check("abacus:0", &error), OCTET_INVALID_ARGUMENT, "abacus:0");
+}
+
+/* What a program was compiled with stays: the numbers, and where fields are and end. What is new is added at the ends. */
+static void test_what_never_changes(void) {
+#define IS(name, number) CHECK((name) == (number))
+  IS(OCTET_ABI, 1U); IS(OCTET_MAX_RANK, 8); IS(OCTET_DYNAMIC, -1); IS(OCTET_OK, 0); IS(OCTET_INVALID_MODEL, 1);
+  IS(OCTET_UNSUPPORTED, 2); IS(OCTET_INVALID_ARGUMENT, 3); IS(OCTET_OUT_OF_MEMORY, 4); IS(OCTET_IO, 5); IS(OCTET_CANCELLED, 6);
+  IS(OCTET_INTERNAL, 7); IS(OCTET_DTYPE_NONE, 0); IS(OCTET_DTYPE_F32, 1); IS(OCTET_DTYPE_F16, 2); IS(OCTET_DTYPE_BF16, 3);
+  IS(OCTET_DTYPE_F64, 4); IS(OCTET_DTYPE_S8, 5); IS(OCTET_DTYPE_U8, 6); IS(OCTET_DTYPE_S16, 7); IS(OCTET_DTYPE_U16, 8);
+  IS(OCTET_DTYPE_S32, 9); IS(OCTET_DTYPE_U32, 10); IS(OCTET_DTYPE_S64, 11); IS(OCTET_DTYPE_U64, 12); IS(OCTET_DTYPE_BOOL, 13);
+  IS(OCTET_DTYPE_E4M3FN, 14); IS(OCTET_DTYPE_E4M3FNUZ, 15); IS(OCTET_DTYPE_E5M2, 16); IS(OCTET_DTYPE_E5M2FNUZ, 17);
+  IS(OCTET_DTYPE_E8M0, 18); IS(OCTET_DTYPE_E2M1, 19); IS(OCTET_DTYPE_S4, 20); IS(OCTET_DTYPE_U4, 21); IS(OCTET_DTYPE_S2, 22);
+  IS(OCTET_DTYPE_U2, 23); IS(OCTET_LOG_INFO, 0); IS(OCTET_LOG_WARNING, 1); IS(OCTET_BUILD_INT8, 1); IS(OCTET_BUILD_F16, 2);
+  IS(OCTET_BUILD_BF16, 4); IS(OCTET_BUILD_FASTEST, 8); IS(OCTET_BUILD_FIX_SUBNORMALS, 16); IS(OCTET_BUILD_SKIP_BAD, 32);
+  IS(OCTET_BUILD_CONSTANT_DATA, 64);
+  IS(OCTET_BUILD_CACHE_OF_ANY_MODEL, 128); IS(OCTET_CONSTRAINTS_PREFER, 0); IS(OCTET_CONSTRAINTS_OBEY, 1);
+  IS(OCTET_CONSTRAINTS_NONE, 2); IS(OCTET_RUN_IN_STREAM, 1);
+#define AT(field, bytes) CHECK(offsetof(S, field) == (bytes))
+#define S octet_tensor_info
+  AT(name, 8); AT(dtype, 16); AT(rank, 20); AT(dims, 24); CHECK(sizeof(S) >= 88);
+#undef S
+#define S octet_tensor
+  AT(data, 8); AT(bytes, 16); AT(dtype, 24); AT(rank, 28); AT(dims, 32); AT(strides, 96); AT(device, 104);
+  CHECK(sizeof(S) >= 112);
+#undef S
+#define S octet_progress
+  AT(stage, 8); AT(done, 16); AT(total, 24); CHECK(sizeof(S) >= 32);
+#undef S
+#define S octet_build_options
+  AT(flags, 8); AT(threads, 16); AT(constraint_mode, 20); AT(data, 24); AT(max_samples, 32); AT(samples, 40);
+  AT(samples_user, 48); AT(cache, 56); AT(ranges, 64); AT(method, 72); AT(save_cache, 80); AT(preprocess, 88);
+  AT(layer_types, 96); AT(output_types, 104); AT(keep_float, 112); AT(keep_float_count, 120); AT(input_shapes, 128);
+  AT(input_shape_count, 136); AT(weights_folder, 144); AT(progress, 152); AT(log, 160); AT(user, 168); AT(stop, 176);
+  CHECK(sizeof(S) >= 184);
+#undef S
+#define S octet_input_profile
+  AT(samples, 8); AT(channel_count, 16); AT(min, 24); AT(max, 32); AT(mean, 40); AT(deviation, 48); AT(has_codes, 56);
+  AT(reserved, 60); AT(code_min, 64); AT(code_max, 72); CHECK(sizeof(S) >= 80);
+#undef S
+#define S octet_context_options
+  AT(threads, 8); AT(no_chains, 12); AT(device, 16); AT(pool, 24); AT(tuning, 32); CHECK(sizeof(S) >= 40);
+#undef S
+#define S octet_run
+  AT(inputs, 8); AT(input_count, 16); AT(outputs, 24); AT(output_count, 32); AT(flags, 40); AT(stream, 48);
+  CHECK(sizeof(S) >= 56);
+#undef S
+#define S octet_copy
+  AT(destination, 8); AT(source, 16); AT(bytes, 24); AT(device, 32); AT(stream, 40); CHECK(sizeof(S) >= 48);
+#undef S
 }
 
 static octet_engine* test_build(const char* model) {
@@ -645,6 +695,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   test_versions();
+  test_what_never_changes();
   engine = test_build(argv[1]);
   test_build_errors(argv[1]);
   test_useless_options(argv[1]);
