@@ -64,12 +64,12 @@ bool is_ours(const struct stat& facts) {
   return S_ISREG(facts.st_mode) && facts.st_nlink == 1 && distrust(facts).empty();
 }
 
-// Makes what is missing of the folder. The errno of the first part that could not be made; 0: all is there.
+// Makes what is missing of the folder, whatever the process's mask is. The errno of the first part that could not be made; 0: all is there.
 int make_folders(const fs::path& folder, mode_t mode) {
   fs::path made;
   for (const fs::path& part : folder) {
     made /= part;
-    if (::mkdir(made.c_str(), mode) == 0) continue;
+    if (::mkdir(made.c_str(), mode) == 0 && ::chmod(made.c_str(), mode) == 0) continue;
     const int why = errno;
     std::error_code error;
     if (!fs::is_directory(made, error)) return why;
@@ -239,7 +239,11 @@ void open_shared_cache(const fs::path& folder) {
 
 void write_shared_kernel(const fs::path& folder, const KernelImage& image,
                          const std::vector<char>& cubin) {
-  write_file(file_of(folder, image), image, cubin, kSharedFile);
+  const fs::path path = file_of(folder, image);
+  write_file(path, image, cubin, kSharedFile);
+  // The mask of who builds an image is not for who runs it.
+  if (::chmod(path.c_str(), kSharedFile) != 0)
+    fail(Error::Code::io, "'{}': cannot be made readable: {}", path.string(), std::strerror(errno));
 }
 
 }  // namespace octet::cuda

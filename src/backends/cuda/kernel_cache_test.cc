@@ -87,7 +87,7 @@ TEST_F(KernelCache, TakesNothingDamaged) {
 }
 
 TEST_F(KernelCache, OthersMayReadWhatIsMadeForThem) {
-  const mode_t before = umask(022);
+  const mode_t before = umask(077);
   open_shared_cache(folder_);
   write_shared_kernel(folder_, image_, code_);
   umask(before);
