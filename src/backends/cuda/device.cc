@@ -174,6 +174,7 @@ std::shared_ptr<std::byte> CudaDevice::allocate(s64 bytes, const char* what) con
 std::shared_ptr<std::byte> CudaDevice::allocate_host(s64 bytes, const char* what) const {
   // Kernels of the CPU may read a little past the end.
   constexpr s64 kSlack = 4096;
+  check_fits(bytes, what);
   make_current();
   const auto counted = std::make_shared<const Reserved>(bytes + kSlack, what);
   void* memory = nullptr;
