@@ -8,7 +8,7 @@
  *              they need: an engine may be freed before its contexts. What the caller gives is read during the call, unless said otherwise.
  * Threads      Functions may be called by any threads at once. An engine, a pool and a stop may be shared; a context serves one call at a time
  *              (a second one is refused with OCTET_INVALID_ARGUMENT, and nothing breaks), so each thread has its own. An object is freed by
- *              one thread, when no other uses it.
+ *              one thread, when no other uses it. No thread may be cancelled (pthread_cancel) within a call.
  * Errors       Functions that can fail return a status, and give an object that says more through `error` (NULL: not wanted), the
  *              caller's to free; after a success it is NULL. No state is kept between calls, in a thread or elsewhere. A pointer that must not
  *              be NULL and is so is OCTET_INVALID_ARGUMENT, as is a struct whose `size` cannot be right.
@@ -358,7 +358,8 @@ OCTET_API void* octet_memory_data(const octet_memory* memory);
 OCTET_API uint64_t octet_memory_size(const octet_memory* memory);
 OCTET_API void octet_memory_free(octet_memory* memory);
 
-/* Between the host and a device, or within either: after what `stream` was given (NULL: CUDA's default one), done when it returns. */
+/* Between the host and a device, or within either, where the two do not overlap: after what `stream` was given (NULL: CUDA's default one), done when it
+ * returns. */
 typedef struct octet_copy {
   uint64_t size;
   void* destination;
