@@ -115,11 +115,21 @@ f64 half_width(const TensorStatistics& seen, size_t channel) {
   return (seen.channel_max[channel] - seen.channel_min[channel]) / 2;
 }
 
-std::vector<Line> lines_of(const TensorStatistics& seen, f64 reach, f32 epsilon) {
+// Of the widest channel.
+f64 reach_of(const TensorStatistics& seen) {
+  f64 reach = 0;
+  for (size_t c = 0; c < seen.channel_power.size(); ++c)
+    reach = std::max(reach, half_width(seen, c));
+  return reach;
+}
+
+f64 epsilon_of(const Node& norm) { return f64{norm.attrs.f("epsilon", 1e-5f)}; }
+
+std::vector<Line> lines_of(const TensorStatistics& seen, f64 reach, f64 epsilon) {
   std::vector<Line> lines(seen.channel_power.size());
   for (size_t c = 0; c < lines.size(); ++c) {
     const f64 half = half_width(seen, c);
-    if (half > 0 && variance_of(seen, c) > kLively * f64{epsilon}) lines[c].factor = reach / half;
+    if (half > 0 && variance_of(seen, c) > kLively * epsilon) lines[c].factor = reach / half;
     lines[c].offset = -lines[c].factor * (seen.channel_max[c] + seen.channel_min[c]) / 2;
   }
   return lines;
@@ -153,12 +163,9 @@ void level(Graph& graph, const Uses& uses, const Node& norm, Ranges& ranges) {
   if (seen == nullptr) return;
   const auto leveling = leveling_of(graph, uses, norm, seen->channel_power.size());
   if (!leveling || !is_in_codes(graph.nodes[leveling->product])) return;
-  f64 reach = 0;
-  for (size_t c = 0; c < seen->channel_power.size(); ++c)
-    reach = std::max(reach, half_width(*seen, c));
+  const f64 reach = reach_of(*seen);
   if (!(reach > 0) || !std::isnormal(static_cast<f32>(reach))) return;
-  const f32 epsilon = norm.attrs.f("epsilon", 1e-5f);
-  apply(graph, graph.nodes[leveling->product], lines_of(*seen, reach, epsilon));
+  apply(graph, graph.nodes[leveling->product], lines_of(*seen, reach, epsilon_of(norm)));
   for (ValueId id : leveling->values) {
     Range& range = ranges[id];
     range.min = -static_cast<f32>(reach);
@@ -180,14 +187,17 @@ std::optional<f64> lost_by_normalization(const Graph& graph, const Uses& uses, c
   const bool leveled = leveling_of(graph, uses, norm, channels).has_value();
   const f64 largest = std::max(std::fabs(f64{range.min}), std::fabs(f64{range.max}));
   if (!leveled && range.threshold < largest) return {};
+  const f64 reach = reach_of(*seen), epsilon = epsilon_of(norm);
+  const std::vector<Line> lines = lines_of(*seen, reach, epsilon);
   f64 lost = 0;
   size_t alive = 0;
   for (size_t c = 0; c < channels; ++c) {
     const f64 step =
-        leveled ? 2 * half_width(*seen, c) / kCodes : f64{code_type_of(range).params.scale};
+        leveled ? 2 * reach / kCodes / lines[c].factor : f64{code_type_of(range).params.scale};
     const f64 variance = variance_of(*seen, c);
     if (!(variance > 0)) continue;
-    lost += std::min(1.0, step * step / 12 / variance);
+    // What is not lively stays as narrow as it is, and may lie within one code. Epsilon hides the rest of what is hardly alive.
+    lost += std::min(variance, step * step / 12) / (variance + std::max(epsilon, 0.0));
     ++alive;
   }
   return alive == 0 ? 0.0 : lost / static_cast<f64>(alive);

@@ -141,6 +141,21 @@ TEST(LevelChannels, LongTailsStayReal) {
             "reads, more than 0.040 (docs/adr/0010)");
 }
 
+// Epsilon counts in a channel that is not far livelier, so that it is not made wider: within the codes of a wide one it would be lost.
+TEST(LevelChannels, AChannelThatIsNotMadeWiderStaysReal) {
+  Graph graph = parse_graph(kConv, find_op);
+  const auto lost = [&](f64 deviation, f32 epsilon) {
+    for (Node& each : graph.nodes)
+      if (each.name == "norm") each.attrs.set("epsilon", epsilon);
+    const Ranges ranges = ranges_of(
+        graph, "a", {{0, 4, -6, 6}, {0, deviation * deviation, -3 * deviation, 3 * deviation}});
+    return *lost_by_normalization(graph, Uses(graph), node(graph, "norm"), ranges);
+  };
+  EXPECT_LT(lost(0.01, 1e-12f), 0.0004);  // made wider
+  EXPECT_GT(lost(0.01, 1e-5f), 0.4);      // all of one channel of two
+  EXPECT_LT(lost(1e-6, 1e-5f), 0.0004);   // nothing to lose
+}
+
 TEST(LevelChannels, WhatWasNotMeasuredStaysReal) {
   Graph graph = parse_graph(kConv, find_op);
   Ranges ranges = ranges_of(graph, "a", kQuiet);
