@@ -30,7 +30,9 @@ Extremes extremes(const f32* x, size_t count) {
     e.highest = x[i] > e.highest && x[i] <= kMost ? x[i] : e.highest;
   }
   // One value alone may be both ends of where the search began.
-  return e.lowest <= e.highest ? e : Extremes{};
+  if (!(e.lowest <= e.highest)) return {};
+  // -0 becomes 0: they are equal, and which of them came first must not be seen.
+  return {e.lowest + 0.0f, e.highest + 0.0f};
 }
 
 struct Moments {

@@ -76,6 +76,13 @@ TEST(ChannelPower, TheOrderDoesNotMatter) {
   EXPECT_EQ(a.maxima(), b.maxima());
 }
 
+TEST(ChannelPower, ZerosOfBothSignsAreOne) {
+  ChannelPower power;
+  power.observe(image({-0.0f, -0.0f, 1, -0.0f}));
+  EXPECT_FALSE(std::signbit(power.minima()[0]) || std::signbit(power.maxima()[0]));
+  EXPECT_FALSE(std::signbit(power.minima()[1]));
+}
+
 TEST(ChannelPower, OtherTensorsAndValuesThatAreNotFinite) {
   ChannelPower power;
   EXPECT_TRUE(power.means().empty());
