@@ -140,12 +140,13 @@ class Placer {
   }
 
   // A Relu alone reads the normalization's result: it is the lower end of its codes (passes/fuse_qdq.cc), which are those behind the Relu.
+  // Not where the caller reads the Relu's reals.
   bool is_clamped(const std::vector<Node>& nodes, const Node* producer, ValueId id) const {
     const s32 reader = uses_.only_consumer(id);
     if (producer == nullptr || reader < 0 || !is_int8(*producer)) return false;
     if (!is_op(*producer, "InstanceNormalization")) return false;
     const Node& relu = nodes[static_cast<size_t>(reader)];
-    return is_int8(relu) && is_op(relu, "Relu");
+    return is_int8(relu) && is_op(relu, "Relu") && !uses_.is_output(relu.outputs[0]);
   }
 
   // Q and DQ after the value; its readers follow in rewire().
