@@ -2,6 +2,7 @@
 #include "core/own_file.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <filesystem>
 
@@ -11,10 +12,12 @@ std::string own_file() {
   namespace fs = std::filesystem;
   std::error_code error;
   Dl_info info{};
-  // The loader names a library by its path, and a program as it was called, which is a path from the folder of that time.
-  if (dladdr(reinterpret_cast<void*>(&own_file), &info) != 0 && info.dli_fname != nullptr &&
-      info.dli_fname[0] == '/') {
-    const fs::path file = fs::canonical(info.dli_fname, error);
+  link_map* library = nullptr;
+  const int found = dladdr1(reinterpret_cast<void*>(&own_file), &info,
+                            reinterpret_cast<void**>(&library), RTLD_DL_LINKMAP);
+  // The loader names a library by its path and the program by nothing, in whatever way that was called.
+  if (found != 0 && library != nullptr && library->l_name[0] != '\0') {
+    const fs::path file = fs::canonical(library->l_name, error);
     if (!error) return file.string();
   }
   return fs::read_symlink("/proc/self/exe", error).string();

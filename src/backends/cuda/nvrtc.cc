@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/nvrtc.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <mutex>
 
@@ -35,23 +36,30 @@ void append_python(std::vector<std::string>& all, const fs::path& site) {
     append(all, libraries_in(site / part));
 }
 
+constexpr const char* kPackages[] = {"site-packages", "dist-packages"};
+
+bool is_packages(const fs::path& name) {
+  return std::ranges::any_of(kPackages, [&](const char* packages) { return name == packages; });
+}
+
 // Of every Python whose libraries lie in that folder.
 void append_pythons(std::vector<std::string>& all, const fs::path& lib) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(lib, error)) {
-    for (const char* packages : {"site-packages", "dist-packages"})
-      append_python(all, entry.path() / packages);
+    for (const char* packages : kPackages) append_python(all, entry.path() / packages);
   }
 }
 
 // What pip has put beside Octet: the module lies in a package of site-packages, the programs in bin and libexec/octet of its environment.
+// Nowhere else above: a folder such as /tmp is anybody's, and what is found is loaded.
 void append_own_environment(std::vector<std::string>& all) {
   constexpr int kLevels = 3;
   fs::path folder = fs::path(own_file()).parent_path();
   for (int i = 0; i < kLevels && folder.has_relative_path(); ++i) {
+    const fs::path below = folder.filename();
     folder = folder.parent_path();
-    append_python(all, folder);
-    append_pythons(all, folder / "lib");
+    if (is_packages(folder.filename())) append_python(all, folder);
+    if (below == "bin" || below == "libexec") append_pythons(all, folder / "lib");
   }
 }
 
