@@ -95,6 +95,7 @@ bool is_packed(const ProductStep& step) {
   return step.weights && step.weights_given != step.slices[0].weights();
 }
 
+// The weights, where they are packed, and the code. oneDNN itself shares equal code of a process.
 std::vector<Preparation> prepare_product(const ProductStep& step) {
   std::vector<Preparation> result;
   if (is_packed(step)) {
