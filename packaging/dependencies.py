@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """dependencies.py FOLDER: the libraries that release builds hold, static and fit for shared libraries, in FOLDER/prefix.
 
-They are made of Debian's source packages, whose signatures apt checks. What is there is not made again: a stamp holds the hash of the
-source's version, the flags, the compiler and this recipe. FOLDER/dependencies.json says what was built, for the SBOM.
+They are made of Debian's source packages, whose signatures apt checks, in the newest version that a release of Debian has for them, security
+updates included. What is there is not made again: a stamp holds that version, and the hash of flags and compiler. FOLDER/dependencies.json says
+what was built, for the SBOM.
 """
+import functools
 import hashlib
 import json
 import os
@@ -17,14 +19,17 @@ import sysconfig
 MIRROR = os.environ.get("OCTET_DEBIAN_MIRROR", "http://deb.debian.org/debian")
 SECURITY = os.environ.get("OCTET_DEBIAN_SECURITY_MIRROR", "http://deb.debian.org/debian-security")
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-SUITES = [(MIRROR, "bookworm"), (MIRROR, "bookworm-updates"), (SECURITY, "bookworm-security"), (MIRROR, "trixie"), (MIRROR, "forky")]
+SUITES = {"bookworm": [(MIRROR, "bookworm"), (MIRROR, "bookworm-updates"), (SECURITY, "bookworm-security")],
+          "trixie": [(MIRROR, "trixie"), (MIRROR, "trixie-updates"), (SECURITY, "trixie-security")],
+          "forky": [(MIRROR, "forky")]}
 
 JOBS = str(len(os.sched_getaffinity(0)))
 COMMON = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_POSITION_INDEPENDENT_CODE=ON", "-DBUILD_SHARED_LIBS=OFF",
           "-DCMAKE_INSTALL_LIBDIR:STRING=lib", "-DCMAKE_C_FLAGS=-ffunction-sections -fdata-sections -g0",
           "-DCMAKE_CXX_FLAGS=-ffunction-sections -fdata-sections -g0"]
+CONFIGURED = "-O3 -fPIC -ffunction-sections -fdata-sections"
 
-# Source package, suites in order of preference (a mirror may lack the newest of one), licence (SPDX), flags of CMake; None: the package's own configure script.
+# Source package, releases in order of preference (a mirror may lack what its lists have), licence (SPDX), flags of CMake; None: the package's own configure script.
 # oneDNN: version 3, cut to what dnnl_api.h calls, without threads of its own and its flags for this machine's instruction set; compiled for
 # size, for most of it writes machine code that runs later, and that code is the same.
 RECIPES = {
@@ -63,42 +68,50 @@ def run(command, log, **options):
         raise Failure(f"{' '.join(map(str, command[:3]))} failed ({status}); the end of {log}:\n" + "\n".join(tail))
 
 
-class Sources:
-    """Source packages, by an apt of its own: nothing of the machine's lists is changed."""
+def write(path, text):
+    """All of it, or the file stays as it is."""
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(text)
+    partial.replace(path)
 
-    def __init__(self, folder):
-        self.folder = folder
+
+def is_newer(one, other):
+    return subprocess.run(["dpkg", "--compare-versions", one, "gt", other], check=False).returncode == 0
+
+
+class Sources:
+    """Source packages of one release of Debian, by an apt of its own: nothing of the machine's lists is changed."""
+
+    def __init__(self, folder, release):
+        self.folder, self.release = folder, release
         self.log = folder / "apt.log"
-        state = folder / "apt"
+        state = folder / "apt" / release
         for name in ("lists/partial", "cache/archives/partial"):
             (state / name).mkdir(parents=True, exist_ok=True)
-        (state / "sources.list").write_text("".join(f"deb-src [signed-by={KEYRING}] {mirror} {suite} main\n" for mirror, suite in SUITES))
+        (state / "sources.list").write_text(
+            "".join(f"deb-src [signed-by={KEYRING}] {mirror} {suite} main\n" for mirror, suite in SUITES[release]))
         self.options = []
+        # Without the lists of one suite its updates would be missed, so that is an error.
         for option in (f"Dir::Etc::SourceList={state}/sources.list", "Dir::Etc::SourceParts=/dev/null", f"Dir::State::Lists={state}/lists",
-                       f"Dir::Cache={state}/cache", f"APT::Sandbox::User={os.environ.get('USER', 'root')}", "Acquire::Retries=3"):
+                       f"Dir::Cache={state}/cache", f"APT::Sandbox::User={os.environ.get('USER', 'root')}", "Acquire::Retries=3",
+                       "APT::Update::Error-Mode=any"):
             self.options += ["-o", option]
         run(["apt-get", *self.options, "-q", "update"], self.log)
 
-    def fetch(self, package, suites):
-        """The folder of the unpacked source, with Debian's patches, its version and its suite."""
-        for suite in suites:
-            try:
-                return *self.fetch_from(package, suite), suite
-            except Failure as failure:
-                if suite == suites[-1]:
-                    raise
-                print(f"warning: no {package} of {suite}: {str(failure).splitlines()[-1]}", file=sys.stderr, flush=True)
+    def versions(self, package):
+        """What the lists have of it, the newest first."""
+        shown = subprocess.run(["apt-cache", *self.options, "showsrc", "--only-source", package], capture_output=True, text=True, check=False).stdout
+        found = set(re.findall(r"^Version: (\S+)", shown, re.M))
+        return sorted(found, key=functools.cmp_to_key(lambda a, b: is_newer(a, b) - is_newer(b, a)), reverse=True)
 
-    def fetch_from(self, package, suite):
-        target = self.folder / "sources" / f"{package}-{suite}"
-        target.mkdir(parents=True, exist_ok=True)
-        run(["apt-get", *self.options, "-q", "source", "--download-only", f"{package}/{suite}"], self.log, cwd=target)
-        described = max(target.glob("*.dsc"), key=lambda path: path.stat().st_mtime)
-        version = re.search(r"^Version: (\S+)", described.read_text(), re.M).group(1)
-        unpacked = target / "unpacked"
-        shutil.rmtree(unpacked, ignore_errors=True)
-        run(["dpkg-source", "-x", described.name, unpacked.name], self.log, cwd=target)
-        return unpacked, version
+    def fetch(self, package, version):
+        """The folder of the unpacked source, with Debian's patches."""
+        target = self.folder / "sources" / f"{package}-{self.release}"
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir(parents=True)
+        run(["apt-get", *self.options, "-q", "source", "--download-only", "--only-source", f"{package}={version}"], self.log, cwd=target)
+        run(["dpkg-source", "-x", f"{package}_{version.split(':')[-1]}.dsc", "unpacked"], self.log, cwd=target)
+        return target / "unpacked"
 
 
 def compiler():
@@ -114,31 +127,52 @@ def build_by_cmake(source, work, prefix, flags, log):
     run(["cmake", "--install", "."], log, cwd=work)
 
 
-def build(folder, sources, name, number):
-    package, suites, licence, flags = RECIPES[name]
-    prefix, stamp = folder / "prefix", folder / "stamps" / f"{name}.json"
-    recipe = hashlib.sha256(json.dumps([RECIPES[name], COMMON, compiler()]).encode()).hexdigest()
-    if stamp.exists() and json.loads(stamp.read_text())["recipe"] == recipe:
-        print(f"[{number}/{len(RECIPES)}] {name}: there", flush=True)
+def read_stamp(stamp):
+    try:
         return json.loads(stamp.read_text())
-    source, version, suite = sources().fetch(package, suites)
-    print(f"[{number}/{len(RECIPES)}] {name} {version}", flush=True)
+    except (OSError, ValueError):
+        return None
+
+
+def newest(opened, name, stamp):
+    """What is to be built, and its source: the newest that can be had. No source where that is what the stamp says."""
+    package, releases, licence, flags = RECIPES[name]
+    recipe = hashlib.sha256(json.dumps([RECIPES[name], CONFIGURED if flags is None else COMMON, compiler()]).encode()).hexdigest()
+    last = Failure(f"{' and '.join(releases)} have no source package {package}")
+    for release in releases:
+        sources = opened(release)
+        for version in sources.versions(package):
+            entry = {"name": name, "version": version, "license": licence, "source": f"{package} ({release})", "recipe": recipe}
+            if read_stamp(stamp) == entry:
+                return entry, None
+            try:
+                return entry, sources.fetch(package, version)
+            except Failure as failure:
+                last = failure
+                print(f"warning: {package} {version} of {release} could not be had: {str(failure).splitlines()[-1]}", file=sys.stderr, flush=True)
+    raise last
+
+
+def build(folder, opened, name, number):
+    prefix, stamp, flags = folder / "prefix", folder / "stamps" / f"{name}.json", RECIPES[name][-1]
+    entry, source = newest(opened, name, stamp)
+    print(f"[{number}/{len(RECIPES)}] {name} {entry['version']}{'' if source else ': there'}", flush=True)
+    if source is None:
+        return entry
     work, log = folder / "build" / name, folder / f"{name}.log"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     log.unlink(missing_ok=True)
     if flags is None:
-        run(["./configure", "--static", f"--prefix={prefix}"], log, cwd=source,
-            env={**os.environ, "CFLAGS": "-O3 -fPIC -ffunction-sections -fdata-sections"})
+        run(["./configure", "--static", f"--prefix={prefix}"], log, cwd=source, env={**os.environ, "CFLAGS": CONFIGURED})
         run(["make", "-j", JOBS, "install"], log, cwd=source)
     else:
         build_by_cmake(source, work, prefix, flags, log)
     licences = folder / "licenses"
     licences.mkdir(exist_ok=True)
     shutil.copy(source / "debian" / "copyright", licences / f"{name}.copyright")
-    entry = {"name": name, "version": version, "license": licence, "source": f"{package} ({suite})", "recipe": recipe}
     stamp.parent.mkdir(exist_ok=True)
-    stamp.write_text(json.dumps(entry))
+    write(stamp, json.dumps(entry))
     shutil.rmtree(work)
     shutil.rmtree(source)
     return entry
@@ -160,21 +194,16 @@ def main(arguments):
         print(__doc__, file=sys.stderr)
         return 2
     folder = pathlib.Path(arguments[0]).absolute()
-    folder.mkdir(parents=True, exist_ok=True)
-    opened = []
-
-    def sources():
-        if not opened:
-            opened.append(Sources(folder))
-        return opened[0]
-
     try:
-        entries = [build(folder, sources, name, number) for number, name in enumerate(RECIPES, 1)]
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "apt.log").unlink(missing_ok=True)
+        opened = functools.cache(functools.partial(Sources, folder))
+        entries = [build(folder, opened, name, number) for number, name in enumerate(RECIPES, 1)]
         entries += [from_package(folder, name) for name in FROM_PACKAGES]
-    except (Failure, OSError) as error:
+        write(folder / "dependencies.json", json.dumps(entries, indent=2) + "\n")
+    except (Failure, OSError, subprocess.SubprocessError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    (folder / "dependencies.json").write_text(json.dumps(entries, indent=2) + "\n")
     return 0
 
 
