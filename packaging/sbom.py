@@ -4,6 +4,13 @@ import hashlib
 import json
 import sys
 import uuid
+from urllib.parse import quote
+
+
+def package_url(entry):
+    """Of a source package, or of the Debian package that it lay in."""
+    name, *release = entry["source"].split()
+    return f"pkg:deb/debian/{quote(name, safe='')}@{quote(entry['version'], safe=':')}" + ("?arch=source" if release else "")
 
 
 def main(name, version, dependencies, out):
@@ -13,7 +20,7 @@ def main(name, version, dependencies, out):
             "licenses": [{"expression": "Apache-2.0"}], "purl": f"pkg:pypi/{name}@{version}"}
     components = [{"type": "library", "name": entry["name"], "version": entry["version"], "bom-ref": f"{entry['name']}@{entry['version']}",
                    "licenses": [{"expression": entry["license"]}],
-                   "purl": f"pkg:deb/debian/{entry['source'].split()[0]}@{entry['version']}",
+                   "purl": package_url(entry),
                    "properties": [{"name": "octet:source", "value": entry["source"]}, {"name": "octet:linked", "value": "static"}]}
                   for entry in entries]
     bom = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "metadata": {"component": root}, "components": components,
