@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """sbom.py NAME VERSION DEPENDENCIES.json OUT.json: a bill of materials (CycloneDX 1.5) of what was linked into a release."""
 import hashlib
+import importlib.metadata
 import json
 import sys
 import uuid
@@ -23,6 +24,10 @@ def main(name, version, dependencies, out):
                    "purl": package_url(entry),
                    "properties": [{"name": "octet:source", "value": entry["source"]}, {"name": "octet:linked", "value": "static"}]}
                   for entry in entries]
+    nanobind = importlib.metadata.version("nanobind")
+    components.append({"type": "library", "name": "nanobind", "version": nanobind, "bom-ref": f"nanobind@{nanobind}",
+                       "licenses": [{"expression": "BSD-3-Clause"}], "purl": f"pkg:pypi/nanobind@{nanobind}",
+                       "properties": [{"name": "octet:linked", "value": "headers"}]})
     bom = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "metadata": {"component": root}, "components": components,
            "dependencies": [{"ref": root["bom-ref"], "dependsOn": [component["bom-ref"] for component in components]}]}
     # The same contents have the same number.

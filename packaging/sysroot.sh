@@ -5,7 +5,8 @@
 set -euo pipefail
 folder=$1 glibc=${2:-2.28}
 here=$(cd "$(dirname "$0")" && pwd)
-[ ! -f "$folder/complete" ] || { [ "$(cat "$folder/complete")" = "$glibc $(sha256sum <"$here/glibc_shim.c")" ] && exit 0; }
+recipe="$glibc $(cat "$here/sysroot.sh" "$here/glibc_shim.c" | sha256sum) $(gcc -dumpfullversion)"
+if [ -f "$folder/complete" ] && [ "$(cat "$folder/complete")" = "$recipe" ]; then exit 0; fi
 rm -rf "$folder"
 mkdir -p "$folder"
 work=$(mktemp -d)
@@ -35,4 +36,4 @@ ar rcsD "$folder/libglibc_shim.a" "$work/glibc_shim.o"
 cat >"$folder/libc.so" <<'TEXT'
 GROUP ( libglibc_shim.a libc.so.6 libc_nonshared.a AS_NEEDED ( libpthread.so.0 libdl.so.2 librt.so.1 ) )
 TEXT
-echo "$glibc $(sha256sum <"$here/glibc_shim.c")" >"$folder/complete"
+echo "$recipe" >"$folder/complete"
