@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""container.py: builds packaging/Containerfile by buildah over a Debian 13 root (tests/install/run.py makes it), and runs the digits job in the
-image with a root that cannot be written. Needs root, buildah and the wheels of ./dev wheel --release."""
+"""container.py: builds packaging/Containerfile by buildah over a Debian 13 root (tests/install/run.py makes it), builds an engine in the image as
+its user, who can write nothing of it, and imports the Python module. Needs root, buildah and the wheels of ./dev wheel --release."""
 import pathlib
 import shutil
 import subprocess
@@ -52,6 +52,7 @@ def main():
         said = buildah("run", "--isolation", "chroot", "-v", f"{folder / 'digits'}:/digits:ro", "-v", f"{out}:/out", image, "--",
                        "/opt/octet/bin/octet", "build", "/digits/digits.onnx", "-o", "/out/digits.octet", "--quiet")
         assert (out / "digits.octet").stat().st_size > 1000, said
+        buildah("run", "--isolation", "chroot", image, "--", "/opt/octet/bin/python", "-c", "import octet; octet.cpu_isa()")
         user = buildah("run", "--isolation", "chroot", image, "--", "id", "-u").strip()
         assert user == "65534", user
         print(f"an image over Debian trixie builds and runs as user {user}: {buildah('run', '--isolation', 'chroot', image, '--', '/opt/octet/bin/octet', '--version').strip()}")
@@ -61,6 +62,6 @@ def main():
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except (RuntimeError, AssertionError, subprocess.SubprocessError) as error:
+    except (RuntimeError, AssertionError, OSError, subprocess.SubprocessError) as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)

@@ -14,6 +14,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOLS = ROOT / ".venv/bin"
 GLIBC = (2, 28)
 MOST_BYTES = 30 << 20
+PROGRAMS = {"octet_int8": (".data/scripts/octet", ".data/data/libexec/octet/octet-kernel-compiler", "octet/octet-kernel-compiler"),
+            "octet_tensorrt": ("tensorrt/libexec/octet/octet-kernel-compiler",)}
 # What a file may ask the system for: glibc's own libraries and the unwinder.
 SYSTEM = re.compile(r"lib(c|m|dl|pthread|rt|gcc_s)\.so\.\d+|ld-linux-x86-64\.so\.2")
 
@@ -23,28 +25,36 @@ def said(*command):
     return done.returncode, done.stdout + done.stderr
 
 
+def told(*command):
+    """What a tool tells of a file: where it tells nothing, nothing would be found wrong."""
+    code, words = said(*command)
+    if code != 0:
+        raise OSError(f"{command[0]} fails on {pathlib.Path(command[-1]).name}: {words.strip()[-300:]}")
+    return words
+
+
 def native_files(folder):
     return [path for path in sorted(folder.rglob("*")) if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
 
 
 def check_native(path, own):
     """What is wrong with a program or library; `own`: libraries that the wheel itself holds."""
-    _, dynamic = said("readelf", "-dW", path)
+    dynamic = told("readelf", "-dW", path)
     for name in re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic):
         if not SYSTEM.fullmatch(name) and name not in own:
             yield f"{path.name} needs {name}"
-    _, symbols = said("objdump", "-T", path)
+    symbols = told("objdump", "-T", path)
     asked = [tuple(map(int, version.split("."))) for version in re.findall(r"\*UND\*.*GLIBC_([\d.]+)", symbols)]
     if asked and max(asked)[:2] > GLIBC:
         yield f"{path.name} asks for glibc {'.'.join(map(str, max(asked)))}"
     if re.search(r"\*UND\*.*(GLIBCXX|CXXABI)_", symbols):
         yield f"{path.name} asks for libstdc++"
     if path.name.endswith(".abi3.so"):
-        _, defined = said("nm", "-D", "--defined-only", path)
+        defined = told("nm", "-D", "--defined-only", path)
         shown = [line.split()[-1] for line in defined.splitlines()]
         if len(shown) != 1 or not shown[0].startswith("PyInit_"):
-            yield f"{path.name} shows {len(shown)} symbols beside its entry point: {', '.join(shown[:3])}"
-    _, sections = said("readelf", "-SW", path)
+            yield f"{path.name} shows other symbols than its entry point: {', '.join(shown[:3])}"
+    sections = told("readelf", "-SW", path)
     if ".debug_info" in sections or ".symtab" in sections:
         yield f"{path.name} is not stripped"
     if str(ROOT).encode() in path.read_bytes():
@@ -52,7 +62,7 @@ def check_native(path, own):
 
 
 def problems(wheel):
-    if not re.search(r"-cp31[01]-abi3-manylinux_\S*2_28_x86_64\.whl$", wheel.name):
+    if not re.fullmatch(r"octet_(int8|tensorrt)-[\d.]+-cp31[01]-abi3-manylinux_\S*2_28_x86_64\.whl", wheel.name):
         yield f"its tags: {wheel.name}"
     if wheel.stat().st_size > MOST_BYTES:
         yield f"{wheel.stat().st_size >> 20} MiB, and {MOST_BYTES >> 20} are allowed"
@@ -61,6 +71,8 @@ def problems(wheel):
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(unpacked)
         native = native_files(unpacked)
+        if not native:
+            yield "no program and no library"
         own = {path.name for path in native}
         for path in native:
             yield from check_native(path, own)
@@ -68,13 +80,13 @@ def problems(wheel):
         boms = [name for name in names if name.endswith(".dist-info/sboms/octet.cdx.json")]
         if len(boms) != 1 or len(json.loads((unpacked / boms[0]).read_text())["components"]) < 10:
             yield "no complete SBOM"
-        for what, pattern in {"licences": r"\.dist-info/licenses/.*copyright$", "types": r"\.pyi$", "py.typed": r"/py\.typed$"}.items():
+        for what, pattern in {"licences": r"\.dist-info/licenses/.*copyright$", "licence of Octet": r"\.dist-info/licenses/LICENSE$", "types": r"\.pyi$",
+                              "py.typed": r"/py\.typed$"}.items():
             if not any(re.search(pattern, name) for name in names):
                 yield f"no {what}"
-        if wheel.name.startswith("octet_int8"):
-            for end in (".data/scripts/octet", ".data/data/libexec/octet/octet-kernel-compiler", "octet/octet-kernel-compiler"):
-                if not any(name.endswith(end) for name in names):
-                    yield f"no {end}"
+        for end in PROGRAMS.get(wheel.name.split("-")[0], ()):
+            if not any(name.endswith(end) for name in names):
+                yield f"no {end}"
     for tool in (["abi3audit", "--strict"], ["twine", "check", "--strict"]):
         if not (TOOLS / tool[0]).exists():
             yield f"{tool[0]} is missing: .venv/bin/pip install -r packaging/requirements.txt"
@@ -86,10 +98,16 @@ def problems(wheel):
 
 def main(wheels):
     failed = 0
+    if not wheels:
+        print("error: no wheel; ./dev wheel --release makes them", file=sys.stderr)
+        return 1
     for wheel in map(pathlib.Path, wheels):
-        found = list(problems(wheel))
+        try:
+            found = list(problems(wheel))
+        except (OSError, zipfile.BadZipFile) as error:
+            found = [str(error)]
         failed += bool(found)
-        print(f"{wheel.name} ({wheel.stat().st_size / 1e6:.1f} MB): {'; '.join(found) or 'right'}", flush=True)
+        print(f"{wheel.name}: {'; '.join(found) or f'right, {wheel.stat().st_size / 1e6:.1f} MB'}", flush=True)
     return 1 if failed else 0
 
 

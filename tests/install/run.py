@@ -98,8 +98,11 @@ class Debian:
         if not (self.root / "usr/bin/python3").exists():
             ROOTS.mkdir(parents=True, exist_ok=True)
             shutil.rmtree(self.root, ignore_errors=True)
+            partial = ROOTS / f"{suite}.partial"
+            shutil.rmtree(partial, ignore_errors=True)
             run(["mmdebstrap", "--variant=minbase", "--include=python3,python3-venv,ca-certificates",
-                 '--aptopt=Acquire::Check-Valid-Until "false"', suite, self.root, MIRROR])
+                 '--aptopt=Acquire::Check-Valid-Until "false"', suite, partial, MIRROR])
+            partial.rename(self.root)
         self.work = self.root / "work"
         shutil.rmtree(self.work, ignore_errors=True)
         self.work.mkdir()
@@ -139,7 +142,7 @@ def check(place, numpy, expected):
     install(place, environment, wheel_of(place, "octet_int8"), *numpy)
     (place.work / "job.py").write_text(JOB)
     said = json.loads(place.run(environment / "bin/python", place.inside / "job.py", place.inside, place.digits).splitlines()[-1])
-    if (said["engine"], said["answers"]) != (expected["engine"], expected["answers"]):
+    if not said["answers"] or (said["engine"], said["answers"]) != (expected["engine"], expected["answers"]):
         raise RuntimeError("the engine or its INT8 answers differ from those of this machine's own build")
     line = f"Python {said['python']}, NumPy {said['numpy']}, {said['libc']}, {said['isa']}: {100 * said['right']:.2f} % right, import {said['import']:.2f} s"
     if version >= (3, 11):
@@ -195,6 +198,9 @@ def pythons():
 
 
 def main(chosen):
+    if unknown := sorted(set(chosen) - set(SUITES)):
+        print(f"error: no suite {', '.join(unknown)}; there are {', '.join(SUITES)}", file=sys.stderr)
+        return 2
     rows, failed = [], 0
     with tempfile.TemporaryDirectory() as folder:
         expected = reference(pathlib.Path(folder))
@@ -207,7 +213,7 @@ def main(chosen):
             try:
                 place = make()
                 rows.append((place.name, check(place, numpy, expected)))
-            except (RuntimeError, OSError, StopIteration) as error:
+            except (RuntimeError, OSError, StopIteration, LookupError, ValueError) as error:
                 failed += 1
                 rows.append((place.name if place else "place", f"FAILED: {error}"))
             finally:
