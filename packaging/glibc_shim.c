@@ -31,7 +31,19 @@ HIDDEN uint32_t arc4random(void) {
   return value;
 }
 
-// The time of day at which `clock` will show `until`. That clock may be set meanwhile: callers look at their own again when they wake.
+// What the glibc of this machine has itself, where it is new enough. RTLD_NEXT: another file than this one.
+static int (*own_clockwait)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const struct timespec*);
+static int (*own_clocklock)(pthread_mutex_t*, clockid_t, const struct timespec*);
+static struct mallinfo2 (*own_mallinfo2)(void);
+
+__attribute__((constructor)) static void find_own(void) {
+  *(void**)&own_clockwait = dlsym(RTLD_NEXT, "pthread_cond_clockwait");
+  *(void**)&own_clocklock = dlsym(RTLD_NEXT, "pthread_mutex_clocklock");
+  *(void**)&own_mallinfo2 = dlsym(RTLD_NEXT, "mallinfo2");
+}
+
+// The time of day at which `clock` will show `until`. Who sets that clock meanwhile moves the end of the wait, which glibc 2.28 and 2.29 cannot
+// avoid.
 static int day_of(clockid_t clock, const struct timespec* until, struct timespec* day) {
   const int64_t second = 1000000000;
   struct timespec now;
@@ -47,6 +59,7 @@ static int day_of(clockid_t clock, const struct timespec* until, struct timespec
 // glibc 2.30: waits by a clock that is not the condition's own.
 HIDDEN int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                                   const struct timespec* until) {
+  if (own_clockwait != NULL) return own_clockwait(condition, mutex, clock, until);
   struct timespec day;
   const int status = day_of(clock, until, &day);
   return status != 0 ? status : pthread_cond_timedwait(condition, mutex, &day);
@@ -54,6 +67,7 @@ HIDDEN int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mu
 
 // glibc 2.30: likewise, for timed mutexes.
 HIDDEN int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock, const struct timespec* until) {
+  if (own_clocklock != NULL) return own_clocklock(mutex, clock, until);
   struct timespec day;
   const int status = day_of(clock, until, &day);
   return status != 0 ? status : pthread_mutex_timedlock(mutex, &day);
@@ -61,8 +75,7 @@ HIDDEN int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock, cons
 
 // glibc 2.33: sizes beyond 2 GiB; before, what there is of them.
 HIDDEN struct mallinfo2 mallinfo2(void) {
-  struct mallinfo2 (*newer)(void) = (struct mallinfo2(*)(void))dlsym(RTLD_NEXT, "mallinfo2");
-  if (newer != NULL) return newer();
+  if (own_mallinfo2 != NULL) return own_mallinfo2();
   const struct mallinfo old = mallinfo();
   return (struct mallinfo2){.arena = (unsigned)old.arena,
                             .ordblks = (unsigned)old.ordblks,
