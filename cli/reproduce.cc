@@ -96,9 +96,8 @@ std::string explanation(const Reproduction& result) {
     if (differs(input)) return {};
   }
   return "the same model, data and options gave other ranges: f32 kernels of another instruction "
-         "set computed what calibration saw, or one of the builds was --reproducible; two such "
-         "give "
-         "the same bytes on every machine (docs/calibration.md)";
+         "set or oneDNN computed what calibration saw, or one of them is of octet build "
+         "--reproducible, which gives the same bytes on every machine (docs/calibration.md)";
 }
 
 void print_result(const Case& from, const Reproduction& result) {
