@@ -101,7 +101,8 @@ void run_in_threads(StreamRunners& runners, const PluginStep& step) {
   run_threads(static_cast<int>(std::ssize(runners)), [&](int i) {
     StreamRunner& runner = *std::next(runners.begin(), i);
     try {
-      while (!stop && std::chrono::steady_clock::now() < end) {
+      for (int runs = 0; !stop && (runs < kRunsTogether || std::chrono::steady_clock::now() < end);
+           ++runs) {
         runner.run.fill(*runner.stream, {});
         runner.run.give(*runner.stream, step);
         runner.hold_results();

@@ -19,6 +19,8 @@ namespace octet {
 inline constexpr auto kWrong = Error::Code::invalid_argument;
 // How long calls that may run at the same time do.
 inline constexpr std::chrono::milliseconds kTogether{200};
+// And so often by each thread: where processors are busy with other things that time alone may be one thread's.
+inline constexpr int kRunsTogether = 50;
 
 enum class Reals { measured, unknown };
 inline constexpr size_t kAllCases = std::numeric_limits<size_t>::max();
