@@ -23,8 +23,8 @@ step "dependencies, static (words of each build: build/dependencies/NAME.log)"
 python3 packaging/dependencies.py build/dependencies
 
 # Ninja does not see what the linker takes from there: with another one everything is linked again.
-cmp -s build/sysroot/complete build/portable/sysroot || rm -rf build/portable
 mkdir -p build/portable
+cmp -s build/sysroot/complete build/portable/sysroot || find build/portable -type f \( -name '*.so*' -o -perm -u+x \) -delete
 cp build/sysroot/complete build/portable/sysroot
 
 step "Octet (words of the compiler: build/portable.log)"
