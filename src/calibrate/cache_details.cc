@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/cache_details.h"
 
+#include <algorithm>
+#include <limits>
 #include <unordered_set>
 
 #include "calibrate/range.h"
@@ -115,8 +117,14 @@ void read_extremes(const Reader& reader, TensorStatistics& seen) {
   seen.channel_max = reader.reals("channel_max");
   const size_t channels = seen.channel_power.size();
   const size_t lows = seen.channel_min.size(), highs = seen.channel_max.size();
-  if (lows == highs && (lows == channels || lows == 0)) return;
-  reader.wrong("it has {} and {} extremes of {} channels", lows, highs, channels);
+  if (lows != highs || (lows != channels && lows != 0))
+    reader.wrong("it has {} and {} extremes of {} channels", lows, highs, channels);
+  constexpr f64 kMost = std::numeric_limits<f32>::max();
+  const auto holds = [](f64 low, f64 high) {
+    return -kMost <= low && low <= high && high <= kMost;
+  };
+  if (!std::ranges::equal(seen.channel_min, seen.channel_max, holds))
+    reader.wrong("the extremes of a channel are none");
 }
 
 TensorDetails read_tensor(const Reader& reader) {

@@ -151,7 +151,9 @@ TEST(CacheDetails, AnyDamageIsOneError) {
         with("\"min\":-3.0", "\"min\":1e300"), with("\"min\":-3.0", "\"min\":4.0"),
         with("\"zeros\":0", "\"zeros\":5"), with("\"method\":\"entropy\"", "\"method\":\"best\""),
         with("\"bin_width\"", "\"bins_width\""), with("\"tensors\":[", "\"tensors\":[7,"),
-        with("\"channel_mean\":[0.1", "\"channel_mean\":[1,0.1")}) {
+        with("\"channel_mean\":[0.1", "\"channel_mean\":[1,0.1"),
+        with("\"channel_min\":[-1.5", "\"channel_min\":[4.5"),
+        with("\"channel_max\":[3.25", "\"channel_max\":[1e300")}) {
     expect_error([&] { read_cache_details(damaged, "c.json"); }, Error::Code::invalid_argument,
                  {"c.json"});
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -135,25 +136,32 @@ std::vector<Line> lines_of(const TensorStatistics& seen, f64 reach, f64 epsilon)
   return lines;
 }
 
-void apply(Graph& graph, Node& product, const std::vector<Line>& lines) {
+bool fits_single(f64 x) { return std::fabs(x) <= f64{std::numeric_limits<f32>::max()}; }
+
+// False, and nothing changed, where a weight or a bias would be no number.
+bool apply(Graph& graph, Node& product, const std::vector<Line>& lines) {
   const Tensor weights = *graph.constant_input(product, kProductWeights);
   const Tensor* bias = graph.constant_input(product, kProductBias);
   const OutputChannels channels(product, weights.shape());
   Tensor leveled(Dtype::f32, weights.shape());
   for (size_t i = 0; i < leveled.mutable_as<f32>().size(); ++i) {
-    const f64 factor = lines[channels.of(i)].factor;
-    leveled.mutable_as<f32>()[i] = static_cast<f32>(f64{weights.as<f32>()[i]} * factor);
+    const f64 weight = f64{weights.as<f32>()[i]} * lines[channels.of(i)].factor;
+    if (!fits_single(weight)) return false;
+    leveled.mutable_as<f32>()[i] = static_cast<f32>(weight);
   }
   Tensor moved(Dtype::f32, Shape{std::ssize(lines)});
   for (size_t c = 0; c < lines.size(); ++c) {
     const f64 before = bias != nullptr ? f64{bias->as<f32>()[c]} : 0.0;
-    moved.mutable_as<f32>()[c] = static_cast<f32>(lines[c].factor * before + lines[c].offset);
+    const f64 after = lines[c].factor * before + lines[c].offset;
+    if (!fits_single(after)) return false;
+    moved.mutable_as<f32>()[c] = static_cast<f32>(after);
   }
   product.inputs.resize(std::max<size_t>(product.inputs.size(), 3), kNoValue);
   product.inputs[kProductWeights] =
       graph.add_constant(product.name + ".leveled_weights", std::move(leveled));
   product.inputs[kProductBias] =
       graph.add_constant(product.name + ".leveled_bias", std::move(moved));
+  return true;
 }
 
 bool is_in_codes(const Node& node) { return node.decision.precision == Precision::int8; }
@@ -165,7 +173,8 @@ void level(Graph& graph, const Uses& uses, const Node& norm, Ranges& ranges) {
   if (!leveling || !is_in_codes(graph.nodes[leveling->product])) return;
   const f64 reach = reach_of(*seen);
   if (!(reach > 0) || !std::isnormal(static_cast<f32>(reach))) return;
-  apply(graph, graph.nodes[leveling->product], lines_of(*seen, reach, epsilon_of(norm)));
+  Node& product = graph.nodes[leveling->product];
+  if (!apply(graph, product, lines_of(*seen, reach, epsilon_of(norm)))) return;
   for (ValueId id : leveling->values) {
     Range& range = ranges[id];
     range.min = -static_cast<f32>(reach);

@@ -113,6 +113,14 @@ TEST(LevelChannels, AQuietChannelGetsAllCodes) {
   for (size_t i = 0; i < 16; ++i) EXPECT_NEAR(got.as<f32>()[i], want.as<f32>()[i], 1e-4f) << i;
 }
 
+TEST(LevelChannels, WhatWouldBeNoNumberStaysAsItIs) {
+  Graph graph = parse_graph(kConv, find_op);
+  Ranges ranges = ranges_of(graph, "a", {{0, 1e70, -3e38, 3e38}, {0, 1, -1e-6, 1e-6}});
+  for (Node& each : graph.nodes) each.decision.precision = Precision::int8;
+  level_channels(graph, ranges);
+  EXPECT_NE(graph.find_value("a"), kNoValue);
+}
+
 TEST(LevelChannels, ThroughACropOfATransposedConvolution) {
   Graph graph = parse_graph(kTransposed, find_op);
   Ranges ranges = ranges_of(graph, "c", {{0, 4, -8, 8}, {0, 0.01, -0.3, 0.1}});
