@@ -66,6 +66,9 @@ install(FILES ${files} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT progra
 foreach(name octet octet-tensorrt)
   install(FILES ${generated}/changelog.gz ${generated}/CHANGELOG.md.gz DESTINATION share/doc/${name} COMPONENT ${name} OPTIONAL EXCLUDE_FROM_ALL)
   install(FILES ${PROJECT_SOURCE_DIR}/cmake/copyright DESTINATION share/doc/${name} COMPONENT ${name} EXCLUDE_FROM_ALL)
+  if(OCTET_PREFIX)  # of the static libraries that packaging/dependencies.py has made
+    install(DIRECTORY ${OCTET_PREFIX}/../licenses DESTINATION share/doc/${name} COMPONENT ${name} EXCLUDE_FROM_ALL)
+  endif()
 endforeach()
 
 set(CPACK_GENERATOR DEB)
