@@ -82,6 +82,10 @@ set(CPACK_COMPONENTS_ALL program octet tensorrt octet-tensorrt)
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+if(OCTET_PREFIX)  # packaging/toolchain.cmake. dpkg-shlibdeps would ask for the glibc to which this machine's moved the symbols (2.34).
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS OFF)
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.28), libgcc-s1 | libgcc1")
+endif()
 set(CPACK_DEBIAN_OCTET_PACKAGE_NAME octet)
 set(CPACK_DEBIAN_OCTET_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_OCTET_DESCRIPTION "INT8 inference engine for ONNX models
