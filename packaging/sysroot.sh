@@ -34,6 +34,6 @@ for name in m pthread dl rt; do ln -s "$(cd "$folder" && echo lib$name.so.*)" "$
 gcc -std=c11 -O2 -fPIC -Wall -Wno-deprecated-declarations -c "$here/glibc_shim.c" -o "$work/glibc_shim.o"
 ar rcsD "$folder/libglibc_shim.a" "$work/glibc_shim.o"
 cat >"$folder/libc.so" <<'TEXT'
-GROUP ( libglibc_shim.a libc.so.6 libc_nonshared.a AS_NEEDED ( libpthread.so.0 libdl.so.2 librt.so.1 ) )
+GROUP ( libglibc_shim.a libc.so.6 libc_nonshared.a AS_NEEDED ( libpthread.so.0 libdl.so.2 librt.so.1 /lib64/ld-linux-x86-64.so.2 ) )
 TEXT
 echo "$recipe" >"$folder/complete"
