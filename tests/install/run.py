@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run.py [SUITE...]: installs the wheels of ./dev wheel --release as a stranger does, and prints one line for each place.
+"""run.py [SUITE...]: installs the wheels of ./dev wheel --release as a stranger does, and in Debian roots the package and the archive of
+./dev release where they are made; prints one line for each place.
 
 Places are Debian roots (made by mmdebstrap in build/install-roots, as root) and the other Pythons of this machine. Each gets a virtual
 environment, `pip install` of the wheel with what it needs from PyPI, and then: import, the digits job in Python and by the command, the
@@ -17,6 +18,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WHEELS = ROOT / "build/release-wheels"
+ARTIFACTS = ROOT / "build/release-artifacts"
 ROOTS = ROOT / "build/install-roots"
 DIGITS = ROOT / "examples/digits"
 MIRROR = os.environ.get("OCTET_DEBIAN_MIRROR", "http://deb.debian.org/debian")
@@ -159,15 +161,37 @@ def check_program(place, expected):
     shutil.unpack_archive(WHEELS / wheel_of(place, "octet_int8").name, unpacked, "zip")
     program = next(unpacked.glob("*.data/scripts/octet"))
     program.chmod(0o755)
-    inside = place.inside / program.relative_to(place.work)
+    check_command(place, expected, place.inside / program.relative_to(place.work))
+    return "the command alone, same bytes"
+
+
+def check_package(place, expected):
+    """The command out of the Debian package, which leaves nothing behind, and out of the archive."""
+    packages, archives = sorted(ARTIFACTS.glob("octet_*_amd64.deb")), sorted(ARTIFACTS.glob("octet-*.tar.xz"))
+    if len(packages) != 1 or len(archives) != 1:
+        return ""
+    shutil.copy(packages[0], place.work / "octet.deb")
+    place.run("dpkg", "-i", place.inside / "octet.deb")
+    try:
+        check_command(place, expected, "/usr/bin/octet")
+    finally:
+        place.run("dpkg", "-P", "octet")
+    shutil.unpack_archive(archives[0], place.work / "archive")
+    program = next((place.work / "archive").glob("*/bin/octet"))
+    check_command(place, expected, place.inside / program.relative_to(place.work))
+    return ", package, archive"
+
+
+def check_command(place, expected, inside):
+    """The engine and the answers of that program of the place."""
     engine, out = place.inside / "digits.octet", place.inside / "answers.npz"
     images = place.work / "images.npy"
     shutil.copy(expected["images"], images)
-    place.run(inside, "build", place.digits / "digits.onnx", "--int8", "--calib", place.inside / "images.npy", "--reproducible", "-o", engine, "--quiet")
-    place.run(inside, "run", engine, place.inside / "images.npy", "-o", out)
+    place.run(inside, "build", place.digits / "digits.onnx", "--int8", "--calib", place.inside / "images.npy", "--reproducible", "-o", engine, "--quiet",
+              "--force")
+    place.run(inside, "run", engine, place.inside / "images.npy", "-o", out, "--force")
     if digest(place.work / "digits.octet") != expected["engine"] or digest(place.work / "answers.npz") != digest(expected["npz"]):
-        raise RuntimeError("the engine or its INT8 answers differ from those of this machine's own build")
-    return "the command alone, same bytes"
+        raise RuntimeError(f"{inside}: the engine or its INT8 answers differ from those of this machine's own build")
 
 
 def digest(path):
@@ -212,7 +236,8 @@ def main(chosen):
             place = None
             try:
                 place = make()
-                rows.append((place.name, check(place, numpy, expected)))
+                line = check(place, numpy, expected)
+                rows.append((place.name, line + (check_package(place, expected) if isinstance(place, Debian) and not numpy else "")))
             except (RuntimeError, OSError, StopIteration, LookupError, ValueError) as error:
                 failed += 1
                 rows.append((place.name if place else "place", f"FAILED: {error}"))
