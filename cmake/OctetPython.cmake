@@ -41,6 +41,11 @@ function(octet_python_module target name package abi)
   foreach(file IN LISTS files)
     file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${package}/${file} ${folder}/${file} SYMBOLIC)
   endforeach()
+  # What a build before has left for one Python alone would be found first.
+  file(GLOB older ${folder}/${name}.cpython-*.so)
+  if(older)
+    file(REMOVE ${older})
+  endif()
   nanobind_add_module(${target} BACKEND_MODULE nanobind_backend STABLE_ABI_VERSION ${abi}
     NB_SUPPRESS_WARNINGS NB_DOMAIN ${target} ${ARGN})
   if(TARGET octet_flags)

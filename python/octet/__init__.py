@@ -10,7 +10,8 @@ Arrays are NumPy's, or anything with DLPack or the buffer protocol (PyTorch, JAX
 """
 
 from ._error import Error
-from ._octet import Engine, TensorInfo, __version__, cpu_isa
+from ._octet import Engine, TensorInfo, cpu_isa
+from ._octet import version as __version__
 from ._compare import compare
 from ._compile import compile  # noqa: A004: the verb of the field
 from ._context import Context

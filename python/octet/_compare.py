@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from . import _octet
 from ._data import Data, batches, is_path
@@ -35,6 +35,5 @@ def compare(
     Raises:
         Error: The data do not fit the engines, or the engines have no value in common.
     """
-    files = is_path(data)
-    source = os.fspath(data) if files else batches(data, tested.inputs)
-    return _octet.compare(reference, tested, source, threads or _octet.usable_processors(), progress)
+    source = os.fspath(data) if is_path(data) else batches(data, tested.inputs)
+    return cast("list[dict[str, Any]]", _octet.compare(reference, tested, source, threads or _octet.usable_processors(), progress))

@@ -7,7 +7,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from . import _octet
 from ._data import Data, batches, is_path, wrong
@@ -47,7 +47,9 @@ def _set_ranges(options: _octet.CompileOptions, ranges: Mapping[str, float | Seq
 
 def _range_of(given: float | Iterable[float]) -> float | list[float]:
     # An array of no dimensions is a number that can say that it is iterable.
-    return float(given) if getattr(given, "ndim", None) == 0 or not isinstance(given, Iterable) else [float(x) for x in given]
+    if getattr(given, "ndim", None) == 0 or not isinstance(given, Iterable):
+        return float(cast("float", given))
+    return [float(x) for x in given]
 
 
 def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be told
@@ -141,6 +143,6 @@ def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be 
     engine = _octet.compile(model, options, samples, progress)
     if cache is not None:
         _octet.save_cache(engine, cache)
-    for warning in engine.report["warnings"]:
+    for warning in (engine.report or {}).get("warnings", ()):
         warnings.warn(warning, stacklevel=2)
     return engine

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Union
+from typing import Any, TypeGuard, Union, cast
 
 from ._error import Error
 from ._octet import TensorInfo
@@ -23,7 +23,7 @@ def wrong(message: str) -> Error:
     return error
 
 
-def is_path(data: Data) -> bool:
+def is_path(data: Data) -> TypeGuard[str | os.PathLike]:
     return isinstance(data, (str, os.PathLike))
 
 
@@ -79,7 +79,7 @@ def batches(data: Data, inputs: Sequence[TensorInfo]) -> Iterator[Sequence[Any]]
     if is_array(data):
         return _rows(_batch(data, inputs))
     try:
-        items = iter(data)
+        items = iter(cast("Iterable[Any]", data))
     except TypeError:
         raise wrong(f"data are a path, an array, arrays by name or an iterable of batches; got {type(data).__name__}") from None
     return (_batch(item, inputs) for item in items)

@@ -20,7 +20,7 @@ nb::object from_json(std::string_view text) {
 
 NB_MODULE(_octet, module) {
   module.doc() = "What of octet is native.";
-  module.attr("__version__") = OCTET_VERSION;
+  module.attr("version") = OCTET_VERSION;
   octet::python::add_errors(module);
   octet::python::add_engine(module);
   octet::python::add_context(module);

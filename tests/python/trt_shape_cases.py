@@ -114,6 +114,16 @@ class ShapeInputs(Case):
         network.mark_output(layer.get_output(0))
         return network
 
+    def test_interfaces_among_the_bases(self):
+        self.assertEqual(Resample.__bases__, (trt.IPluginV3,))
+        self.assertTrue(issubclass(Resample, trt.IPluginV3OneCore) and issubclass(Resample, trt.IPluginCapability))
+        self.assertIsInstance(Resample(), trt.IPluginV3OneBuild)
+        self.assertFalse(issubclass(Resample, trt.IPluginV3OneBuildV2))
+        self.assertTrue(issubclass(trt.IPluginV3OneBuildV2, trt.IPluginV3OneBuild))
+        self.assertNotIsInstance(trt.IPluginV3(), trt.IPluginCapability)
+        with self.assertRaises(TypeError):
+            trt.IPluginV3OneCore()
+
     def test_constants(self):
         numbers = np.int64([2])
         network = self.network_of(lambda network: network.add_constant((1,), trt.Weights(numbers)).get_output(0))

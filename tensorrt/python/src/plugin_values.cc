@@ -82,27 +82,11 @@ void add_descriptions(nb::module_& module) {
       .def_rw("max", &DynamicPluginTensorDesc::max);
 }
 
-// One class of a program derives from all of them, which only Python's own classes allow.
-void add_parts(nb::module_& module) {
-  const nb::module_ builtins = nb::module_::import_("builtins");
-  const auto add = [&](const char* name, const nb::object& base) {
-    nb::dict members;
-    members["__module__"] = module.attr("__name__");
-    module.attr(name) = builtins.attr("type")(name, nb::make_tuple(base), members);
-    return nb::object(module.attr(name));
-  };
-  const nb::object part = add("IPluginCapability", builtins.attr("object"));
-  add("IPluginV3OneCore", part);
-  add("IPluginV3OneBuildV2", add("IPluginV3OneBuild", part));
-  add("IPluginV3OneRuntime", part);
-}
-
 }  // namespace
 
 void add_plugin_values(nb::module_& module) {
   add_expressions(module);
   add_descriptions(module);
-  add_parts(module);
 }
 
 }  // namespace octet_trt_python

@@ -40,6 +40,14 @@ def _choose_level():
 _level = _choose_level()
 globals().update({name: value for name, value in vars(_level).items() if not name.startswith("_")})
 __version__ = _level.__version__
+if hasattr(_level, "IPluginV3"):
+    from ._plugin_parts import (  # noqa: F401
+        IPluginCapability,
+        IPluginV3OneBuild,
+        IPluginV3OneBuildV2,
+        IPluginV3OneCore,
+        IPluginV3OneRuntime,
+    )
 
 float32 = DataType.FLOAT  # noqa: F821: of the level, as what follows
 float16 = DataType.HALF  # noqa: F821
