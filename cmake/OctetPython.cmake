@@ -9,12 +9,15 @@ set(nanobind_FOUND FALSE)
 if(Python_Development.Module_FOUND)
   execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir OUTPUT_VARIABLE nanobind_folder
     OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-  if(nanobind_folder)
+  # nanobind's own half, which modules load.
+  execute_process(COMMAND ${Python_EXECUTABLE} -c "import nanobind_backend, os; print(os.path.dirname(nanobind_backend.__file__))"
+    OUTPUT_VARIABLE nanobind_backend OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(nanobind_folder AND nanobind_backend)
     find_package(nanobind 3.1 CONFIG QUIET PATHS ${nanobind_folder} NO_DEFAULT_PATH)
   endif()
 endif()
 if(NOT nanobind_FOUND)
-  message(STATUS "Python's modules are not built: they need nanobind 3.1 (./dev setup) and Python's headers (python3-dev)")
+  message(STATUS "Python's modules are not built: they need nanobind 3.1 and nanobind-backend (./dev setup) and Python's headers (python3-dev)")
   if(DEFINED SKBUILD)
     message(FATAL_ERROR "a wheel needs them")
   endif()
@@ -23,10 +26,8 @@ endif()
 
 set(octet_python_folder ${PROJECT_BINARY_DIR}/python)
 
-# nanobind's own half beside the modules: tests run them by other interpreters of this version, too.
-execute_process(COMMAND ${Python_EXECUTABLE} -c "import nanobind_backend, os; print(os.path.dirname(nanobind_backend.__file__))"
-  OUTPUT_VARIABLE nanobind_backend OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-if(nanobind_backend AND NOT DEFINED SKBUILD)
+# Beside the modules, too: tests run them by other interpreters of this version.
+if(NOT DEFINED SKBUILD)
   file(MAKE_DIRECTORY ${octet_python_folder})
   file(CREATE_LINK ${nanobind_backend} ${octet_python_folder}/nanobind_backend SYMBOLIC)
 endif()

@@ -16,12 +16,12 @@ import subprocess
 import sys
 import sysconfig
 
-MIRROR = os.environ.get("OCTET_DEBIAN_MIRROR", "http://deb.debian.org/debian")
-SECURITY = os.environ.get("OCTET_DEBIAN_SECURITY_MIRROR", "http://deb.debian.org/debian-security")
+from mirrors import debian, debian_security
+
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-SUITES = {"bookworm": [(MIRROR, "bookworm"), (MIRROR, "bookworm-updates"), (SECURITY, "bookworm-security")],
-          "trixie": [(MIRROR, "trixie"), (MIRROR, "trixie-updates"), (SECURITY, "trixie-security")],
-          "forky": [(MIRROR, "forky")]}
+SUITES = {"bookworm": [(debian, "bookworm"), (debian, "bookworm-updates"), (debian_security, "bookworm-security")],
+          "trixie": [(debian, "trixie"), (debian, "trixie-updates"), (debian_security, "trixie-security")],
+          "forky": [(debian, "forky")]}
 
 JOBS = str(len(os.sched_getaffinity(0)))
 COMMON = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_POSITION_INDEPENDENT_CODE=ON", "-DBUILD_SHARED_LIBS=OFF",
@@ -89,7 +89,7 @@ class Sources:
         for name in ("lists/partial", "cache/archives/partial"):
             (state / name).mkdir(parents=True, exist_ok=True)
         (state / "sources.list").write_text(
-            "".join(f"deb-src [signed-by={KEYRING}] {mirror} {suite} main\n" for mirror, suite in SUITES[release]))
+            "".join(f"deb-src [signed-by={KEYRING}] {mirror()} {suite} main\n" for mirror, suite in SUITES[release]))
         self.options = []
         # Without the lists of one suite its updates would be missed, so that is an error.
         for option in (f"Dir::Etc::SourceList={state}/sources.list", "Dir::Etc::SourceParts=/dev/null", f"Dir::State::Lists={state}/lists",
@@ -201,7 +201,7 @@ def main(arguments):
         entries = [build(folder, opened, name, number) for number, name in enumerate(RECIPES, 1)]
         entries += [from_package(folder, name) for name in FROM_PACKAGES]
         write(folder / "dependencies.json", json.dumps(entries, indent=2) + "\n")
-    except (Failure, OSError, subprocess.SubprocessError) as error:
+    except (Failure, LookupError, OSError, subprocess.SubprocessError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

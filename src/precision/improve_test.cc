@@ -2,23 +2,14 @@
 // What calibration improves beyond ranges: one-sided codes, tables' inputs, lost channels, biases.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "graph/text.h"
 #include "ops/quantized/weight_codes.h"
 #include "ops/registry.h"
 #include "precision/precision.h"
+#include "precision/range_testing.h"
 
 namespace octet {
 namespace {
-
-Range range(f32 min, f32 max) {
-  Range r;
-  r.min = min;
-  r.max = max;
-  r.threshold = std::max(std::fabs(min), std::fabs(max));
-  return r;
-}
 
 Range seen(Range range, std::vector<f64> power, std::vector<f64> mean) {
   range.seen = std::make_shared<TensorStatistics>(TensorStatistics{0, {}, mean, power});

@@ -5,12 +5,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
 
 #include "graph/interpret.h"
 #include "graph/text.h"
 #include "ops/quantized/weight_codes.h"
 #include "ops/registry.h"
+#include "precision/range_testing.h"
 
 namespace octet {
 namespace {
@@ -43,14 +44,6 @@ constexpr const char* kTransposed = R"(graph "g"(%x: f32[1,2,4,4]) {
   %y: f32[1,1,6,6] = Conv(%n, %v) name "second"
   return %y
 })";
-
-Range range(f32 min, f32 max) {
-  Range r;
-  r.min = min;
-  r.max = max;
-  r.threshold = std::max(std::fabs(min), std::fabs(max));
-  return r;
-}
 
 struct Channel {
   f64 mean, variance, low, high;

@@ -37,7 +37,7 @@ def main():
                     "numpy", "nanobind-backend>=1.0,<2", "--no-deps"])
         base = buildah("from", "--signature-policy", folder / "policy.json", "scratch").strip()
         mounted = pathlib.Path(buildah("mount", base).strip())
-        places.run(["sh", "-c", 'tar -C "$1" --exclude=./work --exclude=./proc --exclude=./sys --exclude=./dev -c . | tar -C "$2" -x', "_", root, mounted])
+        places.run(["sh", "-c", 'tar -C "$1" --exclude=./octet-install --exclude=./proc --exclude=./sys --exclude=./dev -c . | tar -C "$2" -x', "_", root, mounted])
         for name in ("proc", "sys", "dev", "tmp"):
             (mounted / name).mkdir(exist_ok=True)
         buildah("umount", base)

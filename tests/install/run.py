@@ -17,11 +17,14 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "packaging"))
+from mirrors import debian  # noqa: E402: from packaging/
+
 WHEELS = ROOT / "build/release-wheels"
 ARTIFACTS = ROOT / "build/release-artifacts"
 ROOTS = ROOT / "build/install-roots"
 DIGITS = ROOT / "examples/digits"
-MIRROR = os.environ.get("OCTET_DEBIAN_MIRROR", "http://deb.debian.org/debian")
+INSIDE = pathlib.Path("/octet-install")  # where a root has what is installed there
 SUITES = ("bullseye", "bookworm", "trixie", "forky")
 OLDEST = (3, 10)
 
@@ -103,9 +106,9 @@ class Debian:
             partial = ROOTS / f"{suite}.partial"
             shutil.rmtree(partial, ignore_errors=True)
             run(["mmdebstrap", "--variant=minbase", "--include=python3,python3-venv,ca-certificates",
-                 '--aptopt=Acquire::Check-Valid-Until "false"', suite, partial, MIRROR])
+                 '--aptopt=Acquire::Check-Valid-Until "false"', suite, partial, debian()])
             partial.rename(self.root)
-        self.work = self.root / "work"
+        self.work = self.root / INSIDE.name
         shutil.rmtree(self.work, ignore_errors=True)
         self.work.mkdir()
         shutil.copytree(WHEELS, self.work / "wheels")
@@ -113,7 +116,7 @@ class Debian:
         for file in ("etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt"):
             if pathlib.Path("/", file).exists():
                 shutil.copy(pathlib.Path("/", file), self.root / file)
-        self.wheels, self.digits, self.inside = pathlib.Path("/work/wheels"), pathlib.Path("/work/digits"), pathlib.Path("/work")
+        self.wheels, self.digits, self.inside = INSIDE / "wheels", INSIDE / "digits", INSIDE
 
     def run(self, *command, **options):
         script = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" "$@"'
