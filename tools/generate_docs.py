@@ -39,6 +39,7 @@ def operators_page(ops):
         "  *moves codes* leaves them as they are; *table* is one lookup of 256 entries; *none*: it stays in f32, unless it is one of these.",
         "  * The importer or a pass makes another operator of it, which has an INT8 form: Gemm, an Einsum that is a product, MatMulInteger and QLinearMatMul",
         "    are a MatMul, ConvInteger and QLinearConv a Conv; BatchNormalization is part of the product before it, or a Conv of each channel alone.",
+        "  * LSTM, GRU and RNN multiply codes, x by W and the state by R, where calibration and not the model places them; gates, cells and results are real.",
         "  * Softmax and LayerNormalization compute in f32 and write codes where only codes are read, and so does an InstanceNormalization of images whose",
         "    input's codes would cost accuracy. Softmax and LogSoftmax that a model writes out (ReduceMax, Sub, Exp, ReduceSum, Div) are those operators.",
         "  * Div, Max, Min, Neg and Pow of one tensor are in a table where Q/DQ nodes of the model stand around them, alone or with others (SiLU as Sigmoid and Mul).", "",

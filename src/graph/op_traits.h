@@ -63,6 +63,10 @@ struct OpTraits {
   Node (*function_of_reals)(const Node&) = nullptr;
   // The operator that computes the same rows of reals and writes codes.
   const OpDef* rows_as_codes = nullptr;
+  // Of a recurrent layer of reals: the operator whose products are of codes. Its first input alone is read as codes, and its results stay real.
+  const OpDef* recurrence_of_codes = nullptr;
+  // Codes that are constant are weights, which stay s8 on every device, as a product's (product_epilogue) do.
+  bool s8_weights = false;
 };
 
 inline bool has_body(const Node& node) { return !node.op->traits->bodies.empty(); }

@@ -50,6 +50,8 @@ Surroundings look_around(Graph& graph, const Uses& uses, const Node& node) {
     if (input && graph.is_constant(input->codes)) add_origins(around, *dq);
     around.request.inputs.push_back(input.value_or(QuantizedInput{}));
   }
+  // Its last states are reals, and with them its first result.
+  if (node.op->traits->recurrence_of_codes != nullptr) return around;
   Node* reader = only_reader(graph, uses, node.outputs[0]);
   if (reader == nullptr || !is_quantize(*reader)) return around;
   if (const std::optional<CodeType> type = code_type(graph, *reader)) {
@@ -70,8 +72,8 @@ Surroundings look_around(Graph& graph, const Uses& uses, const Node& node) {
 bool has_integer_form(const Graph& graph, const Node& node) {
   const QuantRule& rule = node.op->quant;
   return rule.quantize != nullptr && rule.kind != QuantKind::move_codes &&
-         node.decision.precision != Precision::f32 &&
-         graph.value(node.outputs[0]).type.dtype == Dtype::f32;
+         node.decision.precision != Precision::f32 && result_of(node) != kNoValue &&
+         graph.value(result_of(node)).type.dtype == Dtype::f32;
 }
 
 bool has_codes(const QuantizeRequest& request) {
@@ -108,11 +110,11 @@ void finish(Graph& graph, Node& place, const Node& node, const Surroundings& aro
   if (fused.decision.precision == Precision::none) {
     fused.decision = {Precision::int8, ReasonCode::qdq_in_model, "the model places Q/DQ around it"};
   }
-  if (around.quantize == nullptr) {
+  const bool always_real = node.op->traits->recurrence_of_codes != nullptr;
+  if (around.quantize == nullptr && !always_real)
     fused.decision.reason += "; the result stays f32 because its reader is not INT8";
-  } else if (around.output_scales.empty()) {
+  if (around.quantize != nullptr && around.output_scales.empty())
     graph.value(fused.outputs[0]).quant = around.request.output;
-  }
   place = std::move(fused);
   forget_contradicted(graph, place);
 }

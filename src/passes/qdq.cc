@@ -37,6 +37,12 @@ std::vector<s32> integers(const Tensor& tensor) {
 
 }  // namespace
 
+ValueId result_of(const Node& node) {
+  const auto read = std::ranges::find_if(node.outputs, [](ValueId id) { return id != kNoValue; });
+  const bool any = node.op->traits->recurrence_of_codes != nullptr;
+  return read == node.outputs.end() || (!any && read != node.outputs.begin()) ? kNoValue : *read;
+}
+
 std::optional<CodeType> code_type(const Graph& graph, const Node& node) {
   const Tensor* scale = graph.constant_input(node, 1);
   const Tensor* zero_point = graph.constant_input(node, 2);

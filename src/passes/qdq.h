@@ -40,6 +40,10 @@ Node make_dequantize(Graph& graph, ValueId codes, const CodeType& type, std::str
 Node make_rescale(Graph& graph, ValueId codes, const CodeType& from, const CodeType& to,
                   std::string_view name);
 
+// The result that a node's precision is about: the first one, or of a recurrent layer, whose results are all real, the first that anybody reads.
+// kNoValue: there is none.
+ValueId result_of(const Node& node);
+
 // The codes of a constant f32 tensor.
 Tensor quantize_tensor(const Tensor& real, const CodeType& type);
 

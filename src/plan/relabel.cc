@@ -202,10 +202,14 @@ class Relabeller {
     }
   }
 
+  static bool has_weights(const Node& node) {
+    return node.op->traits->product_epilogue || node.op->traits->s8_weights;
+  }
+
   // s8 codes that stand where an activation may: what is added or multiplied elementwise. Weights of products stay s8.
   bool is_constant_operand(const Node& node, size_t i) const {
     const ValueId id = node.inputs[i];
-    return id != kNoValue && !node.op->traits->product_epilogue && graph_.is_constant(id) &&
+    return id != kNoValue && !has_weights(node) && graph_.is_constant(id) &&
            graph_.value(id).type.dtype == Dtype::s8;
   }
 

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "core/check.h"
+#include "ops/quantized/quantize_recurrent.h"
 #include "passes/match.h"
 #include "passes/split_conv_transpose.h"
 #include "precision/constraints.h"
@@ -22,6 +23,8 @@ namespace {
 constexpr f64 kMostLost = 0.15;
 // Of what a normalization reads (docs/adr/0010).
 constexpr f64 kMostLostBeforeNorm = 0.0004;
+// Of a recurrent layer's, which the next layer rounds again: 20 dB.
+constexpr f64 kMostLostOfState = 0.01;
 
 class Assigner {
  public:
@@ -107,9 +110,8 @@ class Assigner {
 
   Decision first_decision(const Node& node) {
     if (is_choosing_plugin(node)) return first_of_plugin(node);
-    const TensorType type = node.outputs.empty() || node.outputs[0] == kNoValue
-                                ? TensorType{}
-                                : graph_.value(node.outputs[0]).type;
+    const ValueId result = result_of(node);
+    const TensorType type = result == kNoValue ? TensorType{} : graph_.value(result).type;
     const bool kept = kept_by_user(node);
     if (type.shape.is_unknown() || type.dtype != Dtype::f32) return without_real_type(type);
     if (kept) return real(ReasonCode::kept_by_user, "kept in f32 by the user");
@@ -123,6 +125,7 @@ class Assigner {
       return real(ReasonCode::channel_loss, std::move(loss));
     if (std::string loss = normalization_loss(node); !loss.empty())
       return real(ReasonCode::kept_for_accuracy, std::move(loss));
+    if (auto stays = real_recurrence(node)) return *std::move(stays);
     return first_int8(node);
   }
 
@@ -138,6 +141,19 @@ class Assigner {
     return fmt::format(
         "codes of '{}' would cost {:.3f} % of what it reads, more than {:.3f} (docs/adr/0010)",
         name, *lost * 100, kMostLostBeforeNorm * 100);
+  }
+
+  // A recurrent layer without a form of codes, or whose state loses too much in them.
+  std::optional<Decision> real_recurrence(const Node& node) const {
+    if (node.op->traits->recurrence_of_codes == nullptr) return std::nullopt;
+    if (std::string why = no_recurrence_of_codes(graph_, node); !why.empty())
+      return real(ReasonCode::refused_by_operator, std::move(why));
+    if (is_asked_for(node)) return std::nullopt;
+    const f64 lost = lost_by_recurrence(graph_, node, ranges_.at(node.inputs[0]));
+    if (lost <= kMostLostOfState) return std::nullopt;
+    return real(ReasonCode::kept_for_accuracy,
+                fmt::format("codes of '{}' and of its state would cost {:.1f} % of its result",
+                            graph_.value(node.inputs[0]).name, lost * 100));
   }
 
   // A convolution whose input loses too much in codes.
@@ -175,6 +191,10 @@ class Assigner {
       std::string reject = unsplittable_conv_transpose(graph_, node);
       if (!reject.empty()) return real(ReasonCode::refused_by_operator, std::move(reject));
     }
+    if (node.op->traits->recurrence_of_codes != nullptr)
+      return int8(ReasonCode::constant_weights,
+                  "constant weights: s8 per row, s32 accumulator; its state is rounded to codes in "
+                  "every step, gates and results stay f32");
     if (graph_.is_constant(node.input(1)))
       return int8(ReasonCode::constant_weights,
                   "constant weights: s8 per channel, s32 accumulator");

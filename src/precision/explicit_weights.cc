@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "ops/quantized/epilogue.h"
+#include "ops/quantized/quantize_recurrent.h"
 #include "ops/quantized/quantize_weights.h"
 #include "ops/registry.h"
 #include "passes/match.h"
@@ -54,6 +55,7 @@ class Writer {
 
   void write(size_t at) {
     const Node& node = graph_.nodes[at];
+    if (node.op->traits->recurrence_of_codes != nullptr) return write_recurrence(at);
     if (node.op->traits->integer_product == nullptr) return;
     const Tensor* weights = graph_.constant_input(node, kWeights);
     const std::optional<f32> scale = input_scale(node);
@@ -69,24 +71,58 @@ class Writer {
                          {shape[axis], convolution ? shape.elements() / shape[0] : 1},
                          {.scale = *scale}, &weight_codes_);
     if (!codes.reject.empty()) return;
-    put(at, codes, axis);
+    put(at, kWeights, codes, axis);
   }
 
-  void put(size_t at, const QuantizedWeights& codes, int axis) {
+  // A scale for each row of each direction: axis 1 of one direction, axis 0 of matrices that lie one behind the other.
+  void write_recurrence(size_t at) {
+    for (const size_t i : {kRecW, kRecR}) {
+      const Value weights = graph_.value(graph_.nodes[at].inputs[i]);
+      if (!graph_.is_constant(graph_.nodes[at].inputs[i])) continue;
+      const Shape& shape = weights.type.shape;
+      const Channels channels = recurrent_channels(shape);
+      QuantizedWeights codes = quantize_weights(
+          weights.constant.reshaped({channels.count, channels.inner}), {}, channels,
+          {.scale = kStateScale, .max_magnitude = kMostStateCode}, &weight_codes_);
+      if (!codes.reject.empty()) continue;
+      if (shape[0] == 1) codes.codes = codes.codes.reshaped(shape);
+      put(at, i, codes, shape[0] == 1 ? 1 : 0);
+      if (shape[0] != 1) reshape(at, i, shape);
+    }
+  }
+
+  void reshape(size_t at, size_t input, const Shape& shape) {
+    ValueId& id = graph_.nodes[at].inputs[input];
+    const std::string name = graph_.value(id).name + ".directions";
+    Tensor sizes(Dtype::s64, Shape{shape.rank()});
+    std::ranges::copy(shape, sizes.mutable_as<s64>().begin());
+    Node node{.op = find_op("Reshape"),
+              .name = name,
+              .inputs = {id, graph_.add_constant(name + ".sizes", std::move(sizes))},
+              .outputs = {graph_.add_value(name, {Dtype::f32, shape})},
+              .attrs = {},
+              .origins = {},
+              .decision = {}};
+    id = node.outputs[0];
+    edit_.insert_before(at, std::move(node));
+  }
+
+  void put(size_t at, size_t input, const QuantizedWeights& codes, int axis) {
     Node& node = graph_.nodes[at];
-    const Value weights = graph_.value(node.inputs[kWeights]);
+    const Value weights = graph_.value(node.inputs[input]);
     const s64 count = std::ssize(codes.scales);
     Node dequantize{.op = find_op("DequantizeLinear"),
                     .name = weights.name + ".dequantized",
                     .inputs = {graph_.add_constant(weights.name + ".codes", codes.codes),
                                graph_.add_constant(weights.name + ".scales",
                                                    Tensor::of<f32>({count}, codes.scales))},
-                    .outputs = {graph_.add_value(weights.name + ".dequantized", weights.type)},
+                    .outputs = {graph_.add_value(weights.name + ".dequantized",
+                                                 {Dtype::f32, codes.codes.shape()})},
                     .attrs = {},
                     .origins = {},
                     .decision = {}};
     dequantize.attrs.set("axis", static_cast<s64>(axis));
-    node.inputs[kWeights] = dequantize.outputs[0];
+    node.inputs[input] = dequantize.outputs[0];
     edit_.insert_before(at, std::move(dequantize));
   }
 

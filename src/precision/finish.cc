@@ -25,8 +25,8 @@ Decision missing_decision(const Graph& graph, const Node& node) {
     return {Precision::int8, ReasonCode::boundary, "boundary between f32 and INT8"};
   if (runs_on_codes(graph, node))
     return {Precision::int8, ReasonCode::moves_codes, "moves codes; the scale stays"};
-  const TensorType type =
-      node.outputs[0] == kNoValue ? TensorType{} : graph.value(node.outputs[0]).type;
+  const ValueId result = result_of(node);
+  const TensorType type = result == kNoValue ? TensorType{} : graph.value(result).type;
   if (type.shape.is_unknown() || type.dtype != Dtype::f32) return without_real_type(type);
   if (!has_integer_rule(graph, node))
     return {Precision::f32, ReasonCode::no_integer_form,

@@ -50,6 +50,9 @@ CodeType code_type_of(const Range& range);
 // where the channels' power is not known.
 f64 lost_share(const Graph& graph, const Node& node, const Range& input, const Range& output);
 
+// The same of a recurrent layer that has a form of codes, by a trial of some steps.
+f64 lost_by_recurrence(const Graph& graph, const Node& node, const Range& input);
+
 // Takes from each convolution's bias what the rounding of its weights adds to the mean of its channels.
 void correct_biases(Graph& graph, const Ranges& ranges, WeightCodes& weight_codes);
 

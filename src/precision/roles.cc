@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "precision/roles.h"
 
+#include "graph/op_traits.h"
+#include "passes/qdq.h"
 #include "plugin/choice.h"
 #include "precision/plugin_role.h"
 
 namespace octet {
 
+namespace {
+
+bool is_recurrence(const Node& node) { return node.op->traits->recurrence_of_codes != nullptr; }
+
+}  // namespace
+
 bool has_integer_rule(const Graph& graph, const Node& node) {
   if (node.op->quant.kind == QuantKind::none || node.outputs.empty()) return false;
   // Others of its results may be real, or its inputs alone.
   if (is_choosing_plugin(node)) return true;
-  return node.outputs[0] != kNoValue && is_real(graph.value(node.outputs[0]).type);
+  const ValueId id = result_of(node);
+  return id != kNoValue && is_real(graph.value(id).type);
 }
 
 Decision without_real_type(const TensorType& type) {
@@ -21,10 +30,13 @@ Decision without_real_type(const TensorType& type) {
 }
 
 bool reads_codes(const Node& node, size_t input) {
+  // Its states are reals, and only the operator knows the codes that it multiplies.
+  if (is_recurrence(node)) return input == 0;
   return !is_choosing_plugin(node) || plugin_reads_codes(node, input);
 }
 
 bool gives_codes(const Node& node, size_t output) {
+  if (is_recurrence(node)) return false;
   return !is_choosing_plugin(node) || plugin_writes_codes(node, output);
 }
 

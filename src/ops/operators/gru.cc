@@ -3,18 +3,22 @@
 // linear_before_reset on what the weights make of it.
 #include <algorithm>
 
+#include "ops/quantized/quantize_recurrent.h"
 #include "ops/shared/recurrent.h"
 #include "ops/shared/work.h"
 
 namespace octet {
+
+extern const OpDef kQGRU;
+
 namespace {
 
 const RecurrentKind& kind() { return recurrent_kind("GRU"); }
 
 // sums[0, H): z; sums[H, 2H): r.
-void gates(const CellStep& s) {
+void gates(const CellStep& s, const f32* h) {
   for (s64 row = 0; row < 2 * s.hidden; ++row)
-    s.sums[row] = s.functions[0](s.clipped(s.from_input(row) + s.from_state(row, s.h)));
+    s.sums[row] = s.functions[0](s.clipped(s.from_input(row) + s.from_state(row, h)));
 }
 
 void finish(const CellStep& s) {
@@ -24,40 +28,48 @@ void finish(const CellStep& s) {
   }
 }
 
-void cell(const CellStep& s) {
+}  // namespace
+
+void gru_cell(const CellStep& s) {
   const s64 n = s.hidden;
-  gates(s);
+  gates(s, s.factors(s.h));
   f32* reset = s.sums + 2 * n;
   for (s64 j = 0; j < n; ++j) reset[j] = s.sums[n + j] * s.h[j];
-  for (s64 j = 0; j < n; ++j) s.next[j] = s.from_input(2 * n + j) + s.from_state(2 * n + j, reset);
+  const f32* h = s.factors(reset);
+  for (s64 j = 0; j < n; ++j) s.next[j] = s.from_input(2 * n + j) + s.from_state(2 * n + j, h);
   finish(s);
 }
 
-void linear_cell(const CellStep& s) {
+void gru_linear_cell(const CellStep& s) {
   const s64 n = s.hidden;
-  gates(s);
-  for (s64 j = 0; j < n; ++j) {
-    s.next[j] = s.from_input(2 * n + j) + s.sums[n + j] * s.from_state(2 * n + j, s.h);
-  }
+  const f32* h = s.factors(s.h);
+  gates(s, h);
+  for (s64 j = 0; j < n; ++j)
+    s.next[j] = s.from_input(2 * n + j) + s.sums[n + j] * s.from_state(2 * n + j, h);
   finish(s);
 }
+
+namespace {
 
 void infer(Inference& inference) { infer_recurrent(inference, kind()); }
 void eval(const Eval& eval) {
   const bool linear = eval.node.attrs.i("linear_before_reset", 0) != 0;
-  eval_recurrent(eval, kind(), linear ? linear_cell : cell);
+  eval_recurrent(eval, kind(), linear ? gru_linear_cell : gru_cell);
 }
 
 constexpr FloatAttribute kFloats[] = {{"clip", FloatDomain::non_negative}};
-constexpr OpTraits kTraits{.macs = recurrence_macs, .floats = kFloats};
+constexpr OpTraits kTraits{
+    .macs = recurrence_macs, .floats = kFloats, .recurrence_of_codes = &kQGRU};
 
 }  // namespace
 
-extern constinit const OpDef kGRU{.name = "GRU",
-                                  .domain = "",
-                                  .inputs = {3, 6},
-                                  .outputs = {0, 2},
-                                  .infer = infer,
-                                  .eval = eval,
-                                  .traits = &kTraits};
+extern constinit const OpDef kGRU{
+    .name = "GRU",
+    .domain = "",
+    .inputs = {3, 6},
+    .outputs = {0, 2},
+    .infer = infer,
+    .eval = eval,
+    .quant = {.kind = QuantKind::compute, .quantize = quantize_recurrent},
+    .traits = &kTraits};
 }  // namespace octet

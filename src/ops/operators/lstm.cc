@@ -3,10 +3,14 @@
 // (after); input_forget makes f = 1 - i.
 #include <algorithm>
 
+#include "ops/quantized/quantize_recurrent.h"
 #include "ops/shared/recurrent.h"
 #include "ops/shared/work.h"
 
 namespace octet {
+
+extern const OpDef kQLSTM;
+
 namespace {
 
 const RecurrentKind& kind() { return recurrent_kind("LSTM"); }
@@ -17,7 +21,8 @@ void cell(const CellStep& s) {
   const auto peephole = [&](s64 gate, s64 j) {
     return s.peepholes == nullptr ? 0.0f : s.peepholes[gate * n + j] * s.c[j];
   };
-  for (s64 row = 0; row < 4 * n; ++row) s.sums[row] = s.from_input(row) + s.from_state(row, s.h);
+  const f32* h = s.factors(s.h);
+  for (s64 row = 0; row < 4 * n; ++row) s.sums[row] = s.from_input(row) + s.from_state(row, h);
   for (s64 j = 0; j < n; ++j) {
     const f32 i = s.functions[0](s.clipped(s.sums[j] + peephole(0, j)));
     const f32 f =
@@ -34,16 +39,25 @@ void eval(const Eval& eval) {
   eval_recurrent(eval, kind(), coupled ? cell<true> : cell<false>);
 }
 
+}  // namespace
+
+void lstm_cell(const CellStep& step) { cell<false>(step); }
+
+namespace {
+
 constexpr FloatAttribute kFloats[] = {{"clip", FloatDomain::non_negative}};
-constexpr OpTraits kTraits{.macs = recurrence_macs, .floats = kFloats};
+constexpr OpTraits kTraits{
+    .macs = recurrence_macs, .floats = kFloats, .recurrence_of_codes = &kQLSTM};
 
 }  // namespace
 
-extern constinit const OpDef kLSTM{.name = "LSTM",
-                                   .domain = "",
-                                   .inputs = {3, 8},
-                                   .outputs = {0, 3},
-                                   .infer = infer,
-                                   .eval = eval,
-                                   .traits = &kTraits};
+extern constinit const OpDef kLSTM{
+    .name = "LSTM",
+    .domain = "",
+    .inputs = {3, 8},
+    .outputs = {0, 3},
+    .infer = infer,
+    .eval = eval,
+    .quant = {.kind = QuantKind::compute, .quantize = quantize_recurrent},
+    .traits = &kTraits};
 }  // namespace octet

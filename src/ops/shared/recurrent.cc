@@ -90,8 +90,9 @@ void require_input(const Inference& inference, size_t i, const Shape& wanted) {
 // One direction of all sequences.
 class Walk {
  public:
-  Walk(const Eval& eval, const RecurrentKind& kind)
+  Walk(const Eval& eval, const RecurrentKind& kind, const RecurrentMultipliers& multipliers = {})
       : kind_(kind),
+        multipliers_(multipliers),
         g_(recurrent_geometry(eval.node, eval.inputs[kRecX].shape, eval.inputs[kRecR].shape)),
         functions_(recurrent_functions(eval.node, kind, g_.directions)),
         x_(eval, kRecX),
@@ -131,10 +132,17 @@ class Walk {
     step.r = r_.data() + d * rows * g_.hidden;
     if (bias_) step.bias = bias_.data() + d * 2 * rows;
     if (peepholes_) step.peepholes = peepholes_.data() + d * 3 * g_.hidden;
+    if (!multipliers_.x.empty()) {
+      step.x_multipliers = multipliers_.x.data() + d * rows;
+      step.state_multipliers = multipliers_.state.data() + d * rows;
+      step.state_scale = multipliers_.state_scale;
+    }
     sums_.resize(static_cast<size_t>(rows));
     next_.resize(static_cast<size_t>(g_.hidden));
+    rounded_.resize(next_.size());
     step.sums = sums_.data();
     step.next = next_.data();
+    step.rounded = rounded_.data();
     return step;
   }
 
@@ -173,14 +181,27 @@ class Walk {
   }
 
   const RecurrentKind& kind_;
+  const RecurrentMultipliers multipliers_;
   const RecurrentGeometry g_;
   std::vector<CellFunction> functions_;
   FloatInput x_, w_, r_, bias_, initial_h_, initial_c_, peepholes_;
   std::vector<s64> lengths_;
   std::array<std::optional<FloatOutput>, 3> outputs_;
   f32 clip_ = 0.0f;
-  std::vector<f32> h_, c_, sums_, next_;
+  std::vector<f32> h_, c_, sums_, next_, rounded_;
 };
+
+// Of codes less their zero points: 24 bits hold each product, and 53 the sum of any number of them.
+f32 exact_dot(const f32* codes, const f32* others, s64 count) {
+  constexpr s64 kSums = 4;  // at once
+  f64 sums[kSums] = {};
+  s64 i = 0;
+  for (; i + kSums <= count; i += kSums) {
+    for (s64 k = 0; k < kSums; ++k) sums[k] += f64{codes[i + k] * others[i + k]};
+  }
+  for (; i < count; ++i) sums[0] += f64{codes[i] * others[i]};
+  return static_cast<f32>(sums[0] + sums[1] + sums[2] + sums[3]);
+}
 
 }  // namespace
 
@@ -230,13 +251,27 @@ RecurrentGeometry recurrent_geometry(const Node& node, const Shape& x, const Sha
   return g;
 }
 
+const f32* CellStep::factors(const f32* state) const {
+  if (state_multipliers == nullptr) return state;
+  for (s64 i = 0; i < hidden; ++i) {
+    rounded[i] =
+        static_cast<f32>(quantize(state[i], state_scale, 0, -kMostStateCode, kMostStateCode));
+  }
+  return rounded;
+}
+
 f32 CellStep::from_input(s64 row) const {
-  const f32 sum = dot(w + row * input, x, input);
+  const f32* of = w + row * input;
+  const f32 sum =
+      x_multipliers == nullptr ? dot(of, x, input) : exact_dot(of, x, input) * x_multipliers[row];
   return bias == nullptr ? sum : sum + bias[row];
 }
 
-f32 CellStep::from_state(s64 row, const f32* state) const {
-  const f32 sum = dot(r + row * hidden, state, hidden);
+f32 CellStep::from_state(s64 row, const f32* factors) const {
+  const f32* of = r + row * hidden;
+  const f32 sum = state_multipliers == nullptr
+                      ? dot(of, factors, hidden)
+                      : exact_dot(of, factors, hidden) * state_multipliers[row];
   return bias == nullptr ? sum : sum + bias[gates * hidden + row];
 }
 
@@ -273,6 +308,12 @@ void infer_recurrent(Inference& inference, const RecurrentKind& kind) {
 
 void eval_recurrent(const Eval& eval, const RecurrentKind& kind, void (*cell)(const CellStep&)) {
   Walk(eval, kind).run(cell);
+}
+
+void eval_recurrent_of_codes(const Eval& eval, const RecurrentKind& kind,
+                             void (*cell)(const CellStep&),
+                             const RecurrentMultipliers& multipliers) {
+  Walk(eval, kind, multipliers).run(cell);
 }
 
 }  // namespace octet

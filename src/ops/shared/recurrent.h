@@ -2,6 +2,7 @@
 // What RNN, GRU and LSTM share: shapes, directions, activations, and the walk over time. An operator's file adds its cell.
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -83,16 +84,42 @@ struct CellStep {
   const f32* x = nullptr;
   f32* h = nullptr;
   f32* c = nullptr;
-  f32* sums = nullptr;  // scratch of gates * hidden
-  f32* next = nullptr;  // scratch of hidden
+  // Of codes: x and the weights hold codes less their zero points, sums of products are exact, and the state is rounded to codes before it
+  // is multiplied. One number for each row; null: reals.
+  const f32* x_multipliers = nullptr;
+  const f32* state_multipliers = nullptr;
+  f32 state_scale = 1.0f;
+  f32* sums = nullptr;     // scratch of gates * hidden
+  f32* next = nullptr;     // scratch of hidden
+  f32* rounded = nullptr;  // scratch of hidden
 
-  // Of row `row`: w x and its bias, and r state and its bias.
+  // What of a state is multiplied: itself, or its codes, until the next call.
+  const f32* factors(const f32* state) const;
+  // Of row `row`: w x and its bias, and r factors and its bias.
   f32 from_input(s64 row) const;
-  f32 from_state(s64 row, const f32* state) const;
+  f32 from_state(s64 row, const f32* factors) const;
   f32 clipped(f32 x) const;
 };
 
 void infer_recurrent(Inference& inference, const RecurrentKind& kind);
 void eval_recurrent(const Eval& eval, const RecurrentKind& kind, void (*cell)(const CellStep&));
+
+// Sums of rows of the input, then of the state, for each direction.
+struct RecurrentMultipliers {
+  std::span<const f32> x, state;
+  f32 state_scale = 1.0f;
+};
+// The same where x, w and r are codes less their zero points, as reals.
+void eval_recurrent_of_codes(const Eval& eval, const RecurrentKind& kind,
+                             void (*cell)(const CellStep&),
+                             const RecurrentMultipliers& multipliers);
+
+// One step without peepholes or coupled gates (operators/lstm.cc, gru.cc, rnn.cc).
+void lstm_cell(const CellStep& step);
+void gru_cell(const CellStep& step);
+void gru_linear_cell(const CellStep& step);  // linear_before_reset
+void rnn_cell(const CellStep& step);
+// The codes of a state of -1..1: s8, without -128.
+inline constexpr s32 kMostStateCode = 127;
 
 }  // namespace octet

@@ -97,7 +97,7 @@ template <int kBits>
 inline I i_shift_right(I a) {
   return _mm512_srai_epi32(a, kBits);
 }
-inline V v_from_int(I a) { return _mm512_cvtepi32_ps(a); }
+inline V v_from_int(I a) { return _mm512_maskz_cvtepi32_ps(0xffff, a); }
 
 // x * 2^n for an integer n, rounded once.
 inline V v_scale(V x, V n) { return _mm512_maskz_scalef_ps(0xffff, x, n); }
