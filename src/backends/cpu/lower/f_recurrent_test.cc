@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // LSTM, GRU and RNN in f32 against the scalar reference, to the bit: all outputs, directions, layouts and the edges of vectors and blocks.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <limits>
 
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/probe.h"
@@ -10,6 +13,8 @@ namespace octet {
 Offer lower_f_recurrent(const LowerRequest& request);
 
 namespace {
+
+using ::testing::HasSubstr;
 
 struct Sizes {
   s64 steps, batch, input, hidden;
@@ -99,8 +104,36 @@ TEST(FloatRecurrent, SequencesOfSeveralLengths) {
     expect_exact(probe, fmt::format("lengths {}", direction));
     probe.inputs[4] = {Tensor::of<s32>(Shape{3}, full), true};
     expect_exact(probe, fmt::format("full {}", direction));
-    probe.inputs[4].constant = false;
-    EXPECT_EQ(reject_of(probe), "only a run tells the lengths of the sequences");
+  }
+}
+
+TEST(FloatRecurrent, LengthsOfARun) {
+  const s32 lengths[] = {19, 0, 17, 1, 4};
+  const s64 wide[] = {3, 19, 18, 0, 19};
+  for (const std::string op : {"LSTM", "GRU", "RNN"}) {
+    for (const char* direction : {"forward", "reverse", "bidirectional"}) {
+      Probe probe = probe_of(op, {19, 5, 6, 9}, direction, true);
+      probe.inputs[4] = {Tensor::of<s32>(Shape{5}, lengths)};
+      expect_exact(probe, fmt::format("{} {} lengths of a run", op, direction));
+      probe.inputs[4] = {Tensor::of<s64>(Shape{5}, wide)};
+      expect_exact(probe, fmt::format("{} {} wide lengths of a run", op, direction));
+    }
+  }
+}
+
+TEST(FloatRecurrent, LengthsThatAreNone) {
+  for (const s32 length : {-1, 5, std::numeric_limits<s32>::min()}) {
+    Probe probe = probe_of("LSTM", {4, 2, 3, 5}, "forward", true);
+    const s32 lengths[] = {4, length};
+    probe.inputs[4] = {Tensor::of<s32>(Shape{2}, lengths)};
+    probe.isa = Isa::avx2;
+    try {
+      run_probe(probe, lower_f_recurrent);
+      ADD_FAILURE() << length;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Error::Code::invalid_argument);
+      EXPECT_THAT(error.message(), HasSubstr(fmt::format("sequence 1 has length {} of 4", length)));
+    }
   }
 }
 

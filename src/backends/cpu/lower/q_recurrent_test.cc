@@ -96,6 +96,8 @@ TEST(QRecurrent, SequencesOfSeveralLengths) {
     const s32 lengths[] = {4, 9, 0};
     probe.inputs[4] = constant(Tensor::of<s32>({3}, lengths));
     expect_exact_outputs(layer, probe, "lengths");
+    probe.inputs[4].constant = false;
+    expect_exact_outputs(layer, probe, "lengths of a run");
   }
 }
 

@@ -62,6 +62,7 @@ struct RecurrentStep {
   std::array<bool, kRecPeepholes> reads{};      // the inputs that the node has
   std::array<bool, 3> writes{};                 // y, the last h, the last c
   std::vector<s64> lengths;                     // of the sequences; empty: all steps
+  std::optional<Dtype> length;                  // the type of lengths that a run brings
   s64 together = 1;                             // sequences of one item
   std::optional<RecurrentCodes> codes;          // empty: reals
   Room room;
@@ -77,7 +78,20 @@ struct RecurrentStep {
     return reinterpret_cast<const f32*>(constants[i] ? constants[i].data() : step.inputs[i]);
   }
 
-  void operator()(const StepArgs& step) const noexcept {
+  s64 length_of(const StepArgs& step, s64 n) const {
+    if (!lengths.empty()) return lengths[static_cast<size_t>(n)];
+    if (length == Dtype::s32) return reinterpret_cast<const s32*>(step.inputs[kRecLengths])[n];
+    if (length == Dtype::s64) return reinterpret_cast<const s64*>(step.inputs[kRecLengths])[n];
+    return g.steps;
+  }
+
+  // Throws the definition's Error for lengths of the run that are none.
+  void operator()(const StepArgs& step) const {
+    for (s64 n = 0; n < g.batch; ++n) checked_length(length_of(step, n), n, g.steps);
+    walk_all(step);
+  }
+
+  void walk_all(const StepArgs& step) const noexcept {
     pool_of(step).parallel_for(g.directions * parts(), [&](s64 begin, s64 end, int thread) {
       f32* room_of_thread = reinterpret_cast<f32*>(step.workspace) + thread * room.size;
       for (s64 item = begin; item < end; ++item) Item(*this, step, item, room_of_thread).run();
@@ -106,7 +120,7 @@ struct RecurrentStep {
         load(kRecInitialC, c_, n);
       }
       // Sequences of several lengths are walked one by one.
-      const s64 length = s_.lengths.empty() ? s_.g.steps : s_.lengths[static_cast<size_t>(first_)];
+      const s64 length = s_.length_of(step_, first_);
       for (s64 t = 0; t < length; t += kStepsAtOnce)
         walk(t, std::min(t + kStepsAtOnce, length), length);
       for (s64 time = length; time < s_.g.steps; ++time) {
@@ -256,15 +270,11 @@ struct RecurrentStep {
   };
 };
 
-// The lengths where they are constant and lie within the steps; `reason` says why not.
+// Constant lengths, unless all are the whole; `reason` says where one is none.
 inline std::vector<s64> constant_lengths(const LowerRequest& request, const RecurrentGeometry& g,
                                          std::string& reason) {
-  if (!request.has_input(kRecLengths)) return {};
   const Tensor* lengths = request.constant(kRecLengths);
-  if (lengths == nullptr) {
-    reason = "only a run tells the lengths of the sequences";
-    return {};
-  }
+  if (lengths == nullptr) return {};
   std::vector<s64> values;
   if (lengths->dtype() == Dtype::s32) {
     values.assign(lengths->as<s32>().begin(), lengths->as<s32>().end());
@@ -279,7 +289,7 @@ inline std::vector<s64> constant_lengths(const LowerRequest& request, const Recu
 }
 
 inline s64 sequences_together(const RecurrentStep& step, int threads) {
-  if (!step.lengths.empty()) return 1;
+  if (!step.lengths.empty() || step.length) return 1;
   const s64 shared = (step.g.batch * step.g.directions + threads - 1) / threads;
   return std::clamp<s64>(shared, 1, std::min(step.g.batch, kMostSequences));
 }
@@ -307,6 +317,8 @@ inline std::string read_recurrence(const LowerRequest& request, RecurrentStep& s
       recurrent_geometry(request.node, request.inputs[kRecX].shape, request.inputs[kRecR].shape);
   std::string reason;
   step.lengths = constant_lengths(request, step.g, reason);
+  if (request.has_input(kRecLengths) && request.constant(kRecLengths) == nullptr)
+    step.length = request.inputs[kRecLengths].dtype;
   for (size_t i = 0; i < step.constants.size(); ++i) {
     step.reads[i] = request.has_input(i);
     if (const Tensor* constant = request.constant(i)) step.constants[i] = *constant;
