@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <limits>
 
 #include "backends/cuda/device.h"
 #include "backends/cuda/lower/recurrent_shape.h"
@@ -194,6 +195,51 @@ TEST(GpuRecurrent, OperandsOfARun) {
     probe.inputs[0].constant = false;
     expect_all_ways(probe, "constant states");
   }
+}
+
+// Of codes: x, W and R; multipliers behind what LSTM has.
+Probe codes_of(const std::string& op, const Sizes& z, const std::string& direction, Dtype dtype) {
+  Probe probe = probe_of(op, z, direction, true);
+  const s64 d = direction == "bidirectional" ? 2 : 1, rows = gates_of(op) * z.hidden;
+  probe.op = "Q" + op;
+  const Shape x{z.steps, z.batch, z.input};
+  probe.inputs[0] = activation(dtype == Dtype::u8 ? random_u8(x, 1) : random_s8(x, 1));
+  probe.inputs[1] = constant(random_s8({d, rows, z.input}, 2));
+  probe.inputs[2] = constant(random_s8({d, rows, z.hidden}, 3));
+  probe.inputs.resize(8);
+  probe.inputs.push_back(
+      constant(random_multipliers(2 * d * rows, 7, 0.0002f).reshaped({2, d, rows})));
+  probe.attrs.set("state_scale", 1.0f / 127.0f);
+  probe.attrs.set("input_zero_points", std::vector<s64>{dtype == Dtype::u8 ? 119 : -9});
+  return probe;
+}
+
+TEST(GpuRecurrent, Codes) {
+  NEEDS_GPU();
+  constexpr Sizes kSizes[] = {{1, 1, 1, 1}, {5, 1, 7, 16}, {4, 2, 40, 15}, {3, 9, 5, 17}};
+  size_t number = 0;
+  for (const std::string op : {"LSTM", "GRU", "RNN"}) {
+    for (const Sizes& z : kSizes) {
+      const char* directions[] = {"forward", "reverse", "bidirectional"};
+      const char* direction = directions[++number % 3];
+      Probe probe = codes_of(op, z, direction, number % 2 == 0 ? Dtype::u8 : Dtype::s8);
+      if (op == "GRU" && number % 2 == 0) probe.attrs.set("linear_before_reset", s64{1});
+      // A state that is no number is multiplied as 0.
+      probe.inputs[5].tensor.mutable_as<f32>()[0] = std::numeric_limits<f32>::quiet_NaN();
+      expect_all_ways(
+          probe, fmt::format("codes of {} {}x{}x{}x{}", op, z.steps, z.batch, z.input, z.hidden));
+    }
+  }
+}
+
+// 24 bits hold 518 products of any u8 by any s8, and 971 where the zero point lies near the middle, as here.
+TEST(GpuRecurrent, SumsBeyond24Bits) {
+  NEEDS_GPU();
+  Probe probe = codes_of("RNN", {2, 1, 1000, 4}, "forward", Dtype::u8);
+  EXPECT_EQ(run_on_gpu(probe, cuda::lower_recurrent).reject, "");
+  for (s8& w : probe.inputs[1].tensor.mutable_as<s8>()) w = 127;
+  EXPECT_EQ(run_on_gpu(probe, cuda::lower_recurrent).reject,
+            "sums of so many products of codes do not fit into 24 bits");
 }
 
 TEST(GpuRecurrent, SaysWhyNot) {

@@ -4,6 +4,7 @@
 // them: thread g the lanes 4g to 4g + 3. Constants:
 //   STEPS, BATCH, BATCH_FIRST, REVERSE  REVERSE: of the first direction
 //   LENGTHS, LENGTH                     whether sequences have lengths of their own, and the type of one
+//   CODES                               products are of codes: reals that are whole, whose sums a real holds in any order (lower/recurrent.cc)
 #define LANES 16
 
 // What is walked at step t. Lengths that are none are reported elsewhere; here they must do no harm.

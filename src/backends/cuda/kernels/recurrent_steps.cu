@@ -11,6 +11,7 @@
 //   F0, F1, F2             functions of x; d is the direction
 //   CLIP, CLIP_AT, BIAS, PEEPHOLES, INPUT_FORGET, WRITES_Y
 //   R_TOGETHER, R_CONSTANT four neighbours of the weights are one access; they were there before this run
+//   STATE_SCALE            of the codes that a state is rounded to where it is multiplied
 //   REPORTS                lengths may be wrong: what Report keeps of the first is told to p.outside
 #define CHUNKS ((HIDDEN + LANES - 1) / LANES)
 #define BLOCK_ROWS (GATES * UNITS)
@@ -24,6 +25,15 @@ extern __shared__ float4 shared_memory[];
 #define STATES (WEIGHTS + SHARED_CHUNKS * BLOCK_ROWS * 4)  // [SEQUENCES][CHUNKS][4]
 #define RESETS (STATES + SEQUENCES * CHUNKS * 4)  // the same, times the reset gate
 #define SUMS ((f32*)(RESETS + GATES_FIRST * SEQUENCES * CHUNKS * 4))  // [SEQUENCES][BLOCK_ROWS]
+
+// What of a state is multiplied: NaN has the code of 0.
+__device__ __forceinline__ f32 factor(f32 state) {
+#if CODES
+  return (f32)clamp_s32(rne(f32_div(state, STATE_SCALE)), -127, 127);
+#else
+  return state;
+#endif
+}
 
 struct Block {
   s32 d, first_unit, first_sequence;
@@ -46,6 +56,9 @@ struct Item {
   Sequence sequence;
   f32 h, c, z;
   f32 bias[GATES], from_input[GATES];
+#if CODES
+  f32 multipliers[GATES];
+#endif
 };
 
 __device__ __forceinline__ f32 clipped(f32 x) { return CLIP ? bounded(x, -CLIP_AT, CLIP_AT) : x; }
@@ -67,7 +80,7 @@ __device__ __forceinline__ void load_states(const RecurrentStepsParams& p, const
   for (s32 i = threadIdx.x; i < SEQUENCES * CHUNKS * LANES; i += THREADS) {
     const s32 n = block.first_sequence + i / (CHUNKS * LANES), unit = i % (CHUNKS * LANES);
     const bool there = p.h_in != nullptr && n < BATCH && unit < HIDDEN;
-    states[i] = there ? p.h_in[block.state_at(n) + unit] : 0.0f;
+    states[i] = there ? factor(p.h_in[block.state_at(n) + unit]) : 0.0f;
     if (GATES_FIRST) ((f32*)RESETS)[i] = 0.0f;
   }
 }
@@ -82,8 +95,12 @@ __device__ __forceinline__ void load_item(const RecurrentStepsParams& p, const B
   item.h = p.h_in != nullptr ? p.h_in[at] : 0.0f;
   item.c = GATES == 4 && p.c_in != nullptr ? p.c_in[at] : 0.0f;
 #pragma unroll
-  for (s32 gate = 0; gate < GATES; ++gate)
+  for (s32 gate = 0; gate < GATES; ++gate) {
+#if CODES
+    item.multipliers[gate] = p.multipliers[((s64)DIRECTIONS + block.d) * GATES * HIDDEN + gate * HIDDEN + item.unit];
+#endif
     item.bias[gate] = BIAS ? p.bias[((s64)block.d * 2 + 1) * GATES * HIDDEN + gate * HIDDEN + item.unit] : 0.0f;
+  }
 }
 
 __device__ __forceinline__ void load_sums_of_input(const RecurrentStepsParams& p, const Block& block, s32 step, Item& item) {
@@ -169,7 +186,11 @@ __device__ __forceinline__ void multiply(const RecurrentStepsParams& p, const Bl
 }
 
 __device__ __forceinline__ f32 from_state(const Item& item, s32 gate) {
+#if CODES
+  const f32 sum = f32_mul(SUMS[item.v * BLOCK_ROWS + gate * UNITS + item.u], item.multipliers[gate]);
+#else
   const f32 sum = SUMS[item.v * BLOCK_ROWS + gate * UNITS + item.u];
+#endif
   return BIAS ? f32_add(sum, item.bias[gate]) : sum;
 }
 __device__ __forceinline__ f32 sum_of(const Item& item, s32 gate) { return f32_add(item.from_input[gate], from_state(item, gate)); }
@@ -192,7 +213,7 @@ __device__ __forceinline__ void finish(const RecurrentStepsParams& p, const Bloc
 __device__ __forceinline__ void find_gates(const Block& block, Item& item) {
   item.z = function_0(clipped(sum_of(item, 0)), block.d);
   const f32 r = function_0(clipped(sum_of(item, 1)), block.d);
-  ((f32*)RESETS)[item.v * CHUNKS * LANES + item.unit] = f32_mul(r, item.h);
+  ((f32*)RESETS)[item.v * CHUNKS * LANES + item.unit] = factor(f32_mul(r, item.h));
 }
 
 __device__ __forceinline__ void finish(const RecurrentStepsParams& p, const Block& block, Item& item) {
@@ -235,7 +256,7 @@ __device__ __forceinline__ void take_step(const RecurrentStepsParams& p, const B
     const s64 y = BATCH_FIRST ? row * DIRECTIONS + block.d : (row / BATCH * DIRECTIONS + block.d) * BATCH + row % BATCH;
     p.y[y * HIDDEN + item.unit] = walks ? item.h : 0.0f;
 #endif
-    if (walks && STEPS_EACH > 1) ((f32*)STATES)[item.v * CHUNKS * LANES + item.unit] = item.h;
+    if (walks && STEPS_EACH > 1) ((f32*)STATES)[item.v * CHUNKS * LANES + item.unit] = factor(item.h);
   }
   __syncthreads();
 }

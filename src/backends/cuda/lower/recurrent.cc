@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// LSTM, GRU and RNN of reals: what the weights make of the inputs of many steps is one product (kernels/recurrent_inputs.cu), then the steps are
+// LSTM, GRU and RNN of reals, and of codes: what the weights make of the inputs of many steps is one product (kernels/recurrent_inputs.cu), then the steps are
 // walked (kernels/recurrent_steps.cu).
 #include "backends/cuda/lower/recurrent.h"
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
 #include <variant>
 
 #include "backends/cuda/lower/conv_cost.h"
@@ -12,6 +15,10 @@
 #include "backends/cuda/lower/step.h"
 #include "backends/cuda/lower/walk.h"
 #include "core/divide.h"
+#include "graph/op_traits.h"
+#include "ops/quantized/epilogue.h"
+#include "ops/quantized/quantize_recurrent.h"
+#include "ops/quantized/zero_points.h"
 #include "ops/shared/recurrent.h"
 
 namespace octet::cuda {
@@ -19,6 +26,14 @@ namespace {
 
 enum : size_t { kInputsPart, kStepsPart };
 constexpr size_t kOperands = kRecPeepholes + 1;
+
+// Of products of codes. The weights' codes are reals on the device, and so are sums of products, which 24 bits must hold.
+struct ProductsOfCodes {
+  std::string x;  // its type
+  s32 zero_point = 0;
+  f32 state_scale = 1.0f;
+  Tensor multipliers = {};
+};
 
 struct Recurrence {
   std::string node = {};
@@ -33,6 +48,7 @@ struct Recurrence {
   std::string length = "s32";  // the type of one
   s64 at_once = 1;             // steps whose inputs are multiplied together
   RecurrentShape shape = {};
+  std::optional<ProductsOfCodes> codes = {};
 
   s64 rows() const { return sizes.gates * g.hidden; }
   s64 rounds() const { return ceil_div(g.steps, shape.steps); }
@@ -105,23 +121,61 @@ std::string read_lengths(const LowerRequest& request, Recurrence& r) {
   return {};
 }
 
-std::string read(const LowerRequest& request, Recurrence& r) {
+// Whether an f32 holds the sum of each row's products, with factors of such a magnitude, and so do all sums on the way there.
+bool holds_sums(const Tensor& weights, s32 magnitude) {
+  constexpr s64 kMost = s64{1} << 24;
+  const auto codes = weights.as<s8>();
+  const auto count = static_cast<size_t>(weights.shape()[2]);
+  for (size_t row = 0; row < codes.size(); row += count) {
+    s64 sum = 0;
+    for (size_t i = 0; i < count; ++i) sum += std::abs(s32{codes[row + i]}) * magnitude;
+    if (sum > kMost) return false;
+  }
+  return true;
+}
+
+std::string read_codes(const LowerRequest& request, Recurrence& r) {
+  const TensorType& x = request.inputs[kRecX];
+  if (request.constant(kRecX) != nullptr) return "the input is a constant";
+  for (size_t i : {size_t{kRecW}, size_t{kRecR}, size_t{kQRecMultipliers}}) {
+    if (request.constant(i) == nullptr) return "the weights are not constant";
+  }
+  const s32 zero_point = input_zero_point(request.node, kRecX);
+  const CodeRange range = code_range(x.dtype);
+  const s32 magnitude = std::max(zero_point - range.lo, range.hi - zero_point);
+  if (!holds_sums(*request.constant(kRecW), magnitude) ||
+      !holds_sums(*request.constant(kRecR), kMostStateCode))
+    return "sums of so many products of codes do not fit into 24 bits";
+  r.codes = {kernel_type(x.dtype), zero_point, state_scale_of(request.node),
+             *request.constant(kQRecMultipliers)};
+  return {};
+}
+
+std::string check_operands(const LowerRequest& request, Recurrence& r) {
+  const bool codes = request.node.op->traits->s8_weights;
   for (size_t i = 0; i < request.inputs.size(); ++i) {
-    if (i != kRecLengths && request.has_input(i) && request.inputs[i].dtype != Dtype::f32)
+    const bool real = i != kRecLengths && (!codes || (i != kRecX && i != kRecW && i != kRecR));
+    if (real && request.has_input(i) && request.inputs[i].dtype != Dtype::f32)
       return "an operand is not f32";
   }
+  return codes ? read_codes(request, r) : std::string();
+}
+
+std::string read(const LowerRequest& request, Recurrence& r) {
+  if (std::string reason = check_operands(request, r); !reason.empty()) return reason;
   for (size_t i : {kRecX, kRecR}) {
     if (request.inputs[i].shape.elements() == 0) return "an operand is empty";
   }
   const Node& node = request.node;
-  const RecurrentKind& kind = recurrent_kind(node.op->name);
+  const std::string_view op = node.op->name.substr(r.codes ? 1 : 0);  // QLSTM: LSTM
+  const RecurrentKind& kind = recurrent_kind(op);
   r.node = node.name;
   r.g = recurrent_geometry(node, request.inputs[kRecX].shape, request.inputs[kRecR].shape);
   constexpr s64 kMost = s64{1} << 31;
   if (r.g.steps * r.g.batch >= kMost) return "there are 2^31 steps";
   r.sizes = {r.g.steps,  r.g.batch,
              r.g.hidden, r.g.directions,
-             kind.gates, node.op->name == "GRU" && node.attrs.i("linear_before_reset", 0) == 0};
+             kind.gates, op == "GRU" && node.attrs.i("linear_before_reset", 0) == 0};
   for (size_t i = 0; i < std::min(kOperands, request.inputs.size()); ++i) {
     r.reads[i] = request.has_input(i);
     if (const Tensor* constant = request.constant(i)) r.constants[i] = *constant;
@@ -140,6 +194,7 @@ void set_walk(KernelSource& source, const Recurrence& r) {
   source.set("BATCH_FIRST", s64{r.g.batch_first}), source.set("REVERSE", s64{r.g.reverse});
   source.set("LENGTHS", s64{r.reads[kRecLengths]}), source.set("LENGTH", r.length);
   source.set("BIAS", s64{r.reads[kRecB]}), source.set("AT_ONCE", r.at_once);
+  source.set("CODES", s64{r.codes.has_value()});
 }
 
 Launch inputs_launch(const Recurrence& r, const BindArgs& bind) {
@@ -148,6 +203,8 @@ Launch inputs_launch(const Recurrence& r, const BindArgs& bind) {
   KernelSource& source = launch.source;
   set_walk(source, r);
   source.set("INPUT", r.g.input), source.set("ROWS", r.rows());
+  source.set("X", r.codes ? r.codes->x : "f32");
+  source.set("ZP_X", s64{r.codes ? r.codes->zero_point : 0});
   source.set("X_TOGETHER", s64{r.together(kRecX, r.g.input, bind)});
   source.set("W_TOGETHER", s64{r.together(kRecW, r.g.input, bind)});
   launch.shape = {
@@ -177,6 +234,7 @@ Launch steps_launch(const Recurrence& r, const BindArgs& bind) {
   source.set("EACH", r.shape.each), source.set("THREADS", r.shape.threads);
   source.set("SHARED_CHUNKS", r.shape.shared_chunks);
   source.set("KEPT_CHUNKS", r.shape.kept_chunks), source.set("STEPS_EACH", r.shape.steps);
+  source.set("STATE_SCALE", r.codes ? r.codes->state_scale : 1.0f);
   source.set("WRITES_Y", s64{r.writes[0]}), source.set("REPORTS", s64{r.reports()});
   source.set("R_TOGETHER", s64{r.together(kRecR, r.g.hidden, bind)});
   source.set("R_CONSTANT", static_cast<s64>(static_cast<bool>(r.constants[kRecR])));
@@ -188,11 +246,25 @@ Launch steps_launch(const Recurrence& r, const BindArgs& bind) {
   return launch;
 }
 
+// Codes as reals.
+BlobRecipe reals_of(const Tensor& codes) {
+  return {"codes as reals", {codes}, [codes] {
+            const auto from = codes.as<s8>();
+            const std::vector<f32> reals(from.begin(), from.end());
+            return bytes_of(std::span<const f32>(reals));
+          }};
+}
+
+// The constants; then multipliers.
 std::vector<BlobRecipe> blobs_of(const Recurrence& r) {
   std::vector<BlobRecipe> blobs;
-  for (const Tensor& constant : r.constants) {
-    if (constant) blobs.push_back(constant_blob(constant));
+  for (size_t i = 0; i < r.constants.size(); ++i) {
+    const Tensor& constant = r.constants[i];
+    if (!constant) continue;
+    const bool weights = r.codes && (i == kRecW || i == kRecR);
+    blobs.push_back(weights ? reals_of(constant) : constant_blob(constant));
   }
+  if (r.codes) blobs.push_back(constant_blob(r.codes->multipliers));
   return blobs;
 }
 
@@ -205,6 +277,10 @@ const f32* operand(const Recurrence& r, const StepData& data, size_t i) {
   return data.blob<f32>(blob);
 }
 
+const f32* multipliers(const Recurrence& r, const StepData& data) {
+  return r.codes ? data.blob<f32>(data.blobs.size() - 1) : nullptr;
+}
+
 f32* result(const Recurrence& r, const StepData& data, size_t i) {
   return r.writes[i] ? reinterpret_cast<f32*>(data.output(i)) : nullptr;
 }
@@ -212,6 +288,7 @@ f32* result(const Recurrence& r, const StepData& data, size_t i) {
 params::RecurrentInputsParams inputs_parameters(const Recurrence& r, const StepData& data) {
   params::RecurrentInputsParams p{};
   p.x = operand(r, data, kRecX);
+  p.multipliers = multipliers(r, data);
   p.weights = operand(r, data, kRecW);
   p.bias = operand(r, data, kRecB);
   p.lengths = operand(r, data, kRecLengths);
@@ -231,6 +308,7 @@ params::RecurrentStepsParams steps_parameters(const Recurrence& r, const StepDat
   p.from_input = reinterpret_cast<const f32*>(data.args.workspace);
   p.weights = operand(r, data, kRecR);
   p.bias = operand(r, data, kRecB);
+  p.multipliers = multipliers(r, data);
   p.peepholes = operand(r, data, kRecPeepholes);
   p.lengths = operand(r, data, kRecLengths);
   p.h_in = first ? operand(r, data, kRecInitialH) : state((data.round + 1) % 2);
