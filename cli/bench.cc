@@ -99,9 +99,15 @@ void print_layer_times(const std::vector<LayerTime>& times, const std::string& d
       spent, floor, device == "cpu" ? "from beyond L2" : "in the device's memory");
 }
 
+std::vector<Shape> shapes_of(const Engine& engine, const Options& options) {
+  std::vector<Shape> shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
+  if (options.batch != 1) warn_of_fixed_batch(engine, shapes, options.batch);
+  return shapes;
+}
+
 int run_layers(const Options& options) {
   const Engine engine = open_engine({options.engine, options.threads, options.model});
-  const auto shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
+  const auto shapes = shapes_of(engine, options);
   ProfileOptions profiled;
   profiled.threads = options.threads;
   profiled.device = options.device;
@@ -135,7 +141,7 @@ int run_layers(const Options& options) {
 
 int run_selection(const Options& options) {
   const Engine engine = open_engine({options.engine, options.threads, options.model});
-  const auto shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
+  const auto shapes = shapes_of(engine, options);
   return assert_selection(engine, make_inputs(engine, shapes),
                           {options.threads, options.tolerance, options.json, *options.tune,
                            read_tuning(options.tuning), options.device});
@@ -155,7 +161,7 @@ std::vector<std::string> devices_of(const Options& options) {
 // One caller on each device, or so many as --streams says.
 int run_streams(const Options& options, const std::vector<std::string>& devices) {
   const Engine engine = open_engine({options.engine, options.threads, options.model});
-  const auto shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
+  const auto shapes = shapes_of(engine, options);
   return bench_streams(engine, make_inputs(engine, shapes),
                        {std::max(1, options.streams), options.threads, options.seconds,
                         options.warmup, read_tuning(options.tuning), options.json, devices});

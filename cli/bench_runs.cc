@@ -123,6 +123,7 @@ class Bench {
     const Engine engine = open_engine(flags_.engine);
     result_.load_ms = seconds_since(start) * 1e3;
     result_.shapes = concrete_shapes(engine, parse_shapes(flags_.shapes), flags_.batch);
+    if (flags_.batch != 1) warn_of_fixed_batch(engine, result_.shapes, flags_.batch);
     const Inspection planned = inspect(
         engine, {result_.shapes, flags_.engine.threads, tuning, flags_.device, flags_.chains});
     result_.coverage = planned.coverage;
@@ -313,10 +314,6 @@ std::vector<Tensor> make_inputs(const Engine& engine, const std::vector<Shape>& 
 
 int bench_runs(const RunFlags& flags) {
   const Measured measured = measure(flags);
-  if (flags.batch != 1 && flags.batch != measured.batch()) {
-    print_warning(fmt::format("the input's first dimension is {}; --batch {} has no effect",
-                              measured.batch(), flags.batch));
-  }
   for (const std::string& warning : measured.checks.warnings()) print_warning(warning);
   if (flags.runs.given()) write(flags.runs, runs_json(flags, measured));
   if (flags.trace.given()) write(flags.trace, trace_json(flags, measured));

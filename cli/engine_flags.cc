@@ -193,6 +193,21 @@ std::vector<Shape> concrete_shapes(const Engine& engine, const std::map<std::str
   return result;
 }
 
+void warn_of_fixed_batch(const Engine& engine, const std::vector<Shape>& shapes, int64_t batch,
+                         std::string_view flag) {
+  const std::vector<TensorInfo> inputs = engine.inputs();
+  std::string sizes;
+  for (size_t n = 0; n < inputs.size(); ++n) {
+    const int axis = sample_axis(inputs, n);
+    if (axis < 0 || axis >= shapes[n].rank()) continue;
+    if (shapes[n][axis] == batch) return;
+    if (sizes.empty())
+      sizes = fmt::format("input '{}' is {}", inputs[n].name, to_string(shapes[n]));
+  }
+  print_warning(fmt::format("{} {} has no effect: {}", flag, batch,
+                            sizes.empty() ? "no input has samples" : sizes));
+}
+
 std::vector<Shape> assumed_shapes(const Engine& engine) {
   std::vector<Shape> shapes = sample_shapes(engine);
   const std::vector<TensorInfo> inputs = engine.inputs();

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "octet/engine.h"
@@ -47,7 +48,11 @@ std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& texts)
 std::vector<Shape> concrete_shapes(const Engine& engine, const std::map<std::string, Shape>& shapes,
                                    int64_t batch);
 
-// The same where nobody is asked, for looking at an engine: later dimensions have the sizes of sample_shapes().
+// Says in one line that `batch`, of `flag`, changed nothing: the model, or --shape, fixes the number of samples, and it is another.
+void warn_of_fixed_batch(const Engine& engine, const std::vector<Shape>& shapes, int64_t batch,
+                         std::string_view flag = "--batch");
+
+// The shapes where nobody is asked, for looking at an engine: later dimensions have the sizes of sample_shapes().
 std::vector<Shape> assumed_shapes(const Engine& engine);
 
 uint64_t file_bytes(const std::filesystem::path& path);

@@ -199,8 +199,10 @@ RunInputs inputs_of(const Options& options, const Engine& engine) {
   apply(options.sequences, inputs.options);
   inputs.prepare_arrays = any_given(options.preprocess);
   inputs.random = {options.random, options.seed, {}};
-  if (options.random > 0)
+  if (options.random > 0) {
     inputs.random.shapes = concrete_shapes(engine, parse_shapes(options.shapes), options.batch);
+    if (options.batch != 1) warn_of_fixed_batch(engine, inputs.random.shapes, options.batch);
+  }
   return inputs;
 }
 

@@ -31,7 +31,7 @@ constexpr const char* kFooter =
 struct Options {
   std::filesystem::path engine;
   std::vector<std::string> gpus;
-  std::vector<int64_t> batches = {1};
+  std::vector<int64_t> batches;  // none given: 1
   std::vector<std::string> shapes;
   std::filesystem::path folder;
   std::filesystem::path tuning;
@@ -59,8 +59,10 @@ WarmReport warm(const Options& options) {
     bar.update(progress);
     return true;
   };
-  for (const int64_t batch : options.batches) {
+  const bool given = !options.batches.empty();
+  for (const int64_t batch : given ? options.batches : std::vector<int64_t>{1}) {
     std::vector<Shape> one = concrete_shapes(engine, shapes, batch);
+    if (given) warn_of_fixed_batch(engine, one, batch, "--batches");
     // Where the batch is the model's own, all batches are one.
     if (asked.input_shapes.empty() || asked.input_shapes.back() != one)
       asked.input_shapes.push_back(std::move(one));

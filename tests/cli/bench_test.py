@@ -32,6 +32,14 @@ class Bench(unittest.TestCase):
         for name in ("median", "p90", "p95", "p99"):
             self.assertIn(name, text)
 
+    def test_a_batch_that_is_not_taken(self):
+        subject = (digits_engine(), "--shape", "image:2x1x8x8", "--batch", "3")
+        wholes = [("bench", *subject, *flags) for flags in (("--iterations", "1"), ("--seconds", "0.05", "--layers"), ("--seconds", "0.05", "--streams", "2"))]
+        for command in (*wholes, ("run", *subject, "--random", "1")):
+            said = octet(*command).err
+            self.assertEqual(said.count("--batch 3 has no effect: input 'image' is 2x1x8x8"), 1, said)
+        self.assertNotIn("no effect", octet("run", digits_engine(), "--batch", "3", "--random", "1").err)
+
     def test_iterations(self):
         self.assertEqual(self.bench("--iterations", "7")["runs"], 7)
 

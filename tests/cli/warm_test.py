@@ -91,6 +91,13 @@ class Warm(unittest.TestCase):
         self.assertIn(f"{all_of_it['kernels']} kernels for h100 (sm_90a)", said)
         self.assertIn(" 0 compiled", said)
 
+    def test_batches_that_the_model_does_not_take(self):
+        gpu = self.emulated()
+        said = self.warm("--shape", "image:2x1x8x8", "--batches", "1,2,4", OCTET_NVRTC=gpu["OCTET_NVRTC"])
+        self.assertEqual([line for line in said.err.splitlines() if line.startswith("warning: ")],
+                         [f"warning: --batches {batch} has no effect: input 'image' is 2x1x8x8" for batch in (1, 4)])
+        self.assertNotIn("warning", self.warm("--batches", "1,2", OCTET_NVRTC=gpu["OCTET_NVRTC"]).err)
+
     def refused(self, *words, **options):
         error = self.warm(code=2, **options).err
         self.assertEqual(sum(line.startswith("error: ") for line in error.splitlines()), 1, error)

@@ -77,6 +77,12 @@ int make_folders(const fs::path& folder, mode_t mode) {
   return 0;
 }
 
+// Whether somebody wanted it there: what a run keeps is its user's alone.
+bool is_shared(const fs::directory_entry& entry) {
+  std::error_code error;
+  return (entry.status(error).permissions() & fs::perms::others_read) != fs::perms::none;
+}
+
 // Another process may remove the same files at the same time.
 void make_room(const fs::path& folder) {
   struct Kept {
@@ -89,6 +95,7 @@ void make_room(const fs::path& folder) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     if (entry.path().extension() != ".kernel" || !entry.is_regular_file(error)) continue;
+    if (is_shared(entry)) continue;
     const Kept kept{entry.last_write_time(error), entry.path(), entry.file_size(error)};
     if (error) continue;
     total += kept.bytes;
@@ -154,6 +161,14 @@ class Unkept {
 Unkept& unkept() {
   static Unkept noted;
   return noted;
+}
+
+// By all: what octet warm leaves is for others.
+void make_readable(const fs::path& path) {
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) == 0 && (facts.st_mode & kSharedFile) == kSharedFile) return;
+  if (::chmod(path.c_str(), kSharedFile) != 0)
+    fail(Error::Code::io, "'{}': cannot be made readable: {}", path.string(), std::strerror(errno));
 }
 
 void keep(const fs::path& folder, const KernelImage& image, const std::vector<char>& cubin) {
@@ -237,13 +252,17 @@ void open_shared_cache(const fs::path& folder) {
          why);
 }
 
+bool share_kernel(const fs::path& folder, const KernelImage& image) {
+  if (read_kernel(folder, image).empty()) return false;
+  make_readable(file_of(folder, image));
+  return true;
+}
+
 void write_shared_kernel(const fs::path& folder, const KernelImage& image,
                          const std::vector<char>& cubin) {
   const fs::path path = file_of(folder, image);
   write_file(path, image, cubin, kSharedFile);
-  // The mask of who builds an image is not for who runs it.
-  if (::chmod(path.c_str(), kSharedFile) != 0)
-    fail(Error::Code::io, "'{}': cannot be made readable: {}", path.string(), std::strerror(errno));
+  make_readable(path);  // the mask of who builds an image is not for who runs it
 }
 
 }  // namespace octet::cuda

@@ -19,7 +19,8 @@ struct KernelImage {
   int compiler_major = 0, compiler_minor = 0;
 };
 
-inline constexpr u64 kKernelCacheBytes = u64{256} << 20;  // oldest files go first
+// Of what runs have compiled: the oldest files go first. What was made for others stays (octet warm), and does not count.
+inline constexpr u64 kKernelCacheBytes = u64{256} << 20;
 
 // Empty where there is none, or what lies there is damaged. Never throws.
 std::vector<char> read_kernel(const KernelImage& image) noexcept;
@@ -31,6 +32,8 @@ void keep_kernel(const KernelImage& image, const std::vector<char>& cubin) noexc
 // For a cache that is made for others, who may read it and no more. What is missing of the folder is made. Throws Error(io) where it cannot
 // be written, Error(invalid_argument) where others could put code into it.
 void open_shared_cache(const std::filesystem::path& folder);
+// Whether it is there, and if so others may read it from now on: a run may have kept it for itself. Throws Error(io).
+bool share_kernel(const std::filesystem::path& folder, const KernelImage& image);
 // Into such a folder. Throws Error(io).
 void write_shared_kernel(const std::filesystem::path& folder, const KernelImage& image,
                          const std::vector<char>& cubin);

@@ -102,6 +102,15 @@ TEST_F(KernelCache, OthersMayReadWhatIsMadeForThem) {
   EXPECT_EQ(files().size(), 1u);
 }
 
+TEST_F(KernelCache, OthersMayReadWhatARunHasKept) {
+  EXPECT_FALSE(share_kernel(folder_, image_));
+  keep_kernel(image_, code_);
+  open_shared_cache(folder_);
+  EXPECT_TRUE(share_kernel(folder_, image_));
+  EXPECT_EQ(fs::status(files().at(0)).permissions(), fs::perms{0644});
+  EXPECT_EQ(read_kernel(image_), code_);
+}
+
 TEST_F(KernelCache, IsNotMadeWhereOthersCouldWriteIt) {
   fs::create_directories(folder_);
   fs::permissions(folder_, fs::perms::all);
@@ -239,18 +248,22 @@ TEST_F(KernelCache, PassesOverWhatAnotherLeft) {
 TEST_F(KernelCache, ForgetsTheOldestFirst) {
   fs::create_directories(folder_);
   const auto now = fs::file_time_type::clock::now();
-  for (int i = 0; i < 4; ++i) {  // sparse: they take no room
+  for (int i = 0; i < 5; ++i) {  // sparse: they take no room
     const fs::path file = folder_ / (std::to_string(i) + ".kernel");
     write(file, "");
     fs::resize_file(file, kKernelCacheBytes / 3);
-    fs::last_write_time(file, now - std::chrono::hours(4 - i));
+    fs::last_write_time(file, now - std::chrono::hours(5 - i));
+    // The first is of octet warm: it is there on purpose, however old it is, and leaves the others their room.
+    fs::permissions(file, i == 0 ? fs::perms{0644} : fs::perms{0600});
   }
   write(folder_ / "notes.txt", "not ours");
   keep_kernel(image_, code_);
   EXPECT_EQ(read_kernel(image_), code_);
-  EXPECT_FALSE(fs::exists(folder_ / "0.kernel"));
+  EXPECT_TRUE(fs::exists(folder_ / "0.kernel"));
   EXPECT_FALSE(fs::exists(folder_ / "1.kernel"));
+  EXPECT_FALSE(fs::exists(folder_ / "2.kernel"));
   EXPECT_TRUE(fs::exists(folder_ / "3.kernel"));
+  EXPECT_TRUE(fs::exists(folder_ / "4.kernel"));
   EXPECT_TRUE(fs::exists(folder_ / "notes.txt"));
 }
 

@@ -151,7 +151,7 @@ s64 WantedKernels::compile_into(const std::filesystem::path& folder, const Monit
     check_stop(monitor);
     const auto& [source, arch] = *all[i];
     const KernelImage image = image_of(source, arch);
-    if (read_kernel(folder, image).empty()) {
+    if (!share_kernel(folder, image)) {
       write_shared_kernel(folder, image, compile_kernel(source, arch));
       ++compiled;
     }
