@@ -15,6 +15,12 @@ else()
 endif()
 target_link_libraries(octet_flags INTERFACE fmt::fmt Threads::Threads)
 
+# For libabigail (packaging/abi.py), in the modules that define what the installed headers declare; of a few functions elsewhere it sees the
+# names. Where variables lie, which takes the most time, is of no interest. What is published is stripped.
+option(OCTET_DESCRIBE "Debug information of the installed interface" OFF)
+set(OCTET_DESCRIBED core preprocess data calibrate precision plugin runtime pipeline inspect capi)
+set(OCTET_DESCRIBING -g -fno-var-tracking)
+
 set(OCTET_SANITIZE "" CACHE STRING "Sanitizers of this build: address,undefined or thread")
 if(OCTET_SANITIZE)
   # Instrumented code hides from g++ what is initialized: its -Wmaybe-uninitialized is false there (std::variant moves).

@@ -85,14 +85,20 @@ target_include_directories(octet_lib_c INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 set_target_properties(octet_lib_c PROPERTIES OUTPUT_NAME octet_c EXPORT_NAME c LINK_DEPENDS ${c_exports}
   INSTALL_RPATH "$ORIGIN" VERSION ${OCTET_C_ABI}.${PROJECT_VERSION} SOVERSION ${OCTET_C_ABI})
-# Where a build left it out it is left out.
-install(TARGETS octet_lib_c EXPORT OctetCTargets COMPONENT development OPTIONAL)
-install(EXPORT OctetCTargets NAMESPACE Octet:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Octet)
-# From where the file lies: the prefix may be another one in the end.
-file(RELATIVE_PATH octet_prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-string(REGEX REPLACE "/$" "" octet_prefix_from_pc "${octet_prefix_from_pc}")
-configure_file(${PROJECT_SOURCE_DIR}/cmake/octet.pc.in ${PROJECT_BINARY_DIR}/octet.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/octet.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+# octet_pkg_config(NAME ...): NAME.pc, with the options of install().
+function(octet_pkg_config name)
+  # From where the file lies: the prefix may be another one in the end.
+  file(RELATIVE_PATH octet_prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+  string(REGEX REPLACE "/$" "" octet_prefix_from_pc "${octet_prefix_from_pc}")
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig ${ARGN})
+endfunction()
+
+# What is installed of it has rules of its own, which run where a build has made it.
+add_subdirectory(${PROJECT_SOURCE_DIR}/cmake/c_interface ${PROJECT_BINARY_DIR}/cmake/c_interface EXCLUDE_FROM_ALL)
+install(CODE "if(EXISTS \"$<TARGET_FILE:octet_lib_c>\")
+  include(\"${PROJECT_BINARY_DIR}/cmake/c_interface/cmake_install.cmake\")
+endif()" ALL_COMPONENTS)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/octet DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT OctetTargets NAMESPACE Octet:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Octet)
@@ -105,3 +111,7 @@ install(FILES ${PROJECT_BINARY_DIR}/OctetConfig.cmake ${PROJECT_BINARY_DIR}/Octe
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Octet)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+if(NOT BUILD_SHARED_LIBS)
+  include(OctetSdk)
+endif()

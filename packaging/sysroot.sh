@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # packaging/sysroot.sh FOLDER [GLIBC]: what g++ links against in release builds: stubs of glibc's libraries of that version (2.28), its
-# start code, and glibc_shim.c. `ziglang` of PyPI holds the symbols of every glibc and writes the stubs; the compiler stays Debian's, so
+# start code, glibc_shim.c, and a stub of libstdc++ for liboctet.so. `ziglang` of PyPI holds the symbols of every glibc and writes the stubs; the compiler stays Debian's, so
 # that the code is the development build's to the bit. CMake's toolchain file is packaging/toolchain.cmake.
 set -euo pipefail
 folder=$1 glibc=${2:-2.28}
 here=$(cd "$(dirname "$0")" && pwd)
-recipe="$glibc $(cat "$here/sysroot.sh" "$here/glibc_shim.c" | sha256sum) $(gcc -dumpfullversion)"
+recipe="$glibc $(cat "$here/sysroot.sh" "$here/glibc_shim.c" "$here/libstdcxx_stub.py" | sha256sum) $(gcc -dumpfullversion)"
 if [ -f "$folder/complete" ] && [ "$(cat "$folder/complete")" = "$recipe" ]; then exit 0; fi
 rm -rf "$folder"
 mkdir -p "$folder"
@@ -19,12 +19,12 @@ python=${PYTHON:-python3}
 for kind in "" "-pie -fPIE"; do
   # shellcheck disable=SC2086  # no flag or two
   "$python" -m ziglang cc -target "x86_64-linux-gnu.$glibc" $kind "$work/empty.c" -o "$work/empty" ||
-    { echo "error: the stubs of glibc $glibc could not be made; is ziglang installed for $python?" >&2; exit 1; }
+    { echo "error: the stubs of glibc $glibc could not be made; is ziglang installed for $python?" >&2; exit 3; }
 done
 copy() {
   local found
   found=$(find "$work/cache" -name "$1" | head -n 1)
-  [ -n "$found" ] || { echo "error: ziglang made no $1" >&2; exit 1; }
+  [ -n "$found" ] || { echo "error: ziglang made no $1" >&2; exit 3; }
   cp "$found" "$folder/"
 }
 for file in crt1.o Scrt1.o libc_nonshared.a libc.so.6 libm.so.6 libpthread.so.0 libdl.so.2 librt.so.1; do copy "$file"; done
@@ -36,4 +36,5 @@ ar rcsD "$folder/libglibc_shim.a" "$work/glibc_shim.o"
 cat >"$folder/libc.so" <<'TEXT'
 GROUP ( libglibc_shim.a libc.so.6 libc_nonshared.a AS_NEEDED ( libpthread.so.0 libdl.so.2 librt.so.1 /lib64/ld-linux-x86-64.so.2 ) )
 TEXT
+python3 "$here/libstdcxx_stub.py" "$folder"
 echo "$recipe" >"$folder/complete"
