@@ -1,18 +1,21 @@
 #!/usr/bin/env bash
-# packaging/archive.sh: build/release-staging/octet-VERSION-linux-x86_64.tar.xz, what packaging/wheel.sh has built, and liboctet_c of the same
-# build, as one folder that runs wherever it is unpacked. The same build gives the same bytes.
+# packaging/archive.sh: build/release-staging/octet-VERSION-linux-x86_64.tar.xz, what packaging/release.sh has built, as one folder that works wherever it is
+# unpacked: the programs, and headers and libraries for programs in C (liboctet_c.so) and C++ (liboctet.so). The same build gives the same bytes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. packaging/steps.sh
 version=$(sed -nE 's/^project\(Octet VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
 name=octet-$version-linux-x86_64
 time=$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)
 folder=build/release-staging/$name
-trap 'rm -rf "$folder" "$folder.partial"' EXIT
-rm -rf "$folder" "$folder.tar.xz"
-{ cmake --build build/portable -j "$(nproc)" --target octet_lib_c && cmake --install build/portable --prefix "$folder"; } >>build/portable.log 2>&1 ||
-  { tail -n 20 build/portable.log >&2; exit 1; }
+unfinished=("$folder" "$folder.partial")
+
+step "an archive of the programs, headers and libraries"
+rm -rf "$folder" "$folder.partial" "$folder.tar.xz"
+quietly build/portable.log cmake --install build/portable --prefix "$folder"
+quietly build/portable.log cmake --install build/portable/cmake/sdk --prefix "$folder"
 # Static libraries want the compiler and the libraries that they were made with: they are for wheels, not for others.
-rm -rf "$folder"/lib/*.a "$folder"/lib/*/*.a "$folder"/lib/*/cmake/Octet "$folder"/lib/cmake/Octet
+find "$folder" \( -name '*.a' -o -name 'OctetTargets*.cmake' \) -delete
 find "$folder" -type f >"$folder.partial"
 while IFS= read -r file; do
   if head -c 4 "$file" | grep -q ELF; then strip --strip-unneeded "$file"; fi

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""dependencies.py FOLDER: the libraries that release builds hold, static and fit for shared libraries, in FOLDER/prefix.
+"""dependencies.py [--strict] FOLDER: the libraries that release builds hold, static and fit for shared libraries, in FOLDER/prefix.
 
 They are made of Debian's source packages, whose signatures apt checks, in the newest version that a release of Debian has for them, security
 updates included. What is there is not made again: a stamp holds that version, and the hash of flags and compiler. FOLDER/dependencies.json says
-what was built, for the SBOM.
+what was built, for the SBOM. A version that the lists have and the mirror lacks gives way to the one before, with a warning; --strict makes it an error.
 """
 import functools
 import hashlib
@@ -23,6 +23,7 @@ SUITES = {"bookworm": [(debian, "bookworm"), (debian, "bookworm-updates"), (debi
           "trixie": [(debian, "trixie"), (debian, "trixie-updates"), (debian_security, "trixie-security")],
           "forky": [(debian, "forky")]}
 
+LITTLE_ROOM = 64 << 20
 JOBS = str(len(os.sched_getaffinity(0)))
 COMMON = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_POSITION_INDEPENDENT_CODE=ON", "-DBUILD_SHARED_LIBS=OFF",
           "-DCMAKE_INSTALL_LIBDIR:STRING=lib", "-DCMAKE_C_FLAGS=-ffunction-sections -fdata-sections -g0",
@@ -65,7 +66,13 @@ def run(command, log, **options):
         status = subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, **options).returncode
     if status != 0:
         tail = pathlib.Path(log).read_text(errors="replace").splitlines()[-15:]
-        raise Failure(f"{' '.join(map(str, command[:3]))} failed ({status}); the end of {log}:\n" + "\n".join(tail))
+        raise Failure(f"{' '.join(map(str, command[:3]))} failed ({status}){room_beside(log)}; the end of {log}:\n" + "\n".join(tail))
+
+
+def room_beside(log):
+    """A full disk keeps no words: what is left of it, where that is little."""
+    free = shutil.disk_usage(pathlib.Path(log).parent).free
+    return f", and {free >> 10} KiB are left on the disk" if free < LITTLE_ROOM else ""
 
 
 def write(path, text):
@@ -134,8 +141,8 @@ def read_stamp(stamp):
         return None
 
 
-def newest(opened, name, stamp):
-    """What is to be built, and its source: the newest that can be had. No source where that is what the stamp says."""
+def newest(opened, name, stamp, strict):
+    """What is to be built, and its source: the newest that can be had. No source where that is what the stamp says. Strict: the newest or none."""
     package, releases, licence, flags = RECIPES[name]
     recipe = hashlib.sha256(json.dumps([RECIPES[name], CONFIGURED if flags is None else COMMON, compiler()]).encode()).hexdigest()
     last = Failure(f"{' and '.join(releases)} have no source package {package}")
@@ -149,14 +156,16 @@ def newest(opened, name, stamp):
                 return entry, sources.fetch(package, version)
             except Failure as failure:
                 last = failure
+                if strict:
+                    raise Failure(f"--strict takes no other version of {package} than {version} of {release}, which could not be had: {failure}") from failure
                 print(f"warning: {package} {version} of {release} could not be had: {str(failure).splitlines()[-1]}", file=sys.stderr, flush=True)
     raise last
 
 
-def build(folder, opened, name, number):
+def build(folder, opened, name, strict):
     prefix, stamp, flags = folder / "prefix", folder / "stamps" / f"{name}.json", RECIPES[name][-1]
-    entry, source = newest(opened, name, stamp)
-    print(f"[{number}/{len(RECIPES)}] {name} {entry['version']}{'' if source else ': there'}", flush=True)
+    entry, source = newest(opened, name, stamp, strict)
+    print(f"[{list(RECIPES).index(name) + 1}/{len(RECIPES)}] {name} {entry['version']}{'' if source else ': there'}", flush=True)
     if source is None:
         return entry
     work, log = folder / "build" / name, folder / f"{name}.log"
@@ -190,20 +199,21 @@ def from_package(folder, name):
 
 
 def main(arguments):
-    if len(arguments) != 1:
+    strict = arguments[:1] == ["--strict"]
+    if len(arguments) != 1 + strict:
         print(__doc__, file=sys.stderr)
         return 2
-    folder = pathlib.Path(arguments[0]).absolute()
+    folder = pathlib.Path(arguments[-1]).absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "apt.log").unlink(missing_ok=True)
         opened = functools.cache(functools.partial(Sources, folder))
-        entries = [build(folder, opened, name, number) for number, name in enumerate(RECIPES, 1)]
+        entries = [build(folder, opened, name, strict) for name in RECIPES]
         entries += [from_package(folder, name) for name in FROM_PACKAGES]
         write(folder / "dependencies.json", json.dumps(entries, indent=2) + "\n")
     except (Failure, LookupError, OSError, subprocess.SubprocessError) as error:
         print(f"error: {error}", file=sys.stderr)
-        return 1
+        return 3  # and nobody else needs to say it (packaging/steps.sh)
     return 0
 
 

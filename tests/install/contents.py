@@ -11,7 +11,7 @@ import tempfile
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TOOLS = ROOT / ".venv/bin"
+TOOLS = ROOT / "build/release-python/bin"
 GLIBC = (2, 28)
 MOST_BYTES = 30 << 20
 PROGRAMS = {"octet_int8": (".data/scripts/octet", ".data/data/libexec/octet/octet-kernel-compiler", "octet/octet-kernel-compiler"),
@@ -89,7 +89,7 @@ def problems(wheel):
                 yield f"no {end}"
     for tool in (["abi3audit", "--strict"], ["twine", "check", "--strict"]):
         if not (TOOLS / tool[0]).exists():
-            yield f"{tool[0]} is missing: .venv/bin/pip install -r packaging/requirements.txt"
+            yield f"{tool[0]} is missing: ./dev wheel --release installs it"
             continue
         code, words = said(TOOLS / tool[0], *tool[1:], wheel)
         if code != 0:

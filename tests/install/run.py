@@ -97,15 +97,15 @@ class Host:
 class Debian:
     """A root folder of a Debian release, entered by chroot in a mount namespace of its own."""
 
-    def __init__(self, suite):
+    def __init__(self, suite, folder=None, packages="python3,python3-venv,ca-certificates"):
         self.name, self.python = f"Debian {suite}", "python3"
-        self.root = ROOTS / suite
+        self.root = ROOTS / (folder or suite)
         if not (self.root / "usr/bin/python3").exists():
             ROOTS.mkdir(parents=True, exist_ok=True)
             shutil.rmtree(self.root, ignore_errors=True)
-            partial = ROOTS / f"{suite}.partial"
+            partial = ROOTS / f"{self.root.name}.partial"
             shutil.rmtree(partial, ignore_errors=True)
-            run(["mmdebstrap", "--variant=minbase", "--include=python3,python3-venv,ca-certificates",
+            run(["mmdebstrap", "--variant=minbase", f"--include={packages}",
                  '--aptopt=Acquire::Check-Valid-Until "false"', suite, partial, debian()])
             partial.rename(self.root)
         self.work = self.root / INSIDE.name
