@@ -16,6 +16,7 @@ PACKAGES = "python3,python3-venv,ca-certificates,g++,cmake,make,pkg-config"
 # What both libraries may ask of the system. libstdc++ is the program's own: exceptions and types are one on both sides.
 GLIBC, LIBSTDCXX = (2, 28), (3, 4, 24)
 OLDEST_CMAKE = (3, 25)  # of the examples
+OLDEST_GXX = (11,)  # std::span of g++ 10 lies in memory otherwise
 
 
 def version(text):
@@ -76,7 +77,9 @@ def check(place):
     cmake = version(re.search(r"[\d.]+", place.run("cmake", "--version"))[0])
     place.run("python3", place.digits / "export.py", place.digits / "digits.npz", place.inside / "data")
     model, images, engine = place.digits / "digits.onnx", place.inside / "data/calib", place.inside / "digits.octet"
-    programs = [place.pkg_config("octet-cpp", "g++ -std=c++20 -O1", "minimal/minimal.cc")]
+    programs = []
+    if version(compiler) >= OLDEST_GXX:
+        programs.append(place.pkg_config("octet-cpp", "g++ -std=c++20 -O1", "minimal/minimal.cc"))
     classify = [place.pkg_config("octet", "cc -std=c99", "c/classify.c")]
     how = "pkg-config"
     if cmake >= OLDEST_CMAKE:
@@ -102,6 +105,8 @@ def check(place):
     answers = {place.run(program, engine, place.inside / "digit.pgm", "255") for program in classify}
     if len(answers) != 1 or not re.fullmatch(r"class \d, score \S+\n", *answers):
         raise RuntimeError(f"examples/c said {answers}")
+    if not programs:
+        how += ", C alone"
     return f"g++ {compiler}, {how}: examples built and run; liboctet.so shows {cpp} symbols, liboctet_c.so {c}"
 
 
