@@ -41,7 +41,7 @@ def check_lowerings(def_file, operators):
     """LOWERING("Operator", function, "kernels for f32"): one function may serve several operators. CHAIN("name", find, offer), in chains.def."""
     text = re.sub(r"//.*", "", def_file.read_text())
     lines = re.findall(r"\bLOWERING\(\s*\"(\w+)\",\s*(\w+),\s*\"[^\"]*\"\s*\)", text)
-    found = defined(def_file.parent, r"^Offer (\w+)\(const LowerRequest& \w+\) \{")
+    found = defined(def_file.parent.parent, r"^Offer (\w+)\(const LowerRequest& \w+\) \{")
     chains_file = def_file.with_name("chains.def")
     chains = re.findall(r"^CHAIN\(\"\w+\",\s*\w+,\s*(\w+)\)", chains_file.read_text(), re.M) if chains_file.exists() else []
     problems = compare(def_file, [function for _, function in lines] + chains, found, "lowering")

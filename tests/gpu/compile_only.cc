@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <sstream>
 #include <unordered_set>
@@ -17,11 +18,11 @@
 namespace octet::test {
 namespace {
 
-// "NAME=value"; expressions in values have words of their own.
+// "window.cin=64"; expressions in values have words of their own.
 bool names_constant(std::string_view word, size_t equals) {
   if (equals == 0 || equals == word.npos) return false;
   return std::ranges::all_of(word.substr(0, equals), [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
   });
 }
 

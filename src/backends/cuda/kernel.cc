@@ -3,8 +3,11 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <bit>
+#include <limits>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "backends/cuda/device.h"
@@ -18,20 +21,71 @@ namespace octet::cuda {
 namespace {
 
 struct SourceText {
-  std::string_view family;
+  std::string_view name;
   std::string_view text;
 };
 
 using namespace std::string_view_literals;
-// Written by cmake/OctetKernels.cmake: kPrelude, kParams, and kSources with a row for each family.
+// Written by cmake/OctetKernels.cmake: kFiles, what kernels may include by its path, and kSources with a row for each family of kernels/.
 #include "cuda_kernels/sources.inc"
 
+const SourceText* find_text(std::span<const SourceText> texts, std::string_view name) {
+  const auto found = std::ranges::find(texts, name, &SourceText::name);
+  return found != texts.end() ? &*found : nullptr;
+}
+
 std::string_view text_of(std::string_view family) {
-  for (const SourceText& source : kSources) {
-    if (source.family == family) return source.text;
+  const SourceText* source = find_text(kSources, family);
+  OCTET_CHECK(source != nullptr);
+  return source->text;
+}
+
+std::string file_of(const std::string& family, const char* file) {
+  return fmt::format("backends/cuda/families/{}/{}", family, file);
+}
+
+// The file that a line includes; null for what is for the host's compiler alone (contract.h).
+const SourceText* included_by(std::string_view line) {
+  constexpr std::string_view kInclude = "#include \"";
+  if (!line.starts_with(kInclude)) return nullptr;
+  line.remove_prefix(kInclude.size());
+  return find_text(kFiles, line.substr(0, line.find('"')));
+}
+
+// A text with every file of ours that it includes in its place, the first time: one text is what goes to another process and what the cache knows a kernel by.
+class Includes {
+ public:
+  std::string expanded(std::string_view text, std::string_view name) {
+    std::string result = fmt::format("#line 1 \"{}\"\n", name);
+    for (s64 number = 1; !text.empty(); ++number) {
+      const std::string_view line = text.substr(0, text.find('\n') + 1);
+      text.remove_prefix(line.size());
+      if (const SourceText* file = included_by(line)) {
+        if (seen_.insert(file->name).second) result += expanded(file->text, file->name);
+        result += fmt::format("#line {} \"{}\"\n", number + 1, name);
+      } else {
+        result += line.starts_with("#pragma once") ? "\n" : line;
+      }
+    }
+    return result;
   }
-  OCTET_CHECK(!"a family of kernels/families.def");
-  return {};
+
+ private:
+  std::set<std::string_view> seen_;
+};
+
+// `struct Made`: the spec as the kernel's constant.
+std::string made_text(const KernelSource& source) {
+  std::string text = fmt::format(
+      "namespace octet::cuda::{} {{\nstruct Made {{\n  static constexpr Spec spec() {{\n    Spec "
+      "s{{}};\n",
+      source.family);
+  for (const std::string& constant : source.constants) {
+    const std::string field = constant.substr(0, constant.find('='));
+    const std::string value = constant.substr(field.size() + 1);
+    text += fmt::format("    s.{} = decltype(s.{}){{{}}};\n", field, field, value);
+  }
+  return text + "    return s;\n  }\n};\n}\n";
 }
 
 std::string defined(const std::string& constant) {
@@ -98,12 +152,33 @@ std::string KernelSource::key() const {
 }
 
 std::string KernelSource::text() const {
+  constexpr std::string_view kPrelude = "#include \"backends/cuda/device/prelude.cuh\"\n";
   std::string text(kPrelude);
+  if (find_text(kFiles, file_of(family, "kernel.cu")) != nullptr) {
+    text += fmt::format("#include \"{}\"\n", file_of(family, "spec.h"));
+    text += made_text(*this);
+    text += fmt::format("#include \"{}\"\n", file_of(family, "kernel.cu"));
+    return Includes().expanded(text, family);
+  }
+  text +=
+      "#include \"backends/cuda/device/epilogue.h\"\n#include \"backends/cuda/device/tensor_map.h\"\n"
+      "using octet::cuda::EpilogueParams;\nusing octet::cuda::TensorMap;\n";
   text += kParams;
   for (const KernelSource& part : parts) text += part_text(part);
   for (const std::string& constant : constants) text += defined(constant);
   text += text_of(family);
-  return text;
+  return Includes().expanded(text, family);
+}
+
+std::string constant_text(F32Bits value) { return fmt::format("0x{:08x}u", value.bits); }
+
+void fail_spec(const std::string& family, const char* reason) {
+  fail(Error::Code::internal, "a kernel of {} was asked for that it is not: {}", family, reason);
+}
+
+s32 field_of(s64 value) {
+  OCTET_CHECK(value >= std::numeric_limits<s32>::min() && value <= std::numeric_limits<s32>::max());
+  return static_cast<s32>(value);
 }
 
 std::vector<char> compile_kernel(const KernelSource& source, const std::string& arch) {

@@ -2,13 +2,20 @@
 // Kernels: compiled for the layer at hand from the sources in kernels/, kept on disk (kernel_cache.h), loaded once for a device.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "backends/cuda/contract.h"
+#include "backends/cuda/device/epilogue.h"
+#include "backends/cuda/device/tensor_map.h"
 #include "backends/cuda/driver_types.h"
+#include "core/check.h"
 #include "core/types.h"
 
 namespace octet::cuda {
@@ -16,14 +23,16 @@ namespace octet::cuda {
 class CudaDevice;
 struct KernelImage;  // kernel_cache.h
 
+// Parameters of families of kernels/; those of families/ are in their spec.h.
 namespace params {
 #include "backends/cuda/kernels/params.inc"
 }  // namespace params
 
-// A family of kernels/families.def and the constants of one of its kernels.
+// A family and the constants of one of its kernels. The family is a folder of families/, and its constants the fields of its Spec (source_of() below); or, until it
+// has moved there, a row of kernels/families.def, and its constants are macros.
 struct KernelSource {
   std::string family;
-  std::vector<std::string> constants;  // "ELEMENT=1"
+  std::vector<std::string> constants;  // "window.cin=64"
   // Before the family's own text: parts of it in namespaces, each with constants of its own.
   std::vector<KernelSource> parts = {};
   std::string space = {};  // of a part
@@ -39,6 +48,40 @@ struct KernelSource {
   // The whole text that is compiled.
   std::string text() const;
 };
+
+// A value as constants of a kernel are written.
+std::string constant_text(F32Bits value);
+template <class T>
+requires std::is_arithmetic_v<T> || std::is_enum_v<T> std::string constant_text(T value) {
+  return fmt::format("{}", static_cast<s64>(value));
+}
+
+template <class Spec>
+void append_fields(const Spec& spec, const std::string& prefix, std::vector<std::string>& to) {
+  for_each_field(spec, [&]<class Field>(const char* name, const Field& field) {
+    if constexpr (requires { constant_text(field); }) {
+      to.push_back(fmt::format("{}{}={}", prefix, name, constant_text(field)));
+    } else {
+      append_fields(field, prefix + name + '.', to);
+    }
+  });
+}
+
+// Throws Error(internal): a lowering has made a spec that its own family refuses.
+[[noreturn]] void fail_spec(const std::string& family, const char* reason);
+// The kernel of families/FAMILY/ for its `spec`, which holds the family's rules.
+template <class Spec>
+KernelSource source_of(std::string family, const Spec& spec) {
+  if constexpr (requires { refusal(spec); }) {
+    const char* reason = refusal(spec);
+    if (reason != nullptr) fail_spec(family, reason);
+  }
+  KernelSource source{std::move(family), {}};
+  append_fields(spec, "", source.constants);
+  return source;
+}
+// For a field of s32; a size that does not fit is our bug, since who offers a kernel has checked it.
+s32 field_of(s64 value);
 
 // A function on a device, as long as it is held.
 class Kernel {

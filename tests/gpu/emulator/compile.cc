@@ -176,7 +176,7 @@ void replace_part(std::string& text, std::string_view begin, std::string_view en
   if (from != std::string::npos && to != std::string::npos) text.replace(from, to - from, other);
 }
 
-// Hopper's instructions (kernels/hopper.cu) are PTX, and copies of the prelude come at once: words of this folder take their place.
+// Hopper's instructions (device/hopper.cuh) are PTX, and copies of the prelude come at once: words of this folder take their place.
 std::string with_own_words(std::string text) {
   replace_part(text, "// Begin of Hopper's instructions.", "// End of Hopper's instructions.",
                "#include \"" OCTET_EMULATOR_SOURCES "/hopper_words.h\"\n");

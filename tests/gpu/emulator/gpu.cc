@@ -64,7 +64,7 @@ Built build(const std::string& source, const std::vector<std::string>& options) 
 }
 
 std::string kernel_file(const std::string& name) {
-  std::ifstream in(std::string(OCTET_SOURCE_DIR) + "/src/backends/cuda/kernels/" + name);
+  std::ifstream in(std::string(OCTET_SOURCE_DIR) + "/src/backends/cuda/" + name);
   std::ostringstream text;
   text << in.rdbuf();
   EXPECT_FALSE(text.str().empty()) << name;
@@ -72,7 +72,7 @@ std::string kernel_file(const std::string& name) {
 }
 
 std::string kernel_source(const std::string& text) {
-  return kernel_file("prelude.cu") + kernel_file("params.inc") + text;
+  return kernel_file("device/prelude.cuh") + text;
 }
 
 std::string simple(const std::string& body, const std::string& before) {

@@ -73,7 +73,7 @@ std::string product(const std::string& before_wait, const std::string& wait,
     out[threadIdx.x] = d[5];
     products_wait<0>();
 )",
-                "#define BN 64\n#define BKI 32\n#define X_S8 0\n" + kernel_file("hopper.cu"));
+                "struct TensorMap;\n#define BN 64\n#define BKI 32\n#define X_S8 0\n" + kernel_file("kernels/hopper.cu"));
 }
 
 TEST(EmulatedRaces, ProductsReadAndWriteUntilTheyAreWaitedFor) {

@@ -2,6 +2,7 @@
 #include "backends/cuda/lower/conv_request.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace octet::cuda {
 
@@ -15,6 +16,7 @@ std::string read_conv(const LowerRequest& request, ConvRequest& conv) {
   const bool is_empty = request.inputs[kProductX].shape.elements() == 0;
   if (is_empty || conv.geometry.out_channels == 0 || conv.pixels() == 0)
     return "there is nothing to compute";
+  if (conv.pixels() > std::numeric_limits<s32>::max()) return "the result has 2^31 pixels or more";
   conv.weights = *weights;
   conv.strides = {.channel = conv.k(), .cin = conv.geometry.window.kernel_elements(), .tap = 1};
   conv.x = request.inputs[kProductX].shape;
@@ -23,6 +25,37 @@ std::string read_conv(const LowerRequest& request, ConvRequest& conv) {
   if (!reason.empty()) return reason;
   return conv.product.epilogue.zero_point(kProductWeights) != 0 ? "the weights have a zero point"
                                                                 : "";
+}
+
+ConvWindow conv_window(const ConvRequest& conv) {
+  const WindowAxis &h = conv.h(), &w = conv.w();
+  return {.x_signed = conv.product.x_s8,
+          .zero_point = conv.product.epilogue.zero_point(kProductX),
+          .in_h = field_of(h.in),
+          .in_w = field_of(w.in),
+          .cin = field_of(conv.cin()),
+          .cout = field_of(conv.cout()),
+          .groups = field_of(conv.geometry.groups),
+          .taps_h = field_of(h.kernel),
+          .taps_w = field_of(w.kernel),
+          .stride_h = field_of(h.stride),
+          .stride_w = field_of(w.stride),
+          .dilation_h = field_of(h.dilation),
+          .dilation_w = field_of(w.dilation),
+          .pad_top = field_of(h.pad_begin),
+          .pad_left = field_of(w.pad_begin),
+          .out_h = field_of(h.out),
+          .out_w = field_of(w.out),
+          .pixels = field_of(conv.pixels())};
+}
+
+ConvOperands conv_operands(const ConvRequest& conv, const BindArgs& bind) {
+  const auto operand = [&](size_t i) { return conv.output_strides(bind.inputs[i]); };
+  const bool has_addend = conv.product.has_addend && !conv.product.addend_row;
+  return {.x = conv.input_strides(bind.inputs[kProductX]),
+          .y = conv.output_strides(bind.outputs[0]),
+          .residual = conv.product.has_residual ? operand(kProductResidual) : PixelStrides{},
+          .addend = has_addend ? operand(kProductAddend) : PixelStrides{}};
 }
 
 void set_window(KernelSource& source, const ConvRequest& conv) {

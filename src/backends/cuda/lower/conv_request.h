@@ -60,7 +60,7 @@ struct ConvRequest {
   bool pointwise() const;
   // For each channel, of all groups.
   std::vector<s32> weight_sums() const;
-  // Whether t of every output stays far within s32: T_FITS of kernels/epilogue.cu.
+  // Whether t of every output stays far within s32: EpilogueSpec::t_fits.
   bool sums_fit() const;
   PixelStrides input_strides(const Placement& placement) const;
   PixelStrides output_strides(const Placement& placement) const;
@@ -78,7 +78,10 @@ std::string read_linear(const LowerRequest& request, ConvRequest& conv);
 // Empty, or why no kernel takes it.
 std::string read_conv(const LowerRequest& request, ConvRequest& conv);
 
-// Window, sizes of x and y, zero point and type of x.
+// Window, sizes of x and y, zero point and type of x; where values lie.
+ConvWindow conv_window(const ConvRequest& conv);
+ConvOperands conv_operands(const ConvRequest& conv, const BindArgs& bind);
+// The same as macros.
 void set_window(KernelSource& source, const ConvRequest& conv);
 // Strides of x, y and of what is added: X_..., Y_..., RES_..., ADD_....
 void set_operands(KernelSource& source, const ConvRequest& conv, const BindArgs& bind);
@@ -92,7 +95,7 @@ std::vector<BlobRecipe> conv_blobs(const ConvRequest& conv, BlobRecipe weights);
 // In nhwc one that takes any place of its values.
 Candidate conv_candidate(const LowerRequest& request, std::string kernel, Layout layout);
 
-// By kernels/conv_mma.cu, on any GPU.
+// By families/conv_mma/, on any GPU.
 Candidate conv_mma_candidate(const LowerRequest& request, const ConvRequest& conv, Layout layout);
 // By kernels/conv_wgmma.cu.
 Offer conv_wgmma_offer(const LowerRequest& request, ConvRequest conv, Layout layout);

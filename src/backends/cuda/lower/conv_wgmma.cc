@@ -140,7 +140,7 @@ std::vector<BlobRecipe> blobs(const ConvRequest& conv, const WgmmaTile& tile) {
   return all;
 }
 
-params::TensorMap x_map(const ConvRequest& conv, const WgmmaTile& tile, const PixelStrides& x,
+TensorMap x_map(const ConvRequest& conv, const WgmmaTile& tile, const PixelStrides& x,
                         const StepData& data) {
   const CudaDevice& device = cuda_queue(data.args).device();
   const u8* const at = data.input(kProductX);

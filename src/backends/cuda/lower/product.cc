@@ -20,16 +20,20 @@ std::string read_constants(const LowerRequest& request, Product& product) {
   return {};
 }
 
+// A byte alone as the lowest bits of a half: device/epilogue.cuh.
+bool residual_in_halves(const Product& product) {
+  constexpr f32 kFactor = 1 << 24;
+  return !product.residual_s8 && product.epilogue.zero_point(kProductResidual) == 0 &&
+         std::isfinite(product.epilogue.residual_multiplier * kFactor);
+}
+
 void set_residual(KernelSource& source, const Product& product) {
   if (!product.has_residual) return;
   source.set("EPI_RESIDUAL", s64{1});
   source.set("RES_S8", s64{product.residual_s8});
   source.set("RES_ZP", s64{product.epilogue.zero_point(kProductResidual)});
   source.set("RES_M", product.epilogue.residual_multiplier);
-  constexpr f32 kFactor = 1 << 24;
-  source.set("RES_HALVES",
-             s64{!product.residual_s8 && product.epilogue.zero_point(kProductResidual) == 0 &&
-                 std::isfinite(product.epilogue.residual_multiplier * kFactor)});
+  source.set("RES_HALVES", s64{residual_in_halves(product)});
 }
 
 void set_activation(KernelSource& source, const Activation& activation) {
@@ -104,6 +108,42 @@ std::string read_product(const LowerRequest& request, Product& product) {
   return {};
 }
 
+EpilogueSpec epilogue_spec(const Product& product) {
+  const Epilogue& epilogue = product.epilogue;
+  const Activation& activation = epilogue.activation;
+  const SumStage sum = epilogue.sum.value_or(SumStage{});
+  const s32 residual_zero_point = product.has_residual ? epilogue.zero_point(kProductResidual) : 0;
+  return {
+      .real = product.real(),
+      .is_signed = epilogue.output_dtype == Dtype::s8,
+      .zero_point = epilogue.range.zero_point,
+      .lo = epilogue.range.lo,
+      .hi = epilogue.range.hi,
+      .t_fits = false,
+      .residual = product.has_residual,
+      .residual_signed = product.residual_s8,
+      .residual_zero_point = residual_zero_point,
+      .residual_multiplier = bits_of(product.has_residual ? epilogue.residual_multiplier : 0.0f),
+      .residual_halves = product.has_residual && residual_in_halves(product),
+      .leaky = activation.kind == Activation::Kind::leaky_relu,
+      .alpha = bits_of(activation.alpha),
+      .clamp = activation.is_clamp(),
+      .clamp_lo = bits_of(activation.min),
+      .clamp_hi = bits_of(activation.max),
+      .table = !!product.table,
+      .table_lanes = false,
+      .sum = epilogue.sum.has_value(),
+      .own_zero_point = sum.own_zero_point,
+      .own_multiplier = bits_of(sum.own_multiplier),
+      .addend_signed = product.addend_s8,
+      .addend_zero_point = epilogue.sum ? epilogue.zero_point(kProductAddend) : 0,
+      .addend_multiplier = bits_of(sum.addend_multiplier),
+      .addend_first = sum.addend_first,
+      .sum_zero_point = sum.range.zero_point,
+      .sum_lo = sum.range.lo,
+      .sum_hi = sum.range.hi};
+}
+
 void set_epilogue(KernelSource& source, const Product& product) {
   const Epilogue& epilogue = product.epilogue;
   source.set("EPI_REAL", s64{product.real()});
@@ -142,8 +182,8 @@ std::vector<BlobRecipe> epilogue_blobs(const Product& product, const Tensor& wei
   return blobs;
 }
 
-params::EpilogueParams epilogue_params(const Product& product, const StepData& data, size_t first) {
-  params::EpilogueParams p{};
+EpilogueParams epilogue_params(const Product& product, const StepData& data, size_t first) {
+  EpilogueParams p{};
   p.bias = data.blob<s32>(first++);
   p.multiplier = data.blob<f32>(first++);
   if (product.table) p.table = data.blob<u8>(first++);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cuda/device/conv_window.h"
 #include "backends/cuda/lower/step.h"
 #include "ops/quantized/epilogue.h"
 
@@ -27,7 +28,9 @@ struct Product {
 // Empty, or why the operands do not fit.
 std::string read_product(const LowerRequest& request, Product& product);
 
-// The constants of kernels/epilogue.cu.
+// The end of a product as a field of a kernel's spec: without table_lanes, and t_fits not known.
+EpilogueSpec epilogue_spec(const Product& product);
+// The same as constants of kernels/epilogue.cu.
 void set_epilogue(KernelSource& source, const Product& product);
 // Of one of several products of a kernel: kernels/epilogue.cu once more, in a namespace.
 void add_epilogue(KernelSource& source, const std::string& name, const Product& product,
@@ -44,13 +47,11 @@ std::vector<BlobRecipe> epilogue_blobs(const Product& product, const Tensor& wei
                                        std::function<std::vector<s32>()> weight_sums);
 
 // The pointers, from blobs that begin at `first`.
-params::EpilogueParams epilogue_params(const Product& product, const StepData& data, size_t first);
+EpilogueParams epilogue_params(const Product& product, const StepData& data, size_t first);
 
-// Strides of images, rows and pixels of an operand in nhwc, as PREFIX_IMAGE, PREFIX_ROW, PREFIX_PIXEL. In elements.
-struct PixelStrides {
-  s64 image = 0, row = 0, pixel = 0;
-};
+// Of an operand in nhwc.
 PixelStrides pixel_strides(const Shape& shape, const Placement& placement);
+// As PREFIX_IMAGE, PREFIX_ROW, PREFIX_PIXEL.
 void set_strides(KernelSource& source, const std::string& prefix, const PixelStrides& strides);
 
 // The largest power of two, up to `most`, that divides all of them.

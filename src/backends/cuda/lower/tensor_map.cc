@@ -14,8 +14,8 @@ int swizzle_of(s64 bytes) { return bytes == 32 ? 1 : bytes == 64 ? 2 : 3; }
 std::uint64_t u64_of(s64 value) { return static_cast<std::uint64_t>(value); }
 std::uint32_t u32_of(s64 value) { return static_cast<std::uint32_t>(value); }
 
-params::TensorMap given(const CUtensorMap& map) {
-  params::TensorMap result;
+TensorMap given(const CUtensorMap& map) {
+  TensorMap result;
   static_assert(sizeof result == sizeof map);
   std::memcpy(&result, &map, sizeof map);
   return result;
@@ -36,7 +36,7 @@ struct ImageArguments {
 
 }  // namespace
 
-params::TensorMap rows_map(const CudaDevice& device, const RowsMap& map, const void* data) {
+TensorMap rows_map(const CudaDevice& device, const RowsMap& map, const void* data) {
   const std::uint64_t sizes[] = {u64_of(map.row_bytes), u64_of(map.rows)};
   const std::uint64_t strides[] = {u64_of(map.stride)};
   const std::uint32_t box[] = {u32_of(map.box_bytes), u32_of(map.box_rows)};
@@ -49,7 +49,7 @@ params::TensorMap rows_map(const CudaDevice& device, const RowsMap& map, const v
   return given(encoded);
 }
 
-params::TensorMap tile_map(const CudaDevice& device, const ImageMap& map, s64 box_width,
+TensorMap tile_map(const CudaDevice& device, const ImageMap& map, s64 box_width,
                            s64 box_height, const void* data) {
   const ImageArguments arguments(map);
   const std::uint32_t box[] = {u32_of(map.box_bytes), u32_of(box_width), u32_of(box_height), 1};
@@ -63,7 +63,7 @@ params::TensorMap tile_map(const CudaDevice& device, const ImageMap& map, s64 bo
   return given(encoded);
 }
 
-params::TensorMap im2col_map(const CudaDevice& device, const ImageMap& map, const Windows& windows,
+TensorMap im2col_map(const CudaDevice& device, const ImageMap& map, const Windows& windows,
                              const void* data) {
   const ImageArguments arguments(map);
   const int lower[] = {static_cast<int>(windows.lower[0]), static_cast<int>(windows.lower[1])};

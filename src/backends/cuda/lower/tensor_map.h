@@ -15,7 +15,7 @@ struct RowsMap {
   s64 row_bytes = 0, rows = 0, stride = 0;
   s64 box_bytes = 0, box_rows = 0;
 };
-params::TensorMap rows_map(const CudaDevice& device, const RowsMap& map, const void* data);
+TensorMap rows_map(const CudaDevice& device, const RowsMap& map, const void* data);
 
 // Images in nhwc.
 struct ImageMap {
@@ -24,7 +24,7 @@ struct ImageMap {
   s64 box_bytes = 0;           // of channels
 };
 // A box of so many pixels and rows.
-params::TensorMap tile_map(const CudaDevice& device, const ImageMap& map, s64 box_width,
+TensorMap tile_map(const CudaDevice& device, const ImageMap& map, s64 box_width,
                            s64 box_height, const void* data);
 
 // Windows: `pixels` of them at a time, from one corner of the image to the other.
@@ -34,7 +34,7 @@ struct Windows {
   std::array<s64, 2> stride;
   s64 pixels = 0;
 };
-params::TensorMap im2col_map(const CudaDevice& device, const ImageMap& map, const Windows& windows,
+TensorMap im2col_map(const CudaDevice& device, const ImageMap& map, const Windows& windows,
                              const void* data);
 
 }  // namespace octet::cuda

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Division of integers, of which every case has a result: by 0 it is 0, and by -1 a sum wraps.
+#pragma once
+
 template <class T>
 __device__ __forceinline__ T whole_quotient(T a, T b) {
   if (b == 0) return 0;

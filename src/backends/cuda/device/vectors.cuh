@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Neighbouring elements in as few accesses as their place allows.
+#pragma once
+
 template <int kBytes>
 struct Access;
 template <>

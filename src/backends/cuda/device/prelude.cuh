@@ -2,6 +2,8 @@
 // What every kernel source begins with: types, rounding as docs/numerics.md has it, and the few instructions that kernels use by
 // name. No header is included. Where OCTET_EMULATED is defined the source is C++ for the host, and the functions marked so are given
 // from outside (tests/gpu/emulator).
+#pragma once
+
 typedef unsigned char u8;
 typedef signed char s8;
 typedef unsigned short u16;
@@ -157,6 +159,13 @@ template <int kLeft> __device__ __forceinline__ void copy_async_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
 }
 #endif
+
+// 16, 8 or 4 bytes; the places are multiples of them.
+template <int kBytes> __device__ __forceinline__ void copy_async(void* shared, const void* global) {
+  if constexpr (kBytes == 16) copy_async16(shared, global);
+  if constexpr (kBytes == 8) copy_async8(shared, global);
+  if constexpr (kBytes == 4) copy_async4(shared, global);
+}
 
 // A kernel that may begin before its predecessor has ended: nothing that the predecessor writes is read before the wait. Both do nothing
 // where the launch did not ask for it.

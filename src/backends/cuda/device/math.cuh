@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // core/math.cc statement by statement, with the coefficients of core/math_constants.h: the same bits for every input.
+#pragma once
+
 #define INFINITY_F32 f32_bits(0x7f800000u)
 
 __device__ __forceinline__ f32 f32_sub(f32 a, f32 b) { return f32_add(a, -b); }

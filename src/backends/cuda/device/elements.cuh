@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What steps compute of one element: docs/numerics.md, sections 2 and 5. Steps name these functions in their constant BODY.
+#pragma once
 
 // The larger and the smaller of two; NaN where one is: one instruction, as fmaxf() and fminf() are, which drop it.
 #ifdef OCTET_EMULATED

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The larger of four codes each, of one type.
+#pragma once
+
 template <bool kSigned>
 __device__ __forceinline__ u32 larger_codes(u32 a, u32 b) {
 #ifdef OCTET_EMULATED

@@ -2,6 +2,8 @@
 // The order of numbers in a row as keys. The greatest is that of the extreme: the element's rank above its place in the row, or above what that
 // leaves of 2^32 - 1 where the first of equals counts. Zeros of both signs are equal; so are NaNs, of which the first counts unless it is
 // said otherwise.
+#pragma once
+
 __device__ __forceinline__ u32 rising(f32 x) {
   const u32 bits = bits_of(x == 0.0f ? 0.0f : x);
   return bits >> 31 != 0 ? ~bits : bits | 0x80000000u;

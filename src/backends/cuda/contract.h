@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the host decides of a kernel is one struct, declared in families/NAME/spec.h, which the host, NVIDIA's compiler and the emulated GPU all
+// compile (docs/adr/0026-kernel-contract.md). The host fills it, source_of() (kernel.h) writes it down as the kernel's constant, and what both need to
+// know of it (bytes of shared memory, threads, tiles) is a constexpr function beside it.
+//
+//   #define FOLD_FIELDS(FIELD) FIELD(s32, height) FIELD(PixelStrides, x)
+//   OCTET_SPEC(Spec, FOLD_FIELDS)
+//
+// A field is bool, s32, s64, an enum of s32, F32Bits, or such a struct. The host writes designated initializers; one that is missing does not
+// compile (-Wmissing-field-initializers).
+#pragma once
+
+#ifdef __CUDACC_RTC__  // device/prelude.cuh has the types
+#define OCTET_SPEC(Name, FIELDS) \
+  struct Name {                  \
+    FIELDS(OCTET_FIELD_MEMBER)   \
+  };
+#else
+#include <bit>
+
+#include "core/types.h"
+
+#define OCTET_SPEC(Name, FIELDS)                                \
+  struct Name {                                                 \
+    FIELDS(OCTET_FIELD_MEMBER)                                  \
+    friend bool operator==(const Name&, const Name&) = default; \
+  };                                                            \
+  template <class Visit>                                        \
+  void for_each_field(const Name& spec, const Visit& visit) {   \
+    FIELDS(OCTET_FIELD_VISIT)                                   \
+  }
+#define OCTET_FIELD_VISIT(type, name) visit(#name, spec.name);
+#endif
+#define OCTET_FIELD_MEMBER(type, name) type name;
+
+// What must hold of a spec, with the reason, as a list RULES(RULE) of RULE(condition on `s`, "why not"): refusal(spec) is the reason or null, and the kernel
+// does not compile where there is one.
+#define OCTET_RULES(Name, RULES)                 \
+  constexpr const char* refusal(const Name& s) { \
+    RULES(OCTET_RULE_REASON)                     \
+    return nullptr;                              \
+  }
+#define OCTET_RULE_REASON(holds, why) \
+  if (!(holds)) return why;
+#define OCTET_RULE_ASSERT(holds, why) static_assert(holds, why);
+
+namespace octet::cuda {
+
+// An f32 by its bits: infinities and NaN reach the kernel as they are.
+struct F32Bits {
+  u32 bits;
+#ifndef __CUDACC_RTC__
+  friend bool operator==(F32Bits, F32Bits) = default;
+#endif
+};
+#ifndef __CUDACC_RTC__
+constexpr F32Bits bits_of(f32 value) { return {std::bit_cast<u32>(value)}; }
+#else
+__device__ __forceinline__ f32 value_of(F32Bits f) { return f32_bits(f.bits); }
+#endif
+
+constexpr s32 ceil_div_s32(s32 a, s32 b) { return (a + b - 1) / b; }
+
+}  // namespace octet::cuda

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolution of codes by mma.sync m16n8k32: what its host half and its kernel agree on.
+#pragma once
+
+#include "backends/cuda/device/conv_window.h"
+#include "backends/cuda/device/epilogue.h"
+
+namespace octet::cuda::conv_mma {
+
+#define CONV_MMA_FIELDS(FIELD)                                           \
+  FIELD(ConvWindow, window)                                              \
+  FIELD(ConvOperands, at)                                                \
+  FIELD(EpilogueSpec, end)                                               \
+  FIELD(s32, x_access) /* bytes of one load of x */                      \
+  FIELD(s32, y_access) /* channels that are stored at once */            \
+  FIELD(s32, warps_m)  /* of a block, along pixels and along channels */ \
+  FIELD(s32, warps_n)                                                    \
+  FIELD(s32, tiles_m) /* of 16 pixels by 8 channels, of a warp */        \
+  FIELD(s32, tiles_n)                                                    \
+  FIELD(s32, bk) /* bytes of k in a stage */                             \
+  FIELD(s32, stages)
+OCTET_SPEC(Spec, CONV_MMA_FIELDS)
+
+#define CONV_MMA_RULES(RULE)                                                                   \
+  RULE(s.bk == 64 || s.bk == 128, "a row of shared memory is swizzled within 64 or 128 bytes") \
+  RULE(s.stages >= 2, "one stage is loaded while another is multiplied")                       \
+  RULE(s.tiles_n % 2 == 0, "ldmatrix brings weights of two tiles at once")                     \
+  RULE(s.window.cin % s.x_access == 0, "a load would cross into another tap")                  \
+  RULE(2 * s.tiles_n % s.y_access == 0, "a thread owns 2 * tiles_n channels")
+OCTET_RULES(Spec, CONV_MMA_RULES)
+
+constexpr s32 bm(const Spec& s) { return 16 * s.tiles_m * s.warps_m; }  // pixels of a block
+constexpr s32 bn(const Spec& s) { return 8 * s.tiles_n * s.warps_n; }   // channels
+constexpr s32 threads(const Spec& s) { return 32 * s.warps_m * s.warps_n; }
+constexpr s32 k_all(const Spec& s) { return s.window.taps_h * s.window.taps_w * s.window.cin; }
+constexpr s32 k_tiles(const Spec& s) { return ceil_div_s32(k_all(s), s.bk); }
+constexpr s32 n_tiles(const Spec& s) { return ceil_div_s32(s.window.cout, bn(s)); }
+constexpr s32 stage_bytes(const Spec& s) { return (bm(s) + bn(s)) * s.bk; }
+constexpr s32 shared_bytes(const Spec& s) { return s.stages * stage_bytes(s) + table_bytes(s.end); }
+constexpr s64 blocks(const Spec& s) {
+  return (s64{s.window.pixels} + bm(s) - 1) / bm(s) * n_tiles(s) * s.window.groups;
+}
+
+struct Params {
+  const u8* x;
+  const s8*
+      weights;  // [group][column tile][k tile][bn rows][bk bytes], zeros beyond k_all and cout
+  EpilogueParams end;
+};
+
+// Row p of a warp's weights is this channel of its 8 * tiles_n: so a thread's accumulators are neighbouring channels.
+constexpr s32 channel_of_row(s32 p, s32 tiles_n) {
+  const s32 width = 8 * tiles_n, in_warp = p % width;
+  return p - in_warp + 2 * tiles_n * (in_warp % 8 / 2) + 2 * (in_warp / 8) + in_warp % 2;
+}
+
+}  // namespace octet::cuda::conv_mma
