@@ -22,7 +22,8 @@ namespace {
 bool names_constant(std::string_view word, size_t equals) {
   if (equals == 0 || equals == word.npos) return false;
   return std::ranges::all_of(word.substr(0, equals), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_.[]").find(c) != std::string_view::npos;
   });
 }
 
@@ -45,6 +46,20 @@ cuda::KernelSource source_of(std::istringstream& words) {
       source.constants.back() += ' ' + word;
     }
     if (ends) break;
+  }
+  return source;
+}
+
+// All of it: functions are behind it, a line each.
+cuda::KernelSource source_of(const std::string& key) {
+  std::istringstream lines(key);
+  std::string line;
+  std::getline(lines, line);
+  std::istringstream words(line);
+  cuda::KernelSource source = source_of(words);
+  while (std::getline(lines, line)) {
+    const size_t equals = line.find(" = ");
+    source.functions.push_back({line.substr(0, equals), line.substr(equals + 3)});
   }
   return source;
 }
@@ -73,8 +88,7 @@ void compile_kernels(const Device& device, const Candidate& candidate, const Bin
       std::string(typeid(cuda::HeldKernel).name()) + ' ' + std::string(gpu.name()) + ' ';
   for (const Preparation& preparation : candidate.prepare(bind)) {
     if (!preparation.key.starts_with(prefix) || !done.insert(preparation.key).second) continue;
-    std::istringstream words(preparation.key.substr(prefix.size()));
-    const cuda::KernelSource source = source_of(words);
+    const cuda::KernelSource source = source_of(preparation.key.substr(prefix.size()));
     try {
       const std::vector<char> code = cuda::machine_code(source, gpu.arch());
       expect_good_code(source, read_cubin(code));

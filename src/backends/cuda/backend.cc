@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "backends/cuda/lower/compare.h"
+#include "backends/cuda/families/compare/lower.h"
 #include "backends/cuda/lower/convert.h"
 #include "backends/cuda/lower/plugin.h"
 

@@ -6,7 +6,7 @@
 //   #define FOLD_FIELDS(FIELD) FIELD(s32, height) FIELD(PixelStrides, x)
 //   OCTET_SPEC(Spec, FOLD_FIELDS)
 //
-// A field is bool, s32, s64, an enum of s32, F32Bits, or such a struct. The host writes designated initializers; one that is missing does not
+// A field is bool, s32, s64, an enum of s32, F32Bits, such a struct, or a List of them. The host writes designated initializers; one that is missing does not
 // compile (-Wmissing-field-initializers).
 #pragma once
 
@@ -58,6 +58,16 @@ constexpr F32Bits bits_of(f32 value) { return {std::bit_cast<u32>(value)}; }
 #else
 __device__ __forceinline__ f32 value_of(F32Bits f) { return f32_bits(f.bits); }
 #endif
+
+// Up to kMost structs of fields; those behind `count` are zeros.
+template <class T, u32 kMost>
+struct List {
+  s32 count;
+  T at[kMost];
+#ifndef __CUDACC_RTC__
+  friend bool operator==(const List&, const List&) = default;
+#endif
+};
 
 constexpr s32 ceil_div_s32(s32 a, s32 b) { return (a + b - 1) / b; }
 

@@ -74,7 +74,7 @@ class Includes {
   std::set<std::string_view> seen_;
 };
 
-// `struct Made`: the spec as the kernel's constant.
+// `struct Made`: the spec as the kernel's constant, and what the node has written.
 std::string made_text(const KernelSource& source) {
   std::string text = fmt::format(
       "namespace octet::cuda::{} {{\nstruct Made {{\n  static constexpr Spec spec() {{\n    Spec "
@@ -85,7 +85,12 @@ std::string made_text(const KernelSource& source) {
     const std::string value = constant.substr(field.size() + 1);
     text += fmt::format("    s.{} = decltype(s.{}){{{}}};\n", field, field, value);
   }
-  return text + "    return s;\n  }\n};\n}\n";
+  text += "    return s;\n  }\n";
+  for (const KernelFunction& function : source.functions) {
+    text += fmt::format("  static __device__ __forceinline__ {} {{ return {}; }}\n", function.head,
+                        function.value);
+  }
+  return text + "};\n}\n";
 }
 
 std::string defined(const std::string& constant) {
@@ -148,6 +153,8 @@ std::string KernelSource::key() const {
   std::string key = family;
   for (const std::string& constant : constants) key += ' ' + constant;
   for (const KernelSource& part : parts) key += fmt::format(" {}{{{}}}", part.space, part.key());
+  for (const KernelFunction& function : functions)
+    key += fmt::format("\n{} = {}", function.head, function.value);
   return key;
 }
 
@@ -156,12 +163,15 @@ std::string KernelSource::text() const {
   std::string text(kPrelude);
   if (find_text(kFiles, file_of(family, "kernel.cu")) != nullptr) {
     text += fmt::format("#include \"{}\"\n", file_of(family, "spec.h"));
+    if (!functions.empty()) text += "#include \"backends/cuda/device/snippets.cuh\"
+";
     text += made_text(*this);
     text += fmt::format("#include \"{}\"\n", file_of(family, "kernel.cu"));
     return Includes().expanded(text, family);
   }
   text +=
-      "#include \"backends/cuda/device/epilogue.h\"\n#include \"backends/cuda/device/tensor_map.h\"\n"
+      "#include \"backends/cuda/device/epilogue.h\"\n#include "
+      "\"backends/cuda/device/tensor_map.h\"\n"
       "using octet::cuda::EpilogueParams;\nusing octet::cuda::TensorMap;\n";
   text += kParams;
   for (const KernelSource& part : parts) text += part_text(part);

@@ -28,6 +28,12 @@ namespace params {
 #include "backends/cuda/kernels/params.inc"
 }  // namespace params
 
+// A function that a node writes into its kernel: a member of `struct Made`. It may name what device/snippets.cuh has.
+struct KernelFunction {
+  std::string head;   // "f32 element(f32 a)"
+  std::string value;  // what it returns: "math_exp(a)"
+};
+
 // A family and the constants of one of its kernels. The family is a folder of families/, and its constants the fields of its Spec (source_of() below); or, until it
 // has moved there, a row of kernels/families.def, and its constants are macros.
 struct KernelSource {
@@ -36,6 +42,7 @@ struct KernelSource {
   // Before the family's own text: parts of it in namespaces, each with constants of its own.
   std::vector<KernelSource> parts = {};
   std::string space = {};  // of a part
+  std::vector<KernelFunction> functions = {};
 
   // "project" and a source of family "epilogue": project::product_codes() and the others end that product.
   void add_part(std::string name, KernelSource part);
@@ -43,7 +50,7 @@ struct KernelSource {
   void set(std::string_view name, const std::string& value);
   // Exactly this value, as a constant of CUDA's.
   void set(std::string_view name, f32 value);
-  // What a kernel is known by: family and constants.
+  // What a kernel is known by: family, constants and functions.
   std::string key() const;
   // The whole text that is compiled.
   std::string text() const;
@@ -56,6 +63,10 @@ requires std::is_arithmetic_v<T> || std::is_enum_v<T> std::string constant_text(
   return fmt::format("{}", static_cast<s64>(value));
 }
 
+template <class T, u32 kMost>
+void append_fields(const List<T, kMost>& list, const std::string& prefix,
+                   std::vector<std::string>& to);
+
 template <class Spec>
 void append_fields(const Spec& spec, const std::string& prefix, std::vector<std::string>& to) {
   for_each_field(spec, [&]<class Field>(const char* name, const Field& field) {
@@ -65,6 +76,21 @@ void append_fields(const Spec& spec, const std::string& prefix, std::vector<std:
       append_fields(field, prefix + name + '.', to);
     }
   });
+}
+
+template <class T, u32 kMost>
+void append_fields(const List<T, kMost>& list, const std::string& prefix,
+                   std::vector<std::string>& to) {
+  to.push_back(fmt::format("{}count={}", prefix, list.count));
+  for (s32 i = 0; i < list.count; ++i)
+    append_fields(list.at[i], fmt::format("{}at[{}].", prefix, i), to);
+}
+
+// Who offers a kernel has checked that there are so many.
+template <class T, u32 kMost>
+void append(List<T, kMost>& list, const T& value) {
+  OCTET_CHECK(list.count < static_cast<s32>(kMost));
+  list.at[list.count++] = value;
 }
 
 // Throws Error(internal): a lowering has made a spec that its own family refuses.

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "backends/cuda/families/conv_mma/spec.h"
+#include "backends/cuda/families/gather/spec.h"
 #include "octet/error.h"
 
 namespace octet::cuda {
@@ -14,6 +15,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 KernelSource with_zero_point(s64 zero_point) {
   KernelSource part{"epilogue", {}};
@@ -22,7 +24,7 @@ KernelSource with_zero_point(s64 zero_point) {
 }
 
 TEST(KernelSource, PartsHaveConstantsOfTheirOwn) {
-  KernelSource source{"fold", {}};
+  KernelSource source{"separable", {}};
   source.add_part("reduce", with_zero_point(3));
   source.add_part("expand", with_zero_point(5));
   const std::string text = source.text();
@@ -37,11 +39,11 @@ TEST(KernelSource, PartsHaveConstantsOfTheirOwn) {
 }
 
 TEST(KernelSource, PartsBelongToItsKey) {
-  KernelSource one{"fold", {}}, other = one;
+  KernelSource one{"separable", {}}, other = one;
   one.add_part("reduce", with_zero_point(3));
   other.add_part("reduce", with_zero_point(5));
   EXPECT_NE(one.key(), other.key());
-  EXPECT_NE(one.key(), KernelSource({"fold", {}}).key());
+  EXPECT_NE(one.key(), KernelSource({"separable", {}}).key());
 }
 
 conv_mma::Spec valid_spec() {
@@ -62,6 +64,30 @@ TEST(KernelSource, HoldsEveryFieldOfASpec) {
   conv_mma::Spec other = valid_spec();
   other.end.sum_hi = 1;
   EXPECT_NE(source.key(), source_of("conv_mma", other).key());
+}
+
+TEST(KernelSource, HoldsWhatAListHas) {
+  gather::Spec spec{};
+  append(spec.axes, {.size = 7, .stride = s64{1} << 40});
+  const KernelSource source = source_of("gather", spec);
+  EXPECT_THAT(source.constants, Contains("axes.count=1"));
+  EXPECT_THAT(source.constants, Contains("axes.at[0].stride=1099511627776"));
+  EXPECT_THAT(source.constants, Not(Contains(HasSubstr("axes.at[1]"))));
+  EXPECT_THAT(source.text(), HasSubstr("s.axes.at[0].size = decltype(s.axes.at[0].size){7};"));
+}
+
+TEST(KernelSource, HoldsFunctionsOfTheNode) {
+  KernelSource source = source_of("conv_mma", valid_spec()), other = source;
+  source.functions = {{"f32 element(f32 a)", "math_exp(a)"}};
+  other.functions = {{"f32 element(f32 a)", "math_log(a)"}};
+  EXPECT_NE(source.key(), other.key());
+  const std::string text = source.text();
+  const size_t words = text.find("f32 math_exp("), made = text.find("struct Made {"),
+               function = text.find("f32 element(f32 a) { return math_exp(a); }");
+  ASSERT_NE(words, text.npos);
+  ASSERT_NE(function, text.npos);
+  EXPECT_LT(words, made);
+  EXPECT_LT(made, function);
 }
 
 TEST(KernelSource, BringsWhatItsFilesInclude) {

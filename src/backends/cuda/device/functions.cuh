@@ -2,6 +2,8 @@
 // Functions of single reals beside those of math.cu, as the operators' definitions have them, and halves: core/tensor.cc statement by statement.
 #pragma once
 
+#include "backends/cuda/device/math.cuh"
+
 __device__ __forceinline__ u16 f16_of(f32 x) {
   const u32 bits = bits_of(x), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
   if (size > 0x7f800000u) return (u16)(sign | 0x7e00u | (size >> 13 & 0x3ffu));

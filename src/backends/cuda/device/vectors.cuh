@@ -15,6 +15,12 @@ struct Access<8> { typedef uint2 Type; };
 template <>
 struct Access<16> { typedef uint4 Type; };
 
+// The same as one value where there is such a type.
+template <int kBytes>
+struct Whole : Access<kBytes> {};
+template <>
+struct Whole<8> { typedef u64 Type; };
+
 template <class T, int kCount>
 struct __align__(16) Values {
   T at[kCount];

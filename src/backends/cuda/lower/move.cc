@@ -5,7 +5,7 @@
 #include <optional>
 #include <variant>
 
-#include "backends/cuda/lower/copies.h"
+#include "backends/cuda/families/copies/lower.h"
 
 namespace octet::cuda {
 namespace {
@@ -81,7 +81,7 @@ std::vector<Group> groups_of(const MoveStep& step, const Ends& ends, const BindA
     const std::optional<UnitCopy> copy = unit_copy(walk_of(step, ends, move, bind));
     const auto group = std::ranges::find_if(groups, [&](const Group& g) {
       return copy && !g.copies.empty() && g.copies[0].access == copy->access &&
-             g.copies.size() < kMostCopies;
+             std::ssize(g.copies) < copies::kMostCopies;
     });
     Group& mine = group == groups.end() ? groups.emplace_back() : *group;
     mine.moves.push_back(i);
@@ -132,7 +132,7 @@ const s32* maps_of(const MoveStep& step, const StepData& data, size_t number) {
   return data.blob<s32>(blob);
 }
 
-using Parameters = std::variant<params::MapParams, params::CopiesParams>;
+using Parameters = std::variant<params::MapParams, copies::Params>;
 
 Parameters parameters(const MoveStep& step, const StepData& data, const Group& group) {
   if (group.moves.size() == 1) {
@@ -140,7 +140,7 @@ Parameters parameters(const MoveStep& step, const StepData& data, const Group& g
     return move_params(source_of(step, data, move), data.output(move.output),
                        maps_of(step, data, group.moves[0]));
   }
-  params::CopiesParams p{};
+  copies::Params p{};
   for (size_t i = 0; i < group.moves.size(); ++i) {
     const Move& move = step.moves[group.moves[i]];
     p.x[i] = source_of(step, data, move);

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks that copy, several in one launch: kernels/copies.cu.
+// Walks that copy, several in one launch.
 #pragma once
 
-#include <iterator>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "backends/cuda/families/copies/spec.h"
 #include "backends/cuda/lower/walk.h"
 
 namespace octet::cuda {
-
-constexpr size_t kMostCopies = std::size(params::CopiesParams{}.x);  // of a launch
 
 struct CopyAxis {
   s64 size = 1, x = 0, y = 0;
 };
 
-// What kernels/copies.cu knows of one, in units of `access` bytes.
+// What the kernel knows of one, in units of `access` bytes.
 struct UnitCopy {
   s64 access = 1;
   s64 inner = 1;                 // units that lie together
@@ -31,7 +29,7 @@ struct UnitCopy {
 // innermost one, offsets past 2^30.
 std::optional<UnitCopy> unit_copy(const Walk& walk);
 
-// All of one access, at most kMostCopies.
+// All of one access, at most copies::kMostCopies.
 Launch copies_launch(const CudaDevice& device, std::span<const UnitCopy> copies);
 
 }  // namespace octet::cuda

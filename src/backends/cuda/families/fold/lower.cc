@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// QConv of few channels, as the first of a network: blocks of pixels become pixels of many channels (kernels/fold.cu), whose convolution
+// QConv of few channels, as the first of a network: blocks of pixels become pixels of many channels (the kernel of this folder), whose convolution
 // has stride 1 and no padding. Neighbouring cells of a row lie together, so all taps of a row are channels of one pixel.
 #include <algorithm>
 #include <array>
 
+#include "backends/cuda/families/fold/spec.h"
 #include "backends/cuda/lower/conv_cost.h"
 #include "backends/cuda/lower/conv_request.h"
 #include "core/divide.h"
@@ -11,8 +12,8 @@
 namespace octet::cuda {
 namespace {
 
-constexpr s64 kCell =
-    16;  // bytes of a cell: what the tensor memory accelerator's strides are multiples of
+// Bytes of a cell: what the tensor memory accelerator's strides are multiples of.
+constexpr s32 kCell = 16;
 
 struct Fold {
   s64 step = 1;                // of the window
@@ -26,7 +27,8 @@ struct Fold {
         height(conv.h().out + taps_h - 1),
         width(conv.w().out + taps_w - 1) {}
 
-  s64 bytes(s64 images) const { return images * height * width * kCell; }
+  s64 cells(s64 images) const { return images * height * width; }
+  s64 bytes(s64 images) const { return cells(images) * kCell; }
   Placement placement() const {
     return {.layout = Layout::nhwc,
             .pixel_stride = kCell,
@@ -45,6 +47,8 @@ std::string reject(const ConvRequest& conv) {
     return "the window is dilated, or not square in its steps";
   if (used > kCell) return "a block of pixels has more than 16 channels";
   if (4 * used < kCell) return "a block of pixels has few channels";
+  const Fold fold(conv);
+  if (fold.cells(conv.geometry.batch) > fold::kMostCells) return "there are 2^31 blocks of pixels";
   return {};
 }
 
@@ -71,21 +75,22 @@ ConvRequest folded(const ConvRequest& conv, const Fold& fold) {
 }
 
 Launch fold_launch(const ConvRequest& conv, const Fold& fold, const BindArgs& bind) {
-  Launch launch{.source = {"fold", {}}, .shape = {}};
-  KernelSource& source = launch.source;
-  source.set("IMAGES", conv.geometry.batch);
-  source.set("IH", conv.h().in), source.set("IW", conv.w().in);
-  source.set("CHANNELS", conv.cin());
-  set_strides(source, "X", conv.input_strides(bind.inputs[kProductX]));
-  source.set("ZP_X", s64{conv.product.epilogue.zero_point(kProductX)});
-  source.set("STEP", fold.step);
-  source.set("PAD_T", conv.h().pad_begin), source.set("PAD_L", conv.w().pad_begin);
-  source.set("CELL", kCell), source.set("H", fold.height), source.set("W", fold.width);
-  constexpr s64 kThreads = 256;
-  launch.shape = {.blocks = ceil_div(conv.geometry.batch * fold.height * fold.width, kThreads),
-                  .threads = kThreads,
-                  .programmatic_dependent = true};
-  return launch;
+  const fold::Spec spec{.images = field_of(conv.geometry.batch),
+                        .in_h = field_of(conv.h().in),
+                        .in_w = field_of(conv.w().in),
+                        .channels = field_of(conv.cin()),
+                        .x = conv.input_strides(bind.inputs[kProductX]),
+                        .zero_point = conv.product.epilogue.zero_point(kProductX),
+                        .step = field_of(fold.step),
+                        .pad_top = field_of(conv.h().pad_begin),
+                        .pad_left = field_of(conv.w().pad_begin),
+                        .cell = kCell,
+                        .height = field_of(fold.height),
+                        .width = field_of(fold.width)};
+  return {.source = source_of("fold", spec),
+          .shape = {.blocks = ceil_div(cells(spec), s64{fold::kThreads}),
+                    .threads = fold::kThreads,
+                    .programmatic_dependent = true}};
 }
 
 // The candidate of the folded convolution behind the step that folds.
@@ -114,7 +119,7 @@ Candidate behind_fold(const LowerRequest& request, const ConvRequest& conv, Cand
             inputs = bind.inputs.size()](const StepArgs& args) {
       const auto* x = reinterpret_cast<const u8*>(args.inputs[kProductX]);
       cuda_queue(args).launch(*held->kernel, shape,
-                              params::FoldParams{x, reinterpret_cast<u8*>(args.workspace)});
+                              fold::Params{x, reinterpret_cast<u8*>(args.workspace)});
       std::array<const std::byte*, kProductAddend + 1> from{};
       std::copy_n(args.inputs, inputs, from.begin());
       from[kProductX] = args.workspace;

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cuda/lower/copies.h"
+#include "backends/cuda/families/copies/lower.h"
 
 #include <algorithm>
 #include <cstdlib>
 
 #include "backends/cuda/lower/transpose.h"
 #include "core/check.h"
-#include "core/divide.h"
 
 namespace octet::cuda {
 namespace {
 
 constexpr s64 kWidest = 16;  // bytes of one access
-constexpr size_t kMostAxes = 3;
 
 s64 widest_access(const Walk& walk, const std::vector<WalkAxis>& axes) {
   s64 access = kWidest;
@@ -37,6 +35,17 @@ bool fits(const UnitCopy& copy) {
   return copy.units() < kMost && x < kMost && y < kMost;
 }
 
+copies::Copy copy_of(const UnitCopy& copy) {
+  copies::Copy result{.count = field_of(copy.units()),
+                      .inner = field_of(copy.inner),
+                      .x = field_of(copy.x),
+                      .y = field_of(copy.y),
+                      .axes = {}};
+  for (const CopyAxis& axis : copy.axes)
+    append(result.axes, {field_of(axis.size), field_of(axis.x), field_of(axis.y)});
+  return result;
+}
+
 }  // namespace
 
 s64 UnitCopy::units() const {
@@ -51,7 +60,7 @@ std::optional<UnitCopy> unit_copy(const Walk& walk) {
   if (!walk.maps.empty() || transpose_launch(walk, axes)) return std::nullopt;
   if (axes.back().strides[0] != 1 || axes.back().strides[1] != 1)
     axes.push_back({.size = 1, .strides = {1, 1, 0, 0}});
-  if (axes.size() > 1 + kMostAxes) return std::nullopt;
+  if (axes.size() > 1 + size_t{copies::kMostAxes}) return std::nullopt;
   const s64 access = widest_access(walk, axes), bytes = walk.operands[0].bytes;
   const auto units = [&](s64 elements) { return elements * bytes / access; };
   UnitCopy copy{.access = access,
@@ -65,33 +74,15 @@ std::optional<UnitCopy> unit_copy(const Walk& walk) {
 }
 
 Launch copies_launch(const CudaDevice& device, std::span<const UnitCopy> copies) {
-  constexpr s64 kThreads = 256, kResident = 2048;
+  constexpr s64 kResident = 2048;
   s64 units = 0;
-  size_t most_axes = 1;
-  for (const UnitCopy& copy : copies) {
-    units += copy.units();
-    most_axes = std::max(most_axes, copy.axes.size());
-  }
+  for (const UnitCopy& copy : copies) units += copy.units();
   s64 each = 4;
   while (each > 1 && units < each * kResident * s64{device.chip().multiprocessors}) each /= 2;
-  Launch launch{.source = {"copies", {}}, .shape = {.blocks = 0}};
-  std::string text;
-  for (const UnitCopy& copy : copies) {
-    std::string axes;
-    for (size_t d = 0; d < most_axes; ++d) {
-      const CopyAxis axis = d < copy.axes.size() ? copy.axes[d] : CopyAxis{};
-      axes += fmt::format("A({},{},{}) ", axis.size, axis.x, axis.y);
-    }
-    text += fmt::format("X({},{},{},{},{},{}) ", launch.shape.blocks, copy.units(), copy.inner,
-                        copy.x, copy.y, axes);
-    launch.shape.blocks += ceil_div(copy.units(), kThreads * each);
-  }
-  KernelSource& source = launch.source;
-  source.set("ACCESS", copies[0].access);
-  source.set("COPIES", text);
-  source.set("AXES", static_cast<s64>(most_axes));
-  source.set("EACH", each);
-  return launch;
+  copies::Spec spec{.access = field_of(copies[0].access), .each = field_of(each), .copies = {}};
+  for (const UnitCopy& copy : copies) append(spec.copies, copy_of(copy));
+  return {.source = source_of("copies", spec),
+          .shape = {.blocks = blocks(spec), .threads = copies::kThreads}};
 }
 
 }  // namespace octet::cuda

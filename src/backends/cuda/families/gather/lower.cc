@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gather, GatherElements and GatherND by indices that a run brings, embeddings for example: kernels/gather.cu. An index outside of its axis is the
+// Gather, GatherElements and GatherND by indices that a run brings, embeddings for example: the kernel of this folder. An index outside of its axis is the
 // Error that it is on the CPU, thrown where the run is waited for.
 #include <limits>
 
+#include "backends/cuda/families/gather/spec.h"
+#include "backends/cuda/lower/element_type.h"
 #include "backends/cuda/lower/step.h"
-#include "backends/cuda/lower/walk.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/indexing.h"
 
@@ -18,10 +19,8 @@ struct GatherStep {
   Shape shape = {};          // of x
   int first = 0, width = 1;  // axes that are picked along
   s64 ids = 0;               // slices of the output for each index of the axes before
-  bool single = false;       // each element has an index of its own
-  std::string number = {};   // kernels/gather.cu
-  std::string reports = {};
-  std::string id = "s64";
+  gather::Form form = gather::Form::slices;
+  ElementType id = ElementType::s64;
   s64 elements = 0;             // of the output
   s64 bytes = 1;                // of an element
   Tensor x = {}, indices = {};  // where they are constant
@@ -39,7 +38,7 @@ std::string read(const LowerRequest& request, GatherStep& step) {
   step.shape = request.inputs[kX].shape;
   step.elements = request.outputs[0].shape.elements();
   step.bytes = static_cast<s64>(dtype_bytes(request.inputs[kX].dtype));
-  step.id = kernel_type(request.inputs[kIds].dtype);
+  step.id = element_type(request.inputs[kIds].dtype);
   if (step.elements == 0 || step.shape.elements() == 0) return "there is nothing to move";
   constexpr s64 kMost = std::numeric_limits<s32>::max();  // what a report has bits for
   if (request.inputs[kIds].shape.elements() > kMost) return "there are 2^31 indices";
@@ -48,7 +47,7 @@ std::string read(const LowerRequest& request, GatherStep& step) {
 
 // What a thread may copy at once where values lie: up to 16 bytes of a slice.
 s64 access_of(const GatherStep& step, const BindArgs& bind) {
-  s64 access = step.single ? step.bytes : 16;
+  s64 access = step.form == gather::Form::elements ? step.bytes : 16;
   const s64 from = step.x ? 0 : bind.input_offset(kX);
   while (step.inner() * step.bytes % access != 0 || from % access != 0 ||
          bind.output_offset(0) % access != 0)
@@ -58,22 +57,18 @@ s64 access_of(const GatherStep& step, const BindArgs& bind) {
 
 Launch make_launch(const CudaDevice& device, const GatherStep& step, const BindArgs& bind) {
   const s64 access = access_of(step, bind);
-  const s64 count = step.elements * step.bytes / access;
-  Launch launch{.source = {"gather", {}}, .shape = blocks_for(device, count)};
-  KernelSource& source = launch.source;
-  source.set("ELEMENT", access == 16 ? std::string("uint4") : bits_type(access));
-  source.set("INNER", step.inner() * step.bytes / access);
-  source.set("COUNT", count);
-  source.set("IDS", step.ids), source.set("SLICES", step.slices(step.first));
-  source.set("NUMBER", step.number), source.set("REPORTS", step.reports);
-  source.set("ID", step.id);
-  std::string tuple;
-  for (int k = 0; k < step.width; ++k) {
-    const int axis = step.first + k;
-    tuple += fmt::format("X({},{},{}) ", k, step.shape[axis], step.slices(axis + 1));
-  }
-  source.set("TUPLE", tuple);
-  return launch;
+  gather::Spec spec{.form = step.form,
+                    .id = step.id,
+                    .access = field_of(access),
+                    .inner = step.inner() * step.bytes / access,
+                    .count = step.elements * step.bytes / access,
+                    .ids = step.ids,
+                    .slices = step.slices(step.first),
+                    .axes = {}};
+  for (int axis = step.first; axis < step.first + step.width; ++axis)
+    append(spec.axes, {step.shape[axis], step.slices(axis + 1)});
+  return {.source = source_of("gather", spec),
+          .shape = blocks_for(device, spec.count, gather::kThreads)};
 }
 
 std::vector<BlobRecipe> blobs_of(const GatherStep& step) {
@@ -110,7 +105,7 @@ Offer offer(const LowerRequest& request, const char* kernel, const GatherStep& s
                 x_is_constant = static_cast<bool>(step.x),
                 ids_are_constant = static_cast<bool>(step.indices)](const StepData& data) {
           cuda_queue(data.args).watch(report);
-          params::GatherParams p{};
+          gather::Params p{};
           p.x = x_is_constant ? data.blob<u8>(0) : data.input(kX);
           p.ids = ids_are_constant ? data.blob<u8>(0) : data.input(kIds);
           p.outside = report->words();
@@ -124,7 +119,7 @@ Offer offer(const LowerRequest& request, const char* kernel, const GatherStep& s
 }  // namespace
 
 Offer lower_gather_at_run(const LowerRequest& request) {
-  GatherStep step{.number = "slice % IDS", .reports = "e == 0 && outer == 0"};
+  GatherStep step;
   if (std::string reason = read(request, step); !reason.empty()) return Reject{reason};
   if (step.indices) return Reject{"the indices are constant"};
   step.first = normalize_axis(request.node.attrs.i("axis", 0), step.shape.rank());
@@ -133,7 +128,7 @@ Offer lower_gather_at_run(const LowerRequest& request) {
 }
 
 Offer lower_gather_elements(const LowerRequest& request) {
-  GatherStep step{.single = true, .number = "at", .reports = "true"};
+  GatherStep step{.form = gather::Form::elements};
   if (std::string reason = read(request, step); !reason.empty()) return Reject{reason};
   const Shape& indices = request.inputs[kIds].shape;
   step.first = normalize_axis(request.node.attrs.i("axis", 0), step.shape.rank());
@@ -146,14 +141,12 @@ Offer lower_gather_elements(const LowerRequest& request) {
 }
 
 Offer lower_gather_nd(const LowerRequest& request) {
-  GatherStep step;
+  GatherStep step{.form = gather::Form::tuples};
   if (std::string reason = read(request, step); !reason.empty()) return Reject{reason};
   const Shape& indices = request.inputs[kIds].shape;
   step.first = static_cast<int>(request.node.attrs.i("batch_dims", 0));
   step.width = static_cast<int>(indices[indices.rank() - 1]);
   step.ids = dims_product(indices, step.first, indices.rank() - 1);
-  step.number = fmt::format("slice * {}", step.width);
-  step.reports = "e == 0";
   return offer(request, "gather_nd", step);
 }
 

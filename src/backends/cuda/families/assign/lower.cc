@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// ScatterND and ScatterElements by constant indices, which is how exporters write that a part of a tensor is assigned: kernels/assign.cu. Of
+// ScatterND and ScatterElements by constant indices, which is how exporters write that a part of a tensor is assigned: the kernel of this folder. Of
 // updates of one place the last counts; since the host knows all of them, none waits for another.
 #include <limits>
 
 #include "backends/cpu/lower/resize_request.h"
+#include "backends/cuda/families/assign/spec.h"
 #include "backends/cuda/lower/step.h"
-#include "backends/cuda/lower/walk.h"
 #include "octet/error.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/element_offsets.h"
@@ -59,12 +59,12 @@ s64 access_of(const AssignStep& step, const BindArgs& bind) {
 }
 
 Launch make_launch(const CudaDevice& device, const AssignStep& step, const BindArgs& bind) {
-  const s64 access = access_of(step, bind), count = step.elements * step.bytes / access;
-  Launch launch{.source = {"assign", {}}, .shape = blocks_for(device, count)};
-  launch.source.set("ELEMENT", access == 16 ? std::string("uint4") : bits_type(access));
-  launch.source.set("INNER", step.inner * step.bytes / access);
-  launch.source.set("COUNT", count);
-  return launch;
+  const s64 access = access_of(step, bind);
+  const assign::Spec spec{.access = field_of(access),
+                          .inner = step.inner * step.bytes / access,
+                          .count = step.elements * step.bytes / access};
+  return {.source = source_of("assign", spec),
+          .shape = blocks_for(device, spec.count, assign::kThreads)};
 }
 
 Offer offer(const LowerRequest& request, const AssignStep& step) {
@@ -86,7 +86,7 @@ Offer offer(const LowerRequest& request, const AssignStep& step) {
            }},
       [x_is_constant = static_cast<bool>(step.x),
        is_constant = static_cast<bool>(step.updates)](const StepData& data) {
-        params::AssignParams p{};
+        assign::Params p{};
         p.x = x_is_constant ? data.blob<u8>(1) : data.input(kX);
         p.updates = is_constant ? data.blob<u8>(1) : data.input(kUpdates);
         p.table = data.blob<s32>(0);

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types of elements as kernels know them.
+#pragma once
+
+#include "backends/cuda/device/element_type.h"
+#include "octet/tensor.h"
+
+namespace octet::cuda {
+
+ElementType element_type(Dtype dtype);
+// By size alone, where elements only move: 1, 2, 4 or 8 bytes.
+ElementType element_of_bytes(s64 bytes);
+
+}  // namespace octet::cuda
