@@ -163,8 +163,7 @@ std::string KernelSource::text() const {
   std::string text(kPrelude);
   if (find_text(kFiles, file_of(family, "kernel.cu")) != nullptr) {
     text += fmt::format("#include \"{}\"\n", file_of(family, "spec.h"));
-    if (!functions.empty()) text += "#include \"backends/cuda/device/snippets.cuh\"
-";
+    if (!functions.empty()) text += "#include \"backends/cuda/device/snippets.cuh\"\n";
     text += made_text(*this);
     text += fmt::format("#include \"{}\"\n", file_of(family, "kernel.cu"));
     return Includes().expanded(text, family);
