@@ -66,7 +66,7 @@ Launch make_launch(const CudaDevice& device, const PickStep& step, const BindArg
   const s64 count = shape.elements() / vector;
   Launch launch{.source = {"pick", {}}, .shape = blocks_for(device, count)};
   KernelSource& source = launch.source;
-  source.set("ELEMENT", bits_type(bytes));
+  source.set("ELEMENT", type_name(element_of_bytes(bytes)));
   source.set("VEC", vector), source.set("ACCESS", vector * bytes);
   source.set("COUNT", count), source.set("C", shape[1]);
   source.set("OH", shape[2]), source.set("OW", shape[3]);

@@ -37,6 +37,14 @@ ElementType element_type(Dtype dtype) {
   }
 }
 
+std::string type_name(ElementType type) {
+  constexpr const char* kNames[] = {"u8",  "s8",  "u16", "s16", "u32",   "s32",
+                                    "u64", "s64", "f32", "f64", "float4"};
+  return kNames[static_cast<size_t>(type)];
+}
+
+std::string kernel_type(Dtype dtype) { return type_name(element_type(dtype)); }
+
 ElementType element_of_bytes(s64 bytes) {
   OCTET_CHECK(bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8);
   return bytes == 1   ? ElementType::u8

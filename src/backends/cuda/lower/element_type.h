@@ -2,12 +2,17 @@
 // Types of elements as kernels know them.
 #pragma once
 
+#include <string>
+
 #include "backends/cuda/device/element_type.h"
 #include "octet/tensor.h"
 
 namespace octet::cuda {
 
 ElementType element_type(Dtype dtype);
+// As kernels name it: "u8".
+std::string type_name(ElementType type);
+std::string kernel_type(Dtype dtype);
 // By size alone, where elements only move: 1, 2, 4 or 8 bytes.
 ElementType element_of_bytes(s64 bytes);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integer arithmetic between steps: positions, sizes, sums of masks. Functions of elements in kernels/map.cu.
+// Integer arithmetic between steps: positions, sizes, sums of masks. Functions of elements (families/map/).
 #include "backends/cuda/lower/integers.h"
 
-#include "backends/cuda/lower/elements.h"
+#include "backends/cuda/families/map/elements.h"
 #include "core/check.h"
 
 namespace octet::cuda {

@@ -22,7 +22,7 @@ s64 element_bytes(const TensorType& type) { return static_cast<s64>(dtype_bytes(
 
 WalkOperand operand_of(const TensorType& type, s64 offset) {
   const s64 bytes = element_bytes(type);
-  return {.type = bits_type(bytes), .bytes = bytes, .offset = offset};
+  return {.type = element_of_bytes(bytes), .bytes = bytes, .offset = offset};
 }
 
 Walk walk_of(const MoveStep& step, const Ends& ends, const Move& move, const BindArgs& bind) {
@@ -52,7 +52,7 @@ Walk walk_of(const MoveStep& step, const Ends& ends, const Move& move, const Bin
     // One element may come with a step that overflows.
     source.strides.push_back(axis.size == 1 || !axis.indices.empty() ? 0 : stride * axis.in_step);
   }
-  walk.fill = is_mapped(move) ? step.fill : "";
+  if (is_mapped(move)) walk.fill = step.fill;
   walk.operands = {std::move(target), std::move(source)};
   return walk;
 }
@@ -132,7 +132,7 @@ const s32* maps_of(const MoveStep& step, const StepData& data, size_t number) {
   return data.blob<s32>(blob);
 }
 
-using Parameters = std::variant<params::MapParams, copies::Params>;
+using Parameters = std::variant<WalkParams, copies::Params>;
 
 Parameters parameters(const MoveStep& step, const StepData& data, const Group& group) {
   if (group.moves.size() == 1) {
@@ -151,8 +151,8 @@ Parameters parameters(const MoveStep& step, const StepData& data, const Group& g
 
 }  // namespace
 
-params::MapParams move_params(const void* in, void* out, const s32* maps) {
-  params::MapParams p{};
+WalkParams move_params(const void* in, void* out, const s32* maps) {
+  WalkParams p{};
   p.a = in;
   p.maps = maps;
   p.out = out;

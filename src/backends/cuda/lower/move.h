@@ -2,6 +2,7 @@
 // Steps that only move elements: where each lies follows from each axis alone.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,7 +32,7 @@ struct Move {
 struct MoveStep {
   std::vector<Move> moves;
   std::vector<Tensor> constants{};  // of each input; empty where a run brings it
-  std::string fill = "";
+  std::optional<u64> fill{};
   bool joins = false;  // moves that find their result in place are left out
 };
 
@@ -40,6 +41,6 @@ Move whole_move(const Shape& shape);
 // Sets prepare and bind.
 void set_moves(Candidate& candidate, const LowerRequest& request, MoveStep step);
 Walk copy_walk(const TensorType& type, const BindArgs& bind);
-params::MapParams move_params(const void* in, void* out, const s32* maps = nullptr);
+WalkParams move_params(const void* in, void* out, const s32* maps = nullptr);
 
 }  // namespace octet::cuda

@@ -48,7 +48,7 @@ Walk batch_norm_walk(const TensorType& type, const BindArgs& bind) {
             .operands = {walk_operand(type, shape, bind.outputs[0], bind.output_offset(0)),
                          walk_operand(type, shape, bind.inputs[kX], bind.input_offset(kX))},
             .body = "f32_add(f32_mul(f32_mul(f32_sub(a, b.x), b.y), b.z), b.w)"};
-  WalkOperand parameters{.type = "float4", .bytes = 16};
+  WalkOperand parameters{.type = ElementType::f32x4, .bytes = 16};
   parameters.strides.assign(walk.sizes.size(), 0);
   parameters.strides[1] = 1;
   parameters.constant = true;
@@ -175,7 +175,7 @@ Offer lower_batch_norm(const LowerRequest& request) {
                        [parameters, epsilon] { return packed(parameters, epsilon); }}};
                 }},
            [](const StepData& data) {
-             params::MapParams p{};
+             WalkParams p{};
              p.a = data.input(kX);
              p.b = data.blob<f32>(0);
              p.out = data.output();

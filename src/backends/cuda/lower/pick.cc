@@ -171,13 +171,13 @@ Offer lower_pad(const LowerRequest& request) {
   std::vector<s64> pads, axes;
   if (!read_ints(request, 1, pads) || !read_ints(request, 3, axes))
     return Reject{"the pads are not constant"};
-  MoveStep step{.moves = {whole_move(output)}, .fill = "0"};
+  MoveStep step{.moves = {whole_move(output)}, .fill = 0};
   if (request.has_input(2) && request.node.attrs.s("mode", "constant") == "constant") {
     const Tensor* value = request.constant(2);
     if (value == nullptr) return Reject{"the value is not constant"};
     u64 bits = 0;
     std::memcpy(&bits, value->data(), std::min(value->bytes(), sizeof bits));
-    step.fill = fmt::format("0x{:x}ull", bits);
+    step.fill = bits;
   }
   const AxisMaps maps = pad_maps({request.node, input, output, pads, axes, request.has_input(3)});
   for (int d = 0; d < output.rank(); ++d) {

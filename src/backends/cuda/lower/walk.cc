@@ -6,16 +6,15 @@
 #include <cstdlib>
 #include <limits>
 
-#include "backends/cuda/lower/transpose.h"
+#include "backends/cuda/families/map/spec.h"
+#include "backends/cuda/families/transpose/lower.h"
 #include "core/check.h"
 #include "core/divide.h"
-#include "core/small_types.h"
 
 namespace octet::cuda {
 namespace {
 
 constexpr s64 kWidest = 16;  // bytes of one access
-constexpr std::string_view kNames[] = {"OUT", "A", "B", "C"};
 
 WalkAxis axis_of(const Walk& walk, size_t d) {
   WalkAxis axis{.size = walk.sizes[d]};
@@ -90,40 +89,56 @@ bool fits_s32(const Walk& walk) {
   return true;
 }
 
-void set_operands(KernelSource& source, const Walk& walk, const WalkAxis& inner,
-                  const Vectors& vectors) {
-  for (size_t i = 0; i < std::size(kNames); ++i) {
-    const std::string name(kNames[i]);
-    source.set("INNER_" + name, inner.strides[i]);
-    if (i >= walk.operands.size()) continue;
-    source.set(name, walk.operands[i].type);
-    source.set("ACCESS_" + name, vectors.access[i]);
-    if (i < 2) source.set("FIRST_" + name, walk.operands[i].first);
-  }
+map::Operand operand_of(const Walk& walk, const WalkAxis& inner, const Vectors& vectors, size_t i) {
+  const bool there = i < walk.operands.size();
+  return {.type = there ? walk.operands[i].type : ElementType::u8,
+          .inner = inner.strides[i],
+          .access = field_of(vectors.access[i])};
 }
 
 // The first entry of a map's table.
-s64 table_of(const Walk& walk, const WalkMap* wanted) {
+s32 table_of(const Walk& walk, const WalkMap* wanted) {
   s64 first = 0;
   for (const WalkMap& map : walk.maps) {
     if (&map == wanted) break;
     first += std::ssize(map.offsets);
   }
-  return first;
+  return wanted == nullptr ? 0 : field_of(first);
 }
 
-std::string axes_text(const Walk& walk, const std::vector<WalkAxis>& axes) {
-  std::string text;
-  for (size_t d = axes.size() - 1; d-- > 0;) {
-    const WalkAxis& axis = axes[d];
-    const std::array<s64, 4>& s = axis.strides;
-    if (axis.map != nullptr) {
-      text += fmt::format("M({},{},{}) ", axis.size, s[0], table_of(walk, axis.map));
-    } else {
-      text += fmt::format("X({},{},{},{},{}) ", axis.size, s[0], s[1], s[2], s[3]);
-    }
-  }
-  return text;
+map::Axis axis_spec(const Walk& walk, const WalkAxis& axis) {
+  return {.size = axis.size,
+          .mapped = axis.map != nullptr,
+          .table = table_of(walk, axis.map),
+          .out = axis.strides[0],
+          .a = axis.strides[1],
+          .b = axis.strides[2],
+          .c = axis.strides[3]};
+}
+
+// Without what depends on the device.
+map::Spec map_spec(const Walk& walk, const std::vector<WalkAxis>& axes, const Vectors& vectors) {
+  const WalkAxis& inner = axes.back();
+  map::Spec spec{.inputs = field_of(std::ssize(walk.operands) - 1),
+                 .out = operand_of(walk, inner, vectors, 0),
+                 .a = operand_of(walk, inner, vectors, 1),
+                 .b = operand_of(walk, inner, vectors, 2),
+                 .c = operand_of(walk, inner, vectors, 3),
+                 .first_out = walk.operands[0].first,
+                 .first_a = walk.operands[1].first,
+                 .inner = inner.size,
+                 .inner_mapped = inner.map != nullptr,
+                 .inner_table = table_of(walk, inner.map),
+                 .axes = {},
+                 .vector = field_of(vectors.length),
+                 .each = 1,
+                 .wide = !fits_s32(walk),
+                 .filled = walk.fill.has_value(),
+                 .fill = static_cast<s64>(walk.fill.value_or(0)),
+                 .table = walk.table,
+                 .table_flip = walk.table_flipped ? 128 : 0};
+  for (size_t d = axes.size() - 1; d-- > 0;) append(spec.axes, axis_spec(walk, axes[d]));
+  return spec;
 }
 
 // Vectors that a thread has under way at once: so many that memory is kept busy, while all multiprocessors have work.
@@ -144,18 +159,10 @@ s64 Walk::elements() const {
   return count;
 }
 
-std::string bits_type(s64 bytes) { return fmt::format("u{}", 8 * bytes); }
-
-std::string kernel_type(Dtype dtype) {
-  if (is_small_dtype(dtype) || dtype == Dtype::boolean) return "u8";
-  if (dtype == Dtype::f16 || dtype == Dtype::bf16) return "u16";
-  return std::string(dtype_name(dtype));
-}
-
 WalkOperand walk_operand(const TensorType& type, const Shape& out, const Placement& at,
                          s64 offset) {
   const std::vector<s64> own = strides_of(type.shape, at);
-  WalkOperand operand{.type = kernel_type(type.dtype),
+  WalkOperand operand{.type = element_type(type.dtype),
                       .bytes = static_cast<s64>(dtype_bytes(type.dtype)),
                       .strides = std::vector<s64>(static_cast<size_t>(out.rank()), 0),
                       .offset = offset};
@@ -205,28 +212,25 @@ std::vector<s32> walk_tables(const Walk& walk) {
   return all;
 }
 
+KernelFunction element_function(const Walk& walk) {
+  const auto type = [&](size_t i) {
+    return i < walk.operands.size() ? type_name(walk.operands[i].type) : "u8";
+  };
+  const std::string out = type(0);
+  return {
+      fmt::format("{} element({} a, {} b, {} c, const u8* table)", out, type(1), type(2), type(3)),
+      fmt::format("({})({})", out, walk.body)};
+}
+
 Launch walk_launch(const CudaDevice& device, Walk walk) {
   const std::vector<WalkAxis> axes = walk_axes(walk);
   if (std::optional<Launch> launch = transpose_launch(walk, axes)) return *launch;
-  const WalkAxis& inner = axes.back();
   const Vectors vectors = vectors_of(walk, axes);
-  const s64 pieces = ceil_div(inner.size, vectors.length);
-  const s64 count = walk.elements() / inner.size * pieces;
-  const s64 each = vectors_each(device, count, vectors.loaded);
-  Launch launch{.source = {"map", walk.constants}, .shape = {}};
-  KernelSource& source = launch.source;
-  set_operands(source, walk, inner, vectors);
-  source.set("AXES", axes_text(walk, axes));
-  source.set("INNER", inner.size);
-  if (inner.map != nullptr) source.set("INNER_MAP", table_of(walk, inner.map));
-  source.set("VEC", vectors.length);
-  source.set("PIECES", pieces);
-  source.set("COUNT", count);
-  source.set("EACH", each);
-  source.set("INDEX", fits_s32(walk) ? "s32" : "s64");
-  source.set("BODY", walk.body);
-  if (!walk.fill.empty()) source.set("FILL", walk.fill);
-  launch.shape = blocks_for(device, ceil_div(count, each));
+  map::Spec spec = map_spec(walk, axes, vectors);
+  spec.each = field_of(vectors_each(device, count(spec), vectors.loaded));
+  Launch launch{.source = source_of("map", spec),
+                .shape = blocks_for(device, ceil_div(count(spec), s64{spec.each}), map::kThreads)};
+  launch.source.functions = {element_function(walk)};
   return launch;
 }
 

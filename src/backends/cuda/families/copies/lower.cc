@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "backends/cuda/lower/transpose.h"
+#include "backends/cuda/families/transpose/lower.h"
 #include "core/check.h"
 
 namespace octet::cuda {

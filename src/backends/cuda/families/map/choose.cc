@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Masks: comparisons, logic, and Where, element by element with broadcast (kernels/map.cu).
-#include "backends/cuda/lower/elements.h"
+// Masks: comparisons, logic, and Where, element by element with broadcast (the kernel of this folder).
+#include "backends/cuda/families/map/elements.h"
 #include "backends/cuda/lower/integers.h"
 
 namespace octet::cuda {

@@ -3,9 +3,9 @@
 #include <bit>
 #include <cmath>
 
+#include "backends/cuda/families/map/elements.h"
 #include "backends/cuda/lower/codes.h"
 #include "backends/cuda/lower/conv_cost.h"
-#include "backends/cuda/lower/elements.h"
 #include "ops/quantized/quant_axis.h"
 #include "ops/shared/axes.h"
 

@@ -19,7 +19,7 @@ struct WalkAxis {
 // Axes of one element are left out, neighbours that lie together in all operands are one; the last is the output's innermost.
 std::vector<WalkAxis> walk_axes(const Walk& walk);
 
-// Null where map.cu does as well.
+// Null where the kernel of map does as well.
 std::optional<Launch> transpose_launch(const Walk& walk, const std::vector<WalkAxis>& axes);
 
 }  // namespace octet::cuda

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/cuda/families/map/elements.h"
 #include "backends/cuda/lower/codes.h"
-#include "backends/cuda/lower/elements.h"
 #include "backends/cuda/lower/integers.h"
 #include "ops/quantized/qfunction.h"
 #include "ops/shared/activation.h"
@@ -16,7 +16,7 @@ struct Function {
   std::string_view op, body;
 };
 
-// As text of CUDA: kernels/math.cu and functions.cu.
+// In the words of device/snippets.cuh.
 constexpr Function kFunctions[] = {{"Abs", "fabsf(a)"},
                                    {"Add", "f32_add(a, b)"},
                                    {"Ceil", "ceilf(a)"},
@@ -190,9 +190,11 @@ std::string integer_of_real(Dtype to) {
   const bool is_signed = is_signed_integer(to);
   const int digits = static_cast<int>(8 * dtype_bytes(to)) - (is_signed ? 1 : 0);
   const f32 limit = std::ldexp(1.0f, digits);
-  const std::string least = is_signed ? fmt::format("(OUT)(1ull << {})", digits) : "(OUT)0";
-  return fmt::format("a != a ? (OUT)0 : a >= {} ? (OUT)~({}) : a <= {} ? {} : (OUT)a",
-                     exact_text(limit), least, exact_text(is_signed ? -limit : 0.0f), least);
+  const std::string type = kernel_type(to);
+  const std::string least =
+      is_signed ? fmt::format("({})(1ull << {})", type, digits) : fmt::format("({})0", type);
+  return fmt::format("a != a ? ({0})0 : a >= {1} ? ({0})~({2}) : a <= {3} ? {2} : ({0})a", type,
+                     exact_text(limit), least, exact_text(is_signed ? -limit : 0.0f));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that compute each element of their output from one element of each input, with broadcast: kernels/map.cu.
+// Steps that compute each element of their output from one element of each input, with broadcast.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace octet::cuda {
 struct Elementwise {
   std::vector<TensorType> types;    // the output, then the inputs: those of the node first
   std::vector<Tensor> constants{};  // of each input; empty where a run brings it
-  std::string body;                 // of a, b, c: kernels/elements.cu
+  std::string body;                 // of a, b, c: device/snippets.cuh
   Tensor table{};                   // of codes
   bool table_flipped = false;       // it begins with -128
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cuda/lower/elements.h"
+#include "backends/cuda/families/map/elements.h"
 
 namespace octet::cuda {
 namespace {
@@ -15,18 +15,18 @@ Walk walk_of(const Elementwise& step, const BindArgs& bind) {
                  : walk_operand(step.types[i + 1], out, bind.inputs[i], bind.input_offset(i)));
   }
   if (step.table) {
-    walk.constants.push_back("TABLE=table");
-    walk.constants.push_back(fmt::format("TABLE_FLIP={}", step.table_flipped ? 128 : 0));
+    walk.table = true;
+    walk.table_flipped = step.table_flipped;
   }
   return walk;
 }
 
-params::MapParams parameters(const Elementwise& step, const StepData& data) {
+WalkParams parameters(const Elementwise& step, const StepData& data) {
   const void* operands[3] = {};
   size_t blob = 0;
   for (size_t i = 0; i + 1 < step.types.size(); ++i)
     operands[i] = step.constants[i] ? data.blob<u8>(blob++) : data.input(i);
-  params::MapParams p{};
+  WalkParams p{};
   p.a = operands[0], p.b = operands[1], p.c = operands[2];
   if (step.table) p.table = data.blob<u8>(blob);
   p.out = data.output();
