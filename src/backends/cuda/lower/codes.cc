@@ -18,6 +18,16 @@ f32 reciprocal_of(f32 scale) {
   return scale >= kLeast && scale <= kMost && !all_ones ? 1.0f / scale : 0.0f;
 }
 
+CodeEndSpec code_end_spec(const Epilogue& epilogue) {
+  const Activation& activation = epilogue.activation;
+  const bool leaky = activation.kind == Activation::Kind::leaky_relu;
+  return {.leaky = leaky,
+          .alpha = bits_of(leaky ? activation.alpha : 0.0f),
+          .zero_point = epilogue.range.zero_point,
+          .lo = epilogue.range.lo,
+          .hi = epilogue.range.hi};
+}
+
 std::string code_text(const Epilogue& epilogue, std::string t) {
   const Activation& activation = epilogue.activation;
   if (activation.kind == Activation::Kind::leaky_relu)

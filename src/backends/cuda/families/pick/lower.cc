@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// GatherChannels of images: runs of channels are moved, others picked one by one (kernels/pick.cu).
-#include <array>
+// GatherChannels of images: runs of channels are moved, others picked one by one (the kernel of this folder).
+#include <limits>
 
+#include "backends/cuda/families/pick/spec.h"
+#include "backends/cuda/lower/element_type.h"
 #include "backends/cuda/lower/move.h"
 #include "backends/cuda/lower/product.h"
 
 namespace octet::cuda {
 namespace {
-
-constexpr size_t kMostInputs = 8;
 
 struct Pick {
   size_t input = 0;
@@ -58,28 +58,25 @@ Launch make_launch(const CudaDevice& device, const PickStep& step, const BindArg
   const PixelStrides y = pixel_strides(shape, bind.outputs[0]);
   const s64 vector =
       common_power(8 / bytes, {shape[1], y.image, y.row, y.pixel, bind.output_offset(0) / bytes});
-  std::string inputs;
-  for (size_t i = 0; i < step.inputs.size(); ++i) {
-    const PixelStrides x = pixel_strides(step.inputs[i].shape, bind.inputs[i]);
-    inputs += fmt::format("X({},{},{},{}) ", i, x.image, x.row, x.pixel);
-  }
-  const s64 count = shape.elements() / vector;
-  Launch launch{.source = {"pick", {}}, .shape = blocks_for(device, count)};
-  KernelSource& source = launch.source;
-  source.set("ELEMENT", type_name(element_of_bytes(bytes)));
-  source.set("VEC", vector), source.set("ACCESS", vector * bytes);
-  source.set("COUNT", count), source.set("C", shape[1]);
-  source.set("OH", shape[2]), source.set("OW", shape[3]);
-  set_strides(source, "Y", y);
-  source.set("INPUTS", inputs);
-  return launch;
+  pick::Spec spec{.element = element_of_bytes(bytes),
+                  .vector = field_of(vector),
+                  .images = shape[0],
+                  .out_h = field_of(shape[2]),
+                  .out_w = field_of(shape[3]),
+                  .channels = field_of(shape[1]),
+                  .y = y,
+                  .inputs = {}};
+  for (size_t i = 0; i < step.inputs.size(); ++i)
+    append(spec.inputs, pixel_strides(step.inputs[i].shape, bind.inputs[i]));
+  return {.source = source_of("pick", spec),
+          .shape = blocks_for(device, count(spec), pick::kThreads)};
 }
 
 std::vector<std::byte> table_of(const PickStep& step) {
-  constexpr u32 kInputShift = 24;
   std::vector<u32> table;
   for (const Pick& pick : step.picks) {
-    table.push_back(static_cast<u32>(pick.input) << kInputShift | static_cast<u32>(pick.channel));
+    table.push_back(static_cast<u32>(pick.input) << pick::kInputShift |
+                    static_cast<u32>(pick.channel));
   }
   return bytes_of<u32>(table);
 }
@@ -93,8 +90,13 @@ Offer lower_gather_channels(const LowerRequest& request) {
     if (request.inputs[i].shape.rank() != 4) return Reject{"the inputs are not images"};
     if (request.inputs[i].shape[1] > kMostChannels) return Reject{"there are 2^24 channels"};
   }
-  if (request.inputs.size() > kMostInputs) return Reject{"there are more than 8 inputs"};
-  if (request.outputs[0].shape.elements() == 0) return Reject{"there is nothing to move"};
+  if (request.inputs.size() > size_t{pick::kMostInputs})
+    return Reject{"there are more than 8 inputs"};
+  const Shape& shape = request.outputs[0].shape;
+  constexpr s64 kMost = std::numeric_limits<s32>::max();
+  if (shape.elements() == 0) return Reject{"there is nothing to move"};
+  if (shape[1] > kMost || shape[2] * shape[3] > kMost)
+    return Reject{"an image has more than 2^31 pixels or channels"};
   const PickStep step{request.inputs, request.outputs[0], picks_of(request)};
   Candidate candidate = candidate_of(request, "pick_channels", Layout::nhwc);
   candidate.strided = candidate.writes_slices = true;
@@ -113,7 +115,7 @@ Offer lower_gather_channels(const LowerRequest& request) {
                   return std::vector<BlobRecipe>{{"", {}, [step] { return table_of(step); }}};
                 }},
            [inputs = step.inputs.size()](const StepData& data) {
-             params::PickParams p{};
+             pick::Params p{};
              for (size_t i = 0; i < inputs; ++i) p.x[i] = data.input(i);
              p.picks = data.blob<u32>(0);
              p.y = data.output();

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// QInterpolate, Interpolate and Resize that computes, of the two last axes of an image: kernels/interpolate.cu.
+// QInterpolate, Interpolate and Resize that computes, of the two last axes of an image: the kernel of this folder.
 #include <limits>
 
 #include "backends/cpu/lower/resize_request.h"
+#include "backends/cuda/families/interpolate/spec.h"
 #include "backends/cuda/lower/codes.h"
+#include "backends/cuda/lower/element_type.h"
 #include "backends/cuda/lower/product.h"
-#include "backends/cuda/lower/walk.h"
 
 namespace octet::cuda {
 namespace {
@@ -15,7 +16,8 @@ struct InterpolateStep {
   ResizeAxis rows, columns;
   bool codes = false;
   s32 zero_point = 0;
-  std::string finish = "v";
+  f32 multiplier = 1.0f;  // of codes
+  CodeEndSpec end{};
 
   bool nhwc(const BindArgs& bind) const { return bind.inputs[0].layout == Layout::nhwc; }
 };
@@ -29,6 +31,7 @@ std::string read(const LowerRequest& request, InterpolateStep& step) {
   if (step.x.shape.rank() != 4) return "the input is not an image";
   if (step.x.shape.elements() == 0 || step.y.shape.elements() == 0)
     return "there is nothing to compute";
+  if (step.x.shape[1] > kMost) return "there are 2^31 channels";
   ResizeGeometry geometry;
   if (std::string reason = read_resize(request, geometry); !reason.empty()) return reason;
   if (geometry.nearest) return "the mode is nearest";
@@ -67,21 +70,23 @@ Launch make_launch(const CudaDevice& device, const InterpolateStep& step, const 
   const s64 vector = common_power(step.codes ? 8 : 4,
                                   {planes.inner, x.image, x.row, x.pixel, y.image, y.row, y.pixel,
                                    bind.input_offset(0) / in, bind.output_offset(0) / out});
-  const s64 count = planes.images * step.y.shape[2] * step.y.shape[3] * planes.inner / vector;
-  Launch launch{.source = {"interpolate", {}}, .shape = blocks_for(device, count)};
-  KernelSource& source = launch.source;
-  source.set("ELEMENT", kernel_type(step.x.dtype)), source.set("OUT", kernel_type(step.y.dtype));
-  source.set("CODES", s64{step.codes}), source.set("ZP", s64{step.zero_point});
-  source.set("FINISH", step.finish);
-  source.set("COUNT", count), source.set("INNER", planes.inner), source.set("VEC", vector);
-  source.set("ACCESS_X", vector * in), source.set("ACCESS_Y", vector * out);
-  source.set("OH", step.y.shape[2]), source.set("OW", step.y.shape[3]);
-  set_strides(source, "X", x), set_strides(source, "Y", y);
-  source.set("ROW_TAPS", taps_of(step.rows)), source.set("COLUMN_TAPS", taps_of(step.columns));
-  constexpr s64 kUnrolled = 4;  // taps of one axis
-  const s64 most = std::max(taps_of(step.rows), taps_of(step.columns));
-  source.set("UNROLL", most <= kUnrolled ? kUnrolled : s64{1});
-  return launch;
+  const interpolate::Spec spec{.in = element_type(step.x.dtype),
+                               .out = element_type(step.y.dtype),
+                               .codes = step.codes,
+                               .zero_point = step.zero_point,
+                               .multiplier = bits_of(step.multiplier),
+                               .end = step.end,
+                               .images = planes.images,
+                               .out_h = field_of(step.y.shape[2]),
+                               .out_w = field_of(step.y.shape[3]),
+                               .inner = field_of(planes.inner),
+                               .vector = field_of(vector),
+                               .x = x,
+                               .y = y,
+                               .row_taps = field_of(taps_of(step.rows)),
+                               .column_taps = field_of(taps_of(step.columns))};
+  return {.source = source_of("interpolate", spec),
+          .shape = blocks_for(device, count(spec), interpolate::kThreads)};
 }
 
 std::vector<BlobRecipe> blobs_of(const InterpolateStep& step) {
@@ -96,8 +101,8 @@ std::vector<BlobRecipe> blobs_of(const InterpolateStep& step) {
   return blobs;
 }
 
-params::InterpolateParams parameters(const InterpolateStep& step, const StepData& data) {
-  params::InterpolateParams p{};
+interpolate::Params parameters(const InterpolateStep& step, const StepData& data) {
+  interpolate::Params p{};
   p.x = data.input(0);
   p.y = data.output();
   size_t blob = 0;
@@ -141,9 +146,8 @@ Offer lower_interpolate_codes(const LowerRequest& request) {
   const Epilogue epilogue = epilogue_of(request.node);
   step.codes = true;
   step.zero_point = epilogue.zero_point(0);
-  step.finish = code_text(
-      epilogue,
-      fmt::format("f32_mul(v, {})", exact_text(request.node.attrs.f("multiplier", 1.0f))));
+  step.multiplier = request.node.attrs.f("multiplier", 1.0f);
+  step.end = code_end_spec(epilogue);
   return candidate_for(request, "interpolate_codes", Layout::nhwc, step);
 }
 
