@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// TopK of reals: kernels/top_k.cu.
+// TopK of reals.
 #include <algorithm>
 #include <bit>
 
+#include "backends/cuda/families/top_k/spec.h"
 #include "backends/cuda/lower/step.h"
 #include "ops/shared/axes.h"
 
@@ -23,20 +24,20 @@ Offer lower_top_k(const LowerRequest& request) {
   const s64 whole = static_cast<s64>(std::bit_ceil(static_cast<u64>(count)));
   const s64 size = std::clamp(whole, 2 * kLeastThreads, kMostSorted);
   if (count > size && k > size / 2) return Reject{"more than 1024 are taken"};
-  Launch launch{.source = {"top_k", {}}, .shape = {}};
-  KernelSource& source = launch.source;
-  source.set("COUNT", count), source.set("K", k);
-  source.set("INNER", dims_product(x, axis + 1, x.rank()));
-  source.set("LARGEST", s64{request.node.attrs.i("largest", 1) != 0});
-  source.set("SIZE", size), source.set("THREADS", size / 2);
-  launch.shape = {.blocks = x.elements() / count, .threads = static_cast<int>(size / 2)};
+  const top_k::Spec spec{.count = field_of(count),
+                         .inner = dims_product(x, axis + 1, x.rank()),
+                         .k = field_of(k),
+                         .largest = request.node.attrs.i("largest", 1) != 0,
+                         .size = field_of(size)};
+  const Launch launch{.source = source_of("top_k", spec),
+                      .shape = {.blocks = x.elements() / count, .threads = top_k::threads(spec)}};
   Candidate candidate = candidate_of(request, "top_k", Layout::linear);
   set_step(candidate, device_of(request),
            {.make_launch = [launch](const BindArgs&) { return launch; }},
            [values = is_read(0), places = is_read(1)](const StepData& data) {
-             return params::TopKParams{reinterpret_cast<const f32*>(data.input(0)),
-                                       values ? reinterpret_cast<f32*>(data.output(0)) : nullptr,
-                                       places ? reinterpret_cast<s64*>(data.output(1)) : nullptr};
+             return top_k::Params{reinterpret_cast<const f32*>(data.input(0)),
+                                  values ? reinterpret_cast<f32*>(data.output(0)) : nullptr,
+                                  places ? reinterpret_cast<s64*>(data.output(1)) : nullptr};
            });
   return candidate;
 }
