@@ -34,4 +34,16 @@ struct ElementOf<ElementType::f32x4> { typedef float4 Type; };
 template <ElementType kType>
 using Element = typename ElementOf<kType>::Type;
 
+// The unsigned type in which sums and products of integers of so many bytes wrap.
+template <s32 kBytes>
+struct WrappingOf {
+  typedef u32 Type;
+};
+template <>
+struct WrappingOf<8> {
+  typedef u64 Type;
+};
+template <class T>
+using Wrapping = typename WrappingOf<sizeof(T)>::Type;
+
 }  // namespace octet::cuda
