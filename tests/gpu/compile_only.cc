@@ -18,7 +18,7 @@
 namespace octet::test {
 namespace {
 
-// "window.cin=64"; expressions in values have words of their own.
+// "window.cin=64", "kept.at[0].size=3"; expressions in values have words of their own.
 bool names_constant(std::string_view word, size_t equals) {
   if (equals == 0 || equals == word.npos) return false;
   return std::ranges::all_of(word.substr(0, equals), [](char c) {
