@@ -2,28 +2,33 @@
 #include "backends/cuda/lower/window.h"
 
 namespace octet::cuda {
+namespace {
 
-AxisStrides axis_strides(const Shape& shape, const Placement& placement) {
+AxisWindow axis_window(const WindowAxis& axis) {
+  return {.in = field_of(axis.in),
+          .out = field_of(axis.out),
+          .kernel = field_of(axis.kernel),
+          .stride = field_of(axis.stride),
+          .dilation = field_of(axis.dilation),
+          .pad = field_of(axis.pad_begin)};
+}
+
+}  // namespace
+
+SpatialWindow spatial_window(const Window& window, bool transposed) {
+  return {.transposed = transposed,
+          .d = axis_window(window.axes[0]),
+          .h = axis_window(window.axes[1]),
+          .w = axis_window(window.axes[2])};
+}
+
+PlaceStrides place_strides(const Shape& shape, const Placement& placement) {
   const std::vector<s64> strides = strides_of(shape, placement);
-  AxisStrides all{strides[0], strides[1], 0, 0, 0};
-  for (size_t i = 2; i < strides.size(); ++i) all[5 - strides.size() + i] = strides[i];
-  return all;
-}
-
-void set_axes(KernelSource& source, const std::string& prefix, const AxisStrides& strides) {
-  for (size_t i = 0; i < strides.size(); ++i) source.set(prefix + '_' + "NCDHW"[i], strides[i]);
-}
-
-void set_spatial_window(KernelSource& source, const Window& window, bool transposed) {
-  source.set("TRANSPOSED", s64{transposed});
-  for (size_t i = 0; i < 3; ++i) {
-    const WindowAxis& axis = window.axes[i];
-    const auto set = [&](const char* name, s64 value) {
-      source.set(std::string(name) + '_' + "DHW"[i], value);
-    };
-    set("IN", axis.in), set("OUT", axis.out), set("KERNEL", axis.kernel);
-    set("STRIDE", axis.stride), set("DIL", axis.dilation), set("PAD", axis.pad_begin);
-  }
+  // Those of the spatial axes, from the last one.
+  const auto spatial = [&](size_t from_last) {
+    return from_last + 2 < strides.size() ? strides[strides.size() - 1 - from_last] : 0;
+  };
+  return {.n = strides[0], .c = strides[1], .d = spatial(2), .h = spatial(1), .w = spatial(0)};
 }
 
 }  // namespace octet::cuda

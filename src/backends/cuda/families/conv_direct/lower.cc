@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// QConv by a thread for each output: kernels/conv_direct.cu.
+// QConv by a thread for each output.
 #include <algorithm>
 
+#include "backends/cuda/families/conv_direct/spec.h"
 #include "backends/cuda/lower/conv_cost.h"
 #include "backends/cuda/lower/product.h"
 #include "backends/cuda/lower/window.h"
@@ -10,6 +11,8 @@
 
 namespace octet::cuda {
 namespace {
+
+using conv_direct::Spec;
 
 struct DirectRequest {
   Product product;
@@ -33,6 +36,8 @@ std::string read(const LowerRequest& request, DirectRequest& conv) {
   constexpr s64 kMost = s64{1} << 30;
   if (conv.x.elements() == 0 || conv.y.elements() == 0) return "there is nothing to compute";
   if (conv.pixels() >= kMost) return "there are too many pixels";
+  if (std::max(conv.channels(), conv.geometry.in_channels_per_group()) >= kMost)
+    return "there are too many channels";
   if (std::string reason = read_product(request, conv.product); !reason.empty()) return reason;
   return conv.product.epilogue.zero_point(kProductWeights) != 0 ? "the weights have a zero point"
                                                                 : "";
@@ -50,60 +55,58 @@ std::vector<std::byte> turned(const DirectRequest& conv) {
   return bytes_of(std::span<const T>(to));
 }
 
-struct Places {
-  AxisStrides x, y, residual{}, addend{};
-};
-
-Places places_of(const DirectRequest& conv, const BindArgs& bind) {
-  Places places{axis_strides(conv.x, bind.inputs[kProductX]),
-                axis_strides(conv.y, bind.outputs[0])};
+void set_places(Spec& spec, const DirectRequest& conv, const BindArgs& bind) {
   const Product& product = conv.product;
-  if (product.has_residual) places.residual = axis_strides(conv.y, bind.inputs[kProductResidual]);
+  spec.x = place_strides(conv.x, bind.inputs[kProductX]);
+  spec.y = place_strides(conv.y, bind.outputs[0]);
+  if (product.has_residual) spec.residual = place_strides(conv.y, bind.inputs[kProductResidual]);
   if (product.addend_row) {
-    places.addend = {0, 1, 0, 0, 0};
+    spec.addend = {.n = 0, .c = 1, .d = 0, .h = 0, .w = 0};
   } else if (product.has_addend) {
-    places.addend = axis_strides(conv.y, bind.inputs[kProductAddend]);
+    spec.addend = place_strides(conv.y, bind.inputs[kProductAddend]);
   }
-  return places;
 }
 
 // Channels of a thread: four where each reads its own and all lie together.
-s64 width_of(const DirectRequest& conv, const Places& places, const BindArgs& bind) {
-  if (!conv.geometry.depthwise() || places.x[1] != 1 || places.y[1] != 1) return 1;
+s32 width_of(const DirectRequest& conv, const Spec& spec, const BindArgs& bind) {
+  if (!conv.geometry.depthwise() || spec.x.c != 1 || spec.y.c != 1) return 1;
   s64 width = common_power(4, {conv.channels(), bind.input_offset(kProductX),
                                bind.output_offset(0) / conv.product.element_bytes()});
-  const auto fits = [&](const AxisStrides& strides) {
-    width = common_power(width, {strides[0], strides[2], strides[3], strides[4]});
+  const auto fits = [&](const PlaceStrides& strides) {
+    width = common_power(width, {strides.n, strides.d, strides.h, strides.w});
   };
-  fits(places.x), fits(places.y);
-  for (size_t i : {kProductResidual, kProductAddend}) {
-    const bool residual = i == kProductResidual;
-    const bool read =
-        residual ? conv.product.has_residual : conv.product.has_addend && !conv.product.addend_row;
-    if (!read) continue;
-    fits(residual ? places.residual : places.addend);
-    width = common_power(width, {bind.input_offset(i)});
+  fits(spec.x), fits(spec.y);
+  if (conv.product.has_residual) {
+    fits(spec.residual);
+    width = common_power(width, {bind.input_offset(kProductResidual)});
+  }
+  if (conv.product.has_addend && !conv.product.addend_row) {
+    fits(spec.addend);
+    width = common_power(width, {bind.input_offset(kProductAddend)});
   }
   return width == 4 ? 4 : 1;
 }
 
 Launch make_launch(const CudaDevice& device, const DirectRequest& conv, const BindArgs& bind) {
-  Launch launch{.source = {"conv_direct", {}}, .shape = {}};
-  KernelSource& source = launch.source;
-  const Places places = places_of(conv, bind);
-  set_axes(source, "X", places.x), set_axes(source, "Y", places.y);
-  set_axes(source, "RES", places.residual), set_axes(source, "ADD", places.addend);
-  set_spatial_window(source, conv.geometry.window, false);
-  source.set("M", conv.pixels()), source.set("CHANNELS", conv.channels());
-  source.set("CIN", conv.geometry.in_channels_per_group());
-  source.set("COUT", conv.geometry.out_channels_per_group());
-  source.set("WEIGHT", std::string(dtype_name(conv.weights.dtype())));
-  source.set("X_S8", s64{conv.product.x_s8});
-  source.set("ZP_X", s64{conv.product.epilogue.zero_point(kProductX)});
-  const s64 width = width_of(conv, places, bind);
-  source.set("VEC", width);
-  set_epilogue(source, conv.product);
-  launch.shape = blocks_for(device, conv.pixels() * conv.channels() / width);
+  Spec spec{.window = spatial_window(conv.geometry.window, false),
+            .x = {},
+            .y = {},
+            .residual = {},
+            .addend = {},
+            .end = epilogue_spec(conv.product),
+            .x_signed = conv.product.x_s8,
+            .x_zero_point = conv.product.epilogue.zero_point(kProductX),
+            .wide_weights = conv.weights.dtype() == Dtype::s16,
+            .pixels = field_of(conv.pixels()),
+            .cin = field_of(conv.geometry.in_channels_per_group()),
+            .cout = field_of(conv.geometry.out_channels_per_group()),
+            .channels = field_of(conv.channels()),
+            .vec = 1};
+  set_places(spec, conv, bind);
+  spec.vec = width_of(conv, spec, bind);
+  Launch launch{.source = source_of("conv_direct", spec),
+                .shape = blocks_for(device, conv.pixels() * conv.channels() / spec.vec,
+                                    conv_direct::kThreads)};
   launch.shape.programmatic_dependent = true;
   return launch;
 }
@@ -154,8 +157,8 @@ Offer lower_conv_direct(const LowerRequest& request) {
                             conv](const BindArgs& bind) { return make_launch(device, conv, bind); },
             .recipes = [conv](const BindArgs&) { return blobs(conv); }},
            [product = conv.product](const StepData& data) {
-             return params::DirectParams{data.input(kProductX), data.blob<u8>(0),
-                                         epilogue_params(product, data, 1)};
+             return conv_direct::Params{data.input(kProductX), data.blob<u8>(0),
+                                        epilogue_params(product, data, 1)};
            });
   return candidate;
 }

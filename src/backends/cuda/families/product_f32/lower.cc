@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conv, ConvTranspose and MatMul of reals: kernels/product_f32.cu.
+// Conv, ConvTranspose and MatMul of reals.
 #include <algorithm>
 
+#include "backends/cuda/families/product_f32/spec.h"
 #include "backends/cuda/lower/conv_cost.h"
 #include "backends/cuda/lower/window.h"
 #include "core/divide.h"
@@ -12,11 +13,10 @@
 namespace octet::cuda {
 namespace {
 
-enum : size_t { kX, kWeights, kBias, kResidual };
+using product_f32::BatchAxis;
+using product_f32::Spec;
 
-struct BatchAxis {
-  s64 size, x, weights, y;  // strides in elements
-};
+enum : size_t { kX, kWeights, kBias, kResidual };
 
 struct ProductF32 {
   ConvGeometry geometry = {};
@@ -32,7 +32,7 @@ struct ProductF32 {
   s64 cin() const { return geometry.in_channels_per_group(); }
   s64 cout() const { return geometry.out_channels_per_group(); }
   s64 taps() const { return geometry.window.kernel_elements(); }
-  s64 rows_each() const { return pixels() >= 4096 ? 8 : 4; }
+  s32 rows_each() const { return pixels() >= 4096 ? 8 : 4; }
 };
 
 std::string read(const LowerRequest& request, ProductF32& product) {
@@ -54,57 +54,47 @@ std::string read(const LowerRequest& request, ProductF32& product) {
   return {};
 }
 
-AxisStrides place_of(const ProductF32& product, const Shape& shape, const Placement& placement) {
-  if (product.rows) return {0, 1, 0, 0, shape[shape.rank() - 1]};
-  return axis_strides(shape, placement);
+PlaceStrides place_of(const ProductF32& product, const Shape& shape, const Placement& placement) {
+  if (product.rows) return {.n = 0, .c = 1, .d = 0, .h = 0, .w = shape[shape.rank() - 1]};
+  return place_strides(shape, placement);
 }
 
-void set_ending(KernelSource& source, const ProductF32& product) {
+Spec spec_of(const ProductF32& product, const BindArgs& bind) {
   const Activation& activation = product.activation;
-  source.set("BIAS", s64{product.has_bias});
-  source.set("RESIDUAL", s64{product.has_residual});
-  source.set("LEAKY", s64{activation.kind == Activation::Kind::leaky_relu});
-  source.set("ALPHA", activation.alpha);
-  source.set("CLAMP", s64{activation.is_clamp()});
-  source.set("CLAMP_LO", activation.min), source.set("CLAMP_HI", activation.max);
-}
-
-std::string batch_list(const ProductF32& product) {
-  std::string list;
-  for (size_t i = product.batches.size(); i-- > 0;) {
-    const BatchAxis& axis = product.batches[i];
-    list += fmt::format("X({},{},{},{},{}) ", axis.size, axis.x, axis.weights, axis.y, axis.y);
-  }
-  return list;
-}
-
-LaunchShape shape_of(const CudaDevice& device, const ProductF32& product) {
-  constexpr s64 kThreadRows = 16, kColumns = 64;
-  if (product.direct) return blocks_for(device, product.pixels() * product.geometry.out_channels);
-  s64 blocks = ceil_div(product.pixels(), kThreadRows * product.rows_each()) *
-               ceil_div(product.cout(), kColumns) * product.geometry.groups;
-  for (const BatchAxis& axis : product.batches) blocks *= axis.size;
-  return {.blocks = blocks, .threads = 256, .programmatic_dependent = true};
+  const PlaceStrides x = place_of(product, product.x, bind.inputs[kX]);
+  Spec spec{.window = spatial_window(product.geometry.window, product.transposed),
+            .x = x,
+            .y = place_of(product, product.y, bind.outputs[0]),
+            .residual_at = {},
+            .batches = {},
+            .pixels = field_of(product.pixels()),
+            .cin = field_of(product.cin()),
+            .cout = field_of(product.cout()),
+            .groups = field_of(product.geometry.groups),
+            .direct = product.direct,
+            .along_k = x.c == 1,
+            .rows_each = product.rows_each(),
+            .bias = product.has_bias,
+            .residual = product.has_residual,
+            .leaky = activation.kind == Activation::Kind::leaky_relu,
+            .alpha = bits_of(activation.alpha),
+            .clamp = activation.is_clamp(),
+            .clamp_lo = bits_of(activation.min),
+            .clamp_hi = bits_of(activation.max)};
+  if (product.has_residual) spec.residual_at = place_of(product, product.y, bind.inputs[kResidual]);
+  for (size_t i = product.batches.size(); i-- > 0;) append(spec.batches, product.batches[i]);
+  return spec;
 }
 
 Launch make_launch(const CudaDevice& device, const ProductF32& product, const BindArgs& bind) {
-  Launch launch{.source = {"product_f32", {}}, .shape = shape_of(device, product)};
-  KernelSource& source = launch.source;
-  const AxisStrides x = place_of(product, product.x, bind.inputs[kX]);
-  set_axes(source, "X", x);
-  set_axes(source, "Y", place_of(product, product.y, bind.outputs[0]));
-  if (product.has_residual)
-    set_axes(source, "RES", place_of(product, product.y, bind.inputs[kResidual]));
-  set_spatial_window(source, product.geometry.window, product.transposed);
-  source.set("M", product.pixels());
-  source.set("CIN", product.cin()), source.set("COUT", product.cout());
-  source.set("GROUPS", product.geometry.groups);
-  source.set("DIRECT", s64{product.direct});
-  source.set("BATCHES", batch_list(product));
-  source.set("ROWS_EACH", product.rows_each());
-  source.set("ALONG_K", s64{x[1] == 1});
-  set_ending(source, product);
-  return launch;
+  const Spec spec = spec_of(product, bind);
+  LaunchShape shape{
+      .blocks = blocks(spec), .threads = product_f32::kThreads, .programmatic_dependent = true};
+  if (product.direct) {
+    shape =
+        blocks_for(device, product.pixels() * product.geometry.out_channels, product_f32::kThreads);
+  }
+  return {.source = source_of("product_f32", spec), .shape = shape};
 }
 
 // As the kernel reads them, from [O, C / group, taps] or, transposed, [C, O / group, taps].
@@ -142,10 +132,10 @@ std::vector<BlobRecipe> blobs(const ProductF32& product) {
   return all;
 }
 
-params::ProductParams parameters(const ProductF32& product, const StepData& data) {
+product_f32::Params parameters(const ProductF32& product, const StepData& data) {
   const auto input = [&](size_t i) { return reinterpret_cast<const f32*>(data.input(i)); };
   size_t blob = 0;
-  params::ProductParams p{};
+  product_f32::Params p{};
   p.x = input(kX);
   p.weights = product.weights ? data.blob<f32>(blob++) : input(kWeights);
   if (product.has_bias) p.bias = product.bias ? data.blob<f32>(blob++) : input(kBias);
@@ -157,6 +147,8 @@ params::ProductParams parameters(const ProductF32& product, const StepData& data
 Offer offer(const LowerRequest& request, const ProductF32& product, const std::string& kernel) {
   constexpr s64 kMost = s64{1} << 31;
   if (product.pixels() >= kMost / 2) return Reject{"there are too many pixels"};
+  if (product.geometry.out_channels >= kMost || product.cin() * product.taps() >= kMost)
+    return Reject{"there are too many channels"};
   const bool image = !product.rows && product.x.rank() == 4;
   Candidate candidate = candidate_of(request, kernel, image ? Layout::nhwc : Layout::linear);
   candidate.inputs[kWeights] = Layout::linear;
