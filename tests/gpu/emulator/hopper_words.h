@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of kernels/hopper.cu where a kernel is compiled for the host (compile.cc): the same functions with the same constants. Copies come when
-// a thread waits at their barrier, and products, which each thread makes for itself, when it waits for them.
+// In place of device/hopper.cuh's instructions where a kernel is compiled for the host (compile.cc): the same functions. Copies come when a thread
+// waits at their barrier, and products, which each thread makes for itself, when it waits for them.
 
 inline u32 shared_address(const void* p) { return (u32)((const u8*)p - emulated.shared); }
 
@@ -49,9 +49,9 @@ inline void threads_meet(u32 number) {
   asm volatile("" ::: "memory");
 }
 
-// Where a byte of a row of BKI bytes lies: 16-byte chunks change places within eight rows.
-inline u32 swizzled(u32 at) {
-  const u32 rows = BKI == 128 ? 7 : BKI == 64 ? 3 : 1;
+// Where a byte of a row of so many bytes lies: 16-byte chunks change places within eight rows.
+inline u32 swizzled(u32 at, u32 row_bytes) {
+  const u32 rows = row_bytes == 128 ? 7 : row_bytes == 64 ? 3 : 1;
   return at ^ (at >> 7 & rows) << 4;
 }
 
@@ -65,17 +65,17 @@ inline u8 published(u32 at) {
 // Of all threads: those that did not ask for it are not told apart.
 inline void publish_shared() { memcpy(emulated.published, emulated.shared, emulated.shared_bytes); }
 
-// Channels c to c + BKI of a pixel; what the tensor has not is zero.
+// Channels from c on of a pixel, as many as the map's boxes have; what the tensor has not is zero.
 inline void copy_row(u32 to, const EmulatedTensorMap& map, const u8* pixel, s32 c) {
-  for (s32 i = 0; i < BKI; ++i) {
-    const u32 at = swizzled(to + i);
+  for (s32 i = 0; i < (s32)map.box[0]; ++i) {
+    const u32 at = swizzled(to + i, map.box[0]);
     const u8 code = pixel != nullptr && c + i < (s32)map.sizes[0] ? pixel[c + i] : 0;
     emulated.shared[at] = emulated.published[at] = code;
   }
 }
-inline void copied(u32 at, u32 rows) {
+inline void copied(u32 at, u32 bytes) {
   EmulatedBarrier& barrier = barrier_at(at);
-  barrier.bytes -= (s32)(rows * BKI);
+  barrier.bytes -= (s32)bytes;
   end_phase(barrier);
 }
 inline const u8* pixel_of_map(const EmulatedTensorMap& map, s32 w, s32 h, s32 n) {
@@ -90,8 +90,10 @@ struct EmulatedLoad {
   s32 c, w, h, n, dw, dh;
 };
 inline void load_later(EmulatedLater work, const EmulatedLoad& load, u32 rows) {
-  memset(emulated.shared + load.to, kUndefined, rows * BKI);
-  memset(emulated.published + load.to, kUndefined, rows * BKI);
+  const u32 row_bytes = load.map->box[0];
+  if (load.to % (8 * row_bytes) != 0) emulated.services->trap("a box begins within its swizzle");
+  memset(emulated.shared + load.to, kUndefined, rows * row_bytes);
+  memset(emulated.published + load.to, kUndefined, rows * row_bytes);
   emulated.services->later(kEmulatedLoads + load.barrier, work, &load, sizeof load);
   emulated.services->end_group(kEmulatedLoads + load.barrier);
 }
@@ -102,13 +104,12 @@ inline void box_comes(const void* what) {
   u32 row = 0;
   for (u32 y = 0; y < map.box[2]; ++y)
     for (u32 x = 0; x < map.box[1]; ++x, ++row)
-      copy_row(load.to + row * BKI, map,
+      copy_row(load.to + row * map.box[0], map,
                pixel_of_map(map, load.w + (s32)x, load.h + (s32)y, load.n), load.c);
-  copied(load.barrier, row);
+  copied(load.barrier, row * map.box[0]);
 }
 inline void load_box4(u32 to, const TensorMap* given, u32 barrier, s32 c, s32 w, s32 h, s32 n) {
   const EmulatedTensorMap& map = *(const EmulatedTensorMap*)given;
-  if (map.box[0] != BKI || to % (8 * BKI) != 0) emulated.services->trap("a box of other rows");
   load_later(box_comes, {to, barrier, &map, c, w, h, n, 0, 0}, map.box[1] * map.box[2]);
 }
 inline void load_box2(u32 to, const TensorMap* map, u32 barrier, s32 c, s32 row) {
@@ -123,14 +124,15 @@ inline void windows_come(const void* what) {
   const s32 last_w = (s32)map.sizes[1] - 1 + map.upper[0];
   const s32 last_h = (s32)map.sizes[2] - 1 + map.upper[1];
   for (u32 row = 0; row < map.pixels; ++row) {
-    copy_row(load.to + row * BKI, map, pixel_of_map(map, w + load.dw, h + load.dh, n), load.c);
+    copy_row(load.to + row * map.box[0], map, pixel_of_map(map, w + load.dw, h + load.dh, n),
+             load.c);
     w += (s32)map.steps[0];
     if (w <= last_w) continue;
     w = map.lower[0], h += (s32)map.steps[1];
     if (h <= last_h) continue;
     h = map.lower[1], n += 1;
   }
-  copied(load.barrier, map.pixels);
+  copied(load.barrier, map.pixels * map.box[0]);
 }
 inline void load_im2col(u32 to, const TensorMap* given, u32 barrier, s32 c, s32 w, s32 h, s32 n,
                         u16 dw, u16 dh) {
@@ -138,8 +140,17 @@ inline void load_im2col(u32 to, const TensorMap* given, u32 barrier, s32 c, s32 
   load_later(windows_come, {to, barrier, &map, c, w, h, n, dw, dh}, map.pixels);
 }
 
-// In units of 16 bytes, so that what kernels add to an operand means the same.
-inline u64 operand(u32 address) { return address >> 4; }
+// In units of 16 bytes, so that what kernels add to an operand means the same; above them the bytes of a row.
+template <s32 kRowBytes>
+inline u64 operand(u32 address) {
+  return address >> 4 | (u64)kRowBytes << 32;
+}
+inline u32 row_bytes_of(u64 operand) { return (u32)(operand >> 32); }
+// Of a byte of its rows.
+inline u32 place_of(u64 operand, u32 row, u32 byte) {
+  const u32 row_bytes = row_bytes_of(operand);
+  return swizzled((u32)operand * 16 + row * row_bytes + byte, row_bytes);
+}
 
 // A warp's lanes go on together: the first of them says for all that a stage is free.
 inline void products_begin() { __syncwarp(); }
@@ -155,22 +166,23 @@ inline void products_wait() {
 
 // This thread's part of d (rows lane / 4 and 8 further of its warp's 16, columns 2 (lane % 4) and the next of each eight) from two rows
 // of codes.
-template <int kColumns>
+template <s32 kSums>
 inline void product_of_rows(s32* d, const s32 (&codes)[2][32], u64 b, s32 sum) {
   const u32 lane = threadIdx.x % 32;
   for (u32 half = 0; half < 2; ++half) {
-    for (u32 i = 0; i < kColumns / 4; ++i) {
-      const u32 column = i / 2 * 8 + 2 * (lane % 4) + i % 2, at = (u32)b * 16 + column * BKI;
+    for (u32 i = 0; i < kSums / 2; ++i) {
+      const u32 column = i / 2 * 8 + 2 * (lane % 4) + i % 2;
       s32& own = d[i / 2 * 4 + 2 * half + i % 2];
       if (sum == 0) own = 0;
-      for (u32 k = 0; k < 32; ++k) own += codes[half][k] * (s32)(s8)published(swizzled(at + k));
+      for (u32 k = 0; k < 32; ++k)
+        own += codes[half][k] * (s32)(s8)published(place_of(b, column, k));
     }
   }
 }
 inline s32 code_of_row(u8 code, bool is_signed) { return is_signed ? (s32)(s8)code : (s32)code; }
 
-template <int kColumns, bool kSigned>
-inline void product_of_shared(s32* d, u64 a, u64 b, s32 sum) {
+template <bool kSigned, s32 kSums>
+inline void product(s32 (&d)[kSums], u64 a, u64 b, s32 sum) {
   struct Operands {
     s32* d;
     u64 a, b;
@@ -181,20 +193,17 @@ inline void product_of_shared(s32* d, u64 a, u64 b, s32 sum) {
     const u32 row = threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4;
     s32 codes[2][32];
     for (u32 i = 0; i < 64; ++i)
-      codes[i / 32][i % 32] = code_of_row(
-          published(swizzled((u32)given.a * 16 + (row + i / 32 * 8) * BKI + i % 32)), kSigned);
-    product_of_rows<kColumns>(given.d, codes, given.b, given.sum);
+      codes[i / 32][i % 32] =
+          code_of_row(published(place_of(given.a, row + i / 32 * 8, i % 32)), kSigned);
+    product_of_rows<kSums>(given.d, codes, given.b, given.sum);
   };
   const Operands operands = {d, a, b, sum};
   emulated.services->later(kEmulatedProducts, work, &operands, sizeof operands);
 }
-inline void product(s32 (&d)[BN / 2], u64 a, u64 b, s32 sum) {
-  product_of_shared<BN, X_S8>(d, a, b, sum);
-}
 
 // The four lanes of a row have its codes.
-template <int kColumns, bool kSigned>
-inline void product_of_registers(s32* d, const u32 (&a)[4], u64 b, s32 sum) {
+template <bool kSigned, s32 kSums>
+inline void product(s32 (&d)[kSums], const u32 (&a)[4], u64 b, s32 sum) {
   struct Operands {
     s32* d;
     s32 codes[2][32];
@@ -208,23 +217,10 @@ inline void product_of_registers(s32* d, const u32 (&a)[4], u64 b, s32 sum) {
   }
   const auto work = [](const void* what) {
     const Operands& given = *(const Operands*)what;
-    product_of_rows<kColumns>(given.d, given.codes, given.b, given.sum);
+    product_of_rows<kSums>(given.d, given.codes, given.b, given.sum);
   };
   emulated.services->later(kEmulatedProducts, work, &operands, sizeof operands);
 }
-inline void product(s32 (&d)[BN / 2], const u32 (&a)[4], u64 b, s32 sum) {
-  product_of_registers<BN, X_S8>(d, a, b, sum);
-}
-#define PRODUCT64(name, is_signed)                                                \
-  inline void name(s32(&d)[32], u64 a, u64 b, s32 sum) {                          \
-    product_of_shared<64, is_signed>(d, a, b, sum);                               \
-  }                                                                               \
-  inline void name(s32(&d)[32], u32 a0, u32 a1, u32 a2, u32 a3, u64 b, s32 sum) { \
-    const u32 a[] = {a0, a1, a2, a3};                                             \
-    product_of_registers<64, is_signed>(d, a, b, sum);                            \
-  }
-PRODUCT64(product64_u8, false)
-PRODUCT64(product64_s8, true)
 
 template <int kSums>
 inline void hold(s32 (&)[kSums]) {}

@@ -59,21 +59,24 @@ TEST(EmulatedRaces, CopiesComeWhenTheyAreWaitedFor) {
 // A warp's 16 rows of 32 codes, all 1, by 64 columns, all 2.
 std::string product(const std::string& before_wait, const std::string& wait,
                     const std::string& publish = "publish_shared();\n") {
-  return simple(R"(
+  return simple(
+      R"(
     u8* const shared = emulated.shared;
     for (s32 i = threadIdx.x; i < 4096; i += 128) shared[i] = i < 2048 ? 1 : 2;
-)" + publish + R"(
+)" + publish +
+          R"(
     __syncthreads();
     s32 d[32] = {};
     products_begin();
-    product64_u8(d, operand(0), operand(2048), 0);
+    product<false>(d, operand<32>(0), operand<32>(2048), 0);
     products_end();
-)" + before_wait + wait +
-                    R"(
+)" + before_wait +
+          wait +
+          R"(
     out[threadIdx.x] = d[5];
     products_wait<0>();
 )",
-                "struct TensorMap;\n#define BN 64\n#define BKI 32\n#define X_S8 0\n" + kernel_file("kernels/hopper.cu"));
+      "struct TensorMap;\n// Begin of Hopper's instructions.\n// End of Hopper's instructions.\n");
 }
 
 TEST(EmulatedRaces, ProductsReadAndWriteUntilTheyAreWaitedFor) {

@@ -6,6 +6,16 @@
 
 namespace octet::cuda {
 
+std::string reject_sizes(const ConvRequest& conv) {
+  constexpr s64 kMost = std::numeric_limits<s32>::max();
+  if (conv.pixels() > kMost) return "the result has 2^31 pixels or more";
+  s64 largest = std::max({conv.cin(), conv.cout(), conv.geometry.groups});
+  for (const WindowAxis& axis : {conv.h(), conv.w()})
+    largest = std::max(
+        {largest, axis.in, axis.out, axis.kernel, axis.stride, axis.dilation, axis.pad_begin});
+  return largest > kMost ? "a size, a stride or a dilation is 2^31 or more" : "";
+}
+
 std::string read_conv(const LowerRequest& request, ConvRequest& conv) {
   const Tensor* weights = request.constant(kProductWeights);
   if (weights == nullptr) return "the weights are not constant";
@@ -16,7 +26,7 @@ std::string read_conv(const LowerRequest& request, ConvRequest& conv) {
   const bool is_empty = request.inputs[kProductX].shape.elements() == 0;
   if (is_empty || conv.geometry.out_channels == 0 || conv.pixels() == 0)
     return "there is nothing to compute";
-  if (conv.pixels() > std::numeric_limits<s32>::max()) return "the result has 2^31 pixels or more";
+  if (std::string reason = reject_sizes(conv); !reason.empty()) return reason;
   conv.weights = *weights;
   conv.strides = {.channel = conv.k(), .cin = conv.geometry.window.kernel_elements(), .tap = 1};
   conv.x = request.inputs[kProductX].shape;

@@ -78,6 +78,9 @@ std::string read_linear(const LowerRequest& request, ConvRequest& conv);
 // Empty, or why no kernel takes it.
 std::string read_conv(const LowerRequest& request, ConvRequest& conv);
 
+// Of sizes that are no fields of a kernel's spec (conv_window()). Empty, or why not.
+std::string reject_sizes(const ConvRequest& conv);
+
 // Window, sizes of x and y, zero point and type of x; where values lie.
 ConvWindow conv_window(const ConvRequest& conv);
 ConvOperands conv_operands(const ConvRequest& conv, const BindArgs& bind);
@@ -97,7 +100,7 @@ Candidate conv_candidate(const LowerRequest& request, std::string kernel, Layout
 
 // By families/conv_mma/, on any GPU.
 Candidate conv_mma_candidate(const LowerRequest& request, const ConvRequest& conv, Layout layout);
-// By kernels/conv_wgmma.cu.
+// By families/conv_wgmma/.
 Offer conv_wgmma_offer(const LowerRequest& request, ConvRequest conv, Layout layout);
 
 }  // namespace octet::cuda
