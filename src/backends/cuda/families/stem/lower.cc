@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The front of a network as one kernel: QuantizeLinear of an image, QConv of few channels with stride 2, and perhaps MaxPool of 3x3 with stride 2
-// behind it (kernels/stem.cu).
+// behind it.
 #include <algorithm>
 #include <limits>
 #include <optional>
 
+#include "backends/cuda/families/stem/spec.h"
 #include "backends/cuda/lower/codes.h"
 #include "backends/cuda/lower/conv_cost.h"
 #include "backends/cuda/lower/conv_request.h"
@@ -15,10 +16,9 @@
 namespace octet::cuda {
 namespace {
 
-constexpr s64 kStride = 2;   // of the convolution, and of the pool
-constexpr s64 kKBytes = 32;  // of one product
-constexpr s64 kPitch = 68;   // words of a row of cells of one channel
-constexpr s64 kThreads = 128;
+using stem::Spec;
+
+constexpr s64 kStride = 2;  // of the convolution, and of the pool
 
 struct Stem {
   ConvRequest conv;  // y: of the chain
@@ -30,26 +30,6 @@ struct Stem {
   // Of a window in its first cell.
   s64 phase(const WindowAxis& axis) const { return before(axis) - axis.pad_begin; }
   s64 taps(const WindowAxis& axis) const { return ceil_div(axis.kernel + phase(axis), kStride); }
-  // Cells that four lanes hold: so many side by side, the others below them.
-  s64 wide() const { return taps(conv.h()) <= 2 && taps(conv.w()) <= 2 ? 2 : 4; }
-  s64 high() const { return 4 / wide(); }
-  s64 groups() const { return ceil_div(taps(conv.h()), high()); }
-  // Of weights: two channels of each group; an odd last channel of two groups, or of one alone.
-  s64 paired_blocks() const { return groups() * (conv.cin() / 2); }
-  s64 blocks() const { return paired_blocks() + conv.cin() % 2 * groups() * (1 + groups() % 2); }
-  s64 columns() const { return conv.cout() <= 16 ? 16 : conv.cout() <= 32 ? 32 : 64; }
-  s64 weight_bytes() const { return blocks() * columns() * kKBytes; }
-  s64 cell_bytes() const { return 2 * high() * conv.cin() * kPitch * 4; }
-};
-
-// What a block computes, and how.
-struct StemTile {
-  s64 columns = 1, rows = 1;            // of the result
-  s64 column_tiles = 1, row_tiles = 1;  // of an image
-  s64 blocks = 4;                       // on a multiprocessor
-  s64 ahead = 2;                        // rows of cells
-
-  s64 count(const Stem& stem) const { return stem.conv.geometry.batch * column_tiles * row_tiles; }
 };
 
 std::string read_image(const LowerRequest& request, Stem& stem) {
@@ -130,115 +110,132 @@ std::string read_stem(const LowerRequest& request, Stem& stem) {
   return chain_body(request.node).nodes.size() > 2 ? read_pool(part_request(request, 2), stem) : "";
 }
 
+stem::Image image_of(const Stem& stem, const BindArgs& bind) {
+  const std::vector<s64> x = strides_of(stem.image, bind.inputs[0]);
+  const s64 pair = common_power(
+      2, {x[0], x[1], x[2], stem.conv.w().in, bind.input_offset(0) / s64{sizeof(f32)}});
+  return {.image = x[0],
+          .channel = x[1],
+          .row = x[2],
+          .height = field_of(stem.conv.h().in),
+          .width = field_of(stem.conv.w().in),
+          .channels = field_of(stem.conv.cin()),
+          .pairs = pair == 2,
+          .top = field_of(stem.before(stem.conv.h())),
+          .left = field_of(stem.before(stem.conv.w()))};
+}
+
+stem::Codes codes_of(const Stem& stem) {
+  const bool is_signed = stem.conv.product.x_s8;
+  const s32 zero_point = stem.conv.product.epilogue.zero_point(kProductX);
+  const CodeRange range = code_range(is_signed ? Dtype::s8 : Dtype::u8);
+  const f32 reciprocal = reciprocal_of(stem.scale);
+  return {.is_signed = is_signed,
+          .zero_point = zero_point,
+          .scale = bits_of(stem.scale),
+          .fast = reciprocal != 0,
+          .reciprocal = bits_of(reciprocal),
+          .least = bits_of(static_cast<f32>(range.lo - zero_point) * stem.scale),
+          .most = bits_of(static_cast<f32>(range.hi - zero_point) * stem.scale)};
+}
+
+// Without tile and places of values.
+Spec spec_of(const Stem& stem) {
+  const ConvRequest& conv = stem.conv;
+  const s64 taps_h = stem.taps(conv.h()), taps_w = stem.taps(conv.w());
+  const s32 wide = taps_h <= 2 && taps_w <= 2 ? 2 : 4;
+  EpilogueSpec end = epilogue_spec(conv.product);
+  end.t_fits = conv.t_fits;
+  stem::Image x{};
+  x.channels = field_of(conv.cin());
+  return {.x = x,
+          .codes = codes_of(stem),
+          .wide = wide,
+          .groups = field_of(ceil_div(taps_h, s64{4} / wide)),
+          .out_h = field_of(conv.h().out),
+          .out_w = field_of(conv.w().out),
+          .cout = field_of(conv.cout()),
+          .bn = conv.cout() <= 16   ? 16
+                : conv.cout() <= 32 ? 32
+                                    : 64,
+          .height = field_of(conv.y[2]),
+          .width = field_of(conv.y[3]),
+          .y = {},
+          .y_access = 1,
+          .end = end,
+          .pool = stem.pool.has_value(),
+          .pool_top = stem.pool ? field_of(stem.pool->h().pad_begin) : 0,
+          .pool_left = stem.pool ? field_of(stem.pool->w().pad_begin) : 0,
+          .tile = {}};
+}
+
 // A lane's word of k: a channel of a group of cells; no group: nothing.
 struct StemWord {
   s64 group = -1, channel = 0;
 };
-StemWord word_of(const Stem& stem, s64 block, s64 half) {
-  const s64 pairs = stem.conv.cin() / 2, single = block - stem.paired_blocks(),
-            groups = stem.groups();
+StemWord word_of(const Spec& spec, s64 block, s64 half) {
+  const s64 channels = spec.x.channels, pairs = channels / 2;
+  const s64 single = block - paired_blocks(spec), groups = spec.groups;
   if (single < 0) return {block / pairs, block % pairs * 2 + half};
-  if (half == 0) return {single % groups, stem.conv.cin() - 1};
-  return single < groups ? StemWord{(single + 1) % groups, stem.conv.cin() - 1} : StemWord{};
+  if (half == 0) return {single % groups, channels - 1};
+  return single < groups ? StemWord{(single + 1) % groups, channels - 1} : StemWord{};
 }
 
-// Of an output channel, for pixel `pixel` of the word in the cell of lane q.
-s8 weight_of(const Stem& stem, s64 channel, const StemWord& word, s64 q, s64 pixel) {
+// Where a lane's pixel lies in a window.
+struct StemPlace {
+  s64 q = 0, pixel = 0;
+};
+
+// Of an output channel, for a pixel of the word in the cell of lane q.
+s8 weight_of(const Stem& stem, const Spec& spec, s64 channel, const StemWord& word,
+             const StemPlace& place) {
   const ConvRequest& conv = stem.conv;
-  const s64 cell_h = word.group * stem.high() + q / stem.wide(), cell_w = q % stem.wide();
-  const s64 r = cell_h * kStride + pixel / 2 - stem.phase(conv.h());
-  const s64 s = cell_w * kStride + pixel % 2 - stem.phase(conv.w());
+  const s64 cell_h = word.group * high(spec) + place.q / spec.wide, cell_w = place.q % spec.wide;
+  const s64 r = cell_h * kStride + place.pixel / 2 - stem.phase(conv.h());
+  const s64 s = cell_w * kStride + place.pixel % 2 - stem.phase(conv.w());
   const bool inside = r >= 0 && r < conv.h().kernel && s >= 0 && s < conv.w().kernel;
   if (channel >= conv.cout() || word.group < 0 || !inside) return 0;
   return conv.weight(channel, (r * conv.w().kernel + s) * conv.cin() + word.channel);
 }
 
-// As kernels/stem.cu has them.
-std::vector<std::byte> packed_stem(const Stem& stem) {
-  const s64 bn = stem.columns(), own = bn / 4;
-  std::vector<std::byte> bytes(static_cast<size_t>(stem.weight_bytes()));
-  for (s64 i = 0; i < stem.weight_bytes(); ++i) {
-    const s64 at = i % kKBytes, row = i / kKBytes % bn;
-    const s64 channel = own * (row % 8 / 2) + row / 8 * 2 + row % 2;
-    const StemWord word = word_of(stem, i / kKBytes / bn, at / 16);
-    const s64 swizzled = i ^ (row / 4 % 2 * 16);
-    bytes[static_cast<size_t>(swizzled)] =
-        static_cast<std::byte>(weight_of(stem, channel, word, at % 16 / 4, at % 4));
+// stem::Params::weights.
+std::vector<std::byte> packed_stem(const Stem& stem, const Spec& spec) {
+  const s32 all = weight_blocks(spec) * spec.bn * stem::kKBytes;
+  std::vector<std::byte> bytes(static_cast<size_t>(all));
+  for (s32 i = 0; i < all; ++i) {
+    const s32 at = i % stem::kKBytes, row = i / stem::kKBytes % spec.bn;
+    const s32 channel = channel_of_row(row, spec);
+    const StemWord word = word_of(spec, i / stem::kKBytes / spec.bn, at / 16);
+    const s32 swizzled = i ^ (row / 4 % 2 * 16);
+    bytes[static_cast<size_t>(swizzled)] = static_cast<std::byte>(
+        weight_of(stem, spec, channel, word, {.q = at % 16 / 4, .pixel = at % 4}));
   }
   return bytes;
 }
 
-void set_image(KernelSource& source, const Stem& stem, const BindArgs& bind) {
-  const std::vector<s64> x = strides_of(stem.image, bind.inputs[0]);
-  source.set("X_IMAGE", x[0]), source.set("X_CHANNEL", x[1]), source.set("X_ROW", x[2]);
-  source.set("IH", stem.conv.h().in), source.set("IW", stem.conv.w().in);
-  source.set("CHANNELS", stem.conv.cin());
-  const s64 pair = common_power(
-      2, {x[0], x[1], x[2], stem.conv.w().in, bind.input_offset(0) / s64{sizeof(f32)}});
-  source.set("PAIRS", s64{pair == 2});
-  source.set("TOP", stem.before(stem.conv.h())), source.set("LEFT", stem.before(stem.conv.w()));
-}
-
-void set_codes(KernelSource& source, const Stem& stem) {
-  const bool is_signed = stem.conv.product.x_s8;
-  const s32 zero_point = stem.conv.product.epilogue.zero_point(kProductX);
-  const CodeRange range = code_range(is_signed ? Dtype::s8 : Dtype::u8);
-  const f32 reciprocal = reciprocal_of(stem.scale);
-  source.set("X_S8", s64{is_signed}), source.set("ZP_X", s64{zero_point});
-  source.set("SCALE", stem.scale), source.set("RECIPROCAL", reciprocal);
-  source.set("FAST", s64{reciprocal != 0});
-  source.set("LEAST", static_cast<f32>(range.lo - zero_point) * stem.scale);
-  source.set("MOST", static_cast<f32>(range.hi - zero_point) * stem.scale);
-}
-
-void set_result(KernelSource& source, const Stem& stem, const BindArgs& bind) {
-  const ConvRequest& conv = stem.conv;
-  source.set("OH", conv.h().out), source.set("OW", conv.w().out);
-  source.set("COUT", conv.cout());
-  source.set("HEIGHT", conv.y[2]), source.set("WIDTH", conv.y[3]);
-  set_strides(source, "Y", conv.output_strides(bind.outputs[0]));
-  source.set("OUT_VEC", output_access(conv, bind, stem.columns() / 4));
-  set_epilogue(source, conv.product);
-  source.set("T_FITS", s64{conv.t_fits});
-  source.set("POOL", s64{stem.pool.has_value()});
-  if (!stem.pool) return;
-  source.set("POOL_T", stem.pool->h().pad_begin);
-  source.set("POOL_L", stem.pool->w().pad_begin);
-}
-
-Launch stem_launch(const Stem& stem, const StemTile& tile, const BindArgs& bind) {
-  constexpr s64 kSwizzleAlignment = 8 * kKBytes, kTableBytes = 256;
-  Launch launch{.source = {"stem", {}}, .shape = {}};
-  KernelSource& source = launch.source;
-  set_image(source, stem, bind);
-  set_codes(source, stem);
-  set_result(source, stem, bind);
-  source.set("WIDE", stem.wide()), source.set("GROUPS", stem.groups());
-  source.set("BN", stem.columns()), source.set("BKI", kKBytes);
-  source.set("COLUMNS", tile.columns), source.set("ROWS", tile.rows);
-  source.set("COLUMN_TILES", tile.column_tiles), source.set("ROW_TILES", tile.row_tiles);
-  source.set("AHEAD", tile.ahead), source.set("MIN_BLOCKS", tile.blocks);
-  const s64 ends = stem.weight_bytes() + stem.cell_bytes();
-  const s64 pixels = ends + 8 * stem.columns() + kTableBytes;
-  source.set("OFF_CELLS", stem.weight_bytes()), source.set("OFF_ENDS", ends);
-  source.set("OFF_PIXELS", pixels);
-  launch.shape = {
-      .blocks = tile.count(stem),
-      .threads = kThreads,
-      .shared_bytes = pixels + tile.ahead * stem.conv.cin() * kThreads * 8 + kSwizzleAlignment,
-      .programmatic_dependent = true};
-  return launch;
+Launch stem_launch(const Stem& stem, Spec spec, const BindArgs& bind) {
+  spec.x = image_of(stem, bind);
+  spec.y = stem.conv.output_strides(bind.outputs[0]);
+  spec.y_access = field_of(output_access(stem.conv, bind, own_channels(spec)));
+  return {.source = source_of("stem", spec),
+          .shape = {.blocks = blocks(spec, stem.conv.geometry.batch),
+                    .threads = stem::kThreads,
+                    .shared_bytes = memory(spec).all,
+                    .programmatic_dependent = true}};
 }
 
 // In cycles of a multiprocessor: instructions bound it where memory does not, and where few blocks share one, what a row waits for.
-f64 stem_cost(const Stem& stem, const StemTile& tile, const Chip& chip) {
+f64 stem_cost(const Stem& stem, const Spec& spec, const Chip& chip) {
   constexpr f64 kRow = 200, kSum = 8, kRowAlone = 450;
   constexpr f64 kApart = 0.25;  // as of tile_cost()
   constexpr s64 kBegin = 4;     // rows in whose time a block begins
-  const s64 rows = (stem.pool ? 2 * tile.rows + 1 : tile.rows) + stem.taps(stem.conv.h()) + kBegin;
-  const s64 waves = ceil_div(tile.count(stem), chip.multiprocessors * tile.blocks);
-  const s64 at_once = std::min(tile.blocks, ceil_div(tile.count(stem), s64{chip.multiprocessors}));
-  const f64 row = (kRow + kSum * static_cast<f64>(stem.columns() / 2)) * static_cast<f64>(at_once);
+  const stem::Tile& tile = spec.tile;
+  const s64 count = blocks(spec, stem.conv.geometry.batch);
+  const s64 rows =
+      (stem.pool ? 2 * s64{tile.rows} + 1 : tile.rows) + stem.taps(stem.conv.h()) + kBegin;
+  const s64 waves = ceil_div(count, chip.multiprocessors * s64{tile.blocks});
+  const s64 at_once = std::min<s64>(tile.blocks, ceil_div(count, s64{chip.multiprocessors}));
+  const f64 row = (kRow + kSum * (spec.bn / 2)) * static_cast<f64>(at_once);
   const f64 busy = static_cast<f64>(waves * rows) * std::max(row, kRowAlone);
   const f64 bytes = static_cast<f64>(stem.image.elements()) * sizeof(f32) +
                     static_cast<f64>(stem.conv.y.elements());
@@ -246,59 +243,65 @@ f64 stem_cost(const Stem& stem, const StemTile& tile, const Chip& chip) {
   return start + std::max(busy, moving) + kApart * std::min(busy, moving);
 }
 
-void divide(const Stem& stem, const Chip& chip, StemTile& tile) {
-  const s64 height = stem.conv.y[2], width = stem.conv.y[3];
-  const s64 most = stem.pool ? 28 : 64 - stem.wide() + 1;
-  tile.column_tiles = ceil_div(width, most);
-  tile.columns = ceil_div(width, tile.column_tiles);
-  StemTile best = tile;
+void divide(const Stem& stem, const Chip& chip, Spec& spec) {
+  stem::Tile& tile = spec.tile;
+  const s32 most = stem.pool ? 28 : 64 - spec.wide + 1;
+  tile.column_tiles = ceil_div_s32(spec.width, most);
+  tile.columns = ceil_div_s32(spec.width, tile.column_tiles);
+  stem::Tile best = tile;
   f64 least = std::numeric_limits<f64>::infinity();
-  for (tile.rows = height; tile.rows >= 1; --tile.rows) {
-    tile.row_tiles = ceil_div(height, tile.rows);
-    if (const f64 cost = stem_cost(stem, tile, chip); cost < least) least = cost, best = tile;
+  for (tile.rows = spec.height; tile.rows >= 1; --tile.rows) {
+    tile.row_tiles = ceil_div_s32(spec.height, tile.rows);
+    if (const f64 cost = stem_cost(stem, spec, chip); cost < least) least = cost, best = tile;
   }
   tile = best;
 }
 
 // The first was the fastest on an H200, or nearly.
-std::vector<StemTile> stem_tiles(const Stem& stem, const Chip& chip) {
-  constexpr s64 kMostBlocksOfWide = 4;  // six leave too few registers for the sums of 64 columns
-  std::vector<StemTile> all;
-  for (const s64 ahead : {4, 8}) {
-    for (const s64 blocks : {4, 3, 6}) {
-      if (stem.columns() > 32 && blocks > kMostBlocksOfWide) continue;
-      StemTile tile{.blocks = blocks, .ahead = ahead};
-      divide(stem, chip, tile);
-      all.push_back(tile);
+std::vector<Spec> stem_specs(const Stem& stem, const Chip& chip) {
+  constexpr s32 kMostBlocksOfWide = 4;  // six leave too few registers for the sums of 64 columns
+  std::vector<Spec> all;
+  Spec spec = spec_of(stem);
+  for (const s32 ahead : {4, 8}) {
+    for (const s32 blocks : {4, 3, 6}) {
+      if (spec.bn > 32 && blocks > kMostBlocksOfWide) continue;
+      spec.tile = {.columns = 1,
+                   .rows = 1,
+                   .column_tiles = 1,
+                   .row_tiles = 1,
+                   .blocks = blocks,
+                   .ahead = ahead};
+      divide(stem, chip, spec);
+      all.push_back(spec);
     }
   }
   return all;
 }
 
-Candidate stem_candidate(const LowerRequest& request, const Stem& stem, const StemTile& tile) {
+Candidate stem_candidate(const LowerRequest& request, const Stem& stem, const Spec& spec) {
   const CudaDevice& device = device_of(request);
   const std::string kernel =
-      fmt::format("stem_{}{}_{}x{}_x{}_{}ahead", stem.columns(), stem.pool ? "_pool" : "",
-                  tile.columns, tile.rows, tile.blocks, tile.ahead);
+      fmt::format("stem_{}{}_{}x{}_x{}_{}ahead", spec.bn, stem.pool ? "_pool" : "",
+                  spec.tile.columns, spec.tile.rows, spec.tile.blocks, spec.tile.ahead);
   Candidate candidate = candidate_of(request, kernel, Layout::nhwc);
   candidate.inputs = {Layout::linear};
   candidate.strided = candidate.writes_slices = true;
-  candidate.cost = stem_cost(stem, tile, device.chip());
+  candidate.cost = stem_cost(stem, spec, device.chip());
   candidate.macs_per_cycle = kWgmmaRate * device.chip().multiprocessors;
   set_step(
       candidate, device,
-      {.make_launch = [stem, tile](const BindArgs& bind) { return stem_launch(stem, tile, bind); },
+      {.make_launch = [stem, spec](const BindArgs& bind) { return stem_launch(stem, spec, bind); },
        .recipes =
-           [stem](const BindArgs&) {
+           [stem, spec](const BindArgs&) {
              const ConvRequest& conv = stem.conv;
              return conv_blobs(conv, {fmt::format("stem {} {} {}", stem.phase(conv.h()),
-                                                  stem.phase(conv.w()), stem.columns()),
+                                                  stem.phase(conv.w()), spec.bn),
                                       {conv.weights},
-                                      [stem] { return packed_stem(stem); }});
+                                      [stem, spec] { return packed_stem(stem, spec); }});
            }},
       [product = stem.conv.product](const StepData& data) {
-        return params::ConvParams{data.input(0), data.blob<s8>(0),
-                                  epilogue_params(product, data, 1)};
+        return stem::Params{reinterpret_cast<const f32*>(data.input(0)), data.blob<s8>(0),
+                            epilogue_params(product, data, 1)};
       });
   return candidate;
 }
@@ -330,8 +333,8 @@ Offer offer_stem(const LowerRequest& request) {
   if (std::string reason = read_stem(request, stem); !reason.empty()) return Reject{reason};
   const bool measured = request.target.keep_others || request.target.tuning != nullptr;
   Candidates candidates;
-  for (const StemTile& tile : stem_tiles(stem, device_of(request).chip())) {
-    candidates.push_back(stem_candidate(request, stem, tile));
+  for (const Spec& spec : stem_specs(stem, device_of(request).chip())) {
+    candidates.push_back(stem_candidate(request, stem, spec));
     // Estimates do not tell them apart: measurements do.
     candidates.back().cost = candidates.front().cost;
     if (!measured) break;

@@ -2,19 +2,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backends/cuda/lower/bottleneck.h"
+#include "backends/cuda/families/bottleneck/bottleneck.h"
 #include "core/divide.h"
 
-namespace octet::cuda {
+namespace octet::cuda::bottleneck {
 namespace {
 
-constexpr s64 kWidth = Bottleneck::kWidth;
-constexpr s64 kDigits = 32, kBase = 255, kLargestDigit = 127;
-
-// The channel that row `row` of a tile is: a thread owns sixteen neighbours.
-s64 channel_of_row(s64 row) { return 16 * (row % 8 / 2) + 2 * (row / 8) + row % 2; }
-// The channel that byte `k` of a row is where the first operand comes from registers.
-s64 channel_of_byte(s64 k) { return 16 * (k / 4 % 4) + 8 * (k / 32) + 4 * (k / 16 % 2) + k % 4; }
+constexpr s32 kLargestDigit = 127;
 
 struct TileOf {
   s64 group, tap, chunk;
@@ -22,10 +16,10 @@ struct TileOf {
 };
 
 void append_tile(std::vector<std::byte>& all, const ConvRequest& conv, const TileOf& tile) {
-  for (s64 row = 0; row < kWidth; ++row) {
-    const s64 channel = tile.group * kWidth + channel_of_row(row);
-    for (s64 k = 0; k < kWidth; ++k) {
-      const s64 c = tile.chunk * kWidth + (tile.from_registers ? channel_of_byte(k) : k);
+  for (s32 row = 0; row < kChannels; ++row) {
+    const s64 channel = tile.group * kChannels + channel_of_row(row);
+    for (s32 k = 0; k < kChannels; ++k) {
+      const s64 c = tile.chunk * kChannels + (tile.from_registers ? channel_of_byte(k) : k);
       const bool exists = channel < conv.cout() && c < conv.cin();
       all.push_back(
           static_cast<std::byte>(exists ? conv.weight(channel, tile.tap * conv.cin() + c) : 0));
@@ -35,9 +29,9 @@ void append_tile(std::vector<std::byte>& all, const ConvRequest& conv, const Til
 
 // All groups of 64 channels, each with its taps and chunks.
 void append_tiles(std::vector<std::byte>& all, const ConvRequest& conv, bool from_registers) {
-  for (s64 group = 0; group * kWidth < conv.cout(); ++group) {
+  for (s64 group = 0; group * kChannels < conv.cout(); ++group) {
     for (s64 tap = 0; tap < conv.geometry.window.kernel_elements(); ++tap) {
-      for (s64 chunk = 0; chunk * kWidth < conv.cin(); ++chunk)
+      for (s64 chunk = 0; chunk * kChannels < conv.cin(); ++chunk)
         append_tile(all, conv, {group, tap, chunk, from_registers});
     }
   }
@@ -45,7 +39,7 @@ void append_tiles(std::vector<std::byte>& all, const ConvRequest& conv, bool fro
 
 std::vector<const ConvRequest*> parts_in_order(const Bottleneck& block) {
   std::vector<const ConvRequest*> parts{&block.reduce, &block.spatial, &block.expand};
-  if (block.shortcut == Shortcut::projection) parts.push_back(&block.project);
+  if (block.projects()) parts.push_back(&block.project);
   return parts;
 }
 
@@ -56,7 +50,7 @@ std::vector<T> of_ends(const Bottleneck& block, const Values& values) {
   for (const ConvRequest* conv : parts_in_order(block)) {
     const std::vector<T> own = values(*conv);
     all.insert(all.end(), own.begin(), own.end());
-    all.resize(static_cast<size_t>(ceil_div(static_cast<s64>(all.size()), kWidth) * kWidth));
+    all.resize(static_cast<size_t>(ceil_div(static_cast<s64>(all.size()), kChannels) * kChannels));
   }
   return all;
 }
@@ -67,13 +61,13 @@ std::vector<s32> biases_of_ends(const Bottleneck& block) {
   });
 }
 
-// So that a thread reads four channels at a time: channel 16q + 4p + e of a group lies at 16p + 4q + e.
+// place_of_end().
 template <class T>
 std::vector<std::byte> for_threads(const std::vector<T>& channels) {
   std::vector<T> all(channels.size());
   for (size_t i = 0; i < all.size(); ++i) {
-    const size_t in = i % kWidth, q = in / 16, p = in / 4 % 4;
-    all[i - in + 16 * p + 4 * q + in % 4] = channels[i];
+    const size_t in = i % kChannels;
+    all[i - in + static_cast<size_t>(place_of_end(static_cast<s32>(in)))] = channels[i];
   }
   return bytes_of<T>(all);
 }
@@ -81,8 +75,8 @@ std::vector<std::byte> for_threads(const std::vector<T>& channels) {
 // The bias is the sum of 1 * digits[0] and 255 * each other.
 void write_digits(s32 bias, std::byte* digits) {
   s32 rest = static_cast<s32>(std::floor(static_cast<f64>(bias) / kBase + 0.5));
-  digits[0] = static_cast<std::byte>(bias - static_cast<s32>(kBase) * rest);
-  for (s64 i = 1; i < kDigits; ++i) {
+  digits[0] = static_cast<std::byte>(bias - kBase * rest);
+  for (s32 i = 1; i < kDigits; ++i) {
     const s32 digit = std::clamp<s32>(rest, -kLargestDigit, kLargestDigit);
     digits[i] = static_cast<std::byte>(digit);
     rest -= digit;
@@ -93,13 +87,12 @@ void write_digits(s32 bias, std::byte* digits) {
 void append_biases(std::vector<std::byte>& all, const Bottleneck& block) {
   const std::vector<s32> biases = biases_of_ends(block);
   const size_t first = all.size();
-  const BottleneckTiles tiles(block);
-  all.resize(static_cast<size_t>(tiles.all * Bottleneck::kTileBytes));
-  for (s64 end = 0; end < block.ends(); ++end) {
-    std::byte* tile = all.data() + first + end / 2 * Bottleneck::kTileBytes + end % 2 * kDigits;
-    for (s64 row = 0; row < kWidth; ++row)
-      write_digits(biases[static_cast<size_t>(end * kWidth + channel_of_row(row))],
-                   tile + row * kWidth);
+  all.resize(static_cast<size_t>(tiles(block.spec).all) * kTileBytes);
+  for (s32 end = 0; end < ends(block.spec); ++end) {
+    std::byte* tile = all.data() + first + end / 2 * kTileBytes + end % 2 * kDigits;
+    for (s32 row = 0; row < kChannels; ++row)
+      write_digits(biases[static_cast<size_t>(end * kChannels + channel_of_row(row))],
+                   tile + row * kChannels);
   }
 }
 
@@ -108,24 +101,12 @@ std::vector<std::byte> tiles_of(const Bottleneck& block) {
   append_tiles(all, block.reduce, false);
   append_tiles(all, block.spatial, false);
   append_tiles(all, block.expand, true);
-  if (block.shortcut == Shortcut::projection) append_tiles(all, block.project, true);
-  if (!block.bias_added) append_biases(all, block);
+  if (block.projects()) append_tiles(all, block.project, true);
+  if (!block.spec.bias_added) append_biases(all, block);
   return all;
 }
 
 }  // namespace
-
-s64 Bottleneck::chunks() const { return ceil_div(reduce.cin(), kWidth); }
-s64 Bottleneck::groups() const { return ceil_div(expand.cout(), kWidth); }
-
-BottleneckTiles::BottleneckTiles(const Bottleneck& block) {
-  const bool projects = block.shortcut == Shortcut::projection;
-  spatial = block.chunks();
-  expand = spatial + block.spatial.geometry.window.kernel_elements();
-  project = expand + block.groups();
-  bias = project + (projects ? block.groups() * block.chunks() : 0);
-  all = bias + (block.bias_added ? 0 : ceil_div(block.ends(), 2));
-}
 
 bool biases_have_digits(const Bottleneck& block) {
   constexpr s64 kLargest = kLargestDigit + kBase * kLargestDigit * (kDigits - 1);
@@ -133,7 +114,7 @@ bool biases_have_digits(const Bottleneck& block) {
                              [](s32 bias) { return std::abs(s64{bias}) <= kLargest; });
 }
 
-std::vector<BlobRecipe> bottleneck_blobs(const Bottleneck& block) {
+std::vector<BlobRecipe> blobs_of(const Bottleneck& block) {
   std::vector<Tensor> weights, multipliers;
   std::string sizes;  // and zero points
   for (const ConvRequest* conv : parts_in_order(block)) {
@@ -142,8 +123,8 @@ std::vector<BlobRecipe> bottleneck_blobs(const Bottleneck& block) {
     sizes += fmt::format(" {}x{} {}", conv->cin(), conv->cout(),
                          conv->product.epilogue.zero_point(kProductX));
   }
-  const std::string key = fmt::format("bottleneck {} {}{}", static_cast<int>(block.shortcut),
-                                      block.bias_added ? "added" : "digits", sizes);
+  const std::string key = fmt::format("bottleneck {} {}{}", static_cast<int>(block.spec.shortcut),
+                                      block.spec.bias_added ? "added" : "digits", sizes);
   std::vector<BlobRecipe> all;
   all.push_back({key, weights, [block] { return tiles_of(block); }});
   all.push_back({"scales of a " + key, multipliers, [block] {
@@ -151,11 +132,11 @@ std::vector<BlobRecipe> bottleneck_blobs(const Bottleneck& block) {
                      return multipliers_of(conv.product.multiplier, conv.cout());
                    }));
                  }});
-  if (block.bias_added) {
+  if (block.spec.bias_added) {
     all.push_back(
         {"biases of a " + key, weights, [block] { return for_threads(biases_of_ends(block)); }});
   }
   return all;
 }
 
-}  // namespace octet::cuda
+}  // namespace octet::cuda::bottleneck

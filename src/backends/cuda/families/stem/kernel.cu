@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// The front of a network on Hopper: reals of an image -> codes -> convolution with stride 2 -> codes, and with a pool behind that the largest of
+// 3x3 windows with stride 2. Nothing between them reaches memory.
+// A block is one warpgroup that goes down some columns of an image. Of each two rows of pixels it makes a row of cells in shared memory: word c
+// of a cell is 2x2 codes of channel c, so that a window is some rows of neighbouring cells. The four lanes that hold a row of the product in
+// registers take a cell each; the next row of the window needs one row of cells more. Products of a row run while the next row becomes codes.
+// With a pool the largest sum is found first: codes grow with sums.
+#include "backends/cuda/device/elements.cuh"
+#include "backends/cuda/device/epilogue.cuh"
+#include "backends/cuda/device/hopper.cuh"
+
+using namespace octet::cuda;
+using namespace octet::cuda::stem;
+
+constexpr Spec s = Made::spec();
+STEM_RULES(OCTET_RULE_ASSERT)
+
+struct OwnEnd {
+  static constexpr EpilogueSpec spec() { return Made::spec().end; }
+};
+using End = Epilogue<OwnEnd>;
+
+constexpr Tile kTile = s.tile;
+constexpr bool kPool = s.pool;
+constexpr s32 kChannels = s.x.channels, kCout = s.cout, kBn = s.bn, kWide = s.wide, kHigh = high(s), kGroups = s.groups;
+constexpr s32 kTaps = taps(s), kSlots = slots(s), kCells = cells(s), kAhead = kTile.ahead;
+constexpr s32 kPaired = kChannels / 2, kWeightBlocks = weight_blocks(s);
+constexpr s32 kOwn = own_channels(s), kSums = kBn / 2;
+constexpr s32 kUnroll = kGroups == 3 ? 12 : 4;  // of rows: a multiple of the groups, and of four where there is a pool
+constexpr s32 kZeroPoint = s.codes.zero_point, kLowest = -2147483647 - 1;
+constexpr s32 kOffCells = memory(s).cells, kOffEnds = memory(s).ends, kOffPixels = memory(s).pixels;
+static_assert(kUnroll % kGroups == 0, "registers of groups take turns");
+
+extern __shared__ u8 shared_memory[];
+
+// What a block computes.
+struct OwnTile {
+  s32 image, row, column;  // of the result: the first
+  s32 rows;                // of the convolution
+  s32 h, w;                // of the convolution: the first, perhaps beyond the image
+};
+__device__ __forceinline__ OwnTile tile_of(s32 index) {
+  OwnTile tile;
+  tile.column = index % kTile.column_tiles * kTile.columns;
+  tile.row = index / kTile.column_tiles % kTile.row_tiles * kTile.rows;
+  tile.image = index / (kTile.column_tiles * kTile.row_tiles);
+  const s32 rows = min(kTile.rows, s.height - tile.row);
+  tile.rows = kPool ? 2 * rows + 1 : rows;
+  tile.h = kPool ? 2 * tile.row - s.pool_top : tile.row, tile.w = kPool ? 2 * tile.column - s.pool_left : tile.column;
+  return tile;
+}
+
+// A thread's part of the rows of cells: two neighbours of each channel, of one of the two rows of pixels. They come one row after another, kAhead of
+// when they are needed, to a place that no other thread looks at. Beyond the image they are 0, whose code is the zero point.
+struct Source {
+  const f32* x;
+  float2* own;
+  s32 y, end;  // what lies behind `end` nobody needs
+  bool first, second;
+  __device__ __forceinline__ Source(const Params& p, const OwnTile& tile, u8* pixels) : own((float2*)pixels + threadIdx.x) {
+    const s32 cell = threadIdx.x / 2, column = 2 * (tile.w + cell) - s.x.left, top = 2 * tile.h - s.x.top;
+    y = top + threadIdx.x % 2, end = max(0, min(s.x.height, top + 2 * (tile.rows + kTaps - 1)));
+    first = cell < kCells && (u32)column < (u32)s.x.width, second = cell < kCells && (u32)(column + 1) < (u32)s.x.width;
+    x = p.x + (s64)tile.image * s.x.image + (s64)y * s.x.row + column;
+  }
+  __device__ __forceinline__ float2* place(s32 row, s32 c) const { return own + ((u32)row % kAhead * kChannels + c) * 128; }
+  // Asks for the next row, which is this one.
+  __device__ __forceinline__ void ask(s32 row) {
+    const bool inside = (u32)y < (u32)end;
+#pragma unroll
+    for (s32 c = 0; c < kChannels; ++c) {
+      const f32* from = x + (s64)c * s.x.channel;
+      if constexpr (s.x.pairs) {
+        copy_async_or_zero<8>(place(row, c), from, inside && first);
+      } else {
+        copy_async_or_zero<4>(place(row, c), from, inside && first);
+        copy_async_or_zero<4>((f32*)place(row, c) + 1, from + 1, inside && second);
+      }
+    }
+    copy_async_commit();
+    x += 2 * s.x.row, y += 2;
+  }
+};
+
+// The code in the low byte. Fast: quotient() of device/elements.cuh, clamped before; adding 1.5 * 2^23 rounds, ties to even.
+__device__ __forceinline__ u32 code_of_pixel(f32 x) {
+  if constexpr (s.codes.fast) {
+    x = x == x ? fminf(fmaxf(x, value_of(s.codes.least)), value_of(s.codes.most)) : 0.0f;
+    const f32 q = f32_mul(x, value_of(s.codes.reciprocal));
+    const f32 better = f32_fma(f32_fma(-q, value_of(s.codes.scale), x), value_of(s.codes.reciprocal), q);
+    return bits_of(f32_add(better, 12582912.0f + (f32)(kZeroPoint - (kZeroPoint & 1)))) + (kZeroPoint & 1);
+  }
+  return (u32)quantized(x, value_of(s.codes.scale), 0.0f, kZeroPoint, s.codes.is_signed ? -128 : 0, s.codes.is_signed ? 127 : 255);
+}
+
+// Makes a row of cells, and asks for the pixels of another in the place of its own.
+__device__ __forceinline__ void store_cells(u32* cells, Source& source, s32 row) {
+  copy_async_wait<kAhead - 1>();
+  u16* to = (u16*)(cells + (u32)row % kSlots * (kChannels * kPitch) + threadIdx.x / 2) + threadIdx.x % 2;
+#pragma unroll
+  for (s32 c = 0; c < kChannels; ++c) {
+    const float2 two = *source.place(row, c);
+    to[c * (2 * kPitch)] = (u16)__byte_perm(code_of_pixel(two.x), code_of_pixel(two.y), 0x0040);
+  }
+  source.ask(row + kAhead);
+}
+
+// Where a lane's two rows of the product begin in a row of cells. With a pool a window that reaches over an edge takes the last column instead,
+// which it holds anyway.
+struct Columns {
+  s32 cell[2];
+  __device__ __forceinline__ Columns(const OwnTile& tile) {
+    const s32 warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4;
+#pragma unroll
+    for (s32 half = 0; half < 2; ++half) {
+      const s32 column = kPool ? 14 * warp + 2 * g + half : 16 * warp + g + 8 * half;
+      cell[half] = (kPool ? max(-tile.w, min(s.out_w - 1 - tile.w, column)) : column) + threadIdx.x % 4 % kWide;
+    }
+  }
+};
+
+// A lane's words of a group for its two rows of the product.
+struct Group {
+  u32 at[2][kChannels];
+  // `row`: of cells, the last of the group.
+  __device__ __forceinline__ void load(const u32* cells, const Columns& columns, s32 row) {
+    const s32 slot = (u32)(row - (kHigh - 1) + (s32)threadIdx.x % 4 / kWide) % kSlots;
+#pragma unroll
+    for (s32 half = 0; half < 2; ++half)
+#pragma unroll
+      for (s32 c = 0; c < kChannels; ++c) at[half][c] = cells[(slot * kChannels + c) * kPitch + columns.cell[half]];
+  }
+};
+
+// All products of a row of the convolution, those that need the group that came last behind the others; groups[first] is the highest of its
+// window.
+__device__ __forceinline__ void multiply(s32 (&acc)[kSums], const Group (&groups)[kGroups], s32 first, u64 weights) {
+  constexpr s32 kLast = kChannels - 1, kBlock = kBn * kKBytes / 16;
+  products_begin();
+#pragma unroll
+  for (s32 place = 0; place < kGroups; ++place) {
+    const auto& own = groups[(first + place) % kGroups].at;
+#pragma unroll
+    for (s32 c = 0; c < 2 * kPaired; c += 2) {
+      const u32 a[4] = {own[0][c], own[1][c], own[0][c + 1], own[1][c + 1]};
+      product<s.codes.is_signed>(acc, a, weights + (place * kPaired + c / 2) * kBlock, place + c != 0);
+    }
+  }
+#pragma unroll
+  for (s32 pair = 0; pair < (kChannels % 2 == 0 ? 0 : kGroups); pair += 2) {
+    const s32 i = ((first + 1) / 2 * 2 + pair) % (kGroups + kGroups % 2);
+    const bool alone = i + 1 == kGroups;
+    const auto &own = groups[i].at, &next = groups[alone ? i : i + 1].at;
+    const u32 a[4] = {own[0][kLast], own[1][kLast], alone ? 0 : next[0][kLast], alone ? 0 : next[1][kLast]};
+    const s32 place = (i - first + kGroups) % kGroups;
+    product<s.codes.is_signed>(acc, a, weights + (kGroups * kPaired + place + (alone ? kGroups : 0)) * kBlock, pair + kPaired != 0);
+  }
+  products_end();
+}
+
+// Multipliers and biases in shared memory: of channel kOwn * q + 4w + e at 16w + 4q + e, so that four lanes read 64 bytes.
+__device__ __forceinline__ void store_ends(const Params& p, u8* ends) {
+  if (threadIdx.x >= kBn) return;
+  const s32 channel = threadIdx.x, q = channel / kOwn, w = channel % kOwn / 4, at = 16 * w + 4 * q + channel % 4;
+  ((f32*)ends)[at] = channel < kCout ? p.end.multiplier[channel] : 0.0f;
+  ((s32*)ends)[kBn + at] = channel < kCout ? p.end.bias[channel] : 0;
+}
+
+// Of channels 4w to 4w + 3 of a thread.
+struct Ends {
+  uint4 multiplier;
+  int4 bias;
+  __device__ __forceinline__ void load(const u8* ends, s32 w) {
+    multiplier = *(const uint4*)(ends + 64 * w + threadIdx.x % 4 * 16);
+    bias = *(const int4*)(ends + 4 * kBn + 64 * w + threadIdx.x % 4 * 16);
+  }
+  __device__ __forceinline__ u32 codes(const s32 (&sums)[4], const u8* table) const {
+    const u8 addend[4] = {};
+    const f32 t[4] = {End::product_real(sums[0] + bias.x, f32_bits(multiplier.x), 0.0f), End::product_real(sums[1] + bias.y, f32_bits(multiplier.y), 0.0f),
+                      End::product_real(sums[2] + bias.z, f32_bits(multiplier.z), 0.0f), End::product_real(sums[3] + bias.w, f32_bits(multiplier.w), 0.0f)};
+    return End::product_codes(t, table, addend);
+  }
+};
+
+// A thread's channels of a pixel, if it has any.
+struct Result {
+  u8* to;
+  bool exists;
+  __device__ __forceinline__ Result(const Params& p, const OwnTile& tile, s32 in_tile) {
+    const s32 column = tile.column + in_tile, channel = threadIdx.x % 4 * kOwn;
+    to = p.end.out + (s64)tile.image * s.y.image + (s64)tile.row * s.y.row + (s64)column * s.y.pixel + channel;
+    exists = in_tile < kTile.columns && column < s.width && channel < kCout;
+  }
+  __device__ __forceinline__ void store(const u32 (&words)[kOwn / 4]) {
+    if (exists) {
+#pragma unroll
+      for (s32 v = 0; v < kOwn; v += s.y_access)
+        if (kCout % kOwn == 0 || (s32)threadIdx.x % 4 * kOwn + v < kCout) store_codes<s.y_access>(to + v, (const u8*)words + v);
+    }
+    to += s.y.row;
+  }
+};
+
+// Of a row: a thread has two pixels, or with a pool one of the seven of a warp.
+template <bool kPooled>
+struct Results {
+  Result own[2];
+  __device__ __forceinline__ Results(const Params& p, const OwnTile& tile, s32 warp, s32 g)
+      : own{Result(p, tile, 16 * warp + g), Result(p, tile, 16 * warp + g + 8)} {}
+};
+template <>
+struct Results<true> {
+  Result own[1];
+  __device__ __forceinline__ Results(const Params& p, const OwnTile& tile, s32 warp, s32 g)
+      : own{Result(p, tile, g < 7 ? 7 * warp + g : kTile.columns)} {}
+};
+
+__device__ __forceinline__ void keep_larger(s32 (&to)[kSums], const s32 (&from)[kSums]) {
+#pragma unroll
+  for (s32 i = 0; i < kSums; ++i) to[i] = max(to[i], from[i]);
+}
+// Of a row beyond the image. It is rare: a branch, not a selection of each sum.
+__device__ __forceinline__ void forget(s32 (&sums)[kSums]) {
+  asm volatile("" ::: "memory");
+#pragma unroll
+  for (s32 i = 0; i < kSums; ++i) sums[i] = kLowest;
+}
+
+// The last of three rows, and the largest of the two before it: a lane has columns 2g and 2g + 1 of its warp's 16, the next one's first is the
+// third of its window. So a warp makes seven pixels.
+__device__ __forceinline__ void finish_pool(Result& result, const u8* ends, const s32 (&before)[kSums], const s32 (&last)[kSums]) {
+  u32 words[kOwn / 4];
+#pragma unroll
+  for (s32 w = 0; w < kOwn / 4; ++w) {
+    s32 sums[4];
+#pragma unroll
+    for (s32 e = 0; e < 4; ++e) {
+      const s32 at = w * 8 + e / 2 * 4 + e % 2;
+      const s32 left = max(before[at], last[at]), middle = max(before[at + 2], last[at + 2]);
+      sums[e] = max(max(left, middle), __shfl_down_sync(~0u, left, 4));
+    }
+    Ends own;
+    own.load(ends, w);
+    words[w] = own.codes(sums, ends + 8 * kBn);
+  }
+  result.store(words);
+}
+
+__device__ __forceinline__ void finish_row(Result* results, const Ends (&ends)[kOwn / 4], const u8* table, const s32 (&acc)[kSums]) {
+#pragma unroll
+  for (s32 half = 0; half < 2; ++half) {
+    u32 words[kOwn / 4];
+#pragma unroll
+    for (s32 w = 0; w < kOwn / 4; ++w) {
+      const s32* four = acc + 8 * w + 2 * half;
+      const s32 sums[4] = {four[0], four[1], four[4], four[5]};
+      words[w] = ends[w].codes(sums, table);
+    }
+    results[half].store(words);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(128, kTile.blocks) octet_kernel(const __grid_constant__ Params p) {
+  constexpr u32 kAlignment = 8 * kKBytes;
+  const u32 weights = (shared_address(shared_memory) + kAlignment - 1) / kAlignment * kAlignment;
+  u8* base = shared_memory + (weights - shared_address(shared_memory));
+  u32* cells = (u32*)(base + kOffCells);
+  for (s32 i = threadIdx.x; i < kWeightBlocks * kBn * kKBytes / 16; i += 128) ((uint4*)base)[i] = ((const uint4*)p.weights)[i];
+  u8* ends = base + kOffEnds;
+  store_ends(p, ends);
+  if constexpr (s.end.table)
+    for (s32 i = threadIdx.x; i < 256; i += 128) ends[8 * kBn + i] = p.end.table[i];
+  publish_shared();
+  __syncthreads();
+  let_successor_begin();
+  wait_for_predecessor();
+
+  const OwnTile tile = tile_of(blockIdx.x);
+  const Columns columns(tile);
+  const u64 operands = operand<kKBytes>(weights);
+  Source source(p, tile, base + kOffPixels);
+  for (s32 row = 0; row < kAhead; ++row) source.ask(row);
+  const s32 warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4;
+  Results<kPool> results(p, tile, warp, g);
+  Ends own_ends[kOwn / 4];  // of no use with a pool, whose sums take many registers
+#pragma unroll
+  for (s32 w = 0; w < kOwn / 4; ++w) own_ends[w].load(ends, w);
+  Group groups[kGroups];
+  s32 acc[kPool ? 2 : 1][kSums];
+#pragma unroll
+  for (s32 row = 0; row < kTaps; ++row) {
+    store_cells(cells, source, row);
+    if (row == kTaps - 1) break;
+    __syncthreads();
+    if (kHigh == 1) groups[row % kGroups].load(cells, columns, row);
+  }
+  for (s32 from = 0; from < tile.rows; from += kUnroll) {
+#pragma unroll
+    for (s32 u = 0; u < kUnroll; ++u) {
+      const s32 v = from + u, row = v + kTaps - 1;
+      if (v >= tile.rows) break;
+      __syncthreads();
+      groups[(u + kTaps - 1) % kGroups].load(cells, columns, row);
+      // With a pool rows 2i and 2i + 2 of the convolution end windows; sums of 2i stay where they are until 2i + 2 is there.
+      s32(&own)[kSums] = acc[kPool ? (u + 1) / 2 % 2 : 0];
+      multiply(own, groups, u % kGroups, operands);
+      store_cells(cells, source, row + 1);
+      products_wait<0>();
+      hold(own);
+      if constexpr (kPool) {
+        s32(&other)[kSums] = acc[1 - (u + 1) / 2 % 2];
+        if ((u32)(tile.h + v) >= (u32)s.out_h) forget(own);
+        if (u % 2 == 1) keep_larger(other, own);
+        if (u % 2 == 0 && v > 0) finish_pool(results.own[0], ends, other, own);
+      } else {
+        finish_row(results.own, own_ends, ends + 8 * kBn, own);
+      }
+    }
+  }
+}
