@@ -56,6 +56,8 @@ inline constexpr CUresult kNoDevice = 100;
 inline constexpr CUresult kInvalidImage = 200;
 inline constexpr CUresult kInvalidContext = 201;
 inline constexpr CUresult kNoBinary = 209;
+// PTX of a newer compiler than the driver knows.
+inline constexpr CUresult kUnsupportedPtx = 222;
 inline constexpr CUresult kInvalidHandle = 400;
 
 // CUdevice_attribute.

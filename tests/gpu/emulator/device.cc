@@ -87,6 +87,10 @@ CUcontext current() { return current_context; }
 
 bool late() { return environment_number("OCTET_EMULATED_LATE", 0) != 0; }
 
+int driver_version() {
+  return static_cast<int>(environment_number("OCTET_EMULATED_DRIVER_VERSION", 13000));
+}
+
 size_t memory_bytes() {
   static const long megabytes = environment_number("OCTET_EMULATED_MEMORY_MB", 4096);
   return static_cast<size_t>(megabytes) << 20;
@@ -135,7 +139,7 @@ CUresult cuInit(unsigned flags) {
 
 CUresult cuDriverGetVersion(int* version) {
   EMULATED_ENTER("cuDriverGetVersion", nothing);
-  *version = static_cast<int>(environment_number("OCTET_EMULATED_DRIVER_VERSION", 13000));
+  *version = driver_version();
   return 0;
 }
 
@@ -158,6 +162,9 @@ constexpr ErrorText kErrors[] = {
     {209, "CUDA_ERROR_NO_BINARY_FOR_GPU",
      "no kernel image is available for execution on the device"},
     {214, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered"},
+    {218, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+    {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+     "the provided PTX was compiled with an unsupported toolchain."},
     {400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {600, "CUDA_ERROR_NOT_READY", "device not ready"},
@@ -233,7 +240,12 @@ int capability(bool minor) {
   return numbers[minor ? 1 : 0];
 }
 
-constexpr int kHopper = 9;
+// As Hopper's and the large Blackwell's.
+bool has_large_multiprocessors() {
+  constexpr int kHopper = 9, kSmallBlackwell = 12;
+  return capability(false) >= kHopper && capability(false) < kSmallBlackwell;
+}
+
 constexpr int kReservedShared = 1 << 10;  // of a block, kept by the system
 
 // OCTET_EMULATED_ATTRIBUTES, "16:132,13:1980000": of another chip, by the numbers of CUdevice_attribute.
@@ -265,7 +277,7 @@ const std::map<int, int>& attributes() {
       {octet::cuda::kMemoryClockKilohertz, 1000000},
       {octet::cuda::kMemoryBusBits, 64},
       {octet::cuda::kL2Bytes, 1 << 20},
-      {octet::cuda::kThreadsOfMultiprocessor, capability(false) >= kHopper ? 2048 : 1536},
+      {octet::cuda::kThreadsOfMultiprocessor, has_large_multiprocessors() ? 2048 : 1536},
       {41, 1},  // unified addresses
       {octet::cuda::kComputeMajor, capability(false)},
       {octet::cuda::kComputeMinor, capability(true)},
@@ -281,9 +293,11 @@ const std::map<int, int>& attributes() {
 
 }  // namespace
 
+int octet::emulator::capability_number() { return 10 * capability(false) + capability(true); }
+
 size_t octet::emulator::shared_bytes_opt_in() {
   constexpr size_t kOthers = 99 << 10;
-  return capability(false) >= kHopper ? kMostSharedBytes : kOthers;
+  return has_large_multiprocessors() ? kMostSharedBytes : kOthers;
 }
 
 CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice device) {

@@ -32,21 +32,24 @@ namespace octet::emulator {
 
 using cuda::kInvalidContext, cuda::kInvalidHandle, cuda::kInvalidImage, cuda::kInvalidValue,
     cuda::kNoBinary;
-inline constexpr CUresult kNotInitialized = 3, kNotFound = 500, kNotReady = 600,
+inline constexpr CUresult kNotInitialized = 3, kNotFound = 500, kNotReady = 600, kInvalidPtx = 218,
                           kIllegalAddress = 700, kOutOfResources = 701, kMisaligned = 716,
                           kLaunchFailed = 719, kNotSupported = 801, kCaptureUnsupported = 900,
                           kCaptureInvalidated = 901, kCaptureUnjoined = 904, kCaptureIllegal = 905,
                           kCapturedEvent = 907, kCaptureWrongThread = 908, kInvalidCluster = 912;
 inline constexpr size_t kSharedBytes = 48 << 10, kMostSharedBytes = 227 << 10;
-size_t shared_bytes_opt_in();  // of a block: kMostSharedBytes of a Hopper, 99 KB of others
+size_t
+shared_bytes_opt_in();  // of a block: kMostSharedBytes from 9.0 on, 99 KB of others and of 12.0
 
 // One lock for all: functions of the driver run one at a time, kernels included.
 std::recursive_mutex& machine_lock();
 int devices();
 CUcontext context_of(int ordinal);
 CUcontext current();
-bool late();            // OCTET_EMULATED_LATE
-size_t memory_bytes();  // of a device
+bool late();              // OCTET_EMULATED_LATE
+size_t memory_bytes();    // of a device
+int capability_number();  // 90 for 9.0
+int driver_version();     // 13000 for CUDA 13.0
 long environment_number(const char* name, long otherwise);
 
 // OCTET_EMULATED_FAIL says that this call of `function` fails.

@@ -35,6 +35,32 @@ TEST(EmulatedGpu, BadImagesAreRefused) {
   EXPECT_EQ(gpu().cuModuleUnload(module), 0);
 }
 
+// Machine code is for a generation, "a" for one chip; PTX for all later ones, and for drivers that know its language.
+TEST(EmulatedGpu, CodeIsForSomeChips) {
+  const auto loads = [](const std::string& arch) {
+    CUmodule module = nullptr;
+    const Built built = build_for(arch, simple("out[0] = 1;\n"));
+    EXPECT_EQ(built.result, 0) << arch << built.log;
+    const CUresult result = gpu().cuModuleLoadData(&module, built.image.data());
+    if (result == 0) {
+      EXPECT_EQ(gpu().cuModuleUnload(module), 0);
+    }
+    return result;
+  };
+  EXPECT_EQ(loads("sm_80"), 0);
+  EXPECT_EQ(loads("sm_75"), 209);
+  EXPECT_EQ(loads("sm_86"), 209);
+  EXPECT_EQ(loads("sm_90a"), 209);
+  EXPECT_EQ(loads("compute_80"), 0);
+  EXPECT_EQ(loads("compute_75"), 0);
+  EXPECT_EQ(loads("compute_90"), 209);
+  setenv("OCTET_EMULATED_NVRTC_VERSION", "13010", 1);
+  EXPECT_EQ(loads("compute_80"), 222);
+  EXPECT_EQ(loads("sm_80"), 0);
+  unsetenv("OCTET_EMULATED_NVRTC_VERSION");
+  EXPECT_EQ(build_for("sm_99", simple("out[0] = 1;\n")).result, 5);
+}
+
 TEST(EmulatedGpu, LaunchesKeepToLimits) {
   const Kernel kernel(
       simple("extern __shared__ u8 s[]; __shared__ u8 fixed[1024]; out[0] = s[0] + fixed[0];\n"));

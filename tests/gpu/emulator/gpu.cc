@@ -44,9 +44,16 @@ const Gpu& gpu() {
 }
 
 Built build(const std::string& source, const std::vector<std::string>& options) {
+  return build_for("sm_80", source, options);
+}
+
+Built build_for(const std::string& arch, const std::string& source,
+                const std::vector<std::string>& options) {
+  const std::string target = "-arch=" + arch;
+  const bool is_ptx = arch.starts_with("compute_");
   nvrtcProgram program = nullptr;
   EXPECT_EQ(gpu().nvrtcCreateProgram(&program, source.c_str(), "kernel", 0, nullptr, nullptr), 0);
-  std::vector<const char*> words = {"-arch=sm_80", "-fmad=false"};
+  std::vector<const char*> words = {target.c_str(), "-fmad=false"};
   for (const std::string& option : options) words.push_back(option.c_str());
   Built built;
   built.result = gpu().nvrtcCompileProgram(program, static_cast<int>(words.size()), words.data());
@@ -55,9 +62,11 @@ Built build(const std::string& source, const std::vector<std::string>& options) 
   built.log.resize(bytes);
   EXPECT_EQ(gpu().nvrtcGetProgramLog(program, built.log.data()), 0);
   if (built.result == 0) {
-    EXPECT_EQ(gpu().nvrtcGetCUBINSize(program, &bytes), 0);
+    const auto size = is_ptx ? gpu().nvrtcGetPTXSize : gpu().nvrtcGetCUBINSize;
+    const auto get = is_ptx ? gpu().nvrtcGetPTX : gpu().nvrtcGetCUBIN;
+    EXPECT_EQ(size(program, &bytes), 0);
     built.image.resize(bytes);
-    EXPECT_EQ(gpu().nvrtcGetCUBIN(program, built.image.data()), 0);
+    EXPECT_EQ(get(program, built.image.data()), 0);
   }
   EXPECT_EQ(gpu().nvrtcDestroyProgram(&program), 0);
   return built;

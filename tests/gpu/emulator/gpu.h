@@ -28,6 +28,9 @@ struct Built {
   std::string image, log;
 };
 Built build(const std::string& source, const std::vector<std::string>& options = {});
+// Machine code or PTX.
+Built build_for(const std::string& arch, const std::string& source,
+                const std::vector<std::string>& options = {});
 // Of src/backends/cuda/kernels.
 std::string kernel_file(const std::string& name);
 // With the prelude before it.

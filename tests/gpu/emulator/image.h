@@ -29,6 +29,20 @@ inline size_t image_size(const void* image) {
   return header.e_shoff < (1u << 30) && end > sizeof header ? end : 0;
 }
 
+// For which chip it is, as cubins say it: 90 for 9.0, and whether for no other; 0: for any.
+struct ImageTarget {
+  int number = 0;
+  bool alone = false;
+};
+
+inline constexpr unsigned kAlone = 1u << 16;
+
+inline ImageTarget image_target(const void* image) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, image, sizeof header);
+  return {static_cast<int>(header.e_flags & (kAlone - 1)), (header.e_flags & kAlone) != 0};
+}
+
 inline bool seal_image(std::string& image) {
   if (image.size() < sizeof(Elf64_Ehdr) || image_size(image.data()) != image.size()) return false;
   image.replace(kMarkAt, kMarkBytes, mark_of(image));
@@ -43,6 +57,14 @@ inline bool is_image(const std::string& image) {
 inline std::string unsealed(std::string image) {
   image.replace(kMarkAt, kMarkBytes, kMarkBytes, '\0');
   return image;
+}
+
+inline void set_image_target(std::string& image, ImageTarget target) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, image.data(), sizeof header);
+  header.e_flags = static_cast<unsigned>(target.number) | (target.alone ? kAlone : 0);
+  std::memcpy(image.data(), &header, sizeof header);
+  image.replace(kMarkAt, kMarkBytes, mark_of(image));
 }
 
 }  // namespace octet::emulator

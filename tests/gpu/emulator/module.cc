@@ -13,6 +13,7 @@
 #include "device.h"
 #include "image.h"
 #include "launch.h"
+#include "ptx.h"
 
 struct CUmod_st {
   CUcontext context;
@@ -88,13 +89,32 @@ std::string readable_bytes(const void* image, size_t bytes) {
   return copy;
 }
 
+// Machine code runs on chips of its generation that are not older; "a" says: on its own alone.
+bool runs_here(ImageTarget target) {
+  const int chip = capability_number();
+  if (target.number == 0 || target.number == chip) return true;
+  return !target.alone && target.number / 10 == chip / 10 && target.number < chip;
+}
+
+// PTX runs on all later chips, if the driver knows its language.
+CUresult read_ptx(const void* at, const PtxHead& head, std::string& image) {
+  if (head.version > ptx_version(driver_version())) return octet::cuda::kUnsupportedPtx;
+  if (head.target > capability_number()) return kNoBinary;
+  const std::string text = readable_bytes(at, kMostPtxHead + 2 * head.bytes);
+  image = text.empty() ? text : image_of_ptx(text.substr(kMostPtxHead));
+  return is_image(image) ? 0 : kInvalidPtx;
+}
+
 CUresult read_image(const void* at, std::string& image) {
   const std::string header = readable_bytes(at, sizeof(Elf64_Ehdr));
+  static_assert(sizeof(Elf64_Ehdr) == kMostPtxHead);
+  if (PtxHead head; read_ptx_head(header, head)) return read_ptx(at, head, image);
   const size_t bytes = header.empty() ? 0 : image_size(header.data());
   if (bytes == 0) return kInvalidImage;
   image = readable_bytes(at, bytes);
   if (image.compare(kMarkAt, 3, "EMU") != 0) return kNoBinary;
-  return is_image(image) ? 0 : kInvalidImage;
+  if (!is_image(image)) return kInvalidImage;
+  return runs_here(image_target(image.data())) ? 0 : kNoBinary;
 }
 
 void* open_image(const std::string& image) {
@@ -102,7 +122,7 @@ void* open_image(const std::string& image) {
   std::string path = std::filesystem::temp_directory_path(error) / "octet_emulated_XXXXXX";
   const int file = mkstemp(path.data());
   if (file < 0) return nullptr;
-  const std::string bytes = unsealed(image);
+  const std::string bytes = unsealed(image);  // the loader does not mind for which chip it is
   const bool written =
       write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
   close(file);

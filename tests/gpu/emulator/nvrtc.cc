@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVRTC's interface over g++.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -7,12 +8,15 @@
 
 #include "backends/cuda/driver_types.h"
 #include "compile.h"
+#include "image.h"
+#include "ptx.h"
 
 using octet::emulator::Compiled;
 
 struct _nvrtcProgram {
   std::string source;
   Compiled compiled;
+  std::string ptx = {};
 };
 
 namespace {
@@ -22,7 +26,7 @@ long environment_number(const char* name, long otherwise) {
   return value != nullptr ? std::strtol(value, nullptr, 10) : otherwise;
 }
 
-constexpr nvrtcResult kInvalidInput = 3, kInvalidProgram = 4, kCompilation = 6;
+constexpr nvrtcResult kInvalidInput = 3, kInvalidProgram = 4, kInvalidOption = 5, kCompilation = 6;
 
 // The options that mean something to g++; -arch and its like do not.
 std::vector<std::string> defines_of(int count, const char* const* options) {
@@ -38,6 +42,56 @@ std::vector<std::string> defines_of(int count, const char* const* options) {
         defines.push_back((name[2] == 'd' ? "-D" : "-U") + option.substr(name.size()));
   }
   return defines;
+}
+
+// What CUDA 13.0 knows, or OCTET_EMULATED_NVRTC_ARCHS, "80,90".
+std::vector<int> targets() {
+  const char* asked = std::getenv("OCTET_EMULATED_NVRTC_ARCHS");
+  std::vector<int> all;
+  for (const char* at = asked; at != nullptr && *at != 0;) {
+    char* end = nullptr;
+    all.push_back(static_cast<int>(std::strtol(at, &end, 10)));
+    at = *end == ',' ? end + 1 : end;
+  }
+  return asked != nullptr ? all : std::vector{75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
+}
+
+// "-arch=sm_90a", "-arch=compute_90".
+struct Target {
+  octet::emulator::ImageTarget image;
+  bool is_ptx = false;
+};
+
+// False where it is not known.
+bool read_target(int count, const char* const* options, Target& target) {
+  for (int i = 0; i < count; ++i) {
+    const std::string option = options[i];
+    if (!option.starts_with("-arch=")) continue;
+    target.is_ptx = option.starts_with("-arch=compute_");
+    target.image.number =
+        static_cast<int>(std::strtol(option.c_str() + option.find('_') + 1, nullptr, 10));
+    target.image.alone = option.ends_with('a');
+    const std::vector<int> known = targets();
+    return std::find(known.begin(), known.end(), target.image.number) != known.end();
+  }
+  return true;
+}
+
+int cuda_version() {
+  constexpr long kUsual = 13000;
+  const long asked = environment_number("OCTET_EMULATED_NVRTC_VERSION", 0);
+  return static_cast<int>(asked == 0 ? kUsual : asked);
+}
+
+void keep_for(const Target& target, _nvrtcProgram& program) {
+  using namespace octet::emulator;
+  if (target.is_ptx) {
+    program.ptx =
+        ptx_of(program.compiled.image, {ptx_version(cuda_version()), target.image.number, 0});
+    program.compiled.image.clear();
+  } else {
+    set_image_target(program.compiled.image, target.image);
+  }
 }
 
 }  // namespace
@@ -67,8 +121,12 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char* con
   if (program == nullptr) return kInvalidProgram;
   if (const long failure = environment_number("OCTET_EMULATED_NVRTC_FAIL", 0); failure != 0)
     return static_cast<nvrtcResult>(failure);
+  Target target;
+  if (!read_target(count, options, target)) return kInvalidOption;
   program->compiled = octet::emulator::compile(program->source, defines_of(count, options));
-  return program->compiled.ok ? 0 : kCompilation;
+  if (!program->compiled.ok) return kCompilation;
+  keep_for(target, *program);
+  return 0;
 }
 
 nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, size_t* bytes) {
@@ -92,6 +150,31 @@ nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t* bytes) {
 nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char* cubin) {
   if (program == nullptr || !program->compiled.ok) return kInvalidProgram;
   std::memcpy(cubin, program->compiled.image.data(), program->compiled.image.size());
+  return 0;
+}
+
+nvrtcResult nvrtcGetPTXSize(nvrtcProgram program, size_t* bytes) {
+  if (program == nullptr || !program->compiled.ok) return kInvalidProgram;
+  *bytes = program->ptx.size() + 1;
+  return 0;
+}
+
+nvrtcResult nvrtcGetPTX(nvrtcProgram program, char* ptx) {
+  if (program == nullptr || !program->compiled.ok) return kInvalidProgram;
+  std::memcpy(ptx, program->ptx.c_str(), program->ptx.size() + 1);
+  return 0;
+}
+
+nvrtcResult nvrtcGetNumSupportedArchs(int* count) {
+  if (count == nullptr) return kInvalidInput;
+  *count = static_cast<int>(targets().size());
+  return 0;
+}
+
+nvrtcResult nvrtcGetSupportedArchs(int* archs) {
+  if (archs == nullptr) return kInvalidInput;
+  const std::vector<int> all = targets();
+  std::copy(all.begin(), all.end(), archs);
   return 0;
 }
 
