@@ -22,6 +22,7 @@ void print_json(const std::vector<DeviceEntry>& entries) {
     list.push_back({{"name", entry.info.name},
                     {"chip", entry.info.chip},
                     {"level", entry.info.level},
+                    {"tuned", entry.info.tuned},
                     {"usable", entry.missing.empty()},
                     {"missing", entry.missing},
                     {"note", entry.note}});
@@ -37,7 +38,8 @@ int run(const Options& options) {
   }
   for (const DeviceEntry& entry : entries) {
     if (entry.missing.empty()) {
-      fmt::print("{:<8} {} ({})\n", entry.info.name, entry.info.chip, entry.info.level);
+      fmt::print("{:<8} {} ({}{})\n", entry.info.name, entry.info.chip, entry.info.level,
+                 entry.info.tuned ? "" : ", untuned");
       if (!entry.note.empty()) fmt::print("{:<8} {}\n", "", sanitize(entry.note));
     } else {
       fmt::print("{:<8} not usable: {}\n", entry.info.name, entry.missing);

@@ -17,6 +17,7 @@
 #include "cli/terminal.h"
 #include "octet/engine.h"
 #include "octet/json.h"
+#include "octet/machine.h"
 
 namespace octet::cli {
 namespace {
@@ -168,6 +169,7 @@ int run(Options options) {
   if (options.json) {
     nlohmann::ordered_json object = parsed(to_json(inspection));
     const auto preprocess = engine.preprocess();
+    object["tuned"] = device_info(options.device).tuned;
     object["preprocess"] = preprocess ? parsed(to_json(*preprocess)) : nullptr;
     name_engine(options, object);
     print_json(object);
@@ -186,8 +188,9 @@ int run(Options options) {
   }
   if (options.nodes || !inspection.constraints.empty()) fmt::print("\n");
   print_nodes(inspection, options.nodes);
-  fmt::print("\n{}; kernels for {}\n", coverage_line(inspection.coverage),
-             inspection.isa == "none" ? "any x86-64" : inspection.isa);
+  fmt::print("\n{}; kernels for {}{}\n", coverage_line(inspection.coverage),
+             inspection.isa == "none" ? "any x86-64" : inspection.isa,
+             device_info(options.device).tuned ? "" : " (untuned)");
   return kDone;
 }
 

@@ -3,6 +3,7 @@
 #include "octet/warm.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 
@@ -45,6 +46,20 @@ std::string names_of(const std::vector<KnownGpu>& gpus) {
   for (const KnownGpu& gpu : gpus)
     names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", gpu.name, gpu.arch);
   return names;
+}
+
+// "a100, ..., or all of sm80, ..., sm120"
+std::string known_names() {
+  std::string names;
+  std::vector<std::string> generations;
+  for (const KnownGpu& gpu : known_gpus()) {
+    names += gpu.name + ", ";
+    std::string generation = gpu.arch;
+    std::erase_if(generation, [](char c) { return c == '_'; });
+    if (generation.ends_with('a')) generation.pop_back();
+    if (generations.empty() || generations.back() != generation) generations.push_back(generation);
+  }
+  return fmt::format("{}or all of {}", names, fmt::join(generations, ", "));
 }
 
 WarmReport warm(const Options& options) {
@@ -111,9 +126,7 @@ Command add_warm(CLI::App& parent) {
                   "engine file, or an ONNX model, which is compiled in memory")
       ->required()
       ->type_name("ENGINE|MODEL.onnx");
-  std::string known;
-  for (const KnownGpu& gpu : known_gpus()) known += gpu.name + ", ";
-  app->add_option("--for", options->gpus, "chips: " + known + "or all of sm80, sm86, sm89, sm90")
+  app->add_option("--for", options->gpus, "chips: " + known_names())
       ->required()
       ->type_name("NAME[,...]")
       ->delimiter(',')

@@ -20,6 +20,8 @@ struct DeviceInfo {
   std::string name;
   std::string chip;   // of the CPU: cpu_identity()
   std::string level;  // of the CPU: cpu_isa()
+  // Whether what chooses kernels was measured on chips of its kind. Otherwise results are the same, and measuring (octet/selection.h) pays.
+  bool tuned = true;
 };
 
 // Throws Error(invalid_argument) for a name that no device has, Error(unsupported) for one that cannot be used.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/cuda/device.h"
 #include "backends/cuda/kernel_cache.h"
 #include "core/check.h"
 #include "octet/error.h"
@@ -41,7 +42,10 @@ Target make_target(std::string_view name, int threads, std::shared_ptr<const Tun
 
 DeviceInfo device_info(const std::string& name) {
   const Device& device = find_device(name);
-  return {std::string(device.name()), device.identity(), std::string(device.level())};
+  DeviceInfo info{std::string(device.name()), device.identity(), std::string(device.level())};
+  if (const auto* gpu = dynamic_cast<const cuda::CudaDevice*>(&device))
+    info.tuned = is_tuned(*gpu->chip().architecture);
+  return info;
 }
 
 std::vector<DeviceEntry> list_devices() {

@@ -82,6 +82,38 @@ class Gpu(unittest.TestCase):
         self.assertEqual(len(old), 3)
         self.assertIn("7.5", old[2]["missing"])
 
+    def test_chips_whose_kernels_were_not_measured(self):
+        for capability, known, level, tuned in (("9.0", "90", "sm_90a", True), ("8.6", "86,90", "sm_86", False), ("10.0", "80,90,100", "sm_100", False),
+                                                ("12.0", "80,90", "compute_90", False), ("99.0", "90,120", "compute_90", False)):
+            chip = {"OCTET_EMULATED_CAPABILITY": capability, "OCTET_EMULATED_NVRTC_ARCHS": known}
+            listed = self.on_gpu("devices", "--json", **chip).json["devices"]
+            self.assertEqual([(d["level"], d["tuned"]) for d in listed[1:]], [(level, tuned)])
+            self.assertTrue(listed[0]["tuned"])
+            self.assertIn(f"({level}{'' if tuned else ', untuned'})", self.on_gpu("devices", **chip).out)
+            inspected = ("inspect", digits_engine(), "--device", "cuda")
+            self.assertEqual(self.on_gpu(*inspected, "--json", **chip).json["tuned"], tuned)
+            said = self.on_gpu(*inspected, "--wide", **chip).out
+            self.assertTrue(said.endswith(f"kernels for {level}{'' if tuned else ' (untuned)'}\n"), said[-200:])
+            self.assertEqual("the chip has no wgmma" in said, capability != "9.0")
+
+    def test_chips_that_are_newer_than_octet(self):
+        octet("run", digits_engine(), self.image, "-o", self.folder / "cpu.npz")
+        for capability, known in (("10.0", "80,90,100"), ("10.3", "80,90"), ("12.0", "80,90,120"), ("12.1", "80,90"), ("99.0", "90")):
+            self.run_digit(OCTET_EMULATED_CAPABILITY=capability, OCTET_EMULATED_NVRTC_ARCHS=known)
+            self.assertEqual((self.folder / "out.npz").read_bytes(), (self.folder / "cpu.npz").read_bytes(), capability)
+            (self.folder / "out.npz").unlink()
+        # PTX is kept like machine code: a compiler that compiles nothing shows that the second run takes it.
+        self.run_digit(OCTET_EMULATED_CAPABILITY="99.0", OCTET_EMULATED_NVRTC_ARCHS="90", OCTET_EMULATED_NVRTC_FAIL=5)
+        (self.folder / "out.npz").unlink()
+        # A driver that is older than the compiler's PTX.
+        self.refused("CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "is of CUDA 13.1", "driver for CUDA 13.0", "install a newer driver", "preparing '",
+                     OCTET_EMULATED_CAPABILITY="12.0", OCTET_EMULATED_NVRTC_ARCHS="80,90", OCTET_EMULATED_NVRTC_VERSION=13010)
+        # Machine code of the chip's own has no such version.
+        self.run_digit(OCTET_EMULATED_CAPABILITY="12.0", OCTET_EMULATED_NVRTC_VERSION=13010)
+        # Without a compiler it is known at least whose kernels would run.
+        listed = self.on_gpu("devices", "--json", OCTET_EMULATED_CAPABILITY="12.0", OCTET_NVRTC="/no/such").json["devices"]
+        self.assertEqual(listed[1]["level"], "compute_90")
+
     def test_a_number_that_no_gpu_has_is_no_cpu(self):
         model = f"--onnx={DIGITS / 'digits.onnx'}"
         flags = ("trtexec", model, "--iterations=1", "--duration=0", "--warmUp=0")
@@ -162,8 +194,8 @@ class Gpu(unittest.TestCase):
         self.refused("device", OCTET_EMULATED_DEVICES=0)
         self.refused("cuda:7", device="cuda:7")
         self.refused("CUDA_VISIBLE_DEVICES is ''", OCTET_EMULATED_DEVICES=0, CUDA_VISIBLE_DEVICES="")
-        for capability in ("7.5", "10.0", "12.0"):
-            self.refused(capability, "8.0 to 9.0", OCTET_EMULATED_CAPABILITY=capability)
+        for capability in ("7.5", "6.1"):
+            self.refused(f"capability {capability}", "mma of s8 (m16n8k32) and cp.async", "from 8.0 on", OCTET_EMULATED_CAPABILITY=capability)
         for capability in ("8.6", "8.9", "9.0"):
             self.run_digit(OCTET_EMULATED_CAPABILITY=capability)
 

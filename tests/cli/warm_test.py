@@ -16,6 +16,10 @@ RTX3090 = {"OCTET_EMULATED_CAPABILITY": "8.6", "OCTET_EMULATED_NAME": "NVIDIA Ge
            "OCTET_EMULATED_ATTRIBUTES": "16:82,13:1695000,36:9751000,37:384,38:6291456"}
 
 
+RTX5090 = {"OCTET_EMULATED_CAPABILITY": "12.0", "OCTET_EMULATED_NAME": "NVIDIA GeForce RTX 5090",
+           "OCTET_EMULATED_ATTRIBUTES": "16:170,13:2407000,36:14000000,37:512,38:100663296"}
+
+
 class Warm(unittest.TestCase):
     def setUp(self):
         work = tempfile.TemporaryDirectory()
@@ -59,6 +63,17 @@ class Warm(unittest.TestCase):
         octet("bench", digits_engine(), "--device", "cuda", "--batch", "2", "--no-transfers", "--iterations", "1", env=env, cwd=self.folder)
         self.assertEqual(self.files(), files)
 
+    def test_a_chip_that_the_compiler_may_know(self):
+        gpu = self.emulated()
+        image = sorted((digits() / "test/3").iterdir())[0]
+        for known, arch in (("80,90,120", "sm_120"), ("80,90", "compute_90")):
+            compiler = {**gpu, "OCTET_EMULATED_NVRTC_ARCHS": known}
+            said = self.warm("--json", gpu="rtx5090", **compiler).json
+            self.assertEqual(said["gpus"], [{"name": "rtx5090", "product": "NVIDIA GeForce RTX 5090", "arch": arch}])
+            self.assertEqual(said["compiled"], said["kernels"])
+            env = {**compiler, **RTX5090, "OCTET_KERNEL_CACHE": str(self.kernels), "OCTET_EMULATED_NVRTC_FAIL": "5"}
+            octet("run", digits_engine(), image, "-o", "gpu.npz", "--force", "--device", "cuda", env=env, cwd=self.folder)
+
     def test_kernels_in_front_of_sizes_that_data_tell(self):
         gpu, numpy, onnx = self.emulated(), need("numpy"), need("onnx")
         helper, random = onnx.helper, numpy.random.default_rng(1)
@@ -98,6 +113,15 @@ class Warm(unittest.TestCase):
                          [f"warning: --batches {batch} has no effect: input 'image' is 2x1x8x8" for batch in (1, 4)])
         self.assertNotIn("warning", self.warm("--batches", "1,2", OCTET_NVRTC=gpu["OCTET_NVRTC"]).err)
 
+    def test_nvidias_compiler_for_later_chips(self):
+        if not list(PYTHON.glob("lib/python*/site-packages/nvidia/*/lib/libnvrtc.so.13")):
+            self.skipTest("Python's nvidia-cuda-nvrtc of CUDA 13 is absent; ./dev setup installs it")
+        env = {"VIRTUAL_ENV": str(PYTHON), "OCTET_CUDA_DRIVER": "/no/such"}
+        said = self.warm("--json", gpu="b200,sm120", **env).json
+        self.assertEqual([(gpu["name"], gpu["arch"]) for gpu in said["gpus"]],
+                         [("b200", "sm_100"), ("rtx5090", "sm_120"), ("rtx_pro_6000", "sm_120")])
+        self.assertGreater(said["compiled"], 3)
+
     def refused(self, *words, **options):
         error = self.warm(code=2, **options).err
         self.assertEqual(sum(line.startswith("error: ") for line in error.splitlines()), 1, error)
@@ -107,7 +131,7 @@ class Warm(unittest.TestCase):
     def test_errors(self):
         self.refused("libnvrtc", "pip install nvidia-cuda-nvrtc-cu12", "/no/such", OCTET_NVRTC="/no/such")
         nvrtc = self.emulated()["OCTET_NVRTC"]
-        self.refused("no GPU 'voodoo'", "h200", "sm90", gpu="voodoo", OCTET_NVRTC=nvrtc)
+        self.refused("no GPU 'voodoo'", "h200", "sm90", "rtx5090", "sm120", gpu="voodoo", OCTET_NVRTC=nvrtc)
         self.assertFalse(self.kernels.exists())
         self.kernels.parent.mkdir()
         self.kernels.write_text("a file")

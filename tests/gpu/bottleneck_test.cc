@@ -165,7 +165,8 @@ BlockCase any_case(std::mt19937& random, bool small) {
 const Device* hopper(std::string& why) {
   const Device* device = gpu_device(why);
   if (device == nullptr) return nullptr;
-  why = cuda::cuda_device(device).chip().reject_unless_hopper();
+  why = cuda::cuda_device(device).chip().reject_without(
+      {cuda::Instruction::wgmma, cuda::Instruction::tma});
   return why.empty() ? device : nullptr;
 }
 

@@ -20,7 +20,6 @@ namespace cuda {
 namespace {
 
 constexpr auto kRefused = Error::Code::unsupported;
-constexpr int kOldestMajor = 8, kNewestMajor = 9;
 
 int attribute(CUdevice device, DeviceAttribute which) {
   int value = 0;
@@ -33,8 +32,7 @@ Chip read_chip(CUdevice device) {
   std::array<char, 256> name{};
   check(driver().cuDeviceGetName(name.data(), name.size(), device), "to name the device");
   chip.name = name.data();
-  chip.major = attribute(device, kComputeMajor);
-  chip.minor = attribute(device, kComputeMinor);
+  chip.capability = {attribute(device, kComputeMajor), attribute(device, kComputeMinor)};
   chip.multiprocessors = attribute(device, kMultiprocessors);
   chip.threads = attribute(device, kThreadsOfMultiprocessor);
   chip.registers = attribute(device, kRegistersOfMultiprocessor);
@@ -64,9 +62,13 @@ CUdevice find_device(int ordinal) {
   return device;
 }
 
-// "sm_90a"
-std::string arch_of(const Chip& chip) {
-  return fmt::format("sm_{}{}{}", chip.major, chip.minor, chip.hopper() ? "a" : "");
+// Without a compiler nothing runs, which its own error says when a kernel is needed.
+std::vector<int> what_the_compiler_knows() {
+  try {
+    return compiler_targets();
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 // Behind these no call of this process to the device works.
@@ -77,6 +79,13 @@ bool is_sticky(CUresult result) {
 }
 
 }  // namespace
+
+std::string Chip::reject_without(std::initializer_list<Instruction> needed) const {
+  for (const Instruction each : needed) {
+    if (!has(each)) return fmt::format("the chip has no {}", text_of(each));
+  }
+  return {};
+}
 
 std::shared_ptr<const Kernel> LoadedKernels::find(const std::string& key) const {
   const std::lock_guard lock(mutex_);
@@ -98,21 +107,24 @@ CudaDevice::CudaDevice(int ordinal)
       name_("cuda:" + std::to_string(ordinal)),
       device_(find_device(ordinal)),
       chip_(read_chip(device_)) {
-  if (chip_.major < kOldestMajor || chip_.major > kNewestMajor)
-    fail(kRefused, "device {} ({}) has compute capability {}.{}; Octet has kernels for 8.0 to 9.0",
-         name_, chip_.name, chip_.major, chip_.minor);
-  arch_ = arch_of(chip_);
-  identity_ = chip_.name;
+  set_architecture();
   check(driver().cuDevicePrimaryCtxRetain(&context_, device_), "to open the device");
 }
 
 CudaDevice::CudaDevice(Chip chip, Take take)
-    : ordinal_(0),
-      name_("cuda:0"),
-      chip_(std::move(chip)),
-      arch_(arch_of(chip_)),
-      identity_(chip_.name),
-      take_(std::move(take)) {}
+    : ordinal_(0), name_("cuda:0"), chip_(std::move(chip)), take_(std::move(take)) {
+  set_architecture();
+}
+
+void CudaDevice::set_architecture() {
+  const auto found = compilation_for(chip_.capability, what_the_compiler_knows);
+  if (!found)
+    fail(kRefused, "device {} ({}) has compute capability {}; Octet's kernels need {}", name_,
+         chip_.name, chip_.capability.text(), needs_of_all_kernels());
+  chip_.architecture = found->architecture;
+  arch_ = found->target;
+  identity_ = chip_.name;
+}
 
 void CudaDevice::make_current() const {
   if (take_ != nullptr) fail(kRefused, "a chip that is planned for ({}) runs nothing", chip_.name);

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "backends/cuda/arch/costs.h"
 #include "backends/cuda/driver_types.h"
 #include "plan/device.h"
 
@@ -17,10 +18,12 @@ namespace octet::cuda {
 class Kernel;
 struct KernelSource;
 
-// Facts of the chip that kernels are chosen by.
+// What a driver says of one product, and what its generation can do.
 struct Chip {
   std::string name;
-  int major = 0, minor = 0;  // compute capability
+  Capability capability;
+  // Whose kernels it runs; null before it is known.
+  const Architecture* architecture = nullptr;
   int multiprocessors = 0;
   // Of a multiprocessor, which blocks share.
   s64 threads = 0, registers = 0, shared_bytes = 0;
@@ -36,12 +39,10 @@ struct Chip {
     return std::min({threads / block_threads, registers / (thread_registers * block_threads),
                      shared_bytes / (block_shared_bytes + reserved_shared_bytes)});
   }
-  // wgmma, the tensor memory accelerator and clusters are Hopper's.
-  bool hopper() const { return major == 9 && minor == 0; }
-  // Why what needs those is not taken; empty where they are.
-  std::string reject_unless_hopper() const {
-    return hopper() ? "" : "the chip is not of compute capability 9.0";
-  }
+  bool has(Instruction instruction) const { return architecture->instructions.has(instruction); }
+  // Why a kernel of these instructions is not taken; empty where the chip has them all.
+  std::string reject_without(std::initializer_list<Instruction> needed) const;
+  const Costs& costs() const { return costs_of(*architecture); }
 };
 
 // Kernels that somebody uses, by their source's key.
@@ -67,7 +68,7 @@ class CudaDevice final : public Device {
 
   int ordinal() const { return ordinal_; }
   const Chip& chip() const { return chip_; }
-  // What kernels are compiled for: "sm_90a".
+  // What kernels are compiled for: "sm_90a"; "compute_90" where the driver makes machine code of what the compiler gives.
   const std::string& arch() const { return arch_; }
   LoadedKernels& kernels() const { return kernels_; }
   const Take& take() const { return take_; }  // null: the machine has the chip
@@ -100,6 +101,9 @@ class CudaDevice final : public Device {
   void restore(void* context) const noexcept override;
 
  private:
+  // Of the chip's capability: whose kernels run, and what they are compiled for.
+  void set_architecture();
+
   const int ordinal_;
   const std::string name_;
   CUdevice device_ = 0;

@@ -118,7 +118,7 @@ std::string part_text(const KernelSource& part) {
   return text + undefined(text);
 }
 
-// Machine code that the driver cannot read: what made it is newer than the driver, or knows not the chip.
+// Machine code, or PTX, that the driver cannot read: what made it is newer than the driver, or knows not the chip.
 [[noreturn]] void refuse_image(const CudaDevice& device, const std::string& kernel,
                                CUresult result) {
   const Nvrtc& compiler = nvrtc();
@@ -215,7 +215,8 @@ Kernel::Kernel(const CudaDevice& device, std::vector<char> cubin, std::string na
   const Driver& api = driver();
   device_.make_current();
   const CUresult loaded = api.cuModuleLoadData(&module_, cubin.data());
-  if (loaded == kInvalidImage || loaded == kNoBinary) refuse_image(device_, name_, loaded);
+  if (loaded == kInvalidImage || loaded == kNoBinary || loaded == kUnsupportedPtx)
+    refuse_image(device_, name_, loaded);
   device_.check_call(loaded, "to load kernel " + name_);
   device_.check_call(api.cuModuleGetFunction(&function_, module_, "octet_kernel"),
                      "to find kernel " + name_);

@@ -135,7 +135,7 @@ class Kernel {
 // the compiler's words. Null of a device that takes sources (CudaDevice::take).
 std::shared_ptr<const Kernel> load_kernel(const CudaDevice& device, const KernelSource& source);
 
-// Machine code for a target such as "sm_90a". Throws Error(internal) with the compiler's words: the sources are ours.
+// Machine code for a target such as "sm_90a", PTX for one such as "compute_90". Throws Error(internal) with the compiler's words: the sources are ours.
 std::vector<char> compile_kernel(const KernelSource& source, const std::string& arch);
 // What it is made from.
 KernelImage image_of(const KernelSource& source, const std::string& arch);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <mutex>
 
+#include "backends/cuda/arch/architecture.h"
 #include "backends/cuda/library.h"
 #include "core/own_file.h"
 
@@ -13,7 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kOldestCompiler = 12;
 constexpr nvrtcResult kCompilerOutOfMemory = 1, kInvalidOption = 5, kCompilation = 6;
 
 // Newest version first, in one folder.
@@ -121,7 +121,7 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  std::vector<char> compile(const std::vector<std::string>& options) {
+  std::vector<char> compile(const std::vector<std::string>& options, bool to_ptx) {
     std::vector<const char*> words;
     for (const std::string& option : options) words.push_back(option.c_str());
     const nvrtcResult result =
@@ -129,14 +129,21 @@ class Program {
     if (result == kCompilation)
       fail(Error::Code::internal, "a kernel does not compile:\n{}", log());
     check_result(result, options.front());
-    size_t bytes = 0;
-    check_result(nvrtc_.nvrtcGetCUBINSize(program_, &bytes), options.front());
-    std::vector<char> cubin(bytes);
-    check_result(nvrtc_.nvrtcGetCUBIN(program_, cubin.data()), options.front());
-    return cubin;
+    return to_ptx ? result_of(nvrtc_.nvrtcGetPTXSize, nvrtc_.nvrtcGetPTX, options.front())
+                  : result_of(nvrtc_.nvrtcGetCUBINSize, nvrtc_.nvrtcGetCUBIN, options.front());
   }
 
  private:
+  using Size = decltype(Nvrtc::nvrtcGetCUBINSize);
+  using Get = decltype(Nvrtc::nvrtcGetCUBIN);
+  std::vector<char> result_of(Size size, Get get, const std::string& what) const {
+    size_t bytes = 0;
+    check_result(size(program_, &bytes), what);
+    std::vector<char> result(bytes);
+    check_result(get(program_, result.data()), what);
+    return result;
+  }
+
   // What is no fault of the source.
   void check_result(nvrtcResult result, const std::string& what) const {
     if (result == 0) return;
@@ -165,6 +172,15 @@ const Nvrtc& nvrtc() {
   return found(result);
 }
 
+std::vector<int> compiler_targets() {
+  const Nvrtc& compiler = nvrtc();
+  int count = 0;
+  if (compiler.nvrtcGetNumSupportedArchs(&count) != 0 || count <= 0) return {};
+  std::vector<int> targets(static_cast<size_t>(count));
+  if (compiler.nvrtcGetSupportedArchs(targets.data()) != 0) return {};
+  return targets;
+}
+
 std::vector<std::string> compile_options(const std::string& arch) {
   return {"-arch=" + arch, "-fmad=false", "-default-device", "-w"};
 }
@@ -174,7 +190,7 @@ std::vector<char> compile_here(const std::string& text, const std::string& name,
   static std::mutex mutex;  // the compiler is one for the process
   const Nvrtc& compiler = nvrtc();
   const std::lock_guard lock(mutex);
-  return Program(compiler, text, name).compile(compile_options(arch));
+  return Program(compiler, text, name).compile(compile_options(arch), is_ptx(arch));
 }
 
 }  // namespace octet::cuda

@@ -9,6 +9,9 @@
 
 namespace octet::cuda {
 
+// The oldest that is taken, of any minor version.
+inline constexpr int kOldestCompiler = 12;
+
 struct Nvrtc {
 #define NVRTC(name, parameters) nvrtcResult(*name) parameters = nullptr;
 #include "backends/cuda/nvrtc_functions.def"
@@ -21,10 +24,13 @@ struct Nvrtc {
 // names the places.
 const Nvrtc& nvrtc();
 
+// Which targets it makes code for: 90 for "sm_90" and "compute_90".
+std::vector<int> compiler_targets();
+
 // What kernels for a target such as "sm_90a" are compiled with.
 std::vector<std::string> compile_options(const std::string& arch);
 
-// Machine code for a target. Throws Error(internal) with the compiler's words: the sources are ours.
+// Machine code for a target, or, for one such as "compute_90", PTX, which the driver makes machine code of. Throws Error(internal) with the compiler's words: the sources are ours.
 std::vector<char> compile_here(const std::string& text, const std::string& name,
                                const std::string& arch);
 

@@ -253,6 +253,7 @@ TEST(GpuRecurrent, SaysWhyNot) {
 // Who has few sequences of many units wants all multiprocessors at each step; who has many of few, none to wait for another.
 TEST(GpuRecurrent, ChoosesByEstimate) {
   cuda::Chip chip;
+  chip.architecture = &architecture(cuda::ArchitectureId::sm_90);
   chip.multiprocessors = 132, chip.threads = 2048, chip.registers = 65536;
   chip.shared_bytes = 228 << 10, chip.shared_bytes_per_block = 227 << 10;
   chip.reserved_shared_bytes = 1024;

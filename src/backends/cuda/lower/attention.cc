@@ -369,7 +369,8 @@ Candidates heads_candidates(const LowerRequest& request, const Heads& heads) {
 }
 
 Offer offer_attention(const LowerRequest& request) {
-  if (std::string reason = device_of(request).chip().reject_unless_hopper(); !reason.empty())
+  if (std::string reason = device_of(request).chip().reject_without({Instruction::wgmma});
+      !reason.empty())
     return Reject{reason};
   Heads heads;
   if (std::string reason = read_heads(request, heads); !reason.empty()) return Reject{reason};

@@ -227,7 +227,8 @@ std::vector<u32> find_bottleneck(const Graph& graph, const Uses& uses, u32 last)
 
 Offer offer_bottleneck(const LowerRequest& request) {
   const CudaDevice& device = device_of(request);
-  if (std::string reason = device.chip().reject_unless_hopper(); !reason.empty())
+  if (std::string reason = device.chip().reject_without({Instruction::wgmma, Instruction::tma});
+      !reason.empty())
     return Reject{reason};
   Bottleneck block;
   if (std::string reason = read_bottleneck(request, block); !reason.empty()) return Reject{reason};

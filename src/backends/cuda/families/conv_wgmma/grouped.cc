@@ -44,8 +44,10 @@ Offer lower_conv_grouped(const LowerRequest& request) {
   ConvRequest conv;
   if (std::string reason = read_conv(request, conv); !reason.empty()) return Reject{reason};
   if (std::string reason = reject(conv); !reason.empty()) return Reject{reason};
-  if (!device_of(request).chip().hopper())
-    return Reject{"the chip is not of compute capability 9.0"};
+  if (std::string reason =
+          device_of(request).chip().reject_without({Instruction::wgmma, Instruction::tma});
+      !reason.empty())
+    return Reject{reason};
   Offer offer = conv_wgmma_offer(request, as_one_group(conv), Layout::nhwc);
   if (Candidates* candidates = std::get_if<Candidates>(&offer)) {
     for (Candidate& candidate : *candidates) candidate.kernel = "grouped_" + candidate.kernel;

@@ -59,7 +59,9 @@ Offer lower_conv_joined(const LowerRequest& request) {
   ConvRequest conv;
   if (std::string reason = read_conv(request, conv); !reason.empty()) return Reject{reason};
   if (std::string reason = reject(conv); !reason.empty()) return Reject{reason};
-  if (std::string reason = device_of(request).chip().reject_unless_hopper(); !reason.empty())
+  if (std::string reason =
+          device_of(request).chip().reject_without({Instruction::wgmma, Instruction::tma});
+      !reason.empty())
     return Reject{reason};
   Candidates all;
   for (s64 pixels = 2; pixels * conv.cin() <= kWidest; pixels *= 2) {

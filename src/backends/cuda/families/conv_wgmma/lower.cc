@@ -117,7 +117,9 @@ TensorMap x_map(const ConvRequest& conv, const Spec& spec, const PixelStrides& x
 }
 
 std::string reject(const ConvRequest& conv, const CudaDevice& device) {
-  if (std::string reason = device.chip().reject_unless_hopper(); !reason.empty()) return reason;
+  if (std::string reason = device.chip().reject_without({Instruction::wgmma, Instruction::tma});
+      !reason.empty())
+    return reason;
   if (conv.geometry.groups != 1) return "it has groups";
   if (conv.cin() % kTmaAlignment != 0) return "input channels are not a multiple of 16";
   constexpr s64 kLargestCorner = 127, kLargestStride = 8;

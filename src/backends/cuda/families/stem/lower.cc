@@ -98,7 +98,8 @@ std::string read_pool(const LowerRequest& request, Stem& stem) {
 }
 
 std::string read_stem(const LowerRequest& request, Stem& stem) {
-  if (std::string reason = device_of(request).chip().reject_unless_hopper(); !reason.empty())
+  if (std::string reason = device_of(request).chip().reject_without({Instruction::wgmma});
+      !reason.empty())
     return reason;
   if (std::string reason = read_conv(part_request(request, 1), stem.conv); !reason.empty())
     return reason;
