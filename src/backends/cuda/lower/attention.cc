@@ -217,18 +217,19 @@ s64 shared_bytes(const Heads& heads, const HeadsTile& tile) {
   return bytes + keys * 4 + depths * kRows * 4 + kAlignment;
 }
 
-// In cycles: a fit to what an H200 takes.
+// In cycles.
 f64 cost_of_tile(const Heads& heads, const HeadsTile& tile, const Chip& chip) {
-  constexpr f64 kStartCycles = 3000, kLoadCycles = 2500, kCyclesOfKey = 26, kAlone = 36;
+  const Costs& costs = chip.costs();
   const s64 blocks = heads.by_keys.geometry.batches() * tile.parts;
   const s64 slots = chip.multiprocessors * tile.blocks;
   // Blocks of one multiprocessor share its rate; one alone waits for itself.
   const f64 beside =
       static_cast<f64>(std::min(tile.blocks, ceil_div(blocks, s64{chip.multiprocessors})));
-  const f64 of_key = std::max(kCyclesOfKey * beside, kAlone / static_cast<f64>(tile.split));
+  const f64 of_key = std::max(costs.attention_key * beside,
+                              costs.attention_key_alone / static_cast<f64>(tile.split));
   const f64 tiles = static_cast<f64>(ceil_div(tiles_of(heads), tile.parts));
-  const f64 block = kLoadCycles + tiles * of_key * static_cast<f64>(tile.keys(heads));
-  return kStartCycles + static_cast<f64>(ceil_div(blocks, slots)) * block;
+  const f64 block = costs.attention_load + tiles * of_key * static_cast<f64>(tile.keys(heads));
+  return costs.attention_start + static_cast<f64>(ceil_div(blocks, slots)) * block;
 }
 
 // Those that registers and shared memory allow, each with as many blocks of a head as cost least.
@@ -347,7 +348,7 @@ Candidate heads_candidate(const LowerRequest& request, const Heads& heads, const
   Candidate candidate = candidate_of(
       request, fmt::format("attention_64x{}_x{}", tile.keys(heads), tile.split), Layout::linear);
   candidate.cost = cost_of_tile(heads, tile, device.chip());
-  candidate.macs_per_cycle = kWgmmaRate * device.chip().multiprocessors;
+  candidate.macs_per_cycle = device.chip().costs().rate_wgmma_s8 * device.chip().multiprocessors;
   const auto recipes = [mask = heads.mask](const BindArgs&) {
     return mask.constant ? std::vector{constant_blob(mask.constant)} : std::vector<BlobRecipe>{};
   };

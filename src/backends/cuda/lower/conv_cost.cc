@@ -6,13 +6,6 @@
 #include "core/divide.h"
 
 namespace octet::cuda {
-namespace {
-
-constexpr f64 kCacheBytes = 64;     // of the second-level cache, for a multiprocessor in a cycle
-constexpr f64 kStartCycles = 3000;  // of a kernel, until its first products and after its last
-constexpr f64 kBoundBy = 0.68;      // of the memory's rate is reached
-
-}  // namespace
 
 f64 conv_bytes(const ConvRequest& conv) {
   const f64 y = static_cast<f64>(conv.y.elements());
@@ -33,23 +26,21 @@ f64 moved_bytes(const LowerRequest& request) {
 
 f64 bytes_cost(f64 bytes, const Chip& chip) {
   const f64 rate = std::max(1.0, chip.memory_bytes_per_second / std::max(1.0, chip.clock_hertz));
-  return kStartCycles + bytes / (rate * kBoundBy);
+  return chip.costs().kernel_start + bytes / (rate * chip.costs().kernel_memory_share);
 }
 
 f64 tile_cost(const TileWork& work, f64 bytes, const Chip& chip) {
-  constexpr f64 kBeside =
-      0.64;  // of a tile's time alone, where another block works at the same time
+  const Costs& costs = chip.costs();
   const s64 waves = ceil_div(work.tiles, s64{chip.multiprocessors} * work.at_once);
-  const f64 loads = std::max(work.load_bytes / kCacheBytes, work.load_cycles);
+  const f64 loads = std::max(work.load_bytes / costs.tile_cache_rate, work.load_cycles);
   const f64 main_loop = std::max(work.multiply_cycles, loads),
             whole = main_loop + work.finish_cycles;
   f64 tile = work.overlaps ? std::max(main_loop, whole / 2) : whole;
-  if (work.at_once > 1) tile = std::max(main_loop, tile * kBeside);
+  if (work.at_once > 1) tile = std::max(main_loop, tile * costs.tile_beside);
   const f64 busy = static_cast<f64>(waves * work.at_once) * tile;
   // The two overlap, but not wholly: of several that memory bounds the one with the least work is the best.
-  constexpr f64 kApart = 0.25;
-  const f64 moving = bytes_cost(bytes, chip) - kStartCycles;
-  return kStartCycles + std::max(busy, moving) + kApart * std::min(busy, moving);
+  const f64 moving = bytes_cost(bytes, chip) - costs.kernel_start;
+  return costs.kernel_start + std::max(busy, moving) + costs.kernel_apart * std::min(busy, moving);
 }
 
 }  // namespace octet::cuda

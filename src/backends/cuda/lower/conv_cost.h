@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a convolution takes on a GPU, in cycles of its clock: what chooses between kernels where nothing was measured.
+// How long a convolution takes on a GPU, in cycles of its clock: what chooses between kernels where nothing was measured. Its constants are the chip's
+// (arch/costs.def).
 #pragma once
 
 #include "backends/cuda/lower/conv_request.h"
 
 namespace octet::cuda {
-
-// Multiplications of one multiprocessor in a cycle, by mma.sync and by wgmma, at the rates that were measured.
-inline constexpr f64 kMmaRate = 1400;
-inline constexpr f64 kWgmmaRate = 3400;
-// By dp4a, by multiplications of 32-bit integers and of f32: what the chips' manual gives for 8.6 to 9.0.
-inline constexpr f64 kDotRate = 256;
-inline constexpr f64 kIntegerRate = 64;
-inline constexpr f64 kRealRate = 128;
-// Until a tile's first product, and behind its last.
-inline constexpr f64 kTileCycles = 1540;
 
 // One tile of a product, alone on its multiprocessor.
 struct TileWork {

@@ -107,11 +107,12 @@ s64 items_of(const ConvRequest& conv, const Strip& strip) {
 f64 cost(const ConvRequest& conv, const Strip& strip, const Chip& chip) {
   const f64 moving = bytes_cost(conv_bytes(conv), chip);
   if (!is_rolled(conv) && conv.cout() == 1) return moving;
-  constexpr f64 kWarp = 32, kAccess = 128;  // threads; bytes of the cache in a cycle
+  constexpr f64 kWarp = 32;
   const f64 rows = static_cast<f64>(strip.rows), columns = static_cast<f64>(strip.columns);
   const s64 loads = conv.cout() == 1 || conv.cout() % kWord == 0 ? 1 : kWord;
-  const f64 reading = rows * kWord * static_cast<f64>(loads) + columns * kWarp * 16 / kAccess;
-  const f64 multiplying = rows * columns * kWord * kWord * kWarp / kDotRate;
+  const f64 reading =
+      rows * kWord * static_cast<f64>(loads) + columns * kWarp * 16 / chip.costs().rate_cache;
+  const f64 multiplying = rows * columns * kWord * kWord * kWarp / chip.costs().rate_dot_s8;
   const f64 steps = static_cast<f64>(conv.h().kernel * pixel_groups(conv, strip));
   const f64 warps = static_cast<f64>(items_of(conv, strip)) / (kWarp * chip.multiprocessors);
   return std::max(moving, bytes_cost(0, chip) + warps * steps * std::max(reading, multiplying));
@@ -145,7 +146,7 @@ Candidate candidate_for(const LowerRequest& request, const ConvRequest& conv, co
   Candidate candidate = conv_candidate(
       request, fmt::format("depthwise_{}x{}", strip.rows, strip.columns), Layout::nhwc);
   candidate.cost = cost(conv, strip, device.chip());
-  candidate.macs_per_cycle = kDotRate * device.chip().multiprocessors;
+  candidate.macs_per_cycle = device.chip().costs().rate_dot_s8 * device.chip().multiprocessors;
   set_step(candidate, device,
            {.make_launch = [conv,
                             strip](const BindArgs& bind) { return make_launch(conv, strip, bind); },

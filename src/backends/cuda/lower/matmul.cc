@@ -144,7 +144,7 @@ f64 matmul_cost(const LowerRequest& request, const MatmulRequest& matmul, const 
       static_cast<f64>(g.batches() * ceil_div(g.m, matmul.tile.bm()) *
                        ceil_div(g.n, matmul.tile.bn()) * matmul.tile.bm() * matmul.tile.bn());
   return bytes_cost(moved_bytes(request), chip) +
-         tiles * static_cast<f64>(g.k) / (kMmaRate * chip.multiprocessors);
+         tiles * static_cast<f64>(g.k) / (chip.costs().rate_mma_s8 * chip.multiprocessors);
 }
 
 }  // namespace
@@ -155,8 +155,9 @@ Offer lower_matmul_mma(const LowerRequest& request) {
   const MatmulTile& tile = matmul.tile;
   Candidate candidate =
       candidate_of(request, fmt::format("matmul_mma_{}x{}", tile.bm(), tile.bn()), Layout::linear);
-  candidate.cost = matmul_cost(request, matmul, device_of(request).chip());
-  candidate.macs_per_cycle = kMmaRate * device_of(request).chip().multiprocessors;
+  const Chip& chip = device_of(request).chip();
+  candidate.cost = matmul_cost(request, matmul, chip);
+  candidate.macs_per_cycle = chip.costs().rate_mma_s8 * chip.multiprocessors;
   // Sums over b's codes are the kernel's own.
   const s64 n = matmul.views.geometry.n;
   const auto recipes = [product = matmul.product, n](const BindArgs&) {

@@ -339,7 +339,8 @@ Candidate candidate_with(const LowerRequest& request, const Recurrence& r) {
   Candidate candidate =
       candidate_of(request, whole ? "recurrent_walk" : "recurrent_steps", Layout::linear);
   const CudaDevice& device = device_of(request);
-  candidate.macs_per_cycle = kRealRate / 2 * device.chip().multiprocessors;
+  candidate.macs_per_cycle =
+      device.chip().costs().rate_multiply_f32 / 2 * device.chip().multiprocessors;
   candidate.cost = r.shape.cycles;
   candidate.workspace_bytes = r.sum_bytes() + 3 * r.state_bytes();
   set_launches(candidate, device,

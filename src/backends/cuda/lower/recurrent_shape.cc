@@ -13,12 +13,6 @@ constexpr s64 kLanes = 16, kRows = 4;  // of a chunk, of a tile
 constexpr s64 kMostThreads = 512;
 constexpr s64 kMostLaunches = 8192;
 
-// Estimates in cycles, by what the chips' manuals give; none of them was measured. Between two steps of one block: barriers, and functions of the
-// sums. Between two launches: their distance in a graph where one begins before the other has ended.
-constexpr f64 kStepCycles = 900, kLaunchCycles = 2600;
-// Bytes in a cycle that one multiprocessor reads of its shared memory, and of the second-level cache.
-constexpr f64 kSharedRate = 128, kCacheRate = 40;
-
 s64 chunks_of(const RecurrentSizes& sizes) { return ceil_div(sizes.hidden, kLanes); }
 
 // What a block keeps beside weights.
@@ -29,34 +23,36 @@ s64 state_bytes(const RecurrentSizes& sizes, const RecurrentShape& shape) {
 }
 
 // The products of one step in one block, whose threads all multiply.
-f64 product_cycles(const RecurrentSizes& sizes, const RecurrentShape& shape) {
+f64 product_cycles(const RecurrentSizes& sizes, const RecurrentShape& shape, const Costs& costs) {
   constexpr f64 kQuarters = 4 * 16;  // bytes of a row's chunk
   const f64 each = static_cast<f64>(shape.each), chunks = static_cast<f64>(chunks_of(sizes));
   const f64 shared = static_cast<f64>(shape.shared_chunks);
   const f64 kept = static_cast<f64>(shape.kept_chunks);
   const f64 vector_bytes = each * kQuarters, weight_bytes = kRows * kQuarters;
-  const f64 from_shared = std::max(each, (vector_bytes + weight_bytes) / kSharedRate);
-  const f64 from_registers = std::max(each, vector_bytes / kSharedRate);
-  const f64 from_cache = std::max(each, vector_bytes / kSharedRate + weight_bytes / kCacheRate);
+  const f64 from_shared = std::max(each, (vector_bytes + weight_bytes) / costs.rate_cache);
+  const f64 from_registers = std::max(each, vector_bytes / costs.rate_cache);
+  const f64 from_cache =
+      std::max(each, vector_bytes / costs.rate_cache + weight_bytes / costs.recurrent_cache_rate);
   const s64 tiles = ceil_div(sizes.gates * shape.units, kRows) * (shape.sequences / shape.each);
   const f64 rounds = static_cast<f64>(ceil_div(4 * tiles, shape.threads));
-  constexpr f64 kLatency = 10;  // of a chunk in one thread
   const f64 all = static_cast<f64>(tiles) * (shared * from_shared + kept * from_registers +
                                              (chunks - shared - kept) * from_cache);
-  return std::max(all, rounds * chunks * kLatency);
+  return std::max(all, rounds * chunks * costs.recurrent_chunk);
 }
 
 f64 cycles_of(const RecurrentSizes& sizes, const RecurrentShape& shape, const Chip& chip) {
+  const Costs& costs = chip.costs();
   const s64 at_once = std::max<s64>(
       1, std::min(chip.shared_bytes / (shape.shared_bytes + chip.reserved_shared_bytes),
                   chip.threads / shape.threads));
   const f64 waves = static_cast<f64>(ceil_div(shape.blocks, at_once * chip.multiprocessors));
-  const f64 step = product_cycles(sizes, shape) + kStepCycles * (sizes.gates_first ? 2 : 1);
-  const f64 load = static_cast<f64>(shape.shared_bytes) / kCacheRate;
+  const f64 step =
+      product_cycles(sizes, shape, costs) + costs.recurrent_step * (sizes.gates_first ? 2 : 1);
+  const f64 load = static_cast<f64>(shape.shared_bytes) / costs.recurrent_cache_rate;
   const f64 steps = static_cast<f64>(sizes.steps);
   if (shape.unit_blocks == 1) return waves * (load + steps * step);
   // Weights are loaded while the step before is taken, where there is room for both.
-  return steps * (kLaunchCycles + waves * step + (at_once > 1 ? 0.0 : load));
+  return steps * (costs.recurrent_launch + waves * step + (at_once > 1 ? 0.0 : load));
 }
 
 // Pieces of four rows that a thread has registers for, where it has but one tile for the whole walk.

@@ -137,14 +137,16 @@ std::vector<BlobRecipe> blobs(const RowsRequest& rows) {
 
 // Of kernels/norm_pairs.cu in cycles, a fit to rows of 768: a warp alone waits for itself, several share a scheduler.
 f64 pairs_cycles(const RowsRequest& rows, s64 parts, const Chip& chip) {
-  constexpr f64 kOfElement = 19, kOfSums = 3, kOfRow = 250, kAlone = 4.5, kBeside = 2;
+  const Costs& costs = chip.costs();
   constexpr s64 kWarp = 32, kSchedulers = 4;
   const f64 count = static_cast<f64>(rows.count) / kLanesOfPairs;
-  const f64 sums = parts > 1 ? count * kOfSums : 0.0;
-  const f64 instructions = count / static_cast<f64>(parts) * kOfElement + sums + kOfRow;
+  const f64 sums = parts > 1 ? count * costs.norm_pairs_sums : 0.0;
+  const f64 instructions =
+      count / static_cast<f64>(parts) * costs.norm_pairs_element + sums + costs.norm_pairs_row;
   const s64 warps =
       ceil_div(rows.rows * kLanesOfPairs * parts, kWarp * kSchedulers * s64{chip.multiprocessors});
-  return instructions * std::max(kAlone, kBeside * static_cast<f64>(warps));
+  return instructions *
+         std::max<f64>(costs.norm_pairs_alone, costs.norm_pairs_beside * static_cast<f64>(warps));
 }
 
 Candidate candidate_for(const LowerRequest& request, const RowsRequest& rows, s64 parts) {

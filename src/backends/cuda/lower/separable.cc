@@ -328,7 +328,7 @@ Candidate candidate_for(const LowerRequest& chain, const SeparableRequest& reque
   candidate.by_image = false;
   candidate.alignment = kQuad;
   candidate.cost = separable_cost(request, tile, device.chip());
-  candidate.macs_per_cycle = kMmaRate * device.chip().multiprocessors;
+  candidate.macs_per_cycle = device.chip().costs().rate_mma_s8 * device.chip().multiprocessors;
   set_step(candidate, device,
            {.make_launch =
                 [request, tile, operands, &device](const BindArgs& bind) {

@@ -72,13 +72,13 @@ f64 finish_steps(const SeparableRequest& request, const SeparableTile& tile) {
 }
 
 // Instructions of all warps for one tile, those that take long counted more often.
-f64 steps_of(const SeparableRequest& request, const SeparableTile& tile) {
-  constexpr f64 kFill = 1.0, kWindow = 0.48, kProject = 4.7, kFinish = 0.01;
-  const f64 of_load = request.expand ? 10.4 : 7.0;
+f64 steps_of(const SeparableRequest& request, const SeparableTile& tile, const Costs& costs) {
+  const f64 of_load = request.expand ? costs.separable_load_to_expand : costs.separable_load;
   const SeparableMemory m = memory_of(request, tile);
-  return kFill * fill_steps(request, tile, m) + of_load * load_steps(request, m) +
-         kWindow * window_steps(request, tile, m) + kProject * project_steps(request, tile, m) +
-         kFinish * finish_steps(request, tile);
+  return costs.separable_fill * fill_steps(request, tile, m) + of_load * load_steps(request, m) +
+         costs.separable_window * window_steps(request, tile, m) +
+         costs.separable_project * project_steps(request, tile, m) +
+         costs.separable_finish * finish_steps(request, tile);
 }
 
 f64 moved_bytes(const SeparableRequest& request) {
@@ -182,32 +182,28 @@ SeparableMemory memory_of(const SeparableRequest& request, const SeparableTile& 
   return m;
 }
 
-// A fit to 1,620 tiles of 54 chains on an H200, each measured in its network with an earlier form of the kernel (10 % off). The start, loads without a
+// A fit to 1,620 tiles of 54 chains, each measured in its network with an earlier form of the kernel (10 % off). The start, loads without a
 // convolution before the window, and tables were then set by a few layers and whole runs of the present one: by judgement, not by a fit.
 f64 separable_cost(const SeparableRequest& request, const SeparableTile& tile, const Chip& chip) {
-  constexpr f64 kStart = 7800, kOfKept = 0.012;  // of a kernel, and for each byte that is kept
-  constexpr f64 kIssued = 2.15,
-                kAlone = 3.8;  // instructions in a cycle; cycles of one that nothing hides
-  constexpr f64 kSliceCycles = 920;
-  constexpr f64 kBoundBy = 0.445, kApart = 0.466;  // of the memory's rate is reached
+  const Costs& costs = chip.costs();
   const SeparableMemory m = memory_of(request, tile);
-  const f64 steps = steps_of(request, tile), chips = chip.multiprocessors;
+  const f64 steps = steps_of(request, tile, costs), chips = chip.multiprocessors;
   const s64 tiles = tiles_of(request, tile);
   const f64 beside =
       std::clamp(static_cast<f64>(tiles) / chips, 1.0, static_cast<f64>(tile.blocks));
-  const f64 alone = steps * kAlone * kWarp / static_cast<f64>(tile.threads()) +
-                    kSliceCycles * static_cast<f64>(m.slices);
+  const f64 alone = steps * costs.separable_alone * kWarp / static_cast<f64>(tile.threads()) +
+                    costs.separable_slice * static_cast<f64>(m.slices);
   const f64 busy = ceil_of(tiles, s64{chip.multiprocessors} * tile.blocks) *
-                   std::max(alone, beside * steps / kIssued);
+                   std::max(alone, beside * steps / costs.separable_issued);
   const f64 rate = chip.memory_bytes_per_second / std::max(1.0, chip.clock_hertz);
-  const f64 moving = moved_bytes(request) / (std::max(1.0, rate) * kBoundBy);
+  const f64 moving = moved_bytes(request) / (std::max(1.0, rate) * costs.separable_memory_share);
   // Steps with tables take that much longer than their estimates.
-  constexpr f64 kTableApart = 2000;
   const auto tables = std::ranges::count_if(request.parts(), [](const ConvRequest* conv) {
     return conv != nullptr && conv->product.table;
   });
-  return kStart + kOfKept * static_cast<f64>(m.kept) + std::max(busy, moving) +
-         kApart * std::min(busy, moving) - kTableApart * static_cast<f64>(tables);
+  return costs.separable_start + costs.separable_kept_byte * static_cast<f64>(m.kept) +
+         std::max(busy, moving) + costs.separable_apart * std::min(busy, moving) -
+         costs.separable_tables_apart * static_cast<f64>(tables);
 }
 
 std::vector<SeparableTile> separable_tiles(const SeparableRequest& request, const Chip& chip) {

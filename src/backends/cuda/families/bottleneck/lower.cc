@@ -192,22 +192,24 @@ bottleneck::Params bottleneck_params(const Bottleneck& block, const PixelStrides
 }
 
 // Each warpgroup walks its share of the rows, and reduces one more at both ends; those that share a multiprocessor wait for each other. The
-// constants are a fit to ResNet-50's on an H200, at batches of 1 to 256.
+// terms are a fit to ResNet-50's, at batches of 1 to 256.
 f64 bottleneck_cost(const Bottleneck& block, const Chip& chip) {
-  constexpr f64 kProductCycles = 79, kEndCycles = 138, kChunkCycles = 118;
-  constexpr f64 kStartCycles = 9000, kBesideAnother = 0.45;
+  const Costs& costs = chip.costs();
   const f64 chunks = static_cast<f64>(block.spec.chunks),
             groups = static_cast<f64>(bottleneck::groups(block.spec));
   // Of 64 channels, their bias included.
-  const auto end_of = [&](f64 products) { return (products + 1) * kProductCycles + kEndCycles; };
-  const f64 reduce = end_of(2 * chunks) + chunks * kChunkCycles;
+  const auto end_of = [&](f64 products) {
+    return (products + 1) * costs.bottleneck_product + costs.bottleneck_end;
+  };
+  const f64 reduce = end_of(2 * chunks) + chunks * costs.bottleneck_chunk;
   f64 rest = end_of(2 * 9) + groups * end_of(2);
   if (block.projects()) rest += groups * end_of(2 * chunks);
   const s64 blocks = std::min<s64>(s64{block.spec.rows}, chip.multiprocessors);
   const s64 rows = ceil_div(s64{block.spec.rows}, blocks * block.spec.warpgroups);
   const s64 walks = std::min<s64>(ceil_div(s64{block.spec.rows}, blocks), block.spec.warpgroups);
   const f64 alone = static_cast<f64>(rows) * rest + static_cast<f64>(rows + 2) * reduce;
-  const f64 busy = kStartCycles + alone * (1 + kBesideAnother * static_cast<f64>(walks - 1));
+  const f64 beside = costs.bottleneck_beside * static_cast<f64>(walks - 1);
+  const f64 busy = costs.bottleneck_start + alone * (1 + beside);
   const f64 bytes = static_cast<f64>(block.reduce.x.elements() + block.expand.y.elements());
   return std::max(busy, bytes_cost(bytes, chip));
 }
@@ -242,7 +244,7 @@ Offer offer_bottleneck(const LowerRequest& request) {
   candidate.by_image = false;
   candidate.alignment = kTmaAlignment;
   candidate.cost = bottleneck_cost(block, device.chip());
-  candidate.macs_per_cycle = kWgmmaRate * device.chip().multiprocessors;
+  candidate.macs_per_cycle = device.chip().costs().rate_wgmma_s8 * device.chip().multiprocessors;
   set_placed_step(candidate, device,
                   {.make_launch =
                        [block, &device](const BindArgs& bind) {

@@ -128,16 +128,16 @@ std::vector<BlobRecipe> blobs(const DirectRequest& conv) {
 // A thread loads a code and a weight for each of its products, one after the other: no tile holds them for others. So the caches' lanes
 // bound it, or where few threads run how long a load takes.
 f64 direct_cost(const LowerRequest& request, const DirectRequest& conv, const Chip& chip) {
-  constexpr f64 kLoads = 24;  // of one multiprocessor in a cycle, measured on an H100
-  // From product to product: 280 cycles to the second-level cache, for three at a time.
-  constexpr f64 kStep = 280.0 / 3;
+  // From product to product: as long as a load takes, for three at a time.
+  const Costs& costs = chip.costs();
+  const f64 step = costs.conv_direct_latency / 3;
   const s64 outputs = conv.pixels() * conv.channels();
   const s64 depth = conv.geometry.in_channels_per_group() * conv.geometry.window.kernel_elements();
   const f64 loads = 2 * static_cast<f64>(outputs) * static_cast<f64>(depth);
   const s64 rounds = ceil_div(outputs, chip.multiprocessors * chip.threads);
-  return bytes_cost(moved_bytes(request), chip) + kTileCycles +
-         std::max(loads / (kLoads * chip.multiprocessors),
-                  static_cast<f64>(rounds * depth) * kStep);
+  return bytes_cost(moved_bytes(request), chip) + costs.tile_begin +
+         std::max(loads / (costs.conv_direct_load_rate * chip.multiprocessors),
+                  static_cast<f64>(rounds * depth) * step);
 }
 
 }  // namespace
@@ -150,7 +150,8 @@ Offer lower_conv_direct(const LowerRequest& request) {
   candidate.strided = candidate.writes_slices = image;
   candidate.by_image = true;
   const CudaDevice& device = device_of(request);
-  candidate.macs_per_cycle = kIntegerRate * device.chip().multiprocessors;
+  candidate.macs_per_cycle =
+      device.chip().costs().rate_multiply_s32 * device.chip().multiprocessors;
   candidate.cost = direct_cost(request, conv, device.chip());
   set_step(candidate, device,
            {.make_launch = [&device,

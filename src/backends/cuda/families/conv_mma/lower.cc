@@ -75,21 +75,20 @@ BlobRecipe packing(const ConvRequest& conv, const Spec& spec) {
       [conv, spec] { return packed(conv, spec); }};
 }
 
-constexpr f64 kMmaFinishRate = 4.5;  // outputs of a multiprocessor in a cycle
-
 f64 cost(const ConvRequest& conv, const Spec& spec, const Chip& chip) {
+  const Costs& costs = chip.costs();
   TileWork work;
   work.tiles = blocks(spec);
   const f64 k = static_cast<f64>(k_tiles(spec)) * spec.bk;
   const f64 bm = conv_mma::bm(spec), bn = conv_mma::bn(spec);
-  work.multiply_cycles = bm * bn * k / kMmaRate;
+  work.multiply_cycles = bm * bn * k / costs.rate_mma_s8;
   // Several blocks hide what each of them waits for.
-  if (work.tiles <= chip.multiprocessors) work.multiply_cycles += kTileCycles;
+  if (work.tiles <= chip.multiprocessors) work.multiply_cycles += costs.tile_begin;
   work.load_bytes = (bm + bn) * k;
   // Few bytes at a time take as many instructions; what fills k up is not loaded.
   work.load_cycles =
       bm * static_cast<f64>(conv.k()) / static_cast<f64>(common_power(16, {conv.cin()}));
-  work.finish_cycles = bm * bn / kMmaFinishRate;
+  work.finish_cycles = bm * bn / costs.conv_mma_finish_rate;
   return tile_cost(work, conv_bytes(conv), chip);
 }
 
@@ -101,7 +100,7 @@ Candidate conv_mma_candidate(const LowerRequest& request, const ConvRequest& con
   Candidate candidate =
       conv_candidate(request, fmt::format("conv_mma_{}x{}", bm(spec), bn(spec)), layout);
   candidate.cost = cost(conv, spec, device.chip());
-  candidate.macs_per_cycle = kMmaRate * device.chip().multiprocessors;
+  candidate.macs_per_cycle = device.chip().costs().rate_mma_s8 * device.chip().multiprocessors;
   set_step(
       candidate, device,
       {.make_launch = [conv, spec](const BindArgs& bind) { return make_launch(conv, spec, bind); },

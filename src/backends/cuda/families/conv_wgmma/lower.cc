@@ -151,7 +151,7 @@ Candidate candidate_for(const LowerRequest& request, const ConvRequest& conv, co
   Candidate candidate = conv_candidate(request, name_of(spec.tile), layout);
   candidate.alignment = kTmaAlignment;
   candidate.cost = cost_of(conv, spec, device.chip());
-  candidate.macs_per_cycle = kWgmmaRate * device.chip().multiprocessors;
+  candidate.macs_per_cycle = device.chip().costs().rate_wgmma_s8 * device.chip().multiprocessors;
   set_placed_step(candidate, device,
                   {.make_launch =
                        [conv, spec, &device](const BindArgs& bind) {

@@ -45,11 +45,10 @@ bool fits_registers(const ConvRequest& conv, const Spec& spec) {
 
 // How much longer than for wide rows the tensor memory accelerator takes for the windows of rows of so many bytes. Two blocks wait for
 // theirs at the same time.
-f64 narrowness(s64 row_bytes, s64 blocks) {
-  constexpr f64 kOfTwo = 0.88;
+f64 narrowness(s64 row_bytes, s64 blocks, const Costs& costs) {
   if (row_bytes >= 128) return 1;
-  const f64 more = row_bytes >= 64 ? 3.2 : 13.3;
-  return 1 + more * (blocks > 1 ? kOfTwo : 1.0);
+  const f64 more = row_bytes >= 64 ? costs.conv_wgmma_narrow_64 : costs.conv_wgmma_narrow_32;
+  return 1 + more * (blocks > 1 ? costs.conv_wgmma_narrow_of_two : 1.0);
 }
 
 // As many stages as the memory and the length of k ask for.
@@ -148,10 +147,9 @@ Edge::Edge(const WindowAxis& axis) {
   }
 }
 
-// The constants are a fit to 480 tiles of 90 convolutions on an H200: what it chooses takes 1.7 % longer than the fastest of them.
+// The terms are a fit to 480 tiles of 90 convolutions: what it chooses takes 1.7 % longer than the fastest of them.
 f64 cost_of(const ConvRequest& conv, const Spec& spec, const Chip& chip) {
-  constexpr f64 kFinishRate = 5;  // outputs of a warpgroup in a cycle
-  constexpr f64 kResidualCycles = 190, kSecondBlockCycles = 1500;
+  const Costs& costs = chip.costs();
   const Tile& tile = spec.tile;
   const f64 rows = bm(tile), bn = tile.bn;
   const f64 k = static_cast<f64>(pieces(spec)) * tile.k_bytes;
@@ -164,18 +162,22 @@ f64 cost_of(const ConvRequest& conv, const Spec& spec, const Chip& chip) {
       halo ? static_cast<f64>((tile.halo_rows + spec.window.taps_h - 1) * tile.halo_width) : rows;
   const f64 depth = halo ? static_cast<f64>(chunks(spec)) * tile.k_bytes : k;
   work.load_bytes = (loaded_rows * depth + (tile.resident ? 0.0 : bn * k)) *
-                    (tile.mode == XMode::im2col ? narrowness(tile.k_bytes, tile.blocks) : 1);
-  work.multiply_cycles = rows * bn * k / kWgmmaRate;
+                    (tile.mode == XMode::im2col ? narrowness(tile.k_bytes, tile.blocks, costs) : 1);
+  work.multiply_cycles = rows * bn * k / costs.rate_wgmma_s8;
   // Each product of 64 rows reads its rows and its columns from shared memory, whose rate narrow columns reach.
-  if (tile.bn <= 64) work.multiply_cycles *= tile.bn < 64 ? 1.9 : 1.15;
+  if (tile.bn <= 64)
+    work.multiply_cycles *=
+        tile.bn < 64 ? costs.conv_wgmma_columns_32 : costs.conv_wgmma_columns_64;
   // One warpgroup waits for its own loads and stores.
-  if (tile.warpgroups == 1) work.multiply_cycles *= 1.6;
-  work.multiply_cycles += kTileCycles;
-  work.finish_cycles = static_cast<f64>(tile.bm_wg) * bn / kFinishRate;
-  if (conv.product.has_residual && tile.blocks == 1) work.finish_cycles += kResidualCycles;
+  if (tile.warpgroups == 1) work.multiply_cycles *= costs.conv_wgmma_one_warpgroup;
+  work.multiply_cycles += costs.tile_begin;
+  work.finish_cycles = static_cast<f64>(tile.bm_wg) * bn / costs.conv_wgmma_finish_rate;
+  if (conv.product.has_residual && tile.blocks == 1)
+    work.finish_cycles += costs.conv_wgmma_residual;
   f64 cost = tile_cost(work, conv_bytes(conv), chip);
-  if (tile.resident && !halo) cost -= 200;  // the same bytes, fewer of them asked for
-  return tile.blocks > 1 ? cost + kSecondBlockCycles : cost;
+  // The same bytes, fewer of them asked for.
+  if (tile.resident && !halo) cost -= costs.conv_wgmma_resident_saves;
+  return tile.blocks > 1 ? cost + costs.conv_wgmma_second_block : cost;
 }
 
 std::vector<Spec> specs_of(const ConvRequest& conv, const Chip& chip) {

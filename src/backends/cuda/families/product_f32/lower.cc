@@ -156,7 +156,8 @@ Offer offer(const LowerRequest& request, const ProductF32& product, const std::s
   candidate.by_image = !product.rows;
   candidate.close = !product.direct;
   const CudaDevice& device = device_of(request);
-  candidate.macs_per_cycle = kRealRate * device.chip().multiprocessors;
+  candidate.macs_per_cycle =
+      device.chip().costs().rate_multiply_f32 * device.chip().multiprocessors;
   set_step(candidate, device,
            {.make_launch = [&device, product](
                                const BindArgs& bind) { return make_launch(device, product, bind); },

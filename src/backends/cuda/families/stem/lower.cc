@@ -227,21 +227,21 @@ Launch stem_launch(const Stem& stem, Spec spec, const BindArgs& bind) {
 
 // In cycles of a multiprocessor: instructions bound it where memory does not, and where few blocks share one, what a row waits for.
 f64 stem_cost(const Stem& stem, const Spec& spec, const Chip& chip) {
-  constexpr f64 kRow = 200, kSum = 8, kRowAlone = 450;
-  constexpr f64 kApart = 0.25;  // as of tile_cost()
-  constexpr s64 kBegin = 4;     // rows in whose time a block begins
+  const Costs& costs = chip.costs();
+  constexpr s64 kBegin = 4;  // rows in whose time a block begins
   const stem::Tile& tile = spec.tile;
   const s64 count = blocks(spec, stem.conv.geometry.batch);
   const s64 rows =
       (stem.pool ? 2 * s64{tile.rows} + 1 : tile.rows) + stem.taps(stem.conv.h()) + kBegin;
   const s64 waves = ceil_div(count, chip.multiprocessors * s64{tile.blocks});
   const s64 at_once = std::min<s64>(tile.blocks, ceil_div(count, s64{chip.multiprocessors}));
-  const f64 row = (kRow + kSum * (spec.bn / 2)) * static_cast<f64>(at_once);
-  const f64 busy = static_cast<f64>(waves * rows) * std::max(row, kRowAlone);
+  const f64 row =
+      (costs.stem_row + costs.stem_sum * (spec.bn / 2)) * static_cast<f64>(at_once);
+  const f64 busy = static_cast<f64>(waves * rows) * std::max<f64>(row, costs.stem_row_alone);
   const f64 bytes = static_cast<f64>(stem.image.elements()) * sizeof(f32) +
                     static_cast<f64>(stem.conv.y.elements());
   const f64 start = bytes_cost(0, chip), moving = bytes_cost(bytes, chip) - start;
-  return start + std::max(busy, moving) + kApart * std::min(busy, moving);
+  return start + std::max(busy, moving) + costs.kernel_apart * std::min(busy, moving);
 }
 
 void divide(const Stem& stem, const Chip& chip, Spec& spec) {
@@ -288,7 +288,7 @@ Candidate stem_candidate(const LowerRequest& request, const Stem& stem, const Sp
   candidate.inputs = {Layout::linear};
   candidate.strided = candidate.writes_slices = true;
   candidate.cost = stem_cost(stem, spec, device.chip());
-  candidate.macs_per_cycle = kWgmmaRate * device.chip().multiprocessors;
+  candidate.macs_per_cycle = device.chip().costs().rate_wgmma_s8 * device.chip().multiprocessors;
   set_step(
       candidate, device,
       {.make_launch = [stem, spec](const BindArgs& bind) { return stem_launch(stem, spec, bind); },
