@@ -124,6 +124,7 @@ void CudaDevice::set_architecture() {
   chip_.architecture = found->architecture;
   arch_ = found->target;
   identity_ = chip_.name;
+  costs_.convert_bytes_per_cycle = chip_.costs().device_convert_rate;
 }
 
 void CudaDevice::make_current() const {
@@ -155,11 +156,6 @@ void CudaDevice::check_call(CUresult result, const std::string& doing) const {
 }
 
 const Backend& CudaDevice::backend() const { return cuda_backend(); }
-
-const DeviceCosts& CudaDevice::costs() const {
-  static constexpr DeviceCosts kCosts{.convert_bytes_per_cycle = 1024};
-  return kCosts;
-}
 
 std::shared_ptr<std::byte> CudaDevice::allocate(s64 bytes, const char* what) const {
   make_current();

@@ -86,7 +86,7 @@ class CudaDevice final : public Device {
   const std::string& identity() const override { return identity_; }
   std::string_view level() const override { return arch_; }
   const Backend& backend() const override;
-  const DeviceCosts& costs() const override;
+  const DeviceCosts& costs() const override { return costs_; }
   DeviceRates rates() const override {
     return {chip_.clock_hertz / 1e6, chip_.memory_bytes_per_second / 1e6};
   }
@@ -111,6 +111,7 @@ class CudaDevice final : public Device {
   Chip chip_;
   std::string arch_;
   std::string identity_;
+  DeviceCosts costs_;
   mutable LoadedKernels kernels_;
   mutable std::mutex mutex_;
   mutable std::atomic<bool> has_failed_ = false;
