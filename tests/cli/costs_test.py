@@ -58,7 +58,7 @@ class Costs(unittest.TestCase):
         row = "sm_90,attention,load,2500,cycles"
         line = (ARCH / "costs.csv").read_text().split(row)[0].count("\n") + 1
         wrong = (("sm_91,attention,load,2500,cycles", "sm_91"), ("sm_90,attention,lode,2500,cycles", "attention_lode"),
-                 ("sm_90,attention,load,2500,years", "years"), ("sm_90,attention,load,2500,factor", "Cost<"))
+                 ("sm_90,attention,load,2500,years", "years"), ("sm_90,attention,load,2500,factor", "the term has another unit"))
         said = self.built(row, ",NVIDIA H200,2026-11-23,\n".join(text for text, _ in wrong))
         for i, (text, word) in enumerate(wrong):
             self.assertRegex(said, rf"costs.csv:{line + i}:[^\n]*(error|in expansion)", text)

@@ -84,7 +84,7 @@ int cuda_version() {
 }
 
 void keep_for(const Target& target, _nvrtcProgram& program) {
-  using namespace octet::emulator;
+  using octet::emulator::ptx_of, octet::emulator::ptx_version, octet::emulator::set_image_target;
   if (target.is_ptx) {
     program.ptx =
         ptx_of(program.compiled.image, {ptx_version(cuda_version()), target.image.number, 0});

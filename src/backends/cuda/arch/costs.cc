@@ -23,13 +23,33 @@ constexpr const Architecture& row_of(ArchitectureId id) {
   return *kArchitectures[static_cast<size_t>(id)];
 }
 
+enum class Unit : u8 {
+  cycles,
+  instructions,
+  factor,
+  products_per_cycle,
+  outputs_per_cycle,
+  loads_per_cycle,
+  instructions_per_cycle,
+  bytes_per_cycle
+};
+
+struct Units {
+#define COST(family, term, unit, needs) static constexpr Unit family##_##term = Unit::unit;
+#include "backends/cuda/arch/costs.def"
+#undef COST
+};
+
+constexpr bool is_known(f64 value) { return value == value; }
+
 // What the file says of this one alone. A second value of a term ends the compilation.
 constexpr Costs own_costs(ArchitectureId id) {
   Costs costs;
-#define ROW(arch, family, term, number, unit, chip, date, residual)      \
-  if (id == ArchitectureId::arch) {                                      \
-    if (costs.family##_##term.is_known()) throw "a term has two values"; \
-    costs.family##_##term = Cost<CostUnit::unit>(number);                \
+#define ROW(arch, family, term, number, unit, chip, date, residual)                 \
+  static_assert(Units::family##_##term == Unit::unit, "the term has another unit"); \
+  if (id == ArchitectureId::arch) {                                                 \
+    if (is_known(costs.family##_##term)) throw "a term has two values";             \
+    costs.family##_##term = number;                                                 \
   }
 #include "cuda_costs/costs.inc"
 #undef ROW
@@ -40,7 +60,7 @@ constexpr Costs own_costs(ArchitectureId id) {
 constexpr bool is_complete(const Costs& costs, InstructionSet instructions) {
   bool complete = true;
 #define COST(family, term, unit, needs) \
-  complete &= costs.family##_##term.is_known() || !instructions.has(Instruction::needs);
+  complete &= is_known(costs.family##_##term) || !instructions.has(Instruction::needs);
 #include "backends/cuda/arch/costs.def"
 #undef COST
   return complete;
@@ -48,7 +68,7 @@ constexpr bool is_complete(const Costs& costs, InstructionSet instructions) {
 
 constexpr Costs filled(Costs costs, const Costs& from) {
 #define COST(family, term, unit, needs) \
-  if (!costs.family##_##term.is_known()) costs.family##_##term = from.family##_##term;
+  if (!is_known(costs.family##_##term)) costs.family##_##term = from.family##_##term;
 #include "backends/cuda/arch/costs.def"
 #undef COST
   return costs;

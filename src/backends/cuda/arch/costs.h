@@ -10,31 +10,11 @@
 
 namespace octet::cuda {
 
-enum class CostUnit : u8 {
-  cycles,
-  instructions,
-  factor,
-  products_per_cycle,
-  outputs_per_cycle,
-  loads_per_cycle,
-  instructions_per_cycle,
-  bytes_per_cycle
-};
-
-template <CostUnit unit>
-class Cost {
- public:
-  constexpr Cost() = default;  // none is known
-  explicit constexpr Cost(f64 value) : value_(value) {}
-  constexpr operator f64() const { return value_; }
-  constexpr bool is_known() const { return value_ == value_; }
-
- private:
-  f64 value_ = std::numeric_limits<f64>::quiet_NaN();
-};
-
 struct Costs {
-#define COST(family, term, unit, needs) Cost<CostUnit::unit> family##_##term;
+  // None is known, nor needed.
+  static constexpr f64 kNone = std::numeric_limits<f64>::quiet_NaN();
+
+#define COST(family, term, unit, needs) f64 family##_##term = kNone;
 #include "backends/cuda/arch/costs.def"
 #undef COST
 };

@@ -146,7 +146,7 @@ f64 pairs_cycles(const RowsRequest& rows, s64 parts, const Chip& chip) {
   const s64 warps =
       ceil_div(rows.rows * kLanesOfPairs * parts, kWarp * kSchedulers * s64{chip.multiprocessors});
   return instructions *
-         std::max<f64>(costs.norm_pairs_alone, costs.norm_pairs_beside * static_cast<f64>(warps));
+         std::max(costs.norm_pairs_alone, costs.norm_pairs_beside * static_cast<f64>(warps));
 }
 
 Candidate candidate_for(const LowerRequest& request, const RowsRequest& rows, s64 parts) {
