@@ -290,6 +290,8 @@ test::DearChains::~DearChains() { --dear_chains; }
 
 bool is_chain(const Node& node) { return node.op == &kChain; }
 
+std::string chain_kind(const Node& chain) { return chain.attrs.s(kKind, ""); }
+
 const Graph& chain_body(const Node& chain) { return *std::get<GraphPtr>(*chain.attrs.find(kBody)); }
 
 std::optional<size_t> chain_input(const Node& chain, ValueId value) {
@@ -301,7 +303,7 @@ std::optional<size_t> chain_input(const Node& chain, ValueId value) {
 
 const ChainRule* rule_of(const Node& chain, const Backend& backend) {
   if (!is_chain(chain)) return nullptr;
-  const std::string kind = chain.attrs.s(kKind, "");
+  const std::string kind = chain_kind(chain);
   const auto at = std::ranges::find(backend.chains, kind, &ChainRule::name);
   return at == backend.chains.end() ? nullptr : &*at;
 }

@@ -28,6 +28,8 @@ struct ChainRule {
 };
 
 bool is_chain(const Node& node);
+// The name of the rule that found it.
+std::string chain_kind(const Node& chain);
 // Its nodes, in order; constants are the body's own, its inputs those of the node.
 const Graph& chain_body(const Node& chain);
 // Which of the chain's inputs a value of the body is, if it is one.

@@ -6,6 +6,7 @@
 
 #include "backends/cuda/families/compare/lower.h"
 #include "backends/cuda/lower/convert.h"
+#include "backends/cuda/lower/halves.h"
 #include "backends/cuda/lower/plugin.h"
 
 namespace octet::cuda {
@@ -41,7 +42,8 @@ const Backend& cuda_backend() {
                                .plugins = offer_plugin_on_device,
                                .sized_plugin = run_sized_plugin,
                                .convert = cuda_convert,
-                               .compare = cuda_compare};
+                               .compare = cuda_compare,
+                               .adapt = store_halves};
   return backend;
 }
 

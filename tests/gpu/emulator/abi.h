@@ -15,6 +15,14 @@ struct EmulatedMma {
   const unsigned* b;
 };
 
+// One lane's part of mma.m16n8k16 for 16-bit floats with sums in f32.
+struct EmulatedMmaFloat {
+  bool f16;  // else bf16
+  float* d;
+  const unsigned* a;
+  const unsigned* b;
+};
+
 // One lane's part of ldmatrix.x4: the row that it names, and where its words go.
 struct EmulatedLdmatrix {
   const void* row;
@@ -45,7 +53,7 @@ struct EmulatedServices {
   // Waits until every lane of `mask` that still runs is here, then `work` is done once.
   void (*exchange)(unsigned mask, EmulatedWork work, void* mine);
   void (*trap)(const char* why);
-  EmulatedWork mma, ldmatrix;
+  EmulatedWork mma, ldmatrix, mma_float;
   void (*yield)();     // another thread goes on; this one waits for what `progress` tells of
   void (*progress)();  // something has come that threads may wait for
   void (*named)(unsigned id, unsigned threads,

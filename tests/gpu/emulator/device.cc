@@ -248,6 +248,12 @@ bool has_large_multiprocessors() {
 
 constexpr int kReservedShared = 1 << 10;  // of a block, kept by the system
 
+}  // namespace
+
+bool octet::emulator::is_hopper() { return capability(false) >= 9; }
+
+namespace {
+
 // OCTET_EMULATED_ATTRIBUTES, "16:132,13:1980000": of another chip, by the numbers of CUdevice_attribute.
 std::map<int, int> with_asked(std::map<int, int> values) {
   const char* at = std::getenv("OCTET_EMULATED_ATTRIBUTES");

@@ -44,6 +44,7 @@ shared_bytes_opt_in();  // of a block: kMostSharedBytes from 9.0 on, 99 KB of ot
 // One lock for all: functions of the driver run one at a time, kernels included.
 std::recursive_mutex& machine_lock();
 int devices();
+bool is_hopper();  // the emulated chip is of compute capability 9.0 or later
 CUcontext context_of(int ordinal);
 CUcontext current();
 bool late();              // OCTET_EMULATED_LATE

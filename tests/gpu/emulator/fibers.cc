@@ -291,9 +291,9 @@ void prepare(unsigned thread) {
 }  // namespace
 
 const EmulatedServices& services() {
-  static constexpr EmulatedServices all = {barrier,  exchange,  trap,     mma,
-                                           ldmatrix, yield,     progress, named,
-                                           later,    end_group, come,     wait_for_predecessor};
+  static constexpr EmulatedServices all = {
+      barrier,  exchange, trap,  mma,       ldmatrix, mma_float,           yield,
+      progress, named,    later, end_group, come,     wait_for_predecessor};
   return all;
 }
 

@@ -3,8 +3,12 @@
 
 #include <emmintrin.h>
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "abi.h"
 #include "device.h"
@@ -40,6 +44,58 @@ void gather(Tile& tile, const EmulatedMma& mine, int lane) {
   }
 }
 
+struct FloatTile {
+  double a[16][16];  // row, k
+  double b[8][16];   // column, k
+};
+
+double real_of(unsigned bits, bool f16) {
+  if (!f16) return std::bit_cast<float>(bits << 16);
+  const int exponent = static_cast<int>(bits >> 10 & 31), rest = static_cast<int>(bits & 1023);
+  double size = exponent == 0 ? std::ldexp(rest, -24) : std::ldexp(1024 + rest, exponent - 25);
+  if (exponent == 31)
+    size = rest == 0 ? std::numeric_limits<double>::infinity()
+                     : std::numeric_limits<double>::quiet_NaN();
+  return bits >> 15 != 0 ? -size : size;
+}
+
+void gather(FloatTile& tile, const EmulatedMmaFloat& mine, int lane) {
+  const int group = lane / 4, k = lane % 4 * 2;
+  for (int h = 0; h < 2; ++h) {
+    const auto half = [&](unsigned word) { return real_of(word >> (16 * h) & 0xffff, mine.f16); };
+    for (int part = 0; part < 4; ++part)
+      tile.a[group + part % 2 * 8][k + part / 2 * 8 + h] = half(mine.a[part]);
+    for (int part = 0; part < 2; ++part) tile.b[group][k + part * 8 + h] = half(mine.b[part]);
+  }
+}
+
+// Exponent of the product as the factors' exponents have it: mantissas between 1 and 4 are not normalized.
+int exponent_of(double a, double b) {
+  int of_a = 0, of_b = 0;
+  std::frexp(a, &of_a);
+  std::frexp(b, &of_b);
+  return of_a + of_b - 2;
+}
+
+float truncated_sum(float sum, const double* a, const double* b, int count, int bits) {
+  double whole = sum;
+  int largest = sum != 0 && std::isfinite(sum) ? std::ilogb(sum) : -1000;
+  for (int i = 0; i < count; ++i) {
+    const double product = a[i] * b[i];
+    whole += product;  // of what is not finite
+    if (product != 0 && std::isfinite(product))
+      largest = std::max(largest, exponent_of(a[i], b[i]));
+  }
+  if (!std::isfinite(whole)) return static_cast<float>(whole);
+  if (largest == -1000) return 0;
+  const auto aligned = [&](double value) { return std::trunc(std::ldexp(value, bits - largest)); };
+  double exact = aligned(sum);
+  for (int i = 0; i < count; ++i) exact += aligned(a[i] * b[i]);
+  const double result = std::ldexp(exact, largest - bits);
+  const float nearest = static_cast<float>(result);
+  return std::fabs(nearest) > std::fabs(result) ? std::nextafter(nearest, 0.0f) : nearest;
+}
+
 }  // namespace
 
 // The fragments of mma.m16n8k32 for 8-bit types, as the PTX manual draws them.
@@ -66,6 +122,24 @@ void mma(void** lanes, unsigned present) {
       d[i] =
           static_cast<int>(static_cast<unsigned>(d[i]) +
                            static_cast<unsigned>(sums[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2]));
+  }
+}
+
+// The fragments of mma.m16n8k16 for 16-bit types. The unit's rounding, as it was measured on real ones by others (docs/numerics.md, section 7): products are exact, they and the sum so far are
+// truncated to so many bits below the largest exponent among them, added exactly, and truncated to f32. A Hopper takes all 16 of k at once, others 8 and 8.
+void mma_float(void** lanes, unsigned present) {
+  all_lanes(present, "lanes of the warp are missing at mma");
+  static FloatTile tile;
+  for (int lane = 0; lane < 32; ++lane)
+    gather(tile, *static_cast<const EmulatedMmaFloat*>(lanes[lane]), lane);
+  const int group = is_hopper() ? 16 : 8, bits = is_hopper() ? 25 : 24;
+  for (int lane = 0; lane < 32; ++lane) {
+    float* d = static_cast<const EmulatedMmaFloat*>(lanes[lane])->d;
+    for (int i = 0; i < 4; ++i) {
+      const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+      for (int k = 0; k < 16; k += group)
+        d[i] = truncated_sum(d[i], tile.a[row] + k, tile.b[column] + k, group, bits);
+    }
   }
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the lanes of a warp do together for matrices (abi.h: EmulatedMma, EmulatedLdmatrix).
+// What the lanes of a warp do together for matrices (abi.h: EmulatedMma, EmulatedMmaFloat, EmulatedLdmatrix).
 #pragma once
 
 namespace octet::emulator {
 
 void mma(void** lanes, unsigned present);
+void mma_float(void** lanes, unsigned present);
 void ldmatrix(void** lanes, unsigned present);
 
 }  // namespace octet::emulator

@@ -307,6 +307,10 @@ inline void emulated_mma(bool a_signed, int* d, const unsigned* a, const unsigne
   EmulatedMma mine = {a_signed, d, a, b};
   emulated_meet(~0u, emulated.services->mma, &mine);
 }
+inline void emulated_mma_float(bool f16, float* d, const unsigned* a, const unsigned* b) {
+  EmulatedMmaFloat mine = {f16, d, a, b};
+  emulated_meet(~0u, emulated.services->mma_float, &mine);
+}
 inline void emulated_ldmatrix4(unsigned* d, const void* row) {
   EmulatedLdmatrix mine = {row, d};
   emulated_meet(~0u, emulated.services->ldmatrix, &mine);

@@ -107,6 +107,7 @@ __device__ __forceinline__ void turn_bytes(u32 (&d)[4], u32 a, u32 b, u32 c, u32
 // Matrix fragments (m16n8k32, codes by s8), shared memory by 16 bytes, copies behind the program's back.
 #ifdef OCTET_EMULATED
 void emulated_mma(bool a_signed, s32* d, const u32* a, const u32* b);   // of the warp
+void emulated_mma_float(bool f16, f32* d, const u32* a, const u32* b);  // of the warp
 void emulated_ldmatrix4(u32* d, const void* row);                       // of the warp
 static inline void mma_u8s8(s32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) { emulated_mma(false, d, a, b); }
 static inline void mma_s8s8(s32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) { emulated_mma(true, d, a, b); }

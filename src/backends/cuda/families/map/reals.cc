@@ -5,9 +5,12 @@
 
 #include "backends/cuda/families/map/elements.h"
 #include "backends/cuda/lower/codes.h"
+#include "backends/cuda/lower/conv_cost.h"
+#include "backends/cuda/lower/halves.h"
 #include "backends/cuda/lower/integers.h"
 #include "ops/quantized/qfunction.h"
 #include "ops/shared/activation.h"
+#include "plan/chain.h"
 
 namespace octet::cuda {
 namespace {
@@ -143,7 +146,86 @@ bool has_two_operands(std::string_view op) {
   return std::ranges::find(kOperators, op) != std::end(kOperators);
 }
 
+// "real_of_f16(a)"
+std::string widened(Dtype type, std::string_view value) {
+  if (type == Dtype::f16) return fmt::format("real_of_f16({})", value);
+  if (type == Dtype::bf16) return fmt::format("real_of_bf16({})", value);
+  return std::string(value);
+}
+
+// The real -> what is stored, of a chain's last part.
+std::string stored(const Graph& body, const Node& last, std::string_view value) {
+  if (is_narrowing(body, last)) {
+    const Dtype to = body.value(last.outputs[0]).type.dtype;
+    return fmt::format("{}({})", to == Dtype::f16 ? "f16_of" : "bf16_of", value);
+  }
+  if (last.op->name != "RoundTo") return std::string(value);
+  const bool f16 = last.attrs.s("to", "") == "f16";
+  return fmt::format(fmt::runtime(f16 ? "real_of_f16(f16_of({}))" : "real_of_bf16(bf16_of({}))"),
+                     value);
+}
+
 }  // namespace
+
+bool takes_halves(std::string_view op) {
+  if (op == "Clip" || op == "Gelu") return true;
+  return std::ranges::find(kFunctions, op, &Function::op) != std::end(kFunctions) ||
+         std::ranges::find(kFunctionsOfAttributes, op, &FunctionOfAttributes::op) !=
+             std::end(kFunctionsOfAttributes);
+}
+
+// A function of reals with the casts of what it reads, and the rounding of what it gives.
+std::vector<u32> find_half_reals(const Graph& graph, const Uses& uses, u32 last) {
+  std::vector<u32> chain{last};
+  u32 function = last;
+  if (is_narrowing(graph, graph.nodes[last]) || graph.nodes[last].op->name == "RoundTo") {
+    const s32 from = uses.producer(graph.nodes[last].input(0));
+    if (from < 0) return {};
+    chain.push_back(function = static_cast<u32>(from));
+  }
+  const Node& node = graph.nodes[function];
+  if (!takes_halves(node.op->name)) return {};
+  for (const ValueId id : node.inputs) {
+    const s32 from = id == kNoValue ? -1 : uses.producer(id);
+    if (from >= 0 && is_widening(graph, graph.nodes[static_cast<size_t>(from)]))
+      chain.push_back(static_cast<u32>(from));
+  }
+  std::ranges::sort(chain);
+  return chain;
+}
+
+Offer offer_half_reals(const LowerRequest& request) {
+  const Graph& body = chain_body(request.node);
+  size_t at = 0;
+  while (!takes_halves(body.nodes[at].op->name)) ++at;
+  const Node& node = body.nodes[at];
+  const std::string function = body_of(part_request(request, at), node);
+  if (function.empty()) return Reject{"there is no such function, or a parameter is not constant"};
+  const size_t operands = has_two_operands(node.op->name) ? 2 : 1;
+  if (operands == 2 && node.inputs.size() != 2) return Reject{"there are not two operands"};
+  Elementwise step{.types = {request.outputs[0]}, .body = {}};
+  std::string arguments;
+  for (size_t i = 0; i < operands; ++i) {
+    ValueId id = node.inputs[i];
+    for (const Node& part : body.nodes) {
+      if (part.outputs[0] == id && is_widening(body, part)) id = part.inputs[0];
+    }
+    const Tensor* constant = body.value(id).constant ? &body.value(id).constant : nullptr;
+    // Inputs of the step are the chain's, in its order; a constant is none of them.
+    if (constant == nullptr && chain_input(request.node, id) != step.types.size() - 1)
+      return Reject{"a constant stands before an operand"};
+    step.types.push_back(body.value(id).type);
+    step.constants.push_back(constant != nullptr ? *constant : Tensor());
+    arguments += (i > 0 ? ", " : "") + widened(body.value(id).type.dtype, i == 0 ? "a" : "b");
+  }
+  const std::string real = fmt::format("[&](f32 a{}) {{ return {}; }}({})",
+                                       operands == 2 ? ", f32 b" : "", function, arguments);
+  step.body = stored(body, body.nodes.back(), real);
+  Offer offer = elementwise(request, "half_reals", common_layout(request), std::move(step));
+  if (Candidate* candidate = std::get_if<Candidate>(&offer))
+    candidate->cost = bytes_cost(moved_bytes(request), device_of(request).chip());
+  return offer;
+}
 
 Offer lower_reals(const LowerRequest& request) {
   Elementwise step{.types = {request.outputs[0]}, .body = body_of(request, request.node)};

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of 16-bit floats by a warp, m16n8k16, sums in f32: a[0], a[1] are k 2q and 2q + 1 (q = lane % 4) of rows lane / 4 and 8 further, a[2], a[3] the same 8 of k further; b the same of column lane / 4.
+// The unit adds products to the largest exponent among them and truncates (docs/numerics.md, section 7).
+#pragma once
+
+#ifdef OCTET_EMULATED
+static inline void mma_f16(f32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) { emulated_mma_float(true, d, a, b); }
+static inline void mma_bf16(f32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) { emulated_mma_float(false, d, a, b); }
+#else
+#define OCTET_MMA_FLOAT(name, type)                                                                \
+  __device__ __forceinline__ void name(f32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {        \
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 "                    \
+                 "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"                           \
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                  \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));              \
+  }
+OCTET_MMA_FLOAT(mma_f16, "f16")
+OCTET_MMA_FLOAT(mma_bf16, "bf16")
+#endif
+
+// Two halves in a word, rounded to nearest, ties to even; beyond the largest infinite.
+#ifdef OCTET_EMULATED
+static inline u32 pair_of_f16(f32 low, f32 high) { return (u32)f16_of(low) | (u32)f16_of(high) << 16; }
+#else
+__device__ __forceinline__ u32 pair_of_f16(f32 low, f32 high) {
+  u32 pair;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+#endif

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backends/cuda/device/number.h"
+
+namespace octet::cuda {
+
+// From sums of reals to what is stored: device/real_end.cuh.
+#define REAL_END_FIELDS(FIELD)                                                               \
+  FIELD(Number, y)        /* codes: as QuantizeLinear makes them */                          \
+  FIELD(F32Bits, x_scale) /* of codes of x; 1 where x is real, or terms are of reals: f16 */ \
+  FIELD(bool, bias)                                                                          \
+  FIELD(bool, residual)                                                                      \
+  FIELD(Number, residual_type) /* f32, f16 or bf16 */                                        \
+  FIELD(bool, leaky)           /* negative reals times alpha */                              \
+  FIELD(F32Bits, alpha)                                                                      \
+  FIELD(bool, clamp)                                                                         \
+  FIELD(F32Bits, clamp_lo)                                                                   \
+  FIELD(F32Bits, clamp_hi)                                                                   \
+  FIELD(Number, rounded)     /* reals are rounded to this type; f32: they are not */         \
+  FIELD(F32Bits, scale)      /* of codes of y */                                             \
+  FIELD(F32Bits, reciprocal) /* quotient() in device/elements.cuh */                         \
+  FIELD(s32, zero_point)                                                                     \
+  FIELD(s32, lo)                                                                             \
+  FIELD(s32, hi)
+OCTET_SPEC(RealEnd, REAL_END_FIELDS)
+
+// Pointers; null where the layer has none.
+struct RealEndParams {
+  const f32* bias;
+  const void* residual;
+  void* y;
+};
+
+}  // namespace octet::cuda

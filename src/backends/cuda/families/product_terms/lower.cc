@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conv and MatMul of reals by constant weights, on tensor cores.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "backends/cuda/families/product_terms/spec.h"
+#include "backends/cuda/lower/codes.h"
+#include "backends/cuda/lower/conv_cost.h"
+#include "backends/cuda/lower/float_product.h"
+#include "core/divide.h"
+#include "plan/chain.h"
+
+namespace octet::cuda {
+namespace {
+
+using product_terms::Spec;
+
+std::string reject_sizes(const FloatProduct& product) {
+  constexpr s64 kMost = std::numeric_limits<s32>::max() / 2;
+  if (product.pixels() > kMost) return "there are too many pixels";
+  for (const s64 size : {product.x.elements(), product.y.elements(), product.weights.elements()}) {
+    if (size > kMost) return "an operand has 2^30 elements or more";
+  }
+  constexpr s64 kFew = 4;  // channels of a group: columns of tiles would be empty
+  return product.cout() <= kFew ? "there are few channels" : "";
+}
+
+// The number as f16, which holds it; or the upper halves of what is left of it, three times: exactly the number.
+std::array<u16, 3> terms_of(f32 value, bool f16) {
+  std::array<u16, 3> terms{};
+  if (f16) return {octet::f16(value).bits};
+  for (u16& term : terms) {
+    const u32 upper = std::bit_cast<u32>(value) & 0xFFFF0000u;
+    term = static_cast<u16>(upper >> 16);
+    value -= std::bit_cast<f32>(upper);
+  }
+  return terms;
+}
+
+bool is_bf16(f32 value) { return (std::bit_cast<u32>(value) & 0xFFFF) == 0; }
+bool is_f16(f32 value) { return static_cast<f32>(octet::f16(value)) == value; }
+
+bool all(const Tensor& weights, bool (*holds)(f32)) {
+  return std::ranges::all_of(weights.as<f32>(), holds);
+}
+
+std::vector<std::byte> packed(const FloatProduct& product, const Spec& spec) {
+  std::vector<u16> words(static_cast<size_t>(weight_words(spec)));
+  const s32 bn = product_terms::bn(spec);
+  for (s64 c = 0; c < product.geometry.out_channels; ++c) {
+    const s32 group = static_cast<s32>(c / product.cout()),
+              own = static_cast<s32>(c % product.cout());
+    const s32 column = product_terms::column_of_channel(own % bn, spec.tiles_n);
+    for (s32 k = 0; k < k_all(spec); ++k) {
+      const std::array<u16, 3> terms = terms_of(product.weight(c, k), spec.f16);
+      for (s32 t = 0; t < spec.w_terms; ++t)
+        words[static_cast<size_t>(weight_place(spec, group, own / bn, k, column, t))] =
+            terms[static_cast<size_t>(t)];
+    }
+  }
+  return bytes_of(std::span<const u16>(words));
+}
+
+// Columns as the channels need them; rows so that the chip's multiprocessors all have a block; as many stages as the memory holds.
+Spec choose_tile(const FloatProduct& product, const Chip& chip) {
+  const s64 cout = product.cout(), pixels = product.pixels();
+  const bool f16 = product.grid == Number::f16 && all(product.weights, is_f16);
+  const bool one = product.dequantized || product.grid == Number::bf16 || f16;
+  Spec spec{.window = float_window(product),
+            .at = {},
+            .end = real_end(product),
+            .x = product.dequantized ? product.dequantized->type : product.x_type,
+            .f16 = f16,
+            .x_terms = one ? 1 : 3,
+            .w_terms = f16 || all(product.weights, is_bf16) ? 1 : 3,
+            .x_access = 4,
+            .y_access = 1,
+            .warps_m = 4,
+            .warps_n = cout > 64 ? 2 : 1,
+            .tiles_m = 2,
+            .tiles_n = cout <= 16   ? 2
+                       : cout <= 32 ? 4
+                                    : 8,
+            .stages = 4};
+  if (blocks(spec, pixels) < chip.multiprocessors) spec.tiles_m = 1;
+  if (blocks(spec, pixels) < chip.multiprocessors) spec.warps_n = 1;
+  while (spec.stages > 2 && shared_bytes(spec) > chip.shared_bytes_per_block) --spec.stages;
+  return spec;
+}
+
+s64 access(s64 most, s64 channels, const PixelStrides& by, s64 offset) {
+  return common_power(most, {channels, by.image, by.row, by.pixel, offset});
+}
+
+Launch make_launch(const FloatProduct& product, Spec spec, const BindArgs& bind) {
+  const s64 x_bytes = bytes_of(spec.x), y_bytes = bytes_of(spec.end.y);
+  constexpr s64 kWidest = 16;
+  spec.at.x =
+      product.strides(product.x, product.geometry.in_channels, bind.inputs[product.x_input]);
+  spec.at.y = product.strides(product.y, product.geometry.out_channels, bind.outputs[0]);
+  if (product.has_residual)
+    spec.at.residual = product.strides(product.y, product.geometry.out_channels,
+                                       bind.inputs[product.residual_input]);
+  spec.x_access = field_of(access(kWidest / x_bytes, product.cin(), spec.at.x,
+                                  bind.input_offset(product.x_input) / x_bytes) *
+                           x_bytes);
+  s64 channels = access(std::min<s64>(kWidest / y_bytes, 2 * spec.tiles_n), product.cout(),
+                        spec.at.y, bind.output_offset(0) / y_bytes);
+  if (product.has_residual)
+    channels = access(channels, product.cout(), spec.at.residual,
+                      bind.input_offset(product.residual_input) / bytes_of(spec.end.residual_type));
+  spec.y_access = field_of(channels);
+  return {.source = source_of("product_terms", spec),
+          .shape = {.blocks = blocks(spec, product.pixels()),
+                    .threads = threads(spec),
+                    .shared_bytes = shared_bytes(spec),
+                    .programmatic_dependent = true}};
+}
+
+std::vector<BlobRecipe> blobs(const FloatProduct& product, const Spec& spec) {
+  std::vector<BlobRecipe> all;
+  all.push_back({fmt::format("product_terms {}x{} {} {} {} {}", bn(spec), spec.tiles_n,
+                             spec.w_terms, spec.f16, product.geometry.groups, product.rows),
+                 {product.weights},
+                 [product, spec] { return packed(product, spec); }});
+  if (product.bias) all.push_back(constant_blob(product.bias));
+  return all;
+}
+
+product_terms::Params parameters(const FloatProduct& product, const StepData& data) {
+  return {data.input(product.x_input), data.blob<u16>(0), real_end_params(product, data, 1),
+          static_cast<s32>(product.pixels())};
+}
+
+// Products of terms that one multiplication of reals takes.
+s32 products_of(const Spec& spec) {
+  return spec.x_terms * spec.w_terms == 9 ? 6 : spec.x_terms * spec.w_terms;
+}
+
+f64 cost(const FloatProduct& product, const Spec& spec, const Chip& chip) {
+  const Costs& costs = chip.costs();
+  TileWork work;
+  work.tiles = blocks(spec, product.pixels());
+  const f64 bm = product_terms::bm(spec), bn = product_terms::bn(spec);
+  const f64 k = static_cast<f64>(k_tiles(spec)) * product_terms::kBk;
+  work.multiply_cycles = bm * bn * k * products_of(spec) / costs.rate_mma_f16 + costs.tile_begin;
+  work.load_bytes = static_cast<f64>(stage_bytes(spec)) * k_tiles(spec);
+  work.finish_cycles = bm * bn / costs.product_terms_finish_rate;
+  f64 bytes = static_cast<f64>(product.x.elements()) * bytes_of(spec.x);
+  bytes += static_cast<f64>(product.y.elements()) * bytes_of(spec.end.y);
+  bytes += static_cast<f64>(weight_words(spec)) * sizeof(u16);
+  if (product.has_residual)
+    bytes += static_cast<f64>(product.y.elements()) * bytes_of(spec.end.residual_type);
+  return tile_cost(work, bytes, chip);
+}
+
+std::string name_of(const FloatProduct& product, const Spec& spec) {
+  return fmt::format("{}_{}terms{}_{}x{}", product.rows ? "matmul" : "conv",
+                     spec.f16                                ? "f16_"
+                     : spec.x_terms == 1 && !is_code(spec.x) ? "bf16_"
+                                                             : "",
+                     products_of(spec), bm(spec), bn(spec));
+}
+
+}  // namespace
+
+// A candidate for the node, or for a chain: values of rank 4 lie in nhwc.
+Offer product_terms_offer(const LowerRequest& request, const FloatProduct& product) {
+  if (std::string reason = reject_sizes(product); !reason.empty()) return Reject{reason};
+  if (product.x_type == Number::f16 && !all(product.weights, is_f16))
+    return Reject{"x is f16, and a weight is not"};
+  const CudaDevice& device = device_of(request);
+  const Spec spec = choose_tile(product, device.chip());
+  const bool image = !product.rows;
+  Candidate candidate =
+      candidate_of(request, name_of(product, spec), image ? Layout::nhwc : Layout::linear);
+  candidate.strided = candidate.writes_slices = candidate.by_image = image;
+  candidate.close = true;
+  candidate.cost = cost(product, spec, device.chip());
+  candidate.macs_per_cycle =
+      device.chip().costs().rate_mma_f16 / products_of(spec) * device.chip().multiprocessors;
+  set_step(candidate, device,
+           {.make_launch =
+                [product, spec](const BindArgs& bind) { return make_launch(product, spec, bind); },
+            .recipes = [product, spec](const BindArgs&) { return blobs(product, spec); }},
+           [product](const StepData& data) { return parameters(product, data); });
+  return candidate;
+}
+
+}  // namespace octet::cuda

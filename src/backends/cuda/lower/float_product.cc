@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/lower/float_product.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cuda/lower/codes.h"
+#include "backends/cuda/lower/halves.h"
+#include "ops/shared/matmul.h"
+#include "plan/chain.h"
+
+namespace octet::cuda {
+namespace {
+
+constexpr size_t kX = kFloatX, kWeights = kFloatWeights, kBias = kFloatBias,
+                 kResidual = kFloatResidual;
+
+std::string read_operands(const LowerRequest& request, FloatProduct& product) {
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    if (request.has_input(i) && request.inputs[i].dtype != Dtype::f32)
+      return "an operand is not f32";
+  }
+  if (request.constant(kX) != nullptr) return "the left side is constant";
+  const Tensor* weights = request.constant(kWeights);
+  if (weights == nullptr) return "the weights are not constant";
+  if (request.constant(kResidual) != nullptr) return "the residual is constant";
+  if (request.outputs[0].shape.elements() == 0 || request.inputs[kX].shape.elements() == 0)
+    return "there is nothing to compute";
+  product.weights = *weights;
+  product.x = request.inputs[kX].shape;
+  product.y = request.outputs[0].shape;
+  product.activation = activation_of(request.node);
+  product.has_bias = request.has_input(kBias);
+  product.has_residual = request.has_input(kResidual);
+  if (const Tensor* bias = request.constant(kBias)) product.bias = *bias;
+  if (!std::ranges::all_of(weights->as<f32>(), [](f32 weight) { return std::isfinite(weight); }))
+    return "a weight is not finite";
+  return {};
+}
+
+// Empty, or why no kernel takes the product.
+std::string read_product(const LowerRequest& request, FloatProduct& product) {
+  if (std::string reason = read_operands(request, product); !reason.empty()) return reason;
+  const Shape& weights = request.inputs[kWeights].shape;
+  if (request.node.op->name == "Conv") {
+    product.geometry = conv_geometry(request.node, product.x, weights);
+    if (product.geometry.window.rank != 2) return "it has not two spatial axes";
+    const s64 taps = product.geometry.window.kernel_elements();
+    product.weight_channel = product.cin() * taps;
+    product.weight_cin = taps, product.weight_tap = 1;
+    return {};
+  }
+  product.rows = true;
+  if (weights.rank() != 2) return "the right side is no matrix";
+  const MatMulGeometry g = matmul_geometry(product.x, weights);
+  if (g.k == 0) return "there is nothing to compute";
+  product.geometry = rows_as_pixels(g.batches() * g.m, g.k, g.n);
+  product.weight_channel = 1, product.weight_cin = g.n;
+  return {};
+}
+
+bool is_named(const Node& node, std::string_view name) { return node.op->name == name; }
+bool is_product(const Node& node) { return is_named(node, "Conv") || is_named(node, "MatMul"); }
+
+std::string read_scaling(const LowerRequest& request, Dtype codes, std::optional<Scaling>& to) {
+  const Tensor *scale = request.constant(1), *zero_point = nullptr;
+  if (request.has_input(2)) zero_point = request.constant(2);
+  if (!is_code(codes)) return "the codes are not u8 or s8";
+  if (scale == nullptr || scale->elements() != 1 || scale->dtype() != Dtype::f32)
+    return "there is more than one scale, or it is not constant";
+  if (request.has_input(2) && (zero_point == nullptr || zero_point->elements() != 1))
+    return "there is more than one zero point, or it is not constant";
+  const bool is_signed = codes == Dtype::s8;
+  to = Scaling{.type = is_signed ? Number::s8 : Number::u8, .scale = scale->as<f32>()[0]};
+  if (zero_point != nullptr)
+    to->zero_point = is_signed ? s32{zero_point->as<s8>()[0]} : s32{zero_point->as<u8>()[0]};
+  return {};
+}
+
+Number number_of(std::string_view type) { return type == "f16" ? Number::f16 : Number::bf16; }
+Number number_of(Dtype type) {
+  return type == Dtype::f32 ? Number::f32 : number_of(dtype_name(type));
+}
+
+// Whether the reals of a value are numbers of the type: it was rounded to it, or moved since.
+bool is_on_grid(const Graph& graph, const Uses& uses, ValueId id, std::string_view type) {
+  constexpr int kMostMoves = 8;
+  for (int i = 0; i < kMostMoves && id != kNoValue; ++i) {
+    const s32 from = uses.producer(id);
+    if (from < 0) return false;
+    const Node& node = graph.nodes[static_cast<size_t>(from)];
+    if (is_named(node, "RoundTo")) return node.attrs.s("to", "") == type;
+    constexpr std::string_view kMoves[] = {"Relu",    "MaxPool", "Reshape",   "Transpose",
+                                           "Flatten", "Squeeze", "Unsqueeze", "Slice"};
+    if (std::ranges::find(kMoves, node.op->name) == std::end(kMoves)) return false;
+    id = node.input(0);
+  }
+  return false;
+}
+
+// The nodes that stand around a product, from its last one on: x [DequantizeLinear] [RoundTo], or Cast of 16 bits; of the residual the same Cast; behind it [RoundTo] [QuantizeLinear], or Cast
+// to 16 bits.
+class Finder {
+ public:
+  Finder(const Graph& graph, const Uses& uses, u32 last) : graph_(graph), uses_(uses), at_(last) {}
+
+  std::vector<u32> chain(std::string_view grid) {
+    take(at_);
+    if (is_narrowing(graph_, node())) {
+      if (!step_back()) return {};
+    } else {
+      if (is_named(node(), "QuantizeLinear") && !step_back()) return {};
+      if (is_named(node(), "RoundTo") && !step_back()) return {};
+    }
+    if (!is_product(node())) return {};
+    const u32 product = at_;
+    take_if(producer(node().input(kResidual)), is_widening);
+    if (!grid.empty())
+      return is_on_grid(graph_, uses_, node().input(kX), grid) ? sorted() : std::vector<u32>{};
+    if (take_if(producer(graph_.nodes[product].input(kX)), is_widening)) return sorted();
+    s32 from = producer(graph_.nodes[product].input(kX));
+    if (from >= 0 && is_named(graph_.nodes[static_cast<size_t>(from)], "RoundTo")) {
+      const s32 before = producer(graph_.nodes[static_cast<size_t>(from)].input(0));
+      if (before < 0 || !is_named(graph_.nodes[static_cast<size_t>(before)], "DequantizeLinear"))
+        return sorted();
+      take(static_cast<u32>(from));
+      from = before;
+    }
+    take_if(from,
+            [](const Graph&, const Node& node) { return is_named(node, "DequantizeLinear"); });
+    return sorted();
+  }
+
+ private:
+  const Node& node() const { return graph_.nodes[at_]; }
+  s32 producer(ValueId id) const { return id == kNoValue ? -1 : uses_.producer(id); }
+  void take(u32 n) { chain_.push_back(n); }
+  // On to the producer of the node's first input.
+  bool step_back() {
+    const s32 from = producer(node().input(0));
+    if (from < 0) return false;
+    take(at_ = static_cast<u32>(from));
+    return true;
+  }
+  template <class Is>
+  bool take_if(s32 n, const Is& is) {
+    if (n < 0 || !is(graph_, graph_.nodes[static_cast<size_t>(n)])) return false;
+    take(static_cast<u32>(n));
+    return true;
+  }
+  std::vector<u32> sorted() {
+    std::ranges::sort(chain_);
+    return std::move(chain_);
+  }
+
+  const Graph& graph_;
+  const Uses& uses_;
+  u32 at_;
+  std::vector<u32> chain_;
+};
+
+// A chain's parts, told apart by what they stand before or behind.
+class Reader {
+ public:
+  Reader(const LowerRequest& request, FloatProduct& product)
+      : request_(request), body_(chain_body(request.node)), product_(product) {}
+
+  std::string read() {
+    for (const Node& node : body_.nodes) {
+      if (is_product(node)) inner_ = &node;
+    }
+    for (size_t i = 0; i < body_.nodes.size(); ++i) {
+      if (std::string reason = read_part(i); !reason.empty()) return reason;
+    }
+    product_.x_input = outside(inner_->input(kX)).value_or(0);
+    product_.bias_input = outside(inner_->input(kBias)).value_or(kBias);
+    product_.residual_input = outside(inner_->input(kResidual)).value_or(kResidual);
+    return {};
+  }
+
+ private:
+  std::string read_part(size_t i) {
+    const Node& node = body_.nodes[i];
+    const LowerRequest part = part_request(request_, i);
+    if (&node == inner_) {
+      behind_ = true;
+      return read_product(part, product_);
+    }
+    if (is_named(node, "DequantizeLinear"))
+      return read_scaling(part, part.inputs[0].dtype, product_.dequantized);
+    if (is_named(node, "QuantizeLinear"))
+      return read_scaling(part, part.outputs[0].dtype, product_.quantized);
+    if (is_widening(body_, node)) {
+      const bool is_x = node.outputs[0] == inner_->input(kX);
+      (is_x ? product_.x_type : product_.residual_type) = number_of(part.inputs[0].dtype);
+      if (is_x) product_.grid = product_.x_type;
+      return {};
+    }
+    const Number type = is_narrowing(body_, node) ? number_of(part.outputs[0].dtype)
+                                                  : number_of(node.attrs.s("to", ""));
+    if (!behind_) {
+      product_.grid = type;
+    } else {
+      product_.rounded = type;
+      if (is_narrowing(body_, node)) product_.y_type = type;
+    }
+    return {};
+  }
+
+  // The input of the chain that a value comes from, through parts of one input.
+  std::optional<size_t> outside(ValueId id) const {
+    if (id == kNoValue) return std::nullopt;
+    for (const Node& node : body_.nodes) {
+      if (node.outputs[0] == id) return outside(node.input(0));
+    }
+    return chain_input(request_.node, id);
+  }
+
+  const LowerRequest& request_;
+  const Graph& body_;
+  FloatProduct& product_;
+  const Node* inner_ = nullptr;
+  bool behind_ = false;  // the product has been read
+};
+
+Offer offer_of(const LowerRequest& request, const FloatProduct& product) {
+  return product.cin() == 1 && product.cout() == 1 ? depthwise_real_offer(request, product)
+                                                   : product_terms_offer(request, product);
+}
+
+}  // namespace
+
+std::string read_float_product(const LowerRequest& request, FloatProduct& product) {
+  if (!is_chain(request.node)) return read_product(request, product);
+  if (std::string reason = Reader(request, product).read(); !reason.empty()) return reason;
+  const std::string kind = chain_kind(request.node);
+  if (kind != "float_product") product.grid = number_of(kind.substr(0, kind.find('_')));
+  return {};
+}
+
+ConvWindow float_window(const FloatProduct& product) {
+  const WindowAxis &h = product.geometry.window.h(), &w = product.geometry.window.w();
+  const Scaling codes = product.dequantized.value_or(Scaling{});
+  return {.x_signed = codes.type == Number::s8,
+          .zero_point = codes.zero_point,
+          .in_h = field_of(h.in),
+          .in_w = field_of(w.in),
+          .cin = field_of(product.cin()),
+          .cout = field_of(product.cout()),
+          .groups = field_of(product.geometry.groups),
+          .taps_h = field_of(h.kernel),
+          .taps_w = field_of(w.kernel),
+          .stride_h = field_of(h.stride),
+          .stride_w = field_of(w.stride),
+          .dilation_h = field_of(h.dilation),
+          .dilation_w = field_of(w.dilation),
+          .pad_top = field_of(h.pad_begin),
+          .pad_left = field_of(w.pad_begin),
+          .out_h = field_of(h.out),
+          .out_w = field_of(w.out),
+          .pixels = 0};
+}
+
+RealEnd real_end(const FloatProduct& product) {
+  const Activation& activation = product.activation;
+  const Scaling codes = product.quantized.value_or(Scaling{});
+  const CodeRange range = code_range(codes.type == Number::s8 ? Dtype::s8 : Dtype::u8);
+  return {.y = product.quantized ? codes.type : product.y_type,
+          .x_scale = bits_of(product.dequantized.value_or(Scaling{}).scale),
+          .bias = product.has_bias,
+          .residual = product.has_residual,
+          .residual_type = product.residual_type,
+          .leaky = activation.kind == Activation::Kind::leaky_relu,
+          .alpha = bits_of(activation.alpha),
+          .clamp = activation.is_clamp(),
+          .clamp_lo = bits_of(activation.min),
+          .clamp_hi = bits_of(activation.max),
+          .rounded = product.rounded,
+          .scale = bits_of(codes.scale),
+          .reciprocal = bits_of(reciprocal_of(codes.scale)),
+          .zero_point = codes.zero_point,
+          .lo = range.lo,
+          .hi = range.hi};
+}
+
+RealEndParams real_end_params(const FloatProduct& product, const StepData& data, size_t bias) {
+  RealEndParams p{};
+  if (product.has_bias)
+    p.bias = product.bias ? data.blob<f32>(bias)
+                          : reinterpret_cast<const f32*>(data.input(product.bias_input));
+  if (product.has_residual) p.residual = data.input(product.residual_input);
+  p.y = data.output();
+  return p;
+}
+
+Offer lower_float_product(const LowerRequest& request) {
+  FloatProduct product;
+  if (std::string reason = read_float_product(request, product); !reason.empty())
+    return Reject{reason};
+  return offer_of(request, product);
+}
+
+std::vector<u32> find_float_product(const Graph& graph, const Uses& uses, u32 last) {
+  return Finder(graph, uses, last).chain("");
+}
+std::vector<u32> find_f16_product(const Graph& graph, const Uses& uses, u32 last) {
+  return Finder(graph, uses, last).chain("f16");
+}
+std::vector<u32> find_bf16_product(const Graph& graph, const Uses& uses, u32 last) {
+  return Finder(graph, uses, last).chain("bf16");
+}
+
+Offer offer_float_product(const LowerRequest& request) { return lower_float_product(request); }
+
+}  // namespace octet::cuda

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conv and MatMul of reals by constant weights, with what a plan's graph has around them: codes or 16 bits that become reals, and reals that become those.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "backends/cuda/device/real_end.h"
+#include "backends/cuda/lower/product.h"
+#include "ops/shared/activation.h"
+#include "ops/shared/conv.h"
+
+namespace octet::cuda {
+
+// Of codes: one scale and zero point for all.
+struct Scaling {
+  Number type = Number::u8;
+  f32 scale = 1.0f;
+  s32 zero_point = 0;
+};
+
+// Inputs of Conv and of MatMul.
+enum FloatProductInput : size_t { kFloatX, kFloatWeights, kFloatBias, kFloatResidual };
+
+struct FloatProduct {
+  ConvGeometry geometry;
+  bool rows = false;                              // of MatMul: pixels of an image of one row
+  std::optional<Scaling> dequantized, quantized;  // x and y are codes
+  Number x_type = Number::f32, y_type = Number::f32, residual_type = Number::f32;  // of reals
+  Number grid = Number::f32;     // a type of 16 bits whose numbers the reals of x are
+  Number rounded = Number::f32;  // reals of y are rounded to it
+  size_t x_input = kFloatX, bias_input = kFloatBias,
+         residual_input = kFloatResidual;  // of the step
+  Activation activation;
+  Tensor weights, bias;  // bias is empty where a run brings it, or there is none
+  bool has_bias = false, has_residual = false;
+  s64 weight_channel = 0, weight_cin = 0, weight_tap = 0;  // strides
+  Shape x, y;
+
+  s64 pixels() const { return geometry.batch * geometry.window.out_elements(); }
+  s64 cin() const { return geometry.in_channels_per_group(); }
+  s64 cout() const { return geometry.out_channels_per_group(); }
+  f32 weight(s64 channel, s64 k) const {
+    const s64 at = channel * weight_channel + k % cin() * weight_cin + k / cin() * weight_tap;
+    return weights.as<f32>()[static_cast<size_t>(at)];
+  }
+  bool is_half() const { return grid != Number::f32; }
+  PixelStrides strides(const Shape& shape, s64 channels, const Placement& placement) const {
+    return rows ? PixelStrides{0, 0, channels} : pixel_strides(shape, placement);
+  }
+};
+
+// Of the node alone, or of the chain that float_product.cc found. Empty, or why no kernel takes it.
+std::string read_float_product(const LowerRequest& request, FloatProduct& product);
+
+// The fields of specs, and the pointers of y's end; of a constant bias that of blob `bias`.
+ConvWindow float_window(const FloatProduct& product);
+RealEnd real_end(const FloatProduct& product);
+RealEndParams real_end_params(const FloatProduct& product, const StepData& data, size_t bias);
+
+// By families/product_terms/ and families/depthwise_real/.
+Offer product_terms_offer(const LowerRequest& request, const FloatProduct& product);
+Offer depthwise_real_offer(const LowerRequest& request, const FloatProduct& product);
+
+}  // namespace octet::cuda

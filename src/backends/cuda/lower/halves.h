@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values of 16 bits in a plan for a GPU. A Model rounds by RoundTo, between values of f32; what is rounded and read by kernels that take 16 bits is stored so.
+#pragma once
+
+#include <string_view>
+
+#include "graph/graph.h"
+
+namespace octet::cuda {
+
+// A RoundTo all of whose readers take 16 bits becomes Cast to the type and, before each reader, Cast back: the same reals, and chains (chains.def) make one kernel of a reader or a writer and
+// its casts.
+void store_halves(Graph& graph);
+
+// Of values of f32: from 16 bits, or to them.
+bool is_widening(const Graph& graph, const Node& node);
+bool is_narrowing(const Graph& graph, const Node& node);
+// A function of single reals that has a form with casts: reals.cc.
+bool takes_halves(std::string_view op);
+
+}  // namespace octet::cuda
