@@ -1,36 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element<ElementType::s8> is s8.
+// The types that a spec names.
 #pragma once
 
 #include "backends/cuda/device/element_type.h"
 
 namespace octet::cuda {
 
+typedef float4 f32x4;
+
 template <ElementType kType>
 struct ElementOf;
-template <>
-struct ElementOf<ElementType::u8> { typedef u8 Type; };
-template <>
-struct ElementOf<ElementType::s8> { typedef s8 Type; };
-template <>
-struct ElementOf<ElementType::u16> { typedef u16 Type; };
-template <>
-struct ElementOf<ElementType::s16> { typedef s16 Type; };
-template <>
-struct ElementOf<ElementType::u32> { typedef u32 Type; };
-template <>
-struct ElementOf<ElementType::s32> { typedef s32 Type; };
-template <>
-struct ElementOf<ElementType::u64> { typedef u64 Type; };
-template <>
-struct ElementOf<ElementType::s64> { typedef s64 Type; };
-template <>
-struct ElementOf<ElementType::f32> { typedef f32 Type; };
-template <>
-struct ElementOf<ElementType::f64> { typedef f64 Type; };
-template <>
-struct ElementOf<ElementType::f32x4> { typedef float4 Type; };
-
+#define OCTET_ELEMENT_OF(type)          \
+  template <>                           \
+  struct ElementOf<ElementType::type> { \
+    typedef type Type;                  \
+  };
+OCTET_ELEMENT_TYPES(OCTET_ELEMENT_OF)
+#undef OCTET_ELEMENT_OF
 template <ElementType kType>
 using Element = typename ElementOf<kType>::Type;
 

@@ -38,8 +38,9 @@ ElementType element_type(Dtype dtype) {
 }
 
 std::string type_name(ElementType type) {
-  constexpr const char* kNames[] = {"u8",  "s8",  "u16", "s16", "u32",   "s32",
-                                    "u64", "s64", "f32", "f64", "float4"};
+#define OCTET_ELEMENT_NAME(type) #type,
+  constexpr const char* kNames[] = {OCTET_ELEMENT_TYPES(OCTET_ELEMENT_NAME)};
+#undef OCTET_ELEMENT_NAME
   return kNames[static_cast<size_t>(type)];
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types of elements as kernels know them.
+// A tensor's type as a field of a kernel's spec, and as kernels name it.
 #pragma once
 
 #include <string>
@@ -9,6 +9,7 @@
 
 namespace octet::cuda {
 
+// Small types and booleans are bytes, halves words of 16 bits.
 ElementType element_type(Dtype dtype);
 // As kernels name it: "u8".
 std::string type_name(ElementType type);
