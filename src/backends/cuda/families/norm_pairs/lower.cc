@@ -48,10 +48,12 @@ f64 pairs_cycles(const RowsRequest& rows, s64 parts, const Chip& chip) {
   constexpr s64 kWarp = 32, kSchedulers = 4;
   const f64 count = static_cast<f64>(rows.count) / norm_pairs::kLanes;
   const f64 sums = parts > 1 ? count * costs.norm_pairs_sums : 0.0;
-  const f64 instructions = count / static_cast<f64>(parts) * costs.norm_pairs_element + sums + costs.norm_pairs_row;
+  const f64 instructions =
+      count / static_cast<f64>(parts) * costs.norm_pairs_element + sums + costs.norm_pairs_row;
   const s64 warps = ceil_div(rows.rows * norm_pairs::kLanes * parts,
                              kWarp * kSchedulers * s64{chip.multiprocessors});
-  return instructions * std::max(costs.norm_pairs_alone, costs.norm_pairs_beside * static_cast<f64>(warps));
+  return instructions *
+         std::max(costs.norm_pairs_alone, costs.norm_pairs_beside * static_cast<f64>(warps));
 }
 
 }  // namespace octet::cuda
