@@ -49,30 +49,4 @@ constexpr bool is_signed_integer(ElementType type) {
          type == ElementType::s64;
 }
 
-constexpr s32 element_bytes(ElementType type) {
-  switch (type) {
-    case ElementType::u8:
-    case ElementType::s8:
-      return 1;
-    case ElementType::u16:
-    case ElementType::s16:
-      return 2;
-    case ElementType::u32:
-    case ElementType::s32:
-    case ElementType::f32:
-      return 4;
-    case ElementType::f32x4:
-      return 16;
-    default:
-      return 8;
-  }
-}
-constexpr bool is_real(ElementType type) {
-  return type == ElementType::f32 || type == ElementType::f64;
-}
-constexpr bool is_signed_integer(ElementType type) {
-  return type == ElementType::s8 || type == ElementType::s16 || type == ElementType::s32 ||
-         type == ElementType::s64;
-}
-
 }  // namespace octet::cuda
