@@ -9,14 +9,22 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-KERNELS = ROOT / "src/backends/cuda/kernels"
+CUDA = ROOT / "src/backends/cuda"
 RECORD = ROOT / "tests/gpu/record.json"
+
+
+def kernel_files():
+    """What a kernel's compiler reads: texts, what they include, and specs."""
+    found = {CUDA / "contract.h"}
+    for pattern in ("device/*", "kernels/*", "families/*/*.h", "families/*/*.cu", "families/*/*.cuh"):
+        found |= set(CUDA.glob(pattern))
+    return sorted(found)
 
 
 def kernels_hash():
     whole = hashlib.sha256()
-    for file in sorted(KERNELS.iterdir()):
-        whole.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    for file in kernel_files():
+        whole.update(str(file.relative_to(CUDA)).encode() + b"\0" + file.read_bytes() + b"\0")
     return whole.hexdigest()[:16]
 
 

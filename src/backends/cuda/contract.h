@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the host decides of a kernel is one struct, declared in families/NAME/spec.h, which the host, NVIDIA's compiler and the emulated GPU all
-// compile (docs/adr/0026-kernel-contract.md). The host fills it, source_of() (kernel.h) writes it down as the kernel's constant, and what both need to
+// compile (docs/adr/0028-kernel-contract.md). The host fills it, source_of() (kernel.h) writes it down as the kernel's constant, and what both need to
 // know of it (bytes of shared memory, threads, tiles) is a constexpr function beside it.
 //
 //   #define FOLD_FIELDS(FIELD) FIELD(s32, height) FIELD(PixelStrides, x)

@@ -49,8 +49,8 @@ TensorMap rows_map(const CudaDevice& device, const RowsMap& map, const void* dat
   return given(encoded);
 }
 
-TensorMap tile_map(const CudaDevice& device, const ImageMap& map, s64 box_width,
-                           s64 box_height, const void* data) {
+TensorMap tile_map(const CudaDevice& device, const ImageMap& map, s64 box_width, s64 box_height,
+                   const void* data) {
   const ImageArguments arguments(map);
   const std::uint32_t box[] = {u32_of(map.box_bytes), u32_of(box_width), u32_of(box_height), 1};
   const std::uint32_t ones[] = {1, 1, 1, 1};
@@ -64,7 +64,7 @@ TensorMap tile_map(const CudaDevice& device, const ImageMap& map, s64 box_width,
 }
 
 TensorMap im2col_map(const CudaDevice& device, const ImageMap& map, const Windows& windows,
-                             const void* data) {
+                     const void* data) {
   const ImageArguments arguments(map);
   const int lower[] = {static_cast<int>(windows.lower[0]), static_cast<int>(windows.lower[1])};
   const int upper[] = {static_cast<int>(windows.upper[0]), static_cast<int>(windows.upper[1])};

@@ -24,8 +24,8 @@ struct ImageMap {
   s64 box_bytes = 0;           // of channels
 };
 // A box of so many pixels and rows.
-TensorMap tile_map(const CudaDevice& device, const ImageMap& map, s64 box_width,
-                           s64 box_height, const void* data);
+TensorMap tile_map(const CudaDevice& device, const ImageMap& map, s64 box_width, s64 box_height,
+                   const void* data);
 
 // Windows: `pixels` of them at a time, from one corner of the image to the other.
 struct Windows {
@@ -35,6 +35,6 @@ struct Windows {
   s64 pixels = 0;
 };
 TensorMap im2col_map(const CudaDevice& device, const ImageMap& map, const Windows& windows,
-                             const void* data);
+                     const void* data);
 
 }  // namespace octet::cuda

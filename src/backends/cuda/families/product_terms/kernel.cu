@@ -230,7 +230,7 @@ __device__ __forceinline__ f32 serial_sum(const Params& p, s32 m, s32 group, s32
     const bool inside = (u32)h < (u32)w.in_h && (u32)x < (u32)w.in_w;
     const f32 own = inside ? ((const f32*)pixel.image)[(s64)h * s.at.x.row + (s64)x * s.at.x.pixel + c] : 0.0f;
     f32 weight = 0.0f;
-    for (s32 t = s.w_terms - 1; t >= 0; --t) weight = f32_add(weight, real_of_bf16(p.weights[weight_place(s, group, block, k, column, t)]));
+    for (s32 t = s.w_terms - 1; t >= 0; --t) weight = f32_add(weight, real_of_bf16(p.weights[weight_place(s, {group, block, k, column, t})]));
     sum = f32_fma(own, weight, sum);
   }
   return sum;

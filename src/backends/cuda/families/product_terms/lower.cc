@@ -57,7 +57,7 @@ std::vector<std::byte> packed(const FloatProduct& product, const Spec& spec) {
     for (s32 k = 0; k < k_all(spec); ++k) {
       const std::array<u16, 3> terms = terms_of(product.weight(c, k), spec.f16);
       for (s32 t = 0; t < spec.w_terms; ++t)
-        words[static_cast<size_t>(weight_place(spec, group, own / bn, k, column, t))] =
+        words[static_cast<size_t>(weight_place(spec, {group, own / bn, k, column, t}))] =
             terms[static_cast<size_t>(t)];
     }
   }

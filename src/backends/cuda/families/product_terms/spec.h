@@ -69,11 +69,14 @@ constexpr s32 step_place(s32 row, s32 step, Number x) {
 
 // Weights, as 16-bit words: [group][block of bn channels][k tile] stages, in which a lane finds what a product of two tiles asks of it as 16 bytes. Lane 4 * column + q
 // owns k 4q to 4q + 3 of each step, so that of x they are one access. Column `n` of a block of weights is channel channel_of_column(n).
-constexpr s64 weight_place(const Spec& s, s32 group, s32 block, s32 k, s32 n, s32 term) {
-  const s32 tile = n / 8, pair = tile / 2, in_step = k % kStep, lane = n % 8 * 4 + in_step / 4;
-  const s64 stage = (s64{group} * n_tiles(s) + block) * k_tiles(s) + k / kBk;
-  const s32 step = k % kBk / kStep;
-  const s32 piece = ((step * (bn(s) / 16) + pair) * s.w_terms + term) * 32 + lane;
+struct WeightAt {
+  s32 group, block, k, n, term;
+};
+constexpr s64 weight_place(const Spec& s, const WeightAt& w) {
+  const s32 tile = w.n / 8, pair = tile / 2, in_step = w.k % kStep;
+  const s32 lane = w.n % 8 * 4 + in_step / 4, step = w.k % kBk / kStep;
+  const s64 stage = (s64{w.group} * n_tiles(s) + w.block) * k_tiles(s) + w.k / kBk;
+  const s32 piece = ((step * (bn(s) / 16) + pair) * s.w_terms + w.term) * 32 + lane;
   return stage * (b_bytes(s) / 2) + piece * 8 + tile % 2 * 4 + in_step % 4;
 }
 constexpr s64 weight_words(const Spec& s) {

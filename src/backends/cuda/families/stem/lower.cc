@@ -235,8 +235,7 @@ f64 stem_cost(const Stem& stem, const Spec& spec, const Chip& chip) {
       (stem.pool ? 2 * s64{tile.rows} + 1 : tile.rows) + stem.taps(stem.conv.h()) + kBegin;
   const s64 waves = ceil_div(count, chip.multiprocessors * s64{tile.blocks});
   const s64 at_once = std::min<s64>(tile.blocks, ceil_div(count, s64{chip.multiprocessors}));
-  const f64 row =
-      (costs.stem_row + costs.stem_sum * (spec.bn / 2)) * static_cast<f64>(at_once);
+  const f64 row = (costs.stem_row + costs.stem_sum * (spec.bn / 2)) * static_cast<f64>(at_once);
   const f64 busy = static_cast<f64>(waves * rows) * std::max(row, costs.stem_row_alone);
   const f64 bytes = static_cast<f64>(stem.image.elements()) * sizeof(f32) +
                     static_cast<f64>(stem.conv.y.elements());
