@@ -368,7 +368,7 @@ TEST(GpuSelfAttention, BlocksTakeTileAfterTile) {
   for (const PlanStep& step : plan.steps) {
     if (step.device == kHost || step.candidate.prepare == nullptr) continue;
     for (const Preparation& preparation : step.candidate.prepare(placements(plan, step)))
-      of_one_block += preparation.key.find(" PARTS=1 ") != std::string::npos;
+      of_one_block += preparation.key.find(" tile.parts=1 ") != std::string::npos;
   }
   EXPECT_GT(of_one_block, 0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention of codes as kernels/attention.cu sees it: of all heads of a batch, queries, keys and values as QMatMul reads them.
+// Attention of codes as the kernel sees it: of all heads of a batch, queries, keys and values as QMatMul reads them.
 #pragma once
 
 #include <string>

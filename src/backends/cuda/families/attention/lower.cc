@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention as a chain: queries by keys, what is added to the scores, Softmax to codes, by values: kernels/attention.cu.
-#include "backends/cuda/lower/attention.h"
-
+// Attention as a chain: queries by keys, what is added to the scores, Softmax to codes, by values.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "backends/cuda/families/attention/attention.h"
+#include "backends/cuda/families/attention/spec.h"
 #include "backends/cuda/lower/codes.h"
 #include "backends/cuda/lower/conv_cost.h"
 #include "core/divide.h"
@@ -17,19 +18,7 @@
 namespace octet::cuda {
 namespace {
 
-constexpr s64 kRows = 64;  // of a tile, and columns of one product
-
-// How the kernel divides the work.
-struct HeadsTile {
-  s64 split = 1;   // warpgroups that share the keys
-  s64 blocks = 1;  // that share a multiprocessor
-  s64 parts = 1;   // blocks of a head
-
-  s64 keys(const Heads& heads) const {
-    return ceil_div(heads.key_count(), kRows * split) * kRows * split;
-  }
-  s64 sums(const Heads& heads) const { return keys(heads) / split / 2; }  // of a thread
-};
+using attention::Spec;
 
 bool has_only_operands(const LowerRequest& request) {
   for (const size_t i : {kProductBias, kProductResidual, kProductTable, kProductAddend})
@@ -159,6 +148,7 @@ std::string check_sizes(const Heads& heads) {
   const MatMulGeometry &keys = heads.by_keys.geometry, &values = heads.by_values.geometry;
   const MatMulViews &k = heads.by_keys, &v = heads.by_values;
   constexpr s64 kHeadStep = 16, kLargestHead = 128, kMostKeys = 768;
+  constexpr s64 kMostQueries = std::numeric_limits<s32>::max() - attention::kRows;
   if (keys.batch != values.batch || keys.m != values.m || keys.n != values.k)
     return "the products do not follow each other";
   if (!is_dense(keys, k.y_batch, k.y_row, k.y_n) || !is_dense(keys, v.a_batch, v.a_row, v.a_k))
@@ -168,6 +158,8 @@ std::string check_sizes(const Heads& heads) {
   if (keys.k % kHeadStep != 0 || keys.k > kLargestHead)
     return "the size of a head is no multiple of 16, or more than 128";
   if (keys.n > kMostKeys) return fmt::format("there are more than {} keys", kMostKeys);
+  if (keys.m > kMostQueries) return "there are 2^31 queries or more";
+  if (keys.batch.rank() > attention::kMostAxes) return "the batch has more than 6 axes";
   if (k.a_k != 1 || k.b_k != 1 || v.b_n != 1 || v.y_n != 1) return "codes of a head lie apart";
   return {};
 }
@@ -206,50 +198,114 @@ std::string read_heads(const LowerRequest& request, Heads& heads) {
 
 namespace {
 
-s64 tiles_of(const Heads& heads) { return ceil_div(heads.query_count(), kRows); }
-
-// As kernels/attention.cu lays it out.
-s64 shared_bytes(const Heads& heads, const HeadsTile& tile) {
-  constexpr s64 kAlignment = 1024, kRowBytes = 48;
-  const s64 depths = ceil_div(heads.head(), kRows), keys = tile.keys(heads);
-  s64 bytes = 2 * depths * keys * kRows + depths * kRows * kRows;
-  if (tile.split == 2) bytes += depths * 16 * 256 * 4 + 2 * kRows * kRowBytes;
-  return bytes + keys * 4 + depths * kRows * 4 + kAlignment;
+bool sums_fit(const Heads& heads) {
+  constexpr f64 kFar = 1 << 30, kLargestProduct = 255.0 * 255.0;
+  const f64 largest = kLargestProduct * static_cast<f64>(heads.key_count());
+  return largest * static_cast<f64>(heads.context.multiplier.as<f32>()[0]) < kFar;
 }
 
+// The last axis first.
+attention::Batch batch_of(const Heads& heads) {
+  const Shape& batch = heads.by_keys.geometry.batch;
+  const auto axis = [&](int from_last) -> attention::BatchAxis {
+    const int d = batch.rank() - 1 - from_last;
+    if (d < 0) return {.size = 1, .queries = 0, .keys = 0, .values = 0, .mask = 0, .y = 0};
+    const auto i = static_cast<size_t>(d);
+    return {.size = batch[d],
+            .queries = heads.by_keys.a_batch[i],
+            .keys = heads.by_keys.b_batch[i],
+            .values = heads.by_values.b_batch[i],
+            .mask = heads.mask.exists ? heads.mask.batch[i] : 0,
+            .y = heads.by_values.y_batch[i]};
+  };
+  return {.count = batch.rank(),
+          .axis0 = axis(0),
+          .axis1 = axis(1),
+          .axis2 = axis(2),
+          .axis3 = axis(3),
+          .axis4 = axis(4),
+          .axis5 = axis(5)};
+}
+
+// Without places of values and a tile.
+Spec spec_of(const Heads& heads) {
+  const MatMulViews &k = heads.by_keys, &v = heads.by_values;
+  const Epilogue &scores = heads.scores.epilogue, &context = heads.context.epilogue;
+  EpilogueSpec end = epilogue_spec(heads.context);
+  end.t_fits = sums_fit(heads);
+  return {.queries = field_of(heads.query_count()),
+          .keys = field_of(heads.key_count()),
+          .head = field_of(heads.head()),
+          .q = {.is_signed = heads.scores.x_s8,
+                .zero_point = scores.zero_point(kProductX),
+                .row = k.a_row,
+                .access = 1},
+          .k = {.is_signed = heads.keys_s8,
+                .zero_point = scores.zero_point(kProductWeights),
+                .row = k.b_n,
+                .access = 1},
+          .v = {.is_signed = heads.values_s8,
+                .zero_point = context.zero_point(kProductWeights),
+                .row = v.b_k,
+                .access = 1},
+          .batch = batch_of(heads),
+          .score_multiplier = bits_of(heads.scores.multiplier.as<f32>()[0]),
+          .masked = heads.mask.exists,
+          .mask_row = heads.mask.row,
+          .mask_key = heads.mask.key,
+          .shares = {.scale = bits_of(heads.shares.y),
+                     .reciprocal = bits_of(reciprocal_of(heads.shares.y)),
+                     .zero_point = heads.range.zero_point,
+                     .lo = heads.range.lo,
+                     .hi = heads.range.hi},
+          .shares_signed = heads.shares_s8,
+          .context_multiplier = bits_of(heads.context.multiplier.as<f32>()[0]),
+          .context = end,
+          .y_row = v.y_row,
+          .y_access = 1,
+          .tile = {}};
+}
+
+s64 sums_of_thread(const Spec& spec) { return own_keys(spec) / 2; }
+
 // In cycles.
-f64 cost_of_tile(const Heads& heads, const HeadsTile& tile, const Chip& chip) {
+f64 cost_of(const Heads& heads, const Spec& spec, const Chip& chip) {
   const Costs& costs = chip.costs();
+  const attention::Tile& tile = spec.tile;
   const s64 blocks = heads.by_keys.geometry.batches() * tile.parts;
-  const s64 slots = chip.multiprocessors * tile.blocks;
+  const s64 slots = chip.multiprocessors * s64{tile.blocks};
   // Blocks of one multiprocessor share its rate; one alone waits for itself.
   const f64 beside =
-      static_cast<f64>(std::min(tile.blocks, ceil_div(blocks, s64{chip.multiprocessors})));
-  const f64 of_key = std::max(costs.attention_key * beside,
-                              costs.attention_key_alone / static_cast<f64>(tile.split));
-  const f64 tiles = static_cast<f64>(ceil_div(tiles_of(heads), tile.parts));
-  const f64 block = costs.attention_load + tiles * of_key * static_cast<f64>(tile.keys(heads));
+      static_cast<f64>(std::min<s64>(tile.blocks, ceil_div(blocks, s64{chip.multiprocessors})));
+  const f64 of_key = std::max(costs.attention_key * beside, costs.attention_key_alone / tile.split);
+  const f64 block = costs.attention_load + tiles_of_part(spec) * of_key * tile.keys;
   return costs.attention_start + static_cast<f64>(ceil_div(blocks, slots)) * block;
 }
 
-// Those that registers and shared memory allow, each with as many blocks of a head as cost least.
-std::vector<HeadsTile> heads_tiles(const Heads& heads, const Chip& chip) {
+// With each tile that registers and shared memory allow, with as many blocks of a head as cost least.
+std::vector<Spec> heads_specs(const Heads& heads, const Chip& chip) {
   constexpr s64 kMostSums = 192, kMostOfMany = 96;
-  std::vector<HeadsTile> all;
-  for (const s64 split : {2, 1}) {
-    HeadsTile best{.split = split};
-    if (best.sums(heads) > kMostSums) continue;
-    if (shared_bytes(heads, best) > chip.shared_bytes_per_block) continue;
-    const s64 by_memory =
-        chip.shared_bytes / (shared_bytes(heads, best) + chip.reserved_shared_bytes);
-    best.blocks = std::min((best.sums(heads) <= kMostOfMany ? 4 : 2) / split, by_memory);
-    for (HeadsTile tile = best; tile.parts <= tiles_of(heads); ++tile.parts) {
-      if (cost_of_tile(heads, tile, chip) < cost_of_tile(heads, best, chip)) best = tile;
+  std::vector<Spec> all;
+  Spec best = spec_of(heads);
+  for (const s32 split : {2, 1}) {
+    const s32 step = attention::kRows * split;
+    best.tile = {.split = split,
+                 .teams = 1,
+                 .parts = 1,
+                 .blocks = 1,
+                 .keys = ceil_div_s32(best.keys, step) * step};
+    if (sums_of_thread(best) > kMostSums) continue;
+    const s64 bytes = memory(best).all;
+    if (bytes > chip.shared_bytes_per_block) continue;
+    const s64 by_memory = chip.shared_bytes / (bytes + chip.reserved_shared_bytes);
+    best.tile.blocks =
+        field_of(std::min<s64>((sums_of_thread(best) <= kMostOfMany ? 4 : 2) / split, by_memory));
+    for (Spec spec = best; spec.tile.parts <= tiles(spec); ++spec.tile.parts) {
+      if (cost_of(heads, spec, chip) < cost_of(heads, best, chip)) best = spec;
     }
     all.push_back(best);
   }
-  std::ranges::stable_sort(all, {},
-                           [&](const HeadsTile& tile) { return cost_of_tile(heads, tile, chip); });
+  std::ranges::stable_sort(all, {}, [&](const Spec& spec) { return cost_of(heads, spec, chip); });
   return all;
 }
 
@@ -259,82 +315,33 @@ s64 access_of(s64 most, s64 offset, s64 row, const std::vector<s64>& batch) {
   return width;
 }
 
-std::string batches_of(const Heads& heads) {
-  const Shape& batch = heads.by_keys.geometry.batch;
-  std::string list;
-  for (int d = batch.rank(); d-- > 0;) {
-    const auto i = static_cast<size_t>(d);
-    list += fmt::format("X({},{},{},{},{},{}) ", batch[d], heads.by_keys.a_batch[i],
-                        heads.by_keys.b_batch[i], heads.by_values.b_batch[i],
-                        heads.mask.exists ? heads.mask.batch[i] : 0, heads.by_values.y_batch[i]);
-  }
-  return list;
-}
-
-bool sums_fit(const Heads& heads) {
-  constexpr f64 kFar = 1 << 30, kLargestProduct = 255.0 * 255.0;
-  const f64 largest = kLargestProduct * static_cast<f64>(heads.key_count());
-  return largest * static_cast<f64>(heads.context.multiplier.as<f32>()[0]) < kFar;
-}
-
-void set_operands_of(KernelSource& source, const Heads& heads, const BindArgs& bind) {
+void set_access(Spec& spec, const Heads& heads, const BindArgs& bind) {
   const MatMulViews &k = heads.by_keys, &v = heads.by_values;
-  const Epilogue &scores = heads.scores.epilogue, &context = heads.context.epilogue;
   constexpr s64 kWidest = 16, kWord = 4;
-  const auto narrow = [](s64 width) { return width >= kWord ? width : 1; };
-  source.set("Q_ROW", k.a_row), source.set("K_ROW", k.b_n);
-  source.set("V_ROW", v.b_k), source.set("OUT_ROW", v.y_row);
-  source.set("Q_VEC", narrow(access_of(kWidest, bind.input_offset(heads.queries) + heads.queries_at,
-                                       k.a_row, k.a_batch)));
-  source.set("K_VEC", narrow(access_of(kWidest, bind.input_offset(heads.keys) + heads.keys_at,
-                                       k.b_n, k.b_batch)));
-  source.set("V_VEC", narrow(access_of(kWord, bind.input_offset(heads.values) + heads.values_at,
-                                       v.b_k, v.b_batch)));
-  source.set("OUT_VEC", access_of(kWidest, bind.output_offset(0), v.y_row, v.y_batch));
-  source.set("Q_S8", s64{heads.scores.x_s8}), source.set("K_S8", s64{heads.keys_s8});
-  source.set("V_S8", s64{heads.values_s8}), source.set("Y_S8", s64{heads.shares_s8});
-  source.set("X_S8", s64{heads.scores.x_s8});
-  source.set("ZP_Q", s64{scores.zero_point(kProductX)});
-  source.set("ZP_K", s64{scores.zero_point(kProductWeights)});
-  source.set("ZP_V", s64{context.zero_point(kProductWeights)});
-  source.set("BATCHES", batches_of(heads));
+  const auto narrow = [](s64 width) { return field_of(width >= kWord ? width : 1); };
+  spec.q.access = narrow(
+      access_of(kWidest, bind.input_offset(heads.queries) + heads.queries_at, k.a_row, k.a_batch));
+  spec.k.access =
+      narrow(access_of(kWidest, bind.input_offset(heads.keys) + heads.keys_at, k.b_n, k.b_batch));
+  spec.v.access =
+      narrow(access_of(kWord, bind.input_offset(heads.values) + heads.values_at, v.b_k, v.b_batch));
+  spec.y_access = field_of(access_of(kWidest, bind.output_offset(0), v.y_row, v.y_batch));
 }
 
-void set_numbers(KernelSource& source, const Heads& heads) {
-  source.set("SCORE_M", heads.scores.multiplier.as<f32>()[0]);
-  source.set("CONTEXT_M", heads.context.multiplier.as<f32>()[0]);
-  source.set("MASKED", s64{heads.mask.exists});
-  source.set("MASK_ROW", heads.mask.row), source.set("MASK_KEY", heads.mask.key);
-  source.set("Y_CODES", s64{1});
-  source.set("Y_SCALE", heads.shares.y), source.set("Y_RECIPROCAL", reciprocal_of(heads.shares.y));
-  source.set("ZP_Y", s64{heads.range.zero_point});
-  source.set("LO", s64{heads.range.lo}), source.set("HI", s64{heads.range.hi});
-  add_epilogue(source, "context", heads.context, sums_fit(heads));
+Launch launch_of_heads(const Heads& heads, Spec spec, const BindArgs& bind) {
+  set_access(spec, heads, bind);
+  return {.source = source_of("attention", spec),
+          .shape = {.blocks = heads.by_keys.geometry.batches() * spec.tile.parts,
+                    .threads = threads(spec),
+                    .shared_bytes = memory(spec).all,
+                    .programmatic_dependent = true}};
 }
 
-Launch launch_of_heads(const Heads& heads, const HeadsTile& tile, const BindArgs& bind) {
-  constexpr int kWarpgroup = 128;
-  Launch launch{.source = {"attention", {}}, .shape = {}};
-  KernelSource& source = launch.source;
-  source.set("QUERIES", heads.query_count()), source.set("KEYS", heads.key_count());
-  source.set("HEAD", heads.head()), source.set("KEYS_PADDED", tile.keys(heads));
-  source.set("BN", kRows), source.set("BKI", kRows);
-  source.set("SPLIT", tile.split), source.set("TEAMS", s64{1});
-  source.set("PARTS", tile.parts), source.set("MIN_BLOCKS", tile.blocks);
-  set_operands_of(source, heads, bind);
-  set_numbers(source, heads);
-  launch.shape = {.blocks = heads.by_keys.geometry.batches() * tile.parts,
-                  .threads = kWarpgroup * static_cast<int>(tile.split),
-                  .shared_bytes = shared_bytes(heads, tile),
-                  .programmatic_dependent = true};
-  return launch;
-}
-
-params::AttentionParams heads_params(const Heads& heads, const StepData& data) {
+attention::Params heads_params(const Heads& heads, const StepData& data) {
   const ScoreMask& mask = heads.mask;
-  params::AttentionParams p{data.input(heads.queries) + heads.queries_at,
-                            data.input(heads.keys) + heads.keys_at,
-                            data.input(heads.values) + heads.values_at, nullptr, data.output()};
+  attention::Params p{data.input(heads.queries) + heads.queries_at,
+                      data.input(heads.keys) + heads.keys_at,
+                      data.input(heads.values) + heads.values_at, nullptr, data.output()};
   if (mask.constant) {
     p.mask = data.blob<f32>(0);
   } else if (mask.exists) {
@@ -343,18 +350,18 @@ params::AttentionParams heads_params(const Heads& heads, const StepData& data) {
   return p;
 }
 
-Candidate heads_candidate(const LowerRequest& request, const Heads& heads, const HeadsTile& tile) {
+Candidate heads_candidate(const LowerRequest& request, const Heads& heads, const Spec& spec) {
   const CudaDevice& device = device_of(request);
   Candidate candidate = candidate_of(
-      request, fmt::format("attention_64x{}_x{}", tile.keys(heads), tile.split), Layout::linear);
-  candidate.cost = cost_of_tile(heads, tile, device.chip());
+      request, fmt::format("attention_64x{}_x{}", spec.tile.keys, spec.tile.split), Layout::linear);
+  candidate.cost = cost_of(heads, spec, device.chip());
   candidate.macs_per_cycle = device.chip().costs().rate_wgmma_s8 * device.chip().multiprocessors;
   const auto recipes = [mask = heads.mask](const BindArgs&) {
     return mask.constant ? std::vector{constant_blob(mask.constant)} : std::vector<BlobRecipe>{};
   };
   set_step(candidate, device,
            {.make_launch =
-                [heads, tile](const BindArgs& bind) { return launch_of_heads(heads, tile, bind); },
+                [heads, spec](const BindArgs& bind) { return launch_of_heads(heads, spec, bind); },
             .recipes = recipes},
            [heads](const StepData& data) { return heads_params(heads, data); });
   return candidate;
@@ -364,8 +371,8 @@ Candidate heads_candidate(const LowerRequest& request, const Heads& heads, const
 
 Candidates heads_candidates(const LowerRequest& request, const Heads& heads) {
   Candidates candidates;
-  for (const HeadsTile& tile : heads_tiles(heads, device_of(request).chip()))
-    candidates.push_back(heads_candidate(request, heads, tile));
+  for (const Spec& spec : heads_specs(heads, device_of(request).chip()))
+    candidates.push_back(heads_candidate(request, heads, spec));
   return candidates;
 }
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <optional>
 
-#include "backends/cuda/lower/attention.h"
+#include "backends/cuda/families/attention/attention.h"
 #include "backends/cuda/lower/conv_request.h"
 #include "plan/chain.h"
 

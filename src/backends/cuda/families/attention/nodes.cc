@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "backends/cuda/lower/attention.h"
+#include "backends/cuda/families/attention/attention.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/shared/moved_view.h"
 
