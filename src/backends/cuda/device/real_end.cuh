@@ -12,18 +12,40 @@
 
 namespace octet::cuda {
 
+// Neighbours in one access, as words: bytes of an array would be taken apart and put together one by one.
+template <int kBytes>
+struct PieceWord {
+  typedef u32 Type;
+};
+template <>
+struct PieceWord<2> {
+  typedef u16 Type;
+};
+template <>
+struct PieceWord<1> {
+  typedef u8 Type;
+};
 template <int kBytes>
 struct alignas(kBytes < 16 ? kBytes : 16) Piece {
-  u8 bytes[kBytes];
+  typedef typename PieceWord<kBytes>::Type Word;
+  Word words[kBytes / sizeof(Word)];
 };
+template <int kBytes>
+__device__ __forceinline__ Piece<kBytes> piece_at(const void* from) {
+  return *(const Piece<kBytes>*)from;
+}
 
-// Number `e` of what lies there.
-template <Number kType>
-__device__ __forceinline__ f32 real_at(const u8* numbers, s32 e) {
-  if constexpr (kType == Number::f16) return half_real((u32)((const u16*)numbers)[e], 0);
-  if constexpr (kType == Number::bf16) return real_of_bf16(((const u16*)numbers)[e]);
-  if constexpr (kType == Number::f32) return ((const f32*)numbers)[e];
+// Number `e` of a piece.
+template <Number kType, int kBytes>
+__device__ __forceinline__ f32 real_at(const Piece<kBytes>& piece, s32 e) {
+  if constexpr (kType == Number::f16) return half_real((u32)piece.words[e / 2], e % 2);
+  if constexpr (kType == Number::bf16) return f32_bits(e % 2 != 0 ? piece.words[e / 2] & 0xFFFF0000u : (u32)piece.words[e / 2] << 16);
+  if constexpr (kType == Number::f32) return f32_bits(piece.words[e]);
   return 0.0f;
+}
+template <int kBytes>
+__device__ __forceinline__ u8 code_at(const Piece<kBytes>& piece, s32 e) {
+  return (u8)((u32)piece.words[e / 4] >> (8 * (e % 4)));
 }
 
 template <Number kType>
@@ -47,27 +69,40 @@ struct RealEnding {
     return rounded_to<s.rounded>(sum);
   }
 
+  static __device__ __forceinline__ u32 code_of(f32 t) {
+    return (u32)quantized(t, value_of(s.scale), value_of(s.reciprocal), s.zero_point, s.lo, s.hi) & 255u;
+  }
+
+  template <s32 kCount>
+  static __device__ __forceinline__ Piece<kYBytes * kCount> packed(const f32 (&t)[kCount]) {
+    Piece<kYBytes * kCount> out;
+#pragma unroll
+    for (s32 e = 0; e < kCount; e += kCount < 4 / kYBytes ? kCount : 4 / kYBytes) {
+      u32 word = 0;
+      if constexpr (s.y == Number::f32) {
+        word = bits_of(t[e]);
+      } else if constexpr (s.y == Number::f16) {
+        word = pair_of_f16(t[e], kCount > 1 ? t[e + (kCount > 1)] : 0.0f);
+      } else if constexpr (s.y == Number::bf16) {
+        word = (u32)bf16_of(t[e]) | (kCount > 1 ? (u32)bf16_of(t[e + (kCount > 1)]) << 16 : 0u);
+      } else {
+#pragma unroll
+        for (s32 i = 0; i < (kCount < 4 ? kCount : 4); ++i) word |= code_of(t[e + i]) << (8 * i);
+      }
+      out.words[e * kYBytes / (s32)sizeof(out.words[0])] = (typename Piece<kYBytes * kCount>::Word)word;
+    }
+    return out;
+  }
+
   // `kCount` neighbouring channels from `channel` on, at these elements of y and of the residual.
   template <s32 kCount>
   static __device__ __forceinline__ void store(const RealEndParams& p, s32 channel, s64 y, s64 residual_at, const f32 (&sums)[kCount]) {
-    Piece<kYBytes * kCount> out;
     Piece<kResidualBytes * kCount> added;
-    if constexpr (s.residual) added = *(const Piece<kResidualBytes * kCount>*)((const u8*)p.residual + residual_at * kResidualBytes);
+    if constexpr (s.residual) added = piece_at<kResidualBytes * kCount>((const u8*)p.residual + residual_at * kResidualBytes);
+    f32 t[kCount];
 #pragma unroll
-    for (s32 e = 0; e < kCount; ++e) {
-      const f32 residual = s.residual ? real_at<s.residual_type>(added.bytes, e) : 0.0f;
-      const f32 t = ended(sums[e], p, channel + e, residual);
-      if constexpr (s.y == Number::f32) {
-        ((f32*)out.bytes)[e] = t;
-      } else if constexpr (s.y == Number::f16) {
-        ((u16*)out.bytes)[e] = (u16)pair_of_f16(t, 0.0f);
-      } else if constexpr (s.y == Number::bf16) {
-        ((u16*)out.bytes)[e] = bf16_of(t);
-      } else {
-        out.bytes[e] = (u8)quantized(t, value_of(s.scale), value_of(s.reciprocal), s.zero_point, s.lo, s.hi);
-      }
-    }
-    *(Piece<kYBytes * kCount>*)((u8*)p.y + y * kYBytes) = out;
+    for (s32 e = 0; e < kCount; ++e) t[e] = ended(sums[e], p, channel + e, s.residual ? real_at<s.residual_type>(added, e) : 0.0f);
+    *(Piece<kYBytes * kCount>*)((u8*)p.y + y * kYBytes) = packed(t);
   }
 };
 

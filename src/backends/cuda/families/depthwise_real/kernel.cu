@@ -16,9 +16,6 @@ using End = RealEnding<OwnEnd>;
 constexpr ConvWindow w = s.window;
 constexpr s32 kTaps = taps(s), kLanes = 16, kUsed = kTaps < kLanes ? kTaps : kLanes, kChannels = s.channels;
 
-template <int kBytes>
-__device__ __forceinline__ Piece<kBytes> loaded(const u8* from) { return *(const Piece<kBytes>*)from; }
-
 // The pixel that is read, and whether it is the tap's: loads that wait for no branch are under way together.
 struct TapAxis {
   s32 at;
@@ -26,9 +23,10 @@ struct TapAxis {
   __device__ __forceinline__ TapAxis(s32 place, s32 size) : at(clamp_s32(place, 0, size - 1)), inside((u32)place < (u32)size) {}
 };
 
-__device__ __forceinline__ f32 real_of_x(const u8* numbers, s32 e) {
+__device__ __forceinline__ f32 real_of_x(const Piece<bytes_of(s.x) * kChannels>& numbers, s32 e) {
   if constexpr (is_code(s.x)) {
-    const f32 code = s.x == Number::s8 ? centered((s8)numbers[e], w.zero_point) : centered(numbers[e], w.zero_point);
+    const u8 byte = code_at(numbers, e);
+    const f32 code = s.x == Number::s8 ? centered((s8)byte, w.zero_point) : centered(byte, w.zero_point);
     return rounded_to<s.x_rounded>(f32_mul(code, value_of(s.end.x_scale)));
   } else {
     return real_at<s.x>(numbers, e);
@@ -61,12 +59,12 @@ extern "C" __global__ void __launch_bounds__(kThreads) octet_kernel(const __grid
     for (s32 tap = 0; tap < kTaps; ++tap) {
       const TapAxis h(h0 + tap / w.taps_w * w.dilation_h, w.in_h), x(w0 + tap % w.taps_w * w.dilation_w, w.in_w);
       const bool inside = h.inside && x.inside;
-      const Piece<kXBytes * kChannels> numbers = loaded<kXBytes * kChannels>(image + ((s64)h.at * s.at.x.row + (s64)x.at * s.at.x.pixel) * kXBytes);
-      const Piece<4 * kChannels> weights = loaded<4 * kChannels>((const u8*)(p.weights + tap * w.groups + c));
+      const Piece<kXBytes * kChannels> numbers = piece_at<kXBytes * kChannels>(image + ((s64)h.at * s.at.x.row + (s64)x.at * s.at.x.pixel) * kXBytes);
+      const Piece<4 * kChannels> weights = piece_at<4 * kChannels>(p.weights + tap * w.groups + c);
 #pragma unroll
       for (s32 e = 0; e < kChannels; ++e) {
-        const f32 real = inside ? real_of_x(numbers.bytes, e) : 0.0f;
-        lanes[tap % kLanes][e] = f32_add(lanes[tap % kLanes][e], f32_mul(real, ((const f32*)weights.bytes)[e]));
+        const f32 real = inside ? real_of_x(numbers, e) : 0.0f;
+        lanes[tap % kLanes][e] = f32_add(lanes[tap % kLanes][e], f32_mul(real, real_at<Number::f32>(weights, e)));
       }
     }
     f32 sums[kChannels];
