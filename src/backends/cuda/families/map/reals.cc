@@ -194,6 +194,18 @@ std::vector<u32> find_half_reals(const Graph& graph, const Uses& uses, u32 last)
   return chain;
 }
 
+namespace {
+
+// As a plan reckons of its parts, which name no cost.
+f64 cost_by_bytes(const LowerRequest& request) {
+  const CudaDevice& device = device_of(request);
+  const f64 bytes = device.costs().start_bytes + moved_bytes(request);
+  const DeviceRates rates = device.rates();
+  return rates.bytes_per_us > 0 ? bytes / rates.bytes_per_us * rates.cycles_per_us : bytes;
+}
+
+}  // namespace
+
 Offer offer_half_reals(const LowerRequest& request) {
   const Graph& body = chain_body(request.node);
   size_t at = 0;
@@ -223,7 +235,7 @@ Offer offer_half_reals(const LowerRequest& request) {
   step.body = stored(body, body.nodes.back(), real);
   Offer offer = elementwise(request, "half_reals", common_layout(request), std::move(step));
   if (Candidate* candidate = std::get_if<Candidate>(&offer))
-    candidate->cost = bytes_cost(moved_bytes(request), device_of(request).chip());
+    candidate->cost = cost_by_bytes(request);
   return offer;
 }
 

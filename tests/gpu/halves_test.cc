@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers of 16 bits on a GPU: products, functions and depthwise convolutions with their casts as one kernel each, values stored in 16 bits, and layers between codes.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "backends/backends.h"
+#include "graph/text.h"
+#include "on_gpu.h"
+#include "ops/registry.h"
+
+namespace octet::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class GpuHalves : public OnGpu {
+ protected:
+  Target target() const { return make_target(device_->name(), 1, nullptr); }
+
+  std::vector<std::string> kernels(const Graph& graph) const {
+    std::vector<Shape> shapes;
+    for (const ValueId id : graph.inputs) shapes.push_back(graph.value(id).type.shape);
+    const Plan plan = make_plan(graph, shapes, target());
+    std::vector<std::string> names;
+    for (const PlanStep& step : plan.steps) names.push_back(step.candidate.kernel);
+    return names;
+  }
+
+  // Nearer to the CPU's than one part in `parts` of the largest.
+  void expect_near(const Graph& graph, f32 parts) const {
+    std::mt19937 random(3);
+    std::vector<Tensor> inputs;
+    for (const ValueId id : graph.inputs) {
+      inputs.emplace_back(graph.value(id).type.dtype, graph.value(id).type.shape);
+      for (f32& x : inputs.back().mutable_as<f32>())
+        x = static_cast<f32>(random() % 2000) / 500.0f - 2.0f;
+    }
+    const Tensor want = run_on(graph, inputs, make_target("cpu", 1, nullptr))[0];
+    const Tensor got = run_on(graph, inputs, target())[0];
+    f32 largest = 0;
+    for (const f32 x : want.as<f32>()) largest = std::max(largest, std::abs(x));
+    ASSERT_GT(largest, 0.0f);
+    for (size_t i = 0; i < want.as<f32>().size(); ++i)
+      ASSERT_NEAR(got.as<f32>()[i], want.as<f32>()[i], largest / parts) << i;
+  }
+};
+
+// "NAME: f32[SHAPE] = {...}": sixteenths, which both types hold, or tenths.
+std::string weights(const char* name, const char* shape, int count, f32 step = 0.0625f) {
+  std::string text = fmt::format("const %{}: f32[{}] = {{", name, shape);
+  for (int i = 0; i < count; ++i)
+    text += fmt::format("{}{}", i > 0 ? ", " : "", static_cast<f32>(i * 7 % 11 - 5) * step);
+  return text + "}\n";
+}
+
+// x -> product -> depthwise -> sum, each rounded to the type.
+Graph chain_of(const std::string& type) {
+  std::string text = "graph \"g\"(%x: f32[2,8,9,7]) {\n" + weights("w", "16,8,3,3", 1152) +
+                     weights("d", "16,1,3,3", 144) + weights("v", "16,16,1,1", 256) + R"(
+  %r: f32[2,8,9,7] = RoundTo(%x) {to="TYPE"}
+  %c: f32[2,16,9,7] = Conv(%r, %w) {pads=ints[1, 1, 1, 1], activation="relu"}
+  %cr: f32[2,16,9,7] = RoundTo(%c) {to="TYPE"}
+  %e: f32[2,16,9,7] = Conv(%cr, %d) {pads=ints[1, 1, 1, 1], group=16}
+  %er: f32[2,16,9,7] = RoundTo(%e) {to="TYPE"}
+  %s: f32[2,16,9,7] = Sigmoid(%er)
+  %sr: f32[2,16,9,7] = RoundTo(%s) {to="TYPE"}
+  %f: f32[2,16,9,7] = Conv(%sr, %v, _, %er)
+  %y: f32[2,16,9,7] = RoundTo(%f) {to="TYPE"}
+  return %y
+})";
+  for (size_t at = 0; (at = text.find("TYPE", at)) != text.npos;) text.replace(at, 4, type);
+  return parse_graph(text, find_op);
+}
+
+TEST_F(GpuHalves, LayersAreOneKernelEach) {
+  for (const char* type : {"f16", "bf16"}) {
+    const Graph graph = chain_of(type);
+    const std::vector<std::string> names = kernels(graph);
+    EXPECT_THAT(names, Contains(HasSubstr(std::string(type) + "_terms1_")).Times(2)) << type;
+    EXPECT_THAT(names, Contains("depthwise_real"));
+    EXPECT_THAT(names, Contains("half_reals"));
+    EXPECT_THAT(names, Not(Contains("reals")));  // no rounding is a step
+    expect_near(graph, *type == 'f' ? 500.0f : 60.0f);
+  }
+}
+
+TEST_F(GpuHalves, ALayerBetweenCodesReadsAndWritesThem) {
+  const Graph graph =
+      parse_graph("graph \"g\"(%x: f32[2,8,9,7]) {\n" + weights("w", "16,8,3,3", 1152, 0.1f) + R"(
+  const %s: f32[] = {0.0157}
+  const %z: u8[] = {128}
+  const %t: f32[] = {0.05}
+  const %u: u8[] = {3}
+  %q: u8[2,8,9,7] = QuantizeLinear(%x, %s, %z)
+  %r: f32[2,8,9,7] = DequantizeLinear(%q, %s, %z)
+  %c: f32[2,16,9,7] = Conv(%r, %w) {pads=ints[1, 1, 1, 1], activation="relu"}
+  %p: u8[2,16,9,7] = QuantizeLinear(%c, %t, %u)
+  %y: f32[2,16,9,7] = DequantizeLinear(%p, %t, %u)
+  return %y
+})",
+                  find_op);
+  const std::vector<std::string> names = kernels(graph);
+  EXPECT_THAT(names, Contains(HasSubstr("conv_terms3_")));
+  expect_near(graph, 100.0f);  // a code more or less where a sum lies between two
+}
+
+// A value that something else reads stays as wide as it is.
+TEST_F(GpuHalves, WhatAnotherLayerReadsStaysReal) {
+  const Graph graph =
+      parse_graph("graph \"g\"(%x: f32[2,8,9,7]) {\n" + weights("w", "16,8,3,3", 1152) + R"(
+  %r: f32[2,8,9,7] = RoundTo(%x) {to="f16"}
+  %c: f32[2,16,9,7] = Conv(%r, %w) {pads=ints[1, 1, 1, 1]}
+  %cr: f32[2,16,9,7] = RoundTo(%c) {to="f16"}
+  %m: f32[2,16,4,3] = MaxPool(%cr) {kernel_shape=ints[2, 2], strides=ints[2, 2]}
+  return %m
+})",
+                  find_op);
+  EXPECT_THAT(kernels(graph),
+              AllOf(Contains(HasSubstr("conv_f16_terms1_")), Each(Not("half_reals"))));
+  expect_near(graph, 500.0f);
+}
+
+}  // namespace
+}  // namespace octet::test
