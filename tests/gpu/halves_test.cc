@@ -112,6 +112,45 @@ TEST_F(GpuHalves, ALayerBetweenCodesReadsAndWritesThem) {
   expect_near(graph, 100.0f);  // a code more or less where a sum lies between two
 }
 
+// Codes that a layer reads as numbers of 16 bits are rounded to them first, as on the CPU.
+TEST_F(GpuHalves, ALayerOf16BitsBetweenCodes) {
+  for (const char* type : {"f16", "bf16"}) {
+    std::string text = "graph \"g\"(%x: f32[2,8,9,7]) {\n" + weights("w", "16,8,3,3", 1152) + R"(
+  const %s: f32[] = {0.0157}
+  const %z: u8[] = {128}
+  %q: u8[2,8,9,7] = QuantizeLinear(%x, %s, %z)
+  %r: f32[2,8,9,7] = DequantizeLinear(%q, %s, %z)
+  %h: f32[2,8,9,7] = RoundTo(%r) {to="TYPE"}
+  %c: f32[2,16,9,7] = Conv(%h, %w) {pads=ints[1, 1, 1, 1]}
+  %y: f32[2,16,9,7] = RoundTo(%c) {to="TYPE"}
+  return %y
+})";
+    for (size_t at = 0; (at = text.find("TYPE", at)) != text.npos;) text.replace(at, 4, type);
+    const Graph graph = parse_graph(text, find_op);
+    EXPECT_THAT(kernels(graph), Contains(HasSubstr(std::string(type) + "_terms1_"))) << type;
+    expect_near(graph, *type == 'f' ? 1500.0f : 200.0f);
+  }
+}
+
+// What two layers read is a step of its own, and they are none the wider for it.
+TEST_F(GpuHalves, RealsOfCodesThatTwoLayersRead) {
+  const Graph graph =
+      parse_graph("graph \"g\"(%x: f32[2,8,9,7]) {\n" + weights("w", "16,8,3,3", 1152) + R"(
+  const %s: f32[] = {0.0157}
+  const %z: u8[] = {128}
+  %q: u8[2,8,9,7] = QuantizeLinear(%x, %s, %z)
+  %r: f32[2,8,9,7] = DequantizeLinear(%q, %s, %z)
+  %c: f32[2,16,9,7] = Conv(%r, %w) {pads=ints[1, 1, 1, 1], activation="relu"}
+  %p: u8[2,16,9,7] = QuantizeLinear(%c, %s, %z)
+  %d: f32[2,16,9,7] = DequantizeLinear(%p, %s, %z)
+  %y: f32[2,16,9,7] = Conv(%r, %w, _, %d) {pads=ints[1, 1, 1, 1]}
+  return %y
+})",
+                  find_op);
+  EXPECT_THAT(kernels(graph), Contains(HasSubstr("conv_terms3_")).Times(2));  // bf16 weights
+  expect_near(graph, 50.0f);
+}
+
 // A value that something else reads stays as wide as it is.
 TEST_F(GpuHalves, WhatAnotherLayerReadsStaysReal) {
   const Graph graph =

@@ -117,17 +117,10 @@ class Finder {
     take_if(producer(node().input(kResidual)), is_widening);
     if (!grid.empty())
       return is_on_grid(graph_, uses_, node().input(kX), grid) ? sorted() : std::vector<u32>{};
-    if (take_if(producer(graph_.nodes[product].input(kX)), is_widening)) return sorted();
-    s32 from = producer(graph_.nodes[product].input(kX));
-    if (from >= 0 && is_named(graph_.nodes[static_cast<size_t>(from)], "RoundTo")) {
-      const s32 before = producer(graph_.nodes[static_cast<size_t>(from)].input(0));
-      if (before < 0 || !is_named(graph_.nodes[static_cast<size_t>(before)], "DequantizeLinear"))
-        return sorted();
-      take(static_cast<u32>(from));
-      from = before;
-    }
-    take_if(from,
-            [](const Graph&, const Node& node) { return is_named(node, "DequantizeLinear"); });
+    const s32 from = producer(graph_.nodes[product].input(kX));
+    if (take_if(from, is_widening) || take_if(from, is_dequantize)) return sorted();
+    if (from >= 0 && rounds_to_f16(graph_.nodes[static_cast<size_t>(from)]))
+      take_rounded_codes(static_cast<u32>(from));
     return sorted();
   }
 
@@ -142,11 +135,27 @@ class Finder {
     take(at_ = static_cast<u32>(from));
     return true;
   }
+  static bool is_dequantize(const Graph&, const Node& node) {
+    return is_named(node, "DequantizeLinear");
+  }
+  // Codes that become bf16 are no terms: families/product_terms scales sums of theirs.
+  static bool rounds_to_f16(const Node& node) {
+    return is_named(node, "RoundTo") && node.attrs.s("to", "") == "f16";
+  }
+  // One that nobody else reads: a chain holds no other.
   template <class Is>
   bool take_if(s32 n, const Is& is) {
-    if (n < 0 || !is(graph_, graph_.nodes[static_cast<size_t>(n)])) return false;
+    if (n < 0) return false;
+    const Node& node = graph_.nodes[static_cast<size_t>(n)];
+    if (!is(graph_, node) || uses_.only_consumer(node.outputs[0]) < 0) return false;
     take(static_cast<u32>(n));
     return true;
+  }
+  void take_rounded_codes(u32 round) {
+    const Node& node = graph_.nodes[round];
+    if (uses_.only_consumer(node.outputs[0]) >= 0 &&
+        take_if(producer(node.input(0)), is_dequantize))
+      take(round);
   }
   std::vector<u32> sorted() {
     std::ranges::sort(chain_);

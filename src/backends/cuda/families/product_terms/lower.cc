@@ -170,8 +170,9 @@ std::string name_of(const FloatProduct& product, const Spec& spec) {
 // A candidate for the node, or for a chain: values of rank 4 lie in nhwc.
 Offer product_terms_offer(const LowerRequest& request, const FloatProduct& product) {
   if (std::string reason = reject_sizes(product); !reason.empty()) return Reject{reason};
-  if (product.x_type == Number::f16 && !all(product.weights, is_f16))
-    return Reject{"x is f16, and a weight is not"};
+  const bool reads_f16 =
+      product.x_type == Number::f16 || (product.dequantized && product.grid == Number::f16);
+  if (reads_f16 && !all(product.weights, is_f16)) return Reject{"x is f16, and a weight is not"};
   const CudaDevice& device = device_of(request);
   const Spec spec = choose_tile(product, device.chip());
   const bool image = !product.rows;
