@@ -88,7 +88,7 @@ void CudaQueue::launch_bytes(const Kernel& kernel, const LaunchShape& shape,
   config.sharedMemBytes = static_cast<unsigned>(shape.shared_bytes);
   config.hStream = stream_;
   config.attrs = &attribute;
-  if (shape.programmatic_dependent) {
+  if (shape.programmatic_dependent && device_.chip().has(Instruction::pdl)) {
     config.numAttrs = 1;
     attribute.id = kLaunchProgrammaticDependent;
     attribute.value.flag = 1;
