@@ -151,6 +151,41 @@ TEST_F(GpuHalves, RealsOfCodesThatTwoLayersRead) {
   expect_near(graph, 50.0f);
 }
 
+// Operands in any order, constants first, and one value as both.
+TEST_F(GpuHalves, FunctionsOfAnyOperands) {
+  const Graph graph = parse_graph(R"(graph "g"(%x: f32[2,8,9,7], %v: f32[2,8,9,7]) {
+  const %o: f32[] = {1.0}
+  %a: f32[2,8,9,7] = RoundTo(%x) {to="f16"}
+  %b: f32[2,8,9,7] = RoundTo(%v) {to="f16"}
+  %c: f32[2,8,9,7] = Sub(%b, %a)
+  %d: f32[2,8,9,7] = RoundTo(%c) {to="f16"}
+  %e: f32[2,8,9,7] = Sub(%o, %d)
+  %f: f32[2,8,9,7] = RoundTo(%e) {to="f16"}
+  %g: f16[2,8,9,7] = Cast(%f) {to="f16"}
+  %h: f32[2,8,9,7] = Cast(%g) {to="f32"}
+  %i: f32[2,8,9,7] = Mul(%h, %h)
+  %y: f32[2,8,9,7] = RoundTo(%i) {to="f16"}
+  return %y
+})",
+                                  find_op);
+  EXPECT_THAT(kernels(graph), Contains("half_reals").Times(::testing::Ge(3)));
+  expect_near(graph, 1e6f);  // the CPU's bits
+}
+
+// x as the residual too.
+TEST_F(GpuHalves, OneValueAsBothOperands) {
+  const Graph graph =
+      parse_graph("graph \"g\"(%x: f32[2,16,9,7]) {\n" + weights("w", "16,16,1,1", 256) + R"(
+  %a: f16[2,16,9,7] = Cast(%x) {to="f16"}
+  %b: f32[2,16,9,7] = Cast(%a) {to="f32"}
+  %c: f32[2,16,9,7] = Conv(%b, %w, _, %b)
+  %y: f32[2,16,9,7] = RoundTo(%c) {to="f16"}
+  return %y
+})",
+                  find_op);
+  expect_near(graph, 500.0f);
+}
+
 // A value that something else reads stays as wide as it is.
 TEST_F(GpuHalves, WhatAnotherLayerReadsStaysReal) {
   const Graph graph =

@@ -147,13 +147,13 @@ class Finder {
   bool take_if(s32 n, const Is& is) {
     if (n < 0) return false;
     const Node& node = graph_.nodes[static_cast<size_t>(n)];
-    if (!is(graph_, node) || uses_.only_consumer(node.outputs[0]) < 0) return false;
+    if (!is(graph_, node) || !is_read_once(graph_, uses_, node.outputs[0])) return false;
     take(static_cast<u32>(n));
     return true;
   }
   void take_rounded_codes(u32 round) {
     const Node& node = graph_.nodes[round];
-    if (uses_.only_consumer(node.outputs[0]) >= 0 &&
+    if (is_read_once(graph_, uses_, node.outputs[0]) &&
         take_if(producer(node.input(0)), is_dequantize))
       take(round);
   }
@@ -181,9 +181,15 @@ class Reader {
     for (size_t i = 0; i < body_.nodes.size(); ++i) {
       if (std::string reason = read_part(i); !reason.empty()) return reason;
     }
-    product_.x_input = outside(inner_->input(kX)).value_or(0);
-    product_.bias_input = outside(inner_->input(kBias)).value_or(kBias);
-    product_.residual_input = outside(inner_->input(kResidual)).value_or(kResidual);
+    for (const size_t i : {kX, kBias, kResidual}) {
+      const bool brought = inner_->input(i) != kNoValue && !body_.is_constant(inner_->input(i));
+      const std::optional<size_t> from = outside(inner_->input(i));
+      if (brought && !from) return "an operand is made of constants";
+      if (!from) continue;
+      (i == kX      ? product_.x_input
+       : i == kBias ? product_.bias_input
+                    : product_.residual_input) = *from;
+    }
     return {};
   }
 

@@ -92,6 +92,12 @@ class Storer {
 
 }  // namespace
 
+bool is_read_once(const Graph& graph, const Uses& uses, ValueId id) {
+  const s32 reader = uses.only_consumer(id);
+  return reader >= 0 &&
+         std::ranges::count(graph.nodes[static_cast<size_t>(reader)].inputs, id) == 1;
+}
+
 bool is_widening(const Graph& graph, const Node& node) { return is_cast(graph, node, true); }
 bool is_narrowing(const Graph& graph, const Node& node) { return is_cast(graph, node, false); }
 

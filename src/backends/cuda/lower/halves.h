@@ -15,6 +15,8 @@ void store_halves(Graph& graph);
 // Of values of f32: from 16 bits, or to them.
 bool is_widening(const Graph& graph, const Node& node);
 bool is_narrowing(const Graph& graph, const Node& node);
+// By one node, at one of its inputs, and by no caller: what a chain may hold inside.
+bool is_read_once(const Graph& graph, const Uses& uses, ValueId id);
 // A function of single reals that has a form with casts: reals.cc.
 bool takes_halves(std::string_view op);
 

@@ -86,7 +86,8 @@ Offer depthwise_real_offer(const LowerRequest& request, const FloatProduct& prod
   const CudaDevice& device = device_of(request);
   Candidate candidate = candidate_of(request, "depthwise_real", Layout::nhwc);
   if (!is_chain(request.node)) candidate.inputs[kFloatWeights] = Layout::linear;
-  candidate.strided = candidate.writes_slices = candidate.by_image = true;
+  candidate.strided = candidate.writes_slices = true;
+  candidate.by_image = !is_chain(request.node) && (!product.has_bias || product.bias);
   candidate.cost = bytes_cost(moved_bytes(request), device.chip());
   set_step(candidate, device,
            {.make_launch = [&device, product](

@@ -187,7 +187,8 @@ std::vector<u32> find_half_reals(const Graph& graph, const Uses& uses, u32 last)
   if (!takes_halves(node.op->name)) return {};
   for (const ValueId id : node.inputs) {
     const s32 from = id == kNoValue ? -1 : uses.producer(id);
-    if (from >= 0 && is_widening(graph, graph.nodes[static_cast<size_t>(from)]))
+    if (from >= 0 && is_widening(graph, graph.nodes[static_cast<size_t>(from)]) &&
+        is_read_once(graph, uses, id))
       chain.push_back(static_cast<u32>(from));
   }
   std::ranges::sort(chain);
@@ -195,6 +196,14 @@ std::vector<u32> find_half_reals(const Graph& graph, const Uses& uses, u32 last)
 }
 
 namespace {
+
+// What a function reads: behind the cast, where there is one.
+ValueId read_value(const Graph& body, ValueId id) {
+  for (const Node& part : body.nodes) {
+    if (part.outputs[0] == id && is_widening(body, part)) return part.inputs[0];
+  }
+  return id;
+}
 
 // As a plan reckons of its parts, which name no cost.
 f64 cost_by_bytes(const LowerRequest& request) {
@@ -215,21 +224,29 @@ Offer offer_half_reals(const LowerRequest& request) {
   if (function.empty()) return Reject{"there is no such function, or a parameter is not constant"};
   const size_t operands = has_two_operands(node.op->name) ? 2 : 1;
   if (operands == 2 && node.inputs.size() != 2) return Reject{"there are not two operands"};
+  // The chain's inputs in its own order, as the step is given them, then constants.
   Elementwise step{.types = {request.outputs[0]}, .body = {}};
+  std::vector<ValueId> order = body.inputs;
+  for (const ValueId id : body.inputs) {
+    step.types.push_back(body.value(id).type);
+    step.constants.emplace_back();
+  }
   std::string arguments;
   for (size_t i = 0; i < operands; ++i) {
-    ValueId id = node.inputs[i];
-    for (const Node& part : body.nodes) {
-      if (part.outputs[0] == id && is_widening(body, part)) id = part.inputs[0];
+    const ValueId id = read_value(body, node.inputs[i]);
+    size_t place = static_cast<size_t>(std::ranges::find(order, id) - order.begin());
+    if (place == order.size()) {
+      if (!body.value(id).constant) return Reject{"an operand is neither an input nor a constant"};
+      order.push_back(id);
+      step.types.push_back(body.value(id).type);
+      step.constants.push_back(body.value(id).constant);
     }
-    const Tensor* constant = body.value(id).constant ? &body.value(id).constant : nullptr;
-    // Inputs of the step are the chain's, in its order; a constant is none of them.
-    if (constant == nullptr && chain_input(request.node, id) != step.types.size() - 1)
-      return Reject{"a constant stands before an operand"};
-    step.types.push_back(body.value(id).type);
-    step.constants.push_back(constant != nullptr ? *constant : Tensor());
-    arguments += (i > 0 ? ", " : "") + widened(body.value(id).type.dtype, i == 0 ? "a" : "b");
+    const std::string letter(1, static_cast<char>('a' + place));
+    arguments += (i > 0 ? ", " : "") + widened(body.value(id).type.dtype, letter);
   }
+  constexpr size_t kMostOperands = 3;
+  if (order.size() > kMostOperands || body.inputs.empty())
+    return Reject{"there are not one to three operands"};
   const std::string real = fmt::format("[&](f32 a{}) {{ return {}; }}({})",
                                        operands == 2 ? ", f32 b" : "", function, arguments);
   step.body = stored(body, body.nodes.back(), real);

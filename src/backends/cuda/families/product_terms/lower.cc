@@ -68,7 +68,8 @@ std::vector<std::byte> packed(const FloatProduct& product, const Spec& spec) {
 Spec choose_tile(const FloatProduct& product, const Chip& chip) {
   const s64 cout = product.cout(), pixels = product.pixels();
   const bool f16 = product.grid == Number::f16 && all(product.weights, is_f16);
-  const bool one = product.dequantized || product.grid == Number::bf16 || f16;
+  const bool bf16 = product.grid == Number::bf16 && all(product.weights, is_bf16);
+  const bool one = product.dequantized || bf16 || f16;
   Spec spec{.window = float_window(product),
             .at = {},
             .end = real_end(product),
@@ -173,12 +174,17 @@ Offer product_terms_offer(const LowerRequest& request, const FloatProduct& produ
   const bool reads_f16 =
       product.x_type == Number::f16 || (product.dequantized && product.grid == Number::f16);
   if (reads_f16 && !all(product.weights, is_f16)) return Reject{"x is f16, and a weight is not"};
+  // Terms of weights that are zero would make NaN of an infinity.
+  if (product.x_type == Number::bf16 && !all(product.weights, is_bf16))
+    return Reject{"x is bf16, and a weight is not"};
   const CudaDevice& device = device_of(request);
   const Spec spec = choose_tile(product, device.chip());
   const bool image = !product.rows;
   Candidate candidate =
       candidate_of(request, name_of(product, spec), image ? Layout::nhwc : Layout::linear);
-  candidate.strided = candidate.writes_slices = candidate.by_image = image;
+  candidate.strided = candidate.writes_slices = image;
+  // A chain's parts know the whole batch; a bias of a run is none of images.
+  candidate.by_image = image && !is_chain(request.node) && (!product.has_bias || product.bias);
   candidate.close = true;
   candidate.cost = cost(product, spec, device.chip());
   candidate.macs_per_cycle =
