@@ -47,10 +47,10 @@ void LayerTrial::run_round(LayerSelection& selection, bool all) {
   }
 }
 
-// Of kernels that are only close none gives the bits of another.
+// Of two kernels that are both only close neither gives the bits of the other.
 bool LayerTrial::result_is_same(size_t i) {
   trials_[i].run();
-  if (kernels_[0].close || kernels_[i].close) return true;
+  if (kernels_[0].close && kernels_[i].close) return true;
   if (i == 0) expected_ = trials_[i].results();
   return i == 0 || trials_[i].gives(expected_);
 }

@@ -6,6 +6,7 @@
 #include "graph/node_types.h"
 #include "graph/op_traits.h"
 #include "inspect/code_scales.h"
+#include "ops/shared/dtypes.h"
 #include "plan/chain.h"
 
 namespace octet {
@@ -109,7 +110,7 @@ LayerInfo move_layer(const Plan& plan, const PlanStep& step) {
   for (const u32 buffer : step.outputs) {
     if (buffer == kNoBuffer) continue;
     const Value& value = plan.graph.value(plan.buffers[buffer].value);
-    layer.precision = value.type.dtype == Dtype::f32 ? Precision::f32 : Precision::int8;
+    layer.precision = is_real(value.type.dtype) ? precision_of(value.type.dtype) : Precision::int8;
     layer.inputs.push_back(value.name);
     layer.input_types.push_back(value.type);
     layer.outputs.push_back(value.name);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "gpu_probe.h"
+#include "float_conv_probe.h"
 
 namespace octet {
 
@@ -16,47 +16,24 @@ Offer lower_float_product(const LowerRequest& request);
 
 namespace {
 
-using Ints = std::vector<s64>;
-
-struct Window {
-  Ints kernel, strides, pads, dilations;
-};
-const Window kWindows[] = {{{1, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
-                           {{3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
-                           {{3, 5}, {2, 3}, {0, 2, 1, 4}, {2, 1}}};
-
-Probe conv_probe(const Shape& x, s64 outputs, s64 groups, const Window& window) {
-  Shape weights{outputs, x[1] / groups};
-  for (s64 size : window.kernel) weights.push_back(size);
-  Probe probe{.op = "Conv", .inputs = {activation(random_f32(x, 1), Layout::nhwc)}};
-  probe.inputs.push_back(constant(random_f32(weights, 2)));
-  probe.inputs.push_back(constant(random_f32({outputs}, 3)));
-  probe.attrs.set("strides", window.strides);
-  probe.attrs.set("pads", window.pads);
-  probe.attrs.set("dilations", window.dilations);
-  probe.attrs.set("group", groups);
-  probe.spread = 3;
-  return probe;
-}
-
 TEST(GpuProductTerms, Images) {
   NEEDS_GPU();
-  for (const Window& window : kWindows) {
-    expect_close_on_gpu(conv_probe({2, 12, 11, 13}, 70, 1, window), cuda::lower_float_product,
-                        "dense");
-    expect_close_on_gpu(conv_probe({1, 20, 9, 13}, 36, 2, window), cuda::lower_float_product,
-                        "groups");
-    expect_close_on_gpu(conv_probe({1, 35, 9, 13}, 9, 1, window), cuda::lower_float_product,
+  for (const Window& window : kImages) {
+    expect_close_on_gpu(conv_probe("Conv", {2, 12, 11, 13}, 70, 1, window),
+                        cuda::lower_float_product, "dense");
+    expect_close_on_gpu(conv_probe("Conv", {1, 20, 9, 13}, 36, 2, window),
+                        cuda::lower_float_product, "groups");
+    expect_close_on_gpu(conv_probe("Conv", {1, 35, 9, 13}, 9, 1, window), cuda::lower_float_product,
                         "odd channels");
   }
-  expect_close_on_gpu(conv_probe({1, 3, 70, 66}, 8, 1, kWindows[1]), cuda::lower_float_product,
-                      "many pixels");
+  expect_close_on_gpu(conv_probe("Conv", {1, 3, 70, 66}, 8, 1, kImages[1]),
+                      cuda::lower_float_product, "many pixels");
 }
 
 TEST(GpuProductTerms, ResidualAndActivations) {
   NEEDS_GPU();
   for (const char* kind : {"", "relu", "clip", "leaky_relu"}) {
-    Probe probe = conv_probe({2, 12, 9, 7}, 12, 1, kWindows[1]);
+    Probe probe = conv_probe("Conv", {2, 12, 9, 7}, 12, 1, kImages[1]);
     probe.inputs.push_back(activation(random_f32({2, 12, 9, 7}, 4, 9.0f), Layout::nhwc));
     if (*kind != 0) probe.attrs.set("activation", std::string(kind));
     probe.attrs.set("activation_min", -0.5f);
@@ -68,13 +45,13 @@ TEST(GpuProductTerms, ResidualAndActivations) {
 // In the reference's order of additions: the same bits.
 TEST(GpuDepthwiseReal, GivesTheReferencesBits) {
   NEEDS_GPU();
-  for (const Window& window : kWindows) {
-    expect_exact_on_gpu(conv_probe({2, 12, 9, 13}, 12, 12, window), cuda::lower_float_product,
-                        "12 channels");
-    expect_exact_on_gpu(conv_probe({1, 5, 9, 13}, 5, 5, window), cuda::lower_float_product,
+  for (const Window& window : kImages) {
+    expect_exact_on_gpu(conv_probe("Conv", {2, 12, 9, 13}, 12, 12, window),
+                        cuda::lower_float_product, "12 channels");
+    expect_exact_on_gpu(conv_probe("Conv", {1, 5, 9, 13}, 5, 5, window), cuda::lower_float_product,
                         "5 channels");
   }
-  Probe probe = conv_probe({1, 8, 21, 23}, 8, 8, {{7, 7}, {1, 1}, {3, 3, 3, 3}, {1, 1}});
+  Probe probe = conv_probe("Conv", {1, 8, 21, 23}, 8, 8, {{7, 7}, {1, 1}, {3, 3, 3, 3}, {1, 1}});
   probe.inputs.push_back(activation(random_f32({1, 8, 21, 23}, 4, 9.0f), Layout::nhwc));
   probe.attrs.set("activation", std::string("clip"));
   probe.attrs.set("activation_min", -0.5f);
@@ -96,6 +73,15 @@ TEST(GpuProductTerms, Rows) {
     expect_close_on_gpu(matmul_probe(random_f32({k}, 1), random_f32({k, 12}, 2)),
                         cuda::lower_float_product, "a vector");
   }
+}
+
+TEST(GpuProductTerms, SaysWhyNot) {
+  NEEDS_GPU();
+  Tensor weights = random_f32({16, 16}, 2);
+  weights.mutable_as<f32>()[3] = std::numeric_limits<f32>::infinity();
+  EXPECT_EQ(
+      run_on_gpu(matmul_probe(random_f32({4, 16}, 1), weights), cuda::lower_float_product).reject,
+      "a weight is not finite");
 }
 
 TEST(GpuProductTerms, WeightsOfOneTerm) {

@@ -2,19 +2,8 @@
 #include "backends/cuda/lower/conv_request.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace octet::cuda {
-
-std::string reject_sizes(const ConvRequest& conv) {
-  constexpr s64 kMost = std::numeric_limits<s32>::max();
-  if (conv.pixels() > kMost) return "the result has 2^31 pixels or more";
-  s64 largest = std::max({conv.cin(), conv.cout(), conv.geometry.groups});
-  for (const WindowAxis& axis : {conv.h(), conv.w()})
-    largest = std::max(
-        {largest, axis.in, axis.out, axis.kernel, axis.stride, axis.dilation, axis.pad_begin});
-  return largest > kMost ? "a size, a stride or a dilation is 2^31 or more" : "";
-}
 
 std::string read_conv(const LowerRequest& request, ConvRequest& conv) {
   const Tensor* weights = request.constant(kProductWeights);
@@ -26,7 +15,7 @@ std::string read_conv(const LowerRequest& request, ConvRequest& conv) {
   const bool is_empty = request.inputs[kProductX].shape.elements() == 0;
   if (is_empty || conv.geometry.out_channels == 0 || conv.pixels() == 0)
     return "there is nothing to compute";
-  if (std::string reason = reject_sizes(conv); !reason.empty()) return reason;
+  if (std::string reason = reject_sizes(conv.geometry); !reason.empty()) return reason;
   conv.weights = *weights;
   conv.strides = {.channel = conv.k(), .cin = conv.geometry.window.kernel_elements(), .tap = 1};
   conv.x = request.inputs[kProductX].shape;
@@ -38,25 +27,10 @@ std::string read_conv(const LowerRequest& request, ConvRequest& conv) {
 }
 
 ConvWindow conv_window(const ConvRequest& conv) {
-  const WindowAxis &h = conv.h(), &w = conv.w();
-  return {.x_signed = conv.product.x_s8,
-          .zero_point = conv.product.epilogue.zero_point(kProductX),
-          .in_h = field_of(h.in),
-          .in_w = field_of(w.in),
-          .cin = field_of(conv.cin()),
-          .cout = field_of(conv.cout()),
-          .groups = field_of(conv.geometry.groups),
-          .taps_h = field_of(h.kernel),
-          .taps_w = field_of(w.kernel),
-          .stride_h = field_of(h.stride),
-          .stride_w = field_of(w.stride),
-          .dilation_h = field_of(h.dilation),
-          .dilation_w = field_of(w.dilation),
-          .pad_top = field_of(h.pad_begin),
-          .pad_left = field_of(w.pad_begin),
-          .out_h = field_of(h.out),
-          .out_w = field_of(w.out),
-          .pixels = field_of(conv.pixels())};
+  ConvWindow window =
+      window_fields(conv.geometry, conv.product.x_s8, conv.product.epilogue.zero_point(kProductX));
+  window.pixels = field_of(conv.pixels());
+  return window;
 }
 
 ConvOperands conv_operands(const ConvRequest& conv, const BindArgs& bind) {

@@ -78,9 +78,6 @@ std::string read_linear(const LowerRequest& request, ConvRequest& conv);
 // Empty, or why no kernel takes it.
 std::string read_conv(const LowerRequest& request, ConvRequest& conv);
 
-// Of sizes that are no fields of a kernel's spec (conv_window()). Empty, or why not.
-std::string reject_sizes(const ConvRequest& conv);
-
 // Window, sizes of x and y, zero point and type of x; where values lie.
 ConvWindow conv_window(const ConvRequest& conv);
 ConvOperands conv_operands(const ConvRequest& conv, const BindArgs& bind);

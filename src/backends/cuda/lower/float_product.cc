@@ -2,7 +2,9 @@
 #include "backends/cuda/lower/float_product.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <span>
 
 #include "backends/cuda/lower/codes.h"
 #include "backends/cuda/lower/halves.h"
@@ -14,6 +16,24 @@ namespace {
 
 constexpr size_t kX = kFloatX, kWeights = kFloatWeights, kBias = kFloatBias,
                  kResidual = kFloatResidual;
+
+// Without branches, since weights are many and each offer asks. Below the normal numbers of f16 its numbers are multiples of 2^-24.
+WeightFacts facts_of(std::span<const f32> weights) {
+  constexpr s32 kInfinite = 0x7F800000, kLargestOfF16 = 0x477FE000, kLeastNormal = 0x38800000;
+  s32 greatest = 0, beyond_bf16 = 0, beyond_f16 = 0;
+  for (const f32 weight : weights) {
+    const s32 size = std::bit_cast<s32>(weight) & 0x7FFFFFFF;
+    greatest = std::max(greatest, size);
+    beyond_bf16 |= size & 0xFFFF;
+    const bool normal = size >= kLeastNormal;
+    const f32 units = std::bit_cast<f32>(normal ? 0 : size) * 0x1p24f;
+    beyond_f16 |= (normal ? size & 0x1FFF : 0) |
+                  static_cast<s32>(static_cast<f32>(static_cast<s32>(units)) != units);
+  }
+  return {.finite = greatest < kInfinite,
+          .bf16 = beyond_bf16 == 0,
+          .f16 = beyond_f16 == 0 && greatest <= kLargestOfF16};
+}
 
 std::string read_operands(const LowerRequest& request, FloatProduct& product) {
   for (size_t i = 0; i < request.inputs.size(); ++i) {
@@ -33,9 +53,8 @@ std::string read_operands(const LowerRequest& request, FloatProduct& product) {
   product.has_bias = request.has_input(kBias);
   product.has_residual = request.has_input(kResidual);
   if (const Tensor* bias = request.constant(kBias)) product.bias = *bias;
-  if (!std::ranges::all_of(weights->as<f32>(), [](f32 weight) { return std::isfinite(weight); }))
-    return "a weight is not finite";
-  return {};
+  product.facts = facts_of(weights->as<f32>());
+  return product.facts.finite ? "" : "a weight is not finite";
 }
 
 // Empty, or why no kernel takes the product.
@@ -45,6 +64,7 @@ std::string read_product(const LowerRequest& request, FloatProduct& product) {
   if (request.node.op->name == "Conv") {
     product.geometry = conv_geometry(request.node, product.x, weights);
     if (product.geometry.window.rank != 2) return "it has not two spatial axes";
+    if (std::string reason = reject_sizes(product.geometry); !reason.empty()) return reason;
     const s64 taps = product.geometry.window.kernel_elements();
     product.weight_channel = product.cin() * taps;
     product.weight_cin = taps, product.weight_tap = 1;
@@ -56,7 +76,7 @@ std::string read_product(const LowerRequest& request, FloatProduct& product) {
   if (g.k == 0) return "there is nothing to compute";
   product.geometry = rows_as_pixels(g.batches() * g.m, g.k, g.n);
   product.weight_channel = 1, product.weight_cin = g.n;
-  return {};
+  return reject_sizes(product.geometry);
 }
 
 bool is_named(const Node& node, std::string_view name) { return node.op->name == name; }
@@ -119,8 +139,12 @@ class Finder {
       return is_on_grid(graph_, uses_, node().input(kX), grid) ? sorted() : std::vector<u32>{};
     const s32 from = producer(graph_.nodes[product].input(kX));
     if (take_if(from, is_widening) || take_if(from, is_dequantize)) return sorted();
-    if (from >= 0 && rounds_to_f16(graph_.nodes[static_cast<size_t>(from)]))
-      take_rounded_codes(static_cast<u32>(from));
+    if (from >= 0 && rounds_to_f16(graph_.nodes[static_cast<size_t>(from)]) &&
+        take_rounded_codes(static_cast<u32>(from)))
+      return sorted();
+    // The other kinds find these nodes, and know more of x.
+    const ValueId x = graph_.nodes[product].input(kX);
+    if (is_on_grid(graph_, uses_, x, "f16") || is_on_grid(graph_, uses_, x, "bf16")) return {};
     return sorted();
   }
 
@@ -151,11 +175,13 @@ class Finder {
     take(static_cast<u32>(n));
     return true;
   }
-  void take_rounded_codes(u32 round) {
+  bool take_rounded_codes(u32 round) {
     const Node& node = graph_.nodes[round];
-    if (is_read_once(graph_, uses_, node.outputs[0]) &&
-        take_if(producer(node.input(0)), is_dequantize))
-      take(round);
+    if (!is_read_once(graph_, uses_, node.outputs[0]) ||
+        !take_if(producer(node.input(0)), is_dequantize))
+      return false;
+    take(round);
+    return true;
   }
   std::vector<u32> sorted() {
     std::ranges::sort(chain_);
@@ -254,26 +280,8 @@ std::string read_float_product(const LowerRequest& request, FloatProduct& produc
 }
 
 ConvWindow float_window(const FloatProduct& product) {
-  const WindowAxis &h = product.geometry.window.h(), &w = product.geometry.window.w();
   const Scaling codes = product.dequantized.value_or(Scaling{});
-  return {.x_signed = codes.type == Number::s8,
-          .zero_point = codes.zero_point,
-          .in_h = field_of(h.in),
-          .in_w = field_of(w.in),
-          .cin = field_of(product.cin()),
-          .cout = field_of(product.cout()),
-          .groups = field_of(product.geometry.groups),
-          .taps_h = field_of(h.kernel),
-          .taps_w = field_of(w.kernel),
-          .stride_h = field_of(h.stride),
-          .stride_w = field_of(w.stride),
-          .dilation_h = field_of(h.dilation),
-          .dilation_w = field_of(w.dilation),
-          .pad_top = field_of(h.pad_begin),
-          .pad_left = field_of(w.pad_begin),
-          .out_h = field_of(h.out),
-          .out_w = field_of(w.out),
-          .pixels = 0};
+  return window_fields(product.geometry, codes.type == Number::s8, codes.zero_point);
 }
 
 RealEnd real_end(const FloatProduct& product) {
@@ -324,7 +332,5 @@ std::vector<u32> find_f16_product(const Graph& graph, const Uses& uses, u32 last
 std::vector<u32> find_bf16_product(const Graph& graph, const Uses& uses, u32 last) {
   return Finder(graph, uses, last).chain("bf16");
 }
-
-Offer offer_float_product(const LowerRequest& request) { return lower_float_product(request); }
 
 }  // namespace octet::cuda

@@ -22,6 +22,11 @@ struct Scaling {
 // Inputs of Conv and of MatMul.
 enum FloatProductInput : size_t { kFloatX, kFloatWeights, kFloatBias, kFloatResidual };
 
+// Of all weights: none is infinite or NaN, and each is a number of the type.
+struct WeightFacts {
+  bool finite = false, bf16 = false, f16 = false;
+};
+
 struct FloatProduct {
   ConvGeometry geometry;
   bool rows = false;                              // of MatMul: pixels of an image of one row
@@ -33,6 +38,7 @@ struct FloatProduct {
          residual_input = kFloatResidual;  // of the step
   Activation activation;
   Tensor weights, bias;  // bias is empty where a run brings it, or there is none
+  WeightFacts facts;
   bool has_bias = false, has_residual = false;
   s64 weight_channel = 0, weight_cin = 0, weight_tap = 0;  // strides
   Shape x, y;
@@ -44,7 +50,6 @@ struct FloatProduct {
     const s64 at = channel * weight_channel + k % cin() * weight_cin + k / cin() * weight_tap;
     return weights.as<f32>()[static_cast<size_t>(at)];
   }
-  bool is_half() const { return grid != Number::f32; }
   PixelStrides strides(const Shape& shape, s64 channels, const Placement& placement) const {
     return rows ? PixelStrides{0, 0, channels} : pixel_strides(shape, placement);
   }

@@ -22,25 +22,25 @@ bool is_cast(const Graph& graph, const Node& node, bool widens) {
 // x, and what is added.
 constexpr size_t kX = 0, kWeights = 1, kResidual = 3;
 
-// As families/product_terms and depthwise_real take it.
-bool is_product_of_constant(const Graph& graph, const Node& node) {
+// As families/product_terms and depthwise_real take it. A layer that is kept in another type has other weights.
+bool is_product_of_half(const Graph& graph, const Node& node, Precision half) {
   if (node.op->name != "Conv" && node.op->name != "MatMul") return false;
+  const Precision own = node.decision.precision;
   const Tensor* weights = graph.constant_input(node, kWeights);
   if (weights == nullptr || weights->dtype() != Dtype::f32) return false;
-  const int rank = weights->shape().rank();
-  if (node.op->name == "MatMul") return rank == 2;
+  if (own != half && own != Precision::none) return false;
   constexpr s64 kFew = 4;
-  const s64 channels = weights->shape()[0] / std::max<s64>(1, node.attrs.i("group", 1));
-  return rank == 4 && (channels > kFew || (channels == 1 && weights->shape()[1] == 1));
+  const Shape& shape = weights->shape();
+  if (node.op->name == "MatMul") return shape.rank() == 2 && shape[1] > kFew;
+  const s64 channels = shape[0] / std::max<s64>(1, node.attrs.i("group", 1));
+  return shape.rank() == 4 && (channels > kFew || (channels == 1 && shape[1] == 1));
 }
 
-bool takes_half(const Graph& graph, const Node& node, ValueId id) {
-  const bool product = is_product_of_constant(graph, node);
-  if (!product && !takes_halves(node.op->name)) return false;
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    if (node.inputs[i] == id && product && i != kX && i != kResidual) return false;
-  }
-  return std::ranges::count(node.inputs, id) == 1;
+bool takes_half(const Graph& graph, const Node& node, ValueId id, Precision half) {
+  if (std::ranges::count(node.inputs, id) != 1) return false;
+  const size_t at = static_cast<size_t>(std::ranges::find(node.inputs, id) - node.inputs.begin());
+  if (is_product_of_half(graph, node, half)) return at == kX || at == kResidual;
+  return takes_halves(graph, node) && at < 2;
 }
 
 class Storer {
@@ -50,16 +50,19 @@ class Storer {
   void run() {
     const size_t count = graph_.nodes.size();
     for (size_t n = 0; n < count; ++n) {
-      if (graph_.nodes[n].op->name == "RoundTo" && all_take(graph_.nodes[n].outputs[0])) store(n);
+      if (graph_.nodes[n].op->name == "RoundTo" && all_take(graph_.nodes[n])) store(n);
     }
     edit_.apply();
   }
 
  private:
-  bool all_take(ValueId id) const {
+  bool all_take(const Node& round) const {
+    const ValueId id = round.outputs[0];
+    const Precision half = precision_of(dtype_from_name(round.attrs.s("to", "")));
     return !uses_.is_output(id) && !uses_.consumers(id).empty() &&
-           std::ranges::all_of(uses_.consumers(id),
-                               [&](u32 n) { return takes_half(graph_, graph_.nodes[n], id); });
+           std::ranges::all_of(uses_.consumers(id), [&](u32 n) {
+             return takes_half(graph_, graph_.nodes[n], id, half);
+           });
   }
 
   static Node cast(const Node& beside, ValueId from, ValueId to, Dtype type, std::string name) {

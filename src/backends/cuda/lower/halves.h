@@ -17,7 +17,7 @@ bool is_widening(const Graph& graph, const Node& node);
 bool is_narrowing(const Graph& graph, const Node& node);
 // By one node, at one of its inputs, and by no caller: what a chain may hold inside.
 bool is_read_once(const Graph& graph, const Uses& uses, ValueId id);
-// A function of single reals that has a form with casts: reals.cc.
-bool takes_halves(std::string_view op);
+// A function of single reals that has a form with casts: families/map/reals.cc.
+bool takes_halves(const Graph& graph, const Node& node);
 
 }  // namespace octet::cuda

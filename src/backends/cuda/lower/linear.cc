@@ -19,7 +19,7 @@ std::string read_linear(const LowerRequest& request, ConvRequest& conv) {
   conv.x = x;
   conv.y = request.outputs[0].shape;
   conv.rows = true;
-  if (std::string reason = reject_sizes(conv); !reason.empty()) return reason;
+  if (std::string reason = reject_sizes(conv.geometry); !reason.empty()) return reason;
   if (std::string reason = read_product(request, conv.product); !reason.empty()) return reason;
   return conv.product.epilogue.zero_point(kProductWeights) != 0 ? "the weights have a zero point"
                                                                 : "";

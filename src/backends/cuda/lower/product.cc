@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace octet::cuda {
 namespace {
@@ -195,6 +196,41 @@ EpilogueParams epilogue_params(const Product& product, const StepData& data, siz
   }
   p.out = data.output();
   return p;
+}
+
+std::string reject_sizes(const ConvGeometry& geometry) {
+  constexpr s64 kMost = std::numeric_limits<s32>::max();
+  const WindowAxis &h = geometry.window.h(), &w = geometry.window.w();
+  if (geometry.batch * geometry.window.out_elements() > kMost)
+    return "the result has 2^31 pixels or more";
+  s64 largest = std::max(
+      {geometry.in_channels_per_group(), geometry.out_channels_per_group(), geometry.groups});
+  for (const WindowAxis& axis : {h, w})
+    largest = std::max(
+        {largest, axis.in, axis.out, axis.kernel, axis.stride, axis.dilation, axis.pad_begin});
+  return largest > kMost ? "a size, a stride or a dilation is 2^31 or more" : "";
+}
+
+ConvWindow window_fields(const ConvGeometry& geometry, bool x_signed, s32 zero_point) {
+  const WindowAxis &h = geometry.window.h(), &w = geometry.window.w();
+  return {.x_signed = x_signed,
+          .zero_point = zero_point,
+          .in_h = field_of(h.in),
+          .in_w = field_of(w.in),
+          .cin = field_of(geometry.in_channels_per_group()),
+          .cout = field_of(geometry.out_channels_per_group()),
+          .groups = field_of(geometry.groups),
+          .taps_h = field_of(h.kernel),
+          .taps_w = field_of(w.kernel),
+          .stride_h = field_of(h.stride),
+          .stride_w = field_of(w.stride),
+          .dilation_h = field_of(h.dilation),
+          .dilation_w = field_of(w.dilation),
+          .pad_top = field_of(h.pad_begin),
+          .pad_left = field_of(w.pad_begin),
+          .out_h = field_of(h.out),
+          .out_w = field_of(w.out),
+          .pixels = 0};
 }
 
 PixelStrides pixel_strides(const Shape& shape, const Placement& placement) {

@@ -8,6 +8,7 @@
 #include "backends/cuda/device/conv_window.h"
 #include "backends/cuda/lower/step.h"
 #include "ops/quantized/epilogue.h"
+#include "ops/shared/conv.h"
 
 namespace octet::cuda {
 
@@ -48,6 +49,11 @@ std::vector<BlobRecipe> epilogue_blobs(const Product& product, const Tensor& wei
 
 // The pointers, from blobs that begin at `first`.
 EpilogueParams epilogue_params(const Product& product, const StepData& data, size_t first);
+
+// Empty, or which size, stride or dilation is no field of a spec.
+std::string reject_sizes(const ConvGeometry& geometry);
+// The fields of a window without its pixels, of which some kernels know only when they run. reject_sizes() was asked before.
+ConvWindow window_fields(const ConvGeometry& geometry, bool x_signed, s32 zero_point);
 
 // Of an operand in nhwc.
 PixelStrides pixel_strides(const Shape& shape, const Placement& placement);

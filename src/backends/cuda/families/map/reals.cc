@@ -167,9 +167,14 @@ std::string stored(const Graph& body, const Node& last, std::string_view value) 
 
 }  // namespace
 
-bool takes_halves(std::string_view op) {
-  if (op == "Clip" || op == "Gelu") return true;
-  return std::ranges::find(kFunctions, op, &Function::op) != std::end(kFunctions) ||
+bool takes_halves(const Graph& graph, const Node& node) {
+  const std::string_view op = node.op->name;
+  if (op == "Clip") {
+    return std::all_of(node.inputs.begin() + 1, node.inputs.end(),
+                       [&](ValueId id) { return id == kNoValue || graph.is_constant(id); });
+  }
+  if (has_two_operands(op) && node.inputs.size() != 2) return false;
+  return op == "Gelu" || std::ranges::find(kFunctions, op, &Function::op) != std::end(kFunctions) ||
          std::ranges::find(kFunctionsOfAttributes, op, &FunctionOfAttributes::op) !=
              std::end(kFunctionsOfAttributes);
 }
@@ -184,7 +189,7 @@ std::vector<u32> find_half_reals(const Graph& graph, const Uses& uses, u32 last)
     chain.push_back(function = static_cast<u32>(from));
   }
   const Node& node = graph.nodes[function];
-  if (!takes_halves(node.op->name)) return {};
+  if (!takes_halves(graph, node)) return {};
   for (const ValueId id : node.inputs) {
     const s32 from = id == kNoValue ? -1 : uses.producer(id);
     if (from >= 0 && is_widening(graph, graph.nodes[static_cast<size_t>(from)]) &&
@@ -218,12 +223,11 @@ f64 cost_by_bytes(const LowerRequest& request) {
 Offer offer_half_reals(const LowerRequest& request) {
   const Graph& body = chain_body(request.node);
   size_t at = 0;
-  while (!takes_halves(body.nodes[at].op->name)) ++at;
+  while (!takes_halves(body, body.nodes[at])) ++at;
   const Node& node = body.nodes[at];
   const std::string function = body_of(part_request(request, at), node);
   if (function.empty()) return Reject{"there is no such function, or a parameter is not constant"};
   const size_t operands = has_two_operands(node.op->name) ? 2 : 1;
-  if (operands == 2 && node.inputs.size() != 2) return Reject{"there are not two operands"};
   // The chain's inputs in its own order, as the step is given them, then constants.
   Elementwise step{.types = {request.outputs[0]}, .body = {}};
   std::vector<ValueId> order = body.inputs;

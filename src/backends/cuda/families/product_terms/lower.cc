@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <limits>
 
 #include "backends/cuda/families/product_terms/spec.h"
@@ -18,9 +17,8 @@ namespace {
 
 using product_terms::Spec;
 
-std::string reject_sizes(const FloatProduct& product) {
+std::string reject_operands(const FloatProduct& product) {
   constexpr s64 kMost = std::numeric_limits<s32>::max() / 2;
-  if (product.pixels() > kMost) return "there are too many pixels";
   for (const s64 size : {product.x.elements(), product.y.elements(), product.weights.elements()}) {
     if (size > kMost) return "an operand has 2^30 elements or more";
   }
@@ -38,13 +36,6 @@ std::array<u16, 3> terms_of(f32 value, bool f16) {
     value -= std::bit_cast<f32>(upper);
   }
   return terms;
-}
-
-bool is_bf16(f32 value) { return (std::bit_cast<u32>(value) & 0xFFFF) == 0; }
-bool is_f16(f32 value) { return static_cast<f32>(octet::f16(value)) == value; }
-
-bool all(const Tensor& weights, bool (*holds)(f32)) {
-  return std::ranges::all_of(weights.as<f32>(), holds);
 }
 
 std::vector<std::byte> packed(const FloatProduct& product, const Spec& spec) {
@@ -67,8 +58,8 @@ std::vector<std::byte> packed(const FloatProduct& product, const Spec& spec) {
 // Columns as the channels need them; rows so that the chip's multiprocessors all have a block; as many stages as the memory holds.
 Spec choose_tile(const FloatProduct& product, const Chip& chip) {
   const s64 cout = product.cout(), pixels = product.pixels();
-  const bool f16 = product.grid == Number::f16 && all(product.weights, is_f16);
-  const bool bf16 = product.grid == Number::bf16 && all(product.weights, is_bf16);
+  const bool f16 = product.grid == Number::f16 && product.facts.f16;
+  const bool bf16 = product.grid == Number::bf16 && product.facts.bf16;
   const bool one = product.dequantized || bf16 || f16;
   Spec spec{.window = float_window(product),
             .at = {},
@@ -76,7 +67,7 @@ Spec choose_tile(const FloatProduct& product, const Chip& chip) {
             .x = product.dequantized ? product.dequantized->type : product.x_type,
             .f16 = f16,
             .x_terms = one ? 1 : 3,
-            .w_terms = f16 || all(product.weights, is_bf16) ? 1 : 3,
+            .w_terms = f16 || product.facts.bf16 ? 1 : 3,
             .x_access = 4,
             .y_access = 1,
             .warps_m = 4,
@@ -170,12 +161,12 @@ std::string name_of(const FloatProduct& product, const Spec& spec) {
 
 // A candidate for the node, or for a chain: values of rank 4 lie in nhwc.
 Offer product_terms_offer(const LowerRequest& request, const FloatProduct& product) {
-  if (std::string reason = reject_sizes(product); !reason.empty()) return Reject{reason};
+  if (std::string reason = reject_operands(product); !reason.empty()) return Reject{reason};
   const bool reads_f16 =
       product.x_type == Number::f16 || (product.dequantized && product.grid == Number::f16);
-  if (reads_f16 && !all(product.weights, is_f16)) return Reject{"x is f16, and a weight is not"};
+  if (reads_f16 && !product.facts.f16) return Reject{"x is f16, and a weight is not"};
   // Terms of weights that are zero would make NaN of an infinity.
-  if (product.x_type == Number::bf16 && !all(product.weights, is_bf16))
+  if (product.x_type == Number::bf16 && !product.facts.bf16)
     return Reject{"x is bf16, and a weight is not"};
   const CudaDevice& device = device_of(request);
   const Spec spec = choose_tile(product, device.chip());
