@@ -37,6 +37,7 @@ constexpr Advice kAdvice[] = {
     {"PrecisionPlan.constraints", "--precision",
      "--precision asks for types, --output-type for those of results; --constraints prefer takes "
      "what can be had"},
+    {"PrecisionPlan.target", "--for", "--best chooses types for the machine that --for names"},
     {"PluginInfo.path", "--plugin", "--plugin FILE loads a library that has them"},
     {"work_limit", "--max-work", "a higher --max-work lets it run, however long that takes"},
     {"PrecisionPlan.keep_float", "--keep-float",

@@ -31,6 +31,7 @@
 #include "octet/json.h"
 #include "octet/machine.h"
 #include "octet/profile.h"
+#include "octet/provenance.h"
 
 namespace octet::cli {
 namespace {
@@ -169,6 +170,12 @@ void print_data(const Built& built) {
     fmt::print("  images       {}\n", sanitize(to_json(*preprocess)));
 }
 
+// That its types were chosen for; empty: they were named.
+std::string target_of(const Engine& engine) {
+  const std::optional<Provenance> from = provenance(engine);
+  return from ? from->plan.target : std::string();
+}
+
 void print_summary(const Options& options, const Built& built) {
   const std::string path = sanitize(options.output->path().string());
   if (!built.judged.written()) {
@@ -182,6 +189,8 @@ void print_summary(const Options& options, const Built& built) {
   fmt::print("  coverage     {}\n", coverage_line(built.inspection.coverage));
   fmt::print("  model        {} ({})\n", sanitize(with_known_names(options.model.string())),
              human_bytes(file_bytes(options.model)));
+  if (const std::string target = target_of(built.engine); !target.empty())
+    fmt::print("  fastest for  {}\n", sanitize(target));
   print_open_sizes(built.engine);
   print_data(built);
   print_missing_ranges(built.report, built.inspection);
@@ -222,6 +231,7 @@ void print_summary_json(const Options& options, const Built& built) {
         {"prepared", report.handling ? handling_json(*report.handling) : nullptr},
         {"skipped_files", report.skipped_files},
         {"inputs", std::move(seen)}}},
+      {"target", target_of(built.engine)},
       {"inputs", inputs_json(built.engine)},
       {"preprocess", preprocess ? parsed(to_json(*preprocess)) : nullptr},
       {"missing_ranges", missing_ranges_json(report, built.inspection)},
@@ -278,6 +288,17 @@ Judged judge_and_write(const Engine& engine, const Options& options) {
   return judged;
 }
 
+void check_reproducible(const Options& options, const PrecisionPlan& plan) {
+  if (!options.reproducible) return;
+  if (options.calibration.data.data.empty())
+    fail(Error::Code::invalid_argument, "--reproducible has no use without --calib");
+  if (plan.fastest && plan.target.empty()) {
+    fail(Error::Code::invalid_argument,
+         "--reproducible with --best needs --for: which types are the fastest is a question of the "
+         "machine; name it, for example --for cuda");
+  }
+}
+
 int run(Options options) {
   options.model = readable(options.model);
   put_in_force(options.limits, options.model);
@@ -289,8 +310,7 @@ int run(Options options) {
     progress.update(now);
     return true;
   };
-  if (options.reproducible && options.calibration.data.data.empty())
-    fail(Error::Code::invalid_argument, "--reproducible has no use without --calib");
+  check_reproducible(options, compile_with.plan);
   std::optional<ReferenceLevel> level;
   if (options.reproducible) level.emplace();
   const SourceModel source = SourceModel::read(options.model, compile_with);
@@ -301,7 +321,8 @@ int run(Options options) {
   progress.finish();
   if (report.handling) say_handling(*report.handling);
   const Inspection& inspection = judged.inspection;
-  if (std::string slow = slow_halves(inspection.layers); !slow.empty())
+  const bool for_gpu = compile_with.plan.target.starts_with("cuda");
+  if (std::string slow = slow_halves(inspection.layers); !slow.empty() && !for_gpu)
     report.warnings.push_back(std::move(slow));
   if (options.report->given() && judged.written()) {
     write_build_report(

@@ -28,7 +28,12 @@ void add_half_flags(CLI::App& app, PrecisionPlan& plan, HalfFlags& flags) {
          "does not hold")
       ->group(kHalfGroup);
   app.add_flag("--best", flags.best,
-               "INT8 where ranges are known, and of the other types the fastest on this machine")
+               "INT8 where ranges are known, and of the other types the fastest where the engine "
+               "will run")
+      ->group(kHalfGroup);
+  app.add_option("--for", plan.target,
+                 "where that is: cpu (this machine's), cpu:LEVEL, cuda, cuda:CHIP [cpu]")
+      ->type_name("TARGET")
       ->group(kHalfGroup);
   app.add_flag("--fix-subnormals", plan.fix_subnormals,
                "of weights that f16 does not hold: rescale them by powers of two between layers, "

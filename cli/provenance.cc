@@ -45,6 +45,7 @@ void add_types(const PrecisionPlan& plan, CommandLine& line) {
   line.flag("--fp16", plan.f16);
   line.flag("--bf16", plan.bf16);
   line.flag("--best", plan.fastest);
+  if (!plan.target.empty()) line.option("--for", plan.target);
   line.flag("--fix-subnormals", plan.fix_subnormals);
   for (const std::string& name : plan.keep_float) line.option("--keep-float", name);
   for (const PrecisionConstraint& one : plan.constraints)

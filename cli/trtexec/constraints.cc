@@ -65,6 +65,7 @@ PrecisionPlan precision_plan(const Options& options) {
   PrecisionPlan plan;
   plan.int8 = options.int8;
   plan.fastest = options.has("--best");
+  if (plan.fastest && options.device != "cpu") plan.target = "cuda";
   plan.f16 = options.has("--fp16") && !options.strongly_typed;
   plan.bf16 = options.has("--bf16") && !options.strongly_typed;
   plan.constraints = constraints_of(options);

@@ -40,8 +40,11 @@ struct PrecisionPlan {
   // The type of the layers that are not INT8; both: f16 where it holds the weights, bf16 elsewhere. Neither: f32.
   bool f16 = false;
   bool bf16 = false;
-  // Products that are not INT8 in bf16, where this machine multiplies it faster than f32; the rest in f32.
+  // Of what is not INT8, the types that `target` computes fastest on; f16 and bf16 go before it.
   bool fastest = false;
+  // Where an engine of the fastest types will run: "cpu:amx", "cuda:sm90", "cuda:h200" or another of build_targets(). "cpu" or empty: this
+  // machine's processor. Given the target, the engine is the same wherever it is built.
+  std::string target = {};
   // Layers whose weights f16 does not hold are rescaled by powers of two with a neighbor, or get bf16, or f32.
   bool fix_subnormals = false;
   std::vector<std::string> keep_float;  // node names (or op types) to leave in f32
@@ -79,6 +82,9 @@ struct CompileReport {
   std::vector<InputSummary> inputs;        // what calibration saw
   std::optional<DataHandling> handling;    // what was done to its data; nothing where it read none
 };
+
+// What PrecisionPlan::target may name.
+std::vector<std::string> build_targets();
 
 // Throws one Error for whatever is wrong with model, options or data. Nothing is written to any file.
 Engine compile(const std::filesystem::path& onnx_file, const CompileOptions& options = {},

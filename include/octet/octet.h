@@ -178,10 +178,9 @@ OCTET_API void octet_stop_free(octet_stop* stop);
 
 enum {
   OCTET_BUILD_INT8 = 1 << 0,
-  OCTET_BUILD_F16 = 1 << 1,  /* of the layers that are not INT8 */
-  OCTET_BUILD_BF16 = 1 << 2, /* with F16: where f16 does not hold the weights */
-  OCTET_BUILD_FASTEST =
-      1 << 3, /* bf16 for products that are not INT8, where this machine is faster so */
+  OCTET_BUILD_F16 = 1 << 1,     /* of the layers that are not INT8 */
+  OCTET_BUILD_BF16 = 1 << 2,    /* with F16: where f16 does not hold the weights */
+  OCTET_BUILD_FASTEST = 1 << 3, /* the fastest types on `target`, of layers that are not INT8 */
   OCTET_BUILD_FIX_SUBNORMALS = 1 << 4, /* rescales layers whose weights f16 does not hold */
   OCTET_BUILD_SKIP_BAD = 1 << 5,       /* counts and skips unreadable data files */
   OCTET_BUILD_CONSTANT_DATA = 1 << 6,  /* takes data that are one number in all samples */
@@ -222,6 +221,8 @@ typedef struct octet_build_options {
   octet_log_function log;
   void* user; /* of progress and log */
   const octet_stop* stop;
+  /* With OCTET_BUILD_FASTEST: "cpu", "cpu:amx", "cuda", "cuda:sm90", ...; NULL: this machine's processor. */
+  const char* target;
 } octet_build_options;
 
 typedef struct octet_engine octet_engine;

@@ -58,6 +58,7 @@ def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be 
     calibration: Data | None = None,
     method: str | Mapping[str, str] | None = None,
     precision: str | Iterable[str] | None = None,
+    target: str | None = None,
     layer_precisions: Mapping[str, str] | None = None,
     output_types: Mapping[str, str] | None = None,
     constraints: str = "prefer",
@@ -87,6 +88,8 @@ def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be 
             "legacy:0.999,0.8" or "auto"; or methods by patterns of tensors' names ('*' and '?').
         precision: "fp32", "int8", "fp16", "bf16", "best", or several of them. None is "int8" with calibration, a cache or ranges, else
             "fp32". Q/DQ nodes of the model are honored in any case.
+        target: Where "best" is to be the fastest: "cpu" (this machine's processor, as None), "cpu:amx", "cuda", "cuda:sm90", ... The
+            engine is the same wherever it is built.
         layer_precisions: Types asked for, by node, operator or pattern: {"/head/*": "fp32"}.
         output_types: The same of what layers give.
         constraints: What becomes of these: "prefer" warns where they cannot be had, "obey" fails with all of them, "none" keeps them beside
@@ -120,6 +123,7 @@ def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be 
     _set_constraints(options, layer_precisions, False)
     _set_constraints(options, output_types, True)
     options.set_mode(constraints)
+    options.set_target(target or "")
     for name in keep_float:
         options.keep_float(name)
     for name, sizes in (input_shapes or {}).items():

@@ -140,6 +140,10 @@ void add_plan(nb::class_<Options>& type) {
       .def("set_constraints", &set_constraints, nb::arg("text"), nb::arg("output"))
       .def("set_mode", &set_mode, nb::arg("name"))
       .def(
+          "set_target",
+          [](Options& options, std::string name) { options.plan.target = std::move(name); },
+          nb::arg("name"))
+      .def(
           "keep_float",
           [](Options& options, std::string name) {
             options.plan.keep_float.push_back(std::move(name));

@@ -50,6 +50,7 @@ PrecisionPlan plan_of(const octet_build_options& asked) {
   plan.f16 = has(asked, OCTET_BUILD_F16);
   plan.bf16 = has(asked, OCTET_BUILD_BF16);
   plan.fastest = has(asked, OCTET_BUILD_FASTEST);
+  if (asked.target != nullptr) plan.target = asked.target;
   plan.fix_subnormals = has(asked, OCTET_BUILD_FIX_SUBNORMALS);
   plan.constraint_mode = mode_of(asked.constraint_mode);
   add_constraints(plan, asked.layer_types, false);

@@ -11,6 +11,7 @@
 #include "data/sample_feed.h"
 #include "graph/graph_edit.h"
 #include "octet/data.h"
+#include "pipeline/target.h"
 #include "precision/precision.h"
 #include "precision/roles.h"
 #include "runtime/inside.h"
@@ -149,7 +150,8 @@ Loss loss_in(const Tensor& real, Precision type) {
 std::vector<size_t> f16_layers(const Graph& graph, const PrecisionPlan& plan,
                                const Requests& requests) {
   const auto asks = [](const LayerRequest& layer) { return layer.precision == Precision::f16; };
-  if (!plan.f16 && std::ranges::none_of(requests.layers, asks)) return {};
+  const bool all = float_types(plan).f16;
+  if (!all && std::ranges::none_of(requests.layers, asks)) return {};
   const std::vector<bool> real = stays_real(graph, plan, requests);
   std::vector<size_t> layers;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -161,7 +163,7 @@ std::vector<size_t> f16_layers(const Graph& graph, const PrecisionPlan& plan,
     const bool kept = std::ranges::any_of(
         plan.keep_float, [&](const std::string& name) { return is_called(node, name); });
     const bool open = asked == Precision::none || asked == Precision::int8;
-    if (asked == Precision::f16 || (plan.f16 && open && !kept)) layers.push_back(n);
+    if (asked == Precision::f16 || (all && open && !kept)) layers.push_back(n);
   }
   return layers;
 }

@@ -19,6 +19,7 @@
 #include "pipeline/float_model.h"
 #include "pipeline/found_beside.h"
 #include "pipeline/half_weights.h"
+#include "pipeline/target.h"
 #include "precision/constraints.h"
 #include "precision/precision.h"
 #include "preprocess/preprocess_text.h"
@@ -114,7 +115,7 @@ FloatModel fitted_to_halves(const FloatModel& model, const CompileOptions& optio
   FloatModel fitted = model;
   if (plan.fix_subnormals)
     fitted.graph = std::make_shared<const Graph>(rescaled_for_halves(*model.graph, layers));
-  if (plan.fix_subnormals || plan.bf16) {
+  if (plan.fix_subnormals || float_types(plan).bf16) {
     std::vector<HalfWeights> rest = examine_halves(*fitted.graph, layers);
     fitted.instead_of_f16 = std::make_shared<const std::unordered_map<std::string, Decision>>(
         types_instead(*fitted.graph, requests, rest));
@@ -195,7 +196,7 @@ struct SourceModel::Impl {
 
   Engine build(const PrecisionPlan& wanted, CompileReport& report) const {
     CompileOptions with_plan = options;
-    with_plan.plan = wanted;
+    with_plan.plan = with_target(wanted);
     const PrecisionPlan& plan = with_plan.plan;
     with_plan.plan.rewrites = options.plan.rewrites;
     report.warnings = warnings;

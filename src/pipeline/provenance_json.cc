@@ -57,6 +57,7 @@ Json options_json(const Provenance& from) {
   for (const auto& [key, member] : kSwitches) {
     if (plan.*member) options[key] = true;
   }
+  if (!plan.target.empty()) options["target"] = plan.target;
   if (!plan.keep_float.empty()) options["keep_float"] = plan.keep_float;
   add_constraints(plan, options);
   if (!plan.rewrites.disabled_passes.empty())
@@ -147,6 +148,7 @@ void read_options(const JsonFields& fields, Provenance& into) {
   PrecisionPlan& plan = into.plan;
   OptionalFields from(fields);
   for (const auto& [key, member] : kSwitches) plan.*member = from.flag(key);
+  plan.target = from.text("target");
   plan.keep_float = from.texts("keep_float");
   read_constraints(from, "precisions", false, plan);
   read_constraints(from, "output_types", true, plan);

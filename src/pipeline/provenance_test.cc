@@ -16,6 +16,7 @@ Provenance everything() {
   all.producer = "who";
   all.model_hash = "00ff";
   all.plan.int8 = all.plan.simulate = all.plan.f16 = all.plan.bf16 = true;
+  all.plan.target = "cuda:sm90";
   all.plan.fastest = all.plan.fix_subnormals = true;
   all.plan.keep_float = {"Gelu", "/a,b/\"c\""};
   all.plan.constraints = {{"a:b*", Precision::int8, false}, {"y", Precision::f32, true}};

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "core/check.h"
-#include "core/cpu_bf16.h"
 #include "graph/verify.h"
 #include "passes/infer_types.h"
 #include "passes/pass.h"
@@ -14,6 +13,7 @@
 #include "pipeline/float_model.h"
 #include "pipeline/provenance.h"
 #include "pipeline/slow_engine.h"
+#include "pipeline/target.h"
 #include "precision/constraints.h"
 #include "precision/explicit_weights.h"
 #include "precision/halves.h"
@@ -80,14 +80,9 @@ void report_ranges(const FloatModel& model, CompileReport& report) {
 HalfPlan half_plan(const FloatModel& model, const PrecisionPlan& plan, const Requests& requests) {
   HalfPlan halves;
   if (plan.simulate) return halves;
-  if (plan.f16) {
-    halves.type = Precision::f16;
-  } else if (plan.bf16) {
-    halves.type = Precision::bf16;
-  } else if (plan.fastest && cpu_multiplies_bf16()) {
-    halves.type = Precision::bf16;
-    halves.products_only = true;
-  }
+  const FloatTypes types = float_types(plan);
+  if (types.f16 || types.bf16) halves.type = types.f16 ? Precision::f16 : Precision::bf16;
+  halves.products_only = types.products_only;
   halves.asked = requests_by_node(*model.graph, requests.layers);
   for (const Node& node : model.graph->nodes) {
     const bool kept = std::ranges::any_of(

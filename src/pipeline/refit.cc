@@ -20,6 +20,10 @@ struct RefitReader : JsonFields {
     return at(key).get<bool>();
   }
 
+  std::string text_if_any(const char* key) const {
+    return object.contains(key) ? text(key) : std::string();
+  }
+
   std::string words(const Json& value) const {
     if (!value.is_string()) wrong("a name is no text");
     return value.get<std::string>();
@@ -71,6 +75,7 @@ CompileOptions read_options(const RefitReader& reader) {
   options.plan.f16 = reader.flag("f16");
   options.plan.bf16 = reader.flag("bf16");
   options.plan.fastest = reader.flag("fastest");
+  options.plan.target = reader.text_if_any("target");
   options.plan.fix_subnormals = reader.flag("subnormals");
   read_constraints(reader, options.plan);
   return options;
@@ -91,6 +96,7 @@ std::string refit_text(const CompileOptions& options,
                     {"f16", options.plan.f16},
                     {"bf16", options.plan.bf16},
                     {"fastest", options.plan.fastest},
+                    {"target", options.plan.target},
                     {"subnormals", options.plan.fix_subnormals},
                     {"cache", cache == nullptr ? "" : to_text(*cache)},
                     {"details", cache == nullptr ? "" : cache->details},

@@ -121,6 +121,24 @@ class Exact(unittest.TestCase):
         self.assertEqual({n["name"]: n["resolved"] for n in built["nodes"]}["conv"], "int8")
 
 
+    def test_best_is_decided_by_the_target(self):
+        for target, types in (("cpu:avx2", ("f32", "f32")), ("cpu:amx", ("bf16", "f32")), ("cuda", ("f16", "f16")), ("cuda:sm90", ("f16", "f16"))):
+            with self.subTest(target):
+                _, built = self.build("--best", "--for", target)
+                resolved = {node["name"]: node["resolved"] for node in built["nodes"]}
+                self.assertEqual((resolved["conv"], resolved["pool"]), types)
+                self.assertEqual(built["target"], target)
+        _, built = self.build("--best")
+        self.assertRegex(built["target"], "^cpu:[a-z0-9_]+$")
+
+    def test_targets_that_decide_nothing_or_are_unknown(self):
+        for flags, words in ((("--for", "cuda"), "no use where"), (("--best", "--for", "cuda:sm1"), "expected one of: cpu, cpu:none"),
+                             (("--best", "--for", "gpu"), "no target is called 'gpu'")):
+            with self.subTest(flags):
+                result = octet("build", self.model, *flags, "-o", self.folder / "no.octet", code=2)
+                self.assertIn(words, result.err)
+
+
 class Underflow(unittest.TestCase):
     """first has weights that f16 loses; second makes up for them; alone has them where nothing can."""
 
