@@ -18,6 +18,7 @@
 #include "pipeline/choose_ranges.h"
 #include "pipeline/float_model.h"
 #include "pipeline/found_beside.h"
+#include "pipeline/half_overflow.h"
 #include "pipeline/half_weights.h"
 #include "pipeline/target.h"
 #include "precision/constraints.h"
@@ -100,30 +101,55 @@ void check_names(const FloatModel& model, const PrecisionPlan& plan, CompileRepo
   check_obeyable(*model.graph, *with_assumed_ranges(model).ranges, plan, requests);
 }
 
+using Decisions = std::unordered_map<std::string, Decision>;
+
 // Weights that f16 does not hold: told of, measured where there are data, and remedied where that is asked for.
-FloatModel fitted_to_halves(const FloatModel& model, const CompileOptions& options,
-                            CompileReport& report) {
+void fit_weights(FloatModel& model, const CompileOptions& options,
+                 const std::vector<size_t>& layers, Decisions& instead, CompileReport& report) {
   const PrecisionPlan& plan = options.plan;
-  const Requests requests =
-      requests_of(*model.graph, plan, model.carries_qdq, model.operators.get());
-  const std::vector<size_t> layers = f16_layers(*model.graph, plan, requests);
   std::vector<HalfWeights> found = examine_halves(*model.graph, layers);
-  if (found.empty()) return model;
+  if (found.empty()) return;
   if (options.calibration && !options.calibration->data.empty())
     measure_halves(*model.graph, with_found(*options.calibration, model),
                    {options.threads, options.monitor}, found);
-  FloatModel fitted = model;
   if (plan.fix_subnormals)
-    fitted.graph = std::make_shared<const Graph>(rescaled_for_halves(*model.graph, layers));
+    model.graph = std::make_shared<const Graph>(rescaled_for_halves(*model.graph, layers));
   if (plan.fix_subnormals || float_types(plan).bf16) {
-    std::vector<HalfWeights> rest = examine_halves(*fitted.graph, layers);
-    fitted.instead_of_f16 = std::make_shared<const std::unordered_map<std::string, Decision>>(
-        types_instead(*fitted.graph, requests, rest));
+    const Requests requests =
+        requests_of(*model.graph, plan, model.carries_qdq, model.operators.get());
+    std::vector<HalfWeights> rest = examine_halves(*model.graph, layers);
+    instead = types_instead(*model.graph, requests, rest);
     note_remedies(rest, found);
   }
   const std::vector<std::string> lines = affected_lines(found);
   report.warnings.insert(report.warnings.end(), lines.begin(), lines.end());
   report.half_weights = std::move(found);
+}
+
+// The same of results, which only data tell.
+void fit_results(const FloatModel& model, const CompileOptions& options,
+                 const std::vector<size_t>& layers, Decisions& instead, CompileReport& report) {
+  if (layers.empty() || !options.calibration || options.calibration->data.empty()) return;
+  const std::vector<HalfOverflow> found =
+      find_overflows(*model.graph, layers, with_found(*options.calibration, model),
+                     {options.threads, options.monitor});
+  if (found.empty()) return;
+  const bool remedied = float_types(options.plan).bf16;
+  report.warnings.push_back(overflow_line(*model.graph, found, remedied));
+  if (remedied) instead.merge(types_around(*model.graph, layers, found));
+}
+
+FloatModel fitted_to_halves(const FloatModel& model, const CompileOptions& options,
+                            CompileReport& report) {
+  const Requests requests =
+      requests_of(*model.graph, options.plan, model.carries_qdq, model.operators.get());
+  const std::vector<size_t> layers = f16_layers(*model.graph, options.plan, requests);
+  FloatModel fitted = model;
+  Decisions instead;
+  fit_weights(fitted, options, layers, instead, report);
+  fit_results(fitted, options, layers, instead, report);
+  if (!instead.empty())
+    fitted.instead_of_f16 = std::make_shared<const Decisions>(std::move(instead));
   return fitted;
 }
 

@@ -204,6 +204,39 @@ class Underflow(unittest.TestCase):
         self.assertEqual(quiet["half_weights"], [])
 
 
+class Overflow(unittest.TestCase):
+    """A result beyond 65504, which no weight tells of."""
+
+    def test_is_told_and_remedied(self):
+        numpy, onnx = harness.need("numpy"), harness.need("onnx")
+        make = onnx.helper.make_node
+        folder = scratch() / "halves_overflow"
+        folder.mkdir()
+        random = numpy.random.default_rng(9)
+        weights = {"w0": random.standard_normal((8, 4, 3, 3)).astype("f"), "k": numpy.asarray([3e4], "f"), "w1": random.standard_normal((4, 8, 1, 1)).astype("f") / 1024}
+        nodes = [make("Conv", ["x", "w0"], ["a"], "first"), make("Mul", ["a", "k"], ["b"], "large"), make("Sigmoid", ["a"], ["g"], "gate"),
+                 make("Mul", ["b", "g"], ["c"], "gated"), make("Conv", ["c", "w1"], ["y"], "second")]
+        model = save(folder, "over", nodes, [("x", ["N", 4, 8, 8])], [("y", ["N", 4, 6, 6])], weights)
+        data = folder / "x.npz"
+        numpy.savez(data, x=random.standard_normal((16, 4, 8, 8)).astype("f"))
+
+        def build(*flags):
+            built = octet("build", model, *flags, "--json", "--force", "-o", folder / "over.octet").json
+            y = run(numpy, folder / "over.octet", {"x": numpy.load(data)["x"]})["y"]
+            said = [w for w in built["warnings"] if "beyond 65504" in w]
+            return {node["name"]: node["resolved"] for node in built["nodes"]}, said, y
+
+        types, said, y = build("--fp16", "--calib", data)
+        self.assertEqual(types["large"], "f16")
+        self.assertRegex(said[0], "of layer '[^']+' reaches [0-9.e+]+; they become infinite")
+        self.assertFalse(numpy.isfinite(y).all())
+        types, said, y = build("--fp16", "--bf16", "--calib", data)
+        self.assertEqual((types["large"], types["gated"], types["second"], types["gate"]), ("bf16", "bf16", "bf16", "f16"))
+        self.assertIn("compute in bf16", said[0])
+        self.assertTrue(numpy.isfinite(y).all())
+        self.assertEqual(build("--bf16")[1], [])
+
+
 class Trained(unittest.TestCase):
     def test_retinaface(self):
         model = harness.shared_model("retinaface_mobilenet025")
