@@ -50,13 +50,15 @@ std::optional<StridedView> reshaped(const StridedView& view, const Shape& shape)
   return result;
 }
 
-StridedView transposed(const Node& node, const StridedView& view) {
-  const int rank = view.shape.rank();
+std::vector<int> permutation_of(const Node& node, int rank) {
   std::vector<s64> perm;
   for (int d = rank; d-- > 0;) perm.push_back(d);
-  perm = node.attrs.ints("perm", perm);
+  return normalize_axes(node.attrs.ints("perm", perm), rank);
+}
+
+StridedView transposed(const std::vector<int>& perm, const StridedView& view) {
   StridedView result{.shape = {}, .strides = {}, .offset = view.offset};
-  for (const int axis : normalize_axes(perm, rank)) {
+  for (const int axis : perm) {
     result.shape.push_back(view.shape[axis]);
     result.strides.push_back(view.strides[static_cast<size_t>(axis)]);
   }
@@ -102,10 +104,23 @@ std::optional<StridedView> view_behind(const Graph& graph, const Node& node, siz
   const Shape& shape = graph.value(node.outputs[output]).type.shape;
   if (!shape.is_static() || shape.elements() == 0) return {};
   const std::string_view op = node.op->name;
-  if (op == "Transpose") return transposed(node, input);
+  if (op == "Transpose") return transposed(permutation_of(node, input.shape.rank()), input);
   if (op == "Split") return split(graph, node, output, input);
   if (op == "Gather") return gathered(graph, node, input);
   return is_reshape(node) ? reshaped(input, shape) : std::optional<StridedView>();
+}
+
+std::optional<StridedView> view_before(const Graph& graph, const Node& node,
+                                       const StridedView& output) {
+  const Shape& shape = graph.value(node.inputs[0]).type.shape;
+  if (!shape.is_static() || shape.elements() == 0) return {};
+  if (is_reshape(node)) return reshaped(output, shape);
+  if (node.op->name != "Transpose") return {};
+  const std::vector<int> perm = permutation_of(node, shape.rank());
+  std::vector<int> inverse(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i)
+    inverse[static_cast<size_t>(perm[i])] = static_cast<int>(i);
+  return transposed(inverse, output);
 }
 
 }  // namespace octet

@@ -23,10 +23,11 @@ struct EmulatedMmaFloat {
   const unsigned* b;
 };
 
-// One lane's part of ldmatrix.x4: the row that it names, and where its words go.
+// One lane's part of ldmatrix.x4: the row that it names, and where its words go; whether each matrix is turned (.trans).
 struct EmulatedLdmatrix {
   const void* row;
   unsigned* d;
+  bool turned;
 };
 
 // What the emulated driver makes of CUtensorMap: sizes, strides and boxes begin with the innermost dimension; those that a tensor has not

@@ -143,6 +143,19 @@ void mma_float(void** lanes, unsigned present) {
   }
 }
 
+namespace {
+
+// A lane's word of a matrix of which `rows` are the rows: halves 2q and 2q + 1 (q = lane % 4) of row lane / 4, or of that column.
+void read_word(void* to, const unsigned char* const* rows, int lane, bool turned) {
+  for (int h = 0; h < 2; ++h) {
+    const int along = lane % 4 * 2 + h, row = turned ? along : lane / 4,
+              half = turned ? lane / 4 : along;
+    std::memcpy(static_cast<unsigned char*>(to) + 2 * h, rows[row] + 2 * half, 2);
+  }
+}
+
+}  // namespace
+
 void ldmatrix(void** lanes, unsigned present) {
   all_lanes(present, "lanes of the warp are missing at ldmatrix");
   const unsigned char* rows[32];
@@ -154,10 +167,10 @@ void ldmatrix(void** lanes, unsigned present) {
       stop_kernel(kIllegalAddress, "a row for ldmatrix is outside of shared memory");
     rows[lane] = static_cast<const unsigned char*>(row);
   }
-  for (int lane = 0; lane < 32; ++lane)
-    for (int i = 0; i < 4; ++i)
-      std::memcpy(static_cast<EmulatedLdmatrix*>(lanes[lane])->d + i,
-                  rows[8 * i + lane / 4] + lane % 4 * 4, 4);
+  for (int lane = 0; lane < 32; ++lane) {
+    const EmulatedLdmatrix& mine = *static_cast<EmulatedLdmatrix*>(lanes[lane]);
+    for (int i = 0; i < 4; ++i) read_word(mine.d + i, rows + 8 * i, lane, mine.turned);
+  }
 }
 
 }  // namespace octet::emulator

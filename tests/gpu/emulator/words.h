@@ -312,6 +312,10 @@ inline void emulated_mma_float(bool f16, float* d, const unsigned* a, const unsi
   emulated_meet(~0u, emulated.services->mma_float, &mine);
 }
 inline void emulated_ldmatrix4(unsigned* d, const void* row) {
-  EmulatedLdmatrix mine = {row, d};
+  EmulatedLdmatrix mine = {row, d, false};
+  emulated_meet(~0u, emulated.services->ldmatrix, &mine);
+}
+inline void emulated_ldmatrix4_turned(unsigned* d, const void* row) {
+  EmulatedLdmatrix mine = {row, d, true};
   emulated_meet(~0u, emulated.services->ldmatrix, &mine);
 }

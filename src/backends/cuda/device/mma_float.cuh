@@ -28,3 +28,27 @@ __device__ __forceinline__ u32 pair_of_f16(f32 low, f32 high) {
   return pair;
 }
 #endif
+
+// The same of bf16.
+#ifdef OCTET_EMULATED
+static inline u32 pair_of_bf16(f32 low, f32 high) { return (u32)bf16_of(low) | (u32)bf16_of(high) << 16; }
+#else
+__device__ __forceinline__ u32 pair_of_bf16(f32 low, f32 high) {
+  u32 pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+#endif
+
+// As ldmatrix4 (prelude.cuh), each matrix of 8 by 8 halves turned: a lane gets halves 2q and 2q + 1 (q = lane % 4) of column lane / 4.
+#ifdef OCTET_EMULATED
+void emulated_ldmatrix4_turned(u32* d, const void* row);  // of the warp
+static inline void ldmatrix4_turned(u32 (&d)[4], const void* row) { emulated_ldmatrix4_turned(d, row); }
+#else
+__device__ __forceinline__ void ldmatrix4_turned(u32 (&d)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+#endif

@@ -36,10 +36,26 @@ bool is_product_of_half(const Graph& graph, const Node& node, Precision half) {
   return shape.rank() == 4 && (channels > kFew || (channels == 1 && shape[1] == 1));
 }
 
+// Of two values that a run brings: families/attention_reals, product_halves.
+bool is_product_of_values(const Graph& graph, const Node& node, Precision half) {
+  const Precision own = node.decision.precision;
+  if (node.op->name != "MatMul" || node.inputs.size() != 2) return false;
+  if (own != half && own != Precision::none) return false;
+  return std::ranges::none_of(node.inputs, [&](ValueId id) { return graph.is_constant(id); });
+}
+
+// What only moves elements of its first input, of any type.
+bool moves_halves(const Node& node) {
+  constexpr std::string_view kMoves[] = {"Flatten",  "Reshape", "Squeeze", "Unsqueeze",
+                                         "Identity", "Slice",   "Split",   "Transpose"};
+  return std::ranges::find(kMoves, node.op->name) != std::end(kMoves);
+}
+
 bool takes_half(const Graph& graph, const Node& node, ValueId id, Precision half) {
   if (std::ranges::count(node.inputs, id) != 1) return false;
   const size_t at = static_cast<size_t>(std::ranges::find(node.inputs, id) - node.inputs.begin());
   if (is_product_of_half(graph, node, half)) return at == kX || at == kResidual;
+  if (is_product_of_values(graph, node, half)) return true;
   return takes_halves(graph, node) && at < 2;
 }
 
@@ -50,19 +66,31 @@ class Storer {
   void run() {
     const size_t count = graph_.nodes.size();
     for (size_t n = 0; n < count; ++n) {
-      if (graph_.nodes[n].op->name == "RoundTo" && all_take(graph_.nodes[n])) store(n);
+      if (graph_.nodes[n].op->name == "RoundTo" && is_stored(graph_.nodes[n])) store(n);
     }
     edit_.apply();
   }
 
  private:
-  bool all_take(const Node& round) const {
-    const ValueId id = round.outputs[0];
-    const Precision half = precision_of(dtype_from_name(round.attrs.s("to", "")));
+  bool is_stored(const Node& round) const {
+    return all_take(round.outputs[0], precision_of(dtype_from_name(round.attrs.s("to", ""))));
+  }
+
+  // Those that read it where it is moved to, too.
+  bool all_take(ValueId id, Precision half) const {
     return !uses_.is_output(id) && !uses_.consumers(id).empty() &&
            std::ranges::all_of(uses_.consumers(id), [&](u32 n) {
-             return takes_half(graph_, graph_.nodes[n], id, half);
+             const Node& node = graph_.nodes[n];
+             return is_moved_by(node, id) ? all_take_moved(node, half)
+                                          : takes_half(graph_, node, id, half);
            });
+  }
+  static bool is_moved_by(const Node& node, ValueId id) {
+    return moves_halves(node) && node.inputs[0] == id && std::ranges::count(node.inputs, id) == 1;
+  }
+  bool all_take_moved(const Node& node, Precision half) const {
+    return std::ranges::all_of(node.outputs,
+                               [&](ValueId id) { return id != kNoValue && all_take(id, half); });
   }
 
   static Node cast(const Node& beside, ValueId from, ValueId to, Dtype type, std::string name) {
@@ -74,17 +102,39 @@ class Storer {
 
   void store(size_t n) {
     const Node round = graph_.nodes[n];
-    const ValueId rounded = round.outputs[0];
-    const TensorType real = graph_.value(rounded).type;
     const Dtype half = dtype_from_name(round.attrs.s("to", ""));
-    const std::string name = graph_.value(rounded).name;
-    const ValueId stored = graph_.add_value(name + ".stored", {half, real.shape});
+    const ValueId stored = stored_value(round.outputs[0], half);
     graph_.nodes[n] = cast(round, round.inputs[0], stored, half, round.name);
+    read_stored(round.outputs[0], stored, round);
+  }
+
+  ValueId stored_value(ValueId id, Dtype half) {
+    const Value& value = graph_.value(id);
+    const std::string name = value.name + ".stored";
+    return graph_.add_value(name, {half, value.type.shape});
+  }
+
+  void read_stored(ValueId real, ValueId stored, const Node& round) {
+    const Dtype half = graph_.value(stored).type.dtype;
     int number = 0;
-    for (const u32 reader : uses_.consumers(rounded)) {
-      const ValueId own = graph_.add_value(fmt::format("{}.read{}", name, number++), real);
-      edit_.insert_before(reader, cast(round, stored, own, Dtype::f32, graph_.value(own).name));
-      std::ranges::replace(graph_.nodes[reader].inputs, rounded, own);
+    for (const u32 reader : uses_.consumers(real)) {
+      ValueId from = stored;
+      if (is_moved_by(graph_.nodes[reader], real)) {
+        store_moved(reader, half, round);
+      } else {
+        const std::string name = fmt::format("{}.read{}", graph_.value(real).name, number++);
+        from = graph_.add_value(name, graph_.value(real).type);
+        edit_.insert_before(reader, cast(round, stored, from, Dtype::f32, name));
+      }
+      std::ranges::replace(graph_.nodes[reader].inputs, real, from);
+    }
+  }
+
+  void store_moved(u32 mover, Dtype half, const Node& round) {
+    for (size_t i = 0; i < graph_.nodes[mover].outputs.size(); ++i) {
+      const ValueId real = graph_.nodes[mover].outputs[i], stored = stored_value(real, half);
+      graph_.nodes[mover].outputs[i] = stored;
+      read_stored(real, stored, round);
     }
   }
 

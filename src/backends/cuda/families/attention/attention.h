@@ -6,20 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/cuda/lower/heads.h"
 #include "backends/cuda/lower/product.h"
 #include "ops/quantized/code_rows.h"
 #include "ops/shared/matmul_views.h"
 
 namespace octet::cuda {
-
-// Elements from one index to the next: of the axes of the batch, and what the mask has of a row and a key.
-struct ScoreMask {
-  bool exists = false;
-  Tensor constant;
-  size_t input = 0;  // of the chain, where it is no constant
-  std::vector<s64> batch;
-  s64 row = 0, key = 0;
-};
 
 struct Heads {
   Product scores, context;

@@ -26,40 +26,6 @@ bool has_only_operands(const LowerRequest& request) {
   return true;
 }
 
-// What a product reads: an input of the chain, as moves inside of it turn it.
-struct Operand {
-  size_t input = 0;
-  StridedView view;
-};
-
-size_t output_of(const Node& node, ValueId id) {
-  return static_cast<size_t>(std::ranges::find(node.outputs, id) - node.outputs.begin());
-}
-
-// Behind products of the chain it is none of its inputs, and lies as it is.
-std::optional<Operand> operand_of(const LowerRequest& chain, ValueId id) {
-  const Graph& body = chain_body(chain.node);
-  const Uses uses(body);
-  std::vector<ValueId> moved;
-  ValueId source = id;
-  for (s32 n;
-       (n = uses.producer(source)) >= 0 && makes_views(body.nodes[static_cast<size_t>(n)]);) {
-    moved.push_back(source);
-    source = body.nodes[static_cast<size_t>(n)].inputs[0];
-  }
-  const std::optional<size_t> input = chain_input(chain.node, source);
-  if (!input) return Operand{0, dense_view(body.value(id).type.shape)};
-  Operand operand{*input, dense_view(body.value(source).type.shape)};
-  for (; !moved.empty(); moved.pop_back()) {
-    const Node& node = body.nodes[static_cast<size_t>(uses.producer(moved.back()))];
-    std::optional<StridedView> view =
-        view_behind(body, node, output_of(node, moved.back()), operand.view);
-    if (!view) return {};
-    operand.view = *std::move(view);
-  }
-  return operand;
-}
-
 // A product of two activations with one multiplier and nothing added.
 std::string read_plain(const LowerRequest& request, Product& product) {
   for (const size_t i : {kProductX, kProductWeights}) {
@@ -80,9 +46,9 @@ std::string read_plain(const LowerRequest& request, Product& product) {
 // Where the kernel finds queries, keys and values.
 std::string read_operands(const LowerRequest& chain, const Node& scores, const Node& context,
                           Heads& heads) {
-  const std::optional<Operand> queries = operand_of(chain, scores.input(kProductX)),
-                               keys = operand_of(chain, scores.input(kProductWeights)),
-                               values = operand_of(chain, context.input(kProductWeights));
+  const std::optional<HeadOperand> queries = operand_of(chain, scores.input(kProductX)),
+                                   keys = operand_of(chain, scores.input(kProductWeights)),
+                                   values = operand_of(chain, context.input(kProductWeights));
   if (!queries || !keys || !values) return "an operand is no view of what it is moved from";
   const StridedView shares =
       dense_view(chain_body(chain.node).value(context.input(kProductX)).type.shape);
@@ -94,16 +60,6 @@ std::string read_operands(const LowerRequest& chain, const Node& scores, const N
   return {};
 }
 
-// Whether the scores of all heads lie one after another: strides of the batch, a query and a key.
-bool is_dense(const MatMulGeometry& g, const std::vector<s64>& batch, s64 query, s64 key) {
-  s64 expected = g.m * g.n;
-  for (int d = g.batch.rank(); d-- > 0;) {
-    if (g.batch[d] != 1 && batch[static_cast<size_t>(d)] != expected) return false;
-    expected *= g.batch[d];
-  }
-  return (key == 1 || g.n == 1) && (query == g.n || g.m == 1);
-}
-
 std::string read_shares(const LowerRequest& request, Heads& heads) {
   const SoftmaxGeometry g = softmax_geometry(request.node, request.inputs[0].shape);
   if (g.inner != 1 || g.count != heads.key_count()) return "Softmax is not over the keys";
@@ -111,36 +67,6 @@ std::string read_shares(const LowerRequest& request, Heads& heads) {
   heads.range = epilogue.range;
   heads.shares = row_scales(request.node);
   heads.shares_s8 = request.outputs[0].dtype == Dtype::s8;
-  return {};
-}
-
-std::string read_mask(const LowerRequest& request, size_t scores, const Node& chain, Heads& heads) {
-  const size_t other = 1 - scores;
-  const Shape &whole = request.inputs[scores].shape, &shape = request.inputs[other].shape;
-  const MatMulGeometry& g = heads.by_keys.geometry;
-  ScoreMask& mask = heads.mask;
-  Shape rows = g.batch;
-  rows.push_back(g.m), rows.push_back(g.n);
-  if (whole != rows) return "scores are turned, or of a vector";
-  if (activation_of(request.node).kind != Activation::Kind::none)
-    return "the sum has an activation";
-  if (request.inputs[other].dtype != Dtype::f32) return "the mask is not f32";
-  if (request.outputs[0].shape != whole) return "the mask is larger than the scores";
-  mask.exists = true;
-  if (const Tensor* constant = request.constant(other)) {
-    mask.constant = *constant;
-  } else {
-    mask.input = *chain_input(chain, request.node.input(other));
-  }
-  std::vector<s64> strides(static_cast<size_t>(whole.rank()));
-  s64 step = 1;
-  for (int d = shape.rank(); d-- > 0;) {
-    if (shape[d] != 1) strides[static_cast<size_t>(d + whole.rank() - shape.rank())] = step;
-    step *= shape[d];
-  }
-  mask.key = strides.back(), strides.pop_back();
-  mask.row = strides.back(), strides.pop_back();
-  mask.batch = strides;
   return {};
 }
 
@@ -185,8 +111,11 @@ std::string read_heads(const LowerRequest& request, Heads& heads) {
     const Node& add = body.nodes[parts[1]];
     const size_t of_scores = add.input(0) == scores.node.outputs[0] ? 0 : 1;
     const LowerRequest sum = part_request(request, parts[1]);
-    if (std::string reason = read_mask(sum, of_scores, request.node, heads); !reason.empty())
+    if (std::string reason = read_mask(sum, of_scores, heads.by_keys.geometry, heads.mask);
+        !reason.empty())
       return reason;
+    if (!heads.mask.constant)
+      heads.mask.input = *chain_input(request.node, add.input(1 - of_scores));
   }
   if (std::string reason = read_shares(part_request(request, parts[last - 1]), heads);
       !reason.empty())

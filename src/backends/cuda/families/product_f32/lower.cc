@@ -144,6 +144,20 @@ product_f32::Params parameters(const ProductF32& product, const StepData& data) 
   return p;
 }
 
+// In cycles, of a product of two values that a run brings: chains are weighed against it.
+f64 cost_of(const LowerRequest& request, const ProductF32& product, const Chip& chip) {
+  const Costs& costs = chip.costs();
+  TileWork work{.at_once = 2};
+  const s64 rows = 16 * product.rows_each(), columns = product_f32::kBn;
+  work.tiles = ceil_div(product.pixels(), rows) * ceil_div(product.cout(), columns);
+  for (const BatchAxis& axis : product.batches) work.tiles *= axis.size;
+  const f64 depth = static_cast<f64>(product.cin());
+  work.multiply_cycles =
+      static_cast<f64>(rows * columns) * depth / costs.rate_multiply_f32 + costs.tile_begin;
+  work.load_bytes = static_cast<f64>(rows + columns) * depth * sizeof(f32);
+  return tile_cost(work, moved_bytes(request), chip);
+}
+
 Offer offer(const LowerRequest& request, const ProductF32& product, const std::string& kernel) {
   constexpr s64 kMost = s64{1} << 31;
   if (product.pixels() >= kMost / 2) return Reject{"there are too many pixels"};
@@ -156,6 +170,7 @@ Offer offer(const LowerRequest& request, const ProductF32& product, const std::s
   candidate.by_image = !product.rows;
   candidate.close = !product.direct;
   const CudaDevice& device = device_of(request);
+  if (product.rows && !product.weights) candidate.cost = cost_of(request, product, device.chip());
   candidate.macs_per_cycle =
       device.chip().costs().rate_multiply_f32 * device.chip().multiprocessors;
   set_step(candidate, device,

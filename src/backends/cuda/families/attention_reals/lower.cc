@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention of reals as a chain: its tiles, their costs, its launch.
+#include <algorithm>
+#include <numbers>
+
+#include "backends/cuda/families/attention_reals/attention_reals.h"
+#include "backends/cuda/families/attention_reals/spec.h"
+#include "backends/cuda/lower/codes.h"
+#include "backends/cuda/lower/conv_cost.h"
+#include "backends/cuda/lower/product.h"
+#include "core/divide.h"
+
+namespace octet::cuda {
+namespace {
+
+using attention_reals::BatchAxes;
+using attention_reals::Spec;
+using attention_reals::Tile;
+
+// The last axis first.
+BatchAxes batches_of(const RealHeads& heads) {
+  BatchAxes axes{};
+  const Shape& batch = heads.by_keys.geometry.batch;
+  for (int d = batch.rank(); d-- > 0;) {
+    const auto i = static_cast<size_t>(d);
+    append(axes, {.size = batch[d],
+                  .queries = heads.by_keys.a_batch[i],
+                  .keys = heads.by_keys.b_batch[i],
+                  .values = heads.by_values.b_batch[i],
+                  .mask = heads.mask.exists ? heads.mask.batch[i] : 0,
+                  .y = heads.by_values.y_batch[i]});
+  }
+  return axes;
+}
+
+// Without places of values and a tile.
+Spec spec_of(const RealHeads& heads) {
+  const auto to_log2 = [](f64 scale) {
+    return bits_of(static_cast<f32>(scale * std::numbers::log2e));
+  };
+  return {.queries = field_of(heads.query_count()),
+          .keys = field_of(heads.key_count()),
+          .head = field_of(heads.head()),
+          .f16 = heads.type == Number::f16,
+          .q = {.row = heads.by_keys.a_row, .access = 2},
+          .k = {.row = heads.by_keys.b_n, .access = 2},
+          .v = {.row = heads.by_values.b_k, .access = 2},
+          .batches = batches_of(heads),
+          .scale = to_log2(heads.scale),
+          .mask = {.exists = heads.mask.exists,
+                   .type = heads.mask_type,
+                   .scale = to_log2(heads.mask_scale),
+                   .row = heads.mask.row,
+                   .key = heads.mask.key},
+          .y = heads.y,
+          .rounded = heads.rounded,
+          .y_row = heads.by_values.y_row,
+          .y_access = 2,
+          .tile = {}};
+}
+
+// Of a thread, as compilers give them.
+s64 registers_of(const Spec& spec) {
+  constexpr s64 kOthers = 48, kMost = 255;
+  const s64 sums = 4 * spec.tile.tiles_m * (spec.tile.keys / 8 + 2 * depths(spec));
+  const s64 queries = holds_queries(spec) ? 4 * spec.tile.tiles_m * depths(spec) : 0;
+  return std::min(sums + queries + kOthers, kMost);
+}
+
+// In cycles. A warp has a quarter of a multiprocessor's units; products of a block wait for its Softmax unless other blocks have some meanwhile. Factors by judgement.
+f64 cost_of(const Spec& spec, f64 bytes, const Chip& chip) {
+  const Costs& costs = chip.costs();
+  constexpr f64 kPowersOfCycle = 16, kNotHidden = 0.5, kAlone = 2, kWarps = 4;
+  const f64 rows = attention_reals::rows(spec), head = 16 * depths(spec);
+  const f64 keys = static_cast<f64>(key_tiles(spec)) * spec.tile.keys;
+  const f64 products = 2 * rows * keys * head / costs.rate_mma_f16;
+  const f64 powers = rows * keys / kPowersOfCycle;
+  const f64 loads = 4 * keys * head / costs.tile_cache_rate;
+  const s64 own = ceil_div(attention_reals::blocks(spec), s64{chip.multiprocessors});
+  const s64 at_once =
+      std::max<s64>(1, chip.blocks_at_once(threads(spec), registers_of(spec), shared_bytes(spec)));
+  const f64 share = std::min(1.0, spec.tile.warps / kWarps), many = static_cast<f64>(own);
+  const f64 busy = costs.tile_begin * static_cast<f64>(ceil_div(own, at_once)) +
+                   std::max(products / share, many * products) + kAlone * powers / share +
+                   kNotHidden * many * (powers + loads);
+  const f64 moving = bytes_cost(bytes, chip) - costs.kernel_start;
+  return costs.kernel_start + std::max(busy, moving) + costs.kernel_apart * std::min(busy, moving);
+}
+
+s32 keys_of_tile(const Spec& spec, s32 tiles_m) {
+  constexpr s32 kMost = 64, kWide = 128;
+  s32 keys = spec.head > kWide || (tiles_m > 1 && spec.head > kMost) ? kMost / 2 : kMost;
+  while (keys > 16 && keys / 2 >= spec.keys) keys /= 2;
+  return keys;
+}
+
+// With each tile that shared memory allows, the cheapest first.
+std::vector<Spec> specs_of(const RealHeads& heads, f64 bytes, const Chip& chip) {
+  constexpr s32 kWide = 128;
+  struct Rows {
+    s32 warps, tiles_m;
+  };
+  std::vector<Spec> all;
+  for (const Rows rows : {Rows{4, 2}, {4, 1}, {2, 1}, {1, 1}}) {
+    Spec spec = spec_of(heads);
+    if (rows.tiles_m > 1 && spec.head > kWide) continue;
+    spec.tile = {.warps = rows.warps,
+                 .tiles_m = rows.tiles_m,
+                 .keys = keys_of_tile(spec, rows.tiles_m),
+                 .stages = 2};
+    const bool half_empty = attention_reals::rows(spec) / 2 >= spec.queries && rows.warps > 1;
+    if (!half_empty && shared_bytes(spec) <= chip.shared_bytes_per_block) all.push_back(spec);
+  }
+  std::ranges::stable_sort(all, {}, [&](const Spec& spec) { return cost_of(spec, bytes, chip); });
+  return all;
+}
+
+s32 access_of(s64 offset, s64 row, s64 head, const std::vector<s64>& batch) {
+  constexpr s64 kWidest = 16;
+  s64 width = common_power(kWidest, {offset, 2 * row, 2 * head});
+  for (const s64 stride : batch) width = common_power(width, {2 * stride});
+  return field_of(std::max<s64>(width, 2));
+}
+
+Launch launch_of(const RealHeads& heads, Spec spec, const BindArgs& bind) {
+  const MatMulViews &k = heads.by_keys, &v = heads.by_values;
+  const auto first = [&](size_t i) { return bind.input_offset(heads.inputs[i]) + 2 * heads.at[i]; };
+  spec.q.access = access_of(first(0), k.a_row, heads.head(), k.a_batch);
+  spec.k.access = access_of(first(1), k.b_n, heads.head(), k.b_batch);
+  spec.v.access = access_of(first(2), v.b_k, heads.head(), v.b_batch);
+  spec.y_access = access_of(bind.output_offset(0), v.y_row, heads.head(), v.y_batch);
+  return {.source = source_of("attention_reals", spec),
+          .shape = {.blocks = blocks(spec),
+                    .threads = threads(spec),
+                    .shared_bytes = shared_bytes(spec),
+                    .programmatic_dependent = true}};
+}
+
+attention_reals::Params params_of(const RealHeads& heads, const StepData& data) {
+  const auto operand = [&](size_t i) {
+    return reinterpret_cast<const u16*>(data.input(heads.inputs[i])) + heads.at[i];
+  };
+  const void* mask = nullptr;
+  if (heads.mask.exists)
+    mask = heads.mask.constant ? data.blob<u8>(0) : data.input(heads.mask.input);
+  return {operand(0), operand(1), operand(2), mask, data.output()};
+}
+
+Candidate candidate_for(const LowerRequest& chain, const RealHeads& heads, const Spec& spec) {
+  const CudaDevice& device = device_of(chain);
+  const char* type = spec.f16 ? "f16" : "bf16";
+  Candidate candidate = candidate_of(
+      chain, fmt::format("attention_{}_{}x{}", type, attention_reals::rows(spec), spec.tile.keys),
+      Layout::linear);
+  candidate.cost = cost_of(spec, moved_bytes(chain), device.chip());
+  candidate.macs_per_cycle = device.chip().costs().rate_mma_f16 * device.chip().multiprocessors;
+  candidate.close = true;
+  const auto recipes = [mask = heads.mask](const BindArgs&) {
+    return mask.constant ? std::vector{constant_blob(mask.constant)} : std::vector<BlobRecipe>{};
+  };
+  set_step(
+      candidate, device,
+      {.make_launch = [heads, spec](const BindArgs& bind) { return launch_of(heads, spec, bind); },
+       .recipes = recipes},
+      [heads](const StepData& data) { return params_of(heads, data); });
+  return candidate;
+}
+
+}  // namespace
+
+Offer offer_attention_reals(const LowerRequest& chain) {
+  RealHeads heads;
+  if (std::string reason = read_real_heads(chain, heads); !reason.empty()) return Reject{reason};
+  Candidates candidates;
+  for (const Spec& spec : specs_of(heads, moved_bytes(chain), device_of(chain).chip()))
+    candidates.push_back(candidate_for(chain, heads, spec));
+  if (candidates.empty()) return Reject{"no tile fits the chip"};
+  return candidates;
+}
+
+}  // namespace octet::cuda

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention of 16-bit floats: what its host half and its kernel agree on.
+#pragma once
+
+#include "backends/cuda/device/number.h"
+
+namespace octet::cuda::attention_reals {
+
+// Of queries, of keys or of values.
+#define ATTENTION_REALS_OPERAND_FIELDS(FIELD)   \
+  FIELD(s64, row)    /* from one to the next */ \
+  FIELD(s32, access) /* bytes of one: 16, 8, 4 or 2 */
+OCTET_SPEC(Operand, ATTENTION_REALS_OPERAND_FIELDS)
+
+// An axis of the batch: its size, and the elements from one index to the next.
+#define ATTENTION_REALS_AXIS_FIELDS(FIELD) \
+  FIELD(s64, size)                         \
+  FIELD(s64, queries)                      \
+  FIELD(s64, keys)                         \
+  FIELD(s64, values)                       \
+  FIELD(s64, mask)                         \
+  FIELD(s64, y)
+OCTET_SPEC(BatchAxis, ATTENTION_REALS_AXIS_FIELDS)
+using BatchAxes = List<BatchAxis, 6>;  // the last one first
+
+// What is added to the scores.
+#define ATTENTION_REALS_MASK_FIELDS(FIELD)              \
+  FIELD(bool, exists)                                   \
+  FIELD(Number, type)   /* f32, f16 or bf16 */          \
+  FIELD(F32Bits, scale) /* to units of log2; positive*/ \
+  FIELD(s64, row)       /* strides */                   \
+  FIELD(s64, key)
+OCTET_SPEC(Mask, ATTENTION_REALS_MASK_FIELDS)
+
+#define ATTENTION_REALS_TILE_FIELDS(FIELD)           \
+  FIELD(s32, warps)                                  \
+  FIELD(s32, tiles_m) /* of 16 queries, of a warp */ \
+  FIELD(s32, keys)    /* that are loaded at once */  \
+  FIELD(s32, stages)  /* loads that are on their way, and what is multiplied */
+OCTET_SPEC(Tile, ATTENTION_REALS_TILE_FIELDS)
+
+#define ATTENTION_REALS_FIELDS(FIELD)                                              \
+  FIELD(s32, queries)                                                              \
+  FIELD(s32, keys)                                                                 \
+  FIELD(s32, head)                                                                 \
+  FIELD(bool, f16) /* operands, and what multiplies values; else bf16 */           \
+  FIELD(Operand, q)                                                                \
+  FIELD(Operand, k)                                                                \
+  FIELD(Operand, v)                                                                \
+  FIELD(BatchAxes, batches)                                                        \
+  FIELD(F32Bits, scale) /* of queries by keys, to units of log2; positive */       \
+  FIELD(Mask, mask)                                                                \
+  FIELD(Number, y)                                                                 \
+  FIELD(Number, rounded) /* results are rounded to this type; f32: they are not */ \
+  FIELD(s64, y_row)                                                                \
+  FIELD(s32, y_access) /* bytes that are stored at once */                         \
+  FIELD(Tile, tile)
+OCTET_SPEC(Spec, ATTENTION_REALS_FIELDS)
+
+constexpr s32 kMostHead = 256, kMostAxes = 6;
+constexpr s32 kMostHeld = 32;  // words of queries that a thread keeps in registers
+
+constexpr s32 threads(const Spec& s) { return 32 * s.tile.warps; }
+constexpr s32 rows(const Spec& s) { return 16 * s.tile.tiles_m * s.tile.warps; }  // of a block
+constexpr s32 q_tiles(const Spec& s) { return ceil_div_s32(s.queries, rows(s)); }
+constexpr s32 key_tiles(const Spec& s) { return ceil_div_s32(s.keys, s.tile.keys); }
+constexpr s32 depths(const Spec& s) { return ceil_div_s32(s.head, 16); }  // steps of 16 of a head
+// Bytes of a row in shared memory: an odd number of 16, so that eight rows lie in all banks.
+constexpr s32 pitch(const Spec& s) { return depths(s) * 32 + 16; }
+constexpr bool holds_queries(const Spec& s) { return 4 * depths(s) * s.tile.tiles_m <= kMostHeld; }
+constexpr s32 stage_bytes(const Spec& s) {
+  return 2 * s.tile.keys * pitch(s);
+}  // keys, then values
+constexpr s32 shared_bytes(const Spec& s) {
+  return rows(s) * pitch(s) + s.tile.stages * stage_bytes(s);
+}
+// Of a multiprocessor, for which a thread may have 128 registers; wide tiles take what they need.
+constexpr s32 blocks_beside(const Spec& s) {
+  return s.tile.tiles_m == 1 && depths(s) <= 4 ? 16 / s.tile.warps : 1;
+}
+constexpr s64 blocks(const Spec& s) {
+  s64 product = q_tiles(s);
+  for (s32 d = 0; d < s.batches.count; ++d) product *= s.batches.at[d].size;
+  return product;
+}
+
+#define ATTENTION_REALS_RULES(RULE)                                                      \
+  RULE(s.head >= 1 && s.head <= kMostHead, "sums of more channels do not fit registers") \
+  RULE(s.tile.keys % 16 == 0, "a product takes 16 keys")                                 \
+  RULE(s.tile.stages >= 2, "a load overlaps with products of the one before")            \
+  RULE(s.q.access == 16 || s.q.access == 8 || s.q.access == 4 || s.q.access == 2,        \
+       "no access has so many bytes")                                                    \
+  RULE(s.y != Number::u8 && s.y != Number::s8, "results are reals")                      \
+  RULE(s.mask.type != Number::u8 && s.mask.type != Number::s8, "a mask is of reals")
+OCTET_RULES(Spec, ATTENTION_REALS_RULES)
+
+// `mask`: what is added to the scores, or null.
+struct Params {
+  const u16* queries;
+  const u16* keys;
+  const u16* values;
+  const void* mask;
+  void* y;
+};
+
+}  // namespace octet::cuda::attention_reals

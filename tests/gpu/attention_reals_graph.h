@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graphs of attention of 16-bit floats as builds leave them, in the forms that exporters write, and inputs for them.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "graph/text.h"
+#include "ops/registry.h"
+
+namespace octet::test {
+
+enum class MaskForm { none, keys, rows, shared, constant };
+enum class ScaleForm { none, after, both, query, divided };
+
+struct RealAttentionCase {
+  s64 batch = 1, heads = 2, queries = 17, keys = 17, size = 16;
+  const char* type = "f16";
+  MaskForm mask = MaskForm::none;
+  ScaleForm scale = ScaleForm::after;
+  f32 hidden = -10000.0f;  // what the mask has at keys that are left out
+  bool packed = false;     // one value for all three
+  bool stored = true;      // the result is read by a function of 16 bits
+  f32 spread = 2.0f;       // of queries and keys
+
+  std::string text() const {
+    return fmt::format(
+        "{} {}x{} heads of {}, {} queries, {} keys, mask {} {}, scale {}, packed {}, stored {}",
+        type, batch, heads, size, queries, keys, static_cast<int>(mask), hidden,
+        static_cast<int>(scale), packed, stored);
+  }
+  f64 factor() const { return scale == ScaleForm::none ? 1.0 : 0.25; }
+  Shape mask_shape() const {
+    switch (mask) {
+      case MaskForm::keys:
+        return {batch, 1, 1, keys};
+      case MaskForm::rows:
+        return {batch, 1, queries, keys};
+      default:
+        return {1, 1, queries, keys};
+    }
+  }
+};
+
+inline std::string dims(const Shape& shape) {
+  std::string text;
+  for (const s64 d : shape) text += fmt::format("{}{}", text.empty() ? "" : ",", d);
+  return text;
+}
+
+inline f32 rounded(f32 x, const std::string& type) {
+  return type == "f16" ? static_cast<f32>(f16(x)) : static_cast<f32>(bf16(x));
+}
+
+// Zeros, and what is hidden; row 1 hides all but a key.
+inline std::vector<f32> mask_of(const RealAttentionCase& c) {
+  const Shape shape = c.mask_shape();
+  std::vector<f32> values(static_cast<size_t>(shape.elements()));
+  std::mt19937 random(5);
+  for (f32& x : values) {
+    const u32 chance = random() % 4;
+    x = chance == 0 ? c.hidden : chance == 1 ? rounded(0.375f, c.type) : 0.0f;
+  }
+  if (shape[2] > 1) {
+    for (s64 k = 0; k < c.keys; ++k)
+      values[static_cast<size_t>(c.keys + k)] = k == c.keys - 1 ? 0.0f : c.hidden;
+  } else {
+    values[0] = 0.0f;
+  }
+  return values;
+}
+
+class AttentionWriter {
+ public:
+  explicit AttentionWriter(const RealAttentionCase& c) : c_(c) {}
+
+  std::string text() {
+    const s64 width = c_.heads * c_.size;
+    head_ = "graph \"g\"(";
+    if (c_.packed) {
+      input("x", {c_.batch, c_.queries, 3 * width});
+    } else {
+      input("q", {c_.batch, c_.queries, width});
+      input("k", {c_.batch, c_.keys, width});
+      input("v", {c_.batch, c_.keys, width});
+    }
+    if (c_.mask != MaskForm::none && c_.mask != MaskForm::constant) input("m", c_.mask_shape());
+    operands();
+    const Shape scores{c_.batch, c_.heads, c_.queries, c_.keys};
+    std::string s = node("MatMul(%qh, %kt)", "s", scores, true);
+    if (c_.scale == ScaleForm::after) s = node(fmt::format("Mul(%{}, %c)", s), "ss", scores, true);
+    if (c_.scale == ScaleForm::divided)
+      s = node(fmt::format("Div(%{}, %c)", s), "ss", scores, true);
+    if (c_.mask != MaskForm::none)
+      s = node(fmt::format("Add(%{}, %{})", s, mask()), "sm", scores, true);
+    const std::string p = node(fmt::format("Softmax(%{}) {{axis=-1}}", s), "p", scores, true);
+    const std::string o = node(fmt::format("MatMul(%{}, %vh)", p), "o",
+                               {c_.batch, c_.heads, c_.queries, c_.size}, true);
+    node(fmt::format("Transpose(%{}) {{perm=ints[0, 2, 1, 3]}}", o), "ot",
+         {c_.batch, c_.queries, c_.heads, c_.size}, false);
+    const std::string sizes = constant_sizes("sizes", {c_.batch, c_.queries, width});
+    std::string y =
+        node(fmt::format("Reshape(%ot, %{})", sizes), "y", {c_.batch, c_.queries, width}, false);
+    if (c_.stored) y = node("Neg(%y)", "z", {c_.batch, c_.queries, width}, false);
+    const char* factor = c_.scale == ScaleForm::divided ? "4.0"
+                         : c_.scale == ScaleForm::both  ? "0.5"
+                                                        : "0.25";
+    constants_ += fmt::format("  const %c: f32[] = {{{}}}\n", factor);
+    return head_ + ") {\n" + constants_ + nodes_ + "  return %" + y + "\n}";
+  }
+
+ private:
+  void input(const std::string& name, const Shape& shape) {
+    head_ += fmt::format("{}%{}in: f32[{}]", head_.back() == '(' ? "" : ", ", name, dims(shape));
+    node(fmt::format("RoundTo(%{}in) {{to=\"{}\"}}", name, c_.type), name, shape, false);
+  }
+  std::string constant_sizes(const std::string& name, const Shape& shape) {
+    constants_ += fmt::format("  const %{}: s64[{}] = {{{}}}\n", name, shape.rank(), dims(shape));
+    return name;
+  }
+  std::string node(const std::string& call, const std::string& name, const Shape& shape,
+                   bool rounds) {
+    nodes_ += fmt::format("  %{}: f32[{}] = {}\n", name, dims(shape), call);
+    if (!rounds) return name;
+    nodes_ += fmt::format("  %{0}r: f32[{1}] = RoundTo(%{0}) {{to=\"{2}\"}}\n", name, dims(shape),
+                          c_.type);
+    return name + "r";
+  }
+  void operands() {
+    const std::string turned = "perm=ints[0, 2, 1, 3]", across = "perm=ints[0, 2, 3, 1]";
+    if (c_.packed) {
+      const Shape parts{c_.batch, c_.queries, 3, c_.heads, c_.size};
+      node(fmt::format("Reshape(%x, %{})", constant_sizes("parts", parts)), "x5", parts, false);
+      const Shape apart{3, c_.batch, c_.heads, c_.queries, c_.size};
+      node("Transpose(%x5) {perm=ints[2, 0, 3, 1, 4]}", "xt", apart, false);
+      const Shape one{1, c_.batch, c_.heads, c_.queries, c_.size},
+          own{c_.batch, c_.heads, c_.queries, c_.size};
+      constants_ += "  const %ones: s64[3] = {1, 1, 1}\n";
+      nodes_ += fmt::format(
+          "  %x0: f32[{0}], %x1: f32[{0}], %x2: f32[{0}] = Split(%xt, %ones) {{axis=0}}\n",
+          dims(one));
+      constants_ += "  const %first: s64[1] = {0}\n";
+      const char* names[] = {"qs", "ks", "vh"};
+      for (int i = 0; i < 3; ++i)
+        node(fmt::format("Squeeze(%x{}, %first)", i), names[i], own, false);
+    } else {
+      for (const char name : {'q', 'k', 'v'}) {
+        const Shape split{c_.batch, name == 'q' ? c_.queries : c_.keys, c_.heads, c_.size};
+        const std::string sizes = constant_sizes(fmt::format("{}sizes", name), split);
+        node(fmt::format("Reshape(%{}, %{})", name, sizes), fmt::format("{}4", name), split, false);
+      }
+      node(fmt::format("Transpose(%q4) {{{}}}", turned), "qs",
+           {c_.batch, c_.heads, c_.queries, c_.size}, false);
+      node(fmt::format("Transpose(%v4) {{{}}}", turned), "vh",
+           {c_.batch, c_.heads, c_.keys, c_.size}, false);
+    }
+    const Shape queries{c_.batch, c_.heads, c_.queries, c_.size},
+        keys{c_.batch, c_.heads, c_.size, c_.keys};
+    if (c_.packed) {
+      node("Transpose(%ks) {perm=ints[0, 1, 3, 2]}", "kf", keys, false);
+    } else {
+      node(fmt::format("Transpose(%k4) {{{}}}", across), "kf", keys, false);
+    }
+    scaled("qs", "qh", queries, c_.scale == ScaleForm::both || c_.scale == ScaleForm::query);
+    scaled("kf", "kt", keys, c_.scale == ScaleForm::both);
+  }
+  void scaled(const std::string& from, const std::string& to, const Shape& shape, bool scales) {
+    if (!scales) {
+      node(fmt::format("Identity(%{})", from), to, shape, false);
+      return;
+    }
+    node(fmt::format("Mul(%{}, %c)", from), to + "s", shape, false);
+    node(fmt::format("RoundTo(%{}s) {{to=\"{}\"}}", to, c_.type), to, shape, false);
+  }
+  std::string mask() {
+    if (c_.mask != MaskForm::constant) return "m";
+    constants_ += fmt::format("  const %mc: f32[{}] = {{", dims(c_.mask_shape()));
+    const std::vector<f32> values = mask_of(c_);
+    for (size_t i = 0; i < values.size(); ++i)
+      constants_ += fmt::format("{}{}", i > 0 ? ", " : "", values[i]);
+    constants_ += "}\n";
+    return "mc";
+  }
+
+  const RealAttentionCase& c_;
+  std::string head_, constants_, nodes_;
+};
+
+inline Graph graph_of(const RealAttentionCase& c) {
+  return parse_graph(AttentionWriter(c).text(), find_op);
+}
+
+// Queries, keys, values and a mask as the graph's inputs, of numbers that the type holds.
+inline std::vector<Tensor> inputs_of(const RealAttentionCase& c, const Graph& graph, u32 seed) {
+  std::mt19937 random(seed);
+  std::vector<Tensor> inputs;
+  for (const ValueId id : graph.inputs) {
+    const Value& value = graph.value(id);
+    Tensor tensor(Dtype::f32, value.type.shape);
+    if (value.name == "min") {
+      const std::vector<f32> mask = mask_of(c);
+      std::ranges::copy(mask, tensor.mutable_as<f32>().begin());
+    } else {
+      for (f32& x : tensor.mutable_as<f32>())
+        x = rounded((static_cast<f32>(random() % 2001) / 1000.0f - 1.0f) * c.spread, c.type);
+    }
+    inputs.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
+}  // namespace octet::test
