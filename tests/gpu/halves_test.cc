@@ -16,6 +16,7 @@ namespace octet::test {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::Each;
 using ::testing::HasSubstr;
@@ -170,6 +171,60 @@ TEST_F(GpuHalves, FunctionsOfAnyOperands) {
                                   find_op);
   EXPECT_THAT(kernels(graph), Contains("half_reals").Times(::testing::Ge(3)));
   expect_near(graph, 1e6f);  // the CPU's bits
+}
+
+// Softmax and normalizations read and write 16 bits, with a sum in front that nobody else reads, whatever the length of a row: the CPU's bits.
+TEST_F(GpuHalves, Rows) {
+  for (const int count : {48, 20}) {
+    for (const char* type : {"f16", "bf16"}) {
+      std::string text = "graph \"g\"(%x: f32[2,7,COUNT], %v: f32[2,7,COUNT]) {\n" +
+                         weights("s", std::to_string(count).c_str(), count, 0.1f) + R"(
+  %a: f32[2,7,COUNT] = RoundTo(%x) {to="TYPE"}
+  %b: f32[2,7,COUNT] = RoundTo(%v) {to="TYPE"}
+  %c: f32[2,7,COUNT] = Add(%a, %b)
+  %d: f32[2,7,COUNT] = RoundTo(%c) {to="TYPE"}
+  %e: f32[2,7,COUNT] = LayerNormalization(%d, %s, %s) {axis=-1, epsilon=1e-05}
+  %f: f32[2,7,COUNT] = RoundTo(%e) {to="TYPE"}
+  %g: f32[2,7,COUNT] = Softmax(%f) {axis=-1}
+  %h: f32[2,7,COUNT] = RoundTo(%g) {to="TYPE"}
+  %i: f32[2,7,COUNT] = Add(%h, %a)
+  %j: f32[2,7,COUNT] = RoundTo(%i) {to="TYPE"}
+  %k: f32[2,7,COUNT] = RMSNormalization(%j, %s) {axis=-1, epsilon=1e-05}
+  %y: f32[2,7,COUNT] = RoundTo(%k) {to="TYPE"}
+  return %y
+})";
+      for (size_t at = 0; (at = text.find("TYPE", at)) != text.npos;) text.replace(at, 4, type);
+      for (size_t at = 0; (at = text.find("COUNT", at)) != text.npos;)
+        text.replace(at, 5, std::to_string(count));
+      const Graph graph = parse_graph(text, find_op);
+      const std::vector<std::string> names = kernels(graph);
+      EXPECT_THAT(names, Contains(HasSubstr(fmt::format("layer_norm_{}", type))));
+      EXPECT_THAT(names, Contains(fmt::format("softmax_{}", type)));
+      EXPECT_THAT(names, Contains(HasSubstr("rms_norm_f32")));
+      EXPECT_THAT(names, Not(Contains(AnyOf("reals", "half_reals"))));
+      expect_near(graph, 1e6f);
+    }
+  }
+}
+
+// A sum that others read too is a step of its own, and is read in 16 bits.
+TEST_F(GpuHalves, RowsOfASumThatOthersRead) {
+  const Graph graph = parse_graph(
+      "graph \"g\"(%x: f32[2,7,48], %v: f32[2,7,48]) {\n" + weights("s", "48", 48, 0.1f) + R"(
+  %a: f32[2,7,48] = RoundTo(%x) {to="f16"}
+  %b: f32[2,7,48] = RoundTo(%v) {to="f16"}
+  %c: f32[2,7,48] = Add(%a, %b)
+  %d: f32[2,7,48] = RoundTo(%c) {to="f16"}
+  %e: f32[2,7,48] = LayerNormalization(%d, %s, %s) {axis=-1, epsilon=1e-05}
+  %f: f32[2,7,48] = RoundTo(%e) {to="f16"}
+  %g: f32[2,7,48] = Add(%f, %d)
+  %y: f32[2,7,48] = RoundTo(%g) {to="f16"}
+  return %y
+})",
+      find_op);
+  EXPECT_THAT(kernels(graph),
+              AllOf(Contains(HasSubstr("layer_norm_f16")), Contains("half_reals").Times(2)));
+  expect_near(graph, 1e6f);
 }
 
 // x as the residual too.

@@ -51,11 +51,20 @@ bool moves_halves(const Node& node) {
   return std::ranges::find(kMoves, node.op->name) != std::end(kMoves);
 }
 
+// As families/rows/halves.cc takes them: parameters are constants.
+bool is_rows(const Graph& graph, const Node& node) {
+  constexpr std::string_view kRows[] = {"Softmax", "LayerNormalization", "RMSNormalization"};
+  return std::ranges::find(kRows, node.op->name) != std::end(kRows) && node.outputs.size() == 1 &&
+         std::all_of(node.inputs.begin() + 1, node.inputs.end(),
+                     [&](ValueId id) { return id == kNoValue || graph.is_constant(id); });
+}
+
 bool takes_half(const Graph& graph, const Node& node, ValueId id, Precision half) {
   if (std::ranges::count(node.inputs, id) != 1) return false;
   const size_t at = static_cast<size_t>(std::ranges::find(node.inputs, id) - node.inputs.begin());
   if (is_product_of_half(graph, node, half)) return at == kX || at == kResidual;
   if (is_product_of_values(graph, node, half)) return true;
+  if (is_rows(graph, node)) return at == kX;
   return takes_halves(graph, node) && at < 2;
 }
 

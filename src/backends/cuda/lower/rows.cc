@@ -13,8 +13,12 @@ RowValues row_values(const LowerRequest& request) {
                    .x_signed = false,
                    .x_scale = {},
                    .x_zero_point = 0,
+                   .x_real = Number::f32,
+                   .sum = {},
                    .y_codes = is_code(y),
-                   .y = {}};
+                   .y = {},
+                   .y_real = Number::f32,
+                   .rounded = Number::f32};
   if (!is_code(y)) return values;
   const Epilogue epilogue = epilogue_of(request.node);
   const RowScales scales = row_scales(request.node);

@@ -3,6 +3,7 @@
 // of its 16 lanes, elements 16e + 2r and the next, which are loaded and stored together. Where rows are few a row has parts, each with such eights, which
 // follow each other along the row: sums of lanes go from one to the next, all else is shared.
 #include "backends/cuda/device/elements.cuh"
+#include "backends/cuda/device/halves.cuh"
 #include "backends/cuda/device/math.cuh"
 
 using namespace octet::cuda;
@@ -50,19 +51,18 @@ __device__ __forceinline__ void copy_row(u8* to, const u8* from) {
   }
 }
 
-// Of both elements of a step.
-struct Pair {
-  f32 even, odd;
-};
+typedef RealPair Pair;  // of a step
 
-__device__ __forceinline__ Pair real_pair(const u8* x, s64 at) {
+__device__ __forceinline__ Pair real_pair(const u8* x, const u8* added, s64 at) {
   if constexpr (v.x_codes) {
     const u32 codes = *(const u16*)(x + at) ^ (v.x_signed ? 0x8080u : 0);
     const s32 zero_point = v.x_signed ? v.x_zero_point + 128 : v.x_zero_point;
     return {f32_mul(centered((u8)codes, zero_point), value_of(v.x_scale)), f32_mul(centered((u8)(codes >> 8), zero_point), value_of(v.x_scale))};
   } else {
-    const float2 pair = *(const float2*)((const f32*)x + at);
-    return {pair.x, pair.y};
+    const Pair pair = load_pair<v.x_real>(x, at);
+    if constexpr (!v.sum.exists) return pair;
+    const Pair other = load_pair<v.sum.added>(added, at);
+    return {rounded_real<v.sum.rounded>(f32_add(pair.even, other.even)), rounded_real<v.sum.rounded>(f32_add(pair.odd, other.odd))};
   }
 }
 
@@ -149,12 +149,12 @@ extern "C" __global__ void __launch_bounds__(kThreads) octet_kernel(const __grid
   Pair x[kSteps];
   if constexpr (!kStaged) {
 #pragma unroll
-    for (s32 e = 0; e < kSteps; ++e) x[e] = real_pair(p.x, row * kCount + 16 * e + own);
+    for (s32 e = 0; e < kSteps; ++e) x[e] = real_pair(p.x, p.added, row * kCount + 16 * e + own);
   }
   __syncthreads();
   if constexpr (kStaged) {
 #pragma unroll
-    for (s32 e = 0; e < kSteps; ++e) x[e] = real_pair(codes, 16 * e + own);
+    for (s32 e = 0; e < kSteps; ++e) x[e] = real_pair(codes, nullptr, 16 * e + own);
   }
   const f32 count = f32_of(kCount);
   if constexpr (s.centered) {
@@ -181,6 +181,6 @@ extern "C" __global__ void __launch_bounds__(kThreads) octet_kernel(const __grid
     store_all(p.y + row * kCount + own, x);
   } else {
 #pragma unroll
-    for (s32 e = 0; e < kSteps; ++e) *(float2*)((f32*)p.y + row * kCount + 16 * e + own) = float2{x[e].even, x[e].odd};
+    for (s32 e = 0; e < kSteps; ++e) store_pair<v.y_real, v.rounded>(p.y, row * kCount + 16 * e + own, x[e]);
   }
 }

@@ -24,10 +24,10 @@ bool pairs_are_aligned(const BindArgs& bind) {
   return aligned;
 }
 
-Launch pairs_launch(const LowerRequest& request, const RowsRequest& rows, s64 parts) {
+Launch pairs_launch(const RowsRequest& rows, s64 parts, const Chip& chip) {
   const s64 lanes = norm_pairs::kLanes * parts;
-  const s64 threads = row_block_threads(rows, lanes, device_of(request).chip());
-  const norm_pairs::Spec spec{.values = row_values(request),
+  const s64 threads = row_block_threads(rows, lanes, chip);
+  const norm_pairs::Spec spec{.values = rows.values,
                               .centered = rows.centered,
                               .epsilon = bits_of(rows.epsilon),
                               .bias = rows.has_bias,

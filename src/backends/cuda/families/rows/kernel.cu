@@ -2,6 +2,7 @@
 // Rows that are normalized each on its own: Softmax, LayerNormalization, RMSNormalization, InstanceNormalization, GroupNormalization; of
 // reals or codes, to reals or codes. Sums and maxima run in 16 lanes (docs/numerics.md section 7), a thread for each.
 #include "backends/cuda/device/elements.cuh"
+#include "backends/cuda/device/halves.cuh"
 #include "backends/cuda/device/math.cuh"
 #include "backends/cuda/device/shares.cuh"
 
@@ -62,8 +63,10 @@ __device__ __forceinline__ f32 real_at(const RowsParams& p, s64 at) {
   if constexpr (v.x_codes) {
     const f32 code = v.x_signed ? centered((s8)p.x[at], v.x_zero_point) : centered(p.x[at], v.x_zero_point);
     return f32_mul(code, value_of(v.x_scale));
+  } else if constexpr (v.sum.exists) {
+    return rounded_real<v.sum.rounded>(f32_add(load_real<v.x_real>(p.x, at), load_real<v.sum.added>(p.added, at)));
   } else {
-    return ((const f32*)p.x)[at];
+    return load_real<v.x_real>(p.x, at);
   }
 }
 
@@ -71,7 +74,7 @@ __device__ __forceinline__ void store(const RowsParams& p, s64 at, f32 y) {
   if constexpr (v.y_codes) {
     p.y[at] = (u8)quantized(y, value_of(v.y.scale), value_of(v.y.reciprocal), v.y.zero_point, v.y.lo, v.y.hi);
   } else {
-    ((f32*)p.y)[at] = y;
+    store_real<v.y_real, v.rounded>(p.y, at, y);
   }
 }
 

@@ -33,6 +33,7 @@ std::string read(const LowerRequest& request, RowsRequest& rows) {
       (i == kScale ? rows.scale : rows.bias) = *constant;
   }
   rows.has_bias = request.has_input(kBias);
+  rows.values = row_values(request);
   return {};
 }
 
@@ -49,14 +50,14 @@ s64 lanes_of(const RowsRequest& rows) {
   return std::min<s64>(kLanes, static_cast<s64>(std::bit_ceil(static_cast<u64>(rows.count))));
 }
 
-Launch rows_launch(const LowerRequest& request, const RowsRequest& rows) {
+Launch rows_launch(const RowsRequest& rows, const Chip& chip) {
   constexpr s64 kMostKept = 64;
   const s64 lanes = lanes_of(rows), kept = ceil_div(rows.count, lanes);
-  const s64 block = row_block_threads(rows, lanes, device_of(request).chip());
+  const s64 block = row_block_threads(rows, lanes, chip);
   const Spec spec{.operation = rows.softmax    ? Operation::softmax
                                : rows.centered ? Operation::centered
                                                : Operation::not_centered,
-                  .values = row_values(request),
+                  .values = rows.values,
                   .rows = rows.rows,
                   .count = field_of(rows.count),
                   .inner = rows.inner,
@@ -82,15 +83,15 @@ std::vector<BlobRecipe> blobs(const RowsRequest& rows) {
 
 Candidate candidate_for(const LowerRequest& request, const RowsRequest& rows, s64 parts) {
   std::string name = rows.name;
-  if (request.outputs[0].dtype == Dtype::f32) name += "_f32";
+  if (!rows.values.y_codes) name += fmt::format("_{}", dtype_name(request.outputs[0].dtype));
   if (parts > 1) name += fmt::format("_x{}", parts);
   Candidate candidate = candidate_of(request, name, rows.layout);
   for (size_t i = kScale; i < candidate.inputs.size(); ++i) candidate.inputs[i] = Layout::linear;
   const Chip& chip = device_of(request).chip();
   candidate.cost = bytes_cost(moved_bytes(request), chip);
   if (parts > 0) candidate.cost += pairs_cycles(rows, parts, chip);
-  const Launch plain = rows_launch(request, rows);
-  const Launch pairs = parts > 0 ? pairs_launch(request, rows, parts) : plain;
+  const Launch plain = rows_launch(rows, chip);
+  const Launch pairs = parts > 0 ? pairs_launch(rows, parts, chip) : plain;
   set_step(
       candidate, device_of(request),
       {.make_launch =
@@ -102,14 +103,28 @@ Candidate candidate_for(const LowerRequest& request, const RowsRequest& rows, s6
           if (constant) return data.blob<f32>(blob++);
           return i < parameters ? reinterpret_cast<const f32*>(data.input(i)) : nullptr;
         };
-        RowsParams p{data.input(kX), parameter(kScale, rows.scale), nullptr, data.output()};
+        RowsParams p{};
+        p.x = data.input(rows.x_input), p.y = data.output();
+        if (rows.values.sum.exists) p.added = data.input(rows.added_input);
+        p.scale = parameter(kScale, rows.scale);
         p.bias = parameter(kBias, rows.bias);
         return p;
       });
   return candidate;
 }
 
-Offer offer(const LowerRequest& request, const RowsRequest& rows) {
+// One value for each channel, of one for each or one for each group (opset 18).
+Tensor for_channels(const Tensor& values, s64 channels) {
+  const size_t each = static_cast<size_t>(channels / values.elements());
+  Tensor all(Dtype::f32, {channels});
+  const std::span<f32> to = all.mutable_as<f32>();
+  for (size_t c = 0; c < to.size(); ++c) to[c] = values.as<f32>()[c / each];
+  return all;
+}
+
+}  // namespace
+
+Offer rows_offer(const LowerRequest& request, const RowsRequest& rows) {
   constexpr s64 kMost = (s64{1} << 31) - 16;  // lanes count beyond the last element
   if (rows.rows == 0 || rows.count == 0) return Reject{"there is nothing to compute"};
   if (rows.count >= kMost) return Reject{"a row has 2^31 elements"};
@@ -125,17 +140,6 @@ Offer offer(const LowerRequest& request, const RowsRequest& rows) {
   return candidates;
 }
 
-// One value for each channel, of one for each or one for each group (opset 18).
-Tensor for_channels(const Tensor& values, s64 channels) {
-  const size_t each = static_cast<size_t>(channels / values.elements());
-  Tensor all(Dtype::f32, {channels});
-  const std::span<f32> to = all.mutable_as<f32>();
-  for (size_t c = 0; c < to.size(); ++c) to[c] = values.as<f32>()[c / each];
-  return all;
-}
-
-}  // namespace
-
 s64 row_block_threads(const RowsRequest& rows, s64 lanes, const Chip& chip) {
   constexpr s64 kMost = 128, kLeast = 32;
   if (rows.inner != 1) return 2 * kMost;
@@ -144,33 +148,43 @@ s64 row_block_threads(const RowsRequest& rows, s64 lanes, const Chip& chip) {
   return threads;
 }
 
-Offer lower_softmax(const LowerRequest& request) {
-  RowsRequest rows{.name = "softmax", .softmax = true};
-  if (std::string reason = read(request, rows); !reason.empty()) return Reject{reason};
+namespace {
+
+void read_softmax(const LowerRequest& request, RowsRequest& rows) {
   const SoftmaxGeometry g = softmax_geometry(request.node, request.inputs[kX].shape);
+  rows.name = "softmax", rows.softmax = true;
   rows.rows = g.outer * g.inner;
   rows.count = g.count;
   rows.inner = g.inner;
-  return offer(request, rows);
 }
 
-Offer lower_layer_norm(const LowerRequest& request) {
-  RowsRequest rows{.name = "layer_norm", .centered = true};
-  if (std::string reason = read(request, rows); !reason.empty()) return Reject{reason};
+void read_norm(const LowerRequest& request, RowsRequest& rows) {
   const Shape& shape = request.inputs[kX].shape;
-  set_rows(rows, shape, layer_norm_axis(request.node, shape));
+  rows.centered = request.node.op->name != "RMSNormalization";
+  rows.name = rows.centered ? "layer_norm" : "rms_norm";
+  set_rows(rows, shape,
+           rows.centered ? layer_norm_axis(request.node, shape)
+                         : normalize_axis(request.node.attrs.i("axis", -1), shape.rank()));
   rows.epsilon = request.node.attrs.f("epsilon", 1e-5f);
-  return offer(request, rows);
 }
 
-Offer lower_rms_norm(const LowerRequest& request) {
-  RowsRequest rows{.name = "rms_norm"};
-  if (std::string reason = read(request, rows); !reason.empty()) return Reject{reason};
-  const Shape& shape = request.inputs[kX].shape;
-  set_rows(rows, shape, normalize_axis(request.node.attrs.i("axis", -1), shape.rank()));
-  rows.epsilon = request.node.attrs.f("epsilon", 1e-5f);
-  return offer(request, rows);
+Offer offer_of(const LowerRequest& request, RowsRequest rows) {
+  if (std::string reason = read_rows(request, rows); !reason.empty()) return Reject{reason};
+  return rows_offer(request, rows);
 }
+
+}  // namespace
+
+std::string read_rows(const LowerRequest& request, RowsRequest& rows) {
+  if (std::string reason = read(request, rows); !reason.empty()) return reason;
+  const std::string_view op = request.node.op->name;
+  op == "Softmax" || op == "QSoftmax" ? read_softmax(request, rows) : read_norm(request, rows);
+  return {};
+}
+
+Offer lower_softmax(const LowerRequest& request) { return offer_of(request, {}); }
+Offer lower_layer_norm(const LowerRequest& request) { return offer_of(request, {}); }
+Offer lower_rms_norm(const LowerRequest& request) { return offer_of(request, {}); }
 
 // Of each channel of each image; the channels of a pixel lie together in nhwc.
 Offer lower_instance_norm(const LowerRequest& request) {
@@ -182,7 +196,7 @@ Offer lower_instance_norm(const LowerRequest& request) {
   rows.channels = shape[1];
   if (rows.layout == Layout::nhwc) rows.inner = rows.channels;
   rows.epsilon = request.node.attrs.f("epsilon", 1e-5f);
-  return offer(request, rows);
+  return rows_offer(request, rows);
 }
 
 // A group's channels lie side by side, and so does what scales them: a row.
@@ -203,7 +217,7 @@ Offer lower_group_norm(const LowerRequest& request) {
   if (rows.scale) rows.scale = for_channels(rows.scale, rows.channels);
   if (rows.bias) rows.bias = for_channels(rows.bias, rows.channels);
   rows.epsilon = request.node.attrs.f("epsilon", 1e-5f);
-  return offer(request, rows);
+  return rows_offer(request, rows);
 }
 
 }  // namespace octet::cuda
