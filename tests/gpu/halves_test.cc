@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <random>
 
 #include "backends/backends.h"
+#include "graph/interpret.h"
 #include "graph/text.h"
 #include "on_gpu.h"
 #include "ops/registry.h"
@@ -33,6 +35,16 @@ class GpuHalves : public OnGpu {
     std::vector<std::string> names;
     for (const PlanStep& step : plan.steps) names.push_back(step.candidate.kernel);
     return names;
+  }
+
+  // The first such node of the plan's graph.
+  size_t depthwise_node(const Graph& graph) const {
+    const std::vector<Shape> shapes{graph.value(graph.inputs[0]).type.shape};
+    const Plan plan = make_plan(graph, shapes, target());
+    for (const PlanStep& step : plan.steps) {
+      if (step.candidate.kernel.starts_with("depthwise_real")) return step.node;
+    }
+    return plan.graph.nodes.size();
   }
 
   // Nearer to the CPU's than one part in `parts` of the largest.
@@ -86,7 +98,7 @@ TEST_F(GpuHalves, LayersAreOneKernelEach) {
     const Graph graph = chain_of(type);
     const std::vector<std::string> names = kernels(graph);
     EXPECT_THAT(names, Contains(HasSubstr(std::string(type) + "_terms1_")).Times(2)) << type;
-    EXPECT_THAT(names, Contains("depthwise_real"));
+    EXPECT_THAT(names, Contains(HasSubstr("depthwise_real_")));
     EXPECT_THAT(names, Contains("half_reals"));
     EXPECT_THAT(names, Not(Contains("reals")));  // no rounding is a step
     expect_near(graph, *type == 'f' ? 500.0f : 60.0f);
@@ -239,6 +251,106 @@ TEST_F(GpuHalves, OneValueAsBothOperands) {
 })",
                   find_op);
   expect_near(graph, 500.0f);
+}
+
+// A depthwise convolution with what stands around it, as a plan's chains have it: %x of type `from`, %y of type `to`.
+struct Depthwise {
+  std::string from, to;
+  int taps, stride, channels, height, width;
+  bool residual = false;
+  std::string activation = "";
+
+  std::string shape(bool out) const {
+    const auto size = [&](int in) { return out ? (in - 1) / stride + 1 : in; };
+    return fmt::format("[2,{},{},{}]", channels, size(height), size(width));
+  }
+  // %v is the real of a value of that type.
+  static std::string widened(const std::string& type, const std::string& shape, const char* x,
+                             const char* v) {
+    if (type == "f32")
+      return fmt::format("%{}: f32{} = RoundTo(%{}) {{to=\"f16\"}}\n", v, shape, x);
+    if (type == "u8" || type == "s8")
+      return fmt::format(
+          "%{0}d: f32{1} = DequantizeLinear(%{2}, %s, %{3}z)\n"
+          "%{0}: f32{1} = RoundTo(%{0}d) {{to=\"f16\"}}\n",
+          v, shape, x, type);
+    return fmt::format("%{}: f32{} = Cast(%{}) {{to=\"f32\"}}\n", v, shape, x);
+  }
+  std::string text() const {
+    const std::string half = from == "bf16" || to == "bf16" ? "bf16" : "f16";
+    std::string text = fmt::format("graph \"g\"(%x: {}{}{}) {{\n", from, shape(false),
+                                   residual ? fmt::format(", %a: {}{}", to, shape(true)) : "");
+    text += weights("w", fmt::format("{},1,{},{}", channels, taps, taps).c_str(),
+                    channels * taps * taps, 0.0997314453f);
+    text += weights("b", fmt::format("{}", channels).c_str(), channels);
+    text += "const %s: f32[] = {0.0157}\nconst %u8z: u8[] = {128}\nconst %s8z: s8[] = {3}\n";
+    text += widened(from, shape(false), "x", "v");
+    if (residual) text += widened(to, shape(true), "a", "r");
+    const int pad = taps / 2;
+    text += fmt::format(
+        "%c: f32{} = Conv(%v, %w, %b{}) {{pads=ints[{}, {}, {}, {}], strides=ints[{}, {}], "
+        "group={}{}}}\n",
+        shape(true), residual ? ", %r" : "", pad, pad, pad, pad, stride, stride, channels,
+        activation);
+    if (to == "f32") return text + fmt::format("%y: f32{} = Relu(%c)\nreturn %y\n}}", shape(true));
+    if (to == "u8" || to == "s8")
+      return text + fmt::format(
+                        "%h: f32{0} = RoundTo(%c) {{to=\"{1}\"}}\n"
+                        "%y: {2}{0} = QuantizeLinear(%h, %s, %{2}z)\nreturn %y\n}}",
+                        shape(true), half, to);
+    return text +
+           fmt::format("%y: {0}{1} = Cast(%c) {{to=\"{0}\"}}\nreturn %y\n}}", to, shape(true));
+  }
+};
+
+// Codes, or reals of all bits between 1/4 and 8.
+Tensor random_numbers(const TensorType& type, std::mt19937& random) {
+  Tensor tensor(type.dtype, type.shape);
+  std::byte* const to = tensor.mutable_data();
+  const size_t width = dtype_bytes(type.dtype);
+  for (size_t i = 0; i < tensor.bytes(); i += width) {
+    const u32 size = static_cast<u32>(random()) % 5, bits = static_cast<u32>(random());
+    const u32 real = type.dtype == Dtype::f16    ? (bits & 0x83FF) | (13 + size) << 10
+                     : type.dtype == Dtype::bf16 ? (bits & 0x807F) | (125 + size) << 7
+                     : type.dtype == Dtype::f32  ? (bits & 0x807FFFFF) | (125 + size) << 23
+                                                 : bits >> 8;
+    std::memcpy(to + i, &real, width);
+  }
+  return tensor;
+}
+
+TEST_F(GpuHalves, DepthwiseConvolutionsHaveTheReferencesBits) {
+  const std::string relu6 = ", activation=\"clip\", activation_min=0.0, activation_max=6.0";
+  const std::string leaky = ", activation=\"leaky_relu\", activation_alpha=0.1";
+  const Depthwise kCases[] = {{"f16", "f16", 3, 1, 4, 9, 13, false, relu6},
+                              {"f16", "f16", 3, 2, 8, 10, 11, true},
+                              {"bf16", "bf16", 3, 1, 8, 5, 9, true, relu6},
+                              {"u8", "s8", 3, 1, 8, 9, 7},
+                              {"s8", "f16", 5, 2, 6, 9, 7, false, leaky},
+                              {"f16", "u8", 5, 1, 4, 7, 11},
+                              {"f16", "f32", 7, 1, 3, 9, 8}};
+  std::mt19937 random(3);
+  for (const Depthwise& c : kCases) {
+    const std::string what =
+        fmt::format("{} to {}, {}x{}, stride {}", c.from, c.to, c.taps, c.taps, c.stride);
+    const Graph graph = parse_graph(c.text(), find_op);
+    std::vector<Tensor> inputs;
+    for (const ValueId id : graph.inputs)
+      inputs.push_back(random_numbers(graph.value(id).type, random));
+    const std::vector<std::string> names = kernels(graph);
+    EXPECT_THAT(names, Contains(HasSubstr("depthwise_real_"))) << what;
+    for (const char* border : {"cast", "dequantize", "quantize"})
+      EXPECT_THAT(names, Not(Contains(border))) << what;
+    const Tensor want = interpret(graph, inputs)[0];
+    if (&c != kCases) {
+      const Tensor got = run_on(graph, inputs, target())[0];
+      EXPECT_EQ(std::memcmp(got.data(), want.data(), want.bytes()), 0) << what;
+      continue;
+    }
+    std::vector<std::string> every;
+    expect_bytes(graph, depthwise_node(graph), inputs, {{want}, what}, every);
+    EXPECT_GT(every.size(), 3U);
+  }
 }
 
 // A value that something else reads stays as wide as it is.

@@ -138,7 +138,13 @@ std::vector<Tensor> run_on(const Graph& graph, std::span<const Tensor> inputs,
 
 void expect_cpu_bytes(const Graph& graph, size_t node, std::span<const Tensor> inputs,
                       const std::string& what, std::vector<std::string>& kernels) {
-  const std::vector<Tensor> want = run_on(graph, inputs, make_target("cpu", 1, nullptr));
+  expect_bytes(graph, node, inputs, {run_on(graph, inputs, make_target("cpu", 1, nullptr)), what},
+               kernels);
+}
+
+void expect_bytes(const Graph& graph, size_t node, std::span<const Tensor> inputs,
+                  const Wanted& wanted, std::vector<std::string>& kernels) {
+  const auto& [want, what] = wanted;
   Target target = make_target(device_name(), 1, nullptr);
   target.keep_others = true;
   const Plan plan = make_plan(graph, shapes_of(inputs), target);

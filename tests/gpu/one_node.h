@@ -20,8 +20,15 @@ int case_count(int otherwise);
 std::vector<Tensor> run_on(const Graph& graph, std::span<const Tensor> inputs,
                            const Target& target);
 
-// Runs the graph, whose last node is `node`, with each kernel that takes it, and expects the bytes of the CPU. Adds the kernels'
-// names to `kernels`.
+struct Wanted {
+  std::vector<Tensor> outputs;
+  std::string what;
+};
+// Runs the graph with each kernel that takes the node `node` of the plan's graph, and expects these bytes. Adds the kernels' names to `kernels`.
+void expect_bytes(const Graph& graph, size_t node, std::span<const Tensor> inputs,
+                  const Wanted& wanted, std::vector<std::string>& kernels);
+
+// Runs the graph, whose last node is `node`, with each kernel that takes it, and expects the bytes of the CPU.
 void expect_cpu_bytes(const Graph& graph, size_t node, std::span<const Tensor> inputs,
                       const std::string& what, std::vector<std::string>& kernels);
 

@@ -7,6 +7,7 @@
 #include "backends/cuda/device/elements.cuh"
 #include "backends/cuda/device/math.cuh"
 #include "backends/cuda/device/functions.cuh"
+#include "backends/cuda/device/half_pairs.cuh"
 #include "backends/cuda/device/mma_float.cuh"
 #include "backends/cuda/device/real_end.h"
 
@@ -60,13 +61,35 @@ struct RealEnding {
   static constexpr RealEnd s = Own::spec();
   static constexpr s32 kYBytes = bytes_of(s.y), kResidualBytes = bytes_of(s.residual_type);
 
-  // The sum of all products -> the layer's real.
-  static __device__ __forceinline__ f32 ended(f32 sum, const RealEndParams& p, s32 channel, f32 residual) {
-    if constexpr (s.bias) sum = f32_add(sum, p.bias[channel]);
+  // Reals that are stored in the type that they are rounded to are rounded as they are stored, and bounded then, two at once: rounding keeps their order, and so does a bound that is rounded.
+  static constexpr bool kStoresRounded = (s.y == Number::f16 || s.y == Number::bf16) && s.rounded == s.y;
+  static constexpr bool kBoundsPairs = kStoresRounded && s.clamp && s.clamp_hi.bits != 0x80000000u;
+
+  // As bounded(): of what is no -0 the larger and the smaller one are an instruction each.
+  static __device__ __forceinline__ f32 bounded_sum(f32 sum) {
+    const f32 lo = value_of(s.clamp_lo), hi = value_of(s.clamp_hi);
+#ifndef OCTET_EMULATED  // which keeps a NaN's bits
+    if constexpr (s.clamp_hi.bits != 0x80000000u) return min_or_nan(max_or_nan(sum, lo), hi);
+#endif
+    return bounded(sum, lo, hi);
+  }
+
+  // The sum of all products and the bias, if any -> the layer's real. No such sum is -0.
+  static __device__ __forceinline__ f32 ended(f32 sum, f32 residual) {
     if constexpr (s.residual) sum = f32_add(sum, residual);
     if constexpr (s.leaky) sum = sum < 0.0f ? f32_mul(sum, value_of(s.alpha)) : sum;
-    if constexpr (s.clamp) sum = bounded(sum, value_of(s.clamp_lo), value_of(s.clamp_hi));
-    return rounded_to<s.rounded>(sum);
+    if constexpr (s.clamp && !kBoundsPairs) sum = bounded_sum(sum);
+    return rounded_to<kStoresRounded ? Number::f32 : s.rounded>(sum);
+  }
+  static __device__ __forceinline__ u32 stored_pair(f32 low, f32 high) {
+    u32 pair = half_pair<s.y>(low, high);
+    if constexpr (kBoundsPairs) {
+      constexpr u32 kInfinity = 0x7f800000u;
+      const f32 lo = value_of(s.clamp_lo), hi = value_of(s.clamp_hi);
+      if constexpr (s.clamp_lo.bits != (kInfinity | 0x80000000u)) pair = max_pair<s.y>(pair, half_pair<s.y>(lo, lo));
+      if constexpr (s.clamp_hi.bits != kInfinity) pair = min_pair<s.y>(pair, half_pair<s.y>(hi, hi));
+    }
+    return pair;
   }
 
   static __device__ __forceinline__ u32 code_of(f32 t) {
@@ -81,10 +104,8 @@ struct RealEnding {
       u32 word = 0;
       if constexpr (s.y == Number::f32) {
         word = bits_of(t[e]);
-      } else if constexpr (s.y == Number::f16) {
-        word = pair_of_f16(t[e], kCount > 1 ? t[e + (kCount > 1)] : 0.0f);
-      } else if constexpr (s.y == Number::bf16) {
-        word = (u32)bf16_of(t[e]) | (kCount > 1 ? (u32)bf16_of(t[e + (kCount > 1)]) << 16 : 0u);
+      } else if constexpr (!is_code(s.y)) {
+        word = stored_pair(t[e], kCount > 1 ? t[e + (kCount > 1)] : 0.0f);
       } else {
 #pragma unroll
         for (s32 i = 0; i < (kCount < 4 ? kCount : 4); ++i) word |= code_of(t[e + i]) << (8 * i);
@@ -94,15 +115,23 @@ struct RealEnding {
     return out;
   }
 
-  // `kCount` neighbouring channels from `channel` on, at these elements of y and of the residual.
+  // `kCount` neighbouring channels, at these elements of y and of the residual; sums have their bias.
   template <s32 kCount>
-  static __device__ __forceinline__ void store(const RealEndParams& p, s32 channel, s64 y, s64 residual_at, const f32 (&sums)[kCount]) {
+  static __device__ __forceinline__ void store_biased(const RealEndParams& p, s64 y, s64 residual_at, const f32 (&sums)[kCount]) {
     Piece<kResidualBytes * kCount> added;
     if constexpr (s.residual) added = piece_at<kResidualBytes * kCount>((const u8*)p.residual + residual_at * kResidualBytes);
     f32 t[kCount];
 #pragma unroll
-    for (s32 e = 0; e < kCount; ++e) t[e] = ended(sums[e], p, channel + e, s.residual ? real_at<s.residual_type>(added, e) : 0.0f);
+    for (s32 e = 0; e < kCount; ++e) t[e] = ended(sums[e], s.residual ? real_at<s.residual_type>(added, e) : 0.0f);
     *(Piece<kYBytes * kCount>*)((u8*)p.y + y * kYBytes) = packed(t);
+  }
+  // The same from channel `channel` on, without their bias.
+  template <s32 kCount>
+  static __device__ __forceinline__ void store(const RealEndParams& p, s32 channel, s64 y, s64 residual_at, const f32 (&sums)[kCount]) {
+    f32 biased[kCount];
+#pragma unroll
+    for (s32 e = 0; e < kCount; ++e) biased[e] = s.bias ? f32_add(sums[e], p.bias[channel + e]) : sums[e];
+    store_biased(p, y, residual_at, biased);
   }
 };
 

@@ -139,7 +139,9 @@ class Finder {
       return is_on_grid(graph_, uses_, node().input(kX), grid) ? sorted() : std::vector<u32>{};
     const s32 from = producer(graph_.nodes[product].input(kX));
     if (take_if(from, is_widening) || take_if(from, is_dequantize)) return sorted();
-    if (from >= 0 && rounds_to_f16(graph_.nodes[static_cast<size_t>(from)]) &&
+    if (from >= 0 && is_named(graph_.nodes[static_cast<size_t>(from)], "RoundTo") &&
+        reads_rounded_codes(graph_, graph_.nodes[product],
+                            graph_.nodes[static_cast<size_t>(from)]) &&
         take_rounded_codes(static_cast<u32>(from)))
       return sorted();
     // The other kinds find these nodes, and know more of x.
@@ -161,10 +163,6 @@ class Finder {
   }
   static bool is_dequantize(const Graph&, const Node& node) {
     return is_named(node, "DequantizeLinear");
-  }
-  // Codes that become bf16 are no terms: families/product_terms scales sums of theirs.
-  static bool rounds_to_f16(const Node& node) {
-    return is_named(node, "RoundTo") && node.attrs.s("to", "") == "f16";
   }
   // One that nobody else reads: a chain holds no other.
   template <class Is>

@@ -59,6 +59,12 @@ bool is_rows(const Graph& graph, const Node& node) {
                      [&](ValueId id) { return id == kNoValue || graph.is_constant(id); });
 }
 
+bool is_depthwise(const Graph& graph, const Node& node) {
+  const Tensor* weights = graph.constant_input(node, kWeights);
+  return node.op->name == "Conv" && weights != nullptr && weights->shape().rank() == 4 &&
+         weights->shape()[1] == 1 && weights->shape()[0] == node.attrs.i("group", 1);
+}
+
 bool takes_half(const Graph& graph, const Node& node, ValueId id, Precision half) {
   if (std::ranges::count(node.inputs, id) != 1) return false;
   const size_t at = static_cast<size_t>(std::ranges::find(node.inputs, id) - node.inputs.begin());
@@ -75,12 +81,24 @@ class Storer {
   void run() {
     const size_t count = graph_.nodes.size();
     for (size_t n = 0; n < count; ++n) {
-      if (graph_.nodes[n].op->name == "RoundTo" && is_stored(graph_.nodes[n])) store(n);
+      const Node& node = graph_.nodes[n];
+      if (node.op->name == "RoundTo" && is_stored(node) && !is_of_codes(node)) store(n);
     }
     edit_.apply();
   }
 
  private:
+  // The product that alone reads codes reads them as they are: its chain (float_product.cc) has their rounding.
+  bool is_of_codes(const Node& round) const {
+    const s32 from = uses_.producer(round.inputs[0]);
+    return from >= 0 && graph_.nodes[static_cast<size_t>(from)].op->name == "DequantizeLinear" &&
+           is_read_once(graph_, uses_, round.inputs[0]) &&
+           is_read_once(graph_, uses_, round.outputs[0]) &&
+           reads_rounded_codes(
+               graph_, graph_.nodes[static_cast<size_t>(uses_.only_consumer(round.outputs[0]))],
+               round);
+  }
+
   bool is_stored(const Node& round) const {
     return all_take(round.outputs[0], precision_of(dtype_from_name(round.attrs.s("to", ""))));
   }
@@ -162,6 +180,12 @@ bool is_read_once(const Graph& graph, const Uses& uses, ValueId id) {
 
 bool is_widening(const Graph& graph, const Node& node) { return is_cast(graph, node, true); }
 bool is_narrowing(const Graph& graph, const Node& node) { return is_cast(graph, node, false); }
+
+bool reads_rounded_codes(const Graph& graph, const Node& product, const Node& round) {
+  if (product.op->name != "Conv" && product.op->name != "MatMul") return false;
+  if (product.inputs[kX] != round.outputs[0]) return false;
+  return round.attrs.s("to", "") == "f16" || is_depthwise(graph, product);
+}
 
 void store_halves(Graph& graph) { Storer(graph).run(); }
 

@@ -17,6 +17,8 @@ bool is_widening(const Graph& graph, const Node& node);
 bool is_narrowing(const Graph& graph, const Node& node);
 // By one node, at one of its inputs, and by no caller: what a chain may hold inside.
 bool is_read_once(const Graph& graph, const Uses& uses, ValueId id);
+// Whether a product takes codes that DequantizeLinear and then `round` make reals of 16 bits: products of terms scale sums of codes that become bf16, and depthwise ones round what they read.
+bool reads_rounded_codes(const Graph& graph, const Node& product, const Node& round);
 // A function of single reals that has a form with casts: families/map/reals.cc.
 bool takes_halves(const Graph& graph, const Node& node);
 

@@ -8,28 +8,58 @@
 namespace octet::cuda::depthwise_real {
 
 // window.groups are the channels, of which each has one of y; window.pixels is 0: how many there are is known when a step runs.
-#define DEPTHWISE_REAL_FIELDS(FIELD)                             \
-  FIELD(ConvWindow, window)                                      \
-  FIELD(ConvOperands, at)                                        \
-  FIELD(RealEnd, end)                                            \
-  FIELD(Number, x)                                               \
-  FIELD(Number, x_rounded) /* codes become reals of this type */ \
-  FIELD(s32, channels)     /* of a thread: neighbours, 1 to 8 */
+#define DEPTHWISE_REAL_FIELDS(FIELD)                                                              \
+  FIELD(ConvWindow, window)                                                                       \
+  FIELD(ConvOperands, at)                                                                         \
+  FIELD(RealEnd, end)                                                                             \
+  FIELD(Number, x)                                                                                \
+  FIELD(Number, x_rounded) /* codes become reals of this type */                                  \
+  FIELD(bool, exact)       /* products of x and weights are numbers of f32: none is rounded */    \
+  FIELD(s32, channels)     /* of a thread: neighbours, 1 to 8 */                                  \
+  FIELD(s32, columns)      /* of y, of a thread that keeps rows of x; 0: a thread has one pixel */ \
+  FIELD(s32, rows)         /* of y, one after another */
 OCTET_SPEC(Spec, DEPTHWISE_REAL_FIELDS)
+
+constexpr s32 taps(const Spec& s) { return s.window.taps_h * s.window.taps_w; }
+// A thread keeps as many rows of x as a window has, so these are neighbours and none is left out.
+constexpr bool keeps_rows(const ConvWindow& w) {
+  return w.dilation_h == 1 && w.dilation_w == 1 && w.stride_h <= w.taps_h;
+}
+// Of x, what a thread reads of a row.
+constexpr s32 read_columns(const Spec& s) {
+  return s.columns == 0 ? 1 : (s.columns - 1) * s.window.stride_w + s.window.taps_w;
+}
+constexpr s32 greatest_divisor(s32 a, s32 b) { return b == 0 ? a : greatest_divisor(b, a % b); }
+// After so many rows of y each row of x is where the first one's was.
+constexpr s32 period(const ConvWindow& w) {
+  return w.taps_h / greatest_divisor(w.taps_h, w.stride_h);
+}
+constexpr s32 column_tiles(const Spec& s) {
+  return ceil_div_s32(s.window.out_w, s.columns < 1 ? 1 : s.columns);
+}
+constexpr s32 row_tiles(const Spec& s) {
+  return ceil_div_s32(s.window.out_h, s.rows < 1 ? 1 : s.rows);
+}
+constexpr s32 threads(const Spec& s) { return s.columns == 0 ? 256 : 128; }
+// Of an image, what a thread has.
+constexpr s64 items(const Spec& s) {
+  const s64 pieces = s.window.groups / s.channels;
+  return s.columns == 0 ? pieces * s.window.out_h * s.window.out_w
+                        : pieces * column_tiles(s) * row_tiles(s);
+}
 
 #define DEPTHWISE_REAL_RULES(RULE)                                                     \
   RULE(s.window.groups % s.channels == 0, "a thread would go beyond the last channel") \
-  RULE(s.window.cin == 1 && s.window.cout == 1, "a group is one channel")
+  RULE(s.window.cin == 1 && s.window.cout == 1, "a group is one channel")              \
+  RULE(s.columns == 0 || keeps_rows(s.window), "rows of a window lie apart")           \
+  RULE(s.columns == 0 || s.rows > 0, "a thread has no row")
 OCTET_RULES(Spec, DEPTHWISE_REAL_RULES)
-
-constexpr s32 kThreads = 256;
-constexpr s32 taps(const Spec& s) { return s.window.taps_h * s.window.taps_w; }
 
 struct Params {
   const void* x;
   const f32* weights;  // [tap][channel]
   RealEndParams end;
-  s32 pixels;  // of y, of all images
+  s32 images;
 };
 
 }  // namespace octet::cuda::depthwise_real
