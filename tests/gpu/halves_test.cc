@@ -66,6 +66,11 @@ class GpuHalves : public OnGpu {
   }
 };
 
+// By warps, or by a Hopper's warpgroups.
+auto is_product_of(const std::string& type) {
+  return AnyOf(HasSubstr(type + "_terms1_"), HasSubstr(type + "_wgmma_"));
+}
+
 // "NAME: f32[SHAPE] = {...}": sixteenths, which both types hold, or tenths.
 std::string weights(const char* name, const char* shape, int count, f32 step = 0.0625f) {
   std::string text = fmt::format("const %{}: f32[{}] = {{", name, shape);
@@ -97,7 +102,7 @@ TEST_F(GpuHalves, LayersAreOneKernelEach) {
   for (const char* type : {"f16", "bf16"}) {
     const Graph graph = chain_of(type);
     const std::vector<std::string> names = kernels(graph);
-    EXPECT_THAT(names, Contains(HasSubstr(std::string(type) + "_terms1_")).Times(2)) << type;
+    EXPECT_THAT(names, Contains(is_product_of(type)).Times(2)) << type;
     EXPECT_THAT(names, Contains(HasSubstr("depthwise_real_")));
     EXPECT_THAT(names, Contains("half_reals"));
     EXPECT_THAT(names, Not(Contains("reals")));  // no rounding is a step
@@ -140,7 +145,7 @@ TEST_F(GpuHalves, ALayerOf16BitsBetweenCodes) {
 })";
     for (size_t at = 0; (at = text.find("TYPE", at)) != text.npos;) text.replace(at, 4, type);
     const Graph graph = parse_graph(text, find_op);
-    EXPECT_THAT(kernels(graph), Contains(HasSubstr(std::string(type) + "_terms1_"))) << type;
+    EXPECT_THAT(kernels(graph), Contains(is_product_of(type))) << type;
     expect_near(graph, *type == 'f' ? 1500.0f : 200.0f);
   }
 }
@@ -364,8 +369,7 @@ TEST_F(GpuHalves, WhatAnotherLayerReadsStaysReal) {
   return %m
 })",
                   find_op);
-  EXPECT_THAT(kernels(graph),
-              AllOf(Contains(HasSubstr("conv_f16_terms1_")), Each(Not("half_reals"))));
+  EXPECT_THAT(kernels(graph), AllOf(Contains(is_product_of("f16")), Each(Not("half_reals"))));
   expect_near(graph, 500.0f);
 }
 

@@ -179,4 +179,32 @@ void expect_bytes(const Graph& graph, size_t node, std::span<const Tensor> input
   }
 }
 
+s64 for_each_kernel(
+    const Graph& graph, std::span<const Tensor> inputs, const std::string& part, s64 most,
+    const std::function<void(const std::string&, const std::vector<Tensor>&)>& see) {
+  Target target = make_target(device_name(), 1, nullptr);
+  target.keep_others = true;
+  const Plan plan = make_plan(graph, shapes_of(inputs), target);
+  std::vector<Candidate> found;
+  u32 node = 0;
+  for (const PlanStep& step : plan.steps) {
+    std::vector<Candidate> own = step.kernels;
+    std::erase_if(own, [&](const Candidate& candidate) {
+      return candidate.kernel.find(part) == std::string::npos;
+    });
+    if (!own.empty()) found = std::move(own), node = step.node;
+  }
+  const s64 count = std::ssize(found);
+  for (s64 i = 0; i < std::min(count, most); ++i) {
+    const Candidate& candidate = found[static_cast<size_t>(i * count / std::min(count, most))];
+    Plan one = with_kernel(plan, node, candidate);
+    if (only_compiles()) {
+      compile_kernels(one);
+    } else {
+      see(candidate.kernel, run_plan(std::move(one), inputs, target));
+    }
+  }
+  return count;
+}
+
 }  // namespace octet::test

@@ -2,6 +2,8 @@
 // One node on a GPU, by every kernel that takes it, beside the same node on the CPU.
 #pragma once
 
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,5 +33,11 @@ void expect_bytes(const Graph& graph, size_t node, std::span<const Tensor> input
 // Runs the graph, whose last node is `node`, with each kernel that takes it, and expects the bytes of the CPU.
 void expect_cpu_bytes(const Graph& graph, size_t node, std::span<const Tensor> inputs,
                       const std::string& what, std::vector<std::string>& kernels);
+
+// What the graph gives with each kernel whose name has `part` in the step that has it last, `most` of them at most, evenly from all; `see(kernel, outputs)`. Where kernels are only compiled, they are
+// and nothing is seen. The number of kernels there are.
+s64 for_each_kernel(const Graph& graph, std::span<const Tensor> inputs, const std::string& part,
+                    s64 most,
+                    const std::function<void(const std::string&, const std::vector<Tensor>&)>& see);
 
 }  // namespace octet::test

@@ -64,6 +64,8 @@ struct EmulatedServices {
   void (*end_group)(unsigned queue);
   void (*come)(unsigned queue, unsigned left);  // all groups but the last ones
   void (*wait_for_predecessor)();               // the kernel that was launched before this one
+  // `sum` and 16 products of numbers of f16 (else bf16), as a warpgroup's multiplier rounds them.
+  float (*sum_of_16)(bool f16, float sum, const unsigned short* a, const unsigned short* b);
 };
 
 // What the running thread sees; the driver changes it.

@@ -291,9 +291,20 @@ void prepare(unsigned thread) {
 }  // namespace
 
 const EmulatedServices& services() {
-  static constexpr EmulatedServices all = {
-      barrier,  exchange, trap,  mma,       ldmatrix, mma_float,           yield,
-      progress, named,    later, end_group, come,     wait_for_predecessor};
+  static constexpr EmulatedServices all = {barrier,
+                                           exchange,
+                                           trap,
+                                           mma,
+                                           ldmatrix,
+                                           mma_float,
+                                           yield,
+                                           progress,
+                                           named,
+                                           later,
+                                           end_group,
+                                           come,
+                                           wait_for_predecessor,
+                                           sum_of_16};
   return all;
 }
 

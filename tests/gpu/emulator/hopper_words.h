@@ -201,6 +201,37 @@ inline void product(s32 (&d)[kSums], u64 a, u64 b, s32 sum) {
   emulated.services->later(kEmulatedProducts, work, &operands, sizeof operands);
 }
 
+// The same of 16-bit floats.
+inline u16 published_half(u64 operand, u32 row, u32 k) {
+  return (u16)(published(place_of(operand, row, 2 * k)) |
+               published(place_of(operand, row, 2 * k + 1)) << 8);
+}
+template <bool kF16, s32 kSums>
+inline void product(f32 (&d)[kSums], u64 a, u64 b, s32 sum) {
+  struct Operands {
+    f32* d;
+    u64 a, b;
+    s32 sum;
+  };
+  const auto work = [](const void* what) {
+    const Operands& given = *(const Operands*)what;
+    const u32 lane = threadIdx.x % 32, row = threadIdx.x / 32 % 4 * 16 + lane / 4;
+    u16 left[2][16], right[16];
+    for (u32 i = 0; i < 32; ++i)
+      left[i / 16][i % 16] = published_half(given.a, row + i / 16 * 8, i % 16);
+    for (u32 i = 0; i < kSums / 2; ++i) {
+      for (u32 k = 0; k < 16; ++k)
+        right[k] = published_half(given.b, i / 2 * 8 + 2 * (lane % 4) + i % 2, k);
+      for (u32 half = 0; half < 2; ++half) {
+        f32& own = given.d[i / 2 * 4 + 2 * half + i % 2];
+        own = emulated.services->sum_of_16(kF16, given.sum == 0 ? 0.0f : own, left[half], right);
+      }
+    }
+  };
+  const Operands operands = {d, a, b, sum};
+  emulated.services->later(kEmulatedProducts, work, &operands, sizeof operands);
+}
+
 // The four lanes of a row have its codes.
 template <bool kSigned, s32 kSums>
 inline void product(s32 (&d)[kSums], const u32 (&a)[4], u64 b, s32 sum) {

@@ -49,10 +49,16 @@ struct FloatTile {
   double b[8][16];   // column, k
 };
 
+// Exact.
+double power_of_two(int exponent) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
+}
+
 double real_of(unsigned bits, bool f16) {
   if (!f16) return std::bit_cast<float>(bits << 16);
   const int exponent = static_cast<int>(bits >> 10 & 31), rest = static_cast<int>(bits & 1023);
-  double size = exponent == 0 ? std::ldexp(rest, -24) : std::ldexp(1024 + rest, exponent - 25);
+  double size =
+      exponent == 0 ? rest * power_of_two(-24) : (1024 + rest) * power_of_two(exponent - 25);
   if (exponent == 31)
     size = rest == 0 ? std::numeric_limits<double>::infinity()
                      : std::numeric_limits<double>::quiet_NaN();
@@ -69,32 +75,34 @@ void gather(FloatTile& tile, const EmulatedMmaFloat& mine, int lane) {
   }
 }
 
-// Exponent of the product as the factors' exponents have it: mantissas between 1 and 4 are not normalized.
-int exponent_of(double a, double b) {
-  int of_a = 0, of_b = 0;
-  std::frexp(a, &of_a);
-  std::frexp(b, &of_b);
-  return of_a + of_b - 2;
+// Of a number that is neither 0 nor infinite; those of f32 are normal ones of f64.
+int exponent_of(double value) {
+  return static_cast<int>(std::bit_cast<std::uint64_t>(value) >> 52 & 2047) - 1023;
 }
 
+// Of a product the exponent is that of its factors: mantissas between 1 and 4 are not normalized.
 float truncated_sum(float sum, const double* a, const double* b, int count, int bits) {
+  constexpr int kNone = -1000;
   double whole = sum;
-  int largest = sum != 0 && std::isfinite(sum) ? std::ilogb(sum) : -1000;
+  int largest = sum != 0 && std::isfinite(sum) ? exponent_of(sum) : kNone;
   for (int i = 0; i < count; ++i) {
     const double product = a[i] * b[i];
     whole += product;  // of what is not finite
     if (product != 0 && std::isfinite(product))
-      largest = std::max(largest, exponent_of(a[i], b[i]));
+      largest = std::max(largest, exponent_of(a[i]) + exponent_of(b[i]));
   }
   if (!std::isfinite(whole)) return static_cast<float>(whole);
-  if (largest == -1000) return 0;
-  const auto aligned = [&](double value) { return std::trunc(std::ldexp(value, bits - largest)); };
+  if (largest == kNone) return 0;
+  const double scale = power_of_two(bits - largest);
+  const auto aligned = [&](double value) { return std::trunc(value * scale); };
   double exact = aligned(sum);
   for (int i = 0; i < count; ++i) exact += aligned(a[i] * b[i]);
-  const double result = std::ldexp(exact, largest - bits);
+  const double result = exact * power_of_two(largest - bits);
   const float nearest = static_cast<float>(result);
   return std::fabs(nearest) > std::fabs(result) ? std::nextafter(nearest, 0.0f) : nearest;
 }
+
+constexpr int kHopperBits = 25, kOtherBits = 24;
 
 }  // namespace
 
@@ -132,7 +140,7 @@ void mma_float(void** lanes, unsigned present) {
   static FloatTile tile;
   for (int lane = 0; lane < 32; ++lane)
     gather(tile, *static_cast<const EmulatedMmaFloat*>(lanes[lane]), lane);
-  const int group = is_hopper() ? 16 : 8, bits = is_hopper() ? 25 : 24;
+  const int group = is_hopper() ? 16 : 8, bits = is_hopper() ? kHopperBits : kOtherBits;
   for (int lane = 0; lane < 32; ++lane) {
     float* d = static_cast<const EmulatedMmaFloat*>(lanes[lane])->d;
     for (int i = 0; i < 4; ++i) {
@@ -155,6 +163,12 @@ void read_word(void* to, const unsigned char* const* rows, int lane, bool turned
 }
 
 }  // namespace
+
+float sum_of_16(bool f16, float sum, const unsigned short* a, const unsigned short* b) {
+  double left[16], right[16];
+  for (int k = 0; k < 16; ++k) left[k] = real_of(a[k], f16), right[k] = real_of(b[k], f16);
+  return truncated_sum(sum, left, right, 16, kHopperBits);
+}
 
 void ldmatrix(void** lanes, unsigned present) {
   all_lanes(present, "lanes of the warp are missing at ldmatrix");

@@ -6,6 +6,7 @@ namespace octet::emulator {
 
 void mma(void** lanes, unsigned present);
 void mma_float(void** lanes, unsigned present);
+float sum_of_16(bool f16, float sum, const unsigned short* a, const unsigned short* b);
 void ldmatrix(void** lanes, unsigned present);
 
 }  // namespace octet::emulator

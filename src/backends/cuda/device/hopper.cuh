@@ -78,12 +78,12 @@ template <int kLeft> __device__ __forceinline__ void products_wait() {
 }
 
 // Registers of sums, and their numbers in the text of an instruction.
-#define OCTET_D8(i) "+r"(d[i]), "+r"(d[i + 1]), "+r"(d[i + 2]), "+r"(d[i + 3]), "+r"(d[i + 4]), "+r"(d[i + 5]), "+r"(d[i + 6]), "+r"(d[i + 7])
-#define OCTET_D16(i) OCTET_D8(i), OCTET_D8(i + 8)
-#define OCTET_D32(i) OCTET_D16(i), OCTET_D16(i + 16)
-#define OCTET_D64(i) OCTET_D32(i), OCTET_D32(i + 32)
-#define OCTET_D96(i) OCTET_D64(i), OCTET_D32(i + 64)
-#define OCTET_D128(i) OCTET_D64(i), OCTET_D64(i + 64)
+#define OCTET_D8(c, i) c(d[i]), c(d[i + 1]), c(d[i + 2]), c(d[i + 3]), c(d[i + 4]), c(d[i + 5]), c(d[i + 6]), c(d[i + 7])
+#define OCTET_D16(c, i) OCTET_D8(c, i), OCTET_D8(c, i + 8)
+#define OCTET_D32(c, i) OCTET_D16(c, i), OCTET_D16(c, i + 16)
+#define OCTET_D64(c, i) OCTET_D32(c, i), OCTET_D32(c, i + 32)
+#define OCTET_D96(c, i) OCTET_D64(c, i), OCTET_D32(c, i + 64)
+#define OCTET_D128(c, i) OCTET_D64(c, i), OCTET_D64(c, i + 64)
 #define OCTET_N8 "%0, %1, %2, %3, %4, %5, %6, %7"
 #define OCTET_N16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
 #define OCTET_N32 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
@@ -91,29 +91,51 @@ template <int kLeft> __device__ __forceinline__ void products_wait() {
 #define OCTET_N96 "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
 #define OCTET_N128 OCTET_N96 ", " \
   "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-#define OCTET_PRODUCT_TEXT(type, columns, sums, operands, predicate) \
-  "{\n.reg .pred p;\nsetp.ne.b32 p, " predicate ", 0;\n"             \
-  "wgmma.mma_async.sync.aligned.m64n" columns "k32.s32." type ".s8 {" sums "}, " operands ", p;\n}\n"
-#define OCTET_PRODUCT(columns, sums, operands, predicate, registers, ...)                                                    \
-  if constexpr (kSigned) {                                                                                                   \
-    asm volatile(OCTET_PRODUCT_TEXT("s8", columns, sums, operands, predicate) : registers : __VA_ARGS__);                    \
-  } else {                                                                                                                   \
-    asm volatile(OCTET_PRODUCT_TEXT("u8", columns, sums, operands, predicate) : registers : __VA_ARGS__);                    \
+#define OCTET_PRODUCT_TEXT(columns, types, sums, operands, predicate) \
+  "{\n.reg .pred p;\nsetp.ne.b32 p, " predicate ", 0;\n"              \
+  "wgmma.mma_async.sync.aligned.m64n" columns types " {" sums "}, " operands ", p"
+#define OCTET_PRODUCT(columns, sums, operands, predicate, registers, ...)                                                            \
+  if constexpr (kSigned) {                                                                                                           \
+    asm volatile(OCTET_PRODUCT_TEXT(columns, "k32.s32.s8.s8", sums, operands, predicate) ";\n}\n" : registers : __VA_ARGS__);        \
+  } else {                                                                                                                           \
+    asm volatile(OCTET_PRODUCT_TEXT(columns, "k32.s32.u8.s8", sums, operands, predicate) ";\n}\n" : registers : __VA_ARGS__);        \
+  }
+// Of floats neither operand is negated or turned.
+#define OCTET_PRODUCT_FLOAT(columns, sums, operands, predicate, registers, ...)                                                                \
+  if constexpr (kF16) {                                                                                                                        \
+    asm volatile(OCTET_PRODUCT_TEXT(columns, "k16.f32.f16.f16", sums, operands, predicate) ", 1, 1, 0, 0;\n}\n" : registers : __VA_ARGS__);    \
+  } else {                                                                                                                                     \
+    asm volatile(OCTET_PRODUCT_TEXT(columns, "k16.f32.bf16.bf16", sums, operands, predicate) ", 1, 1, 0, 0;\n}\n" : registers : __VA_ARGS__);  \
   }
 
 // d (+)= 64 rows of a, codes that are signed or not, by 2 * kSums columns of b, 32 bytes of k; `sum` 0: d is not read.
 template <bool kSigned, s32 kSums> __device__ __forceinline__ void product(s32 (&d)[kSums], u64 a, u64 b, s32 sum) {
   static_assert(kSums == 16 || kSums == 32 || kSums == 64 || kSums == 96 || kSums == 128, "of 32, 64, 128, 192 or 256 columns");
   if constexpr (kSums == 16) {
-    OCTET_PRODUCT("32", OCTET_N16, "%16, %17", "%18", OCTET_D16(0), "l"(a), "l"(b), "r"(sum))
+    OCTET_PRODUCT("32", OCTET_N16, "%16, %17", "%18", OCTET_D16("+r", 0), "l"(a), "l"(b), "r"(sum))
   } else if constexpr (kSums == 32) {
-    OCTET_PRODUCT("64", OCTET_N16 ", " OCTET_N32, "%32, %33", "%34", OCTET_D32(0), "l"(a), "l"(b), "r"(sum))
+    OCTET_PRODUCT("64", OCTET_N16 ", " OCTET_N32, "%32, %33", "%34", OCTET_D32("+r", 0), "l"(a), "l"(b), "r"(sum))
   } else if constexpr (kSums == 64) {
-    OCTET_PRODUCT("128", OCTET_N16 ", " OCTET_N32 ", " OCTET_N64, "%64, %65", "%66", OCTET_D64(0), "l"(a), "l"(b), "r"(sum))
+    OCTET_PRODUCT("128", OCTET_N16 ", " OCTET_N32 ", " OCTET_N64, "%64, %65", "%66", OCTET_D64("+r", 0), "l"(a), "l"(b), "r"(sum))
   } else if constexpr (kSums == 96) {
-    OCTET_PRODUCT("192", OCTET_N16 ", " OCTET_N32 ", " OCTET_N64 ", " OCTET_N96, "%96, %97", "%98", OCTET_D96(0), "l"(a), "l"(b), "r"(sum))
+    OCTET_PRODUCT("192", OCTET_N16 ", " OCTET_N32 ", " OCTET_N64 ", " OCTET_N96, "%96, %97", "%98", OCTET_D96("+r", 0), "l"(a), "l"(b), "r"(sum))
   } else {
-    OCTET_PRODUCT("256", OCTET_N16 ", " OCTET_N32 ", " OCTET_N64 ", " OCTET_N128, "%128, %129", "%130", OCTET_D128(0), "l"(a), "l"(b), "r"(sum))
+    OCTET_PRODUCT("256", OCTET_N16 ", " OCTET_N32 ", " OCTET_N64 ", " OCTET_N128, "%128, %129", "%130", OCTET_D128("+r", 0), "l"(a), "l"(b), "r"(sum))
+  }
+}
+// The same of numbers of f16, or of bf16: 16 of k, sums in f32.
+template <bool kF16, s32 kSums> __device__ __forceinline__ void product(f32 (&d)[kSums], u64 a, u64 b, s32 sum) {
+  static_assert(kSums == 16 || kSums == 32 || kSums == 64 || kSums == 96 || kSums == 128, "of 32, 64, 128, 192 or 256 columns");
+  if constexpr (kSums == 16) {
+    OCTET_PRODUCT_FLOAT("32", OCTET_N16, "%16, %17", "%18", OCTET_D16("+f", 0), "l"(a), "l"(b), "r"(sum))
+  } else if constexpr (kSums == 32) {
+    OCTET_PRODUCT_FLOAT("64", OCTET_N16 ", " OCTET_N32, "%32, %33", "%34", OCTET_D32("+f", 0), "l"(a), "l"(b), "r"(sum))
+  } else if constexpr (kSums == 64) {
+    OCTET_PRODUCT_FLOAT("128", OCTET_N16 ", " OCTET_N32 ", " OCTET_N64, "%64, %65", "%66", OCTET_D64("+f", 0), "l"(a), "l"(b), "r"(sum))
+  } else if constexpr (kSums == 96) {
+    OCTET_PRODUCT_FLOAT("192", OCTET_N16 ", " OCTET_N32 ", " OCTET_N64 ", " OCTET_N96, "%96, %97", "%98", OCTET_D96("+f", 0), "l"(a), "l"(b), "r"(sum))
+  } else {
+    OCTET_PRODUCT_FLOAT("256", OCTET_N16 ", " OCTET_N32 ", " OCTET_N64 ", " OCTET_N128, "%128, %129", "%130", OCTET_D128("+f", 0), "l"(a), "l"(b), "r"(sum))
   }
 }
 // The same with rows of `a` in registers: a[0] and a[1] are codes 4q to 4q + 3 of k (q = lane % 4) of rows lane / 4 and 8 further of the warp's 16,
@@ -121,18 +143,18 @@ template <bool kSigned, s32 kSums> __device__ __forceinline__ void product(s32 (
 template <bool kSigned, s32 kSums> __device__ __forceinline__ void product(s32 (&d)[kSums], const u32 (&a)[4], u64 b, s32 sum) {
   static_assert(kSums == 8 || kSums == 16 || kSums == 32, "of 16, 32 or 64 columns");
   if constexpr (kSums == 8) {
-    OCTET_PRODUCT("16", OCTET_N8, "{%8, %9, %10, %11}, %12", "%13", OCTET_D8(0), "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(sum))
+    OCTET_PRODUCT("16", OCTET_N8, "{%8, %9, %10, %11}, %12", "%13", OCTET_D8("+r", 0), "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(sum))
   } else if constexpr (kSums == 16) {
-    OCTET_PRODUCT("32", OCTET_N16, "{%16, %17, %18, %19}, %20", "%21", OCTET_D16(0), "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(sum))
+    OCTET_PRODUCT("32", OCTET_N16, "{%16, %17, %18, %19}, %20", "%21", OCTET_D16("+r", 0), "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(sum))
   } else {
-    OCTET_PRODUCT("64", OCTET_N16 ", " OCTET_N32, "{%32, %33, %34, %35}, %36", "%37", OCTET_D32(0), "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(sum))
+    OCTET_PRODUCT("64", OCTET_N16 ", " OCTET_N32, "{%32, %33, %34, %35}, %36", "%37", OCTET_D32("+r", 0), "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(sum))
   }
 }
 
 // Sums are read no sooner than here: to be said behind products_wait, and before products that write them again.
-__device__ __forceinline__ void hold(s32 (&d)[32]) { asm volatile("" : OCTET_D32(0)::"memory"); }
-__device__ __forceinline__ void hold(s32 (&d)[16]) { asm volatile("" : OCTET_D16(0)::"memory"); }
-__device__ __forceinline__ void hold(s32 (&d)[8]) { asm volatile("" : OCTET_D8(0)::"memory"); }
+__device__ __forceinline__ void hold(s32 (&d)[32]) { asm volatile("" : OCTET_D32("+r", 0)::"memory"); }
+__device__ __forceinline__ void hold(s32 (&d)[16]) { asm volatile("" : OCTET_D16("+r", 0)::"memory"); }
+__device__ __forceinline__ void hold(s32 (&d)[8]) { asm volatile("" : OCTET_D8("+r", 0)::"memory"); }
 // What threads wrote to shared memory is seen by products and by the tensor memory accelerator, once the threads have met.
 __device__ __forceinline__ void publish_shared() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 #undef OCTET_D8
@@ -149,6 +171,7 @@ __device__ __forceinline__ void publish_shared() { asm volatile("fence.proxy.asy
 #undef OCTET_N128
 #undef OCTET_PRODUCT_TEXT
 #undef OCTET_PRODUCT
+#undef OCTET_PRODUCT_FLOAT
 // End of Hopper's instructions.
 
 }  // namespace octet::cuda

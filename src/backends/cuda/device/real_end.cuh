@@ -81,6 +81,9 @@ struct RealEnding {
     if constexpr (s.clamp && !kBoundsPairs) sum = bounded_sum(sum);
     return rounded_to<kStoresRounded ? Number::f32 : s.rounded>(sum);
   }
+  static __device__ __forceinline__ f32 real_of(f32 sum, f32 bias, f32 residual) {
+    return ended(s.bias ? f32_add(sum, bias) : sum, residual);
+  }
   static __device__ __forceinline__ u32 stored_pair(f32 low, f32 high) {
     u32 pair = half_pair<s.y>(low, high);
     if constexpr (kBoundsPairs) {

@@ -263,8 +263,13 @@ class Reader {
 };
 
 Offer offer_of(const LowerRequest& request, const FloatProduct& product) {
-  return product.cin() == 1 && product.cout() == 1 ? depthwise_real_offer(request, product)
-                                                   : product_terms_offer(request, product);
+  if (product.cin() == 1 && product.cout() == 1) return depthwise_real_offer(request, product);
+  Offer offer = product_wgmma_offer(request, product);
+  const Offer terms = product_terms_offer(request, product);
+  Candidates* all = std::get_if<Candidates>(&offer);
+  if (all == nullptr) return terms;
+  if (const Candidate* other = std::get_if<Candidate>(&terms)) all->push_back(*other);
+  return offer;
 }
 
 }  // namespace

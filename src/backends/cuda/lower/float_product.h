@@ -63,8 +63,9 @@ ConvWindow float_window(const FloatProduct& product);
 RealEnd real_end(const FloatProduct& product);
 RealEndParams real_end_params(const FloatProduct& product, const StepData& data, size_t bias);
 
-// By families/product_terms/ and families/depthwise_real/.
+// By families/product_terms/, families/product_wgmma/ and families/depthwise_real/.
 Offer product_terms_offer(const LowerRequest& request, const FloatProduct& product);
+Offer product_wgmma_offer(const LowerRequest& request, const FloatProduct& product);
 Offer depthwise_real_offer(const LowerRequest& request, const FloatProduct& product);
 
 }  // namespace octet::cuda

@@ -2,11 +2,11 @@
 // The tiles that a convolution can have.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "backends/cuda/families/conv_wgmma/spec.h"
 #include "backends/cuda/lower/conv_cost.h"
+#include "backends/cuda/lower/window_tiles.h"
 
 namespace octet::cuda::conv_wgmma {
 
@@ -22,10 +22,11 @@ struct Edge {
   }
 };
 
+struct CostedSpec {
+  Spec spec;
+  f64 cost = 0;
+};
 // With each tile that fits the chip, the one with the least estimated cost first; none where the kernel cannot run it. Where values lie is not known yet.
-std::vector<Spec> specs_of(const ConvRequest& conv, const Chip& chip);
-f64 cost_of(const ConvRequest& conv, const Spec& spec, const Chip& chip);
-// Of the kernel.
-std::string name_of(const Tile& tile);
+std::vector<CostedSpec> specs_of(const ConvRequest& conv, const Chip& chip);
 
 }  // namespace octet::cuda::conv_wgmma

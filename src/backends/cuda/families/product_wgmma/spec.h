@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions and matrix products of 16-bit floats by warpgroups of a Hopper: what the host half and the kernel agree on.
+#pragma once
+
+#include "backends/cuda/device/real_end.h"
+#include "backends/cuda/device/tiled_window.h"
+
+namespace octet::cuda::product_wgmma {
+
+#define PRODUCT_WGMMA_FIELDS(FIELD)                                                  \
+  FIELD(TiledWindow, main)                                                           \
+  FIELD(ConvOperands, at)                                                            \
+  FIELD(RealEnd, end)                                                                \
+  FIELD(bool, f16)       /* numbers of x and of the weights; else bf16 */            \
+  FIELD(bool, late_bias) /* the bias is no constant: a kernel before may write it */ \
+  FIELD(s32, y_access)   /* channels that are stored at once */
+OCTET_SPEC(Spec, PRODUCT_WGMMA_FIELDS)
+
+constexpr s32 kWordsOfChannel = 1;  // in shared memory: the bias
+constexpr TiledMemory memory(const TiledWindow& main) {
+  return tiled_memory(main, kWordsOfChannel, 0);
+}
+
+#define PRODUCT_WGMMA_RULES(RULE)                        \
+  TILED_WINDOW_RULES(RULE, s.main)                       \
+  RULE(s.main.number_bytes == 2, "numbers have 16 bits") \
+  RULE(own_channels(s.main.tile) % s.y_access == 0, "a thread stores its own channels")
+OCTET_RULES(Spec, PRODUCT_WGMMA_RULES)
+
+struct Params {
+  TensorMap x;
+  TensorMap
+      weights;  // padded_channels rows of pieces * k_bytes bytes: for each tap the channels, filled up with zeros; channel_of_row()
+  RealEndParams end;
+};
+
+}  // namespace octet::cuda::product_wgmma
