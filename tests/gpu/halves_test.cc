@@ -358,6 +358,50 @@ TEST_F(GpuHalves, DepthwiseConvolutionsHaveTheReferencesBits) {
   }
 }
 
+// Pools, moves, means and functions between depthwise convolutions: all in 16 bits, with the reference's bits; what is on the grid is not rounded again.
+TEST_F(GpuHalves, PoolsMovesAndMeansTakeThem) {
+  for (const char* type : {"f16", "bf16"}) {
+    std::string text = "graph \"g\"(%x: f32[2,8,9,11]) {\n" +
+                       weights("w", "8,1,3,3", 72, 0.0997314453f) +
+                       weights("v", "24,1,3,3", 216, 0.0997314453f) + R"(
+  const %z: f32[4] = {1.0, 1.0, 2.0, 2.0}
+  %r: f32[2,8,9,11] = RoundTo(%x) {to="TYPE"}
+  %c: f32[2,8,9,11] = Conv(%r, %w) {pads=ints[1, 1, 1, 1], group=8}
+  %cr: f32[2,8,9,11] = RoundTo(%c) {to="TYPE"}
+  %m: f32[2,8,5,6] = MaxPool(%cr) {kernel_shape=ints[3, 3], strides=ints[2, 2], pads=ints[1, 1, 1, 1]}
+  %a: f32[2,8,5,6] = AveragePool(%cr) {kernel_shape=ints[3, 3], strides=ints[2, 2], pads=ints[1, 1, 1, 1]}
+  %ar: f32[2,8,5,6] = RoundTo(%a) {to="TYPE"}
+  %s: f32[2,8,5,6] = Sigmoid(%ar)
+  %sr: f32[2,8,5,6] = RoundTo(%s) {to="TYPE"}
+  %k: f32[2,24,5,6] = Concat(%m, %ar, %sr) {axis=1}
+  %u: f32[2,24,10,12] = Resize(%k, _, %z) {mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor"}
+  %ur: f32[2,24,10,12] = RoundTo(%u) {to="TYPE"}
+  %d: f32[2,24,10,12] = Conv(%ur, %v) {pads=ints[1, 1, 1, 1], group=24}
+  %dr: f32[2,24,10,12] = RoundTo(%d) {to="TYPE"}
+  %p: f32[2,24,1,1] = ReduceMean(%dr) {keepdims=1}
+  %pr: f32[2,24,1,1] = RoundTo(%p) {to="TYPE"}
+  %q: f32[2,24,10,12] = Mul(%pr, %dr)
+  %y: f32[2,24,10,12] = RoundTo(%q) {to="TYPE"}
+  return %y
+})";
+    for (size_t at = 0; (at = text.find("TYPE", at)) != text.npos;) text.replace(at, 4, type);
+    const size_t mean = text.find("ReduceMean(%dr)");
+    text.replace(mean, 15, "ReduceMean(%dr, %axes)");
+    text.insert(text.find("  const %z"), "  const %axes: s64[2] = {2, 3}\n");
+    const Graph graph = parse_graph(text, find_op);
+    const std::vector<std::string> names = kernels(graph);
+    EXPECT_THAT(names, Not(Contains("reals"))) << type;
+    EXPECT_THAT(names, Contains("cast").Times(1)) << type;  // of the graph's input
+    EXPECT_THAT(names, Contains(HasSubstr("depthwise_real_")).Times(2)) << type;
+    for (const char* kernel : {"max_pool", "average_pool", "resize_nearest", "reduce_reals"})
+      EXPECT_THAT(names, Contains(kernel)) << type;
+    std::mt19937 random(5);
+    const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
+    const Tensor want = interpret(graph, inputs)[0], got = run_on(graph, inputs, target())[0];
+    EXPECT_EQ(std::memcmp(got.data(), want.data(), want.bytes()), 0) << type;
+  }
+}
+
 // A value that something else reads stays as wide as it is.
 TEST_F(GpuHalves, WhatAnotherLayerReadsStaysReal) {
   const Graph graph =
@@ -365,7 +409,7 @@ TEST_F(GpuHalves, WhatAnotherLayerReadsStaysReal) {
   %r: f32[2,8,9,7] = RoundTo(%x) {to="f16"}
   %c: f32[2,16,9,7] = Conv(%r, %w) {pads=ints[1, 1, 1, 1]}
   %cr: f32[2,16,9,7] = RoundTo(%c) {to="f16"}
-  %m: f32[2,16,4,3] = MaxPool(%cr) {kernel_shape=ints[2, 2], strides=ints[2, 2]}
+  %m: f32[2,16,9,7] = Softmax(%cr) {axis=1}
   return %m
 })",
                   find_op);

@@ -3,10 +3,26 @@
 #pragma once
 
 #include "backends/cuda/device/element_type.h"
+#include "backends/cuda/device/functions.cuh"
+#include "backends/cuda/device/mma_float.cuh"
 
 namespace octet::cuda {
 
 typedef float4 f32x4;
+
+// Reals of 16 bits: they are computed with as f32, and made of it by rounding.
+struct f16 {
+  u16 bits;
+  f16() = default;
+  __device__ __forceinline__ explicit f16(f32 real) : bits((u16)pair_of_f16(real, 0.0f)) {}
+  __device__ __forceinline__ operator f32() const { return half_real(bits, 0); }
+};
+struct bf16 {
+  u16 bits;
+  bf16() = default;
+  __device__ __forceinline__ explicit bf16(f32 real) : bits(bf16_of(real)) {}
+  __device__ __forceinline__ operator f32() const { return real_of_bf16(bits); }
+};
 
 template <ElementType kType>
 struct ElementOf;

@@ -17,7 +17,9 @@ namespace octet::cuda {
   TYPE(s64)                       \
   TYPE(f32)                       \
   TYPE(f64)                       \
-  TYPE(f32x4)
+  TYPE(f32x4)                     \
+  TYPE(f16)                       \
+  TYPE(bf16)
 
 #define OCTET_ELEMENT_TYPE(type) type,
 enum class ElementType : s32 { OCTET_ELEMENT_TYPES(OCTET_ELEMENT_TYPE) };
@@ -30,6 +32,8 @@ constexpr s32 element_bytes(ElementType type) {
       return 1;
     case ElementType::u16:
     case ElementType::s16:
+    case ElementType::f16:
+    case ElementType::bf16:
       return 2;
     case ElementType::u32:
     case ElementType::s32:
@@ -42,7 +46,8 @@ constexpr s32 element_bytes(ElementType type) {
   }
 }
 constexpr bool is_real(ElementType type) {
-  return type == ElementType::f32 || type == ElementType::f64;
+  return type == ElementType::f32 || type == ElementType::f64 || type == ElementType::f16 ||
+         type == ElementType::bf16;
 }
 constexpr bool is_signed_integer(ElementType type) {
   return type == ElementType::s8 || type == ElementType::s16 || type == ElementType::s32 ||

@@ -24,6 +24,13 @@ f64 moved_bytes(const LowerRequest& request) {
   return bytes;
 }
 
+f64 cost_by_bytes(const LowerRequest& request) {
+  const CudaDevice& device = device_of(request);
+  const f64 bytes = device.costs().start_bytes + moved_bytes(request);
+  const DeviceRates rates = device.rates();
+  return rates.bytes_per_us > 0 ? bytes / rates.bytes_per_us * rates.cycles_per_us : bytes;
+}
+
 f64 bytes_cost(f64 bytes, const Chip& chip) {
   const f64 rate = std::max(1.0, chip.memory_bytes_per_second / std::max(1.0, chip.clock_hertz));
   return chip.costs().kernel_start + bytes / (rate * chip.costs().kernel_memory_share);

@@ -23,6 +23,8 @@ f64 conv_bytes(const ConvRequest& conv);
 f64 tile_cost(const TileWork& work, f64 bytes, const Chip& chip);
 // All that a node reads and writes.
 f64 moved_bytes(const LowerRequest& request);
+// Of a chain, as a plan reckons of its parts that name no cost.
+f64 cost_by_bytes(const LowerRequest& request);
 // Of a kernel that only moves so many bytes.
 f64 bytes_cost(f64 bytes, const Chip& chip);
 

@@ -37,6 +37,11 @@ ElementType element_type(Dtype dtype) {
   }
 }
 
+ElementType number_type(Dtype dtype) {
+  if (dtype == Dtype::f16) return ElementType::f16;
+  return dtype == Dtype::bf16 ? ElementType::bf16 : element_type(dtype);
+}
+
 std::string type_name(ElementType type) {
 #define OCTET_ELEMENT_NAME(type) #type,
   constexpr const char* kNames[] = {OCTET_ELEMENT_TYPES(OCTET_ELEMENT_NAME)};

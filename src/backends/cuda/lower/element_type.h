@@ -11,6 +11,8 @@ namespace octet::cuda {
 
 // Small types and booleans are bytes, halves words of 16 bits.
 ElementType element_type(Dtype dtype);
+// The same, where a kernel computes with halves: f16 and bf16.
+ElementType number_type(Dtype dtype);
 // As kernels name it: "u8".
 std::string type_name(ElementType type);
 std::string kernel_type(Dtype dtype);

@@ -2,10 +2,14 @@
 #include "backends/cuda/lower/halves.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "graph/graph_edit.h"
 #include "ops/registry.h"
 #include "ops/shared/dtypes.h"
+#include "ops/shared/resize.h"
+#include "plan/chain.h"
 
 namespace octet::cuda {
 namespace {
@@ -44,13 +48,6 @@ bool is_product_of_values(const Graph& graph, const Node& node, Precision half) 
   return std::ranges::none_of(node.inputs, [&](ValueId id) { return graph.is_constant(id); });
 }
 
-// What only moves elements of its first input, of any type.
-bool moves_halves(const Node& node) {
-  constexpr std::string_view kMoves[] = {"Flatten",  "Reshape", "Squeeze", "Unsqueeze",
-                                         "Identity", "Slice",   "Split",   "Transpose"};
-  return std::ranges::find(kMoves, node.op->name) != std::end(kMoves);
-}
-
 // As families/rows/halves.cc takes them: parameters are constants.
 bool is_rows(const Graph& graph, const Node& node) {
   constexpr std::string_view kRows[] = {"Softmax", "LayerNormalization", "RMSNormalization"};
@@ -65,24 +62,109 @@ bool is_depthwise(const Graph& graph, const Node& node) {
          weights->shape()[1] == 1 && weights->shape()[0] == node.attrs.i("group", 1);
 }
 
+bool averages_halves(const Graph& graph, const Node& node) {
+  return node.op->name == "AveragePool" && graph.value(node.inputs[0]).type.shape.rank() == 4;
+}
+// As families/reduce has them: sums and extremes over constant axes.
+bool reduces_halves(const Graph& graph, const Node& node) {
+  return node.op->name.starts_with("Reduce") && node.op->name != "ReduceProd" &&
+         !node.op->name.starts_with("ReduceLog") &&
+         graph.value(node.outputs[0]).type.dtype == Dtype::f32 &&
+         (node.input(1) == kNoValue || graph.is_constant(node.input(1)));
+}
+
 bool takes_half(const Graph& graph, const Node& node, ValueId id, Precision half) {
   if (std::ranges::count(node.inputs, id) != 1) return false;
   const size_t at = static_cast<size_t>(std::ranges::find(node.inputs, id) - node.inputs.begin());
   if (is_product_of_half(graph, node, half)) return at == kX || at == kResidual;
   if (is_product_of_values(graph, node, half)) return true;
   if (is_rows(graph, node)) return at == kX;
+  if (averages_halves(graph, node) || reduces_halves(graph, node)) return at == 0;
   return takes_halves(graph, node) && at < 2;
+}
+
+// Positions of what a node moves; none where its elements are others, or where it may need what no kernel has of 16 bits.
+std::vector<size_t> moved(const Graph& graph, const Node& node) {
+  if (node.op->quant.kind != QuantKind::move_codes) return {};
+  if (node.op->name == "Resize" && !resize_moves_elements(node)) return {};
+  if (node.op->name == "Pad" && node.input(2) != kNoValue) return {};  // a value of f32
+  const bool image = graph.value(node.inputs[0]).type.shape.rank() == 4;
+  if (node.op->name == "MaxPool" && (node.outputs.size() > 1 || !image)) return {};
+  if (node.op->quant.moved_input >= 0) return {static_cast<size_t>(node.op->quant.moved_input)};
+  std::vector<size_t> all(node.inputs.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  return all;
+}
+
+// Of each value the type of 16 bits whose numbers its reals are; f32: they are any.
+class Grids {
+ public:
+  explicit Grids(const Graph& graph) : types_(graph.value_count(), Dtype::f32) {
+    for (const Node& node : graph.nodes) {
+      Dtype type = Dtype::f32;
+      if (node.op->name == "RoundTo") {
+        type = dtype_from_name(node.attrs.s("to", ""));
+      } else {
+        const std::vector<size_t> from = moved(graph, node);
+        for (const size_t i : from)
+          type = i == from[0] || type == of(node.inputs[i]) ? of(node.inputs[i]) : Dtype::f32;
+      }
+      for (const ValueId id : node.outputs) {
+        if (id != kNoValue) types_[id] = type;
+      }
+    }
+  }
+  Dtype of(ValueId id) const { return id < types_.size() ? types_[id] : Dtype::f32; }
+  bool is_half(ValueId id) const { return of(id) != Dtype::f32; }
+  // Forgets that of a value; whether it was known.
+  bool drop(ValueId id) { return std::exchange(types_[id], Dtype::f32) != Dtype::f32; }
+
+ private:
+  std::vector<Dtype> types_;
+};
+
+// What is on a type's grid needs no rounding to it.
+void drop_roundings(Graph& graph) {
+  const Grids grids(graph);
+  const Uses uses(graph);
+  GraphEdit edit(graph);
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    if (node.op->name != "RoundTo" || uses.is_output(node.outputs[0]) ||
+        grids.of(node.inputs[0]) != grids.of(node.outputs[0]))
+      continue;
+    const ValueId from = node.inputs[0], to = node.outputs[0];
+    for (Node& reader : graph.nodes) std::ranges::replace(reader.inputs, to, from);
+    edit.erase(n);
+  }
+  edit.apply();
 }
 
 class Storer {
  public:
-  explicit Storer(Graph& graph) : graph_(graph), uses_(graph), edit_(graph) {}
+  explicit Storer(Graph& graph)
+      : graph_(graph),
+        uses_(graph),
+        grids_(graph),
+        stored_(graph.value_count(), kNoValue),
+        reads_(graph.value_count()),
+        edit_(graph) {}
 
   void run() {
     const size_t count = graph_.nodes.size();
+    for (const Node& node : graph_.nodes) {
+      if (node.op->name == "RoundTo" && is_of_codes(node)) grids_.drop(node.outputs[0]);
+    }
+    while (drop_others()) {
+    }
     for (size_t n = 0; n < count; ++n) {
-      const Node& node = graph_.nodes[n];
-      if (node.op->name == "RoundTo" && is_stored(node) && !is_of_codes(node)) store(n);
+      if (graph_.nodes[n].op->name == "RoundTo" && grids_.is_half(graph_.nodes[n].outputs[0])) {
+        store(n);
+      } else if (carries(graph_.nodes[n])) {
+        carry(graph_.nodes[n]);
+      } else {
+        widen(n);
+      }
     }
     edit_.apply();
   }
@@ -99,25 +181,31 @@ class Storer {
                round);
   }
 
-  bool is_stored(const Node& round) const {
-    return all_take(round.outputs[0], precision_of(dtype_from_name(round.attrs.s("to", ""))));
+  // A move between values that all are stored.
+  bool carries(const Node& node) const {
+    const std::vector<size_t> from = moved(graph_, node);
+    return !from.empty() &&
+           std::ranges::all_of(from, [&](size_t i) { return grids_.is_half(node.inputs[i]); }) &&
+           std::ranges::all_of(node.outputs, [&](ValueId id) { return grids_.is_half(id); });
   }
-
-  // Those that read it where it is moved to, too.
-  bool all_take(ValueId id, Precision half) const {
+  bool all_take(ValueId id) const {
     return !uses_.is_output(id) && !uses_.consumers(id).empty() &&
            std::ranges::all_of(uses_.consumers(id), [&](u32 n) {
              const Node& node = graph_.nodes[n];
-             return is_moved_by(node, id) ? all_take_moved(node, half)
-                                          : takes_half(graph_, node, id, half);
+             return carries(node) || takes_half(graph_, node, id, precision_of(grids_.of(id)));
            });
   }
-  static bool is_moved_by(const Node& node, ValueId id) {
-    return moves_halves(node) && node.inputs[0] == id && std::ranges::count(node.inputs, id) == 1;
-  }
-  bool all_take_moved(const Node& node, Precision half) const {
-    return std::ranges::all_of(node.outputs,
-                               [&](ValueId id) { return id != kNoValue && all_take(id, half); });
+  // Whether a value turned out to be none that is stored.
+  bool drop_others() {
+    bool dropped = false;
+    for (const Node& node : graph_.nodes) {
+      const bool made = node.op->name == "RoundTo" || carries(node);
+      for (const ValueId id : node.outputs) {
+        if (id != kNoValue && grids_.is_half(id) && !(made && all_take(id)))
+          dropped = grids_.drop(id) || dropped;
+      }
+    }
+    return dropped;
   }
 
   static Node cast(const Node& beside, ValueId from, ValueId to, Dtype type, std::string name) {
@@ -126,47 +214,41 @@ class Storer {
     node.attrs.set("to", std::string(dtype_name(type)));
     return node;
   }
+  ValueId stored(ValueId id) {
+    if (stored_[id] == kNoValue)
+      stored_[id] = graph_.add_value(graph_.value(id).name + ".stored",
+                                     {grids_.of(id), graph_.value(id).type.shape});
+    return stored_[id];
+  }
 
   void store(size_t n) {
     const Node round = graph_.nodes[n];
-    const Dtype half = dtype_from_name(round.attrs.s("to", ""));
-    const ValueId stored = stored_value(round.outputs[0], half);
-    graph_.nodes[n] = cast(round, round.inputs[0], stored, half, round.name);
-    read_stored(round.outputs[0], stored, round);
+    const ValueId id = round.outputs[0], to = stored(id);
+    graph_.nodes[n] = cast(round, round.inputs[0], to, grids_.of(id), round.name);
   }
-
-  ValueId stored_value(ValueId id, Dtype half) {
-    const Value& value = graph_.value(id);
-    const std::string name = value.name + ".stored";
-    return graph_.add_value(name, {half, value.type.shape});
+  void carry(Node& node) {
+    for (const size_t i : moved(graph_, node)) node.inputs[i] = stored(node.inputs[i]);
+    for (ValueId& id : node.outputs) id = stored(id);
   }
-
-  void read_stored(ValueId real, ValueId stored, const Node& round) {
-    const Dtype half = graph_.value(stored).type.dtype;
-    int number = 0;
-    for (const u32 reader : uses_.consumers(real)) {
-      ValueId from = stored;
-      if (is_moved_by(graph_.nodes[reader], real)) {
-        store_moved(reader, half, round);
-      } else {
-        const std::string name = fmt::format("{}.read{}", graph_.value(real).name, number++);
-        from = graph_.add_value(name, graph_.value(real).type);
-        edit_.insert_before(reader, cast(round, stored, from, Dtype::f32, name));
-      }
-      std::ranges::replace(graph_.nodes[reader].inputs, real, from);
-    }
-  }
-
-  void store_moved(u32 mover, Dtype half, const Node& round) {
-    for (size_t i = 0; i < graph_.nodes[mover].outputs.size(); ++i) {
-      const ValueId real = graph_.nodes[mover].outputs[i], stored = stored_value(real, half);
-      graph_.nodes[mover].outputs[i] = stored;
-      read_stored(real, stored, round);
+  // Each reader has a cast of its own.
+  void widen(size_t n) {
+    for (size_t i = 0; i < graph_.nodes[n].inputs.size(); ++i) {
+      const ValueId id = graph_.nodes[n].inputs[i];
+      if (id == kNoValue || !grids_.is_half(id)) continue;
+      const Value value = graph_.value(id);
+      const ValueId own =
+          graph_.add_value(fmt::format("{}.read{}", value.name, reads_[id]++), value.type);
+      const Node& maker = graph_.nodes[static_cast<size_t>(uses_.producer(id))];
+      edit_.insert_before(n, cast(maker, stored(id), own, Dtype::f32, graph_.value(own).name));
+      std::ranges::replace(graph_.nodes[n].inputs, id, own);
     }
   }
 
   Graph& graph_;
   const Uses uses_;
+  Grids grids_;
+  std::vector<ValueId> stored_;  // of each value in 16 bits
+  std::vector<int> reads_;       // of each value, by casts
   GraphEdit edit_;
 };
 
@@ -181,12 +263,52 @@ bool is_read_once(const Graph& graph, const Uses& uses, ValueId id) {
 bool is_widening(const Graph& graph, const Node& node) { return is_cast(graph, node, true); }
 bool is_narrowing(const Graph& graph, const Node& node) { return is_cast(graph, node, false); }
 
+std::vector<u32> with_casts(const Graph& graph, const Uses& uses, u32 last,
+                            bool (*is)(const Graph&, const Node&)) {
+  std::vector<u32> chain{last};
+  u32 function = last;
+  if (is_narrowing(graph, graph.nodes[last]) || graph.nodes[last].op->name == "RoundTo") {
+    const s32 from = uses.producer(graph.nodes[last].input(0));
+    if (from < 0) return {};
+    chain.push_back(function = static_cast<u32>(from));
+  }
+  const Node& node = graph.nodes[function];
+  if (!is(graph, node)) return {};
+  for (const ValueId id : node.inputs) {
+    const s32 from = id == kNoValue ? -1 : uses.producer(id);
+    if (from >= 0 && is_widening(graph, graph.nodes[static_cast<size_t>(from)]) &&
+        is_read_once(graph, uses, id))
+      chain.push_back(static_cast<u32>(from));
+  }
+  std::ranges::sort(chain);
+  return chain;
+}
+
+std::vector<u32> find_half_average(const Graph& graph, const Uses& uses, u32 last) {
+  return with_casts(graph, uses, last, averages_halves);
+}
+std::vector<u32> find_half_reduction(const Graph& graph, const Uses& uses, u32 last) {
+  return with_casts(graph, uses, last, reduces_halves);
+}
+
+HalfEnds half_ends(const LowerRequest& request) {
+  const Graph& body = chain_body(request.node);
+  HalfEnds ends{.x = request.inputs[0].dtype, .y = request.outputs[0].dtype, .part = 0};
+  while (is_widening(body, body.nodes[ends.part])) ++ends.part;
+  const Node& last = body.nodes.back();
+  if (last.op->name == "RoundTo") ends.rounded = dtype_from_name(last.attrs.s("to", ""));
+  return ends;
+}
+
 bool reads_rounded_codes(const Graph& graph, const Node& product, const Node& round) {
   if (product.op->name != "Conv" && product.op->name != "MatMul") return false;
   if (product.inputs[kX] != round.outputs[0]) return false;
   return round.attrs.s("to", "") == "f16" || is_depthwise(graph, product);
 }
 
-void store_halves(Graph& graph) { Storer(graph).run(); }
+void store_halves(Graph& graph) {
+  drop_roundings(graph);
+  Storer(graph).run();
+}
 
 }  // namespace octet::cuda

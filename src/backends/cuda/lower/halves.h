@@ -3,8 +3,10 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "graph/graph.h"
+#include "plan/offer.h"
 
 namespace octet::cuda {
 
@@ -17,6 +19,15 @@ bool is_widening(const Graph& graph, const Node& node);
 bool is_narrowing(const Graph& graph, const Node& node);
 // By one node, at one of its inputs, and by no caller: what a chain may hold inside.
 bool is_read_once(const Graph& graph, const Uses& uses, ValueId id);
+// The node of such a kind with the casts of what it reads, and the rounding or the cast of what it gives, from its last node on; empty where there is none.
+std::vector<u32> with_casts(const Graph& graph, const Uses& uses, u32 last,
+                            bool (*is)(const Graph&, const Node&));
+// Of such a chain with one input: the types in memory, that to which reals are rounded before, and which part the node is.
+struct HalfEnds {
+  Dtype x = Dtype::f32, y = Dtype::f32, rounded = Dtype::f32;
+  size_t part = 0;
+};
+HalfEnds half_ends(const LowerRequest& request);
 // Whether a product takes codes that DequantizeLinear and then `round` make reals of 16 bits: products of terms scale sums of codes that become bf16, and depthwise ones round what they read.
 bool reads_rounded_codes(const Graph& graph, const Node& product, const Node& round);
 // A function of single reals that has a form with casts: families/map/reals.cc.

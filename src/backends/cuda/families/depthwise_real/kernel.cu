@@ -169,6 +169,7 @@ __device__ __forceinline__ void end_period(const Params& p, Row (&ring)[kRing], 
     for (s32 i = 0; i < kNew; ++i) widen(ring[(step * kNew + kOld + i) % kRing], next[i]);
 #pragma unroll
     for (s32 i = 0; i < kNew; ++i) strip.read(next[i], (row + 1) * kNew + kOld + i, row + 1 < s.rows);
+    __syncwarp();  // compilers would move these loads down to where they are needed, and nothing would hide them
     end_row(p, ring, taps, bias, strip, strip.out_h + row, step * kNew % kRing);
   }
 }

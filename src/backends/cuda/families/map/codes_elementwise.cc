@@ -78,13 +78,6 @@ Elementwise scaled(const LowerRequest& request, const Scaling& scaling) {
   return step;
 }
 
-// A picture that enters the graph goes to convolutions, so it changes layout on the way.
-bool is_picture(const LowerRequest& request) {
-  const auto& entries = request.graph.inputs;
-  return request.inputs[0].shape.rank() == 4 && common_layout(request) == Layout::linear &&
-         std::find(entries.begin(), entries.end(), request.node.input(0)) != entries.end();
-}
-
 }  // namespace
 
 Offer lower_quantize(const LowerRequest& request) {

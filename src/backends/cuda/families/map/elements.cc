@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/families/map/elements.h"
 
+#include <algorithm>
+
 namespace octet::cuda {
 namespace {
 
@@ -34,6 +36,12 @@ WalkParams parameters(const Elementwise& step, const StepData& data) {
 }
 
 }  // namespace
+
+bool is_picture(const LowerRequest& request) {
+  const auto& entries = request.graph.inputs;
+  return request.inputs[0].shape.rank() == 4 && common_layout(request) == Layout::linear &&
+         std::find(entries.begin(), entries.end(), request.node.input(0)) != entries.end();
+}
 
 Offer elementwise(const LowerRequest& request, const char* kernel, Layout layout,
                   Elementwise step) {

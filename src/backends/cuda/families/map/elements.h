@@ -17,6 +17,8 @@ struct Elementwise {
   bool table_flipped = false;       // it begins with -128
 };
 
+// A picture that enters the graph goes to convolutions, so it changes layout on the way.
+bool is_picture(const LowerRequest& request);
 // A candidate that keeps `layout`.
 Offer elementwise(const LowerRequest& request, const char* kernel, Layout layout, Elementwise step);
 // Of all inputs of the node, up to three, any but one of which may be constant.

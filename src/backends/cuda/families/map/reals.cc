@@ -181,23 +181,7 @@ bool takes_halves(const Graph& graph, const Node& node) {
 
 // A function of reals with the casts of what it reads, and the rounding of what it gives.
 std::vector<u32> find_half_reals(const Graph& graph, const Uses& uses, u32 last) {
-  std::vector<u32> chain{last};
-  u32 function = last;
-  if (is_narrowing(graph, graph.nodes[last]) || graph.nodes[last].op->name == "RoundTo") {
-    const s32 from = uses.producer(graph.nodes[last].input(0));
-    if (from < 0) return {};
-    chain.push_back(function = static_cast<u32>(from));
-  }
-  const Node& node = graph.nodes[function];
-  if (!takes_halves(graph, node)) return {};
-  for (const ValueId id : node.inputs) {
-    const s32 from = id == kNoValue ? -1 : uses.producer(id);
-    if (from >= 0 && is_widening(graph, graph.nodes[static_cast<size_t>(from)]) &&
-        is_read_once(graph, uses, id))
-      chain.push_back(static_cast<u32>(from));
-  }
-  std::ranges::sort(chain);
-  return chain;
+  return with_casts(graph, uses, last, takes_halves);
 }
 
 namespace {
@@ -208,14 +192,6 @@ ValueId read_value(const Graph& body, ValueId id) {
     if (part.outputs[0] == id && is_widening(body, part)) return part.inputs[0];
   }
   return id;
-}
-
-// As a plan reckons of its parts, which name no cost.
-f64 cost_by_bytes(const LowerRequest& request) {
-  const CudaDevice& device = device_of(request);
-  const f64 bytes = device.costs().start_bytes + moved_bytes(request);
-  const DeviceRates rates = device.rates();
-  return rates.bytes_per_us > 0 ? bytes / rates.bytes_per_us * rates.cycles_per_us : bytes;
 }
 
 }  // namespace
@@ -338,7 +314,11 @@ Offer lower_cast(const LowerRequest& request) {
                            : to_integer       ? integer_of_real(to)
                            : to_bool && !same ? "a != 0"
                                               : "a"};
-  return elementwise(request, "cast", request.layouts[0], std::move(step));
+  const bool turned = !half.empty() && is_picture(request);
+  Offer offer = elementwise(request, "cast", request.layouts[0], std::move(step));
+  Candidate* candidate = std::get_if<Candidate>(&offer);
+  if (turned && candidate != nullptr) candidate->outputs = {Layout::nhwc};
+  return offer;
 }
 
 }  // namespace octet::cuda

@@ -17,8 +17,10 @@ using End = CodeEnd<OwnEnd>;
 
 typedef Element<s.in> In;
 typedef Element<s.out> Out;
+typedef Element<s.rounded> Rounded;
 constexpr PoolWindow w = s.window;
 constexpr s32 kVector = s.vector, kVectors = vectors(s), kPixels = pixels(s);
+constexpr s32 kOutAccess = s.access * (s32)sizeof(Out) / (s32)sizeof(In) < 16 ? s.access * (s32)sizeof(Out) / (s32)sizeof(In) : 16;
 constexpr bool kSigned = s.in == ElementType::s8;
 // Codes are taken four to a word.
 constexpr bool kWords = sizeof(In) == 1 && kVector % 4 == 0;
@@ -47,8 +49,8 @@ __device__ __forceinline__ u32 max_pairs(u32 a, u32 b) {
 // What the largest of none is.
 template <class T>
 __device__ __forceinline__ T lowest() {
-  if constexpr (s.in == ElementType::f32) {
-    return f32_bits(0xff800000u);
+  if constexpr (is_real(s.in)) {
+    return (T)f32_bits(0xff800000u);
   } else {
     return s.in == ElementType::s8 ? -128 : s.in == ElementType::s32 ? -2147483647 - 1 : 0;
   }
@@ -76,19 +78,27 @@ struct LargestCodes {
   }
 };
 
+template <class T, bool kIsReal>
+struct ComparedAs { typedef T Type; };
+template <class T>
+struct ComparedAs<T, true> { typedef f32 Type; };
 struct Largest {
-  In best[kVector];
+  typedef typename ComparedAs<In, is_real(s.in)>::Type Compared;  // halves as f32
+  Compared best[kVector];
   __device__ __forceinline__ void begin() {
 #pragma unroll
-    for (s32 i = 0; i < kVector; ++i) best[i] = lowest<In>();
+    for (s32 i = 0; i < kVector; ++i) best[i] = lowest<Compared>();
   }
   __device__ __forceinline__ void add(const Values<In, kVector>& x) {
 #pragma unroll
-    for (s32 i = 0; i < kVector; ++i) best[i] = x.at[i] > best[i] || x.at[i] != x.at[i] ? x.at[i] : best[i];  // NaN wins
+    for (s32 i = 0; i < kVector; ++i) {
+      const Compared value = x.at[i];
+      best[i] = value > best[i] || value != value ? value : best[i];  // NaN wins
+    }
   }
   __device__ __forceinline__ void end(Values<Out, kVector>& y, s32, f32) const {
 #pragma unroll
-    for (s32 i = 0; i < kVector; ++i) y.at[i] = best[i];
+    for (s32 i = 0; i < kVector; ++i) y.at[i] = (Out)best[i];
   }
 };
 
@@ -146,7 +156,7 @@ struct RealSums {
   }
   __device__ __forceinline__ void end(Values<Out, kVector>& y, s32, f32 divisor) const {
 #pragma unroll
-    for (s32 i = 0; i < kVector; ++i) y.at[i] = divisor == 0.0f ? 0.0f : f32_div(sum[i], divisor);
+    for (s32 i = 0; i < kVector; ++i) y.at[i] = (Out)(f32)(Rounded)(divisor == 0.0f ? 0.0f : f32_div(sum[i], divisor));
   }
 };
 
@@ -199,6 +209,6 @@ extern "C" __global__ void __launch_bounds__(kThreads) octet_kernel(const __grid
     }
     Values<Out, kVector> y;
     window.end(y, taps, multiplier_of(p, pixel));
-    store_values<s.access>((Out*)p.y + image * s.y.image + (s64)(pixel / w.out_w) * s.y.row + (s64)(pixel % w.out_w) * s.y.pixel + c, y);
+    store_values<kOutAccess>((Out*)p.y + image * s.y.image + (s64)(pixel / w.out_w) * s.y.row + (s64)(pixel % w.out_w) * s.y.pixel + c, y);
   }
 }

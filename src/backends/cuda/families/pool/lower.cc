@@ -10,7 +10,9 @@
 #include "backends/cuda/lower/codes.h"
 #include "backends/cuda/lower/conv_cost.h"
 #include "backends/cuda/lower/element_type.h"
+#include "backends/cuda/lower/halves.h"
 #include "ops/quantized/mean_scales.h"
+#include "plan/chain.h"
 
 namespace octet::cuda {
 
@@ -79,16 +81,18 @@ std::vector<f32> for_each_pixel(const PoolGeometry& geometry,
 Launch make_launch(const CudaDevice& device, const PoolStep& step, const BindArgs& bind) {
   const s64 channels = step.geometry.channels;
   const s64 bytes = static_cast<s64>(dtype_bytes(step.x.dtype));
+  const s64 y_bytes = static_cast<s64>(dtype_bytes(step.y.dtype));
   const PixelStrides x = pixel_strides(step.x.shape, bind.inputs[0]);
   const PixelStrides y = pixel_strides(step.y.shape, bind.outputs[0]);
   const s64 vector =
       common_power(16 / bytes, {channels, x.image, x.row, x.pixel, y.image, y.row, y.pixel,
-                                bind.input_offset(0) / bytes, bind.output_offset(0) / bytes});
+                                bind.input_offset(0) / bytes, bind.output_offset(0) / y_bytes});
   const bool varies = step.multiplier_varies();
   const bool has_one = !varies && !step.multipliers.empty();
   const pool::Spec spec{.kind = step.kind,
-                        .in = element_type(step.x.dtype),
-                        .out = element_type(step.y.dtype),
+                        .in = number_type(step.x.dtype),
+                        .out = number_type(step.y.dtype),
+                        .rounded = number_type(step.rounded),
                         .window = pool_window(step),
                         .images = step.geometry.batch,
                         .channels = field_of(channels),
@@ -131,8 +135,10 @@ Offer candidate_for(const LowerRequest& request, const char* kernel, PoolStep st
 Offer lower_max_pool(const LowerRequest& request) {
   PoolStep step;
   const Dtype dtype = request.inputs[0].dtype;
-  if (dtype != Dtype::u8 && dtype != Dtype::s8 && dtype != Dtype::f32 && dtype != Dtype::s32)
-    return Reject{"the elements are neither codes nor f32 nor s32"};
+  const bool real = dtype == Dtype::f32 || dtype == Dtype::f16 || dtype == Dtype::bf16;
+  const bool codes = dtype == Dtype::u8 || dtype == Dtype::s8;
+  if (!real && !codes && dtype != Dtype::s32)
+    return Reject{"the elements are neither codes nor f32, f16, bf16 or s32"};
   if (std::string reason = read_pool(request, step); !reason.empty()) return Reject{reason};
   step.kind = pool::Kind::largest;
   if (fits_pool_image(step)) return pool_image_candidate(request, step);
@@ -157,13 +163,27 @@ Offer lower_average_codes(const LowerRequest& request) {
   return candidate_for(request, "average_codes", std::move(step));
 }
 
-Offer lower_average(const LowerRequest& request) {
+namespace {
+
+// `pool` is the node itself, of f32, whose x and y may lie in 16 bits.
+Offer average_of_reals(const LowerRequest& request, const LowerRequest& pool,
+                       const HalfEnds& ends) {
   PoolStep step;
-  if (request.inputs[0].dtype != Dtype::f32) return Reject{"the input is not f32"};
-  if (std::string reason = read_pool(request, step); !reason.empty()) return Reject{reason};
+  if (pool.inputs[0].dtype != Dtype::f32) return Reject{"the input is not f32"};
+  if (std::string reason = read_pool(pool, step); !reason.empty()) return Reject{reason};
+  step.x.dtype = ends.x, step.y.dtype = ends.y, step.rounded = ends.rounded;
   step.multipliers = for_each_pixel(
       step.geometry, [](s64 divisor, const MeanScales&) { return static_cast<f32>(divisor); }, {});
   return candidate_for(request, "average_pool", std::move(step));
+}
+
+}  // namespace
+
+Offer lower_average(const LowerRequest& request) { return average_of_reals(request, request, {}); }
+
+Offer offer_half_average(const LowerRequest& request) {
+  const HalfEnds ends = half_ends(request);
+  return average_of_reals(request, part_request(request, ends.part), ends);
 }
 
 }  // namespace octet::cuda

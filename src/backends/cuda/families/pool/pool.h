@@ -15,6 +15,7 @@ struct PoolStep {
   TensorType x, y;
   PoolGeometry geometry;
   pool::Kind kind = pool::Kind::average;
+  Dtype rounded = Dtype::f32;
   s32 zero_point = 0;
   CodeEndSpec end{};
   std::vector<f32> multipliers{};  // of each output pixel; of reals: divisors

@@ -14,20 +14,21 @@ enum class Kind : s32 {
   average         // the sum over the divisor; 0 where that is 0
 };
 
-#define POOL_FIELDS(FIELD)                                                             \
-  FIELD(Kind, kind)                                                                    \
-  FIELD(ElementType, in)                                                               \
-  FIELD(ElementType, out)                                                              \
-  FIELD(PoolWindow, window)                                                            \
-  FIELD(s64, images)                                                                   \
-  FIELD(s32, channels)                                                                 \
-  FIELD(s32, vector) /* channels that a thread takes; it divides `channels` */         \
-  FIELD(s32, access) /* bytes of one load or store */                                  \
-  FIELD(PixelStrides, x)                                                               \
-  FIELD(PixelStrides, y)                                                               \
-  FIELD(s32, zero_point)         /* of x */                                            \
-  FIELD(bool, multiplier_varies) /* Params::multipliers has one for each pixel of y */ \
-  FIELD(F32Bits, multiplier)     /* or divisor, the same for all */                    \
+#define POOL_FIELDS(FIELD)                                                                 \
+  FIELD(Kind, kind)                                                                        \
+  FIELD(ElementType, in)                                                                   \
+  FIELD(ElementType, out)                                                                  \
+  FIELD(ElementType, rounded) /* averages of reals are rounded to it; f32: they are not */ \
+  FIELD(PoolWindow, window)                                                                \
+  FIELD(s64, images)                                                                       \
+  FIELD(s32, channels)                                                                     \
+  FIELD(s32, vector) /* channels that a thread takes; it divides `channels` */             \
+  FIELD(s32, access) /* bytes of one load or store */                                      \
+  FIELD(PixelStrides, x)                                                                   \
+  FIELD(PixelStrides, y)                                                                   \
+  FIELD(s32, zero_point)         /* of x */                                                \
+  FIELD(bool, multiplier_varies) /* Params::multipliers has one for each pixel of y */     \
+  FIELD(F32Bits, multiplier)     /* or divisor, the same for all */                        \
   FIELD(CodeEndSpec, end)
 OCTET_SPEC(Spec, POOL_FIELDS)
 

@@ -20,6 +20,7 @@ constexpr Operation kOperation = s.operation;
 
 typedef Element<s.element> Number;
 typedef Element<s.out> Out;
+typedef Element<s.rounded> Rounded;
 
 // How an extreme is found: a key of rank and place (`kKeyed`), one that is wider than 64 bits, or, of integers alone, the number itself.
 constexpr bool kReal = is_real(s.element), kPlace = is_place(kOperation);
@@ -78,14 +79,14 @@ __device__ __forceinline__ auto term_of(T x, s32 i) {
   if constexpr (kRanked) {
     return extreme_ranked(x, i, kLargest, s.last);
   } else if constexpr (kKeyed && kReal) {
-    return extreme_key(x, i, kLargest, true, kLast, kLastNan);
+    return extreme_key((f32)x, i, kLargest, true, kLast, kLastNan);
   } else if constexpr (kKeyed) {
     if constexpr (s.element == ElementType::u32) return extreme_key((u32)x, i, kLargest, false, s.last);
     else return extreme_key((s32)x, i, kLargest, false, s.last);
   } else if constexpr (kOperation == Operation::sum_of_magnitudes) {
-    return fabsf(x);
+    return fabsf((f32)x);
   } else if constexpr (kOperation == Operation::sum_of_squares || kOperation == Operation::norm) {
-    return f32_mul(x, x);
+    return f32_mul((f32)x, (f32)x);
   } else {
     return (Sum)x;
   }
@@ -109,16 +110,18 @@ __device__ __forceinline__ Out finished(T sum, const Number* row) {
   } else if constexpr (kKeyed && kReal) {
     const s32 place = extreme_place(sum, true, kLast, kLastNan);
     if constexpr (kPlace) return (Out)place;
-    else return (Out)row[element_at(place)];
+    else return (Out)(f32)row[element_at(place)];
   } else if constexpr (kKeyed) {
     return (Out)(s.last ? (u32)sum : ~(u32)sum);
   } else if constexpr (kOperation == Operation::mean) {
-    return (Out)f32_div(sum, (f32)s.count);
+    return (Out)(Rounded)f32_div(sum, (f32)s.count);
   } else if constexpr (kOperation == Operation::norm) {
-    return (Out)f32_sqrt(sum);
+    return (Out)(Rounded)f32_sqrt(sum);
   } else if constexpr (kOperation == Operation::mean_codes) {
     const f32 real = f32_mul(f32_of(sum - s.mean.zero), value_of(s.mean.multiplier));
     return (Out)code_of_real(s.mean.leaky ? leaky(real, value_of(s.mean.alpha)) : real, s.mean.zero_point, s.mean.lo, s.mean.hi);
+  } else if constexpr (kReal) {
+    return (Out)(Rounded)sum;
   } else {
     return (Out)sum;
   }

@@ -7,12 +7,15 @@
 #include <optional>
 
 #include "backends/cuda/families/reduce/spec.h"
+#include "backends/cuda/lower/conv_cost.h"
 #include "backends/cuda/lower/element_type.h"
+#include "backends/cuda/lower/halves.h"
 #include "backends/cuda/lower/integers.h"
 #include "backends/cuda/lower/product.h"
 #include "core/divide.h"
 #include "ops/quantized/mean_scales.h"
 #include "ops/shared/axes.h"
+#include "plan/chain.h"
 
 namespace octet::cuda {
 namespace {
@@ -25,6 +28,7 @@ struct ReduceStep {
   std::vector<bool> reduced = {};  // of each axis of x
   bool keep = true;                // reduced axes remain in y, with one element
   Operation operation = Operation::sum;
+  Dtype rounded = Dtype::f32;
   bool last = false;
   reduce::Mean mean = {};
 
@@ -58,7 +62,7 @@ void append(std::vector<Axis>& axes, const Axis& axis) {
 Axes axes_of(const ReduceStep& step, const BindArgs& bind) {
   const std::vector<s64> x = strides_of(step.x.shape, bind.inputs[0]);
   const std::vector<s64> y = strides_of(step.y.shape, bind.outputs[0]);
-  const bool one_by_one = is_one_by_one(element_type(step.x.dtype), step.operation);
+  const bool one_by_one = is_one_by_one(number_type(step.x.dtype), step.operation);
   Axes axes;
   size_t at = 0;  // axis of y
   for (size_t d = 0; d < x.size(); ++d) {
@@ -127,7 +131,7 @@ Split free_split(const Axes& axes, s64 sum_bytes, s64 bytes, s64 offset, s64 mul
 
 Launch make_launch(const CudaDevice& device, const ReduceStep& step, const BindArgs& bind) {
   const Axes axes = axes_of(step, bind);
-  const ElementType element = element_type(step.x.dtype);
+  const ElementType element = number_type(step.x.dtype);
   const s64 bytes = element_bytes(element), offset = bind.input_offset(0);
   const s64 chip = device.chip().multiprocessors;
   const Split split =
@@ -136,7 +140,8 @@ Launch make_launch(const CudaDevice& device, const ReduceStep& step, const BindA
           : fixed_split(axes, bytes, offset, chip);
   Spec spec{.operation = step.operation,
             .element = element,
-            .out = element_type(step.y.dtype),
+            .out = number_type(step.y.dtype),
+            .rounded = number_type(step.rounded),
             .last = step.last,
             .mean = step.mean,
             .kept = {},
@@ -247,18 +252,35 @@ Offer lower_mean_codes(const LowerRequest& request) {
   return candidate_for(request, "mean_codes", std::move(step));
 }
 
-Offer lower_reduce(const LowerRequest& request) {
-  const Dtype dtype = request.inputs[0].dtype;
+namespace {
+
+// `node` is the request of the node itself, whose x and y may lie in 16 bits.
+Offer reduction(const LowerRequest& request, const LowerRequest& node, const HalfEnds& ends) {
+  const Dtype dtype = node.inputs[0].dtype;
   std::vector<s64> axes;
-  if (std::string reason = read_axes(request, axes); !reason.empty()) return Reject{reason};
-  ReduceStep step{.x = request.inputs[0], .y = request.outputs[0]};
-  if (std::string reason = read(request, axes, step); !reason.empty()) return Reject{reason};
-  const std::optional<Operation> operation = operation_of(request.node.op->name, dtype);
+  if (std::string reason = read_axes(node, axes); !reason.empty()) return Reject{reason};
+  ReduceStep step{.x = node.inputs[0], .y = node.outputs[0]};
+  if (std::string reason = read(node, axes, step); !reason.empty()) return Reject{reason};
+  const std::optional<Operation> operation = operation_of(node.node.op->name, dtype);
   if (!operation) return Reject{fmt::format("reducing {} is left to the CPU", dtype_name(dtype))};
   step.operation = *operation;
-  step.last = request.node.attrs.i("select_last_index", 0) != 0;
+  step.last = node.node.attrs.i("select_last_index", 0) != 0;
+  if (is_chain(request.node))
+    step.x.dtype = ends.x, step.y.dtype = ends.y, step.rounded = ends.rounded;
   return candidate_for(request, dtype == Dtype::f32 ? "reduce_reals" : "reduce_integers",
                        std::move(step));
+}
+
+}  // namespace
+
+Offer lower_reduce(const LowerRequest& request) { return reduction(request, request, {}); }
+
+Offer offer_half_reduction(const LowerRequest& request) {
+  const HalfEnds ends = half_ends(request);
+  Offer offer = reduction(request, part_request(request, ends.part), ends);
+  if (Candidate* candidate = std::get_if<Candidate>(&offer))
+    candidate->cost = cost_by_bytes(request);
+  return offer;
 }
 
 }  // namespace octet::cuda

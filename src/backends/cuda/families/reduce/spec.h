@@ -48,7 +48,8 @@ OCTET_SPEC(Mean, MEAN_FIELDS)
   FIELD(Operation, operation)                                                                                       \
   FIELD(ElementType, element)                                                                                       \
   FIELD(ElementType, out)                                                                                           \
-  FIELD(bool, last) /* of equal extremes the last one's place; else the first one's */                              \
+  FIELD(ElementType, rounded) /* reals are rounded to it; f32: they are not */                                      \
+  FIELD(bool, last)           /* of equal extremes the last one's place; else the first one's */                    \
   FIELD(Mean, mean)                                                                                                 \
   FIELD(KeptAxes, kept) /* but the inner one */                                                                     \
   FIELD(ReducedAxes, reduced)                                                                                       \
