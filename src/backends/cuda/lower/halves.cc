@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 #include <utility>
 
 #include "graph/graph_edit.h"
@@ -195,16 +196,22 @@ class Storer {
              return carries(node) || takes_half(graph_, node, id, precision_of(grids_.of(id)));
            });
   }
-  // Whether a value turned out to be none that is stored.
+  // Whether a result turned out to be none that is stored.
+  bool drop_results(const Node& node) {
+    bool dropped = false;
+    const bool made = node.op->name == "RoundTo" || carries(node);
+    for (const ValueId id : node.outputs) {
+      if (id != kNoValue && grids_.is_half(id) && !(made && all_take(id)))
+        dropped = grids_.drop(id) || dropped;
+    }
+    return dropped;
+  }
+  // Both ways, so that a chain of moves is done with in one round, from whichever end it is dropped.
   bool drop_others() {
     bool dropped = false;
-    for (const Node& node : graph_.nodes) {
-      const bool made = node.op->name == "RoundTo" || carries(node);
-      for (const ValueId id : node.outputs) {
-        if (id != kNoValue && grids_.is_half(id) && !(made && all_take(id)))
-          dropped = grids_.drop(id) || dropped;
-      }
-    }
+    for (const Node& node : graph_.nodes) dropped = drop_results(node) || dropped;
+    for (const Node& node : graph_.nodes | std::views::reverse)
+      dropped = drop_results(node) || dropped;
     return dropped;
   }
 
