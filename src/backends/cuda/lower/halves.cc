@@ -135,7 +135,8 @@ void drop_roundings(Graph& graph) {
         grids.of(node.inputs[0]) != grids.of(node.outputs[0]))
       continue;
     const ValueId from = node.inputs[0], to = node.outputs[0];
-    for (Node& reader : graph.nodes) std::ranges::replace(reader.inputs, to, from);
+    for (const u32 reader : uses.consumers(to))
+      std::ranges::replace(graph.nodes[reader].inputs, to, from);
     edit.erase(n);
   }
   edit.apply();
