@@ -5,11 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <random>
 
 #include "backends/backends.h"
-#include "graph/interpret.h"
 #include "graph/text.h"
 #include "on_gpu.h"
 #include "ops/registry.h"
@@ -35,16 +33,6 @@ class GpuHalves : public OnGpu {
     std::vector<std::string> names;
     for (const PlanStep& step : plan.steps) names.push_back(step.candidate.kernel);
     return names;
-  }
-
-  // The first such node of the plan's graph.
-  size_t depthwise_node(const Graph& graph) const {
-    const std::vector<Shape> shapes{graph.value(graph.inputs[0]).type.shape};
-    const Plan plan = make_plan(graph, shapes, target());
-    for (const PlanStep& step : plan.steps) {
-      if (step.candidate.kernel.starts_with("depthwise_real")) return step.node;
-    }
-    return plan.graph.nodes.size();
   }
 
   // Nearer to the CPU's than one part in `parts` of the largest.
@@ -104,7 +92,7 @@ TEST_F(GpuHalves, LayersAreOneKernelEach) {
     const std::vector<std::string> names = kernels(graph);
     EXPECT_THAT(names, Contains(is_product_of(type)).Times(2)) << type;
     EXPECT_THAT(names, Contains(HasSubstr("depthwise_real_")));
-    EXPECT_THAT(names, Contains("half_reals"));
+    EXPECT_THAT(names, Contains("half_reals"));  // two read what it reads
     EXPECT_THAT(names, Not(Contains("reals")));  // no rounding is a step
     expect_near(graph, *type == 'f' ? 500.0f : 60.0f);
   }
@@ -256,150 +244,6 @@ TEST_F(GpuHalves, OneValueAsBothOperands) {
 })",
                   find_op);
   expect_near(graph, 500.0f);
-}
-
-// A depthwise convolution with what stands around it, as a plan's chains have it: %x of type `from`, %y of type `to`.
-struct Depthwise {
-  std::string from, to;
-  int taps, stride, channels, height, width;
-  bool residual = false;
-  std::string activation = "";
-
-  std::string shape(bool out) const {
-    const auto size = [&](int in) { return out ? (in - 1) / stride + 1 : in; };
-    return fmt::format("[2,{},{},{}]", channels, size(height), size(width));
-  }
-  // %v is the real of a value of that type.
-  static std::string widened(const std::string& type, const std::string& shape, const char* x,
-                             const char* v) {
-    if (type == "f32")
-      return fmt::format("%{}: f32{} = RoundTo(%{}) {{to=\"f16\"}}\n", v, shape, x);
-    if (type == "u8" || type == "s8")
-      return fmt::format(
-          "%{0}d: f32{1} = DequantizeLinear(%{2}, %s, %{3}z)\n"
-          "%{0}: f32{1} = RoundTo(%{0}d) {{to=\"f16\"}}\n",
-          v, shape, x, type);
-    return fmt::format("%{}: f32{} = Cast(%{}) {{to=\"f32\"}}\n", v, shape, x);
-  }
-  std::string text() const {
-    const std::string half = from == "bf16" || to == "bf16" ? "bf16" : "f16";
-    std::string text = fmt::format("graph \"g\"(%x: {}{}{}) {{\n", from, shape(false),
-                                   residual ? fmt::format(", %a: {}{}", to, shape(true)) : "");
-    text += weights("w", fmt::format("{},1,{},{}", channels, taps, taps).c_str(),
-                    channels * taps * taps, 0.0997314453f);
-    text += weights("b", fmt::format("{}", channels).c_str(), channels);
-    text += "const %s: f32[] = {0.0157}\nconst %u8z: u8[] = {128}\nconst %s8z: s8[] = {3}\n";
-    text += widened(from, shape(false), "x", "v");
-    if (residual) text += widened(to, shape(true), "a", "r");
-    const int pad = taps / 2;
-    text += fmt::format(
-        "%c: f32{} = Conv(%v, %w, %b{}) {{pads=ints[{}, {}, {}, {}], strides=ints[{}, {}], "
-        "group={}{}}}\n",
-        shape(true), residual ? ", %r" : "", pad, pad, pad, pad, stride, stride, channels,
-        activation);
-    if (to == "f32") return text + fmt::format("%y: f32{} = Relu(%c)\nreturn %y\n}}", shape(true));
-    if (to == "u8" || to == "s8")
-      return text + fmt::format(
-                        "%h: f32{0} = RoundTo(%c) {{to=\"{1}\"}}\n"
-                        "%y: {2}{0} = QuantizeLinear(%h, %s, %{2}z)\nreturn %y\n}}",
-                        shape(true), half, to);
-    return text +
-           fmt::format("%y: {0}{1} = Cast(%c) {{to=\"{0}\"}}\nreturn %y\n}}", to, shape(true));
-  }
-};
-
-// Codes, or reals of all bits between 1/4 and 8.
-Tensor random_numbers(const TensorType& type, std::mt19937& random) {
-  Tensor tensor(type.dtype, type.shape);
-  std::byte* const to = tensor.mutable_data();
-  const size_t width = dtype_bytes(type.dtype);
-  for (size_t i = 0; i < tensor.bytes(); i += width) {
-    const u32 size = static_cast<u32>(random()) % 5, bits = static_cast<u32>(random());
-    const u32 real = type.dtype == Dtype::f16    ? (bits & 0x83FF) | (13 + size) << 10
-                     : type.dtype == Dtype::bf16 ? (bits & 0x807F) | (125 + size) << 7
-                     : type.dtype == Dtype::f32  ? (bits & 0x807FFFFF) | (125 + size) << 23
-                                                 : bits >> 8;
-    std::memcpy(to + i, &real, width);
-  }
-  return tensor;
-}
-
-TEST_F(GpuHalves, DepthwiseConvolutionsHaveTheReferencesBits) {
-  const std::string relu6 = ", activation=\"clip\", activation_min=0.0, activation_max=6.0";
-  const std::string leaky = ", activation=\"leaky_relu\", activation_alpha=0.1";
-  const Depthwise kCases[] = {{"f16", "f16", 3, 1, 4, 9, 13, false, relu6},
-                              {"f16", "f16", 3, 2, 8, 10, 11, true},
-                              {"bf16", "bf16", 3, 1, 8, 5, 9, true, relu6},
-                              {"u8", "s8", 3, 1, 8, 9, 7},
-                              {"s8", "f16", 5, 2, 6, 9, 7, false, leaky},
-                              {"f16", "u8", 5, 1, 4, 7, 11},
-                              {"f16", "f32", 7, 1, 3, 9, 8}};
-  std::mt19937 random(3);
-  for (const Depthwise& c : kCases) {
-    const std::string what =
-        fmt::format("{} to {}, {}x{}, stride {}", c.from, c.to, c.taps, c.taps, c.stride);
-    const Graph graph = parse_graph(c.text(), find_op);
-    std::vector<Tensor> inputs;
-    for (const ValueId id : graph.inputs)
-      inputs.push_back(random_numbers(graph.value(id).type, random));
-    const std::vector<std::string> names = kernels(graph);
-    EXPECT_THAT(names, Contains(HasSubstr("depthwise_real_"))) << what;
-    for (const char* border : {"cast", "dequantize", "quantize"})
-      EXPECT_THAT(names, Not(Contains(border))) << what;
-    const Tensor want = interpret(graph, inputs)[0];
-    if (&c != kCases) {
-      const Tensor got = run_on(graph, inputs, target())[0];
-      EXPECT_EQ(std::memcmp(got.data(), want.data(), want.bytes()), 0) << what;
-      continue;
-    }
-    std::vector<std::string> every;
-    expect_bytes(graph, depthwise_node(graph), inputs, {{want}, what}, every);
-    EXPECT_GT(every.size(), 3U);
-  }
-}
-
-// Pools, moves, means and functions between depthwise convolutions: all in 16 bits, with the reference's bits; what is on the grid is not rounded again.
-TEST_F(GpuHalves, PoolsMovesAndMeansTakeThem) {
-  for (const char* type : {"f16", "bf16"}) {
-    std::string text = "graph \"g\"(%x: f32[2,8,9,11]) {\n" +
-                       weights("w", "8,1,3,3", 72, 0.0997314453f) +
-                       weights("v", "24,1,3,3", 216, 0.0997314453f) + R"(
-  const %z: f32[4] = {1.0, 1.0, 2.0, 2.0}
-  %r: f32[2,8,9,11] = RoundTo(%x) {to="TYPE"}
-  %c: f32[2,8,9,11] = Conv(%r, %w) {pads=ints[1, 1, 1, 1], group=8}
-  %cr: f32[2,8,9,11] = RoundTo(%c) {to="TYPE"}
-  %m: f32[2,8,5,6] = MaxPool(%cr) {kernel_shape=ints[3, 3], strides=ints[2, 2], pads=ints[1, 1, 1, 1]}
-  %a: f32[2,8,5,6] = AveragePool(%cr) {kernel_shape=ints[3, 3], strides=ints[2, 2], pads=ints[1, 1, 1, 1]}
-  %ar: f32[2,8,5,6] = RoundTo(%a) {to="TYPE"}
-  %s: f32[2,8,5,6] = Sigmoid(%ar)
-  %sr: f32[2,8,5,6] = RoundTo(%s) {to="TYPE"}
-  %k: f32[2,24,5,6] = Concat(%m, %ar, %sr) {axis=1}
-  %u: f32[2,24,10,12] = Resize(%k, _, %z) {mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor"}
-  %ur: f32[2,24,10,12] = RoundTo(%u) {to="TYPE"}
-  %d: f32[2,24,10,12] = Conv(%ur, %v) {pads=ints[1, 1, 1, 1], group=24}
-  %dr: f32[2,24,10,12] = RoundTo(%d) {to="TYPE"}
-  %p: f32[2,24,1,1] = ReduceMean(%dr) {keepdims=1}
-  %pr: f32[2,24,1,1] = RoundTo(%p) {to="TYPE"}
-  %q: f32[2,24,10,12] = Mul(%pr, %dr)
-  %y: f32[2,24,10,12] = RoundTo(%q) {to="TYPE"}
-  return %y
-})";
-    for (size_t at = 0; (at = text.find("TYPE", at)) != text.npos;) text.replace(at, 4, type);
-    const size_t mean = text.find("ReduceMean(%dr)");
-    text.replace(mean, 15, "ReduceMean(%dr, %axes)");
-    text.insert(text.find("  const %z"), "  const %axes: s64[2] = {2, 3}\n");
-    const Graph graph = parse_graph(text, find_op);
-    const std::vector<std::string> names = kernels(graph);
-    EXPECT_THAT(names, Not(Contains("reals"))) << type;
-    EXPECT_THAT(names, Contains("cast").Times(1)) << type;  // of the graph's input
-    EXPECT_THAT(names, Contains(HasSubstr("depthwise_real_")).Times(2)) << type;
-    for (const char* kernel : {"max_pool", "average_pool", "resize_nearest", "reduce_reals"})
-      EXPECT_THAT(names, Contains(kernel)) << type;
-    std::mt19937 random(5);
-    const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
-    const Tensor want = interpret(graph, inputs)[0], got = run_on(graph, inputs, target())[0];
-    EXPECT_EQ(std::memcmp(got.data(), want.data(), want.bytes()), 0) << type;
-  }
 }
 
 // A value that something else reads stays as wide as it is.

@@ -61,9 +61,11 @@ struct RealEnding {
   static constexpr RealEnd s = Own::spec();
   static constexpr s32 kYBytes = bytes_of(s.y), kResidualBytes = bytes_of(s.residual_type);
 
+  static constexpr bool kFunction = s.function.kind != EndFunction::none;
   // Reals that are stored in the type that they are rounded to are rounded as they are stored, and bounded then, two at once: rounding keeps their order, and so does a bound that is rounded.
-  static constexpr bool kStoresRounded = (s.y == Number::f16 || s.y == Number::bf16) && s.rounded == s.y;
-  static constexpr bool kBoundsPairs = kStoresRounded && s.clamp && s.clamp_hi.bits != 0x80000000u;
+  static constexpr Number kLastRounded = kFunction ? s.function.rounded : s.rounded;
+  static constexpr bool kStoresRounded = (s.y == Number::f16 || s.y == Number::bf16) && kLastRounded == s.y;
+  static constexpr bool kBoundsPairs = kStoresRounded && !kFunction && s.clamp && s.clamp_hi.bits != 0x80000000u;
 
   // As bounded(): of what is no -0 the larger and the smaller one are an instruction each.
   static __device__ __forceinline__ f32 bounded_sum(f32 sum) {
@@ -73,13 +75,28 @@ struct RealEnding {
 #endif
     return bounded(sum, lo, hi);
   }
+  static __device__ __forceinline__ f32 function_of(f32 x) {
+    constexpr EndFunction kKind = s.function.kind;
+    const f32 first = value_of(s.function.first);
+    if constexpr (kKind == EndFunction::sigmoid) return math_sigmoid(x);
+    if constexpr (kKind == EndFunction::swish) return math_swish(x, first);
+    if constexpr (kKind == EndFunction::hard_swish) return math_hard_swish(x);
+    if constexpr (kKind == EndFunction::hard_sigmoid) return math_hard_sigmoid(x, first, value_of(s.function.second));
+    if constexpr (kKind == EndFunction::gelu) return math_gelu(x);
+    if constexpr (kKind == EndFunction::gelu_tanh) return math_gelu_tanh(x);
+    if constexpr (kKind == EndFunction::tanh) return math_tanh(x);
+    if constexpr (kKind == EndFunction::mish) return real_mish(x);
+    return x;
+  }
 
-  // The sum of all products and the bias, if any -> the layer's real. No such sum is -0.
-  static __device__ __forceinline__ f32 ended(f32 sum, f32 residual) {
+  // The sum of all products -> the layer's real, which packed() rounds where it is stored in the type that it is rounded to. With its bias no sum is -0.
+  static __device__ __forceinline__ f32 real_of(f32 sum, f32 bias, f32 residual) {
+    if constexpr (s.bias) sum = f32_add(sum, bias);
     if constexpr (s.residual) sum = f32_add(sum, residual);
     if constexpr (s.leaky) sum = sum < 0.0f ? f32_mul(sum, value_of(s.alpha)) : sum;
     if constexpr (s.clamp && !kBoundsPairs) sum = bounded_sum(sum);
-    return rounded_to<kStoresRounded ? Number::f32 : s.rounded>(sum);
+    if constexpr (kFunction) sum = function_of(rounded_to<s.rounded>(sum));
+    return rounded_to<kStoresRounded ? Number::f32 : kLastRounded>(sum);
   }
   static __device__ __forceinline__ f32 real_of(f32 sum, f32 bias, f32 residual) {
     return ended(s.bias ? f32_add(sum, bias) : sum, residual);
@@ -118,23 +135,23 @@ struct RealEnding {
     return out;
   }
 
-  // `kCount` neighbouring channels, at these elements of y and of the residual; sums have their bias.
+  // `kCount` neighbouring channels with these biases, at these elements of y and of the residual.
   template <s32 kCount>
-  static __device__ __forceinline__ void store_biased(const RealEndParams& p, s64 y, s64 residual_at, const f32 (&sums)[kCount]) {
+  static __device__ __forceinline__ void store_at(const RealEndParams& p, s64 y, s64 residual_at, const f32 (&sums)[kCount], const f32 (&bias)[kCount]) {
     Piece<kResidualBytes * kCount> added;
     if constexpr (s.residual) added = piece_at<kResidualBytes * kCount>((const u8*)p.residual + residual_at * kResidualBytes);
     f32 t[kCount];
 #pragma unroll
-    for (s32 e = 0; e < kCount; ++e) t[e] = ended(sums[e], s.residual ? real_at<s.residual_type>(added, e) : 0.0f);
+    for (s32 e = 0; e < kCount; ++e) t[e] = real_of(sums[e], bias[e], s.residual ? real_at<s.residual_type>(added, e) : 0.0f);
     *(Piece<kYBytes * kCount>*)((u8*)p.y + y * kYBytes) = packed(t);
   }
-  // The same from channel `channel` on, without their bias.
+  // The same from channel `channel` on.
   template <s32 kCount>
   static __device__ __forceinline__ void store(const RealEndParams& p, s32 channel, s64 y, s64 residual_at, const f32 (&sums)[kCount]) {
-    f32 biased[kCount];
+    f32 bias[kCount];
 #pragma unroll
-    for (s32 e = 0; e < kCount; ++e) biased[e] = s.bias ? f32_add(sums[e], p.bias[channel + e]) : sums[e];
-    store_biased(p, y, residual_at, biased);
+    for (s32 e = 0; e < kCount; ++e) bias[e] = s.bias ? p.bias[channel + e] : 0.0f;
+    store_at(p, y, residual_at, sums, bias);
   }
 };
 

@@ -5,6 +5,26 @@
 
 namespace octet::cuda {
 
+// A function of the layer's reals, behind their rounding.
+enum class EndFunction : s32 {
+  none,
+  sigmoid,
+  swish,  // x * sigmoid(first * x)
+  hard_swish,
+  hard_sigmoid,  // of first * x + second
+  gelu,
+  gelu_tanh,
+  tanh,
+  mish
+};
+
+#define FUNCTION_END_FIELDS(FIELD) \
+  FIELD(EndFunction, kind)         \
+  FIELD(F32Bits, first)            \
+  FIELD(F32Bits, second)           \
+  FIELD(Number, rounded) /* its reals are rounded; f32: they are not */
+OCTET_SPEC(FunctionEnd, FUNCTION_END_FIELDS)
+
 // From sums of reals to what is stored: device/real_end.cuh.
 #define REAL_END_FIELDS(FIELD)                                                               \
   FIELD(Number, y)        /* codes: as QuantizeLinear makes them */                          \
@@ -17,7 +37,8 @@ namespace octet::cuda {
   FIELD(bool, clamp)                                                                         \
   FIELD(F32Bits, clamp_lo)                                                                   \
   FIELD(F32Bits, clamp_hi)                                                                   \
-  FIELD(Number, rounded)     /* reals are rounded to this type; f32: they are not */         \
+  FIELD(Number, rounded) /* reals are rounded to this type; f32: they are not */             \
+  FIELD(FunctionEnd, function)                                                               \
   FIELD(F32Bits, scale)      /* of codes of y */                                             \
   FIELD(F32Bits, reciprocal) /* quotient() in device/elements.cuh */                         \
   FIELD(s32, zero_point)                                                                     \

@@ -102,6 +102,35 @@ Number number_of(Dtype type) {
   return type == Dtype::f32 ? Number::f32 : number_of(dtype_name(type));
 }
 
+// What an end computes of the layer's reals: functions of one value.
+EndFunction end_function(const Node& node) {
+  struct Named {
+    std::string_view op;
+    EndFunction function;
+  };
+  constexpr Named kFunctions[] = {{"Sigmoid", EndFunction::sigmoid},
+                                  {"Swish", EndFunction::swish},
+                                  {"HardSwish", EndFunction::hard_swish},
+                                  {"HardSigmoid", EndFunction::hard_sigmoid},
+                                  {"Gelu", EndFunction::gelu},
+                                  {"Tanh", EndFunction::tanh},
+                                  {"Mish", EndFunction::mish}};
+  if (node.inputs.size() != 1) return EndFunction::none;
+  if (is_named(node, "Gelu") && node.attrs.s("approximate", "none") == "tanh")
+    return EndFunction::gelu_tanh;
+  const auto found = std::ranges::find(kFunctions, node.op->name, &Named::op);
+  return found == std::end(kFunctions) ? EndFunction::none : found->function;
+}
+
+FunctionEnd function_end(const Node& node) {
+  const EndFunction kind = end_function(node);
+  const f32 otherwise = kind == EndFunction::swish ? 1.0f : 0.2f;  // as the operators have it
+  return {.kind = kind,
+          .first = bits_of(node.attrs.f("alpha", otherwise)),
+          .second = bits_of(node.attrs.f("beta", 0.5f)),
+          .rounded = Number::f32};
+}
+
 // Whether the reals of a value are numbers of the type: it was rounded to it, or moved since.
 bool is_on_grid(const Graph& graph, const Uses& uses, ValueId id, std::string_view type) {
   constexpr int kMostMoves = 8;
@@ -132,6 +161,7 @@ class Finder {
       if (is_named(node(), "QuantizeLinear") && !step_back()) return {};
       if (is_named(node(), "RoundTo") && !step_back()) return {};
     }
+    if (end_function(node()) != EndFunction::none && !step_back_from_function()) return {};
     if (!is_product(node())) return {};
     const u32 product = at_;
     take_if(producer(node().input(kResidual)), is_widening);
@@ -160,6 +190,15 @@ class Finder {
     if (from < 0) return false;
     take(at_ = static_cast<u32>(from));
     return true;
+  }
+  // To the product, past its rounding or the casts to 16 bits and back.
+  bool step_back_from_function() {
+    if (!step_back()) return false;
+    if (is_widening(graph_, node())) {
+      if (!step_back() || !is_narrowing(graph_, node())) return false;
+      return step_back();
+    }
+    return !is_named(node(), "RoundTo") || step_back();
   }
   static bool is_dequantize(const Graph&, const Node& node) {
     return is_named(node, "DequantizeLinear");
@@ -229,7 +268,13 @@ class Reader {
       return read_scaling(part, part.inputs[0].dtype, product_.dequantized);
     if (is_named(node, "QuantizeLinear"))
       return read_scaling(part, part.outputs[0].dtype, product_.quantized);
+    if (behind_ && end_function(node) != EndFunction::none) {
+      product_.function = function_end(node);
+      product_.y_type = Number::f32;
+      return {};
+    }
     if (is_widening(body_, node)) {
+      if (behind_) return {};  // to the function
       const bool is_x = node.outputs[0] == inner_->input(kX);
       (is_x ? product_.x_type : product_.residual_type) = number_of(part.inputs[0].dtype);
       if (is_x) product_.grid = product_.x_type;
@@ -240,7 +285,8 @@ class Reader {
     if (!behind_) {
       product_.grid = type;
     } else {
-      product_.rounded = type;
+      (product_.function.kind == EndFunction::none ? product_.rounded : product_.function.rounded) =
+          type;
       if (is_narrowing(body_, node)) product_.y_type = type;
     }
     return {};
@@ -302,6 +348,7 @@ RealEnd real_end(const FloatProduct& product) {
           .clamp_lo = bits_of(activation.min),
           .clamp_hi = bits_of(activation.max),
           .rounded = product.rounded,
+          .function = product.function,
           .scale = bits_of(codes.scale),
           .reciprocal = bits_of(reciprocal_of(codes.scale)),
           .zero_point = codes.zero_point,

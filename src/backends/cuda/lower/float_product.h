@@ -37,7 +37,8 @@ struct FloatProduct {
   size_t x_input = kFloatX, bias_input = kFloatBias,
          residual_input = kFloatResidual;  // of the step
   Activation activation;
-  Tensor weights, bias;  // bias is empty where a run brings it, or there is none
+  FunctionEnd function{};  // of the rounded reals
+  Tensor weights, bias;    // bias is empty where a run brings it, or there is none
   WeightFacts facts;
   bool has_bias = false, has_residual = false;
   s64 weight_channel = 0, weight_cin = 0, weight_tap = 0;  // strides

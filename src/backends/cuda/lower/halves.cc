@@ -36,9 +36,9 @@ bool is_product_of_half(const Graph& graph, const Node& node, Precision half) {
   if (own != half && own != Precision::none) return false;
   constexpr s64 kFew = 4;
   const Shape& shape = weights->shape();
-  if (node.op->name == "MatMul") return shape.rank() == 2 && shape[1] > kFew;
-  const s64 channels = shape[0] / std::max<s64>(1, node.attrs.i("group", 1));
-  return shape.rank() == 4 && (channels > kFew || (channels == 1 && shape[1] == 1));
+  if (node.op->name == "MatMul") return shape.rank() == 2;
+  const s64 groups = std::max<s64>(1, node.attrs.i("group", 1)), channels = shape[0] / groups;
+  return shape.rank() == 4 && (groups == 1 || channels > kFew || (channels == 1 && shape[1] == 1));
 }
 
 // Of two values that a run brings: families/attention_reals, product_halves.

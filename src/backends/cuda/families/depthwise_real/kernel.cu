@@ -151,11 +151,14 @@ __device__ __forceinline__ void end_row(const Params& p, const Row (&ring)[kRing
   for (s32 column = 0; column < kColumns; ++column) {
     f32 sums[kChannels];
 #pragma unroll
-    for (s32 e = 0; e < kChannels; ++e) sums[e] = f32_add(WindowSum{ring, taps, top, column, e}.all(), bias[e]);
+    for (s32 e = 0; e < kChannels; ++e) {
+      const f32 sum = WindowSum{ring, taps, top, column, e}.all();
+      sums[e] = s.end.bias ? sum : f32_add(sum, 0.0f);
+    }
     const s32 out_w = strip.out_w + column;
     const s64 y = (s64)strip.n * s.at.y.image + (s64)out_h * s.at.y.row + (s64)out_w * s.at.y.pixel + strip.c;
     const s64 residual = (s64)strip.n * s.at.residual.image + (s64)out_h * s.at.residual.row + (s64)out_w * s.at.residual.pixel + strip.c;
-    if (w.out_w % kColumns == 0 || out_w < w.out_w) End::store_biased<kChannels>(p.end, y, residual, sums);
+    if (w.out_w % kColumns == 0 || out_w < w.out_w) End::store_at<kChannels>(p.end, y, residual, sums, bias);
   }
 }
 

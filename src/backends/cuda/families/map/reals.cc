@@ -157,11 +157,11 @@ std::string widened(Dtype type, std::string_view value) {
 std::string stored(const Graph& body, const Node& last, std::string_view value) {
   if (is_narrowing(body, last)) {
     const Dtype to = body.value(last.outputs[0]).type.dtype;
-    return fmt::format("{}({})", to == Dtype::f16 ? "f16_of" : "bf16_of", value);
+    return fmt::format("{}({})", to == Dtype::f16 ? "rounded_f16" : "rounded_bf16", value);
   }
   if (last.op->name != "RoundTo") return std::string(value);
   const bool f16 = last.attrs.s("to", "") == "f16";
-  return fmt::format(fmt::runtime(f16 ? "real_of_f16(f16_of({}))" : "real_of_bf16(bf16_of({}))"),
+  return fmt::format(fmt::runtime(f16 ? "real_of_f16(rounded_f16({}))" : "real_of_bf16(rounded_bf16({}))"),
                      value);
 }
 

@@ -23,7 +23,9 @@ std::string reject_operands(const FloatProduct& product) {
     if (size > kMost) return "an operand has 2^30 elements or more";
   }
   constexpr s64 kFew = 4;  // channels of a group: columns of tiles would be empty
-  return product.cout() <= kFew ? "there are few channels" : "";
+  // Reals of 16 bits have no other kernel.
+  const bool other = product.geometry.groups > 1 || product.grid == Number::f32;
+  return product.cout() <= kFew && other ? "there are few channels" : "";
 }
 
 // The number as f16, which holds it; or the upper halves of what is left of it, three times: exactly the number.
