@@ -148,7 +148,8 @@ TEST_F(GpuHalfNeighbors, DepthwiseConvolutionsHaveTheReferencesBits) {
   const Depthwise kCases[] = {{"f16", "f16", 3, 1, 4, 9, 13, false, relu6},
                               {"f16", "f16", 3, 2, 8, 10, 11, true},
                               {"bf16", "bf16", 3, 1, 8, 5, 9, true, relu6},
-                              {"u8", "s8", 3, 1, 8, 9, 7},
+                              {"u8", "s8", 3, 1, 8, 9, 7, true},
+                              {"f16", "u8", 3, 1, 8, 5, 9, true},
                               {"s8", "f16", 5, 2, 6, 9, 7, false, leaky},
                               {"f16", "u8", 5, 1, 4, 7, 11},
                               {"f16", "f16", 3, 1, 4, 5, 7, true, "", "Swish"},
@@ -198,6 +199,30 @@ TEST_F(GpuHalfNeighbors, FunctionsAreTheEndsOfProducts) {
     std::mt19937 random(3);
     const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
     expect_near(graph, inputs, 200.0f);
+  }
+}
+
+// A residual that lies in codes, of a dense product.
+TEST_F(GpuHalfNeighbors, ResidualsOfCodes) {
+  for (const char* type : {"u8", "s8"}) {
+    std::string text = "graph \"g\"(%x: f32[2,8,9,7], %a: TYPE[2,16,9,7]) {\n" +
+                       weights("w", "16,8,3,3", 1152) + R"(
+  const %s: f32[] = {0.0157}
+  const %z: TYPE[] = {100}
+  %r: f32[2,8,9,7] = RoundTo(%x) {to="f16"}
+  %d: f32[2,16,9,7] = DequantizeLinear(%a, %s, %z)
+  %dr: f32[2,16,9,7] = RoundTo(%d) {to="f16"}
+  %c: f32[2,16,9,7] = Conv(%r, %w, _, %dr) {pads=ints[1, 1, 1, 1], activation="relu"}
+  %y: f32[2,16,9,7] = RoundTo(%c) {to="f16"}
+  return %y
+})";
+    for (size_t at = 0; (at = text.find("TYPE", at)) != text.npos;) text.replace(at, 4, type);
+    const Graph graph = parse_graph(text, find_op);
+    EXPECT_THAT(kernels(graph), Not(Contains("dequantize"))) << type;
+    std::mt19937 random(3);
+    const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random),
+                                     random_numbers(graph.value(graph.inputs[1]).type, random)};
+    expect_near(graph, inputs, 500.0f);
   }
 }
 

@@ -36,17 +36,19 @@ __device__ __forceinline__ Piece<kBytes> piece_at(const void* from) {
   return *(const Piece<kBytes>*)from;
 }
 
-// Number `e` of a piece.
+template <int kBytes>
+__device__ __forceinline__ u8 code_at(const Piece<kBytes>& piece, s32 e) {
+  return (u8)((u32)piece.words[e / 4] >> (8 * (e % 4)));
+}
+// Number `e` of a piece; a code as it is.
 template <Number kType, int kBytes>
 __device__ __forceinline__ f32 real_at(const Piece<kBytes>& piece, s32 e) {
+  if constexpr (kType == Number::u8) return centered(code_at(piece, e), 0);
+  if constexpr (kType == Number::s8) return centered((s8)code_at(piece, e), 0);
   if constexpr (kType == Number::f16) return half_real((u32)piece.words[e / 2], e % 2);
   if constexpr (kType == Number::bf16) return f32_bits(e % 2 != 0 ? piece.words[e / 2] & 0xFFFF0000u : (u32)piece.words[e / 2] << 16);
   if constexpr (kType == Number::f32) return f32_bits(piece.words[e]);
   return 0.0f;
-}
-template <int kBytes>
-__device__ __forceinline__ u8 code_at(const Piece<kBytes>& piece, s32 e) {
-  return (u8)((u32)piece.words[e / 4] >> (8 * (e % 4)));
 }
 
 template <Number kType>
@@ -89,10 +91,16 @@ struct RealEnding {
     return x;
   }
 
+  // Of what real_at() gave.
+  static __device__ __forceinline__ f32 residual_real(f32 residual) {
+    if constexpr (!is_code(s.residual_type)) return residual;
+    return rounded_to<s.residual_rounded>(f32_mul(f32_add(residual, (f32)-s.residual_zero_point), value_of(s.residual_scale)));
+  }
+
   // The sum of all products -> the layer's real, which packed() rounds where it is stored in the type that it is rounded to. With its bias no sum is -0.
   static __device__ __forceinline__ f32 real_of(f32 sum, f32 bias, f32 residual) {
     if constexpr (s.bias) sum = f32_add(sum, bias);
-    if constexpr (s.residual) sum = f32_add(sum, residual);
+    if constexpr (s.residual) sum = f32_add(sum, residual_real(residual));
     if constexpr (s.leaky) sum = sum < 0.0f ? f32_mul(sum, value_of(s.alpha)) : sum;
     if constexpr (s.clamp && !kBoundsPairs) sum = bounded_sum(sum);
     if constexpr (kFunction) sum = function_of(rounded_to<s.rounded>(sum));

@@ -31,8 +31,11 @@ OCTET_SPEC(FunctionEnd, FUNCTION_END_FIELDS)
   FIELD(F32Bits, x_scale) /* of codes of x; 1 where x is real, or terms are of reals: f16 */ \
   FIELD(bool, bias)                                                                          \
   FIELD(bool, residual)                                                                      \
-  FIELD(Number, residual_type) /* f32, f16 or bf16 */                                        \
-  FIELD(bool, leaky)           /* negative reals times alpha */                              \
+  FIELD(Number, residual_type)                                                               \
+  FIELD(F32Bits, residual_scale) /* of codes, which become reals of type residual_rounded */ \
+  FIELD(s32, residual_zero_point)                                                            \
+  FIELD(Number, residual_rounded)                                                            \
+  FIELD(bool, leaky) /* negative reals times alpha */                                        \
   FIELD(F32Bits, alpha)                                                                      \
   FIELD(bool, clamp)                                                                         \
   FIELD(F32Bits, clamp_lo)                                                                   \

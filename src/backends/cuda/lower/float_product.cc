@@ -164,7 +164,7 @@ class Finder {
     if (end_function(node()) != EndFunction::none && !step_back_from_function()) return {};
     if (!is_product(node())) return {};
     const u32 product = at_;
-    take_if(producer(node().input(kResidual)), is_widening);
+    take_residual();
     if (!grid.empty())
       return is_on_grid(graph_, uses_, node().input(kX), grid) ? sorted() : std::vector<u32>{};
     const s32 from = producer(graph_.nodes[product].input(kX));
@@ -211,6 +211,12 @@ class Finder {
     if (!is(graph_, node) || !is_read_once(graph_, uses_, node.outputs[0])) return false;
     take(static_cast<u32>(n));
     return true;
+  }
+  void take_residual() {
+    const s32 from = producer(node().input(kResidual));
+    if (take_if(from, is_widening) || take_if(from, is_dequantize) || from < 0) return;
+    if (is_named(graph_.nodes[static_cast<size_t>(from)], "RoundTo"))
+      take_rounded_codes(static_cast<u32>(from));
   }
   bool take_rounded_codes(u32 round) {
     const Node& node = graph_.nodes[round];
@@ -264,6 +270,7 @@ class Reader {
       behind_ = true;
       return read_product(part, product_);
     }
+    if (!behind_ && is_of_residual(node)) return read_residual(part);
     if (is_named(node, "DequantizeLinear"))
       return read_scaling(part, part.inputs[0].dtype, product_.dequantized);
     if (is_named(node, "QuantizeLinear"))
@@ -275,9 +282,7 @@ class Reader {
     }
     if (is_widening(body_, node)) {
       if (behind_) return {};  // to the function
-      const bool is_x = node.outputs[0] == inner_->input(kX);
-      (is_x ? product_.x_type : product_.residual_type) = number_of(part.inputs[0].dtype);
-      if (is_x) product_.grid = product_.x_type;
+      product_.grid = product_.x_type = number_of(part.inputs[0].dtype);
       return {};
     }
     const Number type = is_narrowing(body_, node) ? number_of(part.outputs[0].dtype)
@@ -288,6 +293,26 @@ class Reader {
       (product_.function.kind == EndFunction::none ? product_.rounded : product_.function.rounded) =
           type;
       if (is_narrowing(body_, node)) product_.y_type = type;
+    }
+    return {};
+  }
+
+  // A part that the residual goes through, and not x.
+  bool is_of_residual(const Node& node) const {
+    const ValueId residual = inner_->input(kResidual);
+    if (residual == kNoValue || residual == inner_->input(kX)) return false;
+    if (node.outputs[0] == residual) return true;
+    return std::ranges::any_of(body_.nodes, [&](const Node& next) {
+      return next.outputs[0] == residual && &next != inner_ && next.input(0) == node.outputs[0];
+    });
+  }
+  std::string read_residual(const LowerRequest& part) {
+    if (is_named(part.node, "DequantizeLinear"))
+      return read_scaling(part, part.inputs[0].dtype, product_.residual_codes);
+    if (is_widening(body_, part.node)) {
+      product_.residual_type = number_of(part.inputs[0].dtype);
+    } else {
+      product_.residual_rounded = number_of(part.node.attrs.s("to", ""));
     }
     return {};
   }
@@ -341,7 +366,11 @@ RealEnd real_end(const FloatProduct& product) {
           .x_scale = bits_of(product.dequantized.value_or(Scaling{}).scale),
           .bias = product.has_bias,
           .residual = product.has_residual,
-          .residual_type = product.residual_type,
+          .residual_type =
+              product.residual_codes ? product.residual_codes->type : product.residual_type,
+          .residual_scale = bits_of(product.residual_codes.value_or(Scaling{}).scale),
+          .residual_zero_point = product.residual_codes.value_or(Scaling{}).zero_point,
+          .residual_rounded = product.residual_rounded,
           .leaky = activation.kind == Activation::Kind::leaky_relu,
           .alpha = bits_of(activation.alpha),
           .clamp = activation.is_clamp(),

@@ -31,9 +31,11 @@ struct FloatProduct {
   ConvGeometry geometry;
   bool rows = false;                              // of MatMul: pixels of an image of one row
   std::optional<Scaling> dequantized, quantized;  // x and y are codes
+  std::optional<Scaling> residual_codes;
   Number x_type = Number::f32, y_type = Number::f32, residual_type = Number::f32;  // of reals
-  Number grid = Number::f32;     // a type of 16 bits whose numbers the reals of x are
-  Number rounded = Number::f32;  // reals of y are rounded to it
+  Number grid = Number::f32;              // a type of 16 bits whose numbers the reals of x are
+  Number residual_rounded = Number::f32;  // reals of the residual's codes are rounded to it
+  Number rounded = Number::f32;           // reals of y are rounded to it
   size_t x_input = kFloatX, bias_input = kFloatBias,
          residual_input = kFloatResidual;  // of the step
   Activation activation;

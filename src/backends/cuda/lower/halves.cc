@@ -310,6 +310,7 @@ HalfEnds half_ends(const LowerRequest& request) {
 
 bool reads_rounded_codes(const Graph& graph, const Node& product, const Node& round) {
   if (product.op->name != "Conv" && product.op->name != "MatMul") return false;
+  if (product.input(kResidual) == round.outputs[0]) return true;
   if (product.inputs[kX] != round.outputs[0]) return false;
   return round.attrs.s("to", "") == "f16" || is_depthwise(graph, product);
 }
