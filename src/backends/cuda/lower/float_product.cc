@@ -102,35 +102,6 @@ Number number_of(Dtype type) {
   return type == Dtype::f32 ? Number::f32 : number_of(dtype_name(type));
 }
 
-// What an end computes of the layer's reals: functions of one value.
-EndFunction end_function(const Node& node) {
-  struct Named {
-    std::string_view op;
-    EndFunction function;
-  };
-  constexpr Named kFunctions[] = {{"Sigmoid", EndFunction::sigmoid},
-                                  {"Swish", EndFunction::swish},
-                                  {"HardSwish", EndFunction::hard_swish},
-                                  {"HardSigmoid", EndFunction::hard_sigmoid},
-                                  {"Gelu", EndFunction::gelu},
-                                  {"Tanh", EndFunction::tanh},
-                                  {"Mish", EndFunction::mish}};
-  if (node.inputs.size() != 1) return EndFunction::none;
-  if (is_named(node, "Gelu") && node.attrs.s("approximate", "none") == "tanh")
-    return EndFunction::gelu_tanh;
-  const auto found = std::ranges::find(kFunctions, node.op->name, &Named::op);
-  return found == std::end(kFunctions) ? EndFunction::none : found->function;
-}
-
-FunctionEnd function_end(const Node& node) {
-  const EndFunction kind = end_function(node);
-  const f32 otherwise = kind == EndFunction::swish ? 1.0f : 0.2f;  // as the operators have it
-  return {.kind = kind,
-          .first = bits_of(node.attrs.f("alpha", otherwise)),
-          .second = bits_of(node.attrs.f("beta", 0.5f)),
-          .rounded = Number::f32};
-}
-
 // Whether the reals of a value are numbers of the type: it was rounded to it, or moved since.
 bool is_on_grid(const Graph& graph, const Uses& uses, ValueId id, std::string_view type) {
   constexpr int kMostMoves = 8;
@@ -351,48 +322,6 @@ std::string read_float_product(const LowerRequest& request, FloatProduct& produc
   const std::string kind = chain_kind(request.node);
   if (kind != "float_product") product.grid = number_of(kind.substr(0, kind.find('_')));
   return {};
-}
-
-ConvWindow float_window(const FloatProduct& product) {
-  const Scaling codes = product.dequantized.value_or(Scaling{});
-  return window_fields(product.geometry, codes.type == Number::s8, codes.zero_point);
-}
-
-RealEnd real_end(const FloatProduct& product) {
-  const Activation& activation = product.activation;
-  const Scaling codes = product.quantized.value_or(Scaling{});
-  const CodeRange range = code_range(codes.type == Number::s8 ? Dtype::s8 : Dtype::u8);
-  return {.y = product.quantized ? codes.type : product.y_type,
-          .x_scale = bits_of(product.dequantized.value_or(Scaling{}).scale),
-          .bias = product.has_bias,
-          .residual = product.has_residual,
-          .residual_type =
-              product.residual_codes ? product.residual_codes->type : product.residual_type,
-          .residual_scale = bits_of(product.residual_codes.value_or(Scaling{}).scale),
-          .residual_zero_point = product.residual_codes.value_or(Scaling{}).zero_point,
-          .residual_rounded = product.residual_rounded,
-          .leaky = activation.kind == Activation::Kind::leaky_relu,
-          .alpha = bits_of(activation.alpha),
-          .clamp = activation.is_clamp(),
-          .clamp_lo = bits_of(activation.min),
-          .clamp_hi = bits_of(activation.max),
-          .rounded = product.rounded,
-          .function = product.function,
-          .scale = bits_of(codes.scale),
-          .reciprocal = bits_of(reciprocal_of(codes.scale)),
-          .zero_point = codes.zero_point,
-          .lo = range.lo,
-          .hi = range.hi};
-}
-
-RealEndParams real_end_params(const FloatProduct& product, const StepData& data, size_t bias) {
-  RealEndParams p{};
-  if (product.has_bias)
-    p.bias = product.bias ? data.blob<f32>(bias)
-                          : reinterpret_cast<const f32*>(data.input(product.bias_input));
-  if (product.has_residual) p.residual = data.input(product.residual_input);
-  p.y = data.output();
-  return p;
 }
 
 Offer lower_float_product(const LowerRequest& request) {

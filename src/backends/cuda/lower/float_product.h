@@ -61,6 +61,9 @@ struct FloatProduct {
 // Of the node alone, or of the chain that float_product.cc found. Empty, or why no kernel takes it.
 std::string read_float_product(const LowerRequest& request, FloatProduct& product);
 
+// What an end computes of the layer's reals: functions of one value.
+EndFunction end_function(const Node& node);
+FunctionEnd function_end(const Node& node);
 // The fields of specs, and the pointers of y's end; of a constant bias that of blob `bias`.
 ConvWindow float_window(const FloatProduct& product);
 RealEnd real_end(const FloatProduct& product);
