@@ -161,8 +161,8 @@ std::string stored(const Graph& body, const Node& last, std::string_view value) 
   }
   if (last.op->name != "RoundTo") return std::string(value);
   const bool f16 = last.attrs.s("to", "") == "f16";
-  return fmt::format(fmt::runtime(f16 ? "real_of_f16(rounded_f16({}))" : "real_of_bf16(rounded_bf16({}))"),
-                     value);
+  return fmt::format(
+      fmt::runtime(f16 ? "real_of_f16(rounded_f16({}))" : "real_of_bf16(rounded_bf16({}))"), value);
 }
 
 }  // namespace
@@ -314,7 +314,9 @@ Offer lower_cast(const LowerRequest& request) {
                            : to_integer       ? integer_of_real(to)
                            : to_bool && !same ? "a != 0"
                                               : "a"};
-  const bool turned = !half.empty() && is_picture(request);
+  constexpr s64 kFewChannels = 16;  // more are turned faster by families/transpose
+  const bool turned =
+      !half.empty() && is_picture(request) && request.inputs[0].shape[1] <= kFewChannels;
   Offer offer = elementwise(request, "cast", request.layouts[0], std::move(step));
   Candidate* candidate = std::get_if<Candidate>(&offer);
   if (turned && candidate != nullptr) candidate->outputs = {Layout::nhwc};
