@@ -226,6 +226,42 @@ TEST_F(GpuHalfNeighbors, ResidualsOfCodes) {
   }
 }
 
+// A function between codes and 16 bits, in either direction, and a sum of both.
+TEST_F(GpuHalfNeighbors, FunctionsOfCodes) {
+  std::string text = "graph \"g\"(%a: u8[2,8,5,7], %b: s8[2,8,5,7], %c: u8[2,8,5,7]) {\n" +
+                     weights("w", "8,1,3,3", 72, 0.0997314453f) + R"(
+  const %s: f32[] = {0.0157}
+  const %z: u8[] = {100}
+  const %t: f32[] = {0.031}
+  const %v: s8[] = {3}
+  %d: f32[2,8,5,7] = DequantizeLinear(%a, %s, %z)
+  %dr: f32[2,8,5,7] = RoundTo(%d) {to="f16"}
+  %e: f32[2,8,5,7] = DequantizeLinear(%b, %t, %v)
+  %er: f32[2,8,5,7] = RoundTo(%e) {to="f16"}
+  %f: f32[2,8,5,7] = Add(%dr, %er)
+  %fr: f32[2,8,5,7] = RoundTo(%f) {to="f16"}
+  %g: f32[2,8,5,7] = Conv(%fr, %w) {pads=ints[1, 1, 1, 1], group=8}
+  %gr: f32[2,8,5,7] = RoundTo(%g) {to="f16"}
+  %h: f32[2,8,5,7] = DequantizeLinear(%c, %s, %z)
+  %i: f32[2,8,5,7] = Sigmoid(%h)
+  %ir: f32[2,8,5,7] = RoundTo(%i) {to="f16"}
+  %j: f32[2,8,5,7] = Mul(%gr, %ir)
+  %jr: f32[2,8,5,7] = RoundTo(%j) {to="f16"}
+  %y: s8[2,8,5,7] = QuantizeLinear(%jr, %t, %v)
+  return %y
+})";
+  const Graph graph = parse_graph(text, find_op);
+  const std::vector<std::string> names = kernels(graph);
+  EXPECT_THAT(names, Contains("half_reals").Times(3));
+  for (const char* border : {"cast", "dequantize", "quantize", "reals"})
+    EXPECT_THAT(names, Not(Contains(border)));
+  std::mt19937 random(7);
+  std::vector<Tensor> inputs;
+  for (const ValueId id : graph.inputs)
+    inputs.push_back(random_numbers(graph.value(id).type, random));
+  expect_bits(graph, inputs, "codes");
+}
+
 // Heads of detectors: one to four channels, of what lies in 16 bits.
 TEST_F(GpuHalfNeighbors, FewChannels) {
   const Graph graph =

@@ -309,6 +309,7 @@ HalfEnds half_ends(const LowerRequest& request) {
 }
 
 bool reads_rounded_codes(const Graph& graph, const Node& product, const Node& round) {
+  if (takes_halves(graph, product)) return true;
   if (product.op->name != "Conv" && product.op->name != "MatMul") return false;
   if (product.input(kResidual) == round.outputs[0]) return true;
   if (product.inputs[kX] != round.outputs[0]) return false;

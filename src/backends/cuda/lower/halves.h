@@ -28,7 +28,7 @@ struct HalfEnds {
   size_t part = 0;
 };
 HalfEnds half_ends(const LowerRequest& request);
-// Whether a product takes codes that DequantizeLinear and then `round` make reals of 16 bits: products of terms scale sums of codes that become bf16, and depthwise ones round what they read.
+// Whether a function of single reals, or a product, takes codes that DequantizeLinear and then `round` make reals of 16 bits: products of terms scale sums of codes that become bf16, and depthwise ones round what they read.
 bool reads_rounded_codes(const Graph& graph, const Node& product, const Node& round);
 // A function of single reals that has a form with casts: families/map/reals.cc.
 bool takes_halves(const Graph& graph, const Node& node);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backends/cuda/families/map/elements.h"
+#include "backends/cuda/lower/code_reals.h"
 #include "backends/cuda/lower/codes.h"
 #include "backends/cuda/lower/conv_cost.h"
 #include "backends/cuda/lower/halves.h"
@@ -153,16 +154,19 @@ std::string widened(Dtype type, std::string_view value) {
   return std::string(value);
 }
 
+std::string rounded_text(const Node& round, std::string_view value) {
+  const bool f16 = round.attrs.s("to", "") == "f16";
+  return fmt::format(
+      fmt::runtime(f16 ? "real_of_f16(rounded_f16({}))" : "real_of_bf16(rounded_bf16({}))"), value);
+}
+
 // The real -> what is stored, of a chain's last part.
 std::string stored(const Graph& body, const Node& last, std::string_view value) {
   if (is_narrowing(body, last)) {
     const Dtype to = body.value(last.outputs[0]).type.dtype;
     return fmt::format("{}({})", to == Dtype::f16 ? "rounded_f16" : "rounded_bf16", value);
   }
-  if (last.op->name != "RoundTo") return std::string(value);
-  const bool f16 = last.attrs.s("to", "") == "f16";
-  return fmt::format(
-      fmt::runtime(f16 ? "real_of_f16(rounded_f16({}))" : "real_of_bf16(rounded_bf16({}))"), value);
+  return last.op->name == "RoundTo" ? rounded_text(last, value) : std::string(value);
 }
 
 }  // namespace
@@ -179,22 +183,92 @@ bool takes_halves(const Graph& graph, const Node& node) {
              std::end(kFunctionsOfAttributes);
 }
 
-// A function of reals with the casts of what it reads, and the rounding of what it gives.
-std::vector<u32> find_half_reals(const Graph& graph, const Uses& uses, u32 last) {
-  return with_casts(graph, uses, last, takes_halves);
-}
-
 namespace {
 
-// What a function reads: behind the cast, where there is one.
-ValueId read_value(const Graph& body, ValueId id) {
-  for (const Node& part : body.nodes) {
-    if (part.outputs[0] == id && is_widening(body, part)) return part.inputs[0];
+// From a function's last node on: what it reads with casts, or with codes that become reals and are rounded; its rounding, its cast or its quantization.
+class HalfReals {
+ public:
+  HalfReals(const Graph& graph, const Uses& uses, u32 last)
+      : graph_(graph), uses_(uses), chain_{last} {}
+
+  std::vector<u32> find() {
+    const bool codes = is_plain_quantize(graph_, last());
+    if (codes && !step_back()) return {};
+    const bool rounds = last().op->name == "RoundTo" || (!codes && is_narrowing(graph_, last()));
+    if (rounds && !step_back()) return {};
+    const Node& node = last();
+    if (!takes_halves(graph_, node)) return {};
+    for (const ValueId id : node.inputs) {
+      const s32 from = own_producer(id);
+      if (from >= 0) take_read(static_cast<u32>(from));
+    }
+    std::ranges::sort(chain_);
+    return std::move(chain_);
   }
-  return id;
+
+ private:
+  const Node& node(u32 n) const { return graph_.nodes[n]; }
+  const Node& last() const { return graph_.nodes[chain_.back()]; }
+  bool step_back() {
+    const s32 from = uses_.producer(last().input(0));
+    return from >= 0 && (chain_.push_back(static_cast<u32>(from)), true);
+  }
+  s32 own_producer(ValueId id) const {
+    return id != kNoValue && is_read_once(graph_, uses_, id) ? uses_.producer(id) : -1;
+  }
+  void take_read(u32 from) {
+    if (is_widening(graph_, node(from)) || is_plain_dequantize(graph_, node(from)))
+      return chain_.push_back(from);
+    const s32 codes = node(from).op->name == "RoundTo" ? own_producer(node(from).inputs[0]) : -1;
+    if (codes < 0 || !is_plain_dequantize(graph_, node(static_cast<u32>(codes)))) return;
+    chain_.push_back(from);
+    chain_.push_back(static_cast<u32>(codes));
+  }
+
+  const Graph& graph_;
+  const Uses& uses_;
+  std::vector<u32> chain_;
+};
+
+// What a function reads: a value of memory, and its real as text of `letter`.
+struct ReadValue {
+  ValueId id;
+  std::string real;
+};
+
+const Node* producer_in(const Graph& body, ValueId id) {
+  const auto at =
+      std::ranges::find_if(body.nodes, [&](const Node& part) { return part.outputs[0] == id; });
+  return at == body.nodes.end() ? nullptr : &*at;
+}
+
+// The real of `id` where the value of memory is `{}`.
+ReadValue read_value(const Graph& body, ValueId id) {
+  const Node* from = producer_in(body, id);
+  if (from == nullptr) return {id, "{}"};
+  if (is_widening(body, *from))
+    return {from->inputs[0], widened(body.value(from->inputs[0]).type.dtype, "{}")};
+  if (from->op->name == "RoundTo") {
+    const ReadValue codes = read_value(body, from->inputs[0]);
+    return {codes.id, rounded_text(*from, codes.real)};
+  }
+  return {from->inputs[0], dequantized_text(body, *from, "{}")};
+}
+
+// From the function's real to what is stored.
+std::string ended_text(const Graph& body, std::string real) {
+  const Node& last = body.nodes.back();
+  if (!is_plain_quantize(body, last)) return stored(body, last, real);
+  const Node* before = producer_in(body, last.inputs[0]);
+  if (before != nullptr && before->op->name == "RoundTo") real = rounded_text(*before, real);
+  return quantized_text(body, last, real);
 }
 
 }  // namespace
+
+std::vector<u32> find_half_reals(const Graph& graph, const Uses& uses, u32 last) {
+  return HalfReals(graph, uses, last).find();
+}
 
 Offer offer_half_reals(const LowerRequest& request) {
   const Graph& body = chain_body(request.node);
@@ -213,7 +287,7 @@ Offer offer_half_reals(const LowerRequest& request) {
   }
   std::string arguments;
   for (size_t i = 0; i < operands; ++i) {
-    const ValueId id = read_value(body, node.inputs[i]);
+    const auto [id, real] = read_value(body, node.inputs[i]);
     size_t place = static_cast<size_t>(std::ranges::find(order, id) - order.begin());
     if (place == order.size()) {
       if (!body.value(id).constant) return Reject{"an operand is neither an input nor a constant"};
@@ -222,14 +296,14 @@ Offer offer_half_reals(const LowerRequest& request) {
       step.constants.push_back(body.value(id).constant);
     }
     const std::string letter(1, static_cast<char>('a' + place));
-    arguments += (i > 0 ? ", " : "") + widened(body.value(id).type.dtype, letter);
+    arguments += (i > 0 ? ", " : "") + fmt::format(fmt::runtime(real), letter);
   }
   constexpr size_t kMostOperands = 3;
   if (order.size() > kMostOperands || body.inputs.empty())
     return Reject{"there are not one to three operands"};
   const std::string real = fmt::format("[&](f32 a{}) {{ return {}; }}({})",
                                        operands == 2 ? ", f32 b" : "", function, arguments);
-  step.body = stored(body, body.nodes.back(), real);
+  step.body = ended_text(body, real);
   Offer offer = elementwise(request, "half_reals", common_layout(request), std::move(step));
   if (Candidate* candidate = std::get_if<Candidate>(&offer))
     candidate->cost = cost_by_bytes(request);
