@@ -12,6 +12,7 @@
 #include "attention_reals_graph.h"
 #include "backends/backends.h"
 #include "on_gpu.h"
+#include "plan/tuning.h"
 
 namespace octet::test {
 namespace {
@@ -116,22 +117,28 @@ class GpuAttentionOfReals : public OnGpu {
  protected:
   Target target() const { return make_target(device_->name(), 1, nullptr); }
 
-  std::vector<std::string> kernels(const Graph& graph) const {
+  std::vector<std::string> kernels(const Graph& graph) const { return kernels(graph, target()); }
+  static std::vector<std::string> kernels(const Graph& graph, const Target& target) {
     std::vector<Shape> shapes;
     for (const ValueId id : graph.inputs) shapes.push_back(graph.value(id).type.shape);
-    const Plan plan = make_plan(graph, shapes, target());
+    const Plan plan = make_plan(graph, shapes, target);
     std::vector<std::string> names;
     for (const PlanStep& step : plan.steps) names.push_back(step.candidate.kernel);
     return names;
   }
 
-  void expect_near(const RealAttentionCase& c, u32 seed = 3) const {
+  void expect_near(const RealAttentionCase& c) const {
     SCOPED_TRACE(c.text());
     const Graph graph = graph_of(c);
     ASSERT_THAT(kernels(graph), Contains(HasSubstr(fmt::format("attention_{}_", c.type))));
     EXPECT_THAT(kernels(graph), Not(Contains("transpose")));
-    const std::vector<Tensor> inputs = inputs_of(c, graph, seed);
-    const Tensor got = run_on(graph, inputs, target())[0];
+    expect_near(c, graph, target());
+  }
+
+  static void expect_near(const RealAttentionCase& c, const Graph& graph, const Target& target) {
+    constexpr u32 kSeed = 3;
+    const std::vector<Tensor> inputs = inputs_of(c, graph, kSeed);
+    const Tensor got = run_on(graph, inputs, target)[0];
     const Tensor cpu = run_on(graph, inputs, make_target("cpu", 1, nullptr))[0];
     const Reference reference(c, inputs);
     for (s64 n = 0; n < c.batch; ++n)
@@ -162,6 +169,34 @@ TEST_F(GpuAttentionOfReals, AnyLength) {
   expect_near({.heads = 1, .queries = 130, .keys = 77, .size = 32, .type = "bf16"});
   expect_near({.heads = 1, .queries = 3, .keys = 384, .size = 32, .type = "bf16"});
   expect_near({.heads = 1, .queries = 5, .keys = 1000, .size = 64});
+}
+
+// Each tile that accepts it, by a choice as measurements make one.
+TEST_F(GpuAttentionOfReals, AnyTile) {
+  for (const MaskForm mask : {MaskForm::none, MaskForm::rows}) {
+    const RealAttentionCase c{.queries = 130, .keys = 150, .size = 24, .mask = mask};
+    const Graph graph = graph_of(c);
+    Target all = target();
+    all.keep_others = true;
+    std::vector<Shape> shapes;
+    for (const ValueId id : graph.inputs) shapes.push_back(graph.value(id).type.shape);
+    const Plan plan = make_plan(graph, shapes, all);
+    size_t tiles = 0;
+    for (const PlanStep& step : plan.steps) {
+      if (!step.candidate.kernel.starts_with("attention_")) continue;
+      for (const Candidate& kernel : step.kernels) {
+        SCOPED_TRACE(kernel.kernel);
+        const auto tuning = std::make_shared<Tuning>();
+        tuning->set(tuning_key(request_of(plan, step, all)), {kernel.kernel, 1.0});
+        Target tuned = target();
+        tuned.tuning = tuning;
+        EXPECT_THAT(kernels(graph, tuned), Contains(kernel.kernel));
+        expect_near(c, graph, tuned);
+        ++tiles;
+      }
+    }
+    EXPECT_GE(tiles, 4u);
+  }
 }
 
 TEST_F(GpuAttentionOfReals, AnyHead) {

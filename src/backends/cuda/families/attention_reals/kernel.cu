@@ -13,7 +13,7 @@ constexpr Spec s = Made::spec();
 ATTENTION_REALS_RULES(OCTET_RULE_ASSERT)
 
 constexpr s32 kThreads = threads(s), kTilesM = s.tile.tiles_m, kTileKeys = s.tile.keys, kKeyTiles = key_tiles(s);
-constexpr s32 kPitch = pitch(s), kDepths = depths(s), kStages = s.tile.stages, kStageBytes = stage_bytes(s);
+constexpr s32 kStageKeys = stage_keys(s), kPitch = pitch(s), kDepths = depths(s), kStages = s.tile.stages, kStageBytes = stage_bytes(s);
 constexpr s32 kScoreTiles = kTileKeys / 8, kHeadTiles = 2 * kDepths;
 constexpr f32 kLeast = -3.402823466e+38f;
 
@@ -64,8 +64,8 @@ __device__ __forceinline__ void load_rows(u8* to, const u8* from, s64 stride, s3
 }
 
 __device__ __forceinline__ void load_keys(u8* stage, const Heads& heads, s32 tile) {
-  load_rows<kTileKeys, s.k.access>(stage, heads.keys, s.k.row, tile * kTileKeys, s.keys);
-  load_rows<kTileKeys, s.v.access>(stage + kTileKeys * kPitch, heads.values, s.v.row, tile * kTileKeys, s.keys);
+  load_rows<kStageKeys, s.k.access>(stage, heads.keys, s.k.row, tile * kStageKeys, s.keys);
+  load_rows<kStageKeys, s.v.access>(stage + kStageKeys * kPitch, heads.values, s.v.row, tile * kStageKeys, s.keys);
 }
 
 __device__ __forceinline__ void multiply(f32 (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
@@ -169,9 +169,24 @@ __device__ __forceinline__ f32 of_row(f32 own, const Op& op) {
   return op(own, __shfl_xor_sync(~0u, own, 2));
 }
 
-// Scores become powers of two; sums so far are scaled to the largest score so far. Where all were -inf that is taken for 0: powers are 0, and so is their sum.
+// In units of log2 where there is a mask; else they become so here. Where all scores of a row were -inf, 0 is subtracted: powers are 0, and so is their sum.
+__device__ __forceinline__ f32 base_of(f32 most) {
+  const f32 scaled = s.mask.exists ? most : f32_mul(most, value_of(s.scale));
+  return most == -INFINITY_OF_SCORES ? 0.0f : scaled;
+}
+__device__ __forceinline__ f32 power_of(f32 score, f32 base) {
+  return power_of_2(s.mask.exists ? f32_add(score, -base) : f32_fma(score, value_of(s.scale), -base));
+}
+
+__device__ __forceinline__ void scale_row(f32 (&context)[kHeadTiles][4], s32 half, f32 factor) {
+#pragma unroll
+  for (s32 n = 0; n < kHeadTiles; ++n)
+#pragma unroll
+    for (s32 e = 0; e < 2; ++e) context[n][2 * half + e] = f32_mul(context[n][2 * half + e], factor);
+}
+
+// Scores become powers of two; sums so far are scaled to the largest score so far.
 __device__ __forceinline__ void raise(Scores& acc, Rows& rows, Context& context) {
-  constexpr bool kScaled = s.mask.exists;  // scores are in units of log2 already
 #pragma unroll
   for (s32 i = 0; i < kTilesM; ++i)
 #pragma unroll
@@ -180,25 +195,19 @@ __device__ __forceinline__ void raise(Scores& acc, Rows& rows, Context& context)
 #pragma unroll
       for (s32 j = 0; j < kScoreTiles; ++j) most = larger_number(most, larger_number(acc[i][j][2 * half], acc[i][j][2 * half + 1]));
       most = of_row(most, [](f32 a, f32 b) { return larger_number(a, b); });
-      const f32 scaled = kScaled ? most : f32_mul(most, value_of(s.scale));
-      const f32 base = most == -INFINITY_OF_SCORES ? 0.0f : scaled;
-      const auto power = [&](f32 x) { return power_of_2(kScaled ? f32_add(x, -base) : f32_fma(x, value_of(s.scale), -base)); };
-      const f32 factor = power(rows.most[i][half]);
+      const f32 base = base_of(most), factor = power_of(rows.most[i][half], base);
       rows.most[i][half] = most;
       f32 sum = f32_mul(rows.sum[i][half], factor);
 #pragma unroll
       for (s32 j = 0; j < kScoreTiles; ++j)
 #pragma unroll
         for (s32 e = 0; e < 2; ++e) {
-          const f32 x = power(acc[i][j][2 * half + e]);
+          const f32 x = power_of(acc[i][j][2 * half + e], base);
           acc[i][j][2 * half + e] = x;
           sum = f32_add(sum, x);
         }
       rows.sum[i][half] = sum;
-#pragma unroll
-      for (s32 n = 0; n < kHeadTiles; ++n)
-#pragma unroll
-        for (s32 e = 0; e < 2; ++e) context[i][n][2 * half + e] = f32_mul(context[i][n][2 * half + e], factor);
+      scale_row(context[i], half, factor);
     }
 }
 
@@ -297,15 +306,58 @@ __device__ __forceinline__ void finish(Context& context, const Rows& rows, const
   }
 }
 
+// What groups behind the first have of their keys, word by word of a warp.
+__device__ __forceinline__ f32* told_by(u8* stages, s32 group, s32 q_warp, s32 i) {
+  return (f32*)stages + (((group - 1) * s.tile.warps + q_warp) * kTilesM + i) * told_words(s) * 32 + threadIdx.x % 32;
+}
+__device__ __forceinline__ void tell(f32* to, const f32 (&context)[kHeadTiles][4], const f32 (&most)[2], const f32 (&sum)[2]) {
+#pragma unroll
+  for (s32 n = 0; n < kHeadTiles; ++n)
+#pragma unroll
+    for (s32 e = 0; e < 4; ++e) to[(n * 4 + e) * 32] = context[n][e];
+#pragma unroll
+  for (s32 half = 0; half < 2; ++half) to[(kHeadTiles * 4 + half) * 32] = most[half], to[(kHeadTiles * 4 + 2 + half) * 32] = sum[half];
+}
+__device__ __forceinline__ void join_told(const f32* from, f32 (&context)[kHeadTiles][4], f32 (&most)[2], f32 (&sum)[2]) {
+#pragma unroll
+  for (s32 half = 0; half < 2; ++half) {
+    const f32 other = from[(kHeadTiles * 4 + half) * 32], larger = larger_number(most[half], other), base = base_of(larger);
+    const f32 own_factor = power_of(most[half], base), factor = power_of(other, base);
+    most[half] = larger;
+    sum[half] = f32_fma(from[(kHeadTiles * 4 + 2 + half) * 32], factor, f32_mul(sum[half], own_factor));
+#pragma unroll
+    for (s32 n = 0; n < kHeadTiles; ++n)
+#pragma unroll
+      for (s32 e = 0; e < 2; ++e)
+        context[n][2 * half + e] = f32_fma(from[(n * 4 + 2 * half + e) * 32], factor, f32_mul(context[n][2 * half + e], own_factor));
+  }
+}
+
+// In the order of groups, in the first one's threads.
+__device__ __forceinline__ void join_groups(u8* stages, s32 group, s32 q_warp, Context& context, Rows& rows) {
+  copy_async_wait<0>();
+  __syncthreads();
+#pragma unroll
+  for (s32 i = 0; i < kTilesM; ++i)
+    if (group > 0) tell(told_by(stages, group, q_warp, i), context[i], rows.most[i], rows.sum[i]);
+  __syncthreads();
+  if (group > 0) return;
+#pragma unroll 1
+  for (s32 other = 1; other < s.tile.split; ++other)
+#pragma unroll
+    for (s32 i = 0; i < kTilesM; ++i) join_told(told_by(stages, other, q_warp, i), context[i], rows.most[i], rows.sum[i]);
+}
+
 extern __shared__ __align__(128) u8 shared_memory[];
 
 extern "C" __global__ void __launch_bounds__(kThreads, blocks_beside(s)) octet_kernel(const __grid_constant__ Params p) {
   let_successor_begin();
   wait_for_predecessor();
   const s32 q_tile = blockIdx.x % q_tiles(s), warp = threadIdx.x / 32;
+  const s32 q_warp = warp % s.tile.warps, group = warp / s.tile.warps;
   const Heads heads = heads_of(p, blockIdx.x / q_tiles(s));
-  u8 *const stages = shared_memory + rows(s) * kPitch, *const queries = shared_memory + warp * 16 * kTilesM * kPitch;
-  const s32 first_row = q_tile * rows(s) + warp * 16 * kTilesM;
+  u8 *const stages = shared_memory + rows(s) * kPitch, *const queries = shared_memory + q_warp * 16 * kTilesM * kPitch;
+  const s32 first_row = q_tile * rows(s) + q_warp * 16 * kTilesM;
   load_rows<rows(s), s.q.access>(shared_memory, heads.queries, s.q.row, q_tile * rows(s), s.queries);
 #pragma unroll
   for (s32 tile = 0; tile < kStages - 1; ++tile) {
@@ -334,13 +386,18 @@ extern "C" __global__ void __launch_bounds__(kThreads, blocks_beside(s)) octet_k
           for (s32 d = 0; d < kDepths; ++d) read_queries(held[i][d], queries, i, d);
       }
     }
-    const u8* stage = stages + tile % kStages * kStageBytes;
+    const u8* stage = stages + tile % kStages * kStageBytes + group * kTileKeys * kPitch;
+    const s32 first_key = tile * kStageKeys + group * kTileKeys;
     Scores acc;
     multiply_keys(acc, held, queries, stage);
-    if constexpr (s.mask.exists) add_mask(acc, heads, first_row, tile * kTileKeys);
-    if (s.keys % kTileKeys != 0 && tile == kKeyTiles - 1) leave_out_missing(acc, tile * kTileKeys);
+    if constexpr (s.mask.exists) add_mask(acc, heads, first_row, first_key);
+    if (s.keys % kStageKeys != 0 && tile == kKeyTiles - 1) leave_out_missing(acc, first_key);
     raise(acc, sums, context);
-    multiply_values(context, acc, stage + kTileKeys * kPitch);
+    multiply_values(context, acc, stage + kStageKeys * kPitch);
+  }
+  if constexpr (s.tile.split > 1) {
+    join_groups(stages, group, q_warp, context, sums);
+    if (group > 0) return;
   }
   finish(context, sums, heads, queries, first_row);
 }

@@ -67,49 +67,64 @@ s64 registers_of(const Spec& spec) {
   return std::min(sums + queries + kOthers, kMost);
 }
 
-// In cycles. A warp has a quarter of a multiprocessor's units; products of a block wait for its Softmax unless other blocks have some meanwhile. Factors by judgement.
+// In cycles. A warp has a quarter of a multiprocessor's units, and products of a block wait for its Softmax unless other warps have some meanwhile. Factors by a
+// few layers of an H200 (64 and 128 queries of a tile, 12 and 384 heads of 64, 384 keys).
 f64 cost_of(const Spec& spec, f64 bytes, const Chip& chip) {
   const Costs& costs = chip.costs();
-  constexpr f64 kPowersOfCycle = 16, kNotHidden = 0.5, kAlone = 2, kWarps = 4;
+  constexpr f64 kPowersOfCycle = 16, kAlone = 5, kPowersApart = 0.5, kLoadsApart = 4.0 / 3;
+  constexpr f64 kWarps = 4;
   const f64 rows = attention_reals::rows(spec), head = 16 * depths(spec);
-  const f64 keys = static_cast<f64>(key_tiles(spec)) * spec.tile.keys;
+  const f64 keys = static_cast<f64>(key_tiles(spec)) * stage_keys(spec);
   const f64 products = 2 * rows * keys * head / costs.rate_mma_f16;
   const f64 powers = rows * keys / kPowersOfCycle;
   const f64 loads = 4 * keys * head / costs.tile_cache_rate;
   const s64 own = ceil_div(attention_reals::blocks(spec), s64{chip.multiprocessors});
   const s64 at_once =
       std::max<s64>(1, chip.blocks_at_once(threads(spec), registers_of(spec), shared_bytes(spec)));
-  const f64 share = std::min(1.0, spec.tile.warps / kWarps), many = static_cast<f64>(own);
+  const f64 share = spec.tile.warps * spec.tile.split / kWarps, many = static_cast<f64>(own);
   const f64 busy = costs.tile_begin * static_cast<f64>(ceil_div(own, at_once)) +
-                   std::max(products / share, many * products) + kAlone * powers / share +
-                   kNotHidden * many * (powers + loads);
+                   std::max(products / std::min(1.0, share), many * products) +
+                   std::max(1.0, kAlone / share) * powers +
+                   many * (kPowersApart * powers + kLoadsApart * loads);
   const f64 moving = bytes_cost(bytes, chip) - costs.kernel_start;
   return costs.kernel_start + std::max(busy, moving) + costs.kernel_apart * std::min(busy, moving);
 }
 
-s32 keys_of_tile(const Spec& spec, s32 tiles_m) {
+s32 keys_of_tile(const Spec& spec) {
   constexpr s32 kMost = 64, kWide = 128;
-  s32 keys = spec.head > kWide || (tiles_m > 1 && spec.head > kMost) ? kMost / 2 : kMost;
-  while (keys > 16 && keys / 2 >= spec.keys) keys /= 2;
+  const bool few = spec.head > kWide || (spec.tile.tiles_m > 1 && spec.head > kMost);
+  s32 keys = few || spec.tile.split > 2 ? kMost / 2 : kMost;
+  while (keys > 16 && keys / 2 * spec.tile.split >= spec.keys) keys /= 2;
   return keys;
 }
 
-// With each tile that shared memory allows, the cheapest first.
+// Tiles that shared memory holds and that are no more than twice too large, the cheapest first.
 std::vector<Spec> specs_of(const RealHeads& heads, f64 bytes, const Chip& chip) {
   constexpr s32 kWide = 128;
-  struct Rows {
-    s32 warps, tiles_m;
+  struct Shape {
+    s32 warps, tiles_m, split;
   };
   std::vector<Spec> all;
-  for (const Rows rows : {Rows{4, 2}, {4, 1}, {2, 1}, {1, 1}}) {
+  for (const Shape shape : {Shape{4, 2, 1},
+                            {4, 1, 1},
+                            {2, 1, 1},
+                            {1, 1, 1},
+                            {4, 1, 2},
+                            {2, 1, 2},
+                            {1, 1, 2},
+                            {2, 1, 4},
+                            {1, 1, 4}}) {
     Spec spec = spec_of(heads);
-    if (rows.tiles_m > 1 && spec.head > kWide) continue;
-    spec.tile = {.warps = rows.warps,
-                 .tiles_m = rows.tiles_m,
-                 .keys = keys_of_tile(spec, rows.tiles_m),
+    if (shape.tiles_m > 1 && spec.head > kWide) continue;
+    spec.tile = {.warps = shape.warps,
+                 .tiles_m = shape.tiles_m,
+                 .split = shape.split,
+                 .keys = 0,
                  .stages = 2};
-    const bool half_empty = attention_reals::rows(spec) / 2 >= spec.queries && rows.warps > 1;
-    if (!half_empty && shared_bytes(spec) <= chip.shared_bytes_per_block) all.push_back(spec);
+    spec.tile.keys = keys_of_tile(spec);
+    const bool empty = attention_reals::rows(spec) / 2 >= spec.queries && shape.warps > 1;
+    const bool idle = spec.tile.keys * (shape.split - 1) >= spec.keys;
+    if (!empty && !idle && shared_bytes(spec) <= chip.shared_bytes_per_block) all.push_back(spec);
   }
   std::ranges::stable_sort(all, {}, [&](const Spec& spec) { return cost_of(spec, bytes, chip); });
   return all;
@@ -149,9 +164,10 @@ attention_reals::Params params_of(const RealHeads& heads, const StepData& data) 
 Candidate candidate_for(const LowerRequest& chain, const RealHeads& heads, const Spec& spec) {
   const CudaDevice& device = device_of(chain);
   const char* type = spec.f16 ? "f16" : "bf16";
-  Candidate candidate = candidate_of(
-      chain, fmt::format("attention_{}_{}x{}", type, attention_reals::rows(spec), spec.tile.keys),
-      Layout::linear);
+  std::string name =
+      fmt::format("attention_{}_{}x{}", type, attention_reals::rows(spec), stage_keys(spec));
+  if (spec.tile.split > 1) name += fmt::format("_x{}", spec.tile.split);
+  Candidate candidate = candidate_of(chain, name, Layout::linear);
   candidate.cost = cost_of(spec, moved_bytes(chain), device.chip());
   candidate.macs_per_cycle = device.chip().costs().rate_mma_f16 * device.chip().multiprocessors;
   candidate.close = true;

@@ -32,10 +32,11 @@ using BatchAxes = List<BatchAxis, 6>;  // the last one first
   FIELD(s64, key)
 OCTET_SPEC(Mask, ATTENTION_REALS_MASK_FIELDS)
 
-#define ATTENTION_REALS_TILE_FIELDS(FIELD)           \
-  FIELD(s32, warps)                                  \
-  FIELD(s32, tiles_m) /* of 16 queries, of a warp */ \
-  FIELD(s32, keys)    /* that are loaded at once */  \
+#define ATTENTION_REALS_TILE_FIELDS(FIELD)                             \
+  FIELD(s32, warps)   /* one behind another along queries */           \
+  FIELD(s32, tiles_m) /* of 16 queries, of a warp */                   \
+  FIELD(s32, split)   /* groups of such warps, which share the keys */ \
+  FIELD(s32, keys)    /* of a group, that are loaded at once */        \
   FIELD(s32, stages)  /* loads that are on their way, and what is multiplied */
 OCTET_SPEC(Tile, ATTENTION_REALS_TILE_FIELDS)
 
@@ -60,23 +61,31 @@ OCTET_SPEC(Spec, ATTENTION_REALS_FIELDS)
 constexpr s32 kMostHead = 256, kMostAxes = 6;
 constexpr s32 kMostHeld = 32;  // words of queries that a thread keeps in registers
 
-constexpr s32 threads(const Spec& s) { return 32 * s.tile.warps; }
+constexpr s32 threads(const Spec& s) { return 32 * s.tile.warps * s.tile.split; }
 constexpr s32 rows(const Spec& s) { return 16 * s.tile.tiles_m * s.tile.warps; }  // of a block
 constexpr s32 q_tiles(const Spec& s) { return ceil_div_s32(s.queries, rows(s)); }
-constexpr s32 key_tiles(const Spec& s) { return ceil_div_s32(s.keys, s.tile.keys); }
+constexpr s32 stage_keys(const Spec& s) { return s.tile.keys * s.tile.split; }
+constexpr s32 key_tiles(const Spec& s) { return ceil_div_s32(s.keys, stage_keys(s)); }
 constexpr s32 depths(const Spec& s) { return ceil_div_s32(s.head, 16); }  // steps of 16 of a head
 // Bytes of a row in shared memory: an odd number of 16, so that eight rows lie in all banks.
 constexpr s32 pitch(const Spec& s) { return depths(s) * 32 + 16; }
 constexpr bool holds_queries(const Spec& s) { return 4 * depths(s) * s.tile.tiles_m <= kMostHeld; }
 constexpr s32 stage_bytes(const Spec& s) {
-  return 2 * s.tile.keys * pitch(s);
-}  // keys, then values
+  return 2 * stage_keys(s) * pitch(s);  // keys, then values
+}
+// What a thread of a group tells the first one's: for 16 queries sums of values, its largest scores and sums of powers.
+constexpr s32 told_words(const Spec& s) { return 8 * depths(s) + 4; }
+constexpr s32 told_bytes(const Spec& s) {
+  return (s.tile.split - 1) * s.tile.warps * s.tile.tiles_m * told_words(s) * 128;
+}
 constexpr s32 shared_bytes(const Spec& s) {
-  return rows(s) * pitch(s) + s.tile.stages * stage_bytes(s);
+  const s32 stages = s.tile.stages * stage_bytes(s), told = told_bytes(s);
+  return rows(s) * pitch(s) + (stages > told ? stages : told);
 }
 // Of a multiprocessor, for which a thread may have 128 registers; wide tiles take what they need.
 constexpr s32 blocks_beside(const Spec& s) {
-  return s.tile.tiles_m == 1 && depths(s) <= 4 ? 16 / s.tile.warps : 1;
+  const bool few = s.tile.tiles_m == 1 && depths(s) <= 4 && threads(s) <= 512;
+  return few ? 512 / threads(s) : 1;
 }
 constexpr s64 blocks(const Spec& s) {
   s64 product = q_tiles(s);
