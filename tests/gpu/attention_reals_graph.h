@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <string>
 #include <vector>
@@ -23,15 +24,17 @@ struct RealAttentionCase {
   MaskForm mask = MaskForm::none;
   ScaleForm scale = ScaleForm::after;
   f32 hidden = -10000.0f;  // what the mask has at keys that are left out
+  bool codes = false;      // queries, keys and values are codes, and so is the result
   bool packed = false;     // one value for all three
   bool stored = true;      // the result is read by a function of 16 bits
   f32 spread = 2.0f;       // of queries and keys
 
   std::string text() const {
     return fmt::format(
-        "{} {}x{} heads of {}, {} queries, {} keys, mask {} {}, scale {}, packed {}, stored {}",
+        "{} {}x{} heads of {}, {} queries, {} keys, mask {} {}, scale {}, packed {}, stored {}, "
+        "codes {}",
         type, batch, heads, size, queries, keys, static_cast<int>(mask), hidden,
-        static_cast<int>(scale), packed, stored);
+        static_cast<int>(scale), packed, stored, codes);
   }
   f64 factor() const { return scale == ScaleForm::none ? 1.0 : 0.25; }
   Shape mask_shape() const {
@@ -105,7 +108,8 @@ class AttentionWriter {
     const std::string sizes = constant_sizes("sizes", {c_.batch, c_.queries, width});
     std::string y =
         node(fmt::format("Reshape(%ot, %{})", sizes), "y", {c_.batch, c_.queries, width}, false);
-    if (c_.stored) y = node("Neg(%y)", "z", {c_.batch, c_.queries, width}, false);
+    if (c_.codes) y = recoded(y, {c_.batch, c_.queries, width});
+    if (c_.stored && !c_.codes) y = node("Neg(%y)", "z", {c_.batch, c_.queries, width}, false);
     const char* factor = c_.scale == ScaleForm::divided ? "4.0"
                          : c_.scale == ScaleForm::both  ? "0.5"
                                                         : "0.25";
@@ -116,7 +120,16 @@ class AttentionWriter {
  private:
   void input(const std::string& name, const Shape& shape) {
     head_ += fmt::format("{}%{}in: f32[{}]", head_.back() == '(' ? "" : ", ", name, dims(shape));
-    node(fmt::format("RoundTo(%{}in) {{to=\"{}\"}}", name, c_.type), name, shape, false);
+    std::string real = name + "in";
+    if (c_.codes && name != "m") real = recoded(real, shape);
+    node(fmt::format("RoundTo(%{}) {{to=\"{}\"}}", real, c_.type), name, shape, false);
+  }
+  // As codes and back.
+  std::string recoded(const std::string& real, const Shape& shape) {
+    if (constants_.find("%cs:") == constants_.npos)
+      constants_ += "  const %cs: f32[] = {0.03125}\n  const %cz: s8[] = {5}\n";
+    nodes_ += fmt::format("  %{0}q: s8[{1}] = QuantizeLinear(%{0}, %cs, %cz)\n", real, dims(shape));
+    return node(fmt::format("DequantizeLinear(%{}q, %cs, %cz)", real), real + "d", shape, false);
   }
   std::string constant_sizes(const std::string& name, const Shape& shape) {
     constants_ += fmt::format("  const %{}: s64[{}] = {{{}}}\n", name, shape.rank(), dims(shape));
@@ -207,6 +220,8 @@ inline std::vector<Tensor> inputs_of(const RealAttentionCase& c, const Graph& gr
     } else {
       for (f32& x : tensor.mutable_as<f32>())
         x = rounded((static_cast<f32>(random() % 2001) / 1000.0f - 1.0f) * c.spread, c.type);
+      constexpr f32 kStep = 0.03125f;  // codes tell no more
+      for (f32& x : tensor.mutable_as<f32>()) x = c.codes ? std::nearbyint(x / kStep) * kStep : x;
     }
     inputs.push_back(std::move(tensor));
   }

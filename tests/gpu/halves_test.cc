@@ -212,6 +212,26 @@ TEST_F(GpuHalves, Rows) {
   }
 }
 
+// Codes that become 16 bits for several layers are one step.
+TEST_F(GpuHalves, CodesBecomeHalves) {
+  const Graph graph = parse_graph(R"(graph "g"(%x: f32[2,8,9,7]) {
+  const %s: f32[] = {0.0157}
+  const %z: u8[] = {128}
+  %q: u8[2,8,9,7] = QuantizeLinear(%x, %s, %z)
+  %a: f32[2,8,9,7] = DequantizeLinear(%q, %s, %z)
+  %b: f32[2,8,9,7] = RoundTo(%a) {to="f16"}
+  %c: f32[2,8,9,7] = Sigmoid(%b)
+  %d: f32[2,8,9,7] = RoundTo(%c) {to="f16"}
+  %e: f32[2,8,9,7] = Mul(%b, %d)
+  %y: f32[2,8,9,7] = RoundTo(%e) {to="f16"}
+  return %y
+})",
+                                  find_op);
+  EXPECT_THAT(kernels(graph),
+              AllOf(Contains("half_reals").Times(3), Not(Contains(AnyOf("dequantize", "cast")))));
+  expect_near(graph, 1e6f);
+}
+
 // A sum that others read too is a step of its own, and is read in 16 bits.
 TEST_F(GpuHalves, RowsOfASumThatOthersRead) {
   const Graph graph = parse_graph(

@@ -15,7 +15,8 @@ namespace octet::cuda {
 struct RealAttentionNodes {
   std::vector<u32> end;  // behind the product by values, the last first
   u32 context = 0, softmax = 0, scores = 0;
-  std::vector<u32> rounding;
+  std::vector<u32> rounding;                 // of scores and shares
+  s32 shares_rounding = -1;                  // the one of shares that counts
   std::vector<u32> before_mask, after_mask;  // factors of scores
   s32 mask = -1;                             // the sum
   size_t masked = 0;                         // which input of it the scores are
@@ -34,7 +35,11 @@ struct RealHeads {
   std::array<size_t, 3> inputs{};  // of the chain: queries, keys, values
   std::array<s64, 3> at{};         // where they begin in it
   ScoreMask mask;
-  Number type = Number::f16, mask_type = Number::f32, y = Number::f32, rounded = Number::f32;
+  std::array<Number, 3> types{};   // as they are stored
+  std::array<CodeScale, 3> codes;  // of those that have codes
+  Number type = Number::f16;       // as which they are multiplied
+  Number mask_type = Number::f32, y = Number::f32, rounded = Number::f32;
+  CodeScale y_codes;
   f64 scale = 1, mask_scale = 1;
 
   s64 query_count() const { return by_keys.geometry.m; }

@@ -1,21 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention of 16-bit floats: queries by keys, a Softmax of each row of scores, by values, a tile of keys after the other. Scores and powers stay in registers; a row's largest score and its
 // sums are carried on, and what was summed before is scaled where a tile has a larger one.
-#include "backends/cuda/device/elements.cuh"
-#include "backends/cuda/device/functions.cuh"
-#include "backends/cuda/device/mma_float.cuh"
-#include "backends/cuda/device/powers.cuh"
-
-using namespace octet::cuda;
-using namespace octet::cuda::attention_reals;
-
-constexpr Spec s = Made::spec();
-ATTENTION_REALS_RULES(OCTET_RULE_ASSERT)
-
-constexpr s32 kThreads = threads(s), kTilesM = s.tile.tiles_m, kTileKeys = s.tile.keys, kKeyTiles = key_tiles(s);
-constexpr s32 kStageKeys = stage_keys(s), kPitch = pitch(s), kDepths = depths(s), kStages = s.tile.stages, kStageBytes = stage_bytes(s);
-constexpr s32 kScoreTiles = kTileKeys / 8, kHeadTiles = 2 * kDepths;
-constexpr f32 kLeast = -3.402823466e+38f;
+#include "backends/cuda/families/attention_reals/operands.cuh"
 
 // 16 queries of a warp: sums of queries by keys, then powers; sums of powers by values.
 typedef f32 Scores[kTilesM][kScoreTiles][4];
@@ -25,48 +11,6 @@ struct Rows {
   f32 most[kTilesM][2], sum[kTilesM][2];
 };
 typedef u32 Queries[holds_queries(s) ? kTilesM : 1][holds_queries(s) ? kDepths : 1][4];
-
-struct Heads {
-  const u8 *queries, *keys, *values, *mask;
-  u8* y;
-};
-
-__device__ __forceinline__ Heads heads_of(const Params& p, s64 batch) {
-  Heads heads = {(const u8*)p.queries, (const u8*)p.keys, (const u8*)p.values, (const u8*)p.mask, (u8*)p.y};
-#pragma unroll
-  for (s32 d = 0; d < s.batches.count; ++d) {
-    const BatchAxis axis = s.batches.at[d];
-    const s64 i = batch % axis.size;
-    batch /= axis.size;
-    heads.queries += i * axis.queries * 2, heads.keys += i * axis.keys * 2, heads.values += i * axis.values * 2;
-    heads.mask += i * axis.mask * bytes_of(s.mask.type), heads.y += i * axis.y * bytes_of(s.y);
-  }
-  return heads;
-}
-
-// Rows `first` and further of `count`; what is not there, of rows and of a head's last 16, is zero.
-template <s32 kRows, s32 kAccess>
-__device__ __forceinline__ void load_rows(u8* to, const u8* from, s64 stride, s32 first, s32 count) {
-  constexpr s32 kOfRow = kDepths * 32 / kAccess, kPieces = kRows * kOfRow;
-#pragma unroll
-  for (s32 i = 0; i < ceil_div_s32(kPieces, kThreads); ++i) {
-    const s32 piece = i * kThreads + threadIdx.x, row = piece / kOfRow, byte = piece % kOfRow * kAccess;
-    if (kPieces % kThreads != 0 && piece >= kPieces) break;
-    const bool there = first + row < count && byte < s.head * 2;
-    u8* at = to + row * kPitch + byte;
-    const u8* source = there ? from + (first + row) * stride * 2 + byte : from;
-    if constexpr (kAccess == 2) {
-      *(u16*)at = there ? *(const u16*)source : (u16)0;
-    } else {
-      copy_async_or_zero<kAccess>(at, source, there);
-    }
-  }
-}
-
-__device__ __forceinline__ void load_keys(u8* stage, const Heads& heads, s32 tile) {
-  load_rows<kStageKeys, s.k.access>(stage, heads.keys, s.k.row, tile * kStageKeys, s.keys);
-  load_rows<kStageKeys, s.v.access>(stage + kStageKeys * kPitch, heads.values, s.v.row, tile * kStageKeys, s.keys);
-}
 
 __device__ __forceinline__ void multiply(f32 (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
   const u32 b[2] = {b0, b1};
@@ -211,8 +155,6 @@ __device__ __forceinline__ void raise(Scores& acc, Rows& rows, Context& context)
     }
 }
 
-__device__ __forceinline__ u32 pair_of(f32 low, f32 high) { return s.f16 ? pair_of_f16(low, high) : pair_of_bf16(low, high); }
-
 // Powers, an operand in the registers where they are.
 __device__ __forceinline__ void multiply_values(Context& context, const Scores& powers, const u8* values) {
   const s32 lane = threadIdx.x % 32;
@@ -259,9 +201,16 @@ __device__ __forceinline__ void store_reals(const Context& context, const Heads&
     }
 }
 
-// 16-bit results through the place of the warp's queries, so that neighbours are stored together.
-__device__ __forceinline__ void store_halves(const Context& context, const Heads& heads, u8* queries, s32 first_row) {
+__device__ __forceinline__ u32 code_of(f32 y) {
+  if constexpr (s.rounded == Number::f16) y = half_real(pair_of_f16(y, 0.0f), 0);
+  if constexpr (s.rounded == Number::bf16) y = f32_bits(pair_of_bf16(y, 0.0f) << 16);
+  return (u32)quantized(y, value_of(s.codes.scale), value_of(s.codes.reciprocal), s.codes.zero_point, s.codes.lo, s.codes.hi) & 255u;
+}
+
+// 16-bit results, or codes, through the place of the warp's queries, so that neighbours are stored together.
+__device__ __forceinline__ void store_packed(const Context& context, const Heads& heads, u8* queries, s32 first_row) {
   const s32 lane = threadIdx.x % 32;
+  constexpr s32 kBytes = bytes_of(s.y);
   __syncwarp();
 #pragma unroll
   for (s32 i = 0; i < kTilesM; ++i)
@@ -270,20 +219,25 @@ __device__ __forceinline__ void store_halves(const Context& context, const Heads
 #pragma unroll
       for (s32 n = 0; n < kHeadTiles; ++n) {
         const f32 low = context[i][n][2 * half], high = context[i][n][2 * half + 1];
-        const u32 pair = s.y == Number::f16 ? pair_of_f16(low, high) : pair_of_bf16(low, high);
-        *(u32*)(queries + (i * 16 + half * 8 + lane / 4) * kPitch + n * 16 + lane % 4 * 4) = pair;
+        u8* at = queries + (i * 16 + half * 8 + lane / 4) * kPitch + (n * 8 + lane % 4 * 2) * kBytes;
+        if constexpr (is_code(s.y)) {
+          *(u16*)at = (u16)(code_of(low) | code_of(high) << 8);
+        } else {
+          *(u32*)at = s.y == Number::f16 ? pair_of_f16(low, high) : pair_of_bf16(low, high);
+        }
       }
   __syncwarp();
-  constexpr s32 kOfRow = ceil_div_s32(s.head * 2, s.y_access), kPieces = 16 * kTilesM * kOfRow;
+  constexpr s32 kOfRow = s.head * kBytes / s.y_access, kPieces = 16 * kTilesM * kOfRow;
   for (s32 piece = lane; piece < kPieces; piece += 32) {
     const s32 row = piece / kOfRow, byte = piece % kOfRow * s.y_access;
     if (first_row + row >= s.queries) break;
     const u8* from = queries + row * kPitch + byte;
-    u8* to = heads.y + (first_row + row) * s.y_row * 2 + byte;
+    u8* to = heads.y + (first_row + row) * s.y_row * kBytes + byte;
     if constexpr (s.y_access == 16) *(uint4*)to = *(const uint4*)from;
     if constexpr (s.y_access == 8) *(uint2*)to = *(const uint2*)from;
     if constexpr (s.y_access == 4) *(u32*)to = *(const u32*)from;
     if constexpr (s.y_access == 2) *(u16*)to = *(const u16*)from;
+    if constexpr (s.y_access == 1) *to = *from;
   }
 }
 
@@ -293,7 +247,7 @@ __device__ __forceinline__ void finish(Context& context, const Rows& rows, const
 #pragma unroll
     for (s32 half = 0; half < 2; ++half) {
       const f32 sum = of_row(rows.sum[i][half], [](f32 a, f32 b) { return f32_add(a, b); });
-      const f32 inverse = f32_div(1.0f, sum);
+      const f32 inverse = f32_div(value_of(s.value_scale), sum);
 #pragma unroll
       for (s32 n = 0; n < kHeadTiles; ++n)
 #pragma unroll
@@ -302,7 +256,7 @@ __device__ __forceinline__ void finish(Context& context, const Rows& rows, const
   if constexpr (s.y == Number::f32) {
     store_reals(context, heads, first_row);
   } else {
-    store_halves(context, heads, queries, first_row);
+    store_packed(context, heads, queries, first_row);
   }
 }
 
@@ -356,9 +310,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, blocks_beside(s)) octet_k
   const s32 q_tile = blockIdx.x % q_tiles(s), warp = threadIdx.x / 32;
   const s32 q_warp = warp % s.tile.warps, group = warp / s.tile.warps;
   const Heads heads = heads_of(p, blockIdx.x / q_tiles(s));
-  u8 *const stages = shared_memory + rows(s) * kPitch, *const queries = shared_memory + q_warp * 16 * kTilesM * kPitch;
+  u8 *const made = shared_memory + rows(s) * kPitch, *const made_values = made + made_bytes(s, s.k);
+  u8 *const stages = made_values + made_bytes(s, s.v), *const queries = shared_memory + q_warp * 16 * kTilesM * kPitch;
   const s32 first_row = q_tile * rows(s) + q_warp * 16 * kTilesM;
-  load_rows<rows(s), s.q.access>(shared_memory, heads.queries, s.q.row, q_tile * rows(s), s.queries);
+  load_queries(shared_memory, stages, heads, q_tile * rows(s));
 #pragma unroll
   for (s32 tile = 0; tile < kStages - 1; ++tile) {
     if (tile < kKeyTiles) load_keys(stages + tile * kStageBytes, heads, tile);
@@ -378,6 +333,11 @@ extern "C" __global__ void __launch_bounds__(kThreads, blocks_beside(s)) octet_k
     const s32 next = tile + kStages - 1;
     if (next < kKeyTiles) load_keys(stages + next % kStages * kStageBytes, heads, next);
     copy_async_commit();
+    const u8 *keys = stages + tile % kStages * kStageBytes, *values = keys + key_bytes(s);
+    if constexpr (is_code(s.k.type)) make_floats<OwnKeys, kStageKeys>(made, keys), keys = made;
+    if constexpr (is_code(s.v.type)) make_floats<OwnValues, kStageKeys>(made_values, values), values = made_values;
+    if constexpr (is_code(s.k.type) || is_code(s.v.type)) __syncthreads();
+    keys += group * kTileKeys * kPitch, values += group * kTileKeys * kPitch;
     if constexpr (holds_queries(s)) {
       if (tile == 0) {
 #pragma unroll
@@ -386,14 +346,13 @@ extern "C" __global__ void __launch_bounds__(kThreads, blocks_beside(s)) octet_k
           for (s32 d = 0; d < kDepths; ++d) read_queries(held[i][d], queries, i, d);
       }
     }
-    const u8* stage = stages + tile % kStages * kStageBytes + group * kTileKeys * kPitch;
     const s32 first_key = tile * kStageKeys + group * kTileKeys;
     Scores acc;
-    multiply_keys(acc, held, queries, stage);
+    multiply_keys(acc, held, queries, keys);
     if constexpr (s.mask.exists) add_mask(acc, heads, first_row, first_key);
     if (s.keys % kStageKeys != 0 && tile == kKeyTiles - 1) leave_out_missing(acc, first_key);
     raise(acc, sums, context);
-    multiply_values(context, acc, stage + kStageKeys * kPitch);
+    multiply_values(context, acc, values);
   }
   if constexpr (s.tile.split > 1) {
     join_groups(stages, group, q_warp, context, sums);

@@ -33,8 +33,13 @@ BatchAxes batches_of(const RealHeads& heads) {
   return axes;
 }
 
+attention_reals::Operand operand_of(const RealHeads& heads, size_t i, s64 row) {
+  return {.type = heads.types[i], .zero_point = heads.codes[i].zero_point, .row = row, .access = 1};
+}
+
 // Without places of values and a tile.
 Spec spec_of(const RealHeads& heads) {
+  const CodeRange range = code_range(heads.y == Number::s8 ? Dtype::s8 : Dtype::u8);
   const auto to_log2 = [](f64 scale) {
     return bits_of(static_cast<f32>(scale * std::numbers::log2e));
   };
@@ -42,11 +47,12 @@ Spec spec_of(const RealHeads& heads) {
           .keys = field_of(heads.key_count()),
           .head = field_of(heads.head()),
           .f16 = heads.type == Number::f16,
-          .q = {.row = heads.by_keys.a_row, .access = 2},
-          .k = {.row = heads.by_keys.b_n, .access = 2},
-          .v = {.row = heads.by_values.b_k, .access = 2},
+          .q = operand_of(heads, 0, heads.by_keys.a_row),
+          .k = operand_of(heads, 1, heads.by_keys.b_n),
+          .v = operand_of(heads, 2, heads.by_values.b_k),
           .batches = batches_of(heads),
           .scale = to_log2(heads.scale),
+          .value_scale = bits_of(heads.codes[2].scale),
           .mask = {.exists = heads.mask.exists,
                    .type = heads.mask_type,
                    .scale = to_log2(heads.mask_scale),
@@ -54,6 +60,11 @@ Spec spec_of(const RealHeads& heads) {
                    .key = heads.mask.key},
           .y = heads.y,
           .rounded = heads.rounded,
+          .codes = {.scale = bits_of(heads.y_codes.scale),
+                    .reciprocal = bits_of(reciprocal_of(heads.y_codes.scale)),
+                    .zero_point = heads.y_codes.zero_point,
+                    .lo = range.lo,
+                    .hi = range.hi},
           .y_row = heads.by_values.y_row,
           .y_access = 2,
           .tile = {}};
@@ -90,6 +101,10 @@ f64 cost_of(const Spec& spec, f64 bytes, const Chip& chip) {
   return costs.kernel_start + std::max(busy, moving) + costs.kernel_apart * std::min(busy, moving);
 }
 
+bool has_codes(const RealHeads& heads) {
+  return std::ranges::any_of(heads.types, [](Number type) { return is_code(type); });
+}
+
 s32 keys_of_tile(const Spec& spec) {
   constexpr s32 kMost = 64, kWide = 128;
   const bool few = spec.head > kWide || (spec.tile.tiles_m > 1 && spec.head > kMost);
@@ -115,7 +130,7 @@ std::vector<Spec> specs_of(const RealHeads& heads, f64 bytes, const Chip& chip) 
                             {2, 1, 4},
                             {1, 1, 4}}) {
     Spec spec = spec_of(heads);
-    if (shape.tiles_m > 1 && spec.head > kWide) continue;
+    if (shape.tiles_m > 1 && (spec.head > kWide || has_codes(heads))) continue;
     spec.tile = {.warps = shape.warps,
                  .tiles_m = shape.tiles_m,
                  .split = shape.split,
@@ -130,20 +145,30 @@ std::vector<Spec> specs_of(const RealHeads& heads, f64 bytes, const Chip& chip) 
   return all;
 }
 
-s32 access_of(s64 offset, s64 row, s64 head, const std::vector<s64>& batch) {
-  constexpr s64 kWidest = 16;
-  s64 width = common_power(kWidest, {offset, 2 * row, 2 * head});
-  for (const s64 stride : batch) width = common_power(width, {2 * stride});
-  return field_of(std::max<s64>(width, 2));
+// Bytes of one, of elements of `bytes`; two codes are loaded one by one.
+s32 access_of(s64 bytes, s64 offset, const std::vector<s64>& strides) {
+  constexpr s64 kWidest = 16, kWord = 4;
+  s64 width = common_power(kWidest, {offset});
+  for (const s64 stride : strides) width = common_power(width, {bytes * stride});
+  return field_of(bytes == 1 && width < kWord ? 1 : std::max(width, bytes));
+}
+std::vector<s64> with(std::vector<s64> strides, s64 row, s64 head) {
+  strides.push_back(row), strides.push_back(head);
+  return strides;
 }
 
 Launch launch_of(const RealHeads& heads, Spec spec, const BindArgs& bind) {
   const MatMulViews &k = heads.by_keys, &v = heads.by_values;
-  const auto first = [&](size_t i) { return bind.input_offset(heads.inputs[i]) + 2 * heads.at[i]; };
-  spec.q.access = access_of(first(0), k.a_row, heads.head(), k.a_batch);
-  spec.k.access = access_of(first(1), k.b_n, heads.head(), k.b_batch);
-  spec.v.access = access_of(first(2), v.b_k, heads.head(), v.b_batch);
-  spec.y_access = access_of(bind.output_offset(0), v.y_row, heads.head(), v.y_batch);
+  const s64 head = heads.head();
+  const auto access = [&](size_t i, const std::vector<s64>& strides) {
+    const s64 bytes = bytes_of(heads.types[i]);
+    return access_of(bytes, bind.input_offset(heads.inputs[i]) + bytes * heads.at[i], strides);
+  };
+  spec.q.access = access(0, with(k.a_batch, k.a_row, head));
+  spec.k.access = access(1, with(k.b_batch, k.b_n, head));
+  spec.v.access = access(2, with(v.b_batch, v.b_k, head));
+  spec.y_access =
+      access_of(bytes_of(heads.y), bind.output_offset(0), with(v.y_batch, v.y_row, head));
   return {.source = source_of("attention_reals", spec),
           .shape = {.blocks = blocks(spec),
                     .threads = threads(spec),
@@ -153,7 +178,7 @@ Launch launch_of(const RealHeads& heads, Spec spec, const BindArgs& bind) {
 
 attention_reals::Params params_of(const RealHeads& heads, const StepData& data) {
   const auto operand = [&](size_t i) {
-    return reinterpret_cast<const u16*>(data.input(heads.inputs[i])) + heads.at[i];
+    return data.input(heads.inputs[i]) + heads.at[i] * bytes_of(heads.types[i]);
   };
   const void* mask = nullptr;
   if (heads.mask.exists)

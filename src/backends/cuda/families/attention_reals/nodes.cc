@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cuda/families/attention_reals/attention_reals.h"
+#include "backends/cuda/lower/codes.h"
 #include "backends/cuda/lower/halves.h"
 #include "ops/shared/dtypes.h"
 #include "ops/shared/moved_view.h"
@@ -18,6 +19,9 @@ class Finder {
   bool find(u32 last) {
     if (!step_to_context(last)) return false;
     const ValueId shares = walk_rounding(node(found_.context).inputs[0]);
+    for (const u32 n : found_.rounding) {
+      if (!is_widening(graph_, node(n))) found_.shares_rounding = static_cast<s32>(n);
+    }
     const s32 softmax = producer(shares);
     if (softmax < 0 || node(static_cast<u32>(softmax)).op->name != "Softmax") return false;
     found_.softmax = static_cast<u32>(softmax);
@@ -33,9 +37,12 @@ class Finder {
   s32 own_producer(ValueId id) const {
     return id != kNoValue && is_read_once(graph_, uses_, id) ? producer(id) : -1;
   }
-  bool is_half(ValueId id) const {
+  bool is_stored(ValueId id) const {
     const Dtype type = graph_.value(id).type.dtype;
-    return type == Dtype::f16 || type == Dtype::bf16;
+    return type == Dtype::f16 || type == Dtype::bf16 || is_code(type);
+  }
+  bool is_scaling(const Node& node, std::string_view op) const {
+    return node.op->name == op && code_scale_of(graph_, node).has_value();
   }
   bool is_product(const Node& node) const {
     return node.op->name == "MatMul" && node.inputs.size() == 2 &&
@@ -51,7 +58,8 @@ class Finder {
     while (!is_product(node(at))) {
       const Node& own = node(at);
       const bool turns = moves(own) && own.op->name != "Gather";
-      const bool rounds = own.op->name == "RoundTo" || is_narrowing(graph_, own);
+      const bool rounds = own.op->name == "RoundTo" || is_narrowing(graph_, own) ||
+                          is_scaling(own, "QuantizeLinear");
       if (!turns && !rounds) return false;
       found_.end.push_back(at);
       const s32 from = own_producer(own.inputs[0]);
@@ -103,18 +111,19 @@ class Finder {
     return false;
   }
 
-  // Nodes before a value up to one of 16 bits, the furthest; none where there is no such value.
+  // Nodes before a value up to one of 16 bits or of codes, the furthest; none where there is no such value.
   ValueId walk_moves(ValueId id, std::vector<u32>& nodes, bool scales) const {
     ValueId furthest = id;
     size_t kept = nodes.size();
     for (s32 from; (from = own_producer(id)) >= 0;) {
       const Node& own = node(static_cast<u32>(from));
-      const bool passes =
-          moves(own) || is_rounding(graph_, own) || (scales && factor_of(graph_, own).has_value());
+      const bool passes = moves(own) || is_rounding(graph_, own) ||
+                          is_scaling(own, "DequantizeLinear") ||
+                          (scales && factor_of(graph_, own).has_value());
       if (!passes) break;
       nodes.push_back(static_cast<u32>(from));
       id = data_of(graph_, own);
-      if (is_half(id)) furthest = id, kept = nodes.size();
+      if (is_stored(id)) furthest = id, kept = nodes.size();
     }
     nodes.resize(kept);
     return furthest;
@@ -134,7 +143,7 @@ class Finder {
                        std::ranges::all_of(own.outputs, [&](ValueId id) {
                          return is_read_once(graph_, uses_, id);
                        });
-    if (!whole || !is_half(own.inputs[0])) return;
+    if (!whole || !is_stored(own.inputs[0])) return;
     found_.split.push_back(static_cast<u32>(split));
     walk_moves(own.inputs[0], found_.split, false);
   }

@@ -6,6 +6,7 @@
 
 #include "backends/cuda/families/attention_reals/attention_reals.h"
 #include "backends/cuda/families/attention_reals/spec.h"
+#include "backends/cuda/lower/codes.h"
 #include "backends/cuda/lower/halves.h"
 #include "ops/shared/moved_view.h"
 #include "ops/shared/softmax.h"
@@ -15,7 +16,23 @@ namespace octet::cuda {
 namespace {
 
 Number number_of(Dtype type) {
-  return type == Dtype::f16 ? Number::f16 : type == Dtype::bf16 ? Number::bf16 : Number::f32;
+  switch (type) {
+    case Dtype::f16:
+      return Number::f16;
+    case Dtype::bf16:
+      return Number::bf16;
+    case Dtype::u8:
+      return Number::u8;
+    case Dtype::s8:
+      return Number::s8;
+    default:
+      return Number::f32;
+  }
+}
+// Of RoundTo, or a Cast to 16 bits.
+Number rounding_of(const Graph& graph, const Node& node) {
+  if (node.op->name != "RoundTo") return number_of(graph.value(node.outputs[0]).type.dtype);
+  return node.attrs.s("to", "") == "f16" ? Number::f16 : Number::bf16;
 }
 
 class Reader {
@@ -40,28 +57,42 @@ class Reader {
 
   std::string read_operands() {
     const Node &scores = node(nodes_.scores), &context = node(nodes_.context);
+    if (nodes_.shares_rounding < 0) return "shares are multiplied as f32, not in 16 bits";
+    heads_.type = rounding_of(body_, node(static_cast<u32>(nodes_.shares_rounding)));
     const ValueId ids[] = {scores.inputs[0], scores.inputs[1], context.inputs[1]};
-    std::optional<HeadOperand> operands[3];
+    std::array<StridedView, 3> views;
     for (size_t i = 0; i < 3; ++i) {
-      operands[i] = operand_of(chain_, ids[i]);
-      if (!operands[i]) return "an operand is no view of what it is moved from";
-      if (operands[i]->view.shape.rank() < 2) return "an operand is a vector";
-      const Number type = number_of(type_of(body_.inputs[operands[i]->input]));
-      if (type == Number::f32)
-        return fmt::format(
-            "{} are stored as f32, not in 16 bits: see which of their readers take 16 bits",
-            i == 0   ? "queries"
-            : i == 1 ? "keys"
-                     : "values");
-      if (i > 0 && type != heads_.type) return "operands differ in type";
-      heads_.type = type;
-      heads_.inputs[i] = operands[i]->input, heads_.at[i] = operands[i]->view.offset;
+      if (std::string reason = read_operand(i, ids[i], views[i]); !reason.empty()) return reason;
     }
-    heads_.by_keys = matmul_views(scores, operands[0]->view, operands[1]->view);
+    heads_.by_keys = matmul_views(scores, views[0], views[1]);
     const StridedView shares = dense_view(body_.value(context.inputs[0]).type.shape);
     if (shares.shape.rank() < 2) return "shares are a vector";
-    heads_.by_values = matmul_views(context, shares, operands[2]->view);
+    heads_.by_values = matmul_views(context, shares, views[2]);
     return {};
+  }
+
+  std::string read_operand(size_t i, ValueId id, StridedView& view) {
+    constexpr const char* kNames[] = {"queries", "keys", "values"};
+    const std::optional<HeadOperand> operand = operand_of(chain_, id);
+    if (!operand) return fmt::format("{} are no view of what they are moved from", kNames[i]);
+    if (operand->view.shape.rank() < 2) return fmt::format("{} are a vector", kNames[i]);
+    const Number type = number_of(type_of(body_.inputs[operand->input]));
+    if (type == Number::f32)
+      return fmt::format("{} are stored as f32: not all who read them take 16 bits", kNames[i]);
+    if (!is_code(type) && type != heads_.type)
+      return fmt::format("{} and shares are of different types", kNames[i]);
+    heads_.types[i] = type;
+    heads_.inputs[i] = operand->input, heads_.at[i] = operand->view.offset;
+    view = operand->view;
+    for (const u32 n : all_before(i)) {
+      if (node(n).op->name == "DequantizeLinear") heads_.codes[i] = *code_scale_of(body_, node(n));
+    }
+    return {};
+  }
+  std::vector<u32> all_before(size_t i) const {
+    std::vector<u32> nodes = nodes_.operands[i];
+    nodes.insert(nodes.end(), nodes_.split.begin(), nodes_.split.end());
+    return nodes;
   }
 
   std::string read_softmax() const {
@@ -89,13 +120,14 @@ class Reader {
   // The result as it lies behind what moves it.
   std::string read_end() {
     const ValueId last = body_.outputs[0];
-    heads_.y = heads_.rounded = number_of(type_of(last));
+    heads_.y = number_of(type_of(last));
     std::optional<StridedView> view = dense_view(body_.value(last).type.shape);
     for (const u32 n : nodes_.end) {
-      if (node(n).op->name == "RoundTo") {
-        heads_.rounded = node(n).attrs.s("to", "") == "f16" ? Number::f16 : Number::bf16;
-      } else if (is_narrowing(body_, node(n))) {
-        heads_.rounded = number_of(type_of(node(n).outputs[0]));
+      if (node(n).op->name == "QuantizeLinear") {
+        if (heads_.rounded != Number::f32) return "codes are rounded once more";
+        heads_.y_codes = *code_scale_of(body_, node(n));
+      } else if (is_rounding(body_, node(n))) {
+        heads_.rounded = rounding_of(body_, node(n));
       } else {
         view = view_before(body_, node(n), *view);
       }
@@ -116,7 +148,8 @@ class Reader {
   void read_scale() {
     heads_.mask_scale = product_of(nodes_.after_mask);
     heads_.scale = heads_.mask_scale * product_of(nodes_.before_mask) *
-                   product_of(nodes_.operands[0]) * product_of(nodes_.operands[1]);
+                   product_of(nodes_.operands[0]) * product_of(nodes_.operands[1]) *
+                   f64{heads_.codes[0].scale} * f64{heads_.codes[1].scale};
   }
 
   static bool is_scale(f64 scale) {

@@ -3,13 +3,16 @@
 #pragma once
 
 #include "backends/cuda/device/number.h"
+#include "backends/cuda/device/quantization.h"
 
 namespace octet::cuda::attention_reals {
 
-// Of queries, of keys or of values.
+// Of queries, of keys or of values: 16-bit floats, or codes, which are multiplied less their zero point.
 #define ATTENTION_REALS_OPERAND_FIELDS(FIELD)   \
+  FIELD(Number, type)                           \
+  FIELD(s32, zero_point)                        \
   FIELD(s64, row)    /* from one to the next */ \
-  FIELD(s32, access) /* bytes of one: 16, 8, 4 or 2 */
+  FIELD(s32, access) /* bytes of one: 16, 8, 4; of floats 2, of codes 1 */
 OCTET_SPEC(Operand, ATTENTION_REALS_OPERAND_FIELDS)
 
 // An axis of the batch: its size, and the elements from one index to the next.
@@ -40,21 +43,23 @@ OCTET_SPEC(Mask, ATTENTION_REALS_MASK_FIELDS)
   FIELD(s32, stages)  /* loads that are on their way, and what is multiplied */
 OCTET_SPEC(Tile, ATTENTION_REALS_TILE_FIELDS)
 
-#define ATTENTION_REALS_FIELDS(FIELD)                                              \
-  FIELD(s32, queries)                                                              \
-  FIELD(s32, keys)                                                                 \
-  FIELD(s32, head)                                                                 \
-  FIELD(bool, f16) /* operands, and what multiplies values; else bf16 */           \
-  FIELD(Operand, q)                                                                \
-  FIELD(Operand, k)                                                                \
-  FIELD(Operand, v)                                                                \
-  FIELD(BatchAxes, batches)                                                        \
-  FIELD(F32Bits, scale) /* of queries by keys, to units of log2; positive */       \
-  FIELD(Mask, mask)                                                                \
-  FIELD(Number, y)                                                                 \
-  FIELD(Number, rounded) /* results are rounded to this type; f32: they are not */ \
-  FIELD(s64, y_row)                                                                \
-  FIELD(s32, y_access) /* bytes that are stored at once */                         \
+#define ATTENTION_REALS_FIELDS(FIELD)                                                  \
+  FIELD(s32, queries)                                                                  \
+  FIELD(s32, keys)                                                                     \
+  FIELD(s32, head)                                                                     \
+  FIELD(bool, f16) /* operands, and what multiplies values; else bf16 */               \
+  FIELD(Operand, q)                                                                    \
+  FIELD(Operand, k)                                                                    \
+  FIELD(Operand, v)                                                                    \
+  FIELD(BatchAxes, batches)                                                            \
+  FIELD(F32Bits, scale)       /* of queries by keys, to units of log2; positive */     \
+  FIELD(F32Bits, value_scale) /* of values; 1 where they are floats */                 \
+  FIELD(Mask, mask)                                                                    \
+  FIELD(Number, y)                                                                     \
+  FIELD(Number, rounded)     /* results are rounded to this type; f32: they are not */ \
+  FIELD(Quantization, codes) /* of y, where it has codes */                            \
+  FIELD(s64, y_row)                                                                    \
+  FIELD(s32, y_access) /* bytes that are stored at once */                             \
   FIELD(Tile, tile)
 OCTET_SPEC(Spec, ATTENTION_REALS_FIELDS)
 
@@ -70,17 +75,28 @@ constexpr s32 depths(const Spec& s) { return ceil_div_s32(s.head, 16); }  // ste
 // Bytes of a row in shared memory: an odd number of 16, so that eight rows lie in all banks.
 constexpr s32 pitch(const Spec& s) { return depths(s) * 32 + 16; }
 constexpr bool holds_queries(const Spec& s) { return 4 * depths(s) * s.tile.tiles_m <= kMostHeld; }
+// Codes lie one behind another until they become floats.
+constexpr s32 loaded_pitch(const Spec& s, const Operand& o) {
+  return is_code(o.type) ? depths(s) * 16 : pitch(s);
+}
+constexpr s32 key_bytes(const Spec& s) { return stage_keys(s) * loaded_pitch(s, s.k); }
 constexpr s32 stage_bytes(const Spec& s) {
-  return 2 * stage_keys(s) * pitch(s);  // keys, then values
+  return key_bytes(s) + stage_keys(s) * loaded_pitch(s, s.v);  // keys, then values
+}
+// Where keys, then values, of one stage are that were codes.
+constexpr s32 made_bytes(const Spec& s, const Operand& o) {
+  return is_code(o.type) ? stage_keys(s) * pitch(s) : 0;
 }
 // What a thread of a group tells the first one's: for 16 queries sums of values, its largest scores and sums of powers.
 constexpr s32 told_words(const Spec& s) { return 8 * depths(s) + 4; }
 constexpr s32 told_bytes(const Spec& s) {
   return (s.tile.split - 1) * s.tile.warps * s.tile.tiles_m * told_words(s) * 128;
 }
+constexpr s32 larger_of(s32 a, s32 b) { return a > b ? a : b; }
 constexpr s32 shared_bytes(const Spec& s) {
-  const s32 stages = s.tile.stages * stage_bytes(s), told = told_bytes(s);
-  return rows(s) * pitch(s) + (stages > told ? stages : told);
+  const s32 passing = is_code(s.q.type) ? rows(s) * loaded_pitch(s, s.q) : 0;
+  const s32 stages = larger_of(s.tile.stages * stage_bytes(s), larger_of(told_bytes(s), passing));
+  return rows(s) * pitch(s) + made_bytes(s, s.k) + made_bytes(s, s.v) + stages;
 }
 // Of a multiprocessor, for which a thread may have 128 registers; wide tiles take what they need.
 constexpr s32 blocks_beside(const Spec& s) {
@@ -97,17 +113,15 @@ constexpr s64 blocks(const Spec& s) {
   RULE(s.head >= 1 && s.head <= kMostHead, "sums of more channels do not fit registers") \
   RULE(s.tile.keys % 16 == 0, "a product takes 16 keys")                                 \
   RULE(s.tile.stages >= 2, "a load overlaps with products of the one before")            \
-  RULE(s.q.access == 16 || s.q.access == 8 || s.q.access == 4 || s.q.access == 2,        \
-       "no access has so many bytes")                                                    \
-  RULE(s.y != Number::u8 && s.y != Number::s8, "results are reals")                      \
+  RULE(is_code(s.q.type) || s.q.access > 1, "a float has two bytes")                     \
   RULE(s.mask.type != Number::u8 && s.mask.type != Number::s8, "a mask is of reals")
 OCTET_RULES(Spec, ATTENTION_REALS_RULES)
 
 // `mask`: what is added to the scores, or null.
 struct Params {
-  const u16* queries;
-  const u16* keys;
-  const u16* values;
+  const u8* queries;
+  const u8* keys;
+  const u8* values;
   const void* mask;
   void* y;
 };
