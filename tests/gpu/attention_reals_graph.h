@@ -25,6 +25,7 @@ struct RealAttentionCase {
   ScaleForm scale = ScaleForm::after;
   f32 hidden = -10000.0f;  // what the mask has at keys that are left out
   bool codes = false;      // queries, keys and values are codes, and so is the result
+  bool joined = false;     // heads of all images are one axis of products and Softmax
   bool packed = false;     // one value for all three
   bool stored = true;      // the result is read by a function of 16 bits
   f32 spread = 2.0f;       // of queries and keys
@@ -93,16 +94,7 @@ class AttentionWriter {
     }
     if (c_.mask != MaskForm::none && c_.mask != MaskForm::constant) input("m", c_.mask_shape());
     operands();
-    const Shape scores{c_.batch, c_.heads, c_.queries, c_.keys};
-    std::string s = node("MatMul(%qh, %kt)", "s", scores, true);
-    if (c_.scale == ScaleForm::after) s = node(fmt::format("Mul(%{}, %c)", s), "ss", scores, true);
-    if (c_.scale == ScaleForm::divided)
-      s = node(fmt::format("Div(%{}, %c)", s), "ss", scores, true);
-    if (c_.mask != MaskForm::none)
-      s = node(fmt::format("Add(%{}, %{})", s, mask()), "sm", scores, true);
-    const std::string p = node(fmt::format("Softmax(%{}) {{axis=-1}}", s), "p", scores, true);
-    const std::string o = node(fmt::format("MatMul(%{}, %vh)", p), "o",
-                               {c_.batch, c_.heads, c_.queries, c_.size}, true);
+    const std::string o = attend();
     node(fmt::format("Transpose(%{}) {{perm=ints[0, 2, 1, 3]}}", o), "ot",
          {c_.batch, c_.queries, c_.heads, c_.size}, false);
     const std::string sizes = constant_sizes("sizes", {c_.batch, c_.queries, width});
@@ -118,11 +110,50 @@ class AttentionWriter {
   }
 
  private:
+  // From queries, keys and values to the heads' results.
+  std::string attend() {
+    const Shape scores{c_.batch, c_.heads, c_.queries, c_.keys};
+    const Shape context{c_.batch, c_.heads, c_.queries, c_.size};
+    const Shape one{c_.batch * c_.heads, c_.queries, c_.keys};  // axis of the batch
+    if (c_.joined) join();
+    std::string s = node("MatMul(%qh, %kt)", "s", c_.joined ? one : scores, true);
+    if (c_.scale == ScaleForm::after)
+      s = node(fmt::format("Mul(%{}, %c)", s), "ss", c_.joined ? one : scores, true);
+    if (c_.scale == ScaleForm::divided)
+      s = node(fmt::format("Div(%{}, %c)", s), "ss", scores, true);
+    if (c_.mask != MaskForm::none) {
+      if (c_.joined) s = reshaped(s, "s4", scores);
+      s = node(fmt::format("Add(%{}, %{})", s, mask()), "sm", scores, true);
+      if (c_.joined) s = reshaped(s, "s3", one);
+    }
+    const std::string p =
+        node(fmt::format("Softmax(%{}) {{axis=-1}}", s), "p", c_.joined ? one : scores, true);
+    std::string o =
+        node(fmt::format("MatMul(%{}, %vh)", p), "o",
+             c_.joined ? Shape{c_.batch * c_.heads, c_.queries, c_.size} : context, true);
+    if (c_.joined) o = reshaped(o, "o4", context);
+    return o;
+  }
   void input(const std::string& name, const Shape& shape) {
     head_ += fmt::format("{}%{}in: f32[{}]", head_.back() == '(' ? "" : ", ", name, dims(shape));
     std::string real = name + "in";
     if (c_.codes && name != "m") real = recoded(real, shape);
     node(fmt::format("RoundTo(%{}) {{to=\"{}\"}}", real, c_.type), name, shape, false);
+  }
+  std::string reshaped(const std::string& from, const std::string& to, const Shape& shape) {
+    const std::string sizes = constant_sizes(to + "sizes", shape);
+    return node(fmt::format("Reshape(%{}, %{})", from, sizes), to, shape, false);
+  }
+  // Heads of all images as one axis.
+  void join() {
+    const s64 batch = c_.batch * c_.heads;
+    for (const char* name : {"%qh", "%kt", "%vh"}) {
+      for (size_t at = 0; (at = nodes_.find(fmt::format("  {}:", name), at)) != nodes_.npos;)
+        nodes_.insert(at + 5, "4"), at += 6;
+    }
+    reshaped("qh4", "qh", {batch, c_.queries, c_.size});
+    reshaped("kt4", "kt", {batch, c_.size, c_.keys});
+    reshaped("vh4", "vh", {batch, c_.keys, c_.size});
   }
   // As codes and back.
   std::string recoded(const std::string& real, const Shape& shape) {

@@ -233,6 +233,12 @@ TEST_F(GpuAttentionOfReals, PartsOfOneValue) {
                .stored = false});
 }
 
+// Products of three axes around a mask of four, as encoders with bmm have them.
+TEST_F(GpuAttentionOfReals, JoinedHeads) {
+  expect_near({.batch = 2, .queries = 21, .keys = 77, .joined = true});
+  expect_near({.batch = 2, .queries = 21, .keys = 77, .mask = MaskForm::keys, .joined = true});
+}
+
 // Between layers of INT8 it reads codes and writes them.
 TEST_F(GpuAttentionOfReals, BetweenCodes) {
   expect_near({.batch = 2, .queries = 21, .keys = 77, .size = 16, .codes = true});

@@ -110,6 +110,10 @@ std::optional<StridedView> view_behind(const Graph& graph, const Node& node, siz
   return is_reshape(node) ? reshaped(input, shape) : std::optional<StridedView>();
 }
 
+std::optional<StridedView> reshaped_view(const StridedView& view, const Shape& shape) {
+  return reshaped(view, shape);
+}
+
 std::optional<StridedView> view_before(const Graph& graph, const Node& node,
                                        const StridedView& output) {
   const Shape& shape = graph.value(node.inputs[0]).type.shape;

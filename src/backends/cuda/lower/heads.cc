@@ -65,7 +65,36 @@ ValueId data_of(const Graph& graph, const Node& node) {
   return graph.is_constant(node.inputs[0]) ? node.inputs[1] : node.inputs[0];
 }
 
-std::optional<HeadOperand> operand_of(const LowerRequest& chain, ValueId id) {
+bool keeps_matrices(const Graph& graph, const Node& node) {
+  constexpr std::string_view kReshapes[] = {"Identity", "Reshape", "Squeeze", "Unsqueeze"};
+  if (std::ranges::find(kReshapes, node.op->name) == std::end(kReshapes)) return false;
+  const Shape &from = graph.value(node.inputs[0]).type.shape,
+              &to = graph.value(node.outputs[0]).type.shape;
+  const int a = from.rank(), b = to.rank();
+  return a > 1 && b > 1 && from[a - 1] == to[b - 1] && from[a - 2] == to[b - 2];
+}
+
+namespace {
+
+// A Transpose of matrices alone, of a view whose batch has other axes than the node's.
+std::optional<StridedView> turned(const Graph& graph, const Node& node, StridedView view) {
+  const int rank = graph.value(node.inputs[0]).type.shape.rank();
+  if (node.op->name != "Transpose") return {};
+  const std::vector<s64> perm = node.attrs.ints("perm", {});
+  if (static_cast<int>(perm.size()) != rank) return {};
+  for (int d = 0; d + 2 < rank; ++d) {
+    if (perm[static_cast<size_t>(d)] != d) return {};
+  }
+  if (perm.back() == rank - 1) return view;
+  const int last = view.shape.rank() - 1;
+  std::swap(view.shape[last], view.shape[last - 1]);
+  std::swap(view.strides[view.strides.size() - 1], view.strides[view.strides.size() - 2]);
+  return view;
+}
+
+}  // namespace
+
+std::optional<HeadOperand> operand_of(const LowerRequest& chain, ValueId id, bool as_split) {
   const Graph& body = chain_body(chain.node);
   const Uses uses(body);
   std::vector<ValueId> passed;
@@ -78,11 +107,17 @@ std::optional<HeadOperand> operand_of(const LowerRequest& chain, ValueId id) {
   const std::optional<size_t> input = chain_input(chain.node, source);
   if (!input) return HeadOperand{0, dense_view(body.value(id).type.shape)};
   HeadOperand operand{*input, dense_view(body.value(source).type.shape)};
+  bool split = false;
   for (; !passed.empty(); passed.pop_back()) {
     const Node& node = body.nodes[static_cast<size_t>(uses.producer(passed.back()))];
     if (!makes_views(node)) continue;
+    if (as_split && keeps_matrices(body, node)) {
+      split = true;
+      continue;
+    }
     std::optional<StridedView> view =
-        view_behind(body, node, output_of(node, passed.back()), operand.view);
+        split ? turned(body, node, operand.view)
+              : view_behind(body, node, output_of(node, passed.back()), operand.view);
     if (!view) return {};
     operand.view = *std::move(view);
   }

@@ -41,8 +41,11 @@ std::optional<CodeScale> code_scale_of(const Graph& graph, const Node& node);
 // What such a node, or one that moves, makes its result of.
 ValueId data_of(const Graph& graph, const Node& node);
 
-// Behind products of the chain it is none of its inputs, and lies as it is. Nothing: it is no view of an input.
-std::optional<HeadOperand> operand_of(const LowerRequest& chain, ValueId id);
+// Whether a node gives matrices other axes of the batch, and does nothing else.
+bool keeps_matrices(const Graph& graph, const Node& node);
+// Behind products of the chain it is none of its inputs, and lies as it is. Nothing: it is no view of an input. With `as_split` axes of the batch stay as they
+// were before such nodes: heads that lie apart can be joined to one axis only by a copy.
+std::optional<HeadOperand> operand_of(const LowerRequest& chain, ValueId id, bool as_split = false);
 // Whether the scores of all heads lie one after another: strides of the batch, a query and a key.
 bool is_dense(const MatMulGeometry& g, const std::vector<s64>& batch, s64 query, s64 key);
 // Of the sum of scores (input `scores` of the request) and a mask; mask.input is left to the caller. Empty, or why no kernel takes it.

@@ -15,8 +15,8 @@ namespace octet::cuda {
 struct RealAttentionNodes {
   std::vector<u32> end;  // behind the product by values, the last first
   u32 context = 0, softmax = 0, scores = 0;
-  std::vector<u32> rounding;                 // of scores and shares
-  s32 shares_rounding = -1;                  // the one of shares that counts
+  std::vector<u32> rounding;  // of scores and shares; and what gives their batch other axes
+  s32 shares_rounding = -1;   // the one of shares that counts
   std::vector<u32> before_mask, after_mask;  // factors of scores
   s32 mask = -1;                             // the sum
   size_t masked = 0;                         // which input of it the scores are

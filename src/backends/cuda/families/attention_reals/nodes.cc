@@ -20,7 +20,8 @@ class Finder {
     if (!step_to_context(last)) return false;
     const ValueId shares = walk_rounding(node(found_.context).inputs[0]);
     for (const u32 n : found_.rounding) {
-      if (!is_widening(graph_, node(n))) found_.shares_rounding = static_cast<s32>(n);
+      const bool rounds = is_rounding(graph_, node(n)) && !is_widening(graph_, node(n));
+      if (rounds) found_.shares_rounding = static_cast<s32>(n);
     }
     const s32 softmax = producer(shares);
     if (softmax < 0 || node(static_cast<u32>(softmax)).op->name != "Softmax") return false;
@@ -71,7 +72,9 @@ class Finder {
   }
 
   ValueId walk_rounding(ValueId id) {
-    for (s32 n; (n = own_producer(id)) >= 0 && is_rounding(graph_, node(static_cast<u32>(n)));) {
+    for (s32 n; (n = own_producer(id)) >= 0;) {
+      const Node& own = node(static_cast<u32>(n));
+      if (!is_rounding(graph_, own) && !keeps_matrices(graph_, own)) break;
       found_.rounding.push_back(static_cast<u32>(n));
       id = node(static_cast<u32>(n)).inputs[0];
     }

@@ -64,16 +64,41 @@ class Reader {
     for (size_t i = 0; i < 3; ++i) {
       if (std::string reason = read_operand(i, ids[i], views[i]); !reason.empty()) return reason;
     }
-    heads_.by_keys = matmul_views(scores, views[0], views[1]);
-    const StridedView shares = dense_view(body_.value(context.inputs[0]).type.shape);
+    StridedView shares = dense_view(body_.value(context.inputs[0]).type.shape);
     if (shares.shape.rank() < 2) return "shares are a vector";
+    set_batch(views[0]);
+    for (StridedView* view : {&views[0], &views[1], &views[2], &shares}) {
+      if (!give_batch(*view)) return "the batch has other axes where scores are added or summed";
+    }
+    heads_.by_keys = matmul_views(scores, views[0], views[1]);
     heads_.by_values = matmul_views(context, shares, views[2]);
     return {};
   }
 
+  // Where nodes give the batch other axes: those that scores have where a mask is added, else those of queries before they are joined.
+  void set_batch(const StridedView& queries) {
+    reshaped_ = std::ranges::any_of(body_.nodes,
+                                    [&](const Node& node) { return keeps_matrices(body_, node); });
+    batch_ = queries.shape;
+    if (nodes_.mask >= 0)
+      batch_ = body_.value(node(static_cast<u32>(nodes_.mask)).outputs[0]).type.shape;
+  }
+  bool give_batch(StridedView& view) const {
+    if (!reshaped_) return true;
+    Shape shape = batch_;
+    const int rank = view.shape.rank(), to = shape.rank();
+    shape[to - 2] = view.shape[rank - 2], shape[to - 1] = view.shape[rank - 1];
+    if (shape == view.shape) return true;
+    if (shape.elements() != view.shape.elements()) return false;
+    std::optional<StridedView> given = reshaped_view(view, shape);
+    if (given) view = *std::move(given);
+    return given.has_value();
+  }
+
   std::string read_operand(size_t i, ValueId id, StridedView& view) {
     constexpr const char* kNames[] = {"queries", "keys", "values"};
-    const std::optional<HeadOperand> operand = operand_of(chain_, id);
+    std::optional<HeadOperand> operand = operand_of(chain_, id);
+    if (!operand) operand = operand_of(chain_, id, true);
     if (!operand) return fmt::format("{} are no view of what they are moved from", kNames[i]);
     if (operand->view.shape.rank() < 2) return fmt::format("{} are a vector", kNames[i]);
     const Number type = number_of(type_of(body_.inputs[operand->input]));
@@ -122,23 +147,29 @@ class Reader {
     const ValueId last = body_.outputs[0];
     heads_.y = number_of(type_of(last));
     std::optional<StridedView> view = dense_view(body_.value(last).type.shape);
-    for (const u32 n : nodes_.end) {
+    size_t moves = nodes_.end.size();  // those behind which the batch has its axes
+    while (moves > 0 && !turns(node(nodes_.end[moves - 1]))) --moves;
+    for (size_t i = 0; i < nodes_.end.size(); ++i) {
+      const u32 n = nodes_.end[i];
       if (node(n).op->name == "QuantizeLinear") {
         if (heads_.rounded != Number::f32) return "codes are rounded once more";
         heads_.y_codes = *code_scale_of(body_, node(n));
       } else if (is_rounding(body_, node(n))) {
         heads_.rounded = rounding_of(body_, node(n));
-      } else {
+      } else if (i < moves) {
         view = view_before(body_, node(n), *view);
       }
       if (!view) return "the result is moved to places that strides do not tell";
     }
+    if (!give_batch(*view)) return "the result has other axes of the batch than scores";
     MatMulViews& v = heads_.by_values;
     v.y_n = view->strides.back(), view->strides.pop_back();
     v.y_row = view->strides.back(), view->strides.pop_back();
     v.y_batch = view->strides;
     return {};
   }
+
+  bool turns(const Node& node) const { return makes_views(node) && !keeps_matrices(body_, node); }
 
   f64 product_of(const std::vector<u32>& nodes) const {
     f64 product = 1;
@@ -182,6 +213,8 @@ class Reader {
   const Uses uses_;
   RealHeads& heads_;
   RealAttentionNodes nodes_;
+  bool reshaped_ = false;  // some node gives the batch other axes
+  Shape batch_;            // of scores, and a matrix behind
 };
 
 }  // namespace
