@@ -15,7 +15,7 @@
 
 namespace octet::test {
 
-enum class MaskForm { none, keys, rows, shared, constant };
+enum class MaskForm { none, keys, rows, shared, constant, chosen };
 enum class ScaleForm { none, after, both, query, divided };
 
 struct RealAttentionCase {
@@ -67,7 +67,8 @@ inline std::vector<f32> mask_of(const RealAttentionCase& c) {
   std::mt19937 random(5);
   for (f32& x : values) {
     const u32 chance = random() % 4;
-    x = chance == 0 ? c.hidden : chance == 1 ? rounded(0.375f, c.type) : 0.0f;
+    const bool adds = c.mask != MaskForm::chosen;
+    x = chance == 0 ? c.hidden : chance == 1 && adds ? rounded(0.375f, c.type) : 0.0f;
   }
   if (shape[2] > 1) {
     for (s64 k = 0; k < c.keys; ++k)
@@ -123,7 +124,9 @@ class AttentionWriter {
       s = node(fmt::format("Div(%{}, %c)", s), "ss", scores, true);
     if (c_.mask != MaskForm::none) {
       if (c_.joined) s = reshaped(s, "s4", scores);
-      s = node(fmt::format("Add(%{}, %{})", s, mask()), "sm", scores, true);
+      s = c_.mask == MaskForm::chosen
+              ? chosen(s, scores)
+              : node(fmt::format("Add(%{}, %{})", s, mask()), "sm", scores, true);
       if (c_.joined) s = reshaped(s, "s3", one);
     }
     const std::string p =
@@ -143,6 +146,17 @@ class AttentionWriter {
   std::string reshaped(const std::string& from, const std::string& to, const Shape& shape) {
     const std::string sizes = constant_sizes(to + "sizes", shape);
     return node(fmt::format("Reshape(%{}, %{})", from, sizes), to, shape, false);
+  }
+  // Numbers in the place of hidden scores: where the mask is low, or unless it is high.
+  std::string chosen(const std::string& s, const Shape& shape) {
+    const bool hides = std::string(c_.type) == "f16";
+    constants_ +=
+        fmt::format("  const %low: f32[] = {{-1}}\n  const %hid: f32[] = {{{}}}\n", c_.hidden);
+    nodes_ += fmt::format("  %mb: bool[{}] = {}(%m, %low)\n", dims(c_.mask_shape()),
+                          hides ? "Less" : "Greater");
+    return node(
+        hides ? fmt::format("Where(%mb, %hid, %{})", s) : fmt::format("Where(%mb, %{}, %hid)", s),
+        "sm", shape, true);
   }
   // Heads of all images as one axis.
   void join() {

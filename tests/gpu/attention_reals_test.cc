@@ -215,6 +215,14 @@ TEST_F(GpuAttentionOfReals, AnyMask) {
     }
 }
 
+// As masked_fill has it.
+TEST_F(GpuAttentionOfReals, NumbersInTheirPlace) {
+  for (const f32 hidden : {-65504.0f, -10000.0f})
+    expect_near(
+        {.batch = 2, .queries = 21, .keys = 77, .mask = MaskForm::chosen, .hidden = hidden});
+  expect_near({.queries = 70, .keys = 20, .type = "bf16", .mask = MaskForm::chosen});
+}
+
 TEST_F(GpuAttentionOfReals, AnyScale) {
   expect_near({.type = "bf16", .scale = ScaleForm::none, .spread = 1.0f});
   expect_near({.scale = ScaleForm::both, .spread = 1.0f});

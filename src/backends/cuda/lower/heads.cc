@@ -133,6 +133,18 @@ bool is_dense(const MatMulGeometry& g, const std::vector<s64>& batch, s64 query,
   return (key == 1 || g.n == 1) && (query == g.n || g.m == 1);
 }
 
+void set_mask_strides(const Shape& shape, const Shape& whole, ScoreMask& mask) {
+  std::vector<s64> strides(static_cast<size_t>(whole.rank()));
+  s64 step = 1;
+  for (int d = shape.rank(); d-- > 0;) {
+    if (shape[d] != 1) strides[static_cast<size_t>(d + whole.rank() - shape.rank())] = step;
+    step *= shape[d];
+  }
+  mask.key = strides.back(), strides.pop_back();
+  mask.row = strides.back(), strides.pop_back();
+  mask.batch = strides;
+}
+
 std::string read_mask(const LowerRequest& sum, size_t scores, const MatMulGeometry& g,
                       ScoreMask& mask) {
   const size_t other = 1 - scores;
@@ -145,15 +157,7 @@ std::string read_mask(const LowerRequest& sum, size_t scores, const MatMulGeomet
   if (sum.outputs[0].shape != whole) return "the mask is larger than the scores";
   mask.exists = true;
   if (const Tensor* constant = sum.constant(other)) mask.constant = *constant;
-  std::vector<s64> strides(static_cast<size_t>(whole.rank()));
-  s64 step = 1;
-  for (int d = shape.rank(); d-- > 0;) {
-    if (shape[d] != 1) strides[static_cast<size_t>(d + whole.rank() - shape.rank())] = step;
-    step *= shape[d];
-  }
-  mask.key = strides.back(), strides.pop_back();
-  mask.row = strides.back(), strides.pop_back();
-  mask.batch = strides;
+  set_mask_strides(shape, whole, mask);
   return {};
 }
 

@@ -48,6 +48,8 @@ bool keeps_matrices(const Graph& graph, const Node& node);
 std::optional<HeadOperand> operand_of(const LowerRequest& chain, ValueId id, bool as_split = false);
 // Whether the scores of all heads lie one after another: strides of the batch, a query and a key.
 bool is_dense(const MatMulGeometry& g, const std::vector<s64>& batch, s64 query, s64 key);
+// How a mask of this shape goes over scores of the whole one.
+void set_mask_strides(const Shape& shape, const Shape& whole, ScoreMask& mask);
 // Of the sum of scores (input `scores` of the request) and a mask; mask.input is left to the caller. Empty, or why no kernel takes it.
 std::string read_mask(const LowerRequest& sum, size_t scores, const MatMulGeometry& g,
                       ScoreMask& mask);

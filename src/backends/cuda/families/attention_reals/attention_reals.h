@@ -41,6 +41,8 @@ struct RealHeads {
   Number mask_type = Number::f32, y = Number::f32, rounded = Number::f32;
   CodeScale y_codes;
   f64 scale = 1, mask_scale = 1;
+  f32 hidden = 0;      // in the place of scores that a mask of bytes names
+  bool hides = false;  // where they are not zero
 
   s64 query_count() const { return by_keys.geometry.m; }
   s64 key_count() const { return by_keys.geometry.n; }

@@ -60,8 +60,9 @@ __device__ __forceinline__ void multiply_keys(Scores& acc, const Queries& held, 
   }
 }
 
-// In units of log2. A number stays one, however large.
+// In units of log2. A number stays one, however large. Of bytes, whether the score is hidden.
 __device__ __forceinline__ f32 mask_at(const u8* mask, s64 at) {
+  if constexpr (s.mask.type == Number::u8) return (mask[at] != 0) == s.mask.hides ? 1.0f : 0.0f;
   f32 real = 0.0f;
   if constexpr (s.mask.type == Number::f32) real = ((const f32*)mask)[at];
   if constexpr (s.mask.type == Number::f16) real = half_real(((const u16*)mask)[at], 0);
@@ -96,7 +97,11 @@ __device__ __forceinline__ void add_mask(Scores& acc, const Heads& heads, s32 fi
       const s32 row = row_of(first_row, i, half), own_row = row < s.queries ? row : s.queries - 1;
       of_key = mask_at(heads.mask, own_row * s.mask.row + own_key * s.mask.key);
     }
-    acc[i][j][e] = f32_fma(acc[i][j][e], value_of(s.scale), of_key);
+    if constexpr (s.mask.type == Number::u8) {
+      acc[i][j][e] = of_key != 0.0f ? value_of(s.mask.hidden) : f32_mul(acc[i][j][e], value_of(s.scale));
+    } else {
+      acc[i][j][e] = f32_fma(acc[i][j][e], value_of(s.scale), of_key);
+    }
   });
 }
 

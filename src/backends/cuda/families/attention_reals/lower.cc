@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention of reals as a chain: its tiles, their costs, its launch.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "backends/cuda/families/attention_reals/attention_reals.h"
@@ -37,6 +39,14 @@ attention_reals::Operand operand_of(const RealHeads& heads, size_t i, s64 row) {
   return {.type = heads.types[i], .zero_point = heads.codes[i].zero_point, .row = row, .access = 1};
 }
 
+// In units of log2; a number stays one.
+F32Bits hidden_of(const RealHeads& heads) {
+  const f64 scaled = f64{heads.hidden} * heads.mask_scale * std::numbers::log2e;
+  constexpr f64 kMost = std::numeric_limits<f32>::max();
+  return bits_of(std::isfinite(heads.hidden) ? static_cast<f32>(std::clamp(scaled, -kMost, kMost))
+                                             : heads.hidden);
+}
+
 // Without places of values and a tile.
 Spec spec_of(const RealHeads& heads) {
   const CodeRange range = code_range(heads.y == Number::s8 ? Dtype::s8 : Dtype::u8);
@@ -56,6 +66,8 @@ Spec spec_of(const RealHeads& heads) {
           .mask = {.exists = heads.mask.exists,
                    .type = heads.mask_type,
                    .scale = to_log2(heads.mask_scale),
+                   .hidden = hidden_of(heads),
+                   .hides = heads.hides,
                    .row = heads.mask.row,
                    .key = heads.mask.key},
           .y = heads.y,

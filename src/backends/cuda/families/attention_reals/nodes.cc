@@ -95,8 +95,21 @@ class Finder {
       (found_.mask < 0 ? found_.after_mask : found_.before_mask).push_back(n);
       return walk_scores(data_of(graph_, node(n)));
     }
-    return node(n).op->name == "Add" && node(n).inputs.size() == 2 && found_.mask < 0 &&
-           walk_masked(n);
+    if (found_.mask >= 0) return false;
+    if (node(n).op->name == "Where") return walk_chosen(n);
+    return node(n).op->name == "Add" && node(n).inputs.size() == 2 && walk_masked(n);
+  }
+
+  // Scores, or one number in their place.
+  bool walk_chosen(u32 where) {
+    const Node& own = node(where);
+    for (const size_t scores : {size_t{1}, size_t{2}}) {
+      const Tensor* number = graph_.constant_input(own, 3 - scores);
+      if (number == nullptr || number->elements() != 1) continue;
+      found_.mask = static_cast<s32>(where), found_.masked = scores;
+      return walk_scores(own.inputs[scores]);
+    }
+    return false;
   }
 
   bool walk_masked(u32 add) {

@@ -129,6 +129,7 @@ class Reader {
   std::string read_sum() {
     if (nodes_.mask < 0) return {};
     const u32 add = static_cast<u32>(nodes_.mask);
+    if (node(add).op->name == "Where") return read_choice(node(add));
     if (std::string reason = read_mask(part_request(chain_, add), nodes_.masked,
                                        heads_.by_keys.geometry, heads_.mask);
         !reason.empty())
@@ -139,6 +140,28 @@ class Reader {
     const std::optional<size_t> input = chain_input(chain_.node, id);
     if (!input) return "the mask is made inside";
     heads_.mask.input = *input, heads_.mask_type = number_of(type_of(id));
+    return {};
+  }
+
+  std::string read_choice(const Node& where) {
+    const ValueId condition = where.inputs[0];
+    Shape whole = heads_.by_keys.geometry.batch;
+    whole.push_back(heads_.query_count()), whole.push_back(heads_.key_count());
+    if (body_.value(where.inputs[nodes_.masked]).type.shape != whole ||
+        body_.value(where.outputs[0]).type.shape != whole)
+      return "scores are turned, or the mask is larger";
+    ScoreMask& mask = heads_.mask;
+    mask.exists = true, heads_.mask_type = Number::u8;
+    heads_.hides = nodes_.masked == 2;
+    heads_.hidden = body_.constant_input(where, 3 - nodes_.masked)->as<f32>()[0];
+    set_mask_strides(body_.value(condition).type.shape, whole, mask);
+    if (const Tensor* constant = body_.constant_input(where, 0)) {
+      mask.constant = *constant;
+      return {};
+    }
+    const std::optional<size_t> input = chain_input(chain_.node, condition);
+    if (!input) return "the mask is made inside";
+    mask.input = *input;
     return {};
   }
 

@@ -26,12 +26,14 @@ OCTET_SPEC(Operand, ATTENTION_REALS_OPERAND_FIELDS)
 OCTET_SPEC(BatchAxis, ATTENTION_REALS_AXIS_FIELDS)
 using BatchAxes = List<BatchAxis, 6>;  // the last one first
 
-// What is added to the scores.
-#define ATTENTION_REALS_MASK_FIELDS(FIELD)              \
-  FIELD(bool, exists)                                   \
-  FIELD(Number, type)   /* f32, f16 or bf16 */          \
-  FIELD(F32Bits, scale) /* to units of log2; positive*/ \
-  FIELD(s64, row)       /* strides */                   \
+// What is added to the scores; or bytes, and where they are zero or not a number takes a score's place.
+#define ATTENTION_REALS_MASK_FIELDS(FIELD)                                  \
+  FIELD(bool, exists)                                                       \
+  FIELD(Number, type)    /* f32, f16 or bf16; u8: it chooses */             \
+  FIELD(F32Bits, scale)  /* to units of log2; positive */                   \
+  FIELD(F32Bits, hidden) /* what takes a score's place, in units of log2 */ \
+  FIELD(bool, hides)     /* where a byte is not zero */                     \
+  FIELD(s64, row)        /* strides */                                      \
   FIELD(s64, key)
 OCTET_SPEC(Mask, ATTENTION_REALS_MASK_FIELDS)
 
@@ -114,7 +116,7 @@ constexpr s64 blocks(const Spec& s) {
   RULE(s.tile.keys % 16 == 0, "a product takes 16 keys")                                 \
   RULE(s.tile.stages >= 2, "a load overlaps with products of the one before")            \
   RULE(is_code(s.q.type) || s.q.access > 1, "a float has two bytes")                     \
-  RULE(s.mask.type != Number::u8 && s.mask.type != Number::s8, "a mask is of reals")
+  RULE(s.mask.type != Number::s8, "a mask is of reals, or of bytes")
 OCTET_RULES(Spec, ATTENTION_REALS_RULES)
 
 // `mask`: what is added to the scores, or null.
