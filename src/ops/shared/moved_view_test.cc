@@ -52,6 +52,32 @@ TEST(MovedView, OfEveryMove) {
       "Split(%x, %s) {axis=1}\n return %b");
 }
 
+// The input in its result: what a kernel writes so that its result lies as behind the moves.
+TEST(MovedView, OfWhatIsMoved) {
+  const Graph graph = parse_graph(R"(graph "g"(%x: s32[4,6,10]) {
+    const %k: s64[4] = {4, 3, 2, 10}
+    const %h: s64[3] = {6, 4, 10}
+    %a: s32[4,3,2,10] = Reshape(%x, %k)
+    %b: s32[3,2,4,10] = Transpose(%a) {perm=ints[1, 2, 0, 3]}
+    %y: s32[6,4,10] = Reshape(%b, %h)
+    return %y
+})",
+                                  find_op);
+  Tensor x(Dtype::s32, {4, 6, 10});
+  for (size_t i = 0; i < 240; ++i) x.mutable_as<s32>()[i] = static_cast<s32>(i);
+  const Tensor y = interpret(graph, std::vector{x})[0];
+  std::optional<StridedView> view = dense_view(y.shape());
+  for (size_t n = graph.nodes.size(); view && n-- > 0;)
+    view = view_before(graph, graph.nodes[n], *view);
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->shape, x.shape());
+  Tensor got(Dtype::s32, x.shape());
+  strided_copy(*view, Dtype::s32, y.data(), got.mutable_data());
+  EXPECT_TRUE(std::ranges::equal(got.as<s32>(), x.as<s32>()));
+  EXPECT_FALSE(reshaped_view(*view, {40, 6}));  // axes that lie apart
+  EXPECT_TRUE(reshaped_view(*view, {2, 2, 6, 10}));
+}
+
 // As torch.nn.MultiheadAttention makes heads: parts of a row, turned, in other sizes.
 TEST(MovedView, OfMovesBehindEachOther) {
   expect_view(R"(
