@@ -259,6 +259,20 @@ TEST_F(GpuAttentionOfReals, BetweenCodes) {
   EXPECT_THAT(kernels(graph_of(packed)), Contains(HasSubstr("quantize")).Times(2));
 }
 
+// What stays in pieces says why, and its products run on tensor cores.
+TEST_F(GpuAttentionOfReals, InPieces) {
+  const Graph graph = graph_of({.queries = 5, .keys = 20, .size = 264});
+  std::vector<Shape> shapes;
+  for (const ValueId id : graph.inputs) shapes.push_back(graph.value(id).type.shape);
+  std::vector<std::string> reasons, names;
+  for (const PlanStep& step : make_plan(graph, shapes, target()).steps) {
+    names.push_back(step.candidate.kernel);
+    reasons.insert(reasons.end(), step.rejects.begin(), step.rejects.end());
+  }
+  EXPECT_THAT(names, Contains(HasSubstr("matmul_of_f16_")).Times(2));
+  EXPECT_THAT(reasons, Contains(HasSubstr("attention_reals: the size of a head is more than 256")));
+}
+
 // As far apart as the type's scores may be: one key has all, or keys are equal.
 TEST_F(GpuAttentionOfReals, LargeScores) {
   expect_near({.queries = 20, .keys = 130, .scale = ScaleForm::query, .spread = 60.0f});
