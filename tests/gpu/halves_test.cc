@@ -212,6 +212,37 @@ TEST_F(GpuHalves, Rows) {
   }
 }
 
+// What only moves between a rounding and layers that read 16 bits moves 16 bits.
+TEST_F(GpuHalves, Moves) {
+  const Graph graph = parse_graph(R"(graph "g"(%x: f32[2,6,10]) {
+  const %first: s64[1] = {1}
+  const %end: s64[1] = {9}
+  const %axis: s64[1] = {2}
+  const %parts: s64[2] = {3, 5}
+  %r: f32[2,6,10] = RoundTo(%x) {to="f16"}
+  %t: f32[2,10,6] = Transpose(%r) {perm=ints[0, 2, 1]}
+  %n: f32[2,10,6] = Neg(%t)
+  %nr: f32[2,10,6] = RoundTo(%n) {to="f16"}
+  %u: f32[2,6,10] = Transpose(%nr) {perm=ints[0, 2, 1]}
+  %s: f32[2,6,8] = Slice(%u, %first, %end, %axis)
+  %a: f32[2,6,3], %b: f32[2,6,5] = Split(%s, %parts) {axis=2}
+  %c: f32[2,6,3] = Sigmoid(%a)
+  %d: f32[2,6,5] = Abs(%b)
+  %y: f32[2,6,8] = Concat(%c, %d) {axis=2}
+  return %y
+})",
+                                  find_op);
+  std::vector<Dtype> moved;
+  const Plan plan = make_plan(graph, std::vector<Shape>{{2, 6, 10}}, target());
+  for (const Node& node : plan.graph.nodes) {
+    const std::string_view op = node.op->name;
+    if (op == "Transpose" || op == "Slice" || op == "Split")
+      moved.push_back(plan.graph.value(node.outputs[0]).type.dtype);
+  }
+  EXPECT_THAT(moved, AllOf(::testing::SizeIs(4), Each(Dtype::f16)));
+  expect_near(graph, 1e6f);
+}
+
 // Codes that become 16 bits for several layers are one step.
 TEST_F(GpuHalves, CodesBecomeHalves) {
   const Graph graph = parse_graph(R"(graph "g"(%x: f32[2,8,9,7]) {
