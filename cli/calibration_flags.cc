@@ -96,6 +96,8 @@ void check_uses(const CalibrationFlags& flags) {
     useless("--cache-header", "--calib-cache");
   if (flags.force_cache && !flags.cache->given()) useless("--force-cache", "--calib-cache");
   if (flags.constant_data && flags.data.data.empty()) useless("--constant-data", "--calib");
+  if (flags.equalize != "on" && flags.data.data.empty() && !flags.cache->given())
+    useless("--equalize", "--calib or --calib-cache");
 }
 
 // The share of all multiplications in these layers.
@@ -150,6 +152,12 @@ void add_calibration_flags(CLI::App& app, Outputs& outputs, CalibrationFlags& fl
   app.add_flag("--constant-data", flags.constant_data,
                "calibrate on data in which an input never changes, such as zeros")
       ->group(kGroup);
+  app.add_option("--equalize", flags.equalize,
+                 "bring channels that share a scale nearer to each other, in the weights around "
+                 "them [on]")
+      ->type_name("on|off")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->group(kGroup);
   app.add_option("--ranges", flags.ranges,
                  "ranges by hand: lines 'tensor: min max', or JSON; names may be patterns")
       ->type_name("FILE")
@@ -162,6 +170,7 @@ std::optional<CalibrationOptions> calibration_options(const CalibrationFlags& fl
   CalibrationOptions options;
   static_cast<DataOptions&>(options) = data_options(flags.data);
   options.constant_data = flags.constant_data;
+  options.equalize = flags.equalize == "on";
   for (const std::string& method : flags.methods) add_method(method, options);
   if (flags.cache->given()) add_cache(flags, options);
   if (!flags.cache_header.empty()) check_header(flags, options);

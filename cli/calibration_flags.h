@@ -23,6 +23,7 @@ struct CalibrationFlags {
   std::string cache_header;
   bool force_cache = false;
   bool constant_data = false;
+  std::string equalize = "on";
   std::filesystem::path ranges;
 };
 

@@ -47,6 +47,9 @@ struct CalibrationOptions : DataOptions {
   bool cache_of_any_model = false;  // take it nevertheless
   // Take data in which an input for images, every input, or every value that the network computes is one number in all samples.
   bool constant_data = false;
+  // Channels that share a scale are brought nearer to each other by powers of two in the weights around them, where the real model stays
+  // the same to the bit.
+  bool equalize = true;
   bool make_cache = false;  // of what the data gave, into CompileReport::cache
   // Before whatever was calibrated. Each must match a tensor of the model.
   std::vector<GivenRange> ranges = {};

@@ -2,6 +2,7 @@
 #include "calibrate/cache_details.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <unordered_set>
 
@@ -22,6 +23,8 @@ constexpr int kMaxDepth = 4;
 constexpr s64 kParsedBytes = 12;
 // The counts of all bins together stay below 2^63.
 constexpr s64 kMaxCount = s64{1} << 50;
+// Of a channel (precision/equalize.h).
+constexpr f64 kMostExponent = 20;
 constexpr f64 kPercentiles[] = {50, 99, 99.9, 99.99};
 
 Json numbers(std::span<const u64> counts) {
@@ -40,19 +43,22 @@ Json percentiles_of(const Histogram& histogram) {
 Json to_json(const TensorDetails& tensor) {
   const Range& range = tensor.range;
   const Histogram& histogram = tensor.histogram;
-  return {{"name", range.tensor},
-          {"min", range.min},
-          {"max", range.max},
-          {"threshold", range.threshold},
-          {"method", to_string(range.method.value_or(RangeMethod()))},
-          {"zeros", histogram.zeros()},
-          {"percentiles", percentiles_of(histogram)},
-          {"channel_mean", range.seen->channel_mean},
-          {"channel_power", range.seen->channel_power},
-          {"channel_min", range.seen->channel_min},
-          {"channel_max", range.seen->channel_max},
-          {"bin_width", histogram.bin_width()},
-          {"histogram", numbers(histogram.counts())}};
+  Json json = {{"name", range.tensor},
+               {"min", range.min},
+               {"max", range.max},
+               {"threshold", range.threshold},
+               {"method", to_string(range.method.value_or(RangeMethod()))},
+               {"zeros", histogram.zeros()},
+               {"percentiles", percentiles_of(histogram)},
+               {"channel_mean", range.seen->channel_mean},
+               {"channel_power", range.seen->channel_power},
+               {"channel_min", range.seen->channel_min},
+               {"channel_max", range.seen->channel_max},
+               {"bin_width", histogram.bin_width()},
+               {"histogram", numbers(histogram.counts())}};
+  if (!tensor.exponents.empty())
+    json["exponents"] = std::vector<int>(tensor.exponents.begin(), tensor.exponents.end());
+  return json;
 }
 
 std::string dumped(const Json& json) {
@@ -127,6 +133,21 @@ void read_extremes(const Reader& reader, TensorStatistics& seen) {
     reader.wrong("the extremes of a channel are none");
 }
 
+// Of tensors that were equalized.
+std::vector<s8> read_exponents(const Reader& reader, size_t channels) {
+  std::vector<s8> exponents;
+  if (!reader.object.contains("exponents")) return exponents;
+  for (const Json& value : reader.list("exponents")) {
+    const f64 exponent = reader.number(value, "exponents");
+    if (exponent < 0 || exponent > kMostExponent || exponent != std::floor(exponent))
+      reader.wrong("'exponents' holds something that is none");
+    exponents.push_back(static_cast<s8>(exponent));
+  }
+  if (exponents.size() != channels)
+    reader.wrong("it has {} exponents of {} channels", exponents.size(), channels);
+  return exponents;
+}
+
 TensorDetails read_tensor(const Reader& reader) {
   TensorDetails tensor;
   Range& range = tensor.range;
@@ -146,6 +167,7 @@ TensorDetails read_tensor(const Reader& reader) {
   if (seen->channel_mean.size() != channels)
     reader.wrong("it has {} means and {} powers of channels", seen->channel_mean.size(), channels);
   read_extremes(reader, *seen);
+  tensor.exponents = read_exponents(reader, channels);
   range.seen = std::move(seen);
   return tensor;
 }

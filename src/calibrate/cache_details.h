@@ -18,6 +18,8 @@ namespace octet {
 struct TensorDetails {
   Range range;  // with what was seen
   Histogram histogram;
+  std::vector<s8> exponents =
+      {};  // channels stand for 2^exponent times the model's; empty: for the model's
 };
 
 struct CacheDetails {

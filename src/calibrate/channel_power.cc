@@ -2,6 +2,7 @@
 #include "calibrate/channel_power.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "calibrate/stream_args.h"
@@ -102,6 +103,16 @@ void ChannelPower::merge(const ChannelPower& other) {
     highest_[c] = std::max(highest_[c], other.highest_[c]);
   }
   samples_ += other.samples_;
+}
+
+void ChannelPower::scale(std::span<const s8> exponents) {
+  for (size_t c = 0; c < std::min(exponents.size(), lowest_.size()); ++c) {
+    const int exponent = exponents[c];
+    squares_[c] *= __int128{1} << (2 * exponent);
+    values_[c] *= __int128{1} << exponent;
+    lowest_[c] = std::ldexp(lowest_[c], exponent);
+    highest_[c] = std::ldexp(highest_[c], exponent);
+  }
 }
 
 std::vector<f64> ChannelPower::means_of(const Sums& sums) const {

@@ -2,6 +2,7 @@
 // Mean, mean square and extremes of every channel of an image tensor over the calibration data.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "core/types.h"
@@ -16,6 +17,8 @@ class ChannelPower {
   void observe(const Tensor& tensor);
   void merge(const ChannelPower& other);
   void clear() { *this = {}; }
+  // As if channel c had been multiplied by 2^exponents[c], none of which is negative. Exact while values stay below 2^20.
+  void scale(std::span<const s8> exponents);
   // Of each channel; empty when nothing was observed.
   std::vector<f64> mean_squares() const { return means_of(squares_); }
   std::vector<f64> means() const { return means_of(values_); }

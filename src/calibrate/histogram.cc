@@ -80,6 +80,10 @@ f32 Histogram::amax() const { return std::max(std::abs(min()), std::abs(max()));
 
 f64 Histogram::bin_width() const { return std::ldexp(1.0, exponent_); }
 
+f64 Histogram::bin_width_for(f32 amax) {
+  return std::ldexp(1.0, exponent_for(std::bit_cast<u32>(amax)));
+}
+
 std::optional<Histogram> Histogram::restored(const Parts& parts) {
   Histogram histogram;
   if (parts.counts.size() > kBins || !(parts.min <= parts.max)) return std::nullopt;

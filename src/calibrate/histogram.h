@@ -38,6 +38,8 @@ class Histogram {
 
   std::span<const u64> counts() const { return counts_; }
   f64 bin_width() const;
+  // Of a histogram whose largest magnitude that is.
+  static f64 bin_width_for(f32 amax);
 
   // What a histogram was made of, as a file keeps it: trailing counts of 0 may be missing.
   struct Parts {

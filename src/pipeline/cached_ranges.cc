@@ -46,6 +46,7 @@ class CacheReader {
     if (!cache_.details.empty()) read_details();
     const std::vector<ValueId> values = values_to_observe(*model_.graph);
     for (ValueId id : values) take(id);
+    complete_exponents();
     share_with_moves();
     size_t found = 0;
     for (ValueId id : values) found += has_range(id) || is_named(id) ? size_t{1} : size_t{0};
@@ -78,11 +79,24 @@ class CacheReader {
     }
   }
 
+  // What the scales of equalized tensors mean, whatever is edited.
+  void complete_exponents() {
+    std::string misfit;
+    ChannelExponents& exponents = result_.calibration->exponents;
+    exponents = completed_exponents(*model_.graph, exponents, misfit);
+    if (misfit.empty()) return;
+    fail_about("CalibrationOptions.cache", Error::Code::invalid_argument,
+               "{}: its exponents do not fit the model: {}; calibrate again",
+               details_path(cache_.name).string(), misfit);
+  }
+
   void take(ValueId id) {
     const std::string& name = model_.graph->value(id).name;
     const auto scale = scales_.find(name);
     const auto details = details_.find(name);
     const bool known = details != details_.end();
+    if (known && !details->second.exponents.empty())
+      result_.calibration->exponents[id] = details->second.exponents;
     const bool agrees =
         known && (scale != scales_.end() ? scale->second == scale_of(details->second.range)
                                          : !fits_in_line(name));
@@ -103,7 +117,7 @@ class CacheReader {
     result_.ranges[id] = details.range;
     calibration.values.push_back(id);
     calibration.statistics.push_back(details.range.seen);
-    calibration.observations.push_back({std::move(details.histogram), {}});
+    calibration.observations.push_back({std::move(details.histogram), {}, {}});
   }
 
   // What only moves has one range before and after; a cache may have either.
@@ -217,7 +231,10 @@ CalibrationCache make_cache(const FloatModel& model) {
     const Range& range = own->second;
     if (details.tensors.empty()) cache.header = header_of(range);
     if (fits_in_line(range.tensor)) cache.scales.push_back({range.tensor, scale_of(range)});
+    const auto exponents = calibration.exponents.find(calibration.values[i]);
     details.tensors.push_back({range, calibration.observations[i].histogram});
+    if (exponents != calibration.exponents.end())
+      details.tensors.back().exponents = exponents->second;
   }
   cache.details = write_cache_details(details);
   return cache;

@@ -162,6 +162,10 @@ bool tries_samples(const CalibrationOptions& options) {
          std::ranges::any_of(options.methods, tries, &TensorMethod::method);
 }
 
+bool is_given(const FloatModel& model, std::span<const GivenRange> given, ValueId id) {
+  return range_for(given, model.place + model.graph->value(id).name) != nullptr;
+}
+
 void apply_given(const FloatModel& model, std::span<const GivenRange> given, Ranges& ranges,
                  std::vector<std::string>& notes) {
   if (given.empty()) return;

@@ -2,6 +2,7 @@
 // From what calibration saw, a cache kept, or the user gave, to the range of every tensor.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ std::string quoted_list(const std::vector<std::string>& names);
 // only tensors which the float passes took into others is told in `notes`.
 void apply_given(const FloatModel& model, std::span<const GivenRange> given, Ranges& ranges,
                  std::vector<std::string>& notes);
+
+// Whether a range by hand is one of the value's.
+bool is_given(const FloatModel& model, std::span<const GivenRange> given, ValueId id);
 
 // What a cache says of the model.
 struct CachedCalibration {

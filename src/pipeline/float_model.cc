@@ -19,6 +19,7 @@
 #include "pipeline/bodies.h"
 #include "pipeline/choose_ranges.h"
 #include "pipeline/constant_data.h"
+#include "pipeline/equalization.h"
 #include "pipeline/plugin_notes.h"
 #include "pipeline/sample_choice.h"
 #include "preprocess/profile_json.h"
@@ -215,6 +216,7 @@ FloatModel observed(const FloatModel& model, const CalibrationOptions& options,
   std::string constant =
       constant_values(*model.graph, calibration->values, calibration->observations, options);
   if (!constant.empty()) calibration->notes.push_back(std::move(constant));
+  if (options.equalize) equalize(model, options, *calibration);
   for (const Observation& seen : calibration->observations)
     calibration->statistics.push_back(statistics_of(seen));
   FloatModel result = model;
@@ -253,6 +255,7 @@ FloatModel from_cache(const FloatModel& model, const CalibrationOptions& options
   CachedCalibration cached = read_cache(model, *options.cache, options.cache_of_any_model);
   check_cached_preprocess(model, options, cached.calibration->preprocess);
   note_unknown_images(model, options, *cached.calibration);
+  fit_exponents(model, options, *cached.calibration, cached.ranges);
   FloatModel result = model;
   result.calibration = std::move(cached.calibration);
   result.ranges = std::make_shared<const Ranges>(std::move(cached.ranges));

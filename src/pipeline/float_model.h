@@ -15,6 +15,7 @@
 #include "octet/compile.h"
 #include "ops/quantized/weight_codes.h"
 #include "pipeline/observe.h"
+#include "precision/equalize.h"
 #include "precision/precision.h"
 #include "preprocess/found_preprocess.h"
 #include "runtime/model.h"
@@ -33,6 +34,8 @@ struct Calibration {
   std::optional<DataHandling> handling;  // of files
   std::vector<std::string> skipped;      // "name: reason"
   std::vector<std::string> notes;        // about the data
+  // Of the float graph's channels. What was seen of values, and ranges, are of what they are then.
+  ChannelExponents exponents;
   std::vector<ValueId> values;  // of the float graph, in its order; those that codes may need
   std::vector<Observation> observations;                            // one for each
   std::vector<std::shared_ptr<const TensorStatistics>> statistics;  // one for each

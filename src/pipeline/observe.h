@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "calibrate/channel_histograms.h"
 #include "calibrate/channel_power.h"
 #include "calibrate/histogram.h"
 #include "core/content_hash.h"
@@ -26,6 +27,7 @@ struct ObserveOptions {
 struct Observation {
   Histogram histogram;
   ChannelPower power;
+  ChannelHistograms channels;
 };
 
 struct BodyValues {

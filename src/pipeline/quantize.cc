@@ -31,6 +31,7 @@ void place_precisions(Graph& graph, const FloatModel& model, const PrecisionOpti
                "INT8 needs calibration data, or a model with Q/DQ nodes around its activations");
   }
   Ranges ranges = *model.ranges;
+  if (model.calibration != nullptr) apply_exponents(graph, model.calibration->exponents);
   assign_precision(graph, ranges, options);
   if (report != nullptr) report->missing_ranges = missing_ranges(graph, ranges);
   narrow_table_inputs(graph, ranges);

@@ -29,12 +29,14 @@ Tensor of_samples(const Tensor& tensor, const FedSample& sample) {
 void observe(Observation& into, const Tensor& value) {
   into.histogram.observe(value.as<f32>());
   into.power.observe(value);
+  into.channels.observe(value);
 }
 
 void merge(std::vector<Observation>& into, const std::vector<Observation>& own) {
   for (size_t t = 0; t < own.size(); ++t) {
     into[t].histogram.merge(own[t].histogram);
     into[t].power.merge(own[t].power);
+    into[t].channels.merge(own[t].channels);
   }
 }
 
@@ -42,6 +44,7 @@ void clear(std::vector<Observation>& observations) {
   for (Observation& observation : observations) {
     observation.histogram.clear();
     observation.power.clear();
+    observation.channels.clear();
   }
 }
 

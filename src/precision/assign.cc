@@ -14,13 +14,16 @@
 #include "precision/level_channels.h"
 #include "precision/plugin_role.h"
 #include "precision/precision.h"
+#include "precision/relevance.h"
 #include "precision/roles.h"
 
 namespace octet {
 namespace {
 
-// Beyond this share of a result, a layer is worth its time in f32 (docs/adr/0010).
-constexpr f64 kMostLost = 0.15;
+// Beyond this share of the model's outputs, a layer is worth its time in f32 (docs/adr/0029); a depthwise one, which takes little of it in
+// either type, beyond an eighth of that.
+constexpr f64 kMostLost = 0.02;
+constexpr f64 kMostLostDepthwise = 0.0025;
 // Of what a normalization reads (docs/adr/0010).
 constexpr f64 kMostLostBeforeNorm = 0.0004;
 // Of a recurrent layer's, which the next layer rounds again: 20 dB.
@@ -29,7 +32,11 @@ constexpr f64 kMostLostOfState = 0.01;
 class Assigner {
  public:
   Assigner(Graph& graph, const Ranges& ranges, const PrecisionOptions& options)
-      : graph_(graph), ranges_(ranges), options_(options), uses_(graph) {}
+      : graph_(graph),
+        ranges_(ranges),
+        options_(options),
+        uses_(graph),
+        relevance_(graph, ranges) {}
 
   void run() {
     for (Node& node : graph_.nodes) {
@@ -156,16 +163,26 @@ class Assigner {
                             graph_.value(node.inputs[0]).name, lost * 100));
   }
 
+  bool is_depthwise(const Node& node) const {
+    const Shape& weights = graph_.value(node.input(1)).type.shape;
+    return node.attrs.i("group", 1) > 1 && weights.rank() == 4 && weights[1] == 1;
+  }
+
   // A convolution whose input loses too much in codes.
   std::string channel_loss(const Node& node) {
     if (node.op->quant.kind != QuantKind::compute) return {};
     const auto input = ranges_.find(node.inputs[0]), output = ranges_.find(node.outputs[0]);
     if (input == ranges_.end() || output == ranges_.end()) return {};
-    const f64 lost = lost_share(graph_, node, input->second, output->second);
-    if (lost <= kMostLost || is_asked_for(node)) return {};
+    // What a user gave has the last word.
+    if (input->second.method == RangeMethod(RangeRule::given)) return {};
+    const f64 lost =
+        lost_share(graph_, node, input->second, output->second, relevance_.of(node.outputs[0]));
+    const f64 most = is_depthwise(node) ? kMostLostDepthwise : kMostLost;
+    if (lost <= most || is_asked_for(node)) return {};
     lossy_.insert(&node);
-    return fmt::format("one scale for all channels of '{}' would cost {:.0f} % of its result",
-                       graph_.value(node.inputs[0]).name, lost * 100);
+    return fmt::format(
+        "one scale for all channels of '{}' would cost {:.1f} % of the model's outputs",
+        graph_.value(node.inputs[0]).name, lost * 100);
   }
 
   Decision first_int8(const Node& node) const {
@@ -270,6 +287,7 @@ class Assigner {
   const Ranges& ranges_;
   const PrecisionOptions& options_;
   Uses uses_;
+  const Relevance relevance_;
   std::unordered_set<const Node*> lossy_;
 };
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one scale for all channels costs a convolution. A channel that is quiet beside a loud one is rounded to nothing; where the
-// filters rest on such channels (depthwise above all), no scale of the output brings them back.
+// What one scale for all channels costs a model in a convolution. A channel that is quiet beside a loud one is rounded to nothing; where the
+// filters rest on such channels (depthwise above all), no scale of the output brings them back. What is lost counts by how much of the
+// model's outputs rests on it: many a network has channels that nobody would miss.
 #include <algorithm>
 #include <cmath>
 
 #include "passes/match.h"
 #include "passes/qdq.h"
 #include "precision/precision.h"
+#include "precision/relevance.h"
 
 namespace octet {
 namespace {
@@ -22,12 +24,14 @@ std::vector<f64> noise_of(const Range& input) {
 
 }  // namespace
 
-f64 lost_share(const Graph& graph, const Node& node, const Range& input, const Range& output) {
+f64 lost_share(const Graph& graph, const Node& node, const Range& input, const Range& output,
+               const std::vector<f64>& relevance) {
   const Tensor* weights = graph.constant_input(node, 1);
   if (!is_op(node, "Conv") || weights == nullptr || !input.seen || !output.seen) return 0.0;
-  const std::vector<f64>& power = output.seen->channel_power;
-  const size_t in = input.seen->channel_power.size(), out = power.size();
-  if (in == 0 || out == 0) return 0.0;
+  // What a channel says is how it changes: filters that take differences leave little of its power.
+  const std::vector<f64> variance = variances(output);
+  const size_t in = input.seen->channel_power.size(), out = variance.size();
+  if (in == 0 || out == 0 || relevance.size() != out) return 0.0;
   const Shape& shape = weights->shape();
   const auto groups = static_cast<size_t>(std::max<s64>(1, node.attrs.i("group", 1)));
   const size_t in_group = in / groups, out_group = out / groups;
@@ -39,7 +43,6 @@ f64 lost_share(const Graph& graph, const Node& node, const Range& input, const R
   const auto taps = static_cast<size_t>(shape[2] * shape[3]);
   const f32* w = weights->as<f32>().data();
   f64 lost = 0.0;
-  size_t alive = 0;
   for (size_t o = 0; o < out; ++o) {
     f64 error = 0.0;
     for (size_t c = 0; c < in_group; ++c) {
@@ -48,11 +51,10 @@ f64 lost_share(const Graph& graph, const Node& node, const Range& input, const R
       error += gain * noise[o / out_group * in_group + c];
     }
     // A channel that its activation keeps at zero has nothing to lose.
-    if (power[o] <= 0.0) continue;
-    lost += std::min(1.0, error / power[o]);
-    ++alive;
+    if (variance[o] <= 0.0) continue;
+    lost += relevance[o] * std::min(1.0, error / variance[o]);
   }
-  return alive == 0 ? 0.0 : lost / static_cast<f64>(alive);
+  return lost;
 }
 
 }  // namespace octet

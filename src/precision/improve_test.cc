@@ -90,18 +90,23 @@ constexpr const char* kDepthwise = R"(graph "g"(%x: f32[1,2,4,4]) {
   return %y
 })";
 
+// Half of what the model's outputs are made of rests on either channel.
+const std::vector<f64> kBoth = {0.5, 0.5};
+
 TEST(LostShare, AQuietChannelBesideALoudOne) {
   const Graph graph = parse_graph(kDepthwise, find_op);
   Range x = range(-127.0f, 127.0f), y = range(-127.0f, 127.0f);  // steps of 1
   x = seen(x, {1000.0, 1000.0}, {});
   y = seen(y, {1000.0, 9000.0}, {});
-  EXPECT_LT(lost_share(graph, graph.nodes[0], x, y), 1e-3);
+  EXPECT_LT(lost_share(graph, graph.nodes[0], x, y, kBoth), 1e-3);
   x = seen(x, {1000.0, 0.01}, {});
   y = seen(y, {1000.0, 0.09}, {});
-  EXPECT_NEAR(lost_share(graph, graph.nodes[0], x, y), 0.5, 1e-3);  // all of one of two channels
+  EXPECT_NEAR(lost_share(graph, graph.nodes[0], x, y, kBoth), 0.5,
+              1e-3);  // all of one of two channels
   y = seen(y, {1000.0, 0.0}, {});
-  EXPECT_LT(lost_share(graph, graph.nodes[0], x, y), 1e-3);                       // a dead channel
-  EXPECT_EQ(lost_share(graph, graph.nodes[0], range(-1, 1), range(-1, 1)), 0.0);  // not measured
+  EXPECT_LT(lost_share(graph, graph.nodes[0], x, y, kBoth), 1e-3);  // a dead channel
+  EXPECT_EQ(lost_share(graph, graph.nodes[0], range(-1, 1), range(-1, 1), kBoth),
+            0.0);  // not measured
 }
 
 TEST(LostShare, KeepsTheLayerInFloat) {
@@ -113,7 +118,7 @@ TEST(LostShare, KeepsTheLayerInFloat) {
   EXPECT_EQ(graph.nodes[0].decision.precision, Precision::f32);
   EXPECT_EQ(graph.nodes[0].decision.code, ReasonCode::channel_loss);
   EXPECT_EQ(graph.nodes[0].decision.reason,
-            "one scale for all channels of 'x' would cost 50 % of its result");
+            "one scale for all channels of 'x' would cost 50.0 % of the model's outputs");
 }
 
 TEST(CorrectBiases, TakesOffWhatRoundedWeightsAdd) {

@@ -46,9 +46,10 @@ void narrow_table_inputs(const Graph& graph, Ranges& ranges);
 // The codes that a range gets (docs/numerics.md section 1).
 CodeType code_type_of(const Range& range);
 
-// The part of a convolution's result, as a mean over its channels, that the rounding of its input takes away: 0 nothing, 1 all. 0 also
-// where the channels' power is not known.
-f64 lost_share(const Graph& graph, const Node& node, const Range& input, const Range& output);
+// The part of the model's outputs that the rounding of a convolution's input takes away, as far as calibration saw the channels: 0 nothing,
+// 1 all. `relevance`: of the channels of its result (precision/relevance.h).
+f64 lost_share(const Graph& graph, const Node& node, const Range& input, const Range& output,
+               const std::vector<f64>& relevance);
 
 // The same of a recurrent layer that has a form of codes, by a trial of some steps.
 f64 lost_by_recurrence(const Graph& graph, const Node& node, const Range& input);
