@@ -215,18 +215,51 @@ Engine with_inner_values(const Engine& engine) {
   return Inside::engine(std::move(model));
 }
 
+namespace {
+
+// A value that both models have, by its name in each: channels that were equalized in one are what they were.
+struct Pair {
+  std::string reference, tested;
+};
+
+std::vector<Pair> common_pairs(const Model& reference, const Model& tested) {
+  std::unordered_map<std::string, std::string> known;
+  for (std::string& name : tappable_values(reference.graph)) {
+    std::string plain = network_name(reference.equalized, name);
+    known.emplace(std::move(plain), std::move(name));
+  }
+  std::vector<Pair> pairs;
+  for (std::string& name : tappable_values(tested.graph)) {
+    const auto at = known.find(network_name(tested.equalized, name));
+    if (at != known.end()) pairs.push_back({at->second, std::move(name)});
+  }
+  return pairs;
+}
+
+std::vector<std::string> names_of(const std::vector<Pair>& pairs, std::string Pair::*side) {
+  std::vector<std::string> names;
+  for (const Pair& pair : pairs) names.push_back(pair.*side);
+  return names;
+}
+
+}  // namespace
+
 std::vector<ValueError> compare(const Engine& reference, const Engine& tested,
                                 const SampleSource& next, const CompareOptions& options) {
-  const Graph& graph = Inside::model(tested).graph;
-  const std::vector<std::string> names = common_values(Inside::model(reference).graph, graph);
+  const Model &truth = Inside::model(reference), &model = Inside::model(tested);
+  const Graph& graph = model.graph;
+  const std::vector<Pair> pairs = common_pairs(truth, model);
+  const std::vector<std::string> names = names_of(pairs, &Pair::tested);
   if (names.empty()) {
     fail(Error::Code::invalid_argument,
          "the two engines have no value of one name; are they of one model?");
   }
   std::vector<ValueError> errors = errors_without_numbers(graph, names);
+  for (ValueError& error : errors) error.value = network_name(model.equalized, error.value);
   std::vector<ErrorStats> stats(names.size());
-  BodyErrors bodies(Inside::model(reference).graph, graph, options);
-  Context expected = tapped_engine(reference, names).make_context({.threads = options.threads});
+  BodyErrors bodies(truth.graph, graph, options);
+  Context expected = tapped_engine(reference, names_of(pairs, &Pair::reference))
+                         .make_context({.threads = options.threads});
   Context got = tapped_engine(tested, names).make_context({.threads = options.threads});
   Inside::impl(expected).bodies.watch(&bodies.reference());
   Inside::impl(got).bodies.watch(&bodies.tested());
@@ -236,7 +269,9 @@ std::vector<ValueError> compare(const Engine& reference, const Engine& tested,
     bodies.begin_sample();
     const std::vector<Tensor> wanted = expected.run(inputs), results = got.run(inputs);
     for (size_t i = 0; i < stats.size(); ++i)
-      add_value(wanted[i], results[i], options, errors[i], stats[i]);
+      add_value(network_value(truth.equalized, pairs[i].reference, wanted[i]),
+                network_value(model.equalized, pairs[i].tested, results[i]), options, errors[i],
+                stats[i]);
     report_progress(options.monitor, "compare", ++done);
   }
   for (size_t i = 0; i < errors.size(); ++i) set_numbers(errors[i], stats[i]);

@@ -56,6 +56,8 @@ std::string methods_of(const Ranges& ranges) {
   return fmt::format("{}", fmt::join(methods, ", "));
 }
 
+static_assert(kScaledSuffix == kEqualizedSuffix);
+
 // What the model remembers of its making.
 Model described(const FloatModel& from, bool calibrated) {
   Model model;
@@ -66,6 +68,8 @@ Model described(const FloatModel& from, bool calibrated) {
   model.calibration_samples = from.calibration->samples;
   model.calibrated_inputs = from.calibration->profiles;
   model.range_method = methods_of(*from.ranges);
+  for (const auto& [id, exponents] : from.calibration->exponents)
+    model.equalized.emplace(from.graph->value(id).name + std::string(kScaledSuffix), exponents);
   return model;
 }
 

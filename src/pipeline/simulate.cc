@@ -62,6 +62,7 @@ Engine simulation(const Engine& engine) {
       node.decision = {Precision::f32, ReasonCode::float_build, "simulated in f32"};
     model->producer = made.producer;
     model->preprocess = made.preprocess;
+    model->equalized = made.equalized;
     return Inside::engine(std::move(model));
   });
 }

@@ -378,7 +378,8 @@ void apply_exponents(Graph& graph, const ChannelExponents& exponents) {
         graph, node, [&](size_t c) { return exponent_of(exponents, in, c); },
         [&](size_t o) { return exponent_of(exponents, out, o); });
   }
-  for (const auto& [id, own] : exponents) graph.rename(id, graph.value(id).name + kEqualizedSuffix);
+  for (const auto& [id, own] : exponents)
+    graph.rename(id, graph.value(id).name + std::string(kScaledSuffix));
 }
 
 }  // namespace octet

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -23,8 +24,8 @@ struct ChannelFacts {
   std::vector<f64> min, max;  // smallest and largest value
 };
 
-// What behind the name of a value tells that it stands for other numbers than the model's.
-inline constexpr const char* kEqualizedSuffix = ".equalized";
+// Behind the name of a value: it stands for other numbers than the model's.
+inline constexpr std::string_view kScaledSuffix = ".equalized";
 
 // The exponents that cost least: the sum of what rounding of codes and of weights takes from the layers that read each tensor. No tensor
 // becomes wider than it is. Channels of `fixed` stay as they are.
@@ -41,7 +42,7 @@ ChannelExponents completed_exponents(const Graph& graph, const ChannelExponents&
 ChannelExponents without_exponents(const Graph& graph, const ChannelExponents& exponents,
                                    const std::unordered_set<ValueId>& ids);
 
-// Multiplies the weights. Values that become others get kEqualizedSuffix.
+// Multiplies the weights. Values that become others get kScaledSuffix.
 void apply_exponents(Graph& graph, const ChannelExponents& exponents);
 
 }  // namespace octet

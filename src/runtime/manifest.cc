@@ -125,6 +125,14 @@ std::vector<InputProfile> profiles_of(const json& manifest) {
   }
 }
 
+EqualizedValues equalized_of(const json& manifest) {
+  EqualizedValues equalized;
+  if (!manifest.contains("equalized")) return equalized;
+  for (const auto& [name, exponents] : manifest["equalized"].items())
+    equalized.emplace(name, exponents_from(exponents.get<std::string>()));
+  return equalized;
+}
+
 s64 attached_in(const json& manifest) {
   const s64 attached = manifest.value("attachment_bytes", s64{0});
   if (attached < 0) fail(Error::Code::invalid_model, "manifest: {} bytes attached", attached);
@@ -151,6 +159,8 @@ std::string write_manifest(const Model& model) {
   if (!plugins.empty()) manifest["plugins"] = std::move(plugins);
   if (!model.calibrated_inputs.empty())
     manifest["calibrated_inputs"] = json(profiles_json(model.calibrated_inputs));
+  for (const auto& [name, exponents] : model.equalized)
+    manifest["equalized"][name] = exponents_text(exponents);
   if (model.preprocess) manifest["preprocess"] = json::parse(to_json(*model.preprocess));
   const AskedPrecisions& asked = model.constraints;
   if (!asked.constraints.empty() && asked.nodes.size() + asked.constraints.size() <= kMaxRequests)
@@ -175,6 +185,7 @@ s64 read_manifest(std::string_view text, Model& model) {
     model.provenance = manifest.value("provenance", std::string());
     check_plugins(plugins_of(manifest));
     model.calibrated_inputs = profiles_of(manifest);
+    model.equalized = equalized_of(manifest);
     if (manifest.contains("preprocess")) {
       JsonTree<json> own(manifest["preprocess"]);
       json& preprocess = own.value;

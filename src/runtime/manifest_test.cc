@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/error_testing.h"
+
 namespace octet::test {
 namespace {
 
@@ -32,11 +34,30 @@ TEST(Manifest, IsWrittenAsItWasRead) {
                              {"c", Precision::none, Precision::int8},
                              {"a", Precision::f16, Precision::int8},
                              {"a2", Precision::f32, Precision::f32}};
+  model.equalized = {{"conv.equalized", {0, 3, 20}}};
   const std::string text = write_manifest(model);
   Model read_again;
   read_manifest(text, read_again);
   EXPECT_EQ(write_manifest(read_again), text);
   EXPECT_EQ(read_again.provenance, model.provenance);
+  EXPECT_EQ(read_again.equalized, model.equalized);
+}
+
+TEST(Manifest, ExponentsOfChannelsAreBounded) {
+  Model model;
+  std::string text = write_manifest(model);
+  text.insert(1, R"("equalized":{"conv.equalized":"0z"},)");
+  expect_error([&] { read_manifest(text, model); }, Error::Code::invalid_model, {"'z'"});
+}
+
+TEST(Equalized, ValuesAreTheNetworksAgain) {
+  const EqualizedValues equalized = {{"conv.equalized", {0, 3}}};
+  EXPECT_EQ(network_name(equalized, "conv.equalized"), "conv");
+  EXPECT_EQ(network_name(equalized, "other.equalized"), "other.equalized");
+  const Tensor value = Tensor::of<f32>({1, 2, 1, 2}, std::vector<f32>{1, 2, 8, 16});
+  const Tensor plain = network_value(equalized, "conv.equalized", value);
+  EXPECT_EQ(std::vector<f32>(plain.as<f32>().begin(), plain.as<f32>().end()),
+            (std::vector<f32>{1, 2, 1, 2}));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "octet/constraints.h"
 #include "octet/input_profile.h"
 #include "octet/preprocess.h"
+#include "runtime/equalized.h"
 
 namespace octet {
 
@@ -33,6 +34,7 @@ struct Model {
   std::string range_method;  // "entropy", "minmax"; empty without calibration
   s64 calibration_samples = 0;
   std::vector<InputProfile> calibrated_inputs = {};  // one for each input, or none
+  EqualizedValues equalized = {};
   AskedPrecisions constraints = {};
   // What else the build knew, as octet/provenance.h writes it; empty: it did not say.
   std::string provenance = {};

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which values of a model stand for other numbers than those of the network that it was made of (docs/adr/0029), and how much
+// larger their channels are.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/types.h"
+#include "octet/tensor.h"
+
+namespace octet {
+
+// What such values have behind the network's name.
+inline constexpr std::string_view kEqualizedSuffix = ".equalized";
+// A channel is at most 2^20 times the network's.
+inline constexpr int kMostExponent = 20;
+
+// By the value's name, of each channel: it is 2^exponent times the network's.
+using EqualizedValues = std::map<std::string, std::vector<s8>, std::less<>>;
+
+// The name that the value has in the network.
+std::string network_name(const EqualizedValues& equalized, std::string_view name);
+
+// The value as it is in the network. Values that are not listed, or have other channels, are what they are.
+Tensor network_value(const EqualizedValues& equalized, std::string_view name, const Tensor& value);
+
+// Texts of the exponents, a character each: '0' to '9', then letters.
+std::string exponents_text(const std::vector<s8>& exponents);
+// Throws Error(invalid_model).
+std::vector<s8> exponents_from(std::string_view text);
+
+}  // namespace octet
