@@ -26,6 +26,7 @@ struct HalfCase {
   const char* residual = "";  // none, the type or f32
   const char* activation = "";
   bool rows = false, bias = true;
+  bool image = false;  // x is f32, and rounded for the layer
 
   s64 out(s64 in, s64 kernel) const {
     return (in + 2 * pad - dilation * (kernel - 1) - 1) / stride + 1;
@@ -58,7 +59,7 @@ class Operands {
  public:
   explicit Operands(const HalfCase& c)
       : case_(c),
-        x_(dtype_from_name(c.type), c.x_shape()),
+        x_(c.image ? Dtype::f32 : dtype_from_name(c.type), c.x_shape()),
         residual_(dtype_from_name(*c.residual != 0 ? c.residual : c.type), c.y_shape()) {
     fill(x_);
     fill(residual_);
@@ -73,13 +74,17 @@ class Operands {
   Graph graph() const {
     const HalfCase& c = case_;
     const bool added = *c.residual != 0, widened = added && std::string(c.residual) != "f32";
-    std::string text = fmt::format("graph \"g\"(%x: {}[{}]", c.type, dims(c.x_shape()));
+    std::string text =
+        fmt::format("graph \"g\"(%x: {}[{}]", c.image ? "f32" : c.type, dims(c.x_shape()));
     if (added) text += fmt::format(", %r: {}[{}]", c.residual, dims(c.y_shape()));
     text += fmt::format(") {{\n  const %w: f32[{}] = {{{}}}\n", dims(weights_shape()),
                         fmt::join(weights_, ", "));
     if (c.bias)
       text += fmt::format("  const %b: f32[{}] = {{{}}}\n", c.outputs, fmt::join(bias_, ", "));
-    text += fmt::format("  %i: f32[{}] = Cast(%x) {{to=\"f32\"}}\n", dims(c.x_shape()));
+    if (c.image)
+      text += fmt::format("  %h: {0}[{1}] = Cast(%x) {{to=\"{0}\"}}\n", c.type, dims(c.x_shape()));
+    text += fmt::format("  %i: f32[{}] = Cast(%{}) {{to=\"f32\"}}\n", dims(c.x_shape()),
+                        c.image ? "h" : "x");
     if (widened)
       text += fmt::format("  %a: f32[{}] = Cast(%r) {{to=\"f32\"}}\n", dims(c.y_shape()));
     text += fmt::format("  %p: f32[{}] = {}(%i, %w{}{}) {{", dims(c.y_shape()),
@@ -167,7 +172,8 @@ class Operands {
                            : ((at.n * c.channels + i) * c.height + h) * c.width + w;
       const s64 weight = c.rows ? i * c.outputs + at.o
                                 : ((at.o * c.channels + i) * c.kernel_h + r) * c.kernel_w + s;
-      const f64 product = real(x_, x) * weights_[static_cast<size_t>(weight)];
+      const f64 product =
+          rounded(static_cast<f32>(real(x_, x)), c.type) * weights_[static_cast<size_t>(weight)];
       sums[0] += product, sums[1] += std::abs(product);
     }
   }
@@ -215,7 +221,7 @@ void expect_all_near(const HalfCase& c, s64 most) {
                                     [&](const std::string& kernel, const std::vector<Tensor>& y) {
                                       operands.expect_near(y[0], kernel);
                                     });
-  EXPECT_GT(count, 0);
+  EXPECT_GT(count, 0) << dims(c.x_shape()) << " to " << dims(c.y_shape());
 }
 
 #define NEEDS_HOPPER()                          \
@@ -264,6 +270,44 @@ TEST(GpuHalfProducts, Images) {
                    .type = "bf16",
                    .y = "f32"},
                   most);
+}
+
+// Blocks of pixels become pixels of many channels.
+TEST(GpuHalfProducts, ImagesOfFewChannels) {
+  NEEDS_HOPPER();
+  expect_all_near({.batch = 2,
+                   .channels = 3,
+                   .height = 61,
+                   .width = 70,
+                   .outputs = 40,
+                   .kernel_h = 7,
+                   .kernel_w = 7,
+                   .stride = 2,
+                   .pad = 3,
+                   .activation = "relu",
+                   .image = true},
+                  1);
+  expect_all_near({.channels = 3,
+                   .height = 15,
+                   .width = 14,
+                   .outputs = 32,
+                   .kernel_h = 3,
+                   .kernel_w = 3,
+                   .stride = 2,
+                   .pad = 1,
+                   .type = "bf16",
+                   .y = "u8",
+                   .image = true},
+                  1);
+  expect_all_near({.channels = 4,
+                   .height = 9,
+                   .width = 11,
+                   .outputs = 17,
+                   .kernel_h = 3,
+                   .kernel_w = 3,
+                   .pad = 1,
+                   .image = true},
+                  1);
 }
 
 TEST(GpuHalfProducts, Ends) {

@@ -124,6 +124,19 @@ class Finder {
  public:
   Finder(const Graph& graph, const Uses& uses, u32 last) : graph_(graph), uses_(uses), at_(last) {}
 
+  // A caller's reals of f32 that are rounded to 16 bits for the product alone, and the rest.
+  std::vector<u32> chain_of_image() {
+    std::vector<u32> rest = chain("");
+    if (rest.empty()) return {};
+    const auto product =
+        std::ranges::find_if(rest, [&](u32 n) { return is_product(graph_.nodes[n]); });
+    const s32 cast = producer(graph_.nodes[*product].input(kX));
+    if (cast < 0 || !is_widening(graph_, graph_.nodes[static_cast<size_t>(cast)])) return {};
+    const s32 from = producer(node_input(cast));
+    if (!take_if(from, is_narrowing) || producer(node_input(from)) >= 0) return {};
+    return sorted();
+  }
+
   std::vector<u32> chain(std::string_view grid) {
     take(at_);
     if (is_narrowing(graph_, node())) {
@@ -154,6 +167,7 @@ class Finder {
  private:
   const Node& node() const { return graph_.nodes[at_]; }
   s32 producer(ValueId id) const { return id == kNoValue ? -1 : uses_.producer(id); }
+  ValueId node_input(s32 n) const { return graph_.nodes[static_cast<size_t>(n)].input(0); }
   void take(u32 n) { chain_.push_back(n); }
   // On to the producer of the node's first input.
   bool step_back() {
@@ -199,7 +213,7 @@ class Finder {
   }
   std::vector<u32> sorted() {
     std::ranges::sort(chain_);
-    return std::move(chain_);
+    return chain_;
   }
 
   const Graph& graph_;
@@ -333,6 +347,9 @@ Offer lower_float_product(const LowerRequest& request) {
 
 std::vector<u32> find_float_product(const Graph& graph, const Uses& uses, u32 last) {
   return Finder(graph, uses, last).chain("");
+}
+std::vector<u32> find_image_product(const Graph& graph, const Uses& uses, u32 last) {
+  return Finder(graph, uses, last).chain_of_image();
 }
 std::vector<u32> find_f16_product(const Graph& graph, const Uses& uses, u32 last) {
   return Finder(graph, uses, last).chain("f16");
