@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -135,6 +136,49 @@ TEST_F(GpuHalves, ALayerOf16BitsBetweenCodes) {
     const Graph graph = parse_graph(text, find_op);
     EXPECT_THAT(kernels(graph), Contains(is_product_of(type))) << type;
     expect_near(graph, *type == 'f' ? 1500.0f : 200.0f);
+  }
+}
+
+// A product of codes stores what such a layer reads, with the CPU's bits.
+TEST_F(GpuHalves, AProductOfCodesStores16Bits) {
+  for (const char* type : {"f16", "bf16"}) {
+    for (const int channels : {16, 40, 21}) {
+      std::mt19937 random(5);
+      std::string w, m;
+      for (int i = 0; i < channels * 32; ++i)
+        w += fmt::format("{}{}", i > 0 ? ", " : "", static_cast<int>(random() % 255) - 127);
+      for (int i = 0; i < channels; ++i)
+        m += fmt::format("{}{}", i > 0 ? ", " : "", 0.001f * static_cast<f32>(random() % 97 + 1));
+      const Graph graph = parse_graph(
+          fmt::format(R"(graph "g"(%x: u8[2,32,12,10]) {{
+  const %w: s8[{0},32,1,1] = {{{1}}}
+  const %b: s32[{0}] = {{{2}}}
+  const %m: f32[{0}] = {{{3}}}
+  %c: f32[2,{0},12,10] = QConv(%x, %w, %b, %m) {{input_zero_points=ints[117, 0, 0, 0], output_dtype="f32", activation="relu"}}
+  %y: {4}[2,{0},12,10] = Cast(%c) {{to="{4}"}}
+  return %y
+}})",
+                      channels, w,
+                      fmt::join(std::vector<int>(static_cast<size_t>(channels), 77), ", "), m,
+                      type),
+          find_op);
+      Tensor x(Dtype::u8, {2, 32, 12, 10});
+      for (u8& code : x.mutable_as<u8>()) code = static_cast<u8>(random());
+      const std::vector<Tensor> inputs{x};
+      const Tensor want = run_on(graph, inputs, make_target("cpu", 1, nullptr))[0];
+      for_each_kernel(graph, inputs, "halved_", 2,
+                      [&](const std::string& kernel, const std::vector<Tensor>& got) {
+                        for (size_t i = 0; i < want.bytes(); ++i)
+                          ASSERT_EQ(got[0].data()[i], want.data()[i])
+                              << kernel << " " << channels << " " << i;
+                      });
+      const std::vector<std::string> names = kernels(graph);
+      if (std::ranges::any_of(kernels(chain_of(type)), [](const std::string& name) {
+            return name.find("_wgmma_") != name.npos;
+          })) {
+        EXPECT_THAT(names, Contains(HasSubstr("halved_"))) << channels;
+      }
+    }
   }
 }
 

@@ -58,6 +58,24 @@ __device__ __forceinline__ f32 rounded_to(f32 t) {
   return t;
 }
 
+// Reals of f32, or of 16 bits.
+template <Number kType, s32 kCount>
+__device__ __forceinline__ Piece<bytes_of(kType) * kCount> packed_reals(const f32 (&t)[kCount]) {
+  constexpr s32 kBytes = bytes_of(kType);
+  Piece<kBytes * kCount> out;
+#pragma unroll
+  for (s32 e = 0; e < kCount; e += kCount < 4 / kBytes ? kCount : 4 / kBytes) {
+    u32 word = 0;
+    if constexpr (kType == Number::f32) {
+      word = bits_of(t[e]);
+    } else {
+      word = half_pair<kType>(t[e], kCount > 1 ? t[e + (kCount > 1)] : 0.0f);
+    }
+    out.words[e * kBytes / (s32)sizeof(out.words[0])] = (typename Piece<kBytes * kCount>::Word)word;
+  }
+  return out;
+}
+
 template <class Own>
 struct RealEnding {
   static constexpr RealEnd s = Own::spec();
@@ -106,9 +124,6 @@ struct RealEnding {
     if constexpr (kFunction) sum = function_of(rounded_to<s.rounded>(sum));
     return rounded_to<kStoresRounded ? Number::f32 : kLastRounded>(sum);
   }
-  static __device__ __forceinline__ f32 real_of(f32 sum, f32 bias, f32 residual) {
-    return ended(s.bias ? f32_add(sum, bias) : sum, residual);
-  }
   static __device__ __forceinline__ u32 stored_pair(f32 low, f32 high) {
     u32 pair = half_pair<s.y>(low, high);
     if constexpr (kBoundsPairs) {
@@ -126,21 +141,27 @@ struct RealEnding {
 
   template <s32 kCount>
   static __device__ __forceinline__ Piece<kYBytes * kCount> packed(const f32 (&t)[kCount]) {
-    Piece<kYBytes * kCount> out;
+    if constexpr (is_code(s.y)) {
+      Piece<kYBytes * kCount> out;
 #pragma unroll
-    for (s32 e = 0; e < kCount; e += kCount < 4 / kYBytes ? kCount : 4 / kYBytes) {
-      u32 word = 0;
-      if constexpr (s.y == Number::f32) {
-        word = bits_of(t[e]);
-      } else if constexpr (!is_code(s.y)) {
-        word = stored_pair(t[e], kCount > 1 ? t[e + (kCount > 1)] : 0.0f);
-      } else {
+      for (s32 e = 0; e < kCount; e += kCount < 4 ? kCount : 4) {
+        u32 word = 0;
 #pragma unroll
         for (s32 i = 0; i < (kCount < 4 ? kCount : 4); ++i) word |= code_of(t[e + i]) << (8 * i);
+        out.words[e / (s32)sizeof(out.words[0])] = (typename Piece<kYBytes * kCount>::Word)word;
       }
-      out.words[e * kYBytes / (s32)sizeof(out.words[0])] = (typename Piece<kYBytes * kCount>::Word)word;
+      return out;
+    } else if constexpr (kBoundsPairs) {
+      Piece<kYBytes * kCount> out;
+#pragma unroll
+      for (s32 e = 0; e < kCount; e += kCount < 2 ? kCount : 2) {
+        const u32 word = stored_pair(t[e], kCount > 1 ? t[e + (kCount > 1)] : 0.0f);
+        out.words[e * kYBytes / (s32)sizeof(out.words[0])] = (typename Piece<kYBytes * kCount>::Word)word;
+      }
+      return out;
+    } else {
+      return packed_reals<s.y>(t);
     }
-    return out;
   }
 
   // `kCount` neighbouring channels with these biases, at these elements of y and of the residual.

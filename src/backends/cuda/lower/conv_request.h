@@ -99,5 +99,7 @@ Candidate conv_candidate(const LowerRequest& request, std::string kernel, Layout
 Candidate conv_mma_candidate(const LowerRequest& request, const ConvRequest& conv, Layout layout);
 // By families/conv_wgmma/.
 Offer conv_wgmma_offer(const LowerRequest& request, ConvRequest conv, Layout layout);
+// With neighbouring pixels as one.
+Offer conv_joined_offer(const LowerRequest& request, const ConvRequest& conv);
 
 }  // namespace octet::cuda

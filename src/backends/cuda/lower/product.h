@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/cuda/device/conv_window.h"
+#include "backends/cuda/device/number.h"
 #include "backends/cuda/lower/step.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/shared/conv.h"
@@ -19,11 +20,12 @@ struct Product {
   Tensor bias, multiplier, table;  // bias and table may be empty
   bool has_residual = false, residual_s8 = false;
   bool has_addend = false, addend_s8 = false;
-  Tensor addend_row;  // an addend that is one constant row of channels
+  Tensor addend_row;               // an addend that is one constant row of channels
+  Number real_type = Number::f32;  // as which reals leave the step
 
   bool real() const { return epilogue.real(); }
-  // Of the codes that leave the step.
-  s64 element_bytes() const { return real() ? 4 : 1; }
+  // Of what leaves the step.
+  s64 element_bytes() const { return real() ? bytes_of(real_type) : 1; }
 };
 
 // Empty, or why the operands do not fit.

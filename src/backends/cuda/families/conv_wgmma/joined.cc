@@ -55,9 +55,7 @@ ConvRequest joined(const ConvRequest& conv, s64 pixels) {
 
 }  // namespace
 
-Offer lower_conv_joined(const LowerRequest& request) {
-  ConvRequest conv;
-  if (std::string reason = read_conv(request, conv); !reason.empty()) return Reject{reason};
+Offer conv_joined_offer(const LowerRequest& request, const ConvRequest& conv) {
   if (std::string reason = reject(conv); !reason.empty()) return Reject{reason};
   if (std::string reason =
           device_of(request).chip().reject_without({Instruction::wgmma, Instruction::tma});
@@ -78,6 +76,12 @@ Offer lower_conv_joined(const LowerRequest& request) {
   }
   if (all.empty()) return Reject{"no number of pixels makes a row of whole 16 bytes"};
   return all;
+}
+
+Offer lower_conv_joined(const LowerRequest& request) {
+  ConvRequest conv;
+  if (std::string reason = read_conv(request, conv); !reason.empty()) return Reject{reason};
+  return conv_joined_offer(request, conv);
 }
 
 }  // namespace octet::cuda

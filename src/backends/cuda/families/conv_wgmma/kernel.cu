@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolution of codes on Hopper: the end of its tiles, which device/tiled_window.cuh multiplies.
 #include "backends/cuda/device/epilogue.cuh"
+#include "backends/cuda/device/real_end.cuh"
 #include "backends/cuda/device/tiled_window.cuh"
 
 using namespace octet::cuda;
@@ -49,6 +50,19 @@ __device__ __forceinline__ void load_operand(u8 (&to)[kChannels], const u8* from
     if (channel + v < kCout) load_codes<s.y_access>(to + v, from + channel + v);
 }
 
+// Four neighbouring channels of a pixel, as far as they exist.
+__device__ __forceinline__ void store_reals(const Params& p, const TilePixel& at, s32 channel, const f32 (&t)[4]) {
+  constexpr s32 kAccess = s.y_access < 4 ? s.y_access : 4;
+  u8* to = p.end.out + (Tiles::place(at, s.at.y) + channel) * bytes_of(s.real_type);
+#pragma unroll
+  for (s32 v = 0; v < 4; v += kAccess) {
+    f32 own[kAccess];
+#pragma unroll
+    for (s32 e = 0; e < kAccess; ++e) own[e] = t[v + e];
+    if (at.exists && channel + v < kCout) *(Piece<kAccess * bytes_of(s.real_type)>*)(to + v * bytes_of(s.real_type)) = packed_reals<s.real_type>(own);
+  }
+}
+
 // The first group of channels of a thread's rows: what is known of a channel is read once for all of them.
 __device__ __forceinline__ void finish(const Params& p, const s32 (&acc)[kTall][kBn / 2], const TilePixel (&at)[kRows], s32 channel,
                                        const u8* end, const u8* table, const u8 (&residual)[kRows][kChannels], s32 part) {
@@ -79,14 +93,7 @@ __device__ __forceinline__ void finish(const Params& p, const s32 (&acc)[kTall][
 #pragma unroll
       for (s32 e = 0; e < 4; ++e) t[e] = End::product_real(sums[e], scales[e], End::residual_real(((const u32*)residual[row])[w], e));
       if constexpr (s.end.real) {
-        f32* to = (f32*)p.end.out + Tiles::place(at[row], s.at.y) + channel + 4 * w;
-        if constexpr (s.y_access == 4) {
-          if (at[row].exists && channel + 4 * w < kCout) *(float4*)to = make_float4(t[0], t[1], t[2], t[3]);
-        } else {
-#pragma unroll
-          for (s32 e = 0; e < 4; ++e)
-            if (at[row].exists && channel + 4 * w + e < kCout) to[e] = t[e];
-        }
+        store_reals(p, at[row], channel + 4 * w, t);
       } else {
         const u8* addend = (kAddendAhead ? residual[row] : own_addend[row]) + 4 * w;
         words[row][w] = End::product_codes(t, table, addend, zero_point_of(part));

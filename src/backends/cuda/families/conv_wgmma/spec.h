@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backends/cuda/device/epilogue.h"
+#include "backends/cuda/device/number.h"
 #include "backends/cuda/device/tiled_window.h"
 
 namespace octet::cuda::conv_wgmma {
@@ -25,13 +26,14 @@ OCTET_SPEC(Edges, CONV_WGMMA_EDGES_FIELDS)
   FIELD(s32, zero_point2)
 OCTET_SPEC(Parts, CONV_WGMMA_PARTS_FIELDS)
 
-#define CONV_WGMMA_FIELDS(FIELD) \
-  FIELD(TiledWindow, main)       \
-  FIELD(ConvOperands, at)        \
-  FIELD(EpilogueSpec, end)       \
-  FIELD(Edges, edges)            \
-  FIELD(Parts, parts)            \
-  FIELD(s32, y_access) /* channels that are stored at once */
+#define CONV_WGMMA_FIELDS(FIELD)                                                \
+  FIELD(TiledWindow, main)                                                      \
+  FIELD(ConvOperands, at)                                                       \
+  FIELD(EpilogueSpec, end)                                                      \
+  FIELD(Edges, edges)                                                           \
+  FIELD(Parts, parts)                                                           \
+  FIELD(Number, real_type) /* as which reals are stored, where y is no codes */ \
+  FIELD(s32, y_access)     /* channels that are stored at once */
 OCTET_SPEC(Spec, CONV_WGMMA_FIELDS)
 
 constexpr s32 kMostParts = 3;

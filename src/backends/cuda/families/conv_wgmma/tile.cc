@@ -43,6 +43,7 @@ Spec without_tile(const ConvRequest& conv) {
           .end = end,
           .edges = edges_of(conv),
           .parts = parts_of(conv),
+          .real_type = conv.product.real_type,
           .y_access = 1};
 }
 
@@ -67,7 +68,7 @@ std::vector<CostedSpec> specs_of(const ConvRequest& conv, const Chip& chip) {
       .bytes = conv_bytes(conv),
       .finish_rate = costs.conv_wgmma_finish_rate,
       .residual_cycles = conv.product.has_residual ? costs.conv_wgmma_residual : 0.0,
-      .y_bytes = out_bytes(spec.end),
+      .y_bytes = out_bytes(spec.end),  // four channels are a store of reals of any type
       .memory =
           [&](const TiledWindow& main) {
             return tiled_memory(main, kWordsOfChannel, table_bytes(spec.end));
