@@ -21,6 +21,8 @@ using Tiles = WindowTiles<OwnWindow>;
 
 constexpr s32 kCout = s.main.window.cout, kBn = s.main.tile.bn, kThreads = Tiles::kThreads;
 constexpr s32 kGroup = Tiles::kGroup, kGroups = Tiles::kGroups, kChannels = Tiles::kChannels, kTall = Tiles::kTall, kRows = Tiles::kRows;
+// Groups of channels whose residual is held; of fewer than all one comes as another ends.
+constexpr s32 kDepth = s.end.residual ? groups_ahead(s.main.tile, s.end.residual_type) : 1, kFirst = kDepth == kGroups ? kDepth : kDepth - 1;
 constexpr s32 kAccess = s.y_access, kAccesses = kChannels / kAccess;
 
 struct OwnEnd {
@@ -37,34 +39,39 @@ struct OwnEnd {
     }
   }
 
-  // The residual of a group of channels, and of the next one.
+  // The residual of the next groups of channels.
   struct Ahead {
-    Piece<End::kResidualBytes * kAccess> own[s.end.residual ? kRows : 1][kAccesses], following[s.end.residual ? kRows : 1][kAccesses];
+    Piece<End::kResidualBytes * kAccess> own[kDepth][s.end.residual ? kRows : 1][kAccesses];
 
-    static __device__ __forceinline__ void load(Piece<End::kResidualBytes * kAccess> (&to)[s.end.residual ? kRows : 1][kAccesses], const Params& p,
-                                                const TilePixel (&at)[kRows], s32 channel) {
+    __device__ __forceinline__ void load(s32 slot, const Params& p, const TilePixel (&at)[kRows], s32 channel) {
       if constexpr (s.end.residual) {
 #pragma unroll
         for (s32 row = 0; row < kRows; ++row) {
           const u8* from = (const u8*)p.end.residual + (Tiles::place(at[row], s.at.residual) + channel) * End::kResidualBytes;
 #pragma unroll
           for (s32 v = 0; v < kAccesses; ++v)
-            if (at[row].exists && channel + v * kAccess < kCout) to[row][v] = piece_at<End::kResidualBytes * kAccess>(from + v * kAccess * End::kResidualBytes);
+            if (at[row].exists && channel + v * kAccess < kCout)
+              own[slot][row][v] = piece_at<End::kResidualBytes * kAccess>(from + v * kAccess * End::kResidualBytes);
         }
       }
     }
-    __device__ __forceinline__ void read(const Params& p, const TilePixel (&at)[kRows], s32 channel) { load(own, p, at, channel); }
+    __device__ __forceinline__ void read(const Params& p, const TilePixel (&at)[kRows], s32 channel) {
+#pragma unroll
+      for (s32 g = 0; g < kFirst; ++g) load(g, p, at, channel + g * kGroup);
+    }
     __device__ __forceinline__ void next() {
 #pragma unroll
-      for (s32 row = 0; row < (s.end.residual ? kRows : 1); ++row)
+      for (s32 g = 1; g < kDepth; ++g)
 #pragma unroll
-        for (s32 v = 0; v < kAccesses; ++v) own[row][v] = following[row][v];
+        for (s32 row = 0; row < (s.end.residual ? kRows : 1); ++row)
+#pragma unroll
+          for (s32 v = 0; v < kAccesses; ++v) own[g - 1][row][v] = own[g][row][v];
     }
   };
 
   static __device__ __forceinline__ void finish(const Params& p, const f32 (&acc)[kTall][kBn / 2], const TilePixel (&at)[kRows], s32 channel, u8* base,
                                                 Ahead& ahead, s32 n_tile, s32 g) {
-    if (g + 1 < kGroups) Ahead::load(ahead.following, p, at, channel + kGroup);
+    if (kFirst < kGroups && g + kFirst < kGroups) ahead.load(kDepth - 1, p, at, channel + kFirst * kGroup);
     f32 bias[kChannels] = {};
     if constexpr (s.end.bias) {
       const f32* from = (const f32*)(base + Tiles::kOffEnd) + n_tile * kBn + g * kGroup + threadIdx.x % 4 * kChannels;
@@ -83,7 +90,7 @@ struct OwnEnd {
 #pragma unroll
         for (s32 e = 0; e < kAccess; ++e) {
           const f32 sum = acc[row / 2][(v + e) / 2 * 4 + row % 2 * 2 + (v + e) % 2];
-          t[e] = End::real_of(sum, bias[v + e], s.end.residual ? real_at<s.end.residual_type>(ahead.own[s.end.residual ? row : 0][v / kAccess], e) : 0.0f);
+          t[e] = End::real_of(sum, bias[v + e], s.end.residual ? real_at<s.end.residual_type>(ahead.own[0][s.end.residual ? row : 0][v / kAccess], e) : 0.0f);
         }
         if (at[row].exists && channel + v < kCout) *(Piece<End::kYBytes * kAccess>*)(to + v * End::kYBytes) = End::packed(t);
       }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conv and MatMul of 16-bit floats by constant weights, by warpgroups of a Hopper.
+#include <algorithm>
+
 #include "backends/cuda/families/product_wgmma/spec.h"
 #include "backends/cuda/lower/conv_cost.h"
 #include "backends/cuda/lower/float_product.h"
@@ -23,13 +25,12 @@ std::string reject(const FloatProduct& product, const Chip& chip) {
   return reject_window(product.geometry, bytes_of(product.x_type));
 }
 
-// Registers that hold sums, and what waits to be added to them, of a group of channels and of the next: a thread has 168, or 80 where two blocks share a multiprocessor.
 bool fits_registers(const FloatProduct& product, const WindowTile& tile) {
-  constexpr s32 kMost = 128, kMostOfTwo = 64, kMostWithOperand = 112, kMostOfTwoWithOperand = 48;
-  const s32 sums = tile.bm_wg / 64 * tile.bn / 2, rows = tile.bm_wg / 32;
+  constexpr s32 kMost = 128, kMostOfTwo = 64;
+  const s32 sums = product_wgmma::sums(tile);
   if (!product.has_residual) return sums <= (tile.blocks > 1 ? kMostOfTwo : kMost);
-  const s32 words = 2 * rows * own_channels(tile) * bytes_of(product.residual_type) / 4;
-  return sums + words <= (tile.blocks > 1 ? kMostOfTwoWithOperand : kMostWithOperand);
+  const s32 groups = tile.bn / tile.group;
+  return product_wgmma::groups_ahead(tile, product.residual_type) >= std::min(groups, 2);
 }
 
 f64 bytes_moved(const FloatProduct& product, const RealEnd& end) {

@@ -21,6 +21,18 @@ constexpr TiledMemory memory(const TiledWindow& main) {
   return tiled_memory(main, kWordsOfChannel, 0);
 }
 
+// Registers that hold sums, and what waits to be added to them: a thread has 168, or 80 where two blocks share a multiprocessor.
+constexpr s32 sums(const WindowTile& t) { return t.bm_wg / 64 * t.bn / 2; }
+constexpr s32 residual_words(const WindowTile& t, Number residual) {
+  return t.bm_wg / 32 * own_channels(t) * bytes_of(residual) / 4;  // of a group of channels
+}
+// Groups whose residual is asked for before they are ended: as many as registers hold, all of them before the products. Two at least.
+constexpr s32 groups_ahead(const WindowTile& t, Number residual) {
+  const s32 most = (t.blocks > 1 ? 48 : 120) - sums(t);
+  const s32 groups = most / residual_words(t, residual), all = t.bn / t.group;
+  return groups < all ? groups : all;
+}
+
 #define PRODUCT_WGMMA_RULES(RULE)                        \
   TILED_WINDOW_RULES(RULE, s.main)                       \
   RULE(s.main.number_bytes == 2, "numbers have 16 bits") \
