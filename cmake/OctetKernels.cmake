@@ -10,30 +10,13 @@ endfunction()
 
 # FOLDER is src/backends/cuda.
 function(octet_write_kernels folder output)
-  octet_kernel_literal(${folder}/kernels/params.inc params)
-  # sv: with its length, which a compiler would else count letter by letter.
-  set(text "constexpr std::string_view kParams = ${params}sv;\nconstexpr SourceText kFiles[] = {\n")
+  set(text "constexpr SourceText kFiles[] = {\n")
   file(GLOB files RELATIVE ${folder} ${folder}/contract.h ${folder}/device/*.h ${folder}/device/*.cuh ${folder}/families/*/*.h ${folder}/families/*/*.cuh
     ${folder}/families/*/kernel.cu)
   foreach(file IN LISTS files)
     octet_kernel_literal(${folder}/${file} literal)
+    # sv: with its length, which a compiler would else count letter by letter.
     string(APPEND text "{\"backends/cuda/${file}\", ${literal}sv},\n")
-  endforeach()
-  string(APPEND text "};\nconstexpr SourceText kSources[] = {\n")
-  file(STRINGS ${folder}/kernels/families.def rows REGEX "^(FAMILY|PART)\\(")
-  foreach(row IN LISTS rows)
-    string(REGEX MATCHALL "[a-z][a-z0-9_]*" names "${row}")
-    list(POP_FRONT names name)
-    set(literals "")
-    foreach(part IN LISTS names name)
-      if(NOT EXISTS ${folder}/kernels/${part}.cu)
-        set(literal "\"#include \\\"backends/cuda/device/${part}.cuh\\\"\\n\"")
-      else()
-        octet_kernel_literal(${folder}/kernels/${part}.cu literal)
-      endif()
-      string(APPEND literals "${literal}")
-    endforeach()
-    string(APPEND text "{\"${name}\", ${literals}sv},\n")
   endforeach()
   string(APPEND text "};\n")
   file(WRITE ${output} "${text}")
@@ -42,7 +25,7 @@ endfunction()
 # octet_cuda_kernels(FOLDER SOURCE): SOURCE includes "cuda_kernels/sources.inc".
 function(octet_cuda_kernels folder source)
   set(output ${PROJECT_BINARY_DIR}/generated/cuda_kernels/sources.inc)
-  file(GLOB inputs CONFIGURE_DEPENDS ${folder}/kernels/*.cu ${folder}/kernels/*.inc ${folder}/kernels/*.def ${folder}/contract.h ${folder}/device/*.h
+  file(GLOB inputs CONFIGURE_DEPENDS ${folder}/contract.h ${folder}/device/*.h
     ${folder}/device/*.cuh ${folder}/families/*/*.h ${folder}/families/*/*.cuh ${folder}/families/*/kernel.cu)
   add_custom_command(OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DOUTPUT=${output} -P ${OCTET_KERNEL_MAKER}

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <sstream>
 #include <unordered_set>
@@ -18,45 +17,15 @@
 namespace octet::test {
 namespace {
 
-// "window.cin=64", "kept.at[0].size=3"; expressions in values have words of their own.
-bool names_constant(std::string_view word, size_t equals) {
-  if (equals == 0 || equals == word.npos) return false;
-  return std::ranges::all_of(word.substr(0, equals), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("_.[]").find(c) != std::string_view::npos;
-  });
-}
-
-// What KernelSource::key() says, as far as a part's end. Values may hold spaces.
-cuda::KernelSource source_of(std::istringstream& words) {
-  cuda::KernelSource source;
-  words >> source.family;
-  for (std::string word; words >> word;) {
-    const size_t value = word.find('='), part = word.find('{');
-    if (part < value) {  // the family is what stands behind the bracket
-      words.seekg(-static_cast<std::streamoff>(word.size() - part - 1), std::ios::cur);
-      source.add_part(word.substr(0, part), source_of(words));
-      continue;
-    }
-    const bool ends = word.back() == '}';
-    if (ends) word.pop_back();
-    if (names_constant(word, value)) {
-      source.constants.push_back(word);
-    } else {
-      source.constants.back() += ' ' + word;
-    }
-    if (ends) break;
-  }
-  return source;
-}
-
-// All of it: functions are behind it, a line each.
+// What KernelSource::key() says.
 cuda::KernelSource source_of(const std::string& key) {
   std::istringstream lines(key);
   std::string line;
   std::getline(lines, line);
   std::istringstream words(line);
-  cuda::KernelSource source = source_of(words);
+  cuda::KernelSource source;
+  words >> source.family;
+  for (std::string word; words >> word;) source.constants.push_back(word);
   while (std::getline(lines, line)) {
     const size_t equals = line.find(" = ");
     source.functions.push_back({line.substr(0, equals), line.substr(equals + 3)});

@@ -4,10 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <set>
-#include <span>
 #include <utility>
 
 #include "backends/cuda/device.h"
@@ -26,18 +24,12 @@ struct SourceText {
 };
 
 using namespace std::string_view_literals;
-// Written by cmake/OctetKernels.cmake: kFiles, what kernels may include by its path, and kSources with a row for each family of kernels/.
+// Written by cmake/OctetKernels.cmake: kFiles, what kernels may include by its path.
 #include "cuda_kernels/sources.inc"
 
-const SourceText* find_text(std::span<const SourceText> texts, std::string_view name) {
-  const auto found = std::ranges::find(texts, name, &SourceText::name);
-  return found != texts.end() ? &*found : nullptr;
-}
-
-std::string_view text_of(std::string_view family) {
-  const SourceText* source = find_text(kSources, family);
-  OCTET_CHECK(source != nullptr);
-  return source->text;
+const SourceText* find_text(std::string_view name) {
+  const auto found = std::ranges::find(kFiles, name, &SourceText::name);
+  return found != std::end(kFiles) ? &*found : nullptr;
 }
 
 std::string file_of(const std::string& family, const char* file) {
@@ -49,7 +41,7 @@ const SourceText* included_by(std::string_view line) {
   constexpr std::string_view kInclude = "#include \"";
   if (!line.starts_with(kInclude)) return nullptr;
   line.remove_prefix(kInclude.size());
-  return find_text(kFiles, line.substr(0, line.find('"')));
+  return find_text(line.substr(0, line.find('"')));
 }
 
 // A text with every file of ours that it includes in its place, the first time: one text is what goes to another process and what the cache knows a kernel by.
@@ -93,31 +85,6 @@ std::string made_text(const KernelSource& source) {
   return text + "};\n}\n";
 }
 
-std::string defined(const std::string& constant) {
-  const size_t at = constant.find('=');
-  return fmt::format("#define {} {}\n", constant.substr(0, at), constant.substr(at + 1));
-}
-
-// For each macro of the text.
-std::string undefined(std::string_view text) {
-  constexpr std::string_view kDefine = "\n#define ";
-  std::set<std::string_view> names;
-  for (size_t at = 0; (at = text.find(kDefine, at)) != text.npos;) {
-    at += kDefine.size();
-    names.insert(text.substr(at, text.find_first_of(" (\n", at) - at));
-  }
-  std::string result;
-  for (const std::string_view name : names) result += fmt::format("#undef {}\n", name);
-  return result;
-}
-
-std::string part_text(const KernelSource& part) {
-  std::string text = "\n";
-  for (const std::string& constant : part.constants) text += defined(constant);
-  text += fmt::format("namespace {} {{\n{}\n}}\n", part.space, text_of(part.family));
-  return text + undefined(text);
-}
-
 // Machine code, or PTX, that the driver cannot read: what made it is newer than the driver, or knows not the chip.
 [[noreturn]] void refuse_image(const CudaDevice& device, const std::string& kernel,
                                CUresult result) {
@@ -132,50 +99,22 @@ std::string part_text(const KernelSource& part) {
 
 }  // namespace
 
-void KernelSource::add_part(std::string name, KernelSource part) {
-  part.space = std::move(name);
-  parts.push_back(std::move(part));
-}
-
-void KernelSource::set(std::string_view name, s64 value) {
-  constants.push_back(fmt::format("{}={}", name, value));
-}
-
-void KernelSource::set(std::string_view name, const std::string& value) {
-  constants.push_back(fmt::format("{}={}", name, value));
-}
-
-void KernelSource::set(std::string_view name, f32 value) {
-  constants.push_back(fmt::format("{}=f32_bits(0x{:08x}u)", name, std::bit_cast<u32>(value)));
-}
-
 std::string KernelSource::key() const {
   std::string key = family;
   for (const std::string& constant : constants) key += ' ' + constant;
-  for (const KernelSource& part : parts) key += fmt::format(" {}{{{}}}", part.space, part.key());
   for (const KernelFunction& function : functions)
     key += fmt::format("\n{} = {}", function.head, function.value);
   return key;
 }
 
 std::string KernelSource::text() const {
-  constexpr std::string_view kPrelude = "#include \"backends/cuda/device/prelude.cuh\"\n";
-  std::string text(kPrelude);
-  if (find_text(kFiles, file_of(family, "kernel.cu")) != nullptr) {
-    text += fmt::format("#include \"{}\"\n", file_of(family, "spec.h"));
-    if (!functions.empty()) text += "#include \"backends/cuda/device/snippets.cuh\"\n";
-    text += made_text(*this);
-    text += fmt::format("#include \"{}\"\n", file_of(family, "kernel.cu"));
-    return Includes().expanded(text, family);
-  }
-  text +=
-      "#include \"backends/cuda/device/epilogue.h\"\n#include "
-      "\"backends/cuda/device/tensor_map.h\"\n"
-      "using octet::cuda::EpilogueParams;\nusing octet::cuda::TensorMap;\n";
-  text += kParams;
-  for (const KernelSource& part : parts) text += part_text(part);
-  for (const std::string& constant : constants) text += defined(constant);
-  text += text_of(family);
+  const std::string kernel = file_of(family, "kernel.cu");
+  OCTET_CHECK(find_text(kernel) != nullptr);
+  std::string text = "#include \"backends/cuda/device/prelude.cuh\"\n";
+  text += fmt::format("#include \"{}\"\n", file_of(family, "spec.h"));
+  if (!functions.empty()) text += "#include \"backends/cuda/device/snippets.cuh\"\n";
+  text += made_text(*this);
+  text += fmt::format("#include \"{}\"\n", kernel);
   return Includes().expanded(text, family);
 }
 

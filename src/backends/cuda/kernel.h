@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels: compiled for the layer at hand from the sources in kernels/, kept on disk (kernel_cache.h), loaded once for a device.
+// Kernels: compiled for the layer at hand from the sources in families/, kept on disk (kernel_cache.h), loaded once for a device.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,8 +12,6 @@
 #include <vector>
 
 #include "backends/cuda/contract.h"
-#include "backends/cuda/device/epilogue.h"
-#include "backends/cuda/device/tensor_map.h"
 #include "backends/cuda/driver_types.h"
 #include "core/check.h"
 #include "core/types.h"
@@ -23,33 +21,18 @@ namespace octet::cuda {
 class CudaDevice;
 struct KernelImage;  // kernel_cache.h
 
-// Parameters of families of kernels/; those of families/ are in their spec.h.
-namespace params {
-#include "backends/cuda/kernels/params.inc"
-}  // namespace params
-
 // A function that a node writes into its kernel: a member of `struct Made`. It may name what device/snippets.cuh has.
 struct KernelFunction {
   std::string head;   // "f32 element(f32 a)"
   std::string value;  // what it returns: "math_exp(a)"
 };
 
-// A family and the constants of one of its kernels. The family is a folder of families/, and its constants the fields of its Spec (source_of() below); or, until it
-// has moved there, a row of kernels/families.def, and its constants are macros.
+// A kernel of a family, a folder of families/: source_of() below makes it of the family's Spec.
 struct KernelSource {
   std::string family;
   std::vector<std::string> constants;  // "window.cin=64"
-  // Before the family's own text: parts of it in namespaces, each with constants of its own.
-  std::vector<KernelSource> parts = {};
-  std::string space = {};  // of a part
   std::vector<KernelFunction> functions = {};
 
-  // "project" and a source of family "epilogue": project::product_codes() and the others end that product.
-  void add_part(std::string name, KernelSource part);
-  void set(std::string_view name, s64 value);
-  void set(std::string_view name, const std::string& value);
-  // Exactly this value, as a constant of CUDA's.
-  void set(std::string_view name, f32 value);
   // What a kernel is known by: family, constants and functions.
   std::string key() const;
   // The whole text that is compiled.

@@ -34,7 +34,7 @@ class CudaQueue final : public Queue {
   const CudaDevice& device() const { return device_; }
   CUstream stream() const { return stream_; }
 
-  // `parameters`: the struct of params.inc that the kernel takes, read before the call returns.
+  // `parameters`: the Params that the kernel takes, read before the call returns.
   template <class P>
   void launch(const Kernel& kernel, const LaunchShape& shape, const P& parameters) {
     launch_bytes(kernel, shape, &parameters);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // LSTM, GRU and RNN on the device against the scalar reference, to the bit: each way of sharing steps among blocks, all forms of the operators,
 // sizes around those of tiles, weights that do not fit into shared memory.
-#include "backends/cuda/lower/recurrent.h"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <limits>
 
 #include "backends/cuda/device.h"
-#include "backends/cuda/lower/recurrent_shape.h"
+#include "backends/cuda/families/recurrent_steps/lower.h"
+#include "backends/cuda/families/recurrent_steps/shape.h"
 #include "compile_only.h"
 #include "gpu_probe.h"
 

@@ -42,33 +42,6 @@ ConvOperands conv_operands(const ConvRequest& conv, const BindArgs& bind) {
           .addend = has_addend ? operand(kProductAddend) : PixelStrides{}};
 }
 
-void set_window(KernelSource& source, const ConvRequest& conv) {
-  const WindowAxis &h = conv.geometry.window.h(), &w = conv.geometry.window.w();
-  source.set("X_S8", s64{conv.product.x_s8});
-  source.set("ZP_X", s64{conv.product.epilogue.zero_point(kProductX)});
-  source.set("IH", h.in), source.set("IW", w.in);
-  source.set("CIN", conv.cin()), source.set("COUT", conv.cout());
-  source.set("GROUPS", conv.geometry.groups);
-  source.set("R", h.kernel), source.set("S", w.kernel);
-  source.set("STRIDE_H", h.stride), source.set("STRIDE_W", w.stride);
-  source.set("DIL_H", h.dilation), source.set("DIL_W", w.dilation);
-  source.set("PAD_T", h.pad_begin), source.set("PAD_L", w.pad_begin);
-  source.set("OH", h.out), source.set("OW", w.out);
-  source.set("M", conv.pixels());
-}
-
-void set_operands(KernelSource& source, const ConvRequest& conv, const BindArgs& bind) {
-  set_strides(source, "X", conv.input_strides(bind.inputs[kProductX]));
-  set_strides(source, "Y", conv.output_strides(bind.outputs[0]));
-  if (conv.product.has_residual)
-    set_strides(source, "RES", conv.output_strides(bind.inputs[kProductResidual]));
-  if (conv.product.addend_row) {
-    set_strides(source, "ADD", {});
-  } else if (conv.product.has_addend) {
-    set_strides(source, "ADD", conv.output_strides(bind.inputs[kProductAddend]));
-  }
-}
-
 s64 input_access(const ConvRequest& conv, const BindArgs& bind, s64 most) {
   const PixelStrides x = conv.input_strides(bind.inputs[kProductX]);
   return common_power(most, {conv.cin(), x.image, x.row, x.pixel, bind.input_offset(kProductX)});

@@ -81,10 +81,6 @@ std::string read_conv(const LowerRequest& request, ConvRequest& conv);
 // Window, sizes of x and y, zero point and type of x; where values lie.
 ConvWindow conv_window(const ConvRequest& conv);
 ConvOperands conv_operands(const ConvRequest& conv, const BindArgs& bind);
-// The same as macros.
-void set_window(KernelSource& source, const ConvRequest& conv);
-// Strides of x, y and of what is added: X_..., Y_..., RES_..., ADD_....
-void set_operands(KernelSource& source, const ConvRequest& conv, const BindArgs& bind);
 // Bytes that an access to x may take, and neighbouring channels that one to y and to what is added may, up to `most`.
 s64 input_access(const ConvRequest& conv, const BindArgs& bind, s64 most);
 s64 output_access(const ConvRequest& conv, const BindArgs& bind, s64 most);

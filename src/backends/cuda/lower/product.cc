@@ -28,42 +28,6 @@ bool residual_in_halves(const Product& product) {
          std::isfinite(product.epilogue.residual_multiplier * kFactor);
 }
 
-void set_residual(KernelSource& source, const Product& product) {
-  if (!product.has_residual) return;
-  source.set("EPI_RESIDUAL", s64{1});
-  source.set("RES_S8", s64{product.residual_s8});
-  source.set("RES_ZP", s64{product.epilogue.zero_point(kProductResidual)});
-  source.set("RES_M", product.epilogue.residual_multiplier);
-  source.set("RES_HALVES", s64{residual_in_halves(product)});
-}
-
-void set_activation(KernelSource& source, const Activation& activation) {
-  if (activation.kind == Activation::Kind::leaky_relu) {
-    source.set("EPI_LEAKY", s64{1});
-    source.set("ALPHA", activation.alpha);
-  }
-  if (activation.is_clamp()) {
-    source.set("EPI_CLAMP", s64{1});
-    source.set("CLAMP_LO", activation.min);
-    source.set("CLAMP_HI", activation.max);
-  }
-}
-
-void set_sum(KernelSource& source, const Product& product) {
-  if (!product.epilogue.sum) return;
-  const SumStage& sum = *product.epilogue.sum;
-  source.set("EPI_SUM", s64{1});
-  source.set("OWN_ZP", s64{sum.own_zero_point});
-  source.set("OWN_M", sum.own_multiplier);
-  source.set("ADD_S8", s64{product.addend_s8});
-  source.set("ADD_ZP", s64{product.epilogue.zero_point(kProductAddend)});
-  source.set("ADD_M", sum.addend_multiplier);
-  source.set("ADD_FIRST", s64{sum.addend_first});
-  source.set("SUM_ZP", s64{sum.range.zero_point});
-  source.set("SUM_LO", s64{sum.range.lo});
-  source.set("SUM_HI", s64{sum.range.hi});
-}
-
 BlobRecipe copied(const char* key, const Tensor& tensor) {
   return {key, {tensor}, [tensor] {
             return std::vector<std::byte>(tensor.data(), tensor.data() + tensor.bytes());
@@ -145,27 +109,6 @@ EpilogueSpec epilogue_spec(const Product& product) {
       .sum_hi = sum.range.hi};
 }
 
-void set_epilogue(KernelSource& source, const Product& product) {
-  const Epilogue& epilogue = product.epilogue;
-  source.set("EPI_REAL", s64{product.real()});
-  source.set("EPI_S8", s64{epilogue.output_dtype == Dtype::s8});
-  source.set("ZP_Y", s64{epilogue.range.zero_point});
-  source.set("LO", s64{epilogue.range.lo});
-  source.set("HI", s64{epilogue.range.hi});
-  if (product.table) source.set("EPI_TABLE", s64{1});
-  set_residual(source, product);
-  set_activation(source, epilogue.activation);
-  set_sum(source, product);
-}
-
-void add_epilogue(KernelSource& source, const std::string& name, const Product& product,
-                  bool t_fits) {
-  KernelSource part{"epilogue", {}};
-  set_epilogue(part, product);
-  part.set("T_FITS", s64{t_fits});
-  source.add_part(name, std::move(part));
-}
-
 std::vector<BlobRecipe> epilogue_blobs(const Product& product, const Tensor& weights, s64 channels,
                                        std::function<std::vector<s32>()> weight_sums) {
   std::vector<BlobRecipe> blobs;
@@ -236,12 +179,6 @@ ConvWindow window_fields(const ConvGeometry& geometry, bool x_signed, s32 zero_p
 PixelStrides pixel_strides(const Shape& shape, const Placement& placement) {
   const std::vector<s64> strides = strides_of(shape, placement);
   return {strides[0], strides[2], strides[3]};
-}
-
-void set_strides(KernelSource& source, const std::string& prefix, const PixelStrides& strides) {
-  source.set(prefix + "_IMAGE", strides.image);
-  source.set(prefix + "_ROW", strides.row);
-  source.set(prefix + "_PIXEL", strides.pixel);
 }
 
 s64 common_power(s64 most, std::initializer_list<s64> values) {

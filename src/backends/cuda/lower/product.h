@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What QConv and QMatMul share on a GPU: constants, the end of a product as constants of a kernel, operands and their strides.
+// What QConv and QMatMul share on a GPU: constants, the end of a product as a field of a spec, operands and their strides.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "backends/cuda/device/conv_window.h"
+#include "backends/cuda/device/epilogue.h"
 #include "backends/cuda/device/number.h"
 #include "backends/cuda/lower/step.h"
 #include "ops/quantized/epilogue.h"
@@ -33,11 +34,6 @@ std::string read_product(const LowerRequest& request, Product& product);
 
 // The end of a product as a field of a kernel's spec: without table_lanes, and t_fits not known.
 EpilogueSpec epilogue_spec(const Product& product);
-// The same as constants of kernels/epilogue.cu.
-void set_epilogue(KernelSource& source, const Product& product);
-// Of one of several products of a kernel: kernels/epilogue.cu once more, in a namespace.
-void add_epilogue(KernelSource& source, const std::string& name, const Product& product,
-                  bool t_fits);
 
 // For each channel: the bias less what the zero point of x adds (weight_sums: of each channel's weights), and the multiplier.
 std::vector<s32> biases_of(const Product& product, s64 channels,
@@ -59,8 +55,6 @@ ConvWindow window_fields(const ConvGeometry& geometry, bool x_signed, s32 zero_p
 
 // Of an operand in nhwc.
 PixelStrides pixel_strides(const Shape& shape, const Placement& placement);
-// As PREFIX_IMAGE, PREFIX_ROW, PREFIX_PIXEL.
-void set_strides(KernelSource& source, const std::string& prefix, const PixelStrides& strides);
 
 // The largest power of two, up to `most`, that divides all of them.
 s64 common_power(s64 most, std::initializer_list<s64> values);

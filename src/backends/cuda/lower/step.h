@@ -94,7 +94,7 @@ struct LaunchParts {
 };
 
 // Sets Candidate::prepare and bind. make_parameters(BindArgs) is called once, and gives a function of StepData and Launch::part whose
-// result is the kernel's struct (kernels/params.inc) for one run.
+// result is the kernel's Params for one run.
 template <class Make>
 void set_launches(Candidate& candidate, const CudaDevice& device, LaunchParts parts,
                   Make make_parameters) {

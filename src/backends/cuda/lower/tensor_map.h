@@ -6,6 +6,7 @@
 #include <array>
 
 #include "backends/cuda/device.h"
+#include "backends/cuda/device/tensor_map.h"
 #include "backends/cuda/kernel.h"
 
 namespace octet::cuda {

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cuda/lower/recurrent_shape.h"
+#include "backends/cuda/families/recurrent_steps/shape.h"
 
 #include <algorithm>
 #include <optional>
 
+#include "backends/cuda/families/recurrent_steps/spec.h"
 #include "core/divide.h"
 
 namespace octet::cuda {
 namespace {
 
-constexpr s64 kLanes = 16, kRows = 4;  // of a chunk, of a tile
+constexpr s64 kRows = 4;  // of a tile
 constexpr s64 kMostThreads = 512;
 constexpr s64 kMostLaunches = 8192;
 
-s64 chunks_of(const RecurrentSizes& sizes) { return ceil_div(sizes.hidden, kLanes); }
+s64 chunks_of(const RecurrentSizes& sizes) { return recurrent_steps::chunks_of(sizes.hidden); }
 
 // What a block keeps beside weights.
 s64 state_bytes(const RecurrentSizes& sizes, const RecurrentShape& shape) {
-  const s64 vectors = shape.sequences * chunks_of(sizes) * kLanes;
-  const s64 sums = shape.sequences * sizes.gates * shape.units;
-  return (vectors * (sizes.gates_first ? 2 : 1) + sums) * s64{sizeof(f32)};
+  return recurrent_steps::state_floats(shape.sequences, chunks_of(sizes), sizes.gates_first,
+                                       sizes.gates * shape.units) *
+         s64{sizeof(f32)};
 }
 
 // The products of one step in one block, whose threads all multiply.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the steps of a recurrent layer are shared out among blocks (kernels/recurrent_steps.cu).
+// How the steps of a recurrent layer are shared out among blocks.
 #pragma once
 
 #include <vector>

@@ -1,27 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // What both kernels of recurrent layers share: which step of a sequence is when, and sums of products in the order of core/reduce.h (element k
-// goes into lane k mod 16, product and sum are rounded apart), four rows by some vectors. Four neighbouring threads have such a tile between
-// them: thread g the lanes 4g to 4g + 3. Constants:
-//   STEPS, BATCH, BATCH_FIRST, REVERSE  REVERSE: of the first direction
-//   LENGTHS, LENGTH                     whether sequences have lengths of their own, and the type of one
-//   CODES                               products are of codes: reals that are whole, whose sums a real holds in any order (lower/recurrent.cc)
-#define LANES 16
+// goes into lane k mod kLanes, product and sum are rounded apart), four rows by some vectors. Four neighbouring threads have such a tile between
+// them: thread g the lanes 4g to 4g + 3.
+#pragma once
 
-// What is walked at step t. Lengths that are none are reported elsewhere; here they must do no harm.
+#include "backends/cuda/device/element_type.cuh"
+#include "backends/cuda/device/recurrent.h"
+
+namespace octet::cuda {
+
+// What is walked at step t; Own::spec() is the RecurrentWalk. Lengths that are none are reported elsewhere; here they must do no harm.
+template <class Own>
 struct Sequence {
+  static constexpr RecurrentWalk s = Own::spec();
   s32 n, length;
   bool backwards;
 
   __device__ __forceinline__ Sequence() {}
-  __device__ __forceinline__ Sequence(const void* lengths, s32 of, s32 direction) : n(of), length(STEPS), backwards(REVERSE || direction == 1) {
-#if LENGTHS
-    const s64 given = (s64)((const LENGTH*)lengths)[n];
-    length = (s32)min(max(given, (s64)0), (s64)STEPS);
-#endif
+  __device__ __forceinline__ Sequence(const void* lengths, s32 of, s32 direction) : n(of), length(s.steps), backwards(s.reverse || direction == 1) {
+    if constexpr (s.lengths) {
+      const s64 given = (s64)((const Element<s.length>*)lengths)[n];
+      length = (s32)min(max(given, (s64)0), (s64)s.steps);
+    }
   }
   __device__ __forceinline__ s64 time(s32 t) const { return backwards && t < length ? length - 1 - t : t; }
   // Of a row of x; rows of y have directions beside.
-  __device__ __forceinline__ s64 row(s32 t) const { return BATCH_FIRST ? (s64)n * STEPS + time(t) : time(t) * BATCH + n; }
+  __device__ __forceinline__ s64 row(s32 t) const { return s.batch_first ? (s64)n * s.steps + time(t) : time(t) * s.batch + n; }
 };
 
 // Elements [k, k + 4) of `count`; zeros behind them. kTogether: one access may read them.
@@ -71,3 +75,5 @@ struct LaneTile {
     }
   }
 };
+
+}  // namespace octet::cuda

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Depthwise QConv: kernels/depthwise.cu.
+// QConv where each channel of the result reads one channel alone.
 #include <algorithm>
 #include <numeric>
 
+#include "backends/cuda/families/depthwise/spec.h"
 #include "backends/cuda/lower/conv_cost.h"
 #include "backends/cuda/lower/conv_request.h"
 #include "core/divide.h"
@@ -10,9 +11,10 @@
 namespace octet::cuda {
 namespace {
 
-constexpr s64 kWord = 4;             // channels of a thread, and taps of a word
+using depthwise::Spec;
+
+constexpr s64 kWord = depthwise::kWord;
 constexpr s64 kLargestUnrolled = 7;  // taps of an axis that are code of their own
-constexpr int kThreads = 128;
 
 struct Strip {
   s64 rows = 4, columns = 2;
@@ -71,96 +73,91 @@ Strip choose_strip(const ConvRequest& conv, const Chip& chip) {
   return strip;
 }
 
-s64 pixel_groups(const ConvRequest& conv, const Strip& strip) {
-  return ceil_div((strip.columns - 1) * taps_apart(conv.w()) + conv.w().kernel, kWord);
+// What does not depend on where values lie.
+Spec spec_of(const ConvRequest& conv, const Strip& strip) {
+  return {.window = conv_window(conv),
+          .at = {},
+          .end = epilogue_spec(conv.product),
+          .images = field_of(conv.geometry.batch),
+          .channels = field_of(conv.geometry.out_channels),
+          .x_access = 1,
+          .y_access = 1,
+          .rows = field_of(strip.rows),
+          .columns = field_of(strip.columns),
+          .apart_h = field_of(apart(conv.h())),
+          .apart_w = field_of(apart(conv.w())),
+          .move_h = field_of(taps_apart(conv.h())),
+          .move_w = field_of(taps_apart(conv.w())),
+          .rolled = is_rolled(conv)};
 }
 
-// [tap row][output column][group of pixels][channel] words of four taps, those between which the window lies being zero.
-std::vector<std::byte> packed(const ConvRequest& conv, const Strip& strip) {
-  const s64 channels = words_of(conv) * kWord, taps_h = conv.h().kernel;
-  const s64 taps_w = conv.w().kernel, groups = pixel_groups(conv, strip);
+// Params::weights.
+std::vector<std::byte> packed(const ConvRequest& conv, const Spec& spec) {
+  const s64 channels = words(spec) * kWord, taps_h = conv.h().kernel, taps_w = conv.w().kernel;
   const std::span<const s8> weights = conv.weights.as<s8>();
   std::vector<std::byte> bytes(
-      static_cast<size_t>(taps_h * strip.columns * groups * channels * kWord));
-  for (s64 i = 0; i < std::ssize(weights) * strip.columns; ++i) {
-    const s64 j = i % strip.columns, s = i / strip.columns % taps_w;
-    const s64 r = i / strip.columns / taps_w % taps_h, c = i / strip.columns / taps_w / taps_h;
-    const s64 pixel = j * taps_apart(conv.w()) + s;
-    const s64 word = ((r * strip.columns + j) * groups + pixel / kWord) * channels + c;
-    bytes[static_cast<size_t>(word * kWord + pixel % kWord)] =
-        static_cast<std::byte>(weights[static_cast<size_t>(i / strip.columns)]);
+      static_cast<size_t>(tap_word(spec, spec.window.taps_h, 0, 0) * channels * kWord));
+  for (s64 i = 0; i < std::ssize(weights) * spec.columns; ++i) {
+    const s64 j = i % spec.columns, s = i / spec.columns % taps_w;
+    const s64 r = i / spec.columns / taps_w % taps_h, c = i / spec.columns / taps_w / taps_h;
+    const s64 pixel = j * spec.move_w + s;
+    const s32 word = tap_word(spec, field_of(r), field_of(j), field_of(pixel / kWord));
+    bytes[static_cast<size_t>((word * channels + c) * kWord + pixel % kWord)] =
+        static_cast<std::byte>(weights[static_cast<size_t>(i / spec.columns)]);
   }
   return bytes;
 }
 
-// Strips of four channels: threads.
-s64 items_of(const ConvRequest& conv, const Strip& strip) {
-  const auto blocks = [](const WindowAxis& axis, s64 size) {
-    return ceil_div(ceil_div(axis.out, apart(axis)), size) * apart(axis);
-  };
-  return conv.geometry.batch * blocks(conv.h(), strip.rows) * blocks(conv.w(), strip.columns) *
-         words_of(conv);
-}
-
 // Small windows are read and written as fast as their bytes move; large ones, and several channels of one, are bound by what a
 // multiprocessor's cache gives and its units multiply.
-f64 cost(const ConvRequest& conv, const Strip& strip, const Chip& chip) {
+f64 cost(const ConvRequest& conv, const Spec& spec, const Chip& chip) {
   const f64 moving = bytes_cost(conv_bytes(conv), chip);
-  if (!is_rolled(conv) && conv.cout() == 1) return moving;
+  if (!spec.rolled && conv.cout() == 1) return moving;
   constexpr f64 kWarp = 32;
-  const f64 rows = static_cast<f64>(strip.rows), columns = static_cast<f64>(strip.columns);
+  const f64 rows = spec.rows, columns = spec.columns;
   const s64 loads = conv.cout() == 1 || conv.cout() % kWord == 0 ? 1 : kWord;
   const f64 reading =
       rows * kWord * static_cast<f64>(loads) + columns * kWarp * 16 / chip.costs().rate_cache;
   const f64 multiplying = rows * columns * kWord * kWord * kWarp / chip.costs().rate_dot_s8;
-  const f64 steps = static_cast<f64>(conv.h().kernel * pixel_groups(conv, strip));
-  const f64 warps = static_cast<f64>(items_of(conv, strip)) / (kWarp * chip.multiprocessors);
+  const f64 steps = static_cast<f64>(conv.h().kernel * pixel_groups(spec));
+  const f64 warps = static_cast<f64>(items(spec)) / (kWarp * chip.multiprocessors);
   return std::max(moving, bytes_cost(0, chip) + warps * steps * std::max(reading, multiplying));
 }
 
-Launch make_launch(const ConvRequest& conv, const Strip& strip, const BindArgs& bind) {
-  Launch launch{.source = {"depthwise", {}}, .shape = {}};
-  set_window(launch.source, conv);
-  set_epilogue(launch.source, conv.product);
-  launch.source.set("T_FITS", s64{conv.sums_fit()});
-  set_operands(launch.source, conv, bind);
+Launch make_launch(const ConvRequest& conv, Spec spec, const BindArgs& bind) {
+  spec.at = conv_operands(conv, bind);
+  spec.end.t_fits = conv.sums_fit();
   ConvRequest whole = conv;  // accesses go over the channels of all groups
   whole.geometry.groups = 1;
-  launch.source.set("VEC", input_access(whole, bind, kWord));
-  launch.source.set("OUT_VEC", output_access(whole, bind, kWord));
-  launch.source.set("IMAGES", conv.geometry.batch);
-  launch.source.set("CHANNELS", conv.geometry.out_channels);
-  launch.source.set("ROWS", strip.rows), launch.source.set("COLS", strip.columns);
-  launch.source.set("APART_H", apart(conv.h())), launch.source.set("APART_W", apart(conv.w()));
-  launch.source.set("MOVE_H", taps_apart(conv.h()));
-  launch.source.set("MOVE_W", taps_apart(conv.w()));
-  launch.source.set("ROLLED", s64{is_rolled(conv)});
-  launch.shape = {.blocks = ceil_div(items_of(conv, strip), s64{kThreads}),
-                  .threads = kThreads,
-                  .programmatic_dependent = true};
-  return launch;
+  spec.x_access = field_of(input_access(whole, bind, kWord));
+  spec.y_access = field_of(output_access(whole, bind, kWord));
+  return {.source = source_of("depthwise", spec),
+          .shape = {.blocks = ceil_div(items(spec), s64{depthwise::kThreads}),
+                    .threads = depthwise::kThreads,
+                    .programmatic_dependent = true}};
+}
+
+BlobRecipe packing(const ConvRequest& conv, const Spec& spec) {
+  return {fmt::format("depthwise {} {}", spec.columns, spec.move_w), {conv.weights}, [conv, spec] {
+            return packed(conv, spec);
+          }};
 }
 
 Candidate candidate_for(const LowerRequest& request, const ConvRequest& conv, const Strip& strip) {
   const CudaDevice& device = device_of(request);
+  const Spec spec = spec_of(conv, strip);
   Candidate candidate = conv_candidate(
       request, fmt::format("depthwise_{}x{}", strip.rows, strip.columns), Layout::nhwc);
-  candidate.cost = cost(conv, strip, device.chip());
+  candidate.cost = cost(conv, spec, device.chip());
   candidate.macs_per_cycle = device.chip().costs().rate_dot_s8 * device.chip().multiprocessors;
-  set_step(candidate, device,
-           {.make_launch = [conv,
-                            strip](const BindArgs& bind) { return make_launch(conv, strip, bind); },
-            .recipes =
-                [conv, strip](const BindArgs&) {
-                  return conv_blobs(
-                      conv, {fmt::format("depthwise {} {}", strip.columns, taps_apart(conv.w())),
-                             {conv.weights},
-                             [conv, strip] { return packed(conv, strip); }});
-                }},
-           [product = conv.product](const StepData& data) {
-             return params::ConvParams{data.input(kProductX), data.blob<s8>(0),
-                                       epilogue_params(product, data, 1)};
-           });
+  set_step(
+      candidate, device,
+      {.make_launch = [conv, spec](const BindArgs& bind) { return make_launch(conv, spec, bind); },
+       .recipes = [conv, spec](const BindArgs&) { return conv_blobs(conv, packing(conv, spec)); }},
+      [product = conv.product](const StepData& data) {
+        return depthwise::Params{data.input(kProductX), data.blob<s8>(0),
+                                 epilogue_params(product, data, 1)};
+      });
   return candidate;
 }
 

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains of a depthwise QConv and the 1x1 QConvs around it: kernels/separable.cu.
+// Chains of a depthwise QConv and the 1x1 QConvs around it.
 #include <algorithm>
 #include <cstring>
 
-#include "backends/cuda/lower/separable_tile.h"
+#include "backends/cuda/families/separable/tile.h"
 #include "ops/shared/pool.h"
 #include "plan/chain.h"
 
 namespace octet::cuda {
 namespace {
 
-constexpr s64 kQuad = 4;
+using separable::kQuad;
+using separable::Memory;
+using separable::Sizes;
+using separable::Spec;
+using separable::Tile;
 
 // 'p': a product of pixels, 'd': depthwise, 'm': a maximum of a window; else 0.
 char kind_of(const Graph& graph, u32 n) {
@@ -135,10 +139,10 @@ bool sums_are_short(const ConvRequest& conv) {
 // What a kernel keeps of constants, as it lies in shared memory.
 class Packing {
  public:
-  Packing(const SeparableRequest& request, const SeparableTile& tile)
+  Packing(const SeparableRequest& request, const Tile& tile)
       : request_(request),
         tile_(tile),
-        memory_(memory_of(request, tile)),
+        memory_(separable::memory(sizes_of(request), tile)),
         bytes_(static_cast<size_t>(memory_.kept)) {}
 
   std::vector<std::byte> make() {
@@ -167,7 +171,8 @@ class Packing {
     const Product& product = conv.product;
     const s64 channels = conv.geometry.out_channels;
     if (product.table)
-      std::memcpy(bytes_.data() + memory_.tables + 256 * part, product.table.data(), 256);
+      std::memcpy(bytes_.data() + memory_.tables + separable::kTableBytes * part,
+                  product.table.data(), separable::kTableBytes);
     Ends ends{biases_of(product, channels, conv.weight_sums()),
               multipliers_of(product.multiplier, channels)};
     constexpr s32 kRealBits = 0x4B400000;  // of 1.5 * 2^23
@@ -180,21 +185,20 @@ class Packing {
   void pack_expand(const ConvRequest& conv) {
     const Ends ends = ends_of(conv, 0);
     for (s64 row = 0; row < memory_.channels; ++row) {
-      const s64 in_group = row % 16,
-                c = row - in_group + in_group % 8 / 2 * 4 + in_group / 8 * 2 + in_group % 2;
+      const s64 c = separable::channel_of_expand_row(row);
       if (c >= conv.cout()) continue;
       conv.for_each_weight(c,
                            [&](s64, s64 k, s8 weight) { put(row * memory_.k_pitch + k, weight); });
     }
     for (s64 c = 0; c < conv.cout(); ++c) {
-      const s64 at = memory_.expand_ends + c / kQuad * 32 + c % kQuad * 4;
+      const s64 at = memory_.expand_ends + separable::place_of_expand_end(c);
       put(at, ends.bias(c)), put(at + 16, ends.multiplier(c));
     }
   }
 
   void pack_window(const ConvRequest& conv) {
     const Ends ends = ends_of(conv, 1);
-    const s64 taps_w = conv.w().kernel, words = (taps_w + 3) / 4;
+    const s64 taps_w = conv.w().kernel, words = tap_words(sizes_of(request_));
     for (s64 c = 0; c < conv.geometry.out_channels; ++c) {
       const s64 at = memory_.taps_at + c * memory_.taps * 4;
       conv.for_each_weight(c, [&](s64 tap, s64, s8 weight) {
@@ -207,10 +211,9 @@ class Packing {
 
   void pack_project(const ConvRequest& conv) {
     const Ends ends = ends_of(conv, 2);
-    const s64 width = 8 * tile_.tiles_n;
-    for (s64 row = 0; row < tile_.outputs(); ++row) {
-      const s64 p = row % width,
-                c = row - p + 2 * tile_.tiles_n * (p % 8 / 2) + 2 * (p / 8) + p % 2;
+    const s64 outputs = separable::outputs(tile_);
+    for (s64 row = 0; row < outputs; ++row) {
+      const s64 c = separable::channel_of_project_row(row, tile_.tiles_n);
       if (c >= conv.cout()) continue;
       conv.for_each_weight(c, [&](s64, s64 k, s8 weight) {
         put(memory_.project + row * memory_.p_pitch + k / tile_.slice * memory_.a_bytes +
@@ -220,94 +223,82 @@ class Packing {
     }
     for (s64 c = 0; c < conv.cout(); ++c) {
       put(memory_.project_ends + 4 * c, ends.bias(c));
-      put(memory_.project_ends + 4 * (tile_.outputs() + c), ends.multiplier(c));
+      put(memory_.project_ends + 4 * (outputs + c), ends.multiplier(c));
     }
   }
 
   const SeparableRequest& request_;
-  const SeparableTile& tile_;
-  const SeparableMemory memory_;
+  const Tile& tile_;
+  const Memory memory_;
   std::vector<std::byte> bytes_;
 };
 
-void set_sizes(KernelSource& source, const SeparableRequest& request) {
-  const ConvRequest &first = request.first(), &window = request.window;
-  source.set("EXPAND", s64{request.expand.has_value()});
-  source.set("PROJECT", s64{request.project.has_value()});
-  source.set("XC", first.geometry.in_channels), source.set("X_S8", s64{first.product.x_s8});
-  source.set("IMAGES", window.geometry.batch);
-  source.set("C", window.geometry.out_channels), source.set("D_S8", s64{window.product.x_s8});
-  source.set("ZP", s64{window.product.epilogue.zero_point(kProductX)});
-  const WindowAxis &h = window.h(), &w = window.w();
-  source.set("IH", h.in), source.set("IW", w.in), source.set("OH", h.out), source.set("OW", w.out);
-  source.set("R", h.kernel), source.set("S", w.kernel);
-  source.set("STRIDE_H", h.stride), source.set("STRIDE_W", w.stride);
-  source.set("PAD_T", h.pad_begin), source.set("PAD_L", w.pad_begin);
-  source.set("N", request.last().geometry.out_channels);
-  source.set("P_S8", s64{request.window_s8}), source.set("POOL", s64{request.pooled ? 2 : 1});
+EpilogueSpec end_of(const ConvRequest* conv) {
+  if (conv == nullptr) return {};
+  EpilogueSpec end = epilogue_spec(conv->product);
+  end.t_fits = conv->t_fits;
+  return end;
 }
 
-void set_tile(KernelSource& source, const SeparableRequest& request, const SeparableTile& tile) {
-  const SeparableMemory memory = memory_of(request, tile);
-  source.set("TH", tile.th), source.set("TW", tile.tw);
-  source.set("ROWS", tile.rows), source.set("CS", tile.slice);
-  source.set("WARPS_M", tile.warps_m), source.set("WARPS_N", tile.warps_n);
-  source.set("TILES_M", tile.tiles_m), source.set("TILES_N", tile.tiles_n);
-  source.set("GROUPS", s64{tile.slice % 32 == 0 ? 2 : 1}), source.set("MIN_BLOCKS", tile.blocks);
-  source.set("OFF_EXPAND", s64{0}), source.set("OFF_EXPAND_ENDS", memory.expand_ends);
-  source.set("OFF_TAPS", memory.taps_at), source.set("OFF_SCALES", memory.scales);
-  source.set("OFF_PROJECT", memory.project);
-  source.set("OFF_PROJECT_ENDS", memory.project_ends), source.set("OFF_TABLES", memory.tables);
-  source.set("KEPT", memory.kept), source.set("OFF_X", memory.x);
-  source.set("OFF_INSIDE", memory.inside);
-  source.set("OFF_PLANES", memory.planes), source.set("OFF_A", memory.a);
+bool is_short(const ConvRequest* conv) { return conv != nullptr && sums_are_short(*conv); }
+
+// Where values lie, and how wide accesses are, are left to place().
+Spec spec_of(const SeparableRequest& request, const Tile& tile) {
+  const auto [expand, window, project] = request.parts();
+  return {.sizes = sizes_of(request),
+          .tile = tile,
+          .x_signed = request.first().product.x_s8,
+          .window_signed = window->product.x_s8,
+          .result_signed = request.window_s8,
+          .zero_point = window->product.epilogue.zero_point(kProductX),
+          .x = {},
+          .y = {},
+          .residual = {},
+          .addend = {},
+          .x_access = 1,
+          .y_access = 1,
+          .expand_end = end_of(expand),
+          .window_end = end_of(window),
+          .project_end = end_of(project),
+          .short_expand = is_short(expand),
+          .short_window = is_short(window),
+          .short_project = is_short(project)};
 }
 
-// Strides, and how wide accesses are.
-void set_places(KernelSource& source, const SeparableRequest& request, const SeparableTile& tile,
-                const Operands& operands, const BindArgs& bind) {
+void place(Spec& spec, const SeparableRequest& request, const Operands& operands,
+           const BindArgs& bind) {
   const ConvRequest& last = request.last();
   const PixelStrides x = request.first().input_strides(bind.inputs[operands.x]),
                      y = pixel_strides(request.y, bind.outputs[0]);
-  set_strides(source, "X", x), set_strides(source, "Y", y);
-  source.set("VEC", common_power(16, {request.first().geometry.in_channels, x.image, x.row, x.pixel,
-                                      bind.input_offset(operands.x)}));
+  spec.x = x, spec.y = y;
+  spec.x_access = field_of(common_power(
+      16, {spec.sizes.x_channels, x.image, x.row, x.pixel, bind.input_offset(operands.x)}));
   s64 width =
-      common_power(request.project ? std::min<s64>(16, 2 * tile.tiles_n) : 16,
+      common_power(request.project ? std::min<s64>(16, 2 * spec.tile.tiles_n) : 16,
                    {last.geometry.out_channels, y.image, y.row, y.pixel, bind.output_offset(0)});
-  const auto operand = [&](const char* name, size_t i) {
-    const PixelStrides r = last.output_strides(bind.inputs[i]);
-    set_strides(source, name, r);
-    width = common_power(width, {r.image, r.row, r.pixel, bind.input_offset(i)});
+  const auto operand = [&](PixelStrides& strides, size_t i) {
+    strides = last.output_strides(bind.inputs[i]);
+    width = common_power(width, {strides.image, strides.row, strides.pixel, bind.input_offset(i)});
   };
-  if (last.product.has_residual) operand("RES", operands.residual);
-  if (last.product.has_addend) operand("ADD", operands.addend);
-  source.set("OUT_VEC", width);
+  if (last.product.has_residual) operand(spec.residual, operands.residual);
+  if (last.product.has_addend) operand(spec.addend, operands.addend);
+  spec.y_access = field_of(width);
 }
 
-Launch make_launch(const SeparableRequest& request, const SeparableTile& tile,
-                   const Operands& operands, const Chip& chip, const BindArgs& bind) {
-  Launch launch{.source = {"separable", {}}, .shape = {}};
-  set_sizes(launch.source, request);
-  set_tile(launch.source, request, tile);
-  set_places(launch.source, request, tile, operands, bind);
-  constexpr const char* kNames[] = {"expand", "window", "project"};
-  constexpr const char* kShort[] = {"SHORT_EXPAND", "SHORT_WINDOW", "SHORT_PROJECT"};
-  for (size_t i = 0; i < std::size(kNames); ++i) {
-    const ConvRequest* conv = request.parts()[i];
-    if (conv == nullptr) continue;
-    add_epilogue(launch.source, kNames[i], conv->product, conv->t_fits);
-    launch.source.set(kShort[i], s64{sums_are_short(*conv)});
-  }
-  launch.shape = {.blocks = std::min(tiles_of(request, tile), chip.multiprocessors * tile.blocks),
-                  .threads = static_cast<int>(tile.threads()),
-                  .shared_bytes = memory_of(request, tile).all,
-                  .programmatic_dependent = true};
-  return launch;
+Launch make_launch(const SeparableRequest& request, const Tile& tile, const Operands& operands,
+                   const Chip& chip, const BindArgs& bind) {
+  Spec spec = spec_of(request, tile);
+  place(spec, request, operands, bind);
+  return {.source = source_of("separable", spec),
+          .shape = {
+              .blocks = std::min(tiles(spec.sizes, tile), s64{chip.multiprocessors} * tile.blocks),
+              .threads = threads(tile),
+              .shared_bytes = memory(spec.sizes, tile).all,
+              .programmatic_dependent = true}};
 }
 
-BlobRecipe kept_blob(const SeparableRequest& request, const SeparableTile& tile) {
-  BlobRecipe recipe{fmt::format("separable {}", tile.name()), {}, [request, tile] {
+BlobRecipe kept_blob(const SeparableRequest& request, const Tile& tile) {
+  BlobRecipe recipe{fmt::format("separable {}", name_of(tile)), {}, [request, tile] {
                       return Packing(request, tile).make();
                     }};
   for (const ConvRequest* conv : request.parts()) {
@@ -321,10 +312,10 @@ BlobRecipe kept_blob(const SeparableRequest& request, const SeparableTile& tile)
 }
 
 Candidate candidate_for(const LowerRequest& chain, const SeparableRequest& request,
-                        const SeparableTile& tile) {
+                        const Tile& tile) {
   const CudaDevice& device = device_of(chain);
   const Operands operands = operands_of(chain.node);
-  Candidate candidate = conv_candidate(chain, "separable_" + tile.name(), Layout::nhwc);
+  Candidate candidate = conv_candidate(chain, "separable_" + name_of(tile), Layout::nhwc);
   candidate.by_image = false;
   candidate.alignment = kQuad;
   candidate.cost = separable_cost(request, tile, device.chip());
@@ -337,7 +328,7 @@ Candidate candidate_for(const LowerRequest& chain, const SeparableRequest& reque
             .recipes = [request,
                         tile](const BindArgs&) { return std::vector{kept_blob(request, tile)}; }},
            [operands, product = request.last().product](const StepData& data) {
-             params::SeparableParams p{data.input(operands.x), data.blob<u8>(0), {}};
+             separable::Params p{data.input(operands.x), data.blob<u8>(0), {}};
              if (product.has_residual) p.end.residual = data.input(operands.residual);
              if (product.has_addend) p.end.addend = data.input(operands.addend);
              p.end.out = data.output();
@@ -367,7 +358,7 @@ std::vector<u32> find_pointwise_depthwise_pool(const Graph& graph, const Uses& u
 Offer offer_separable(const LowerRequest& chain) {
   SeparableRequest request;
   if (std::string reason = read_parts(chain, request); !reason.empty()) return Reject{reason};
-  const std::vector<SeparableTile> tiles = separable_tiles(request, device_of(chain).chip());
+  const std::vector<Tile> tiles = separable_tiles(request, device_of(chain).chip());
   if (tiles.empty()) return Reject{"no tile fits the chip"};
   // Neighbours in the estimate are much alike: a few of hundreds are worth measuring.
   constexpr size_t kMeasured = 6;
