@@ -281,7 +281,8 @@ TEST_F(GpuHalfNeighbors, FewChannels) {
 })",
                   find_op);
   const std::vector<std::string> names = kernels(graph);
-  EXPECT_THAT(names, Contains("cast").Times(1));
+  // A first convolution by warpgroups reads the caller's f32 itself.
+  EXPECT_THAT(names, Contains("cast").Times(::testing::Le(1)));
   EXPECT_THAT(names, AllOf(Not(Contains("reals")), Not(Contains("half_reals"))));
   EXPECT_THAT(names, Not(Contains(HasSubstr("direct"))));
   std::mt19937 random(3);
