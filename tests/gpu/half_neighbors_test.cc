@@ -13,6 +13,7 @@
 #include "graph/interpret.h"
 #include "graph/text.h"
 #include "on_gpu.h"
+#include "one_node.h"
 #include "ops/registry.h"
 
 namespace octet::test {
@@ -280,11 +281,14 @@ TEST_F(GpuHalfNeighbors, FewChannels) {
   return %y
 })",
                   find_op);
-  const std::vector<std::string> names = kernels(graph);
-  // A first convolution by warpgroups reads the caller's f32 itself.
-  EXPECT_THAT(names, Contains("cast").Times(::testing::Le(1)));
-  EXPECT_THAT(names, AllOf(Not(Contains("reals")), Not(Contains("half_reals"))));
-  EXPECT_THAT(names, Not(Contains(HasSubstr("direct"))));
+  if (is_emulated(
+          *device_)) {  // on a larger chip casts around a direct convolution cost less, with images as small as these
+    const std::vector<std::string> names = kernels(graph);
+    // A first convolution by warpgroups reads the caller's f32 itself.
+    EXPECT_THAT(names, Contains("cast").Times(::testing::Le(1)));
+    EXPECT_THAT(names, AllOf(Not(Contains("reals")), Not(Contains("half_reals"))));
+    EXPECT_THAT(names, Not(Contains(HasSubstr("direct"))));
+  }
   std::mt19937 random(3);
   const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
   expect_near(graph, inputs, 200.0f);

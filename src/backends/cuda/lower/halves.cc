@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <ranges>
 #include <utility>
 
 #include "graph/graph_edit.h"
@@ -211,8 +210,8 @@ class Storer {
   bool drop_others() {
     bool dropped = false;
     for (const Node& node : graph_.nodes) dropped = drop_results(node) || dropped;
-    for (const Node& node : graph_.nodes | std::views::reverse)
-      dropped = drop_results(node) || dropped;
+    for (auto node = graph_.nodes.rbegin(); node != graph_.nodes.rend(); ++node)
+      dropped = drop_results(*node) || dropped;
     return dropped;
   }
 
