@@ -14,12 +14,14 @@ namespace {
 constexpr size_t kRow = ChannelHistograms::kBins + 1;
 // A bin is what shares the exponent and the first four bits of the mantissa.
 constexpr int kKeyShift = 19;
-constexpr u32 kMagnitude = 0x7fffffff;
+constexpr u32 kMagnitudeBits = 0x7fffffff;
 constexpr s32 kInfinityKey = 0x7f800000 >> kKeyShift;
 // So many values of a channel of one image say how they are distributed.
 constexpr s64 kValuesOfPlane = 512;
 
-s32 key_of(f32 x) { return static_cast<s32>((std::bit_cast<u32>(x) & kMagnitude) >> kKeyShift); }
+s32 key_of(f32 x) {
+  return static_cast<s32>((std::bit_cast<u32>(x) & kMagnitudeBits) >> kKeyShift);
+}
 
 f64 lower_edge(s32 key) { return f64{std::bit_cast<f32>(static_cast<u32>(key) << kKeyShift)}; }
 

@@ -14,9 +14,9 @@ namespace octet {
 namespace {
 
 constexpr f32 kLargestHalf = 65504;
-constexpr s64 kMeasuredSamples = 8;
+constexpr s64 kOverflowSamples = 8;
 
-std::vector<TensorInfo> input_infos(const Graph& graph) {
+std::vector<TensorInfo> infos_of_inputs(const Graph& graph) {
   std::vector<TensorInfo> infos;
   for (ValueId id : graph.inputs) infos.push_back({graph.value(id).name, graph.value(id).type});
   return infos;
@@ -44,8 +44,8 @@ std::vector<HalfOverflow> find_overflows(const Graph& graph, std::span<const siz
   std::ranges::sort(values);
   DataOptions some = data;
   some.max_samples =
-      some.max_samples == 0 ? kMeasuredSamples : std::min(some.max_samples, kMeasuredSamples);
-  const std::vector<TensorInfo> infos = input_infos(graph);
+      some.max_samples == 0 ? kOverflowSamples : std::min(some.max_samples, kOverflowSamples);
+  const std::vector<TensorInfo> infos = infos_of_inputs(graph);
   const DataSource source = DataSource::open(some, infos);
   const Observations seen =
       observe({graph, values}, *feed_of(source, infos), {stage.threads, {}, nullptr});

@@ -10,7 +10,7 @@
 namespace octet {
 namespace {
 
-enum : size_t { kWeights = 1, kBias = 2 };
+enum : size_t { kWeightsInput = 1, kBiasInput = 2 };
 
 constexpr int kLowestExponent = -126;  // of a normal number
 constexpr int kHighestExponent = 100;  // sums of products stay far from infinity
@@ -34,13 +34,13 @@ size_t WeightChannels::at(size_t output, size_t i) const {
 }
 
 ProductWeights::ProductWeights(const Graph& graph, const Node& product)
-    : channels_(product, graph.constant_input(product, kWeights)->shape()),
+    : channels_(product, graph.constant_input(product, kWeightsInput)->shape()),
       squares_(outputs() * inputs_of_group()),
       largest_(squares_.size()),
       least_of_input_(inputs(), std::numeric_limits<f32>::infinity()),
       most_of_output_(outputs()) {
-  const auto weights = graph.constant_input(product, kWeights)->as<f32>();
-  const Tensor* bias = graph.constant_input(product, kBias);
+  const auto weights = graph.constant_input(product, kWeightsInput)->as<f32>();
+  const Tensor* bias = graph.constant_input(product, kBiasInput);
   for (size_t o = 0; o < outputs(); ++o) {
     f32 most = bias == nullptr ? 0.0f : std::fabs(bias->as<f32>()[o]);
     for (size_t i = 0; i < inputs_of_group(); ++i) {
@@ -85,7 +85,7 @@ std::vector<f64> ProductWeights::power_of(const std::vector<f64>& input) const {
 }
 
 void scale_product(Graph& graph, Node& product, const ExponentOf& before, const ExponentOf& after) {
-  const Tensor weights = *graph.constant_input(product, kWeights);
+  const Tensor weights = *graph.constant_input(product, kWeightsInput);
   const WeightChannels channels(product, weights.shape());
   Tensor scaled(Dtype::f32, weights.shape());
   for (size_t o = 0; o < channels.outputs(); ++o) {
@@ -95,14 +95,15 @@ void scale_product(Graph& graph, Node& product, const ExponentOf& before, const 
         scaled.mutable_as<f32>()[w] = std::ldexp(weights.as<f32>()[w], exponent);
     }
   }
-  product.inputs[kWeights] =
+  product.inputs[kWeightsInput] =
       graph.add_constant(product.name + ".equalized_weights", std::move(scaled));
-  if (product.input(kBias) == kNoValue) return;
+  if (product.input(kBiasInput) == kNoValue) return;
   Tensor bias(Dtype::f32, Shape{static_cast<s64>(channels.outputs())});
-  const auto values = graph.constant_input(product, kBias)->as<f32>();
+  const auto values = graph.constant_input(product, kBiasInput)->as<f32>();
   for (size_t o = 0; o < channels.outputs(); ++o)
     bias.mutable_as<f32>()[o] = std::ldexp(values[o], after(o));
-  product.inputs[kBias] = graph.add_constant(product.name + ".equalized_bias", std::move(bias));
+  product.inputs[kBiasInput] =
+      graph.add_constant(product.name + ".equalized_bias", std::move(bias));
 }
 
 }  // namespace octet

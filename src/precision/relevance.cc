@@ -12,8 +12,8 @@
 namespace octet {
 namespace {
 
-constexpr int kChannelAxis = 1;
-enum : size_t { kProductInput = 0, kProductResidual = 3 };
+constexpr int kImageChannelAxis = 1;
+enum : size_t { kProductInput = 0, kAddedInput = 3 };
 
 f64 total(const std::vector<f64>& parts) {
   return std::accumulate(parts.begin(), parts.end(), 0.0);
@@ -21,8 +21,9 @@ f64 total(const std::vector<f64>& parts) {
 
 size_t channels_of(const Graph& graph, ValueId id) {
   const Shape& shape = graph.value(id).type.shape;
-  const bool image = is_real_activation(graph, id) && shape.rank() == 4 && shape[kChannelAxis] > 0;
-  return image ? static_cast<size_t>(shape[kChannelAxis]) : 1;
+  const bool image =
+      is_real_activation(graph, id) && shape.rank() == 4 && shape[kImageChannelAxis] > 0;
+  return image ? static_cast<size_t>(shape[kImageChannelAxis]) : 1;
 }
 
 class Backward {
@@ -113,7 +114,7 @@ class Backward {
 
   void hand_on_product(const Node& node) {
     const ProductWeights weights(graph_, node);
-    const ValueId in = node.inputs[kProductInput], residual = node.input(kProductResidual);
+    const ValueId in = node.inputs[kProductInput], residual = node.input(kAddedInput);
     const std::vector<f64>& result = relevance_[node.outputs[0]];
     if (weights.inputs() != relevance_[in].size() || weights.outputs() != result.size())
       return spread(total(result), in);
