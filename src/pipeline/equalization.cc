@@ -37,6 +37,7 @@ bool scale(Observation& seen, const std::vector<s8>& exponents) {
 std::shared_ptr<const TensorStatistics> without(const TensorStatistics& seen,
                                                 const std::vector<s8>& exponents) {
   auto plain = std::make_shared<TensorStatistics>(seen);
+  // Power twice: it is of squares.
   for (auto* values : {&plain->channel_mean, &plain->channel_power, &plain->channel_power,
                        &plain->channel_min, &plain->channel_max}) {
     for (size_t c = 0; c < std::min(values->size(), exponents.size()); ++c)

@@ -25,13 +25,14 @@
 #include "preprocess/profile_json.h"
 
 namespace octet {
-namespace {
 
-std::vector<TensorInfo> inputs_of(const Graph& graph) {
+std::vector<TensorInfo> input_infos(const Graph& graph) {
   std::vector<TensorInfo> infos;
   for (ValueId id : graph.inputs) infos.push_back({graph.value(id).name, graph.value(id).type});
   return infos;
 }
+
+namespace {
 
 std::shared_ptr<const TensorStatistics> statistics_of(const Observation& seen) {
   const auto counts = seen.histogram.counts();
@@ -87,11 +88,11 @@ void observe_files(const Calibrating& work) {
   const CalibrationOptions& options = work.options;
   const StageOptions& stage = work.stage;
   Calibration& into = work.into;
-  DataSource data = DataSource::open(with_found(options, work.model), inputs_of(graph));
+  DataSource data = DataSource::open(with_found(options, work.model), input_infos(graph));
   data.validate(
       [&](s64 done, s64 total) { report_progress(stage.monitor, "check data", done, total); });
-  check_inputs_change(inputs_of(graph), data.summaries(), options);
-  observe_samples(work, *feed_of(data, inputs_of(graph)));
+  check_inputs_change(input_infos(graph), data.summaries(), options);
+  observe_samples(work, *feed_of(data, input_infos(graph)));
   into.inputs = data.summaries();
   into.profiles = fit_to_keep(data.profiles());
   into.handling = data.handling();
@@ -112,13 +113,13 @@ void observe_own(const Calibrating& work) {
          "calibration data are given twice: as files in '{}' and as samples of the caller",
          options.data.string());
   }
-  InputStatistics statistics(inputs_of(graph));
-  InputWatch watch(KnownInputs{inputs_of(graph)});
-  const auto feed = feed_of(options.samples, inputs_of(graph), &statistics, &watch);
+  InputStatistics statistics(input_infos(graph));
+  InputWatch watch(KnownInputs{input_infos(graph)});
+  const auto feed = feed_of(options.samples, input_infos(graph), &statistics, &watch);
   observe_samples(work, *feed);
   into.inputs = statistics.summaries();
   into.profiles = fit_to_keep(watch.profiles());
-  check_inputs_change(inputs_of(graph), into.inputs, options);
+  check_inputs_change(input_infos(graph), into.inputs, options);
   const std::vector<std::string> doubts = statistics.doubts(options.raw_pixels);
   into.notes.insert(into.notes.begin(), doubts.begin(), doubts.end());
   if (into.samples == 0) {

@@ -79,6 +79,9 @@ struct StageOptions {
   Monitor monitor = {};
 };
 
+// Name and type of each input, in order.
+std::vector<TensorInfo> input_infos(const Graph& graph);
+
 // What the model's makers say of photos counts where the caller says nothing. Arrays are what they are.
 CalibrationOptions with_found(CalibrationOptions options, const FloatModel& model);
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "data/sample_feed.h"
 #include "octet/data.h"
@@ -15,12 +14,6 @@ namespace {
 
 constexpr f32 kLargestHalf = 65504;
 constexpr s64 kOverflowSamples = 8;
-
-std::vector<TensorInfo> infos_of_inputs(const Graph& graph) {
-  std::vector<TensorInfo> infos;
-  for (ValueId id : graph.inputs) infos.push_back({graph.value(id).name, graph.value(id).type});
-  return infos;
-}
 
 // Real results of the layers, and who gives them.
 std::unordered_map<ValueId, size_t> results_of(const Graph& graph, std::span<const size_t> layers) {
@@ -45,10 +38,12 @@ std::vector<HalfOverflow> find_overflows(const Graph& graph, std::span<const siz
   DataOptions some = data;
   some.max_samples =
       some.max_samples == 0 ? kOverflowSamples : std::min(some.max_samples, kOverflowSamples);
-  const std::vector<TensorInfo> infos = infos_of_inputs(graph);
+  const std::vector<TensorInfo> infos = input_infos(graph);
   const DataSource source = DataSource::open(some, infos);
-  const Observations seen =
-      observe({graph, values}, *feed_of(source, infos), {stage.threads, {}, nullptr});
+  // Ends when it is asked to, and reports nothing: it is no calibration.
+  const Monitor quiet{.report = {}, .stop = stage.monitor.stop};
+  const Observations seen = observe({graph, values, {}, data.states}, *feed_of(source, infos),
+                                    {stage.threads, quiet, nullptr});
   std::vector<HalfOverflow> found;
   for (size_t i = 0; i < values.size(); ++i) {
     const f32 largest = seen.values[i].histogram.amax();
@@ -61,8 +56,7 @@ std::string overflow_line(const Graph& graph, std::span<const HalfOverflow> foun
   const HalfOverflow& worst = *std::ranges::max_element(found, {}, &HalfOverflow::largest);
   const std::string which = fmt::format(
       "{} result{} of f16 layers go{} beyond 65504, where f16 ends, on the calibration data: '{}' "
-      "of "
-      "layer '{}' reaches {:.3g}",
+      "of layer '{}' reaches {:.3g}",
       found.size(), found.size() == 1 ? "" : "s", found.size() == 1 ? "es" : "",
       graph.value(worst.value).name, graph.nodes[worst.layer].name, worst.largest);
   if (instead) return which + "; the layers that give or read one compute in bf16";

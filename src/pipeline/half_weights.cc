@@ -118,12 +118,6 @@ struct Sums {
   f64 relative() const { return power > 0 ? std::sqrt(error / power) : 0; }
 };
 
-std::vector<TensorInfo> input_infos(const Graph& graph) {
-  std::vector<TensorInfo> infos;
-  for (ValueId id : graph.inputs) infos.push_back({graph.value(id).name, graph.value(id).type});
-  return infos;
-}
-
 // What a type makes of weights.
 struct Loss {
   f64 error = 0;  // squared
