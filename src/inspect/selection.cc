@@ -58,6 +58,7 @@ class Measurement {
       const PlanStep& step = plan.steps[s];
       // One group stands for all.
       if (group == 0 && step.kernels.size() > 1) {
+        bound.await_inputs(s);
         measure({plan, step, target_of(step), args.queue, *context_.store}, args);
       } else if (group == 0 && !step.kernels.empty()) {
         ++single_;

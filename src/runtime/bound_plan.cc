@@ -292,20 +292,22 @@ void BoundPlan::rethrow_first_error() {
   if (first != nullptr) std::rethrow_exception(first);
 }
 
-void BoundPlan::run_step(size_t s, const StepArgs& args) const {
-  const auto add_name = [&](Error& error) {
-    error.add_context("running '" + plan_.steps[s].name + "'");
-  };
+void BoundPlan::await_inputs(size_t s) const {
   try {
     if (awaited_[s] != nullptr) awaited_[s]->synchronize();
   } catch (Error& error) {
-    if (error.context().empty()) add_name(error);  // else it names the step that failed
+    // Else it names the step that failed.
+    if (error.context().empty()) error.add_context("running '" + plan_.steps[s].name + "'");
     throw;
   }
+}
+
+void BoundPlan::run_step(size_t s, const StepArgs& args) const {
+  await_inputs(s);
   try {
     steps_[s](args);
   } catch (Error& error) {
-    add_name(error);
+    error.add_context("running '" + plan_.steps[s].name + "'");
     throw;
   }
 }

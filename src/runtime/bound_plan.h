@@ -38,6 +38,8 @@ class BoundPlan {
   }
   // Executes one step; an Error from a vendor library or a reference names it.
   void run_step(size_t s, const StepArgs& args) const;
+  // Until other devices have given what the step reads, as run_step() does before it.
+  void await_inputs(size_t s) const;
   // Inputs and outputs must have the plan's types, and lie where the plan says (Plan::caller). Allocates nothing but what a reference
   // step does for itself.
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs);
