@@ -7,7 +7,6 @@ the SQNR of the outputs against FP32. One calibration a model: the other methods
 """
 
 import argparse
-import os
 import pathlib
 import sys
 
@@ -36,33 +35,19 @@ def classifier(model, method):
     return [f"{result['reference_top1']:.1%}", f"{result['top1']:.1%}", f"{result['agreement']:.1%}", f"{result['sqnr_db']:.1f} dB"]
 
 
-def outputs_of(engine, feeds):
-    numpy = harness.need("numpy")
-    source, target = harness.scratch() / "in.npz", harness.scratch() / "out.npz"
-    numpy.savez(source, **feeds)
-    octet("run", engine, source, "-o", target, "--threads", "2", "--force")
-    with numpy.load(target) as outputs:
-        return dict(outputs)
-
-
 def detector(model, method):
-    numpy = harness.need("numpy")
-    import detections
     decode = getattr(detections, DETECTORS[model.name])
-    fp32 = harness.scratch() / f"{model.name}.fp32"
-    if not fp32.exists():
-        octet("build", model.path, *model.shapes, "-o", fp32, "--quiet")
+    fp32 = reference(model)
     build(model, method, model.engine)
     wanted = found = pairs = 0
-    signal = noise = 0.0
+    sqnr = Sqnr()
     for image in models.prepared_images(model, IMAGES):
         feeds = {"images" if model.name == "yolox_nano" else "input": image}
         truth, got = outputs_of(fp32, feeds), outputs_of(model.engine, feeds)
-        signal += sum(numpy.square(truth[name].astype("d")).sum() for name in truth)
-        noise += sum(numpy.square(truth[name].astype("d") - got[name]).sum() for name in truth)
+        sqnr.add(truth, got)
         boxes, others = decode(truth, *image.shape[2:]), decode(got, *image.shape[2:])
         wanted, found, pairs = wanted + len(boxes[0]), found + len(others[0]), pairs + detections.matches(boxes, others)
-    return [str(wanted), f"{pairs / wanted:.1%}", f"{pairs / max(1, found):.1%}", f"{10 * numpy.log10(signal / noise):.1f} dB"]
+    return [str(wanted), f"{pairs / wanted:.1%}", f"{pairs / max(1, found):.1%}", str(sqnr)]
 
 
 def main():
@@ -77,14 +62,8 @@ def main():
             print(f"| {name} | {method} | " + " | ".join(measure(models.MODELS[name], method)) + " |", flush=True)
 
 
-if "--octet" in sys.argv:
-    at = sys.argv.index("--octet")
-    os.environ["OCTET"] = sys.argv[at + 1]
-    del sys.argv[at : at + 2]
-
-import harness  # noqa: E402  (it reads OCTET)
-import models  # noqa: E402
-from harness import octet  # noqa: E402
+# It reads --octet, before the harness does.
+from effects import Sqnr, detections, harness, models, octet, outputs_of, reference  # noqa: E402
 
 if __name__ == "__main__":
     main()
