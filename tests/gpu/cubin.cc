@@ -58,12 +58,12 @@ s64 registers_of(std::span<const char> file, const Elf64_Shdr& info) {
 void count(u64 instruction, CubinFacts& facts) {
   constexpr u64 kOperation = 0x1FF;
   constexpr u64 kLoadLocal = 0x183, kStoreLocal = 0x187, kImma = 0x037, kIgmma = 0x1F1,
-                kIdp = 0x026;
+                kHgmma = 0x1F0, kIdp = 0x026;
   const u64 operation = instruction & kOperation;
   ++facts.instructions;
   facts.spills += operation == kLoadLocal || operation == kStoreLocal;
   facts.warp_products += operation == kImma;
-  facts.group_products += operation == kIgmma;
+  facts.group_products += operation == kIgmma || operation == kHgmma;
   facts.dot_products += operation == kIdp;
 }
 

@@ -14,7 +14,7 @@ struct CubinFacts {
   s64 instructions = 0;
   s64 spills = 0;          // loads and stores of local memory
   s64 warp_products = 0;   // IMMA: mma.sync of codes
-  s64 group_products = 0;  // IGMMA: wgmma of codes
+  s64 group_products = 0;  // IGMMA, HGMMA: wgmma of codes, of 16-bit floats
   s64 dot_products = 0;    // IDP: dp4a
 };
 
