@@ -29,6 +29,7 @@ struct RealAttentionCase {
   bool packed = false;     // one value for all three
   bool stored = true;      // the result is read by a function of 16 bits
   f32 spread = 2.0f;       // of queries and keys
+  char activated = 0;      // the product behind which a Relu is folded in: 's' of scores, 'o'
 
   std::string text() const {
     return fmt::format(
@@ -117,7 +118,7 @@ class AttentionWriter {
     const Shape context{c_.batch, c_.heads, c_.queries, c_.size};
     const Shape one{c_.batch * c_.heads, c_.queries, c_.keys};  // axis of the batch
     if (c_.joined) join();
-    std::string s = node("MatMul(%qh, %kt)", "s", c_.joined ? one : scores, true);
+    std::string s = node("MatMul(%qh, %kt)" + activation('s'), "s", c_.joined ? one : scores, true);
     if (c_.scale == ScaleForm::after)
       s = node(fmt::format("Mul(%{}, %c)", s), "ss", c_.joined ? one : scores, true);
     if (c_.scale == ScaleForm::divided)
@@ -132,10 +133,13 @@ class AttentionWriter {
     const std::string p =
         node(fmt::format("Softmax(%{}) {{axis=-1}}", s), "p", c_.joined ? one : scores, true);
     std::string o =
-        node(fmt::format("MatMul(%{}, %vh)", p), "o",
+        node(fmt::format("MatMul(%{}, %vh)", p) + activation('o'), "o",
              c_.joined ? Shape{c_.batch * c_.heads, c_.queries, c_.size} : context, true);
     if (c_.joined) o = reshaped(o, "o4", context);
     return o;
+  }
+  std::string activation(char product) const {
+    return c_.activated == product ? " {activation=\"relu\"}" : "";
   }
   void input(const std::string& name, const Shape& shape) {
     head_ += fmt::format("{}%{}in: f32[{}]", head_.back() == '(' ? "" : ", ", name, dims(shape));

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -27,6 +28,7 @@ struct ProductCase {
   bool shared = false;                      // b has one matrix for all heads
   bool stored = true;                       // the result is read by a function of 16 bits
   const char* type = "f16";
+  bool activated = false;  // a Relu is part of the product, which no kernel of 16 bits has
 
   std::string text() const {
     return fmt::format("{} {}x{} of {}x{}x{}, turned {} {}, shared {}, stored {}", type, batch,
@@ -54,8 +56,8 @@ Graph graph_of(const ProductCase& c) {
   operand('b', b_heads, c.k, c.n, c.b_turned);
   const std::string y = dims(c.heads, c.m, c.n, false);
   text += fmt::format(
-      "  %y: f32[{0}] = MatMul(%at, %bt)\n  %yr: f32[{0}] = RoundTo(%y) {{to=\"{1}\"}}\n", y,
-      c.type);
+      "  %y: f32[{0}] = MatMul(%at, %bt){2}\n  %yr: f32[{0}] = RoundTo(%y) {{to=\"{1}\"}}\n", y,
+      c.type, c.activated ? " {activation=\"relu\"}" : "");
   if (c.stored) text += fmt::format("  %z: f32[{}] = Neg(%yr)\n", y);
   return parse_graph(text + (c.stored ? "  return %z\n}" : "  return %yr\n}"), find_op);
 }
@@ -71,8 +73,10 @@ class GpuProductOfHalves : public OnGpu {
     std::vector<std::string> names;
     for (const PlanStep& step : make_plan(graph, shapes, target).steps)
       names.push_back(step.candidate.kernel);
-    ASSERT_THAT(names, Contains(HasSubstr(fmt::format("matmul_of_{}_", c.type))));
-    EXPECT_THAT(names, Not(Contains("transpose")));
+    if (!c.activated) {
+      ASSERT_THAT(names, Contains(HasSubstr(fmt::format("matmul_of_{}_", c.type))));
+      EXPECT_THAT(names, Not(Contains("transpose")));
+    }
     expect_sums(c, inputs_of(c, graph), graph, target);
   }
 
@@ -107,6 +111,7 @@ class GpuProductOfHalves : public OnGpu {
             const f64 product = a_at(c, inputs, {image, m, k}) * b_at(c, inputs, {image, k, n});
             sum += product, size += std::abs(product);
           }
+          if (c.activated) sum = std::max(sum, 0.0);
           const f64 want = c.stored ? -sum : sum;
           ASSERT_NEAR(f64{got.as<f32>()[at]}, want,
                       (1 + unit) * lost * size + unit * std::abs(sum) + tiny)
@@ -144,6 +149,10 @@ TEST_F(GpuProductOfHalves, AnySize) {
 }
 
 TEST_F(GpuProductOfHalves, OneMatrixForAllHeads) { expect_near({.shared = true}); }
+
+TEST_F(GpuProductOfHalves, AnActivationIsKept) {
+  for (const bool stored : {true, false}) expect_near({.stored = stored, .activated = true});
+}
 
 }  // namespace
 }  // namespace octet::test

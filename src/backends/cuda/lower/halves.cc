@@ -7,6 +7,7 @@
 
 #include "graph/graph_edit.h"
 #include "ops/registry.h"
+#include "ops/shared/activation.h"
 #include "ops/shared/dtypes.h"
 #include "ops/shared/resize.h"
 #include "plan/chain.h"
@@ -40,14 +41,6 @@ bool is_product_of_half(const Graph& graph, const Node& node, Precision half) {
   return shape.rank() == 4 && (groups == 1 || channels > kFew || (channels == 1 && shape[1] == 1));
 }
 
-// Of two values that a run brings: families/attention_reals, product_halves.
-bool is_product_of_values(const Graph& graph, const Node& node, Precision half) {
-  const Precision own = node.decision.precision;
-  if (node.op->name != "MatMul" || node.inputs.size() != 2) return false;
-  if (own != half && own != Precision::none) return false;
-  return std::ranges::none_of(node.inputs, [&](ValueId id) { return graph.is_constant(id); });
-}
-
 // As families/rows/halves.cc takes them: parameters are constants.
 bool is_rows(const Graph& graph, const Node& node) {
   constexpr std::string_view kRows[] = {"Softmax", "LayerNormalization", "RMSNormalization"};
@@ -77,23 +70,11 @@ bool takes_half(const Graph& graph, const Node& node, ValueId id, Precision half
   if (std::ranges::count(node.inputs, id) != 1) return false;
   const size_t at = static_cast<size_t>(std::ranges::find(node.inputs, id) - node.inputs.begin());
   if (is_product_of_half(graph, node, half)) return at == kX || at == kResidual;
-  if (is_product_of_values(graph, node, half)) return true;
+  const Precision own = node.decision.precision;
+  if (is_product_of_values(graph, node) && (own == half || own == Precision::none)) return true;
   if (is_rows(graph, node)) return at == kX;
   if (averages_halves(graph, node) || reduces_halves(graph, node)) return at == 0;
   return takes_halves(graph, node) && at < 2;
-}
-
-// Positions of what a node moves; none where its elements are others, or where it may need what no kernel has of 16 bits.
-std::vector<size_t> moved(const Graph& graph, const Node& node) {
-  if (node.op->quant.kind != QuantKind::move_codes) return {};
-  if (node.op->name == "Resize" && !resize_moves_elements(node)) return {};
-  if (node.op->name == "Pad" && node.input(2) != kNoValue) return {};  // a value of f32
-  const bool image = graph.value(node.inputs[0]).type.shape.rank() == 4;
-  if (node.op->name == "MaxPool" && (node.outputs.size() > 1 || !image)) return {};
-  if (node.op->quant.moved_input >= 0) return {static_cast<size_t>(node.op->quant.moved_input)};
-  std::vector<size_t> all(node.inputs.size());
-  std::iota(all.begin(), all.end(), size_t{0});
-  return all;
 }
 
 // Of each value the type of 16 bits whose numbers its reals are; f32: they are any.
@@ -105,7 +86,7 @@ class Grids {
       if (node.op->name == "RoundTo") {
         type = dtype_from_name(node.attrs.s("to", ""));
       } else {
-        const std::vector<size_t> from = moved(graph, node);
+        const std::vector<size_t> from = moved_inputs(graph, node);
         for (const size_t i : from)
           type = i == from[0] || type == of(node.inputs[i]) ? of(node.inputs[i]) : Dtype::f32;
       }
@@ -184,7 +165,7 @@ class Storer {
 
   // A move between values that all are stored.
   bool carries(const Node& node) const {
-    const std::vector<size_t> from = moved(graph_, node);
+    const std::vector<size_t> from = moved_inputs(graph_, node);
     return !from.empty() &&
            std::ranges::all_of(from, [&](size_t i) { return grids_.is_half(node.inputs[i]); }) &&
            std::ranges::all_of(node.outputs, [&](ValueId id) { return grids_.is_half(id); });
@@ -234,7 +215,7 @@ class Storer {
     graph_.nodes[n] = cast(round, round.inputs[0], to, grids_.of(id), round.name);
   }
   void carry(Node& node) {
-    for (const size_t i : moved(graph_, node)) node.inputs[i] = stored(node.inputs[i]);
+    for (const size_t i : moved_inputs(graph_, node)) node.inputs[i] = stored(node.inputs[i]);
     for (ValueId& id : node.outputs) id = stored(id);
   }
   // Each reader has a cast of its own.
@@ -260,6 +241,24 @@ class Storer {
 };
 
 }  // namespace
+
+std::vector<size_t> moved_inputs(const Graph& graph, const Node& node) {
+  if (node.op->quant.kind != QuantKind::move_codes) return {};
+  if (node.op->name == "Resize" && !resize_moves_elements(node)) return {};
+  if (node.op->name == "Pad" && node.input(2) != kNoValue) return {};  // a value of f32
+  const bool image = graph.value(node.inputs[0]).type.shape.rank() == 4;
+  if (node.op->name == "MaxPool" && (node.outputs.size() > 1 || !image)) return {};
+  if (node.op->quant.moved_input >= 0) return {static_cast<size_t>(node.op->quant.moved_input)};
+  std::vector<size_t> all(node.inputs.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  return all;
+}
+
+bool is_product_of_values(const Graph& graph, const Node& node) {
+  return node.op->name == "MatMul" && node.inputs.size() == 2 &&
+         activation_of(node).kind == Activation::Kind::none &&
+         std::ranges::none_of(node.inputs, [&](ValueId id) { return graph.is_constant(id); });
+}
 
 bool is_read_once(const Graph& graph, const Uses& uses, ValueId id) {
   const s32 reader = uses.only_consumer(id);

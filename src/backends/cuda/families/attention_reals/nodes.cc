@@ -45,10 +45,7 @@ class Finder {
   bool is_scaling(const Node& node, std::string_view op) const {
     return node.op->name == op && code_scale_of(graph_, node).has_value();
   }
-  bool is_product(const Node& node) const {
-    return node.op->name == "MatMul" && node.inputs.size() == 2 &&
-           std::ranges::none_of(node.inputs, [&](ValueId id) { return graph_.is_constant(id); });
-  }
+  bool is_product(const Node& node) const { return is_product_of_values(graph_, node); }
   // One value for one, or a part of it that a constant names.
   bool moves(const Node& node) const {
     if (!makes_views(node) || node.outputs.size() != 1) return false;

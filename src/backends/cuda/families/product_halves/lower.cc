@@ -27,11 +27,6 @@ struct HalfProduct {
   Number type = Number::f16, y = Number::f32, rounded = Number::f32;
 };
 
-bool is_product(const Graph& graph, const Node& node) {
-  return node.op->name == "MatMul" && node.inputs.size() == 2 &&
-         std::ranges::none_of(node.inputs, [&](ValueId id) { return graph.is_constant(id); });
-}
-
 bool rounds(const Graph& graph, const Node& node) {
   return node.op->name == "RoundTo" || is_narrowing(graph, node);
 }
@@ -174,7 +169,7 @@ std::vector<u32> find_half_product(const Graph& graph, const Uses& uses, u32 las
     if (from < 0) return {};
     nodes.push_back(at = static_cast<u32>(from));
   }
-  if (!is_product(graph, graph.nodes[at])) return {};
+  if (!is_product_of_values(graph, graph.nodes[at])) return {};
   for (const ValueId id : graph.nodes[at].inputs) take_reads(graph, uses, id, nodes);
   std::ranges::sort(nodes);
   return nodes;
