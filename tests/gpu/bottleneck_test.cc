@@ -161,15 +161,6 @@ BlockCase any_case(std::mt19937& random, bool small) {
   return c;
 }
 
-// Of a GPU that has the chain; else null.
-const Device* hopper(std::string& why) {
-  const Device* device = gpu_device(why);
-  if (device == nullptr) return nullptr;
-  why = cuda::cuda_device(device).chip().reject_without(
-      {cuda::Instruction::wgmma, cuda::Instruction::tma});
-  return why.empty() ? device : nullptr;
-}
-
 // Whether the estimates choose the one kernel; then its bytes are compared.
 bool is_one_kernel(const BlockCase& c, u32 seed, const Device& device) {
   const BlockGraph graph(c, seed);

@@ -166,18 +166,15 @@ TEST_F(GpuHalves, AProductOfCodesStores16Bits) {
       for (u8& code : x.mutable_as<u8>()) code = static_cast<u8>(random());
       const std::vector<Tensor> inputs{x};
       const Tensor want = run_on(graph, inputs, make_target("cpu", 1, nullptr))[0];
-      for_each_kernel(graph, inputs, "halved_", 2,
-                      [&](const std::string& kernel, const std::vector<Tensor>& got) {
-                        for (size_t i = 0; i < want.bytes(); ++i)
-                          ASSERT_EQ(got[0].data()[i], want.data()[i])
-                              << kernel << " " << channels << " " << i;
-                      });
-      const std::vector<std::string> names = kernels(graph);
-      if (std::ranges::any_of(kernels(chain_of(type)), [](const std::string& name) {
-            return name.find("_wgmma_") != name.npos;
-          })) {
-        EXPECT_THAT(names, Contains(HasSubstr("halved_"))) << channels;
-      }
+      const auto expect_want = [&](const std::string& kernel, const std::vector<Tensor>& got) {
+        for (size_t i = 0; i < want.bytes(); ++i)
+          ASSERT_EQ(got[0].data()[i], want.data()[i]) << kernel << " " << channels << " " << i;
+      };
+      const s64 count = for_each_kernel(graph, inputs, "halved_", 2, expect_want);
+      expect_want("as planned", run_on(graph, inputs, target()));
+      std::string why;
+      EXPECT_EQ(count > 0, hopper(why) != nullptr) << channels;
+      EXPECT_EQ(::testing::Value(kernels(graph), Contains(HasSubstr("halved_"))), count > 0);
     }
   }
 }

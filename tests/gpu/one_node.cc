@@ -122,6 +122,14 @@ const Device* gpu_device(std::string& why) {
   }
 }
 
+const Device* hopper(std::string& why) {
+  const Device* device = gpu_device(why);
+  if (device == nullptr) return nullptr;
+  why = cuda::cuda_device(device).chip().reject_without(
+      {cuda::Instruction::wgmma, cuda::Instruction::tma});
+  return why.empty() ? device : nullptr;
+}
+
 bool is_emulated(const Device& device) {
   return device.identity().find("Emulated") != std::string::npos;
 }

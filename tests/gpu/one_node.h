@@ -14,6 +14,8 @@ namespace octet::test {
 
 // The device that the environment's OCTET_TEST_DEVICE names ("cuda:0"), or null where it cannot be opened; `why` says why not.
 const Device* gpu_device(std::string& why);
+// The same where it has products of warpgroups and the tensor memory accelerator; else null.
+const Device* hopper(std::string& why);
 // A GPU takes large cases, and many, in no time; an emulated one does not.
 bool is_emulated(const Device& device);
 // How many cases of a sweep: the environment's OCTET_TEST_CASES, else so many.
