@@ -337,6 +337,25 @@ TEST_F(GpuHalves, OneValueAsBothOperands) {
   expect_near(graph, 500.0f);
 }
 
+// Numbers of 16 bits that lie in f32, since something else reads what they were joined to: one product of each, not three.
+TEST_F(GpuHalves, PartsOnTheGridThatSomethingElseReads) {
+  const Graph graph = parse_graph(
+      "graph \"g\"(%x: f32[2,8,9,7], %v: f32[2,4,9,7]) {\n" + weights("w", "16,20,3,3", 2880) + R"(
+  const %i: s64[] = {3}
+  %a: f32[2,8,9,7] = RoundTo(%x) {to="f16"}
+  %b: f32[2,4,9,7] = RoundTo(%v) {to="f16"}
+  %c: f32[2,12,9,7] = Concat(%a, %b) {axis=1}
+  %d: f32[2,20,9,7] = Concat(%c, %a) {axis=1}
+  %e: f32[2,16,9,7] = Conv(%d, %w) {pads=ints[1, 1, 1, 1]}
+  %y: f32[2,16,9,7] = RoundTo(%e) {to="f16"}
+  %z: f32[2,20,9,7] = CumSum(%d, %i)
+  return %y, %z
+})",
+      find_op);
+  EXPECT_THAT(kernels(graph), Contains(HasSubstr("f16_terms1_")));
+  expect_near(graph, 500.0f);
+}
+
 // A value that something else reads stays as wide as it is.
 TEST_F(GpuHalves, WhatAnotherLayerReadsStaysReal) {
   const Graph graph =

@@ -102,24 +102,36 @@ Number number_of(Dtype type) {
   return type == Dtype::f32 ? Number::f32 : number_of(dtype_name(type));
 }
 
-// Whether the reals of a value are numbers of the type: it was rounded to it, or moved since.
-bool is_on_grid(const Graph& graph, const Uses& uses, ValueId id, std::string_view type) {
-  constexpr int kMostMoves = 8;
-  for (int i = 0; i < kMostMoves && id != kNoValue; ++i) {
-    const s32 from = uses.producer(id);
-    if (from < 0) return false;
-    const Node& node = graph.nodes[static_cast<size_t>(from)];
-    if (is_named(node, "RoundTo")) return node.attrs.s("to", "") == type;
-    constexpr std::string_view kMoves[] = {"Relu",    "MaxPool", "Reshape",   "Transpose",
-                                           "Flatten", "Squeeze", "Unsqueeze", "Slice"};
-    if (std::ranges::find(kMoves, node.op->name) == std::end(kMoves)) return false;
-    id = node.input(0);
-  }
-  return false;
+// Positions of inputs whose numbers a node's results are, unless they are zero or an infinity.
+std::vector<size_t> passed_inputs(const Graph& graph, const Node& node) {
+  if (is_named(node, "Relu") || is_named(node, "MaxPool")) return {kX};
+  return moved_inputs(graph, node);
 }
 
-// The nodes that stand around a product, from its last one on: x [DequantizeLinear] [RoundTo], or Cast of 16 bits; of the residual the same Cast; behind it [RoundTo] [QuantizeLinear], or Cast
-// to 16 bits.
+// Whether the reals of a value are numbers of the type: all that they were moved from was rounded to it. Of very many values it is not told.
+bool is_on_grid(const Graph& graph, const Uses& uses, ValueId id, std::string_view type) {
+  constexpr size_t kMostValues = 64;
+  std::vector<ValueId> values{id};  // each once
+  for (size_t i = 0; i < values.size(); ++i) {
+    const s32 from = values[i] == kNoValue ? -1 : uses.producer(values[i]);
+    if (from < 0) return false;
+    const Node& node = graph.nodes[static_cast<size_t>(from)];
+    if (is_named(node, "RoundTo")) {
+      if (node.attrs.s("to", "") != type) return false;
+      continue;
+    }
+    const std::vector<size_t> inputs = passed_inputs(graph, node);
+    if (inputs.empty() || values.size() + inputs.size() > kMostValues) return false;
+    for (const size_t input : inputs) {
+      if (std::ranges::find(values, node.inputs[input]) == values.end())
+        values.push_back(node.inputs[input]);
+    }
+  }
+  return true;
+}
+
+// The nodes that stand around a product, from its last one on: before x and before the residual DequantizeLinear [RoundTo], or Cast of 16 bits; behind it [RoundTo, or Cast to 16 bits and back]
+// [a function of one value] [RoundTo] [QuantizeLinear], or Cast to 16 bits.
 class Finder {
  public:
   Finder(const Graph& graph, const Uses& uses, u32 last) : graph_(graph), uses_(uses), at_(last) {}
@@ -322,6 +334,9 @@ Offer offer_of(const LowerRequest& request, const FloatProduct& product) {
   if (product.cin() == 1 && product.cout() == 1) return depthwise_real_offer(request, product);
   Offer offer = product_wgmma_offer(request, product);
   const Offer terms = product_terms_offer(request, product);
+  const Reject *no = std::get_if<Reject>(&offer), *other_no = std::get_if<Reject>(&terms);
+  if (no != nullptr && other_no != nullptr)
+    return Reject{fmt::format("{}; in terms: {}", no->reason, other_no->reason)};
   Candidates* all = std::get_if<Candidates>(&offer);
   if (all == nullptr) return terms;
   if (const Candidate* other = std::get_if<Candidate>(&terms)) all->push_back(*other);
@@ -334,7 +349,8 @@ std::string read_float_product(const LowerRequest& request, FloatProduct& produc
   if (!is_chain(request.node)) return read_product(request, product);
   if (std::string reason = Reader(request, product).read(); !reason.empty()) return reason;
   const std::string kind = chain_kind(request.node);
-  if (kind != "float_product") product.grid = number_of(kind.substr(0, kind.find('_')));
+  if (kind == "f16_product") product.grid = Number::f16;
+  if (kind == "bf16_product") product.grid = Number::bf16;
   return {};
 }
 
