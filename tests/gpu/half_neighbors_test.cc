@@ -52,13 +52,19 @@ class GpuHalfNeighbors : public OnGpu {
     const Tensor want = interpret(graph, inputs)[0], got = run_on(graph, inputs, target())[0];
     EXPECT_EQ(std::memcmp(got.data(), want.data(), want.bytes()), 0) << what;
   }
-  // Nearer than one part in `parts` of the largest.
+  // Nearer than one part in `parts` of the largest of the same channel.
   void expect_near(const Graph& graph, std::span<const Tensor> inputs, f32 parts) const {
     const Tensor want = interpret(graph, inputs)[0], got = run_on(graph, inputs, target())[0];
-    f32 largest = 0;
-    for (const f32 x : want.as<f32>()) largest = std::max(largest, std::abs(x));
+    const Shape& shape = want.shape();
+    const size_t channels = static_cast<size_t>(shape[1]),
+                 inner = static_cast<size_t>(shape[2] * shape[3]);
+    std::vector<f32> largest(channels);
+    for (size_t i = 0; i < want.as<f32>().size(); ++i) {
+      f32& own = largest[i / inner % channels];
+      own = std::max(own, std::abs(want.as<f32>()[i]));
+    }
     for (size_t i = 0; i < want.as<f32>().size(); ++i)
-      ASSERT_NEAR(got.as<f32>()[i], want.as<f32>()[i], largest / parts) << i;
+      ASSERT_NEAR(got.as<f32>()[i], want.as<f32>()[i], largest[i / inner % channels] / parts) << i;
   }
 };
 
@@ -292,6 +298,42 @@ TEST_F(GpuHalfNeighbors, FewChannels) {
   std::mt19937 random(3);
   const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
   expect_near(graph, inputs, 200.0f);
+}
+
+// With stride 1 and with 2, each of an image of its own.
+Graph of_one_constant(bool one, bool two) {
+  std::string text =
+      "graph \"g\"(%x: f32[1,3,20,20], %v: f32[1,3,20,20]) {\n" + weights("w", "16,3,4,4", 768);
+  const auto layer = [&](const char* x, int stride, const char* y, int size) {
+    text += fmt::format(R"(  %{0}h: f16[1,3,20,20] = Cast(%{0}) {{to="f16"}}
+  %{0}r: f32[1,3,20,20] = Cast(%{0}h) {{to="f32"}}
+  %{2}c: f32[1,16,{3},{3}] = Conv(%{0}r, %w) {{strides=ints[{1}, {1}]}}
+  %{2}: f16[1,16,{3},{3}] = Cast(%{2}c) {{to="f16"}}
+)",
+                        x, stride, y, size);
+  };
+  if (one) layer("x", 1, "y", 17);
+  if (two) layer("v", 2, "z", 9);
+  text += one && two ? "return %y, %z\n}" : one ? "return %y\n}" : "return %z\n}";
+  return parse_graph(text, find_op);
+}
+
+// Where blocks of pixels are pixels of many channels, one constant becomes other weights for each stride.
+TEST_F(GpuHalfNeighbors, OneConstantOfTwoFirstLayers) {
+  const Graph both = of_one_constant(true, true);
+  std::string why;
+  if (hopper(why) != nullptr) {
+    EXPECT_THAT(kernels(both), Contains(HasSubstr("folded_")).Times(2));
+  }
+  std::mt19937 random(3);
+  std::vector<Tensor> inputs;
+  for (const ValueId id : both.inputs)
+    inputs.push_back(random_numbers(both.value(id).type, random));
+  const std::vector<Tensor> got = run_on(both, inputs, target());
+  for (const size_t i : {0U, 1U}) {
+    const Tensor want = run_on(of_one_constant(i == 0, i == 1), inputs, target())[0];
+    EXPECT_EQ(std::memcmp(got[i].data(), want.data(), want.bytes()), 0) << i;
+  }
 }
 
 // Pools, moves, means and functions between depthwise convolutions: all in 16 bits, with the reference's bits; what is on the grid is not rounded again.

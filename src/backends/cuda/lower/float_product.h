@@ -39,9 +39,10 @@ struct FloatProduct {
   size_t x_input = kFloatX, bias_input = kFloatBias,
          residual_input = kFloatResidual;  // of the step
   Activation activation;
-  FunctionEnd function{};      // of the rounded reals
-  Tensor weights, bias;        // bias is empty where a run brings it, or there is none
-  Tensor weights_source = {};  // the graph's, where `weights` was made of them
+  FunctionEnd function{};         // of the rounded reals
+  Tensor weights, bias;           // bias is empty where a run brings it, or there is none
+  Tensor weights_source = {};     // the graph's, where `weights` was made of them
+  std::string weights_form = {};  // all that `weights` depends on beside those
   WeightFacts facts;
   bool has_bias = false, has_residual = false;
   s64 weight_channel = 0, weight_cin = 0, weight_tap = 0;  // strides

@@ -70,8 +70,9 @@ std::string edge_key(const WindowAxis& axis) {
 
 std::vector<BlobRecipe> blobs(const ConvRequest& conv, const Spec& spec) {
   std::vector<BlobRecipe> all = conv_blobs(
-      conv, {fmt::format("conv_wgmma {}x{} by {} {}", spec.main.tile.bn, spec.main.tile.k_bytes,
-                         spec.main.tile.group, conv.strides.channel),
+      conv, {fmt::format("conv_wgmma {}x{} by {}, {} taps of {} {} {} {}", spec.main.tile.bn,
+                         spec.main.tile.k_bytes, spec.main.tile.group, taps(spec.main), conv.cin(),
+                         conv.strides.channel, conv.strides.cin, conv.strides.tap),
              conv.sources.empty() ? std::vector{conv.weights} : conv.sources,
              [conv, spec] { return packed(conv, spec); }});
   if (spec.edges.exist) {

@@ -17,6 +17,8 @@ FloatProduct folded(const FloatProduct& conv, const Fold& fold) {
   result.weight_channel = fold.taps_h * channels, result.weight_cin = 1;
   result.weight_tap = channels;
   result.weights_source = conv.weights;
+  result.weights_form = fmt::format("cells of {} by steps of {}, {}x{} taps", fold.cell, fold.step,
+                                    fold.taps_h, fold.taps_w);
   result.weights = Tensor(Dtype::f32, {outputs, fold.taps_h, 1, channels});
   std::span<f32> to = result.weights.mutable_as<f32>();
   std::ranges::fill(to, 0.0f);

@@ -101,11 +101,10 @@ Launch make_launch(const FloatProduct& product, Spec spec, const Chip& chip, con
 std::vector<BlobRecipe> blobs(const FloatProduct& product, const Spec& spec) {
   const WindowTile& tile = spec.main.tile;
   std::vector<BlobRecipe> all;
-  all.push_back(
-      {fmt::format("product_wgmma {}x{} by {} {} {} {}", tile.bn, tile.k_bytes, tile.group,
-                   spec.f16, product.rows, product.weights_source ? product.weight_tap : 0),
-       {product.weights_source ? product.weights_source : product.weights},
-       [product, spec] { return packed(product, spec); }});
+  all.push_back({fmt::format("product_wgmma {}x{} by {} {} {} {}", tile.bn, tile.k_bytes,
+                             tile.group, spec.f16, product.rows, product.weights_form),
+                 {product.weights_source ? product.weights_source : product.weights},
+                 [product, spec] { return packed(product, spec); }});
   if (product.bias) all.push_back(constant_blob(product.bias));
   return all;
 }
