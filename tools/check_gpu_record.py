@@ -16,7 +16,7 @@ RECORD = ROOT / "tests/gpu/record.json"
 def kernel_files():
     """What a kernel's compiler reads: texts, what they include, and specs."""
     found = {CUDA / "contract.h"}
-    for pattern in ("device/*", "kernels/*", "families/*/*.h", "families/*/*.cu", "families/*/*.cuh"):
+    for pattern in ("device/*", "families/*/*.h", "families/*/*.cu", "families/*/*.cuh"):
         found |= set(CUDA.glob(pattern))
     return sorted(found)
 
