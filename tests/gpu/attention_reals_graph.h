@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/text.h"
+#include "half_text.h"
 #include "ops/registry.h"
 
 namespace octet::test {
@@ -29,6 +30,7 @@ struct RealAttentionCase {
   bool packed = false;     // one value for all three
   bool stored = true;      // the result is read by a function of 16 bits
   f32 spread = 2.0f;       // of queries and keys
+  bool layers = true;      // beside the CPU's, whose roundings of larger scores leave no bound
   char activated = 0;      // the product behind which a Relu is folded in: 's' of scores, 'o'
 
   std::string text() const {
@@ -50,16 +52,6 @@ struct RealAttentionCase {
     }
   }
 };
-
-inline std::string dims(const Shape& shape) {
-  std::string text;
-  for (const s64 d : shape) text += fmt::format("{}{}", text.empty() ? "" : ",", d);
-  return text;
-}
-
-inline f32 rounded(f32 x, const std::string& type) {
-  return type == "f16" ? static_cast<f32>(f16(x)) : static_cast<f32>(bf16(x));
-}
 
 // Zeros, and what is hidden; row 1 hides all but a key.
 inline std::vector<f32> mask_of(const RealAttentionCase& c) {

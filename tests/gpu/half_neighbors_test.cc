@@ -12,6 +12,7 @@
 #include "backends/backends.h"
 #include "graph/interpret.h"
 #include "graph/text.h"
+#include "half_text.h"
 #include "on_gpu.h"
 #include "one_node.h"
 #include "ops/registry.h"
@@ -28,19 +29,12 @@ class GpuHalfNeighbors : public OnGpu {
  protected:
   Target target() const { return make_target(device_->name(), 1, nullptr); }
 
-  Plan plan_of(const Graph& graph) const {
-    std::vector<Shape> shapes;
-    for (const ValueId id : graph.inputs) shapes.push_back(graph.value(id).type.shape);
-    return make_plan(graph, shapes, target());
-  }
   std::vector<std::string> kernels(const Graph& graph) const {
-    std::vector<std::string> names;
-    for (const PlanStep& step : plan_of(graph).steps) names.push_back(step.candidate.kernel);
-    return names;
+    return kernel_names(plan_of(graph, target()));
   }
   // The first such node of the plan's graph.
   size_t depthwise_node(const Graph& graph) const {
-    const Plan plan = plan_of(graph);
+    const Plan plan = plan_of(graph, target());
     for (const PlanStep& step : plan.steps) {
       if (step.candidate.kernel.starts_with("depthwise_real")) return step.node;
     }
@@ -67,14 +61,6 @@ class GpuHalfNeighbors : public OnGpu {
       ASSERT_NEAR(got.as<f32>()[i], want.as<f32>()[i], largest[i / inner % channels] / parts) << i;
   }
 };
-
-// "NAME: f32[SHAPE] = {...}": sixteenths, or numbers of all bits of f16.
-std::string weights(const char* name, const std::string& shape, int count, f32 step = 0.0625f) {
-  std::string text = fmt::format("const %{}: f32[{}] = {{", name, shape);
-  for (int i = 0; i < count; ++i)
-    text += fmt::format("{}{}", i > 0 ? ", " : "", static_cast<f32>(i * 7 % 11 - 5) * step);
-  return text + "}\n";
-}
 
 // A depthwise convolution with what stands around it, as a plan's chains have it: %x of type `from`, %y of type `to`.
 struct Depthwise {

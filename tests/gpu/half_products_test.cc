@@ -11,6 +11,7 @@
 #include "backends/backends.h"
 #include "compile_only.h"
 #include "graph/text.h"
+#include "half_text.h"
 #include "on_gpu.h"
 #include "ops/registry.h"
 #include "ops/shared/dtypes.h"
@@ -44,16 +45,6 @@ struct HalfCase {
 
 constexpr f32 kScale = 0.37f;
 constexpr s64 kZero = 117;
-
-std::string dims(const Shape& shape) {
-  std::string text;
-  for (int i = 0; i < shape.rank(); ++i) text += fmt::format("{}{}", i > 0 ? "," : "", shape[i]);
-  return text;
-}
-
-f32 rounded(f32 value, std::string_view type) {
-  return type == "f16" ? static_cast<f32>(f16(value)) : static_cast<f32>(bf16(value));
-}
 
 class Operands {
  public:

@@ -10,6 +10,7 @@
 
 #include "backends/backends.h"
 #include "graph/text.h"
+#include "half_text.h"
 #include "on_gpu.h"
 #include "ops/registry.h"
 
@@ -28,12 +29,7 @@ class GpuHalves : public OnGpu {
   Target target() const { return make_target(device_->name(), 1, nullptr); }
 
   std::vector<std::string> kernels(const Graph& graph) const {
-    std::vector<Shape> shapes;
-    for (const ValueId id : graph.inputs) shapes.push_back(graph.value(id).type.shape);
-    const Plan plan = make_plan(graph, shapes, target());
-    std::vector<std::string> names;
-    for (const PlanStep& step : plan.steps) names.push_back(step.candidate.kernel);
-    return names;
+    return kernel_names(plan_of(graph, target()));
   }
 
   // Nearer to the CPU's than one part in `parts` of the largest.
@@ -58,14 +54,6 @@ class GpuHalves : public OnGpu {
 // By warps, or by a Hopper's warpgroups.
 auto is_product_of(const std::string& type) {
   return AnyOf(HasSubstr(type + "_terms1_"), HasSubstr(type + "_wgmma_"));
-}
-
-// "NAME: f32[SHAPE] = {...}": sixteenths, which both types hold, or tenths.
-std::string weights(const char* name, const char* shape, int count, f32 step = 0.0625f) {
-  std::string text = fmt::format("const %{}: f32[{}] = {{", name, shape);
-  for (int i = 0; i < count; ++i)
-    text += fmt::format("{}{}", i > 0 ? ", " : "", static_cast<f32>(i * 7 % 11 - 5) * step);
-  return text + "}\n";
 }
 
 // x -> product -> depthwise -> sum, each rounded to the type.

@@ -144,6 +144,18 @@ std::vector<Tensor> run_on(const Graph& graph, std::span<const Tensor> inputs,
   return run_plan(make_plan(graph, shapes_of(inputs), target), inputs, target);
 }
 
+Plan plan_of(const Graph& graph, const Target& target) {
+  std::vector<Shape> shapes;
+  for (const ValueId id : graph.inputs) shapes.push_back(graph.value(id).type.shape);
+  return make_plan(graph, shapes, target);
+}
+
+std::vector<std::string> kernel_names(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const PlanStep& step : plan.steps) names.push_back(step.candidate.kernel);
+  return names;
+}
+
 void expect_cpu_bytes(const Graph& graph, size_t node, std::span<const Tensor> inputs,
                       const std::string& what, std::vector<std::string>& kernels) {
   expect_bytes(graph, node, inputs, {run_on(graph, inputs, make_target("cpu", 1, nullptr)), what},

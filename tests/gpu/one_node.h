@@ -24,6 +24,10 @@ int case_count(int otherwise);
 std::vector<Tensor> run_on(const Graph& graph, std::span<const Tensor> inputs,
                            const Target& target);
 
+// Of sizes that the graph's inputs have. The kernels of the steps, in order.
+Plan plan_of(const Graph& graph, const Target& target);
+std::vector<std::string> kernel_names(const Plan& plan);
+
 struct Wanted {
   std::vector<Tensor> outputs;
   std::string what;

@@ -68,11 +68,7 @@ class GpuProductOfHalves : public OnGpu {
     SCOPED_TRACE(c.text());
     const Graph graph = graph_of(c);
     const Target target = make_target(device_->name(), 1, nullptr);
-    std::vector<Shape> shapes;
-    for (const ValueId id : graph.inputs) shapes.push_back(graph.value(id).type.shape);
-    std::vector<std::string> names;
-    for (const PlanStep& step : make_plan(graph, shapes, target).steps)
-      names.push_back(step.candidate.kernel);
+    const std::vector<std::string> names = kernel_names(plan_of(graph, target));
     if (!c.activated) {
       ASSERT_THAT(names, Contains(HasSubstr(fmt::format("matmul_of_{}_", c.type))));
       EXPECT_THAT(names, Not(Contains("transpose")));
