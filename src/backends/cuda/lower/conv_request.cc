@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "backends/cuda/lower/window_tiles.h"
+
 namespace octet::cuda {
 
 std::string read_conv(const LowerRequest& request, ConvRequest& conv) {
@@ -89,12 +91,7 @@ bool ConvRequest::sums_fit() const {
   return largest + 512.0 * std::abs(static_cast<f64>(product.epilogue.residual_multiplier)) < kFar;
 }
 
-bool ConvRequest::pointwise() const {
-  const auto one = [](const WindowAxis& axis) {
-    return axis.kernel == 1 && axis.stride == 1 && axis.pad_begin == 0 && axis.pad_end == 0;
-  };
-  return one(h()) && one(w());
-}
+bool ConvRequest::pointwise() const { return is_pointwise(geometry); }
 
 PixelStrides ConvRequest::input_strides(const Placement& placement) const {
   return rows ? PixelStrides{0, 0, geometry.in_channels} : pixel_strides(x, placement);

@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <span>
 
-#include "backends/cuda/lower/codes.h"
+#include "backends/cuda/lower/code_reals.h"
 #include "backends/cuda/lower/halves.h"
 #include "ops/shared/matmul.h"
 #include "plan/chain.h"
@@ -82,24 +81,14 @@ std::string read_product(const LowerRequest& request, FloatProduct& product) {
 bool is_named(const Node& node, std::string_view name) { return node.op->name == name; }
 bool is_product(const Node& node) { return is_named(node, "Conv") || is_named(node, "MatMul"); }
 
-std::string read_scaling(const LowerRequest& request, Dtype codes, std::optional<Scaling>& to) {
-  const Tensor *scale = request.constant(1), *zero_point = nullptr;
-  if (request.has_input(2)) zero_point = request.constant(2);
-  if (!is_code(codes)) return "the codes are not u8 or s8";
-  if (scale == nullptr || scale->elements() != 1 || scale->dtype() != Dtype::f32)
-    return "there is more than one scale, or it is not constant";
-  if (request.has_input(2) && (zero_point == nullptr || zero_point->elements() != 1))
-    return "there is more than one zero point, or it is not constant";
-  const bool is_signed = codes == Dtype::s8;
-  to = Scaling{.type = is_signed ? Number::s8 : Number::u8, .scale = scale->as<f32>()[0]};
-  if (zero_point != nullptr)
-    to->zero_point = is_signed ? s32{zero_point->as<s8>()[0]} : s32{zero_point->as<u8>()[0]};
+std::string read_scaling(const Graph& graph, const Node& node, std::optional<Scaling>& to) {
+  const std::optional<CodeScale> code = code_scale_of(graph, node);
+  if (!code) return "no codes of 8 bits, or no one constant scale and zero point";
+  const ValueId codes = node.op->name == "QuantizeLinear" ? node.outputs[0] : node.inputs[0];
+  to = Scaling{.type = number_of(graph.value(codes).type.dtype),
+               .scale = code->scale,
+               .zero_point = code->zero_point};
   return {};
-}
-
-Number number_of(std::string_view type) { return type == "f16" ? Number::f16 : Number::bf16; }
-Number number_of(Dtype type) {
-  return type == Dtype::f32 ? Number::f32 : number_of(dtype_name(type));
 }
 
 // Positions of inputs whose numbers a node's results are, unless they are zero or an infinity.
@@ -262,16 +251,13 @@ class Reader {
  private:
   std::string read_part(size_t i) {
     const Node& node = body_.nodes[i];
-    const LowerRequest part = part_request(request_, i);
     if (&node == inner_) {
       behind_ = true;
-      return read_product(part, product_);
+      return read_product(part_request(request_, i), product_);
     }
-    if (!behind_ && is_of_residual(node)) return read_residual(part);
-    if (is_named(node, "DequantizeLinear"))
-      return read_scaling(part, part.inputs[0].dtype, product_.dequantized);
-    if (is_named(node, "QuantizeLinear"))
-      return read_scaling(part, part.outputs[0].dtype, product_.quantized);
+    if (!behind_ && is_of_residual(node)) return read_residual(node);
+    if (is_named(node, "DequantizeLinear")) return read_scaling(body_, node, product_.dequantized);
+    if (is_named(node, "QuantizeLinear")) return read_scaling(body_, node, product_.quantized);
     if (behind_ && end_function(node) != EndFunction::none) {
       product_.function = function_end(node);
       product_.y_type = Number::f32;
@@ -279,11 +265,10 @@ class Reader {
     }
     if (is_widening(body_, node)) {
       if (behind_) return {};  // to the function
-      product_.grid = product_.x_type = number_of(part.inputs[0].dtype);
+      product_.grid = product_.x_type = number_of(body_.value(node.inputs[0]).type.dtype);
       return {};
     }
-    const Number type = is_narrowing(body_, node) ? number_of(part.outputs[0].dtype)
-                                                  : number_of(node.attrs.s("to", ""));
+    const Number type = rounding_of(body_, node);
     if (!behind_) {
       product_.grid = type;
     } else {
@@ -303,13 +288,13 @@ class Reader {
       return next.outputs[0] == residual && &next != inner_ && next.input(0) == node.outputs[0];
     });
   }
-  std::string read_residual(const LowerRequest& part) {
-    if (is_named(part.node, "DequantizeLinear"))
-      return read_scaling(part, part.inputs[0].dtype, product_.residual_codes);
-    if (is_widening(body_, part.node)) {
-      product_.residual_type = number_of(part.inputs[0].dtype);
+  std::string read_residual(const Node& node) {
+    if (is_named(node, "DequantizeLinear"))
+      return read_scaling(body_, node, product_.residual_codes);
+    if (is_widening(body_, node)) {
+      product_.residual_type = number_of(body_.value(node.inputs[0]).type.dtype);
     } else {
-      product_.residual_rounded = number_of(part.node.attrs.s("to", ""));
+      product_.residual_rounded = rounding_of(body_, node);
     }
     return {};
   }

@@ -71,6 +71,9 @@ ConvWindow float_window(const FloatProduct& product);
 RealEnd real_end(const FloatProduct& product);
 RealEndParams real_end_params(const FloatProduct& product, const StepData& data, size_t bias);
 
+// Neighbouring channels that an access may take, up to `most`, of a value whose first element is `offset` elements behind a multiple of every access.
+s64 pixel_access(s64 most, s64 channels, const PixelStrides& by, s64 offset);
+
 // By families/product_terms/, families/product_wgmma/ and families/depthwise_real/.
 Offer product_terms_offer(const LowerRequest& request, const FloatProduct& product);
 Offer product_wgmma_offer(const LowerRequest& request, const FloatProduct& product);

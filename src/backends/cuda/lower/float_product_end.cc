@@ -67,6 +67,10 @@ RealEnd real_end(const FloatProduct& product) {
           .hi = range.hi};
 }
 
+s64 pixel_access(s64 most, s64 channels, const PixelStrides& by, s64 offset) {
+  return common_power(most, {channels, by.image, by.row, by.pixel, offset});
+}
+
 RealEndParams real_end_params(const FloatProduct& product, const StepData& data, size_t bias) {
   RealEndParams p{};
   if (product.has_bias)

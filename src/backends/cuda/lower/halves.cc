@@ -254,6 +254,26 @@ std::vector<size_t> moved_inputs(const Graph& graph, const Node& node) {
   return all;
 }
 
+Number number_of(Dtype type) {
+  switch (type) {
+    case Dtype::f16:
+      return Number::f16;
+    case Dtype::bf16:
+      return Number::bf16;
+    case Dtype::u8:
+      return Number::u8;
+    case Dtype::s8:
+      return Number::s8;
+    default:
+      return Number::f32;
+  }
+}
+
+Number rounding_of(const Graph& graph, const Node& node) {
+  return number_of(node.op->name == "RoundTo" ? dtype_from_name(node.attrs.s("to", ""))
+                                              : graph.value(node.outputs[0]).type.dtype);
+}
+
 bool is_product_of_values(const Graph& graph, const Node& node) {
   return node.op->name == "MatMul" && node.inputs.size() == 2 &&
          activation_of(node).kind == Activation::Kind::none &&
@@ -269,6 +289,9 @@ bool is_read_once(const Graph& graph, const Uses& uses, ValueId id) {
 bool is_widening(const Graph& graph, const Node& node) { return is_cast(graph, node, true); }
 bool is_narrowing(const Graph& graph, const Node& node) { return is_cast(graph, node, false); }
 
+namespace {
+
+// The node of such a kind with the casts of what it reads, and the rounding or the cast of what it gives, from its last node on; empty where there is none.
 std::vector<u32> with_casts(const Graph& graph, const Uses& uses, u32 last,
                             bool (*is)(const Graph&, const Node&)) {
   std::vector<u32> chain{last};
@@ -289,6 +312,8 @@ std::vector<u32> with_casts(const Graph& graph, const Uses& uses, u32 last,
   std::ranges::sort(chain);
   return chain;
 }
+
+}  // namespace
 
 std::vector<u32> find_half_average(const Graph& graph, const Uses& uses, u32 last) {
   return with_casts(graph, uses, last, averages_halves);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/cuda/device/number.h"
 #include "graph/graph.h"
 #include "plan/offer.h"
 
@@ -17,15 +18,16 @@ void store_halves(Graph& graph);
 // Of values of f32: from 16 bits, or to them.
 bool is_widening(const Graph& graph, const Node& node);
 bool is_narrowing(const Graph& graph, const Node& node);
+// As it lies in memory: 16 bits, codes, or f32.
+Number number_of(Dtype type);
+// Of RoundTo, or a Cast to 16 bits: that type.
+Number rounding_of(const Graph& graph, const Node& node);
 // MatMul of two values that a run brings, and nothing behind it: kernels of 16 bits (families/product_halves, attention_reals) know no activation, bias or residual of such a product.
 bool is_product_of_values(const Graph& graph, const Node& node);
 // Positions of what a node moves; none where its elements are others, or where it may need what no kernel has of 16 bits.
 std::vector<size_t> moved_inputs(const Graph& graph, const Node& node);
 // By one node, at one of its inputs, and by no caller: what a chain may hold inside.
 bool is_read_once(const Graph& graph, const Uses& uses, ValueId id);
-// The node of such a kind with the casts of what it reads, and the rounding or the cast of what it gives, from its last node on; empty where there is none.
-std::vector<u32> with_casts(const Graph& graph, const Uses& uses, u32 last,
-                            bool (*is)(const Graph&, const Node&));
 // Of such a chain with one input: the types in memory, that to which reals are rounded before, and which part the node is.
 struct HalfEnds {
   Dtype x = Dtype::f32, y = Dtype::f32, rounded = Dtype::f32;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backends/cuda/lower/codes.h"
 #include "backends/cuda/lower/halves.h"
 #include "ops/shared/activation.h"
 #include "ops/shared/moved_view.h"
@@ -45,20 +44,6 @@ std::optional<f64> factor_of(const Graph& graph, const Node& node) {
   const f64 number = f64{graph.constant_input(node, at)->as<f32>()[0]};
   const f64 factor = divides ? 1 / number : number;
   return std::isfinite(factor) ? std::optional(factor) : std::nullopt;
-}
-
-std::optional<CodeScale> code_scale_of(const Graph& graph, const Node& node) {
-  constexpr size_t kZeroPoint = 2;
-  const ValueId codes = node.op->name == "QuantizeLinear" ? node.outputs[0] : node.inputs[0];
-  if (!is_code(graph.value(codes).type.dtype) || !has_constant_number(graph, node, 1)) return {};
-  CodeScale code{.scale = graph.constant_input(node, 1)->as<f32>()[0]};
-  if (!(code.scale > 0) || !std::isfinite(code.scale)) return {};
-  if (node.input(kZeroPoint) == kNoValue) return code;
-  const Tensor* zero_point = graph.constant_input(node, kZeroPoint);
-  if (zero_point == nullptr || zero_point->elements() != 1) return {};
-  code.zero_point = zero_point->dtype() == Dtype::s8 ? s32{zero_point->as<s8>()[0]}
-                                                     : s32{zero_point->as<u8>()[0]};
-  return code;
 }
 
 ValueId data_of(const Graph& graph, const Node& node) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cuda/lower/code_reals.h"
 #include "ops/shared/matmul_views.h"
 #include "ops/shared/strided.h"
 #include "plan/offer.h"
@@ -31,13 +32,6 @@ struct HeadOperand {
 bool is_rounding(const Graph& graph, const Node& node);
 // By one constant number: Mul, or Div by it. Its factor, where it is finite; else nothing.
 std::optional<f64> factor_of(const Graph& graph, const Node& node);
-// Codes of one scale and zero point for all.
-struct CodeScale {
-  f32 scale = 1;
-  s32 zero_point = 0;
-};
-// Of DequantizeLinear or QuantizeLinear; nothing where they are not constant, or more than one.
-std::optional<CodeScale> code_scale_of(const Graph& graph, const Node& node);
 // What such a node, or one that moves, makes its result of.
 ValueId data_of(const Graph& graph, const Node& node);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a chain of attention of reals computes, and where its operands lie.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "backends/cuda/families/attention_reals/attention_reals.h"
@@ -14,26 +13,6 @@
 
 namespace octet::cuda {
 namespace {
-
-Number number_of(Dtype type) {
-  switch (type) {
-    case Dtype::f16:
-      return Number::f16;
-    case Dtype::bf16:
-      return Number::bf16;
-    case Dtype::u8:
-      return Number::u8;
-    case Dtype::s8:
-      return Number::s8;
-    default:
-      return Number::f32;
-  }
-}
-// Of RoundTo, or a Cast to 16 bits.
-Number rounding_of(const Graph& graph, const Node& node) {
-  if (node.op->name != "RoundTo") return number_of(graph.value(node.outputs[0]).type.dtype);
-  return node.attrs.s("to", "") == "f16" ? Number::f16 : Number::bf16;
-}
 
 class Reader {
  public:

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conv of few channels, as the first of a network, whose image of f32 is rounded to 16 bits for it: the kernel of this folder rounds what it folds.
+#include <algorithm>
+
 #include "backends/cuda/families/fold/fold.h"
 #include "backends/cuda/lower/conv_cost.h"
 #include "backends/cuda/lower/float_product.h"
-#include "plan/chain.h"
 
 namespace octet::cuda {
 namespace {

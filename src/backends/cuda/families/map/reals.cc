@@ -362,14 +362,14 @@ std::string integer_of_real(Dtype to) {
                      exact_text(limit), least, exact_text(is_signed ? -limit : 0.0f));
 }
 
-}  // namespace
-
 // Between f32 and a type of 16 bits: the function that does it, or nothing.
 std::string_view half_cast(Dtype from, Dtype to) {
   if (from == Dtype::f32) return to == Dtype::f16 ? "f16_of" : to == Dtype::bf16 ? "bf16_of" : "";
   if (to != Dtype::f32) return "";
   return from == Dtype::f16 ? "real_of_f16" : from == Dtype::bf16 ? "real_of_bf16" : "";
 }
+
+}  // namespace
 
 // Integers keep their low bits, or become the nearest f32.
 Offer lower_cast(const LowerRequest& request) {

@@ -8,7 +8,6 @@
 #include "backends/cuda/lower/halves.h"
 #include "backends/cuda/lower/heads.h"
 #include "backends/cuda/lower/product.h"
-#include "core/divide.h"
 #include "ops/shared/matmul_views.h"
 #include "ops/shared/moved_view.h"
 #include "plan/chain.h"
@@ -46,12 +45,8 @@ void take_reads(const Graph& graph, const Uses& uses, ValueId id, std::vector<u3
            node->op->name != "Gather");
 }
 
-Number number_of(Dtype type) {
-  return type == Dtype::f16 ? Number::f16 : type == Dtype::bf16 ? Number::bf16 : Number::f32;
-}
-
 // Views give axes of one element no stride.
-bool is_dense(s64 stride, s64 size) { return stride == 1 || size == 1; }
+bool lies_together(s64 stride, s64 size) { return stride == 1 || size == 1; }
 
 std::string read_operands(const LowerRequest& chain, const Node& node, HalfProduct& product) {
   const Graph& body = chain_body(chain.node);
@@ -74,21 +69,20 @@ std::string read(const LowerRequest& chain, HalfProduct& product) {
   const Node& last = body.nodes.back();
   const Node& node = rounds(body, last) ? body.nodes[body.nodes.size() - 2] : last;
   if (std::string reason = read_operands(chain, node, product); !reason.empty()) return reason;
-  product.y = product.rounded = number_of(body.value(last.outputs[0]).type.dtype);
-  if (last.op->name == "RoundTo")
-    product.rounded = last.attrs.s("to", "") == "f16" ? Number::f16 : Number::bf16;
+  product.y = number_of(body.value(last.outputs[0]).type.dtype);
+  product.rounded = rounds(body, last) ? rounding_of(body, last) : product.y;
   const MatMulViews& v = product.views;
   const MatMulGeometry& g = v.geometry;
   constexpr s64 kMost = std::numeric_limits<s32>::max() / 2;
   if (v.output.elements() == 0 || g.k == 0) return "there is nothing to compute";
   if (g.m > kMost || g.n > kMost || g.k > kMost) return "a matrix has 2^30 rows or columns";
-  if (!is_dense(v.a_k, g.k) && !is_dense(v.a_row, g.m)) return "elements of a lie apart";
-  if (!is_dense(v.b_k, g.k) && !is_dense(v.b_n, g.n)) return "elements of b lie apart";
+  if (!lies_together(v.a_k, g.k) && !lies_together(v.a_row, g.m)) return "elements of a lie apart";
+  if (!lies_together(v.b_k, g.k) && !lies_together(v.b_n, g.n)) return "elements of b lie apart";
   return {};
 }
 
 Operand operand(s64 along_k, s64 k, s64 other) {
-  const bool dense = is_dense(along_k, k);
+  const bool dense = lies_together(along_k, k);
   return {.along_k = dense, .stride = dense ? other : along_k, .access = 2};
 }
 

@@ -85,10 +85,6 @@ Spec choose_tile(const FloatProduct& product, const Chip& chip) {
   return spec;
 }
 
-s64 access(s64 most, s64 channels, const PixelStrides& by, s64 offset) {
-  return common_power(most, {channels, by.image, by.row, by.pixel, offset});
-}
-
 Launch make_launch(const FloatProduct& product, Spec spec, const BindArgs& bind) {
   const s64 x_bytes = bytes_of(spec.x), y_bytes = bytes_of(spec.end.y);
   constexpr s64 kWidest = 16;
@@ -98,14 +94,15 @@ Launch make_launch(const FloatProduct& product, Spec spec, const BindArgs& bind)
   if (product.has_residual)
     spec.at.residual = product.strides(product.y, product.geometry.out_channels,
                                        bind.inputs[product.residual_input]);
-  spec.x_access = field_of(access(kWidest / x_bytes, product.cin(), spec.at.x,
-                                  bind.input_offset(product.x_input) / x_bytes) *
+  spec.x_access = field_of(pixel_access(kWidest / x_bytes, product.cin(), spec.at.x,
+                                        bind.input_offset(product.x_input) / x_bytes) *
                            x_bytes);
-  s64 channels = access(std::min<s64>(kWidest / y_bytes, 2 * spec.tiles_n), product.cout(),
-                        spec.at.y, bind.output_offset(0) / y_bytes);
+  s64 channels = pixel_access(std::min<s64>(kWidest / y_bytes, 2 * spec.tiles_n), product.cout(),
+                              spec.at.y, bind.output_offset(0) / y_bytes);
   if (product.has_residual)
-    channels = access(channels, product.cout(), spec.at.residual,
-                      bind.input_offset(product.residual_input) / bytes_of(spec.end.residual_type));
+    channels =
+        pixel_access(channels, product.cout(), spec.at.residual,
+                     bind.input_offset(product.residual_input) / bytes_of(spec.end.residual_type));
   spec.y_access = field_of(channels);
   return {.source = source_of("product_terms", spec),
           .shape = {.blocks = blocks(spec, product.pixels()),

@@ -6,7 +6,6 @@
 #include "backends/cuda/lower/conv_cost.h"
 #include "backends/cuda/lower/float_product.h"
 #include "backends/cuda/lower/window_tiles.h"
-#include "plan/chain.h"
 
 namespace octet::cuda {
 namespace {
@@ -72,21 +71,18 @@ std::vector<std::byte> packed(const FloatProduct& product, const Spec& spec) {
   return bytes_of(std::span<const u16>(words));
 }
 
-s64 access(s64 most, s64 channels, const PixelStrides& by, s64 offset) {
-  return common_power(most, {channels, by.image, by.row, by.pixel, offset});
-}
-
 Launch make_launch(const FloatProduct& product, Spec spec, const Chip& chip, const BindArgs& bind) {
   const s64 channels = product.geometry.out_channels;
   const s64 y_bytes = bytes_of(spec.end.y), residual_bytes = bytes_of(spec.end.residual_type);
   spec.at.y = product.strides(product.y, channels, bind.outputs[0]);
   constexpr s64 kWidest = 16;
   s64 most = std::min<s64>(kWidest / y_bytes, own_channels(spec.main.tile));
-  most = access(most, channels, spec.at.y, bind.output_offset(0) / y_bytes);
+  most = pixel_access(most, channels, spec.at.y, bind.output_offset(0) / y_bytes);
   if (product.has_residual) {
     const size_t input = product.residual_input;
     spec.at.residual = product.strides(product.y, channels, bind.inputs[input]);
-    most = access(most, channels, spec.at.residual, bind.input_offset(input) / residual_bytes);
+    most =
+        pixel_access(most, channels, spec.at.residual, bind.input_offset(input) / residual_bytes);
   }
   spec.y_access = field_of(most);
   const s64 blocks = tiled_blocks(spec.main, chip);

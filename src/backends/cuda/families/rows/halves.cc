@@ -17,15 +17,6 @@ bool is_rows(const Node& node) {
   return std::ranges::find(kRows, node.op->name) != std::end(kRows);
 }
 
-Number number_of(Dtype type) {
-  return type == Dtype::f16 ? Number::f16 : type == Dtype::bf16 ? Number::bf16 : Number::f32;
-}
-
-Number rounding_of(const Graph& graph, const Node& node) {
-  if (node.op->name != "RoundTo") return number_of(graph.value(node.outputs[0]).type.dtype);
-  return node.attrs.s("to", "") == "f16" ? Number::f16 : Number::bf16;
-}
-
 // Of two values of one shape.
 bool is_sum(const Graph& graph, const Node& node) {
   if (node.op->name != "Add" || node.inputs.size() != 2 || node.inputs[0] == node.inputs[1])
