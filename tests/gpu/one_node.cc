@@ -164,7 +164,8 @@ void expect_cpu_bytes(const Graph& graph, size_t node, std::span<const Tensor> i
 
 void expect_bytes(const Graph& graph, size_t node, std::span<const Tensor> inputs,
                   const Wanted& wanted, std::vector<std::string>& kernels) {
-  const auto& [want, what] = wanted;
+  const std::vector<Tensor>& want = wanted.outputs;  // which older compilers let a lambda capture
+  const std::string& what = wanted.what;
   Target target = make_target(device_name(), 1, nullptr);
   target.keep_others = true;
   const Plan plan = make_plan(graph, shapes_of(inputs), target);
