@@ -16,6 +16,7 @@
 #include "on_gpu.h"
 #include "one_node.h"
 #include "ops/registry.h"
+#include "plan/chain_testing.h"
 
 namespace octet::test {
 namespace {
@@ -306,6 +307,7 @@ Graph of_one_constant(bool one, bool two) {
 
 // Where blocks of pixels are pixels of many channels, one constant becomes other weights for each stride.
 TEST_F(GpuHalfNeighbors, OneConstantOfTwoFirstLayers) {
+  const DearChains whatever_they_cost;  // of images as small as these
   const Graph both = of_one_constant(true, true);
   std::string why;
   if (hopper(why) != nullptr) {
