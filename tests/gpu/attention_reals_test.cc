@@ -334,5 +334,22 @@ TEST_F(GpuAttentionOfReals, EqualAtAnyPosition) {
   }
 }
 
+// By the real compiler, where nothing runs: heads and lengths whose tiles differ, a mask, both types.
+TEST(AttentionOfReals, Compiles) {
+  if (!only_compiles()) GTEST_SKIP() << "kernels are compiled as they run";
+  std::string why;
+  const Device* device = gpu_device(why);
+  ASSERT_NE(device, nullptr) << why;
+  const RealAttentionCase cases[] = {{.queries = 64, .keys = 64, .size = 64},
+                                     {.queries = 384, .keys = 384, .size = 64, .type = "bf16"},
+                                     {.queries = 5, .keys = 77, .size = 24, .mask = MaskForm::rows},
+                                     {.heads = 1, .queries = 3, .keys = 384, .size = 128}};
+  for (const RealAttentionCase& c : cases) {
+    const Plan plan = plan_of(graph_of(c), make_target(device->name(), 1, nullptr));
+    EXPECT_THAT(kernel_names(plan), Contains(HasSubstr(fmt::format("attention_{}_", c.type))));
+    compile_kernels(plan);
+  }
+}
+
 }  // namespace
 }  // namespace octet::test
