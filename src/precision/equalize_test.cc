@@ -85,6 +85,25 @@ TEST(Equalize, OutputsOfTheModelStay) {
   EXPECT_EQ(c.exponents("a"), Exponents{});
 }
 
+// A bias that a run gives cannot be multiplied: the result stays, and what the product reads may still change.
+TEST(Equalize, ABiasOfARunFixesTheResultAlone) {
+  Case c(R"(graph "g"(%x: f32[1,2,4,4], %bias: f32[2]) {
+  const %w: f32[2,2,1,1] = {1, -2, 0.5, 3}
+  const %d: f32[2,1,1,1] = {1, 3}
+  %a: f32[1,2,4,4] = Conv(%x, %w) name "a"
+  %b: f32[1,2,4,4] = Conv(%a, %d, %bias) {group=2} name "b"
+  %y: f32[1,2,4,4] = Conv(%b, %d) {group=2} name "y"
+  return %y
+})");
+  c.with("a", {8, 0.9}).with("b", {8, 0.9}).with("y", {8, 2.7});
+  EXPECT_EQ(c.exponents("a"), (Exponents{0, 3}));
+  EXPECT_EQ(c.exponents("b"), Exponents{});
+  Graph equalized = c.graph;
+  apply_exponents(equalized, choose_exponents(c.graph, c.seen, {}));
+  verify(equalized);
+  EXPECT_EQ(equalized.nodes[1].inputs[2], c.graph.nodes[1].inputs[2]);
+}
+
 // Both branches feed one sum: what one cannot bear, neither gets.
 TEST(Equalize, MembersOfASumShareTheirFactors) {
   const std::string nodes = R"(  %b: f32[1,2,4,4] = Conv(%x, %w) name "b"

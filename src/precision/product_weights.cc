@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "passes/match.h"
 
@@ -97,9 +98,11 @@ void scale_product(Graph& graph, Node& product, const ExponentOf& before, const 
   }
   product.inputs[kWeightsInput] =
       graph.add_constant(product.name + ".equalized_weights", std::move(scaled));
-  if (product.input(kBiasInput) == kNoValue) return;
+  // One that a run gives fixes the result: it stays what it is.
+  const Tensor* given = graph.constant_input(product, kBiasInput);
+  if (given == nullptr) return;
+  const std::span<const f32> values = given->as<f32>();
   Tensor bias(Dtype::f32, Shape{static_cast<s64>(channels.outputs())});
-  const auto values = graph.constant_input(product, kBiasInput)->as<f32>();
   for (size_t o = 0; o < channels.outputs(); ++o)
     bias.mutable_as<f32>()[o] = std::ldexp(values[o], after(o));
   product.inputs[kBiasInput] =
