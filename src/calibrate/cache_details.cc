@@ -8,6 +8,7 @@
 
 #include "calibrate/range.h"
 #include "core/bounded_json.h"
+#include "core/channel_exponent.h"
 #include "core/memory.h"
 #include "preprocess/profile_json.h"
 
@@ -23,8 +24,6 @@ constexpr int kMaxDepth = 4;
 constexpr s64 kParsedBytes = 12;
 // The counts of all bins together stay below 2^63.
 constexpr s64 kMaxCount = s64{1} << 50;
-// Of a channel (precision/equalize.h).
-constexpr f64 kMostExponent = 20;
 constexpr f64 kPercentiles[] = {50, 99, 99.9, 99.99};
 
 Json numbers(std::span<const u64> counts) {

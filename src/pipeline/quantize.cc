@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/channel_exponent.h"
 #include "core/check.h"
 #include "graph/verify.h"
 #include "passes/infer_types.h"
@@ -56,8 +57,6 @@ std::string methods_of(const Ranges& ranges) {
   return fmt::format("{}", fmt::join(methods, ", "));
 }
 
-static_assert(kScaledSuffix == kEqualizedSuffix);
-
 // What the model remembers of its making.
 Model described(const FloatModel& from, bool calibrated) {
   Model model;
@@ -69,7 +68,7 @@ Model described(const FloatModel& from, bool calibrated) {
   model.calibrated_inputs = from.calibration->profiles;
   model.range_method = methods_of(*from.ranges);
   for (const auto& [id, exponents] : from.calibration->exponents)
-    model.equalized.emplace(from.graph->value(id).name + std::string(kScaledSuffix), exponents);
+    model.equalized.emplace(from.graph->value(id).name + std::string(kEqualizedSuffix), exponents);
   return model;
 }
 

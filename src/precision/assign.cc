@@ -20,7 +20,7 @@
 namespace octet {
 namespace {
 
-// Beyond this share of the model's outputs, a layer is worth its time in f32 (docs/adr/0029); a depthwise one, which takes little of it in
+// Beyond this share of the model's outputs, a layer is worth its time in f32 (docs/adr/0030); a depthwise one, which takes little of it in
 // either type, beyond an eighth of that.
 constexpr f64 kMostLost = 0.02;
 constexpr f64 kMostLostDepthwise = 0.0025;

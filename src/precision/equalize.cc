@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "core/channel_exponent.h"
 #include "passes/match.h"
 #include "precision/channel_classes.h"
 #include "precision/precision.h"
@@ -14,10 +15,10 @@
 namespace octet {
 namespace {
 
-constexpr int kMostExponent = 20;
 // Beyond it, means of squares are no longer exact.
 constexpr f64 kLargestReach = 0x1p19;
-constexpr int kRounds = 12;
+// Exponents move by one a round; a few more let classes that share rows of weights settle.
+constexpr int kRounds = kMostExponent + 4;
 // Of the codes of a weight.
 constexpr f64 kWeightCodes = 127;
 
@@ -111,7 +112,7 @@ class Chooser {
     best_ = exponents_;
     std::vector<f64> least = costs();
     for (int round = 0; round < kRounds; ++round) {
-      step();
+      if (!step()) break;
       const std::vector<f64> now = costs();
       for (size_t c = 0; c < classes_.count(); ++c) {
         const size_t part = component_of_class_[c];
@@ -258,8 +259,8 @@ class Chooser {
     return component_of_class_[classes_.class_of(tensor.id, 0)];
   }
 
-  // Of each class the noise is falling / 4^k + rising * 4^k, as far as first order goes.
-  void step() {
+  // Of each class the noise is falling / 4^k + rising * 4^k, as far as first order goes. False where none moves.
+  bool step() {
     std::vector<f64> falling(classes_.count(), 0.0), rising(classes_.count(), 0.0);
     for (const Reader& reader : readers_) add_slopes(reader, falling, rising);
     for (const Sum& reader : sums_) {
@@ -270,7 +271,9 @@ class Chooser {
         falling[of] += reader.input.noise / total / static_cast<f64>(power.size());
       }
     }
+    const std::vector<int> before = exponents_;
     for (size_t c = 0; c < classes_.count(); ++c) move(c, falling[c], rising[c]);
+    return exponents_ != before;
   }
 
   void add_slopes(const Reader& reader, std::vector<f64>& falling, std::vector<f64>& rising) const {
@@ -379,7 +382,7 @@ void apply_exponents(Graph& graph, const ChannelExponents& exponents) {
         [&](size_t o) { return exponent_of(exponents, out, o); });
   }
   for (const auto& [id, own] : exponents)
-    graph.rename(id, graph.value(id).name + std::string(kScaledSuffix));
+    graph.rename(id, graph.value(id).name + std::string(kEqualizedSuffix));
 }
 
 }  // namespace octet

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cross-layer equalization (docs/adr/0029): channels that are quiet beside a loud one of their tensor are multiplied by powers of two, in the
+// Cross-layer equalization (docs/adr/0030): channels that are quiet beside a loud one of their tensor are multiplied by powers of two, in the
 // weights before them, and divided in the weights behind them. The real model computes the same bits; the codes of quiet channels get more of
 // the scale that all channels share.
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -24,9 +23,6 @@ struct ChannelFacts {
   std::vector<f64> min, max;  // smallest and largest value
 };
 
-// Behind the name of a value: it stands for other numbers than the model's.
-inline constexpr std::string_view kScaledSuffix = ".equalized";
-
 // The exponents that cost least: the sum of what rounding of codes and of weights takes from the layers that read each tensor. No tensor
 // becomes wider than it is. Channels of `fixed` stay as they are.
 ChannelExponents choose_exponents(const Graph& graph,
@@ -42,7 +38,7 @@ ChannelExponents completed_exponents(const Graph& graph, const ChannelExponents&
 ChannelExponents without_exponents(const Graph& graph, const ChannelExponents& exponents,
                                    const std::unordered_set<ValueId>& ids);
 
-// Multiplies the weights. Values that become others get kScaledSuffix.
+// Multiplies the weights. Values that become others get kEqualizedSuffix.
 void apply_exponents(Graph& graph, const ChannelExponents& exponents);
 
 }  // namespace octet

@@ -165,6 +165,36 @@ TEST(Equalize, WeightsStayNormalNumbers) {
   EXPECT_EQ(c.exponents("a"), (Exponents{0, 2}));  // 4.7e-38 is 2^-124
 }
 
+// An f16 layer of the same build gets them too.
+TEST(Equalize, WeightsStayNumbersOfHalf) {
+  const auto made = [](const char* a, const char* bias, const char* d) {
+    return Case(fmt::format(R"(graph "g"(%x: f32[1,2,4,4]) {{
+  const %w: f32[2,1,1,1] = {{1, {}}}
+  const %bias: f32[2] = {{1, {}}}
+  const %d: f32[2,1,1,2] = {{1, 3, {}, 6e-6}}
+  %a: f32[1,2,4,4] = Conv(%x, %w, %bias) {{group=2}} name "a"
+  %y: f32[1,2,4,3] = Conv(%a, %d) {{group=2}} name "y"
+  return %y
+}})",
+                            a, bias, d))
+        .with("a", {64, 1})
+        .with("y", {64, 1});
+  };
+  EXPECT_EQ(made("16384", "1", "1").exponents("a"), (Exponents{0, 1}));
+  EXPECT_EQ(made("16376", "1", "1").exponents("a"), (Exponents{0, 2}));
+  EXPECT_EQ(made("1", "32000", "1").exponents("a"), (Exponents{0, 1}));
+  EXPECT_EQ(made("1", "1", "0.00025").exponents("a"), (Exponents{0, 2}));  // 2^-11.97
+  // What f16 does not hold as it is bounds nothing.
+  EXPECT_EQ(made("70000", "1", "1").exponents("a"), (Exponents{0, 6}));
+  EXPECT_EQ(made("1", "1", "0.00003").exponents("a"), (Exponents{0, 6}));
+}
+
+TEST(Equalize, ExponentsGoAsFarAsTheChannelsLieApart) {
+  Case c(between("  %y: f32[1,2,4,4] = Conv(%a, %d) {group=2} name \"y\"\n"));
+  c.with("a", {16384, 0.9}).with("y", {16384, 2.7});
+  EXPECT_EQ(c.exponents("a"), (Exponents{0, 14}));
+}
+
 TEST(Equalize, FixedValuesStay) {
   Case c(between("  %y: f32[1,2,4,4] = Conv(%a, %d) {group=2} name \"y\"\n"));
   c.with("a", {8, 1}).with("y", {8, 3});

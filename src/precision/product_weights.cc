@@ -15,6 +15,8 @@ enum : size_t { kWeightsInput = 1, kBiasInput = 2 };
 
 constexpr int kLowestExponent = -126;  // of a normal number
 constexpr int kHighestExponent = 100;  // sums of products stay far from infinity
+constexpr int kLowestOfHalf = -14;
+constexpr f32 kLargestHalf = 65504;
 constexpr int kNoLimit = 127;
 
 }  // namespace
@@ -39,11 +41,12 @@ ProductWeights::ProductWeights(const Graph& graph, const Node& product)
       squares_(outputs() * inputs_of_group()),
       largest_(squares_.size()),
       least_of_input_(inputs(), std::numeric_limits<f32>::infinity()),
-      most_of_output_(outputs()) {
+      most_of_output_(outputs()),
+      least_row_of_input_(inputs(), std::numeric_limits<f32>::infinity()) {
   const auto weights = graph.constant_input(product, kWeightsInput)->as<f32>();
   const Tensor* bias = graph.constant_input(product, kBiasInput);
   for (size_t o = 0; o < outputs(); ++o) {
-    f32 most = bias == nullptr ? 0.0f : std::fabs(bias->as<f32>()[o]);
+    f32 widest = 0;
     for (size_t i = 0; i < inputs_of_group(); ++i) {
       f64 squares = 0;
       f32 largest = 0, least = std::numeric_limits<f32>::infinity();
@@ -57,22 +60,36 @@ ProductWeights::ProductWeights(const Graph& graph, const Node& product)
       largest_[o * inputs_of_group() + i] = f64{largest};
       f32& of_input = least_of_input_[input_of(o, i)];
       of_input = std::min(of_input, least);
-      most = std::max(most, largest);
+      widest = std::max(widest, largest);
     }
-    most_of_output_[o] = most;
+    note_row(o, widest);
+    most_of_output_[o] = std::max(widest, bias == nullptr ? 0.0f : std::fabs(bias->as<f32>()[o]));
+  }
+}
+
+// Rows that f16 does not hold as it is bound nothing.
+void ProductWeights::note_row(size_t output, f32 widest) {
+  if (!(widest > 0.0f) || std::ilogb(widest) < kLowestOfHalf) return;
+  for (size_t i = 0; i < inputs_of_group(); ++i) {
+    if (largest(output, i) == 0) continue;
+    f32& least = least_row_of_input_[input_of(output, i)];
+    least = std::min(least, widest);
   }
 }
 
 // What is no normal number is not halved.
 int ProductWeights::shrinks_by(size_t input) const {
-  const f32 least = least_of_input_[input];
+  const f32 least = least_of_input_[input], row = least_row_of_input_[input];
   if (std::isinf(least)) return kNoLimit;
-  return std::isnormal(least) ? std::ilogb(least) - kLowestExponent : 0;
+  if (!std::isnormal(least)) return 0;
+  const int by = std::ilogb(least) - kLowestExponent;
+  return std::isfinite(row) ? std::min(by, std::ilogb(row) - kLowestOfHalf) : by;
 }
 
 int ProductWeights::grows_by(size_t output) const {
   const f32 most = most_of_output_[output];
   if (!std::isfinite(most)) return 0;
+  if (most > 0.0f && most <= kLargestHalf) return std::ilogb(f64{kLargestHalf} / f64{most});
   return most > 0.0f ? std::max(0, kHighestExponent - std::ilogb(most)) : kNoLimit;
 }
 

@@ -44,7 +44,8 @@ class ProductWeights {
   f64 largest(size_t output, size_t i) const { return largest_[output * inputs_of_group() + i]; }
 
   // The most halvings of the weights behind an input, and doublings of those before an output and of its bias, by which all of them stay
-  // normal numbers or zero.
+  // normal numbers or zero; and numbers of f16 where they are: none grows beyond its largest, and the widest weight of each output stays
+  // one of its normal numbers, so that what smaller ones lose below these is no more than the widest is rounded by.
   int shrinks_by(size_t input) const;
   int grows_by(size_t output) const;
 
@@ -52,9 +53,12 @@ class ProductWeights {
   std::vector<f64> power_of(const std::vector<f64>& input) const;
 
  private:
+  void note_row(size_t output, f32 widest);
+
   WeightChannels channels_;
   std::vector<f64> squares_, largest_;
   std::vector<f32> least_of_input_, most_of_output_;  // magnitudes: the least that is not 0
+  std::vector<f32> least_row_of_input_;  // the least of the widest weights of outputs that read it
 };
 
 // Multiplies each weight by 2^(after - before) and the bias by 2^after; the node gets constants of its own.

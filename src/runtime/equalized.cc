@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "core/channel_exponent.h"
 #include "core/check.h"
 
 namespace octet {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which values of a model stand for other numbers than those of the network that it was made of (docs/adr/0029), and how much
+// Which values of a model stand for other numbers than those of the network that it was made of (docs/adr/0030), and how much
 // larger their channels are.
 #pragma once
 
@@ -12,11 +12,6 @@
 #include "octet/tensor.h"
 
 namespace octet {
-
-// What such values have behind the network's name.
-inline constexpr std::string_view kEqualizedSuffix = ".equalized";
-// A channel is at most 2^20 times the network's.
-inline constexpr int kMostExponent = 20;
 
 // By the value's name, of each channel: it is 2^exponent times the network's.
 using EqualizedValues = std::map<std::string, std::vector<s8>, std::less<>>;
