@@ -146,8 +146,7 @@ class Finder {
     if (is_op(node, "Abs")) return true;
     if (is_op(node, "Identity")) return true;
     if (is_op(node, "MaxPool")) return true;
-    if (is_op(node, "AveragePool")) return true;
-    return is_op(node, "Interpolate");
+    return is_op(node, "AveragePool");
   }
 
   static bool is_reduction(const Node& node) {
@@ -169,8 +168,7 @@ class Finder {
     if (is_function_or_pool(node)) return node.outputs.size() == 1;
     if (is_op(node, "PRelu")) return is_constant(node, 1);
     if (is_reduction(node)) return is_constant(node, 1) && reduces_pixels(node);
-    if (is_op(node, "Resize"))
-      return node.attrs.s("coordinate_transformation_mode", "") != "tf_crop_and_resize";
+    if (is_op(node, "Resize") || is_op(node, "Interpolate")) return resizes_pixels(node);
     if (is_op(node, "Transpose")) return keeps_channel_axis(node);
     return is_op(node, "Pad") && pads_pixels(node);
   }
@@ -178,6 +176,30 @@ class Finder {
   // The result has the channels of what is reduced, each of its own.
   bool reduces_pixels(const Node& node) const {
     return channels(node.outputs[0]) > 0 && channels(node.outputs[0]) == channels(node.inputs[0]);
+  }
+
+  // Samples and channels stay where they are: a scale of 1.03 moves 16 channels to as many others.
+  bool resizes_pixels(const Node& node) const {
+    if (node.attrs.s("coordinate_transformation_mode", "") == "tf_crop_and_resize") return false;
+    const std::vector<s64> axes = node.attrs.ints("axes", {0, 1, 2, 3});
+    for (size_t place = 0; place < axes.size(); ++place) {
+      const s64 axis = axes[place] < 0 ? axes[place] + 4 : axes[place];
+      if (axis <= kChannelAxis && !keeps_size(node, place, static_cast<int>(axis))) return false;
+    }
+    return true;
+  }
+
+  // The place-th of the scales or sizes is known to leave the axis alone.
+  bool keeps_size(const Node& node, size_t place, int axis) const {
+    const Tensor *scales = graph_.constant_input(node, 2), *sizes = graph_.constant_input(node, 3);
+    const auto has = [&](const Tensor* list, Dtype dtype) {
+      return list != nullptr && list->dtype() == dtype && std::ssize(list->shape().dims()) == 1 &&
+             place < static_cast<size_t>(list->elements());
+    };
+    if (has(scales, Dtype::f32)) return scales->as<f32>()[place] == 1.0f;
+    return has(sizes, Dtype::s64) &&
+           node.attrs.s("keep_aspect_ratio_policy", "stretch") == "stretch" &&
+           sizes->as<s64>()[place] == graph_.value(node.inputs[0]).type.shape[axis];
   }
 
   static bool keeps_channel_axis(const Node& node) {

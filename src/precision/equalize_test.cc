@@ -79,6 +79,31 @@ TEST(Equalize, NothingPassesAFunctionThatIsNotHomogeneous) {
   }
 }
 
+// 2 * 1.2 channels are 2, and not the same ones.
+TEST(Equalize, ResizingPassesWhereItLeavesChannelsAlone) {
+  const auto made = [](const std::string& resize) {
+    return Case(between("  %b: f32[1,2,8,8] = " + resize + R"( name "b"
+  %y: f32[1,2,8,8] = Conv(%b, %d) {group=2} name "y"
+)",
+                        R"(  const %double: f32[4] = {1, 1, 2, 2}
+  const %shifts: f32[4] = {1, 1.2, 2, 2}
+  const %sizes: s64[4] = {1, 2, 8, 8}
+  const %pixels: s64[2] = {8, 8}
+)"))
+        .with("b", {8, 0.9})
+        .with("y", {8, 2.7});
+  };
+  for (const std::string passes :
+       {"Resize(%a, _, %double)", "Interpolate(%a, _, %double) {mode=\"linear\"}",
+        "Resize(%a, _, _, %sizes)",
+        "Interpolate(%a, _, _, %pixels) {axes=ints[2, 3], mode=\"linear\"}"})
+    EXPECT_EQ(made(passes).exponents("b"), (Exponents{0, 3})) << passes;
+  for (const std::string stays :
+       {"Resize(%a, _, %shifts)", "Interpolate(%a, _, %shifts) {mode=\"linear\"}",
+        "Resize(%a, _, _, %sizes) {keep_aspect_ratio_policy=\"not_smaller\"}"})
+    EXPECT_EQ(made(stays).exponents("b"), Exponents{}) << stays;
+}
+
 TEST(Equalize, OutputsOfTheModelStay) {
   Case c(between("  %y: f32[1,2,4,4] = Relu(%a) name \"y\"\n"));
   c.with("a", {8, 1}).with("y", {8, 1});
@@ -287,8 +312,77 @@ class RandomGraph {
     return add("Conv", std::move(inputs), attrs);
   }
 
+  ValueId numbers(const Shape& shape, std::initializer_list<f32> values) {
+    Tensor tensor(Dtype::f32, shape);
+    std::ranges::copy(values, tensor.mutable_as<f32>().begin());
+    return graph.add_constant("f", std::move(tensor));
+  }
+  ValueId numbers(std::initializer_list<s64> values) {
+    Tensor tensor(Dtype::s64, {static_cast<s64>(values.size())});
+    std::ranges::copy(values, tensor.mutable_as<s64>().begin());
+    return graph.add_constant("i", std::move(tensor));
+  }
+
+  // Some move channels to others: 4 * 1.2 are 4.
+  ValueId resized() {
+    Attrs attrs;
+    attrs.set("coordinate_transformation_mode", std::string("asymmetric"));
+    const bool linear = below(2) == 0;
+    if (linear) attrs.set("mode", std::string("linear"));
+    const ValueId scales = numbers({4}, {1, below(3) == 0 ? 1.2f : 1.0f, 1, 1.1f});
+    return add(linear ? "Interpolate" : "Resize", {any(), kNoValue, scales}, attrs);
+  }
+
+  // Two channels of one, two of another.
+  ValueId parts() {
+    Attrs axis;
+    axis.set("axis", s64{1});
+    std::vector<ValueId> both;
+    for (int i = 0; i < 2; ++i) {
+      const s64 from = static_cast<s64>(below(3));
+      both.push_back(add("Slice", {any(), numbers({from}), numbers({from + 2}), numbers({1})}, {},
+                         {1, 2, 6, 6}));
+    }
+    return add("Concat", both, axis);
+  }
+
+  ValueId padded() {
+    Attrs pool;
+    pool.set("kernel_shape", std::vector<s64>{3, 3});
+    const ValueId pads = numbers({0, 0, 1, 1, 0, 0, 1, 1});
+    const ValueId wide = add("Pad", {any(), pads}, {}, {1, 4, 8, 8});
+    return add("AveragePool", {wide}, pool);
+  }
+
+  ValueId gated() {
+    const ValueId x = any();
+    Attrs keep;
+    keep.set("keepdims", s64{1});
+    const ValueId mean = add("ReduceMean", {x, numbers({2, 3})}, keep, {1, 4, 1, 1});
+    const ValueId gate = add("Conv", {mean, constant({4, 4, 1, 1})}, {}, {1, 4, 1, 1});
+    return add("Mul", {x, gate});
+  }
+
+  ValueId moved() {
+    switch (below(5)) {
+      case 0:
+        return resized();
+      case 1:
+        return parts();
+      case 2:
+        return padded();
+      case 3:
+        return gated();
+      default:
+        return add("Mul", {any(), constant({1, 4, 1, 1})});
+    }
+  }
+
   ValueId next() {
-    switch (below(8)) {
+    switch (below(10)) {
+      case 8:
+      case 9:
+        return moved();
       case 0:
         return add("Relu", {any()});
       case 1: {
