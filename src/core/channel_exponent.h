@@ -8,7 +8,7 @@ namespace octet {
 
 // A channel is at most 2^20 times the network's.
 inline constexpr int kMostExponent = 20;
-// Behind the name of a value: it stands for other numbers than the network's.
-inline constexpr std::string_view kEqualizedSuffix = ".equalized";
+// In the name of a value of an exported model: it stands for other numbers than the network's.
+inline constexpr std::string_view kEqualizedMark = ".equalized";
 
 }  // namespace octet

@@ -15,7 +15,9 @@
 #include "octet/error_stats.h"
 #include "octet/inspect.h"
 #include "ops/quantized/epilogue.h"
+#include "ops/registry.h"
 #include "runtime/context.h"
+#include "runtime/equalized.h"
 #include "runtime/inside.h"
 #include "runtime/model.h"
 
@@ -190,6 +192,30 @@ class BodyErrors {
   BodyWatch reference_, tested_;
 };
 
+// 2^-exponent of each channel.
+Tensor inverses(const std::vector<s8>& exponents) {
+  Tensor factors(Dtype::f32, {1, std::ssize(exponents), 1, 1});
+  std::ranges::transform(exponents, factors.mutable_as<f32>().begin(),
+                         [](s8 exponent) { return std::ldexp(1.0f, -exponent); });
+  return factors;
+}
+
+// The value as the network has it: itself, where its channels are what they were.
+ValueId as_in_network(Graph& graph, ValueId id, const std::vector<s8>* exponents) {
+  const TensorType type = graph.value(id).type;
+  if (exponents == nullptr || type.shape.rank() != 4 || type.shape[1] != std::ssize(*exponents))
+    return id;
+  Node node;
+  node.op = find_op("Mul");
+  OCTET_CHECK(node.op != nullptr);
+  node.name = graph.value(id).name + "/network";
+  node.inputs = {id, graph.add_constant(node.name + "/factors", inverses(*exponents))};
+  node.outputs = {graph.add_value(node.name, type)};
+  node.decision = {Precision::f32, ReasonCode::inspected_value, "shows an inner value"};
+  graph.nodes.push_back(node);
+  return node.outputs[0];
+}
+
 }  // namespace
 
 Engine with_inner_values(const Engine& engine) {
@@ -205,12 +231,17 @@ Engine with_inner_values(const Engine& engine) {
   Graph tapped = tap_graph(model->graph, names);
   std::copy(own.begin(), own.end(), tapped.outputs.begin());
   for (size_t i = own.size(); i < names.size(); ++i) {
-    const ValueId id = tapped.outputs[i];
+    const auto equalized = model->equalized.find(names[i]);
+    const ValueId id =
+        as_in_network(tapped, tapped.outputs[i],
+                      equalized == model->equalized.end() ? nullptr : &equalized->second);
+    tapped.outputs[i] = id;
     if (tapped.value(id).name == names[i]) continue;
-    // Dequantized: the codes give their name away.
+    // Dequantized, or divided: what it was made of gives its name away.
     tapped.rename(tapped.find_value(names[i]), names[i] + "/codes");
-    tapped.rename(id, names[i]);
+    tapped.rename(id, network_name(model->equalized, names[i]));
   }
+  model->equalized.clear();
   model->graph = std::move(tapped);
   return Inside::engine(std::move(model));
 }
@@ -222,18 +253,31 @@ struct Pair {
   std::string reference, tested;
 };
 
-std::vector<Pair> common_pairs(const Model& reference, const Model& tested) {
-  std::unordered_map<std::string, std::string> known;
-  for (std::string& name : tappable_values(reference.graph)) {
-    std::string plain = network_name(reference.equalized, name);
-    known.emplace(std::move(plain), std::move(name));
+// What its values are called there, by the network's names.
+std::unordered_map<std::string, std::string> by_network_names(const Model& model) {
+  std::unordered_map<std::string, std::string> own;
+  for (std::string& name : tappable_values(model.graph)) {
+    std::string plain = network_name(model.equalized, name);
+    own.emplace(std::move(plain), std::move(name));
   }
+  return own;
+}
+
+std::vector<Pair> common_pairs(const Model& reference, const Model& tested) {
+  const std::unordered_map<std::string, std::string> known = by_network_names(reference);
   std::vector<Pair> pairs;
   for (std::string& name : tappable_values(tested.graph)) {
     const auto at = known.find(network_name(tested.equalized, name));
     if (at != known.end()) pairs.push_back({at->second, std::move(name)});
   }
   return pairs;
+}
+
+std::vector<std::string> own_names(const Model& model, std::span<const std::string> names) {
+  const std::unordered_map<std::string, std::string> known = by_network_names(model);
+  std::vector<std::string> own;
+  for (const std::string& name : names) own.push_back(known.at(name));
+  return own;
 }
 
 std::vector<std::string> names_of(const std::vector<Pair>& pairs, std::string Pair::*side) {
@@ -280,22 +324,30 @@ std::vector<ValueError> compare(const Engine& reference, const Engine& tested,
 }
 
 std::vector<std::string> inner_values(const Engine& engine) {
-  return tappable_values(Inside::model(engine).graph);
+  const Model& model = Inside::model(engine);
+  std::vector<std::string> names;
+  for (const std::string& name : tappable_values(model.graph))
+    names.push_back(network_name(model.equalized, name));
+  return names;
 }
 
 std::vector<ValueError> compare(std::span<const std::string> names, const ValueRunner& reference,
                                 const Engine& tested, const SampleSource& next,
                                 const CompareOptions& options) {
-  std::vector<ValueError> errors = errors_without_numbers(Inside::model(tested).graph, names);
+  const Model& model = Inside::model(tested);
+  const std::vector<std::string> own = own_names(model, names);
+  std::vector<ValueError> errors = errors_without_numbers(model.graph, own);
+  for (ValueError& error : errors) error.value = network_name(model.equalized, error.value);
   std::vector<ErrorStats> stats(names.size());
-  Context got = tapped_engine(tested, names).make_context({.threads = options.threads});
+  Context got = tapped_engine(tested, own).make_context({.threads = options.threads});
   s64 done = 0;
   check_stop(options.monitor);
   for (std::vector<Tensor> inputs; next(inputs);) {
     const std::vector<Tensor> wanted = reference(inputs), results = got.run(inputs);
     for (size_t i = 0; i < stats.size(); ++i) {
       if (wanted[i].type() == results[i].type())
-        add_value(wanted[i], results[i], options, errors[i], stats[i]);
+        add_value(wanted[i], network_value(model.equalized, own[i], results[i]), options, errors[i],
+                  stats[i]);
     }
     report_progress(options.monitor, "compare", ++done);
   }

@@ -55,17 +55,22 @@ bool attempt(const ImportOptions& options, const Stage& stage) {
   }
 }
 
-std::unordered_set<std::string_view> names_in_metadata(const ModelProto& model, const char* key) {
-  std::unordered_set<std::string_view> names;
+std::vector<std::string_view> lines_in_metadata(const ModelProto& model, const char* key) {
+  std::vector<std::string_view> lines;
   for (const auto& entry : model.metadata_props()) {
     std::string_view rest = entry.key() == key ? entry.value() : std::string_view();
     while (!rest.empty()) {
       const size_t end = std::min(rest.find('\n'), rest.size());
-      names.insert(rest.substr(0, end));
+      lines.push_back(rest.substr(0, end));
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   }
-  return names;
+  return lines;
+}
+
+std::unordered_set<std::string_view> names_in_metadata(const ModelProto& model, const char* key) {
+  const std::vector<std::string_view> lines = lines_in_metadata(model, key);
+  return {lines.begin(), lines.end()};
 }
 
 // Files of ours say which nodes stay real (onnx/write.h): Q/DQ around them serve their neighbours.
@@ -81,6 +86,8 @@ void keep_marked_nodes(const ModelProto& model, Graph& graph) {
 }
 
 void read_metadata(const ModelProto& model, ImportInfo& info) {
+  const std::vector<std::string_view> equalized = lines_in_metadata(model, kEqualizedKey);
+  info.equalized.assign(equalized.begin(), equalized.end());
   constexpr size_t kMostEntries = 1000, kMostBytes = 4096;
   for (const auto& entry : model.metadata_props()) {
     if (info.metadata.size() == kMostEntries) return;

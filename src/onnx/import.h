@@ -50,6 +50,7 @@ struct ImportInfo {
   std::string producer;  // "pytorch 2.4.0"
   // What exporters say beside the graph; long texts, and more than a thousand, are left out.
   std::vector<std::pair<std::string, std::string>> metadata;
+  std::vector<std::string> equalized;  // lines under kEqualizedKey (onnx/write.h)
   s64 ir_version = 0;
   std::vector<std::pair<std::string, s64>> opsets;  // domain ("" is ai.onnx), version
   std::vector<DimName> dim_names;                   // dynamic dimensions that have a name

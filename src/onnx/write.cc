@@ -99,6 +99,7 @@ WrittenModel write_onnx(const Graph& source, const WriteOptions& options) {
   add_opsets(graph, result.opset, model);
   add_metadata(kKeepFloatKey, writer.kept_float(), model);
   add_metadata(kExactKey, writer.exact(), model);
+  add_metadata(kEqualizedKey, options.equalized, model);
   result.bytes.resize(model.ByteSizeLong());
   OCTET_CHECK(model.SerializeToArray(result.bytes.data(), static_cast<int>(result.bytes.size())));
   return result;

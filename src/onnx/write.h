@@ -16,8 +16,12 @@ inline constexpr const char* kKeepFloatKey = "octet.keep_float";
 // The same of those among them whose results are equal on every machine, because codes are made of them.
 inline constexpr const char* kExactKey = "octet.exact";
 
+// Which values stand for other numbers than the network's: a line each (runtime/equalized.h).
+inline constexpr const char* kEqualizedKey = "octet.equalized";
+
 struct WriteOptions {
   std::string producer_version;
+  std::vector<std::string> equalized = {};
 };
 
 struct WrittenModel {

@@ -123,13 +123,10 @@ Graph equalized(const FloatModel& model) {
 class Automatic {
  public:
   Automatic(const FloatModel& model, std::span<const size_t> values, const StageOptions& stage)
-      : graph_(equalized(model)),
-        names_(*model.graph),
-        calibration_(*model.calibration),
-        stage_(stage) {
+      : graph_(equalized(model)), calibration_(*model.calibration), stage_(stage) {
     for (size_t value : values) {
       const ValueId id = calibration_.values[value];
-      trials_.emplace(id, trial_of(calibration_, value, names_.value(id).name));
+      trials_.emplace(id, trial_of(calibration_, value, graph_.value(id).name));
       order_.push_back(id);
     }
     for (const Node& node : graph_.nodes) {
@@ -226,11 +223,10 @@ class Automatic {
     }
     const auto at = std::ranges::find(calibration_.values, id) - calibration_.values.begin();
     return estimate_range(calibration_.observations[static_cast<size_t>(at)].histogram,
-                          RangeRule::mse, names_.value(id).name);
+                          RangeRule::mse, graph_.value(id).name);
   }
 
   const Graph graph_;
-  const Graph& names_;  // of the values before that
   const Calibration& calibration_;
   const StageOptions& stage_;
   std::unordered_map<ValueId, Trial> trials_;

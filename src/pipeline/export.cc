@@ -5,11 +5,13 @@
 #include <array>
 #include <utility>
 
+#include "core/channel_exponent.h"
 #include "core/check.h"
 #include "core/memory.h"
 #include "onnx/write.h"
 #include "pipeline/export_form.h"
 #include "pipeline/kept.h"
+#include "runtime/equalized.h"
 #include "runtime/inside.h"
 
 namespace octet {
@@ -19,10 +21,34 @@ constexpr std::array kTargets{std::pair{ExportTarget::onnxruntime, std::string_v
                               std::pair{ExportTarget::openvino, std::string_view("openvino")},
                               std::pair{ExportTarget::tensorrt, std::string_view("tensorrt")}};
 
+// "b.equalized", and "b.equalized.codes" of what is made of it.
+std::string marked(std::string name) {
+  size_t at = name.size();
+  for (const std::string_view tail : {".codes", ".dequantized"}) {
+    if (name.ends_with(tail)) at = name.size() - tail.size();
+  }
+  return name.insert(at, kEqualizedMark);
+}
+
+// A model in other hands says that these are not the network's numbers, by their names, and to this program what they are.
+std::vector<std::string> marked_equalized(const EqualizedValues& equalized, Graph& graph) {
+  EqualizedValues found;
+  for (ValueId id = 0; id < graph.value_count(); ++id) {
+    const auto at = equalized.find(graph.value(id).name);
+    if (at == equalized.end()) continue;
+    std::string name = marked(network_name(equalized, at->first));
+    while (name != at->first && !graph.rename(id, name)) name = marked(name);
+    if (graph.value(id).type.dtype == Dtype::f32) found.emplace(std::move(name), at->second);
+  }
+  return equalized_lines(found);
+}
+
 std::vector<std::byte> export_model(const Model& model, const ExportOptions& options,
                                     ExportReport& report) {
-  const Graph graph = in_form_of(options.target, kept_graph(model), report);
-  WrittenModel written = write_onnx(graph, {.producer_version = options.producer_version});
+  Graph graph = in_form_of(options.target, kept_graph(model), report);
+  std::vector<std::string> equalized = marked_equalized(model.equalized, graph);
+  WrittenModel written = write_onnx(
+      graph, {.producer_version = options.producer_version, .equalized = std::move(equalized)});
   report.opset = written.opset;
   report.nodes = written.nodes;
   report.kept_float = std::move(written.kept_float);

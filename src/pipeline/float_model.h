@@ -18,6 +18,7 @@
 #include "precision/equalize.h"
 #include "precision/precision.h"
 #include "preprocess/found_preprocess.h"
+#include "runtime/equalized.h"
 #include "runtime/model.h"
 
 namespace octet {
@@ -61,11 +62,12 @@ struct FloatModel {
   std::shared_ptr<const std::vector<std::string>> tensors;
   // The operators of its ONNX nodes before any pass, by the nodes' names; null where they are not known.
   std::shared_ptr<const std::unordered_map<std::string, std::string_view>> operators;
-  std::optional<Preprocess> preprocess;            // remembered where calibration has none
-  std::optional<FoundPreprocess> found;            // what the file, or one beside it, says
-  bool carries_qdq = false;                        // the model brings scales of its activations
-  std::vector<PassTrace> passes;                   // that made the graph
-  std::vector<std::string> notes;                  // for the user, about the graph
+  std::optional<Preprocess> preprocess;  // remembered where calibration has none
+  std::optional<FoundPreprocess> found;  // what the file, or one beside it, says
+  bool carries_qdq = false;              // the model brings scales of its activations
+  EqualizedValues equalized;             // of a file of ours that holds an equalized network
+  std::vector<PassTrace> passes;         // that made the graph
+  std::vector<std::string> notes;        // for the user, about the graph
   std::shared_ptr<const Calibration> calibration;  // null: none yet
   std::shared_ptr<const Ranges> ranges;            // null: none yet
   std::shared_ptr<WeightCodes> weight_codes;       // filled by whoever quantizes first

@@ -48,6 +48,7 @@ FloatModel import(const Import& read, const CompileOptions& options,
   model.producer = info.producer;
   model.hash = info.hash;
   model.input_shapes = options.input_shapes;
+  if (model.carries_qdq) model.equalized = equalized_from(info.equalized);
   if (std::string note = open.settled(*model.graph); !note.empty())
     warnings.push_back(std::move(note));
   warnings.insert(warnings.end(), model.notes.begin(), model.notes.end());

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "core/channel_exponent.h"
 #include "core/check.h"
 #include "graph/verify.h"
 #include "passes/infer_types.h"
@@ -62,14 +61,24 @@ Model described(const FloatModel& from, bool calibrated) {
   Model model;
   model.producer = from.producer;
   model.preprocess = from.preprocess;
+  model.equalized = from.equalized;
   if (!calibrated || from.calibration == nullptr) return model;
   if (from.calibration->preprocess) model.preprocess = from.calibration->preprocess;
   model.calibration_samples = from.calibration->samples;
   model.calibrated_inputs = from.calibration->profiles;
   model.range_method = methods_of(*from.ranges);
   for (const auto& [id, exponents] : from.calibration->exponents)
-    model.equalized.emplace(from.graph->value(id).name + std::string(kEqualizedSuffix), exponents);
+    model.equalized.emplace(from.graph->value(id).name, exponents);
   return model;
+}
+
+// Codes, and what is made of them, stand for the numbers that they are of.
+void name_codes(const Graph& graph, EqualizedValues& equalized) {
+  for (const Node& node : graph.nodes) {
+    if (!is_quantize(node) && !is_dequantize(node)) continue;
+    const auto of = equalized.find(graph.value(node.inputs[0]).name);
+    if (of != equalized.end()) equalized.emplace(graph.value(node.outputs[0]).name, of->second);
+  }
 }
 
 void report_ranges(const FloatModel& model, CompileReport& report) {
@@ -182,6 +191,8 @@ Model quantize(const FloatModel& model, const PrecisionPlan& plan, CompileReport
   judge(graph, requests, plan, report);
   if (report != nullptr && model.place.empty()) warn_of_own_codes(graph, model, *report);
   Model result = described(model, places);
+  name_codes(graph, result.equalized);
+  if (placed) name_codes(*placed, result.equalized);
   if (placed) result.with_qdq = kept(std::move(*placed), graph, *model.weight_codes);
   result.graph = std::move(graph);
   if (model.place.empty()) result.provenance = provenance_of(model, plan, places);

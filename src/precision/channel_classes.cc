@@ -168,7 +168,8 @@ class Finder {
     if (is_function_or_pool(node)) return node.outputs.size() == 1;
     if (is_op(node, "PRelu")) return is_constant(node, 1);
     if (is_reduction(node)) return is_constant(node, 1) && reduces_pixels(node);
-    if (is_op(node, "Resize") || is_op(node, "Interpolate")) return resizes_pixels(node);
+    if (is_op(node, "Resize")) return resizes_pixels(node);
+    if (is_op(node, "Interpolate")) return resizes_pixels(node);
     if (is_op(node, "Transpose")) return keeps_channel_axis(node);
     return is_op(node, "Pad") && pads_pixels(node);
   }

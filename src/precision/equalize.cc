@@ -125,7 +125,7 @@ class Chooser {
   }
 
  private:
-  // No channel of a tensor grows beyond the widest; weights stay normal numbers.
+  // No channel of a tensor grows beyond the widest, nor beyond f16 where it was within; weights stay normal numbers.
   void limit(const std::unordered_set<ValueId>& fixed) {
     for (ValueId id = 0; id < graph_.value_count(); ++id) {
       const auto tensor = tensor_of(id, seen_);
@@ -139,7 +139,8 @@ class Chooser {
         if (stays) most = 0;
         if (!fits) continue;
         const f64 own = reach_of(*tensor->facts, c);
-        most = own > 0 ? std::min(most, std::ilogb(reach / own)) : 0;
+        const f64 end = own <= kLargestHalf ? std::min(reach, f64{kLargestHalf}) : reach;
+        most = own > 0 ? std::min(most, std::ilogb(end / own)) : 0;
       }
     }
   }
@@ -381,8 +382,6 @@ void apply_exponents(Graph& graph, const ChannelExponents& exponents) {
         graph, node, [&](size_t c) { return exponent_of(exponents, in, c); },
         [&](size_t o) { return exponent_of(exponents, out, o); });
   }
-  for (const auto& [id, own] : exponents)
-    graph.rename(id, graph.value(id).name + std::string(kEqualizedSuffix));
 }
 
 }  // namespace octet

@@ -38,7 +38,7 @@ ChannelExponents completed_exponents(const Graph& graph, const ChannelExponents&
 ChannelExponents without_exponents(const Graph& graph, const ChannelExponents& exponents,
                                    const std::unordered_set<ValueId>& ids);
 
-// Multiplies the weights. Values that become others get kEqualizedSuffix.
+// Multiplies the weights. Values keep their names, and stand for other numbers than the network's.
 void apply_exponents(Graph& graph, const ChannelExponents& exponents);
 
 }  // namespace octet

@@ -16,7 +16,6 @@ enum : size_t { kWeightsInput = 1, kBiasInput = 2 };
 constexpr int kLowestExponent = -126;  // of a normal number
 constexpr int kHighestExponent = 100;  // sums of products stay far from infinity
 constexpr int kLowestOfHalf = -14;
-constexpr f32 kLargestHalf = 65504;
 constexpr int kNoLimit = 127;
 
 }  // namespace

@@ -9,6 +9,9 @@
 
 namespace octet {
 
+// Of f16.
+inline constexpr f32 kLargestHalf = 65504;
+
 // Which channels a weight joins.
 class WeightChannels {
  public:

@@ -22,6 +22,11 @@ std::string network_name(const EqualizedValues& equalized, std::string_view name
 // The value as it is in the network. Values that are not listed, or have other channels, are what they are.
 Tensor network_value(const EqualizedValues& equalized, std::string_view name, const Tensor& value);
 
+// A line for each value of a file in other formats: its exponents, a blank, its name. Names that break lines are left out.
+std::vector<std::string> equalized_lines(const EqualizedValues& equalized);
+// Throws Error(invalid_model).
+EqualizedValues equalized_from(const std::vector<std::string>& lines);
+
 // Texts of the exponents, a character each: '0' to '9', then letters.
 std::string exponents_text(const std::vector<s8>& exponents);
 // Throws Error(invalid_model).

@@ -51,13 +51,18 @@ TEST(Manifest, ExponentsOfChannelsAreBounded) {
 }
 
 TEST(Equalized, ValuesAreTheNetworksAgain) {
-  const EqualizedValues equalized = {{"conv.equalized", {0, 3}}};
+  const EqualizedValues equalized = {
+      {"conv.equalized", {0, 3}}, {"conv.equalized.codes", {0, 3}}, {"plain", {1}}};
   EXPECT_EQ(network_name(equalized, "conv.equalized"), "conv");
+  EXPECT_EQ(network_name(equalized, "conv.equalized.codes"), "conv.codes");
+  EXPECT_EQ(network_name(equalized, "plain"), "plain");
   EXPECT_EQ(network_name(equalized, "other.equalized"), "other.equalized");
   const Tensor value = Tensor::of<f32>({1, 2, 1, 2}, std::vector<f32>{1, 2, 8, 16});
   const Tensor plain = network_value(equalized, "conv.equalized", value);
   EXPECT_EQ(std::vector<f32>(plain.as<f32>().begin(), plain.as<f32>().end()),
             (std::vector<f32>{1, 2, 1, 2}));
+  EXPECT_EQ(equalized_from(equalized_lines(equalized)), equalized);
+  expect_error([] { equalized_from({"0Z conv"}); }, Error::Code::invalid_model, {"'Z'"});
 }
 
 }  // namespace

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Equalized channels seen from outside: names and values are the network's wherever they are looked at, layers of f16 keep what they had, caches
+give what data give, and --equalize off is remembered."""
+
+import json
+import unittest
+
+import harness
+from harness import octet, scratch
+
+
+class Network:
+    """x -> Conv -> Relu -> depthwise Conv -> Relu -> Conv -> y, whose channels lie octaves apart behind the first."""
+
+    def __init__(self, folder, first=(1.0, 1 / 64, 1 / 256, 1 / 8), second=(1.0, 64.0, 200.0, 9.0)):
+        numpy, onnx = harness.need("numpy"), harness.need("onnx")
+        helper, random = onnx.helper, numpy.random.default_rng(3)
+        each = lambda factors: numpy.asarray(factors, "f").reshape(4, 1, 1, 1)
+        weights = {"w0": random.standard_normal((4, 3, 3, 3)).astype("f") * each(first), "b0": numpy.full(4, 0.25, "f") * each(first).ravel(),
+                   "w1": random.uniform(0.5, 1, (4, 1, 3, 3)).astype("f") * each(second), "w2": random.standard_normal((5, 4, 1, 1)).astype("f")}
+        nodes = [helper.make_node("Conv", ["x", "w0", "b0"], ["a"], "c0"), helper.make_node("Relu", ["a"], ["b"], "r0"),
+                 helper.make_node("Conv", ["b", "w1"], ["c"], "c1", group=4), helper.make_node("Relu", ["c"], ["d"], "r1"),
+                 helper.make_node("Conv", ["d", "w2"], ["y"], "c2")]
+        infos = [[helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, s)] for n, s in (("x", ["N", 3, 12, 12]), ("y", ["N", 5, 8, 8]))]
+        graph = helper.make_graph(nodes, "net", *infos, initializer=[onnx.numpy_helper.from_array(v, k) for k, v in weights.items()])
+        folder.mkdir()
+        self.folder, self.model, self.data = folder, folder / "net.onnx", folder / "x.npz"
+        self.model.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString())
+        numpy.savez(self.data, x=random.standard_normal((8, 3, 12, 12)).astype("f"))
+
+    def build(self, *arguments, name="net", code=0, calib=("--calib", "DATA")):
+        calib = [self.data if word == "DATA" else word for word in calib]
+        self.report = octet("build", self.model, *arguments, *calib, "--json", "--force", "-o", self.folder / f"{name}.octet", code=code)
+        return self.folder / f"{name}.octet"
+
+    def layers(self, engine):
+        numpy = harness.need("numpy")
+        octet("run", engine, self.data, "-o", self.folder / "layers.npz", "--layers", "--force")
+        return dict(numpy.load(self.folder / "layers.npz"))
+
+    def sqnr(self, engine):
+        return octet("compare", engine, "--against", self.model, "--calib", self.data, "--json").json["sqnr_db"]
+
+
+class Names(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.net = Network(scratch() / "equalize_names")
+        cls.real, cls.engine = cls.net.build(name="real", calib=()), cls.net.build("--int8")
+
+    def test_layers_are_the_networks(self):
+        numpy = harness.need("numpy")
+        truth, got = self.net.layers(self.real), self.net.layers(self.engine)
+        self.assertLessEqual({"b", "d", "y"}, set(got))
+        self.assertEqual([name for name in got if "equalized" in name], [])
+        for name in ("b", "d"):  # the quiet channels too: nothing is 2^k times what it is
+            for channel in range(4):
+                self.assertLess(abs(got[name][:, channel] - truth[name][:, channel]).max(), abs(truth[name][:, channel]).max() / 8)
+        self.assertGreater(numpy.unique(got["b"][:, 2]).size, 16)  # it has codes of its own, or nothing was equalized
+
+    def test_every_table_has_them(self):
+        text = octet("inspect", self.engine, "--json").out
+        self.assertNotIn(".equalized\"", text)
+        self.assertIn('"b"', text)
+        layers = {one["value"]: one["sqnr_db"] for one in
+                  octet("compare", self.engine, "--against", self.model_in_runtime(), "--calib", self.net.data, "--layers", "--json").json["layers"]}
+        mine = {one["value"]: one["sqnr_db"] for one in
+                octet("compare", self.engine, "--against", self.net.model, "--calib", self.net.data, "--layers", "--json").json["layers"]}
+        self.assertLessEqual({"b", "d", "y"}, set(layers) & set(mine))
+        for name in ("b", "d"):
+            self.assertGreater(min(layers[name], mine[name]), 25, name)
+
+    def model_in_runtime(self):
+        harness.need("onnxruntime")
+        return f"onnxruntime:{self.net.model}"
+
+    def test_a_method_by_the_name_that_inspect_tells(self):
+        self.net.build("--int8", "--calib-method", "b=minmax", name="method")
+
+    def test_exported_ones_say_what_they_are(self):
+        numpy, onnx = harness.need("numpy"), harness.need("onnx")
+        path, again = self.net.folder / "net.qdq.onnx", self.net.folder / "again.octet"
+        octet("export", self.engine, "--onnx", path, "--force")
+        model = onnx.load(path)
+        lines = next(entry.value for entry in model.metadata_props if entry.key == "octet.equalized").splitlines()
+        self.assertIn("b.equalized", [line.split(" ", 1)[1] for line in lines])
+        octet("build", path, "--int8", "--force", "-o", again)
+        first, second = self.net.layers(self.engine), self.net.layers(again)
+        self.assertEqual(set(first), set(second))
+        for name, value in first.items():
+            numpy.testing.assert_array_equal(value, second[name], err_msg=name)
+        found = octet("compare", again, "--against", self.net.model, "--calib", self.net.data, "--layers", "--json").json["layers"]
+        self.assertGreater(min(one["sqnr_db"] for one in found if one["value"] in ("b", "d")), 25)
+        model.metadata_props[[entry.key for entry in model.metadata_props].index("octet.equalized")].value = "z! b"
+        onnx.save(model, path)
+        self.assertIn("is no exponent of a channel", octet("build", path, "--int8", "--force", "-o", again, code=2).err)
+
+
+if __name__ == "__main__":
+    harness.main()
