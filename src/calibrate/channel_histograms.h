@@ -19,7 +19,8 @@ class ChannelHistograms {
  public:
   static constexpr size_t kBins =
       256;  // 16 octaves, as far as codes of 8 bits and their steps reach
-  static constexpr s64 kBytesOfChannel = kBins * sizeof(u32);
+  // A count for each bin and one for what lies below them.
+  static constexpr s64 kBytesOfChannel = (kBins + 1) * sizeof(u32);
 
   // Samples [N, C, H, W] in f32. Tensors of another rank leave it empty. Values that are not finite are left out.
   void observe(const Tensor& tensor);

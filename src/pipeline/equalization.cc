@@ -9,6 +9,7 @@
 
 #include "core/check.h"
 #include "pipeline/choose_ranges.h"
+#include "precision/channel_classes.h"
 
 namespace octet {
 namespace {
@@ -76,6 +77,19 @@ void fit_exponents(const FloatModel& model, const CalibrationOptions& options,
   calibration.exponents = std::move(rest);
 }
 
+std::vector<ValueId> values_to_equalize(const Graph& graph, std::span<const ValueId> values) {
+  const ChannelClasses classes(graph);
+  std::vector<ValueId> free;
+  for (ValueId id : values) {
+    for (size_t c = 0; c < classes.channels(id); ++c) {
+      if (classes.is_fixed(classes.class_of(id, c))) continue;
+      free.push_back(id);
+      break;
+    }
+  }
+  return free;
+}
+
 void equalize(const FloatModel& model, const CalibrationOptions& options,
               Calibration& calibration) {
   std::unordered_map<ValueId, ChannelFacts> facts;
@@ -92,6 +106,7 @@ void equalize(const FloatModel& model, const CalibrationOptions& options,
     if (at == exponents.end()) continue;
     OCTET_CHECK(scale(calibration.observations[i], at->second));
   }
+  for (Observation& seen : calibration.observations) seen.channels.clear();
   calibration.exponents = std::move(exponents);
 }
 

@@ -72,8 +72,12 @@ void observe_samples(const Calibrating& work, SampleFeed& feed) {
   SampleChoice choice;
   const ObserveOptions options{work.stage.threads, work.stage.monitor,
                                tries_samples(work.options) ? &choice : nullptr};
-  Observations seen = observe(
-      {work.graph(), work.into.values, work.bodies.values, work.options.states}, feed, options);
+  const std::vector<ValueId> channels = work.options.equalize
+                                            ? values_to_equalize(work.graph(), work.into.values)
+                                            : std::vector<ValueId>();
+  Observations seen =
+      observe({work.graph(), work.into.values, work.bodies.values, work.options.states, channels},
+              feed, options);
   if (seen.waited_for_memory) work.into.notes.push_back(few_at_once(seen.at_once, options.threads));
   work.into.samples = seen.samples;
   work.into.data_hash = seen.data_hash.hex();

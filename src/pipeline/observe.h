@@ -27,7 +27,7 @@ struct ObserveOptions {
 struct Observation {
   Histogram histogram;
   ChannelPower power;
-  ChannelHistograms channels;
+  ChannelHistograms channels;  // empty where they are not asked for
 };
 
 struct BodyValues {
@@ -41,6 +41,7 @@ struct Observed {
   std::span<const ValueId> values;
   std::span<const BodyValues> bodies = {};
   std::span<const StateLink> states = {};
+  std::span<const ValueId> channels = {};  // those of `values` whose channels are counted too
 };
 
 struct Observations {

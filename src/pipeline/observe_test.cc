@@ -12,7 +12,9 @@
 #include "graph/text.h"
 #include "octet/limits.h"
 #include "ops/registry.h"
+#include "pipeline/equalization.h"
 #include "pipeline/sample_choice.h"
+#include "pipeline/sample_run.h"
 
 namespace octet {
 namespace {
@@ -107,6 +109,43 @@ TEST(Observe, ThreadsChangeNothing) {
   const auto samples = samples_of_rows({1, 1, 3, 1, 2, 1, 1, 1, 4, 1, 1, 1});
   const Observations one = observe_all(graph, samples, 1);
   for (const int threads : {2, 5, 16}) expect_same(observe_all(graph, samples, threads), one);
+}
+
+// A KiB and more for each: only of values whose channels may change, and then it is among what another run takes.
+TEST(Observe, ChannelsAreCountedWhereTheyAreAskedFor) {
+  const Graph graph = parse_graph(R"(graph "g"(%x: f32[1,32768,1,1]) {
+  %a: f32[1,32768,1,1] = Relu(%x) name "a"
+  %y: f32[1,32768,1,1] = Relu(%a) name "y"
+  return %y
+})",
+                                  find_op);
+  const std::vector<ValueId> values = all_activations(graph);
+  const std::vector<ValueId> some = {graph.find_value("a")};
+  const Tensor sample(Dtype::f32, {1, 32768, 1, 1});
+  ListFeed feed({&sample, 1});
+  const Observed none{graph, values}, one{graph, values, {}, {}, some};
+  const Observations seen = observe(one, feed, {});
+  for (size_t i = 0; i < values.size(); ++i)
+    EXPECT_EQ(seen.values[i].channels.channels(), values[i] == some[0] ? 32768u : 0u) << i;
+  const SampleModel of_none(none), of_one(one);
+  SampleRun without(none, of_none), with(one, of_one);
+  EXPECT_EQ(*with.bytes_of_another({&sample, 1}) - *without.bytes_of_another({&sample, 1}),
+            32768 * ChannelHistograms::kBytesOfChannel);
+}
+
+// Nothing can be multiplied where an input and an output meet.
+TEST(Observe, FixedChannelsAreNotAskedFor) {
+  const Graph graph = parse_graph(R"(graph "g"(%x: f32[1,2,4,4]) {
+  const %w: f32[2,2,1,1] = {1, -2, 0.5, 3}
+  %a: f32[1,2,4,4] = Conv(%x, %w) name "a"
+  %b: f32[1,2,4,4] = Relu(%a) name "b"
+  %y: f32[1,2,4,4] = Conv(%b, %w) name "y"
+  return %y
+})",
+                                  find_op);
+  const std::vector<ValueId> values = all_activations(graph);
+  EXPECT_EQ(values_to_equalize(graph, values),
+            (std::vector<ValueId>{graph.find_value("a"), graph.find_value("b")}));
 }
 
 // 60 values of 2 MiB a sample, of which a few are needed at a time.

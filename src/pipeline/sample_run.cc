@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 #include "core/memory.h"
 #include "octet/limits.h"
@@ -29,7 +31,6 @@ Tensor of_samples(const Tensor& tensor, const FedSample& sample) {
 void observe(Observation& into, const Tensor& value) {
   into.histogram.observe(value.as<f32>());
   into.power.observe(value);
-  into.channels.observe(value);
 }
 
 void merge(std::vector<Observation>& into, const std::vector<Observation>& own) {
@@ -46,6 +47,22 @@ void clear(std::vector<Observation>& observations) {
     observation.power.clear();
     observation.channels.clear();
   }
+}
+
+std::vector<bool> with_channels(const Observed& observed) {
+  const std::unordered_set<ValueId> counted(observed.channels.begin(), observed.channels.end());
+  std::vector<bool> by_channels;
+  for (ValueId id : observed.values) by_channels.push_back(counted.contains(id));
+  return by_channels;
+}
+
+s64 bytes_of_channels(const Observed& observed) {
+  s64 channels = 0;
+  for (ValueId id : observed.channels) {
+    const Shape& shape = observed.graph.value(id).type.shape;
+    if (shape.rank() == 4) channels += std::max<s64>(0, shape[1]);
+  }
+  return channels * ChannelHistograms::kBytesOfChannel;
 }
 
 s64 bytes_of(std::span<const Tensor> tensors) {
@@ -90,12 +107,15 @@ SampleRun::SampleRun(const Observed& observed, const SampleModel& shared)
       shared_(shared),
       counted_(observed),
       bodies_(watch_of_bodies()),
-      context_(Inside::context(shared.model, {}, shared.store)) {
+      context_(Inside::context(shared.model, {}, shared.store)),
+      by_channels_(with_channels(observed)) {
   Inside::impl(context_).bodies.watch(&bodies_);
 }
 
 void SampleRun::seen(size_t index, const Tensor& value) {
-  observe(counted_.values[index], of_samples(value, *sample_));
+  const Tensor own = of_samples(value, *sample_);
+  observe(counted_.values[index], own);
+  if (by_channels_[index]) counted_.values[index].channels.observe(own);
 }
 
 // Puts what bodies hold in every round where it belongs.
@@ -123,7 +143,7 @@ std::optional<s64> SampleRun::bytes_of_another(std::span<const Tensor> inputs) {
   // The sample, and the one that is being read.
   return context.plans.front().plan().arena_bytes() + 2 * bytes_of(inputs) +
          static_cast<s64>(shared_.model->graph.nodes.size()) * kBytesOfNode +
-         observations * kBytesOfObservation;
+         observations * kBytesOfObservation + bytes_of_channels(observed_);
 }
 
 std::span<const Tensor> SampleRun::run(const FedSample& sample, std::span<const Tensor> inputs) {

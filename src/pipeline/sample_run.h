@@ -63,6 +63,7 @@ class SampleRun : private ValueWatch {
   BodyWatch bodies_;
   Context context_;
   const FedSample* sample_ = nullptr;  // that is being run
+  std::vector<bool> by_channels_;      // of each value that is observed
   bool planned_ = false;  // the types of the outputs follow from the shapes of the inputs
   std::vector<Shape> shapes_;
   std::vector<Tensor> outputs_;
