@@ -292,10 +292,11 @@ void check_reproducible(const Options& options, const PrecisionPlan& plan) {
   if (!options.reproducible) return;
   if (options.calibration.data.data.empty())
     fail(Error::Code::invalid_argument, "--reproducible has no use without --calib");
-  if (plan.fastest && plan.target.empty()) {
+  // "cpu" is the processor of this machine.
+  if (plan.fastest && (plan.target.empty() || plan.target == "cpu")) {
     fail(Error::Code::invalid_argument,
-         "--reproducible with --best needs --for: which types are the fastest is a question of the "
-         "machine; name it, for example --for cuda");
+         "--reproducible with --best needs --for and a machine by name: which types are the "
+         "fastest is a question of the machine; for example --for cuda, or --for cpu:avx2");
   }
 }
 

@@ -131,6 +131,12 @@ class Exact(unittest.TestCase):
         _, built = self.build("--best")
         self.assertRegex(built["target"], "^cpu:[a-z0-9_]+$")
 
+    def test_reproducible_ones_are_for_a_machine_by_name(self):
+        calib = ("--best", "--int8", "--calib", self.folder / "calib.npz", "--reproducible", "--force", "-o", self.folder / "for.octet")
+        for flags in ((), ("--for", "cpu")):
+            self.assertIn("needs --for and a machine by name", octet("build", self.model, *calib, *flags, code=2).err)
+        octet("build", self.model, *calib, "--for", "cpu:avx2")
+
     def test_targets_that_decide_nothing_or_are_unknown(self):
         for flags, words in ((("--for", "cuda"), "no use where"), (("--best", "--for", "cuda:sm1"), "expected one of: cpu, cpu:none"),
                              (("--best", "--for", "gpu"), "no target is called 'gpu'")):
