@@ -82,6 +82,7 @@ void add_ranges(const Provenance& from, CommandLine& line) {
     line.flag("--calib-method METHODS", !from.data_hash.empty());
   }
   line.flag("--ranges RANGES", !from.given.empty());
+  line.flag("--equalize off", !from.equalize);
 }
 
 void add_graph(const Provenance& from, CommandLine& line) {

@@ -37,7 +37,8 @@ struct Provenance {
   std::string data_hash;  // of all samples as the model gets them, in any order
   std::string
       cache_hash;  // of the calibration cache that scales were taken from, without the rest of what was seen
-  std::string ranges_hash;        // of all ranges
+  std::string ranges_hash;        // of all ranges, and of what channels were multiplied by
+  bool equalize = true;           // channels, where ranges came from data
   std::vector<GivenRange> given;  // by hand, tensor by tensor
 };
 

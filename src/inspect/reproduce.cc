@@ -37,6 +37,7 @@ CompileOptions build_options(const Case& from, const ReproduceOptions& options) 
   // Another model is a difference to tell of, no reason to end.
   ranges.cache_of_any_model = true;
   ranges.ranges = said.given;
+  ranges.equalize = said.equalize;
   build.calibration = std::move(ranges);
   return build;
 }

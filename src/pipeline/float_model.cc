@@ -210,6 +210,7 @@ FloatModel observed(const FloatModel& model, const CalibrationOptions& options,
   if (options.method) check_range_method(*options.method);
   for (const TensorMethod& entry : options.methods) check_range_method(entry.method);
   auto calibration = std::make_shared<Calibration>();
+  calibration->equalize = options.equalize;
   calibration->values = values_to_observe(*model.graph);
   BodyCalibration bodies;
   for (const FloatModel* body : with_bodies(model)) {
@@ -261,6 +262,7 @@ FloatModel from_cache(const FloatModel& model, const CalibrationOptions& options
   check_cached_preprocess(model, options, cached.calibration->preprocess);
   note_unknown_images(model, options, *cached.calibration);
   fit_exponents(model, options, *cached.calibration, cached.ranges);
+  cached.calibration->equalize = options.equalize;
   FloatModel result = model;
   result.calibration = std::move(cached.calibration);
   result.ranges = std::make_shared<const Ranges>(std::move(cached.ranges));

@@ -35,6 +35,7 @@ struct Calibration {
   std::optional<DataHandling> handling;  // of files
   std::vector<std::string> skipped;      // "name: reason"
   std::vector<std::string> notes;        // about the data
+  bool equalize = true;                  // as it was asked for
   // Of the float graph's channels. What was seen of values, and ranges, are of what they are then.
   ChannelExponents exponents;
   std::vector<ValueId> values;  // of the float graph, in its order; those that codes may need

@@ -9,6 +9,7 @@
 #include "core/memory.h"
 #include "octet/provenance.h"
 #include "pipeline/bodies.h"
+#include "runtime/equalized.h"
 #include "runtime/inside.h"
 
 namespace octet {
@@ -27,17 +28,24 @@ class RangeSummary {
     for (const ValueId id : values_to_observe(*model.graph)) {
       const auto range = model.ranges->find(id);
       if (range != model.ranges->end()) add(range->second);
+      if (model.calibration != nullptr) add_exponents(*model.calibration, id);
     }
   }
 
   void finish(const FloatModel& model, Provenance& into) && {
     into.data_hash = model.calibration->data_hash;
+    into.equalize = model.calibration->equalize;
     if (scaled_by_cache_) into.cache_hash = model.calibration->cache_hash;
     into.ranges_hash = hash_.digest().hex();
     into.given = std::move(given_);
   }
 
  private:
+  void add_exponents(const Calibration& calibration, ValueId id) {
+    const auto own = calibration.exponents.find(id);
+    if (own != calibration.exponents.end()) add_text(hash_, exponents_text(own->second));
+  }
+
   void add(const Range& range) {
     const RangeMethod method = range.method.value_or(RangeMethod());
     add_text(hash_, range.tensor);

@@ -57,6 +57,7 @@ Json options_json(const Provenance& from) {
   for (const auto& [key, member] : kSwitches) {
     if (plan.*member) options[key] = true;
   }
+  if (!from.equalize) options["equalize"] = false;
   if (!plan.target.empty()) options["target"] = plan.target;
   if (!plan.keep_float.empty()) options["keep_float"] = plan.keep_float;
   add_constraints(plan, options);
@@ -148,6 +149,7 @@ void read_options(const JsonFields& fields, Provenance& into) {
   PrecisionPlan& plan = into.plan;
   OptionalFields from(fields);
   for (const auto& [key, member] : kSwitches) plan.*member = from.flag(key);
+  into.equalize = !from.has("equalize") || from.flag("equalize");
   plan.target = from.text("target");
   plan.keep_float = from.texts("keep_float");
   read_constraints(from, "precisions", false, plan);

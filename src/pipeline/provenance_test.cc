@@ -31,6 +31,7 @@ Provenance everything() {
   all.data_hash = "01";
   all.cache_hash = "02";
   all.ranges_hash = "03";
+  all.equalize = false;
   all.given = {{"x", -0.1f, 3.3f}, {"y", 0, 1e-3f}};
   return all;
 }
@@ -46,6 +47,7 @@ TEST(Provenance, ReadsBackEqual) {
   EXPECT_EQ(again.input_shapes.at("x"), (Shape{1, 3, 8, 8}));
   EXPECT_EQ(again.preprocess, everything().preprocess);
   EXPECT_EQ(again.given[0].max, 3.3f);
+  EXPECT_FALSE(again.equalize);
   const std::string nothing = to_json(Provenance());
   EXPECT_EQ(nothing, R"({"options":{}})");
   EXPECT_EQ(to_json(provenance_from_json(nothing, "p.json")), nothing);
@@ -62,6 +64,7 @@ TEST(Provenance, WhatIsNotItsOwnIsOneErrorOfTheFile) {
       {R"({"novelty":1})", "'novelty' is nothing that this program knows"},
       {R"({"options":{"int4":true}})", "'int4' is nothing that this program knows"},
       {R"({"options":{"int8":1}})", "'int8' is not true or false"},
+      {R"({"options":{"equalize":"off"}})", "'equalize' is not true or false"},
       {R"({"options":{"keep_float":"x"}})", "'keep_float' is not a list"},
       {R"({"options":{"keep_float":[1]}})", "'keep_float'"},
       {R"({"options":{"precisions":[["x"]]}})", "'precisions'"},

@@ -96,5 +96,72 @@ class Names(unittest.TestCase):
         self.assertIn("is no exponent of a channel", octet("build", path, "--int8", "--force", "-o", again, code=2).err)
 
 
+class Off(unittest.TestCase):
+    def test_it_is_remembered(self):
+        net = Network(scratch() / "equalize_off")
+        on, off = net.build("--int8", name="on"), net.build("--int8", "--equalize", "off", name="off")
+        self.assertIn(b'"equalized"', on.read_bytes())
+        told = {name: octet("inspect", engine, "--provenance", "--json").json for name, engine in (("on", on), ("off", off))}
+        self.assertIs(told["off"]["provenance"]["options"]["equalize"], False)
+        self.assertIn(" --equalize off", told["off"]["command"])
+        self.assertNotIn("equalize", told["on"]["provenance"]["options"])
+        self.assertNotIn("--equalize", told["on"]["command"])
+        self.assertNotIn(b'"equalized"', off.read_bytes())
+        case = net.folder / "off.zip"
+        for cache in ((), ("--calib-cache", net.folder / "off.cache")):
+            engine = net.build("--int8", "--equalize", "off", *cache, name="case")
+            octet("bundle", engine, "--model", net.model, *(("--calib-cache", cache[1]) if cache else ()), "-o", case, "--force")
+            self.assertEqual(octet("reproduce", case, "--json").json["same_engine"], True)
+        self.assertIn("--equalize has no use without", net.build("--equalize", "off", code=2, calib=()) and net.report.err)
+
+
+class Caches(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.net = Network(scratch() / "equalize_cache")
+        cls.cache = cls.net.folder / "net.cache"
+        cls.engine = cls.net.build("--int8", "--calib-cache", cls.cache)
+        cls.details = next(path for path in cls.net.folder.iterdir() if path.name.startswith("net.cache") and path != cls.cache)
+
+    def test_they_give_what_data_give(self):
+        again = self.net.build("--int8", "--calib-cache", self.cache, name="again", calib=())
+        self.assertEqual(again.read_bytes(), self.engine.read_bytes())
+        self.assertIn("equalization is off", self.net.build("--int8", "--calib-cache", self.cache, "--equalize", "off", code=2, calib=()) and self.net.report.err)
+
+    def test_exponents_are_among_what_ranges_hash(self):
+        text = self.details.read_text()
+        whole = json.loads(text)
+        next(tensor for tensor in whole["tensors"] if tensor["name"] == "b")["exponents"][1] -= 1
+        try:
+            self.details.write_text(json.dumps(whole))
+            other = self.net.build("--int8", "--calib-cache", self.cache, name="other", calib=())
+        finally:
+            self.details.write_text(text)
+        hashes = [octet("inspect", engine, "--provenance", "--json").json["provenance"]["ranges_hash"] for engine in (self.engine, other)]
+        self.assertNotEqual(*hashes)
+
+    def test_hostile_exponents_are_one_error(self):
+        text = self.details.read_text()
+        whole = json.loads(text)
+        of = {tensor["name"]: tensor for tensor in whole["tensors"]}
+        kept = list(of["b"]["exponents"])
+        try:
+            for exponents, says in ((kept[:-1], "exponents of"), ([*kept, 0], "exponents of"), ([300, *kept[1:]], "exponents"), ([1e300, *kept[1:]], "exponents"),
+                                    ([-1, *kept[1:]], "exponents"), ([0.5, *kept[1:]], "exponents"), (["3", *kept[1:]], "exponents"), ("0304", "exponents"),
+                                    ([20, *kept[1:]], "do not fit the model")):
+                with self.subTest(exponents):
+                    of["b"]["exponents"] = exponents
+                    self.details.write_text(json.dumps(whole))
+                    self.net.build("--int8", "--calib-cache", self.cache, name="hostile", code=2, calib=())
+                    self.assertIn(says, self.net.report.err)
+            of["b"]["exponents"] = kept
+            of["y"]["exponents"] = [1, 0, 0, 0, 0]  # an output of the model
+            self.details.write_text(json.dumps(whole))
+            self.net.build("--int8", "--calib-cache", self.cache, name="hostile", code=2, calib=())
+            self.assertIn("do not fit the model", self.net.report.err)
+        finally:
+            self.details.write_text(text)
+
+
 if __name__ == "__main__":
     harness.main()
