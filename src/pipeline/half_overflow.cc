@@ -4,6 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <unordered_set>
+#include <vector>
 
 #include "data/sample_feed.h"
 #include "octet/data.h"
@@ -26,15 +30,41 @@ std::unordered_map<ValueId, size_t> results_of(const Graph& graph, std::span<con
   return makers;
 }
 
-}  // namespace
-
-std::vector<HalfOverflow> find_overflows(const Graph& graph, std::span<const size_t> layers,
-                                         const CalibrationOptions& data,
-                                         const StageOptions& stage) {
-  const std::unordered_map<ValueId, size_t> makers = results_of(graph, layers);
+std::vector<ValueId> in_order(const std::unordered_map<ValueId, size_t>& makers) {
   std::vector<ValueId> values;
   for (const auto& [id, maker] : makers) values.push_back(id);
   std::ranges::sort(values);
+  return values;
+}
+
+bool asks_for_f16(const Requests& requests, size_t layer) {
+  return layer < requests.layers.size() && requests.layers[layer].precision == Precision::f16;
+}
+
+}  // namespace
+
+std::vector<HalfOverflow> overflows_by_ranges(const Graph& graph, std::span<const size_t> layers,
+                                              const Ranges& ranges) {
+  const std::unordered_map<ValueId, size_t> makers = results_of(graph, layers);
+  std::vector<HalfOverflow> found;
+  for (ValueId id : in_order(makers)) {
+    const auto range = ranges.find(id);
+    if (range == ranges.end()) continue;
+    const f32 largest = std::max(std::fabs(range->second.min), std::fabs(range->second.max));
+    if (largest > kLargestHalf) found.push_back({id, makers.at(id), largest});
+  }
+  return found;
+}
+
+std::vector<HalfOverflow> overflows_by_data(const OverflowSearch& search,
+                                            const CalibrationOptions& data,
+                                            const StageOptions& stage) {
+  const Graph& graph = search.graph;
+  const std::unordered_map<ValueId, size_t> makers = results_of(graph, search.layers);
+  std::vector<ValueId> values = in_order(makers);
+  if (search.known != nullptr)
+    std::erase_if(values, [&](ValueId id) { return search.known->contains(id); });
+  if (values.empty()) return {};
   DataOptions some = data;
   some.max_samples =
       some.max_samples == 0 ? kOverflowSamples : std::min(some.max_samples, kOverflowSamples);
@@ -52,6 +82,14 @@ std::vector<HalfOverflow> find_overflows(const Graph& graph, std::span<const siz
   return found;
 }
 
+std::vector<HalfOverflow> take_asked(const Requests& requests, std::vector<HalfOverflow>& found) {
+  std::vector<HalfOverflow> asked;
+  std::ranges::copy_if(found, std::back_inserter(asked),
+                       [&](const HalfOverflow& one) { return asks_for_f16(requests, one.layer); });
+  std::erase_if(found, [&](const HalfOverflow& one) { return asks_for_f16(requests, one.layer); });
+  return asked;
+}
+
 std::string overflow_line(const Graph& graph, std::span<const HalfOverflow> found, bool instead) {
   const HalfOverflow& worst = *std::ranges::max_element(found, {}, &HalfOverflow::largest);
   const std::string which = fmt::format(
@@ -63,20 +101,23 @@ std::string overflow_line(const Graph& graph, std::span<const HalfOverflow> foun
   return which + "; they become infinite, and bf16 or f32 for these layers would hold them";
 }
 
-std::unordered_map<std::string, Decision> types_around(const Graph& graph,
+std::unordered_map<std::string, Decision> types_around(const Graph& graph, const Requests& requests,
                                                        std::span<const size_t> layers,
                                                        std::span<const HalfOverflow> found) {
+  const Uses uses(graph);
+  const std::unordered_set<size_t> halves(layers.begin(), layers.end());
   std::unordered_map<std::string, Decision> types;
   for (const HalfOverflow& one : found) {
     const Decision decision{
         Precision::bf16, ReasonCode::kept_for_accuracy,
         fmt::format("f16 does not hold '{}', which reaches {:.3g} on the calibration data",
                     graph.value(one.value).name, one.largest)};
-    for (const size_t n : layers) {
-      const Node& node = graph.nodes[n];
-      if (n != one.layer && std::ranges::find(node.inputs, one.value) == node.inputs.end())
-        continue;
-      for (const std::string& origin : node.origins) types.try_emplace(origin, decision);
+    std::vector<size_t> around = {one.layer};
+    for (const u32 reader : uses.consumers(one.value)) {
+      if (halves.contains(reader) && !asks_for_f16(requests, reader)) around.push_back(reader);
+    }
+    for (const size_t n : around) {
+      for (const std::string& origin : graph.nodes[n].origins) types.try_emplace(origin, decision);
     }
   }
   return types;

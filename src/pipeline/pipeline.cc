@@ -2,7 +2,9 @@
 // THE SPINE: SourceModel::build(), and with it compile(), calls every stage in order. Read this first.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -127,31 +129,31 @@ void fit_weights(FloatModel& model, const CompileOptions& options,
   report.half_weights = std::move(found);
 }
 
-// The same of results, which only data tell.
-void fit_results(const FloatModel& model, const CompileOptions& options,
-                 const std::vector<size_t>& layers, Decisions& instead, CompileReport& report) {
-  if (layers.empty() || !options.calibration || options.calibration->data.empty()) return;
-  const std::vector<HalfOverflow> found =
-      find_overflows(*model.graph, layers, with_found(*options.calibration, model),
-                     {options.threads, options.monitor});
-  if (found.empty()) return;
-  const bool remedied = float_types(options.plan).bf16;
-  report.warnings.push_back(overflow_line(*model.graph, found, remedied));
-  if (remedied) instead.merge(types_around(*model.graph, layers, found));
+std::vector<HalfOverflow> seen_on_data(const FloatModel& model, const CompileOptions& options,
+                                       const OverflowSearch& search) {
+  if (options.calibration->data.empty()) return {};
+  return overflows_by_data(search, with_found(*options.calibration, model),
+                           {options.threads, options.monitor});
 }
 
-FloatModel fitted_to_halves(const FloatModel& model, const CompileOptions& options,
-                            CompileReport& report) {
-  const Requests requests =
-      requests_of(*model.graph, options.plan, model.carries_qdq, model.operators.get());
-  const std::vector<size_t> layers = f16_layers(*model.graph, options.plan, requests);
-  FloatModel fitted = model;
-  Decisions instead;
-  fit_weights(fitted, options, layers, instead, report);
-  fit_results(fitted, options, layers, instead, report);
-  if (!instead.empty())
-    fitted.instead_of_f16 = std::make_shared<const Decisions>(std::move(instead));
-  return fitted;
+// The same of results. Ranges tell of them, so that an engine of a cache is that of its data: what no range tells is only said then.
+Decisions fit_results(const FloatModel& model, const CompileOptions& options,
+                      const std::vector<size_t>& layers, CompileReport& report) {
+  if (layers.empty() || !options.calibration) return {};
+  const Graph& graph = *model.graph;
+  const PrecisionPlan& plan = options.plan;
+  const Requests requests = requests_of(graph, plan, model.carries_qdq, model.operators.get());
+  const Ranges* known = plan.int8 && !model.carries_qdq ? model.ranges.get() : nullptr;
+  std::vector<HalfOverflow> found = seen_on_data(model, options, {graph, layers, known});
+  std::vector<HalfOverflow> left;
+  if (known != nullptr) {
+    left = std::exchange(found, overflows_by_ranges(graph, layers, *known));
+  }
+  std::ranges::move(float_types(plan).bf16 ? take_asked(requests, found) : std::exchange(found, {}),
+                    std::back_inserter(left));
+  if (!found.empty()) report.warnings.push_back(overflow_line(graph, found, true));
+  if (!left.empty()) report.warnings.push_back(overflow_line(graph, left, false));
+  return types_around(graph, requests, layers, found);
 }
 
 // Where files may lie beside it; none for a model that came as bytes or by a descriptor.
@@ -230,7 +232,15 @@ struct SourceModel::Impl {
     FloatModel model = imported;
     model.preprocess = told_preprocess(options, plan.int8 || options.plan.int8, model);
     check_names(model, plan, report);
-    model = calibrated_for(plan, fitted_to_halves(model, with_plan, report), report);
+    const std::vector<size_t> halves =
+        f16_layers(*model.graph, plan,
+                   requests_of(*model.graph, plan, model.carries_qdq, model.operators.get()));
+    Decisions instead;
+    fit_weights(model, with_plan, halves, instead, report);
+    model = calibrated_for(plan, std::move(model), report);
+    instead.merge(fit_results(model, with_plan, halves, report));
+    if (!instead.empty())
+      model.instead_of_f16 = std::make_shared<const Decisions>(std::move(instead));
     return Inside::engine(
         std::make_shared<const Model>(quantize(model, plan, &report, options.monitor)));
   }

@@ -240,7 +240,33 @@ class Overflow(unittest.TestCase):
         self.assertEqual((types["large"], types["gated"], types["second"], types["gate"]), ("bf16", "bf16", "bf16", "f16"))
         self.assertIn("compute in bf16", said[0])
         self.assertTrue(numpy.isfinite(y).all())
-        self.assertEqual(build("--bf16")[1], [])
+        self.assertEqual(build("--fp16", "--bf16")[1], [])  # nothing is run
+        # Who asks for f16 gets it, and is not told of a remedy.
+        types, said, y = build("--fp16", "--bf16", "--calib", data, "--precision", "large:f16", "--constraints", "obey")
+        self.assertEqual((types["large"], types["gated"]), ("f16", "bf16"))
+        self.assertEqual(sorted("compute in bf16" in line for line in said), [False, True])
+        self.assertTrue([line for line in said if "'large'" in line and "they become infinite" in line])
+
+    def test_ranges_decide_in_int8(self):
+        """A cache gives the engine that its data gave."""
+        numpy, onnx = harness.need("numpy"), harness.need("onnx")
+        make, folder, random = onnx.helper.make_node, scratch() / "overflow8", numpy.random.default_rng(9)
+        folder.mkdir()
+        weights = {"w0": random.standard_normal((8, 4, 3, 3)).astype("f"), "k": numpy.asarray([3e4], "f"), "axis": numpy.asarray(2, "i8"),
+                   "w1": random.standard_normal((4, 8, 1, 1)).astype("f") / 1024}
+        nodes = [make("Conv", ["x", "w0"], ["a"], "first"), make("Mul", ["a", "k"], ["b"], "large"), make("CumSum", ["b", "axis"], ["c"], "sums"),
+                 make("Conv", ["c", "w1"], ["y"], "second")]
+        model, data, cache = save(folder, "sums", nodes, [("x", ["N", 4, 8, 8])], [("y", ["N", 4, 6, 6])], weights), folder / "x.npz", folder / "sums.cache"
+        numpy.savez(data, x=random.standard_normal((16, 4, 8, 8)).astype("f"))
+        engines, told = [], []
+        for flags in (("--calib", data, "--calib-cache", cache), ("--calib-cache", cache)):
+            built = octet("build", model, "--int8", "--fp16", "--bf16", *flags, "--json", "--force", "-o", folder / "sums.octet").json
+            self.assertEqual({node["name"]: node["resolved"] for node in built["nodes"]}["sums"], "bf16")
+            told.append([line for line in built["warnings"] if "65504" in line])
+            engines.append((folder / "sums.octet").read_bytes())
+        self.assertIn("compute in bf16", told[0][0])
+        self.assertEqual(told[0], told[1])
+        self.assertEqual(*engines)
 
 
 class Trained(unittest.TestCase):
