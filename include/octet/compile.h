@@ -43,7 +43,7 @@ struct PrecisionPlan {
   // Of what is not INT8, the types that `target` computes fastest on; f16 and bf16 go before it.
   bool fastest = false;
   // Where an engine of the fastest types will run: "cpu:amx", "cuda:sm90", "cuda:h200" or another of build_targets(). "cpu" or empty: this
-  // machine's processor. Given the target, the engine is the same wherever it is built.
+  // machine's processor. Given the target, the types are the same wherever it is built.
   std::string target = {};
   // Layers whose weights f16 does not hold are rescaled by powers of two with a neighbor, or get bf16, or f32.
   bool fix_subnormals = false;

@@ -89,7 +89,7 @@ def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be 
         precision: "fp32", "int8", "fp16", "bf16", "best", or several of them. None is "int8" with calibration, a cache or ranges, else
             "fp32". Q/DQ nodes of the model are honored in any case.
         target: Where "best" is to be the fastest: "cpu" (this machine's processor, as None), "cpu:amx", "cuda", "cuda:sm90", ... The
-            engine is the same wherever it is built.
+            types are the same wherever it is built.
         layer_precisions: Types asked for, by node, operator or pattern: {"/head/*": "fp32"}.
         output_types: The same of what layers give.
         constraints: What becomes of these: "prefer" warns where they cannot be had, "obey" fails with all of them, "none" keeps them beside
