@@ -184,7 +184,8 @@ enum {
   OCTET_BUILD_FIX_SUBNORMALS = 1 << 4, /* rescales layers whose weights f16 does not hold */
   OCTET_BUILD_SKIP_BAD = 1 << 5,       /* counts and skips unreadable data files */
   OCTET_BUILD_CONSTANT_DATA = 1 << 6,  /* takes data that are one number in all samples */
-  OCTET_BUILD_CACHE_OF_ANY_MODEL = 1 << 7
+  OCTET_BUILD_CACHE_OF_ANY_MODEL = 1 << 7,
+  OCTET_BUILD_NO_EQUALIZE = 1 << 8 /* leaves channels that share a scale as they are */
 };
 
 enum {

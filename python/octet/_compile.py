@@ -70,6 +70,7 @@ def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be 
     max_samples: int = 0,
     skip_bad: bool = False,
     constant_data: bool = False,
+    equalize: bool = True,
     threads: int | None = None,
     weights_folder: str | os.PathLike | None = None,
     progress: Callable[[str, int, int], bool | None] | None = None,
@@ -103,6 +104,8 @@ def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be 
         max_samples: Of a folder or file: so many, evenly spread; 0: all.
         skip_bad: Of a folder: count and skip files that cannot be read.
         constant_data: Take data in which an input for images, or every input, is one number in all samples; otherwise that is an error.
+        equalize: Bring channels that share a scale nearer to each other, by powers of two in the weights around them; the real model stays
+            the same to the bit.
         threads: Of calibration; None: one for each CPU that the process may use. The result is the same, whatever their number.
         weights_folder: Of a model that is given as bytes: where its weights files are.
         progress: Called with the stage ("import", "calibrate", ...), steps done and their number (0: not known). Returning False ends the
@@ -137,6 +140,10 @@ def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be 
     reads = calibration is not None and not (cache is not None and options.use_cache(cache))
     if reads and constant_data:
         options.take_constant_data()
+    if not equalize:
+        if calibration is None and cache is None:
+            raise wrong("equalize=False has no use without calibration or a cache")
+        options.leave_channels()
     samples = None
     if reads and is_path(calibration):
         options.set_data(calibration, max_samples, skip_bad)

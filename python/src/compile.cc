@@ -167,6 +167,7 @@ void add_calibration(nb::class_<Options>& type) {
           nb::arg("path"), nb::arg("max_samples"), nb::arg("skip_bad"))
       .def("take_constant_data",
            [](Options& options) { calibration(options).constant_data = true; })
+      .def("leave_channels", [](Options& options) { calibration(options).equalize = false; })
       .def("set_method", &set_method, nb::arg("pattern"), nb::arg("method"))
       .def("set_preprocess", &set_preprocess, nb::arg("json"), nb::arg("of_data"))
       .def(

@@ -18,7 +18,7 @@ namespace {
 
 using Infos = std::vector<TensorInfo>;
 
-constexpr uint64_t kFlags = (uint64_t{OCTET_BUILD_CACHE_OF_ANY_MODEL} << 1) - 1;
+constexpr uint64_t kFlags = (uint64_t{OCTET_BUILD_NO_EQUALIZE} << 1) - 1;
 
 bool has(const octet_build_options& asked, uint64_t flag) { return (asked.flags & flag) != 0; }
 
@@ -133,6 +133,8 @@ void check_uses(const octet_build_options& asked) {
       {"OCTET_BUILD_CONSTANT_DATA", has(asked, OCTET_BUILD_CONSTANT_DATA), data, "data or samples"},
       {"OCTET_BUILD_CACHE_OF_ANY_MODEL", has(asked, OCTET_BUILD_CACHE_OF_ANY_MODEL), cache,
        "cache"},
+      {"OCTET_BUILD_NO_EQUALIZE", has(asked, OCTET_BUILD_NO_EQUALIZE), int8 && (data || cache),
+       "OCTET_BUILD_INT8 and data, samples or cache"},
       {"OCTET_BUILD_FIX_SUBNORMALS", has(asked, OCTET_BUILD_FIX_SUBNORMALS), f16,
        "OCTET_BUILD_F16"},
   };
@@ -153,6 +155,7 @@ std::optional<CalibrationOptions> calibration_of(const octet_build_options& aske
   options.max_samples = asked.max_samples;
   options.skip_bad = has(asked, OCTET_BUILD_SKIP_BAD);
   options.constant_data = has(asked, OCTET_BUILD_CONSTANT_DATA);
+  options.equalize = !has(asked, OCTET_BUILD_NO_EQUALIZE);
   options.cache_of_any_model = has(asked, OCTET_BUILD_CACHE_OF_ANY_MODEL);
   options.make_cache = asked.save_cache != nullptr;
   if (asked.samples != nullptr) options.samples = Samples(asked, inputs());

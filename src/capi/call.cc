@@ -41,6 +41,7 @@ constexpr Option kOptions[] = {
     {"CalibrationOptions.cache", "octet_build_options.cache"},
     {"CalibrationOptions.cache_of_any_model", "OCTET_BUILD_CACHE_OF_ANY_MODEL"},
     {"CalibrationOptions.constant_data", "OCTET_BUILD_CONSTANT_DATA"},
+    {"CalibrationOptions.equalize", "OCTET_BUILD_NO_EQUALIZE"},
     {"CalibrationOptions.method", "octet_build_options.method"},
     {"CalibrationOptions.methods", "octet_build_options.method"},
     {"CalibrationOptions.ranges", "octet_build_options.ranges"},

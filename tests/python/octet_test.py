@@ -56,6 +56,13 @@ class FromTheArrays(unittest.TestCase):
         self.assertGreaterEqual((logits.argmax(1) == labels).mean(), 0.98)
         self.assertEqual(self.engine.inspect()["coverage"]["macs"], 1)
 
+    def test_channels_may_be_left_as_they_are(self):
+        unequal = compiled(calibration=self.calibration, equalize=False)
+        self.assertIn(b'\\"equalize\\":false', unequal.to_bytes())
+        self.assertNotIn(b'\\"equalize\\"', self.engine.to_bytes())
+        with self.assertRaisesRegex(octet.Error, "equalize=False has no use without"):
+            compiled(equalize=False)
+
     def test_every_way_to_give_the_data_gives_the_same_engine(self):
         expected = self.engine.to_bytes()
         data = self.calibration
