@@ -168,8 +168,10 @@ TEST(Equalize, ConcatAndSplitMapChannels) {
 TEST(Equalize, AFilterOverAllChannelsTakesLess) {
   Case c(between("  %y: f32[1,2,4,4] = Conv(%a, %w) name \"y\"\n"));
   c.with("a", {8, 0.01}).with("y", {8, 4});
-  const Exponents a = c.exponents("a");
-  for (const int exponent : a) EXPECT_LE(exponent, 9);
+  EXPECT_EQ(c.exponents("a"), (Exponents{0, 6}));
+  Case alone(between("  %y: f32[1,2,4,4] = Conv(%a, %d) {group=2} name \"y\"\n"));
+  alone.with("a", {8, 0.01}).with("y", {8, 0.03});
+  EXPECT_EQ(alone.exponents("a"), (Exponents{0, 9}));
 }
 
 TEST(Equalize, WeightsStayNormalNumbers) {

@@ -3,6 +3,7 @@
 give what data give, and --equalize off is remembered."""
 
 import json
+import sys
 import unittest
 
 import harness
@@ -63,7 +64,8 @@ class Names(unittest.TestCase):
         self.assertNotIn(".equalized\"", text)
         self.assertIn('"b"', text)
         layers = {one["value"]: one["sqnr_db"] for one in
-                  octet("compare", self.engine, "--against", self.model_in_runtime(), "--calib", self.net.data, "--layers", "--json").json["layers"]}
+                  octet("compare", self.engine, "--against", self.model_in_runtime(), "--calib", self.net.data, "--layers", "--json",
+                        env={"OCTET_PYTHON": sys.executable}).json["layers"]}
         mine = {one["value"]: one["sqnr_db"] for one in
                 octet("compare", self.engine, "--against", self.net.model, "--calib", self.net.data, "--layers", "--json").json["layers"]}
         self.assertLessEqual({"b", "d", "y"}, set(layers) & set(mine))

@@ -241,6 +241,7 @@ class Overflow(unittest.TestCase):
         self.assertIn("compute in bf16", said[0])
         self.assertTrue(numpy.isfinite(y).all())
         self.assertEqual(build("--fp16", "--bf16")[1], [])  # nothing is run
+        self.assertEqual(build("--int8", "--bf16", "--calib", data)[1], [])  # bf16 holds them
         # Who asks for f16 gets it, and is not told of a remedy.
         types, said, y = build("--fp16", "--bf16", "--calib", data, "--precision", "large:f16", "--constraints", "obey")
         self.assertEqual((types["large"], types["gated"]), ("f16", "bf16"))
