@@ -139,7 +139,7 @@ class Chooser {
         if (stays) most = 0;
         if (!fits) continue;
         const f64 own = reach_of(*tensor->facts, c);
-        const f64 end = own <= kLargestHalf ? std::min(reach, f64{kLargestHalf}) : reach;
+        const f64 end = own <= kMostOfHalf ? std::min(reach, f64{kMostOfHalf}) : reach;
         most = own > 0 ? std::min(most, std::ilogb(end / own)) : 0;
       }
     }

@@ -88,7 +88,7 @@ int ProductWeights::shrinks_by(size_t input) const {
 int ProductWeights::grows_by(size_t output) const {
   const f32 most = most_of_output_[output];
   if (!std::isfinite(most)) return 0;
-  if (most > 0.0f && most <= kLargestHalf) return std::ilogb(f64{kLargestHalf} / f64{most});
+  if (most > 0.0f && most <= kMostOfHalf) return std::ilogb(f64{kMostOfHalf} / f64{most});
   return most > 0.0f ? std::max(0, kHighestExponent - std::ilogb(most)) : kNoLimit;
 }
 

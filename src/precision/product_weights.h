@@ -10,7 +10,7 @@
 namespace octet {
 
 // Of f16.
-inline constexpr f32 kLargestHalf = 65504;
+inline constexpr f32 kMostOfHalf = 65504;
 
 // Which channels a weight joins.
 class WeightChannels {
