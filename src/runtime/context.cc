@@ -104,6 +104,7 @@ BoundPlan* Context::Impl::bound_plan(std::span<const Shape> shapes, const Caller
     Plan plan = make_plan(model->graph, shapes, target, memory);
     const ThreadPool::Turn turn(queues.pool());
     plans.emplace_front(std::move(plan), queues, *store);
+    ++plans_made;
   } catch (const NeedsData&) {
     staged.emplace(model->graph, target, queues, *store);
     return nullptr;
@@ -252,6 +253,11 @@ std::vector<TensorType> Context::output_types() const {
 void Context::synchronize() {
   const CurrentDevice unchanged(*impl_->target.device);
   impl_->queues.synchronize();
+}
+
+int64_t plans_made(const Context& context) {
+  const Context::Impl& impl = Inside::impl(context);
+  return impl.plans_made + (impl.staged ? impl.staged->plans_made() : 0);
 }
 
 Tensor Context::make_tensor(const TensorType& type) const {

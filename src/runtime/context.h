@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "octet/engine.h"
+#include "octet/plans.h"
 #include "plan/plan.h"
 #include "plan/prepared_store.h"
 #include "runtime/body_runs.h"
@@ -21,7 +22,7 @@ namespace octet {
 
 struct Context::Impl {
   // Enough for the shapes of one service; the least recently used plan makes room.
-  static constexpr size_t kMaxPlans = 8;
+  static constexpr size_t kMaxPlans = kPlansOfContext;
 
   Impl(std::shared_ptr<const Model> model, std::shared_ptr<PreparedStore> store,
        const ContextOptions& options);
@@ -51,6 +52,7 @@ struct Context::Impl {
   Target target;
   Queues queues;
   std::list<BoundPlan> plans;  // most recently used first
+  s64 plans_made = 0;          // these, and those that made room
   // Made when shapes turn up whose plan would need data; from then on new shapes run in stages.
   std::optional<StagedRun> staged;
   std::vector<TensorType> staged_outputs;  // of the shapes prepared or run last

@@ -123,6 +123,19 @@ TEST(Context, KeepsOnlyTheMostRecentPlans) {
   EXPECT_EQ(Inside::impl(context).plans.size(), Context::Impl::kMaxPlans);
 }
 
+TEST(Context, CountsThePlansThatItMakes) {
+  Context context = Inside::context(model_of(kConv), {});
+  EXPECT_EQ(plans_made(context), 0);
+  for (s64 batch = 1; batch <= kPlansOfContext; ++batch)
+    context.prepare(std::vector<Shape>{codes(batch, 1).shape()});
+  EXPECT_EQ(plans_made(context), kPlansOfContext);
+  for (s64 batch = kPlansOfContext; batch >= 1; --batch)
+    context.run(std::vector<Tensor>{codes(batch, 1)});
+  EXPECT_EQ(plans_made(context), kPlansOfContext);
+  context.run(std::vector<Tensor>{codes(kPlansOfContext + 1, 1)});
+  EXPECT_EQ(plans_made(context), kPlansOfContext + 1);
+}
+
 TEST(Context, NamesTheInputThatDoesNotFit) {
   Context context = Inside::context(model_of(kConv), {});
   const auto message = [&](std::vector<Tensor> inputs) -> std::string {

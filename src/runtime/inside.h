@@ -25,6 +25,7 @@ struct Inside {
     return engine.impl_->store;
   }
   static Context::Impl& impl(Context& context) { return *context.impl_; }
+  static const Context::Impl& impl(const Context& context) { return *context.impl_; }
 };
 
 }  // namespace octet

@@ -67,6 +67,7 @@ StagedRun::Planned& StagedRun::planned(StageStart start) {
   if (!planned.outputs.empty()) {
     fresh.plan = std::make_unique<BoundPlan>(make_plan(planned, shapes_of(planned), target_),
                                              queues_, store_);
+    ++plans_made_;
   }
   stages_.push_front(std::move(fresh));
   make_room();

@@ -62,6 +62,7 @@ class StagedRun {
   std::vector<Tensor> run(std::span<const Tensor> inputs, const RunObserver* observer = nullptr);
 
   size_t stage_count() const { return stages_.size(); }
+  s64 plans_made() const { return plans_made_; }
 
  private:
   struct Planned {
@@ -83,6 +84,7 @@ class StagedRun {
   Queues& queues_;
   PreparedStore& store_;
   std::list<Planned> stages_;  // most recently used first
+  s64 plans_made_ = 0;
 };
 
 }  // namespace octet

@@ -83,6 +83,7 @@ TEST(Staged, AShapeGivenAsInputIsPlannedWith) {
   }
   // One that finds out what is missing, and one for each shape: nothing runs through the reference.
   EXPECT_EQ(Inside::impl(context).staged->stage_count(), 4u);
+  EXPECT_EQ(plans_made(context), 3);
   EXPECT_THROW(context.run(std::vector<Tensor>{floats({6}, {1, 2, 3, 4, 5, 6}),
                                                Tensor::of<s64>(Shape{2}, std::vector<s64>{4, 2})}),
                Error);
