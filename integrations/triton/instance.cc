@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "instance.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "octet/device_memory.h"
+#include "trial.h"
+
+namespace octet::triton {
+namespace {
+
+// Of one row, or of the whole where requests carry whole shapes.
+std::vector<uint64_t> row_bytes(const std::vector<TensorInfo>& infos,
+                                const std::vector<Shape>& shapes, int64_t rows) {
+  std::vector<uint64_t> bytes;
+  for (size_t i = 0; i < infos.size(); ++i) {
+    const int64_t whole = TensorType{infos[i].type.dtype, shapes[i]}.bytes();
+    bytes.push_back(static_cast<uint64_t>(whole / rows));
+  }
+  return bytes;
+}
+
+std::vector<Shape> shapes_in(const std::vector<TensorType>& types) {
+  std::vector<Shape> shapes;
+  for (const TensorType& type : types) shapes.push_back(type.shape);
+  return shapes;
+}
+
+// Those at the beginning whose samples have the same sizes; where requests carry whole shapes, the first alone.
+size_t alike(std::span<Request> requests, bool batched) {
+  size_t count = 1;
+  while (batched && count < requests.size() && requests[count].sample() == requests[0].sample())
+    ++count;
+  return count;
+}
+
+}  // namespace
+
+Instance::Instance(TRITONBACKEND_ModelInstance* server, ServedModel& model)
+    : server_(server),
+      model_(model),
+      runner_(model.engine(), model.device_for(server),
+              model.threads_for(model.device_for(server))),
+      plan_(model.warm_up(runner_)),
+      owner_(runner_.owner()),
+      input_staging_(model.signature().inputs.size()),
+      output_staging_(model.signature().outputs.size()) {}
+
+void Instance::execute(std::span<TRITONBACKEND_Request* const> requests) {
+  const uint64_t start = now();
+  std::vector<Request> open = read(requests, {start, start, start});
+  for (std::span<Request> left(open); !left.empty();) {
+    const size_t count = alike(left, model_.signature().batched());
+    run_all(left.first(count), start);
+    left = left.subspan(count);
+  }
+}
+
+// Those that can run; the others are answered.
+std::vector<Request> Instance::read(std::span<TRITONBACKEND_Request* const> requests,
+                                    const Times& times) {
+  std::vector<Request> open;
+  open.reserve(requests.size());
+  for (TRITONBACKEND_Request* given : requests) {
+    Request request(server_, given);
+    try {
+      request.read(model_.signature());
+      open.push_back(std::move(request));
+    } catch (...) {
+      request.fail(current_failure(), times);
+    }
+  }
+  return open;
+}
+
+void Instance::run_all(std::span<Request> requests, uint64_t start) {
+  Group group;
+  group.requests = requests;
+  group.times = {start, start, start};
+  try {
+    run_group(group);
+  } catch (...) {
+    // One may be to blame (an index outside of its axis, say), and others must not suffer from whom they met.
+    const Failure failure = current_failure();
+    if (requests.size() == 1) return requests[0].fail(failure, group.times);
+    for (size_t i = 0; i < requests.size(); ++i) run_all(requests.subspan(i, 1), start);
+    return;
+  }
+  for (Request& request : requests) request.succeed(group.times);
+  ignore(TRITONBACKEND_ModelInstanceReportBatchStatistics(
+      server_, static_cast<uint64_t>(group.rows), start, group.times.compute_start,
+      group.times.compute_end, now()));
+}
+
+std::vector<Shape> Instance::shapes_for(const Group& group, int64_t size) const {
+  return shapes_of(group.requests[0].sample(), model_.signature().batched() ? size : 0);
+}
+
+void Instance::run_group(Group& group) {
+  const Signature& signature = model_.signature();
+  const int64_t plans_before = runner_.plans();
+  copied_ = 0;
+  for (const Request& request : group.requests) group.rows += request.rows();
+  group.inputs.resize(signature.inputs.size());
+  for (const Request& request : group.requests) request.gather(group.inputs);
+  group.input_rows = row_bytes(signature.inputs, shapes_for(group, 1), 1);
+  group.on_device = runner_.is_gpu() && std::ranges::any_of(group.inputs, [&](const Pieces& p) {
+                      return p.any_of(owner_);
+                    });
+  const std::vector<int64_t> sizes =
+      signature.batched() ? plan_.runs(group.rows) : std::vector<int64_t>{1};
+  const Runner::Prepared& prepared = runner_.find(shapes_for(group, sizes[0]), group.on_device);
+  if (prepared.sized_by_data()) {
+    run_sized_by_data(group, prepared);
+  } else {
+    group.output_rows = row_bytes(signature.outputs, shapes_in(prepared.outputs), sizes[0]);
+    place_outputs(group, prepared);
+    run_batches(group, sizes);
+  }
+  group.times.compute_end = now();
+  count(group, sizes, plans_before);
+}
+
+void Instance::place_outputs(Group& group, const Runner::Prepared& prepared) {
+  const Signature& signature = model_.signature();
+  group.outputs.resize(signature.outputs.size());
+  for (Request& request : group.requests) {
+    for (size_t i = 0; i < signature.outputs.size(); ++i) {
+      Shape shape = prepared.outputs[i].shape;
+      if (signature.batched()) shape[0] = request.rows();
+      request.place_output({signature.outputs[i].type.dtype, shape}, i,
+                           group.on_device ? owner_ : kHostMemory, group.outputs[i]);
+    }
+  }
+  group.on_device |= runner_.is_gpu() && std::ranges::any_of(group.outputs, [&](const Pieces& p) {
+                       return p.any_of(owner_);
+                     });
+}
+
+void Instance::run_batches(Group& group, const std::vector<int64_t>& sizes) {
+  group.times.compute_start = now();
+  int64_t first = 0;
+  for (const int64_t size : sizes) {
+    const Run run{first, std::min(size, group.rows - first), size};
+    run_batch(group, run, runner_.find(shapes_for(group, size), group.on_device));
+    first += run.rows;
+  }
+}
+
+TensorView Instance::input_view(const Group& group, const Run& run,
+                                const Runner::Prepared& prepared, size_t i) {
+  const Pieces& pieces = group.inputs[i];
+  const TensorInfo& info = model_.signature().inputs[i];
+  const uint64_t row = group.input_rows[i];
+  const uint64_t at = static_cast<uint64_t>(run.first) * row;
+  const uint64_t sent = static_cast<uint64_t>(run.rows) * row;
+  const uint64_t whole = static_cast<uint64_t>(run.size) * row;
+  const int owner = group.on_device ? owner_ : kHostMemory;
+  std::byte* data = sent == whole ? pieces.whole(at, sent, owner) : nullptr;
+  if (data == nullptr) {
+    data = staging(input_staging_[i], static_cast<int64_t>(whole), group.on_device);
+    // Not what earlier requests left there, which may be what made a run fail.
+    if (sent < whole && !group.on_device) std::memset(data + sent, 0, whole - sent);
+    pieces.read(at, sent, data, owner);
+    copied_ += sent;
+  }
+  return {{info.type.dtype, prepared.shapes[i]}, data, {}, memory(group.on_device)};
+}
+
+void Instance::run_batch(const Group& group, const Run& run, const Runner::Prepared& prepared) {
+  const std::string_view where = memory(group.on_device);
+  const int owner = group.on_device ? owner_ : kHostMemory;
+  std::vector<TensorView> inputs;
+  for (size_t i = 0; i < group.inputs.size(); ++i)
+    inputs.push_back(input_view(group, run, prepared, i));
+  std::vector<MutableTensorView> outputs;
+  std::vector<std::byte*> staged;
+  for (size_t i = 0; i < group.outputs.size(); ++i) {
+    const uint64_t at = static_cast<uint64_t>(run.first) * group.output_rows[i];
+    const int64_t whole = prepared.outputs[i].bytes();
+    std::byte* data = run.rows == run.size
+                          ? group.outputs[i].whole(at, static_cast<uint64_t>(whole), owner)
+                          : nullptr;
+    staged.push_back(data == nullptr ? staging(output_staging_[i], whole, group.on_device)
+                                     : nullptr);
+    outputs.push_back({prepared.outputs[i], data != nullptr ? data : staged[i], {}, where});
+  }
+  prepared.context->run_into(inputs, outputs);
+  for (size_t i = 0; i < staged.size(); ++i) {
+    if (staged[i] == nullptr) continue;
+    const uint64_t got = static_cast<uint64_t>(run.rows) * group.output_rows[i];
+    group.outputs[i].write(static_cast<uint64_t>(run.first) * group.output_rows[i], got, staged[i],
+                           owner);
+    copied_ += got;
+  }
+}
+
+// One request with whole shapes, whose outputs have memory when their sizes are known.
+void Instance::run_sized_by_data(Group& group, const Runner::Prepared& prepared) {
+  Request& request = group.requests[0];
+  group.on_device = false;
+  std::vector<TensorView> inputs;
+  for (size_t i = 0; i < group.inputs.size(); ++i)
+    inputs.push_back(input_view(group, {0, 1, 1}, prepared, i));
+  group.times.compute_start = now();
+  const std::vector<Tensor> results = prepared.context->run(inputs);
+  for (size_t i = 0; i < results.size(); ++i) {
+    Pieces to;
+    request.place_output(results[i].type(), i, kHostMemory, to);
+    to.write(0, results[i].bytes(), results[i].data(), kHostMemory);
+    copied_ += results[i].bytes();
+  }
+}
+
+std::byte* Instance::staging(Staging& staging, int64_t bytes, bool on_device) {
+  if (on_device) {
+    if (staging.device_bytes < bytes) {
+      staging.device = allocate_on(runner_.device(), bytes);
+      staging.device_bytes = bytes;
+    }
+    return staging.device.get();
+  }
+  if (!staging.host || static_cast<int64_t>(staging.host.bytes()) < bytes)
+    staging.host = runner_.host_memory(std::max<int64_t>(bytes, 1));
+  return staging.host.mutable_data();
+}
+
+void Instance::count(const Group& group, const std::vector<int64_t>& sizes, int64_t plans_before) {
+  const ModelMetrics& metrics = model_.metrics();
+  metrics.compilations.add(static_cast<double>(runner_.plans() - plans_before));
+  metrics.rows.add(static_cast<double>(group.rows));
+  const int64_t run = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
+  metrics.padded_rows.add(static_cast<double>(run - group.rows));
+  metrics.copied_bytes.add(static_cast<double>(copied_));
+}
+
+}  // namespace octet::triton

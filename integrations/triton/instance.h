@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// One instance of a model: it executes what the server's scheduler gives it.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "batch_plan.h"
+#include "model.h"
+#include "pieces.h"
+#include "request.h"
+#include "runner.h"
+
+namespace octet::triton {
+
+class Instance {
+ public:
+  Instance(TRITONBACKEND_ModelInstance* server, ServedModel& model);
+
+  // Answers and releases each of the requests, whatever happens. One call at a time.
+  void execute(std::span<TRITONBACKEND_Request* const> requests);
+
+ private:
+  // Memory for what does not lie in one piece, of the host and of the device; it grows to the largest batch and stays.
+  struct Staging {
+    Tensor host;
+    std::shared_ptr<std::byte> device;
+    int64_t device_bytes = 0;
+  };
+
+  // What requests of one shape run together.
+  struct Group {
+    std::span<Request> requests;
+    int64_t rows = 0;
+    std::vector<Pieces> inputs, outputs;
+    std::vector<uint64_t> input_rows, output_rows;  // bytes of a row
+    bool on_device = false;
+    Times times;
+  };
+  // One run of it.
+  struct Run {
+    int64_t first = 0, rows = 0, size = 0;
+  };
+
+  std::vector<Request> read(std::span<TRITONBACKEND_Request* const> requests, const Times& times);
+  void run_all(std::span<Request> requests, uint64_t start);
+  void run_group(Group& group);
+  void place_outputs(Group& group, const Runner::Prepared& prepared);
+  void run_batches(Group& group, const std::vector<int64_t>& sizes);
+  void run_batch(const Group& group, const Run& run, const Runner::Prepared& prepared);
+  void run_sized_by_data(Group& group, const Runner::Prepared& prepared);
+  std::byte* staging(Staging& staging, int64_t bytes, bool on_device);
+  TensorView input_view(const Group& group, const Run& run, const Runner::Prepared& prepared,
+                        size_t i);
+  std::vector<Shape> shapes_for(const Group& group, int64_t size) const;
+  std::string_view memory(bool on_device) const { return on_device ? runner_.device() : "cpu"; }
+  void count(const Group& group, const std::vector<int64_t>& sizes, int64_t plans_before);
+
+  TRITONBACKEND_ModelInstance* server_;
+  ServedModel& model_;
+  Runner runner_;
+  BatchPlan plan_;
+  int owner_;
+  std::vector<Staging> input_staging_, output_staging_;
+  uint64_t copied_ = 0;
+};
+
+}  // namespace octet::triton

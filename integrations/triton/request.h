@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request and its answer. Whatever happens, it is answered once and released once.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "failure.h"
+#include "pieces.h"
+#include "settings.h"
+#include "signature.h"
+
+namespace octet::triton {
+
+// Steady clock, in nanoseconds, as the server's statistics have it.
+uint64_t now();
+
+// Of one execution.
+struct Times {
+  uint64_t start = 0, compute_start = 0, compute_end = 0;
+};
+
+class Request {
+ public:
+  Request(TRITONBACKEND_ModelInstance* instance, TRITONBACKEND_Request* request)
+      : instance_(instance), request_(request) {}
+  // One that nobody finished ends with an internal error.
+  ~Request();
+  Request(Request&& other) noexcept;
+  Request& operator=(Request&&) = delete;
+
+  // Reads what was sent; throws Error(invalid_argument) naming the input that does not fit, Error(cancelled).
+  void read(const Signature& signature);
+
+  int64_t rows() const { return rows_; }  // 1 where requests carry whole shapes
+  const SampleShapes& sample() const { return sample_; }
+
+  // Adds its inputs to those of the batch.
+  void gather(std::vector<Pieces>& inputs) const;
+  // Takes memory for output `i`, once, and adds it to the batch's, or what nobody asked for as a gap; `near`: whose memory is wanted.
+  void place_output(const TensorType& type, size_t i, int near, Pieces& outputs);
+
+  bool open() const { return request_ != nullptr; }
+  void succeed(const Times& times) { finish(nullptr, times); }
+  void fail(const Failure& failure, const Times& times);
+
+ private:
+  struct Buffer {
+    std::byte* data;
+    uint64_t bytes;
+    int owner;
+  };
+
+  void read_input(const Signature& signature, size_t i);
+  std::vector<Buffer> buffers_of(TRITONBACKEND_Input* input, uint32_t count) const;
+  void read_wanted(const Signature& signature);
+  void finish(TRITONSERVER_Error* error, const Times& times);
+
+  TRITONBACKEND_ModelInstance* instance_;
+  TRITONBACKEND_Request* request_;
+  TRITONBACKEND_Response* response_ = nullptr;
+  int64_t rows_ = 0;
+  SampleShapes sample_;
+  std::vector<std::vector<Buffer>> inputs_;
+  // By the engine's order of outputs; no name where nobody asked.
+  std::vector<const char*> wanted_;
+  std::vector<std::vector<Buffer>> outputs_;  // none yet, or one
+};
+
+}  // namespace octet::triton
