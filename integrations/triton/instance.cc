@@ -84,6 +84,7 @@ void Instance::run_all(std::span<Request> requests, uint64_t start) {
   } catch (...) {
     // One may be to blame (an index outside of its axis, say), and others must not suffer from whom they met.
     const Failure failure = current_failure();
+    group.times.compute_end = now();
     if (requests.size() == 1) return requests[0].fail(failure, group.times);
     for (size_t i = 0; i < requests.size(); ++i) run_all(requests.subspan(i, 1), start);
     return;

@@ -55,7 +55,9 @@ class Instance {
   TensorView input_view(const Group& group, const Run& run, const Runner::Prepared& prepared,
                         size_t i);
   std::vector<Shape> shapes_for(const Group& group, int64_t size) const;
-  std::string_view memory(bool on_device) const { return on_device ? runner_.device() : "cpu"; }
+  std::string_view memory(bool on_device) const {
+    return on_device ? std::string_view(runner_.device()) : "cpu";
+  }
   void count(const Group& group, const std::vector<int64_t>& sizes, int64_t plans_before);
 
   TRITONBACKEND_ModelInstance* server_;
