@@ -39,6 +39,12 @@ bool changes_nothing(const Graph& graph, const Node& node) {
   if (table == nullptr || table->elements() != 256) return false;
   const Dtype dtype = graph.value(node.inputs[0]).type.dtype;
   if (dtype != table->dtype()) return false;
+  // The same code may stand for another number: of a mask, 255 - x of codes that begin at 0.
+  const auto zero_point = [&](ValueId id) {
+    const std::optional<QuantParams>& quant = graph.value(id).quant;
+    return quant ? quant->zero_point : 0;
+  };
+  if (zero_point(node.inputs[0]) != zero_point(node.outputs[0])) return false;
   const CodeRange range = code_range(dtype);
   for (s32 code = range.lo; code <= range.hi; ++code)
     if (code_at(view(*table), table_index(code, dtype)) != code) return false;
