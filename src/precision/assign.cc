@@ -16,6 +16,7 @@
 #include "precision/precision.h"
 #include "precision/relevance.h"
 #include "precision/roles.h"
+#include "precision/scores.h"
 
 namespace octet {
 namespace {
@@ -36,7 +37,8 @@ class Assigner {
         ranges_(ranges),
         options_(options),
         uses_(graph),
-        relevance_(graph, ranges) {}
+        relevance_(graph, ranges),
+        scores_(nodes_of_scores(graph, uses_)) {}
 
   void run() {
     for (Node& node : graph_.nodes) {
@@ -124,6 +126,9 @@ class Assigner {
     if (kept) return real(ReasonCode::kept_by_user, "kept in f32 by the user");
     if (const std::string by = asked_f32(node); !by.empty())
       return real(ReasonCode::kept_by_user, fmt::format("kept in f32 by the user: '{}'", by));
+    if (is_of_scores(node))
+      return real(ReasonCode::codes_of_rows,
+                  "part of the scores of attention, whose Softmax computes in f32");
     if (!has_integer_rule(graph_, node)) return no_rule(node);
     if (code_inputs(graph_, node).empty())
       return real(ReasonCode::no_real_input, "no input is a real-valued activation");
@@ -134,6 +139,10 @@ class Assigner {
       return real(ReasonCode::kept_for_accuracy, std::move(loss));
     if (auto stays = real_recurrence(node)) return *std::move(stays);
     return first_int8(node);
+  }
+
+  bool is_of_scores(const Node& node) const {
+    return scores_[static_cast<size_t>(&node - graph_.nodes.data())];
   }
 
   // A normalization of each channel by itself takes the rounding of its input along, which adds up where many stand in a row.
@@ -288,6 +297,7 @@ class Assigner {
   const PrecisionOptions& options_;
   Uses uses_;
   const Relevance relevance_;
+  const std::vector<bool> scores_;
   std::unordered_set<const Node*> lossy_;
 };
 

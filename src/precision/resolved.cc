@@ -18,7 +18,8 @@ namespace {
 
 bool is_conversion(const Node& node) { return is_quantize(node) || is_dequantize(node); }
 
-// Codes that are made of what was computed in f32 are an f32 layer with an INT8 result, and count as either.
+// Codes that are made of what was computed in f32 are an f32 layer with an INT8 result, and count as either; so does what only a Softmax
+// adds up before it writes codes.
 bool computes_in_both(const Node& node) { return node.decision.code == ReasonCode::codes_of_rows; }
 
 class Table {
@@ -63,8 +64,9 @@ class Table {
         entry.requested_output = at->second->output;
         if (entry.requested_output == Precision::int8 && only_quantized(node.outputs[0]))
           entry.resolved_output = Precision::int8;
-        if (computes_in_both(node) && entry.requested == Precision::f32)
-          entry.resolved = Precision::f32;
+        if (computes_in_both(node) &&
+            (entry.requested == Precision::f32 || entry.requested == Precision::int8))
+          entry.resolved = entry.requested;
         explain_result(node, entry);
       }
       nodes_.push_back(std::move(entry));
