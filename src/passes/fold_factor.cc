@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product that is multiplied by a constant for each output channel (the layer scale of transformers and ConvNeXt), or by one number (the
+// A product that is multiplied or divided by a constant for each output channel (the layer scale of transformers and ConvNeXt), or by one number (the
 // queries of attention), takes it into its weights and its bias, also from behind what only moves elements. Runs when biases and activations
 // are known: their patterns hold constants too.
 #include <algorithm>
@@ -30,21 +30,24 @@ class FactorFolder {
 
   void run() {
     for (Node& node : graph_.nodes) {
-      if (is_op(node, "Mul") && !fold(node)) break;
+      const bool divides = is_op(node, "Div");
+      if (!divides && !is_op(node, "Mul")) continue;
+      if (!fold(node)) break;
     }
   }
 
  private:
   // False when no more rewrites are allowed.
   bool fold(Node& mul) {
-    const size_t side = graph_.is_constant(mul.inputs[0]) ? 1 : 0;
+    const bool divides = is_op(mul, "Div");
+    const size_t side = !divides && graph_.is_constant(mul.inputs[0]) ? 1 : 0;
     const ValueId id = mul.inputs[side];
     const Tensor* factor = graph_.constant_input(mul, 1 - side);
     if (factor == nullptr || factor->dtype() != Dtype::f32) return true;
     if (!mul.attrs.s("activation", "").empty() || !keeps_shape(mul, side)) return true;
     const Moved moved = moved_product(id);
     if (moved.product == nullptr) return true;
-    const std::optional<Affine> affine = affine_of(*factor, moved, shape_of(id).rank());
+    const std::optional<Affine> affine = affine_of(*factor, moved, shape_of(id).rank(), divides);
     if (!affine || !takes_affine(graph_, *moved.product, affine->scale.size())) return true;
     if (times_[moved.product->inputs[1]] == kMostTimes) return true;
     if (!rewrites_.allow()) return false;
@@ -91,7 +94,8 @@ class FactorFolder {
   }
 
   // What the constant does to each output channel; nothing where it does more. `rank` is that of the value it multiplies.
-  std::optional<Affine> affine_of(const Tensor& factor, const Moved& moved, int rank) const {
+  std::optional<Affine> affine_of(const Tensor& factor, const Moved& moved, int rank,
+                                  bool divides) const {
     const Shape& result = shape_of(moved.product->outputs[0]);
     if (result.is_unknown() || result.rank() < 2) return {};
     const s64 channels = result[output_channel_axis(graph_, *moved.product)];
@@ -100,10 +104,12 @@ class FactorFolder {
                             factor.shape()[axis] == channels;
     if (channels < 1 || (factor.elements() != 1 && !by_channel)) return {};
     const std::span<const f32> values = factor.as<f32>();
-    if (!std::ranges::all_of(values, [](f32 value) { return std::isfinite(value); })) return {};
     Affine affine;
-    for (size_t c = 0; c < static_cast<size_t>(channels); ++c)
-      affine.scale.push_back(static_cast<f64>(values[values.size() == 1 ? 0 : c]));
+    for (size_t c = 0; c < static_cast<size_t>(channels); ++c) {
+      const f64 value{values[values.size() == 1 ? 0 : c]};
+      affine.scale.push_back(divides ? 1 / value : value);
+      if (!std::isfinite(value) || !std::isfinite(affine.scale.back())) return {};
+    }
     affine.shift.assign(affine.scale.size(), 0.0);
     return affine;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product with a real result that is then multiplied or divided by a power of two (the scores of attention, by the root of
-// a head's size) takes that into its multiplier: no rounding changes.
+// A product with a real result that is then multiplied or divided by a power of two takes that into its multiplier: no rounding changes. One
+// of two activations (the scores of attention, by the root of a head's size) takes any positive number: its multiplier is rounded once
+// instead of each score.
 #include <algorithm>
 #include <cmath>
 
@@ -11,16 +12,22 @@
 namespace octet {
 namespace {
 
-// What the node multiplies its input 0 (or, of a Mul, the other) by, when it is a power of two; else 0.
-f32 power_of_two(const Graph& graph, const Node& node, size_t& input) {
+// What the node multiplies its input 0 (or, of a Mul, the other) by, when it is one positive number; else 0.
+f64 factor_of(const Graph& graph, const Node& node, size_t& input) {
   const bool divides = is_op(node, "Div");
-  if (!divides && !is_op(node, "Mul")) return 0.0f;
+  if ((!divides && !is_op(node, "Mul")) || !node.attrs.s("activation", "").empty()) return 0;
   input = !divides && graph.is_constant(node.inputs[0]) ? 1 : 0;
   const std::optional<f32> factor = scalar_constant(graph, node.inputs[1 - input]);
+  if (!factor || !(*factor > 0.0f) || !std::isfinite(*factor)) return 0;
   int exponent = 0;
-  if (!factor || !(*factor > 0.0f) || std::frexp(*factor, &exponent) != 0.5f) return 0.0f;
-  if (std::abs(exponent) > 32) return 0.0f;
-  return divides ? 1.0f / *factor : *factor;
+  std::frexp(*factor, &exponent);
+  if (std::abs(exponent) > 32) return 0;
+  return divides ? 1 / f64{*factor} : f64{*factor};
+}
+
+bool is_power_of_two(f64 factor) {
+  int exponent = 0;
+  return std::frexp(factor, &exponent) == 0.5;
 }
 
 bool takes_factor(const Graph& graph, const Node& product) {
@@ -43,17 +50,19 @@ void fold_scale(Graph& graph, Rewrites& rewrites) {
   const Uses& uses = rewrites.uses(graph);
   for (Node& node : graph.nodes) {
     size_t input = 0;
-    const f32 factor = power_of_two(graph, node, input);
-    if (factor == 0.0f) continue;
+    const f64 factor = factor_of(graph, node, input);
+    if (factor == 0) continue;
     const ValueId real = node.inputs[input];
     const Node* product = producer_of(graph, uses, real);
     if (product == nullptr || !takes_factor(graph, *product)) continue;
+    const bool of_activations = !graph.is_constant(product->input(kProductWeights));
+    if (!of_activations && !is_power_of_two(factor)) continue;
     if (only_reader(graph, uses, real) == nullptr) continue;
     if (graph.value(real).type.shape != graph.value(node.outputs[0]).type.shape) continue;
     const Tensor& multiplier = graph.value(product->inputs[kProductMultiplier]).constant;
     if (!has_room(multiplier) || !rewrites.allow()) continue;
     Tensor scaled = multiplier.clone();
-    for (f32& m : scaled.mutable_as<f32>()) m *= factor;
+    for (f32& m : scaled.mutable_as<f32>()) m = static_cast<f32>(f64{m} * factor);
     Node fused = *product;
     fused.inputs[kProductMultiplier] =
         graph.add_constant(node.name + ".multiplier", std::move(scaled));
