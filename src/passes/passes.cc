@@ -16,6 +16,7 @@ namespace octet {
 
 void remove_identity(Graph&, Rewrites&);
 void fold_constants(Graph&, Rewrites&);
+void shape_of_first(Graph&, Rewrites&);
 void inline_if(Graph&, Rewrites&);
 void loop_invariants(Graph&, Rewrites&);
 void integer_operators(Graph&, Rewrites&);
@@ -29,6 +30,7 @@ void attention_to_products(Graph&, Rewrites&);
 void einsum_to_matmul(Graph&, Rewrites&);
 void gemm_to_matmul(Graph&, Rewrites&);
 void split_gemm(Graph&, Rewrites&);
+void join_moves(Graph&, Rewrites&);
 void fold_pad(Graph&, Rewrites&);
 void fold_batchnorm(Graph&, Rewrites&);
 void clip_before_quantize(Graph&, Rewrites&);
@@ -43,6 +45,7 @@ void fold_factor(Graph&, Rewrites&);
 void fuse_residual(Graph&, Rewrites&);
 void fuse_activation(Graph&, Rewrites&);
 void drop_nan_guard(Graph&, Rewrites&);
+void shape_of_codes(Graph&, Rewrites&);
 void hoist_quantize(Graph&, Rewrites&);
 void move_dequantize(Graph&, Rewrites&);
 void cancel_qdq(Graph&, Rewrites&);
@@ -77,6 +80,7 @@ constexpr Pass kFloatPasses[] = {
     {"fold_constants", fold_constants},
     {"inline_if", inline_if},
     {"loop_invariants", loop_invariants},
+    {"shape_of_first", shape_of_first},
     {"integer_operators", integer_operators},
     {"interpolate_codes", interpolate_codes},
     {"plugin_codes", plugin_codes},
@@ -88,6 +92,7 @@ constexpr Pass kFloatPasses[] = {
     {"einsum_to_matmul", einsum_to_matmul},
     {"gemm_to_matmul", gemm_to_matmul},
     {"split_gemm", split_gemm},
+    {"join_moves", join_moves},
     {"fold_pad", fold_pad},
     {"fold_batchnorm", fold_batchnorm},
     {"fuse_normalization", fuse_normalization},
@@ -105,6 +110,7 @@ constexpr Pass kFloatPasses[] = {
 
 constexpr Pass kQuantizePasses[] = {
     {"drop_nan_guard", drop_nan_guard},
+    {"shape_of_codes", shape_of_codes, kMakesIntegers},
     {"hoist_quantize", hoist_quantize, kMakesIntegers},
     {"move_dequantize", move_dequantize, kMakesIntegers},
     {"cancel_qdq", cancel_qdq, kMakesIntegers},

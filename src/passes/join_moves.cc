@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transposes, Reshapes, Squeezes and Unsqueezes one behind another that only turn axes become one Transpose, or nothing: exporters join
+// the batch and the heads of attention to turn the keys, and part them again. Runs when types are known.
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "ops/registry.h"
+#include "passes/axis_parts.h"
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace octet {
+namespace {
+
+class MoveJoiner {
+ public:
+  MoveJoiner(Graph& graph, Rewrites& rewrites)
+      : graph_(graph), rewrites_(rewrites), uses_(rewrites.uses(graph)) {}
+
+  void run() {
+    for (u32 n = 0; n < graph_.nodes.size(); ++n) join(n);
+    for (Node& node : graph_.nodes) {
+      for (ValueId& id : node.inputs) id = source_of(id);
+    }
+  }
+
+ private:
+  // Of values that a run of moves leaves as they are.
+  ValueId source_of(ValueId id) const {
+    for (const auto& [gone, source] : same_) {
+      if (gone == id) return source;
+    }
+    return id;
+  }
+
+  void join(u32 last) {
+    if (!moves_axes(graph_.nodes[last])) return;
+    std::vector<const Node*> moves{&graph_.nodes[last]};
+    Found best;
+    for (;;) {
+      const ValueId from = moves.back()->inputs[0];
+      if (const auto perm = perm_of(moves, from)) best = {from, *perm, moves.size()};
+      const Node* before = producer_of(graph_, uses_, from);
+      if (before == nullptr || !moves_axes(*before) || moves.size() == kMostMoves) break;
+      moves.push_back(before);
+    }
+    if (best.count > 0) replace(graph_.nodes[last], best, moves);
+  }
+
+  struct Found {
+    ValueId from = kNoValue;
+    std::vector<s64> perm;
+    size_t count = 0;  // of moves
+  };
+
+  // How the moves, the last first, turn the axes of `from`; nothing where they do more.
+  std::optional<std::vector<s64>> perm_of(const std::vector<const Node*>& moves,
+                                          ValueId from) const {
+    AxisParts parts(graph_.value(from).type.shape);
+    for (size_t i = moves.size(); i-- > 0;) {
+      if (!parts.move(graph_, *moves[i])) return {};
+    }
+    return parts.perm();
+  }
+
+  void replace(Node& last, const Found& found, const std::vector<const Node*>& moves) {
+    std::vector<s64> same(found.perm.size());
+    std::iota(same.begin(), same.end(), s64{0});
+    const bool turns = found.perm != same;
+    if (!turns && uses_.is_output(last.outputs[0])) return;
+    if ((turns && found.count == 1) || !rewrites_.allow()) return;
+    if (!turns) {
+      same_.emplace_back(last.outputs[0], source_of(found.from));
+      return;
+    }
+    for (size_t i = 1; i < found.count; ++i) {
+      if (uses_.only_consumer(moves[i]->outputs[0]) < 0) break;
+      prepend_origins(last, *moves[i]);
+    }
+    last.op = find_op("Transpose");
+    last.inputs = {source_of(found.from)};
+    last.attrs = Attrs();
+    last.attrs.set("perm", found.perm);
+  }
+
+  static constexpr size_t kMostMoves = 8;
+
+  Graph& graph_;
+  Rewrites& rewrites_;
+  const Uses& uses_;
+  std::vector<std::pair<ValueId, ValueId>> same_;
+};
+
+}  // namespace
+
+void join_moves(Graph& graph, Rewrites& rewrites) { MoveJoiner(graph, rewrites).run(); }
+
+}  // namespace octet
