@@ -26,6 +26,8 @@ void widen_codes(Graph&, Rewrites&);
 void real_weights(Graph&, Rewrites&);
 void remove_copy(Graph&, Rewrites&);
 void widen_halves(Graph&, Rewrites&);
+void sink_expand(Graph&, Rewrites&);
+void drop_mask(Graph&, Rewrites&);
 void attention_to_products(Graph&, Rewrites&);
 void einsum_to_matmul(Graph&, Rewrites&);
 void gemm_to_matmul(Graph&, Rewrites&);
@@ -60,6 +62,7 @@ void plugin_halves(Graph&, Rewrites&);
 void quantize_rows(Graph&, Rewrites&);
 void quantize_function(Graph&, Rewrites&);
 void fold_scale(Graph&, Rewrites&);
+void mask_scores(Graph&, Rewrites&);
 void drop_reshape(Graph&, Rewrites&);
 void remove_plain_table(Graph&, Rewrites&);
 void fuse_table(Graph&, Rewrites&);
@@ -88,6 +91,8 @@ constexpr Pass kFloatPasses[] = {
     {"real_weights", real_weights},
     {"widen_halves", widen_halves},
     {"remove_copy", remove_copy},
+    {"sink_expand", sink_expand},
+    {"drop_mask", drop_mask},
     {"attention_to_products", attention_to_products},
     {"einsum_to_matmul", einsum_to_matmul},
     {"gemm_to_matmul", gemm_to_matmul},
@@ -125,6 +130,7 @@ constexpr Pass kQuantizePasses[] = {
     {"quantize_rows", quantize_rows, kMakesIntegers},
     {"quantize_function", quantize_function, kMakesIntegers},
     {"fold_scale", fold_scale},
+    {"mask_scores", mask_scores},
     {"drop_reshape", drop_reshape},
     {"remove_plain_table", remove_plain_table},
     {"fuse_table", fuse_table, kMakesIntegers},
