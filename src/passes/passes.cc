@@ -32,6 +32,7 @@ void attention_to_products(Graph&, Rewrites&);
 void einsum_to_matmul(Graph&, Rewrites&);
 void gemm_to_matmul(Graph&, Rewrites&);
 void split_gemm(Graph&, Rewrites&);
+void lift_batches(Graph&, Rewrites&);
 void join_moves(Graph&, Rewrites&);
 void fold_pad(Graph&, Rewrites&);
 void fold_batchnorm(Graph&, Rewrites&);
@@ -97,6 +98,7 @@ constexpr Pass kFloatPasses[] = {
     {"einsum_to_matmul", einsum_to_matmul},
     {"gemm_to_matmul", gemm_to_matmul},
     {"split_gemm", split_gemm},
+    {"lift_batches", lift_batches},
     {"join_moves", join_moves},
     {"fold_pad", fold_pad},
     {"fold_batchnorm", fold_batchnorm},
