@@ -198,7 +198,11 @@ class Joiner {
 
   std::optional<FoundChain> examine(const ChainRule& rule, u32 last) {
     std::vector<u32> nodes = rule.find(graph_, uses_, last);
-    if (nodes.size() < 2 || !closed(nodes)) return {};
+    if (nodes.size() < 2) return {};
+    if (const ValueId open = read_elsewhere(nodes); open != kNoValue) {
+      reject(last, rule, fmt::format("'{}' is read elsewhere too", graph_.value(open).name));
+      return {};
+    }
     FoundChain found{&rule, {std::move(nodes)}, {}};
     found.node = make_node(found);
     const LowerRequest request = request_alone(graph_, found.node, target_);
@@ -258,16 +262,17 @@ class Joiner {
     rejects_[graph_.nodes[last].outputs[0]].push_back(fmt::format("{}: {}", rule.name, reason));
   }
 
-  // Whether each value that passes inside is read there, once, and nowhere else.
-  bool closed(const std::vector<u32>& nodes) const {
+  // Each value that passes inside is read there, once, and nowhere else: kNoValue. Else one that is not.
+  ValueId read_elsewhere(const std::vector<u32>& nodes) const {
     OCTET_CHECK(std::ranges::adjacent_find(nodes, std::greater_equal{}) == nodes.end());
     for (const u32 n : nodes) {
       if (n == nodes.back()) break;
       for (const ValueId id : graph_.nodes[n].outputs) {
-        if (id != kNoValue && !read_once_inside(id, nodes)) return false;
+        if (id != kNoValue && !read_once_inside(id, nodes)) return id;
       }
     }
-    return graph_.nodes[nodes.back()].outputs.size() == 1;
+    const std::vector<ValueId>& results = graph_.nodes[nodes.back()].outputs;
+    return results.size() == 1 ? kNoValue : results[0];
   }
 
   // A node that reads it twice, as operand and as residual, reads it twice.

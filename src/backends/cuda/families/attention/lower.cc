@@ -6,6 +6,7 @@
 
 #include "backends/cuda/families/attention/attention.h"
 #include "backends/cuda/families/attention/spec.h"
+#include "backends/cuda/lower/attention_pieces.h"
 #include "backends/cuda/lower/codes.h"
 #include "backends/cuda/lower/conv_cost.h"
 #include "core/divide.h"
@@ -96,6 +97,7 @@ std::string read_heads(const LowerRequest& request, Heads& heads) {
   const Graph& body = chain_body(request.node);
   const u32 end = static_cast<u32>(body.nodes.size() - 1);
   const std::vector<u32> parts = find_attention(body, Uses(body), end);
+  if (parts.empty()) return why_in_pieces(body);
   const size_t last = parts.size() - 1;
   const LowerRequest scores = part_request(request, parts[0]), context = part_request(request, end);
   if (std::string reason = read_plain(scores, heads.scores); !reason.empty()) return reason;
