@@ -24,7 +24,7 @@ namespace octet {
 namespace {
 
 // Decisions, and Q/DQ around what becomes integer (docs/adr/0010).
-void place_precisions(Graph& graph, const FloatModel& model, const PrecisionOptions& options,
+void place_precisions(Graph& graph, const FloatModel& model, PrecisionOptions options,
                       CompileReport* report) {
   if (model.ranges == nullptr) {
     fail_about("CompileOptions.calibration", Error::Code::invalid_argument,
@@ -32,8 +32,14 @@ void place_precisions(Graph& graph, const FloatModel& model, const PrecisionOpti
   }
   Ranges ranges = *model.ranges;
   if (model.calibration != nullptr) apply_exponents(graph, model.calibration->exponents);
+  std::vector<OverruledGuard> overruled;
+  options.overruled = &overruled;
   assign_precision(graph, ranges, options);
-  if (report != nullptr) report->missing_ranges = missing_ranges(graph, ranges);
+  if (report != nullptr) {
+    report->missing_ranges = missing_ranges(graph, ranges);
+    if (std::string warning = warning_of(std::move(overruled)); !warning.empty())
+      report->warnings.push_back(std::move(warning));
+  }
   narrow_table_inputs(graph, ranges);
   level_channels(graph, ranges);
   correct_biases(graph, ranges, *model.weight_codes);

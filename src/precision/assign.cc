@@ -3,6 +3,7 @@
 // pools, tables and moves join when both their inputs come as codes and somebody reads codes from them.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <unordered_set>
 
@@ -133,12 +134,29 @@ class Assigner {
     if (code_inputs(graph_, node).empty())
       return real(ReasonCode::no_real_input, "no input is a real-valued activation");
     if (auto missing = missing_range(node)) return *std::move(missing);
-    if (std::string loss = channel_loss(node); !loss.empty())
-      return real(ReasonCode::channel_loss, std::move(loss));
-    if (std::string loss = normalization_loss(node); !loss.empty())
-      return real(ReasonCode::kept_for_accuracy, std::move(loss));
+    if (const Loss loss = channel_loss(node); guards(node, loss)) {
+      lossy_.insert(&node);
+      return real(ReasonCode::channel_loss, loss.sentence);
+    }
+    if (const Loss loss = normalization_loss(node); guards(node, loss))
+      return real(ReasonCode::kept_for_accuracy, loss.sentence);
     if (auto stays = real_recurrence(node)) return *std::move(stays);
     return first_int8(node);
+  }
+
+  // What INT8 would cost; no sentence: little.
+  struct Loss {
+    f64 lost = 0;
+    std::string sentence = {};
+  };
+
+  // Whether it keeps the node real: whoever asks for INT8 has it, and is told.
+  bool guards(const Node& node, const Loss& loss) const {
+    if (loss.sentence.empty()) return false;
+    if (!is_asked_for(node)) return true;
+    if (options_.overruled != nullptr)
+      options_.overruled->push_back({node.name, loss.lost, loss.sentence});
+    return false;
   }
 
   bool is_of_scores(const Node& node) const {
@@ -146,17 +164,18 @@ class Assigner {
   }
 
   // A normalization of each channel by itself takes the rounding of its input along, which adds up where many stand in a row.
-  std::string normalization_loss(const Node& node) const {
-    if (!is_op(node, "InstanceNormalization") || is_asked_for(node)) return {};
+  Loss normalization_loss(const Node& node) const {
+    if (!is_op(node, "InstanceNormalization")) return {};
     const std::string& name = graph_.value(node.inputs[0]).name;
     const std::optional<f64> lost = lost_by_normalization(graph_, uses_, node, ranges_);
     if (!lost)
-      return fmt::format("calibration does not know what codes of '{}' would cost (docs/adr/0010)",
-                         name);
+      return {1,
+              fmt::format("calibration does not know what codes of '{}' would cost (docs/adr/0010)",
+                          name)};
     if (*lost <= kMostLostBeforeNorm) return {};
-    return fmt::format(
-        "codes of '{}' would cost {:.3f} % of what it reads, more than {:.3f} (docs/adr/0010)",
-        name, *lost * 100, kMostLostBeforeNorm * 100);
+    return {*lost, fmt::format("codes of '{}' would cost {:.3f} % of what it reads, more than "
+                               "{:.3f} (docs/adr/0010)",
+                               name, *lost * 100, kMostLostBeforeNorm * 100)};
   }
 
   // A recurrent layer without a form of codes, or whose state loses too much in them.
@@ -164,12 +183,13 @@ class Assigner {
     if (node.op->traits->recurrence_of_codes == nullptr) return std::nullopt;
     if (std::string why = no_recurrence_of_codes(graph_, node); !why.empty())
       return real(ReasonCode::refused_by_operator, std::move(why));
-    if (is_asked_for(node)) return std::nullopt;
     const f64 lost = lost_by_recurrence(graph_, node, ranges_.at(node.inputs[0]));
     if (lost <= kMostLostOfState) return std::nullopt;
-    return real(ReasonCode::kept_for_accuracy,
-                fmt::format("codes of '{}' and of its state would cost {:.1f} % of its result",
-                            graph_.value(node.inputs[0]).name, lost * 100));
+    const Loss loss{lost,
+                    fmt::format("codes of '{}' and of its state would cost {:.1f} % of its result",
+                                graph_.value(node.inputs[0]).name, lost * 100)};
+    if (!guards(node, loss)) return std::nullopt;
+    return real(ReasonCode::kept_for_accuracy, loss.sentence);
   }
 
   bool is_depthwise(const Node& node) const {
@@ -178,7 +198,7 @@ class Assigner {
   }
 
   // A convolution whose input loses too much in codes.
-  std::string channel_loss(const Node& node) {
+  Loss channel_loss(const Node& node) {
     if (node.op->quant.kind != QuantKind::compute) return {};
     const auto input = ranges_.find(node.inputs[0]), output = ranges_.find(node.outputs[0]);
     if (input == ranges_.end() || output == ranges_.end()) return {};
@@ -187,11 +207,11 @@ class Assigner {
     const f64 lost =
         lost_share(graph_, node, input->second, output->second, relevance_.of(node.outputs[0]));
     const f64 most = is_depthwise(node) ? kMostLostDepthwise : kMostLost;
-    if (lost <= most || is_asked_for(node)) return {};
-    lossy_.insert(&node);
-    return fmt::format(
-        "one scale for all channels of '{}' would cost {:.1f} % of the model's outputs",
-        graph_.value(node.inputs[0]).name, lost * 100);
+    if (lost <= most) return {};
+    return {
+        lost,
+        fmt::format("one scale for all channels of '{}' would cost {:.1f} % of the model's outputs",
+                    graph_.value(node.inputs[0]).name, lost * 100)};
   }
 
   Decision first_int8(const Node& node) const {
@@ -302,6 +322,20 @@ class Assigner {
 };
 
 }  // namespace
+
+std::string warning_of(std::vector<OverruledGuard> overruled) {
+  constexpr size_t kMostTold = 3;
+  if (overruled.empty()) return {};
+  std::ranges::stable_sort(overruled, std::greater{}, &OverruledGuard::lost);
+  std::string text =
+      fmt::format("{} layer{} INT8 since that is asked for, and would stay real for accuracy:",
+                  overruled.size(), overruled.size() == 1 ? " is" : "s are");
+  for (size_t i = 0; i < std::min(kMostTold, overruled.size()); ++i)
+    text += fmt::format("{} '{}' ({})", i == 0 ? "" : ",", overruled[i].layer, overruled[i].cost);
+  if (overruled.size() > kMostTold)
+    text += fmt::format(" and {} more", overruled.size() - kMostTold);
+  return text;
+}
 
 std::vector<ValueId> values_to_observe(const Graph& graph) {
   std::vector<ValueId> ids;

@@ -21,9 +21,17 @@ struct LayerRequest;  // precision/constraints.h
 
 using Ranges = std::unordered_map<ValueId, Range>;
 
+// A layer that INT8 was asked for, and that would stay real otherwise.
+struct OverruledGuard {
+  std::string layer;
+  f64 lost = 0;      // what it costs, as a part of the model's outputs or of the layer's own result
+  std::string cost;  // the sentence of the guard
+};
+
 struct PrecisionOptions {
   std::vector<std::string> keep_float;          // node names, ONNX node names or operator names
   std::span<const LayerRequest> requests = {};  // one for each node; empty: nothing is asked
+  std::vector<OverruledGuard>* overruled = nullptr;  // to be filled; null: nobody asks
 };
 
 // The f32 activations whose ranges assign_precision and place_qdq need, in graph order.
@@ -36,6 +44,9 @@ void check_kept_names(const Graph& graph, std::span<const std::string> names);
 
 // Sets Node::decision of every node. Throws Error(invalid_argument) when a keep_float name matches nothing.
 void assign_precision(Graph& graph, const Ranges& ranges, const PrecisionOptions& options);
+
+// What a user is told of guards that requests overruled; empty where none were.
+std::string warning_of(std::vector<OverruledGuard> overruled);
 
 // After assign_precision: the tensors without a usable range, and the layers that are real for want of it.
 std::vector<MissingRange> missing_ranges(const Graph& graph, const Ranges& ranges);

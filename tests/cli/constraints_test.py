@@ -389,9 +389,14 @@ class Loss(unittest.TestCase):
         x[:, 1] *= 1e-4
         numpy.savez(folder / "x.npz", x=x)
         common = ("build", model, "--int8", "--calib", folder / "x.npz", "--json", "--force", "-o", folder / "loss.octet")
-        self.assertEqual(nodes_of(octet(*common).json)["wise"]["reason_code"], "channel_loss")
-        asked = nodes_of(octet(*common, "--precision", "wise:int8", "--constraints", "obey").json)["wise"]
-        self.assertEqual(asked["resolved"], "int8")
+        default = octet(*common)
+        self.assertEqual(nodes_of(default.json)["wise"]["reason_code"], "channel_loss")
+        self.assertNotIn("would stay real", " ".join(default.json["warnings"]))
+        for asked in ("wise:int8", "*:int8"):
+            built = octet(*common, "--precision", asked, "--constraints", "prefer" if "*" in asked else "obey")
+            self.assertEqual(nodes_of(built.json)["wise"]["resolved"], "int8")
+            self.assertRegex(" ".join(built.json["warnings"]), r"1 layer is INT8 since that is asked for, and would stay real for accuracy: 'wise' "
+                             r"\(one scale for all channels of 'x' would cost [0-9.]+ % of the model's outputs\)")
 
 
 if __name__ == "__main__":
