@@ -174,7 +174,9 @@ TEST_F(GpuHalfNeighbors, DepthwiseConvolutionsHaveTheReferencesBits) {
 
 // A function of one value is the end of the product in front of it, whose result is rounded first.
 TEST_F(GpuHalfNeighbors, FunctionsAreTheEndsOfProducts) {
-  for (const char* function : {"Swish", "Sigmoid", "Gelu", "Tanh", "Mish", "HardSigmoid"}) {
+  for (const char* function : {"Swish(%cr)", "Sigmoid(%cr)", "Gelu(%cr)",
+                               "Gelu(%cr) {approximate=\"tanh\"}", "Tanh(%cr)", "Mish(%cr)",
+                               "HardSigmoid(%cr)"}) {
     const Graph graph =
         parse_graph("graph \"g\"(%x: f32[2,8,9,7]) {\n" + weights("w", "16,8,3,3", 1152) +
                         weights("v", "16,16,1,1", 256) +
@@ -182,7 +184,7 @@ TEST_F(GpuHalfNeighbors, FunctionsAreTheEndsOfProducts) {
   %r: f32[2,8,9,7] = RoundTo(%x) {{to="f16"}}
   %c: f32[2,16,9,7] = Conv(%r, %w) {{pads=ints[1, 1, 1, 1]}}
   %cr: f32[2,16,9,7] = RoundTo(%c) {{to="f16"}}
-  %f: f32[2,16,9,7] = {}(%cr)
+  %f: f32[2,16,9,7] = {}
   %fr: f32[2,16,9,7] = RoundTo(%f) {{to="f16"}}
   %y: f32[2,16,9,7] = Conv(%fr, %v)
   return %y

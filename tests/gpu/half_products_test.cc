@@ -333,6 +333,19 @@ TEST(GpuHalfProducts, Rows) {
                   most);
 }
 
+// The loading warp brings residuals of 16 bits and of codes: places in shared memory are taken again by later tiles, of all ways in which warpgroups share them.
+TEST(GpuHalfProducts, BroughtResiduals) {
+  NEEDS_HOPPER();
+  constexpr s64 kTiles = 6;
+  expect_all_near({.channels = 16,
+                   .height = 900,
+                   .outputs = 200,
+                   .residual = "f16",
+                   .activation = "relu",
+                   .rows = true},
+                  kTiles);
+}
+
 // Infinities, NaN and what f16 does not hold come as the unit makes them, in their own outputs and no others; numbers below the normal ones are none of zero.
 TEST(GpuHalfProducts, HostileNumbers) {
   if (only_compiles()) GTEST_SKIP() << "nothing runs here";

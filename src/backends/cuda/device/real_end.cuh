@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of reals -> what is stored. A kernel names its end:
 //   struct OwnEnd { static constexpr RealEnd spec() { return Made::spec().end; } };
-//   using End = RealEnding<OwnEnd>;
+//   using End = RealEnding<OwnEnd>;  // or RealEnding<OwnEnd, true>
 #pragma once
 
 #include "backends/cuda/device/elements.cuh"
@@ -9,6 +9,7 @@
 #include "backends/cuda/device/functions.cuh"
 #include "backends/cuda/device/half_pairs.cuh"
 #include "backends/cuda/device/mma_float.cuh"
+#include "backends/cuda/device/powers.cuh"
 #include "backends/cuda/device/real_end.h"
 
 namespace octet::cuda {
@@ -76,7 +77,8 @@ __device__ __forceinline__ Piece<bytes_of(kType) * kCount> packed_reals(const f3
   return out;
 }
 
-template <class Own>
+// kClose: the sums are close, and so may functions of them be.
+template <class Own, bool kClose = false>
 struct RealEnding {
   static constexpr RealEnd s = Own::spec();
   static constexpr s32 kYBytes = bytes_of(s.y), kResidualBytes = bytes_of(s.residual_type);
@@ -98,6 +100,12 @@ struct RealEnding {
   static __device__ __forceinline__ f32 function_of(f32 x) {
     constexpr EndFunction kKind = s.function.kind;
     const f32 first = value_of(s.function.first);
+    if constexpr (kClose && kStoresRounded) {
+      if constexpr (kKind == EndFunction::sigmoid) return close_sigmoid(x);
+      if constexpr (kKind == EndFunction::swish) return close_swish(x, first);
+      if constexpr (kKind == EndFunction::gelu) return close_gelu(x);
+      if constexpr (kKind == EndFunction::gelu_tanh) return close_gelu_tanh(x);
+    }
     if constexpr (kKind == EndFunction::sigmoid) return math_sigmoid(x);
     if constexpr (kKind == EndFunction::swish) return math_swish(x, first);
     if constexpr (kKind == EndFunction::hard_swish) return math_hard_swish(x);

@@ -7,7 +7,7 @@
 //     typedef s32 Sum;
 //     multiply(Sum (&d)[n], u64 a, u64 b, s32 sum);                    // one product: device/hopper.cuh
 //     prepare(const Params&, u8* shared, s32 first, s32 columns);      // constants of channels, by all threads
-//     struct Ahead { read(params, pixels, channel); next(); };         // what a tile's end reads, asked for before its products
+//     struct Ahead { read(params, pixels, channel); next(); came(u8*); };  // what a tile's end reads: asked for before its products, or where the loading warp brought it
 //     finish(params, sums, pixels, channel, shared, Ahead&, n_tile, g);  // the first group of the sums, which is number g of its tile
 //   };
 // and calls Tiles::run<OwnEnd>(params).
@@ -42,14 +42,43 @@ struct WindowTiles {
   static constexpr s32 kXBlock = x_block(s), kWeightsBlock = weights_block(s);
   static constexpr s32 kOffWeights = (s32)kMemory.weights, kOffEnd = (s32)kMemory.end, kOffTable = (s32)kMemory.table;
   static constexpr s32 kOffBarriers = (s32)kMemory.barriers, kEndBytes = (s32)kMemory.end_bytes;
+  static constexpr s32 kResiduals = s.tile.residuals, kOffResiduals = (s32)kMemory.residuals, kResidualBlock = residual_block(s);
   static constexpr s32 kGroup = s.tile.group, kGroups = kBn / kGroup, kChannels = own_channels(s.tile);
   static constexpr s32 kTall = s.tile.bm_wg / 64, kRows = 2 * kTall;  // products of a warpgroup, rows of a thread
 
-  struct Stage {
+  // One of kCount places that are used in turn.
+  template <s32 kCount>
+  struct Turn {
     s32 index;
     u32 phase;
     __device__ __forceinline__ void next() {
-      if (++index == kStages) index = 0, phase ^= 1;
+      if (++index == kCount) index = 0, phase ^= 1;
+    }
+    __device__ __forceinline__ void skip(s32 count) {
+      const s32 skipped = index + count;
+      index = skipped % kCount;
+      phase ^= skipped / kCount & 1;
+    }
+    static __device__ __forceinline__ Turn after(s32 count) { return {count % kCount, (u32)(count / kCount & 1)}; }
+  };
+  typedef Turn<kStages> Stage;
+  typedef Turn<kResiduals == 0 ? 1 : kResiduals> Residual;
+
+  // Barriers in shared memory.
+  struct Barriers {
+    u32 full, empty, resident, residual_full, residual_empty;
+    explicit __device__ __forceinline__ Barriers(u32 memory)
+        : full(memory + kOffBarriers),
+          empty(full + 8 * kStages),
+          resident(empty + 8 * kStages),
+          residual_full(resident + 8),
+          residual_empty(residual_full + 8 * kResiduals) {}
+    __device__ __forceinline__ void init() const {
+      constexpr s32 kWarps = 4 * (kPingpong ? 1 : kWarpgroups);
+      for (s32 i = 0; i < kStages; ++i) barrier_init(full + 8 * i, 1), barrier_init(empty + 8 * i, kWarps);
+      barrier_init(resident, 1);
+      for (s32 i = 0; i < kResiduals; ++i) barrier_init(residual_full + 8 * i, 1), barrier_init(residual_empty + 8 * i, kWarps);
+      barriers_are_ready();
     }
   };
 
@@ -93,9 +122,18 @@ struct WindowTiles {
     }
   }
 
+  template <class Params>
+  static __device__ __forceinline__ void load_residual(const Params& p, u32 to, u32 full, s32 tile) {
+    barrier_expect(full, kResidualBlock);
+#pragma unroll 1
+    for (s32 g = 0; g < kGroups; ++g)
+      load_box2(to + g * residual_box(s), &p.residual, full, (tile % kNTiles * kGroups + g) * residual_row(s), tile / kNTiles * kBm);
+  }
+
   // What one thread of the loading warp does. Weights depend on no predecessor: the first are asked for before the wait.
   template <class Params>
-  static __device__ __forceinline__ void load_all(const Params& p, u32 memory, u32 full, u32 empty, u32 resident) {
+  static __device__ __forceinline__ void load_all(const Params& p, u32 memory, const Barriers& barriers) {
+    const u32 full = barriers.full, empty = barriers.empty, resident = barriers.resident;
     const s32 first = blockIdx.x;
     s32 given = 0;
     if (first < kTiles) {
@@ -114,7 +152,13 @@ struct WindowTiles {
     }
     wait_for_predecessor();
     Stage stage = {0, 1};
+    Residual residual = {0, 1};
     for (s32 tile = first; tile < kTiles; tile += gridDim.x) {
+      if constexpr (kResiduals > 0) {
+        barrier_wait(barriers.residual_empty + 8 * residual.index, residual.phase);
+        load_residual(p, memory + kOffResiduals + residual.index * kResidualBlock, barriers.residual_full + 8 * residual.index, tile);
+        residual.next();
+      }
       for (s32 it = 0; it < kSteps; ++it) {
         const bool weights_given = tile == first && it < given;
         if (!weights_given) barrier_wait(empty + 8 * stage.index, stage.phase);
@@ -187,28 +231,22 @@ struct WindowTiles {
   static __device__ __forceinline__ void run(const Params& p) {
     const u32 memory = (shared_address(shared_memory) + 1023) & ~1023u;
     u8* base = shared_memory + (memory - shared_address(shared_memory));
-    const u32 full = memory + kOffBarriers, empty = full + 8 * kStages, resident = empty + 8 * kStages;
+    const Barriers barriers(memory);
+    const u32 full = barriers.full, empty = barriers.empty;
     const s32 warp = __shfl_sync(~0u, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
-    if (threadIdx.x == 0) {
-      for (s32 i = 0; i < kStages; ++i) {
-        barrier_init(full + 8 * i, 1);
-        barrier_init(empty + 8 * i, 4 * (kPingpong ? 1 : kWarpgroups));
-      }
-      barrier_init(resident, 1);
-      barriers_are_ready();
-    }
+    if (threadIdx.x == 0) barriers.init();
     // A block whose tiles are all of one column needs no other channels' constants.
     const bool one_column = kResident || gridDim.x >= kTiles;
     End::prepare(p, base, one_column ? blockIdx.x % kNTiles * kBn : 0, one_column ? kBn : kNTiles * kBn);
     __syncthreads();
     let_successor_begin();
     if (warp == 4 * kWarpgroups) {
-      if (lane == 0) load_all(p, memory, full, empty, resident);
+      if (lane == 0) load_all(p, memory, barriers);
       return;
     }
     wait_for_predecessor();
     if constexpr (kResident) {
-      if (blockIdx.x < kTiles) barrier_wait(resident, 0);
+      if (blockIdx.x < kTiles) barrier_wait(barriers.resident, 0);
     }
     const s32 wg = warp / 4, own = kPingpong ? wg : 0, step = kPingpong ? kWarpgroups : 1;
     const s32 first_row = kPingpong ? 0 : wg * s.tile.bm_wg;
@@ -218,7 +256,8 @@ struct WindowTiles {
       if (wg == 1) threads_arrive<256>(3);
     }
     typename End::Sum acc[kTall][kBn / 2];
-    Stage stage = {own * kSteps % kStages, (u32)(own * kSteps / kStages & 1)};
+    Stage stage = Stage::after(own * kSteps);
+    Residual residual = Residual::after(own);
     for (s32 tile = blockIdx.x + own * gridDim.x; tile < kTiles; tile += step * gridDim.x) {
       const s32 m_tile = tile / kNTiles, n_tile = tile % kNTiles;
       const s32 first_channel = n_tile * kBn + lane % 4 * kChannels;
@@ -244,16 +283,21 @@ struct WindowTiles {
       if constexpr (kPingpong) threads_arrive<256>(4 - wg);
       products_wait<0>();
       if (lane == 0) barrier_arrive(empty + 8 * last);
-      if (kPingpong) {
-        const s32 skipped = stage.index + kSteps * (kWarpgroups - 1);
-        stage.index = skipped % kStages;
-        stage.phase ^= skipped / kStages & 1;
+      if (kPingpong) stage.skip(kSteps * (kWarpgroups - 1));
+      if constexpr (kResiduals > 0) {
+        barrier_wait(barriers.residual_full + 8 * residual.index, residual.phase);
+        ahead.came(base + kOffResiduals + residual.index * kResidualBlock);
       }
 #pragma unroll (s.tile.rolled ? 1 : kGroups)
       for (s32 g = 0; g < kGroups; ++g) {
         End::finish(p, acc, at, first_channel + g * kGroup, base, ahead, n_tile, g);
         next_group(acc);
         ahead.next();
+      }
+      if constexpr (kResiduals > 0) {
+        __syncwarp();
+        if (lane == 0) barrier_arrive(barriers.residual_empty + 8 * residual.index);
+        residual.skip(step);
       }
     }
   }

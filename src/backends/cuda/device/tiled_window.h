@@ -15,27 +15,33 @@ enum class XMode : s32 {
   halo     // rows of an image with their halo, in which a tap is a shift by rows (stride 1)
 };
 
-#define WINDOW_TILE_FIELDS(FIELD)                                                  \
-  FIELD(XMode, mode)                                                               \
-  FIELD(s32, bm_wg)   /* rows of a warpgroup: 64 or 128 */                         \
-  FIELD(s32, bn)      /* columns: 32, 64, 128, 192 or 256 */                       \
-  FIELD(s32, group)   /* columns of which a thread's sums are neighbouring ones */ \
-  FIELD(s32, k_bytes) /* of k in a row of shared memory: 32, 64 or 128 */          \
-  FIELD(s32, sub)     /* such pieces of k in a stage */                            \
-  FIELD(s32, stages)                                                               \
-  FIELD(s32, warpgroups) /* that multiply; one more warp loads */                  \
-  FIELD(bool, pingpong)  /* each has a tile of its own; else all share one */      \
-  FIELD(bool, resident)  /* weights of a column of tiles stay in shared memory */  \
-  FIELD(s32, blocks)     /* that share a multiprocessor */                         \
-  FIELD(s32, halo_rows)  /* of y in a tile of XMode::halo, else 0 */               \
-  FIELD(s32, halo_width) /* pixels of a row of x with its halo */                  \
-  FIELD(bool, rolled)    /* the end of a tile is a loop: a block has so few tiles that fetching \
+#define WINDOW_TILE_FIELDS(FIELD)                                                                                                 \
+  FIELD(XMode, mode)                                                                                                              \
+  FIELD(s32, bm_wg)   /* rows of a warpgroup: 64 or 128 */                                                                        \
+  FIELD(s32, bn)      /* columns: 32, 64, 128, 192 or 256 */                                                                      \
+  FIELD(s32, group)   /* columns of which a thread's sums are neighbouring ones */                                                \
+  FIELD(s32, k_bytes) /* of k in a row of shared memory: 32, 64 or 128 */                                                         \
+  FIELD(s32, sub)     /* such pieces of k in a stage */                                                                           \
+  FIELD(s32, stages)                                                                                                              \
+  FIELD(s32, warpgroups) /* that multiply; one more warp loads */                                                                 \
+  FIELD(bool, pingpong)  /* each has a tile of its own; else all share one */                                                     \
+  FIELD(bool, resident)  /* weights of a column of tiles stay in shared memory */                                                 \
+  FIELD(s32, blocks)     /* that share a multiprocessor */                                                                        \
+  FIELD(s32, halo_rows)  /* of y in a tile of XMode::halo, else 0 */                                                              \
+  FIELD(s32, halo_width) /* pixels of a row of x with its halo */                                                                 \
+  FIELD(                                                                                                                          \
+      s32,                                                                                                                        \
+      residuals) /* tiles whose residual has a place in shared memory, which the loading warp fills; 0: threads load their own */ \
+  FIELD(bool, rolled) /* the end of a tile is a loop: a block has so few tiles that fetching \
                             its instructions takes longer than moving sums */
 OCTET_SPEC(WindowTile, WINDOW_TILE_FIELDS)
 
-#define TILED_WINDOW_FIELDS(FIELD)                   \
-  FIELD(ConvWindow, window)                          \
-  FIELD(s32, number_bytes) /* of one of x: 1 or 2 */ \
+#define TILED_WINDOW_FIELDS(FIELD)                                                                 \
+  FIELD(ConvWindow, window)                                                                        \
+  FIELD(s32, number_bytes) /* of one of x: 1 or 2 */                                               \
+  FIELD(                                                                                           \
+      s32,                                                                                         \
+      residual_bytes) /* of a number that the accelerator could bring for the end; 0: it cannot */ \
   FIELD(WindowTile, tile)
 OCTET_SPEC(TiledWindow, TILED_WINDOW_FIELDS)
 
@@ -68,10 +74,21 @@ constexpr s32 x_block(const TiledWindow& s) {
   return ceil_div_s32(rows * t.k_bytes, kSwizzleAlignment) * kSwizzleAlignment;
 }
 constexpr s32 weights_block(const TiledWindow& s) { return s.tile.bn * s.tile.k_bytes; }
+// A tile's residual lies as boxes of a group of columns by all rows, whose rows are swizzled within so many bytes.
+constexpr s32 residual_row(const TiledWindow& s) { return s.tile.group * s.residual_bytes; }
+constexpr s32 residual_box(const TiledWindow& s) { return bm(s.tile) * residual_row(s); }
+constexpr s32 residual_block(const TiledWindow& s) {
+  return s.tile.bn / s.tile.group * residual_box(s);
+}
+// Where byte `byte` of row `row` of a box lies.
+constexpr s32 swizzled(s32 row, s32 byte, s32 row_bytes) {
+  const s32 at = row * row_bytes + byte;
+  return at ^ (at >> 7 & (row_bytes / 16 - 1)) << 4;
+}
 
 // Where things lie in it; `end`: constants of channels, of words_of_channel words for each, then `table_bytes` of a table.
 struct TiledMemory {
-  s64 weights, end, table, barriers, all;
+  s64 weights, residuals, end, table, barriers, all;
   s64 end_bytes;  // of one word of all channels
 };
 constexpr TiledMemory tiled_memory(const TiledWindow& s, s32 words_of_channel, s32 table_bytes) {
@@ -79,11 +96,13 @@ constexpr TiledMemory tiled_memory(const TiledWindow& s, s32 words_of_channel, s
   TiledMemory m{};
   m.weights = s64{s.tile.stages} * s.tile.sub * x_block(s);
   const s64 kept = s.tile.resident ? pieces(s) : s.tile.stages * s.tile.sub;
-  m.end = m.weights + kept * weights_block(s);
+  m.residuals = m.weights + kept * weights_block(s);
+  m.end = m.residuals + s64{s.tile.residuals} * residual_block(s);
   m.end_bytes = s64{padded_channels(s)} * 4;
   m.table = m.end + words_of_channel * m.end_bytes;
   m.barriers = m.table + table_bytes;
-  m.all = m.barriers + kBarrierBytes * (2 * s.tile.stages + 1) + kSwizzleAlignment;
+  m.all = m.barriers + kBarrierBytes * (2 * s.tile.stages + 2 * s.tile.residuals + 1) +
+          kSwizzleAlignment;
   return m;
 }
 
@@ -108,6 +127,13 @@ constexpr s32 channel_of_row(s32 p, const WindowTile& t) {
   RULE((s).tile.mode != XMode::halo ||                                                             \
            ((s).tile.resident && (s).tile.sub == 1 && (s).tile.halo_rows > 0),                     \
        "a tile with its halo is multiplied by weights that are there")                             \
+  RULE((s).tile.residuals == 0 || (s).tile.mode != XMode::halo,                                    \
+       "rows of a tile are pixels in order")                                                       \
+  RULE((s).tile.residuals == 0 || residual_row(s) == 32 || residual_row(s) == 64 ||                \
+           residual_row(s) == 128,                                                                 \
+       "rows are swizzled within 32, 64 or 128 bytes")                                             \
+  RULE((s).tile.residuals == 0 || (s).tile.residuals > ((s).tile.pingpong ? 1 : 0),                \
+       "each of two warpgroups that take turns has a place")                                       \
   RULE(tiles(s) <= 0x7fffffff, "a tile's index is s32")
 
 }  // namespace octet::cuda

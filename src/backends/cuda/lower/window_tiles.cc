@@ -123,6 +123,9 @@ class Chooser {
   void add() {
     WindowTile& tile = main_.tile;
     const WindowTile kept = tile;
+    tile.residuals = main_.residual_bytes > 0 && tile.mode != XMode::halo
+                         ? 1
+                         : 0;  // set_stages() knows how many
     if ((tile.mode != XMode::halo || set_halo()) && choice_.fits(tile) && set_stages())
       all_.push_back({tile, cost_of(choice_, tile, chip_)});
     tile = kept;
@@ -146,10 +149,25 @@ class Chooser {
     const s64 most = chip_.shared_bytes / tile.blocks - chip_.reserved_shared_bytes;
     const s32 stage = tile.k_bytes * (bm(tile) + tile.bn);
     tile.sub = tile.mode == XMode::halo ? 1 : std::clamp(kStageBytes / stage, 1, pieces(main_));
-    for (tile.stages = kMost; tile.stages >= 2; --tile.stages) {
-      if (choice_.memory(main_).all <= most) return true;
+    const s32 fewest = tile.residuals > 0 ? fewest_residuals(tile) : 0;
+    for (tile.residuals = most_residuals(); tile.residuals >= fewest; --tile.residuals) {
+      // Another tile's residual is worth less than a third stage.
+      for (tile.stages = kMost; tile.stages >= (tile.residuals > fewest ? 3 : 2); --tile.stages) {
+        if (choice_.memory(main_).all <= most) return true;
+      }
     }
     return false;
+  }
+
+  // One is waited for while another is added, by another block or by this one.
+  static s32 fewest_residuals(const WindowTile& tile) { return tile.blocks > 1 ? 1 : 2; }
+  // So many that memory's latency is hidden.
+  s32 most_residuals() const {
+    constexpr s32 kBytes = 64 << 10, kMost = 4;
+    const WindowTile& tile = main_.tile;
+    if (tile.residuals == 0) return 0;
+    const s32 fewest = fewest_residuals(tile);
+    return std::clamp(kBytes / tile.blocks / residual_block(main_), fewest, kMost);
   }
 
   const TileChoice& choice_;

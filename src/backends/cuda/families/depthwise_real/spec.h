@@ -8,14 +8,14 @@
 namespace octet::cuda::depthwise_real {
 
 // window.groups are the channels, of which each has one of y; window.pixels is 0: how many there are is known when a step runs.
-#define DEPTHWISE_REAL_FIELDS(FIELD)                                                              \
-  FIELD(ConvWindow, window)                                                                       \
-  FIELD(ConvOperands, at)                                                                         \
-  FIELD(RealEnd, end)                                                                             \
-  FIELD(Number, x)                                                                                \
-  FIELD(Number, x_rounded) /* codes become reals of this type */                                  \
-  FIELD(bool, exact)       /* products of x and weights are numbers of f32: none is rounded */    \
-  FIELD(s32, channels)     /* of a thread: neighbours, 1 to 8 */                                  \
+#define DEPTHWISE_REAL_FIELDS(FIELD)                                                               \
+  FIELD(ConvWindow, window)                                                                        \
+  FIELD(ConvOperands, at)                                                                          \
+  FIELD(RealEnd, end)                                                                              \
+  FIELD(Number, x)                                                                                 \
+  FIELD(Number, x_rounded) /* codes become reals of this type */                                   \
+  FIELD(bool, exact)       /* products of x and weights are numbers of f32: none is rounded */     \
+  FIELD(s32, channels)     /* of a thread: neighbours, 1 to 8 */                                   \
   FIELD(s32, columns)      /* of y, of a thread that keeps rows of x; 0: a thread has one pixel */ \
   FIELD(s32, rows)         /* of y, one after another */
 OCTET_SPEC(Spec, DEPTHWISE_REAL_FIELDS)

@@ -12,7 +12,7 @@ PRODUCT_TERMS_RULES(OCTET_RULE_ASSERT)
 struct OwnEnd {
   static constexpr RealEnd spec() { return Made::spec().end; }
 };
-using End = RealEnding<OwnEnd>;
+using End = RealEnding<OwnEnd, true>;
 
 constexpr ConvWindow w = s.window;
 constexpr s32 kBm = bm(s), kBn = bn(s), kThreads = threads(s), kKTiles = k_tiles(s), kNTiles = n_tiles(s);

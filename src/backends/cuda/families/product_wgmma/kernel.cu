@@ -12,7 +12,7 @@ PRODUCT_WGMMA_RULES(OCTET_RULE_ASSERT)
 struct OwnReal {
   static constexpr RealEnd spec() { return Made::spec().end; }
 };
-using End = RealEnding<OwnReal>;
+using End = RealEnding<OwnReal, true>;
 struct OwnWindow {
   static constexpr TiledWindow spec() { return Made::spec().main; }
   static constexpr TiledMemory memory() { return product_wgmma::memory(Made::spec().main); }
@@ -22,7 +22,8 @@ using Tiles = WindowTiles<OwnWindow>;
 constexpr s32 kCout = s.main.window.cout, kBn = s.main.tile.bn, kThreads = Tiles::kThreads;
 constexpr s32 kGroup = Tiles::kGroup, kGroups = Tiles::kGroups, kChannels = Tiles::kChannels, kTall = Tiles::kTall, kRows = Tiles::kRows;
 // Groups of channels whose residual is held; of fewer than all one comes as another ends.
-constexpr s32 kDepth = s.end.residual ? groups_ahead(s.main.tile, s.end.residual_type) : 1, kFirst = kDepth == kGroups ? kDepth : kDepth - 1;
+constexpr bool kBrought = Tiles::kResiduals > 0, kOwnResidual = s.end.residual && !kBrought;
+constexpr s32 kDepth = kOwnResidual ? groups_ahead(s.main.tile, s.end.residual_type) : 1, kFirst = kDepth == kGroups ? kDepth : kDepth - 1;
 constexpr s32 kAccess = s.y_access, kAccesses = kChannels / kAccess;
 
 struct OwnEnd {
@@ -39,12 +40,17 @@ struct OwnEnd {
     }
   }
 
-  // The residual of the next groups of channels.
+  typedef Piece<End::kResidualBytes * kAccess> Residual;
+
+  // The residual of the next groups of channels, in registers or in shared memory.
   struct Ahead {
-    Piece<End::kResidualBytes * kAccess> own[kDepth][s.end.residual ? kRows : 1][kAccesses];
+    Residual own[kDepth][kOwnResidual ? kRows : 1][kAccesses];
+    const u8* brought;
+
+    __device__ __forceinline__ void came(const u8* at) { brought = at; }
 
     __device__ __forceinline__ void load(s32 slot, const Params& p, const TilePixel (&at)[kRows], s32 channel) {
-      if constexpr (s.end.residual) {
+      if constexpr (kOwnResidual) {
 #pragma unroll
         for (s32 row = 0; row < kRows; ++row) {
           const u8* from = (const u8*)p.end.residual + (Tiles::place(at[row], s.at.residual) + channel) * End::kResidualBytes;
@@ -63,15 +69,32 @@ struct OwnEnd {
 #pragma unroll
       for (s32 g = 1; g < kDepth; ++g)
 #pragma unroll
-        for (s32 row = 0; row < (s.end.residual ? kRows : 1); ++row)
+        for (s32 row = 0; row < (kOwnResidual ? kRows : 1); ++row)
 #pragma unroll
           for (s32 v = 0; v < kAccesses; ++v) own[g - 1][row][v] = own[g][row][v];
+      if constexpr (kBrought) brought += residual_box(s.main);
+    }
+    // Of access `v` of a row of the first group.
+    __device__ __forceinline__ Residual at(const TilePixel& pixel, s32 row, s32 v) const {
+      if constexpr (kBrought) {
+        constexpr s32 kBytes = sizeof(Residual), kPart = kBytes < 16 ? kBytes : 16;
+        const s32 first = (threadIdx.x % 4 * kChannels + v * kAccess) * End::kResidualBytes;
+        Residual piece;
+#pragma unroll
+        for (s32 b = 0; b < kBytes; b += kPart) {
+          const Piece<kPart> part = piece_at<kPart>(brought + swizzled(pixel.m % Tiles::kBm, first + b, residual_row(s.main)));
+#pragma unroll
+          for (s32 i = 0; i < (s32)(kPart / sizeof(part.words[0])); ++i) piece.words[b / (s32)sizeof(part.words[0]) + i] = part.words[i];
+        }
+        return piece;
+      }
+      return own[0][kOwnResidual ? row : 0][v];
     }
   };
 
   static __device__ __forceinline__ void finish(const Params& p, const f32 (&acc)[kTall][kBn / 2], const TilePixel (&at)[kRows], s32 channel, u8* base,
                                                 Ahead& ahead, s32 n_tile, s32 g) {
-    if (kFirst < kGroups && g + kFirst < kGroups) ahead.load(kDepth - 1, p, at, channel + kFirst * kGroup);
+    if (kOwnResidual && kFirst < kGroups && g + kFirst < kGroups) ahead.load(kDepth - 1, p, at, channel + kFirst * kGroup);
     f32 bias[kChannels] = {};
     if constexpr (s.end.bias) {
       const f32* from = (const f32*)(base + Tiles::kOffEnd) + n_tile * kBn + g * kGroup + threadIdx.x % 4 * kChannels;
@@ -87,10 +110,12 @@ struct OwnEnd {
 #pragma unroll
       for (s32 v = 0; v < kChannels; v += kAccess) {
         f32 t[kAccess];
+        Residual residual = {};
+        if constexpr (s.end.residual) residual = ahead.at(at[row], row, v / kAccess);
 #pragma unroll
         for (s32 e = 0; e < kAccess; ++e) {
           const f32 sum = acc[row / 2][(v + e) / 2 * 4 + row % 2 * 2 + (v + e) % 2];
-          t[e] = End::real_of(sum, bias[v + e], s.end.residual ? real_at<s.end.residual_type>(ahead.own[0][s.end.residual ? row : 0][v / kAccess], e) : 0.0f);
+          t[e] = End::real_of(sum, bias[v + e], s.end.residual ? real_at<s.end.residual_type>(residual, e) : 0.0f);
         }
         if (at[row].exists && channel + v < kCout) *(Piece<End::kYBytes * kAccess>*)(to + v * End::kYBytes) = End::packed(t);
       }

@@ -27,7 +27,8 @@ std::string reject(const FloatProduct& product, const Chip& chip) {
 bool fits_registers(const FloatProduct& product, const WindowTile& tile) {
   constexpr s32 kMost = 128, kMostOfTwo = 64;
   const s32 sums = product_wgmma::sums(tile);
-  if (!product.has_residual) return sums <= (tile.blocks > 1 ? kMostOfTwo : kMost);
+  if (!product.has_residual || tile.residuals > 0)
+    return sums <= (tile.blocks > 1 ? kMostOfTwo : kMost);
   const s32 groups = tile.bn / tile.group;
   return product_wgmma::groups_ahead(tile, product.residual_type) >= std::min(groups, 2);
 }
@@ -41,12 +42,23 @@ f64 bytes_moved(const FloatProduct& product, const RealEnd& end) {
   return bytes;
 }
 
+// Of a residual that the accelerator can bring, if it lies so: rows of groups of columns (lower/window_tiles.cc) have 32 bytes or more.
+s32 bytes_of_residual(const RealEnd& end) {
+  return end.residual && end.residual_type != Number::f32 && end.y != Number::f32
+             ? bytes_of(end.residual_type)
+             : 0;
+}
+
 Spec without_tile(const FloatProduct& product) {
   ConvWindow window = float_window(product);
   window.pixels = field_of(product.pixels());
-  return {.main = {.window = window, .number_bytes = bytes_of(product.x_type), .tile = {}},
+  const RealEnd end = real_end(product);
+  return {.main = {.window = window,
+                   .number_bytes = bytes_of(product.x_type),
+                   .residual_bytes = bytes_of_residual(end),
+                   .tile = {}},
           .at = {},
-          .end = real_end(product),
+          .end = end,
           .f16 = product.x_type == Number::f16,
           .late_bias = product.has_bias && !product.bias,
           .y_access = 1};
@@ -71,7 +83,27 @@ std::vector<std::byte> packed(const FloatProduct& product, const Spec& spec) {
   return bytes_of(std::span<const u16>(words));
 }
 
-Launch make_launch(const FloatProduct& product, Spec spec, const Chip& chip, const BindArgs& bind) {
+// The tile was chosen for a residual whose pixels lie one after another; of any other threads load their own.
+Spec placed(const FloatProduct& product, Spec spec, const BindArgs& bind) {
+  if (!product.has_residual) return spec;
+  const ConvWindow& window = spec.main.window;
+  const size_t input = product.residual_input;
+  const s64 channels = product.geometry.out_channels, bytes = spec.main.residual_bytes;
+  spec.at.residual = product.strides(product.y, channels, bind.inputs[input]);
+  const PixelStrides& by = spec.at.residual;
+  const bool in_order =
+      product.rows ||
+      ((window.out_h == 1 || by.row == window.out_w * by.pixel) &&
+       (product.geometry.batch == 1 || by.image == s64{window.out_h} * window.out_w * by.pixel));
+  const bool aligned =
+      by.pixel * bytes % kTmaAlignment == 0 && bind.input_offset(input) % kTmaAlignment == 0;
+  if (!in_order || !aligned) spec.main.tile.residuals = 0;
+  return spec;
+}
+
+Launch make_launch(const FloatProduct& product, const Spec& chosen, const Chip& chip,
+                   const BindArgs& bind) {
+  Spec spec = placed(product, chosen, bind);
   const s64 channels = product.geometry.out_channels;
   const s64 y_bytes = bytes_of(spec.end.y), residual_bytes = bytes_of(spec.end.residual_type);
   spec.at.y = product.strides(product.y, channels, bind.outputs[0]);
@@ -80,7 +112,6 @@ Launch make_launch(const FloatProduct& product, Spec spec, const Chip& chip, con
   most = pixel_access(most, channels, spec.at.y, bind.output_offset(0) / y_bytes);
   if (product.has_residual) {
     const size_t input = product.residual_input;
-    spec.at.residual = product.strides(product.y, channels, bind.inputs[input]);
     most =
         pixel_access(most, channels, spec.at.residual, bind.input_offset(input) / residual_bytes);
   }
@@ -114,9 +145,16 @@ product_wgmma::Params parameters(const FloatProduct& product, const Spec& spec,
   const WindowTile& tile = spec.main.tile;
   const CudaDevice& device = cuda_queue(data.args).device();
   const s64 k = s64{pieces(spec.main)} * tile.k_bytes;
+  const s64 channels = product.geometry.out_channels, bytes = spec.main.residual_bytes;
   return {.x = tiled_x_map(spec.main, product.geometry, x, device, data.input(product.x_input)),
           .weights = rows_map(device, {k, padded_channels(spec.main), k, tile.k_bytes, tile.bn},
                               data.blob<u16>(0)),
+          .residual = tile.residuals > 0 ? rows_map(device,
+                                                    {channels * bytes, spec.main.window.pixels,
+                                                     spec.at.residual.pixel * bytes,
+                                                     residual_row(spec.main), bm(tile)},
+                                                    data.input(product.residual_input))
+                                         : TensorMap{},
           .end = real_end_params(product, data, 1)};
 }
 
@@ -153,13 +191,15 @@ Candidate candidate_for(const LowerRequest& request, const FloatProduct& product
              return make_launch(product, spec, device.chip(), bind);
            },
        .recipes = [product, spec](const BindArgs&) { return blobs(product, spec); }},
-      [product, spec](const BindArgs& bind) {
+      [product, chosen = spec](const BindArgs& bind) {
+        const Spec bound = placed(product, chosen, bind);
         const size_t input = product.x_input;
         const PixelStrides x =
             in_bytes(product.strides(product.x, product.geometry.in_channels, bind.inputs[input]),
-                     spec.main.number_bytes);
-        return
-            [product, spec, x](const StepData& data) { return parameters(product, spec, x, data); };
+                     bound.main.number_bytes);
+        return [product, bound, x](const StepData& data) {
+          return parameters(product, bound, x, data);
+        };
       });
   return candidate;
 }

@@ -26,16 +26,19 @@ constexpr s32 sums(const WindowTile& t) { return t.bm_wg / 64 * t.bn / 2; }
 constexpr s32 residual_words(const WindowTile& t, Number residual) {
   return t.bm_wg / 32 * own_channels(t) * bytes_of(residual) / 4;  // of a group of channels
 }
-// Groups whose residual is asked for before they are ended: as many as registers hold, all of them before the products. Two at least.
+// Groups whose residual a thread asks for before they are ended: as many as registers hold, all of them before the products.
 constexpr s32 groups_ahead(const WindowTile& t, Number residual) {
   const s32 most = (t.blocks > 1 ? 48 : 120) - sums(t);
   const s32 groups = most / residual_words(t, residual), all = t.bn / t.group;
-  return groups < all ? groups : all;
+  return groups < 1 ? 1 : groups < all ? groups : all;
 }
 
-#define PRODUCT_WGMMA_RULES(RULE)                        \
-  TILED_WINDOW_RULES(RULE, s.main)                       \
-  RULE(s.main.number_bytes == 2, "numbers have 16 bits") \
+#define PRODUCT_WGMMA_RULES(RULE)                                                      \
+  TILED_WINDOW_RULES(RULE, s.main)                                                     \
+  RULE(s.main.number_bytes == 2, "numbers have 16 bits")                               \
+  RULE(s.main.tile.residuals == 0 ||                                                   \
+           (s.end.residual && s.main.residual_bytes == bytes_of(s.end.residual_type)), \
+       "what is brought is the residual")                                              \
   RULE(own_channels(s.main.tile) % s.y_access == 0, "a thread stores its own channels")
 OCTET_RULES(Spec, PRODUCT_WGMMA_RULES)
 
@@ -43,6 +46,7 @@ struct Params {
   TensorMap x;
   TensorMap
       weights;  // padded_channels rows of pieces * k_bytes bytes: for each tap the channels, filled up with zeros; channel_of_row()
+  TensorMap residual;  // where tile.residuals: as rows of pixels
   RealEndParams end;
 };
 
