@@ -75,8 +75,7 @@ std::vector<int64_t> batches_of(const std::string& key, const std::string& text)
   for (const std::string& part : split(text, ','))
     sizes.push_back(number_in(key, part, 1, int64_t{1} << 20));
   std::ranges::sort(sizes);
-  const auto same = std::ranges::unique(sizes);
-  sizes.erase(same.begin(), same.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;
 }
 

@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The backend in Triton's real server, asked by its own client: answers are those of `octet run` to the byte, whatever else goes on.
+OCTET_TRITON_RELOADS says how often a model is loaded again under load (3)."""
+
+import functools
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import unittest
+
+import harness
+import tritons
+from harness import DIGITS, digits, digits_engine, need, octet, scratch
+from tritons import Server, add_model
+
+RELOADS = int(os.environ.get("OCTET_TRITON_RELOADS", "3"))
+CACHES = ("--cache-config=local,size=1048576",)
+
+ENSEMBLE = """
+platform: "ensemble"
+max_batch_size: 4
+input [ { name: "image" data_type: TYPE_FP32 dims: [ 1, 8, 8 ] } ]
+output [ { name: "logits" data_type: TYPE_FP32 dims: [ 10 ] } ]
+ensemble_scheduling { step [ {
+  model_name: "digits" model_version: 1
+  input_map { key: "image" value: "image" }
+  output_map { key: "logits" value: "logits" }
+} ] }
+"""
+
+
+@functools.cache
+def calibrated():
+    """The digits' model with its calibration cache beside it, and its engine."""
+    engine, cache = scratch() / "calibrated.octet", scratch() / "model.cache"
+    octet("build", DIGITS / "digits.onnx", "--int8", "--calib", digits() / "calib", "--preprocess", DIGITS / "preprocess.json",
+          "--calib-cache", cache, "-o", engine, "--quiet")
+    return cache, engine
+
+
+@functools.cache
+def images():
+    """Twelve images as the network gets them, and what `octet run` gives for each: rows of the two arrays."""
+    numpy = need("numpy")
+    made = numpy.random.default_rng(1).random((12, 1, 8, 8), dtype=numpy.float32)
+    numpy.savez(scratch() / "images.npz", image=made)
+    octet("run", digits_engine(), scratch() / "images.npz", "-o", scratch() / "want.npz")
+    with numpy.load(scratch() / "want.npz") as want:
+        return made, want["logits"]
+
+
+class Triton(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        tritons.need()
+        cls.numpy = need("numpy")
+        repository = scratch() / "repository"
+        add_model(repository, "digits.octet", {"model.octet": digits_engine()})
+        cache, _ = calibrated()
+        several = 'backend: "octet"\nversion_policy { all {} }\ninstance_group [ { count: 2 } ]\n'
+        add_model(repository, "digits", {"model.octet": digits_engine()}, several)
+        add_model(repository, "digits", {"model.onnx": DIGITS / "digits.onnx", "model.cache": cache,
+                                         "model.cache.json": cache.with_name("model.cache.json")}, version=2)
+        add_model(repository, "cached", {"model.octet": digits_engine()}, 'backend: "octet"\nresponse_cache { enable: true }\n')
+        add_model(repository, "ensemble", {}, ENSEMBLE)
+        add_model(repository, "large", {"model.octet": digits_engine()},
+                  'backend: "octet"\nmax_batch_size: 12\ndynamic_batching { max_queue_delay_microseconds: 2000 }\n')
+        cls.server = Server(repository, "--model-control-mode=explicit", "--load-model=*", *CACHES,
+                            f"--cache-directory={tritons.HOME / 'caches'}")
+        cls.repository = repository
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.close()
+
+    def client(self, protocol):
+        import tritonclient.grpc
+        import tritonclient.http
+        module = {"http": tritonclient.http, "grpc": tritonclient.grpc}[protocol]
+        return module, module.InferenceServerClient(f"127.0.0.1:{getattr(self.server, protocol)}")
+
+    def ask(self, protocol, model, rows, version=""):
+        module, client = self.client(protocol)
+        tensor = module.InferInput("image", list(rows.shape), "FP32")
+        tensor.set_data_from_numpy(rows)
+        return client.infer(model, [tensor], model_version=version).as_numpy("logits")
+
+    def expect(self, got, first, count=1):
+        want = images()[1][first:first + count]
+        self.assertEqual(got.shape, want.shape)
+        self.assertEqual(got.tobytes(), want.tobytes())
+
+    def test_answers_are_those_of_octet_run(self):
+        sent, _ = images()
+        for protocol in "http", "grpc":
+            for model, version in ("digits.octet", ""), ("digits", "1"), ("digits", "2"), ("cached", ""), ("cached", ""), ("ensemble", ""):
+                with self.subTest(protocol=protocol, model=model, version=version):
+                    self.expect(self.ask(protocol, model, sent[:3], version), 0, 3)
+        self.assertEqual(self.server.metric("nv_cache_num_hits_per_model", model="cached"), 3)
+
+    def test_configuration_is_completed(self):
+        _, config = self.server.json("/v2/models/digits.octet/config")
+        self.assertEqual((config["max_batch_size"], config["input"][0]["dims"], config["output"][0]["dims"]), (4, [1, 8, 8], [10]))
+        self.assertIn("dynamic_batching", config)
+        _, described = self.server.json("/v2/models/digits.octet")
+        self.assertEqual(described["inputs"], [{"name": "image", "datatype": "FP32", "shape": [-1, 1, 8, 8]}])
+
+    def test_system_shared_memory(self):
+        import tritonclient.utils.shared_memory as shared
+        sent, want = images()
+        module, client = self.client("grpc")
+        region = shared.create_shared_memory_region("octet", f"/octet-{os.getpid()}", sent[:4].nbytes + want[:4].nbytes)
+        try:
+            shared.set_shared_memory_region(region, [sent[:4]])
+            client.register_system_shared_memory("octet", f"/octet-{os.getpid()}", sent[:4].nbytes + want[:4].nbytes)
+            tensor = module.InferInput("image", [4, 1, 8, 8], "FP32")
+            tensor.set_shared_memory("octet", sent[:4].nbytes)
+            output = module.InferRequestedOutput("logits")
+            output.set_shared_memory("octet", want[:4].nbytes, sent[:4].nbytes)
+            before = self.server.metric("octet_copied_bytes_total", model="digits.octet")
+            client.infer("digits.octet", [tensor], outputs=[output])
+            self.expect(shared.get_contents_as_numpy(region, "float32", [4, 10], sent[:4].nbytes), 0, 4)
+            client.unregister_system_shared_memory("octet")
+            # Where the load's costs say that four rows run at once they are read and written in place; else in parts of it, in place too.
+            self.assertEqual(self.server.metric("octet_copied_bytes_total", model="digits.octet"), before)
+        finally:
+            shared.destroy_shared_memory_region(region)
+
+    def test_nothing_is_planned_after_readiness(self):
+        sent, _ = images()
+        order = random.Random(1)
+        def ask():
+            for _ in range(15):
+                count = order.randint(1, 6)
+                first = order.randint(0, 12 - count)
+                self.expect(self.ask("grpc", "large", sent[first:first + count]), first, count)
+        self.in_threads([ask] * 4)
+        self.assertEqual(self.server.metric("octet_compilations_total"), 0)
+        self.assertGreaterEqual(self.server.metric("octet_rows_total", model="large"), 60)
+
+    def in_threads(self, bodies):
+        failures = []
+
+        def guarded(body):
+            try:
+                body()
+            except BaseException as error:  # pylint: disable=broad-exception-caught
+                failures.append(error)
+
+        threads = [threading.Thread(target=guarded, args=(body,)) for body in bodies]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if failures:
+            raise failures[0]
+
+    def infer_json(self, **change):
+        tensor = {"name": "image", "shape": [1, 1, 8, 8], "datatype": "FP32", "data": [0.0] * 64, **change.pop("tensor", {})}
+        return self.server.json("/v2/models/digits.octet/infer", {"inputs": [tensor], **change})
+
+    def test_malformed_requests(self):
+        sent, _ = images()
+        wrong = [
+            ({"tensor": {"datatype": "INT32", "data": [0] * 64}}, 400),
+            ({"tensor": {"datatype": "BYTES", "data": ["x"] * 64}}, 400),
+            ({"tensor": {"shape": [1, 1, 8, 9], "data": [0.0] * 72}}, 400),
+            ({"tensor": {"shape": [1, 64]}}, 400),
+            ({"tensor": {"shape": [5, 1, 8, 8], "data": [0.0] * 320}}, 400),
+            ({"tensor": {"shape": [-1, 1, 8, 8]}}, 500),  # says the server's own reading of JSON
+            ({"tensor": {"shape": [0, 1, 8, 8], "data": []}}, 400),
+            ({"tensor": {"data": [0.0] * 63}}, 500),
+            ({"tensor": {"name": "picture"}}, 400),
+            ({"outputs": [{"name": "nothing"}]}, 400),
+        ]
+        for change, code in wrong:
+            with self.subTest(change=change):
+                status, answer = self.infer_json(**change)
+                self.assertEqual(status, code, answer)
+                self.assertTrue(answer["error"])
+                self.expect(self.ask("http", "digits.octet", sent[:1]), 0)
+        for body in b"", b"{", b"\xff" * 100, b'{"inputs": 3}', b'{"inputs": []}':
+            status, _ = self.server.request("/v2/models/digits.octet/infer", body or b" ")
+            self.assertIn(status, (400, 500), body)
+        for length in "0", "7", "-1", "99999999999":
+            self.server.request("/v2/models/digits.octet/infer", b"x" * 64, {"Inference-Header-Content-Length": length})
+        self.expect(self.ask("http", "digits.octet", sent[:1]), 0)
+        self.assertEqual(self.server.status("/v2/models/nobody/infer"), 400)
+
+    def load(self, name, code=200):
+        status, answer = self.server.json(f"/v2/repository/models/{name}/load", {})
+        self.assertEqual(status, code, answer)
+        return answer.get("error", "")
+
+    def test_what_does_not_load_says_why(self):
+        add_model(self.repository, "wrong", {"model.octet": DIGITS / "digits.onnx"}, 'backend: "octet"\n')
+        self.assertIn("engine", self.load("wrong", 400))
+        add_model(self.repository, "uncalibrated", {"model.onnx": DIGITS / "digits.onnx"}, 'backend: "octet"\n')
+        self.assertIn("there is no calibration cache", self.load("uncalibrated", 400))
+        add_model(self.repository, "typo", {"model.octet": digits_engine()},
+                  'backend: "octet"\nparameters { key: "thread" value: { string_value: "2" } }\n')
+        self.assertIn("did you mean 'threads'?", self.load("typo", 400))
+        add_model(self.repository, "unlike", {"model.octet": digits_engine()},
+                  'backend: "octet"\nmax_batch_size: 2\ninput [ { name: "image" data_type: TYPE_FP32 dims: [ 3, 8, 8 ] } ]\n')
+        self.assertIn("the configuration says [3, 8, 8]", self.load("unlike", 400))
+        self.assertTrue(self.server.alive())
+
+    def test_loads_again_under_load(self):
+        sent, _ = images()
+        stop = threading.Event()
+
+        def ask():
+            while not stop.is_set():
+                self.expect(self.ask("grpc", "digits", sent[3:5]), 3, 2)
+
+        def load():
+            try:
+                middle = None
+                for i in range(RELOADS):
+                    config = self.repository / "digits/config.pbtxt"
+                    config.write_text(config.read_text() + "#\n")  # else nothing has changed, and nothing is loaded
+                    self.load("digits")
+                    if i == RELOADS // 2:
+                        middle = self.server.resident()
+                # A version that is not let go would keep its engine.
+                grown = self.server.resident()[0] - middle[0]
+                if RELOADS >= 20:
+                    self.assertLess(grown, (RELOADS - RELOADS // 2) * digits_engine().stat().st_size)
+            finally:
+                stop.set()
+
+        self.in_threads([ask, ask, load])
+        self.assertEqual(self.server.metric("nv_inference_request_failure", model="digits"), 0)
+
+    def test_clients_that_are_killed(self):
+        sent, _ = images()
+        script = ("import sys; sys.path.append(sys.argv[1])\n"
+                  "import numpy, tritonclient.grpc as t\n"
+                  "c = t.InferenceServerClient('127.0.0.1:' + sys.argv[2]); x = t.InferInput('image', [4, 1, 8, 8], 'FP32')\n"
+                  "x.set_data_from_numpy(numpy.zeros((4, 1, 8, 8), 'float32'))\n"
+                  "done = lambda result, error: None\n"
+                  "print('asks', flush=True)\n"
+                  "while True: c.async_infer('large', [x], done)\n")
+        clients = [subprocess.Popen([sys.executable, "-c", script, str(tritons.FOLDER), str(self.server.grpc)], stdout=subprocess.PIPE)
+                   for _ in range(2)]
+        try:
+            for client in clients:
+                client.stdout.readline()
+            for _ in range(3):
+                self.expect(self.ask("grpc", "large", sent[5:6]), 5)
+        finally:
+            for client in clients:
+                client.send_signal(signal.SIGKILL)
+                client.wait()
+                client.stdout.close()
+        self.expect(self.ask("grpc", "large", sent[6:7]), 6)
+        self.assertTrue(self.server.alive())
+
+    def test_a_request_that_is_cancelled(self):
+        sent, _ = images()
+        module, client = self.client("grpc")
+        tensor = module.InferInput("image", [1, 1, 8, 8], "FP32")
+        tensor.set_data_from_numpy(sent[:1])
+        heard = threading.Event()
+        for _ in range(20):
+            heard.clear()
+            client.async_infer("large", [tensor], lambda result, error: heard.set()).cancel()
+            self.assertTrue(heard.wait(60))
+        self.expect(self.ask("grpc", "large", sent[:1]), 0)
+
+
+class Limits(unittest.TestCase):
+    def test_a_memory_limit_ends_a_load_and_not_the_server(self):
+        tritons.need()
+        repository = scratch() / "limited"
+        add_model(repository, "digits.octet", {"model.octet": digits_engine()})
+        with Server(repository, "--model-control-mode=explicit", "--backend-config=octet,memory-limit=64K") as server:
+            status, answer = server.json("/v2/repository/models/digits.octet/load", {})
+            self.assertEqual(status, 400, answer)
+            self.assertIn("limit 64 KiB", answer["error"])
+            self.assertEqual(server.status("/v2/health/live"), 200)
+
+
+if __name__ == "__main__":
+    harness.main()
