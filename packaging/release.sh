@@ -10,7 +10,7 @@ step "an empty folder"
 rm -rf "$made" "$made.partial"
 packaging/wheel.sh "$@"
 step "libraries for programs in C and C++, and pages (words of the compiler: build/portable.log)"
-quietly build/portable.log cmake --build build/portable -j "$(nproc)" --target octet_lib_c octet_lib_sdk octet_package_files
+quietly build/portable.log cmake --build build/portable -j "$(nproc)" --target octet_lib_c octet_lib_sdk octet_triton octet_package_files
 step "their binary interfaces against the last release's"
 python3 packaging/abi.py build/portable
 # As in the wheels: the same commit gives the same bytes.

@@ -6,6 +6,7 @@ OCTET_TRITON_RELOADS says how often a model is loaded again under load (3)."""
 import functools
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -189,7 +190,7 @@ class Triton(unittest.TestCase):
         for length in "0", "7", "-1", "99999999999":
             self.server.request("/v2/models/digits.octet/infer", b"x" * 64, {"Inference-Header-Content-Length": length})
         self.expect(self.ask("http", "digits.octet", sent[:1]), 0)
-        self.assertEqual(self.server.status("/v2/models/nobody/infer"), 400)
+        self.assertIn(self.server.json("/v2/models/nobody/infer", {"inputs": []})[0], (400, 404))
 
     def load(self, name, code=200):
         status, answer = self.server.json(f"/v2/repository/models/{name}/load", {})
@@ -271,6 +272,30 @@ class Triton(unittest.TestCase):
             client.async_infer("large", [tensor], lambda result, error: heard.set()).cancel()
             self.assertTrue(heard.wait(60))
         self.expect(self.ask("grpc", "large", sent[:1]), 0)
+
+
+class Page(unittest.TestCase):
+    def test_every_configuration_of_the_page_serves(self):
+        tritons.need()
+        repository = scratch() / "page"
+        cache, _ = calibrated()
+        blocks = re.findall(r"```protobuf\n(.*?)```", (harness.ROOT / "docs/serving.md").read_text(), re.S)
+        self.assertGreaterEqual(len(blocks), 3)
+        for i, block in enumerate(blocks):
+            onnx = "model.onnx" in block
+            files = {"model.onnx": DIGITS / "digits.onnx", "model.cache": cache} if onnx else {"model.octet": digits_engine()}
+            add_model(repository, f"block{i}", files, block)
+        with Server(repository) as server:
+            for i in range(len(blocks)):
+                self.assertEqual(server.status(f"/v2/models/block{i}/ready"), 200, server.text())
+
+    def test_the_page_tells_of_every_number(self):
+        page = (harness.ROOT / "docs/serving.md").read_text()
+        metrics = (harness.ROOT / "integrations/triton/metrics.cc").read_text()
+        settings = (harness.ROOT / "integrations/triton/settings.cc").read_text()
+        names = re.findall(r'"(octet_\w+)"', metrics) + re.findall(r'^      \{"(\w+)",', settings, re.M) + re.findall(r'with\("([a-z-]+)"', settings)
+        self.assertGreaterEqual(len(names), 14)
+        self.assertEqual([name for name in names if f"`{name}" not in page], [])
 
 
 class Limits(unittest.TestCase):
