@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is wrong is refused with the server's proper code, ends nothing, leaks nothing, and harms no other request.
+#include <malloc.h>
+
+#include <cstdlib>
+#include <filesystem>
 #include <limits>
 
 #include "tests/integrations/triton_models.h"
@@ -213,15 +217,30 @@ TEST(TritonHostile, BackendsRefuseWrongCommandLines) {
   EXPECT_EQ(counts().families, 0);
 }
 
-// In small what a server lives through: loads and unloads, and malformed requests among good ones.
+int64_t descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return std::distance(begin(all), end(all));
+}
+
+int64_t heap_bytes() {
+  const struct mallinfo2 info = mallinfo2();
+  return static_cast<int64_t>(info.uordblks + info.hblkhd);
+}
+
+// What a server lives through: loads and unloads, and malformed requests among good ones. In small, or OCTET_TRITON_SOAK loads of 200 requests.
 TEST(TritonHostile, NothingIsLeftBehind) {
   const Engine engine = engine_of(kConv);
   const SavedModel model("soak", engine);
   const Tensor sent = codes({3, 4, 5, 5}, 1);
   const Tensor want = answers(engine, {sent})[0];
   {
+    const char* asked = std::getenv("OCTET_TRITON_SOAK");
+    const int loads = asked != nullptr ? std::atoi(asked) : 5;
     const Server server;
-    for (int load = 0; load < 5; ++load) {
+    const int64_t open = descriptors();
+    int64_t heap = 0;
+    for (int load = 0; load < loads; ++load) {
+      if (load == loads / 2) heap = heap_bytes();
       Served served(server, model.folder, Json::object(), 2);
       for (size_t i = 0; i < 200; ++i) {
         TRITONBACKEND_Request one = request({{"x", sent}}, {"z"});
@@ -232,6 +251,10 @@ TEST(TritonHostile, NothingIsLeftBehind) {
       }
     }
     EXPECT_EQ(counts().metrics, 0);
+    EXPECT_EQ(descriptors(), open);
+    // Less than one byte of each request.
+    EXPECT_TRUE(loads < 100 || heap_bytes() - heap < int64_t{200} * loads / 2)
+        << heap_bytes() - heap;
   }
   EXPECT_EQ(counts().errors, 0);
   EXPECT_EQ(counts().messages, 0);

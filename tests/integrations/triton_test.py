@@ -236,6 +236,7 @@ class Triton(unittest.TestCase):
 
         self.in_threads([ask, ask, load])
         self.assertEqual(self.server.metric("nv_inference_request_failure", model="digits"), 0)
+        self.assertGreaterEqual(self.server.text().count('"loading: digits:1"'), RELOADS + 1)
 
     def test_clients_that_are_killed(self):
         sent, _ = images()
