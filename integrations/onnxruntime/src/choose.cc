@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "choose.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <set>
+#include <utility>
+
+#include "octet/operators.h"
+
+namespace octet_ort {
+namespace {
+
+using octet::Error;
+
+using Left = std::map<size_t, std::string>;  // node -> why it is left
+
+// Nodes that the importer refuses are found one at a time, each with another import.
+constexpr int kMostRefusals = 24;
+
+const std::set<std::pair<std::string, std::string>>& known_operators() {
+  static const auto known = [] {
+    std::set<std::pair<std::string, std::string>> names;
+    for (const octet::OpSupport& op : octet::supported_operators()) {
+      names.emplace(op.domain, op.name);
+    }
+    return names;
+  }();
+  return known;
+}
+
+bool has_our_type(const Host& host, const Graph& graph, const std::string& name) {
+  if (name.empty() || graph.constants.contains(name)) return true;
+  return dtype_of(type_of(host, graph.values.at(name)).element_type) != nullptr;
+}
+
+// What can be said of a node by itself; empty: nothing against it.
+std::string against(const Host& host, const Graph& graph, const GraphNode& node) {
+  if (node.has_bodies) return "control flow stays with ONNX Runtime";
+  if (!known_operators().contains({node.domain, node.op})) {
+    return "Octet has no operator " + (node.domain.empty() ? "" : node.domain + ".") + node.op;
+  }
+  const auto ours = [&](const std::string& name) { return has_our_type(host, graph, name); };
+  if (!std::all_of(node.inputs.begin(), node.inputs.end(), ours) ||
+      !std::all_of(node.outputs.begin(), node.outputs.end(), ours)) {
+    return "values of a type that Octet's borders do not have";
+  }
+  return {};
+}
+
+// The node that an error of the importer is about; nothing where it is about none of them.
+std::optional<size_t> blamed(const Graph& graph, const Part& part, const Error& error) {
+  for (const std::string& line : error.context()) {
+    for (const size_t i : part.nodes) {
+      if (line.starts_with("importing node '" + graph.nodes[i].name + "' (")) return i;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
+
+// Why ONNX Runtime is the better place for a part; empty: it is not.
+std::string better_left(const Built& built, const Options& options) {
+  if (options.take_all) return {};
+  if (!built.has_multiplications) return "nothing in it multiplies";
+  if (built.observation != nullptr) return {};
+  if (std::isnan(built.int8_share)) return {};
+  if (built.int8_share == 0) {
+    return "it has no INT8 layer: no Q/DQ nodes, no octet.calibration_cache and no "
+           "octet.int8=observe:N";
+  }
+  if (built.int8_share < 0.5)
+    return "INT8 is " + percent(built.int8_share) + " of its multiplications";
+  return {};
+}
+
+class Chooser {
+ public:
+  Chooser(const Host& host, const Graph& graph, const Options& options, const PartBuilder& builder)
+      : host_(host), graph_(graph), options_(options), builder_(builder) {}
+
+  Choice run() {
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const std::string reason = against(host_, graph_, graph_.nodes[i]);
+      if (!reason.empty()) left_[i] = reason;
+    }
+    for (int refusals = 0; !settled(); ++refusals) {
+      if (refusals == kMostRefusals) {
+        leave_all("too many of its nodes were refused");
+        break;
+      }
+    }
+    Choice choice;
+    for (auto& [key, chosen] : taken_) choice.parts.push_back(std::move(chosen));
+    for (const auto& [node, reason] : left_) {
+      choice.left[reason].push_back(graph_.nodes[node].name + " (" + graph_.nodes[node].op + ")");
+    }
+    return choice;
+  }
+
+ private:
+  // Whether all parts that there are now were built, or left as a whole; false: a node was left, and parts are others.
+  bool settled() {
+    std::vector<bool> wanted(graph_.nodes.size());
+    for (size_t i = 0; i < wanted.size(); ++i) wanted[i] = !left_.contains(i);
+    std::map<size_t, Chosen> now;
+    for (auto& nodes : parts_of(graph_, wanted)) {
+      Part part = part_of(graph_, std::move(nodes));
+      const size_t first = part.nodes.front();
+      const auto before = taken_.find(first);
+      if (before != taken_.end() && before->second.part.key == part.key) {
+        now[first] = before->second;
+      } else if (!build(std::move(part), now)) {
+        taken_ = std::move(now);
+        return false;
+      }
+    }
+    taken_ = std::move(now);
+    return true;
+  }
+
+  bool build(Part part, std::map<size_t, Chosen>& now) {
+    const size_t first = part.nodes.front();
+    try {
+      auto built = builder_.build(graph_, part, now.size());
+      const std::string reason = better_left(*built, options_);
+      if (reason.empty()) {
+        now[first] = {std::move(part), std::move(built), {}};
+      } else {
+        leave(part, reason);
+      }
+      return true;
+    } catch (const Error& error) {
+      return refuse(std::move(part), error, now);
+    }
+  }
+
+  // What the user asked for and cannot be is no reason to run without it: the session ends with it, in Compile().
+  bool refuse(Part part, const Error& error, std::map<size_t, Chosen>& now) {
+    if (error.code() == Error::Code::invalid_argument || error.code() == Error::Code::io) {
+      const size_t first = part.nodes.front();
+      now[first] = {std::move(part), nullptr, error.what()};
+      return true;
+    }
+    const auto node = blamed(graph_, part, error);
+    if (node) {
+      left_[*node] = error.message();
+      return false;
+    }
+    leave(part, error.message());
+    return true;
+  }
+
+  void leave(const Part& part, const std::string& reason) {
+    for (const size_t i : part.nodes) left_[i] = reason;
+  }
+
+  void leave_all(const std::string& reason) {
+    taken_.clear();
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) left_.emplace(i, reason);
+  }
+
+  const Host& host_;
+  const Graph& graph_;
+  const Options& options_;
+  const PartBuilder& builder_;
+  Left left_;
+  std::map<size_t, Chosen> taken_;  // by the first node of each
+};
+
+// Of each node those that read what it makes.
+std::vector<std::set<size_t>> readers_of(const Graph& graph) {
+  std::map<std::string, size_t> makers;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    for (const std::string& name : graph.nodes[i].outputs) makers[name] = i;
+  }
+  std::vector<std::set<size_t>> readers(graph.nodes.size());
+  for (const auto& [name, all] : graph.readers) {
+    const auto maker = makers.find(name);
+    if (name.empty() || maker == makers.end()) continue;
+    readers[maker->second].insert(all.begin(), all.end());
+  }
+  return readers;
+}
+
+}  // namespace
+
+std::vector<std::vector<size_t>> parts_of(const Graph& graph, const std::vector<bool>& wanted) {
+  const auto readers = readers_of(graph);
+  std::vector<size_t> missing(graph.nodes.size(), 0);
+  for (const auto& all : readers) {
+    for (const size_t reader : all) ++missing[reader];
+  }
+  std::set<size_t> ready[2];  // of nodes that are left, and of those that are wanted
+  for (size_t i = 0; i < missing.size(); ++i) {
+    if (missing[i] == 0) ready[wanted[i]].insert(i);
+  }
+  // Takes nodes of one side, whose inputs are all there, as long as there are any: so a part is closed before anything that needs it from outside
+  // runs.
+  const auto drain = [&](bool side) {
+    std::vector<size_t> part;
+    while (!ready[side].empty()) {
+      const size_t node = *ready[side].begin();
+      ready[side].erase(ready[side].begin());
+      part.push_back(node);
+      for (const size_t reader : readers[node]) {
+        if (--missing[reader] == 0) ready[wanted[reader]].insert(reader);
+      }
+    }
+    std::sort(part.begin(), part.end());
+    return part;
+  };
+  std::vector<std::vector<size_t>> parts;
+  while (!ready[0].empty() || !ready[1].empty()) {
+    drain(false);
+    auto part = drain(true);
+    if (!part.empty()) parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+Choice choose(const Host& host, const Graph& graph, const Options& options,
+              const PartBuilder& builder) {
+  return Chooser(host, graph, options, builder).run();
+}
+
+std::vector<std::string> reasons(const Choice& choice) {
+  std::vector<std::string> lines;
+  for (const auto& [reason, nodes] : choice.left) {
+    std::string line = std::to_string(nodes.size()) +
+                       (nodes.size() == 1 ? " node is" : " nodes are") +
+                       " left to ONNX Runtime: " + reason + ": ";
+    for (size_t i = 0; i < nodes.size() && i < 5; ++i) line += (i == 0 ? "" : ", ") + nodes[i];
+    if (nodes.size() > 5) line += ", ...";
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+}  // namespace octet_ort

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// The library's two entries, and the factory behind them.
+#include <memory>
+#include <string>
+
+#include "context_node.h"
+#include "ep.h"
+#include "host.h"
+#include "octet/machine.h"
+#include "octet/provenance.h"
+
+namespace octet_ort {
+namespace {
+
+using octet::Error;
+
+constexpr uint32_t kNvidia = 0x10de;
+
+// The first GPU that can be used; empty, and why, where there is none.
+octet::DeviceEntry first_gpu() {
+  for (const octet::DeviceEntry& entry : octet::list_devices()) {
+    if (entry.info.name.starts_with("cuda")) return entry;
+  }
+  return {{}, "this build of Octet has no CUDA"};
+}
+
+void check_count(size_t devices) {
+  if (devices == 1) return;
+  throw Error(Error::Code::invalid_argument, "a session runs on one device of Octet's, " +
+                                                 std::to_string(devices) + " were given");
+}
+
+class KeyValues {
+ public:
+  explicit KeyValues(const Host& host) : host_(host) { host_.CreateKeyValuePairs(&pairs_); }
+  ~KeyValues() { host_.ReleaseKeyValuePairs(pairs_); }
+  KeyValues(const KeyValues&) = delete;
+  KeyValues& operator=(const KeyValues&) = delete;
+  void add(const char* key, const std::string& value) {
+    host_.AddKeyValuePair(pairs_, key, value.c_str());
+  }
+  const OrtKeyValuePairs* get() const { return pairs_; }
+
+ private:
+  const Host& host_;
+  OrtKeyValuePairs* pairs_ = nullptr;
+};
+
+class Factory : public OrtEpFactory {
+ public:
+  Factory(std::unique_ptr<Host> host, const OrtLogger* logger);
+
+ private:
+  void offer_devices();
+  void offer_sessions();
+  void offer_no_memory();
+  void devices(const OrtHardwareDevice* const* hardware, size_t count, OrtEpDevice** to,
+               size_t most, size_t* made);
+  OrtEpDevice* device_for(const OrtHardwareDevice* hardware);
+  void explain(const OrtHardwareDevice* hardware, OrtDeviceEpIncompatibilityDetails* details) const;
+
+  std::unique_ptr<Host> host_;
+  Log log_;
+  std::string version_;
+};
+
+Factory::Factory(std::unique_ptr<Host> host, const OrtLogger* logger)
+    : OrtEpFactory{},
+      host_(std::move(host)),
+      log_(*host_, logger),
+      version_(octet::octet_version()) {
+  ort_version_supported = host_->version;
+  GetName = [](const OrtEpFactory* /*self*/) { return kProviderName; };
+  GetVendor = [](const OrtEpFactory* /*self*/) { return "Octet"; };
+  GetVendorId = [](const OrtEpFactory* /*self*/) -> uint32_t { return 0; };
+  GetVersion = [](const OrtEpFactory* self) {
+    return static_cast<const Factory*>(self)->version_.c_str();
+  };
+  offer_devices();
+  offer_sessions();
+  offer_no_memory();
+}
+
+void Factory::offer_devices() {
+  GetSupportedDevices = [](OrtEpFactory* self, const OrtHardwareDevice* const* hardware,
+                           size_t count, OrtEpDevice** to, size_t most, size_t* made) {
+    auto* factory = static_cast<Factory*>(self);
+    *made = 0;
+    return factory->host_->guarded([&] { factory->devices(hardware, count, to, most, made); });
+  };
+  GetHardwareDeviceIncompatibilityDetails = [](OrtEpFactory* self,
+                                               const OrtHardwareDevice* hardware,
+                                               OrtDeviceEpIncompatibilityDetails* details) {
+    auto* factory = static_cast<Factory*>(self);
+    return factory->host_->guarded([&] { factory->explain(hardware, details); });
+  };
+}
+
+void Factory::offer_sessions() {
+  CreateEp = [](OrtEpFactory* self, const OrtHardwareDevice* const* hardware,
+                const OrtKeyValuePairs* const* /*metadata*/, size_t count,
+                const OrtSessionOptions* session, const OrtLogger* session_logger, OrtEp** ep) {
+    const Host& functions = *static_cast<Factory*>(self)->host_;
+    *ep = nullptr;
+    return functions.guarded([&] {
+      check_count(count);
+      Options options = parse_options(entries_of(functions, session));
+      if (functions.HardwareDevice_Type(hardware[0]) == kHardwareGpu && options.device == "cpu") {
+        options.device = "cuda:0";
+      }
+      *ep = std::make_unique<Ep>(functions, std::move(options), session_logger).release();
+    });
+  };
+  ReleaseEp = [](OrtEpFactory* /*self*/, OrtEp* ep) { delete static_cast<Ep*>(ep); };
+  ValidateCompiledModelCompatibilityInfo =
+      [](OrtEpFactory* /*self*/, const OrtHardwareDevice* const* /*hardware*/, size_t /*count*/,
+         const char* info, int* compatibility) -> OrtStatus* {
+    *compatibility = compatibility_of(info);
+    return nullptr;
+  };
+  GetNumCustomOpDomains = [](OrtEpFactory* /*self*/, size_t* count) -> OrtStatus* {
+    *count = 0;
+    return nullptr;
+  };
+}
+
+// Inputs and outputs are the host's memory: there are no allocators, copies or streams of ours.
+void Factory::offer_no_memory() {
+  CreateAllocator = [](OrtEpFactory* /*self*/, const OrtMemoryInfo* /*info*/,
+                       const OrtKeyValuePairs* /*options*/, OrtAllocator** out) -> OrtStatus* {
+    *out = nullptr;
+    return nullptr;
+  };
+  ReleaseAllocator = [](OrtEpFactory* /*self*/, OrtAllocator* /*allocator*/) {};
+  CreateDataTransfer = [](OrtEpFactory* /*self*/, void** out) -> OrtStatus* {
+    *out = nullptr;
+    return nullptr;
+  };
+  IsStreamAware = [](const OrtEpFactory* /*self*/) { return false; };
+}
+
+OrtEpDevice* Factory::device_for(const OrtHardwareDevice* hardware) {
+  const int type = host_->HardwareDevice_Type(hardware);
+  const bool gpu = type == kHardwareGpu && host_->HardwareDevice_VendorId(hardware) == kNvidia;
+  if (type != kHardwareCpu && !gpu) return nullptr;
+  KeyValues metadata(*host_);
+  KeyValues options(*host_);
+  if (gpu) {
+    const octet::DeviceEntry entry = first_gpu();
+    if (!entry.missing.empty()) {
+      log_.write(kInfo, "a GPU is not offered: " + entry.missing);
+      return nullptr;
+    }
+    metadata.add("octet.chip", entry.info.chip);
+    options.add("device", entry.info.name);
+  } else {
+    metadata.add("octet.level", octet::cpu_isa());
+  }
+  OrtEpDevice* device = nullptr;
+  host_->check(host_->CreateEpDevice(this, hardware, metadata.get(), options.get(), &device));
+  return device;
+}
+
+void Factory::devices(const OrtHardwareDevice* const* hardware, size_t count, OrtEpDevice** to,
+                      size_t most, size_t* made) {
+  for (size_t i = 0; i < count && *made < most; ++i) {
+    if (OrtEpDevice* device = device_for(hardware[i])) to[(*made)++] = device;
+  }
+}
+
+void Factory::explain(const OrtHardwareDevice* hardware,
+                      OrtDeviceEpIncompatibilityDetails* details) const {
+  const int type = host_->HardwareDevice_Type(hardware);
+  std::string notes;
+  uint32_t reasons = kDeviceIncompatible;
+  if (type == kHardwareCpu) {
+    if (octet::cpu_isa() == "none") notes = "the processor has no AVX2";
+  } else if (type == kHardwareGpu && host_->HardwareDevice_VendorId(hardware) == kNvidia) {
+    notes = first_gpu().missing;
+    reasons = kDriverIncompatible | kMissingDependency;
+  } else {
+    notes = "Octet runs on x86-64 processors and NVIDIA's GPUs";
+  }
+  if (notes.empty()) return;
+  host_->check(
+      host_->DeviceEpIncompatibilityDetails_SetDetails(details, reasons, 0, notes.c_str()));
+}
+
+}  // namespace
+}  // namespace octet_ort
+
+OrtStatus* CreateEpFactories(const char* /*registered_name*/, const OrtApiBase* base,
+                             const OrtLogger* logger, OrtEpFactory** factories, size_t most,
+                             size_t* count) {
+  using namespace octet_ort;
+  *count = 0;
+  OrtStatus* status = nullptr;
+  std::unique_ptr<Host> host = negotiate(*base, status);
+  if (host == nullptr || most == 0) return status;
+  const Host& functions = *host;
+  return functions.guarded([&] {
+    factories[0] = std::make_unique<Factory>(std::move(host), logger).release();
+    *count = 1;
+  });
+}
+
+OrtStatus* ReleaseEpFactory(OrtEpFactory* factory) {
+  delete static_cast<octet_ort::Factory*>(factory);
+  return nullptr;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "observation.h"
+
+#include <memory>
+
+namespace octet_ort {
+
+bool Observation::add(std::span<const octet::TensorView> inputs) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return false;
+  std::vector<octet::Tensor> sample;
+  for (const octet::TensorView& input : inputs) {
+    sample.push_back(octet::to_tensor(input));
+    bytes_ += input.type.shape.elements() * static_cast<int64_t>(dtype_bytes(input.type.dtype));
+  }
+  kept_.push_back(std::move(sample));
+  ++runs_;
+  closed_ = runs_ >= most_runs_ || bytes_ >= most_bytes_;
+  return closed_;
+}
+
+int64_t Observation::runs() const {
+  const std::lock_guard lock(mutex_);
+  return runs_;
+}
+
+bool Observation::short_of_memory() const {
+  const std::lock_guard lock(mutex_);
+  return runs_ < most_runs_ && bytes_ >= most_bytes_;
+}
+
+octet::SampleSource Observation::samples() {
+  const auto next = std::make_shared<size_t>(0);
+  return [this, next](std::vector<octet::Tensor>& inputs) {
+    const std::lock_guard lock(mutex_);
+    if (*next >= kept_.size()) return false;
+    inputs = kept_[(*next)++];
+    return true;
+  };
+}
+
+void Observation::clear() {
+  const std::lock_guard lock(mutex_);
+  kept_.clear();
+}
+
+}  // namespace octet_ort

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// A part of a model as the node that ONNX Runtime runs in its place.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "build.h"
+#include "host.h"
+#include "options.h"
+#include "slots.h"
+
+namespace octet_ort {
+
+// What a node shares with the others of its session.
+struct Session {
+  const Host& host;
+  Log log;
+  Options options;
+  std::unique_ptr<Slots> slots;
+};
+
+class PartNode : public OrtNodeComputeInfo {
+ public:
+  // `inputs` and `outputs` are the node's names, in its order. Throws Error(invalid_model) where the engine has others.
+  // Of `graph` those constants count that a run may replace, which the engine has inside.
+  PartNode(Session& session, std::shared_ptr<Built> built, const Graph& graph,
+           const OrtNode* fused);
+  ~PartNode();
+  PartNode(const PartNode&) = delete;
+  PartNode& operator=(const PartNode&) = delete;
+
+  const octet::Engine& engine() const { return built_->engine; }
+
+ private:
+  // What a slot has made of an engine.
+  struct Bound {
+    std::shared_ptr<const octet::Engine> engine;
+    octet::Context context;
+    std::vector<octet::Shape> shapes = {};        // prepared last
+    std::vector<octet::TensorType> outputs = {};  // then
+    bool open = false;                            // only the data tell a size
+  };
+
+  // A constant that is an input of the node as well.
+  struct Held {
+    std::string name;
+    size_t place = 0;
+    size_t fingerprint = 0;
+    std::atomic<const void*> data = nullptr;  // where the same content was seen
+  };
+
+  void run(OrtKernelContext* context);
+  void check_held(OrtKernelContext* context);
+  Bound& bound(int slot);
+  octet::TensorView input(OrtKernelContext* context, size_t index) const;
+  octet::MutableTensorView output(OrtKernelContext* context, size_t index,
+                                  const octet::TensorType& type) const;
+  void prepare(Bound& bound, std::span<const octet::TensorView> inputs) const;
+  void observe(std::span<const octet::TensorView> inputs);
+  void learn(const std::stop_token& stop);
+  void keep(const octet::CalibrationCache& cache) const;
+
+  Session& session_;
+  std::shared_ptr<Built> built_;
+  std::vector<size_t> inputs_;   // of the engine's inputs, each one's place among the node's
+  std::vector<size_t> outputs_;  // likewise
+  std::deque<Held> held_;
+  std::vector<std::optional<Bound>> bound_;  // one for each slot, which its holder alone looks at
+  std::mutex mutex_;                         // of what follows
+  std::shared_ptr<const octet::Engine> current_;
+  std::jthread learner_;  // ends first
+};
+
+}  // namespace octet_ort
