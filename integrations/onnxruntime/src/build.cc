@@ -59,8 +59,8 @@ bool PartBuilder::takes_file(const Graph& graph, const Part& part) const {
   try {
     const std::string name = different_constant(host_, graph, octet::read_text(graph.path, most));
     if (name.empty()) return true;
-    log_.write(kInfo, "constant '" + name + "' of the session is not that of " +
-                          graph.path.string() + ": the engine is built of the session's graph");
+    log_.write(kInfo, "constant '" + name + "' is not in " + graph.path.string() +
+                          " as the session has it: the engine is built of the session's graph");
   } catch (const Error&) {
     // No ONNX file: the session's own form, perhaps.
   }

@@ -200,6 +200,7 @@ struct Stored {
   std::string_view name;
   std::vector<int64_t> dims;
   std::string_view raw;
+  bool elsewhere = false;  // in a file of weights, in whose place a program may have put others
 };
 
 Stored stored_tensor(std::string_view bytes) {
@@ -211,6 +212,7 @@ Stored stored_tensor(std::string_view bytes) {
     }
     if (field->number == 8) stored.name = field->bytes;
     if (field->number == 9) stored.raw = field->bytes;
+    if (field->number == 14) stored.elsewhere = field->integer == 1;
   }
   return stored;
 }
@@ -256,6 +258,7 @@ std::string different_constant(const Host& host, const Graph& graph, std::string
       if (part->number != 5) continue;
       const Stored stored = stored_tensor(part->bytes);
       const auto value = graph.values.find(std::string(stored.name));
+      if (stored.elsewhere) return std::string(stored.name);
       if (stored.raw.empty() || value == graph.values.end() ||
           !graph.constants.contains(value->first)) {
         continue;

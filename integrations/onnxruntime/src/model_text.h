@@ -15,7 +15,7 @@ namespace octet_ort {
 std::vector<std::byte> model_of(const Host& host, const Graph& graph, const Part& part);
 
 // Whether the constants within the bytes of an ONNX file are those of the session, as far as both have them: a program may have put others in
-// their place. Empty where they are; else the name of one that is not. Throws Error(invalid_model) for bytes that are no such file.
+// their place. Empty where they are; else the name of one that is not, or that lies in a file of weights, which nobody reads here. Throws Error(invalid_model) for bytes that are no such file.
 std::string different_constant(const Host& host, const Graph& graph, std::string_view file);
 
 }  // namespace octet_ort

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 
+#include "octet/calibration_cache.h"
 #include "octet/machine.h"
 
 namespace octet_ort {
@@ -139,6 +140,18 @@ void set_own(const std::string& name, const std::string& value, Options& options
   }
 }
 
+// Before anything is built of it; where runs are observed it may come yet.
+void check_cache(const Options& options) {
+  std::error_code problem;
+  if (std::filesystem::exists(options.cache, problem)) {
+    octet::load_calibration_cache(options.cache);
+  } else if (options.observe == 0) {
+    throw Error(Error::Code::invalid_argument,
+                "there is no calibration cache " + options.cache.string() +
+                    ": octet build --int8 --calib-cache makes it, or octet.int8=observe:N");
+  }
+}
+
 void set_context(const std::string& key, const std::string& value, Options& options) {
   if (key == "ep.context_enable") options.context_enabled = value == "1";
   if (key == "ep.context_embed_mode") options.context_embedded = value != "0";
@@ -163,6 +176,7 @@ Options parse_options(const Entries& entries) {
   if (options.threads == 0) options.threads = octet::usable_processors();
   options.streams = std::min(options.streams, options.threads);
   octet::device_info(options.device);  // throws for a device that there is not
+  if (!options.cache.empty()) check_cache(options);
   return options;
 }
 

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The execution provider in ONNX Runtime: the bundled digits, as a Q/DQ model and with calibrations, and everything that can be wrong."""
+
+import functools
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import harness
+import provider
+from harness import DIGITS, digits_engine, octet, scratch
+from provider import reference, run, run_octet, same, session
+
+
+def setUpModule():
+    global np, onnx, ort
+    np, onnx = harness.need("numpy", "onnx")
+    ort = provider.runtime()
+
+
+@functools.cache
+def images():
+    with np.load(DIGITS / "digits.npz") as digits:
+        return digits["train_images"][:200, None].astype(np.float32) / 16
+
+
+@functools.cache
+def qdq():
+    """The digits as a Q/DQ model."""
+    path = scratch() / "digits_qdq.onnx"
+    octet("export", digits_engine(), "--onnx", path)
+    return path
+
+
+@functools.cache
+def cached():
+    """A calibration of the FP32 digits, and the engine built of it."""
+    cache, engine = scratch() / "digits.cache", scratch() / "from_cache.octet"
+    np.savez(scratch() / "calib.npz", image=images())
+    octet("build", DIGITS / "digits.onnx", "--int8", "--calib", scratch() / "calib.npz", "--calib-cache", cache, "-o", engine, "--quiet")
+    return cache, engine
+
+
+def fails(test, text, *arguments, **options):
+    with test.assertRaises(Exception) as caught:
+        session(*arguments, **options)
+    test.assertIn(text, str(caught.exception))
+
+
+class Codes(unittest.TestCase):
+    """A Q/DQ model."""
+
+    def test_equals_the_program_in_any_batch(self):
+        made = session(qdq())
+        for batch in (1, 7, 3, 64, 7, 1):
+            feeds = {"image": images()[:batch]}
+            same(self, run_octet(qdq(), feeds), run(made, feeds))
+
+    def test_is_near_onnxruntime(self):
+        feeds = {"image": images()[:50]}
+        ours, theirs = run(session(qdq()), feeds), run(reference(qdq()), feeds)
+        for name, value in theirs.items():
+            self.assertTrue((ours[name].argmax(1) == value.argmax(1)).all())
+
+    def test_of_memory_equals_the_program_on_what_was_given(self):
+        made = session(qdq().read_bytes(), save_models=scratch())
+        feeds = {"image": images()[:5]}
+        same(self, run_octet(scratch() / "part0.onnx", feeds), run(made, feeds))
+
+    def test_of_the_sessions_graph(self):
+        made = session(qdq(), source="session", save_models=scratch())
+        feeds = {"image": images()[:5]}
+        same(self, run_octet(scratch() / "part0.onnx", feeds), run(made, feeds))
+
+    def test_bound_memory(self):
+        made = session(qdq())
+        name = made.get_outputs()[0].name
+        out = np.zeros((9, 10), np.float32)
+        binding = made.io_binding()
+        binding.bind_cpu_input("image", np.ascontiguousarray(images()[:9]))
+        binding.bind_output(name, "cpu", 0, np.float32, out.shape, out.ctypes.data)
+        made.run_with_iobinding(binding)
+        same(self, run(made, {"image": images()[:9]}), {name: out})
+
+    def test_empty_batch(self):
+        out = session(qdq()).run(None, {"image": images()[:0]})[0]
+        self.assertEqual((0, 10), out.shape)
+
+    def test_threads_at_once(self):
+        for streams in (1, 2, 5):
+            made = session(qdq(), threads=2, streams=streams)
+            expected = [run(made, {"image": images()[i : i + 1 + i]}) for i in range(8)]
+            wrong = []
+
+            def body(i):
+                for _ in range(20):
+                    got = run(made, {"image": images()[i : i + 1 + i]})
+                    wrong.extend(n for n in got if got[n].tobytes() != expected[i][n].tobytes())
+
+            threads = [threading.Thread(target=body, args=(i,)) for i in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual([], wrong)
+
+    def test_sizes_that_do_not_fit(self):
+        made = session(qdq())
+        for feeds in ({"image": images()[:1, :, :5]}, {"image": images()[:1, 0]}, {"image": images()[:1].astype(np.float64)}):
+            with self.assertRaises(Exception):
+                made.run(None, feeds)
+        same(self, run_octet(qdq(), {"image": images()[:1]}), run(made, {"image": images()[:1]}))
+
+
+class Calibrated(unittest.TestCase):
+    """An FP32 model."""
+
+    def test_with_a_cache(self):
+        cache, engine = cached()
+        feeds = {"image": images()[:20]}
+        same(self, run_octet(engine, feeds), run(session(DIGITS / "digits.onnx", calibration_cache=cache), feeds))
+
+    def test_without_is_left(self):
+        feeds = {"image": images()[:20]}
+        same(self, run(reference(DIGITS / "digits.onnx"), feeds), run(session(DIGITS / "digits.onnx"), feeds))
+
+    def test_as_fp32_where_all_is_to_be_taken(self):
+        feeds = {"image": images()[:20]}
+        same(self, run_octet(DIGITS / "digits.onnx", feeds), run(session(DIGITS / "digits.onnx", take="all"), feeds))
+
+    def test_cache_of_another_model(self):
+        cache, _ = cached()
+        model = onnx.load(DIGITS / "digits.onnx")
+        for weights in model.graph.initializer:
+            if len(weights.dims) == 4:
+                weights.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(weights) * np.float32(1.5), weights.name))
+        other = scratch() / "other.onnx"
+        onnx.save(model, other)
+        fails(self, "Octet: ", other, calibration_cache=cache)
+        session(other, calibration_cache=cache, cache_of_any_model=1).run(None, {"image": images()[:2]})
+
+    def test_cache_that_is_missing_or_damaged(self):
+        fails(self, "there is no calibration cache", DIGITS / "digits.onnx", calibration_cache=scratch() / "none")
+        bad = scratch() / "bad.cache"
+        bad.write_text("TRT-8601-EntropyCalibration2\nimage: zz\n")
+        fails(self, "bad.cache", DIGITS / "digits.onnx", calibration_cache=bad)
+
+    def test_observed(self):
+        np.savez(scratch() / "six.npz", image=images()[:6])
+        engine, expected_cache, cache = scratch() / "six.octet", scratch() / "six.cache", scratch() / "observed.cache"
+        octet("build", DIGITS / "digits.onnx", "--int8", "--calib", scratch() / "six.npz", "--calib-cache", expected_cache, "-o", engine, "--quiet")
+        probe = {"image": images()[100:110]}
+        int8, real = run_octet(engine, probe), run_octet(DIGITS / "digits.onnx", probe)
+        made = session(DIGITS / "digits.onnx", int8="observe:6", calibration_cache=cache)
+        for i in range(5):
+            made.run(None, {"image": images()[i : i + 1]})
+        self.assertFalse(cache.exists())
+        made.run(None, {"image": images()[5:6]})
+        for step in range(3000):
+            got = run(made, probe)
+            name = next(iter(got))
+            if got[name].tobytes() == int8[name].tobytes():
+                break
+            self.assertEqual(real[name].tobytes(), got[name].tobytes(), f"after {step} runs: neither FP32 nor INT8")
+            time.sleep(0.01)
+        same(self, int8, run(made, probe))
+        self.assertEqual(expected_cache.read_bytes(), cache.read_bytes())
+        # Whoever comes later is quantized from the first run on.
+        same(self, int8, run(session(DIGITS / "digits.onnx", int8="observe:6", calibration_cache=cache), probe))
+
+    def test_session_that_ends_while_it_is_observed(self):
+        for runs in (0, 1, 3):
+            made = session(DIGITS / "digits.onnx", int8="observe:3")
+            for i in range(runs):
+                made.run(None, {"image": images()[i : i + 1]})
+            del made
+
+
+class Parts(unittest.TestCase):
+    """Models that are not Octet's as a whole."""
+
+    def test_a_foreign_node_in_the_middle(self):
+        model = onnx.load(qdq())
+        end = model.graph.output[0].name
+        for node in model.graph.node:
+            for i, name in enumerate(node.output):
+                if name == end:
+                    node.output[i] = "before"
+        model.graph.node.append(onnx.helper.make_node("Gelu", ["before"], [end], name="foreign", domain="com.microsoft"))
+        model.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
+        path = scratch() / "foreign.onnx"
+        onnx.save(model, path)
+        feeds = {"image": images()[:9]}
+        ours, theirs = run(session(path), feeds), run(reference(path), feeds)
+        self.assertTrue((ours[end].argmax(1) == theirs[end].argmax(1)).all())
+
+    def test_initializers_that_are_inputs(self):
+        model = onnx.load(qdq())
+        weights = next(t for t in model.graph.initializer if len(t.dims) == 4)
+        model.graph.input.append(onnx.helper.make_tensor_value_info(weights.name, weights.data_type, list(weights.dims)))
+        path = scratch() / "replaceable.onnx"
+        onnx.save(model, path)
+        made = session(path)
+        feeds = {"image": images()[:3]}
+        same(self, run_octet(qdq(), feeds), run(made, feeds))
+        values = onnx.numpy_helper.to_array(weights)
+        same(self, run_octet(qdq(), feeds), run(made, {**feeds, weights.name: values}))
+        with self.assertRaises(Exception) as caught:
+            made.run(None, {**feeds, weights.name: np.zeros_like(values)})
+        self.assertIn(f"initializer '{weights.name}'", str(caught.exception))
+
+    def test_weights_that_a_program_puts_in(self):
+        path = scratch() / "apart.onnx"
+        onnx.save(onnx.load(DIGITS / "digits.onnx"), path, save_as_external_data=True, location="apart.weights", size_threshold=0)
+        model = onnx.load(DIGITS / "digits.onnx")
+        weights = next(t for t in model.graph.initializer if len(t.dims) == 4)
+        values = onnx.numpy_helper.to_array(weights) * np.float32(0.5)
+        kept = ort.OrtValue.ortvalue_from_numpy(values)
+        options = provider.options(take="all", save_models=scratch())
+        options.add_external_initializers([weights.name], [kept])
+        made = ort.InferenceSession(str(path), options, enable_fallback=0)
+        weights.CopyFrom(onnx.numpy_helper.from_array(values, weights.name))
+        expected = scratch() / "halved.onnx"
+        onnx.save(model, expected)
+        feeds = {"image": images()[:3]}
+        ours, theirs = run(made, feeds), run_octet(expected, feeds)
+        for name, value in theirs.items():
+            self.assertTrue((ours[name].argmax(1) == value.argmax(1)).all())
+        same(self, run_octet(scratch() / "part0.onnx", feeds), ours)
+
+
+class Compiled(unittest.TestCase):
+    """EPContext models."""
+
+    def compiled(self, name, **config):
+        path = scratch() / name
+        path.unlink(missing_ok=True)
+        session(qdq(), {"ep.context_enable": "1", "ep.context_file_path": str(path), **config})
+        return path
+
+    def test_engine_inside(self):
+        path = self.compiled("inside.onnx", **{"ep.context_embed_mode": "1"})
+        feeds = {"image": images()[:4]}
+        same(self, run_octet(qdq(), feeds), run(session(path), feeds))
+        same(self, run_octet(qdq(), feeds), run(session(path.read_bytes()), feeds))
+        node, = onnx.load(path).graph.node
+        self.assertEqual(("EPContext", "com.microsoft"), (node.op_type, node.domain))
+
+    def test_engine_beside(self):
+        path = self.compiled("beside.onnx", **{"ep.context_embed_mode": "0"})
+        feeds = {"image": images()[:4]}
+        same(self, run_octet(qdq(), feeds), run(session(path), feeds))
+
+    def test_model_compiler(self):
+        path = scratch() / "compiler.onnx"
+        ort.ModelCompiler(provider.options(), str(qdq()), embed_compiled_data_into_model=True).compile_to_file(str(path))
+        feeds = {"image": images()[:4]}
+        same(self, run_octet(qdq(), feeds), run(session(path), feeds))
+
+    def changed(self, path, name, value):
+        model = onnx.load(path)
+        for attribute in model.graph.node[0].attribute:
+            if attribute.name == name:
+                attribute.s = value(attribute.s)
+        made = scratch() / "changed.onnx"
+        onnx.save(model, made)
+        return made
+
+    def test_damaged(self):
+        path = self.compiled("whole.onnx", **{"ep.context_embed_mode": "1"})
+        fails(self, "Octet: ", self.changed(path, "ep_cache_context", lambda b: b[:-7] + bytes(7)))
+        fails(self, "Octet: ", self.changed(path, "ep_cache_context", lambda b: b[:100]))
+        fails(self, "Octet: ", self.changed(path, "ep_cache_context", lambda b: b""))
+        fails(self, "is not the one", self.changed(path, "notes", lambda b: b"octet engine 0"))
+        beside = self.compiled("beside2.onnx", **{"ep.context_embed_mode": "0"})
+        for name in (b"../digits.octet", b"/etc/passwd", b"", b"..", b"none.octet"):
+            fails(self, "Octet: ", self.changed(beside, "ep_cache_context", lambda _, name=name: name))
+
+    def test_observing_has_nothing_to_compile(self):
+        with self.assertRaises(Exception) as caught:
+            session(DIGITS / "digits.onnx", {"ep.context_enable": "1", "ep.context_file_path": str(scratch() / "no.onnx")}, int8="observe:2")
+        self.assertIn("octet.calibration_cache", str(caught.exception))
+
+
+class Told(unittest.TestCase):
+    """Options that are wrong, and machines that are unfit."""
+
+    def test_options(self):
+        for name, value, text in (
+            ("colour", "red", "there is no option"), ("threads", "many", "octet.threads"), ("threads", "-1", "octet.threads"),
+            ("threads", "99999999999999999999", "octet.threads"), ("streams", "0", "octet.streams"), ("int8", "observe:0", "octet.int8"),
+            ("int8", "observe:", "octet.int8"), ("int8", "yes", "octet.int8"), ("take", "some", "octet.take"), ("device", "tpu:0", "tpu"),
+            ("device", "cuda:99", "Octet: "), ("source", "web", "octet.source"), ("x" * 900, "y" * 2000, "there is no option"),
+            ("observe_megabytes", "0", "octet.observe_megabytes"), ("cache_of_any_model", "maybe", "cache_of_any_model")):
+            with self.subTest(name=name[:20], value=value[:20]):
+                fails(self, text, qdq(), **{name: value})
+
+    def test_all_that_is_wrong_at_once(self):
+        fails(self, "octet.streams", qdq(), threads="x", streams="y")
+        fails(self, "octet.threads", qdq(), threads="x", streams="y")
+
+    def test_without_the_prefix(self):
+        made = ort.SessionOptions()
+        made.add_provider_for_devices(provider.devices(), {"threads": "1"})
+        ort.InferenceSession(str(qdq()), made)
+
+    def test_unfit_processor_declines(self):
+        script = ("import provider, numpy as np, sys; s = provider.session(sys.argv[1]); r = provider.reference(sys.argv[1]);"
+                  "x = {'image': np.ones((2, 1, 8, 8), np.float32)}; a, b = s.run(None, x)[0], r.run(None, x)[0]; assert (a == b).all()")
+        subprocess.run([sys.executable, "-c", script, qdq()], check=True, env={**os.environ, "OCTET_CPU_ISA": "none"},
+                       cwd=pathlib.Path(__file__).parent)
+
+    def test_no_gpu_is_no_device(self):
+        if os.path.exists("/dev/nvidia0"):
+            self.skipTest("there is a GPU")
+        self.assertEqual([], provider.devices("GPU"))
+        self.assertEqual(1, len(provider.devices("CPU")))
+
+    def test_malformed_models(self):
+        for content in (b"", b"\x08", b"\x3a\x05abc", os.urandom(200)):
+            path = scratch() / "malformed.onnx"
+            path.write_bytes(content)
+            with self.assertRaises(Exception):
+                session(path)
+
+
+if __name__ == "__main__":
+    harness.main()
