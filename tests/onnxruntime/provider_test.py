@@ -314,6 +314,19 @@ class Told(unittest.TestCase):
         subprocess.run([sys.executable, "-c", script, qdq()], check=True, env={**os.environ, "OCTET_CPU_ISA": "none"},
                        cwd=pathlib.Path(__file__).parent)
 
+    def test_gpu_by_its_name(self):
+        """Emulated, and not among ONNX Runtime's devices: its own process, since the driver is chosen once."""
+        emulated = harness.emulated_gpu()
+        if emulated is None:
+            self.skipTest("the emulated GPU was not built")
+        script = ("import provider, numpy as np, sys; x = {'image': np.load(sys.argv[2])}; a = provider.session(sys.argv[1]).run(None, x)[0];"
+                  "b = provider.session(sys.argv[1], device='cuda:0').run(None, x)[0]; assert a.tobytes() == b.tobytes()")
+        np.save(scratch() / "three.npy", images()[:3])
+        kernels = {"OCTET_KERNEL_CACHE": str(scratch() / "kernels")}
+        done = subprocess.run([sys.executable, "-c", script, qdq(), scratch() / "three.npy"], check=False, capture_output=True, text=True,
+                              env={**os.environ, **emulated, **kernels}, cwd=pathlib.Path(__file__).parent)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+
     def test_no_gpu_is_no_device(self):
         if os.path.exists("/dev/nvidia0"):
             self.skipTest("there is a GPU")
