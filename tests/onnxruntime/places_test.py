@@ -15,7 +15,7 @@ LISTED = (ROOT / "integrations/onnxruntime/src/host_api.def").read_text()
 
 
 class Base(ctypes.Structure):
-    _fields_ = [("GetApi", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)), ("GetVersionString", ctypes.CFUNCTYPE(ctypes.c_char_p))]
+    _fields_ = [("GetApi", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)), ("GetVersionString", ctypes.CFUNCTYPE(ctypes.c_void_p))]
 
 
 class Table:
@@ -103,7 +103,8 @@ class Negotiation(unittest.TestCase):
 
         library = ctypes.CDLL(package.get_library_path())
         library.CreateEpFactories.restype = ctypes.c_void_p
-        fake = Base(Base._fields_[0][1](get_api), Base._fields_[1][1](lambda: version))
+        told = ctypes.create_string_buffer(version)
+        fake = Base(Base._fields_[0][1](get_api), Base._fields_[1][1](lambda: ctypes.addressof(told)))
         factories, count = (ctypes.c_void_p * 4)(), ctypes.c_size_t(99)
         status = library.CreateEpFactories(b"octet", ctypes.byref(fake), None, factories, ctypes.c_size_t(4), ctypes.byref(count))
         if factories[0]:
@@ -129,7 +130,7 @@ class Negotiation(unittest.TestCase):
             self.assertEqual(0, count)
 
     def test_this_host_and_later_ones(self):
-        for version in (base.GetVersionString(), b"1.99.0"):
+        for version in (ctypes.string_at(base.GetVersionString()), b"1.99.0"):
             asked = []
 
             def get_api(number, asked=asked):
