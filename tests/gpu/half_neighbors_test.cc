@@ -12,6 +12,7 @@
 #include "backends/backends.h"
 #include "graph/interpret.h"
 #include "graph/text.h"
+#include "half_depthwise.h"
 #include "half_text.h"
 #include "on_gpu.h"
 #include "one_node.h"
@@ -60,63 +61,6 @@ class GpuHalfNeighbors : public OnGpu {
     }
     for (size_t i = 0; i < want.as<f32>().size(); ++i)
       ASSERT_NEAR(got.as<f32>()[i], want.as<f32>()[i], largest[i / inner % channels] / parts) << i;
-  }
-};
-
-// A depthwise convolution with what stands around it, as a plan's chains have it: %x of type `from`, %y of type `to`.
-struct Depthwise {
-  std::string from, to;
-  int taps, stride, channels, height, width;
-  bool residual = false;
-  std::string activation = "";
-  std::string function = "";  // of its rounded result
-
-  std::string shape(bool out) const {
-    const auto size = [&](int in) { return out ? (in - 1) / stride + 1 : in; };
-    return fmt::format("[2,{},{},{}]", channels, size(height), size(width));
-  }
-  // %v is the real of a value of that type.
-  static std::string widened(const std::string& type, const std::string& shape, const char* x,
-                             const char* v) {
-    if (type == "f32")
-      return fmt::format("%{}: f32{} = RoundTo(%{}) {{to=\"f16\"}}\n", v, shape, x);
-    if (type == "u8" || type == "s8")
-      return fmt::format(
-          "%{0}d: f32{1} = DequantizeLinear(%{2}, %s, %{3}z)\n"
-          "%{0}: f32{1} = RoundTo(%{0}d) {{to=\"f16\"}}\n",
-          v, shape, x, type);
-    return fmt::format("%{}: f32{} = Cast(%{}) {{to=\"f32\"}}\n", v, shape, x);
-  }
-  std::string text() const {
-    const std::string half = from == "bf16" || to == "bf16" ? "bf16" : "f16";
-    std::string text = fmt::format("graph \"g\"(%x: {}{}{}) {{\n", from, shape(false),
-                                   residual ? fmt::format(", %a: {}{}", to, shape(true)) : "");
-    text += weights("w", fmt::format("{},1,{},{}", channels, taps, taps), channels * taps * taps,
-                    0.0997314453f);
-    text += weights("b", fmt::format("{}", channels), channels);
-    text += "const %s: f32[] = {0.0157}\nconst %u8z: u8[] = {128}\nconst %s8z: s8[] = {3}\n";
-    text += widened(from, shape(false), "x", "v");
-    if (residual) text += widened(to, shape(true), "a", "r");
-    const int pad = taps / 2;
-    text += fmt::format(
-        "%c: f32{} = Conv(%v, %w, %b{}) {{pads=ints[{}, {}, {}, {}], strides=ints[{}, {}], "
-        "group={}{}}}\n",
-        shape(true), residual ? ", %r" : "", pad, pad, pad, pad, stride, stride, channels,
-        activation);
-    if (!function.empty()) {
-      text += fmt::format("%cr: f32{0} = RoundTo(%c) {{to=\"{1}\"}}\n%e: f32{0} = {2}(%cr)\n",
-                          shape(true), half, function);
-    }
-    const char* const result = function.empty() ? "c" : "e";
-    if (to == "f32")
-      return text + fmt::format("%y: f32{} = Relu(%{})\nreturn %y\n}}", shape(true), result);
-    if (to == "u8" || to == "s8")
-      return text + fmt::format(
-                        "%h: f32{0} = RoundTo(%{3}) {{to=\"{1}\"}}\n"
-                        "%y: {2}{0} = QuantizeLinear(%h, %s, %{2}z)\nreturn %y\n}}",
-                        shape(true), half, to, result);
-    return text + fmt::format("%y: {0}{1} = Cast(%{2}) {{to=\"{0}\"}}\nreturn %y\n}}", to,
-                              shape(true), result);
   }
 };
 
@@ -174,9 +118,9 @@ TEST_F(GpuHalfNeighbors, DepthwiseConvolutionsHaveTheReferencesBits) {
 
 // A function of one value is the end of the product in front of it, whose result is rounded first.
 TEST_F(GpuHalfNeighbors, FunctionsAreTheEndsOfProducts) {
-  for (const char* function : {"Swish(%cr)", "Sigmoid(%cr)", "Gelu(%cr)",
-                               "Gelu(%cr) {approximate=\"tanh\"}", "Tanh(%cr)", "Mish(%cr)",
-                               "HardSigmoid(%cr)"}) {
+  for (const char* function :
+       {"Swish(%cr)", "Sigmoid(%cr)", "Gelu(%cr)", "Gelu(%cr) {approximate=\"tanh\"}", "Tanh(%cr)",
+        "Mish(%cr)", "HardSigmoid(%cr)"}) {
     const Graph graph =
         parse_graph("graph \"g\"(%x: f32[2,8,9,7]) {\n" + weights("w", "16,8,3,3", 1152) +
                         weights("v", "16,16,1,1", 256) +
@@ -289,6 +233,45 @@ TEST_F(GpuHalfNeighbors, FewChannels) {
   expect_near(graph, inputs, 200.0f);
 }
 
+// The first layer of 16 bits and the pool behind it are one kernel: the largest of 3x3 numbers, or of their codes.
+TEST_F(GpuHalfNeighbors, FirstLayersWithAPool) {
+  std::string why;
+  if (hopper(why) == nullptr) GTEST_SKIP() << why;
+  const DearChains whatever_they_cost;  // of images as small as these
+  for (const char* activation : {"activation=\"relu\", ", ""}) {
+    for (const bool codes : {false, true}) {
+      std::string text = "graph \"g\"(%x: f32[2,3,45,90]) {\n" + weights("w", "40,3,7,7", 5880) +
+                         weights("b", "40", 40) +
+                         fmt::format(R"(
+  const %s: f32[] = {{0.125}}
+  const %z: u8[] = {{100}}
+  %h: f16[2,3,45,90] = Cast(%x) {{to="f16"}}
+  %r: f32[2,3,45,90] = Cast(%h) {{to="f32"}}
+  %c: f32[2,40,23,45] = Conv(%r, %w, %b) {{{}pads=ints[3, 3, 3, 3], strides=ints[2, 2]}}
+)",
+                                     activation);
+      text += codes ? R"(
+  %cr: f32[2,40,23,45] = RoundTo(%c) {to="f16"}
+  %q: u8[2,40,23,45] = QuantizeLinear(%cr, %s, %z)
+  %m: u8[2,40,12,23] = MaxPool(%q) {kernel_shape=ints[3, 3], strides=ints[2, 2], pads=ints[1, 1, 1, 1]}
+  %y: f32[2,40,12,23] = DequantizeLinear(%m, %s, %z)
+  return %y
+})"
+                    : R"(
+  %q: f16[2,40,23,45] = Cast(%c) {to="f16"}
+  %m: f16[2,40,12,23] = MaxPool(%q) {kernel_shape=ints[3, 3], strides=ints[2, 2], pads=ints[1, 1, 1, 1]}
+  %y: f32[2,40,12,23] = Cast(%m) {to="f32"}
+  return %y
+})";
+      const Graph graph = parse_graph(text, find_op);
+      EXPECT_THAT(kernels(graph), Contains(HasSubstr("stem_f16_64_pool")));
+      std::mt19937 random(3);
+      const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
+      expect_near(graph, inputs, codes ? 50.0f : 500.0f);
+    }
+  }
+}
+
 // With stride 1 and with 2, each of an image of its own.
 Graph of_one_constant(bool one, bool two) {
   std::string text =
@@ -313,7 +296,8 @@ TEST_F(GpuHalfNeighbors, OneConstantOfTwoFirstLayers) {
   const Graph both = of_one_constant(true, true);
   std::string why;
   if (hopper(why) != nullptr) {
-    EXPECT_THAT(kernels(both), Contains(HasSubstr("folded_")).Times(2));
+    EXPECT_THAT(kernels(both),
+                AllOf(Contains(HasSubstr("folded_")).Times(1), Contains(HasSubstr("stem_f16"))));
   }
   std::mt19937 random(3);
   std::vector<Tensor> inputs;

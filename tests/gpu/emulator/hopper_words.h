@@ -206,6 +206,20 @@ inline u16 published_half(u64 operand, u32 row, u32 k) {
   return (u16)(published(place_of(operand, row, 2 * k)) |
                published(place_of(operand, row, 2 * k + 1)) << 8);
 }
+// As product_of_rows().
+template <bool kF16, s32 kSums>
+inline void product_of_half_rows(f32* d, const u16 (&left)[2][16], u64 b, s32 sum) {
+  const u32 lane = threadIdx.x % 32;
+  for (u32 i = 0; i < kSums / 2; ++i) {
+    u16 right[16];
+    for (u32 k = 0; k < 16; ++k)
+      right[k] = published_half(b, i / 2 * 8 + 2 * (lane % 4) + i % 2, k);
+    for (u32 half = 0; half < 2; ++half) {
+      f32& own = d[i / 2 * 4 + 2 * half + i % 2];
+      own = emulated.services->sum_of_16(kF16, sum == 0 ? 0.0f : own, left[half], right);
+    }
+  }
+}
 template <bool kF16, s32 kSums>
 inline void product(f32 (&d)[kSums], u64 a, u64 b, s32 sum) {
   struct Operands {
@@ -215,18 +229,11 @@ inline void product(f32 (&d)[kSums], u64 a, u64 b, s32 sum) {
   };
   const auto work = [](const void* what) {
     const Operands& given = *(const Operands*)what;
-    const u32 lane = threadIdx.x % 32, row = threadIdx.x / 32 % 4 * 16 + lane / 4;
-    u16 left[2][16], right[16];
+    const u32 row = threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4;
+    u16 left[2][16];
     for (u32 i = 0; i < 32; ++i)
       left[i / 16][i % 16] = published_half(given.a, row + i / 16 * 8, i % 16);
-    for (u32 i = 0; i < kSums / 2; ++i) {
-      for (u32 k = 0; k < 16; ++k)
-        right[k] = published_half(given.b, i / 2 * 8 + 2 * (lane % 4) + i % 2, k);
-      for (u32 half = 0; half < 2; ++half) {
-        f32& own = given.d[i / 2 * 4 + 2 * half + i % 2];
-        own = emulated.services->sum_of_16(kF16, given.sum == 0 ? 0.0f : own, left[half], right);
-      }
-    }
+    product_of_half_rows<kF16, kSums>(given.d, left, given.b, given.sum);
   };
   const Operands operands = {d, a, b, sum};
   emulated.services->later(kEmulatedProducts, work, &operands, sizeof operands);
@@ -253,5 +260,25 @@ inline void product(s32 (&d)[kSums], const u32 (&a)[4], u64 b, s32 sum) {
   emulated.services->later(kEmulatedProducts, work, &operands, sizeof operands);
 }
 
-template <int kSums>
-inline void hold(s32 (&)[kSums]) {}
+template <bool kF16, s32 kSums>
+inline void product(f32 (&d)[kSums], const u32 (&a)[4], u64 b, s32 sum) {
+  struct Operands {
+    f32* d;
+    u16 rows[2][16];
+    u64 b;
+    s32 sum;
+  };
+  Operands operands = {d, {}, b, sum};
+  for (u32 i = 0; i < 32; ++i) {
+    const u32 k = i % 16, word = __shfl_sync(~0u, a[i / 16 + k / 8 * 2], (int)(k % 8 / 2), 4);
+    operands.rows[i / 16][k] = (u16)(word >> (k % 2 * 16));
+  }
+  const auto work = [](const void* what) {
+    const Operands& given = *(const Operands*)what;
+    product_of_half_rows<kF16, kSums>(given.d, given.rows, given.b, given.sum);
+  };
+  emulated.services->later(kEmulatedProducts, work, &operands, sizeof operands);
+}
+
+template <class Sum, int kSums>
+inline void hold(Sum (&)[kSums]) {}

@@ -100,12 +100,12 @@ template <int kLeft> __device__ __forceinline__ void products_wait() {
   } else {                                                                                                                           \
     asm volatile(OCTET_PRODUCT_TEXT(columns, "k32.s32.u8.s8", sums, operands, predicate) ";\n}\n" : registers : __VA_ARGS__);        \
   }
-// Of floats neither operand is negated or turned.
-#define OCTET_PRODUCT_FLOAT(columns, sums, operands, predicate, registers, ...)                                                                \
-  if constexpr (kF16) {                                                                                                                        \
-    asm volatile(OCTET_PRODUCT_TEXT(columns, "k16.f32.f16.f16", sums, operands, predicate) ", 1, 1, 0, 0;\n}\n" : registers : __VA_ARGS__);    \
-  } else {                                                                                                                                     \
-    asm volatile(OCTET_PRODUCT_TEXT(columns, "k16.f32.bf16.bf16", sums, operands, predicate) ", 1, 1, 0, 0;\n}\n" : registers : __VA_ARGS__);  \
+// Of floats neither operand is negated or turned; what lies in registers could not be turned.
+#define OCTET_PRODUCT_FLOAT(columns, plain, sums, operands, predicate, registers, ...)                                                  \
+  if constexpr (kF16) {                                                                                                                 \
+    asm volatile(OCTET_PRODUCT_TEXT(columns, "k16.f32.f16.f16", sums, operands, predicate) plain ";\n}\n" : registers : __VA_ARGS__);   \
+  } else {                                                                                                                              \
+    asm volatile(OCTET_PRODUCT_TEXT(columns, "k16.f32.bf16.bf16", sums, operands, predicate) plain ";\n}\n" : registers : __VA_ARGS__); \
   }
 
 // d (+)= 64 rows of a, codes that are signed or not, by 2 * kSums columns of b, 32 bytes of k; `sum` 0: d is not read.
@@ -127,15 +127,15 @@ template <bool kSigned, s32 kSums> __device__ __forceinline__ void product(s32 (
 template <bool kF16, s32 kSums> __device__ __forceinline__ void product(f32 (&d)[kSums], u64 a, u64 b, s32 sum) {
   static_assert(kSums == 16 || kSums == 32 || kSums == 64 || kSums == 96 || kSums == 128, "of 32, 64, 128, 192 or 256 columns");
   if constexpr (kSums == 16) {
-    OCTET_PRODUCT_FLOAT("32", OCTET_N16, "%16, %17", "%18", OCTET_D16("+f", 0), "l"(a), "l"(b), "r"(sum))
+    OCTET_PRODUCT_FLOAT("32", ", 1, 1, 0, 0", OCTET_N16, "%16, %17", "%18", OCTET_D16("+f", 0), "l"(a), "l"(b), "r"(sum))
   } else if constexpr (kSums == 32) {
-    OCTET_PRODUCT_FLOAT("64", OCTET_N16 ", " OCTET_N32, "%32, %33", "%34", OCTET_D32("+f", 0), "l"(a), "l"(b), "r"(sum))
+    OCTET_PRODUCT_FLOAT("64", ", 1, 1, 0, 0", OCTET_N16 ", " OCTET_N32, "%32, %33", "%34", OCTET_D32("+f", 0), "l"(a), "l"(b), "r"(sum))
   } else if constexpr (kSums == 64) {
-    OCTET_PRODUCT_FLOAT("128", OCTET_N16 ", " OCTET_N32 ", " OCTET_N64, "%64, %65", "%66", OCTET_D64("+f", 0), "l"(a), "l"(b), "r"(sum))
+    OCTET_PRODUCT_FLOAT("128", ", 1, 1, 0, 0", OCTET_N16 ", " OCTET_N32 ", " OCTET_N64, "%64, %65", "%66", OCTET_D64("+f", 0), "l"(a), "l"(b), "r"(sum))
   } else if constexpr (kSums == 96) {
-    OCTET_PRODUCT_FLOAT("192", OCTET_N16 ", " OCTET_N32 ", " OCTET_N64 ", " OCTET_N96, "%96, %97", "%98", OCTET_D96("+f", 0), "l"(a), "l"(b), "r"(sum))
+    OCTET_PRODUCT_FLOAT("192", ", 1, 1, 0, 0", OCTET_N16 ", " OCTET_N32 ", " OCTET_N64 ", " OCTET_N96, "%96, %97", "%98", OCTET_D96("+f", 0), "l"(a), "l"(b), "r"(sum))
   } else {
-    OCTET_PRODUCT_FLOAT("256", OCTET_N16 ", " OCTET_N32 ", " OCTET_N64 ", " OCTET_N128, "%128, %129", "%130", OCTET_D128("+f", 0), "l"(a), "l"(b), "r"(sum))
+    OCTET_PRODUCT_FLOAT("256", ", 1, 1, 0, 0", OCTET_N16 ", " OCTET_N32 ", " OCTET_N64 ", " OCTET_N128, "%128, %129", "%130", OCTET_D128("+f", 0), "l"(a), "l"(b), "r"(sum))
   }
 }
 // The same with rows of `a` in registers: a[0] and a[1] are codes 4q to 4q + 3 of k (q = lane % 4) of rows lane / 4 and 8 further of the warp's 16,
@@ -151,10 +151,25 @@ template <bool kSigned, s32 kSums> __device__ __forceinline__ void product(s32 (
   }
 }
 
+// The same of 16-bit floats: a[0] and a[1] are numbers 2q and 2q + 1 of k, a[2] and a[3] those 8 of k further.
+template <bool kF16, s32 kSums> __device__ __forceinline__ void product(f32 (&d)[kSums], const u32 (&a)[4], u64 b, s32 sum) {
+  static_assert(kSums == 8 || kSums == 16 || kSums == 32, "of 16, 32 or 64 columns");
+  if constexpr (kSums == 8) {
+    OCTET_PRODUCT_FLOAT("16", ", 1, 1, 0", OCTET_N8, "{%8, %9, %10, %11}, %12", "%13", OCTET_D8("+f", 0), "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(sum))
+  } else if constexpr (kSums == 16) {
+    OCTET_PRODUCT_FLOAT("32", ", 1, 1, 0", OCTET_N16, "{%16, %17, %18, %19}, %20", "%21", OCTET_D16("+f", 0), "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(sum))
+  } else {
+    OCTET_PRODUCT_FLOAT("64", ", 1, 1, 0", OCTET_N16 ", " OCTET_N32, "{%32, %33, %34, %35}, %36", "%37", OCTET_D32("+f", 0), "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(sum))
+  }
+}
+
 // Sums are read no sooner than here: to be said behind products_wait, and before products that write them again.
 __device__ __forceinline__ void hold(s32 (&d)[32]) { asm volatile("" : OCTET_D32("+r", 0)::"memory"); }
 __device__ __forceinline__ void hold(s32 (&d)[16]) { asm volatile("" : OCTET_D16("+r", 0)::"memory"); }
 __device__ __forceinline__ void hold(s32 (&d)[8]) { asm volatile("" : OCTET_D8("+r", 0)::"memory"); }
+__device__ __forceinline__ void hold(f32 (&d)[32]) { asm volatile("" : OCTET_D32("+f", 0)::"memory"); }
+__device__ __forceinline__ void hold(f32 (&d)[16]) { asm volatile("" : OCTET_D16("+f", 0)::"memory"); }
+__device__ __forceinline__ void hold(f32 (&d)[8]) { asm volatile("" : OCTET_D8("+f", 0)::"memory"); }
 // What threads wrote to shared memory is seen by products and by the tensor memory accelerator, once the threads have met.
 __device__ __forceinline__ void publish_shared() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 #undef OCTET_D8

@@ -258,6 +258,7 @@ class Reader {
     if (!behind_ && is_of_residual(node)) return read_residual(node);
     if (is_named(node, "DequantizeLinear")) return read_scaling(body_, node, product_.dequantized);
     if (is_named(node, "QuantizeLinear")) return read_scaling(body_, node, product_.quantized);
+    if (is_named(node, "MaxPool")) return {};  // families/stem/ knows more of it
     if (behind_ && end_function(node) != EndFunction::none) {
       product_.function = function_end(node);
       product_.y_type = Number::f32;

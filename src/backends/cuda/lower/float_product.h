@@ -63,6 +63,9 @@ struct FloatProduct {
 // Of the node alone, or of the chain that float_product.cc found. Empty, or why no kernel takes it.
 std::string read_float_product(const LowerRequest& request, FloatProduct& product);
 
+// A caller's reals that are rounded to 16 bits for the product alone, it, and what stands behind.
+std::vector<u32> find_image_product(const Graph& graph, const Uses& uses, u32 last);
+
 // What an end computes of the layer's reals: functions of one value.
 EndFunction end_function(const Node& node);
 FunctionEnd function_end(const Node& node);

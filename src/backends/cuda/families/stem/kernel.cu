@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The front of a network on Hopper: reals of an image -> codes -> convolution with stride 2 -> codes, and with a pool behind that the largest of
-// 3x3 windows with stride 2. Nothing between them reaches memory.
+// The front of a network on Hopper: reals of an image -> codes or numbers of 16 bits -> convolution with stride 2 -> codes or reals, and with a pool behind that the
+// largest of 3x3 windows with stride 2. Nothing between them reaches memory.
 // A block is one warpgroup that goes down some columns of an image. Of each two rows of pixels it makes a row of cells in shared memory: word c
-// of a cell is 2x2 codes of channel c, so that a window is some rows of neighbouring cells. The four lanes that hold a row of the product in
+// of a cell is 2x2 codes of channel c (of reals two words), so that a window is some rows of neighbouring cells. The four lanes that hold a row of the product in
 // registers take a cell each; the next row of the window needs one row of cells more. Products of a row run while the next row becomes codes.
-// With a pool the largest sum is found first: codes grow with sums.
+// With a pool the largest sum is found first: results grow with sums.
 #include "backends/cuda/device/elements.cuh"
 #include "backends/cuda/device/epilogue.cuh"
 #include "backends/cuda/device/hopper.cuh"
+#include "backends/cuda/device/real_end.cuh"
 
 using namespace octet::cuda;
 using namespace octet::cuda::stem;
@@ -18,14 +19,29 @@ STEM_RULES(OCTET_RULE_ASSERT)
 struct OwnEnd {
   static constexpr EpilogueSpec spec() { return Made::spec().end; }
 };
-using End = Epilogue<OwnEnd>;
+using CodeEnd = Epilogue<OwnEnd>;
+struct OwnRealEnd {
+  static constexpr RealEnd spec() { return Made::spec().real_end; }
+};
+using SumsEnd = RealEnding<OwnRealEnd, true>;
+
+template <bool kReal>
+struct SumOf {
+  typedef s32 Type;
+};
+template <>
+struct SumOf<true> {
+  typedef f32 Type;
+};
+constexpr bool kReal = !is_code(s.number);
+typedef SumOf<kReal>::Type Sum;
 
 constexpr Tile kTile = s.tile;
 constexpr bool kPool = s.pool;
 constexpr s32 kChannels = s.x.channels, kCout = s.cout, kBn = s.bn, kWide = s.wide, kHigh = high(s), kGroups = s.groups;
-constexpr s32 kTaps = taps(s), kSlots = slots(s), kCells = cells(s), kAhead = kTile.ahead;
+constexpr s32 kTaps = taps(s), kSlots = slots(s), kCells = cells(s), kAhead = kTile.ahead, kWords = words(s), kPitch = pitch(s);
 constexpr s32 kPaired = kChannels / 2, kWeightBlocks = weight_blocks(s);
-constexpr s32 kOwn = own_channels(s), kSums = kBn / 2;
+constexpr s32 kOwn = own_channels(s), kSums = kBn / 2, kYBytes = kReal ? bytes_of(s.real_end.y) : 1;
 constexpr s32 kUnroll = kGroups == 3 ? 12 : 4;  // of rows: a multiple of the groups, and of four where there is a pool
 constexpr s32 kZeroPoint = s.codes.zero_point, kLowest = -2147483647 - 1;
 constexpr s32 kOffCells = memory(s).cells, kOffEnds = memory(s).ends, kOffPixels = memory(s).pixels;
@@ -96,11 +112,15 @@ __device__ __forceinline__ u32 code_of_pixel(f32 x) {
 // Makes a row of cells, and asks for the pixels of another in the place of its own.
 __device__ __forceinline__ void store_cells(u32* cells, Source& source, s32 row) {
   copy_async_wait<kAhead - 1>();
-  u16* to = (u16*)(cells + (u32)row % kSlots * (kChannels * kPitch) + threadIdx.x / 2) + threadIdx.x % 2;
+  u32* to = cells + (u32)row % kSlots * (kChannels * kWords * kPitch) + threadIdx.x / 2;
 #pragma unroll
   for (s32 c = 0; c < kChannels; ++c) {
     const float2 two = *source.place(row, c);
-    to[c * (2 * kPitch)] = (u16)__byte_perm(code_of_pixel(two.x), code_of_pixel(two.y), 0x0040);
+    if constexpr (kReal) {
+      to[(2 * c + threadIdx.x % 2) * kPitch] = half_pair<s.number>(two.x, two.y);
+    } else {
+      ((u16*)(to + c * kPitch))[threadIdx.x % 2] = (u16)__byte_perm(code_of_pixel(two.x), code_of_pixel(two.y), 0x0040);
+    }
   }
   source.ask(row + kAhead);
 }
@@ -121,18 +141,33 @@ struct Columns {
 
 // A lane's words of a group for its two rows of the product.
 struct Group {
-  u32 at[2][kChannels];
+  u32 at[2][kChannels * kWords];
   // `row`: of cells, the last of the group.
   __device__ __forceinline__ void load(const u32* cells, const Columns& columns, s32 row) {
     const s32 slot = (u32)(row - (kHigh - 1) + (s32)threadIdx.x % 4 / kWide) % kSlots;
 #pragma unroll
     for (s32 half = 0; half < 2; ++half)
 #pragma unroll
-      for (s32 c = 0; c < kChannels; ++c) at[half][c] = cells[(slot * kChannels + c) * kPitch + columns.cell[half]];
+      for (s32 c = 0; c < kChannels * kWords; ++c) at[half][c] = cells[(slot * kChannels * kWords + c) * kPitch + columns.cell[half]];
   }
 };
 
-// All products of a row of the convolution, those that need the group that came last behind the others; groups[first] is the highest of its
+// All products of a row of the convolution; groups[first] is the highest of its window.
+__device__ __forceinline__ void multiply(f32 (&acc)[kSums], const Group (&groups)[kGroups], s32 first, u64 weights) {
+  products_begin();
+#pragma unroll
+  for (s32 place = 0; place < kGroups; ++place) {
+    const auto& own = groups[(first + place) % kGroups].at;
+#pragma unroll
+    for (s32 c = 0; c < kChannels; ++c) {
+      const u32 a[4] = {own[0][c * kWords], own[1][c * kWords], own[0][c * kWords + kWords - 1], own[1][c * kWords + kWords - 1]};
+      product<s.number == Number::f16>(acc, a, weights + (place * kChannels + c) * (kBn * kKBytes / 16), place + c != 0);
+    }
+  }
+  products_end();
+}
+
+// All products of codes of a row of the convolution, those that need the group that came last behind the others; groups[first] is the highest of its
 // window.
 __device__ __forceinline__ void multiply(s32 (&acc)[kSums], const Group (&groups)[kGroups], s32 first, u64 weights) {
   constexpr s32 kLast = kChannels - 1, kBlock = kBn * kKBytes / 16;
@@ -162,23 +197,40 @@ __device__ __forceinline__ void multiply(s32 (&acc)[kSums], const Group (&groups
 __device__ __forceinline__ void store_ends(const Params& p, u8* ends) {
   if (threadIdx.x >= kBn) return;
   const s32 channel = threadIdx.x, q = channel / kOwn, w = channel % kOwn / 4, at = 16 * w + 4 * q + channel % 4;
+  if constexpr (kReal) {
+    ((f32*)ends)[at] = s.real_end.bias && channel < kCout ? p.real_end.bias[channel] : 0.0f;
+    return;
+  }
   ((f32*)ends)[at] = channel < kCout ? p.end.multiplier[channel] : 0.0f;
   ((s32*)ends)[kBn + at] = channel < kCout ? p.end.bias[channel] : 0;
 }
 
-// Of channels 4w to 4w + 3 of a thread.
+// Of channels 4w to 4w + 3 of a thread. Their results are words.
+template <bool kReals>
 struct Ends {
+  float4 bias;
+  __device__ __forceinline__ void load(const u8* ends, s32 w) { bias = *(const float4*)(ends + 64 * w + threadIdx.x % 4 * 16); }
+  __device__ __forceinline__ void finish(u32* words, const f32 (&sums)[4], const u8*) const {
+    const f32 t[4] = {SumsEnd::real_of(sums[0], bias.x, 0.0f), SumsEnd::real_of(sums[1], bias.y, 0.0f), SumsEnd::real_of(sums[2], bias.z, 0.0f),
+                      SumsEnd::real_of(sums[3], bias.w, 0.0f)};
+    const auto piece = SumsEnd::packed(t);
+#pragma unroll
+    for (s32 i = 0; i < kYBytes; ++i) words[i] = piece.words[i];
+  }
+};
+template <>
+struct Ends<false> {
   uint4 multiplier;
   int4 bias;
   __device__ __forceinline__ void load(const u8* ends, s32 w) {
     multiplier = *(const uint4*)(ends + 64 * w + threadIdx.x % 4 * 16);
     bias = *(const int4*)(ends + 4 * kBn + 64 * w + threadIdx.x % 4 * 16);
   }
-  __device__ __forceinline__ u32 codes(const s32 (&sums)[4], const u8* table) const {
+  __device__ __forceinline__ void finish(u32* words, const s32 (&sums)[4], const u8* table) const {
     const u8 addend[4] = {};
-    const f32 t[4] = {End::product_real(sums[0] + bias.x, f32_bits(multiplier.x), 0.0f), End::product_real(sums[1] + bias.y, f32_bits(multiplier.y), 0.0f),
-                      End::product_real(sums[2] + bias.z, f32_bits(multiplier.z), 0.0f), End::product_real(sums[3] + bias.w, f32_bits(multiplier.w), 0.0f)};
-    return End::product_codes(t, table, addend);
+    const f32 t[4] = {CodeEnd::product_real(sums[0] + bias.x, f32_bits(multiplier.x), 0.0f), CodeEnd::product_real(sums[1] + bias.y, f32_bits(multiplier.y), 0.0f),
+                      CodeEnd::product_real(sums[2] + bias.z, f32_bits(multiplier.z), 0.0f), CodeEnd::product_real(sums[3] + bias.w, f32_bits(multiplier.w), 0.0f)};
+    words[0] = CodeEnd::product_codes(t, table, addend);
   }
 };
 
@@ -188,16 +240,16 @@ struct Result {
   bool exists;
   __device__ __forceinline__ Result(const Params& p, const OwnTile& tile, s32 in_tile) {
     const s32 column = tile.column + in_tile, channel = threadIdx.x % 4 * kOwn;
-    to = p.end.out + (s64)tile.image * s.y.image + (s64)tile.row * s.y.row + (s64)column * s.y.pixel + channel;
+    to = (kReal ? (u8*)p.real_end.y : p.end.out) + ((s64)tile.image * s.y.image + (s64)tile.row * s.y.row + (s64)column * s.y.pixel + channel) * kYBytes;
     exists = in_tile < kTile.columns && column < s.width && channel < kCout;
   }
-  __device__ __forceinline__ void store(const u32 (&words)[kOwn / 4]) {
+  __device__ __forceinline__ void store(const u32 (&words)[kOwn * kYBytes / 4]) {
     if (exists) {
 #pragma unroll
       for (s32 v = 0; v < kOwn; v += s.y_access)
-        if (kCout % kOwn == 0 || (s32)threadIdx.x % 4 * kOwn + v < kCout) store_codes<s.y_access>(to + v, (const u8*)words + v);
+        if (kCout % kOwn == 0 || (s32)threadIdx.x % 4 * kOwn + v < kCout) store_codes<s.y_access * kYBytes>(to + v * kYBytes, (const u8*)words + v * kYBytes);
     }
-    to += s.y.row;
+    to += s.y.row * kYBytes;
   }
 };
 
@@ -215,46 +267,51 @@ struct Results<true> {
       : own{Result(p, tile, g < 7 ? 7 * warp + g : kTile.columns)} {}
 };
 
-__device__ __forceinline__ void keep_larger(s32 (&to)[kSums], const s32 (&from)[kSums]) {
+__device__ __forceinline__ s32 larger_sum(s32 a, s32 b) { return max(a, b); }
+__device__ __forceinline__ f32 larger_sum(f32 a, f32 b) { return max_or_nan(a, b); }
+__device__ __forceinline__ s32 sum_of_next_column(s32 sum) { return __shfl_down_sync(~0u, sum, 4); }
+__device__ __forceinline__ f32 sum_of_next_column(f32 sum) { return f32_bits(__shfl_down_sync(~0u, bits_of(sum), 4)); }
+
+__device__ __forceinline__ void keep_larger(Sum (&to)[kSums], const Sum (&from)[kSums]) {
 #pragma unroll
-  for (s32 i = 0; i < kSums; ++i) to[i] = max(to[i], from[i]);
+  for (s32 i = 0; i < kSums; ++i) to[i] = larger_sum(to[i], from[i]);
 }
 // Of a row beyond the image. It is rare: a branch, not a selection of each sum.
-__device__ __forceinline__ void forget(s32 (&sums)[kSums]) {
+__device__ __forceinline__ void forget(Sum (&sums)[kSums]) {
   asm volatile("" ::: "memory");
 #pragma unroll
-  for (s32 i = 0; i < kSums; ++i) sums[i] = kLowest;
+  for (s32 i = 0; i < kSums; ++i) sums[i] = kReal ? -INFINITY_F32 : (Sum)kLowest;
 }
 
 // The last of three rows, and the largest of the two before it: a lane has columns 2g and 2g + 1 of its warp's 16, the next one's first is the
 // third of its window. So a warp makes seven pixels.
-__device__ __forceinline__ void finish_pool(Result& result, const u8* ends, const s32 (&before)[kSums], const s32 (&last)[kSums]) {
-  u32 words[kOwn / 4];
+__device__ __forceinline__ void finish_pool(Result& result, const u8* ends, const Sum (&before)[kSums], const Sum (&last)[kSums]) {
+  u32 words[kOwn * kYBytes / 4];
 #pragma unroll
   for (s32 w = 0; w < kOwn / 4; ++w) {
-    s32 sums[4];
+    Sum sums[4];
 #pragma unroll
     for (s32 e = 0; e < 4; ++e) {
       const s32 at = w * 8 + e / 2 * 4 + e % 2;
-      const s32 left = max(before[at], last[at]), middle = max(before[at + 2], last[at + 2]);
-      sums[e] = max(max(left, middle), __shfl_down_sync(~0u, left, 4));
+      const Sum left = larger_sum(before[at], last[at]), middle = larger_sum(before[at + 2], last[at + 2]);
+      sums[e] = larger_sum(larger_sum(left, middle), sum_of_next_column(left));
     }
-    Ends own;
+    Ends<kReal> own;
     own.load(ends, w);
-    words[w] = own.codes(sums, ends + 8 * kBn);
+    own.finish(words + w * kYBytes, sums, ends + 8 * kBn);
   }
   result.store(words);
 }
 
-__device__ __forceinline__ void finish_row(Result* results, const Ends (&ends)[kOwn / 4], const u8* table, const s32 (&acc)[kSums]) {
+__device__ __forceinline__ void finish_row(Result* results, const Ends<kReal> (&ends)[kOwn / 4], const u8* table, const Sum (&acc)[kSums]) {
 #pragma unroll
   for (s32 half = 0; half < 2; ++half) {
-    u32 words[kOwn / 4];
+    u32 words[kOwn * kYBytes / 4];
 #pragma unroll
     for (s32 w = 0; w < kOwn / 4; ++w) {
-      const s32* four = acc + 8 * w + 2 * half;
-      const s32 sums[4] = {four[0], four[1], four[4], four[5]};
-      words[w] = ends[w].codes(sums, table);
+      const Sum* four = acc + 8 * w + 2 * half;
+      const Sum sums[4] = {four[0], four[1], four[4], four[5]};
+      ends[w].finish(words + w * kYBytes, sums, table);
     }
     results[half].store(words);
   }
@@ -282,11 +339,11 @@ extern "C" __global__ void __launch_bounds__(128, kTile.blocks) octet_kernel(con
   for (s32 row = 0; row < kAhead; ++row) source.ask(row);
   const s32 warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4;
   Results<kPool> results(p, tile, warp, g);
-  Ends own_ends[kOwn / 4];  // of no use with a pool, whose sums take many registers
+  Ends<kReal> own_ends[kOwn / 4];  // of no use with a pool, whose sums take many registers
 #pragma unroll
   for (s32 w = 0; w < kOwn / 4; ++w) own_ends[w].load(ends, w);
   Group groups[kGroups];
-  s32 acc[kPool ? 2 : 1][kSums];
+  Sum acc[kPool ? 2 : 1][kSums];
 #pragma unroll
   for (s32 row = 0; row < kTaps; ++row) {
     store_cells(cells, source, row);
@@ -302,13 +359,13 @@ extern "C" __global__ void __launch_bounds__(128, kTile.blocks) octet_kernel(con
       __syncthreads();
       groups[(u + kTaps - 1) % kGroups].load(cells, columns, row);
       // With a pool rows 2i and 2i + 2 of the convolution end windows; sums of 2i stay where they are until 2i + 2 is there.
-      s32(&own)[kSums] = acc[kPool ? (u + 1) / 2 % 2 : 0];
+      Sum(&own)[kSums] = acc[kPool ? (u + 1) / 2 % 2 : 0];
       multiply(own, groups, u % kGroups, operands);
       store_cells(cells, source, row + 1);
       products_wait<0>();
       hold(own);
       if constexpr (kPool) {
-        s32(&other)[kSums] = acc[1 - (u + 1) / 2 % 2];
+        Sum(&other)[kSums] = acc[1 - (u + 1) / 2 % 2];
         if ((u32)(tile.h + v) >= (u32)s.out_h) forget(own);
         if (u % 2 == 1) keep_larger(other, own);
         if (u % 2 == 0 && v > 0) finish_pool(results.own[0], ends, other, own);

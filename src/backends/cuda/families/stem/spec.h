@@ -4,6 +4,7 @@
 
 #include "backends/cuda/device/conv_window.h"
 #include "backends/cuda/device/epilogue.h"
+#include "backends/cuda/device/real_end.h"
 
 namespace octet::cuda::stem {
 
@@ -41,6 +42,7 @@ OCTET_SPEC(Tile, STEM_TILE_FIELDS)
 
 #define STEM_FIELDS(FIELD)                                                             \
   FIELD(Image, x)                                                                      \
+  FIELD(Number, number) /* that pixels become: codes, f16 or bf16 */                   \
   FIELD(Codes, codes)                                                                  \
   FIELD(s32, wide)   /* 4 or 2 cells of a group side by side, the others below them */ \
   FIELD(s32, groups) /* of four cells of a window, one below the other */              \
@@ -51,17 +53,22 @@ OCTET_SPEC(Tile, STEM_TILE_FIELDS)
   FIELD(s32, height) /* of the result */                                               \
   FIELD(s32, width)                                                                    \
   FIELD(PixelStrides, y)                                                               \
-  FIELD(s32, y_access) /* channels that are stored at once */                          \
-  FIELD(EpilogueSpec, end)                                                             \
-  FIELD(bool, pool)    /* the largest of 3x3 windows with stride 2 */                  \
-  FIELD(s32, pool_top) /* its padding */                                               \
+  FIELD(s32, y_access)     /* channels that are stored at once */                      \
+  FIELD(EpilogueSpec, end) /* of sums of codes */                                      \
+  FIELD(RealEnd, real_end) /* of sums of reals */                                      \
+  FIELD(bool, pool)        /* the largest of 3x3 windows with stride 2 */              \
+  FIELD(s32, pool_top)     /* its padding */                                           \
   FIELD(s32, pool_left)                                                                \
   FIELD(Tile, tile)
 OCTET_SPEC(Spec, STEM_FIELDS)
 
 constexpr s32 kThreads = 128, kKBytes = 32;  // of a block; of one product
-constexpr s32 kPitch = 68;                   // words of a row of cells of one channel
 
+// A cell has 2x2 pixels, of each channel: words in shared memory.
+constexpr s32 words(const Spec& s) { return is_code(s.number) ? 1 : 2; }
+constexpr s32 pitch(const Spec& s) {
+  return is_code(s.number) ? 68 : 72;
+}  // words of a row of cells
 constexpr s32 high(const Spec& s) { return 4 / s.wide; }          // rows of cells of a group
 constexpr s32 taps(const Spec& s) { return s.groups * high(s); }  // rows of cells of a window
 constexpr s32 slots(const Spec& s) { return 2 * high(s); }        // rows of cells in shared memory
@@ -70,9 +77,10 @@ constexpr s32 own_channels(const Spec& s) { return s.bn / 4; }    // of a thread
 constexpr s32 cells(const Spec& s) {
   return (s.pool ? 2 * s.tile.columns + 1 : s.tile.columns) + s.wide - 1;
 }
-// Blocks of weights: two channels of each group; an odd last channel of two groups, or of one alone.
+// Blocks of weights of codes: two channels of each group; an odd last channel of two groups, or of one alone. Of reals: a channel of a group.
 constexpr s32 paired_blocks(const Spec& s) { return s.groups * (s.x.channels / 2); }
 constexpr s32 weight_blocks(const Spec& s) {
+  if (!is_code(s.number)) return s.groups * s.x.channels;
   return paired_blocks(s) + s.x.channels % 2 * s.groups * (1 + s.groups % 2);
 }
 constexpr s64 blocks(const Spec& s, s64 images) {
@@ -87,7 +95,7 @@ constexpr Memory memory(const Spec& s) {
   constexpr s32 kSwizzleAlignment = 8 * kKBytes, kTableBytes = 256;
   Memory m{};
   m.cells = weight_blocks(s) * s.bn * kKBytes;
-  m.ends = m.cells + slots(s) * s.x.channels * kPitch * 4;
+  m.ends = m.cells + slots(s) * s.x.channels * words(s) * pitch(s) * 4;
   m.pixels = m.ends + 8 * s.bn + kTableBytes;
   m.all = m.pixels + s.tile.ahead * s.x.channels * kThreads * 8 + kSwizzleAlignment;
   return m;
@@ -106,7 +114,11 @@ constexpr s32 channel_of_row(s32 p, const Spec& s) {
   RULE(s.bn == 16 || s.bn == 32 || s.bn == 64, "a product has so many columns")               \
   RULE(s.cout <= s.bn, "a product has all channels")                                          \
   RULE(cells(s) <= 64, "two threads make a cell")                                             \
-  RULE(!s.end.real && !s.end.residual && !s.end.sum, "only codes leave it")                   \
+  RULE(s.number != Number::f32, "tensor cores multiply codes or 16 bits")                     \
+  RULE(is_code(s.number) || !s.real_end.residual, "nothing is added")                         \
+  RULE(is_code(s.number) || !s.pool || s.real_end.function.kind == EndFunction::none,         \
+       "a function may turn the order of sums")                                               \
+  RULE(!s.end.real && !s.end.residual && !s.end.sum, "codes become codes")                    \
   RULE(!s.pool || !s.end.table, "a table may turn the order of sums")                         \
   RULE(own_channels(s) % s.y_access == 0, "a thread stores its own channels")
 OCTET_RULES(Spec, STEM_RULES)
@@ -116,8 +128,10 @@ struct Params {
   // Blocks of bn rows of 32 bytes of k, swizzled; channel_of_row(). Byte 16 * half + 4 * q + b is pixel b of a word in the cell that lane q takes. Which word: in
   // paired blocks for each group, channels 2i and 2i + 1 of it. Of an odd last channel block g has groups g and g + 1 (around), block groups + g group g
   // alone, so that registers stay where they are as groups take turns.
-  const s8* weights;
+  // Of reals a block is a channel of a group: number 8 * half + 2 * q + b is pixel 2 * half + b in the cell that lane q takes.
+  const u8* weights;
   EpilogueParams end;
+  RealEndParams real_end;
 };
 
 }  // namespace octet::cuda::stem
