@@ -97,11 +97,12 @@ class Operands {
   // Each output lies within what its sums may lose, and a rounding, of the exact one.
   void expect_near(const Tensor& got, const std::string& what) const {
     const HalfCase& c = case_;
-    for (s64 n = 0; n < c.batch; ++n)
-      for (s64 o = 0; o < c.outputs; ++o)
-        for (s64 h = 0; h < c.out_h(); ++h)
-          for (s64 w = 0; w < c.out_w(); ++w)
-            ASSERT_NO_FATAL_FAILURE(expect_output(got, what, {n, o, h, w}));
+    const s64 height = c.out_h(), width = c.out_w();
+    for (s64 i = 0; i < c.batch * c.outputs * height * width; ++i) {
+      const s64 image = i / (height * width);
+      ASSERT_NO_FATAL_FAILURE(expect_output(
+          got, what, {image / c.outputs, image % c.outputs, i / width % height, i % width}));
+    }
   }
 
  private:

@@ -202,6 +202,9 @@ TEST(GpuHalfProducts, BroughtResiduals) {
                    .activation = "relu",
                    .rows = true},
                   kTiles);
+  // Two blocks share a multiprocessor, and two warpgroups of each take turns.
+  expect_all_near({.channels = 16, .height = 300, .outputs = 64, .residual = "f16", .rows = true},
+                  1, "pp_rows_res_x2");
 }
 
 // Infinities, NaN and what f16 does not hold come as the unit makes them, in their own outputs and no others; numbers below the normal ones are none of zero.

@@ -159,8 +159,10 @@ class Chooser {
     return false;
   }
 
-  // One is waited for while another is added, by another block or by this one.
-  static s32 fewest_residuals(const WindowTile& tile) { return tile.blocks > 1 ? 1 : 2; }
+  // One is waited for while another is added: by another block, or by this one. Warpgroups that take turns have one each.
+  static s32 fewest_residuals(const WindowTile& tile) {
+    return tile.blocks > 1 && !tile.pingpong ? 1 : 2;
+  }
   // So many that memory's latency is hidden.
   s32 most_residuals() const {
     constexpr s32 kBytes = 64 << 10, kMost = 4;
