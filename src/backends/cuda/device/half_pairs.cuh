@@ -10,14 +10,7 @@ namespace octet::cuda {
 
 template <Number kType>
 __device__ __forceinline__ u32 half_pair(f32 low, f32 high) {
-#ifndef OCTET_EMULATED
-  if constexpr (kType == Number::bf16) {
-    u32 pair;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
-    return pair;
-  }
-#endif
-  return kType == Number::f16 ? pair_of_f16(low, high) : (u32)bf16_of(low) | (u32)bf16_of(high) << 16;
+  return kType == Number::f16 ? pair_of_f16(low, high) : pair_of_bf16(low, high);
 }
 
 #ifdef OCTET_EMULATED

@@ -2,9 +2,7 @@
 // Reals as they lie in memory: f32, or 16 bits.
 #pragma once
 
-#include "backends/cuda/device/functions.cuh"
-#include "backends/cuda/device/mma_float.cuh"
-#include "backends/cuda/device/number.h"
+#include "backends/cuda/device/half_pairs.cuh"
 
 namespace octet::cuda {
 
@@ -36,15 +34,11 @@ __device__ __forceinline__ RealPair load_pair(const u8* from, s64 at) {
   }
 }
 
-template <Number kType>
-__device__ __forceinline__ u32 pair_of(RealPair y) {
-  return kType == Number::f16 ? pair_of_f16(y.even, y.odd) : pair_of_bf16(y.even, y.odd);
-}
 // To the nearest number of the type.
 template <Number kType>
 __device__ __forceinline__ f32 rounded_real(f32 y) {
   if constexpr (kType == Number::f32) return y;
-  return half_of_pair<kType>(pair_of<kType>({y, 0.0f}), 0);
+  return half_of_pair<kType>(half_pair<kType>(y, 0.0f), 0);
 }
 
 // y, which kRounded holds where it is stored as f32.
@@ -53,7 +47,7 @@ __device__ __forceinline__ void store_real(u8* to, s64 at, f32 y) {
   if constexpr (kType == Number::f32) {
     ((f32*)to)[at] = rounded_real<kRounded>(y);
   } else {
-    ((u16*)to)[at] = (u16)pair_of<kType>({y, 0.0f});
+    ((u16*)to)[at] = (u16)half_pair<kType>(y, 0.0f);
   }
 }
 template <Number kType, Number kRounded>
@@ -61,7 +55,7 @@ __device__ __forceinline__ void store_pair(u8* to, s64 at, RealPair y) {
   if constexpr (kType == Number::f32) {
     *(float2*)((f32*)to + at) = float2{rounded_real<kRounded>(y.even), rounded_real<kRounded>(y.odd)};
   } else {
-    *(u32*)((u16*)to + at) = pair_of<kType>(y);
+    *(u32*)((u16*)to + at) = half_pair<kType>(y.even, y.odd);
   }
 }
 
