@@ -210,7 +210,11 @@ Offer product_wgmma_offer(const LowerRequest& request, const FloatProduct& produ
   const Chip& chip = device_of(request).chip();
   if (std::string reason = reject(product, chip); !reason.empty()) return Reject{reason};
   Spec spec = without_tile(product);
-  const std::vector<CostedTile> tiles = window_tiles(choice_of(product, spec, chip.costs()), chip);
+  std::vector<CostedTile> tiles = window_tiles(choice_of(product, spec, chip.costs()), chip);
+  // Of tiles that cost the same, with a function at their end: 128x128 took 115 us where 64x256 took 127 (Gelu of 12288 x 3072 on an H200).
+  if (product.function.kind != EndFunction::none)
+    std::ranges::stable_sort(tiles, {},
+                             [](const CostedTile& t) { return std::pair(t.cost, -t.tile.bm_wg); });
   if (tiles.empty()) return Reject{"no tile fits the chip"};
   const bool measured = request.target.keep_others || request.target.tuning != nullptr;
   Candidates candidates;
