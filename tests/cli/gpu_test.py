@@ -78,9 +78,9 @@ class Gpu(unittest.TestCase):
         absent = self.on_gpu("devices", "--json", OCTET_CUDA_DRIVER="/no/such").json["devices"]
         self.assertEqual([d["name"] for d in absent], ["cpu", "cuda:0"])
         self.assertIn("/no/such", absent[1]["missing"])
-        old = self.on_gpu("devices", "--json", OCTET_EMULATED_DEVICES=2, OCTET_EMULATED_CAPABILITY="7.5").json["devices"]
+        old = self.on_gpu("devices", "--json", OCTET_EMULATED_DEVICES=2, OCTET_EMULATED_CAPABILITY="7.2").json["devices"]
         self.assertEqual(len(old), 3)
-        self.assertIn("7.5", old[2]["missing"])
+        self.assertIn("7.2", old[2]["missing"])
 
     def test_chips_whose_kernels_were_not_measured(self):
         for capability, known, level, tuned in (("9.0", "90", "sm_90a", True), ("8.6", "86,90", "sm_86", False), ("10.0", "80,90,100", "sm_100", False),
@@ -188,15 +188,26 @@ class Gpu(unittest.TestCase):
         self.assertIn("twice", self.on_gpu("bench", digits_engine(), "--device", "cuda:0,cuda:0", code=2).err)
         self.assertIn("cuda:7", self.on_gpu("bench", digits_engine(), "--device", "cuda:0,cuda:7", code=2).err)
 
+    def test_kernels_of_an_older_chip(self):
+        octet("run", digits_engine(), self.image, "-o", self.folder / "cpu.npz")
+        for chip, older, level in (("9.0", "7.5", "compute_75"), ("9.0", "8.9", "compute_89"), ("9.0", "9.0", "compute_90"), ("8.0", "7.5", "compute_75")):
+            asked = {"OCTET_EMULATED_CAPABILITY": chip, "OCTET_CUDA_ARCHITECTURE": older}
+            self.assertEqual(self.on_gpu("devices", "--json", **asked).json["devices"][1]["level"], level)
+            self.run_digit(**asked)
+            self.assertEqual((self.folder / "out.npz").read_bytes(), (self.folder / "cpu.npz").read_bytes(), level)
+            (self.folder / "out.npz").unlink()
+        for older in ("9.0", "8", "8.4", "x", "-7.5", "7.5 ", "7.55"):
+            self.refused(f"OCTET_CUDA_ARCHITECTURE={older}", "no newer than this one (8.6)", OCTET_EMULATED_CAPABILITY="8.6", OCTET_CUDA_ARCHITECTURE=older)
+
     def test_what_a_machine_lacks(self):
         self.refused("/no/such", OCTET_CUDA_DRIVER="/no/such")
         self.refused("libnvrtc", OCTET_NVRTC="/no/such")
         self.refused("device", OCTET_EMULATED_DEVICES=0)
         self.refused("cuda:7", device="cuda:7")
         self.refused("CUDA_VISIBLE_DEVICES is ''", OCTET_EMULATED_DEVICES=0, CUDA_VISIBLE_DEVICES="")
-        for capability in ("7.5", "6.1"):
-            self.refused(f"capability {capability}", "mma of s8 (m16n8k32) and cp.async", "from 8.0 on", OCTET_EMULATED_CAPABILITY=capability)
-        for capability in ("8.6", "8.9", "9.0"):
+        for capability in ("7.2", "6.1"):
+            self.refused(f"capability {capability}", "mma of s8", "from 7.5 on", OCTET_EMULATED_CAPABILITY=capability)
+        for capability in ("7.5", "8.6", "8.9", "9.0"):
             self.run_digit(OCTET_EMULATED_CAPABILITY=capability)
 
     def test_libraries_of_another_kind(self):

@@ -280,9 +280,8 @@ TEST_P(GpuAttention, EveryKernelGivesTheBytesOfTheCpu) {
       kernels, [](const std::string& kernel) { return kernel.find("_of_") != kernel.npos; });
   std::printf("%d of %d kernels run all of it, %d its operands too\n", static_cast<int>(together),
               static_cast<int>(kernels.size()), static_cast<int>(joined));
-  if (device->level() != "sm_90a") {
-    EXPECT_EQ(together, 0);
-  } else if (emulated || count >= 10 * kSlices) {  // one case alone may have no such kernel
+  if (!kernels.empty() &&
+      (emulated || count >= 10 * kSlices)) {  // one case alone may have no such kernel
     EXPECT_GT(together, 0);
   }
 }

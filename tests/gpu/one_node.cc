@@ -107,7 +107,7 @@ CallerMemory inputs_on_device(size_t count) {
           .aligned = std::vector<bool>(count, true)};
 }
 
-bool multiplies(const Node& node) {
+bool has_macs(const Node& node) {
   return node.op->traits != nullptr && node.op->traits->macs != nullptr;
 }
 
@@ -128,6 +128,10 @@ const Device* hopper(std::string& why) {
   why = cuda::cuda_device(device).chip().reject_without(
       {cuda::Instruction::wgmma, cuda::Instruction::tma});
   return why.empty() ? device : nullptr;
+}
+
+bool multiplies(const Device& gpu, std::string_view type) {
+  return cuda::cuda_device(&gpu).chip().reject_without_mma(type != "bf16").empty();
 }
 
 bool is_emulated(const Device& device) {
@@ -181,7 +185,7 @@ void expect_bytes(const Graph& graph, size_t node, std::span<const Tensor> input
     Plan one = with_kernel(plan, node, candidate);
     kernels.push_back(candidate.kernel);
     // What multiplies names the rate of its unit.
-    EXPECT_EQ(candidate.macs_per_cycle > 0, multiplies(plan.graph.nodes[node]))
+    EXPECT_EQ(candidate.macs_per_cycle > 0, has_macs(plan.graph.nodes[node]))
         << what << ", " << candidate.kernel;
     if (only_compiles()) {
       compile_kernels(one);

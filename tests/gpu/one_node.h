@@ -16,6 +16,8 @@ namespace octet::test {
 const Device* gpu_device(std::string& why);
 // The same where it has products of warpgroups and the tensor memory accelerator; else null.
 const Device* hopper(std::string& why);
+// Whether its tensor cores multiply numbers of that type: "f16", "bf16".
+bool multiplies(const Device& gpu, std::string_view type);
 // A GPU takes large cases, and many, in no time; an emulated one does not.
 bool is_emulated(const Device& device);
 // How many cases of a sweep: the environment's OCTET_TEST_CASES, else so many.

@@ -71,6 +71,16 @@ std::vector<int> what_the_compiler_knows() {
   }
 }
 
+// As if the chip were one of an older architecture.
+void limit_to(const Architecture& older, Chip& chip) {
+  const ArchitectureLimits& limits = older.limits;
+  if (limits.threads == 0) return;
+  chip.threads = std::min(chip.threads, limits.threads);
+  chip.shared_bytes = std::min(chip.shared_bytes, limits.shared_bytes);
+  chip.shared_bytes_per_block =
+      std::min(chip.shared_bytes_per_block, limits.shared_bytes_per_block);
+}
+
 // Behind these no call of this process to the device works.
 bool is_sticky(CUresult result) {
   constexpr CUresult kFirst = 700, kLast = 721, kUnavailable = 46, kEcc = 214, kUnknown = 999;
@@ -107,17 +117,19 @@ CudaDevice::CudaDevice(int ordinal)
       name_("cuda:" + std::to_string(ordinal)),
       device_(find_device(ordinal)),
       chip_(read_chip(device_)) {
-  set_architecture();
+  set_architecture(true);
   check(driver().cuDevicePrimaryCtxRetain(&context_, device_), "to open the device");
 }
 
 CudaDevice::CudaDevice(Chip chip, Take take)
     : ordinal_(0), name_("cuda:0"), chip_(std::move(chip)), take_(std::move(take)) {
-  set_architecture();
+  set_architecture(false);
 }
 
-void CudaDevice::set_architecture() {
-  const auto found = compilation_for(chip_.capability, what_the_compiler_knows);
+void CudaDevice::set_architecture(bool may_be_older) {
+  const auto asked = may_be_older ? compilation_as_asked(chip_.capability) : std::nullopt;
+  if (asked) limit_to(*asked->architecture, chip_);
+  const auto found = asked ? asked : compilation_for(chip_.capability, what_the_compiler_knows);
   if (!found)
     fail(kRefused, "device {} ({}) has compute capability {}; Octet's kernels need {}", name_,
          chip_.name, chip_.capability.text(), needs_of_all_kernels());

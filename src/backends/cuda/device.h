@@ -42,7 +42,15 @@ struct Chip {
   bool has(Instruction instruction) const { return architecture->instructions.has(instruction); }
   // Why a kernel of these instructions is not taken; empty where the chip has them all.
   std::string reject_without(std::initializer_list<Instruction> needed) const;
-  const Costs& costs() const { return costs_of(*architecture); }
+  // The same of products of f16, or of bf16.
+  std::string reject_without_mma(bool f16) const {
+    return reject_without({f16 ? Instruction::mma_f16 : Instruction::mma_bf16});
+  }
+  const Costs& costs() const { return costs_of(*architecture, halves_f16(*architecture, name)); }
+  // Products of s8 in a cycle where kernels are of warpgroups: by wgmma, or by the warps' own mma (device/warpgroup.cuh).
+  f64 warpgroup_rate() const {
+    return has(Instruction::wgmma) ? costs().rate_wgmma_s8 : costs().rate_mma_s8;
+  }
 };
 
 // Kernels that somebody uses, by their source's key.
@@ -102,7 +110,7 @@ class CudaDevice final : public Device {
 
  private:
   // Of the chip's capability: whose kernels run, and what they are compiled for.
-  void set_architecture();
+  void set_architecture(bool may_be_older);
 
   const int ordinal_;
   const std::string name_;

@@ -182,7 +182,9 @@ std::vector<int> compiler_targets() {
 }
 
 std::vector<std::string> compile_options(const std::string& arch) {
-  return {"-arch=" + arch, "-fmad=false", "-default-device", "-w"};
+  std::vector<std::string> options = {"-arch=" + arch, "-fmad=false", "-default-device", "-w"};
+  append(options, options_for(arch));
+  return options;
 }
 
 std::vector<char> compile_here(const std::string& text, const std::string& name,

@@ -7,7 +7,7 @@ struct EmulatedDim {
   unsigned x, y, z;
 };
 
-// One lane's part of mma.sync.m16n8k32: what it holds of the four matrices (d is read and written).
+// One lane's part of mma.sync.m16n8k32, or of m8n8k16 (a and b of one word, d of two): what it holds of the four matrices (d is read and written).
 struct EmulatedMma {
   bool a_signed;
   int* d;
@@ -15,7 +15,7 @@ struct EmulatedMma {
   const unsigned* b;
 };
 
-// One lane's part of mma.m16n8k16 for 16-bit floats with sums in f32.
+// One lane's part of mma.m16n8k16 for 16-bit floats with sums in f32, or of m16n8k8 (a of two words, b of one).
 struct EmulatedMmaFloat {
   bool f16;  // else bf16
   float* d;
@@ -54,7 +54,7 @@ struct EmulatedServices {
   // Waits until every lane of `mask` that still runs is here, then `work` is done once.
   void (*exchange)(unsigned mask, EmulatedWork work, void* mine);
   void (*trap)(const char* why);
-  EmulatedWork mma, ldmatrix, mma_float;
+  EmulatedWork mma, mma_m8n8k16, ldmatrix, mma_float, mma_f16_m16n8k8;
   void (*yield)();     // another thread goes on; this one waits for what `progress` tells of
   void (*progress)();  // something has come that threads may wait for
   void (*named)(unsigned id, unsigned threads,

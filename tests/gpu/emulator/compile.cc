@@ -150,8 +150,9 @@ bool preprocess(const Scratch& files, const std::vector<std::string>& defines) {
   return run(command, files.path(".log"));
 }
 
-bool build(const Scratch& files) {
+bool build(const Scratch& files, const std::vector<std::string>& defines) {
   std::vector<std::string> command = {compiler()};
+  command.insert(command.end(), defines.begin(), defines.end());
   for (const char* flag : kFlags) command.emplace_back(flag);
   command.insert(command.end(), {"-I", OCTET_EMULATOR_SOURCES, files.path(".cc"), "-o",
                                  files.path(".so"), "-lm", "-lc"});
@@ -196,7 +197,7 @@ Compiled compile_into(const fs::path& kept, const std::string& source,
   write(files.path(".cu"), with_own_words(source));
   if (!preprocess(files, defines)) return {false, "", log_of(files)};
   write(files.path(".cc"), host_source(read(files.path(".ii"))));
-  if (!build(files)) return {false, "", log_of(files)};
+  if (!build(files, defines)) return {false, "", log_of(files)};
   std::string image = read(files.path(".so"));
   if (!seal_image(image)) return {false, "", "the image was not written\n"};
   write(files.path(".so"), image);

@@ -246,7 +246,15 @@ bool has_large_multiprocessors() {
   return capability(false) >= kHopper && capability(false) < kSmallBlackwell;
 }
 
-constexpr int kReservedShared = 1 << 10;  // of a block, kept by the system
+bool is_turing() { return octet::emulator::capability_number() == 75; }
+
+int threads_of_multiprocessor() {
+  if (is_turing()) return 1024;
+  return has_large_multiprocessors() ? 2048 : 1536;
+}
+
+// Of a block, kept by the system.
+int reserved_shared_bytes() { return is_turing() ? 0 : 1 << 10; }
 
 }  // namespace
 
@@ -283,16 +291,16 @@ const std::map<int, int>& attributes() {
       {octet::cuda::kMemoryClockKilohertz, 1000000},
       {octet::cuda::kMemoryBusBits, 64},
       {octet::cuda::kL2Bytes, 1 << 20},
-      {octet::cuda::kThreadsOfMultiprocessor, has_large_multiprocessors() ? 2048 : 1536},
+      {octet::cuda::kThreadsOfMultiprocessor, threads_of_multiprocessor()},
       {41, 1},  // unified addresses
       {octet::cuda::kComputeMajor, capability(false)},
       {octet::cuda::kComputeMinor, capability(true)},
       {octet::cuda::kSharedBytesOfMultiprocessor,
-       static_cast<int>(shared_bytes_opt_in() + kReservedShared)},
+       static_cast<int>(shared_bytes_opt_in()) + reserved_shared_bytes()},
       {octet::cuda::kRegistersOfMultiprocessor, 65536},
       {octet::cuda::kSharedBytesPerBlock, static_cast<int>(shared_bytes_opt_in())},
       {106, 32},  // blocks of a multiprocessor
-      {octet::cuda::kReservedSharedBytes, kReservedShared},
+      {octet::cuda::kReservedSharedBytes, reserved_shared_bytes()},
   }));
   return *values;
 }
@@ -302,7 +310,8 @@ const std::map<int, int>& attributes() {
 int octet::emulator::capability_number() { return 10 * capability(false) + capability(true); }
 
 size_t octet::emulator::shared_bytes_opt_in() {
-  constexpr size_t kOthers = 99 << 10;
+  constexpr size_t kOthers = 99 << 10, kTuring = 64 << 10;
+  if (is_turing()) return kTuring;
   return has_large_multiprocessors() ? kMostSharedBytes : kOthers;
 }
 

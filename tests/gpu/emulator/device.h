@@ -39,7 +39,7 @@ inline constexpr CUresult kNotInitialized = 3, kNotFound = 500, kNotReady = 600,
                           kCapturedEvent = 907, kCaptureWrongThread = 908, kInvalidCluster = 912;
 inline constexpr size_t kSharedBytes = 48 << 10, kMostSharedBytes = 227 << 10;
 size_t
-shared_bytes_opt_in();  // of a block: kMostSharedBytes from 9.0 on, 99 KB of others and of 12.0
+shared_bytes_opt_in();  // of a block: kMostSharedBytes from 9.0 on, 64 KB of 7.5, 99 KB of others and of 12.0
 
 // One lock for all: functions of the driver run one at a time, kernels included.
 std::recursive_mutex& machine_lock();

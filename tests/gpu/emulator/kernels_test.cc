@@ -158,9 +158,14 @@ constexpr const char* kLoadMatrix = R"(
     __syncwarp();
     ldmatrix4(fa, tile + (lane % 16) * 32 + lane / 16 * 16);)";
 
-void expect_mma(const std::string& source, bool a_signed) {
+// The defines of a chip of 7.5 (arch/sm75.h).
+const std::vector<std::string> kTuring = {"-DOCTET_WITHOUT_MMA_LONG", "-DOCTET_WITHOUT_CP_ASYNC",
+                                          "-DOCTET_WITHOUT_MMA_BF16", "-DOCTET_WITHOUT_HALF_PAIRS"};
+
+void expect_mma(const std::string& source, bool a_signed,
+                const std::vector<std::string>& options = {}) {
   const std::vector<std::uint8_t> bytes = random_values<std::uint8_t>(512 + 256);
-  const Kernel kernel(source);
+  const Kernel kernel(source, options);
   const Buffer<std::uint8_t> in(bytes);
   const Buffer<int> out(128);
   ASSERT_EQ(kernel.launch(shape(1, 32), Pointers{in.pointer(), out.pointer()}), 0);
@@ -182,6 +187,36 @@ TEST(EmulatedGpu, MultipliesMatrices) {
   expect_mma(mma_source(kLoads, "mma_u8s8"), false);
   expect_mma(mma_source(kLoads, "mma_s8s8"), true);
   expect_mma(mma_source(kLoadMatrix, "mma_u8s8"), false);
+}
+
+// Four products of m8n8k16 are one of m16n8k32.
+TEST(EmulatedGpu, MultipliesMatricesOfTuring) {
+  expect_mma(mma_source(kLoads, "mma_u8s8"), false, kTuring);
+  expect_mma(mma_source(kLoads, "mma_s8s8"), true, kTuring);
+  expect_mma(mma_source(kLoadMatrix, "mma_u8s8"), false, kTuring);
+}
+
+// Copies that nobody has waited for: undefined where there is cp.async, there where they come through registers. Both are there once they were waited for.
+TEST(EmulatedGpu, CopiesOfTuringComeAtOnce) {
+  const std::string body = R"(
+    extern __shared__ __align__(16) u8 dynamic[];
+    s32* to = (s32*)dynamic;
+    copy_async16(to, in), copy_async8(to + 4, in + 4), copy_async4(to + 6, in + 6);
+    copy_async_or_zero<16>(to + 8, in + 8, true), copy_async_or_zero<8>(to + 12, in + 12, false);
+    copy_async_commit();
+    out[16] = to[3];
+    copy_async_wait<0>();
+    for (int i = 0; i < 14; ++i) out[i] = i == 7 ? 7 : to[i];)";
+  for (const bool turing : {false, true}) {
+    const Kernel kernel(simple(body), turing ? kTuring : std::vector<std::string>{});
+    const Buffer<int> in(counted(16)), out(17);
+    ASSERT_EQ(kernel.launch(shape(1, 1, 64), Pointers{in.pointer(), out.pointer()}), 0);
+    const std::vector<int> values = out.read();
+    for (int i = 0; i < 12; ++i) EXPECT_EQ(values[static_cast<size_t>(i)], i);
+    EXPECT_EQ(values[12], 0);
+    EXPECT_EQ(values[13], 0);
+    EXPECT_EQ(values[16], turing ? 3 : static_cast<int>(0xA5A5A5A5u));
+  }
 }
 
 TEST(EmulatedGpu, KernelsInConditionsAndTemplates) {

@@ -133,6 +133,30 @@ void mma(void** lanes, unsigned present) {
   }
 }
 
+// The fragments of mma.m8n8k16 for 8-bit types: row (of b column) lane / 4, bytes 4q to 4q + 3 of k (q = lane % 4); sums 2q and 2q + 1 of row lane / 4.
+void mma_m8n8k16(void** lanes, unsigned present) {
+  all_lanes(present, "lanes of the warp are missing at mma");
+  const auto lane_at = [&](int lane) { return static_cast<const EmulatedMma*>(lanes[lane]); };
+  int a[8][16], b[8][16];
+  for (int lane = 0; lane < 32; ++lane) {
+    for (int i = 0; i < 4; ++i) {
+      const unsigned code = *lane_at(lane)->a >> (8 * i) & 255;
+      const int k = lane % 4 * 4 + i;
+      a[lane / 4][k] =
+          lane_at(lane)->a_signed ? static_cast<std::int8_t>(code) : static_cast<int>(code);
+      b[lane / 4][k] = static_cast<std::int8_t>(*lane_at(lane)->b >> (8 * i) & 255);
+    }
+  }
+  for (int lane = 0; lane < 32; ++lane) {
+    for (int i = 0; i < 2; ++i) {
+      int sum = 0;
+      for (int k = 0; k < 16; ++k) sum += a[lane / 4][k] * b[lane % 4 * 2 + i][k];
+      int& d = lane_at(lane)->d[i];
+      d = static_cast<int>(static_cast<unsigned>(d) + static_cast<unsigned>(sum));
+    }
+  }
+}
+
 // The fragments of mma.m16n8k16 for 16-bit types. The unit's rounding, as it was measured on real ones by others (docs/numerics.md, section 7): products are exact, they and the sum so far are
 // truncated to so many bits below the largest exponent among them, added exactly, and truncated to f32. A Hopper takes all 16 of k at once, others 8 and 8.
 void mma_float(void** lanes, unsigned present) {
@@ -148,6 +172,26 @@ void mma_float(void** lanes, unsigned present) {
       for (int k = 0; k < 16; k += group)
         d[i] = truncated_sum(d[i], tile.a[row] + k, tile.b[column] + k, group, bits);
     }
+  }
+}
+
+// The fragments of mma.m16n8k8 for f16: halves 2q and 2q + 1 (q = lane % 4) of rows lane / 4 and 8 further, and of column lane / 4.
+void mma_f16_m16n8k8(void** lanes, unsigned present) {
+  all_lanes(present, "lanes of the warp are missing at mma");
+  static double a[16][8], b[8][8];
+  for (int lane = 0; lane < 32; ++lane) {
+    const auto& mine = *static_cast<const EmulatedMmaFloat*>(lanes[lane]);
+    for (int h = 0; h < 2; ++h) {
+      const int k = lane % 4 * 2 + h;
+      for (int part = 0; part < 2; ++part)
+        a[lane / 4 + 8 * part][k] = real_of(mine.a[part] >> (16 * h) & 0xffff, true);
+      b[lane / 4][k] = real_of(*mine.b >> (16 * h) & 0xffff, true);
+    }
+  }
+  for (int lane = 0; lane < 32; ++lane) {
+    float* d = static_cast<const EmulatedMmaFloat*>(lanes[lane])->d;
+    for (int i = 0; i < 4; ++i)
+      d[i] = truncated_sum(d[i], a[lane / 4 + i / 2 * 8], b[lane % 4 * 2 + i % 2], 8, kOtherBits);
   }
 }
 

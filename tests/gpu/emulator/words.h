@@ -283,6 +283,7 @@ inline void emulated_copy_later(void* to, const void* from, unsigned bytes) {
   memset(to, 0xA5, bytes);
   emulated.services->later(kEmulatedCopies, emulated_copy, &copy, sizeof copy);
 }
+#ifndef OCTET_WITHOUT_CP_ASYNC
 inline void copy_async16(void* to, const void* from) { emulated_copy_later(to, from, 16); }
 inline void copy_async8(void* to, const void* from) { emulated_copy_later(to, from, 8); }
 inline void copy_async4(void* to, const void* from) { emulated_copy_later(to, from, 4); }
@@ -296,6 +297,7 @@ inline void copy_async_wait() {
   emulated.services->come(kEmulatedCopies, kLeft);
   asm volatile("" ::: "memory");
 }
+#endif
 
 inline void emulated_wait_for_predecessor() {
   emulated.services->wait_for_predecessor();
@@ -306,6 +308,14 @@ inline void emulated_wait_for_predecessor() {
 inline void emulated_mma(bool a_signed, int* d, const unsigned* a, const unsigned* b) {
   EmulatedMma mine = {a_signed, d, a, b};
   emulated_meet(~0u, emulated.services->mma, &mine);
+}
+inline void emulated_mma_m8n8k16(bool a_signed, int* d, const unsigned* a, const unsigned* b) {
+  EmulatedMma mine = {a_signed, d, a, b};
+  emulated_meet(~0u, emulated.services->mma_m8n8k16, &mine);
+}
+inline void emulated_mma_f16_m16n8k8(float* d, const unsigned* a, const unsigned* b) {
+  EmulatedMmaFloat mine = {true, d, a, b};
+  emulated_meet(~0u, emulated.services->mma_f16_m16n8k8, &mine);
 }
 inline void emulated_mma_float(bool f16, float* d, const unsigned* a, const unsigned* b) {
   EmulatedMmaFloat mine = {f16, d, a, b};

@@ -53,6 +53,8 @@ struct Architecture {
   f64 most_products_s8 = 0;
   // Whose costs are taken where costs.csv has none of its own; its own id: it has them all.
   ArchitectureId costs_from;
+  // Products sold as GeForce make half as many products of f16 with sums of f32 as others of the generation.
+  bool geforce_halves_f16 = false;
 
   // Not a generation but what all later chips run.
   constexpr bool is_plain() const { return is_ptx(target); }
@@ -70,7 +72,17 @@ struct Compilation {
 // it (`compiler_knows`: 90 for 9.0; asked only where it matters), and else as PTX. Nothing: the chip lacks what all kernels need.
 std::optional<Compilation> compilation_for(Capability chip,
                                            const std::function<std::vector<int>()>& compiler_knows);
-// "mma of s8 (m16n8k32) and cp.async, which chips have from 8.0 on"
+// "mma of s8, which chips have from 7.5 on"
 std::string needs_of_all_kernels();
+
+// What is made for a chip in place of what would be, to run the kernels of an older one on it: OCTET_CUDA_ARCHITECTURE, "7.5". They are PTX, since machine code of
+// another generation does not run, and the chip counts as one with the older one's limits. Nothing where it is not set; throws Error(invalid_argument) for what is no older capability.
+std::optional<Compilation> compilation_as_asked(Capability chip);
+
+// -DOCTET_WITHOUT_CP_ASYNC and so on, of what the chips of a target lack.
+std::vector<std::string> options_for(std::string_view target);
+
+// Whether a product makes products of f16 at half its generation's rate.
+bool halves_f16(const Architecture& architecture, std::string_view product);
 
 }  // namespace octet::cuda

@@ -5,6 +5,7 @@
 
 #include "backends/cuda/arch/sm100.h"
 #include "backends/cuda/arch/sm120.h"
+#include "backends/cuda/arch/sm75.h"
 #include "backends/cuda/arch/sm80.h"
 #include "backends/cuda/arch/sm86.h"
 #include "backends/cuda/arch/sm90.h"
@@ -79,8 +80,14 @@ constexpr Costs all_costs(ArchitectureId id) {
   return from == id ? own_costs(id) : filled(own_costs(id), all_costs(from));
 }
 
+// Of products that make half as many products of f16.
+constexpr Costs with_halved_f16(Costs costs) {
+  costs.rate_mma_f16 /= 2;
+  return costs;
+}
+
 struct Table {
-  std::array<Costs, kCount> costs;
+  std::array<Costs, kCount> costs, halved;
   std::array<bool, kCount> tuned{};
 };
 
@@ -89,6 +96,7 @@ constexpr Table make_table() {
   for (size_t i = 0; i < kCount; ++i) {
     const auto id = static_cast<ArchitectureId>(i);
     table.costs[i] = all_costs(id);
+    table.halved[i] = with_halved_f16(table.costs[i]);
     table.tuned[i] = is_complete(own_costs(id), row_of(id).instructions);
     if (!is_complete(table.costs[i], row_of(id).instructions)) throw "a term has no value";
   }
@@ -108,6 +116,10 @@ constexpr CostRow kRows[] = {
 
 const Costs& costs_of(const Architecture& architecture) {
   return kTable.costs[static_cast<size_t>(architecture.id)];
+}
+
+const Costs& costs_of(const Architecture& architecture, bool halved_f16) {
+  return halved_f16 ? kTable.halved[static_cast<size_t>(architecture.id)] : costs_of(architecture);
 }
 
 bool is_tuned(const Architecture& architecture) {

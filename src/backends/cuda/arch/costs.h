@@ -20,6 +20,8 @@ struct Costs {
 };
 
 const Costs& costs_of(const Architecture& architecture);
+// The same of a product that makes products of f16 at half its generation's rate (halves_f16()).
+const Costs& costs_of(const Architecture& architecture, bool halved_f16);
 // Whether each of them was set for this architecture, and for no other.
 bool is_tuned(const Architecture& architecture);
 

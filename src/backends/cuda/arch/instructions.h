@@ -8,14 +8,19 @@
 
 namespace octet::cuda {
 
-// INSTRUCTION(name, as users read it)
-#define OCTET_INSTRUCTIONS(INSTRUCTION)             \
-  INSTRUCTION(dot_s8, "dp4a")                       \
-  INSTRUCTION(mma_s8, "mma of s8 (m16n8k32)")       \
-  INSTRUCTION(cp_async, "cp.async")                 \
-  INSTRUCTION(mbarrier, "mbarrier")                 \
-  INSTRUCTION(tma, "tensor memory accelerator")     \
-  INSTRUCTION(pdl, "programmatic dependent launch") \
+// INSTRUCTION(name, as users read it). What a kernel does otherwise where one is missing is decided in device/, by OCTET_WITHOUT_ and the name in capitals, which the
+// compiler of kernels is given (options_for()).
+#define OCTET_INSTRUCTIONS(INSTRUCTION)                                 \
+  INSTRUCTION(dot_s8, "dp4a")                                           \
+  INSTRUCTION(mma_s8, "mma of s8")                                      \
+  INSTRUCTION(mma_f16, "mma of f16")                                    \
+  INSTRUCTION(mma_bf16, "mma of bf16")                                  \
+  INSTRUCTION(mma_long, "mma of 32 codes (m16n8k32) or 16 floats of k") \
+  INSTRUCTION(half_pairs, "bf16 and comparisons that keep NaN")         \
+  INSTRUCTION(cp_async, "cp.async")                                     \
+  INSTRUCTION(mbarrier, "mbarrier")                                     \
+  INSTRUCTION(tma, "tensor memory accelerator")                         \
+  INSTRUCTION(pdl, "programmatic dependent launch")                     \
   INSTRUCTION(wgmma, "wgmma")
 
 enum class Instruction : u8 {

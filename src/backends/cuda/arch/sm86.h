@@ -15,7 +15,8 @@ inline constexpr Architecture kSm86{.id = ArchitectureId::sm_86,
                                     .instructions = kSm80Instructions,
                                     .limits = kSm86Limits,
                                     .most_products_s8 = 1024,
-                                    .costs_from = ArchitectureId::sm_80};
+                                    .costs_from = ArchitectureId::sm_80,
+                                    .geforce_halves_f16 = true};
 
 inline constexpr Architecture kSm89{.id = ArchitectureId::sm_89,
                                     .target = "sm_89",
@@ -23,6 +24,7 @@ inline constexpr Architecture kSm89{.id = ArchitectureId::sm_89,
                                     .instructions = kSm80Instructions,
                                     .limits = kSm86Limits,
                                     .most_products_s8 = 1024,
-                                    .costs_from = ArchitectureId::sm_86};
+                                    .costs_from = ArchitectureId::sm_86,
+                                    .geforce_halves_f16 = true};
 
 }  // namespace octet::cuda

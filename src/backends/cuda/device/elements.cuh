@@ -3,9 +3,9 @@
 #pragma once
 
 // The larger and the smaller of two; NaN where one is: one instruction, as fmaxf() and fminf() are, which drop it.
-#ifdef OCTET_EMULATED
-static inline f32 max_or_nan(f32 a, f32 b) { return a != a || b != b ? f32_bits(0x7fffffffu) : fmaxf(a, b); }
-static inline f32 min_or_nan(f32 a, f32 b) { return a != a || b != b ? f32_bits(0x7fffffffu) : fminf(a, b); }
+#if defined(OCTET_EMULATED) || defined(OCTET_WITHOUT_HALF_PAIRS)
+__device__ __forceinline__ f32 max_or_nan(f32 a, f32 b) { return a != a || b != b ? f32_bits(0x7fffffffu) : fmaxf(a, b); }
+__device__ __forceinline__ f32 min_or_nan(f32 a, f32 b) { return a != a || b != b ? f32_bits(0x7fffffffu) : fminf(a, b); }
 #else
 __device__ __forceinline__ f32 max_or_nan(f32 a, f32 b) {
   f32 c;

@@ -5,6 +5,21 @@
 #include "backends/cuda/device/math.cuh"
 
 // rounded_f16, rounded_bf16: of what was computed, where a NaN's bits are nobody's; f16_of and bf16_of keep them.
+#if defined(OCTET_EMULATED) || defined(OCTET_WITHOUT_HALF_PAIRS)
+__device__ __forceinline__ u16 bf16_of(f32 x) {
+  const u32 bits = bits_of(x);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return (u16)(bits >> 16 | 0x40u);
+  return (u16)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+__device__ __forceinline__ u16 rounded_bf16(f32 x) { return bf16_of(x); }
+#else
+__device__ __forceinline__ u16 rounded_bf16(f32 x) {
+  u16 half;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(half) : "f"(x));
+  return half;
+}
+__device__ __forceinline__ u16 bf16_of(f32 x) { return x != x ? (u16)(bits_of(x) >> 16 | 0x40u) : rounded_bf16(x); }
+#endif
 #ifdef OCTET_EMULATED
 static inline u16 f16_of(f32 x) {
   const u32 bits = bits_of(x), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
@@ -19,29 +34,17 @@ static inline f32 real_of_f16(u16 half) {
   if (exponent == 0) return f32_bits(sign | bits_of(f32_mul((f32)rest, 0x1p-24f)));
   return f32_bits(sign | (exponent == 31 ? 255u : exponent + 112) << 23 | rest << 13);
 }
-static inline u16 bf16_of(f32 x) {
-  const u32 bits = bits_of(x);
-  if ((bits & 0x7fffffffu) > 0x7f800000u) return (u16)(bits >> 16 | 0x40u);
-  return (u16)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-}
 static inline u16 rounded_f16(f32 x) { return f16_of(x); }
-static inline u16 rounded_bf16(f32 x) { return bf16_of(x); }
 #else
 __device__ __forceinline__ u16 rounded_f16(f32 x) {
   u16 half;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(x));
   return half;
 }
-__device__ __forceinline__ u16 rounded_bf16(f32 x) {
-  u16 half;
-  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(half) : "f"(x));
-  return half;
-}
 __device__ __forceinline__ u16 f16_of(f32 x) {
   const u32 bits = bits_of(x);
   return x != x ? (u16)((bits >> 16 & 0x8000u) | 0x7e00u | (bits >> 13 & 0x3ffu)) : rounded_f16(x);
 }
-__device__ __forceinline__ u16 bf16_of(f32 x) { return x != x ? (u16)(bits_of(x) >> 16 | 0x40u) : rounded_bf16(x); }
 __device__ __forceinline__ f32 real_of_f16(u16 half) { return half_real(half, 0); }
 #endif
 __device__ __forceinline__ f32 real_of_bf16(u16 half) { return f32_bits((u32)half << 16); }

@@ -104,14 +104,76 @@ __device__ __forceinline__ void turn_bytes(u32 (&d)[4], u32 a, u32 b, u32 c, u32
 }
 #endif
 
-// Matrix fragments (m16n8k32, codes by s8), shared memory by 16 bytes, copies behind the program's back.
+// What a chip may lack is handed to the compiler by name (OCTET_WITHOUT_CP_ASYNC and so on: arch/instructions.h), and stands here alone in two forms.
+// Matrix fragments (m16n8k32, codes by s8), shared memory by 16 bytes.
 #ifdef OCTET_EMULATED
-void emulated_mma(bool a_signed, s32* d, const u32* a, const u32* b);   // of the warp
-void emulated_mma_float(bool f16, f32* d, const u32* a, const u32* b);  // of the warp
-void emulated_ldmatrix4(u32* d, const void* row);                       // of the warp
-static inline void mma_u8s8(s32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) { emulated_mma(false, d, a, b); }
-static inline void mma_s8s8(s32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) { emulated_mma(true, d, a, b); }
+void emulated_mma(bool a_signed, s32* d, const u32* a, const u32* b);           // of the warp
+void emulated_mma_m8n8k16(bool a_signed, s32* d, const u32* a, const u32* b);   // of the warp
+void emulated_mma_float(bool f16, f32* d, const u32* a, const u32* b);          // of the warp
+void emulated_mma_f16_m16n8k8(f32* d, const u32* a, const u32* b);              // of the warp
+void emulated_ldmatrix4(u32* d, const void* row);                               // of the warp
 static inline void ldmatrix4(u32 (&d)[4], const void* row) { emulated_ldmatrix4(d, row); }
+#else
+__device__ __forceinline__ u32 shared_address(const void* p) {
+  return (u32)__cvta_generic_to_shared(p);
+}
+// Lane i names row i of the 32 rows of 16 bytes; d[j] is this lane's part of matrix j (rows 8j to 8j + 7).
+__device__ __forceinline__ void ldmatrix4(u32 (&d)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+#endif
+#ifdef OCTET_WITHOUT_MMA_LONG
+// Four of m8n8k16, whose fragments are halves of those of m16n8k32: rows lane / 4, and 8 further; bytes 4q to 4q + 3 of k (q = lane % 4), and 16 further.
+#ifdef OCTET_EMULATED
+#define OCTET_MMA_STEP(name, type) \
+  static inline void name(s32* d, const u32* a, const u32* b) { emulated_mma_m8n8k16(type[0] == 's', d, a, b); }
+#else
+#define OCTET_MMA_STEP(name, type)                                                           \
+  __device__ __forceinline__ void name(s32* d, const u32* a, const u32* b) {                 \
+    asm volatile("mma.sync.aligned.m8n8k16.row.col.s32." type ".s8.s32 {%0,%1}, {%2}, {%3}, {%0,%1};" \
+                 : "+r"(d[0]), "+r"(d[1])                                                    \
+                 : "r"(a[0]), "r"(b[0]));                                                    \
+  }
+#endif
+#define OCTET_MMA(name, type)                                                                  \
+  OCTET_MMA_STEP(name##_step, type)                                                            \
+  __device__ __forceinline__ void name(s32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {    \
+    name##_step(d, a, b), name##_step(d + 2, a + 1, b);                                        \
+    name##_step(d, a + 2, b + 1), name##_step(d + 2, a + 3, b + 1);                            \
+  }
+#elif defined(OCTET_EMULATED)
+#define OCTET_MMA(name, type) \
+  static inline void name(s32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) { emulated_mma(type[0] == 's', d, a, b); }
+#else
+#define OCTET_MMA(name, type)                                                                      \
+  __device__ __forceinline__ void name(s32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {        \
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." type ".s8.s32 "                          \
+                 "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"                           \
+                 : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])                                  \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));              \
+  }
+#endif
+OCTET_MMA(mma_u8s8, "u8")
+OCTET_MMA(mma_s8s8, "s8")
+
+// Copies behind the program's back, into shared memory that nobody reads before they were waited for: where the chip has none they come at once, through
+// registers, which is one of the orders in which they may come.
+#ifdef OCTET_WITHOUT_CP_ASYNC
+__device__ __forceinline__ void copy_async16(void* shared, const void* global) { *(uint4*)shared = *(const uint4*)global; }
+__device__ __forceinline__ void copy_async8(void* shared, const void* global) { *(uint2*)shared = *(const uint2*)global; }
+__device__ __forceinline__ void copy_async4(void* shared, const void* global) { *(u32*)shared = *(const u32*)global; }
+template <int kBytes> __device__ __forceinline__ void copy_async_or_zero(void* shared, const void* global, bool there) {
+  static_assert(kBytes == 16 || kBytes == 8 || kBytes == 4, "of one access");
+  if constexpr (kBytes == 16) *(uint4*)shared = there ? *(const uint4*)global : uint4{0, 0, 0, 0};
+  if constexpr (kBytes == 8) *(uint2*)shared = there ? *(const uint2*)global : uint2{0, 0};
+  if constexpr (kBytes == 4) *(u32*)shared = there ? *(const u32*)global : 0;
+}
+__device__ __forceinline__ void copy_async_commit() {}
+template <int kLeft> __device__ __forceinline__ void copy_async_wait() {}
+#elif defined(OCTET_EMULATED)
 static inline void copy_async16(void* shared, const void* global) { __builtin_memcpy(shared, global, 16); }
 static inline void copy_async8(void* shared, const void* global) { __builtin_memcpy(shared, global, 8); }
 static inline void copy_async4(void* shared, const void* global) { __builtin_memcpy(shared, global, 4); }
@@ -122,25 +184,6 @@ template <int kBytes> static inline void copy_async_or_zero(void* shared, const 
 static inline void copy_async_commit() {}
 template <int kLeft> static inline void copy_async_wait() {}
 #else
-__device__ __forceinline__ u32 shared_address(const void* p) {
-  return (u32)__cvta_generic_to_shared(p);
-}
-#define OCTET_MMA(name, type)                                                                      \
-  __device__ __forceinline__ void name(s32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {        \
-    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." type ".s8.s32 "                          \
-                 "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"                           \
-                 : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])                                  \
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));              \
-  }
-OCTET_MMA(mma_u8s8, "u8")
-OCTET_MMA(mma_s8s8, "s8")
-// Lane i names row i of the 32 rows of 16 bytes; d[j] is this lane's part of matrix j (rows 8j to 8j + 7).
-__device__ __forceinline__ void ldmatrix4(u32 (&d)[4], const void* row) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-               : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
-               : "r"(shared_address(row))
-               : "memory");
-}
 __device__ __forceinline__ void copy_async16(void* shared, const void* global) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(shared)), "l"(global) : "memory");
 }
@@ -150,7 +193,7 @@ __device__ __forceinline__ void copy_async8(void* shared, const void* global) {
 __device__ __forceinline__ void copy_async4(void* shared, const void* global) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared_address(shared)), "l"(global) : "memory");
 }
-// 4 or 8 bytes; zeros, and nothing read, where nothing is there.
+// 16, 8 or 4 bytes; zeros, and nothing read, where nothing is there.
 template <int kBytes> __device__ __forceinline__ void copy_async_or_zero(void* shared, const void* global, bool there) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(shared)), "l"(global), "n"(kBytes), "r"(there ? kBytes : 0)
                : "memory");
@@ -170,7 +213,7 @@ template <int kBytes> __device__ __forceinline__ void copy_async(void* shared, c
 
 // A kernel that may begin before its predecessor has ended: nothing that the predecessor writes is read before the wait. Both do nothing
 // where the launch did not ask for it.
-#if !defined(OCTET_EMULATED) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#if !defined(OCTET_EMULATED) && !defined(OCTET_WITHOUT_PDL)
 __device__ __forceinline__ void let_successor_begin() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
 __device__ __forceinline__ void wait_for_predecessor() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 #else

@@ -208,7 +208,11 @@ f64 cost_of(const Heads& heads, const Spec& spec, const Chip& chip) {
   // Blocks of one multiprocessor share its rate; one alone waits for itself.
   const f64 beside =
       static_cast<f64>(std::min<s64>(tile.blocks, ceil_div(blocks, s64{chip.multiprocessors})));
-  const f64 of_key = std::max(costs.attention_key * beside, costs.attention_key_alone / tile.split);
+  // What wgmma hides behind Softmax, the warps' own instructions add.
+  const f64 products = 2.0 * attention::kRows * depths(spec) * attention::kRows;
+  const f64 own = chip.has(Instruction::wgmma) ? 0 : products / costs.rate_mma_s8;
+  const f64 of_key = std::max((costs.attention_key + own) * beside,
+                              (costs.attention_key_alone + own) / tile.split);
   const f64 block = costs.attention_load + tiles_of_part(spec) * of_key * tile.keys;
   return costs.attention_start + static_cast<f64>(ceil_div(blocks, slots)) * block;
 }
@@ -286,7 +290,7 @@ Candidate heads_candidate(const LowerRequest& request, const Heads& heads, const
   Candidate candidate = candidate_of(
       request, fmt::format("attention_64x{}_x{}", spec.tile.keys, spec.tile.split), Layout::linear);
   candidate.cost = cost_of(heads, spec, device.chip());
-  candidate.macs_per_cycle = device.chip().costs().rate_wgmma_s8 * device.chip().multiprocessors;
+  candidate.macs_per_cycle = device.chip().warpgroup_rate() * device.chip().multiprocessors;
   const auto recipes = [mask = heads.mask](const BindArgs&) {
     return mask.constant ? std::vector{constant_blob(mask.constant)} : std::vector<BlobRecipe>{};
   };
@@ -308,9 +312,6 @@ Candidates heads_candidates(const LowerRequest& request, const Heads& heads) {
 }
 
 Offer offer_attention(const LowerRequest& request) {
-  if (std::string reason = device_of(request).chip().reject_without({Instruction::wgmma});
-      !reason.empty())
-    return Reject{reason};
   Heads heads;
   if (std::string reason = read_heads(request, heads); !reason.empty()) return Reject{reason};
   Candidates candidates = heads_candidates(request, heads);

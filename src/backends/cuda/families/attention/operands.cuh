@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backends/cuda/device/epilogue.cuh"
-#include "backends/cuda/device/hopper.cuh"
+#include "backends/cuda/device/warpgroup.cuh"
 #include "backends/cuda/device/math.cuh"
 #include "backends/cuda/device/shares.cuh"
 

@@ -224,9 +224,13 @@ Candidate candidate_for(const LowerRequest& chain, const RealHeads& heads, const
 Offer offer_attention_reals(const LowerRequest& chain) {
   RealHeads heads;
   if (std::string reason = read_real_heads(chain, heads); !reason.empty()) return Reject{reason};
+  const Chip& chip = device_of(chain).chip();
   Candidates candidates;
-  for (const Spec& spec : specs_of(heads, moved_bytes(chain), device_of(chain).chip()))
+  for (const Spec& spec : specs_of(heads, moved_bytes(chain), chip)) {
+    if (std::string reason = chip.reject_without_mma(spec.f16); !reason.empty())
+      return Reject{reason};
     candidates.push_back(candidate_for(chain, heads, spec));
+  }
   if (candidates.empty()) return Reject{"no tile fits the chip"};
   return candidates;
 }

@@ -174,6 +174,8 @@ Offer offer_half_product(const LowerRequest& chain) {
   if (std::string reason = read(chain, product); !reason.empty()) return Reject{reason};
   const CudaDevice& device = device_of(chain);
   const Spec spec = cheapest_spec(product, moved_bytes(chain), device.chip());
+  if (std::string reason = device.chip().reject_without_mma(spec.f16); !reason.empty())
+    return Reject{reason};
   if (shared_bytes(spec) > device.chip().shared_bytes_per_block)
     return Reject{"no tile fits the chip"};
   Candidate candidate =

@@ -169,6 +169,8 @@ Offer product_terms_offer(const LowerRequest& request, const FloatProduct& produ
     return Reject{"x is bf16, and a weight is not"};
   const CudaDevice& device = device_of(request);
   const Spec spec = choose_tile(product, device.chip());
+  if (std::string reason = device.chip().reject_without_mma(spec.f16); !reason.empty())
+    return Reject{reason};
   const bool image = !product.rows;
   Candidate candidate =
       candidate_of(request, name_of(product, spec), image ? Layout::nhwc : Layout::linear);

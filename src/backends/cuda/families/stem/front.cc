@@ -106,9 +106,12 @@ f64 stem_cost(const StemFront& front, const Spec& spec, const Chip& chip) {
       (front.pool ? 2 * s64{tile.rows} + 1 : tile.rows) + front.taps(front.h()) + kBegin;
   const s64 waves = ceil_div(count, chip.multiprocessors * s64{tile.blocks});
   const s64 at_once = std::min<s64>(tile.blocks, ceil_div(count, s64{chip.multiprocessors}));
-  f64 row = (costs.stem_row + costs.stem_sum * (spec.bn / 2)) * static_cast<f64>(at_once);
+  // What wgmma does beside the rest, the warps' own instructions add.
+  const f64 products = 64.0 * spec.bn * stem::kKBytes * weight_blocks(spec);
+  const f64 own = chip.has(Instruction::wgmma) ? 0 : products / costs.rate_mma_s8;
+  f64 row = (costs.stem_row + costs.stem_sum * (spec.bn / 2) + own) * static_cast<f64>(at_once);
   if (!is_code(spec.number)) row *= costs.stem_reals;
-  const f64 busy = static_cast<f64>(waves * rows) * std::max(row, costs.stem_row_alone);
+  const f64 busy = static_cast<f64>(waves * rows) * std::max(row, costs.stem_row_alone + own);
   const f64 bytes =
       static_cast<f64>(front.image.elements()) * sizeof(f32) +
       static_cast<f64>(front.y.elements()) * (is_code(spec.number) ? 1 : bytes_of(spec.real_end.y));
@@ -150,7 +153,7 @@ std::vector<Spec> stem_specs(const StemFront& front, Spec spec, const Chip& chip
                    .blocks = blocks,
                    .ahead = ahead};
       divide(front, chip, spec);
-      all.push_back(spec);
+      if (memory(spec).all <= chip.shared_bytes_per_block) all.push_back(spec);
     }
   }
   return all;
@@ -168,7 +171,7 @@ Candidate stem_candidate(const LowerRequest& request, const StemFront& front, co
   candidate.inputs = {Layout::linear};
   candidate.strided = candidate.writes_slices = true;
   candidate.cost = stem_cost(front, spec, device.chip());
-  candidate.macs_per_cycle = device.chip().costs().rate_wgmma_s8 / (is_code(spec.number) ? 1 : 2) *
+  candidate.macs_per_cycle = device.chip().warpgroup_rate() / (is_code(spec.number) ? 1 : 2) *
                              device.chip().multiprocessors;
   return candidate;
 }

@@ -7,8 +7,8 @@
 // With a pool the largest sum is found first: results grow with sums.
 #include "backends/cuda/device/elements.cuh"
 #include "backends/cuda/device/epilogue.cuh"
-#include "backends/cuda/device/hopper.cuh"
 #include "backends/cuda/device/real_end.cuh"
+#include "backends/cuda/device/warpgroup.cuh"
 
 using namespace octet::cuda;
 using namespace octet::cuda::stem;
@@ -152,7 +152,8 @@ struct Group {
   }
 };
 
-// All products of a row of the convolution; groups[first] is the highest of its window.
+#ifndef OCTET_WITHOUT_WGMMA
+// All products of a row of the convolution, of wgmma alone (reals.cc); groups[first] is the highest of its window.
 __device__ __forceinline__ void multiply(f32 (&acc)[kSums], const Group (&groups)[kGroups], s32 first, u64 weights) {
   products_begin();
 #pragma unroll
@@ -166,6 +167,7 @@ __device__ __forceinline__ void multiply(f32 (&acc)[kSums], const Group (&groups
   }
   products_end();
 }
+#endif
 
 // All products of codes of a row of the convolution, those that need the group that came last behind the others; groups[first] is the highest of its
 // window.

@@ -68,9 +68,6 @@ std::string read_pool(const LowerRequest& request, Stem& stem) {
 }
 
 std::string read_stem(const LowerRequest& request, Stem& stem) {
-  if (std::string reason = device_of(request).chip().reject_without({Instruction::wgmma});
-      !reason.empty())
-    return reason;
   if (std::string reason = read_conv(part_request(request, 1), stem.conv); !reason.empty())
     return reason;
   if (std::string reason = read_image(part_request(request, 0), stem); !reason.empty())
@@ -201,6 +198,7 @@ Offer offer_stem(const LowerRequest& request) {
     candidates.back().cost = candidates.front().cost;
     if (!measured) break;
   }
+  if (candidates.empty()) return Reject{"no tile fits the chip"};
   return candidates;
 }
 

@@ -137,6 +137,7 @@ Offer offer_real_stem(const LowerRequest& request) {
     candidates.back().cost = candidates.front().cost;
     if (!measured) break;
   }
+  if (candidates.empty()) return Reject{"no tile fits the chip"};
   return candidates;
 }
 
