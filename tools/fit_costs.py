@@ -30,15 +30,26 @@ class Unfit(Exception):
     pass
 
 
+def sources_of_costs(architecture):
+    """The architecture, and those that its costs come from where it has none of its own, the nearest first."""
+    origin = {}
+    for header in sorted(COSTS.parent.glob("sm*.h")):
+        origin.update(re.findall(r"\.id = ArchitectureId::(\w+).*?\.costs_from = ArchitectureId::(\w+)", header.read_text(), re.S))
+    chain = [architecture]
+    while origin.get(chain[-1], chain[-1]) not in chain:
+        chain.append(origin[chain[-1]])
+    return chain
+
+
 def present_costs(architecture):
-    """Terms as the report's estimates had them: the architecture's own, else those of sm_90, which all others come from."""
+    """Terms as the report's estimates had them: the architecture's own, else those of the nearest that it takes costs from."""
     values = {}
     lines = [line for line in COSTS.read_text().splitlines() if line and not line.startswith("#")]
-    for row in csv.DictReader(lines):
-        if row["architecture"] in ("sm_90", architecture):
-            name = f"{row['family']}_{row['term']}"
-            if row["architecture"] == architecture or name not in values:
-                values[name] = float(row["value"])
+    rows = list(csv.DictReader(lines))
+    for source in sources_of_costs(architecture):
+        for row in rows:
+            if row["architecture"] == source:
+                values.setdefault(f"{row['family']}_{row['term']}", float(row["value"]))
     return values
 
 
