@@ -35,6 +35,7 @@ Command add_simulate(CLI::App& parent);
 Command add_devices(CLI::App& parent);
 Command add_bundle(CLI::App& parent);
 Command add_reproduce(CLI::App& parent);
+Command add_sensitivity(CLI::App& parent);
 Command add_warm(CLI::App& parent);
 
 }  // namespace octet::cli

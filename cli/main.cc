@@ -189,11 +189,12 @@ int run_octet(int argc, char** argv) {
   app.set_version_flag("--version", "octet " OCTET_VERSION);
   app.footer(kFooter);
   app.require_subcommand(1);
-  std::vector<Command> commands = {
-      add_check(app),     add_build(app),   add_inspect(app),  add_run(app),
-      add_eval(app),      add_compare(app), add_bench(app),    add_report(app),
-      add_plugin(app),    add_export(app),  add_devices(app),  add_bundle(app),
-      add_reproduce(app), add_extract(app), add_simulate(app), add_warm(app)};
+  std::vector<Command> commands = {add_check(app),     add_build(app),      add_inspect(app),
+                                   add_run(app),       add_eval(app),       add_compare(app),
+                                   add_bench(app),     add_report(app),     add_plugin(app),
+                                   add_export(app),    add_devices(app),    add_bundle(app),
+                                   add_reproduce(app), add_extract(app),    add_simulate(app),
+                                   add_warm(app),      add_sensitivity(app)};
   Common common;
   for (const Command& command : commands) {
     add_message_flags(*command.app, common.messages);

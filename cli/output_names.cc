@@ -28,6 +28,7 @@ constexpr Names kNames[] = {
     {OutputKind::runs, "JSON", ".json "sv},
     {OutputKind::trace, "JSON", ".json "sv},
     {OutputKind::tuning, "JSON", ".json .txt .cache "sv},
+    {OutputKind::journal, "a journal", ".journal .txt .log "sv},
     {OutputKind::cache, "a calibration cache", ".cache .txt .json "sv},
 };
 

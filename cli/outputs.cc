@@ -51,6 +51,7 @@ constexpr Format kFormats[] = {
     {OutputKind::tuning, "a tuning file", ""sv},
     // One that exists is read, and never written.
     {OutputKind::cache, "a calibration cache", ""sv},
+    {OutputKind::journal, "a journal of Octet", "octet-journal 1\n"sv},
     {OutputKind::runs, "a list of runs", "{\"format\":\"octet-runs\""sv},
     {OutputKind::trace, "a trace of octet bench", "{\"otherData\":{\"version\":"sv},
     {OutputKind::fresh_cache, "a calibration cache", "TRT-"sv},
@@ -112,7 +113,7 @@ bool same_place(const fs::path& a, const fs::path& b) {
 
 // Whoever reads it there wants nothing else in it.
 void check_standard(const CLI::App& app, const std::string& flag, OutputKind kind) {
-  if (kind == OutputKind::tuning || kind == OutputKind::cache) {
+  if (kind == OutputKind::tuning || kind == OutputKind::cache || kind == OutputKind::journal) {
     fail(Error::Code::invalid_argument, "{} -: this file is read before it is written; name one",
          flag);
   }

@@ -33,6 +33,7 @@ enum class OutputKind {
   cache,
   runs,
   trace,
+  journal,      // lines that a search adds
   fresh_cache,  // of trtexec: a calibration cache that is written whatever is there
   records,      // of trtexec: times, profiles, values of outputs
   layers,       // of TensorRT's inspector

@@ -30,6 +30,7 @@ class SourceModel {
   struct Impl;  // Octet's own
 
  private:
+  friend struct SourceInside;
   explicit SourceModel(std::shared_ptr<const Impl> impl);
   std::shared_ptr<const Impl> impl_;
 };

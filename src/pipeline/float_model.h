@@ -107,5 +107,9 @@ FloatModel with_assumed_ranges(const FloatModel& model);
 // for and neither ranges nor Q/DQ are there.
 Model quantize(const FloatModel& model, const PrecisionPlan& plan, CompileReport* report = nullptr,
                const Monitor& monitor = {});
+// The same with what is asked of each node of the model's graph in place of the plan's constraints; empty: with those.
+Model quantize_layers(const FloatModel& model, const PrecisionPlan& plan,
+                      std::vector<LayerRequest> layers, CompileReport* report = nullptr,
+                      const Monitor& monitor = {});
 
 }  // namespace octet

@@ -22,6 +22,7 @@
 #include "pipeline/found_beside.h"
 #include "pipeline/half_overflow.h"
 #include "pipeline/half_weights.h"
+#include "pipeline/source_inside.h"
 #include "pipeline/target.h"
 #include "precision/constraints.h"
 #include "precision/precision.h"
@@ -274,6 +275,15 @@ Engine SourceModel::build(const PrecisionPlan& plan, CompileReport* report) cons
   CompileReport local;
   CompileReport& out = report != nullptr ? *report : local;
   return named(impl_->what, [&] { return impl_->build(plan, out); });
+}
+
+FloatModel SourceInside::calibrated(const SourceModel& source, const PrecisionPlan& plan,
+                                    CompileReport& report) {
+  return named(source.impl_->what, [&] {
+    FloatModel model = source.impl_->imported;
+    check_names(model, plan, report);
+    return source.impl_->calibrated_for(plan, std::move(model), report);
+  });
 }
 
 Engine compile(const std::filesystem::path& onnx_file, const CompileOptions& options,

@@ -165,18 +165,31 @@ void quantize_bodies(Graph& graph, const FloatModel& model, const PrecisionPlan&
   }
 }
 
+Requests asked(const FloatModel& model, const PrecisionPlan& plan,
+               std::vector<LayerRequest> layers) {
+  Requests requests = requests_of(*model.graph, plan, model.carries_qdq, model.operators.get());
+  if (plan.constraint_mode == ConstraintMode::none) requests.layers.clear();
+  if (!layers.empty()) requests.layers = std::move(layers);
+  return requests;
+}
+
 }  // namespace
 
 Model quantize(const FloatModel& model, const PrecisionPlan& plan, CompileReport* report,
                const Monitor& monitor) {
+  return quantize_layers(model, plan, {}, report, monitor);
+}
+
+Model quantize_layers(const FloatModel& model, const PrecisionPlan& plan,
+                      std::vector<LayerRequest> layers, CompileReport* report,
+                      const Monitor& monitor) {
   Graph graph = *model.graph;
   // A cache has no ranges of bodies: they stay in f32.
   const bool places =
       plan.int8 && !model.carries_qdq && (model.place.empty() || model.ranges != nullptr);
   // A name may be of any body.
   if (places && model.place.empty()) check_kept_names(graph, plan.keep_float);
-  Requests requests = requests_of(graph, plan, model.carries_qdq, model.operators.get());
-  if (plan.constraint_mode == ConstraintMode::none) requests.layers.clear();
+  Requests requests = asked(model, plan, std::move(layers));
   if (places) place_precisions(graph, model, {plan.keep_float, requests.layers}, report);
   std::optional<Graph> placed = plan.simulate ? std::nullopt : if_quantized(graph);
   quantize_bodies(graph, model, plan, report, monitor);

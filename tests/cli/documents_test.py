@@ -133,6 +133,7 @@ class Json(unittest.TestCase):
                         ("inspect", engine, "--provenance"), ("export", engine, "--onnx", "a.onnx"), ("check", folder / "a.onnx"), ("run", engine, image),
                         ("eval", engine, "--data", data, "--against", model, "--atol", "9", "--rtol", "9", "--top-k", "3", "--validate"),
                         ("compare", engine, "--against", model, "--calib", data, "--layers"), ("report", model, "--calib", data, "--seconds", "0.01"),
+                        ("sensitivity", model, "--calib", data, "--samples", "2"),
                         ("bundle", engine, "-o", "a.zip", "--model", model, "--inputs", image), ("bench", engine, "--seconds", "0.01"),
                         ("bench", engine, "--seconds", "0.01", "--layers"), ("bench", engine, "--seconds", "0.01", "--streams", "2"), ("devices",)):
             printed = octet(*command, "--json", cwd=folder).json

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the installed header of SourceModel keeps to itself.
+#pragma once
+
+#include "octet/source_model.h"
+#include "pipeline/float_model.h"
+
+namespace octet {
+
+struct SourceInside {
+  // The model that the engines of such a plan are made of, with ranges where there are data.
+  static FloatModel calibrated(const SourceModel& source, const PrecisionPlan& plan,
+                               CompileReport& report);
+};
+
+}  // namespace octet
