@@ -31,7 +31,8 @@ struct ExtractReport {
 std::vector<std::byte> extract_onnx(const std::filesystem::path& onnx_file,
                                     const ExtractOptions& options, ExtractReport* report = nullptr);
 
-// The bytes of the model with these tensors as further outputs, as far as its graph computes them: for whoever runs it to look inside.
+// The bytes of the model with these tensors as further outputs, as far as its graph computes them: for whoever runs it to look inside. Of values
+// that an exported model holds equalized they are the network's own.
 // `added` gets their names. Errors as of extract_onnx().
 std::vector<std::byte> onnx_with_outputs(const std::filesystem::path& onnx_file,
                                          const std::vector<std::string>& tensors,

@@ -14,6 +14,7 @@
 #include "onnx/model_reader.h"
 #include "onnx/text.h"
 #include "ops/shared/dtypes.h"
+#include "pipeline/network_outputs.h"
 
 namespace octet {
 namespace {
@@ -121,6 +122,7 @@ std::vector<std::byte> with_outputs(const std::filesystem::path& file,
                                     const std::vector<std::string>& tensors,
                                     std::vector<std::string>& added) {
   ModelProto model = parse_model(read_model_file(file, default_max_bytes()), default_max_bytes());
+  add_network_values(model, tensors);
   added = add_outputs(*model.mutable_graph(), tensors);
   ExternalData external(folder_with_weights(file), {});
   embed_weights(*model.mutable_graph(), external);

@@ -76,6 +76,17 @@ class Names(unittest.TestCase):
         harness.need("onnxruntime")
         return f"onnxruntime:{self.net.model}"
 
+    def test_an_exported_one_in_onnxruntime_is_held_against_the_engine(self):
+        harness.need("onnxruntime")
+        path = self.net.folder / "held.qdq.onnx"
+        octet("export", self.engine, "--onnx", path, "--force")
+        found = {one["value"]: one["sqnr_db"] for one in
+                 octet("compare", self.engine, "--against", f"onnxruntime:{path}", "--calib", self.net.data, "--layers", "--json",
+                       env={"OCTET_PYTHON": sys.executable}).json["layers"]}
+        self.assertLessEqual({"b", "d", "y"}, set(found))
+        for name in ("b", "d"):  # a factor left in would leave less than 6 dB
+            self.assertGreater(found[name] if found[name] is not None else 1000, 25, name)
+
     def test_a_method_by_the_name_that_inspect_tells(self):
         self.net.build("--int8", "--calib-method", "b=minmax", name="method")
 
