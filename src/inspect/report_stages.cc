@@ -112,6 +112,12 @@ std::string advice_section(const ReportInput& input) {
         100 * cause.macs, escape_html(cause.example),
         remedy.empty() ? "" : ". What helps: ", escape_html(remedy));
   }
+  if (input.inspection.coverage.int8_layers > 0) {
+    items +=
+        "<li>Where accuracy is lost, layer by layer: octet sensitivity MODEL --calib DIR measures "
+        "it "
+        "at the outputs, and ends with the --keep-float that wins most.</li>\n";
+  }
   if (items.empty()) return "";
   return "<h2>What to do next</h2>\n<ul id=\"advice\">\n" + items + "</ul>\n";
 }

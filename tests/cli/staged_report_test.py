@@ -32,6 +32,9 @@ class Staged(unittest.TestCase):
         self.assertGreater(self.rows["BF16"]["sqnr_db"], self.rows["INT8"]["sqnr_db"])
         self.assertLess(self.rows["FP16"]["bytes"], self.rows["FP32"]["bytes"])
 
+    def test_the_page_names_the_command_that_finds_lossy_layers(self):
+        self.assertIn("octet sensitivity MODEL --calib DIR", self.page.read_text())
+
     def test_rows_are_what_the_single_commands_say(self):
         engine = scratch() / "same.octet"
         octet("build", DIGITS / "digits.onnx", "--int8", "--calib", digits() / "calib", *FLAGS, "-o", engine, "--quiet")
