@@ -114,9 +114,8 @@ std::string advice_section(const ReportInput& input) {
   }
   if (input.inspection.coverage.int8_layers > 0) {
     items +=
-        "<li>Where accuracy is lost, layer by layer: octet sensitivity MODEL --calib DIR measures "
-        "it "
-        "at the outputs, and ends with the --keep-float that wins most.</li>\n";
+        "<li>Where accuracy is lost: octet sensitivity measures it at the outputs, layer by layer, "
+        "and ends with the layer that is best kept in float.</li>\n";
   }
   if (items.empty()) return "";
   return "<h2>What to do next</h2>\n<ul id=\"advice\">\n" + items + "</ul>\n";

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "graph/op_def.h"
 #include "onnx/write.h"
+#include "ops/registry.h"
 #include "ops/shared/dtypes.h"
 #include "runtime/equalized.h"
 
@@ -62,7 +64,7 @@ void add_network_values(ModelProto& model, const std::vector<std::string>& tenso
     while (!names.insert(factors).second) factors += '_';
     add_factors(graph, factors, exponents);
     auto& node = *graph.add_node();
-    node.set_op_type("Mul");
+    node.set_op_type(std::string(find_op("Mul")->name));
     node.add_input(name);
     node.add_input(factors);
     node.add_output(plain);
