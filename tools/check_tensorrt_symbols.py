@@ -19,10 +19,12 @@ TESTS = ROOT / "tensorrt/tests"
 STATES = ("better", "accepted without effect", "refused")
 BOTH = "8.6 and 10"
 # Members of values, and what the library's own classes are made of.
-NOT_SYMBOLS = {"changed", "OctetSize", "defined"}
+NOT_SYMBOLS = {"changed", "OctetSize", "OctetTable", "defined"}
 PROPERTY = re.compile(r"^  OCTET_TRT_(VALUE|DIMS|HW|WEIGHTS)\(([^()]*)")
 WINDOW = {"OCTET_TRT_WINDOW": ("PrePadding", "PostPadding", "PaddingMode", "StrideNd", "PaddingNd"),
           "OCTET_TRT_WINDOW_HW": ("Stride", "Padding")}
+# A function that is virtual at one level and calls a table at the other (trt_base.h).
+FORWARDED = re.compile(r"^  OCTET_TRT_(?:CALL|ASK)(?:_AS)?(_ON)?\((.*)")
 METHOD = re.compile(r"^  (?:virtual |explicit |static )?[A-Za-z][\w:<>*& ]*[ *&](\w+)\(")
 FUNCTION = re.compile(r"^(?:extern \"C\" |inline )?[A-Za-z][\w:<>*& ]*[ *&](\w+)\([^;]*noexcept")
 
@@ -41,6 +43,9 @@ class Header:
 
     def __init__(self, text):
         self.symbols, self.name, self.shown, self.stack = {}, None, False, []
+        # A function's name may stand in the line behind its result.
+        text = re.sub(r"^(  OCTET_TRT_(?:CALL|ASK)\w*\()\n +", r"\1", text, flags=re.M)
+        text = re.sub(r"^(  OCTET_TRT_(?:CALL|ASK)\w*\([^,\n]*(?:,[^,\n]*)?,)\n +", r"\1 ", text, flags=re.M)
         for line in text.split("\n"):
             self.read(line)
 
@@ -89,6 +94,10 @@ class Header:
                 self.add((self.name, f"set{name}{suffix}"))
                 self.add((self.name, f"get{name}{suffix}"))
             return
+        forwarded = FORWARDED.match(line)
+        if forwarded:
+            words = [word.strip() for word in forwarded[2].split(",")]
+            return self.add((self.name, words[2 if forwarded[1] else 1]))
         found = METHOD.match(line)
         if not found or not self.shown or "operator" in line or "~" in line or " return " in f" {line.strip()} "[:9]:
             return

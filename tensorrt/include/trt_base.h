@@ -28,6 +28,15 @@
 // Virtual functions that clients override: both those who write noexcept and those who do not may do so.
 #define TRTNOEXCEPT
 
+// TensorRT 10 keeps what clients derive from in a namespace of its version, which is part of their names in binaries.
+#if NV_TENSORRT_MAJOR >= 10
+#define OCTET_TRT_V1_BEGIN inline namespace v_1_0 {
+#define OCTET_TRT_V1_END }
+#else
+#define OCTET_TRT_V1_BEGIN
+#define OCTET_TRT_V1_END
+#endif
+
 struct cudnnContext;
 struct cublasContext;
 
@@ -38,8 +47,10 @@ using AsciiChar = char_t;
 using cudnnContext = ::cudnnContext;
 using cublasContext = ::cublasContext;
 
+OCTET_TRT_V1_BEGIN
 class IErrorRecorder;
 class IGpuAllocator;
+OCTET_TRT_V1_END
 class ILogger;
 class IPluginRegistry;
 
@@ -274,5 +285,40 @@ class INoCopy {
 #else
 #define OCTET_TRT_DESTROY
 #endif
+
+// A class of what the library hands out, and its functions. At level 10 it is a handle as TensorRT 10's is: nothing of its own is virtual but
+// the destructor, and its functions are inline and call a table by place (include-10/trt_tables_*.h), where `called` may have another name.
+// So programs that were compiled with TensorRT's own headers run, too. At level 8 the functions are virtual.
+#if NV_TENSORRT_MAJOR >= 10
+#define OCTET_TRT_HANDLE_ON(Table, pointer) \
+ public:                                    \
+  using OctetTable = apiv::Table;           \
+                                            \
+ protected:                                 \
+  apiv::Table* pointer{};
+#define OCTET_TRT_CALL_TO(pointer, Result, name, called, parameters, arguments) \
+  Result name parameters noexcept { return pointer->called arguments; }
+#define OCTET_TRT_ASK_TO(pointer, Result, name, called, parameters, arguments) \
+  Result name parameters const noexcept { return pointer->called arguments; }
+#else
+#define OCTET_TRT_HANDLE_ON(Table, pointer)
+#define OCTET_TRT_CALL_TO(pointer, Result, name, called, parameters, arguments) \
+  virtual Result name parameters noexcept = 0;
+#define OCTET_TRT_ASK_TO(pointer, Result, name, called, parameters, arguments) \
+  virtual Result name parameters const noexcept = 0;
+#endif
+#define OCTET_TRT_HANDLE(Table) OCTET_TRT_HANDLE_ON(Table, mImpl)
+#define OCTET_TRT_CALL_ON(pointer, Result, name, parameters, arguments) \
+  OCTET_TRT_CALL_TO(pointer, Result, name, name, parameters, arguments)
+#define OCTET_TRT_ASK_ON(pointer, Result, name, parameters, arguments) \
+  OCTET_TRT_ASK_TO(pointer, Result, name, name, parameters, arguments)
+#define OCTET_TRT_CALL(Result, name, parameters, arguments) \
+  OCTET_TRT_CALL_TO(mImpl, Result, name, name, parameters, arguments)
+#define OCTET_TRT_ASK(Result, name, parameters, arguments) \
+  OCTET_TRT_ASK_TO(mImpl, Result, name, name, parameters, arguments)
+#define OCTET_TRT_CALL_AS(Result, name, called, parameters, arguments) \
+  OCTET_TRT_CALL_TO(mImpl, Result, name, called, parameters, arguments)
+#define OCTET_TRT_ASK_AS(Result, name, called, parameters, arguments) \
+  OCTET_TRT_ASK_TO(mImpl, Result, name, called, parameters, arguments)
 
 }  // namespace nvinfer1

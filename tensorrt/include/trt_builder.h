@@ -108,6 +108,7 @@ OCTET_TRT_ENUM_MAX(TilingOptimizationLevel, 4)
 #endif
 
 #if NV_TENSORRT_MAJOR >= 10
+OCTET_TRT_V1_BEGIN
 // What a measurement is kept under, and the measurement.
 struct TimingCacheKey {
   uint8_t data[16];
@@ -116,136 +117,150 @@ struct TimingCacheValue {
   uint64_t tacticHash;
   float timingMSec;
 };
+OCTET_TRT_V1_END
 #endif
 
 class ITimingCache : public INoCopy {
+  OCTET_TRT_HANDLE(VTimingCache)
  public:
   virtual ~ITimingCache() noexcept = default;
-  virtual IHostMemory* serialize() const noexcept = 0;
-  virtual bool combine(ITimingCache const& inputCache, bool ignoreMismatch) noexcept = 0;
-  virtual bool reset() noexcept = 0;
+  OCTET_TRT_ASK(IHostMemory*, serialize, (), ())
+  OCTET_TRT_CALL(bool, combine, (ITimingCache const& inputCache, bool ignoreMismatch),
+                 (inputCache, ignoreMismatch))
+  OCTET_TRT_CALL(bool, reset, (), ())
 #if NV_TENSORRT_MAJOR >= 10
-  virtual int64_t queryKeys(TimingCacheKey* keyBuffer, int64_t capacity) const noexcept = 0;
-  virtual TimingCacheValue query(TimingCacheKey const& key) const noexcept = 0;
-  virtual bool update(TimingCacheKey const& key, TimingCacheValue const& value) noexcept = 0;
+  OCTET_TRT_ASK(int64_t, queryKeys, (TimingCacheKey * keyBuffer, int64_t capacity),
+                (keyBuffer, capacity))
+  OCTET_TRT_ASK(TimingCacheValue, query, (TimingCacheKey const& key), (key))
+  OCTET_TRT_CALL(bool, update, (TimingCacheKey const& key, TimingCacheValue const& value),
+                 (key, value))
 #endif
 };
 
 class IBuilderConfig : public INoCopy {
+  OCTET_TRT_HANDLE(VBuilderConfig)
  public:
   virtual ~IBuilderConfig() noexcept = default;
-  virtual void setAvgTimingIterations(int32_t avgTiming) noexcept = 0;
-  virtual int32_t getAvgTimingIterations() const noexcept = 0;
-  virtual void setEngineCapability(EngineCapability capability) noexcept = 0;
-  virtual EngineCapability getEngineCapability() const noexcept = 0;
-  virtual void setInt8Calibrator(IInt8Calibrator* calibrator) noexcept = 0;
-  virtual IInt8Calibrator* getInt8Calibrator() const noexcept = 0;
-  virtual void setFlags(BuilderFlags builderFlags) noexcept = 0;
-  virtual BuilderFlags getFlags() const noexcept = 0;
-  virtual void clearFlag(BuilderFlag builderFlag) noexcept = 0;
-  virtual void setFlag(BuilderFlag builderFlag) noexcept = 0;
-  virtual bool getFlag(BuilderFlag builderFlag) const noexcept = 0;
-  virtual void setDeviceType(ILayer const* layer, DeviceType deviceType) noexcept = 0;
-  virtual DeviceType getDeviceType(ILayer const* layer) const noexcept = 0;
-  virtual bool isDeviceTypeSet(ILayer const* layer) const noexcept = 0;
-  virtual void resetDeviceType(ILayer const* layer) noexcept = 0;
-  virtual bool canRunOnDLA(ILayer const* layer) const noexcept = 0;
-  virtual void setDLACore(int32_t dlaCore) noexcept = 0;
-  virtual int32_t getDLACore() const noexcept = 0;
-  virtual void setDefaultDeviceType(DeviceType deviceType) noexcept = 0;
-  virtual DeviceType getDefaultDeviceType() const noexcept = 0;
-  virtual void reset() noexcept = 0;
-  virtual void setProfileStream(cudaStream_t const stream) noexcept = 0;
-  virtual cudaStream_t getProfileStream() const noexcept = 0;
-  virtual int32_t addOptimizationProfile(IOptimizationProfile const* profile) noexcept = 0;
-  virtual int32_t getNbOptimizationProfiles() const noexcept = 0;
-  virtual void setProfilingVerbosity(ProfilingVerbosity verbosity) noexcept = 0;
-  virtual ProfilingVerbosity getProfilingVerbosity() const noexcept = 0;
-  virtual bool setCalibrationProfile(IOptimizationProfile const* profile) noexcept = 0;
-  virtual IOptimizationProfile const* getCalibrationProfile() noexcept = 0;
-  virtual void setQuantizationFlags(QuantizationFlags flags) noexcept = 0;
-  virtual QuantizationFlags getQuantizationFlags() const noexcept = 0;
-  virtual void clearQuantizationFlag(QuantizationFlag flag) noexcept = 0;
-  virtual void setQuantizationFlag(QuantizationFlag flag) noexcept = 0;
-  virtual bool getQuantizationFlag(QuantizationFlag flag) const noexcept = 0;
-  virtual bool setTacticSources(TacticSources tacticSources) noexcept = 0;
-  virtual TacticSources getTacticSources() const noexcept = 0;
-  virtual ITimingCache* createTimingCache(void const* blob, std::size_t size) const noexcept = 0;
-  virtual bool setTimingCache(ITimingCache const& cache, bool ignoreMismatch) noexcept = 0;
-  virtual ITimingCache const* getTimingCache() const noexcept = 0;
-  virtual void setMemoryPoolLimit(MemoryPoolType pool, std::size_t poolSize) noexcept = 0;
-  virtual std::size_t getMemoryPoolLimit(MemoryPoolType pool) const noexcept = 0;
-  virtual void setPreviewFeature(PreviewFeature feature, bool enable) noexcept = 0;
-  virtual bool getPreviewFeature(PreviewFeature feature) const noexcept = 0;
-  virtual void setBuilderOptimizationLevel(int32_t level) noexcept = 0;
-  virtual int32_t getBuilderOptimizationLevel() const noexcept = 0;
-  virtual void setHardwareCompatibilityLevel(HardwareCompatibilityLevel level) noexcept = 0;
-  virtual HardwareCompatibilityLevel getHardwareCompatibilityLevel() const noexcept = 0;
-  virtual void setPluginsToSerialize(char const* const* paths, int32_t nbPaths) noexcept = 0;
-  virtual char const* getPluginToSerialize(int32_t index) const noexcept = 0;
-  virtual int32_t getNbPluginsToSerialize() const noexcept = 0;
-  virtual void setMaxAuxStreams(int32_t nbStreams) noexcept = 0;
-  virtual int32_t getMaxAuxStreams() const noexcept = 0;
-  virtual void setAlgorithmSelector(IAlgorithmSelector* selector) noexcept = 0;
-  virtual IAlgorithmSelector* getAlgorithmSelector() const noexcept = 0;
+  OCTET_TRT_CALL(void, setAvgTimingIterations, (int32_t avgTiming), (avgTiming))
+  OCTET_TRT_ASK(int32_t, getAvgTimingIterations, (), ())
+  OCTET_TRT_CALL(void, setEngineCapability, (EngineCapability capability), (capability))
+  OCTET_TRT_ASK(EngineCapability, getEngineCapability, (), ())
+  OCTET_TRT_CALL(void, setInt8Calibrator, (IInt8Calibrator * calibrator), (calibrator))
+  OCTET_TRT_ASK(IInt8Calibrator*, getInt8Calibrator, (), ())
+  OCTET_TRT_CALL(void, setFlags, (BuilderFlags builderFlags), (builderFlags))
+  OCTET_TRT_ASK(BuilderFlags, getFlags, (), ())
+  OCTET_TRT_CALL(void, clearFlag, (BuilderFlag builderFlag), (builderFlag))
+  OCTET_TRT_CALL(void, setFlag, (BuilderFlag builderFlag), (builderFlag))
+  OCTET_TRT_ASK(bool, getFlag, (BuilderFlag builderFlag), (builderFlag))
+  OCTET_TRT_CALL(void, setDeviceType, (ILayer const* layer, DeviceType deviceType),
+                 (layer, deviceType))
+  OCTET_TRT_ASK(DeviceType, getDeviceType, (ILayer const* layer), (layer))
+  OCTET_TRT_ASK(bool, isDeviceTypeSet, (ILayer const* layer), (layer))
+  OCTET_TRT_CALL(void, resetDeviceType, (ILayer const* layer), (layer))
+  OCTET_TRT_ASK(bool, canRunOnDLA, (ILayer const* layer), (layer))
+  OCTET_TRT_CALL(void, setDLACore, (int32_t dlaCore), (dlaCore))
+  OCTET_TRT_ASK(int32_t, getDLACore, (), ())
+  OCTET_TRT_CALL(void, setDefaultDeviceType, (DeviceType deviceType), (deviceType))
+  OCTET_TRT_ASK(DeviceType, getDefaultDeviceType, (), ())
+  OCTET_TRT_CALL(void, reset, (), ())
+  OCTET_TRT_CALL(void, setProfileStream, (cudaStream_t const stream), (stream))
+  OCTET_TRT_ASK(cudaStream_t, getProfileStream, (), ())
+  OCTET_TRT_CALL(int32_t, addOptimizationProfile, (IOptimizationProfile const* profile), (profile))
+  OCTET_TRT_ASK(int32_t, getNbOptimizationProfiles, (), ())
+  OCTET_TRT_CALL(void, setProfilingVerbosity, (ProfilingVerbosity verbosity), (verbosity))
+  OCTET_TRT_ASK(ProfilingVerbosity, getProfilingVerbosity, (), ())
+  OCTET_TRT_CALL(bool, setCalibrationProfile, (IOptimizationProfile const* profile), (profile))
+  OCTET_TRT_CALL(IOptimizationProfile const*, getCalibrationProfile, (), ())
+  OCTET_TRT_CALL(void, setQuantizationFlags, (QuantizationFlags flags), (flags))
+  OCTET_TRT_ASK(QuantizationFlags, getQuantizationFlags, (), ())
+  OCTET_TRT_CALL(void, clearQuantizationFlag, (QuantizationFlag flag), (flag))
+  OCTET_TRT_CALL(void, setQuantizationFlag, (QuantizationFlag flag), (flag))
+  OCTET_TRT_ASK(bool, getQuantizationFlag, (QuantizationFlag flag), (flag))
+  OCTET_TRT_CALL(bool, setTacticSources, (TacticSources tacticSources), (tacticSources))
+  OCTET_TRT_ASK(TacticSources, getTacticSources, (), ())
+  OCTET_TRT_ASK(ITimingCache*, createTimingCache, (void const* blob, std::size_t size),
+                (blob, size))
+  OCTET_TRT_CALL(bool, setTimingCache, (ITimingCache const& cache, bool ignoreMismatch),
+                 (cache, ignoreMismatch))
+  OCTET_TRT_ASK(ITimingCache const*, getTimingCache, (), ())
+  OCTET_TRT_CALL(void, setMemoryPoolLimit, (MemoryPoolType pool, std::size_t poolSize),
+                 (pool, poolSize))
+  OCTET_TRT_ASK(std::size_t, getMemoryPoolLimit, (MemoryPoolType pool), (pool))
+  OCTET_TRT_CALL(void, setPreviewFeature, (PreviewFeature feature, bool enable), (feature, enable))
+  OCTET_TRT_ASK(bool, getPreviewFeature, (PreviewFeature feature), (feature))
+  OCTET_TRT_CALL(void, setBuilderOptimizationLevel, (int32_t level), (level))
+  OCTET_TRT_ASK(int32_t, getBuilderOptimizationLevel, (), ())
+  OCTET_TRT_CALL(void, setHardwareCompatibilityLevel, (HardwareCompatibilityLevel level), (level))
+  OCTET_TRT_ASK(HardwareCompatibilityLevel, getHardwareCompatibilityLevel, (), ())
+  OCTET_TRT_CALL(void, setPluginsToSerialize, (char const* const* paths, int32_t nbPaths),
+                 (paths, nbPaths))
+  OCTET_TRT_ASK(char const*, getPluginToSerialize, (int32_t index), (index))
+  OCTET_TRT_ASK(int32_t, getNbPluginsToSerialize, (), ())
+  OCTET_TRT_CALL(void, setMaxAuxStreams, (int32_t nbStreams), (nbStreams))
+  OCTET_TRT_ASK(int32_t, getMaxAuxStreams, (), ())
+  OCTET_TRT_CALL(void, setAlgorithmSelector, (IAlgorithmSelector * selector), (selector))
+  OCTET_TRT_ASK(IAlgorithmSelector*, getAlgorithmSelector, (), ())
 #if NV_TENSORRT_MAJOR >= 10
-  virtual void setProgressMonitor(IProgressMonitor* monitor) noexcept = 0;
-  virtual IProgressMonitor* getProgressMonitor() const noexcept = 0;
-  virtual void setRuntimePlatform(RuntimePlatform runtimePlatform) noexcept = 0;
-  virtual RuntimePlatform getRuntimePlatform() const noexcept = 0;
-  virtual void setMaxNbTactics(int32_t maxNbTactics) noexcept = 0;
-  virtual int32_t getMaxNbTactics() const noexcept = 0;
-  virtual bool setTilingOptimizationLevel(TilingOptimizationLevel level) noexcept = 0;
-  virtual TilingOptimizationLevel getTilingOptimizationLevel() const noexcept = 0;
-  virtual bool setL2LimitForTiling(int64_t size) noexcept = 0;
-  virtual int64_t getL2LimitForTiling() const noexcept = 0;
-  virtual bool setRemoteAutoTuningConfig(char const* config) noexcept = 0;
-  virtual char const* getRemoteAutoTuningConfig() const noexcept = 0;
+  OCTET_TRT_CALL(void, setProgressMonitor, (IProgressMonitor * monitor), (monitor))
+  OCTET_TRT_ASK(IProgressMonitor*, getProgressMonitor, (), ())
+  OCTET_TRT_CALL(void, setRuntimePlatform, (RuntimePlatform runtimePlatform), (runtimePlatform))
+  OCTET_TRT_ASK(RuntimePlatform, getRuntimePlatform, (), ())
+  OCTET_TRT_CALL(void, setMaxNbTactics, (int32_t maxNbTactics), (maxNbTactics))
+  OCTET_TRT_ASK(int32_t, getMaxNbTactics, (), ())
+  OCTET_TRT_CALL(bool, setTilingOptimizationLevel, (TilingOptimizationLevel level), (level))
+  OCTET_TRT_ASK(TilingOptimizationLevel, getTilingOptimizationLevel, (), ())
+  OCTET_TRT_CALL(bool, setL2LimitForTiling, (int64_t size), (size))
+  OCTET_TRT_ASK(int64_t, getL2LimitForTiling, (), ())
+  OCTET_TRT_CALL(bool, setRemoteAutoTuningConfig, (char const* config), (config))
+  OCTET_TRT_ASK(char const*, getRemoteAutoTuningConfig, (), ())
 #else
-  virtual void setMinTimingIterations(int32_t minTiming) noexcept = 0;
-  virtual int32_t getMinTimingIterations() const noexcept = 0;
-  virtual void setMaxWorkspaceSize(std::size_t workspaceSize) noexcept = 0;
-  virtual std::size_t getMaxWorkspaceSize() const noexcept = 0;
+  OCTET_TRT_CALL(void, setMinTimingIterations, (int32_t minTiming), (minTiming))
+  OCTET_TRT_ASK(int32_t, getMinTimingIterations, (), ())
+  OCTET_TRT_CALL(void, setMaxWorkspaceSize, (std::size_t workspaceSize), (workspaceSize))
+  OCTET_TRT_ASK(std::size_t, getMaxWorkspaceSize, (), ())
 #endif
   OCTET_TRT_DESTROY
 };
 
 class IBuilder : public INoCopy {
+  OCTET_TRT_HANDLE(VBuilder)
  public:
   virtual ~IBuilder() noexcept = default;
-  virtual bool platformHasFastFp16() const noexcept = 0;
-  virtual bool platformHasFastInt8() const noexcept = 0;
-  virtual int32_t getMaxDLABatchSize() const noexcept = 0;
-  virtual int32_t getNbDLACores() const noexcept = 0;
-  virtual void setGpuAllocator(IGpuAllocator* allocator) noexcept = 0;
-  virtual IBuilderConfig* createBuilderConfig() noexcept = 0;
-  virtual INetworkDefinition* createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept = 0;
-  virtual IOptimizationProfile* createOptimizationProfile() noexcept = 0;
-  virtual void setErrorRecorder(IErrorRecorder* recorder) noexcept = 0;
-  virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
-  virtual void reset() noexcept = 0;
-  virtual bool platformHasTf32() const noexcept = 0;
-  virtual IHostMemory* buildSerializedNetwork(INetworkDefinition& network,
-                                              IBuilderConfig& config) noexcept = 0;
-  virtual ICudaEngine* buildEngineWithConfig(INetworkDefinition& network,
-                                             IBuilderConfig& config) noexcept = 0;
-  virtual bool isNetworkSupported(INetworkDefinition const& network,
-                                  IBuilderConfig const& config) const noexcept = 0;
-  virtual ILogger* getLogger() const noexcept = 0;
-  virtual bool setMaxThreads(int32_t maxThreads) noexcept = 0;
-  virtual int32_t getMaxThreads() const noexcept = 0;
-  virtual IPluginRegistry& getPluginRegistry() noexcept = 0;
+  OCTET_TRT_ASK(bool, platformHasFastFp16, (), ())
+  OCTET_TRT_ASK(bool, platformHasFastInt8, (), ())
+  OCTET_TRT_ASK(int32_t, getMaxDLABatchSize, (), ())
+  OCTET_TRT_ASK(int32_t, getNbDLACores, (), ())
+  OCTET_TRT_CALL(void, setGpuAllocator, (IGpuAllocator * allocator), (allocator))
+  OCTET_TRT_CALL(IBuilderConfig*, createBuilderConfig, (), ())
+  OCTET_TRT_CALL(INetworkDefinition*, createNetworkV2, (NetworkDefinitionCreationFlags flags),
+                 (flags))
+  OCTET_TRT_CALL(IOptimizationProfile*, createOptimizationProfile, (), ())
+  OCTET_TRT_CALL(void, setErrorRecorder, (IErrorRecorder * recorder), (recorder))
+  OCTET_TRT_ASK(IErrorRecorder*, getErrorRecorder, (), ())
+  OCTET_TRT_CALL(void, reset, (), ())
+  OCTET_TRT_ASK(bool, platformHasTf32, (), ())
+  OCTET_TRT_CALL(IHostMemory*, buildSerializedNetwork,
+                 (INetworkDefinition & network, IBuilderConfig& config), (network, config))
+  OCTET_TRT_CALL(ICudaEngine*, buildEngineWithConfig,
+                 (INetworkDefinition & network, IBuilderConfig& config), (network, config))
+  OCTET_TRT_ASK(bool, isNetworkSupported,
+                (INetworkDefinition const& network, IBuilderConfig const& config),
+                (network, config))
+  OCTET_TRT_ASK(ILogger*, getLogger, (), ())
+  OCTET_TRT_CALL(bool, setMaxThreads, (int32_t maxThreads), (maxThreads))
+  OCTET_TRT_ASK(int32_t, getMaxThreads, (), ())
+  OCTET_TRT_CALL(IPluginRegistry&, getPluginRegistry, (), ())
 #if NV_TENSORRT_MAJOR >= 10
-  virtual bool buildSerializedNetworkToStream(INetworkDefinition& network, IBuilderConfig& config,
-                                              IStreamWriter& writer) noexcept = 0;
-  IHostMemory* buildSerializedNetwork(INetworkDefinition& network, IBuilderConfig& config,
-                                      IHostMemory*& kernelText) noexcept {
-    kernelText = nullptr;
-    return buildSerializedNetwork(network, config);
-  }
+  OCTET_TRT_CALL(bool, buildSerializedNetworkToStream,
+                 (INetworkDefinition & network, IBuilderConfig& config, IStreamWriter& writer),
+                 (network, config, writer))
+  OCTET_TRT_CALL_AS(IHostMemory*, buildSerializedNetwork, buildSerializedNetworkWithKernelText,
+                    (INetworkDefinition & network, IBuilderConfig& config,
+                     IHostMemory*& kernelText),
+                    (network, config, kernelText))
 #else
-  virtual void setMaxBatchSize(int32_t batchSize) noexcept = 0;
-  virtual int32_t getMaxBatchSize() const noexcept = 0;
+  OCTET_TRT_CALL(void, setMaxBatchSize, (int32_t batchSize), (batchSize))
+  OCTET_TRT_ASK(int32_t, getMaxBatchSize, (), ())
 #endif
   OCTET_TRT_DESTROY
 };

@@ -36,6 +36,8 @@ class ILoggerFinder {
   virtual ~ILoggerFinder() = default;
 };
 
+OCTET_TRT_V1_BEGIN
+
 class IErrorRecorder : public IVersionedInterface {
  public:
   using ErrorDesc = char const*;
@@ -59,9 +61,13 @@ class IProfiler {
   virtual ~IProfiler() = default;
 };
 
+OCTET_TRT_V1_END
+
 using AllocatorFlags = uint32_t;
 enum class AllocatorFlag : int32_t { kRESIZABLE = 0 };
 OCTET_TRT_ENUM_MAX(AllocatorFlag, 1)
+
+OCTET_TRT_V1_BEGIN
 
 class IGpuAllocator : public IVersionedInterface {
  public:
@@ -102,7 +108,6 @@ class IGpuAsyncAllocator : public IGpuAllocator {
 
 class IOutputAllocator : public IVersionedInterface {
  public:
-  virtual int32_t getInterfaceVersion() const noexcept { return 1; }
 #if NV_TENSORRT_MAJOR >= 10
   virtual void* reallocateOutput(char const*, void*, uint64_t, uint64_t) TRTNOEXCEPT {
     return nullptr;
@@ -112,6 +117,7 @@ class IOutputAllocator : public IVersionedInterface {
     return reallocateOutput(tensorName, currentMemory, size, alignment);
   }
 #else
+  virtual int32_t getInterfaceVersion() const noexcept { return 1; }
   virtual void* reallocateOutput(char const* tensorName, void* currentMemory, uint64_t size,
                                  uint64_t alignment) TRTNOEXCEPT = 0;
 #endif
@@ -137,8 +143,12 @@ class IDebugListener : public IVersionedInterface {
   virtual ~IDebugListener() = default;
 };
 
+OCTET_TRT_V1_END
+
 enum class SeekPosition : int32_t { kSET = 0, kCUR = 1, kEND = 2 };
 OCTET_TRT_ENUM_MAX(SeekPosition, 3)
+
+OCTET_TRT_V1_BEGIN
 
 class IStreamReader : public IVersionedInterface {
  public:
@@ -160,6 +170,8 @@ class IStreamWriter : public IVersionedInterface {
   virtual int64_t write(void const* data, int64_t nbBytes) = 0;
 };
 
+OCTET_TRT_V1_END
+
 enum class CalibrationAlgoType : int32_t {
   kLEGACY_CALIBRATION = 0,
   kENTROPY_CALIBRATION = 1,
@@ -177,6 +189,9 @@ class IInt8Calibrator : public IVersionedInterface {
   virtual CalibrationAlgoType getAlgorithm() TRTNOEXCEPT = 0;
   ~IInt8Calibrator() noexcept override = default;
 };
+
+OCTET_TRT_V1_BEGIN
+
 class IInt8EntropyCalibrator : public IInt8Calibrator {
  public:
   CalibrationAlgoType getAlgorithm() TRTNOEXCEPT override {
@@ -205,5 +220,7 @@ class IInt8LegacyCalibrator : public IInt8Calibrator {
   virtual void const* readHistogramCache(std::size_t& length) TRTNOEXCEPT = 0;
   virtual void writeHistogramCache(void const* ptr, std::size_t length) TRTNOEXCEPT = 0;
 };
+
+OCTET_TRT_V1_END
 
 }  // namespace nvinfer1

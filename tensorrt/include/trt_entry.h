@@ -13,6 +13,9 @@ void* createInferRefitter_INTERNAL(void* engine, void* logger, int32_t version) 
 nvinfer1::IPluginRegistry* getPluginRegistry() noexcept;
 #if NV_TENSORRT_MAJOR >= 10
 nvinfer1::IPluginRegistry* getBuilderPluginRegistry(nvinfer1::EngineCapability capability) noexcept;
+nvinfer1::IPluginRegistry* getBuilderSafePluginRegistry(
+    nvinfer1::EngineCapability capability) noexcept;
+void setInternalLibraryPath(char const* path) noexcept;
 int32_t getInferLibMajorVersion() noexcept;
 int32_t getInferLibMinorVersion() noexcept;
 int32_t getInferLibPatchVersion() noexcept;

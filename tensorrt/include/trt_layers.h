@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors and layers of a network: what every layer has, and the layers with weights or windows. A layer keeps its properties itself; whoever
-// asks the sizes of a tensor gets them inferred from what the layers say then.
+// Tensors and layers of a network: what every layer has, and the layers with weights or windows. Whoever asks the sizes of a tensor gets them
+// inferred from what the layers say then.
 #pragma once
 
 #include "trt_layer_type.h"
@@ -8,104 +8,87 @@
 namespace nvinfer1 {
 
 class ITensor : public INoCopy {
+  OCTET_TRT_HANDLE(VTensor)
  public:
-  virtual void setName(char const* name) noexcept = 0;
-  virtual char const* getName() const noexcept = 0;
-  virtual void setDimensions(Dims const& dimensions) noexcept = 0;
-  virtual Dims getDimensions() const noexcept = 0;
-  virtual void setType(DataType type) noexcept = 0;
-  virtual DataType getType() const noexcept = 0;
-  virtual bool setDynamicRange(float min, float max) noexcept = 0;
-  virtual bool isNetworkInput() const noexcept = 0;
-  virtual bool isNetworkOutput() const noexcept = 0;
-  virtual void setBroadcastAcrossBatch(bool broadcastAcrossBatch) noexcept = 0;
-  virtual bool getBroadcastAcrossBatch() const noexcept = 0;
-  virtual TensorLocation getLocation() const noexcept = 0;
-  virtual void setLocation(TensorLocation location) noexcept = 0;
-  virtual bool dynamicRangeIsSet() const noexcept = 0;
-  virtual void resetDynamicRange() noexcept = 0;
-  virtual float getDynamicRangeMin() const noexcept = 0;
-  virtual float getDynamicRangeMax() const noexcept = 0;
-  virtual void setAllowedFormats(TensorFormats formats) noexcept = 0;
-  virtual TensorFormats getAllowedFormats() const noexcept = 0;
-  virtual bool isShapeTensor() const noexcept = 0;
-  virtual bool isExecutionTensor() const noexcept = 0;
-  virtual void setDimensionName(int32_t index, char const* name) noexcept = 0;
-  virtual char const* getDimensionName(int32_t index) const noexcept = 0;
+  OCTET_TRT_CALL(void, setName, (char const* name), (name))
+  OCTET_TRT_ASK(char const*, getName, (), ())
+  OCTET_TRT_CALL(void, setDimensions, (Dims const& dimensions), (dimensions))
+  OCTET_TRT_ASK(Dims, getDimensions, (), ())
+  OCTET_TRT_CALL(void, setType, (DataType type), (type))
+  OCTET_TRT_ASK(DataType, getType, (), ())
+  OCTET_TRT_CALL(bool, setDynamicRange, (float min, float max), (min, max))
+  OCTET_TRT_ASK(bool, isNetworkInput, (), ())
+  OCTET_TRT_ASK(bool, isNetworkOutput, (), ())
+  OCTET_TRT_CALL(void, setBroadcastAcrossBatch, (bool broadcastAcrossBatch), (broadcastAcrossBatch))
+  OCTET_TRT_ASK(bool, getBroadcastAcrossBatch, (), ())
+  OCTET_TRT_ASK(TensorLocation, getLocation, (), ())
+  OCTET_TRT_CALL(void, setLocation, (TensorLocation location), (location))
+  OCTET_TRT_ASK(bool, dynamicRangeIsSet, (), ())
+  OCTET_TRT_CALL(void, resetDynamicRange, (), ())
+  OCTET_TRT_ASK(float, getDynamicRangeMin, (), ())
+  OCTET_TRT_ASK(float, getDynamicRangeMax, (), ())
+  OCTET_TRT_CALL(void, setAllowedFormats, (TensorFormats formats), (formats))
+  OCTET_TRT_ASK(TensorFormats, getAllowedFormats, (), ())
+  OCTET_TRT_ASK(bool, isShapeTensor, (), ())
+  OCTET_TRT_ASK(bool, isExecutionTensor, (), ())
+  OCTET_TRT_CALL(void, setDimensionName, (int32_t index, char const* name), (index, name))
+  OCTET_TRT_ASK(char const*, getDimensionName, (int32_t index), (index))
 
  protected:
   virtual ~ITensor() noexcept = default;
 };
 
 class ILayer : public INoCopy {
+  OCTET_TRT_HANDLE_ON(VLayer, mLayer)
  public:
-  virtual LayerType getType() const noexcept = 0;
-  virtual void setName(char const* name) noexcept = 0;
-  virtual char const* getName() const noexcept = 0;
-  virtual int32_t getNbInputs() const noexcept = 0;
-  virtual ITensor* getInput(int32_t index) const noexcept = 0;
-  virtual int32_t getNbOutputs() const noexcept = 0;
-  virtual ITensor* getOutput(int32_t index) const noexcept = 0;
-  virtual void setInput(int32_t index, ITensor& tensor) noexcept = 0;
-  virtual void setPrecision(DataType dataType) noexcept = 0;
-  virtual DataType getPrecision() const noexcept = 0;
-  virtual bool precisionIsSet() const noexcept = 0;
-  virtual void resetPrecision() noexcept = 0;
-  virtual void setOutputType(int32_t index, DataType dataType) noexcept = 0;
-  virtual DataType getOutputType(int32_t index) const noexcept = 0;
-  virtual bool outputTypeIsSet(int32_t index) const noexcept = 0;
-  virtual void resetOutputType(int32_t index) noexcept = 0;
-  virtual void setMetadata(char const* metadata) noexcept = 0;
-  virtual char const* getMetadata() const noexcept = 0;
+  OCTET_TRT_ASK_ON(mLayer, LayerType, getType, (), ())
+  OCTET_TRT_CALL_ON(mLayer, void, setName, (char const* name), (name))
+  OCTET_TRT_ASK_ON(mLayer, char const*, getName, (), ())
+  OCTET_TRT_ASK_ON(mLayer, int32_t, getNbInputs, (), ())
+  OCTET_TRT_ASK_ON(mLayer, ITensor*, getInput, (int32_t index), (index))
+  OCTET_TRT_ASK_ON(mLayer, int32_t, getNbOutputs, (), ())
+  OCTET_TRT_ASK_ON(mLayer, ITensor*, getOutput, (int32_t index), (index))
+  OCTET_TRT_CALL_ON(mLayer, void, setInput, (int32_t index, ITensor& tensor), (index, tensor))
+  OCTET_TRT_CALL_ON(mLayer, void, setPrecision, (DataType dataType), (dataType))
+  OCTET_TRT_ASK_ON(mLayer, DataType, getPrecision, (), ())
+  OCTET_TRT_ASK_ON(mLayer, bool, precisionIsSet, (), ())
+  OCTET_TRT_CALL_ON(mLayer, void, resetPrecision, (), ())
+  OCTET_TRT_CALL_ON(mLayer, void, setOutputType, (int32_t index, DataType dataType),
+                    (index, dataType))
+  OCTET_TRT_ASK_ON(mLayer, DataType, getOutputType, (int32_t index), (index))
+  OCTET_TRT_ASK_ON(mLayer, bool, outputTypeIsSet, (int32_t index), (index))
+  OCTET_TRT_CALL_ON(mLayer, void, resetOutputType, (int32_t index), (index))
+  OCTET_TRT_CALL_ON(mLayer, void, setMetadata, (char const* metadata), (metadata))
+  OCTET_TRT_ASK_ON(mLayer, char const*, getMetadata, (), ())
+
+#if NV_TENSORRT_MAJOR >= 10
+  OCTET_TRT_CALL_ON(mLayer, bool, setNbRanks, (int32_t nbRanks), (nbRanks))
+  OCTET_TRT_ASK_ON(mLayer, int32_t, getNbRanks, (), ())
+#endif
 
  protected:
   virtual ~ILayer() noexcept = default;
-  // A property changed: what was inferred of the layer holds no more.
-  virtual void changed() noexcept = 0;
 };
 
-// A property with its setter and getter, kept by the layer.
-#define OCTET_TRT_VALUE(Type, Name, initial)          \
- public:                                              \
-  void set##Name(Type value) noexcept {               \
-    m##Name = value;                                  \
-    changed();                                        \
-  }                                                   \
-  Type get##Name() const noexcept { return m##Name; } \
-                                                      \
- protected:                                           \
-  Type m##Name = initial;
-
-#define OCTET_TRT_DIMS(Name)                          \
- public:                                              \
-  void set##Name(Dims const& value) noexcept {        \
-    m##Name = value;                                  \
-    changed();                                        \
-  }                                                   \
-  Dims get##Name() const noexcept { return m##Name; } \
-                                                      \
- protected:                                           \
-  Dims m##Name = Dims{0, {}};
+// A property: its setter and its getter.
+#define OCTET_TRT_VALUE(Type, Name)                      \
+ public:                                                 \
+  OCTET_TRT_CALL(void, set##Name, (Type value), (value)) \
+  OCTET_TRT_ASK(Type, get##Name, (), ())
+#define OCTET_TRT_DIMS(Name)                                    \
+ public:                                                        \
+  OCTET_TRT_CALL(void, set##Name, (Dims const& value), (value)) \
+  OCTET_TRT_ASK(Dims, get##Name, (), ())
+#define OCTET_TRT_WEIGHTS(Name) OCTET_TRT_VALUE(Weights, Name##Weights)
 
 // The two-dimensional form of a property with a form of any rank.
-#define OCTET_TRT_HW(Name)                \
- public:                                  \
-  void set##Name(DimsHW value) noexcept { \
-    m##Name##Nd = value;                  \
-    changed();                            \
-  }                                       \
-  DimsHW get##Name() const noexcept { return DimsHW(m##Name##Nd.d[0], m##Name##Nd.d[1]); }
-
-#define OCTET_TRT_WEIGHTS(Name)                                   \
+#define OCTET_TRT_HW(Name)                                        \
  public:                                                          \
-  void set##Name##Weights(Weights value) noexcept {               \
-    m##Name = value;                                              \
-    changed();                                                    \
-  }                                                               \
-  Weights get##Name##Weights() const noexcept { return m##Name; } \
-                                                                  \
- protected:                                                       \
-  Weights m##Name = Weights{DataType::kFLOAT, nullptr, 0};
+  void set##Name(DimsHW value) noexcept { set##Name##Nd(value); } \
+  DimsHW get##Name() const noexcept {                             \
+    Dims const sizes = get##Name##Nd();                           \
+    return DimsHW(sizes.d[0], sizes.d[1]);                        \
+  }
 
 enum class PaddingMode : int32_t {
   kEXPLICIT_ROUND_DOWN = 0,
@@ -124,31 +107,25 @@ OCTET_TRT_ENUM_MAX(PaddingMode, 6)
 #endif
 
 // Kernel, strides, paddings: what convolutions of both directions and pooling share.
-#define OCTET_TRT_WINDOW                                                       \
-  OCTET_TRT_DIMS(PrePadding)                                                   \
-  OCTET_TRT_DIMS(PostPadding)                                                  \
-  OCTET_TRT_VALUE(PaddingMode, PaddingMode, PaddingMode::kEXPLICIT_ROUND_DOWN) \
-  OCTET_TRT_DIMS(StrideNd)                                                     \
- public:                                                                       \
-  void setPaddingNd(Dims const& padding) noexcept {                            \
-    mPrePadding = padding;                                                     \
-    mPostPadding = padding;                                                    \
-    changed();                                                                 \
-  }                                                                            \
-  Dims getPaddingNd() const noexcept { return mPrePadding; }
+#define OCTET_TRT_WINDOW                    \
+  OCTET_TRT_DIMS(PrePadding)                \
+  OCTET_TRT_DIMS(PostPadding)               \
+  OCTET_TRT_VALUE(PaddingMode, PaddingMode) \
+  OCTET_TRT_DIMS(StrideNd)                  \
+  OCTET_TRT_DIMS(PaddingNd)
 
 #if NV_TENSORRT_MAJOR < 10
-#define OCTET_TRT_WINDOW_HW                                           \
-  OCTET_TRT_HW(Stride)                                                \
-  void setPadding(DimsHW padding) noexcept { setPaddingNd(padding); } \
-  DimsHW getPadding() const noexcept { return DimsHW(mPrePadding.d[0], mPrePadding.d[1]); }
+#define OCTET_TRT_WINDOW_HW \
+  OCTET_TRT_HW(Stride)      \
+  OCTET_TRT_HW(Padding)
 #else
 #define OCTET_TRT_WINDOW_HW
 #endif
 
 class IConvolutionLayer : public ILayer {
-  OCTET_TRT_VALUE(OctetSize, NbOutputMaps, 0)
-  OCTET_TRT_VALUE(OctetSize, NbGroups, 1)
+  OCTET_TRT_HANDLE(VConvolutionLayer)
+  OCTET_TRT_VALUE(OctetSize, NbOutputMaps)
+  OCTET_TRT_VALUE(OctetSize, NbGroups)
   OCTET_TRT_WEIGHTS(Kernel)
   OCTET_TRT_WEIGHTS(Bias)
   OCTET_TRT_DIMS(KernelSizeNd)
@@ -162,8 +139,9 @@ class IConvolutionLayer : public ILayer {
 };
 
 class IDeconvolutionLayer : public ILayer {
-  OCTET_TRT_VALUE(OctetSize, NbOutputMaps, 0)
-  OCTET_TRT_VALUE(OctetSize, NbGroups, 1)
+  OCTET_TRT_HANDLE(VDeconvolutionLayer)
+  OCTET_TRT_VALUE(OctetSize, NbOutputMaps)
+  OCTET_TRT_VALUE(OctetSize, NbGroups)
   OCTET_TRT_WEIGHTS(Kernel)
   OCTET_TRT_WEIGHTS(Bias)
   OCTET_TRT_DIMS(KernelSizeNd)
@@ -177,7 +155,7 @@ class IDeconvolutionLayer : public ILayer {
 
 #if NV_TENSORRT_MAJOR < 10
 class IFullyConnectedLayer : public ILayer {
-  OCTET_TRT_VALUE(int32_t, NbOutputChannels, 0)
+  OCTET_TRT_VALUE(int32_t, NbOutputChannels)
   OCTET_TRT_WEIGHTS(Kernel)
   OCTET_TRT_WEIGHTS(Bias)
 };
@@ -187,9 +165,10 @@ enum class PoolingType : int32_t { kMAX = 0, kAVERAGE = 1, kMAX_AVERAGE_BLEND = 
 OCTET_TRT_ENUM_MAX(PoolingType, 3)
 
 class IPoolingLayer : public ILayer {
-  OCTET_TRT_VALUE(PoolingType, PoolingType, PoolingType::kMAX)
-  OCTET_TRT_VALUE(float, BlendFactor, 0)
-  OCTET_TRT_VALUE(bool, AverageCountExcludesPadding, true)
+  OCTET_TRT_HANDLE(VPoolingLayer)
+  OCTET_TRT_VALUE(PoolingType, PoolingType)
+  OCTET_TRT_VALUE(float, BlendFactor)
+  OCTET_TRT_VALUE(bool, AverageCountExcludesPadding)
   OCTET_TRT_DIMS(WindowSizeNd)
   OCTET_TRT_WINDOW
 #if NV_TENSORRT_MAJOR < 10
@@ -223,35 +202,40 @@ OCTET_TRT_ENUM_MAX(ActivationType, 12)
 #endif
 
 class IActivationLayer : public ILayer {
-  OCTET_TRT_VALUE(ActivationType, ActivationType, ActivationType::kRELU)
-  OCTET_TRT_VALUE(float, Alpha, 0)
-  OCTET_TRT_VALUE(float, Beta, 0)
+  OCTET_TRT_HANDLE(VActivationLayer)
+  OCTET_TRT_VALUE(ActivationType, ActivationType)
+  OCTET_TRT_VALUE(float, Alpha)
+  OCTET_TRT_VALUE(float, Beta)
 };
 
 class ILRNLayer : public ILayer {
-  OCTET_TRT_VALUE(OctetSize, WindowSize, 0)
-  OCTET_TRT_VALUE(float, Alpha, 0)
-  OCTET_TRT_VALUE(float, Beta, 0)
-  OCTET_TRT_VALUE(float, K, 0)
+  OCTET_TRT_HANDLE(VLRNLayer)
+  OCTET_TRT_VALUE(OctetSize, WindowSize)
+  OCTET_TRT_VALUE(float, Alpha)
+  OCTET_TRT_VALUE(float, Beta)
+  OCTET_TRT_VALUE(float, K)
 };
 
 enum class ScaleMode : int32_t { kUNIFORM = 0, kCHANNEL = 1, kELEMENTWISE = 2 };
 OCTET_TRT_ENUM_MAX(ScaleMode, 3)
 
 class IScaleLayer : public ILayer {
-  OCTET_TRT_VALUE(ScaleMode, Mode, ScaleMode::kUNIFORM)
-  OCTET_TRT_VALUE(Weights, Shift, (Weights{DataType::kFLOAT, nullptr, 0}))
-  OCTET_TRT_VALUE(Weights, Scale, (Weights{DataType::kFLOAT, nullptr, 0}))
-  OCTET_TRT_VALUE(Weights, Power, (Weights{DataType::kFLOAT, nullptr, 0}))
-  OCTET_TRT_VALUE(int32_t, ChannelAxis, 0)
+  OCTET_TRT_HANDLE(VScaleLayer)
+  OCTET_TRT_VALUE(ScaleMode, Mode)
+  OCTET_TRT_VALUE(Weights, Shift)
+  OCTET_TRT_VALUE(Weights, Scale)
+  OCTET_TRT_VALUE(Weights, Power)
+  OCTET_TRT_VALUE(int32_t, ChannelAxis)
 };
 
 class ISoftMaxLayer : public ILayer {
-  OCTET_TRT_VALUE(uint32_t, Axes, 0)
+  OCTET_TRT_HANDLE(VSoftMaxLayer)
+  OCTET_TRT_VALUE(uint32_t, Axes)
 };
 
 class IConcatenationLayer : public ILayer {
-  OCTET_TRT_VALUE(int32_t, Axis, 0)
+  OCTET_TRT_HANDLE(VConcatenationLayer)
+  OCTET_TRT_VALUE(int32_t, Axis)
 };
 
 enum class ElementWiseOperation : int32_t {
@@ -273,7 +257,8 @@ enum class ElementWiseOperation : int32_t {
 OCTET_TRT_ENUM_MAX(ElementWiseOperation, 14)
 
 class IElementWiseLayer : public ILayer {
-  OCTET_TRT_VALUE(ElementWiseOperation, Operation, ElementWiseOperation::kSUM)
+  OCTET_TRT_HANDLE(VElementWiseLayer)
+  OCTET_TRT_VALUE(ElementWiseOperation, Operation)
 };
 
 enum class UnaryOperation : int32_t {
@@ -312,7 +297,8 @@ OCTET_TRT_ENUM_MAX(UnaryOperation, 24)
 #endif
 
 class IUnaryLayer : public ILayer {
-  OCTET_TRT_VALUE(UnaryOperation, Operation, UnaryOperation::kEXP)
+  OCTET_TRT_HANDLE(VUnaryLayer)
+  OCTET_TRT_VALUE(UnaryOperation, Operation)
 };
 
 enum class ReduceOperation : int32_t {
@@ -326,9 +312,10 @@ enum class ReduceOperation : int32_t {
 OCTET_TRT_ENUM_MAX(ReduceOperation, 6)
 
 class IReduceLayer : public ILayer {
-  OCTET_TRT_VALUE(ReduceOperation, Operation, ReduceOperation::kSUM)
-  OCTET_TRT_VALUE(uint32_t, ReduceAxes, 0)
-  OCTET_TRT_VALUE(bool, KeepDimensions, false)
+  OCTET_TRT_HANDLE(VReduceLayer)
+  OCTET_TRT_VALUE(ReduceOperation, Operation)
+  OCTET_TRT_VALUE(uint32_t, ReduceAxes)
+  OCTET_TRT_VALUE(bool, KeepDimensions)
 };
 
 }  // namespace nvinfer1

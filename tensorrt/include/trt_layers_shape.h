@@ -7,25 +7,17 @@
 namespace nvinfer1 {
 
 class IPaddingLayer : public ILayer {
+  OCTET_TRT_HANDLE(VPaddingLayer)
   OCTET_TRT_DIMS(PrePaddingNd)
   OCTET_TRT_DIMS(PostPaddingNd)
 };
 
 class IShuffleLayer : public ILayer {
-  OCTET_TRT_VALUE(Permutation, FirstTranspose, (Permutation{{0, 1, 2, 3, 4, 5, 6, 7}}))
-  OCTET_TRT_VALUE(Permutation, SecondTranspose, (Permutation{{0, 1, 2, 3, 4, 5, 6, 7}}))
-  OCTET_TRT_VALUE(bool, ZeroIsPlaceholder, true)
- public:
-  void setReshapeDimensions(Dims const& dimensions) noexcept {
-    mReshape = dimensions;
-    mReshapes = true;
-    changed();
-  }
-  Dims getReshapeDimensions() const noexcept { return mReshape; }
-
- protected:
-  Dims mReshape = Dims{-1, {}};
-  bool mReshapes = false;
+  OCTET_TRT_HANDLE(VShuffleLayer)
+  OCTET_TRT_VALUE(Permutation, FirstTranspose)
+  OCTET_TRT_VALUE(Permutation, SecondTranspose)
+  OCTET_TRT_VALUE(bool, ZeroIsPlaceholder)
+  OCTET_TRT_DIMS(ReshapeDimensions)
 };
 
 enum class SampleMode : int32_t {
@@ -44,71 +36,79 @@ using SliceMode = SampleMode;
 #endif
 
 class ISliceLayer : public ILayer {
+  OCTET_TRT_HANDLE(VSliceLayer)
   OCTET_TRT_DIMS(Start)
   OCTET_TRT_DIMS(Size)
   OCTET_TRT_DIMS(Stride)
   OCTET_TRT_DIMS(Axes)
-  OCTET_TRT_VALUE(SampleMode, Mode, SampleMode::kSTRICT_BOUNDS)
+  OCTET_TRT_VALUE(SampleMode, Mode)
 };
 
-class IShapeLayer : public ILayer {};
+class IShapeLayer : public ILayer {
+  OCTET_TRT_HANDLE(VShapeLayer)
+};
 
 enum class TopKOperation : int32_t { kMAX = 0, kMIN = 1 };
 OCTET_TRT_ENUM_MAX(TopKOperation, 2)
 
 class ITopKLayer : public ILayer {
-  OCTET_TRT_VALUE(TopKOperation, Operation, TopKOperation::kMAX)
-  OCTET_TRT_VALUE(int32_t, K, 0)
-  OCTET_TRT_VALUE(uint32_t, ReduceAxes, 0)
+  OCTET_TRT_HANDLE(VTopKLayer)
+  OCTET_TRT_VALUE(TopKOperation, Operation)
+  OCTET_TRT_VALUE(int32_t, K)
+  OCTET_TRT_VALUE(uint32_t, ReduceAxes)
 #if NV_TENSORRT_MAJOR >= 10
  public:
-  bool setIndicesType(DataType type) noexcept {
-    mIndicesType = type;
-    changed();
-    return type == DataType::kINT32 || type == DataType::kINT64;
-  }
-  DataType getIndicesType() const noexcept { return mIndicesType; }
-
- protected:
+  OCTET_TRT_CALL(bool, setIndicesType, (DataType type), (type))
+  OCTET_TRT_ASK(DataType, getIndicesType, (), ())
 #endif
-  DataType mIndicesType = DataType::kINT32;
 };
 
 enum class GatherMode : int32_t { kDEFAULT = 0, kELEMENT = 1, kND = 2 };
 OCTET_TRT_ENUM_MAX(GatherMode, 3)
 
 class IGatherLayer : public ILayer {
-  OCTET_TRT_VALUE(int32_t, GatherAxis, 0)
-  OCTET_TRT_VALUE(int32_t, NbElementWiseDims, 0)
-  OCTET_TRT_VALUE(GatherMode, Mode, GatherMode::kDEFAULT)
+  OCTET_TRT_HANDLE(VGatherLayer)
+  OCTET_TRT_VALUE(int32_t, GatherAxis)
+  OCTET_TRT_VALUE(int32_t, NbElementWiseDims)
+  OCTET_TRT_VALUE(GatherMode, Mode)
 };
 
 enum class MatrixOperation : int32_t { kNONE = 0, kTRANSPOSE = 1, kVECTOR = 2 };
 OCTET_TRT_ENUM_MAX(MatrixOperation, 3)
 
 class IMatrixMultiplyLayer : public ILayer {
+  OCTET_TRT_HANDLE(VMatrixMultiplyLayer)
  public:
-  void setOperation(int32_t index, MatrixOperation op) noexcept {
-    if (index == 0 || index == 1) mOperation[index] = op;
-    changed();
-  }
-  MatrixOperation getOperation(int32_t index) const noexcept { return mOperation[index == 1]; }
-
- protected:
-  MatrixOperation mOperation[2] = {MatrixOperation::kNONE, MatrixOperation::kNONE};
+  OCTET_TRT_CALL(void, setOperation, (int32_t index, MatrixOperation op), (index, op))
+  OCTET_TRT_ASK(MatrixOperation, getOperation, (int32_t index), (index))
 };
 
-class INonZeroLayer : public ILayer {};
-class IIdentityLayer : public ILayer {};
-class IParametricReLULayer : public ILayer {};
-class ISelectLayer : public ILayer {};
+class INonZeroLayer : public ILayer {
+  OCTET_TRT_HANDLE(VNonZeroLayer)
+#if NV_TENSORRT_MAJOR >= 10
+ public:
+  OCTET_TRT_CALL(bool, setIndicesType, (DataType type), (type))
+  OCTET_TRT_ASK(DataType, getIndicesType, (), ())
+#endif
+};
+class IIdentityLayer : public ILayer {
+  OCTET_TRT_HANDLE(VIdentityLayer)
+};
+class IParametricReLULayer : public ILayer {
+  OCTET_TRT_HANDLE(VParametricReLULayer)
+};
+class ISelectLayer : public ILayer {
+  OCTET_TRT_HANDLE(VSelectLayer)
+};
 
 class ICastLayer : public ILayer {
-  OCTET_TRT_VALUE(DataType, ToType, DataType::kFLOAT)
+  OCTET_TRT_HANDLE(VCastLayer)
+  OCTET_TRT_VALUE(DataType, ToType)
 };
 
 class IConstantLayer : public ILayer {
-  OCTET_TRT_VALUE(Weights, Weights, (Weights{DataType::kFLOAT, nullptr, 0}))
+  OCTET_TRT_HANDLE(VConstantLayer)
+  OCTET_TRT_VALUE(Weights, Weights)
   OCTET_TRT_DIMS(Dimensions)
 };
 
@@ -129,202 +129,156 @@ enum class ResizeRoundMode : int32_t { kHALF_UP = 0, kHALF_DOWN = 1, kFLOOR = 2,
 OCTET_TRT_ENUM_MAX(ResizeRoundMode, 4)
 
 class IResizeLayer : public ILayer {
+  OCTET_TRT_HANDLE(VResizeLayer)
   OCTET_TRT_DIMS(OutputDimensions)
-  OCTET_TRT_VALUE(InterpolationMode, ResizeMode, InterpolationMode::kNEAREST)
-  OCTET_TRT_VALUE(ResizeCoordinateTransformation, CoordinateTransformation,
-                  ResizeCoordinateTransformation::kASYMMETRIC)
-  OCTET_TRT_VALUE(ResizeSelector, SelectorForSinglePixel, ResizeSelector::kFORMULA)
-  OCTET_TRT_VALUE(ResizeRoundMode, NearestRounding, ResizeRoundMode::kFLOOR)
-  OCTET_TRT_VALUE(float, CubicCoeff, -0.75F)
-  OCTET_TRT_VALUE(bool, ExcludeOutside, false)
+  OCTET_TRT_VALUE(InterpolationMode, ResizeMode)
+  OCTET_TRT_VALUE(ResizeCoordinateTransformation, CoordinateTransformation)
+  OCTET_TRT_VALUE(ResizeSelector, SelectorForSinglePixel)
+  OCTET_TRT_VALUE(ResizeRoundMode, NearestRounding)
+  OCTET_TRT_VALUE(float, CubicCoeff)
+  OCTET_TRT_VALUE(bool, ExcludeOutside)
  public:
-  void setScales(float const* scales, int32_t nbScales) noexcept {
-    mNbScales = nbScales < 0 ? 0 : nbScales > Dims::MAX_DIMS ? Dims::MAX_DIMS : nbScales;
-    for (int32_t i = 0; i < mNbScales; ++i) mScales[i] = scales[i];
-    changed();
-  }
-  int32_t getScales(int32_t size, float* scales) const noexcept {
-    if (scales != nullptr && size == mNbScales)
-      for (int32_t i = 0; i < mNbScales; ++i) scales[i] = mScales[i];
-    return mNbScales > 0 ? mNbScales : -1;
-  }
+  OCTET_TRT_CALL(void, setScales, (float const* scales, int32_t nbScales), (scales, nbScales))
+  OCTET_TRT_ASK(int32_t, getScales, (int32_t size, float* scales), (size, scales))
 #if NV_TENSORRT_MAJOR < 10
   void setAlignCorners(bool alignCorners) noexcept {
     setCoordinateTransformation(alignCorners ? ResizeCoordinateTransformation::kALIGN_CORNERS
                                              : ResizeCoordinateTransformation::kASYMMETRIC);
   }
   bool getAlignCorners() const noexcept {
-    return mCoordinateTransformation == ResizeCoordinateTransformation::kALIGN_CORNERS;
+    return getCoordinateTransformation() == ResizeCoordinateTransformation::kALIGN_CORNERS;
   }
 #endif
-
- protected:
-  float mScales[Dims::MAX_DIMS] = {};
-  int32_t mNbScales = 0;
 };
 
 enum class FillOperation : int32_t { kLINSPACE = 0, kRANDOM_UNIFORM = 1, kRANDOM_NORMAL = 2 };
 OCTET_TRT_ENUM_MAX(FillOperation, 3)
 
 class IFillLayer : public ILayer {
+  OCTET_TRT_HANDLE(VFillLayer)
   OCTET_TRT_DIMS(Dimensions)
-  OCTET_TRT_VALUE(FillOperation, Operation, FillOperation::kLINSPACE)
-  OCTET_TRT_VALUE(double, Alpha, 0)
-  OCTET_TRT_VALUE(double, Beta, 1)
-  OCTET_TRT_VALUE(DataType, ToType, DataType::kFLOAT)
+  OCTET_TRT_VALUE(FillOperation, Operation)
+  OCTET_TRT_VALUE(double, Alpha)
+  OCTET_TRT_VALUE(double, Beta)
+  OCTET_TRT_VALUE(DataType, ToType)
 #if NV_TENSORRT_MAJOR >= 10
- public:
   // The same as integers, which then count.
-  void setAlphaInt64(int64_t alpha) noexcept {
-    mAlphaInt64 = alpha;
-    mIsInt64 = true;
-    changed();
-  }
-  int64_t getAlphaInt64() const noexcept { return mAlphaInt64; }
-  void setBetaInt64(int64_t beta) noexcept {
-    mBetaInt64 = beta;
-    mIsInt64 = true;
-    changed();
-  }
-  int64_t getBetaInt64() const noexcept { return mBetaInt64; }
-  bool isAlphaBetaInt64() const noexcept { return mIsInt64; }
-
- protected:
-  int64_t mAlphaInt64 = 0;
-  int64_t mBetaInt64 = 1;
-  bool mIsInt64 = false;
+  OCTET_TRT_VALUE(int64_t, AlphaInt64)
+  OCTET_TRT_VALUE(int64_t, BetaInt64)
+  OCTET_TRT_ASK(bool, isAlphaBetaInt64, (), ())
 #endif
 };
 
 class IQuantizeLayer : public ILayer {
-  OCTET_TRT_VALUE(int32_t, Axis, -1)
-  OCTET_TRT_VALUE(DataType, ToType, DataType::kINT8)
+  OCTET_TRT_HANDLE(VQuantizeLayer)
+  OCTET_TRT_VALUE(int32_t, Axis)
+  OCTET_TRT_VALUE(DataType, ToType)
 #if NV_TENSORRT_MAJOR >= 10
- public:
   // Sizes of the blocks that have a scale each; what is built has none.
-  bool setBlockShape(Dims const& blockShape) noexcept {
-    mBlockShape = blockShape;
-    changed();
-    return true;
-  }
-  Dims getBlockShape() const noexcept { return mBlockShape; }
-
- protected:
-  Dims mBlockShape = Dims{0, {}};
+  OCTET_TRT_CALL(bool, setBlockShape, (Dims const& blockShape), (blockShape))
+  OCTET_TRT_ASK(Dims, getBlockShape, (), ())
 #endif
 };
 class IDequantizeLayer : public ILayer {
-  OCTET_TRT_VALUE(int32_t, Axis, -1)
-  OCTET_TRT_VALUE(DataType, ToType, DataType::kFLOAT)
+  OCTET_TRT_HANDLE(VDequantizeLayer)
+  OCTET_TRT_VALUE(int32_t, Axis)
+  OCTET_TRT_VALUE(DataType, ToType)
 #if NV_TENSORRT_MAJOR >= 10
- public:
   // Sizes of the blocks that have a scale each; what is built has none.
-  bool setBlockShape(Dims const& blockShape) noexcept {
-    mBlockShape = blockShape;
-    changed();
-    return true;
-  }
-  Dims getBlockShape() const noexcept { return mBlockShape; }
-
- protected:
-  Dims mBlockShape = Dims{0, {}};
+  OCTET_TRT_CALL(bool, setBlockShape, (Dims const& blockShape), (blockShape))
+  OCTET_TRT_ASK(Dims, getBlockShape, (), ())
 #endif
 };
 
 class IEinsumLayer : public ILayer {
+  OCTET_TRT_HANDLE(VEinsumLayer)
  public:
-  virtual bool setEquation(char const* equation) noexcept = 0;
-  virtual char const* getEquation() const noexcept = 0;
+  OCTET_TRT_CALL(bool, setEquation, (char const* equation), (equation))
+  OCTET_TRT_ASK(char const*, getEquation, (), ())
 };
 
 class IAssertionLayer : public ILayer {
+  OCTET_TRT_HANDLE(VAssertionLayer)
  public:
-  virtual void setMessage(char const* message) noexcept = 0;
-  virtual char const* getMessage() const noexcept = 0;
+  OCTET_TRT_CALL(void, setMessage, (char const* message), (message))
+  OCTET_TRT_ASK(char const*, getMessage, (), ())
 };
 
 enum class ScatterMode : int32_t { kELEMENT = 0, kND = 1 };
 OCTET_TRT_ENUM_MAX(ScatterMode, 2)
 class IScatterLayer : public ILayer {
-  OCTET_TRT_VALUE(ScatterMode, Mode, ScatterMode::kELEMENT)
-  OCTET_TRT_VALUE(int32_t, Axis, 0)
+  OCTET_TRT_HANDLE(VScatterLayer)
+  OCTET_TRT_VALUE(ScatterMode, Mode)
+  OCTET_TRT_VALUE(int32_t, Axis)
 };
 
 class IOneHotLayer : public ILayer {
-  OCTET_TRT_VALUE(int32_t, Axis, -1)
+  OCTET_TRT_HANDLE(VOneHotLayer)
+  OCTET_TRT_VALUE(int32_t, Axis)
 };
 
 class IGridSampleLayer : public ILayer {
-  OCTET_TRT_VALUE(InterpolationMode, InterpolationMode, InterpolationMode::kLINEAR)
-  OCTET_TRT_VALUE(bool, AlignCorners, false)
+  OCTET_TRT_HANDLE(VGridSampleLayer)
+  OCTET_TRT_VALUE(InterpolationMode, InterpolationMode)
+  OCTET_TRT_VALUE(bool, AlignCorners)
  public:
-  bool setSampleMode(SampleMode mode) noexcept {
-    mSampleMode = mode;
-    changed();
-    return true;
-  }
-  SampleMode getSampleMode() const noexcept { return mSampleMode; }
-
- protected:
-  SampleMode mSampleMode = SampleMode::kFILL;
+  OCTET_TRT_CALL(bool, setSampleMode, (SampleMode mode), (mode))
+  OCTET_TRT_ASK(SampleMode, getSampleMode, (), ())
 };
 
 enum class BoundingBoxFormat : int32_t { kCORNER_PAIRS = 0, kCENTER_SIZES = 1 };
 OCTET_TRT_ENUM_MAX(BoundingBoxFormat, 2)
 class INMSLayer : public ILayer {
-  OCTET_TRT_VALUE(BoundingBoxFormat, BoundingBoxFormat, BoundingBoxFormat::kCORNER_PAIRS)
-  OCTET_TRT_VALUE(int32_t, TopKBoxLimit, 2000)
+  OCTET_TRT_HANDLE(VNMSLayer)
+  OCTET_TRT_VALUE(BoundingBoxFormat, BoundingBoxFormat)
+  OCTET_TRT_VALUE(int32_t, TopKBoxLimit)
+#if NV_TENSORRT_MAJOR >= 10
+  OCTET_TRT_CALL(bool, setIndicesType, (DataType type), (type))
+  OCTET_TRT_ASK(DataType, getIndicesType, (), ())
+#endif
 };
 
 class IReverseSequenceLayer : public ILayer {
-  OCTET_TRT_VALUE(int32_t, BatchAxis, 1)
-  OCTET_TRT_VALUE(int32_t, SequenceAxis, 0)
+  OCTET_TRT_HANDLE(VReverseSequenceLayer)
+  OCTET_TRT_VALUE(int32_t, BatchAxis)
+  OCTET_TRT_VALUE(int32_t, SequenceAxis)
 };
 
 class INormalizationLayer : public ILayer {
-  OCTET_TRT_VALUE(float, Epsilon, 1e-5F)
-  OCTET_TRT_VALUE(uint32_t, Axes, 0)
-  OCTET_TRT_VALUE(OctetSize, NbGroups, 1)
-  OCTET_TRT_VALUE(DataType, ComputePrecision, DataType::kFLOAT)
+  OCTET_TRT_HANDLE(VNormalizationLayer)
+  OCTET_TRT_VALUE(float, Epsilon)
+  OCTET_TRT_VALUE(uint32_t, Axes)
+  OCTET_TRT_VALUE(OctetSize, NbGroups)
+  OCTET_TRT_VALUE(DataType, ComputePrecision)
 #if NV_TENSORRT_MAJOR >= 10
- public:
-  virtual bool isV2() const noexcept { return false; }
+  OCTET_TRT_ASK(bool, isV2, (), ())
 #endif
 };
 
 #if NV_TENSORRT_MAJOR >= 10
-class ISqueezeLayer : public ILayer {};
-class IUnsqueezeLayer : public ILayer {};
+class ISqueezeLayer : public ILayer {
+  OCTET_TRT_HANDLE(VSqueezeLayer)
+};
+class IUnsqueezeLayer : public ILayer {
+  OCTET_TRT_HANDLE(VUnsqueezeLayer)
+};
 class IRotaryEmbeddingLayer : public ILayer {
-  OCTET_TRT_VALUE(bool, Interleaved, false)
+  OCTET_TRT_HANDLE(VRotaryEmbeddingLayer)
+  OCTET_TRT_VALUE(bool, Interleaved)
  public:
   // Of how many numbers of a head pairs are turned; 0: of all. False for a number that is odd or negative.
-  bool setRotaryEmbeddingDim(int32_t rotaryEmbeddingDim) noexcept {
-    if (rotaryEmbeddingDim < 0 || rotaryEmbeddingDim % 2 != 0) return false;
-    mRotaryEmbeddingDim = rotaryEmbeddingDim;
-    changed();
-    return true;
-  }
-  int32_t getRotaryEmbeddingDim() const noexcept { return mRotaryEmbeddingDim; }
-
- protected:
-  int32_t mRotaryEmbeddingDim = 0;
+  OCTET_TRT_CALL(bool, setRotaryEmbeddingDim, (int32_t rotaryEmbeddingDim), (rotaryEmbeddingDim))
+  OCTET_TRT_ASK(int32_t, getRotaryEmbeddingDim, (), ())
 };
 enum class CumulativeOperation : int32_t { kSUM = 0 };
 OCTET_TRT_ENUM_MAX(CumulativeOperation, 1)
 class ICumulativeLayer : public ILayer {
+  OCTET_TRT_HANDLE(VCumulativeLayer)
  public:
-  bool setOperation(CumulativeOperation op) noexcept {
-    mOperation = op;
-    changed();
-    return true;
-  }
-  CumulativeOperation getOperation() const noexcept { return mOperation; }
-
- protected:
-  CumulativeOperation mOperation = CumulativeOperation::kSUM;
-  OCTET_TRT_VALUE(bool, Exclusive, false)
-  OCTET_TRT_VALUE(bool, Reverse, false)
+  OCTET_TRT_CALL(bool, setOperation, (CumulativeOperation op), (op))
+  OCTET_TRT_ASK(CumulativeOperation, getOperation, (), ())
+  OCTET_TRT_VALUE(bool, Exclusive)
+  OCTET_TRT_VALUE(bool, Reverse)
 };
 #endif
 

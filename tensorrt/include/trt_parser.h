@@ -81,11 +81,17 @@ class IParserError {
   virtual ~IParserError() = default;
 };
 
+// Called by place, with the destructor where TensorRT has it; so are the errors above.
 class IParser {
  public:
   virtual bool parse(void const* serialized_onnx_model, size_t serialized_onnx_model_size,
                      char const* model_path = nullptr) noexcept = 0;
   virtual bool parseFromFile(char const* onnxModelFile, int verbosity) noexcept = 0;
+  virtual bool supportsModel(void const* serialized_onnx_model, size_t serialized_onnx_model_size,
+                             SubGraphCollection_t& sub_graph_collection,
+                             char const* model_path = nullptr) noexcept = 0;
+  virtual bool parseWithWeightDescriptors(void const* serialized_onnx_model,
+                                          size_t serialized_onnx_model_size) noexcept = 0;
   virtual bool supportsOperator(char const* op_name) const noexcept = 0;
   virtual int getNbErrors() const noexcept = 0;
   virtual IParserError const* getError(int index) const noexcept = 0;
@@ -97,9 +103,6 @@ class IParser {
   virtual void clearFlag(OnnxParserFlag onnxParserFlag) noexcept = 0;
   virtual void setFlag(OnnxParserFlag onnxParserFlag) noexcept = 0;
   virtual bool getFlag(OnnxParserFlag onnxParserFlag) const noexcept = 0;
-  virtual bool supportsModel(void const* serialized_onnx_model, size_t serialized_onnx_model_size,
-                             SubGraphCollection_t& sub_graph_collection,
-                             char const* model_path = nullptr) noexcept = 0;
 #if NV_TENSORRT_MAJOR >= 10
   virtual nvinfer1::ITensor const* getLayerOutputTensor(char const* name, int64_t i) noexcept = 0;
   virtual bool supportsModelV2(void const* serializedOnnxModel, size_t serializedOnnxModelSize,
@@ -107,14 +110,12 @@ class IParser {
   virtual int64_t getNbSubgraphs() noexcept = 0;
   virtual bool isSubgraphSupported(int64_t const index) noexcept = 0;
   virtual int64_t* getSubgraphNodes(int64_t const index, int64_t& subgraphLength) noexcept = 0;
-  virtual bool setBuilderConfig(nvinfer1::IBuilderConfig const* const builderConfig) noexcept = 0;
   virtual bool loadModelProto(void const* serializedOnnxModel, size_t serializedOnnxModelSize,
                               char const* modelPath = nullptr) noexcept = 0;
   virtual bool loadInitializer(char const* name, void const* data, size_t size) noexcept = 0;
   virtual bool parseModelProto() noexcept = 0;
+  virtual bool setBuilderConfig(nvinfer1::IBuilderConfig const* const builderConfig) noexcept = 0;
 #else
-  virtual bool parseWithWeightDescriptors(void const* serialized_onnx_model,
-                                          size_t serialized_onnx_model_size) noexcept = 0;
   void destroy() noexcept { delete this; }
 #endif
 };
@@ -128,11 +129,11 @@ class IParserRefitter {
   virtual int32_t getNbErrors() const noexcept = 0;
   virtual IParserError const* getError(int32_t index) const noexcept = 0;
   virtual void clearErrors() noexcept = 0;
+  virtual ~IParserRefitter() noexcept = default;
   virtual bool loadModelProto(void const* serializedOnnxModel, size_t serializedOnnxModelSize,
                               char const* modelPath = nullptr) noexcept = 0;
   virtual bool loadInitializer(char const* name, void const* data, size_t size) noexcept = 0;
   virtual bool refitModelProto() noexcept = 0;
-  virtual ~IParserRefitter() noexcept = default;
 };
 #endif
 

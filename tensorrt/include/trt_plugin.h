@@ -134,8 +134,9 @@ class IPluginV2IOExt : public IPluginV2Ext {
 };
 
 class IPluginV2Layer : public ILayer {
+  OCTET_TRT_HANDLE(VPluginV2Layer)
  public:
-  virtual IPluginV2& getPlugin() noexcept = 0;
+  OCTET_TRT_CALL(IPluginV2&, getPlugin, (), ())
 };
 
 }  // namespace nvinfer1

@@ -21,11 +21,12 @@ OCTET_TRT_ENUM_MAX(DimensionOperation, 9)
 
 // A size, or what will be one. It lives as long as its builder.
 class IDimensionExpr : public INoCopy {
+  OCTET_TRT_HANDLE(VDimensionExpr)
  public:
-  virtual bool isConstant() const noexcept = 0;
-  virtual OctetSize getConstantValue() const noexcept = 0;
+  OCTET_TRT_ASK(bool, isConstant, (), ())
+  OCTET_TRT_ASK(OctetSize, getConstantValue, (), ())
 #if NV_TENSORRT_MAJOR >= 10
-  virtual bool isSizeTensor() const noexcept = 0;
+  OCTET_TRT_ASK(bool, isSizeTensor, (), ())
 #endif
 
  protected:
@@ -33,13 +34,16 @@ class IDimensionExpr : public INoCopy {
 };
 
 class IExprBuilder : public INoCopy {
+  OCTET_TRT_HANDLE(VExprBuilder)
  public:
-  virtual IDimensionExpr const* constant(OctetSize value) noexcept = 0;
-  virtual IDimensionExpr const* operation(DimensionOperation op, IDimensionExpr const& first,
-                                          IDimensionExpr const& second) noexcept = 0;
+  OCTET_TRT_CALL(IDimensionExpr const*, constant, (OctetSize value), (value))
+  OCTET_TRT_CALL(IDimensionExpr const*, operation,
+                 (DimensionOperation op, IDimensionExpr const& first, IDimensionExpr const& second),
+                 (op, first, second))
 #if NV_TENSORRT_MAJOR >= 10
-  virtual IDimensionExpr const* declareSizeTensor(int32_t outputIndex, IDimensionExpr const& opt,
-                                                  IDimensionExpr const& upper) noexcept = 0;
+  OCTET_TRT_CALL(IDimensionExpr const*, declareSizeTensor,
+                 (int32_t outputIndex, IDimensionExpr const& opt, IDimensionExpr const& upper),
+                 (outputIndex, opt, upper))
 #endif
 
  protected:

@@ -6,6 +6,8 @@
 
 namespace nvinfer1 {
 
+OCTET_TRT_V1_BEGIN
+
 class IPluginCreatorInterface : public IVersionedInterface {
  public:
   ~IPluginCreatorInterface() noexcept override = default;
@@ -13,7 +15,9 @@ class IPluginCreatorInterface : public IVersionedInterface {
 
 class IPluginCreator : public IPluginCreatorInterface {
  public:
+#if NV_TENSORRT_MAJOR < 10
   virtual int32_t getTensorRTVersion() const noexcept { return NV_TENSORRT_VERSION; }
+#endif
   virtual AsciiChar const* getPluginName() const TRTNOEXCEPT = 0;
   virtual AsciiChar const* getPluginVersion() const TRTNOEXCEPT = 0;
   virtual PluginFieldCollection const* getFieldNames() TRTNOEXCEPT = 0;
@@ -46,6 +50,8 @@ class IPluginCreatorV3One : public IPluginCreatorInterface {
   ~IPluginCreatorV3One() override = default;
 };
 
+OCTET_TRT_V1_END
+
 enum class QuickPluginCreationRequest : int32_t {
   kUNKNOWN = 0,
   kPREFER_JIT = 1,
@@ -54,6 +60,8 @@ enum class QuickPluginCreationRequest : int32_t {
   kSTRICT_AOT = 4,
 };
 OCTET_TRT_ENUM_MAX(QuickPluginCreationRequest, 5)
+
+OCTET_TRT_V1_BEGIN
 
 class IPluginCreatorV3Quick : public IPluginCreatorInterface {
  public:
@@ -72,6 +80,9 @@ class IPluginCreatorV3Quick : public IPluginCreatorInterface {
 };
 #endif
 
+OCTET_TRT_V1_END
+
+// Called by place, as the tables are, with the destructor where TensorRT has it.
 class IPluginRegistry {
  public:
   using PluginLibraryHandle = void*;
@@ -82,6 +93,11 @@ class IPluginRegistry {
   virtual IPluginCreator* getPluginCreator(
       AsciiChar const* const pluginName, AsciiChar const* const pluginVersion,
       AsciiChar const* const pluginNamespace = "") noexcept = 0;
+
+ protected:
+  virtual ~IPluginRegistry() noexcept = default;
+
+ public:
   virtual void setErrorRecorder(IErrorRecorder* const recorder) noexcept = 0;
   virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
   virtual bool deregisterCreator(IPluginCreator const& creator) noexcept = 0;
@@ -98,15 +114,12 @@ class IPluginRegistry {
       AsciiChar const* const pluginName, AsciiChar const* const pluginVersion,
       AsciiChar const* const pluginNamespace = "") noexcept = 0;
   virtual bool deregisterCreator(IPluginCreatorInterface const& creator) noexcept = 0;
-  virtual IPluginCreatorInterface* const* getAllCreatorsRecursive(
-      int32_t* const numCreators) noexcept = 0;
   virtual IPluginResource* acquirePluginResource(AsciiChar const* key,
                                                  IPluginResource* resource) noexcept = 0;
   virtual int32_t releasePluginResource(AsciiChar const* key) noexcept = 0;
+  virtual IPluginCreatorInterface* const* getAllCreatorsRecursive(
+      int32_t* const numCreators) noexcept = 0;
 #endif
-
- protected:
-  virtual ~IPluginRegistry() noexcept = default;
 };
 
 template <typename T>

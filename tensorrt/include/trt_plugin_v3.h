@@ -10,6 +10,8 @@ namespace nvinfer1 {
 enum class PluginCapabilityType : int32_t { kCORE = 0, kBUILD = 1, kRUNTIME = 2 };
 OCTET_TRT_ENUM_MAX(PluginCapabilityType, 3)
 
+OCTET_TRT_V1_BEGIN
+
 class IPluginCapability : public IVersionedInterface {};
 
 // What plugins share: counted by the registry, released with its last user.
@@ -24,12 +26,16 @@ class IPluginResource : public IVersionedInterface {
   IPluginResource() = default;
 };
 
+OCTET_TRT_V1_END
+
 class IPluginResourceContext {
  public:
   virtual IGpuAllocator* getGpuAllocator() const noexcept = 0;
   virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
   virtual ~IPluginResourceContext() noexcept = default;
 };
+
+OCTET_TRT_V1_BEGIN
 
 class IPluginV3 : public IVersionedInterface {
  public:
@@ -103,9 +109,12 @@ class IPluginV3OneRuntime : public IPluginCapability {
   virtual PluginFieldCollection const* getFieldsToSerialize() TRTNOEXCEPT = 0;
 };
 
+OCTET_TRT_V1_END
+
 class IPluginV3Layer : public ILayer {
+  OCTET_TRT_HANDLE(VPluginV3Layer)
  public:
-  virtual IPluginV3& getPlugin() noexcept = 0;
+  OCTET_TRT_CALL(IPluginV3&, getPlugin, (), ())
 };
 
 }  // namespace nvinfer1

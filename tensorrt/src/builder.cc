@@ -91,6 +91,12 @@ bool Builder::buildSerializedNetworkToStream(INetworkDefinition& network, IBuild
     return writer.write(plan->data(), bytes) == bytes;
   });
 }
+IHostMemory* Builder::buildSerializedNetworkWithKernelText(INetworkDefinition& network,
+                                                           IBuilderConfig& config,
+                                                           IHostMemory*& kernelText) noexcept {
+  kernelText = nullptr;
+  return buildSerializedNetwork(network, config);
+}
 #else
 void Builder::setMaxBatchSize(int32_t batchSize) noexcept { max_batch_ = std::max(1, batchSize); }
 int32_t Builder::getMaxBatchSize() const noexcept { return max_batch_; }

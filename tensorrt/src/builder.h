@@ -9,7 +9,7 @@
 
 namespace octet_trt {
 
-class Builder final : public IBuilder {
+class Builder final : public Handed<IBuilder> {
  public:
   explicit Builder(ILogger* logger) : reporter{logger, nullptr} {}
   bool platformHasFastFp16() const noexcept override;
@@ -37,6 +37,9 @@ class Builder final : public IBuilder {
 #if NV_TENSORRT_MAJOR >= 10
   bool buildSerializedNetworkToStream(INetworkDefinition& network, IBuilderConfig& config,
                                       IStreamWriter& writer) noexcept override;
+  IHostMemory* buildSerializedNetworkWithKernelText(INetworkDefinition& network,
+                                                    IBuilderConfig& config,
+                                                    IHostMemory*& kernelText) noexcept override;
 #else
   void setMaxBatchSize(int32_t batchSize) noexcept override;
   int32_t getMaxBatchSize() const noexcept override;
@@ -51,7 +54,7 @@ class Builder final : public IBuilder {
   int32_t max_batch_ = 1;
 };
 
-class HostMemory final : public IHostMemory {
+class HostMemory final : public Handed<IHostMemory> {
  public:
   explicit HostMemory(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
   void* data() const noexcept override { return const_cast<std::byte*>(bytes_.data()); }

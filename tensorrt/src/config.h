@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "handed.h"
 #include "plan_info.h"
 #include "report.h"
 
@@ -16,7 +17,7 @@ namespace octet_trt {
 
 constexpr uint32_t kTf32 = 1U << static_cast<uint32_t>(BuilderFlag::kTF32);
 
-class Profile final : public IOptimizationProfile {
+class Profile final : public Handed<IOptimizationProfile> {
  public:
   explicit Profile(Reporter told) : reporter(told) {}
   bool setDimensions(char const* inputName, OptProfileSelector select,
@@ -46,7 +47,7 @@ class Profile final : public IOptimizationProfile {
   float extra_memory_ = 1;
 };
 
-class TimingCache final : public ITimingCache {
+class TimingCache final : public Handed<ITimingCache> {
  public:
   TimingCache(std::string json, Reporter told) : tuning(std::move(json)), reporter_(told) {}
   IHostMemory* serialize() const noexcept override;
@@ -65,7 +66,7 @@ class TimingCache final : public ITimingCache {
   Reporter reporter_;
 };
 
-class Config final : public IBuilderConfig {
+class Config final : public Handed<IBuilderConfig> {
  public:
   explicit Config(Reporter told) : reporter(told) {}
   void setAvgTimingIterations(int32_t avgTiming) noexcept override {

@@ -9,16 +9,18 @@
 #include <vector>
 
 #include "engine.h"
+#include "handed.h"
 #include "octet/tensorrt_inspector.h"
 
 namespace octet_trt {
 
 #if NV_TENSORRT_MAJOR >= 10
-class RuntimeConfig final : public IRuntimeConfig {
+class RuntimeConfig final : public Handed<IRuntimeConfig> {
  public:
   explicit RuntimeConfig(
       ExecutionContextAllocationStrategy strategy = ExecutionContextAllocationStrategy::kSTATIC)
       : strategy_(strategy) {}
+  IRuntimeConfig* getPImpl() noexcept override { return this; }
   void setExecutionContextAllocationStrategy(
       ExecutionContextAllocationStrategy strategy) noexcept override {
     strategy_ = strategy;
@@ -33,7 +35,7 @@ class RuntimeConfig final : public IRuntimeConfig {
 };
 #endif
 
-class Context final : public IExecutionContext {
+class Context final : public Handed<IExecutionContext> {
  public:
   Context(const Engine& engine, ExecutionContextAllocationStrategy strategy);
   void setDebugSync(bool sync) noexcept override;
@@ -66,7 +68,7 @@ class Context final : public IExecutionContext {
   cudaEvent_t getInputConsumedEvent() const noexcept override;
   bool setOutputAllocator(char const* tensorName,
                           IOutputAllocator* outputAllocator) noexcept override;
-  IOutputAllocator* getOutputAllocator(char const* tensorName) const noexcept override;
+  IOutputAllocator* getOutputAllocator(char const* tensorName) OCTET_TRT_CONST_8 noexcept override;
   int64_t getMaxOutputSize(char const* tensorName) const noexcept override;
   bool setTemporaryStorageAllocator(IGpuAllocator* allocator) noexcept override;
   IGpuAllocator* getTemporaryStorageAllocator() const noexcept override;
@@ -88,6 +90,8 @@ class Context final : public IExecutionContext {
   IRuntimeConfig* getRuntimeConfig() const noexcept override;
   bool setUnfusedTensorsDebugState(bool flag) noexcept override;
   bool getUnfusedTensorsDebugState() const noexcept override;
+  IExecutionContext* getPImpl() noexcept override { return this; }
+  bool setCommunicator(void* communicator) noexcept override;
 #else
   bool execute(int32_t batchSize, void* const* bindings) noexcept override;
   bool enqueue(int32_t batchSize, void* const* bindings, cudaStream_t stream,

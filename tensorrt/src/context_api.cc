@@ -160,7 +160,7 @@ bool Context::setOutputAllocator(char const* tensorName, IOutputAllocator* alloc
   return true;
 }
 
-IOutputAllocator* Context::getOutputAllocator(char const* tensorName) const noexcept {
+IOutputAllocator* Context::getOutputAllocator(char const* tensorName) OCTET_TRT_CONST_8 noexcept {
   const int i = state_->binding_index(tensorName);
   return i < 0 ? nullptr : slots_[static_cast<size_t>(i)].allocator;
 }
@@ -231,6 +231,12 @@ bool Context::setUnfusedTensorsDebugState(bool flag) noexcept {
   return refuse_watching("setUnfusedTensorsDebugState", flag);
 }
 bool Context::getUnfusedTensorsDebugState() const noexcept { return false; }
+bool Context::setCommunicator(void* communicator) noexcept {
+  if (communicator == nullptr) return true;
+  reporter_.error(ErrorCode::kUNSUPPORTED_STATE,
+                  "IExecutionContext::setCommunicator: an engine runs in one process");
+  return false;
+}
 #else
 bool Context::execute(int32_t batchSize, void* const* bindings) noexcept {
   return enqueue(batchSize, bindings, nullptr, nullptr) && finish("IExecutionContext::execute");

@@ -188,19 +188,23 @@ int32_t Engine::getTensorVectorizedDim(char const* tensorName) const noexcept {
   return dims_of(*binding, state_->info.implicit_batch).nbDims - spatial - 1;
 }
 
-int32_t Engine::getTensorBytesPerComponent(char const* tensorName, int32_t) const noexcept {
+int32_t Engine::OCTET_TRT_V2(getTensorBytesPerComponent)(char const* tensorName,
+                                                         int32_t) const noexcept {
   return getTensorBytesPerComponent(tensorName);
 }
-int32_t Engine::getTensorComponentsPerElement(char const* tensorName, int32_t) const noexcept {
+int32_t Engine::OCTET_TRT_V2(getTensorComponentsPerElement)(char const* tensorName,
+                                                            int32_t) const noexcept {
   return getTensorComponentsPerElement(tensorName);
 }
-TensorFormat Engine::getTensorFormat(char const* tensorName, int32_t) const noexcept {
+TensorFormat Engine::OCTET_TRT_V2(getTensorFormat)(char const* tensorName, int32_t) const noexcept {
   return getTensorFormat(tensorName);
 }
-char const* Engine::getTensorFormatDesc(char const* tensorName, int32_t) const noexcept {
+char const* Engine::OCTET_TRT_V2(getTensorFormatDesc)(char const* tensorName,
+                                                      int32_t) const noexcept {
   return getTensorFormatDesc(tensorName);
 }
-int32_t Engine::getTensorVectorizedDim(char const* tensorName, int32_t) const noexcept {
+int32_t Engine::OCTET_TRT_V2(getTensorVectorizedDim)(char const* tensorName,
+                                                     int32_t) const noexcept {
   return getTensorVectorizedDim(tensorName);
 }
 

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "handed.h"
 #include "octet/engine.h"
 #include "octet/tuning.h"
 #include "plan_info.h"
@@ -42,7 +43,7 @@ struct EngineState {
   mutable std::mutex mutex;
 };
 
-class Engine final : public ICudaEngine {
+class Engine final : public Handed<ICudaEngine> {
  public:
   Engine(std::shared_ptr<EngineState> state, Reporter told);
   Dims getTensorShape(char const* tensorName) const noexcept override;
@@ -57,16 +58,16 @@ class Engine final : public ICudaEngine {
   TensorFormat getTensorFormat(char const* tensorName) const noexcept override;
   char const* getTensorFormatDesc(char const* tensorName) const noexcept override;
   int32_t getTensorVectorizedDim(char const* tensorName) const noexcept override;
-  int32_t getTensorBytesPerComponent(char const* tensorName,
-                                     int32_t profileIndex) const noexcept override;
-  int32_t getTensorComponentsPerElement(char const* tensorName,
-                                        int32_t profileIndex) const noexcept override;
-  TensorFormat getTensorFormat(char const* tensorName,
-                               int32_t profileIndex) const noexcept override;
-  char const* getTensorFormatDesc(char const* tensorName,
-                                  int32_t profileIndex) const noexcept override;
-  int32_t getTensorVectorizedDim(char const* tensorName,
-                                 int32_t profileIndex) const noexcept override;
+  int32_t OCTET_TRT_V2(getTensorBytesPerComponent)(char const* tensorName,
+                                                   int32_t profileIndex) const noexcept override;
+  int32_t OCTET_TRT_V2(getTensorComponentsPerElement)(char const* tensorName,
+                                                      int32_t profileIndex) const noexcept override;
+  TensorFormat OCTET_TRT_V2(getTensorFormat)(char const* tensorName,
+                                             int32_t profileIndex) const noexcept override;
+  char const* OCTET_TRT_V2(getTensorFormatDesc)(char const* tensorName,
+                                                int32_t profileIndex) const noexcept override;
+  int32_t OCTET_TRT_V2(getTensorVectorizedDim)(char const* tensorName,
+                                               int32_t profileIndex) const noexcept override;
   char const* getName() const noexcept override;
   int32_t getNbOptimizationProfiles() const noexcept override;
   Dims getProfileShape(char const* tensorName, int32_t profileIndex,
@@ -88,7 +89,10 @@ class Engine final : public ICudaEngine {
 #if NV_TENSORRT_MAJOR >= 10
   IExecutionContext* createExecutionContext(
       ExecutionContextAllocationStrategy strategy) noexcept override;
-  IExecutionContext* createExecutionContext(IRuntimeConfig* config) noexcept override;
+  ICudaEngine* getPImpl() noexcept override { return this; }
+  IRefitter* createRefitter(ILogger& logger) noexcept override;
+  IExecutionContext* createExecutionContextWithRuntimeConfig(
+      IRuntimeConfig* config) noexcept override;
   IRuntimeConfig* createRuntimeConfig() noexcept override;
   ISerializationConfig* createSerializationConfig() noexcept override;
   IHostMemory* serializeWithConfig(ISerializationConfig& config) const noexcept override;
@@ -107,7 +111,7 @@ class Engine final : public ICudaEngine {
   int64_t getMinimumWeightStreamingBudget() const noexcept override;
   bool isDebugTensor(char const* name) const noexcept override;
   char const* getAliasedInputTensor(char const* tensorName) const noexcept override;
-  int64_t getEngineStat(int32_t stat) const noexcept override;
+  int64_t getEngineStat(EngineStat stat) const noexcept override;
 #else
   IExecutionContext* createExecutionContext() noexcept override;
   int32_t getNbBindings() const noexcept override;

@@ -3,13 +3,14 @@
 #include "builder.h"
 #include "context.h"
 #include "engine.h"
+#include "refitter.h"
 
 namespace octet_trt {
 
 #if NV_TENSORRT_MAJOR >= 10
 namespace {
 
-class SerializationConfig final : public ISerializationConfig {
+class SerializationConfig final : public Handed<ISerializationConfig> {
  public:
   bool setFlags(SerializationFlags flags) noexcept override {
     flags_ = flags;
@@ -43,7 +44,8 @@ IExecutionContext* Engine::createExecutionContext(
                  [&]() -> IExecutionContext* { return new Context(*this, strategy); });
 }
 
-IExecutionContext* Engine::createExecutionContext(IRuntimeConfig* config) noexcept {
+IExecutionContext* Engine::createExecutionContextWithRuntimeConfig(
+    IRuntimeConfig* config) noexcept {
   if (config == nullptr) return createExecutionContext(ExecutionContextAllocationStrategy::kSTATIC);
   return createExecutionContext(config->getExecutionContextAllocationStrategy());
 }
@@ -88,7 +90,10 @@ bool Engine::isDebugTensor(char const* name) const noexcept {
   return false;
 }
 char const* Engine::getAliasedInputTensor(char const*) const noexcept { return nullptr; }
-int64_t Engine::getEngineStat(int32_t) const noexcept { return -1; }
+int64_t Engine::getEngineStat(EngineStat) const noexcept { return -1; }
+IRefitter* Engine::createRefitter(ILogger& logger) noexcept {
+  return static_cast<IRefitter*>(make_refitter(*this, &logger));
+}
 #else
 bool Engine::hasImplicitBatchDimension() const noexcept { return state_->info.implicit_batch; }
 

@@ -19,11 +19,26 @@ bool is_of_level(void* logger, int32_t version) {
   auto* own = static_cast<nvinfer1::ILogger*>(logger);
   const int32_t major = version >= 10000 ? version / 10000 : version / 1000;
   if (own == nullptr) return false;
+  const octet_trt::Reporter reporter{own, nullptr};
+#if NV_TENSORRT_MAJOR >= 10
+  // 10.8 alone has another order of its network's functions.
+  if (version / 100 == 1008) {
+    reporter.error(
+        octet_trt::ErrorCode::kINVALID_ARGUMENT,
+        "the program was compiled for TensorRT 10.8, whose networks call their functions "
+        "in an order that no other version has; use the same program for 10.7 or 10.9");
+    return false;
+  }
+  if (version / 100 > NV_TENSORRT_VERSION / 100 && major == NV_TENSORRT_MAJOR) {
+    reporter.warn("the program was compiled for TensorRT " + std::to_string(major) + "." +
+                  std::to_string(version / 100 % 100) +
+                  ", and this library knows the functions of 10.16: later ones are refused");
+  }
+#endif
   if (major == NV_TENSORRT_MAJOR) {
     if (first_logger == nullptr) first_logger = own;
     return true;
   }
-  const octet_trt::Reporter reporter{own, nullptr};
   reporter.error(octet_trt::ErrorCode::kINVALID_ARGUMENT,
                  "the program was compiled for TensorRT " + std::to_string(major) +
                      ", and this library is of level " + std::to_string(NV_TENSORRT_MAJOR));
@@ -31,6 +46,20 @@ bool is_of_level(void* logger, int32_t version) {
 }
 
 }  // namespace
+
+#if NV_TENSORRT_MAJOR >= 10
+namespace octet_trt {
+
+void* beyond_table(const char* table, int place) noexcept {
+  const Reporter reporter{first_logger, nullptr};
+  reporter.error(ErrorCode::kUNSUPPORTED_STATE,
+                 std::string("a function of a later version than 10.16 was called: place ") +
+                     std::to_string(place) + " behind the end of the table " + table);
+  return nullptr;
+}
+
+}  // namespace octet_trt
+#endif
 
 extern "C" {
 
@@ -84,6 +113,16 @@ OCTET_TRT_EXPORT int64_t octetCalibrationBytes(int32_t binding) noexcept {
 OCTET_TRT_EXPORT nvinfer1::IPluginRegistry* getBuilderPluginRegistry(
     nvinfer1::EngineCapability) noexcept {
   return &octet_trt::registry();
+}
+OCTET_TRT_EXPORT nvinfer1::IPluginRegistry* getBuilderSafePluginRegistry(
+    nvinfer1::EngineCapability) noexcept {
+  return &octet_trt::registry();
+}
+// Where TensorRT would look for parts of itself; there are none.
+OCTET_TRT_EXPORT void setInternalLibraryPath(char const*) noexcept {}
+OCTET_TRT_EXPORT int32_t octetEngineValidity(void const* blob, int64_t blobSize,
+                                             uint64_t* diagnostics) noexcept {
+  return static_cast<int32_t>(octet_trt::plan_validity(blob, blobSize, diagnostics));
 }
 OCTET_TRT_EXPORT int32_t getInferLibMajorVersion() noexcept { return NV_TENSORRT_MAJOR; }
 OCTET_TRT_EXPORT int32_t getInferLibMinorVersion() noexcept { return NV_TENSORRT_MINOR; }

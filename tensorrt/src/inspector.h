@@ -6,15 +6,19 @@
 #include <string>
 
 #include "engine.h"
+#include "handed.h"
 #include "octet/tensorrt_inspector.h"
 
 namespace octet_trt {
 
 class Context;
 
-class Inspector final : public IEngineInspector {
+class Inspector final : public Handed<IEngineInspector> {
  public:
   Inspector(std::shared_ptr<const EngineState> state, Reporter told);
+#if NV_TENSORRT_MAJOR >= 10
+  IEngineInspector* getPImpl() noexcept override { return this; }
+#endif
   bool setExecutionContext(IExecutionContext const* context) noexcept override;
   IExecutionContext const* getExecutionContext() const noexcept override;
   AsciiChar const* getLayerInformation(int32_t layerIndex,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "layer_data.h"
 #include "onnx_text.h"
 #include "types.h"
 
@@ -17,7 +18,7 @@ class LayerCore;
 class Network;
 class PluginCore;
 
-class Tensor final : public ITensor {
+class Tensor final : public Handed<ITensor> {
  public:
   Tensor(Network& owner, std::string shown) : network(owner), name(std::move(shown)) {}
 
@@ -102,7 +103,7 @@ class LayerCore {
 
 // A layer of one interface. `emit_layer` is overloaded for each.
 template <class Base>
-class LayerOf : public Base, public LayerCore {
+class LayerOf : public LayerData<Base>, public LayerCore {
  public:
   LayerOf(Network& owner, LayerType type, std::string shown_name)
       : LayerCore(owner, std::move(shown_name)), type_(type) {}
@@ -157,6 +158,11 @@ class LayerOf : public Base, public LayerCore {
     metadata = value == nullptr ? "" : value;
   }
   char const* getMetadata() const noexcept override { return metadata.c_str(); }
+#if NV_TENSORRT_MAJOR >= 10
+  // Of processes that share a network; there is one.
+  bool setNbRanks(int32_t count) noexcept override { return count == 1; }
+  int32_t getNbRanks() const noexcept override { return 1; }
+#endif
 
  protected:
   void changed() noexcept override { touch(); }

@@ -41,7 +41,7 @@ struct WrittenModel {
 // Null where Octet has the operator, or no creator of that name is registered.
 std::optional<PluginName> plugin_of_node(const OnnxNode& node);
 
-class Network final : public INetworkDefinition {
+class Network final : public Handed<INetworkDefinition> {
  public:
   Network(Builder& owner, Reporter told, bool implicit, uint32_t creation_flags)
       : builder(owner), reporter(told), implicit_(implicit), flags_(creation_flags) {}
@@ -77,8 +77,8 @@ class Network final : public INetworkDefinition {
   IConvolutionLayer* addConvolutionNd(ITensor& input, OctetSize nbOutputMaps,
                                       Dims const& kernelSize, Weights kernelWeights,
                                       Weights biasWeights) noexcept override;
-  IDeconvolutionLayer* addDeconvolutionNd(ITensor& input, OctetSize nbOutputMaps, Dims kernelSize,
-                                          Weights kernelWeights,
+  IDeconvolutionLayer* addDeconvolutionNd(ITensor& input, OctetSize nbOutputMaps,
+                                          Dims const& kernelSize, Weights kernelWeights,
                                           Weights biasWeights) noexcept override;
   IPoolingLayer* addPoolingNd(ITensor& input, PoolingType type,
                               Dims const& windowSize) noexcept override;
@@ -145,15 +145,15 @@ class Network final : public INetworkDefinition {
 #if NV_TENSORRT_MAJOR >= 10
   IPluginV3Layer* addPluginV3(ITensor* const* inputs, int32_t nbInputs, ITensor* const* shapeInputs,
                               int32_t nbShapeInputs, IPluginV3& plugin) noexcept override;
-  IFillLayer* addFill(Dims const& dimensions, FillOperation op,
-                      DataType outputType) noexcept override;
-  IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale,
-                              DataType outputType) noexcept override;
-  IDequantizeLayer* addDequantize(ITensor& input, ITensor& scale,
-                                  DataType outputType) noexcept override;
-  ITopKLayer* addTopK(ITensor& input, TopKOperation op, int32_t k, uint32_t reduceAxes,
-                      DataType indicesType) noexcept override;
-  INonZeroLayer* addNonZero(ITensor& input, DataType indicesType) noexcept override;
+  IFillLayer* addFillV2(Dims const& dimensions, FillOperation op,
+                        DataType outputType) noexcept override;
+  IQuantizeLayer* addQuantizeV2(ITensor& input, ITensor& scale,
+                                DataType outputType) noexcept override;
+  IDequantizeLayer* addDequantizeV2(ITensor& input, ITensor& scale,
+                                    DataType outputType) noexcept override;
+  ITopKLayer* addTopKV2(ITensor& input, TopKOperation op, int32_t k, uint32_t reduceAxes,
+                        DataType indicesType) noexcept override;
+  INonZeroLayer* addNonZeroV2(ITensor& input, DataType indicesType) noexcept override;
   ISqueezeLayer* addSqueeze(ITensor& input, ITensor& axes) noexcept override;
   IUnsqueezeLayer* addUnsqueeze(ITensor& input, ITensor& axes) noexcept override;
   ICumulativeLayer* addCumulative(ITensor& input, ITensor& axis, CumulativeOperation operation,
@@ -173,6 +173,11 @@ class Network final : public INetworkDefinition {
   IDynamicQuantizeLayer* addDynamicQuantizeV2(ITensor& input, Dims const& blockShape,
                                               DataType outputType,
                                               DataType scaleType) noexcept override;
+  INMSLayer* addNMSV2(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass,
+                      DataType indicesType) noexcept override;
+  IDistCollectiveLayer* addDistCollective(ITensor& input, CollectiveOperation operation,
+                                          ReduceOperation reduceOperation, int64_t root,
+                                          int64_t* groups, int64_t groupSize) noexcept override;
   IMoELayer* addMoE(ITensor& hiddenStates, ITensor& selectedExpertsForTokens,
                     ITensor& scoresForSelectedExperts) noexcept override;
   bool getFlag(NetworkDefinitionCreationFlag flag) const noexcept override;

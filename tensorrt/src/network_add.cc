@@ -56,7 +56,7 @@ IConvolutionLayer* Network::addConvolutionNd(ITensor& input, OctetSize nbOutputM
 }
 
 IDeconvolutionLayer* Network::addDeconvolutionNd(ITensor& input, OctetSize nbOutputMaps,
-                                                 Dims kernelSize, Weights kernelWeights,
+                                                 Dims const& kernelSize, Weights kernelWeights,
                                                  Weights biasWeights) noexcept {
   OCTET_TRT_ADD("addDeconvolutionNd", IDeconvolutionLayer, {
     check_kernel(kernelSize);

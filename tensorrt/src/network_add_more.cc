@@ -4,37 +4,6 @@
 
 namespace octet_trt {
 
-namespace {
-
-class EinsumLayer final : public LayerOf<IEinsumLayer> {
- public:
-  using LayerOf::LayerOf;
-  bool setEquation(char const* equation) noexcept override {
-    if (equation == nullptr) return false;
-    equation_ = equation;
-    changed();
-    return true;
-  }
-  char const* getEquation() const noexcept override { return equation_.c_str(); }
-
- private:
-  std::string equation_;
-};
-
-class AssertionLayer final : public LayerOf<IAssertionLayer> {
- public:
-  using LayerOf::LayerOf;
-  void setMessage(char const* message) noexcept override {
-    message_ = message == nullptr ? "" : message;
-  }
-  char const* getMessage() const noexcept override { return message_.c_str(); }
-
- private:
-  std::string message_;
-};
-
-}  // namespace
-
 ITopKLayer* Network::addTopK(ITensor& input, TopKOperation op, int32_t k,
                              uint32_t reduceAxes) noexcept {
   OCTET_TRT_ADD("addTopK", ITopKLayer, {
@@ -101,7 +70,8 @@ ISelectLayer* Network::addSelect(ITensor& condition, ITensor& thenInput,
 
 IAssertionLayer* Network::addAssertion(ITensor& condition, char const* message) noexcept {
   OCTET_TRT_ADD("addAssertion", IAssertionLayer, {
-    auto* layer = add<AssertionLayer>(LayerType::kASSERTION, "Assertion", {&condition}, 0);
+    auto* layer =
+        add<LayerOf<IAssertionLayer>>(LayerType::kASSERTION, "Assertion", {&condition}, 0);
     layer->setMessage(message);
     return layer;
   });
@@ -142,8 +112,8 @@ IEinsumLayer* Network::addEinsum(ITensor* const* inputs, int32_t nbInputs,
                                  char const* equation) noexcept {
   OCTET_TRT_ADD("addEinsum", IEinsumLayer, {
     if (inputs == nullptr || nbInputs <= 0 || equation == nullptr) refuse("an Einsum of nothing");
-    auto* layer = add<EinsumLayer>(LayerType::kEINSUM, "Einsum",
-                                   std::vector<ITensor*>(inputs, inputs + nbInputs));
+    auto* layer = add<LayerOf<IEinsumLayer>>(LayerType::kEINSUM, "Einsum",
+                                             std::vector<ITensor*>(inputs, inputs + nbInputs));
     layer->setEquation(equation);
     return layer;
   });
@@ -226,36 +196,44 @@ IRotaryEmbeddingLayer* Network::addRotaryEmbedding(ITensor& input, ITensor& cosC
   });
 }
 
-IFillLayer* Network::addFill(Dims const& dimensions, FillOperation op,
-                             DataType outputType) noexcept {
+IFillLayer* Network::addFillV2(Dims const& dimensions, FillOperation op,
+                               DataType outputType) noexcept {
   IFillLayer* layer = addFill(dimensions, op);
   if (layer != nullptr) layer->setToType(outputType);
   return layer;
 }
 
-IQuantizeLayer* Network::addQuantize(ITensor& input, ITensor& scale, DataType outputType) noexcept {
+IQuantizeLayer* Network::addQuantizeV2(ITensor& input, ITensor& scale,
+                                       DataType outputType) noexcept {
   IQuantizeLayer* layer = addQuantize(input, scale);
   if (layer != nullptr) layer->setToType(outputType);
   return layer;
 }
 
-IDequantizeLayer* Network::addDequantize(ITensor& input, ITensor& scale,
-                                         DataType outputType) noexcept {
+IDequantizeLayer* Network::addDequantizeV2(ITensor& input, ITensor& scale,
+                                           DataType outputType) noexcept {
   IDequantizeLayer* layer = addDequantize(input, scale);
   if (layer != nullptr) layer->setToType(outputType);
   return layer;
 }
 
-ITopKLayer* Network::addTopK(ITensor& input, TopKOperation op, int32_t k, uint32_t reduceAxes,
-                             DataType indicesType) noexcept {
+ITopKLayer* Network::addTopKV2(ITensor& input, TopKOperation op, int32_t k, uint32_t reduceAxes,
+                               DataType indicesType) noexcept {
   ITopKLayer* layer = addTopK(input, op, k, reduceAxes);
   if (layer != nullptr) layer->setIndicesType(indicesType);
   return layer;
 }
 
-INonZeroLayer* Network::addNonZero(ITensor& input, DataType indicesType) noexcept {
+INonZeroLayer* Network::addNonZeroV2(ITensor& input, DataType indicesType) noexcept {
   INonZeroLayer* layer = addNonZero(input);
-  if (layer != nullptr) layer->setOutputType(0, indicesType);
+  if (layer != nullptr) layer->setIndicesType(indicesType);
+  return layer;
+}
+
+INMSLayer* Network::addNMSV2(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass,
+                             DataType indicesType) noexcept {
+  INMSLayer* layer = addNMS(boxes, scores, maxOutputBoxesPerClass);
+  if (layer != nullptr) layer->setIndicesType(indicesType);
   return layer;
 }
 

@@ -69,6 +69,13 @@ IMoELayer* Network::addMoE(ITensor&, ITensor&, ITensor&) noexcept {
                             "experts are made of their parts; use addMatrixMultiply(), "
                             "addActivation() and addGather()");
 }
+
+IDistCollectiveLayer* Network::addDistCollective(ITensor&, CollectiveOperation, ReduceOperation,
+                                                 int64_t, int64_t*, int64_t) noexcept {
+  return refused<IDistCollectiveLayer>(reporter, "addDistCollective",
+                                       "an engine runs in one process; exchange tensors between "
+                                       "engines");
+}
 #else
 IRNNv2Layer* Network::addRNNv2(ITensor&, int32_t, int32_t, int32_t, RNNOperation) noexcept {
   return refused<IRNNv2Layer>(reporter, "addRNNv2",

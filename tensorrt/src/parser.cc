@@ -191,11 +191,11 @@ bool Parser::parseModelProto() noexcept {
   return told("IParser::parseModelProto",
               [&] { network_.parse(loaded_.bytes(), loaded_.folder()); });
 }
-#else
+#endif
+
 bool Parser::parseWithWeightDescriptors(void const* serialized_onnx_model,
                                         size_t serialized_onnx_model_size) noexcept {
   return parse(serialized_onnx_model, serialized_onnx_model_size, nullptr);
 }
-#endif
 
 }  // namespace octet_trt

@@ -82,10 +82,9 @@ class Parser final : public nvonnxparser::IParser {
                       char const* modelPath = nullptr) noexcept override;
   bool loadInitializer(char const* name, void const* data, size_t size) noexcept override;
   bool parseModelProto() noexcept override;
-#else
+#endif
   bool parseWithWeightDescriptors(void const* serialized_onnx_model,
                                   size_t serialized_onnx_model_size) noexcept override;
-#endif
 
  private:
   bool parse_bytes(std::string_view bytes, const std::string& folder);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "handed.h"
 #include "types.h"
 
 namespace octet_trt {
@@ -20,7 +21,7 @@ struct SizeRange {
 };
 
 // A size that may not be known yet; then nothing that is computed from it is.
-class SizeExpr final : public IDimensionExpr {
+class SizeExpr final : public Handed<IDimensionExpr> {
  public:
   SizeExpr(std::optional<SizeRange> known, bool is_told, int32_t output = -1)
       : range(known), told(is_told), told_by(output) {}
@@ -40,7 +41,7 @@ class SizeExpr final : public IDimensionExpr {
 };
 
 // `values`: of size tensors, as a run has written them. Without them the sizes that they tell have the bounds that were declared.
-class SizeBuilder final : public IExprBuilder {
+class SizeBuilder final : public Handed<IExprBuilder> {
  public:
   SizeBuilder() = default;
   explicit SizeBuilder(std::map<int32_t, int64_t> values) : values_(std::move(values)) {}

@@ -206,7 +206,8 @@ bool Refitter::setMaxThreads(int32_t maxThreads) noexcept {
 int32_t Refitter::getMaxThreads() const noexcept { return max_threads_; }
 
 #if NV_TENSORRT_MAJOR >= 10
-bool Refitter::setNamedWeights(char const* name, Weights weights, TensorLocation) noexcept {
+bool Refitter::setNamedWeightsWithLocation(char const* name, Weights weights,
+                                           TensorLocation) noexcept {
   return setNamedWeights(name, weights);
 }
 Weights Refitter::getNamedWeights(char const* weightsName) const noexcept {

@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "engine.h"
+#include "handed.h"
 #include "onnx_text.h"
 
 namespace octet_trt {
 
-class Refitter final : public IRefitter {
+class Refitter final : public Handed<IRefitter> {
  public:
   Refitter(Engine& engine, ILogger* logger);
   bool setWeights(char const* layerName, WeightsRole role, Weights weights) noexcept override;
@@ -35,8 +36,9 @@ class Refitter final : public IRefitter {
   bool setMaxThreads(int32_t maxThreads) noexcept override;
   int32_t getMaxThreads() const noexcept override;
 #if NV_TENSORRT_MAJOR >= 10
-  bool setNamedWeights(char const* name, Weights weights,
-                       TensorLocation location) noexcept override;
+  IRefitter* getPImpl() noexcept override { return this; }
+  bool setNamedWeightsWithLocation(char const* name, Weights weights,
+                                   TensorLocation location) noexcept override;
   Weights getNamedWeights(char const* weightsName) const noexcept override;
   TensorLocation getWeightsLocation(char const* weightsName) const noexcept override;
   bool unsetNamedWeights(char const* weightsName) noexcept override;

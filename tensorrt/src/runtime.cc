@@ -43,22 +43,31 @@ std::vector<std::byte> read_all(const Read& read) {
 
 }  // namespace
 
-ICudaEngine* Runtime::deserializeCudaEngine(IStreamReader& streamReader) {
-  const auto bytes =
-      read_all([&](void* to, int64_t count) { return streamReader.read(to, count); });
-  return deserializeCudaEngine(bytes.data(), bytes.size());
+ICudaEngine* Runtime::deserializeCudaEngine(IStreamReader& streamReader) noexcept {
+  return guarded(
+      reporter_, "IRuntime::deserializeCudaEngine", static_cast<ICudaEngine*>(nullptr), [&] {
+        const auto bytes =
+            read_all([&](void* to, int64_t count) { return streamReader.read(to, count); });
+        return deserializeCudaEngine(bytes.data(), bytes.size());
+      });
 }
 
-ICudaEngine* Runtime::deserializeCudaEngine(IStreamReaderV2& streamReader) {
-  const auto bytes =
-      read_all([&](void* to, int64_t count) { return streamReader.read(to, count, nullptr); });
-  return deserializeCudaEngine(bytes.data(), bytes.size());
+ICudaEngine* Runtime::deserializeCudaEngineV2(IStreamReaderV2& streamReader) noexcept {
+  return guarded(
+      reporter_, "IRuntime::deserializeCudaEngine", static_cast<ICudaEngine*>(nullptr), [&] {
+        const auto bytes = read_all(
+            [&](void* to, int64_t count) { return streamReader.read(to, count, nullptr); });
+        return deserializeCudaEngine(bytes.data(), bytes.size());
+      });
 }
 
-EngineValidity Runtime::getEngineValidity(void const* blob, int64_t blobSize,
-                                          uint64_t* diagnostics) const noexcept {
+// There is one registry.
+void Runtime::setPluginRegistryParent(IPluginRegistry*) noexcept {}
+
+EngineValidity plan_validity(void const* blob, int64_t size, uint64_t* diagnostics) noexcept {
   try {
-    load_plan({static_cast<const std::byte*>(blob), static_cast<size_t>(blobSize)});
+    if (blob == nullptr || size < 0) refuse("no plan");
+    load_plan({static_cast<const std::byte*>(blob), static_cast<size_t>(size)});
     if (diagnostics != nullptr) *diagnostics = 0;
     return EngineValidity::kVALID;
   } catch (const std::exception&) {
@@ -67,7 +76,6 @@ EngineValidity Runtime::getEngineValidity(void const* blob, int64_t blobSize,
     return EngineValidity::kINVALID;
   }
 }
-int64_t Runtime::getEngineHeaderSize() const noexcept { return 128; }
 #endif
 
 void Runtime::setDLACore(int32_t dlaCore) noexcept { dla_core_ = dlaCore; }

@@ -3,23 +3,23 @@
 
 #include <string>
 
+#include "handed.h"
 #include "report.h"
 #include "types.h"
 
 namespace octet_trt {
 
-class Runtime final : public IRuntime {
+class Runtime final : public Handed<IRuntime> {
  public:
   explicit Runtime(ILogger* logger) : reporter_{logger, nullptr} {}
 #if NV_TENSORRT_MAJOR < 10
   ICudaEngine* deserializeCudaEngine(void const* blob, std::size_t size,
                                      void* pluginFactory) noexcept override;
 #else
-  ICudaEngine* deserializeCudaEngine(IStreamReader& streamReader) override;
-  ICudaEngine* deserializeCudaEngine(IStreamReaderV2& streamReader) override;
-  EngineValidity getEngineValidity(void const* blob, int64_t blobSize,
-                                   uint64_t* diagnostics) const noexcept override;
-  int64_t getEngineHeaderSize() const noexcept override;
+  IRuntime* getPImpl() noexcept override { return this; }
+  ICudaEngine* deserializeCudaEngine(IStreamReader& streamReader) noexcept override;
+  ICudaEngine* deserializeCudaEngineV2(IStreamReaderV2& streamReader) noexcept override;
+  void setPluginRegistryParent(IPluginRegistry* parent) noexcept override;
 #endif
   ICudaEngine* deserializeCudaEngine(void const* blob, std::size_t size) noexcept override;
   void setDLACore(int32_t dlaCore) noexcept override;
@@ -48,5 +48,10 @@ class Runtime final : public IRuntime {
   TempfileControlFlags tempfiles_ = 3;
   bool host_code_ = false;
 };
+
+#if NV_TENSORRT_MAJOR >= 10
+// Of bytes that may be a plan.
+EngineValidity plan_validity(void const* blob, int64_t size, uint64_t* diagnostics) noexcept;
+#endif
 
 }  // namespace octet_trt

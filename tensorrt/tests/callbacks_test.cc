@@ -131,7 +131,11 @@ TEST(OutputAllocator, MayBeOfAStream) {
   const Own<IExecutionContext> context(engine->createExecutionContext());
   Streamed allocator;
   IOutputAllocator& asked = allocator;
+#if NV_TENSORRT_MAJOR < 10
   EXPECT_EQ(asked.getInterfaceVersion(), 1);
+#else
+  EXPECT_EQ(asked.getInterfaceInfo().major, 1);
+#endif
   Values in = {3, 4};
   ASSERT_TRUE(context->setTensorAddress("x", in.data()));
   ASSERT_TRUE(context->setOutputAllocator("y", &allocator));

@@ -131,7 +131,7 @@ TEST(Engine, OfLevelTenHasNothingToStream) {
   EXPECT_EQ(engine.getMinimumWeightStreamingBudget(), 0);
   EXPECT_FALSE(engine.isDebugTensor("x"));
   EXPECT_EQ(engine.getAliasedInputTensor("y"), nullptr);
-  EXPECT_EQ(engine.getEngineStat(0), -1);
+  EXPECT_EQ(engine.getEngineStat(EngineStat::kTOTAL_WEIGHTS_SIZE), -1);
   const auto bytes = static_cast<int64_t>(engine.getDeviceMemorySize());
   EXPECT_EQ(engine.getDeviceMemorySizeV2(), bytes);
   EXPECT_EQ(engine.getDeviceMemorySizeForProfileV2(0), bytes);

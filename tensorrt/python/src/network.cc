@@ -150,8 +150,8 @@ void add_moves(Class& type) {
   add_function(type, "add_grid_sample", &N::addGridSample, arg("input"), arg("grid"));
   add_function(type, "add_one_hot", &N::addOneHot, arg("indices"), arg("values"), arg("depth"),
                arg("axis"));
-  add_function(type, "add_nms", &N::addNMS, arg("boxes"), arg("scores"),
-               arg("max_output_boxes_per_class"));
+  add_function(type, "add_nms", nb::overload_cast<ITensor&, ITensor&, ITensor&>(&N::addNMS),
+               arg("boxes"), arg("scores"), arg("max_output_boxes_per_class"));
   add_function(type, "add_ragged_softmax", &N::addRaggedSoftMax, arg("input"), arg("bounds"));
   add_function(type, "add_reverse_sequence", &N::addReverseSequence, arg("input"),
                arg("sequence_lens"));
