@@ -18,6 +18,7 @@
 #include "cli/advice.h"
 #include "cli/command.h"
 #include "cli/completion.h"
+#include "cli/exec.h"
 #include "cli/messages.h"
 #include "cli/outputs.h"
 #include "cli/plugin_flags.h"
@@ -201,6 +202,7 @@ int run_octet(int argc, char** argv) {
     add_plugin_flag(*command.app, common.plugins);
   }
   commands.push_back(add_trtexec(app));
+  commands.push_back(add_exec(app));
   commands.push_back(add_help(app));
   commands.push_back(add_version(app));
   commands.push_back(add_completion(app));
@@ -215,7 +217,9 @@ int run_octet(int argc, char** argv) {
 }
 
 int main(int argc, char** argv) {
-  const auto other = as_trtexec({argv, static_cast<size_t>(argc)});
+  const std::span<char* const> words(argv, static_cast<size_t>(argc));
+  if (const auto failed = as_exec(words)) return *failed;
+  const auto other = as_trtexec(words);
   const int code = other ? *other : run_octet(argc, argv);
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   const bool left = errno == EPIPE;
