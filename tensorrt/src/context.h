@@ -170,6 +170,9 @@ class Context final : public Handed<IExecutionContext> {
   bool debug_sync_ = false;
   cudaEvent_t consumed_ = nullptr;
   IGpuAllocator* storage_ = nullptr;
+#if NV_TENSORRT_MAJOR >= 10
+  IDebugListener* listener_ = nullptr;
+#endif
   std::size_t cache_limit_ = 0;
   ProfilingVerbosity nvtx_ = ProfilingVerbosity::kLAYER_NAMES_ONLY;
   mutable std::vector<octet::Tensor> last_inputs_;
