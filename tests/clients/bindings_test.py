@@ -9,7 +9,7 @@ import sys
 import unittest
 
 import harness
-from harness import BUILD, DIGITS, need, octet, scratch
+from harness import DIGITS, need, octet, scratch
 
 VERSIONS = ("10.0.1", "10.9.0.34", "10.16.1.11")
 
@@ -33,18 +33,21 @@ def bindings(version):
 
 
 class Bindings(unittest.TestCase):
+    def python(self, folders, *arguments):
+        """What Python says, started by octet exec with these folders of modules."""
+        paths = os.pathsep.join([*map(str, folders), *filter(None, [os.environ.get("PYTHONPATH")])])
+        done = octet("exec", sys.executable, *arguments, code=None, env={"PYTHONPATH": paths})
+        self.assertEqual(done.code, 0, done.out + done.err)
+        return done
+
     def ran(self, version):
         numpy = need("numpy")
         wheel = bindings(version)
         folder = scratch() / version
         folder.mkdir()
-        paths = os.pathsep.join([str(wheel), *filter(None, [os.environ.get("PYTHONPATH")])])
-        env = dict(os.environ, PYTHONPATH=paths, LD_LIBRARY_PATH=str(BUILD / "tensorrt/lib-10"))
         program = pathlib.Path(__file__).with_name("bindings_program.py")
-        done = subprocess.run([sys.executable, program, DIGITS / "digits.onnx", folder], env=env,
-                              capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertTrue(done.stdout.startswith(version), done.stdout)
+        done = self.python([wheel], program, DIGITS / "digits.onnx", folder)
+        self.assertTrue(done.out.startswith(version), done.out)
         octet("run", folder / "client.engine", folder / "input.npz", "-o", folder / "own.npz")
         own, theirs = numpy.load(folder / "own.npz"), numpy.load(folder / "output.npz")
         for name in theirs.files:
@@ -58,6 +61,24 @@ class Bindings(unittest.TestCase):
 
     def test_10_16(self):
         self.ran(VERSIONS[2])
+
+    def test_polygraphy(self):
+        """Over the compiled bindings, within its own tolerance of ONNX Runtime."""
+        need("polygraphy", "onnxruntime")
+        wheel = bindings(VERSIONS[2])
+        module = scratch() / "module/tensorrt"  # as the package tensorrt_cu12 names the bindings
+        module.mkdir(parents=True)
+        names = "from tensorrt_bindings import *\nfrom tensorrt_bindings import __version__\n"
+        (module / "__init__.py").write_text(names)
+        folders = [wheel, module.parent]
+        tool = ["-c", "from polygraphy.tools import main; raise SystemExit(main())"]
+        model, plan = DIGITS / "digits.onnx", scratch() / "polygraphy.engine"
+        done = self.python(folders, *tool, "run", model, "--trt", "--onnxrt", "--save-engine", plan)
+        self.assertIn("PASSED", done.out)
+        done = self.python(folders, *tool, "run", model, "--trt", "--int8", "--calibration-cache", scratch() / "poly.cache")
+        self.assertTrue((scratch() / "poly.cache").read_bytes().startswith(b"TRT-"))
+        done = self.python(folders, *tool, "inspect", "model", plan, "--model-type", "engine", "--show", "layers")
+        self.assertIn("Layer 0", done.out)
 
 
 if __name__ == "__main__":
