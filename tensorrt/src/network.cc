@@ -48,7 +48,12 @@ ITensor* Network::addInput(char const* name, DataType type, Dims const& dimensio
 }
 
 void Network::markOutput(ITensor& tensor) noexcept {
-  auto* own = static_cast<Tensor*>(&tensor);
+  ITensor* const given = &tensor;
+  if (given == nullptr) {
+    reporter.error(ErrorCode::kINVALID_ARGUMENT, "INetworkDefinition::markOutput: a null tensor");
+    return;
+  }
+  auto* own = static_cast<Tensor*>(given);
   if (!is_output(*own)) outputs_.push_back(own);
 }
 

@@ -2,6 +2,8 @@
 // How a layer comes into a network.
 #pragma once
 
+#include <algorithm>
+
 #include "emit.h"
 #include "network.h"
 
@@ -9,6 +11,7 @@ namespace octet_trt {
 
 template <class Layer>
 Layer* Network::add(LayerType type, const char* kind, std::vector<ITensor*> inputs, int outputs) {
+  if (std::ranges::find(inputs, nullptr) != inputs.end()) refuse("an input is a null tensor");
   const std::string number = std::to_string(layers.size());
   auto layer =
       std::make_unique<Layer>(*this, type, "(Unnamed Layer* " + number + ") [" + kind + "]");

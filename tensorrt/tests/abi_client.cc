@@ -139,6 +139,11 @@ void* build(const Libraries& get, void* builder, Object* calibrator) {
   call(network, VNetworkDefinition_markOutput, y);
   expect(call<int32_t>(network, VNetworkDefinition_getNbLayers) == 2, "two layers");
   expect(call<void*>(network, VNetworkDefinition_getBuilder) == builder, "the network's builder");
+  void* const no_tensor = nullptr;
+  expect(call<void*>(network, VNetworkDefinition_addActivation, no_tensor, kRelu) == nullptr &&
+             heard.find("null tensor") != std::string::npos,
+         "a layer of a null tensor");
+  call(network, VNetworkDefinition_markOutput, no_tensor);
   void* config = call<void*>(table(builder), VBuilder_createBuilderConfig);
   call(table(config), VBuilderConfig_setFlag, kInt8Flag);
   call(table(config), VBuilderConfig_setInt8Calibrator, calibrator);
