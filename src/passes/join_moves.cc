@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "ops/registry.h"
@@ -29,10 +30,8 @@ class MoveJoiner {
  private:
   // Of values that a run of moves leaves as they are.
   ValueId source_of(ValueId id) const {
-    for (const auto& [gone, source] : same_) {
-      if (gone == id) return source;
-    }
-    return id;
+    const auto at = same_.find(id);
+    return at == same_.end() ? id : at->second;
   }
 
   void join(u32 last) {
@@ -72,7 +71,7 @@ class MoveJoiner {
     if (!turns && uses_.is_output(last.outputs[0])) return;
     if ((turns && found.count == 1) || !rewrites_.allow()) return;
     if (!turns) {
-      same_.emplace_back(last.outputs[0], source_of(found.from));
+      same_.emplace(last.outputs[0], source_of(found.from));
       return;
     }
     for (size_t i = 1; i < found.count; ++i) {
@@ -90,7 +89,7 @@ class MoveJoiner {
   Graph& graph_;
   Rewrites& rewrites_;
   const Uses& uses_;
-  std::vector<std::pair<ValueId, ValueId>> same_;
+  std::unordered_map<ValueId, ValueId> same_;
 };
 
 }  // namespace

@@ -71,7 +71,9 @@ class ScoreFinder {
   }
 
   bool leads_to_product(ValueId id) const {
-    for (s32 n; (n = own_producer(id)) >= 0;) {
+    constexpr int kMostNodes = 16;  // between a product and where scores meet what is added to them
+    s32 n = -1;
+    for (int i = 0; i < kMostNodes && (n = own_producer(id)) >= 0; ++i) {
       const Node& node = graph_.nodes[static_cast<size_t>(n)];
       if (is_product(node)) return true;
       if ((!is_elementwise(node) && !only_moves(node)) || node.inputs.empty()) return false;
