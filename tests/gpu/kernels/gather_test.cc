@@ -67,6 +67,8 @@ void expect_gathered(Probe probe, LowerFunction lowering, const std::string& wha
     expect_exact_on_gpu(probe, lowering, fmt::format("{}, operand {} constant", what, i));
     probe.inputs[i].constant = false;
   }
+  for (auto& input : probe.inputs) input.constant = true;
+  expect_exact_on_gpu(probe, lowering, what + ", all constant");
 }
 
 TEST(GpuGather, EverySizeTypeAndAxis) {

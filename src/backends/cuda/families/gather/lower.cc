@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gather, GatherElements and GatherND by indices that a run brings, embeddings for example: the kernel of this folder. An index outside of its axis is the
+// Gather, GatherElements and GatherND by indices that a run brings, or out of a constant, embeddings for example: the kernel of this folder. An index outside of its axis is the
 // Error that it is on the CPU, thrown where the run is waited for.
 #include <limits>
 
@@ -31,7 +31,6 @@ struct GatherStep {
 
 std::string read(const LowerRequest& request, GatherStep& step) {
   const Tensor *constant = request.constant(kX), *indices = request.constant(kIds);
-  if (constant != nullptr && indices != nullptr) return "all operands are constant";
   if (constant != nullptr) step.x = *constant;
   if (indices != nullptr) step.indices = *indices;
   step.node = request.node.name;
@@ -107,7 +106,7 @@ Offer offer(const LowerRequest& request, const char* kernel, const GatherStep& s
           cuda_queue(data.args).watch(report);
           gather::Params p{};
           p.x = x_is_constant ? data.blob<u8>(0) : data.input(kX);
-          p.ids = ids_are_constant ? data.blob<u8>(0) : data.input(kIds);
+          p.ids = ids_are_constant ? data.blob<u8>(x_is_constant ? 1 : 0) : data.input(kIds);
           p.outside = report->words();
           p.y = data.output();
           return p;
@@ -121,7 +120,8 @@ Offer offer(const LowerRequest& request, const char* kernel, const GatherStep& s
 Offer lower_gather_at_run(const LowerRequest& request) {
   GatherStep step;
   if (std::string reason = read(request, step); !reason.empty()) return Reject{reason};
-  if (step.indices) return Reject{"the indices are constant"};
+  // Of an activation that is a move. What is all constant is not folded where the result is large: embeddings of positions.
+  if (step.indices && !step.x) return Reject{"the indices are constant"};
   step.first = normalize_axis(request.node.attrs.i("axis", 0), step.shape.rank());
   step.ids = request.inputs[kIds].shape.elements();
   return offer(request, "gather_at_run", step);
