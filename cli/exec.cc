@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSearched = "LD_LIBRARY_PATH";
-constexpr const char* kFooter =
+constexpr const char* kExecFooter =
     "The program finds libnvinfer.so.10, libnvonnxparser.so.10 and libnvinfer_plugin.so.10 of "
     "Octet, and where there\n"
     "is no driver of CUDA a libcudart.so.12 for such machines, in front of what LD_LIBRARY_PATH "
@@ -92,7 +92,7 @@ std::optional<int> as_exec(std::span<char* const> words) {
 Command add_exec(CLI::App& parent) {
   CLI::App* app =
       parent.add_subcommand("exec", "Start a program that uses TensorRT with Octet instead");
-  app->footer(kFooter);
+  app->footer(kExecFooter);
   // Words with a program never come here.
   auto program = std::make_shared<std::string>();
   app->add_option("program", *program, "program and its arguments")

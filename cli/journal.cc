@@ -13,7 +13,7 @@
 namespace octet::cli {
 namespace {
 
-constexpr std::string_view kHeader = "octet-journal 1";
+constexpr std::string_view kJournalHeader = "octet-journal 1";
 constexpr uint64_t kMostBytes = uint64_t{64} << 20;
 
 // A number that is none is nothing that a search could have measured.
@@ -31,7 +31,7 @@ Journal::Journal(const Output& output) {
   if (!output.given()) return;
   const std::filesystem::path& path = output.path();
   if (std::filesystem::exists(path)) read(path);
-  log_ = std::make_unique<LineLog>(path, kHeader);
+  log_ = std::make_unique<LineLog>(path, kJournalHeader);
 }
 
 void Journal::read(const std::filesystem::path& path) {
@@ -42,14 +42,14 @@ void Journal::read(const std::filesystem::path& path) {
     if (end == rest.npos) return;  // its writer was killed
     const std::string_view entry = rest.substr(0, end);
     rest.remove_prefix(end + 1);
-    if (line == 1 && entry == kHeader) continue;
+    if (line == 1 && entry == kJournalHeader) continue;
     const size_t blank = entry.rfind(' ');
     const auto value = blank == entry.npos ? std::nullopt : number(entry.substr(blank + 1));
     if (line == 1 || !value) {
       fail(Error::Code::invalid_argument,
            "'{}', line {}: not of a journal, whose first line is '{}' and whose others are a key "
            "and a number; name another file",
-           path.string(), line, kHeader);
+           path.string(), line, kJournalHeader);
     }
     values_[std::string(entry.substr(0, blank))] = *value;
   }

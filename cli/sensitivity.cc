@@ -29,7 +29,7 @@
 namespace octet::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kSensitivityFooter =
     "ALONE is the loss where nothing but that layer is INT8, WITHOUT the loss where everything "
     "but it is, SAVES\n"
     "the time that INT8 takes off it on this machine. Layers that read one tensor are tried "
@@ -46,7 +46,7 @@ constexpr const char* kFooter =
 
 enum class Metric { sqnr, agreement, top1 };
 
-struct Options {
+struct SensitivityFlags {
   std::filesystem::path model;
   CalibrationFlags calibration;
   std::filesystem::path data;
@@ -71,7 +71,7 @@ const char* name_of(Metric metric) {
 }
 
 // The samples that layers are tried on, evenly spread over the data.
-std::vector<LoadedSample> loaded(const Options& options, const Engine& engine,
+std::vector<LoadedSample> loaded(const SensitivityFlags& options, const Engine& engine,
                                  ProgressBar& progress) {
   DataFlags flags = options.calibration.data;
   if (!options.data.empty()) flags.data = options.data;
@@ -90,7 +90,7 @@ std::vector<LoadedSample> loaded(const Options& options, const Engine& engine,
   return all;
 }
 
-Counts counted(const Options& options, const Engine& engine,
+Counts counted(const SensitivityFlags& options, const Engine& engine,
                const std::vector<LoadedSample>& samples, OutputsOfSamples truth,
                OutputsOfSamples got) {
   Counts counts(engine.outputs(), options.scores, options.label_offset);
@@ -122,7 +122,7 @@ std::string short_name(const LayerEffect& effect) {
 }
 
 // Layers whose loss in INT8 is the model's, for little time.
-void print_advice(const Options& options, const Sensitivity& result) {
+void print_advice(const SensitivityFlags& options, const Sensitivity& result) {
   const LayerEffect* best = nullptr;
   for (const LayerEffect& effect : result.layers) {
     if (effect.precision != Precision::int8) continue;
@@ -140,7 +140,7 @@ void print_advice(const Options& options, const Sensitivity& result) {
   fmt::print("\n");
 }
 
-void print_table(const Options& options, const Sensitivity& result) {
+void print_table(const SensitivityFlags& options, const Sensitivity& result) {
   fmt::print("{} samples, {:.1f} runs over all; INT8 {}", result.samples, result.passes,
              text_of(options.metric, result.int8));
   if (result.int8_us > 0)
@@ -163,7 +163,7 @@ void print_table(const Options& options, const Sensitivity& result) {
   print_advice(options, result);
 }
 
-CompileOptions compile_options(Options& options, ProgressBar& progress) {
+CompileOptions compile_options(SensitivityFlags& options, ProgressBar& progress) {
   CompileOptions compile = options.compile;
   compile.input_shapes = parse_shapes(options.shapes);
   compile.calibration = calibration_options(options.calibration);
@@ -175,7 +175,7 @@ CompileOptions compile_options(Options& options, ProgressBar& progress) {
   return compile;
 }
 
-int run(Options& options) {
+int run(SensitivityFlags& options) {
   options.model = readable(options.model);
   put_in_force(options.limits, options.model);
   ProgressBar progress(options.json);
@@ -216,7 +216,7 @@ int run(Options& options) {
   return kDone;
 }
 
-void add_judging_flags(CLI::App& app, Options& options) {
+void add_judging_flags(CLI::App& app, SensitivityFlags& options) {
   app.add_option("--data", options.data, "samples to try layers on [those of --calib]")
       ->type_name("DIR|FILE");
   app.add_option("--samples", options.samples, "so many of them, evenly spread")
@@ -245,10 +245,10 @@ void add_judging_flags(CLI::App& app, Options& options) {
 }  // namespace
 
 Command add_sensitivity(CLI::App& parent) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SensitivityFlags>();
   CLI::App* app = parent.add_subcommand(
       "sensitivity", "Rank layers by what their quantization does to the outputs");
-  app->footer(kFooter);
+  app->footer(kSensitivityFooter);
   app->add_option("model", options->model, "ONNX model")->required()->type_name("MODEL.onnx");
   add_calibration_flags(*app, options->outputs, options->calibration);
   add_judging_flags(*app, *options);

@@ -85,6 +85,8 @@ def valid_commands():
         "bundle": [f["engine"], "--inputs", f["images"], "-o", "{out}/new.zip"],
         "reproduce": [f["case"]],
         "warm": [f["engine"], "--for", "h200", "-o", "{out}/kernels"],  # no compiler (start()): ends with 2
+        "exec": ["true"],
+        "sensitivity": [f["model"], "--calib", f["images"], "--preprocess", f["json"], "--samples", "2", "--max-passes", "3", "--no-times"],
         "trtexec": [f"--loadEngine={f['engine']}", "--iterations=1", "--duration=0", "--warmUp=0", "--exportTimes={out}/times.json"],
         "help": ["run"],
         "version": [],

@@ -97,7 +97,7 @@ class Exported(unittest.TestCase):
         self.attention(lambda scores: self.small.node("Where", [mask, scores, lowest]))
         layers = self.layers_of()
         self.hold(layers, 6)
-        self.assertEqual([layer["kernel"] for layer in layers if layer["op"] == "Where"], ["f32_where"])
+        self.assertNotIn("Where", [layer["op"] for layer in layers])  # hidden scores are a sum
 
     def test_convolutions_of_sequences(self):
         small = self.small
