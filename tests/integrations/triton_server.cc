@@ -12,7 +12,7 @@ namespace {
 
 void must(TRITONSERVER_Error* error) {
   if (error == nullptr) return;
-  const Failed failed(error->code, error->message);
+  const Failed failed(static_cast<int>(error->code), error->message);
   TRITONSERVER_ErrorDelete(error);
   throw failed;
 }
