@@ -8,7 +8,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = ("src", "cli", "python/src", "tensorrt/src", "tensorrt/python/src", "integrations/triton")
+FOLDERS = ("src", "cli", "python/src", "tensorrt/src", "tensorrt/python/src", "integrations/triton", "integrations/wire")
 OPENS = re.compile(r"\bstd::(?:[io]?fstream|basic_[io]?fstream|filebuf)\b|\b(?:fopen|freopen|creat)\s*\(|(?<!\w)::open(?:64)?\s*\(")
 STARTS = re.compile(r"\bstd::(?:jthread\b|async\b|thread\s+\w+\s*[({]|thread\s*[({])|\bpthread_create\b|\bvector<std::j?thread>")
 # The system's own files, whose names no user gives.

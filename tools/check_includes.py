@@ -73,8 +73,8 @@ def include_problems(depends):
 
 
 # Folders of programs that see what is installed, and what else they may include.
-API_USERS = {"cli": ("cli/",), "src/capi": ("capi/",), "examples": (), "bench": (), "integrations/onnxruntime": (),
-             "integrations/triton": (), "python": (), "tests/api": ()}
+API_USERS = {"cli": ("cli/",), "src/capi": ("capi/",), "examples": (), "bench": (), "integrations/onnxruntime": ("integrations/wire/",),
+             "integrations/triton": (), "integrations/wire": ("integrations/wire/",), "python": (), "tests/api": ()}
 # They time what has no installed header: kernels by themselves, another library, the middle of the pipeline.
 INSIDE = {"bench/conv_bench.cc", "bench/onednn_bench.cc", "bench/variants_bench.cc"}
 

@@ -105,10 +105,6 @@ Tensor computed(const Candidate& kernel, const Alone& alone, const TensorType& t
   return {type, output};
 }
 
-bool is_product(const Node& node) {
-  return node.op->quant.kind == QuantKind::compute || node.op->domain == "octet";
-}
-
 std::string key_of(const LowerRequest& asked, const Candidate& kernel) {
   std::string key = kernel.kernel + " " + std::string(asked.node.op->name);
   for (const auto& [name, value] : asked.node.attrs.entries())
@@ -120,9 +116,13 @@ std::string key_of(const LowerRequest& asked, const Candidate& kernel) {
 
 }  // namespace
 
+bool has_kept_result(const Node& node) {
+  return node.op->quant.kind == QuantKind::compute || node.op->domain == "octet";
+}
+
 std::optional<Candidate> kept_result(const LowerRequest& asked, const Backend& backend) {
   const bool one = asked.node.outputs.size() == 1 && asked.outputs[0].shape.elements() > 0;
-  if (backend.reference == nullptr || !is_product(asked.node) || !one) return {};
+  if (backend.reference == nullptr || !has_kept_result(asked.node) || !one) return {};
   if (!asked.target.device->has_host_memory()) return {};
   if (!asked.has_input(0) || asked.constant(0)->elements() == 0) return {};
   const auto alone = std::make_shared<const Alone>(asked);

@@ -10,6 +10,9 @@
 
 namespace octet {
 
+// Whether such results are worth keeping: those of products.
+bool has_kept_result(const Node& node);
+
 // For a node whose inputs are all constants. Nothing where it is another kind of node, or the device's memory is not the host's.
 std::optional<Candidate> kept_result(const LowerRequest& asked, const Backend& backend);
 

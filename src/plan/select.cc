@@ -150,6 +150,12 @@ size_t cheapest(const LowerRequest& asked, std::span<const Candidate> accepted) 
   return best;
 }
 
+// Of constants alone. The reference brings them along, and products of them are the host's, which keeps the result. What is left to a device
+// without a reference are moves of what is large: embeddings of positions.
+bool takes_constants(const Node& node, const Backend& backend) {
+  return backend.reference == nullptr && !has_kept_result(node);
+}
+
 std::string needs_reference(const LowerRequest& asked) {
   const auto wide_sums = asked.node.op->traits->wide_sums;
   return wide_sums != nullptr ? wide_sums(asked.graph, asked.node) : std::string();
@@ -157,31 +163,30 @@ std::string needs_reference(const LowerRequest& asked) {
 
 Selection select_kernel(const LowerRequest& asked, const Backend& backend) {
   Selection selection;
-  const auto refer = [&] {
+  const auto refer = [&](std::string reason) {
+    if (!reason.empty()) selection.rejects.push_back(std::move(reason));
     selection.found = backend.reference != nullptr;
     if (selection.found) selection.chosen = backend.reference(asked);
     return std::move(selection);
   };
-  // Kernels take their data from the run; the reference brings constants along.
   if (only_constants(asked)) {
-    selection.rejects.push_back("all inputs are constants");
-    std::optional<Candidate> kept = kept_result(asked, backend);
-    if (!kept) return refer();
-    selection.chosen = std::move(*kept);
-    return selection;
+    constexpr const char* kReason = "all inputs are constants";
+    if (std::optional<Candidate> kept = kept_result(asked, backend)) {
+      selection.rejects.push_back(kReason);
+      selection.chosen = std::move(*kept);
+      return selection;
+    }
+    if (!takes_constants(asked.node, backend)) return refer(kReason);
   }
-  if (std::string reason = needs_reference(asked); !reason.empty()) {
-    selection.rejects.push_back(std::move(reason));
-    return refer();
-  }
+  if (std::string reason = needs_reference(asked); !reason.empty()) return refer(std::move(reason));
   Answers answers;
   ask(asked, backend, answers);
   if (answers.accepted.empty()) {
     selection.rejects = std::move(answers.rejects);
-    if (selection.rejects.empty())
-      selection.rejects.push_back(
-          fmt::format("the {} backend has no kernel for {}", backend.name, asked.node.op->name));
-    return refer();
+    const bool none = selection.rejects.empty();
+    return refer(
+        none ? fmt::format("the {} backend has no kernel for {}", backend.name, asked.node.op->name)
+             : "");
   }
   const size_t best = choose(asked, backend, answers, selection.choice);
   selection.rejects = std::move(answers.rejects);

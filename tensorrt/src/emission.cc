@@ -3,10 +3,12 @@
 
 #include <cstring>
 
+#include "integrations/wire/wire.h"
 #include "network.h"
-#include "wire.h"
 
 namespace octet_trt {
+
+using octet_wire::WireWriter;
 
 using octet::Dtype;
 

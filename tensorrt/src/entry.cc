@@ -3,6 +3,7 @@
 #include "bridge.h"
 #include "builder.h"
 #include "calibration.h"
+#include "handed.h"
 #include "parser.h"
 #include "refitter.h"
 #include "registry.h"
@@ -11,8 +12,6 @@
 #define OCTET_TRT_EXPORT __attribute__((visibility("default")))
 
 namespace {
-
-nvinfer1::ILogger* first_logger = nullptr;
 
 // A program of another level has other numbers for the same names: better no object than a wrong one.
 bool is_of_level(void* logger, int32_t version) {
@@ -36,7 +35,7 @@ bool is_of_level(void* logger, int32_t version) {
   }
 #endif
   if (major == NV_TENSORRT_MAJOR) {
-    if (first_logger == nullptr) first_logger = own;
+    octet_trt::remember_logger(own);
     return true;
   }
   reporter.error(octet_trt::ErrorCode::kINVALID_ARGUMENT,
@@ -46,20 +45,6 @@ bool is_of_level(void* logger, int32_t version) {
 }
 
 }  // namespace
-
-#if NV_TENSORRT_MAJOR >= 10
-namespace octet_trt {
-
-void* beyond_table(const char* table, int place) noexcept {
-  const Reporter reporter{first_logger, nullptr};
-  reporter.error(ErrorCode::kUNSUPPORTED_STATE,
-                 std::string("a function of a later version than 10.16 was called: place ") +
-                     std::to_string(place) + " behind the end of the table " + table);
-  return nullptr;
-}
-
-}  // namespace octet_trt
-#endif
 
 extern "C" {
 
@@ -103,7 +88,7 @@ OCTET_TRT_EXPORT nvinfer1::IPluginRegistry* getPluginRegistry() noexcept {
 }
 
 OCTET_TRT_EXPORT int32_t getInferLibVersion() noexcept { return NV_TENSORRT_VERSION; }
-OCTET_TRT_EXPORT nvinfer1::ILogger* getLogger() noexcept { return first_logger; }
+OCTET_TRT_EXPORT nvinfer1::ILogger* getLogger() noexcept { return octet_trt::remembered_logger(); }
 OCTET_TRT_EXPORT const octet_trt_bridge* octetTrtBridge() noexcept { return &octet_trt::bridge(); }
 OCTET_TRT_EXPORT int64_t octetCalibrationBytes(int32_t binding) noexcept {
   return octet_trt::asked_bytes(binding);

@@ -8,6 +8,10 @@
 
 namespace octet_trt {
 
+// The logger of the process: the first that a builder, a runtime or a refitter was made with.
+void remember_logger(nvinfer1::ILogger* logger);
+nvinfer1::ILogger* remembered_logger();
+
 #if NV_TENSORRT_MAJOR >= 10
 
 // A program that was compiled with a later version called place `place` behind the end of a table: one line in the log, and null. What the

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loaded_model.h"
 
+#include "integrations/wire/wire.h"
 #include "onnx_text.h"
 #include "types.h"
-#include "wire.h"
 
 namespace octet_trt {
+
+using octet_wire::WireReader;
+using octet_wire::WireWriter;
 namespace {
 
 // Fields of ONNX's ModelProto, GraphProto and TensorProto.

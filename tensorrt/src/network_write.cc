@@ -4,13 +4,15 @@
 #include <functional>
 
 #include "block_format.h"
+#include "integrations/wire/wire.h"
 #include "network.h"
 #include "octet/value_types.h"
 #include "plugin_layer.h"
 #include "plugin_operator.h"
-#include "wire.h"
 
 namespace octet_trt {
+
+using octet_wire::WireWriter;
 namespace {
 
 using octet::Dtype;

@@ -3,11 +3,16 @@
 
 #include <algorithm>
 
+#include "integrations/wire/wire.h"
 #include "octet/error.h"
 #include "octet/input.h"
-#include "wire.h"
 
 namespace octet_trt {
+
+using octet_wire::read_packed;
+using octet_wire::WireField;
+using octet_wire::WireReader;
+using octet_wire::WireWriter;
 namespace {
 
 using octet::Dtype;

@@ -6,10 +6,14 @@
 #include <optional>
 #include <type_traits>
 
+#include "integrations/wire/wire.h"
 #include "octet/error.h"
-#include "wire.h"
 
 namespace octet_trt {
+
+using octet_wire::read_packed;
+using octet_wire::WireField;
+using octet_wire::WireReader;
 namespace {
 
 using AttributeKind = NodeAttribute::Kind;

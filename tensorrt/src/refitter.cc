@@ -6,13 +6,16 @@
 #include <cstring>
 
 #include "emission.h"
+#include "integrations/wire/wire.h"
 #include "octet/compile.h"
 #include "octet/machine.h"
 #include "octet/refit.h"
 #include "parser.h"
-#include "wire.h"
 
 namespace octet_trt {
+
+using octet_wire::WireReader;
+using octet_wire::WireWriter;
 namespace {
 
 const char* role_name(WeightsRole role) {

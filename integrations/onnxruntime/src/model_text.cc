@@ -5,10 +5,13 @@
 #include <cstring>
 #include <span>
 
+#include "integrations/wire/wire.h"
 #include "octet/error.h"
-#include "wire.h"
 
 namespace octet_ort {
+
+using octet_wire::WireReader;
+using octet_wire::WireWriter;
 namespace {
 
 using octet::Error;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <system_error>
 
 #include "graph.h"
 #include "octet/calibration_cache.h"
@@ -204,7 +205,13 @@ void PartNode::run(OrtKernelContext* context) {
 void PartNode::observe(std::span<const octet::TensorView> inputs) {
   if (!built_->observation->add(inputs)) return;
   const std::lock_guard lock(mutex_);
-  learner_ = std::jthread([this](const std::stop_token& stop) { learn(stop); });
+  try {
+    learner_ = std::jthread([this](const std::stop_token& stop) { learn(stop); });
+  } catch (const std::system_error& error) {
+    session_.log.write(kWarning, std::string("the system starts no thread that compiles an "
+                                             "engine, runs stay as they are: ") +
+                                     error.what());
+  }
 }
 
 // The engine is there without its cache, too.

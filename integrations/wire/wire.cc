@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire.h"
+#include "integrations/wire/wire.h"
 
 #include <bit>
 #include <cstring>
 
 #include "octet/error.h"
 
-namespace octet_ort {
+namespace octet_wire {
 
 namespace {
 
@@ -75,7 +75,28 @@ std::optional<WireField> WireReader::next() {
   } else {
     damaged(start);
   }
+  field.whole = text_.substr(start, at_ - start);
   return field;
 }
 
-}  // namespace octet_ort
+std::vector<uint64_t> read_packed(std::string_view bytes) {
+  std::vector<uint64_t> values;
+  uint64_t value = 0;
+  int shift = 0;
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(bytes[at]);
+    if (shift < 64) value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+    shift += 7;
+    if (byte >= 0x80) {
+      if (shift >= 70) damaged(at);
+      continue;
+    }
+    values.push_back(value);
+    value = 0;
+    shift = 0;
+  }
+  if (shift != 0) damaged(bytes.size());
+  return values;
+}
+
+}  // namespace octet_wire

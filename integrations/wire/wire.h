@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace octet_trt {
+namespace octet_wire {
 
 class WireWriter {
  public:
@@ -18,6 +18,7 @@ class WireWriter {
   void real(int field, float value);
   void bytes(int field, std::string_view value);  // strings and messages
   const std::string& text() const { return text_; }
+  size_t size() const { return text_.size(); }
   std::string take() { return std::move(text_); }
 
  private:
@@ -49,4 +50,4 @@ class WireReader {
 // The integers of a packed field.
 std::vector<uint64_t> read_packed(std::string_view bytes);
 
-}  // namespace octet_trt
+}  // namespace octet_wire
