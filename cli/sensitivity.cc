@@ -112,7 +112,7 @@ double lost(Metric metric, const Counts& counts) {
 
 std::string text_of(Metric metric, double loss) {
   if (metric != Metric::sqnr) return percent(1 - loss);
-  return loss > 0 ? decibels(-10 * std::log10(loss)) : "exact";
+  return loss > 0 ? decibels(0 - 10 * std::log10(loss)) : "exact";
 }
 
 std::string short_name(const LayerEffect& effect) {
@@ -175,6 +175,16 @@ CompileOptions compile_options(SensitivityFlags& options, ProgressBar& progress)
   return compile;
 }
 
+// All that a loss depends on besides model, data and plan.
+std::string key_of(const SensitivityFlags& options, const std::vector<LoadedSample>& samples) {
+  std::string key =
+      fmt::format("{} {} {}", name_of(options.metric), options.scores, options.label_offset);
+  if (options.metric != Metric::top1) return key;
+  for (const LoadedSample& sample : samples)
+    key += sample.label ? fmt::format(" {}", *sample.label) : " -";
+  return key;
+}
+
 int run(SensitivityFlags& options) {
   options.model = readable(options.model);
   put_in_force(options.limits, options.model);
@@ -189,8 +199,7 @@ int run(SensitivityFlags& options) {
   SensitivityOptions how;
   how.plan = compile.plan;
   for (const LoadedSample& sample : samples) how.samples.push_back(sample.inputs);
-  how.metric =
-      fmt::format("{} {} {}", name_of(options.metric), options.scores, options.label_offset);
+  how.metric = key_of(options, samples);
   if (options.metric != Metric::sqnr) {
     how.loss = [&](OutputsOfSamples truth, OutputsOfSamples got) {
       return lost(options.metric, counted(options, engine, samples, truth, got));

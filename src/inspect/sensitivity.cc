@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "inspect/sensitivity_units.h"
 #include "octet/machine.h"
 #include "octet/profile.h"
+#include "octet/provenance.h"
 #include "onnx/text.h"
 #include "pipeline/resumed_runs.h"
 #include "pipeline/source_inside.h"
@@ -23,35 +25,71 @@
 namespace octet {
 namespace {
 
-f64 relative_error(OutputsOfSamples truth, OutputsOfSamples got) {
+// Squares of errors and of what they are errors of.
+struct Squares {
   f64 error = 0, power = 0;
+
+  // False where no number says how far apart they are: one of them is infinite, or NaN.
+  bool add(f32 got, f32 truth) {
+    if (got == truth || (std::isnan(got) && std::isnan(truth))) {
+      power += std::isfinite(truth) ? f64{truth} * f64{truth} : 0;
+      return true;
+    }
+    const f64 difference = f64{got} - f64{truth};
+    error += difference * difference;
+    power += f64{truth} * f64{truth};
+    return std::isfinite(difference);
+  }
+  bool add(const Tensor& got, const Tensor& truth) {
+    // Where data tell sizes, there is no telling which elements belong together.
+    if (got.shape() != truth.shape()) return false;
+    const auto x = got.as<f32>(), y = truth.as<f32>();
+    for (size_t i = 0; i < y.size(); ++i) {
+      if (!add(x[i], y[i])) return false;
+    }
+    return true;
+  }
+};
+
+f64 relative_error(OutputsOfSamples truth, OutputsOfSamples got) {
+  Squares squares;
   for (size_t s = 0; s < got.size(); ++s) {
     for (size_t o = 0; o < got[s].size(); ++o) {
-      const Tensor &a = got[s][o], &b = truth[s][o];
-      if (b.dtype() != Dtype::f32) continue;
-      // Where data tell sizes, there is no telling which elements belong together.
-      if (a.shape() != b.shape()) return 1;
-      const auto x = a.as<f32>(), y = b.as<f32>();
-      for (size_t i = 0; i < y.size(); ++i) {
-        const f64 difference = f64{x[i]} - f64{y[i]};
-        error += difference * difference;
-        power += f64{y[i]} * f64{y[i]};
-      }
+      if (truth[s][o].dtype() == Dtype::f32 && !squares.add(got[s][o], truth[s][o])) return 1;
     }
   }
-  return power > 0 ? error / power : 0;
+  if (squares.error == 0) return 0;
+  return squares.power > 0 ? squares.error / squares.power : 1;
 }
 
-// Time of each layer of the engine, by the ONNX nodes in it.
-std::unordered_map<std::string, f64> times_of(const Engine& engine,
-                                              const SensitivityOptions& options, f64& total) {
-  std::unordered_map<std::string, f64> times;
+// What layers of an engine take, and which of them each ONNX node is in: several may be in one.
+struct LayerTimes {
+  std::vector<f64> microseconds;
+  std::unordered_map<std::string, size_t> layer_of;
+
+  f64 of(const Graph& graph, const SensitiveUnit& unit) const {
+    std::set<size_t> layers;
+    for (size_t n : unit.nodes) {
+      const Node& node = graph.nodes[n];
+      const auto at = layer_of.find(node.origins.empty() ? node.name : node.origins[0]);
+      if (at != layer_of.end()) layers.insert(at->second);
+    }
+    f64 sum = 0;
+    for (size_t layer : layers) sum += microseconds[layer];
+    return sum;
+  }
+};
+
+LayerTimes times_of(const Engine& engine, const SensitivityOptions& options, f64& total) {
+  LayerTimes times;
   ProfileOptions how;
   how.threads = options.threads;
   how.runs = 9;
   for (const LayerTime& time : profile(engine, options.samples[0], how)) {
     total += time.microseconds;
-    for (const std::string& node : time.layer.nodes) times[node] += time.microseconds;
+    for (const std::string& node : time.layer.nodes)
+      times.layer_of.emplace(node, times.microseconds.size());
+    times.microseconds.push_back(time.microseconds);
   }
   return times;
 }
@@ -117,12 +155,16 @@ class Trials {
     add(model_.hash);
     add(options_.metric);
     add(cpu_isa());
+    add(std::string(octet_version()));
     for (const std::string& name : plan_.keep_float) add(name);
     for (ValueId id : values_to_observe(*model_.graph)) {
+      const auto& exponents = model_.calibration->exponents;
+      if (const auto at = exponents.find(id); at != exponents.end())
+        add(exponents_text(at->second));
       const auto range = model_.ranges->find(id);
       if (range == model_.ranges->end()) continue;
-      add(range->second.tensor + std::to_string(range->second.threshold) +
-          std::to_string(range->second.min));
+      add(fmt::format("{} {} {} {}", range->second.tensor, range->second.threshold,
+                      range->second.min, range->second.max));
     }
     for (size_t s = 0; s < samples_; ++s) {
       for (const Tensor& input : options_.samples[s]) hash.add({input.data(), input.bytes()});
@@ -151,7 +193,11 @@ class Trials {
 
   f64 loss_of(const SampleOutputs& got) const {
     const OutputsOfSamples truth(truth_);
-    return options_.loss ? options_.loss(truth, got) : relative_error(truth, got);
+    const f64 loss = options_.loss ? options_.loss(truth, got) : relative_error(truth, got);
+    if (!std::isfinite(loss)) {
+      fail(Error::Code::invalid_argument, "the loss of a trial is no finite number");
+    }
+    return loss;
   }
 
   // Calls work() where the journal does not know the trial.
@@ -210,17 +256,12 @@ class Trials {
       return Inside::engine(std::make_shared<const Model>(
           quantize_layers(model_, plan_, std::move(requests), nullptr, options_.monitor)));
     };
-    const auto real = times_of(engine(alone(model_, units_, nullptr)), options_, result_.fp32_us);
-    const auto codes = times_of(engine({}), options_, result_.int8_us);
-    const auto time = [](const std::unordered_map<std::string, f64>& times, const Node& node) {
-      const auto at = times.find(node.origins.empty() ? node.name : node.origins[0]);
-      return at == times.end() ? 0.0 : at->second;
-    };
+    const LayerTimes real =
+        times_of(engine(alone(model_, units_, nullptr)), options_, result_.fp32_us);
+    const LayerTimes codes = times_of(engine({}), options_, result_.int8_us);
     for (size_t u = 0; u < units_.size(); ++u) {
-      for (size_t n : units_[u].nodes) {
-        const Node& node = model_.graph->nodes[n];
-        result_.layers[u].saved_us += time(real, node) - time(codes, node);
-      }
+      result_.layers[u].saved_us =
+          real.of(*model_.graph, units_[u]) - codes.of(*model_.graph, units_[u]);
     }
   }
 

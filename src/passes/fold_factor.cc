@@ -23,6 +23,11 @@ struct Moved {
 // Each writes all weights anew: of a long chain of factors the others stay.
 constexpr int kMostTimes = 4;
 
+// Weights times it stay numbers that f32 holds well.
+bool keeps_normal(f64 scale) {
+  return scale == 0 || (std::fabs(scale) <= 0x1p32 && std::fabs(scale) >= 0x1p-32);
+}
+
 class FactorFolder {
  public:
   FactorFolder(Graph& graph, Rewrites& rewrites)
@@ -108,7 +113,7 @@ class FactorFolder {
     for (size_t c = 0; c < static_cast<size_t>(channels); ++c) {
       const f64 value{values[values.size() == 1 ? 0 : c]};
       affine.scale.push_back(divides ? 1 / value : value);
-      if (!std::isfinite(value) || !std::isfinite(affine.scale.back())) return {};
+      if (!std::isfinite(value) || !keeps_normal(affine.scale.back())) return {};
     }
     affine.shift.assign(affine.scale.size(), 0.0);
     return affine;

@@ -2,9 +2,12 @@
 // Transposes, Reshapes, Squeezes and Unsqueezes one behind another that only turn axes become one Transpose, or nothing: exporters join
 // the batch and the heads of attention to turn the keys, and part them again. Runs when types are known.
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ops/registry.h"
@@ -76,12 +79,20 @@ class MoveJoiner {
     }
     for (size_t i = 1; i < found.count; ++i) {
       if (uses_.only_consumer(moves[i]->outputs[0]) < 0) break;
-      prepend_origins(last, *moves[i]);
+      take_origins(last, graph_.nodes[static_cast<size_t>(moves[i] - graph_.nodes.data())]);
     }
     last.op = find_op("Transpose");
     last.inputs = {source_of(found.from)};
     last.attrs = Attrs();
     last.attrs.set("perm", found.perm);
+  }
+
+  // As prepend_origins(); but nobody else reads the earlier node, and in a long chain each would hold the names of all before it.
+  static void take_origins(Node& node, Node& earlier) {
+    std::vector<std::string> all = std::move(earlier.origins);
+    all.insert(all.end(), std::move_iterator(node.origins.begin()),
+               std::move_iterator(node.origins.end()));
+    node.origins = std::move(all);
   }
 
   static constexpr size_t kMostMoves = 8;

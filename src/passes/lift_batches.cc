@@ -176,8 +176,10 @@ class BatchLifter {
     if ((!a && !b) || graph_.is_constant(node.inputs[0]) || graph_.is_constant(node.inputs[1]))
       return;
     const Shape &left = shape_of(node.inputs[0]), &right = shape_of(node.inputs[1]);
-    if (left.rank() != right.rank() || left[0] != right[0] || uses_.is_output(node.outputs[0]))
-      return;
+    if (left.rank() != right.rank() || uses_.is_output(node.outputs[0])) return;
+    if (left[0] == Shape::kDynamic) return;
+    for (int d = 0; d + 2 < left.rank(); ++d)
+      if (left[d] != right[d]) return;
     if (a && b && !same_batch(*a, *b)) return;
     // Of moves alone, an operand that is parted would cost what its Reshape does and save nothing.
     if ((!a && !b->perm.empty()) || (!b && !a->perm.empty())) return;

@@ -4,9 +4,11 @@
 // that they are made of, or that are made of them. Runs when types are known: dimensions of one number are equal (passes/infer_types.h).
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/op_traits.h"
+#include "passes/elementwise.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -14,20 +16,18 @@ namespace octet {
 namespace {
 
 // Whether equal dimensions say that the sizes are equal.
-bool is_comparable(const Shape& shape) {
-  if (shape.is_unknown()) return false;
-  return std::ranges::none_of(shape.dims(), [](s64 dim) { return dim == Shape::kDynamic; });
-}
+bool is_comparable(const Shape& shape) { return are_equal_sizes(shape, shape); }
 
 class FirstOfShape {
  public:
-  explicit FirstOfShape(const Graph& graph) : graph_(graph) {
+  FirstOfShape(const Graph& graph, const Uses& uses) : graph_(graph), uses_(uses) {
     for (const ValueId id : graph.inputs) add(id);
   }
 
-  // Later values of a known shape are none.
+  // Later values of a known shape are none. Nor is a result that has one reader: that may take it in, which a second one would forbid.
   void add(ValueId id) {
     if (id == kNoValue) return;
+    if (uses_.producer(id) >= 0 && uses_.only_consumer(id) >= 0) return;
     const Shape& shape = graph_.value(id).type.shape;
     if (is_comparable(shape)) first_.try_emplace(dims_of(shape), id);
   }
@@ -46,6 +46,7 @@ class FirstOfShape {
   }
 
   const Graph& graph_;
+  const Uses& uses_;
   std::map<std::vector<s64>, ValueId> first_;
 };
 
@@ -69,7 +70,7 @@ ValueId codes_beside(Graph& graph, const Uses& uses, ValueId id) {
 }  // namespace
 
 void shape_of_first(Graph& graph, Rewrites& rewrites) {
-  FirstOfShape first(graph);
+  FirstOfShape first(graph, rewrites.uses(graph));
   for (Node& node : graph.nodes) {
     if (asks_sizes(graph, node)) {
       const ValueId id = first.of(node.inputs[0]);
@@ -81,10 +82,13 @@ void shape_of_first(Graph& graph, Rewrites& rewrites) {
 
 void shape_of_codes(Graph& graph, Rewrites& rewrites) {
   const Uses& uses = rewrites.uses(graph);
+  std::unordered_map<ValueId, ValueId> codes;  // of values that were asked for
   for (u32 n = 0; n < graph.nodes.size(); ++n) {
     Node& node = graph.nodes[n];
     if (!asks_sizes(graph, node)) continue;
-    const ValueId id = codes_beside(graph, uses, node.inputs[0]);
+    const auto [known, is_new] = codes.try_emplace(node.inputs[0], node.inputs[0]);
+    if (is_new) known->second = codes_beside(graph, uses, node.inputs[0]);
+    const ValueId id = known->second;
     const bool stands_before = uses.producer(id) < static_cast<s32>(n);
     if (id == node.inputs[0] || !stands_before || !rewrites.allow()) continue;
     node.inputs[0] = id;

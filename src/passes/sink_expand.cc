@@ -76,12 +76,13 @@ class ExpandSinker {
 
   void sink(Node& node) {
     const Expanded* from = common(node);
-    if (from == nullptr || !rewrites_.allow()) return;
+    if (from == nullptr) return;
     for (const ValueId id : node.inputs) {
       const bool is_wider =
           graph_.is_constant(id) && shape_of(id).rank() > shape_of(from->source).rank();
       if (is_wider) return;
     }
+    if (!rewrites_.allow()) return;
     const ValueId whole = node.outputs[0];
     const ValueId own =
         graph_.add_value(graph_.value(whole).name + ".row",

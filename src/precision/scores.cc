@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/op_traits.h"
+#include "passes/axis_parts.h"
 #include "passes/match.h"
 #include "precision/roles.h"
 
@@ -33,9 +34,6 @@ class ScoreFinder {
     return node.outputs.size() == 1 && (node.op->traits->elementwise || is_op(node, "Where") ||
                                         node.op->quant.kind == QuantKind::table);
   }
-  static bool only_moves(const Node& node) {
-    return node.op->traits->permutes && node.outputs.size() == 1;
-  }
 
   bool is_product(const Node& node) const {
     return node.op->quant.kind == QuantKind::compute && node.inputs.size() > 1 &&
@@ -51,9 +49,9 @@ class ScoreFinder {
         for (const u32 each : between) found_[each] = true;
         return;
       }
-      if (!is_elementwise(node) && !only_moves(node)) return;
+      if (!is_elementwise(node) && !moves_axes(node)) return;
       between.push_back(static_cast<u32>(n));
-      id = only_moves(node) ? node.inputs[0] : scores_of(node);
+      id = moves_axes(node) ? node.inputs[0] : scores_of(node);
       if (id == kNoValue) return;
     }
   }
@@ -76,7 +74,7 @@ class ScoreFinder {
     for (int i = 0; i < kMostNodes && (n = own_producer(id)) >= 0; ++i) {
       const Node& node = graph_.nodes[static_cast<size_t>(n)];
       if (is_product(node)) return true;
-      if ((!is_elementwise(node) && !only_moves(node)) || node.inputs.empty()) return false;
+      if ((!is_elementwise(node) && !moves_axes(node)) || node.inputs.empty()) return false;
       const auto whole = std::ranges::find_if(node.inputs, [&](ValueId input) {
         return input != kNoValue && is_real_activation(graph_, input);
       });

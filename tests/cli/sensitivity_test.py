@@ -4,7 +4,7 @@
 import unittest
 
 import harness
-from harness import DIGITS, digits, octet, scratch
+from harness import DIGITS, digits, need, octet, scratch
 
 MODEL = DIGITS / "digits.onnx"
 FLAGS = ("--calib", digits() / "calib", "--preprocess", DIGITS / "preprocess.json")
@@ -85,6 +85,24 @@ class Journals(unittest.TestCase):
         self.assertEqual(again["recalled"], 3)
         self.assertEqual(again["layers"], first["layers"])
         self.assertEqual(ranked(*flags, "--metric", "agreement")["recalled"], 0)  # another loss
+
+    def test_results_that_are_infinite(self):
+        """The logarithm of what a Relu makes 0: some codes are, some are not."""
+        numpy, onnx = need("numpy"), need("onnx")
+        from onnx import TensorProto, helper
+        random = numpy.random.default_rng(0)
+        weights = [onnx.numpy_helper.from_array(random.normal(size=(4, c, 3, 3)).astype(numpy.float32), f"w{c}") for c in (3, 4)]
+        nodes = [helper.make_node("Conv", ["x", "w3"], ["a"]), helper.make_node("Relu", ["a"], ["b"]), helper.make_node("Conv", ["b", "w4"], ["c"]),
+                 helper.make_node("Relu", ["c"], ["d"]), helper.make_node("Log", ["d"], ["y"])]
+        graph = helper.make_graph(nodes, "logs", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3, 9, 9])],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 4, 5, 5])], weights)
+        model, data, journal = scratch() / "logs.onnx", scratch() / "logs.npz", scratch() / "logs.journal"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+        numpy.savez(data, x=random.normal(size=(4, 3, 9, 9)).astype(numpy.float32))
+        flags = (model, "--calib", data, "--no-times", "--journal", journal, "--json")
+        first, again = (octet("sensitivity", *flags).json for _ in range(2))
+        self.assertEqual(again["recalled"], 1 + 2 * len(first["layers"]))
+        self.assertTrue(all(0 <= layer["alone"] <= 1 for layer in first["layers"]), first)
 
     def test_what_is_no_journal(self):
         for text, says in (("TRT-8601\n", "first line"), ("octet-journal 1\nx nan\n", "line 2"), ("octet-journal 1\nx 1e999\n", "line 2"),

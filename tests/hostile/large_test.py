@@ -159,6 +159,7 @@ HOGS = {
 LEGAL = {
     "nodes_200k": lambda: w.model(chain("Relu", 200_000), X, Y),
     "identities_400k": lambda: w.model(chain("Identity", 400_000), X, Y),
+    "turns_20k": lambda: w.model(chain("Transpose", 20_000, perm=[1, 2, 0]), [w.value("x", [2, 3, 4])], [w.value("y", [4, 2, 3])]),
     "sigmoids_after_conv_20k": lambda: after_conv("Sigmoid", 20_000),
     "readers_10k": lambda: fan_out(10_000),
     "inputs_100k": lambda: many_inputs(100_000, [1]),
