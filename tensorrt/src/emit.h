@@ -6,6 +6,16 @@
 
 namespace octet_trt {
 
+// Of what a layer counts or finds: level 8 has no choice.
+template <class Layer>
+DataType indices_type([[maybe_unused]] const Layer& layer) {
+#if NV_TENSORRT_MAJOR >= 10
+  return layer.getIndicesType();
+#else
+  return DataType::kINT32;
+#endif
+}
+
 void emit_layer(const IConvolutionLayer& layer, Emission& out);
 void emit_layer(const IDeconvolutionLayer& layer, Emission& out);
 void emit_layer(const IPoolingLayer& layer, Emission& out);

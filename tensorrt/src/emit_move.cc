@@ -220,11 +220,7 @@ void emit_layer(const ITopKLayer& layer, Emission& out) {
                                    : out.integers({layer.getK()});
   const std::string indices = out.out(1) + "~s64";
   out.node_with("TopK", {out.in(0), k}, {out.out(0), indices}, attributes);
-  Dtype type = Dtype::s32;
-#if NV_TENSORRT_MAJOR >= 10
-  type = to_octet(layer.getIndicesType());
-#endif
-  out.last("Cast", {indices}, {{"to", onnx_type_of(type)}}, 1);
+  out.last("Cast", {indices}, {{"to", onnx_type_of(to_octet(indices_type(layer)))}}, 1);
 }
 
 void emit_layer(const IGatherLayer& layer, Emission& out) {
@@ -245,8 +241,9 @@ void emit_layer(const IGatherLayer& layer, Emission& out) {
   out.last("Gather", {out.in(0), out.in(1)}, {{"axis", int64_t{layer.getGatherAxis()}}});
 }
 
-void emit_layer(const INonZeroLayer&, Emission& out) {
-  const Dtype type = to_octet(out.output_type().value_or(DataType::kINT32));
+// Elder clients ask for the type by setOutputType().
+void emit_layer(const INonZeroLayer& layer, Emission& out) {
+  const Dtype type = to_octet(out.output_type().value_or(indices_type(layer)));
   out.last("Cast", {out.node("NonZero", {out.in(0)})}, {{"to", onnx_type_of(type)}});
 }
 

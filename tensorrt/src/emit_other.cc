@@ -73,7 +73,7 @@ void emit_layer(const INMSLayer& layer, Emission& out) {
   const bool centers = layer.getBoundingBoxFormat() == BoundingBoxFormat::kCENTER_SIZES;
   const std::string chosen =
       out.node("NonMaxSuppression", inputs, {{"center_point_box", int64_t{centers}}});
-  out.last("Cast", {chosen}, {{"to", onnx_type_of(Dtype::s32)}});
+  out.last("Cast", {chosen}, {{"to", onnx_type_of(to_octet(indices_type(layer)))}});
   const std::string shape = out.node("Shape", {chosen});
   const std::string count =
       out.node("Gather", {shape, out.node("Squeeze", {out.integers({0})})}, {{"axis", int64_t{0}}});

@@ -217,24 +217,37 @@ IDequantizeLayer* Network::addDequantizeV2(ITensor& input, ITensor& scale,
   return layer;
 }
 
-ITopKLayer* Network::addTopKV2(ITensor& input, TopKOperation op, int32_t k, uint32_t reduceAxes,
-                               DataType indicesType) noexcept {
-  ITopKLayer* layer = addTopK(input, op, k, reduceAxes);
-  if (layer != nullptr) layer->setIndicesType(indicesType);
+namespace {
+
+// A layer of another type is refused before it is one of the network's.
+template <class Add>
+auto with_indices(DataType type, const Add& add) {
+  if (type != DataType::kINT32 && type != DataType::kINT64)
+    refuse(std::string("indices are INT32 or INT64, not ") + name_of(type));
+  auto* layer = add();
+  if (layer != nullptr) static_cast<void>(layer->setIndicesType(type));
   return layer;
 }
 
+}  // namespace
+
+ITopKLayer* Network::addTopKV2(ITensor& input, TopKOperation op, int32_t k, uint32_t reduceAxes,
+                               DataType indicesType) noexcept {
+  OCTET_TRT_ADD("addTopK", ITopKLayer, {
+    return with_indices(indicesType, [&] { return addTopK(input, op, k, reduceAxes); });
+  });
+}
+
 INonZeroLayer* Network::addNonZeroV2(ITensor& input, DataType indicesType) noexcept {
-  INonZeroLayer* layer = addNonZero(input);
-  if (layer != nullptr) layer->setIndicesType(indicesType);
-  return layer;
+  OCTET_TRT_ADD("addNonZero", INonZeroLayer,
+                { return with_indices(indicesType, [&] { return addNonZero(input); }); });
 }
 
 INMSLayer* Network::addNMSV2(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass,
                              DataType indicesType) noexcept {
-  INMSLayer* layer = addNMS(boxes, scores, maxOutputBoxesPerClass);
-  if (layer != nullptr) layer->setIndicesType(indicesType);
-  return layer;
+  OCTET_TRT_ADD("addNMS", INMSLayer, {
+    return with_indices(indicesType, [&] { return addNMS(boxes, scores, maxOutputBoxesPerClass); });
+  });
 }
 
 ISqueezeLayer* Network::addSqueeze(ITensor& input, ITensor& axes) noexcept {

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Outputs of types that a level of the module tensorrt lacks: clients' memory is as large as the type that they are told."""
 
+import unittest
+
 import harness
 import numpy as np
 from harness import octet, scratch
@@ -20,6 +22,26 @@ def cast_to(name):
     path = scratch() / f"cast_{name}.onnx"
     save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), path)
     return path
+
+
+class Indices(Case):
+    @unittest.skipIf(LEVEL < 10, "level 8 has no type of indices")
+    def test_their_type(self):
+        """As an argument and as a property; what a layer cannot have is no silent nothing."""
+        network = self.builder.create_network(EXPLICIT)
+        x = network.add_input("x", trt.float32, (1, 3, 4))
+        count = network.add_constant((), np.array([2], np.int32)).get_output(0)
+        layers = [(network.add_topk(x, trt.TopKOperation.MAX, 1, 4, trt.int64), 1), (network.add_non_zero(x, trt.int64), 0),
+                  (network.add_nms(x, x, count, trt.int64), 0)]
+        for layer, output in layers:
+            self.assertEqual((layer.indices_type, layer.get_output(output).dtype), (trt.int64, trt.int64), layer.name)
+            with self.assertRaisesRegex(ValueError, "indices_type"):
+                layer.indices_type = trt.float32
+            layer.indices_type = trt.int32
+            self.assertEqual(layer.get_output(output).dtype, trt.int32)
+        self.assertIsNone(network.add_nms(x, x, count, trt.float32))
+        self.assertIn("indices are INT32 or INT64", self.log.errors()[-1])
+        self.assertEqual(network.add_nms(x, x, count).indices_type, trt.int32)
 
 
 class Types(Case):

@@ -34,7 +34,14 @@ class LayerClass {
   LayerClass& property(const char* name, Get get, Set set) {
     type_.def_prop_rw(
         name, [get](const AnyLayer& self) { return (layer_of(self)->*get)(); },
-        [set](AnyLayer& self, Argument<Set> value) { (layer_of(self)->*set)(value); });
+        [set, name](AnyLayer& self, Argument<Set> value) {
+          if constexpr (std::is_same_v<Result<Set>, bool>) {
+            if (!(layer_of(self)->*set)(value))
+              throw nb::value_error((std::string(name) + " cannot have this value").c_str());
+          } else {
+            (layer_of(self)->*set)(value);
+          }
+        });
     return *this;
   }
 
@@ -64,9 +71,12 @@ class LayerClass {
   template <class R, class C, class A>
   struct ArgumentOf<R (C::*)(A) noexcept> {
     using Type = A;
+    using Given = R;
   };
   template <class Set>
   using Argument = typename ArgumentOf<Set>::Type;
+  template <class Set>
+  using Result = typename ArgumentOf<Set>::Given;
 
   static L* layer_of(const AnyLayer& self) { return static_cast<L*>(self.layer); }
 

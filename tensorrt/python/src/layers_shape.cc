@@ -71,8 +71,8 @@ void add_choices(nb::module_& module) {
   top.OCTET_PROPERTY(ITopKLayer, "op", Operation)
       .OCTET_PROPERTY(ITopKLayer, "k", K)
       .OCTET_PROPERTY(ITopKLayer, "axes", ReduceAxes);
-  LayerClass<INMSLayer>(module, "INMSLayer")
-      .OCTET_PROPERTY(INMSLayer, "bounding_box_format", BoundingBoxFormat)
+  LayerClass<INMSLayer> nms(module, "INMSLayer");
+  nms.OCTET_PROPERTY(INMSLayer, "bounding_box_format", BoundingBoxFormat)
       .OCTET_PROPERTY(INMSLayer, "topk_box_limit", TopKBoxLimit);
   LayerClass<IGridSampleLayer>(module, "IGridSampleLayer")
       .OCTET_PROPERTY(IGridSampleLayer, "interpolation_mode", InterpolationMode)
@@ -80,6 +80,7 @@ void add_choices(nb::module_& module) {
       .OCTET_PROPERTY(IGridSampleLayer, "sample_mode", SampleMode);
 #if NV_TENSORRT_MAJOR >= 10
   top.OCTET_PROPERTY(ITopKLayer, "indices_type", IndicesType);
+  nms.OCTET_PROPERTY(INMSLayer, "indices_type", IndicesType);
   LayerClass<ISqueezeLayer>(module, "ISqueezeLayer");
   LayerClass<IUnsqueezeLayer>(module, "IUnsqueezeLayer");
   LayerClass<ICumulativeLayer>(module, "ICumulativeLayer")
@@ -132,7 +133,10 @@ void add_others(nb::module_& module) {
   LayerClass<IAssertionLayer>(module, "IAssertionLayer")
       .OCTET_PROPERTY(IAssertionLayer, "message", Message);
   LayerClass<IShapeLayer>(module, "IShapeLayer");
-  LayerClass<INonZeroLayer>(module, "INonZeroLayer");
+  LayerClass<INonZeroLayer> places(module, "INonZeroLayer");
+#if NV_TENSORRT_MAJOR >= 10
+  places.OCTET_PROPERTY(INonZeroLayer, "indices_type", IndicesType);
+#endif
   LayerClass<IIdentityLayer>(module, "IIdentityLayer");
   LayerClass<IParametricReLULayer>(module, "IParametricReLULayer");
   LayerClass<ISelectLayer>(module, "ISelectLayer");

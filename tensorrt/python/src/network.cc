@@ -150,8 +150,6 @@ void add_moves(Class& type) {
   add_function(type, "add_grid_sample", &N::addGridSample, arg("input"), arg("grid"));
   add_function(type, "add_one_hot", &N::addOneHot, arg("indices"), arg("values"), arg("depth"),
                arg("axis"));
-  add_function(type, "add_nms", nb::overload_cast<ITensor&, ITensor&, ITensor&>(&N::addNMS),
-               arg("boxes"), arg("scores"), arg("max_output_boxes_per_class"));
   add_function(type, "add_ragged_softmax", &N::addRaggedSoftMax, arg("input"), arg("bounds"));
   add_function(type, "add_reverse_sequence", &N::addReverseSequence, arg("input"),
                arg("sequence_lens"));
@@ -191,6 +189,10 @@ void add_level(Class& type) {
                arg("indices_type") = DataType::kINT32);
   add_function(type, "add_non_zero", nb::overload_cast<ITensor&, DataType>(&N::addNonZero),
                arg("input"), arg("indices_type") = DataType::kINT32);
+  add_function(type, "add_nms",
+               nb::overload_cast<ITensor&, ITensor&, ITensor&, DataType>(&N::addNMS), arg("boxes"),
+               arg("scores"), arg("max_output_boxes_per_class"),
+               arg("indices_type") = DataType::kINT32);
   add_function(type, "add_squeeze", &N::addSqueeze, arg("input"), arg("axes"));
   add_function(type, "add_unsqueeze", &N::addUnsqueeze, arg("input"), arg("axes"));
   add_function(type, "add_cumulative", &N::addCumulative, arg("input"), arg("axis"), arg("op"),
@@ -203,6 +205,8 @@ void add_level(Class& type) {
   add_function(type, "add_dequantize", &N::addDequantize, arg("input"), arg("scale"));
   add_function(type, "add_topk", &N::addTopK, arg("input"), arg("op"), arg("k"), arg("axes"));
   add_function(type, "add_non_zero", &N::addNonZero, arg("input"));
+  add_function(type, "add_nms", &N::addNMS, arg("boxes"), arg("scores"),
+               arg("max_output_boxes_per_class"));
   add_function(type, "add_pooling", &N::addPooling, arg("input"), arg("type"), arg("window_size"));
   add_function(type, "add_padding", &N::addPadding, arg("input"), arg("pre_padding"),
                arg("post_padding"));
