@@ -78,7 +78,7 @@ class IParserError {
 #endif
 
  protected:
-  virtual ~IParserError() = default;
+  ~IParserError() = default;  // not virtual: where it would stand later versions have functions
 };
 
 // Called by place, with the destructor where TensorRT has it; so are the errors above.

@@ -41,31 +41,30 @@ void Builder::setErrorRecorder(IErrorRecorder* recorder) noexcept { reporter.rec
 IErrorRecorder* Builder::getErrorRecorder() const noexcept { return reporter.recorder; }
 void Builder::reset() noexcept { max_threads_ = 0; }
 
+octet::Engine Builder::built(INetworkDefinition* network, IBuilderConfig* config) const {
+  need(network, "network");
+  need(config, "configuration");
+  return build_engine(static_cast<Network&>(*network), static_cast<Config&>(*config), threads(),
+                      max_batch_);
+}
+
 IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& network,
                                              IBuilderConfig& config) noexcept {
   return guarded(
       reporter, "IBuilder::buildSerializedNetwork", static_cast<IHostMemory*>(nullptr),
-      [&]() -> IHostMemory* {
-        return new HostMemory(build_engine(static_cast<Network&>(network),
-                                           static_cast<Config&>(config), threads(), max_batch_)
-                                  .to_bytes());
-      });
+      [&]() -> IHostMemory* { return new HostMemory(built(&network, &config).to_bytes()); });
 }
 
 ICudaEngine* Builder::buildEngineWithConfig(INetworkDefinition& network,
                                             IBuilderConfig& config) noexcept {
   return guarded(reporter, "IBuilder::buildEngineWithConfig", static_cast<ICudaEngine*>(nullptr),
-                 [&]() -> ICudaEngine* {
-                   return make_engine(
-                       build_engine(static_cast<Network&>(network), static_cast<Config&>(config),
-                                    threads(), max_batch_),
-                       reporter);
-                 });
+                 [&]() -> ICudaEngine* { return make_engine(built(&network, &config), reporter); });
 }
 
 bool Builder::isNetworkSupported(INetworkDefinition const& network,
                                  IBuilderConfig const&) const noexcept {
   return guarded(reporter, "IBuilder::isNetworkSupported", false, [&] {
+    need(&network, "network");
     const_cast<Network&>(static_cast<const Network&>(network)).write();
     return true;
   });
@@ -87,6 +86,7 @@ bool Builder::buildSerializedNetworkToStream(INetworkDefinition& network, IBuild
   const std::unique_ptr<IHostMemory> plan(buildSerializedNetwork(network, config));
   if (plan == nullptr) return false;
   return guarded(reporter, "IBuilder::buildSerializedNetworkToStream", false, [&] {
+    need(&writer, "writer");
     const auto bytes = static_cast<int64_t>(plan->size());
     return writer.write(plan->data(), bytes) == bytes;
   });

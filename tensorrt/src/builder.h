@@ -6,6 +6,7 @@
 
 #include "config.h"
 #include "network.h"
+#include "octet/engine.h"
 
 namespace octet_trt {
 
@@ -49,6 +50,8 @@ class Builder final : public Handed<IBuilder> {
   Reporter reporter;
 
  private:
+  octet::Engine built(INetworkDefinition* network, IBuilderConfig* config) const;
+
   std::vector<std::unique_ptr<Profile>> profiles_;  // clients never delete these
   int32_t max_threads_ = 0;
   int32_t max_batch_ = 1;

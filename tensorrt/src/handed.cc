@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "handed.h"
 
-#include <atomic>
-#include <string>
+#include <cxxabi.h>
 
-#include "report.h"
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
 
 namespace octet_trt {
 namespace {
@@ -21,11 +22,14 @@ void remember_logger(nvinfer1::ILogger* logger) {
 nvinfer1::ILogger* remembered_logger() { return first_logger; }
 
 #if NV_TENSORRT_MAJOR >= 10
+// Loggers that this library was given may be gone, and the table that was called is not known to be an object's: standard error is there.
 void* beyond_table(const char* table, int place) noexcept {
-  const Reporter reporter{remembered_logger(), nullptr};
-  reporter.error(ErrorCode::kUNSUPPORTED_STATE,
-                 std::string("a function of a later version than 10.16 was called: place ") +
-                     std::to_string(place) + " behind the end of the table " + table);
+  char* const plain = abi::__cxa_demangle(table, nullptr, nullptr, nullptr);
+  std::fprintf(stderr,
+               "octet: a function of a later version than TensorRT 10.16 was called: place %d "
+               "behind the end of %s\n",
+               place, plain == nullptr ? table : plain);
+  std::free(plain);
   return nullptr;
 }
 #endif

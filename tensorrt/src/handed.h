@@ -14,14 +14,14 @@ nvinfer1::ILogger* remembered_logger();
 
 #if NV_TENSORRT_MAJOR >= 10
 
-// A program that was compiled with a later version called place `place` behind the end of a table: one line in the log, and null. What the
-// function takes and gives is not known, so nothing of it is touched.
+// A program that was compiled with a later version called place `place` behind the end of a table: one line on standard error, and null.
+// What the function takes and gives is not known, so nothing of it is touched.
 void* beyond_table(const char* table, int place) noexcept;
 
 #define OCTET_TRT_BEYOND(place) \
   virtual void* beyond##place() noexcept { return beyond_table(typeid(Table).name(), place); }
 
-// A table with places behind its end, where later versions have functions that are not here.
+// A table, or a class whose functions clients call directly, with places behind its end, where later versions have functions that are not here.
 template <class Table>
 class Padded : public Table {
  public:
@@ -67,6 +67,10 @@ class HandedLayer : public Layer,
 #define OCTET_TRT_CONST_8
 
 #else
+
+// Clients of level 8 name what they call: nothing stands behind an end.
+template <class Interface>
+using Padded = Interface;
 
 template <class Handle>
 class Handed : public Handle {};

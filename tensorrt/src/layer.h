@@ -86,6 +86,7 @@ class LayerCore {
   // Null for a layer that is none.
   virtual PluginCore* plugin() { return nullptr; }
 
+  void set_input(int32_t index, ITensor* tensor) noexcept;
   void touch();  // what was inferred holds no more, here and below
   Tensor* input(size_t i) const { return i < inputs.size() ? inputs[i] : nullptr; }
 
@@ -124,12 +125,7 @@ class LayerOf : public LayerData<Base>, public LayerCore {
     const bool is_one = index >= 0 && index < getNbOutputs();
     return is_one ? outputs[static_cast<size_t>(index)].get() : nullptr;
   }
-  void setInput(int32_t index, ITensor& tensor) noexcept override {
-    if (index < 0 || index >= 16) return;
-    if (inputs.size() <= static_cast<size_t>(index)) inputs.resize(static_cast<size_t>(index) + 1);
-    inputs[static_cast<size_t>(index)] = static_cast<Tensor*>(&tensor);
-    touch();
-  }
+  void setInput(int32_t index, ITensor& tensor) noexcept override { set_input(index, &tensor); }
   void setPrecision(DataType value) noexcept override { precision = value; }
   DataType getPrecision() const noexcept override { return precision.value_or(DataType::kFLOAT); }
   bool precisionIsSet() const noexcept override { return precision.has_value(); }

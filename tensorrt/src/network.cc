@@ -47,18 +47,29 @@ ITensor* Network::addInput(char const* name, DataType type, Dims const& dimensio
   });
 }
 
+bool Network::mark(const char* function, ITensor* tensor) noexcept {
+  return guarded(reporter, function, false, [&] {
+    need(tensor, "tensor");
+    auto* own = static_cast<Tensor*>(tensor);
+    if (!is_output(*own)) outputs_.push_back(own);
+    return true;
+  });
+}
+
+bool Network::unmark(const char* function, ITensor* tensor) noexcept {
+  return guarded(reporter, function, false, [&] {
+    need(tensor, "tensor");
+    std::erase(outputs_, static_cast<Tensor*>(tensor));
+    return true;
+  });
+}
+
 void Network::markOutput(ITensor& tensor) noexcept {
-  ITensor* const given = &tensor;
-  if (given == nullptr) {
-    reporter.error(ErrorCode::kINVALID_ARGUMENT, "INetworkDefinition::markOutput: a null tensor");
-    return;
-  }
-  auto* own = static_cast<Tensor*>(given);
-  if (!is_output(*own)) outputs_.push_back(own);
+  mark("INetworkDefinition::markOutput", &tensor);
 }
 
 void Network::unmarkOutput(ITensor& tensor) noexcept {
-  std::erase(outputs_, static_cast<Tensor*>(&tensor));
+  unmark("INetworkDefinition::unmarkOutput", &tensor);
 }
 
 bool Network::is_output(const Tensor& tensor) const {
@@ -66,13 +77,11 @@ bool Network::is_output(const Tensor& tensor) const {
 }
 
 bool Network::markOutputForShapes(ITensor& tensor) noexcept {
-  markOutput(tensor);
-  return true;
+  return mark("INetworkDefinition::markOutputForShapes", &tensor);
 }
 
 bool Network::unmarkOutputForShapes(ITensor& tensor) noexcept {
-  unmarkOutput(tensor);
-  return true;
+  return unmark("INetworkDefinition::unmarkOutputForShapes", &tensor);
 }
 
 int32_t Network::getNbLayers() const noexcept { return static_cast<int32_t>(layers.size()); }
@@ -86,9 +95,8 @@ int32_t Network::getNbOutputs() const noexcept { return static_cast<int32_t>(out
 ITensor* Network::getOutput(int32_t index) const noexcept { return at<Tensor*>(outputs_, index); }
 
 void Network::removeTensor(ITensor& tensor) noexcept {
-  auto* own = static_cast<Tensor*>(&tensor);
-  std::erase(inputs_, own);
-  std::erase(outputs_, own);
+  if (unmark("INetworkDefinition::removeTensor", &tensor))
+    std::erase(inputs_, static_cast<Tensor*>(&tensor));
 }
 
 void Network::setName(char const* name) noexcept { name_ = text_of(name); }
@@ -150,10 +158,13 @@ uint32_t Network::getFlags() const noexcept { return flags_; }
 
 // No tensor inside of an engine can be watched while it runs.
 bool Network::markDebug(ITensor& tensor) noexcept {
-  reporter.error(ErrorCode::kUNSUPPORTED_STATE, "INetworkDefinition::markDebug: '" +
-                                                    static_cast<Tensor&>(tensor).name +
-                                                    "' cannot be watched; mark it as an output");
-  return false;
+  return guarded(reporter, "INetworkDefinition::markDebug", false, [&] {
+    need(&tensor, "tensor");
+    reporter.error(ErrorCode::kUNSUPPORTED_STATE, "INetworkDefinition::markDebug: '" +
+                                                      static_cast<Tensor&>(tensor).name +
+                                                      "' cannot be watched; mark it as an output");
+    return false;
+  });
 }
 bool Network::unmarkDebug(ITensor&) noexcept { return false; }
 bool Network::isDebugTensor(ITensor const&) const noexcept { return false; }

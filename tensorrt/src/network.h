@@ -232,6 +232,9 @@ class Network final : public Handed<INetworkDefinition> {
   template <class Layer>
   Layer* add(LayerType type, const char* kind, std::vector<ITensor*> inputs, int outputs = 1);
   Tensor* new_tensor(const std::string& name);
+  // False, and a line of this function, for a null tensor.
+  bool mark(const char* function, ITensor* tensor) noexcept;
+  bool unmark(const char* function, ITensor* tensor) noexcept;
   void take_nodes(std::vector<OnnxNode> nodes);
   void take_node(OnnxNode node, std::map<std::string, Tensor*>& known);
   std::unique_ptr<LayerCore> make_plugin_layer(const OnnxNode& node, const PluginName& name,

@@ -100,7 +100,10 @@ ILRNLayer* Network::addLRN(ITensor& input, OctetSize window, float alpha, float 
 
 IScaleLayer* Network::addScale(ITensor& input, ScaleMode mode, Weights shift, Weights scale,
                                Weights power) noexcept {
-  return addScaleNd(input, mode, shift, scale, power, third_last(input));
+  OCTET_TRT_ADD("addScale", IScaleLayer, {
+    need(&input, "tensor");
+    return addScaleNd(input, mode, shift, scale, power, third_last(input));
+  });
 }
 
 IScaleLayer* Network::addScaleNd(ITensor& input, ScaleMode mode, Weights shift, Weights scale,
@@ -128,7 +131,6 @@ IConcatenationLayer* Network::addConcatenation(ITensor* const* inputs, int32_t n
   OCTET_TRT_ADD("addConcatenation", IConcatenationLayer, {
     if (inputs == nullptr || nbInputs <= 0) refuse("a concatenation of nothing");
     const std::vector<ITensor*> list(inputs, inputs + nbInputs);
-    if (std::ranges::find(list, nullptr) != list.end()) refuse("a concatenation of a null tensor");
     auto* layer =
         add<LayerOf<IConcatenationLayer>>(LayerType::kCONCATENATION, "Concatenation", list);
     layer->setAxis(third_last(*list[0]));

@@ -11,7 +11,7 @@
 
 namespace octet_trt {
 
-class ParserError final : public nvonnxparser::IParserError {
+class ParserError final : public Padded<nvonnxparser::IParserError> {
  public:
   ParserError(nvonnxparser::ErrorCode code, std::string desc)
       : code_(code), desc_(std::move(desc)) {}
@@ -51,7 +51,7 @@ class ParserErrors {
   size_t cleared_ = 0;
 };
 
-class Parser final : public nvonnxparser::IParser {
+class Parser final : public Padded<nvonnxparser::IParser> {
  public:
   Parser(Network& network, ILogger* logger) : network_(network), reporter_{logger, nullptr} {}
   bool parse(void const* serialized_onnx_model, size_t serialized_onnx_model_size,

@@ -221,6 +221,7 @@ void emit_layer(const IPluginV2Layer&, Emission& out) { emit_plugin(out); }
 IPluginV2Layer* Network::addPluginV2(ITensor* const* inputs, int32_t nbInputs,
                                      IPluginV2& plugin) noexcept {
   OCTET_TRT_ADD("addPluginV2", IPluginV2Layer, {
+    need(&plugin, "plugin");
     PluginName name;
     std::unique_ptr<PluginObject> object = adopt_clone(plugin, name);
     if (implicit_ && object->is_dynamic())
@@ -240,6 +241,7 @@ IPluginV3Layer* Network::addPluginV3(ITensor* const* inputs, int32_t nbInputs,
                                      ITensor* const* shapeInputs, int32_t nbShapeInputs,
                                      IPluginV3& plugin) noexcept {
   OCTET_TRT_ADD("addPluginV3", IPluginV3Layer, {
+    need(&plugin, "plugin");
     PluginName name;
     std::unique_ptr<PluginObject> object = adopt_clone(plugin, name);
     std::vector<ITensor*> list = listed(name, inputs, nbInputs, shapeInputs, nbShapeInputs);

@@ -12,7 +12,7 @@ namespace octet_trt {
 namespace {
 
 // What plugins may ask of the context that runs them: memory is the host's, and errors go where the network's go.
-class Resources final : public IPluginResourceContext {
+class Resources final : public Padded<IPluginResourceContext> {
  public:
   IGpuAllocator* getGpuAllocator() const noexcept override { return nullptr; }
   IErrorRecorder* getErrorRecorder() const noexcept override { return nullptr; }

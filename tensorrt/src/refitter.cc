@@ -251,7 +251,7 @@ void* make_refitter(ICudaEngine& engine, ILogger* logger) noexcept {
 #if NV_TENSORRT_MAJOR >= 10
 namespace {
 
-class ParserRefitter final : public nvonnxparser::IParserRefitter {
+class ParserRefitter final : public Padded<nvonnxparser::IParserRefitter> {
  public:
   ParserRefitter(IRefitter& refitter, ILogger* logger)
       : refitter_(refitter), reporter_{logger, nullptr} {}

@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "handed.h"
 #include "plugin_object.h"
 
 namespace octet_trt {
@@ -32,7 +33,7 @@ struct Entry {
 };
 
 // Clients register the same creator from every file that includes its header, before main and before any logger.
-class Registry final : public IPluginRegistry {
+class Registry final : public Padded<IPluginRegistry> {
  public:
   bool registerCreator(IPluginCreator& creator,
                        AsciiChar const* const pluginNamespace) noexcept override;
@@ -185,7 +186,7 @@ bool Registry::isParentSearchEnabled() const { return searches_parent_; }
 void Registry::setParentSearchEnabled(bool const enabled) { searches_parent_ = enabled; }
 
 // What libraries ask for a logger: the one that the first builder or runtime was given.
-class LoggerFinder final : public ILoggerFinder {
+class LoggerFinder final : public Padded<ILoggerFinder> {
  public:
   ILogger* findLogger() override { return getLogger(); }
 };

@@ -5,6 +5,18 @@
 
 namespace octet_trt {
 
+void LayerCore::set_input(int32_t index, ITensor* tensor) noexcept {
+  guarded(network.reporter, "ILayer::setInput", false, [&] {
+    need(tensor, "tensor");
+    if (index < 0 || index >= 16) return false;
+    const auto at = static_cast<size_t>(index);
+    if (inputs.size() <= at) inputs.resize(at + 1);
+    inputs[at] = static_cast<Tensor*>(tensor);
+    touch();
+    return true;
+  });
+}
+
 void LayerCore::touch() {
   if (!inferred) return;
   inferred = false;

@@ -10,6 +10,10 @@ namespace octet_trt {
 
 using octet::Dtype;
 
+void need(const void* object, const char* what) {
+  if (object == nullptr) refuse(std::string("a null ") + what);
+}
+
 void refuse(const std::string& text) {
   throw octet::Error(octet::Error::Code::invalid_argument, text);
 }

@@ -33,5 +33,7 @@ Dims without_front(const Dims& dims);
 
 // Throws octet::Error(invalid_argument).
 [[noreturn]] void refuse(const std::string& text);
+// Programs that were compiled elsewhere may hand over a reference to nothing: refused as "a null tensor" where `what` is "tensor".
+void need(const void* object, const char* what);
 
 }  // namespace octet_trt

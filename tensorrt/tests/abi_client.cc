@@ -2,12 +2,15 @@
 // A program that knows nothing of TensorRT's classes but their layout: it opens the libraries by name and calls functions by place
 // (abi_slots.def), as compiled programs do. None of our headers is read. Exit code 0: everything was as it should be.
 #include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -88,6 +91,33 @@ void write_cache(Object*, const void* data, size_t length) {
 }
 int32_t algorithm(Object*) { return kEntropy2; }
 
+// What standard error gets meanwhile.
+template <class Work>
+std::string told(const Work& work) {
+  std::fflush(stderr);
+  const int before = dup(2), file = memfd_create("stderr", 0);
+  dup2(file, 2);
+  work();
+  std::fflush(stderr);
+  dup2(before, 2);
+  close(before);
+  std::string text(4096, '\0');
+  const auto size = pread(file, text.data(), text.size(), 0);
+  close(file);
+  text.resize(size < 0 ? 0 : static_cast<size_t>(size));
+  return text;
+}
+
+// A function of a later version, behind the end of a table: null, and a line with its place.
+void beyond(void* object, int place, const std::string& name) {
+  void* given = object;
+  const std::string text = told([&] { given = call<void*>(object, place); });
+  const bool holds = given == nullptr && text.find("later version") != std::string::npos &&
+                     text.find("place ") != std::string::npos &&
+                     text.find(name) != std::string::npos;
+  expect(holds, ("a later function of " + name + ": " + text).c_str());
+}
+
 template <class Function>
 void* code(Function* function) {
   return reinterpret_cast<void*>(function);
@@ -143,7 +173,6 @@ void* build(const Libraries& get, void* builder, Object* calibrator) {
   expect(call<void*>(network, VNetworkDefinition_addActivation, no_tensor, kRelu) == nullptr &&
              heard.find("null tensor") != std::string::npos,
          "a layer of a null tensor");
-  call(network, VNetworkDefinition_markOutput, no_tensor);
   void* config = call<void*>(table(builder), VBuilder_createBuilderConfig);
   call(table(config), VBuilderConfig_setFlag, kInt8Flag);
   call(table(config), VBuilderConfig_setInt8Calibrator, calibrator);
@@ -174,10 +203,89 @@ void run(void* engine) {
   const std::string text =
       call<const char*>(table(inspector), VEngineInspector_getEngineInformation, kJson);
   expect(text.find("triple") != std::string::npos, "the inspector's layers");
-  expect(call<void*>(table(context), 54) == nullptr, "a function of a later version");
-  expect(heard.find("later version") != std::string::npos, "the log of a later function");
+  beyond(table(context), 54, "nvinfer1::apiv::VExecutionContext");
   destroy(inspector);
   destroy(context);
+}
+
+// Classes whose functions clients call directly.
+void beyond_classes(const Libraries& get, void* builder, void* logger) {
+  beyond(get.operator()<void*>(get.infer, "getPluginRegistry"), 19, "IPluginRegistry");
+  void* network = call<void*>(table(builder), VBuilder_createNetworkV2, uint32_t{1});
+  void* parser =
+      get.operator()<void*>(get.parser, "createNvOnnxParser_INTERNAL", network, logger, 100);
+  beyond(parser, 25, "IParser");
+  expect(!call<bool>(parser, IParser_parse, "?", size_t{1}, static_cast<const char*>(nullptr)),
+         "a model of one byte");
+  beyond(call<void*>(parser, IParser_getError, int32_t{0}), 10, "IParserError");
+  call(parser, 9);  // its destructor
+  destroy(network);
+  // It looks at no refitter before it refits.
+  void* refitter = get.operator()<void*>(get.parser, "createNvOnnxParserRefitter_INTERNAL", builder,
+                                         logger, 100);
+  beyond(refitter, 10, "IParserRefitter");
+  call(refitter, 6);
+}
+
+// The first logger of the process may be gone when a later function is called.
+void forgotten_logger(const Libraries& get, void** log_table) {
+  Object* first = new Object{log_table};
+  void* builder = get.operator()<void*>(get.infer, "createInferBuilder_INTERNAL",
+                                        static_cast<void*>(first), kVersion);
+  void* config = call<void*>(table(builder), VBuilder_createBuilderConfig);
+  first->table = nullptr;
+  delete first;
+  beyond(table(config), 69, "VBuilderConfig");
+  destroy(config);
+  destroy(builder);
+}
+
+// References to nothing: refused with a line of the function.
+template <class Work>
+void refuses(const char* function, const Work& work) {
+  heard.clear();
+  const bool none = !work();
+  expect(none && heard.find(std::string(function) + ": a null ") != std::string::npos,
+         (std::string(function) + " of null: " + heard).c_str());
+}
+void of_nothing(void* builder) {
+  void* handle = call<void*>(table(builder), VBuilder_createNetworkV2, uint32_t{1});
+  void* network = table(handle);
+  void* config = call<void*>(table(builder), VBuilder_createBuilderConfig);
+  void* const none = nullptr;
+  const Sizes sizes{1, {2}};
+  void* x = call<void*>(network, VNetworkDefinition_addInput, "x", kFloat, &sizes);
+  void* relu = call<void*>(network, VNetworkDefinition_addActivation, x, kRelu);
+  const auto told_of = [&](const std::string& name, int place) {
+    refuses(("INetworkDefinition::" + name).c_str(),
+            [&] { return call(network, place, none), false; });
+  };
+  told_of("markOutput", VNetworkDefinition_markOutput);
+  told_of("unmarkOutput", VNetworkDefinition_unmarkOutput);
+  told_of("removeTensor", VNetworkDefinition_removeTensor);
+  const auto false_of = [&](const std::string& name, int place) {
+    refuses(("INetworkDefinition::" + name).c_str(),
+            [&] { return call<bool>(network, place, none); });
+  };
+  false_of("markOutputForShapes", VNetworkDefinition_markOutputForShapes);
+  false_of("unmarkOutputForShapes", VNetworkDefinition_unmarkOutputForShapes);
+  false_of("markDebug", VNetworkDefinition_markDebug);
+  const Values empty{kFloat, nullptr, 0};
+  refuses("INetworkDefinition::addScale", [&] {
+    return call<void*>(network, VNetworkDefinition_addScale, none, 0, empty, empty, empty);
+  });
+  refuses("ILayer::setInput", [&] { return call(table(relu), VLayer_setInput, 0, none), false; });
+  expect(call<void*>(table(relu), VLayer_getInput, 0) == x, "the input that was there");
+  for (const auto& [given, configured] : {std::pair(none, config), std::pair(handle, none)}) {
+    const auto build_of = [&, network = given, config = configured](const char* name, int place) {
+      refuses((std::string("IBuilder::") + name).c_str(),
+              [&] { return call<void*>(table(builder), place, network, config); });
+    };
+    build_of("buildSerializedNetwork", VBuilder_buildSerializedNetwork);
+    build_of("buildEngineWithConfig", VBuilder_buildEngineWithConfig);
+  }
+  destroy(config);
+  destroy(handle);
 }
 
 // What wrong programs get: null and a line in the log.
@@ -205,6 +313,11 @@ void refused(const Libraries& get, void* logger) {
   destroy(runtime);
 }
 
+void versions(const Libraries& get) {
+  expect(get.operator()<int32_t>(get.infer, "getInferLibVersion") == kVersion, "the version");
+  expect(get.operator()<int32_t>(get.parser, "getNvOnnxParserVersion") == 100, "the parser's");
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -214,18 +327,20 @@ int main(int count, char** arguments) {
                 open_library(folder + "/libnvonnxparser.so.10"),
                 open_library(folder + "/libnvinfer_plugin.so.10")};
   void* log_table[] = {code(log), code(nothing), code(nothing)};
+  forgotten_logger(get, log_table);
   Object logger{log_table};
   void* calibrator_table[] = {code(language),   code(info),        code(nothing),
                               code(nothing),    code(batch_size),  code(batch),
                               code(read_cache), code(write_cache), code(algorithm)};
   Object calibrator{calibrator_table};
-  expect(get.operator()<int32_t>(get.infer, "getInferLibVersion") == kVersion, "the version");
-  expect(get.operator()<int32_t>(get.parser, "getNvOnnxParserVersion") == 100, "the parser's");
+  versions(get);
   expect(
       get.operator()<bool>(get.plugins, "initLibNvInferPlugins", static_cast<void*>(&logger), ""),
       "the plugins");
   void* builder = get.operator()<void*>(get.infer, "createInferBuilder_INTERNAL",
                                         static_cast<void*>(&logger), kVersion);
+  of_nothing(builder);
+  beyond_classes(get, builder, &logger);
   void* plan = build(get, builder, &calibrator);
   expect(plan != nullptr, heard.c_str());
   if (plan == nullptr) return 1;

@@ -17,6 +17,7 @@ struct V3Counts {
   bool hides_build = false;  // in the runtime phase
   bool makes_no_builder = false;
   std::vector<TensorRTPhase> phases;
+  IPluginResourceContext* context = nullptr;
 };
 V3Counts v3;
 
@@ -109,6 +110,7 @@ class ScaleV3 : public IPluginV3,
     if (context == nullptr || v3.null_attach || context->getGpuAllocator() != nullptr)
       return nullptr;
     v3.attached += 1;
+    v3.context = context;
     if (v3.attaches_itself) return this;
     return clone();
   }
@@ -194,6 +196,14 @@ TEST_F(V3Test, RunsWithItsFieldsAndItsTactic) {
   EXPECT_EQ(v3.attached, 1);
   EXPECT_EQ(v3.shapes, 1);
   maker.network.reset();
+  // What a plugin of a later version calls behind the last function.
+  using Later = void* (*)(void*);
+  ASSERT_NE(v3.context, nullptr);
+  const auto later = (*reinterpret_cast<Later* const*>(v3.context))[4];
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(later(v3.context), nullptr);
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_NE(told.find("later version"), std::string::npos) << told;
 }
 
 // In the runtime phase a plugin need not show how it is built.
