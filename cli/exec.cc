@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/exec.h"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -14,7 +14,10 @@
 #include <vector>
 
 #include "cli/fail.h"
+#include "cli/process.h"
+#include "cli/tensorrt_folders.h"
 #include "cli/terminal.h"
+#include "octet/machine.h"
 
 namespace octet::cli {
 namespace {
@@ -25,44 +28,34 @@ constexpr const char* kSearched = "LD_LIBRARY_PATH";
 constexpr const char* kExecFooter =
     "The program finds libnvinfer.so.10, libnvonnxparser.so.10 and libnvinfer_plugin.so.10 of "
     "Octet, and where there\n"
-    "is no driver of CUDA a libcudart.so.12 for such machines, in front of what LD_LIBRARY_PATH "
-    "says. All words\n"
-    "behind PROGRAM are the program's, and so is the exit code. docs/tensorrt-api.md has what "
-    "was run.\n\n"
+    "is no GPU that Octet can use a libcudart.so.12 for such machines, in front of what "
+    "LD_LIBRARY_PATH says. All words\n"
+    "behind PROGRAM are the program's, and so is the exit code; -- in front of it ends octet's own "
+    "flags.\n"
+    "docs/tensorrt-api.md has what was run.\n\n"
     "Examples:\n"
     "  octet exec python infer.py model.engine\n"
-    "  octet exec ./detector model.onnx\n";
+    "  octet exec -- ./detector model.onnx\n";
 
-// As they are built, and as they are installed, seen from this program.
-fs::path library_folder(const fs::path& program, const char* built, const char* installed) {
-  std::error_code error;
-  const fs::path places[] = {program / "tensorrt" / built,
-                             program / OCTET_LIBRARIES_FROM_PROGRAM / "octet/tensorrt" / installed};
-  for (const fs::path& place : places)
-    if (fs::is_directory(place, error)) return fs::canonical(place, error);
-  return {};
-}
-
-bool has_driver() {
-  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-  return driver != nullptr && dlclose(driver) == 0;
+// As the libraries decide where they run (tensorrt/src/gpu.cc).
+bool has_gpu() {
+  try {
+    device_info("cuda:0");
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 std::string searched_folders() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
-  const fs::path libraries = library_folder(program, "lib-10", "10");
+  const auto libraries = tensorrt_folders("10");
   if (libraries.empty()) {
     fail(Error::Code::unsupported,
-         "TensorRT's interface of Octet is not installed beside {}: the build makes it "
-         "(tensorrt_libraries), and the package octet-tensorrt has it",
-         program.string());
+         "TensorRT's interface of Octet is not installed beside octet: {}", kHowToGetTensorrt);
   }
-  std::string folders = libraries.string();
-  if (!has_driver()) {
-    const fs::path runtime = library_folder(program, "cudart", "cudart");
-    if (!runtime.empty()) folders += ":" + runtime.string();
-  }
+  std::string folders = fs::canonical(libraries[0]).string();
+  if (const auto runtime = tensorrt_folders("cudart"); !runtime.empty() && !has_gpu())
+    folders += ":" + fs::canonical(runtime[0]).string();
   const char* before = std::getenv(kSearched);
   return before == nullptr || *before == '\0' ? folders : folders + ":" + before;
 }
@@ -72,18 +65,34 @@ std::string searched_folders() {
   setenv(kSearched, searched_folders().c_str(), 1);
   std::vector<char*> arguments(words.begin(), words.end());
   arguments.push_back(nullptr);
+  restore_signals();
   execvp(arguments[0], arguments.data());
-  fail(Error::Code::io, "program {} cannot be started: {}", arguments[0], std::strerror(errno));
+  const int failed = errno;
+  prepare_process();
+  fail(Error::Code::io, "program {} cannot be started: {}", arguments[0], std::strerror(failed));
+}
+
+// The program and its arguments; nothing where the words are none of the command, or have a flag of its own.
+std::optional<std::span<char* const>> program_of(std::span<char* const> words) {
+  if (words.size() < 3 || std::string_view(words[1]) != "exec") return std::nullopt;
+  if (std::string_view(words[2]) == "--") return words.subspan(3);
+  if (words[2][0] == '-') return std::nullopt;
+  return words.subspan(2);
 }
 
 }  // namespace
 
 std::optional<int> as_exec(std::span<char* const> words) {
-  if (words.size() < 3 || std::string_view(words[1]) != "exec") return std::nullopt;
-  if (words[2][0] == '-') return std::nullopt;  // a flag of the command's own
+  const auto program = program_of(words);
+  if (!program) return std::nullopt;
+  if (program->empty()) {
+    print_error("program is required: octet exec -- PROGRAM ARGUMENTS...");
+    print_context("see octet exec --help");
+    return kBadInput;
+  }
   try {
-    become(words.subspan(2));
-  } catch (const Error& error) {
+    become(*program);
+  } catch (const std::exception& error) {
     print_error(error.what());
     return kBadInput;
   }
@@ -93,12 +102,16 @@ Command add_exec(CLI::App& parent) {
   CLI::App* app =
       parent.add_subcommand("exec", "Start a program that uses TensorRT with Octet instead");
   app->footer(kExecFooter);
-  // Words with a program never come here.
-  auto program = std::make_shared<std::string>();
-  app->add_option("program", *program, "program and its arguments")
+  auto program = std::make_shared<std::vector<std::string>>();
+  app->add_option("program", *program, "program and its arguments, behind -- or not")
       ->required()
       ->type_name("PROGRAM ARGUMENTS...");
-  return {app, [] { return kBadInput; }};
+  // Words with a program right behind the command never come here.
+  return {app, [program]() -> int {
+            fail(Error::Code::invalid_argument,
+                 "the program and its arguments stand right behind exec: octet exec -- {} ...",
+                 program->front());
+          }};
 }
 
 }  // namespace octet::cli

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <initializer_list>
 
@@ -19,6 +20,10 @@ int open_useless(int fd) {
   return null >= 0 ? null : ::open("/", O_PATH | O_DIRECTORY);
 }
 
+// Writing where nobody reads, and beyond a limit of sizes.
+constexpr std::array kAnswered = {SIGXFSZ, SIGPIPE};
+std::array<void (*)(int), kAnswered.size()> handlers_before = {};
+
 }  // namespace
 
 void prepare_process() noexcept {
@@ -26,8 +31,13 @@ void prepare_process() noexcept {
     // Those below it are open: it is the one that open() gives.
     if (!is_open(fd)) (void)open_useless(fd);
   }
-  std::signal(SIGXFSZ, SIG_IGN);
-  std::signal(SIGPIPE, SIG_IGN);
+  for (size_t i = 0; i < kAnswered.size(); ++i)
+    handlers_before[i] = std::signal(kAnswered[i], SIG_IGN);
+}
+
+void restore_signals() noexcept {
+  for (size_t i = 0; i < kAnswered.size(); ++i)
+    if (handlers_before[i] != SIG_ERR) std::signal(kAnswered[i], handlers_before[i]);
 }
 
 }  // namespace octet::cli

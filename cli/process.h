@@ -8,5 +8,7 @@ namespace octet::cli {
 // and no file that is opened later gets its number. Writing where nobody reads, or beyond a limit of sizes (ulimit -f), is an error of
 // that call, and no signal ends the process in the middle of it.
 void prepare_process() noexcept;
+// The signals as they were before: right before this process becomes another program, which would keep what is ignored.
+void restore_signals() noexcept;
 
 }  // namespace octet::cli

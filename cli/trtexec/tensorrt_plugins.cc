@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "cli/fail.h"
+#include "cli/tensorrt_folders.h"
 #include "octet/attachment.h"
 #include "octet/input.h"
 #include "octet/plugins.h"
@@ -35,20 +36,13 @@ const octet_trt_bridge*& opened_bridge() {
   return bridge;
 }
 
-// Beside the program as it is built, and as it is installed.
-std::vector<fs::path> places_of(const std::string& name, const std::string& level) {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
-  return {program / "tensorrt" / ("lib-" + level) / name,
-          program / OCTET_LIBRARIES_FROM_PROGRAM / "octet/tensorrt" / level / name};
-}
-
 // The one that the process has already is the one whose registry plugins meet.
 void* open_library(bool old) {
   const std::string level = old ? "8" : "10", name = "libnvinfer.so." + level;
   if (void* there = dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD)) return there;
   std::error_code error;
-  for (const fs::path& path : places_of(name, level)) {
+  for (const fs::path& folder : tensorrt_folders(level)) {
+    const fs::path path = folder / name;
     if (!fs::exists(path, error)) continue;
     if (void* opened = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL)) return opened;
   }
@@ -60,7 +54,8 @@ const octet_trt_bridge& bridge_of(bool old) {
   if (bridge != nullptr) return *bridge;
   void* library = open_library(old);
   if (library == nullptr)
-    fail(Error::Code::unsupported, "TensorRT's interface of Octet is not installed: {}", dlerror());
+    fail(Error::Code::unsupported, "TensorRT's interface of Octet is not installed: {}; {}",
+         dlerror(), kHowToGetTensorrt);
   const auto function =
       reinterpret_cast<octet_trt_bridge_function>(dlsym(library, OCTET_TRT_BRIDGE));
   if (function == nullptr || function()->size < sizeof(octet_trt_bridge))
