@@ -104,11 +104,6 @@ class VPaddingLayer : public VRoot {
 
 class VParametricReLULayer : public VRoot {};
 
-class VPluginLayer : public VRoot {
- public:
-  virtual IPlugin& getPlugin() noexcept = 0;
-};
-
 class VPluginV2Layer : public VRoot {
  public:
   virtual IPluginV2& getPlugin() noexcept = 0;

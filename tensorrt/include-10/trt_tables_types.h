@@ -97,7 +97,6 @@ class IOneHotLayer;
 class IOptimizationProfile;
 class IPaddingLayer;
 class IParametricReLULayer;
-class IPlugin;
 class IPluginRegistry;
 class IPluginV2;
 class IPluginV2Layer;
