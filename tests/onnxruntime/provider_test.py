@@ -212,6 +212,17 @@ class Parts(unittest.TestCase):
         with self.assertRaises(Exception) as caught:
             made.run(None, {**feeds, weights.name: np.zeros_like(values)})
         self.assertIn(f"initializer '{weights.name}'", str(caught.exception))
+        # In the same memory, whose content was right before.
+        binding = made.io_binding()
+        kept = np.ascontiguousarray(values.copy())
+        binding.bind_cpu_input("image", np.ascontiguousarray(feeds["image"]))
+        binding.bind_input(weights.name, "cpu", 0, kept.dtype, kept.shape, kept.ctypes.data)
+        binding.bind_output(made.get_outputs()[0].name)
+        made.run_with_iobinding(binding)
+        kept[...] = 0
+        with self.assertRaises(Exception) as caught:
+            made.run_with_iobinding(binding)
+        self.assertIn(f"initializer '{weights.name}'", str(caught.exception))
 
     def test_weights_that_a_program_puts_in(self):
         path = scratch() / "apart.onnx"
@@ -280,6 +291,15 @@ class Compiled(unittest.TestCase):
         for name in (b"../digits.octet", b"/etc/passwd", b"", b"..", b"none.octet"):
             fails(self, "Octet: ", self.changed(beside, "ep_cache_context", lambda _, name=name: name))
 
+    def test_declared_type_that_is_not_the_engines(self):
+        model = onnx.load(self.compiled("declared.onnx", **{"ep.context_embed_mode": "1"}))
+        feeds = {"image": np.tile(images(), (20, 1, 1, 1))}
+        for wrong in (onnx.TensorProto.UINT8, onnx.TensorProto.INT32, onnx.TensorProto.DOUBLE, onnx.TensorProto.STRING):
+            model.graph.output[0].type.tensor_type.elem_type = wrong
+            with self.assertRaises(Exception) as caught:
+                session(model.SerializeToString()).run(None, feeds)
+            self.assertIn("Octet: ", str(caught.exception))
+
     def test_observing_has_nothing_to_compile(self):
         with self.assertRaises(Exception) as caught:
             session(DIGITS / "digits.onnx", {"ep.context_enable": "1", "ep.context_file_path": str(scratch() / "no.onnx")}, int8="observe:2")
@@ -291,7 +311,7 @@ class Told(unittest.TestCase):
 
     def test_options(self):
         for name, value, text in (
-            ("colour", "red", "there is no option"), ("threads", "many", "octet.threads"), ("threads", "-1", "octet.threads"),
+            ("colour", "red", "there is no option"), ("thread", "2", "did you mean 'threads'?"), ("threads", "many", "octet.threads"), ("threads", "-1", "octet.threads"),
             ("threads", "99999999999999999999", "octet.threads"), ("streams", "0", "octet.streams"), ("int8", "observe:0", "octet.int8"),
             ("int8", "observe:", "octet.int8"), ("int8", "yes", "octet.int8"), ("take", "some", "octet.take"), ("device", "tpu:0", "tpu"),
             ("device", "cuda:99", "Octet: "), ("source", "web", "octet.source"), ("x" * 900, "y" * 2000, "there is no option"),
@@ -307,6 +327,9 @@ class Told(unittest.TestCase):
         made = ort.SessionOptions()
         made.add_provider_for_devices(provider.devices(), {"threads": "1"})
         ort.InferenceSession(str(qdq()), made)
+
+    def test_named_device_goes_before_the_offered_ones(self):
+        session(qdq(), {"ep.octetexecutionprovider.device": "cuda:99"}, device="cpu")
 
     def test_unfit_processor_declines(self):
         script = ("import provider, numpy as np, sys; s = provider.session(sys.argv[1]); r = provider.reference(sys.argv[1]);"

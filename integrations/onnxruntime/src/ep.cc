@@ -54,9 +54,11 @@ Ep::Ep(const Host& host, Options options, const OrtLogger* logger)
                OrtNodeComputeInfo** infos, OrtNode** context_nodes) {
     auto* ep = static_cast<Ep*>(self);
     return ep->session_.host.guarded([&] {
+      std::vector<std::unique_ptr<PartNode>> nodes;  // none leaves where one fails
       for (size_t i = 0; i < count; ++i) {
-        infos[i] = ep->compile(graphs[i], fused[i], &context_nodes[i]).release();
+        nodes.push_back(ep->compile(graphs[i], fused[i], &context_nodes[i]));
       }
+      for (size_t i = 0; i < count; ++i) infos[i] = nodes[i].release();
     });
   };
   ReleaseNodeComputeInfos = [](OrtEp* /*self*/, OrtNodeComputeInfo** infos, size_t count) {

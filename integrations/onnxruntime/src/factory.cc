@@ -2,6 +2,7 @@
 // The library's two entries, and the factory behind them.
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "context_node.h"
 #include "ep.h"
@@ -16,12 +17,15 @@ using octet::Error;
 
 constexpr uint32_t kNvidia = 0x10de;
 
-// The first GPU that can be used; empty, and why, where there is none.
+// The first GPU that can be used; where there is none, why the first one cannot.
 octet::DeviceEntry first_gpu() {
+  octet::DeviceEntry first{{}, "this build of Octet has no CUDA"};
   for (const octet::DeviceEntry& entry : octet::list_devices()) {
-    if (entry.info.name.starts_with("cuda")) return entry;
+    if (!entry.info.name.starts_with("cuda")) continue;
+    if (entry.missing.empty()) return entry;
+    if (first.info.name.empty()) first = entry;
   }
-  return {{}, "this build of Octet has no CUDA"};
+  return first;
 }
 
 void check_count(size_t devices) {
@@ -56,6 +60,7 @@ class Factory : public OrtEpFactory {
   void offer_no_memory();
   void devices(const OrtHardwareDevice* const* hardware, size_t count, OrtEpDevice** to,
                size_t most, size_t* made);
+  bool is_gpu(const OrtHardwareDevice* hardware) const;
   OrtEpDevice* device_for(const OrtHardwareDevice* hardware);
   void explain(const OrtHardwareDevice* hardware, OrtDeviceEpIncompatibilityDetails* details) const;
 
@@ -104,10 +109,9 @@ void Factory::offer_sessions() {
     *ep = nullptr;
     return functions.guarded([&] {
       check_count(count);
-      Options options = parse_options(entries_of(functions, session));
-      if (functions.HardwareDevice_Type(hardware[0]) == kHardwareGpu && options.device == "cpu") {
-        options.device = "cuda:0";
-      }
+      const bool gpu = functions.HardwareDevice_Type(hardware[0]) == kHardwareGpu;
+      Options options =
+          parse_options(entries_of(functions, session), gpu ? first_gpu().info.name : "cpu");
       *ep = std::make_unique<Ep>(functions, std::move(options), session_logger).release();
     });
   };
@@ -139,10 +143,14 @@ void Factory::offer_no_memory() {
   IsStreamAware = [](const OrtEpFactory* /*self*/) { return false; };
 }
 
+bool Factory::is_gpu(const OrtHardwareDevice* hardware) const {
+  return host_->HardwareDevice_Type(hardware) == kHardwareGpu &&
+         host_->HardwareDevice_VendorId(hardware) == kNvidia;
+}
+
 OrtEpDevice* Factory::device_for(const OrtHardwareDevice* hardware) {
-  const int type = host_->HardwareDevice_Type(hardware);
-  const bool gpu = type == kHardwareGpu && host_->HardwareDevice_VendorId(hardware) == kNvidia;
-  if (type != kHardwareCpu && !gpu) return nullptr;
+  const bool gpu = is_gpu(hardware);
+  if (host_->HardwareDevice_Type(hardware) != kHardwareCpu && !gpu) return nullptr;
   KeyValues metadata(*host_);
   KeyValues options(*host_);
   if (gpu) {
@@ -163,7 +171,10 @@ OrtEpDevice* Factory::device_for(const OrtHardwareDevice* hardware) {
 
 void Factory::devices(const OrtHardwareDevice* const* hardware, size_t count, OrtEpDevice** to,
                       size_t most, size_t* made) {
+  // Nothing tells which of ONNX Runtime's GPUs is which of the driver's: one of them stands for the first that can be used.
+  bool has_gpu = false;
   for (size_t i = 0; i < count && *made < most; ++i) {
+    if (is_gpu(hardware[i]) && std::exchange(has_gpu, true)) continue;
     if (OrtEpDevice* device = device_for(hardware[i])) to[(*made)++] = device;
   }
 }
@@ -175,7 +186,7 @@ void Factory::explain(const OrtHardwareDevice* hardware,
   uint32_t reasons = kDeviceIncompatible;
   if (type == kHardwareCpu) {
     if (octet::cpu_isa() == "none") notes = "the processor has no AVX2";
-  } else if (type == kHardwareGpu && host_->HardwareDevice_VendorId(hardware) == kNvidia) {
+  } else if (is_gpu(hardware)) {
     notes = first_gpu().missing;
     reasons = kDriverIncompatible | kMissingDependency;
   } else {

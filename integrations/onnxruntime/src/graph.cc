@@ -217,7 +217,11 @@ size_t fingerprint(const Host& host, const OrtValue* value) {
 size_t fingerprint_of_constant(const Host& host, const Graph& graph, const std::string& name) {
   const OrtValue* value = nullptr;
   host.check(host.ValueInfo_GetInitializerValue(graph.values.at(name), &value));
-  return value == nullptr ? 0 : fingerprint(host, value);
+  if (value == nullptr) {
+    throw octet::Error(octet::Error::Code::unsupported,
+                       "initializer '" + name + "', which is an input as well, has no value");
+  }
+  return fingerprint(host, value);
 }
 
 std::vector<std::string> names_of(const Host& host, const OrtNode* node, bool outputs) {

@@ -39,8 +39,9 @@ octet::SampleSource Observation::samples() {
   };
 }
 
-void Observation::clear() {
+void Observation::close() {
   const std::lock_guard lock(mutex_);
+  closed_ = true;
   kept_.clear();
 }
 

@@ -25,8 +25,8 @@ class Observation {
 
   // What was kept, from its beginning, for whoever calibrates once add() has said that there is enough.
   octet::SampleSource samples();
-  // Lets go of all that was kept.
-  void clear();
+  // Keeps nothing from here on, and lets go of what was kept.
+  void close();
 
  private:
   const int64_t most_runs_;

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "octet/calibration_cache.h"
+#include "octet/closest.h"
 #include "octet/machine.h"
 
 namespace octet_ort {
@@ -115,6 +116,12 @@ std::optional<std::string> own_name(const std::string& key) {
   return std::string(rest);
 }
 
+// What a device brings, unless a program has said it without "octet.": the host hands entries over in any order.
+bool is_default(const std::string& key) {
+  return key.starts_with(kPrefix) &&
+         !std::string_view(key).substr(kPrefix.size()).starts_with(kOwn);
+}
+
 // Long or unprintable values are not repeated whole.
 std::string shown(const std::string& value) {
   std::string text = value.substr(0, 80);
@@ -130,10 +137,14 @@ void set_own(const std::string& name, const std::string& value, Options& options
   const auto found = std::find_if(all.begin(), all.end(),
                                   [&](const Setter& setter) { return setter.name == name; });
   if (found == all.end()) {
-    std::string known;
-    for (const Setter& setter : all)
-      known += (known.empty() ? "" : ", ") + std::string(setter.name);
-    problems.push_back("there is no option " + shown(name) + "; there are " + known);
+    std::string text;
+    std::vector<std::string> known;
+    for (const Setter& setter : all) {
+      known.emplace_back(setter.name);
+      text += (text.empty() ? "" : ", ") + known.back();
+    }
+    problems.push_back("there is no option " + shown(name) + octet::did_you_mean(name, known) +
+                       "; there are " + text);
   } else if (!found->set(value, options)) {
     problems.push_back("octet." + name + " is " + shown(value) + ", expected " +
                        std::string(found->expected));
@@ -160,10 +171,15 @@ void set_context(const std::string& key, const std::string& value, Options& opti
 
 }  // namespace
 
-Options parse_options(const Entries& entries) {
+Options parse_options(const Entries& entries, const std::string& device) {
   Options options;
+  options.device = device;
   Problems problems;
-  for (const auto& [key, value] : entries) {
+  Entries ordered = entries;
+  std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) {
+    return is_default(a.first) && !is_default(b.first);
+  });
+  for (const auto& [key, value] : ordered) {
     if (const auto name = own_name(key)) {
       set_own(*name, value, options, problems);
     } else {

@@ -36,9 +36,9 @@ struct Options {
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
-// `entries` are all of a session; what is not the provider's is not looked at. Throws one Error(invalid_argument) that lists everything that is
+// `entries` are all of a session; what is not the provider's is not looked at. `device` is the one where no entry names another. Throws one Error(invalid_argument) that lists everything that is
 // wrong: names that no option has, numbers out of range, words that are none.
-Options parse_options(const Entries& entries);
+Options parse_options(const Entries& entries, const std::string& device);
 
 // The configuration of a session.
 Entries entries_of(const Host& host, const OrtSessionOptions* session);

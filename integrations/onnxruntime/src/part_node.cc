@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <system_error>
 
 #include "graph.h"
 #include "octet/calibration_cache.h"
@@ -79,6 +78,7 @@ PartNode::PartNode(Session& session, std::shared_ptr<Built> built, const Graph& 
   const std::vector<std::string> outputs = names_of(session.host, fused, true);
   inputs_ = places(built_->engine.inputs(), inputs, "input");
   outputs_ = places(built_->engine.outputs(), outputs, "output");
+  for (const octet::TensorInfo& info : built_->engine.outputs()) names_.push_back(info.name);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!graph.replaceable.contains(inputs[i])) continue;
     Held& held = held_.emplace_back();
@@ -132,13 +132,21 @@ octet::TensorView PartNode::input(OrtKernelContext* context, size_t index) const
   return {type_of_value(host, value), static_cast<const std::byte*>(data), {}, "cpu"};
 }
 
-octet::MutableTensorView PartNode::output(OrtKernelContext* context, size_t index,
+octet::MutableTensorView PartNode::output(OrtKernelContext* context, size_t i,
                                           const TensorType& type) const {
   const Host& host = session_.host;
   OrtValue* value = nullptr;
   void* data = nullptr;
   const auto dims = type.shape.dims();
-  host.check(host.KernelContext_GetOutput(context, index, dims.data(), dims.size(), &value));
+  host.check(host.KernelContext_GetOutput(context, outputs_[i], dims.data(), dims.size(), &value));
+  // Its memory is what the model declares, which may be changed after the engine was written.
+  const TensorType declared = value == nullptr ? TensorType{} : type_of_value(host, value);
+  if (value == nullptr || declared != type) {
+    throw Error(Error::Code::invalid_model, "output '" + names_[i] + "' is " +
+                                                (value ? to_string(declared) : "absent") +
+                                                " in the model, the engine gives " +
+                                                to_string(type) + ": compile the model again");
+  }
   host.check(host.GetTensorMutableData(value, &data));
   return {type, static_cast<std::byte*>(data), {}, "cpu"};
 }
@@ -160,22 +168,19 @@ void PartNode::prepare(Bound& bound, std::span<const octet::TensorView> inputs) 
   bound.shapes = std::move(shapes);
 }
 
-void PartNode::check_held(OrtKernelContext* context) {
+void PartNode::check_held(OrtKernelContext* context) const {
   const Host& host = session_.host;
-  for (Held& held : held_) {
+  for (const Held& held : held_) {
     const OrtValue* value = nullptr;
-    const void* data = nullptr;
     host.check(host.KernelContext_GetInput(context, held.place, &value));
-    host.check(host.GetTensorData(value, &data));
-    if (data == held.data) continue;
-    if (fingerprint(host, value) != held.fingerprint) {
+    // Whenever it runs: the same memory may hold something else by now.
+    if (value == nullptr || fingerprint(host, value) != held.fingerprint) {
       throw Error(
           Error::Code::unsupported,
           "the run gives initializer '" + held.name +
               "' another value than the model, whose engine has it inside: make it an input "
               "without an initializer");
     }
-    held.data = data;
   }
 }
 
@@ -189,28 +194,29 @@ void PartNode::run(OrtKernelContext* context) {
   if (bound.open) {
     const std::vector<octet::Tensor> results = bound.context.run(inputs);
     for (size_t i = 0; i < results.size(); ++i) {
-      const auto to = output(context, outputs_[i], results[i].type());
+      const auto to = output(context, i, results[i].type());
       if (results[i].bytes() > 0) std::memcpy(to.data, results[i].data(), results[i].bytes());
     }
   } else {
     std::vector<octet::MutableTensorView> outputs;
     for (size_t i = 0; i < outputs_.size(); ++i) {
-      outputs.push_back(output(context, outputs_[i], bound.outputs[i]));
+      outputs.push_back(output(context, i, bound.outputs[i]));
     }
     bound.context.run_into(inputs, outputs);
   }
   if (built_->observation != nullptr) observe(inputs);
 }
 
+// The run has succeeded, and stays so whatever happens here.
 void PartNode::observe(std::span<const octet::TensorView> inputs) {
-  if (!built_->observation->add(inputs)) return;
-  const std::lock_guard lock(mutex_);
   try {
-    learner_ = std::jthread([this](const std::stop_token& stop) { learn(stop); });
-  } catch (const std::system_error& error) {
-    session_.log.write(kWarning, std::string("the system starts no thread that compiles an "
-                                             "engine, runs stay as they are: ") +
-                                     error.what());
+    if (!built_->observation->add(inputs)) return;
+    const std::lock_guard lock(mutex_);
+    learner_ = std::jthread([this] { learn(); });
+  } catch (const std::exception& error) {
+    built_->observation->close();
+    session_.log.write(kWarning,
+                       std::string("no more runs are observed, all stay FP32: ") + error.what());
   }
 }
 
@@ -225,7 +231,7 @@ void PartNode::keep(const octet::CalibrationCache& cache) const {
   }
 }
 
-void PartNode::learn(const std::stop_token& /*stop*/) {
+void PartNode::learn() {
   const Log& log = session_.log;
   Observation& seen = *built_->observation;
   try {
@@ -239,6 +245,7 @@ void PartNode::learn(const std::stop_token& /*stop*/) {
     auto engine = std::make_shared<const octet::Engine>(built_->source->build(plan, &report));
     if (report.cache != nullptr) keep(*report.cache);
     const std::lock_guard lock(mutex_);
+    built_->engine = *engine;
     current_ = std::move(engine);
     log.write(kInfo, "INT8 from the next run on");
   } catch (const Error& error) {
@@ -248,7 +255,8 @@ void PartNode::learn(const std::stop_token& /*stop*/) {
   } catch (const std::exception& error) {
     log.write(kError, std::string("the INT8 engine was not built, FP32 stays: ") + error.what());
   }
-  seen.clear();
+  seen.close();
+  built_->source.reset();  // nothing else is built of it
 }
 
 }  // namespace octet_ort

@@ -2,8 +2,6 @@
 // A part of a model as the node that ONNX Runtime runs in its place.
 #pragma once
 
-#include <atomic>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -36,6 +34,7 @@ class PartNode : public OrtNodeComputeInfo {
   PartNode(const PartNode&) = delete;
   PartNode& operator=(const PartNode&) = delete;
 
+  // As it was built; of use until the first run.
   const octet::Engine& engine() const { return built_->engine; }
 
  private:
@@ -53,25 +52,26 @@ class PartNode : public OrtNodeComputeInfo {
     std::string name;
     size_t place = 0;
     size_t fingerprint = 0;
-    std::atomic<const void*> data = nullptr;  // where the same content was seen
   };
 
   void run(OrtKernelContext* context);
-  void check_held(OrtKernelContext* context);
+  void check_held(OrtKernelContext* context) const;
   Bound& bound(int slot);
   octet::TensorView input(OrtKernelContext* context, size_t index) const;
-  octet::MutableTensorView output(OrtKernelContext* context, size_t index,
+  // Memory for the engine's output `i`. Throws Error(invalid_model) where the model declares another type.
+  octet::MutableTensorView output(OrtKernelContext* context, size_t i,
                                   const octet::TensorType& type) const;
   void prepare(Bound& bound, std::span<const octet::TensorView> inputs) const;
   void observe(std::span<const octet::TensorView> inputs);
-  void learn(const std::stop_token& stop);
+  void learn();
   void keep(const octet::CalibrationCache& cache) const;
 
   Session& session_;
   std::shared_ptr<Built> built_;
-  std::vector<size_t> inputs_;   // of the engine's inputs, each one's place among the node's
-  std::vector<size_t> outputs_;  // likewise
-  std::deque<Held> held_;
+  std::vector<size_t> inputs_;      // of the engine's inputs, each one's place among the node's
+  std::vector<size_t> outputs_;     // likewise
+  std::vector<std::string> names_;  // of the engine's outputs
+  std::vector<Held> held_;
   std::vector<std::optional<Bound>> bound_;  // one for each slot, which its holder alone looks at
   std::mutex mutex_;                         // of what follows
   std::shared_ptr<const octet::Engine> current_;
