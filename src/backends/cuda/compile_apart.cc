@@ -67,7 +67,8 @@ std::string find_program() {
   // Beside the library that has this code, where that is another file than the program: a program in Python, C or Go lies anywhere.
   const fs::path folder = fs::path(own_file()).parent_path();
   for (const char* place : {"octet-kernel-compiler", "../libexec/octet/octet-kernel-compiler",
-                            "../../libexec/octet/octet-kernel-compiler"}) {
+                            "../../libexec/octet/octet-kernel-compiler",
+                            "../../../../libexec/octet/octet-kernel-compiler"}) {
     const fs::path path = folder / place;
     if (access(path.c_str(), X_OK) == 0) return path.string();
   }
