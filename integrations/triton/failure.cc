@@ -57,18 +57,8 @@ void ignore(TRITONSERVER_Error* error) {
   if (error != nullptr) TRITONSERVER_ErrorDelete(error);
 }
 
-Failure current_failure() {
-  return with_current([](TRITONSERVER_Error_Code code, const char* text) {
-    return Failure{code, text};
-  });
-}
-
 // Without memory of ours: there may be none.
 TRITONSERVER_Error* current_error() noexcept { return with_current(TRITONSERVER_ErrorNew); }
-
-TRITONSERVER_Error* to_server(const Failure& failure) {
-  return TRITONSERVER_ErrorNew(failure.code, failure.message.c_str());
-}
 
 void log(TRITONSERVER_LogLevel level, const std::string& message) {
   if (TRITONSERVER_LogIsEnabled(level))

@@ -2,18 +2,13 @@
 // Errors on both sides: ours become the server's with the code that clients see as an HTTP status, and the server's become exceptions.
 #pragma once
 
+#include <stdexcept>
 #include <string>
 
 #include "octet/error.h"
 #include "triton_api.h"
 
 namespace octet::triton {
-
-// What a request or a load ends with.
-struct Failure {
-  TRITONSERVER_Error_Code code = TRITONSERVER_ERROR_INTERNAL;
-  std::string message;
-};
 
 // The server's own, thrown by check().
 class ServerError : public std::runtime_error {
@@ -32,9 +27,7 @@ void check(TRITONSERVER_Error* error);
 void ignore(TRITONSERVER_Error* error);
 
 // Of the exception that is being handled.
-Failure current_failure();
 TRITONSERVER_Error* current_error() noexcept;
-TRITONSERVER_Error* to_server(const Failure& failure);
 
 // Null, or what `work` threw, as the server's error: nothing passes.
 template <class Work>

@@ -58,18 +58,33 @@ void Instance::execute(std::span<TRITONBACKEND_Request* const> requests) {
   }
 }
 
+// Before anything else: from then on each is answered, at the latest when it ends.
+std::vector<Request> Instance::taken(std::span<TRITONBACKEND_Request* const> requests) const {
+  std::vector<Request> all;
+  try {
+    all.reserve(requests.size());
+  } catch (...) {
+    const uint64_t time = now();
+    for (TRITONBACKEND_Request* given : requests)
+      Request(server_, given).fail(current_error(), {time, time, time});
+    throw;
+  }
+  for (TRITONBACKEND_Request* given : requests) all.emplace_back(server_, given);
+  return all;
+}
+
 // Those that can run; the others are answered.
 std::vector<Request> Instance::read(std::span<TRITONBACKEND_Request* const> requests,
                                     const Times& times) {
+  std::vector<Request> all = taken(requests);
   std::vector<Request> open;
-  open.reserve(requests.size());
-  for (TRITONBACKEND_Request* given : requests) {
-    Request request(server_, given);
+  open.reserve(all.size());
+  for (Request& request : all) {
     try {
       request.read(model_.signature());
       open.push_back(std::move(request));
     } catch (...) {
-      request.fail(current_failure(), times);
+      request.fail(current_error(), times);
     }
   }
   return open;
@@ -83,9 +98,8 @@ void Instance::run_all(std::span<Request> requests, uint64_t start) {
     run_group(group);
   } catch (...) {
     // One may be to blame (an index outside of its axis, say), and others must not suffer from whom they met.
-    const Failure failure = current_failure();
     group.times.compute_end = now();
-    if (requests.size() == 1) return requests[0].fail(failure, group.times);
+    if (requests.size() == 1) return requests[0].fail(current_error(), group.times);
     for (size_t i = 0; i < requests.size(); ++i) run_all(requests.subspan(i, 1), start);
     return;
   }
@@ -103,6 +117,7 @@ void Instance::run_group(Group& group) {
   const Signature& signature = model_.signature();
   const int64_t plans_before = runner_.plans();
   copied_ = 0;
+  if (signature.batched()) model_.check_rows(runner_, group.requests[0].sample(), false);
   for (const Request& request : group.requests) group.rows += request.rows();
   group.inputs.resize(signature.inputs.size());
   for (const Request& request : group.requests) request.gather(group.inputs);
@@ -112,9 +127,9 @@ void Instance::run_group(Group& group) {
                     });
   const std::vector<int64_t> sizes =
       signature.batched() ? plan_.runs(group.rows) : std::vector<int64_t>{1};
-  const Runner::Prepared& prepared = runner_.find(shapes_for(group, sizes[0]), group.on_device);
+  const Runner::Prepared& prepared = prepared_for(group, sizes[0]);
   if (prepared.sized_by_data()) {
-    run_sized_by_data(group, prepared);
+    run_sized_by_data(group);
   } else {
     group.output_rows = row_bytes(signature.outputs, shapes_in(prepared.outputs), sizes[0]);
     place_outputs(group, prepared);
@@ -140,12 +155,19 @@ void Instance::place_outputs(Group& group, const Runner::Prepared& prepared) {
                      });
 }
 
+// Of a size that turns up for the first time, too, outputs have one row for each of the batch.
+const Runner::Prepared& Instance::prepared_for(const Group& group, int64_t size) {
+  const Runner::Prepared& prepared = runner_.find(shapes_for(group, size), group.on_device);
+  if (model_.signature().batched()) model_.check_rows(prepared, size);
+  return prepared;
+}
+
 void Instance::run_batches(Group& group, const std::vector<int64_t>& sizes) {
   group.times.compute_start = now();
   int64_t first = 0;
   for (const int64_t size : sizes) {
     const Run run{first, std::min(size, group.rows - first), size};
-    run_batch(group, run, runner_.find(shapes_for(group, size), group.on_device));
+    run_batch(group, run, prepared_for(group, size));
     first += run.rows;
   }
 }
@@ -163,7 +185,7 @@ TensorView Instance::input_view(const Group& group, const Run& run,
   if (data == nullptr) {
     data = staging(input_staging_[i], static_cast<int64_t>(whole), group.on_device);
     // Not what earlier requests left there, which may be what made a run fail.
-    if (sent < whole && !group.on_device) std::memset(data + sent, 0, whole - sent);
+    clear(data + sent, whole - sent, group.on_device);
     pieces.read(at, sent, data, owner);
     copied_ += sent;
   }
@@ -181,6 +203,10 @@ void Instance::run_batch(const Group& group, const Run& run, const Runner::Prepa
   for (size_t i = 0; i < group.outputs.size(); ++i) {
     const uint64_t at = static_cast<uint64_t>(run.first) * group.output_rows[i];
     const int64_t whole = prepared.outputs[i].bytes();
+    if (static_cast<uint64_t>(whole) != static_cast<uint64_t>(run.size) * group.output_rows[i])
+      throw Error(Error::Code::invalid_argument,
+                  "sizes of output '" + model_.signature().outputs[i].name +
+                      "' depend on the batch: set max_batch_size to 0");
     std::byte* data = run.rows == run.size
                           ? group.outputs[i].whole(at, static_cast<uint64_t>(whole), owner)
                           : nullptr;
@@ -198,10 +224,11 @@ void Instance::run_batch(const Group& group, const Run& run, const Runner::Prepa
   }
 }
 
-// One request with whole shapes, whose outputs have memory when their sizes are known.
-void Instance::run_sized_by_data(Group& group, const Runner::Prepared& prepared) {
+// One request with whole shapes, whose outputs have memory when their sizes are known: the host's.
+void Instance::run_sized_by_data(Group& group) {
   Request& request = group.requests[0];
   group.on_device = false;
+  const Runner::Prepared& prepared = prepared_for(group, 1);
   std::vector<TensorView> inputs;
   for (size_t i = 0; i < group.inputs.size(); ++i)
     inputs.push_back(input_view(group, {0, 1, 1}, prepared, i));
@@ -226,6 +253,15 @@ std::byte* Instance::staging(Staging& staging, int64_t bytes, bool on_device) {
   if (!staging.host || static_cast<int64_t>(staging.host.bytes()) < bytes)
     staging.host = runner_.host_memory(std::max<int64_t>(bytes, 1));
   return staging.host.mutable_data();
+}
+
+void Instance::clear(std::byte* data, uint64_t bytes, bool on_device) {
+  if (bytes == 0) return;
+  const auto count = static_cast<int64_t>(bytes);
+  if (on_device)
+    copy_memory(data, staging(zeros_, count, true), count, runner_.device());
+  else
+    std::memset(data, 0, bytes);
 }
 
 void Instance::count(const Group& group, const std::vector<int64_t>& sizes, int64_t plans_before) {

@@ -49,9 +49,12 @@ class Instance {
   void run_group(Group& group);
   void place_outputs(Group& group, const Runner::Prepared& prepared);
   void run_batches(Group& group, const std::vector<int64_t>& sizes);
+  const Runner::Prepared& prepared_for(const Group& group, int64_t size);
   void run_batch(const Group& group, const Run& run, const Runner::Prepared& prepared);
-  void run_sized_by_data(Group& group, const Runner::Prepared& prepared);
+  void run_sized_by_data(Group& group);
   std::byte* staging(Staging& staging, int64_t bytes, bool on_device);
+  void clear(std::byte* data, uint64_t bytes, bool on_device);
+  std::vector<Request> taken(std::span<TRITONBACKEND_Request* const> requests) const;
   TensorView input_view(const Group& group, const Run& run, const Runner::Prepared& prepared,
                         size_t i);
   std::vector<Shape> shapes_for(const Group& group, int64_t size) const;
@@ -66,6 +69,7 @@ class Instance {
   BatchPlan plan_;
   int owner_;
   std::vector<Staging> input_staging_, output_staging_;
+  Staging zeros_;  // of the device
   uint64_t copied_ = 0;
 };
 

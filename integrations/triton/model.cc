@@ -81,11 +81,14 @@ Labels with_engine(Labels labels, const Engine& engine) {
   return labels;
 }
 
-// Instances of the configuration that share this machine's processors.
-int64_t cpu_instances(const Json& config) {
+// Instances of the configuration that share this machine's processors; `all`: whatever their groups say.
+int64_t cpu_instances(const Json& config, bool all) {
   int64_t count = 0;
   for (const Json& group : config.value("instance_group", Json::array())) {
-    if (group.value("kind", "") != "KIND_GPU") count += whole_number(group.value("count", Json(1)));
+    const bool gpu = group.value("kind", "") == "KIND_GPU";
+    if (gpu && !all) continue;
+    const auto gpus = static_cast<int64_t>(group.value("gpus", Json::array()).size());
+    count += whole_number(group.value("count", Json(1))) * std::max<int64_t>(gpu ? gpus : 1, 1);
   }
   return std::max<int64_t>(count, 1);
 }
@@ -156,7 +159,10 @@ int64_t ServedModel::batch_to_offer(const Backend& backend) {
     reason = fmt::format(
         "a batch of made-up data does not run (parameter 'shapes' names sizes): {}", error.what());
   }
-  if (reason.empty()) return wanted;
+  if (reason.empty()) {
+    mixing_ = "";
+    return wanted;
+  }
   log(TRITONSERVER_LOG_WARN, fmt::format("{}: max_batch_size is 0: {}", title_, reason));
   return 0;
 }
@@ -175,7 +181,8 @@ int ServedModel::threads_for(const std::string& device) {
   if (settings_.threads) return *settings_.threads;
   if (default_threads_ > 0) return default_threads_;
   if (device != "cpu") return 1;  // what a GPU does not run is little
-  return static_cast<int>(std::max<int64_t>(1, usable_processors() / cpu_instances(config())));
+  return static_cast<int>(std::max<int64_t>(
+      1, usable_processors() / cpu_instances(config(), settings_.device == "cpu")));
 }
 
 // What can be planned before a request: the engine's own sizes, or those that the configuration names.
@@ -214,6 +221,7 @@ void ServedModel::prepare(Runner& runner, const SampleShapes& sample,
     const std::vector<Shape> shapes = shapes_of(sample, sizes[i]);
     if (runner.is_gpu()) runner.prepare(shapes, true);
     const Runner::Prepared& prepared = runner.prepare(shapes, false);
+    if (signature_.batched()) check_rows(prepared, sizes[i]);
     BatchCost cost{std::max<int64_t>(sizes[i], 1), static_cast<double>(sizes[i] + 1)};
     if (settings_.warm_up) {
       try {
@@ -227,18 +235,46 @@ void ServedModel::prepare(Runner& runner, const SampleShapes& sample,
   }
 }
 
+void ServedModel::refuse_batches(const std::string& reason) const {
+  throw Error(Error::Code::invalid_argument,
+              fmt::format("{}: max_batch_size is {}, but {}: set it to 0", title_,
+                          signature_.max_batch, reason));
+}
+
+void ServedModel::check_rows(const Runner::Prepared& prepared, int64_t rows) const {
+  const std::string reason = unlike_rows(prepared, signature_, rows);
+  if (!reason.empty()) refuse_batches(reason);
+}
+
+void ServedModel::check_rows(Runner& runner, const SampleShapes& sample, bool guessed) {
+  const std::lock_guard lock(trying_);
+  const bool empty = std::ranges::any_of(
+      sample, [](const Shape& s) { return s.is_static() && s.elements() == 0; });
+  if (!mixing_ && !empty) {
+    const int64_t fixed = signature_.fixed_batch;
+    const int64_t rows = fixed > 0 ? fixed : std::min<int64_t>(batch_sizes().back(), 3);
+    // Sizes that the engine does not take tell nothing.
+    if (!guessed) runner.find(shapes_of(sample, rows), false);
+    try {
+      mixing_ = mixes_rows(runner, signature_, sample, rows);
+    } catch (const Error& error) {
+      if (!guessed) mixing_ = "";
+      const char* what = guessed ? "its first request tells whether rows are independent"
+                                 : "rows are taken to be independent, as its max_batch_size says";
+      log(TRITONSERVER_LOG_WARN,
+          fmt::format("{}: {}: made-up data do not run: {}", title_, what, error.what()));
+    }
+  }
+  if (mixing_ && !mixing_->empty()) refuse_batches(*mixing_);
+}
+
 BatchPlan ServedModel::warm_up(Runner& runner) {
   const std::lock_guard lock(warming_);
   std::vector<BatchCost> costs;
   const std::vector<SampleShapes> samples = known_samples();
-  if (costs_.empty() && signature_.batched() && !samples.empty()) {
-    const int64_t rows = std::min<int64_t>(batch_sizes().back(), 3);
-    const std::string reason = mixes_rows(
-        runner, signature_, samples[0], signature_.fixed_batch > 0 ? signature_.fixed_batch : rows);
-    if (!reason.empty())
-      throw Error(Error::Code::invalid_argument,
-                  fmt::format("{}: max_batch_size is {}, but {}: set it to 0", title_,
-                              signature_.max_batch, reason));
+  if (signature_.batched()) {
+    const bool guessed = samples.empty();
+    check_rows(runner, guessed ? guessed_sample(signature_.inputs) : samples[0], guessed);
   }
   for (const SampleShapes& sample : samples) prepare(runner, sample, costs);
   for (const int64_t size : batch_sizes()) {

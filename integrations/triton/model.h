@@ -3,6 +3,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,12 +41,18 @@ class ServedModel {
   // Plans for whatever sizes are known, and a run of each. The first instance measures what a batch costs; one after another, so that they
   // do not disturb each other.
   BatchPlan warm_up(Runner& runner);
+  // Throws Error(invalid_argument) where rows of a batch depend on each other. It is tried until a trial ran, or sizes that are no guess did
+  // not run: then the configuration is believed. Any instances may call it.
+  void check_rows(Runner& runner, const SampleShapes& sample, bool guessed);
+  // Throws Error(invalid_argument) where a batch of `rows` does not give as many rows of each output.
+  void check_rows(const Runner::Prepared& prepared, int64_t rows) const;
 
  private:
   ServedModel(TRITONBACKEND_Model* server, const Backend& backend);
 
   Json config() const;
   void complete(const Backend& backend);
+  void refuse_batches(const std::string& reason) const;
   int64_t batch_to_offer(const Backend& backend);
   std::vector<SampleShapes> known_samples() const;
   std::vector<int64_t> batch_sizes() const;
@@ -59,6 +66,8 @@ class ServedModel {
   Signature signature_;
   ModelMetrics metrics_;
   Metric info_;
+  std::mutex trying_;
+  std::optional<std::string> mixing_;  // why rows depend on each other; empty: they do not
   std::mutex warming_;
   std::vector<BatchCost> costs_;  // empty: not measured yet
 };

@@ -20,12 +20,6 @@ struct Sent {
   std::vector<int64_t> shape() const { return {dims, dims + rank}; }
 };
 
-std::string text_of(std::span<const int64_t> dims) {
-  std::string text;
-  for (const int64_t dim : dims) text += fmt::format("{}{}", text.empty() ? "" : ", ", dim);
-  return "[" + text + "]";
-}
-
 [[noreturn]] void refuse(const TensorInfo& info, const std::string& expected,
                          const std::string& got) {
   throw Error(Error::Code::invalid_argument,
@@ -72,6 +66,7 @@ Request::Request(Request&& other) noexcept
       sample_(std::move(other.sample_)),
       inputs_(std::move(other.inputs_)),
       wanted_(std::move(other.wanted_)),
+      made_(std::move(other.made_)),
       outputs_(std::move(other.outputs_)) {}
 
 Request::~Request() {
@@ -135,6 +130,7 @@ std::vector<Request::Buffer> Request::buffers_of(TRITONBACKEND_Input* input, uin
 
 void Request::read_wanted(const Signature& signature) {
   wanted_.assign(signature.outputs.size(), nullptr);
+  made_.assign(signature.outputs.size(), nullptr);
   outputs_.resize(signature.outputs.size());
   uint32_t count = 0;
   check(TRITONBACKEND_RequestOutputCount(request_, &count));
@@ -158,28 +154,27 @@ void Request::place_output(const TensorType& type, size_t i, int near, Pieces& o
   const auto bytes = static_cast<uint64_t>(type.bytes());
   if (wanted_[i] == nullptr) return outputs.skip(bytes);
   if (outputs_[i].empty()) {
-    TRITONBACKEND_Output* output = nullptr;
-    check(TRITONBACKEND_ResponseOutput(response_, &output, wanted_[i], server_type(type.dtype),
-                                       type.shape.begin(),
-                                       static_cast<uint32_t>(type.shape.rank())));
+    // What fails from here on is tried again, and the response has the output by then.
+    outputs_[i].reserve(1);
+    if (made_[i] == nullptr)
+      check(TRITONBACKEND_ResponseOutput(response_, &made_[i], wanted_[i], server_type(type.dtype),
+                                         type.shape.begin(),
+                                         static_cast<uint32_t>(type.shape.rank())));
     void* data = nullptr;
     TRITONSERVER_MemoryType where =
         near == kHostMemory ? TRITONSERVER_MEMORY_CPU : TRITONSERVER_MEMORY_GPU;
     int64_t id = std::max(near, 0);
-    check(TRITONBACKEND_OutputBuffer(output, &data, bytes, &where, &id));
+    check(TRITONBACKEND_OutputBuffer(made_[i], &data, bytes, &where, &id));
     outputs_[i].push_back({static_cast<std::byte*>(data), bytes, memory_owner(where, id)});
   }
   const Buffer& placed = outputs_[i].front();
   outputs.add(placed.data, placed.bytes, placed.owner);
 }
 
-void Request::fail(const Failure& failure, const Times& times) {
-  finish(to_server(failure), times);
-}
-
 // The error stays ours, the request becomes the server's.
 void Request::finish(TRITONSERVER_Error* error, const Times& times) {
   const bool success = error == nullptr;
+  if (response_ == nullptr) ignore(TRITONBACKEND_ResponseNew(&response_, request_));
   if (response_ != nullptr)
     ignore(TRITONBACKEND_ResponseSend(response_, TRITONSERVER_RESPONSE_COMPLETE_FINAL, error));
   ignore(error);

@@ -43,7 +43,8 @@ class Request {
 
   bool open() const { return request_ != nullptr; }
   void succeed(const Times& times) { finish(nullptr, times); }
-  void fail(const Failure& failure, const Times& times);
+  // `error` becomes ours.
+  void fail(TRITONSERVER_Error* error, const Times& times) { finish(error, times); }
 
  private:
   struct Buffer {
@@ -65,6 +66,7 @@ class Request {
   std::vector<std::vector<Buffer>> inputs_;
   // By the engine's order of outputs; no name where nobody asked.
   std::vector<const char*> wanted_;
+  std::vector<TRITONBACKEND_Output*> made_;   // of the response, once each
   std::vector<std::vector<Buffer>> outputs_;  // none yet, or one
 };
 

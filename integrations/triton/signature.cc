@@ -77,12 +77,6 @@ std::vector<int64_t> configured_dims(const Json& tensor) {
   return dims;
 }
 
-std::string text_of(const std::vector<int64_t>& dims) {
-  std::string text;
-  for (const int64_t dim : dims) text += fmt::format("{}{}", text.empty() ? "" : ", ", dim);
-  return "[" + text + "]";
-}
-
 // A fixed size of the configuration fits an open one of the engine, not the other way around.
 bool fits(const std::vector<int64_t>& configured, const std::vector<int64_t>& own) {
   return std::ranges::equal(configured, own, [](int64_t a, int64_t b) {
@@ -173,6 +167,12 @@ TRITONSERVER_DataType server_type(Dtype dtype) {
 std::string type_name(TRITONSERVER_DataType type) {
   const TypePair* at = std::ranges::find(kTypes, type, &TypePair::server);
   return at != std::end(kTypes) ? at->name : type == TRITONSERVER_TYPE_BYTES ? "BYTES" : "INVALID";
+}
+
+std::string text_of(std::span<const int64_t> dims) {
+  std::string text;
+  for (const int64_t dim : dims) text += fmt::format("{}{}", text.empty() ? "" : ", ", dim);
+  return "[" + text + "]";
 }
 
 bool begins_open(const std::vector<TensorInfo>& infos) {

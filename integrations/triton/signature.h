@@ -2,6 +2,7 @@
 // An engine's inputs and outputs in the words of a model configuration.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct Signature {
 // TYPE_INVALID for a type that requests cannot carry.
 TRITONSERVER_DataType server_type(Dtype dtype);
 std::string type_name(TRITONSERVER_DataType type);  // "FP32"
+
+std::string text_of(std::span<const int64_t> dims);  // "[1, 3]"
 
 // Whether every input and output begins with a size that is open: the batch, as far as shapes tell.
 bool begins_open(const std::vector<TensorInfo>& infos);

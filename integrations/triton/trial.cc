@@ -91,6 +91,25 @@ int differing(const std::vector<Tensor>& a, const std::vector<Tensor>& b, int64_
   return -1;
 }
 
+// Empty where rows of outputs have the same sizes whatever the batch; else why not.
+std::string unlike_sizes(Runner& runner, const Signature& signature, const SampleShapes& sample,
+                         int64_t rows) {
+  const std::vector<TensorType> one = runner.find(shapes_of(sample, 1), false).outputs;
+  const Runner::Prepared& prepared = runner.find(shapes_of(sample, rows), false);
+  if (std::string reason = unlike_rows(prepared, signature, rows); !reason.empty()) return reason;
+  for (size_t i = 0; i < one.size(); ++i) {
+    Shape alone = one[i].shape;
+    if (alone.rank() > 0) alone[0] = rows;
+    if (alone != prepared.outputs[i].shape)
+      return fmt::format("output '{}' is {} for a batch of 1 and {} for a batch of {}",
+                         signature.outputs[i].name, to_string(one[i].shape),
+                         to_string(prepared.outputs[i].shape), rows);
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string unlike_rows(const Runner::Prepared& prepared, const Signature& signature,
                         int64_t rows) {
   if (prepared.sized_by_data()) return "sizes of its outputs depend on the data";
@@ -102,8 +121,6 @@ std::string unlike_rows(const Runner::Prepared& prepared, const Signature& signa
   }
   return "";
 }
-
-}  // namespace
 
 SampleShapes guessed_sample(const std::vector<TensorInfo>& inputs) {
   SampleShapes sample;
@@ -133,6 +150,10 @@ std::vector<Shape> shapes_of(const SampleShapes& sample, int64_t rows) {
 std::string mixes_rows(Runner& runner, const Signature& signature, const SampleShapes& sample,
                        int64_t rows) {
   const std::vector<Shape> shapes = shapes_of(sample, rows);
+  if (signature.fixed_batch == 0) {
+    std::string reason = unlike_sizes(runner, signature, sample, rows);
+    if (!reason.empty()) return reason;
+  }
   const Runner::Prepared& prepared = runner.find(shapes, false);
   if (std::string reason = unlike_rows(prepared, signature, rows); !reason.empty()) return reason;
   if (rows < 2) return "";

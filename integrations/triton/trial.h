@@ -17,6 +17,9 @@ SampleShapes guessed_sample(const std::vector<TensorInfo>& inputs);
 // Shapes of a run: `rows` before each of the sample's, or the sample's own where requests carry whole shapes (rows: 0).
 std::vector<Shape> shapes_of(const SampleShapes& sample, int64_t rows);
 
+// Empty where each output has one row for each of `rows`; else why not.
+std::string unlike_rows(const Runner::Prepared& prepared, const Signature& signature, int64_t rows);
+
 // Empty where a batch of several rows gives each row what it gives beside any others, to the byte, and outputs have one row for each; else
 // why not. It is tried with `rows` rows: where rows depend on each other, requests of strangers must not share a run. Throws Error where the
 // engine does not run on them.

@@ -91,6 +91,41 @@ TEST_F(TritonGpu, InstancesOfTwoGpusServeOneModel) {
   }
 }
 
+// What an earlier run left in the GPU's memory is no row of a later one.
+TEST_F(TritonGpu, RowsThatFillABatchAreZero) {
+  const Server server;
+  const Engine lookup = engine_of(kLookup);
+  const SavedModel model("gpu-padding", lookup);
+  Json config = {{"kind", "KIND_GPU"}, {"max_batch_size", 4}};
+  config["parameters"]["batch_sizes"] = {{"string_value", "4"}};
+  Served served(server, model.folder, config);
+  const auto sent_from = [](const Tensor& tensor, const std::shared_ptr<std::byte>& memory) {
+    TRITONBACKEND_Request made = request({{"i", tensor}}, {"y"});
+    made.inputs[0].buffers = {{memory.get(), tensor.bytes(), TRITONSERVER_MEMORY_GPU}};
+    return made;
+  };
+  const Tensor good = Tensor::of<int64_t>(Shape{2, 2}, std::vector<int64_t>{3, 1, 0, 2});
+  const Tensor bad = Tensor::of<int64_t>(Shape{2, 2}, std::vector<int64_t>{3, 1, 2, 77});
+  const std::shared_ptr<std::byte> first = on_gpu(good), second = on_gpu(bad);
+  TRITONBACKEND_Request one = sent_from(good, first), wrong = sent_from(bad, second);
+  served.execute({&one, &wrong});
+  EXPECT_EQ(wrong.error, TRITONSERVER_ERROR_INVALID_ARG) << wrong.message;
+  expect_answer(one, "y", answers(lookup, {good})[0]);
+}
+
+TEST_F(TritonGpu, SizesMayDependOnDataInItsMemory) {
+  const Server server;
+  const Engine chosen = engine_of(kChosen);
+  const SavedModel model("gpu-chosen", chosen);
+  Served served(server, model.folder, {{"kind", "KIND_GPU"}});
+  const Tensor sent = Tensor::of<float>(Shape{6}, std::vector<float>{1, -2, 3, -4, 5, 6});
+  const std::shared_ptr<std::byte> memory = on_gpu(sent);
+  TRITONBACKEND_Request one = request({{"s", sent}}, {"n"});
+  one.inputs[0].buffers = {{memory.get(), sent.bytes(), TRITONSERVER_MEMORY_GPU}};
+  served.execute({&one});
+  expect_answer(one, "n", answers(chosen, {sent})[0]);
+}
+
 // A model of the processor reads what a client left on a GPU.
 TEST_F(TritonGpu, TheProcessorReadsItsMemoryToo) {
   const Server server;

@@ -60,6 +60,41 @@ inline constexpr std::string_view kChosen = R"(graph "g"(%s: f32[6]) {
   return %n
 })";
 
+// Open in more than the batch: rows that depend on each other, and sizes that depend on data.
+inline constexpr std::string_view kMixingOpen = R"(graph "g"(%x: f32[?,?]) {
+  %y: f32[?,?] = Softmax(%x) {axis=0} name "softmax"
+  return %y
+})";
+inline constexpr std::string_view kChosenOpen = R"(graph "g"(%x: f32[?,?]) {
+  %r: f32[?,?] = Relu(%x) name "relu"
+  %y: s64[*] = NonZero(%r) name "nonzero"
+  return %y
+})";
+// The same for rows of 5 alone, which nobody guesses.
+inline constexpr std::string_view kMixingOfFive = R"(graph "g"(%x: f32[?,?]) {
+  const %c: f32[5] = {1.0, 2.0, 3.0, 4.0, 5.0}
+  %a: f32[?,?] = Add(%x, %c) name "add"
+  %y: f32[?,?] = Softmax(%a) {axis=0} name "softmax"
+  return %y
+})";
+inline constexpr std::string_view kChosenOfFive = R"(graph "g"(%x: f32[?,?]) {
+  const %c: f32[5] = {1.0, 2.0, 3.0, 4.0, 5.0}
+  %a: f32[?,?] = Add(%x, %c) name "add"
+  %y: s64[*] = NonZero(%a) name "nonzero"
+  return %y
+})";
+inline constexpr std::string_view kSumOfFive = R"(graph "g"(%x: f32[?,?]) {
+  const %c: f32[5] = {1.0, 2.0, 3.0, 4.0, 5.0}
+  %y: f32[?,?] = Add(%x, %c) name "add"
+  return %y
+})";
+// Which made-up indices are not within.
+inline constexpr std::string_view kShortLookup = R"(graph "g"(%i: s64[?,2]) {
+  const %table: f32[1,3] = {0.0, 1.0, 2.0}
+  %y: f32[?,2,3] = Gather(%table, %i) name "gather"
+  return %y
+})";
+
 inline Tensor codes(const Shape& shape, unsigned seed) {
   Tensor tensor(Dtype::u8, shape);
   for (uint8_t& code : tensor.mutable_as<uint8_t>())

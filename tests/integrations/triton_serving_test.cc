@@ -52,6 +52,66 @@ TEST(TritonConfig, RowsThatDependOnEachOtherShareNoBatch) {
   }
 }
 
+// Whatever the server's folder says of the batch.
+TEST(TritonConfig, NoBatchIsAskedOfRowsThatDependOnEachOther) {
+  const Server server;
+  for (const auto& [graph, reason] :
+       {std::pair(kMixingOpen, "a row of output 'y' depends on the other rows of the batch"),
+        std::pair(kChosenOpen, "sizes of its outputs depend on the data")}) {
+    const SavedModel model("asked", engine_of(graph));
+    try {
+      const Served refused(server, model.folder, {{"max_batch_size", 4}});
+      ADD_FAILURE() << graph;
+    } catch (const Failed& failed) {
+      EXPECT_EQ(failed.code(), TRITONSERVER_ERROR_INVALID_ARG);
+      EXPECT_EQ(failed.what(), "model version 1: max_batch_size is 4, but " + std::string(reason) +
+                                   ": set it to 0");
+    }
+  }
+}
+
+// Where the sizes of requests are what tells.
+TEST(TritonExecute, NoBatchOfRowsThatDependOnEachOther) {
+  const Server server;
+  const Tensor sent = Tensor::of<float>(Shape{1, 5}, std::vector<float>{1, 2, -3, 4, 5});
+  for (const std::string_view graph : {kMixingOfFive, kChosenOfFive}) {
+    const SavedModel model("of-five", engine_of(graph));
+    Served served(server, model.folder, {{"max_batch_size", 4}});
+    // Sizes that do not fit tell nothing of those that do.
+    TRITONBACKEND_Request unfit = request({{"x", Tensor(Dtype::f32, Shape{1, 7})}}, {"y"});
+    served.execute({&unfit});
+    EXPECT_EQ(unfit.error, TRITONSERVER_ERROR_INVALID_ARG) << unfit.message;
+    TRITONBACKEND_Request one = request({{"x", sent}}, {"y"});
+    TRITONBACKEND_Request other = request({{"x", sent}}, {"y"});
+    served.execute({&one, &other});
+    for (const TRITONBACKEND_Request* of : {&one, &other}) {
+      EXPECT_EQ(of->error, TRITONSERVER_ERROR_INVALID_ARG) << graph;
+      EXPECT_NE(of->message.find("set it to 0"), std::string::npos) << of->message;
+      expect_finished(*of);
+    }
+  }
+  const Engine engine = engine_of(kSumOfFive);
+  const SavedModel model("sum-of-five", engine);
+  Served served(server, model.folder, {{"max_batch_size", 4}});
+  TRITONBACKEND_Request one = request({{"x", sent}}, {"y"});
+  TRITONBACKEND_Request other = request({{"x", sent}}, {"y"});
+  served.execute({&one, &other});
+  expect_answer(one, "y", answers(engine, {sent})[0]);
+  expect_answer(other, "y", answers(engine, {sent})[0]);
+}
+
+// Data that a trial makes up may be wrong for a model that is right.
+TEST(TritonExecute, ATrialThatDoesNotRunIsNoFault) {
+  const Server server;
+  const Engine engine = engine_of(kShortLookup);
+  const SavedModel model("short-lookup", engine);
+  Served served(server, model.folder, {{"max_batch_size", 4}});
+  const Tensor sent(Dtype::s64, Shape{3, 2});
+  TRITONBACKEND_Request one = request({{"i", sent}}, {"y"});
+  served.execute({&one});
+  expect_answer(one, "y", answers(engine, {sent})[0]);
+}
+
 TEST(TritonExecute, RequestsOfOneExecutionShareBatches) {
   const Server server("default-max-batch-size", "8");
   const Engine engine = engine_of(kConv);
