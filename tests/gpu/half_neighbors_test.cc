@@ -81,6 +81,7 @@ Tensor random_numbers(const TensorType& type, std::mt19937& random) {
 }
 
 TEST_F(GpuHalfNeighbors, DepthwiseConvolutionsHaveTheReferencesBits) {
+  const DearChains whatever_they_cost;  // of images as small as these
   const std::string relu6 = ", activation=\"clip\", activation_min=0.0, activation_max=6.0";
   const std::string leaky = ", activation=\"leaky_relu\", activation_alpha=0.1";
   const Depthwise kCases[] = {{"f16", "f16", 3, 1, 4, 9, 13, false, relu6},
