@@ -63,8 +63,9 @@ std::vector<Tensor> random_inputs(const Graph& graph, u32 seed) {
     if (type.dtype == Dtype::f32) {
       for (f32& x : tensor.mutable_as<f32>()) x = normal(random);
     } else {
+      const u32 values = type.dtype == Dtype::boolean ? 2 : 256;
       for (size_t i = 0; i < tensor.bytes(); ++i)
-        tensor.mutable_data()[i] = static_cast<std::byte>(random());
+        tensor.mutable_data()[i] = static_cast<std::byte>(random() % values);
     }
     inputs.push_back(tensor);
   }
