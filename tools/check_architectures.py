@@ -7,6 +7,8 @@ import pathlib
 import re
 import sys
 
+from cpp_functions import code_of
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CUDA = ROOT / "src/backends/cuda"
 ARCH = CUDA / "arch"
@@ -20,14 +22,10 @@ FORBIDDEN = (
 TERM = re.compile(r"^COST\((\w+), (\w+),", re.M)
 
 
-def without_comments(text):
-    return re.sub(r"//[^\n]*", "", text)
-
-
 def sources():
     for path in sorted(CUDA.rglob("*")):
         if path.suffix in (".cc", ".h") and ARCH not in path.parents and not path.name.endswith("_test.cc"):
-            yield path, without_comments(path.read_text())
+            yield path, code_of(path.read_text())
 
 
 def main():
@@ -36,7 +34,7 @@ def main():
         all_text += text
         for number, line in enumerate(text.split("\n"), 1):
             problems += [f"{path.relative_to(ROOT)}:{number}: {what}" for pattern, what in FORBIDDEN if re.search(pattern, line)]
-    terms = [f"{family}_{term}" for family, term in TERM.findall((ARCH / "costs.def").read_text())]
+    terms = [f"{family}_{term}" for family, term in TERM.findall(code_of((ARCH / "costs.def").read_text()))]
     problems += [f"src/backends/cuda/arch/costs.def: no estimate reads {term}" for term in terms if not re.search(rf"\b{term}\b", all_text)]
     problems += [f"src/backends/cuda/arch/costs.def: {term} is there twice" for term in sorted(set(terms)) if terms.count(term) > 1]
     print("\n".join([*problems, f"{len(terms)} terms, {len(problems)} problems"]))

@@ -7,6 +7,8 @@ import pathlib
 import re
 import sys
 
+from cpp_functions import code_of
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("include", "src", "cli", "programs", "python", "tensorrt")
 SUPERVISOR = {f"src/core/{name}.cc" for name in ("child_limits", "confinement", "forked_child", "running_processes", "spawned_child")}
@@ -30,8 +32,9 @@ def main():
     for path, calls in sources():
         name = str(path.relative_to(ROOT))
         files += 1
-        for number, line in enumerate(path.read_text().splitlines(), 1):
-            code = re.sub(r'//.*|"(?:[^"\\]|\\.)*"' if path.suffix != ".py" else r"#.*", "", line)
+        text = path.read_text() if path.suffix == ".py" else code_of(path.read_text())
+        for number, line in enumerate(text.splitlines(), 1):
+            code = re.sub(r'"(?:[^"\\]|\\.)*"' if path.suffix != ".py" else r"#.*", "", line)
             if not (found := calls.search(code)):
                 continue
             if name in BECOMES and found.group(1) and found.group(1).startswith("exec"):

@@ -7,6 +7,8 @@ import pathlib
 import re
 import sys
 
+from cpp_functions import code_of
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("src", "cli", "python/src", "tensorrt/src", "tensorrt/python/src", "integrations/triton", "integrations/wire")
 OPENS = re.compile(r"\bstd::(?:[io]?fstream|basic_[io]?fstream|filebuf)\b|\b(?:fopen|freopen|creat)\s*\(|(?<!\w)::open(?:64)?\s*\(")
@@ -28,12 +30,11 @@ def main():
             if path.suffix not in (".cc", ".h") or "test" in path.stem or relative.startswith("src/core/") or relative in REVIEWED:
                 continue
             files += 1
-            for number, line in enumerate(path.read_text().splitlines(), 1):
-                code = re.sub(r"//.*", "", line)
-                if not SYSTEM.search(code) and (found := OPENS.search(re.sub(r'"(?:[^"\\]|\\.)*"', '""', code))):
+            for number, line in enumerate(code_of(path.read_text()).splitlines(), 1):
+                if not SYSTEM.search(line) and (found := OPENS.search(re.sub(r'"(?:[^"\\]|\\.)*"', '""', line))):
                     problems.append(f"{relative}:{number}: {found.group(0).strip()} opens a file past src/core: octet/input.h, core/file.h or "
                                     "core/descriptor.h do it")
-                if found := STARTS.search(code):
+                if found := STARTS.search(line):
                     problems.append(f"{relative}:{number}: {found.group(0).strip()} starts a thread past src/core: octet/threads.h or "
                                     "core/start_thread.h do it")
     for problem in problems:

@@ -7,6 +7,8 @@ import pathlib
 import re
 import sys
 
+from cpp_functions import code_of
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 FLAG = re.compile(r"(?<![\w-])--[a-z]")
@@ -20,15 +22,11 @@ def library():
                 yield path
 
 
-def without_comments(text):
-    return re.sub(r"^\s*//.*$", "", text, flags=re.M)
-
-
 def members():
     """'Struct.member' of every struct of the installed headers."""
     found = set()
     for path in sorted((ROOT / "include/octet").glob("*.h")):
-        text = re.sub(r"//.*", "", path.read_text())
+        text = code_of(path.read_text())
         for name, body in re.findall(r"^struct (\w+)(?: : \w+)? \{\n(.*?)^\};", text, re.M | re.S):
             found |= {f"{name}.{member}" for member in re.findall(r"(\w+)(?: =[^;]*|\{[^;]*)?;", body)}
     return found
@@ -38,11 +36,11 @@ def main():
     problems, fields, files = [], {}, 0
     for path in library():
         files += 1
-        text, name = without_comments(path.read_text()), path.relative_to(ROOT)
+        text, name = code_of(path.read_text()), path.relative_to(ROOT)
         problems += [f"{name}: {string} names a flag of the command line" for string in STRING.findall(text) if FLAG.search(string)]
         for field in FIELD.findall(text):
             fields.setdefault(field, name)
-    known, advised = members(), set(FIELD.findall((ROOT / "cli/advice.cc").read_text()))
+    known, advised = members(), set(FIELD.findall(code_of((ROOT / "cli/advice.cc").read_text())))
     problems += [f"{fields[field]}: the installed headers have no {field}" for field in sorted(set(fields) - known)]
     problems += [f"cli/advice.cc: no flag for {field} of {fields[field]}" for field in sorted(set(fields) - advised)]
     problems += [f"cli/advice.cc: no error names {field}" for field in sorted(advised - set(fields))]

@@ -8,6 +8,8 @@ import pathlib
 import re
 import sys
 
+from cpp_functions import code_of
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RANK = {
     "onnx_proto": 0, "core": 0, "preprocess": 1, "graph": 1, "ops": 2, "data": 2, "plugin": 3,
@@ -62,7 +64,7 @@ def include_problems(depends):
             continue
         relative = path.relative_to(ROOT / "src").as_posix()
         folder = folder_of(relative)
-        for include in INCLUDE.findall(path.read_text()):
+        for include in INCLUDE.findall(code_of(path.read_text())):
             count += 1
             if "/" not in include and (path.parent / include).exists():
                 continue
@@ -87,7 +89,7 @@ def user_problems():
             problems.append(f"{folder}: no C++ file; mend API_USERS in tools/check_includes.py")
         for path in paths:
             relative = path.relative_to(ROOT).as_posix()
-            for include in INCLUDE.findall(path.read_text()):
+            for include in INCLUDE.findall(code_of(path.read_text())):
                 beside = "/" not in include and (path.parent / include).exists()
                 installed = include.startswith("octet/") and (ROOT / "include" / include).exists()
                 if not (installed or beside or include.startswith(own) or relative in INSIDE):
@@ -98,7 +100,7 @@ def user_problems():
 def api_problems():
     problems = []
     for path in sorted((ROOT / "include/octet").glob("*.h")):
-        for include in INCLUDE.findall(path.read_text()):
+        for include in INCLUDE.findall(code_of(path.read_text())):
             if not include.startswith("octet/"):
                 problems.append(f"include/octet/{path.name}: includes {include}; installed headers stand alone")
     return problems

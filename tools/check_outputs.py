@@ -7,6 +7,8 @@ import pathlib
 import re
 import sys
 
+from cpp_functions import code_of
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HEADERS = ROOT / "include/octet"
 WRITER = re.compile(r"(?:^|[.>\s])((?:save|write)\w*)\([^;]*?std::filesystem::path&", re.M)
@@ -23,7 +25,7 @@ def writers():
     """Functions of the installed headers that take the path of a file to write."""
     found = set()
     for path in sorted(HEADERS.glob("*.h")):
-        found |= set(WRITER.findall(re.sub(r"//.*", "", path.read_text())))
+        found |= set(WRITER.findall(code_of(path.read_text())))
     return found
 
 
@@ -35,8 +37,8 @@ def main():
         if path.suffix not in (".cc", ".h") or path.name in (THE_PLACE, *APPENDS, FILLS):
             continue
         files += 1
-        for number, line in enumerate(path.read_text().splitlines(), 1):
-            code = re.sub(r'//.*|"(?:[^"\\]|\\.)*"', "", line)
+        for number, line in enumerate(code_of(path.read_text()).splitlines(), 1):
+            code = re.sub(r'"(?:[^"\\]|\\.)*"', "", line)
             for pattern in (calls, SYSTEM):
                 if found := pattern.search(code):
                     problems.append(f"cli/{path.name}:{number}: {found.group(0).strip()} writes past cli/{THE_PLACE}: make the file a flag "

@@ -6,6 +6,7 @@ src/CMakeLists.txt) may not use the header either, or the installed headers woul
 import sys
 
 from check_includes import INCLUDE, ROOT, declared, folder_of
+from cpp_functions import code_of
 
 OWNERS = {
     "core": {"closest", "constraints", "device_memory", "error", "input", "limits", "line_log", "machine", "output", "precision", "progress", "range", "tensor", "tensor_view", "threads", "work_limit"},
@@ -44,7 +45,7 @@ def include_problems(depends):
             continue
         relative = path.relative_to(ROOT / "src").as_posix()
         folder = folder_of(relative)
-        for include in INCLUDE.findall(path.read_text()):
+        for include in INCLUDE.findall(code_of(path.read_text())):
             if not include.startswith("octet/"):
                 continue
             count += 1

@@ -9,11 +9,13 @@ import pathlib
 import re
 import sys
 
+from cpp_functions import code_of
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def entries(def_file, macro):
-    text = re.sub(r"//.*", "", def_file.read_text())
+    text = code_of(def_file.read_text())
     return [m.group(1) for m in re.finditer(rf"\b{macro}\(\s*(\w+)", text)]
 
 
@@ -22,7 +24,7 @@ def defined(folder, pattern):
     for path in sorted(folder.rglob("*.cc")):
         if path.name.endswith("_test.cc"):
             continue
-        for match in re.finditer(pattern, path.read_text(), re.M):
+        for match in re.finditer(pattern, code_of(path.read_text()), re.M):
             found.setdefault(match.group(1), path)
     return found
 
@@ -39,11 +41,11 @@ def compare(def_file, listed, found, what):
 
 def check_lowerings(def_file, operators):
     """LOWERING("Operator", function, "kernels for f32"): one function may serve several operators. CHAIN("name", find, offer), in chains.def."""
-    text = re.sub(r"//.*", "", def_file.read_text())
+    text = code_of(def_file.read_text())
     lines = re.findall(r"\bLOWERING\(\s*\"(\w+)\",\s*(\w+),\s*\"[^\"]*\"\s*\)", text)
     found = defined(def_file.parent.parent, r"^Offer (\w+)\(const LowerRequest& \w+\) \{")
     chains_file = def_file.with_name("chains.def")
-    chains = re.findall(r"^CHAIN\(\"\w+\",\s*\w+,\s*(\w+)\)", chains_file.read_text(), re.M) if chains_file.exists() else []
+    chains = re.findall(r"^CHAIN\(\"\w+\",\s*\w+,\s*(\w+)\)", code_of(chains_file.read_text()), re.M) if chains_file.exists() else []
     problems = compare(def_file, [function for _, function in lines] + chains, found, "lowering")
     name = def_file.relative_to(ROOT)
     problems += [f"{name}: there is no operator {op}" for op, _ in lines if op not in operators]
@@ -53,7 +55,7 @@ def check_lowerings(def_file, operators):
 
 def check_kinds(def_file, operators):
     """KIND("Operator", function): TensorRT's names of layers."""
-    listed = re.findall(r"^KIND\(\"(\w+)\",\s*\w+\)", def_file.read_text(), re.M)
+    listed = re.findall(r"^KIND\(\"(\w+)\",\s*\w+\)", code_of(def_file.read_text()), re.M)
     name = def_file.relative_to(ROOT)
     problems = [f"{name}: there is no operator {op}" for op in listed if op not in operators]
     return problems + [f"{name}: {op} is listed twice" for op in sorted(set(listed)) if listed.count(op) > 1]
@@ -64,10 +66,6 @@ MATCHING = ("src/passes/", "src/precision/")  # folders that match operators by 
 LISTING = ("src/ops/", "src/backends/", "src/onnx/", "src/inspect/tensorrt_")
 
 
-def without_comments(text):
-    return re.sub(r"//[^\n]*", "", text)
-
-
 def named_in(statement, operators):
     """Operators whose names a statement holds, those aside of which it makes nodes."""
     statement = re.sub(r"\bfind_op\(\"\w+\"\)", "", statement)
@@ -76,7 +74,7 @@ def named_in(statement, operators):
 
 def check_names(path, operators):
     name = str(path.relative_to(ROOT))
-    text = without_comments(path.read_text())
+    text = code_of(path.read_text())
     problems = [f"{name}: compares op->name; ask is_op() in a pass, else a trait" for _ in re.findall(r"op->name\s*[=!]=\s*\"", text)]
     allowed = 1 if name.startswith(MATCHING) else 0
     for statement in text.split(";"):

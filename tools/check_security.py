@@ -7,6 +7,8 @@ import pathlib
 import re
 import sys
 
+from cpp_functions import code_of
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DEFINED = re.compile(r"\bTEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)")
 NAMED = re.compile(r"`((?:[A-Z]\w*)?\.(?:\w+\*?|\*))`")
@@ -17,7 +19,7 @@ def main():
     tests = set()
     for path in ROOT.glob("*/**/*_test.cc"):
         if "build" not in path.relative_to(ROOT).parts:
-            tests |= {f"{suite}.{name}" for suite, name in DEFINED.findall(path.read_text())}
+            tests |= {f"{suite}.{name}" for suite, name in DEFINED.findall(code_of(path.read_text()))}
     problems, count = [], 0
     for number, line in enumerate((ROOT / "SECURITY.md").read_text().splitlines(), 1):
         suite = ""

@@ -1,39 +1,36 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The size budget: file 400 lines, function 40, function of a kernel file 120. tools/size_exceptions.txt holds what
-was reviewed and kept larger, one "PATH LIMIT REASON" or "PATH:FUNCTION LIMIT REASON" a line; an exception that is no
-longer needed is an error, so the list only shrinks by itself."""
+"""What has grown: files over 400 lines of code, functions over 40, of a kernel's file over 120. It warns and forbids nothing: code is cut
+where a thing ends, and a number does not know where that is."""
 
 import sys
 
-from cpp_functions import ROOT, compare, functions, read_exceptions, sources
+from cpp_functions import ROOT, code_lines, functions, sources
 
 FILE_LINES, FUNCTION_LINES, KERNEL_LINES = 400, 40, 120
 
 
+def budget_of(name):
+    return KERNEL_LINES if "/kernels/" in name or "/families/" in name else FUNCTION_LINES
+
+
 def measured():
-    """Maps "path" and "path:function" to (lines, budget)."""
-    sizes = {}
+    """(what, lines, budget) of every file, and of every function outside of tests."""
     for path in sources():
-        name = str(path.relative_to(ROOT))
-        text = path.read_text()
-        sizes[name] = (text.count("\n"), FILE_LINES)
-        if name.endswith("_test.cc"):
-            continue
-        budget = KERNEL_LINES if "/kernels/" in name else FUNCTION_LINES
-        for function in functions(text):
-            key = f"{name}:{function.name}"
-            sizes[key] = (max(function.lines, sizes.get(key, (0, 0))[0]), budget)
-    return sizes
+        name, text = str(path.relative_to(ROOT)), path.read_text()
+        yield name, code_lines(text), FILE_LINES
+        if not name.endswith("_test.cc"):
+            for function in functions(text):
+                yield f"{name}:{function.name}", function.lines, budget_of(name)
 
 
 def main():
-    sizes = measured()
-    problems = compare(sizes, read_exceptions("tools/size_exceptions.txt", 1), "lines")
-    for problem in problems:
-        print(problem)
-    print(f"{len(sizes)} files and functions, {len(problems)} problems")
-    return 1 if problems or not sizes else 0
+    sizes = list(measured())
+    grown = [(what, lines, budget) for what, lines, budget in sizes if lines > budget]
+    for what, lines, budget in grown:
+        print(f"warning: {what}: {lines} lines, where most have at most {budget}; is it one thing?")
+    print(f"{len(sizes)} files and functions, {len(grown)} warnings")
+    return 0 if sizes else 1
 
 
 if __name__ == "__main__":

@@ -68,12 +68,10 @@ TEST(FoldingBudget, IsOneForAllBodies) {
       %y: f32[1] = Add(%x, %t)
       return %y
     })";
-    text += fmt::format(
-        "  %y{}: f32[1] = If(%k, %s, %x) {{else_branch={}, then_branch={}}}\n", i, branch,
-        branch);
+    text += fmt::format("  %y{}: f32[1] = If(%k, %s, %x) {{else_branch={}, then_branch={}}}\n", i,
+                        branch, branch);
   }
-  const Graph graph =
-      parse_graph(fmt::format("{}  return %y{}\n}}", text, kBodies - 1), find_op);
+  const Graph graph = parse_graph(fmt::format("{}  return %y{}\n}}", text, kBodies - 1), find_op);
   FoldingBudget budget(4e6);
   PropagateOptions options;
   options.budget = &budget;
