@@ -24,6 +24,7 @@
 #include "octet/profile.h"
 
 namespace octet::cli {
+namespace bench_cli {
 namespace {
 
 constexpr const char* kFooter =
@@ -264,8 +265,10 @@ void refuse_together(CLI::App& app) {
 }
 
 }  // namespace
+}  // namespace bench_cli
 
 Command add_bench(CLI::App& parent) {
+  using namespace bench_cli;
   auto options = std::make_shared<Options>();
   CLI::App* app = parent.add_subcommand("bench", "Measure latency and throughput on this machine");
   app->footer(kFooter);

@@ -34,20 +34,18 @@
 #include "octet/provenance.h"
 
 namespace octet::cli {
+namespace build_cli {
 namespace {
 
 constexpr const char* kFooter =
     "Calibration data is a folder of JPEG, PNG, WebP or BMP images, a folder of .npy or .npz "
-    "samples, or one "
-    ".npz whose\n"
+    "samples, or one .npz whose\n"
     "arrays have one sample a row. Without preprocessing flags images are resized to the model's "
-    "input. A\n"
-    "--preprocess file is one JSON object:\n"
+    "input. A\n--preprocess file is one JSON object:\n"
     "  {\"resize\": \"256\", \"crop\": \"224x224\", \"color\": \"rgb\", \"scale\": 255,\n"
     "   \"mean\": [0.485, 0.456, 0.406], \"std\": [0.229, 0.224, 0.225]}\n"
     "It is remembered in the engine. Models with Q/DQ nodes keep their own scales and need no "
-    "data.\n\n"
-    "Examples:\n"
+    "data.\n\nExamples:\n"
     "  octet build resnet20.onnx --int8 --calib photos/ --preprocess cifar.json -o resnet20.octet\n"
     "  octet build mobilenet.onnx --int8 --calib photos/ --resize 256 --crop 224x224 --scale 255\n"
     "  octet build yolo.onnx --int8 --calib street/ --letterbox 416x416:114 --report yolo.html\n"
@@ -373,8 +371,10 @@ void add_debug_flags(CLI::App& app, Options& options) {
 }
 
 }  // namespace
+}  // namespace build_cli
 
 Command add_build(CLI::App& parent) {
+  using namespace build_cli;
   auto options = std::make_shared<Options>();
   CLI::App* app = parent.add_subcommand("build", "Build an engine from an ONNX model");
   app->footer(kFooter);

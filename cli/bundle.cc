@@ -19,6 +19,7 @@
 #include "octet/case.h"
 
 namespace octet::cli {
+namespace bundle_cli {
 namespace {
 
 constexpr const char* kFooter =
@@ -146,8 +147,10 @@ int run(Options options) {
 }
 
 }  // namespace
+}  // namespace bundle_cli
 
 Command add_bundle(CLI::App& parent) {
+  using namespace bundle_cli;
   auto options = std::make_shared<Options>();
   options->inputs.max_samples = kDefaultRuns;
   CLI::App* app = parent.add_subcommand(

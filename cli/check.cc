@@ -21,6 +21,7 @@
 #include "octet/operators.h"
 
 namespace octet::cli {
+namespace check_cli {
 namespace {
 
 constexpr const char* kFooter =
@@ -223,8 +224,10 @@ int run(Options options, const CLI::App& app) {
 }
 
 }  // namespace
+}  // namespace check_cli
 
 Command add_check(CLI::App& parent) {
+  using namespace check_cli;
   auto options = std::make_shared<Options>();
   CLI::App* app = parent.add_subcommand(
       "check", "Say what an ONNX model is, whether it builds, and what would be INT8");

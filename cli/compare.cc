@@ -26,6 +26,7 @@
 #include "octet/json.h"
 
 namespace octet::cli {
+namespace compare_cli {
 namespace {
 
 constexpr const char* kFooter =
@@ -262,8 +263,10 @@ void add_flags(CLI::App& app, Options& options) {
 }
 
 }  // namespace
+}  // namespace compare_cli
 
 Command add_compare(CLI::App& parent) {
+  using namespace compare_cli;
   auto options = std::make_shared<Options>();
   CLI::App* app = parent.add_subcommand("compare", "Error against the model, for each layer");
   app->footer(kFooter);
@@ -273,6 +276,7 @@ Command add_compare(CLI::App& parent) {
 }
 
 Command add_simulate(CLI::App& parent) {
+  using namespace compare_cli;
   auto options = std::make_shared<Options>();
   CLI::App* app = parent.add_subcommand(
       "simulate", "Run the Q/DQ graph of an INT8 engine in FP32 beside the engine");

@@ -10,6 +10,7 @@
 #include "octet/machine.h"
 
 namespace octet::cli {
+namespace devices_cli {
 namespace {
 
 struct Options {
@@ -49,8 +50,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace devices_cli
 
 Command add_devices(CLI::App& parent) {
+  using namespace devices_cli;
   CLI::App* app = parent.add_subcommand("devices", "List what can run engines on this machine");
   auto options = std::make_shared<Options>();
   app->add_flag("--json", options->json, "print one JSON object");

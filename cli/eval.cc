@@ -31,6 +31,7 @@
 #include "octet/compile.h"
 
 namespace octet::cli {
+namespace eval_cli {
 namespace {
 
 constexpr const char* kFooter =
@@ -309,8 +310,10 @@ void add_threshold_flags(CLI::App& app, Options& options) {
 }
 
 }  // namespace
+}  // namespace eval_cli
 
 Command add_eval(CLI::App& parent) {
+  using namespace eval_cli;
   auto options = std::make_shared<Options>();
   CLI::App* app = parent.add_subcommand("eval", "Measure accuracy, and agreement with the model");
   app->footer(kFooter);

@@ -15,6 +15,7 @@
 #include "cli/terminal.h"
 
 namespace octet::cli {
+namespace export_cli {
 namespace {
 
 constexpr const char* kFooter =
@@ -83,8 +84,10 @@ int run(Options options) {
 }
 
 }  // namespace
+}  // namespace export_cli
 
 Command add_export(CLI::App& parent) {
+  using namespace export_cli;
   auto options = std::make_shared<Options>();
   CLI::App* app = parent.add_subcommand("export", "Write an engine as an ONNX model with Q/DQ");
   app->footer(kFooter);

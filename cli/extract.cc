@@ -13,6 +13,7 @@
 #include "cli/terminal.h"
 
 namespace octet::cli {
+namespace extract_cli {
 namespace {
 
 constexpr const char* kFooter =
@@ -68,8 +69,10 @@ int run(Options options) {
 }
 
 }  // namespace
+}  // namespace extract_cli
 
 Command add_extract(CLI::App& parent) {
+  using namespace extract_cli;
   auto options = std::make_shared<Options>();
   CLI::App* app = parent.add_subcommand("extract", "Cut a part of an ONNX model at named tensors");
   app->footer(kFooter);

@@ -20,6 +20,7 @@
 #include "octet/machine.h"
 
 namespace octet::cli {
+namespace inspect_cli {
 namespace {
 
 constexpr const char* kFooter =
@@ -195,8 +196,10 @@ int run(Options options) {
 }
 
 }  // namespace
+}  // namespace inspect_cli
 
 Command add_inspect(CLI::App& parent) {
+  using namespace inspect_cli;
   auto options = std::make_shared<Options>();
   CLI::App* app = parent.add_subcommand(
       "inspect", "Show every layer: ONNX nodes in it, type, kernel, shapes, and why");

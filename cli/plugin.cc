@@ -14,6 +14,7 @@
 #include "octet/plugins.h"
 
 namespace octet::cli {
+namespace plugin_cli {
 namespace {
 
 constexpr const char* kFooter =
@@ -96,8 +97,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace plugin_cli
 
 Command add_plugin(CLI::App& parent) {
+  using namespace plugin_cli;
   auto options = std::make_shared<Options>();
   CLI::App* app =
       parent.add_subcommand("plugin", "Check a library of operators, or begin a new one");

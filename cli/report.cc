@@ -23,6 +23,7 @@
 #include "octet/json.h"
 
 namespace octet::cli {
+namespace report_cli {
 namespace {
 
 constexpr const char* kFooter =
@@ -161,8 +162,10 @@ int run(Options& options) {
 }
 
 }  // namespace
+}  // namespace report_cli
 
 Command add_report(CLI::App& parent) {
+  using namespace report_cli;
   auto options = std::make_shared<Options>();
   CLI::App* app = parent.add_subcommand(
       "report", "Build a model in FP32, FP16, BF16 and INT8, and compare them in one table");

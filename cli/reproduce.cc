@@ -20,6 +20,7 @@
 #include "cli/thresholds.h"
 
 namespace octet::cli {
+namespace reproduce_cli {
 namespace {
 
 constexpr const char* kFooter =
@@ -183,8 +184,10 @@ int run(Options options) {
 }
 
 }  // namespace
+}  // namespace reproduce_cli
 
 Command add_reproduce(CLI::App& parent) {
+  using namespace reproduce_cli;
   auto options = std::make_shared<Options>();
   CLI::App* app =
       parent.add_subcommand("reproduce", "Build and run a case again, and say what differs");

@@ -24,6 +24,7 @@
 #include "octet/saved_outputs.h"
 
 namespace octet::cli {
+namespace run_cli {
 namespace {
 
 constexpr const char* kFooter =
@@ -243,8 +244,10 @@ void add_random_flags(CLI::App& app, Options& options) {
 }
 
 }  // namespace
+}  // namespace run_cli
 
 Command add_run(CLI::App& parent) {
+  using namespace run_cli;
   auto options = std::make_shared<Options>();
   CLI::App* app = parent.add_subcommand("run", "Run images or arrays through an engine");
   app->footer(kFooter);

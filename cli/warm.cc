@@ -17,6 +17,7 @@
 #include "cli/terminal.h"
 
 namespace octet::cli {
+namespace warm_cli {
 namespace {
 
 constexpr const char* kFooter =
@@ -116,8 +117,10 @@ int run(Options options) {
 }
 
 }  // namespace
+}  // namespace warm_cli
 
 Command add_warm(CLI::App& parent) {
+  using namespace warm_cli;
   auto options = std::make_shared<Options>();
   CLI::App* app =
       parent.add_subcommand("warm", "Compile an engine's kernels for GPUs that are not here");

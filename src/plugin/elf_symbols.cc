@@ -14,9 +14,9 @@ namespace {
 
 constexpr size_t kMostBytes = size_t{1} << 30;
 
-class Reader {
+class ElfReader {
  public:
-  explicit Reader(const std::vector<u8>& bytes) : bytes_(bytes) {}
+  explicit ElfReader(const std::vector<u8>& bytes) : bytes_(bytes) {}
 
   template <class T>
   std::optional<T> at(u64 offset) const {
@@ -50,7 +50,7 @@ std::vector<std::string> exported_symbols(const std::filesystem::path& library) 
   if (file.size() > kMostBytes) return names;
   std::vector<u8> bytes(file.size());
   file.read_at(0, bytes);
-  const Reader reader(bytes);
+  const ElfReader reader(bytes);
   const auto header = reader.at<Elf64_Ehdr>(0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return names;
   if (header->e_ident[EI_CLASS] != ELFCLASS64) return names;

@@ -13,7 +13,7 @@
 namespace octet {
 namespace {
 
-constexpr size_t kAlign = 64;
+constexpr size_t kBufferAlign = 64;
 constexpr std::byte kSlack{0xc3};
 constexpr size_t kSlots = 256;
 
@@ -46,7 +46,7 @@ GuardedMemory::GuardedMemory(s64 bytes, const std::string& name, At at)
     fail(Error::Code::out_of_memory, "no {} bytes between forbidden pages", bytes);
   map_ = static_cast<std::byte*>(map);
   // Tensors are aligned, so up to 63 bytes lie behind the last one: slack_is_untouched() watches over them.
-  data_ = map_ + page() + (at == At::end ? inner - up(size, kAlign) : 0);
+  data_ = map_ + page() + (at == At::end ? inner - up(size, kBufferAlign) : 0);
   Slot& slot = slots[slot_];
   slot = {map_, data_, data_ + size, map_ + map_bytes_, {}, {}, {}};
   std::snprintf(slot.before, sizeof slot.before, "it reads or writes before the start of %s",
