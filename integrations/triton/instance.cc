@@ -137,6 +137,21 @@ void Instance::run_group(Group& group) {
   }
   group.times.compute_end = now();
   count(group, sizes, plans_before);
+  ignore(guarded([&] { offer_to_clip_metrics(group); }));
+}
+
+void Instance::offer_to_clip_metrics(const Group& group) const {
+  ClipMetrics* metrics = model_.clip_metrics();
+  const int64_t rows = model_.counted_rows();
+  if (metrics == nullptr || group.rows < rows || !metrics->wants()) return;
+  const std::vector<Shape> shapes = shapes_of(group.requests[0].sample(), rows);
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    Tensor input(model_.signature().inputs[i].type.dtype, shapes[i]);
+    group.inputs[i].read(0, input.bytes(), input.mutable_data(), kHostMemory);
+    inputs.push_back(std::move(input));
+  }
+  metrics->offer(std::move(inputs));
 }
 
 void Instance::place_outputs(Group& group, const Runner::Prepared& prepared) {

@@ -61,6 +61,8 @@ class Instance {
   std::string_view memory(bool on_device) const {
     return on_device ? std::string_view(runner_.device()) : "cpu";
   }
+  // Some of what was run, to be counted; whatever becomes of it.
+  void offer_to_clip_metrics(const Group& group) const;
   void count(const Group& group, const std::vector<int64_t>& sizes, int64_t plans_before);
 
   TRITONBACKEND_ModelInstance* server_;

@@ -58,11 +58,18 @@ MetricFamilies::MetricFamilies()
       copied_bytes(family(TRITONSERVER_METRIC_KIND_COUNTER, "octet_copied_bytes_total",
                           "Bytes that were copied to gather batches and to take them apart")),
       engine_info(family(TRITONSERVER_METRIC_KIND_GAUGE, "octet_engine_info",
-                         "Always 1: which engine a model runs")) {}
+                         "Always 1: which engine a model runs")),
+      values(family(TRITONSERVER_METRIC_KIND_COUNTER, "octet_values_total",
+                    "Values that became codes, in the requests that were counted")),
+      clipped_values(family(TRITONSERVER_METRIC_KIND_COUNTER, "octet_clipped_values_total",
+                            "Values of these beyond their codes")),
+      calibration_clipped(family(TRITONSERVER_METRIC_KIND_GAUGE, "octet_calibration_clipped_share",
+                                 "The part of calibration's values beyond their codes")) {}
 
 MetricFamilies::~MetricFamilies() {
   for (TRITONSERVER_MetricFamily* made :
-       {compilations, rows, padded_rows, copied_bytes, engine_info}) {
+       {compilations, rows, padded_rows, copied_bytes, engine_info, values, clipped_values,
+        calibration_clipped}) {
     if (made != nullptr) ignore(TRITONSERVER_MetricFamilyDelete(made));
   }
 }

@@ -42,6 +42,9 @@ class MetricFamilies {
   TRITONSERVER_MetricFamily* padded_rows = nullptr;
   TRITONSERVER_MetricFamily* copied_bytes = nullptr;
   TRITONSERVER_MetricFamily* engine_info = nullptr;
+  TRITONSERVER_MetricFamily* values = nullptr;
+  TRITONSERVER_MetricFamily* clipped_values = nullptr;
+  TRITONSERVER_MetricFamily* calibration_clipped = nullptr;
 };
 
 // Of one version of a model.

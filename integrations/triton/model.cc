@@ -77,6 +77,8 @@ Labels with_engine(Labels labels, const Engine& engine) {
     labels.emplace_back("octet", made->version);
     labels.emplace_back("model_hash", made->model_hash);
     labels.emplace_back("data_hash", made->data_hash);
+    labels.emplace_back("calibration", made->methods);
+    labels.emplace_back("samples", std::to_string(made->samples));
   }
   return labels;
 }
@@ -130,6 +132,26 @@ ServedModel::ServedModel(TRITONBACKEND_Model* server, const Backend& backend)
   parse_sample_shapes(settings_.shapes,
                       signature_.inputs);  // of what was written wrongly the load tells
   info_.set(1);
+  watch_clipping(backend);
+}
+
+// Beside what is served, and nothing that it needs.
+void ServedModel::watch_clipping(const Backend& backend) {
+  const double percent = settings_.clip_watch.value_or(backend.settings.clip_watch);
+  if (percent == 0) return;
+  try {
+    clip_metrics_ =
+        std::make_unique<ClipMetrics>(engine_, percent / 100, backend.families, labels_of(server_));
+  } catch (const Error& error) {
+    clip_metrics_.reset();
+    const bool nothing = error.code() == Error::Code::unsupported;
+    log(nothing ? TRITONSERVER_LOG_VERBOSE : TRITONSERVER_LOG_WARN,
+        fmt::format("{}: clipped values are not counted: {}", title_, error.what()));
+  }
+}
+
+int64_t ServedModel::counted_rows() const {
+  return signature_.batched() ? std::max<int64_t>(signature_.fixed_batch, 1) : 0;
 }
 
 Json ServedModel::config() const { return config_of(server_); }
@@ -281,7 +303,14 @@ BatchPlan ServedModel::warm_up(Runner& runner) {
     if (samples.empty())
       costs.push_back({std::max<int64_t>(size, 1), static_cast<double>(size + 1)});
   }
-  if (costs_.empty()) costs_ = costs;
+  if (costs_.empty()) {
+    costs_ = costs;
+    // What fails here fails again beside a request, and nobody waits for it there.
+    for (const SampleShapes& sample : samples) {
+      if (clip_metrics_ != nullptr)
+        ignore(guarded([&] { clip_metrics_->prepare(shapes_of(sample, counted_rows())); }));
+    }
+  }
   return BatchPlan(costs_);
 }
 

@@ -2,12 +2,14 @@
 // One version of a model: its engine, what requests look like, and what its instances share.
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "batch_plan.h"
+#include "clip_metrics.h"
 #include "metrics.h"
 #include "octet/engine.h"
 #include "runner.h"
@@ -34,6 +36,11 @@ class ServedModel {
   const ModelMetrics& metrics() const { return metrics_; }
   const std::string& title() const { return title_; }  // "resnet50 version 2", for the log
 
+  // Null where nothing is counted.
+  ClipMetrics* clip_metrics() { return clip_metrics_.get(); }
+  // How many rows of requests are counted together; 0: a request as it is.
+  int64_t counted_rows() const;
+
   // What an instance of the configuration runs on.
   std::string device_for(TRITONBACKEND_ModelInstance* instance) const;
   int threads_for(const std::string& device);
@@ -52,6 +59,7 @@ class ServedModel {
 
   Json config() const;
   void complete(const Backend& backend);
+  void watch_clipping(const Backend& backend);
   void refuse_batches(const std::string& reason) const;
   int64_t batch_to_offer(const Backend& backend);
   std::vector<SampleShapes> known_samples() const;
@@ -66,6 +74,7 @@ class ServedModel {
   Signature signature_;
   ModelMetrics metrics_;
   Metric info_;
+  std::unique_ptr<ClipMetrics> clip_metrics_;
   std::mutex trying_;
   std::optional<std::string> mixing_;  // why rows depend on each other; empty: they do not
   std::mutex warming_;

@@ -48,6 +48,15 @@ int64_t number_in(const std::string& key, const std::string& text, int64_t least
   return *value;
 }
 
+double percent_of(const std::string& key, const std::string& text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !(value >= 0 && value <= 100))
+    refuse(key, text, "percent of a processor's time, from 0 to 100");
+  return value;
+}
+
 // "512M", "16G"
 int64_t bytes_of(const std::string& key, const std::string& text) {
   static constexpr std::string_view kUnits = "KMGT";
@@ -158,6 +167,9 @@ BackendSettings backend_settings(const Json& config) {
   with("memory-limit", [&](const std::string& key, const std::string& value) {
     settings.memory_limit = bytes_of(key, value);
   });
+  with("clip-watch", [&](const std::string& key, const std::string& value) {
+    settings.clip_watch = percent_of(key, value);
+  });
   return settings;
 }
 
@@ -184,6 +196,8 @@ ModelSettings model_settings(const Json& config) {
          settings.precision = value;
        }},
       {"calibration_cache", copy_to(settings.calibration_cache)},
+      {"clip_watch",
+       [&](const std::string& value) { settings.clip_watch = percent_of("clip_watch", value); }},
   };
   const Json given = config.value("parameters", Json::object());
   for (const auto& [key, value] : given.items()) {

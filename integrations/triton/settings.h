@@ -21,6 +21,7 @@ struct BackendSettings {
       0;  // of an instance whose model names none; 0: the processors, shared by the model's instances
   int64_t default_max_batch = 4;  // of models without a configuration; Triton's own key and default
   int64_t memory_limit = 0;       // of the whole process; 0: Octet's default
+  double clip_watch = 1;  // percent of one processor's time, of models that name none; 0: none
 };
 
 // Sizes of one request without its batch, by input in the engine's order.
@@ -35,6 +36,7 @@ struct ModelSettings {
   bool warm_up = true;
   std::string precision = "int8";  // of model.onnx
   std::string calibration_cache = "model.cache";
+  std::optional<double> clip_watch;  // percent of one processor's time that counting takes
 };
 
 // Throw Error(invalid_argument) naming key, value and what was expected.

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _octet
+from ._clipping import ClipWatch
 from ._data import by_name, is_array, wrong
 
 
@@ -20,18 +21,19 @@ class Context:
         engine: What to run.
         threads: That compute one run, 1 to 256.
         device: "cpu", or "cuda:0" and so on.
+        watch: Counts what the engine's codes clip of some of the runs' inputs; any number of contexts may share one.
 
     Raises:
         Error: There is no such device, or the threads or the memory cannot be had.
     """
 
-    def __init__(self, engine: _octet.Engine, *, threads: int = 1, device: str = "cpu") -> None:
+    def __init__(self, engine: _octet.Engine, *, threads: int = 1, device: str = "cpu", watch: ClipWatch | None = None) -> None:
         if not 1 <= threads <= 256:
             raise wrong(f"threads {threads}: expected 1 to 256")
         self.engine = engine
         self._inputs = engine.inputs
         self._outputs = engine.outputs
-        self._native = _octet.NativeContext(engine, threads, device)
+        self._native = _octet.NativeContext(engine, threads, device, None if watch is None else watch._native)
 
     def run(self, *inputs: Any, out: Any = None, stream: int | None = None) -> list[Any]:
         """Runs the engine once.

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "arrays.h"
+#include "clipping.h"
 #include "engine.h"
 #include "module.h"
 #include "octet/error.h"
@@ -22,15 +23,17 @@ namespace {
 
 // Threads of Python may call one context at the same time: then they run one after the other.
 struct PyContext {
-  PyContext(const PyEngine& engine, const ContextOptions& options)
+  PyContext(const PyEngine& engine, const ContextOptions& options, const PyClipWatch* clips)
       : inputs(engine.engine.inputs()),
         outputs(engine.engine.outputs()),
         device(device_info(options.device).name),
+        watch(clips == nullptr ? nullptr : clips->watch),
         context(engine.engine.make_context(options)) {}
 
   const std::vector<TensorInfo> inputs;
   const std::vector<TensorInfo> outputs;
   const std::string device;
+  const std::shared_ptr<ClipWatch> watch;  // null: nothing is counted
   Context context;
   std::mutex mutex;
 };
@@ -90,6 +93,7 @@ nb::list run(PyContext& self, nb::sequence inputs, const Stream& stream) {
     const nb::gil_scoped_release unlocked;
     const std::lock_guard lock(self.mutex);
     outputs = self.context.run(views_of(arrays), options_of(stream, any_on_device(arrays)));
+    if (self.watch != nullptr) offer(*self.watch, arrays);
   }
   nb::list results;
   for (const Tensor& output : outputs) results.append(to_numpy(output));
@@ -107,6 +111,7 @@ void run_into(PyContext& self, nb::sequence inputs, nb::sequence outputs, const 
   self.context.run_into(views_of(from), views,
                         options_of(stream, any_on_device(from) || any_on_device(to)));
   if (!stream) self.context.synchronize();
+  if (self.watch != nullptr) offer(*self.watch, from);
 }
 
 void prepare(PyContext& self, const std::vector<std::vector<int64_t>>& input_shapes,
@@ -123,13 +128,14 @@ void add_context(nb::module_& module) {
   nb::class_<PyContext>(module, "NativeContext", "What octet.Context is made of.")
       .def(
           "__init__",
-          [](PyContext* self, const PyEngine& engine, int threads, const std::string& device) {
+          [](PyContext* self, const PyEngine& engine, int threads, const std::string& device,
+             const PyClipWatch* watch) {
             ContextOptions options;
             options.threads = threads;
             options.device = device;
-            new (self) PyContext(engine, options);
+            new (self) PyContext(engine, options, watch);
           },
-          nb::arg("engine"), nb::arg("threads"), nb::arg("device"),
+          nb::arg("engine"), nb::arg("threads"), nb::arg("device"), nb::arg("watch").none(),
           nb::call_guard<nb::gil_scoped_release>())
       .def("run", &run, nb::arg("inputs"), nb::arg("stream").none())
       .def("run_into", &run_into, nb::arg("inputs"), nb::arg("outputs"), nb::arg("stream").none())

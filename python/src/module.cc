@@ -23,6 +23,7 @@ NB_MODULE(_octet, module) {
   module.attr("version") = OCTET_VERSION;
   octet::python::add_errors(module);
   octet::python::add_engine(module);
+  octet::python::add_clipping(module);
   octet::python::add_context(module);
   octet::python::add_compile(module);
   octet::python::add_compare(module);

@@ -39,4 +39,16 @@ Graph kept_graph(const Model& model) {
            : "the engine has no INT8 layer, so its ONNX model is what other runtimes take");
 }
 
+std::shared_ptr<Model> simulated(const Model& model) {
+  auto made = std::make_shared<Model>();
+  made->graph = kept_graph(model);
+  forget_size_numbers(made->graph);
+  for (Node& node : made->graph.nodes)
+    node.decision = {Precision::f32, ReasonCode::float_build, "simulated in f32"};
+  made->producer = model.producer;
+  made->preprocess = model.preprocess;
+  made->equalized = model.equalized;
+  return made;
+}
+
 }  // namespace octet

@@ -10,6 +10,7 @@
 #include "passes/infer_types.h"
 #include "passes/pass.h"
 #include "pipeline/bodies.h"
+#include "pipeline/clipped_share.h"
 #include "pipeline/float_model.h"
 #include "pipeline/provenance.h"
 #include "pipeline/slow_engine.h"
@@ -137,11 +138,13 @@ std::optional<Graph> if_quantized(const Graph& graph) {
 }
 
 // Where Q/DQ became integer operators, what they were made of.
-std::shared_ptr<const KeptGraph> kept(Graph placed, const Graph& fused, WeightCodes& codes) {
+void keep(Graph placed, const FloatModel& model, const Graph& fused, Model& result) {
   drop_marks(placed);
-  Graph graph = with_explicit_weights(std::move(placed), fused, codes);
+  Graph graph = with_explicit_weights(std::move(placed), fused, *model.weight_codes);
   forget_size_numbers(graph);
-  return std::make_shared<const KeptGraph>(std::move(graph));
+  if (model.ranges != nullptr)
+    result.calibration_clipped = clipped_in_calibration(graph, *model.graph, *model.ranges);
+  result.with_qdq = std::make_shared<const KeptGraph>(std::move(graph));
 }
 
 // Each body as its own model.
@@ -212,7 +215,7 @@ Model quantize_layers(const FloatModel& model, const PrecisionPlan& plan,
   Model result = described(model, places);
   name_codes(graph, result.equalized);
   if (placed) name_codes(*placed, result.equalized);
-  if (placed) result.with_qdq = kept(std::move(*placed), graph, *model.weight_codes);
+  if (placed) keep(std::move(*placed), model, graph, result);
   result.graph = std::move(graph);
   if (model.place.empty()) result.provenance = provenance_of(model, plan, places);
   result.constraints = {plan.constraint_mode, plan.constraints, std::move(requests.nodes)};

@@ -5,7 +5,6 @@
 #include <unordered_set>
 
 #include "core/memory.h"
-#include "passes/infer_types.h"
 #include "passes/match.h"
 #include "pipeline/kept.h"
 #include "runtime/inside.h"
@@ -54,15 +53,8 @@ class Renamer {
 Engine simulation(const Engine& engine) {
   return without_bad_alloc([&] {
     const Model& made = Inside::model(engine);
-    auto model = std::make_shared<Model>();
-    model->graph = kept_graph(made);
+    std::shared_ptr<Model> model = simulated(made);
     Renamer(model->graph, made.graph).run();
-    forget_size_numbers(model->graph);
-    for (Node& node : model->graph.nodes)
-      node.decision = {Precision::f32, ReasonCode::float_build, "simulated in f32"};
-    model->producer = made.producer;
-    model->preprocess = made.preprocess;
-    model->equalized = made.equalized;
     return Inside::engine(std::move(model));
   });
 }

@@ -22,6 +22,8 @@ constexpr int kMaxDepth = 16;
 constexpr int kMaxValues = 100'000;
 // A model may have more nodes than that; then what was asked of them is not kept.
 constexpr size_t kMaxRequests = 40'000;
+// The same of tensors and what calibration clipped of them.
+constexpr size_t kMaxClipped = 20'000;
 
 json parse_bounded(std::string_view text) {
   int values = 0;
@@ -133,6 +135,18 @@ EqualizedValues equalized_of(const json& manifest) {
   return equalized;
 }
 
+std::map<std::string, f64> clipped_of(const json& manifest) {
+  std::map<std::string, f64> clipped;
+  if (!manifest.contains("calibration_clipped")) return clipped;
+  for (const auto& [name, share] : manifest["calibration_clipped"].items()) {
+    const auto part = share.get<f64>();
+    if (!(part >= 0 && part <= 1))
+      fail(Error::Code::invalid_model, "manifest: {} of tensor '{}' clipped", part, name);
+    clipped.emplace(name, part);
+  }
+  return clipped;
+}
+
 s64 attached_in(const json& manifest) {
   const s64 attached = manifest.value("attachment_bytes", s64{0});
   if (attached < 0) fail(Error::Code::invalid_model, "manifest: {} bytes attached", attached);
@@ -159,6 +173,10 @@ std::string write_manifest(const Model& model) {
   if (!plugins.empty()) manifest["plugins"] = std::move(plugins);
   if (!model.calibrated_inputs.empty())
     manifest["calibrated_inputs"] = json(profiles_json(model.calibrated_inputs));
+  if (model.calibration_clipped.size() <= kMaxClipped) {
+    for (const auto& [name, share] : model.calibration_clipped)
+      manifest["calibration_clipped"][name] = share;
+  }
   for (const auto& [name, exponents] : model.equalized)
     manifest["equalized"][name] = exponents_text(exponents);
   if (model.preprocess) manifest["preprocess"] = json::parse(to_json(*model.preprocess));
@@ -186,6 +204,7 @@ s64 read_manifest(std::string_view text, Model& model) {
     check_plugins(plugins_of(manifest));
     model.calibrated_inputs = profiles_of(manifest);
     model.equalized = equalized_of(manifest);
+    model.calibration_clipped = clipped_of(manifest);
     if (manifest.contains("preprocess")) {
       JsonTree<json> own(manifest["preprocess"]);
       json& preprocess = own.value;

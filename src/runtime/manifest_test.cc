@@ -35,9 +35,11 @@ TEST(Manifest, IsWrittenAsItWasRead) {
                              {"a", Precision::f16, Precision::int8},
                              {"a2", Precision::f32, Precision::f32}};
   model.equalized = {{"conv.equalized", {0, 3, 20}}};
+  model.calibration_clipped = {{"conv", 1.0 / 3}, {"input", 0}};
   const std::string text = write_manifest(model);
   Model read_again;
   read_manifest(text, read_again);
+  EXPECT_EQ(read_again.calibration_clipped, model.calibration_clipped);
   EXPECT_EQ(write_manifest(read_again), text);
   EXPECT_EQ(read_again.provenance, model.provenance);
   EXPECT_EQ(read_again.equalized, model.equalized);
@@ -48,6 +50,15 @@ TEST(Manifest, ExponentsOfChannelsAreBounded) {
   std::string text = write_manifest(model);
   text.insert(1, R"("equalized":{"conv.equalized":"0z"},)");
   expect_error([&] { read_manifest(text, model); }, Error::Code::invalid_model, {"'z'"});
+}
+
+TEST(Manifest, WhatCalibrationClippedIsAShare) {
+  for (const char* wrong : {"1.5", "-0.1", "\"all\"", "{}"}) {
+    Model model;
+    std::string text = write_manifest(model);
+    text.insert(1, "\"calibration_clipped\":{\"conv\":" + std::string(wrong) + "},");
+    expect_error([&] { read_manifest(text, model); }, Error::Code::invalid_model, {"manifest"});
+  }
 }
 
 TEST(Equalized, ValuesAreTheNetworksAgain) {

@@ -3,6 +3,7 @@
 // of how it was made. An engine file holds one Model and nothing of the machine.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,8 @@ struct Model {
   std::string range_method;  // "entropy", "minmax"; empty without calibration
   s64 calibration_samples = 0;
   std::vector<InputProfile> calibrated_inputs = {};  // one for each input, or none
+  // By the tensor that becomes codes: the part of calibration's values that lay beyond them. Tensors without a histogram are not listed.
+  std::map<std::string, f64> calibration_clipped = {};
   EqualizedValues equalized = {};
   AskedPrecisions constraints = {};
   // What else the build knew, as octet/provenance.h writes it; empty: it did not say.

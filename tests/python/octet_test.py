@@ -212,6 +212,37 @@ class Runs(unittest.TestCase):
             worker.join()
         self.assertEqual(wrong, [])
 
+    def test_drift_is_seen_in_what_codes_clip(self):
+        engine = compiled(calibration=images("calib")[0], method="minmax")
+        watch = octet.ClipWatch(engine, model='digits "1"', version="2", share=1)
+        contexts = [octet.Context(engine, watch=watch) for _ in range(2)]
+        for context in contexts:
+            context.run(images("calib")[0])
+            watch.finish()
+        same = watch.tensors()
+        self.assertEqual((watch.runs, watch.failures), (2, 0))
+        self.assertEqual((same[0]["tensor"], same[0]["values"], same[0]["calibrated"]), ("image", 2 * 200 * 64, 0.0))
+        self.assertEqual((same[0]["below"], same[0]["above"]), (0, 0))
+        out, drifted = np.empty((200, 10), np.float32), 3 * images("calib")[0]
+        contexts[0].run(drifted, out=out)
+        watch.finish()
+        above = int((drifted > np.float32(same[0]["codes"][1])).sum())
+        self.assertGreater(above, 0)
+        self.assertEqual(watch.tensors()[0]["above"], above)
+        label = 'model="digits \\"1\\"",version="2",tensor="image"'
+        for line in (f"octet_values_total{{{label}}} {3 * 200 * 64}", f'octet_clipped_values_total{{{label},side="high"}} {above}',
+                     f"octet_calibration_clipped_share{{{label}}} 0"):
+            self.assertIn(line, octet.metrics().splitlines())
+        del context, contexts, watch
+        gc.collect()
+        self.assertNotIn("digits", octet.metrics())
+        for wrong in ({"share": 0}, {"share": 2}):
+            with self.assertRaises(octet.Error):
+                octet.ClipWatch(engine, **wrong)
+        with self.assertRaises(octet.Error) as caught:
+            octet.ClipWatch(compiled())
+        self.assertEqual(caught.exception.code, "unsupported")
+
     def test_files_bytes_and_pickles(self):
         path = scratch() / "python.octet"
         self.engine.save(path)
