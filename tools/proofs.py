@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Proofs that take too long for every run of CI. CI runs two of them, which the commit's hash chooses; `./dev prove` runs all of
+them, or those that are named, and writes into tests/proofs.json what was found, of which inputs and when. tools/check_proofs.py holds the record
+to the tree: a proof that failed, or whose inputs have changed and that is older than MOST_DAYS, fails there.
+
+usage: proofs.py list | sample [COMMIT] | run [NAME|GROUP...]"""
+
+import argparse
+import dataclasses
+import datetime
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+from cpp_functions import code_of
+from sample import head, pick
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RECORD = ROOT / "tests/proofs.json"
+# In which the samples of CI go through every group several times.
+MOST_DAYS = 14
+CODE = (".cc", ".h", ".cu", ".cuh", ".def")
+
+
+@dataclasses.dataclass(frozen=True)
+class Proof:
+    name: str
+    group: str
+    what: str
+    preset: str
+    targets: tuple
+    command: str
+    inputs: tuple  # globs below the root
+    since: str  # the day it was added, from which a first record is due
+    minutes: int  # on two cores, when all is built
+
+
+def tests(preset, *names):
+    """They ran, that is, and were not skipped."""
+    pattern = "|".join(name.replace(".", r"\.") for name in names)
+    return (f"ctest --test-dir build/{preset} --output-on-failure --no-tests=error -R '^({pattern})$'"
+            f" && ! grep '^Test Skipped' build/{preset}/Testing/Temporary/LastTest.log")
+
+
+def threads(name, inputs):
+    return Proof(f"threads.{name}", "threads", f"unit tests of {name} under the thread sanitizer", "tsan", (f"{name}_tests",), tests("tsan", name),
+                 (*inputs, "CMakePresets.json"), ADDED, 4)
+
+
+def released(name, what, inputs, minutes):
+    """A test of the release build with the label `proof`, which leaves it out of ./dev test."""
+    return Proof(name, "released", what, "release", ("release_tests",), tests("release", name), inputs, ADDED, minutes)
+
+
+ADDED = "2026-11-27"
+CORE = ("src/core/**/*",)
+PLAN = (*CORE, "src/graph/**/*", "src/ops/**/*", "src/plan/**/*")
+RUN = (*PLAN, "src/backends/**/*", "src/runtime/**/*")
+CUDA = ("src/backends/cuda/**/*", "tests/gpu/**/*.cc", "tests/gpu/**/*.h")
+PLUGINS = ("src/plugin/**/*", "cli/plugin*", "tests/plugin_faults/*", "tests/cli/plugin_check*")
+PROOFS = (
+    threads("core", CORE),
+    threads("plan", PLAN),
+    threads("runtime", RUN),
+    threads("triton", (*RUN, "integrations/triton/**/*")),
+    released("cli.plugin_check", "octet plugin check finds each of the planted faults", PLUGINS, 5),
+    released("cli.plugin_check_cuda", "and those of kernels on a GPU", PLUGINS, 2),
+    released("hostile.large", "models that ask for more memory, time and files than there are", ("src/onnx/**/*", "src/core/**/*", "tests/hostile/*"), 3),
+    released("gpu.sweeps_9.0", "the emulated Hopper with three times the cases of a run of CI", CUDA, 4),
+    released("onnxruntime.models_all", "every model of ../shared in ONNX Runtime, equal to octet run to the byte",
+             ("integrations/onnxruntime/**/*", "integrations/wire/*", "tests/onnxruntime/*"), 8),
+    Proof("gpu_faults_9.0", "instrumented", "every call of the driver fails in turn on a Hopper, under the address sanitizer", "sanitizers",
+          ("gpu_faults_tests",), tests("sanitizers", "gpu_faults_9.0"), CUDA, ADDED, 2),
+)
+
+
+def content_of(path):
+    """What of a file a proof is of: words beside its code void nothing."""
+    if path.suffix in CODE:
+        return " ".join(code_of(path.read_text()).split()).encode()
+    return path.read_bytes()
+
+
+def files_of(proof):
+    found = {path for glob in proof.inputs for path in ROOT.glob(glob) if path.is_file() and path.suffix != ".md" and "__pycache__" not in path.parts}
+    return sorted(found)
+
+
+def inputs_hash(proof):
+    whole = hashlib.sha256(f"{proof.command}\0".encode())
+    for path in files_of(proof):
+        whole.update(str(path.relative_to(ROOT)).encode() + b"\0" + content_of(path) + b"\0")
+    return whole.hexdigest()[:16]
+
+
+def read_record():
+    return json.loads(RECORD.read_text()) if RECORD.exists() else {}
+
+
+def write_record(name, entry):
+    RECORD.write_text(json.dumps({**read_record(), name: entry}, indent=2, sort_keys=True) + "\n")
+
+
+def run(proof):
+    """Whether it held; what was built and said goes to the terminal."""
+    print(f"\n== proof {proof.name}: {proof.what} (about {proof.minutes} minutes)", flush=True)
+    jobs = str(os.cpu_count())
+    steps = (["cmake", "--preset", proof.preset], ["cmake", "--build", f"build/{proof.preset}", "-j", jobs, "--target", *proof.targets],
+             ["bash", "-c", proof.command])
+    for step in steps:
+        quiet = {"stdout": subprocess.DEVNULL} if step[0] == "cmake" and step[1] == "--preset" else {}
+        if subprocess.run(step, cwd=ROOT, check=False, **quiet).returncode != 0:
+            print(f"proof {proof.name} does not hold: {' '.join(step)}", flush=True)
+            return False
+    return True
+
+
+def prove(proofs, keep):
+    failed = []
+    for proof in proofs:
+        start, before = time.monotonic(), inputs_hash(proof)
+        held = run(proof)
+        failed += [] if held else [proof.name]
+        if keep:
+            write_record(proof.name, {"inputs": before, "date": datetime.date.today().isoformat(), "commit": head()[:8], "held": held,
+                                      "seconds": round(time.monotonic() - start)})
+    print(f"\n{len(proofs)} proofs, {len(failed)} do not hold{': ' + ', '.join(failed) if failed else ''}")
+    return 1 if failed else 0
+
+
+def named(words):
+    """The proofs of names and groups; all without any."""
+    unknown = [word for word in words if not any(word in (proof.name, proof.group) for proof in PROOFS)]
+    if unknown:
+        raise SystemExit(f"error: there is no proof {', '.join(unknown)}; proofs.py list names them")
+    return [proof for proof in PROOFS if not words or proof.name in words or proof.group in words]
+
+
+def sampled(commit):
+    """One proof of the thread sanitizer's, and one of all others."""
+    groups = {}
+    for proof in PROOFS:
+        groups.setdefault(proof.group == "threads", {})[proof.name] = proof
+    return [found[pick(found, commit)] for found in groups.values()]
+
+
+def due(proof, record, today):
+    """What is wrong with a proof's record (None: nothing), and what is only to be known."""
+    entry = record.get(proof.name)
+    if entry and not entry["held"]:
+        return f"{proof.name} does not hold since {entry['date']} ({entry['commit']}): {proof.what}", None
+    if entry and entry["inputs"] == inputs_hash(proof):
+        return None, None
+    last = datetime.date.fromisoformat(entry["date"] if entry else proof.since)
+    end = last + datetime.timedelta(days=MOST_DAYS)
+    state = f"its inputs have changed since {last}" if entry else "it was never run"
+    if today > end:
+        return f"{proof.name}: {state}; ./dev prove {proof.name}, and commit tests/proofs.json", None
+    return None, f"{proof.name}: {state}; due by {end}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("verb", choices=("list", "sample", "run"))
+    parser.add_argument("words", nargs="*")
+    args = parser.parse_args()
+    if args.verb == "list":
+        for proof in PROOFS:
+            print(f"{proof.name:24} {proof.minutes:3} min  {proof.what}")
+        return 0
+    if args.verb == "sample":
+        return prove(sampled(args.words[0] if args.words else head()), keep=False)
+    return prove(named(args.words), keep=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
