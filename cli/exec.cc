@@ -28,10 +28,10 @@ constexpr const char* kSearched = "LD_LIBRARY_PATH";
 constexpr const char* kExecFooter =
     "The program finds libnvinfer.so.10, libnvonnxparser.so.10 and libnvinfer_plugin.so.10 of "
     "Octet, and where there\n"
-    "is no GPU that Octet can use a libcudart.so.12 for such machines, in front of what "
-    "LD_LIBRARY_PATH says. All words\n"
-    "behind PROGRAM are the program's, and so is the exit code; -- in front of it ends octet's own "
-    "flags.\n"
+    "is no GPU that Octet can use the libraries of CUDA 12 and 13 for such machines, in front of "
+    "what LD_LIBRARY_PATH\n"
+    "says. All words behind PROGRAM are the program's, and so is the exit code; -- in front of it "
+    "ends octet's own flags.\n"
     "docs/tensorrt-api.md has what was run.\n\n"
     "Examples:\n"
     "  octet exec python infer.py model.engine\n"
@@ -47,6 +47,13 @@ bool has_gpu() {
   }
 }
 
+// The runtime of CUDA for this machine, and what programs were linked with beside it.
+std::string runtime_folders(const fs::path& runtime) {
+  std::string folders = ":" + runtime.string();
+  if (fs::is_directory(runtime / "libraries")) folders += ":" + (runtime / "libraries").string();
+  return folders;
+}
+
 std::string searched_folders() {
   const auto libraries = tensorrt_folders("10");
   if (libraries.empty()) {
@@ -55,7 +62,7 @@ std::string searched_folders() {
   }
   std::string folders = fs::canonical(libraries[0]).string();
   if (const auto runtime = tensorrt_folders("cudart"); !runtime.empty() && !has_gpu())
-    folders += ":" + fs::canonical(runtime[0]).string();
+    folders += runtime_folders(fs::canonical(runtime[0]));
   const char* before = std::getenv(kSearched);
   return before == nullptr || *before == '\0' ? folders : folders + ":" + before;
 }

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstring>
+#include <filesystem>
 
 #include "support.h"
 
@@ -75,11 +76,12 @@ TEST(Cudart, PropertiesAsOfCuda13) {
 // So are those compiled for a default stream of each thread.
 TEST(Cudart, NamesOfStreamsOfThreads) {
   for (const char* name :
-       {"cudaMemcpy_ptds", "cudaMemset_ptds", "cudaMemsetAsync_ptsz", "cudaMallocAsync_ptsz",
-        "cudaFreeAsync_ptsz", "cudaStreamSynchronize_ptsz", "cudaStreamWaitEvent_ptsz",
-        "cudaStreamQuery_ptsz", "cudaStreamBeginCapture_ptsz", "cudaStreamEndCapture_ptsz",
-        "cudaStreamIsCapturing_ptsz", "cudaLaunchHostFunc_ptsz", "cudaGraphLaunch_ptsz",
-        "cudaEventRecord_ptsz"})
+       {"cudaMemcpy_ptds", "cudaMemcpy2D_ptds", "cudaMemcpy2DAsync_ptsz",
+        "cudaEventRecordWithFlags_ptsz", "cudaMemset_ptds", "cudaMemsetAsync_ptsz",
+        "cudaMallocAsync_ptsz", "cudaFreeAsync_ptsz", "cudaStreamSynchronize_ptsz",
+        "cudaStreamWaitEvent_ptsz", "cudaStreamQuery_ptsz", "cudaStreamBeginCapture_ptsz",
+        "cudaStreamEndCapture_ptsz", "cudaStreamIsCapturing_ptsz", "cudaLaunchHostFunc_ptsz",
+        "cudaGraphLaunch_ptsz", "cudaEventRecord_ptsz"})
     EXPECT_NE(dlsym(RTLD_DEFAULT, name), nullptr) << name;
   const auto copy =
       reinterpret_cast<decltype(&cudaMemcpyAsync)>(dlsym(RTLD_DEFAULT, "cudaMemcpyAsync_ptsz"));
@@ -87,6 +89,67 @@ TEST(Cudart, NamesOfStreamsOfThreads) {
   int from = 7, to = 0;
   EXPECT_EQ(copy(&to, &from, sizeof(to), cudaMemcpyHostToHost, nullptr), cudaSuccess);
   EXPECT_EQ(to, 7);
+}
+
+TEST(Cudart, RowsAreCopied) {
+  const char from[] = "ab--cd--";
+  char to[] = "......";
+  EXPECT_EQ(cudaMemcpy2D(to, 3, from, 4, 2, 2, cudaMemcpyDefault), cudaSuccess);
+  EXPECT_STREQ(to, "ab.cd.");
+  EXPECT_EQ(cudaMemcpy2DAsync(to, 1, from, 4, 2, 2, cudaMemcpyDefault, nullptr),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemcpy2D(nullptr, 3, from, 4, 2, 2, cudaMemcpyDefault), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemcpy2D(nullptr, 3, from, 4, 2, 0, cudaMemcpyDefault), cudaSuccess);
+  EXPECT_EQ(cudaMemcpy2D(to, 3, from, 4, 2, 2, static_cast<cudaMemcpyKind>(7)),
+            cudaErrorInvalidMemcpyDirection);
+  EXPECT_STREQ(to, "ab.cd.");
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidMemcpyDirection);
+}
+
+// Programs with kernels of their own load and register them; launches say that there are none.
+TEST(Cudart, KernelsAreRefused) {
+  const auto function = [](const char* name) { return dlsym(RTLD_DEFAULT, name); };
+  const auto registered = reinterpret_cast<void** (*)(void*)>(function("__cudaRegisterFatBinary"));
+  const auto pushed = reinterpret_cast<unsigned (*)(...)>(function("__cudaPushCallConfiguration"));
+  const auto launched = reinterpret_cast<cudaError_t (*)(...)>(function("cudaLaunchKernel"));
+  ASSERT_TRUE(registered != nullptr && pushed != nullptr && launched != nullptr);
+  EXPECT_NE(registered(nullptr), nullptr);
+  EXPECT_NE(pushed(nullptr, nullptr, size_t{0}, nullptr), 0U);
+  EXPECT_EQ(launched(nullptr), cudaErrorNotSupported);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorNotSupported);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+// Programs that were linked with CUDA's own libraries ask for symbols of these versions, which ld.so insists on.
+TEST(Cudart, VersionsOfSymbols) {
+  Dl_info own;
+  ASSERT_NE(dladdr(reinterpret_cast<void*>(&cudaSetDevice), &own), 0);
+  const std::string folder = std::filesystem::path(own.dli_fname).parent_path();
+  const char* const libraries[][2] = {{"libcudart.so.12", "cudaMalloc"},
+                                      {"libcudart.so.13", "cudaMalloc"},
+                                      {"libraries/libcublas.so.12", "cublasCreate_v2"},
+                                      {"libraries/libcublas.so.13", "cublasCreate_v2"},
+                                      {"libraries/libcublasLt.so.12", "cublasLtCreate"},
+                                      {"libraries/libcublasLt.so.13", "cublasLtCreate"},
+                                      {"libraries/libcudnn.so.9", "cudnnCreate"}};
+  for (const auto& [name, function] : libraries) {
+    const std::string path = folder + "/" + name;
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(library, nullptr) << dlerror();
+    const std::string version = std::filesystem::path(name).filename();
+    void* found = dlvsym(library, function, version.c_str());
+    ASSERT_NE(found, nullptr) << path;
+    if (std::string(function) != "cudaMalloc") {
+      void* handle = nullptr;
+      EXPECT_EQ(reinterpret_cast<int (*)(void**)>(found)(&handle), 0) << path;
+      EXPECT_NE(handle, nullptr) << path;
+    }
+    dlclose(library);
+  }
+  void* driver = dlopen((folder + "/libraries/libcuda.so.1").c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(driver, nullptr) << dlerror();
+  EXPECT_EQ(reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"))(0), 100);  // no device
+  dlclose(driver);
 }
 
 TEST(Cudart, EventsTellTime) {
@@ -98,7 +161,7 @@ TEST(Cudart, EventsTellTime) {
   float ms = -1;
   EXPECT_NE(cudaEventElapsedTime(&ms, start, end), cudaSuccess);
   EXPECT_EQ(cudaEventRecord(start, stream), cudaSuccess);
-  EXPECT_EQ(cudaEventRecord(end, stream), cudaSuccess);
+  EXPECT_EQ(cudaEventRecordWithFlags(end, stream, 0), cudaSuccess);
   EXPECT_EQ(cudaEventSynchronize(end), cudaSuccess);
   EXPECT_EQ(cudaEventElapsedTime(&ms, start, end), cudaSuccess);
   EXPECT_GE(ms, 0.0F);

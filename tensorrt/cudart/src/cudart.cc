@@ -151,6 +151,27 @@ cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t count, enum cudaM
   return on(stream, [=] { std::memmove(dst, src, count); });
 }
 
+cudaError_t cudaMemcpy2D(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width,
+                         size_t height, enum cudaMemcpyKind kind) {
+  return cudaMemcpy2DAsync(dst, dpitch, src, spitch, width, height, kind, nullptr);
+}
+
+cudaError_t cudaMemcpy2DAsync(void* dst, size_t dpitch, const void* src, size_t spitch,
+                              size_t width, size_t height, enum cudaMemcpyKind kind,
+                              cudaStream_t stream) {
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
+    return done(cudaErrorInvalidMemcpyDirection);
+  if (width == 0 || height == 0) return cudaSuccess;
+  if (dst == nullptr || src == nullptr || dpitch < width || spitch < width)
+    return done(cudaErrorInvalidValue);
+  return on(stream, [=] {
+    for (size_t row = 0; row < height; ++row) {
+      std::memmove(static_cast<char*>(dst) + row * dpitch,
+                   static_cast<const char*>(src) + row * spitch, width);
+    }
+  });
+}
+
 cudaError_t cudaMemset(void* devPtr, int value, size_t count) {
   return cudaMemsetAsync(devPtr, value, count, nullptr);
 }
@@ -241,6 +262,10 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   });
 }
 
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int) {
+  return cudaEventRecord(event, stream);
+}
+
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return event == nullptr ? done(cudaErrorInvalidResourceHandle) : cudaSuccess;
 }
@@ -257,6 +282,9 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) 
 #define PER_THREAD(function, suffix, ...) \
   cudaError_t function##suffix(__VA_ARGS__) __attribute__((alias(#function)));
 PER_THREAD(cudaMemcpy, _ptds, void*, const void*, size_t, cudaMemcpyKind)
+PER_THREAD(cudaMemcpy2D, _ptds, void*, size_t, const void*, size_t, size_t, size_t, cudaMemcpyKind)
+PER_THREAD(cudaMemcpy2DAsync, _ptsz, void*, size_t, const void*, size_t, size_t, size_t,
+           cudaMemcpyKind, cudaStream_t)
 PER_THREAD(cudaMemset, _ptds, void*, int, size_t)
 PER_THREAD(cudaMemcpyAsync, _ptsz, void*, const void*, size_t, cudaMemcpyKind, cudaStream_t)
 PER_THREAD(cudaMemsetAsync, _ptsz, void*, int, size_t, cudaStream_t)
@@ -271,6 +299,7 @@ PER_THREAD(cudaStreamIsCapturing, _ptsz, cudaStream_t, cudaStreamCaptureStatus*)
 PER_THREAD(cudaLaunchHostFunc, _ptsz, cudaStream_t, cudaHostFn_t, void*)
 PER_THREAD(cudaGraphLaunch, _ptsz, cudaGraphExec_t, cudaStream_t)
 PER_THREAD(cudaEventRecord, _ptsz, cudaEvent_t, cudaStream_t)
+PER_THREAD(cudaEventRecordWithFlags, _ptsz, cudaEvent_t, cudaStream_t, unsigned int)
 
 }  // extern "C"
 #pragma GCC visibility pop

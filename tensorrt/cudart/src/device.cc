@@ -169,7 +169,7 @@ cudaError_t cudaProfilerStop(void) { return cudaSuccess; }
 cudaError_t cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(version); }
 cudaError_t cudaRuntimeGetVersion(int* version) {
   if (version == nullptr) return done(cudaErrorInvalidValue);
-  *version = CUDART_VERSION;
+  *version = OCTET_CUDART_VERSION;
   return cudaSuccess;
 }
 
