@@ -1,15 +1,30 @@
-# For builds from scratch, which nobody edits afterwards (./dev demo, ./dev package): the same program for less processor time. Several
+# For builds from scratch, which nobody edits afterwards (./dev demo, ./dev package, ./dev release): the same program for less processor time. Several
 # files are compiled as one, and the project's own headers are precompiled where files stay alone. Whoever changes files builds without:
 # there a changed file costs itself alone.
 
 option(OCTET_SCRATCH "Compile many files as one: for builds from scratch" OFF)
 
 # Names of unnamed namespaces meet where files are compiled as one. Operators and lowerings are called alike in every file by design;
-# kernels are sealed objects with flags of their own (docs/adr/0003). Commands have their options and their run() alike, too.
-set(OCTET_ALONE "/cli/(build|check|compare|eval|inspect|report|run|bench|export|plugin|devices|bundle|reproduce|warm|main|counted_new)\\.cc$|/cli/trtexec/tensorrt_plugins\\.cc$|/ops/operators/|/ops/quantized/|/backends/cpu/lower/|/backends/cuda/|/src/plugin/|/pipeline/this_program\\.cc$|/backends/.*kernels/|_(avx2|avxvnni|vnni|amx)\\.cc$")
+# kernels are sealed objects with flags of their own (docs/adr/0003).
+set(OCTET_ALONE "/cli/(main|counted_new)\\.cc$|/cli/trtexec/tensorrt_plugins\\.cc$|/ops/operators/|/ops/quantized/|/backends/cpu/lower/|/backends/cuda/|/plugin/library\\.cc$|/pipeline/this_program\\.cc$|/backends/.*kernels/|_(avx2|avxvnni|vnni|amx)\\.cc$")
+
+# For ./dev demo alone, with -O1 and no warnings as the build's flags: kernels keep the level of a release; what plans them and the operators'
+# scalar references take less time to compile so, and less again in larger batches, each of which reads the same templates. The results are
+# the same: no level may change a float. A precompiled header is read at the level that it was made with, so kernels do without.
+option(OCTET_LIGHT "Optimize kernels alone; CMAKE_CXX_FLAGS_RELEASE says how much the rest" OFF)
 
 # octet_merge(TARGET sources...)
 function(octet_merge target)
+  set(batch 12)
+  if(OCTET_LIGHT)
+    set(batch 30)
+    foreach(source IN LISTS ARGN)
+      if(source MATCHES "/backends/cpu/kernels/|_(avx2|avxvnni|vnni|amx)\\.cc$")
+        set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -O3)
+        set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+      endif()
+    endforeach()
+  endif()
   if(NOT OCTET_SCRATCH)
     return()
   endif()
@@ -18,7 +33,7 @@ function(octet_merge target)
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
   endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
 endfunction()
 
 # Project headers that most files of a module include. They change, so only builds from scratch precompile them; there no checksum
