@@ -162,7 +162,7 @@ void measure_all(int repetitions, std::string_view part) {
     const ConvGeometry geometry = geometry_of(layer);
     for (s64 border : {window_border(geometry.window), s64{0}}) {
       if (layer.groups == 1) {
-        if (hardware_isa() >= Isa::amx && tile_conv_reject(geometry, Isa::amx) == nullptr) {
+        if (hardware_isa().has(Isa::amx) && tile_conv_reject(geometry, Isa::amx) == nullptr) {
           measure<TileConv, ConvSpec>(layer, kTileKernels[0],
                                       tile_conv_workspace_bytes(geometry, 1), border, repetitions);
         }

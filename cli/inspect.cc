@@ -190,7 +190,7 @@ int run(Options options) {
   if (options.nodes || !inspection.constraints.empty()) fmt::print("\n");
   print_nodes(inspection, options.nodes);
   fmt::print("\n{}; kernels for {}{}\n", coverage_line(inspection.coverage),
-             inspection.isa == "none" ? "any x86-64" : inspection.isa,
+             inspection.isa == "none" ? "any processor" : inspection.isa,
              device_info(options.device).tuned ? "" : " (untuned)");
   return kDone;
 }

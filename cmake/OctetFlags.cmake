@@ -18,7 +18,7 @@ target_link_libraries(octet_flags INTERFACE fmt::fmt Threads::Threads)
 # For libabigail (packaging/abi.py), in the modules that define what the installed headers declare; of a few functions elsewhere it sees the
 # names. Where variables lie, which takes the most time, is of no interest. What is published is stripped.
 option(OCTET_DESCRIBE "Debug information of the installed interface" OFF)
-set(OCTET_DESCRIBED core preprocess data calibrate precision plugin runtime pipeline inspect capi)
+set(OCTET_DESCRIBED core arch preprocess data calibrate precision plugin runtime pipeline inspect capi)
 set(OCTET_DESCRIBING -g -fno-var-tracking)
 
 set(OCTET_SANITIZE "" CACHE STRING "Sanitizers of this build: address,undefined or thread")
@@ -43,13 +43,44 @@ endif()
 
 # Suffix -> flags. Nothing else in the project has -m flags (docs/adr/0003). Kernels do not throw; without -fno-exceptions
 # functions that are always inlined bring a weak reference to the unwinder along.
-set(OCTET_ISA_SUFFIXES avx2 avxvnni vnni amx)
+set(OCTET_ISA_SUFFIXES_x86_64 avx2 avxvnni vnni amx)
+set(OCTET_ISA_SUFFIXES_aarch64)
+set(OCTET_ISA_SUFFIXES ${OCTET_ISA_SUFFIXES_x86_64} ${OCTET_ISA_SUFFIXES_aarch64})
 set(OCTET_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -fno-exceptions -Wno-conversion -Wno-sign-conversion)
 set(OCTET_ISA_FLAGS_avxvnni ${OCTET_ISA_FLAGS_avx2} -mavxvnni)
 set(OCTET_ISA_FLAGS_vnni -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx512vbmi -mfma -fno-exceptions
   -mprefer-vector-width=512 -Wno-conversion -Wno-sign-conversion
   -Wno-maybe-uninitialized)  # g++ 12 reports its own avx512fintrin.h (gcc bug 105593)
 set(OCTET_ISA_FLAGS_amx ${OCTET_ISA_FLAGS_vnni} -mamx-tile -mamx-int8)
+
+# The architecture whose kernels are compiled. `generic` has none of its own: the scalar ones run, on any processor.
+set(OCTET_ARCHITECTURES x86_64 aarch64 generic)
+set(octet_arch generic)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  set(octet_arch x86_64)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  set(octet_arch aarch64)
+endif()
+set(OCTET_ARCH ${octet_arch} CACHE STRING "Whose kernels: x86_64, aarch64 or generic")
+if(NOT OCTET_ARCH STREQUAL octet_arch AND NOT OCTET_ARCH STREQUAL "generic")
+  message(FATAL_ERROR "OCTET_ARCH is '${OCTET_ARCH}', but programs for ${CMAKE_SYSTEM_PROCESSOR} have ${octet_arch} or generic")
+endif()
+if(OCTET_ARCH STREQUAL "generic")
+  target_compile_definitions(octet_flags INTERFACE OCTET_GENERIC)
+endif()
+
+# Takes what only other architectures compile from a list of sources: folders of src/arch, and files by their suffix.
+function(octet_drop_foreign list)
+  foreach(arch IN LISTS OCTET_ARCHITECTURES)
+    if(NOT arch STREQUAL OCTET_ARCH)
+      list(FILTER ${list} EXCLUDE REGEX "/arch/${arch}/")
+      foreach(suffix IN LISTS OCTET_ISA_SUFFIXES_${arch})
+        list(FILTER ${list} EXCLUDE REGEX "_${suffix}\\.cc$")
+      endforeach()
+    endif()
+  endforeach()
+  set(${list} ${${list}} PARENT_SCOPE)
+endfunction()
 
 function(octet_set_isa_flags)
   foreach(source IN LISTS ARGN)

@@ -12,7 +12,7 @@ from cpp_functions import code_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RANK = {
-    "onnx_proto": 0, "core": 0, "preprocess": 1, "graph": 1, "ops": 2, "data": 2, "plugin": 3,
+    "onnx_proto": 0, "core": 0, "arch": 1, "preprocess": 1, "graph": 1, "ops": 2, "data": 2, "plugin": 3,
     "onnx": 3, "passes": 3, "calibrate": 3, "precision": 3,
     "plan": 3, "backends": 3,
     "runtime": 4, "pipeline": 5, "inspect": 6, "capi": 7,

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "arch/isa.h"
 #include "calibrate/stream_args.h"
-#include "core/cpu_isa.h"
 #include "core/exact_mean.h"
 
 namespace octet {
@@ -52,7 +52,7 @@ void add_moments(const f32* x, size_t count, MomentLanes& lanes) {
 
 // Eight additions are under way at a time, in the same order on every machine.
 Moments moments(const f32* x, size_t count) {
-  static const bool has_avx2 = detect_isa() >= Isa::avx2;
+  static const bool has_avx2 = detect_isa().has(Isa::avx2);
   MomentLanes lanes;
   has_avx2 ? add_moments_avx2(x, count, lanes) : add_moments(x, count, lanes);
   const size_t whole = count / kMomentLanes * kMomentLanes;

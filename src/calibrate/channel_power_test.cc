@@ -7,8 +7,8 @@
 #include <limits>
 #include <random>
 
+#include "arch/isa.h"
 #include "calibrate/stream_args.h"
-#include "core/cpu_isa.h"
 
 namespace octet {
 namespace {

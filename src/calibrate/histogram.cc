@@ -5,8 +5,8 @@
 #include <bit>
 #include <cmath>
 
+#include "arch/isa.h"
 #include "calibrate/stream_args.h"
-#include "core/cpu_isa.h"
 
 namespace octet {
 namespace {
@@ -34,7 +34,7 @@ f32 value_of_key(s32 key) {
 }
 
 bool has_avx2() {
-  static const bool has = detect_isa() >= Isa::avx2;
+  static const bool has = detect_isa().has(Isa::avx2);
   return has;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "arch/kernel.h"
 #include "core/types.h"
 
 namespace octet {
@@ -16,9 +17,9 @@ struct BlockFacts {
   s32 zeros = 0;
 };
 
-void examine_avx2(const f32* values, size_t count, BlockFacts& facts);
+OCTET_X86_64(void, examine_avx2, const f32* values, size_t count, BlockFacts& facts);
 // Indices of the bins of finite values: |value| * scale, cut off.
-void find_bins_avx2(const f32* values, size_t count, f32 scale, s32* bins);
+OCTET_X86_64(void, find_bins_avx2, const f32* values, size_t count, f32 scale, s32* bins);
 
 // Sums of squares and of values; lane i adds up every eighth value from i on.
 inline constexpr size_t kMomentLanes = 8;
@@ -27,6 +28,6 @@ struct MomentLanes {
   f64 values[kMomentLanes] = {};
 };
 // The first multiple of eight values.
-void add_moments_avx2(const f32* values, size_t count, MomentLanes& lanes);
+OCTET_X86_64(void, add_moments_avx2, const f32* values, size_t count, MomentLanes& lanes);
 
 }  // namespace octet

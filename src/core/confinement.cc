@@ -20,6 +20,17 @@ namespace {
 
 using Filter = std::vector<sock_filter>;
 
+// Whose numbers of system calls these are.
+#if defined(__x86_64__)
+constexpr u32 kNumbers = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+constexpr u32 kNumbers = AUDIT_ARCH_AARCH64;
+#elif defined(__riscv) && __riscv_xlen == 64
+constexpr u32 kNumbers = AUDIT_ARCH_RISCV64;
+#else
+#error "name this architecture's AUDIT_ARCH"
+#endif
+
 constexpr u32 kDeny = SECCOMP_RET_ERRNO | EPERM;
 
 sock_filter load(size_t offset) {
@@ -63,7 +74,7 @@ Filter make_filter(std::span<const pid_t> guarded, pid_t group) {
   for (const pid_t pid : guarded) targets.push_back(-s64{pid});
   constexpr s64 kOutlives[] = {PR_SET_PDEATHSIG};
   Filter filter = {load(offsetof(seccomp_data, arch)),
-                   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+                   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kNumbers, 1, 0),
                    BPF_STMT(BPF_RET | BPF_K, kDeny), load(offsetof(seccomp_data, nr))};
   constexpr u32 kOtherNumbers = 0x40000000;  // of the x32 interface
   filter.push_back(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kOtherNumbers, 0, 1));

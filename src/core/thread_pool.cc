@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/pause.h"
 #include "core/start_thread.h"
 
 namespace octet {
@@ -22,8 +23,6 @@ constexpr u32 kPatience = 32;
 
 // What different threads write lies in different lines.
 constexpr size_t kLine = 128;  // processors fetch pairs of lines
-
-void pause() { __builtin_ia32_pause(); }
 
 }  // namespace
 
@@ -169,7 +168,7 @@ struct ThreadPool::State {
       while (at < pieces && is_done(at)) ++at;
       if (at == pieces) return;
       if (spins == kPatience) help(word, 0);
-      pause();
+      pause_spin();
       // On an oversubscribed machine the last worker may be waiting for this very core: a yield costs a microsecond, not
       // yielding a time slice.
       if (spins % 256 == 255) std::this_thread::yield();
@@ -187,7 +186,7 @@ struct ThreadPool::State {
     for (u32 spins = 0; spins < kSpins; ++spins) {
       if (has_news(number(seen))) return;
       if (spins == kPatience) help(seen, thread);
-      pause();
+      pause_spin();
     }
     std::unique_lock lock(mutex);
     sleepers.fetch_add(1, std::memory_order_acq_rel);
@@ -223,7 +222,7 @@ struct ThreadPool::State {
       if ((guests.load(std::memory_order_acquire) & kClosed) != 0) return false;
       if (number(step.load(std::memory_order_acquire)) != number(seen)) return true;
       if (spins == kPatience) help(seen, guest);
-      pause();
+      pause_spin();
       if (spins % 256 == 255) std::this_thread::yield();
     }
   }
@@ -277,7 +276,7 @@ void ThreadPool::open() noexcept { state_->guests.store(0, std::memory_order_rel
 void ThreadPool::close() noexcept {
   state_->guests.fetch_or(State::kClosed, std::memory_order_acq_rel);
   for (u32 spins = 1; state_->guests.load(std::memory_order_acquire) != State::kClosed; ++spins) {
-    pause();
+    pause_spin();
     if (spins % 256 == 0) std::this_thread::yield();
   }
 }

@@ -8,9 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "arch/isa.h"
 #include "core/check.h"
-#include "core/cpu_bf16.h"
-#include "core/cpu_isa.h"
 #include "octet/warm.h"
 
 namespace octet {

@@ -2,11 +2,11 @@
 #include "plugin/check_process.h"
 
 #include <signal.h>
-#include <xmmintrin.h>
 
 #include <clocale>
 #include <filesystem>
 
+#include "arch/float_mode.h"
 #include "core/check.h"
 #include "plugin/check_trials.h"
 
@@ -14,12 +14,6 @@ namespace octet {
 namespace {
 
 constexpr int kCrashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-
-// Without what operations have noted there.
-unsigned float_mode() {
-  constexpr unsigned kNoted = 0x3f;
-  return _mm_getcsr() & ~kNoted;
-}
 
 std::string locale_name() {
   const char* name = std::setlocale(LC_ALL, nullptr);
@@ -42,9 +36,9 @@ ProcessState::ProcessState()
 void ProcessState::hold(const std::string& who) const {
   if (float_mode() != floats_)
     fail(kWrong,
-         "{} changes how the process computes with floats (MXCSR {:#x}, before {:#x}); code that "
+         "{} changes how the process computes with floats ({} {:#x}, before {:#x}); code that "
          "is linked with -ffast-math does so",
-         who, float_mode(), floats_);
+         who, kFloatModeRegister, float_mode(), floats_);
   if (locale_name() != locale_)
     fail(kWrong, "{} changes the locale of the process from '{}' to '{}'", who, locale_,
          locale_name());

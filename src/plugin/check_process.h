@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "core/types.h"
+
 namespace octet {
 
 // How floats are rounded and whether small ones count, the locale, the working folder, and who handles crashes.
@@ -14,7 +16,7 @@ class ProcessState {
   void hold(const std::string& who) const;
 
  private:
-  unsigned floats_ = 0;
+  u64 floats_ = 0;
   std::string locale_, folder_;
   void* handlers_[4] = {};
 };

@@ -17,8 +17,8 @@
 #include <random>
 #include <span>
 
+#include "arch/isa.h"
 #include "compare.h"
-#include "core/cpu_isa.h"
 #include "graph/interpret.h"
 #include "octet/compile.h"
 #include "octet/engine.h"

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <memory>
 
-#include "core/cpu_isa.h"
+#include "arch/isa.h"
 #include "graph/interpret.h"
 #include "graph/text.h"
 #include "octet/engine.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An operator over the bare C interface, z = gain * x + y, and by -DFAULT_... one of the mistakes that octet plugin check must find.
 // Without one it passes.
-#include <xmmintrin.h>
 
 #include <algorithm>
 #include <atomic>
@@ -25,7 +24,17 @@ struct Instance {
 
 std::atomic<int> calls = 0;
 
-[[maybe_unused]] void flush_small_numbers() { _mm_setcsr(_mm_getcsr() | 0x8040); }
+#if defined(__x86_64__)
+[[maybe_unused]] void flush_small_numbers() {
+  __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
+}
+#elif defined(__aarch64__)
+[[maybe_unused]] void flush_small_numbers() {
+  uint64_t mode = 0;
+  asm volatile("mrs %0, fpcr" : "=r"(mode));
+  asm volatile("msr fpcr, %0" ::"r"(mode | 1u << 24));
+}
+#endif
 #ifdef FAULT_LOADS_FAST_MATH
 [[maybe_unused]] const int loaded = (flush_small_numbers(), 0);
 #endif

@@ -21,7 +21,7 @@ Part whole(const Graph& graph) {
 // What contexts of this processor would run on; empty: kernels that are worth it.
 std::string unfit(const Options& options) {
   if (options.device == "cpu" && octet::cpu_isa() == "none") {
-    return "this processor has no AVX2 (or OCTET_CPU_ISA says none)";
+    return "there are only scalar kernels for this processor (or OCTET_CPU_ISA says none)";
   }
   return {};
 }

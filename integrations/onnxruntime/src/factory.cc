@@ -185,12 +185,12 @@ void Factory::explain(const OrtHardwareDevice* hardware,
   std::string notes;
   uint32_t reasons = kDeviceIncompatible;
   if (type == kHardwareCpu) {
-    if (octet::cpu_isa() == "none") notes = "the processor has no AVX2";
+    if (octet::cpu_isa() == "none") notes = "there are only scalar kernels for the processor";
   } else if (is_gpu(hardware)) {
     notes = first_gpu().missing;
     reasons = kDriverIncompatible | kMissingDependency;
   } else {
-    notes = "Octet runs on x86-64 processors and NVIDIA's GPUs";
+    notes = "Octet runs on x86-64 and aarch64 processors and NVIDIA's GPUs";
   }
   if (notes.empty()) return;
   host_->check(

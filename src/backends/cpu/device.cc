@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/device.h"
 
-#include <array>
+#include <unistd.h>
 
+#include <map>
+#include <mutex>
+
+#include "arch/probe.h"
 #include "backends/cpu/backend.h"
 #include "backends/host/queue.h"
 #include "core/memory.h"
@@ -25,21 +29,31 @@ DeviceCosts costs_of(s64 cache_bytes) {
 
 }  // namespace
 
+s64 core_cache_bytes() {
+  static const s64 bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return bytes > 0 ? bytes : s64{1} << 20;
+}
+
 CpuDevice::CpuDevice(Isa isa, s64 cache_bytes) : isa_(isa), costs_(costs_of(cache_bytes)) {}
 
 const std::string& CpuDevice::identity() const {
-  static const std::string identity = cpu_identity();
+  static const std::string identity = probe_identity();
   return identity;
 }
 
+std::string cpu_identity() { return probe_identity(); }
+
 const Backend& CpuDevice::backend() const { return cpu_backend(); }
 
-// Scalar code is no competitor of vectors, and a machine may lack avx_vnni though it has the levels above.
+// Scalar code is no competitor of vectors.
 const Device* CpuDevice::lesser() const {
-  if (isa_ <= Isa::avx2) return nullptr;
-  const Isa next = static_cast<Isa>(static_cast<u8>(isa_) - 1);
-  return next == Isa::avx_vnni && !hardware_has(next) ? cpu_device(next).lesser()
-                                                      : &cpu_device(next);
+  const Isa* next = nullptr;
+  const Isa own = isa_level(isa_);
+  for (const Isa& level : kIsaLevels) {
+    if (level == own) break;
+    if (level != Isa::none && isa_.has(level)) next = &level;
+  }
+  return next == nullptr ? nullptr : &cpu_device(capped(isa_, *next));
 }
 
 // Rows past the last pixel may be read (never used) by kernels: counted storage is zeroed, and zeros follow it.
@@ -53,10 +67,10 @@ std::unique_ptr<Queue> CpuDevice::make_queue(std::shared_ptr<ThreadPool> pool) c
 }
 
 const CpuDevice& cpu_device(Isa isa) {
-  static const std::array devices = {CpuDevice(Isa::none), CpuDevice(Isa::avx2),
-                                     CpuDevice(Isa::avx_vnni), CpuDevice(Isa::vnni),
-                                     CpuDevice(Isa::amx)};
-  return devices[static_cast<size_t>(isa)];
+  static std::mutex mutex;
+  static std::map<u32, CpuDevice> devices;  // nobody moves a node
+  const std::lock_guard lock(mutex);
+  return devices.try_emplace(isa.bits(), isa).first->second;
 }
 
 const Device* find_cpu_device(std::string_view name) {

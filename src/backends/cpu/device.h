@@ -2,11 +2,14 @@
 // The CPU as a device: instruction-set level and cache, which its lowerings read, and nobody else.
 #pragma once
 
-#include "core/cpu_isa.h"
+#include "arch/isa.h"
 #include "plan/device.h"
 #include "plan/offer.h"
 
 namespace octet {
+
+// The second-level cache, which is the last that belongs to one core alone; 1 MiB where the system does not tell.
+s64 core_cache_bytes();
 
 class CpuDevice final : public Device {
  public:
@@ -29,7 +32,7 @@ class CpuDevice final : public Device {
   const DeviceCosts costs_;
 };
 
-// This machine's, at a level that it has.
+// This machine's, with the kernels of these features; to run them it must have them.
 const CpuDevice& cpu_device(Isa isa);
 // For plans of the CPU alone.
 Target cpu_target(const CpuDevice& device, int threads = 1);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matrix.h"
 
+#if defined(__x86_64__)
 #include <emmintrin.h>
+#endif
 
 #include <algorithm>
 #include <bit>
@@ -26,6 +28,28 @@ struct Tile {
   int a[16][16];  // row, pair of k
   int b[16][8];   // pair of k, column
 };
+
+// A row of sums. pmaddwd by its name where there is one: g++ 12 does not find it.
+void multiply_row(const int (&a)[16], const int (&b)[16][8], int (&sums)[8]) {
+#if defined(__x86_64__)
+  __m128i left = _mm_setzero_si128(), right = left;
+  for (int k = 0; k < 16; ++k) {
+    const __m128i pair = _mm_set1_epi32(a[k]);
+    const auto* pairs = reinterpret_cast<const __m128i*>(b[k]);
+    left = _mm_add_epi32(left, _mm_madd_epi16(pair, _mm_loadu_si128(pairs)));
+    right = _mm_add_epi32(right, _mm_madd_epi16(pair, _mm_loadu_si128(pairs + 1)));
+  }
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(sums), left);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(sums + 4), right);
+#else
+  const auto half = [](int word, int bits) { return static_cast<int16_t>(word >> bits); };
+  std::fill(sums, sums + 8, 0);
+  for (int k = 0; k < 16; ++k) {
+    for (int i = 0; i < 8; ++i)
+      sums[i] += half(a[k], 0) * half(b[k][i], 0) + half(a[k], 16) * half(b[k][i], 16);
+  }
+#endif
+}
 
 // Bytes 2h and 2h + 1 of `word`, widened to 16 bits.
 int widened(unsigned word, int h, bool is_signed) {
@@ -112,18 +136,8 @@ void mma(void** lanes, unsigned present) {
   Tile tile;
   for (int lane = 0; lane < 32; ++lane)
     gather(tile, *static_cast<const EmulatedMma*>(lanes[lane]), lane);
-  alignas(16) int sums[16][8];
-  for (int row = 0; row < 16; ++row) {
-    __m128i left = _mm_setzero_si128(), right = left;
-    for (int k = 0; k < 16; ++k) {
-      const __m128i a = _mm_set1_epi32(tile.a[row][k]);
-      const auto* b = reinterpret_cast<const __m128i*>(tile.b[k]);
-      left = _mm_add_epi32(left, _mm_madd_epi16(a, _mm_loadu_si128(b)));
-      right = _mm_add_epi32(right, _mm_madd_epi16(a, _mm_loadu_si128(b + 1)));
-    }
-    _mm_store_si128(reinterpret_cast<__m128i*>(sums[row]), left);
-    _mm_store_si128(reinterpret_cast<__m128i*>(sums[row] + 4), right);
-  }
+  int sums[16][8];
+  for (int row = 0; row < 16; ++row) multiply_row(tile.a[row], tile.b, sums[row]);
   for (int lane = 0; lane < 32; ++lane) {
     int* d = static_cast<const EmulatedMma*>(lanes[lane])->d;
     for (int i = 0; i < 4; ++i)

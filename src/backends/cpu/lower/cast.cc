@@ -20,7 +20,7 @@ constexpr s64 kPiece = 4096;
 using CastFunction = void (*)(const CastArgs*);
 
 CastFunction kernel_of(Dtype from, Dtype to, Isa isa) {
-  if (isa == Isa::none) return nullptr;
+  if (!isa.has(Isa::avx2)) return nullptr;
   if (from == Dtype::f16 && to == Dtype::f32) return cast_f16_to_f32_avx2;
   if (from == Dtype::f32 && to == Dtype::f16) return cast_f32_to_f16_avx2;
   if (from == Dtype::f32 && to == Dtype::bf16) return cast_f32_to_bf16_avx2;

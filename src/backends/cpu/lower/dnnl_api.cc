@@ -114,19 +114,10 @@ constexpr dnnl::cpu_isa kAllInstructions = dnnl::cpu_isa::all;
 #endif
 
 dnnl::cpu_isa dnnl_isa(Isa isa) {
-  switch (isa) {
-    case Isa::none:
-      return dnnl::cpu_isa::sse41;
-    case Isa::avx2:
-      return dnnl::cpu_isa::avx2;
-    case Isa::avx_vnni:
-      return dnnl::cpu_isa::avx2_vnni;
-    case Isa::vnni:
-      return dnnl::cpu_isa::avx512_core_bf16;
-    case Isa::amx:
-      return kAllInstructions;
-  }
-  return kAllInstructions;
+  if (isa.has(Isa::amx)) return kAllInstructions;
+  if (isa.has(Isa::vnni)) return dnnl::cpu_isa::avx512_core_bf16;
+  if (isa.has(Isa::avx_vnni)) return dnnl::cpu_isa::avx2_vnni;
+  return isa.has(Isa::avx2) ? dnnl::cpu_isa::avx2 : dnnl::cpu_isa::sse41;
 }
 
 int set_dnnl_threads([[maybe_unused]] int count) noexcept {

@@ -6,7 +6,7 @@
 #include <dnnl.hpp>
 #include <string>
 
-#include "core/cpu_isa.h"
+#include "arch/isa.h"
 
 namespace octet {
 

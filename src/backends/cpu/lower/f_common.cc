@@ -46,7 +46,7 @@ Tensor prepared_tensor(const BindArgs& bind, size_t i) {
 }
 
 std::string float_reject(const LowerRequest& request) {
-  if (isa_of(request.target) == Isa::none) return "the instruction set is capped below AVX2";
+  if (!isa_of(request.target).has(Isa::avx2)) return "the instruction set has no AVX2";
   if (!all_f32(request)) return "an operand is not f32";
   return {};
 }

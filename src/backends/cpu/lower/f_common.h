@@ -13,12 +13,12 @@ namespace octet {
 // The function of a table row {name, op, avx2, vnni} for this target; null below AVX2.
 template <class Kernel>
 auto kernel_for(const Kernel& kernel, Isa isa) -> decltype(kernel.avx2) {
-  if (isa == Isa::none) return nullptr;
-  return isa < Isa::vnni ? kernel.avx2 : kernel.vnni;
+  if (!isa.has(Isa::avx2)) return nullptr;
+  return isa.has(Isa::vnni) ? kernel.vnni : kernel.avx2;
 }
 
 inline std::string kernel_name(std::string_view family, std::string_view name, Isa isa) {
-  return std::string(family) + "_" + std::string(name) + (isa < Isa::vnni ? "_avx2" : "_vnni");
+  return std::string(family) + "_" + std::string(name) + (isa.has(Isa::vnni) ? "_vnni" : "_avx2");
 }
 
 inline const f32* f32_input(const StepArgs& args, size_t i) {

@@ -113,7 +113,7 @@ Offer lower_f_depthwise(const LowerRequest& request) {
   if (!g.depthwise() || g.window.h().kernel != 3 || g.window.w().kernel != 3)
     return Reject{"not depthwise 3x3"};
   const DepthwiseStep step{
-      isa_of(request.target) < Isa::vnni ? depthwise_f32_avx2 : depthwise_f32_vnni, g,
+      isa_of(request.target).has(Isa::vnni) ? depthwise_f32_vnni : depthwise_f32_avx2, g,
       activation_of(request.node)};
   Candidate candidate;
   candidate.kernel = kernel_name("f32", "depthwise_3x3", isa_of(request.target));

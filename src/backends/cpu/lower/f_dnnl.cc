@@ -11,6 +11,7 @@
 #include <cstring>
 #include <new>
 
+#include "arch/isa.h"
 #include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/cast.h"
 #include "backends/cpu/lower/dnnl_api.h"
@@ -18,8 +19,6 @@
 #include "backends/cpu/lower/unit_rates.h"
 #include "backends/host/queue.h"
 #include "core/check.h"
-#include "core/cpu_bf16.h"
-#include "core/cpu_isa.h"
 #include "core/memory.h"
 
 namespace octet {
@@ -34,7 +33,7 @@ bool keeps_nan(const Activation& activation) {
 }
 
 EndOfSlice end_of(const Activation& activation, Isa isa) {
-  const bool avx512 = isa >= Isa::vnni;
+  const bool avx512 = isa.has(Isa::vnni);
   if (activation.is_clamp())
     return {avx512 ? unary_clip_vnni : unary_clip_avx2, activation.min, activation.max};
   if (activation.kind == Activation::Kind::leaky_relu && !keeps_nan(activation))
@@ -278,7 +277,7 @@ void DnnlProduct::operator()(const StepArgs& args) const {
 
 bool multiplies_bf16(const LowerRequest& request) {
   return request.node.decision.precision == Precision::bf16 && cpu_multiplies_bf16() &&
-         isa_of(request.target) >= Isa::vnni;
+         isa_of(request.target).has(Isa::vnni);
 }
 
 Candidate product_candidate(const LowerRequest& request, ProductStep step) {

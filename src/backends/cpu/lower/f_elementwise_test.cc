@@ -111,7 +111,7 @@ TEST(FloatUnary, KeepsStridedNhwc) {
 
 TEST(FloatUnary, SaysWhyNot) {
   Probe probe{.op = "Relu", .inputs = {{random_f32(Shape{4}, 1)}}};
-  EXPECT_EQ(run_probe(probe, lower_f_unary).reject, "the instruction set is capped below AVX2");
+  EXPECT_EQ(run_probe(probe, lower_f_unary).reject, "the instruction set has no AVX2");
   probe.isa = Isa::avx2;
   probe.inputs[0].tensor = Tensor(Dtype::s32, Shape{4});
   EXPECT_EQ(run_probe(probe, lower_f_unary).reject, "an operand is not f32");

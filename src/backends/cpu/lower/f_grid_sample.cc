@@ -111,7 +111,7 @@ Offer lower_f_grid_sample(const LowerRequest& request) {
   step.points = dims_product(y, 2, y.rank());
   for (int i = 0; i < step.spatial; ++i) step.size[kAxes - step.spatial + i] = x[2 + i];
   if (step.pixels() > std::numeric_limits<s32>::max()) return Reject{"a plane has 2^31 elements"};
-  const bool wide = isa_of(request.target) >= Isa::vnni;
+  const bool wide = isa_of(request.target).has(Isa::vnni);
   if (step.planes)
     step.sample = wide ? grid_sample_planes_vnni : grid_sample_planes_avx2;
   else

@@ -52,7 +52,7 @@ std::optional<RecurrentCells> cells_of(const Node& node, Isa isa) {
 }
 
 std::string reject(const LowerRequest& request) {
-  if (isa_of(request.target) == Isa::none) return "the instruction set is capped below AVX2";
+  if (!isa_of(request.target).has(Isa::avx2)) return "the instruction set has no AVX2";
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     if (i != kRecLengths && request.has_input(i) && request.inputs[i].dtype != Dtype::f32)
       return "an operand is not f32";

@@ -145,7 +145,7 @@ Offer candidate_for(const LowerRequest& request, InterpolateStep step, Layout la
   const Shape& input = request.inputs[0].shape;
   if (std::string reason = read_plane(geometry, input, layout, step.plane); !reason.empty())
     return Reject{reason};
-  const bool wide = isa_of(request.target) >= Isa::vnni;
+  const bool wide = isa_of(request.target).has(Isa::vnni);
   step.sum_rows = wide ? interpolate_rows_vnni : interpolate_rows_avx2;
   step.sum_pixels = wide ? interpolate_pixels_vnni : interpolate_pixels_avx2;
   set_columns(step);
@@ -167,15 +167,13 @@ Offer candidate_for(const LowerRequest& request, InterpolateStep step, Layout la
 }  // namespace
 
 Offer lower_f_interpolate(const LowerRequest& request) {
-  if (isa_of(request.target) == Isa::none)
-    return Reject{"the instruction set is capped below AVX2"};
+  if (!isa_of(request.target).has(Isa::avx2)) return Reject{"the instruction set has no AVX2"};
   if (request.inputs[0].dtype != Dtype::f32) return Reject{"the input is not f32"};
   return candidate_for(request, {.codes = false}, common_layout(request));
 }
 
 Offer lower_q_interpolate(const LowerRequest& request) {
-  if (isa_of(request.target) == Isa::none)
-    return Reject{"the instruction set is capped below AVX2"};
+  if (!isa_of(request.target).has(Isa::avx2)) return Reject{"the instruction set has no AVX2"};
   if (request.inputs[0].dtype != Dtype::u8) return Reject{"the input codes are not u8"};
   const Epilogue epilogue = epilogue_of(request.node);
   if (epilogue.output_dtype != Dtype::u8) return Reject{"the output codes are not u8"};

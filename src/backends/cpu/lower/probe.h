@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cpu_isa.h"
+#include "arch/isa.h"
 #include "graph/op_def.h"
 #include "octet/tensor.h"
 #include "plan/offer.h"

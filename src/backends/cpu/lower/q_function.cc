@@ -38,8 +38,7 @@ struct FunctionStep {
 }  // namespace
 
 Offer lower_q_function(const LowerRequest& request) {
-  if (isa_of(request.target) == Isa::none)
-    return Reject{"the instruction set is capped below AVX2"};
+  if (!isa_of(request.target).has(Isa::avx2)) return Reject{"the instruction set has no AVX2"};
   if (request.constant(0) != nullptr) return Reject{"the input is a constant"};
   const Epilogue epilogue = epilogue_of(request.node);
   if (epilogue.output_dtype != Dtype::u8) return Reject{"the output codes are not u8"};

@@ -13,7 +13,7 @@ namespace octet {
 namespace {
 
 std::string reject(const LowerRequest& request) {
-  if (isa_of(request.target) == Isa::none) return "the instruction set is capped below AVX2";
+  if (!isa_of(request.target).has(Isa::avx2)) return "the instruction set has no AVX2";
   if (request.inputs[kRecX].dtype != Dtype::u8) return "the input codes are not u8";
   if (request.constant(kRecX) != nullptr) return "the input is a constant";
   for (size_t i : {size_t{kRecW}, size_t{kRecR}, size_t{kQRecMultipliers}}) {
@@ -106,12 +106,12 @@ Offer offer(const LowerRequest& request, const RecurrentCells& cells) {
   const Isa isa = isa_of(request.target);
   RecurrentStep step;
   step.cells = cells;
-  step.codes = {isa < Isa::vnni ? kRecurrentCodesAvx2 : kRecurrentCodesVnni,
+  step.codes = {isa.has(Isa::vnni) ? kRecurrentCodesVnni : kRecurrentCodesAvx2,
                 *request.constant(kQRecMultipliers), state_scale_of(request.node)};
   if (std::string reason = read_recurrence(request, step); !reason.empty()) return Reject{reason};
   Candidate candidate = recurrent_candidate(request, step);
   candidate.kernel = kernel_name("u8s8", "recurrent", isa);
-  candidate.macs_per_cycle = code_unit_rate(isa < Isa::vnni ? Isa::avx2 : Isa::vnni);
+  candidate.macs_per_cycle = code_unit_rate(isa.has(Isa::vnni) ? Isa::vnni : Isa::avx2);
   set_steps(candidate, std::move(step), input_zero_point(request.node, kRecX));
   return candidate;
 }
@@ -119,7 +119,7 @@ Offer offer(const LowerRequest& request, const RecurrentCells& cells) {
 template <class Args>
 RecurrentFunction<Args> cell_for(const LowerRequest& request, const RecurrentKernel<Args>& kernel) {
   const Isa isa = isa_of(request.target);
-  return isa == Isa::none ? nullptr : kernel_for(kernel, isa);
+  return !isa.has(Isa::avx2) ? nullptr : kernel_for(kernel, isa);
 }
 
 }  // namespace

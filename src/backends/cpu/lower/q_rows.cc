@@ -50,7 +50,7 @@ struct CodeRowStep {
 };
 
 std::string reject(const LowerRequest& request) {
-  if (isa_of(request.target) == Isa::none) return "the instruction set is capped below AVX2";
+  if (!isa_of(request.target).has(Isa::avx2)) return "the instruction set has no AVX2";
   if (request.constant(0) != nullptr) return "the input is a constant";
   const Dtype dtype = request.inputs[0].dtype;
   if (dtype != Dtype::u8 && dtype != Dtype::f32) return "the input codes are not u8";

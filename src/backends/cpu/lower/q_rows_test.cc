@@ -95,8 +95,7 @@ TEST(QSoftmax, RowsBeyondTheCache) {
 TEST(QSoftmax, SaysWhyNot) {
   Probe probe = probe_of("QSoftmax", random_u8(Shape{2, 3, 4}, 1), kQuants[0]);
   probe.attrs.set("axis", s64{1});
-  EXPECT_EQ(run_guarded(probe, lower_q_softmax, {}).reject,
-            "the instruction set is capped below AVX2");
+  EXPECT_EQ(run_guarded(probe, lower_q_softmax, {}).reject, "the instruction set has no AVX2");
   probe.isa = Isa::avx2;
   EXPECT_EQ(run_guarded(probe, lower_q_softmax, {}).reject, "the axis is not the last one");
   probe.attrs.set("hi", s64{200});

@@ -20,7 +20,7 @@ struct WideScalars {
 };
 
 std::string WideScalars::read(const LowerRequest& request, Dtype codes) {
-  if (isa_of(request.target) == Isa::none) return "the instruction set is capped below AVX2";
+  if (!isa_of(request.target).has(Isa::avx2)) return "the instruction set has no AVX2";
   if (codes != Dtype::u16 && codes != Dtype::s16) return "the codes are neither u16 nor s16";
   if (request.constant(0) != nullptr) return "the input is a constant";
   const Tensor* given = request.constant(1);

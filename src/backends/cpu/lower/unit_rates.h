@@ -2,18 +2,18 @@
 // Multiplications that a unit of this processor family does in a cycle at best: Candidate::macs_per_cycle.
 #pragma once
 
+#include "arch/isa.h"
 #include "backends/cpu/kernels/codes/conv/conv.h"
-#include "core/cpu_isa.h"
 #include "core/types.h"
 
 namespace octet {
 
 // u8 by s8. 16 rows x 16 columns x 64 bytes in 16 cycles; two vpdpbusd of 64, or of 32; one vpmaddwd of 16 in 0.7 cycles.
 inline f64 code_unit_rate(Isa isa) {
-  if (isa >= Isa::amx) return 1024;
-  if (isa >= Isa::vnni) return 128;
-  if (isa >= Isa::avx_vnni) return 64;
-  return isa >= Isa::avx2 ? 23 : 1;
+  if (isa.has(Isa::amx)) return 1024;
+  if (isa.has(Isa::vnni)) return 128;
+  if (isa.has(Isa::avx_vnni)) return 64;
+  return isa.has(Isa::avx2) ? 23 : 1;
 }
 inline f64 conv_unit_rate(const ConvKernel& kernel) {
   // vpmaddubsw and what follows it for 32 products in 1.09 cycles.
@@ -24,6 +24,6 @@ inline f64 conv_unit_rate(const ConvKernel& kernel) {
 inline constexpr f64 kWinogradRate = 52;
 
 // f32: two fused multiply-adds of 16 numbers, or of 8.
-inline f64 real_unit_rate(Isa isa) { return isa >= Isa::vnni ? 32 : isa >= Isa::avx2 ? 16 : 1; }
+inline f64 real_unit_rate(Isa isa) { return isa.has(Isa::vnni) ? 32 : isa.has(Isa::avx2) ? 16 : 1; }
 
 }  // namespace octet

@@ -5,14 +5,14 @@
 
 #include <cstddef>
 
-#include "core/cpu_isa.h"
+#include "arch/isa.h"
 
 namespace octet {
 
 template <class Row, size_t kRows>
 constexpr const Row& best_kernel(const Row (&rows)[kRows], Isa isa) {
   for (const Row& row : rows) {
-    if (row.isa <= isa) return row;
+    if (isa.has(row.isa)) return row;
   }
   return rows[kRows - 1];
 }

@@ -2,6 +2,8 @@
 // Conversions between f16 or bf16 and f32 over one dense row. Plain data only, since instruction-set files include it.
 #pragma once
 
+#include "arch/kernel.h"
+
 namespace octet {
 
 struct CastArgs {
@@ -10,8 +12,8 @@ struct CastArgs {
   long count;
 };
 
-void cast_f16_to_f32_avx2(const CastArgs* args);
-void cast_f32_to_f16_avx2(const CastArgs* args);
-void cast_f32_to_bf16_avx2(const CastArgs* args);
+OCTET_X86_64(void, cast_f16_to_f32_avx2, const CastArgs* args);
+OCTET_X86_64(void, cast_f32_to_f16_avx2, const CastArgs* args);
+OCTET_X86_64(void, cast_f32_to_bf16_avx2, const CastArgs* args);
 
 }  // namespace octet

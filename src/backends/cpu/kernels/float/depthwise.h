@@ -3,6 +3,8 @@
 // reference (ops/dot.h), so the result is exact on every instruction set. Plain data only, since instruction-set files include it.
 #pragma once
 
+#include "arch/kernel.h"
+
 namespace octet {
 
 // `count` output pixels in a row. Tap i of pixel p lies at taps[i] + p * steps[i].
@@ -20,7 +22,7 @@ struct DepthwiseF32Args {
   float alpha;
 };
 
-void depthwise_f32_avx2(const DepthwiseF32Args* args);
-void depthwise_f32_vnni(const DepthwiseF32Args* args);
+OCTET_X86_64(void, depthwise_f32_avx2, const DepthwiseF32Args* args);
+OCTET_X86_64(void, depthwise_f32_vnni, const DepthwiseF32Args* args);
 
 }  // namespace octet

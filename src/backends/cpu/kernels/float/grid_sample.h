@@ -4,6 +4,8 @@
 // instruction-set files include it.
 #pragma once
 
+#include "arch/kernel.h"
+
 namespace octet {
 
 constexpr long kGridBlock = 64;  // positions at a time
@@ -23,10 +25,10 @@ struct GridSampleArgs {
 };
 
 // Channels are planes: of x `pixels` elements apart, of y `points`.
-void grid_sample_planes_avx2(const GridSampleArgs* args);
-void grid_sample_planes_vnni(const GridSampleArgs* args);
+OCTET_X86_64(void, grid_sample_planes_avx2, const GridSampleArgs* args);
+OCTET_X86_64(void, grid_sample_planes_vnni, const GridSampleArgs* args);
 // The channels of a pixel are adjacent.
-void grid_sample_pixels_avx2(const GridSampleArgs* args);
-void grid_sample_pixels_vnni(const GridSampleArgs* args);
+OCTET_X86_64(void, grid_sample_pixels_avx2, const GridSampleArgs* args);
+OCTET_X86_64(void, grid_sample_pixels_vnni, const GridSampleArgs* args);
 
 }  // namespace octet

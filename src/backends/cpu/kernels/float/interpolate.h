@@ -4,6 +4,8 @@
 // instruction-set files include it.
 #pragma once
 
+#include "arch/kernel.h"
+
 namespace octet {
 
 // The same position of several rows: dst[i] = sum over k of weights[k] * (rows[k][i] - zero).
@@ -31,9 +33,9 @@ struct InterpolatePixelsArgs {
   float zero, lo, hi;
 };
 
-void interpolate_rows_avx2(const InterpolateRowsArgs* args);
-void interpolate_rows_vnni(const InterpolateRowsArgs* args);
-void interpolate_pixels_avx2(const InterpolatePixelsArgs* args);
-void interpolate_pixels_vnni(const InterpolatePixelsArgs* args);
+OCTET_X86_64(void, interpolate_rows_avx2, const InterpolateRowsArgs* args);
+OCTET_X86_64(void, interpolate_rows_vnni, const InterpolateRowsArgs* args);
+OCTET_X86_64(void, interpolate_pixels_avx2, const InterpolatePixelsArgs* args);
+OCTET_X86_64(void, interpolate_pixels_vnni, const InterpolatePixelsArgs* args);
 
 }  // namespace octet

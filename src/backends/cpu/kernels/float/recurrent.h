@@ -3,6 +3,8 @@
 // cells of one step. Plain data and function pointers only, since instruction-set files include it.
 #pragma once
 
+#include "arch/kernel.h"
+
 namespace octet {
 
 // out[v * out_stride + row] = weights[row] . (x + v * x_stride), plus the row's bias where there is one.
@@ -27,9 +29,9 @@ struct CellArgs {
   float* c;  // LSTM
 };
 
-#define RECURRENT_FAMILY(kernel, args)           \
-  void kernel##_f32_avx2(const args* arguments); \
-  void kernel##_f32_vnni(const args* arguments);
+#define RECURRENT_FAMILY(kernel, args)                          \
+  OCTET_X86_64(void, kernel##_f32_avx2, const args* arguments); \
+  OCTET_X86_64(void, kernel##_f32_vnni, const args* arguments);
 RECURRENT_FAMILY(rows_by_vectors, RowsByVectorsArgs)
 RECURRENT_FAMILY(lstm_cell, CellArgs)
 RECURRENT_FAMILY(gru_linear_cell,

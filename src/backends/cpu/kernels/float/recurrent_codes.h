@@ -3,6 +3,8 @@
 // since instruction-set files include it.
 #pragma once
 
+#include "arch/kernel.h"
+
 namespace octet {
 
 // How codes lie where they are multiplied. Columns go in pieces of 32 bits: four u8 by s8, or two s16 where nothing multiplies bytes without
@@ -57,10 +59,10 @@ struct RecurrentCodesKernels {
   void (*round)(const StateCodesArgs* args);
 };
 
-#define RECURRENT_CODES(isa)                             \
-  void rows_by_codes_##isa(const RowsByCodesArgs* args); \
-  void place_codes_##isa(const PlaceCodesArgs* args);    \
-  void state_codes_##isa(const StateCodesArgs* args);
+#define RECURRENT_CODES(isa)                                            \
+  OCTET_X86_64(void, rows_by_codes_##isa, const RowsByCodesArgs* args); \
+  OCTET_X86_64(void, place_codes_##isa, const PlaceCodesArgs* args);    \
+  OCTET_X86_64(void, state_codes_##isa, const StateCodesArgs* args);
 RECURRENT_CODES(avx2)
 RECURRENT_CODES(vnni)
 #undef RECURRENT_CODES

@@ -3,6 +3,8 @@
 // order of core/reduce.h, pools. Plain data and function pointers only, since instruction-set files include it.
 #pragma once
 
+#include "arch/kernel.h"
+
 namespace octet {
 
 struct RowArgs {
@@ -99,9 +101,9 @@ struct PoolArgs {
   float divisor;  // average only; 0 gives 0
 };
 
-#define ROW_FAMILY(row, args)                 \
-  void row##_f32_avx2(const args* arguments); \
-  void row##_f32_vnni(const args* arguments);
+#define ROW_FAMILY(row, args)                                \
+  OCTET_X86_64(void, row##_f32_avx2, const args* arguments); \
+  OCTET_X86_64(void, row##_f32_vnni, const args* arguments);
 ROW_FAMILY(softmax, RowArgs)
 ROW_FAMILY(softmax_columns, SoftmaxColumnsArgs)
 ROW_FAMILY(log_softmax, RowArgs)

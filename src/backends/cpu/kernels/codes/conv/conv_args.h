@@ -4,6 +4,7 @@
 // groups, a channel tail, a row of a matrix) is the packing's business alone. Included by instruction-set files.
 #pragma once
 
+#include "arch/kernel.h"
 #include "backends/cpu/kernels/codes/epilogue_args.h"
 #include "core/types.h"
 
@@ -71,9 +72,9 @@ struct ConvTile {
 };
 
 void conv_u8s8_1x16_plain(const ConvTile& tile);
-void conv_u8s8_6x16_avx2(const ConvTile& tile);
-void conv_u8s8_6x16_pairs_avx2(const ConvTile& tile);
-void conv_u8s8_6x16_avxvnni(const ConvTile& tile);
-void conv_u8s8_6x64_vnni(const ConvTile& tile);
+OCTET_X86_64(void, conv_u8s8_6x16_avx2, const ConvTile& tile);
+OCTET_X86_64(void, conv_u8s8_6x16_pairs_avx2, const ConvTile& tile);
+OCTET_X86_64(void, conv_u8s8_6x16_avxvnni, const ConvTile& tile);
+OCTET_X86_64(void, conv_u8s8_6x64_vnni, const ConvTile& tile);
 
 }  // namespace octet

@@ -3,6 +3,7 @@
 // Included by instruction-set files.
 #pragma once
 
+#include "arch/kernel.h"
 #include "backends/cpu/kernels/codes/epilogue_args.h"
 #include "core/types.h"
 
@@ -65,7 +66,7 @@ struct TileJob {
   const EpilogueArgs* epilogue;
 };
 
-void conv_u8s8_tiles_amx(const TileJob& job);
+OCTET_X86_64(void, conv_u8s8_tiles_amx, const TileJob& job);
 
 // Two rows of pixels become one of folded pixels (tile_fold.h): two pixels of the upper row, two of the lower, filled up.
 inline constexpr s64 kFoldedChannels = 16;
@@ -80,6 +81,6 @@ struct FoldJob {
       order;  // of the 64 bytes of four folded pixels: bytes of the upper row, and, from 64 on, of the lower
 };
 
-void fold_rows_amx(const FoldJob& job);
+OCTET_X86_64(void, fold_rows_amx, const FoldJob& job);
 
 }  // namespace octet

@@ -80,7 +80,7 @@ bool pads_too_much(const ConvGeometry& g, s64 depth) {
 }  // namespace
 
 const char* tile_conv_reject(const ConvGeometry& g, Isa isa) {
-  if (isa < Isa::amx) return "the instruction set has no matrix tiles";
+  if (!isa.has(Isa::amx)) return "the instruction set has no matrix tiles";
   if (g.window.rank != 2) return "only 2-D convolutions have a kernel";
   if (g.batch == 0 || g.window.out_elements() == 0) return "the output is empty";
   const s64 depth = g.in_channels_per_group() * g.window.h().kernel * g.window.w().kernel;

@@ -77,8 +77,9 @@ void transform_weights(const s8* g, s64 stride, s32 out[16]) {
 const char* winograd_reject(const ConvGeometry& g, Isa isa) {
   const WindowAxis& h = g.window.h();
   const WindowAxis& w = g.window.w();
-  if (isa < Isa::avx2) return "the instruction set has no vectors";
-  if (isa > Isa::avx2) return "products of words are not worth it beside vpdpbusd";
+  if (!isa.has(Isa::avx2)) return "the instruction set has no vectors";
+  if (isa.has(Isa::vnni) || isa.has(Isa::avx_vnni))
+    return "products of words are not worth it beside vpdpbusd";
   if (g.window.rank != 2 || g.groups != 1) return "not a dense 2-D convolution";
   if (h.kernel != 3 || w.kernel != 3) return "the window is not 3x3";
   if (h.stride != 1 || w.stride != 1 || h.dilation != 1 || w.dilation != 1)

@@ -2,6 +2,7 @@
 // What one call of the Winograd kernels gets. Included by instruction-set files.
 #pragma once
 
+#include "arch/kernel.h"
 #include "backends/cpu/kernels/codes/conv/conv_args.h"
 
 namespace octet {
@@ -33,7 +34,7 @@ struct WinogradBlock {
   ConvTile output;            // bias, multiplier, channels and epilogue of the block
 };
 
-void winograd_input_avx2(const WinogradInput& input);
-void winograd_block_avx2(const WinogradBlock& block);
+OCTET_X86_64(void, winograd_input_avx2, const WinogradInput& input);
+OCTET_X86_64(void, winograd_block_avx2, const WinogradBlock& block);
 
 }  // namespace octet

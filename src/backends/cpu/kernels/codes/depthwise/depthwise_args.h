@@ -3,6 +3,7 @@
 // instruction-set files.
 #pragma once
 
+#include "arch/kernel.h"
 #include "backends/cpu/kernels/codes/epilogue_args.h"
 #include "core/types.h"
 
@@ -33,7 +34,7 @@ struct DepthwiseRow {
 inline constexpr s64 kDepthwisePixels = 16;
 
 void depthwise_u8s8_plain(const DepthwiseRow& row);
-void depthwise_u8s8_16_avx2(const DepthwiseRow& row);
-void depthwise_u8s8_64_vnni(const DepthwiseRow& row);
+OCTET_X86_64(void, depthwise_u8s8_16_avx2, const DepthwiseRow& row);
+OCTET_X86_64(void, depthwise_u8s8_64_vnni, const DepthwiseRow& row);
 
 }  // namespace octet

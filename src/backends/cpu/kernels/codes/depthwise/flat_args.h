@@ -2,6 +2,7 @@
 // What one call of a flat depthwise kernel gets: the same 64 bytes of a band of rows. Included by instruction-set files.
 #pragma once
 
+#include "arch/kernel.h"
 #include "backends/cpu/kernels/codes/epilogue_args.h"
 #include "core/types.h"
 
@@ -51,8 +52,8 @@ struct FlatColumn {
   const EpilogueArgs* epilogue;
 };
 
-void depthwise_u8s8_3x3_avx2(const FlatColumn& column);
-void depthwise_u8s8_3x3_avxvnni(const FlatColumn& column);
-void depthwise_u8s8_3x3_vnni(const FlatColumn& column);
+OCTET_X86_64(void, depthwise_u8s8_3x3_avx2, const FlatColumn& column);
+OCTET_X86_64(void, depthwise_u8s8_3x3_avxvnni, const FlatColumn& column);
+OCTET_X86_64(void, depthwise_u8s8_3x3_vnni, const FlatColumn& column);
 
 }  // namespace octet

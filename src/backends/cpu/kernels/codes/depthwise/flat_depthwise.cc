@@ -37,7 +37,7 @@ void pair_pieces(FlatConstants& k) {
 const char* flat_depthwise_reject(const ConvGeometry& g, const EpilogueArgs& epilogue, Isa isa) {
   const WindowAxis& h = g.window.h();
   const WindowAxis& w = g.window.w();
-  if (isa < Isa::avx2) return "the instruction set has no vectors";
+  if (!isa.has(Isa::avx2)) return "the instruction set has no vectors";
   if (g.window.rank != 2 || !g.depthwise()) return "not a 2-D depthwise convolution";
   if (h.kernel != 3 || w.kernel != 3) return "the window is not 3x3";
   if (h.dilation != 1) return "rows are dilated";
@@ -45,7 +45,7 @@ const char* flat_depthwise_reject(const ConvGeometry& g, const EpilogueArgs& epi
   if (epilogue.real) return "the output is f32";
   if (g.in_channels / std::gcd(kFlatBytes, g.in_channels) > kMostPhases)
     return "the channels begin registers in more than 128 ways";
-  if (isa < Isa::vnni && g.in_channels % 4 != 0)
+  if (!isa.has(Isa::vnni) && g.in_channels % 4 != 0)
     return "the channels are no multiple of 4, the unit of AVX2's masks";
   if (w.stride > 1 && g.in_channels < 8) return "strided pixels of fewer than 8 channels";
   return padded_rows_reject(g.window, g.in_channels);

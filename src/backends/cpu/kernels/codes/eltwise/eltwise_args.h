@@ -3,6 +3,7 @@
 // Included by instruction-set files.
 #pragma once
 
+#include "arch/kernel.h"
 #include "backends/cpu/kernels/codes/epilogue_args.h"
 #include "core/types.h"
 
@@ -30,13 +31,13 @@ struct BinaryRun {
 };
 
 void add_u8_plain(const BinaryRun& run);
-void add_u8_avx2(const BinaryRun& run);
-void add_u8_vnni(const BinaryRun& run);
+OCTET_X86_64(void, add_u8_avx2, const BinaryRun& run);
+OCTET_X86_64(void, add_u8_vnni, const BinaryRun& run);
 void min_u8_plain(const BinaryRun& run);
-void min_u8_avx2(const BinaryRun& run);
-void min_u8_vnni(const BinaryRun& run);
+OCTET_X86_64(void, min_u8_avx2, const BinaryRun& run);
+OCTET_X86_64(void, min_u8_vnni, const BinaryRun& run);
 void mul_u8_plain(const BinaryRun& run);
-void mul_u8_avx2(const BinaryRun& run);
-void mul_u8_vnni(const BinaryRun& run);
+OCTET_X86_64(void, mul_u8_avx2, const BinaryRun& run);
+OCTET_X86_64(void, mul_u8_vnni, const BinaryRun& run);
 
 }  // namespace octet

@@ -24,7 +24,7 @@ s64 column_at(s64 position, s64 n) {
 }  // namespace
 
 const char* tile_matmul_reject(const MatMulViews& views, Isa isa) {
-  if (isa < Isa::amx) return "the instruction set has no matrix tiles";
+  if (!isa.has(Isa::amx)) return "the instruction set has no matrix tiles";
   if (views.b_k != 1 && views.b_n != 1) return "neither rows nor columns of b are dense";
   return matmul_reject(views);
 }

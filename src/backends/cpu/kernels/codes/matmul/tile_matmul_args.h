@@ -4,6 +4,7 @@
 // over a are added to each row. All are exact modulo 2^32, and the whole fits.
 #pragma once
 
+#include "arch/kernel.h"
 #include "backends/cpu/kernels/codes/epilogue_args.h"
 #include "core/types.h"
 
@@ -50,8 +51,8 @@ struct ProductJob {
   const EpilogueArgs* epilogue;
 };
 
-void pack_product_vnni(const ProductPackJob& job);
-s32 row_sum_vnni(const u8* row, s64 k);
-void matmul_u8u8_tiles_amx(const ProductJob& job);
+OCTET_X86_64(void, pack_product_vnni, const ProductPackJob& job);
+OCTET_X86_64(s32, row_sum_vnni, const u8* row, s64 k);
+OCTET_X86_64(void, matmul_u8u8_tiles_amx, const ProductJob& job);
 
 }  // namespace octet

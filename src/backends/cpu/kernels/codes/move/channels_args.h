@@ -2,6 +2,7 @@
 // Pixels whose bytes are picked from the pixels of a few images: what one call gets. Included by instruction-set files.
 #pragma once
 
+#include "arch/kernel.h"
 #include "core/types.h"
 
 namespace octet {
@@ -33,7 +34,7 @@ struct ChannelRun {
 };
 
 void gather_channels_plain(const ChannelRun& run);
-void gather_channels_avx2(const ChannelRun& run);
-void gather_channels_vnni(const ChannelRun& run);
+OCTET_X86_64(void, gather_channels_avx2, const ChannelRun& run);
+OCTET_X86_64(void, gather_channels_vnni, const ChannelRun& run);
 
 }  // namespace octet

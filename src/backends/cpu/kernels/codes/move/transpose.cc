@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix transposition in register blocks (SSE2, the baseline of x86-64) and tensors as stacks of matrices.
-#include <emmintrin.h>
-
+// Matrix transposition in register blocks of 16 bytes, which every processor has, and tensors as stacks of matrices.
 #include <algorithm>
 #include <cstring>
 
@@ -13,35 +11,53 @@ namespace {
 // Elements along the output's last axis that one item covers.
 constexpr s64 kPiece = 4096;
 
-__m128i load(const u8* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
-void store(u8* p, __m128i x) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), x); }
+using Bytes = u8 __attribute__((vector_size(16)));
+using Words = u32 __attribute__((vector_size(16)));
+using Floats = f32 __attribute__((vector_size(16)));
 
-// 16 x 16 bytes: four rounds of interleaving row i with row i + 8 are a transposition.
-void block16(const u8* src, s64 src_stride, u8* dst, s64 dst_stride) {
-  __m128i a[16], b[16];
-  for (int i = 0; i < 16; ++i) a[i] = load(src + i * src_stride);
-  for (int round = 0; round < 4; ++round) {
-    for (int i = 0; i < 8; ++i) {
-      b[2 * i] = _mm_unpacklo_epi8(a[i], a[i + 8]);
-      b[2 * i + 1] = _mm_unpackhi_epi8(a[i], a[i + 8]);
-    }
-    std::copy(b, b + 16, a);
-  }
-  for (int i = 0; i < 16; ++i) store(dst + i * dst_stride, a[i]);
+template <class Vector, class T>
+Vector load(const T* p) {
+  Vector x;
+  std::memcpy(&x, p, sizeof(x));
+  return x;
+}
+template <class Vector, class T>
+void store(T* p, Vector x) {
+  std::memcpy(p, &x, sizeof(x));
 }
 
-// 4 x 4 words, the same way.
-void block4(const u32* src, s64 src_stride, u32* dst, s64 dst_stride) {
-  __m128i a[4], b[4];
-  for (int i = 0; i < 4; ++i) a[i] = load(reinterpret_cast<const u8*>(src + i * src_stride));
-  for (int round = 0; round < 2; ++round) {
-    for (int i = 0; i < 2; ++i) {
-      b[2 * i] = _mm_unpacklo_epi32(a[i], a[i + 2]);
-      b[2 * i + 1] = _mm_unpackhi_epi32(a[i], a[i + 2]);
+// The elements of two lower or upper halves in turn.
+Bytes low(Bytes a, Bytes b) {
+  return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+Bytes high(Bytes a, Bytes b) {
+  return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
+                                 31);
+}
+Words low(Words a, Words b) { return __builtin_shufflevector(a, b, 0, 4, 1, 5); }
+Words high(Words a, Words b) { return __builtin_shufflevector(a, b, 2, 6, 3, 7); }
+
+// kRows x kRows elements, a register each: to interleave row i with row i + kRows / 2, as often as kRows halves, is a transposition.
+template <class Vector, size_t kRows, int kRounds, class T>
+void transpose_rows(const T* src, s64 src_stride, T* dst, s64 dst_stride) {
+  Vector a[kRows], b[kRows];
+  for (size_t i = 0; i < kRows; ++i) a[i] = load<Vector>(src + static_cast<s64>(i) * src_stride);
+  for (int round = 0; round < kRounds; ++round) {
+    for (size_t i = 0; i < kRows / 2; ++i) {
+      b[2 * i] = low(a[i], a[i + kRows / 2]);
+      b[2 * i + 1] = high(a[i], a[i + kRows / 2]);
     }
-    std::copy(b, b + 4, a);
+    std::copy(b, b + kRows, a);
   }
-  for (int i = 0; i < 4; ++i) store(reinterpret_cast<u8*>(dst + i * dst_stride), a[i]);
+  for (size_t i = 0; i < kRows; ++i) store(dst + static_cast<s64>(i) * dst_stride, a[i]);
+}
+
+void block16(const u8* src, s64 src_stride, u8* dst, s64 dst_stride) {
+  transpose_rows<Bytes, 16, 4>(src, src_stride, dst, dst_stride);
+}
+
+void block4(const u32* src, s64 src_stride, u32* dst, s64 dst_stride) {
+  transpose_rows<Words, 4, 2>(src, src_stride, dst, dst_stride);
 }
 
 template <class T>
@@ -81,15 +97,14 @@ void transpose_rgb(const Matrix2d& m) {
   u32* dst = static_cast<u32*>(m.dst);
   s64 c = 0;
   for (; c + 4 < m.columns; c += 4) {
-    const auto* at = reinterpret_cast<const u8*>(src + c);
-    const __m128i r = load(at), g = load(at + m.src_stride * 4), b = load(at + m.src_stride * 8);
-    const __m128i low = _mm_unpacklo_epi32(r, g), high = _mm_unpackhi_epi32(r, g);
-    const __m128i b_low = _mm_unpacklo_epi32(b, b), b_high = _mm_unpackhi_epi32(b, b);
-    u8* out = reinterpret_cast<u8*>(dst + c * 3);
-    store(out, _mm_unpacklo_epi64(low, b_low));
-    store(out + 12, _mm_unpackhi_epi64(low, b_low));
-    store(out + 24, _mm_unpacklo_epi64(high, b_high));
-    store(out + 36, _mm_unpackhi_epi64(high, b_high));
+    const auto r = load<Words>(src + c), g = load<Words>(src + c + m.src_stride),
+               b = load<Words>(src + c + m.src_stride * 2);
+    const Words first = low(r, g), last = high(r, g), b_first = low(b, b), b_last = high(b, b);
+    u32* out = dst + c * 3;
+    store(out, __builtin_shufflevector(first, b_first, 0, 1, 4, 5));
+    store(out + 3, __builtin_shufflevector(first, b_first, 2, 3, 6, 7));
+    store(out + 6, __builtin_shufflevector(last, b_last, 0, 1, 4, 5));
+    store(out + 9, __builtin_shufflevector(last, b_last, 2, 3, 6, 7));
   }
   transpose_edge<u32>(m, 0, 3, c, m.columns);
 }
@@ -100,15 +115,15 @@ void transpose_pixels_of_3(const Matrix2d& m) {
   f32* dst = static_cast<f32*>(m.dst);
   s64 p = 0;
   for (; p + 4 <= m.rows; p += 4) {
-    const __m128 a = _mm_loadu_ps(src + p * 3), b = _mm_loadu_ps(src + p * 3 + 4),
-                 c = _mm_loadu_ps(src + p * 3 + 8);
-    const __m128 b2_c1 = _mm_shuffle_ps(b, c, _MM_SHUFFLE(1, 1, 2, 2));
-    const __m128 a1_b0 = _mm_shuffle_ps(a, b, _MM_SHUFFLE(0, 0, 1, 1));
-    const __m128 b3_c2 = _mm_shuffle_ps(b, c, _MM_SHUFFLE(2, 2, 3, 3));
-    const __m128 a2_b1 = _mm_shuffle_ps(a, b, _MM_SHUFFLE(1, 1, 2, 2));
-    _mm_storeu_ps(dst + p, _mm_shuffle_ps(a, b2_c1, _MM_SHUFFLE(2, 0, 3, 0)));
-    _mm_storeu_ps(dst + m.dst_stride + p, _mm_shuffle_ps(a1_b0, b3_c2, _MM_SHUFFLE(2, 0, 2, 0)));
-    _mm_storeu_ps(dst + 2 * m.dst_stride + p, _mm_shuffle_ps(a2_b1, c, _MM_SHUFFLE(3, 0, 2, 0)));
+    const auto a = load<Floats>(src + p * 3), b = load<Floats>(src + p * 3 + 4),
+               c = load<Floats>(src + p * 3 + 8);
+    const Floats b2_c1 = __builtin_shufflevector(b, c, 2, 2, 5, 5);
+    const Floats a1_b0 = __builtin_shufflevector(a, b, 1, 1, 4, 4);
+    const Floats b3_c2 = __builtin_shufflevector(b, c, 3, 3, 6, 6);
+    const Floats a2_b1 = __builtin_shufflevector(a, b, 2, 2, 5, 5);
+    store(dst + p, __builtin_shufflevector(a, b2_c1, 0, 3, 4, 6));
+    store(dst + m.dst_stride + p, __builtin_shufflevector(a1_b0, b3_c2, 0, 2, 4, 6));
+    store(dst + 2 * m.dst_stride + p, __builtin_shufflevector(a2_b1, c, 0, 2, 4, 7));
   }
   transpose_edge<u32>(m, p, m.rows, 0, 3);
 }

@@ -2,6 +2,7 @@
 // What one call of the kernels of QInstanceNormalization gets: a run of pixels. Included by instruction-set files.
 #pragma once
 
+#include "arch/kernel.h"
 #include "backends/cpu/kernels/codes/epilogue_args.h"
 #include "core/types.h"
 
@@ -28,10 +29,10 @@ struct CodeLinesArgs {
 };
 
 void code_sums_plain(const CodeSumsArgs& args);
-void code_sums_avx2(const CodeSumsArgs& args);
-void code_sums_vnni(const CodeSumsArgs& args);
+OCTET_X86_64(void, code_sums_avx2, const CodeSumsArgs& args);
+OCTET_X86_64(void, code_sums_vnni, const CodeSumsArgs& args);
 void code_lines_plain(const CodeLinesArgs& args);
-void code_lines_avx2(const CodeLinesArgs& args);
-void code_lines_vnni(const CodeLinesArgs& args);
+OCTET_X86_64(void, code_lines_avx2, const CodeLinesArgs& args);
+OCTET_X86_64(void, code_lines_vnni, const CodeLinesArgs& args);
 
 }  // namespace octet

@@ -3,6 +3,7 @@
 // size. Included by instruction-set files.
 #pragma once
 
+#include "arch/kernel.h"
 #include "backends/cpu/kernels/codes/epilogue_args.h"
 #include "core/types.h"
 
@@ -37,10 +38,10 @@ inline void each_pixel(PooledPixel window) {
 }  // namespace
 
 void max_pool_u8_plain(const PooledPixel& window);
-void max_pool_u8_avx2(const PooledPixel& window);
-void max_pool_u8_vnni(const PooledPixel& window);
+OCTET_X86_64(void, max_pool_u8_avx2, const PooledPixel& window);
+OCTET_X86_64(void, max_pool_u8_vnni, const PooledPixel& window);
 void average_pool_u8_plain(const PooledPixel& window);
-void average_pool_u8_avx2(const PooledPixel& window);
-void average_pool_u8_vnni(const PooledPixel& window);
+OCTET_X86_64(void, average_pool_u8_avx2, const PooledPixel& window);
+OCTET_X86_64(void, average_pool_u8_vnni, const PooledPixel& window);
 
 }  // namespace octet

@@ -2,6 +2,7 @@
 // What one call of a quantize or dequantize kernel gets. Included by instruction-set files.
 #pragma once
 
+#include "arch/kernel.h"
 #include "core/types.h"
 
 namespace octet {
@@ -60,14 +61,14 @@ struct InterleaveRun {
 };
 
 void interleave3_u8_plain(const InterleaveRun& run);
-void interleave3_u8_vnni(const InterleaveRun& run);
+OCTET_X86_64(void, interleave3_u8_vnni, const InterleaveRun& run);
 void quantize_f32_u8_plain(const QuantizeRun& run);
-void quantize_f32_u8_avx2(const QuantizeRun& run);
-void quantize_f32_u8_vnni(const QuantizeRun& run);
+OCTET_X86_64(void, quantize_f32_u8_avx2, const QuantizeRun& run);
+OCTET_X86_64(void, quantize_f32_u8_vnni, const QuantizeRun& run);
 void dequantize_u8_f32_plain(const DequantizeRun& run);
-void dequantize_u8_f32_avx2(const DequantizeRun& run);
-void dequantize_u8_f32_vnni(const DequantizeRun& run);
-void quantize_f32_wide_avx2(const QuantizeWideRun& run);
-void dequantize_wide_f32_avx2(const DequantizeWideRun& run);
+OCTET_X86_64(void, dequantize_u8_f32_avx2, const DequantizeRun& run);
+OCTET_X86_64(void, dequantize_u8_f32_vnni, const DequantizeRun& run);
+OCTET_X86_64(void, quantize_f32_wide_avx2, const QuantizeWideRun& run);
+OCTET_X86_64(void, dequantize_wide_f32_avx2, const DequantizeWideRun& run);
 
 }  // namespace octet

@@ -2,6 +2,7 @@
 // What one call of a table kernel gets. Included by instruction-set files.
 #pragma once
 
+#include "arch/kernel.h"
 #include "core/types.h"
 
 namespace octet {
@@ -14,7 +15,7 @@ struct TableRun {
 };
 
 void table_u8_plain(const TableRun& run);
-void table_u8_avx2(const TableRun& run);
-void table_u8_vnni(const TableRun& run);
+OCTET_X86_64(void, table_u8_avx2, const TableRun& run);
+OCTET_X86_64(void, table_u8_vnni, const TableRun& run);
 
 }  // namespace octet
