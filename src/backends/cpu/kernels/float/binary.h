@@ -3,6 +3,8 @@
 // pointers only, since instruction-set files include it.
 #pragma once
 
+#include "arch/kernel.h"
+
 namespace octet {
 
 struct BinaryArgs {
@@ -25,9 +27,9 @@ struct BinaryKernel {
   BinaryFunction vnni;
 };
 
-#define BINARY(name, op)                             \
-  void binary_##name##_avx2(const BinaryArgs* args); \
-  void binary_##name##_vnni(const BinaryArgs* args);
+#define BINARY(name, op)                                            \
+  OCTET_X86_64(void, binary_##name##_avx2, const BinaryArgs* args); \
+  OCTET_X86_64(void, binary_##name##_vnni, const BinaryArgs* args);
 #include "backends/cpu/kernels/float/binary.def"
 #undef BINARY
 

@@ -3,6 +3,8 @@
 // instruction-set files include it.
 #pragma once
 
+#include "arch/kernel.h"
+
 namespace octet {
 
 struct UnaryArgs {
@@ -22,9 +24,9 @@ struct UnaryKernel {
   UnaryFunction vnni;
 };
 
-#define UNARY(name, op)                            \
-  void unary_##name##_avx2(const UnaryArgs* args); \
-  void unary_##name##_vnni(const UnaryArgs* args);
+#define UNARY(name, op)                                           \
+  OCTET_X86_64(void, unary_##name##_avx2, const UnaryArgs* args); \
+  OCTET_X86_64(void, unary_##name##_vnni, const UnaryArgs* args);
 #include "backends/cpu/kernels/float/unary.def"
 #undef UNARY
 
