@@ -17,6 +17,7 @@ import affected  # noqa: E402
 import budget  # noqa: E402
 import proofs  # noqa: E402
 import sample  # noqa: E402
+import tidy  # noqa: E402
 
 
 class Affected(unittest.TestCase):
@@ -104,6 +105,21 @@ class Proofs(unittest.TestCase):
                 seen.append(proofs.content_of(file))
         self.assertEqual(seen[0], seen[1])
         self.assertNotEqual(seen[0], seen[2])
+
+
+class Tidy(unittest.TestCase):
+    def test_precompiled_headers_are_left_out(self):
+        command = "c++ -DA='\"x y\"' -Werror -Winvalid-pch -include /b/cmake_pch.hxx -include kept.h -o a.o -c a.cc"
+        self.assertEqual(tidy.without_precompiled(command), "c++ '-DA=\"x y\"' -include kept.h -o a.o -c a.cc")
+
+    def test_findings(self):
+        said = (f"{harness.ROOT}/src/a.cc:3:7: error: use of 'x' [bugprone-use-after-move,-warnings-as-errors]\n  x();\n"
+                f"{harness.ROOT}/include/octet/tensor_view.h:31:3: error: must be explicit [google-explicit-constructor,-warnings-as-errors]\n")
+        for out, err, code, found in ((said, "", 1, ["src/a.cc:3: use of 'x' [bugprone-use-after-move,-warnings-as-errors]"]), ("", "", 0, []),
+                                      ("", "no such file", 1, ["src/a.cc: clang-tidy ended with 1: no such file"])):
+            done = subprocess.CompletedProcess([], code, out, err)
+            with mock.patch.object(tidy.subprocess, "run", lambda *words, done=done, **more: done):
+                self.assertEqual(tidy.tidy(None, "src/a.cc"), found)
 
 
 class Budget(unittest.TestCase):
