@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 depthwise 3x3 convolution of nhwc images to the bit of the reference, for the layers of INT8 engines that stay in f32: what they
-// give becomes codes again, and codes are equal on every instruction set. oneDNN is faster and serves the others.
+// give becomes codes again, and codes are equal on every instruction set. Others are f_depthwise_taps.cc's.
 #include <algorithm>
 #include <memory>
 #include <vector>

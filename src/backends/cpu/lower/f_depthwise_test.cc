@@ -2,6 +2,7 @@
 // The depthwise kernel against the scalar reference, to the bit.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "backends/cpu/lower/probe.h"
@@ -9,6 +10,7 @@
 namespace octet {
 
 Offer lower_f_depthwise(const LowerRequest& request);
+Offer lower_f_depthwise_taps(const LowerRequest& request);
 
 namespace {
 
@@ -61,6 +63,94 @@ TEST(FloatDepthwise, OnlyWhereExactnessIsAskedFor) {
               .isa = Isa::avx2};
   probe.attrs.set("group", s64{4});
   EXPECT_EQ(run_probe(probe, lower_f_depthwise).reject, "a close result is enough here");
+}
+
+struct TapsCase {
+  Shape x;
+  std::vector<s64> kernel, strides, pads, dilations;
+  std::string activation;
+};
+
+// Pairs of rows and single ones, whole registers and parts, channels that fill registers with their neighbours, windows beyond the image.
+const TapsCase kTapsCases[] = {
+    {{1, 16, 9, 8}, {3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, ""},
+    {{2, 40, 12, 13}, {3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, "clip"},
+    {{1, 33, 7, 19}, {3, 3}, {1, 1}, {0, 2, 1, 0}, {1, 1}, "relu"},
+    {{2, 8, 7, 21}, {3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, "leaky_relu"},
+    {{1, 4, 7, 6}, {5, 3}, {1, 1}, {2, 1, 2, 1}, {1, 1}, "relu"},
+    {{1, 5, 7, 11}, {3, 3}, {2, 2}, {0, 0, 1, 1}, {1, 1}, "relu"},
+    {{1, 24, 9, 9}, {5, 5}, {2, 1}, {2, 2, 2, 2}, {1, 1}, ""},
+    {{1, 17, 9, 9}, {7, 7}, {1, 1}, {3, 3, 3, 3}, {1, 1}, "clip"},
+    {{1, 32, 6, 5}, {3, 3}, {1, 2}, {2, 2, 2, 2}, {2, 2}, "leaky_relu"},
+    {{1, 16, 1, 1}, {3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, "relu"},
+    {{1, 16, 2, 2}, {3, 3}, {1, 1}, {3, 3, 3, 3}, {1, 1}, ""},
+};
+
+Probe taps_probe(const TapsCase& c) {
+  Probe probe{.op = "Conv",
+              .inputs = {{random_f32(c.x, 1), false, Layout::nhwc},
+                         {random_f32(Shape{c.x[1], 1, c.kernel[0], c.kernel[1]}, 2), true},
+                         {random_f32(Shape{c.x[1]}, 3), true}}};
+  probe.attrs.set("group", c.x[1]);
+  probe.attrs.set("strides", c.strides);
+  probe.attrs.set("pads", c.pads);
+  probe.attrs.set("dilations", c.dilations);
+  if (!c.activation.empty()) probe.attrs.set("activation", c.activation);
+  if (c.activation == "clip") {
+    probe.attrs.set("activation_min", -0.5f);
+    probe.attrs.set("activation_max", 0.75f);
+  }
+  return probe;
+}
+
+TEST(FloatDepthwiseTaps, IsCloseToTheReferenceAndEqualOnAllLevelsAndThreads) {
+  for (const TapsCase& c : kTapsCases) {
+    Probe probe = taps_probe(c);
+    Tensor first;
+    for (const Isa isa : simd_levels()) {
+      probe.isa = isa;
+      for (const int threads : {1, 3}) {
+        probe.threads = threads;
+        const ProbeResult result = run_probe(probe, lower_f_depthwise_taps);
+        ASSERT_EQ(result.reject, "");
+        expect_close_f32(result.outputs[0], probe.reference()[0], to_string(c.x));
+        if (first) expect_same_f32(result.outputs[0], first, to_string(c.x));
+        first = result.outputs[0];
+      }
+    }
+  }
+}
+
+// docs/numerics.md, section 8; a tap outside of the image is no product.
+TEST(FloatDepthwiseTaps, KeepsNanAndInfinities) {
+  for (const TapsCase& c : kTapsCases) {
+    Probe probe = taps_probe(c);
+    const auto x = probe.inputs[0].tensor.mutable_as<f32>();
+    x[0] = std::numeric_limits<f32>::quiet_NaN();
+    x[x.size() / 2] = std::numeric_limits<f32>::infinity();
+    const Tensor want = probe.reference()[0];
+    for (const Isa isa : simd_levels()) {
+      probe.isa = isa;
+      const Tensor got = run_probe(probe, lower_f_depthwise_taps).outputs[0];
+      for (size_t i = 0; i < got.as<f32>().size(); ++i) {
+        const f32 g = got.as<f32>()[i], w = want.as<f32>()[i];
+        ASSERT_EQ(std::isnan(g), std::isnan(w)) << to_string(c.x) << " " << i;
+        if (std::isinf(w)) {
+          ASSERT_EQ(g, w) << to_string(c.x) << " " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(FloatDepthwiseTaps, SaysWhyNot) {
+  Probe probe = taps_probe(kTapsCases[0]);
+  probe.isa = Isa::avx2;
+  probe.attrs.set("exact", s64{1});
+  EXPECT_EQ(run_probe(probe, lower_f_depthwise_taps).reject, "an exact result is asked for");
+  Probe wide = taps_probe({{1, 2, 9, 9}, {8, 7}, {1, 1}, {0, 0, 0, 0}, {1, 1}, ""});
+  wide.isa = Isa::avx2;
+  EXPECT_EQ(run_probe(wide, lower_f_depthwise_taps).reject, "the window has more than 49 taps");
 }
 
 }  // namespace

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel of taps.h for one instruction set. The including file defines OCTET_ISA(name) and includes its vec header.
+#pragma once
+
+#include "backends/cpu/kernels/float/taps.h"
+
+namespace octet {
+namespace {
+
+// Pixels at a time: their sums fill the registers that hide what a multiply-add takes.
+constexpr int kTapPixels = 8;
+
+// What becomes of a sum. By value: what is stored might be the arguments themselves, as far as the compiler knows.
+struct TapsEnd {
+  bool clamps;
+  int rounds;
+  V low, high, alpha;
+
+  explicit TapsEnd(const TapsEndArgs& args)
+      : clamps(args.clamps),
+        rounds(args.rounds),
+        low(v_set(args.min)),
+        high(v_set(args.max)),
+        alpha(v_set(args.alpha)) {}
+
+  V operator()(V y) const {
+    y = clamps ? v_bounded(y, low, high) : v_select(v_lt(y, v_set(0.0f)), v_mul(y, alpha), y);
+    if (rounds == 0) return y;
+    return rounds == 1 ? v_round_f16(y) : v_round_bf16(y);
+  }
+};
+
+// `n` channels from `c` on, of kPixels pixels from `p` on.
+template <int kPixels, bool kWhole>
+inline void tap_block(const TapsArgs* args, const TapsEnd& end, long p, long c, int n) {
+  const auto load = [n](const float* from) { return kWhole ? v_load(from) : v_load_n(from, n); };
+  V sums[kPixels];
+  const V bias = load(args->bias + c);
+#pragma GCC unroll 8
+  for (V& sum : sums) sum = bias;
+  const long step = args->step, channels = args->channels;
+  for (long t = 0; t < args->tap_count; ++t) {
+    const V w = load(args->weights[t] + c);
+    const float* x = args->taps[t] + p * step + c;
+#pragma GCC unroll 8
+    for (int i = 0; i < kPixels; ++i) sums[i] = v_fma(load(x + i * step), w, sums[i]);
+  }
+  float* dst = args->dst + p * channels + c;
+#pragma GCC unroll 8
+  for (V& sum : sums) sum = end(sum);
+#pragma GCC unroll 8
+  for (int i = 0; i < kPixels; ++i) {
+    kWhole ? v_store(dst + i * channels, sums[i]) : v_store_n(dst + i * channels, sums[i], n);
+  }
+}
+
+template <int kPixels>
+inline void tap_channels(const TapsArgs* args, const TapsEnd& end, long p) {
+  const long channels = args->channels;
+  long c = 0;
+  for (; c + kLanes <= channels; c += kLanes) tap_block<kPixels, true>(args, end, p, c, kLanes);
+  const int rest = static_cast<int>(channels - c);
+  if (rest > 0) tap_block<kPixels, false>(args, end, p, c, rest);
+}
+
+constexpr int kPairRows = 2, kSide = 3;  // 3x3 taps
+
+// What lies at row `y` and column `x` of the taps of all sums, to those that it belongs to. Inline, since only known places choose registers.
+template <int kPixels>
+__attribute__((always_inline)) inline void add_value(V (&sums)[kPairRows * kPixels],
+                                                     const V (&w)[kSide * kSide], V value, int y,
+                                                     int x) {
+#pragma GCC unroll 2
+  for (int row = 0; row < kPairRows; ++row) {
+#pragma GCC unroll 5
+    for (int i = 0; i < kPixels; ++i) {
+      const bool tap = y >= row && y - row < kSide && x >= i && x - i < kSide;
+      V& sum = sums[row * kPixels + i];
+      if (tap) sum = v_fma(value, w[(y - row) * kSide + x - i], sum);
+    }
+  }
+}
+
+// Of kPixels pixels of each of two rows.
+template <int kPixels, bool kWhole>
+inline void row_block(const TapRowsArgs* args, const TapsEnd& end, long p, long c, int n) {
+  const auto load = [n](const float* from) { return kWhole ? v_load(from) : v_load_n(from, n); };
+  const long channels = args->channels, src_row = args->src_row, dst_row = args->dst_row;
+  V w[kSide * kSide], sums[kPairRows * kPixels];
+#pragma GCC unroll 9
+  for (int t = 0; t < kSide * kSide; ++t) w[t] = load(args->weights + t * channels + c);
+  const V bias = load(args->bias + c);
+#pragma GCC unroll 10
+  for (V& sum : sums) sum = bias;
+  const float* src = args->src + p * channels + c;
+#pragma GCC unroll 4
+  for (int y = 0; y < kPairRows + kSide - 1; ++y) {
+#pragma GCC unroll 7
+    for (int x = 0; x < kPixels + kSide - 1; ++x)
+      add_value<kPixels>(sums, w, load(src + y * src_row + x * channels), y, x);
+  }
+  float* dst = args->dst + p * channels + c;
+#pragma GCC unroll 10
+  for (V& sum : sums) sum = end(sum);
+#pragma GCC unroll 2
+  for (int row = 0; row < kPairRows; ++row) {
+#pragma GCC unroll 5
+    for (int i = 0; i < kPixels; ++i) {
+      float* at = dst + row * dst_row + i * channels;
+      kWhole ? v_store(at, sums[row * kPixels + i]) : v_store_n(at, sums[row * kPixels + i], n);
+    }
+  }
+}
+
+template <int kPixels>
+inline void row_channels(const TapRowsArgs* args, const TapsEnd& end, long p) {
+  const long channels = args->channels;
+  long c = 0;
+  for (; c + kLanes <= channels; c += kLanes) row_block<kPixels, true>(args, end, p, c, kLanes);
+  const int rest = static_cast<int>(channels - c);
+  if (rest > 0) row_block<kPixels, false>(args, end, p, c, rest);
+}
+
+}  // namespace
+
+void OCTET_ISA(depthwise_taps)(const TapsArgs* args) {
+  const TapsEnd end(args->end);
+  long p = 0;
+  for (; p + kTapPixels <= args->count; p += kTapPixels) tap_channels<kTapPixels>(args, end, p);
+  if (p + 4 <= args->count) tap_channels<4>(args, end, p), p += 4;
+  for (; p < args->count; ++p) tap_channels<1>(args, end, p);
+}
+
+void OCTET_ISA(depthwise_rows)(const TapRowsArgs* args) {
+  constexpr int kPixels = 5;
+  const TapsEnd end(args->end);
+  long p = 0;
+  for (; p + kPixels <= args->count; p += kPixels) row_channels<kPixels>(args, end, p);
+  for (; p < args->count; ++p) row_channels<1>(args, end, p);
+}
+
+}  // namespace octet

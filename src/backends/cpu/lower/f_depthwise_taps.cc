@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// f32 depthwise convolution of nhwc images, any window, with its activation and its rounding in registers, for which oneDNN's results are passed
+// over once more.
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "backends/cpu/device.h"
+#include "backends/cpu/kernels/float/taps.h"
+#include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/rounding.h"
+#include "backends/cpu/lower/unit_rates.h"
+#include "backends/host/queue.h"
+#include "ops/shared/activation.h"
+#include "ops/shared/conv.h"
+
+namespace octet {
+namespace {
+
+constexpr s64 kMostTaps = 49;
+// Channels of the vectors that are made of the pixels of fewer channels.
+constexpr s64 kFull = 16;
+
+// How often the channels lie side by side in a vector.
+s64 repeats(const ConvGeometry& g) {
+  const s64 channels = g.in_channels;
+  return channels < kFull && kFull % channels == 0 ? kFull / channels : 1;
+}
+
+struct PackedTaps {
+  Tensor weights;  // [taps][channels]
+  Tensor bias;     // [channels]
+
+  // [channels, 1, window] and [channels], or no bias.
+  PackedTaps(const Tensor& given, const Tensor& given_bias, s64 copies) {
+    const s64 channels = given.shape()[0], taps = given.elements() / channels,
+              width = channels * copies;
+    weights = Tensor(Dtype::f32, Shape{taps, width});
+    bias = Tensor(Dtype::f32, Shape{width});
+    const f32* from = given.as<f32>().data();
+    f32* to = weights.mutable_as<f32>().data();
+    for (s64 i = 0; i < taps * width; ++i) to[i] = from[i % width % channels * taps + i / width];
+    if (!given_bias) return;
+    for (s64 i = 0; i < width; ++i)
+      bias.mutable_as<f32>()[static_cast<size_t>(i)] =
+          given_bias.as<f32>()[static_cast<size_t>(i % channels)];
+  }
+};
+
+// 3x3 without strides or dilations: rows in pairs.
+bool pairs_rows(const ConvGeometry& g) {
+  const auto plain = [](const WindowAxis& axis) {
+    return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
+  };
+  return plain(g.window.h()) && plain(g.window.w()) && g.in_channels >= kFull;
+}
+
+struct TapsStep {
+  void (*function)(const TapsArgs*);
+  void (*rows_function)(const TapRowsArgs*);
+  ConvGeometry geometry;
+  TapsEndArgs ending;
+  s64 copies;
+  std::shared_ptr<const PackedTaps> packed = nullptr;
+
+  const WindowAxis& h() const { return geometry.window.h(); }
+  const WindowAxis& w() const { return geometry.window.w(); }
+
+  struct Taps {
+    std::array<const f32*, kMostTaps> x, weights;
+    s64 count = 0;
+  };
+
+  // Of the pixel at `column`, those that are inside the image.
+  Taps taps_at(const f32* image, s64 row, s64 column) const noexcept {
+    const TapRange rows = taps_inside(h(), row), columns = taps_inside(w(), column);
+    const auto* weights = reinterpret_cast<const f32*>(packed->weights.data());
+    const s64 channels = geometry.in_channels;
+    Taps taps;
+    for (s64 ky = rows.first; ky < rows.last; ++ky) {
+      const s64 y = row * h().stride - h().pad_begin + ky * h().dilation;
+      for (s64 kx = columns.first; kx < columns.last; ++kx) {
+        const s64 x = column * w().stride - w().pad_begin + kx * w().dilation;
+        const auto at = static_cast<size_t>(taps.count++);
+        taps.x[at] = image + (y * w().in + x) * channels;
+        taps.weights[at] = weights + (ky * w().kernel + kx) * channels * copies;
+      }
+    }
+    return taps;
+  }
+
+  // Pixels [first, last) of a row, all with the taps of the first.
+  void pixels(const f32* image, f32* out, s64 row, TapRange range) const noexcept {
+    const s64 channels = geometry.in_channels, count = range.last - range.first;
+    Taps taps = taps_at(image, row, range.first);
+    TapsArgs args{.taps = taps.x.data(),
+                  .weights = taps.weights.data(),
+                  .tap_count = taps.count,
+                  .bias = reinterpret_cast<const f32*>(packed->bias.data()),
+                  .dst = out + range.first * channels,
+                  .count = count,
+                  .step = w().stride * channels,
+                  .channels = channels,
+                  .end = ending};
+    if (copies == 1 || w().stride != 1 || count < copies) return function(&args);
+    args.count = count / copies;
+    args.step = args.channels = kFull;
+    function(&args);
+    const s64 done = args.count * kFull, rest = count * channels - done;
+    if (rest == 0) return;
+    for (s64 t = 0; t < taps.count; ++t) taps.x[static_cast<size_t>(t)] += done;
+    args.dst += done;
+    args.count = 1;
+    args.channels = rest;
+    function(&args);
+  }
+
+  // Columns whose taps are all inside.
+  TapRange whole_columns() const noexcept {
+    const s64 left = std::min((w().pad_begin + w().stride - 1) / w().stride, w().out);
+    const s64 end = w().in - w().extent() + w().pad_begin;
+    return {left, end < 0 ? left : std::clamp(end / w().stride + 1, left, w().out)};
+  }
+
+  void row(const f32* image, f32* out, s64 index, bool inner = true) const noexcept {
+    const TapRange whole = whole_columns();
+    for (s64 x = 0; x < whole.first; ++x) pixels(image, out, index, {x, x + 1});
+    if (inner && whole.first < whole.last) pixels(image, out, index, whole);
+    for (s64 x = whole.last; x < w().out; ++x) pixels(image, out, index, {x, x + 1});
+  }
+
+  // Whether the taps of this row and the next lie in the same image, all of them.
+  bool pairs(s64 index) const noexcept {
+    return rows_function != nullptr && index >= h().pad_begin && index + 1 < h().out &&
+           index + 1 - h().pad_begin + h().extent() <= h().in;
+  }
+
+  void two_rows(const f32* image, f32* out, s64 index) const noexcept {
+    const s64 channels = geometry.in_channels;
+    const TapRange whole = whole_columns();
+    row(image, out, index, false);
+    row(image, out + w().out * channels, index + 1, false);
+    if (whole.first >= whole.last) return;
+    const s64 y = index - h().pad_begin, x = whole.first - w().pad_begin;
+    const TapRowsArgs args{.src = image + (y * w().in + x) * channels,
+                           .src_row = w().in * channels,
+                           .weights = reinterpret_cast<const f32*>(packed->weights.data()),
+                           .bias = reinterpret_cast<const f32*>(packed->bias.data()),
+                           .dst = out + whole.first * channels,
+                           .dst_row = w().out * channels,
+                           .count = whole.last - whole.first,
+                           .channels = channels,
+                           .end = ending};
+    rows_function(&args);
+  }
+
+  void operator()(const StepArgs& step) const noexcept {
+    const s64 channels = geometry.in_channels;
+    const s64 in_image = h().in * w().in * channels, out_row = w().out * channels;
+    const auto body = [&](s64 begin, s64 end, int) {
+      for (s64 i = begin; i < end; ++i) {
+        const f32* image = f32_input(step, 0) + i / h().out * in_image;
+        f32* out = f32_output(step, 0) + i * out_row;
+        if (i + 1 < end && pairs(i % h().out)) {
+          two_rows(image, out, i++ % h().out);
+        } else {
+          row(image, out, i % h().out);
+        }
+      }
+    };
+    constexpr s64 kSerial = 16384;
+    const s64 rows = geometry.batch * h().out;
+    if (rows * out_row < kSerial) return body(0, rows, 0);
+    pool_of(step).parallel_for(rows, body);
+  }
+};
+
+TapsEndArgs ending_of(const Node& node) {
+  const Activation activation = activation_of(node);
+  const bool slopes = activation.kind == Activation::Kind::leaky_relu;
+  return {activation.is_clamp(), activation.min, activation.max, slopes ? activation.alpha : 1.0f,
+          rounding_code(node)};
+}
+
+std::string reject(const LowerRequest& request) {
+  if (std::string reason = float_reject(request); !reason.empty()) return reason;
+  if (request.inputs[0].shape.rank() != 4) return "the input is not an image";
+  if (request.constant(1) == nullptr) return "the weights are not constant";
+  if (request.has_input(2) && request.constant(2) == nullptr) return "the bias is not constant";
+  if (request.has_input(3)) return "a residual is added";
+  if (request.outputs[0].shape.elements() == 0) return "the output is empty";
+  return {};
+}
+
+}  // namespace
+
+Offer lower_f_depthwise_taps(const LowerRequest& request) {
+  if (request.node.attrs.i("exact", 0) != 0) return Reject{"an exact result is asked for"};
+  if (std::string reason = reject(request); !reason.empty()) return Reject{reason};
+  const Tensor& weights = *request.constant(1);
+  const ConvGeometry g = conv_geometry(request.node, request.inputs[0].shape, weights.shape());
+  if (!g.depthwise()) return Reject{"not depthwise"};
+  if (g.window.kernel_elements() > kMostTaps) return Reject{"the window has more than 49 taps"};
+  const bool wide = isa_of(request.target) >= Isa::vnni;
+  const TapsStep step{.function = wide ? depthwise_taps_vnni : depthwise_taps_avx2,
+                      .rows_function = !pairs_rows(g) ? nullptr
+                                       : wide         ? depthwise_rows_vnni
+                                                      : depthwise_rows_avx2,
+                      .geometry = g,
+                      .ending = ending_of(request.node),
+                      .copies = repeats(g)};
+  Candidate candidate;
+  candidate.kernel = kernel_name("f32", "depthwise", isa_of(request.target));
+  candidate.note = rounding_note(request.node);
+  candidate.macs_per_cycle = real_unit_rate(isa_of(request.target));
+  candidate.close = true;
+  candidate.inputs.assign(request.inputs.size(), Layout::linear);
+  candidate.inputs[0] = Layout::nhwc;
+  candidate.outputs = {Layout::nhwc};
+  candidate.holds = {false, true, request.has_input(2)};
+  const Tensor bias = request.has_input(2) ? *request.constant(2) : Tensor();
+  candidate.prepare = [weights, bias, copies = step.copies](const BindArgs&) {
+    return std::vector<Preparation>{
+        preparation<PackedTaps>(copies == 1 ? "taps" : "taps of pixels", {weights, bias},
+                                [=] { return PackedTaps(weights, bias, copies); })};
+  };
+  candidate.bind = [step](const BindArgs& bind) -> RunStep {
+    TapsStep bound = step;
+    bound.packed = bind.prepared_as<PackedTaps>();
+    return bound;
+  };
+  return candidate;
+}
+
+}  // namespace octet

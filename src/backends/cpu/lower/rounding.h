@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rounding to a 16-bit float that a kernel does to its own result: a plan for a CPU gives the RoundTo behind a node to the node itself, where
+// its kernels know how (docs/halves.md). The bits are those of the two steps.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "backends/cpu/kernels/float/unary.h"
+#include "core/cpu_isa.h"
+#include "core/types.h"
+#include "graph/graph.h"
+#include "plan/offer.h"
+
+namespace octet {
+
+// Of a node in a plan; Model files have none.
+inline constexpr std::string_view kRounds = "rounds";
+
+// none: its result is rounded to nothing.
+Precision rounding_of(const Node& node);
+
+// As the arguments of kernels have it: 0 none, 1 f16, 2 bf16.
+int rounding_code(const Node& node);
+
+// The function that rounds, for elements that lie one behind the other; null: none.
+UnaryFunction rounding_function(const Node& node, Isa isa);
+
+// `count` elements in place. Does nothing where there is no function.
+void round_in_place(UnaryFunction function, f32* values, s64 count) noexcept;
+
+// "rounds to f16", for the inspector; empty where nothing is rounded.
+std::string rounding_note(const Node& node);
+
+}  // namespace octet
