@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole plans as text, so that a change of kernels, layouts, groups, borders, memory or estimated costs is seen in review. Each
-// tests/plans/NAME.txt is a float graph, quantized here with the same range for every value; NAME.plan holds its plans at each
+// tests/plans/NAME.txt is a float graph, quantized here with the same range for every value (`halves` becomes f16); NAME.plan holds its plans at each
 // level of instructions. Level, cache and threads are arguments: any machine makes the same plans.
 // plans_tests --update writes the .plan files.
 #include <gtest/gtest.h>
@@ -51,7 +51,8 @@ Graph quantized(const std::string& name) {
   Graph graph = parse_graph(read(kFolder / (name + ".txt")), find_op, weights);
   const FloatModel model = with_assumed_ranges(optimize(std::move(graph), {}));
   PrecisionPlan plan;
-  plan.int8 = true;
+  plan.f16 = name == "halves";
+  plan.int8 = !plan.f16;
   return quantize(model, plan).graph;
 }
 
@@ -89,7 +90,8 @@ TEST_P(GoldenPlan, IsTheOneThatWasReviewed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, GoldenPlan,
-                         testing::Values("attention", "neck", "recurrent", "residual", "separable"),
+                         testing::Values("attention", "halves", "neck", "recurrent", "residual",
+                                         "separable"),
                          [](const auto& model) { return std::string(model.param); });
 
 }  // namespace

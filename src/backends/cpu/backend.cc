@@ -3,6 +3,7 @@
 
 #include "backends/cpu/lower/convert.h"
 #include "backends/cpu/lower/lowerings.h"
+#include "backends/cpu/lower/rounding.h"
 #include "backends/host/plugin_offer.h"
 #include "backends/reference/reference.h"
 
@@ -11,11 +12,12 @@ namespace octet {
 const Backend& cpu_backend() {
   static const Backend backend{.name = "cpu",
                                .lowerings = cpu_lowerings(),
-                               .reference = reference_candidate,
+                               .reference = rounding_reference,
                                .plugins = offer_plugin_on_host,
                                .convert = cpu_convert,
                                .constant = reference_constant,
                                .fill_border = reference_fill_border,
+                               .adapt = join_roundings,
                                .relabel_s8 = true};
   return backend;
 }

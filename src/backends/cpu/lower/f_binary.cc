@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 elementwise operators of two inputs with broadcasting. The output takes the layout of a full-size input; constants
 // are copied into it once.
+#include <algorithm>
 #include <array>
 
 #include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/binary.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_rows.h"
+#include "backends/cpu/lower/rounding.h"
 #include "backends/host/queue.h"
 #include "ops/shared/activation.h"
 
@@ -83,6 +85,7 @@ Layouts choose_layouts(const LowerRequest& request) {
 
 struct Bound {
   BinaryFunction function;
+  UnaryFunction rounds;
   f32 a, b;
   std::array<Tensor, 2> constants;
   Rows rows;
@@ -96,8 +99,19 @@ struct Bound {
     f32* dst = f32_output(step, 0);
     const s64 step_x = rows.step(1), step_y = rows.step(2);
     rows.for_each(pool_of(step), [&](const Rows::Offsets& at, s64 count) {
-      const BinaryArgs args{x + at[1], y + at[2], dst + at[0], count, step_x, step_y, a, b};
-      function(&args);
+      const s64 most = rounds == nullptr ? count : kRoundedPiece;
+      for (s64 i = 0; i < count; i += most) {
+        const BinaryArgs args{x + at[1] + i * step_x,
+                              y + at[2] + i * step_y,
+                              dst + at[0] + i,
+                              std::min(most, count - i),
+                              step_x,
+                              step_y,
+                              a,
+                              b};
+        function(&args);
+        round_in_place(rounds, args.dst, args.count);
+      }
     });
   }
 };
@@ -121,7 +135,12 @@ std::vector<Preparation> prepare_constants(const Operands& operands) {
   return result;
 }
 
-RunStep bind_binary(BinaryFunction function, const Choice& choice, const Operands& operands,
+struct Functions {
+  BinaryFunction function;
+  UnaryFunction rounds;  // null: nothing
+};
+
+RunStep bind_binary(const Functions& functions, const Choice& choice, const Operands& operands,
                     const BindArgs& bind) {
   std::array<RowOperand, 3> row{{{operands.output, bind.outputs[0]}}};
   std::array<Tensor, 2> constants;
@@ -132,7 +151,7 @@ RunStep bind_binary(BinaryFunction function, const Choice& choice, const Operand
     row[i + 1] = {operands.inputs[i], constant ? packed : bind.inputs[i]};
     if (constant) constants[i] = prepared_tensor(bind, prepared++);
   }
-  return Bound{function, choice.a, choice.b, constants, Rows(row)};
+  return Bound{functions.function, functions.rounds, choice.a, choice.b, constants, Rows(row)};
 }
 
 }  // namespace
@@ -164,9 +183,11 @@ Offer lower_f_binary(const LowerRequest& request) {
     if (operands.inputs[i] == operands.output) candidate.overwrites.push_back(i);
   }
   candidate.prepare = [operands](const BindArgs&) { return prepare_constants(operands); };
-  candidate.bind = [function = kernel_for(*row, isa_of(request.target)), choice,
-                    operands](const BindArgs& bind) {
-    return bind_binary(function, choice, operands, bind);
+  const Isa isa = isa_of(request.target);
+  const Functions functions{kernel_for(*row, isa), rounding_function(request.node, isa)};
+  candidate.note = rounding_note(request.node);
+  candidate.bind = [functions, choice, operands](const BindArgs& bind) {
+    return bind_binary(functions, choice, operands, bind);
   };
   return candidate;
 }

@@ -16,6 +16,7 @@
 #include "backends/cpu/kernels/float/cast.h"
 #include "backends/cpu/lower/dnnl_api.h"
 #include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/rounding.h"
 #include "backends/cpu/lower/unit_rates.h"
 #include "backends/host/queue.h"
 #include "core/check.h"
@@ -35,9 +36,12 @@ bool keeps_nan(const Activation& activation) {
 EndOfSlice end_of(const Activation& activation, Isa isa) {
   const bool avx512 = isa.has(Isa::vnni);
   if (activation.is_clamp())
-    return {avx512 ? unary_clip_vnni : unary_clip_avx2, activation.min, activation.max};
+    return {.function = avx512 ? unary_clip_vnni : unary_clip_avx2,
+            .a = activation.min,
+            .b = activation.max};
   if (activation.kind == Activation::Kind::leaky_relu && !keeps_nan(activation))
-    return {avx512 ? unary_leaky_relu_vnni : unary_leaky_relu_avx2, activation.alpha, 0.0f};
+    return {.function = avx512 ? unary_leaky_relu_vnni : unary_leaky_relu_avx2,
+            .a = activation.alpha};
   return {};
 }
 
@@ -183,6 +187,15 @@ dnnl::primitive_attr product_attributes(const Activation& activation, bool resid
   return attributes;
 }
 
+void EndOfSlice::operator()(f32* values, s64 count) const noexcept {
+  const s64 most = function == nullptr || rounds == nullptr ? count : kRoundedPiece;
+  for (s64 i = 0; i < count; i += most) {
+    const UnaryArgs args{values + i, values + i, std::min(most, count - i), a, b};
+    if (function != nullptr) function(&args);
+    round_in_place(rounds, args.dst, args.count);
+  }
+}
+
 DnnlSlice::DnnlSlice(const dnnl::primitive& primitive, const dnnl::primitive_desc_base& desc,
                      const Place& place)
     : primitive_(primitive), stream_(dnnl_engine()), place_(place) {
@@ -220,10 +233,7 @@ dnnl_status_t DnnlSlice::run(const Pointers& p) const noexcept {
   try {
     const dnnl_status_t status = dnnl_primitive_execute(
         primitive_.get(), stream_.get(), static_cast<int>(args_.size()), args_.data());
-    if (p.end.function != nullptr && status == dnnl_success) {
-      const UnaryArgs end{dst, dst, place_.dst_elements, p.end.a, p.end.b};
-      p.end.function(&end);
-    }
+    if (status == dnnl_success) p.end(dst, place_.dst_elements);
     return status;
   } catch (const std::bad_alloc&) {  // oneDNN lets it pass
     return dnnl_out_of_memory;
@@ -282,9 +292,11 @@ bool multiplies_bf16(const LowerRequest& request) {
 
 Candidate product_candidate(const LowerRequest& request, ProductStep step) {
   step.end = end_of(activation_of(request.node), isa_of(request.target));
+  step.end.rounds = rounding_function(request.node, isa_of(request.target));
   Candidate candidate;
   candidate.kernel = step.kernel;
   candidate.note = step.slices.front().desc.impl_info_str();
+  if (step.end.rounds != nullptr) candidate.note += "; " + rounding_note(request.node);
   candidate.close = true;
   const bool narrow = step.narrow_elements > 0;
   candidate.macs_per_cycle = real_unit_rate(isa_of(request.target)) * (narrow ? 2 : 1);

@@ -36,6 +36,9 @@ class SingleThread {
 struct EndOfSlice {
   UnaryFunction function = nullptr;
   f32 a = 0.0f, b = 0.0f;
+  UnaryFunction rounds = nullptr;
+
+  void operator()(f32* values, s64 count) const noexcept;
 };
 
 // User-provided scratchpad, a residual as sum (the slice's output holds it beforehand), then the activation where oneDNN's

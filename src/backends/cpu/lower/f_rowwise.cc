@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 operators whose unit is a dense row: Softmax, LogSoftmax, LayerNormalization, RMSNormalization. A Softmax over another axis than the last takes
 // many rows side by side, or the channels of pixels.
+#include <algorithm>
+
 #include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/rows.h"
 #include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/rounding.h"
 #include "backends/host/queue.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/softmax.h"
@@ -19,11 +22,12 @@ struct RowStep {
   s64 rows, count;
   Tensor scale, bias;
   f32 epsilon;
+  UnaryFunction rounds = nullptr;
 
   void operator()(const StepArgs& step) const noexcept {
     const f32* src = f32_input(step, 0);
     f32* dst = f32_output(step, 0);
-    const auto body = [&](s64 begin, s64 end, int) {
+    const auto take = [&](s64 begin, s64 end) {
       const RowArgs args{src + begin * count,
                          dst + begin * count,
                          count,
@@ -32,6 +36,14 @@ struct RowStep {
                          epsilon,
                          end - begin};
       function(&args);
+      round_in_place(rounds, args.dst, (end - begin) * count);
+    };
+    const auto body = [&](s64 begin, s64 end, int) {
+      // Whole registers of short rows.
+      const s64 most = rounds == nullptr
+                           ? end - begin
+                           : std::max<s64>(16, kRoundedPiece / std::max<s64>(count, 1));
+      for (s64 row = begin; row < end; row += most) take(row, std::min(end, row + most));
     };
     if (rows * count < kSerial) return body(0, rows, 0);
     pool_of(step).parallel_for(rows, body);
@@ -44,6 +56,7 @@ constexpr s64 kColumnBlock = 64;
 struct SoftmaxColumnsStep {
   void (*function)(const SoftmaxColumnsArgs*);
   SoftmaxGeometry g;
+  UnaryFunction rounds;
 
   void operator()(const StepArgs& step) const noexcept {
     const s64 blocks = (g.inner + kColumnBlock - 1) / kColumnBlock;
@@ -54,6 +67,8 @@ struct SoftmaxColumnsStep {
         const SoftmaxColumnsArgs args{f32_input(step, 0) + at, f32_output(step, 0) + at, g.count,
                                       g.inner, std::min(kColumnBlock, g.inner - first)};
         function(&args);
+        for (s64 i = 0; rounds != nullptr && i < g.count; ++i)
+          round_in_place(rounds, args.dst + i * args.stride, args.columns);
       }
     };
     if (g.outer * g.count * g.inner < kSerial) return body(0, g.outer * blocks, 0);
@@ -67,20 +82,24 @@ Candidate columns_candidate(const LowerRequest& request, const SoftmaxGeometry& 
   candidate.kernel = kernel_name("f32", kSoftmaxColumnsF32.name, isa);
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.outputs = {Layout::linear};
-  candidate.bind = [step = SoftmaxColumnsStep{kernel_for(kSoftmaxColumnsF32, isa), g}](
-                       const BindArgs&) -> RunStep { return step; };
+  candidate.note = rounding_note(request.node);
+  const SoftmaxColumnsStep step{kernel_for(kSoftmaxColumnsF32, isa), g,
+                                rounding_function(request.node, isa)};
+  candidate.bind = [step](const BindArgs&) -> RunStep { return step; };
   return candidate;
 }
 
 Candidate row_candidate(const LowerRequest& request, const FloatKernel<RowArgs>& kernel,
                         RowStep step) {
   step.function = kernel_for(kernel, isa_of(request.target));
+  step.rounds = rounding_function(request.node, isa_of(request.target));
   Candidate candidate;
   candidate.kernel = kernel_name("f32", kernel.name, isa_of(request.target));
   candidate.inputs.assign(request.inputs.size(), Layout::linear);
   candidate.outputs = {Layout::linear};
   candidate.holds = request.constants();
   candidate.holds[0] = false;
+  candidate.note = rounding_note(request.node);
   candidate.bind = [step](const BindArgs&) { return step; };
   return candidate;
 }

@@ -2,12 +2,14 @@
 // f32 elementwise operators of one input, in whatever layout the input has.
 #include "backends/cpu/lower/f_unary.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/unary.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_rows.h"
+#include "backends/cpu/lower/rounding.h"
 #include "backends/host/queue.h"
 
 namespace octet {
@@ -81,15 +83,20 @@ const UnaryKernel* find_row(std::string_view name) {
   return nullptr;
 }
 
-RunStep bind_unary(const UnaryChoice& choice, const Shape& shape, const BindArgs& bind) {
+RunStep bind_unary(const UnaryChoice& choice, UnaryFunction rounds, const Shape& shape,
+                   const BindArgs& bind) {
   const RowOperand operands[] = {{shape, bind.outputs[0]}, {shape, bind.inputs[0]}};
-  return [function = choice.function, a = choice.a, b = choice.b,
+  return [function = choice.function, rounds, a = choice.a, b = choice.b,
           rows = Rows(operands)](const StepArgs& step) {
     const f32* src = f32_input(step, 0);
     f32* dst = f32_output(step, 0);
     rows.for_each(pool_of(step), [=](const Rows::Offsets& at, s64 count) {
-      const UnaryArgs args{src + at[1], dst + at[0], count, a, b};
-      function(&args);
+      const s64 most = rounds == nullptr ? count : kRoundedPiece;
+      for (s64 i = 0; i < count; i += most) {
+        const UnaryArgs args{src + at[1] + i, dst + at[0] + i, std::min(most, count - i), a, b};
+        function(&args);
+        round_in_place(rounds, args.dst, args.count);
+      }
     });
   };
 }
@@ -121,8 +128,10 @@ Offer lower_f_unary(const LowerRequest& request) {
   // One channel leaves no dense dimension to walk when its pixels are apart.
   candidate.strided = request.layouts[0] == Layout::nhwc && request.outputs[0].shape[1] != 1;
   candidate.overwrites = {0};
-  candidate.bind = [choice, shape = request.outputs[0].shape](const BindArgs& bind) {
-    return bind_unary(choice, shape, bind);
+  candidate.note = rounding_note(request.node);
+  candidate.bind = [choice, rounds = rounding_function(request.node, isa_of(request.target)),
+                    shape = request.outputs[0].shape](const BindArgs& bind) {
+    return bind_unary(choice, rounds, shape, bind);
   };
   return candidate;
 }

@@ -29,7 +29,19 @@ UnaryFunction rounding_function(const Node& node, Isa isa);
 // `count` elements in place. Does nothing where there is no function.
 void round_in_place(UnaryFunction function, f32* values, s64 count) noexcept;
 
+// Elements of a piece that is rounded after its function: it still lies in the first cache.
+inline constexpr s64 kRoundedPiece = 1024;
+
 // "rounds to f16", for the inspector; empty where nothing is rounded.
 std::string rounding_note(const Node& node);
+
+// Of the operator, whether kernels round its result; others leave RoundTo a step of its own.
+bool has_rounding_kernels(std::string_view op);
+
+// RoundTo nodes go into the nodes that alone they follow.
+void join_roundings(Graph& graph);
+
+// The definition, rounded as the node asks.
+Candidate rounding_reference(const LowerRequest& request);
 
 }  // namespace octet
