@@ -64,6 +64,7 @@ class Table {
         entry.requested_output = at->second->output;
         if (entry.requested_output == Precision::int8 && only_quantized(node.outputs[0]))
           entry.resolved_output = Precision::int8;
+        if (gives_f32(node, entry)) entry.resolved_output = Precision::f32;
         if (computes_in_both(node) &&
             (entry.requested == Precision::f32 || entry.requested == Precision::int8))
           entry.resolved = entry.requested;
@@ -81,6 +82,13 @@ class Table {
 
   static bool is_half(Precision type) { return type == Precision::f16 || type == Precision::bf16; }
   static bool moves(const Node& node) { return node.op->quant.kind == QuantKind::move_codes; }
+
+  // A result that f32 is asked for is not rounded (Narrower::result_of): where its reader is of 16 bits, that reader rounds what it reads.
+  bool gives_f32(const Node& node, const NodePrecision& entry) const {
+    if (entry.requested_output != Precision::f32 || node.outputs.empty()) return false;
+    const bool moves_halves = is_half(entry.resolved) && moves(node);
+    return !moves_halves && graph_.value(node.outputs[0]).type.dtype == Dtype::f32;
+  }
 
   // What the value's only reader rounds it to.
   Precision rounded_type(ValueId id) const {

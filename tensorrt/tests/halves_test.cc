@@ -46,6 +46,25 @@ TEST(Halves, LayersHaveTheTypesThatFlagsAllow) {
 #endif
 }
 
+// A layer that a client keeps in FP32, with its result, between layers of 16 bits: its reader rounds what it reads, as exporters of detectors
+// ask for the Sigmoid of their scores.
+TEST(Halves, AResultInF32IsObeyedBeforeAReaderOf16Bits) {
+  ThirdMaker maker;
+  ITensor* conv = maker.network->getOutput(0);
+  maker.network->unmarkOutput(*conv);
+  auto* sigmoid = maker.network->addActivation(*conv, ActivationType::kSIGMOID);
+  sigmoid->setPrecision(DataType::kFLOAT);
+  sigmoid->setOutputType(0, DataType::kFLOAT);
+  auto* twice = maker.network->addElementWise(*sigmoid->getOutput(0), *sigmoid->getOutput(0),
+                                              ElementWiseOperation::kSUM);
+  maker.network->markOutput(*twice->getOutput(0));
+  maker.config->setFlag(BuilderFlag::kFP16);
+  maker.config->setFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);
+  const Own<ICudaEngine> engine = maker.build();
+  ASSERT_TRUE(engine) << maker.logger.text;
+  EXPECT_EQ(maker.logger.text, "");
+}
+
 TEST(Halves, StayThroughARefit) {
   ThirdMaker maker;
   maker.config->setFlag(BuilderFlag::kFP16);
