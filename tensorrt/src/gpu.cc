@@ -17,13 +17,16 @@ namespace {
 constexpr const char* kHost = "cpu";
 
 // Octet's own runtime says so by a symbol (cudart/src/device.cc).
-int is_own_cudart(dl_phdr_info* library, size_t, void*) {
+int find_own_cudart(dl_phdr_info* library, size_t, void* found) {
   if (std::strstr(library->dlpi_name, "libcudart") == nullptr) return 0;
   void* opened = dlopen(library->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
   if (opened == nullptr) return 0;
-  const bool own = dlsym(opened, "octet_cudart_of_host") != nullptr;
-  dlclose(opened);
-  return own ? 1 : 0;
+  if (dlsym(opened, "octet_cudart_of_host") == nullptr) {
+    dlclose(opened);
+    return 0;
+  }
+  *static_cast<void**>(found) = opened;
+  return 1;
 }
 
 bool has_gpu() {
@@ -48,6 +51,12 @@ std::string current_gpu() {
 
 }  // namespace
 
+void* own_cudart() {
+  void* found = nullptr;
+  dl_iterate_phdr(find_own_cudart, &found);
+  return found;
+}
+
 void* driver_function(const char* name) {
   const char* own = std::getenv("OCTET_CUDA_DRIVER");
   void* library =
@@ -61,7 +70,7 @@ void* driver_function(const char* name) {
 std::string run_device() {
   const char* asked = std::getenv("OCTET_TENSORRT_DEVICE");
   if (asked != nullptr && *asked != '\0') return octet::device_info(asked).name;
-  if (dl_iterate_phdr(is_own_cudart, nullptr) != 0 || !has_gpu()) return kHost;
+  if (own_cudart() != nullptr || !has_gpu()) return kHost;
   return current_gpu();
 }
 

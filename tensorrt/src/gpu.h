@@ -23,6 +23,10 @@ struct ClientMemory {
 // Between a client's memory, which is `to` or `from`, and the host's, behind what the stream was given; done when it returns.
 void copy_client(void* to, const void* from, int64_t bytes, const ClientMemory& client);
 
+// Octet's own runtime of CUDA, if this process has it; it stays. Programs may have opened it where no other library sees its symbols, as
+// Python does.
+void* own_cudart();
+
 // A function of the CUDA driver that Octet uses; null where it uses none.
 void* driver_function(const char* name);
 

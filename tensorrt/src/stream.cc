@@ -15,15 +15,18 @@ using IsCapturing = cudaError_t (*)(cudaStream_t, cudaStreamCaptureStatus*);
 using LaunchHost = cudaError_t (*)(cudaStream_t, cudaHostFn_t, void*);
 using Record = cudaError_t (*)(cudaEvent_t, cudaStream_t);
 
+// Of the runtime that made the client's streams, which has been loaded when there is one.
 template <class Function>
 Function find(const char* name) {
-  return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+  static void* const own = own_cudart();
+  return reinterpret_cast<Function>(dlsym(own != nullptr ? own : RTLD_DEFAULT, name));
 }
 
 bool is_capturing(cudaStream_t stream) {
+  if (stream == nullptr) return false;
   static const auto ask = find<IsCapturing>("cudaStreamIsCapturing");
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  return ask != nullptr && stream != nullptr && ask(stream, &status) == cudaSuccess &&
+  return ask != nullptr && ask(stream, &status) == cudaSuccess &&
          status == cudaStreamCaptureStatusActive;
 }
 
@@ -45,8 +48,8 @@ bool run_on(cudaStream_t stream, const std::function<bool()>& work) {
 
 // Events and streams of the runtime are those of the driver, which alone is found where clients link the runtime into themselves.
 void record(cudaEvent_t event, cudaStream_t stream) {
-  static const auto ask = find<Record>("cudaEventRecord");
   if (event == nullptr) return;
+  static const auto ask = find<Record>("cudaEventRecord");
   if (ask != nullptr)
     ask(event, stream);
   else if (const auto driver = reinterpret_cast<Record>(driver_function("cuEventRecord")))

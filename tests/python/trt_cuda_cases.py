@@ -6,7 +6,7 @@ import unittest
 
 import harness
 import numpy as np
-from trt_support import Calibrator, Case, digits, trt
+from trt_support import EXPLICIT, Calibrator, Case, digits, trt
 
 STANDS_IN = trt.stand_ins_folder in sys.path
 
@@ -72,7 +72,7 @@ class Pycuda(Case):
 
 
 @unittest.skipUnless(STANDS_IN, "there is a GPU")
-class CudaPython(unittest.TestCase):
+class CudaPython(Case):
     def test_results_are_tuples(self):
         from cuda.bindings import runtime as cudart
 
@@ -92,6 +92,33 @@ class CudaPython(unittest.TestCase):
         self.assertEqual(cudart.cudaGetDeviceProperties(0)[1].major, cudart.cudaDeviceGetAttribute(cudart.cudaDeviceAttr.cudaDevAttrComputeCapabilityMajor, 0)[1])
         with self.assertRaises(TypeError):
             cudart.cudaMalloc()
+
+    def test_a_graph_runs_an_engine_again(self):
+        """Python opens the runtime where TensorRT's library does not see its symbols."""
+        from cuda.bindings import runtime as cudart
+
+        network = self.builder.create_network(EXPLICIT)
+        relu = network.add_activation(network.add_input("x", trt.float32, (1, 2)), trt.ActivationType.RELU)
+        relu.get_output(0).name = "y"
+        network.mark_output(relu.get_output(0))
+        plan = self.builder.build_serialized_network(network, self.builder.create_builder_config())
+        context = self.engine(plan).create_execution_context()
+        x, y = np.float32([[-1, 1]]), np.float32([[9, 9]])
+        context.set_tensor_address("x", x.ctypes.data)
+        context.set_tensor_address("y", y.ctypes.data)
+        _, stream = cudart.cudaStreamCreate()
+        cudart.cudaStreamBeginCapture(stream, cudart.cudaStreamCaptureMode.cudaStreamCaptureModeThreadLocal)
+        self.assertTrue(context.execute_async_v3(int(stream)))
+        self.assertEqual(y.tolist(), [[9, 9]], "captured, not run")
+        _, graph = cudart.cudaStreamEndCapture(stream)
+        _, made = cudart.cudaGraphInstantiate(graph, 0)
+        for values, expected in (([-1, 1], [0, 1]), ([3, -3], [3, 0])):
+            x[:] = values
+            cudart.cudaGraphLaunch(made, stream)
+            self.assertEqual(y.tolist(), [expected])
+        cudart.cudaGraphExecDestroy(made)
+        cudart.cudaGraphDestroy(graph)
+        cudart.cudaStreamDestroy(stream)
 
     def test_older_names_and_the_driver(self):
         from cuda import cuda, cudart, nvrtc
