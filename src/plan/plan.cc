@@ -259,8 +259,9 @@ class Planner {
       step.rejects.insert(step.rejects.end(), apart->second.begin(), apart->second.end());
     connect(node, candidate, step);
     if (targets_[device].keep_others) {
-      // One that cannot take a group was asked for what it does not do.
-      if (share_.groups > 1) std::erase_if(selection.others, [](auto& c) { return !c.by_image; });
+      std::erase_if(selection.others, [&](const Candidate& other) {
+        return !takes_place_of(candidate, other, share_.groups > 1);
+      });
       step.kernels = std::move(selection.others);
       step.kernels.insert(step.kernels.begin(), candidate);
     }

@@ -138,6 +138,11 @@ f64 cost_of(const LowerRequest& asked, const Candidate& candidate) {
   return cost;
 }
 
+bool takes_place_of(const Candidate& chosen, const Candidate& other, bool in_groups) {
+  return other.inputs == chosen.inputs && other.outputs == chosen.outputs &&
+         (!in_groups || other.by_image);
+}
+
 size_t cheapest(const LowerRequest& asked, std::span<const Candidate> accepted) {
   size_t best = 0;
   f64 least = cost_of(asked, accepted[0]);

@@ -26,6 +26,9 @@ std::string needs_reference(const LowerRequest& asked);
 
 Selection select_kernel(const LowerRequest& asked, const Backend& backend);
 
+// Whether another kernel can be measured with the operands of the chosen one: it takes them in the same layouts, and a group of the batch if that one does.
+bool takes_place_of(const Candidate& chosen, const Candidate& other, bool in_groups);
+
 // Index of the candidate to take; `accepted` is in the order of the table and not empty. Costs decide between candidates
 // that have one, the order of the table between others; a result that is only close never replaces an exact one.
 size_t cheapest(const LowerRequest& asked, std::span<const Candidate> accepted);

@@ -21,7 +21,7 @@ namespace octet::test {
 struct HalfCase {
   s64 batch = 1, channels = 16, height = 9, width = 7, outputs = 24;
   s64 kernel_h = 1, kernel_w = 1, stride = 1, dilation = 1, pad = 0;
-  const char* type = "f16";
+  const char* type = "f16";   // f32: products of terms; u8 or s8: of codes by weights of f32
   const char* y = "f16";      // the same, f32 or u8
   const char* residual = "";  // none, the type or f32
   const char* activation = "";
@@ -34,6 +34,9 @@ struct HalfCase {
   s64 out_h() const { return rows ? height : out(height, kernel_h); }
   s64 out_w() const { return rows ? 1 : out(width, kernel_w); }
   s64 k() const { return channels * kernel_h * kernel_w; }
+  s64 zero = 0;  // of codes
+  bool of_codes() const { return type == std::string("u8") || type == std::string("s8"); }
+  bool of_terms() const { return of_codes() || type == std::string("f32"); }
   Shape x_shape() const {
     return rows ? Shape{batch, height, channels} : Shape{batch, channels, height, width};
   }
@@ -44,6 +47,7 @@ struct HalfCase {
 
 constexpr f32 kScale = 0.37f;
 constexpr s64 kZero = 117;
+constexpr f32 kCodeScale = 0.0157f;  // of x
 
 class Operands {
  public:
@@ -73,12 +77,18 @@ class Operands {
       text += fmt::format("  const %b: f32[{}] = {{{}}}\n", c.outputs, fmt::join(bias_, ", "));
     if (c.image)
       text += fmt::format("  %h: {0}[{1}] = Cast(%x) {{to=\"{0}\"}}\n", c.type, dims(c.x_shape()));
-    text += fmt::format("  %i: f32[{}] = Cast(%{}) {{to=\"f32\"}}\n", dims(c.x_shape()),
-                        c.image ? "h" : "x");
+    if (c.of_codes())
+      text += fmt::format(
+          "  const %xs: f32[] = {{{1}}}\n  const %xz: {0}[] = {{{2}}}\n"
+          "  %i: f32[{3}] = DequantizeLinear(%x, %xs, %xz)\n",
+          c.type, kCodeScale, c.zero, dims(c.x_shape()));
+    if (!c.of_terms())
+      text += fmt::format("  %i: f32[{}] = Cast(%{}) {{to=\"f32\"}}\n", dims(c.x_shape()),
+                          c.image ? "h" : "x");
     if (widened)
       text += fmt::format("  %a: f32[{}] = Cast(%r) {{to=\"f32\"}}\n", dims(c.y_shape()));
-    text += fmt::format("  %p: f32[{}] = {}(%i, %w{}{}) {{", dims(c.y_shape()),
-                        c.rows ? "MatMul" : "Conv",
+    text += fmt::format("  %p: f32[{}] = {}(%{}, %w{}{}) {{", dims(c.y_shape()),
+                        c.rows ? "MatMul" : "Conv", c.type == std::string("f32") ? "x" : "i",
                         c.bias  ? ", %b"
                         : added ? ", _"
                                 : "",
@@ -110,7 +120,8 @@ class Operands {
     s64 n, o, h, w;
   };
 
-  static f32 number(std::mt19937& random) {
+  f32 number(std::mt19937& random) const {
+    if (case_.of_terms()) return static_cast<f32>(random()) * 0x1p-30f - 2.0f;  // all 24 bits
     return static_cast<f32>(random() % 4096) / 1024.0f - 2.0f;
   }
   void fill(Tensor& to) {
@@ -120,6 +131,8 @@ class Operands {
       if (to.dtype() == Dtype::f16) to.mutable_as<f16>()[at] = f16(value);
       if (to.dtype() == Dtype::bf16) to.mutable_as<bf16>()[at] = bf16(value);
       if (to.dtype() == Dtype::f32) to.mutable_as<f32>()[at] = value;
+      if (to.dtype() == Dtype::u8) to.mutable_as<u8>()[at] = static_cast<u8>(random_());
+      if (to.dtype() == Dtype::s8) to.mutable_as<s8>()[at] = static_cast<s8>(random_());
     }
   }
   std::vector<f32> numbers(size_t count) {
@@ -145,7 +158,13 @@ class Operands {
     const size_t at = static_cast<size_t>(i);
     if (from.dtype() == Dtype::f16) return static_cast<f32>(from.as<f16>()[at]);
     if (from.dtype() == Dtype::bf16) return static_cast<f32>(from.as<bf16>()[at]);
+    if (from.dtype() == Dtype::s8) return from.as<s8>()[at];
     return from.dtype() == Dtype::u8 ? from.as<u8>()[at] : from.as<f32>()[at];
+  }
+  f64 real_of_x(s64 i) const {
+    const f64 x = real(x_, i);
+    if (case_.of_codes()) return (x - static_cast<f64>(case_.zero)) * f64{kCodeScale};
+    return rounded(static_cast<f32>(x), case_.type);
   }
   s64 place(const At& at) const {
     const HalfCase& c = case_;
@@ -163,13 +182,14 @@ class Operands {
                            : ((at.n * c.channels + i) * c.height + h) * c.width + w;
       const s64 weight = c.rows ? i * c.outputs + at.o
                                 : ((at.o * c.channels + i) * c.kernel_h + r) * c.kernel_w + s;
-      const f64 product =
-          rounded(static_cast<f32>(real(x_, x)), c.type) * weights_[static_cast<size_t>(weight)];
+      const f64 product = real_of_x(x) * f64{weights_[static_cast<size_t>(weight)]};
       sums[0] += product, sums[1] += std::abs(product);
     }
   }
   // What a sum may lose: products of 16 and the sum so far are truncated to 25 bits below the largest, and what comes out to 24.
-  static f64 lost(f64 magnitude, s64 k) {
+  f64 lost(f64 magnitude, s64 k) const {
+    // Of terms no more than an f32 sum in order.
+    if (case_.of_terms()) return static_cast<f64>(case_.k() + 4) * 0x1p-24 * magnitude;
     return static_cast<f64>(k / 16 + 1) * 21 * 0x1p-25 * magnitude + 0x1p-22 * magnitude;
   }
   void expect_output(const Tensor& got, const std::string& what, const At& at) const {

@@ -11,6 +11,7 @@
 #include "backends/backends.h"
 #include "compile_only.h"
 #include "graph/text.h"
+#include "half_kernels.h"
 #include "half_operands.h"
 #include "on_gpu.h"
 #include "ops/registry.h"
@@ -19,22 +20,6 @@
 
 namespace octet::test {
 namespace {
-
-// Fewer than all kernels: each takes seconds to compile.
-void expect_all_near(const HalfCase& c, s64 most, const char* kernels = "_wgmma_") {
-  const Operands operands(c);
-  const Graph graph = operands.graph();
-  const s64 count = for_each_kernel(graph, operands.inputs(), kernels, most,
-                                    [&](const std::string& kernel, const std::vector<Tensor>& y) {
-                                      operands.expect_near(y[0], kernel);
-                                    });
-  EXPECT_GT(count, 0) << dims(c.x_shape()) << " to " << dims(c.y_shape());
-}
-
-#define NEEDS_HOPPER()                        \
-  std::string why;                            \
-  ASSERT_NE(gpu_device(why), nullptr) << why; \
-  if (hopper(why) == nullptr) GTEST_SKIP() << why
 
 TEST(GpuHalfProducts, Images) {
   NEEDS_HOPPER();

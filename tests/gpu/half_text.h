@@ -20,6 +20,7 @@ inline std::string dims(const Shape& shape) {
 
 // To "f16", or else bf16.
 inline f32 rounded(f32 x, std::string_view type) {
+  if (type != "f16" && type != "bf16") return x;
   return type == "f16" ? static_cast<f32>(f16(x)) : static_cast<f32>(bf16(x));
 }
 

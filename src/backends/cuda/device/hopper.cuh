@@ -153,11 +153,13 @@ template <bool kSigned, s32 kSums> __device__ __forceinline__ void product(s32 (
 
 // The same of 16-bit floats: a[0] and a[1] are numbers 2q and 2q + 1 of k, a[2] and a[3] those 8 of k further.
 template <bool kF16, s32 kSums> __device__ __forceinline__ void product(f32 (&d)[kSums], const u32 (&a)[4], u64 b, s32 sum) {
-  static_assert(kSums == 8 || kSums == 16 || kSums == 32, "of 16, 32 or 64 columns");
+  static_assert(kSums == 8 || kSums == 16 || kSums == 32 || kSums == 64, "of 16, 32, 64 or 128 columns");
   if constexpr (kSums == 8) {
     OCTET_PRODUCT_FLOAT("16", ", 1, 1, 0", OCTET_N8, "{%8, %9, %10, %11}, %12", "%13", OCTET_D8("+f", 0), "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(sum))
   } else if constexpr (kSums == 16) {
     OCTET_PRODUCT_FLOAT("32", ", 1, 1, 0", OCTET_N16, "{%16, %17, %18, %19}, %20", "%21", OCTET_D16("+f", 0), "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(sum))
+  } else if constexpr (kSums == 64) {
+    OCTET_PRODUCT_FLOAT("128", ", 1, 1, 0", OCTET_N16 ", " OCTET_N32 ", " OCTET_N64, "{%64, %65, %66, %67}, %68", "%69", OCTET_D64("+f", 0), "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(sum))
   } else {
     OCTET_PRODUCT_FLOAT("64", ", 1, 1, 0", OCTET_N16 ", " OCTET_N32, "{%32, %33, %34, %35}, %36", "%37", OCTET_D32("+f", 0), "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(sum))
   }
@@ -167,6 +169,7 @@ template <bool kF16, s32 kSums> __device__ __forceinline__ void product(f32 (&d)
 __device__ __forceinline__ void hold(s32 (&d)[32]) { asm volatile("" : OCTET_D32("+r", 0)::"memory"); }
 __device__ __forceinline__ void hold(s32 (&d)[16]) { asm volatile("" : OCTET_D16("+r", 0)::"memory"); }
 __device__ __forceinline__ void hold(s32 (&d)[8]) { asm volatile("" : OCTET_D8("+r", 0)::"memory"); }
+__device__ __forceinline__ void hold(f32 (&d)[64]) { asm volatile("" : OCTET_D64("+f", 0)::"memory"); }
 __device__ __forceinline__ void hold(f32 (&d)[32]) { asm volatile("" : OCTET_D32("+f", 0)::"memory"); }
 __device__ __forceinline__ void hold(f32 (&d)[16]) { asm volatile("" : OCTET_D16("+f", 0)::"memory"); }
 __device__ __forceinline__ void hold(f32 (&d)[8]) { asm volatile("" : OCTET_D8("+f", 0)::"memory"); }

@@ -39,7 +39,7 @@ struct WindowTiles {
   static constexpr s32 kTaps = taps(s), kChunks = chunks(s), kPieces = pieces(s);
   static constexpr s32 kSteps = kHalo ? kChunks : ceil_div_s32(kPieces, kSub);
   static constexpr s32 kNTiles = n_tiles(s), kPaddedChannels = padded_channels(s), kTiles = (s32)tiles(s), kTilesOfImage = kHalo ? tiles_of_image(s) : 1;
-  static constexpr s32 kXBlock = x_block(s), kWeightsBlock = weights_block(s);
+  static constexpr s32 kXBlock = x_block(s), kWeightsBlock = weights_block(s), kWeightsRow = weights_row(s), kBoxes = boxes_of_weights(s);
   static constexpr s32 kOffWeights = (s32)kMemory.weights, kOffEnd = (s32)kMemory.end, kOffTable = (s32)kMemory.table;
   static constexpr s32 kOffBarriers = (s32)kMemory.barriers, kEndBytes = (s32)kMemory.end_bytes;
   static constexpr s32 kResiduals = s.tile.residuals, kOffResiduals = (s32)kMemory.residuals, kResidualBlock = residual_block(s);
@@ -89,7 +89,8 @@ struct WindowTiles {
 
   template <class Params>
   static __device__ __forceinline__ void load_weights(const Params& p, u32 to, u32 barrier, s32 piece, s32 n_tile) {
-    load_box2(to, &p.weights, barrier, piece * kKBytes, n_tile * kBn);
+#pragma unroll
+    for (s32 i = 0; i < kBoxes; ++i) load_box2(to + i * kBn * kWeightsRow, &p.weights, barrier, (piece * kBoxes + i) * kWeightsRow, n_tile * kBn);
   }
 
   template <class Params>

@@ -38,7 +38,8 @@ OCTET_SPEC(WindowTile, WINDOW_TILE_FIELDS)
 
 #define TILED_WINDOW_FIELDS(FIELD)                                                                 \
   FIELD(ConvWindow, window)                                                                        \
-  FIELD(s32, number_bytes) /* of one of x: 1 or 2 */                                               \
+  FIELD(s32, number_bytes) /* of one of x: 1, 2 or 4 */                                            \
+  FIELD(s32, w_terms)      /* numbers of 16 bits that a weight is; 0: it is a number as x's are */ \
   FIELD(                                                                                           \
       s32,                                                                                         \
       residual_bytes) /* of a number that the accelerator could bring for the end; 0: it cannot */ \
@@ -51,6 +52,7 @@ constexpr s32 chunks(const TiledWindow& s) {
   return ceil_div_s32(s.window.cin * s.number_bytes, s.tile.k_bytes);
 }
 constexpr s32 pieces(const TiledWindow& s) { return taps(s) * chunks(s); }
+constexpr s32 numbers_of_piece(const TiledWindow& s) { return s.tile.k_bytes / s.number_bytes; }
 constexpr s32 bm(const WindowTile& t) { return t.pingpong ? t.bm_wg : t.bm_wg * t.warpgroups; }
 constexpr s32 threads(const TiledWindow& s) { return 128 * s.tile.warpgroups + 32; }
 constexpr s32 n_tiles(const TiledWindow& s) { return ceil_div_s32(s.window.cout, s.tile.bn); }
@@ -73,7 +75,14 @@ constexpr s32 x_block(const TiledWindow& s) {
   const s32 rows = bm(t) + (s.window.taps_h - 1) * t.halo_width + s.window.taps_w - 1;
   return ceil_div_s32(rows * t.k_bytes, kSwizzleAlignment) * kSwizzleAlignment;
 }
-constexpr s32 weights_block(const TiledWindow& s) { return s.tile.bn * s.tile.k_bytes; }
+// Of weights a piece has for each term rows of all columns, one term behind another.
+constexpr s32 boxes_of_weights(const TiledWindow& s) { return s.w_terms == 0 ? 1 : s.w_terms; }
+constexpr s32 weights_row(const TiledWindow& s) {
+  return s.w_terms == 0 ? s.tile.k_bytes : 2 * numbers_of_piece(s);
+}
+constexpr s32 weights_block(const TiledWindow& s) {
+  return boxes_of_weights(s) * s.tile.bn * weights_row(s);
+}
 // A tile's residual lies as boxes of a group of columns by all rows, whose rows are swizzled within so many bytes.
 constexpr s32 residual_row(const TiledWindow& s) { return s.tile.group * s.residual_bytes; }
 constexpr s32 residual_box(const TiledWindow& s) { return bm(s.tile) * residual_row(s); }
@@ -115,7 +124,10 @@ constexpr s32 channel_of_row(s32 p, const WindowTile& t) {
 
 #define TILED_WINDOW_RULES(RULE, s)                                                                \
   RULE((s).window.groups == 1, "a tile has all channels of x")                                     \
-  RULE((s).number_bytes == 1 || (s).number_bytes == 2, "a product is of 32 codes or 16 floats")    \
+  RULE((s).number_bytes == 1 || (s).number_bytes == 2 || (s).w_terms > 0,                          \
+       "a product is of 32 codes or 16 floats")                                                    \
+  RULE(weights_row(s) == 32 || weights_row(s) == 64 || weights_row(s) == 128,                      \
+       "rows are swizzled within 32, 64 or 128 bytes")                                             \
   RULE((s).tile.bm_wg == 64 || (s).tile.bm_wg == 128,                                              \
        "a product has 64 rows, a warpgroup one or two")                                            \
   RULE((s).tile.bn == 32 || (s).tile.bn % 64 == 0, "there are products of 32, 64, .. columns")     \

@@ -138,6 +138,15 @@ class Finder {
     return sorted();
   }
 
+  // A caller's reals of f32 as they are, and the rest.
+  std::vector<u32> chain_of_reals() {
+    std::vector<u32> rest = chain("");
+    const auto product =
+        std::ranges::find_if(rest, [&](u32 n) { return is_product(graph_.nodes[n]); });
+    const bool brought = product != rest.end() && producer(graph_.nodes[*product].input(kX)) < 0;
+    return brought ? rest : std::vector<u32>{};
+  }
+
   std::vector<u32> chain(std::string_view grid) {
     take(at_);
     if (is_narrowing(graph_, node())) {
@@ -318,18 +327,31 @@ class Reader {
 
 Offer offer_of(const LowerRequest& request, const FloatProduct& product) {
   if (product.cin() == 1 && product.cout() == 1) return depthwise_real_offer(request, product);
-  Offer offer = product_wgmma_offer(request, product);
-  const Offer terms = product_terms_offer(request, product);
-  const Reject *no = std::get_if<Reject>(&offer), *other_no = std::get_if<Reject>(&terms);
-  if (no != nullptr && other_no != nullptr)
-    return Reject{fmt::format("{}; in terms: {}", no->reason, other_no->reason)};
-  Candidates* all = std::get_if<Candidates>(&offer);
-  if (all == nullptr) return terms;
-  if (const Candidate* other = std::get_if<Candidate>(&terms)) all->push_back(*other);
-  return offer;
+  Candidates all;
+  std::string reasons;
+  for (const auto& offer_by : {product_wgmma_offer, terms_wgmma_offer, product_terms_offer}) {
+    const Offer offer = offer_by(request, product);
+    if (const Reject* no = std::get_if<Reject>(&offer))
+      reasons += (reasons.empty() ? "" : "; in terms: ") + no->reason;
+    if (const Candidate* one = std::get_if<Candidate>(&offer)) all.push_back(*one);
+    if (const Candidates* several = std::get_if<Candidates>(&offer))
+      all.insert(all.end(), several->begin(), several->end());
+  }
+  if (all.empty()) return Reject{reasons};
+  return all;
 }
 
 }  // namespace
+
+std::array<u16, 3> bf16_terms(f32 value) {
+  std::array<u16, 3> terms{};
+  for (u16& term : terms) {
+    const u32 upper = std::bit_cast<u32>(value) & 0xFFFF0000u;
+    term = static_cast<u16>(upper >> 16);
+    value -= std::bit_cast<f32>(upper);
+  }
+  return terms;
+}
 
 std::string read_float_product(const LowerRequest& request, FloatProduct& product) {
   if (!is_chain(request.node)) return read_product(request, product);
@@ -352,6 +374,9 @@ std::vector<u32> find_float_product(const Graph& graph, const Uses& uses, u32 la
 }
 std::vector<u32> find_image_product(const Graph& graph, const Uses& uses, u32 last) {
   return Finder(graph, uses, last).chain_of_image();
+}
+std::vector<u32> find_product_of_reals(const Graph& graph, const Uses& uses, u32 last) {
+  return Finder(graph, uses, last).chain_of_reals();
 }
 std::vector<u32> find_f16_product(const Graph& graph, const Uses& uses, u32 last) {
   return Finder(graph, uses, last).chain("f16");

@@ -2,6 +2,7 @@
 // Conv and MatMul of reals by constant weights, with what a plan's graph has around them: codes or 16 bits that become reals, and reals that become those.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -63,8 +64,12 @@ struct FloatProduct {
 // Of the node alone, or of the chain that float_product.cc found. Empty, or why no kernel takes it.
 std::string read_float_product(const LowerRequest& request, FloatProduct& product);
 
-// A caller's reals that are rounded to 16 bits for the product alone, it, and what stands behind.
+// A caller's reals that are rounded to 16 bits for the product alone, it, and what stands behind; or those reals as they are.
 std::vector<u32> find_image_product(const Graph& graph, const Uses& uses, u32 last);
+std::vector<u32> find_product_of_reals(const Graph& graph, const Uses& uses, u32 last);
+
+// The upper halves of what is left of the number, three times: exactly the number.
+std::array<u16, 3> bf16_terms(f32 value);
 
 // What an end computes of the layer's reals: functions of one value.
 EndFunction end_function(const Node& node);
@@ -74,11 +79,14 @@ ConvWindow float_window(const FloatProduct& product);
 RealEnd real_end(const FloatProduct& product);
 RealEndParams real_end_params(const FloatProduct& product, const StepData& data, size_t bias);
 
+PixelStrides in_bytes(const PixelStrides& numbers, s64 bytes);
+
 // Neighbouring channels that an access may take, up to `most`, of a value whose first element is `offset` elements behind a multiple of every access.
 s64 pixel_access(s64 most, s64 channels, const PixelStrides& by, s64 offset);
 
-// By families/product_terms/, families/product_wgmma/ and families/depthwise_real/.
+// By families/product_terms/, families/terms_wgmma/, families/product_wgmma/ and families/depthwise_real/.
 Offer product_terms_offer(const LowerRequest& request, const FloatProduct& product);
+Offer terms_wgmma_offer(const LowerRequest& request, const FloatProduct& product);
 Offer product_wgmma_offer(const LowerRequest& request, const FloatProduct& product);
 Offer depthwise_real_offer(const LowerRequest& request, const FloatProduct& product);
 

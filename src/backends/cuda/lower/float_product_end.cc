@@ -67,6 +67,10 @@ RealEnd real_end(const FloatProduct& product) {
           .hi = range.hi};
 }
 
+PixelStrides in_bytes(const PixelStrides& numbers, s64 bytes) {
+  return {numbers.image * bytes, numbers.row * bytes, numbers.pixel * bytes};
+}
+
 s64 pixel_access(s64 most, s64 channels, const PixelStrides& by, s64 offset) {
   return common_power(most, {channels, by.image, by.row, by.pixel, offset});
 }

@@ -56,6 +56,7 @@ f64 cost_of(const TileChoice& choice, const WindowTile& tile, const Chip& chip) 
   main.tile = tile;
   const f64 rows = bm(tile), bn = tile.bn;
   const f64 k = static_cast<f64>(pieces(main)) * tile.k_bytes;
+  const f64 weights = static_cast<f64>(pieces(main)) * weights_block(main);
   TileWork work;
   work.tiles = tiles(main);
   work.at_once = tile.blocks;
@@ -64,10 +65,11 @@ f64 cost_of(const TileChoice& choice, const WindowTile& tile, const Chip& chip) 
   const f64 loaded_rows =
       halo ? static_cast<f64>((tile.halo_rows + main.window.taps_h - 1) * tile.halo_width) : rows;
   const f64 depth = halo ? static_cast<f64>(chunks(main)) * tile.k_bytes : k;
-  work.load_bytes = (loaded_rows * depth + (tile.resident ? 0.0 : bn * k)) *
+  work.load_bytes = (loaded_rows * depth + (tile.resident ? 0.0 : weights)) *
                     (tile.mode == XMode::im2col ? narrowness(tile.k_bytes, tile.blocks, costs) : 1);
   // Half as many floats as codes, of twice the bytes.
-  work.multiply_cycles = rows * bn * k / costs.rate_wgmma_s8;
+  const f64 multiplied = static_cast<f64>(pieces(main)) * weights_row(main) * choice.products;
+  work.multiply_cycles = rows * bn * multiplied / costs.rate_wgmma_s8 * choice.products_apart;
   // Each product of 64 rows reads its rows and its columns from shared memory, whose rate narrow columns reach.
   if (tile.bn <= 64)
     work.multiply_cycles *=
@@ -88,6 +90,10 @@ class Chooser {
   Chooser(const TileChoice& choice, const Chip& chip) : choice_(choice), chip_(chip) {
     main_ = choice.main;
     main_.tile.k_bytes = bytes_of_k(s64{main_.window.cin} * main_.number_bytes);
+    // A row of weights of terms has 32, 64 or 128 bytes as well.
+    if (main_.w_terms > 0)
+      main_.tile.k_bytes = std::clamp(main_.tile.k_bytes, 16 * main_.number_bytes,
+                                      std::min(64 * main_.number_bytes, 128));
   }
 
   std::vector<CostedTile> run() {
@@ -148,7 +154,8 @@ class Chooser {
     WindowTile& tile = main_.tile;
     const s64 most = chip_.shared_bytes / tile.blocks - chip_.reserved_shared_bytes;
     const s32 stage = tile.k_bytes * (bm(tile) + tile.bn);
-    tile.sub = tile.mode == XMode::halo ? 1 : std::clamp(kStageBytes / stage, 1, pieces(main_));
+    const bool one = tile.mode == XMode::halo || main_.w_terms > 0;
+    tile.sub = one ? 1 : std::clamp(kStageBytes / stage, 1, pieces(main_));
     const s32 fewest = tile.residuals > 0 ? fewest_residuals(tile) : 0;
     for (tile.residuals = most_residuals(); tile.residuals >= fewest; --tile.residuals) {
       // Another tile's residual is worth less than a third stage.

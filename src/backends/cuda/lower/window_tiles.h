@@ -21,6 +21,8 @@ struct TileChoice {
   f64 bytes = 0;                             // that pass the device's memory
   f64 finish_rate = 0, residual_cycles = 0;  // of the end of a tile: Costs
   s32 y_bytes = 1;                           // of a channel
+  s32 products = 1;                          // of terms, of each number of x by a weight
+  f64 products_apart = 1;                    // how much longer each takes than one of numbers
   std::function<TiledMemory(const TiledWindow&)> memory;
   std::function<bool(const WindowTile&)> fits;  // registers
 

@@ -38,7 +38,11 @@ Parts parts_of(const ConvRequest& conv) {
 Spec without_tile(const ConvRequest& conv) {
   EpilogueSpec end = epilogue_spec(conv.product);
   end.t_fits = conv.t_fits, end.table_lanes = true;
-  return {.main = {.window = conv_window(conv), .number_bytes = 1, .residual_bytes = 0, .tile = {}},
+  return {.main = {.window = conv_window(conv),
+                   .number_bytes = 1,
+                   .w_terms = 0,
+                   .residual_bytes = 0,
+                   .tile = {}},
           .at = {},
           .end = end,
           .edges = edges_of(conv),

@@ -2,6 +2,7 @@
 // Products of reals as sums of products of 16-bit terms: rows are output pixels, columns output channels, k goes over taps and, within a tap, over channels. A real of 24 bits is the sum of
 // three bf16, each the upper bits of what is left (exactly, at any exponent); of the nine products of terms the three smallest lie below f32's last bit and are left out.
 #include "backends/cuda/device/real_end.cuh"
+#include "backends/cuda/device/terms.cuh"
 
 using namespace octet::cuda;
 using namespace octet::cuda::product_terms;
@@ -77,10 +78,6 @@ __device__ __forceinline__ void load_b(u8* stage, const u8* weights, s32 k_tile)
   }
 }
 
-// The upper 16 bits of two reals, the first below: both as bf16, truncated.
-__device__ __forceinline__ u32 upper_halves(f32 low, f32 high) { return __byte_perm(bits_of(low), bits_of(high), 0x7632u); }
-__device__ __forceinline__ f32 without_upper_half(f32 a) { return f32_add(a, -f32_bits(bits_of(a) & 0xFFFF0000u)); }
-
 // Four neighbours of k: words of terms. `odd` gets bits where one is infinite or NaN, whose terms are none.
 struct Terms {
   u32 at[s.x_terms][2];
@@ -91,7 +88,7 @@ __device__ __forceinline__ void split(const f32 (&from)[4], Terms& to, u32& odd)
 #pragma unroll
   for (s32 e = 0; e < 4; ++e) {
     left[e] = from[e];
-    if (s.x_terms > 1 && (bits_of(from[e]) & 0x7F800000u) == 0x7F800000u) odd = 1;
+    if (s.x_terms > 1 && has_no_terms(from[e])) odd = 1;
   }
 #pragma unroll
   for (s32 t = 0; t < s.x_terms; ++t) {

@@ -28,16 +28,9 @@ std::string reject_operands(const FloatProduct& product) {
   return product.cout() <= kFew && other ? "there are few channels" : "";
 }
 
-// The number as f16, which holds it; or the upper halves of what is left of it, three times: exactly the number.
+// The number as f16, which holds it; or as terms.
 std::array<u16, 3> terms_of(f32 value, bool f16) {
-  std::array<u16, 3> terms{};
-  if (f16) return {octet::f16(value).bits};
-  for (u16& term : terms) {
-    const u32 upper = std::bit_cast<u32>(value) & 0xFFFF0000u;
-    term = static_cast<u16>(upper >> 16);
-    value -= std::bit_cast<f32>(upper);
-  }
-  return terms;
+  return f16 ? std::array<u16, 3>{octet::f16(value).bits} : bf16_terms(value);
 }
 
 std::vector<std::byte> packed(const FloatProduct& product, const Spec& spec) {

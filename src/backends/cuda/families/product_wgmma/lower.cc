@@ -55,6 +55,7 @@ Spec without_tile(const FloatProduct& product) {
   const RealEnd end = real_end(product);
   return {.main = {.window = window,
                    .number_bytes = bytes_of(product.x_type),
+                   .w_terms = 0,
                    .residual_bytes = bytes_of_residual(end),
                    .tile = {}},
           .at = {},
@@ -134,10 +135,6 @@ std::vector<BlobRecipe> blobs(const FloatProduct& product, const Spec& spec) {
                  [product, spec] { return packed(product, spec); }});
   if (product.bias) all.push_back(constant_blob(product.bias));
   return all;
-}
-
-PixelStrides in_bytes(const PixelStrides& numbers, s64 bytes) {
-  return {numbers.image * bytes, numbers.row * bytes, numbers.pixel * bytes};
 }
 
 product_wgmma::Params parameters(const FloatProduct& product, const Spec& spec,

@@ -94,9 +94,14 @@ s64 swizzled_stem_byte(s64 byte) {
   return byte ^ (row / 4 % 2 * 16);
 }
 
-// In cycles of a multiprocessor: instructions bound it where memory does not, and where few blocks share one, what a row waits for.
 namespace {
 
+s32 products_of_terms(const Spec& spec) {
+  const s32 all = x_terms(spec) * spec.w_terms;
+  return all == 9 ? 6 : all;  // the smallest are left out
+}
+
+// In cycles of a multiprocessor: instructions bound it where memory does not, and where few blocks share one, what a row waits for.
 f64 stem_cost(const StemFront& front, const Spec& spec, const Chip& chip) {
   const Costs& costs = chip.costs();
   constexpr s64 kBegin = 4;  // rows in whose time a block begins
@@ -107,10 +112,16 @@ f64 stem_cost(const StemFront& front, const Spec& spec, const Chip& chip) {
   const s64 waves = ceil_div(count, chip.multiprocessors * s64{tile.blocks});
   const s64 at_once = std::min<s64>(tile.blocks, ceil_div(count, s64{chip.multiprocessors}));
   // What wgmma does beside the rest, the warps' own instructions add.
-  const f64 products = 64.0 * spec.bn * stem::kKBytes * weight_blocks(spec);
-  const f64 own = chip.has(Instruction::wgmma) ? 0 : products / costs.rate_mma_s8;
+  const f64 all = 64.0 * spec.bn * stem::kKBytes * weight_blocks(spec);
+  const f64 own = chip.has(Instruction::wgmma) ? 0 : all / costs.rate_mma_s8;
   f64 row = (costs.stem_row + costs.stem_sum * (spec.bn / 2) + own) * static_cast<f64>(at_once);
   if (!is_code(spec.number)) row *= costs.stem_reals;
+  if (spec.number == Number::f32) {
+    const f64 k_bytes =
+        f64{stem::kKBytes} * spec.groups * spec.x.channels * products_of_terms(spec);
+    const f64 products = 64.0 * spec.bn * k_bytes / costs.rate_wgmma_s8;
+    row = std::max(row * costs.stem_terms, products * static_cast<f64>(at_once));
+  }
   const f64 busy = static_cast<f64>(waves * rows) * std::max(row, costs.stem_row_alone + own);
   const f64 bytes =
       static_cast<f64>(front.image.elements()) * sizeof(f32) +
@@ -136,7 +147,7 @@ void divide(const StemFront& front, const Chip& chip, Spec& spec) {
 // Six blocks leave too few registers for the sums of 64 columns, and four for cells of reals beside them.
 s32 most_blocks(const Spec& spec) {
   if (spec.bn <= 32) return 6;
-  return is_code(spec.number) ? 4 : 3;
+  return is_code(spec.number) ? 4 : 3;  // of terms, memory allows two
 }
 
 }  // namespace
@@ -144,8 +155,8 @@ s32 most_blocks(const Spec& spec) {
 std::vector<Spec> stem_specs(const StemFront& front, Spec spec, const Chip& chip) {
   std::vector<Spec> all;
   for (const s32 ahead : {4, 8}) {
-    for (const s32 blocks : {4, 3, 6}) {
-      if (blocks > most_blocks(spec)) continue;
+    for (const s32 blocks : {4, 3, 6, 2}) {
+      if (blocks > most_blocks(spec) || (blocks == 2 && spec.number != Number::f32)) continue;
       spec.tile = {.columns = 1,
                    .rows = 1,
                    .column_tiles = 1,
@@ -153,25 +164,33 @@ std::vector<Spec> stem_specs(const StemFront& front, Spec spec, const Chip& chip
                    .blocks = blocks,
                    .ahead = ahead};
       divide(front, chip, spec);
-      if (memory(spec).all <= chip.shared_bytes_per_block) all.push_back(spec);
+      const bool fits =
+          spec.number != Number::f32 ||
+          blocks * (memory(spec).all + chip.reserved_shared_bytes) <= chip.shared_bytes;
+      if (fits && memory(spec).all <= chip.shared_bytes_per_block) all.push_back(spec);
     }
   }
   return all;
 }
 
+namespace {
+std::string name_of(const Spec& spec) {
+  if (spec.number == Number::f32) return fmt::format("terms{}_", products_of_terms(spec));
+  return spec.number == Number::f16 ? "f16_" : spec.number == Number::bf16 ? "bf16_" : "";
+}
+}  // namespace
+
 Candidate stem_candidate(const LowerRequest& request, const StemFront& front, const Spec& spec) {
   const CudaDevice& device = device_of(request);
-  const std::string kernel = fmt::format("stem_{}{}{}_{}x{}_x{}_{}ahead",
-                                         spec.number == Number::f16    ? "f16_"
-                                         : spec.number == Number::bf16 ? "bf16_"
-                                                                       : "",
-                                         spec.bn, spec.pool ? "_pool" : "", spec.tile.columns,
-                                         spec.tile.rows, spec.tile.blocks, spec.tile.ahead);
+  const std::string kernel =
+      fmt::format("stem_{}{}{}_{}x{}_x{}_{}ahead", name_of(spec), spec.bn, spec.pool ? "_pool" : "",
+                  spec.tile.columns, spec.tile.rows, spec.tile.blocks, spec.tile.ahead);
   Candidate candidate = candidate_of(request, kernel, Layout::nhwc);
-  candidate.inputs = {Layout::linear};
+  candidate.inputs[0] = Layout::linear;
   candidate.strided = candidate.writes_slices = true;
   candidate.cost = stem_cost(front, spec, device.chip());
-  candidate.macs_per_cycle = device.chip().warpgroup_rate() / (is_code(spec.number) ? 1 : 2) *
+  candidate.macs_per_cycle = device.chip().warpgroup_rate() /
+                             (is_code(spec.number) ? 1 : 2 * products_of_terms(spec)) *
                              device.chip().multiprocessors;
   return candidate;
 }

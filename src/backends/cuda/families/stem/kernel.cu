@@ -2,12 +2,13 @@
 // The front of a network on Hopper: reals of an image -> codes or numbers of 16 bits -> convolution with stride 2 -> codes or reals, and with a pool behind that the
 // largest of 3x3 windows with stride 2. Nothing between them reaches memory.
 // A block is one warpgroup that goes down some columns of an image. Of each two rows of pixels it makes a row of cells in shared memory: word c
-// of a cell is 2x2 codes of channel c (of reals two words), so that a window is some rows of neighbouring cells. The four lanes that hold a row of the product in
+// of a cell is 2x2 codes of channel c (of reals two words for each term), so that a window is some rows of neighbouring cells. The four lanes that hold a row of the product in
 // registers take a cell each; the next row of the window needs one row of cells more. Products of a row run while the next row becomes codes.
 // With a pool the largest sum is found first: results grow with sums.
 #include "backends/cuda/device/elements.cuh"
 #include "backends/cuda/device/epilogue.cuh"
 #include "backends/cuda/device/real_end.cuh"
+#include "backends/cuda/device/terms.cuh"
 #include "backends/cuda/device/warpgroup.cuh"
 
 using namespace octet::cuda;
@@ -41,6 +42,7 @@ constexpr bool kPool = s.pool;
 constexpr s32 kChannels = s.x.channels, kCout = s.cout, kBn = s.bn, kWide = s.wide, kHigh = high(s), kGroups = s.groups;
 constexpr s32 kTaps = taps(s), kSlots = slots(s), kCells = cells(s), kAhead = kTile.ahead, kWords = words(s), kPitch = pitch(s);
 constexpr s32 kPaired = kChannels / 2, kWeightBlocks = weight_blocks(s);
+constexpr bool kTerms = s.number == Number::f32;
 constexpr s32 kOwn = own_channels(s), kSums = kBn / 2, kYBytes = kReal ? bytes_of(s.real_end.y) : 1;
 constexpr s32 kUnroll = kGroups == 3 ? 12 : 4;  // of rows: a multiple of the groups, and of four where there is a pool
 constexpr s32 kZeroPoint = s.codes.zero_point, kLowest = -2147483647 - 1;
@@ -72,7 +74,7 @@ struct Source {
   const f32* x;
   float2* own;
   s32 y, end;  // what lies behind `end` nobody needs
-  bool first, second;
+  bool first, second, odd = false;  // odd: a pixel has no terms
   __device__ __forceinline__ Source(const Params& p, const OwnTile& tile, u8* pixels) : own((float2*)pixels + threadIdx.x) {
     const s32 cell = threadIdx.x / 2, column = 2 * (tile.w + cell) - s.x.left, top = 2 * tile.h - s.x.top;
     y = top + threadIdx.x % 2, end = max(0, min(s.x.height, top + 2 * (tile.rows + kTaps - 1)));
@@ -116,7 +118,15 @@ __device__ __forceinline__ void store_cells(u32* cells, Source& source, s32 row)
 #pragma unroll
   for (s32 c = 0; c < kChannels; ++c) {
     const float2 two = *source.place(row, c);
-    if constexpr (kReal) {
+    if constexpr (kTerms) {
+      f32 left = two.x, right = two.y;
+      source.odd |= has_no_terms(left) || has_no_terms(right);
+#pragma unroll
+      for (s32 t = 0; t < x_terms(s); ++t) {
+        to[(kWords * c + 2 * t + threadIdx.x % 2) * kPitch] = upper_halves(left, right);
+        left = without_upper_half(left), right = without_upper_half(right);
+      }
+    } else if constexpr (kReal) {
       to[(2 * c + threadIdx.x % 2) * kPitch] = half_pair<s.number>(two.x, two.y);
     } else {
       ((u16*)(to + c * kPitch))[threadIdx.x % 2] = (u16)__byte_perm(code_of_pixel(two.x), code_of_pixel(two.y), 0x0040);
@@ -319,6 +329,130 @@ __device__ __forceinline__ void finish_row(Result* results, const Ends<kReal> (&
   }
 }
 
+// How products read rows of cells. Of codes and of 16 bits a lane keeps the words of its window, whose next row asks for one group more.
+template <bool kOfTerms>
+struct Rows;
+template <>
+struct Rows<false> {
+  Group groups[kGroups];
+  __device__ __forceinline__ void begin(const u32* cells, const Columns& columns, s32 row) {
+    if (kHigh == 1) groups[row % kGroups].load(cells, columns, row);
+  }
+  // A row of the convolution, whose window begins in row `v` of cells, which is number u; `beside` is done while products are on their way.
+  template <class Beside>
+  __device__ __forceinline__ void multiply_row(Sum (&acc)[kSums], const u32* cells, const Columns& columns, s32 v, s32 u, u64 weights, const Beside& beside) {
+    groups[(u + kTaps - 1) % kGroups].load(cells, columns, v + kTaps - 1);
+    multiply(acc, groups, u % kGroups, weights);
+    beside();
+    products_wait<0>();
+    hold(acc);
+  }
+  __device__ __forceinline__ void end(const Params&, const OwnTile&, bool) const {}
+};
+
+#ifndef OCTET_WITHOUT_WGMMA
+// All products of a row of the convolution whose window begins in row `row` of cells, of terms. Sums leave the tensor core, which truncates, after each 32 of k
+// (kPart products of 16, times terms), of which the smallest products come first; `beside` is done while the last are on their way.
+constexpr s32 kPart = 2, kSteps = kGroups * kChannels, kParts = ceil_div_s32(kSteps, kPart);
+
+__device__ __forceinline__ void multiply_part(f32 (&sums)[kSums], const u32* cells, const Columns& columns, s32 row, u64 weights, s32 part) {
+  constexpr s32 kLast = x_terms(s) > s.w_terms ? x_terms(s) - 1 : s.w_terms - 1;  // of the products of terms i and j, i + j
+  u32 a[kPart][x_terms(s)][4];
+#pragma unroll
+  for (s32 i = 0; i < kPart; ++i) {
+    const s32 step = part * kPart + i;
+    if (step >= kSteps) break;
+    const s32 slot = (u32)(row + step / kChannels * kHigh + (s32)threadIdx.x % 4 / kWide) % kSlots;
+    const u32* from = cells + (slot * kChannels + step % kChannels) * kWords * kPitch;
+#pragma unroll
+    for (s32 t = 0; t < x_terms(s); ++t)
+#pragma unroll
+      for (s32 word = 0; word < 4; ++word) a[i][t][word] = from[(2 * t + word / 2) * kPitch + columns.cell[word % 2]];
+  }
+  products_begin();
+  bool first = true;
+#pragma unroll
+  for (s32 sum = kLast; sum >= 0; --sum)
+#pragma unroll
+    for (s32 i = 0; i < kPart; ++i)
+#pragma unroll
+      for (s32 t = 0; t < x_terms(s); ++t) {
+        const s32 step = part * kPart + i;
+        if (step >= kSteps || sum - t < 0 || sum - t >= s.w_terms) continue;
+        product<false>(sums, a[i][t], weights + (step * s.w_terms + sum - t) * (kBn * kKBytes / 16), !first);
+        first = false;
+      }
+  products_end();
+}
+
+__device__ __forceinline__ void add_part(f32 (&acc)[kSums], f32 (&part)[kSums], bool first) {
+  hold(part);
+#pragma unroll
+  for (s32 i = 0; i < kSums; ++i) acc[i] = first ? part[i] : f32_add(acc[i], part[i]);
+}
+
+// A sum without terms.
+__device__ __forceinline__ f32 serial_sum(const Params& p, s32 image, s32 h, s32 w, s32 channel) {
+  const u16* weights = (const u16*)p.weights;
+  const s32 row = row_of_channel(channel, s);
+  f32 sum = 0.0f;
+#pragma unroll 1
+  for (s32 tap = 0; tap < s.window.h * s.window.w; ++tap) {
+    const s32 cell_h = tap / s.window.w + s.window.phase_h, cell_w = tap % s.window.w + s.window.phase_w;  // twice the cell, and the pixel in it
+    const s32 y = 2 * h - s.x.top + cell_h, x = 2 * w - s.x.left + cell_w;
+    if ((u32)y >= (u32)s.x.height || (u32)x >= (u32)s.x.width) continue;
+    const s32 group = cell_h / 2 / kHigh, lane = cell_h / 2 % kHigh * kWide + cell_w / 2, k = 8 * (cell_h % 2) + 2 * lane + cell_w % 2;
+    for (s32 c = 0; c < kChannels; ++c) {
+      f32 weight = 0.0f;
+      for (s32 t = s.w_terms - 1; t >= 0; --t) weight = f32_add(weight, real_of_bf16(weights[word_of_weight((group * kChannels + c) * s.w_terms + t, row, k, s)]));
+      sum = f32_fma(p.x[(s64)image * s.x.image + (s64)c * s.x.channel + (s64)y * s.x.row + x], weight, sum);
+    }
+  }
+  return sum;
+}
+__device__ __forceinline__ f32 serial_pool(const Params& p, s32 image, s32 h, s32 w, s32 channel) {
+  f32 largest = -INFINITY_F32;
+  for (s32 i = 0; i < 9; ++i) {
+    const s32 y = 2 * h - s.pool_top + i / 3, x = 2 * w - s.pool_left + i % 3;
+    if ((u32)y < (u32)s.out_h && (u32)x < (u32)s.out_w) largest = max_or_nan(largest, serial_sum(p, image, y, x, channel));
+  }
+  return largest;
+}
+// A block that meets an infinity or NaN in its pixels, of which terms would make NaN: once more, from the pixels themselves.
+template <class End>
+__device__ __noinline__ void store_serial_sums(const Params& p, const OwnTile& tile) {
+  const s32 rows = min(kTile.rows, s.height - tile.row), columns = min(kTile.columns, s.width - tile.column);
+  for (s32 i = threadIdx.x; i < rows * columns * kCout; i += 128) {
+    const s32 channel = i % kCout, w = tile.column + i / kCout % columns, h = tile.row + i / kCout / columns;
+    const f32 sums[1] = {kPool ? serial_pool(p, tile.image, h, w, channel) : serial_sum(p, tile.image, h, w, channel)};
+    End::template store<1>(p.real_end, channel, tile.image * s.y.image + h * s.y.row + w * s.y.pixel + channel, 0, sums);
+  }
+}
+
+// Of terms, which are too many to be kept.
+template <bool kOfTerms>
+struct Rows {
+  __device__ __forceinline__ void begin(const u32*, const Columns&, s32) {}
+  template <class Beside>
+  __device__ __forceinline__ void multiply_row(f32 (&acc)[kSums], const u32* cells, const Columns& columns, s32 v, s32, u64 weights, const Beside& beside) {
+    f32 parts[2][kSums];
+#pragma unroll
+    for (s32 part = 0; part < kParts; ++part) {
+      multiply_part(parts[part % 2], cells, columns, v, weights, part);
+      if (part == 0) continue;
+      products_wait<1>();
+      add_part(acc, parts[(part - 1) % 2], part == 1);
+    }
+    beside();
+    products_wait<0>();
+    add_part(acc, parts[(kParts - 1) % 2], kParts == 1);
+  }
+  __device__ __forceinline__ void end(const Params& p, const OwnTile& tile, bool odd) const {
+    if (__syncthreads_or(odd)) store_serial_sums<RealEnding<OwnRealEnd, kOfTerms>>(p, tile);
+  }
+};
+#endif
+
 extern "C" __global__ void __launch_bounds__(128, kTile.blocks) octet_kernel(const __grid_constant__ Params p) {
   constexpr u32 kAlignment = 8 * kKBytes;
   const u32 weights = (shared_address(shared_memory) + kAlignment - 1) / kAlignment * kAlignment;
@@ -344,14 +478,14 @@ extern "C" __global__ void __launch_bounds__(128, kTile.blocks) octet_kernel(con
   Ends<kReal> own_ends[kOwn / 4];  // of no use with a pool, whose sums take many registers
 #pragma unroll
   for (s32 w = 0; w < kOwn / 4; ++w) own_ends[w].load(ends, w);
-  Group groups[kGroups];
+  Rows<kTerms> rows;
   Sum acc[kPool ? 2 : 1][kSums];
 #pragma unroll
   for (s32 row = 0; row < kTaps; ++row) {
     store_cells(cells, source, row);
     if (row == kTaps - 1) break;
     __syncthreads();
-    if (kHigh == 1) groups[row % kGroups].load(cells, columns, row);
+    rows.begin(cells, columns, row);
   }
   for (s32 from = 0; from < tile.rows; from += kUnroll) {
 #pragma unroll
@@ -359,13 +493,9 @@ extern "C" __global__ void __launch_bounds__(128, kTile.blocks) octet_kernel(con
       const s32 v = from + u, row = v + kTaps - 1;
       if (v >= tile.rows) break;
       __syncthreads();
-      groups[(u + kTaps - 1) % kGroups].load(cells, columns, row);
       // With a pool rows 2i and 2i + 2 of the convolution end windows; sums of 2i stay where they are until 2i + 2 is there.
       Sum(&own)[kSums] = acc[kPool ? (u + 1) / 2 % 2 : 0];
-      multiply(own, groups, u % kGroups, operands);
-      store_cells(cells, source, row + 1);
-      products_wait<0>();
-      hold(own);
+      rows.multiply_row(own, cells, columns, v, u, operands, [&] { store_cells(cells, source, row + 1); });
       if constexpr (kPool) {
         Sum(&other)[kSums] = acc[1 - (u + 1) / 2 % 2];
         if ((u32)(tile.h + v) >= (u32)s.out_h) forget(own);
@@ -376,4 +506,5 @@ extern "C" __global__ void __launch_bounds__(128, kTile.blocks) octet_kernel(con
       }
     }
   }
+  rows.end(p, tile, source.odd);
 }

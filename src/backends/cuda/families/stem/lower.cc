@@ -96,6 +96,7 @@ stem::Codes codes_of(const Stem& stem) {
 Spec spec_of(const Stem& stem) {
   Spec spec = stem_spec(stem.front);
   spec.number = stem.conv.product.x_s8 ? Number::s8 : Number::u8;
+  spec.w_terms = 1;
   spec.codes = codes_of(stem);
   spec.end = epilogue_spec(stem.conv.product);
   spec.end.t_fits = stem.conv.t_fits;
