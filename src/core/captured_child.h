@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Another program that is given nothing, and what it prints.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/child_limits.h"
+
+namespace octet {
+
+struct CapturedChild {
+  ChildOutcome outcome;
+  std::string out, errors;  // of each stream: the whole, or, where it is longer than that, the end
+};
+
+// Runs it to its end or to a limit; nothing that it has started is left then. Throws Error(io) where it cannot be started.
+CapturedChild run_captured(const std::vector<std::string>& words, const ChildLimits& limits,
+                           size_t most_bytes);
+
+}  // namespace octet
