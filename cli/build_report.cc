@@ -70,6 +70,7 @@ std::vector<std::pair<std::string, std::string>> summary_of(const BuildReport& b
     summary.emplace_back("preprocessing", to_json(*preprocess));
   }
   for (const std::string& line : build.not_finite) summary.emplace_back("not finite", line);
+  summary.insert(summary.end(), build.more.begin(), build.more.end());
   summary.emplace_back("kernels for", build.inspection.isa);
   return summary;
 }

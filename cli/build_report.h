@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/outputs.h"
 #include "cli/progress.h"
@@ -22,8 +24,9 @@ struct BuildReport {
   const CompileReport& report;
   const Inspection& inspection;
   std::span<const StageRow> stages = {};
-  std::span<const OutputComparison> outputs = {};  // beside FP32
-  std::span<const std::string> not_finite = {};    // where NaN and infinities come from
+  std::span<const OutputComparison> outputs = {};              // beside FP32
+  std::span<const std::string> not_finite = {};                // where NaN and infinities come from
+  std::vector<std::pair<std::string, std::string>> more = {};  // lines of the summary
 };
 
 void write_build_report(const BuildReport& build, ProgressBar& progress);

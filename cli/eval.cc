@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/comparison_flags.h"
 #include "cli/data_flags.h"
+#include "cli/detection_flags.h"
 #include "cli/engine_flags.h"
 #include "cli/engine_source.h"
 #include "cli/eval_counts.h"
@@ -63,6 +64,7 @@ struct Options {
   LabelRule labels = LabelRule::folder;
   int64_t label_offset = 0;
   std::string scores;
+  DetectionFlags detection;
   std::optional<double> min_top1;
   std::optional<double> min_agreement;
   std::optional<double> max_drop;
@@ -81,6 +83,7 @@ struct Measured {
   std::vector<std::string> warnings;
   DataChecks checks = {};
   std::optional<Trial> trial = std::nullopt;
+  std::optional<BoxCounts> boxes = std::nullopt;  // of detectors
 };
 
 // The engine alone.
@@ -93,6 +96,7 @@ void evaluate(const Options& options, const Engine& engine, Samples& samples, Me
   run_samples(engine, samples, runners, [&](const LoadedSample& sample, auto outputs) {
     watch.look_at(sample.name, sample.inputs, outputs[0]);
     counts.add(sample, outputs[0], nullptr);
+    if (result.boxes) result.boxes->add(sample, outputs[0], nullptr);
     progress.update({"evaluate", counts.samples(), samples.size()});
   });
   result.nan = watch.report();
@@ -111,6 +115,7 @@ void evaluate_against(const Options& options, const Engine& engine, Samples& sam
                   watch.look_at(sample.name, sample.inputs, tested);
                   if (options.comparison.any()) comparer.add(sample.name, expected, tested);
                   counts.add(sample, tested, &expected);
+                  if (result.boxes) result.boxes->add(sample, tested, &expected);
                   progress.update({"evaluate", counts.samples(), samples.size()});
                 });
   if (options.comparison.any()) result.comparisons = comparer.outputs();
@@ -122,6 +127,8 @@ Measured measure(const Options& options, const Engine& engine) {
   data.labels = options.labels;
   Measured result{Counts(engine.outputs(), options.scores, options.label_offset), {}, {}, {}, {}};
   // What is wrong with a flag is said before data are read.
+  if (!options.detection.detector.empty())
+    result.boxes.emplace(BoxReader(options.detection, engine.outputs(), data.preprocess));
   comparison_options(options.comparison, engine.outputs());
   ProgressBar progress(options.json);
   Samples samples(engine, data, &progress);
@@ -203,6 +210,7 @@ void print_counts(const Options& options, const Measured& measured) {
   fmt::print("samples    {}{}\n", counts.samples(),
              measured.skipped.empty() ? "" : fmt::format(" ({} skipped)", measured.skipped.size()));
   print_top1(options, counts);
+  if (measured.boxes) measured.boxes->print();
   if (!options.reference.given()) return;
   if (counts.has_scores()) {
     fmt::print("agreement  {}   {} of {}\n", percent(counts.agreement()), counts.agree(),
@@ -246,6 +254,7 @@ void print_counts_json(const Options& options, const Measured& measured,
     object["cosine"] = counts.errors().stats().cosine();
     object["outputs"] = outputs_json(measured);
   }
+  if (measured.boxes) object["detection"] = measured.boxes->json();
   add_thresholds(object, judged);
   print_json(object);
 }
@@ -265,6 +274,8 @@ void check_measured(const Options& options, const Counts& counts) {
 }
 
 int run(Options& options) {
+  if (!options.detection.boxes.empty() && options.detection.detector.empty())
+    fail(Error::Code::invalid_argument, "--boxes has no use without --detector");
   options.engine = readable(options.engine);
   put_in_force(options.limits, options.engine);
   const bool needs_reference = options.min_agreement || options.max_drop || options.min_sqnr ||
@@ -332,6 +343,7 @@ Command add_eval(CLI::App& parent) {
   app->add_option("--scores", options->scores,
                   "the output that holds the scores of classes, where there are others")
       ->type_name("NAME");
+  add_detection_flags(*app, options->detection, "Detectors");
   add_threads_flag(*app, options->threads);
   add_model_flags(*app, options->model);
   add_limit_flags(*app, options->limits);

@@ -224,7 +224,8 @@ struct SourceModel::Impl {
     return model;
   }
 
-  Engine build(const PrecisionPlan& wanted, CompileReport& report) const {
+  Engine build(const PrecisionPlan& wanted, CompileReport& report,
+               const RangeMethod* method = nullptr) const {
     CompileOptions with_plan = options;
     with_plan.plan = with_target(wanted);
     const PrecisionPlan& plan = with_plan.plan;
@@ -239,6 +240,7 @@ struct SourceModel::Impl {
     Decisions instead;
     fit_weights(model, with_plan, halves, instead, report);
     model = calibrated_for(plan, std::move(model), report);
+    if (method != nullptr && plan.int8 && !model.carries_qdq) model = with_method(model, *method);
     instead.merge(fit_results(model, with_plan, halves, report));
     if (!instead.empty())
       model.instead_of_f16 = std::make_shared<const Decisions>(std::move(instead));
@@ -284,6 +286,11 @@ FloatModel SourceInside::calibrated(const SourceModel& source, const PrecisionPl
     check_names(model, plan, report);
     return source.impl_->calibrated_for(plan, std::move(model), report);
   });
+}
+
+Engine SourceInside::build(const SourceModel& source, const PrecisionPlan& plan,
+                           const RangeMethod* method, CompileReport& report) {
+  return named(source.impl_->what, [&] { return source.impl_->build(plan, report, method); });
 }
 
 Engine compile(const std::filesystem::path& onnx_file, const CompileOptions& options,

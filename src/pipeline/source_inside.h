@@ -11,6 +11,9 @@ struct SourceInside {
   // The model that the engines of such a plan are made of, with ranges where there are data.
   static FloatModel calibrated(const SourceModel& source, const PrecisionPlan& plan,
                                CompileReport& report);
+  // SourceModel::build() with another method for all ranges; null: as the options say.
+  static Engine build(const SourceModel& source, const PrecisionPlan& plan,
+                      const RangeMethod* method, CompileReport& report);
 };
 
 }  // namespace octet
