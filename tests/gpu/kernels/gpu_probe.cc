@@ -9,6 +9,7 @@
 #include "backends/backends.h"
 #include "compile_only.h"
 #include "core/check.h"
+#include "core/divide.h"
 #include "graph/op_traits.h"
 #include "ops/registry.h"
 #include "plan/bind.h"
@@ -47,13 +48,14 @@ struct DeviceValue {
 
 constexpr auto kUntouched = std::byte{0xa5};
 
+// Pixels lie `spread` elements apart, and rows once more `gap`.
 DeviceValue value_of(const Device& device, const TensorType& type, Layout layout, s64 spread,
-                     s64 border) {
+                     s64 gap, s64 border) {
   DeviceValue value{type, {.layout = layout}, 0, {}, nullptr};
   s64 elements = type.shape.elements();
   if (layout == Layout::nhwc) {
     const Shape& s = type.shape;
-    const s64 pixel = s[1] + spread, row = (s[3] + 2 * border) * pixel + spread;
+    const s64 pixel = s[1] + spread, row = (s[3] + 2 * border) * pixel + gap;
     const s64 image = (s[2] + 2 * border) * row;
     value.placement = {Layout::nhwc, pixel, row, image, border};
     value.origin = border * row + border * pixel;
@@ -107,11 +109,15 @@ Run prepare_run(const Probe& probe, const ProbeSetting& s, const Candidate& cand
     const bool given = input.tensor && !input.constant;
     const TensorType type = given ? s.inputs[i] : TensorType{Dtype::u8, Shape{1}};
     const Layout layout = given ? candidate.inputs[i] : Layout::linear;
-    run.inputs.push_back(value_of(run.device, type, layout, spread, border));
+    // What the tensor memory accelerator brings: aligned pixels, rows of which are as dense as plans place them.
+    const s64 apart = ceil_div(spread, candidate.alignment) * candidate.alignment;
+    const s64 gap = candidate.alignment > 1 ? 0 : spread;
+    run.inputs.push_back(value_of(run.device, type, layout, apart, gap, border));
     run.upload(run.inputs.back(), given ? &input.tensor : nullptr);
   }
   for (size_t i = 0; i < s.outputs.size(); ++i) {
-    run.outputs.push_back(value_of(run.device, s.outputs[i], candidate.outputs[i], spread, border));
+    run.outputs.push_back(
+        value_of(run.device, s.outputs[i], candidate.outputs[i], spread, spread, border));
     run.upload(run.outputs.back(), nullptr);
   }
   run.workspace = run.device.allocate(candidate.workspace_bytes + 1, "a test's workspace");
