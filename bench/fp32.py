@@ -47,17 +47,22 @@ class Octet(runners.OctetRunner):
             self.command += ["--shape", shape]
 
 
+def unpacked(args, network):
+    """The model's file; None where the models folder has none."""
+    plain = pathlib.Path(args.models) / f"{network.name}.onnx"
+    packed = plain.with_name(f"{plain.name}.xz")
+    if plain.exists() or not packed.exists():
+        return plain if plain.exists() else None
+    model = args.work / plain.name
+    model.write_bytes(lzma.decompress(packed.read_bytes()))
+    return model
+
+
 def prepare(args, network):
     """The unpacked model and its engine, built anew: the paths, or the reasons why there are none."""
-    model = args.work / f"{network.name}.onnx"
-    packed = pathlib.Path(args.models) / f"{network.name}.onnx.xz"
-    plain = pathlib.Path(args.models) / f"{network.name}.onnx"
-    if plain.exists():
-        model = plain
-    elif packed.exists():
-        model.write_bytes(lzma.decompress(packed.read_bytes()))
-    else:
-        reason = f"{plain.name} is not in the models folder"
+    model = unpacked(args, network)
+    if model is None:
+        reason = f"{network.name}.onnx is not in the models folder"
         return {}, {OCTET: reason, ORT: reason}
     paths, failed = {} if args.against else {ORT: model}, {}
     for key, program in programs(args).items():

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cast against the definition, to the bit: every f16, f32 around every rounding point, NaN payloads, odd lengths, other types.
+#include "backends/cpu/kernels/float/cast.h"
+
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <cstring>
+#include <vector>
 
 #include "backends/cpu/lower/probe.h"
 
@@ -57,6 +60,21 @@ TEST(Cast, F32AroundEveryF16) {
 }
 
 TEST(Cast, ToBf16) { check(random_f32(Shape{4099}, 2), "bf16", "cast_bf16_avx2"); }
+
+// What bf16 products do to their input: no rounding is left, so the bits are those of the conversion.
+TEST(Cast, NarrowsValuesOfBf16) {
+  if (!hardware_has(Isa::vnni)) return;
+  for (const s64 count : {1, 15, 16, 17, 65536}) {
+    std::vector<f32> wide(static_cast<size_t>(count));
+    std::vector<u16> got(wide.size() + 1, 0xabcd);
+    for (size_t i = 0; i < wide.size(); ++i)
+      wide[i] = std::bit_cast<f32>(static_cast<u32>(i) << 16);
+    const CastArgs args{wide.data(), got.data(), count};
+    narrow_to_bf16_vnni(&args);
+    for (size_t i = 0; i < wide.size(); ++i) ASSERT_EQ(got[i], i);
+    EXPECT_EQ(got.back(), 0xabcd);  // nothing is written behind them
+  }
+}
 
 TEST(Cast, OtherTypesByTheDefinition) {
   check(random_f32(Shape{3, 5, 4001}, 1, 300.0f), "s8", "cast");

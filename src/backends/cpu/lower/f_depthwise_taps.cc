@@ -202,7 +202,7 @@ Offer lower_f_depthwise_taps(const LowerRequest& request) {
   const ConvGeometry g = conv_geometry(request.node, request.inputs[0].shape, weights.shape());
   if (!g.depthwise()) return Reject{"not depthwise"};
   if (g.window.kernel_elements() > kMostTaps) return Reject{"the window has more than 49 taps"};
-  const bool wide = isa_of(request.target) >= Isa::vnni;
+  const bool wide = isa_of(request.target).has(Isa::vnni);
   const TapsStep step{.function = wide ? depthwise_taps_vnni : depthwise_taps_avx2,
                       .rows_function = !pairs_rows(g) ? nullptr
                                        : wide         ? depthwise_rows_vnni

@@ -251,7 +251,7 @@ const std::byte* DnnlProduct::narrowed_source(const StepArgs& args) const {
   pool_of(args).parallel_for(pieces, [&](s64 begin, s64 end, int) {
     const s64 first = begin * kPiece, last = std::min(end * kPiece, narrow_elements);
     const CastArgs cast{src + first, dst + first, last - first};
-    cast_f32_to_bf16_avx2(&cast);
+    narrow_to_bf16_vnni(&cast);
   });
   return args.workspace;
 }
@@ -290,13 +290,31 @@ bool multiplies_bf16(const LowerRequest& request) {
          isa_of(request.target).has(Isa::vnni);
 }
 
+namespace {
+
+// A clamp and the rounding are one function.
+void round_at_end(EndOfSlice& end, const LowerRequest& request) {
+  const Precision to = rounding_of(request.node);
+  const bool wide = isa_of(request.target).has(Isa::vnni);
+  if (!activation_of(request.node).is_clamp() || to == Precision::none) {
+    end.rounds = rounding_function(request.node, isa_of(request.target));
+  } else if (to == Precision::f16) {
+    end.function = wide ? unary_clip_to_f16_vnni : unary_clip_to_f16_avx2;
+  } else {
+    end.function = wide ? unary_clip_to_bf16_vnni : unary_clip_to_bf16_avx2;
+  }
+}
+
+}  // namespace
+
 Candidate product_candidate(const LowerRequest& request, ProductStep step) {
   step.end = end_of(activation_of(request.node), isa_of(request.target));
-  step.end.rounds = rounding_function(request.node, isa_of(request.target));
+  round_at_end(step.end, request);
   Candidate candidate;
   candidate.kernel = step.kernel;
   candidate.note = step.slices.front().desc.impl_info_str();
-  if (step.end.rounds != nullptr) candidate.note += "; " + rounding_note(request.node);
+  if (rounding_of(request.node) != Precision::none)
+    candidate.note += "; " + rounding_note(request.node);
   candidate.close = true;
   const bool narrow = step.narrow_elements > 0;
   candidate.macs_per_cycle = real_unit_rate(isa_of(request.target)) * (narrow ? 2 : 1);

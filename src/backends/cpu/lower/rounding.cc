@@ -24,7 +24,7 @@ int rounding_code(const Node& node) {
 }
 
 UnaryFunction rounding_function(const Node& node, Isa isa) {
-  const bool wide = isa >= Isa::vnni;
+  const bool wide = isa.has(Isa::vnni);
   switch (rounding_of(node)) {
     case Precision::f16:
       return wide ? unary_round_f16_vnni : unary_round_f16_avx2;

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "arch/isa.h"
 #include "backends/cpu/kernels/float/unary.h"
-#include "core/cpu_isa.h"
 #include "core/types.h"
 #include "graph/graph.h"
 #include "plan/offer.h"

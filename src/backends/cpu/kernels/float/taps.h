@@ -3,6 +3,8 @@
 // multiply-adds in the order of the taps, which gives the same bits on every instruction set. Plain data only, since instruction-set files include it.
 #pragma once
 
+#include "arch/kernel.h"
+
 namespace octet {
 
 // What becomes of a sum.
@@ -40,9 +42,9 @@ struct TapRowsArgs {
   TapsEndArgs end;
 };
 
-void depthwise_taps_avx2(const TapsArgs* args);
-void depthwise_taps_vnni(const TapsArgs* args);
-void depthwise_rows_avx2(const TapRowsArgs* args);
-void depthwise_rows_vnni(const TapRowsArgs* args);
+OCTET_X86_64(void, depthwise_taps_avx2, const TapsArgs* args);
+OCTET_X86_64(void, depthwise_taps_vnni, const TapsArgs* args);
+OCTET_X86_64(void, depthwise_rows_avx2, const TapRowsArgs* args);
+OCTET_X86_64(void, depthwise_rows_vnni, const TapRowsArgs* args);
 
 }  // namespace octet

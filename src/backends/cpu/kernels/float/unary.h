@@ -36,4 +36,10 @@ constexpr UnaryKernel kUnaryKernels[] = {
 #undef UNARY
 };
 
+// Clip, and then to the nearest value of a 16-bit float, in one pass.
+OCTET_X86_64(void, unary_clip_to_f16_avx2, const UnaryArgs* args);
+OCTET_X86_64(void, unary_clip_to_f16_vnni, const UnaryArgs* args);
+OCTET_X86_64(void, unary_clip_to_bf16_avx2, const UnaryArgs* args);
+OCTET_X86_64(void, unary_clip_to_bf16_vnni, const UnaryArgs* args);
+
 }  // namespace octet

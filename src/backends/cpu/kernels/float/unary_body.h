@@ -65,6 +65,9 @@ inline V unary_square(V x, UnaryParams) { return v_mul(x, x); }
 inline V unary_swish(V x, UnaryParams p) { return v_swish(x, p.a); }
 inline V unary_tanh(V x, UnaryParams) { return v_tanh(x); }
 
+inline V clip_to_f16(V x, UnaryParams p) { return v_round_f16(v_bounded(x, p.a, p.b)); }
+inline V clip_to_bf16(V x, UnaryParams p) { return v_round_bf16(v_bounded(x, p.a, p.b)); }
+
 template <V (*kFunction)(V, UnaryParams)>
 inline void run_unary(const UnaryArgs* args) {
   const UnaryParams params = {v_set(args->a), v_set(args->b)};
@@ -84,5 +87,7 @@ inline void run_unary(const UnaryArgs* args) {
   void OCTET_ISA(unary_##name)(const UnaryArgs* args) { run_unary<unary_##name>(args); }
 #include "backends/cpu/kernels/float/unary.def"
 #undef UNARY
+void OCTET_ISA(unary_clip_to_f16)(const UnaryArgs* args) { run_unary<clip_to_f16>(args); }
+void OCTET_ISA(unary_clip_to_bf16)(const UnaryArgs* args) { run_unary<clip_to_bf16>(args); }
 
 }  // namespace octet

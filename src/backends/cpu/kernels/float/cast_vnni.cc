@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <immintrin.h>
+
+#include "backends/cpu/kernels/float/cast.h"
+
+namespace octet {
+
+void narrow_to_bf16_vnni(const CastArgs* args) {
+  const float* src = static_cast<const float*>(args->src);
+  unsigned short* dst = static_cast<unsigned short*>(args->dst);
+  long i = 0;
+  for (; i < args->count; i += 16) {
+    const long rest = args->count - i;
+    const __mmask16 lanes =
+        rest >= 16 ? static_cast<__mmask16>(0xffff) : static_cast<__mmask16>((1u << rest) - 1u);
+    const __m512i bits = _mm512_maskz_loadu_epi32(lanes, src + i);
+    _mm512_mask_cvtepi32_storeu_epi16(dst + i, lanes, _mm512_maskz_srli_epi32(0xffff, bits, 16));
+  }
+}
+
+}  // namespace octet
