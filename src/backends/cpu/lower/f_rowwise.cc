@@ -39,10 +39,9 @@ struct RowStep {
       round_in_place(rounds, args.dst, (end - begin) * count);
     };
     const auto body = [&](s64 begin, s64 end, int) {
-      // Whole registers of short rows.
-      const s64 most = rounds == nullptr
-                           ? end - begin
-                           : std::max<s64>(16, kRoundedPiece / std::max<s64>(count, 1));
+      // Short rows are taken 16 at a time.
+      const s64 rounded = kRoundedPiece / std::max<s64>(count, 1) / 16 * 16;
+      const s64 most = rounds == nullptr ? end - begin : std::max<s64>(16, rounded);
       for (s64 row = begin; row < end; row += most) take(row, std::min(end, row + most));
     };
     if (rows * count < kSerial) return body(0, rows, 0);
