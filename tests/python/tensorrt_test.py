@@ -81,6 +81,13 @@ class Levels(Built):
             self.assertEqual(run("10", "-m", "tensorrt", program, "--flag", "x").stdout, "['--flag', 'x']\n")
         self.assertIn("usage: python -m tensorrt", run("10", "-m", "tensorrt").stderr)
 
+    def test_a_device_of_cuda_for_pytorch(self):
+        """Tensors "on it" say so, what is computed of them too; a graph of CUDA runs an engine again, and has nothing of PyTorch."""
+        if not stands_in():
+            self.skipTest("there is a GPU: it would be used")
+        python = python_with("torch")
+        done = run("10", "-m", "tensorrt", "--torch-cuda", ROOT / "tests/python/torch_cuda_program.py", "x", python=python)
+        self.assertEqual((done.returncode, done.stdout), (0, "['x']\n"), done.stderr)
 
     def test_a_gpu_needs_no_stand_ins(self):
         self.assertTrue(stands_in(OCTET_TENSORRT_DEVICE="cpu"))
