@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The project for aarch64, by Debian's cross compiler, run under QEMU on this machine: build/aarch64, against the libraries of an arm64 root that
+# mmdebstrap writes to build/aarch64-root. usage: tools/aarch64.sh [--sample]
+#   --sample  octet, the instruction sets' unit tests and the bundled model; else the exactness suite and the operators' unit tests, too
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD/build/aarch64-root build=$PWD/build/aarch64
+packages=libc6-dev,libstdc++-12-dev,libprotobuf-dev,libdnnl-dev,ocl-icd-opencl-dev,libjpeg-dev,libpng-dev,libwebp-dev,zlib1g-dev,libxxhash-dev,libssl-dev,nlohmann-json3-dev,libcli11-dev,libfmt-dev,libgtest-dev,libgmock-dev
+
+if [ "$(cat "$root.packages" 2>/dev/null)" != "$packages" ]; then
+  rm -rf "$root"
+  mmdebstrap --quiet --arch=arm64 --variant=extract --include="$packages" bookworm "$root" http://deb.debian.org/debian
+  # The cross linker would follow links from the root of this machine.
+  find "$root/usr" "$root/lib" -lname '/*' | while read -r link; do ln -sfnr "$root$(readlink "$link")" "$link"; done
+  echo "$packages" >"$root.packages"
+fi
+
+targets=(octet_cli arch_tests)
+[ "${1:-}" = --sample ] || targets+=(exactness_tests ops_tests)
+cmake --preset aarch64 >/dev/null
+cmake --build "$build" -j "$(nproc)" --target "${targets[@]}"
+cmake --preset release >/dev/null
+cmake --build build/release -j "$(nproc)" --target octet_cli
+
+emulated() { qemu-aarch64-static -L "$root" "$@"; }
+emulated "$build/src/arch_tests"
+if [ "${1:-}" != --sample ]; then
+  emulated "$build/src/ops_tests"
+  # Eight contexts of a ResNet-50 take an hour there.
+  emulated "$build/tests/exactness/exactness_tests" --gtest_filter=-Resident.*
+fi
+
+# Whole models: an engine built by each runs in both, and all outputs are the same bytes as with this machine's kernels.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+python3 examples/digits/export.py examples/digits/digits.npz "$work" >/dev/null
+build_engine() {  # engine, program
+  "${@:2}" build examples/digits/digits.onnx --int8 --quiet --calib "$work/calib" --preprocess examples/digits/preprocess.json -o "$1" >/dev/null
+}
+build_engine "$work/here.octet" build/release/octet
+build_engine "$work/there.octet" emulated "$build/octet"
+for engine in here there; do
+  build/release/octet run "$work/$engine.octet" "$work/test/7" -o "$work/here.npz" >/dev/null
+  emulated "$build/octet" run "$work/$engine.octet" "$work/test/7" -o "$work/there.npz" >/dev/null
+  cmp "$work/here.npz" "$work/there.npz"
+done
+emulated "$build/octet" devices | grep -E '^cpu +aarch64.* \(none\)$'
+echo "aarch64: whole models give the same bytes as here"
