@@ -48,14 +48,19 @@ struct DeviceValue {
 
 constexpr auto kUntouched = std::byte{0xa5};
 
-// Pixels lie `spread` elements apart, and rows once more `gap`.
-DeviceValue value_of(const Device& device, const TensorType& type, Layout layout, s64 spread,
-                     s64 gap, s64 border) {
+// How far apart pixels lie, and rows once more, in elements; and pixels around an image.
+struct Gaps {
+  s64 spread = 0, row = 0, border = 0;
+};
+
+DeviceValue value_of(const Device& device, const TensorType& type, Layout layout,
+                     const Gaps& gaps) {
   DeviceValue value{type, {.layout = layout}, 0, {}, nullptr};
   s64 elements = type.shape.elements();
   if (layout == Layout::nhwc) {
     const Shape& s = type.shape;
-    const s64 pixel = s[1] + spread, row = (s[3] + 2 * border) * pixel + gap;
+    const s64 pixel = s[1] + gaps.spread, border = gaps.border;
+    const s64 row = (s[3] + 2 * border) * pixel + gaps.row;
     const s64 image = (s[2] + 2 * border) * row;
     value.placement = {Layout::nhwc, pixel, row, image, border};
     value.origin = border * row + border * pixel;
@@ -112,12 +117,12 @@ Run prepare_run(const Probe& probe, const ProbeSetting& s, const Candidate& cand
     // What the tensor memory accelerator brings: aligned pixels, rows of which are as dense as plans place them.
     const s64 apart = ceil_div(spread, candidate.alignment) * candidate.alignment;
     const s64 gap = candidate.alignment > 1 ? 0 : spread;
-    run.inputs.push_back(value_of(run.device, type, layout, apart, gap, border));
+    run.inputs.push_back(value_of(run.device, type, layout, {apart, gap, border}));
     run.upload(run.inputs.back(), given ? &input.tensor : nullptr);
   }
   for (size_t i = 0; i < s.outputs.size(); ++i) {
     run.outputs.push_back(
-        value_of(run.device, s.outputs[i], candidate.outputs[i], spread, spread, border));
+        value_of(run.device, s.outputs[i], candidate.outputs[i], {spread, spread, border}));
     run.upload(run.outputs.back(), nullptr);
   }
   run.workspace = run.device.allocate(candidate.workspace_bytes + 1, "a test's workspace");
