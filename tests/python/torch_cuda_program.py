@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What python -m tensorrt --torch-cuda gives a program of PyTorch (tensorrt_test.py)."""
 
+import ctypes
 import sys
 
 import tensorrt as trt
@@ -18,6 +19,13 @@ def tensors():
     assert there.to("cpu").device.type == "cpu" and host.to(there).device == device
     assert torch.zeros(2, device="cuda").is_cuda and torch.empty(2, device=0).is_cuda and not torch.zeros(2, device="cpu").is_cuda
     assert torch.nn.Linear(4, 2).to("cuda")(there).shape == (2,)
+
+
+def addresses():
+    """What calibrators do: the address of a tensor that is gone when the caller reads."""
+    taken = [torch.full((1 << 18,), float(value)).cuda().data_ptr() for value in range(4)]
+    others = [torch.full((1 << 18,), 9.0) for _ in range(4)]
+    assert [ctypes.c_float.from_address(address).value for address in taken] == [0, 1, 2, 3], others
 
 
 def engine(log):
@@ -57,6 +65,7 @@ def graphs():
 def main():
     assert torch.cuda.is_available() and torch.cuda.device_count() == 1 and torch.cuda.get_device_capability() == (8, 6)
     tensors()
+    addresses()
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     start.record()
     end.record()

@@ -3,6 +3,7 @@
 (python -m tensorrt --torch-cuda PROGRAM). Tensors stay where they are, and what was put there says so; PyTorch computes on the processors;
 streams, events and graphs are those of Octet's runtime of CUDA."""
 
+import collections
 import functools
 import threading
 import types
@@ -21,6 +22,10 @@ def _call(name, *arguments):
     return results[0] if results else None
 
 
+# More than the inputs of a network, since a calibrator gives an address for each.
+_addressed = collections.deque(maxlen=64)
+
+
 class Tensor(torch.Tensor):
     """One that says that it lies on the GPU, as do those that PyTorch computes from it."""
 
@@ -29,6 +34,11 @@ class Tensor(torch.Tensor):
 
     def get_device(self):
         return 0
+
+    def data_ptr(self):
+        """Programs use an address after its tensor is gone, as a calibrator does that returns one: PyTorch's memory of a GPU stays."""
+        _addressed.append(self)
+        return super().data_ptr()
 
     def cpu(self, *_, **__):
         return self.as_subclass(torch.Tensor)
