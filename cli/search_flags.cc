@@ -343,7 +343,7 @@ std::vector<std::pair<std::string, std::string>> front_lines(const SearchFlags& 
 
 namespace {
 
-constexpr const char* kGroup = "Search";
+constexpr const char* kSearchGroup = "Search";
 
 void add_goal_flags(CLI::App& app, SearchFlags& flags) {
   app.add_option("--max-drop", flags.max_drop,
@@ -352,22 +352,22 @@ void add_goal_flags(CLI::App& app, SearchFlags& flags) {
                  "a share, else the metric's own unit")
       ->type_name("X")
       ->check(from_to(0.0, 1e9))
-      ->group(kGroup);
+      ->group(kSearchGroup);
   app.add_option("--min-metric", flags.min_metric,
                  "the fastest with at least this value of --metric")
       ->type_name("X")
       ->check(any_number())
-      ->group(kGroup);
+      ->group(kSearchGroup);
   app.add_option(
          "--max-latency", flags.max_latency,
          "of a run on this machine; without a limit of the metric the most accurate within it")
       ->type_name("MS")
       ->check(from_to(1e-6, 1e9))
-      ->group(kGroup);
+      ->group(kSearchGroup);
   app.add_option("--max-size", flags.max_size, "of the engine file, likewise")
       ->type_name("MB")
       ->check(from_to(1e-6, 1e9))
-      ->group(kGroup);
+      ->group(kSearchGroup);
 }
 
 }  // namespace
@@ -379,22 +379,22 @@ void add_search_flags(CLI::App& app, Outputs& outputs, SearchFlags& flags) {
                  "samples that the search is judged on [every third of --calib, which then does "
                  "not calibrate]")
       ->type_name("DIR|FILE")
-      ->group(kGroup);
+      ->group(kSearchGroup);
   app.add_option("--search-samples", flags.samples,
                  "so many of --data at most, evenly spread [0: all]")
       ->type_name("N")
       ->check(from(int64_t{0}))
-      ->group(kGroup);
+      ->group(kSearchGroup);
   app.add_option("--effort", flags.effort,
                  "work of the search: at most 5, 15 or 60 runs over all samples")
       ->type_name("1|2|3")
       ->check(from_to(1, 3))
       ->capture_default_str()
-      ->group(kGroup);
+      ->group(kSearchGroup);
   flags.journal = &outputs.add_flag(
       app, {"--journal", "FILE", OutputKind::journal,
             "keep every measurement of the search in this file, and take from it what it holds"});
-  app.get_option("--journal")->group(kGroup);
+  app.get_option("--journal")->group(kSearchGroup);
 }
 
 }  // namespace octet::cli

@@ -165,7 +165,7 @@ Value mean_overlap(const MetricFlags& flags, const std::vector<TensorInfo>& outp
   };
 }
 
-std::vector<std::string> words_of(const std::string& command) {
+std::vector<std::string> command_words(const std::string& command) {
   std::istringstream stream(command);
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
@@ -174,7 +174,7 @@ std::vector<std::string> words_of(const std::string& command) {
 
 Value by_program(const MetricFlags& flags, const std::vector<TensorInfo>& outputs,
                  const std::vector<LoadedSample>& samples) {
-  const MetricProgram program{words_of(flags.metric.substr(kCommand.size())), flags.seconds};
+  const MetricProgram program{command_words(flags.metric.substr(kCommand.size())), flags.seconds};
   return [program, names = tensor_names(outputs), &samples](Which which, OutputsOfSamples,
                                                             OutputsOfSamples got) {
     std::vector<std::string> of_samples;
@@ -226,7 +226,8 @@ bool is_command(const std::string& metric) { return metric.starts_with(kCommand)
 CLI::Validator metric_name() {
   const auto judge = [](std::string& word) -> std::string {
     if (is_command(word))
-      return words_of(word.substr(kCommand.size())).empty() ? "'command:' names no program" : "";
+      return command_words(word.substr(kCommand.size())).empty() ? "'command:' names no program"
+                                                                 : "";
     return one_of({"top1", "agreement", "sqnr", "map", "map50", "boxes", "iou", "psnr"})(word);
   };
   return CLI::Validator(judge, {});

@@ -13,11 +13,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr u64 kMostBytes = u64{1} << 30;
-constexpr int kMostDepth = 10;
+constexpr u64 kMostLabelBytes = u64{1} << 30;
+constexpr int kMostLabelDepth = 10;
 constexpr s64 kMostId = s64{1} << 53;
 constexpr f64 kMostSide = 1e6;
-constexpr const char* kExpected =
+constexpr const char* kCocoExpected =
     "labels in COCO's format, with images, annotations and categories";
 
 // The part of a path behind its folders.
@@ -26,7 +26,7 @@ std::string last_part(const std::string& path) { return path.substr(path.rfind('
 std::map<s64, int> classes_of(const JsonFields& file) {
   std::set<s64> ids;
   for (const Json& entry : file.list("categories")) {
-    const JsonFields category{entry, file.file, kExpected, "a category: "};
+    const JsonFields category{entry, file.file, kCocoExpected, "a category: "};
     category.check_object();
     if (!ids.insert(category.integer("id", 0, kMostId)).second)
       category.wrong("its id stands there twice");
@@ -70,15 +70,15 @@ Mapping mapping_of(f64 width, f64 height, const Preprocess& preprocess,
 }  // namespace
 
 CocoLabels CocoLabels::read(const std::filesystem::path& path) {
-  const std::string name = path.string(), text = read_text(path, kMostBytes);
-  const OrderedJsonTree tree = parse_bounded_json(text, name, kMostDepth);
-  const JsonFields file{tree.value, name, kExpected};
+  const std::string name = path.string(), text = read_text(path, kMostLabelBytes);
+  const OrderedJsonTree tree = parse_bounded_json(text, name, kMostLabelDepth);
+  const JsonFields file{tree.value, name, kCocoExpected};
   file.check_object();
   const std::map<s64, int> classes = classes_of(file);
   CocoLabels labels;
   std::map<s64, Image*> by_id;
   for (const Json& entry : file.list("images")) {
-    const JsonFields image{entry, name, kExpected, "an image: "};
+    const JsonFields image{entry, name, kCocoExpected, "an image: "};
     image.check_object();
     Image read{
         image.number(image.at("width"), "width"), image.number(image.at("height"), "height"), {}};
@@ -91,7 +91,7 @@ CocoLabels CocoLabels::read(const std::filesystem::path& path) {
       image.wrong("its id stands there twice");
   }
   for (const Json& entry : file.list("annotations")) {
-    const JsonFields annotation{entry, name, kExpected, "an annotation: "};
+    const JsonFields annotation{entry, name, kCocoExpected, "an annotation: "};
     annotation.check_object();
     const auto image = by_id.find(annotation.integer("image_id", 0, kMostId));
     const auto label = classes.find(annotation.integer("category_id", 0, kMostId));

@@ -36,15 +36,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kExpected = "a detector's description (docs/detectors.md)";
-constexpr int kMostDepth = 6;
+constexpr const char* kFormExpected = "a detector's description (docs/detectors.md)";
+constexpr int kMostFormDepth = 6;
 constexpr s64 kMostNumbers = 1 << 20, kMostStride = 1 << 12;
 constexpr f64 kMostPixels = 1e6;
 constexpr size_t kMostLevels = 16, kMostAnchors = 64;
 
-class Reader {
+class FormReader {
  public:
-  Reader(const Json& object, const std::string& file) : fields_{object, file, kExpected} {}
+  FormReader(const Json& object, const std::string& file) : fields_{object, file, kFormExpected} {}
 
   DetectorForm read() {
     fields_.check_object();
@@ -111,7 +111,8 @@ class Reader {
   }
 
   DetectorField field(const char* key) const {
-    const JsonFields inner{fields_.at(key), fields_.file, kExpected, fmt::format("'{}': ", key)};
+    const JsonFields inner{fields_.at(key), fields_.file, kFormExpected,
+                           fmt::format("'{}': ", key)};
     inner.check_object();
     for (const auto& entry : inner.object.items()) {
       if (entry.key() != "output" && entry.key() != "first" && entry.key() != "count")
@@ -145,7 +146,7 @@ class Reader {
   void read_levels(DetectorForm& form) const {
     if (has("strides")) {
       for (const Json& stride : fields_.list("strides")) {
-        const JsonFields one{Json{{"stride", stride}}, fields_.file, kExpected};
+        const JsonFields one{Json{{"stride", stride}}, fields_.file, kFormExpected};
         form.strides.push_back(one.integer("stride", 1, kMostStride));
       }
     }
@@ -177,8 +178,8 @@ class Reader {
 }  // namespace
 
 DetectorForm detector_form(std::string_view text, const std::string& file) {
-  const OrderedJsonTree tree = parse_bounded_json(text, file, kMostDepth);
-  return Reader(tree.value, file).read();
+  const OrderedJsonTree tree = parse_bounded_json(text, file, kMostFormDepth);
+  return FormReader(tree.value, file).read();
 }
 
 }  // namespace octet

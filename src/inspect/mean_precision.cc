@@ -159,14 +159,14 @@ TrueBox as_truth(const DetectedBox& box) {
   return {box.left, box.top, box.right, box.bottom, box.label, false};
 }
 
-struct Pair {
+struct BoxPair {
   f64 overlap = 0;
   size_t one = 0, other = 0;
 };
 
-size_t pairs_of(const std::vector<DetectedBox>& one, const std::vector<DetectedBox>& other,
-                f64 least) {
-  std::vector<Pair> pairs;
+size_t count_pairs(const std::vector<DetectedBox>& one, const std::vector<DetectedBox>& other,
+                   f64 least) {
+  std::vector<BoxPair> pairs;
   for (size_t i = 0; i < one.size(); ++i) {
     for (size_t j = 0; j < other.size(); ++j) {
       if (one[i].label != other[j].label) continue;
@@ -174,10 +174,10 @@ size_t pairs_of(const std::vector<DetectedBox>& one, const std::vector<DetectedB
       if (overlap >= least) pairs.push_back({overlap, i, j});
     }
   }
-  std::ranges::stable_sort(pairs,
-                           [](const Pair& a, const Pair& b) { return a.overlap > b.overlap; });
+  std::ranges::stable_sort(
+      pairs, [](const BoxPair& a, const BoxPair& b) { return a.overlap > b.overlap; });
   std::set<size_t> used_one, used_other;
-  for (const Pair& pair : pairs) {
+  for (const BoxPair& pair : pairs) {
     if (used_one.contains(pair.one) || used_other.contains(pair.other)) continue;
     used_one.insert(pair.one);
     used_other.insert(pair.other);
@@ -192,7 +192,7 @@ double same_boxes(std::span<const std::vector<DetectedBox>> one,
   OCTET_CHECK(one.size() == other.size());
   size_t pairs = 0, boxes = 0;
   for (size_t i = 0; i < one.size(); ++i) {
-    pairs += pairs_of(one[i], other[i], overlap);
+    pairs += count_pairs(one[i], other[i], overlap);
     boxes += one[i].size() + other[i].size();
   }
   return boxes == 0 ? 1 : 2 * static_cast<f64>(pairs) / static_cast<f64>(boxes);

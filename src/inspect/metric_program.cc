@@ -22,7 +22,7 @@
 namespace octet {
 namespace {
 
-constexpr size_t kMostWords = 4000;
+constexpr size_t kMostPrinted = 4000;
 constexpr const char* kNames = "sample_names";
 
 // A folder that nobody else can write to, gone with the object.
@@ -46,7 +46,7 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_blanks(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\n";
   const size_t begin = text.find_first_not_of(kBlank);
   if (begin == text.npos) return {};
@@ -74,7 +74,7 @@ std::string fault_of(const CapturedChild& child, const ChildLimits& limits) {
   if (outcome.how != ChildEnd::left || outcome.code != 0) return to_string(outcome, limits);
   if (outcome.left_behind > 0)
     return fmt::format("ends while {} of its processes run on", outcome.left_behind);
-  const std::string_view text = trimmed(child.out);
+  const std::string_view text = without_blanks(child.out);
   if (text.empty()) return "prints nothing on standard output; expected one number";
   const std::optional<f64> value = number_in(text);
   if (!value) return "prints something else than one number on standard output";
@@ -88,7 +88,7 @@ std::string fault_of(const CapturedChild& child, const ChildLimits& limits) {
               fmt::format("the metric's program '{}' {}", program.words.at(0), fault));
   for (const auto& [stream, text] :
        {std::pair("printed", &child.out), std::pair("said", &child.errors)}) {
-    const std::string_view words = trimmed(*text);
+    const std::string_view words = without_blanks(*text);
     if (!words.empty()) error.add_context(fmt::format("{}: {}", stream, words));
   }
   throw error;
@@ -113,10 +113,10 @@ double run_metric_program(const MetricProgram& program, const std::vector<std::s
   std::vector<std::string> words = program.words;
   words.push_back(folder.file().string());
   const ChildLimits limits = limits_of(program);
-  const CapturedChild child = run_captured(words, limits, kMostWords);
+  const CapturedChild child = run_captured(words, limits, kMostPrinted);
   const std::string fault = fault_of(child, limits);
   if (!fault.empty()) fail_with(program, fault, child);
-  return *number_in(trimmed(child.out));
+  return *number_in(without_blanks(child.out));
 }
 
 }  // namespace octet

@@ -201,7 +201,9 @@ class Search {
       const SearchTrial& now = result_.trials[best_];
       const std::string& name = layer->layers[0];
       const bool left = std::ranges::find(now.real, name) != now.real.end();
-      const bool guarded = layer->precision != Precision::int8;
+      // A build that obeys its constraints fails where one is not met.
+      const bool guarded = layer->precision != Precision::int8 &&
+                           options_.plan.constraint_mode == ConstraintMode::prefer;
       if (!left && !guarded) continue;
       if (layer->saved_us < kWorthwhile * rank_.int8_us && options_.effort < 3) continue;
       SearchTrial trial = {.method = now.method, .real = now.real, .codes = now.codes};
@@ -316,6 +318,11 @@ void check(const SearchOptions& options) {
   if (!wants_fastest(goal) && !goal.most_us && !goal.most_bytes) {
     fail(Error::Code::invalid_argument,
          "a search needs a goal: a drop or a least value of the metric, a time, or a size");
+  }
+  if (options.plan.constraint_mode == ConstraintMode::none) {
+    fail_about(
+        "PrecisionPlan.constraints", Error::Code::invalid_argument,
+        "a search asks for types of layers, which a build without constraints does not heed");
   }
   if (options.effort < 1 || options.effort > 3)
     fail(Error::Code::invalid_argument, "the effort of a search is {}; expected 1 to 3",

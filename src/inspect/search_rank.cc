@@ -20,7 +20,12 @@ constexpr size_t kMostSamples = 32;
 // Passes over all samples that the rank may take.
 f64 rank_passes(int effort) { return effort == 1 ? 1 : effort == 2 ? 4 : 16; }
 
-std::string key_of(const LayerEffect& layer) {
+// A rank of more effort is another, and so are its times.
+std::string rank_name(const SearchOptions& options, const char* what) {
+  return fmt::format("rank {} {}", options.effort, what);
+}
+
+std::string layer_names(const LayerEffect& layer) {
   std::string key;
   for (const std::string& name : layer.layers) key += " " + quote_name(name);
   return key;
@@ -29,7 +34,7 @@ std::string key_of(const LayerEffect& layer) {
 // What the journal has of an earlier rank, if it has all: of this machine or of another.
 class KnownRank {
  public:
-  KnownRank(const SearchOptions& options, TrialRuns& runs) : runs_(runs) {
+  KnownRank(const SearchOptions& options, TrialRuns& runs) : options_(options), runs_(runs) {
     PrecisionPlan plan = options.plan;
     plan.int8 = true;
     const FloatModel& model = runs.model();
@@ -45,11 +50,12 @@ class KnownRank {
   }
 
   bool recall(Rank& rank) {
-    const auto fp32 = runs_.known("fp32_us"), int8 = runs_.known("int8_us");
+    const auto fp32 = runs_.known(rank_name(options_, "fp32_us")),
+               int8 = runs_.known(rank_name(options_, "int8_us"));
     if (!fp32 || !int8 || layers_.empty()) return false;
     for (LayerEffect& layer : layers_) {
-      const auto alone = runs_.known("alone" + key_of(layer));
-      const auto saved = runs_.known("saved_us" + key_of(layer));
+      const auto alone = runs_.known(rank_name(options_, "alone") + layer_names(layer));
+      const auto saved = runs_.known(rank_name(options_, "saved_us") + layer_names(layer));
       if (!alone || !saved) return false;
       layer.alone = *alone;
       layer.saved_us = *saved;
@@ -62,20 +68,22 @@ class KnownRank {
   }
 
  private:
+  const SearchOptions& options_;
   TrialRuns& runs_;
   std::vector<LayerEffect> layers_;
 };
 
-void keep(const Rank& rank, TrialRuns& runs) {
+void keep_rank(const SearchOptions& options, const Rank& rank, TrialRuns& runs) {
   for (const LayerEffect& layer : rank.layers) {
-    runs.keep("alone" + key_of(layer), layer.alone);
-    runs.keep("saved_us" + key_of(layer), layer.saved_us);
+    runs.keep(rank_name(options, "alone") + layer_names(layer), layer.alone);
+    runs.keep(rank_name(options, "saved_us") + layer_names(layer), layer.saved_us);
   }
-  runs.keep("fp32_us", rank.fp32_us);
-  runs.keep("int8_us", rank.int8_us);
+  runs.keep(rank_name(options, "fp32_us"), rank.fp32_us);
+  runs.keep(rank_name(options, "int8_us"), rank.int8_us);
 }
 
-void measure(const SourceModel& source, const SearchOptions& options, TrialRuns& runs, Rank& rank) {
+void measure_rank(const SourceModel& source, const SearchOptions& options, TrialRuns& runs,
+                  Rank& rank) {
   SensitivityOptions how;
   how.plan = options.plan;
   const std::vector<size_t>& which = runs.searched().which;
@@ -92,7 +100,7 @@ void measure(const SourceModel& source, const SearchOptions& options, TrialRuns&
   rank.layers = std::move(found.layers);
   rank.fp32_us = found.fp32_us;
   rank.int8_us = found.int8_us;
-  keep(rank, runs);
+  keep_rank(options, rank, runs);
 }
 
 // Error for time. A small part of a run counts as time even where none is saved, and what differs less than a factor of two is ordered by the
@@ -129,7 +137,7 @@ f64 Rank::time_of(const SearchTrial& trial) const {
 
 Rank rank_layers(const SourceModel& source, const SearchOptions& options, TrialRuns& runs) {
   Rank rank;
-  if (!KnownRank(options, runs).recall(rank)) measure(source, options, runs, rank);
+  if (!KnownRank(options, runs).recall(rank)) measure_rank(source, options, runs, rank);
   runs.add_passes(rank_passes(options.effort));
   for (const LayerEffect& layer : rank.layers) {
     if (layer.precision == Precision::int8) rank.order.push_back(layer);

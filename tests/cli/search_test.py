@@ -171,6 +171,7 @@ class Errors(unittest.TestCase):
         self.assertIn("--min-metric DB", self.fails("--max-drop", "1", "--metric", "sqnr"))
         self.assertIn("is a share", self.fails("--min-metric", "97", "--metric", "agreement"))
         self.assertIn("top1", self.fails("--max-drop", "1", "--metric", "top2"))
+        self.assertIn("does not heed", self.fails("--max-drop", "100", "--metric", "agreement", "--constraints", "none"))
         self.assertIn("is not from 1 to 3", self.fails("--max-drop", "1", "--effort", "4"))
         self.assertIn("add --int8", octet("build", MODEL, "--max-drop", "1", "-o", scratch() / "no.octet", code=2).err)
         self.assertIn("scores of pixels", self.fails("--min-metric", "0.5", "--metric", "iou"))
