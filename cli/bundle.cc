@@ -32,7 +32,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  octet bundle resnet20.octet -o case.zip\n"
     "  octet bundle resnet20.octet -o case.zip --model resnet20.onnx --calib-cache calib.cache\n"
-    "  octet bundle resnet20.octet -o case.zip --inputs photos/ --max-samples 10\n"
+    "  octet bundle resnet20.octet -o case.zip --data photos/ --max-samples 10\n"
     "  octet reproduce case.zip                            # on another machine\n";
 
 constexpr int64_t kDefaultRuns = 10;
@@ -169,7 +169,8 @@ Command add_bundle(CLI::App& parent) {
       ->type_name("FILE");
   app->add_flag("--without-engine", options->without_engine,
                 "leave the engine out: without a model too, the case holds no weights");
-  add_data_flags(*app, options->inputs, "--inputs",
+  // --inputs was its name, and stays taken.
+  add_data_flags(*app, options->inputs, "--data,--inputs",
                  "run images or arrays, and put inputs and outputs in");
   add_threads_flag(*app, options->threads);
   add_model_flags(*app, options->model_flags);

@@ -34,12 +34,12 @@ constexpr const char* kFooter =
     "errors of the\n"
     "layers before it. SQNR in dB is 10 log10(signal / error): 6 dB are one bit.\n\n"
     "Examples:\n"
-    "  octet compare resnet20.octet --against resnet20.onnx --calib photos/ --layers\n"
-    "  octet compare yolo.octet --against yolo.onnx --calib day/ --max-samples 20 --min-sqnr 25\n"
-    "  octet compare a.octet --against b.octet --calib photos/      # two engines\n"
-    "  octet compare a.octet --against onnxruntime:a.onnx --calib photos/ --atol 1e-3 --rtol 1e-2 "
+    "  octet compare resnet20.octet --against resnet20.onnx --data photos/ --layers\n"
+    "  octet compare yolo.octet --against yolo.onnx --data day/ --max-samples 20 --min-sqnr 25\n"
+    "  octet compare a.octet --against b.octet --data photos/      # two engines\n"
+    "  octet compare a.octet --against onnxruntime:a.onnx --data photos/ --atol 1e-3 --rtol 1e-2 "
     "--save-outputs ort.npz\n"
-    "  octet compare b.octet --load-outputs ort.npz --calib photos/ --top-k 5 --validate\n";
+    "  octet compare b.octet --load-outputs ort.npz --data photos/ --top-k 5 --validate\n";
 
 constexpr const char* kSimulateFooter =
     "The simulation is the graph with QuantizeLinear and DequantizeLinear that the INT8 layers "
@@ -48,8 +48,8 @@ constexpr const char* kSimulateFooter =
     "differ\n"
     "by a code here and there, and by more only where something is wrong.\n\n"
     "Examples:\n"
-    "  octet simulate resnet20.octet --calib photos/ --layers\n"
-    "  octet simulate resnet20.octet --calib photos/ -o simulated.npz --min-sqnr 40\n";
+    "  octet simulate resnet20.octet --data photos/ --layers\n"
+    "  octet simulate resnet20.octet --data photos/ -o simulated.npz --min-sqnr 40\n";
 
 struct Options {
   std::filesystem::path engine;
@@ -244,7 +244,8 @@ void add_flags(CLI::App& app, Options& options) {
                  "engine file, or an ONNX model, which is compiled in memory")
       ->required()
       ->type_name("ENGINE|MODEL.onnx");
-  add_data_flags(app, options.data, "--calib", "images or arrays to run on")->required();
+  // --calib was its name, and stays taken.
+  add_data_flags(app, options.data, "--data,--calib", "images or arrays to run on")->required();
   app.add_flag("--layers", options.layers, "one line a layer, worst first");
   app.add_option("--top", options.top, "show only the N worst layers [0: all]")
       ->type_name("N")

@@ -58,7 +58,7 @@ struct DataFlags {
   SequenceFlags sequences;
 };
 
-// `name` is the option for the data itself: "--calib", "--data" or "--inputs". What `flags` hold is the default.
+// `name` is the option for the data itself: "--calib" of what calibrates, "--data" of what is run. What `flags` hold is the default.
 CLI::Option* add_data_flags(CLI::App& app, DataFlags& flags, const std::string& name,
                             const std::string& help);
 

@@ -4,6 +4,8 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/terminal.h"
@@ -17,7 +19,7 @@ struct Options {
   bool json = false;
 };
 
-void print_json(const std::vector<DeviceEntry>& entries) {
+nlohmann::ordered_json json_of(const std::vector<DeviceEntry>& entries) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const DeviceEntry& entry : entries) {
     list.push_back({{"name", entry.info.name},
@@ -28,13 +30,13 @@ void print_json(const std::vector<DeviceEntry>& entries) {
                     {"missing", entry.missing},
                     {"note", entry.note}});
   }
-  fmt::print("{}\n", nlohmann::ordered_json{{"devices", list}}.dump(2));
+  return {{"devices", std::move(list)}};
 }
 
 int run(const Options& options) {
   const std::vector<DeviceEntry> entries = list_devices();
   if (options.json) {
-    print_json(entries);
+    print_json(json_of(entries));
     return kDone;
   }
   for (const DeviceEntry& entry : entries) {

@@ -106,7 +106,9 @@ std::string percent(double fraction) { return fmt::format("{:.1f} %", fraction *
 
 void print_json(const nlohmann::ordered_json& object) {
   json_printed() = true;
-  fmt::print("{}\n", object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  nlohmann::ordered_json whole{{"schema", kJsonSchema}};
+  whole.update(object);
+  fmt::print("{}\n", whole.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 nlohmann::ordered_json parsed(const std::string& json) {

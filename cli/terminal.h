@@ -26,7 +26,9 @@ std::string percent(double fraction);     // "93.9 %"
 
 // Whether print_json() ran: standard output holds one object at most.
 bool& json_printed();
-// Prints one JSON object and a newline on stdout; text that is not UTF-8 is replaced, never thrown at.
+// What keys of --json are called (tests/cli/schema.json). Grows when one is renamed or goes; the old name then stays beside the new for one version.
+inline constexpr int kJsonSchema = 1;
+// Prints one JSON object, with the schema as its first key, and a newline on stdout; text that is not UTF-8 is replaced, never thrown at.
 void print_json(const nlohmann::ordered_json& object);
 
 // What one of the library's to_json() wrote.

@@ -31,7 +31,7 @@ if [ "$bench_only" = no ]; then
   step inspect "$out/digits.octet"
   step run "$out/digits.octet" "$(find "$out/test/7" -name '*.png' | sort | head -n 1)" --top 3
   step eval "$out/digits.octet" --data "$out/test" --against "$model"
-  step compare "$out/digits.octet" --against "$model" --calib "$out/calib" --layers --top 10
+  step compare "$out/digits.octet" --against "$model" --data "$out/calib" --layers --top 10
 fi
 step bench "$out/digits.octet" --threads 1 --batch 1
 

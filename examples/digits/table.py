@@ -47,7 +47,7 @@ def main():
 Your own model (a folder of a few hundred of its images, or arrays in an .npz):
   {octet} check MODEL.onnx
   {octet} build MODEL.onnx --int8 --calib IMAGES/ -o model.octet --report report.html
-  {octet} compare model.octet --against MODEL.onnx --calib IMAGES/ --layers --top 10
+  {octet} compare model.octet --against MODEL.onnx --data IMAGES/ --layers --top 10
   {octet} bench model.octet
 {octet} build --help says how images become inputs: --resize, --crop, --scale, --mean, --std.""")
 

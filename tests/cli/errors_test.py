@@ -16,7 +16,7 @@ BUILD = ("build", MODEL, "--int8", "--calib", digits() / "calib", "--preprocess"
 class Json(unittest.TestCase):
     def error(self, *arguments):
         result = octet(*arguments, "--json", code=2)
-        self.assertEqual(list(result.json), ["error"])
+        self.assertEqual(list(result.json), ["schema", "error"])
         error = result.json["error"]
         self.assertEqual(list(error), ["code", "message", "context"])
         self.assertIn(error["message"].splitlines()[0], result.err)

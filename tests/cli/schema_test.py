@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The words of --json (tests/cli/schema.json): `schema` is the first key of every object, each command says the keys that are written down there, times
+name their unit, and flags that were renamed are still taken. A key that is new goes into the list; one that goes or is renamed is a new number of the schema."""
+
+import json
+import pathlib
+import re
+import sys
+import unittest
+
+import harness
+from harness import DIGITS, digits, digits_engine, octet, scratch
+
+LIST = pathlib.Path(__file__).with_name("schema.json")
+MODEL = DIGITS / "digits.onnx"
+ONE = ("--max-samples", "1")
+
+
+def commands():
+    engine, test = digits_engine(), digits() / "test"
+    return {
+        "devices": ("devices",),
+        "check": ("check", MODEL),
+        "inspect": ("inspect", engine),
+        "run": ("run", engine, next(test.rglob("*.png"))),
+        "eval": ("eval", engine, "--data", test, *ONE),
+        "compare": ("compare", engine, "--against", MODEL, "--data", test, *ONE, "--layers"),
+        "bench": ("bench", engine, "--seconds", "0", "--warmup", "0"),
+        "bundle": ("bundle", engine, "--data", test, *ONE, "-o", scratch() / "case.zip"),
+    }
+
+
+def said():
+    return {name: octet(*arguments, "--json", code=None).json for name, arguments in commands().items()}
+
+
+NAMES = {"opsets", "rejected_kernels"}  # objects whose keys are names of a model
+
+
+def within(key, value):
+    """The keys of an object, or of the first of several."""
+    first = value[0] if isinstance(value, list) and value else value
+    return sorted(first) if isinstance(first, dict) and key not in NAMES else []
+
+
+def keys_of(objects):
+    return {name: {key: within(key, value) for key, value in found.items()} for name, found in objects.items()}
+
+
+class Schema(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.listed, cls.said = json.loads(LIST.read_text()), said()
+
+    def test_every_command_says_the_listed_keys(self):
+        self.assertEqual({name: list(keys) for name, keys in keys_of(self.said).items()}, {name: list(keys) for name, keys in self.listed["commands"].items()})
+
+    def test_and_the_keys_within(self):
+        for name, keys in keys_of(self.said).items():
+            for key, inner in keys.items():
+                self.assertEqual(inner, self.listed["commands"][name][key], f"{name}: {key}")
+
+    def test_the_schema_comes_first(self):
+        self.said["error"] = octet("inspect", scratch() / "none.octet", "--json", code=2).json
+        for name, found in self.said.items():
+            self.assertEqual((next(iter(found)), found["schema"]), ("schema", self.listed["schema"]), name)
+
+    def test_times_name_their_unit(self):
+        for name, keys in self.listed["commands"].items():
+            shares = {"coverage"}  # of layers, macs, bytes and time
+            for key in (*keys, *(inner for outer, listed in keys.items() if outer not in shares for inner in listed)):
+                self.assertRegex(key, r"^[a-z][a-z0-9_]*$", name)
+                self.assertFalse(re.search(r"(^|_)(time|latency|duration)$", key), f"{name}: {key}")
+
+    def test_flags_of_the_version_before_are_taken(self):
+        for name, old in (("compare", "--calib"), ("bundle", "--inputs")):
+            arguments = [old if word == "--data" else word for word in commands()[name]]
+            if name == "bundle":
+                arguments[-1] = scratch() / "again.zip"
+            found = octet(*arguments, "--json").json
+            self.assertEqual({**found, "case": ""}, {**self.said[name], "case": ""})
+
+
+if __name__ == "__main__":
+    if "--update" in sys.argv:
+        found = said()
+        LIST.write_text(json.dumps({"schema": found["devices"]["schema"], "commands": keys_of(found)}, indent=1) + "\n")
+    else:
+        harness.main()
