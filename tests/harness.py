@@ -69,7 +69,8 @@ def commands():
 @functools.cache
 def flags_of(name):
     """The long flags of a command, as its help lists them."""
-    return frozenset(re.findall(r"^  (?:-\w,)?(--[\w-]+)", octet(name, "--help").out, re.M))
+    listed = re.findall(r"^  (?:-\w,)?(--[\w-]+(?:,--[\w-]+)*)", octet(name, "--help").out, re.M)
+    return frozenset(flag for names in listed for flag in names.split(","))
 
 
 @functools.cache
