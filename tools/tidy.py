@@ -23,6 +23,8 @@ FINDING = re.compile(r"^(/\S+?):(\d+):\d+: (?:error|warning): (.*\[[\w.,-]+\])$"
 # (file, check): why.
 REVIEWED = {
     ("include/octet/tensor_view.h", "google-explicit-constructor"): "bytes that may be written are bytes that may be read",
+    ("include/octet/plugin.h", "readability-identifier-naming"): "names of the interface in C",
+    ("include/octet/octet.h", "readability-identifier-naming"): "names of the interface in C",
 }
 
 
