@@ -14,6 +14,8 @@
 
 namespace octet {
 
+class Observation;  // octet/observation.h
+
 // In patterns over tensors' names '*' stands for any characters and '?' for one.
 struct TensorMethod {
   std::string pattern;
@@ -32,12 +34,14 @@ struct GivenRange {
 // there twice.
 std::vector<GivenRange> parse_given_ranges(std::string_view text, const std::string& name);
 
-// The data are files (DataOptions::data), or what `samples` gives, or there are none: then ranges come from the cache, or all of
+// The data are files (DataOptions::data), or what `samples` gives, or they were seen before (`observation`), or there are none: then ranges come from the cache, or all of
 // them are given.
 struct CalibrationOptions : DataOptions {
   // Read once, converted to the inputs' types; several samples at once along the first axis give what each alone gives. Of the other
   // members of DataOptions `preprocess` alone counts: it is remembered by the engine, and not applied.
   SampleSource samples = nullptr;
+  // What samples were seen to hold elsewhere (octet/observation.h), in place of data.
+  std::shared_ptr<const Observation> observation = nullptr;
   // Absent: entropy, or what the cache says.
   std::optional<RangeMethod> method = std::nullopt;
   // Of some tensors; the last that matches counts. Each must match a tensor.

@@ -71,6 +71,7 @@ class InputWatch {
   std::vector<Clipped> clipped() const;
 
  private:
+  friend struct InputWatchParts;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

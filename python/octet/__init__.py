@@ -10,11 +10,12 @@ Arrays are NumPy's, or anything with DLPack or the buffer protocol (PyTorch, JAX
 """
 
 from ._error import Error
-from ._octet import Engine, TensorInfo, cpu_isa
+from ._octet import Engine, Observation, TensorInfo, cpu_isa
 from ._octet import version as __version__
 from ._clipping import ClipWatch, metrics
 from ._compare import compare
 from ._compile import compile  # noqa: A004: the verb of the field
 from ._context import Context
+from ._observe import Observer
 
-__all__ = ["ClipWatch", "Context", "Engine", "Error", "TensorInfo", "__version__", "compare", "compile", "cpu_isa", "metrics"]
+__all__ = ["ClipWatch", "Context", "Engine", "Error", "Observation", "Observer", "TensorInfo", "__version__", "compare", "compile", "cpu_isa", "metrics"]

@@ -55,7 +55,7 @@ def _range_of(given: float | Iterable[float]) -> float | list[float]:
 def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be told
     model: str | os.PathLike | bytes,
     *,
-    calibration: Data | None = None,
+    calibration: Data | _octet.Observation | None = None,
     method: str | Mapping[str, str] | None = None,
     precision: str | Iterable[str] | None = None,
     target: str | None = None,
@@ -84,7 +84,7 @@ def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be 
         calibration: What INT8 ranges are found on. A folder of images or of .npy/.npz files, or one such file; an array whose first axis
             is the sample; arrays by the names of inputs; or an iterable of batches (a generator, a DataLoader): arrays, sequences of
             arrays in the order of the inputs (one more, the labels, is left out), or arrays by name. Elements are converted to the
-            input's type. Read once, and needed no more when the call returns.
+            input's type. Read once, and needed no more when the call returns. Or an `octet.Observation`, of samples that were seen before.
         method: How ranges are chosen: "entropy" (the default), "minmax", "percentile:99.99", "mse", "tensorrt",
             "legacy:0.999,0.8" or "auto"; or methods by patterns of tensors' names ('*' and '?').
         precision: "fp32", "int8", "fp16", "bf16", "best", or several of them. None is "int8" with calibration, a cache or ranges, else
@@ -145,7 +145,9 @@ def compile(  # noqa: A001, PLR0913: the verb of the field; what a build may be 
             raise wrong("equalize=False has no use without calibration or a cache")
         options.leave_channels()
     samples = None
-    if reads and is_path(calibration):
+    if reads and isinstance(calibration, _octet.Observation):
+        options.set_observation(calibration)
+    elif reads and is_path(calibration):
         options.set_data(calibration, max_samples, skip_bad)
     elif reads:
         samples = batches(calibration, _octet.model_inputs(model, options))

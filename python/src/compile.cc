@@ -10,7 +10,9 @@
 
 #include "calls.h"
 #include "engine.h"
+#include "model_source.h"
 #include "module.h"
+#include "observation.h"
 #include "octet/error.h"
 #include "octet/value_types.h"
 
@@ -59,50 +61,10 @@ void set_shape(Options& options, const std::string& input, const std::vector<int
   options.input_shapes[input] = Shape(std::span<const int64_t>(sizes));
 }
 
-// The bytes of a model, or the file that holds it.
-struct Model {
-  std::filesystem::path file;
-  nb::object bytes;  // null: of the file
-
-  std::span<const std::byte> data() const {
-    char* begin = nullptr;
-    Py_ssize_t size = 0;
-    if (PyBytes_AsStringAndSize(bytes.ptr(), &begin, &size) != 0) throw nb::python_error();
-    return {reinterpret_cast<const std::byte*>(begin), static_cast<size_t>(size)};
-  }
-};
-
-Model model_of(nb::handle model) {
-  if (PyBytes_Check(model.ptr())) return {{}, nb::borrow(model)};
-  std::filesystem::path file;
-  if (!nb::try_cast(model, file, false))
-    throw nb::type_error("model: expected a path or the bytes of a file");
-  return {file, {}};
-}
-
-// Calls with the file or the bytes, without the interpreter's lock.
-template <class WithFile, class WithBytes>
-auto with_model(nb::handle model, const WithFile& with_file, const WithBytes& with_bytes) {
-  const Model source = model_of(model);
-  if (!source.bytes.is_valid()) {
-    const nb::gil_scoped_release unlocked;
-    return with_file(source.file);
-  }
-  const auto data = source.data();
-  const nb::gil_scoped_release unlocked;
-  return with_bytes(data);
-}
-
-std::vector<TensorInfo> inputs_of(nb::handle model, const Options& options) {
-  return with_model(
-      model, [](const std::filesystem::path& file) { return model_inputs(file); },
-      [&](std::span<const std::byte> data) { return model_inputs(data, options.weights_folder); });
-}
-
 PyEngine compile_model(nb::handle model, Options& options, nb::object batches,
                        nb::object progress) {
   if (!batches.is_none())
-    calibration(options).samples = samples_of(nb::iter(batches), inputs_of(model, options));
+    calibration(options).samples = samples_of(nb::iter(batches), model_inputs_of(model, options));
   options.monitor = monitor_of(std::move(progress));
   auto report = std::make_shared<CompileReport>();
   Engine engine = with_model(
@@ -165,6 +127,10 @@ void add_calibration(nb::class_<Options>& type) {
             calibrated.skip_bad = skip_bad;
           },
           nb::arg("path"), nb::arg("max_samples"), nb::arg("skip_bad"))
+      .def("set_observation",
+           [](Options& options, const PyObservation& observation) {
+             calibration(options).observation = observation.seen;
+           })
       .def("take_constant_data",
            [](Options& options) { calibration(options).constant_data = true; })
       .def("leave_channels", [](Options& options) { calibration(options).equalize = false; })
@@ -181,6 +147,20 @@ void add_calibration(nb::class_<Options>& type) {
 
 }  // namespace
 
+Model model_of(nb::handle model) {
+  if (PyBytes_Check(model.ptr())) return {{}, nb::borrow(model)};
+  std::filesystem::path file;
+  if (!nb::try_cast(model, file, false))
+    throw nb::type_error("model: expected a path or the bytes of a file");
+  return {file, {}};
+}
+
+std::vector<TensorInfo> model_inputs_of(nb::handle model, const CompileOptions& options) {
+  return with_model(
+      model, [](const std::filesystem::path& file) { return model_inputs(file); },
+      [&](std::span<const std::byte> data) { return model_inputs(data, options.weights_folder); });
+}
+
 void add_compile(nb::module_& module) {
   nb::class_<Options> type(module, "CompileOptions", "What octet.compile() asks for.");
   type.def(nb::init<>());
@@ -188,7 +168,7 @@ void add_compile(nb::module_& module) {
   add_calibration(type);
   module.def("compile", &compile_model, nb::arg("model"), nb::arg("options"),
              nb::arg("batches").none(), nb::arg("progress").none());
-  module.def("model_inputs", &inputs_of, nb::arg("model"), nb::arg("options"));
+  module.def("model_inputs", &model_inputs_of, nb::arg("model"), nb::arg("options"));
   module.def("save_cache", &save_cache, nb::arg("engine"), nb::arg("path"));
 }
 

@@ -25,6 +25,7 @@ NB_MODULE(_octet, module) {
   octet::python::add_engine(module);
   octet::python::add_clipping(module);
   octet::python::add_context(module);
+  octet::python::add_observation(module);
   octet::python::add_compile(module);
   octet::python::add_compare(module);
   module.def("usable_processors", &octet::usable_processors,

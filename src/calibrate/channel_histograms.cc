@@ -113,6 +113,11 @@ void ChannelHistograms::merge(const ChannelHistograms& other) {
   }
 }
 
+bool ChannelHistograms::is_sound() const {
+  return counts_.size() == top_.size() * kRow &&
+         std::ranges::all_of(top_, [](s32 key) { return key >= 0 && key < kInfinityKey; });
+}
+
 std::optional<Histogram> ChannelHistograms::joined(std::span<const s8> exponents, f32 min,
                                                    f32 max) const {
   OCTET_CHECK(exponents.size() == top_.size());

@@ -27,6 +27,12 @@ class ChannelHistograms {
   void merge(const ChannelHistograms& other);
   void clear() { *this = {}; }
   size_t channels() const { return top_.size(); }
+  // For core/archive.h; behind a reader is_sound() tells whether the members fit each other.
+  template <class Archive>
+  void archive(Archive& archive) {
+    archive(top_, counts_, zeros_);
+  }
+  bool is_sound() const;
 
   // Of all values together when channel c is multiplied by 2^exponents[c]; they lie from `min` to `max`. Nothing where it was empty.
   std::optional<Histogram> joined(std::span<const s8> exponents, f32 min, f32 max) const;

@@ -105,6 +105,12 @@ void ChannelPower::merge(const ChannelPower& other) {
   samples_ += other.samples_;
 }
 
+bool ChannelPower::is_sound() const {
+  const size_t channels = lowest_.size();
+  return squares_.size() == channels && values_.size() == channels && highest_.size() == channels &&
+         (samples_ > 0) == (channels > 0);
+}
+
 void ChannelPower::scale(std::span<const s8> exponents) {
   for (size_t c = 0; c < std::min(exponents.size(), lowest_.size()); ++c) {
     const int exponent = exponents[c];

@@ -25,6 +25,17 @@ class ChannelPower {
   std::vector<f64> minima() const { return {lowest_.begin(), lowest_.end()}; }
   std::vector<f64> maxima() const { return {highest_.begin(), highest_.end()}; }
 
+  // For core/archive.h; behind a reader is_sound() tells whether the members fit each other.
+  template <class Archive>
+  void archive(Archive& archive) {
+    archive(squares_, values_, lowest_, highest_, samples_);
+  }
+  bool is_sound() const;
+  // Of as many channels, or of none.
+  bool fits(const ChannelPower& other) const {
+    return samples_ == 0 || other.samples_ == 0 || lowest_.size() == other.lowest_.size();
+  }
+
  private:
   using Sums = std::vector<__int128>;  // of the samples' means, in units of 2^-60
   std::vector<f64> means_of(const Sums& sums) const;

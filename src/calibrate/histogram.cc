@@ -11,6 +11,9 @@
 namespace octet {
 namespace {
 
+// No float needs wider bins.
+constexpr int kMaxExponent = 128;
+
 constexpr size_t kBlock = 4096;  // of bin indices, 16 KB: they stay in the first-level cache
 // 1 MB, read twice: the second time from the second-level cache. Also keeps 32-bit counts of one piece in range.
 constexpr size_t kPiece = size_t{1} << 18;
@@ -98,6 +101,14 @@ std::optional<Histogram> Histogram::restored(const Parts& parts) {
                     parts.zeros <= histogram.counts_[0];
   if (!fits) return std::nullopt;
   return histogram;
+}
+
+bool Histogram::is_sound() const {
+  Histogram finite = *this;
+  finite.nans_ = finite.infs_ = 0;
+  if (counts_.size() != kBins || exponent_ < kMinExponent || exponent_ > kMaxExponent) return false;
+  if (count_ == 0) return finite == Histogram();
+  return restored({counts_, bin_width(), zeros_, min_, max_}) == finite;
 }
 
 void Histogram::observe(std::span<const f32> values) {

@@ -54,6 +54,13 @@ class Histogram {
 
   bool operator==(const Histogram&) const = default;
 
+  // For core/archive.h; behind a reader is_sound() tells whether observations give such members.
+  template <class Archive>
+  void archive(Archive& archive) {
+    archive(counts_, exponent_, count_, zeros_, nans_, infs_, min_, max_);
+  }
+  bool is_sound() const;
+
  private:
   void observe_block(std::span<const f32> values);
   void observe_finite(std::span<const f32> values, u32 max_bits);

@@ -27,6 +27,14 @@ class ExactMean {
     sum_ += exact_term(value);
     ++count_;
   }
+  void merge(const ExactMean& other) {
+    sum_ += other.sum_;
+    count_ += other.count_;
+  }
+  template <class Archive>
+  void archive(Archive& archive) {
+    archive(sum_, count_);
+  }
   f64 mean() const { return count_ == 0 ? 0 : exact_mean(sum_, count_); }
 
  private:

@@ -93,6 +93,33 @@ void InputStatistics::add(Input& input, const Tensor& tensor) {
   input.elements += tensor.elements();
 }
 
+void InputStatistics::merge(const InputStatistics& other) {
+  for (size_t i = 0; i < std::min(inputs_.size(), other.inputs_.size()); ++i) {
+    Input& input = inputs_[i];
+    const Input& more = other.inputs_[i];
+    if (samples_ == 0) {
+      input.smallest = more.smallest;
+      input.largest = more.largest;
+    }
+    if (other.samples_ > 0) {
+      widen(more.smallest, input.smallest, input.largest);
+      widen(more.largest, input.smallest, input.largest);
+    }
+    if (more.elements > 0) {
+      input.min = input.elements == 0 ? more.min : std::min(input.min, more.min);
+      input.max = input.elements == 0 ? more.max : std::max(input.max, more.max);
+    }
+    input.elements += more.elements;
+    input.constant += more.constant;
+    input.channels.resize(std::max(input.channels.size(), more.channels.size()));
+    for (size_t c = 0; c < more.channels.size(); ++c) {
+      input.channels[c].sum += more.channels[c].sum;
+      input.channels[c].squares += more.channels[c].squares;
+    }
+  }
+  samples_ += other.samples_;
+}
+
 std::vector<InputSummary> InputStatistics::summaries() const {
   std::vector<InputSummary> summaries;
   for (const Input& input : inputs_) {

@@ -6,9 +6,11 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/archive.h"
 #include "core/exact_mean.h"
 #include "core/small_types.h"
 #include "core/visit.h"
+#include "data/input_watch_parts.h"
 #include "data/preprocess.h"
 #include "octet/input_profile.h"
 
@@ -63,6 +65,17 @@ struct InputWatch::Impl {
     f64 min = std::numeric_limits<f64>::infinity();
     f64 max = -std::numeric_limits<f64>::infinity();
     ExactMean mean, square;
+
+    void merge(const ChannelSums& other) {
+      min = std::min(min, other.min);
+      max = std::max(max, other.max);
+      mean.merge(other.mean);
+      square.merge(other.square);
+    }
+    template <class Archive>
+    void archive(Archive& archive) {
+      archive(min, max, mean, square);
+    }
   };
   struct Input {
     TensorInfo info;
@@ -72,6 +85,11 @@ struct InputWatch::Impl {
     ExactMean interleaving;
     s64 samples = 0, elements = 0, clipped = 0;
     size_t plane = 1;  // pixels of the image that is added
+
+    template <class Archive>
+    void archive(Archive& archive) {
+      archive(channels, interleaving, samples, elements, clipped);
+    }
 
     void add(const Tensor& tensor);
     template <class T>
@@ -147,6 +165,30 @@ InputWatch& InputWatch::operator=(InputWatch&&) noexcept = default;
 void InputWatch::add(std::span<const Tensor> sample) {
   for (size_t i = 0; i < std::min(sample.size(), impl_->inputs.size()); ++i)
     impl_->inputs[i].add(sample[i]);
+}
+
+void InputWatchParts::merge(InputWatch& into, const InputWatch& other) {
+  for (size_t i = 0; i < std::min(into.impl_->inputs.size(), other.impl_->inputs.size()); ++i) {
+    InputWatch::Impl::Input& input = into.impl_->inputs[i];
+    const InputWatch::Impl::Input& more = other.impl_->inputs[i];
+    input.channels.resize(std::max(input.channels.size(), more.channels.size()));
+    for (size_t c = 0; c < more.channels.size(); ++c) input.channels[c].merge(more.channels[c]);
+    input.interleaving.merge(more.interleaving);
+    input.samples += more.samples;
+    input.elements += more.elements;
+    input.clipped += more.clipped;
+  }
+}
+
+std::vector<std::byte> InputWatchParts::to_bytes(const InputWatch& watch) {
+  ArchiveWriter writer;
+  for (InputWatch::Impl::Input& input : watch.impl_->inputs) writer(input);
+  return writer.take();
+}
+
+void InputWatchParts::read(InputWatch& watch, std::span<const std::byte> bytes) {
+  ArchiveReader reader(bytes);
+  for (InputWatch::Impl::Input& input : watch.impl_->inputs) reader(input);
 }
 
 std::vector<InputProfile> InputWatch::profiles() const {

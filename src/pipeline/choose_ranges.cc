@@ -100,7 +100,7 @@ std::optional<RangeMethod> method_for(const CalibrationOptions& options,
 
 // Masks of attention are infinite where nothing may be read, and a detector that finds nothing has no boxes to look at: such a tensor gets no
 // range and stays real. NaN is an error still.
-bool shows_no_range(const Observation& observation) {
+bool shows_no_range(const TensorObservation& observation) {
   const Histogram& seen = observation.histogram;
   return seen.nans() == 0 && (seen.infs() > 0 || seen.count() == 0);
 }
@@ -153,7 +153,7 @@ Ranges ranges_by_method(const FloatModel& model, const CalibrationOptions& optio
 }
 
 bool reads_data(const CalibrationOptions& options) {
-  return !options.data.empty() || options.samples != nullptr;
+  return !options.data.empty() || options.samples != nullptr || options.observation != nullptr;
 }
 
 bool tries_samples(const CalibrationOptions& options) {

@@ -58,7 +58,7 @@ void check_inputs_change(std::span<const TensorInfo> inputs, std::span<const Inp
 }
 
 std::string constant_values(const Graph& graph, std::span<const ValueId> values,
-                            std::span<const Observation> observations,
+                            std::span<const TensorObservation> observations,
                             const CalibrationOptions& options) {
   size_t computed = 0, constant = 0, first = 0;
   for (size_t i = 0; i < values.size(); ++i) {

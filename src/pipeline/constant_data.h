@@ -21,7 +21,7 @@ void check_inputs_change(std::span<const TensorInfo> inputs, std::span<const Inp
 // The same where no value that the graph computes changes. One line about those that do not where some do; empty where all do.
 // `observations`: one for each of `values`.
 std::string constant_values(const Graph& graph, std::span<const ValueId> values,
-                            std::span<const Observation> observations,
+                            std::span<const TensorObservation> observations,
                             const CalibrationOptions& options);
 
 }  // namespace octet

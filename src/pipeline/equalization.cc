@@ -19,7 +19,7 @@ bool is_finite(const Histogram& seen) {
 }
 
 // As if the channels had been multiplied. False, and nothing changed, where their values are not known.
-bool scale(Observation& seen, const std::vector<s8>& exponents) {
+bool scale(TensorObservation& seen, const std::vector<s8>& exponents) {
   if (seen.channels.channels() != exponents.size()) return false;
   ChannelPower power = seen.power;
   power.scale(exponents);
@@ -96,7 +96,7 @@ void equalize(const FloatModel& model, const CalibrationOptions& options,
   std::unordered_set<ValueId> fixed;
   for (size_t i = 0; i < calibration.values.size(); ++i) {
     const ValueId id = calibration.values[i];
-    const Observation& seen = calibration.observations[i];
+    const TensorObservation& seen = calibration.observations[i];
     if (!is_finite(seen.histogram) || is_given(model, options.ranges, id)) fixed.insert(id);
     facts[id] = {seen.power.mean_squares(), seen.power.minima(), seen.power.maxima()};
   }
@@ -106,7 +106,7 @@ void equalize(const FloatModel& model, const CalibrationOptions& options,
     if (at == exponents.end()) continue;
     OCTET_CHECK(scale(calibration.observations[i], at->second));
   }
-  for (Observation& seen : calibration.observations) seen.channels.clear();
+  for (TensorObservation& seen : calibration.observations) seen.channels.clear();
   calibration.exponents = std::move(exponents);
 }
 

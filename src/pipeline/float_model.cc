@@ -8,6 +8,7 @@
 #include "core/memory.h"
 #include "core/monitor.h"
 #include "data/input_statistics.h"
+#include "data/input_watch_parts.h"
 #include "data/preprocess.h"
 #include "data/sample_feed.h"
 #include "graph/op_def.h"
@@ -22,6 +23,7 @@
 #include "pipeline/equalization.h"
 #include "pipeline/plugin_notes.h"
 #include "pipeline/sample_choice.h"
+#include "pipeline/seen_samples.h"
 #include "preprocess/profile_json.h"
 
 namespace octet {
@@ -34,7 +36,7 @@ std::vector<TensorInfo> input_infos(const Graph& graph) {
 
 namespace {
 
-std::shared_ptr<const TensorStatistics> statistics_of(const Observation& seen) {
+std::shared_ptr<const TensorStatistics> statistics_of(const TensorObservation& seen) {
   const auto counts = seen.histogram.counts();
   return std::make_shared<TensorStatistics>(
       TensorStatistics{static_cast<f32>(seen.histogram.bin_width()),
@@ -48,7 +50,7 @@ std::shared_ptr<const TensorStatistics> statistics_of(const Observation& seen) {
 // What is to be observed in bodies, and what was.
 struct BodyCalibration {
   std::vector<BodyValues> values;
-  std::vector<std::vector<Observation>> seen;
+  std::vector<std::vector<TensorObservation>> seen;
 };
 
 struct Calibrating {
@@ -107,23 +109,21 @@ void observe_files(const Calibrating& work) {
   into.notes.insert(into.notes.begin(), data.notes().begin(), data.notes().end());
 }
 
-// The caller's own samples can be read only once: each is checked as it comes.
-void observe_own(const Calibrating& work) {
-  const Graph& graph = work.graph();
+void check_given_once(const CalibrationOptions& options, const char* other) {
+  if (options.data.empty()) return;
+  fail(Error::Code::invalid_argument,
+       "calibration data are given twice: as files in '{}' and as {}", options.data.string(),
+       other);
+}
+
+// What the inputs looked like, of samples that can be read only once.
+void judge_own(const Calibrating& work, const InputStatistics& statistics,
+               const InputWatch& watch) {
   const CalibrationOptions& options = work.options;
   Calibration& into = work.into;
-  if (!options.data.empty()) {
-    fail(Error::Code::invalid_argument,
-         "calibration data are given twice: as files in '{}' and as samples of the caller",
-         options.data.string());
-  }
-  InputStatistics statistics(input_infos(graph));
-  InputWatch watch(KnownInputs{input_infos(graph)});
-  const auto feed = feed_of(options.samples, input_infos(graph), &statistics, &watch);
-  observe_samples(work, *feed);
   into.inputs = statistics.summaries();
   into.profiles = fit_to_keep(watch.profiles());
-  check_inputs_change(input_infos(graph), into.inputs, options);
+  check_inputs_change(input_infos(work.graph()), into.inputs, options);
   const std::vector<std::string> doubts = statistics.doubts(options.raw_pixels);
   into.notes.insert(into.notes.begin(), doubts.begin(), doubts.end());
   if (into.samples == 0) {
@@ -131,6 +131,41 @@ void observe_own(const Calibrating& work) {
          "the caller's calibration data end before the first sample");
   }
   into.preprocess = options.preprocess;
+}
+
+// The caller's own samples: each is checked as it comes.
+void observe_own(const Calibrating& work) {
+  check_given_once(work.options, "samples of the caller");
+  const std::vector<TensorInfo> inputs = input_infos(work.graph());
+  InputStatistics statistics(inputs);
+  InputWatch watch(KnownInputs{inputs});
+  const auto feed = feed_of(work.options.samples, inputs, &statistics, &watch);
+  observe_samples(work, *feed);
+  judge_own(work, statistics, watch);
+}
+
+// What was seen elsewhere.
+void take_observation(const Calibrating& work) {
+  check_given_once(work.options, "an observation");
+  if (work.options.samples) {
+    fail(Error::Code::invalid_argument,
+         "calibration data are given twice: as samples of the caller and as an observation");
+  }
+  if (tries_samples(work.options)) {
+    fail(Error::Code::unsupported,
+         "the method 'auto' tries samples, and an observation keeps none; give another method");
+  }
+  const SeenSamples& seen = seen_for(*work.options.observation, work.model, work.options);
+  const std::vector<TensorInfo> inputs = input_infos(work.graph());
+  InputStatistics statistics(inputs);
+  InputWatch watch(KnownInputs{inputs});
+  statistics.merge(seen.statistics);
+  InputWatchParts::merge(watch, seen.watch);
+  work.into.samples = seen.samples;
+  work.into.data_hash = seen.data_hash.hex();
+  work.into.observations = seen.values;
+  work.bodies.seen = seen.bodies;
+  judge_own(work, statistics, watch);
 }
 
 // Where the pass found weights that are codes and activations that are real.
@@ -180,7 +215,7 @@ FloatModel optimize(Graph graph, const RewriteOptions& rewrites, const Monitor& 
 
 namespace {
 
-bool has_seen(const Observation& observation) {
+bool has_seen(const TensorObservation& observation) {
   return std::ranges::any_of(observation.histogram.counts(), [](u64 count) { return count > 0; });
 }
 
@@ -192,7 +227,7 @@ std::vector<FloatBody> observed_bodies(const Calibrating& work) {
     auto calibration = std::make_shared<Calibration>();
     calibration->samples = work.into.samples;
     for (size_t i = 0; i < at->values.size(); ++i) {
-      Observation& seen = work.bodies.seen[index][i];
+      TensorObservation& seen = work.bodies.seen[index][i];
       // A branch that no sample took has shown nothing.
       if (!has_seen(seen)) continue;
       calibration->values.push_back(at->values[i]);
@@ -212,18 +247,17 @@ FloatModel observed(const FloatModel& model, const CalibrationOptions& options,
   auto calibration = std::make_shared<Calibration>();
   calibration->equalize = options.equalize;
   calibration->values = values_to_observe(*model.graph);
-  BodyCalibration bodies;
-  for (const FloatModel* body : with_bodies(model)) {
-    if (body != &model)
-      bodies.values.push_back({body->graph.get(), values_to_observe(*body->graph)});
-  }
+  BodyCalibration bodies{body_values(model), {}};
   const Calibrating work{model, options, stage, *calibration, bodies};
-  (options.samples ? observe_own : observe_files)(work);
+  if (options.observation != nullptr)
+    take_observation(work);
+  else
+    (options.samples ? observe_own : observe_files)(work);
   std::string constant =
       constant_values(*model.graph, calibration->values, calibration->observations, options);
   if (!constant.empty()) calibration->notes.push_back(std::move(constant));
   if (options.equalize) equalize(model, options, *calibration);
-  for (const Observation& seen : calibration->observations)
+  for (const TensorObservation& seen : calibration->observations)
     calibration->statistics.push_back(statistics_of(seen));
   FloatModel result = model;
   result.calibration = calibration;

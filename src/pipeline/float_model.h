@@ -39,7 +39,7 @@ struct Calibration {
   // Of the float graph's channels. What was seen of values, and ranges, are of what they are then.
   ChannelExponents exponents;
   std::vector<ValueId> values;  // of the float graph, in its order; those that codes may need
-  std::vector<Observation> observations;                            // one for each
+  std::vector<TensorObservation> observations;                      // one for each
   std::vector<std::shared_ptr<const TensorStatistics>> statistics;  // one for each
   std::vector<std::vector<Tensor>> tried_samples;  // runs of some, where a method tries them
   std::shared_ptr<const Ranges> own_ranges;  // of the data, before those by hand; null: a cache's

@@ -24,10 +24,16 @@ struct ObserveOptions {
   SampleChoice* choice = nullptr;  // gets every sample
 };
 
-struct Observation {
+struct TensorObservation {
   Histogram histogram;
   ChannelPower power;
   ChannelHistograms channels;  // empty where they are not asked for
+
+  void merge(const TensorObservation& other);
+  template <class Archive>
+  void archive(Archive& archive) {
+    archive(histogram, power, channels);
+  }
 };
 
 struct BodyValues {
@@ -45,8 +51,9 @@ struct Observed {
 };
 
 struct Observations {
-  std::vector<Observation> values;               // one for each of those asked for
-  std::vector<std::vector<Observation>> bodies;  // likewise, of each body: over all of its rounds
+  std::vector<TensorObservation> values;  // one for each of those asked for
+  std::vector<std::vector<TensorObservation>>
+      bodies;  // likewise, of each body: over all of its rounds
   s64 samples = 0;
   ContentDigest data_hash;         // of their inputs, in any order
   int at_once = 1;                 // samples that ran side by side, at most

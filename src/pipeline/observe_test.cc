@@ -98,7 +98,7 @@ TEST(Observe, SeesEveryValueOnce) {
   const auto samples = samples_of_rows({1, 2, 1});
   const Observations seen = observe_all(graph, samples, 1);
   EXPECT_EQ(seen.samples, 3);
-  for (const Observation& value : seen.values) EXPECT_EQ(value.histogram.count(), 4u * 65536);
+  for (const TensorObservation& value : seen.values) EXPECT_EQ(value.histogram.count(), 4u * 65536);
   Histogram input;
   for (const Tensor& sample : samples) input.observe(sample.as<f32>());
   EXPECT_EQ(seen.values[0].histogram, input);

@@ -293,6 +293,14 @@ Engine SourceInside::build(const SourceModel& source, const PrecisionPlan& plan,
   return named(source.impl_->what, [&] { return source.impl_->build(plan, report, method); });
 }
 
+const FloatModel& SourceInside::imported(const SourceModel& source) {
+  return source.impl_->imported;
+}
+const CompileOptions& SourceInside::options(const SourceModel& source) {
+  return source.impl_->options;
+}
+const std::string& SourceInside::name(const SourceModel& source) { return source.impl_->what; }
+
 Engine compile(const std::filesystem::path& onnx_file, const CompileOptions& options,
                CompileReport* report) {
   return SourceModel::read(onnx_file, options).build(options.plan, report);

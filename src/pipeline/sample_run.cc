@@ -28,21 +28,17 @@ Tensor of_samples(const Tensor& tensor, const FedSample& sample) {
   return {{tensor.dtype(), shape}, std::shared_ptr<const std::byte>(owner, owner->data())};
 }
 
-void observe(Observation& into, const Tensor& value) {
+void observe(TensorObservation& into, const Tensor& value) {
   into.histogram.observe(value.as<f32>());
   into.power.observe(value);
 }
 
-void merge(std::vector<Observation>& into, const std::vector<Observation>& own) {
-  for (size_t t = 0; t < own.size(); ++t) {
-    into[t].histogram.merge(own[t].histogram);
-    into[t].power.merge(own[t].power);
-    into[t].channels.merge(own[t].channels);
-  }
+void merge(std::vector<TensorObservation>& into, const std::vector<TensorObservation>& own) {
+  for (size_t t = 0; t < own.size(); ++t) into[t].merge(own[t]);
 }
 
-void clear(std::vector<Observation>& observations) {
-  for (Observation& observation : observations) {
+void clear(std::vector<TensorObservation>& observations) {
+  for (TensorObservation& observation : observations) {
     observation.histogram.clear();
     observation.power.clear();
     observation.channels.clear();
@@ -73,6 +69,12 @@ s64 bytes_of(std::span<const Tensor> tensors) {
 
 }  // namespace
 
+void TensorObservation::merge(const TensorObservation& other) {
+  histogram.merge(other.histogram);
+  power.merge(other.power);
+  channels.merge(other.channels);
+}
+
 Seen::Seen(const Observed& observed) : values(observed.values.size()) {
   for (const BodyValues& body : observed.bodies) bodies.emplace_back(body.values.size());
 }
@@ -84,7 +86,7 @@ void Seen::merge(const Seen& other) {
 
 void Seen::clear() {
   octet::clear(values);
-  for (std::vector<Observation>& body : bodies) octet::clear(body);
+  for (std::vector<TensorObservation>& body : bodies) octet::clear(body);
 }
 
 SampleModel::SampleModel(const Observed& observed) : store(std::make_shared<PreparedStore>()) {

@@ -19,8 +19,8 @@ namespace octet {
 
 // One for each value, and for each of every body.
 struct Seen {
-  std::vector<Observation> values;
-  std::vector<std::vector<Observation>> bodies;
+  std::vector<TensorObservation> values;
+  std::vector<std::vector<TensorObservation>> bodies;
 
   explicit Seen(const Observed& observed);
   void merge(const Seen& other);

@@ -243,6 +243,21 @@ class Runs(unittest.TestCase):
             octet.ClipWatch(compiled())
         self.assertEqual(caught.exception.code, "unsupported")
 
+    def test_parts_of_calibration_add_up(self):
+        calibration = images("calib")[0]
+        observer = octet.Observer(MODEL)
+        parts = [observer.observe(calibration[begin:begin + 70]) for begin in (140, 0, 70)]
+        total = octet.Observation()
+        for part in parts:
+            total.merge(pickle.loads(pickle.dumps(part)))
+        self.assertEqual(total.samples, len(calibration))
+        self.assertEqual(compiled(calibration=total).to_bytes(), compiled(calibration=calibration).to_bytes())
+        for wrong in (lambda: octet.Observation.from_bytes(b"no observation"), lambda: observer.observe("folder"),
+                      lambda: compiled(calibration=octet.Observation()), lambda: total.merge(octet.Observer(MODEL, equalize=False).observe(calibration[:1]))):
+            with self.assertRaises(octet.Error) as caught:
+                wrong()
+            self.assertEqual(caught.exception.code, "invalid_argument")
+
     def test_files_bytes_and_pickles(self):
         path = scratch() / "python.octet"
         self.engine.save(path)
