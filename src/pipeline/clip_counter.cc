@@ -53,7 +53,7 @@ double ClippedTensor::share() const {
   return values == 0 ? 0 : static_cast<double>(below + above) / static_cast<double>(values);
 }
 
-struct ClipCounter::Impl : ValueWatch {
+struct ClipCounter::Impl final : ValueWatch {
   explicit Impl(const Engine& engine) : context(watched(Inside::model(engine))) {}
 
   Context watched(const Model& made) {
