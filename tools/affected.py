@@ -64,6 +64,8 @@ def affected(build, changed):
     names, programs, found = names_of(build, changed), {}, []
     pieces = names | objects_of(build, names)
     for test in tests_of(build):
+        if "proof" in test.labels:
+            continue  # of minutes: ./dev prove
         if names & set(test.command[1:2]):
             found.append(test)
         elif "unit" in test.labels and test.target:

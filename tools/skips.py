@@ -3,7 +3,8 @@
 """What a run of ctest skipped: whole tests, and single cases of gtest's programs and of Python's suites, each with its reason. tests/skips.txt
 lists what may be skipped, and why: --strict fails on any other, so that a tool that is missing in CI is seen.
 
-usage: skips.py [--strict] LOG...    with logs as ctest leaves them in Testing/Temporary/LastTest.log"""
+usage: skips.py [--strict] LOG...    with logs as ctest leaves them in Testing/Temporary/LastTest.log, and behind them a line
+`ctest skipped: NAME` for each test that ctest's report calls skipped (./dev writes them: the log itself says "Test Passed.")"""
 
 import argparse
 import dataclasses
@@ -19,6 +20,7 @@ TEST = re.compile(r"^\d+/\d+ Testing: (?P<name>.+?)\n(?P<head>.*?)^-{58}\n(?P<ou
                   re.M | re.S)
 GTEST = re.compile(r"^\[ RUN      \] (?P<case>\S+)\n(?P<output>(?:(?!\[ RUN ).*\n)*?)\[  SKIPPED \] (?P=case)", re.M)
 PYTHON = re.compile(r"^skipped (?P<case>\w+ \([^)]*\)(?: [\[(].*?[\])])*): (?P<reason>.*)$", re.M)
+WHOLE = re.compile(r"^ctest skipped: (?P<name>\S+)$", re.M)
 # What a program prints that ran nothing, and the words of harness.py after the skips themselves.
 PROGRAM = re.compile(r"^skipped: (?P<reason>.*)$", re.M)
 
@@ -64,11 +66,12 @@ def gtest_reason(output):
 
 def skips_of(log):
     """Every skip of one of ctest's logs."""
+    whole = set(WHOLE.findall(log))
     for test in TEST.finditer(log):
         name, output = test["name"], test["output"]
         found = [Skip(name, case["case"], gtest_reason(case["output"])) for case in GTEST.finditer(output)]
         found += [Skip(name, case["case"], case["reason"]) for case in PYTHON.finditer(output)]
-        if not found and "Skipped" in test["end"]:
+        if not found and name in whole:
             last = PROGRAM.findall(output) or [line for line in output.splitlines() if line.strip()][-1:]
             found = [Skip(name, "", last[-1] if last else "no reason")]
         yield from found
