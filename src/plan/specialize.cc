@@ -4,6 +4,7 @@
 #include "graph/op_def.h"
 #include "graph/propagate.h"
 #include "graph/verify.h"
+#include "plan/own_attributes.h"
 #include "plan/plan.h"
 
 namespace octet {
@@ -47,6 +48,7 @@ Graph specialize(const Graph& graph, std::span<const Shape> input_shapes) {
   const Propagated facts = propagate(graph, input_shapes, options);
   require_known_types(graph, facts);
   Graph concrete = graph;
+  erase_own_attributes(concrete);
   std::vector<u32> folded;
   for (u32 n = 0; n < concrete.nodes.size(); ++n) {
     bool all_known = true;

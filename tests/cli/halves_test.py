@@ -147,6 +147,38 @@ class Exact(unittest.TestCase):
                 self.assertIn(words, result.err)
 
 
+class Stray(unittest.TestCase):
+    """Attributes of a file that are named as those by which a plan has kernels round: they round nothing."""
+
+    def built(self, op, inputs, size, value=None):
+        onnx = harness.need("onnx")
+        helper, types = onnx.helper, onnx.TensorProto
+        node = helper.make_node(op, inputs, ["y"], "node")
+        if value is not None:
+            node.attribute.extend(helper.make_attribute(key, value) for key in ("rounds", "octet.rounds"))
+        result = types.BOOL if op == "Equal" else types.FLOAT
+        infos = [helper.make_tensor_value_info(name, types.FLOAT, [size]) for name in inputs]
+        graph = helper.make_graph([node], "stray", infos, [helper.make_tensor_value_info("y", result, [size])])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        path, engine = self.folder / "stray.onnx", self.folder / f"{op}_{value}.octet"
+        path.write_bytes(model.SerializeToString())
+        octet("build", path, "-o", engine)
+        return engine
+
+    def test_are_not_obeyed(self):
+        numpy = harness.need("numpy")
+        self.folder = scratch() / "halves_stray"
+        self.folder.mkdir()
+        many = numpy.linspace(-1, 1, 4_000_000, dtype="f")
+        for op, inputs, x in (("Equal", ("x", "x2"), many), ("Exp", ("x",), many[::500_000])):
+            engines = [self.built(op, inputs, x.size, value) for value in (None, "f16", 3)]
+            for env in ({"OCTET_CPU_ISA": "none"}, None):
+                plain, *stray = [run(numpy, engine, dict.fromkeys(inputs, x), env=env)["y"] for engine in engines]
+                for got in stray:
+                    self.assertTrue(numpy.array_equal(got, plain), (op, env))
+        self.assertFalse(numpy.array_equal(plain, rounding(numpy, "f16")(plain)))
+
+
 class Underflow(unittest.TestCase):
     """first has weights that f16 loses; second makes up for them; alone has them where nothing can."""
 

@@ -54,9 +54,10 @@ Node* rounder_of(Graph& graph, const Uses& uses, const Node& round) {
   const s32 n = uses.producer(from);
   if (n < 0 || uses.only_consumer(from) < 0) return nullptr;
   Node& node = graph.nodes[static_cast<size_t>(n)];
+  if (node.outputs.size() != 1 || !has_rounding_kernels(node.op->name)) return nullptr;
   // A layer that INT8 engines keep exact has a kernel of its own, which rounds nothing.
   const bool free = rounding_of(node) == Precision::none && node.attrs.i("exact", 0) == 0;
-  return free && node.outputs.size() == 1 && has_rounding_kernels(node.op->name) ? &node : nullptr;
+  return free ? &node : nullptr;
 }
 
 template <class Half>
@@ -85,7 +86,7 @@ void join_roundings(Graph& graph) {
 Candidate rounding_reference(const LowerRequest& request) {
   Candidate candidate = reference_candidate(request);
   const Precision to = rounding_of(request.node);
-  if (to == Precision::none) return candidate;
+  if (to == Precision::none || request.outputs[0].dtype != Dtype::f32) return candidate;
   candidate.note = rounding_note(request.node);
   const s64 count = request.outputs[0].shape.elements();
   candidate.bind = [exact = candidate.bind, to, count](const BindArgs& bind) -> RunStep {

@@ -11,13 +11,11 @@
 #include "core/types.h"
 #include "graph/graph.h"
 #include "plan/offer.h"
+#include "plan/own_attributes.h"
 
 namespace octet {
 
-// Of a node in a plan; Model files have none.
-inline constexpr std::string_view kRounds = "rounds";
-
-// none: its result is rounded to nothing.
+// As the plan says (kRounds). none: its result is rounded to nothing.
 Precision rounding_of(const Node& node);
 
 // As the arguments of kernels have it: 0 none, 1 f16, 2 bf16.

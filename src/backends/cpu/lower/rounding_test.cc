@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <limits>
 #include <string>
 
@@ -12,6 +13,7 @@
 #include "core/small_types.h"
 #include "graph/text.h"
 #include "ops/registry.h"
+#include "plan/plan.h"
 
 namespace octet {
 
@@ -128,6 +130,34 @@ TEST(Rounding, TheReferenceRoundsToo) {
   }
 }
 
+TEST(Rounding, TheReferenceRoundsRealsAlone) {
+  Probe probe{.op = "Equal", .inputs = {{random_f32({9, 5}, 1)}, {random_f32({9, 5}, 1)}}};
+  const Tensor want = probe.reference()[0];
+  probe.attrs.set(std::string(kRounds), std::string("f16"));
+  const ProbeResult result = run_probe(probe, reference);
+  EXPECT_EQ(result.candidate.note.find("rounds"), std::string::npos) << result.candidate.note;
+  EXPECT_EQ(std::memcmp(result.outputs[0].data(), want.data(), want.bytes()), 0);
+}
+
+// A file's own attribute of the name is no rounding, of whatever kind it is; the node may be that which a rounding alone follows.
+TEST(Rounding, WhatAFileSaysIsNotBelieved) {
+  for (const std::string value : {"\"f16\"", "3"}) {
+    const Graph graph = parse_graph(
+        "graph \"g\"(%x: f32[2,3]) {\n  %a: f32[2,3] = Exp(%x) {octet.rounds=" + value +
+            "}\n  %b: f32[2,3] = RoundTo(%a) {to=\"bf16\"}\n  %c: bool[2,3] = Equal(%a, %b) "
+            "{octet.rounds=" +
+            value + "}\n  %d: f32[2,3] = Exp(%b) {octet.rounds=" + value +
+            "}\n  %e: f32[2,3] = RoundTo(%d) {to=\"bf16\"}\n  return %c, %e\n}\n",
+        find_op);
+    Graph planned = specialize(graph, std::vector<Shape>{Shape{2, 3}});
+    join_roundings(planned);
+    const std::string text = print(planned);
+    EXPECT_EQ(text.find("octet.rounds=" + value), std::string::npos) << text;
+    EXPECT_NE(text.find("%e: f32[2,3] = Exp(%b) {octet.rounds=\"bf16\"}"), std::string::npos)
+        << text;
+  }
+}
+
 // A kernel that knows nothing of it is not taken.
 TEST(Rounding, OtherLoweringsRefuse) {
   Probe probe{.op = "Reshape", .inputs = {{random_f32({4, 6}, 1)}}, .isa = Isa::avx2};
@@ -157,7 +187,8 @@ TEST(Rounding, GoesIntoTheNodeThatItAloneFollows) {
       "  %c: f32[2,3] = Relu(%b) name \"relu\"\n"
       "  return %c\n");
   EXPECT_EQ(text.find("RoundTo"), std::string::npos) << text;
-  EXPECT_NE(text.find("%b: f32[2,3] = Add(%x, %z) {rounds=\"f16\"}"), std::string::npos) << text;
+  EXPECT_NE(text.find("%b: f32[2,3] = Add(%x, %z) {octet.rounds=\"f16\"}"), std::string::npos)
+      << text;
 }
 
 TEST(Rounding, StaysWhereOthersReadWhatIsNotRoundedOrNoKernelRounds) {
@@ -181,7 +212,7 @@ TEST(Rounding, OneGoesIntoANode) {
   const std::string text = joined(
       "  %a: f32[2,3] = Add(%x, %z)\n  %b: f32[2,3] = RoundTo(%a) {to=\"f16\"}\n"
       "  %c: f32[2,3] = RoundTo(%b) {to=\"bf16\"}\n  return %c\n");
-  EXPECT_NE(text.find("{rounds=\"f16\"}"), std::string::npos) << text;
+  EXPECT_NE(text.find("{octet.rounds=\"f16\"}"), std::string::npos) << text;
   EXPECT_NE(text.find("RoundTo(%b) {to=\"bf16\"}"), std::string::npos) << text;
 }
 
