@@ -108,6 +108,18 @@ TEST(MeanPrecision, OfNothing) {
   EXPECT_EQ(mean_precision(found, crowd).boxes, 0);
 }
 
+// Not right, and no other box is taken for its sake.
+TEST(MeanPrecision, OfBoxesThatAreNoNumbers) {
+  const std::vector<std::vector<TrueBox>> truth = {{{0, 0, 8, 8, 0, false}}};
+  const std::vector<std::vector<DetectedBox>> none = {{{NAN, NAN, NAN, NAN, 0.9, 0}}},
+                                              half = {{{0, 0, 8, NAN, 0.9, 0}}},
+                                              endless = {{{0, 0, INFINITY, INFINITY, 0.9, 0}}};
+  for (const auto& found : {none, half, endless}) {
+    EXPECT_EQ(mean_precision(found, truth).map, 0);
+    EXPECT_EQ(same_boxes(found, found), 0);
+  }
+}
+
 TEST(SameBoxes, PairsOnceAndByClass) {
   const std::vector<std::vector<DetectedBox>> one = {
       {{0, 0, 10, 10, 0.9, 0}, {20, 20, 30, 30, 0.8, 1}, {50, 50, 60, 60, 0.7, 0}}};
@@ -227,6 +239,7 @@ TEST(Detector, WhatIsNoDescription) {
            {"{" + fields + R"(, "box": "anchors", "strides": [8], "anchors": [[[8, -8]]]})",
             "an anchor of"},
            {"{" + fields + R"(, "min_score": 2})", "not from 0 to 1"},
+           {"{" + fields + R"(, "overlap": 0})", "'overlap' is 0"},
            {"{" + fields + R"(, "most": 0})", "'most' is not an integer"},
            {"{" + fields + R"(, "variances": [1]})", "two numbers"},
            {"{" + fields + R"(, "backgroud": true})", "'backgroud' is not known"},
@@ -262,6 +275,56 @@ TEST(Detector, WhatOutputsAreNot) {
         decoded(R"({"boxes": {"output": 0}, "classes": {"output": 0, "first": 4}})", {boxes});
       },
       Error::Code::invalid_argument, {"has 4 numbers a box"});
+}
+
+// Far behind what a tensor holds, were it read.
+TEST(Detector, FieldsThatAreTooNarrow) {
+  constexpr s64 kMany = 100'000;
+  const Tensor boxes = rows({1, 4, kMany}, std::vector<f32>(4 * kMany)),
+               one = rows({1, 1, kMany}, std::vector<f32>(kMany)),
+               others = rows({1, 80, 8}, std::vector<f32>(640));
+  const std::string columns = R"({"layout": "columns", "boxes": {"output": 0}, "min_score": 0, )";
+  expect_error(
+      [&] {
+        decoded(columns + R"("classes": {"output": 1}, "background": true})", {boxes, one});
+      },
+      Error::Code::invalid_argument, {"classes have 1 number a box", "background"});
+  expect_error(
+      [&] {
+        decoded(columns + R"("classes": {"output": ["out1", "out2"]}})", {boxes, one, others});
+      },
+      Error::Code::invalid_argument, {"'out1' and 'out2'", "1 and 80 numbers a box"});
+  expect_error(
+      [&] {
+        decoded(columns + R"("classes": {"output": 1}, "objectness": {"output": [2, 1]}})",
+                {boxes, one, others});
+      },
+      Error::Code::invalid_argument, {"'out2' and 'out1'", "80 and 1 numbers a box"});
+}
+
+// Cells and anchors are counted before any is made: these are 2^42 and more.
+TEST(Detector, MorePriorsThanMemoryHolds) {
+  const Tensor boxes = rows({1, 2, 4}, std::vector<f32>(8)),
+               classes = rows({1, 2, 3}, std::vector<f32>(6));
+  for (const char* json : {R"({"boxes": {"output": 0}, "classes": {"output": 1}, "box": "grid",
+                               "strides": [1, 1]})",
+                           R"({"boxes": {"output": 0}, "classes": {"output": 1}, "box": "anchors",
+                               "strides": [1], "anchors": [[[1, 1], [2, 2], [3, 3]]]})"}) {
+    expect_error(
+        [&] {
+          decoded(json, {boxes, classes}, s64{1} << 30, s64{1} << 30);
+        },
+        Error::Code::invalid_argument, {"2 boxes and", "see 'strides'"});
+  }
+}
+
+TEST(Detector, BoxesThatAreNotFiniteAreNone) {
+  const Tensor boxes = rows({4, 4}, {0, 0, 8, 8, NAN, 0, 8, 8, 0, -INFINITY, 8, 8, 0, 0, 8, NAN}),
+               scores = rows({4, 1}, {0.5, 1, 1, 1});
+  const auto found =
+      decoded(R"({"boxes": {"output": 0}, "classes": {"output": 1}})", {boxes, scores});
+  ASSERT_EQ(found.size(), 1U);
+  expect_box(found[0], {0, 0, 8, 8, 0.5, 0});
 }
 
 class Labels : public testing::Test {

@@ -63,6 +63,12 @@ class Field {
              "on",
              infos[at].name, rows.width(), std::max<s64>(count, 1), first_);
       }
+      if (parts_.size() > 1 && count != width_) {
+        fail(Error::Code::invalid_argument,
+             "the detector's outputs '{}' and '{}' are one field of its description, and have {} "
+             "and {} numbers a box",
+             infos[index_of(form.outputs[0], infos)].name, infos[at].name, width_, count);
+      }
       width_ = count;
       count_ += rows.count();
     }
@@ -108,6 +114,19 @@ void add_priors(const DetectorForm& form, size_t level, f64 left, f64 top,
     priors.push_back({left * step, top * step, width, height});
 }
 
+// So many are there, or at least 2^40: no tensor has as many rows.
+s64 priors_in(const DetectorForm& form, s64 width, s64 height) {
+  constexpr s64 kMost = s64{1} << 40;
+  s64 count = 0;
+  for (size_t level = 0; level < form.strides.size(); ++level) {
+    const s64 stride = form.strides[level];
+    const s64 rows = (height + stride - 1) / stride, columns = (width + stride - 1) / stride;
+    const s64 of_cell = form.box == BoxForm::grid ? 1 : std::ssize(form.anchors[level]);
+    count += std::min(rows * columns, kMost) * of_cell;
+  }
+  return count;
+}
+
 std::vector<Prior> priors_of(const DetectorForm& form, s64 width, s64 height) {
   std::vector<Prior> priors;
   for (size_t level = 0; level < form.strides.size(); ++level) {
@@ -132,9 +151,8 @@ class Decoding {
         boxes_(form.boxes, form.columns, infos, outputs),
         classes_(form.classes, form.columns, infos, outputs) {
     if (form.objectness) objectness_.emplace(*form.objectness, form.columns, infos, outputs);
-    if (form.box == BoxForm::grid || form.box == BoxForm::anchors)
-      priors_ = priors_of(form, size.width, size.height);
     check_counts();
+    if (is_placed()) priors_ = priors_of(form, size.width, size.height);
   }
 
   std::vector<DetectedBox> run() const {
@@ -144,6 +162,7 @@ class Decoding {
       // NaN is no score.
       if (!(score >= form_.least_score)) continue;
       DetectedBox box = place(row);
+      if (!is_finite(box)) continue;
       box.score = score;
       box.label = label;
       found.push_back(box);
@@ -152,6 +171,13 @@ class Decoding {
   }
 
  private:
+  bool is_placed() const { return form_.box == BoxForm::grid || form_.box == BoxForm::anchors; }
+
+  static bool is_finite(const DetectedBox& box) {
+    return std::isfinite(box.left) && std::isfinite(box.top) && std::isfinite(box.right) &&
+           std::isfinite(box.bottom);
+  }
+
   void check_counts() const {
     const auto same = [&](s64 count, const char* what) {
       if (count == boxes_.count()) return;
@@ -160,12 +186,19 @@ class Decoding {
     };
     same(classes_.count(), "rows of classes");
     if (objectness_) same(objectness_->count(), "rows of objectness");
-    const bool placed = form_.box == BoxForm::grid || form_.box == BoxForm::anchors;
-    if (placed)
-      same(std::ssize(priors_), "cells and anchors for an input of its size: see 'strides'");
+    // Before they are made: a description may ask for more than memory holds.
+    if (is_placed()) {
+      same(priors_in(form_, size_.width, size_.height),
+           "cells and anchors for an input of its size: see 'strides'");
+    }
     if (boxes_.width() < 4)
       fail(Error::Code::invalid_argument, "the detector's boxes have {} numbers; expected 4",
            boxes_.width());
+    if (form_.background && classes_.width() < 2) {
+      fail(Error::Code::invalid_argument,
+           "the detector's classes have 1 number a box, and the description says that the first is "
+           "the background: no class is left");
+    }
   }
 
   f64 activated(const Field& field, s64 row, s64 column) const {

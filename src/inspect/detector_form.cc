@@ -63,6 +63,7 @@ class FormReader {
     form.offset = number("offset", 0, 0, 1);
     form.least_score = number("min_score", form.least_score, 0, 1);
     form.overlap = number("overlap", form.overlap, 0, 1);
+    if (form.overlap == 0) fields_.wrong("'overlap' is 0, and each box has that with any other");
     if (has("most")) form.most = fields_.integer("most", 1, 10'000);
     return form;
   }

@@ -27,7 +27,8 @@ f64 recall_at(size_t i) { return static_cast<f64>(i) * (1.0 / (kRecalls - 1)); }
 f64 overlap_with(const DetectedBox& found, const TrueBox& truth) {
   const f64 width = std::min(found.right, truth.right) - std::max(found.left, truth.left);
   const f64 height = std::min(found.bottom, truth.bottom) - std::max(found.top, truth.top);
-  if (width <= 0 || height <= 0) return 0;
+  // A box with a NaN has none.
+  if (!(width > 0 && height > 0)) return 0;
   const f64 both = width * height;
   const f64 area = (found.right - found.left) * (found.bottom - found.top);
   const f64 other = (truth.right - truth.left) * (truth.bottom - truth.top);
@@ -79,7 +80,7 @@ class Matching {
       // A real one goes before any crowd.
       if (best >= 0 && truth.crowd && !truth_[static_cast<size_t>(best)]->crowd) break;
       const f64 overlap = overlap_with(found, truth);
-      if (overlap < most) continue;
+      if (!(overlap >= most)) continue;
       most = overlap;
       best = static_cast<ptrdiff_t>(t);
     }
@@ -112,13 +113,29 @@ f64 average_precision(const std::vector<Judged>& judged, size_t o, s64 wanted) {
   return sum / kRecalls;
 }
 
+// Of one image, so that its boxes are gone over once and not for each class.
 template <class Box>
-std::vector<const Box*> of_class(const std::vector<Box>& boxes, int label) {
-  std::vector<const Box*> those;
-  for (const Box& box : boxes) {
-    if (box.label == label) those.push_back(&box);
+std::map<int, std::vector<const Box*>> by_class(const std::vector<Box>& boxes) {
+  std::map<int, std::vector<const Box*>> classes;
+  for (const Box& box : boxes) classes[box.label].push_back(&box);
+  return classes;
+}
+
+// What became of the found boxes of each class that is wanted.
+std::map<int, std::vector<Judged>> judged_by_class(std::span<const std::vector<DetectedBox>> found,
+                                                   std::span<const std::vector<TrueBox>> truth,
+                                                   const std::map<int, s64>& wanted) {
+  std::map<int, std::vector<Judged>> judged;
+  for (size_t i = 0; i < found.size(); ++i) {
+    auto true_ones = by_class(truth[i]);
+    for (auto& [label, boxes] : by_class(found[i])) {
+      if (!wanted.contains(label)) continue;
+      const auto one = Matching(boxes, std::move(true_ones[label])).run();
+      std::vector<Judged>& all = judged[label];
+      all.insert(all.end(), one.begin(), one.end());
+    }
   }
-  return those;
+  return judged;
 }
 
 }  // namespace
@@ -130,16 +147,13 @@ MeanPrecision mean_precision(std::span<const std::vector<DetectedBox>> found,
   for (const std::vector<TrueBox>& boxes : truth) {
     for (const TrueBox& box : boxes) wanted[box.label] += box.crowd ? 0 : 1;
   }
+  auto of_classes = judged_by_class(found, truth, wanted);
   MeanPrecision result;
   f64 sum = 0, sum50 = 0;
   s64 classes = 0;
   for (const auto& [label, count] : wanted) {
     if (count == 0) continue;
-    std::vector<Judged> judged;
-    for (size_t i = 0; i < found.size(); ++i) {
-      const auto one = Matching(of_class(found[i], label), of_class(truth[i], label)).run();
-      judged.insert(judged.end(), one.begin(), one.end());
-    }
+    std::vector<Judged>& judged = of_classes[label];
     std::ranges::stable_sort(judged,
                              [](const Judged& a, const Judged& b) { return a.score > b.score; });
     for (size_t o = 0; o < kOverlaps; ++o) sum += average_precision(judged, o, count);
