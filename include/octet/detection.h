@@ -62,8 +62,9 @@ class CocoLabels {
   static CocoLabels read(const std::filesystem::path& file);
 
   size_t images() const { return images_.size(); }
-  // Of the image with this file name, or the end of its path, in pixels of the network's input, where `preprocess` put the image there. Nothing
-  // for one that the file does not have. Throws Error(unsupported) for a crop.
+  // Of the image that shares the longest end of its path with `sample`, the file name at least, in pixels of the network's input, where
+  // `preprocess` put the image there. Nothing for one that the file does not have. Throws Error(unsupported) for a crop,
+  // Error(invalid_argument) where several images share the same end.
   std::optional<std::vector<TrueBox>> boxes(const std::string& sample, const Preprocess& preprocess,
                                             const Preprocess::Size& input) const;
 
@@ -72,6 +73,7 @@ class CocoLabels {
     double width = 0, height = 0;
     std::vector<TrueBox> boxes;  // of the image's own pixels
   };
+  const Image* find(const std::string& sample) const;
   std::map<std::string, Image> images_;
 };
 

@@ -57,13 +57,8 @@ Image resize_shorter(const Image& src, int shorter, const std::string& name) {
   return resize_bilinear(src, width, height);
 }
 
-// Where the image lies in its letterbox, and its size there.
-struct Place {
-  int width, height, left = 0, top = 0;
-};
-
 // As YOLOX: sides rounded down, at the top left.
-Place corner_place(const Image& src, const Preprocess::Size& size) {
+LetterboxPlace corner_place(const Preprocess::Size& src, const Preprocess::Size& size) {
   const bool fills_width =
       static_cast<s64>(size.width) * src.height <= static_cast<s64>(size.height) * src.width;
   if (fills_width) return {size.width, scaled_side(src.height, size.width, src.width)};
@@ -71,13 +66,13 @@ Place corner_place(const Image& src, const Preprocess::Size& size) {
 }
 
 // As Ultralytics: sides rounded to nearest, ties to even, and of an odd number of rows that are left the smaller half before the image.
-Place center_place(const Image& src, const Preprocess::Size& size) {
+LetterboxPlace center_place(const Preprocess::Size& src, const Preprocess::Size& size) {
   const f64 ratio = std::min(static_cast<f64>(size.width) / src.width,
                              static_cast<f64>(size.height) / src.height);
   const auto side = [&](int length, int most) {
     return std::clamp(static_cast<int>(std::nearbyint(length * ratio)), 1, most);
   };
-  Place place{side(src.width, size.width), side(src.height, size.height)};
+  LetterboxPlace place{side(src.width, size.width), side(src.height, size.height)};
   place.left = (size.width - place.width) / 2;
   place.top = (size.height - place.height) / 2;
   return place;
@@ -85,8 +80,7 @@ Place center_place(const Image& src, const Preprocess::Size& size) {
 
 Image letterbox(const Image& src, const Preprocess& p) {
   const Preprocess::Size& size = *p.letterbox;
-  const Place place = p.letterbox_align == Preprocess::Align::center ? center_place(src, size)
-                                                                     : corner_place(src, size);
+  const LetterboxPlace place = letterbox_place({src.width, src.height}, size, p.letterbox_align);
   const Image inner = resize_bilinear(src, place.width, place.height);
   const size_t channels = static_cast<size_t>(src.channels);
   const size_t row = static_cast<size_t>(size.width) * channels;
@@ -154,6 +148,11 @@ Image apply_geometry(Image src, const Preprocess& p, const std::string& name) {
 }
 
 }  // namespace
+
+LetterboxPlace letterbox_place(const Preprocess::Size& image, const Preprocess::Size& box,
+                               Preprocess::Align align) {
+  return align == Preprocess::Align::center ? center_place(image, box) : corner_place(image, box);
+}
 
 Tensor preprocess_image(Image src, const Preprocess& p, const std::string& name) {
   const Image image = apply_geometry(std::move(src), p, name);

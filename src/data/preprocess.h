@@ -18,6 +18,13 @@ namespace octet {
 Tensor preprocess_image(Image image, const Preprocess& preprocess, const std::string& name);
 Tensor load_image(const std::filesystem::path& path, const Preprocess& preprocess);
 
+// Where an image lies in its letterbox, and its size there, in pixels.
+struct LetterboxPlace {
+  int width, height, left = 0, top = 0;
+};
+LetterboxPlace letterbox_place(const Preprocess::Size& image, const Preprocess::Size& box,
+                               Preprocess::Align align);
+
 // x / scale, - mean, / std in place, on a tensor [N,C,H,W] or [N,H,W,C] (lower ranks: mean and std of one value only).
 void scale_array(Tensor* array, const Preprocess& preprocess, const std::string& name);
 

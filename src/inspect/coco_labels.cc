@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "core/bounded_json.h"
 #include "core/types.h"
+#include "data/preprocess.h"
 #include "octet/detection.h"
 #include "octet/input.h"
 
@@ -20,8 +22,24 @@ constexpr f64 kMostSide = 1e6;
 constexpr const char* kCocoExpected =
     "labels in COCO's format, with images, annotations and categories";
 
-// The part of a path behind its folders.
-std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+// The parts of a path, the last first: those with the same end stand beside each other in a map. No character comes before what is between them.
+constexpr char kBetween = '\0';
+
+std::string key_of(const std::string& path) {
+  std::string key;
+  for (size_t end = path.size();;) {
+    const size_t slash = end == 0 ? path.npos : path.rfind('/', end - 1);
+    const size_t begin = slash == path.npos ? 0 : slash + 1;
+    key += path.substr(begin, end - begin);
+    if (slash == path.npos) return key;
+    key += kBetween;
+    end = slash;
+  }
+}
+
+bool has_end(const std::string& key, const std::string& end) {
+  return key.starts_with(end) && (key.size() == end.size() || key[end.size()] == kBetween);
+}
 
 std::map<s64, int> classes_of(const JsonFields& file) {
   std::set<s64> ids;
@@ -51,20 +69,23 @@ struct Mapping {
   f64 x = 1, y = 1, left = 0, top = 0;
 };
 
+// A fit that no input has settled yet follows from the size of the one that the image was put into.
 Mapping mapping_of(f64 width, f64 height, const Preprocess& preprocess,
                    const Preprocess::Size& input) {
-  if (preprocess.crop || preprocess.resize_short > 0) {
+  using Fit = Preprocess::Fit;
+  if (preprocess.crop || preprocess.resize_short > 0 || preprocess.fit == Fit::crop) {
     fail(Error::Code::unsupported,
          "boxes are not mapped through a crop, nor through a resize of the shorter side");
   }
-  Mapping mapping{input.width / width, input.height / height};
-  if (!preprocess.letterbox) return mapping;
-  mapping.x = mapping.y = std::min(mapping.x, mapping.y);
-  if (preprocess.letterbox_align == Preprocess::Align::center) {
-    mapping.left = (input.width - width * mapping.x) / 2;
-    mapping.top = (input.height - height * mapping.y) / 2;
-  }
-  return mapping;
+  if (!preprocess.letterbox && preprocess.fit != Fit::letterbox)
+    return {input.width / width, input.height / height};
+  // In whole pixels, as the image itself was placed.
+  const Preprocess::Size image{static_cast<int>(std::ceil(width)),
+                               static_cast<int>(std::ceil(height))};
+  const LetterboxPlace place =
+      letterbox_place(preprocess.resize.value_or(image), input, preprocess.letterbox_align);
+  return {place.width / width, place.height / height, static_cast<f64>(place.left),
+          static_cast<f64>(place.top)};
 }
 
 }  // namespace
@@ -84,9 +105,9 @@ CocoLabels CocoLabels::read(const std::filesystem::path& path) {
         image.number(image.at("width"), "width"), image.number(image.at("height"), "height"), {}};
     if (!(read.width > 0 && read.height > 0 && read.width <= kMostSide && read.height <= kMostSide))
       image.wrong("it is {} x {} pixels", read.width, read.height);
-    const auto [at, is_new] =
-        labels.images_.emplace(last_part(image.text("file_name")), std::move(read));
-    if (!is_new) image.wrong("'{}' stands there twice", at->first);
+    const std::string file_name = image.text("file_name");
+    const auto [at, is_new] = labels.images_.emplace(key_of(file_name), std::move(read));
+    if (!is_new) image.wrong("'{}' stands there twice", file_name);
     if (!by_id.emplace(image.integer("id", 0, kMostId), &at->second).second)
       image.wrong("its id stands there twice");
   }
@@ -104,12 +125,34 @@ CocoLabels CocoLabels::read(const std::filesystem::path& path) {
   return labels;
 }
 
+// By as much of the end of its path as any image has.
+const CocoLabels::Image* CocoLabels::find(const std::string& sample) const {
+  std::string end = key_of(sample);
+  for (;;) {
+    const auto at = images_.lower_bound(end);
+    if (at != images_.end() && has_end(at->first, end)) {
+      const auto next = std::next(at);
+      // One that is called just that is meant before those that lie in further folders.
+      if (at->first != end && next != images_.end() && has_end(next->first, end)) {
+        fail(Error::Code::invalid_argument,
+             "the labels have several images whose path ends as that of '{}': which is meant is "
+             "not clear",
+             sample);
+      }
+      return &at->second;
+    }
+    const size_t shorter = end.rfind(kBetween);
+    if (shorter == end.npos) return nullptr;
+    end.resize(shorter);
+  }
+}
+
 std::optional<std::vector<TrueBox>> CocoLabels::boxes(const std::string& sample,
                                                       const Preprocess& preprocess,
                                                       const Preprocess::Size& input) const {
-  const auto at = images_.find(last_part(sample));
-  if (at == images_.end()) return std::nullopt;
-  const Image& image = at->second;
+  const Image* found = find(sample);
+  if (found == nullptr) return std::nullopt;
+  const Image& image = *found;
   const Mapping to = mapping_of(image.width, image.height, preprocess, input);
   std::vector<TrueBox> boxes = image.boxes;
   for (TrueBox& box : boxes) {

@@ -372,6 +372,51 @@ TEST_F(Labels, AreMappedAsImagesAre) {
       Error::Code::unsupported, {"through a crop"});
 }
 
+// As presets are before an input settles them.
+TEST_F(Labels, AreMappedByAFit) {
+  const CocoLabels labels = read(kLabels);
+  const auto mapped = [&](const char* preset, const Preprocess::Size& size) {
+    const Preprocess preprocess = find_preprocess_preset(preset)->preprocess;
+    const TrueBox box = labels.boxes("a.jpg", preprocess, size)->at(0);
+    return std::vector({box.left, box.top, box.right, box.bottom});
+  };
+  EXPECT_EQ(mapped("yolo", {64, 64}), std::vector<double>({8, 20, 24, 28}));
+  // 32 x 16 in whole pixels, with 8 of 17 rows above: half of what is left over is no pixel.
+  EXPECT_EQ(mapped("yolo", {32, 33}), std::vector<double>({4, 10, 12, 14}));
+  EXPECT_EQ(mapped("keras", {32, 32}), std::vector<double>({4, 4, 12, 12}));
+  expect_error(
+      [&] {
+        mapped("torchvision", {64, 64});
+      },
+      Error::Code::unsupported, {"through a crop"});
+}
+
+TEST_F(Labels, AreFoundByTheEndOfAPath) {
+  std::string images;
+  for (const char* name : {"day/a.jpg", "night/a.jpg", "old/night/a.jpg", "b.jpg", "a.jpg-1"}) {
+    images += fmt::format(R"({}{{"id": {}, "file_name": "{}", "width": {}, "height": 8}})",
+                          images.empty() ? "" : ", ", images.size(), name, 8 + images.size());
+  }
+  const CocoLabels labels = read(R"({"images": [)" + images + R"(], "categories": [{"id": 1}],
+      "annotations": [{"image_id": 0, "category_id": 1, "bbox": [0, 0, 4, 4]}]})");
+  EXPECT_EQ(labels.images(), 5U);
+  const auto boxes_of = [&](const char* sample) {
+    const auto boxes = labels.boxes(sample, {}, {8, 8});
+    return boxes ? static_cast<int>(boxes->size()) : -1;
+  };
+  EXPECT_EQ(boxes_of("day/a.jpg"), 1);
+  EXPECT_EQ(boxes_of("/data/val/day/a.jpg"), 1);
+  EXPECT_EQ(boxes_of("new/night/a.jpg"), 0);
+  EXPECT_EQ(boxes_of("old/night/a.jpg"), 0);
+  EXPECT_EQ(boxes_of("day/b.jpg"), 0);
+  EXPECT_EQ(boxes_of("c.jpg"), -1);
+  EXPECT_EQ(boxes_of("day"), -1);
+  for (const char* sample : {"a.jpg", "dusk/a.jpg"}) {
+    expect_error([&] { boxes_of(sample); }, Error::Code::invalid_argument,
+                 {sample, "several images"});
+  }
+}
+
 TEST_F(Labels, WhatIsNone) {
   const std::string whole = kLabels;
   const auto with = [&](const std::string& part, const std::string& other) {
