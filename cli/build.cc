@@ -141,15 +141,17 @@ Made make(const BuildOptions& options, const CompileOptions& compile_with, Compi
   return {std::move(source), std::move(engine), std::nullopt};
 }
 
-void add_warnings(const Made& made, const Inspection& inspection, bool for_gpu,
-                  CompileReport& report) {
+void add_warnings(const Made& made, const Judged& judged, bool for_gpu, CompileReport& report) {
   if (report.handling) say_handling(*report.handling);
-  if (std::string slow = slow_halves(inspection.layers); !slow.empty() && !for_gpu)
+  if (std::string slow = slow_halves(judged.inspection.layers); !slow.empty() && !for_gpu)
     report.warnings.push_back(std::move(slow));
   if (made.found && made.found->result.stopped) {
-    report.warnings.emplace_back(
-        "the search was stopped: the engine is the best so far, which was not verified; with "
-        "--journal the same command goes on");
+    const char* engine = !judged.written()             ? "nothing so far keeps the goal"
+                         : made.found->result.verified ? "the engine is the best so far"
+                                                       : "the engine is the best so far, which was "
+                                                         "not verified";
+    report.warnings.push_back(
+        fmt::format("the search was stopped: {}; with --journal the same command goes on", engine));
   }
 }
 
@@ -174,7 +176,7 @@ int run(const CLI::App& app, BuildOptions options) {
   if (judged.written()) save_cache(options.calibration, report);
   progress.finish();
   const Inspection& inspection = judged.inspection;
-  add_warnings(made, inspection, compile_with.plan.target.starts_with("cuda"), report);
+  add_warnings(made, judged, compile_with.plan.target.starts_with("cuda"), report);
   if (options.report->given() && judged.written()) {
     BuildReport page = {*options.report, options.model, made.source, made.engine,
                         compile_with,    report,        inspection};

@@ -2,6 +2,7 @@
 #include "cli/interrupt.h"
 
 #include <array>
+#include <atomic>
 #include <csignal>
 
 namespace octet::cli {
@@ -9,7 +10,9 @@ namespace {
 
 constexpr std::array kSignals = {SIGINT, SIGTERM};
 std::array<struct sigaction, kSignals.size()> before;
-volatile std::sig_atomic_t interrupted = 0;
+// The handler may run in any thread, and any may ask.
+std::atomic<int> interrupted = 0;
+static_assert(std::atomic<int>::is_always_lock_free);
 
 void remember(int) { interrupted = 1; }
 

@@ -242,10 +242,11 @@ Found search_and_build(const SearchFlags& flags, const SearchCall& call, Compile
     fail(Error::Code::invalid_argument,
          "a search needs calibration: --calib, --calib-cache or --ranges");
   }
-  const InterruptWatch watch;
   PrecisionPlan real;
   const Engine plain = SourceModel::read(call.model, call.compile).build(real);
   Shares shares = share_out(flags, call, plain);
+  // From here on there is something to save. Whoever loads data looks at no interrupt.
+  const InterruptWatch watch;
   std::optional<ReferenceLevel> level;
   if (call.reproducible) level.emplace();
   // Stages of each trial's build are none that anybody waits for.

@@ -14,6 +14,7 @@
 #include "cli/engine_flags.h"
 #include "cli/eval_counts.h"
 #include "cli/fail.h"
+#include "cli/interrupt.h"
 #include "cli/number_range.h"
 #include "cli/terminal.h"
 #include "octet/input.h"
@@ -174,7 +175,8 @@ std::vector<std::string> command_words(const std::string& command) {
 
 Value by_program(const MetricFlags& flags, const std::vector<TensorInfo>& outputs,
                  const std::vector<LoadedSample>& samples) {
-  const MetricProgram program{command_words(flags.metric.substr(kCommand.size())), flags.seconds};
+  const MetricProgram program{command_words(flags.metric.substr(kCommand.size())), flags.seconds,
+                              InterruptWatch::came};
   return [program, names = tensor_names(outputs), &samples](Which which, OutputsOfSamples,
                                                             OutputsOfSamples got) {
     std::vector<std::string> of_samples;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/captured_child.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,7 +20,9 @@ namespace {
 class StreamFile {
  public:
   StreamFile() : fd_(memfd_create("output", MFD_CLOEXEC)) {
-    if (fd_ < 0) fail(Error::Code::io, "no memory for what a program prints: {}", strerror(errno));
+    // Each of several writers behind what is there.
+    if (fd_ < 0 || fcntl(fd_, F_SETFL, O_APPEND) != 0)
+      fail(Error::Code::io, "no memory for what a program prints: {}", strerror(errno));
   }
   ~StreamFile() { close(fd_); }
   StreamFile(const StreamFile&) = delete;
@@ -44,10 +47,10 @@ class StreamFile {
 }  // namespace
 
 CapturedChild run_captured(const std::vector<std::string>& words, const ChildLimits& limits,
-                           size_t most_bytes) {
+                           size_t most_bytes, const std::function<bool()>& stop) {
   const StreamFile out, errors;
   SpawnedChild child(words, {-1, out.fd(), errors.fd()}, limits);
-  const ChildOutcome outcome = child.wait();
+  const ChildOutcome outcome = child.wait(stop);
   return {outcome, out.end(most_bytes), errors.end(most_bytes)};
 }
 

@@ -118,9 +118,9 @@ std::optional<ChildEnd> ChildWatch::passed() {
   return std::nullopt;
 }
 
-int ChildWatch::patience() const {
+int ChildWatch::patience(bool asks) const {
   constexpr s64 kSample = 100, kWithoutDescriptor = 10;
-  s64 most = limits_.memory > 0 || limits_.processes > 0 ? kSample : INT_MAX;
+  s64 most = asks || limits_.memory > 0 || limits_.processes > 0 ? kSample : INT_MAX;
   if (pidfd_ < 0) most = kWithoutDescriptor;
   if (limits_.seconds > 0) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end_ - Clock::now());
@@ -129,13 +129,15 @@ int ChildWatch::patience() const {
   return static_cast<int>(std::clamp<s64>(most, 0, INT_MAX));
 }
 
-ChildEnd ChildWatch::wait(int life) {
+ChildEnd ChildWatch::wait(int life, const std::function<bool()>& stop) {
   for (;;) {
     if (has_ended()) return ChildEnd::left;
     if (const auto limit = passed()) return *limit;
     if (limits_.seconds > 0 && Clock::now() >= end_) return ChildEnd::late;
+    if (stop && stop()) return ChildEnd::late;
     pollfd events[] = {{pidfd_, POLLIN, 0}, {life, POLLIN, 0}};
-    if (poll(events, 2, patience()) > 0 && events[1].revents != 0) return ChildEnd::late;
+    if (poll(events, 2, patience(stop != nullptr)) > 0 && events[1].revents != 0)
+      return ChildEnd::late;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -59,15 +60,16 @@ class ChildWatch {
   ChildWatch(const ChildWatch&) = delete;
   ChildWatch& operator=(const ChildWatch&) = delete;
 
-  // Until it has ended or passed a limit. Before that only where the other end of `life` is closed: then as if it was late. -1: none.
-  ChildEnd wait(int life = -1);
+  // Until it has ended or passed a limit. Before that only where the other end of `life` is closed (-1: none), or `stop`, which is asked
+  // now and again, says so: then as if it was late.
+  ChildEnd wait(int life = -1, const std::function<bool()>& stop = nullptr);
   // Which limit it has passed by now, time apart. The system is not asked more often than that costs little.
   std::optional<ChildEnd> passed();
   bool has_ended() const;
 
  private:
   using Clock = std::chrono::steady_clock;
-  int patience() const;  // in ms
+  int patience(bool asks) const;  // in ms
 
   const pid_t child_;
   const Kin kin_;

@@ -129,7 +129,9 @@ SpawnedChild::~SpawnedChild() {
   if (pid_ > 0) end(ChildEnd::late);
 }
 
-ChildOutcome SpawnedChild::wait() { return end(watch_->wait()); }
+ChildOutcome SpawnedChild::wait(const std::function<bool()>& stop) {
+  return end(watch_->wait(-1, stop));
+}
 
 ChildOutcome SpawnedChild::end(ChildEnd how) {
   // While it is not collected, nobody else has its number.

@@ -4,6 +4,7 @@
 // where the process goes on.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,8 @@ class SpawnedChild {
   SpawnedChild(const SpawnedChild&) = delete;
   SpawnedChild& operator=(const SpawnedChild&) = delete;
 
-  // Until it ends or has passed a limit; nothing of it is left then.
-  ChildOutcome wait();
+  // Until it ends, has passed a limit, or is stopped, which is as if it was late; nothing of it is left then.
+  ChildOutcome wait(const std::function<bool()>& stop = nullptr);
   // For who waits for something else: which limit it has passed by now, time apart.
   std::optional<ChildEnd> passed() { return watch_->passed(); }
 

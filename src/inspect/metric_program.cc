@@ -54,6 +54,8 @@ std::string_view without_blanks(std::string_view text) {
 }
 
 std::optional<f64> number_in(std::string_view text) {
+  // Which std::from_chars() takes for none.
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
   f64 value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -113,7 +115,9 @@ double run_metric_program(const MetricProgram& program, const std::vector<std::s
   std::vector<std::string> words = program.words;
   words.push_back(folder.file().string());
   const ChildLimits limits = limits_of(program);
-  const CapturedChild child = run_captured(words, limits, kMostPrinted);
+  const CapturedChild child = run_captured(words, limits, kMostPrinted, program.stop);
+  if (child.outcome.how == ChildEnd::late && program.stop && program.stop())
+    fail(Error::Code::cancelled, "the metric's program '{}' was stopped", program.words[0]);
   const std::string fault = fault_of(child, limits);
   if (!fault.empty()) fail_with(program, fault, child);
   return *number_in(without_blanks(child.out));

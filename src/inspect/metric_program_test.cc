@@ -30,6 +30,7 @@ double run_script(const std::string& script, int seconds = 60) {
 
 TEST(MetricProgram, GetsAFileAndPrintsANumber) {
   EXPECT_EQ(run_script("test -s \"$0\" && echo ' 0.25 '"), 0.25);
+  EXPECT_EQ(run_script("echo +0.5"), 0.5);
   EXPECT_EQ(run_script("echo words >&2; printf -- -1e-3"), -0.001);
   // Both arrays stand in it, the names in characters of 32 bits, as many as the longest has.
   EXPECT_EQ(run_script("grep -q out.npy \"$0\" && grep -q sample_names.npy \"$0\" && "
@@ -41,12 +42,23 @@ TEST(MetricProgram, WhateverElseItDoesIsAnError) {
   constexpr auto kWrong = Error::Code::invalid_argument;
   expect_error([] { run_script("true"); }, kWrong, {"'sh' prints nothing on standard output"});
   expect_error([] { run_script("echo nan"); }, kWrong, {"not finite"});
+  expect_error([] { run_script("echo +-1"); }, kWrong, {"something else than one number"});
   expect_error([] { run_script("echo 1 2"); }, kWrong, {"something else than one number"});
   expect_error([] { run_script("echo 3; echo sorry >&2; exit 4"); }, kWrong, {"ends with 4"});
   expect_error([] { run_script("echo 1; sleep 1000 &"); }, kWrong, {"1 of its processes run on"});
   expect_error([] { run_script("echo 1; sleep 1000", 1); }, kWrong, {"does not end within 1 s"});
   expect_error([] { run({"/no/such"}); }, Error::Code::io, {"'/no/such' cannot be started"});
   expect_error([] { run({}); }, kWrong, {"names no program"});
+}
+
+TEST(MetricProgram, IsEndedWhereItIsStopped) {
+  int asked = 0;
+  MetricProgram program{{"sh", "-c", "echo 1; sleep 1000"}, 900};
+  program.stop = [&] { return ++asked > 2; };
+  const std::vector<std::string> names = {"a.jpg"};
+  const std::vector<std::vector<Tensor>> samples = {{Tensor(Dtype::f32, {1, 3})}};
+  expect_error([&] { run_metric_program(program, {"out"}, names, samples); },
+               Error::Code::cancelled, {"'sh' was stopped"});
 }
 
 TEST(MetricProgram, LeavesNoFile) {

@@ -48,7 +48,7 @@ class Search {
     } catch (const Error& error) {
       if (error.code() != Error::Code::cancelled || !any_measured()) throw;
       result_.stopped = true;
-      choose_best();
+      choose_best_so_far();
     }
     finish();
     return std::move(result_);
@@ -73,11 +73,12 @@ class Search {
     result_.trials.emplace_back();
     try_one(result_.trials[1]);
     rank_ = rank_layers(source_, options_, runs_);
-    ranked_ = true;
     result_.trials[0].us = rank_.fp32_us;
     result_.trials[1].us = rank_.int8_us;
     weigh(result_.trials[0]);
     weigh(result_.trials[1]);
+    // Only now something can be chosen: what has no size yet would fit any.
+    ranked_ = true;
     best_ = 1;
   }
 
@@ -236,6 +237,21 @@ class Search {
     const std::vector<size_t> those = candidates();
     result_.chosen = those.empty() ? 0 : those[0];
     result_.met = !those.empty();
+  }
+
+  // Of a search that is stopped: what was verified by then and keeps too little is none.
+  void choose_best_so_far() {
+    const Judge unseen{options_.goal, result_.trials[0].verified};
+    result_.chosen = 0;
+    result_.met = result_.verified = false;
+    for (size_t i : candidates()) {
+      const f64 verified = result_.trials[i].verified;
+      if (!std::isnan(verified) && !unseen.keeps(verified)) continue;
+      result_.chosen = i;
+      result_.met = true;
+      result_.verified = !std::isnan(verified);
+      return;
+    }
   }
 
   // The best that keeps what was asked on samples, too, that it was not chosen by. False where the best of INT8 does not and one that keeps more,

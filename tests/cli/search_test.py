@@ -124,6 +124,38 @@ class Search(unittest.TestCase):
             stopped["trials"][:-1], ({key: other[key] for key in ("on_front", "verified", "run_us")} for other in again["trials"]))])
         self.assertTrue(journal.read_text().startswith(lines))
 
+    def test_stopped_in_verification_it_leaves_the_best_that_may_keep_the_goal(self):
+        first, marks, engine = scratch() / "first", scratch() / "marks", scratch() / "halves.octet"
+        # On the half that is searched on all trials are as good as FP32. On the other the first of INT8 is not; the next one never ends.
+        metric = program("import pathlib, sys, time, numpy\n"
+                         f"first, marks = pathlib.Path({str(first)!r}), pathlib.Path({str(marks)!r})\n"
+                         "names = ' '.join(numpy.load(sys.argv[1])['sample_names'])\n"
+                         "if not first.exists(): first.write_text(names)\n"
+                         "if first.read_text() != names:\n"
+                         "    done = marks.read_text() if marks.exists() else ''\n"
+                         "    marks.write_text(done + 'x')\n"
+                         "    if len(done) == 1: print(0), sys.exit()\n"
+                         "    if len(done) == 2: time.sleep(10000)\n"
+                         "print(1)\n")
+        words = [str(word) for word in ("build", *FLAGS, "--metric", metric, "--max-drop", "0.5", "--data", digits() / "test", "--search-samples",
+                                        "6", "-o", engine, "--json")]
+        folder = scratch() / "own"
+        folder.mkdir()
+        running = subprocess.Popen([harness.PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": str(folder)})
+        while not (marks.exists() and len(marks.read_text()) == 3) and running.poll() is None:
+            time.sleep(0.01)
+        self.assertTrue(list(folder.glob("octet-metric-*")))
+        running.send_signal(signal.SIGINT)
+        out, said = running.communicate()
+        self.assertEqual(running.returncode, 1, (out, said))
+        search = json.loads(out)["search"]
+        self.assertTrue(search["stopped"] and search["met"] and not search["verified"])
+        self.assertIn(0, [trial["verified"] for trial in search["trials"]])
+        self.assertIsNone(search["trials"][search["chosen"]]["verified"])
+        self.assertIn(b"the engine is the best so far, which was not verified", said)
+        octet("inspect", engine, "--json")
+        self.assertEqual(list(folder.glob("octet-metric-*")), [])
+
 
 class Programs(unittest.TestCase):
     FEW = ("--data", digits() / "test", "--search-samples", "6", "--effort", "1", "--max-drop", "1")
