@@ -6,6 +6,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "octet/device_memory.h"
 #include "octet/error.h"
@@ -16,17 +18,11 @@ namespace {
 
 constexpr const char* kHost = "cpu";
 
-// Octet's own runtime says so by a symbol (cudart/src/device.cc).
-int find_own_cudart(dl_phdr_info* library, size_t, void* found) {
-  if (std::strstr(library->dlpi_name, "libcudart") == nullptr) return 0;
-  void* opened = dlopen(library->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-  if (opened == nullptr) return 0;
-  if (dlsym(opened, "octet_cudart_of_host") == nullptr) {
-    dlclose(opened);
-    return 0;
-  }
-  *static_cast<void**>(found) = opened;
-  return 1;
+// Names alone: the loader calls it under a lock that another thread's dlopen waits for while it holds the one that a dlopen here would wait for.
+int name_cudart(dl_phdr_info* library, size_t, void* names) {
+  if (std::strstr(library->dlpi_name, "libcudart") != nullptr)
+    static_cast<std::vector<std::string>*>(names)->emplace_back(library->dlpi_name);
+  return 0;
 }
 
 bool has_gpu() {
@@ -52,9 +48,16 @@ std::string current_gpu() {
 }  // namespace
 
 void* own_cudart() {
-  void* found = nullptr;
-  dl_iterate_phdr(find_own_cudart, &found);
-  return found;
+  std::vector<std::string> names;
+  dl_iterate_phdr(name_cudart, &names);
+  for (const std::string& name : names) {
+    void* opened = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    if (opened == nullptr) continue;
+    // Octet's own runtime says so by a symbol (cudart/src/device.cc).
+    if (dlsym(opened, "octet_cudart_of_host") != nullptr) return opened;
+    dlclose(opened);
+  }
+  return nullptr;
 }
 
 void* driver_function(const char* name) {
