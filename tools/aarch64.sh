@@ -9,8 +9,9 @@ root=$PWD/build/aarch64-root build=$PWD/build/aarch64
 packages=libc6-dev,libstdc++-12-dev,libprotobuf-dev,libdnnl-dev,ocl-icd-opencl-dev,libjpeg-dev,libpng-dev,libwebp-dev,zlib1g-dev,libxxhash-dev,libssl-dev,nlohmann-json3-dev,libcli11-dev,libfmt-dev,libgtest-dev,libgmock-dev
 
 if [ "$(cat "$root.packages" 2>/dev/null)" != "$packages" ]; then
+  mirror=$(python3 -c 'import sys; sys.path.insert(0, "packaging"); import mirrors; print(mirrors.debian())')
   rm -rf "$root"
-  mmdebstrap --quiet --arch=arm64 --variant=extract --include="$packages" bookworm "$root" http://deb.debian.org/debian
+  mmdebstrap --quiet --arch=arm64 --variant=extract --include="$packages" bookworm "$root" "$mirror"
   # The cross linker would follow links from the root of this machine.
   find "$root/usr" "$root/lib" -lname '/*' | while read -r link; do ln -sfnr "$root$(readlink "$link")" "$link"; done
   echo "$packages" >"$root.packages"
