@@ -21,6 +21,8 @@ bool is_half(Precision type) { return type == Precision::f16 || type == Precisio
 
 Dtype dtype_of(Precision type) { return type == Precision::f16 ? Dtype::f16 : Dtype::bf16; }
 
+constexpr const char* kOwn = ".rounded";  // names what rounds a layer's own result
+
 class Narrower {
  public:
   Narrower(Graph& graph, const HalfPlan& plan, SampledTypes types)
@@ -199,7 +201,7 @@ class Narrower {
       const std::string name = graph_.value(id).name;
       const ValueId whole =
           graph_.add_value(name + ".unrounded", TensorType(graph_.value(id).type));
-      edit_.insert_after(n, round_node(node, name + ".rounded", whole, id, type));
+      edit_.insert_after(n, round_node(node, name + kOwn, whole, id, type));
       set_grid(id, type);
       id = whole;
     }
@@ -229,6 +231,10 @@ Tensor rounded_as(const Tensor& real, f32 largest) {
 }
 
 }  // namespace
+
+bool rounds_own_result(const Node& round) {
+  return is_op(round, "RoundTo") && round.name.ends_with(kOwn);
+}
 
 bool HalfPlan::empty() const {
   if (is_half(type)) return false;

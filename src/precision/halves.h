@@ -31,6 +31,9 @@ std::unordered_map<std::string, LayerRequest> requests_by_node(
 // Of the finished graph. Layers that cannot be of the type stay f32.
 void narrow_layers(Graph& graph, const HalfPlan& plan);
 
+// Of RoundTo nodes: whether it rounds a layer's own result, and not what one of its readers reads.
+bool rounds_own_result(const Node& round);
+
 // Each element at the nearest value of the type, f16 or bf16; finite ones stay finite.
 Tensor rounded_to(const Tensor& real, Precision type);
 

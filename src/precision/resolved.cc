@@ -11,6 +11,7 @@
 #include "passes/match.h"
 #include "passes/qdq.h"
 #include "precision/constraints.h"
+#include "precision/halves.h"
 #include "precision/roles.h"
 
 namespace octet {
@@ -21,6 +22,12 @@ bool is_conversion(const Node& node) { return is_quantize(node) || is_dequantize
 // Codes that are made of what was computed in f32 are an f32 layer with an INT8 result, and count as either; so does what only a Softmax
 // adds up before it writes codes.
 bool computes_in_both(const Node& node) { return node.decision.code == ReasonCode::codes_of_rows; }
+
+// The first that the node does not leave out; kNoValue: none.
+ValueId first_result(const Node& node) {
+  const auto at = std::ranges::find_if(node.outputs, [](ValueId id) { return id != kNoValue; });
+  return at == node.outputs.end() ? kNoValue : *at;
+}
 
 class Table {
  public:
@@ -62,7 +69,7 @@ class Table {
       if (const auto at = requests_.find(origin); at != requests_.end()) {
         entry.requested = at->second->precision;
         entry.requested_output = at->second->output;
-        if (entry.requested_output == Precision::int8 && only_quantized(node.outputs[0]))
+        if (entry.requested_output == Precision::int8 && only_quantized(first_result(node)))
           entry.resolved_output = Precision::int8;
         if (gives_f32(node, entry)) entry.resolved_output = Precision::f32;
         if (computes_in_both(node) &&
@@ -74,20 +81,26 @@ class Table {
     }
   }
 
+  bool is_output(ValueId id) const { return id != kNoValue && uses_.is_output(id); }
+
   bool only_quantized(ValueId id) const {
+    if (id == kNoValue) return false;
     const std::span<const u32> readers = uses_.consumers(id);
-    return !readers.empty() && !uses_.is_output(id) &&
+    return !readers.empty() && !is_output(id) &&
            std::ranges::all_of(readers, [&](u32 n) { return is_quantize(graph_.nodes[n]); });
   }
 
   static bool is_half(Precision type) { return type == Precision::f16 || type == Precision::bf16; }
   static bool moves(const Node& node) { return node.op->quant.kind == QuantKind::move_codes; }
 
-  // A result that f32 is asked for is not rounded (Narrower::result_of): where its reader is of 16 bits, that reader rounds what it reads.
+  // Where only readers of 16 bits round what they read, the result itself is f32. The layer rounds it where another of its nodes asks so.
   bool gives_f32(const Node& node, const NodePrecision& entry) const {
-    if (entry.requested_output != Precision::f32 || node.outputs.empty()) return false;
+    const ValueId id = first_result(node);
+    if (entry.requested_output != Precision::f32 || id == kNoValue) return false;
+    const s32 reader = uses_.only_consumer(id);
+    if (reader >= 0 && rounds_own_result(graph_.nodes[static_cast<size_t>(reader)])) return false;
     const bool moves_halves = is_half(entry.resolved) && moves(node);
-    return !moves_halves && graph_.value(node.outputs[0]).type.dtype == Dtype::f32;
+    return !moves_halves && graph_.value(id).type.dtype == Dtype::f32;
   }
 
   // What the value's only reader rounds it to.
@@ -100,7 +113,7 @@ class Table {
   }
 
   Precision output_of(const Node& node) const {
-    const ValueId id = node.outputs.empty() ? kNoValue : node.outputs[0];
+    const ValueId id = first_result(node);
     if (id == kNoValue) return Precision::none;
     const TensorType& type = graph_.value(id).type;
     const bool codes = type.dtype == Dtype::u8 || type.dtype == Dtype::s8;
@@ -117,11 +130,12 @@ class Table {
                          entry.requested_output != entry.resolved_output;
     if (!differs || (entry.requested != Precision::none && entry.requested != entry.resolved))
       return;
-    if (uses_.is_output(node.outputs[0])) {
+    if (is_output(first_result(node))) {
       entry.reason_code = ReasonCode::model_output;
       entry.reason = "its result is an output of the model, whose type stays";
     } else if (entry.requested_output == Precision::f32) {
-      entry.reason += "; this form gives codes only";
+      entry.reason += is_half(entry.resolved_output) ? "; the layer's one result is of 16 bits"
+                                                     : "; this form gives codes only";
     } else {
       entry.reason_code = ReasonCode::no_range;
       entry.reason = "its result has no range, or no reader";
@@ -188,8 +202,10 @@ std::unordered_set<std::string_view> rows_that_become_codes(const Graph& graph) 
   const auto is_int8 = [&](u32 n) { return graph.nodes[n].decision.precision == Precision::int8; };
   std::unordered_set<std::string_view> names;
   for (const Node& layer : graph.nodes) {
-    if (layer.op->traits->rows_as_codes == nullptr || uses.is_output(layer.outputs[0])) continue;
-    const std::span<const u32> readers = uses.consumers(layer.outputs[0]);
+    const ValueId id = first_result(layer);
+    if (layer.op->traits->rows_as_codes == nullptr || id == kNoValue || uses.is_output(id))
+      continue;
+    const std::span<const u32> readers = uses.consumers(id);
     if (!readers.empty() && std::ranges::all_of(readers, is_int8)) names.insert(layer.name);
   }
   return names;

@@ -25,7 +25,8 @@ bool can_stand(const Graph& graph, const Uses& uses, const Node& node, const Lay
                const Ranges& ranges) {
   if (request.output != Precision::int8 && request.output != Precision::f32) return false;
   const ValueId id = node.outputs[0];
-  if (uses.is_output(id) || uses.consumers(id).empty() || !is_real_activation(graph, id))
+  if (id == kNoValue || uses.is_output(id) || uses.consumers(id).empty() ||
+      !is_real_activation(graph, id))
     return false;
   const auto range = ranges.find(id);
   return range != ranges.end() && range->second.threshold > 0;
