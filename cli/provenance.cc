@@ -9,11 +9,7 @@
 #include "octet/json.h"
 
 namespace octet::cli {
-namespace {
 
-using Json = nlohmann::ordered_json;
-
-// As a shell takes it for one word.
 std::string quoted(const std::string& word) {
   constexpr const char* kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,=+-";
@@ -22,6 +18,10 @@ std::string quoted(const std::string& word) {
   for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return text + "'";
 }
+
+namespace {
+
+using Json = nlohmann::ordered_json;
 
 class CommandLine {
  public:

@@ -14,6 +14,9 @@ namespace octet::cli {
 // in one order, however they were given; those that change nothing in the engine are left out.
 std::string build_command(const Provenance& provenance);
 
+// As a shell takes it for one word.
+std::string quoted(const std::string& word);
+
 void print_provenance(const Engine& engine, const Inspection& inspection);
 nlohmann::ordered_json provenance_json(const Engine& engine, const Inspection& inspection);
 

@@ -16,6 +16,7 @@
 #include "cli/reference_level.h"
 #include "cli/share_flag.h"
 #include "cli/terminal.h"
+#include "cli/trial_flags.h"
 
 namespace octet::cli {
 namespace {
@@ -57,6 +58,15 @@ bool is_one_set(const SearchFlags& flags, const CalibrationFlags& calibration) {
           std::filesystem::equivalent(flags.data, calibration.data.data, none));
 }
 
+// So many of them at most, evenly spread; 0: all.
+void thin_out(std::vector<LoadedSample>& samples, int64_t most) {
+  const auto count = static_cast<size_t>(most);
+  if (most == 0 || samples.size() <= count) return;
+  std::vector<LoadedSample> left;
+  for (size_t i = 0; i < count; ++i) left.push_back(std::move(samples[i * samples.size() / count]));
+  samples = std::move(left);
+}
+
 // Every third of one set is held out; with two sets each serves its own purpose.
 Shares share_out(const SearchFlags& flags, const SearchCall& call, const Engine& engine) {
   const CalibrationFlags& calibration = call.calibration;
@@ -87,9 +97,13 @@ Shares share_out(const SearchFlags& flags, const SearchCall& call, const Engine&
       shares.calibration->push_back(std::move(all[i].inputs));
     }
   }
-  shares.words =
-      fmt::format("one set: {} of the {} samples of {} calibrate, the others are held out",
-                  shares.calibration->size(), all.size(), from.data.string());
+  const size_t others = shares.held_out.size();
+  thin_out(shares.held_out, flags.samples);
+  shares.words = fmt::format("one set: {} of the {} samples of {} calibrate, {} are held out",
+                             shares.calibration->size(), all.size(), from.data.string(),
+                             shares.held_out.size() == others
+                                 ? std::string("the others")
+                                 : fmt::format("{} of the others", shares.held_out.size()));
   return shares;
 }
 
@@ -144,18 +158,6 @@ SearchOptions options_of(const SearchFlags& flags, const SearchCall& call, const
   options.recall = [&journal](const std::string& key) { return journal.recall(key); };
   options.record = [&journal](const std::string& key, double value) { journal.record(key, value); };
   return options;
-}
-
-std::string flags_of(const SearchTrial& trial, const PrecisionPlan& plan) {
-  if (!trial.int8) return "without --int8";
-  std::string flags = "--int8";
-  if (trial.method) flags += " --calib-method " + to_string(*trial.method);
-  const PrecisionPlan built = plan_of(trial, plan);
-  for (const std::string& name : built.keep_float) flags += fmt::format(" --keep-float '{}'", name);
-  for (const PrecisionConstraint& constraint : built.constraints)
-    flags += fmt::format(" {} '{}'", constraint.output ? "--output-type" : "--precision",
-                         to_string(constraint));
-  return flags;
 }
 
 std::string goal_words(const SearchFlags& flags) {
@@ -222,6 +224,15 @@ void check_search_flags(const CLI::App& app, const SearchFlags& flags, bool int8
       }
     }
     return;
+  }
+  if (flags.samples > 0 && flags.data.empty()) {
+    fail(Error::Code::invalid_argument,
+         "--search-samples says how many of --data serve the search; add --data");
+  }
+  if (flags.samples == 1) {
+    fail(Error::Code::invalid_argument,
+         "--search-samples 1: a search needs two samples at least, one to search on and one to "
+         "verify with");
   }
   if (!int8) fail(Error::Code::invalid_argument, "a search decides what is INT8; add --int8");
   const MetricUnit unit = unit_of(flags.metric);

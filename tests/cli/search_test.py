@@ -58,6 +58,24 @@ class Search(unittest.TestCase):
         self.assertIn("held out:", found("--max-drop", "100", "--metric", "agreement", "--data", digits() / "test", "--search-samples", "20")
                       ["search"]["samples"])
 
+    def test_samples_of_one_set_told_twice(self):
+        search = found("--max-drop", "100", "--metric", "agreement", "--data", digits() / "calib", "--search-samples", "10", "--effort", "1")["search"]
+        self.assertEqual((search["searched_samples"], search["verified_samples"]), (5, 5))
+        self.assertIn("10 of the others are held out", search["samples"])
+
+    def test_a_name_that_a_shell_would_read(self):
+        onnx = harness.need("onnx")
+        model, evil = onnx.load(MODEL), "a'; touch pwned; '"
+        for i, node in enumerate(model.graph.node):
+            node.name = f"{evil}{i}"
+        named = scratch() / "named.onnx"
+        onnx.save(model, named)
+        search = octet("build", named, *FLAGS[1:], "--metric", "sqnr", "--min-metric", "0", "--effort", "1", "--keep-float", f"{evil}0",
+                       "-o", scratch() / "named.octet", "--json").json["search"]
+        self.assertTrue(search["trials"][search["chosen"]]["int8"])
+        words = shlex.split(search["flags"])
+        self.assertEqual(words[words.index("--keep-float") + 1], f"{evil}0")
+
     def test_journal_gives_the_same_engine(self):
         journal, data = scratch() / "a.journal", ("--data", digits() / "test", "--search-samples", "40")
         flags = ("--metric", "sqnr", "--min-metric", "38", *data, "--journal", journal)
@@ -206,6 +224,9 @@ class Errors(unittest.TestCase):
         self.assertIn("does not heed", self.fails("--max-drop", "100", "--metric", "agreement", "--constraints", "none"))
         self.assertIn("is not from 1 to 3", self.fails("--max-drop", "1", "--effort", "4"))
         self.assertIn("add --int8", octet("build", MODEL, "--max-drop", "1", "-o", scratch() / "no.octet", code=2).err)
+        self.assertIn("add --data", self.fails("--max-drop", "1", "--metric", "agreement", "--search-samples", "4"))
+        self.assertIn("two samples at least", self.fails("--max-drop", "1", "--metric", "agreement", "--data", digits() / "test", "--search-samples",
+                                                         "1"))
         self.assertIn("scores of pixels", self.fails("--min-metric", "0.5", "--metric", "iou"))
 
     def test_samples(self):
