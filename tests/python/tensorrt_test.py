@@ -81,6 +81,27 @@ class Levels(Built):
             self.assertEqual(run("10", "-m", "tensorrt", program, "--flag", "x").stdout, "['--flag', 'x']\n")
         self.assertIn("usage: python -m tensorrt", run("10", "-m", "tensorrt").stderr)
 
+    def test_a_command_is_found_beside_a_folder_of_its_name(self):
+        folder = scratch() / "commands"
+        (folder / "mine").mkdir(parents=True)
+        (folder / "bin").mkdir()
+
+        def ended(text):
+            (folder / "bin/mine").write_bytes(text)
+            (folder / "bin/mine").chmod(0o755)
+            start = f"import os, runpy, sys; os.chdir({str(folder)!r}); sys.argv = ['tensorrt', 'mine', 'x']; runpy.run_module('tensorrt', alter_sys=True)"
+            done = run("10", "-c", start, PATH=f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}")
+            return done.returncode, done.stdout + done.stderr
+
+        python = b"import sys\nprint(sys.argv[1:])\n"
+        for text in (python, b"#!/usr/bin/env python3\n" + python, b"#!/bin/sh\n'''exec' python3 \"$0\" \"$@\"\n' '''\n" + python):
+            self.assertEqual(ended(text), (0, "['x']\n"))
+        for text in (b"#!/bin/sh\nexec true \"$@\"\n", b"\x7fELF\x02\x01\0\0"):
+            status, words = ended(text)
+            self.assertEqual(status, 1)
+            self.assertRegex(words, "^python -m tensorrt: .*/mine is not written in Python: expected [^\\n]*\\n$")
+        self.assertIn("nowhere: no such file or command", run("10", "-m", "tensorrt", "nowhere").stderr)
+
     def test_a_device_of_cuda_for_pytorch(self):
         """Tensors "on it" say so, what is computed of them too; a graph of CUDA runs an engine again, and has nothing of PyTorch."""
         if not stands_in():
