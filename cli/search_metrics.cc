@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
@@ -26,6 +29,7 @@ namespace {
 constexpr std::string_view kCommand = "command:";
 // Of what is equal to the bit.
 constexpr double kMostDecibels = 200;
+constexpr uint64_t kMostScript = uint64_t{1} << 20;
 constexpr uint64_t kMostLabels = uint64_t{1} << 30;
 
 using Which = std::span<const size_t>;
@@ -235,6 +239,42 @@ CLI::Validator metric_name() {
   return CLI::Validator(judge, {});
 }
 
+// Where a program is that is called by its name alone; the word itself where it is nowhere.
+std::filesystem::path in_path(const std::string& word) {
+  const char* path = std::getenv("PATH");
+  if (path == nullptr || word.find('/') != word.npos) return word;
+  std::istringstream folders(path);
+  std::error_code none;
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::filesystem::path file = std::filesystem::path(folder) / word;
+    if (std::filesystem::is_regular_file(file, none)) return file;
+  }
+  return word;
+}
+
+// A file as a whole, or by when it was written where it is no script or must not be read.
+std::string state_of(const std::filesystem::path& file) {
+  std::error_code none;
+  const uint64_t bytes = std::filesystem::file_size(file, none);
+  if (none) return {};
+  if (std::ifstream stream(file, std::ios::binary); stream && bytes <= kMostScript)
+    return {std::istreambuf_iterator<char>(stream), {}};
+  const auto written = std::filesystem::last_write_time(file, none);
+  return fmt::format("{} {}", bytes, written.time_since_epoch().count());
+}
+
+// The program and the files among its arguments: what they read themselves nobody knows.
+std::string state_of_program(const std::string& command) {
+  std::string key;
+  const std::vector<std::string> words = command_words(command);
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::filesystem::path file = i == 0 ? in_path(words[i]) : std::filesystem::path(words[i]);
+    std::error_code none;
+    if (std::filesystem::is_regular_file(file, none)) key += " " + state_of(file);
+  }
+  return key;
+}
+
 // All that a value depends on besides the outputs.
 std::string key_of(const MetricFlags& flags, const std::vector<LoadedSample>& samples) {
   std::string key = fmt::format("{} {} {}", flags.scores, flags.label_offset, flags.peak);
@@ -245,6 +285,7 @@ std::string key_of(const MetricFlags& flags, const std::vector<LoadedSample>& sa
     const bool is_file = std::filesystem::exists(file, none);
     key += " " + (is_file ? read_text(file, kMostLabels) : file.string());
   }
+  if (is_command(flags.metric)) key += state_of_program(flags.metric.substr(kCommand.size()));
   for (const LoadedSample& sample : samples) {
     if (flags.metric == "top1") key += sample.label ? fmt::format(" {}", *sample.label) : " -";
     if (is_command(flags.metric) || is_of_boxes(flags.metric)) key += " " + sample.name;

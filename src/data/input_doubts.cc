@@ -30,7 +30,6 @@ constexpr f64 kFarBeyond = 4;
 // Where pixels lie beside each other, and where channels do: means over several images, and one alone.
 constexpr f64 kPlanar = 0.15, kPlanarOne = 0.05;
 constexpr f64 kInterleaved = 0.35, kInterleavedOne = 0.5;
-constexpr s64 kEnoughPixels = 256;
 // Codes that reach so much farther than the data, or so much less far, were not chosen for them.
 constexpr f64 kCodesUsed = 0.6;
 constexpr f64 kNearReach = 0.06;

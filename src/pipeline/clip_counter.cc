@@ -11,7 +11,8 @@
 #include "runtime/value_watch.h"
 
 namespace octet {
-namespace {
+// The class that is declared in the header has some of these.
+namespace clip_counter {
 
 struct Beyond {
   s64 values = 0, below = 0, above = 0;
@@ -22,6 +23,12 @@ struct Beyond {
     above += other.above;
   }
 };
+
+}  // namespace clip_counter
+
+namespace {
+
+using clip_counter::Beyond;
 
 // NaN lies on neither side.
 Beyond count_beyond(std::span<const f32> values, const CodeSpan& ends) {
@@ -90,8 +97,8 @@ struct ClipCounter::Impl final : ValueWatch {
   }
 
   std::vector<Quantized> places;
-  std::vector<ClippedTensor> tensors;  // one for each
-  std::vector<Beyond> run;             // likewise, of the run that goes on
+  std::vector<ClippedTensor> tensors;     // one for each
+  std::vector<clip_counter::Beyond> run;  // likewise, of the run that goes on
   s64 runs = 0;
   Context context;
 };

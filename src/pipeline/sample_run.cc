@@ -33,7 +33,7 @@ void observe(TensorObservation& into, const Tensor& value) {
   into.power.observe(value);
 }
 
-void merge(std::vector<TensorObservation>& into, const std::vector<TensorObservation>& own) {
+void merge_each(std::vector<TensorObservation>& into, const std::vector<TensorObservation>& own) {
   for (size_t t = 0; t < own.size(); ++t) into[t].merge(own[t]);
 }
 
@@ -80,8 +80,8 @@ Seen::Seen(const Observed& observed) : values(observed.values.size()) {
 }
 
 void Seen::merge(const Seen& other) {
-  octet::merge(values, other.values);
-  for (size_t b = 0; b < bodies.size(); ++b) octet::merge(bodies[b], other.bodies[b]);
+  merge_each(values, other.values);
+  for (size_t b = 0; b < bodies.size(); ++b) merge_each(bodies[b], other.bodies[b]);
 }
 
 void Seen::clear() {

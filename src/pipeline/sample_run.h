@@ -39,7 +39,7 @@ struct SampleModel {
 // How many more runs of so many bytes each the memory limit has room for; a quarter of what is left stays for what runs do not know.
 s64 more_that_fit(s64 bytes);
 
-class SampleRun : private ValueWatch {
+class SampleRun final : private ValueWatch {
  public:
   // Both live longer.
   SampleRun(const Observed& observed, const SampleModel& shared);

@@ -12,7 +12,8 @@
 namespace octet {
 namespace {
 
-constexpr std::string_view kMark = "asked_result";
+// No plugin can declare a name of the host, and what a model file says of it is dropped before it is set.
+constexpr std::string_view kMark = "octet.asked_result";
 
 Decision decision_of(const LayerRequest& request) {
   const bool codes = request.output == Precision::int8;
@@ -35,6 +36,7 @@ bool can_stand(const Graph& graph, const Uses& uses, const Node& node, const Lay
 }  // namespace
 
 void mark_results(Graph& graph, std::span<const LayerRequest> requests, Ranges& ranges) {
+  for (Node& node : graph.nodes) node.attrs.erase(kMark);
   if (requests.empty()) return;
   const Uses uses(graph);
   GraphEdit edit(graph);
@@ -66,14 +68,17 @@ void mark_results(Graph& graph, std::span<const LayerRequest> requests, Ranges& 
 void drop_marks(Graph& graph) {
   std::vector<u32> gone;
   std::vector<std::pair<ValueId, ValueId>> copies;
+  const Uses uses(graph);
+  const OpDef* identity = find_op("Identity");
   for (u32 n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    if (node.attrs.i(kMark, 0) == 0) continue;
+    // Builds without INT8 set no marks: what a model file calls one is none unless dropping it changes nothing.
+    if (node.op != identity || node.attrs.i(kMark, 0) == 0 || uses.is_output(node.outputs[0]))
+      continue;
     copies.emplace_back(node.outputs[0], node.inputs[0]);
     gone.push_back(n);
   }
   if (gone.empty()) return;
-  const Uses uses(graph);
   for (const auto& [copy, original] : copies) {
     for (const u32 reader : uses.consumers(copy))
       std::ranges::replace(graph.nodes[reader].inputs, copy, original);

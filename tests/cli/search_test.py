@@ -194,6 +194,12 @@ class Programs(unittest.TestCase):
         search = found(*self.FEW, "--metric", good)["search"]
         self.assertEqual({trial["value"] for trial in search["trials"]}, {2.5})
 
+    def test_one_that_was_edited_is_measured_again(self):
+        flags = (*self.FEW, "--journal", scratch() / "edited.journal")
+        for value in (1, 2, 2):
+            search = found(*flags, "--metric", program(f"print({value})\n"))["search"]
+            self.assertEqual({trial["value"] for trial in search["trials"]}, {value})
+
     def test_what_goes_wrong_is_one_error_with_what_it_said(self):
         for text, says in (("print()\n", "prints nothing"), ("print('nan')\n", "not finite"), ("print('-inf')\n", "not finite"),
                            ("print('a lot')\n", "prints something else than one number"), ("print(1, 2)\n", "prints something else"),
