@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
@@ -257,8 +255,11 @@ std::string state_of(const std::filesystem::path& file) {
   std::error_code none;
   const uint64_t bytes = std::filesystem::file_size(file, none);
   if (none) return {};
-  if (std::ifstream stream(file, std::ios::binary); stream && bytes <= kMostScript)
-    return {std::istreambuf_iterator<char>(stream), {}};
+  try {
+    if (bytes <= kMostScript) return read_text(file, kMostScript);
+  } catch (const Error&) {
+    // Not to be read, or being written: the time tells.
+  }
   const auto written = std::filesystem::last_write_time(file, none);
   return fmt::format("{} {}", bytes, written.time_since_epoch().count());
 }
