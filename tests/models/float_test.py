@@ -40,7 +40,9 @@ class Float(unittest.TestCase):
         for feeds in all_feeds:
             expected = session.run(None, feeds)
             runs.append((expected, run(engine, session, feeds), own_spread(path, feeds, expected)))
-        spread = numpy.max([far for _, _, far in runs], axis=0)
+        # ONNX Runtime's distance from itself in another order of sums is one draw of that noise, and ours another: in half of all cases
+        # the larger one. Beyond twice it is no longer noise.
+        spread = 2 * numpy.max([far for _, _, far in runs], axis=0)
         for expected, got, _ in runs:
             for value, found, far in zip(expected, got, spread):
                 self.assertEqual(found.dtype, value.dtype)
