@@ -25,7 +25,8 @@ foreach(command IN LISTS OCTET_COMMANDS)
   octet_generate(octet-${command}.1 manual ${command})
 endforeach()
 
-# Who builds a package answers for it. As for Debian's own tools that is DEBFULLNAME and DEBEMAIL, else whom git names, else this account.
+# Who builds a package answers for it. As for Debian's own tools that is DEBFULLNAME and DEBEMAIL, else whom git names. A bare machine has neither,
+# and lintian takes no account of it (root@vm) for an address: nobody, at a domain that is reserved for that.
 function(octet_git_config key variable)
   execute_process(COMMAND git config --get ${key} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE value
     OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
@@ -39,9 +40,7 @@ function(octet_package_contact variable)
     octet_git_config(user.name name)
   endif()
   if(NOT address)
-    cmake_host_system_information(RESULT host QUERY FQDN)
-    execute_process(COMMAND id -un OUTPUT_VARIABLE user OUTPUT_STRIP_TRAILING_WHITESPACE)
-    set(address "${user}@${host}")
+    set(address "builder@octet.invalid")
   endif()
   if(NOT name)
     set(name "Builder of this package")

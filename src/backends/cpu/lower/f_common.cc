@@ -51,4 +51,14 @@ std::string float_reject(const LowerRequest& request) {
   return {};
 }
 
+std::string image_conv_reject(const LowerRequest& request) {
+  if (std::string reason = float_reject(request); !reason.empty()) return reason;
+  if (request.inputs[0].shape.rank() != 4) return "the input is not an image";
+  if (request.constant(1) == nullptr) return "the weights are not constant";
+  if (request.has_input(2) && request.constant(2) == nullptr) return "the bias is not constant";
+  if (request.has_input(3)) return "a residual is added";
+  if (request.outputs[0].shape.elements() == 0) return "the output is empty";
+  return {};
+}
+
 }  // namespace octet

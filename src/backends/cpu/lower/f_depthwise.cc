@@ -93,21 +93,11 @@ struct DepthwiseStep {
   }
 };
 
-std::string reject(const LowerRequest& request) {
-  if (std::string reason = float_reject(request); !reason.empty()) return reason;
-  if (request.inputs[0].shape.rank() != 4) return "the input is not an image";
-  if (request.constant(1) == nullptr) return "the weights are not constant";
-  if (request.has_input(2) && request.constant(2) == nullptr) return "the bias is not constant";
-  if (request.has_input(3)) return "a residual is added";
-  if (request.outputs[0].shape.elements() == 0) return "the output is empty";
-  return {};
-}
-
 }  // namespace
 
 Offer lower_f_depthwise(const LowerRequest& request) {
   if (request.node.attrs.i("exact", 0) == 0) return Reject{"a close result is enough here"};
-  if (std::string reason = reject(request); !reason.empty()) return Reject{reason};
+  if (std::string reason = image_conv_reject(request); !reason.empty()) return Reject{reason};
   const Tensor& weights = *request.constant(1);
   const ConvGeometry g = conv_geometry(request.node, request.inputs[0].shape, weights.shape());
   if (!g.depthwise() || g.window.h().kernel != 3 || g.window.w().kernel != 3)

@@ -17,6 +17,13 @@ namespace {
 // Fewer elements than this cost less than waking a thread.
 constexpr s64 kSerial = 16384;
 
+// So many that their results still lie in the first cache when they are rounded, and no fewer than kernels of short rows take at once.
+constexpr s64 rows_of_a_piece(s64 count) {
+  constexpr s64 kShortRow = 8, kAtOnce = 16;
+  if (count > kShortRow) return std::max<s64>(1, kRoundedPiece / count);
+  return kRoundedPiece / std::max<s64>(count, 1) / kAtOnce * kAtOnce;
+}
+
 struct RowStep {
   void (*function)(const RowArgs*);
   s64 rows, count;
@@ -39,9 +46,7 @@ struct RowStep {
       round_in_place(rounds, args.dst, (end - begin) * count);
     };
     const auto body = [&](s64 begin, s64 end, int) {
-      // Short rows are taken 16 at a time.
-      const s64 rounded = kRoundedPiece / std::max<s64>(count, 1) / 16 * 16;
-      const s64 most = rounds == nullptr ? end - begin : std::max<s64>(16, rounded);
+      const s64 most = rounds == nullptr ? end - begin : rows_of_a_piece(count);
       for (s64 row = begin; row < end; row += most) take(row, std::min(end, row + most));
     };
     if (rows * count < kSerial) return body(0, rows, 0);
