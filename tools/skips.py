@@ -3,8 +3,7 @@
 """What a run of ctest skipped: whole tests, and single cases of gtest's programs and of Python's suites, each with its reason. tests/skips.txt
 lists what may be skipped, and why: --strict fails on any other, so that a tool that is missing in CI is seen.
 
-usage: skips.py [--strict] LOG...    with logs as ctest leaves them in Testing/Temporary/LastTest.log, and behind them a line
-`ctest skipped: NAME` for each test that ctest's report calls skipped (./dev writes them: the log itself says "Test Passed.")"""
+usage: skips.py [--strict] REPORT...    reports as `ctest --output-junit REPORT --test-output-size-passed BYTES` writes them"""
 
 import argparse
 import dataclasses
@@ -13,14 +12,12 @@ import os
 import pathlib
 import re
 import sys
+import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIST = ROOT / "tests/skips.txt"
-TEST = re.compile(r"^\d+/\d+ Testing: (?P<name>.+?)\n(?P<head>.*?)^-{58}\n(?P<output>.*?)^<end of output>$.*?^-{58}\n(?P<end>Test [^\n]*|\*\*\*[^\n]*)",
-                  re.M | re.S)
 GTEST = re.compile(r"^\[ RUN      \] (?P<case>\S+)\n(?P<output>(?:(?!\[ RUN ).*\n)*?)\[  SKIPPED \] (?P=case)", re.M)
 PYTHON = re.compile(r"^skipped (?P<case>\w+ \([^)]*\)(?: [\[(].*?[\])])*): (?P<reason>.*)$", re.M)
-WHOLE = re.compile(r"^ctest skipped: (?P<name>\S+)$", re.M)
 # What a program prints that ran nothing, and the words of harness.py after the skips themselves.
 PROGRAM = re.compile(r"^skipped: (?P<reason>.*)$", re.M)
 
@@ -64,14 +61,13 @@ def gtest_reason(output):
     return words or "no reason"
 
 
-def skips_of(log):
-    """Every skip of one of ctest's logs."""
-    whole = set(WHOLE.findall(log))
-    for test in TEST.finditer(log):
-        name, output = test["name"], test["output"]
+def skips_of(report):
+    """Every skip of one of ctest's reports."""
+    for test in xml.etree.ElementTree.fromstring(report).iter("testcase"):
+        name, output = test.get("name"), test.findtext("system-out") or ""
         found = [Skip(name, case["case"], gtest_reason(case["output"])) for case in GTEST.finditer(output)]
         found += [Skip(name, case["case"], case["reason"]) for case in PYTHON.finditer(output)]
-        if not found and name in whole:
+        if not found and test.find("skipped") is not None:
             last = PROGRAM.findall(output) or [line for line in output.splitlines() if line.strip()][-1:]
             found = [Skip(name, "", last[-1] if last else "no reason")]
         yield from found
@@ -93,9 +89,9 @@ def allowed():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--strict", action="store_true", help="fail on a skip that tests/skips.txt does not list")
-    parser.add_argument("logs", nargs="+", type=pathlib.Path)
+    parser.add_argument("reports", nargs="+", type=pathlib.Path)
     args = parser.parse_args()
-    listed, skips = allowed(), [skip for log in args.logs for skip in skips_of(log.read_text(errors="replace"))]
+    listed, skips = allowed(), [skip for report in args.reports for skip in skips_of(report.read_bytes())]
     surprises = [skip for skip in skips if not any(entry.covers(skip) for entry in listed)]
     # One reason a line: hundreds of cases may share it.
     groups = {}
