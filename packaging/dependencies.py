@@ -30,6 +30,8 @@ COMMON = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_POSITION_INDEPEN
           "-DCMAKE_CXX_FLAGS=-ffunction-sections -fdata-sections -g0"]
 CONFIGURED = "-O3 -fPIC -ffunction-sections -fdata-sections"
 
+DATES = "of the last change of each source"  # dated()
+
 # Source package, releases in order of preference (a mirror may lack what its lists have), licence (SPDX), flags of CMake; None: the package's own configure script.
 # oneDNN: version 3, cut to what dnnl_api.h calls, without threads of its own and its flags for this machine's instruction set; compiled for
 # size, for most of it writes machine code that runs later, and that code is the same.
@@ -125,12 +127,14 @@ def compiler():
     return subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
 
 
-def build_by_cmake(source, work, prefix, flags, log):
+def build_by_cmake(source, places, flags, log):
+    work, prefix = places
+    options = {"cwd": work, "env": dated(source)}
     launcher = [f"-DCMAKE_{language}_COMPILER_LAUNCHER=ccache" for language in ("C", "CXX")] if shutil.which("ccache") else []
     # No path of the machine that builds goes into what it builds.
     mapped = [f"{flag} -ffile-prefix-map={source}/=" if "_FLAGS=" in flag else flag for flag in COMMON]
-    run(["cmake", *mapped, *launcher, f"-DCMAKE_INSTALL_PREFIX={prefix}", f"-DCMAKE_PREFIX_PATH={prefix}", *flags, source], log, cwd=work)
-    run(["cmake", "--build", ".", "--parallel", JOBS], log, cwd=work)
+    run(["cmake", *mapped, *launcher, f"-DCMAKE_INSTALL_PREFIX={prefix}", f"-DCMAKE_PREFIX_PATH={prefix}", *flags, source], log, **options)
+    run(["cmake", "--build", ".", "--parallel", JOBS], log, **options)
     run(["cmake", "--install", "."], log, cwd=work)
 
 
@@ -144,7 +148,7 @@ def read_stamp(stamp):
 def newest(opened, name, stamp, strict):
     """What is to be built, and its source: the newest that can be had. No source where that is what the stamp says. Strict: the newest or none."""
     package, releases, licence, flags = RECIPES[name]
-    recipe = hashlib.sha256(json.dumps([RECIPES[name], CONFIGURED if flags is None else COMMON, compiler()]).encode()).hexdigest()
+    recipe = hashlib.sha256(json.dumps([RECIPES[name], CONFIGURED if flags is None else COMMON, DATES, compiler()]).encode()).hexdigest()
     last = Failure(f"{' and '.join(releases)} have no source package {package}")
     for release in releases:
         sources = opened(release)
@@ -162,6 +166,14 @@ def newest(opened, name, stamp, strict):
     raise last
 
 
+def dated(source):
+    """Builds that write their date (libjpeg-turbo does) write that of the source's last change."""
+    shown = subprocess.run(["dpkg-parsechangelog", "-S", "Timestamp"], cwd=source, capture_output=True, text=True, check=False).stdout.strip()
+    if not shown.isdecimal():
+        raise Failure(f"{source}/debian/changelog has no date that dpkg-parsechangelog can read")
+    return {**os.environ, "SOURCE_DATE_EPOCH": shown}
+
+
 def build(folder, opened, name, strict):
     prefix, stamp, flags = folder / "prefix", folder / "stamps" / f"{name}.json", RECIPES[name][-1]
     entry, source = newest(opened, name, stamp, strict)
@@ -173,10 +185,10 @@ def build(folder, opened, name, strict):
     work.mkdir(parents=True)
     log.unlink(missing_ok=True)
     if flags is None:
-        run(["./configure", "--static", f"--prefix={prefix}"], log, cwd=source, env={**os.environ, "CFLAGS": CONFIGURED})
+        run(["./configure", "--static", f"--prefix={prefix}"], log, cwd=source, env={**dated(source), "CFLAGS": CONFIGURED})
         run(["make", "-j", JOBS, "install"], log, cwd=source)
     else:
-        build_by_cmake(source, work, prefix, flags, log)
+        build_by_cmake(source, (work, prefix), flags, log)
     licences = folder / "licenses"
     licences.mkdir(exist_ok=True)
     shutil.copy(source / "debian" / "copyright", licences / f"{name}.copyright")
