@@ -22,6 +22,7 @@ packaging/archive.sh
 step "all of it in one folder"
 mkdir "$made.partial"
 cp build/release-wheels/*.whl build/portable/*.deb build/release-staging/*.tar.xz "$made.partial/"
+python3 packaging/manifest.py "$made.partial" build/dependencies/dependencies.json
 (cd "$made.partial" && sha256sum -- * >SHA256SUMS)
 mv "$made.partial" "$made"
 cat "$made/SHA256SUMS"

@@ -38,6 +38,7 @@ class Proof:
     inputs: tuple  # globs below the root
     since: str  # the day it was added, from which a first record is due
     minutes: int  # on two cores, when all is built
+    leaves: str = ""  # a file of JSON that the command writes, which goes into the record: what was made, and of what
 
 
 def tests(preset, *names):
@@ -61,6 +62,8 @@ ADDED = "2026-11-27"
 CORE = ("src/core/**/*",)
 PLAN = (*CORE, "src/graph/**/*", "src/ops/**/*", "src/plan/**/*")
 RUN = (*PLAN, "src/backends/**/*", "src/runtime/**/*")
+# What a release is made by and tried by; what Octet itself is changes with every commit, and is held by its own tests.
+RELEASE = ("packaging/*", "cmake/*", "CMakePresets.json", "python/pyproject.toml", "tensorrt/python/pyproject.toml", "tests/install/*")
 CUDA = (*RUN, "tests/gpu/**/*.cc", "tests/gpu/**/*.h", "tests/gpu/CMakeLists.txt")
 PLUGINS = (*CORE, "tests/harness.py", "tests/plugins.py", "src/plugin/**/*", "cli/plugin*", "tests/plugin_faults/*", "tests/cli/plugin_check*")
 PROOFS = (
@@ -77,6 +80,9 @@ PROOFS = (
               "integrations/wire/*", "tests/onnxruntime/*"), 8),
     Proof("gpu_faults_9.0", "instrumented", "every call of the driver fails in turn on a Hopper, under the address sanitizer", "sanitizers",
           ("gpu_faults_tests",), tests("sanitizers", "gpu_faults_9.0"), CUDA, ADDED, 2),
+    Proof("release", "release", "wheels, packages and archives are made of Debian's and PyPI's sources, and work where strangers install them", "release",
+          ("octet_cli",), "./dev release && python3 tests/install/contents.py && python3 tests/install/run.py", RELEASE, ADDED, 100,
+          "build/release-artifacts/release.json"),
 )
 
 
@@ -128,8 +134,11 @@ def prove(proofs, keep):
         held = run(proof)
         failed += [] if held else [proof.name]
         if keep:
-            write_record(proof.name, {"inputs": before, "date": datetime.date.today().isoformat(), "commit": head()[:8], "held": held,
-                                      "seconds": round(time.monotonic() - start)})
+            entry = {"inputs": before, "date": datetime.date.today().isoformat(), "commit": head()[:8], "held": held,
+                     "seconds": round(time.monotonic() - start)}
+            if held and proof.leaves:
+                entry["left"] = json.loads((ROOT / proof.leaves).read_text())
+            write_record(proof.name, entry)
     print(f"\n{len(proofs)} proofs, {len(failed)} do not hold{': ' + ', '.join(failed) if failed else ''}")
     return 1 if failed else 0
 

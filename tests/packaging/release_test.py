@@ -27,7 +27,8 @@ case "$name $*" in
   apt-cache*) printf 'Package: it\nVersion: 1.2-1+deb12u1\n\nVersion: 1.10-1\n\nVersion: 1.2-1\n' ;;
   apt-get*indextargets*) [ -z "$DEBIAN" ] || printf '%s http://mirror.invalid/debian\n' bookworm bookworm-security ;;
   dpkg-source*)
-    mkdir -p unpacked/debian && echo "its licence" >unpacked/debian/copyright && echo '#!/bin/sh' >unpacked/configure && chmod +x unpacked/configure ;;
+    mkdir -p unpacked/debian && echo "its licence" >unpacked/debian/copyright && echo '#!/bin/sh' >unpacked/configure && chmod +x unpacked/configure
+    [ -n "$UNDATED" ] || printf 'it (1.10-1) stable; urgency=low\n\n  * Is.\n\n -- I <i@octet.invalid>  Thu, 01 Jan 2026 00:00:00 +0000\n' >unpacked/debian/changelog ;;
   dpkg-query*) echo "install ok installed" ;;
 esac
 """
@@ -113,6 +114,9 @@ class Sources(Played):
         self.play("cmake")
         self.refused(self.build(FAILS="cmake --build"), "cmake --build . failed", "E: no cmake --build", "libpng.log")
         self.assertFalse((self.work / "dependencies/stamps/libpng.json").exists())
+
+    def test_a_source_without_a_date(self):
+        self.refused(self.build(UNDATED="1"), "debian/changelog has no date")
 
     def test_a_full_disk(self):
         folder = self.work / "small"
