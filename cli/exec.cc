@@ -37,7 +37,7 @@ constexpr const char* kExecFooter =
     "  octet exec python infer.py model.engine\n"
     "  octet exec -- ./detector model.onnx\n";
 
-// As the libraries decide where they run (tensorrt/src/gpu.cc).
+// As the libraries decide where they run (tensorrt/shared/gpu.cc).
 bool has_gpu() {
   try {
     device_info("cuda:0");

@@ -26,13 +26,13 @@
 #include "cli/standard_files.h"
 #include "cli/terminal.h"
 #include "cli/thread_doubt.h"
-#include "cli/trtexec/trtexec.h"
 #include "cli/usage.h"
 #include "octet/error.h"
 #include "octet/json.h"
 #include "octet/limits.h"
 #include "octet/machine.h"
 #include "octet/warm.h"
+#include "tensorrt/trtexec/trtexec.h"
 
 namespace octet::cli {
 namespace {

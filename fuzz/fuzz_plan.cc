@@ -6,9 +6,9 @@
 #include "fuzz/fuzz.h"
 #include "octet/refit.h"
 #include "octet/tensorrt_plan.h"
-#include "plan_info.h"
-#include "plugin_fields.h"
-#include "plugin_json.h"
+#include "tensorrt/engine/plan_info.h"
+#include "tensorrt/plugins/fields.h"
+#include "tensorrt/plugins/json.h"
 
 // The library's own, which is not part of this program.
 extern "C" nvinfer1::ILogger* getLogger() noexcept { return nullptr; }

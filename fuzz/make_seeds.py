@@ -271,7 +271,7 @@ def write_data():
 
 
 def plugin_key(record, state):
-    """As tensorrt/src/plugin_live.cc makes it: FNV-1a over all that a plan says of a plugin."""
+    """As tensorrt/plugins/live.cc makes it: FNV-1a over all that a plan says of a plugin."""
     hash_ = 14695981039346656037
     types, formats = {"Float": 0, "Int8": 2}, {"kLINEAR": 0, "kCHW4": 3}
     texts = [record[name] for name in ("type", "version", "namespace", "layer")] + [state, record["type"]]

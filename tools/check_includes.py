@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folders of src/ include downwards only. RANK is the order of the architecture; the DEPENDS lists in
 src/CMakeLists.txt narrow it, and an include that they do not name is an error. Programs over the installed headers
-(API_USERS) include nothing else of Octet."""
+(API_USERS) include nothing else of Octet; the folders of tensorrt/ (TENSORRT) have an order of their own beside."""
 
 import pathlib
 import re
@@ -75,8 +75,9 @@ def include_problems(depends):
 
 
 # Folders of programs that see what is installed, and what else they may include.
-API_USERS = {"cli": ("cli/",), "src/capi": ("capi/",), "examples": (), "bench": (), "integrations/onnxruntime": ("integrations/wire/",),
-             "integrations/triton": (), "integrations/wire": ("integrations/wire/",), "python": (), "tests/api": ()}
+API_USERS = {"cli": ("cli/", "tensorrt/trtexec/trtexec.h"), "src/capi": ("capi/",), "examples": (), "bench": (), "integrations/onnxruntime": ("integrations/wire/",),
+             "integrations/triton": (), "integrations/wire": ("integrations/wire/",), "python": (), "tests/api": (),
+             "tensorrt/trtexec": ("tensorrt/trtexec/", "cli/"), "tensorrt/tests": ("Nv",), "tensorrt/python": ("Nv",)}
 # They time what has no installed header: kernels by themselves, another library, the middle of the pipeline.
 INSIDE = {"bench/conv_bench.cc", "bench/onednn_bench.cc", "bench/variants_bench.cc"}
 
@@ -97,6 +98,26 @@ def user_problems():
     return problems
 
 
+# Folder of tensorrt/ -> those that it may use beside the installed headers, TensorRT's and integrations/wire. Folders from `network` on do not
+# see each other but where one is made of another.
+TENSORRT = {
+    "shared": (), "plugins": ("shared",), "network": ("shared", "plugins"), "engine": ("shared", "plugins"),
+    "parser": ("shared", "plugins", "network"), "builder": ("shared", "plugins", "network", "engine", "parser"),
+    "inspector": ("shared", "engine"), "exports": ("shared", "plugins", "network", "engine", "parser", "builder", "inspector"),
+}
+
+
+def tensorrt_problems():
+    problems = []
+    for folder, below in TENSORRT.items():
+        allowed = (*(f"tensorrt/{name}/" for name in (folder, *below)), "integrations/wire/", "Nv", "trt_")
+        for path in sorted((ROOT / "tensorrt" / folder).glob("*.*")):
+            for include in INCLUDE.findall(code_of(path.read_text())):
+                if not include.startswith(allowed) and not (include.startswith("octet/") and (ROOT / "include" / include).exists()):
+                    problems.append(f"tensorrt/{folder}/{path.name}: includes {include}; tools/check_includes.py says what {folder} may use")
+    return problems
+
+
 def api_problems():
     problems = []
     for path in sorted((ROOT / "include/octet").glob("*.h")):
@@ -109,7 +130,7 @@ def api_problems():
 def main():
     depends = declared()
     problems, count = include_problems(depends)
-    problems += order_problems(depends) + api_problems() + user_problems()
+    problems += order_problems(depends) + api_problems() + user_problems() + tensorrt_problems()
     for problem in problems:
         print(problem)
     print(f"{len(depends)} folders, {count} includes, {len(problems)} problems")

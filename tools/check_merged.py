@@ -30,7 +30,7 @@ def modules(build):
         output = words[words.index("-o") + 1]
         module = re.search(r"(?:^|/)CMakeFiles/(octet_\w+)\.dir/", output)
         source = pathlib.Path(entry["file"])
-        if not module or not {ROOT / "src", ROOT / "cli"} & set(source.parents) or skip.search(str(source)):
+        if not module or not {ROOT / "src", ROOT / "cli", ROOT / "tensorrt/trtexec"} & set(source.parents) or skip.search(str(source)):
             continue
         command = [word for word in words if word not in ("-c", entry["file"]) and "ccache" not in word]
         at = command.index("-o")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A command writes files through cli/outputs.cc alone, where every output is checked before the work begins: no other file of cli/
-calls a writer of the library or of the system."""
+or tensorrt/trtexec/ calls a writer of the library or of the system."""
 
 import pathlib
 import re
@@ -33,7 +33,7 @@ def main():
     names = writers()
     calls = re.compile(r"(?:\b|[.>])(" + "|".join(sorted(names)) + r")\s*\(")
     problems, files = [], 0
-    for path in sorted((ROOT / "cli").rglob("*")):
+    for path in sorted([*(ROOT / "cli").rglob("*"), *(ROOT / "tensorrt/trtexec").rglob("*")]):
         if path.suffix not in (".cc", ".h") or path.name in (THE_PLACE, *APPENDS, FILLS):
             continue
         files += 1
@@ -41,7 +41,7 @@ def main():
             code = re.sub(r'"(?:[^"\\]|\\.)*"', "", line)
             for pattern in (calls, SYSTEM):
                 if found := pattern.search(code):
-                    problems.append(f"cli/{path.name}:{number}: {found.group(0).strip()} writes past cli/{THE_PLACE}: make the file a flag "
+                    problems.append(f"{path.relative_to(ROOT)}:{number}: {found.group(0).strip()} writes past cli/{THE_PLACE}: make the file a flag "
                                     "of Outputs and give it to write()")
     for problem in problems:
         print(problem)

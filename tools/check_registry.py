@@ -86,7 +86,7 @@ def check_names(path, operators):
 
 def check_side_lists(operators):
     problems = []
-    for folder in ("src", "cli"):
+    for folder in ("src", "cli", "tensorrt/trtexec"):
         for path in sorted((ROOT / folder).rglob("*")):
             listing = str(path.relative_to(ROOT)).startswith(LISTING) or re.search(r"_test(ing)?\.", path.name)
             if path.suffix in (".cc", ".h") and not listing:

@@ -86,7 +86,7 @@ def sources():
         cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode == 0:
         return [ROOT / name for name in listed.stdout.split() if (ROOT / name).exists()]
-    folders = ("include", "src", "cli", "tests", "bench", "examples")
+    folders = ("include", "src", "cli", "tensorrt/trtexec", "tests", "bench", "examples")
     return sorted(p for f in folders for s in ("*.cc", "*.h") for p in (ROOT / f).rglob(s))
 
 

@@ -116,8 +116,8 @@ def summary(ops):
 
 
 def trtexec_flags():
-    """cli/trtexec/flags.def as a table."""
-    text = re.sub(r"^//.*$", "", (ROOT / "cli/trtexec/flags.def").read_text(), flags=re.M)
+    """tensorrt/trtexec/flags.def as a table."""
+    text = re.sub(r"^//.*$", "", (ROOT / "tensorrt/trtexec/flags.def").read_text(), flags=re.M)
     rows = re.findall(r'^(USED|IDLE|REFUSED)\("([^"]*)", (\w+), "([^"]*)", "([^"]*)"(?:, "([^"]*)")?\)$', text, re.M)
     effects = {"USED": "as there", "IDLE": "no effect", "REFUSED": "refused"}
     lines = ["| flag | what it asks for | here |", "|---|---|---|"]

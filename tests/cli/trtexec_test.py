@@ -10,7 +10,7 @@ import harness
 from harness import BUILD, PROGRAM, ROOT, digits_engine, octet
 from trtexec_support import MODEL, PREFIX, QUICK, lines, quick, trtexec
 
-FLAGS = (ROOT / "cli/trtexec/flags.def").read_text()
+FLAGS = (ROOT / "tensorrt/trtexec/flags.def").read_text()
 EFFECTS = {name: effect for effect, name in re.findall(r'^(USED|IDLE|REFUSED)\("(-[-\w]+)"', FLAGS, re.M)}
 SWITCHES = {name for name, value in re.findall(r'^\w+\("(-[-\w]+)", \w+, "([^"]*)"', FLAGS, re.M) if not value}
 VALUES = {

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensorrt/builder/build.h"
+
+#include <algorithm>
+
+#include "octet/compile.h"
+#include "octet/error.h"
+#include "octet/refit.h"
+#include "tensorrt/builder/calibration.h"
+#include "tensorrt/shared/onnx_text.h"
+
+namespace octet_trt {
+namespace {
+
+// The phases of a build, as a progress monitor is told of them.
+class Phases {
+ public:
+#if NV_TENSORRT_MAJOR >= 10
+  explicit Phases(const Config& config) : monitor_(config.getProgressMonitor()) {
+    if (monitor_ != nullptr) monitor_->phaseStart(kBuild, nullptr, 1);
+  }
+  ~Phases() {
+    if (monitor_ == nullptr) return;
+    finish();
+    monitor_->phaseFinish(kBuild);
+  }
+
+  octet::Monitor monitor() {
+    if (monitor_ == nullptr) return {};
+    return {[this](const octet::Progress& progress) { return report(progress); }, {}};
+  }
+
+ private:
+  static constexpr const char* kBuild = "Building an engine";
+
+  void finish() {
+    if (!stage_.empty()) monitor_->phaseFinish(stage_.c_str());
+    stage_.clear();
+  }
+  bool report(const octet::Progress& progress) {
+    if (progress.stage != stage_) {
+      finish();
+      stage_ = progress.stage;
+      steps_ = 0;
+      monitor_->phaseStart(stage_.c_str(), kBuild,
+                           static_cast<int32_t>(std::max<int64_t>(1, progress.total)));
+    }
+    return monitor_->stepComplete(stage_.c_str(), steps_++);
+  }
+
+  IProgressMonitor* monitor_;
+  std::string stage_;
+  int32_t steps_ = 0;
+#else
+  explicit Phases(const Config&) {}
+  octet::Monitor monitor() { return {}; }
+#endif
+};
+
+std::vector<octet::GivenRange> given_ranges(const Network& network) {
+  std::vector<octet::GivenRange> ranges;
+  for (const Tensor* tensor : network.tensors_of_model()) {
+    if (tensor->range)
+      ranges.push_back({tensor->onnx_name(), tensor->range->min, tensor->range->max});
+  }
+  return ranges;
+}
+
+// What a client asks of a layer, in Octet's words; types that no layer computes in here are left to it.
+octet::Precision precision_of(DataType type) {
+  if (type == DataType::kINT8) return octet::Precision::int8;
+  if (type == DataType::kFLOAT) return octet::Precision::f32;
+  if (type == DataType::kHALF) return octet::Precision::f16;
+  return to_octet(type) == octet::Dtype::bf16 ? octet::Precision::bf16 : octet::Precision::none;
+}
+
+// Shapes, indices and constants cannot be asked for a type.
+bool computes(const LayerCore& layer) {
+  return layer.kind() != LayerType::kCONSTANT && !layer.outputs.empty() &&
+         layer.outputs[0]->model_type().dtype == octet::Dtype::f32;
+}
+
+std::vector<octet::PrecisionConstraint> constraints_of(const Network& network) {
+  std::vector<octet::PrecisionConstraint> constraints;
+  for (const LayerCore* layer : network.layers_of_model()) {
+    if (!computes(*layer)) continue;
+    const auto ask = [&](const std::optional<DataType>& type, bool output) {
+      const auto precision = type ? precision_of(*type) : octet::Precision::none;
+      if (precision != octet::Precision::none)
+        constraints.push_back({layer->name, precision, output});
+    };
+    ask(layer->precision, false);
+    if (!layer->output_types.empty()) ask(layer->output_types[0], true);
+  }
+  return constraints;
+}
+
+// What octet trtexec makes of --fp16 and --bf16: the types of layers that are not INT8.
+void choose_halves(const Network& network, const Config& config, octet::PrecisionPlan& plan) {
+  plan.f16 = config.has(BuilderFlag::kFP16);
+  std::string flags = plan.f16 ? "kFP16" : "";
+#if NV_TENSORRT_MAJOR >= 10
+  plan.bf16 = config.has(BuilderFlag::kBF16);
+  if (plan.bf16) flags += plan.f16 ? " and kBF16" : "kBF16";
+  const bool is_typed = network.getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
+  if (is_typed && !flags.empty()) {
+    plan.f16 = plan.bf16 = false;
+    config.reporter.warn(flags +
+                         " without effect: the network is strongly typed, and each layer computes "
+                         "in the type that it has there");
+  }
+#else
+  static_cast<void>(network);
+#endif
+  if (plan.f16) {
+    config.reporter.log(Severity::kINFO,
+                        flags +
+                            ": layers of f16 have its values and half the bytes of weights; they "
+                            "are multiplied in f32, which takes no less time");
+  }
+}
+
+// Without one of the flags types are hints, and the build takes its own choice.
+void choose_types(const Network& network, const Config& config, octet::PrecisionPlan& plan) {
+  const bool obeys = config.has(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);
+  choose_halves(network, config, plan);
+  if (!obeys && !config.has(BuilderFlag::kPREFER_PRECISION_CONSTRAINTS)) return;
+  plan.constraint_mode = obeys ? octet::ConstraintMode::obey : octet::ConstraintMode::prefer;
+  plan.constraints = constraints_of(network);
+  if (obeys && plan.constraints.empty()) {
+    config.reporter.warn(
+        "kOBEY_PRECISION_CONSTRAINTS is set, and no layer has a precision or type of output: it "
+        "binds nothing");
+    plan.constraint_mode = octet::ConstraintMode::prefer;  // the compiler would say so once more
+  }
+}
+
+void check_flags(const Config& config) {
+  if (config.has(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS) &&
+      config.has(BuilderFlag::kPREFER_PRECISION_CONSTRAINTS)) {
+    refuse("kPREFER_PRECISION_CONSTRAINTS cannot be set if kOBEY_PRECISION_CONSTRAINTS is set");
+  }
+}
+
+// Every input whose sizes are open has them in every profile.
+void check_profiles(const Network& network, const Config& config,
+                    const std::vector<Binding>& bindings) {
+  if (network.is_implicit()) return;
+  for (const Binding& binding : bindings) {
+    if (!binding.is_input || volume(binding.dims) >= 0) continue;
+    if (config.profiles().empty()) {
+      refuse(
+          "Network has dynamic or shape inputs, but no optimization profile has been defined: "
+          "input '" +
+          binding.name + "' has the sizes " + to_string(binding.dims));
+    }
+    for (const ProfileInfo& profile : config.profiles()) {
+      if (!profile.shapes.contains(binding.name))
+        refuse("an optimization profile has no sizes for input '" + binding.name + "'");
+    }
+  }
+}
+
+// Profiles of networks with a batch of their own have no sizes. Scripts name inputs that a network has not.
+std::vector<ProfileInfo> kept_profiles(const Network& network, const Config& config,
+                                       const std::vector<Binding>& bindings) {
+  std::vector<ProfileInfo> kept;
+  const auto is_known = [&](const std::string& name) {
+    return std::ranges::any_of(
+        bindings, [&](const Binding& binding) { return binding.is_input && binding.name == name; });
+  };
+  const auto take = [&](const auto& from, auto& to, const char* what) {
+    for (const auto& [name, sizes] : from) {
+      if (is_known(name)) {
+        to.emplace(name, sizes);
+      } else {
+        config.reporter.warn(std::string("an optimization profile has ") + what + " for '" + name +
+                             "', which is no input of the network");
+      }
+    }
+  };
+  for (const ProfileInfo& profile : config.profiles()) {
+    if (network.is_implicit()) break;
+    take(profile.shapes, kept.emplace_back().shapes, "sizes");
+    take(profile.values, kept.back().values, "values");
+  }
+  return kept;
+}
+
+// What the engine leaves open is open, whatever the network thinks.
+void open_outputs(const octet::Engine& engine, std::vector<BindingInfo>& bindings) {
+  const auto outputs = engine.outputs();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    std::vector<int64_t>& dims = bindings[bindings.size() - outputs.size() + i].dims;
+    const octet::Shape& shape = outputs[i].type.shape;
+    for (int axis = 0; axis < shape.rank(); ++axis)
+      if (shape[axis] < 0 && static_cast<size_t>(axis) < dims.size())
+        dims[static_cast<size_t>(axis)] = -1;
+  }
+}
+
+// Whether a model has weights in files beside it.
+bool has_files(std::string_view model) {
+  for (const std::string& tensor : read_onnx(model).initializers) {
+    const OnnxTensor read = read_tensor(tensor);
+    if (read.raw.empty() && read.type.shape.elements() > 0) return true;
+  }
+  return false;
+}
+
+std::vector<BindingInfo> binding_infos(const Network& network,
+                                       const std::vector<Binding>& bindings) {
+  std::vector<BindingInfo> infos;
+  for (const Binding& binding : bindings) {
+    BindingInfo info;
+    info.name = binding.name;
+    info.onnx = binding.onnx;
+    info.is_input = binding.is_input;
+    info.type = binding.type;
+    info.dims = to_vector(binding.dims);
+    if (network.is_implicit()) info.dims.insert(info.dims.begin(), -1);
+    info.scale = binding.scale;
+    info.on_host = binding.on_host;
+    info.format = binding.format;
+    infos.push_back(info);
+  }
+  return infos;
+}
+
+// What became of calibration, in the log.
+void tell(const octet::CompileReport& report, const Reporter& reporter) {
+  for (const std::string& warning : report.warnings) reporter.warn(warning);
+  for (const octet::MissingRange& missing : report.missing_ranges) {
+    reporter.warn("Missing scale and zero-point for tensor " + missing.tensor +
+                  ", expect fall back to non-int8 implementation for any layer consuming or "
+                  "producing given tensor");
+  }
+}
+
+class Build {
+ public:
+  Build(Network& network, Config& config, int threads)
+      : network_(network), config_(config), threads_(threads), written_(network.write()) {}
+
+  octet::Engine run() {
+    check_flags(config_);
+    check_profiles(network_, config_, written_.bindings);
+    Phases phases(config_);
+    octet::CompileOptions& options = options_;
+    options.threads = threads_;
+    options.monitor = phases.monitor();
+    options.weights_folder = written_.weights_folder;
+    options.plan.int8 = config_.has(BuilderFlag::kINT8);
+    choose_ranges(options);
+    choose_types(network_, config_, options.plan);
+    octet::CompileReport report;
+    octet::Engine engine =
+        octet::compile(std::as_bytes(std::span(written_.bytes)), options, &report);
+    tell(report, config_.reporter);
+    if (source_ && source_->reads_batches() && report.cache) source_->write_cache(*report.cache);
+    if (options.calibration && options.calibration->cache) used_cache_ = options.calibration->cache;
+    if (report.cache) used_cache_ = report.cache;
+    return engine;
+  }
+
+  const WrittenModel& written() const { return written_; }
+
+  // What a refit needs to build the model again.
+  std::string refit_text() const { return octet::refit_text(options_, used_cache_); }
+
+ private:
+  void choose_ranges(octet::CompileOptions& options) {
+    if (!options.plan.int8) return;
+    if (config_.getInt8Calibrator() != nullptr && !network_.has_quantizers()) {
+      source_.emplace(network_, config_, written_.bindings);
+      options.calibration = source_->options();
+    }
+    std::vector<octet::GivenRange> ranges = given_ranges(network_);
+    if (!ranges.empty()) {
+      if (!options.calibration) options.calibration.emplace();
+      options.calibration->ranges = std::move(ranges);
+    }
+    if (options.calibration || network_.has_quantizers()) return;
+    config_.reporter.warn(
+        "Calibrator is not being used. Users must provide dynamic range for all tensors that are "
+        "not Int32 or Bool. Nothing is computed in INT8.");
+    options.plan.int8 = false;
+  }
+
+  Network& network_;
+  Config& config_;
+  int threads_;
+  WrittenModel written_;
+  std::optional<CalibrationSource> source_;
+  std::shared_ptr<const octet::CalibrationCache> used_cache_;
+  octet::CompileOptions options_;
+};
+
+bool asks_for_refit(const Config& config) {
+#if NV_TENSORRT_MAJOR >= 10
+  if (config.has(BuilderFlag::kREFIT_IDENTICAL) || config.has(BuilderFlag::kREFIT_INDIVIDUAL))
+    return true;
+#endif
+  return config.has(BuilderFlag::kREFIT);
+}
+
+}  // namespace
+
+octet::Engine build_engine(Network& network, Config& config, int threads, int32_t max_batch) {
+  network.max_batch = max_batch;
+  Build build(network, config, threads);
+  const octet::Engine engine = build.run();
+  PlanInfo info;
+  info.name = network.getName();
+  info.implicit_batch = network.is_implicit();
+  info.max_batch = max_batch;
+  info.verbosity = static_cast<int64_t>(config.getProfilingVerbosity());
+  info.bindings = binding_infos(network, build.written().bindings);
+  open_outputs(engine, info.bindings);
+  info.profiles = kept_profiles(network, config, build.written().bindings);
+  for (const auto& plugin : network.plugins_of_model()) info.plugins.push_back(plugin->record);
+  if (asks_for_refit(config)) {
+    if (!build.written().weights_folder.empty() && has_files(build.written().bytes))
+      refuse(
+          "a plan that can be refitted takes its weights from the model, not from files beside it");
+    info.refittable = true;
+    info.refit_model = build.written().bytes;
+    info.refit_options = build.refit_text();
+  }
+  return with_plan_info(engine, info);
+}
+
+}  // namespace octet_trt

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "tensorrt/network/network.h"
+
+namespace octet_trt {
+
+void LayerCore::set_input(int32_t index, ITensor* tensor) noexcept {
+  guarded(network.reporter, "ILayer::setInput", false, [&] {
+    need(tensor, "tensor");
+    if (index < 0 || index >= 16) return false;
+    const auto at = static_cast<size_t>(index);
+    if (inputs.size() <= at) inputs.resize(at + 1);
+    inputs[at] = static_cast<Tensor*>(tensor);
+    touch();
+    return true;
+  });
+}
+
+void LayerCore::touch() {
+  if (!inferred) return;
+  inferred = false;
+  // Whatever reads what this layer gives is not known any more, either.
+  for (const auto& layer : network.layers) {
+    bool reads = false;
+    for (const Tensor* tensor : layer->inputs)
+      reads = reads || (tensor != nullptr && tensor->producer == this);
+    if (reads) layer->touch();
+  }
+}
+
+void Tensor::setName(char const* value) noexcept {
+  guarded(network.reporter, "ITensor::setName", false, [&] {
+    if (value == nullptr || name == value) return false;
+    network.release(unique_name);
+    name = value;
+    unique_name = network.unique(name);
+    return true;
+  });
+}
+
+octet::TensorType Tensor::model_type() const {
+  if (producer != nullptr && !producer->inferred) network.infer(*producer);
+  octet::TensorType result = type;
+  // At the border a client may ask for a type that the model does not compute in.
+  if (!is_input || !parsed_name.empty()) return result;
+  const bool is_half = result.dtype == octet::Dtype::f16 || result.dtype == octet::Dtype::bf16;
+  if (is_half || (result.dtype == octet::Dtype::s8 && range)) result.dtype = octet::Dtype::f32;
+  return result;
+}
+
+void Tensor::setDimensions(Dims const& dimensions) noexcept {
+  guarded(network.reporter, "ITensor::setDimensions", false, [&] {
+    if (!is_input) refuse("the sizes of '" + name + "', which is no input, follow from its layer");
+    type.shape = to_shape(network.is_implicit() ? with_front(-1, dimensions) : dimensions);
+    for (const auto& layer : network.layers) {
+      for (const Tensor* tensor : layer->inputs)
+        if (tensor == this) layer->touch();
+    }
+    if (!parsed_name.empty()) network.parsed_inputs_changed();
+    return true;
+  });
+}
+
+Dims Tensor::getDimensions() const noexcept {
+  Dims unknown{};
+  unknown.nbDims = -1;
+  return guarded(network.reporter, "ITensor::getDimensions", unknown, [&] {
+    const Dims dims = to_dims(model_type().shape);
+    return network.is_implicit() ? without_front(dims) : dims;
+  });
+}
+
+void Tensor::setType(DataType value) noexcept { asked_type = value; }
+
+DataType Tensor::getType() const noexcept {
+  return guarded(network.reporter, "ITensor::getType", DataType::kFLOAT, [&] {
+    if (asked_type && (is_input || isNetworkOutput())) return *asked_type;
+    if (is_input) return to_trt(type.dtype);
+    return to_trt(model_type().dtype);
+  });
+}
+
+bool Tensor::setDynamicRange(float min, float max) noexcept {
+  if (!(std::isfinite(min) && std::isfinite(max) && min <= max)) return false;
+  range = Interval{min, max};
+  return true;
+}
+
+float Tensor::getDynamicRangeMin() const noexcept { return range ? range->min : std::nanf(""); }
+float Tensor::getDynamicRangeMax() const noexcept { return range ? range->max : std::nanf(""); }
+
+bool Tensor::isNetworkOutput() const noexcept { return network.is_output(*this); }
+
+// Sizes and indices: integers of which there are few.
+bool Tensor::isShapeTensor() const noexcept {
+  const DataType own = getType();
+  bool is_integer = own == DataType::kINT32;
+#if NV_TENSORRT_MAJOR >= 10
+  is_integer = is_integer || own == DataType::kINT64;
+#endif
+  const Dims dims = getDimensions();
+  return is_integer && !network.is_implicit() && dims.nbDims >= 0 && dims.nbDims <= 1 &&
+         producer != nullptr && network.is_shape_arithmetic(*producer);
+}
+
+bool Tensor::isExecutionTensor() const noexcept { return !isShapeTensor(); }
+
+void Tensor::setDimensionName(int32_t index, char const* value) noexcept {
+  if (index >= 0 && index < Dims::MAX_DIMS) dimension_names[index] = value == nullptr ? "" : value;
+}
+
+char const* Tensor::getDimensionName(int32_t index) const noexcept {
+  const bool is_one = index >= 0 && index < Dims::MAX_DIMS;
+  return is_one && !dimension_names[index].empty() ? dimension_names[index].c_str() : nullptr;
+}
+
+}  // namespace octet_trt

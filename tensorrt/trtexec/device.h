@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The block "=== Device Information ===". Its keys are a GPU's; what the processor has in their places has the same form, so that tools
+// read on.
+#pragma once
+
+#include "tensorrt/trtexec/options.h"
+
+namespace octet::cli::trtexec {
+
+void print_device(const Options& options);
+
+}  // namespace octet::cli::trtexec
