@@ -2,7 +2,7 @@
 // Any bytes as a case, whose part the first byte chooses: the archive, its case.json, or what an engine says of its making. Texts that are
 // accepted are written and read back equal.
 #include "fuzz/fuzz.h"
-#include "inspect/case_json.h"
+#include "inspect/cases/case_json.h"
 
 namespace octet::fuzz {
 namespace {

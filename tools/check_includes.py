@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folders of src/ include downwards only. RANK is the order of the architecture; the DEPENDS lists in
 src/CMakeLists.txt narrow it, and an include that they do not name is an error. Programs over the installed headers
-(API_USERS) include nothing else of Octet; the folders of tensorrt/ (TENSORRT) have an order of their own beside."""
+(API_USERS) include nothing else of Octet; those of src/inspect/ (PRODUCTS) and tensorrt/ (TENSORRT) have
+walls of their own."""
 
 import pathlib
 import re
@@ -74,6 +75,21 @@ def include_problems(depends):
     return problems, count
 
 
+# Products of src/inspect/ -> those that they use beside inspect/json.h and the installed headers.
+PRODUCTS = {"cases": (), "check": ("lint",), "compare": (), "explain": (), "lint": (), "metrics": (), "report": (), "search": (),
+            "tensorrt": ("explain",)}
+
+
+def product_problems():
+    problems = []
+    for path in sorted((ROOT / "src/inspect").glob("*/*.*")):
+        product = path.parent.name
+        allowed = ("inspect/json.h", *(f"inspect/{name}/" for name in (product, *PRODUCTS.get(product, ()))))
+        problems += [f"src/inspect/{product}/{path.name}: includes {include}; PRODUCTS in tools/check_includes.py says what {product} may use"
+                     for include in INCLUDE.findall(code_of(path.read_text())) if include.startswith("inspect/") and not include.startswith(allowed)]
+    return problems
+
+
 # Folders of programs that see what is installed, and what else they may include.
 API_USERS = {"cli": ("cli/", "tensorrt/trtexec/trtexec.h"), "src/capi": ("capi/",), "examples": (), "bench": (), "integrations/onnxruntime": ("integrations/wire/",),
              "integrations/triton": (), "integrations/wire": ("integrations/wire/",), "python": (), "tests/api": (),
@@ -130,7 +146,7 @@ def api_problems():
 def main():
     depends = declared()
     problems, count = include_problems(depends)
-    problems += order_problems(depends) + api_problems() + user_problems() + tensorrt_problems()
+    problems += order_problems(depends) + api_problems() + product_problems() + user_problems() + tensorrt_problems()
     for problem in problems:
         print(problem)
     print(f"{len(depends)} folders, {count} includes, {len(problems)} problems")

@@ -63,7 +63,7 @@ def check_kinds(def_file, operators):
 
 MATCHING = ("src/passes/", "src/precision/")  # folders that match operators by name
 # By operator, by lowering, by the names of a foreign format.
-LISTING = ("src/ops/", "src/backends/", "src/onnx/", "src/inspect/tensorrt_")
+LISTING = ("src/ops/", "src/backends/", "src/onnx/", "src/inspect/tensorrt/")
 
 
 def named_in(statement, operators):
@@ -100,7 +100,7 @@ def main():
     problems = compare(ops, listed, operators, "operator")
     problems += [f"src/ops/ops.def: {entry} is listed twice" for entry in sorted(set(listed)) if listed.count(entry) > 1]
     problems += check_side_lists(operators)
-    problems += check_kinds(ROOT / "src/inspect/tensorrt_kinds.def", operators)
+    problems += check_kinds(ROOT / "src/inspect/tensorrt/kinds.def", operators)
     backends = ROOT / "src/backends/backends.def"
     problems += compare(backends, entries(backends, "BACKEND"),
                         defined(backends.parent, r"^const Device\* find_(\w+)_device\(std::string_view \w+\) \{"), "devices of")

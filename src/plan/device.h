@@ -66,7 +66,7 @@ struct DeviceCosts {
   f64 convert_bytes_per_cycle = 2;
 };
 
-// What a device does at best, by what it says of itself; zeros where only measuring tells (inspect/floor.h).
+// What a device does at best, by what it says of itself; zeros where only measuring tells (inspect/explain/floor.h).
 struct DeviceRates {
   f64 cycles_per_us = 0;  // of the clock that Candidate::macs_per_cycle counts
   f64 bytes_per_us = 0;   // of its memory
