@@ -7,7 +7,7 @@
 
 namespace octet::cli {
 
-class Outputs;  // cli/outputs.h
+class Outputs;  // cli/output/outputs.h
 
 // Exit codes of the program.
 inline constexpr int kDone = 0;
@@ -20,22 +20,8 @@ struct Command {
   Outputs* outputs = nullptr;  // what it writes: checked before it runs; null: it writes no file
 };
 
-Command add_build(CLI::App& parent);
-Command add_check(CLI::App& parent);
-Command add_inspect(CLI::App& parent);
-Command add_run(CLI::App& parent);
-Command add_eval(CLI::App& parent);
-Command add_compare(CLI::App& parent);
-Command add_bench(CLI::App& parent);
-Command add_report(CLI::App& parent);
-Command add_plugin(CLI::App& parent);
-Command add_export(CLI::App& parent);
-Command add_extract(CLI::App& parent);
-Command add_simulate(CLI::App& parent);
-Command add_devices(CLI::App& parent);
-Command add_bundle(CLI::App& parent);
-Command add_reproduce(CLI::App& parent);
-Command add_sensitivity(CLI::App& parent);
-Command add_warm(CLI::App& parent);
+#define COMMAND(name) Command add_##name(CLI::App& parent);
+#include "cli/commands.def"
+#undef COMMAND
 
 }  // namespace octet::cli

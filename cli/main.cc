@@ -17,14 +17,14 @@
 
 #include "cli/advice.h"
 #include "cli/command.h"
-#include "cli/completion.h"
-#include "cli/exec.h"
-#include "cli/messages.h"
-#include "cli/outputs.h"
-#include "cli/plugin_flags.h"
+#include "cli/commands/completion.h"
+#include "cli/commands/exec.h"
+#include "cli/flags/plugin_flags.h"
+#include "cli/output/messages.h"
+#include "cli/output/outputs.h"
+#include "cli/output/standard_files.h"
+#include "cli/output/terminal.h"
 #include "cli/process.h"
-#include "cli/standard_files.h"
-#include "cli/terminal.h"
 #include "cli/thread_doubt.h"
 #include "cli/usage.h"
 #include "octet/error.h"
@@ -190,12 +190,11 @@ int run_octet(int argc, char** argv) {
   app.set_version_flag("--version", "octet " OCTET_VERSION);
   app.footer(kFooter);
   app.require_subcommand(1);
-  std::vector<Command> commands = {add_check(app),     add_build(app),      add_inspect(app),
-                                   add_run(app),       add_eval(app),       add_compare(app),
-                                   add_bench(app),     add_report(app),     add_plugin(app),
-                                   add_export(app),    add_devices(app),    add_bundle(app),
-                                   add_reproduce(app), add_extract(app),    add_simulate(app),
-                                   add_warm(app),      add_sensitivity(app)};
+  std::vector<Command> commands = {
+#define COMMAND(name) add_##name(app),
+#include "cli/commands.def"
+#undef COMMAND
+  };
   Common common;
   for (const Command& command : commands) {
     add_message_flags(*command.app, common.messages);

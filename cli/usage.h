@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cli/command.h"
-#include "cli/messages.h"
+#include "cli/output/messages.h"
 
 namespace octet::cli {
 

@@ -12,7 +12,7 @@ from cpp_functions import code_of
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("include", "src", "cli", "programs", "python", "tensorrt")
 SUPERVISOR = {f"src/core/{name}.cc" for name in ("child_limits", "confinement", "forked_child", "running_processes", "spawned_child")}
-BECOMES = {"cli/exec.cc"}  # leaves its own place to a program, and starts none beside itself
+BECOMES = {"cli/commands/exec.cc"}  # leaves its own place to a program, and starts none beside itself
 CALLS = {
     ".cc": re.compile(r"(?<![\w.>])(?:std::|::)?(v?fork|exec[lv]p?e?|execvpe|posix_spawnp?|popen|system|kill|waitpid|waitid|wait[34])\s*\("),
     ".py": re.compile(r"\b(subprocess|multiprocessing|os\.(?:fork|system|popen|spawn\w*|exec\w*|posix_spawnp?))\b"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A command writes files through cli/outputs.cc alone, where every output is checked before the work begins: no other file of cli/
+"""A command writes files through cli/output/outputs.cc alone, where every output is checked before the work begins: no other file of cli/
 or tensorrt/trtexec/ calls a writer of the library or of the system."""
 
 import pathlib

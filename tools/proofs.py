@@ -65,7 +65,7 @@ RUN = (*PLAN, "src/backends/**/*", "src/runtime/**/*")
 # What a release is made by and tried by; what Octet itself is changes with every commit, and is held by its own tests.
 RELEASE = ("packaging/*", "cmake/*", "CMakePresets.json", "python/pyproject.toml", "tensorrt/python/pyproject.toml", "tests/install/*")
 CUDA = (*RUN, "tests/gpu/**/*.cc", "tests/gpu/**/*.h", "tests/gpu/CMakeLists.txt")
-PLUGINS = (*CORE, "tests/harness.py", "tests/plugins.py", "src/plugin/**/*", "cli/plugin*", "tests/plugin_faults/*", "tests/cli/plugin_check*")
+PLUGINS = (*CORE, "tests/harness.py", "tests/plugins.py", "src/plugin/**/*", "cli/commands/plugin.cc", "cli/flags/plugin_flags.*", "tests/plugin_faults/*", "tests/cli/plugin_check*")
 PROOFS = (
     threads("core", CORE),
     threads("plan", PLAN),

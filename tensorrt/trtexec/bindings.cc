@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "cli/data_checks.h"
-#include "cli/engine_flags.h"
 #include "cli/fail.h"
+#include "cli/flags/engine_flags.h"
+#include "cli/samples/data_checks.h"
 #include "octet/input.h"
 #include "tensorrt/trtexec/files.h"
 #include "tensorrt/trtexec/log.h"

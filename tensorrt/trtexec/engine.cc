@@ -5,11 +5,11 @@
 #include <chrono>
 #include <optional>
 
-#include "cli/data_flags.h"
-#include "cli/engine_flags.h"
-#include "cli/engine_source.h"
 #include "cli/fail.h"
-#include "cli/half_flags.h"
+#include "cli/flags/data_flags.h"
+#include "cli/flags/engine_flags.h"
+#include "cli/flags/half_flags.h"
+#include "cli/samples/engine_source.h"
 #include "octet/compile.h"
 #include "octet/inspect.h"
 #include "octet/machine.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/outputs.h"
+#include "cli/output/outputs.h"
 #include "tensorrt/trtexec/options.h"
 
 namespace octet::cli::trtexec {

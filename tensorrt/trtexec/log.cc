@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <ctime>
 
-#include "cli/messages.h"
-#include "cli/terminal.h"
+#include "cli/output/messages.h"
+#include "cli/output/terminal.h"
 
 namespace octet::cli::trtexec {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "cli/engine_flags.h"
 #include "cli/fail.h"
+#include "cli/flags/engine_flags.h"
 #include "octet/attachment.h"
 #include "octet/input.h"
 #include "octet/refit.h"

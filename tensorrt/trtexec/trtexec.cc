@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "cli/terminal.h"
+#include "cli/output/terminal.h"
 #include "octet/closest.h"
 #include "octet/inspect.h"
 #include "octet/limits.h"

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Samples through contexts: as many at a time as a run of the engine takes, each with its own part of the outputs.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "cli/samples/samples.h"
+#include "octet/engine.h"
+
+namespace octet::cli {
+
+// Outputs from inputs, both in the order of the engine's.
+using Runner = std::function<std::vector<Tensor>(std::span<const Tensor> inputs)>;
+// The context's own run.
+Runner runner_of(Context& context);
+
+// A sample, and what each runner made of it.
+using EachSample =
+    std::function<void(const LoadedSample&, std::span<const std::vector<Tensor>> outputs)>;
+
+// All samples that are left, in order. The runners take the inputs of `engine`, whose own comes first.
+void run_samples(const Engine& engine, Samples& samples, std::span<const Runner> runners,
+                 const EachSample& each);
+
+// The samples that are left as the inputs of runs, one run a call; `done` is told how many samples were taken.
+SampleSource run_source(const Engine& engine, Samples& samples,
+                        std::function<void(int64_t done)> done);
+
+// One run. An error names the sample, and where its size is the reason, the sizes that the network takes.
+std::vector<Tensor> run_named(const Engine& engine, const Runner& runner,
+                              std::span<const Tensor> inputs, const std::string& name);
+
+}  // namespace octet::cli
