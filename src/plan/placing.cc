@@ -3,6 +3,7 @@
 // lies already, where it belongs.
 #include <algorithm>
 
+#include "ops/shared/channel_runs.h"
 #include "plan/groups.h"
 #include "plan/plan.h"
 
@@ -19,6 +20,7 @@ class Placing {
     size_buffers();
     share_bytes();
     join_channels();
+    view_channels();
   }
 
  private:
@@ -78,35 +80,95 @@ class Placing {
     }
   }
 
-  // Inputs of a concatenation are written where they belong in its output.
+  bool is_concatenation(const PlanStep& step) const {
+    return step.node < plan_.graph.nodes.size() &&
+           plan_.graph.nodes[step.node].op->name == "Concat";
+  }
+
+  // Inputs of a concatenation are written where they belong in its output. Of those that are concatenations themselves the last comes first: its place is their whole's.
   void join_channels() {
-    const std::vector<bool> possible = possible_slices();
-    const std::vector<s64> alignment = alignments();
+    const Fit fit{possible_slices(), alignments()};
+    std::vector<bool> joins(plan_.steps.size()), is_joined(plan_.buffers.size());
+    for (size_t s = 0; s < joins.size(); ++s) {
+      joins[s] = candidates_[s].joins_channels && is_concatenation(plan_.steps[s]);
+      if (joins[s]) is_joined[plan_.steps[s].outputs[0]] = true;
+    }
+    for (size_t s = joins.size(); s-- > 0;) {
+      if (joins[s]) join_inputs(plan_.steps[s], fit, [&](u32 in) { return is_joined[in]; });
+    }
+    for (size_t s = 0; s < joins.size(); ++s) {
+      if (joins[s]) join_inputs(plan_.steps[s], fit, [&](u32 in) { return !is_joined[in]; });
+    }
+  }
+
+  // Of buffers: whether they may be slices of others, and the multiples that their addresses must be.
+  struct Fit {
+    std::vector<bool> possible;
+    std::vector<s64> alignment;
+
+    bool aligned(u32 b, s64 origin, s64 pixel) const {
+      return origin % alignment[b] == 0 && pixel % alignment[b] == 0;
+    }
+  };
+
+  template <class Means>
+  void join_inputs(const PlanStep& step, const Fit& fit, const Means& means) {
+    const u32 out = step.outputs[0];
+    const Buffer& whole = plan_.buffers[out];
+    const bool is_slice =
+        whole.origin_bytes != 0 || whole.placement.pixel_stride != channels_of(whole);
+    if (whole.kind != Buffer::Kind::arena || (whole.same_as != kNoBuffer && !is_slice)) return;
+    if (whole.placement.border != 0) return;
+    s64 channel = 0;
+    for (u32 in : step.inputs) {
+      Buffer& part = plan_.buffers[in];
+      const s64 bytes = element_bytes(part), origin = whole.origin_bytes + channel * bytes;
+      // A part of which one group is kept may lie in a whole of which all are, but not the other way round.
+      const bool held = whole.groups == part.groups || whole.groups == 1;
+      if (means(in) && fit.possible[in] && held && part.same_as == kNoBuffer &&
+          fit.aligned(in, origin, whole.placement.pixel_stride * bytes)) {
+        part.placement = whole.placement;
+        part.same_as = whole.same_as == kNoBuffer ? out : whole.same_as;
+        part.groups = whole.groups;
+        part.sliced = whole.sliced;
+        part.origin_bytes = origin;
+      }
+      channel += channels_of(part);
+    }
+  }
+
+  // What only takes neighbouring channels of an image is read where they lie.
+  void view_channels() {
+    const Fit fit{possible_slices(), alignments()};
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
-      if (!candidates_[s].joins_channels) continue;
-      const u32 out = plan_.steps[s].outputs[0];
-      const Buffer& whole = plan_.buffers[out];
-      if (whole.kind != Buffer::Kind::arena || whole.same_as != kNoBuffer) continue;
-      if (whole.placement.border != 0) continue;
-      s64 channel = 0;
-      for (u32 in : plan_.steps[s].inputs) {
-        Buffer& part = plan_.buffers[in];
-        const TensorType& type = plan_.graph.value(part.value).type;
-        // A part of which one group is kept may lie in a whole of which all are, but not the other way round.
-        const bool held = whole.groups == part.groups || whole.groups == 1;
-        const s64 bytes = static_cast<s64>(dtype_bytes(type.dtype));
-        const bool aligned = channel * bytes % alignment[in] == 0 &&
-                             whole.placement.pixel_stride * bytes % alignment[in] == 0;
-        if (possible[in] && held && aligned && part.same_as == kNoBuffer) {
-          part.placement = whole.placement;
-          part.same_as = out;
-          part.groups = whole.groups;
-          part.sliced = whole.sliced;
-          part.origin_bytes = channel * bytes;
-        }
-        channel += type.shape[1];
+      const PlanStep& step = plan_.steps[s];
+      if (!candidates_[s].joins_channels || is_concatenation(step)) continue;
+      const u32 from = step.inputs[0];
+      const Buffer& whole = plan_.buffers[from];
+      if (whole.kind != Buffer::Kind::arena || whole.placement.border != 0) continue;
+      const std::vector<s64> first = channel_runs(plan_.graph, plan_.graph.nodes[step.node]);
+      for (size_t i = 0; i < step.outputs.size(); ++i) {
+        const u32 out = step.outputs[i];
+        Buffer& part = plan_.buffers[out];
+        const s64 bytes = element_bytes(part), origin = whole.origin_bytes + first[i] * bytes;
+        const s64 pixel = whole.placement.pixel_stride;
+        if (!fit.possible[out] || part.same_as != kNoBuffer || part.groups != whole.groups ||
+            pixel == channels_of(part) || !fit.aligned(out, origin, pixel * bytes))
+          continue;
+        part.placement = whole.placement;
+        part.same_as = whole.same_as == kNoBuffer ? from : whole.same_as;
+        part.sliced = whole.sliced;
+        part.origin_bytes = origin;
       }
     }
+  }
+
+  const TensorType& type_of(const Buffer& buffer) const {
+    return plan_.graph.value(buffer.value).type;
+  }
+  s64 channels_of(const Buffer& buffer) const { return type_of(buffer).shape[1]; }
+  s64 element_bytes(const Buffer& buffer) const {
+    return static_cast<s64>(dtype_bytes(type_of(buffer).dtype));
   }
 
   // Buffers whose writer and readers take any strides, that no other shares and that are not joined themselves.

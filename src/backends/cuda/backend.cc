@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/cuda/families/compare/lower.h"
+#include "backends/cuda/lower/channels.h"
 #include "backends/cuda/lower/convert.h"
 #include "backends/cuda/lower/halves.h"
 #include "backends/cuda/lower/plugin.h"
@@ -28,6 +29,11 @@ constexpr Lowering kLowerings[] = {
 #undef LOWERING
 };
 
+void adapt(Graph& graph) {
+  share_concatenations(graph);
+  store_halves(graph);
+}
+
 }  // namespace
 
 const Backend& cuda_backend() {
@@ -43,7 +49,7 @@ const Backend& cuda_backend() {
                                .sized_plugin = run_sized_plugin,
                                .convert = cuda_convert,
                                .compare = cuda_compare,
-                               .adapt = store_halves};
+                               .adapt = adapt};
   return backend;
 }
 

@@ -57,13 +57,15 @@ Walk walk_of(const MoveStep& step, const Ends& ends, const Move& move, const Bin
   return walk;
 }
 
-// The planner has put the input where it belongs in the output: its pixels are as far apart as the output's.
+// The planner has put one of both where it belongs in the other: their pixels are as far apart.
 bool lies_there(const Ends& ends, const Move& move, const BindArgs& bind) {
-  const TensorType& in = ends.inputs[move.input];
-  const Placement &from = bind.inputs[move.input], &to = bind.outputs[0];
-  return from.pixel_stride != in.shape[1] && from == to &&
-         bind.input_offset(move.input) ==
-             bind.output_offset(0) + move.out_first.second * element_bytes(in);
+  const TensorType &in = ends.inputs[move.input], &out = ends.outputs[move.output];
+  const Placement &from = bind.inputs[move.input], &to = bind.outputs[move.output];
+  const s64 channels = std::min(in.shape[1], out.shape[1]), bytes = element_bytes(in);
+  const s64 begin = move.begins.empty() ? move.in_first.second : move.begins[1];
+  return from.pixel_stride != channels && from == to &&
+         bind.input_offset(move.input) + begin * bytes ==
+             bind.output_offset(move.output) + move.out_first.second * bytes;
 }
 
 // Moves of one launch.

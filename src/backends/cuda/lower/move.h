@@ -33,7 +33,7 @@ struct MoveStep {
   std::vector<Move> moves;
   std::vector<Tensor> constants{};  // of each input; empty where a run brings it
   std::optional<u64> fill{};
-  bool joins = false;  // moves that find their result in place are left out
+  bool joins = false;  // runs of channels: moves that find their result in place are left out
 };
 
 // All axes as they are.

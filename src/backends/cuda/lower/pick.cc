@@ -6,6 +6,7 @@
 #include "backends/cpu/lower/resize_request.h"
 #include "backends/cuda/lower/move.h"
 #include "ops/shared/axes.h"
+#include "ops/shared/channel_runs.h"
 #include "ops/shared/pad.h"
 #include "ops/shared/resize.h"
 #include "ops/shared/space_depth.h"
@@ -28,6 +29,17 @@ std::string move_reject(const LowerRequest& request) {
   constexpr s64 kMostElements = s64{1} << 31;
   if (request.inputs[0].shape.elements() >= kMostElements) return "the input has 2^31 elements";
   return {};
+}
+
+// Neighbouring channels, which are moved where they do not lie already.
+Offer runs_of_channels(const LowerRequest& request, const char* kernel, MoveStep step) {
+  step.joins =
+      common_layout(request) == Layout::nhwc && !channel_runs(request.graph, request.node).empty();
+  const bool joins = step.joins;
+  Offer offer = moves(request, kernel, std::move(step));
+  Candidate& candidate = std::get<Candidate>(offer);
+  candidate.joins_channels = candidate.writes_slices = joins;
+  return offer;
 }
 
 bool read_ints(const LowerRequest& request, size_t i, std::vector<s64>& values) {
@@ -59,7 +71,8 @@ Offer lower_concat(const LowerRequest& request) {
   step.joins = brought && output.rank() == 4 && axis == 1 && common_layout(request) == Layout::nhwc;
   const bool joins = step.joins;
   Offer offer = moves(request, joins ? "concat_channels" : "concat", std::move(step));
-  std::get<Candidate>(offer).joins_channels = joins;
+  Candidate& candidate = std::get<Candidate>(offer);
+  candidate.joins_channels = candidate.writes_slices = joins;
   return offer;
 }
 
@@ -78,7 +91,7 @@ Offer lower_split(const LowerRequest& request) {
     at += request.outputs[i].shape[axis];
     step.moves.push_back(std::move(move));
   }
-  return moves(request, "split", std::move(step));
+  return runs_of_channels(request, "split", std::move(step));
 }
 
 Offer lower_slice(const LowerRequest& request) {
@@ -103,7 +116,7 @@ Offer lower_slice(const LowerRequest& request) {
     if (!steps.empty()) move.axes[static_cast<size_t>(axis)].in_step = steps[i];
   }
   move.begins = std::move(begins);
-  return moves(request, "slice", {.moves = {move}});
+  return runs_of_channels(request, "slice", {.moves = {move}});
 }
 
 Offer lower_gather(const LowerRequest& request) {
