@@ -16,6 +16,7 @@ struct Depthwise {
   bool residual = false;
   std::string activation = "";
   std::string function = "";  // of its rounded result
+  bool behind = false;        // the residual is added to the function's, rounded
 
   std::string shape(bool out) const {
     const auto size = [&](int in) { return out ? (in - 1) / stride + 1 : in; };
@@ -47,13 +48,17 @@ struct Depthwise {
     text += fmt::format(
         "%c: f32{} = Conv(%v, %w, %b{}) {{pads=ints[{}, {}, {}, {}], strides=ints[{}, {}], "
         "group={}{}}}\n",
-        shape(true), residual ? ", %r" : "", pad, pad, pad, pad, stride, stride, channels,
-        activation);
+        shape(true), residual && !behind ? ", %r" : "", pad, pad, pad, pad, stride, stride,
+        channels, activation);
     if (!function.empty()) {
       text += fmt::format("%cr: f32{0} = RoundTo(%c) {{to=\"{1}\"}}\n%e: f32{0} = {2}(%cr)\n",
                           shape(true), half, function);
     }
-    const char* const result = function.empty() ? "c" : "e";
+    if (behind) {
+      text += fmt::format("%er: f32{0} = RoundTo(%e) {{to=\"{1}\"}}\n%q: f32{0} = Add(%r, %er)\n",
+                          shape(true), half);
+    }
+    const char* const result = behind ? "q" : function.empty() ? "c" : "e";
     if (to == "f32")
       return text + fmt::format("%y: f32{} = Relu(%{})\nreturn %y\n}}", shape(true), result);
     if (to == "u8" || to == "s8")

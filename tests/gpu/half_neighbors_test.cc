@@ -94,6 +94,8 @@ TEST_F(GpuHalfNeighbors, DepthwiseConvolutionsHaveTheReferencesBits) {
                               {"f16", "f16", 3, 1, 4, 5, 7, true, "", "Swish"},
                               {"bf16", "bf16", 3, 1, 4, 5, 7, false, "", "Gelu"},
                               {"u8", "u8", 3, 1, 4, 5, 7, false, relu6, "HardSwish"},
+                              {"f16", "f16", 3, 1, 4, 5, 7, true, "", "Swish", true},
+                              {"u8", "s8", 3, 2, 4, 5, 7, true, leaky, "Mish", true},
                               {"f16", "f32", 7, 1, 3, 9, 8}};
   std::mt19937 random(3);
   for (const Depthwise& c : kCases) {
@@ -140,6 +142,37 @@ TEST_F(GpuHalfNeighbors, FunctionsAreTheEndsOfProducts) {
     std::mt19937 random(3);
     const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
     expect_near(graph, inputs, 200.0f);
+  }
+}
+
+// What is added to a function's reals is the end of that product as well, whichever operand it is, and in whatever type it lies.
+TEST_F(GpuHalfNeighbors, ResidualsBehindFunctionsAreTheEndsOfProducts) {
+  const DearChains whatever_they_cost;
+  for (const char* type : {"f16", "f32"}) {
+    for (const char* sum : {"Add({0}, {1})", "Add({1}, {0})"}) {
+      const bool half = type == std::string("f16");
+      std::string text = "graph \"g\"(%x: f32[2,16,9,7]) {\n" + weights("w", "16,16,3,3", 2304) +
+                         weights("u", "16,16,1,1", 256) + weights("v", "16,16,1,1", 256);
+      // A value's name once it is rounded.
+      const auto add = [&](const std::string& name, const std::string& node) {
+        text += fmt::format("  %{}: f32[2,16,9,7] = {}\n", name, node);
+        if (!half) return "%" + name;
+        text += fmt::format("  %{0}r: f32[2,16,9,7] = RoundTo(%{0}) {{to=\"f16\"}}\n", name);
+        return "%" + name + "r";
+      };
+      const std::string a = add("a", "Conv(%x, %u)");
+      const std::string c = add("c", fmt::format("Conv({}, %w) {{pads=ints[1, 1, 1, 1]}}", a));
+      const std::string f = add("f", fmt::format("Swish({})", c));
+      const std::string s = add("s", fmt::format(fmt::runtime(sum), a, f));
+      const Graph graph = parse_graph(
+          text + fmt::format("  %y: f32[2,16,9,7] = Conv({}, %v)\n  return %y\n}}", s), find_op);
+      const std::vector<std::string> names = kernels(graph);
+      EXPECT_THAT(names, AllOf(Not(Contains("half_reals")), Not(Contains("reals"))))
+          << type << ": " << sum;
+      std::mt19937 random(3);
+      const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
+      expect_near(graph, inputs, half ? 200.0f : 100000.0f);
+    }
   }
 }
 

@@ -85,7 +85,7 @@ struct RealEnding {
 
   static constexpr bool kFunction = s.function.kind != EndFunction::none;
   // Reals that are stored in the type that they are rounded to are rounded as they are stored, and bounded then, two at once: rounding keeps their order, and so does a bound that is rounded.
-  static constexpr Number kLastRounded = kFunction ? s.function.rounded : s.rounded;
+  static constexpr Number kLastRounded = s.residual_last ? s.sum_rounded : kFunction ? s.function.rounded : s.rounded;
   static constexpr bool kStoresRounded = (s.y == Number::f16 || s.y == Number::bf16) && kLastRounded == s.y;
   static constexpr bool kBoundsPairs = kStoresRounded && !kFunction && s.clamp && s.clamp_hi.bits != 0x80000000u;
 
@@ -126,10 +126,11 @@ struct RealEnding {
   // The sum of all products -> the layer's real, which packed() rounds where it is stored in the type that it is rounded to. With its bias no sum is -0.
   static __device__ __forceinline__ f32 real_of(f32 sum, f32 bias, f32 residual) {
     if constexpr (s.bias) sum = f32_add(sum, bias);
-    if constexpr (s.residual) sum = f32_add(sum, residual_real(residual));
+    if constexpr (s.residual && !s.residual_last) sum = f32_add(sum, residual_real(residual));
     if constexpr (s.leaky) sum = sum < 0.0f ? f32_mul(sum, value_of(s.alpha)) : sum;
     if constexpr (s.clamp && !kBoundsPairs) sum = bounded_sum(sum);
     if constexpr (kFunction) sum = function_of(rounded_to<s.rounded>(sum));
+    if constexpr (s.residual_last) sum = f32_add(rounded_to<s.function.rounded>(sum), residual_real(residual));
     return rounded_to<kStoresRounded ? Number::f32 : kLastRounded>(sum);
   }
   static __device__ __forceinline__ u32 stored_pair(f32 low, f32 high) {

@@ -119,8 +119,19 @@ bool is_on_grid(const Graph& graph, const Uses& uses, ValueId id, std::string_vi
   return true;
 }
 
+// Of two values of one shape, neither of them constant.
+bool is_sum(const Graph& graph, const Node& node) {
+  if (!is_named(node, "Add") || node.inputs.size() != 2 || node.inputs[0] == node.inputs[1] ||
+      activation_of(node).kind != Activation::Kind::none)
+    return false;
+  const Shape& shape = graph.value(node.outputs[0]).type.shape;
+  return std::ranges::all_of(node.inputs, [&](ValueId id) {
+    return !graph.is_constant(id) && graph.value(id).type.shape == shape;
+  });
+}
+
 // The nodes that stand around a product, from its last one on: before x and before the residual DequantizeLinear [RoundTo], or Cast of 16 bits; behind it [RoundTo, or Cast to 16 bits and back]
-// [a function of one value] [RoundTo] [QuantizeLinear], or Cast to 16 bits.
+// [a function of one value [RoundTo, or these casts] [Add of a residual]] [RoundTo] [QuantizeLinear], or Cast to 16 bits.
 class Finder {
  public:
   Finder(const Graph& graph, const Uses& uses, u32 last) : graph_(graph), uses_(uses), at_(last) {}
@@ -155,10 +166,13 @@ class Finder {
       if (is_named(node(), "QuantizeLinear") && !step_back()) return {};
       if (is_named(node(), "RoundTo") && !step_back()) return {};
     }
+    const bool sum = is_sum(graph_, node());
+    if (sum && !step_back_to_function()) return {};
     if (end_function(node()) != EndFunction::none && !step_back_from_function()) return {};
     if (!is_product(node())) return {};
     const u32 product = at_;
-    take_residual();
+    if (sum && node().input(kResidual) != kNoValue) return {};
+    if (!sum) take_residual(node().input(kResidual));
     if (!grid.empty())
       return is_on_grid(graph_, uses_, node().input(kX), grid) ? sorted() : std::vector<u32>{};
     const s32 from = producer(graph_.nodes[product].input(kX));
@@ -186,6 +200,36 @@ class Finder {
     take(at_ = static_cast<u32>(from));
     return true;
   }
+  // To the function whose reals are added, past their rounding or casts; what is added to them is a residual.
+  bool step_back_to_function() {
+    const Node& sum = node();
+    for (const size_t i : {size_t{1}, size_t{0}}) {
+      const std::vector<u32> between = to_function(sum.inputs[i]);
+      if (between.empty()) continue;
+      for (const u32 n : between) take(n);
+      at_ = between.back();
+      take_residual(sum.inputs[1 - i]);
+      return true;
+    }
+    return false;
+  }
+  // From a value that the sum alone reads, back to a function of one value; empty where there is none.
+  std::vector<u32> to_function(ValueId id) const {
+    std::vector<u32> between;
+    bool widened = false;
+    for (s32 n; is_read_once(graph_, uses_, id) && (n = producer(id)) >= 0;) {
+      const Node& from = graph_.nodes[static_cast<size_t>(n)];
+      between.push_back(static_cast<u32>(n));
+      if (end_function(from) != EndFunction::none) return between;
+      const bool first = between.size() == 1;
+      const bool rounds =
+          (first && is_named(from, "RoundTo")) || (widened && is_narrowing(graph_, from));
+      widened = first && is_widening(graph_, from);
+      if (!rounds && !widened) break;
+      id = from.inputs[0];
+    }
+    return {};
+  }
   // To the product, past its rounding or the casts to 16 bits and back.
   bool step_back_from_function() {
     if (!step_back()) return false;
@@ -207,8 +251,8 @@ class Finder {
     take(static_cast<u32>(n));
     return true;
   }
-  void take_residual() {
-    const s32 from = producer(node().input(kResidual));
+  void take_residual(ValueId residual) {
+    const s32 from = producer(residual);
     if (take_if(from, is_widening) || take_if(from, is_dequantize) || from < 0) return;
     if (is_named(graph_.nodes[static_cast<size_t>(from)], "RoundTo"))
       take_rounded_codes(static_cast<u32>(from));
@@ -242,12 +286,17 @@ class Reader {
     for (const Node& node : body_.nodes) {
       if (is_product(node)) inner_ = &node;
     }
+    residual_ = inner_->input(kResidual);
+    for (const Node& node : body_.nodes) {
+      if (is_sum(body_, node)) find_sum(node);
+    }
     for (size_t i = 0; i < body_.nodes.size(); ++i) {
       if (std::string reason = read_part(i); !reason.empty()) return reason;
     }
     for (const size_t i : {kX, kBias, kResidual}) {
-      const bool brought = inner_->input(i) != kNoValue && !body_.is_constant(inner_->input(i));
-      const std::optional<size_t> from = outside(inner_->input(i));
+      const ValueId id = i == kResidual ? residual_ : inner_->input(i);
+      const bool brought = id != kNoValue && !body_.is_constant(id);
+      const std::optional<size_t> from = outside(id);
       if (brought && !from) return "an operand is made of constants";
       if (!from) continue;
       (i == kX      ? product_.x_input
@@ -258,13 +307,30 @@ class Reader {
   }
 
  private:
+  // Of both operands the residual is the one that the product does not lead to.
+  void find_sum(const Node& node) {
+    sum_ = &node;
+    residual_ = node.inputs[leads_to_product(node.inputs[0]) ? 1 : 0];
+  }
+  bool leads_to_product(ValueId id) const {
+    for (const Node& node : body_.nodes) {
+      if (node.outputs[0] == id) return &node == inner_ || leads_to_product(node.input(0));
+    }
+    return false;
+  }
+
   std::string read_part(size_t i) {
     const Node& node = body_.nodes[i];
     if (&node == inner_) {
       behind_ = true;
       return read_product(part_request(request_, i), product_);
     }
-    if (!behind_ && is_of_residual(node)) return read_residual(node);
+    if (&node == sum_) {
+      product_.has_residual = product_.residual_last = true;
+      product_.y_type = Number::f32;
+      return {};
+    }
+    if ((!behind_ || sum_ != nullptr) && is_of_residual(node)) return read_residual(node);
     if (is_named(node, "DequantizeLinear")) return read_scaling(body_, node, product_.dequantized);
     if (is_named(node, "QuantizeLinear")) return read_scaling(body_, node, product_.quantized);
     if (is_named(node, "MaxPool")) return {};  // families/stem/ knows more of it
@@ -282,8 +348,9 @@ class Reader {
     if (!behind_) {
       product_.grid = type;
     } else {
-      (product_.function.kind == EndFunction::none ? product_.rounded : product_.function.rounded) =
-          type;
+      (product_.residual_last                        ? product_.sum_rounded
+       : product_.function.kind == EndFunction::none ? product_.rounded
+                                                     : product_.function.rounded) = type;
       if (is_narrowing(body_, node)) product_.y_type = type;
     }
     return {};
@@ -291,11 +358,10 @@ class Reader {
 
   // A part that the residual goes through, and not x.
   bool is_of_residual(const Node& node) const {
-    const ValueId residual = inner_->input(kResidual);
-    if (residual == kNoValue || residual == inner_->input(kX)) return false;
-    if (node.outputs[0] == residual) return true;
+    if (residual_ == kNoValue || residual_ == inner_->input(kX)) return false;
+    if (node.outputs[0] == residual_) return true;
     return std::ranges::any_of(body_.nodes, [&](const Node& next) {
-      return next.outputs[0] == residual && &next != inner_ && next.input(0) == node.outputs[0];
+      return next.outputs[0] == residual_ && &next != inner_ && next.input(0) == node.outputs[0];
     });
   }
   std::string read_residual(const Node& node) {
@@ -322,6 +388,8 @@ class Reader {
   const Graph& body_;
   FloatProduct& product_;
   const Node* inner_ = nullptr;
+  const Node* sum_ = nullptr;  // of a function's reals and the residual
+  ValueId residual_ = kNoValue;
   bool behind_ = false;  // the product has been read
 };
 

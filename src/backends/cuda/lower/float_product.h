@@ -40,10 +40,12 @@ struct FloatProduct {
   size_t x_input = kFloatX, bias_input = kFloatBias,
          residual_input = kFloatResidual;  // of the step
   Activation activation;
-  FunctionEnd function{};         // of the rounded reals
-  Tensor weights, bias;           // bias is empty where a run brings it, or there is none
-  Tensor weights_source = {};     // the graph's, where `weights` was made of them
-  std::string weights_form = {};  // all that `weights` depends on beside those
+  FunctionEnd function{};            // of the rounded reals
+  bool residual_last = false;        // the residual is added to the function's
+  Number sum_rounded = Number::f32;  // and then reals of y are rounded to it
+  Tensor weights, bias;              // bias is empty where a run brings it, or there is none
+  Tensor weights_source = {};        // the graph's, where `weights` was made of them
+  std::string weights_form = {};     // all that `weights` depends on beside those
   WeightFacts facts;
   bool has_bias = false, has_residual = false;
   s64 weight_channel = 0, weight_cin = 0, weight_tap = 0;  // strides

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From sums of a product of reals to what is stored, as fields of specs: bias, residual, activation, rounding, a function of one value, codes.
+// From sums of a product of reals to what is stored, as fields of specs: bias, residual, activation, rounding, a function of one value, a residual behind it, codes.
 #include <algorithm>
 
 #include "backends/cuda/lower/codes.h"
@@ -60,6 +60,8 @@ RealEnd real_end(const FloatProduct& product) {
           .clamp_hi = bits_of(activation.max),
           .rounded = product.rounded,
           .function = product.function,
+          .residual_last = product.residual_last,
+          .sum_rounded = product.sum_rounded,
           .scale = bits_of(codes.scale),
           .reciprocal = bits_of(reciprocal_of(codes.scale)),
           .zero_point = codes.zero_point,
