@@ -147,6 +147,7 @@ std::vector<size_t> f16_layers(const Graph& graph, const PrecisionPlan& plan,
   const bool all = float_types(plan).f16;
   if (!all && std::ranges::none_of(requests.layers, asks)) return {};
   const std::vector<bool> real = stays_real(graph, plan, requests);
+  const KeptNames names(graph, plan.keep_float);
   std::vector<size_t> layers;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
@@ -154,8 +155,7 @@ std::vector<size_t> f16_layers(const Graph& graph, const PrecisionPlan& plan,
     if (!is_real(graph.value(node.outputs[0]).type)) continue;
     const Precision asked =
         requests.layers.empty() ? Precision::none : requests.layers[n].precision;
-    const bool kept = std::ranges::any_of(
-        plan.keep_float, [&](const std::string& name) { return is_called(node, name); });
+    const bool kept = names.keeper_of(node) != nullptr;
     const bool open = asked == Precision::none || asked == Precision::int8;
     if (asked == Precision::f16 || (all && open && !kept)) layers.push_back(n);
   }

@@ -104,10 +104,9 @@ HalfPlan half_plan(const FloatModel& model, const PrecisionPlan& plan, const Req
   if (types.f16 || types.bf16) halves.type = types.f16 ? Precision::f16 : Precision::bf16;
   halves.products_only = types.products_only;
   halves.asked = requests_by_node(*model.graph, requests.layers);
+  const KeptNames names(*model.graph, plan.keep_float);
   for (const Node& node : model.graph->nodes) {
-    const bool kept = std::ranges::any_of(
-        plan.keep_float, [&](const std::string& name) { return is_called(node, name); });
-    if (!kept) continue;
+    if (names.keeper_of(node) == nullptr) continue;
     for (const std::string& origin : node.origins) halves.asked[origin].precision = Precision::f32;
   }
   if (model.instead_of_f16 != nullptr) halves.instead = *model.instead_of_f16;
@@ -155,8 +154,15 @@ void quantize_bodies(Graph& graph, const FloatModel& model, const PrecisionPlan&
   plain.constraints = {};
   plain.constraint_mode = ConstraintMode::none;
   plain.f16 = plain.bf16 = plain.fastest = false;
+  const std::unordered_set<std::string_view> outer = node_names(*model.graph);
   for (const FloatBody& body : model.bodies) {
     CompileReport inside;
+    // A name of a layer around it is no operator in it.
+    const std::unordered_set<std::string_view> inner = node_names(*body.model->graph);
+    plain.keep_float = plan.keep_float;
+    std::erase_if(plain.keep_float, [&](const std::string& name) {
+      return outer.contains(name) && !inner.contains(name);
+    });
     const Model done = quantize(*body.model, plain, &inside, monitor);
     replace_body(graph, body.model->graph.get(), std::make_shared<const Graph>(done.graph));
     if (report == nullptr) continue;

@@ -37,6 +37,7 @@ class Assigner {
       : graph_(graph),
         ranges_(ranges),
         options_(options),
+        kept_(graph, options.keep_float),
         uses_(graph),
         relevance_(graph, ranges),
         scores_(nodes_of_scores(graph, uses_)) {}
@@ -58,10 +59,7 @@ class Assigner {
     return {Precision::int8, code, std::move(reason)};
   }
 
-  bool kept_by_user(const Node& node) const {
-    return std::ranges::any_of(options_.keep_float,
-                               [&](const std::string& name) { return is_called(node, name); });
-  }
+  bool kept_by_user(const Node& node) const { return kept_.keeper_of(node) != nullptr; }
 
   const LayerRequest& request_of(const Node& node) const {
     static const LayerRequest kNothing;
@@ -315,6 +313,7 @@ class Assigner {
   Graph& graph_;
   const Ranges& ranges_;
   const PrecisionOptions& options_;
+  const KeptNames kept_;
   Uses uses_;
   const Relevance relevance_;
   const std::vector<bool> scores_;

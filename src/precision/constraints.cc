@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
+#include <unordered_set>
 
 #include "core/check.h"
 #include "core/glob.h"
@@ -58,6 +60,8 @@ class Matcher {
         list_(plan.constraints),
         carries_qdq_(carries_qdq),
         operators_(operators),
+        kept_(graph, plan.keep_float),
+        names_(node_names(graph)),
         used_(list_.size(), false) {
     find_named();
   }
@@ -97,6 +101,11 @@ class Matcher {
     for (const size_t c : at->second) offer(matched, c, named);
   }
 
+  // A name that a node has too means that node.
+  void offer_operator(Matched& matched, std::string_view op) {
+    if (!names_.contains(op)) offer_named(matched, std::string(op), false);
+  }
+
   // Operators that the pattern is not about are skipped in silence: indices and shapes have no such types.
   Matched match(const Node& layer, const std::string& onnx_node, bool is_real) {
     Matched matched;
@@ -104,10 +113,10 @@ class Matcher {
     if (std::ranges::find(layer.origins, layer.name) == layer.origins.end())
       offer_named(matched, layer.name, true);
     Matched general;
-    offer_named(general, std::string(layer.op->name), false);
+    offer_operator(general, layer.op->name);
     if (operators_ != nullptr) {
       if (const auto at = operators_->find(onnx_node); at != operators_->end())
-        offer_named(general, std::string(at->second), false);
+        offer_operator(general, at->second);
     }
     for (const size_t c : patterns_) {
       const std::string& pattern = list_[c].pattern;
@@ -163,10 +172,9 @@ class Matcher {
 
   void find_kept(const Node& node, const LayerRequest& request) {
     if (request.precision != Precision::int8) return;
-    for (const std::string& kept : plan_.keep_float) {
-      if (is_called(node, kept))
-        wrong_.insert(
-            fmt::format("'{}' is to be kept in f32, and '{}' asks for int8", kept, request.by));
+    if (const std::string* kept = kept_.keeper_of(node)) {
+      wrong_.insert(
+          fmt::format("'{}' is to be kept in f32, and '{}' asks for int8", *kept, request.by));
     }
   }
 
@@ -221,6 +229,8 @@ class Matcher {
   Constraints list_;
   bool carries_qdq_;
   const NodeOperators* operators_;
+  const KeptNames kept_;
+  const std::unordered_set<std::string_view> names_;  // of nodes
   std::map<std::string, std::vector<size_t>> by_name_;
   std::vector<size_t> patterns_;
   std::vector<bool> used_;

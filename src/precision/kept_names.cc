@@ -36,14 +36,42 @@ std::vector<std::string> names_of(const Graph& graph) {
 
 }  // namespace
 
-bool is_called(const Node& node, std::string_view name) {
-  return name == node.name || name == node.op->name ||
-         std::ranges::find(node.origins, name) != node.origins.end();
+std::unordered_set<std::string_view> node_names(const Graph& graph) {
+  std::unordered_set<std::string_view> names;
+  for (const Node& node : graph.nodes) {
+    names.insert(node.name);
+    names.insert(node.origins.begin(), node.origins.end());
+  }
+  return names;
+}
+
+KeptNames::KeptNames(const Graph& graph, std::span<const std::string> names) {
+  if (names.empty()) return;
+  const std::unordered_set<std::string_view> nodes = node_names(graph);
+  for (const std::string& name : names) (nodes.contains(name) ? nodes_ : operators_).insert(name);
+}
+
+const std::string* KeptNames::keeper_of(const Node& node) const {
+  const auto in = [](const std::unordered_set<std::string>& names, std::string_view name) {
+    const auto at = names.find(std::string(name));
+    return at == names.end() ? nullptr : &*at;
+  };
+  if (nodes_.empty() && operators_.empty()) return nullptr;
+  if (const std::string* name = in(operators_, node.op->name)) return name;
+  if (const std::string* name = in(nodes_, node.name)) return name;
+  for (const std::string& origin : node.origins) {
+    if (const std::string* name = in(nodes_, origin)) return name;
+  }
+  return nullptr;
 }
 
 void check_kept_names(const Graph& graph, std::span<const std::string> names) {
   for (const std::string& name : names) {
-    if (any_node(graph, [&](const Node& node) { return is_called(node, name); })) continue;
+    const auto is_meant = [&](const Node& node) {
+      return name == node.name || name == node.op->name ||
+             std::ranges::find(node.origins, name) != node.origins.end();
+    };
+    if (any_node(graph, is_meant)) continue;
     fail_about("PrecisionPlan.keep_float", Error::Code::invalid_argument,
                "'{}', to be kept in f32, matches no node name and no operator{}", name,
                did_you_mean(name, names_of(graph)));

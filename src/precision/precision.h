@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/types.h"
@@ -37,8 +38,19 @@ struct PrecisionOptions {
 // The f32 activations whose ranges assign_precision and place_qdq need, in graph order.
 std::vector<ValueId> values_to_observe(const Graph& graph);
 
-// Whether `name` is the node's, its operator's, or that of an ONNX node in it.
-bool is_called(const Node& node, std::string_view name);
+// What is kept in f32 by names. One that a layer, or an ONNX node in it, has means these; any other means an operator.
+class KeptNames {
+ public:
+  KeptNames(const Graph& graph, std::span<const std::string> names);
+  // The name that keeps the node; null: none does.
+  const std::string* keeper_of(const Node& node) const;
+
+ private:
+  std::unordered_set<std::string> nodes_, operators_;
+};
+
+// The names of all layers of the graph, and of the ONNX nodes in them; bodies apart.
+std::unordered_set<std::string_view> node_names(const Graph& graph);
 // Throws Error(invalid_argument) for a keep_float name that no node is called by.
 void check_kept_names(const Graph& graph, std::span<const std::string> names);
 
