@@ -9,6 +9,7 @@
 #include "backends/cpu/device.h"
 #include "backends/cpu/kernels/float/taps.h"
 #include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/f_sum_end.h"
 #include "backends/cpu/lower/rounding.h"
 #include "backends/cpu/lower/unit_rates.h"
 #include "backends/host/queue.h"
@@ -60,7 +61,7 @@ struct TapsStep {
   void (*function)(const TapsArgs*);
   void (*rows_function)(const TapRowsArgs*);
   ConvGeometry geometry;
-  TapsEndArgs ending;
+  SumEndArgs ending;
   s64 copies;
   std::shared_ptr<const PackedTaps> packed = nullptr;
 
@@ -176,13 +177,6 @@ struct TapsStep {
   }
 };
 
-TapsEndArgs ending_of(const Node& node) {
-  const Activation activation = activation_of(node);
-  const bool slopes = activation.kind == Activation::Kind::leaky_relu;
-  return {activation.is_clamp(), activation.min, activation.max, slopes ? activation.alpha : 1.0f,
-          rounding_code(node)};
-}
-
 }  // namespace
 
 Offer lower_f_depthwise_taps(const LowerRequest& request) {
@@ -198,7 +192,7 @@ Offer lower_f_depthwise_taps(const LowerRequest& request) {
                                        : wide         ? depthwise_rows_vnni
                                                       : depthwise_rows_avx2,
                       .geometry = g,
-                      .ending = ending_of(request.node),
+                      .ending = sum_end_of(request.node),
                       .copies = repeats(g)};
   Candidate candidate;
   candidate.kernel = kernel_name("f32", "depthwise", isa_of(request.target));

@@ -4,17 +4,9 @@
 #pragma once
 
 #include "arch/kernel.h"
+#include "backends/cpu/kernels/float/sum_end.h"
 
 namespace octet {
-
-// What becomes of a sum.
-struct TapsEndArgs {
-  bool clamps;  // to [min, max]; else alpha is the slope below zero
-  float min;
-  float max;
-  float alpha;
-  int rounds;  // to 1: f16, 2: bf16; 0: not
-};
 
 // `count` output pixels in a row. Tap t of pixel p lies at taps[t] + p * step, its weights at weights[t].
 struct TapsArgs {
@@ -26,7 +18,7 @@ struct TapsArgs {
   long count;
   long step;
   long channels;  // also between pixels of dst
-  TapsEndArgs end;
+  SumEndArgs end;
 };
 
 // 3x3 without strides or dilations: `count` output pixels of each of two rows, whose taps are all there. What is read is read once for all of them.
@@ -39,7 +31,7 @@ struct TapRowsArgs {
   long dst_row;
   long count;
   long channels;  // also between pixels
-  TapsEndArgs end;
+  SumEndArgs end;
 };
 
 OCTET_X86_64(void, depthwise_taps_avx2, const TapsArgs* args);

@@ -2,6 +2,7 @@
 // The kernel of taps.h for one instruction set. The including file defines OCTET_ISA(name) and includes its vec header.
 #pragma once
 
+#include "backends/cpu/kernels/float/sum_end_body.h"
 #include "backends/cpu/kernels/float/taps.h"
 
 namespace octet {
@@ -10,29 +11,9 @@ namespace {
 // Pixels at a time: their sums fill the registers that hide what a multiply-add takes.
 constexpr int kTapPixels = 8;
 
-// What becomes of a sum. By value: what is stored might be the arguments themselves, as far as the compiler knows.
-struct TapsEnd {
-  bool clamps;
-  int rounds;
-  V low, high, alpha;
-
-  explicit TapsEnd(const TapsEndArgs& args)
-      : clamps(args.clamps),
-        rounds(args.rounds),
-        low(v_set(args.min)),
-        high(v_set(args.max)),
-        alpha(v_set(args.alpha)) {}
-
-  V operator()(V y) const {
-    y = clamps ? v_bounded(y, low, high) : v_select(v_lt(y, v_set(0.0f)), v_mul(y, alpha), y);
-    if (rounds == 0) return y;
-    return rounds == 1 ? v_round_f16(y) : v_round_bf16(y);
-  }
-};
-
 // `n` channels from `c` on, of kPixels pixels from `p` on.
 template <int kPixels, bool kWhole>
-inline void tap_block(const TapsArgs* args, const TapsEnd& end, long p, long c, int n) {
+inline void tap_block(const TapsArgs* args, const SumEnd& end, long p, long c, int n) {
   const auto load = [n](const float* from) { return kWhole ? v_load(from) : v_load_n(from, n); };
   V sums[kPixels];
   const V bias = load(args->bias + c);
@@ -55,7 +36,7 @@ inline void tap_block(const TapsArgs* args, const TapsEnd& end, long p, long c, 
 }
 
 template <int kPixels>
-inline void tap_channels(const TapsArgs* args, const TapsEnd& end, long p) {
+inline void tap_channels(const TapsArgs* args, const SumEnd& end, long p) {
   const long channels = args->channels;
   long c = 0;
   for (; c + kLanes <= channels; c += kLanes) tap_block<kPixels, true>(args, end, p, c, kLanes);
@@ -83,7 +64,7 @@ __attribute__((always_inline)) inline void add_value(V (&sums)[kPairRows * kPixe
 
 // Of kPixels pixels of each of two rows.
 template <int kPixels, bool kWhole>
-inline void row_block(const TapRowsArgs* args, const TapsEnd& end, long p, long c, int n) {
+inline void row_block(const TapRowsArgs* args, const SumEnd& end, long p, long c, int n) {
   const auto load = [n](const float* from) { return kWhole ? v_load(from) : v_load_n(from, n); };
   const long channels = args->channels, src_row = args->src_row, dst_row = args->dst_row;
   V w[kSide * kSide], sums[kPairRows * kPixels];
@@ -113,7 +94,7 @@ inline void row_block(const TapRowsArgs* args, const TapsEnd& end, long p, long 
 }
 
 template <int kPixels>
-inline void row_channels(const TapRowsArgs* args, const TapsEnd& end, long p) {
+inline void row_channels(const TapRowsArgs* args, const SumEnd& end, long p) {
   const long channels = args->channels;
   long c = 0;
   for (; c + kLanes <= channels; c += kLanes) row_block<kPixels, true>(args, end, p, c, kLanes);
@@ -124,7 +105,7 @@ inline void row_channels(const TapRowsArgs* args, const TapsEnd& end, long p) {
 }  // namespace
 
 void OCTET_ISA(depthwise_taps)(const TapsArgs* args) {
-  const TapsEnd end(args->end);
+  const SumEnd end(args->end);
   long p = 0;
   for (; p + kTapPixels <= args->count; p += kTapPixels) tap_channels<kTapPixels>(args, end, p);
   if (p + 4 <= args->count) tap_channels<4>(args, end, p), p += 4;
@@ -133,7 +114,7 @@ void OCTET_ISA(depthwise_taps)(const TapsArgs* args) {
 
 void OCTET_ISA(depthwise_rows)(const TapRowsArgs* args) {
   constexpr int kPixels = 5;
-  const TapsEnd end(args->end);
+  const SumEnd end(args->end);
   long p = 0;
   for (; p + kPixels <= args->count; p += kPixels) row_channels<kPixels>(args, end, p);
   for (; p < args->count; ++p) row_channels<1>(args, end, p);

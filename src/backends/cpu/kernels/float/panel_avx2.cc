@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/float/vec_avx2.h"
+
+#define OCTET_ISA(name) name##_avx2
+#include "backends/cpu/kernels/float/panel_body.h"

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel of panel.h for one instruction set. The including file defines OCTET_ISA(name) and includes its vec header.
+#pragma once
+
+#include "backends/cpu/kernels/float/panel.h"
+#include "backends/cpu/kernels/float/sum_end_body.h"
+
+namespace octet {
+namespace {
+
+// Pixels whose sums of a whole panel fill the registers: 28 of 32, or 12 of 16.
+constexpr int kPanelPixels = kLanes == 16 ? 14 : 6;
+
+// The value of pixel `i`: offsets that an address holds without a register for each pixel. `far` is seven pixels behind `near`.
+__attribute__((always_inline)) inline const float* panel_value(const float* near, const float* far,
+                                                               long step, long step3, long step5,
+                                                               int i) {
+  const float* base = i < 7 ? near : far;
+  switch (i % 7) {
+    case 0:
+      return base;
+    case 1:
+      return base + step;
+    case 2:
+      return base + 2 * step;
+    case 3:
+      return base + step3;
+    case 4:
+      return base + 4 * step;
+    case 5:
+      return base + step5;
+    default:
+      return base + 2 * step3;
+  }
+}
+
+template <int kPixels, int kVectors>
+__attribute__((always_inline)) inline void panel_products(const PanelArgs* args, const float* src,
+                                                          V (&sums)[kPixels * kVectors]) {
+  const long step = args->src_step, step3 = 3 * step, step5 = 5 * step, length = args->run_length;
+  const float* weights = args->weights;
+  for (long run = 0; run < args->run_count; ++run) {
+    const float* near = src + args->runs[run];
+    const float* far = near + 7 * step;
+    for (long k = 0; k < length; ++k, ++near, ++far, weights += kVectors * kLanes) {
+      V w[kVectors];
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) w[v] = v_load(weights + v * kLanes);
+#pragma GCC unroll 14
+      for (int i = 0; i < kPixels; ++i) {
+        const V x = v_set(*panel_value(near, far, step, step3, step5, i));
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v)
+          sums[i * kVectors + v] = v_fma(x, w[v], sums[i * kVectors + v]);
+      }
+    }
+  }
+}
+
+// Pixels from `p` on.
+template <int kPixels, int kVectors>
+__attribute__((noinline)) void panel_block(const PanelArgs* args, const SumEnd& given, long p) {
+  V sums[kPixels * kVectors];
+#pragma GCC unroll 2
+  for (int v = 0; v < kVectors; ++v) {
+    const V bias = v_load(args->bias + v * kLanes);
+#pragma GCC unroll 14
+    for (int i = 0; i < kPixels; ++i) sums[i * kVectors + v] = bias;
+  }
+  panel_products<kPixels, kVectors>(args, args->src + p * args->src_step, sums);
+  const SumEnd end = given;
+  const int rest = static_cast<int>(args->channels) - (kVectors - 1) * kLanes;
+  if (args->residual != nullptr) {
+    const float* residual = args->residual + p * args->residual_step;
+#pragma GCC unroll 14
+    for (int i = 0; i < kPixels; ++i, residual += args->residual_step) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) {
+        V& sum = sums[i * kVectors + v];
+        sum = v_add(sum, v_load_n(residual + v * kLanes, v + 1 < kVectors ? kLanes : rest));
+      }
+    }
+  }
+#pragma GCC unroll 28
+  for (V& sum : sums) sum = end(sum);
+  float* dst = args->dst + p * args->dst_step;
+#pragma GCC unroll 14
+  for (int i = 0; i < kPixels; ++i, dst += args->dst_step) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v)
+      v_store_n(dst + v * kLanes, sums[i * kVectors + v], v + 1 < kVectors ? kLanes : rest);
+  }
+}
+
+template <int kPixels, int kVectors>
+inline void panel_block_of(const PanelArgs* args, const SumEnd& end, long p, long pixels) {
+  if (pixels == kPixels) return panel_block<kPixels, kVectors>(args, end, p);
+  if constexpr (kPixels > 1) panel_block_of<kPixels - 1, kVectors>(args, end, p, pixels);
+}
+
+// In blocks of nearly as many pixels: small ones leave the multipliers waiting.
+template <int kVectors>
+inline void panel_blocks(const PanelArgs* args) {
+  const SumEnd end(args->end);
+  for (long p = 0; p < args->count;) {
+    const long left = args->count - p, blocks = (left + kPanelPixels - 1) / kPanelPixels;
+    const long pixels = (left + blocks - 1) / blocks;
+    panel_block_of<kPanelPixels, kVectors>(args, end, p, pixels);
+    p += pixels;
+  }
+}
+
+}  // namespace
+
+void OCTET_ISA(panel)(const PanelArgs* args) {
+  args->channels > kLanes ? panel_blocks<2>(args) : panel_blocks<1>(args);
+}
+
+}  // namespace octet

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/float/vec_vnni.h"
+
+#define OCTET_ISA(name) name##_vnni
+#include "backends/cpu/kernels/float/panel_body.h"

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// f32 convolution of images by our own kernels: bias, residual, activation and rounding in registers. What they do not take is f_conv.cc's.
+#include "backends/cpu/device.h"
+#include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/f_panels.h"
+#include "backends/cpu/lower/f_sum_end.h"
+
+namespace octet {
+
+Offer lower_f_conv_panels(const LowerRequest& request) {
+  if (std::string reason = panel_conv_reject(request); !reason.empty()) return Reject{reason};
+  const Shape& taps = request.inputs[1].shape;
+  const ConvGeometry g = conv_geometry(request.node, request.inputs[0].shape, taps);
+  const Isa isa = isa_of(request.target);
+  const PanelSpec spec{.geometry = g,
+                       .kernel = panel_kernel(isa),
+                       .end = sum_end_of(request.node),
+                       .residual_input = request.has_input(3) ? size_t{3} : size_t{0},
+                       .threads = request.target.threads};
+  // A vector of which most lanes are idle.
+  if (g.groups > 1 && 2 * g.out_channels_per_group() < spec.kernel.lanes)
+    return Reject{"groups have too few channels"};
+  const s64 channels = g.in_channels_per_group(), window = g.window.kernel_elements();
+  Candidate candidate = panel_candidate(
+      request, spec,
+      {g.groups, g.out_channels_per_group(), window, channels, channels * window, 1, window});
+  candidate.kernel = kernel_name("f32", "conv", isa);
+  return candidate;
+}
+
+}  // namespace octet

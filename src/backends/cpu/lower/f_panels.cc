@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/lower/f_panels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/device.h"
+#include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/f_dnnl.h"
+#include "backends/cpu/lower/q_common.h"
+#include "backends/cpu/lower/rounding.h"
+#include "backends/cpu/lower/unit_rates.h"
+#include "backends/host/queue.h"
+
+namespace octet {
+namespace {
+
+constexpr s64 kBytes = sizeof(f32);
+// Below this many multiply-adds, waking a thread costs more than it saves.
+constexpr s64 kSerialMacs = 500000;
+// Pixels of a row where an image's rows follow each other, and what they are a multiple of: the blocks of the kernels.
+constexpr s64 kFlatRow = 84, kFlatBlock = 42;
+
+s64 up(s64 count, s64 to) { return (count + to - 1) / to * to; }
+s64 parts(s64 count, s64 of) { return (count + of - 1) / of; }
+
+s64 macs(const ConvGeometry& g) {
+  return g.batch * g.out_channels * g.in_channels_per_group() * g.window.kernel_elements() *
+         g.window.out_elements();
+}
+
+bool pads(const WindowAxis& axis) {
+  return axis.pad_begin > 0 ||
+         (axis.out - 1) * axis.stride - axis.pad_begin + axis.extent() > axis.in;
+}
+
+bool copies(const ConvGeometry& g) {
+  return pads(g.window.h()) || pads(g.window.w()) || spread_pixels(g.in_channels) != g.in_channels;
+}
+
+// What output pixels of a strip read of a row, and rows of it.
+s64 read_by(const WindowAxis& axis, s64 outputs) {
+  return (outputs - 1) * axis.stride + axis.extent();
+}
+
+PixelStrides copy_strides(const ConvGeometry& g) {
+  const s64 pixel = spread_pixels(g.in_channels);
+  return {pixel, pixel * read_by(g.window.w(), g.window.w().out), 0};
+}
+
+// Rows of output whose input takes half of a core's cache.
+s64 cached_rows(const ConvGeometry& g) {
+  const s64 row = copy_strides(g).row * g.window.h().stride * kBytes;
+  return std::clamp<s64>(core_cache_bytes() / 2 / std::max<s64>(row, 1), 1,
+                         std::max<s64>(g.window.h().out, 1));
+}
+
+s64 copy_elements(const ConvGeometry& g) {
+  return copies(g) ? up(copy_strides(g).row * read_by(g.window.h(), cached_rows(g)), 16) : 0;
+}
+
+// Of a dense matrix the rows are the pixels of an image of one row.
+PixelStrides strides_of(const PanelSpec& spec, const Shape& shape, const Placement& placement) {
+  if (!spec.image) return {shape[1], 0, 0};
+  return image_strides(shape, placement);
+}
+
+bool reads_single_pixels(const ConvGeometry& g) {
+  const auto single = [](const WindowAxis& axis) {
+    return axis.kernel == 1 && axis.stride == 1 && !pads(axis);
+  };
+  return single(g.window.h()) && single(g.window.w());
+}
+
+// All pixels of all images as one image, in rows for the threads.
+ConvGeometry flattened(const ConvGeometry& g, s64 threads) {
+  const s64 pixels = g.batch * g.window.out_elements();
+  const s64 share = macs(g) > kSerialMacs ? up(parts(pixels, threads), kFlatBlock) : kFlatRow;
+  ConvGeometry flat = g;
+  flat.batch = 1;
+  WindowAxis &h = flat.window.axes[1], &w = flat.window.axes[2];
+  w.in = w.out = std::min({kFlatRow, share, pixels});
+  h.in = h.out = parts(pixels, w.out);
+  return flat;
+}
+
+Shape input_shape(const ConvGeometry& g) {
+  return {g.batch, g.in_channels, g.window.h().in, g.window.w().in};
+}
+
+}  // namespace
+
+s64 spread_pixels(s64 channels) { return channels + (channels * kBytes % 4096 == 0 ? 16 : 0); }
+
+PixelStrides image_strides(const Shape& shape, const Placement& placement) {
+  const Placement filled = nhwc_placement(shape, placement);
+  return {filled.pixel_stride, filled.row_stride, filled.image_stride};
+}
+
+// Two vectors for each value loaded, or one, which waits for loads; what is begun and stored.
+f64 panel_cycles(s64 lanes, s64 pixels, s64 values, s64 outs) {
+  const s64 vectors = parts(outs, lanes), pairs = vectors / kPanelVectors;
+  const f64 value = 1.05 * static_cast<f64>(pairs) + 0.72 * static_cast<f64>(vectors % 2);
+  constexpr f64 kStored = 2;
+  return static_cast<f64>(pixels) *
+         (value * static_cast<f64>(values) + kStored * static_cast<f64>(vectors));
+}
+
+void RowCopy::operator()(const f32* image, s64 first, s64 count, f32* dst) const noexcept {
+  const auto bytes = [](s64 elements) { return static_cast<size_t>(elements * kBytes); };
+  const s64 inside = std::clamp<s64>(columns, 0, width - left);
+  for (s64 y = first; y < first + count; ++y, dst += to.row) {
+    if (y < 0 || y >= rows) {
+      std::memset(dst, 0, bytes(to.row));
+      continue;
+    }
+    const s64 last = std::min(inside, pixels - y * columns);
+    const f32* src = image + y * from.row;
+    std::memset(dst, 0, bytes(left * to.pixel));
+    if (from.pixel == to.pixel) {
+      std::memcpy(dst + left * to.pixel, src, bytes(last * to.pixel));
+    } else {
+      for (s64 x = 0; x < last; ++x)
+        std::memcpy(dst + (left + x) * to.pixel, src + x * from.pixel, bytes(channels));
+    }
+    std::memset(dst + (left + last) * to.pixel, 0, bytes((width - left - last) * to.pixel));
+  }
+}
+
+PackedPanels::PackedPanels(const Tensor& given, const Tensor& given_bias, const PanelWeights& from,
+                           s64 lanes) {
+  const s64 outs = up(from.outs, lanes), values = from.taps * from.channels;
+  weights = Tensor(Dtype::f32, Shape{from.groups, outs * values});
+  bias = Tensor(Dtype::f32, Shape{from.groups, outs});
+  f32* to = weights.mutable_as<f32>().data();
+  const auto pack_row = [&](const f32* first, s64 begin, s64 width) {
+    for (s64 o = begin; o < begin + width; ++o)
+      *to++ = o < from.outs ? first[o * from.out_stride] : 0.0f;
+  };
+  for (s64 g = 0; g < from.groups; ++g) {
+    const f32* group = given.as<f32>().data() + g * from.outs * values;
+    for (s64 begin = 0; begin < outs; begin += kPanelVectors * lanes) {
+      const s64 width = std::min(kPanelVectors * lanes, outs - begin);
+      for (s64 v = 0; v < values; ++v)
+        pack_row(
+            group + v / from.channels * from.tap_stride + v % from.channels * from.channel_stride,
+            begin, width);
+    }
+  }
+  if (!given_bias) return;
+  for (s64 i = 0; i < from.groups * from.outs; ++i)
+    bias.mutable_as<f32>()[static_cast<size_t>(i / from.outs * outs + i % from.outs)] =
+        given_bias.as<f32>()[static_cast<size_t>(i)];
+}
+
+PanelKernel panel_kernel(Isa isa) {
+  if (isa.has(Isa::vnni)) return {16, panel_vnni};
+  return {8, isa.has(Isa::avx2) ? panel_avx2 : nullptr};
+}
+
+s64 panel_workspace_bytes(const PanelSpec& spec) {
+  const ConvGeometry& g = spec.geometry;
+  s64 elements = copy_elements(g);
+  if (reads_single_pixels(g))
+    elements = std::max(elements, copy_elements(flattened(g, spec.threads)));
+  return elements * kBytes * spec.threads;
+}
+
+PanelProduct::PanelProduct(const PanelSpec& spec, const BindArgs& bind)
+    : spec_(spec),
+      packed_(bind.prepared_as<PackedPanels>()),
+      x_(strides_of(spec, input_shape(spec.geometry), bind.inputs[0])),
+      y_(strides_of(spec, spec.geometry.output_shape(), bind.outputs[0])),
+      pixels_(spec.geometry.window.out_elements()),
+      copies_(copies(spec.geometry)),
+      group_panels_(
+          parts(spec.geometry.out_channels_per_group(), spec.kernel.lanes * kPanelVectors)) {
+  panels_ = group_panels_ * spec.geometry.groups;
+  if (spec.residual_input != 0)
+    residual_ = strides_of(spec, spec.geometry.output_shape(), bind.inputs[spec.residual_input]);
+  flatten();
+  plan_copy();
+  cut();
+  list_runs(copies_ ? copy_.to : x_);
+}
+
+// Windows of one pixel each: rows and images that follow each other are one row, and are cut anew.
+void PanelProduct::flatten() {
+  const ConvGeometry& g = spec_.geometry;
+  const WindowAxis &h = g.window.h(), &w = g.window.w();
+  const auto follows = [&](const PixelStrides& s) {
+    return (h.out == 1 || s.row == w.out * s.pixel) &&
+           (g.batch == 1 || s.image == h.out * w.out * s.pixel);
+  };
+  if (!reads_single_pixels(g) || !follows(x_) || !follows(y_) ||
+      (spec_.residual_input != 0 && !follows(residual_)))
+    return;
+  pixels_ = g.batch * h.out * w.out;
+  spec_.geometry = flattened(g, spec_.threads);
+  for (PixelStrides* s : {&x_, &y_, &residual_}) s->row = spec_.geometry.window.w().out * s->pixel;
+}
+
+void PanelProduct::plan_copy() {
+  const ConvGeometry& g = spec_.geometry;
+  const WindowAxis &h = g.window.h(), &w = g.window.w();
+  const s64 width = read_by(w, w.out);
+  copy_ = {.from = x_,
+           .to = copy_strides(g),
+           .rows = h.in,
+           .columns = w.in,
+           .pixels = reads_single_pixels(g) ? pixels_ : h.in * w.in,
+           .channels = g.in_channels,
+           .left = std::clamp<s64>(w.pad_begin, 0, width),
+           .width = width};
+  copy_elements_ = copy_elements(g);
+}
+
+// Strips of rows for the threads, and panels where there are too few of those or weights are what is read most.
+void PanelProduct::cut() {
+  const ConvGeometry& g = spec_.geometry;
+  const s64 rows = g.window.h().out, threads = macs(g) > kSerialMacs ? spec_.threads : 1;
+  strip_rows_ = cached_rows(g);
+  const s64 weights = packed_->weights.elements();
+  const s64 inputs = g.batch * g.in_channels * g.window.in_elements();
+  const s64 missing = parts(threads, g.batch);
+  if (threads > 1 && weights <= 8 * inputs)
+    strip_rows_ = std::min(strip_rows_, parts(rows, missing));
+  strips_ = parts(rows, strip_rows_);
+  panel_parts_ = std::min(panels_, parts(threads, g.batch * strips_));
+}
+
+void PanelProduct::list_runs(const PixelStrides& source) {
+  const ConvGeometry& g = spec_.geometry;
+  const WindowAxis &h = g.window.h(), &w = g.window.w();
+  const bool joined = g.groups == 1 && w.dilation == 1 && source.pixel == g.in_channels;
+  run_length_ = g.in_channels_per_group() * (joined ? w.kernel : 1);
+  for (s64 ky = 0; ky < h.kernel; ++ky) {
+    for (s64 kx = 0; kx < (joined ? 1 : w.kernel); ++kx)
+      runs_.push_back(ky * h.dilation * source.row + kx * w.dilation * source.pixel);
+  }
+}
+
+PanelProduct::Unit PanelProduct::unit_at(s64 index) const noexcept {
+  const s64 part = index % panel_parts_, strip = index / panel_parts_ % strips_;
+  const s64 row = strip * strip_rows_;
+  const s64 begin = panels_ * part / panel_parts_, end = panels_ * (part + 1) / panel_parts_;
+  return {index / panel_parts_ / strips_, row,
+          std::min(strip_rows_, spec_.geometry.window.h().out - row), begin, end - begin};
+}
+
+PanelProduct::Source PanelProduct::source_of(const StepArgs& args, const Unit& unit,
+                                             int thread) const noexcept {
+  const f32* image = f32_input(args, 0) + unit.image * x_.image;
+  const WindowAxis& h = spec_.geometry.window.h();
+  if (!copies_) return {image + unit.row * h.stride * x_.row, x_};
+  f32* to = reinterpret_cast<f32*>(args.workspace) + thread * copy_elements_;
+  copy_(image, unit.row * h.stride - h.pad_begin, read_by(h, unit.rows), to);
+  return {to, copy_.to};
+}
+
+// One panel, by all rows of a strip.
+void PanelProduct::run_panel(const StepArgs& args, const Unit& unit,
+                             const Source& source) const noexcept {
+  const ConvGeometry& g = spec_.geometry;
+  const s64 width = spec_.kernel.lanes * kPanelVectors, outs = g.out_channels_per_group();
+  const s64 group = unit.panel / group_panels_, first = unit.panel % group_panels_ * width;
+  const s64 values = g.in_channels_per_group() * g.window.kernel_elements();
+  const s64 channel = group * outs + first, columns = g.window.w().out;
+  const f32* weights = packed_->weights.as<f32>().data();
+  const f32* bias = packed_->bias.as<f32>().data();
+  PanelArgs panel{
+      .src = source.values + group * g.in_channels_per_group(),
+      .src_step = g.window.w().stride * source.strides.pixel,
+      .runs = runs_.data(),
+      .run_count = static_cast<s64>(runs_.size()),
+      .run_length = run_length_,
+      .weights = weights + group * up(outs, spec_.kernel.lanes) * values + first * values,
+      .bias = bias + group * up(outs, spec_.kernel.lanes) + first,
+      .residual = nullptr,
+      .dst = nullptr,
+      .dst_step = y_.pixel,
+      .residual_step = residual_.pixel,
+      .count = 0,
+      .channels = std::min(width, outs - first),
+      .end = spec_.end};
+  f32* out = f32_output(args, 0) + unit.image * y_.image + channel;
+  const f32* residual = spec_.residual_input == 0 ? nullptr
+                                                  : f32_input(args, spec_.residual_input) +
+                                                        unit.image * residual_.image + channel;
+  for (s64 r = 0; r < unit.rows; ++r, panel.src += g.window.h().stride * source.strides.row) {
+    const s64 row = unit.row + r;
+    panel.dst = out + row * y_.row;
+    if (residual != nullptr) panel.residual = residual + row * residual_.row;
+    panel.count = std::min(columns, pixels_ - row * columns);
+    spec_.kernel.function(&panel);
+  }
+}
+
+void PanelProduct::run(const StepArgs& args, const Unit& unit, int thread) const noexcept {
+  const Source source = source_of(args, unit, thread);
+  Unit one = unit;
+  for (s64 i = 0; i < unit.panels; ++i, ++one.panel) run_panel(args, one, source);
+}
+
+void PanelProduct::operator()(const StepArgs& args) const noexcept {
+  const s64 units = spec_.geometry.batch * strips_ * panel_parts_;
+  const auto body = [&](s64 begin, s64 end, int thread) {
+    for (s64 i = begin; i < end; ++i) run(args, unit_at(i), thread);
+  };
+  if (macs(spec_.geometry) <= kSerialMacs) return body(0, units, 0);
+  pool_of(args).parallel_for(units, body);
+}
+
+std::string panel_conv_reject(const LowerRequest& request) {
+  if (std::string reason = float_reject(request); !reason.empty()) return reason;
+  if (request.inputs[0].shape.rank() != 4) return "the input is not an image";
+  if (request.constant(1) == nullptr) return "the weights are not constant";
+  if (request.has_input(2) && request.constant(2) == nullptr) return "the bias is not constant";
+  if (request.constant(0) != nullptr) return "the input is constant";
+  if (request.constant(3) != nullptr) return "the residual is constant";
+  if (request.outputs[0].shape.elements() == 0) return "the output is empty";
+  if (multiplies_bf16(request)) return "the products are of bf16";
+  return {};
+}
+
+Candidate panel_image_candidate(const LowerRequest& request, size_t residual_input) {
+  Candidate candidate;
+  candidate.note = rounding_note(request.node);
+  candidate.macs_per_cycle = real_unit_rate(isa_of(request.target));
+  candidate.close = true;
+  candidate.inputs.assign(request.inputs.size(), Layout::linear);
+  candidate.inputs[0] = Layout::nhwc;
+  candidate.outputs = {Layout::nhwc};
+  if (residual_input != 0) {
+    candidate.inputs[residual_input] = Layout::nhwc;
+    candidate.overwrites = {residual_input};
+  }
+  candidate.strided = candidate.writes_slices = true;
+  candidate.holds = {false, true, request.has_input(2)};
+  return candidate;
+}
+
+Candidate panel_candidate(const LowerRequest& request, const PanelSpec& spec,
+                          const PanelWeights& from) {
+  Candidate candidate = panel_image_candidate(request, spec.residual_input);
+  if (!spec.image) {
+    candidate.inputs.assign(request.inputs.size(), Layout::linear);
+    candidate.outputs = {Layout::linear};
+    candidate.strided = candidate.writes_slices = false;
+  }
+  const ConvGeometry& g = spec.geometry;
+  candidate.cost = static_cast<f64>(g.batch * g.groups) *
+                   panel_cycles(spec.kernel.lanes, g.window.out_elements(),
+                                from.taps * from.channels, from.outs);
+  candidate.workspace_bytes = panel_workspace_bytes(spec);
+  const Tensor weights = *request.constant(1);
+  const Tensor bias = request.has_input(2) ? *request.constant(2) : Tensor();
+  candidate.prepare = [weights, bias, from, lanes = spec.kernel.lanes](const BindArgs&) {
+    const std::string key = fmt::format("panels {} {} {} {} {} {}", lanes, from.groups, from.outs,
+                                        from.taps, from.channels, from.out_stride);
+    return std::vector<Preparation>{preparation<PackedPanels>(
+        key, {weights, bias}, [=] { return PackedPanels(weights, bias, from, lanes); })};
+  };
+  candidate.bind = [spec](const BindArgs& bind) -> RunStep { return PanelProduct(spec, bind); };
+  return candidate;
+}
+
+}  // namespace octet
