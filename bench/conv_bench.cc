@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Speed of the integer convolution kernels on the layers of real classifiers, one thread: GMAC/s, and how many times the
-// floor of its unit the fastest run took (docs/performance.md says what the floors are).
+// floor of its unit the fastest run took (bench/results/2026-11.md says what the floors are).
 // Usage: conv_bench [repetitions] [part of a layer's name]
 #include <fmt/format.h>
 

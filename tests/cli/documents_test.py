@@ -162,6 +162,12 @@ class Links(unittest.TestCase):
         self.assertEqual(wrong, [])
         self.assertGreater(seen, 100)
 
+    def test_the_changes_are_those_of_this_version(self):
+        version = re.search(r"^project\(Octet VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.M).group(1)
+        changes = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
+        self.assertEqual(changes[0], version)
+        self.assertTrue(all(re.fullmatch(r"\d+\.\d+\.\d+", change) for change in changes), changes)
+
     def linked(self, page):
         """The files that a page links to."""
         paths = re.findall(r"\]\(([^)\s#]+)(?:#[^)\s]*)?\)", page.read_text())

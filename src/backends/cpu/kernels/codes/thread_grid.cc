@@ -9,7 +9,7 @@ namespace octet {
 namespace {
 
 // Bytes a cycle: weights come from the cache that all cores share, other threads' pixels from the caches of their cores
-// (27 and 13 GB/s for each of 16 threads that read at the same time: docs/performance.md).
+// (27 and 13 GB/s for each of 16 threads that read at the same time: bench/results/2026-11.md).
 constexpr f64 kWeightRate = 9;
 constexpr f64 kForeignRate = 4;
 
