@@ -202,6 +202,76 @@ TEST(Detector, PriorBoxesAndSoftmax) {
   expect_box(found[0], {24, 10, 32, 14, 1, 1});
 }
 
+// SCRFD's: two boxes of each cell, from its corner.
+TEST(Detector, DistancesOfSeveralBoxesOfACell) {
+  const Tensor scores = rows({4, 1}, {0.1F, 0.75, 0.5, 0.1F}),
+               boxes = rows({4, 4}, {9, 9, 9, 9, 0.5, 0.25, 1, 0.5, 0.5, 0, 0.5, 1, 9, 9, 9, 9});
+  const auto found = decoded(
+      R"({"boxes": {"output": 1}, "classes": {"output": 0}, "box": "distances", "per_cell": 2, "strides": [16]})",
+      {scores, boxes});
+  ASSERT_EQ(found.size(), 2U);
+  expect_box(found[0], {-8, -4, 16, 8, 0.75, 0});
+  expect_box(found[1], {8, 0, 24, 16, 0.5, 0});
+}
+
+// NanoDet's: as likely 1 as 2 cells to the left, 0 to the right, 1 up and 2 down.
+TEST(Detector, DistancesAsBins) {
+  const f32 sure = 1000;
+  const Tensor out = rows({1, 2, 13}, {0.75,      0, sure, sure, sure, 0, 0, 0, sure, 0, 0, 0, sure,
+                                       /**/ 0.1F, 0, 0,    0,    0,    0, 0, 0, 0,    0, 0, 0, 0});
+  const std::string json =
+      R"({"classes": {"output": 0, "count": 1}, "boxes": {"output": 0, "first": 1, "count": 12}, "box": "distances",
+      "strides": [16], "offset": 0.5, "bins": )";
+  const auto found = decoded(json + "3}", {out});
+  ASSERT_EQ(found.size(), 1U);
+  // Sides in the order left, top, right, bottom.
+  expect_box(found[0], {8 - 24, 8, 8 + 16, 8 + 32, 0.75, 0});
+  expect_error([&] { decoded(json + "4}", {out}); }, Error::Code::invalid_argument,
+               {"12 numbers; expected 16"});
+}
+
+// FastestDet's: a map whose cells say how far their box is from them at most a cell, and which share of the image it takes.
+TEST(Detector, BoundedBoxesOfMaps) {
+  const Tensor out = rows({1, 7, 1, 2}, {0, 1, /**/ 0, 0, 0, 0, 0, 0, 0, 0, /**/ 0, 0.25, 0, 0.5});
+  const std::string json =
+      R"({"layout": "maps", "objectness": {"output": 0, "count": 1}, "boxes": {"output": 0, "first": 1, "count": 4},
+      "classes": {"output": 0, "first": 5}, "box": "bounded", "strides": [16], "powers": )";
+  const auto found = decoded(json + "[2, 0]}", {out});
+  ASSERT_EQ(found.size(), 1U);
+  expect_box(found[0], {16 - 8, 0 - 4, 16 + 8, 0 + 4, 0.25, 1});
+  EXPECT_EQ(decoded(json + "[0, 0], \"overlap\": 1}", {out}).size(), 2U);
+  expect_error(
+      [&] {
+        decoded(json + "[1, 1]}", {rows({1, 7, 2}, std::vector<f32>(14))});
+      },
+      Error::Code::invalid_argument, {"expected f32[1,K,H,W]"});
+}
+
+TEST(Detector, TheLastClassMayBeTheBackground) {
+  const Tensor boxes = rows({2, 4}, {0, 0, 8, 8, 16, 0, 24, 8}),
+               scores = rows({2, 3}, {0.25, 0.5, 1, 0.75, 0, 1});
+  const auto found =
+      decoded(R"({"boxes": {"output": 0}, "classes": {"output": 1}, "background": "last"})",
+              {boxes, scores});
+  ASSERT_EQ(found.size(), 2U);
+  expect_box(found[0], {16, 0, 24, 8, 0.75, 0});
+  expect_box(found[1], {0, 0, 8, 8, 0.5, 1});
+}
+
+// Graphs that end in suppression of their own, or need none.
+TEST(Detector, LabelsAsNumbers) {
+  const Tensor out = rows({1, 4, 6}, {0,      0, 8, 8, 0.75, 17,  1, 0, 8, 8, 0.5, 17,
+                                      /**/ 0, 0, 8, 8, 0.3F, NAN, 0, 0, 0, 0, 0,   -1});
+  const auto found = decoded(
+      R"({"boxes": {"output": 0, "count": 4}, "classes": {"output": 0, "first": 4, "count": 1},
+      "labels": {"output": 0, "first": 5, "count": 1}, "overlap": 1})",
+      {out});
+  ASSERT_EQ(found.size(), 3U);
+  expect_box(found[0], {0, 0, 8, 8, 0.75, 17});
+  expect_box(found[1], {1, 0, 8, 8, 0.5, 17});
+  EXPECT_EQ(found[2].label, 0);
+}
+
 TEST(Detector, SharesOfTheInput) {
   const Tensor boxes = rows({2, 4}, {0.25, 0.5, 0.5, 1, 0, 0, 1, 1});
   const Tensor scores = rows({2, 2}, {0.1F, 0.75, 1, NAN});
@@ -243,6 +313,15 @@ TEST(Detector, WhatIsNoDescription) {
            {"{" + fields + R"(, "most": 0})", "'most' is not an integer"},
            {"{" + fields + R"(, "variances": [1]})", "two numbers"},
            {"{" + fields + R"(, "backgroud": true})", "'backgroud' is not known"},
+           {"{" + fields + R"(, "background": "middle"})", "neither true, false"},
+           {"{" + fields + R"(, "powers": [1]})", "two numbers"},
+           {"{" + fields + R"(, "powers": [1, -1]})", "not from 0 to 16"},
+           {"{" + fields + R"(, "powers": [1, 1], "score": "root"})", "give one of them"},
+           {"{" + fields + R"(, "bins": 8})", "'bins' are of 'distances'"},
+           {"{" + fields + R"(, "per_cell": 2})", "'per_cell' is of 'grid'"},
+           {"{" + fields + R"(, "box": "distances", "strides": [8], "bins": 0})",
+            "'bins' is not an integer"},
+           {"{" + fields + R"(, "box": "distances"})", "need 'strides'"},
            {std::string(64, '['), "nested deeper"}}) {
     expect_error([&json = json] { Detector::from_json(json, "d.json"); },
                  Error::Code::invalid_argument, {"d.json", says});

@@ -17,20 +17,23 @@ struct Detector::Impl {
 
 namespace {
 
-// Rows of one output: [1,N,K], [N,K], or [1,K,N] where the description says columns.
+// Rows of one output: [1,N,K], [N,K], or as the description says [1,K,N] or [1,K,H,W].
 class Rows {
  public:
-  Rows(const Tensor& tensor, const std::string& name, bool columns) : columns_(columns) {
+  Rows(const Tensor& tensor, const std::string& name, Layout layout)
+      : columns_(layout != Layout::rows) {
     const Shape& shape = tensor.shape();
     const int rank = static_cast<int>(shape.rank());
-    const bool fits = tensor.dtype() == Dtype::f32 && (rank == 2 || (rank == 3 && shape[0] == 1));
-    if (!fits) {
+    const bool maps = layout == Layout::maps;
+    const bool sized = maps ? rank == 4 : rank == 2 || rank == 3;
+    if (tensor.dtype() != Dtype::f32 || !sized || (rank > 2 && shape[0] != 1)) {
       fail(Error::Code::invalid_argument,
-           "the detector's output '{}' is {}; expected f32[1,N,K] of one sample", name,
-           to_string(tensor.type()));
+           "the detector's output '{}' is {}; expected f32[{}] of one sample", name,
+           to_string(tensor.type()), maps ? "1,K,H,W" : "1,N,K");
     }
-    count_ = shape[columns ? rank - 1 : rank - 2];
-    width_ = shape[columns ? rank - 2 : rank - 1];
+    const int first = maps ? 1 : rank - 2;
+    width_ = shape[columns_ ? first : rank - 1];
+    count_ = columns_ ? shape[rank - 1] * (maps ? shape[2] : 1) : shape[first];
     values_ = tensor.as<f32>();
   }
 
@@ -49,12 +52,12 @@ class Rows {
 // The rows of several outputs, one after another.
 class Field {
  public:
-  Field(const DetectorField& form, bool columns, std::span<const TensorInfo> infos,
+  Field(const DetectorField& form, Layout layout, std::span<const TensorInfo> infos,
         std::span<const Tensor> outputs)
       : first_(form.first), width_(form.count) {
     for (const DetectorOutput& wanted : form.outputs) {
       const size_t at = index_of(wanted, infos);
-      parts_.emplace_back(outputs[at], infos[at].name, columns);
+      parts_.emplace_back(outputs[at], infos[at].name, layout);
       const Rows& rows = parts_.back();
       const s64 count = form.count > 0 ? form.count : rows.width() - first_;
       if (count < 1 || first_ + count > rows.width()) {
@@ -109,7 +112,9 @@ struct Prior {
 void add_priors(const DetectorForm& form, size_t level, f64 left, f64 top,
                 std::vector<Prior>& priors) {
   const auto step = static_cast<f64>(form.strides[level]);
-  if (form.box == BoxForm::grid) return priors.push_back({left, top, step, step});
+  if (form.box != BoxForm::anchors)
+    return void(
+        priors.insert(priors.end(), static_cast<size_t>(form.per_cell), {left, top, step, step}));
   for (const auto& [width, height] : form.anchors[level])
     priors.push_back({left * step, top * step, width, height});
 }
@@ -121,7 +126,8 @@ s64 priors_in(const DetectorForm& form, s64 width, s64 height) {
   for (size_t level = 0; level < form.strides.size(); ++level) {
     const s64 stride = form.strides[level];
     const s64 rows = (height + stride - 1) / stride, columns = (width + stride - 1) / stride;
-    const s64 of_cell = form.box == BoxForm::grid ? 1 : std::ssize(form.anchors[level]);
+    const s64 of_cell =
+        form.box == BoxForm::anchors ? std::ssize(form.anchors[level]) : form.per_cell;
     count += std::min(rows * columns, kMost) * of_cell;
   }
   return count;
@@ -148,9 +154,10 @@ class Decoding {
            std::span<const Tensor> outputs, Preprocess::Size size)
       : form_(form),
         size_(size),
-        boxes_(form.boxes, form.columns, infos, outputs),
-        classes_(form.classes, form.columns, infos, outputs) {
-    if (form.objectness) objectness_.emplace(*form.objectness, form.columns, infos, outputs);
+        boxes_(form.boxes, form.layout, infos, outputs),
+        classes_(form.classes, form.layout, infos, outputs) {
+    if (form.objectness) objectness_.emplace(*form.objectness, form.layout, infos, outputs);
+    if (form.labels) labels_.emplace(*form.labels, form.layout, infos, outputs);
     check_counts();
     if (is_placed()) priors_ = priors_of(form, size.width, size.height);
   }
@@ -171,7 +178,7 @@ class Decoding {
   }
 
  private:
-  bool is_placed() const { return form_.box == BoxForm::grid || form_.box == BoxForm::anchors; }
+  bool is_placed() const { return form_.box != BoxForm::corners && form_.box != BoxForm::center; }
 
   static bool is_finite(const DetectedBox& box) {
     return std::isfinite(box.left) && std::isfinite(box.top) && std::isfinite(box.right) &&
@@ -186,18 +193,21 @@ class Decoding {
     };
     same(classes_.count(), "rows of classes");
     if (objectness_) same(objectness_->count(), "rows of objectness");
+    if (labels_) same(labels_->count(), "rows of labels");
     // Before they are made: a description may ask for more than memory holds.
     if (is_placed()) {
       same(priors_in(form_, size_.width, size_.height),
            "cells and anchors for an input of its size: see 'strides'");
     }
-    if (boxes_.width() < 4)
-      fail(Error::Code::invalid_argument, "the detector's boxes have {} numbers; expected 4",
-           boxes_.width());
-    if (form_.background && classes_.width() < 2) {
+    const s64 numbers = form_.box == BoxForm::distances ? 4 * form_.bins : 4;
+    if (boxes_.width() < numbers)
+      fail(Error::Code::invalid_argument, "the detector's boxes have {} numbers; expected {}",
+           boxes_.width(), numbers);
+    if (form_.background != Background::none && classes_.width() < 2) {
       fail(Error::Code::invalid_argument,
-           "the detector's classes have 1 number a box, and the description says that the first is "
-           "the background: no class is left");
+           "the detector's classes have 1 number a box, and the description says that the {} is "
+           "the background: no class is left",
+           form_.background == Background::first ? "first" : "last");
     }
   }
 
@@ -207,17 +217,29 @@ class Decoding {
   }
 
   std::pair<int, f64> best_class(s64 row) const {
-    s64 best = form_.background ? 1 : 0;
-    for (s64 c = best + 1; c < classes_.width(); ++c) {
+    const s64 first = form_.background == Background::first ? 1 : 0;
+    const s64 end = classes_.width() - (form_.background == Background::last ? 1 : 0);
+    s64 best = first;
+    for (s64 c = first + 1; c < end; ++c) {
       if (classes_.at(row, c) > classes_.at(row, best)) best = c;
     }
     f64 score = activated(classes_, row, best);
     if (form_.activation == ScoreForm::softmax) score = softmax(row, best);
-    if (objectness_) {
-      score *= activated(*objectness_, row, 0);
-      if (form_.root) score = std::sqrt(std::max(0.0, score));
-    }
-    return {static_cast<int>(form_.background ? best - 1 : best), score};
+    if (objectness_) score = powered(score, 0) * powered(activated(*objectness_, row, 0), 1);
+    return {labels_ ? label_at(row) : static_cast<int>(best - first), score};
+  }
+
+  // What is negative is no likelihood.
+  f64 powered(f64 value, size_t which) const {
+    const f64 power = form_.powers[which];
+    return power == 1 ? value : std::pow(std::max(0.0, value), power);
+  }
+
+  // A label that is no number of a class is 0, as where a detector pads its list of boxes.
+  int label_at(s64 row) const {
+    constexpr f64 kMostLabel = 1 << 20;
+    const f64 label = labels_->at(row, 0);
+    return label >= 0 && label <= kMostLabel ? static_cast<int>(label) : 0;
   }
 
   f64 softmax(s64 row, s64 best) const {
@@ -229,7 +251,7 @@ class Decoding {
 
   DetectedBox place(s64 row) const {
     f64 v[4];
-    for (s64 i = 0; i < 4; ++i) v[i] = boxes_.at(row, i);
+    for (s64 i = 0; i < 4; ++i) v[i] = form_.bins > 1 ? mean_bin(row, i) : boxes_.at(row, i);
     if (form_.shares) {
       v[0] *= size_.width, v[2] *= size_.width;
       v[1] *= size_.height, v[3] *= size_.height;
@@ -237,6 +259,15 @@ class Decoding {
     if (form_.box == BoxForm::corners) return {v[0], v[1], v[2], v[3]};
     if (form_.box == BoxForm::center) return around(v[0], v[1], v[2], v[3]);
     const Prior& prior = priors_[static_cast<size_t>(row)];
+    if (form_.box == BoxForm::distances) {
+      return {(prior.x - v[0]) * prior.width, (prior.y - v[1]) * prior.height,
+              (prior.x + v[2]) * prior.width, (prior.y + v[3]) * prior.height};
+    }
+    if (form_.box == BoxForm::bounded) {
+      return around((prior.x + std::tanh(v[0])) * prior.width,
+                    (prior.y + std::tanh(v[1])) * prior.height, sigmoid(v[2]) * size_.width,
+                    sigmoid(v[3]) * size_.height);
+    }
     if (form_.box == BoxForm::grid) {
       return around((v[0] + prior.x) * prior.width, (v[1] + prior.y) * prior.height,
                     std::exp(v[2]) * prior.width, std::exp(v[3]) * prior.height);
@@ -246,6 +277,18 @@ class Decoding {
                   prior.width * std::exp(v[2] * form_.variances[1]),
                   prior.height * std::exp(v[3] * form_.variances[1]));
   }
+  // The mean of a distance's bins, by their logarithms.
+  f64 mean_bin(s64 row, s64 side) const {
+    f64 most = boxes_.at(row, side * form_.bins), sum = 0, weighted = 0;
+    for (s64 b = 1; b < form_.bins; ++b)
+      most = std::max(most, boxes_.at(row, side * form_.bins + b));
+    for (s64 b = 0; b < form_.bins; ++b) {
+      const f64 likely = std::exp(boxes_.at(row, side * form_.bins + b) - most);
+      sum += likely;
+      weighted += likely * static_cast<f64>(b);
+    }
+    return weighted / sum;
+  }
   static DetectedBox around(f64 x, f64 y, f64 width, f64 height) {
     return {x - width / 2, y - height / 2, x + width / 2, y + height / 2};
   }
@@ -253,7 +296,7 @@ class Decoding {
   const DetectorForm& form_;
   Preprocess::Size size_;
   Field boxes_, classes_;
-  std::optional<Field> objectness_;
+  std::optional<Field> objectness_, labels_;
   std::vector<Prior> priors_;
 };
 

@@ -9,7 +9,7 @@
 
 namespace octet {
 
-const std::array<DetectorPreset, 6> kDetectorPresets = {{
+const std::array<DetectorPreset, 10> kDetectorPresets = {{
     {"yolox",
      R"({"boxes": {"output": 0, "count": 4}, "objectness": {"output": 0, "first": 4, "count": 1},
       "classes": {"output": 0, "first": 5}, "box": "grid", "strides": [8, 16, 32]})"},
@@ -30,6 +30,19 @@ const std::array<DetectorPreset, 6> kDetectorPresets = {{
      R"({"boxes": {"output": ["bbox_8", "bbox_16", "bbox_32"]}, "classes": {"output": ["cls_8", "cls_16", "cls_32"]},
       "objectness": {"output": ["obj_8", "obj_16", "obj_32"]}, "box": "grid", "score": "root",
       "strides": [8, 16, 32], "min_score": 0.6})"},
+    {"scrfd",
+     R"({"classes": {"output": [0, 1, 2]}, "boxes": {"output": [3, 4, 5]}, "box": "distances", "per_cell": 2,
+      "strides": [8, 16, 32], "min_score": 0.5, "overlap": 0.4})"},
+    {"nanodet",
+     R"({"classes": {"output": 0, "count": 80}, "boxes": {"output": 0, "first": 80, "count": 32}, "box": "distances",
+      "bins": 8, "strides": [8, 16, 32, 64], "min_score": 0.35, "overlap": 0.6})"},
+    {"fastestdet",
+     R"({"layout": "maps", "objectness": {"output": 0, "count": 1}, "boxes": {"output": 0, "first": 1, "count": 4},
+      "classes": {"output": 0, "first": 5}, "box": "bounded", "strides": [16], "powers": [0.4, 0.6],
+      "min_score": 0.65})"},
+    {"yolov10",
+     R"({"boxes": {"output": 0, "count": 4}, "classes": {"output": 0, "first": 4, "count": 1},
+      "labels": {"output": 0, "first": 5, "count": 1}, "box": "corners", "overlap": 1})"},
 }};
 
 namespace {
@@ -39,7 +52,8 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kFormExpected = "a detector's description (docs/detectors.md)";
 constexpr int kMostFormDepth = 6;
 constexpr s64 kMostNumbers = 1 << 20, kMostStride = 1 << 12;
-constexpr f64 kMostPixels = 1e6;
+constexpr s64 kMostBins = 1 << 10;
+constexpr f64 kMostPixels = 1e6, kMostPower = 16;
 constexpr size_t kMostLevels = 16, kMostAnchors = 64;
 
 class FormReader {
@@ -50,16 +64,24 @@ class FormReader {
     fields_.check_object();
     check_keys();
     DetectorForm form;
-    form.columns = word("layout", {"rows", "columns"}) == 1;
+    form.layout = static_cast<Layout>(word("layout", {"rows", "columns", "maps"}));
     form.boxes = field("boxes");
     form.classes = field("classes");
     if (has("objectness")) form.objectness = field("objectness");
-    form.box = static_cast<BoxForm>(word("box", {"corners", "center", "grid", "anchors"}));
+    if (has("labels")) form.labels = field("labels");
+    form.box = static_cast<BoxForm>(
+        word("box", {"corners", "center", "grid", "anchors", "distances", "bounded"}));
     form.shares = word("units", {"pixels", "shares"}) == 1;
     form.activation = static_cast<ScoreForm>(word("activation", {"none", "sigmoid", "softmax"}));
-    form.root = word("score", {"product", "root"}) == 1;
-    form.background = truth("background");
+    read_powers(form);
+    form.background = background();
     read_levels(form);
+    if (has("per_cell")) form.per_cell = fields_.integer("per_cell", 1, kMostAnchors);
+    if (has("bins")) form.bins = fields_.integer("bins", 1, kMostBins);
+    if (form.bins > 1 && form.box != BoxForm::distances)
+      fields_.wrong("'bins' are of 'distances', and 'box' is another");
+    if (form.per_cell > 1 && form.box != BoxForm::distances && form.box != BoxForm::grid)
+      fields_.wrong("'per_cell' is of 'grid' and 'distances', and 'box' is another");
     form.offset = number("offset", 0, 0, 1);
     form.least_score = number("min_score", form.least_score, 0, 1);
     form.overlap = number("overlap", form.overlap, 0, 1);
@@ -73,9 +95,9 @@ class FormReader {
 
   void check_keys() const {
     static const std::vector<std::string> known = {
-        "layout",     "boxes",     "classes",    "objectness", "box",     "units",
-        "activation", "score",     "background", "strides",    "anchors", "offset",
-        "variances",  "min_score", "overlap",    "most"};
+        "layout",     "boxes",  "classes",   "objectness", "labels",  "box",      "units",
+        "activation", "score",  "powers",    "background", "strides", "per_cell", "bins",
+        "anchors",    "offset", "variances", "min_score",  "overlap", "most"};
     for (const auto& entry : fields_.object.items()) {
       if (std::ranges::find(known, entry.key()) == known.end())
         fields_.wrong("'{}' is not known{}", entry.key(), did_you_mean(entry.key(), known));
@@ -91,11 +113,28 @@ class FormReader {
     return static_cast<size_t>(at - words.begin());
   }
 
-  bool truth(const char* key) const {
-    if (!has(key)) return false;
-    const Json& value = fields_.at(key);
-    if (!value.is_boolean()) fields_.wrong("'{}' is neither true nor false", key);
-    return value.get<bool>();
+  // True: the first class.
+  Background background() const {
+    if (!has("background")) return Background::none;
+    const Json& value = fields_.at("background");
+    if (value.is_boolean()) return value.get<bool>() ? Background::first : Background::none;
+    if (value != "first" && value != "last")
+      fields_.wrong("'background' is neither true, false, \"first\" nor \"last\"");
+    return value == "first" ? Background::first : Background::last;
+  }
+
+  // "root" is the root of the product.
+  void read_powers(DetectorForm& form) const {
+    if (word("score", {"product", "root"}) == 1) form.powers = {0.5, 0.5};
+    if (!has("powers")) return;
+    if (has("score")) fields_.wrong("'score' and 'powers' say the same: give one of them");
+    const Json& list = fields_.list("powers");
+    if (list.size() != 2) fields_.wrong("'powers' are two numbers, of the class and of objectness");
+    for (size_t i = 0; i < 2; ++i) {
+      form.powers[i] = fields_.number(list[i], "powers");
+      if (!(form.powers[i] >= 0 && form.powers[i] <= kMostPower))
+        fields_.wrong("'powers' are not from 0 to {}", kMostPower);
+    }
   }
 
   f64 number(const char* key, f64 without, f64 least, f64 most) const {
@@ -165,7 +204,7 @@ class FormReader {
         fields_.wrong("'variances' are two numbers, of the place and of the size");
       for (size_t i = 0; i < 2; ++i) form.variances[i] = fields_.number(list[i], "variances");
     }
-    const bool placed = form.box == BoxForm::grid || form.box == BoxForm::anchors;
+    const bool placed = form.box != BoxForm::corners && form.box != BoxForm::center;
     if (placed && (form.strides.empty() || form.strides.size() > kMostLevels))
       fields_.wrong("boxes on a grid need 'strides', from 1 to {}", kMostLevels);
     if (form.box == BoxForm::anchors && form.anchors.size() != form.strides.size())

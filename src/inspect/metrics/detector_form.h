@@ -25,19 +25,25 @@ struct DetectorField {
   s64 count = 0;  // 0: to its end
 };
 
-enum class BoxForm { corners, center, grid, anchors };
+enum class BoxForm { corners, center, grid, anchors, distances, bounded };
+// The class that means nothing.
+enum class Background { none, first, last };
+enum class Layout { rows, columns, maps };
 enum class ScoreForm { none, sigmoid, softmax };
 
 struct DetectorForm {
-  bool columns = false;  // a box is a column, as YOLOv8 has it
+  Layout layout = Layout::rows;
   DetectorField boxes, classes;
   std::optional<DetectorField> objectness;
+  std::optional<DetectorField> labels;  // numbers of classes, where only the best has a score
   BoxForm box = BoxForm::corners;
   bool shares = false;  // of the input's sides; else pixels
   ScoreForm activation = ScoreForm::none;
-  bool background = false;  // the first class is none
-  bool root = false;        // the score is the root of class times objectness
+  Background background = Background::none;
+  std::array<f64, 2> powers = {1, 1};  // of the class and of objectness, in the score
   std::vector<s64> strides;
+  s64 per_cell = 1;  // boxes of a cell, of grids and distances
+  s64 bins = 1;  // numbers of a distance: one, or logarithms of how likely 0, 1, 2 ... cells are
   std::vector<std::vector<std::pair<f64, f64>>>
       anchors;     // of each stride: width and height in pixels
   f64 offset = 0;  // of a cell's middle
@@ -50,7 +56,7 @@ struct DetectorPreset {
   const char* name;
   const char* json;
 };
-extern const std::array<DetectorPreset, 6> kDetectorPresets;
+extern const std::array<DetectorPreset, 10> kDetectorPresets;
 
 // Throws Error(invalid_argument) naming `file` and the field that is wrong.
 DetectorForm detector_form(std::string_view text, const std::string& file);
