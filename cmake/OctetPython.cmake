@@ -37,9 +37,11 @@ endif()
 function(octet_python_module target name package abi)
   set(folder ${octet_python_folder}/${package})
   file(MAKE_DIRECTORY ${folder})
-  file(GLOB files CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/${package}
-    ${CMAKE_CURRENT_SOURCE_DIR}/${package}/*.py ${CMAKE_CURRENT_SOURCE_DIR}/${package}/py.typed)
+  file(GLOB files CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/${package} ${CMAKE_CURRENT_SOURCE_DIR}/${package}/*.py
+    ${CMAKE_CURRENT_SOURCE_DIR}/${package}/py.typed ${CMAKE_CURRENT_SOURCE_DIR}/${package}/ray/*.py)
   foreach(file IN LISTS files)
+    get_filename_component(part ${folder}/${file} DIRECTORY)
+    file(MAKE_DIRECTORY ${part})
     file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${package}/${file} ${folder}/${file} SYMBOLIC)
   endforeach()
   # What a build before has left for one Python alone would be found first.

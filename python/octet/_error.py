@@ -16,7 +16,12 @@ class Error(RuntimeError):
         field: The option of the C++ interface that the error is about, "CompileOptions.input_shapes"; may be empty.
     """
 
-    code: str = "internal"
-    message: str = ""
-    context: list[str] = []
-    field: str = ""
+    code: str
+    message: str
+    context: list[str]
+    field: str
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        # Of the object and not of the class: Ray's errors of remote calls look like this one and ask it for what they lack.
+        self.code, self.message, self.context, self.field = "internal", "", [], ""

@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""octet.ray on clusters of several nodes, of which some are lost, and actors that are killed: the bytes and the sums stay those of one machine."""
+
+import concurrent.futures
+import math
+import os
+import pathlib
+import shutil
+import signal
+import time
+import unittest
+import uuid
+import warnings
+
+import harness
+import rays
+from harness import scratch
+
+ROWS, BLOCKS = 480, 60
+TOKEN = f"octet-test-{uuid.uuid4()}"  # in the environment of all that Ray starts here
+
+
+def setUpModule():
+    rays.need()
+    os.environ["OCTET_TEST_TOKEN"] = TOKEN
+    global np, octet, ray, Cluster
+    import numpy as np
+    import ray
+    import ray.data
+    from ray.cluster_utils import Cluster
+
+    import octet
+    import octet.ray
+
+
+class Prepare:
+    """Slow, and leaves a file that names the node for each batch that it has seen."""
+
+    def __init__(self, seen):
+        self.seen = seen
+
+    def __call__(self, batch):
+        time.sleep(0.1)
+        node = ray.get_runtime_context().get_node_id()
+        pathlib.Path(self.seen, f"{node}-{uuid.uuid4()}").touch()
+        return batch
+
+
+def fails(batch):
+    raise ValueError("of the user's own")
+
+
+def actors_of(name):
+    """The processes of actors of this test's clusters."""
+    found = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            mine = TOKEN.encode() in (process / "environ").read_bytes() and f"({name})".encode() in (process / "cmdline").read_bytes()
+        except OSError:
+            continue
+        found += [int(process.name)] if mine else []
+    return found
+
+
+class Nodes(unittest.TestCase):
+    def setUp(self):
+        self.seen = pathlib.Path(scratch()) / uuid.uuid4().hex
+        self.seen.mkdir()
+        # Nothing but the caller runs on the first one.
+        self.cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "object_store_memory": 128 << 20, "include_dashboard": False})
+        self.nodes = [self.add_node(), self.add_node()]
+        ray.init(address=self.cluster.address, log_to_driver=False, logging_level="error")
+        self.cluster.wait_for_nodes()
+        ray.data.DataContext.get_current().enable_progress_bars = False
+
+    def tearDown(self):
+        ray.shutdown()
+        self.cluster.shutdown()
+        shutil.rmtree(self.seen)
+
+    def add_node(self, **more):
+        return self.cluster.add_node(**{"num_cpus": 2, "object_store_memory": 128 << 20, **more})
+
+    def slow(self, part):
+        return rays.dataset(part, ROWS, BLOCKS).map_batches(Prepare(str(self.seen)), batch_size=None)
+
+    def meanwhile(self, call, *acts):
+        """What a call gives, and what acts found that are done when so many batches are prepared."""
+        found = []
+        with concurrent.futures.ThreadPoolExecutor(1) as thread:
+            answer = thread.submit(call)
+            for done, act in acts:
+                while len(list(self.seen.iterdir())) < done and not answer.done():
+                    time.sleep(0.05)
+                found.append(not answer.done() and act())
+            return answer.result(), found
+
+    def lose(self, node):
+        def act():
+            self.add_node()
+            self.cluster.remove_node(node, allow_graceful=False)
+            return any(path.name.startswith(node.node_id) for path in self.seen.iterdir())
+
+        return act
+
+    def kill(self, name):
+        def act():
+            found = actors_of(name)
+            for process in found:
+                os.kill(process, signal.SIGKILL)
+            return bool(found)
+
+        return act
+
+    def compiled(self, **options):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return octet.compile(rays.MODEL, **options)
+
+    def test_calibration_outlives_nodes_and_actors(self):
+        expected = self.compiled(calibration=rays.images("train", ROWS)[0]).to_bytes()
+        data = self.slow("train")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made, found = self.meanwhile(
+                lambda: octet.ray.calibrate(data, rays.MODEL, workers=2), (BLOCKS // 5, self.lose(self.nodes[0])),
+                (BLOCKS * 2 // 5, self.lose(self.nodes[1])), (BLOCKS * 3 // 5, self.kill("MapBatches(_Watcher)")))
+        self.assertEqual(found, [True, True, True], "each of them had done something of it")
+        self.assertEqual(made.to_bytes(), expected)
+
+    def test_evaluation_outlives_nodes_and_actors(self):
+        engine = self.compiled(calibration=rays.images("train", 200)[0])
+        images, labels = rays.images("test", ROWS)
+        logits = octet.Context(engine).run(images)[0]
+        sums = rays.losses({"logits": logits}, {"label": labels})
+        data = self.slow("test")
+        found, acted = self.meanwhile(
+            lambda: octet.ray.evaluate(data, engine, rays.losses, workers=2), (BLOCKS // 4, self.lose(self.nodes[0])),
+            (BLOCKS // 2, self.kill("MapBatches(_Judge)")))
+        self.assertEqual(acted, [True, True], "each of them had done something of it")
+        self.assertEqual(found, {"samples": ROWS, "loss": math.fsum(sums["loss"]), "even": int(sums["even"].sum())})
+
+    def test_offline_inference(self):
+        engine = self.compiled(calibration=rays.images("train", 200)[0])
+        predicted = rays.dataset("test", 100, blocks=4).map_batches(
+            octet.ray.Predictor, fn_constructor_args=(ray.put(engine),), fn_constructor_kwargs={"rows": 8}, batch_size=None, batch_format="numpy",
+            compute=ray.data.ActorPoolStrategy(size=2)).to_pandas()
+        self.assertEqual(sorted(predicted.columns), ["label", "logits"])
+        rows = {np.asarray(row, np.float32).tobytes() for row in predicted["logits"]}
+        self.assertEqual(rows, {row.tobytes() for row in octet.Context(engine).run(rays.images("test", 100)[0])[0]})
+
+    def test_processors_of_several_kinds(self):
+        levels = ["none", "avx2", octet.cpu_isa()]
+        if octet.cpu_isa() in levels[:2]:
+            self.skipTest(f"this processor's level is {octet.cpu_isa()}: no two that are faster than the reference")
+        self.cluster.remove_node(self.nodes.pop())
+        self.cluster.remove_node(self.nodes.pop())
+        for level in levels[1:]:
+            self.add_node(num_cpus=3, env_vars={"OCTET_CPU_ISA": level})
+        # One actor on each, beside which there is room for what reads.
+        with rays.Wrong(self, "invalid_argument", *levels[1:]):
+            octet.ray.observe(self.slow("train"), rays.MODEL, workers=2, threads=2)
+        seen = octet.ray.observe(self.slow("train"), rays.MODEL, workers=2, threads=2, cpu_isa="avx2")
+        self.assertEqual(seen.samples, ROWS)
+        with rays.Wrong(self, "invalid_argument", "'amx9'"):
+            octet.ray.observe(rays.dataset("train", 10), rays.MODEL, workers=1, cpu_isa="amx9")
+
+    def test_rows_of_several_shapes(self):
+        """A network that takes images of any size, of which no two are equal."""
+        onnx = harness.need("onnx")
+        helper = onnx.helper
+        weights = np.random.default_rng(3).standard_normal((4, 1, 3, 3)).astype(np.float32)
+        graph = helper.make_graph(
+            [helper.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]), helper.make_node("Relu", ["c"], ["r"]),
+             helper.make_node("GlobalAveragePool", ["r"], ["y"])], "g",
+            [helper.make_tensor_value_info("x", 1, ["n", 1, "h", "w"])], [helper.make_tensor_value_info("y", 1, ["n", 4, 1, 1])],
+            [onnx.numpy_helper.from_array(weights, "w")])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9).SerializeToString()
+        random = np.random.default_rng(4)
+        arrays = [random.random((1, 8 + i % 5, 12 - i % 3)).astype(np.float32) for i in range(20)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = octet.compile(model, calibration=[array[None] for array in arrays]).to_bytes()
+            made = octet.ray.calibrate(ray.data.from_items([{"x": array} for array in arrays], override_num_blocks=3), model, workers=2)
+        self.assertEqual(made.to_bytes(), expected)
+
+    def test_what_is_wrong(self):
+        good = rays.dataset("train", 10, blocks=2)
+        engine = self.compiled()
+        with rays.Wrong(self, "invalid_argument", "inputs are 'image'"):
+            octet.ray.observe(good, rays.MODEL, columns={"picture": "image"})
+        with rays.Wrong(self, "invalid_argument", "image"):
+            octet.ray.observe(ray.data.from_numpy(np.zeros((4, 3, 8, 8), np.float32)), rays.MODEL)
+        with rays.Wrong(self, "invalid_argument", "no rows"):
+            octet.ray.observe(good.filter(lambda row: False), rays.MODEL)
+        with self.assertRaisesRegex(ray.exceptions.RayError, "of the user's own"):
+            octet.ray.observe(good.map_batches(fails), rays.MODEL)
+        with rays.Wrong(self, "invalid_argument", "'class'"):
+            octet.ray.evaluate(good, engine, octet.ray.top_k("class"))
+        with rays.Wrong(self, "invalid_argument", "number for each of"):
+            octet.ray.evaluate(good, engine, lambda outputs, batch: {"all": 1})
+        with rays.Wrong(self, "invalid_argument", "no finite numbers"):
+            octet.ray.evaluate(good, engine, lambda outputs, batch: {"nan": np.full(len(batch["label"]), np.nan)})
+
+
+if __name__ == "__main__":
+    harness.main()
