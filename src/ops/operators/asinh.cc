@@ -2,8 +2,7 @@
 // The inverse hyperbolic sine.
 #include <cmath>
 
-#include "graph/op_def.h"
-#include "ops/shared/elementwise.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -18,10 +17,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kAsinh{.name = "Asinh",
-                                    .domain = "",
-                                    .inputs = {1, 1},
-                                    .outputs = {1, 1},
-                                    .infer = infer_real,
-                                    .eval = eval};
+extern constinit const OpDef kAsinh = real_function("Asinh", eval);
 }  // namespace octet

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise a | b of the bits of integers, with broadcasting.
 #include "ops/shared/bitwise.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -11,10 +12,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kBitwiseOr{.name = "BitwiseOr",
-                                        .domain = "",
-                                        .inputs = {2, 2},
-                                        .outputs = {1, 1},
-                                        .infer = infer_bitwise,
-                                        .eval = eval};
+extern constinit const OpDef kBitwiseOr = broadcast_pair("BitwiseOr", infer_bitwise, eval);
 }  // namespace octet

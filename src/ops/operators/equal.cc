@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise a == b with broadcasting.
-#include "graph/op_def.h"
-#include "ops/shared/elementwise.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -17,11 +16,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kEqual{.name = "Equal",
-                                    .domain = "",
-                                    .inputs = {2, 2},
-                                    .outputs = {1, 1},
-                                    .parse = parse_legacy_broadcast,
-                                    .infer = infer,
-                                    .eval = eval};
+extern constinit const OpDef kEqual = broadcast_pair("Equal", infer, eval, parse_legacy_broadcast);
 }  // namespace octet

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise a < b with broadcasting.
-#include "graph/op_def.h"
-#include "ops/shared/elementwise.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -12,11 +11,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kLess{.name = "Less",
-                                   .domain = "",
-                                   .inputs = {2, 2},
-                                   .outputs = {1, 1},
-                                   .parse = parse_legacy_broadcast,
-                                   .infer = infer_compare,
-                                   .eval = eval};
+extern constinit const OpDef kLess =
+    broadcast_pair("Less", infer_compare, eval, parse_legacy_broadcast);
 }  // namespace octet

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise a <= b with broadcasting.
-#include "graph/op_def.h"
-#include "ops/shared/elementwise.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -12,10 +11,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kLessOrEqual{.name = "LessOrEqual",
-                                          .domain = "",
-                                          .inputs = {2, 2},
-                                          .outputs = {1, 1},
-                                          .infer = infer_compare,
-                                          .eval = eval};
+extern constinit const OpDef kLessOrEqual = broadcast_pair("LessOrEqual", infer_compare, eval);
 }  // namespace octet

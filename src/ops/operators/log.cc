@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise natural logarithm.
-#include "graph/op_def.h"
-#include "ops/shared/elementwise.h"
+#include "ops/shared/forms.h"
 #include "ops/shared/real_math.h"
 
 namespace octet {
@@ -13,11 +12,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kLog{.name = "Log",
-                                  .domain = "",
-                                  .inputs = {1, 1},
-                                  .outputs = {1, 1},
-                                  .parse = drop_consumed_inputs,
-                                  .infer = infer_real,
-                                  .eval = eval};
+extern constinit const OpDef kLog = real_function("Log", eval, drop_consumed_inputs);
 }  // namespace octet

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise maximum of any number of broadcast inputs; NaN wins.
-#include "graph/op_def.h"
-#include "graph/op_traits.h"
-#include "ops/shared/elementwise.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -11,16 +9,7 @@ void eval(const Eval& eval) {
   eval_variadic(eval, [](auto a, auto b) { return larger(a, b); });
 }
 
-constexpr OpTraits kTraits{.elementwise = true};
-
 }  // namespace
 
-extern constinit const OpDef kMax{.name = "Max",
-                                  .domain = "",
-                                  .inputs = {1, -1},
-                                  .outputs = {1, 1},
-                                  .parse = drop_consumed_inputs,
-                                  .infer = infer_numeric_broadcast,
-                                  .eval = eval,
-                                  .traits = &kTraits};
+extern constinit const OpDef kMax = broadcast_all("Max", eval);
 }  // namespace octet

@@ -4,10 +4,7 @@
 #include <cmath>
 
 #include "core/math.h"
-#include "graph/op_def.h"
-#include "ops/quantized/quantize_table.h"
-#include "ops/shared/elementwise.h"
-#include "ops/shared/float_io.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -25,16 +22,7 @@ f32 mish(f32 x) {
 
 void eval(const Eval& eval) { eval_elementwise(eval, mish); }
 
-QuantizeResult quantize(const QuantizeRequest& request) { return quantize_table(request, real); }
-
 }  // namespace
 
-extern constinit const OpDef kMish{.name = "Mish",
-                                   .domain = "",
-                                   .inputs = {1, 1},
-                                   .outputs = {1, 1},
-                                   .parse = drop_consumed_inputs,
-                                   .infer = infer_elementwise_float,
-                                   .eval = eval,
-                                   .quant = {.kind = QuantKind::table, .quantize = quantize}};
+extern constinit const OpDef kMish = float_function<real>("Mish", eval);
 }  // namespace octet

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise 1 / x.
-#include "graph/op_def.h"
-#include "ops/shared/elementwise.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -12,11 +11,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kReciprocal{.name = "Reciprocal",
-                                         .domain = "",
-                                         .inputs = {1, 1},
-                                         .outputs = {1, 1},
-                                         .parse = drop_consumed_inputs,
-                                         .infer = infer_real,
-                                         .eval = eval};
+extern constinit const OpDef kReciprocal = real_function("Reciprocal", eval, drop_consumed_inputs);
 }  // namespace octet

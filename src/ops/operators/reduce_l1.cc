@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReduceL1: the sum of absolute values.
-#include "graph/op_def.h"
-#include "ops/shared/reduction.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -19,11 +18,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kReduceL1{.name = "ReduceL1",
-                                       .domain = "",
-                                       .inputs = {1, 2},
-                                       .outputs = {1, 1},
-                                       .parse = parse_reduction,
-                                       .infer = infer_reduction,
-                                       .eval = eval};
+extern constinit const OpDef kReduceL1 = reduction("ReduceL1", infer_reduction, eval);
 }  // namespace octet

@@ -4,8 +4,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "graph/op_def.h"
-#include "ops/shared/reduction.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -32,11 +31,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kReduceL2{.name = "ReduceL2",
-                                       .domain = "",
-                                       .inputs = {1, 2},
-                                       .outputs = {1, 1},
-                                       .parse = parse_reduction,
-                                       .infer = infer_reduction,
-                                       .eval = eval};
+extern constinit const OpDef kReduceL2 = reduction("ReduceL2", infer_reduction, eval);
 }  // namespace octet

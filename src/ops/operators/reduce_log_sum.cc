@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReduceLogSum: the logarithm of the sum.
-#include "graph/op_def.h"
+#include "ops/shared/forms.h"
 #include "ops/shared/real_math.h"
-#include "ops/shared/reduction.h"
 
 namespace octet {
 namespace {
@@ -15,11 +14,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kReduceLogSum{.name = "ReduceLogSum",
-                                           .domain = "",
-                                           .inputs = {1, 2},
-                                           .outputs = {1, 1},
-                                           .parse = parse_reduction,
-                                           .infer = infer_real_reduction,
-                                           .eval = eval};
+extern constinit const OpDef kReduceLogSum = reduction("ReduceLogSum", infer_real_reduction, eval);
 }  // namespace octet

@@ -3,9 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "graph/op_def.h"
+#include "ops/shared/forms.h"
 #include "ops/shared/real_math.h"
-#include "ops/shared/reduction.h"
 
 namespace octet {
 namespace {
@@ -23,11 +22,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kReduceLogSumExp{.name = "ReduceLogSumExp",
-                                              .domain = "",
-                                              .inputs = {1, 2},
-                                              .outputs = {1, 1},
-                                              .parse = parse_reduction,
-                                              .infer = infer_real_reduction,
-                                              .eval = eval};
+extern constinit const OpDef kReduceLogSumExp =
+    reduction("ReduceLogSumExp", infer_real_reduction, eval);
 }  // namespace octet

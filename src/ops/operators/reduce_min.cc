@@ -2,8 +2,7 @@
 // ReduceMin: the smallest element; NaN wins. Bools: all.
 #include <limits>
 
-#include "graph/op_def.h"
-#include "ops/shared/reduction.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -28,11 +27,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kReduceMin{.name = "ReduceMin",
-                                        .domain = "",
-                                        .inputs = {1, 2},
-                                        .outputs = {1, 1},
-                                        .parse = parse_reduction,
-                                        .infer = infer_any_reduction,
-                                        .eval = eval};
+extern constinit const OpDef kReduceMin = reduction("ReduceMin", infer_any_reduction, eval);
 }  // namespace octet

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReduceProd: the product of the elements, one after another.
-#include "graph/op_def.h"
-#include "ops/shared/reduction.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -16,11 +15,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kReduceProd{.name = "ReduceProd",
-                                         .domain = "",
-                                         .inputs = {1, 2},
-                                         .outputs = {1, 1},
-                                         .parse = parse_reduction,
-                                         .infer = infer_reduction,
-                                         .eval = eval};
+extern constinit const OpDef kReduceProd = reduction("ReduceProd", infer_reduction, eval);
 }  // namespace octet

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReduceSum: the sum of the elements.
-#include "graph/op_def.h"
-#include "ops/shared/reduction.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -14,11 +13,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kReduceSum{.name = "ReduceSum",
-                                        .domain = "",
-                                        .inputs = {1, 2},
-                                        .outputs = {1, 1},
-                                        .parse = parse_reduction,
-                                        .infer = infer_reduction,
-                                        .eval = eval};
+extern constinit const OpDef kReduceSum = reduction("ReduceSum", infer_reduction, eval);
 }  // namespace octet

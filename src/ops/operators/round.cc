@@ -2,8 +2,7 @@
 // Elementwise rounding to the nearest integer, ties to even.
 #include <cmath>
 
-#include "graph/op_def.h"
-#include "ops/shared/elementwise.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -15,10 +14,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kRound{.name = "Round",
-                                    .domain = "",
-                                    .inputs = {1, 1},
-                                    .outputs = {1, 1},
-                                    .infer = infer_real,
-                                    .eval = eval};
+extern constinit const OpDef kRound = real_function("Round", eval);
 }  // namespace octet

@@ -2,8 +2,7 @@
 // The hyperbolic sine.
 #include <cmath>
 
-#include "graph/op_def.h"
-#include "ops/shared/elementwise.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -18,10 +17,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kSinh{.name = "Sinh",
-                                   .domain = "",
-                                   .inputs = {1, 1},
-                                   .outputs = {1, 1},
-                                   .infer = infer_real,
-                                   .eval = eval};
+extern constinit const OpDef kSinh = real_function("Sinh", eval);
 }  // namespace octet

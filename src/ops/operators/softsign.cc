@@ -2,10 +2,7 @@
 // x / (1 + |x|).
 #include <cmath>
 
-#include "graph/op_def.h"
-#include "ops/quantized/quantize_table.h"
-#include "ops/shared/elementwise.h"
-#include "ops/shared/float_io.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -16,16 +13,7 @@ void eval(const Eval& eval) {
   eval_elementwise(eval, [](f32 x) { return x / (1.0f + std::fabs(x)); });
 }
 
-QuantizeResult quantize(const QuantizeRequest& request) { return quantize_table(request, real); }
-
 }  // namespace
 
-extern constinit const OpDef kSoftsign{.name = "Softsign",
-                                       .domain = "",
-                                       .inputs = {1, 1},
-                                       .outputs = {1, 1},
-                                       .parse = drop_consumed_inputs,
-                                       .infer = infer_elementwise_float,
-                                       .eval = eval,
-                                       .quant = {.kind = QuantKind::table, .quantize = quantize}};
+extern constinit const OpDef kSoftsign = float_function<real>("Softsign", eval);
 }  // namespace octet

@@ -2,8 +2,7 @@
 // Elementwise square root.
 #include <cmath>
 
-#include "graph/op_def.h"
-#include "ops/shared/elementwise.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -14,11 +13,5 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kSqrt{.name = "Sqrt",
-                                   .domain = "",
-                                   .inputs = {1, 1},
-                                   .outputs = {1, 1},
-                                   .parse = drop_consumed_inputs,
-                                   .infer = infer_real,
-                                   .eval = eval};
+extern constinit const OpDef kSqrt = real_function("Sqrt", eval, drop_consumed_inputs);
 }  // namespace octet

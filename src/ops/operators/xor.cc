@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise logical exclusive or with broadcasting.
-#include "graph/op_def.h"
-#include "ops/shared/elementwise.h"
+#include "ops/shared/forms.h"
 
 namespace octet {
 namespace {
@@ -12,11 +11,6 @@ void eval(const Eval& eval) {
 
 }  // namespace
 
-extern constinit const OpDef kXor{.name = "Xor",
-                                  .domain = "",
-                                  .inputs = {2, 2},
-                                  .outputs = {1, 1},
-                                  .parse = parse_legacy_broadcast,
-                                  .infer = infer_logic,
-                                  .eval = eval};
+extern constinit const OpDef kXor =
+    broadcast_pair("Xor", infer_logic, eval, parse_legacy_broadcast);
 }  // namespace octet

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators of one form: their files give a name and the mathematics, the rest is here.
+#pragma once
+
+#include "graph/op_def.h"
+#include "graph/op_traits.h"
+#include "ops/quantized/quantize_table.h"
+#include "ops/shared/elementwise.h"
+#include "ops/shared/float_io.h"
+#include "ops/shared/reduction.h"
+
+namespace octet {
+
+using EvalFunction = void (*)(const Eval&);
+using ParseFunction = void (*)(NodeParser&);
+using InferFunction = void (*)(Inference&);
+
+// Of one tensor of reals, element by element.
+constexpr OpDef real_function(std::string_view name, EvalFunction eval,
+                              ParseFunction parse = nullptr) {
+  return {.name = name,
+          .domain = "",
+          .inputs = {1, 1},
+          .outputs = {1, 1},
+          .parse = parse,
+          .infer = infer_real,
+          .eval = eval};
+}
+
+template <f64 (*real)(f64, const Node&)>
+QuantizeResult quantize_as_table(const QuantizeRequest& request) {
+  return quantize_table(request, real);
+}
+
+// The same for floats; of codes it is a table, made of `real`.
+template <f64 (*real)(f64, const Node&)>
+constexpr OpDef float_function(std::string_view name, EvalFunction eval) {
+  return {.name = name,
+          .domain = "",
+          .inputs = {1, 1},
+          .outputs = {1, 1},
+          .parse = drop_consumed_inputs,
+          .infer = infer_elementwise_float,
+          .eval = eval,
+          .quant = {.kind = QuantKind::table, .quantize = quantize_as_table<real>}};
+}
+
+// Of two tensors that are broadcast: infer_logic, infer_compare, infer_bitwise.
+constexpr OpDef broadcast_pair(std::string_view name, InferFunction infer, EvalFunction eval,
+                               ParseFunction parse = nullptr) {
+  return {.name = name,
+          .domain = "",
+          .inputs = {2, 2},
+          .outputs = {1, 1},
+          .parse = parse,
+          .infer = infer,
+          .eval = eval};
+}
+
+// Of any number of them.
+inline constexpr OpTraits kElementwiseTraits{.elementwise = true};
+constexpr OpDef broadcast_all(std::string_view name, EvalFunction eval) {
+  return {.name = name,
+          .domain = "",
+          .inputs = {1, -1},
+          .outputs = {1, 1},
+          .parse = drop_consumed_inputs,
+          .infer = infer_numeric_broadcast,
+          .eval = eval,
+          .traits = &kElementwiseTraits};
+}
+
+// Over axes: infer_reduction, infer_real_reduction, infer_any_reduction.
+constexpr OpDef reduction(std::string_view name, InferFunction infer, EvalFunction eval) {
+  return {.name = name,
+          .domain = "",
+          .inputs = {1, 2},
+          .outputs = {1, 1},
+          .parse = parse_reduction,
+          .infer = infer,
+          .eval = eval};
+}
+
+}  // namespace octet
