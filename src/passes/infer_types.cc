@@ -245,6 +245,29 @@ std::set<s64> independent_sizes(const Graph& graph) {
   return independent;
 }
 
+// Each open size of an image another one: an image need not be square, and a decoder's caches of rank 4 have lengths of their own. Nothing
+// where there are less than two.
+std::vector<Shape> unequal_images(const Graph& graph, const SampleSizes& sizes) {
+  constexpr s64 kApart = 32;
+  std::map<s64, s64> images;
+  for (ValueId id : graph.inputs) {
+    const Shape& shape = graph.value(id).type.shape;
+    for (int d = 0; d < shape.rank(); ++d) {
+      if (shape[d] < Shape::kDynamic && is_image_size(shape, d))
+        images.emplace(shape[d], sizes.image + kApart * static_cast<s64>(images.size()));
+    }
+  }
+  if (images.size() < 2) return {};
+  std::vector<Shape> shapes = sample_shapes(graph, sizes);
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const Shape& open = graph.value(graph.inputs[i]).type.shape;
+    for (int d = 0; d < open.rank(); ++d) {
+      if (const auto at = images.find(open[d]); at != images.end()) shapes[i][d] = at->second;
+    }
+  }
+  return shapes;
+}
+
 // Sizes under which dimensions differ that are equal in the two samples by chance alone: one input's batch is 1 and the
 // other's is not, what depends on data has one size here and another there. What the model refuses cannot happen.
 std::vector<Propagated> telling_samples(const Graph& graph, const SampleSizes& sizes,
@@ -252,10 +275,10 @@ std::vector<Propagated> telling_samples(const Graph& graph, const SampleSizes& s
   constexpr size_t kMostSamples = 8;
   std::vector<Propagated> samples;
   size_t tried = 0;  // each costs a walk over the graph, those that the model refuses too
-  const auto add = [&](s64 single) {
+  const auto add = [&](const std::vector<Shape>& shapes) {
     if (tried++ >= kMostSamples) return;
     try {
-      samples.push_back(propagate(graph, sample_shapes(graph, sizes, single), options));
+      samples.push_back(propagate(graph, shapes, options));
     } catch (const Error&) {
       return;
     }
@@ -263,8 +286,9 @@ std::vector<Propagated> telling_samples(const Graph& graph, const SampleSizes& s
   options.sample = 5;
   options.distinct_samples = from_data;
   options.fold_bytes = PropagateOptions{}.fold_bytes;  // types are asked, not weights
-  if (from_data) add(0);
-  for (s64 size : independent_sizes(graph)) add(size);
+  if (from_data) add(sample_shapes(graph, sizes));
+  if (const std::vector<Shape> shapes = unequal_images(graph, sizes); !shapes.empty()) add(shapes);
+  for (s64 size : independent_sizes(graph)) add(sample_shapes(graph, sizes, size));
   return samples;
 }
 

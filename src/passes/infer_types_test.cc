@@ -76,6 +76,21 @@ TEST(InferTypes, SizesOfOneImageKeepAPyramidTogether) {
   EXPECT_EQ(shape_of(graph, "back"), shape_of(graph, "x"));
 }
 
+// Caches of rank 4 have their lengths where images have height and width.
+TEST(InferTypes, LengthsOfTwoCachesAreNotEqual) {
+  Graph graph = parse_graph(R"(graph "g"(%x: f32[1,4,?,8], %z: f32[1,4,?,8]) {
+    %a: f32[] = Relu(%x) name "a"
+    %b: f32[] = Relu(%z) name "b"
+    return %a, %b
+  })",
+                            find_op);
+  graph.value(graph.inputs[0]).type.shape[2] = -2;
+  graph.value(graph.inputs[1]).type.shape[2] = -3;
+  infer_types(graph);
+  EXPECT_EQ(shape_of(graph, "a"), shape_of(graph, "x"));
+  EXPECT_NE(shape_of(graph, "a"), shape_of(graph, "b"));
+}
+
 TEST(InferTypes, CountsThatDataTellAreNotEqual) {
   Graph graph = parse_graph(R"(graph "g"(%x: f32[4], %z: f32[4]) {
     %a: s64[] = NonZero(%x) name "a"
