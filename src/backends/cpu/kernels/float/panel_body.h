@@ -11,49 +11,60 @@ namespace {
 // Pixels whose sums of a whole panel fill the registers: 28 of 32, or 12 of 16.
 constexpr int kPanelPixels = kLanes == 16 ? 14 : 6;
 
-// The value of pixel `i`: offsets that an address holds without a register for each pixel. `far` is seven pixels behind `near`.
-__attribute__((always_inline)) inline const float* panel_value(const float* near, const float* far,
-                                                               long step, long step3, long step5,
-                                                               int i) {
-  const float* base = i < 7 ? near : far;
-  switch (i % 7) {
-    case 0:
-      return base;
-    case 1:
-      return base + step;
-    case 2:
-      return base + 2 * step;
-    case 3:
-      return base + step3;
-    case 4:
-      return base + 4 * step;
-    case 5:
-      return base + step5;
-    default:
-      return base + 2 * step3;
+// Where the values of a block's pixels lie: offsets that an address holds without a register for each pixel.
+struct PanelPixels {
+  const float* near;
+  const float* far;  // seven pixels behind
+  long step, step3, step5;
+
+  __attribute__((always_inline)) const float* at(int i) const {
+    const float* base = i < 7 ? near : far;
+    switch (i % 7) {
+      case 0:
+        return base;
+      case 1:
+        return base + step;
+      case 2:
+        return base + 2 * step;
+      case 3:
+        return base + step3;
+      case 4:
+        return base + 4 * step;
+      case 5:
+        return base + step5;
+      default:
+        return base + 2 * step3;
+    }
+  }
+};
+
+// One value of each pixel, by a row of weights.
+template <int kPixels, int kVectors>
+__attribute__((always_inline)) inline void panel_step(const PanelPixels& pixels,
+                                                      const float* weights,
+                                                      V (&sums)[kPixels * kVectors]) {
+  V w[kVectors];
+#pragma GCC unroll 2
+  for (int v = 0; v < kVectors; ++v) w[v] = v_load(weights + v * kLanes);
+#pragma GCC unroll 14
+  for (int i = 0; i < kPixels; ++i) {
+    const V x = v_set(*pixels.at(i));
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v)
+      sums[i * kVectors + v] = v_fma(x, w[v], sums[i * kVectors + v]);
   }
 }
 
 template <int kPixels, int kVectors>
 __attribute__((always_inline)) inline void panel_products(const PanelArgs* args, const float* src,
                                                           V (&sums)[kPixels * kVectors]) {
-  const long step = args->src_step, step3 = 3 * step, step5 = 5 * step, length = args->run_length;
+  const long step = args->src_step, length = args->run_length;
   const float* weights = args->weights;
   for (long run = 0; run < args->run_count; ++run) {
-    const float* near = src + args->runs[run];
-    const float* far = near + 7 * step;
-    for (long k = 0; k < length; ++k, ++near, ++far, weights += kVectors * kLanes) {
-      V w[kVectors];
-#pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v) w[v] = v_load(weights + v * kLanes);
-#pragma GCC unroll 14
-      for (int i = 0; i < kPixels; ++i) {
-        const V x = v_set(*panel_value(near, far, step, step3, step5, i));
-#pragma GCC unroll 2
-        for (int v = 0; v < kVectors; ++v)
-          sums[i * kVectors + v] = v_fma(x, w[v], sums[i * kVectors + v]);
-      }
-    }
+    const float* first = src + args->runs[run];
+    PanelPixels pixels{first, first + 7 * step, step, 3 * step, 5 * step};
+    for (long k = 0; k < length; ++k, ++pixels.near, ++pixels.far, weights += kVectors * kLanes)
+      panel_step<kPixels, kVectors>(pixels, weights, sums);
   }
 }
 

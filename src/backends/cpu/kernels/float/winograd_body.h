@@ -78,10 +78,33 @@ inline bool all_finite(const V (&sums)[2][2]) {
   return !v_any(v_lt(v_select(v_eq(none, zero), zero, v_set(-1.0f)), zero));
 }
 
+struct GivenTile {
+  long tile, channel;
+  int channels;
+};
+
+// What the image has of a tile.
+inline void give_pixels(const WinogradGiveArgs* args, const SumEnd& end, GivenTile at,
+                        const V (&sums)[2][2]) {
+  const long first = 2 * at.tile, columns = args->columns - first < 2 ? 1 : 2;
+  const float* residual = args->residual;
+  for (long y = 0; y < args->rows; ++y) {
+    for (long x = 0; x < columns; ++x) {
+      V sum = sums[y][x];
+      if (residual != nullptr) {
+        const float* from =
+            residual + y * args->residual_row + (first + x) * args->residual_pixel + at.channel;
+        sum = v_add(sum, v_load_n(from, at.channels));
+      }
+      v_store_n(args->dst + y * args->row + (first + x) * args->pixel + at.channel, end(sum),
+                at.channels);
+    }
+  }
+}
+
 inline void give_channels(const WinogradGiveArgs* args, const SumEnd& end, long c, int n) {
   const V bias = v_load(args->bias + c);
   const float* src = args->src + c;
-  const float* residual = args->residual;
   for (long t = 0; 2 * t < args->columns; ++t, src += args->tile) {
     V sums[2][2];
     give_sums(args, src, bias, n, sums);
@@ -89,18 +112,7 @@ inline void give_channels(const WinogradGiveArgs* args, const SumEnd& end, long 
       args->mend(args, t, c, n);
       continue;
     }
-    const long columns = args->columns - 2 * t < 2 ? 1 : 2;
-    for (long y = 0; y < args->rows; ++y) {
-      for (long x = 0; x < columns; ++x) {
-        V sum = sums[y][x];
-        if (residual != nullptr) {
-          sum = v_add(sum, v_load_n(residual + y * args->residual_row +
-                                        (2 * t + x) * args->residual_pixel + c,
-                                    n));
-        }
-        v_store_n(args->dst + y * args->row + (2 * t + x) * args->pixel + c, end(sum), n);
-      }
-    }
+    give_pixels(args, end, {t, c, n}, sums);
   }
 }
 
