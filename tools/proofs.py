@@ -33,7 +33,7 @@ class Proof:
     group: str
     what: str
     preset: str
-    targets: tuple
+    targets: tuple  # none: the command builds what it needs
     command: str
     inputs: tuple  # globs below the root
     since: str  # the day it was added, from which a first record is due
@@ -64,6 +64,7 @@ PLAN = (*CORE, "src/graph/**/*", "src/ops/**/*", "src/plan/**/*")
 RUN = (*PLAN, "src/backends/**/*", "src/runtime/**/*")
 # What a release is made by and tried by; what Octet itself is changes with every commit, and is held by its own tests.
 RELEASE = ("packaging/*", "cmake/*", "CMakePresets.json", "python/pyproject.toml", "tensorrt/python/pyproject.toml", "tests/install/*")
+AARCH64 = ("tools/aarch64.sh", "cmake/aarch64.cmake", "cmake/OctetFlags.cmake", "CMakePresets.json")
 CUDA = (*RUN, "tests/gpu/**/*.cc", "tests/gpu/**/*.h", "tests/gpu/CMakeLists.txt")
 PLUGINS = (*CORE, "tests/harness.py", "tests/plugins.py", "src/plugin/**/*", "cli/commands/plugin.cc", "cli/flags/plugin_flags.*", "tests/plugin_faults/*", "tests/cli/plugin_check*")
 PROOFS = (
@@ -82,6 +83,11 @@ PROOFS = (
              ("python/octet/*.py", "python/octet/ray/*", "python/src/observation*", "src/pipeline/observ*", "src/calibrate/**/*", "tests/integrations/ray*"), 4),
     Proof("gpu_faults_9.0", "instrumented", "every call of the driver fails in turn on a Hopper, under the address sanitizer", "sanitizers",
           ("gpu_faults_tests",), tests("sanitizers", "gpu_faults_9.0"), CUDA, ADDED, 2),
+    # The sample of CI is the lowest folders, where features of processors are told; all else is built when the whole is proved.
+    Proof("aarch64.core", "aarch64", "the lowest folders compile for aarch64 and pass their unit tests under QEMU", "release", (), "./dev aarch64 --core",
+          (*CORE, *AARCH64, "src/arch/**/*", "src/graph/**/*"), ADDED, 4),
+    Proof("aarch64", "aarch64", "operators, backends and whole models give the same bytes on aarch64 under QEMU", "release", (), "./dev aarch64",
+          (*RUN, *AARCH64, "src/arch/**/*", "tests/exactness/*"), ADDED, 100),
     Proof("release", "release", "wheels, packages and archives are made of Debian's and PyPI's sources, and work where strangers install them", "release",
           ("octet_cli",), "./dev release && python3 tests/install/contents.py && python3 tests/install/run.py", RELEASE, ADDED, 100,
           "build/release-artifacts/release.json"),
@@ -119,8 +125,8 @@ def run(proof):
     """Whether it held; what was built and said goes to the terminal."""
     print(f"\n== proof {proof.name}: {proof.what} (about {proof.minutes} minutes)", flush=True)
     jobs = str(os.cpu_count())
-    steps = (["cmake", "--preset", proof.preset], ["cmake", "--build", f"build/{proof.preset}", "-j", jobs, "--target", *proof.targets],
-             ["bash", "-c", proof.command])
+    build = (["cmake", "--preset", proof.preset], ["cmake", "--build", f"build/{proof.preset}", "-j", jobs, "--target", *proof.targets])
+    steps = (*(build if proof.targets else ()), ["bash", "-c", proof.command])
     for step in steps:
         quiet = {"stdout": subprocess.DEVNULL} if step[0] == "cmake" and step[1] == "--preset" else {}
         if subprocess.run(step, cwd=ROOT, check=False, **quiet).returncode != 0:

@@ -63,7 +63,7 @@ TEST(Cast, ToBf16) { check(random_f32(Shape{4099}, 2), "bf16", "cast_bf16_avx2")
 
 // What bf16 products do to their input: no rounding is left, so the bits are those of the conversion.
 TEST(Cast, NarrowsValuesOfBf16) {
-  if (!hardware_has(Isa::vnni)) return;
+  OCTET_NEEDS_ISA(Isa::vnni);
   for (const s64 count : {1, 15, 16, 17, 65536}) {
     std::vector<f32> wide(static_cast<size_t>(count));
     std::vector<u16> got(wide.size() + 1, 0xabcd);

@@ -169,6 +169,7 @@ TEST(FloatBinary, EveryRowEqualsTheReference) {
 }
 
 TEST(FloatBinary, FollowsTheLayoutOfTheFullOperand) {
+  OCTET_NEEDS_ISA(Isa::avx2);
   const Shape full{2, 6, 5, 7};
   for (const Shape& other :
        {full, Shape{1}, Shape{6, 1, 1}, Shape{2, 6, 1, 1}, Shape{1, 1, 5, 7}, Shape{5, 7}}) {
@@ -188,6 +189,7 @@ TEST(FloatBinary, FollowsTheLayoutOfTheFullOperand) {
 }
 
 TEST(FloatBinary, NaNsAreKeptByMaxAndMin) {
+  OCTET_NEEDS_ISA(Isa::avx2);
   const f32 nan = std::numeric_limits<f32>::quiet_NaN();
   const f32 x[] = {nan, 1.0f, nan, 2.0f}, y[] = {1.0f, nan, nan, 3.0f};
   for (const char* op : {"Max", "Min"}) {

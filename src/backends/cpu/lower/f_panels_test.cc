@@ -94,6 +94,7 @@ TEST(FloatPanels, ConvolutionsAreCloseToTheReferenceAndEqualOnAllLevelsAndThread
 }
 
 TEST(FloatPanels, ResultsAreRounded) {
+  OCTET_NEEDS_ISA(Isa::avx2);
   for (const char* to : {"f16", "bf16"}) {
     Probe probe = conv_probe(kCases[1]);
     const Tensor exact = [&] {
@@ -215,6 +216,7 @@ TEST(FloatWinograd, KeepsNanAndInfinities) {
 
 // Against f64: no larger than twice those of sums in the order of the weights.
 TEST(FloatWinograd, ErrsNoMoreThanDirectSums) {
+  OCTET_NEEDS_ISA(Isa::avx2);
   const Case c = {{1, 128, 14, 14}, {32, 128, 3, 3}, {1, 1}, {1, 1, 1, 1}};
   Probe probe = conv_probe(c);
   probe.isa = simd_levels().back();
@@ -241,6 +243,7 @@ TEST(FloatWinograd, ErrsNoMoreThanDirectSums) {
 
 // An image of a batch has the bits that it has alone.
 TEST(FloatPanels, PositionInABatchDoesNotMatter) {
+  OCTET_NEEDS_ISA(Isa::avx2);
   Case c = kCases[2];
   Probe batch = conv_probe(c);
   batch.isa = simd_levels().back();

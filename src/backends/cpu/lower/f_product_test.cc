@@ -46,6 +46,7 @@ std::vector<ConvCase> conv_cases() {
 }
 
 TEST(FloatConv, IsCloseToTheReference) {
+  OCTET_NEEDS_ISA(Isa::avx2);
   const std::string activations[] = {"", "relu", "clip", "leaky_relu"};
   size_t turn = 0;
   for (const ConvCase& c : conv_cases()) {
@@ -72,6 +73,7 @@ TEST(FloatConv, IsCloseToTheReference) {
 
 // docs/numerics.md, section 8: oneDNN's own Relu and Clip would make numbers of NaN, and of -infinity times a slope of 0 as well.
 TEST(FloatConv, ActivationsKeepNan) {
+  OCTET_NEEDS_ISA(Isa::avx2);
   const f32 nan = std::numeric_limits<f32>::quiet_NaN(), inf = std::numeric_limits<f32>::infinity();
   for (const char* activation : {"", "relu", "clip", "leaky_relu", "flat"}) {
     const bool flat = activation == std::string("flat");
@@ -121,6 +123,7 @@ Attrs beyond_the_last_tap() {
 }
 
 TEST(FloatConvTranspose, IsCloseToTheReference) {
+  OCTET_NEEDS_ISA(Isa::avx2);
   const ConvCase cases[] = {{{2, 6, 9, 8}, {6, 5, 3, 3}, window({2, 2}, {1, 1, 1, 1}, {1, 1}, 1)},
                             {{1, 6, 9, 8}, {6, 4, 2, 2}, window({2, 2}, {0, 0, 0, 0}, {1, 1}, 2)},
                             {{3, 16, 7, 7}, {16, 8, 4, 4}, window({2, 2}, {1, 1, 1, 1}, {1, 1}, 1)},
@@ -150,6 +153,7 @@ struct MatMulCase {
 
 // Weights that a model multiplies from the left, one matrix for all batches or one for each.
 TEST(FloatMatMul, ConstantLeft) {
+  OCTET_NEEDS_ISA(Isa::avx2);
   const MatMulCase cases[] = {{{128, 4}, {1, 4, 32}, false},
                               {{9, 8}, {3, 8, 65}, false},
                               {{2, 8, 5, 16}, {2, 8, 16, 7}, false},
@@ -168,6 +172,7 @@ TEST(FloatMatMul, ConstantLeft) {
 }
 
 TEST(FloatMatMul, IsCloseToTheReference) {
+  OCTET_NEEDS_ISA(Isa::avx2);
   const MatMulCase cases[] = {{{65, 192}, {192, 576}, true},
                               {{1, 65, 192}, {192, 192}, true},
                               {{4, 65, 48}, {4, 48, 65}, false},

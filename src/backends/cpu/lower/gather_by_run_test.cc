@@ -91,6 +91,7 @@ std::string error_of(const char* op, LowerFunction lowering, s64 index) {
 }
 
 TEST(GatherRows, AnIndexOutsideIsTheDefinitionsError) {
+  OCTET_NEEDS_ISA(Isa::avx2);
   for (s64 index : {s64{4}, s64{-5}, s64{1} << 40, std::numeric_limits<s64>::min()}) {
     const std::string message = fmt::format("index {} is outside [-4, 4) of axis 0", index);
     EXPECT_THAT(error_of("Gather", lower_gather_rows, index), HasSubstr(message));

@@ -12,6 +12,10 @@
 
 namespace octet {
 
+// Of a test that runs kernels of a level: elsewhere it is skipped.
+#define OCTET_NEEDS_ISA(isa) \
+  if (!hardware_has(isa)) GTEST_SKIP() << "this processor has no " << isa_name(isa)
+
 struct ProbeInput {
   Tensor tensor;  // empty: the input is omitted
   bool constant = false;

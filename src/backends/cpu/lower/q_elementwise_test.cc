@@ -221,6 +221,7 @@ void wide_codes_equal_the_reference(Dtype dtype, T zero_point) {
 }
 
 TEST(QuantizeLinear, SixteenBits) {
+  OCTET_NEEDS_ISA(Isa::avx2);
   wide_codes_equal_the_reference<u16>(Dtype::u16, 32111);
   wide_codes_equal_the_reference<u16>(Dtype::u16, 0);
   wide_codes_equal_the_reference<s16>(Dtype::s16, 0);
