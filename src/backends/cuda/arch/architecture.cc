@@ -6,24 +6,13 @@
 #include <algorithm>
 #include <charconv>
 
-#include "backends/cuda/arch/sm100.h"
-#include "backends/cuda/arch/sm120.h"
-#include "backends/cuda/arch/sm75.h"
-#include "backends/cuda/arch/sm80.h"
-#include "backends/cuda/arch/sm86.h"
-#include "backends/cuda/arch/sm90.h"
+#include "backends/cuda/arch/architectures.h"
 #include "backends/cuda/library.h"
 #include "backends/cuda/nvrtc.h"
 #include "octet/error.h"
 
 namespace octet::cuda {
 namespace {
-
-constexpr const Architecture* kArchitectures[] = {
-#define ARCHITECTURE(id, object) &object,
-#include "backends/cuda/arch/architectures.def"
-#undef ARCHITECTURE
-};
 
 constexpr bool rows_are_in_order() {
   for (size_t i = 0; i < std::size(kArchitectures); ++i) {

@@ -3,21 +3,11 @@
 
 #include <array>
 
-#include "backends/cuda/arch/sm100.h"
-#include "backends/cuda/arch/sm120.h"
-#include "backends/cuda/arch/sm75.h"
-#include "backends/cuda/arch/sm80.h"
-#include "backends/cuda/arch/sm86.h"
-#include "backends/cuda/arch/sm90.h"
+#include "backends/cuda/arch/architectures.h"
 
 namespace octet::cuda {
 namespace {
 
-constexpr const Architecture* kArchitectures[] = {
-#define ARCHITECTURE(id, object) &object,
-#include "backends/cuda/arch/architectures.def"
-#undef ARCHITECTURE
-};
 constexpr size_t kCount = std::size(kArchitectures);
 
 constexpr const Architecture& row_of(ArchitectureId id) {
