@@ -41,7 +41,7 @@ cp build/sysroot/complete build/portable/sysroot
 step "Octet (words of the compiler: build/portable.log)"
 rm -f build/portable.log
 quietly build/portable.log cmake --preset portable
-quietly build/portable.log cmake --build build/portable -j "$(nproc)" --target octet_cli octet_lib_octet octet_kernel_compiler tensorrt_libraries
+quietly build/portable.log cmake --build build/portable -j "$(nproc)" --target octet_cli octet_lib_octet octet_kernel_compiler tensorrt_libraries octet_onnxruntime
 rm -rf build/portable-prefix
 quietly build/portable.log cmake --install build/portable --prefix build/portable-prefix
 
@@ -59,6 +59,10 @@ done
 cp -a build/portable-prefix/lib/octet/tensorrt/cudart "$staging/tensorrt/"
 find "$staging/tensorrt" -type f -exec strip --strip-unneeded {} +
 
+# ONNX Runtime's provider where a build has it, which its CMakeLists.txt reads.
+mkdir -p "$staging/integrations/onnxruntime"
+strip --strip-unneeded -o "$staging/integrations/onnxruntime/liboctet_onnxruntime.so" build/portable/integrations/onnxruntime/liboctet_onnxruntime.so
+
 build_wheel() {  # name, folder
   local name=$1 folder=$2
   step "$name"
@@ -71,6 +75,7 @@ build_wheel() {  # name, folder
 }
 build_wheel octet-int8 python
 build_wheel octet-tensorrt tensorrt/python
+build_wheel onnxruntime-ep-octet integrations/onnxruntime/python
 (cd "$staging/wheels" && sha256sum -- *.whl >SHA256SUMS)
 mv "$staging/wheels" "$out"
 (cd "$out" && cat SHA256SUMS && ls -l -- *.whl)
