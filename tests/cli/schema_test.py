@@ -9,11 +9,25 @@ import sys
 import unittest
 
 import harness
-from harness import DIGITS, digits, digits_engine, octet, scratch
+from detector_test import detector, labels
+from harness import DIGITS, digits, digits_engine, need, octet, scratch
 
 LIST = pathlib.Path(__file__).with_name("schema.json")
 MODEL = DIGITS / "digits.onnx"
+PREPROCESS = DIGITS / "preprocess.json"
+BUILD = (MODEL, "--int8", "--calib", digits() / "calib", "--preprocess", PREPROCESS)
 ONE = ("--max-samples", "1")
+
+
+def boxes():
+    """An engine of a detector, with images and labels."""
+    model, image_module, data = detector(), need("PIL.Image"), scratch() / "boxes"
+    data.mkdir(exist_ok=True)
+    image_module.new("RGB", (64, 32), (90, 120, 30)).save(data / "a.png")
+    engine, description = scratch() / "boxes.octet", scratch() / "boxes.json"
+    description.write_text(json.dumps({"boxes": {"output": "boxes"}, "classes": {"output": "scores"}}))
+    octet("build", model, "--preprocess", "yolo", "-o", engine, "--force")
+    return engine, "--data", data, "--detector", description, "--boxes", labels(["a.png"])
 
 
 def commands():
@@ -27,6 +41,14 @@ def commands():
         "compare": ("compare", engine, "--against", MODEL, "--data", test, *ONE, "--layers"),
         "bench": ("bench", engine, "--seconds", "0", "--warmup", "0"),
         "bundle": ("bundle", engine, "--data", test, *ONE, "-o", scratch() / "case.zip"),
+        "build": ("build", *BUILD, "-o", scratch() / "built.octet", "--force"),
+        "build, searching": ("build", *BUILD, "--metric", "agreement", "--max-drop", "100", "--effort", "1", "-o", scratch() / "found.octet", "--force"),
+        "eval, of boxes": ("eval", *boxes()),
+        "simulate": ("simulate", engine, "--data", test, *ONE),
+        "sensitivity": ("sensitivity", *BUILD[:1], *BUILD[2:], "--samples", "2"),
+        "report": ("report", *BUILD[:1], *BUILD[2:], "--seconds", "0.01"),
+        "export": ("export", engine, "--onnx", scratch() / "exported.onnx", "--force"),
+        "extract": ("extract", MODEL, "-o", scratch() / "part.onnx", "--force"),
     }
 
 
