@@ -9,7 +9,7 @@ import unittest
 import harness
 from harness import flags_of, octet, scratch
 
-COMMANDS = ("check", "build", "inspect", "run", "eval", "compare", "bench", "report", "plugin", "export", "devices", "bundle", "reproduce", "sensitivity", "warm")
+COMMANDS = ("check", "build", "inspect", "run", "eval", "compare", "bench", "report", "plugin", "export", "devices", "selftest", "bundle", "reproduce", "sensitivity", "warm")
 
 
 class Bash(unittest.TestCase):
