@@ -23,6 +23,23 @@ Dtype dtype_of(Precision type) { return type == Precision::f16 ? Dtype::f16 : Dt
 
 constexpr const char* kOwn = ".rounded";  // names what rounds a layer's own result
 
+// Nodes of the scores of attention, and of masks for them, whose Softmax gives codes: the kernels of such attention hold scores in f32 and round nothing on the way.
+std::vector<bool> scores_of_codes(const Graph& graph) {
+  const Uses uses(graph);
+  std::vector<bool> found(graph.nodes.size());
+  for (size_t n = found.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    if (node.decision.code != ReasonCode::codes_of_rows || node.outputs.size() != 1 ||
+        uses.is_output(node.outputs[0]))
+      continue;
+    const std::span<const u32> readers = uses.consumers(node.outputs[0]);
+    found[n] = !readers.empty() && std::ranges::all_of(readers, [&](u32 reader) {
+      return found[reader] || graph.nodes[reader].decision.precision == Precision::int8;
+    });
+  }
+  return found;
+}
+
 class Narrower {
  public:
   Narrower(Graph& graph, const HalfPlan& plan, SampledTypes types)
@@ -30,6 +47,7 @@ class Narrower {
         plan_(plan),
         types_(std::move(types)),
         grid_(graph.value_count(), Precision::none),
+        of_codes_(scores_of_codes(graph)),
         edit_(graph) {}
 
   void run() {
@@ -81,6 +99,7 @@ class Narrower {
               fmt::format("{} by the user: '{}'", to_string(asked->precision), asked->by)};
     }
     if (decision.code == ReasonCode::kept_by_user || plan_.type == Precision::none) return decision;
+    if (of_codes_[static_cast<size_t>(&node - graph_.nodes.data())]) return decision;
     if (plan_.products_only && node.op->quant.kind != QuantKind::compute) return decision;
     if (const Decision* other = instead_of(node)) return *other;
     decision.precision = plan_.type;
@@ -211,6 +230,7 @@ class Narrower {
   const HalfPlan& plan_;
   SampledTypes types_;
   std::vector<Precision> grid_;  // of each value: the type whose value every element is
+  const std::vector<bool> of_codes_;
   std::map<std::pair<ValueId, Precision>, ValueId> copies_;
   GraphEdit edit_;
 };

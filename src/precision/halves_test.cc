@@ -68,6 +68,32 @@ TEST(Halves, ALayerOfAnotherTypeIsAsked) {
                                       "MatMul bf16", "RoundTo bf16"}));
 }
 
+// Kernels of attention whose Softmax gives codes hold its scores, and the mask that is added to them, in f32; those of any other Softmax are 16 bits.
+TEST(Halves, ScoresOfCodesStayAsTheyAre) {
+  const auto narrowed = [](const char* softmax) {
+    Graph graph = parse_graph(fmt::format(R"(graph "g"(%x: f32[2,4], %m: f32[1,4]) {{
+  const %s: f32[1] = {{-10000.0}}
+  %n: f32[1,4] = Mul(%m, %s) name "mask" from ["mask"] as "f32" codes_of_rows "scores"
+  %a: f32[2,4] = Add(%x, %n) name "masked" from ["masked"] as "f32" codes_of_rows "scores"
+  %y: f32[2,4] = Softmax(%a) {{axis=-1}} name "softmax" from ["softmax"] as {}
+  return %y
+}})",
+                                          softmax),
+                              find_op);
+    narrow_layers(graph, plan_of(Precision::f16));
+    std::vector<std::string> names;
+    for (const Node& node : graph.nodes) {
+      if (node.op->name != "RoundTo")
+        names.push_back(std::string(to_string(node.decision.precision)));
+    }
+    return names;
+  };
+  EXPECT_EQ(narrowed("\"int8\" codes_of_rows \"codes\""),
+            (std::vector<std::string>{"f32", "f32", "int8"}));
+  EXPECT_EQ(narrowed("\"f32\" kept_for_accuracy \"reals\""),
+            (std::vector<std::string>{"f16", "f16", "f16"}));
+}
+
 TEST(Halves, FiniteConstantsStayFinite) {
   const f32 inf = INFINITY;
   const Tensor real =

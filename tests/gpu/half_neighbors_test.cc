@@ -145,6 +145,51 @@ TEST_F(GpuHalfNeighbors, FunctionsAreTheEndsOfProducts) {
   }
 }
 
+// A value of 16 bits that is codes for one reader and real for others is read by a normalization to codes, and rounded to codes, as it lies.
+TEST_F(GpuHalfNeighbors, CodesOfHalvesThatOthersRead) {
+  const DearChains whatever_they_cost;
+  for (const char* type : {"f16", "bf16"}) {
+    const auto graph_of = [&](const char* output) {
+      std::string text = R"(graph "g"(%x: f32[6,64], %a: f32[6,64]) {
+  const %g: f32[64] = {GAIN}
+  const %s: f32[] = {0.0157}
+  const %z: s8[] = {3}
+  %b: f32[6,64] = Add(%x, %a)
+  %r: f32[6,64] = RoundTo(%b) {to="TYPE"}
+  %n: u8[6,64] @(0.03125, 128) = QLayerNormalization(%r, %g, %g) {axis=-1, epsilon=0.001, hi=255, input_zero_points=ints[0], lo=0, output_dtype="u8", output_zero_point=128, scales=floats[1.0, 0.03125]}
+  %q: s8[6,64] = QuantizeLinear(%r, %s, %z)
+  %r1: f32[6,64] = Sigmoid(%x)
+  %r2: f32[6,64] = RoundTo(%r1) {to="TYPE"}
+  %t: f32[6,64] = Add(%r, %r2)
+  %t2: f32[6,64] = RoundTo(%t) {to="TYPE"}
+  %p: f32[6,64] = Softmax(%t2) {axis=-1}
+  return %OUTPUT
+})";
+      std::string gains;
+      for (int i = 0; i < 64; ++i) gains += fmt::format("{}{}", i == 0 ? "" : ", ", 0.5 + i / 64.0);
+      const auto put = [&](const std::string& word, const std::string& by) {
+        for (size_t at = 0; (at = text.find(word, at)) != text.npos; at += by.size())
+          text.replace(at, word.size(), by);
+      };
+      put("GAIN", gains);
+      put("TYPE", type);
+      put("OUTPUT", output);
+      return parse_graph(text, find_op);
+    };
+    for (const char* output : {"n, %q, %p", "q, %n, %p", "p, %q, %n"}) {
+      const Graph graph = graph_of(output);
+      std::mt19937 random(5);
+      const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random),
+                                       random_numbers(graph.value(graph.inputs[1]).type, random)};
+      const std::vector<std::string> names = kernels(graph);
+      EXPECT_THAT(names, Contains("quantize_halves")) << type;
+      EXPECT_THAT(names, Not(Contains("quantize"))) << type;
+      EXPECT_THAT(names, Not(Contains("cast"))) << type;
+      expect_bits(graph, inputs, fmt::format("{}: {}", type, output));
+    }
+  }
+}
+
 // What is added to a function's reals is the end of that product as well, whichever operand it is, and in whatever type it lies.
 TEST_F(GpuHalfNeighbors, ResidualsBehindFunctionsAreTheEndsOfProducts) {
   const DearChains whatever_they_cost;

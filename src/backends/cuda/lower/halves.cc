@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "backends/cuda/lower/code_reals.h"
 #include "graph/graph_edit.h"
 #include "ops/registry.h"
 #include "ops/shared/activation.h"
@@ -43,7 +44,8 @@ bool is_product_of_half(const Graph& graph, const Node& node, Precision half) {
 
 // As families/rows/halves.cc takes them: parameters are constants.
 bool is_rows(const Graph& graph, const Node& node) {
-  constexpr std::string_view kRows[] = {"Softmax", "LayerNormalization", "RMSNormalization"};
+  constexpr std::string_view kRows[] = {"Softmax", "QSoftmax", "LayerNormalization",
+                                        "QLayerNormalization", "RMSNormalization"};
   return std::ranges::find(kRows, node.op->name) != std::end(kRows) && node.outputs.size() == 1 &&
          std::all_of(node.inputs.begin() + 1, node.inputs.end(),
                      [&](ValueId id) { return id == kNoValue || graph.is_constant(id); });
@@ -74,6 +76,7 @@ bool takes_half(const Graph& graph, const Node& node, ValueId id, Precision half
   if (is_product_of_values(graph, node) && (own == half || own == Precision::none)) return true;
   if (is_rows(graph, node)) return at == kX;
   if (averages_halves(graph, node) || reduces_halves(graph, node)) return at == 0;
+  if (is_plain_quantize(graph, node)) return true;
   return takes_halves(graph, node) && at < 2;
 }
 
@@ -171,6 +174,10 @@ class Storer {
            std::ranges::all_of(node.outputs, [&](ValueId id) { return grids_.is_half(id); });
   }
   bool all_take(ValueId id) const {
+    // What codes alone are made of is codes from its maker on.
+    const s32 only = uses_.only_consumer(id);
+    if (only >= 0 && is_plain_quantize(graph_, graph_.nodes[static_cast<size_t>(only)]))
+      return false;
     return !uses_.is_output(id) && !uses_.consumers(id).empty() &&
            std::ranges::all_of(uses_.consumers(id), [&](u32 n) {
              const Node& node = graph_.nodes[n];

@@ -194,6 +194,11 @@ class HalfReals {
   std::vector<u32> find() {
     const bool codes = is_plain_quantize(graph_, last());
     if (codes && !step_back()) return {};
+    if (codes && is_widening(graph_, last())) {
+      if (!is_read_once(graph_, uses_, last().outputs[0])) return {};
+      std::ranges::sort(chain_);
+      return std::move(chain_);
+    }
     const bool rounds = last().op->name == "RoundTo" || (!codes && is_narrowing(graph_, last()));
     if (rounds && !step_back()) return {};
     const Node& node = last();
@@ -264,6 +269,17 @@ std::string ended_text(const Graph& body, std::string real) {
   return quantized_text(body, last, real);
 }
 
+// Reals of 16 bits that become codes.
+Offer offer_half_codes(const LowerRequest& request, const Graph& body) {
+  const ReadValue read = read_value(body, body.nodes.back().inputs[0]);
+  Elementwise step{.types = {request.outputs[0], body.value(read.id).type}, .body = {}};
+  step.body = ended_text(body, fmt::format(fmt::runtime(read.real), "a"));
+  Offer offer = elementwise(request, "quantize_halves", common_layout(request), std::move(step));
+  if (Candidate* candidate = std::get_if<Candidate>(&offer))
+    candidate->cost = cost_by_bytes(request);
+  return offer;
+}
+
 }  // namespace
 
 std::vector<u32> find_half_reals(const Graph& graph, const Uses& uses, u32 last) {
@@ -272,6 +288,10 @@ std::vector<u32> find_half_reals(const Graph& graph, const Uses& uses, u32 last)
 
 Offer offer_half_reals(const LowerRequest& request) {
   const Graph& body = chain_body(request.node);
+  constexpr size_t kCastAndCodes = 2;
+  if (body.nodes.size() == kCastAndCodes && is_widening(body, body.nodes[0]) &&
+      is_plain_quantize(body, body.nodes[1]))
+    return offer_half_codes(request, body);
   size_t at = 0;
   while (!takes_halves(body, body.nodes[at])) ++at;
   const Node& node = body.nodes[at];

@@ -13,7 +13,8 @@ namespace octet::cuda {
 namespace {
 
 bool is_rows(const Node& node) {
-  constexpr std::string_view kRows[] = {"Softmax", "LayerNormalization", "RMSNormalization"};
+  constexpr std::string_view kRows[] = {"Softmax", "QSoftmax", "LayerNormalization",
+                                        "QLayerNormalization", "RMSNormalization"};
   return std::ranges::find(kRows, node.op->name) != std::end(kRows);
 }
 
@@ -96,7 +97,8 @@ class Reader {
     read_before(own.inputs[0], rows);
     const Node& last = body_.nodes.back();
     if (&last != &own) rows.values.rounded = rounding_of(body_, last);
-    rows.values.y_real = number_of(body_.value(last.outputs[0]).type.dtype);
+    if (!rows.values.y_codes)
+      rows.values.y_real = number_of(body_.value(last.outputs[0]).type.dtype);
     return {};
   }
 
