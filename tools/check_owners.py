@@ -19,7 +19,7 @@ OWNERS = {
     "runtime": {"attachment", "engine", "image_sizes", "plans", "warm"},
     "pipeline": {"clipping", "compile", "export", "extract", "half_weights", "observation", "provenance", "refit", "simulate", "source_model", "value_types"},
     "inspect": {"case", "check", "detection", "error_stats", "inspect", "json", "metric_program", "nan_trace", "onnxruntime", "operators", "output_comparison", "profile", "qdq_lint", "report",
-                 "reproduce", "saved_outputs", "search", "selection", "sensitivity", "tensorrt_inspector", "tensorrt_plan", "tolerances"},
+                 "reproduce", "saved_outputs", "search", "selection", "selftest", "sensitivity", "tensorrt_inspector", "tensorrt_plan", "tolerances"},
     "capi": {"octet"},
 }
 # (folder, header): reviewed, with what it is that they share.
