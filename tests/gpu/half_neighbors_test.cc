@@ -190,6 +190,35 @@ TEST_F(GpuHalfNeighbors, CodesOfHalvesThatOthersRead) {
   }
 }
 
+// Tiles of pairs: sizes around a tile's, rows that are no multiple of an access, and casts on the way into an image's layout and out of it.
+TEST_F(GpuHalfNeighbors, TransposesOf16Bits) {
+  std::mt19937 random(7);
+  for (const auto& [rows, columns] :
+       {std::pair{68, 130}, std::pair{33, 40}, std::pair{70, 65}, std::pair{5, 7}}) {
+    const Graph graph = parse_graph(
+        fmt::format("graph \"g\"(%x: f16[2,{0},{1}]) {{\n  %y: f16[2,{1},{0}] = Transpose(%x) "
+                    "{{perm=ints[0, 2, 1]}}\n  return %y\n}}",
+                    rows, columns),
+        find_op);
+    const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
+    expect_bits(graph, inputs, fmt::format("{} x {}", rows, columns));
+  }
+  for (const s64 channels : {24, 37}) {
+    const std::string shape = fmt::format("[2,{},9,11]", channels);
+    const Graph graph = parse_graph(
+        fmt::format("graph \"g\"(%x: f32{0}) {{\n  {1}  %h: f16{0} = Cast(%x) {{to=\"f16\"}}\n"
+                    "  %i: f32{0} = Cast(%h) {{to=\"f32\"}}\n"
+                    "  %c: f32{0} = Conv(%i, %w) {{group={2}, pads=ints[1, 1, 1, 1]}}\n"
+                    "  %y: f16{0} = Cast(%c) {{to=\"f16\"}}\n  return %y\n}}",
+                    shape,
+                    weights("w", fmt::format("{},1,3,3", channels), static_cast<int>(channels * 9)),
+                    channels),
+        find_op);
+    const std::vector<Tensor> inputs{random_numbers(graph.value(graph.inputs[0]).type, random)};
+    expect_bits(graph, inputs, shape);
+  }
+}
+
 // What is added to a function's reals is the end of that product as well, whichever operand it is, and in whatever type it lies.
 TEST_F(GpuHalfNeighbors, ResidualsBehindFunctionsAreTheEndsOfProducts) {
   const DearChains whatever_they_cost;

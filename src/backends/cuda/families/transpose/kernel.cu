@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // out[a * a_out + b] = element(in[a + b * b_in]) for all a, b and outer axes. Elements of one byte on either side go through tiles of shared
-// memory as bytes.
+// memory as bytes, those of two as pairs.
 #include "backends/cuda/device/element_type.cuh"
 #include "backends/cuda/device/vectors.cuh"
 
@@ -118,6 +118,67 @@ struct ByteTile {
   }
 };
 
+// Rows of a, two neighbours of b in a word; odd as well.
+template <s32 kA, s32 kB>
+struct PairTile {
+  static constexpr s32 kPitch = kB / 2 + 1;
+
+  static __device__ __forceinline__ u32 bits_of_half(const Mid& value) { return *(const u16*)&value; }
+  static __device__ __forceinline__ Mid half_of(u32 bits) {
+    const u16 half = (u16)bits;
+    return *(const Mid*)&half;
+  }
+
+  static __device__ __forceinline__ void load_from(u32* tile, const In* in, s32 a0, s32 b0) {
+#pragma unroll
+    for (s32 i = threadIdx.x; i < kA / 4 * (kB / 2); i += kThreads) {
+      const s32 a = i % (kA / 4) * 4, b = i / (kA / 4) * 2;
+      if (a0 + a >= s.size_a) continue;
+      Values<In, 4> rows[2];
+#pragma unroll
+      for (s32 k = 0; k < 2; ++k) {
+        const bool exists = b0 + b + k < s.size_b;
+        const In* from = in + (s64)(b0 + b + k) * s.b_in + a0 + a;
+        if (s.load == 4 && exists) {
+          load<4>(rows[k], from);
+        } else {
+#pragma unroll
+          for (s32 e = 0; e < 4; ++e) rows[k].at[e] = exists && a0 + a + e < s.size_a ? from[e] : In(0);
+        }
+      }
+#pragma unroll
+      for (s32 e = 0; e < 4; ++e)
+        tile[(a + e) * kPitch + b / 2] = bits_of_half(before(rows[0].at[e])) | bits_of_half(before(rows[1].at[e])) << 16;
+    }
+  }
+
+  static __device__ __forceinline__ void store_to(const u32* tile, Out* out, s32 a0, s32 b0) {
+#pragma unroll
+    for (s32 i = threadIdx.x; i < kA * (kB / 4); i += kThreads) {
+      const s32 a = i / (kB / 4), b = i % (kB / 4) * 4;
+      if (a0 + a >= s.size_a || b0 + b >= s.size_b) continue;
+      Out* to = out + (s64)(a0 + a) * s.a_out + b0 + b;
+      Values<Out, 4> values;
+#pragma unroll
+      for (s32 e = 0; e < 4; ++e) values.at[e] = behind(half_of(tile[a * kPitch + (b + e) / 2] >> (e % 2 * 16)));
+      if (s.size_b % 4 == 0 || b0 + b + 4 <= s.size_b) {
+        store<s.store>(to, values);
+      } else {
+#pragma unroll
+        for (s32 e = 0; e < 4; ++e)
+          if (b0 + b + e < s.size_b) to[e] = values.at[e];
+      }
+    }
+  }
+
+  static __device__ __forceinline__ void move(const In* in, Out* out, s32 a0, s32 b0) {
+    __shared__ u32 tile[kA * kPitch];
+    load_from(tile, in, a0, b0);
+    __syncthreads();
+    store_to(tile, out, a0, b0);
+  }
+};
+
 template <s32 kA, s32 kB>
 struct Tile {
   static __device__ __forceinline__ void move(const In* in, Out* out, s32 a0, s32 b0) {
@@ -149,6 +210,8 @@ extern "C" __global__ void __launch_bounds__(kThreads) octet_kernel(const __grid
     add_outer(blockIdx.x / (kTilesA * kTilesB), in, out);
     if constexpr (s.mode == Mode::byte_tiles) {
       ByteTile<s.tile_a, s.tile_b>::move(in, out, a0, b0);
+    } else if constexpr (s.mode == Mode::pair_tiles) {
+      PairTile<s.tile_a, s.tile_b>::move(in, out, a0, b0);
     } else {
       Tile<s.tile_a, s.tile_b>::move(in, out, a0, b0);
     }

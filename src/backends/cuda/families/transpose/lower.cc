@@ -62,6 +62,10 @@ void choose_mode(Transposition& t) {
     t.tile_b = t.b.size <= 16 ? 16 : t.b.size <= 32 ? 32 : 64;
     t.tile_a = kElements / t.tile_b;
     while (t.tile_a > 64 && t.tile_a / 2 >= t.a.size) t.tile_a /= 2;
+  } else if (smallest == 2 && t.in_bytes() <= 4 && t.out_bytes() <= 4) {
+    t.mode = Mode::pair_tiles;
+    t.tile_a = t.a.size <= 32 ? 32 : 64;
+    t.tile_b = t.b.size <= 32 ? 32 : 64;
   }
 }
 
@@ -76,6 +80,7 @@ void choose_access(Transposition& t) {
   const bool whole_b = is_aligned(t, 0, kFour, t.a.strides[0]);
   switch (t.mode) {
     case Mode::byte_tiles:
+    case Mode::pair_tiles:
       t.load = whole_a ? kFour : 1;
       t.store = widest(0, t.a.strides[0]);
       break;

@@ -8,6 +8,7 @@ namespace octet::cuda::transpose {
 
 enum class Mode : s32 {
   byte_tiles,  // tiles of shared memory of words of four bytes
+  pair_tiles,  // of words of two elements of 16 bits
   tiles,       // of single elements
   few_b,       // b has up to kFew indices: a thread takes four of a
   few_a        // a has: a thread takes four of b
@@ -43,7 +44,7 @@ constexpr s32 kThreads = 256;
 constexpr s32 kFew = 4;
 
 constexpr bool has_tiles(const Spec& s) {
-  return s.mode == Mode::byte_tiles || s.mode == Mode::tiles;
+  return s.mode == Mode::byte_tiles || s.mode == Mode::pair_tiles || s.mode == Mode::tiles;
 }
 constexpr s32 tiles_a(const Spec& s) { return ceil_div_s32(s.size_a, s.tile_a); }
 constexpr s32 tiles_b(const Spec& s) { return ceil_div_s32(s.size_b, s.tile_b); }
@@ -64,7 +65,9 @@ constexpr s64 blocks(const Spec& s) {
   RULE(s.mode != Mode::few_a || (s.size_a <= kFew && s.tile_b == 4 && s.tile_a >= s.size_a), \
        "a thread takes all of a, and four of b")                                             \
   RULE(s.mode != Mode::byte_tiles || (s.tile_a % 32 == 0 && s.tile_b % 16 == 0),             \
-       "a warp loads 32 of a by 16 of b")
+       "a warp loads 32 of a by 16 of b")                                                    \
+  RULE(s.mode != Mode::pair_tiles || (s.tile_a % 4 == 0 && s.tile_b % 4 == 0),               \
+       "a thread loads four of a, and stores four of b")
 OCTET_RULES(Spec, TRANSPOSE_RULES)
 
 using Params = WalkParams;
