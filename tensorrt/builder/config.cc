@@ -5,6 +5,7 @@
 
 #include "octet/tuning.h"
 #include "tensorrt/builder/builder.h"
+#include "tensorrt/shared/host_memory.h"
 
 namespace octet_trt {
 
