@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Recipes of docs/serving.md with the real programs: the example of LitServe answers as Octet does, and what KServe's runtime starts serves a
+repository without a configuration."""
+
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+import harness
+import rays
+import tritons
+from harness import ROOT, digits_engine, scratch
+
+STARTS = 1200  # looks at a server that does not come up, 50 ms each
+KSERVE = ROOT / "integrations/kserve"
+
+
+def setUpModule():
+    global np, octet
+    rays.need()
+    import numpy as np
+
+    import octet
+
+
+def post(url, body):
+    """The status and what the answer says."""
+    asked = urllib.request.Request(url, data=json.dumps(body).encode(), headers={"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(asked, timeout=60) as answer:
+            return answer.status, json.loads(answer.read())
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+class LitServe(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not (rays.FOLDER / "litserve").exists():
+            raise unittest.SkipTest(f"{rays.FOLDER / 'litserve'} is absent; ./dev setup installs it")
+        (port,) = tritons.free_ports(1)
+        cls.url = f"http://127.0.0.1:{port}"
+        cls.log = scratch() / "litserve.log"
+        with cls.log.open("w") as log:
+            cls.server = subprocess.Popen([sys.executable, ROOT / "examples/litserve/serve.py", digits_engine(), str(port)], stdout=log, stderr=log,
+                                          start_new_session=True)
+        cls.addClassCleanup(cls.end)
+        for _ in range(STARTS):
+            try:
+                urllib.request.urlopen(cls.url + "/health", timeout=10)
+                return
+            except OSError:
+                time.sleep(0.05)
+            if cls.server.poll() is not None:
+                break
+        raise AssertionError(cls.log.read_text())
+
+    @classmethod
+    def end(cls):
+        os.killpg(cls.server.pid, 9)  # its workers, too
+        cls.server.wait()
+
+    def test_answers_and_wrong_requests(self):
+        images = rays.images("test", 40)[0]
+        expected = octet.Context(octet.Engine.load(digits_engine())).run(images)[0]
+        wrong = [{}, {"input": "x"}, {"input": [[1]]}, {"input": [[[1] * 8] * 9]}, {"input": [[[1] * 8] * 7 + [[1]]]}, {"input": None}, [7]]
+        bodies = [{"input": image.tolist()} for image in images]
+        bodies[5:5] = wrong
+        with concurrent.futures.ThreadPoolExecutor(8) as threads:
+            answers = list(threads.map(lambda body: post(self.url + "/predict", body), bodies))
+        for status, said in answers[5:5 + len(wrong)]:
+            self.assertIn(status, (400, 422), said)
+        right = answers[:5] + answers[5 + len(wrong):]
+        self.assertEqual({status for status, _ in right}, {200}, self.log.read_text()[-3000:])
+        np.testing.assert_array_equal(np.float32([said["output"] for _, said in right]), expected)
+
+
+class KServe(unittest.TestCase):
+    def test_what_the_runtime_starts(self):
+        tritons.need()
+        yaml = harness.need("yaml")
+        runtime, service = (yaml.safe_load((KSERVE / f"{name}.yaml").read_text()) for name in ("runtime", "service"))
+        (container,) = runtime["spec"]["containers"]
+        self.assertEqual(container["name"], "kserve-container")  # KServe looks for it by that name
+        model = service["spec"]["predictor"]["model"]
+        self.assertEqual((model["runtime"], model["protocolVersion"]), (runtime["metadata"]["name"], runtime["spec"]["protocolVersions"][0]))
+        self.assertIn(model["modelFormat"], [{key: kind[key] for key in ("name", "version")} for kind in runtime["spec"]["supportedModelFormats"]])
+        program, *arguments = container["args"]
+        self.assertEqual(program, "tritonserver")
+        told = dict(argument.removeprefix("--").split("=", 1) for argument in arguments)
+        # KServe's own ports and folder, and where the annotations say that metrics are.
+        self.assertEqual((told.pop("http-port"), told.pop("grpc-port"), told.pop("model-repository")), ("8080", "9000", "/mnt/models"))
+        self.assertEqual(told.pop("metrics-port"), runtime["spec"]["annotations"]["prometheus.kserve.io/port"])
+        repository = scratch() / "kserve"
+        tritons.add_model(repository, "digits.octet", {"model.octet": digits_engine()})
+        image = rays.images("test", 1)[0]
+        with tritons.Server(repository, *(f"--{flag}={value}" for flag, value in told.items())) as server:
+            status, answer = server.json("/v2/models/digits.octet/infer", {
+                "inputs": [{"name": "image", "datatype": "FP32", "shape": list(image.shape), "data": image.ravel().tolist()}]})
+            self.assertEqual(status, 200, answer)
+            expected = octet.Context(octet.Engine.load(digits_engine())).run(image)[0]
+            np.testing.assert_array_equal(np.float32(answer["outputs"][0]["data"]), expected.ravel())
+
+
+if __name__ == "__main__":
+    harness.main()
