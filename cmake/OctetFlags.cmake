@@ -43,7 +43,7 @@ endif()
 
 # Suffix -> flags. Nothing else in the project has -m flags (docs/adr/0003). Kernels do not throw; without -fno-exceptions
 # functions that are always inlined bring a weak reference to the unwinder along.
-set(OCTET_ISA_SUFFIXES_x86_64 avx2 avxvnni vnni bf16 amx)
+set(OCTET_ISA_SUFFIXES_x86_64 avx2 avxvnni vnni amx)
 set(OCTET_ISA_SUFFIXES_aarch64)
 set(OCTET_ISA_SUFFIXES ${OCTET_ISA_SUFFIXES_x86_64} ${OCTET_ISA_SUFFIXES_aarch64})
 set(OCTET_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -fno-exceptions -Wno-conversion -Wno-sign-conversion)
@@ -51,7 +51,6 @@ set(OCTET_ISA_FLAGS_avxvnni ${OCTET_ISA_FLAGS_avx2} -mavxvnni)
 set(OCTET_ISA_FLAGS_vnni -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx512vbmi -mfma -fno-exceptions
   -mprefer-vector-width=512 -Wno-conversion -Wno-sign-conversion
   -Wno-maybe-uninitialized)  # g++ 12 reports its own avx512fintrin.h (gcc bug 105593)
-set(OCTET_ISA_FLAGS_bf16 ${OCTET_ISA_FLAGS_vnni} -mavx512bf16)
 set(OCTET_ISA_FLAGS_amx ${OCTET_ISA_FLAGS_vnni} -mamx-tile -mamx-int8)
 
 # The architecture whose kernels are compiled. `generic` has none of its own: the scalar ones run, on any processor.

@@ -13,20 +13,18 @@ Offer lower_f_conv_panels(const LowerRequest& request) {
   const ConvGeometry g = conv_geometry(request.node, request.inputs[0].shape, taps);
   const Isa isa = isa_of(request.target);
   const PanelSpec spec{.geometry = g,
-                       .kernel = panel_kernel(request),
+                       .kernel = panel_kernel(isa),
                        .end = sum_end_of(request.node),
                        .residual_input = request.has_input(3) ? size_t{3} : size_t{0},
                        .threads = request.target.threads};
   // A vector of which most lanes are idle.
   if (g.groups > 1 && 2 * g.out_channels_per_group() < spec.kernel.lanes)
     return Reject{"groups have too few channels"};
-  if (spec.kernel.pairs && g.groups > 1 && g.in_channels_per_group() % 2 != 0)
-    return Reject{"groups have odd channels"};
   const s64 channels = g.in_channels_per_group(), window = g.window.kernel_elements();
   Candidate candidate = panel_candidate(
       request, spec,
       {g.groups, g.out_channels_per_group(), window, channels, channels * window, 1, window});
-  candidate.kernel = spec.kernel.pairs ? "bf16_conv" : kernel_name("f32", "conv", isa);
+  candidate.kernel = kernel_name("f32", "conv", isa);
   return candidate;
 }
 

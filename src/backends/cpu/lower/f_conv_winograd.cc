@@ -69,13 +69,13 @@ struct PackedWinograd {
   Tensor bias;          // of whole vectors
   Tensor zeros;         // a panel
 
-  PackedWinograd(const Tensor& given, const Tensor& given_bias, const PanelKernel& kernel)
+  PackedWinograd(const Tensor& given, const Tensor& given_bias, s64 lanes)
       : points(transformed(given), Tensor(),
                {kWinogradPoints, given.shape()[0], 1, given.shape()[1], given.shape()[1], 0, 1},
-               kernel),
+               lanes),
         weights(given),
-        bias(Dtype::f32, Shape{rounded_up(given.shape()[0], kernel.lanes)}),
-        zeros(Dtype::f32, Shape{kPanelVectors * kernel.lanes}) {
+        bias(Dtype::f32, Shape{rounded_up(given.shape()[0], lanes)}),
+        zeros(Dtype::f32, Shape{kPanelVectors * lanes}) {
     if (given_bias) std::ranges::copy(given_bias.as<f32>(), bias.mutable_as<f32>().begin());
   }
 };
@@ -389,10 +389,10 @@ Offer lower_f_conv_winograd(const LowerRequest& request) {
       WinogradBuffers(spec).elements * static_cast<s64>(sizeof(f32)) * spec.threads;
   const Tensor weights = *request.constant(1);
   const Tensor bias = request.has_input(2) ? *request.constant(2) : Tensor();
-  candidate.prepare = [weights, bias, kernel = spec.kernels.panel](const BindArgs&) {
+  candidate.prepare = [weights, bias, lanes = spec.lanes()](const BindArgs&) {
     return std::vector<Preparation>{
-        preparation<PackedWinograd>("winograd " + std::to_string(kernel.lanes), {weights, bias},
-                                    [=] { return PackedWinograd(weights, bias, kernel); })};
+        preparation<PackedWinograd>("winograd " + std::to_string(lanes), {weights, bias},
+                                    [=] { return PackedWinograd(weights, bias, lanes); })};
   };
   candidate.bind = [spec](const BindArgs& bind) -> RunStep { return WinogradProduct(spec, bind); };
   return candidate;

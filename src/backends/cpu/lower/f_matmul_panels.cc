@@ -3,6 +3,7 @@
 // f_matmul.cc's.
 #include "backends/cpu/device.h"
 #include "backends/cpu/lower/f_common.h"
+#include "backends/cpu/lower/f_dnnl.h"
 #include "backends/cpu/lower/f_panels.h"
 #include "backends/cpu/lower/f_sum_end.h"
 #include "ops/shared/matmul.h"
@@ -23,7 +24,7 @@ std::string matmul_panels_reject(const LowerRequest& request) {
   if (request.constant(kRowAddend) != nullptr) return "the residual is constant";
   if (request.outputs[0].shape.elements() == 0 || request.inputs[kRows].shape.elements() == 0)
     return "an operand is empty";
-  if (tiles_multiply_bf16(request)) return "tiles multiply bf16";
+  if (multiplies_bf16(request)) return "the products are of bf16";
   return {};
 }
 
@@ -36,13 +37,13 @@ Offer lower_f_matmul_panels(const LowerRequest& request) {
   const Isa isa = isa_of(request.target);
   const bool adds = request.has_input(kRowAddend);
   const PanelSpec spec{.geometry = rows_as_pixels(m.batches() * m.m, m.k, m.n),
-                       .kernel = panel_kernel(request),
+                       .kernel = panel_kernel(isa),
                        .end = sum_end_of(request.node),
                        .image = false,
                        .residual_input = adds ? size_t{kRowAddend} : size_t{0},
                        .threads = request.target.threads};
   Candidate candidate = panel_candidate(request, spec, {1, m.n, 1, m.k, 1, 0, m.n});
-  candidate.kernel = spec.kernel.pairs ? "bf16_matmul" : kernel_name("f32", "matmul", isa);
+  candidate.kernel = kernel_name("f32", "matmul", isa);
   return candidate;
 }
 

@@ -4,25 +4,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "backends/cpu/device.h"
-#include "backends/cpu/kernels/float/cast.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_dnnl.h"
 #include "backends/cpu/lower/q_common.h"
 #include "backends/cpu/lower/rounding.h"
 #include "backends/cpu/lower/unit_rates.h"
 #include "backends/host/queue.h"
-#include "core/small_types.h"
 
 namespace octet {
 namespace {
 
 constexpr s64 kBytes = sizeof(f32);
-// Cycles for a number that becomes bf16.
-constexpr f64 kNarrowed = 0.1;
 // Below this many multiply-adds, waking a thread costs more than it saves.
 constexpr s64 kSerialMacs = 500000;
 // Pixels of a row where an image's rows follow each other, and what they are a multiple of: the blocks of the kernels.
@@ -41,10 +36,8 @@ bool pads(const WindowAxis& axis) {
          (axis.out - 1) * axis.stride - axis.pad_begin + axis.extent() > axis.in;
 }
 
-bool copies(const PanelSpec& spec) {
-  const ConvGeometry& g = spec.geometry;
-  return spec.kernel.pairs || pads(g.window.h()) || pads(g.window.w()) ||
-         spread_pixels(g.in_channels) != g.in_channels;
+bool copies(const ConvGeometry& g) {
+  return pads(g.window.h()) || pads(g.window.w()) || spread_pixels(g.in_channels) != g.in_channels;
 }
 
 // What output pixels of a strip read of a row, and rows of it.
@@ -52,23 +45,24 @@ s64 read_by(const WindowAxis& axis, s64 outputs) {
   return (outputs - 1) * axis.stride + axis.extent();
 }
 
-PixelStrides copy_strides(const PanelSpec& spec) {
-  const ConvGeometry& g = spec.geometry;
-  const s64 pixel = spread_pixels(spec.kernel.cells(g.in_channels));
+PixelStrides copy_strides(const ConvGeometry& g) {
+  const s64 pixel = spread_pixels(g.in_channels);
   return {pixel, pixel * read_by(g.window.w(), g.window.w().out), 0};
 }
 
-// Rows of output whose input takes half of a core's cache.
-s64 cached_rows(const PanelSpec& spec) {
-  const ConvGeometry& g = spec.geometry;
-  const s64 row = copy_strides(spec).row * g.window.h().stride * kBytes;
-  return std::clamp<s64>(core_cache_bytes() / 2 / std::max<s64>(row, 1), 1,
+// Rows of output that lie in a core's cache with what they read, since each panel passes over them: in little of it, but in half where the weights
+// come from beyond it for every strip.
+s64 cached_rows(const ConvGeometry& g) {
+  const s64 weights = g.out_channels * g.in_channels_per_group() * g.window.kernel_elements();
+  const s64 cache = core_cache_bytes();
+  const s64 row = copy_strides(g).row * g.window.h().stride + g.window.w().out * g.out_channels;
+  const s64 room = weights * kBytes > cache / 4 ? cache / 2 : cache / 8;
+  return std::clamp<s64>(room / std::max<s64>(row * kBytes, 1), 1,
                          std::max<s64>(g.window.h().out, 1));
 }
 
-s64 copy_elements(const PanelSpec& spec) {
-  if (!copies(spec)) return 0;
-  return up(copy_strides(spec).row * read_by(spec.geometry.window.h(), cached_rows(spec)), 16);
+s64 copy_elements(const ConvGeometry& g) {
+  return copies(g) ? up(copy_strides(g).row * read_by(g.window.h(), cached_rows(g)), 16) : 0;
 }
 
 // Of a dense matrix the rows are the pixels of an image of one row.
@@ -110,82 +104,54 @@ PixelStrides image_strides(const Shape& shape, const Placement& placement) {
 }
 
 // Two vectors for each value loaded, or one, which waits for loads; what is begun and stored.
-f64 panel_cycles(s64 lanes, s64 pixels, s64 cells, s64 outs) {
+f64 panel_cycles(s64 lanes, s64 pixels, s64 values, s64 outs) {
   const s64 vectors = parts(outs, lanes), pairs = vectors / kPanelVectors;
   const f64 value = 1.05 * static_cast<f64>(pairs) + 0.72 * static_cast<f64>(vectors % 2);
   constexpr f64 kStored = 2;
   return static_cast<f64>(pixels) *
-         (value * static_cast<f64>(cells) + kStored * static_cast<f64>(vectors));
+         (value * static_cast<f64>(values) + kStored * static_cast<f64>(vectors));
 }
-
-namespace {
-
-size_t bytes_of(s64 cells) { return static_cast<size_t>(cells * kBytes); }
-
-void narrow_pixels(const RowCopy& copy, const f32* from, s64 count, f32* to) {
-  if (copy.from.pixel == copy.channels && 2 * copy.to.pixel == copy.channels) {
-    const CastArgs all{from, to, count * copy.channels};
-    return narrow_to_bf16_vnni(&all);
-  }
-  for (s64 x = 0; x < count; ++x, from += copy.from.pixel, to += copy.to.pixel) {
-    if (copy.channels % 2 != 0) to[copy.channels / 2] = 0.0f;
-    const CastArgs pixel{from, to, copy.channels};
-    narrow_to_bf16_vnni(&pixel);
-  }
-}
-
-void copy_pixels(const RowCopy& copy, const f32* from, s64 count, f32* to) {
-  if (copy.pairs) return narrow_pixels(copy, from, count, to);
-  if (copy.from.pixel == copy.to.pixel) {
-    std::memcpy(to, from, bytes_of(count * copy.to.pixel));
-    return;
-  }
-  for (s64 x = 0; x < count; ++x)
-    std::memcpy(to + x * copy.to.pixel, from + x * copy.from.pixel, bytes_of(copy.channels));
-}
-
-}  // namespace
 
 void RowCopy::operator()(const f32* image, s64 first, s64 count, f32* dst) const noexcept {
+  const auto bytes = [](s64 elements) { return static_cast<size_t>(elements * kBytes); };
   const s64 inside = std::clamp<s64>(columns, 0, width - left);
   for (s64 y = first; y < first + count; ++y, dst += to.row) {
     if (y < 0 || y >= rows) {
-      std::memset(dst, 0, bytes_of(to.row));
+      std::memset(dst, 0, bytes(to.row));
       continue;
     }
     const s64 last = std::min(inside, pixels - y * columns);
     const f32* src = image + y * from.row;
-    std::memset(dst, 0, bytes_of(left * to.pixel));
-    copy_pixels(*this, src, last, dst + left * to.pixel);
-    std::memset(dst + (left + last) * to.pixel, 0, bytes_of((width - left - last) * to.pixel));
+    std::memset(dst, 0, bytes(left * to.pixel));
+    if (from.pixel == to.pixel) {
+      std::memcpy(dst + left * to.pixel, src, bytes(last * to.pixel));
+    } else {
+      for (s64 x = 0; x < last; ++x)
+        std::memcpy(dst + (left + x) * to.pixel, src + x * from.pixel, bytes(channels));
+    }
+    std::memset(dst + (left + last) * to.pixel, 0, bytes((width - left - last) * to.pixel));
   }
 }
 
 PackedPanels::PackedPanels(const Tensor& given, const Tensor& given_bias, const PanelWeights& from,
-                           const PanelKernel& kernel) {
-  const s64 lanes = kernel.lanes, outs = up(from.outs, lanes), cells = kernel.cells(from.channels);
-  weights = Tensor(Dtype::f32, Shape{from.groups, outs * from.taps * cells});
+                           s64 lanes) {
+  const s64 outs = up(from.outs, lanes), values = from.taps * from.channels;
+  weights = Tensor(Dtype::f32, Shape{from.groups, outs * values});
   bias = Tensor(Dtype::f32, Shape{from.groups, outs});
   f32* to = weights.mutable_as<f32>().data();
-  const f32* group = nullptr;
-  const auto weight = [&](s64 out, s64 tap, s64 channel) {
-    if (out >= from.outs || channel >= from.channels) return 0.0f;
-    return group[out * from.out_stride + tap * from.tap_stride + channel * from.channel_stride];
-  };
-  const auto cell = [&](s64 out, s64 tap, s64 c) {
-    if (!kernel.pairs) return weight(out, tap, c);
-    const u32 low = bf16(weight(out, tap, 2 * c)).bits,
-              high = bf16(weight(out, tap, 2 * c + 1)).bits;
-    return std::bit_cast<f32>(low | high << 16);
-  };
-  const auto pack_panel = [&](s64 begin, s64 width) {
-    for (s64 i = 0; i < from.taps * cells * width; ++i)
-      *to++ = cell(begin + i % width, i / width / cells, i / width % cells);
+  const auto pack_row = [&](const f32* first, s64 begin, s64 width) {
+    for (s64 o = begin; o < begin + width; ++o)
+      *to++ = o < from.outs ? first[o * from.out_stride] : 0.0f;
   };
   for (s64 g = 0; g < from.groups; ++g) {
-    group = given.as<f32>().data() + g * from.outs * from.taps * from.channels;
-    for (s64 begin = 0; begin < outs; begin += kPanelVectors * lanes)
-      pack_panel(begin, std::min(kPanelVectors * lanes, outs - begin));
+    const f32* group = given.as<f32>().data() + g * from.outs * values;
+    for (s64 begin = 0; begin < outs; begin += kPanelVectors * lanes) {
+      const s64 width = std::min(kPanelVectors * lanes, outs - begin);
+      for (s64 v = 0; v < values; ++v)
+        pack_row(
+            group + v / from.channels * from.tap_stride + v % from.channels * from.channel_stride,
+            begin, width);
+    }
   }
   if (!given_bias) return;
   for (s64 i = 0; i < from.groups * from.outs; ++i)
@@ -198,18 +164,11 @@ PanelKernel panel_kernel(Isa isa) {
   return {8, isa.has(Isa::avx2) ? panel_avx2 : nullptr};
 }
 
-PanelKernel panel_kernel(const LowerRequest& request) {
-  if (multiplies_bf16(request)) return {16, panel_bf16, true};
-  return panel_kernel(isa_of(request.target));
-}
-
 s64 panel_workspace_bytes(const PanelSpec& spec) {
-  s64 elements = copy_elements(spec);
-  if (reads_single_pixels(spec.geometry)) {
-    PanelSpec flat = spec;
-    flat.geometry = flattened(spec.geometry, spec.threads);
-    elements = std::max(elements, copy_elements(flat));
-  }
+  const ConvGeometry& g = spec.geometry;
+  s64 elements = copy_elements(g);
+  if (reads_single_pixels(g))
+    elements = std::max(elements, copy_elements(flattened(g, spec.threads)));
   return elements * kBytes * spec.threads;
 }
 
@@ -219,7 +178,7 @@ PanelProduct::PanelProduct(const PanelSpec& spec, const BindArgs& bind)
       x_(strides_of(spec, input_shape(spec.geometry), bind.inputs[0])),
       y_(strides_of(spec, spec.geometry.output_shape(), bind.outputs[0])),
       pixels_(spec.geometry.window.out_elements()),
-      copies_(copies(spec)),
+      copies_(copies(spec.geometry)),
       group_panels_(
           parts(spec.geometry.out_channels_per_group(), spec.kernel.lanes * kPanelVectors)) {
   panels_ = group_panels_ * spec.geometry.groups;
@@ -252,22 +211,21 @@ void PanelProduct::plan_copy() {
   const WindowAxis &h = g.window.h(), &w = g.window.w();
   const s64 width = read_by(w, w.out);
   copy_ = {.from = x_,
-           .to = copy_strides(spec_),
+           .to = copy_strides(g),
            .rows = h.in,
            .columns = w.in,
            .pixels = reads_single_pixels(g) ? pixels_ : h.in * w.in,
            .channels = g.in_channels,
            .left = std::clamp<s64>(w.pad_begin, 0, width),
-           .width = width,
-           .pairs = spec_.kernel.pairs};
-  copy_elements_ = copy_elements(spec_);
+           .width = width};
+  copy_elements_ = copy_elements(g);
 }
 
 // Strips of rows for the threads, and panels where there are too few of those or weights are what is read most.
 void PanelProduct::cut() {
   const ConvGeometry& g = spec_.geometry;
   const s64 rows = g.window.h().out, threads = macs(g) > kSerialMacs ? spec_.threads : 1;
-  strip_rows_ = cached_rows(spec_);
+  strip_rows_ = cached_rows(g);
   const s64 weights = packed_->weights.elements();
   const s64 inputs = g.batch * g.in_channels * g.window.in_elements();
   const s64 missing = parts(threads, g.batch);
@@ -280,8 +238,8 @@ void PanelProduct::cut() {
 void PanelProduct::list_runs(const PixelStrides& source) {
   const ConvGeometry& g = spec_.geometry;
   const WindowAxis &h = g.window.h(), &w = g.window.w();
-  const bool joined = g.groups == 1 && w.dilation == 1 && source.pixel == group_cells();
-  run_length_ = group_cells() * (joined ? w.kernel : 1);
+  const bool joined = g.groups == 1 && w.dilation == 1 && source.pixel == g.in_channels;
+  run_length_ = g.in_channels_per_group() * (joined ? w.kernel : 1);
   for (s64 ky = 0; ky < h.kernel; ++ky) {
     for (s64 kx = 0; kx < (joined ? 1 : w.kernel); ++kx)
       runs_.push_back(ky * h.dilation * source.row + kx * w.dilation * source.pixel);
@@ -312,12 +270,12 @@ void PanelProduct::run_panel(const StepArgs& args, const Unit& unit,
   const ConvGeometry& g = spec_.geometry;
   const s64 width = spec_.kernel.lanes * kPanelVectors, outs = g.out_channels_per_group();
   const s64 group = unit.panel / group_panels_, first = unit.panel % group_panels_ * width;
-  const s64 values = group_cells() * g.window.kernel_elements();
+  const s64 values = g.in_channels_per_group() * g.window.kernel_elements();
   const s64 channel = group * outs + first, columns = g.window.w().out;
   const f32* weights = packed_->weights.as<f32>().data();
   const f32* bias = packed_->bias.as<f32>().data();
   PanelArgs panel{
-      .src = source.values + group * group_cells(),
+      .src = source.values + group * g.in_channels_per_group(),
       .src_step = g.window.w().stride * source.strides.pixel,
       .runs = runs_.data(),
       .run_count = static_cast<s64>(runs_.size()),
@@ -359,10 +317,6 @@ void PanelProduct::operator()(const StepArgs& args) const noexcept {
   pool_of(args).parallel_for(units, body);
 }
 
-bool tiles_multiply_bf16(const LowerRequest& request) {
-  return multiplies_bf16(request) && isa_of(request.target).has(Isa::amx);
-}
-
 std::string panel_conv_reject(const LowerRequest& request) {
   if (std::string reason = float_reject(request); !reason.empty()) return reason;
   if (request.inputs[0].shape.rank() != 4) return "the input is not an image";
@@ -371,7 +325,7 @@ std::string panel_conv_reject(const LowerRequest& request) {
   if (request.constant(0) != nullptr) return "the input is constant";
   if (request.constant(3) != nullptr) return "the residual is constant";
   if (request.outputs[0].shape.elements() == 0) return "the output is empty";
-  if (tiles_multiply_bf16(request)) return "tiles multiply bf16";
+  if (multiplies_bf16(request)) return "the products are of bf16";
   return {};
 }
 
@@ -401,22 +355,17 @@ Candidate panel_candidate(const LowerRequest& request, const PanelSpec& spec,
     candidate.strided = candidate.writes_slices = false;
   }
   const ConvGeometry& g = spec.geometry;
-  const s64 cells = from.taps * spec.kernel.cells(from.channels);
   candidate.cost = static_cast<f64>(g.batch * g.groups) *
-                   panel_cycles(spec.kernel.lanes, g.window.out_elements(), cells, from.outs);
-  if (spec.kernel.pairs) {
-    candidate.macs_per_cycle *= 2;
-    candidate.cost += kNarrowed * static_cast<f64>(request.inputs[0].shape.elements());
-  }
+                   panel_cycles(spec.kernel.lanes, g.window.out_elements(),
+                                from.taps * from.channels, from.outs);
   candidate.workspace_bytes = panel_workspace_bytes(spec);
   const Tensor weights = *request.constant(1);
   const Tensor bias = request.has_input(2) ? *request.constant(2) : Tensor();
-  candidate.prepare = [weights, bias, from, kernel = spec.kernel](const BindArgs&) {
-    const std::string key =
-        fmt::format("panels {} {} {} {} {} {} {}", kernel.lanes, kernel.pairs, from.groups,
-                    from.outs, from.taps, from.channels, from.out_stride);
+  candidate.prepare = [weights, bias, from, lanes = spec.kernel.lanes](const BindArgs&) {
+    const std::string key = fmt::format("panels {} {} {} {} {} {}", lanes, from.groups, from.outs,
+                                        from.taps, from.channels, from.out_stride);
     return std::vector<Preparation>{preparation<PackedPanels>(
-        key, {weights, bias}, [=] { return PackedPanels(weights, bias, from, kernel); })};
+        key, {weights, bias}, [=] { return PackedPanels(weights, bias, from, lanes); })};
   };
   candidate.bind = [spec](const BindArgs& bind) -> RunStep { return PanelProduct(spec, bind); };
   return candidate;

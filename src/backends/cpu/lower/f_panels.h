@@ -20,27 +20,21 @@ struct PanelWeights {
   s64 out_stride, tap_stride, channel_stride;
 };
 
+// [groups][panel][tap][channel][lanes of the panel], outs rounded up to whole vectors.
+struct PackedPanels {
+  Tensor weights;
+  Tensor bias;  // [groups][outs]
+
+  // `bias` may be none.
+  PackedPanels(const Tensor& given, const Tensor& bias, const PanelWeights& from, s64 lanes);
+};
+
 // A kernel's vector, and its function; no function below AVX2.
 struct PanelKernel {
   s64 lanes;
   void (*function)(const PanelArgs*);
-  bool pairs = false;  // multiplies pairs of bf16
-
-  // Of what it reads at once, f32 or pairs of bf16, those that hold so many channels.
-  s64 cells(s64 channels) const { return pairs ? (channels + 1) / 2 : channels; }
 };
 PanelKernel panel_kernel(Isa isa);
-PanelKernel panel_kernel(const LowerRequest& request);
-
-// [groups][panel][tap][channel][lanes of the panel], outs rounded up to whole vectors; of bf16, pairs of channels.
-struct PackedPanels {
-  Tensor weights;  // of bf16, the bits of two are those of an f32
-  Tensor bias;     // [groups][outs]
-
-  // `bias` may be none.
-  PackedPanels(const Tensor& given, const Tensor& bias, const PanelWeights& from,
-               const PanelKernel& kernel);
-};
 
 // How pixels lie, in elements.
 struct PixelStrides {
@@ -53,10 +47,9 @@ struct RowCopy {
   s64 rows, columns;  // of the image
   s64 pixels;         // of the image; the last row may have fewer than the others
   s64 channels;
-  s64 left, width;     // columns of zeros before the image's, and all of the copy
-  bool pairs = false;  // f32 that are bf16 become pairs of those
+  s64 left, width;  // columns of zeros before the image's, and all of the copy
 
-  // `count` rows from `first` on, which may lie outside of the image. `to` counts what kernels read at once.
+  // `count` rows from `first` on, which may lie outside of the image.
   void operator()(const f32* image, s64 first, s64 count, f32* dst) const noexcept;
 };
 
@@ -66,8 +59,8 @@ s64 spread_pixels(s64 channels);
 // Elements between images, rows and pixels of a step's channels-last value.
 PixelStrides image_strides(const Shape& shape, const Placement& placement);
 
-// Cycles for `pixels` by `cells` weights of each of `outs` channels.
-f64 panel_cycles(s64 lanes, s64 pixels, s64 cells, s64 outs);
+// Cycles for `pixels` by `values` weights of each of `outs` channels.
+f64 panel_cycles(s64 lanes, s64 pixels, s64 values, s64 outs);
 
 struct PanelSpec {
   ConvGeometry geometry;
@@ -100,7 +93,6 @@ class PanelProduct {
   void plan_copy();
   void cut();
   void list_runs(const PixelStrides& source);
-  s64 group_cells() const { return spec_.kernel.cells(spec_.geometry.in_channels_per_group()); }
   Unit unit_at(s64 index) const noexcept;
   Source source_of(const StepArgs& args, const Unit& unit, int thread) const noexcept;
   void run(const StepArgs& args, const Unit& unit, int thread) const noexcept;
@@ -118,9 +110,6 @@ class PanelProduct {
   std::vector<long> runs_;
   s64 run_length_;
 };
-
-// Whether a layer of bf16 belongs to AMX, whose rate is oneDNN's.
-bool tiles_multiply_bf16(const LowerRequest& request);
 
 // Why a convolution of images by own kernels does not take the node; empty: it may.
 std::string panel_conv_reject(const LowerRequest& request);

@@ -12,7 +12,6 @@ namespace octet {
 // Vectors of output channels in a panel; a last one may have a vector only.
 inline constexpr int kPanelVectors = 2;
 
-// Values are f32, or pairs of bf16 where the processor multiplies those.
 // `count` output pixels in a row, and `channels` of each, at most those of the panel's vectors.
 struct PanelArgs {
   const float* src;  // the first value of the first pixel
@@ -35,6 +34,5 @@ struct PanelArgs {
 
 OCTET_X86_64(void, panel_avx2, const PanelArgs* args);
 OCTET_X86_64(void, panel_vnni, const PanelArgs* args);
-OCTET_X86_64(void, panel_bf16, const PanelArgs* args);
 
 }  // namespace octet

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of panel.h for one instruction set. The including file defines OCTET_ISA(name), includes its vec header, and says what panel_product()
-// adds to a sum.
+// The kernel of panel.h for one instruction set. The including file defines OCTET_ISA(name) and includes its vec header.
 #pragma once
 
 #include "backends/cpu/kernels/float/panel.h"
@@ -52,7 +51,7 @@ __attribute__((always_inline)) inline void panel_step(const PanelPixels& pixels,
     const V x = v_set(*pixels.at(i));
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v)
-      sums[i * kVectors + v] = panel_product(x, w[v], sums[i * kVectors + v]);
+      sums[i * kVectors + v] = v_fma(x, w[v], sums[i * kVectors + v]);
   }
 }
 
