@@ -80,9 +80,10 @@ class Placing {
     }
   }
 
+  // Of steps that move channels: the others pick some of one input.
   bool is_concatenation(const PlanStep& step) const {
-    return step.node < plan_.graph.nodes.size() &&
-           plan_.graph.nodes[step.node].op->name == "Concat";
+    const auto channels = [&](u32 buffer) { return channels_of(plan_.buffers[buffer]); };
+    return step.outputs.size() == 1 && channels(step.inputs[0]) <= channels(step.outputs[0]);
   }
 
   // Inputs of a concatenation are written where they belong in its output. Of those that are concatenations themselves the last comes first: its place is their whole's.
