@@ -123,10 +123,10 @@ LowerRequest request_alone(const Graph& graph, const Node& node, const Target& t
   return request;
 }
 
-// Of the best kernel; of one that names no cost, and of a node that the host runs, by its bytes.
+// Of the best kernel; of one that names no cost, and of a node that the host runs, by its bytes. Layouts are not known yet, so none is counted that a kernel might have to change, here or in a chain.
 f64 cost_alone(const LowerRequest& request) {
   const Selection selection = select_kernel(request, request.target.device->backend());
-  const f64 cost = selection.found ? cost_of(request, selection.chosen) : 0;
+  const f64 cost = selection.found ? selection.chosen.cost : 0;
   if (cost > 0) return cost;
   const DeviceRates rates = request.target.device->rates();
   f64 bytes = request.target.device->costs().start_bytes;
@@ -148,7 +148,7 @@ f64 least_cost(const LowerRequest& request, const Offer& offer) {
   const std::span<const Candidate> all =
       several != nullptr ? std::span<const Candidate>(*several)
                          : std::span<const Candidate>(&std::get<Candidate>(offer), 1);
-  const f64 cost = cost_of(request, all[cheapest(request, all)]);
+  const f64 cost = all[cheapest(request, all)].cost;
   OCTET_CHECK(cost > 0);  // it is compared with that of the parts
   return cost;
 }

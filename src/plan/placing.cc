@@ -80,10 +80,9 @@ class Placing {
     }
   }
 
-  // Of steps that move channels: the others pick some of one input.
+  // Of a step that knows channels in their place: it joins those of its inputs, or else takes some of one.
   bool is_concatenation(const PlanStep& step) const {
-    const auto channels = [&](u32 buffer) { return channels_of(plan_.buffers[buffer]); };
-    return step.outputs.size() == 1 && channels(step.inputs[0]) <= channels(step.outputs[0]);
+    return channel_runs(plan_.graph, plan_.graph.nodes[step.node]).empty();
   }
 
   // Inputs of a concatenation are written where they belong in its output. Of those that are concatenations themselves the last comes first: its place is their whole's.

@@ -202,6 +202,13 @@ class HalfReals {
     const bool rounds = last().op->name == "RoundTo" || (!codes && is_narrowing(graph_, last()));
     if (rounds && !step_back()) return {};
     const Node& node = last();
+    const bool halves_of_codes = !codes && is_narrowing(graph_, graph_.nodes[chain_[0]]) &&
+                                 is_plain_dequantize(graph_, node) &&
+                                 is_read_once(graph_, uses_, node.outputs[0]);
+    if (halves_of_codes) {
+      std::ranges::sort(chain_);
+      return std::move(chain_);
+    }
     if (!takes_halves(graph_, node)) return {};
     for (const ValueId id : node.inputs) {
       const s32 from = own_producer(id);
@@ -269,12 +276,21 @@ std::string ended_text(const Graph& body, std::string real) {
   return quantized_text(body, last, real);
 }
 
-// Reals of 16 bits that become codes.
-Offer offer_half_codes(const LowerRequest& request, const Graph& body) {
+// Reals of 16 bits that become codes, or codes that become such reals.
+bool is_conversion(const Graph& body) {
+  constexpr size_t kParts = 2;
+  if (body.nodes.size() != kParts) return false;
+  const Node &first = body.nodes[0], &last = body.nodes[1];
+  return (is_widening(body, first) && is_plain_quantize(body, last)) ||
+         (is_plain_dequantize(body, first) && is_narrowing(body, last));
+}
+Offer offer_conversion(const LowerRequest& request, const Graph& body) {
   const ReadValue read = read_value(body, body.nodes.back().inputs[0]);
   Elementwise step{.types = {request.outputs[0], body.value(read.id).type}, .body = {}};
   step.body = ended_text(body, fmt::format(fmt::runtime(read.real), "a"));
-  Offer offer = elementwise(request, "quantize_halves", common_layout(request), std::move(step));
+  const bool to_codes = is_plain_quantize(body, body.nodes.back());
+  Offer offer = elementwise(request, to_codes ? "quantize_halves" : "halves_of_codes",
+                            common_layout(request), std::move(step));
   if (Candidate* candidate = std::get_if<Candidate>(&offer))
     candidate->cost = cost_by_bytes(request);
   return offer;
@@ -288,10 +304,7 @@ std::vector<u32> find_half_reals(const Graph& graph, const Uses& uses, u32 last)
 
 Offer offer_half_reals(const LowerRequest& request) {
   const Graph& body = chain_body(request.node);
-  constexpr size_t kCastAndCodes = 2;
-  if (body.nodes.size() == kCastAndCodes && is_widening(body, body.nodes[0]) &&
-      is_plain_quantize(body, body.nodes[1]))
-    return offer_half_codes(request, body);
+  if (is_conversion(body)) return offer_conversion(request, body);
   size_t at = 0;
   while (!takes_halves(body, body.nodes[at])) ++at;
   const Node& node = body.nodes[at];
