@@ -26,7 +26,7 @@ using AnyCreator = IPluginCreator;
 #endif
 
 // The creators of one kind of function: those of the elder classes, and at level 10 those of IPluginV3.
-struct Entry {
+struct RegisteredCreator {
   AnyCreator* creator;
   FoundCreator typed;
   PluginName name;
@@ -73,14 +73,14 @@ class Registry final : public Padded<IPluginRegistry> {
     std::vector<AnyCreator*> creators;
   };
 
-  bool add(Entry entry);
+  bool add(RegisteredCreator entry);
   bool remove(const AnyCreator* creator);
   Reporter reporter() const { return {nullptr, recorder_}; }
   bool register_shown(void* library);
   void keep(void* library, bool shows, const std::vector<AnyCreator*>& creators);
 
   mutable std::mutex mutex_;
-  std::vector<Entry> entries_;
+  std::vector<RegisteredCreator> entries_;
   std::map<void*, Library> libraries_;
   mutable std::vector<IPluginCreator*> list_;
 #if NV_TENSORRT_MAJOR >= 10
@@ -114,9 +114,9 @@ bool same_name(const PluginName& a, const PluginName& b) {
   return a.type == b.type && a.version == b.version && a.space == b.space;
 }
 
-bool Registry::add(Entry entry) {
+bool Registry::add(RegisteredCreator entry) {
   const std::lock_guard lock(mutex_);
-  for (const Entry& other : entries_)
+  for (const RegisteredCreator& other : entries_)
     if (same_name(other.name, entry.name)) return false;
   if (loaded_creators != nullptr) loaded_creators->push_back(entry.creator);
   entries_.push_back(std::move(entry));
@@ -125,13 +125,15 @@ bool Registry::add(Entry entry) {
 
 bool Registry::remove(const AnyCreator* creator) {
   const std::lock_guard lock(mutex_);
-  return std::erase_if(entries_, [&](const Entry& entry) { return entry.creator == creator; }) > 0;
+  return std::erase_if(entries_, [&](const RegisteredCreator& entry) {
+           return entry.creator == creator;
+         }) > 0;
 }
 
 bool Registry::registerCreator(IPluginCreator& creator,
                                AsciiChar const* const pluginNamespace) noexcept {
   return guarded(reporter(), "IPluginRegistry::registerCreator", false, [&] {
-    Entry entry{&creator, {}, {}};
+    RegisteredCreator entry{&creator, {}, {}};
     entry.typed.v2 = &creator;
     entry.name = {word_of(creator.getPluginName()), word_of(creator.getPluginVersion()),
                   word_of(pluginNamespace)};
@@ -145,7 +147,7 @@ bool Registry::registerCreator(IPluginCreator& creator,
 IPluginCreator* const* Registry::getPluginCreatorList(int32_t* const numCreators) const noexcept {
   const std::lock_guard lock(mutex_);
   list_.clear();
-  for (const Entry& entry : entries_)
+  for (const RegisteredCreator& entry : entries_)
     if (entry.typed.v2 != nullptr) list_.push_back(entry.typed.v2);
   if (numCreators != nullptr) *numCreators = static_cast<int32_t>(list_.size());
   return list_.data();
@@ -163,7 +165,7 @@ IPluginCreator* Registry::getPluginCreator(AsciiChar const* const pluginName,
 FoundCreator Registry::find(const PluginName& name) const {
   const std::lock_guard lock(mutex_);
   const auto at = std::ranges::find_if(
-      entries_, [&](const Entry& entry) { return same_name(entry.name, name); });
+      entries_, [&](const RegisteredCreator& entry) { return same_name(entry.name, name); });
   return at == entries_.end() ? FoundCreator{} : at->typed;
 }
 
@@ -171,7 +173,7 @@ std::vector<std::string> Registry::spaces(const std::string& type,
                                           const std::string& version) const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> found;
-  for (const Entry& entry : entries_)
+  for (const RegisteredCreator& entry : entries_)
     if (entry.name.type == type && (version.empty() || entry.name.version == version))
       found.push_back(entry.name.space);
   return found;
@@ -283,7 +285,7 @@ bool Registry::registerCreator(IPluginCreatorInterface& creator,
              "'; those of IPluginCreator and IPluginCreatorV3One are taken");
     }
     auto& own = static_cast<IPluginCreatorV3One&>(creator);
-    Entry entry{&creator, {}, {}};
+    RegisteredCreator entry{&creator, {}, {}};
     entry.typed.v3 = &own;
     const std::string space = word_of(pluginNamespace);
     entry.name = {word_of(own.getPluginName()), word_of(own.getPluginVersion()),
@@ -296,7 +298,7 @@ IPluginCreatorInterface* const* Registry::getAllCreators(
     int32_t* const numCreators) const noexcept {
   const std::lock_guard lock(mutex_);
   interfaces_.clear();
-  for (const Entry& entry : entries_) interfaces_.push_back(entry.creator);
+  for (const RegisteredCreator& entry : entries_) interfaces_.push_back(entry.creator);
   if (numCreators != nullptr) *numCreators = static_cast<int32_t>(interfaces_.size());
   return interfaces_.data();
 }

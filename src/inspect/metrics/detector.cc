@@ -20,11 +20,11 @@ namespace {
 // Rows of one output: [1,N,K], [N,K], or as the description says [1,K,N] or [1,K,H,W].
 class Rows {
  public:
-  Rows(const Tensor& tensor, const std::string& name, Layout layout)
-      : columns_(layout != Layout::rows) {
+  Rows(const Tensor& tensor, const std::string& name, DetectorLayout layout)
+      : columns_(layout != DetectorLayout::rows) {
     const Shape& shape = tensor.shape();
     const int rank = static_cast<int>(shape.rank());
-    const bool maps = layout == Layout::maps;
+    const bool maps = layout == DetectorLayout::maps;
     const bool sized = maps ? rank == 4 : rank == 2 || rank == 3;
     if (tensor.dtype() != Dtype::f32 || !sized || (rank > 2 && shape[0] != 1)) {
       fail(Error::Code::invalid_argument,
@@ -52,7 +52,7 @@ class Rows {
 // The rows of several outputs, one after another.
 class Field {
  public:
-  Field(const DetectorField& form, Layout layout, std::span<const TensorInfo> infos,
+  Field(const DetectorField& form, DetectorLayout layout, std::span<const TensorInfo> infos,
         std::span<const Tensor> outputs)
       : first_(form.first), width_(form.count) {
     for (const DetectorOutput& wanted : form.outputs) {

@@ -64,7 +64,7 @@ class FormReader {
     fields_.check_object();
     check_keys();
     DetectorForm form;
-    form.layout = static_cast<Layout>(word("layout", {"rows", "columns", "maps"}));
+    form.layout = static_cast<DetectorLayout>(word("layout", {"rows", "columns", "maps"}));
     form.boxes = field("boxes");
     form.classes = field("classes");
     if (has("objectness")) form.objectness = field("objectness");

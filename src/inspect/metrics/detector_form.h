@@ -28,11 +28,11 @@ struct DetectorField {
 enum class BoxForm { corners, center, grid, anchors, distances, bounded };
 // The class that means nothing.
 enum class Background { none, first, last };
-enum class Layout { rows, columns, maps };
+enum class DetectorLayout { rows, columns, maps };
 enum class ScoreForm { none, sigmoid, softmax };
 
 struct DetectorForm {
-  Layout layout = Layout::rows;
+  DetectorLayout layout = DetectorLayout::rows;
   DetectorField boxes, classes;
   std::optional<DetectorField> objectness;
   std::optional<DetectorField> labels;  // numbers of classes, where only the best has a score
