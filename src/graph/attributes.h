@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes as a struct of their operator (docs/adr/0033): names, types and defaults stand in one place, and whoever asks reads members. Such a struct has
-// a function `fields` that pairs each name with its member:
+// Attributes as a struct of their operator (docs/adr/0033): names, types and defaults stand in one place, and whoever asks reads members:
 //
-//   struct SoftmaxAttributes {
-//     s64 axis = -1;
-//     bool flatten = false;
-//     template <class Self, class Visit>
-//     static void fields(Self& self, Visit&& field) {
-//       field("axis", self.axis);
-//       field("flatten", self.flatten);
-//     }
+//   struct SplitAttributes : AxisAttributes {
+//     s64 parts = 0;
+//     std::optional<s64> num_outputs;
+//
+//     OCTET_MORE_ATTRIBUTES(AxisAttributes, num_outputs)
+//     OCTET_REQUIRED_ATTRIBUTES(parts)
 //   };
 //
-// A member's initializer is the default. Members are s64, bool (an int other than 0), f32, std::string, Dtype (its name), lists of s64, f32 and strings,
-// Tensor, GraphPtr, an enum with attribute_names(), or std::optional of one of these where absence means something.
-// A struct of several operators is derived from those that it extends, and its `fields` calls theirs.
+// A member has the attribute's name, and its initializer is the default. Members are s64, bool (an int other than 0), f32, std::string, Dtype (its
+// name), lists of s64, f32 and strings, Tensor, GraphPtr, an enum with attribute_words(), or std::optional of one of these where absence means something.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,13 +28,39 @@
 
 namespace octet {
 
-// Third argument of a field: reading a node without it throws Error(invalid_model).
-struct RequiredAttribute {};
-inline constexpr RequiredAttribute kRequired;
+// Inside of a struct: those of its members that are attributes; the same of one that is derived from another such struct; and those without which
+// a node means nothing: reading it throws Error(invalid_model).
+#define OCTET_ATTRIBUTES(...)                     \
+  template <class Self, class Visit>              \
+  static void fields(Self& self, Visit&& field) { \
+    OCTET_FIELDS(__VA_ARGS__)                     \
+  }
+#define OCTET_MORE_ATTRIBUTES(Base, ...)          \
+  template <class Self, class Visit>              \
+  static void fields(Self& self, Visit&& field) { \
+    Base::fields(self, field);                    \
+    OCTET_FIELDS(__VA_ARGS__)                     \
+  }
+#define OCTET_REQUIRED_ATTRIBUTES(...)              \
+  template <class Self, class Visit>                \
+  static void required(Self& self, Visit&& field) { \
+    OCTET_FIELDS(__VA_ARGS__)                       \
+  }
 
-// The words of an enum's values in a graph; found by argument-dependent lookup of attribute_names(E).
+// field("name", self.name); for each of up to 16.
+#define OCTET_FIELDS(...) OCTET_SCAN(OCTET_SCAN(OCTET_FIELD(__VA_ARGS__)))
+#define OCTET_SCAN(...) OCTET_SCAN_AGAIN(OCTET_SCAN_AGAIN(OCTET_SCAN_AGAIN(__VA_ARGS__)))
+#define OCTET_SCAN_AGAIN(...) __VA_ARGS__
+#define OCTET_FIELD(name, ...) \
+  field(#name, self.name);     \
+  __VA_OPT__(OCTET_FIELD_AGAIN OCTET_PARENTHESES(__VA_ARGS__))
+#define OCTET_FIELD_AGAIN() OCTET_FIELD
+#define OCTET_PARENTHESES ()
+
+// A value of an enum as graphs write it. An enum that is a member has beside it
+//   constexpr auto attribute_words(E) { return std::to_array<AttributeWord<E>>({{"word", E::value}, ...}); }
 template <class E>
-using AttributeNames = std::span<const std::pair<std::string_view, E>>;
+using AttributeWord = std::pair<std::string_view, E>;
 
 namespace attributes_detail {
 
@@ -63,7 +86,7 @@ requires(std::is_enum_v<E> && !std::is_same_v<E, Dtype>) void read(const Attrs& 
                                                                    E& member) {
   if (!attrs.has(name)) return;
   const std::string word = attrs.s(name, "");
-  const AttributeNames<E> names = attribute_names(E{});
+  const auto names = attribute_words(E{});
   for (const auto& [known, value] : names) {
     if (known != word) continue;
     member = value;
@@ -79,6 +102,8 @@ void read(const Attrs& attrs, std::string_view name, std::optional<T>& member) {
   if (attrs.has(name)) read(attrs, name, member.emplace());
 }
 
+struct Required {};
+
 struct Reader {
   const Attrs& attrs;
   template <class T>
@@ -86,20 +111,30 @@ struct Reader {
     read(attrs, name, member);
   }
   template <class T>
-  void operator()(std::string_view name, T& member, RequiredAttribute) const {
+  void operator()(std::string_view name, T& member, Required) const {
     check_present(attrs, name);
     read(attrs, name, member);
   }
 };
+
+// Calls `field` for all attributes of a struct; for those that a node must have with a third argument.
+template <class S, class Self, class Field>
+void visit(Self& self, const Field& field) {
+  const auto required = [&](std::string_view name, auto& member) {
+    field(name, member, Required());
+  };
+  if constexpr (requires { S::fields(self, field); }) S::fields(self, field);
+  if constexpr (requires { S::required(self, required); }) S::required(self, required);
+}
 
 // Calls `field` for the one member at `wanted`.
 template <class Field>
 struct Only {
   const void* wanted;
   const Field& field;
-  template <class T, class... Required>
-  void operator()(std::string_view name, T& member, Required... required) const {
-    if (static_cast<const void*>(&member) == wanted) field(name, member, required...);
+  template <class T, class... Presence>
+  void operator()(std::string_view name, T& member, Presence... presence) const {
+    if (static_cast<const void*>(&member) == wanted) field(name, member, presence...);
   }
 };
 
@@ -130,7 +165,7 @@ struct Stored<Dtype> {
 template <class E>
 requires(std::is_enum_v<E> && !std::is_same_v<E, Dtype>) struct Stored<E> {
   static AttrValue value(E member) {
-    for (const auto& [word, value] : attribute_names(member)) {
+    for (const auto& [word, value] : attribute_words(member)) {
       if (value == member) return std::string(word);
     }
     return std::string();
@@ -157,7 +192,7 @@ struct Plain<std::optional<T>> {
 template <class S>
 S attributes_of(const Attrs& attrs) {
   S result;
-  S::fields(result, attributes_detail::Reader{attrs});
+  attributes_detail::visit<S>(result, attributes_detail::Reader{attrs});
   return result;
 }
 template <class S>
@@ -171,7 +206,8 @@ attributes_detail::TypeOf<kMember> attribute_of(const Attrs& attrs) {
   attributes_detail::StructOf<kMember> all;
   const attributes_detail::Reader reader{attrs};
   using Only = attributes_detail::Only<attributes_detail::Reader>;
-  attributes_detail::StructOf<kMember>::fields(all, Only{&(all.*kMember), reader});
+  attributes_detail::visit<attributes_detail::StructOf<kMember>>(all,
+                                                                 Only{&(all.*kMember), reader});
   return std::move(all.*kMember);
 }
 template <auto kMember>
@@ -186,7 +222,7 @@ std::string_view attribute_name() {
   std::string_view result;
   const auto take = [&](std::string_view name, const auto&, auto...) { result = name; };
   using Only = attributes_detail::Only<decltype(take)>;
-  attributes_detail::StructOf<kMember>::fields(all, Only{&(all.*kMember), take});
+  attributes_detail::visit<attributes_detail::StructOf<kMember>>(all, Only{&(all.*kMember), take});
   return result;
 }
 
@@ -211,14 +247,15 @@ void erase_attribute(Attrs& attrs) {
 template <class S>
 void erase_attributes(Attrs& attrs) {
   const S all;
-  S::fields(all, [&](std::string_view name, const auto&, auto...) { attrs.erase(name); });
+  attributes_detail::visit<S>(
+      all, [&](std::string_view name, const auto&, auto...) { attrs.erase(name); });
 }
 
 // What `from` says of the attributes of S, as it stands there.
 template <class S>
 void copy_attributes(const Attrs& from, Attrs& to) {
   const S all;
-  S::fields(all, [&](std::string_view name, const auto&, auto...) {
+  attributes_detail::visit<S>(all, [&](std::string_view name, const auto&, auto...) {
     if (const AttrValue* value = from.find(name)) to.set(name, *value);
   });
 }

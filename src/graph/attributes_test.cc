@@ -14,10 +14,9 @@ namespace {
 
 enum class Corner : u8 { round, square };
 
-AttributeNames<Corner> attribute_names(Corner) {
-  static constexpr std::array<std::pair<std::string_view, Corner>, 3> kNames{
-      {{"round", Corner::round}, {"square", Corner::square}, {"", Corner::round}}};
-  return kNames;
+constexpr auto attribute_words(Corner) {
+  return std::to_array<AttributeWord<Corner>>(
+      {{"round", Corner::round}, {"square", Corner::square}, {"", Corner::round}});
 }
 
 struct BoxAttributes {
@@ -26,13 +25,7 @@ struct BoxAttributes {
   Corner corner = Corner::round;
   std::optional<std::vector<s64>> axes;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("size", self.size);
-    field("filled", self.filled);
-    field("corner", self.corner);
-    field("axes", self.axes);
-  }
+  OCTET_ATTRIBUTES(size, filled, corner, axes)
 };
 
 struct NamedBoxAttributes : BoxAttributes {
@@ -40,13 +33,8 @@ struct NamedBoxAttributes : BoxAttributes {
   Dtype type = Dtype::f32;
   f32 scale = 0.5f;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    BoxAttributes::fields(self, field);
-    field("name", self.name, kRequired);
-    field("type", self.type);
-    field("scale", self.scale);
-  }
+  OCTET_MORE_ATTRIBUTES(BoxAttributes, type, scale)
+  OCTET_REQUIRED_ATTRIBUTES(name)
 };
 
 template <class Read>

@@ -10,13 +10,12 @@
 
 namespace octet {
 
-inline AttributeNames<Activation::Kind> attribute_names(Activation::Kind) {
-  static constexpr std::array<std::pair<std::string_view, Activation::Kind>, 4> kNames{
+constexpr auto attribute_words(Activation::Kind) {
+  return std::to_array<AttributeWord<Activation::Kind>>(
       {{"", Activation::Kind::none},
        {"relu", Activation::Kind::relu},
        {"clip", Activation::Kind::clip},
-       {"leaky_relu", Activation::Kind::leaky_relu}}};
-  return kNames;
+       {"leaky_relu", Activation::Kind::leaky_relu}});
 }
 
 struct ActivationAttributes {
@@ -25,13 +24,7 @@ struct ActivationAttributes {
   f32 activation_max = std::numeric_limits<f32>::infinity();
   f32 activation_alpha = 0.01f;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("activation", self.activation);
-    field("activation_min", self.activation_min);
-    field("activation_max", self.activation_max);
-    field("activation_alpha", self.activation_alpha);
-  }
+  OCTET_ATTRIBUTES(activation, activation_min, activation_max, activation_alpha)
 };
 
 // Whether something is folded into the node.

@@ -13,11 +13,7 @@ struct HeadsAttributes {
   s64 q_num_heads = 0;
   s64 kv_num_heads = 0;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("q_num_heads", self.q_num_heads);
-    field("kv_num_heads", self.kv_num_heads);
-  }
+  OCTET_ATTRIBUTES(q_num_heads, kv_num_heads)
 };
 
 struct AttentionAttributes : HeadsAttributes {
@@ -28,16 +24,8 @@ struct AttentionAttributes : HeadsAttributes {
   std::optional<f32> scale;  // absent: 1 / sqrt(size of a head)
   f32 softcap = 0.0f;        // 0: none
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    HeadsAttributes::fields(self, field);
-    field("is_causal", self.is_causal);
-    field("left_window_size", self.left_window_size);
-    field("right_window_size", self.right_window_size);
-    field("qk_matmul_output_mode", self.qk_matmul_output_mode);
-    field("scale", self.scale);
-    field("softcap", self.softcap);
-  }
+  OCTET_MORE_ATTRIBUTES(HeadsAttributes, is_causal, left_window_size, right_window_size,
+                        qk_matmul_output_mode, scale, softcap)
 };
 
 }  // namespace octet

@@ -13,22 +13,14 @@ struct IfAttributes {
   GraphPtr then_branch;
   GraphPtr else_branch;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("then_branch", self.then_branch, kRequired);
-    field("else_branch", self.else_branch, kRequired);
-  }
+  OCTET_REQUIRED_ATTRIBUTES(then_branch, else_branch)
 };
 
 struct LoopAttributes {
   GraphPtr body;
   s64 carried = 0;  // inputs behind the number of trips and the condition that go from trip to trip
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("body", self.body, kRequired);
-    field("carried", self.carried, kRequired);
-  }
+  OCTET_REQUIRED_ATTRIBUTES(body, carried)
 };
 
 // States, then sequences, then captures.
@@ -41,16 +33,9 @@ struct ScanAttributes {
   std::optional<std::vector<s64>> scan_output_axes;
   std::optional<std::vector<s64>> scan_output_directions;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("batched", self.batched);
-    field("captures", self.captures);
-    field("num_scan_inputs", self.num_scan_inputs, kRequired);
-    field("scan_input_axes", self.scan_input_axes);
-    field("scan_input_directions", self.scan_input_directions);
-    field("scan_output_axes", self.scan_output_axes);
-    field("scan_output_directions", self.scan_output_directions);
-  }
+  OCTET_ATTRIBUTES(batched, captures, scan_input_axes, scan_input_directions, scan_output_axes,
+                   scan_output_directions)
+  OCTET_REQUIRED_ATTRIBUTES(num_scan_inputs)
 };
 
 }  // namespace octet

@@ -15,21 +15,14 @@ struct ScaleAttributes {
   s64 axis = 1;        // of more scales than one
   s64 block_size = 0;  // elements of a scale along `axis`; 0: one for each index
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("axis", self.axis);
-    field("block_size", self.block_size);
-  }
+  OCTET_ATTRIBUTES(axis, block_size)
 };
 
 // Cast, RoundTo, BitCast.
 struct CastAttributes {
   Dtype to = Dtype::f32;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("to", self.to, kRequired);
-  }
+  OCTET_REQUIRED_ATTRIBUTES(to)
 };
 
 // What an operator on codes writes before a table and before a sum: codes of a type, or reals (f32). ops/quantized/epilogue.h reads and checks it.
@@ -38,25 +31,14 @@ struct OutputCodesAttributes {
   s64 output_zero_point = 0;
   std::optional<s64> lo, hi;  // absent: those of the type
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("output_dtype", self.output_dtype);
-    field("output_zero_point", self.output_zero_point);
-    field("lo", self.lo);
-    field("hi", self.hi);
-  }
+  OCTET_ATTRIBUTES(output_dtype, output_zero_point, lo, hi)
 };
 
 struct EpilogueAttributes : OutputCodesAttributes {
   std::vector<s64> input_zero_points;  // of each input; absent ones are 0
   f32 residual_multiplier = 0.0f;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    OutputCodesAttributes::fields(self, field);
-    field("input_zero_points", self.input_zero_points);
-    field("residual_multiplier", self.residual_multiplier);
-  }
+  OCTET_MORE_ATTRIBUTES(OutputCodesAttributes, input_zero_points, residual_multiplier)
 };
 
 // The sum after a product of codes.
@@ -68,34 +50,20 @@ struct SumAttributes {
   s64 sum_own_zero_point = 0;
   bool sum_addend_first = false;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("sum_dtype", self.sum_dtype);
-    field("sum_zero_point", self.sum_zero_point);
-    field("sum_lo", self.sum_lo);
-    field("sum_hi", self.sum_hi);
-    field("sum_multipliers", self.sum_multipliers);
-    field("sum_own_zero_point", self.sum_own_zero_point);
-    field("sum_addend_first", self.sum_addend_first);
-  }
+  OCTET_ATTRIBUTES(sum_dtype, sum_zero_point, sum_lo, sum_hi, sum_multipliers, sum_own_zero_point,
+                   sum_addend_first)
 };
 
 struct QAddAttributes {
   std::vector<f32> multipliers;  // of each operand
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("multipliers", self.multipliers);
-  }
+  OCTET_ATTRIBUTES(multipliers)
 };
 
 struct QMulAttributes {
   f32 multiplier = 0.0f;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("multiplier", self.multiplier, kRequired);
-  }
+  OCTET_REQUIRED_ATTRIBUTES(multiplier)
 };
 
 // A function of reals with codes as its result; the function's own attributes stand beside these.
@@ -103,11 +71,7 @@ struct QFunctionAttributes {
   std::string function;  // the operator's name
   f32 scale = 0.0f;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("function", self.function);
-    field("scale", self.scale);
-  }
+  OCTET_ATTRIBUTES(function, scale)
 };
 
 }  // namespace octet

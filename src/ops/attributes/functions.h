@@ -12,89 +12,60 @@ namespace octet {
 struct AlphaAttributes {
   f32 alpha = 1.0f;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("alpha", self.alpha);
-  }
+  OCTET_ATTRIBUTES(alpha)
 };
 
 struct LeakyReluAttributes {
   f32 alpha = 0.01f;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("alpha", self.alpha);
-  }
+  OCTET_ATTRIBUTES(alpha)
 };
 
 struct HardSigmoidAttributes {
   f32 alpha = 0.2f;
   f32 beta = 0.5f;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("alpha", self.alpha);
-    field("beta", self.beta);
-  }
+  OCTET_ATTRIBUTES(alpha, beta)
 };
 
 struct SeluAttributes {
   f32 alpha = 1.67326319217681884765625f;
   f32 gamma = 1.05070102214813232421875f;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("alpha", self.alpha);
-    field("gamma", self.gamma);
-  }
+  OCTET_ATTRIBUTES(alpha, gamma)
 };
 
 struct ShrinkAttributes {
   f32 bias = 0.0f;
   f32 lambd = 0.5f;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("bias", self.bias);
-    field("lambd", self.lambd);
-  }
+  OCTET_ATTRIBUTES(bias, lambd)
 };
 
 enum class GeluForm : u8 { none, tanh };
 
-inline AttributeNames<GeluForm> attribute_names(GeluForm) {
-  static constexpr std::array<std::pair<std::string_view, GeluForm>, 2> kNames{
-      {{"none", GeluForm::none}, {"tanh", GeluForm::tanh}}};
-  return kNames;
+constexpr auto attribute_words(GeluForm) {
+  return std::to_array<AttributeWord<GeluForm>>(
+      {{"none", GeluForm::none}, {"tanh", GeluForm::tanh}});
 }
 
 struct GeluAttributes {
   GeluForm approximate = GeluForm::none;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("approximate", self.approximate);
-  }
+  OCTET_ATTRIBUTES(approximate)
 };
 
 struct ModAttributes {
   bool fmod = false;  // the result has the sign of the dividend
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("fmod", self.fmod);
-  }
+  OCTET_ATTRIBUTES(fmod)
 };
 
 struct IsInfAttributes {
   bool detect_negative = true;
   bool detect_positive = true;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("detect_negative", self.detect_negative);
-    field("detect_positive", self.detect_positive);
-  }
+  OCTET_ATTRIBUTES(detect_negative, detect_positive)
 };
 
 }  // namespace octet

@@ -12,10 +12,7 @@ namespace octet {
 struct ExactAttributes {
   bool exact = false;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("exact", self.exact);
-  }
+  OCTET_ATTRIBUTES(exact)
 };
 
 }  // namespace octet

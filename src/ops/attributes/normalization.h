@@ -10,31 +10,20 @@ namespace octet {
 struct NormAttributes {
   f32 epsilon = 1e-5f;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("epsilon", self.epsilon);
-  }
+  OCTET_ATTRIBUTES(epsilon)
 };
 
 // LayerNormalization, RMSNormalization, QLayerNormalization: over all axes from `axis` on.
 struct RowNormAttributes : NormAttributes {
   s64 axis = -1;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    NormAttributes::fields(self, field);
-    field("axis", self.axis);
-  }
+  OCTET_MORE_ATTRIBUTES(NormAttributes, axis)
 };
 
 struct GroupNormAttributes : NormAttributes {
   s64 num_groups = 1;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    NormAttributes::fields(self, field);
-    field("num_groups", self.num_groups, kRequired);
-  }
+  OCTET_REQUIRED_ATTRIBUTES(num_groups)
 };
 
 // Softmax, LogSoftmax, Hardmax, LpNormalization, QSoftmax.
@@ -42,21 +31,13 @@ struct SoftmaxAttributes {
   s64 axis = -1;
   bool flatten = false;  // over all axes from `axis` on, as opsets before 13 have it
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("axis", self.axis);
-    field("flatten", self.flatten);
-  }
+  OCTET_ATTRIBUTES(axis, flatten)
 };
 
 struct LpNormAttributes : SoftmaxAttributes {
   s64 p = 2;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    SoftmaxAttributes::fields(self, field);
-    field("p", self.p);
-  }
+  OCTET_MORE_ATTRIBUTES(SoftmaxAttributes, p)
 };
 
 }  // namespace octet

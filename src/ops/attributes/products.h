@@ -16,13 +16,7 @@ struct GemmAttributes {
   bool transA = false;  // NOLINT(readability-identifier-naming): as ONNX writes them
   bool transB = false;  // NOLINT(readability-identifier-naming)
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("alpha", self.alpha);
-    field("beta", self.beta);
-    field("transA", self.transA);
-    field("transB", self.transB);
-  }
+  OCTET_ATTRIBUTES(alpha, beta, transA, transB)
 };
 
 // MatMul, QMatMul: permutations under which the operands are read and the result is written, as Transpose has them.
@@ -31,21 +25,13 @@ struct MatMulAttributes {
   std::optional<std::vector<s64>> perm_b;
   std::optional<std::vector<s64>> perm_y;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("perm_a", self.perm_a);
-    field("perm_b", self.perm_b);
-    field("perm_y", self.perm_y);
-  }
+  OCTET_ATTRIBUTES(perm_a, perm_b, perm_y)
 };
 
 struct EinsumAttributes {
   std::string equation;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("equation", self.equation);
-  }
+  OCTET_ATTRIBUTES(equation)
 };
 
 }  // namespace octet

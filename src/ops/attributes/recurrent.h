@@ -13,12 +13,11 @@ namespace octet {
 
 enum class RecurrentDirection : u8 { forward, reverse, bidirectional };
 
-inline AttributeNames<RecurrentDirection> attribute_names(RecurrentDirection) {
-  static constexpr std::array<std::pair<std::string_view, RecurrentDirection>, 3> kNames{
+constexpr auto attribute_words(RecurrentDirection) {
+  return std::to_array<AttributeWord<RecurrentDirection>>(
       {{"forward", RecurrentDirection::forward},
        {"reverse", RecurrentDirection::reverse},
-       {"bidirectional", RecurrentDirection::bidirectional}}};
-  return kNames;
+       {"bidirectional", RecurrentDirection::bidirectional}});
 }
 
 // What layers of reals and of codes have.
@@ -28,13 +27,7 @@ struct RecurrentShapeAttributes {
   bool layout = false;               // batches before steps
   bool linear_before_reset = false;  // of GRU
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("direction", self.direction);
-    field("hidden_size", self.hidden_size);
-    field("layout", self.layout);
-    field("linear_before_reset", self.linear_before_reset);
-  }
+  OCTET_ATTRIBUTES(direction, hidden_size, layout, linear_before_reset)
 };
 
 // LSTM, GRU, RNN.
@@ -45,26 +38,15 @@ struct RecurrentAttributes : RecurrentShapeAttributes {
   f32 clip = 0.0f;            // 0: none
   bool input_forget = false;  // of LSTM: one gate for both
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    RecurrentShapeAttributes::fields(self, field);
-    field("activations", self.activations);
-    field("activation_alpha", self.activation_alpha);
-    field("activation_beta", self.activation_beta);
-    field("clip", self.clip);
-    field("input_forget", self.input_forget);
-  }
+  OCTET_MORE_ATTRIBUTES(RecurrentShapeAttributes, activations, activation_alpha, activation_beta,
+                        clip, input_forget)
 };
 
 // QLSTM, QGRU, QRNN.
 struct QRecurrentAttributes : RecurrentShapeAttributes {
   f32 state_scale = 0.0f;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    RecurrentShapeAttributes::fields(self, field);
-    field("state_scale", self.state_scale);
-  }
+  OCTET_MORE_ATTRIBUTES(RecurrentShapeAttributes, state_scale)
 };
 
 }  // namespace octet

@@ -14,11 +14,7 @@ struct ReduceAttributes {
   bool keepdims = true;
   bool noop_with_empty_axes = false;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("keepdims", self.keepdims);
-    field("noop_with_empty_axes", self.noop_with_empty_axes);
-  }
+  OCTET_ATTRIBUTES(keepdims, noop_with_empty_axes)
 };
 
 // ArgMax, ArgMin.
@@ -27,34 +23,21 @@ struct ArgExtremeAttributes {
   bool keepdims = true;
   bool select_last_index = false;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("axis", self.axis);
-    field("keepdims", self.keepdims);
-    field("select_last_index", self.select_last_index);
-  }
+  OCTET_ATTRIBUTES(axis, keepdims, select_last_index)
 };
 
 // An operator on codes that goes through reals: the scales of its input and its output.
 struct CodeScalesAttributes {
   std::vector<f32> scales;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("scales", self.scales);
-  }
+  OCTET_ATTRIBUTES(scales)
 };
 
 struct QReduceMeanAttributes : CodeScalesAttributes {
   std::optional<std::vector<s64>> axes;  // absent: all
   bool keepdims = true;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    CodeScalesAttributes::fields(self, field);
-    field("axes", self.axes);
-    field("keepdims", self.keepdims);
-  }
+  OCTET_MORE_ATTRIBUTES(CodeScalesAttributes, axes, keepdims)
 };
 
 // CumSum, CumProd.
@@ -62,22 +45,14 @@ struct CumulativeAttributes {
   bool exclusive = false;
   bool reverse = false;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("exclusive", self.exclusive);
-    field("reverse", self.reverse);
-  }
+  OCTET_ATTRIBUTES(exclusive, reverse)
 };
 
 struct TopKAttributes {
   s64 axis = -1;
   bool largest = true;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("axis", self.axis);
-    field("largest", self.largest);
-  }
+  OCTET_ATTRIBUTES(axis, largest)
 };
 
 }  // namespace octet

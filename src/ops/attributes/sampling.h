@@ -24,42 +24,36 @@ enum class ResizeCoordinates : u8 {
 enum class ResizeNearest : u8 { round_prefer_floor, round_prefer_ceil, floor, ceil, simple };
 enum class ResizePolicy : u8 { stretch, not_larger, not_smaller };
 
-inline AttributeNames<ResizeMode> attribute_names(ResizeMode) {
-  static constexpr std::array<std::pair<std::string_view, ResizeMode>, 3> kNames{
-      {{"nearest", ResizeMode::nearest},
-       {"linear", ResizeMode::linear},
-       {"cubic", ResizeMode::cubic}}};
-  return kNames;
+constexpr auto attribute_words(ResizeMode) {
+  return std::to_array<AttributeWord<ResizeMode>>({{"nearest", ResizeMode::nearest},
+                                                   {"linear", ResizeMode::linear},
+                                                   {"cubic", ResizeMode::cubic}});
 }
 
-inline AttributeNames<ResizeCoordinates> attribute_names(ResizeCoordinates) {
-  static constexpr std::array<std::pair<std::string_view, ResizeCoordinates>, 7> kNames{
+constexpr auto attribute_words(ResizeCoordinates) {
+  return std::to_array<AttributeWord<ResizeCoordinates>>(
       {{"half_pixel", ResizeCoordinates::half_pixel},
        {"half_pixel_symmetric", ResizeCoordinates::half_pixel_symmetric},
        {"pytorch_half_pixel", ResizeCoordinates::pytorch_half_pixel},
        {"align_corners", ResizeCoordinates::align_corners},
        {"asymmetric", ResizeCoordinates::asymmetric},
        {"tf_half_pixel_for_nn", ResizeCoordinates::tf_half_pixel_for_nn},
-       {"tf_crop_and_resize", ResizeCoordinates::tf_crop_and_resize}}};
-  return kNames;
+       {"tf_crop_and_resize", ResizeCoordinates::tf_crop_and_resize}});
 }
 
-inline AttributeNames<ResizeNearest> attribute_names(ResizeNearest) {
-  static constexpr std::array<std::pair<std::string_view, ResizeNearest>, 5> kNames{
+constexpr auto attribute_words(ResizeNearest) {
+  return std::to_array<AttributeWord<ResizeNearest>>(
       {{"round_prefer_floor", ResizeNearest::round_prefer_floor},
        {"round_prefer_ceil", ResizeNearest::round_prefer_ceil},
        {"floor", ResizeNearest::floor},
        {"ceil", ResizeNearest::ceil},
-       {"simple", ResizeNearest::simple}}};
-  return kNames;
+       {"simple", ResizeNearest::simple}});
 }
 
-inline AttributeNames<ResizePolicy> attribute_names(ResizePolicy) {
-  static constexpr std::array<std::pair<std::string_view, ResizePolicy>, 3> kNames{
-      {{"stretch", ResizePolicy::stretch},
-       {"not_larger", ResizePolicy::not_larger},
-       {"not_smaller", ResizePolicy::not_smaller}}};
-  return kNames;
+constexpr auto attribute_words(ResizePolicy) {
+  return std::to_array<AttributeWord<ResizePolicy>>({{"stretch", ResizePolicy::stretch},
+                                                     {"not_larger", ResizePolicy::not_larger},
+                                                     {"not_smaller", ResizePolicy::not_smaller}});
 }
 
 // Interpolate, QInterpolate: those of Resize that compute.
@@ -72,55 +66,35 @@ struct InterpolateAttributes {
   ResizePolicy keep_aspect_ratio_policy = ResizePolicy::stretch;
   ResizeMode mode = ResizeMode::nearest;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("antialias", self.antialias);
-    field("axes", self.axes);
-    field("coordinate_transformation_mode", self.coordinate_transformation_mode);
-    field("cubic_coeff_a", self.cubic_coeff_a);
-    field("exclude_outside", self.exclude_outside);
-    field("keep_aspect_ratio_policy", self.keep_aspect_ratio_policy);
-    field("mode", self.mode);
-  }
+  OCTET_ATTRIBUTES(antialias, axes, coordinate_transformation_mode, cubic_coeff_a, exclude_outside,
+                   keep_aspect_ratio_policy, mode)
 };
 
 struct ResizeAttributes : InterpolateAttributes {
   f32 extrapolation_value = 0.0f;
   ResizeNearest nearest_mode = ResizeNearest::round_prefer_floor;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    InterpolateAttributes::fields(self, field);
-    field("extrapolation_value", self.extrapolation_value);
-    field("nearest_mode", self.nearest_mode);
-  }
+  OCTET_MORE_ATTRIBUTES(InterpolateAttributes, extrapolation_value, nearest_mode)
 };
 
 struct QInterpolateAttributes : InterpolateAttributes {
   f32 multiplier = 1.0f;  // the scale of x by that of y
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    InterpolateAttributes::fields(self, field);
-    field("multiplier", self.multiplier);
-  }
+  OCTET_MORE_ATTRIBUTES(InterpolateAttributes, multiplier)
 };
 
 enum class GridMode : u8 { nearest, linear, cubic };
 enum class GridPadding : u8 { zeros, border, reflection };
 
-inline AttributeNames<GridMode> attribute_names(GridMode) {
-  static constexpr std::array<std::pair<std::string_view, GridMode>, 3> kNames{
-      {{"nearest", GridMode::nearest}, {"linear", GridMode::linear}, {"cubic", GridMode::cubic}}};
-  return kNames;
+constexpr auto attribute_words(GridMode) {
+  return std::to_array<AttributeWord<GridMode>>(
+      {{"nearest", GridMode::nearest}, {"linear", GridMode::linear}, {"cubic", GridMode::cubic}});
 }
 
-inline AttributeNames<GridPadding> attribute_names(GridPadding) {
-  static constexpr std::array<std::pair<std::string_view, GridPadding>, 3> kNames{
-      {{"zeros", GridPadding::zeros},
-       {"border", GridPadding::border},
-       {"reflection", GridPadding::reflection}}};
-  return kNames;
+constexpr auto attribute_words(GridPadding) {
+  return std::to_array<AttributeWord<GridPadding>>({{"zeros", GridPadding::zeros},
+                                                    {"border", GridPadding::border},
+                                                    {"reflection", GridPadding::reflection}});
 }
 
 struct GridSampleAttributes {
@@ -128,12 +102,7 @@ struct GridSampleAttributes {
   GridPadding padding_mode = GridPadding::zeros;
   bool align_corners = false;
 
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("mode", self.mode);
-    field("padding_mode", self.padding_mode);
-    field("align_corners", self.align_corners);
-  }
+  OCTET_ATTRIBUTES(mode, padding_mode, align_corners)
 };
 
 }  // namespace octet
