@@ -4,16 +4,23 @@
 #include <array>
 
 #include "core/check.h"
+#include "graph/attributes.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 
 namespace octet {
 namespace {
 
+struct AffineGridAttributes {
+  bool align_corners = false;
+
+  OCTET_ATTRIBUTES(align_corners)
+};
+
 void infer(Inference& inference) {
   const Shape& theta = inference.inputs[0].shape;
   require_dtype(inference, 0, DtypeClass::real);
-  inference.node.attrs.i("align_corners", 0);
+  attributes_of<AffineGridAttributes>(inference.node);
   const std::vector<s64> size = inference.required_ints(1, "the size");
   const s64 spatial = std::ssize(size) - 2;
   if ((spatial != 2 && spatial != 3) || theta != Shape{size[0], spatial, spatial + 1}) {
@@ -37,7 +44,7 @@ f32 coordinate(s64 i, s64 size, bool align_corners) {
 
 void eval(const Eval& eval) {
   const Shape& shape = eval.outputs[0].shape;
-  const bool align_corners = eval.node.attrs.i("align_corners", 0) != 0;
+  const bool align_corners = attribute_of<&AffineGridAttributes::align_corners>(eval.node);
   const s64 spatial = shape[shape.rank() - 1];
   const FloatInput theta(eval, 0);
   const FloatOutput y(eval.outputs[0]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention(Q, K, V, mask, past K, past V, nonpad_kv_seqlen): softmax(softcap(Q K^T) + bias) V for each head, in f32. A query
 // that may attend to no key yields zeros.
-#include "ops/shared/attention.h"
+#include "ops/attributes/attention.h"
 
 #include <algorithm>
 #include <array>
@@ -13,6 +13,7 @@
 #include "core/math.h"
 #include "core/reduce.h"
 #include "graph/op_traits.h"
+#include "ops/shared/attention.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 
@@ -37,10 +38,8 @@ void check_types(const Inference& inference) {
   }
 }
 
-void check_attributes(const Attrs& attrs) {
-  for (const char* name : {"is_causal", "left_window_size", "right_window_size"}) attrs.i(name, 0);
-  for (const char* name : {"scale", "softcap"}) attrs.f(name, 0.0f);
-  const s64 mode = attrs.i("qk_matmul_output_mode", 0);
+void check_attributes(const Node& node) {
+  const s64 mode = attributes_of<AttentionAttributes>(node).qk_matmul_output_mode;
   if (mode < kRaw || mode > kProbability) {
     fail(Error::Code::invalid_model, "attribute 'qk_matmul_output_mode' is {}, expected 0 to 3",
          mode);
@@ -49,7 +48,7 @@ void check_attributes(const Attrs& attrs) {
 
 void infer(Inference& inference) {
   check_types(inference);
-  check_attributes(inference.node.attrs);
+  check_attributes(inference.node);
   std::vector<Shape> shapes;
   for (const TensorType& type : inference.inputs) shapes.push_back(type.shape);
   const AttentionGeometry geometry = attention_geometry(inference.node, shapes);
@@ -114,9 +113,9 @@ class Bias {
  public:
   Bias(const Eval& eval, const AttentionGeometry& geometry)
       : geometry_(geometry),
-        causal_(eval.node.attrs.i("is_causal", 0) != 0),
-        left_(eval.node.attrs.i("left_window_size", -1)),
-        right_(eval.node.attrs.i("right_window_size", -1)) {
+        causal_(attribute_of<&AttentionAttributes::is_causal>(eval.node)),
+        left_(attribute_of<&AttentionAttributes::left_window_size>(eval.node)),
+        right_(attribute_of<&AttentionAttributes::right_window_size>(eval.node)) {
     lengths_ = read_ints(eval, kAttentionNonpad);
     for (s64& length : lengths_) length = std::clamp<s64>(length, 0, geometry.total);
     if (!eval.has_input(kAttentionMask)) return;
@@ -184,9 +183,10 @@ struct Scoring {
   s64 probe = kRaw;
 };
 
-Scoring scoring_of(const Attrs& attrs, s64 size) {
-  const f32 scale = attrs.f("scale", 1.0f / std::sqrt(static_cast<f32>(size)));
-  return {std::sqrt(scale), attrs.f("softcap", 0.0f), attrs.i("qk_matmul_output_mode", 0)};
+Scoring scoring_of(const Node& node, s64 size) {
+  const auto attributes = attributes_of<AttentionAttributes>(node);
+  const f32 scale = attributes.scale.value_or(1.0f / std::sqrt(static_cast<f32>(size)));
+  return {std::sqrt(scale), attributes.softcap, attributes.qk_matmul_output_mode};
 }
 
 struct Query {
@@ -244,7 +244,7 @@ void eval(const Eval& eval) {
   const Cache keys(eval, kAttentionK, kAttentionPastK, geometry.k, geometry.past);
   const Cache values(eval, kAttentionV, kAttentionPastV, geometry.v, geometry.past);
   const Bias bias(eval, geometry);
-  const Scoring scoring = scoring_of(eval.node.attrs, q.size);
+  const Scoring scoring = scoring_of(eval.node, q.size);
   const FloatOutput y(eval.outputs[kY]);
   const bool probed = eval.outputs.size() > kProbe && eval.outputs[kProbe].data != nullptr;
   const FloatOutput probe(eval.outputs[probed ? kProbe : kY]);

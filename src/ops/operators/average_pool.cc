@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // AveragePool: the taps inside the input, added in row-major order, divided by their count.
+#include "ops/attributes/reduction.h"
+#include "ops/attributes/window.h"
 #include "ops/quantized/quantize_node.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
@@ -8,9 +10,6 @@
 
 namespace octet {
 namespace {
-
-constexpr const char* kKeptAttrs[] = {
-    "auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads", "strides"};
 
 void infer(Inference& inference) {
   require_dtype(inference, 0, DtypeClass::real);
@@ -38,11 +37,9 @@ void eval(const Eval& eval) {
 QuantizeResult quantize(const QuantizeRequest& request) {
   QuantizeResult result = code_node(request, "QAveragePool", 1);
   if (!result.reject.empty()) return result;
-  for (const char* name : kKeptAttrs) {
-    if (const AttrValue* value = request.node.attrs.find(name)) result.node.attrs.set(name, *value);
-  }
-  result.node.attrs.set("scales",
-                        std::vector<f32>{request.inputs[0].scalar_scale(), request.output.scale});
+  copy_attributes<PoolAttributes>(request.node.attrs, result.node.attrs);
+  set_attribute<&CodeScalesAttributes::scales>(
+      result.node.attrs, {request.inputs[0].scalar_scale(), request.output.scale});
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include "core/check.h"
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/normalization.h"
 #include "ops/shared/dtypes.h"
 #include "ops/shared/elementwise.h"
 #include "ops/shared/float_io.h"
@@ -48,7 +49,7 @@ void infer(Inference& inference) {
          inference.node.outputs.size());
   }
   require_dtype(inference, 0, DtypeClass::real);
-  inference.node.attrs.f("epsilon", 1e-5f);
+  attribute_of<&NormAttributes::epsilon>(inference.node);
   // A single dimension is a batch of one channel.
   const s64 channels = x.rank() > 1 ? x[1] : 1;
   for (size_t i = 1; i < 5; ++i) {
@@ -62,7 +63,7 @@ void infer(Inference& inference) {
 
 void eval(const Eval& eval) {
   const Shape& shape = eval.inputs[0].shape;
-  const f32 epsilon = eval.node.attrs.f("epsilon", 1e-5f);
+  const f32 epsilon = attribute_of<&NormAttributes::epsilon>(eval.node);
   const FloatInput x(eval, 0), scale(eval, 1), bias(eval, 2), mean(eval, 3), variance(eval, 4);
   const FloatOutput y(eval.outputs[0]);
   const s64 channels = std::ssize(scale.values());
@@ -80,7 +81,7 @@ void eval(const Eval& eval) {
 void verify(const Graph& graph, const Node& node) {
   const Tensor* known = graph.constant_input(node, 4);
   if (known == nullptr || !is_real(known->dtype())) return;
-  const f32 epsilon = node.attrs.f("epsilon", 1e-5f);
+  const f32 epsilon = attribute_of<&NormAttributes::epsilon>(node);
   const FloatInput variance(view(*known));
   for (s64 c = 0; c < std::ssize(variance.values()); ++c) {
     if (variance[c] + epsilon > 0.0f) continue;

@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "graph/op_def.h"
+#include "ops/attributes/normalization.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 #include "ops/shared/normalize.h"
@@ -14,11 +15,16 @@ namespace {
 
 enum : size_t { kX, kScale, kBias, kMean, kVariance };
 
+struct BatchStatisticsAttributes : NormAttributes {
+  f32 momentum = 0.9f;
+
+  OCTET_MORE_ATTRIBUTES(NormAttributes, momentum)
+};
+
 void infer(Inference& inference) {
   const Shape& x = inference.inputs[kX].shape;
   require_dtype(inference, kX, DtypeClass::real);
-  inference.node.attrs.f("epsilon", 1e-5f);
-  inference.node.attrs.f("momentum", 0.9f);
+  attributes_of<BatchStatisticsAttributes>(inference.node);
   if (x.rank() < 2) {
     fail(Error::Code::invalid_model, "the input is {}, expected a batch and channels",
          to_string(x));
@@ -60,7 +66,7 @@ Statistics statistics(const FloatInput& x, const Shape& shape, s64 channel) {
 // output i = given * momentum + measured * (1 - momentum)
 void move_running(const Eval& eval, size_t i, std::span<const f32> measured) {
   if (eval.outputs.size() <= i || eval.outputs[i].data == nullptr) return;
-  const f32 momentum = eval.node.attrs.f("momentum", 0.9f);
+  const f32 momentum = attribute_of<&BatchStatisticsAttributes::momentum>(eval.node);
   const FloatInput given(eval, kMean + i - 1);
   const FloatOutput running(eval.outputs[i]);
   for (s64 c = 0; c < std::ssize(measured); ++c) {
@@ -71,7 +77,7 @@ void move_running(const Eval& eval, size_t i, std::span<const f32> measured) {
 
 void eval(const Eval& eval) {
   const Shape& shape = eval.inputs[kX].shape;
-  const f32 epsilon = eval.node.attrs.f("epsilon", 1e-5f);
+  const f32 epsilon = attribute_of<&BatchStatisticsAttributes::epsilon>(eval.node);
   const s64 pixels = dims_product(shape, 2, shape.rank());
   const FloatInput x(eval, kX), scale(eval, kScale), bias(eval, kBias);
   const FloatOutput y(eval.outputs[0]);

@@ -5,6 +5,7 @@
 #include "core/check.h"
 #include "core/small_types.h"
 #include "graph/op_def.h"
+#include "ops/attributes/codes.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
 #include "ops/shared/node_parser.h"
@@ -15,12 +16,12 @@ namespace {
 // The canonical attribute is our name of the type, as in Cast.
 void parse(NodeParser& parser) {
   const Dtype to = dtype_from_onnx(parser.node.attrs.i("to"));
-  parser.node.attrs.set("to", std::string(dtype_name(to)));
+  set_attribute<&CastAttributes::to>(parser.node.attrs, to);
 }
 
 void infer(Inference& inference) {
   const TensorType& x = inference.inputs[0];
-  const Dtype to = dtype_from_name(inference.node.attrs.s("to", ""));
+  const Dtype to = attribute_of<&CastAttributes::to>(inference.node);
   // Elements of fewer bits than a byte have a byte each here, but not where the model comes from.
   const bool packed = (is_small_dtype(to) && small_bits(to) < 8) ||
                       (is_small_dtype(x.dtype) && small_bits(x.dtype) < 8);

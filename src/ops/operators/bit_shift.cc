@@ -1,19 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // a << b or a >> b of unsigned integers, attribute direction; nothing is left when b is not less than the width.
-#include <string>
+#include <array>
 
-#include "core/check.h"
+#include "graph/attributes.h"
 #include "ops/shared/bitwise.h"
 
 namespace octet {
 namespace {
 
+enum class ShiftDirection : u8 { left, right };
+
+constexpr auto attribute_words(ShiftDirection) {
+  return std::to_array<AttributeWord<ShiftDirection>>(
+      {{"LEFT", ShiftDirection::left}, {"RIGHT", ShiftDirection::right}});
+}
+
+struct BitShiftAttributes {
+  ShiftDirection direction = ShiftDirection::left;
+
+  OCTET_REQUIRED_ATTRIBUTES(direction)
+};
+
 bool shifts_left(const Node& node) {
-  const std::string direction = node.attrs.s("direction", "");
-  if (direction == "LEFT") return true;
-  if (direction == "RIGHT") return false;
-  fail(Error::Code::invalid_model, "attribute 'direction' is '{}', expected LEFT or RIGHT",
-       direction);
+  return attribute_of<&BitShiftAttributes::direction>(node) == ShiftDirection::left;
 }
 
 void infer(Inference& inference) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "graph/op_def.h"
+#include "ops/attributes/codes.h"
 #include "ops/shared/convert.h"
 #include "ops/shared/dtypes.h"
 #include "ops/shared/node_parser.h"
@@ -15,12 +16,12 @@ void parse(NodeParser& parser) {
   // Opsets before 6 wrote the name, "FLOAT".
   const Dtype to =
       parser.opset < 6 ? dtype_from_name(attrs.s("to", "")) : dtype_from_onnx(attrs.i("to"));
-  attrs.set("to", std::string(dtype_name(to)));
+  set_attribute<&CastAttributes::to>(attrs, to);
   parse_small_rounding(attrs);
 }
 
 void infer(Inference& inference) {
-  inference.output(dtype_from_name(inference.node.attrs.s("to", "")), inference.inputs[0].shape);
+  inference.output(attribute_of<&CastAttributes::to>(inference.node), inference.inputs[0].shape);
 }
 
 void eval(const Eval& eval) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // CausalConvWithState(x[N, C, L], w[C, 1, K], bias?, past[N, C, K-1]?): each channel is convolved with its own kernel over the
 // present and past positions; the second output is the past for the next call.
+#include <array>
 #include <string>
 
 #include "core/check.h"
 #include "core/math.h"
 #include "core/reduce.h"
+#include "graph/attributes.h"
 #include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
@@ -15,12 +17,22 @@ namespace {
 
 enum : size_t { kX, kWeights, kBias, kPast };
 
+enum class StateActivation : u8 { none, swish };
+
+constexpr auto attribute_words(StateActivation) {
+  return std::to_array<AttributeWord<StateActivation>>({{"none", StateActivation::none},
+                                                        {"silu", StateActivation::swish},
+                                                        {"swish", StateActivation::swish}});
+}
+
+struct CausalConvAttributes {
+  StateActivation activation = StateActivation::none;
+
+  OCTET_ATTRIBUTES(activation)
+};
+
 bool has_swish(const Node& node) {
-  const std::string name = node.attrs.s("activation", "none");
-  if (name == "silu" || name == "swish") return true;
-  if (name == "none") return false;
-  fail(Error::Code::invalid_model, "attribute 'activation' is '{}', expected none, silu or swish",
-       name);
+  return attribute_of<&CausalConvAttributes::activation>(node) == StateActivation::swish;
 }
 
 void infer(Inference& inference) {

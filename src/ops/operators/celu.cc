@@ -6,6 +6,7 @@
 #include "core/math.h"
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/functions.h"
 #include "ops/quantized/quantize_table.h"
 #include "ops/shared/elementwise.h"
 #include "ops/shared/float_io.h"
@@ -14,7 +15,7 @@ namespace octet {
 namespace {
 
 f64 real(f64 x, const Node& node) {
-  const f64 alpha = node.attrs.f("alpha", 1.0f);
+  const f64 alpha = attribute_of<&AlphaAttributes::alpha>(node);
   return std::max(0.0, x) + std::min(0.0, alpha * std::expm1(x / alpha));
 }
 
@@ -24,7 +25,7 @@ void infer(Inference& inference) {
 }
 
 void eval(const Eval& eval) {
-  const f32 alpha = eval.node.attrs.f("alpha", 1.0f);
+  const f32 alpha = attribute_of<&AlphaAttributes::alpha>(eval.node);
   eval_elementwise(eval, [&](f32 x) {
     const f32 below = alpha * (math_exp(x / alpha) - 1.0f);
     return (x < 0.0f ? 0.0f : x) + (below > 0.0f ? 0.0f : below);

@@ -5,18 +5,25 @@
 #include <vector>
 
 #include "core/check.h"
+#include "graph/attributes.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
 
 namespace octet {
 namespace {
 
+struct CenterCropPadAttributes {
+  std::optional<std::vector<s64>> axes;
+
+  OCTET_ATTRIBUTES(axes)
+};
+
 void infer(Inference& inference) {
   Shape shape = inference.inputs[0].shape;
   std::vector<s64> all(static_cast<size_t>(shape.rank()));
   std::iota(all.begin(), all.end(), s64{0});
-  const std::vector<int> axes =
-      normalize_axes(inference.node.attrs.ints("axes", all), shape.rank());
+  const std::vector<int> axes = normalize_axes(
+      attribute_of<&CenterCropPadAttributes::axes>(inference.node).value_or(all), shape.rank());
   const std::vector<s64> wanted = inference.required_ints(1, "the shape");
   if (wanted.size() != axes.size()) {
     fail(Error::Code::invalid_model, "the shape has {} values for {} axes", wanted.size(),

@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "core/checked.h"
+#include "ops/attributes/window.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 
@@ -33,9 +34,10 @@ s64 checked_product(s64 a, s64 b) {
 
 Geometry geometry_of(const Node& node, std::span<const s64> image, std::span<const s64> block) {
   const size_t rank = image.size();
-  const auto strides = node.attrs.ints("strides", std::vector<s64>(rank, 1));
-  const auto dilations = node.attrs.ints("dilations", std::vector<s64>(rank, 1));
-  const auto pads = node.attrs.ints("pads", std::vector<s64>(2 * rank, 0));
+  const auto attributes = attributes_of<WindowAttributes>(node);
+  const auto strides = attributes.strides.value_or(std::vector<s64>(rank, 1));
+  const auto dilations = attributes.dilations.value_or(std::vector<s64>(rank, 1));
+  const auto pads = attributes.pads.value_or(std::vector<s64>(2 * rank, 0));
   if (rank < 1 || block.size() != rank || strides.size() != rank || dilations.size() != rank ||
       pads.size() != 2 * rank) {
     fail(kInvalid, "image_shape has {} axes; block_shape or an attribute has another number", rank);

@@ -2,12 +2,19 @@
 // Compress(x, condition) {axis?}: the slices of an axis (of the flattened tensor without one) where the condition holds.
 #include <cstring>
 
+#include "graph/attributes.h"
 #include "graph/op_def.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/node_parser.h"
 
 namespace octet {
 namespace {
+
+struct CompressAttributes {
+  std::optional<s64> axis;
+
+  OCTET_ATTRIBUTES(axis)
+};
 
 // The tensor as [outer, length, inner] with the axis in the middle.
 struct Lines {
@@ -17,15 +24,17 @@ struct Lines {
 };
 
 Lines lines_of(const Node& node, const Shape& shape) {
-  if (!node.attrs.has("axis")) return {1, shape.elements(), 1};
-  const int axis = normalize_axis(node.attrs.i("axis"), shape.rank());
+  const std::optional<s64> given = attribute_of<&CompressAttributes::axis>(node);
+  if (!given) return {1, shape.elements(), 1};
+  const int axis = normalize_axis(*given, shape.rank());
   return {dims_product(shape, 0, axis), shape[axis], dims_product(shape, axis + 1, shape.rank())};
 }
 
 Shape result_shape(const Node& node, const Shape& shape, s64 kept) {
-  if (!node.attrs.has("axis")) return {kept};
+  const std::optional<s64> axis = attribute_of<&CompressAttributes::axis>(node);
+  if (!axis) return {kept};
   Shape result = shape;
-  result[normalize_axis(node.attrs.i("axis"), shape.rank())] = kept;
+  result[normalize_axis(*axis, shape.rank())] = kept;
   return result;
 }
 

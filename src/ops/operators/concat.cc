@@ -4,6 +4,7 @@
 
 #include "core/checked.h"
 #include "graph/op_def.h"
+#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/node_parser.h"
 
@@ -11,13 +12,15 @@ namespace octet {
 namespace {
 
 void parse(NodeParser& parser) {
-  if (parser.opset < 4 && !parser.node.attrs.has("axis")) parser.node.attrs.set("axis", s64{1});
+  if (parser.opset < 4 && !has_attribute<&ConcatAttributes::axis>(parser.node))
+    set_attribute<&ConcatAttributes::axis>(parser.node.attrs, 1);
 }
 
 void infer(Inference& inference) {
   require_same_dtypes(inference);
   Shape output = inference.inputs[0].shape;
-  const int axis = normalize_axis(inference.node.attrs.i("axis"), output.rank());
+  const int axis =
+      normalize_axis(attribute_of<&ConcatAttributes::axis>(inference.node), output.rank());
   for (size_t i = 1; i < inference.inputs.size(); ++i) {
     const Shape& shape = inference.inputs[i].shape;
     bool fits = shape.rank() == output.rank();
@@ -34,7 +37,8 @@ void infer(Inference& inference) {
 
 void eval(const Eval& eval) {
   const MutableView& output = eval.outputs[0];
-  const int axis = normalize_axis(eval.node.attrs.i("axis"), output.shape.rank());
+  const int axis =
+      normalize_axis(attribute_of<&ConcatAttributes::axis>(eval.node), output.shape.rank());
   const auto element = static_cast<s64>(dtype_bytes(output.dtype));
   const s64 rows = dims_product(output.shape, 0, axis);
   const s64 row_bytes = dims_product(output.shape, axis, output.shape.rank()) * element;

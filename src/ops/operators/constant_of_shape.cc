@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "graph/op_def.h"
+#include "ops/attributes/moves.h"
 #include "ops/shared/dtypes.h"
 #include "ops/shared/open_dims.h"
 
@@ -13,7 +14,8 @@ namespace {
 constexpr auto kInvalid = Error::Code::invalid_model;
 
 Tensor fill_value(const Node& node) {
-  const Tensor value = node.attrs.tensor("value").value_or(Tensor::scalar(0.0f));
+  const Tensor value =
+      attribute_of<&ConstantOfShapeAttributes::value>(node).value_or(Tensor::scalar(0.0f));
   if (!value || value.elements() != 1) fail(kInvalid, "attribute 'value' must hold one element");
   return value;
 }

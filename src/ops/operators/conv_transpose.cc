@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "ops/attributes/window.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/conv.h"
 #include "ops/shared/float_io.h"
@@ -15,8 +16,8 @@ namespace {
 constexpr s64 kMaxSize = s64{1} << 31;
 
 // output_shape may state the spatial sizes or the whole shape.
-std::vector<s64> stated_output(const Node& node, size_t rank) {
-  std::vector<s64> sizes = node.attrs.ints("output_shape", std::vector<s64>{});
+std::vector<s64> stated_output(const ConvTransposeAttributes& attributes, size_t rank) {
+  std::vector<s64> sizes = attributes.output_shape.value_or(std::vector<s64>{});
   if (sizes.size() == rank + 2) sizes.erase(sizes.begin(), sizes.begin() + 2);
   if (!sizes.empty() && sizes.size() != rank) {
     fail(Error::Code::invalid_model, "attribute 'output_shape' has {} values, expected {}",
@@ -31,14 +32,13 @@ std::vector<s64> stated_output(const Node& node, size_t rank) {
 }
 
 // Fills axis.out and the padding that makes it so.
-void resolve(const Node& node, WindowAxis& axis, s64 output_padding, s64 wanted) {
-  const std::string mode = node.attrs.s("auto_pad", "NOTSET");
-  const bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
+void resolve(AutoPad mode, WindowAxis& axis, s64 output_padding, s64 wanted) {
+  const bool same = mode == AutoPad::same_upper || mode == AutoPad::same_lower;
   if (wanted < 0 && same) wanted = axis.in * axis.stride;
   const s64 full = axis.stride * (axis.in - 1) + output_padding + axis.extent();
   if (wanted >= 0) {
     const s64 total = std::max<s64>(full - wanted, 0);
-    axis.pad_begin = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
+    axis.pad_begin = mode == AutoPad::same_upper ? total / 2 : total - total / 2;
     axis.pad_end = total - axis.pad_begin;
     axis.out = wanted;
   } else {
@@ -74,7 +74,8 @@ void check_shapes(const Shape& x, const Shape& weights, s64 groups) {
 }  // namespace
 
 ConvGeometry conv_transpose_geometry(const Node& node, const Shape& x, const Shape& weights) {
-  const s64 groups = node.attrs.i("group", 1);
+  const auto attributes = attributes_of<ConvTransposeAttributes>(node);
+  const s64 groups = attributes.group;
   check_shapes(x, weights, groups);
   ConvGeometry geometry{.batch = x[0],
                         .groups = groups,
@@ -83,13 +84,14 @@ ConvGeometry conv_transpose_geometry(const Node& node, const Shape& x, const Sha
                         .window = {}};
   const size_t rank = static_cast<size_t>(x.rank()) - 2;
   geometry.window.rank = x.rank() - 2;
-  const bool explicit_pads = node.attrs.s("auto_pad", "NOTSET") == "NOTSET";
-  const auto strides = window_attribute(node, "strides", rank, 1, 1);
-  const auto dilations = window_attribute(node, "dilations", rank, 1, 1);
-  const auto output_padding = window_attribute(node, "output_padding", rank, 0, 0);
-  const auto pads = explicit_pads ? window_attribute(node, "pads", 2 * rank, 0, 0)
-                                  : std::vector<s64>(2 * rank, 0);
-  const auto wanted = stated_output(node, rank);
+  const auto strides = window_values("strides", attributes.strides, {rank, 1, 1});
+  const auto dilations = window_values("dilations", attributes.dilations, {rank, 1, 1});
+  const auto output_padding =
+      window_values("output_padding", attributes.output_padding, {rank, 0, 0});
+  const auto pads = attributes.auto_pad == AutoPad::notset
+                        ? window_values("pads", attributes.pads, {2 * rank, 0, 0})
+                        : std::vector<s64>(2 * rank, 0);
+  const auto wanted = stated_output(attributes, rank);
   for (size_t i = 0; i < rank; ++i) {
     const int dim = static_cast<int>(i) + 2;
     WindowAxis& axis = geometry.window.axes[3 - rank + i];
@@ -100,7 +102,7 @@ ConvGeometry conv_transpose_geometry(const Node& node, const Shape& x, const Sha
             .dilation = dilations[i],
             .pad_begin = pads[i],
             .pad_end = pads[rank + i]};
-    resolve(node, axis, output_padding[i], wanted.empty() ? -1 : wanted[i]);
+    resolve(attributes.auto_pad, axis, output_padding[i], wanted.empty() ? -1 : wanted[i]);
   }
   return geometry;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "ops/attributes/window.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/conv.h"
 #include "ops/shared/dot.h"
@@ -17,8 +18,14 @@ namespace {
 enum : size_t { kX, kWeights, kOffset, kBias, kMask };
 constexpr auto kInvalid = Error::Code::invalid_model;
 
+struct DeformConvAttributes : ConvAttributes {
+  s64 offset_group = 1;
+
+  OCTET_MORE_ATTRIBUTES(ConvAttributes, offset_group)
+};
+
 s64 offset_groups(const Node& node, const ConvGeometry& g) {
-  const s64 groups = node.attrs.i("offset_group", 1);
+  const s64 groups = attribute_of<&DeformConvAttributes::offset_group>(node);
   if (groups < 1 || g.in_channels % groups != 0)
     fail(kInvalid, "attribute 'offset_group' is {}, which does not divide {} channels", groups,
          g.in_channels);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "graph/attributes.h"
 #include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
@@ -13,6 +14,13 @@
 
 namespace octet {
 namespace {
+
+struct DftAttributes {
+  bool inverse = false;
+  bool onesided = false;
+
+  OCTET_ATTRIBUTES(inverse, onesided)
+};
 
 enum : size_t { kX, kLength, kAxis };
 
@@ -50,8 +58,8 @@ Transform transform_of(const Node& node, const Shape& x, std::span<const s64> le
   }
   t.axis = normalize_axis(axes.empty() ? -2 : single(axes, "the axis"), rank);
   if (t.axis == rank - 1) fail(kInvalid, "the axis is the last one, which holds complex parts");
-  t.inverse = node.attrs.i("inverse", 0) != 0;
-  const bool onesided = node.attrs.i("onesided", 0) != 0;
+  const auto [inverse, onesided] = attributes_of<DftAttributes>(node);
+  t.inverse = inverse;
   t.mirrored = onesided && t.inverse;
   t.in_parts = x[rank - 1];
   if (onesided && t.in_parts != (t.inverse ? 2 : 1)) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <random>
 
+#include "graph/attributes.h"
 #include "graph/op_def.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
@@ -12,6 +13,12 @@
 
 namespace octet {
 namespace {
+
+struct DropoutAttributes {
+  s64 seed = 0;
+
+  OCTET_ATTRIBUTES(seed)
+};
 
 bool may_drop(const NodeParser& parser) {
   if (!parser.has_input(2)) return false;
@@ -77,7 +84,7 @@ void eval(const Eval& eval) {
   std::vector<u8> keep(static_cast<size_t>(eval.outputs[0].shape.elements()), 1);
   eval_copy(eval);
   if (ratio > 0.0) {
-    Uniform uniform(eval.node.attrs.i("seed", 0));
+    Uniform uniform(attribute_of<&DropoutAttributes::seed>(eval.node));
     for (u8& kept : keep) kept = uniform.next() >= ratio;
     visit_real(eval.outputs[0].dtype, [&]<class T>() {
       const auto scale = static_cast<Wide<T>>(1.0 / (1.0 - ratio));

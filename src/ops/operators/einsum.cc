@@ -8,6 +8,7 @@
 #include "core/check.h"
 #include "core/checked.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/products.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
 #include "ops/shared/einsum_terms.h"
@@ -77,7 +78,7 @@ Labels implicit_result(const Plan& plan) {
 }
 
 Plan plan_of(const Node& node, std::span<const Shape> shapes) {
-  const EinsumTerms terms = einsum_terms(node.attrs.s("equation", ""));
+  const EinsumTerms terms = einsum_terms(attribute_of<&EinsumAttributes::equation>(node));
   if (terms.operands.size() != shapes.size()) {
     fail(kInvalid, "attribute 'equation' has {} terms for {} inputs", terms.operands.size(),
          shapes.size());

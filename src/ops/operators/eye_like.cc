@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "graph/attributes.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
 #include "ops/shared/node_parser.h"
@@ -10,26 +11,32 @@
 namespace octet {
 namespace {
 
+struct EyeLikeAttributes {
+  std::optional<Dtype> dtype;  // absent: the input's
+  s64 k = 0;                   // the diagonal
+
+  OCTET_ATTRIBUTES(dtype, k)
+};
+
 // The canonical attribute is our name of the type, as in Cast.
 void parse(NodeParser& parser) {
   Attrs& attrs = parser.node.attrs;
   if (!attrs.has("dtype")) return;
-  attrs.set("dtype", std::string(dtype_name(dtype_from_onnx(attrs.i("dtype")))));
+  set_attribute<&EyeLikeAttributes::dtype>(attrs, dtype_from_onnx(attrs.i("dtype")));
 }
 
 void infer(Inference& inference) {
   const TensorType& x = inference.inputs[0];
-  const std::string name = inference.node.attrs.s("dtype", dtype_name(x.dtype));
-  inference.node.attrs.i("k", 0);
+  const auto attributes = attributes_of<EyeLikeAttributes>(inference.node);
   if (x.shape.rank() != 2) {
     fail(Error::Code::invalid_model, "the input is {}, expected a matrix", to_string(x));
   }
-  inference.output(dtype_from_name(name), x.shape);
+  inference.output(attributes.dtype.value_or(x.dtype), x.shape);
 }
 
 void eval(const Eval& eval) {
   const Shape& shape = eval.outputs[0].shape;
-  const s64 k = eval.node.attrs.i("k", 0);
+  const s64 k = attribute_of<&EyeLikeAttributes::k>(eval.node);
   visit_dtype(eval.outputs[0].dtype, [&]<class T>() {
     const auto y = eval.outputs[0].as<T>();
     std::fill(y.begin(), y.end(), T{});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flatten(x) {axis=1}: a matrix whose rows are the dimensions before the axis.
+#include "graph/attributes.h"
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
 #include "ops/shared/axes.h"
@@ -8,10 +9,16 @@
 namespace octet {
 namespace {
 
+struct FlattenAttributes {
+  s64 axis = 1;
+
+  OCTET_ATTRIBUTES(axis)
+};
+
 void infer(Inference& inference) {
   const TensorType& input = inference.inputs[0];
   const int rank = input.shape.rank();
-  const s64 axis = inference.node.attrs.i("axis", 1);
+  const s64 axis = attribute_of<&FlattenAttributes::axis>(inference.node);
   const int split = axis == rank ? rank : normalize_axis(axis, rank);
   const Shape rows(input.shape.dims().first(static_cast<size_t>(split)));
   const Shape columns(input.shape.dims().subspan(static_cast<size_t>(split)));

@@ -3,10 +3,13 @@
 // prob_mod, both graphs of one [batch, heads, queries, keys] tensor. Heads of Q share those of K in groups.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "core/check.h"
 #include "core/reduce.h"
+#include "graph/attributes.h"
+#include "graph/bodies.h"
 #include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/control_flow.h"
@@ -22,12 +25,19 @@ namespace {
 enum : size_t { kQ, kK, kV, kCaptures };
 constexpr auto kInvalid = Error::Code::invalid_model;
 
+struct FlexAttentionAttributes {
+  std::optional<f32> scale;                // absent: 1 / sqrt(size of a head)
+  std::optional<Dtype> softmax_precision;  // absent: f32, or f64 of f64
+
+  OCTET_ATTRIBUTES(scale, softmax_precision)
+};
+
 void parse(NodeParser& parser) {
   Attrs& attrs = parser.node.attrs;
   attrs.erase("captures");
   if (attrs.has("softmax_precision")) {
     const Dtype dtype = dtype_from_onnx(attrs.i("softmax_precision"));
-    attrs.set("softmax_precision", std::string(dtype_name(dtype)));
+    set_attribute<&FlexAttentionAttributes::softmax_precision>(attrs, dtype);
   }
 }
 
@@ -46,7 +56,8 @@ Heads heads_of(const Shape& q, const Shape& k, const Shape& v) {
 }
 
 void check_change(const Node& node, std::string_view name) {
-  if (node.attrs.has(name)) checked_body(node, name, node.inputs.size() - kCaptures + 1, 1);
+  if (find_body(node, name) != nullptr)
+    checked_body(node, name, node.inputs.size() - kCaptures + 1, 1);
 }
 
 void infer(Inference& inference) {
@@ -61,10 +72,11 @@ void infer(Inference& inference) {
 
 // The tensor after the graph of that name; the graph computes in the softmax's precision.
 Tensor changed(const Eval& eval, std::string_view name, Tensor tensor) {
-  if (!eval.node.attrs.has(name)) return tensor;
+  if (find_body(eval.node, name) == nullptr) return tensor;
   const bool wide = eval.inputs[kQ].dtype == Dtype::f64;
   const Dtype precision =
-      dtype_from_name(eval.node.attrs.s("softmax_precision", wide ? "f64" : "f32"));
+      attribute_of<&FlexAttentionAttributes::softmax_precision>(eval.node).value_or(
+          wide ? Dtype::f64 : Dtype::f32);
   Tensor given(precision, tensor.shape());
   const FloatOutput write(mutable_view(given));
   const auto from = tensor.as<f32>();
@@ -82,7 +94,8 @@ Tensor changed(const Eval& eval, std::string_view name, Tensor tensor) {
 
 Tensor scores_of(const Eval& eval, const Heads& h) {
   const FloatInput q(eval, kQ), k(eval, kK);
-  const f32 scale = eval.node.attrs.f("scale", 1.0f / std::sqrt(static_cast<f32>(h.size)));
+  const f32 scale = attribute_of<&FlexAttentionAttributes::scale>(eval.node).value_or(
+      1.0f / std::sqrt(static_cast<f32>(h.size)));
   Tensor scores(Dtype::f32, h.scores());
   f32* out = scores.mutable_as<f32>().data();
   for (s64 row = 0; row < h.batch * h.heads * h.queries; ++row) {

@@ -8,7 +8,8 @@
 namespace octet {
 namespace {
 
-bool flag(Attrs& attrs, const char* name) {
+bool flag(NodeParser& parser, const char* name) {
+  Attrs& attrs = parser.node.attrs;
   const bool set = attrs.i(name, 0) != 0;
   attrs.erase(name);
   return set;
@@ -17,11 +18,11 @@ bool flag(Attrs& attrs, const char* name) {
 void parse(NodeParser& parser) {
   Attrs& attrs = parser.node.attrs;
   for (const char* name : {"transBatchA", "transBatchB"}) {
-    if (flag(attrs, name)) fail(Error::Code::unsupported, "attribute '{}' is not read", name);
+    if (flag(parser, name)) fail(Error::Code::unsupported, "attribute '{}' is not read", name);
   }
   const f32 alpha = attrs.f("alpha", 1.0f);
   attrs.erase("alpha");
-  const bool transpose_a = flag(attrs, "transA"), transpose_b = flag(attrs, "transB");
+  const bool transpose_a = flag(parser, "transA"), transpose_b = flag(parser, "transB");
   if (alpha != 1.0f) parser.emit_after("Mul", {typed_scalar(parser, alpha, parser.required(0))});
   if (!transpose_a && !transpose_b) return parser.become("MatMul");
   // What an axis is counted from the end of, an Einsum knows without the rank.

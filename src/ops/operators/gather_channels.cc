@@ -5,6 +5,7 @@
 
 #include "core/checked.h"
 #include "graph/op_def.h"
+#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
@@ -28,7 +29,8 @@ void infer(Inference& inference) {
     }
     joined = *sum;
   }
-  const std::vector<s64> channels = inference.node.attrs.ints("channels");
+  const std::vector<s64> channels =
+      attribute_of<&GatherChannelsAttributes::channels>(inference.node);
   for (s64 channel : channels) {
     if (channel >= 0 && channel < joined) continue;
     fail(kInvalid, "channel {} is picked from {} channels", channel, joined);
@@ -41,7 +43,7 @@ void eval(const Eval& eval) {
   const MutableView& output = eval.outputs[0];
   const s64 bytes = dims_product(output.shape, 2, output.shape.rank()) *
                     static_cast<s64>(dtype_bytes(output.dtype));
-  const std::vector<s64> channels = eval.node.attrs.ints("channels");
+  const std::vector<s64> channels = attribute_of<&GatherChannelsAttributes::channels>(eval.node);
   auto* dst = static_cast<std::byte*>(output.data);
   if (bytes == 0) return;
   for (s64 n = 0; n < output.shape[0]; ++n) {

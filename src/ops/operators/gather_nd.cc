@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "graph/op_def.h"
+#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/indexing.h"
 
@@ -12,7 +13,7 @@ namespace {
 constexpr auto kInvalid = Error::Code::invalid_model;
 
 int batch_dims_of(const Node& node, const Shape& data, const Shape& indices) {
-  const s64 batch_dims = node.attrs.i("batch_dims", 0);
+  const s64 batch_dims = attribute_of<&GatherNDAttributes::batch_dims>(node);
   if (batch_dims < 0 || batch_dims >= data.rank() || batch_dims >= indices.rank()) {
     fail(kInvalid, "attribute 'batch_dims' is {} for data of rank {} and indices of rank {}",
          batch_dims, data.rank(), indices.rank());

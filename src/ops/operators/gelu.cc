@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // x * Phi(x), exact or by the tanh approximation.
 #include <cmath>
-#include <string>
 
-#include "core/check.h"
 #include "core/math.h"
 #include "graph/op_def.h"
+#include "ops/attributes/functions.h"
 #include "ops/quantized/quantize_table.h"
 #include "ops/shared/elementwise.h"
 #include "ops/shared/float_io.h"
@@ -14,11 +13,7 @@ namespace octet {
 namespace {
 
 bool uses_tanh(const Node& node) {
-  const std::string approximate = node.attrs.s("approximate", "none");
-  if (approximate == "tanh") return true;
-  if (approximate == "none") return false;
-  fail(Error::Code::invalid_model, "attribute 'approximate' is '{}', expected none or tanh",
-       approximate);
+  return attribute_of<&GeluAttributes::approximate>(node) == GeluForm::tanh;
 }
 
 void infer(Inference& inference) {

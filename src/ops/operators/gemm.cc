@@ -5,6 +5,7 @@
 #include "core/check.h"
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/products.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dot.h"
 #include "ops/shared/float_io.h"
@@ -15,26 +16,20 @@
 namespace octet {
 namespace {
 
-struct Gemm {
-  bool transpose_a, transpose_b;
-  f32 alpha, beta;
+struct Gemm : GemmAttributes {
   s64 m = 0, k = 0, n = 0;
 };
 
 Gemm gemm_of(const Node& node, const Shape& a, const Shape& b) {
-  Gemm gemm{.transpose_a = node.attrs.i("transA", 0) != 0,
-            .transpose_b = node.attrs.i("transB", 0) != 0,
-            .alpha = node.attrs.f("alpha", 1.0f),
-            .beta = node.attrs.f("beta", 1.0f)};
-  if (a.rank() != 2 || b.rank() != 2 ||
-      a[gemm.transpose_a ? 0 : 1] != b[gemm.transpose_b ? 1 : 0]) {
+  Gemm gemm{attributes_of<GemmAttributes>(node)};
+  if (a.rank() != 2 || b.rank() != 2 || a[gemm.transA ? 0 : 1] != b[gemm.transB ? 1 : 0]) {
     fail(Error::Code::invalid_model,
          "matrices {} (transA={}) and {} (transB={}) cannot be multiplied", to_string(a),
-         gemm.transpose_a, to_string(b), gemm.transpose_b);
+         gemm.transA, to_string(b), gemm.transB);
   }
-  gemm.m = a[gemm.transpose_a ? 1 : 0];
-  gemm.k = a[gemm.transpose_a ? 0 : 1];
-  gemm.n = b[gemm.transpose_b ? 0 : 1];
+  gemm.m = a[gemm.transA ? 1 : 0];
+  gemm.k = a[gemm.transA ? 0 : 1];
+  gemm.n = b[gemm.transB ? 0 : 1];
   return gemm;
 }
 
@@ -68,8 +63,8 @@ void eval(const Eval& eval) {
   const FloatInput a(eval, 0), b(eval, 1), c(eval, 2);
   const FloatOutput y(eval.outputs[0]);
   std::vector<f32> a_buffer, b_buffer;
-  const f32* rows = rows_of(a, gemm.transpose_a, gemm.m, gemm.k, a_buffer);
-  const f32* columns = rows_of(b, !gemm.transpose_b, gemm.n, gemm.k, b_buffer);
+  const f32* rows = rows_of(a, gemm.transA, gemm.m, gemm.k, a_buffer);
+  const f32* columns = rows_of(b, !gemm.transB, gemm.n, gemm.k, b_buffer);
   const Shape c_shape = c ? eval.inputs[2].shape : Shape{};
   const bool c_rows = c_shape.rank() == 2 && c_shape[0] != 1;
   const bool c_columns = c_shape.rank() > 0 && c_shape[c_shape.rank() - 1] != 1;

@@ -27,7 +27,7 @@ void infer(Inference& inference) {
   const Shape &x = inference.inputs[0].shape, &grid = inference.inputs[1].shape;
   require_dtype(inference, 0, DtypeClass::real);
   require_dtype(inference, 1, DtypeClass::real);
-  grid_sampling(inference.node);
+  attributes_of<GridSampleAttributes>(inference.node);
   const int rank = x.rank();
   if (rank < 3 || grid.rank() != rank || grid[0] != x[0] || grid[rank - 1] != rank - 2) {
     fail(Error::Code::invalid_model, "the input is {} and the grid {}; they do not fit",
@@ -57,7 +57,7 @@ f32 sample(std::span<const GridTaps> taps, const Shape& shape, const f32* image,
 
 void eval(const Eval& eval) {
   const Shape& shape = eval.inputs[0].shape;
-  const GridSampling sampling = grid_sampling(eval.node);
+  const GridSampleAttributes sampling = attributes_of<GridSampleAttributes>(eval.node);
   const int spatial = shape.rank() - 2;
   const s64 pixels = dims_product(shape, 2, shape.rank());
   const s64 points = dims_product(eval.outputs[0].shape, 2, shape.rank());

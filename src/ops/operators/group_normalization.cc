@@ -3,6 +3,7 @@
 // for each group (opset 18); the number of values says which.
 #include "core/check.h"
 #include "graph/op_def.h"
+#include "ops/attributes/normalization.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 #include "ops/shared/normalize.h"
@@ -13,8 +14,8 @@ namespace {
 void infer(Inference& inference) {
   const Shape& x = inference.inputs[0].shape;
   require_dtype(inference, 0, DtypeClass::real);
-  const s64 groups = inference.node.attrs.i("num_groups");
-  inference.node.attrs.f("epsilon", 1e-5f);
+  const s64 groups = attribute_of<&GroupNormAttributes::num_groups>(inference.node);
+  attribute_of<&GroupNormAttributes::epsilon>(inference.node);
   if (x.rank() < 2 || groups < 1 || x[1] % groups != 0) {
     fail(Error::Code::invalid_model,
          "attribute 'num_groups' is {}; it must divide the channels of {}", groups, to_string(x));
@@ -33,10 +34,10 @@ void infer(Inference& inference) {
 void eval(const Eval& eval) {
   const Shape& shape = eval.inputs[0].shape;
   if (shape.elements() == 0) return;
-  const s64 groups = eval.node.attrs.i("num_groups");
+  const s64 groups = attribute_of<&GroupNormAttributes::num_groups>(eval.node);
   const s64 pixels = dims_product(shape, 2, shape.rank());
   const s64 count = shape[1] / groups * pixels;
-  const f32 epsilon = eval.node.attrs.f("epsilon", 1e-5f);
+  const f32 epsilon = attribute_of<&GroupNormAttributes::epsilon>(eval.node);
   const FloatInput x(eval, 0), scale(eval, 1), bias(eval, 2);
   const FloatOutput y(eval.outputs[0]);
   const s64 scale_step = shape[1] / std::ssize(scale.values());

@@ -3,6 +3,7 @@
 // linear_before_reset on what the weights make of it.
 #include <algorithm>
 
+#include "ops/attributes/recurrent.h"
 #include "ops/quantized/quantize_recurrent.h"
 #include "ops/shared/recurrent.h"
 #include "ops/shared/work.h"
@@ -53,7 +54,7 @@ namespace {
 
 void infer(Inference& inference) { infer_recurrent(inference, kind()); }
 void eval(const Eval& eval) {
-  const bool linear = eval.node.attrs.i("linear_before_reset", 0) != 0;
+  const bool linear = attribute_of<&RecurrentShapeAttributes::linear_before_reset>(eval.node);
   eval_recurrent(eval, kind(), linear ? gru_linear_cell : gru_cell);
 }
 

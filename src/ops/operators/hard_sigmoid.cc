@@ -4,6 +4,7 @@
 
 #include "core/math.h"
 #include "graph/op_def.h"
+#include "ops/attributes/functions.h"
 #include "ops/quantized/quantize_table.h"
 #include "ops/shared/elementwise.h"
 #include "ops/shared/float_io.h"
@@ -12,8 +13,8 @@ namespace octet {
 namespace {
 
 f64 real(f64 x, const Node& node) {
-  const f64 alpha = node.attrs.f("alpha", 0.2f);
-  const f64 beta = node.attrs.f("beta", 0.5f);
+  const f64 alpha = attribute_of<&HardSigmoidAttributes::alpha>(node);
+  const f64 beta = attribute_of<&HardSigmoidAttributes::beta>(node);
   return std::clamp(alpha * x + beta, 0.0, 1.0);
 }
 
@@ -23,8 +24,8 @@ void infer(Inference& inference) {
 }
 
 void eval(const Eval& eval) {
-  const f32 alpha = eval.node.attrs.f("alpha", 0.2f);
-  const f32 beta = eval.node.attrs.f("beta", 0.5f);
+  const f32 alpha = attribute_of<&HardSigmoidAttributes::alpha>(eval.node);
+  const f32 beta = attribute_of<&HardSigmoidAttributes::beta>(eval.node);
   eval_elementwise(eval, [&](f32 x) { return math_hard_sigmoid(x, alpha, beta); });
 }
 

@@ -2,6 +2,7 @@
 // InstanceNormalization: each channel of each image on its own.
 #include "core/check.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/normalization.h"
 #include "ops/quantized/code_rows.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/elementwise.h"
@@ -15,7 +16,7 @@ extern const OpDef kQInstanceNormalization;
 
 void check_instance_norm_parameters(const Inference& inference) {
   const Shape& x = inference.inputs[0].shape;
-  inference.node.attrs.f("epsilon", 1e-5f);
+  attribute_of<&NormAttributes::epsilon>(inference.node);
   if (x.rank() < 2) {
     fail(Error::Code::invalid_model, "input {} has no channels; expected [N, C, ...]",
          to_string(x));
@@ -41,7 +42,7 @@ void infer(Inference& inference) {
 void eval(const Eval& eval) {
   const Shape& shape = eval.inputs[0].shape;
   const s64 count = dims_product(shape, 2, shape.rank());
-  const f32 epsilon = eval.node.attrs.f("epsilon", 1e-5f);
+  const f32 epsilon = attribute_of<&NormAttributes::epsilon>(eval.node);
   const FloatInput x(eval, 0), scale(eval, 1), bias(eval, 2);
   const FloatOutput y(eval.outputs[0]);
   const s64 planes = count == 0 ? 0 : shape.elements() / count;
@@ -59,7 +60,7 @@ void eval(const Eval& eval) {
 // Calibration asks what codes of its input cost (src/precision/level_channels.h).
 QuantizeResult quantize_instance_norm(const QuantizeRequest& request) {
   // Of a constant channel it divides by zero, and integers have no NaN.
-  if (request.node.attrs.f("epsilon", 1e-5f) <= 0.0f)
+  if (attribute_of<&NormAttributes::epsilon>(request.node) <= 0.0f)
     return {.node = {}, .reject = "its epsilon is 0"};
   return code_rows_node(request, "QInstanceNormalization");
 }

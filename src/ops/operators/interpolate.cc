@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "ops/attributes/sampling.h"
 #include "ops/quantized/quantize_node.h"
 #include "ops/quantized/zero_points.h"
 #include "ops/shared/axes.h"
@@ -12,14 +13,6 @@
 
 namespace octet {
 namespace {
-
-constexpr std::string_view kKeptAttrs[] = {"antialias",
-                                           "axes",
-                                           "coordinate_transformation_mode",
-                                           "cubic_coeff_a",
-                                           "exclude_outside",
-                                           "keep_aspect_ratio_policy",
-                                           "mode"};
 
 void infer(Inference& inference) {
   require_dtype(inference, 0, DtypeClass::number);
@@ -38,10 +31,11 @@ QuantizeResult quantize(const QuantizeRequest& request) {
   if (std::string why = not_all_codes(request, 1); !why.empty()) return reject(std::move(why));
   std::vector<ValueId> inputs = request.node.inputs;
   inputs[0] = request.inputs[0].codes;
-  QuantizeResult result{integer_node(request, "QInterpolate", std::move(inputs), kKeptAttrs), {}};
+  QuantizeResult result{integer_node("QInterpolate", std::move(inputs)), {}};
+  copy_attributes<InterpolateAttributes>(request.node.attrs, result.node.attrs);
   const f32 multiplier = request.inputs[0].scalar_scale() / request.output.scale;
   if (!std::isfinite(multiplier)) return reject("its scales are too far apart for one multiplier");
-  result.node.attrs.set("multiplier", multiplier);
+  set_attribute<&QInterpolateAttributes::multiplier>(result.node.attrs, multiplier);
   set_input_zero_points(result.node, std::array{request.inputs[0].zero_point});
   set_output_attrs(result.node, request, Activation{});
   return result;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "graph/op_def.h"
+#include "ops/attributes/functions.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
 
@@ -11,19 +12,19 @@ namespace {
 
 void infer(Inference& inference) {
   require_dtype(inference, 0, DtypeClass::real);
-  for (const char* name : {"detect_negative", "detect_positive"}) inference.node.attrs.i(name, 1);
+  attributes_of<IsInfAttributes>(inference.node);
   inference.output(Dtype::boolean, inference.inputs[0].shape);
 }
 
 void eval(const Eval& eval) {
-  const bool negative = eval.node.attrs.i("detect_negative", 1) != 0;
-  const bool positive = eval.node.attrs.i("detect_positive", 1) != 0;
+  const auto attributes = attributes_of<IsInfAttributes>(eval.node);
   const auto y = eval.outputs[0].as<bool>();
   visit_real(eval.inputs[0].dtype, [&]<class T>() {
     const auto x = eval.inputs[0].as<T>();
     for (size_t i = 0; i < y.size(); ++i) {
       const auto value = static_cast<Wide<T>>(x[i]);
-      y[i] = std::isinf(value) && (value < 0 ? negative : positive);
+      y[i] = std::isinf(value) &&
+             (value < 0 ? attributes.detect_negative : attributes.detect_positive);
     }
   });
 }

@@ -3,6 +3,7 @@
 #include "core/check.h"
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/normalization.h"
 #include "ops/quantized/code_rows.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
@@ -20,12 +21,12 @@ enum : size_t { kX, kScale, kBias };
 }  // namespace
 
 int layer_norm_axis(const Node& node, const Shape& x) {
-  return normalize_axis(node.attrs.i("axis", -1), x.rank());
+  return normalize_axis(attribute_of<&RowNormAttributes::axis>(node), x.rank());
 }
 
 void check_layer_norm_parameters(const Inference& inference) {
   const Shape& x = inference.inputs[kX].shape;
-  inference.node.attrs.f("epsilon", 1e-5f);
+  attribute_of<&RowNormAttributes::epsilon>(inference.node);
   const s64 count = dims_product(x, layer_norm_axis(inference.node, x), x.rank());
   for (size_t i : {kScale, kBias}) {
     if (!inference.has_input(i)) continue;
@@ -70,7 +71,7 @@ void eval(const Eval& eval) {
   const FloatOutput y(eval.outputs[0]);
   const LayerNormRows rows{x.data(),     y.data(),
                            scale.data(), bias ? bias.data() : nullptr,
-                           count,        eval.node.attrs.f("epsilon", 1e-5f)};
+                           count,        attribute_of<&RowNormAttributes::epsilon>(eval.node)};
   const auto statistics = [&](size_t i) {
     return eval.outputs.size() > i ? eval.outputs[i].as<f32>().data() : nullptr;
   };

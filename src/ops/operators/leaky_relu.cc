@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // x, or alpha * x below zero.
 #include "graph/op_def.h"
+#include "ops/attributes/functions.h"
 #include "ops/quantized/quantize_table.h"
 #include "ops/shared/elementwise.h"
 #include "ops/shared/float_io.h"
@@ -9,7 +10,7 @@ namespace octet {
 namespace {
 
 f64 real(f64 x, const Node& node) {
-  const f64 alpha = node.attrs.f("alpha", 0.01f);
+  const f64 alpha = attribute_of<&LeakyReluAttributes::alpha>(node);
   return x < 0.0 ? alpha * x : x;
 }
 
@@ -19,7 +20,7 @@ void infer(Inference& inference) {
 }
 
 void eval(const Eval& eval) {
-  const f32 alpha = eval.node.attrs.f("alpha", 0.01f);
+  const f32 alpha = attribute_of<&LeakyReluAttributes::alpha>(eval.node);
   eval_elementwise(eval, [&](f32 x) { return x < 0.0f ? x * alpha : x; });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LinearAttention(query, key, value, past?, decay?, beta?): each key head has a state S of key size x value size. For every
 // token S fades by e^decay, gains the key times (the value, or beta times what S lacks of it), and is read by the queries.
+#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "core/check.h"
 #include "core/math.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/attention.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 
@@ -29,16 +31,26 @@ void require(bool condition, std::string_view what) {
   if (!condition) fail(Error::Code::invalid_model, "{} does not fit the other inputs", what);
 }
 
+enum class UpdateRule : u8 { gated_delta, gated, delta, linear };
+
+constexpr auto attribute_words(UpdateRule) {
+  return std::to_array<AttributeWord<UpdateRule>>({{"gated_delta", UpdateRule::gated_delta},
+                                                   {"gated", UpdateRule::gated},
+                                                   {"delta", UpdateRule::delta},
+                                                   {"linear", UpdateRule::linear}});
+}
+
+struct LinearAttentionAttributes : HeadsAttributes {
+  f32 scale = 0.0f;  // 0: 1 / sqrt(size of a key)
+  UpdateRule update_rule = UpdateRule::gated_delta;
+
+  OCTET_MORE_ATTRIBUTES(HeadsAttributes, scale, update_rule)
+};
+
 void read_rule(const Node& node, Geometry& g) {
-  const std::string rule = node.attrs.s("update_rule", "gated_delta");
-  g.gated = rule == "gated" || rule == "gated_delta";
-  g.delta = rule == "delta" || rule == "gated_delta";
-  if (!g.gated && !g.delta && rule != "linear") {
-    fail(Error::Code::invalid_model,
-         "attribute 'update_rule' is '{}', expected linear, gated, "
-         "delta or gated_delta",
-         rule);
-  }
+  const UpdateRule rule = attribute_of<&LinearAttentionAttributes::update_rule>(node);
+  g.gated = rule == UpdateRule::gated || rule == UpdateRule::gated_delta;
+  g.delta = rule == UpdateRule::delta || rule == UpdateRule::gated_delta;
   require(!g.gated || node.input(kDecay) != kNoValue, "the omitted decay");
   require(!g.delta || node.input(kBeta) != kNoValue, "the omitted beta");
 }
@@ -49,8 +61,9 @@ Geometry geometry_of(const Node& node, std::span<const Shape> shapes) {
   require(q.rank() == 3 && k.rank() == 3 && v.rank() == 3, "the rank of query, key or value");
   g.batch = q[0];
   g.length = q[1];
-  g.q_heads = node.attrs.i("q_num_heads");
-  g.heads = node.attrs.i("kv_num_heads");
+  const auto attributes = attributes_of<LinearAttentionAttributes>(node);
+  g.q_heads = attributes.q_num_heads;
+  g.heads = attributes.kv_num_heads;
   require(g.heads >= 1 && g.q_heads >= 1 && g.q_heads % g.heads == 0 && q[2] % g.q_heads == 0 &&
               k[2] % g.heads == 0 && v[2] % g.heads == 0,
           "the number of heads");
@@ -82,7 +95,6 @@ void infer(Inference& inference) {
     shapes.push_back(inference.inputs[i].shape);
   }
   const Geometry g = geometry_of(inference.node, shapes);
-  inference.node.attrs.f("scale", 0.0f);
   const Dtype dtype = inference.inputs[kQuery].dtype;
   inference.output(dtype, Shape{g.batch, g.length, g.q_heads * g.value});
   if (inference.node.outputs.size() > 1) {
@@ -136,7 +148,7 @@ void eval(const Eval& eval) {
   for (const ConstView& input : eval.inputs) shapes.push_back(input.shape);
   const Geometry g = geometry_of(eval.node, shapes);
   const Inputs in(eval);
-  const f32 given = eval.node.attrs.f("scale", 0.0f);
+  const f32 given = attribute_of<&LinearAttentionAttributes::scale>(eval.node);
   const f32 scale = given == 0.0f ? 1.0f / std::sqrt(static_cast<f32>(g.key)) : given;
   const s64 group = g.q_heads / g.heads, cells = g.key * g.value;
   const FloatOutput y(eval.outputs[0]);

@@ -6,6 +6,7 @@
 
 #include "core/rounds.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/bodies.h"
 #include "ops/shared/control_flow.h"
 #include "ops/shared/node_parser.h"
 
@@ -17,7 +18,7 @@ constexpr auto kInvalid = Error::Code::invalid_model;
 constexpr int kRounds = 4;
 
 size_t carried_count(const Node& node) {
-  const s64 carried = node.attrs.i("carried");
+  const s64 carried = attribute_of<&LoopAttributes::carried>(node);
   if (carried < 0 || node.inputs.size() < 2 || static_cast<u64>(carried) > node.inputs.size() - 2) {
     fail(kInvalid, "the loop carries {} of {} inputs", carried, node.inputs.size());
   }
@@ -43,7 +44,7 @@ void parse(NodeParser& parser) {
   if (!parser.has_input(1)) parser.set_input(1, Tensor::scalar<bool>(true));
   const s64 captures = node.attrs.i("captures", 0);
   node.attrs.erase("captures");
-  node.attrs.set("carried", static_cast<s64>(node.inputs.size()) - 2 - captures);
+  set_attribute<&LoopAttributes::carried>(node.attrs, std::ssize(node.inputs) - 2 - captures);
   loop_body(node);  // checks the structure
 }
 

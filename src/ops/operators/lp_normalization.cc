@@ -4,6 +4,7 @@
 
 #include "core/check.h"
 #include "core/reduce.h"
+#include "ops/attributes/normalization.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 #include "ops/shared/softmax.h"
@@ -12,7 +13,7 @@ namespace octet {
 namespace {
 
 void infer(Inference& inference) {
-  const s64 p = inference.node.attrs.i("p", 2);
+  const s64 p = attribute_of<&LpNormAttributes::p>(inference.node);
   if (p != 1 && p != 2) {
     fail(Error::Code::invalid_model, "attribute 'p' is {}, expected 1 or 2", p);
   }
@@ -22,7 +23,7 @@ void infer(Inference& inference) {
 void eval(const Eval& eval) {
   if (eval.inputs[0].shape.elements() == 0) return;
   const SoftmaxGeometry rows = softmax_geometry(eval.node, eval.inputs[0].shape);
-  const bool squares = eval.node.attrs.i("p", 2) == 2;
+  const bool squares = attribute_of<&LpNormAttributes::p>(eval.node) == 2;
   const FloatInput x(eval, 0);
   const FloatOutput y(eval.outputs[0]);
   for (s64 row = 0; row < rows.outer * rows.inner; ++row) {

@@ -4,6 +4,7 @@
 
 #include "core/check.h"
 #include "core/math.h"
+#include "ops/attributes/window.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 #include "ops/shared/pool.h"
@@ -12,8 +13,14 @@
 namespace octet {
 namespace {
 
+struct LpPoolAttributes : PoolAttributes {
+  s64 p = 2;
+
+  OCTET_MORE_ATTRIBUTES(PoolAttributes, p)
+};
+
 s64 exponent(const Node& node) {
-  const s64 p = node.attrs.i("p", 2);
+  const s64 p = attribute_of<&LpPoolAttributes::p>(node);
   if (p < 1 || p > 64) {
     fail(Error::Code::unsupported, "attribute 'p' is {}, expected a value in [1, 64]", p);
   }

@@ -4,6 +4,7 @@
 
 #include "core/check.h"
 #include "core/math.h"
+#include "graph/attributes.h"
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
 #include "ops/shared/axes.h"
@@ -12,14 +13,16 @@
 namespace octet {
 namespace {
 
-struct Parameters {
-  s64 size;
-  f32 alpha, beta, bias;
+struct LrnAttributes {
+  s64 size = 1;
+  f32 alpha = 1e-4f, beta = 0.75f, bias = 1.0f;
+
+  OCTET_ATTRIBUTES(alpha, beta, bias)
+  OCTET_REQUIRED_ATTRIBUTES(size)
 };
 
-Parameters parameters(const Node& node) {
-  const Parameters p{node.attrs.i("size"), node.attrs.f("alpha", 1e-4f),
-                     node.attrs.f("beta", 0.75f), node.attrs.f("bias", 1.0f)};
+LrnAttributes parameters(const Node& node) {
+  const auto p = attributes_of<LrnAttributes>(node);
   if (p.size < 1)
     fail(Error::Code::invalid_model, "attribute 'size' is {}, expected at least 1", p.size);
   return p;
@@ -37,7 +40,7 @@ void infer(Inference& inference) {
 
 void eval(const Eval& eval) {
   const Shape& shape = eval.inputs[0].shape;
-  const Parameters p = parameters(eval.node);
+  const LrnAttributes p = parameters(eval.node);
   const s64 channels = shape[1];
   const s64 pixels = dims_product(shape, 2, shape.rank());
   const FloatInput x(eval, 0);

@@ -3,6 +3,7 @@
 // (after); input_forget makes f = 1 - i.
 #include <algorithm>
 
+#include "ops/attributes/recurrent.h"
 #include "ops/quantized/quantize_recurrent.h"
 #include "ops/shared/recurrent.h"
 #include "ops/shared/work.h"
@@ -35,7 +36,7 @@ void cell(const CellStep& s) {
 
 void infer(Inference& inference) { infer_recurrent(inference, kind()); }
 void eval(const Eval& eval) {
-  const bool coupled = eval.node.attrs.i("input_forget", 0) != 0;
+  const bool coupled = attribute_of<&RecurrentAttributes::input_forget>(eval.node);
   eval_recurrent(eval, kind(), coupled ? cell<true> : cell<false>);
 }
 

@@ -25,7 +25,8 @@ struct Packing {
   s64 zero_bytes() const { return (blocks() * bits - 1) / kByte + 1; }
 };
 
-Packing packing_of(Attrs& attrs) {
+Packing packing_of(NodeParser& parser) {
+  Attrs& attrs = parser.node.attrs;
   Packing packing{.rows = attrs.i("N"),
                   .depth = attrs.i("K"),
                   .bits = attrs.i("bits", 4),
@@ -135,7 +136,7 @@ class Weights {
 
 void parse(NodeParser& parser) {
   Node& node = parser.node;
-  const Packing packing = packing_of(node.attrs);
+  const Packing packing = packing_of(parser);
   const ValueId bias = node.input(kBias);
   const ValueId weights = parser.add_constant(Weights(parser, packing).reals());
   parser.note_real_weights();

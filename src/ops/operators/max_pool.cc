@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/check.h"
+#include "ops/attributes/window.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
 #include "ops/shared/pool.h"
@@ -11,11 +12,17 @@
 namespace octet {
 namespace {
 
+struct MaxPoolAttributes : PoolAttributes {
+  bool storage_order = false;  // positions count column by column
+
+  OCTET_MORE_ATTRIBUTES(PoolAttributes, storage_order)
+};
+
 void infer(Inference& inference) {
   const TensorType& x = inference.inputs[0];
   require_dtype(inference, 0, DtypeClass::number);
   const PoolGeometry geometry = pool_geometry(inference.node, x.shape);
-  inference.node.attrs.i("storage_order", 0);
+  attributes_of<MaxPoolAttributes>(inference.node);
   inference.output(x.dtype, geometry.output_shape());
   if (inference.node.outputs.size() > 1) inference.output(Dtype::s64, geometry.output_shape());
 }
@@ -32,7 +39,7 @@ void pool(const Eval& eval, std::span<s64> indices) {
   const auto& d = geometry.window.axes[0];
   const auto& h = geometry.window.axes[1];
   const auto& w = geometry.window.axes[2];
-  const bool column_major = eval.node.attrs.i("storage_order", 0) != 0;
+  const bool column_major = attribute_of<&MaxPoolAttributes::storage_order>(eval.node);
   const s64 in = geometry.window.in_elements();
   const T* src = eval.inputs[0].as<T>().data();
   T* dst = eval.outputs[0].as<T>().data();

@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "core/checked.h"
+#include "ops/attributes/window.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
 #include "ops/shared/window.h"
@@ -18,9 +19,10 @@ constexpr auto kInvalid = Error::Code::invalid_model;
 Shape pooled_from(const Node& node, const Shape& x) {
   if (x.rank() < 3) fail(kInvalid, "the input is {}, expected [N, C, sizes...]", to_string(x));
   const size_t spatial = static_cast<size_t>(x.rank() - 2);
-  const auto kernel = window_attribute(node, "kernel_shape", spatial, 1, 1);
-  const auto strides = window_attribute(node, "strides", spatial, 1, 1);
-  const auto pads = window_attribute(node, "pads", 2 * spatial, 0, 0);
+  const auto attributes = attributes_of<WindowAttributes>(node);
+  const auto kernel = window_values("kernel_shape", attributes.kernel_shape, {spatial, 1, 1});
+  const auto strides = window_values("strides", attributes.strides, {spatial, 1, 1});
+  const auto pads = window_values("pads", attributes.pads, {2 * spatial, 0, 0});
   Shape shape{x[0], x[1]};
   for (size_t i = 0; i < spatial; ++i) {
     const auto reach = checked_mul(x[static_cast<int>(i) + 2] - 1, strides[i]);

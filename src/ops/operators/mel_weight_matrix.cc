@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "graph/attributes.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
 #include "ops/shared/float_io.h"
@@ -13,6 +14,12 @@
 
 namespace octet {
 namespace {
+
+struct MelWeightAttributes {
+  Dtype output_datatype = Dtype::f32;
+
+  OCTET_ATTRIBUTES(output_datatype)
+};
 
 enum : size_t { kBands, kLength, kRate, kLowest, kHighest };
 constexpr s64 kMostBands = 1 << 20, kMostLength = 1 << 30;
@@ -34,7 +41,7 @@ void infer(Inference& inference) {
       fail(Error::Code::invalid_model, "input {} is {}, expected one value", i,
            to_string(inference.inputs[i]));
   }
-  const Dtype dtype = dtype_from_name(inference.node.attrs.s("output_datatype", "f32"));
+  const Dtype dtype = attribute_of<&MelWeightAttributes::output_datatype>(inference.node);
   if (dtype == Dtype::boolean) fail(Error::Code::invalid_model, "the weights cannot be bool");
   inference.output(dtype, Shape{length / 2 + 1, bands});
 }

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "graph/op_def.h"
+#include "ops/attributes/functions.h"
 #include "ops/shared/divisor.h"
 #include "ops/shared/elementwise.h"
 
@@ -30,7 +31,7 @@ T floored(T a, T b) {
 void parse(NodeParser& parser) { check_constant_divisor(parser); }
 
 void eval(const Eval& eval) {
-  if (eval.node.attrs.i("fmod", 0) != 0) {
+  if (attribute_of<&ModAttributes::fmod>(eval.node)) {
     eval_binary(eval, [](auto a, auto b) { return truncated(a, b); });
   } else {
     eval_binary(eval, [](auto a, auto b) { return floored(a, b); });

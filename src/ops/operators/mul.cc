@@ -2,6 +2,7 @@
 // Elementwise a * b with broadcasting.
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/codes.h"
 #include "ops/quantized/quantize_node.h"
 #include "ops/shared/elementwise.h"
 
@@ -18,7 +19,7 @@ QuantizeResult quantize_mul(const QuantizeRequest& request) {
   const f32 product = request.inputs[0].scalar_scale() * request.inputs[1].scalar_scale();
   const f32 multiplier = product / request.output.scale;
   if (!all_finite({&multiplier, 1})) result.reject = "the multiplier of the scales overflows f32";
-  result.node.attrs.set("multiplier", multiplier);
+  set_attribute<&QMulAttributes::multiplier>(result.node.attrs, multiplier);
   return result;
 }
 

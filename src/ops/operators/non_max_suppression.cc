@@ -4,12 +4,19 @@
 #include <algorithm>
 #include <optional>
 
+#include "graph/attributes.h"
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
 namespace {
+
+struct NonMaxSuppressionAttributes {
+  s64 center_point_box = 0;
+
+  OCTET_ATTRIBUTES(center_point_box)
+};
 
 constexpr auto kInvalid = Error::Code::invalid_model;
 
@@ -31,7 +38,7 @@ void infer(Inference& inference) {
          "boxes are {} and scores {}, expected f32[batch,boxes,4] and f32[batch,classes,boxes]",
          to_string(boxes), to_string(scores));
   }
-  const s64 format = inference.node.attrs.i("center_point_box", 0);
+  const s64 format = attribute_of<&NonMaxSuppressionAttributes::center_point_box>(inference.node);
   if (format != 0 && format != 1) fail(kInvalid, "center_point_box is {}", format);
   require_scalar(inference, 2, Dtype::s64);
   require_scalar(inference, 3, Dtype::f32);
@@ -101,7 +108,8 @@ void eval(const Eval& eval) {
   const Shape& shape = eval.inputs[1].shape;  // batch, classes, boxes
   const f32* boxes = eval.inputs[0].as<f32>().data();
   const f32* scores = eval.inputs[1].as<f32>().data();
-  const bool centered = eval.node.attrs.i("center_point_box", 0) == 1;
+  const bool centered =
+      attribute_of<&NonMaxSuppressionAttributes::center_point_box>(eval.node) == 1;
   const Limits limits{scalar_input<s64>(eval, 2).value_or(0),
                       scalar_input<f32>(eval, 3).value_or(0.0f), scalar_input<f32>(eval, 4)};
   std::vector<s64> rows;

@@ -3,12 +3,19 @@
 // [-depth, depth) leaves its line off.
 #include <algorithm>
 
+#include "graph/attributes.h"
 #include "graph/op_def.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
 
 namespace octet {
 namespace {
+
+struct OneHotAttributes {
+  s64 axis = -1;
+
+  OCTET_ATTRIBUTES(axis)
+};
 
 constexpr auto kInvalid = Error::Code::invalid_model;
 
@@ -28,7 +35,8 @@ void infer(Inference& inference) {
          to_string(inference.inputs[1]), to_string(inference.inputs[2]));
   }
   const Shape& indices = inference.inputs[0].shape;
-  const int axis = normalize_axis(inference.node.attrs.i("axis", -1), indices.rank() + 1);
+  const int axis =
+      normalize_axis(attribute_of<&OneHotAttributes::axis>(inference.node), indices.rank() + 1);
   const Tensor* depth = inference.value(1);
   if (depth == nullptr) Inference::needs_data(1, "the depth");
   const s64 size = depth_of(*depth);
@@ -59,7 +67,8 @@ std::vector<s64> positions(const ConstView& indices, s64 depth) {
 void eval(const Eval& eval) {
   const MutableView& output = eval.outputs[0];
   if (output.shape.elements() == 0) return;
-  const int axis = normalize_axis(eval.node.attrs.i("axis", -1), output.shape.rank());
+  const int axis =
+      normalize_axis(attribute_of<&OneHotAttributes::axis>(eval.node), output.shape.rank());
   const s64 depth = output.shape[axis];
   const s64 inner = dims_product(output.shape, axis + 1, output.shape.rank());
   const std::vector<s64> on = positions(eval.inputs[0], depth);

@@ -9,6 +9,7 @@
 #include "core/checked.h"
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/axis_maps.h"
 #include "ops/shared/node_parser.h"
@@ -25,17 +26,6 @@ void parse(NodeParser& parser) {
   const f32 value = parser.node.attrs.f("value", 0.0f);
   parser.node.attrs.erase("value");
   if (value != 0.0f) parser.set_input(2, Tensor::scalar(value));
-}
-
-enum class Mode : u8 { constant, reflect, edge, wrap };
-
-Mode mode_of(const Node& node) {
-  const std::string mode = node.attrs.s("mode", "constant");
-  if (mode == "constant") return Mode::constant;
-  if (mode == "reflect") return Mode::reflect;
-  if (mode == "edge") return Mode::edge;
-  if (mode == "wrap") return Mode::wrap;
-  fail(kInvalid, "attribute 'mode' is '{}', expected constant, reflect, edge or wrap", mode);
 }
 
 struct AxisPad {
@@ -62,7 +52,7 @@ std::vector<AxisPad> axis_pads(int rank, std::span<const s64> pads, std::vector<
   return result;
 }
 
-Shape padded_shape(const Shape& input, std::span<const AxisPad> pads, Mode mode) {
+Shape padded_shape(const Shape& input, std::span<const AxisPad> pads, PadMode mode) {
   Shape output;
   for (int i = 0; i < input.rank(); ++i) {
     const AxisPad& pad = pads[static_cast<size_t>(i)];
@@ -72,7 +62,7 @@ Shape padded_shape(const Shape& input, std::span<const AxisPad> pads, Mode mode)
       fail(kInvalid, "axis {} of size {} cannot be padded by {} and {}", i, input[i], pad.begin,
            pad.end);
     }
-    if (mode != Mode::constant && input[i] == 0 && *dim > 0) {
+    if (mode != PadMode::constant && input[i] == 0 && *dim > 0) {
       fail(kInvalid, "axis {} is empty, so it cannot be padded from its elements", i);
     }
     output.push_back(*dim);
@@ -81,19 +71,19 @@ Shape padded_shape(const Shape& input, std::span<const AxisPad> pads, Mode mode)
 }
 
 // Where position i of an axis of `dim` elements comes from; i may lie outside.
-s64 source_index(s64 i, s64 dim, Mode mode) {
+s64 source_index(s64 i, s64 dim, PadMode mode) {
   if (i >= 0 && i < dim) return i;
-  if (mode == Mode::constant) return -1;
-  if (mode == Mode::edge) return std::clamp<s64>(i, 0, dim - 1);
-  const s64 period = mode == Mode::wrap ? dim : std::max<s64>(2 * (dim - 1), 1);
+  if (mode == PadMode::constant) return -1;
+  if (mode == PadMode::edge) return std::clamp<s64>(i, 0, dim - 1);
+  const s64 period = mode == PadMode::wrap ? dim : std::max<s64>(2 * (dim - 1), 1);
   const s64 phase = (i % period + period) % period;
   return phase < dim ? phase : period - phase;
 }
 
 void infer(Inference& inference) {
   const TensorType& input = inference.inputs[0];
-  const Mode mode = mode_of(inference.node);
-  if (inference.has_input(2) && mode == Mode::constant) {
+  const PadMode mode = attribute_of<&PadAttributes::mode>(inference.node);
+  if (inference.has_input(2) && mode == PadMode::constant) {
     const TensorType& value = inference.inputs[2];
     if (value.dtype != input.dtype || value.shape.elements() != 1) {
       fail(kInvalid, "the constant value is {}, expected one {}", to_string(value),
@@ -113,7 +103,7 @@ void infer(Inference& inference) {
 
 AxisMaps pad_maps(const PadRequest& request) {
   const Shape& input = request.input;
-  const Mode mode = mode_of(request.node);
+  const PadMode mode = attribute_of<&PadAttributes::mode>(request.node);
   const auto pads = axis_pads(input.rank(), request.pads, request.axes, request.has_axes);
   require_shape(request.output, padded_shape(input, pads, mode));
   AxisMaps maps;
@@ -133,11 +123,11 @@ namespace {
 
 void eval(const Eval& eval) {
   const ConstView& input = eval.inputs[0];
-  const Mode mode = mode_of(eval.node);
+  const PadMode mode = attribute_of<&PadAttributes::mode>(eval.node);
   const AxisMaps maps = pad_maps({eval.node, input.shape, eval.outputs[0].shape, read_ints(eval, 1),
                                   read_ints(eval, 3), eval.has_input(3)});
   if (eval.outputs[0].shape.elements() == 0) return;
-  const bool has_value = eval.has_input(2) && mode == Mode::constant;
+  const bool has_value = eval.has_input(2) && mode == PadMode::constant;
   mapped_copy(maps, input, eval.outputs[0], has_value ? eval.inputs[2].data : nullptr);
 }
 

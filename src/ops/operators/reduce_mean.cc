@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/op_def.h"
+#include "ops/attributes/reduction.h"
 #include "ops/quantized/quantize_node.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/reduction.h"
@@ -31,7 +32,7 @@ std::string constant_axes(const QuantizeRequest& request, std::vector<s64>& axes
     for (int axis : normalize_axes(given->as<s64>(), rank)) axes.push_back(axis);
   }
   if (!axes.empty()) return {};
-  if (node.attrs.i("noop_with_empty_axes", 0) != 0) return "no axis is reduced";
+  if (attribute_of<&ReduceAttributes::noop_with_empty_axes>(node)) return "no axis is reduced";
   for (int i = 0; i < rank; ++i) axes.push_back(i);
   return {};
 }
@@ -43,9 +44,11 @@ QuantizeResult quantize_mean(const QuantizeRequest& request) {
   result.reject = constant_axes(request, axes);
   std::sort(axes.begin(), axes.end());
   Attrs& attrs = result.node.attrs;
-  attrs.set("axes", std::move(axes));
-  attrs.set("keepdims", request.node.attrs.i("keepdims", 1));
-  attrs.set("scales", std::vector<f32>{request.inputs[0].scalar_scale(), request.output.scale});
+  set_attribute<&QReduceMeanAttributes::axes>(attrs, std::move(axes));
+  set_attribute<&QReduceMeanAttributes::keepdims>(
+      attrs, attribute_of<&ReduceAttributes::keepdims>(request.node));
+  set_attribute<&CodeScalesAttributes::scales>(
+      attrs, {request.inputs[0].scalar_scale(), request.output.scale});
   return result;
 }
 

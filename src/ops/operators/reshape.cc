@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/checked.h"
+#include "graph/attributes.h"
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
 #include "ops/shared/elementwise.h"
@@ -12,6 +13,12 @@
 
 namespace octet {
 namespace {
+
+struct ReshapeAttributes {
+  bool allowzero = false;
+
+  OCTET_ATTRIBUTES(allowzero)
+};
 
 constexpr auto kInvalid = Error::Code::invalid_model;
 
@@ -46,7 +53,7 @@ void infer(Inference& inference) {
   }
   const Shape& input = inference.inputs[0].shape;
   std::vector<s64> dims = inference.required_ints(1, "the new shape");
-  const bool allow_zero = inference.node.attrs.i("allowzero", 0) != 0;
+  const bool allow_zero = attribute_of<&ReshapeAttributes::allowzero>(inference.node);
   const bool has_zero = std::find(dims.begin(), dims.end(), 0) != dims.end();
   const int unknown = resolve_zeros(input, allow_zero, dims);
   if (unknown >= 0 && allow_zero && has_zero) {

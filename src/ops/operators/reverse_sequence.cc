@@ -4,15 +4,23 @@
 #include <vector>
 
 #include "core/check.h"
+#include "graph/attributes.h"
 #include "graph/op_def.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
 namespace {
 
+struct ReverseSequenceAttributes {
+  s64 time_axis = 0;
+  s64 batch_axis = 1;
+
+  OCTET_ATTRIBUTES(time_axis, batch_axis)
+};
+
 // Of the first two axes, which is time.
 int time_axis(const Node& node) {
-  const s64 time = node.attrs.i("time_axis", 0), batch = node.attrs.i("batch_axis", 1);
+  const auto [time, batch] = attributes_of<ReverseSequenceAttributes>(node);
   if (time + batch == 1 && (time == 0 || time == 1)) return static_cast<int>(time);
   fail(Error::Code::invalid_model, "attributes 'time_axis' and 'batch_axis' are {} and {}", time,
        batch);

@@ -2,6 +2,7 @@
 // RMSNormalization over the axes from `axis` on.
 #include "core/check.h"
 #include "graph/op_def.h"
+#include "ops/attributes/normalization.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 #include "ops/shared/normalize.h"
@@ -10,14 +11,14 @@ namespace octet {
 namespace {
 
 int first_axis(const Node& node, const Shape& shape) {
-  return normalize_axis(node.attrs.i("axis", -1), shape.rank());
+  return normalize_axis(attribute_of<&RowNormAttributes::axis>(node), shape.rank());
 }
 
 void infer(Inference& inference) {
   const Shape& x = inference.inputs[0].shape;
   require_dtype(inference, 0, DtypeClass::real);
   require_dtype(inference, 1, DtypeClass::real);
-  inference.node.attrs.f("epsilon", 1e-5f);
+  attribute_of<&RowNormAttributes::epsilon>(inference.node);
   const s64 count = dims_product(x, first_axis(inference.node, x), x.rank());
   if (inference.inputs[1].shape.elements() != count) {
     fail(Error::Code::unsupported,
@@ -31,7 +32,7 @@ void infer(Inference& inference) {
 void eval(const Eval& eval) {
   const Shape& shape = eval.inputs[0].shape;
   const s64 count = dims_product(shape, first_axis(eval.node, shape), shape.rank());
-  const f32 epsilon = eval.node.attrs.f("epsilon", 1e-5f);
+  const f32 epsilon = attribute_of<&RowNormAttributes::epsilon>(eval.node);
   const FloatInput x(eval, 0), scale(eval, 1);
   const FloatOutput y(eval.outputs[0]);
   const s64 rows = count == 0 ? 0 : shape.elements() / count;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/check.h"
+#include "graph/attributes.h"
 #include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
@@ -25,6 +26,33 @@ void parse(NodeParser& parser) {
     parser.node.attrs.set("coordinate_transformation_mode", std::string("output_half_pixel"));
 }
 
+enum class RoiMode : u8 { average, maximum };
+
+constexpr auto attribute_words(RoiMode) {
+  return std::to_array<AttributeWord<RoiMode>>(
+      {{"avg", RoiMode::average}, {"max", RoiMode::maximum}});
+}
+
+enum class RoiCoordinates : u8 { half_pixel, output_half_pixel };
+
+constexpr auto attribute_words(RoiCoordinates) {
+  return std::to_array<AttributeWord<RoiCoordinates>>(
+      {{"half_pixel", RoiCoordinates::half_pixel},
+       {"output_half_pixel", RoiCoordinates::output_half_pixel}});
+}
+
+struct RoiAlignAttributes {
+  RoiMode mode = RoiMode::average;
+  RoiCoordinates coordinate_transformation_mode = RoiCoordinates::half_pixel;
+  s64 output_height = 1;
+  s64 output_width = 1;
+  s64 sampling_ratio = 0;
+  f32 spatial_scale = 1.0f;
+
+  OCTET_ATTRIBUTES(mode, coordinate_transformation_mode, output_height, output_width,
+                   sampling_ratio, spatial_scale)
+};
+
 struct Settings {
   bool maximum = false;
   bool half_pixel = true;
@@ -33,18 +61,13 @@ struct Settings {
 };
 
 Settings settings_of(const Node& node) {
-  const std::string mode = node.attrs.s("mode", "avg");
-  const std::string coordinates = node.attrs.s("coordinate_transformation_mode", "half_pixel");
-  if ((mode != "avg" && mode != "max") ||
-      (coordinates != "half_pixel" && coordinates != "output_half_pixel"))
-    fail(Error::Code::unsupported, "mode '{}' with coordinates '{}' is not known", mode,
-         coordinates);
-  Settings s{mode == "max",
-             coordinates == "half_pixel",
-             node.attrs.i("output_height", 1),
-             node.attrs.i("output_width", 1),
-             node.attrs.i("sampling_ratio", 0),
-             node.attrs.f("spatial_scale", 1.0f)};
+  const auto a = attributes_of<RoiAlignAttributes>(node);
+  const Settings s{a.mode == RoiMode::maximum,
+                   a.coordinate_transformation_mode == RoiCoordinates::half_pixel,
+                   a.output_height,
+                   a.output_width,
+                   a.sampling_ratio,
+                   a.spatial_scale};
   const auto fits = [](s64 n) { return n >= 1 && n <= kMaxBins; };
   if (!fits(s.height) || !fits(s.width) || s.sampling < 0 || s.sampling > kMaxSamples)
     fail(Error::Code::invalid_model, "output {}x{} with sampling ratio {} is not possible",

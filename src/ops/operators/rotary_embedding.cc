@@ -3,6 +3,7 @@
 // [N, heads, length, size] or [N, length, heads * size]; the caches are [positions, half] or, without positions,
 // [N, length, half].
 #include "core/check.h"
+#include "graph/attributes.h"
 #include "ops/shared/attention.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
@@ -12,13 +13,22 @@ namespace {
 
 enum : size_t { kX, kCos, kSin, kPositions };
 
+struct RotaryAttributes {
+  bool interleaved = false;
+  s64 num_heads = 0;             // of an input of three axes
+  s64 rotary_embedding_dim = 0;  // elements of a head that turn; 0: all
+
+  OCTET_ATTRIBUTES(interleaved, num_heads, rotary_embedding_dim)
+};
+
 struct Rotation {
   AttentionHeads x;
   s64 half = 0;  // pairs that turn; the rest of the head stays
 };
 
 Rotation rotation_of(const Node& node, const Shape& x) {
-  const s64 heads = node.attrs.i("num_heads", 0);
+  const auto attributes = attributes_of<RotaryAttributes>(node);
+  const s64 heads = attributes.num_heads;
   Rotation rotation;
   if (x.rank() == 4) {
     rotation.x = {x[0], x[1], x[2], x[3], false};
@@ -29,7 +39,7 @@ Rotation rotation_of(const Node& node, const Shape& x) {
          heads);
   }
   const s64 size = rotation.x.size;
-  const s64 given = node.attrs.i("rotary_embedding_dim", 0);
+  const s64 given = attributes.rotary_embedding_dim;
   const s64 turned = given == 0 ? size : given;
   if (size < 1 || turned < 0 || turned > size || turned % 2 != 0) {
     fail(Error::Code::invalid_model, "{} of {} elements of each head cannot turn in pairs", turned,
@@ -42,7 +52,6 @@ Rotation rotation_of(const Node& node, const Shape& x) {
 void infer(Inference& inference) {
   for (size_t i : {kX, kCos, kSin}) require_dtype(inference, i, DtypeClass::real);
   const Rotation rotation = rotation_of(inference.node, inference.inputs[kX].shape);
-  inference.node.attrs.i("interleaved", 0);
   const Shape& cos = inference.inputs[kCos].shape;
   const Shape tokens{rotation.x.batch, rotation.x.length};
   bool fits = cos == inference.inputs[kSin].shape && cos.rank() >= 1 &&
@@ -78,7 +87,7 @@ std::vector<s64> cache_rows(const Eval& eval, s64 tokens) {
 void eval(const Eval& eval) {
   const Rotation rotation = rotation_of(eval.node, eval.inputs[kX].shape);
   const AttentionHeads& heads = rotation.x;
-  const bool interleaved = eval.node.attrs.i("interleaved", 0) != 0;
+  const bool interleaved = attribute_of<&RotaryAttributes::interleaved>(eval.node);
   const FloatInput x(eval, kX), cos(eval, kCos), sin(eval, kSin);
   const FloatOutput y(eval.outputs[0]);
   if (y.values().empty()) return;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // RoundTo(x) {to}: each element at the nearest value of a 16-bit float type ("f16" or "bf16"), ties to even, kept as f32: what a layer
 // of that type reads and gives (docs/numerics.md section 7).
-#include <string>
-
 #include "core/check.h"
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/codes.h"
 
 namespace octet {
 namespace {
@@ -16,9 +15,9 @@ void round_elements(std::span<const f32> x, std::span<f32> y) {
 }
 
 void infer(Inference& inference) {
-  const std::string to = inference.node.attrs.s("to", "");
-  if (to != "f16" && to != "bf16")
-    fail(Error::Code::invalid_model, "rounds to '{}', neither f16 nor bf16", to);
+  const Dtype to = attribute_of<&CastAttributes::to>(inference.node);
+  if (to != Dtype::f16 && to != Dtype::bf16)
+    fail(Error::Code::invalid_model, "rounds to '{}', neither f16 nor bf16", dtype_name(to));
   check_dtype(Dtype::f32, inference.inputs[0].dtype);
   inference.same_as_input(0);
 }
@@ -26,7 +25,7 @@ void infer(Inference& inference) {
 void eval(const Eval& eval) {
   const auto x = eval.inputs[0].as<f32>();
   const auto y = eval.outputs[0].as<f32>();
-  if (eval.node.attrs.s("to", "") == "f16") {
+  if (attribute_of<&CastAttributes::to>(eval.node) == Dtype::f16) {
     round_elements<f16>(x, y);
   } else {
     round_elements<bf16>(x, y);

@@ -6,6 +6,7 @@
 
 #include "core/rounds.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/bodies.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/control_flow.h"
 #include "ops/shared/node_parser.h"
@@ -19,11 +20,11 @@ constexpr auto kInvalid = Error::Code::invalid_model;
 class Division {
  public:
   explicit Division(const Node& node)
-      : batched(node.attrs.i("batched", 0) != 0),
+      : batched(attribute_of<&ScanAttributes::batched>(node)),
         body(checked_body(node, "body", node.inputs.size(), -1)) {
     const s64 inputs = static_cast<s64>(node.inputs.size());
-    const s64 captures = node.attrs.i("captures", 0);
-    const s64 scanned = node.attrs.i("num_scan_inputs");
+    const auto attributes = attributes_of<ScanAttributes>(node);
+    const s64 captures = attributes.captures, scanned = attributes.num_scan_inputs;
     if (captures < 0 || scanned < 1 || captures > inputs || scanned > inputs - captures) {
       fail(kInvalid, "{} of {} inputs are scanned and {} captured", scanned, inputs, captures);
     }
@@ -34,10 +35,10 @@ class Division {
            body.outputs.size(), states, node.outputs.size());
     }
     collected = body.outputs.size() - states;
-    input_axes = list(node, "scan_input_axes", sequences);
-    input_directions = list(node, "scan_input_directions", sequences);
-    output_axes = list(node, "scan_output_axes", collected);
-    output_directions = list(node, "scan_output_directions", collected);
+    input_axes = list<&ScanAttributes::scan_input_axes>(attributes, sequences);
+    input_directions = list<&ScanAttributes::scan_input_directions>(attributes, sequences);
+    output_axes = list<&ScanAttributes::scan_output_axes>(attributes, collected);
+    output_directions = list<&ScanAttributes::scan_output_directions>(attributes, collected);
   }
 
   const bool batched;
@@ -58,30 +59,34 @@ class Division {
   }
 
  private:
-  static std::vector<s64> list(const Node& node, std::string_view name, size_t count) {
-    std::vector<s64> values = node.attrs.ints(name, std::vector<s64>(count, 0));
+  template <auto kList>
+  static std::vector<s64> list(const ScanAttributes& attributes, size_t count) {
+    std::vector<s64> values = (attributes.*kList).value_or(std::vector<s64>(count, 0));
     if (values.size() != count) {
-      fail(kInvalid, "{} has {} elements, expected {}", name, values.size(), count);
+      fail(kInvalid, "{} has {} elements, expected {}", attribute_name<kList>(), values.size(),
+           count);
     }
     return values;
   }
 };
 
 // Opset 8: a batch axis leads, and each sequence may have its own length.
-void parse_batched(Node& node) {
+void parse_batched(NodeParser& parser) {
+  Node& node = parser.node;
   if (node.input(0) != kNoValue) {
     fail(Error::Code::unsupported, "Scan of opset 8 with lengths of its own for each sequence");
   }
   node.inputs.erase(node.inputs.begin());
-  node.attrs.set("batched", s64{1});
+  set_attribute<&ScanAttributes::batched>(node.attrs, true);
   if (node.attrs.has("directions")) {
-    node.attrs.set("scan_input_directions", node.attrs.ints("directions"));
+    set_attribute<&ScanAttributes::scan_input_directions>(node.attrs,
+                                                          node.attrs.ints("directions"));
     node.attrs.erase("directions");
   }
 }
 
 void parse(NodeParser& parser) {
-  if (parser.opset < 9) parse_batched(parser.node);
+  if (parser.opset < 9) parse_batched(parser);
   Division{parser.node};  // checks the structure
 }
 

@@ -2,6 +2,7 @@
 // ScatterND(x, indices, updates) {reduction="none"}: x with slices replaced or combined, in order; a slice is picked by an
 // index tuple, a row of the last axis of the indices.
 #include "graph/op_def.h"
+#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/indexing.h"
 #include "ops/shared/strided.h"
@@ -13,7 +14,7 @@ constexpr auto kInvalid = Error::Code::invalid_model;
 
 void infer(Inference& inference) {
   require_dtype(inference, 1, DtypeClass::index);
-  scatter_reduction(inference.node);
+  attribute_of<&ScatterAttributes::reduction>(inference.node);
   const TensorType& data = inference.inputs[0];
   const Shape& indices = inference.inputs[1].shape;
   const int last = indices.rank() - 1;
@@ -38,7 +39,7 @@ void eval(const Eval& eval) {
   eval_copy(eval);
   if (indices.shape.elements() == 0) return;
   const auto width = static_cast<int>(indices.shape[indices.shape.rank() - 1]);
-  scatter(scatter_reduction(eval.node), eval.inputs[2],
+  scatter(attribute_of<&ScatterAttributes::reduction>(eval.node), eval.inputs[2],
           tuple_offsets(indices, read_ints(eval, 1), data, 0),
           dims_product(data, width, data.rank()), eval.outputs[0]);
 }

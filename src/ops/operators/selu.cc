@@ -4,6 +4,7 @@
 
 #include "core/math.h"
 #include "graph/op_def.h"
+#include "ops/attributes/functions.h"
 #include "ops/quantized/quantize_table.h"
 #include "ops/shared/elementwise.h"
 #include "ops/shared/float_io.h"
@@ -12,8 +13,8 @@ namespace octet {
 namespace {
 
 f64 real(f64 x, const Node& node) {
-  const f64 alpha = node.attrs.f("alpha", 1.67326319217681884765625f);
-  const f64 gamma = node.attrs.f("gamma", 1.05070102214813232421875f);
+  const f64 alpha = attribute_of<&SeluAttributes::alpha>(node);
+  const f64 gamma = attribute_of<&SeluAttributes::gamma>(node);
   return gamma * (x > 0.0 ? x : alpha * std::expm1(x));
 }
 
@@ -23,8 +24,8 @@ void infer(Inference& inference) {
 }
 
 void eval(const Eval& eval) {
-  const f32 alpha = eval.node.attrs.f("alpha", 1.67326319217681884765625f);
-  const f32 gamma = eval.node.attrs.f("gamma", 1.05070102214813232421875f);
+  const f32 alpha = attribute_of<&SeluAttributes::alpha>(eval.node);
+  const f32 gamma = attribute_of<&SeluAttributes::gamma>(eval.node);
   eval_elementwise(eval,
                    [&](f32 x) { return gamma * (x > 0.0f ? x : alpha * (math_exp(x) - 1.0f)); });
 }

@@ -4,18 +4,17 @@
 
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/moves.h"
 
 namespace octet {
 namespace {
 
 std::span<const s64> dims_of(const Node& node, const Shape& input) {
   const s64 rank = input.rank();
-  const auto bound = [&](std::string_view name, s64 otherwise) {
-    const s64 at = node.attrs.i(name, otherwise);
-    return std::clamp<s64>(at < 0 ? at + rank : at, 0, rank);
-  };
-  const s64 start = bound("start", 0);
-  const s64 end = std::max(start, bound("end", rank));
+  const auto bound = [&](s64 at) { return std::clamp<s64>(at < 0 ? at + rank : at, 0, rank); };
+  const auto attributes = attributes_of<ShapeAttributes>(node);
+  const s64 start = bound(attributes.start);
+  const s64 end = std::max(start, bound(attributes.end.value_or(rank)));
   return input.dims().subspan(static_cast<size_t>(start), static_cast<size_t>(end - start));
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/checked.h"
 #include "graph/op_def.h"
+#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/node_parser.h"
 
@@ -21,7 +22,7 @@ std::vector<s64> equal_sizes(const Node& node, s64 dim) {
   const auto pieces = static_cast<s64>(node.outputs.size());
   const s64 size = dim / pieces + (dim % pieces != 0);
   const s64 last = dim - size * (pieces - 1);
-  const bool uneven = node.attrs.has("num_outputs");
+  const bool uneven = has_attribute<&SplitAttributes::num_outputs>(node);
   if (last < 0 || (last != size && !uneven)) {
     fail(kInvalid, "size {} cannot be split into {} pieces", dim, pieces);
   }
@@ -50,11 +51,12 @@ std::vector<s64> given_sizes(Inference& inference, s64 dim) {
 void infer(Inference& inference) {
   const Node& node = inference.node;
   const TensorType& input = inference.inputs[0];
-  const int axis = normalize_axis(node.attrs.i("axis", 0), input.shape.rank());
+  const auto attributes = attributes_of<SplitAttributes>(node);
+  const int axis = normalize_axis(attributes.axis, input.shape.rank());
   const auto outputs = static_cast<s64>(node.outputs.size());
-  if (outputs == 0 || node.attrs.i("num_outputs", outputs) != outputs) {
+  if (outputs == 0 || attributes.num_outputs.value_or(outputs) != outputs) {
     fail(kInvalid, "attribute 'num_outputs' is {}, the node has {} outputs",
-         node.attrs.i("num_outputs", 0), outputs);
+         attributes.num_outputs.value_or(0), outputs);
   }
   const bool given = inference.has_input(1);
   for (s64 size :
@@ -67,7 +69,8 @@ void infer(Inference& inference) {
 
 void eval(const Eval& eval) {
   const ConstView& input = eval.inputs[0];
-  const int axis = normalize_axis(eval.node.attrs.i("axis", 0), input.shape.rank());
+  const int axis =
+      normalize_axis(attribute_of<&SplitAttributes::axis>(eval.node), input.shape.rank());
   const auto element = static_cast<s64>(dtype_bytes(input.dtype));
   const s64 rows = dims_product(input.shape, 0, axis);
   const s64 row_bytes = dims_product(input.shape, axis, input.shape.rank()) * element;

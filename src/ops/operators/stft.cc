@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // STFT(signal[B, L, 1 or 2], frame step, window?, frame length?) {onesided}: the transforms of frames that begin a step apart,
 // each multiplied by the window.
+#include <optional>
 #include <vector>
 
 #include "core/check.h"
+#include "graph/attributes.h"
 #include "graph/op_traits.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
@@ -12,6 +14,12 @@
 
 namespace octet {
 namespace {
+
+struct StftAttributes {
+  std::optional<bool> onesided;  // absent: of real signals
+
+  OCTET_ATTRIBUTES(onesided)
+};
 
 enum : size_t { kSignal, kStep, kWindow, kLength };
 constexpr auto kInvalid = Error::Code::invalid_model;
@@ -39,8 +47,9 @@ Frames frames_of(const Node& node, const Shape& signal, const std::vector<s64>& 
     fail(kInvalid, "frames of {} do not fit a signal of {} and a window of {}", f.length, signal[1],
          window);
   f.count = (signal[1] - f.length) / f.step + 1;
-  const bool onesided = node.attrs.i("onesided", 1) != 0;
-  if (onesided && f.parts == 2 && node.attrs.has("onesided"))
+  const std::optional<bool> given = attribute_of<&StftAttributes::onesided>(node);
+  const bool onesided = given.value_or(true);
+  if (onesided && f.parts == 2 && given)
     fail(kInvalid, "a one-sided transform needs a real signal");
   f.bins = onesided && f.parts == 1 ? f.length / 2 + 1 : f.length;
   return f;

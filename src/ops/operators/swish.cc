@@ -4,6 +4,7 @@
 
 #include "core/math.h"
 #include "graph/op_def.h"
+#include "ops/attributes/functions.h"
 #include "ops/quantized/quantize_table.h"
 #include "ops/shared/elementwise.h"
 #include "ops/shared/float_io.h"
@@ -12,7 +13,7 @@ namespace octet {
 namespace {
 
 f64 real(f64 x, const Node& node) {
-  const f64 alpha = node.attrs.f("alpha", 1.0f);
+  const f64 alpha = attribute_of<&AlphaAttributes::alpha>(node);
   return x / (1.0 + std::exp(-alpha * x));
 }
 
@@ -22,7 +23,7 @@ void infer(Inference& inference) {
 }
 
 void eval(const Eval& eval) {
-  const f32 alpha = eval.node.attrs.f("alpha", 1.0f);
+  const f32 alpha = attribute_of<&AlphaAttributes::alpha>(eval.node);
   eval_elementwise(eval, [&](f32 x) { return math_swish(x, alpha); });
 }
 

@@ -1,27 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // TensorScatter(cache, update, indices?): each batch entry's update overwrites the cache along attribute axis from that
 // entry's index on; with mode circular it goes on at the beginning.
+#include <array>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "core/check.h"
+#include "graph/attributes.h"
 #include "graph/op_def.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
 namespace {
 
+enum class CacheMode : u8 { linear, circular };
+
+constexpr auto attribute_words(CacheMode) {
+  return std::to_array<AttributeWord<CacheMode>>(
+      {{"linear", CacheMode::linear}, {"circular", CacheMode::circular}});
+}
+
+struct TensorScatterAttributes {
+  s64 axis = -2;
+  CacheMode mode = CacheMode::linear;
+
+  OCTET_ATTRIBUTES(axis, mode)
+};
+
 enum : size_t { kCache, kUpdate, kIndices };
 
 bool is_circular(const Node& node) {
-  const std::string mode = node.attrs.s("mode", "linear");
-  if (mode == "linear" || mode == "circular") return mode == "circular";
-  fail(Error::Code::invalid_model, "attribute 'mode' is '{}', expected linear or circular", mode);
+  return attribute_of<&TensorScatterAttributes::mode>(node) == CacheMode::circular;
 }
 
 int axis_of(const Node& node, const Shape& cache) {
-  const int axis = normalize_axis(node.attrs.i("axis", -2), cache.rank());
+  const int axis = normalize_axis(attribute_of<&TensorScatterAttributes::axis>(node), cache.rank());
   if (axis == 0) fail(Error::Code::invalid_model, "the axis is 0, which is the batch");
   return axis;
 }

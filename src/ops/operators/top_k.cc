@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "graph/op_def.h"
+#include "ops/attributes/reduction.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
 #include "ops/shared/node_parser.h"
@@ -24,7 +25,8 @@ void parse(NodeParser& parser) {
 void infer(Inference& inference) {
   require_dtype(inference, 0, DtypeClass::number);
   const TensorType& input = inference.inputs[0];
-  const int axis = normalize_axis(inference.node.attrs.i("axis", -1), input.shape.rank());
+  const int axis =
+      normalize_axis(attribute_of<&TopKAttributes::axis>(inference.node), input.shape.rank());
   if (dims_are_open(inference, 1)) {
     Shape open = input.shape;
     open[axis] = Shape::kDynamic;
@@ -75,7 +77,7 @@ void top_k(const Eval& eval, int axis) {
   const s64 inner = dims_product(input, axis + 1, input.rank());
   const s64 outer = dims_product(input, 0, axis);
   const Line line{input[axis], inner, eval.outputs[0].shape[axis],
-                  eval.node.attrs.i("largest", 1) != 0};
+                  attribute_of<&TopKAttributes::largest>(eval.node)};
   const T* src = eval.inputs[0].as<T>().data();
   T* values = static_cast<T*>(eval.outputs[0].data);
   s64* indices = eval.outputs.size() > 1 ? static_cast<s64*>(eval.outputs[1].data) : nullptr;
@@ -93,7 +95,8 @@ void top_k(const Eval& eval, int axis) {
 }
 
 void eval(const Eval& eval) {
-  const int axis = normalize_axis(eval.node.attrs.i("axis", -1), eval.inputs[0].shape.rank());
+  const int axis =
+      normalize_axis(attribute_of<&TopKAttributes::axis>(eval.node), eval.inputs[0].shape.rank());
   if (eval.outputs[0].shape.elements() == 0) return;
   visit_number(eval.inputs[0].dtype, [&]<class T>() { top_k<T>(eval, axis); });
 }

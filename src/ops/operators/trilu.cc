@@ -2,6 +2,7 @@
 // Trilu(x[..., M, N], k?) {upper=1}: keeps the elements on and above (or below) the k-th diagonal, zero elsewhere.
 #include <algorithm>
 
+#include "graph/attributes.h"
 #include "graph/op_def.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
@@ -9,6 +10,12 @@
 
 namespace octet {
 namespace {
+
+struct TriluAttributes {
+  bool upper = true;
+
+  OCTET_ATTRIBUTES(upper)
+};
 
 void infer(Inference& inference) {
   const Shape& shape = inference.inputs[0].shape;
@@ -31,7 +38,7 @@ void eval(const Eval& eval) {
   if (shape.elements() == 0) return;
   const s64 m = shape[shape.rank() - 2];
   const s64 n = shape[shape.rank() - 1];
-  const bool upper = eval.node.attrs.i("upper", 1) != 0;
+  const bool upper = attribute_of<&TriluAttributes::upper>(eval.node);
   const s64 k = eval.has_input(1) ? std::clamp(read_ints(eval, 1)[0], -m, n) : 0;
   eval_copy(eval);
   visit_size(eval.outputs[0].dtype, [&]<class T>() {

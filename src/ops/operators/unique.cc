@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "graph/attributes.h"
 #include "graph/op_def.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
@@ -14,8 +15,16 @@
 namespace octet {
 namespace {
 
+struct UniqueAttributes {
+  std::optional<s64> axis;
+  bool sorted = true;
+
+  OCTET_ATTRIBUTES(axis, sorted)
+};
+
 int axis_of(const Node& node, const Shape& shape) {
-  return node.attrs.has("axis") ? normalize_axis(node.attrs.i("axis"), shape.rank()) : -1;
+  const std::optional<s64> axis = attribute_of<&UniqueAttributes::axis>(node);
+  return axis ? normalize_axis(*axis, shape.rank()) : -1;
 }
 
 void infer(Inference& inference) {
@@ -127,7 +136,7 @@ void unique(const Eval& eval) {
   const ConstView& x = eval.inputs[0];
   const int axis = axis_of(eval.node, x.shape);
   const Slices<T> slices(x, axis);
-  const Groups groups = group(slices, eval.node.attrs.i("sorted", 1) != 0);
+  const Groups groups = group(slices, attribute_of<&UniqueAttributes::sorted>(eval.node));
   const auto count = static_cast<s64>(groups.first.size());
   Shape shape = axis < 0 ? Shape{count} : x.shape;
   if (axis >= 0) shape[axis] = count;

@@ -6,13 +6,15 @@
 
 #include "core/check.h"
 #include "core/rounding.h"
+#include "ops/attributes/normalization.h"
+#include "ops/attributes/reduction.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/quantized/quantize_node.h"
 
 namespace octet {
 
 RowScales row_scales(const Node& node) {
-  const std::vector<f32> scales = node.attrs.floats("scales", {});
+  const std::vector<f32> scales = attribute_of<&CodeScalesAttributes::scales>(node);
   if (scales.size() != 2) {
     fail(Error::Code::invalid_model, "attribute 'scales' has {} values, expected 2", scales.size());
   }
@@ -25,9 +27,9 @@ RowScales row_scales(const Node& node) {
 }
 
 bool rows_lie_last(const Graph& graph, const Node& node) {
-  if (node.inputs.size() > 1 || node.attrs.i("flatten", 0) != 0) return true;
+  const auto [axis, flatten] = attributes_of<SoftmaxAttributes>(node);
+  if (node.inputs.size() > 1 || flatten) return true;
   const Shape& shape = graph.value(node.inputs[0]).type.shape;
-  const s64 axis = node.attrs.i("axis", -1);
   return axis == -1 || shape.is_unknown() || axis == shape.rank() - 1;
 }
 
@@ -37,11 +39,10 @@ QuantizeResult code_rows_node(const QuantizeRequest& request, std::string_view o
   if (!result.reject.empty()) return result;
   Node& node = result.node;
   node.inputs.insert(node.inputs.end(), request.node.inputs.begin() + 1, request.node.inputs.end());
-  for (const char* name : {"axis", "flatten", "epsilon"}) {
-    if (const AttrValue* value = request.node.attrs.find(name)) node.attrs.set(name, *value);
-  }
-  node.attrs.set("scales",
-                 std::vector<f32>{request.inputs[0].scalar_scale(), request.output.scale});
+  copy_attributes<SoftmaxAttributes>(request.node.attrs, node.attrs);
+  copy_attributes<RowNormAttributes>(request.node.attrs, node.attrs);
+  set_attribute<&CodeScalesAttributes::scales>(
+      node.attrs, {request.inputs[0].scalar_scale(), request.output.scale});
   set_zero_points(node, request, {0});
   return result;
 }

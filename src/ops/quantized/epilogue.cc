@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/quantized/epilogue.h"
 
-#include <string>
-
 #include "core/check.h"
+#include "ops/attributes/codes.h"
 #include "ops/quantized/zero_points.h"
 #include "ops/shared/dot.h"
 #include "ops/shared/dtypes.h"
@@ -14,8 +13,7 @@ namespace {
 constexpr std::string_view kProductInputNames[] = {"input",    "weights", "bias",  "multiplier",
                                                    "residual", "table",   "addend"};
 
-s32 code_attribute(const Node& node, std::string_view name, s64 otherwise, const CodeRange& codes) {
-  const s64 value = node.attrs.i(name, otherwise);
+s32 checked_code(std::string_view name, s64 value, const CodeRange& codes) {
   if (value < codes.lo || value > codes.hi) {
     fail(Error::Code::invalid_model, "attribute '{}' is {}, expected a value in [{}, {}]", name,
          value, codes.lo, codes.hi);
@@ -53,30 +51,36 @@ void check_operand(const Inference& inference, size_t i, const Shape& output, s6
        kProductInputNames[i], to_string(operand), to_string(output));
 }
 
-// Of codes: zero point and bounds from attributes that begin with `prefix`.
-CodeRange range_attributes(const Node& node, std::string_view zero_point, std::string_view prefix,
-                           Dtype dtype) {
-  const CodeRange codes = code_range(dtype);
-  const std::string base(prefix);
-  return {code_attribute(node, zero_point, 0, codes),
-          code_attribute(node, base + "lo", codes.lo, codes),
-          code_attribute(node, base + "hi", codes.hi, codes)};
+CodeRange output_range(const OutputCodesAttributes& given) {
+  const CodeRange codes = code_range(given.output_dtype);
+  return {checked_code("output_zero_point", given.output_zero_point, codes),
+          checked_code("lo", given.lo.value_or(codes.lo), codes),
+          checked_code("hi", given.hi.value_or(codes.hi), codes)};
+}
+
+CodeRange sum_range(const SumAttributes& given) {
+  const CodeRange codes = code_range(given.sum_dtype);
+  return {checked_code("sum_zero_point", given.sum_zero_point, codes),
+          checked_code("sum_lo", given.sum_lo.value_or(codes.lo), codes),
+          checked_code("sum_hi", given.sum_hi.value_or(codes.hi), codes)};
 }
 
 SumStage sum_of(const Node& node) {
+  const auto given = attributes_of<SumAttributes>(node);
+  const std::vector<f32>& multipliers = given.sum_multipliers;
   SumStage sum;
-  sum.output_dtype = dtype_from_name(node.attrs.s("sum_dtype", "u8"));
-  const std::vector<f32> multipliers = node.attrs.floats("sum_multipliers", {});
+  sum.output_dtype = given.sum_dtype;
   if (!is_code(sum.output_dtype) || multipliers.size() != 2) {
     fail(Error::Code::invalid_model,
          "attributes 'sum_dtype' ({}) and 'sum_multipliers' ({} values), expected u8 or s8 and 2",
          dtype_name(sum.output_dtype), multipliers.size());
   }
-  sum.range = range_attributes(node, "sum_zero_point", "sum_", sum.output_dtype);
+  sum.range = sum_range(given);
   sum.own_multiplier = multipliers[0];
   sum.addend_multiplier = multipliers[1];
-  sum.own_zero_point = code_attribute(node, "sum_own_zero_point", 0, code_range(Dtype::u8));
-  sum.addend_first = node.attrs.i("sum_addend_first", 0) != 0;
+  sum.own_zero_point =
+      checked_code("sum_own_zero_point", given.sum_own_zero_point, code_range(Dtype::u8));
+  sum.addend_first = given.sum_addend_first;
   return sum;
 }
 
@@ -98,17 +102,16 @@ CodeRange code_range(Dtype dtype) {
 }
 
 Epilogue epilogue_of(const Node& node) {
+  const auto given = attributes_of<EpilogueAttributes>(node);
   Epilogue epilogue;
-  epilogue.output_dtype = dtype_from_name(node.attrs.s("output_dtype", "u8"));
+  epilogue.output_dtype = given.output_dtype;
   if (!is_code(epilogue.output_dtype) && !epilogue.real()) {
     fail(Error::Code::invalid_model, "attribute 'output_dtype' is {}, expected u8, s8 or f32",
          dtype_name(epilogue.output_dtype));
   }
-  if (!epilogue.real()) {
-    epilogue.range = range_attributes(node, "output_zero_point", "", epilogue.output_dtype);
-  }
+  if (!epilogue.real()) epilogue.range = output_range(given);
   epilogue.zero_points = input_zero_points(node);
-  epilogue.residual_multiplier = node.attrs.f("residual_multiplier", 0.0f);
+  epilogue.residual_multiplier = given.residual_multiplier;
   epilogue.activation = activation_of(node);
   if (!epilogue.real() && epilogue.activation.is_clamp()) {
     fail(Error::Code::invalid_model,

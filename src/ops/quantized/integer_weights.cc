@@ -10,6 +10,9 @@
 #include <vector>
 
 #include "core/check.h"
+#include "ops/attributes/codes.h"
+#include "ops/attributes/moves.h"
+#include "ops/attributes/window.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/quantized/integer_inputs.h"
 #include "ops/quantized/integer_padding.h"
@@ -122,7 +125,7 @@ ValueId correction(NodeParser& parser, const Tensor& weights, const Tensor* zero
   for (size_t i = 0; i < values.size(); ++i)
     dst[i / static_cast<size_t>(inner) % dst.size()] += static_cast<f32>(values[i]);
   Attrs to_real;
-  to_real.set("to", std::string("f32"));
+  set_attribute<&CastAttributes::to>(to_real, Dtype::f32);
   const ValueId zero =
       parser.emit_before("Cast", {parser.node.input(kXZeroPoint)}, std::move(to_real));
   return parser.emit_before("Mul", {zero, parser.add_constant(std::move(sums))});
@@ -139,7 +142,7 @@ std::optional<ValueId> x_of_dynamic(NodeParser& parser, std::string_view op,
 // QConv or QMatMul of codes whose accumulators come out as they are, in f32.
 void become_real_product(NodeParser& parser, std::string_view op, ValueId x, s32 zero_point) {
   Node& node = parser.node;
-  node.attrs.set("output_dtype", std::string("f32"));
+  set_attribute<&OutputCodesAttributes::output_dtype>(node.attrs, Dtype::f32);
   set_input_zero_points(node, std::array{zero_point, 0, 0, 0});
   node.inputs = {x, kNoValue, kNoValue, kNoValue};
   parser.set_input(kProductMultiplier, Tensor::of<f32>(Shape{1}, std::vector<f32>{1.0f}));
@@ -150,8 +153,7 @@ void become_real_product(NodeParser& parser, std::string_view op, ValueId x, s32
 
 bool takes_s16_weights(const Node& node, std::string_view op, const Tensor& weights) {
   const Shape& shape = weights.shape();
-  return op == "QConv" && shape.rank() == 4 && shape[1] == 1 &&
-         node.attrs.i("group", 1) == shape[0];
+  return op == "QConv" && shape.rank() == 4 && shape[1] == 1 && conv_groups(node) == shape[0];
 }
 
 std::optional<S8Weights> s8_weights(const Tensor& weights, const Tensor* zero_points,
@@ -196,10 +198,10 @@ ValueId repeat_channels(NodeParser& parser, ValueId x, const InputChannels& chan
   const std::vector<s64> order = repeated_order(channels, inputs);
   Attrs attrs;
   if (gathers_channels(channels)) {
-    attrs.set("channels", order);
+    set_attribute<&GatherChannelsAttributes::channels>(attrs, order);
     return parser.emit_before("GatherChannels", {x}, std::move(attrs));
   }
-  attrs.set("axis", channels.axis);
+  set_attribute<&AxisAttributes::axis>(attrs, channels.axis);
   const Tensor indices = Tensor::of<s64>(Shape{std::ssize(order)}, order);
   return parser.emit_before("Gather", {x, parser.add_constant(indices)}, std::move(attrs));
 }
@@ -214,7 +216,7 @@ InputChannels input_channels(const Node& node, std::string_view op, const Tensor
                              const WeightAxes& axes) {
   const s64 in_group = weights.shape()[axes.input];
   if (op != "QConv") return {1, in_group, -1};
-  return {std::max(node.attrs.i("group", 1), s64{1}), in_group, 1};
+  return {conv_groups(node), in_group, 1};
 }
 
 namespace {
@@ -243,7 +245,7 @@ class SplitProduct {
 
   // False, with nothing changed, where so many parts are no help.
   bool prepare() {
-    const bool grouped = op_ == "QConv" && parser_.node.attrs.i("group", 1) != 1;
+    const bool grouped = op_ == "QConv" && conv_groups(parser_.node) != 1;
     if (grouped || (op_ == "QMatMul" && weights_.shape().rank() != 2)) return false;
     const s64 channels = weights_.shape()[axes_.input];
     for (s64 count = 2; count <= std::min(kMostParts, channels); count *= 2) {
@@ -298,8 +300,8 @@ class SplitProduct {
     x = parser_.emit_before("Slice", {x, ints(part.first), ints(part.last), ints(axis)});
     x = repeat_channels(parser_, x, {1, part.last - part.first, axis}, part.s8s.inputs);
     Attrs attrs = parser_.node.attrs;
-    attrs.set("output_dtype", std::string("f32"));
-    attrs.set("input_zero_points", std::vector<s64>{zero_point.value_or(0), 0, 0, 0});
+    set_attribute<&OutputCodesAttributes::output_dtype>(attrs, Dtype::f32);
+    set_attribute<&EpilogueAttributes::input_zero_points>(attrs, {zero_point.value_or(0), 0, 0, 0});
     const Tensor one = Tensor::of<f32>(Shape{1}, std::vector<f32>{1.0f});
     ValueId sum = parser_.emit_before(
         op_, {x, parser_.add_constant(part.s8s.codes), kNoValue, parser_.add_constant(one)},
@@ -308,7 +310,7 @@ class SplitProduct {
       sum = parser_.emit_before("Sub",
                                 {sum, correction(parser_, part.weights, zero_points(), axes_)});
     Attrs to_integer;
-    to_integer.set("to", std::string("s32"));
+    set_attribute<&CastAttributes::to>(to_integer, Dtype::s32);
     return parser_.emit_before("Cast", {sum}, std::move(to_integer));
   }
 
@@ -355,7 +357,7 @@ void parse_integer_product(NodeParser& parser, std::string_view op) {
   if (dynamic)
     parser.emit_after("Sub", {correction(parser, weights, zeros ? &zeros : nullptr, *axes)});
   Attrs to_integer;
-  to_integer.set("to", std::string("s32"));
+  set_attribute<&CastAttributes::to>(to_integer, Dtype::s32);
   parser.emit_after("Cast", {}, std::move(to_integer));
   become_real_product(parser, op, x, zero_point);
   parser.set_input(kProductWeights, s8s->codes);

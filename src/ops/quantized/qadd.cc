@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/codes.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/quantized/zero_points.h"
 #include "ops/shared/strided.h"
@@ -13,7 +14,7 @@ namespace octet {
 namespace {
 
 std::vector<f32> multipliers_of(const Node& node) {
-  std::vector<f32> multipliers = node.attrs.floats("multipliers", {});
+  std::vector<f32> multipliers = attribute_of<&QAddAttributes::multipliers>(node);
   if (multipliers.size() != 2) {
     fail(Error::Code::invalid_model, "attribute 'multipliers' has {} values, expected 2",
          multipliers.size());

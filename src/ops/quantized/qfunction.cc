@@ -9,6 +9,7 @@
 
 #include "core/check.h"
 #include "core/rounding.h"
+#include "ops/attributes/codes.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/quantized/zero_points.h"
 #include "ops/registry.h"
@@ -16,20 +17,20 @@
 namespace octet {
 
 Node function_of(const Node& node) {
-  const std::string name = node.attrs.s("function", "");
+  const std::string name = attribute_of<&QFunctionAttributes::function>(node);
   Node function = node;
   function.op = find_op(name);
   const bool known = function.op != nullptr && function.op->quant.kind == QuantKind::table;
   if (!known || function.op->inputs.min > 1)
     fail(Error::Code::invalid_model, "attribute 'function' is '{}', no function of single reals",
          name);
-  for (const char* own : {"function", "scale", "output_dtype", "output_zero_point", "lo", "hi"})
-    function.attrs.erase(own);
+  erase_attributes<QFunctionAttributes>(function.attrs);
+  erase_attributes<OutputCodesAttributes>(function.attrs);
   return function;
 }
 
 f32 function_scale(const Node& node) {
-  const f32 scale = node.attrs.f("scale", 0.0f);
+  const f32 scale = attribute_of<&QFunctionAttributes::scale>(node);
   if (std::isnormal(scale) && scale > 0.0f) return scale;
   fail(Error::Code::invalid_model, "attribute 'scale' is {}, expected a positive number", scale);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // com.microsoft QGemm, which only ONNX files have: Gemm of codes with an s32 bias; without a scale of y the result is real.
 #include "core/check.h"
+#include "ops/attributes/codes.h"
+#include "ops/attributes/products.h"
 #include "ops/quantized/qlinear_chain.h"
 #include "ops/shared/contrib.h"
 #include "ops/shared/float_io.h"
@@ -14,7 +16,7 @@ ValueId dequantized(NodeParser& parser, size_t codes, s64 axis) {
   std::vector<ValueId> inputs = {parser.node.input(codes), parser.node.input(codes + 1)};
   if (parser.has_input(codes + 2)) inputs.push_back(parser.node.input(codes + 2));
   Attrs attrs;
-  attrs.set("axis", axis);
+  set_attribute<&ScaleAttributes::axis>(attrs, axis);
   return parser.emit_before("DequantizeLinear", std::move(inputs), std::move(attrs));
 }
 
@@ -31,14 +33,14 @@ ValueId real_bias(NodeParser& parser) {
   const auto dst = scale.mutable_as<f32>();
   for (size_t i = 0; i < dst.size(); ++i) dst[i] = a_scale[0] * b_scale[static_cast<s64>(i)];
   Attrs attrs;
-  attrs.set("axis", s64{-1});
+  set_attribute<&ScaleAttributes::axis>(attrs, -1);
   return parser.emit_before("DequantizeLinear",
                             {parser.node.input(kC), parser.add_constant(std::move(scale))},
                             std::move(attrs));
 }
 
 void parse(NodeParser& parser) {
-  const bool transposed = parser.node.attrs.i("transB", 0) != 0;
+  const bool transposed = attribute_of<&GemmAttributes::transB>(parser.node);
   std::vector<ValueId> inputs = {dequantized(parser, kA, 1),
                                  dequantized(parser, kB, transposed ? 0 : 1)};
   if (parser.has_input(kC)) inputs.push_back(real_bias(parser));

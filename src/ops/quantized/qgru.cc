@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // QGRU: GRU whose products are of codes (docs/numerics.md section 5). What the reset gate leaves of the state is rounded, too, where it is multiplied.
 #include "graph/op_traits.h"
+#include "ops/attributes/recurrent.h"
 #include "ops/quantized/quantize_recurrent.h"
 #include "ops/quantized/zero_points.h"
 #include "ops/shared/work.h"
@@ -12,7 +13,7 @@ const RecurrentKind& kind() { return recurrent_kind("GRU"); }
 
 void infer(Inference& inference) { infer_recurrent_codes(inference, kind()); }
 void eval(const Eval& eval) {
-  const bool linear = eval.node.attrs.i("linear_before_reset", 0) != 0;
+  const bool linear = attribute_of<&RecurrentShapeAttributes::linear_before_reset>(eval.node);
   eval_recurrent_codes(eval, kind(), linear ? gru_linear_cell : gru_cell);
 }
 

@@ -2,6 +2,7 @@
 // QInstanceNormalization: each channel of each image of codes or reals on its own, as codes; scale and bias are real. Mean and
 // variance of codes come from exact sums of codes, as QReduceMean's; those of reals are InstanceNormalization's, which is then quantized.
 #include "graph/op_traits.h"
+#include "ops/attributes/normalization.h"
 #include "ops/quantized/code_rows.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/quantized/zero_points.h"
@@ -33,7 +34,7 @@ CodeMoments moments_of(const ConstView& x, s64 first, s64 count) {
 void eval_reals(const Eval& eval) {
   const Shape& shape = eval.inputs[kX].shape;
   const s64 count = dims_product(shape, 2, shape.rank());
-  const f32 epsilon = eval.node.attrs.f("epsilon", 1e-5f);
+  const f32 epsilon = attribute_of<&NormAttributes::epsilon>(eval.node);
   const FloatInput scale(eval, kScale), bias(eval, kBias);
   std::vector<f32> reals = dequantized_rows(eval);
   for (s64 first = 0; count > 0 && first < shape.elements(); first += count) {
@@ -51,7 +52,7 @@ void eval(const Eval& eval) {
   if (eval.inputs[kX].dtype == Dtype::f32) return eval_reals(eval);
   const ConstView& x = eval.inputs[kX];
   const RowScales scales = row_scales(eval.node);
-  const InstanceNorm norm{scales.x, scales.y, eval.node.attrs.f("epsilon", 1e-5f)};
+  const InstanceNorm norm{scales.x, scales.y, attribute_of<&NormAttributes::epsilon>(eval.node)};
   const Epilogue epilogue = epilogue_of(eval.node);
   const FloatInput scale(eval, kScale), bias(eval, kBias);
   const s64 count = dims_product(x.shape, 2, x.shape.rank());

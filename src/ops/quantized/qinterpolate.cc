@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "ops/attributes/sampling.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/quantized/zero_points.h"
 #include "ops/shared/axes.h"
@@ -25,7 +26,7 @@ void eval(const Eval& eval) {
   const ResizeGeometry geometry = resize_geometry(eval.node, shape, resize_parameters(eval));
   require_shape(eval.outputs[0].shape, geometry.output);
   const Epilogue epilogue = epilogue_of(eval.node);
-  const f32 multiplier = eval.node.attrs.f("multiplier", 1.0f);
+  const f32 multiplier = attribute_of<&QInterpolateAttributes::multiplier>(eval.node);
   const auto codes = centered_codes(eval.inputs[0], epilogue.zero_point(0));
   const std::vector<f32> values = interpolate(geometry, shape, {codes.begin(), codes.end()});
   for (size_t i = 0; i < values.size(); ++i)

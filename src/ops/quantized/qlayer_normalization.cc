@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // QLayerNormalization: LayerNormalization of codes or reals, as codes; scale and bias are real.
 #include "graph/op_traits.h"
+#include "ops/attributes/normalization.h"
 #include "ops/quantized/code_rows.h"
 #include "ops/quantized/zero_points.h"
 #include "ops/shared/axes.h"
@@ -24,7 +25,7 @@ void eval(const Eval& eval) {
   std::vector<f32> reals = dequantized_rows(eval);
   const LayerNormRows rows{reals.data(), reals.data(),
                            scale.data(), bias ? bias.data() : nullptr,
-                           count,        eval.node.attrs.f("epsilon", 1e-5f)};
+                           count,        attribute_of<&RowNormAttributes::epsilon>(eval.node)};
   for (s64 row = 0; count > 0 && row < shape.elements() / count; ++row) {
     layer_norm_row(rows, row, nullptr, nullptr);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // com.microsoft QLinearSoftmax, which only ONNX files have: Softmax of codes, of the opset that its attribute names.
+#include "ops/attributes/normalization.h"
 #include "ops/quantized/qlinear_chain.h"
 
 namespace octet {
@@ -11,8 +12,9 @@ void parse(NodeParser& parser) {
   Attrs& attrs = parser.node.attrs;
   const s64 opset = attrs.i("opset", kFirstAlongOneAxis);
   attrs.erase("opset");
-  if (!attrs.has("axis")) attrs.set("axis", opset < kFirstAlongOneAxis ? s64{1} : s64{-1});
-  if (opset < kFirstAlongOneAxis) attrs.set("flatten", s64{1});
+  if (!has_attribute<&SoftmaxAttributes::axis>(parser.node))
+    set_attribute<&SoftmaxAttributes::axis>(attrs, opset < kFirstAlongOneAxis ? 1 : -1);
+  if (opset < kFirstAlongOneAxis) set_attribute<&SoftmaxAttributes::flatten>(attrs, true);
   parse_qlinear_unary(parser, "Softmax");
 }
 

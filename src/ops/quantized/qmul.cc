@@ -2,6 +2,7 @@
 // QMul: t = fl((a - zp_a) * (b - zp_b) * multiplier), the integer product exact.
 #include "core/check.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/codes.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/quantized/zero_points.h"
 #include "ops/shared/strided.h"
@@ -16,16 +17,13 @@ void infer(Inference& inference) {
     fail(Error::Code::invalid_model, "inputs {} and {}, expected u8 or s8", to_string(a),
          to_string(b));
   }
-  if (!inference.node.attrs.has("multiplier")) {
-    fail(Error::Code::invalid_model, "attribute 'multiplier' is missing");
-  }
-  inference.node.attrs.f("multiplier", 0.0f);
+  attributes_of<QMulAttributes>(inference.node);
   infer_code_output(inference, broadcast_shapes(a.shape, b.shape));
 }
 
 void eval(const Eval& eval) {
   const Epilogue epilogue = epilogue_of(eval.node);
-  const f32 multiplier = eval.node.attrs.f("multiplier", 0.0f);
+  const f32 multiplier = attribute_of<&QMulAttributes::multiplier>(eval.node);
   const Shape shapes[] = {eval.inputs[0].shape, eval.inputs[1].shape};
   const BroadcastRows rows(eval.outputs[0].shape, shapes);
   rows.for_each([&](s64 at, const BroadcastRows::Offsets& offsets) {

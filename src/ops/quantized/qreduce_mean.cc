@@ -4,6 +4,7 @@
 
 #include "core/check.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/reduction.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/quantized/mean_scales.h"
 #include "ops/quantized/zero_points.h"
@@ -19,11 +20,11 @@ struct Reduction {
 };
 
 Reduction reduction_of(const Node& node, const Shape& x) {
-  std::vector<bool> reduced(static_cast<size_t>(x.rank()), !node.attrs.has("axes"));
-  for (int axis : normalize_axes(node.attrs.ints("axes", std::vector<s64>{}), x.rank())) {
+  const auto attributes = attributes_of<QReduceMeanAttributes>(node);
+  std::vector<bool> reduced(static_cast<size_t>(x.rank()), !attributes.axes);
+  for (int axis : normalize_axes(attributes.axes.value_or(std::vector<s64>{}), x.rank())) {
     reduced[static_cast<size_t>(axis)] = true;
   }
-  const bool keep = node.attrs.i("keepdims", 1) != 0;
   Reduction reduction;
   reduction.strides.resize(reduced.size(), 0);
   s64 stride = 1;
@@ -35,7 +36,7 @@ Reduction reduction_of(const Node& node, const Shape& x) {
   for (int i = 0; i < x.rank(); ++i) {
     if (!reduced[static_cast<size_t>(i)]) {
       reduction.output.push_back(x[i]);
-    } else if (keep) {
+    } else if (attributes.keepdims) {
       reduction.output.push_back(1);
     }
   }

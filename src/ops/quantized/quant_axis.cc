@@ -7,6 +7,7 @@
 #include "core/check.h"
 #include "core/small_types.h"
 #include "core/visit.h"
+#include "ops/attributes/codes.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
@@ -26,15 +27,14 @@ QuantAxis blocked_axis(const Shape& data, const Shape& scale, int axis, s64 bloc
 }  // namespace
 
 QuantAxis quant_axis(const Node& node, const Shape& data, const Shape& scale) {
-  const s64 block = node.attrs.i("block_size", 0);
+  const auto [axis_attr, block] = attributes_of<ScaleAttributes>(node);
   if (block != 0) {
-    return blocked_axis(data, scale, normalize_axis(node.attrs.i("axis", 1), data.rank()), block);
+    return blocked_axis(data, scale, normalize_axis(axis_attr, data.rank()), block);
   }
   if (scale.rank() > 1) {
     fail(Error::Code::unsupported, "the scale is {}; only scalars and vectors are supported",
          to_string(scale));
   }
-  const s64 axis_attr = node.attrs.i("axis", 1);
   if (scale.elements() == 1) return {};
   const int axis = normalize_axis(axis_attr, data.rank());
   if (scale.elements() != data[axis]) {

@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "core/rounding.h"
+#include "ops/attributes/activation.h"
+#include "ops/attributes/codes.h"
 #include "ops/quantized/zero_points.h"
 #include "ops/registry.h"
 
@@ -73,27 +75,20 @@ Dtype codes_dtype(const QuantizeRequest& request, size_t i) {
   return request.graph.value(request.inputs[i].codes).type.dtype;
 }
 
-Node integer_node(const QuantizeRequest& request, std::string_view op, std::vector<ValueId> inputs,
-                  std::span<const std::string_view> kept_attrs) {
+Node integer_node(std::string_view op, std::vector<ValueId> inputs) {
   Node node;
   node.op = find_op(op);
   OCTET_CHECK(node.op != nullptr);
   node.inputs = std::move(inputs);
   while (!node.inputs.empty() && node.inputs.back() == kNoValue) node.inputs.pop_back();
-  for (std::string_view name : kept_attrs) {
-    if (const AttrValue* value = request.node.attrs.find(name)) node.attrs.set(name, *value);
-  }
   return node;
 }
 
 void set_output_attrs(Node& node, const QuantizeRequest& request, const Activation& activation) {
   const bool real = wants_real_output(request);
-  if (real) node.attrs.set("output_dtype", std::string("f32"));
+  if (real) set_attribute<&OutputCodesAttributes::output_dtype>(node.attrs, Dtype::f32);
   if (real || activation.kind == Activation::Kind::leaky_relu) {
-    for (const char* name :
-         {"activation", "activation_min", "activation_max", "activation_alpha"}) {
-      if (const AttrValue* value = request.node.attrs.find(name)) node.attrs.set(name, *value);
-    }
+    copy_attributes<ActivationAttributes>(request.node.attrs, node.attrs);
   }
   if (real) return;
   CodeRange range = code_range(request.output_dtype);
@@ -123,7 +118,7 @@ QuantizeResult code_node(const QuantizeRequest& request, std::string_view op, si
     codes.push_back(request.inputs[i].codes);
     from.push_back(i);
   }
-  QuantizeResult result{integer_node(request, op, std::move(codes)), {}};
+  QuantizeResult result{integer_node(op, std::move(codes)), {}};
   set_zero_points(result.node, request, std::move(from));
   set_output_attrs(result.node, request, activation);
   return result;

@@ -31,9 +31,8 @@ std::string not_all_codes(const QuantizeRequest& request, size_t count);
 // dtype of the codes behind activation input i.
 Dtype codes_dtype(const QuantizeRequest& request, size_t i);
 
-// An integer node of operator `op` reading `inputs`; copies the named attributes of the float node.
-Node integer_node(const QuantizeRequest& request, std::string_view op, std::vector<ValueId> inputs,
-                  std::span<const std::string_view> kept_attrs = {});
+// An integer node of operator `op` reading `inputs`.
+Node integer_node(std::string_view op, std::vector<ValueId> inputs);
 
 // output_dtype, output_zero_point, lo, hi; a relu or clip becomes lo and hi, or stays an attribute for f32.
 void set_output_attrs(Node& node, const QuantizeRequest& request, const Activation& activation);

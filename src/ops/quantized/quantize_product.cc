@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "ops/attributes/codes.h"
+#include "ops/attributes/window.h"
 #include "ops/quantized/integer_weights.h"
 #include "ops/quantized/quantize_node.h"
 #include "ops/quantized/quantize_weights.h"
@@ -20,9 +22,6 @@ namespace octet {
 namespace {
 
 enum : size_t { kX, kWeights, kBias, kResidual };
-
-constexpr std::string_view kKeptAttrs[] = {"auto_pad",     "dilations", "group",
-                                           "kernel_shape", "pads",      "strides"};
 
 class Builder {
  public:
@@ -92,7 +91,7 @@ Channels channels_of(const Shape& weights, int axis) {
 s64 Builder::lone_channels() const {
   const ValueId id = has_codes(kWeights) ? input(kWeights).codes : request_.node.input(kWeights);
   const Shape& shape = request_.graph.value(id).type.shape;
-  const s64 groups = std::max(request_.node.attrs.i("group", 1), s64{1});
+  const s64 groups = conv_groups(request_.node);
   const bool lone = rule_.op == "QConv" && request_.graph.is_constant(id) && shape.rank() >= 3 &&
                     shape[1] == 1 && shape[0] % groups == 0 && input(kX).axis == 1;
   return lone ? groups : 1;
@@ -352,15 +351,16 @@ Node Builder::node() {
       name + "_multiplier", Tensor::of<f32>(Shape{std::ssize(multipliers_)}, multipliers_));
   const bool residual = request_.node.input(kResidual) != kNoValue;
   if (residual) inputs[kProductResidual] = input(kResidual).codes;
-  Node node = integer_node(request_, rule_.op, std::move(inputs), kKeptAttrs);
+  Node node = integer_node(rule_.op, std::move(inputs));
+  copy_attributes<ConvAttributes>(request_.node.attrs, node.attrs);
   set_output_attrs(node, request_, activation_of(request_.node));
   const size_t none = request_.inputs.size();
   set_zero_points(node, request_,
                   {kX, weights_.codes ? none : kWeights, none, none, residual ? kResidual : none});
   if (residual) {
     const f32 scale = input(kResidual).scalar_scale();
-    node.attrs.set("residual_multiplier",
-                   wants_real_output(request_) ? scale : scale / request_.output.scale);
+    set_attribute<&EpilogueAttributes::residual_multiplier>(
+        node.attrs, wants_real_output(request_) ? scale : scale / request_.output.scale);
   }
   return node;
 }

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "graph/op_traits.h"
+#include "ops/attributes/codes.h"
+#include "ops/attributes/recurrent.h"
 #include "ops/quantized/quantize_node.h"
 #include "ops/quantized/quantize_weights.h"
 #include "ops/quantized/zero_points.h"
@@ -67,8 +69,6 @@ std::vector<ValueId> inputs_of(const Node& node, ValueId x, const RecurrentConst
   return inputs;
 }
 
-constexpr std::string_view kKept[] = {"direction", "hidden_size", "layout", "linear_before_reset"};
-
 }  // namespace
 
 Channels recurrent_channels(const Shape& weights) { return {weights[0] * weights[1], weights[2]}; }
@@ -81,8 +81,9 @@ std::string no_recurrence_of_codes(const Graph& graph, const Node& node) {
     if (constant->dtype() != Dtype::f32) return "its weights or its bias are not f32";
   }
   if (node.input(kRecPeepholes) != kNoValue) return "it has peepholes";
-  if (node.attrs.f("clip", 0.0f) > 0.0f) return "its sums are clipped";
-  if (node.attrs.i("input_forget", 0) != 0) return "its input gate is the forget gate too";
+  if (attribute_of<&RecurrentAttributes::clip>(node) > 0.0f) return "its sums are clipped";
+  if (attribute_of<&RecurrentAttributes::input_forget>(node))
+    return "its input gate is the forget gate too";
   const Tensor* w = graph.constant_input(node, kRecW);
   if (!has_default_functions(node, w->shape()[0])) return "its functions may leave -1..1";
   const Tensor* h = graph.constant_input(node, kRecInitialH);
@@ -117,11 +118,9 @@ Node recurrence_of_codes(const Node& node, std::vector<ValueId> inputs, s32 zero
               .attrs = {},
               .origins = {},
               .decision = {}};
-  for (const std::string_view name : kKept) {
-    if (const AttrValue* value = node.attrs.find(name)) result.attrs.set(name, *value);
-  }
-  result.attrs.set("state_scale", kStateScale);
-  result.attrs.set("output_dtype", std::string("f32"));
+  copy_attributes<RecurrentShapeAttributes>(node.attrs, result.attrs);
+  set_attribute<&QRecurrentAttributes::state_scale>(result.attrs, kStateScale);
+  set_attribute<&OutputCodesAttributes::output_dtype>(result.attrs, Dtype::f32);
   set_input_zero_point(result, kRecX, zero_point);
   return result;
 }

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "ops/attributes/codes.h"
 #include "ops/quantized/quantize_node.h"
 
 namespace octet {
@@ -14,7 +15,7 @@ QuantizeResult quantize_sum(const QuantizeRequest& request, f32 sign) {
       request.inputs[0].scalar_scale() / request.output.scale,
       sign * (request.inputs[1].scalar_scale() / request.output.scale)};
   if (!all_finite(multipliers)) result.reject = "the quotient of two scales overflows f32";
-  result.node.attrs.set("multipliers", multipliers);
+  set_attribute<&QAddAttributes::multipliers>(result.node.attrs, multipliers);
   return result;
 }
 

@@ -39,7 +39,7 @@ QuantizeResult quantize_table(const QuantizeRequest& request, const std::functio
                        .output = request.output};
   const ValueId table =
       request.graph.add_constant(request.node.name + "_table", make_table(spec, f));
-  return {.node = integer_node(request, "QTable", {x.codes, table}), .reject = {}};
+  return {.node = integer_node("QTable", {x.codes, table}), .reject = {}};
 }
 
 QuantizeResult quantize_table(const QuantizeRequest& request, f64 (*f)(f64, const Node&)) {

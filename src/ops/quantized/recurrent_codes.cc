@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "ops/attributes/recurrent.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/quantized/quantize_recurrent.h"
 #include "ops/quantized/zero_points.h"
@@ -20,10 +21,13 @@ void check_codes(const Inference& inference) {
     const Dtype weights = inference.inputs[i].dtype;
     if (weights != Dtype::s8) fail(kMalformed, "weights are {}, expected s8", dtype_name(weights));
   }
-  for (const char* none : {"activations", "clip", "input_forget"}) {
-    if (inference.node.attrs.find(none) != nullptr)
-      fail(kMalformed, "attribute '{}' has no form of codes", none);
-  }
+  const auto refuse = [&]<auto kMember>() {
+    if (has_attribute<kMember>(inference.node))
+      fail(kMalformed, "attribute '{}' has no form of codes", attribute_name<kMember>());
+  };
+  refuse.operator()<&RecurrentAttributes::activations>();
+  refuse.operator()<&RecurrentAttributes::clip>();
+  refuse.operator()<&RecurrentAttributes::input_forget>();
   if (inference.has_input(kRecPeepholes)) fail(kMalformed, "peepholes have no form of codes");
   for (size_t i = 0; i < inference.inputs.size(); ++i) {
     const bool real = i != kRecX && i != kRecW && i != kRecR && i != kRecLengths;
@@ -43,7 +47,7 @@ Tensor centered(const ConstView& codes, s32 zero_point) {
 }  // namespace
 
 f32 state_scale_of(const Node& node) {
-  const f32 scale = node.attrs.f("state_scale", 0.0f);
+  const f32 scale = attribute_of<&QRecurrentAttributes::state_scale>(node);
   if (std::isnormal(scale) && scale > 0.0f) return scale;
   fail(kMalformed, "attribute 'state_scale' is {}, expected a positive number", scale);
 }

@@ -5,38 +5,22 @@
 #include <string>
 
 #include "core/check.h"
+#include "ops/attributes/codes.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/shared/dtypes.h"
 
 namespace octet {
 namespace {
 
-constexpr const char* kInputs = "input_zero_points";
-
-std::vector<s64> stored(const Node& node) { return node.attrs.ints(kInputs, std::vector<s64>{}); }
-
-// Where the type and the range of some codes are written.
-struct CodeAttributes {
-  const char *dtype, *zero_point, *lo, *hi;
-};
-constexpr CodeAttributes kOutput = {"output_dtype", "output_zero_point", "lo", "hi"};
-constexpr CodeAttributes kSum = {"sum_dtype", "sum_zero_point", "sum_lo", "sum_hi"};
-
-void set_codes(Node& node, const CodeAttributes& names, Dtype dtype, const CodeRange& range) {
-  node.attrs.set(names.dtype, std::string(dtype_name(dtype)));
-  node.attrs.set(names.zero_point, s64{range.zero_point});
-  node.attrs.set(names.lo, s64{range.lo});
-  node.attrs.set(names.hi, s64{range.hi});
+std::vector<s64> stored(const Node& node) {
+  return attribute_of<&EpilogueAttributes::input_zero_points>(node);
 }
 
-void as_u8(Node& node, const CodeAttributes& names) {
+// The range of s8 codes, as that of the u8 codes of the same reals.
+CodeRange as_u8(s64 zero_point, std::optional<s64> lo, std::optional<s64> hi) {
   const CodeRange codes = code_range(Dtype::s8);
-  const auto shifted = [&](const char* name, s32 otherwise) {
-    return static_cast<s32>(node.attrs.i(name, otherwise)) + kS8ToU8;
-  };
-  set_codes(
-      node, names, Dtype::u8,
-      {shifted(names.zero_point, 0), shifted(names.lo, codes.lo), shifted(names.hi, codes.hi)});
+  return {static_cast<s32>(zero_point) + kS8ToU8, static_cast<s32>(lo.value_or(codes.lo)) + kS8ToU8,
+          static_cast<s32>(hi.value_or(codes.hi)) + kS8ToU8};
 }
 
 bool has_product_input(const Node& node, IntegerProductInput input) {
@@ -68,7 +52,7 @@ std::vector<s32> input_zero_points(const Node& node) {
   std::vector<s32> zero_points;
   for (s64 zero_point : stored(node)) {
     if (zero_point < code_range(Dtype::s8).lo || zero_point > code_range(Dtype::u8).hi)
-      fail(Error::Code::invalid_model, "attribute '{}' holds {}", kInputs, zero_point);
+      fail(Error::Code::invalid_model, "attribute 'input_zero_points' holds {}", zero_point);
     zero_points.push_back(static_cast<s32>(zero_point));
   }
   return zero_points;
@@ -78,37 +62,51 @@ void set_input_zero_point(Node& node, size_t input, s32 zero_point) {
   std::vector<s64> all = stored(node);
   all.resize(std::max(all.size(), input + 1), 0);
   all[input] = zero_point;
-  node.attrs.set(kInputs, std::move(all));
+  set_attribute<&EpilogueAttributes::input_zero_points>(node.attrs, std::move(all));
 }
 
 void set_input_zero_points(Node& node, std::span<const s32> zero_points) {
-  node.attrs.set(kInputs, std::vector<s64>(zero_points.begin(), zero_points.end()));
+  set_attribute<&EpilogueAttributes::input_zero_points>(node.attrs,
+                                                        {zero_points.begin(), zero_points.end()});
 }
 
 void set_output_codes(Node& node, Dtype dtype, const CodeRange& range) {
-  set_codes(node, kOutput, dtype, range);
+  set_attribute<&OutputCodesAttributes::output_dtype>(node.attrs, dtype);
+  set_attribute<&OutputCodesAttributes::output_zero_point>(node.attrs, range.zero_point);
+  set_attribute<&OutputCodesAttributes::lo>(node.attrs, range.lo);
+  set_attribute<&OutputCodesAttributes::hi>(node.attrs, range.hi);
 }
 
 void set_sum_codes(Node& node, Dtype dtype, const CodeRange& range) {
-  set_codes(node, kSum, dtype, range);
+  set_attribute<&SumAttributes::sum_dtype>(node.attrs, dtype);
+  set_attribute<&SumAttributes::sum_zero_point>(node.attrs, range.zero_point);
+  set_attribute<&SumAttributes::sum_lo>(node.attrs, range.lo);
+  set_attribute<&SumAttributes::sum_hi>(node.attrs, range.hi);
 }
 
 std::optional<s32> output_zero_point(const Node& node) {
-  const auto at = [&](const char* name) { return static_cast<s32>(node.attrs.i(name, 0)); };
-  if (has_product_input(node, kProductAddend)) return at(kSum.zero_point);
+  if (has_product_input(node, kProductAddend))
+    return static_cast<s32>(attribute_of<&SumAttributes::sum_zero_point>(node));
   if (has_product_input(node, kProductTable)) return std::nullopt;
-  if (!is_code(dtype_from_name(node.attrs.s(kOutput.dtype, "u8")))) return std::nullopt;
-  return at(kOutput.zero_point);
+  const auto codes = attributes_of<OutputCodesAttributes>(node);
+  if (!is_code(codes.output_dtype)) return std::nullopt;
+  return static_cast<s32>(codes.output_zero_point);
 }
 
 void read_as_u8(Node& node, size_t input) {
   set_input_zero_point(node, input, input_zero_point(node, input) + kS8ToU8);
 }
 
-void own_codes_as_u8(Node& node) { as_u8(node, kOutput); }
+void own_codes_as_u8(Node& node) {
+  const auto codes = attributes_of<OutputCodesAttributes>(node);
+  set_output_codes(node, Dtype::u8, as_u8(codes.output_zero_point, codes.lo, codes.hi));
+}
 
 void write_as_u8(Graph& graph, Node& node) {
-  if (has_product_input(node, kProductAddend)) return as_u8(node, kSum);
+  if (has_product_input(node, kProductAddend)) {
+    const auto sum = attributes_of<SumAttributes>(node);
+    return set_sum_codes(node, Dtype::u8, as_u8(sum.sum_zero_point, sum.sum_lo, sum.sum_hi));
+  }
   if (!has_product_input(node, kProductTable)) return own_codes_as_u8(node);
   ValueId& table = node.inputs[kProductTable];
   table =

@@ -1,30 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/shared/activation.h"
 
-#include <string>
-
 #include "core/check.h"
+#include "ops/attributes/activation.h"
 #include "ops/shared/node_parser.h"
 
 namespace octet {
 
 Activation activation_of(const Node& node) {
-  const std::string name = node.attrs.s("activation", "");
+  const auto attributes = attributes_of<ActivationAttributes>(node);
   Activation activation;
-  if (name.empty()) return activation;
-  if (name == "relu") {
-    activation.kind = Activation::Kind::relu;
+  activation.kind = attributes.activation;
+  if (activation.kind == Activation::Kind::relu) {
     activation.min = 0.0f;
-  } else if (name == "clip") {
-    activation.kind = Activation::Kind::clip;
-    activation.min = node.attrs.f("activation_min", activation.min);
-    activation.max = node.attrs.f("activation_max", activation.max);
-  } else if (name == "leaky_relu") {
-    activation.kind = Activation::Kind::leaky_relu;
-    activation.alpha = node.attrs.f("activation_alpha", 0.01f);
-  } else {
-    fail(Error::Code::invalid_model,
-         "attribute 'activation' is '{}', expected '', relu, clip or leaky_relu", name);
+  } else if (activation.kind == Activation::Kind::clip) {
+    activation.min = attributes.activation_min;
+    activation.max = attributes.activation_max;
+  } else if (activation.kind == Activation::Kind::leaky_relu) {
+    activation.alpha = attributes.activation_alpha;
   }
   return activation;
 }
@@ -35,7 +28,7 @@ void refuse_fused_form(const NodeParser& parser, size_t onnx_inputs) {
     fail(Error::Code::invalid_model, "{} needs at most {} inputs, has {}", node.op->name,
          onnx_inputs, node.inputs.size());
   }
-  if (node.attrs.has("activation")) {
+  if (has_attribute<&ActivationAttributes::activation>(node)) {
     fail(Error::Code::invalid_model,
          "{} has the attribute 'activation', which ONNX does not define", node.op->name);
   }

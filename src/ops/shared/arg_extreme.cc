@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/shared/arg_extreme.h"
 
+#include "ops/attributes/reduction.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
 
@@ -37,12 +38,12 @@ s64 index_of_extreme(const Line& line, const T* src) {
 void infer_arg_extreme(Inference& inference) {
   require_dtype(inference, 0, DtypeClass::number);
   const Shape& input = inference.inputs[0].shape;
-  const int axis = normalize_axis(inference.node.attrs.i("axis", 0), input.rank());
-  const bool keep = inference.node.attrs.i("keepdims", 1) != 0;
+  const auto attributes = attributes_of<ArgExtremeAttributes>(inference.node);
+  const int axis = normalize_axis(attributes.axis, input.rank());
   Shape output;
   for (int i = 0; i < input.rank(); ++i) {
     if (i != axis) output.push_back(input[i]);
-    if (i == axis && keep) output.push_back(1);
+    if (i == axis && attributes.keepdims) output.push_back(1);
   }
   if (input[axis] == 0 && output.elements() > 0) {
     fail(Error::Code::invalid_model, "axis {} of {} is empty and has no extreme", axis,
@@ -55,10 +56,10 @@ void eval_arg_extreme(const Eval& eval, bool largest) {
   const Shape& input = eval.inputs[0].shape;
   const auto dst = eval.outputs[0].as<s64>();
   if (dst.empty()) return;
-  const Attrs& attrs = eval.node.attrs;
-  const int axis = normalize_axis(attrs.i("axis", 0), input.rank());
+  const auto attributes = attributes_of<ArgExtremeAttributes>(eval.node);
+  const int axis = normalize_axis(attributes.axis, input.rank());
   const s64 inner = dims_product(input, axis + 1, input.rank());
-  const Line line{input[axis], inner, largest, attrs.i("select_last_index", 0) != 0};
+  const Line line{input[axis], inner, largest, attributes.select_last_index};
   visit_number(eval.inputs[0].dtype, [&]<class T>() {
     const T* src = eval.inputs[0].as<T>().data();
     for (size_t i = 0; i < dst.size(); ++i) {

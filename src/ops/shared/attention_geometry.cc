@@ -3,18 +3,20 @@
 
 #include "core/check.h"
 #include "core/checked.h"
+#include "ops/attributes/attention.h"
 #include "ops/shared/attention.h"
 
 namespace octet {
 namespace {
 
-AttentionHeads heads_of(const Shape& shape, const Node& node, std::string_view attr) {
+template <auto kHeads>
+AttentionHeads heads_of(const Shape& shape, const Node& node) {
   if (shape.rank() == 4) return {shape[0], shape[1], shape[2], shape[3], false};
-  const s64 heads = node.attrs.i(attr, 0);
+  const s64 heads = attribute_of<kHeads>(node);
   if (heads < 1 || shape[2] % heads != 0) {
     fail(Error::Code::invalid_model,
-         "attribute '{}' is {}; it must divide the last dimension of {}", attr, heads,
-         to_string(shape));
+         "attribute '{}' is {}; it must divide the last dimension of {}", attribute_name<kHeads>(),
+         heads, to_string(shape));
   }
   return {shape[0], heads, shape[1], shape[2] / heads, true};
 }
@@ -71,9 +73,9 @@ AttentionGeometry attention_geometry(const Node& node, std::span<const Shape> sh
           shapes);
   AttentionGeometry geometry;
   AttentionHeads &q = geometry.q, &k = geometry.k, &v = geometry.v;
-  q = heads_of(shapes[kAttentionQ], node, "q_num_heads");
-  k = heads_of(shapes[kAttentionK], node, "kv_num_heads");
-  v = heads_of(shapes[kAttentionV], node, "kv_num_heads");
+  q = heads_of<&HeadsAttributes::q_num_heads>(shapes[kAttentionQ], node);
+  k = heads_of<&HeadsAttributes::kv_num_heads>(shapes[kAttentionK], node);
+  v = heads_of<&HeadsAttributes::kv_num_heads>(shapes[kAttentionV], node);
   require(k.heads >= 1 && q.heads % k.heads == 0 && k.heads == v.heads, shapes);
   require(q.size >= 1 && v.size >= 1, shapes);
   require(q.batch == k.batch && k.batch == v.batch && k.length == v.length && q.size == k.size,

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "graph/op_def.h"
+#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
@@ -66,7 +67,7 @@ std::vector<s64> run_of_slice(const Graph& graph, const Node& node) {
 }
 
 std::vector<s64> runs_of_split(const Graph& graph, const Node& node) {
-  if (normalize_axis(node.attrs.i("axis", 0), kRank) != kChannels) return {};
+  if (normalize_axis(attribute_of<&AxisAttributes::axis>(node), kRank) != kChannels) return {};
   std::vector<s64> firsts;
   s64 at = 0;
   for (const ValueId id : node.outputs) {

@@ -2,6 +2,7 @@
 #include "ops/shared/contrib.h"
 
 #include "core/check.h"
+#include "ops/attributes/codes.h"
 #include "ops/registry.h"
 #include "ops/shared/dtypes.h"
 
@@ -70,7 +71,7 @@ void emit_activation(NodeParser& parser, std::string_view name, std::span<const 
 void parse_scaled_product(NodeParser& parser, const ScaledProduct& product) {
   constexpr int kOpset = 10;  // MatMulInteger has one version
   Attrs real;
-  real.set("to", std::string("f32"));
+  set_attribute<&CastAttributes::to>(real, Dtype::f32);
   const ValueId scale = parser.emit_before("Mul", {product.a_scale, product.b_scale});
   parser.node.inputs = {product.a, product.b, product.a_zero, product.b_zero};
   parse_as(parser, "MatMulInteger", kOpset);

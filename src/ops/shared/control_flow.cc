@@ -5,9 +5,11 @@
 #include <cstring>
 
 #include "core/checked.h"
+#include "graph/bodies.h"
 #include "graph/body_runner.h"
 #include "graph/interpret.h"
 #include "graph/propagate.h"
+#include "ops/attributes/bodies.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
@@ -22,7 +24,9 @@ constexpr f64 kFoldSteps = 1 << 18;
 }  // namespace
 
 const Graph& checked_body(const Node& node, std::string_view name, size_t inputs, s64 outputs) {
-  const Graph& body = *node.attrs.graph(name);
+  const GraphPtr found = find_body(node, name);
+  if (found == nullptr) fail(kInvalid, "attribute '{}' is missing", name);
+  const Graph& body = *found;  // as long as the node has it
   if (body.inputs.size() != inputs) {
     fail(kInvalid, "'{}' takes {} inputs, the node gives {}", name, body.inputs.size(), inputs);
   }
@@ -62,25 +66,28 @@ struct Division {
 };
 
 Division division_of(const Node& node) {
-  const auto count = [&](const char* name) { return static_cast<size_t>(node.attrs.i(name, 0)); };
-  if (node.attrs.has("carried"))
-    return {.own = 2, .changing = count("carried"), .sequences = 0, .loops = true};
-  if (!node.attrs.has("num_scan_inputs")) return {};
-  const size_t scanned = count("num_scan_inputs");
+  if (has_attribute<&LoopAttributes::carried>(node)) {
+    const s64 carried = attribute_of<&LoopAttributes::carried>(node);
+    return {.own = 2, .changing = static_cast<size_t>(carried), .sequences = 0, .loops = true};
+  }
+  if (!has_attribute<&ScanAttributes::num_scan_inputs>(node)) return {};
+  const auto scan = attributes_of<ScanAttributes>(node);
+  const auto scanned = static_cast<size_t>(scan.num_scan_inputs);
   return {.own = 0,
-          .changing = node.inputs.size() - count("captures") - scanned,
+          .changing = node.inputs.size() - static_cast<size_t>(scan.captures) - scanned,
           .sequences = scanned,
           .loops = false};
 }
 
 // Of a Scan of opset 8, what one of its runs gets of states and sequences.
 TensorType of_one(const Node& node, const TensorType& type) {
-  return node.attrs.i("batched", 0) != 0 ? without_axis(type, 0) : type;
+  return attribute_of<&ScanAttributes::batched>(node) ? without_axis(type, 0) : type;
 }
 
 // What one round gets of a sequence.
 TensorType slice_type(const Node& node, const TensorType& sequence, size_t index) {
-  const std::vector<s64> axes = node.attrs.ints("scan_input_axes", std::vector<s64>());
+  const auto given = attribute_of<&ScanAttributes::scan_input_axes>(node);
+  const std::vector<s64> axes = given.value_or(std::vector<s64>());
   return without_axis(of_one(node, sequence), index < axes.size() ? axes[index] : 0);
 }
 

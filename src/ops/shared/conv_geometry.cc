@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <vector>
 
 #include "core/check.h"
+#include "ops/attributes/window.h"
 #include "ops/shared/conv.h"
 
 namespace octet {
@@ -16,19 +16,18 @@ void check_ranks(const Shape& input, const Shape& weights) {
   }
 }
 
-void check_kernel_shape(const Node& node, std::span<const s64> kernel) {
-  const std::vector<s64> stated = node.attrs.ints("kernel_shape", {kernel.begin(), kernel.end()});
-  if (!std::equal(stated.begin(), stated.end(), kernel.begin(), kernel.end())) {
-    fail(Error::Code::invalid_model, "attribute 'kernel_shape' [{}] differs from the weights' [{}]",
-         fmt::join(stated, ","), fmt::join(kernel, ","));
-  }
+void check_kernel_shape(const ConvAttributes& attributes, const std::vector<s64>& kernel) {
+  if (!attributes.kernel_shape || *attributes.kernel_shape == kernel) return;
+  fail(Error::Code::invalid_model, "attribute 'kernel_shape' [{}] differs from the weights' [{}]",
+       fmt::join(*attributes.kernel_shape, ","), fmt::join(kernel, ","));
 }
 
 }  // namespace
 
 ConvGeometry conv_geometry(const Node& node, const Shape& input, const Shape& weights) {
   check_ranks(input, weights);
-  const s64 groups = node.attrs.i("group", 1);
+  const auto attributes = attributes_of<ConvAttributes>(node);
+  const s64 groups = attributes.group;
   const s64 out_channels = weights[0];
   if (groups < 1 || out_channels % groups != 0 || input[1] % groups != 0) {
     fail(Error::Code::invalid_model,
@@ -41,12 +40,12 @@ ConvGeometry conv_geometry(const Node& node, const Shape& input, const Shape& we
          to_string(weights), weights[1], groups, to_string(input), input[1] / groups);
   }
   const std::vector<s64> kernel(weights.begin() + 2, weights.end());
-  check_kernel_shape(node, kernel);
+  check_kernel_shape(attributes, kernel);
   return {.batch = input[0],
           .groups = groups,
           .in_channels = input[1],
           .out_channels = out_channels,
-          .window = window_of(node, input, kernel)};
+          .window = window_of(attributes, input, kernel)};
 }
 
 ConvGeometry rows_as_pixels(s64 rows, s64 k, s64 n) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/shared/convert.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -8,9 +9,17 @@
 #include <vector>
 
 #include "core/check.h"
+#include "graph/attributes.h"
 #include "ops/shared/dtypes.h"
 
 namespace octet {
+
+constexpr auto attribute_words(ScaleRounding) {
+  return std::to_array<AttributeWord<ScaleRounding>>({{"up", ScaleRounding::up},
+                                                      {"down", ScaleRounding::down},
+                                                      {"nearest", ScaleRounding::nearest}});
+}
+
 namespace {
 
 // The nearest f32 but with an odd last bit when inexact: rounding it once more to 16 bits then gives the nearest of x.
@@ -92,24 +101,27 @@ void from_small(const ConstView& src, const MutableView& dst) {
   });
 }
 
+struct SmallRoundingAttributes {
+  bool saturate = true;
+  ScaleRounding round_mode = ScaleRounding::up;
+
+  OCTET_ATTRIBUTES(saturate, round_mode)
+};
+
 }  // namespace
 
 void parse_small_rounding(Attrs& attrs) {
-  if (attrs.i("saturate", 1) != 0) attrs.erase("saturate");
-  const std::string mode = attrs.s("round_mode", "up");
-  if (mode == "up") {
-    attrs.erase("round_mode");
-  } else if (mode != "down" && mode != "nearest") {
-    fail(Error::Code::invalid_model, "round_mode is '{}', expected up, down or nearest", mode);
-  }
+  const auto given = attributes_of<SmallRoundingAttributes>(attrs);
+  if (given.saturate) erase_attribute<&SmallRoundingAttributes::saturate>(attrs);
+  if (given.round_mode == ScaleRounding::up)
+    erase_attribute<&SmallRoundingAttributes::round_mode>(attrs);
 }
 
 SmallRounding small_rounding(const Attrs& attrs) {
-  const std::string mode = attrs.s("round_mode", "up");
+  const auto given = attributes_of<SmallRoundingAttributes>(attrs);
   SmallRounding rounding;
-  rounding.saturate = attrs.i("saturate", 1) != 0;
-  if (mode == "down") rounding.scale = ScaleRounding::down;
-  if (mode == "nearest") rounding.scale = ScaleRounding::nearest;
+  rounding.saturate = given.saturate;
+  rounding.scale = given.round_mode;
   return rounding;
 }
 

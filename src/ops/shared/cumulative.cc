@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/shared/cumulative.h"
 
+#include "ops/attributes/reduction.h"
+
 namespace octet {
 
 void infer_cumulative(Inference& inference) {
@@ -20,14 +22,14 @@ CumulativeLines cumulative_lines(const Eval& eval) {
   const Shape& shape = eval.inputs[0].shape;
   const int axis = normalize_axis(read_ints(eval, 1)[0], shape.rank());
   if (shape.elements() == 0) return {};
-  const bool reverse = eval.node.attrs.i("reverse", 0) != 0;
+  const auto [exclusive, reverse] = attributes_of<CumulativeAttributes>(eval.node);
   const s64 inner = dims_product(shape, axis + 1, shape.rank());
   return {.count = dims_product(shape, 0, axis) * inner,
           .length = shape[axis],
           .stride = reverse ? -inner : inner,
           .inner = inner,
           .first = reverse ? (shape[axis] - 1) * inner : 0,
-          .exclusive = eval.node.attrs.i("exclusive", 0) != 0};
+          .exclusive = exclusive};
 }
 
 }  // namespace octet

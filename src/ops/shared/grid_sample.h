@@ -8,20 +8,9 @@
 #include "core/rounding.h"
 #include "core/types.h"
 #include "graph/graph.h"
+#include "ops/attributes/sampling.h"
 
 namespace octet {
-
-enum class GridMode : u8 { nearest, linear, cubic };
-enum class GridPadding : u8 { zeros, border, reflection };
-
-struct GridSampling {
-  GridMode mode = GridMode::linear;
-  GridPadding padding = GridPadding::zeros;
-  bool align_corners = false;
-};
-
-// Throws Error(unsupported) for attributes that ONNX does not know.
-GridSampling grid_sampling(const Node& node);
 
 inline constexpr int kMostGridTaps = 4;
 inline constexpr f32 kFarthestGridPosition =
@@ -39,7 +28,7 @@ struct GridTaps {
 
 class GridAxis {
  public:
-  GridAxis(const GridSampling& sampling, s64 size)
+  GridAxis(const GridSampleAttributes& sampling, s64 size)
       : sampling_(sampling),
         size_(static_cast<f32>(size)),
         low_(sampling.align_corners ? 0.0f : -0.5f),
@@ -75,15 +64,15 @@ class GridAxis {
   }
 
   f32 padded(f32 x) const {
-    if (sampling_.padding == GridPadding::zeros || (x >= low_ && x <= high_)) return x;
-    if (sampling_.padding == GridPadding::border) return clamp_f32(x, 0.0f, size_ - 1.0f);
+    if (sampling_.padding_mode == GridPadding::zeros || (x >= low_ && x <= high_)) return x;
+    if (sampling_.padding_mode == GridPadding::border) return clamp_f32(x, 0.0f, size_ - 1.0f);
     return grid_reflected(x, low_, high_);
   }
 
   // Of a whole number.
   s64 index(f32 x) const {
-    if (sampling_.padding == GridPadding::zeros && !(x >= 0.0f && x < size_)) return -1;
-    if (sampling_.padding == GridPadding::reflection) x = grid_reflected(x, low_, high_);
+    if (sampling_.padding_mode == GridPadding::zeros && !(x >= 0.0f && x < size_)) return -1;
+    if (sampling_.padding_mode == GridPadding::reflection) x = grid_reflected(x, low_, high_);
     return static_cast<s64>(clamp_f32(x, 0.0f, size_ - 1.0f));
   }
 
@@ -94,7 +83,7 @@ class GridAxis {
     return {far(x + 1), near(x), near(1 - x), far(2 - x)};
   }
 
-  GridSampling sampling_;
+  GridSampleAttributes sampling_;
   f32 size_, low_, high_;
 };
 

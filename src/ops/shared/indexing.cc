@@ -43,17 +43,6 @@ s64 checked_index(s64 index, s64 dim, int axis) {
   return index < 0 ? index + dim : index;
 }
 
-ScatterReduction scatter_reduction(const Node& node) {
-  const std::string name = node.attrs.s("reduction", "none");
-  if (name == "none") return ScatterReduction::none;
-  if (name == "add") return ScatterReduction::add;
-  if (name == "mul") return ScatterReduction::mul;
-  if (name == "max") return ScatterReduction::max;
-  if (name == "min") return ScatterReduction::min;
-  fail(Error::Code::invalid_model,
-       "attribute 'reduction' is '{}', expected none, add, mul, max or min", name);
-}
-
 void scatter(ScatterReduction reduction, const ConstView& updates, std::span<const s64> at,
              s64 length, const MutableView& data) {
   if (length == 0) return;

@@ -7,6 +7,7 @@
 
 #include "core/types.h"
 #include "graph/op_def.h"
+#include "ops/attributes/moves.h"
 
 namespace octet {
 
@@ -14,8 +15,6 @@ namespace octet {
 s64 checked_index(s64 index, s64 dim, int axis);
 
 // How ScatterElements and ScatterND combine an update with what is there (attribute `reduction`).
-enum class ScatterReduction : u8 { none, add, mul, max, min };
-ScatterReduction scatter_reduction(const Node& node);
 // data[at[i]] = combine(data[at[i]], updates[i]) in order, for runs of `length` elements.
 void scatter(ScatterReduction reduction, const ConstView& updates, std::span<const s64> at,
              s64 length, const MutableView& data);

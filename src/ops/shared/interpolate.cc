@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "core/check.h"
+#include "ops/attributes/sampling.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
 #include "ops/shared/float_io.h"
@@ -111,7 +112,8 @@ f64 resize_work(const Node& node, TensorTypes inputs, TensorTypes outputs) {
     elements *= static_cast<f64>(std::max(x[i], y[i]));
     longest = std::max(longest, static_cast<f64>(x[i]));
   }
-  return elements * x.rank() * (node.attrs.i("antialias", 0) != 0 ? longest : kCubicTaps);
+  return elements * x.rank() *
+         (attribute_of<&InterpolateAttributes::antialias>(node) ? longest : kCubicTaps);
 }
 
 }  // namespace octet

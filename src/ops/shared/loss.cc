@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/shared/loss.h"
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/check.h"
+#include "graph/attributes.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/float_io.h"
 
@@ -14,12 +16,19 @@ namespace {
 
 enum : size_t { kInput, kTarget, kWeight };
 
-std::string reduction_of(const Node& node) {
-  const std::string reduction = node.attrs.s("reduction", "mean");
-  if (reduction == "mean" || reduction == "sum" || reduction == "none") return reduction;
-  fail(Error::Code::invalid_model, "attribute 'reduction' is '{}', expected mean, sum or none",
-       reduction);
+enum class LossReduction : u8 { mean, sum, none };
+
+constexpr auto attribute_words(LossReduction) {
+  return std::to_array<AttributeWord<LossReduction>>(
+      {{"mean", LossReduction::mean}, {"sum", LossReduction::sum}, {"none", LossReduction::none}});
 }
+
+struct LossAttributes {
+  std::optional<s64> ignore_index;
+  LossReduction reduction = LossReduction::mean;
+
+  OCTET_ATTRIBUTES(ignore_index, reduction)
+};
 
 struct Weighted {
   f32 loss = 0.0f;
@@ -34,7 +43,7 @@ class LossOf {
         log_probabilities_(log_probabilities),
         weights_(eval, kWeight),
         has_weights_(eval.has_input(kWeight)) {
-    if (eval.node.attrs.has("ignore_index")) ignored_ = eval.node.attrs.i("ignore_index");
+    ignored_ = attribute_of<&LossAttributes::ignore_index>(eval.node);
   }
 
   Weighted operator()(s64 index, s64 target) const {
@@ -66,7 +75,6 @@ void infer_loss(Inference& inference) {
   const TensorType& input = inference.inputs[kInput];
   require_dtype(inference, kInput, DtypeClass::real);
   require_dtype(inference, kTarget, DtypeClass::index);
-  inference.node.attrs.i("ignore_index", 0);
   if (input.shape.rank() < 2) {
     fail(Error::Code::invalid_model, "the input is {}, expected a batch and classes",
          to_string(input));
@@ -84,24 +92,25 @@ void infer_loss(Inference& inference) {
            to_string(inference.inputs[kWeight]), input.shape[1]);
     }
   }
-  const bool each = reduction_of(inference.node) == "none";
+  const LossReduction reduction = attributes_of<LossAttributes>(inference.node).reduction;
+  const bool each = reduction == LossReduction::none;
   inference.output(input.dtype, each ? targets : Shape{});
 }
 
 void eval_loss(const Eval& eval, std::span<const f32> log_probabilities) {
   const LossOf loss_of(eval, log_probabilities);
-  const std::string reduction = reduction_of(eval.node);
+  const auto reduction = attribute_of<&LossAttributes::reduction>(eval.node);
   const std::vector<s64> targets = read_ints(eval, kTarget);
   const FloatOutput y(eval.outputs[0]);
   Weighted sum;
   for (s64 i = 0; i < std::ssize(targets); ++i) {
     const Weighted one = loss_of(i, targets[static_cast<size_t>(i)]);
-    if (reduction == "none") y[i] = one.loss;
+    if (reduction == LossReduction::none) y[i] = one.loss;
     sum.loss += one.loss;
     sum.weight += one.weight;
   }
-  if (reduction == "sum") y[0] = sum.loss;
-  if (reduction == "mean") y[0] = sum.loss / sum.weight;
+  if (reduction == LossReduction::sum) y[0] = sum.loss;
+  if (reduction == LossReduction::mean) y[0] = sum.loss / sum.weight;
   y.store();
 }
 

@@ -2,19 +2,21 @@
 #include "ops/shared/matmul_views.h"
 
 #include "core/check.h"
+#include "ops/attributes/products.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
 namespace {
 
 // Axis i of the permuted value is axis perm[i] of the stored one.
-std::vector<int> permutation(const Node& node, std::string_view name, int rank) {
+template <auto kPerm>
+std::vector<int> permutation(const Node& node, int rank) {
   std::vector<s64> perm;
   for (int i = 0; i < rank; ++i) perm.push_back(i);
-  perm = node.attrs.ints(name, perm);
+  perm = attribute_of<kPerm>(node).value_or(perm);
   if (perm.size() != static_cast<size_t>(rank)) {
-    fail(Error::Code::invalid_model, "attribute '{}' has {} axes, the value has rank {}", name,
-         perm.size(), rank);
+    fail(Error::Code::invalid_model, "attribute '{}' has {} axes, the value has rank {}",
+         attribute_name<kPerm>(), perm.size(), rank);
   }
   return normalize_axes(perm, rank);
 }
@@ -81,18 +83,23 @@ s64 MatMulViews::first(const std::vector<s64>& strides, s64 batch) const {
   return offset;
 }
 
+bool has_permutation(const Node& node) {
+  const auto attributes = attributes_of<MatMulAttributes>(node);
+  return attributes.perm_a || attributes.perm_b || attributes.perm_y;
+}
+
 MatMulViews matmul_views(const Node& node, const Shape& a, const Shape& b) {
   return matmul_views(node, dense(a), dense(b));
 }
 
 MatMulViews matmul_views(const Node& node, const StridedView& a, const StridedView& b) {
-  const View left(a, permutation(node, "perm_a", a.shape.rank()));
-  const View right(b, permutation(node, "perm_b", b.shape.rank()));
+  const View left(a, permutation<&MatMulAttributes::perm_a>(node, a.shape.rank()));
+  const View right(b, permutation<&MatMulAttributes::perm_b>(node, b.shape.rank()));
   MatMulViews views;
   views.geometry = matmul_geometry(left.shape, right.shape);
   const MatMulGeometry& g = views.geometry;
-  const View result =
-      result_view(g.output, permutation(node, "perm_y", g.output.rank()), views.output);
+  const View result = result_view(
+      g.output, permutation<&MatMulAttributes::perm_y>(node, g.output.rank()), views.output);
   const int count = g.batch.rank();
   views.a_row = left.stride(1, g.k);
   views.a_k = left.stride(0, 1);

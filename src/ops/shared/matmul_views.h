@@ -33,8 +33,6 @@ MatMulViews matmul_views(const Node& node, const Shape& a, const Shape& b);
 // Of operands that lie as these views of others do; their offsets are left to the caller.
 MatMulViews matmul_views(const Node& node, const StridedView& a, const StridedView& b);
 
-inline bool has_permutation(const Node& node) {
-  return node.attrs.has("perm_a") || node.attrs.has("perm_b") || node.attrs.has("perm_y");
-}
+bool has_permutation(const Node& node);
 
 }  // namespace octet

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "ops/attributes/window.h"
 #include "ops/shared/pool.h"
 
 namespace octet {
@@ -30,11 +31,14 @@ PoolGeometry pool_geometry(const Node& node, const Shape& input) {
     fail(Error::Code::invalid_model,
          "input {} has no spatial dimensions; expected [N, C, spatial...]", to_string(input));
   }
-  const std::vector<s64> kernel = node.attrs.ints("kernel_shape");
-  PoolGeometry geometry{.batch = input[0],
-                        .channels = input[1],
-                        .count_include_pad = node.attrs.i("count_include_pad", 0) != 0,
-                        .window = window_of(node, input, kernel)};
+  const auto attributes = attributes_of<PoolAttributes>(node);
+  if (!attributes.kernel_shape)
+    fail(Error::Code::invalid_model, "attribute 'kernel_shape' is missing");
+  PoolGeometry geometry{
+      .batch = input[0],
+      .channels = input[1],
+      .count_include_pad = attributes.count_include_pad,
+      .window = window_of(attributes, input, *attributes.kernel_shape, attributes.ceil_mode)};
   for (const WindowAxis& axis : geometry.window.axes) {
     if (axis.pad_begin >= axis.extent() || axis.pad_end >= axis.extent()) {
       fail(Error::Code::invalid_model,

@@ -4,9 +4,11 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
+#include <optional>
 #include <string>
 
 #include "core/check.h"
+#include "graph/attributes.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dtypes.h"
 #include "ops/shared/node_parser.h"
@@ -34,11 +36,41 @@ void fill(const Eval& eval, const Next& next) {
   });
 }
 
+struct RandomAttributes {
+  std::optional<Dtype> dtype;  // absent: f32, or the input's
+  std::optional<f32> seed;     // absent: of the node's name
+
+  OCTET_ATTRIBUTES(dtype, seed)
+};
+
+struct RandomShapeAttributes : RandomAttributes {
+  std::vector<s64> shape;
+
+  OCTET_REQUIRED_ATTRIBUTES(shape)
+};
+
+struct UniformAttributes {
+  f32 low = 0.0f;
+  f32 high = 1.0f;
+
+  OCTET_ATTRIBUTES(low, high)
+};
+
+struct NormalAttributes {
+  f32 mean = 0.0f;
+  f32 scale = 1.0f;
+
+  OCTET_ATTRIBUTES(mean, scale)
+};
+
+u64 seed_of(const Node& node) {
+  const std::optional<f32> seed = attribute_of<&RandomAttributes::seed>(node);
+  return seed ? u64{std::bit_cast<u32>(*seed)} : hash(node.name);
+}
+
 }  // namespace
 
-RandomStream::RandomStream(const Node& node)
-    : state_(node.attrs.has("seed") ? u64{std::bit_cast<u32>(node.attrs.f("seed", 0.0f))}
-                                    : hash(node.name)) {}
+RandomStream::RandomStream(const Node& node) : state_(seed_of(node)) {}
 
 // SplitMix64; the upper 53 bits make a number.
 f64 RandomStream::uniform() {
@@ -59,12 +91,13 @@ f64 RandomStream::normal() {
 void parse_random(NodeParser& parser) {
   Attrs& attrs = parser.node.attrs;
   if (!attrs.has("dtype")) return;
-  attrs.set("dtype", std::string(dtype_name(dtype_from_onnx(attrs.i("dtype")))));
+  set_attribute<&RandomAttributes::dtype>(attrs, dtype_from_onnx(attrs.i("dtype")));
 }
 
 void infer_random(Inference& inference) {
-  const Dtype dtype = dtype_from_name(inference.node.attrs.s("dtype", "f32"));
-  const Shape shape(inference.node.attrs.ints("shape"));
+  const auto attributes = attributes_of<RandomShapeAttributes>(inference.node);
+  const Dtype dtype = attributes.dtype.value_or(Dtype::f32);
+  const Shape shape(attributes.shape);
   require_real(dtype);
   if (!shape.is_static()) fail(Error::Code::invalid_model, "the shape is {}", to_string(shape));
   inference.output(dtype, shape);
@@ -72,22 +105,22 @@ void infer_random(Inference& inference) {
 
 void infer_random_like(Inference& inference) {
   const TensorType& like = inference.inputs[0];
-  const Dtype dtype = dtype_from_name(inference.node.attrs.s("dtype", dtype_name(like.dtype)));
+  const Dtype dtype = attribute_of<&RandomAttributes::dtype>(inference.node).value_or(like.dtype);
   if (inference.node.op->name != "Bernoulli") require_real(dtype);
   inference.output(dtype, like.shape);
 }
 
 void eval_random_uniform(const Eval& eval) {
   RandomStream stream(eval.node);
-  const f64 low = static_cast<f64>(eval.node.attrs.f("low", 0.0f));
-  const f64 high = static_cast<f64>(eval.node.attrs.f("high", 1.0f));
+  const auto attributes = attributes_of<UniformAttributes>(eval.node);
+  const f64 low = f64{attributes.low}, high = f64{attributes.high};
   fill(eval, [&] { return low + (high - low) * stream.uniform(); });
 }
 
 void eval_random_normal(const Eval& eval) {
   RandomStream stream(eval.node);
-  const f64 mean = static_cast<f64>(eval.node.attrs.f("mean", 0.0f));
-  const f64 scale = static_cast<f64>(eval.node.attrs.f("scale", 1.0f));
+  const auto attributes = attributes_of<NormalAttributes>(eval.node);
+  const f64 mean = f64{attributes.mean}, scale = f64{attributes.scale};
   fill(eval, [&] { return mean + scale * stream.normal(); });
 }
 

@@ -12,6 +12,7 @@
 #include "core/checked.h"
 #include "core/math.h"
 #include "core/rounding.h"
+#include "ops/attributes/recurrent.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/dot.h"
 #include "ops/shared/float_io.h"
@@ -66,10 +67,8 @@ const NamedFunction& function_of(const std::string& name) {
 std::vector<std::string> activation_names(const Node& node, const RecurrentKind& kind,
                                           s64 directions) {
   std::vector<std::string> names;
-  if (const AttrValue* value = node.attrs.find("activations")) {
-    const auto* given = std::get_if<std::vector<std::string>>(value);
-    if (given == nullptr) fail(kMalformed, "attribute 'activations' is no list of names");
-    names = *given;
+  if (auto given = attribute_of<&RecurrentAttributes::activations>(node)) {
+    names = *std::move(given);
   } else {
     for (s64 d = 0; d < directions; ++d) {
       names.insert(names.end(), kind.default_activations.begin(), kind.default_activations.end());
@@ -107,7 +106,7 @@ class Walk {
       if (i < eval.outputs.size() && eval.outputs[i].data != nullptr)
         outputs_[i].emplace(eval.outputs[i]);
     }
-    clip_ = eval.node.attrs.f("clip", 0.0f);
+    clip_ = attribute_of<&RecurrentAttributes::clip>(eval.node);
   }
 
   void run(void (*cell)(const CellStep&)) {
@@ -215,8 +214,8 @@ const RecurrentKind& recurrent_kind(std::string_view op) {
 // Parameters are listed for the functions that take them, in the order of these.
 std::vector<CellFunction> recurrent_functions(const Node& node, const RecurrentKind& kind,
                                               s64 directions) {
-  const std::vector<f32> alphas = node.attrs.floats("activation_alpha", {});
-  const std::vector<f32> betas = node.attrs.floats("activation_beta", {});
+  const std::vector<f32> alphas = attribute_of<&RecurrentAttributes::activation_alpha>(node);
+  const std::vector<f32> betas = attribute_of<&RecurrentAttributes::activation_beta>(node);
   size_t alpha = 0, beta = 0;
   std::vector<CellFunction> functions;
   for (const std::string& name : activation_names(node, kind, directions)) {
@@ -238,12 +237,10 @@ RecurrentGeometry recurrent_geometry(const Node& node, const Shape& x, const Sha
   if (x.rank() != 3 || r.rank() != 3)
     fail(kMalformed, "the input is {} and R is {}, expected rank 3", to_string(x), to_string(r));
   RecurrentGeometry g;
-  const std::string direction = node.attrs.s("direction", "forward");
-  if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
-    fail(kMalformed, "attribute 'direction' is '{}'", direction);
-  g.reverse = direction == "reverse";
-  g.directions = direction == "bidirectional" ? 2 : 1;
-  g.batch_first = node.attrs.i("layout", 0) != 0;
+  const auto attributes = attributes_of<RecurrentShapeAttributes>(node);
+  g.reverse = attributes.direction == RecurrentDirection::reverse;
+  g.directions = attributes.direction == RecurrentDirection::bidirectional ? 2 : 1;
+  g.batch_first = attributes.layout;
   g.steps = x[g.batch_first ? 1 : 0];
   g.batch = x[g.batch_first ? 0 : 1];
   g.input = x[2];
@@ -283,9 +280,9 @@ void infer_recurrent(Inference& inference, const RecurrentKind& kind) {
   const RecurrentGeometry g = recurrent_geometry(inference.node, inference.inputs[kRecX].shape,
                                                  inference.inputs[kRecR].shape);
   recurrent_functions(inference.node, kind, g.directions);
-  if (inference.node.attrs.i("hidden_size", g.hidden) != g.hidden)
-    fail(kMalformed, "attribute 'hidden_size' is {}, R has {}",
-         inference.node.attrs.i("hidden_size", 0), g.hidden);
+  const auto hidden = attribute_of<&RecurrentShapeAttributes::hidden_size>(inference.node);
+  if (hidden.value_or(g.hidden) != g.hidden)
+    fail(kMalformed, "attribute 'hidden_size' is {}, R has {}", *hidden, g.hidden);
   const auto rows = checked_mul(kind.gates * 2, g.hidden);
   if (!rows) fail(kMalformed, "the hidden size is {}", g.hidden);
   require_input(inference, kRecW, Shape{g.directions, *rows / 2, g.input});

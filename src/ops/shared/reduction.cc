@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ops/attributes/reduction.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/node_parser.h"
 #include "ops/shared/strided.h"
@@ -12,7 +13,7 @@ namespace {
 
 // Whether each axis is reduced. No axes means all of them, or none with noop_with_empty_axes.
 std::vector<bool> reduced_axes(const Node& node, int rank, std::span<const s64> axes) {
-  const bool noop = node.attrs.i("noop_with_empty_axes", 0) != 0;
+  const bool noop = attribute_of<&ReduceAttributes::noop_with_empty_axes>(node);
   std::vector<bool> reduced(static_cast<size_t>(rank), axes.empty() && !noop);
   for (int axis : normalize_axes(axes, rank)) reduced[static_cast<size_t>(axis)] = true;
   return reduced;
@@ -27,7 +28,7 @@ s64 reduced_length(const Shape& input, const std::vector<bool>& reduced) {
 }
 
 Shape reduced_shape(const Node& node, const Shape& input, const std::vector<bool>& reduced) {
-  const bool keep = node.attrs.i("keepdims", 1) != 0;
+  const bool keep = attribute_of<&ReduceAttributes::keepdims>(node);
   Shape output;
   for (int i = 0; i < input.rank(); ++i) {
     if (!reduced[static_cast<size_t>(i)]) output.push_back(input[i]);
@@ -47,8 +48,8 @@ void parse_global_pool(NodeParser& parser, std::string_view reduction) {
   const ValueId first = parser.add_constant(Tensor::scalar<s64>(2));
   const ValueId step = parser.add_constant(Tensor::scalar<s64>(1));
   parser.node.inputs.push_back(parser.emit_before("Range", {first, rank, step}));
-  parser.node.attrs.set("keepdims", s64{1});
-  parser.node.attrs.set("noop_with_empty_axes", s64{1});
+  set_attribute<&ReduceAttributes::keepdims>(parser.node.attrs, true);
+  set_attribute<&ReduceAttributes::noop_with_empty_axes>(parser.node.attrs, true);
   parser.become(reduction);
 }
 

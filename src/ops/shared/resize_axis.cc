@@ -14,7 +14,7 @@ f32 source_position(const ResizeAttributes& attributes, const ResizeSpan& span, 
   const f32 x = static_cast<f32>(o);
   const f32 in = static_cast<f32>(span.in);
   const f32 out = static_cast<f32>(span.out);
-  switch (attributes.coordinates) {
+  switch (attributes.coordinate_transformation_mode) {
     case ResizeCoordinates::half_pixel:
       return (x + 0.5f) / span.scale - 0.5f;
     case ResizeCoordinates::half_pixel_symmetric: {
@@ -67,7 +67,7 @@ f32 cubic_weight(f32 distance, f32 a) {
 
 // Weight of an element at `distance` from the source position.
 f32 filter(const ResizeAttributes& attributes, f32 distance) {
-  if (attributes.mode == ResizeMode::cubic) return cubic_weight(distance, attributes.cubic_a);
+  if (attributes.mode == ResizeMode::cubic) return cubic_weight(distance, attributes.cubic_coeff_a);
   return std::max(1.0f - std::fabs(distance), 0.0f);
 }
 
@@ -105,7 +105,7 @@ void fill_output(const ResizeAttributes& attributes, const Taps& taps, f32 posit
 }
 
 void mark_outside(const ResizeAttributes& attributes, const ResizeSpan& span, ResizeAxis& axis) {
-  if (attributes.coordinates != ResizeCoordinates::tf_crop_and_resize) return;
+  if (attributes.coordinate_transformation_mode != ResizeCoordinates::tf_crop_and_resize) return;
   axis.outside.resize(static_cast<size_t>(axis.out), 0);
   for (s64 o = 0; o < axis.out; ++o) {
     const f32 position = source_position(attributes, span, o);
@@ -132,7 +132,7 @@ ResizeAxis resize_axis(const ResizeAttributes& attributes, const ResizeSpan& spa
   for (s64 o = 0; o < axis.out; ++o) {
     const f32 position = source_position(attributes, span, o);
     if (nearest) {
-      const f32 at = nearest_position(attributes.nearest, position, span.scale < 1.0f);
+      const f32 at = nearest_position(attributes.nearest_mode, position, span.scale < 1.0f);
       axis.index[static_cast<size_t>(o)] = std::clamp<s64>(to_index(at, axis.in), 0, axis.in - 1);
     } else {
       fill_output(attributes, taps, position, o, axis);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <string>
 #include <string_view>
 
 #include "core/check.h"
@@ -16,29 +14,9 @@ namespace {
 
 constexpr f64 kMaxSize = 1LL << 31;
 
-// Index of the attribute's value among `names`.
-size_t choice(const Node& node, std::string_view attr, std::string_view otherwise,
-              std::span<const std::string_view> names) {
-  const std::string value = node.attrs.s(attr, otherwise);
-  const auto at = std::find(names.begin(), names.end(), value);
-  if (at == names.end()) {
-    fail(Error::Code::unsupported, "attribute '{}' is '{}', expected one of {}", attr, value,
-         fmt::join(names, ", "));
-  }
-  return static_cast<size_t>(at - names.begin());
-}
-
-constexpr std::array<std::string_view, 3> kModes = {"nearest", "linear", "cubic"};
-constexpr std::array<std::string_view, 7> kCoordinates = {
-    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
-    "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
-constexpr std::array<std::string_view, 5> kNearest = {"round_prefer_floor", "round_prefer_ceil",
-                                                      "floor", "ceil", "simple"};
-constexpr std::array<std::string_view, 3> kPolicies = {"stretch", "not_larger", "not_smaller"};
-
 // The dimensions that scales, sizes and roi speak of.
-std::vector<int> resized_axes(const Node& node, int rank) {
-  if (node.attrs.has("axes")) return normalize_axes(node.attrs.ints("axes"), rank);
+std::vector<int> resized_axes(const ResizeAttributes& attributes, int rank) {
+  if (attributes.axes) return normalize_axes(*attributes.axes, rank);
   std::vector<int> axes(static_cast<size_t>(rank));
   for (int i = 0; i < rank; ++i) axes[static_cast<size_t>(i)] = i;
   return axes;
@@ -74,13 +52,12 @@ ResizeSpan sized(s64 in, s64 out) {
 }
 
 // keep_aspect_ratio_policy: all axes by the smallest or the largest of the scales that sizes ask for.
-void keep_aspect(const Node& node, std::span<const int> axes, std::vector<ResizeSpan>& spans) {
-  const size_t policy = choice(node, "keep_aspect_ratio_policy", "stretch", kPolicies);
-  if (policy == 0 || axes.empty()) return;
+void keep_aspect(ResizePolicy policy, std::span<const int> axes, std::vector<ResizeSpan>& spans) {
+  if (policy == ResizePolicy::stretch || axes.empty()) return;
   f32 common = spans[static_cast<size_t>(axes[0])].scale;
   for (int axis : axes) {
     const f32 scale = spans[static_cast<size_t>(axis)].scale;
-    common = policy == 1 ? std::min(common, scale) : std::max(common, scale);
+    common = policy == ResizePolicy::not_larger ? std::min(common, scale) : std::max(common, scale);
   }
   for (int axis : axes) {
     ResizeSpan& span = spans[static_cast<size_t>(axis)];
@@ -90,9 +67,7 @@ void keep_aspect(const Node& node, std::span<const int> axes, std::vector<Resize
   }
 }
 
-void set_roi(const Node& node, std::span<const int> axes, std::span<const f32> roi,
-             std::vector<ResizeSpan>& spans) {
-  if (resize_attributes(node).coordinates != ResizeCoordinates::tf_crop_and_resize) return;
+void set_roi(std::span<const int> axes, std::span<const f32> roi, std::vector<ResizeSpan>& spans) {
   check_count("roi", roi.size(), 2 * axes.size());
   for (size_t i = 0; i < axes.size(); ++i) {
     ResizeSpan& span = spans[static_cast<size_t>(axes[i])];
@@ -101,9 +76,13 @@ void set_roi(const Node& node, std::span<const int> axes, std::span<const f32> r
   }
 }
 
-std::vector<ResizeSpan> spans_of(const Node& node, const Shape& input,
+bool crops(const ResizeAttributes& attributes) {
+  return attributes.coordinate_transformation_mode == ResizeCoordinates::tf_crop_and_resize;
+}
+
+std::vector<ResizeSpan> spans_of(const ResizeAttributes& attributes, const Shape& input,
                                  const ResizeParameters& parameters) {
-  const std::vector<int> axes = resized_axes(node, input.rank());
+  const std::vector<int> axes = resized_axes(attributes, input.rank());
   std::vector<ResizeSpan> spans;
   for (s64 dim : input) spans.push_back({.in = dim, .out = dim, .length = static_cast<f32>(dim)});
   if (!parameters.scales.empty()) {
@@ -120,16 +99,15 @@ std::vector<ResizeSpan> spans_of(const Node& node, const Shape& input,
            to_string(input), span.out);
     }
   }
-  if (parameters.scales.empty()) keep_aspect(node, axes, spans);
-  set_roi(node, axes, parameters.roi, spans);
+  if (parameters.scales.empty()) keep_aspect(attributes.keep_aspect_ratio_policy, axes, spans);
+  if (crops(attributes)) set_roi(axes, parameters.roi, spans);
   return spans;
 }
 
 bool is_identity(const ResizeAttributes& attributes, const ResizeSpan& span) {
-  const bool crops = attributes.coordinates == ResizeCoordinates::tf_crop_and_resize;
   return span.in == span.out && span.scale == 1.0f &&
-         (!crops || (span.roi_start == 0.0f && span.roi_end == 1.0f)) &&
-         attributes.coordinates != ResizeCoordinates::tf_half_pixel_for_nn;
+         (!crops(attributes) || (span.roi_start == 0.0f && span.roi_end == 1.0f)) &&
+         attributes.coordinate_transformation_mode != ResizeCoordinates::tf_half_pixel_for_nn;
 }
 
 std::vector<f32> floats(const Eval& eval, size_t i) {
@@ -139,39 +117,25 @@ std::vector<f32> floats(const Eval& eval, size_t i) {
 
 }  // namespace
 
-ResizeAttributes resize_attributes(const Node& node) {
-  ResizeAttributes attributes;
-  attributes.mode = static_cast<ResizeMode>(choice(node, "mode", "nearest", kModes));
-  attributes.coordinates = static_cast<ResizeCoordinates>(
-      choice(node, "coordinate_transformation_mode", "half_pixel", kCoordinates));
-  attributes.nearest =
-      static_cast<ResizeNearest>(choice(node, "nearest_mode", "round_prefer_floor", kNearest));
-  attributes.cubic_a = node.attrs.f("cubic_coeff_a", -0.75f);
-  attributes.extrapolation_value = node.attrs.f("extrapolation_value", 0.0f);
-  attributes.exclude_outside = node.attrs.i("exclude_outside", 0) != 0;
-  attributes.antialias = node.attrs.i("antialias", 0) != 0;
-  return attributes;
-}
-
 bool resize_moves_elements(const Node& node) {
-  const ResizeAttributes attributes = resize_attributes(node);
-  return attributes.mode == ResizeMode::nearest &&
-         attributes.coordinates != ResizeCoordinates::tf_crop_and_resize;
+  const auto attributes = attributes_of<ResizeAttributes>(node);
+  return attributes.mode == ResizeMode::nearest && !crops(attributes);
 }
 
 Shape resize_shape(const Node& node, const Shape& input, const ResizeParameters& parameters) {
   Shape output;
-  for (const ResizeSpan& span : spans_of(node, input, parameters)) output.push_back(span.out);
+  const auto attributes = attributes_of<ResizeAttributes>(node);
+  for (const ResizeSpan& span : spans_of(attributes, input, parameters)) output.push_back(span.out);
   return output;
 }
 
 ResizeGeometry resize_geometry(const Node& node, const Shape& input,
                                const ResizeParameters& parameters) {
-  const ResizeAttributes attributes = resize_attributes(node);
+  const auto attributes = attributes_of<ResizeAttributes>(node);
   ResizeGeometry geometry;
   geometry.nearest = attributes.mode == ResizeMode::nearest;
   geometry.extrapolation_value = attributes.extrapolation_value;
-  for (const ResizeSpan& span : spans_of(node, input, parameters)) {
+  for (const ResizeSpan& span : spans_of(attributes, input, parameters)) {
     geometry.output.push_back(span.out);
     if (!is_identity(attributes, span)) {
       geometry.axes.push_back(resize_axis(attributes, span));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/attributes/normalization.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/node_parser.h"
 #include "ops/shared/softmax.h"
@@ -6,9 +7,8 @@
 namespace octet {
 
 SoftmaxGeometry softmax_geometry(const Node& node, const Shape& shape) {
-  const bool flatten = node.attrs.i("flatten", 0) != 0;
+  const auto [wanted, flatten] = attributes_of<SoftmaxAttributes>(node);
   // Flattening at axis = rank leaves rows of one element; only the older opsets allow it.
-  const s64 wanted = node.attrs.i("axis", -1);
   if (flatten && wanted == shape.rank()) return {shape.elements(), 1, 1};
   const int axis = normalize_axis(wanted, shape.rank());
   const int end = flatten ? shape.rank() : axis + 1;
@@ -19,9 +19,9 @@ SoftmaxGeometry softmax_geometry(const Node& node, const Shape& shape) {
 void parse_softmax(NodeParser& parser) {
   if (parser.opset >= 13) return;
   const s64 axis = parser.node.attrs.i("axis", 1);
-  parser.node.attrs.set("axis", axis);
+  set_attribute<&SoftmaxAttributes::axis>(parser.node.attrs, axis);
   // Over the last axis alone both meanings agree.
-  if (axis != -1) parser.node.attrs.set("flatten", s64{1});
+  if (axis != -1) set_attribute<&SoftmaxAttributes::flatten>(parser.node.attrs, true);
 }
 
 void infer_softmax(Inference& inference) {

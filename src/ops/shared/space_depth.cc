@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/shared/space_depth.h"
 
-#include <string>
-
 #include "core/check.h"
+#include "ops/attributes/moves.h"
 
 namespace octet {
 
@@ -12,13 +11,9 @@ SpaceDepth space_depth_of(const Node& node, const Shape& input) {
   if (input.rank() != 4) {
     fail(kInvalid, "the input is {}, expected N, C, H, W", to_string(input));
   }
-  const s64 block = node.attrs.i("blocksize");
+  const auto [block, order] = attributes_of<BlocksAttributes>(node);
   if (block < 1) fail(kInvalid, "attribute 'blocksize' is {}, expected at least 1", block);
-  const std::string mode = node.attrs.s("mode", "DCR");
-  if (mode != "DCR" && mode != "CRD") {
-    fail(kInvalid, "attribute 'mode' is '{}', expected DCR or CRD", mode);
-  }
-  return {block, mode == "DCR"};
+  return {block, order == BlockOrder::depth_first};
 }
 
 }  // namespace octet

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "core/check.h"
 #include "core/divide.h"
+#include "ops/attributes/window.h"
 
 namespace octet {
 namespace {
@@ -60,45 +60,34 @@ void check_sizes(const Shape& input, std::span<const s64> kernel) {
   }
 }
 
-enum class AutoPad { notset, valid, same_upper, same_lower };
-
-AutoPad auto_pad_of(const Node& node) {
-  const std::string mode = node.attrs.s("auto_pad", "NOTSET");
-  if (mode == "NOTSET" || mode.empty()) return AutoPad::notset;
-  if (mode == "VALID") return AutoPad::valid;
-  if (mode == "SAME_UPPER") return AutoPad::same_upper;
-  if (mode == "SAME_LOWER") return AutoPad::same_lower;
-  fail(Error::Code::invalid_model,
-       "attribute 'auto_pad' is '{}', expected NOTSET, VALID, SAME_UPPER or SAME_LOWER", mode);
-}
-
 }  // namespace
 
-std::vector<s64> window_attribute(const Node& node, std::string_view name, size_t count, s64 min,
-                                  s64 otherwise) {
-  std::vector<s64> values = node.attrs.ints(name, std::vector<s64>(count, otherwise));
-  if (values.size() != count) {
+std::vector<s64> window_values(std::string_view name, const std::optional<std::vector<s64>>& given,
+                               const WindowList& list) {
+  std::vector<s64> values = given.value_or(std::vector<s64>(list.count, list.otherwise));
+  if (values.size() != list.count) {
     fail(Error::Code::invalid_model, "attribute '{}' has {} values, expected {}", name,
-         values.size(), count);
+         values.size(), list.count);
   }
   for (s64 value : values) {
-    if (value < min || value > kLimit) {
+    if (value < list.min || value > kLimit) {
       fail(Error::Code::invalid_model, "attribute '{}' holds {}, expected a value in [{}, {}]",
-           name, value, min, kLimit);
+           name, value, list.min, kLimit);
     }
   }
   return values;
 }
 
-Window window_of(const Node& node, const Shape& input, std::span<const s64> kernel) {
+Window window_of(const WindowAttributes& attributes, const Shape& input,
+                 std::span<const s64> kernel, bool ceil_mode) {
   check_sizes(input, kernel);
   const size_t rank = kernel.size();
-  const AutoPad mode = auto_pad_of(node);
-  const auto strides = window_attribute(node, "strides", rank, 1, 1);
-  const auto dilations = window_attribute(node, "dilations", rank, 1, 1);
-  const auto pads = mode == AutoPad::notset ? window_attribute(node, "pads", 2 * rank, 0, 0)
-                                            : std::vector<s64>(2 * rank, 0);
-  const bool ceil_mode = node.attrs.i("ceil_mode", 0) != 0;
+  const AutoPad mode = attributes.auto_pad;
+  const auto strides = window_values("strides", attributes.strides, {rank, 1, 1});
+  const auto dilations = window_values("dilations", attributes.dilations, {rank, 1, 1});
+  const auto pads = mode == AutoPad::notset
+                        ? window_values("pads", attributes.pads, {2 * rank, 0, 0})
+                        : std::vector<s64>(2 * rank, 0);
   Window window;
   window.rank = static_cast<int>(rank);
   for (size_t i = 0; i < rank; ++i) {

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "core/types.h"
 #include "graph/graph.h"
@@ -48,13 +51,20 @@ struct Window {
   }
 };
 
-// Reads strides, dilations, pads, auto_pad (and ceil_mode, which only pools have) of a node whose input is
-// [N, C, spatial...]. Throws Error(invalid_model) naming the attribute and its value.
-Window window_of(const Node& node, const Shape& input, std::span<const s64> kernel);
+struct WindowAttributes;  // ops/attributes/window.h
 
-// An ints attribute of exactly `count` values within [min, 2^31); absent: all `otherwise`.
-std::vector<s64> window_attribute(const Node& node, std::string_view name, size_t count, s64 min,
-                                  s64 otherwise);
+// The window over an input [N, C, spatial...]; `ceil_mode` is a pool's. Throws Error(invalid_model) naming the attribute and its value.
+Window window_of(const WindowAttributes& attributes, const Shape& input,
+                 std::span<const s64> kernel, bool ceil_mode = false);
+
+// What a list of an attribute may hold: exactly `count` values from `min` to 2^31; absent, all are `otherwise`.
+struct WindowList {
+  size_t count = 0;
+  s64 min = 0;
+  s64 otherwise = 0;
+};
+std::vector<s64> window_values(std::string_view name, const std::optional<std::vector<s64>>& given,
+                               const WindowList& list);
 
 // Taps k in [first, last) of one axis that read inside the input for output position `o`.
 struct TapRange {

@@ -21,7 +21,7 @@ constexpr s64 kMostTaps = s64{kMostGridTaps} * kMostGridTaps * kMostGridTaps;
 
 struct GridSampleStep {
   void (*sample)(const GridSampleArgs*) = nullptr;
-  GridSampling sampling = {};
+  GridSampleAttributes sampling = {};
   int spatial = 2;
   bool planes = true;  // else the channels of a pixel are adjacent
   s64 batch = 1, channels = 1, points = 1;
@@ -103,7 +103,7 @@ Offer lower_f_grid_sample(const LowerRequest& request) {
   if (x.rank() > 2 + kAxes) return Reject{"the input has more than three axes of positions"};
   if (x.elements() == 0 || y.elements() == 0) return Reject{"the input is empty"};
   GridSampleStep step;
-  step.sampling = grid_sampling(request.node);
+  step.sampling = attributes_of<GridSampleAttributes>(request.node);
   step.spatial = x.rank() - 2;
   step.planes = x.rank() != 4 || request.layouts[0] != Layout::nhwc;
   step.batch = x[0];

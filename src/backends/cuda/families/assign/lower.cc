@@ -7,6 +7,7 @@
 #include "backends/cuda/families/assign/spec.h"
 #include "backends/cuda/lower/step.h"
 #include "octet/error.h"
+#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/element_offsets.h"
 #include "ops/shared/indexing.h"
@@ -25,7 +26,7 @@ struct AssignStep {
 
 std::string read(const LowerRequest& request, std::vector<s64>& ids, AssignStep& step) {
   constexpr s64 kMost = std::numeric_limits<s32>::max();
-  if (scatter_reduction(request.node) != ScatterReduction::none)
+  if (attribute_of<&ScatterAttributes::reduction>(request.node) != ScatterReduction::none)
     return "updates are combined with what is there";
   if (!read_constant_ints(request, kIds, ids)) return "the indices are not constant";
   if (const Tensor* x = request.constant(kX)) step.x = *x;
@@ -117,7 +118,7 @@ Offer lower_scatter_elements(const LowerRequest& request) {
   std::vector<s64> ids;
   if (std::string reason = read(request, ids, step); !reason.empty()) return Reject{reason};
   const Shape& x = request.inputs[kX].shape;
-  const int axis = normalize_axis(request.node.attrs.i("axis", 0), x.rank());
+  const int axis = normalize_axis(attribute_of<&AxisAttributes::axis>(request.node), x.rank());
   try {
     set_table(step, element_offsets(x, step.indices.shape(), ids, axis));
   } catch (const Error&) {
