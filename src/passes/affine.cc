@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/affine.h"
 
+#include "ops/attributes/activation.h"
+#include "ops/attributes/window.h"
 #include "ops/shared/axes.h"
 #include "passes/match.h"
 
@@ -24,13 +26,13 @@ ChannelOrder channel_order(const Node& product, const Shape& w) {
   const size_t all = size(0);
   if (is_op(product, "Conv")) return {static_cast<size_t>(w[0]), size(1), all};
   if (is_op(product, "MatMul")) return {static_cast<size_t>(w[1]), 1, all};
-  const size_t groups = static_cast<size_t>(product.attrs.i("group", 1));
+  const size_t groups = static_cast<size_t>(conv_groups(product));
   return {static_cast<size_t>(w[1]), size(2), all / groups};
 }
 
 s64 output_channels(const Node& product, const Shape& w) {
   if (is_op(product, "Conv")) return w[0];
-  return is_op(product, "MatMul") ? w[1] : w[1] * product.attrs.i("group", 1);
+  return is_op(product, "MatMul") ? w[1] : w[1] * conv_groups(product);
 }
 
 }  // namespace
@@ -44,7 +46,7 @@ bool takes_affine(const Graph& graph, const Node& product, size_t channels) {
   if (rows ? w.shape.rank() != 2 : w.shape.rank() < 3) return false;
   return w.shape.elements() > 0 &&
          output_channels(product, w.shape) == static_cast<s64>(channels) &&
-         product.input(3) == kNoValue && product.attrs.s("activation", "").empty();
+         product.input(3) == kNoValue && !has_activation(product);
 }
 
 int output_channel_axis(const Graph& graph, const Node& product) {

@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "ops/attributes/attention.h"
+#include "ops/attributes/moves.h"
+#include "ops/attributes/reduction.h"
 #include "ops/shared/attention.h"
 #include "passes/node_rewriter.h"
 
@@ -28,9 +31,8 @@ class AttentionRewriter : public NodeRewriter {
   };
 
   bool is_plain() const {
-    const Attrs& attrs = node().attrs;
-    const bool windows =
-        attrs.i("left_window_size", -1) >= 0 || attrs.i("right_window_size", -1) >= 0;
+    const auto attributes = attributes_of<AttentionAttributes>(node());
+    const bool windows = attributes.left_window_size >= 0 || attributes.right_window_size >= 0;
     return !windows && node().input(kAttentionNonpad) == kNoValue && node().outputs.size() <= 3 &&
            mask_fits();
   }
@@ -52,21 +54,20 @@ class AttentionRewriter : public NodeRewriter {
     return keys == now + before[kLengthAxis];
   }
 
-  std::optional<Heads> heads_of(AttentionInput i, const char* attribute) const {
+  std::optional<Heads> heads_of(AttentionInput i, s64 heads) const {
     const TensorType& type = graph_.value(node().inputs[i]).type;
     const Shape& shape = type.shape;
     if (type.dtype != Dtype::f32 || shape.is_unknown()) return {};
     if (shape.rank() == 4 && shape[1] > 0 && shape[3] > 0) return Heads{shape[1], shape[3]};
-    const s64 heads = node().attrs.i(attribute, 0);
     if (shape.rank() != 3 || heads < 1 || shape[2] < heads) return {};
     return Heads{heads, shape[2] / heads, true};
   }
 
   bool read() override {
     if (!is_plain()) return false;
-    const auto q = heads_of(kAttentionQ, "q_num_heads");
-    const auto k = heads_of(kAttentionK, "kv_num_heads");
-    const auto v = heads_of(kAttentionV, "kv_num_heads");
+    const auto [q_heads, kv_heads] = attributes_of<HeadsAttributes>(node());
+    const auto q = heads_of(kAttentionQ, q_heads);
+    const auto k = heads_of(kAttentionK, kv_heads), v = heads_of(kAttentionV, kv_heads);
     if (!q || !k || !v) return false;
     q_ = *q, k_ = *k, v_ = *v;
     return true;
@@ -77,7 +78,7 @@ class AttentionRewriter : public NodeRewriter {
     const ValueId k = with_past(kAttentionK, k_, kAttentionPastK, kPresentK);
     const ValueId v = with_past(kAttentionV, v_, kAttentionPastV, kPresentV);
     const f32 usual = 1.0f / std::sqrt(static_cast<f32>(q_.size));
-    q = add("Mul", {q, scalar(node().attrs.f("scale", usual))});
+    q = add("Mul", {q, scalar(attribute_of<&AttentionAttributes::scale>(node()).value_or(usual))});
     ValueId scores = add("MatMul", {grouped(q, q_.size), transposed(k, {0, 1, 3, 2})});
     scores = masked(capped(of_heads(scores, 0)), q, k);
     ValueId shares = add("Softmax", {scores}, axis(-1));
@@ -109,7 +110,7 @@ class AttentionRewriter : public NodeRewriter {
   }
 
   ValueId capped(ValueId scores) {
-    const f32 cap = node().attrs.f("softcap", 0.0f);
+    const f32 cap = attribute_of<&AttentionAttributes::softcap>(node());
     if (cap <= 0.0f) return scores;
     const ValueId parts = add("Div", {scores, scalar(cap)});
     scores = add("Tanh", {parts});
@@ -117,7 +118,7 @@ class AttentionRewriter : public NodeRewriter {
   }
 
   ValueId masked(ValueId scores, ValueId q, ValueId k) {
-    causal_ = node().attrs.i("is_causal", 0) != 0 ? causal(q, k) : kNoValue;
+    causal_ = attribute_of<&AttentionAttributes::is_causal>(node()) ? causal(q, k) : kNoValue;
     if (causal_ != kNoValue) scores = add("Add", {scores, causal_});
     const ValueId mask = node().input(kAttentionMask);
     if (mask == kNoValue) return scores;
@@ -140,8 +141,8 @@ class AttentionRewriter : public NodeRewriter {
 
   ValueId length(ValueId id) {
     Attrs attrs;
-    attrs.set("start", s64{kLengthAxis});
-    attrs.set("end", s64{kLengthAxis + 1});
+    set_attribute<&ShapeAttributes::start>(attrs, kLengthAxis);
+    set_attribute<&ShapeAttributes::end>(attrs, kLengthAxis + 1);
     return add("Shape", {id}, attrs);
   }
 
@@ -160,7 +161,7 @@ class AttentionRewriter : public NodeRewriter {
     if (graph_.value(mask).type.dtype == Dtype::boolean) bias = add("Where", {mask, zero, hidden});
     if (causal_ != kNoValue) bias = add("Add", {causal_, bias});
     Attrs keep;
-    keep.set("keepdims", s64{1});
+    set_attribute<&ReduceAttributes::keepdims>(keep, true);
     const ValueId most = add("ReduceMax", {bias, add_list("axes", {-1})}, keep);
     const ValueId test = add("Equal", {most, hidden});
     return add("Where", {test, zero, scalar(std::numeric_limits<f32>::quiet_NaN())});
@@ -185,7 +186,7 @@ class AttentionRewriter : public NodeRewriter {
 
   static Attrs axis(s64 at) {
     Attrs attrs;
-    attrs.set("axis", at);
+    set_attribute<&AxisAttributes::axis>(attrs, at);
     return attrs;
   }
 

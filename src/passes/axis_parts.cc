@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "graph/op_traits.h"
+#include "ops/attributes/moves.h"
 #include "passes/match.h"
 
 namespace octet {
@@ -54,7 +55,7 @@ bool AxisParts::move(const Graph& graph, const Node& node) {
   }
   std::vector<s64> perm;
   for (s64 i = rank(); i-- > 0;) perm.push_back(i);
-  perm = node.attrs.ints("perm", perm);
+  perm = attribute_of<&TransposeAttributes::perm>(node).value_or(perm);
   if (perm.size() != axes_.size()) return false;
   std::vector<Axis> turned;
   for (const s64 axis : perm) turned.push_back(axes_[static_cast<size_t>(axis)]);

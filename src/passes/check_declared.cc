@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "graph/bodies.h"
 #include "graph/op_def.h"
 #include "graph/op_traits.h"
 #include "graph/propagate.h"
@@ -102,9 +103,7 @@ class Walk {
 
  private:
   void check_bodies(const Node& node, const SampledTypes& types) {
-    for (const std::string_view name : node.op->traits->bodies) {
-      if (!node.attrs.has(name)) continue;
-      const GraphPtr body = node.attrs.graph(name);
+    for (const auto& [name, body] : bodies_of(node)) {
       const std::optional<SampledTypes> inside = types_in(*body, node, types);
       if (!inside) continue;
       try {

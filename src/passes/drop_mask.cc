@@ -6,6 +6,8 @@
 #include <unordered_map>
 
 #include "graph/op_traits.h"
+#include "ops/attributes/activation.h"
+#include "ops/attributes/moves.h"
 #include "passes/elementwise.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -49,8 +51,7 @@ class MaskDropper {
 
   // Zeros change nothing but the sign of a zero, which Softmax does not see.
   ValueId summand(const Node& add) {
-    if (!add.attrs.s("activation", "").empty() || !feeds_softmax_alone(add.outputs[0]))
-      return kNoValue;
+    if (has_activation(add) || !feeds_softmax_alone(add.outputs[0])) return kNoValue;
     for (size_t side = 0; side < 2; ++side) {
       const std::optional<Tensor> mask = uniform(add.inputs[side], 0);
       if (mask && mask->dtype() == Dtype::f32 && mask->as<f32>()[0] == 0.0f)
@@ -94,7 +95,8 @@ class MaskDropper {
   std::optional<Tensor> of_node(const Node& node, int depth) {
     if (node.outputs.size() != 1) return {};
     if (is_op(node, "ConstantOfShape"))
-      return of_constant(node.attrs.tensor("value").value_or(Tensor::scalar(0.0f)));
+      return of_constant(
+          attribute_of<&ConstantOfShapeAttributes::value>(node).value_or(Tensor::scalar(0.0f)));
     const bool repeats = is_op(node, "Expand");
     if (repeats || node.op->traits->permutes) return uniform(node.inputs[0], depth + 1);
     if (!is_elementwise(node)) return {};

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/attributes/products.h"
 #include "ops/shared/einsum_terms.h"
 #include "passes/node_rewriter.h"
 
@@ -63,7 +64,7 @@ class EinsumRewriter : public NodeRewriter {
   // Fills a_, b_ and result_; weights on the left change sides.
   bool read() override {
     const std::vector<ValueId>& inputs = node().inputs;
-    EinsumTerms terms = einsum_terms(node().attrs.s("equation", ""));
+    EinsumTerms terms = einsum_terms(attribute_of<&EinsumAttributes::equation>(node()));
     if (inputs.size() != 2 || terms.operands.size() != 2 || !terms.has_result) return false;
     name_hidden_axes(terms);
     a_ = {inputs[0], terms.operands[0]}, b_ = {inputs[1], terms.operands[1]};
@@ -73,7 +74,7 @@ class EinsumRewriter : public NodeRewriter {
   }
 
   void name_hidden_axes(EinsumTerms& terms) const {
-    const std::string letters = unused_letters(node().attrs.s("equation", ""));
+    const std::string letters = unused_letters(attribute_of<&EinsumAttributes::equation>(node()));
     s64 most = 0;
     for (size_t i = 0; i < terms.operands.size(); ++i) {
       std::string& term = terms.operands[i];

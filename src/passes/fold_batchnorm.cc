@@ -8,6 +8,9 @@
 #include <limits>
 #include <optional>
 
+#include "ops/attributes/codes.h"
+#include "ops/attributes/normalization.h"
+#include "ops/attributes/window.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
 #include "passes/affine.h"
@@ -27,7 +30,7 @@ bool read_affine(const Graph& graph, const Node& norm, Affine& affine) {
   }
   const auto scale = parts[0]->as<f32>(), bias = parts[1]->as<f32>(), mean = parts[2]->as<f32>(),
              var = parts[3]->as<f32>();
-  const f64 epsilon = static_cast<f64>(norm.attrs.f("epsilon", 1e-5f));
+  const f64 epsilon = static_cast<f64>(attribute_of<&NormAttributes::epsilon>(norm));
   for (size_t c = 0; c < scale.size(); ++c) {
     const f64 factor = static_cast<f64>(scale[c]) / std::sqrt(static_cast<f64>(var[c]) + epsilon);
     affine.scale.push_back(factor);
@@ -168,8 +171,8 @@ class Folder {
                            [](f64 factor) { return static_cast<f32>(factor); });
     norm.op = find_op("Conv");
     norm.attrs = {};
-    norm.attrs.set("group", channels);
-    norm.attrs.set("kernel_shape", std::vector<s64>{1, 1});
+    set_attribute<&ConvAttributes::group>(norm.attrs, channels);
+    set_attribute<&ConvAttributes::kernel_shape>(norm.attrs, {1, 1});
     norm.inputs = {norm.inputs[0], graph_.add_constant(name + ".factors", std::move(factors)),
                    graph_.add_constant(name + ".shifts", folded_bias(nullptr, affine))};
   }
@@ -204,7 +207,7 @@ class Folder {
     Node dq = *producer_of(graph_, uses_, conv.inputs[1]);
     const TensorType type = graph_.value(dq.outputs[0]).type;
     dq.name += "_folded";
-    dq.attrs.set("axis", s64{0});
+    set_attribute<&ScaleAttributes::axis>(dq.attrs, 0);
     dq.inputs = {
         graph_.add_constant(dq.name + ".codes", weights.codes),
         graph_.add_constant(dq.name + ".scales", Tensor::of<f32>({type.shape[0]}, weights.scales))};

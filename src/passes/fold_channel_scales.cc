@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/op_traits.h"
+#include "ops/attributes/window.h"
 #include "ops/quantized/epilogue.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -77,7 +78,7 @@ class ScaleFolder {
       channels_ = {depth, depth, w[w.rank() - 1], 1};
       return depth > 1;
     }
-    const s64 groups = std::max<s64>(1, product.attrs.i("group", 1));
+    const s64 groups = conv_groups(product);
     s64 taps = 1;
     for (int i = 2; i < w.rank(); ++i) taps *= w[i];
     channels_ = {w[1] * groups, w[1], taps, w[0] / groups};

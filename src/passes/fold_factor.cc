@@ -7,6 +7,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "ops/attributes/activation.h"
+#include "ops/attributes/moves.h"
 #include "passes/affine.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -49,7 +51,7 @@ class FactorFolder {
     const ValueId id = mul.inputs[side];
     const Tensor* factor = graph_.constant_input(mul, 1 - side);
     if (factor == nullptr || factor->dtype() != Dtype::f32) return true;
-    if (!mul.attrs.s("activation", "").empty() || !keeps_shape(mul, side)) return true;
+    if (has_activation(mul) || !keeps_shape(mul, side)) return true;
     const Moved moved = moved_product(id);
     if (moved.product == nullptr) return true;
     const std::optional<Affine> affine = affine_of(*factor, moved, shape_of(id).rank(), divides);
@@ -92,8 +94,10 @@ class FactorFolder {
   }
 
   static int axis_behind(const Node& mover, int axis) {
-    if (axis < 0 || !is_op(mover, "Transpose") || !mover.attrs.has("perm")) return -1;
-    const std::vector<s64> perm = mover.attrs.ints("perm");
+    if (axis < 0 || !is_op(mover, "Transpose")) return -1;
+    const auto given = attribute_of<&TransposeAttributes::perm>(mover);
+    if (!given) return -1;
+    const std::vector<s64>& perm = *given;
     const auto at = std::ranges::find(perm, axis);
     return at == perm.end() ? -1 : static_cast<int>(at - perm.begin());
   }

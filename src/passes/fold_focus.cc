@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "ops/attributes/moves.h"
+#include "ops/attributes/window.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
 #include "ops/shared/axes.h"
@@ -92,15 +94,13 @@ class Focus {
   }
 
   bool fits(const Node& conv) const {
-    const auto ones = [&](const char* name) {
-      const std::vector<s64> values = conv.attrs.ints(name, {1, 1});
-      return values == std::vector<s64>{1, 1};
-    };
+    const std::vector<s64> ones{1, 1};
+    const auto window = attributes_of<ConvAttributes>(conv);
     const Tensor* weights = graph_.constant_input(conv, kProductWeights);
     return weights != nullptr && weights->dtype() == Dtype::s8 && weights->shape().rank() == 4 &&
-           conv.attrs.i("group", 1) == 1 && ones("strides") && ones("dilations") &&
-           conv.attrs.s("auto_pad", "NOTSET") == "NOTSET" &&
-           conv.attrs.ints("pads", {0, 0, 0, 0}).size() == 4;
+           window.group == 1 && window.strides.value_or(ones) == ones &&
+           window.dilations.value_or(ones) == ones && window.auto_pad == AutoPad::notset &&
+           (!window.pads || window.pads->size() == 4);
   }
 
   void fold(const Uses& uses, Node& conv) {
@@ -129,7 +129,7 @@ class Focus {
 
   std::optional<Joined> of_slices(const Uses& uses, const Node& concat, s64 channels) {
     if (concat.inputs.size() != 4 || shape_of(concat.outputs[0]).rank() != 4 ||
-        normalize_axis(concat.attrs.i("axis"), 4) != 1)
+        normalize_axis(attribute_of<&AxisAttributes::axis>(concat), 4) != 1)
       return std::nullopt;
     Joined joined{.earlier = concat};
     joined.earlier.origins.clear();
@@ -154,7 +154,7 @@ class Focus {
       const std::optional<std::vector<s64>> indices = ints(last, 1);
       const bool of_channels = shape_of(last.outputs[0]).rank() == 4 &&
                                shape_of(last.inputs[0]).rank() == 4 &&
-                               normalize_axis(last.attrs.i("axis", 0), 4) == 1;
+                               normalize_axis(attribute_of<&AxisAttributes::axis>(last), 4) == 1;
       blocks = producer_of(graph_, uses, last.inputs[0]);
       if (!indices || !of_channels || only_reader(graph_, uses, last.inputs[0]) == nullptr)
         return std::nullopt;
@@ -187,11 +187,13 @@ class Focus {
     Node node = conv;
     node.inputs[kProductX] = joined.image;
     node.inputs[kProductWeights] = graph_.add_constant(graph_.value(old).name + ".wide", weights);
-    std::vector<s64> pads = conv.attrs.ints("pads", {0, 0, 0, 0});
+    std::vector<s64> pads =
+        attribute_of<&ConvAttributes::pads>(conv).value_or(std::vector<s64>(4, 0));
     for (s64& pad : pads) pad *= 2;
-    node.attrs.set("pads", pads);
-    node.attrs.set("strides", std::vector<s64>{2, 2});
-    node.attrs.set("kernel_shape", std::vector<s64>{weights.shape()[2], weights.shape()[3]});
+    set_attribute<&ConvAttributes::pads>(node.attrs, pads);
+    set_attribute<&ConvAttributes::strides>(node.attrs, {2, 2});
+    set_attribute<&ConvAttributes::kernel_shape>(node.attrs,
+                                                 {weights.shape()[2], weights.shape()[3]});
     replace_fused(conv, std::move(node), joined.earlier);
   }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/attributes/activation.h"
+#include "ops/attributes/codes.h"
 #include "ops/quantized/epilogue.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -15,7 +17,7 @@ namespace {
 // What the node multiplies its input 0 (or, of a Mul, the other) by, when it is one positive number; else 0.
 f64 factor_of(const Graph& graph, const Node& node, size_t& input) {
   const bool divides = is_op(node, "Div");
-  if ((!divides && !is_op(node, "Mul")) || !node.attrs.s("activation", "").empty()) return 0;
+  if ((!divides && !is_op(node, "Mul")) || has_activation(node)) return 0;
   input = !divides && graph.is_constant(node.inputs[0]) ? 1 : 0;
   const std::optional<f32> factor = scalar_constant(graph, node.inputs[1 - input]);
   if (!factor || !(*factor > 0.0f) || !std::isfinite(*factor)) return 0;
@@ -32,8 +34,8 @@ bool is_power_of_two(f64 factor) {
 
 bool takes_factor(const Graph& graph, const Node& product) {
   if (!product.op->traits->product_epilogue) return false;
-  if (product.attrs.s("output_dtype", "u8") != "f32") return false;
-  return product.attrs.s("activation", "").empty() && product.input(kProductResidual) == kNoValue &&
+  if (attribute_of<&OutputCodesAttributes::output_dtype>(product) != Dtype::f32) return false;
+  return !has_activation(product) && product.input(kProductResidual) == kNoValue &&
          graph.is_constant(product.input(kProductMultiplier));
 }
 

@@ -4,6 +4,8 @@
 #include <limits>
 #include <optional>
 
+#include "ops/attributes/activation.h"
+#include "ops/attributes/functions.h"
 #include "ops/shared/activation.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -22,9 +24,9 @@ bool takes_activation(const Node& node) {
 
 // clip(clip(x, a, b), c, d) has the ends of the first, clipped by the second.
 void set_bounds(const Activation& before, f32 low, f32 high, Attrs& attrs) {
-  attrs.set("activation", std::string("clip"));
-  attrs.set("activation_min", std::clamp(before.min, low, high));
-  attrs.set("activation_max", std::clamp(before.max, low, high));
+  set_attribute<&ActivationAttributes::activation>(attrs, Activation::Kind::clip);
+  set_attribute<&ActivationAttributes::activation_min>(attrs, std::clamp(before.min, low, high));
+  set_attribute<&ActivationAttributes::activation_max>(attrs, std::clamp(before.max, low, high));
 }
 
 bool set_clip(const Graph& graph, const Node& clip, const Activation& before, Attrs& attrs) {
@@ -45,12 +47,13 @@ bool set_activation(const Graph& graph, const Node& node, const Activation& befo
   const bool first = before.kind == Activation::Kind::none;
   if (is_op(node, "Relu")) {
     if (!first) set_bounds(before, 0.0f, kInfinity, attrs);
-    if (first) attrs.set("activation", std::string("relu"));
+    if (first) set_attribute<&ActivationAttributes::activation>(attrs, Activation::Kind::relu);
     return true;
   }
   if (is_op(node, "LeakyRelu")) {
-    attrs.set("activation", std::string("leaky_relu"));
-    attrs.set("activation_alpha", node.attrs.f("alpha", 0.01f));
+    set_attribute<&ActivationAttributes::activation>(attrs, Activation::Kind::leaky_relu);
+    set_attribute<&ActivationAttributes::activation_alpha>(
+        attrs, attribute_of<&LeakyReluAttributes::alpha>(node));
     return first;
   }
   return is_op(node, "Clip") && set_clip(graph, node, before, attrs);
@@ -67,7 +70,7 @@ void fuse_activation(Graph& graph, Rewrites& rewrites) {
     if (only_reader(graph, uses, node.inputs[0]) == nullptr) continue;
     Node fused = *before;
     if (!set_activation(graph, node, activation_of(*before), fused.attrs)) continue;
-    if (is_op(fused, "Add") && fused.attrs.s("activation", "") == "leaky_relu") continue;
+    if (is_op(fused, "Add") && activation_of(fused).kind == Activation::Kind::leaky_relu) continue;
     if (graph.value(node.outputs[0]).type.dtype != Dtype::f32 || !rewrites.allow()) continue;
     replace_fused(node, std::move(fused), *before);
   }

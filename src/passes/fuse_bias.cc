@@ -2,6 +2,7 @@
 // Add of a constant per output channel after a bias-less Conv or MatMul becomes its bias.
 #include <optional>
 
+#include "ops/attributes/activation.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -26,7 +27,7 @@ const Tensor* constant_weights(Graph& graph, const Uses& uses, const Node& node)
 
 bool takes_bias(const Node& node) {
   return node.op->traits->integer_product != nullptr && node.input(2) == kNoValue &&
-         node.input(3) == kNoValue && node.attrs.s("activation", "").empty();
+         node.input(3) == kNoValue && !has_activation(node);
 }
 
 std::optional<Tensor> bias_for(const Node& node, const Tensor* w, const Tensor& addend) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "ops/attributes/functions.h"
 #include "ops/registry.h"
 #include "passes/chain.h"
 #include "passes/pass.h"
@@ -106,7 +107,7 @@ void fuse_gelu(Graph& graph, Rewrites& rewrites) {
     if (gate.x == kNoValue || !rewrites.allow()) continue;
     Node fused;
     fused.op = find_op("Gelu");
-    if (gate.by_tanh) fused.attrs.set("approximate", std::string("tanh"));
+    if (gate.by_tanh) set_attribute<&GeluAttributes::approximate>(fused.attrs, GeluForm::tanh);
     chain.fuse(mul, gate.x, std::move(fused));
   }
 }

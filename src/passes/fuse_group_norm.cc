@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "ops/attributes/normalization.h"
 #include "ops/registry.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -71,7 +72,7 @@ class GroupNormFuser {
     if (constant == nullptr || constant->dtype() != Dtype::f32) return {};
     const auto values = constant->as<f32>();
     if (is_op(norm, "InstanceNormalization")) return std::vector<f32>(values.begin(), values.end());
-    const s64 axis = norm.attrs.i("axis", -1);
+    const s64 axis = attribute_of<&RowNormAttributes::axis>(norm);
     const bool all = (axis < 0 ? axis + shape.rank() : axis) == 2 && !values.empty();
     if (!all || std::ranges::any_of(values, [&](f32 v) { return v != values[0]; })) return {};
     return std::vector<f32>(count, values[0]);
@@ -127,8 +128,9 @@ class GroupNormFuser {
     node.decision = last->decision;
     node.inputs = {groups.split->inputs[0], graph_.add_constant(last->name + ".scale", scale),
                    graph_.add_constant(last->name + ".bias", bias)};
-    node.attrs.set("num_groups", static_cast<s64>(groups.scale.size()));
-    node.attrs.set("epsilon", groups.norm->attrs.f("epsilon", 1e-5f));
+    set_attribute<&GroupNormAttributes::num_groups>(node.attrs, std::ssize(groups.scale));
+    set_attribute<&NormAttributes::epsilon>(node.attrs,
+                                            attribute_of<&NormAttributes::epsilon>(*groups.norm));
     node.outputs = last->outputs;
     for (const Node* earlier : seen) append_origins(node, *earlier);
     append_origins(node, *last);

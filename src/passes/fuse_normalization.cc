@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "graph/op_traits.h"
+#include "ops/attributes/moves.h"
+#include "ops/attributes/normalization.h"
+#include "ops/attributes/reduction.h"
 #include "ops/registry.h"
 #include "ops/shared/axes.h"
 #include "passes/match.h"
@@ -131,7 +134,7 @@ class NormalizationMatcher {
     const Node* mean = produced_by(id, "ReduceMean");
     const Shape& shape = graph_.value(x).type.shape;
     if (mean == nullptr || mean->inputs[0] != x || shape.is_unknown()) return {};
-    if (mean->attrs.i("keepdims", 1) == 0) return {};
+    if (!attribute_of<&ReduceAttributes::keepdims>(*mean)) return {};
     const Tensor* given = graph_.constant_input(*mean, 1);
     if (given == nullptr || given->dtype() != Dtype::s64 || given->elements() == 0) return {};
     std::vector<int> axes;
@@ -258,8 +261,8 @@ class NormalizationFuser {
     } else {
       norm.op = find_op("RMSNormalization");
     }
-    norm.attrs.set("epsilon", core.epsilon);
-    if (form == Form::rows) norm.attrs.set("axis", s64{core.axes[0]});
+    set_attribute<&NormAttributes::epsilon>(norm.attrs, core.epsilon);
+    if (form == Form::rows) set_attribute<&RowNormAttributes::axis>(norm.attrs, core.axes[0]);
     norm.decision = place.decision;
     collect_origins(core.x, place, norm.origins);
     append_origins(norm, place);
@@ -283,12 +286,12 @@ class NormalizationFuser {
     Node after = node_beside(norm, find_op("Transpose"), norm.name + "_channels_first", {});
     const Shape s = graph_.value(x).type.shape;
     const TensorType type{Dtype::f32, Shape{s[0], s[2], s[3], s[1]}};
-    before.attrs.set("perm", std::vector<s64>{0, 2, 3, 1});
+    set_attribute<&TransposeAttributes::perm>(before.attrs, {0, 2, 3, 1});
     before.outputs = {graph_.add_value(before.name, type)};
-    norm.attrs.set("axis", s64{3});
+    set_attribute<&RowNormAttributes::axis>(norm.attrs, 3);
     norm.inputs[0] = before.outputs[0];
     norm.outputs = {graph_.add_value(norm.name + ".rows", type)};
-    after.attrs.set("perm", std::vector<s64>{0, 3, 1, 2});
+    set_attribute<&TransposeAttributes::perm>(after.attrs, {0, 3, 1, 2});
     after.inputs = {norm.outputs[0]};
     after.outputs = {result};
     edit_.insert_before(at, std::move(before));

@@ -68,7 +68,7 @@ class PluginFuser {
       form.outputs.push_back(std::move(*port));
     }
     fused.op = &op_.codes;
-    fused.attrs.erase("octet.combination");
+    forget_choice(fused);
     write_codes(fused, form);
     if (fused.decision.precision == Precision::none)
       fused.decision = {Precision::int8, ReasonCode::qdq_in_model,
@@ -217,8 +217,7 @@ void fuse_plugin(Graph& graph, Rewrites& rewrites) {
     const bool own = node.decision.precision == Precision::none && op->declaration.quantizable();
     if (chosen == nullptr && own) chosen = of_model(graph, uses, node);
     if (chosen != nullptr && !rewrites.allow()) break;
-    if (chosen == nullptr || !PluginFuser(graph, uses, edit, n).run(*chosen))
-      node.attrs.erase("octet.combination");
+    if (chosen == nullptr || !PluginFuser(graph, uses, edit, n).run(*chosen)) forget_choice(node);
   }
   edit.apply();
 }

@@ -3,6 +3,7 @@
 // The operator's own file builds it (OpDef::quant); why it could not is kept as the node's reason.
 #include <optional>
 
+#include "ops/attributes/activation.h"
 #include "ops/quantized/quantize_product.h"
 #include "ops/quantized/zero_points.h"
 #include "passes/match.h"
@@ -35,7 +36,7 @@ const Node* clamp_behind(Graph& graph, const Uses& uses, const Node& node) {
 // With the Relu's result for its own; nobody runs it.
 Node with_clamp(const Node& node, const Node& relu) {
   Node clamped = node;
-  clamped.attrs.set("activation", std::string("relu"));
+  set_attribute<&ActivationAttributes::activation>(clamped.attrs, Activation::Kind::relu);
   clamped.outputs = relu.outputs;
   append_origins(clamped, relu);
   return clamped;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conv followed by Add of a tensor of the same shape takes it as its residual input: one rounding instead of two
 // (docs/numerics.md section 4). MatMul is left alone: a transformer's residual stream feeds normalizations in f32.
+#include "ops/attributes/activation.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -13,8 +14,7 @@ bool takes_residual(Graph& graph, const Uses& uses, const Node& add, size_t side
   if (only_reader(graph, uses, add.inputs[side]) == nullptr) return false;
   const ValueId residual = add.inputs[1 - side];
   if (graph.is_constant(residual) || residual == add.inputs[side]) return false;
-  return conv->attrs.s("activation", "").empty() &&
-         graph.value(residual).type == graph.value(add.inputs[side]).type;
+  return !has_activation(*conv) && graph.value(residual).type == graph.value(add.inputs[side]).type;
 }
 
 }  // namespace
@@ -22,7 +22,7 @@ bool takes_residual(Graph& graph, const Uses& uses, const Node& add, size_t side
 void fuse_residual(Graph& graph, Rewrites& rewrites) {
   const Uses& uses = rewrites.uses(graph);
   for (Node& add : graph.nodes) {
-    if (!is_op(add, "Add") || !add.attrs.s("activation", "").empty()) continue;
+    if (!is_op(add, "Add") || has_activation(add)) continue;
     // Of two convolutions the later one takes the other's result.
     const bool later_first = uses.producer(add.inputs[0]) > uses.producer(add.inputs[1]);
     const size_t order[2] = {later_first ? 0u : 1u, later_first ? 1u : 0u};

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/attributes/moves.h"
 #include "ops/registry.h"
 #include "ops/shared/axes.h"
 #include "passes/match.h"
@@ -35,7 +36,7 @@ bool turns_channels(const Node& transpose, int rank) {
   std::vector<s64> perm(static_cast<size_t>(rank));
   std::iota(perm.begin(), perm.end(), s64{0});
   std::swap(perm[1], perm[2]);
-  return transpose.attrs.ints("perm", {}) == perm;
+  return attribute_of<&TransposeAttributes::perm>(transpose) == perm;
 }
 
 void take_origins(Node& node, const Node& earlier) {
@@ -91,7 +92,7 @@ class Shuffles {
     node.op = find_op("GatherChannels");
     node.inputs = {first->inputs[0]};
     node.attrs = Attrs();
-    node.attrs.set("channels", std::move(channels));
+    set_attribute<&GatherChannelsAttributes::channels>(node.attrs, std::move(channels));
     earlier.origins.insert(earlier.origins.end(), transpose->origins.begin(),
                            transpose->origins.end());
     replace_fused(last, std::move(node), earlier);
@@ -119,8 +120,8 @@ class Shuffles {
   }
 
   bool pieces_fit(const Node& split, const Node& gather) const {
-    if (normalize_axis(split.attrs.i("axis", 0), 4) != 1) return false;
-    auto left = static_cast<s64>(gather.attrs.ints("channels").size());
+    if (normalize_axis(attribute_of<&AxisAttributes::axis>(split), 4) != 1) return false;
+    auto left = static_cast<s64>(attribute_of<&GatherChannelsAttributes::channels>(gather).size());
     for (ValueId id : split.outputs) {
       if (id == kNoValue || shape_of(id).rank() != 4) return false;
       const s64 count = shape_of(id)[1];
@@ -131,13 +132,13 @@ class Shuffles {
   }
 
   void add_pieces(const Node& split, const Node& gather, std::vector<Node>& nodes) const {
-    const std::vector<s64> channels = gather.attrs.ints("channels");
+    const std::vector<s64> channels = attribute_of<&GatherChannelsAttributes::channels>(gather);
     auto from = channels.begin();
     for (size_t i = 0; i < split.outputs.size(); ++i) {
       const s64 count = shape_of(split.outputs[i])[1];
       Node piece = gather;
       piece.outputs = {split.outputs[i]};
-      piece.attrs.set("channels", std::vector<s64>(from, from + count));
+      set_attribute<&GatherChannelsAttributes::channels>(piece.attrs, {from, from + count});
       from += count;
       piece.name = split.outputs.size() == 1 ? split.name : fmt::format("{}.{}", split.name, i);
       if (i > 0) piece.origins.clear();
@@ -165,7 +166,7 @@ class Shuffles {
     const std::span<const u32> readers = uses.consumers(concat.outputs[0]);
     if (uses.is_output(concat.outputs[0]) || readers.empty()) return false;
     if (concat.inputs.size() > kMaxInputs || shape_of(concat.outputs[0]).rank() != 4) return false;
-    if (normalize_axis(concat.attrs.i("axis"), 4) != 1) return false;
+    if (normalize_axis(attribute_of<&AxisAttributes::axis>(concat), 4) != 1) return false;
     if (std::ranges::any_of(concat.inputs, [&](ValueId id) { return graph_.is_constant(id); }))
       return false;
     return std::ranges::all_of(readers, [&](u32 i) { return is_gather(graph_.nodes[i]); });

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "core/rounding.h"
+#include "ops/attributes/normalization.h"
+#include "ops/attributes/reduction.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
 #include "passes/chain.h"
@@ -57,7 +59,8 @@ class SoftmaxMatcher {
   std::optional<int> lone_axis(const Node& reduce, const Shape& shape) const {
     if (shape.is_unknown() || shape.rank() == 0) return {};
     if (reduce.input(1) == kNoValue) {
-      const bool all = shape.rank() == 1 && reduce.attrs.i("noop_with_empty_axes", 0) == 0;
+      const bool all =
+          shape.rank() == 1 && !attribute_of<&ReduceAttributes::noop_with_empty_axes>(reduce);
       return all ? std::optional(0) : std::nullopt;
     }
     const Tensor* given = graph_.constant_input(reduce, 1);
@@ -231,7 +234,7 @@ void fuse_softmax(Graph& graph, Rewrites& rewrites) {
     if (!softmax || !rewrites.allow()) continue;
     Node fused;
     fused.op = find_op(softmax->op);
-    fused.attrs.set("axis", s64{softmax->axis});
+    set_attribute<&SoftmaxAttributes::axis>(fused.attrs, softmax->axis);
     chain.fuse(node, softmax->x, std::move(fused));
   }
 }

@@ -6,6 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "ops/attributes/activation.h"
+#include "ops/attributes/codes.h"
+#include "ops/attributes/window.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/quantized/zero_points.h"
 #include "passes/match.h"
@@ -15,7 +18,7 @@ namespace octet {
 namespace {
 
 bool is_depthwise(const Node& product, const Tensor& weights) {
-  return product.attrs.i("group", 1) > 1 && weights.shape().rank() > 1 && weights.shape()[1] == 1;
+  return conv_groups(product) > 1 && weights.shape().rank() > 1 && weights.shape()[1] == 1;
 }
 
 // A constant for each column of the product: a bias that has Q/DQ of its own.
@@ -43,13 +46,15 @@ const Node* product_behind(Graph& graph, const Uses& uses, const Node& add, size
     return nullptr;
   if (product->input(kProductTable) != kNoValue)
     return graph.is_constant(product->input(kProductTable)) ? product : nullptr;
-  const bool one_zero = product->attrs.i("output_zero_point", 0) == input_zero_point(add, side);
+  const bool one_zero = attribute_of<&OutputCodesAttributes::output_zero_point>(*product) ==
+                        input_zero_point(add, side);
   return one_zero ? product : nullptr;
 }
 
 // What the product itself makes is u8 wherever an addend follows. Returns what its zero point has moved by.
 s32 to_u8(Graph& graph, Node& product, ValueId own) {
-  if (product.attrs.s("output_dtype", "u8") == "s8") own_codes_as_u8(product);
+  if (attribute_of<&OutputCodesAttributes::output_dtype>(product) == Dtype::s8)
+    own_codes_as_u8(product);
   if (graph.value(own).type.dtype == Dtype::u8) return 0;
   if (const Tensor* table = graph.constant_input(product, kProductTable))
     product.inputs[kProductTable] =
@@ -73,11 +78,12 @@ Node fused(Graph& graph, const Node& product, const Node& add, size_t side) {
   set_input_zero_point(node, kProductAddend, input_zero_point(add, 1 - side));
   const bool moved = row && graph.value(add.inputs[1 - side]).type.dtype == Dtype::s8;
   if (moved) read_as_u8(node, kProductAddend);
-  const std::vector<f32> multipliers = add.attrs.floats("multipliers", {});
-  node.attrs.set("sum_multipliers", std::vector<f32>{multipliers[side], multipliers[1 - side]});
-  node.attrs.set("sum_addend_first", s64{side == 1 ? 1 : 0});
-  node.attrs.set("sum_own_zero_point",
-                 s64{input_zero_point(add, side) + to_u8(graph, node, add.inputs[side])});
+  const std::vector<f32> multipliers = attribute_of<&QAddAttributes::multipliers>(add);
+  set_attribute<&SumAttributes::sum_multipliers>(node.attrs,
+                                                 {multipliers[side], multipliers[1 - side]});
+  set_attribute<&SumAttributes::sum_addend_first>(node.attrs, side == 1);
+  set_attribute<&SumAttributes::sum_own_zero_point>(
+      node.attrs, input_zero_point(add, side) + to_u8(graph, node, add.inputs[side]));
   const Epilogue sum = epilogue_of(add);
   set_sum_codes(node, sum.output_dtype, sum.range);
   return node;
@@ -88,7 +94,7 @@ Node fused(Graph& graph, const Node& product, const Node& add, size_t side) {
 void fuse_sum(Graph& graph, Rewrites& rewrites) {
   const Uses& uses = rewrites.uses(graph);
   for (Node& add : graph.nodes) {
-    if (!is_op(add, "QAdd") || !add.attrs.s("activation", "").empty()) continue;
+    if (!is_op(add, "QAdd") || has_activation(add)) continue;
     // Of two products the later one takes the other's result.
     const bool later_first = uses.producer(add.inputs[0]) > uses.producer(add.inputs[1]);
     const size_t order[2] = {later_first ? 0u : 1u, later_first ? 1u : 0u};

@@ -2,6 +2,7 @@
 // x * Sigmoid(x) is Swish (SiLU), x * HardSigmoid(x) with the usual constants is HardSwish.
 #include <cmath>
 
+#include "ops/attributes/functions.h"
 #include "ops/registry.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -12,8 +13,9 @@ namespace {
 // The single operator for x * gate(x), or null.
 const OpDef* gated(const Node& gate) {
   if (is_op(gate, "Sigmoid")) return find_op("Swish");
-  const bool sixth = std::fabs(gate.attrs.f("alpha", 0.2f) - 1.0f / 6.0f) < 1e-7f;
-  const bool half = gate.attrs.f("beta", 0.5f) == 0.5f;
+  const bool sixth =
+      std::fabs(attribute_of<&HardSigmoidAttributes::alpha>(gate) - 1.0f / 6.0f) < 1e-7f;
+  const bool half = attribute_of<&HardSigmoidAttributes::beta>(gate) == 0.5f;
   return is_op(gate, "HardSigmoid") && sixth && half ? find_op("HardSwish") : nullptr;
 }
 

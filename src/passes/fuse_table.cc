@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "graph/op_traits.h"
+#include "ops/attributes/codes.h"
 #include "ops/quantized/epilogue.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -24,7 +25,7 @@ Tensor compose(const Tensor& first, const Tensor& second) {
 // Which input of the node is its table; 0 when it takes none.
 size_t table_input(const Node& node) {
   if (is_table(node)) return 1;
-  const bool codes = node.attrs.s("output_dtype", "u8") != "f32";
+  const bool codes = attribute_of<&OutputCodesAttributes::output_dtype>(node) != Dtype::f32;
   return node.op->traits->product_epilogue && codes && node.input(kProductAddend) == kNoValue
              ? size_t{kProductTable}
              : 0;

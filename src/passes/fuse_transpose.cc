@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "ops/attributes/moves.h"
+#include "ops/attributes/products.h"
 #include "ops/shared/axes.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -19,7 +21,7 @@ Perm perm_of(const Graph& graph, const Node& transpose) {
   Perm perm;
   for (int i = graph.value(transpose.inputs[0]).type.shape.rank() - 1; i >= 0; --i)
     perm.push_back(i);
-  return transpose.attrs.ints("perm", perm);
+  return attribute_of<&TransposeAttributes::perm>(transpose).value_or(perm);
 }
 
 class Fuser {
@@ -34,8 +36,8 @@ class Fuser {
     }
     for (Node& node : graph_.nodes) {
       if (!is_op(node, "QMatMul") || !two_activations(node)) continue;
-      read_through(node, 0, "perm_a");
-      read_through(node, 1, "perm_b");
+      read_through<&MatMulAttributes::perm_a>(node, 0);
+      read_through<&MatMulAttributes::perm_b>(node, 1);
     }
     for (Node& node : graph_.nodes) {
       if (is_op(node, "Transpose")) write_through(node);
@@ -105,7 +107,7 @@ class Fuser {
     const Tensor axes = Tensor::of<s64>(Shape{count}, swap.axes);
     transpose.inputs.push_back(graph_.add_constant(transpose.name + ".axes", axes));
     squeeze.inputs.resize(1);
-    squeeze.attrs.set("perm", swap.perm);
+    set_attribute<&TransposeAttributes::perm>(squeeze.attrs, swap.perm);
     graph_.value(transpose.outputs[0]).type.shape = swap.shape;
   }
 
@@ -131,12 +133,14 @@ class Fuser {
     return perm.back() == last || (input == 1 && perm[perm.size() - 2] == last);
   }
 
-  void read_through(Node& product, size_t input, const char* name) {
+  template <auto kPerm>
+  void read_through(Node& product, size_t input) {
     const Node* transpose = producer_of(graph_, uses_, product.inputs[input]);
-    if (transpose == nullptr || !is_op(*transpose, "Transpose") || product.attrs.has(name)) return;
+    if (transpose == nullptr || !is_op(*transpose, "Transpose") || has_attribute<kPerm>(product))
+      return;
     const Perm perm = perm_of(graph_, *transpose);
     if (!readable(perm, input) || !rewrites_.allow()) return;
-    product.attrs.set(name, perm);
+    set_attribute<kPerm>(product.attrs, perm);
     product.inputs[input] = transpose->inputs[0];
     if (uses_.only_consumer(transpose->outputs[0]) >= 0) prepend_origins(product, *transpose);
   }
@@ -146,9 +150,11 @@ class Fuser {
     if (product == nullptr || !is_op(*product, "QMatMul") || !two_activations(*product)) return;
     if (only_reader(graph_, uses_, transpose.inputs[0]) == nullptr) return;
     const Perm perm = perm_of(graph_, transpose);
-    if (product->attrs.has("perm_y") || !readable(perm, 0) || !rewrites_.allow()) return;
+    if (has_attribute<&MatMulAttributes::perm_y>(*product) || !readable(perm, 0) ||
+        !rewrites_.allow())
+      return;
     Node fused = *product;
-    fused.attrs.set("perm_y", perm);
+    set_attribute<&MatMulAttributes::perm_y>(fused.attrs, perm);
     replace_fused(transpose, std::move(fused), *product);
   }
 

@@ -3,6 +3,8 @@
 // of a fully connected layer.
 #include <cstring>
 
+#include "ops/attributes/codes.h"
+#include "ops/attributes/products.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
 #include "passes/match.h"
@@ -69,14 +71,15 @@ void transpose_weights(Graph& graph, const Uses& uses, Node& node) {
   const Tensor result = transposed(graph.value(source).constant);
   source = graph.add_constant(graph.value(source).name + ".transposed", result);
   if (dequantize == nullptr) return;
-  const s64 axis = dequantize->attrs.i("axis", 1);
-  dequantize->attrs.set("axis", s64{1} - (axis < 0 ? axis + 2 : axis));
+  const s64 axis = attribute_of<&ScaleAttributes::axis>(*dequantize);
+  set_attribute<&ScaleAttributes::axis>(dequantize->attrs, 1 - (axis < 0 ? axis + 2 : axis));
   graph.value(node.inputs[1]).type.shape = result.shape();
 }
 
 bool plain_scales(const Node& node) {
-  return node.attrs.f("alpha", 1.0f) == 1.0f && node.attrs.f("beta", 1.0f) == 1.0f &&
-         node.attrs.i("transA", 0) == 0;
+  return attribute_of<&GemmAttributes::alpha>(node) == 1.0f &&
+         attribute_of<&GemmAttributes::beta>(node) == 1.0f &&
+         !attribute_of<&GemmAttributes::transA>(node);
 }
 
 }  // namespace
@@ -87,7 +90,7 @@ void gemm_to_matmul(Graph& graph, Rewrites& rewrites) {
     if (!is_op(node, "Gemm") || !plain_scales(node)) continue;
     const Tensor* b = constant_matrix(graph, uses, node);
     if (b == nullptr) continue;
-    const bool trans_b = node.attrs.i("transB", 0) != 0;
+    const bool trans_b = attribute_of<&GemmAttributes::transB>(node);
     const s64 columns = b->shape()[trans_b ? 0 : 1];
     if (trans_b && !can_transpose(graph, uses, node)) continue;
     if (!is_column_bias(graph, uses, node, columns) || !rewrites.allow()) continue;

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <unordered_map>
 
+#include "ops/attributes/bodies.h"
 #include "ops/registry.h"
 #include "ops/shared/control_flow.h"
 #include "passes/match.h"
@@ -20,8 +21,10 @@ class Inliner {
   Inliner(Graph& graph, const Node& node)
       : graph_(graph),
         node_(node),
-        body_(*node.attrs.graph(
-            condition_of(graph.value(node.inputs[0]).constant) ? "then_branch" : "else_branch")) {}
+        kept_(condition_of(graph.value(node.inputs[0]).constant)
+                  ? attribute_of<&IfAttributes::then_branch>(node)
+                  : attribute_of<&IfAttributes::else_branch>(node)),
+        body_(*kept_) {}
 
   std::vector<Node> run() {
     for (size_t i = 0; i < body_.inputs.size(); ++i) outer_[body_.inputs[i]] = node_.inputs[1 + i];
@@ -65,6 +68,7 @@ class Inliner {
 
   Graph& graph_;
   const Node& node_;
+  GraphPtr kept_;
   const Graph& body_;
   std::unordered_map<ValueId, ValueId> outer_;  // of each value of the branch
   std::vector<Node> nodes_;

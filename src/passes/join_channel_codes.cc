@@ -12,6 +12,8 @@
 
 #include "core/rounding.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/activation.h"
+#include "ops/attributes/codes.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
 #include "ops/shared/activation.h"
@@ -30,8 +32,9 @@ bool same_constant(const Tensor* a, const Tensor* b) {
 }
 
 void leave_relu(Attrs& attrs) {
-  for (const char* bound : {"activation_min", "activation_max"}) attrs.erase(bound);
-  attrs.set("activation", std::string("relu"));
+  erase_attribute<&ActivationAttributes::activation_min>(attrs);
+  erase_attribute<&ActivationAttributes::activation_max>(attrs);
+  set_attribute<&ActivationAttributes::activation>(attrs, Activation::Kind::relu);
 }
 
 class Joiner {
@@ -66,11 +69,13 @@ class Joiner {
     if (type.shape.is_unknown() || type.shape.rank() < 3 || !is_code(type.dtype)) return false;
     const s64 channels = scale->elements();
     if (scale->shape().rank() != 1 || channels < 2 || zero->elements() != channels) return false;
-    if (quantize.attrs.i("axis", 1) != 1 || quantize.attrs.i("block_size", 0) != 0) return false;
+    if (attribute_of<&ScaleAttributes::axis>(quantize) != 1 ||
+        attribute_of<&ScaleAttributes::block_size>(quantize) != 0)
+      return false;
     if (uses_.is_output(codes) || uses_.consumers(codes).empty()) return false;
     for (u32 reader : uses_.consumers(codes)) {
       const Node& node = graph_.nodes[reader];
-      if (!is_dequantize(node) || node.attrs.i("axis", 1) != 1 ||
+      if (!is_dequantize(node) || attribute_of<&ScaleAttributes::axis>(node) != 1 ||
           !same_constant(graph_.constant_input(node, 1), scale) ||
           !same_constant(graph_.constant_input(node, 2), zero))
         return false;

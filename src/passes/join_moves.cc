@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/attributes/moves.h"
 #include "ops/registry.h"
 #include "passes/axis_parts.h"
 #include "passes/match.h"
@@ -84,7 +85,7 @@ class MoveJoiner {
     last.op = find_op("Transpose");
     last.inputs = {source_of(found.from)};
     last.attrs = Attrs();
-    last.attrs.set("perm", found.perm);
+    set_attribute<&TransposeAttributes::perm>(last.attrs, found.perm);
   }
 
   // As prepend_origins(); but nobody else reads the earlier node, and in a long chain each would hold the names of all before it.

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "ops/attributes/moves.h"
+#include "ops/attributes/normalization.h"
 #include "ops/registry.h"
 #include "passes/axis_parts.h"
 #include "passes/elementwise.h"
@@ -46,7 +48,7 @@ class BatchLifter {
   bool is_softmax_of_rows(const Node& node) const {
     if (!is_op(node, "Softmax")) return false;
     const int rank = shape_of(node.inputs[0]).rank();
-    const s64 axis = node.attrs.i("axis", -1);
+    const s64 axis = attribute_of<&SoftmaxAttributes::axis>(node);
     return axis == -1 || axis == rank - 1;
   }
 
@@ -114,7 +116,7 @@ class BatchLifter {
   ValueId apart(const Node& node, const View& view, std::string_view what) {
     if (view.perm.empty()) return view.source;
     Node turn = beside(node, "Transpose", what, {view.source});
-    turn.attrs.set("perm", view.perm);
+    set_attribute<&TransposeAttributes::perm>(turn.attrs, view.perm);
     return insert(std::move(turn), {graph_.value(view.source).type.dtype, shape_behind(view)});
   }
 
@@ -123,14 +125,14 @@ class BatchLifter {
     const Shape given = shape_behind(like), own = shape_of(x);
     const ValueId whole = apart(node, like, std::string(what) + ".like");
     Node first = beside(node, "Shape", std::string(what) + ".batch", {whole});
-    first.attrs.set("start", s64{0});
-    first.attrs.set("end", s64{like.joined});
+    set_attribute<&ShapeAttributes::start>(first.attrs, 0);
+    set_attribute<&ShapeAttributes::end>(first.attrs, like.joined);
     Node rest = beside(node, "Shape", std::string(what) + ".matrix", {x});
-    rest.attrs.set("start", s64{1});
+    set_attribute<&ShapeAttributes::start>(rest.attrs, 1);
     Node sizes = beside(node, "Concat", std::string(what) + ".sizes",
                         {insert(std::move(first), {Dtype::s64, Shape{s64{like.joined}}}),
                          insert(std::move(rest), {Dtype::s64, Shape{s64{own.rank() - 1}}})});
-    sizes.attrs.set("axis", s64{0});
+    set_attribute<&ConcatAttributes::axis>(sizes.attrs, 0);
     const s64 rank = like.joined + own.rank() - 1;
     Shape shape;
     for (int d = 0; d < like.joined; ++d) shape.push_back(given[d]);
@@ -152,10 +154,10 @@ class BatchLifter {
     const ValueId one =
         graph_.add_constant(name + ".joined", Tensor::of<s64>(Shape{1}, std::array{s64{-1}}));
     Node rest = beside(node, "Shape", "matrix", {own});
-    rest.attrs.set("start", s64{joined});
+    set_attribute<&ShapeAttributes::start>(rest.attrs, joined);
     rest.outputs = {graph_.add_value(rest.name, {Dtype::s64, Shape{s64{shape.rank() - joined}}})};
     Node sizes = beside(node, "Concat", "sizes", {one, rest.outputs[0]});
-    sizes.attrs.set("axis", s64{0});
+    set_attribute<&ConcatAttributes::axis>(sizes.attrs, 0);
     sizes.outputs = {
         graph_.add_value(sizes.name, {Dtype::s64, Shape{s64{shape.rank() - joined + 1}}})};
     Node join = beside(node, "Reshape", "join", {own, sizes.outputs[0]});
@@ -211,7 +213,7 @@ class BatchLifter {
     if (uses_.only_consumer(node.inputs[place]) < 0) return;
     if (shape_of(node.inputs[place]) != shape_of(node.outputs[0]) || !rewrites_.allow()) return;
     node.inputs[place] = view->source;
-    if (is_op(node, "Softmax")) node.attrs.set("axis", s64{-1});
+    if (is_op(node, "Softmax")) set_attribute<&SoftmaxAttributes::axis>(node.attrs, -1);
     finish(node, shape_of(view->source), view->joined);
   }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/attributes/bodies.h"
 #include "ops/registry.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -34,7 +35,8 @@ std::vector<size_t> invariants(const Graph& body, s64 carried) {
 
 // A Loop that only counts stays, with the limit for its trips.
 bool leaves_nothing(const Node& loop, const std::vector<size_t>& found) {
-  return std::ssize(found) == loop.attrs.i("carried") && loop.outputs.size() <= found.size();
+  return std::ssize(found) == attribute_of<&LoopAttributes::carried>(loop) &&
+         loop.outputs.size() <= found.size();
 }
 
 // Without those at `first` plus one of the indices.
@@ -71,10 +73,10 @@ void loop_invariants(Graph& graph, Rewrites& rewrites) {
   for (size_t at = 0; at < graph.nodes.size(); ++at) {
     Node& node = graph.nodes[at];
     if (!is_op(node, "Loop")) continue;
-    const s64 carried = node.attrs.i("carried");
-    const std::vector<size_t> found = invariants(*node.attrs.graph("body"), carried);
+    const auto loop = attributes_of<LoopAttributes>(node);
+    const std::vector<size_t> found = invariants(*loop.body, loop.carried);
     if (found.empty() || leaves_nothing(node, found) || !rewrites.allow()) continue;
-    auto body = std::make_shared<Graph>(*node.attrs.graph("body"));
+    auto body = std::make_shared<Graph>(*loop.body);
     for (const size_t i : found) {
       const ValueId last = i < node.outputs.size() ? node.outputs[i] : kNoValue;
       if (last != kNoValue)
@@ -84,8 +86,8 @@ void loop_invariants(Graph& graph, Rewrites& rewrites) {
     body->outputs = without(body->outputs, 1, found);
     move_to_end(node.inputs, 2, found);
     move_to_end(body->inputs, 2, found);
-    node.attrs.set("carried", carried - std::ssize(found));
-    node.attrs.set("body", GraphPtr(std::move(body)));
+    set_attribute<&LoopAttributes::carried>(node.attrs, loop.carried - std::ssize(found));
+    set_attribute<&LoopAttributes::body>(node.attrs, std::move(body));
   }
   edit.apply();
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <tuple>
 
+#include "ops/attributes/products.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
 #include "passes/match.h"
@@ -67,7 +68,8 @@ class ScoreMasker {
     const Shape& a = graph_.value(product->inputs[kProductX]).type.shape;
     if (multiplier == nullptr || multiplier->elements() != 1 || a.is_unknown() || a.rank() == 0)
       return kUnknown;
-    const std::vector<s64> perm = product->attrs.ints("perm_a", {s64{a.rank()} - 1});
+    const std::vector<s64> perm = attribute_of<&MatMulAttributes::perm_a>(*product).value_or(
+        std::vector<s64>{s64{a.rank()} - 1});
     const s64 depth = a[static_cast<int>(perm.back())];
     if (depth < 0) return kUnknown;
     return static_cast<f64>(depth) * kLargestProduct * std::fabs(f64{multiplier->as<f32>()[0]});

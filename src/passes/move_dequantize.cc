@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/rounding.h"
+#include "ops/attributes/moves.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/qdq.h"
@@ -57,7 +58,7 @@ class Mover {
 
   // What a Pad puts around its input: zero where it does not say; no value where only a run tells.
   Tensor pad_value(const Node& pad) const {
-    if (pad.attrs.s("mode", "constant") != "constant" || pad.input(2) == kNoValue)
+    if (attribute_of<&PadAttributes::mode>(pad) != PadMode::constant || pad.input(2) == kNoValue)
       return Tensor::scalar<f32>(0.0f);
     const Tensor* value = graph_.constant_input(pad, 2);
     return value != nullptr ? *value : Tensor();

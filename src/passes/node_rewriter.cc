@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "ops/attributes/moves.h"
 #include "ops/registry.h"
 #include "passes/infer_types.h"
 #include "passes/match.h"
@@ -58,7 +59,7 @@ ValueId NodeRewriter::add_list(std::string_view what, const std::vector<s64>& va
 
 ValueId NodeRewriter::transposed(ValueId id, std::vector<s64> perm) {
   Attrs attrs;
-  attrs.set("perm", std::move(perm));
+  set_attribute<&TransposeAttributes::perm>(attrs, std::move(perm));
   return add_or_fold("Transpose", {id}, attrs);
 }
 

@@ -5,6 +5,7 @@
 #include "graph/graph_edit.h"
 #include "graph/node_types.h"
 #include "graph/op_def.h"
+#include "ops/attributes/codes.h"
 #include "ops/registry.h"
 #include "passes/pass.h"
 #include "plugin/evaluate.h"
@@ -65,7 +66,7 @@ class HalvesAround {
     Node node = node_beside(graph_.nodes[at_], find_op("Cast"),
                             graph_.value(from).name + ".as_" + type, {from});
     node.outputs = {to};
-    node.attrs.set("to", type);
+    set_attribute<&CastAttributes::to>(node.attrs, dtype);
     node.decision = {Precision::f32, ReasonCode::float_input, "the plugin takes halves alone"};
     return node;
   }

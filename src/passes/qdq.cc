@@ -5,6 +5,7 @@
 
 #include "core/rounding.h"
 #include "core/small_types.h"
+#include "ops/attributes/codes.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
 
@@ -63,11 +64,11 @@ std::optional<ChannelCodes> channel_codes(const Graph& graph, const Node& quanti
   const Tensor* zero_point = graph.constant_input(quantize, 2);
   const TensorType& type = graph.value(quantize.outputs[0]).type;
   const int rank = type.shape.is_unknown() ? 0 : type.shape.rank();
-  const s64 axis = quantize.attrs.i("axis", 1);
+  const s64 axis = attribute_of<&ScaleAttributes::axis>(quantize);
   if (scale == nullptr || scale->dtype() != Dtype::f32 || scale->shape().rank() != 1) return {};
   if (zero_point == nullptr || !is_code(type.dtype) || rank < 3 || (axis != 1 && axis + rank != 1))
     return {};
-  if (quantize.attrs.i("block_size", 0) != 0) return {};
+  if (attribute_of<&ScaleAttributes::block_size>(quantize) != 0) return {};
   const std::vector<s32> points = integers(*zero_point);
   const bool same = std::ranges::all_of(points, [&](s32 p) { return p == points[0]; });
   if (points.empty() || !same) return {};
@@ -79,13 +80,14 @@ std::optional<QuantizedInput> read_dequantize(const Graph& graph, const Node& no
   const Tensor* scale = graph.constant_input(node, 1);
   if (scale == nullptr || scale->dtype() != Dtype::f32 || scale->elements() == 0)
     return std::nullopt;
-  if (node.attrs.i("block_size", 0) != 0) return std::nullopt;  // integer products have no blocks
+  if (attribute_of<&ScaleAttributes::block_size>(node) != 0)
+    return std::nullopt;  // integer products have no blocks
   if (is_small_dtype(graph.value(node.inputs[0]).type.dtype)) return std::nullopt;
   QuantizedInput input;
   input.codes = node.inputs[0];
   input.scale = *scale;
   const int rank = graph.value(input.codes).type.shape.rank();
-  input.axis = node.attrs.i("axis", 1);
+  input.axis = attribute_of<&ScaleAttributes::axis>(node);
   if (input.axis < 0) input.axis += rank;
   if (node.input(2) == kNoValue) return input;
   const Tensor* zero_point = graph.constant_input(node, 2);

@@ -2,6 +2,7 @@
 // A function of single reals (SiLU, GELU, HardSwish, Sigmoid) that is only quantized afterwards writes codes itself: the same codes, a
 // pass over memory in f32 less. Quantizers put no Q/DQ between a convolution and its activation, so no table of codes fits there.
 #include "graph/op_traits.h"
+#include "ops/attributes/codes.h"
 #include "ops/quantized/quantize_node.h"
 #include "ops/registry.h"
 #include "passes/match.h"
@@ -33,8 +34,8 @@ void quantize_function(Graph& graph, Rewrites& rewrites) {
     if (!rewrites.allow()) return;
     Node fused = *function;
     fused.op = find_op("QFunction");
-    fused.attrs.set("function", std::string(function->op->name));
-    fused.attrs.set("scale", type->params.scale);
+    set_attribute<&QFunctionAttributes::function>(fused.attrs, std::string(function->op->name));
+    set_attribute<&QFunctionAttributes::scale>(fused.attrs, type->params.scale);
     set_output_attrs(fused, request, Activation{});
     fused.decision = {Precision::int8, ReasonCode::codes_of_rows, "its result is only quantized"};
     replace_fused(quantize, std::move(fused), *function);

@@ -3,6 +3,7 @@
 // codes, two passes over memory less. Where the reals are codes dequantized, Softmax and LayerNormalization read those. The codes of an
 // InstanceNormalization begin at the zero point where a Relu lies between.
 #include "graph/op_traits.h"
+#include "ops/attributes/reduction.h"
 #include "ops/quantized/code_rows.h"
 #include "ops/quantized/quantize_node.h"
 #include "ops/quantized/zero_points.h"
@@ -86,7 +87,7 @@ void quantize_rows(Graph& graph, Rewrites& rewrites) {
     fused.op = codes;
     const RowsInput input = input_of(graph, uses, *rows);
     fused.inputs[0] = input.value;
-    fused.attrs.set("scales", std::vector<f32>{input.scale, type->params.scale});
+    set_attribute<&CodeScalesAttributes::scales>(fused.attrs, {input.scale, type->params.scale});
     set_input_zero_points(fused, std::array{input.zero_point});
     set_output_attrs(fused, request, relu == nullptr ? Activation{} : kRelu);
     fused.decision = {Precision::int8, ReasonCode::codes_of_rows, "its result is only quantized"};

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "graph/bodies.h"
 #include "graph/op_traits.h"
 #include "ops/shared/control_flow.h"
 #include "passes/pass.h"
@@ -41,10 +42,8 @@ bool has_coded_data(const Graph& graph, IsData data) {
     for (const ValueId id : node.outputs) {
       if (id != kNoValue) data[id] = depends;
     }
-    for (const std::string_view name : node.op->traits->bodies) {
-      if (!node.attrs.has(name)) continue;
-      const Graph& body = *node.attrs.graph(name);
-      if (has_coded_data(body, data_inside(body, node, data))) return true;
+    for (const NamedBody& body : bodies_of(node)) {
+      if (has_coded_data(*body.graph, data_inside(*body.graph, node, data))) return true;
     }
   }
   return false;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/attributes/codes.h"
 #include "ops/quantized/epilogue.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -23,7 +24,7 @@ bool drops_nothing(const Uses& uses, const Node& node) {
 bool casts_nothing(const Graph& graph, const Node& node) {
   if (!is_op(node, "Cast")) return false;
   const TensorType& type = graph.value(node.inputs[0]).type;
-  return !type.shape.is_unknown() && node.attrs.s("to", "") == dtype_name(type.dtype);
+  return !type.shape.is_unknown() && attribute_of<&CastAttributes::to>(node) == type.dtype;
 }
 
 // What exporters write for images of a multiple of the window.

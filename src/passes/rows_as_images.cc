@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "ops/attributes/window.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
 #include "passes/match.h"
@@ -46,9 +49,10 @@ class RowConvolutions {
     const Tensor weights = graph_.value(conv.inputs[kProductWeights]).constant;
     conv.inputs[kProductWeights] =
         graph_.add_constant(conv.name + ".weights", weights.reshaped(with_row(weights.shape())));
-    for (const auto& [name, value] : std::array<std::pair<const char*, s64>, 4>{
-             {{"kernel_shape", 1}, {"strides", 1}, {"dilations", 1}, {"pads", 0}}})
-      put_row_first(conv, name, value);
+    put_row_first<&ConvAttributes::kernel_shape>(conv, 1);
+    put_row_first<&ConvAttributes::strides>(conv, 1);
+    put_row_first<&ConvAttributes::dilations>(conv, 1);
+    put_row_first<&ConvAttributes::pads>(conv, 0);
     const ValueId rows = conv.outputs[0];
     const Value result = graph_.value(rows);
     const ValueId image =
@@ -64,12 +68,13 @@ class RowConvolutions {
   }
 
   // pads are those of all begins, then of all ends.
-  static void put_row_first(Node& conv, const char* name, s64 value) {
-    if (!conv.attrs.has(name)) return;
-    std::vector<s64> values = conv.attrs.ints(name);
-    if (values.size() == 2) values.insert(values.begin() + 1, value);
-    values.insert(values.begin(), value);
-    conv.attrs.set(name, values);
+  template <auto kList>
+  static void put_row_first(Node& conv, s64 value) {
+    std::optional<std::vector<s64>> values = attribute_of<kList>(conv);
+    if (!values) return;
+    if (values->size() == 2) values->insert(values->begin() + 1, value);
+    values->insert(values->begin(), value);
+    set_attribute<kList>(conv.attrs, *values);
   }
 
   // The value as images, called so where it is made: what a convolution before made, or an Unsqueeze, each value once.

@@ -14,6 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "ops/attributes/codes.h"
+#include "ops/attributes/moves.h"
+#include "ops/attributes/window.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/registry.h"
 #include "ops/shared/conv.h"
@@ -120,7 +123,7 @@ constexpr s64 kAnySize = 256;
 std::string read_phases(const Node& product, Shape x, const Shape& weights, Phases& phases) {
   if (x.is_unknown() || x.rank() != 4 || x[1] < 0) return "the rank of its input is not known";
   const bool open_h = x[2] < 0, open_w = x[3] < 0;
-  if ((open_h || open_w) && product.attrs.has("output_shape"))
+  if ((open_h || open_w) && has_attribute<&ConvTransposeAttributes::output_shape>(product))
     return "it states the size of its result, and the size of its image depends on the input";
   if (open_h) x[2] = kAnySize;
   if (open_w) x[3] = kAnySize;
@@ -210,9 +213,9 @@ class Splitter {
 
   // Scales and zero points of the codes are constant: one, or one for each index along `wanted`.
   bool along_channels(const Node& dq, const Shape& shape, int wanted) const {
-    const s64 axis = dq.attrs.i("axis", 1);
+    const s64 axis = attribute_of<&ScaleAttributes::axis>(dq);
     const bool fits = (axis < 0 ? axis + shape.rank() : axis) == wanted;
-    if (dq.attrs.i("block_size", 0) != 0) return false;
+    if (attribute_of<&ScaleAttributes::block_size>(dq) != 0) return false;
     for (const size_t i : {size_t{1}, size_t{2}}) {
       if (dq.input(i) == kNoValue) continue;
       const Tensor* values = graph_.constant_input(dq, i);
@@ -227,8 +230,8 @@ class Splitter {
     Node conv = product;
     conv.op = find_op("Conv");
     conv.attrs = {};
-    conv.attrs.set("pads", std::vector<s64>{-phases_.h.first, -phases_.w.first, phases_.h.pad_end,
-                                            phases_.w.pad_end});
+    set_attribute<&ConvAttributes::pads>(
+        conv.attrs, {-phases_.h.first, -phases_.w.first, phases_.h.pad_end, phases_.w.pad_end});
     conv.inputs[kWeights] = weights_of(product);
     if (product.input(kBias) != kNoValue) conv.inputs[kBias] = bias_of(product);
     Shape shape{graph_.value(product.inputs[kX]).type.shape[0],
@@ -245,7 +248,7 @@ class Splitter {
     shape = {shape[0], phases_.out_channels, phases_.h.size_of_all(), phases_.w.size_of_all()};
     if (phases_.count() > 1) {
       Node interleave = move_node("DepthToSpace", product, quantize, shape);
-      interleave.attrs.set("blocksize", phases_.h.stride);
+      set_attribute<&BlocksAttributes::blocksize>(interleave.attrs, phases_.h.stride);
       made_.push_back(std::move(interleave));
     }
     if (phases_.h.cropped() || phases_.w.cropped()) crop(product, quantize);
@@ -306,7 +309,7 @@ class Splitter {
       const Tensor all = repeated(*given, phases_.count());
       node.inputs[i] = graph_.add_constant(graph_.value(like.inputs[i]).name + ".phases", all);
     }
-    node.attrs.set("axis", s64{0});
+    set_attribute<&ScaleAttributes::axis>(node.attrs, 0);
     node.outputs = {graph_.add_value(node.name, {Dtype::f32, codes.shape()})};
     made_.push_back(std::move(node));
     return made_.back().outputs[0];

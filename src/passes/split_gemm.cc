@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Gemm that gemm_to_matmul left, of computed matrices or with factors, becomes Transpose, MatMul, Mul and Add, which have kernels and
 // integer forms; the passes behind fold what is constant into the product.
+#include "ops/attributes/products.h"
 #include "passes/node_rewriter.h"
 
 namespace octet {
@@ -22,12 +23,12 @@ class GemmSplitter : public NodeRewriter {
   }
 
   void write() override {
-    const Attrs& attrs = node().attrs;
-    const ValueId a = turned(node().inputs[kA], attrs.i("transA", 0) != 0);
-    const ValueId b = turned(node().inputs[kB], attrs.i("transB", 0) != 0);
-    const ValueId y = scaled(add("MatMul", {a, b}), attrs.f("alpha", 1.0f));
+    const auto attributes = attributes_of<GemmAttributes>(node());
+    const ValueId a = turned(node().inputs[kA], attributes.transA);
+    const ValueId b = turned(node().inputs[kB], attributes.transB);
+    const ValueId y = scaled(add("MatMul", {a, b}), attributes.alpha);
     const ValueId c = node().input(kC);
-    if (c != kNoValue) add("Add", {y, scaled(c, attrs.f("beta", 1.0f))});
+    if (c != kNoValue) add("Add", {y, scaled(c, attributes.beta)});
   }
 
   ValueId turned(ValueId id, bool turn) { return turn ? transposed(id, {1, 0}) : id; }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ops/attributes/moves.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/quantized/integer_weights.h"
 #include "ops/registry.h"
@@ -99,10 +100,10 @@ class Rewriter {
     const std::string name = dq.name + "_repeated";
     Node node = node_beside(dq, find_op("GatherChannels"), name, {dq.inputs[0]});
     if (gathers_channels(channels)) {
-      node.attrs.set("channels", order);
+      set_attribute<&GatherChannelsAttributes::channels>(node.attrs, order);
     } else {
       node.op = find_op("Gather");
-      node.attrs.set("axis", channels.axis);
+      set_attribute<&AxisAttributes::axis>(node.attrs, channels.axis);
       node.inputs.push_back(
           graph_.add_constant(name + ".order", Tensor::of<s64>(Shape{std::ssize(order)}, order)));
     }

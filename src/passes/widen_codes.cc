@@ -3,6 +3,7 @@
 // products of integers take.
 #include "core/small_types.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/codes.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -29,7 +30,7 @@ Tensor widened(const Tensor& small) {
 
 void widen_codes(Graph& graph, Rewrites& rewrites) {
   for (Node& node : graph.nodes) {
-    if (!is_dequantize(node) || node.attrs.i("block_size", 0) != 0 ||
+    if (!is_dequantize(node) || attribute_of<&ScaleAttributes::block_size>(node) != 0 ||
         !is_small_constant(graph, node.input(0)))
       continue;
     const ValueId zeros = node.input(2);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/check.h"
+#include "ops/attributes/codes.h"
 #include "ops/registry.h"
 #include "passes/infer_types.h"
 #include "passes/match.h"
@@ -104,7 +105,7 @@ class Widener {
     Node node =
         node_beside(neighbor, find_op("Cast"), graph_.value(from).name + ".as_" + type, {from});
     node.outputs = {to};
-    node.attrs.set("to", type);
+    set_attribute<&CastAttributes::to>(node.attrs, dtype);
     return node;
   }
 

@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "core/check.h"
+#include "graph/bodies.h"
 #include "graph/node_types.h"
 #include "graph/op_traits.h"
 #include "graph/verify.h"
+#include "ops/attributes/bodies.h"
 #include "ops/shared/control_flow.h"
 #include "passes/infer_types.h"
 
@@ -23,23 +25,12 @@ bool computes_codes(const Node& node) { return node.op->traits->codes != CodeMea
 // As BodyRuns asks: a Gemm too, which only the passes make a product of codes.
 bool is_product(const Node& node) { return node.op->traits->macs != nullptr; }
 
-// Some operators may be without some of their bodies.
-std::vector<std::string_view> body_names(const Node& node) {
-  std::vector<std::string_view> names;
-  for (const std::string_view name : node.op->traits->bodies) {
-    if (node.attrs.has(name)) names.push_back(name);
-  }
-  return names;
-}
-
 // Whether a node of the graph, or of a body in it, is such.
 bool any_inside(const Graph& graph, bool (*is_such)(const Node&)) {
   return std::ranges::any_of(graph.nodes, [&](const Node& node) {
     if (is_such(node)) return true;
-    if (!has_body(node)) return false;
-    return std::ranges::any_of(body_names(node), [&](std::string_view name) {
-      return any_inside(*node.attrs.graph(name), is_such);
-    });
+    return std::ranges::any_of(
+        bodies_of(node), [&](const NamedBody& body) { return any_inside(*body.graph, is_such); });
   });
 }
 
@@ -67,8 +58,9 @@ void give_constants(Graph& graph, Node& node, std::vector<Graph>& bodies) {
     if (stays(i)) node.inputs.push_back(outer[i]);
   }
   const auto given = static_cast<s64>(outer.size() - node.inputs.size());
-  if (given > 0 && node.attrs.has("captures"))
-    node.attrs.set("captures", node.attrs.i("captures") - given);
+  if (given > 0 && has_attribute<&ScanAttributes::captures>(node))
+    set_attribute<&ScanAttributes::captures>(node.attrs,
+                                             attribute_of<&ScanAttributes::captures>(node) - given);
 }
 
 // False where a type is not known.
@@ -104,22 +96,22 @@ class Optimizer {
 
  private:
   static bool multiplies(const Node& node) {
-    return std::ranges::any_of(body_names(node), [&](std::string_view name) {
-      return any_inside(*node.attrs.graph(name), is_product) ||
-             any_inside(*node.attrs.graph(name), computes_codes);
+    return std::ranges::any_of(bodies_of(node), [&](const NamedBody& body) {
+      return any_inside(*body.graph, is_product) || any_inside(*body.graph, computes_codes);
     });
   }
 
   void visit(Node& node) {
+    const std::vector<NamedBody> given = bodies_of(node);
     std::vector<Graph> bodies;
-    for (const std::string_view name : body_names(node)) bodies.push_back(*node.attrs.graph(name));
+    for (const NamedBody& body : given) bodies.push_back(*body.graph);
     give_constants(graph_, node, bodies);
     const bool typed = give_types(graph_, node, bodies);
     if (!typed) note(node, "the types of what it is given are not known before the run");
     for (size_t i = 0; i < bodies.size(); ++i) {
-      const std::string_view name = body_names(node)[i];
+      const std::string_view name = given[i].name;
       const auto plain = std::make_shared<const Graph>(bodies[i]);
-      node.attrs.set(name, typed ? optimized(node, name, std::move(bodies[i]), plain) : plain);
+      set_body(node, name, typed ? optimized(node, name, std::move(bodies[i]), plain) : plain);
     }
   }
 
@@ -187,9 +179,8 @@ std::vector<const FloatModel*> with_bodies(const FloatModel& model) {
 
 void replace_body(Graph& graph, const Graph* body, GraphPtr by) {
   for (Node& node : graph.nodes) {
-    if (!has_body(node)) continue;
-    for (const std::string_view name : body_names(node)) {
-      if (node.attrs.graph(name).get() == body) node.attrs.set(name, by);
+    for (const NamedBody& own : bodies_of(node)) {
+      if (own.graph.get() == body) set_body(node, own.name, by);
     }
   }
 }

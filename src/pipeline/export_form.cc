@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/rounding.h"
+#include "ops/attributes/codes.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/quantized/quantize_weights.h"
 #include "ops/registry.h"
@@ -224,7 +225,7 @@ class Former {
         linear_node(find_op("DequantizeLinear"), name + ".dequantized",
                     {graph_.add_constant(name + ".codes", Tensor::of<s32>({count}, bias.codes)),
                      graph_.add_constant(name + ".scales", Tensor::of<f32>({count}, bias.scales))});
-    dequantize.attrs.set("axis", s64{0});
+    set_attribute<&ScaleAttributes::axis>(dequantize.attrs, 0);
     dequantize.outputs = {graph_.add_value(name + ".dequantized", {Dtype::f32, {count}})};
     node.inputs[kBias] = dequantize.outputs[0];
     edit_.insert_before(at, std::move(dequantize));

@@ -9,6 +9,7 @@
 #include "graph/graph_edit.h"
 #include "graph/node_types.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/codes.h"
 #include "ops/quantized/epilogue.h"
 
 namespace octet {
@@ -44,7 +45,7 @@ std::string left_to_reference(const Graph& graph, const Node& node) {
   const bool wide = is_wide(dtype);
   if (!is_code(dtype) && !wide)
     return fmt::format("its codes are {}, not of 8 or 16 bits", dtype_name(dtype));
-  if (node.attrs.i("block_size", 0) != 0) return "it has a scale for each block";
+  if (attribute_of<&ScaleAttributes::block_size>(node) != 0) return "it has a scale for each block";
   const Tensor* scale = graph.constant_input(node, 1);
   if (scale == nullptr) return "its scale is not constant";
   if (wide && scale->elements() != 1) return "its 16-bit codes have a scale for each channel";

@@ -124,6 +124,8 @@ void remember_choice(Node& node, const PluginCombination& combination) {
   node.attrs.set(kChoice, combination.name);
 }
 
+void forget_choice(Node& node) { node.attrs.erase(kChoice); }
+
 const PluginCombination* remembered_choice(const Node& node) {
   const std::string name = node.attrs.s(kChoice, "");
   if (name.empty()) return nullptr;

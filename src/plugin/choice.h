@@ -32,6 +32,7 @@ PluginChoice choose_combination(const Graph& graph, const Node& node,
 
 // What was chosen for a node of reals is remembered in it until the node of codes is made.
 void remember_choice(Node& node, const PluginCombination& combination);
+void forget_choice(Node& node);
 const PluginCombination* remembered_choice(const Node& node);  // null: none, or reals
 
 // Whether the tensor is, or before a choice could be, read or written as codes by a node that is not yet one on codes.

@@ -8,6 +8,8 @@
 #include <unordered_set>
 
 #include "core/check.h"
+#include "ops/attributes/marks.h"
+#include "ops/attributes/window.h"
 #include "ops/quantized/quantize_recurrent.h"
 #include "passes/match.h"
 #include "passes/split_conv_transpose.h"
@@ -46,7 +48,7 @@ class Assigner {
     for (Node& node : graph_.nodes) {
       node.decision = first_decision(node);
       // Its result becomes codes again, which are equal on every machine.
-      if (lossy_.contains(&node)) node.attrs.set("exact", s64{1});
+      if (lossy_.contains(&node)) set_attribute<&ExactAttributes::exact>(node.attrs, true);
     }
     demote();
   }
@@ -192,7 +194,7 @@ class Assigner {
 
   bool is_depthwise(const Node& node) const {
     const Shape& weights = graph_.value(node.input(1)).type.shape;
-    return node.attrs.i("group", 1) > 1 && weights.rank() == 4 && weights[1] == 1;
+    return conv_groups(node) > 1 && weights.rank() == 4 && weights[1] == 1;
   }
 
   // A convolution whose input loses too much in codes.

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "ops/attributes/moves.h"
+#include "ops/attributes/sampling.h"
 #include "ops/shared/activation.h"
 #include "passes/match.h"
 #include "precision/roles.h"
@@ -181,8 +183,10 @@ class Finder {
 
   // Samples and channels stay where they are: a scale of 1.03 moves 16 channels to as many others.
   bool resizes_pixels(const Node& node) const {
-    if (node.attrs.s("coordinate_transformation_mode", "") == "tf_crop_and_resize") return false;
-    const std::vector<s64> axes = node.attrs.ints("axes", {0, 1, 2, 3});
+    const auto attributes = attributes_of<ResizeAttributes>(node);
+    if (attributes.coordinate_transformation_mode == ResizeCoordinates::tf_crop_and_resize)
+      return false;
+    const std::vector<s64> axes = attributes.axes.value_or(std::vector<s64>{0, 1, 2, 3});
     for (size_t place = 0; place < axes.size(); ++place) {
       const s64 axis = axes[place] < 0 ? axes[place] + 4 : axes[place];
       if (axis <= kChannelAxis && !keeps_size(node, place, static_cast<int>(axis))) return false;
@@ -199,13 +203,14 @@ class Finder {
     };
     if (has(scales, Dtype::f32)) return scales->as<f32>()[place] == 1.0f;
     return has(sizes, Dtype::s64) &&
-           node.attrs.s("keep_aspect_ratio_policy", "stretch") == "stretch" &&
+           attribute_of<&ResizeAttributes::keep_aspect_ratio_policy>(node) ==
+               ResizePolicy::stretch &&
            sizes->as<s64>()[place] == graph_.value(node.inputs[0]).type.shape[axis];
   }
 
   static bool keeps_channel_axis(const Node& node) {
-    const std::vector<s64> perm = node.attrs.ints("perm", {});
-    return perm.size() == 4 && perm[0] == 0 && perm[kChannelAxis] == kChannelAxis;
+    const auto perm = attribute_of<&TransposeAttributes::perm>(node);
+    return perm && perm->size() == 4 && (*perm)[0] == 0 && (*perm)[kChannelAxis] == kChannelAxis;
   }
 
   bool pads_pixels(const Node& node) const {
@@ -221,7 +226,7 @@ class Finder {
 
   // Concat and Split: one value beside several parts of it, along the channels or along anything else.
   bool read_parts(const Node& node, ValueId whole, const std::vector<ValueId>& parts) {
-    const s64 axis = node.attrs.i("axis", 0);
+    const s64 axis = attribute_of<&AxisAttributes::axis>(node);
     if (channels(whole) == 0) return false;
     if (axis != kChannelAxis && axis != kChannelAxis - 4) return join_all(parts, whole);
     size_t total = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/attributes/window.h"
 #include "passes/match.h"
 #include "passes/qdq.h"
 #include "precision/precision.h"
@@ -33,7 +34,7 @@ f64 lost_share(const Graph& graph, const Node& node, const Range& input, const R
   const size_t in = input.seen->channel_power.size(), out = variance.size();
   if (in == 0 || out == 0 || relevance.size() != out) return 0.0;
   const Shape& shape = weights->shape();
-  const auto groups = static_cast<size_t>(std::max<s64>(1, node.attrs.i("group", 1)));
+  const auto groups = static_cast<size_t>(conv_groups(node));
   const size_t in_group = in / groups, out_group = out / groups;
   if (weights->dtype() != Dtype::f32 || shape.rank() != 4 ||
       in_group != static_cast<size_t>(shape[1]) || out != static_cast<size_t>(shape[0])) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ops/attributes/window.h"
 #include "ops/quantized/quantize_weights.h"
 #include "passes/match.h"
 #include "precision/precision.h"
@@ -36,7 +37,7 @@ std::vector<f64> mean_shift(const Tensor& weights, const std::vector<f64>& means
 
 void correct(Graph& graph, Node& conv, const std::vector<f64>& means, WeightCodes& weight_codes) {
   const Tensor weights = *graph.constant_input(conv, 1);
-  const auto groups = static_cast<size_t>(std::max<s64>(1, conv.attrs.i("group", 1)));
+  const auto groups = static_cast<size_t>(conv_groups(conv));
   const bool fits = weights.dtype() == Dtype::f32 && weights.shape().rank() == 4 &&
                     weights.elements() > 0 &&
                     means.size() == groups * static_cast<size_t>(weights.shape()[1]);

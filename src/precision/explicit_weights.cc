@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "ops/attributes/codes.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/quantized/quantize_recurrent.h"
 #include "ops/quantized/quantize_weights.h"
@@ -121,7 +122,7 @@ class Writer {
                     .attrs = {},
                     .origins = {},
                     .decision = {}};
-    dequantize.attrs.set("axis", static_cast<s64>(axis));
+    set_attribute<&ScaleAttributes::axis>(dequantize.attrs, static_cast<s64>(axis));
     node.inputs[input] = dequantize.outputs[0];
     edit_.insert_before(at, std::move(dequantize));
   }

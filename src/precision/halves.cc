@@ -8,6 +8,7 @@
 #include "core/check.h"
 #include "graph/graph_edit.h"
 #include "graph/op_def.h"
+#include "ops/attributes/codes.h"
 #include "ops/registry.h"
 #include "passes/infer_types.h"
 #include "passes/match.h"
@@ -186,7 +187,8 @@ class Narrower {
     Node node = node_beside(beside, find_op("RoundTo"), std::move(name), {from});
     node.origins.clear();
     node.outputs = {to};
-    node.attrs.set("to", std::string(to_string(type)));
+    set_attribute<&CastAttributes::to>(node.attrs,
+                                       type == Precision::f16 ? Dtype::f16 : Dtype::bf16);
     node.decision = {type, ReasonCode::boundary, fmt::format("rounds to {}", to_string(type))};
     return node;
   }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/check.h"
+#include "graph/bodies.h"
 #include "graph/op_traits.h"
 #include "octet/closest.h"
 #include "precision/precision.h"
@@ -16,10 +17,8 @@ namespace {
 bool any_node(const Graph& graph, const std::function<bool(const Node&)>& is_it) {
   return std::ranges::any_of(graph.nodes, [&](const Node& node) {
     if (is_it(node)) return true;
-    const auto bodies = node.op->traits->bodies;
-    return std::ranges::any_of(bodies, [&](std::string_view name) {
-      return node.attrs.has(name) && any_node(*node.attrs.graph(name), is_it);
-    });
+    return std::ranges::any_of(bodies_of(node),
+                               [&](const NamedBody& body) { return any_node(*body.graph, is_it); });
   });
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "ops/attributes/normalization.h"
+#include "ops/attributes/window.h"
 #include "ops/shared/activation.h"
 #include "passes/match.h"
 
@@ -65,7 +67,7 @@ bool is_plain_product(const Graph& graph, const Node& node, size_t channels) {
     return false;
   if (node.input(kProductBias) != kNoValue && (bias == nullptr || bias->dtype() != Dtype::f32))
     return false;
-  const s64 groups = std::max<s64>(1, node.attrs.i("group", 1));
+  const s64 groups = conv_groups(node);
   const s64 outputs = is_transposed(node) ? weights->shape()[1] * groups : weights->shape()[0];
   return outputs == static_cast<s64>(channels) && node.input(kProductResidual) == kNoValue &&
          activation_of(node).kind == Activation::Kind::none;
@@ -93,7 +95,7 @@ class OutputChannels {
       : transposed_(is_transposed(product)),
         taps_(weights[2] * weights[3]),
         second_(weights[1]),
-        inputs_of_group_(weights[0] / std::max<s64>(1, product.attrs.i("group", 1))) {}
+        inputs_of_group_(weights[0] / conv_groups(product)) {}
 
   size_t of(size_t weight) const {
     const s64 plane = static_cast<s64>(weight) / taps_;
@@ -124,7 +126,7 @@ f64 reach_of(const TensorStatistics& seen) {
   return reach;
 }
 
-f64 epsilon_of(const Node& norm) { return f64{norm.attrs.f("epsilon", 1e-5f)}; }
+f64 epsilon_of(const Node& norm) { return f64{attribute_of<&NormAttributes::epsilon>(norm)}; }
 
 std::vector<Line> lines_of(const TensorStatistics& seen, f64 reach, f64 epsilon) {
   std::vector<Line> lines(seen.channel_power.size());

@@ -7,6 +7,8 @@
 #include <unordered_map>
 
 #include "core/check.h"
+#include "ops/attributes/activation.h"
+#include "ops/attributes/codes.h"
 #include "ops/quantized/quantize_weights.h"
 #include "ops/registry.h"
 #include "passes/match.h"
@@ -121,7 +123,7 @@ class Placer {
   };
   std::optional<Multiple> multiple_of(const Node& node) const {
     const bool divides = is_op(node, "Div");
-    if ((!divides && !is_op(node, "Mul")) || !node.attrs.s("activation", "").empty()) return {};
+    if ((!divides && !is_op(node, "Mul")) || has_activation(node)) return {};
     const size_t side = !divides && graph_.is_constant(node.inputs[0]) ? 0 : 1;
     const std::optional<f32> factor = scalar_constant(graph_, node.inputs[side]);
     if (!factor || !(*factor > 0) || !std::isfinite(*factor)) return {};
@@ -211,7 +213,7 @@ class Placer {
                     .attrs = {},
                     .origins = {},
                     .decision = {}};
-    dequantize.attrs.set("axis", s64{1});
+    set_attribute<&ScaleAttributes::axis>(dequantize.attrs, 1);
     node.inputs[1] = dequantize.outputs[0];
     graph_.nodes.push_back(std::move(dequantize));
   }

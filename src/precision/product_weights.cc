@@ -6,6 +6,7 @@
 #include <limits>
 #include <span>
 
+#include "ops/attributes/window.h"
 #include "passes/match.h"
 
 namespace octet {
@@ -22,7 +23,7 @@ constexpr int kNoLimit = 127;
 
 WeightChannels::WeightChannels(const Node& product, const Shape& weights)
     : transposed_(is_op(product, "ConvTranspose")),
-      groups_(static_cast<size_t>(std::max<s64>(1, product.attrs.i("group", 1)))),
+      groups_(static_cast<size_t>(conv_groups(product))),
       group_inputs_(static_cast<size_t>(weights[1])),
       group_outputs_(static_cast<size_t>(weights[0]) / groups_),
       taps_(static_cast<size_t>(weights[2] * weights[3])) {

@@ -7,6 +7,7 @@
 
 #include "core/rounding.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/recurrent.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/quantized/quantize_recurrent.h"
 #include "passes/qdq.h"
@@ -78,7 +79,7 @@ f64 lost_by_recurrence(const Graph& graph, const Node& node, const Range& input)
   const s64 sequences =
       std::clamp<s64>(kMostProducts / std::max<s64>(products, 1), 1, kMostSequences);
   Shape shape{kSteps, sequences, w.shape()[2]};
-  if (node.attrs.i("layout", 0) != 0) std::swap(shape[0], shape[1]);
+  if (attribute_of<&RecurrentShapeAttributes::layout>(node)) std::swap(shape[0], shape[1]);
   const Trial trial = noise(shape, type);
   std::vector<Tensor> reals = {trial.reals, w, r}, integers = {trial.codes, codes.w, codes.r};
   if (bias != nullptr) reals.push_back(*bias), integers.push_back(*bias);

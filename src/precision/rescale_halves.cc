@@ -5,6 +5,7 @@
 #include <limits>
 #include <unordered_set>
 
+#include "ops/attributes/window.h"
 #include "ops/shared/activation.h"
 #include "passes/match.h"
 #include "precision/halves.h"
@@ -70,7 +71,7 @@ class Pair {
   s64 channels() const { return weights(first_)->shape()[conv() ? 0 : 1]; }
   s64 read_channels() const {
     const Shape& shape = weights(second_)->shape();
-    return conv() ? shape[1] * second_.attrs.i("group", 1) : shape[0];
+    return conv() ? shape[1] * conv_groups(second_) : shape[0];
   }
 
   // Other readers of the constants keep theirs.
@@ -120,7 +121,7 @@ class Pair {
       take(w, {c * row, 0, row, 1}, elements);
       return elements;
     }
-    const s64 groups = second_.attrs.i("group", 1), in = w.shape()[1];
+    const s64 groups = conv_groups(second_), in = w.shape()[1];
     const s64 out = w.shape()[0] / groups, taps = w.elements() / (w.shape()[0] * in);
     take(w, {(c / in * out * in + c % in) * taps, in * taps, taps, out}, elements);
     return elements;

@@ -8,6 +8,7 @@
 
 #include "core/check.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/codes.h"
 #include "passes/match.h"
 #include "passes/qdq.h"
 #include "precision/constraints.h"
@@ -109,7 +110,8 @@ class Table {
     if (reader < 0) return Precision::none;
     const Node& node = graph_.nodes[static_cast<size_t>(reader)];
     if (!is_op(node, "RoundTo")) return Precision::none;
-    return precision_from(node.attrs.s("to", "")).value_or(Precision::none);
+    return precision_from(dtype_name(attribute_of<&CastAttributes::to>(node)))
+        .value_or(Precision::none);
   }
 
   Precision output_of(const Node& node) const {

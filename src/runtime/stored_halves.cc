@@ -7,6 +7,7 @@
 #include "core/check.h"
 #include "graph/graph_edit.h"
 #include "graph/op_def.h"
+#include "ops/attributes/codes.h"
 #include "ops/registry.h"
 
 namespace octet {
@@ -71,7 +72,7 @@ Graph with_stored_halves(Graph graph) {
     cast.name = name + ".widened";
     cast.inputs = {graph.add_constant(name + ".stored", std::move(half))};
     cast.outputs = {id};
-    cast.attrs.set("to", std::string("f32"));
+    set_attribute<&CastAttributes::to>(cast.attrs, Dtype::f32);
     cast.attrs.set(kMark, s64{1});
     graph.value(id).constant = {};
     edit.insert_first(std::move(cast));
