@@ -5,6 +5,7 @@
 #include "backends/cpu/lower/dnnl_api.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_dnnl.h"
+#include "ops/attributes/window.h"
 #include "ops/shared/conv.h"
 
 namespace octet {
@@ -106,7 +107,7 @@ Offer lower_f_conv_transpose(const LowerRequest& request) {
   Deconv d{.x = request.inputs[kX].shape,
            .y = request.outputs[0].shape,
            .weights = request.inputs[kWeights].shape,
-           .groups = request.node.attrs.i("group", 1),
+           .groups = conv_groups(request.node),
            .bias = request.has_input(kBias),
            .strides = {},
            .dilations = {},

@@ -10,6 +10,7 @@
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/unit_rates.h"
 #include "backends/host/queue.h"
+#include "ops/attributes/marks.h"
 #include "ops/shared/activation.h"
 #include "ops/shared/conv.h"
 
@@ -96,7 +97,8 @@ struct DepthwiseStep {
 }  // namespace
 
 Offer lower_f_depthwise(const LowerRequest& request) {
-  if (request.node.attrs.i("exact", 0) == 0) return Reject{"a close result is enough here"};
+  if (!attribute_of<&ExactAttributes::exact>(request.node))
+    return Reject{"a close result is enough here"};
   if (std::string reason = image_conv_reject(request); !reason.empty()) return Reject{reason};
   const Tensor& weights = *request.constant(1);
   const ConvGeometry g = conv_geometry(request.node, request.inputs[0].shape, weights.shape());

@@ -13,6 +13,7 @@
 #include "backends/cpu/lower/rounding.h"
 #include "backends/cpu/lower/unit_rates.h"
 #include "backends/host/queue.h"
+#include "ops/attributes/marks.h"
 #include "ops/shared/activation.h"
 #include "ops/shared/conv.h"
 
@@ -180,7 +181,8 @@ struct TapsStep {
 }  // namespace
 
 Offer lower_f_depthwise_taps(const LowerRequest& request) {
-  if (request.node.attrs.i("exact", 0) != 0) return Reject{"an exact result is asked for"};
+  if (attribute_of<&ExactAttributes::exact>(request.node))
+    return Reject{"an exact result is asked for"};
   if (std::string reason = image_conv_reject(request); !reason.empty()) return Reject{reason};
   const Tensor& weights = *request.constant(1);
   const ConvGeometry g = conv_geometry(request.node, request.inputs[0].shape, weights.shape());

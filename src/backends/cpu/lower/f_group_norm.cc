@@ -8,6 +8,7 @@
 #include "backends/cpu/kernels/float/rows.h"
 #include "backends/cpu/lower/f_common.h"
 #include "backends/host/queue.h"
+#include "ops/attributes/normalization.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
@@ -73,14 +74,15 @@ Offer lower_f_group_norm(const LowerRequest& request) {
   const s64 pixels = dims_product(shape, 2, shape.rank());
   if (shape.elements() == 0) return Reject{"there is nothing to normalize"};
   const bool instance = request.node.op->name == "InstanceNormalization";
-  const s64 groups = instance ? shape[1] : request.node.attrs.i("num_groups");
+  const s64 groups =
+      instance ? shape[1] : attribute_of<&GroupNormAttributes::num_groups>(request.node);
   const s64 count = shape[1] / groups * pixels;
   const GroupNormStep step{kernel_for(kLayerNormF32, isa_of(request.target)),
                            shape[0] * groups,
                            shape[1] / groups,
                            pixels,
                            groups,
-                           request.node.attrs.f("epsilon", 1e-5f),
+                           attribute_of<&NormAttributes::epsilon>(request.node),
                            Tensor(),
                            Tensor(),
                            for_channels(*request.constant(1), shape[1]),

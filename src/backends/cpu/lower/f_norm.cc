@@ -8,6 +8,7 @@
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_rows.h"
 #include "backends/host/queue.h"
+#include "ops/attributes/normalization.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
@@ -63,7 +64,7 @@ std::string reject(const LowerRequest& request) {
 }
 
 NormStep step_of(const LowerRequest& request) {
-  const f32 epsilon = request.node.attrs.f("epsilon", 1e-5f);
+  const f32 epsilon = attribute_of<&NormAttributes::epsilon>(request.node);
   NormStep step{
       kernel_for(kNormalizeF32, isa_of(request.target)),
       {kernel_for(kColumnSumF32, isa_of(request.target)), request.inputs[0].shape, epsilon},

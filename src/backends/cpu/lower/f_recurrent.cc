@@ -7,6 +7,7 @@
 
 #include "backends/cpu/lower/recurrent_step.h"
 #include "backends/cpu/lower/unit_rates.h"
+#include "ops/attributes/recurrent.h"
 
 namespace octet {
 namespace {
@@ -22,10 +23,8 @@ bool same_name(const std::string& a, std::string_view b) {
 
 // Whether every direction has these functions.
 bool has_functions(const Node& node, std::initializer_list<std::string_view> wanted) {
-  const auto* value = node.attrs.find("activations");
-  if (value == nullptr) return true;
-  const auto* given = std::get_if<std::vector<std::string>>(value);
-  if (given == nullptr) return false;
+  const auto given = attribute_of<&RecurrentAttributes::activations>(node);
+  if (!given) return true;
   for (size_t i = 0; i < given->size(); ++i) {
     if (!same_name((*given)[i], wanted.begin()[i % wanted.size()])) return false;
   }
@@ -40,7 +39,7 @@ std::optional<RecurrentCells> cells_of(const Node& node, Isa isa) {
   }
   if (node.op->name == "GRU") {
     if (!has_functions(node, {"Sigmoid", "Tanh"})) return {};
-    if (node.attrs.i("linear_before_reset", 0) != 0)
+    if (attribute_of<&RecurrentShapeAttributes::linear_before_reset>(node))
       return RecurrentCells{3, kernel_for(kGruLinearCell, isa), nullptr};
     return RecurrentCells{3, kernel_for(kGruGates, isa), kernel_for(kGruFinish, isa)};
   }
@@ -57,10 +56,10 @@ std::string reject(const LowerRequest& request) {
     if (i != kRecLengths && request.has_input(i) && request.inputs[i].dtype != Dtype::f32)
       return "an operand is not f32";
   }
-  const Attrs& attrs = request.node.attrs;
+  const auto attributes = attributes_of<RecurrentAttributes>(request.node);
   if (request.has_input(kRecPeepholes)) return "there are peepholes";
-  if (attrs.f("clip", 0.0f) > 0.0f) return "the sums are clipped";
-  if (attrs.i("input_forget", 0) != 0) return "the input gate is the forget gate too";
+  if (attributes.clip > 0.0f) return "the sums are clipped";
+  if (attributes.input_forget) return "the input gate is the forget gate too";
   if (request.inputs[kRecX].shape.elements() == 0 || request.inputs[kRecR].shape.elements() == 0)
     return "an operand is empty";
   return {};

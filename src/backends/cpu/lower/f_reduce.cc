@@ -10,6 +10,7 @@
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/f_rows.h"
 #include "backends/host/queue.h"
+#include "ops/attributes/reduction.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
@@ -108,7 +109,8 @@ std::string reject(const LowerRequest& request) {
     return "the axes are not constant";
   }
   const bool none = !request.has_input(1) || request.constant(1)->elements() == 0;
-  if (none && request.node.attrs.i("noop_with_empty_axes", 0) != 0) return "no axis is reduced";
+  if (none && attribute_of<&ReduceAttributes::noop_with_empty_axes>(request.node))
+    return "no axis is reduced";
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/rounding.h"
 #include "backends/host/queue.h"
+#include "ops/attributes/normalization.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/softmax.h"
 
@@ -152,11 +153,13 @@ Offer lower_f_rms_norm(const LowerRequest& request) {
   const Tensor* scale = request.constant(1);
   if (scale == nullptr) return Reject{"the scale is not constant"};
   const Shape& shape = request.inputs[0].shape;
-  const int axis = normalize_axis(request.node.attrs.i("axis", -1), shape.rank());
+  const int axis =
+      normalize_axis(attribute_of<&RowNormAttributes::axis>(request.node), shape.rank());
   const s64 count = dims_product(shape, axis, shape.rank());
   const s64 rows = count == 0 ? 0 : shape.elements() / count;
-  return row_candidate(request, kRmsNormF32,
-                       {nullptr, rows, count, *scale, {}, request.node.attrs.f("epsilon", 1e-5f)});
+  return row_candidate(
+      request, kRmsNormF32,
+      {nullptr, rows, count, *scale, {}, attribute_of<&RowNormAttributes::epsilon>(request.node)});
 }
 
 Offer lower_f_layer_norm(const LowerRequest& request) {
@@ -168,13 +171,14 @@ Offer lower_f_layer_norm(const LowerRequest& request) {
     return Reject{"scale or bias is not constant"};
   }
   const Shape& shape = request.inputs[0].shape;
-  const int axis = normalize_axis(request.node.attrs.i("axis", -1), shape.rank());
+  const int axis =
+      normalize_axis(attribute_of<&RowNormAttributes::axis>(request.node), shape.rank());
   const s64 count = dims_product(shape, axis, shape.rank());
   const s64 rows = count == 0 ? 0 : shape.elements() / count;
   return row_candidate(
       request, kLayerNormF32,
       {nullptr, rows, count, *scale, bias ? *bias : Tensor(Dtype::f32, Shape{count}),
-       request.node.attrs.f("epsilon", 1e-5f)});
+       attribute_of<&RowNormAttributes::epsilon>(request.node)});
 }
 
 }  // namespace octet

@@ -11,13 +11,11 @@
 #include "backends/cpu/lower/f_rows.h"
 #include "backends/cpu/lower/rounding.h"
 #include "backends/host/queue.h"
+#include "ops/attributes/codes.h"
+#include "ops/attributes/functions.h"
 
 namespace octet {
 namespace {
-
-// ONNX's defaults, written as there.
-constexpr f32 kSeluAlpha = 1.67326319217681884765625f;
-constexpr f32 kSeluGamma = 1.05070102214813232421875f;
 
 struct Choice {
   std::string_view name = {};  // of the table row
@@ -36,7 +34,8 @@ Choice choose_clip(const LowerRequest& request) {
 }
 
 Choice choose_gelu(const Node& node) {
-  return {.name = node.attrs.s("approximate", "none") == "tanh" ? "gelu_tanh" : "gelu"};
+  return {.name = attribute_of<&GeluAttributes::approximate>(node) == GeluForm::tanh ? "gelu_tanh"
+                                                                                     : "gelu"};
 }
 
 // The definition rounds x^2 once, as the product does; other powers go through f64.
@@ -54,21 +53,22 @@ Choice choose(const LowerRequest& request) {
   const std::string_view op = node.op->name;
   if (op == "Clip") return choose_clip(request);
   if (op == "Gelu") return choose_gelu(node);
-  if (op == "Celu") return {.name = "celu", .a = node.attrs.f("alpha", 1.0f)};
-  if (op == "Elu") return {.name = "elu", .a = node.attrs.f("alpha", 1.0f)};
+  if (op == "Celu") return {.name = "celu", .a = attribute_of<&AlphaAttributes::alpha>(node)};
+  if (op == "Elu") return {.name = "elu", .a = attribute_of<&AlphaAttributes::alpha>(node)};
   if (op == "Selu") {
-    return {.name = "selu",
-            .a = node.attrs.f("alpha", kSeluAlpha),
-            .b = node.attrs.f("gamma", kSeluGamma)};
+    const auto selu = attributes_of<SeluAttributes>(node);
+    return {.name = "selu", .a = selu.alpha, .b = selu.gamma};
   }
-  if (op == "LeakyRelu") return {.name = "leaky_relu", .a = node.attrs.f("alpha", 0.01f)};
+  if (op == "LeakyRelu")
+    return {.name = "leaky_relu", .a = attribute_of<&LeakyReluAttributes::alpha>(node)};
   if (op == "Pow") return choose_pow(request);
-  if (op == "Swish") return {.name = "swish", .a = node.attrs.f("alpha", 1.0f)};
+  if (op == "Swish") return {.name = "swish", .a = attribute_of<&AlphaAttributes::alpha>(node)};
   if (op == "RoundTo")
-    return {.name = node.attrs.s("to", "") == "f16" ? "round_f16" : "round_bf16"};
+    return {.name =
+                attribute_of<&CastAttributes::to>(node) == Dtype::f16 ? "round_f16" : "round_bf16"};
   if (op == "HardSigmoid") {
-    return {
-        .name = "hard_sigmoid", .a = node.attrs.f("alpha", 0.2f), .b = node.attrs.f("beta", 0.5f)};
+    const auto sigmoid = attributes_of<HardSigmoidAttributes>(node);
+    return {.name = "hard_sigmoid", .a = sigmoid.alpha, .b = sigmoid.beta};
   }
   for (const UnaryKernel& kernel : kUnaryKernels) {
     if (op == kernel.op) return {.name = kernel.name};

@@ -10,6 +10,7 @@
 #include "backends/cpu/kernels/codes/move/channels.h"
 #include "backends/cpu/lower/q_common.h"
 #include "backends/host/queue.h"
+#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
@@ -48,7 +49,8 @@ Offer lower_gather_channels(const LowerRequest& request) {
   Candidate candidate = candidate_of(request, kernel.name, Layout::nhwc);
   candidate.strided = candidate.by_image = true;
   candidate.bind = [&kernel, types = request.inputs, output = request.outputs[0].shape,
-                    channels = request.node.attrs.ints("channels")](const BindArgs& bind) {
+                    channels = attribute_of<&GatherChannelsAttributes::channels>(request.node)](
+                       const BindArgs& bind) {
     std::vector<GatherChannels::Image> images;
     for (size_t i = 0; i < types.size(); ++i) {
       images.push_back({types[i].shape, nhwc_placement(types[i].shape, bind.inputs[i])});
@@ -73,7 +75,7 @@ Offer lower_gather_planes(const LowerRequest& request) {
   const s64 bytes = dims_product(shape, 2, shape.rank()) *
                     static_cast<s64>(dtype_bytes(request.outputs[0].dtype));
   std::vector<Plane> planes;
-  for (s64 channel : request.node.attrs.ints("channels")) {
+  for (s64 channel : attribute_of<&GatherChannelsAttributes::channels>(request.node)) {
     size_t i = 0;
     for (; channel >= request.inputs[i].shape[1]; ++i) channel -= request.inputs[i].shape[1];
     planes.push_back({i, channel * bytes, request.inputs[i].shape[1] * bytes});

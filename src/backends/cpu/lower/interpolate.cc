@@ -11,6 +11,7 @@
 #include "backends/cpu/lower/q_common.h"
 #include "backends/cpu/lower/resize_request.h"
 #include "backends/host/queue.h"
+#include "ops/attributes/sampling.h"
 #include "ops/shared/axes.h"
 
 namespace octet {
@@ -180,7 +181,9 @@ Offer lower_q_interpolate(const LowerRequest& request) {
   const bool image = request.inputs[0].shape.rank() == 4;
   return candidate_for(
       request,
-      {.codes = true, .epilogue = epilogue, .multiplier = request.node.attrs.f("multiplier", 1.0f)},
+      {.codes = true,
+       .epilogue = epilogue,
+       .multiplier = attribute_of<&QInterpolateAttributes::multiplier>(request.node)},
       image ? Layout::nhwc : Layout::linear);
 }
 

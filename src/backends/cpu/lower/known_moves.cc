@@ -11,6 +11,7 @@
 #include "backends/cpu/device.h"
 #include "backends/host/queue.h"
 #include "graph/op_def.h"
+#include "ops/attributes/moves.h"
 #include "ops/shared/dtypes.h"
 #include "plan/offer.h"
 
@@ -41,11 +42,11 @@ struct Numbering {
   bool scatters = false;
 
   std::string key() const {
-    const Attrs& attrs = node.attrs;
     return fmt::format(
         "{} {} {} {} to {} by {} along {} in {}", node.op->name, to_string(inputs[0].shape),
         to_string(constants[1].shape()), dtype_name(constants[1].dtype()), to_string(output.shape),
-        scatters ? to_string(inputs[2].shape) : "", attrs.i("axis", 0), attrs.i("batch_dims", 0));
+        scatters ? to_string(inputs[2].shape) : "", attribute_of<&AxisAttributes::axis>(node),
+        attribute_of<&GatherNDAttributes::batch_dims>(node));
   }
 
   Tensor sources() const {
@@ -138,7 +139,8 @@ struct MoveKnown {
 
 std::string reject(const LowerRequest& request) {
   if (request.constant(1) == nullptr) return "the indices are not constant";
-  if (request.node.attrs.s("reduction", "none") != "none") return "elements are combined";
+  if (attribute_of<&ScatterAttributes::reduction>(request.node) != ScatterReduction::none)
+    return "elements are combined";
   s64 elements = request.outputs[0].shape.elements();
   if (elements == 0) return "the output is empty";
   for (const TensorType& input : request.inputs) elements += input.shape.elements();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "backends/host/queue.h"
+#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/pad.h"
 #include "plan/offer.h"
@@ -153,8 +154,8 @@ Offer lower_linear_pad(const LowerRequest& request) {
   std::vector<s64> pads, axes;
   if (!read_ints(request, 1, pads) || !read_ints(request, 3, axes))
     return Reject{"the pads are not constant"};
-  const bool has_value =
-      request.has_input(kValue) && request.node.attrs.s("mode", "constant") == "constant";
+  const bool has_value = request.has_input(kValue) &&
+                         attribute_of<&PadAttributes::mode>(request.node) == PadMode::constant;
   const Layout layout = request.layouts[0];
   const size_t bytes = dtype_bytes(request.inputs[0].dtype);
   auto step = step_of(pad_maps({request.node, input, output, pads, axes, request.has_input(3)}),

@@ -7,6 +7,7 @@
 #include "backends/cpu/device.h"
 #include "backends/cpu/lower/q_common.h"
 #include "backends/host/queue.h"
+#include "ops/attributes/reduction.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/quantized/mean_scales.h"
 #include "ops/shared/axes.h"
@@ -127,8 +128,9 @@ struct RowMeans {
 
 // The last axes alone: how many elements each mean has; 0 where others are reduced.
 s64 last_elements(const Node& node, const Shape& shape) {
-  if (!node.attrs.has("axes")) return shape.elements();
-  std::vector<int> axes = normalize_axes(node.attrs.ints("axes"), shape.rank());
+  const auto given = attribute_of<&QReduceMeanAttributes::axes>(node);
+  if (!given) return shape.elements();
+  std::vector<int> axes = normalize_axes(*given, shape.rank());
   std::ranges::sort(axes);
   s64 count = 1;
   for (int axis = shape.rank(); !axes.empty(); axes.pop_back()) {

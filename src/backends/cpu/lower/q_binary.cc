@@ -10,6 +10,7 @@
 #include "backends/cpu/lower/f_rows.h"
 #include "backends/cpu/lower/q_common.h"
 #include "backends/host/queue.h"
+#include "ops/attributes/codes.h"
 
 namespace octet {
 namespace {
@@ -137,7 +138,7 @@ Offer lower_binary(const LowerRequest& request, const BinaryKernel& kernel, Bina
 }  // namespace
 
 Offer lower_q_add(const LowerRequest& request) {
-  const std::vector<f32> multipliers = request.node.attrs.floats("multipliers", {});
+  const std::vector<f32> multipliers = attribute_of<&QAddAttributes::multipliers>(request.node);
   if (multipliers.size() != 2) return Reject{"there are not two multipliers"};
   BinaryArgs args;
   args.multiplier_a = multipliers[0];
@@ -152,7 +153,7 @@ Offer lower_q_min(const LowerRequest& request) {
 
 Offer lower_q_mul(const LowerRequest& request) {
   BinaryArgs args;
-  args.multiplier_a = request.node.attrs.f("multiplier", 0.0f);
+  args.multiplier_a = attribute_of<&QMulAttributes::multiplier>(request.node);
   return lower_binary(request, best_kernel(kMulKernels, isa_of(request.target)), args);
 }
 

@@ -12,6 +12,7 @@
 #include "backends/cpu/lower/q_common.h"
 #include "backends/cpu/lower/resize_request.h"
 #include "backends/host/queue.h"
+#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/resize.h"
 
@@ -83,7 +84,7 @@ struct Piece {
 Offer lower_q_concat(const LowerRequest& request) {
   const Shape& output = request.outputs[0].shape;
   if (output.rank() != 4) return Reject{"the result is not an image"};
-  if (normalize_axis(request.node.attrs.i("axis"), 4) != 1) {
+  if (normalize_axis(attribute_of<&AxisAttributes::axis>(request.node), 4) != 1) {
     return Reject{"images are not joined along their channels"};
   }
   for (size_t i = 0; i < request.inputs.size(); ++i) {
@@ -121,7 +122,7 @@ Offer lower_q_concat(const LowerRequest& request) {
 Offer lower_q_split(const LowerRequest& request) {
   if (std::string reason = image_reject(request); !reason.empty()) return Reject{reason};
   if (common_layout(request) == Layout::linear) return Reject{"the input is not nhwc"};
-  if (normalize_axis(request.node.attrs.i("axis", 0), 4) != 1) {
+  if (normalize_axis(attribute_of<&AxisAttributes::axis>(request.node), 4) != 1) {
     return Reject{"the image is not split along its channels"};
   }
   Candidate candidate = candidate_of(request, "split_channels", Layout::nhwc);
@@ -202,7 +203,7 @@ Offer lower_q_slice(const LowerRequest& request) {
 Offer lower_q_pad(const LowerRequest& request) {
   if (std::string reason = image_reject(request); !reason.empty()) return Reject{reason};
   if (common_layout(request) == Layout::linear) return Reject{"the input is not nhwc"};
-  if (request.node.attrs.s("mode", "constant") != "constant")
+  if (attribute_of<&PadAttributes::mode>(request.node) != PadMode::constant)
     return Reject{"the mode is not constant"};
   std::vector<s64> pads;
   std::vector<int> axes;

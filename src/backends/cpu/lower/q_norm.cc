@@ -6,6 +6,7 @@
 #include "backends/cpu/device.h"
 #include "backends/cpu/kernels/codes/norm/norm.h"
 #include "backends/cpu/lower/q_common.h"
+#include "ops/attributes/normalization.h"
 #include "ops/quantized/code_rows.h"
 
 namespace octet {
@@ -31,7 +32,7 @@ NormSpec spec_of(const LowerRequest& request) {
   spec.rows = shape[2];
   spec.columns = shape[3];
   spec.threads = request.target.threads;
-  spec.norm = {scales.x, scales.y, request.node.attrs.f("epsilon", 1e-5f)};
+  spec.norm = {scales.x, scales.y, attribute_of<&NormAttributes::epsilon>(request.node)};
   spec.scale = *request.constant(1);
   spec.bias = *request.constant(2);
   spec.epilogue = epilogue_args(epilogue_of(request.node), nullptr);

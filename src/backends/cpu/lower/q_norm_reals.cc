@@ -5,6 +5,7 @@
 
 #include "backends/cpu/lower/f_channel_moments.h"
 #include "backends/cpu/lower/q_common.h"
+#include "ops/attributes/normalization.h"
 #include "ops/quantized/code_rows.h"
 
 namespace octet {
@@ -105,7 +106,7 @@ Offer lower_q_instance_norm_reals(const LowerRequest& request) {
   const Shape& shape = request.inputs[0].shape;
   const CodeNormStep step{
       kernel_for(kInstanceNormU8, isa),
-      {kernel_for(kColumnSumF32, isa), shape, request.node.attrs.f("epsilon", 1e-5f)},
+      {kernel_for(kColumnSumF32, isa), shape, attribute_of<&NormAttributes::epsilon>(request.node)},
       *request.constant(1),
       *request.constant(2),
       row_scales(request.node),

@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/codes/pool/pool.h"
 #include "backends/cpu/lower/q_common.h"
 #include "backends/host/queue.h"
+#include "ops/attributes/reduction.h"
 #include "ops/quantized/mean_scales.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/pool.h"
@@ -96,9 +97,10 @@ struct MeanView {
 
 std::string mean_view(const LowerRequest& request, MeanView& view) {
   const Shape& shape = request.inputs[0].shape;
-  if (!request.node.attrs.has("axes")) return "the mean is over all axes";
+  const auto axes = attribute_of<&QReduceMeanAttributes::axes>(request.node);
+  if (!axes) return "the mean is over all axes";
   std::vector<bool> reduced(static_cast<size_t>(shape.rank()), false);
-  for (int axis : normalize_axes(request.node.attrs.ints("axes"), shape.rank())) {
+  for (int axis : normalize_axes(*axes, shape.rank())) {
     reduced[static_cast<size_t>(axis)] = true;
   }
   view.image = shape.rank() == 4 && !reduced[0] && !reduced[1] && reduced[2] && reduced[3];

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/lower/recurrent_step.h"
 #include "backends/cpu/lower/unit_rates.h"
+#include "ops/attributes/recurrent.h"
 #include "ops/quantized/quantize_recurrent.h"
 #include "ops/quantized/zero_points.h"
 
@@ -129,7 +130,7 @@ Offer lower_q_lstm(const LowerRequest& request) {
 }
 
 Offer lower_q_gru(const LowerRequest& request) {
-  if (request.node.attrs.i("linear_before_reset", 0) != 0)
+  if (attribute_of<&RecurrentShapeAttributes::linear_before_reset>(request.node))
     return offer(request, {3, cell_for(request, kGruLinearCell), nullptr});
   return offer(request, {3, cell_for(request, kGruGates), cell_for(request, kGruFinish)});
 }

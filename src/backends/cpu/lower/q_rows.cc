@@ -5,6 +5,7 @@
 #include "backends/cpu/lower/f_common.h"
 #include "backends/cpu/lower/q_common.h"
 #include "backends/host/queue.h"
+#include "ops/attributes/normalization.h"
 #include "ops/quantized/code_rows.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/layer_norm.h"
@@ -112,7 +113,7 @@ Offer lower_q_layer_norm(const LowerRequest& request) {
   CodeRowStep step = step_of(request, kLayerNormU8, count);
   step.scale = *scale;
   step.bias = bias != nullptr ? *bias : Tensor(Dtype::f32, Shape{count});
-  step.epsilon = request.node.attrs.f("epsilon", 1e-5f);
+  step.epsilon = attribute_of<&NormAttributes::epsilon>(request.node);
   return candidate_for(request, kLayerNormU8, step);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/lower/resize_request.h"
 
+#include "ops/attributes/sampling.h"
+
 namespace octet {
 
 bool read_constant_ints(const LowerRequest& request, size_t i, std::vector<s64>& values) {
@@ -26,7 +28,8 @@ std::string read_resize(const LowerRequest& request, ResizeGeometry& geometry, b
   }
   if (request.has_input(3) && !read_constant_ints(request, 3, parameters.sizes))
     return "the sizes are not constant";
-  if (request.node.attrs.s("coordinate_transformation_mode", "") == "tf_crop_and_resize")
+  if (attribute_of<&ResizeAttributes::coordinate_transformation_mode>(request.node) ==
+      ResizeCoordinates::tf_crop_and_resize)
     return "it crops";
   geometry = resize_geometry(request.node, request.inputs[0].shape, parameters);
   if (geometry.output != request.outputs[0].shape) return "the output size is not constant";

@@ -10,6 +10,8 @@
 #include "backends/reference/reference.h"
 #include "core/small_types.h"
 #include "graph/graph_edit.h"
+#include "ops/attributes/codes.h"
+#include "ops/attributes/marks.h"
 
 namespace octet {
 
@@ -56,7 +58,8 @@ Node* rounder_of(Graph& graph, const Uses& uses, const Node& round) {
   Node& node = graph.nodes[static_cast<size_t>(n)];
   if (node.outputs.size() != 1 || !has_rounding_kernels(node.op->name)) return nullptr;
   // A layer that INT8 engines keep exact has a kernel of its own, which rounds nothing.
-  const bool free = rounding_of(node) == Precision::none && node.attrs.i("exact", 0) == 0;
+  const bool free =
+      rounding_of(node) == Precision::none && !attribute_of<&ExactAttributes::exact>(node);
   return free ? &node : nullptr;
 }
 
@@ -76,7 +79,7 @@ void join_roundings(Graph& graph) {
     if (round.op->name != "RoundTo") continue;
     Node* node = rounder_of(graph, uses, round);
     if (node == nullptr) continue;
-    node->attrs.set(std::string(kRounds), round.attrs.s("to", ""));
+    node->attrs.set(kRounds, std::string(dtype_name(attribute_of<&CastAttributes::to>(round))));
     node->outputs = round.outputs;
     erased.push_back(n);
   }

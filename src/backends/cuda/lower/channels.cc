@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/graph_edit.h"
+#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/channel_runs.h"
 
@@ -17,7 +18,7 @@ bool joins_channels(const Graph& graph, const Node& node) {
   constexpr int kImage = 4;
   return node.op->name == "Concat" && node.inputs.size() > 1 &&
          graph.value(node.outputs[0]).type.shape.rank() == kImage &&
-         normalize_axis(node.attrs.i("axis"), kImage) == 1;
+         normalize_axis(attribute_of<&ConcatAttributes::axis>(node), kImage) == 1;
 }
 
 class Sharer {

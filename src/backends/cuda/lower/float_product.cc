@@ -7,6 +7,7 @@
 
 #include "backends/cuda/lower/code_reals.h"
 #include "backends/cuda/lower/halves.h"
+#include "ops/attributes/codes.h"
 #include "ops/shared/matmul.h"
 #include "plan/chain.h"
 
@@ -106,7 +107,7 @@ bool is_on_grid(const Graph& graph, const Uses& uses, ValueId id, std::string_vi
     if (from < 0) return false;
     const Node& node = graph.nodes[static_cast<size_t>(from)];
     if (is_named(node, "RoundTo")) {
-      if (node.attrs.s("to", "") != type) return false;
+      if (dtype_name(attribute_of<&CastAttributes::to>(node)) != type) return false;
       continue;
     }
     const std::vector<size_t> inputs = passed_inputs(graph, node);

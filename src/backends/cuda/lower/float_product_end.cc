@@ -4,6 +4,7 @@
 
 #include "backends/cuda/lower/codes.h"
 #include "backends/cuda/lower/float_product.h"
+#include "ops/attributes/functions.h"
 
 namespace octet::cuda {
 
@@ -20,7 +21,7 @@ EndFunction end_function(const Node& node) {
                                   {"Tanh", EndFunction::tanh},
                                   {"Mish", EndFunction::mish}};
   if (node.inputs.size() != 1) return EndFunction::none;
-  if (node.op->name == "Gelu" && node.attrs.s("approximate", "none") == "tanh")
+  if (node.op->name == "Gelu" && attribute_of<&GeluAttributes::approximate>(node) == GeluForm::tanh)
     return EndFunction::gelu_tanh;
   const auto found = std::ranges::find(kFunctions, node.op->name, &Named::op);
   return found == std::end(kFunctions) ? EndFunction::none : found->function;
@@ -28,10 +29,11 @@ EndFunction end_function(const Node& node) {
 
 FunctionEnd function_end(const Node& node) {
   const EndFunction kind = end_function(node);
-  const f32 otherwise = kind == EndFunction::swish ? 1.0f : 0.2f;  // as the operators have it
+  const auto of_sigmoid = attributes_of<HardSigmoidAttributes>(node);
+  const bool swish = kind == EndFunction::swish;
   return {.kind = kind,
-          .first = bits_of(node.attrs.f("alpha", otherwise)),
-          .second = bits_of(node.attrs.f("beta", 0.5f)),
+          .first = bits_of(swish ? attribute_of<&AlphaAttributes::alpha>(node) : of_sigmoid.alpha),
+          .second = bits_of(of_sigmoid.beta),
           .rounded = Number::f32};
 }
 

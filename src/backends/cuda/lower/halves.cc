@@ -7,6 +7,8 @@
 
 #include "backends/cuda/lower/code_reals.h"
 #include "graph/graph_edit.h"
+#include "ops/attributes/codes.h"
+#include "ops/attributes/window.h"
 #include "ops/registry.h"
 #include "ops/shared/activation.h"
 #include "ops/shared/dtypes.h"
@@ -38,7 +40,7 @@ bool is_product_of_half(const Graph& graph, const Node& node, Precision half) {
   constexpr s64 kFew = 4;
   const Shape& shape = weights->shape();
   if (node.op->name == "MatMul") return shape.rank() == 2;
-  const s64 groups = std::max<s64>(1, node.attrs.i("group", 1)), channels = shape[0] / groups;
+  const s64 groups = conv_groups(node), channels = shape[0] / groups;
   return shape.rank() == 4 && (groups == 1 || channels > kFew || (channels == 1 && shape[1] == 1));
 }
 
@@ -54,7 +56,7 @@ bool is_rows(const Graph& graph, const Node& node) {
 bool is_depthwise(const Graph& graph, const Node& node) {
   const Tensor* weights = graph.constant_input(node, kWeights);
   return node.op->name == "Conv" && weights != nullptr && weights->shape().rank() == 4 &&
-         weights->shape()[1] == 1 && weights->shape()[0] == node.attrs.i("group", 1);
+         weights->shape()[1] == 1 && weights->shape()[0] == conv_groups(node);
 }
 
 bool averages_halves(const Graph& graph, const Node& node) {
@@ -87,7 +89,7 @@ class Grids {
     for (const Node& node : graph.nodes) {
       Dtype type = Dtype::f32;
       if (node.op->name == "RoundTo") {
-        type = dtype_from_name(node.attrs.s("to", ""));
+        type = attribute_of<&CastAttributes::to>(node);
       } else {
         const std::vector<size_t> from = moved_inputs(graph, node);
         for (const size_t i : from)
@@ -206,7 +208,7 @@ class Storer {
   static Node cast(const Node& beside, ValueId from, ValueId to, Dtype type, std::string name) {
     Node node = node_beside(beside, find_op("Cast"), std::move(name), {from});
     node.outputs = {to};
-    node.attrs.set("to", std::string(dtype_name(type)));
+    set_attribute<&CastAttributes::to>(node.attrs, type);
     return node;
   }
   ValueId stored(ValueId id) {
@@ -277,7 +279,7 @@ Number number_of(Dtype type) {
 }
 
 Number rounding_of(const Graph& graph, const Node& node) {
-  return number_of(node.op->name == "RoundTo" ? dtype_from_name(node.attrs.s("to", ""))
+  return number_of(node.op->name == "RoundTo" ? attribute_of<&CastAttributes::to>(node)
                                               : graph.value(node.outputs[0]).type.dtype);
 }
 
@@ -334,7 +336,7 @@ HalfEnds half_ends(const LowerRequest& request) {
   HalfEnds ends{.x = request.inputs[0].dtype, .y = request.outputs[0].dtype, .part = 0};
   while (is_widening(body, body.nodes[ends.part])) ++ends.part;
   const Node& last = body.nodes.back();
-  if (last.op->name == "RoundTo") ends.rounded = dtype_from_name(last.attrs.s("to", ""));
+  if (last.op->name == "RoundTo") ends.rounded = attribute_of<&CastAttributes::to>(last);
   return ends;
 }
 
@@ -343,7 +345,7 @@ bool reads_rounded_codes(const Graph& graph, const Node& product, const Node& ro
   if (product.op->name != "Conv" && product.op->name != "MatMul") return false;
   if (product.input(kResidual) == round.outputs[0]) return true;
   if (product.inputs[kX] != round.outputs[0]) return false;
-  return round.attrs.s("to", "") == "f16" || is_depthwise(graph, product);
+  return attribute_of<&CastAttributes::to>(round) == Dtype::f16 || is_depthwise(graph, product);
 }
 
 void store_halves(Graph& graph) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "backends/cuda/lower/halves.h"
+#include "ops/attributes/moves.h"
 #include "ops/shared/activation.h"
 #include "ops/shared/moved_view.h"
 #include "plan/chain.h"
@@ -65,7 +66,8 @@ namespace {
 std::optional<StridedView> turned(const Graph& graph, const Node& node, StridedView view) {
   const int rank = graph.value(node.inputs[0]).type.shape.rank();
   if (node.op->name != "Transpose") return {};
-  const std::vector<s64> perm = node.attrs.ints("perm", {});
+  const std::vector<s64> perm =
+      attribute_of<&TransposeAttributes::perm>(node).value_or(std::vector<s64>{});
   if (static_cast<int>(perm.size()) != rank) return {};
   for (int d = 0; d + 2 < rank; ++d) {
     if (perm[static_cast<size_t>(d)] != d) return {};

@@ -4,6 +4,8 @@
 
 #include "backends/cuda/families/map/elements.h"
 #include "core/check.h"
+#include "ops/attributes/activation.h"
+#include "ops/attributes/functions.h"
 
 namespace octet::cuda {
 
@@ -40,7 +42,8 @@ std::string body_of(const Node& node, Dtype dtype) {
   if (op == "Max") return "a > b ? a : b";
   if (op == "Min") return "a < b ? a : b";
   if (op == "Mod")
-    return node.attrs.i("fmod", 0) != 0 ? "rest_of_division(a, b)" : "floored_rest(a, b)";
+    return attribute_of<&ModAttributes::fmod>(node) ? "rest_of_division(a, b)"
+                                                    : "floored_rest(a, b)";
   if (op == "Mul") return wrapping('*');
   if (op == "Neg") return fmt::format("({0})0 - ({0})a", wrap);
   if (op == "Sub") return wrapping('-');
@@ -53,8 +56,7 @@ Offer lower_integers(const LowerRequest& request) {
   for (const TensorType& type : request.inputs) {
     if (!is_integer(type.dtype)) return Reject{"the operands are not integers"};
   }
-  if (!request.node.attrs.s("activation", "").empty())
-    return Reject{"an activation is computed with it"};
+  if (has_activation(request.node)) return Reject{"an activation is computed with it"};
   const size_t operands = has_one_operand(request.node.op->name) ? 1 : 2;
   if (request.inputs.size() != operands) return Reject{"there are not two operands"};
   std::string body = body_of(request.node, request.outputs[0].dtype);

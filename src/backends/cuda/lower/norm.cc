@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "backends/cuda/lower/walk.h"
+#include "ops/attributes/normalization.h"
 
 namespace octet::cuda {
 
@@ -60,7 +61,7 @@ Offer lower_batch_norm(const LowerRequest& request) {
     return Reject{"there is nothing to compute"};
   std::vector<Tensor> parameters;
   for (size_t i = kScale; i <= kVariance; ++i) parameters.push_back(*request.constant(i));
-  const f32 epsilon = request.node.attrs.f("epsilon", 1e-5f);
+  const f32 epsilon = attribute_of<&NormAttributes::epsilon>(request.node);
   Candidate candidate = candidate_of(request, "batch_norm_f32", common_layout(request));
   candidate.strided = candidate.writes_slices = true;
   candidate.overwrites = {kX};

@@ -5,6 +5,7 @@
 
 #include "backends/cpu/lower/resize_request.h"
 #include "backends/cuda/lower/move.h"
+#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/channel_runs.h"
 #include "ops/shared/pad.h"
@@ -56,7 +57,7 @@ Offer lower_concat(const LowerRequest& request) {
   if (request.inputs.size() > kMostParts) return Reject{kManyParts};
   const Shape& output = request.outputs[0].shape;
   if (output.elements() == 0) return Reject{"there is nothing to move"};
-  const int axis = normalize_axis(request.node.attrs.i("axis"), output.rank());
+  const int axis = normalize_axis(attribute_of<&AxisAttributes::axis>(request.node), output.rank());
   MoveStep step;
   s64 at = 0;
   bool brought = true;
@@ -80,7 +81,7 @@ Offer lower_split(const LowerRequest& request) {
   if (request.outputs.size() > kMostParts) return Reject{kManyParts};
   if (request.constant(0) != nullptr) return Reject{"the input is a constant"};
   const Shape& input = request.inputs[0].shape;
-  const int axis = normalize_axis(request.node.attrs.i("axis", 0), input.rank());
+  const int axis = normalize_axis(attribute_of<&AxisAttributes::axis>(request.node), input.rank());
   MoveStep step;
   s64 at = 0;
   for (size_t i = 0; i < request.outputs.size(); ++i) {
@@ -126,7 +127,7 @@ Offer lower_gather(const LowerRequest& request) {
     return Reject{"the indices are not constant"};
   if (std::ssize(indices) > kMostIndices) return Reject{"there are more than 2^24 indices"};
   const Shape& input = request.inputs[0].shape;
-  const int axis = normalize_axis(request.node.attrs.i("axis", 0), input.rank());
+  const int axis = normalize_axis(attribute_of<&AxisAttributes::axis>(request.node), input.rank());
   for (s64& index : indices) {
     if (index < -input[axis] || index >= input[axis])
       return Reject{"an index lies outside the axis"};
@@ -185,7 +186,8 @@ Offer lower_pad(const LowerRequest& request) {
   if (!read_ints(request, 1, pads) || !read_ints(request, 3, axes))
     return Reject{"the pads are not constant"};
   MoveStep step{.moves = {whole_move(output)}, .fill = 0};
-  if (request.has_input(2) && request.node.attrs.s("mode", "constant") == "constant") {
+  if (request.has_input(2) &&
+      attribute_of<&PadAttributes::mode>(request.node) == PadMode::constant) {
     const Tensor* value = request.constant(2);
     if (value == nullptr) return Reject{"the value is not constant"};
     u64 bits = 0;

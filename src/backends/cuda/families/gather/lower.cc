@@ -6,6 +6,7 @@
 #include "backends/cuda/families/gather/spec.h"
 #include "backends/cuda/lower/element_type.h"
 #include "backends/cuda/lower/step.h"
+#include "ops/attributes/moves.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/indexing.h"
 
@@ -122,7 +123,7 @@ Offer lower_gather_at_run(const LowerRequest& request) {
   if (std::string reason = read(request, step); !reason.empty()) return Reject{reason};
   // Of an activation that is a move. What is all constant is not folded where the result is large: embeddings of positions.
   if (step.indices && !step.x) return Reject{"the indices are constant"};
-  step.first = normalize_axis(request.node.attrs.i("axis", 0), step.shape.rank());
+  step.first = normalize_axis(attribute_of<&AxisAttributes::axis>(request.node), step.shape.rank());
   step.ids = request.inputs[kIds].shape.elements();
   return offer(request, "gather_at_run", step);
 }
@@ -131,7 +132,7 @@ Offer lower_gather_elements(const LowerRequest& request) {
   GatherStep step{.form = gather::Form::elements};
   if (std::string reason = read(request, step); !reason.empty()) return Reject{reason};
   const Shape& indices = request.inputs[kIds].shape;
-  step.first = normalize_axis(request.node.attrs.i("axis", 0), step.shape.rank());
+  step.first = normalize_axis(attribute_of<&AxisAttributes::axis>(request.node), step.shape.rank());
   step.ids = indices[step.first];
   for (int d = 0; d < step.shape.rank(); ++d) {
     if (d != step.first && indices[d] != step.shape[d])
@@ -144,7 +145,7 @@ Offer lower_gather_nd(const LowerRequest& request) {
   GatherStep step{.form = gather::Form::tuples};
   if (std::string reason = read(request, step); !reason.empty()) return Reject{reason};
   const Shape& indices = request.inputs[kIds].shape;
-  step.first = static_cast<int>(request.node.attrs.i("batch_dims", 0));
+  step.first = static_cast<int>(attribute_of<&GatherNDAttributes::batch_dims>(request.node));
   step.width = static_cast<int>(indices[indices.rank() - 1]);
   step.ids = dims_product(indices, step.first, indices.rank() - 1);
   return offer(request, "gather_nd", step);

@@ -4,6 +4,7 @@
 
 #include "backends/cuda/families/grid_sample/spec.h"
 #include "backends/cuda/lower/step.h"
+#include "ops/attributes/sampling.h"
 
 namespace octet::cuda {
 
@@ -12,20 +13,19 @@ namespace {
 grid_sample::Spec spec_of(const LowerRequest& request) {
   using grid_sample::Outside;
   const Shape &x = request.inputs[0].shape, &y = request.outputs[0].shape;
-  const std::string mode = request.node.attrs.s("mode", "linear");
-  const std::string padding = request.node.attrs.s("padding_mode", "zeros");
+  const auto [mode, padding, align_corners] = attributes_of<GridSampleAttributes>(request.node);
   return {.count = y.elements(),
           .channels = x[1],
           .points = y[2] * y[3],
           .height = field_of(x[2]),
           .width = field_of(x[3]),
-          .taps = mode == "nearest" ? 1
-                  : mode == "cubic" ? 4
-                                    : 2,
-          .outside = padding == "border"       ? Outside::border
-                     : padding == "reflection" ? Outside::reflection
-                                               : Outside::zero,
-          .align_corners = request.node.attrs.i("align_corners", 0) != 0};
+          .taps = mode == GridMode::nearest ? 1
+                  : mode == GridMode::cubic ? 4
+                                            : 2,
+          .outside = padding == GridPadding::border       ? Outside::border
+                     : padding == GridPadding::reflection ? Outside::reflection
+                                                          : Outside::zero,
+          .align_corners = align_corners};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "backends/cuda/lower/norm.h"
 #include "backends/cuda/lower/product.h"
 #include "core/divide.h"
+#include "ops/attributes/normalization.h"
 #include "ops/quantized/code_rows.h"
 #include "ops/shared/axes.h"
 
@@ -101,7 +102,7 @@ Spec spec_of(const LowerRequest& request) {
             .chunks = 1,
             .x_signed = request.inputs[kX].dtype == Dtype::s8,
             .x_scale = bits_of(scales.x),
-            .epsilon = bits_of(request.node.attrs.f("epsilon", 1e-5f)),
+            .epsilon = bits_of(attribute_of<&NormAttributes::epsilon>(request.node)),
             .y_scale = bits_of(scales.y),
             .zero_point = range.zero_point,
             .lo = range.lo,

@@ -7,6 +7,7 @@
 #include "backends/cuda/lower/codes.h"
 #include "backends/cuda/lower/element_type.h"
 #include "backends/cuda/lower/product.h"
+#include "ops/attributes/sampling.h"
 
 namespace octet::cuda {
 namespace {
@@ -146,7 +147,7 @@ Offer lower_interpolate_codes(const LowerRequest& request) {
   const Epilogue epilogue = epilogue_of(request.node);
   step.codes = true;
   step.zero_point = epilogue.zero_point(0);
-  step.multiplier = request.node.attrs.f("multiplier", 1.0f);
+  step.multiplier = attribute_of<&QInterpolateAttributes::multiplier>(request.node);
   step.end = code_end_spec(epilogue);
   return candidate_for(request, "interpolate_codes", Layout::nhwc, step);
 }

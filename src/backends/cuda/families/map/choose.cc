@@ -2,6 +2,7 @@
 // Masks: comparisons, logic, and Where, element by element with broadcast (the kernel of this folder).
 #include "backends/cuda/families/map/elements.h"
 #include "backends/cuda/lower/integers.h"
+#include "ops/attributes/functions.h"
 
 namespace octet::cuda {
 namespace {
@@ -27,9 +28,9 @@ std::string body_of(const LowerRequest& request, const Function (&functions)[kCo
 
 // Either infinity, or one that the attributes name.
 std::string infinity_text(const Node& node) {
-  const auto is_wanted = [&](const char* name) { return node.attrs.i(name, 1) != 0; };
+  const auto attributes = attributes_of<IsInfAttributes>(node);
   return fmt::format("({} && a == INFINITY_F32) || ({} && a == -INFINITY_F32)",
-                     is_wanted("detect_positive"), is_wanted("detect_negative"));
+                     attributes.detect_positive, attributes.detect_negative);
 }
 
 // Halves are no type of kernels.

@@ -6,6 +6,7 @@
 #include "backends/cuda/families/map/elements.h"
 #include "backends/cuda/lower/codes.h"
 #include "backends/cuda/lower/conv_cost.h"
+#include "ops/attributes/codes.h"
 #include "ops/quantized/quant_axis.h"
 #include "ops/shared/axes.h"
 
@@ -46,8 +47,8 @@ std::string read_scaling(const LowerRequest& request, Dtype codes, Scaling& scal
   const QuantAxis axis = quant_axis(request.node, data, scale->shape());
   if (axis.block != 0) return "there is one scale for each block";
   Shape along{axis.count};  // as it is broadcast: the axes behind
-  for (int d = normalize_axis(request.node.attrs.i("axis", 1), data.rank()) + 1; d < data.rank();
-       ++d)
+  for (int d = normalize_axis(attribute_of<&ScaleAttributes::axis>(request.node), data.rank()) + 1;
+       d < data.rank(); ++d)
     along.push_back(1);
   scaling.scale = reshaped(*scale, along);
   if (zero_point != nullptr && zero_point->elements() > 1)
@@ -144,7 +145,7 @@ Offer binary(const LowerRequest& request, const char* kernel, std::string body) 
 }  // namespace
 
 Offer lower_add_codes(const LowerRequest& request) {
-  const std::vector<f32> m = request.node.attrs.floats("multipliers", {});
+  const std::vector<f32> m = attribute_of<&QAddAttributes::multipliers>(request.node);
   if (m.size() != 2) return Reject{"there are not two multipliers"};
   const Epilogue epilogue = epilogue_of(request.node);
   const std::string t =
@@ -156,9 +157,10 @@ Offer lower_add_codes(const LowerRequest& request) {
 // The product of two centered codes is an integer below 2^24: exact.
 Offer lower_mul_codes(const LowerRequest& request) {
   const Epilogue epilogue = epilogue_of(request.node);
-  const std::string t = fmt::format("f32_mul(f32_mul({}, {}), {})", centered_text(epilogue, 0, "a"),
-                                    centered_text(epilogue, 1, "b"),
-                                    exact_text(request.node.attrs.f("multiplier", 0.0f)));
+  const std::string t =
+      fmt::format("f32_mul(f32_mul({}, {}), {})", centered_text(epilogue, 0, "a"),
+                  centered_text(epilogue, 1, "b"),
+                  exact_text(attribute_of<&QMulAttributes::multiplier>(request.node)));
   return binary(request, "mul_codes", code_text(epilogue, t));
 }
 

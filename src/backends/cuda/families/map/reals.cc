@@ -9,6 +9,8 @@
 #include "backends/cuda/lower/conv_cost.h"
 #include "backends/cuda/lower/halves.h"
 #include "backends/cuda/lower/integers.h"
+#include "ops/attributes/codes.h"
+#include "ops/attributes/functions.h"
 #include "ops/quantized/qfunction.h"
 #include "ops/shared/activation.h"
 #include "plan/chain.h"
@@ -47,34 +49,28 @@ constexpr Function kFunctions[] = {{"Abs", "fabsf(a)"},
                                    {"Sub", "f32_sub(a, b)"},
                                    {"Tanh", "math_tanh(a)"}};
 
-struct Attribute {
-  std::string_view name = {};
-  f32 otherwise = 0.0f;
-};
+using RealOfNode = f32 (*)(const Node&);
 struct FunctionOfAttributes {
   std::string_view op, body;
-  Attribute first = {}, second = {};
+  RealOfNode first = nullptr, second = nullptr;
 };
 constexpr FunctionOfAttributes kFunctionsOfAttributes[] = {
-    {"Celu", "real_celu(a, {0})", {"alpha", 1.0f}},
-    {"Elu", "a < 0.0f ? f32_mul({0}, f32_sub(math_exp(a), 1.0f)) : a", {"alpha", 1.0f}},
-    {"HardSigmoid", "math_hard_sigmoid(a, {0}, {1})", {"alpha", 0.2f}, {"beta", 0.5f}},
-    {"LeakyRelu", "leaky(a, {0})", {"alpha", 0.01f}},
-    {"Selu",
-     "f32_mul({1}, a > 0.0f ? a : f32_mul({0}, f32_sub(math_exp(a), 1.0f)))",
-     {"alpha", 1.67326319217681884765625f},
-     {"gamma", 1.05070102214813232421875f}},
-    {"Shrink",
-     "a < -{0} ? f32_add(a, {1}) : a > {0} ? f32_sub(a, {1}) : 0.0f",
-     {"lambd", 0.5f},
-     {"bias", 0.0f}},
-    {"Swish", "math_swish(a, {0})", {"alpha", 1.0f}},
-    {"ThresholdedRelu", "a > {0} ? a : 0.0f", {"alpha", 1.0f}}};
+    {"Celu", "real_celu(a, {0})", attribute_of<&AlphaAttributes::alpha>},
+    {"Elu", "a < 0.0f ? f32_mul({0}, f32_sub(math_exp(a), 1.0f)) : a",
+     attribute_of<&AlphaAttributes::alpha>},
+    {"HardSigmoid", "math_hard_sigmoid(a, {0}, {1})", attribute_of<&HardSigmoidAttributes::alpha>,
+     attribute_of<&HardSigmoidAttributes::beta>},
+    {"LeakyRelu", "leaky(a, {0})", attribute_of<&LeakyReluAttributes::alpha>},
+    {"Selu", "f32_mul({1}, a > 0.0f ? a : f32_mul({0}, f32_sub(math_exp(a), 1.0f)))",
+     attribute_of<&SeluAttributes::alpha>, attribute_of<&SeluAttributes::gamma>},
+    {"Shrink", "a < -{0} ? f32_add(a, {1}) : a > {0} ? f32_sub(a, {1}) : 0.0f",
+     attribute_of<&ShrinkAttributes::lambd>, attribute_of<&ShrinkAttributes::bias>},
+    {"Swish", "math_swish(a, {0})", attribute_of<&AlphaAttributes::alpha>},
+    {"ThresholdedRelu", "a > {0} ? a : 0.0f", attribute_of<&AlphaAttributes::alpha>}};
 
 std::string body_with_attributes(const Node& node, const FunctionOfAttributes& function) {
-  const auto text = [&](const Attribute& attribute) {
-    return attribute.name.empty() ? ""
-                                  : exact_text(node.attrs.f(attribute.name, attribute.otherwise));
+  const auto text = [&](RealOfNode attribute) {
+    return attribute == nullptr ? std::string() : exact_text(attribute(node));
   };
   return fmt::format(fmt::runtime(function.body), text(function.first), text(function.second));
 }
@@ -130,9 +126,11 @@ std::string body_of(const LowerRequest& request, const Node& node) {
   if (op == "Clip") return clip_text(request);
   if (op == "Pow") return pow_text(request);
   if (op == "Gelu")
-    return node.attrs.s("approximate", "none") == "tanh" ? "math_gelu_tanh(a)" : "math_gelu(a)";
+    return attribute_of<&GeluAttributes::approximate>(node) == GeluForm::tanh ? "math_gelu_tanh(a)"
+                                                                              : "math_gelu(a)";
   if (op == "RoundTo")
-    return node.attrs.s("to", "") == "f16" ? "real_of_f16(f16_of(a))" : "real_of_bf16(bf16_of(a))";
+    return attribute_of<&CastAttributes::to>(node) == Dtype::f16 ? "real_of_f16(f16_of(a))"
+                                                                 : "real_of_bf16(bf16_of(a))";
   for (const FunctionOfAttributes& function : kFunctionsOfAttributes) {
     if (function.op == op) return body_with_attributes(node, function);
   }
@@ -155,7 +153,7 @@ std::string widened(Dtype type, std::string_view value) {
 }
 
 std::string rounded_text(const Node& round, std::string_view value) {
-  const bool f16 = round.attrs.s("to", "") == "f16";
+  const bool f16 = attribute_of<&CastAttributes::to>(round) == Dtype::f16;
   return fmt::format(
       fmt::runtime(f16 ? "real_of_f16(rounded_f16({}))" : "real_of_bf16(rounded_bf16({}))"), value);
 }

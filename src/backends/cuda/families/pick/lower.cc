@@ -6,6 +6,7 @@
 #include "backends/cuda/lower/element_type.h"
 #include "backends/cuda/lower/move.h"
 #include "backends/cuda/lower/product.h"
+#include "ops/attributes/moves.h"
 
 namespace octet::cuda {
 namespace {
@@ -23,7 +24,7 @@ struct PickStep {
 
 std::vector<Pick> picks_of(const LowerRequest& request) {
   std::vector<Pick> picks;
-  for (s64 channel : request.node.attrs.ints("channels")) {
+  for (s64 channel : attribute_of<&GatherChannelsAttributes::channels>(request.node)) {
     size_t i = 0;
     for (; channel >= request.inputs[i].shape[1]; ++i) channel -= request.inputs[i].shape[1];
     picks.push_back({i, channel});

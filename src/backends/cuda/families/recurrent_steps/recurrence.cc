@@ -8,6 +8,7 @@
 #include "backends/cuda/lower/codes.h"
 #include "backends/cuda/lower/element_type.h"
 #include "graph/op_traits.h"
+#include "ops/attributes/recurrent.h"
 #include "ops/quantized/quantize_recurrent.h"
 #include "ops/quantized/zero_points.h"
 
@@ -126,9 +127,12 @@ std::string read_recurrence(const LowerRequest& request, Recurrence& r) {
   constexpr s64 kMost = s64{1} << 31;
   if (r.g.steps * r.g.batch >= kMost) return "there are 2^31 steps";
   if (std::max(r.g.input, kind.gates * r.g.hidden) >= kMost) return "a step has 2^31 elements";
-  r.sizes = {r.g.steps,  r.g.batch,
-             r.g.hidden, r.g.directions,
-             kind.gates, op == "GRU" && node.attrs.i("linear_before_reset", 0) == 0};
+  r.sizes = {r.g.steps,
+             r.g.batch,
+             r.g.hidden,
+             r.g.directions,
+             kind.gates,
+             op == "GRU" && !attribute_of<&RecurrentShapeAttributes::linear_before_reset>(node)};
   for (size_t i = 0; i < std::min(kRecOperands, request.inputs.size()); ++i) {
     r.reads[i] = request.has_input(i);
     if (const Tensor* constant = request.constant(i)) r.constants[i] = *constant;
@@ -136,8 +140,8 @@ std::string read_recurrence(const LowerRequest& request, Recurrence& r) {
   for (size_t i = 0; i < node.outputs.size(); ++i) r.writes[i] = node.outputs[i] != kNoValue;
   r.functions = functions_of(node, kind, r.g.directions);
   if (r.functions.empty()) return "a function is none of the kernel's";
-  r.clip = std::max(0.0f, node.attrs.f("clip", 0.0f));
-  r.input_forget = node.attrs.i("input_forget", 0) != 0;
+  r.clip = std::max(0.0f, attribute_of<&RecurrentAttributes::clip>(node));
+  r.input_forget = attribute_of<&RecurrentAttributes::input_forget>(node);
   return read_lengths(request, r);
 }
 

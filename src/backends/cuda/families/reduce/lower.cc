@@ -13,6 +13,7 @@
 #include "backends/cuda/lower/integers.h"
 #include "backends/cuda/lower/product.h"
 #include "core/divide.h"
+#include "ops/attributes/reduction.h"
 #include "ops/quantized/mean_scales.h"
 #include "ops/shared/axes.h"
 #include "plan/chain.h"
@@ -168,7 +169,7 @@ Launch make_launch(const CudaDevice& device, const ReduceStep& step, const BindA
 std::string read(const LowerRequest& request, const std::vector<s64>& axes, ReduceStep& step) {
   if (request.constant(0) != nullptr) return "the input is a constant";
   if (step.x.shape.elements() == 0) return "there is nothing to compute";
-  step.keep = request.node.attrs.i("keepdims", 1) != 0;
+  step.keep = attribute_of<&ReduceAttributes::keepdims>(request.node);
   step.reduced.assign(static_cast<size_t>(step.x.shape.rank()), axes.empty());
   for (const int axis : normalize_axes(axes, step.x.shape.rank()))
     step.reduced[static_cast<size_t>(axis)] = true;
@@ -221,16 +222,16 @@ std::optional<Operation> operation_of(std::string_view op, Dtype dtype) {
 
 // Of ArgMax and ArgMin the attribute `axis`, else the constant input 1; why they are not known.
 std::string read_axes(const LowerRequest& request, std::vector<s64>& axes) {
-  const Attrs& attrs = request.node.attrs;
   if (request.node.op->name.starts_with("Arg")) {
-    axes = {attrs.i("axis", 0)};
+    axes = {attribute_of<&ArgExtremeAttributes::axis>(request.node)};
     return {};
   }
   const Tensor* given = request.has_input(1) ? request.constant(1) : nullptr;
   if (request.has_input(1) && (given == nullptr || given->dtype() != Dtype::s64))
     return "the axes are not constant";
   if (given != nullptr) axes.assign(given->as<s64>().begin(), given->as<s64>().end());
-  if (axes.empty() && attrs.i("noop_with_empty_axes", 0) != 0) return "no axis is reduced";
+  if (axes.empty() && attribute_of<&ReduceAttributes::noop_with_empty_axes>(request.node))
+    return "no axis is reduced";
   return {};
 }
 
@@ -238,11 +239,10 @@ std::string read_axes(const LowerRequest& request, std::vector<s64>& axes) {
 
 Offer lower_mean_codes(const LowerRequest& request) {
   ReduceStep step{.x = request.inputs[0], .y = request.outputs[0]};
-  if (std::string reason = read(request, request.node.attrs.ints("axes", std::vector<s64>{}), step);
-      !reason.empty())
+  const auto axes = attribute_of<&QReduceMeanAttributes::axes>(request.node);
+  if (std::string reason = read(request, axes.value_or(std::vector<s64>{}), step); !reason.empty())
     return Reject{reason};
-  if (request.node.attrs.has("axes") && request.node.attrs.ints("axes").empty())
-    return Reject{"no axis is reduced"};
+  if (axes && axes->empty()) return Reject{"no axis is reduced"};
   const Epilogue epilogue = epilogue_of(request.node);
   const Activation& activation = epilogue.activation;
   step.operation = Operation::mean_codes;
@@ -268,7 +268,7 @@ Offer reduction(const LowerRequest& request, const LowerRequest& node, const Hal
   const std::optional<Operation> operation = operation_of(node.node.op->name, dtype);
   if (!operation) return Reject{fmt::format("reducing {} is left to the CPU", dtype_name(dtype))};
   step.operation = *operation;
-  step.last = node.node.attrs.i("select_last_index", 0) != 0;
+  step.last = attribute_of<&ArgExtremeAttributes::select_last_index>(node.node);
   if (is_chain(request.node))
     step.x.dtype = ends.x, step.y.dtype = ends.y, step.rounded = ends.rounded;
   return candidate_for(request, dtype == Dtype::f32 ? "reduce_reals" : "reduce_integers",

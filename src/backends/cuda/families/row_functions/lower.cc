@@ -2,6 +2,7 @@
 // LogSoftmax and LpNormalization of reals.
 #include "backends/cuda/families/row_functions/spec.h"
 #include "backends/cuda/lower/step.h"
+#include "ops/attributes/normalization.h"
 #include "ops/shared/softmax.h"
 
 namespace octet::cuda {
@@ -42,7 +43,7 @@ Offer lower_log_softmax(const LowerRequest& request) {
 
 Offer lower_lp_norm(const LowerRequest& request) {
   return offer(request, "lp_norm_f32",
-               request.node.attrs.i("p", 2) == 2 ? Function::l2 : Function::l1);
+               attribute_of<&LpNormAttributes::p>(request.node) == 2 ? Function::l2 : Function::l1);
 }
 
 }  // namespace octet::cuda

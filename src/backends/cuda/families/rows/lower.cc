@@ -7,6 +7,7 @@
 #include "backends/cuda/lower/conv_cost.h"
 #include "backends/cuda/lower/rows.h"
 #include "core/divide.h"
+#include "ops/attributes/normalization.h"
 #include "ops/shared/axes.h"
 #include "ops/shared/layer_norm.h"
 #include "ops/shared/softmax.h"
@@ -164,8 +165,9 @@ void read_norm(const LowerRequest& request, RowsRequest& rows) {
   rows.name = rows.centered ? "layer_norm" : "rms_norm";
   set_rows(rows, shape,
            rows.centered ? layer_norm_axis(request.node, shape)
-                         : normalize_axis(request.node.attrs.i("axis", -1), shape.rank()));
-  rows.epsilon = request.node.attrs.f("epsilon", 1e-5f);
+                         : normalize_axis(attribute_of<&RowNormAttributes::axis>(request.node),
+                                          shape.rank()));
+  rows.epsilon = attribute_of<&NormAttributes::epsilon>(request.node);
 }
 
 Offer offer_of(const LowerRequest& request, RowsRequest rows) {
@@ -195,7 +197,7 @@ Offer lower_instance_norm(const LowerRequest& request) {
   set_rows(rows, shape, 2);
   rows.channels = shape[1];
   if (rows.layout == Layout::nhwc) rows.inner = rows.channels;
-  rows.epsilon = request.node.attrs.f("epsilon", 1e-5f);
+  rows.epsilon = attribute_of<&NormAttributes::epsilon>(request.node);
   return rows_offer(request, rows);
 }
 
@@ -208,7 +210,7 @@ Offer lower_group_norm(const LowerRequest& request) {
     if (request.constant(i) == nullptr && request.inputs[i].shape.elements() != shape[1])
       return Reject{"a run brings one scale or bias for several channels"};
   }
-  const s64 groups = request.node.attrs.i("num_groups");
+  const s64 groups = attribute_of<&GroupNormAttributes::num_groups>(request.node);
   if (shape.elements() == 0) return Reject{"there is nothing to compute"};
   rows.channels = shape[1];
   rows.group = shape[1] / groups;
@@ -216,7 +218,7 @@ Offer lower_group_norm(const LowerRequest& request) {
   rows.count = shape.elements() / rows.rows;
   if (rows.scale) rows.scale = for_channels(rows.scale, rows.channels);
   if (rows.bias) rows.bias = for_channels(rows.bias, rows.channels);
-  rows.epsilon = request.node.attrs.f("epsilon", 1e-5f);
+  rows.epsilon = attribute_of<&NormAttributes::epsilon>(request.node);
   return rows_offer(request, rows);
 }
 

@@ -5,6 +5,7 @@
 #include "backends/cuda/lower/element_type.h"
 #include "backends/cuda/lower/integers.h"
 #include "backends/cuda/lower/step.h"
+#include "ops/attributes/reduction.h"
 #include "ops/shared/axes.h"
 
 namespace octet::cuda {
@@ -21,12 +22,13 @@ Offer lower_running_sum(const LowerRequest& request) {
   const int axis = normalize_axis(axes[0], x.shape.rank());
   const s64 count = x.shape[axis], lines = x.shape.elements() / count;
   if (count > kMostCount) return Reject{"a line has more than 2^16 elements"};
-  const running_sum::Spec spec{.element = element_type(x.dtype),
-                               .lines = lines,
-                               .count = field_of(count),
-                               .inner = dims_product(x.shape, axis + 1, x.shape.rank()),
-                               .reverse = request.node.attrs.i("reverse", 0) != 0,
-                               .exclusive = request.node.attrs.i("exclusive", 0) != 0};
+  const running_sum::Spec spec{
+      .element = element_type(x.dtype),
+      .lines = lines,
+      .count = field_of(count),
+      .inner = dims_product(x.shape, axis + 1, x.shape.rank()),
+      .reverse = attribute_of<&CumulativeAttributes::reverse>(request.node),
+      .exclusive = attribute_of<&CumulativeAttributes::exclusive>(request.node)};
   const Launch launch{
       .source = source_of("running_sum", spec),
       .shape = {.blocks = running_sum::blocks(spec), .threads = running_sum::kThreads}};

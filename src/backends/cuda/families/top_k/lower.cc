@@ -5,6 +5,7 @@
 
 #include "backends/cuda/families/top_k/spec.h"
 #include "backends/cuda/lower/step.h"
+#include "ops/attributes/reduction.h"
 #include "ops/shared/axes.h"
 
 namespace octet::cuda {
@@ -18,7 +19,7 @@ Offer lower_top_k(const LowerRequest& request) {
   if (!is_read(0) && !is_read(1)) return Reject{"nobody reads it"};
   const Shape &x = request.inputs[0].shape, &y = request.outputs[is_read(0) ? 0 : 1].shape;
   if (y.elements() == 0) return Reject{"there is nothing to compute"};
-  const int axis = normalize_axis(request.node.attrs.i("axis", -1), x.rank());
+  const int axis = normalize_axis(attribute_of<&TopKAttributes::axis>(request.node), x.rank());
   const s64 count = x[axis], k = y[axis];
   if (count > kMostCount) return Reject{"a row has more than 2^18 elements"};
   const s64 whole = static_cast<s64>(std::bit_ceil(static_cast<u64>(count)));
@@ -27,7 +28,7 @@ Offer lower_top_k(const LowerRequest& request) {
   const top_k::Spec spec{.count = field_of(count),
                          .inner = dims_product(x, axis + 1, x.rank()),
                          .k = field_of(k),
-                         .largest = request.node.attrs.i("largest", 1) != 0,
+                         .largest = attribute_of<&TopKAttributes::largest>(request.node),
                          .size = field_of(size)};
   const Launch launch{.source = source_of("top_k", spec),
                       .shape = {.blocks = x.elements() / count, .threads = top_k::threads(spec)}};
