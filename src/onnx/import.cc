@@ -19,6 +19,7 @@
 #include "onnx/tensor_reader.h"
 #include "onnx/text.h"
 #include "onnx/write.h"
+#include "ops/attributes/marks.h"
 
 namespace octet {
 namespace {
@@ -81,7 +82,7 @@ void keep_marked_nodes(const ModelProto& model, Graph& graph) {
     if (kept.contains(node.name))
       node.decision = {Precision::f32, ReasonCode::kept_by_user, "the file keeps it real"};
     if (exact.contains(node.name) && node.op->traits->integer_product != nullptr)
-      node.attrs.set("exact", s64{1});
+      set_attribute<&ExactAttributes::exact>(node.attrs, true);
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/check.h"
 #include "onnx/attribute_reader.h"
+#include "ops/attributes/marks.h"
 #include "ops/shared/dtypes.h"
 
 namespace octet {
@@ -110,8 +111,8 @@ void ModelWriter::add(const Call& call) {
   for (size_t i = 0; i < inputs; ++i) node.add_input(call.inputs[i]);
   for (const std::string& output : call.outputs) node.add_output(output);
   for (const auto& [name, value] : call.attrs.entries()) {
-    if (name.starts_with("octet.")) continue;  // the host's own, at nodes of plugins
-    if (name == "exact") {                     // no attribute of ONNX
+    if (name.starts_with("octet.")) continue;                 // the host's own, at nodes of plugins
+    if (name == attribute_name<&ExactAttributes::exact>()) {  // no attribute of ONNX
       exact_.push_back(node.name());
       continue;
     }

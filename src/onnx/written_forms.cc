@@ -10,6 +10,14 @@
 #include "core/small_types.h"
 #include "graph/op_traits.h"
 #include "onnx/model_writer.h"
+#include "ops/attributes/activation.h"
+#include "ops/attributes/codes.h"
+#include "ops/attributes/functions.h"
+#include "ops/attributes/moves.h"
+#include "ops/attributes/normalization.h"
+#include "ops/attributes/reduction.h"
+#include "ops/attributes/sampling.h"
+#include "ops/attributes/window.h"
 #include "ops/shared/activation.h"
 #include "ops/shared/dtypes.h"
 
@@ -30,8 +38,7 @@ std::string folded_name(const Node& node, size_t from_end, std::string_view what
 }
 
 Attrs without_activation(Attrs attrs) {
-  for (const char* name : {"activation", "activation_min", "activation_max", "activation_alpha"})
-    attrs.erase(name);
+  erase_attributes<ActivationAttributes>(attrs);
   return attrs;
 }
 
@@ -124,7 +131,7 @@ void write_sum(ModelWriter& writer, const Node& node) {
 // x * Sigmoid(alpha * x)
 void write_swish(ModelWriter& writer, const Node& node) {
   const std::string x = writer.name_of(node.inputs[0]), base = writer.name_of(node.outputs[0]);
-  const f32 alpha = node.attrs.f("alpha", 1.0f);
+  const f32 alpha = attribute_of<&AlphaAttributes::alpha>(node);
   std::string scaled = x;
   if (alpha != 1.0f) {
     scaled = writer.fresh_value(base + ".scaled");
@@ -138,7 +145,7 @@ void write_swish(ModelWriter& writer, const Node& node) {
 // 0.5 * x * (1 + Erf(x / sqrt(2)))
 void write_gelu(ModelWriter& writer, const Node& node) {
   const std::string x = writer.name_of(node.inputs[0]), y = writer.name_of(node.outputs[0]);
-  if (node.attrs.s("approximate", "none") != "none") {
+  if (attribute_of<&GeluAttributes::approximate>(node) != GeluForm::none) {
     writer.add({"Gelu", node.name, {x}, {y}, node.attrs});
     return;
   }
@@ -177,11 +184,12 @@ void write_reduction(ModelWriter& writer, const Node& node) {
 
 s64 opset_of_reduction(const Graph& graph, const Node& node) {
   if (node.input(1) == kNoValue)
-    return node.attrs.i("noop_with_empty_axes", 0) != 0 ? kReduceAxes : kBase;
+    return attribute_of<&ReduceAttributes::noop_with_empty_axes>(node) ? kReduceAxes : kBase;
   const Tensor* axes = constant_axes(graph, node);
   const bool none = axes != nullptr && axes->elements() == 0;
-  return axes == nullptr || (none && node.attrs.i("noop_with_empty_axes", 0) != 0) ? kReduceAxes
-                                                                                   : kBase;
+  return axes == nullptr || (none && attribute_of<&ReduceAttributes::noop_with_empty_axes>(node))
+             ? kReduceAxes
+             : kBase;
 }
 
 void write_resize(ModelWriter& writer, const Node& node) {
@@ -190,11 +198,12 @@ void write_resize(ModelWriter& writer, const Node& node) {
 }
 
 s64 opset_of_resize(const Graph&, const Node& node) {
-  const bool symmetric =
-      node.attrs.s("coordinate_transformation_mode", "") == "half_pixel_symmetric";
+  const bool symmetric = attribute_of<&ResizeAttributes::coordinate_transformation_mode>(node) ==
+                         ResizeCoordinates::half_pixel_symmetric;
   if (symmetric) return kResizeAxes + 1;
-  const bool newer = node.attrs.has("antialias") || node.attrs.has("axes") ||
-                     node.attrs.has("keep_aspect_ratio_policy");
+  const bool newer = has_attribute<&ResizeAttributes::antialias>(node) ||
+                     has_attribute<&ResizeAttributes::axes>(node) ||
+                     has_attribute<&ResizeAttributes::keep_aspect_ratio_policy>(node);
   return newer ? kResizeAxes : kBase;
 }
 
@@ -202,8 +211,9 @@ s64 opset_of_resize(const Graph&, const Node& node) {
 void write_grid_sample(ModelWriter& writer, const Node& node) {
   Call call{"GridSample", node.name, writer.names_of(node.inputs), writer.names_of(node.outputs),
             node.attrs};
-  const std::string mode = node.attrs.s("mode", "linear");
-  if (writer.opset() < kGridNames && mode != "nearest") call.attrs.set("mode", "bi" + mode);
+  const GridMode mode = attribute_of<&GridSampleAttributes::mode>(node);
+  if (writer.opset() < kGridNames && mode != GridMode::nearest)
+    call.attrs.set("mode", std::string(mode == GridMode::linear ? "bilinear" : "bicubic"));
   writer.add(call);
 }
 
@@ -241,21 +251,21 @@ struct Form {
 };
 
 s64 opset_of_gelu(const Graph&, const Node& node) {
-  return node.attrs.s("approximate", "none") == "none" ? kBase : 20;
+  return attribute_of<&GeluAttributes::approximate>(node) == GeluForm::none ? kBase : 20;
 }
 s64 opset_of_pad(const Graph&, const Node& node) {
-  if (node.attrs.s("mode", "constant") == "wrap") return 19;
+  if (attribute_of<&PadAttributes::mode>(node) == PadMode::wrap) return 19;
   return node.input(3) != kNoValue ? 18 : kBase;
 }
 s64 opset_of_split(const Graph&, const Node& node) {
-  return node.attrs.has("num_outputs") ? 18 : kBase;
+  return has_attribute<&SplitAttributes::num_outputs>(node) ? 18 : kBase;
 }
 s64 opset_of_scatter(const Graph&, const Node& node) {
-  const std::string reduction = node.attrs.s("reduction", "none");
-  return reduction == "min" || reduction == "max" ? 18 : kBase;
+  const ScatterReduction reduction = attribute_of<&ScatterAttributes::reduction>(node);
+  return reduction == ScatterReduction::min || reduction == ScatterReduction::max ? 18 : kBase;
 }
 s64 opset_of_pool(const Graph&, const Node& node) {
-  return node.attrs.has("dilations") ? 19 : kBase;
+  return has_attribute<&PoolAttributes::dilations>(node) ? 19 : kBase;
 }
 
 constexpr Form kForms[] = {
@@ -324,7 +334,7 @@ const Form& form_of(const Node& node) {
 
 bool is_last_axis(const Graph& graph, const Node& node) {
   const Shape& shape = graph.value(node.inputs[0]).type.shape;
-  const s64 axis = node.attrs.i("axis", -1);
+  const s64 axis = attribute_of<&SoftmaxAttributes::axis>(node);
   return axis == -1 || (!shape.is_unknown() && axis == shape.rank() - 1);
 }
 
@@ -338,7 +348,7 @@ s64 opset_of_codes(const Graph& graph, const Node& node) {
   if (!is_quantize(node) && !is_dequantize(node)) return kBase;
   const Dtype dtype = graph.value(is_quantize(node) ? node.outputs[0] : node.inputs[0]).type.dtype;
   const bool usual = dtype == Dtype::u8 || dtype == Dtype::s8 || dtype == Dtype::s32;
-  return usual && node.attrs.i("block_size", 0) == 0 ? kBase : kWideCodes;
+  return usual && attribute_of<&ScaleAttributes::block_size>(node) == 0 ? kBase : kWideCodes;
 }
 
 }  // namespace
@@ -359,9 +369,10 @@ s64 opset_of(const Graph& graph, const Node& node) {
 std::string unwritable(const Graph& graph, const Node& node) {
   if (has_body(node)) return "it holds a graph of its own";
   if (node.op->domain == "octet" && form_of(node).op.empty()) return "ONNX has no such operator";
-  if (node.attrs.i("flatten", 0) != 0 && !is_last_axis(graph, node))
+  if (attribute_of<&SoftmaxAttributes::flatten>(node) && !is_last_axis(graph, node))
     return "it normalizes over several axes, as before opset 13";
-  if (node.attrs.s("nearest_mode", "") == "simple") return "its rounding is that of opset 10";
+  if (attribute_of<&ResizeAttributes::nearest_mode>(node) == ResizeNearest::simple)
+    return "its rounding is that of opset 10";
   if (node.op->domain == "ai.onnx.preview") return "its operator is a preview";
   for (const auto& ids : {node.inputs, node.outputs}) {
     for (ValueId id : ids) {

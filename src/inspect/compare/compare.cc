@@ -9,6 +9,7 @@
 #include "core/check.h"
 #include "core/monitor.h"
 #include "core/rounding.h"
+#include "graph/bodies.h"
 #include "graph/graph.h"
 #include "graph/op_traits.h"
 #include "inspect/compare/taps.h"
@@ -149,10 +150,11 @@ class BodyErrors {
     for (const Node& node : tested.nodes) {
       const auto same = has_body(node) ? nodes.find(node.name) : nodes.end();
       if (same == nodes.end() || same->second->op != node.op) continue;
-      for (const std::string_view name : node.op->traits->bodies) {
-        if (!node.attrs.has(name) || !same->second->attrs.has(name)) continue;
-        add_body(*same->second->attrs.graph(name), *node.attrs.graph(name),
-                 fmt::format("{}{}.{}/", prefix, node.name, name));
+      const std::vector<NamedBody> references = bodies_of(*same->second);
+      for (const NamedBody& body : bodies_of(node)) {
+        const auto other = std::ranges::find(references, body.name, &NamedBody::name);
+        if (other == references.end()) continue;
+        add_body(*other->graph, *body.graph, fmt::format("{}{}.{}/", prefix, node.name, body.name));
       }
     }
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graph/bodies.h"
 #include "graph/node_types.h"
 #include "graph/op_traits.h"
 #include "inspect/explain/layers.h"
@@ -82,10 +83,9 @@ void add_body_layers(const Graph& graph, const Node& node, const Target& target,
   layers.back().holds_layers = true;
   const std::vector<TensorType> inside =
       types_inside(node, types_of(graph, node.inputs), types_of(graph, node.outputs));
-  for (const std::string_view name : node.op->traits->bodies) {
-    if (!node.attrs.has(name)) continue;  // some operators may be without
+  for (const auto& [name, body] : bodies_of(node)) {
     const std::string prefix = fmt::format("{}.{}/", node.name, name);
-    for (LayerInfo& layer : BodyLayers(*node.attrs.graph(name), target).run(inside)) {
+    for (LayerInfo& layer : BodyLayers(*body, target).run(inside)) {
       add_prefix(prefix, layer);
       layers.push_back(std::move(layer));
     }
@@ -98,9 +98,7 @@ int64_t constant_bytes_of(const Graph& graph) {
     if (graph.is_constant(id)) bytes += static_cast<s64>(graph.value(id).constant.bytes());
   }
   for (const Node& node : graph.nodes) {
-    if (!has_body(node)) continue;
-    for (const std::string_view name : node.op->traits->bodies)
-      bytes += node.attrs.has(name) ? constant_bytes_of(*node.attrs.graph(name)) : 0;
+    for (const NamedBody& body : bodies_of(node)) bytes += constant_bytes_of(*body.graph);
   }
   return bytes;
 }

@@ -10,6 +10,8 @@
 #include "graph/op_def.h"
 #include "inspect/lint/qdq_fate.h"
 #include "inspect/lint/qdq_view.h"
+#include "ops/attributes/codes.h"
+#include "ops/attributes/products.h"
 
 namespace octet {
 namespace {
@@ -154,7 +156,7 @@ class Linter {
         std::ranges::any_of(scale.as<f32>(), [](f32 s) { return !(s > 0); }))
       add(pair, "6.1", kTensorRT, true, fmt::format("a scale of '{}' is not positive", node.name));
     if (scale.elements() < 2) return;
-    if (!node.attrs.has("axis"))
+    if (!has_attribute<&ScaleAttributes::axis>(node))
       add(pair, "6.1", kTensorRT, false,
           fmt::format(
               "'{}' has {} scales and no axis: ONNX takes axis 1, TensorRT axis 0: write it",
@@ -190,9 +192,9 @@ class Linter {
       return;
     const Shape& shape = graph_.value(dequantize.input(kLinearX)).type.shape;
     const bool matrix = shape.rank() == 2;
-    s64 axis = dequantize.attrs.i("axis", 1);
+    s64 axis = attribute_of<&ScaleAttributes::axis>(dequantize);
     if (axis < 0) axis += shape.rank();
-    const s64 wanted = matrix ? (reader.attrs.i("transB", 0) != 0 ? 0 : 1) : axis;
+    const s64 wanted = matrix ? (attribute_of<&GemmAttributes::transB>(reader) ? 0 : 1) : axis;
     if (axis == wanted) return;
     add(pair, "R12", kTensorRT, true,
         fmt::format("the scales of '{}' follow axis {}, but the columns of {} are axis {}",

@@ -10,6 +10,9 @@
 
 #include "graph/op_traits.h"
 #include "inspect/tensorrt/formats.h"
+#include "ops/attributes/moves.h"
+#include "ops/attributes/normalization.h"
+#include "ops/attributes/sampling.h"
 #include "ops/quantized/epilogue.h"
 #include "ops/shared/conv.h"
 #include "ops/shared/pool.h"
@@ -175,7 +178,7 @@ TensorRtKind maximum(const TensorRtNode& layer) { return over_image(layer, "MAX"
 // Axes as a bit mask.
 TensorRtKind softmax(const TensorRtNode& layer, bool log) {
   const int rank = std::max(layer.inputs[0].shape.rank(), 1);
-  s64 axis = layer.node.attrs.i("axis", -1);
+  s64 axis = attribute_of<&SoftmaxAttributes::axis>(layer.node);
   axis = std::clamp<s64>(axis < 0 ? axis + rank : axis, 0, rank - 1);
   return {"CudaSoftMax",
           {{"ParameterType", "SoftMax"}, {"Axes", s64{1} << axis}, {"HasLog", log ? 1 : 0}}};
@@ -195,11 +198,12 @@ TensorRtKind slice(const TensorRtNode& layer) {
 }
 
 TensorRtKind resize(const TensorRtNode& layer) {
-  const std::string mode = layer.node.attrs.s("mode", "nearest");
-  return {
-      "Resize",
-      {{"ParameterType", "Resize"},
-       {"ResizeMode", mode == "nearest" ? "kNEAREST" : (mode == "cubic" ? "kCUBIC" : "kLINEAR")}}};
+  const ResizeMode mode = attribute_of<&ResizeAttributes::mode>(layer.node);
+  return {"Resize",
+          {{"ParameterType", "Resize"},
+           {"ResizeMode", mode == ResizeMode::nearest
+                              ? "kNEAREST"
+                              : (mode == ResizeMode::cubic ? "kCUBIC" : "kLINEAR")}}};
 }
 
 TensorRtKind pointwise(const TensorRtNode& layer) {
@@ -225,7 +229,9 @@ TensorRtKind pointwise(const TensorRtNode& layer) {
 
 TensorRtKind shuffle(const TensorRtNode& layer) {
   Json first = Json::array();
-  for (const s64 axis : layer.node.attrs.ints("perm", std::vector<s64>{})) first.push_back(axis);
+  for (const s64 axis :
+       attribute_of<&TransposeAttributes::perm>(layer.node).value_or(std::vector<s64>{}))
+    first.push_back(axis);
   std::string reshape = fmt::format("nbDims={}", layer.outputs[0].shape.rank());
   if (!first.empty()) reshape = "nbDims=-1";
   return {"Shuffle",
