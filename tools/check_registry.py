@@ -53,9 +53,9 @@ def check_lowerings(def_file, operators):
     return problems, len(found)
 
 
-def check_kinds(def_file, operators):
-    """KIND("Operator", function): TensorRT's names of layers."""
-    listed = re.findall(r"^KIND\(\"(\w+)\",\s*\w+\)", code_of(def_file.read_text()), re.M)
+def check_kinds(def_file, macro, operators):
+    """KIND("Operator", function): TensorRT's names of layers; GROWING("Operator", ...): what a plan for many lengths makes of it."""
+    listed = re.findall(rf"^{macro}\(\"(\w+)\",", code_of(def_file.read_text()), re.M)
     name = def_file.relative_to(ROOT)
     problems = [f"{name}: there is no operator {op}" for op in listed if op not in operators]
     return problems + [f"{name}: {op} is listed twice" for op in sorted(set(listed)) if listed.count(op) > 1]
@@ -100,7 +100,8 @@ def main():
     problems = compare(ops, listed, operators, "operator")
     problems += [f"src/ops/ops.def: {entry} is listed twice" for entry in sorted(set(listed)) if listed.count(entry) > 1]
     problems += check_side_lists(operators)
-    problems += check_kinds(ROOT / "src/inspect/tensorrt/kinds.def", operators)
+    problems += check_kinds(ROOT / "src/inspect/tensorrt/kinds.def", "KIND", operators)
+    problems += check_kinds(ROOT / "src/plan/growing.def", "GROWING", operators)
     backends = ROOT / "src/backends/backends.def"
     problems += compare(backends, entries(backends, "BACKEND"),
                         defined(backends.parent, r"^const Device\* find_(\w+)_device\(std::string_view \w+\) \{"), "devices of")

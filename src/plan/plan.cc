@@ -311,9 +311,15 @@ class Planner {
         host.convert(plan_.output_types.back(), Layout::linear, Layout::linear, targets_[kHost]));
   }
 
-  // Kernels write where they may ask for alignment, and the caller gets a copy.
+  // Kernels write where they may ask for alignment, and the caller gets a copy where it has not promised that.
   void add_device_output(ValueId id, u32 index, u32 space) {
     const u32 source = buffer_in(id, {Layout::linear, space});
+    Buffer& linear = plan_.buffers[source];
+    if (plan_.caller.is_in_place(index) && linear.kind == Buffer::Kind::arena) {
+      linear.kind = Buffer::Kind::output;
+      linear.index = index;
+      return;
+    }
     push_copy(id, source, add_output_buffer(id, index, space), Layout::linear);
   }
 

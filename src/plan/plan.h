@@ -106,9 +106,12 @@ struct CallerMemory {
   std::vector<bool> inputs, outputs;
   std::vector<bool>
       aligned;  // inputs in the device's memory that begin at a multiple of kAlignment
+  std::vector<bool> in_place =
+      {};  // outputs there that do too, and which the kernel writes that computes them
 
   u32 of_input(size_t i) const { return i < inputs.size() && inputs[i] ? 1 : kHost; }
   bool is_aligned(size_t i) const { return i < aligned.size() && aligned[i]; }
+  bool is_in_place(size_t i) const { return i < in_place.size() && in_place[i]; }
   u32 of_output(size_t i) const { return i < outputs.size() && outputs[i] ? 1 : kHost; }
   bool operator==(const CallerMemory&) const = default;
 };

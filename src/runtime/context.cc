@@ -43,6 +43,15 @@ void check_outputs(std::span<const Tensor> outputs, std::span<const TensorType> 
   }
 }
 
+// Of views whose memory has more rows than they.
+void check_rows(std::span<const MutableTensorView> outputs, std::span<const TensorType> types) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].type == types[i]) continue;
+    fail(Error::Code::invalid_argument, "output {} has type {}, the buffer given has {}", i,
+         to_string(types[i]), to_string(outputs[i].type));
+  }
+}
+
 // A context keeps nothing of the caller's memory after the call, whatever its end.
 class Released {
  public:
@@ -88,6 +97,7 @@ Context::Impl::Impl(std::shared_ptr<const Model> m, std::shared_ptr<PreparedStor
       store(std::move(s)),
       target(target_for(options, pool->size())),
       queues(target, pool),
+      growing(model->graph, target, queues, *store),
       views(model->graph, *target.device),
       // Threads of their own: those of the pool belong to the run that a body is part of.
       bodies({.threads = pool->size(), .tuning = options.tuning}, store) {}
@@ -113,15 +123,12 @@ BoundPlan* Context::Impl::bound_plan(std::span<const Shape> shapes, const Caller
   return &plans.front();
 }
 
-BoundPlan* Context::Impl::bound_plan(std::span<const Tensor> inputs) {
+std::vector<Shape> Context::Impl::shapes_of(std::span<const Tensor> inputs) const {
   constexpr auto kCode = Error::Code::invalid_argument;
   const Graph& graph = model->graph;
   if (inputs.size() != graph.inputs.size()) {
     fail(kCode, "the model has {} inputs, got {}", graph.inputs.size(), inputs.size());
   }
-  if (!plans.empty() && plans.front().plan().caller == views.memory() &&
-      std::ranges::equal(inputs, plans.front().plan().input_types, {}, &Tensor::type))
-    return &plans.front();
   std::vector<Shape> shapes;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Value& value = graph.value(graph.inputs[i]);
@@ -131,7 +138,54 @@ BoundPlan* Context::Impl::bound_plan(std::span<const Tensor> inputs) {
     }
     shapes.push_back(inputs[i].shape());
   }
-  return bound_plan(shapes, views.memory());
+  return shapes;
+}
+
+BoundPlan* Context::Impl::bound_plan(std::span<const Tensor> inputs) {
+  if (!plans.empty() && plans.front().plan().caller == views.memory() &&
+      std::ranges::equal(inputs, plans.front().plan().input_types, {}, &Tensor::type))
+    return &plans.front();
+  return bound_plan(shapes_of(inputs), views.memory());
+}
+
+std::optional<GrowingRuns::Run> Context::Impl::growing_run(std::span<const Tensor> inputs) {
+  grown_outputs.clear();
+  if (!grows || !growing.has_caches()) return std::nullopt;
+  const std::vector<Shape> shapes = shapes_of(inputs);
+  const bool planned = std::ranges::any_of(
+      plans, [&](const BoundPlan& p) { return is_plan_for(p.plan(), shapes, views.memory()); });
+  if (planned) return std::nullopt;
+  const auto run = growing.find_or_make(shapes, views.memory(), 0);
+  if (run) grown_outputs = growing.output_types(*run);
+  return run;
+}
+
+bool Context::Impl::run_in_place(std::span<const TensorView> inputs,
+                                 std::span<const MutableTensorView> outputs,
+                                 const RunOptions& options) {
+  if (!grows) return false;
+  const auto whole = growing.whole_of(inputs, outputs);
+  if (!whole) return false;
+  std::vector<Shape> shapes;
+  for (const TensorView& view : inputs) shapes.push_back(view.type.shape);
+  const RunScope scope(bodies, *target.device);
+  const std::span<const Tensor> from = views.bind_inputs(whole->inputs);
+  const std::span<Tensor> to = views.bind_outputs(whole->outputs);
+  shapes_of(from);
+  const auto run = growing.find_or_make(shapes, views.memory(), whole->rows);
+  if (!run) return false;
+  last_was_staged = false;
+  grown_outputs = growing.output_types(*run);
+  std::vector<TensorType> types = grown_outputs;
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (run->bound->growing.continues[i])
+      types[i].shape[run->bound->growing.outputs[i].axis] = whole->rows;
+  }
+  check_outputs(to, types, "");
+  check_rows(outputs, grown_outputs);
+  growing.execute(*run, from, to, options);
+  views.deliver(whole->outputs, queues.device());
+  return true;
 }
 
 CallerMemory Context::Impl::all_in(std::string_view memory) const {
@@ -157,8 +211,26 @@ void Context::Impl::execute(BoundPlan& bound, std::span<const Tensor> inputs,
   queue.end_before(*options.stream);
 }
 
+bool Context::Impl::prepare_growing(std::span<const Shape> shapes, const CallerMemory& memory) {
+  grown_outputs.clear();
+  if (!grows || !growing.has_caches()) return false;
+  check_input_shapes(model->graph, shapes);
+  const auto run = growing.find_or_make(shapes, memory, 0);
+  if (!run) return false;
+  last_was_staged = false;
+  grown_outputs = growing.output_types(*run);
+  return true;
+}
+
 std::vector<Tensor> Context::Impl::run(std::span<const Tensor> inputs, const RunOptions& options) {
   const RunScope scope(bodies, *target.device);
+  if (const auto grown = growing_run(inputs)) {
+    last_was_staged = false;
+    std::vector<Tensor> outputs;
+    for (const TensorType& type : grown_outputs) outputs.emplace_back(type.dtype, type.shape);
+    growing.execute(*grown, inputs, outputs, options);
+    return outputs;
+  }
   BoundPlan* bound = bound_plan(inputs);
   last_was_staged = bound == nullptr;
   if (bound == nullptr) {
@@ -173,6 +245,11 @@ std::vector<Tensor> Context::Impl::run(std::span<const Tensor> inputs, const Run
 void Context::Impl::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs,
                              const RunOptions& options) {
   const RunScope scope(bodies, *target.device);
+  if (const auto grown = growing_run(inputs)) {
+    last_was_staged = false;
+    check_outputs(outputs, grown_outputs, "");
+    return growing.execute(*grown, inputs, outputs, options);
+  }
   BoundPlan* bound = bound_plan(inputs);
   last_was_staged = bound == nullptr;
   if (bound == nullptr) {
@@ -237,6 +314,7 @@ Context& Context::operator=(Context&&) noexcept = default;
 void Context::prepare(std::span<const Shape> input_shapes, std::string_view memory) {
   without_bad_alloc([&] {
     const CurrentDevice unchanged(*impl_->target.device);
+    if (impl_->prepare_growing(input_shapes, impl_->all_in(memory))) return;
     impl_->last_was_staged = impl_->bound_plan(input_shapes, impl_->all_in(memory)) == nullptr;
     if (!impl_->last_was_staged) return;
     const ThreadPool::Turn turn(impl_->queues.pool());
@@ -245,6 +323,7 @@ void Context::prepare(std::span<const Shape> input_shapes, std::string_view memo
 }
 
 std::vector<TensorType> Context::output_types() const {
+  if (!impl_->grown_outputs.empty()) return impl_->grown_outputs;
   if (impl_->last_was_staged) return impl_->staged_outputs;
   return impl_->plans.empty() ? std::vector<TensorType>{}
                               : impl_->plans.front().plan().output_types;
@@ -257,7 +336,8 @@ void Context::synchronize() {
 
 int64_t plans_made(const Context& context) {
   const Context::Impl& impl = Inside::impl(context);
-  return impl.plans_made + (impl.staged ? impl.staged->plans_made() : 0);
+  return impl.plans_made + impl.growing.plans_made() +
+         (impl.staged ? impl.staged->plans_made() : 0);
 }
 
 Tensor Context::make_tensor(const TensorType& type) const {
@@ -288,6 +368,7 @@ void Context::run_into(std::span<const TensorView> inputs,
   without_bad_alloc([&] {
     const CurrentDevice unchanged(*impl_->target.device);
     const Released at_end(impl_->views);
+    if (impl_->run_in_place(inputs, outputs, options)) return;
     const std::span<const Tensor> bound = impl_->views.bind_inputs(inputs);
     impl_->run_into(bound, impl_->views.bind_outputs(outputs), options);
     impl_->views.deliver(outputs, impl_->queues.device());

@@ -13,6 +13,7 @@
 #include "plan/prepared_store.h"
 #include "runtime/body_runs.h"
 #include "runtime/bound_plan.h"
+#include "runtime/growing_runs.h"
 #include "runtime/model.h"
 #include "runtime/queues.h"
 #include "runtime/staged.h"
@@ -40,6 +41,15 @@ struct Context::Impl {
                 const RunOptions& options);
   void execute(BoundPlan& bound, std::span<const Tensor> inputs, std::span<Tensor> outputs,
                const RunOptions& options);
+  // The run over inputs of these types as one of many lengths, where it is that; throws Error for inputs that the model does not take.
+  std::optional<GrowingRuns::Run> growing_run(std::span<const Tensor> inputs);
+  // Runs over views of all rows that the caches' memory has; false, and nothing done, where the plan would not take them.
+  bool run_in_place(std::span<const TensorView> inputs, std::span<const MutableTensorView> outputs,
+                    const RunOptions& options);
+  // Whether a run over inputs of these shapes is one of many lengths; then its plan is there.
+  bool prepare_growing(std::span<const Shape> shapes, const CallerMemory& memory);
+  // Throws Error(invalid_argument) for inputs that the model does not take.
+  std::vector<Shape> shapes_of(std::span<const Tensor> inputs) const;
   std::vector<Tensor> run_staged(std::span<const Tensor> inputs);
   // What a run in stages needs beforehand: everything on the host, and the stream's work done.
   void bring_to_host(const RunOptions& options);
@@ -53,10 +63,14 @@ struct Context::Impl {
   Queues queues;
   std::list<BoundPlan> plans;  // most recently used first
   s64 plans_made = 0;          // these, and those that made room
+  GrowingRuns growing;         // plans for many lengths of a decoder's caches
+  bool grows = true;           // false: each length has a plan of its own (tests)
   // Made when shapes turn up whose plan would need data; from then on new shapes run in stages.
   std::optional<StagedRun> staged;
   std::vector<TensorType> staged_outputs;  // of the shapes prepared or run last
   bool last_was_staged = false;
+  std::vector<TensorType>
+      grown_outputs;  // of what was prepared or run last, where that has a plan for many lengths; else empty
   ViewBinding views;
   BodyRuns bodies;  // of control flow
 };
