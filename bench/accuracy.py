@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What INT8 loses in Octet (as it stands, and by searches of two efforts), in ONNX Runtime's quantizer and, where it is installed, in NNCF: the same
-arrays calibrate and judge all of them, in one run.
+"""What INT8 loses in Octet (as it stands, by other settings, and by searches of two efforts), in ONNX Runtime's quantizer and, where it is installed, in
+NNCF: the same arrays calibrate and judge all of them, in one run.
 
-    bench/accuracy.py [--octet PROGRAM] [--networks NAME,...] [--json]     # needs ../shared and .venv
+    bench/accuracy.py [--octet PROGRAM] [--work WORK] [--networks NAME,...] [--json]     # needs ../shared; pip install onnxruntime onnx pillow nncf
 
-Classifiers: top-1 by labels. Detectors: the share of boxes that are FP32's too, at an overlap of .9. `pip install nncf` beside onnxruntime adds NNCF;
-of ONNX Runtime's methods the best counts, judged by the same images."""
+Classifiers: top-1 by labels / agreement with FP32. Detectors: FP32's boxes that are found / boxes that are right / both at an overlap of .9. Text
+detectors: the overlap of the masks; readers of text: characters that are FP32's. `--work` keeps the models of PyPI's packages, and what the peers
+measured, which do not change with Octet. Of the other settings, and of each peer's methods, the best counts, judged by the same images."""
 
 import argparse
+import contextlib
+import hashlib
 import importlib.util
 import json
 import os
@@ -19,67 +22,15 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/models")]
 
-DETECTORS = {"yolox_nano": "yolox", "retinaface_mobilenet025": "retinaface", "ultraface_rfb_320": "ultraface", "yunet_n_dynamic": "yunet"}
-CLASSIFIERS = ["cifar10_resnet20", "cifar10_resnet20_batchnorm", "cifar10_silunet", "mobilenet_v1_025_imagenet", "mobilenet_v2_imagenet"]
-CALIBRATION, TEST = 100, 200
-OVERLAP = 0.9
-
-
-class Case:
-    """A network with its images as arrays, and what its outputs are worth."""
-
-    def __init__(self, name):
-        self.numpy = harness.need("numpy")
-        self.model, self.name = models.MODELS[name], name
-        self.decode = getattr(detections, DETECTORS[name]) if name in DETECTORS else None
-        self.metric = "boxes" if self.decode else "top1"
-        self.calibration = self.arrays(self.model.calib_folder, CALIBRATION)
-        self.test = self.arrays(self.model.test_folder, TEST)
-        self.input = models.session_of(self.model.path).get_inputs()[0].name
-        self.files = {part: harness.scratch() / f"{name}.{part}.npz" for part in ("calibration", "test")}
-        for part, file in self.files.items():
-            self.numpy.savez(file, **{self.input: self.numpy.concatenate(getattr(self, part))})
-        self.truth = None
-
-    def arrays(self, folder, count):
-        part = models.Model(self.name, self.model.flags, folder, folder)
-        return list(models.prepared_images(part, count))
-
-    def labels(self):
-        paths = sorted(p for p in self.model.test.rglob("*") if p.suffix in (".jpg", ".png"))
-        folders = sorted({p.parent.name for p in paths})  # a class may have no image among those that are taken
-        paths = paths[:: max(1, len(paths) // TEST)][:TEST]
-        if "prefix" not in self.model.labels:
-            return [folders.index(p.parent.name) for p in paths]
-        offset = int(self.model.labels[-1]) if "--label-offset" in self.model.labels else 0
-        digits = ["".join(c for c in p.stem.split("_")[0].split("-")[0] if c.isdigit()) for p in paths]
-        return [int(text) + offset for text in digits]
-
-    def value(self, outputs):
-        """Of a list of dictionaries, one for each image."""
-        if self.decode is None:
-            answers = [int(next(iter(one.values())).argmax()) for one in outputs]
-            return sum(a == b for a, b in zip(answers, self.labels())) / len(answers)
-        found = [self.decode(one, *image.shape[2:]) for one, image in zip(outputs, self.test)]
-        if self.truth is None:
-            self.truth = found  # FP32 comes first
-        pairs = sum(self.pairs(a, b) for a, b in zip(self.truth, found))
-        boxes = sum(len(a[0]) + len(b[0]) for a, b in zip(self.truth, found))
-        return 2 * pairs / boxes if boxes else 1.0
-
-    @staticmethod
-    def pairs(one, other):
-        before, detections.IOU = detections.IOU, OVERLAP
-        try:
-            return detections.matches(one, other)
-        finally:
-            detections.IOU = before
+# What a user may ask for without a search. The last: `{depthwise}` is every depthwise convolution.
+SETTINGS = {"minmax": ["--calib-method", "minmax"], "percentile": ["--calib-method", "percentile:99.99"], "mse": ["--calib-method", "mse"],
+            "auto": ["--calib-method", "auto"], "entropy": ["--calib-method", "entropy"], "depthwise in f32": ["{depthwise}"]}
 
 
 def run_octet(case, engine):
     target = harness.scratch() / "out.npz"
     octet("run", engine, case.files["test"], "-o", target, "--force", "--threads", "2")
-    with case.numpy.load(target) as outputs:
+    with harness.need("numpy").load(target) as outputs:
         arrays = dict(outputs)
     rows = {name: len(array) // len(case.test) for name, array in arrays.items()}
     return [{name: array[i * rows[name] : (i + 1) * rows[name]] for name, array in arrays.items()} for i in range(len(case.test))]
@@ -87,26 +38,48 @@ def run_octet(case, engine):
 
 def run_onnxruntime(case, path):
     runtime = harness.need("onnxruntime")
-    session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 2, 3
+    session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
     return [dict(zip(names, session.run(None, {case.input: image}))) for image in case.test]
 
 
+def depthwise_of(case):
+    onnx = harness.need("onnx")
+    model = onnx.load(str(case.path))
+    shapes = {tensor.name: tensor.dims for tensor in model.graph.initializer}
+    found = []
+    for node in model.graph.node:
+        group = next((attribute.i for attribute in node.attribute if attribute.name == "group"), 1)
+        if node.op_type == "Conv" and group > 1 and shapes.get(node.input[1], [0, 0])[1] == 1:
+            found.append(node.name)
+    return found
+
+
 def by_octet(case, flags):
     engine = harness.scratch() / f"{case.name}.octet"
-    octet("build", case.model.path, "--int8", "--calib", case.files["calibration"], *case.model.shapes, "-o", engine, "--quiet", "--threads", "2",
-          "--force", *flags)
-    return case.value(run_octet(case, engine))
+    if "{depthwise}" in flags:
+        names = depthwise_of(case)
+        if not names or not all(names):
+            return None
+        flags = [flag for name in names for flag in ("--keep-float", name)]
+    octet("build", case.path, "--int8", "--calib", case.files["calibration"], "-o", engine, "--quiet", "--threads", "2", "--force", *flags)
+    result = case.value(run_octet(case, engine))
+    layers = octet("inspect", engine, "--json").json
+    return {**result, "int8_macs": layers["coverage"]["macs"]}
 
 
 def search_flags(case, effort):
-    """By FP32's answers or boxes: the labels of the test images are not for choosing."""
-    metric = ["--metric", "boxes", "--detector", DETECTORS[case.name]] if case.decode else ["--metric", "agreement"]
-    return [*metric, "--max-drop", "1", "--effort", str(effort)]
+    """By FP32's answers or boxes: the labels of the test images are not for choosing. None: of such outputs a search has no metric."""
+    if case.detector is not None:
+        return ["--metric", "boxes", "--detector", case.detector, "--max-drop", "1", "--effort", str(effort)]
+    return ["--metric", "agreement", "--max-drop", "1", "--effort", str(effort)] if case.judge.metric == "top1" else None
 
 
 def by_onnxruntime(case, method):
     from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, QuantFormat, QuantType, quantize_static
+    from onnxruntime.quantization.shape_inference import quant_pre_process
 
     class Reader(CalibrationDataReader):
         def __init__(self):
@@ -116,8 +89,12 @@ def by_onnxruntime(case, method):
             image = next(self.left, None)
             return None if image is None else {case.input: image}
 
-    target = harness.scratch() / f"{case.name}.ort.onnx"
-    quantize_static(str(case.model.path), str(target), Reader(), quant_format=QuantFormat.QDQ, per_channel=True, activation_type=QuantType.QUInt8,
+    prepared, target = (harness.scratch() / f"{case.name}.{end}.onnx" for end in ("prepared", "ort"))
+    try:
+        quant_pre_process(str(case.path), str(prepared), skip_symbolic_shape=True)
+    except Exception:  # what it cannot prepare is quantized as it is
+        prepared = case.path
+    quantize_static(str(prepared), str(target), Reader(), quant_format=QuantFormat.QDQ, per_channel=True, activation_type=QuantType.QUInt8,
                     weight_type=QuantType.QInt8, calibrate_method=getattr(CalibrationMethod, method))
     return case.value(run_onnxruntime(case, target))
 
@@ -126,7 +103,7 @@ def by_nncf(case, preset):
     nncf, onnx = harness.need("nncf", "onnx")
     target = harness.scratch() / f"{case.name}.nncf.onnx"
     samples = nncf.Dataset([{case.input: image} for image in case.calibration])
-    onnx.save(nncf.quantize(onnx.load(str(case.model.path)), samples, preset=getattr(nncf.QuantizationPreset, preset),
+    onnx.save(nncf.quantize(onnx.load(str(case.path)), samples, preset=getattr(nncf.QuantizationPreset, preset),
                             subset_size=len(case.calibration)), str(target))
     return case.value(run_onnxruntime(case, target))
 
@@ -141,7 +118,8 @@ def peers():
 def timed(work, seconds, name):
     begin = time.monotonic()
     try:
-        return work()
+        with contextlib.redirect_stdout(sys.stderr):  # peers tell their progress
+            return work()
     except Exception as error:  # a peer that refuses a network is a result
         print(f"{name}: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}", file=sys.stderr)
         return None
@@ -149,43 +127,89 @@ def timed(work, seconds, name):
         seconds[name] = round(time.monotonic() - begin, 2)
 
 
-def measure(name):
-    case, seconds, values = Case(name), {}, {}
-    reference = harness.scratch() / f"{name}.fp32"
-    octet("build", case.model.path, *case.model.shapes, "-o", reference, "--quiet", "--force")
+def kept(work, key, make):
+    """What was measured before on the same model and images."""
+    file = work / "peers.json"
+    known = json.loads(file.read_text()) if file.exists() else {}
+    if key not in known:
+        begin = time.monotonic()
+        known[key] = [make(), round(time.monotonic() - begin, 2)]
+        file.write_text(json.dumps(known, indent=1))
+    return known[key]
+
+
+def best_of(tried):
+    """Of equal ones the one that is nearer to FP32."""
+    rank = lambda result: (result["value"], result.get("agreement", result.get("close", 0)))
+    found = [(rank(result), name) for name, result in tried.items() if result is not None]
+    return max(found)[1] if found else None
+
+
+def fingerprint(case):
+    whole = hashlib.sha256(case.path.read_bytes())
+    for array in [*case.calibration, *case.test]:
+        whole.update(array.tobytes())
+    return whole.hexdigest()[:16]
+
+
+def measure(name, chosen):
+    case, seconds = accuracy_cases.case_of(name, chosen.work), {}
     # Without it there is nothing to hold the others against.
     begin = time.monotonic()
-    fp32 = case.value(run_octet(case, reference))
+    fp32 = case.value(run_onnxruntime(case, case.path))
     seconds["fp32"] = round(time.monotonic() - begin, 2)
-    octets = {"default": timed(lambda: by_octet(case, []), seconds, "default")}
+    result = {"name": name, "metric": case.judge.metric, "images": len(case.test), "fp32": fp32, "octet": {}, "settings": {}, "peers": {},
+              "seconds": seconds}
+    tools = chosen.tools.split(",")
+    if "default" in tools:
+        result["octet"]["default"] = timed(lambda: by_octet(case, chosen.flags.split()), seconds, "default")
     for effort in (2, 3):
-        octets[f"effort{effort}"] = timed(lambda: by_octet(case, search_flags(case, effort)), seconds, f"effort{effort}")
-    for peer, (quantize, methods) in peers().items():
-        tried = {method: timed(lambda: quantize(case, method), seconds, f"{peer} {method}") for method in methods}
-        best = max((value for value in tried.values() if value is not None), default=None)
-        values[peer] = {"best": best, **tried}
-    return {"name": name, "metric": case.metric, "images": len(case.test), "fp32": fp32, "octet": octets, "peers": values, "seconds": seconds}
+        if f"effort{effort}" in tools and search_flags(case, effort):
+            result["octet"][f"effort{effort}"] = timed(lambda: by_octet(case, search_flags(case, effort)), seconds, f"effort{effort}")
+    if "settings" in tools:
+        result["settings"] = {key: timed(lambda: by_octet(case, flags), seconds, key) for key, flags in SETTINGS.items()}
+    if "peers" in tools:
+        key = fingerprint(case)
+        for peer, (quantize, methods) in peers().items():
+            for method in methods:
+                value, took = kept(chosen.work, f"{name} {key} {peer} {method}", lambda: timed(lambda: quantize(case, method), {}, f"{peer} {method}"))
+                result["peers"].setdefault(peer, {})[method] = value
+                seconds[f"{peer} {method}"] = took
+    result["text"] = case.judge.text
+    return result
 
 
-def text_of(value):
-    return "none" if value is None else f"{100 * value:.1f} %"
+def cell(result, tried):
+    best = best_of(tried)
+    return "" if best is None else f"{result['text'](tried[best])} ({best})"
+
+
+def row_of(result):
+    own = [result["text"](one) if one else "" for one in result["octet"].values()]
+    settings = [cell(result, result["settings"])] if result["settings"] else []
+    return [f"{result['name']} ({result['metric']})", *own, *settings, *(cell(result, tried) for tried in result["peers"].values())]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--networks", default=",".join([*CLASSIFIERS, *DETECTORS]))
+    parser.add_argument("--networks", default=",".join([*accuracy_cases.CLASSIFIERS, *accuracy_cases.DETECTORS, *accuracy_cases.PACKAGES]))
+    parser.add_argument("--tools", default="default,settings,peers", help="of default, settings, effort2, effort3, peers")
+    parser.add_argument("--flags", default="", help="of octet build, added to the default")
+    parser.add_argument("--work", type=pathlib.Path, help="where models of packages and what the peers measured are kept")
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
-    names = list(peers())
-    if not chosen.json:
-        print("| network | metric | FP32 | default | effort 2 | effort 3 | " + " | ".join(names) + " |\n" + "|---" * (6 + len(names)) + "|")
+    chosen.work = chosen.work or harness.scratch()
+    chosen.work.mkdir(parents=True, exist_ok=True)
     networks = []
     for name in chosen.networks.split(","):
-        networks.append(measure(name))
+        networks.append(measure(name, chosen))
         row = networks[-1]
-        cells = [row["fp32"], *row["octet"].values(), *(row["peers"][peer]["best"] for peer in names)]
         if not chosen.json:
-            print(f"| {name} | {row['metric']} | " + " | ".join(map(text_of, cells)) + " |", flush=True)
+            if len(networks) == 1:
+                names = ["network", *row["octet"], *(["best setting"] if row["settings"] else []), *row["peers"]]
+                print("| " + " | ".join(names) + " |\n" + "|---" * len(names) + "|")
+            print("| " + " | ".join(row_of(row)) + " |", flush=True)
+        row.pop("text")
     if chosen.json:
         print(json.dumps({"networks": networks}))
 
@@ -195,9 +219,8 @@ if "--octet" in sys.argv:
     os.environ["OCTET"] = sys.argv[at + 1]
     del sys.argv[at : at + 2]
 
-import detections  # noqa: E402
+import accuracy_cases  # noqa: E402
 import harness  # noqa: E402  (it reads OCTET)
-import models  # noqa: E402
 from harness import octet  # noqa: E402
 
 if __name__ == "__main__":
