@@ -37,10 +37,11 @@ std::vector<std::string> names_of(const Graph& graph) {
 
 std::unordered_set<std::string_view> node_names(const Graph& graph) {
   std::unordered_set<std::string_view> names;
-  for (const Node& node : graph.nodes) {
+  any_node(graph, [&](const Node& node) {
     names.insert(node.name);
     names.insert(node.origins.begin(), node.origins.end());
-  }
+    return false;
+  });
   return names;
 }
 

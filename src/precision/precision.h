@@ -49,7 +49,7 @@ class KeptNames {
   std::unordered_set<std::string> nodes_, operators_;
 };
 
-// The names of all layers of the graph, and of the ONNX nodes in them; bodies apart.
+// The names of all layers of the graph and of its bodies, and of the ONNX nodes in them.
 std::unordered_set<std::string_view> node_names(const Graph& graph);
 // Throws Error(invalid_argument) for a keep_float name that no node is called by.
 void check_kept_names(const Graph& graph, std::span<const std::string> names);
